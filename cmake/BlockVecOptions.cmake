@@ -1,0 +1,39 @@
+include(CMakeDependentOption)
+
+option(BLOCKVEC_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(BLOCKVEC_BUILD_EXAMPLES "Build the example programs" ${PROJECT_IS_TOP_LEVEL})
+option(BLOCKVEC_BUILD_BENCH "Build the benchmarks" OFF)
+option(BLOCKVEC_KERNELS_ONLY "Build BlockVec::kernels alone, without Kokkos, MPI and LAPACK" OFF)
+option(BLOCKVEC_WARNINGS_AS_ERRORS "Treat warnings as errors" OFF)
+set(BLOCKVEC_SANITIZE "" CACHE STRING "Value of -fsanitize= for every target, e.g. address,undefined or thread")
+
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+# Everything that BlockVec compiles uses this target privately.
+add_library(blockvec_flags INTERFACE)
+target_compile_features(blockvec_flags INTERFACE cxx_std_20)
+target_compile_options(blockvec_flags INTERFACE -Wall -Wextra -Wconversion -Wshadow)
+if(BLOCKVEC_WARNINGS_AS_ERRORS)
+  target_compile_options(blockvec_flags INTERFACE -Werror)
+endif()
+if(BLOCKVEC_SANITIZE)
+  add_compile_options(-fsanitize=${BLOCKVEC_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${BLOCKVEC_SANITIZE})
+endif()
+
+# blockvec_add_library(kernels SOURCES ...): the library BlockVec::kernels, from target blockvec_kernels.
+function(blockvec_add_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES" ${ARGN})
+  add_library(blockvec_${name} ${ARG_SOURCES})
+  add_library(BlockVec::${name} ALIAS blockvec_${name})
+  set_target_properties(blockvec_${name} PROPERTIES
+    EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON
+    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+  target_compile_features(blockvec_${name} PUBLIC cxx_std_20)
+  target_link_libraries(blockvec_${name} PRIVATE $<BUILD_INTERFACE:blockvec_flags>)
+  target_include_directories(blockvec_${name}
+    PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
+    PRIVATE ${PROJECT_SOURCE_DIR})
+endfunction()

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include <blockvec/kernels/matrix.hpp>
+
+/// The two products of tall & skinny matrices, on the host. K is the long dimension, M and N the short ones.
+/// T is float, double, std::complex<float> or std::complex<double>. Tall operands of one call share one layout;
+/// the small matrix has its own. Any leading dimension >= width, any element-aligned pointer, any extent from 0 up.
+namespace blockvec::kernels {
+
+/// Where and how a call runs.
+struct HostExecution {
+  int threads = 0;                      ///< 0: as many as OpenMP would take
+  std::span<std::byte> workspace = {};  ///< at least what *_workspace says; empty: allocated inside the call
+};
+
+/// C = alpha A^op B + beta C.
+/// A is K x M, B is K x N (same layout), C is M x N, apart from A and B in memory; A and B may be the same matrix.
+/// beta = 0 never reads C, alpha = 0 never reads A and B; NaN and Inf pass through otherwise.
+/// Cost: one pass over A and B (one over A where A is B): K (M + N) words, 2 K M N flops (8 for complex).
+/// The sum over K runs over fixed chunks and a fixed tree: the same bits for any number of threads, and
+/// |C_computed - C| <= gamma(summation_depth(K) + 3) |alpha| |A|^T |B| (+ 2 u |beta C|) entry by entry, gamma(n) = n u / (1 - n u),
+/// with an additional factor of 2 sqrt(2) for complex types; summation_depth grows with log K.
+/// Throws ShapeError naming operands and shapes before anything is read or written.
+/// Source: Ernst, Hager, Thies, Wellein 2020, section 3 (tsmttsm).
+template <class T>
+void tsmttsm(Op op, T alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> b,
+             T beta, Matrix<T> c, HostExecution execution = {});
+
+/// Bytes of workspace that tsmttsm asks for; depends on the extents and the layout alone, not on threads.
+template <class T>
+std::size_t tsmttsm_workspace(std::int64_t k, std::int64_t m, std::int64_t n, Layout layout);
+
+/// The largest number of additions that any one product passes through in tsmttsm's sum over k rows.
+std::int64_t summation_depth(std::int64_t k);
+
+/// B = alpha A C + beta B.
+/// A is K x M, C is M x N, B is K x N, apart from A and C in memory. A triangle other than general takes the
+/// opposite triangle of C as zero without reading it.
+/// beta = 0 never reads B, alpha = 0 never reads A and C.
+/// Cost: one pass over A and B: K (M + N) words (K (M + 2 N) with beta != 0), 2 K M N flops (8 for complex).
+/// Error: at most gamma(M + 3) |alpha| |A| |C| (+ 2 u |beta B|) entry by entry, as above for complex.
+/// Throws ShapeError as tsmttsm does. Source: Ernst et al. 2020, section 4 (tsmm).
+template <class T>
+void tsmm(T alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> c, T beta,
+          Matrix<T> b, Triangle triangle = Triangle::general, HostExecution execution = {});
+
+/// V <- V C in place: the first N columns of V become V C, the others keep their values.
+/// V is K x M, C is M x N with N <= M.
+/// Cost: one pass, K (M + N) words, 2 K M N flops (8 for complex); error as tsmm.
+template <class T>
+void tsmm_inplace(Matrix<T> v, std::type_identity_t<Matrix<const T>> c, Triangle triangle = Triangle::general,
+                  HostExecution execution = {});
+
+/// Bytes of workspace that tsmm and tsmm_inplace ask for, for up to `threads` threads (0: as many as OpenMP would take).
+template <class T>
+std::size_t tsmm_workspace(std::int64_t k, std::int64_t m, std::int64_t n, Layout layout, int threads = 0);
+
+/// Words of tall data that cross the memory interface at least, in bytes, and useful floating-point operations.
+template <class T>
+double tsmttsm_bytes(std::int64_t k, std::int64_t m, std::int64_t n, bool same_operand = false);
+template <class T>
+double tsmm_bytes(std::int64_t k, std::int64_t m, std::int64_t n, bool reads_output = false);
+template <class T>
+double product_flops(std::int64_t k, std::int64_t m, std::int64_t n);
+
+/// The oracle: obvious serial loops with the same contract, summing in order (error gamma(K), not gamma(log K)).
+namespace reference {
+template <class T>
+void tsmttsm(Op op, T alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> b,
+             T beta, Matrix<T> c);
+template <class T>
+void tsmm(T alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> c, T beta,
+          Matrix<T> b, Triangle triangle = Triangle::general);
+template <class T>
+void tsmm_inplace(Matrix<T> v, std::type_identity_t<Matrix<const T>> c, Triangle triangle = Triangle::general);
+}  // namespace reference
+
+}  // namespace blockvec::kernels
