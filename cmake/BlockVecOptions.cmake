@@ -1,5 +1,3 @@
-include(CMakeDependentOption)
-
 option(BLOCKVEC_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(BLOCKVEC_BUILD_EXAMPLES "Build the example programs" ${PROJECT_IS_TOP_LEVEL})
 option(BLOCKVEC_BUILD_BENCH "Build the benchmarks" OFF)
@@ -10,6 +8,8 @@ set(BLOCKVEC_SANITIZE "" CACHE STRING "Value of -fsanitize= for every target, e.
 if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
 endif()
+
+set(CMAKE_CXX_EXTENSIONS OFF)
 
 # Everything that BlockVec compiles uses this target privately.
 add_library(blockvec_flags INTERFACE)
@@ -34,6 +34,7 @@ function(blockvec_add_library name)
   target_compile_features(blockvec_${name} PUBLIC cxx_std_20)
   target_link_libraries(blockvec_${name} PRIVATE $<BUILD_INTERFACE:blockvec_flags>)
   target_include_directories(blockvec_${name}
-    PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
+    PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
+           $<INSTALL_INTERFACE:include>
     PRIVATE ${PROJECT_SOURCE_DIR})
 endfunction()

@@ -1,0 +1,67 @@
+// main() of the tests that use Kokkos and, where it is enabled, MPI: both are started once for the whole program.
+#include <gtest/gtest.h>
+
+#include <blockvec/config.hpp>
+#include <blockvec/environment.hpp>
+#include <cstdio>
+
+#if BLOCKVEC_HAVE_MPI
+#include <mpi.h>
+#endif
+
+namespace {
+
+#if BLOCKVEC_HAVE_MPI
+bool mpi_runs() {
+  int initialized = 0;
+  MPI_Initialized(&initialized);
+  return initialized != 0;
+}
+
+int world_rank() {
+  int rank = 0;
+  if (mpi_runs()) MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+
+int max_over_ranks(int value) {
+  int result = value;
+  if (mpi_runs()) MPI_Allreduce(&value, &result, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  return result;
+}
+#else
+int world_rank() { return 0; }
+
+int max_over_ranks(int value) { return value; }
+#endif
+
+/// Prints failures and nothing else: what ranks other than the first have to say.
+class FailurePrinter : public testing::EmptyTestEventListener {
+ public:
+  explicit FailurePrinter(int rank) : rank_(rank) {}
+
+  void OnTestPartResult(const testing::TestPartResult& result) override {
+    if (!result.failed()) return;
+    const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
+    std::fprintf(stderr, "[rank %d] %s.%s failed at %s:%d\n%s\n", rank_, test ? test->test_suite_name() : "",
+                 test ? test->name() : "set-up", result.file_name() ? result.file_name() : "unknown file",
+                 result.line_number(), result.message());
+  }
+
+ private:
+  int rank_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  blockvec::Environment environment(argc, argv);
+  const int rank = world_rank();
+  if (rank != 0) {
+    testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
+    delete listeners.Release(listeners.default_result_printer());
+    listeners.Append(new FailurePrinter(rank));
+  }
+  return max_over_ranks(RUN_ALL_TESTS());
+}
