@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <Kokkos_Core.hpp>
+
+#include <blockvec/context.hpp>
+#include <blockvec/kernels/error.hpp>
+#include <blockvec/kernels/matrix.hpp>
+#include <blockvec/row_distribution.hpp>
+#include <blockvec/scalar.hpp>
+
+namespace blockvec {
+
+/// This rank's rows of a tall & skinny matrix whose rows are distributed over the ranks of a Context.
+/// A handle, like a Kokkos View: copies and column views share memory, and the memory lives as long as one of them does (or, where
+/// it was wrapped, as its owner keeps it). Constness of the handle is not constness of the entries.
+/// Layout is RowMajor or ColumnMajor, Space a Kokkos memory space.
+template <class Scalar_, class Layout_ = RowMajor, class Space_ = DefaultSpace>
+class BlockVector {
+ public:
+  using Scalar = Scalar_;
+  using Layout = Layout_;
+  using Space = Space_;
+  using View = Kokkos::View<Scalar**, Layout, Space>;
+
+  BlockVector() = default;
+
+  /// Zeros. The base is aligned to 128 bytes, and beyond narrow blocks (128 bytes a row; columns likewise) so is the leading dimension.
+  /// Throws ShapeError for a negative width or a distribution over other ranks, OutOfMemoryError naming label and bytes.
+  /// Not collective, sends nothing.
+  BlockVector(const Context& context, const RowDistribution& rows, std::int64_t width, const std::string& label = "BlockVector");
+
+  /// Wraps a View of this rank's rows; shares (and keeps alive, where the View does) its memory.
+  static BlockVector wrap(const Context& context, const RowDistribution& rows, const View& view,
+                          const std::string& label = "wrapped");
+  /// Wraps a pointer to this rank's rows. ld >= width (row-major) or >= local rows (column-major). The caller keeps the memory.
+  static BlockVector wrap(const Context& context, const RowDistribution& rows, Scalar* data, std::int64_t width,
+                          std::int64_t ld, const std::string& label = "wrapped");
+
+  std::int64_t global_rows() const { return rows_.global_rows(); }
+  std::int64_t local_rows() const { return static_cast<std::int64_t>(view_.extent(0)); }
+  /// The number of columns.
+  std::int64_t width() const { return static_cast<std::int64_t>(view_.extent(1)); }
+  std::int64_t ld() const;
+  Scalar* data() const { return view_.data(); }
+  const View& view() const { return view_; }
+  const Context& context() const { return context_; }
+  const RowDistribution& rows() const { return rows_; }
+  const std::string& label() const { return *label_; }
+
+  /// The columns [begin, end), sharing memory; views of views too. Allocates nothing. Throws ShapeError.
+  BlockVector columns(std::int64_t begin, std::int64_t end) const;
+  BlockVector column(std::int64_t index) const { return columns(index, index + 1); }
+
+  /// A copy with memory of its own. One pass: reads and writes K m words.
+  BlockVector deep_copy(const std::string& label = "copy") const;
+  /// A copy in another layout, or of another scalar type (real to complex, or between precisions; complex to real is not offered).
+  template <class OtherLayout>
+  BlockVector<Scalar, OtherLayout, Space> converted_to_layout(const std::string& label = "copy") const;
+  template <class OtherScalar>
+  BlockVector<OtherScalar, Layout, Space> converted_to_scalar(const std::string& label = "copy") const;
+
+  /// "V (1000 x 8, double, row-major, 4 ranks)": for messages.
+  std::string describe() const;
+
+  /// How the kernels see it.
+  kernels::Matrix<typename ScalarTraits<Scalar>::Kernel> matrix() const;
+
+ private:
+  Context context_;
+  RowDistribution rows_;
+  View view_;
+  Kokkos::View<Scalar*, Space> storage_;  // keeps owned memory alive; empty where wrapped
+  std::shared_ptr<const std::string> label_;
+};
+
+/// A temporary from scratch memory: contents undefined, lives as long as the scope, allocates nothing once the workspace is warm.
+/// Its leading dimension is padded as an owned block vector's.
+template <class Scalar, class Layout, class Space>
+BlockVector<Scalar, Layout, Space> scratch_like(WorkspaceScope& scope, const BlockVector<Scalar, Layout, Space>& model,
+                                                std::int64_t width);
+
+}  // namespace blockvec

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace blockvec {
+
+/// The operations that a Context can record.
+enum class Operation {
+  inner_product,
+  update,
+  multiply_in_place,
+  column_dots,
+  scale,
+  axpby,
+  copy,
+  fill,
+  fill_random,
+  reduction,
+  user_operator,
+  count_
+};
+std::string_view operation_name(Operation operation);
+
+/// Calls, seconds, bytes of tall data and flops of one operation on this rank.
+struct OperationRecord {
+  std::string_view name;
+  std::int64_t calls = 0;
+  double seconds = 0;
+  double bytes = 0;
+  double flops = 0;
+};
+
+/// Attainable memory bandwidth of this machine with a number of threads, in bytes a second.
+struct MachineBandwidth {
+  double read = 0;  ///< sum over a long array
+  double copy = 0;  ///< read one long array, write another: bytes read plus bytes written
+};
+/// Measures for about 0.2 s with 2 x 128 MiB.
+MachineBandwidth measure_bandwidth(int threads);
+
+/// What was done and how long it took. Off until started, then two clock reads a call.
+class Profile {
+ public:
+  void start() { enabled_ = true; }
+  void stop() { enabled_ = false; }
+  bool enabled() const { return enabled_; }
+  void clear();
+  void add(Operation operation, double seconds, double bytes, double flops);
+  /// Only operations that were called.
+  std::vector<OperationRecord> records() const;
+
+  /// Measures an operation from construction to destruction.
+  class Timer {
+   public:
+    Timer(Profile& profile, Operation operation, double bytes, double flops);
+    ~Timer();
+    Timer(const Timer&) = delete;
+    Timer& operator=(const Timer&) = delete;
+
+   private:
+    Profile* profile_;
+    Operation operation_;
+    double bytes_;
+    double flops_;
+    std::chrono::steady_clock::time_point begin_;
+  };
+
+ private:
+  bool enabled_ = false;
+  OperationRecord records_[static_cast<int>(Operation::count_)];
+};
+
+}  // namespace blockvec
