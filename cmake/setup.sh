@@ -1,0 +1,123 @@
+# Sourced by examples/run and tests/run after they have set `root`, the top of this tree.
+# Installs what is missing by package name, configures the release preset and builds.
+
+tool_packages="g++ cmake ninja-build"
+library_packages="libhwy-dev libopenblas-dev liblapacke-dev libopenmpi-dev openmpi-bin librandom123-dev"
+example_packages="libcli11-dev nlohmann-json3-dev libfmt-dev python3 python3-matplotlib"
+test_packages="libgtest-dev librapidcheck-dev"
+
+build="$root/build/release"
+
+say() { printf '== %s\n' "$*"; }
+
+fail() {
+  printf '%s\n' "$@" >&2
+  exit 1
+}
+
+is_installed() {
+  case $(dpkg-query -W -f='${db:Status-Abbrev} ' "$1" 2>/dev/null) in
+    ?i*) return 0 ;;
+    *) return 1 ;;
+  esac
+}
+
+is_available() {
+  case $(LC_ALL=C apt-cache policy "$1" 2>/dev/null) in
+    *"Candidate: (none)"* | "") return 1 ;;
+    *) return 0 ;;
+  esac
+}
+
+# The packages among the arguments that are not installed.
+missing_of() {
+  for package in "$@"; do
+    is_installed "$package" || printf ' %s' "$package"
+  done
+}
+
+# Does the user bring a Kokkos of their own (Kokkos_ROOT, or a prefix path as Spack sets it)?
+has_own_kokkos() {
+  [ -z "${Kokkos_ROOT:-}" ] || return 0
+  old_ifs=$IFS
+  IFS=:
+  for prefix in ${CMAKE_PREFIX_PATH:-}; do
+    for config in "$prefix"/lib*/cmake/Kokkos/KokkosConfig.cmake "$prefix"/lib/*/cmake/Kokkos/KokkosConfig.cmake; do
+      if [ -f "$config" ]; then
+        IFS=$old_ifs
+        return 0
+      fi
+    done
+  done
+  IFS=$old_ifs
+  return 1
+}
+
+# Kokkos of its own where the distribution has both halves, else the one inside Trilinos.
+kokkos_packages() {
+  if is_available libkokkos-dev && is_available libkokkos-kernels-dev; then
+    echo "libkokkos-dev libkokkos-kernels-dev"
+  else
+    echo "libtrilinos-kokkos-dev libtrilinos-kokkos-kernels-dev"
+  fi
+}
+
+missing_kokkos() {
+  has_own_kokkos || missing_of $(kokkos_packages)
+}
+
+# Runs a command as root; refuses where that would need a password and nobody is there to type it.
+as_root() {
+  if [ "$(id -u)" = 0 ]; then
+    "$@"
+  elif command -v sudo >/dev/null 2>&1 && { sudo -n true 2>/dev/null || [ -t 0 ]; }; then
+    sudo "$@"
+  else
+    return 1
+  fi
+}
+
+# install_packages NAME...: makes sure of these and of Kokkos; does nothing, and asks for nothing, if all are there.
+install_packages() {
+  if ! command -v apt-get >/dev/null 2>&1 || ! command -v dpkg-query >/dev/null 2>&1; then
+    say "no apt-get here: going on with the tools and libraries that CMake finds"
+    return 0
+  fi
+  missing="$(missing_of "$@")$(missing_kokkos)"
+  [ -n "$missing" ] || return 0
+  say "installing$missing"
+  # Before the first update nothing is known of what the distribution offers: Kokkos is chosen after it.
+  if as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q; then
+    missing="$(missing_of "$@")$(missing_kokkos)"
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing </dev/null && return 0
+  fi
+  fail "" "These packages are missing and could not be installed from here. As root, run" \
+    "  apt-get update && apt-get install -y --no-install-recommends$missing" "and then this command again."
+}
+
+# configure_build ARGUMENT...: configures the release preset; an existing build is taken further.
+configure_build() {
+  for tool in cmake ninja c++; do
+    command -v "$tool" >/dev/null 2>&1 || fail "$tool is not on the path. $requirements"
+  done
+  say "configuring $build"
+  (cd "$root" && cmake --preset release "$@") || fail "" "CMake could not configure the build (see above). $requirements"
+}
+requirements="BlockVec needs CMake 3.25 or newer, Ninja, a C++20 compiler with OpenMP, Highway, Kokkos and Kokkos Kernels \
+(3.4 to 5), LAPACKE with a BLAS, Random123, and, if wanted, MPI; the examples also CLI11, nlohmann-json, fmt and Python with \
+matplotlib; the tests also GoogleTest and RapidCheck. CMAKE_PREFIX_PATH or Kokkos_ROOT point CMake to those in unusual places."
+
+# As many compilers as there are processors and 1.5 GB of free memory for each.
+build_jobs() {
+  jobs=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+  memory=$(awk '/^MemAvailable:/ { print int($2 / 1500000) }' /proc/meminfo 2>/dev/null || true)
+  if [ -n "$memory" ] && [ "$memory" -lt "$jobs" ]; then jobs=$memory; fi
+  if [ "$jobs" -lt 1 ]; then jobs=1; fi
+  echo "$jobs"
+}
+
+# build TARGET...: builds these targets; what is built already stays.
+build_targets() {
+  say "building with $(build_jobs) jobs"
+  cmake --build "$build" --parallel "$(build_jobs)" --target "$@"
+}
