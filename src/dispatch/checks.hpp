@@ -1,0 +1,52 @@
+#pragma once
+
+#include <blockvec/kernels/matrix.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+/// Argument checks of the products, shared by the oracle and the fast kernels. Each throws ShapeError naming the
+/// operands, their shapes and what was expected, before anything is read or written.
+namespace blockvec::kernels::dispatch {
+
+/// A matrix without its type: all that a check looks at.
+struct Operand {
+  const char* name;
+  const void* data;
+  std::int64_t rows;
+  std::int64_t columns;
+  std::int64_t ld;
+  Layout layout;
+  std::int64_t entry_bytes;
+};
+
+template <class T>
+Operand operand(const char* name, const Matrix<T>& a) {
+  return {name, a.data, a.rows, a.columns, a.ld, a.layout, static_cast<std::int64_t>(sizeof(T))};
+}
+
+/// Do two matrices share an entry? Exact for equal leading dimensions and layouts (column ranges of one parent),
+/// else whether the memory from first to last entry overlaps.
+bool overlap(const Operand& a, const Operand& b);
+
+void check_tsmttsm(const Operand& a, const Operand& b, const Operand& c);
+void check_tsmm(const Operand& a, const Operand& c, const Operand& b);
+void check_tsmm_inplace(const Operand& v, const Operand& c);
+void check_execution(const char* product, int threads, std::span<std::byte> workspace, std::size_t needed);
+
+template <class T>
+void check_tsmttsm(const Matrix<const T>& a, const Matrix<const T>& b, const Matrix<T>& c) {
+  check_tsmttsm(operand("A", a), operand("B", b), operand("C", c));
+}
+
+template <class T>
+void check_tsmm(const Matrix<const T>& a, const Matrix<const T>& c, const Matrix<T>& b) {
+  check_tsmm(operand("A", a), operand("C", c), operand("B", b));
+}
+
+template <class T>
+void check_tsmm_inplace(const Matrix<T>& v, const Matrix<const T>& c) {
+  check_tsmm_inplace(operand("V", v), operand("C", c));
+}
+
+}  // namespace blockvec::kernels::dispatch
