@@ -1,12 +1,35 @@
 # What the layers above the kernels need. Everything is found by package, nothing is fetched.
+foreach(package Kokkos KokkosKernels)
+  if(NOT TARGET BlockVec::kokkos)
+    find_package(${package} QUIET)
+    if(NOT ${package}_FOUND)
+      message(FATAL_ERROR "${package} was not found. Install a package of it (Debian: libtrilinos-kokkos-dev and "
+                          "libtrilinos-kokkos-kernels-dev; Spack: kokkos and kokkos-kernels), or build it from source "
+                          "and set ${package}_ROOT to where it was installed.")
+    endif()
+  endif()
+endforeach()
 include(cmake/BlockVecKokkos.cmake)
+
 find_package(LAPACK REQUIRED)
+include(cmake/BlockVecLapacke.cmake)
+
+# Headers only, and used by BlockVec's sources alone.
+find_path(BLOCKVEC_RANDOM123_INCLUDE_DIR Random123/philox.h REQUIRED)
+mark_as_advanced(BLOCKVEC_RANDOM123_INCLUDE_DIR)
+if(NOT TARGET Random123::Random123)
+  add_library(Random123::Random123 INTERFACE IMPORTED)
+  target_include_directories(Random123::Random123 SYSTEM INTERFACE "${BLOCKVEC_RANDOM123_INCLUDE_DIR}")
+endif()
 
 find_package(MPI QUIET COMPONENTS CXX)
 option(BLOCKVEC_ENABLE_MPI "Distribute block vectors over MPI ranks" ${MPI_CXX_FOUND})
 if(BLOCKVEC_ENABLE_MPI)
   find_package(MPI REQUIRED COMPONENTS CXX)
 endif()
+
+# As a subdirectory, the targets that link BlockVec stand outside of this one and must see what BlockVec links.
+set_target_properties(BlockVec::kokkos BlockVec::kokkoskernels BlockVec::lapacke PROPERTIES IMPORTED_GLOBAL TRUE)
 
 # What the headers need to know about this build, in a header of its own: <blockvec/config.hpp>.
 set(BLOCKVEC_HAVE_MPI 0)

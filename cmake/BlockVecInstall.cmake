@@ -1,0 +1,40 @@
+# cmake --install: libraries, headers, and the package that find_package(BlockVec COMPONENTS ...) reads.
+option(BLOCKVEC_INSTALL "Generate BlockVec's install rules" ${PROJECT_IS_TOP_LEVEL})
+if(NOT BLOCKVEC_INSTALL)
+  return()
+endif()
+include(CMakePackageConfigHelpers)
+
+set(components kernels)
+install(DIRECTORY include/blockvec/kernels DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/blockvec)
+install(FILES include/blockvec/version.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/blockvec)
+set(package_directory ${CMAKE_INSTALL_LIBDIR}/cmake/BlockVec)
+set(package_files "")
+if(NOT BLOCKVEC_KERNELS_ONLY)
+  list(APPEND components blockvec orth)
+  install(DIRECTORY include/blockvec DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  install(FILES ${PROJECT_BINARY_DIR}/include/blockvec/config.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/blockvec)
+  list(APPEND package_files cmake/BlockVecKokkos.cmake cmake/BlockVecLapacke.cmake)
+endif()
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/BlockVec)
+
+# One export set a component, so that finding one asks only for what that one needs.
+foreach(component IN LISTS components)
+  install(TARGETS blockvec_${component} EXPORT BlockVec-${component})
+  install(EXPORT BlockVec-${component} NAMESPACE BlockVec:: DESTINATION ${package_directory})
+endforeach()
+
+# A static library leaves its private dependencies to whoever links it.
+get_target_property(library_type blockvec_kernels TYPE)
+set(BLOCKVEC_IS_STATIC OFF)
+if(library_type STREQUAL "STATIC_LIBRARY")
+  set(BLOCKVEC_IS_STATIC ON)
+endif()
+set(BLOCKVEC_COMPONENTS ${components})
+configure_package_config_file(cmake/BlockVecConfig.cmake.in ${PROJECT_BINARY_DIR}/BlockVecConfig.cmake
+  INSTALL_DESTINATION ${package_directory} NO_SET_AND_CHECK_MACRO)
+# Before 1.0 every minor version may change the interface.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/BlockVecConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/BlockVecConfig.cmake ${PROJECT_BINARY_DIR}/BlockVecConfigVersion.cmake
+              ${package_files}
+        DESTINATION ${package_directory})

@@ -1,15 +1,6 @@
-# Finds Kokkos and Kokkos Kernels (3.4 up to 5.x) and gives them one pair of names, whoever packaged them:
-# BlockVec::kokkos and BlockVec::kokkoskernels. Headers count as system headers.
+# Gives Kokkos and Kokkos Kernels (3.4 up to 5.x), which have been found already, one pair of names, whoever packaged
+# them: BlockVec::kokkos and BlockVec::kokkoskernels. Headers count as system headers.
 # Used by BlockVec's own build and by its installed package.
-include_guard(GLOBAL)
-include(CMakeFindDependencyMacro)
-
-if(NOT TARGET Kokkos::kokkos)
-  find_dependency(Kokkos)
-endif()
-if(NOT TARGET Kokkos::kokkoskernels AND NOT TARGET trilinos_kokkoskernels)
-  find_dependency(KokkosKernels)
-endif()
 if(Kokkos_VERSION AND Kokkos_VERSION VERSION_LESS 3.4)
   message(FATAL_ERROR "BlockVec needs Kokkos 3.4 or newer, found ${Kokkos_VERSION}")
 endif()
@@ -27,9 +18,9 @@ function(blockvec_mend_include_directories target)
     set_target_properties(${target} PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${kept}")
   endif()
 endfunction()
-blockvec_mend_include_directories(Kokkos::kokkos)
 
 if(NOT TARGET BlockVec::kokkos)
+  blockvec_mend_include_directories(Kokkos::kokkos)
   add_library(BlockVec::kokkos INTERFACE IMPORTED)
   target_link_libraries(BlockVec::kokkos INTERFACE Kokkos::kokkos)
   add_library(BlockVec::kokkoskernels INTERFACE IMPORTED)

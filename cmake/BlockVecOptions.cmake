@@ -1,3 +1,5 @@
+include(GNUInstallDirs)
+
 option(BLOCKVEC_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(BLOCKVEC_BUILD_EXAMPLES "Build the example programs" ${PROJECT_IS_TOP_LEVEL})
 option(BLOCKVEC_BUILD_BENCH "Build the benchmarks" OFF)
@@ -10,6 +12,8 @@ if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYP
 endif()
 
 set(CMAKE_CXX_EXTENSIONS OFF)
+# What is found here is seen by those who add BlockVec as a subdirectory, too.
+set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
 
 # Everything that BlockVec compiles uses this target privately.
 add_library(blockvec_flags INTERFACE)
@@ -35,6 +39,6 @@ function(blockvec_add_library name)
   target_link_libraries(blockvec_${name} PRIVATE $<BUILD_INTERFACE:blockvec_flags>)
   target_include_directories(blockvec_${name}
     PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
-           $<INSTALL_INTERFACE:include>
+           $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
     PRIVATE ${PROJECT_SOURCE_DIR})
 endfunction()

@@ -1,0 +1,33 @@
+# Installs the build tree at `build` into `prefix`, afresh, and looks at what arrived.
+file(REMOVE_RECURSE ${prefix})
+execute_process(COMMAND ${CMAKE_COMMAND} --install ${build} --prefix ${prefix} COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)
+
+# The package must be movable to another machine: no file of it may name the source or the build tree.
+file(GLOB_RECURSE package_files ${prefix}/*.cmake ${prefix}/*.hpp)
+foreach(file IN LISTS package_files)
+  file(READ ${file} text)
+  foreach(tree IN ITEMS ${source} ${build})
+    string(FIND "${text}" "${tree}/" position)
+    if(NOT position EQUAL -1)
+      message(SEND_ERROR "${file} names ${tree}")
+    endif()
+  endforeach()
+endforeach()
+
+# Every public header arrived, and nothing else.
+file(GLOB_RECURSE public RELATIVE ${source}/include ${source}/include/*.hpp)
+file(GLOB_RECURSE generated RELATIVE ${build}/include ${build}/include/*.hpp)
+file(GLOB_RECURSE installed RELATIVE ${prefix}/include ${prefix}/include/*)
+list(APPEND public ${generated})
+if(kernels_only)
+  list(FILTER public INCLUDE REGEX "/kernels/|/version.hpp$")
+endif()
+list(SORT public)
+list(SORT installed)
+if(NOT public STREQUAL installed)
+  message(SEND_ERROR "Installed headers differ from the public ones.\nPublic: ${public}\nInstalled: ${installed}")
+endif()
+file(GLOB_RECURSE license ${prefix}/*/LICENSE)
+if(NOT license)
+  message(SEND_ERROR "The licence was not installed")
+endif()
