@@ -22,6 +22,7 @@ if(NOT TARGET Random123::Random123)
   target_include_directories(Random123::Random123 SYSTEM INTERFACE "${BLOCKVEC_RANDOM123_INCLUDE_DIR}")
 endif()
 
+set(MPI_CXX_SKIP_MPICXX ON)  # only the C interface is used
 find_package(MPI QUIET COMPONENTS CXX)
 option(BLOCKVEC_ENABLE_MPI "Distribute block vectors over MPI ranks" ${MPI_CXX_FOUND})
 if(BLOCKVEC_ENABLE_MPI)
