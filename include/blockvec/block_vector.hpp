@@ -1,23 +1,21 @@
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <string>
-
 #include <Kokkos_Core.hpp>
-
 #include <blockvec/context.hpp>
 #include <blockvec/kernels/error.hpp>
 #include <blockvec/kernels/matrix.hpp>
 #include <blockvec/row_distribution.hpp>
 #include <blockvec/scalar.hpp>
+#include <cstdint>
+#include <memory>
+#include <string>
 
 namespace blockvec {
 
 /// This rank's rows of a tall & skinny matrix whose rows are distributed over the ranks of a Context.
-/// A handle, like a Kokkos View: copies and column views share memory, and the memory lives as long as one of them does (or, where
-/// it was wrapped, as its owner keeps it). Constness of the handle is not constness of the entries.
-/// Layout is RowMajor or ColumnMajor, Space a Kokkos memory space.
+/// A handle, like a Kokkos View: copies and column views share memory, and the memory lives as long as one of them does
+/// (or, where it was wrapped, as its owner keeps it). Constness of the handle is not constness of the entries. Layout
+/// is RowMajor or ColumnMajor, Space a Kokkos memory space.
 template <class Scalar_, class Layout_ = RowMajor, class Space_ = DefaultSpace>
 class BlockVector {
  public:
@@ -28,15 +26,17 @@ class BlockVector {
 
   BlockVector() = default;
 
-  /// Zeros. The base is aligned to 128 bytes, and beyond narrow blocks (128 bytes a row; columns likewise) so is the leading dimension.
-  /// Throws ShapeError for a negative width or a distribution over other ranks, OutOfMemoryError naming label and bytes.
-  /// Not collective, sends nothing.
-  BlockVector(const Context& context, const RowDistribution& rows, std::int64_t width, const std::string& label = "BlockVector");
+  /// Zeros. The base is aligned to 128 bytes, and beyond narrow blocks (128 bytes a row; columns likewise) so is the
+  /// leading dimension. Throws ShapeError for a negative width or a distribution over other ranks, OutOfMemoryError
+  /// naming label and bytes. Not collective, sends nothing.
+  BlockVector(const Context& context, const RowDistribution& rows, std::int64_t width,
+              const std::string& label = "BlockVector");
 
   /// Wraps a View of this rank's rows; shares (and keeps alive, where the View does) its memory.
   static BlockVector wrap(const Context& context, const RowDistribution& rows, const View& view,
                           const std::string& label = "wrapped");
-  /// Wraps a pointer to this rank's rows. ld >= width (row-major) or >= local rows (column-major). The caller keeps the memory.
+  /// Wraps a pointer to this rank's rows. ld >= width (row-major) or >= local rows (column-major). The caller keeps the
+  /// memory.
   static BlockVector wrap(const Context& context, const RowDistribution& rows, Scalar* data, std::int64_t width,
                           std::int64_t ld, const std::string& label = "wrapped");
 
@@ -57,7 +57,8 @@ class BlockVector {
 
   /// A copy with memory of its own. One pass: reads and writes K m words.
   BlockVector deep_copy(const std::string& label = "copy") const;
-  /// A copy in another layout, or of another scalar type (real to complex, or between precisions; complex to real is not offered).
+  /// A copy in another layout, or of another scalar type (real to complex, or between precisions; complex to real is
+  /// not offered).
   template <class OtherLayout>
   BlockVector<Scalar, OtherLayout, Space> converted_to_layout(const std::string& label = "copy") const;
   template <class OtherScalar>
@@ -70,6 +71,10 @@ class BlockVector {
   kernels::Matrix<typename ScalarTraits<Scalar>::Kernel> matrix() const;
 
  private:
+  template <class S, class L, class M>
+  friend BlockVector<S, L, M> scratch_like(WorkspaceScope& scope, const BlockVector<S, L, M>& model,
+                                           std::int64_t width);
+
   Context context_;
   RowDistribution rows_;
   View view_;
@@ -77,8 +82,8 @@ class BlockVector {
   std::shared_ptr<const std::string> label_;
 };
 
-/// A temporary from scratch memory: contents undefined, lives as long as the scope, allocates nothing once the workspace is warm.
-/// Its leading dimension is padded as an owned block vector's.
+/// A temporary from scratch memory: contents undefined, lives as long as the scope, allocates nothing once the
+/// workspace is warm. Its leading dimension is padded as an owned block vector's.
 template <class Scalar, class Layout, class Space>
 BlockVector<Scalar, Layout, Space> scratch_like(WorkspaceScope& scope, const BlockVector<Scalar, Layout, Space>& model,
                                                 std::int64_t width);

@@ -1,12 +1,11 @@
 #pragma once
 
+#include <blockvec/scalar.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
-
-#include <blockvec/scalar.hpp>
 
 namespace blockvec {
 
@@ -52,7 +51,8 @@ class Communicator {
   int local_size() const { return backend_->local_size(); }
   std::string name() const { return backend_->name(); }
 
-  /// Reduces `values` in place over all ranks; complex values count as pairs of reals (sum only). One message in the machine's sense.
+  /// Reduces `values` in place over all ranks; complex values count as pairs of reals (sum only). One message in the
+  /// machine's sense.
   void sum(std::span<float> values) const;
   void sum(std::span<double> values) const;
   void sum(std::span<Complex<float>> values) const;
@@ -63,14 +63,17 @@ class Communicator {
   void min(std::span<std::int64_t> values) const;
 
   /// The root's bytes to everybody.
-  void broadcast(std::span<std::byte> values, int root) const { backend_->broadcast(values.data(), values.size(), root); }
+  void broadcast(std::span<std::byte> values, int root) const {
+    backend_->broadcast(values.data(), values.size(), root);
+  }
   /// One message per entry and direction; both sides name the same sizes.
   void exchange(std::span<const Message> sends, std::span<const Message> receives) const {
     backend_->exchange(sends, receives);
   }
   void barrier() const { backend_->barrier(); }
 
-  /// Throws Error with `message` on every rank if `ok` is false on any; the message of the lowest such rank is used. Two small reductions.
+  /// Throws Error with `message` on every rank if `ok` is false on any; the message of the lowest such rank is used.
+  /// Two small reductions.
   void agree(bool ok, const std::string& message) const;
 
   bool same_ranks(const Communicator& other) const { return backend_ == other.backend_; }

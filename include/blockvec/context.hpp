@@ -1,26 +1,25 @@
 #pragma once
 
+#include <Kokkos_Core.hpp>
+#include <blockvec/communicator.hpp>
+#include <blockvec/profile.hpp>
+#include <blockvec/workspace.hpp>
 #include <cstdint>
 #include <memory>
 #include <string>
 
-#include <Kokkos_Core.hpp>
-
-#include <blockvec/communicator.hpp>
-#include <blockvec/profile.hpp>
-#include <blockvec/workspace.hpp>
-
 namespace blockvec {
 
-/// Where block vectors live and work: the ranks, the Kokkos execution-space instance that orders their operations, the threads
-/// of this rank, scratch memory, counters. A handle: copies share everything. One thread of the program uses a Context at a time.
+/// Where block vectors live and work: the ranks, the Kokkos execution-space instance that orders their operations, the
+/// threads of this rank, scratch memory, counters. A handle: copies share everything. One thread of the program uses a
+/// Context at a time.
 class Context {
  public:
-  using ExecutionSpace = Kokkos::DefaultExecutionSpace;
+  using ExecutionSpace = Kokkos::DefaultHostExecutionSpace;
 
   Context() = default;  ///< an empty handle, to be assigned to
-  /// All MPI ranks, or this process alone. threads = 0: OMP_NUM_THREADS where it is set, else the machine's cores divided by the
-  /// ranks on it.
+  /// All MPI ranks, or this process alone. threads = 0: OMP_NUM_THREADS where it is set, else the machine's cores
+  /// divided by the ranks on it.
   static Context world(int threads = 0) { return Context(Communicator::world(), threads); }
   static Context self(int threads = 0) { return Context(Communicator::self(), threads); }
   explicit Context(Communicator communicator, int threads = 0, ExecutionSpace space = {});
@@ -33,8 +32,8 @@ class Context {
 
   /// Sums over all ranks so far; counted on one rank too, so that a method's count does not depend on the machine.
   std::int64_t reductions() const;
-  /// Sums values over the ranks in place, with the same bits on each, as one reduction. `tag` names the operation and its shapes: if
-  /// the ranks disagree on it, every rank throws ShapeError (the tag travels with the values).
+  /// Sums values over the ranks in place, with the same bits on each, as one reduction. `tag` names the operation and
+  /// its shapes: if the ranks disagree on it, every rank throws ShapeError (the tag travels with the values).
   template <class Scalar>
   void sum(Scalar* values, std::int64_t count, std::uint64_t tag) const;
 

@@ -7,7 +7,8 @@ namespace blockvec {
 /// Starts MPI (where BlockVec is built with it and nobody else has started it) and Kokkos, and stops what it started in
 /// the reverse order. One object, first in main, outlives every block vector.
 ///
-/// With more than one rank, an exception that leaves main's scope on one rank would leave the others waiting; see `guard`.
+/// With more than one rank, an exception that leaves main's scope on one rank would leave the others waiting; see
+/// `guard`.
 class Environment {
  public:
   Environment(int& argc, char**& argv);
@@ -15,8 +16,9 @@ class Environment {
   Environment(const Environment&) = delete;
   Environment& operator=(const Environment&) = delete;
 
-  /// Runs body() and returns what it returns. An exception is printed to standard error with the rank that threw it, and
-  /// ends all ranks: every rank's process exits with status 2 (by MPI_Abort where there are others), none is left waiting.
+  /// Runs body() and returns what it returns. An exception is printed to standard error with the rank that threw it,
+  /// and ends all ranks: every rank's process exits with status 2 (by MPI_Abort where there are others), none is left
+  /// waiting.
   template <class Body>
   static int guard(Body&& body) noexcept {
     return guard_erased([](void* function) { return (*static_cast<std::remove_reference_t<Body>*>(function))(); },

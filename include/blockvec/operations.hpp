@@ -1,20 +1,20 @@
 #pragma once
 
-#include <cstdint>
-
 #include <blockvec/block_vector.hpp>
 #include <blockvec/small_matrix.hpp>
+#include <cstdint>
 
-/// Operations on block vectors. V is K x m, W is K x b, with the same context and row distribution; small matrices are replicated.
-/// Offered for float, double, Complex<float>, Complex<double>, row-major and column-major, in DefaultSpace.
-/// All throw ShapeError naming the operands, their shapes and what was expected, before anything is launched or sent. None
-/// allocates once the context's workspace is warm. Only operations that say "reduction" communicate; those are collective.
+/// Operations on block vectors. V is K x m, W is K x b, with the same context and row distribution; small matrices are
+/// replicated. Offered for float, double, Complex<float>, Complex<double>, row-major and column-major, in DefaultSpace.
+/// All throw ShapeError naming the operands, their shapes and what was expected, before anything is launched or sent.
+/// None allocates once the context's workspace is warm. Only operations that say "reduction" communicate; those are
+/// collective.
 namespace blockvec {
 
-/// C = V^H W, summed over all ranks. C is m x b with the same bits on every rank. V and W may be the same or overlap (Gram).
-/// Cost: one pass over V and W, K (m + b) words (K m where they are the same); one reduction of m b words.
-/// Error in each entry: gamma |V|^H |W|, gamma growing with the log of the local rows (kernels::tsmttsm) and of the ranks.
-/// Source: Ernst, Hager, Thies, Wellein 2020, section 3.
+/// C = V^H W, summed over all ranks. C is m x b with the same bits on every rank. V and W may be the same or overlap
+/// (Gram). Cost: one pass over V and W, K (m + b) words (K m where they are the same); one reduction of m b words.
+/// Error in each entry: gamma |V|^H |W|, gamma growing with the log of the local rows (kernels::tsmttsm) and of the
+/// ranks. Source: Ernst, Hager, Thies, Wellein 2020, section 3.
 template <class Scalar, class Layout, class Space>
 void inner_product(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
                    const SmallMatrix<Scalar, Space>& c);
@@ -25,8 +25,8 @@ template <class Scalar, class Layout, class Space>
 void update(Scalar alpha, const BlockVector<Scalar, Layout, Space>& v, const SmallMatrix<Scalar, Space>& c, Scalar beta,
             const BlockVector<Scalar, Layout, Space>& w);
 
-/// The first n columns of V become V C, the others keep their values. C is m x n, n <= m; of a triangular C the other triangle is
-/// taken as zero and never read. Cost: one pass, K (m + n) words. No reduction.
+/// The first n columns of V become V C, the others keep their values. C is m x n, n <= m; of a triangular C the other
+/// triangle is taken as zero and never read. Cost: one pass, K (m + n) words. No reduction.
 template <class Scalar, class Layout, class Space>
 void multiply_in_place(const BlockVector<Scalar, Layout, Space>& v, const SmallMatrix<Scalar, Space>& c,
                        kernels::Triangle triangle = kernels::Triangle::general);
@@ -34,15 +34,13 @@ void multiply_in_place(const BlockVector<Scalar, Layout, Space>& v, const SmallM
 /// Several inner products that cross the machine in one reduction:
 ///     InnerProducts<double> products(context);
 ///     products.add(V, W, S).add(W, W, G).reduce();
-/// Each product is computed when it is added; the small matrices are written by reduce(), by which all ranks must have added the same
-/// shapes in the same order. At most `capacity` words, or it throws ShapeError.
+/// Each product is computed when it is added, and its matrix holds this rank's share until reduce(), by which all ranks
+/// must have added the same shapes in the same order (a disagreement throws ShapeError on every rank). At most 16
+/// products.
 template <class Scalar, class Layout = RowMajor, class Space = DefaultSpace>
 class InnerProducts {
  public:
-  explicit InnerProducts(const Context& context);
-  ~InnerProducts();
-  InnerProducts(const InnerProducts&) = delete;
-  InnerProducts& operator=(const InnerProducts&) = delete;
+  explicit InnerProducts(const Context& context) : context_(context) {}
 
   InnerProducts& add(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
                      const SmallMatrix<Scalar, Space>& c);
@@ -51,13 +49,8 @@ class InnerProducts {
 
  private:
   static constexpr int max_products = 16;
-  struct Entry {
-    SmallMatrix<Scalar, Space> c;
-    Scalar* partial = nullptr;
-  };
   Context context_;
-  WorkspaceScope scope_;
-  Entry entries_[max_products];
+  SmallMatrix<Scalar, Space> results_[max_products];
   int count_ = 0;
   std::int64_t words_ = 0;
   std::uint64_t tag_ = 0;
@@ -68,8 +61,9 @@ template <class Scalar, class Layout, class Space>
 void column_dots(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
                  const SmallMatrix<Scalar, Space>& dots);
 
-/// norms(0, j) = ||v_j||_2, summed over all ranks. norms is 1 x m of the real type. One pass over V; one reduction of m words.
-/// Squares are summed, so columns beyond sqrt(largest number) overflow to Inf and below sqrt(smallest) underflow to 0.
+/// norms(0, j) = ||v_j||_2, summed over all ranks. norms is 1 x m of the real type. One pass over V; one reduction of m
+/// words. Squares are summed, so columns beyond sqrt(largest number) overflow to Inf and below sqrt(smallest) underflow
+/// to 0.
 template <class Scalar, class Layout, class Space>
 void column_norms(const BlockVector<Scalar, Layout, Space>& v, const SmallMatrix<RealOf<Scalar>, Space>& norms);
 
@@ -83,7 +77,8 @@ void scale_columns(const BlockVector<Scalar, Layout, Space>& v, const SmallMatri
 
 /// W = alpha V + beta W; widths agree. One pass, 3 K m words (2 with beta = 0, which never reads W).
 template <class Scalar, class Layout, class Space>
-void axpby(Scalar alpha, const BlockVector<Scalar, Layout, Space>& v, Scalar beta, const BlockVector<Scalar, Layout, Space>& w);
+void axpby(Scalar alpha, const BlockVector<Scalar, Layout, Space>& v, Scalar beta,
+           const BlockVector<Scalar, Layout, Space>& w);
 
 /// W = V, entry by entry; V and W do not overlap, or are the same. One pass, 2 K m words.
 template <class Scalar, class Layout, class Space>
@@ -93,12 +88,14 @@ void copy(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar,
 template <class Scalar, class Layout, class Space>
 void fill(const BlockVector<Scalar, Layout, Space>& v, Scalar value);
 
-/// Uniform in (-1, 1), real and imaginary part independently. Counter-based (Philox 4x64-10, Salmon et al. 2011, through Random123), keyed by
-/// (seed, global row, first_column + column): the same numbers on any layout, thread count and rank count. One pass, K m words.
+/// Uniform in (-1, 1), real and imaginary part independently. Counter-based (Philox 4x64-10, Salmon et al. 2011,
+/// through Random123), keyed by (seed, global row, first_column + column): the same numbers on any layout, thread count
+/// and rank count. One pass, K m words.
 template <class Scalar, class Layout, class Space>
 void fill_random(const BlockVector<Scalar, Layout, Space>& v, std::uint64_t seed, std::int64_t first_column = 0);
 
-/// What each operation moves and computes on this rank: words of tall data in bytes, and flops. One definition for reports, benches and tests.
+/// What each operation moves and computes on this rank: words of tall data in bytes, and flops. One definition for
+/// reports, benches and tests.
 template <class Scalar>
 struct Cost {
   static double inner_product_bytes(std::int64_t rows, std::int64_t m, std::int64_t b, bool same);

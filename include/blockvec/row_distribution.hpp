@@ -1,11 +1,10 @@
 #pragma once
 
+#include <blockvec/communicator.hpp>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
-
-#include <blockvec/communicator.hpp>
 
 namespace blockvec {
 

@@ -1,14 +1,12 @@
 #pragma once
 
+#include <Kokkos_Complex.hpp>
+#include <Kokkos_Core.hpp>
+#include <blockvec/kernels/matrix.hpp>
 #include <complex>
 #include <limits>
 #include <string_view>
 #include <type_traits>
-
-#include <Kokkos_Complex.hpp>
-#include <Kokkos_Core.hpp>
-
-#include <blockvec/kernels/matrix.hpp>
 
 /// The scalar types of block vectors: float, double, Complex<float>, Complex<double>.
 namespace blockvec {
@@ -56,6 +54,7 @@ inline constexpr kernels::Layout kernel_layout =
 using RowMajor = Kokkos::LayoutRight;
 using ColumnMajor = Kokkos::LayoutLeft;
 
-using DefaultSpace = Kokkos::DefaultExecutionSpace::memory_space;
+/// Where block vectors live unless told otherwise: the host, the only space so far.
+using DefaultSpace = Kokkos::HostSpace;
 
 }  // namespace blockvec

@@ -1,15 +1,13 @@
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <string>
-
 #include <Kokkos_Core.hpp>
-
+#include <algorithm>
 #include <blockvec/context.hpp>
 #include <blockvec/kernels/error.hpp>
 #include <blockvec/kernels/matrix.hpp>
 #include <blockvec/scalar.hpp>
+#include <cstdint>
+#include <string>
 
 namespace blockvec {
 
@@ -17,8 +15,8 @@ namespace blockvec {
 template <class Scalar>
 using HostMatrix = Kokkos::View<Scalar**, Kokkos::LayoutLeft, Kokkos::HostSpace>;
 
-/// A replicated small matrix (C, R, Gram), column-major, in the block vectors' memory space. Every rank holds the same bits.
-/// A handle: copies and blocks share memory.
+/// A replicated small matrix (C, R, Gram), column-major, in the block vectors' memory space. Every rank holds the same
+/// bits. A handle: copies and blocks share memory.
 template <class Scalar, class Space = DefaultSpace>
 class SmallMatrix {
  public:
@@ -34,12 +32,15 @@ class SmallMatrix {
 
   std::int64_t rows() const { return static_cast<std::int64_t>(view_.extent(0)); }
   std::int64_t columns() const { return static_cast<std::int64_t>(view_.extent(1)); }
-  std::int64_t ld() const { return columns() > 1 ? static_cast<std::int64_t>(view_.stride(1)) : std::max<std::int64_t>(rows(), 1); }
+  std::int64_t ld() const {
+    return columns() > 1 ? static_cast<std::int64_t>(view_.stride(1)) : std::max<std::int64_t>(rows(), 1);
+  }
   Scalar* data() const { return view_.data(); }
   const View& view() const { return view_; }
 
   /// The rows [row_begin, row_end) of the columns [column_begin, column_end); shares memory. Throws ShapeError.
-  SmallMatrix block(std::int64_t row_begin, std::int64_t row_end, std::int64_t column_begin, std::int64_t column_end) const;
+  SmallMatrix block(std::int64_t row_begin, std::int64_t row_end, std::int64_t column_begin,
+                    std::int64_t column_end) const;
 
   /// An explicit read: a copy on the host, after everything ordered before it.
   HostMatrix<Scalar> to_host() const;

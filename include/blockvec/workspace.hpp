@@ -1,15 +1,15 @@
 #pragma once
 
+#include <Kokkos_Core.hpp>
+#include <blockvec/scalar.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include <Kokkos_Core.hpp>
-
 namespace blockvec {
 
-/// Scratch memory that is kept: a stack of bytes in one memory space. What a scope takes, its end gives back; memory is asked
-/// of the system only while the high-water mark still rises, so a loop allocates nothing after its first turn.
+/// Scratch memory that is kept: a stack of bytes in one memory space. What a scope takes, its end gives back; memory is
+/// asked of the system only while the high-water mark still rises, so a loop allocates nothing after its first turn.
 class Workspace {
  public:
   Workspace() = default;
@@ -24,7 +24,7 @@ class Workspace {
 
  private:
   friend class WorkspaceScope;
-  using Slab = Kokkos::View<std::byte*, Kokkos::DefaultHostExecutionSpace::memory_space>;
+  using Slab = Kokkos::View<std::byte*, DefaultSpace>;
   struct Position {
     std::size_t slab = 0;
     std::size_t offset = 0;
@@ -47,7 +47,8 @@ class WorkspaceScope {
   WorkspaceScope(const WorkspaceScope&) = delete;
   WorkspaceScope& operator=(const WorkspaceScope&) = delete;
 
-  /// Uninitialised storage for `count` objects of a trivial type, aligned to 128 bytes. Throws OutOfMemoryError naming the bytes.
+  /// Uninitialised storage for `count` objects of a trivial type, aligned to 128 bytes. Throws OutOfMemoryError naming
+  /// the bytes.
   template <class T>
   T* take(std::size_t count) {
     return static_cast<T*>(workspace_.take(count * sizeof(T)));

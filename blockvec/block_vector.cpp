@@ -1,0 +1,228 @@
+#include <blockvec/block_vector.hpp>
+#include <blockvec/kernels/parallel.hpp>
+#include <blockvec/operations.hpp>
+
+#include "blockvec/allocate.hpp"
+#include "blockvec/checks.hpp"
+#include "blockvec/instantiate.hpp"
+
+namespace blockvec {
+namespace {
+
+constexpr std::int64_t line_bytes = 128;
+
+// Whole 128-byte lines for a row (row-major) or column, once one is at least that long: views that start on a line then
+// stream at full speed. Narrower blocks are stored without gaps.
+template <class Scalar>
+std::int64_t padded(std::int64_t extent) {
+  constexpr std::int64_t elements = line_bytes / static_cast<std::int64_t>(sizeof(Scalar));
+  return extent <= elements ? std::max<std::int64_t>(extent, 1) : (extent + elements - 1) / elements * elements;
+}
+
+// A two-dimensional View with a leading dimension, over memory that something else keeps alive.
+template <class View, class Scalar>
+View strided_view(Scalar* data, std::int64_t rows, std::int64_t width, std::int64_t ld) {
+  if constexpr (std::is_same_v<typename View::array_layout, RowMajor>) {
+    return Kokkos::subview(View(data, static_cast<std::size_t>(rows), static_cast<std::size_t>(ld)), Kokkos::ALL,
+                           std::pair<std::int64_t, std::int64_t>(0, width));
+  } else {
+    return Kokkos::subview(View(data, static_cast<std::size_t>(ld), static_cast<std::size_t>(width)),
+                           std::pair<std::int64_t, std::int64_t>(0, rows), Kokkos::ALL);
+  }
+}
+
+template <class Layout>
+constexpr bool is_row_major = std::is_same_v<Layout, RowMajor>;
+
+void require_ranks(const Context& context, const RowDistribution& rows, const std::string& label) {
+  if (rows.ranks() != context.communicator().size()) {
+    throw ShapeError("BlockVector " + label + ": distribution of " + rows.describe() + ", context of " +
+                     std::to_string(context.communicator().size()) + "; expected the same ranks");
+  }
+}
+
+void require_width(std::int64_t width, const std::string& label) {
+  if (width < 0)
+    throw ShapeError("BlockVector " + label + ": width = " + std::to_string(width) + ", expected 0 or more");
+}
+
+template <class To, class From>
+void convert_entries(const Context& context, const From& from, const To& to) {
+  const auto rows = static_cast<std::int64_t>(from.extent(0));
+  const auto columns = static_cast<std::int64_t>(from.extent(1));
+  constexpr std::int64_t chunk = 1024;
+  using Value = typename To::non_const_value_type;
+  kernels::parallel_for(context.threads(), (rows + chunk - 1) / chunk, [&](std::int64_t item, int) {
+    for (std::int64_t i = item * chunk; i < std::min(rows, (item + 1) * chunk); ++i) {
+      for (std::int64_t j = 0; j < columns; ++j) to(i, j) = static_cast<Value>(from(i, j));
+    }
+  });
+}
+
+}  // namespace
+
+template <class Scalar, class Layout, class Space>
+BlockVector<Scalar, Layout, Space>::BlockVector(const Context& context, const RowDistribution& rows, std::int64_t width,
+                                                const std::string& label)
+    : context_(context), rows_(rows), label_(std::make_shared<const std::string>(label)) {
+  require_width(width, label);
+  require_ranks(context, rows, label);
+  const std::int64_t k = rows.local_rows();
+  const std::int64_t leading = padded<Scalar>(is_row_major<Layout> ? width : k);
+  const std::int64_t lines = is_row_major<Layout> ? k : width;
+  constexpr std::int64_t slack = line_bytes / static_cast<std::int64_t>(sizeof(Scalar));
+  std::int64_t elements = 0;
+  if (__builtin_mul_overflow(leading, lines, &elements) || __builtin_add_overflow(elements, slack, &elements)) {
+    throw OutOfMemoryError(describe_shape(label, k, width) + ": more elements than 64 bits count");
+  }
+  storage_ = detail::allocate<Scalar, Space>(static_cast<std::size_t>(elements), "BlockVec::BlockVector::" + label);
+  const auto address = reinterpret_cast<std::uintptr_t>(storage_.data());
+  const auto base = (address + line_bytes - 1) / line_bytes * line_bytes;
+  view_ = strided_view<View>(reinterpret_cast<Scalar*>(base), k, width, leading);
+  // The threads that will work on the rows touch their pages first; padding is zeroed along with the entries.
+  constexpr std::int64_t chunk = std::int64_t{1} << 16;
+  const std::int64_t total = leading * lines;
+  Scalar* const first = view_.data();
+  kernels::parallel_for(context.threads(), (total + chunk - 1) / chunk, [&](std::int64_t item, int) {
+    std::fill(first + item * chunk, first + std::min(total, (item + 1) * chunk), Scalar(0));
+  });
+}
+
+template <class Scalar, class Layout, class Space>
+BlockVector<Scalar, Layout, Space> BlockVector<Scalar, Layout, Space>::wrap(const Context& context,
+                                                                            const RowDistribution& rows,
+                                                                            const View& view,
+                                                                            const std::string& label) {
+  require_ranks(context, rows, label);
+  if (static_cast<std::int64_t>(view.extent(0)) != rows.local_rows()) {
+    throw ShapeError("BlockVector::wrap " + label + ": View of " + std::to_string(view.extent(0)) + " x " +
+                     std::to_string(view.extent(1)) + ", expected this rank's " + std::to_string(rows.local_rows()) +
+                     " rows");
+  }
+  BlockVector result;
+  result.context_ = context;
+  result.rows_ = rows;
+  result.view_ = view;
+  result.label_ = std::make_shared<const std::string>(label);
+  return result;
+}
+
+template <class Scalar, class Layout, class Space>
+BlockVector<Scalar, Layout, Space> BlockVector<Scalar, Layout, Space>::wrap(const Context& context,
+                                                                            const RowDistribution& rows, Scalar* data,
+                                                                            std::int64_t width, std::int64_t ld,
+                                                                            const std::string& label) {
+  require_width(width, label);
+  const std::int64_t k = rows.local_rows();
+  const std::int64_t least = is_row_major<Layout> ? width : k;
+  if (ld < least) {
+    throw ShapeError("BlockVector::wrap " + label + ": " + std::to_string(k) + " x " + std::to_string(width) +
+                     " entries, ld = " + std::to_string(ld) + ", expected at least " + std::to_string(least));
+  }
+  if (data == nullptr && k > 0 && width > 0) {
+    throw ShapeError("BlockVector::wrap " + label + ": null data for " + std::to_string(k) + " x " +
+                     std::to_string(width) + " entries");
+  }
+  return wrap(context, rows, strided_view<View>(data, k, width, ld), label);
+}
+
+template <class Scalar, class Layout, class Space>
+std::int64_t BlockVector<Scalar, Layout, Space>::ld() const {
+  const auto stride = static_cast<std::int64_t>(view_.stride(is_row_major<Layout> ? 0 : 1));
+  // One line alone may carry any stride: it has no second.
+  return std::max({stride, is_row_major<Layout> ? width() : local_rows(), std::int64_t{1}});
+}
+
+template <class Scalar, class Layout, class Space>
+BlockVector<Scalar, Layout, Space> BlockVector<Scalar, Layout, Space>::columns(std::int64_t begin,
+                                                                               std::int64_t end) const {
+  if (begin < 0 || end < begin || end > width()) {
+    throw ShapeError("columns [" + std::to_string(begin) + ", " + std::to_string(end) + ") of " + describe());
+  }
+  BlockVector result(*this);
+  result.view_ = Kokkos::subview(view_, Kokkos::ALL, std::pair<std::int64_t, std::int64_t>(begin, end));
+  return result;
+}
+
+template <class Scalar, class Layout, class Space>
+BlockVector<Scalar, Layout, Space> BlockVector<Scalar, Layout, Space>::deep_copy(const std::string& label) const {
+  BlockVector result(context_, rows_, width(), label);
+  copy(*this, result);
+  return result;
+}
+
+template <class Scalar, class Layout, class Space>
+template <class OtherLayout>
+BlockVector<Scalar, OtherLayout, Space> BlockVector<Scalar, Layout, Space>::converted_to_layout(
+    const std::string& label) const {
+  BlockVector<Scalar, OtherLayout, Space> result(context_, rows_, width(), label);
+  convert_entries(context_, view_, result.view());
+  return result;
+}
+
+template <class Scalar, class Layout, class Space>
+template <class OtherScalar>
+BlockVector<OtherScalar, Layout, Space> BlockVector<Scalar, Layout, Space>::converted_to_scalar(
+    const std::string& label) const {
+  BlockVector<OtherScalar, Layout, Space> result(context_, rows_, width(), label);
+  convert_entries(context_, view_, result.view());
+  return result;
+}
+
+template <class Scalar, class Layout, class Space>
+std::string BlockVector<Scalar, Layout, Space>::describe() const {
+  if (!label_) return "empty BlockVector";
+  const int ranks = rows_.ranks();
+  return describe_shape(*label_, global_rows(), width()) + " (" + std::string(scalar_name<Scalar>()) +
+         (is_row_major<Layout> ? ", row-major, " : ", column-major, ") + std::to_string(ranks) +
+         (ranks == 1 ? " rank)" : " ranks)");
+}
+
+template <class Scalar, class Layout, class Space>
+kernels::Matrix<typename ScalarTraits<Scalar>::Kernel> BlockVector<Scalar, Layout, Space>::matrix() const {
+  using Kernel = typename ScalarTraits<Scalar>::Kernel;
+  return {reinterpret_cast<Kernel*>(data()), local_rows(), width(), ld(), kernel_layout<Layout>};
+}
+
+template <class Scalar, class Layout, class Space>
+BlockVector<Scalar, Layout, Space> scratch_like(WorkspaceScope& scope, const BlockVector<Scalar, Layout, Space>& model,
+                                                std::int64_t width) {
+  require_width(width, "scratch");
+  const std::int64_t k = model.local_rows();
+  const std::int64_t ld = padded<Scalar>(is_row_major<Layout> ? width : k);
+  Scalar* const data = scope.template take<Scalar>(static_cast<std::size_t>(ld * (is_row_major<Layout> ? k : width)));
+  static const auto label = std::make_shared<const std::string>("scratch");
+  BlockVector<Scalar, Layout, Space> result;
+  result.context_ = model.context_;
+  result.rows_ = model.rows_;
+  result.view_ = strided_view<typename BlockVector<Scalar, Layout, Space>::View>(data, k, width, ld);
+  result.label_ = label;
+  return result;
+}
+
+#define BLOCKVEC_BLOCK_VECTOR(Scalar, Layout)                      \
+  template class BlockVector<Scalar, Layout, DefaultSpace>;        \
+  template BlockVector<Scalar, Layout, DefaultSpace> scratch_like( \
+      WorkspaceScope&, const BlockVector<Scalar, Layout, DefaultSpace>&, std::int64_t);
+BLOCKVEC_FOR_SCALARS_AND_LAYOUTS(BLOCKVEC_BLOCK_VECTOR)
+
+#define BLOCKVEC_CONVERT_LAYOUT(Scalar)                                                                    \
+  template BlockVector<Scalar, ColumnMajor, DefaultSpace>                                                  \
+  BlockVector<Scalar, RowMajor, DefaultSpace>::converted_to_layout<ColumnMajor>(const std::string&) const; \
+  template BlockVector<Scalar, RowMajor, DefaultSpace>                                                     \
+  BlockVector<Scalar, ColumnMajor, DefaultSpace>::converted_to_layout<RowMajor>(const std::string&) const;
+BLOCKVEC_FOR_SCALARS(BLOCKVEC_CONVERT_LAYOUT)
+
+#define BLOCKVEC_CONVERT_SCALAR(From, To)                                                                              \
+  template BlockVector<To, RowMajor, DefaultSpace> BlockVector<From, RowMajor, DefaultSpace>::converted_to_scalar<To>( \
+      const std::string&) const;                                                                                       \
+  template BlockVector<To, ColumnMajor, DefaultSpace>                                                                  \
+  BlockVector<From, ColumnMajor, DefaultSpace>::converted_to_scalar<To>(const std::string&) const;
+BLOCKVEC_CONVERT_SCALAR(float, double)
+BLOCKVEC_CONVERT_SCALAR(double, float)
+BLOCKVEC_CONVERT_SCALAR(float, Complex<float>)
+BLOCKVEC_CONVERT_SCALAR(double, Complex<double>)
+BLOCKVEC_CONVERT_SCALAR(Complex<float>, Complex<double>)
+BLOCKVEC_CONVERT_SCALAR(Complex<double>, Complex<float>)
+
+}  // namespace blockvec

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <blockvec/kernels/error.hpp>
+#include <cstdint>
+#include <string>
+
+namespace blockvec {
+
+inline std::string describe_shape(const std::string& label, std::int64_t rows, std::int64_t columns) {
+  return label + " (" + std::to_string(rows) + " x " + std::to_string(columns) + ")";
+}
+
+/// Operands of one operation share ranks, rows and context. Throws ShapeError naming both.
+template <class V, class W>
+void require_same_rows(const char* operation, const V& v, const W& w) {
+  if (!v.context().same(w.context()) || !(v.rows() == w.rows())) {
+    throw ShapeError(
+        std::string(operation) + ": V = " + v.describe() + " and W = " + w.describe() +
+        (v.context().same(w.context()) ? ": expected the same distribution of rows" : ": expected the same context"));
+  }
+}
+
+template <class Small>
+void require_small(const char* operation, const char* name, const Small& c, std::int64_t rows, std::int64_t columns,
+                   const std::string& operands) {
+  if (c.rows() != rows || c.columns() != columns) {
+    throw ShapeError(std::string(operation) + ": " + operands + ": " + name + " is " + std::to_string(c.rows()) +
+                     " x " + std::to_string(c.columns()) + ", expected " + std::to_string(rows) + " x " +
+                     std::to_string(columns));
+  }
+}
+
+}  // namespace blockvec

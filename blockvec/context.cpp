@@ -1,0 +1,134 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <blockvec/context.hpp>
+#include <blockvec/kernels/error.hpp>
+#include <blockvec/kernels/parallel.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <thread>
+
+namespace blockvec {
+
+struct Context::State {
+  State(Communicator ranks, ExecutionSpace instance, int count)
+      : communicator(std::move(ranks)), space(std::move(instance)), threads(count) {}
+  Communicator communicator;
+  ExecutionSpace space;
+  int threads;
+  Workspace workspace;
+  Profile profile;
+  std::int64_t reductions = 0;
+  std::optional<MachineBandwidth> bandwidth;
+};
+
+namespace {
+
+int default_threads(const Communicator& communicator) {
+  if (std::getenv("OMP_NUM_THREADS")) return kernels::resolve_threads(0);
+  // The launcher may have bound this rank to some cores; if not, the ranks of a machine share it.
+  const long machine = std::max(1L, sysconf(_SC_NPROCESSORS_ONLN));
+  const long allowed = std::max(1L, static_cast<long>(std::thread::hardware_concurrency()));
+  return static_cast<int>(std::min(allowed, std::max(1L, machine / communicator.local_size())));
+}
+
+// The share of a machine's bandwidth is judged against what the operation does: only read, or read and write.
+bool only_reads(std::string_view operation) {
+  return operation == operation_name(Operation::inner_product) || operation == operation_name(Operation::column_dots);
+}
+
+}  // namespace
+
+Context::Context(Communicator communicator, int threads, ExecutionSpace space) {
+  if (threads < 0)
+    throw ShapeError("Context: threads = " + std::to_string(threads) + ", expected 0 (as many as suit) or more");
+  const int count = threads > 0 ? threads : default_threads(communicator);
+  state_ = std::make_shared<State>(std::move(communicator), std::move(space), count);
+}
+
+const Communicator& Context::communicator() const { return state_->communicator; }
+const Context::ExecutionSpace& Context::execution_space() const { return state_->space; }
+int Context::threads() const { return state_->threads; }
+Workspace& Context::workspace() const { return state_->workspace; }
+Profile& Context::profile() const { return state_->profile; }
+std::int64_t Context::reductions() const { return state_->reductions; }
+
+template <class Scalar>
+void Context::sum(Scalar* values, std::int64_t count, std::uint64_t tag) const {
+  using Real = RealOf<Scalar>;
+  ++state_->reductions;
+  if (communicator().size() == 1) return;
+
+  // Beside the values go a fingerprint of the operation and its square: over P ranks their sums are P t and P t^2
+  // exactly if all ranks sent the same t (Cauchy-Schwarz; small whole numbers, so the sums are exact). Short messages
+  // are padded to powers of two, so that ranks which disagree on the shape still send messages of one length.
+  const auto reals = static_cast<std::size_t>(count) * (sizeof(Scalar) / sizeof(Real));
+  const std::size_t used = reals + 2;
+  constexpr std::size_t padded_to = 512;
+  const std::size_t length = used < padded_to ? std::max<std::size_t>(32, std::bit_ceil(used)) : used;
+  WorkspaceScope scope(workspace());
+  Real* const buffer = scope.take<Real>(length);
+  std::copy_n(reinterpret_cast<const Real*>(values), reals, buffer);
+  std::fill(buffer + reals, buffer + length, Real{0});
+  tag ^= tag >> 32;
+  tag ^= tag >> 16;
+  const std::uint64_t small_tag = 1 + (tag ^ (tag >> 8)) % 127;
+  // At the end of the message, where ranks of different counts find one another's tag instead of a value.
+  buffer[length - 2] = static_cast<Real>(small_tag);
+  buffer[length - 1] = static_cast<Real>(small_tag * small_tag);
+  {
+    const Profile::Timer timer(profile(), Operation::reduction, static_cast<double>(length * sizeof(Real)), 0);
+    communicator().sum(std::span(buffer, length));
+  }
+  const auto ranks = static_cast<std::uint64_t>(communicator().size());
+  const bool exact = ranks * small_tag * small_tag < (std::uint64_t{1} << std::numeric_limits<Real>::digits);
+  if (exact && (buffer[length - 2] != static_cast<Real>(ranks * small_tag) ||
+                buffer[length - 1] != static_cast<Real>(ranks * small_tag * small_tag))) {
+    throw ShapeError("a sum over ranks met different operations or shapes: this rank sent " + std::to_string(count) +
+                     " " + std::string(scalar_name<Scalar>()) +
+                     " values; all ranks must call the same operations with operands of the same widths");
+  }
+  std::copy_n(buffer, reals, reinterpret_cast<Real*>(values));
+}
+
+template void Context::sum(float*, std::int64_t, std::uint64_t) const;
+template void Context::sum(double*, std::int64_t, std::uint64_t) const;
+template void Context::sum(Complex<float>*, std::int64_t, std::uint64_t) const;
+template void Context::sum(Complex<double>*, std::int64_t, std::uint64_t) const;
+
+const MachineBandwidth& Context::bandwidth() const {
+  if (!state_->bandwidth) state_->bandwidth = measure_bandwidth(threads());
+  return *state_->bandwidth;
+}
+
+std::string Context::report() const {
+  const auto records = profile().records();
+  if (records.empty()) return "no operations recorded\n";
+  const MachineBandwidth& machine = bandwidth();
+  char line[160];
+  std::string text;
+  std::snprintf(line, sizeof line, "%-18s %8s %10s %8s %9s %7s\n", "operation", "calls", "seconds", "GB/s", "GFLOP/s",
+                "share");
+  text += line;
+  for (const OperationRecord& record : records) {
+    const double rate = record.seconds > 0 ? record.bytes / record.seconds : 0;
+    const double flop_rate = record.seconds > 0 ? record.flops / record.seconds : 0;
+    char share[16] = "-";
+    if (record.name != operation_name(Operation::reduction)) {
+      std::snprintf(share, sizeof share, "%.0f %%",
+                    100 * rate / (only_reads(record.name) ? machine.read : machine.copy));
+    }
+    std::snprintf(line, sizeof line, "%-18s %8lld %10.4f %8.2f %9.2f %7s\n", std::string(record.name).c_str(),
+                  static_cast<long long>(record.calls), record.seconds, rate * 1e-9, flop_rate * 1e-9, share);
+    text += line;
+  }
+  std::snprintf(
+      line, sizeof line,
+      "rank %d of %d, %d threads; share of %.1f GB/s read or %.1f GB/s copied, measured here on 128 MiB arrays\n",
+      communicator().rank(), communicator().size(), threads(), machine.read * 1e-9, machine.copy * 1e-9);
+  return text + line;
+}
+
+}  // namespace blockvec

@@ -1,0 +1,48 @@
+#include <Kokkos_Core.hpp>
+#include <blockvec/environment.hpp>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+
+#include "blockvec/mpi_world.hpp"
+
+namespace blockvec {
+
+Environment::Environment(int& argc, char**& argv) {
+  owns_mpi_ = detail::start_mpi(argc, argv);
+  if (!Kokkos::is_initialized()) {
+    Kokkos::initialize(argc, argv);
+    owns_kokkos_ = true;
+  }
+}
+
+Environment::~Environment() {
+  if (owns_kokkos_) Kokkos::finalize();
+  if (owns_mpi_) detail::stop_mpi();
+}
+
+int Environment::guard_erased(int (*call)(void*), void* body) noexcept {
+  constexpr int status = 2;
+  std::string message;
+  try {
+    return call(body);
+  } catch (const std::bad_alloc&) {
+    message = "out of memory";
+  } catch (const std::exception& error) {
+    message = error.what();
+  } catch (...) {
+    message = "unknown error";
+  }
+  const int rank = detail::mpi_world_rank();
+  if (rank < 0) {
+    std::fprintf(stderr, "error: %s\n", message.c_str());
+  } else {
+    std::fprintf(stderr, "error on rank %d: %s\n", rank, message.c_str());
+  }
+  std::fflush(nullptr);
+  detail::abort_all_ranks(status);
+  return status;
+}
+
+}  // namespace blockvec

@@ -1,0 +1,58 @@
+#include <algorithm>
+#include <blockvec/workspace.hpp>
+#include <string>
+
+#include "blockvec/allocate.hpp"
+
+namespace blockvec {
+namespace {
+
+constexpr std::size_t alignment = 128;
+constexpr std::size_t smallest_slab = std::size_t{1} << 16;
+
+std::size_t rounded(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+
+}  // namespace
+
+std::size_t Workspace::capacity() const {
+  std::size_t sum = 0;
+  for (const Slab& slab : slabs_) sum += slab.extent(0) - alignment;
+  return sum;
+}
+
+void* Workspace::take(std::size_t bytes) {
+  const std::size_t need = rounded(bytes);
+  while (position_.slab < slabs_.size() && position_.offset + need + alignment > slabs_[position_.slab].extent(0)) {
+    ++position_.slab;
+    position_.offset = 0;
+  }
+  if (position_.slab == slabs_.size()) {
+    slabs_.push_back(detail::allocate<std::byte, Slab::memory_space>(
+        std::max(need, std::max(smallest_slab, capacity())) + alignment, "BlockVec::Workspace"));
+    ++allocations_;
+  }
+  const auto base = reinterpret_cast<std::uintptr_t>(slabs_[position_.slab].data());
+  void* address = reinterpret_cast<void*>((base + alignment - 1) / alignment * alignment + position_.offset);
+  position_.offset += need;
+  position_.used += need;
+  high_water_ = std::max(high_water_, position_.used);
+  return address;
+}
+
+void Workspace::give_back(Position position) {
+  position_ = position;
+  // Nothing in use and several pieces: one piece of the whole size serves the next round without gaps.
+  if (position_.used == 0 && slabs_.size() > 1) {
+    const std::size_t whole = capacity();
+    slabs_.clear();
+    position_ = {};
+    try {
+      slabs_.push_back(detail::allocate<std::byte, Slab::memory_space>(whole + alignment, "BlockVec::Workspace"));
+      ++allocations_;
+    } catch (const std::exception&) {
+      slabs_.clear();  // asked for again, with an error if need be, by the next take
+    }
+  }
+}
+
+}  // namespace blockvec
