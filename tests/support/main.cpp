@@ -4,6 +4,7 @@
 #include <blockvec/config.hpp>
 #include <blockvec/environment.hpp>
 #include <cstdio>
+#include <string>
 
 #if BLOCKVEC_HAVE_MPI
 #include <mpi.h>
@@ -40,16 +41,22 @@ class FailurePrinter : public testing::EmptyTestEventListener {
  public:
   explicit FailurePrinter(int rank) : rank_(rank) {}
 
+  void OnTestStart(const testing::TestInfo& test) override {
+    test_ = std::string(test.test_suite_name()) + "." + test.name();
+  }
+
+  // Called while GoogleTest holds its lock: the test's name cannot be asked for here.
   void OnTestPartResult(const testing::TestPartResult& result) override {
     if (!result.failed()) return;
-    const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
-    std::fprintf(stderr, "[rank %d] %s.%s failed at %s:%d\n%s\n", rank_, test ? test->test_suite_name() : "",
-                 test ? test->name() : "set-up", result.file_name() ? result.file_name() : "unknown file",
-                 result.line_number(), result.message());
+    std::fprintf(stderr, "[rank %d] %s failed at %s:%d\n%s\n", rank_, test_.c_str(),
+                 result.file_name() ? result.file_name() : "unknown file", result.line_number(), result.message());
   }
+
+  void OnTestEnd(const testing::TestInfo&) override { test_ = "set-up or tear-down"; }
 
  private:
   int rank_;
+  std::string test_ = "set-up or tear-down";
 };
 
 }  // namespace
