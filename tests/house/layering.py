@@ -47,7 +47,7 @@ def resolve(root, path, bracket, name):
     if name in GENERATED:
         return Path("include", name)
     beside = [root / path.parent] if bracket == '"' else []
-    for folder in [*beside, root / "include", root]:
+    for folder in [*beside, root / "include", root, root / path.parts[0]]:
         if (folder / name).is_file():
             return (folder / name).resolve().relative_to(root)
     return None

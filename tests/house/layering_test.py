@@ -87,7 +87,7 @@ class Layering(unittest.TestCase):
             ("orth/a.cpp", "#include <blockvec/kernels/matrix.hpp>"),
             ("orth/a.cpp", "#include <lapacke.h>"),
             ("examples/a.cpp", "#include <blockvec/orth/orthogonalizer.hpp>"),
-            ("examples/a.cpp", '#include "problems/heisenberg.hpp"'),
+            ("examples/problems/a.cpp", '#include "problems/heisenberg.hpp"'),
             ("tests/a.cpp", '#include "src/host/tile.hpp"'),
             ("bench/a.cpp", '#include "orth/detail.hpp"'),
         ]:
