@@ -1,45 +1,95 @@
 #pragma once
 
 #include <blockvec/small_matrix.hpp>
+#include <cstdint>
+#include <type_traits>
 
-/// Dense operations on replicated small matrices, all in the matrices' own memory space: the only way in which a method touches small data.
-/// Here for the host, on LAPACK; a device space joins by another implementation of the same functions.
-/// Matrices are column-major blocks of any leading dimension; outputs may not overlap inputs unless said so. All throw ShapeError on
-/// shapes that do not fit and never communicate: equal inputs give equal bits on every rank.
+/// Dense operations on replicated small matrices, all in the matrices' own memory space: the only way in which a method
+/// touches small data. Here for the host, on LAPACK; a device space joins by another implementation of the same
+/// functions. What a function returns is an explicit read on the host, of a few numbers.
+/// Matrices are column-major blocks of any leading dimension; outputs may not overlap inputs unless said so. All throw
+/// ShapeError on shapes that do not fit and never communicate: equal inputs give equal bits on every rank.
+/// Work arrays are kept between calls; nothing allocates once they are warm.
 namespace blockvec::orth::dense {
 
 template <class Scalar, class Space>
-void copy(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<Scalar, Space>& b);  ///< b = a
+void copy(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<Scalar, Space>& b);  ///< B = A
 template <class Scalar, class Space>
 void fill(const SmallMatrix<Scalar, Space>& a, Scalar value);
 template <class Scalar, class Space>
 void set_identity(const SmallMatrix<Scalar, Space>& a);
+/// B = alpha A + beta B; beta = 0 never reads B.
+template <class Scalar, class Space>
+void axpby(Scalar alpha, const SmallMatrix<Scalar, Space>& a, Scalar beta, const SmallMatrix<Scalar, Space>& b);
+/// B = A diag(factors); factors is real, 1 x n. B may be A.
+template <class Scalar, class Space>
+void scale_columns(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<RealOf<Scalar>, Space>& factors,
+                   const SmallMatrix<Scalar, Space>& b);
+/// One entry, read on the host.
+template <class Scalar, class Space>
+Scalar entry(const SmallMatrix<Scalar, Space>& a, std::int64_t row, std::int64_t column);
+/// Its real part.
+template <class Scalar, class Space>
+RealOf<Scalar> real_entry(const SmallMatrix<Scalar, Space>& a, std::int64_t row, std::int64_t column);
 
-/// C = alpha op(A) op(B) + beta C; conjugate_a, conjugate_b: the conjugate transpose.
+/// C = alpha op(A) op(B) + beta C; conjugate_a, conjugate_b: the conjugate transpose. beta = 0 never reads C.
 template <class Scalar, class Space>
 void multiply(Scalar alpha, const SmallMatrix<Scalar, Space>& a, bool conjugate_a, const SmallMatrix<Scalar, Space>& b,
               bool conjugate_b, Scalar beta, const SmallMatrix<Scalar, Space>& c);
 
-/// B <- U B for an upper triangular U.
+/// B <- U B for an upper triangular U; its strict lower triangle is not read.
 template <class Scalar, class Space>
 void multiply_upper(const SmallMatrix<Scalar, Space>& u, const SmallMatrix<Scalar, Space>& b);
 
-/// What a factorisation tells the host: an explicit read of a few numbers.
+/// squares(0, j) = the real part of a(j, j).
+template <class Scalar, class Space>
+void diagonal(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<RealOf<Scalar>, Space>& squares);
+/// squares(0, j) = the sum of |a(i, j)|^2 over i.
+template <class Scalar, class Space>
+void column_squares(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<RealOf<Scalar>, Space>& squares);
+
+/// True if low <= squares(0, j) <= high for every j; false for NaN.
+template <class Real, class Space>
+bool within(const SmallMatrix<Real, Space>& squares, Real low, Real high);
+/// The smallest share(j) = 1 - part(0, j) / whole(0, j), both 1 x n and squared lengths; 1 where whole is zero, and for
+/// n = 0.
+template <class Real, class Space>
+Real smallest_share(const SmallMatrix<Real, Space>& whole, const SmallMatrix<Real, Space>& part);
+/// How many diagonal entries of R (n x n) have |r(j, j)| <= tolerance * squares(0, j)^(1/2).
+template <class Scalar, class Space>
+std::int64_t count_small_pivots(const SmallMatrix<Scalar, Space>& r, const SmallMatrix<RealOf<Scalar>, Space>& squares,
+                                RealOf<Scalar> tolerance);
+
+/// What a factorisation tells the host.
 template <class Scalar>
 struct CholeskyResult {
-  bool finite = true;               ///< false: G holds NaN or Inf, nothing was computed
-  std::int64_t rank = 0;            ///< columns factorised before a pivot fell to `tolerance` times its diagonal entry or below; n if none did
-  RealOf<Scalar> condition_estimate = 1;  ///< of the scaled R: largest over smallest diagonal entry, a lower bound of cond(R)
+  bool finite = true;     ///< false: G holds NaN or Inf, nothing was computed
+  std::int64_t rank = 0;  ///< columns factorised before a pivot fell to its threshold; n if none did
+  /// Of R with unit columns: largest over smallest diagonal entry, a lower bound of its condition number.
+  RealOf<Scalar> condition_estimate = 1;
 };
 
-/// R upper triangular with R^H R = G, from the upper triangle of the Hermitian G (n x n); R may be G. The strict lower triangle of R is zero.
-/// G is scaled to unit diagonal first (column scaling does not harm an R), so that badly scaled columns do not count as dependent.
+/// R upper triangular with R^H R = G, from the upper triangle of the Hermitian G (n x n); R may be G. The strict lower
+/// triangle of R becomes zero. The pivot of column j counts as zero at tolerance * reference(0, j) or below, where the
+/// reference (1 x n; squared lengths) is G's own diagonal if none is given: so badly scaled columns do not count as
+/// dependent. A column with reference 0, under skip_zeros, gets a zero row in R and a unit diagonal entry.
+/// At rank < n, only the leading rank x rank block of R is defined.
 template <class Scalar, class Space>
-CholeskyResult<Scalar> cholesky(const SmallMatrix<Scalar, Space>& g, RealOf<Scalar> tolerance, const SmallMatrix<Scalar, Space>& r);
+CholeskyResult<Scalar> cholesky(const SmallMatrix<Scalar, Space>& g, RealOf<Scalar> tolerance,
+                                const SmallMatrix<Scalar, Space>& r,
+                                const SmallMatrix<RealOf<Scalar>, Space>* reference = nullptr, bool skip_zeros = false);
 
-/// X = R^-1 for an upper triangular R with a nonzero diagonal; X may be R. Throws Error on a zero pivot.
+/// X = R^-1 for an upper triangular R with a nonzero diagonal; X may be R. The strict lower triangle of X becomes zero.
+/// Throws Error naming a zero pivot.
 template <class Scalar, class Space>
 void triangular_inverse(const SmallMatrix<Scalar, Space>& r, const SmallMatrix<Scalar, Space>& x);
+
+/// An upper bound of ||D X||_2^2 for D = diag(squares)^(1/2), squares 1 x n, where every column of D X^-1's inverse has
+/// at most unit length: X = R^-1 and squares the squared column lengths of the block that R belongs to. 1 for
+/// orthogonal columns. From the Frobenius norm f^2 = ||D X||_F^2 and n <= f^2: the other n - 1 eigenvalues take at
+/// least (n-1)^2 / n of it.
+template <class Scalar, class Space>
+RealOf<Scalar> amplification(const SmallMatrix<RealOf<Scalar>, Space>& squares, const SmallMatrix<Scalar, Space>& x);
 
 /// A = Z diag(values) Z^H for a Hermitian A (upper triangle read); values (1 x n, real) ascending, Z (n x n) may be A.
 /// Throws NotFiniteError for NaN or Inf, Error if LAPACK does not converge.
@@ -47,7 +97,42 @@ template <class Scalar, class Space>
 void eigendecomposition(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<RealOf<Scalar>, Space>& values,
                         const SmallMatrix<Scalar, Space>& z);
 
-/// Norms, read on the host. Frobenius; the largest entry in absolute value; both NaN if an entry is.
+template <class Scalar>
+struct SvqbResult {
+  std::int64_t rank = 0;                  ///< eigenvalues above tolerance times the largest
+  RealOf<Scalar> amplification = 1;       ///< 1 / the smallest eigenvalue (lifted ones included)
+  RealOf<Scalar> condition_estimate = 1;  ///< the root of largest over smallest
+};
+
+/// One sweep of SVQB. With D = diag(reference)^(1/2) and D^-1 C D^-1 = Z diag(l) Z^H, eigenvalues below tolerance *
+/// max(l) lifted to that: B = D^-1 Z diag(l)^(-1/2) and R = diag(l)^(1/2) Z^H D, so that B R = I. C is n x n Hermitian
+/// (upper triangle read), reference 1 x n; zeros in it count as 1. C is overwritten. Source: Stathopoulos, Wu 2002,
+/// SIAM J. Sci. Comput. 23(6).
+template <class Scalar, class Space>
+SvqbResult<Scalar> svqb(const SmallMatrix<Scalar, Space>& c, const SmallMatrix<RealOf<Scalar>, Space>& reference,
+                        RealOf<Scalar> tolerance, const SmallMatrix<Scalar, Space>& b,
+                        const SmallMatrix<Scalar, Space>& r);
+
+/// Exponents by which a copy of a block is scaled so that the squares of large, or of small, entries stay in range.
+template <class Real>
+struct SafeNorms {
+  static constexpr bool single = std::is_same_v<Real, float>;
+  static constexpr int down = single ? -80 : -600;  ///< the copy for lengths of 2^limit or more
+  static constexpr int up = single ? 100 : 600;     ///< the copy for lengths below 2^-limit
+  static constexpr int limit = single ? 40 : 300;
+};
+
+/// factors(0, j) = the power of two that brings column j's length into [1, 2), as near as the type's range allows; 1
+/// for a zero column. norms is 3 x n: lengths in a copy scaled by 2^down, in the block itself, in a copy scaled by
+/// 2^up.
+template <class Real, class Space>
+void power_of_two_scales(const SmallMatrix<Real, Space>& norms, const SmallMatrix<Real, Space>& factors);
+
+/// Every entry becomes 1 / itself.
+template <class Real, class Space>
+void reciprocals(const SmallMatrix<Real, Space>& a);
+
+/// Norms. Frobenius; the largest entry in absolute value; both NaN if an entry is.
 template <class Scalar, class Space>
 RealOf<Scalar> frobenius_norm(const SmallMatrix<Scalar, Space>& a);
 template <class Scalar, class Space>

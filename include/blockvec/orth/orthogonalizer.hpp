@@ -1,34 +1,35 @@
 #pragma once
 
+#include <blockvec/block_vector.hpp>
+#include <blockvec/kernels/error.hpp>
+#include <blockvec/small_matrix.hpp>
 #include <cstdint>
 #include <iosfwd>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include <blockvec/block_vector.hpp>
-#include <blockvec/kernels/error.hpp>
-#include <blockvec/small_matrix.hpp>
-
 /// Orthogonalisation of block vectors: project a new block W (K x b) against an orthonormal basis V (K x m) and make it
 /// orthonormal. Any method within a block combines with any method against the basis.
 namespace blockvec::orth {
 
-/// Within a block: X = Q R. Loss of orthogonality |I - Q^H Q| in terms of the condition number kappa of X with its columns
-/// scaled to unit length; reductions for b columns, beside the one that looks at the block first.
+/// Within a block: X = Q R. Loss of orthogonality |I - Q^H Q| in terms of the condition number kappa of X with its
+/// columns scaled to unit length; reductions for b columns, beside the one that looks at the block first.
 enum class Intra {
   cgs,      ///< classical Gram-Schmidt by columns: eps kappa^2 at best; b - 1 reductions, more where norms cancel
   cgs2,     ///< each column projected twice: eps while eps kappa < 1; 2 (b - 1)
   cholqr,   ///< Gram matrix and Cholesky: eps kappa^2, breaks near kappa = eps^-1/2; none more
   cholqr2,  ///< CholQR twice: eps, breaks there too; 1 more (Yamamoto, Nakatsukasa, Yanagisawa, Fukaya 2015)
-  svqb      ///< Gram matrix and eigendecomposition, small eigenvalues lifted, repeated until orthonormal (Stathopoulos, Wu 2002)
+  svqb  ///< Gram matrix and eigendecomposition, small eigenvalues lifted, repeated until orthonormal (Stathopoulos, Wu
+        ///< 2002)
 };
 
 /// Against a basis: X = V S + Q R. Reductions: per block, beside those of the method within the block.
 enum class Inter {
-  bcgs,      ///< one projection, then the method within the block: no useful bound; 1
-  bcgs2,     ///< projected and normalised twice: eps with a strong method within; 2 (Barlow, Smoktunowicz 2013)
-  pip,       ///< projection and Gram matrix in one reduction by Pythagoras: eps kappa^2; 1 in all (Carson, Lund, Rozloznik 2021)
+  bcgs,   ///< one projection, then the method within the block: no useful bound; 1
+  bcgs2,  ///< projected and normalised twice: eps with a strong method within; 2 (Barlow, Smoktunowicz 2013)
+  pip,    ///< projection and Gram matrix in one reduction by Pythagoras: eps kappa^2; 1 in all (Carson, Lund, Rozloznik
+          ///< 2021)
   pipi_plus  ///< PIP twice: eps while eps kappa^2 <= 1/2; 2 in all (Carson, Lund, Ma, Oktay 2025)
 };
 
@@ -46,7 +47,7 @@ enum class Reason {
   ill_conditioned,  ///< the condition of the block asks for more than the chosen method can do
   breakdown,        ///< the Cholesky factorisation met a pivot that is zero to rounding
   rank_deficient,   ///< columns were dependent
-  no_room           ///< columns were dependent, and there are too few rows for as many orthonormal columns: some are zero
+  no_room  ///< columns were dependent, and there are too few rows for as many orthonormal columns: some are zero
 };
 
 /// Thrown under Deficiency::report; names the rank and the columns. W then holds what Deficiency::drop would give.
@@ -59,15 +60,17 @@ struct Options {
   Inter inter = Inter::pipi_plus;
   Intra intra = Intra::cholqr2;
   Deficiency deficiency = Deficiency::replace;
-  /// Go on to a stronger method where quantities at hand show that the chosen one does not reach rounding level; false: do what was
-  /// asked and say how it went.
+  /// Go on to a stronger method where quantities at hand show that the chosen one does not reach rounding level; false:
+  /// do what was asked and say how it went.
   bool escalate = true;
-  /// Leave out the second sweep of cholqr2, bcgs2 and pipi+ where quantities at hand show that the first was enough (see `certified`).
+  /// Leave out the second sweep of cholqr2, bcgs2 and pipi+ where quantities at hand show that the first was enough
+  /// (see `certified`).
   bool adaptive = true;
   std::uint64_t seed = 1;  ///< of the random columns
 };
 
-/// "pipi+/cholqr2", "bcgs2/svqb", "pip", "/cgs2" ... A missing half keeps its default. Throws Error naming the known words.
+/// "pipi+/cholqr2", "bcgs2/svqb", "pip", "/cgs2" ... A missing half keeps its default. Throws Error naming the known
+/// words.
 Options parse_options(std::string_view text);
 std::string to_string(Inter inter);
 std::string to_string(Intra intra);
@@ -88,32 +91,37 @@ std::ostream& operator<<(std::ostream& stream, Reason reason);
 struct Result {
   std::int64_t rank = 0;          ///< columns of W that were independent of V and of one another
   double condition_estimate = 1;  ///< of the projected block with unit columns, from its factor: a lower bound
-  bool orthonormal = true;        ///< false where a method broke down and was not to escalate; X = V S + W R holds all the same
-  int sweeps = 0;                 ///< rounds of projection and normalisation
+  bool orthonormal =
+      true;        ///< false where a method broke down and was not to escalate; X = V S + W R holds all the same
+  int sweeps = 0;  ///< rounds of projection and normalisation
   std::int64_t reductions = 0;
-  double passes = 0;  ///< words of tall data moved, in units of the block (K b words)
-  Method method;      ///< finally used
-  Reason reason = Reason::none;    ///< why something else was done than asked
-  std::vector<std::int64_t> lost;  ///< the columns of W found dependent (input numbering); empty, and no allocation, at full rank
+  double passes = 0;             ///< words of tall data moved, in units of the block (K b words)
+  Method method;                 ///< finally used
+  Reason reason = Reason::none;  ///< why something else was done than asked
+  std::vector<std::int64_t>
+      lost;  ///< the columns of W found dependent (input numbering); empty, and no allocation, at full rank
 
   /// One line: "rank 8, pipi+/cholqr2, 2 sweeps, 2 reductions, 31.0 passes, condition >= 1.2e+03".
   std::string describe() const;
 };
 
-/// A column of W counts as dependent if what is left of it beside V (m columns) and the columns before it is at most this share
-/// of its norm: 8 sqrt(m + b) eps, a little above what rounding leaves of a column that is dependent exactly.
+/// A column of W counts as dependent if what is left of it beside V (m columns) and the columns before it is at most
+/// this share of its norm: 8 sqrt(m + b) eps, a little above what rounding leaves of a column that is dependent
+/// exactly.
 template <class Scalar>
 RealOf<Scalar> rank_tolerance(std::int64_t m, std::int64_t b);
 
 /// Orthogonalises blocks. How it decides: every sweep yields a factor R of W with the columns' norms D, and
-/// a = ||D R^-1||_2^2 bounds what rounding does to this sweep, ||V^H Q|| <= c eps sqrt(a), ||I - Q^H Q|| <= c eps a. A sweep with
-/// a <= 8 ("certified") is at rounding level and the last one; where a shows that the factor is noise, the strong method takes over:
-/// a block projection, then Gram-Schmidt by columns repeated until nothing cancels, then a certified sweep.
-/// a comes from small matrices that are at hand, so it costs neither a pass nor a reduction, and all ranks decide alike.
+/// a = ||D R^-1||_2^2 bounds what rounding does to this sweep, ||V^H Q|| <= c eps sqrt(a), ||I - Q^H Q|| <= c eps a. A
+/// sweep with a <= 8 ("certified") is at rounding level and the last one; where a shows that the factor is noise, the
+/// strong method takes over: a block projection, then Gram-Schmidt by columns repeated until nothing cancels, then a
+/// certified sweep. a comes from small matrices that are at hand, so it costs neither a pass nor a reduction, and all
+/// ranks decide alike.
 ///
-/// All verbs: V and W share context and rows and do not overlap; S (m x b) and R (b x b) are optional. Widths from 0 up.
-/// Columns whose squares would overflow or underflow are scaled first. Throws ShapeError naming operands; NotFiniteError naming
-/// operand and column if W or V holds NaN or Inf, W being as it was; RankError as asked. Collective.
+/// All verbs: V and W share context and rows and do not overlap; S (m x b) and R (b x b) are optional. Widths from 0
+/// up. Columns whose squares would overflow or underflow are scaled first. Throws ShapeError naming operands;
+/// NotFiniteError naming operand and column if W or V holds NaN or Inf, W being as it was; RankError as asked.
+/// Collective.
 class Orthogonalizer {
  public:
   explicit Orthogonalizer(Context context, Options options = {}) : context_(std::move(context)), options_(options) {}
@@ -121,8 +129,9 @@ class Orthogonalizer {
   const Options& options() const { return options_; }
 
   /// W <- (I - V V^H) W; W_in = V S + W_out. V has orthonormal columns. W is not normalised.
-  /// One sweep, a second one for bcgs2 and pipi+ or where more than half of a column's square went. A sweep: one reduction, 2m + 4b words.
-  /// result.rank counts the columns that are not in the range of V; result.lost names the others, whose rest is noise.
+  /// One sweep, a second one for bcgs2 and pipi+ or where more than half of a column's square went. A sweep: one
+  /// reduction, 2m + 4b words. result.rank counts the columns that are not in the range of V; result.lost names the
+  /// others, whose rest is noise.
   template <class Scalar, class Layout, class Space>
   Result project(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
                  const SmallMatrix<Scalar, Space>* s = nullptr);
@@ -132,8 +141,8 @@ class Orthogonalizer {
   template <class Scalar, class Layout, class Space>
   Result normalize(const BlockVector<Scalar, Layout, Space>& w, const SmallMatrix<Scalar, Space>* r = nullptr);
 
-  /// Both: W_in = V S + Q R, [V Q] orthonormal. V may have no columns. Default method: one or two sweeps, each one reduction and
-  /// 2m + 6b words a row.
+  /// Both: W_in = V S + Q R, [V Q] orthonormal. V may have no columns. Default method: one or two sweeps, each one
+  /// reduction and 2m + 6b words a row.
   template <class Scalar, class Layout, class Space>
   Result project_and_normalize(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
                                const SmallMatrix<Scalar, Space>* s = nullptr,

@@ -1,0 +1,91 @@
+#pragma once
+
+#include "orth/call.hpp"
+
+namespace blockvec::orth {
+
+/// Gram-Schmidt by columns: each is projected on those before it `least` to `most` times, a further time only where the
+/// last one took more than half of its square ("twice is enough": Giraud, Langou, Rozloznik, van den Eshof 2005).
+struct Repetition {
+  int least = 1;
+  int most = 1;
+};
+inline constexpr Repetition once{1, 1}, twice{2, 2}, until_nothing_cancels{1, 5};
+
+/// W <- Q, step = R, r_total <- R r_total; columns that keep no more than tolerance * reference^(1/2) become zero and
+/// lost, and so does their diagonal entry of R. Reductions: one a projection, and one where the length of what is left
+/// cancels in the Pythagorean formula. Words: of column j, 2j + 3 a projection.
+template <class Scalar, class Layout, class Space>
+Sweep<RealOf<Scalar>> orthogonalize_columns(Call<Scalar, Layout, Space>& call,
+                                            const SmallMatrix<RealOf<Scalar>, Space>& reference,
+                                            Repetition repetition) {
+  using Real = RealOf<Scalar>;
+  using Small = SmallMatrix<Scalar, Space>;
+  const std::int64_t b = call.b;
+  const bool lengths_known = call.fresh;
+  bool stable = true;
+  WorkspaceScope scope(call.context.workspace());
+  const Small product = Small::scratch(scope, 1, 1);
+  dense::fill(call.step, Scalar(0));
+  // The factor as far as it can be inverted: lost columns count as if they had been orthogonal.
+  const Small& kept = call.inverse;
+  dense::set_identity(kept);
+
+  for (std::int64_t j = 0; j < b; ++j) {
+    const auto column = call.w.column(j);
+    const auto before = call.w.columns(0, j);
+    const Small t = call.work.block(0, j, 0, 1);
+    const Small coefficients = call.step.block(0, j, j, j + 1);
+    const Real limit = call.tolerance * std::sqrt(dense::entry(reference, 0, j));
+    Real square = 0;  // of the column's length, as it stands
+    for (int pass = 1; pass <= repetition.most; ++pass) {
+      InnerProducts<Scalar, Layout, Space> products(call.context);
+      if (pass == 1 && lengths_known) {
+        square = dense::entry(call.squares, 0, j);
+      } else {
+        products.add(column, column, product);
+        call.words += 1;
+      }
+      if (j > 0) products.add(before, column, t);
+      products.reduce();
+      if (pass > 1 || !lengths_known) square = dense::real_entry(product, 0, 0);
+      if (j == 0 || !(std::sqrt(square) > limit)) break;
+      const Real part = dense::frobenius_norm(t);
+      update(Scalar(-1), before, t, Scalar(1), column);
+      call.words += 2 * j + 3;
+      dense::axpby(Scalar(1), t, Scalar(1), coefficients);
+      const bool enough = part * part <= square / 2;
+      if (enough) {
+        square -= part * part;
+      } else if (pass == repetition.most) {  // no digit may be left: measure
+        inner_product(column, column, product);
+        call.words += 1;
+        square = dense::real_entry(product, 0, 0);
+        stable = repetition.most == 1;
+      }
+      if (enough && pass >= repetition.least) break;
+    }
+    call.fresh = false;
+    const Small pivot = call.step.block(j, j + 1, j, j + 1);
+    const Real length = std::sqrt(std::max(square, Real(0)));
+    if (!(length > limit)) {
+      fill(column, Scalar(0));
+      call.words += 1;
+      call.lost[j] = true;
+      call.note(Reason::rank_deficient);
+      dense::fill(kept.block(j, j + 1, j, j + 1), Scalar(limit > 0 ? limit / call.tolerance : Real(1)));
+      continue;
+    }
+    scale(column, Scalar(1 / length));
+    call.words += 2;
+    dense::fill(pivot, Scalar(length));
+    dense::copy(call.step.block(0, j + 1, j, j + 1), kept.block(0, j + 1, j, j + 1));
+  }
+  dense::triangular_inverse(kept, kept);
+  const Real a = dense::amplification(reference, kept);
+  dense::multiply_upper(call.step, call.r_total);
+  // Twice projected columns are orthogonal to those before them whatever a; once projected ones are not.
+  return {true, repetition.most > 1 && stable ? Real(1) : a, a};
+}
+
+}  // namespace blockvec::orth

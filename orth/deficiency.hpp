@@ -1,0 +1,112 @@
+#pragma once
+
+#include <string>
+
+#include "orth/call.hpp"
+
+/// Columns that turned out dependent on V and the columns before them.
+namespace blockvec::orth {
+
+/// A column whose share of its block, all sweeps together, is at rounding level was made of rounding errors: it goes.
+template <class Scalar, class Layout, class Space>
+void find_columns_of_noise(Call<Scalar, Layout, Space>& call) {
+  if (!call.triangular || dense::count_small_pivots(call.r_total, call.original, call.tolerance) == 0) return;
+  for (std::int64_t j = 0; j < call.b; ++j) {
+    const auto limit = call.tolerance * std::sqrt(dense::entry(call.original, 0, j));
+    if (call.lost[j] || !(dense::real_entry(call.r_total, j, j) <= limit)) continue;
+    call.lost[j] = true;
+    fill(call.w.column(j), Scalar(0));
+    call.words += 1;
+    dense::fill(call.r_total.block(j, j + 1, 0, call.b), Scalar(0));
+    call.note(Reason::rank_deficient);
+  }
+}
+
+/// A random unit vector orthogonal to V and all of W, into the column j of zeros; false if there seems to be none.
+template <class Scalar, class Layout, class Space>
+bool draw_column(Call<Scalar, Layout, Space>& call, std::int64_t j) {
+  using Real = RealOf<Scalar>;
+  using Small = SmallMatrix<Scalar, Space>;
+  constexpr int most_passes = 8;
+  WorkspaceScope scope(call.context.workspace());
+  const auto vector = scratch_like(scope, call.w, 1);
+  const Small s = Small::scratch(scope, call.m, 1);
+  const Small t = Small::scratch(scope, call.b, 1);
+  const Small product = Small::scratch(scope, 1, 1);
+  fill_random(vector, call.options.seed, call.draws++);
+  Real first = 0;
+  for (int pass = 0; pass < most_passes; ++pass) {
+    {
+      InnerProducts<Scalar, Layout, Space> products(call.context);
+      if (call.m > 0) products.add(call.v, vector, s);
+      products.add(call.w, vector, t).add(vector, vector, product).reduce();
+    }
+    const Real square = dense::real_entry(product, 0, 0);
+    if (pass == 0) first = square;
+    if (!(square > call.tolerance * call.tolerance * first)) return false;
+    if (call.m > 0) update(Scalar(-1), call.v, s, Scalar(1), vector);
+    update(Scalar(-1), call.w, t, Scalar(1), vector);
+    call.words += 2 * (call.m + call.b) + 7;
+    const Real s_norm = dense::frobenius_norm(s), t_norm = dense::frobenius_norm(t);
+    const Real part = s_norm * s_norm + t_norm * t_norm;
+    if (part <= square / 2) {
+      scale(vector, Scalar(1 / std::sqrt(square - part)));
+      copy(vector, call.w.column(j));
+      call.words += 4;
+      return true;
+    }
+  }
+  return false;
+}
+
+template <class Scalar, class Layout, class Space>
+void replace_lost(Call<Scalar, Layout, Space>& call) {
+  std::int64_t room = call.w.global_rows() - call.m - call.result.rank;
+  for (std::int64_t j = 0; j < call.b; ++j) {
+    if (!call.lost[j]) continue;
+    bool drawn = false;
+    for (int attempt = 0; attempt < 3 && room > 0 && !drawn; ++attempt) drawn = draw_column(call, j);
+    if (drawn) {
+      --room;
+    } else {
+      call.result.reason = Reason::no_room;
+    }
+  }
+}
+
+/// Moves the columns that are kept to the front, with their rows of R.
+template <class Scalar, class Layout, class Space>
+void drop_lost(Call<Scalar, Layout, Space>& call) {
+  std::int64_t kept = 0;
+  for (std::int64_t j = 0; j < call.b; ++j) {
+    if (call.lost[j]) continue;
+    if (kept < j) {
+      copy(call.w.column(j), call.w.column(kept));
+      fill(call.w.column(j), Scalar(0));
+      call.words += 3;
+      dense::copy(call.r_total.block(j, j + 1, 0, call.b), call.r_total.block(kept, kept + 1, 0, call.b));
+      dense::fill(call.r_total.block(j, j + 1, 0, call.b), Scalar(0));
+    }
+    ++kept;
+  }
+}
+
+/// Fills result.rank and result.lost and does what the options say about lost columns.
+template <class Scalar, class Layout, class Space>
+void settle_deficiency(Call<Scalar, Layout, Space>& call) {
+  Result& result = call.result;
+  result.rank = call.b - std::count(call.lost, call.lost + call.b, true);
+  if (result.rank == call.b) return;
+  for (std::int64_t j = 0; j < call.b; ++j) {
+    if (call.lost[j]) result.lost.push_back(j);
+  }
+  if (call.options.deficiency == Deficiency::replace) return replace_lost(call);
+  drop_lost(call);
+  if (call.options.deficiency != Deficiency::report) return;
+  std::string columns;
+  for (const std::int64_t j : result.lost) columns += (columns.empty() ? "" : ", ") + std::to_string(j);
+  throw RankError("orth: W = " + call.w.describe() + " has rank " + std::to_string(result.rank) +
+                  (call.m > 0 ? " beside V = " + call.v.describe() : "") + "; dependent columns: " + columns);
+}
+
+}  // namespace blockvec::orth

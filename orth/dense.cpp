@@ -1,0 +1,289 @@
+#include <algorithm>
+#include <blockvec/orth/dense.hpp>
+#include <limits>
+
+#include "blockvec/instantiate.hpp"
+#include "orth/host_dense.hpp"
+
+// BLAS by its Fortran interface, which every BLAS library has.
+extern "C" {
+void sgemm_(const char*, const char*, const int*, const int*, const int*, const float*, const float*, const int*,
+            const float*, const int*, const float*, float*, const int*);
+void dgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*,
+            const double*, const int*, const double*, double*, const int*);
+void cgemm_(const char*, const char*, const int*, const int*, const int*, const void*, const void*, const int*,
+            const void*, const int*, const void*, void*, const int*);
+void zgemm_(const char*, const char*, const int*, const int*, const int*, const void*, const void*, const int*,
+            const void*, const int*, const void*, void*, const int*);
+}
+
+namespace blockvec::orth::dense {
+namespace {
+
+template <class Scalar>
+constexpr auto gemm() {
+  if constexpr (std::is_same_v<Scalar, float>) {
+    return sgemm_;
+  } else if constexpr (std::is_same_v<Scalar, double>) {
+    return dgemm_;
+  } else if constexpr (std::is_same_v<Scalar, Complex<float>>) {
+    return cgemm_;
+  } else {
+    return zgemm_;
+  }
+}
+
+// Below this many products, the loops here are quicker than a call of BLAS that may wake its threads.
+constexpr std::int64_t worth_a_blas_call = 32 * 32 * 32;
+
+template <class Scalar, class Space>
+void multiply_by_loops(Scalar alpha, const SmallMatrix<Scalar, Space>& a, bool conjugate_a,
+                       const SmallMatrix<Scalar, Space>& b, bool conjugate_b, const SmallMatrix<Scalar, Space>& c) {
+  const std::int64_t inner = conjugate_a ? a.rows() : a.columns();
+  for (std::int64_t j = 0; j < c.columns(); ++j) {
+    for (std::int64_t l = 0; l < inner; ++l) {
+      const Scalar factor = alpha * (conjugate_b ? conjugate(at(b, j, l)) : at(b, l, j));
+      if (conjugate_a) {
+        for (std::int64_t i = 0; i < c.rows(); ++i) at(c, i, j) += conjugate(at(a, l, i)) * factor;
+      } else {
+        for (std::int64_t i = 0; i < c.rows(); ++i) at(c, i, j) += at(a, i, l) * factor;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+template <class Scalar, class Space>
+void copy(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<Scalar, Space>& b) {
+  require_shape("copy", "B", b, a.rows(), a.columns());
+  for (std::int64_t j = 0; j < a.columns(); ++j) {
+    for (std::int64_t i = 0; i < a.rows(); ++i) at(b, i, j) = at(a, i, j);
+  }
+}
+
+template <class Scalar, class Space>
+void fill(const SmallMatrix<Scalar, Space>& a, Scalar value) {
+  for (std::int64_t j = 0; j < a.columns(); ++j) {
+    for (std::int64_t i = 0; i < a.rows(); ++i) at(a, i, j) = value;
+  }
+}
+
+template <class Scalar, class Space>
+void set_identity(const SmallMatrix<Scalar, Space>& a) {
+  fill(a, Scalar(0));
+  for (std::int64_t j = 0; j < std::min(a.rows(), a.columns()); ++j) at(a, j, j) = Scalar(1);
+}
+
+template <class Scalar, class Space>
+void axpby(Scalar alpha, const SmallMatrix<Scalar, Space>& a, Scalar beta, const SmallMatrix<Scalar, Space>& b) {
+  require_shape("axpby", "B", b, a.rows(), a.columns());
+  for (std::int64_t j = 0; j < a.columns(); ++j) {
+    for (std::int64_t i = 0; i < a.rows(); ++i) {
+      at(b, i, j) = beta == Scalar(0) ? alpha * at(a, i, j) : alpha * at(a, i, j) + beta * at(b, i, j);
+    }
+  }
+}
+
+template <class Scalar, class Space>
+void scale_columns(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<RealOf<Scalar>, Space>& factors,
+                   const SmallMatrix<Scalar, Space>& b) {
+  require_shape("scale_columns", "factors", factors, 1, a.columns());
+  require_shape("scale_columns", "B", b, a.rows(), a.columns());
+  for (std::int64_t j = 0; j < a.columns(); ++j) {
+    for (std::int64_t i = 0; i < a.rows(); ++i) at(b, i, j) = at(a, i, j) * at(factors, 0, j);
+  }
+}
+
+template <class Scalar, class Space>
+Scalar entry(const SmallMatrix<Scalar, Space>& a, std::int64_t row, std::int64_t column) {
+  if (row < 0 || row >= a.rows() || column < 0 || column >= a.columns()) {
+    throw ShapeError("dense::entry: (" + std::to_string(row) + ", " + std::to_string(column) + ") of a " + shape(a) +
+                     " matrix");
+  }
+  return at(a, row, column);
+}
+
+template <class Scalar, class Space>
+RealOf<Scalar> real_entry(const SmallMatrix<Scalar, Space>& a, std::int64_t row, std::int64_t column) {
+  return real_part(entry(a, row, column));
+}
+
+template <class Scalar, class Space>
+void multiply(Scalar alpha, const SmallMatrix<Scalar, Space>& a, bool conjugate_a, const SmallMatrix<Scalar, Space>& b,
+              bool conjugate_b, Scalar beta, const SmallMatrix<Scalar, Space>& c) {
+  const std::int64_t m = conjugate_a ? a.columns() : a.rows();
+  const std::int64_t inner = conjugate_a ? a.rows() : a.columns();
+  const std::int64_t n = conjugate_b ? b.rows() : b.columns();
+  if (inner != (conjugate_b ? b.columns() : b.rows())) {
+    throw ShapeError("dense::multiply: A is " + shape(a) + (conjugate_a ? " (conjugated)" : "") + ", B is " + shape(b) +
+                     (conjugate_b ? " (conjugated)" : "") + ", expected inner extents that agree");
+  }
+  require_shape("multiply", "C", c, m, n);
+  if (m * n * inner > worth_a_blas_call) {
+    const int sizes[] = {static_cast<int>(m), static_cast<int>(n), static_cast<int>(inner)};
+    const int lds[] = {static_cast<int>(a.ld()), static_cast<int>(b.ld()), static_cast<int>(c.ld())};
+    gemm<Scalar>()(conjugate_a ? "C" : "N", conjugate_b ? "C" : "N", &sizes[0], &sizes[1], &sizes[2], &alpha, a.data(),
+                   &lds[0], b.data(), &lds[1], &beta, c.data(), &lds[2]);
+    return;
+  }
+  if (beta == Scalar(0)) {
+    fill(c, Scalar(0));
+  } else if (beta != Scalar(1)) {
+    axpby(Scalar(0), c, beta, c);
+  }
+  multiply_by_loops(alpha, a, conjugate_a, b, conjugate_b, c);
+}
+
+template <class Scalar, class Space>
+void multiply_upper(const SmallMatrix<Scalar, Space>& u, const SmallMatrix<Scalar, Space>& b) {
+  require_square("multiply_upper", "U", u);
+  require_shape("multiply_upper", "B", b, u.rows(), b.columns());
+  for (std::int64_t j = 0; j < b.columns(); ++j) {
+    for (std::int64_t i = 0; i < u.rows();
+         ++i) {  // row i of the product needs only rows i and below, not yet overwritten
+      Scalar sum = Scalar(0);
+      for (std::int64_t l = i; l < u.columns(); ++l) sum += at(u, i, l) * at(b, l, j);
+      at(b, i, j) = sum;
+    }
+  }
+}
+
+template <class Scalar, class Space>
+void diagonal(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<RealOf<Scalar>, Space>& squares) {
+  require_square("diagonal", "A", a);
+  require_shape("diagonal", "squares", squares, 1, a.columns());
+  for (std::int64_t j = 0; j < a.columns(); ++j) at(squares, 0, j) = real_part(at(a, j, j));
+}
+
+template <class Scalar, class Space>
+void column_squares(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<RealOf<Scalar>, Space>& squares) {
+  require_shape("column_squares", "squares", squares, 1, a.columns());
+  for (std::int64_t j = 0; j < a.columns(); ++j) {
+    RealOf<Scalar> sum = 0;
+    for (std::int64_t i = 0; i < a.rows(); ++i) sum += square(at(a, i, j));
+    at(squares, 0, j) = sum;
+  }
+}
+
+template <class Real, class Space>
+bool within(const SmallMatrix<Real, Space>& squares, Real low, Real high) {
+  for (std::int64_t j = 0; j < squares.columns(); ++j) {
+    if (!(at(squares, 0, j) >= low && at(squares, 0, j) <= high)) return false;
+  }
+  return true;
+}
+
+template <class Real, class Space>
+Real smallest_share(const SmallMatrix<Real, Space>& whole, const SmallMatrix<Real, Space>& part) {
+  require_shape("smallest_share", "part", part, 1, whole.columns());
+  Real share = 1;
+  for (std::int64_t j = 0; j < whole.columns(); ++j) {
+    if (at(whole, 0, j) > 0) share = std::min(share, 1 - at(part, 0, j) / at(whole, 0, j));
+  }
+  return share;
+}
+
+template <class Scalar, class Space>
+std::int64_t count_small_pivots(const SmallMatrix<Scalar, Space>& r, const SmallMatrix<RealOf<Scalar>, Space>& squares,
+                                RealOf<Scalar> tolerance) {
+  require_square("count_small_pivots", "R", r);
+  require_shape("count_small_pivots", "squares", squares, 1, r.columns());
+  std::int64_t count = 0;
+  for (std::int64_t j = 0; j < r.columns(); ++j) {
+    if (magnitude(at(r, j, j)) <= tolerance * std::sqrt(at(squares, 0, j))) ++count;
+  }
+  return count;
+}
+
+template <class Real, class Space>
+void power_of_two_scales(const SmallMatrix<Real, Space>& norms, const SmallMatrix<Real, Space>& factors) {
+  require_shape("power_of_two_scales", "norms", norms, 3, factors.columns());
+  require_shape("power_of_two_scales", "factors", factors, 1, norms.columns());
+  using Safe = SafeNorms<Real>;
+  for (std::int64_t j = 0; j < norms.columns(); ++j) {
+    const Real down = at(norms, 0, j), plain = at(norms, 1, j), up = at(norms, 2, j);
+    int exponent = 0;
+    if (down >= std::ldexp(Real(1), Safe::down + Safe::limit)) {
+      exponent = std::ilogb(down) - Safe::down;
+    } else if (plain >= std::ldexp(Real(1), -Safe::limit)) {
+      exponent = std::ilogb(plain);
+    } else if (up > 0) {
+      exponent = std::ilogb(up) - Safe::up;
+    }
+    using Limits = std::numeric_limits<Real>;  // the factor and its inverse are both normal numbers
+    at(factors, 0, j) = std::ldexp(Real(1), std::clamp(-exponent, Limits::min_exponent + 1, Limits::max_exponent - 2));
+  }
+}
+
+template <class Real, class Space>
+void reciprocals(const SmallMatrix<Real, Space>& a) {
+  for (std::int64_t j = 0; j < a.columns(); ++j) {
+    for (std::int64_t i = 0; i < a.rows(); ++i) at(a, i, j) = 1 / at(a, i, j);
+  }
+}
+
+template <class Scalar, class Space>
+RealOf<Scalar> frobenius_norm(const SmallMatrix<Scalar, Space>& a) {
+  const RealOf<Scalar> largest = max_norm(a);
+  if (!(largest > 0) || !std::isfinite(largest)) return largest;
+  RealOf<Scalar> sum = 0;
+  for (std::int64_t j = 0; j < a.columns(); ++j) {
+    for (std::int64_t i = 0; i < a.rows(); ++i) sum += square(at(a, i, j) / largest);
+  }
+  return largest * std::sqrt(sum);
+}
+
+template <class Scalar, class Space>
+RealOf<Scalar> max_norm(const SmallMatrix<Scalar, Space>& a) {
+  RealOf<Scalar> largest = 0;
+  for (std::int64_t j = 0; j < a.columns(); ++j) {
+    for (std::int64_t i = 0; i < a.rows(); ++i) {
+      const RealOf<Scalar> size = magnitude(at(a, i, j));
+      if (std::isnan(size)) return size;
+      largest = std::max(largest, size);
+    }
+  }
+  return largest;
+}
+
+template <class Scalar, class Space>
+std::int64_t first_non_finite_column(const SmallMatrix<Scalar, Space>& a) {
+  for (std::int64_t j = 0; j < a.columns(); ++j) {
+    for (std::int64_t i = 0; i < a.rows(); ++i) {
+      if (!finite(at(a, i, j))) return j;
+    }
+  }
+  return -1;
+}
+
+#define BLOCKVEC_DENSE(Scalar)                                                                               \
+  template void copy(const SmallMatrix<Scalar>&, const SmallMatrix<Scalar>&);                                \
+  template void fill(const SmallMatrix<Scalar>&, Scalar);                                                    \
+  template void set_identity(const SmallMatrix<Scalar>&);                                                    \
+  template void axpby(Scalar, const SmallMatrix<Scalar>&, Scalar, const SmallMatrix<Scalar>&);               \
+  template void scale_columns(const SmallMatrix<Scalar>&, const SmallMatrix<RealOf<Scalar>>&,                \
+                              const SmallMatrix<Scalar>&);                                                   \
+  template Scalar entry(const SmallMatrix<Scalar>&, std::int64_t, std::int64_t);                             \
+  template RealOf<Scalar> real_entry(const SmallMatrix<Scalar>&, std::int64_t, std::int64_t);                \
+  template void multiply(Scalar, const SmallMatrix<Scalar>&, bool, const SmallMatrix<Scalar>&, bool, Scalar, \
+                         const SmallMatrix<Scalar>&);                                                        \
+  template void multiply_upper(const SmallMatrix<Scalar>&, const SmallMatrix<Scalar>&);                      \
+  template void diagonal(const SmallMatrix<Scalar>&, const SmallMatrix<RealOf<Scalar>>&);                    \
+  template void column_squares(const SmallMatrix<Scalar>&, const SmallMatrix<RealOf<Scalar>>&);              \
+  template std::int64_t count_small_pivots(const SmallMatrix<Scalar>&, const SmallMatrix<RealOf<Scalar>>&,   \
+                                           RealOf<Scalar>);                                                  \
+  template RealOf<Scalar> frobenius_norm(const SmallMatrix<Scalar>&);                                        \
+  template RealOf<Scalar> max_norm(const SmallMatrix<Scalar>&);                                              \
+  template std::int64_t first_non_finite_column(const SmallMatrix<Scalar>&);
+BLOCKVEC_FOR_SCALARS(BLOCKVEC_DENSE)
+
+#define BLOCKVEC_DENSE_REAL(Real)                                                        \
+  template bool within(const SmallMatrix<Real>&, Real, Real);                            \
+  template Real smallest_share(const SmallMatrix<Real>&, const SmallMatrix<Real>&);      \
+  template void power_of_two_scales(const SmallMatrix<Real>&, const SmallMatrix<Real>&); \
+  template void reciprocals(const SmallMatrix<Real>&);
+BLOCKVEC_DENSE_REAL(float)
+BLOCKVEC_DENSE_REAL(double)
+
+}  // namespace blockvec::orth::dense

@@ -1,0 +1,228 @@
+#include <algorithm>
+#include <blockvec/orth/dense.hpp>
+#include <limits>
+
+#include "blockvec/instantiate.hpp"
+#include "orth/host_dense.hpp"
+#include "orth/lapacke.hpp"
+
+namespace blockvec::orth::dense {
+namespace {
+
+struct EigenWork {};
+struct EigenIntegers {};
+struct EigenReals {};
+struct SvqbValues {};
+struct SvqbVectors {};
+
+template <class T>
+T* as_standard(T* x) {
+  return x;
+}
+template <class Real>
+std::complex<Real>* as_standard(Complex<Real>* x) {
+  return reinterpret_cast<std::complex<Real>*>(x);
+}
+
+/// LAPACK's divide-and-conquer eigensolver, with work arrays that are kept.
+template <class Scalar>
+int call_heevd(lapack_int n, Scalar* a, lapack_int lda, RealOf<Scalar>* values) {
+  using Real = RealOf<Scalar>;
+  const auto call = [&](Scalar* work, lapack_int work_size, Real* reals, lapack_int reals_size, lapack_int* integers,
+                        lapack_int integers_size) -> int {
+    const auto run = [&](auto routine, auto... real_work) {
+      return static_cast<int>(routine(LAPACK_COL_MAJOR, 'V', 'U', n, as_standard(a), lda, values, as_standard(work),
+                                      work_size, real_work..., integers, integers_size));
+    };
+    if constexpr (std::is_same_v<Scalar, float>) {
+      return run(LAPACKE_ssyevd_work);
+    } else if constexpr (std::is_same_v<Scalar, double>) {
+      return run(LAPACKE_dsyevd_work);
+    } else if constexpr (std::is_same_v<Scalar, Complex<float>>) {
+      return run(LAPACKE_cheevd_work, reals, reals_size);
+    } else {
+      return run(LAPACKE_zheevd_work, reals, reals_size);
+    }
+  };
+  Scalar work_size = Scalar(0);
+  Real reals_size = 0;
+  lapack_int integers_size = 0;
+  const int info = call(&work_size, -1, &reals_size, -1, &integers_size, -1);
+  if (info != 0) return info;
+  const auto words = static_cast<lapack_int>(real_part(work_size)) + 1;
+  const auto reals = static_cast<lapack_int>(reals_size) + 1;
+  return call(work_array<Scalar, EigenWork>(words), words, work_array<Real, EigenReals>(reals), reals,
+              work_array<lapack_int, EigenIntegers>(integers_size), integers_size);
+}
+
+template <class Scalar, class Space>
+bool upper_triangle_is_finite(const SmallMatrix<Scalar, Space>& a) {
+  for (std::int64_t j = 0; j < a.columns(); ++j) {
+    for (std::int64_t i = 0; i <= j; ++i) {
+      if (!finite(at(a, i, j))) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+template <class Scalar, class Space>
+CholeskyResult<Scalar> cholesky(const SmallMatrix<Scalar, Space>& g, RealOf<Scalar> tolerance,
+                                const SmallMatrix<Scalar, Space>& r,
+                                const SmallMatrix<RealOf<Scalar>, Space>* reference, bool skip_zeros) {
+  using Real = RealOf<Scalar>;
+  require_square("cholesky", "G", g);
+  require_shape("cholesky", "R", r, g.rows(), g.columns());
+  if (reference != nullptr) require_shape("cholesky", "reference", *reference, 1, g.columns());
+  const std::int64_t n = g.columns();
+  CholeskyResult<Scalar> result;
+  result.finite = upper_triangle_is_finite(g);
+  if (!result.finite) return result;
+  Real largest = 0;
+  Real smallest = std::numeric_limits<Real>::infinity();
+  for (std::int64_t j = 0; j < n; ++j) {
+    const Real length = real_part(at(g, j, j));
+    const Real threshold = tolerance * (reference != nullptr ? at(*reference, 0, j) : length);
+    if (skip_zeros && reference != nullptr && !(at(*reference, 0, j) > 0)) {
+      for (std::int64_t i = 0; i < n; ++i) at(r, i, j) = Scalar(i == j ? 1 : 0);
+      result.rank = j + 1;
+      continue;
+    }
+    Real pivot = length;
+    for (std::int64_t i = 0; i < j; ++i) {
+      Scalar sum = at(g, i, j);
+      for (std::int64_t l = 0; l < i; ++l) sum -= conjugate(at(r, l, i)) * at(r, l, j);
+      at(r, i, j) = sum / real_part(at(r, i, i));
+      pivot -= square(at(r, i, j));
+    }
+    if (!(pivot > std::max(threshold, Real(0)))) break;
+    const Real root = std::sqrt(pivot);
+    at(r, j, j) = Scalar(root);
+    for (std::int64_t i = j + 1; i < n; ++i) at(r, i, j) = Scalar(0);
+    const Real share = root / std::sqrt(length);
+    largest = std::max(largest, share);
+    smallest = std::min(smallest, share);
+    result.rank = j + 1;
+  }
+  if (largest > 0) result.condition_estimate = largest / smallest;
+  return result;
+}
+
+template <class Scalar, class Space>
+void triangular_inverse(const SmallMatrix<Scalar, Space>& r, const SmallMatrix<Scalar, Space>& x) {
+  require_square("triangular_inverse", "R", r);
+  require_shape("triangular_inverse", "X", x, r.rows(), r.columns());
+  const std::int64_t n = r.columns();
+  for (std::int64_t j = 0; j < n; ++j) {
+    if (at(r, j, j) == Scalar(0)) {
+      throw Error("dense::triangular_inverse: the diagonal entry of column " + std::to_string(j) + " of R is zero");
+    }
+  }
+  for (std::int64_t j = 0; j < n; ++j) {
+    // Column j of X solves R x = e_j; where X is R, columns after j are still R's, columns before it X's: x_j = -X r_j
+    // / r_jj.
+    const Scalar pivot = Scalar(1) / at(r, j, j);
+    for (std::int64_t i = 0; i < j; ++i) {
+      Scalar sum = Scalar(0);
+      for (std::int64_t l = i; l < j; ++l) sum += at(x, i, l) * at(r, l, j);
+      at(x, i, j) = -(sum * pivot);  // row i of X r_j needs r's rows i and below, not yet overwritten
+    }
+    at(x, j, j) = pivot;
+    for (std::int64_t i = j + 1; i < n; ++i) at(x, i, j) = Scalar(0);
+  }
+}
+
+template <class Scalar, class Space>
+RealOf<Scalar> amplification(const SmallMatrix<RealOf<Scalar>, Space>& squares, const SmallMatrix<Scalar, Space>& x) {
+  using Real = RealOf<Scalar>;
+  require_square("amplification", "X", x);
+  require_shape("amplification", "squares", squares, 1, x.columns());
+  const std::int64_t n = x.columns();
+  if (n == 0) return 1;
+  Real sum = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const Real length = at(squares, 0, i) > 0 ? std::sqrt(at(squares, 0, i)) : Real(1);
+    for (std::int64_t j = i; j < n; ++j) sum += square(length * at(x, i, j));
+  }
+  const Real others = static_cast<Real>(n - 1);
+  const Real bound = sum - others * others / static_cast<Real>(n);
+  return std::isnan(bound) ? std::numeric_limits<Real>::infinity() : std::max(bound, Real(1));
+}
+
+template <class Scalar, class Space>
+void eigendecomposition(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<RealOf<Scalar>, Space>& values,
+                        const SmallMatrix<Scalar, Space>& z) {
+  using Real = RealOf<Scalar>;
+  require_square("eigendecomposition", "A", a);
+  require_shape("eigendecomposition", "values", values, 1, a.columns());
+  require_shape("eigendecomposition", "Z", z, a.rows(), a.columns());
+  const std::int64_t n = a.columns();
+  if (n == 0) return;
+  for (std::int64_t j = 0; j < n; ++j) {
+    for (std::int64_t i = 0; i <= j; ++i) {
+      if (!finite(at(a, i, j))) {
+        throw NotFiniteError("dense::eigendecomposition: A (" + shape(a) + ") holds NaN or Inf in column " +
+                             std::to_string(j));
+      }
+    }
+  }
+  if (z.data() != a.data()) copy(a, z);
+  Real* const ascending = work_array<Real, SvqbValues>(n);
+  const int info = call_heevd(static_cast<lapack_int>(n), z.data(), static_cast<lapack_int>(z.ld()), ascending);
+  if (info != 0) {
+    throw Error("dense::eigendecomposition: LAPACK's heevd ended with info = " + std::to_string(info) + " for A (" +
+                shape(a) + ")");
+  }
+  for (std::int64_t j = 0; j < n; ++j) at(values, 0, j) = ascending[j];
+}
+
+template <class Scalar, class Space>
+SvqbResult<Scalar> svqb(const SmallMatrix<Scalar, Space>& c, const SmallMatrix<RealOf<Scalar>, Space>& reference,
+                        RealOf<Scalar> tolerance, const SmallMatrix<Scalar, Space>& b,
+                        const SmallMatrix<Scalar, Space>& r) {
+  using Real = RealOf<Scalar>;
+  require_square("svqb", "C", c);
+  require_shape("svqb", "reference", reference, 1, c.columns());
+  require_shape("svqb", "B", b, c.rows(), c.columns());
+  require_shape("svqb", "R", r, c.rows(), c.columns());
+  const std::int64_t n = c.columns();
+  SvqbResult<Scalar> result;
+  if (n == 0) return result;
+  Real* const lengths = work_array<Real, SvqbVectors>(2 * n);
+  for (std::int64_t j = 0; j < n; ++j) lengths[j] = at(reference, 0, j) > 0 ? std::sqrt(at(reference, 0, j)) : Real(1);
+  for (std::int64_t j = 0; j < n; ++j) {
+    for (std::int64_t i = 0; i <= j; ++i) at(c, i, j) = at(c, i, j) / lengths[i] / lengths[j];
+  }
+  const SmallMatrix<Real, Space> values{
+      typename SmallMatrix<Real, Space>::View(lengths + n, 1, static_cast<std::size_t>(n))};
+  eigendecomposition(c, values, c);
+  const Real largest = at(values, 0, n - 1);
+  const Real floor = tolerance * largest;
+  // A block of zeros has nothing to be lifted to.
+  const auto lifted = [&](std::int64_t k) { return largest > 0 ? std::max(at(values, 0, k), floor) : Real(1); };
+  for (std::int64_t k = 0; k < n; ++k) {
+    if (at(values, 0, k) > floor && largest > 0) ++result.rank;
+    const Real root = std::sqrt(lifted(k));
+    for (std::int64_t i = 0; i < n; ++i) {
+      at(b, i, k) = at(c, i, k) / (lengths[i] * root);
+      at(r, k, i) = conjugate(at(c, i, k)) * (root * lengths[i]);
+    }
+  }
+  result.amplification = std::max(Real(1), 1 / lifted(0));
+  result.condition_estimate = std::sqrt(std::max(Real(1), lifted(n - 1) / lifted(0)));
+  return result;
+}
+
+#define BLOCKVEC_DENSE_FACTOR(Scalar)                                                                              \
+  template CholeskyResult<Scalar> cholesky(const SmallMatrix<Scalar>&, RealOf<Scalar>, const SmallMatrix<Scalar>&, \
+                                           const SmallMatrix<RealOf<Scalar>>*, bool);                              \
+  template void triangular_inverse(const SmallMatrix<Scalar>&, const SmallMatrix<Scalar>&);                        \
+  template RealOf<Scalar> amplification(const SmallMatrix<RealOf<Scalar>>&, const SmallMatrix<Scalar>&);           \
+  template void eigendecomposition(const SmallMatrix<Scalar>&, const SmallMatrix<RealOf<Scalar>>&,                 \
+                                   const SmallMatrix<Scalar>&);                                                    \
+  template SvqbResult<Scalar> svqb(const SmallMatrix<Scalar>&, const SmallMatrix<RealOf<Scalar>>&, RealOf<Scalar>, \
+                                   const SmallMatrix<Scalar>&, const SmallMatrix<Scalar>&);
+BLOCKVEC_FOR_SCALARS(BLOCKVEC_DENSE_FACTOR)
+
+}  // namespace blockvec::orth::dense

@@ -1,0 +1,142 @@
+#include <blockvec/orth/orthogonalizer.hpp>
+
+#include "blockvec/instantiate.hpp"
+#include "orth/call.hpp"
+#include "orth/deficiency.hpp"
+#include "orth/projection.hpp"
+#include "orth/range.hpp"
+#include "orth/recovery.hpp"
+#include "orth/sweeps.hpp"
+
+namespace blockvec::orth {
+namespace {
+
+template <class Tall>
+void require_operands(const char* verb, const Context& context, const Tall& v, const Tall& w) {
+  const std::string name = std::string("orth::") + verb;
+  if (!w.context().same(context))
+    throw ShapeError(name + ": W = " + w.describe() + ": expected the orthogonalizer's context");
+  if (v.width() > 0 && (!v.context().same(context) || !(v.rows() == w.rows()))) {
+    throw ShapeError(name + ": V = " + v.describe() + " and W = " + w.describe() +
+                     ": expected the same context and distribution of rows");
+  }
+}
+
+template <class Small>
+void require_coefficients(const char* verb, const char* name, const Small* small, std::int64_t rows,
+                          std::int64_t columns) {
+  if (small == nullptr || (small->rows() == rows && small->columns() == columns)) return;
+  throw ShapeError(std::string("orth::") + verb + ": " + name + " is " + std::to_string(small->rows()) + " x " +
+                   std::to_string(small->columns()) + ", expected " + std::to_string(rows) + " x " +
+                   std::to_string(columns));
+}
+
+/// The sweeps that the options ask for, no more; the second only where it is needed.
+template <class Scalar, class Layout, class Space>
+Sweep<RealOf<Scalar>> chosen_sweeps(Call<Scalar, Layout, Space>& call) {
+  const Inter inter = call.options.inter;
+  if (call.m == 0) return bcgs_sweep(call);
+  const bool pythagorean = inter == Inter::pip || inter == Inter::pipi_plus;
+  const int most = inter == Inter::bcgs2 || inter == Inter::pipi_plus ? 2 : 1;
+  Sweep<RealOf<Scalar>> sweep;
+  for (int i = 0; i < most; ++i) {
+    sweep = pythagorean ? pip_sweep(call) : bcgs_sweep(call);
+    if (!sweep.done || (sweep.certified() && call.options.adaptive)) break;
+  }
+  return sweep;
+}
+
+template <class Scalar, class Layout, class Space>
+void finish(Call<Scalar, Layout, Space>& call, const SmallMatrix<Scalar, Space>* s,
+            const SmallMatrix<Scalar, Space>* r) {
+  undo_scales(call);
+  if (s != nullptr) dense::copy(call.s_total, *s);
+  if (r != nullptr) dense::copy(call.r_total, *r);
+  call.result.reductions = call.context.reductions() - call.reductions_before;
+  call.result.passes = static_cast<double>(call.words) / static_cast<double>(call.b);
+}
+
+template <class Scalar, class Layout, class Space>
+Result orthonormalize(Call<Scalar, Layout, Space>& call, const SmallMatrix<Scalar, Space>* s,
+                      const SmallMatrix<Scalar, Space>* r) {
+  call.result.method = {call.options.inter, call.options.intra, call.m > 0, true};
+  look_at_block(call);
+  auto sweep = chosen_sweeps(call);
+  if (!sweep.certified() && call.options.escalate) sweep = escalate(call, sweep);
+  call.result.orthonormal = sweep.certified();
+  if (sweep.done) {
+    find_columns_of_noise(call);
+    settle_deficiency(call);
+  }
+  call.result.rank =
+      std::min(sweep.done ? call.result.rank : call.b, call.options.escalate ? call.b : call.visible_rank);
+  finish(call, s, r);
+  return std::move(call.result);
+}
+
+}  // namespace
+
+template <class Scalar>
+RealOf<Scalar> rank_tolerance(std::int64_t m, std::int64_t b) {
+  return 8 * std::sqrt(static_cast<RealOf<Scalar>>(m + b)) * epsilon<Scalar>;
+}
+
+template <class Scalar, class Layout, class Space>
+Result Orthogonalizer::project(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
+                               const SmallMatrix<Scalar, Space>* s) {
+  require_operands("project", context_, v, w);
+  require_coefficients("project", "S", s, v.width(), w.width());
+  if (v.width() == 0 || w.width() == 0) {
+    Result nothing;
+    nothing.rank = w.width();
+    return nothing;
+  }
+  Call<Scalar, Layout, Space> call(context_, options_, draws_, v, w);
+  project_block(call);
+  finish<Scalar, Layout, Space>(call, s, nullptr);
+  return std::move(call.result);
+}
+
+template <class Scalar, class Layout, class Space>
+Result Orthogonalizer::normalize(const BlockVector<Scalar, Layout, Space>& w, const SmallMatrix<Scalar, Space>* r) {
+  return project_and_normalize<Scalar, Layout, Space>(w.columns(0, 0), w, nullptr, r);
+}
+
+template <class Scalar, class Layout, class Space>
+Result Orthogonalizer::project_and_normalize(const BlockVector<Scalar, Layout, Space>& v,
+                                             const BlockVector<Scalar, Layout, Space>& w,
+                                             const SmallMatrix<Scalar, Space>* s, const SmallMatrix<Scalar, Space>* r) {
+  require_operands("project_and_normalize", context_, v, w);
+  require_coefficients("project_and_normalize", "S", s, v.width(), w.width());
+  require_coefficients("project_and_normalize", "R", r, w.width(), w.width());
+  if (w.width() == 0) return {};
+  Call<Scalar, Layout, Space> call(context_, options_, draws_, v, w);
+  return orthonormalize(call, s, r);
+}
+
+template <class Scalar, class Layout, class Space>
+RealOf<Scalar> orthogonality_loss(const BlockVector<Scalar, Layout, Space>& v) {
+  using Small = SmallMatrix<Scalar, Space>;
+  WorkspaceScope scope(v.context().workspace());
+  const Small gram = Small::scratch(scope, v.width(), v.width());
+  const Small identity = Small::scratch(scope, v.width(), v.width());
+  inner_product(v, v, gram);
+  dense::set_identity(identity);
+  dense::axpby(Scalar(-1), identity, Scalar(1), gram);
+  return dense::frobenius_norm(gram);
+}
+
+#define BLOCKVEC_ORTH_SCALAR(Scalar) template RealOf<Scalar> rank_tolerance<Scalar>(std::int64_t, std::int64_t);
+BLOCKVEC_FOR_SCALARS(BLOCKVEC_ORTH_SCALAR)
+
+#define BLOCKVEC_ORTH(Scalar, Layout)                                                                             \
+  template Result Orthogonalizer::project(const BlockVector<Scalar, Layout>&, const BlockVector<Scalar, Layout>&, \
+                                          const SmallMatrix<Scalar>*);                                            \
+  template Result Orthogonalizer::normalize(const BlockVector<Scalar, Layout>&, const SmallMatrix<Scalar>*);      \
+  template Result Orthogonalizer::project_and_normalize(const BlockVector<Scalar, Layout>&,                       \
+                                                        const BlockVector<Scalar, Layout>&,                       \
+                                                        const SmallMatrix<Scalar>*, const SmallMatrix<Scalar>*);  \
+  template RealOf<Scalar> orthogonality_loss(const BlockVector<Scalar, Layout>&);
+BLOCKVEC_FOR_SCALARS_AND_LAYOUTS(BLOCKVEC_ORTH)
+
+}  // namespace blockvec::orth

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <string>
+
+#include "orth/call.hpp"
+
+/// The first look at a block: is everything finite, and can squares of its columns be formed?
+namespace blockvec::orth {
+
+/// The lengths of W's columns as 3 x n norms: in a copy scaled down, as they are, in a copy scaled up
+/// (dense::SafeNorms). Three reductions; only where squares have left the range.
+template <class Scalar, class Layout, class Space>
+void measure_out_of_range(Call<Scalar, Layout, Space>& call, const BlockVector<Scalar, Layout, Space>& block,
+                          const SmallMatrix<RealOf<Scalar>, Space>& norms, int kinds) {
+  using Real = RealOf<Scalar>;
+  using Safe = dense::SafeNorms<Real>;
+  WorkspaceScope scope(call.context.workspace());
+  const auto scaled = scratch_like(scope, block, block.width());
+  const int exponents[] = {Safe::down, 0, Safe::up};
+  for (int i = 0; i < kinds; ++i) {
+    copy(block, scaled);
+    if (exponents[i] != 0) scale(scaled, Scalar(std::ldexp(Real(1), exponents[i])));
+    column_norms(scaled, norms.block(i, i + 1, 0, block.width()));
+    call.words += 5 * block.width();
+  }
+}
+
+/// Throws NotFiniteError naming the block and its first column that holds NaN or Inf.
+template <class Scalar, class Layout, class Space>
+void require_finite(const char* name, const BlockVector<Scalar, Layout, Space>& block,
+                    const SmallMatrix<RealOf<Scalar>, Space>& norms, std::int64_t first_column) {
+  const std::int64_t column = dense::first_non_finite_column(norms);
+  if (column < 0) return;
+  throw NotFiniteError(std::string("orth: ") + name + " = " + block.describe() + " holds NaN or Inf in column " +
+                       std::to_string(first_column + column));
+}
+
+/// For squares out of range: finds out why. NaN or Inf throw, with W and V as they were; else W's columns are scaled by
+/// powers of two to lengths near 1. Columns of zeros stay.
+template <class Scalar, class Layout, class Space>
+void repair_range(Call<Scalar, Layout, Space>& call) {
+  using Real = RealOf<Scalar>;
+  using RealSmall = SmallMatrix<Real, Space>;
+  WorkspaceScope scope(call.context.workspace());
+  const auto norms = RealSmall::scratch(scope, 3, call.b);
+  measure_out_of_range(call, call.w, norms, 3);
+  require_finite("W", call.w, norms.block(0, 1, 0, call.b), 0);
+  if (dense::first_non_finite_column(call.s) >= 0) {
+    for (std::int64_t begin = 0; begin < call.m; begin += call.b) {  // V in pieces no wider than W: little memory
+      const std::int64_t width = std::min(call.b, call.m - begin);
+      const auto piece = norms.block(0, 1, 0, width);
+      const auto columns = call.v.columns(begin, begin + width);
+      measure_out_of_range(call, columns, piece, 1);
+      require_finite("V", call.v, piece, begin);
+    }
+    measure_out_of_range(call, call.w, norms, 3);
+  }
+  dense::power_of_two_scales(norms, call.scales);
+  const auto factors = SmallMatrix<Scalar, Space>::scratch(scope, 1, call.b);
+  dense::fill(factors, Scalar(1));
+  dense::scale_columns(factors, call.scales, factors);
+  scale_columns(call.w, factors);
+  call.words += 2 * call.b;
+  call.scaled = true;
+  call.note(Reason::badly_scaled);
+  call.fresh = false;
+  call.reduce();
+}
+
+/// One reduction where all is well: that of the first sweep. Afterwards call.original is set.
+template <class Scalar, class Layout, class Space>
+void look_at_block(Call<Scalar, Layout, Space>& call) {
+  using Real = RealOf<Scalar>;
+  call.reduce();
+  constexpr Real precision = epsilon<Scalar> * epsilon<Scalar>;
+  const Real low = std::numeric_limits<Real>::min() / precision;
+  const Real high = std::numeric_limits<Real>::max() * precision;
+  const bool finite = dense::first_non_finite_column(call.s) < 0 && dense::first_non_finite_column(call.g) < 0;
+  if (!finite || !dense::within(call.squares, low, high)) repair_range(call);
+  dense::copy(call.squares, call.original);
+}
+
+/// Coefficients of the caller's block from those of the scaled one.
+template <class Scalar, class Layout, class Space>
+void undo_scales(Call<Scalar, Layout, Space>& call) {
+  if (!call.scaled) return;
+  dense::reciprocals(call.scales);
+  dense::scale_columns(call.s_total, call.scales, call.s_total);
+  dense::scale_columns(call.r_total, call.scales, call.r_total);
+}
+
+}  // namespace blockvec::orth

@@ -1,0 +1,79 @@
+#pragma once
+
+#include "orth/call.hpp"
+#include "orth/columnwise.hpp"
+
+/// The sweeps of which methods are made. Each leaves X = V s_total + W r_total true; one that is not done leaves W
+/// alone.
+namespace blockvec::orth {
+
+/// One factorisation of W's Gram matrix: CholQR, or a sweep of SVQB. One reduction unless the Gram matrix is at hand;
+/// 2b words and b for the Gram matrix.
+template <class Scalar, class Layout, class Space>
+Sweep<RealOf<Scalar>> gram_sweep(Call<Scalar, Layout, Space>& call, Intra intra) {
+  call.reduce_gram();
+  dense::copy(call.g, call.work);
+  const bool svqb = intra == Intra::svqb;
+  const auto a = svqb ? call.factorize_svqb(call.squares) : call.factorize(call.squares, false);
+  if (!(a > 0)) return {};
+  call.apply_step(!svqb, a);
+  return {true, a, a};
+}
+
+/// The whole method within a block. `outer` of what it returns tells how much rounding in W grew.
+template <class Scalar, class Layout, class Space>
+Sweep<RealOf<Scalar>> normalize_block(Call<Scalar, Layout, Space>& call,
+                                      const SmallMatrix<RealOf<Scalar>, Space>& reference) {
+  const Intra intra = call.options.intra;
+  if (intra == Intra::cgs || intra == Intra::cgs2) {
+    return orthogonalize_columns(call, reference, intra == Intra::cgs ? once : twice);
+  }
+  constexpr int most_svqb_sweeps = 6;
+  const int least = intra == Intra::cholqr2 && !call.options.adaptive ? 2 : 1;
+  const int most = intra == Intra::svqb ? most_svqb_sweeps : intra == Intra::cholqr2 ? 2 : 1;
+  Sweep<RealOf<Scalar>> sweep;
+  for (int i = 0; i < most; ++i) {
+    const auto next = gram_sweep(call, intra);
+    if (!next.done) return next;
+    sweep = {true, next.inner, i == 0 ? next.outer : sweep.outer};
+    if (i + 1 >= least && sweep.inner <= Sweep<RealOf<Scalar>>::inner_limit) break;
+  }
+  return sweep;
+}
+
+/// Projection, then the method within the block: BCGS, or with no basis that method alone. One reduction for the
+/// projection, 2m + 3b words.
+template <class Scalar, class Layout, class Space>
+Sweep<RealOf<Scalar>> bcgs_sweep(Call<Scalar, Layout, Space>& call) {
+  call.reduce();
+  ++call.result.sweeps;
+  dense::copy(call.squares, call.reference);
+  if (call.m == 0) return normalize_block(call, call.reference);
+  dense::column_squares(call.s, call.parts);
+  const auto share = dense::smallest_share(call.reference, call.parts);
+  call.subtract_projection();
+  auto sweep = normalize_block(call, call.reference);
+  // Cancellation in the projection counts for V^H Q. Where the lengths of columns were compared with those before the
+  // projection it is in already.
+  const bool by_columns = call.options.intra == Intra::cgs || call.options.intra == Intra::cgs2;
+  if (!by_columns) sweep.outer /= std::max(share, call.tolerance * call.tolerance);
+  return sweep;
+}
+
+/// BCGS-PIP: projection and Gram matrix in one reduction, the factor from G - S^H S. 2m + 6b words.
+/// `recovering`: by Cholesky in any case, and columns of zeros stay.
+template <class Scalar, class Layout, class Space>
+Sweep<RealOf<Scalar>> pip_sweep(Call<Scalar, Layout, Space>& call, bool recovering = false) {
+  call.reduce();
+  ++call.result.sweeps;
+  dense::copy(call.g, call.work);
+  if (call.m > 0) dense::multiply(Scalar(-1), call.s, true, call.s, false, Scalar(1), call.work);
+  const bool svqb = call.options.intra == Intra::svqb && !recovering;
+  const auto a = svqb ? call.factorize_svqb(call.squares) : call.factorize(call.squares, recovering);
+  if (!(a > 0)) return {};
+  call.subtract_projection();
+  call.apply_step(!svqb, a);
+  return {true, a, a};
+}
+
+}  // namespace blockvec::orth
