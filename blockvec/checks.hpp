@@ -20,14 +20,17 @@ void require_same_rows(const char* operation, const V& v, const W& w) {
   }
 }
 
-template <class Small>
+/// The small operand has the shape that the tall ones ask for. The message is put together only where it is needed.
+template <class Small, class... Tall>
 void require_small(const char* operation, const char* name, const Small& c, std::int64_t rows, std::int64_t columns,
-                   const std::string& operands) {
-  if (c.rows() != rows || c.columns() != columns) {
-    throw ShapeError(std::string(operation) + ": " + operands + ": " + name + " is " + std::to_string(c.rows()) +
-                     " x " + std::to_string(c.columns()) + ", expected " + std::to_string(rows) + " x " +
-                     std::to_string(columns));
-  }
+                   const Tall&... operands) {
+  if (c.rows() == rows && c.columns() == columns) return;
+  std::string message = std::string(operation) + ": ";
+  const char* letters[] = {"V", "W"};
+  int index = 0;
+  ((message += std::string(letters[index]) + " = " + operands.describe() + ", ", ++index), ...);
+  throw ShapeError(message + name + " is " + std::to_string(c.rows()) + " x " + std::to_string(c.columns()) +
+                   ", expected " + std::to_string(rows) + " x " + std::to_string(columns));
 }
 
 }  // namespace blockvec

@@ -1,7 +1,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <blockvec/context.hpp>
 #include <blockvec/kernels/error.hpp>
 #include <blockvec/kernels/parallel.hpp>
@@ -62,35 +61,35 @@ void Context::sum(Scalar* values, std::int64_t count, std::uint64_t tag) const {
   if (communicator().size() == 1) return;
 
   // Beside the values go a fingerprint of the operation and its square: over P ranks their sums are P t and P t^2
-  // exactly if all ranks sent the same t (Cauchy-Schwarz; small whole numbers, so the sums are exact). Short messages
-  // are padded to powers of two, so that ranks which disagree on the shape still send messages of one length.
+  // exactly if all ranks sent the same t (Cauchy-Schwarz; small whole numbers, so the sums are exact). The message that
+  // carries them has one length for every operation, so that ranks which disagree on the shape still meet in it, and
+  // learn so.
   const auto reals = static_cast<std::size_t>(count) * (sizeof(Scalar) / sizeof(Real));
-  const std::size_t used = reals + 2;
-  constexpr std::size_t padded_to = 512;
-  const std::size_t length = used < padded_to ? std::max<std::size_t>(32, std::bit_ceil(used)) : used;
+  constexpr std::size_t head = 1024;
+  const std::size_t in_head = std::min(reals, head - 2);
   WorkspaceScope scope(workspace());
-  Real* const buffer = scope.take<Real>(length);
-  std::copy_n(reinterpret_cast<const Real*>(values), reals, buffer);
-  std::fill(buffer + reals, buffer + length, Real{0});
+  Real* const buffer = scope.take<Real>(head + reals - in_head);
+  std::copy_n(reinterpret_cast<const Real*>(values), in_head, buffer);
+  std::fill(buffer + in_head, buffer + head - 2, Real{0});
   tag ^= tag >> 32;
   tag ^= tag >> 16;
   const std::uint64_t small_tag = 1 + (tag ^ (tag >> 8)) % 127;
-  // At the end of the message, where ranks of different counts find one another's tag instead of a value.
-  buffer[length - 2] = static_cast<Real>(small_tag);
-  buffer[length - 1] = static_cast<Real>(small_tag * small_tag);
-  {
-    const Profile::Timer timer(profile(), Operation::reduction, static_cast<double>(length * sizeof(Real)), 0);
-    communicator().sum(std::span(buffer, length));
-  }
+  buffer[head - 2] = static_cast<Real>(small_tag);
+  buffer[head - 1] = static_cast<Real>(small_tag * small_tag);
+  std::copy_n(reinterpret_cast<const Real*>(values) + in_head, reals - in_head, buffer + head);
+  const Profile::Timer timer(profile(), Operation::reduction, static_cast<double>((reals + 2) * sizeof(Real)), 0);
+  communicator().sum(std::span(buffer, head));
   const auto ranks = static_cast<std::uint64_t>(communicator().size());
   const bool exact = ranks * small_tag * small_tag < (std::uint64_t{1} << std::numeric_limits<Real>::digits);
-  if (exact && (buffer[length - 2] != static_cast<Real>(ranks * small_tag) ||
-                buffer[length - 1] != static_cast<Real>(ranks * small_tag * small_tag))) {
+  if (exact && (buffer[head - 2] != static_cast<Real>(ranks * small_tag) ||
+                buffer[head - 1] != static_cast<Real>(ranks * small_tag * small_tag))) {
     throw ShapeError("a sum over ranks met different operations or shapes: this rank sent " + std::to_string(count) +
                      " " + std::string(scalar_name<Scalar>()) +
                      " values; all ranks must call the same operations with operands of the same widths");
   }
-  std::copy_n(buffer, reals, reinterpret_cast<Real*>(values));
+  if (reals > in_head) communicator().sum(std::span(buffer + head, reals - in_head));
+  std::copy_n(buffer, in_head, reinterpret_cast<Real*>(values));
+  std::copy_n(buffer + head, reals - in_head, reinterpret_cast<Real*>(values) + in_head);
 }
 
 template void Context::sum(float*, std::int64_t, std::uint64_t) const;

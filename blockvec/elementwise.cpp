@@ -138,7 +138,7 @@ template <class Scalar, class Layout, class Space>
 void column_dots(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
                  const SmallMatrix<Scalar, Space>& dots) {
   require_same_width("column_dots", v, w);
-  require_small("column_dots", "dots", dots, 1, v.width(), "V = " + v.describe());
+  require_small("column_dots", "dots", dots, 1, v.width(), v);
   WorkspaceScope scope(v.context().workspace());
   Scalar* const values = scope.take<Scalar>(static_cast<std::size_t>(v.width()));
   reduced_dots(v, w, scope, values);
@@ -147,7 +147,7 @@ void column_dots(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<
 
 template <class Scalar, class Layout, class Space>
 void column_norms(const BlockVector<Scalar, Layout, Space>& v, const SmallMatrix<RealOf<Scalar>, Space>& norms) {
-  require_small("column_norms", "norms", norms, 1, v.width(), "V = " + v.describe());
+  require_small("column_norms", "norms", norms, 1, v.width(), v);
   WorkspaceScope scope(v.context().workspace());
   Scalar* const values = scope.take<Scalar>(static_cast<std::size_t>(v.width()));
   reduced_dots(v, v, scope, values);
@@ -175,7 +175,7 @@ void scale(const BlockVector<Scalar, Layout, Space>& v, Scalar alpha) {
 
 template <class Scalar, class Layout, class Space>
 void scale_columns(const BlockVector<Scalar, Layout, Space>& v, const SmallMatrix<Scalar, Space>& factors) {
-  require_small("scale_columns", "factors", factors, 1, v.width(), "V = " + v.describe());
+  require_small("scale_columns", "factors", factors, 1, v.width(), v);
   const Profile::Timer timer(v.context().profile(), Operation::scale,
                              Cost<Scalar>::passes_bytes(v.local_rows(), 2 * v.width()),
                              Cost<Scalar>::passes_bytes(v.local_rows(), v.width()) / sizeof(Scalar));

@@ -39,7 +39,7 @@ InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add(
     const SmallMatrix<Scalar, Space>& c) {
   constexpr const char* name = "inner_product";
   require_same_rows(name, v, w);
-  require_small(name, "C", c, v.width(), w.width(), "V = " + v.describe() + ", W = " + w.describe());
+  require_small(name, "C", c, v.width(), w.width(), v, w);
   if (!v.context().same(context_))
     throw ShapeError(std::string(name) + ": V = " + v.describe() + " belongs to another context");
   if (count_ == max_products) {
@@ -94,7 +94,7 @@ void update(Scalar alpha, const BlockVector<Scalar, Layout, Space>& v, const Sma
             const BlockVector<Scalar, Layout, Space>& w) {
   constexpr const char* name = "update";
   require_same_rows(name, v, w);
-  require_small(name, "C", c, v.width(), w.width(), "V = " + v.describe() + ", W = " + w.describe());
+  require_small(name, "C", c, v.width(), w.width(), v, w);
   using Kernel = typename ScalarTraits<Scalar>::Kernel;
   const std::int64_t k = v.local_rows();
   const Profile::Timer timer(v.context().profile(), Operation::update,

@@ -10,7 +10,8 @@ if(BLOCKVEC_ENABLE_MPI)
 endif()
 
 # Environment of every test. Variables of one MPI are ignored by the others.
-set(blockvec_test_environment OMP_PROC_BIND=false)
+# Threads that wait must not spin: there are more of them than cores.
+set(blockvec_test_environment OMP_PROC_BIND=false OMP_WAIT_POLICY=passive)
 set(blockvec_mpi_environment
   OMP_NUM_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_rmaps_base_oversubscribe=1)

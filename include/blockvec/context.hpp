@@ -33,7 +33,9 @@ class Context {
   /// Sums over all ranks so far; counted on one rank too, so that a method's count does not depend on the machine.
   std::int64_t reductions() const;
   /// Sums values over the ranks in place, with the same bits on each, as one reduction. `tag` names the operation and
-  /// its shapes: if the ranks disagree on it, every rank throws ShapeError (the tag travels with the values).
+  /// its shapes: if the ranks disagree on it (or on the count), every rank throws ShapeError instead of waiting or
+  /// adding up what does not belong together. The tag travels with the first 1022 real words, in one message; words
+  /// beyond those follow in a second.
   template <class Scalar>
   void sum(Scalar* values, std::int64_t count, std::uint64_t tag) const;
 

@@ -1,0 +1,66 @@
+// No operation allocates once it is warm: every operator new and every Kokkos allocation of this program is counted.
+#include <Kokkos_Core.hpp>
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "tests/support/naive.hpp"
+
+namespace {
+std::atomic<std::int64_t> allocations{0};
+}
+
+void* operator new(std::size_t bytes) {
+  ++allocations;
+  if (void* const address = std::malloc(bytes ? bytes : 1)) return address;
+  throw std::bad_alloc();
+}
+void operator delete(void* address) noexcept { std::free(address); }
+void operator delete(void* address, std::size_t) noexcept { std::free(address); }
+
+namespace blockvec {
+namespace {
+
+template <class C>
+class AllocationTest : public ::testing::Test {};
+TYPED_TEST_SUITE(AllocationTest, testing::AllCases, testing::CaseName);
+
+TYPED_TEST(AllocationTest, AGrowingBasisAllocatesNothingAfterItsFirstRound) {
+  using Scalar = typename TypeParam::Scalar;
+  const Context context = Context::world(2);
+  const auto rows = RowDistribution::uniform(3000, context.communicator());
+  const BlockVector<Scalar, typename TypeParam::Layout> basis(context, rows, 24, "basis");
+  const SmallMatrix<Scalar> coefficients(24, 4);
+  const SmallMatrix<Scalar> gram(4, 4);
+  const SmallMatrix<Scalar> dots(1, 4);
+  const SmallMatrix<RealOf<Scalar>> norms(1, 4);
+  const auto round = [&] {
+    for (std::int64_t j = 4; j < 24; j += 4) {
+      const auto v = basis.columns(0, j);
+      const auto w = basis.columns(j, j + 4);
+      const auto s = coefficients.block(0, j, 0, 4);
+      fill_random(w, 1, j);
+      InnerProducts<Scalar, typename TypeParam::Layout>(context).add(v, w, s).add(w, w, gram).reduce();
+      update(Scalar(-1), v, s, Scalar(1), w);
+      multiply_in_place(w, gram, kernels::Triangle::upper);
+      column_dots(w, w, dots);
+      column_norms(w, norms);
+      scale_columns(w, dots);
+      axpby(Scalar(1), w, Scalar(2), basis.columns(0, 4));
+      copy(w, basis.columns(0, 4));
+      scale(w, Scalar(0.5));
+      fill(w, Scalar(0));
+    }
+  };
+  context.profile().start();
+  round();
+  round();
+  const std::int64_t warm = allocations;
+  const std::int64_t warm_workspace = context.workspace().allocations();
+  for (int i = 0; i < 5; ++i) round();
+  EXPECT_EQ(allocations, warm);
+  EXPECT_EQ(context.workspace().allocations(), warm_workspace);
+}
+
+}  // namespace
+}  // namespace blockvec

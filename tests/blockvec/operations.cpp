@@ -1,0 +1,353 @@
+#include <blockvec/kernels/tall_skinny.hpp>
+#include <blockvec/operations.hpp>
+
+#include "tests/support/naive.hpp"
+
+namespace blockvec {
+namespace {
+
+using testing::expect_parts;
+using testing::gamma;
+using testing::gathered_copy;
+using testing::message_of;
+using testing::Wide;
+using Value = std::complex<long double>;
+
+template <class C>
+class OperationsTest : public ::testing::Test {
+ protected:
+  using Entry = typename C::Scalar;
+  using Block = BlockVector<Entry, typename C::Layout>;
+
+  // A block inside a wider one, whose other columns must keep their values.
+  struct Guarded {
+    Block whole;
+    Block block;
+    Guarded(const Context& context, const RowDistribution& rows, std::int64_t width, std::uint64_t seed)
+        : whole(context, rows, width + 3, "guarded"), block(whole.columns(1, 1 + width)) {
+      fill(whole, Entry(7));
+      fill_random(block, seed);
+    }
+    void expect_intact() const {
+      for (std::int64_t i = 0; i < whole.local_rows(); ++i) {
+        for (const std::int64_t j : {std::int64_t{0}, whole.width() - 2, whole.width() - 1})
+          ASSERT_EQ(whole.view()(i, j), Entry(7));
+      }
+    }
+  };
+
+  static SmallMatrix<Entry> random_small(std::int64_t rows, std::int64_t columns, std::uint64_t seed) {
+    const Context context = Context::self(1);
+    const BlockVector<Entry, ColumnMajor> source(context, RowDistribution::uniform(rows, context.communicator()),
+                                                 columns, "source");
+    fill_random(source, seed);
+    const SmallMatrix<Entry> c(rows, columns);
+    HostMatrix<Entry> values("values", static_cast<std::size_t>(rows), static_cast<std::size_t>(columns));
+    for (std::int64_t i = 0; i < rows; ++i) {
+      for (std::int64_t j = 0; j < columns; ++j) values(i, j) = source.view()(i, j);
+    }
+    c.from_host(values);
+    return c;
+  }
+
+  static void expect_near(Entry computed, Value exact, double bound, const char* what) {
+    ASSERT_LE(std::abs(testing::widened(computed) - exact), static_cast<long double>(bound)) << what;
+  }
+
+  const std::int64_t sizes_[5] = {0, 1, 3, 130, 1001};
+};
+TYPED_TEST_SUITE(OperationsTest, testing::AllCases, testing::CaseName);
+
+// The longest chain of additions that a sum over rows meets here and over the ranks.
+std::int64_t chain(std::int64_t rows, const Context& context) {
+  return kernels::summation_depth(rows) + context.communicator().size() + 3;
+}
+
+TYPED_TEST(OperationsTest, InnerProductMatchesTheSumOverAllRows) {
+  using Scalar = typename TypeParam::Scalar;
+  const Context context = Context::world(2);
+  for (const std::int64_t k : this->sizes_) {
+    for (const auto& rows : testing::splits(k, context.communicator())) {
+      for (const auto& [m, b] : {std::pair{1, 1}, {5, 3}, {16, 4}, {0, 2}, {33, 17}}) {
+        const typename TestFixture::Guarded v(context, rows, m, 1);
+        const typename TestFixture::Guarded w(context, rows, b, 2);
+        const SmallMatrix<Scalar> room(m + 2, b + 1);
+        const auto c = room.block(1, m + 1, 0, b);
+        const std::int64_t before = context.reductions();
+        inner_product(v.block, w.block, c);
+        EXPECT_EQ(context.reductions(), before + 1);
+        const Wide x = gathered_copy(v.block);
+        const Wide y = gathered_copy(w.block);
+        const auto got = room.to_host();
+        for (std::size_t i = 0; i < static_cast<std::size_t>(m); ++i) {
+          for (std::size_t j = 0; j < static_cast<std::size_t>(b); ++j) {
+            Value exact = 0;
+            long double magnitude = 0;
+            for (std::size_t row = 0; row < x.size(); ++row) {
+              exact += std::conj(x[row][i]) * y[row][j];
+              magnitude += std::abs(x[row][i]) * std::abs(y[row][j]);
+            }
+            this->expect_near(got(i + 1, j), exact,
+                              gamma<Scalar>(static_cast<double>(chain(k, context))) * static_cast<double>(magnitude),
+                              "V^H W");
+          }
+          ASSERT_EQ(got(i + 1, static_cast<std::size_t>(b)), Scalar(0));
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(OperationsTest, SeveralInnerProductsAreOneReductionWithTheSameBits) {
+  using Scalar = typename TypeParam::Scalar;
+  using Products = InnerProducts<Scalar, typename TypeParam::Layout>;
+  const Context context = Context::world(1);
+  const auto rows = RowDistribution::uniform(333, context.communicator());
+  const typename TestFixture::Guarded v(context, rows, 6, 1);
+  const typename TestFixture::Guarded w(context, rows, 4, 2);
+  const SmallMatrix<Scalar> s(6, 4), g(4, 4), s1(6, 4), g1(4, 4);
+  const std::int64_t before = context.reductions();
+  Products products(context);
+  products.add(v.block, w.block, s).add(w.block, w.block, g);
+  products.reduce();
+  products.reduce();
+  EXPECT_EQ(context.reductions(), before + 1);
+  inner_product(v.block, w.block, s1);
+  inner_product(w.block, w.block, g1);
+  for (int j = 0; j < 4; ++j) {
+    for (int i = 0; i < 6; ++i) EXPECT_EQ(s.to_host()(i, j), s1.to_host()(i, j));
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(g.to_host()(i, j), g1.to_host()(i, j));
+  }
+  for (int i = 0; i < 16; ++i) products.add(w.block, w.block, g);
+  expect_parts(message_of<ShapeError>([&] { products.add(w.block, w.block, g); }), {"more than 16"});
+}
+
+TYPED_TEST(OperationsTest, SmallResultsHaveTheSameBitsOnEveryRankAndThreadCount) {
+  using Scalar = typename TypeParam::Scalar;
+  const Context one = Context::world(1);
+  const auto rows = RowDistribution::uniform(5001, one.communicator());
+  const auto run = [&](int threads) {
+    const Context context = Context::world(threads);
+    const typename TestFixture::Guarded v(context, rows, 5, 3);
+    const SmallMatrix<Scalar> c(5, 5);
+    const SmallMatrix<Scalar> d(1, 5);
+    inner_product(v.block, v.block, c);
+    column_dots(v.block, v.block, d);
+    std::vector<double> bits;
+    for (int j = 0; j < 5; ++j) {
+      for (int i = 0; i < 5; ++i) {
+        bits.push_back(static_cast<double>(testing::widened(c.to_host()(i, j)).real()));
+        bits.push_back(static_cast<double>(testing::widened(c.to_host()(i, j)).imag()));
+      }
+      bits.push_back(static_cast<double>(testing::widened(d.to_host()(0, j)).real()));
+    }
+    return bits;
+  };
+  const auto bits = run(1);
+  for (const int threads : {2, 3, 8}) EXPECT_EQ(run(threads), bits);
+  auto highest = bits;
+  one.communicator().max(std::span(highest));
+  EXPECT_EQ(highest, bits);
+}
+
+TYPED_TEST(OperationsTest, UpdateMatchesTheSum) {
+  using Scalar = typename TypeParam::Scalar;
+  const Context context = Context::world(2);
+  for (const std::int64_t k : this->sizes_) {
+    const auto rows = testing::splits(k, context.communicator()).back();
+    for (const auto& [m, b] : {std::pair{1, 1}, {5, 3}, {4, 16}, {0, 2}, {33, 7}}) {
+      for (const auto& [alpha, beta] :
+           {std::pair{Scalar(1), Scalar(0)}, {Scalar(-1), Scalar(1)}, {Scalar(2), Scalar(-0.5)}}) {
+        const typename TestFixture::Guarded v(context, rows, m, 1);
+        const typename TestFixture::Guarded w(context, rows, b, 2);
+        const auto c = this->random_small(m, b, 5);
+        const Wide before = testing::local_copy(w.block);
+        if (beta == Scalar(0)) fill(w.block, Scalar(std::numeric_limits<RealOf<Scalar>>::quiet_NaN()));
+        const std::int64_t reductions = context.reductions();
+        update(alpha, v.block, c, beta, w.block);
+        EXPECT_EQ(context.reductions(), reductions);
+        const auto values = c.to_host();
+        for (std::int64_t i = 0; i < w.block.local_rows(); ++i) {
+          for (std::int64_t j = 0; j < b; ++j) {
+            const Value old = testing::widened(beta) * before[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)];
+            Value exact = old;
+            long double magnitude = std::abs(old);
+            for (std::int64_t l = 0; l < m; ++l) {
+              const Value term =
+                  testing::widened(alpha) * testing::widened(v.block.view()(i, l)) * testing::widened(values(l, j));
+              exact += term;
+              magnitude += std::abs(term);
+            }
+            this->expect_near(w.block.view()(i, j), exact,
+                              gamma<Scalar>(static_cast<double>(m + 4)) * static_cast<double>(magnitude), "W");
+          }
+        }
+        w.expect_intact();
+      }
+    }
+  }
+}
+
+TYPED_TEST(OperationsTest, MultiplyInPlaceMatchesTheSum) {
+  using Scalar = typename TypeParam::Scalar;
+  const Context context = Context::world(2);
+  for (const std::int64_t k : this->sizes_) {
+    const auto rows = RowDistribution::uniform(k, context.communicator());
+    for (const auto& [m, n] : {std::pair{1, 1}, {5, 3}, {16, 16}, {33, 20}}) {
+      for (const auto triangle : {kernels::Triangle::general, kernels::Triangle::upper}) {
+        const typename TestFixture::Guarded v(context, rows, m, 1);
+        const auto c = this->random_small(m, n, 5);
+        const Wide before = testing::local_copy(v.block);
+        multiply_in_place(v.block, c, triangle);
+        const auto values = c.to_host();
+        for (std::int64_t i = 0; i < v.block.local_rows(); ++i) {
+          const auto& row = before[static_cast<std::size_t>(i)];
+          for (std::int64_t j = 0; j < m; ++j) {
+            if (j >= n) {
+              ASSERT_EQ(testing::widened(v.block.view()(i, j)), row[static_cast<std::size_t>(j)]);
+              continue;
+            }
+            Value exact = 0;
+            long double magnitude = 0;
+            for (std::int64_t l = 0; l < (triangle == kernels::Triangle::upper ? j + 1 : m); ++l) {
+              const Value term = row[static_cast<std::size_t>(l)] * testing::widened(values(l, j));
+              exact += term;
+              magnitude += std::abs(term);
+            }
+            this->expect_near(v.block.view()(i, j), exact,
+                              gamma<Scalar>(static_cast<double>(m + 3)) * static_cast<double>(magnitude), "V C");
+          }
+        }
+        v.expect_intact();
+      }
+    }
+  }
+}
+
+TYPED_TEST(OperationsTest, ColumnDotsAndNorms) {
+  using Scalar = typename TypeParam::Scalar;
+  const Context context = Context::world(2);
+  for (const std::int64_t k : this->sizes_) {
+    for (const auto& rows : testing::splits(k, context.communicator())) {
+      const typename TestFixture::Guarded v(context, rows, 5, 1);
+      const typename TestFixture::Guarded w(context, rows, 5, 2);
+      const SmallMatrix<Scalar> dots(1, 5);
+      const SmallMatrix<RealOf<Scalar>> norms(1, 5);
+      const std::int64_t before = context.reductions();
+      column_dots(v.block, w.block, dots);
+      column_norms(v.block, norms);
+      EXPECT_EQ(context.reductions(), before + 2);
+      const Wide x = gathered_copy(v.block);
+      const Wide y = gathered_copy(w.block);
+      // Runs of 128 rows, halved at most log2(rows) times, and 64 pieces.
+      const double bound = gamma<Scalar>(128 + 64 + 6 + context.communicator().size() + 2);
+      for (std::size_t j = 0; j < 5; ++j) {
+        Value exact = 0;
+        long double magnitude = 0;
+        long double square = 0;
+        for (std::size_t row = 0; row < x.size(); ++row) {
+          exact += std::conj(x[row][j]) * y[row][j];
+          magnitude += std::abs(x[row][j]) * std::abs(y[row][j]);
+          square += std::norm(x[row][j]);
+        }
+        this->expect_near(dots.to_host()(0, j), exact, bound * static_cast<double>(magnitude), "dots");
+        EXPECT_NEAR(static_cast<double>(norms.to_host()(0, j)), static_cast<double>(std::sqrt(square)),
+                    bound * static_cast<double>(std::sqrt(square)));
+      }
+    }
+  }
+}
+
+TYPED_TEST(OperationsTest, ElementwiseOperationsActOnTheirColumnsAlone) {
+  using Scalar = typename TypeParam::Scalar;
+  const Context context = Context::world(3);
+  const Scalar nan(std::numeric_limits<RealOf<Scalar>>::quiet_NaN());
+  for (const std::int64_t k : {0, 1, 7, 5000}) {
+    const auto rows = RowDistribution::uniform(k, context.communicator());
+    const typename TestFixture::Guarded v(context, rows, 5, 1);
+    const typename TestFixture::Guarded w(context, rows, 5, 2);
+    const typename TestFixture::Guarded u(context, rows, 5, 3);
+    const auto factors = this->random_small(1, 5, 4);
+    const auto f = factors.to_host();
+    const auto expect_all = [&](const auto& block, auto exact) {
+      for (std::int64_t i = 0; i < block.block.local_rows(); ++i) {
+        for (std::int64_t j = 0; j < 5; ++j) {
+          const auto [value, magnitude] = exact(i, j);
+          this->expect_near(block.block.view()(i, j), value, gamma<Scalar>(3) * static_cast<double>(magnitude),
+                            "entry");
+        }
+      }
+      block.expect_intact();
+    };
+    const Wide x = testing::local_copy(v.block);
+    const Wide y = testing::local_copy(w.block);
+    const auto X = [&](std::int64_t i, std::int64_t j) {
+      return x[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)];
+    };
+    const auto Y = [&](std::int64_t i, std::int64_t j) {
+      return y[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)];
+    };
+
+    axpby(Scalar(2), v.block, Scalar(-3), w.block);
+    expect_all(w, [&](auto i, auto j) {
+      return std::pair(2.0L * X(i, j) - 3.0L * Y(i, j), 2 * std::abs(X(i, j)) + 3 * std::abs(Y(i, j)));
+    });
+    fill(w.block, nan);
+    axpby(Scalar(2), v.block, Scalar(0), w.block);
+    expect_all(w, [&](auto i, auto j) { return std::pair(2.0L * X(i, j), 0.0L); });
+    fill(u.block, nan);
+    axpby(Scalar(0), u.block, Scalar(0.5), w.block);
+    expect_all(w, [&](auto i, auto j) { return std::pair(X(i, j), 0.0L); });
+    copy(v.block, u.block);
+    copy(u.block, u.block);
+    expect_all(u, [&](auto i, auto j) { return std::pair(X(i, j), 0.0L); });
+    scale(u.block, Scalar(-4));
+    expect_all(u, [&](auto i, auto j) { return std::pair(-4.0L * X(i, j), 0.0L); });
+    scale_columns(v.block, factors);
+    expect_all(v, [&](auto i, auto j) {
+      return std::pair(X(i, j) * testing::widened(f(0, j)), std::abs(X(i, j)) * std::abs(testing::widened(f(0, j))));
+    });
+    fill(u.block, nan);
+    scale(u.block, Scalar(0));
+    expect_all(u, [&](auto, auto) { return std::pair(Value(0), 0.0L); });
+  }
+}
+
+TYPED_TEST(OperationsTest, RefusesOperandsThatDoNotFit) {
+  using Scalar = typename TypeParam::Scalar;
+  using Vector = BlockVector<typename TypeParam::Scalar, typename TypeParam::Layout>;
+  const Context context = Context::world(1);
+  const auto rows = RowDistribution::uniform(20, context.communicator());
+  const Vector v(context, rows, 4, "basis");
+  const Vector w(context, rows, 2, "block");
+  fill(w, Scalar(5));
+  const Vector shorter(context, RowDistribution::uniform(19, context.communicator()), 2, "shorter");
+  const Vector elsewhere(Context::world(1), rows, 2, "elsewhere");
+  const SmallMatrix<Scalar> c(4, 2);
+  const SmallMatrix<Scalar> wrong(3, 2);
+  const std::int64_t before = context.reductions();
+  expect_parts(message_of<ShapeError>([&] { inner_product(v, w, wrong); }),
+               {"inner_product", "basis (20 x 4)", "block (20 x 2)", "C is 3 x 2", "expected 4 x 2"});
+  expect_parts(message_of<ShapeError>([&] { inner_product(v, shorter, c); }),
+               {"inner_product", "basis (20 x 4)", "shorter (19 x 2)", "same distribution"});
+  expect_parts(message_of<ShapeError>([&] { inner_product(v, elsewhere, c); }), {"same context"});
+  expect_parts(message_of<ShapeError>([&] { update(Scalar(1), v, wrong, Scalar(0), w); }), {"update", "C is 3 x 2"});
+  expect_parts(message_of<ShapeError>([&] { update(Scalar(1), v, c, Scalar(0), shorter); }), {"update", "shorter"});
+  expect_parts(message_of<ShapeError>([&] { multiply_in_place(w, c); }),
+               {"multiply_in_place", "block (20 x 2)", "C is 4 x 2"});
+  expect_parts(message_of<ShapeError>([&] { column_dots(v, w, SmallMatrix<Scalar>(1, 4)); }),
+               {"column_dots", "same width"});
+  expect_parts(message_of<ShapeError>([&] { column_dots(v, v, SmallMatrix<Scalar>(4, 1)); }),
+               {"dots is 4 x 1", "expected 1 x 4"});
+  expect_parts(message_of<ShapeError>([&] { column_norms(v, SmallMatrix<RealOf<Scalar>>(1, 3)); }),
+               {"column_norms", "norms is 1 x 3"});
+  expect_parts(message_of<ShapeError>([&] { axpby(Scalar(1), v, Scalar(1), w); }), {"axpby", "same width"});
+  expect_parts(message_of<ShapeError>([&] { copy(v, w); }), {"copy", "same width"});
+  expect_parts(message_of<ShapeError>([&] { scale_columns(v, SmallMatrix<Scalar>(1, 5)); }),
+               {"scale_columns", "factors is 1 x 5"});
+  EXPECT_EQ(context.reductions(), before);
+  for (std::int64_t i = 0; i < w.local_rows(); ++i) EXPECT_EQ(w.view()(i, 1), Scalar(5));
+}
+
+}  // namespace
+}  // namespace blockvec

@@ -1,0 +1,65 @@
+#include <blockvec/workspace.hpp>
+
+#include "tests/support/naive.hpp"
+
+namespace blockvec {
+namespace {
+
+TEST(Workspace, GivesAlignedPiecesThatDoNotOverlap) {
+  Workspace workspace;
+  WorkspaceScope scope(workspace);
+  std::vector<std::pair<char*, std::size_t>> pieces;
+  for (const std::size_t bytes : {1, 127, 128, 129, 100000, 3}) {
+    char* const piece = scope.take<char>(bytes);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(piece) % 128, 0u);
+    std::fill_n(piece, bytes, static_cast<char>(pieces.size()));
+    pieces.emplace_back(piece, bytes);
+  }
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    for (std::size_t j = 0; j < pieces[i].second; ++j) ASSERT_EQ(pieces[i].first[j], static_cast<char>(i));
+  }
+}
+
+TEST(Workspace, AsksTheSystemOnlyWhileTheHighWaterMarkRises) {
+  Workspace workspace;
+  const auto turn = [&](std::size_t most) {
+    WorkspaceScope outer(workspace);
+    outer.take<double>(100);
+    for (std::size_t n = 1; n <= most; n *= 10) {
+      WorkspaceScope inner(workspace);
+      double* const values = inner.take<double>(n);
+      values[n - 1] = 1;
+    }
+  };
+  turn(1000000);
+  turn(1000000);
+  const std::int64_t warm = workspace.allocations();
+  for (int i = 0; i < 10; ++i) turn(1000000);
+  turn(10);
+  EXPECT_EQ(workspace.allocations(), warm);
+  EXPECT_GE(workspace.high_water(), 1000100 * sizeof(double));
+  EXPECT_GE(workspace.capacity(), workspace.high_water());
+}
+
+TEST(Workspace, KeepsWhatAnOuterScopeHolds) {
+  Workspace workspace;
+  WorkspaceScope outer(workspace);
+  double* const kept = outer.take<double>(10);
+  std::fill_n(kept, 10, 2.5);
+  for (int i = 0; i < 3; ++i) {
+    WorkspaceScope inner(workspace);
+    std::fill_n(inner.take<double>(200000), 200000, 0.0);
+  }
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(kept[i], 2.5);
+}
+
+TEST(Workspace, NamesTheBytesThatItCannotGet) {
+  Workspace workspace;
+  WorkspaceScope scope(workspace);
+  const std::size_t bytes = std::size_t{1} << 50;
+  testing::expect_parts(testing::message_of<OutOfMemoryError>([&] { scope.take<char>(bytes); }),
+                        {"BlockVec::Workspace", std::to_string(bytes + 128).c_str()});
+}
+
+}  // namespace
+}  // namespace blockvec
