@@ -24,6 +24,7 @@ Sweep<RealOf<Scalar>> orthogonalize_columns(Call<Scalar, Layout, Space>& call,
   const std::int64_t b = call.b;
   const bool lengths_known = call.fresh;
   bool stable = true;
+  Real largest = 0, smallest = std::numeric_limits<Real>::infinity();  // share of its length that a column keeps
   WorkspaceScope scope(call.context.workspace());
   const Small product = Small::scratch(scope, 1, 1);
   dense::fill(call.step, Scalar(0));
@@ -37,7 +38,7 @@ Sweep<RealOf<Scalar>> orthogonalize_columns(Call<Scalar, Layout, Space>& call,
     const Small t = call.work.block(0, j, 0, 1);
     const Small coefficients = call.step.block(0, j, j, j + 1);
     const Real limit = call.tolerance * std::sqrt(dense::entry(reference, 0, j));
-    Real square = 0;  // of the column's length, as it stands
+    Real square = 0, square_before = 0;  // of the column's length, as it stands and as it came
     for (int pass = 1; pass <= repetition.most; ++pass) {
       InnerProducts<Scalar, Layout, Space> products(call.context);
       if (pass == 1 && lengths_known) {
@@ -49,6 +50,7 @@ Sweep<RealOf<Scalar>> orthogonalize_columns(Call<Scalar, Layout, Space>& call,
       if (j > 0) products.add(before, column, t);
       products.reduce();
       if (pass > 1 || !lengths_known) square = dense::real_entry(product, 0, 0);
+      if (pass == 1) square_before = square;
       if (j == 0 || !(std::sqrt(square) > limit)) break;
       const Real part = dense::frobenius_norm(t);
       update(Scalar(-1), before, t, Scalar(1), column);
@@ -76,11 +78,15 @@ Sweep<RealOf<Scalar>> orthogonalize_columns(Call<Scalar, Layout, Space>& call,
       dense::fill(kept.block(j, j + 1, j, j + 1), Scalar(limit > 0 ? limit / call.tolerance : Real(1)));
       continue;
     }
+    const Real share = length / std::sqrt(square_before);
+    largest = std::max(largest, share);
+    smallest = std::min(smallest, share);
     scale(column, Scalar(1 / length));
     call.words += 2;
     dense::fill(pivot, Scalar(length));
     dense::copy(call.step.block(0, j + 1, j, j + 1), kept.block(0, j + 1, j, j + 1));
   }
+  if (largest > 0) call.note_condition(largest / smallest);
   dense::triangular_inverse(kept, kept);
   const Real a = dense::amplification(reference, kept);
   dense::multiply_upper(call.step, call.r_total);

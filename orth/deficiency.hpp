@@ -97,6 +97,7 @@ void settle_deficiency(Call<Scalar, Layout, Space>& call) {
   Result& result = call.result;
   result.rank = call.b - std::count(call.lost, call.lost + call.b, true);
   if (result.rank == call.b) return;
+  result.reason = Reason::rank_deficient;
   for (std::int64_t j = 0; j < call.b; ++j) {
     if (call.lost[j]) result.lost.push_back(j);
   }

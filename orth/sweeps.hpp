@@ -48,7 +48,10 @@ Sweep<RealOf<Scalar>> bcgs_sweep(Call<Scalar, Layout, Space>& call) {
   call.reduce();
   ++call.result.sweeps;
   dense::copy(call.squares, call.reference);
-  if (call.m == 0) return normalize_block(call, call.reference);
+  if (call.m == 0) {
+    const auto sweep = normalize_block(call, call.reference);
+    return {sweep.done, sweep.inner, RealOf<Scalar>(1)};  // nothing to be orthogonal to
+  }
   dense::column_squares(call.s, call.parts);
   const auto share = dense::smallest_share(call.reference, call.parts);
   call.subtract_projection();
