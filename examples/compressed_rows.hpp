@@ -1,0 +1,38 @@
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <blockvec/row_distribution.hpp>
+#include <cstdint>
+
+#include "row_source.hpp"
+
+namespace blockvec::examples {
+
+/// Rows of a sparse matrix, compressed: the entries of row i stand at [row_begin(i), row_begin(i + 1)), by ascending
+/// column.
+template <class Scalar>
+struct CompressedRows {
+  Kokkos::View<std::size_t*, Kokkos::HostSpace> row_begin;
+  Kokkos::View<int*, Kokkos::HostSpace> columns;
+  Kokkos::View<Scalar*, Kokkos::HostSpace> values;
+
+  std::int64_t rows() const { return static_cast<std::int64_t>(row_begin.extent(0)) - 1; }
+  std::int64_t entries() const { return static_cast<std::int64_t>(columns.extent(0)); }
+};
+
+/// This rank's rows of a matrix in two parts: columns that this rank owns, and the others', numbered by their position
+/// in `ghosts`.
+template <class Scalar>
+struct SplitRows {
+  CompressedRows<Scalar> own;
+  CompressedRows<Scalar> ghost;
+  std::vector<std::int64_t> ghosts;  ///< global columns, ascending
+};
+
+/// Reads this rank's rows from `source` with `threads` threads; entries of one column are summed. Sends nothing.
+/// Throws OutOfMemoryError naming the bytes, Error for a column outside the matrix, NotFiniteError naming row and
+/// column.
+template <class Scalar>
+SplitRows<Scalar> compress_rows(const RowDistribution& rows, const RowSource<Scalar>& source, int threads);
+
+}  // namespace blockvec::examples

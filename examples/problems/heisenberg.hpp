@@ -1,0 +1,41 @@
+#pragma once
+
+#include <array>
+
+#include "row_source.hpp"
+
+namespace blockvec::examples {
+
+/// A chain of spins 1/2 with `up` of them pointing up (a sector of fixed S_z):
+///     H = sum over bonds (i, i+1) of  S^x S^x + S^y S^y + delta S^z S^z.
+/// delta = 1 is the Heisenberg antiferromagnet with J = 1, delta = 0 the XX chain, which is free fermions (Lieb,
+/// Schultz, Mattis 1961). A basis state is an integer with bit i set where spin i is up; states are numbered in
+/// increasing order, by sums of binomial coefficients, so a row needs no table of states. Periodic: the last spin is
+/// also bound to the first. Two spins on a ring share two bonds, which add up; one spin has none.
+class SpinChain final : public RowSource<double> {
+ public:
+  /// Throws Error unless 1 <= sites <= 62 and 0 <= up <= sites.
+  SpinChain(int sites, int up, bool periodic, double delta);
+
+  std::int64_t size() const override { return binomial(sites_, up_); }
+  void append_row(std::int64_t row, RowEntries<double>& entries) const override;
+  std::string describe() const override;
+
+  /// The state's number, and the state of a number.
+  std::int64_t rank(std::uint64_t state) const;
+  std::uint64_t state(std::int64_t rank) const;
+
+ private:
+  static constexpr int max_sites = 62;
+  std::int64_t binomial(int n, int k) const {
+    return binomials_[static_cast<std::size_t>(n)][static_cast<std::size_t>(k)];
+  }
+
+  int sites_;
+  int up_;
+  bool periodic_;
+  double delta_;
+  std::array<std::array<std::int64_t, max_sites + 2>, max_sites + 1> binomials_{};
+};
+
+}  // namespace blockvec::examples
