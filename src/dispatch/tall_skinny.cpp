@@ -1,42 +1,88 @@
-#include <bit>
-#include <blockvec/kernels/tall_skinny.hpp>
+#include <algorithm>
 #include <complex>
 #include <cstdint>
 
 #include "src/dispatch/checks.hpp"
+#include "src/dispatch/configuration.hpp"
+#include "src/host/scratch.hpp"
+#include "src/host/tsmm.hpp"
+#include "src/host/tsmttsm.hpp"
 
 namespace blockvec::kernels {
+namespace {
 
-std::int64_t summation_depth(std::int64_t k) { return k; }
-
+// C = beta C where nothing is added; beta = 0 does not read it.
 template <class T>
-std::size_t tsmttsm_workspace(std::int64_t, std::int64_t, std::int64_t, Layout) {
-  return 0;
+void scale(T beta, const Matrix<T>& c) {
+  for (std::int64_t i = 0; i < c.rows; ++i) {
+    for (std::int64_t j = 0; j < c.columns; ++j) {
+      T& entry = c.layout == Layout::row_major ? c.data[i * c.ld + j] : c.data[i + j * c.ld];
+      entry = beta == T(0) ? T(0) : beta * entry;
+    }
+  }
+}
+
+bool empty(std::int64_t rows, std::int64_t columns) { return rows == 0 || columns == 0; }
+
+}  // namespace
+
+std::int64_t summation_depth(std::int64_t k) {
+  if (k <= host::min_chunk_rows) return std::max<std::int64_t>(k, 0);
+  // In a chunk, then in the tree of a part, level by level, then in the tree of the parts.
+  const std::int64_t levels = host::tree_levels(host::ceil_div(k, host::min_chunk_rows));
+  constexpr std::int64_t part_levels = 6;
+  static_assert(std::int64_t{1} << part_levels == host::max_parts);
+  return std::min(k, host::max_chunk_rows) + host::fan_out * levels + part_levels;
 }
 
 template <class T>
-std::size_t tsmm_workspace(std::int64_t, std::int64_t, std::int64_t, Layout, int) {
-  return 0;
+std::size_t tsmttsm_workspace(std::int64_t k, std::int64_t m, std::int64_t n, Layout layout) {
+  if (k <= 0 || m <= 0 || n <= 0) return 0;
+  return dispatch::configure_tsmttsm<T>(k, m, n, layout).workspace_bytes;
+}
+
+template <class T>
+std::size_t tsmm_workspace(std::int64_t k, std::int64_t m, std::int64_t n, Layout layout, int threads) {
+  if (k <= 0 || m < 0 || n <= 0) return 0;
+  return dispatch::configure_tsmm<T>(k, m, n, layout, threads).workspace_bytes;
 }
 
 template <class T>
 void tsmttsm(Op op, T alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> b, T beta,
              Matrix<T> c, HostExecution execution) {
-  dispatch::check_execution("tsmttsm", execution.threads, execution.workspace, 0);
-  reference::tsmttsm(op, alpha, a, b, beta, c);
+  dispatch::check_tsmttsm(a, b, c);
+  dispatch::check_execution("tsmttsm", execution.threads, execution.workspace,
+                            tsmttsm_workspace<T>(a.rows, a.columns, b.columns, a.layout));
+  if (empty(c.rows, c.columns)) return;
+  if (alpha == T(0) || a.rows == 0) return scale(beta, c);
+  const auto configuration = dispatch::configure_tsmttsm<T>(a.rows, a.columns, b.columns, a.layout);
+  const host::Scratch scratch("tsmttsm", execution.workspace, configuration.workspace_bytes);
+  host::tsmttsm(op, alpha, a, b, beta, c, configuration, execution.threads, scratch.data<host::real_t<T>>());
 }
 
 template <class T>
 void tsmm(T alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> c, T beta,
           Matrix<T> b, Triangle triangle, HostExecution execution) {
-  dispatch::check_execution("tsmm", execution.threads, execution.workspace, 0);
-  reference::tsmm(alpha, a, c, beta, b, triangle);
+  dispatch::check_tsmm(a, c, b);
+  dispatch::check_execution("tsmm", execution.threads, execution.workspace,
+                            tsmm_workspace<T>(a.rows, a.columns, b.columns, a.layout, execution.threads));
+  if (empty(b.rows, b.columns)) return;
+  const auto configuration = dispatch::configure_tsmm<T>(a.rows, a.columns, b.columns, a.layout, execution.threads);
+  const host::Scratch scratch("tsmm", execution.workspace, configuration.workspace_bytes);
+  host::tsmm(alpha, a, c, beta, b, triangle, configuration, scratch.data<host::real_t<T>>());
 }
 
 template <class T>
 void tsmm_inplace(Matrix<T> v, std::type_identity_t<Matrix<const T>> c, Triangle triangle, HostExecution execution) {
-  dispatch::check_execution("tsmm_inplace", execution.threads, execution.workspace, 0);
-  reference::tsmm_inplace(v, c, triangle);
+  dispatch::check_tsmm_inplace(v, c);
+  dispatch::check_execution("tsmm_inplace", execution.threads, execution.workspace,
+                            tsmm_workspace<T>(v.rows, v.columns, c.columns, v.layout, execution.threads));
+  if (empty(v.rows, c.columns)) return;
+  const auto configuration = dispatch::configure_tsmm<T>(v.rows, v.columns, c.columns, v.layout, execution.threads);
+  const host::Scratch scratch("tsmm_inplace", execution.workspace, configuration.workspace_bytes);
+  Matrix<T> first = v;  // the columns that are written
+  first.columns = c.columns;
+  host::tsmm(T(1), Matrix<const T>(v), c, T(0), first, triangle, configuration, scratch.data<host::real_t<T>>());
 }
 
 template std::size_t tsmttsm_workspace<float>(std::int64_t, std::int64_t, std::int64_t, Layout);

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <blockvec/kernels/matrix.hpp>
+
+#include "src/host/products.hpp"
+#include "src/host/summation.hpp"
+
+/// Problem -> configuration of the host kernels, in one place. Nothing here depends on threads or on the processor.
+namespace blockvec::kernels::dispatch {
+
+/// What a tsmttsm runs with. P is the product of real views that the kernels compute (products.hpp).
+struct TsmttsmConfiguration {
+  host::SumPlan plan;
+  std::int64_t entries;        ///< numbers in a level of a part's tree
+  std::int64_t result;         ///< numbers in P
+  std::int64_t part_stride;    ///< numbers of workspace of one part
+  std::size_t workspace_bytes; ///< of all parts, and to align them
+};
+template <class T>
+TsmttsmConfiguration configure_tsmttsm(std::int64_t k, std::int64_t m, std::int64_t n, Layout layout);
+
+/// What a tsmm runs with: work items of `item_rows` rows, each thread with a buffer, C packed in front.
+struct TsmmConfiguration {
+  std::int64_t item_rows;
+  std::int64_t items;
+  std::int64_t threads;
+  std::int64_t packed_ld;       ///< numbers between the rows of packed C
+  std::int64_t packed_entries;  ///< numbers of packed C
+  std::int64_t buffer_entries;  ///< numbers of a thread's buffer
+  std::size_t workspace_bytes;
+};
+template <class T>
+TsmmConfiguration configure_tsmm(std::int64_t k, std::int64_t m, std::int64_t n, Layout layout, int threads);
+
+/// How tsmm's results reach memory: past the caches if they are large, nothing of theirs is read, and they leave no
+/// gaps in lines of memory.
+template <class T>
+host::Store store_of(const Matrix<const T>& a, const Matrix<T>& b, bool reads_output) {
+  constexpr double large = 8e6;  // bytes, about what second-level caches hold
+  if (reads_output) return host::Store::add;
+  const bool gaps = b.layout == Layout::row_major && b.ld != b.columns;
+  const double bytes = static_cast<double>(sizeof(T)) * static_cast<double>(b.rows) * static_cast<double>(b.columns);
+  return a.data == b.data || gaps || bytes < large ? host::Store::plain : host::Store::stream;
+}
+
+}  // namespace blockvec::kernels::dispatch

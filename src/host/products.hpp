@@ -1,0 +1,103 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include <blockvec/kernels/matrix.hpp>
+
+#include "src/host/summation.hpp"
+
+/// What the SIMD files of this folder offer to the drivers. All of it is real arithmetic: a row-major complex K x M
+/// matrix is a real K x 2M one, a column of a column-major complex one is 2K real numbers.
+namespace blockvec::kernels::host {
+
+/// P = A^T B for row-major tall A (k x m) and B (k x n).
+template <class T>
+struct RowMajorPair {
+  const T* a;
+  std::int64_t lda;
+  std::int64_t m;
+  const T* b;
+  std::int64_t ldb;
+  std::int64_t n;
+  bool symmetric;  ///< A is B: half of P is computed
+};
+
+/// P = A^T B or A^H B for column-major tall A (k x m) and B (k x n). A row of a complex matrix is two numbers.
+template <class T>
+struct ColumnMajorPair {
+  const T* a;
+  std::int64_t lda;
+  std::int64_t m;
+  const T* b;
+  std::int64_t ldb;
+  std::int64_t n;
+  bool symmetric;
+  bool complex;
+  bool conjugate;
+};
+
+/// Numbers of scratch that a part's tree needs for each of its levels.
+std::int64_t row_major_entries(std::int64_t m, std::int64_t n);
+
+/// The sum over the rows of one part, to out: m x n without gaps (complex column-major: re and im of each entry).
+void row_major_part(const RowMajorPair<float>& pair, const SumPlan& plan, std::int64_t part, float* levels, float* out);
+void row_major_part(const RowMajorPair<double>& pair, const SumPlan& plan, std::int64_t part, double* levels,
+                    double* out);
+void column_major_part(const ColumnMajorPair<float>& pair, const SumPlan& plan, std::int64_t part, float* levels,
+                       float* out);
+void column_major_part(const ColumnMajorPair<double>& pair, const SumPlan& plan, std::int64_t part, double* levels,
+                       double* out);
+
+/// How results reach memory.
+enum class Store : std::uint8_t {
+  plain,   ///< through the caches
+  stream,  ///< around them: the output is not read first
+  add      ///< beta times what is there is added
+};
+
+/// B = A C (+ beta B) for row-major A (k x m), B (k x n), or column-major ones. B may be A.
+/// C is packed, alpha included: m rows of n entries, ldc apart. Complex row-major: each entry x + iy of C is the real
+/// 2 x 2 block [x y; -y x], and m and n count real numbers. Complex column-major: each row of C is two, re and im.
+template <class T>
+struct Product {
+  const T* a;
+  std::int64_t lda;
+  std::int64_t m;
+  const T* c;
+  std::int64_t ldc;
+  std::int64_t n;
+  T* b;
+  std::int64_t ldb;
+  Store store;
+  T beta_re;
+  T beta_im;
+  bool complex;
+  Triangle triangle;
+};
+
+/// Rows [first, first + rows) of the product; buffer has room for product_buffer_entries() numbers.
+void row_major_rows(const Product<float>& product, std::int64_t first, std::int64_t rows, float* buffer);
+void row_major_rows(const Product<double>& product, std::int64_t first, std::int64_t rows, double* buffer);
+void column_major_rows(const Product<float>& product, std::int64_t first, std::int64_t rows, float* buffer);
+void column_major_rows(const Product<double>& product, std::int64_t first, std::int64_t rows, double* buffer);
+
+/// Rows that one block of row_major_rows holds in its buffer: about a kibibyte, so that reading and writing alternate
+/// finely, which is what memory likes best; and of column_major_rows: a block of A stays in cache while it is used.
+template <class T>
+std::int64_t row_major_block_rows(std::int64_t n) {
+  return std::clamp<std::int64_t>(1024 / bytes_of<T>(n) / 8 * 8, 8, 64);
+}
+template <class T>
+std::int64_t column_major_block_rows(std::int64_t m, bool complex) {
+  return std::clamp<std::int64_t>(131072 / bytes_of<T>(complex ? 2 * m : m) / 64 * 64, 64, 512);
+}
+
+/// Numbers between the columns of a column-major buffer: a block, room to stand as the output does in its line of
+/// memory, and a line that keeps columns off one another's cache sets.
+template <class T>
+std::int64_t column_major_buffer_stride(std::int64_t m, bool complex) {
+  return column_major_block_rows<T>(m, complex) * (complex ? 2 : 1) + 2 * line_bytes / bytes_of<T>(1);
+}
+
+}  // namespace blockvec::kernels::host
