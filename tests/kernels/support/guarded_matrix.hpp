@@ -1,0 +1,148 @@
+#pragma once
+
+#include <blockvec/kernels/matrix.hpp>
+#include <blockvec/kernels/tall_skinny.hpp>
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <vector>
+
+/// Matrices in the middle of memory that must not be touched, and the error bounds that results are held against.
+namespace blockvec::kernels::test {
+
+template <class T>
+struct RealOf {
+  using type = T;
+};
+template <class T>
+struct RealOf<std::complex<T>> {
+  using type = T;
+};
+template <class T>
+using real_of = typename RealOf<T>::type;
+template <class T>
+inline constexpr bool is_complex = !std::is_same_v<T, real_of<T>>;
+
+template <class T>
+T value(double re, double im) {
+  if constexpr (is_complex<T>) {
+    return {static_cast<real_of<T>>(re), static_cast<real_of<T>>(im)};
+  } else {
+    return static_cast<T>(re);
+  }
+}
+
+template <class T>
+bool same_bits(const T& x, const T& y) {
+  return std::memcmp(&x, &y, sizeof(T)) == 0;
+}
+
+template <class T>
+bool is_nan(const T& x) {
+  return x != x;
+}
+
+/// A matrix with `pad` entries between its runs and `offset` ones before it, all of which hold `guard`.
+template <class T>
+class GuardedMatrix {
+ public:
+  GuardedMatrix(std::int64_t rows, std::int64_t columns, Layout layout, std::int64_t pad, std::int64_t offset, T guard)
+      : guard_(guard) {
+    const std::int64_t minor = layout == Layout::row_major ? columns : rows;
+    const std::int64_t major = layout == Layout::row_major ? rows : columns;
+    memory_.assign(static_cast<std::size_t>(offset + major * (minor + pad) + 64), guard);
+    view_ = {memory_.data() + offset, rows, columns, minor + pad, layout};
+  }
+
+  GuardedMatrix(const GuardedMatrix& other) : memory_(other.memory_), guard_(other.guard_), view_(other.view_) {
+    view_.data = memory_.data() + (other.view_.data - other.memory_.data());
+  }
+
+  const Matrix<T>& view() const { return view_; }
+
+  T& operator()(std::int64_t i, std::int64_t j) const {
+    return view_.layout == Layout::row_major ? view_.data[i * view_.ld + j] : view_.data[i + j * view_.ld];
+  }
+
+  template <class Random>
+  void fill(Random& random) {
+    std::uniform_real_distribution<double> uniform(-1, 1);
+    for (std::int64_t i = 0; i < view_.rows; ++i) {
+      for (std::int64_t j = 0; j < view_.columns; ++j) (*this)(i, j) = value<T>(uniform(random), uniform(random));
+    }
+  }
+
+  void fill_with(T x) {
+    for (std::int64_t i = 0; i < view_.rows; ++i) {
+      for (std::int64_t j = 0; j < view_.columns; ++j) (*this)(i, j) = x;
+    }
+  }
+
+  /// Whether every entry of memory outside the matrix still holds the guard.
+  bool guards_hold() const {
+    std::vector<bool> inside(memory_.size(), false);
+    for (std::int64_t i = 0; i < view_.rows; ++i) {
+      for (std::int64_t j = 0; j < view_.columns; ++j) {
+        inside[static_cast<std::size_t>(&(*this)(i, j) - memory_.data())] = true;
+      }
+    }
+    for (std::size_t i = 0; i < memory_.size(); ++i) {
+      if (!inside[i] && !same_bits(memory_[i], guard_)) return false;
+    }
+    return true;
+  }
+
+  bool same_bits_as(const GuardedMatrix& other) const {
+    for (std::int64_t i = 0; i < view_.rows; ++i) {
+      for (std::int64_t j = 0; j < view_.columns; ++j) {
+        if (!same_bits((*this)(i, j), other(i, j))) return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  std::vector<T> memory_;
+  T guard_;
+  Matrix<T> view_;
+};
+
+/// A guard for inputs: whoever reads it shows it.
+template <class T>
+T poison() {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  return value<T>(nan, nan);
+}
+
+/// A guard for outputs.
+template <class T>
+T mark() {
+  return value<T>(12345, -54321);
+}
+
+/// n u / (1 - n u), and for complex numbers 2 sqrt(2) times as much.
+template <class T>
+double gamma(std::int64_t n) {
+  const double nu = static_cast<double>(n) * std::numeric_limits<real_of<T>>::epsilon() / 2;
+  return (is_complex<T> ? 2 * std::sqrt(2.0) : 1.0) * nu / (1 - nu);
+}
+
+/// |A|^T |B|, row by row.
+template <class T>
+std::vector<double> absolute_product(const GuardedMatrix<T>& a, const GuardedMatrix<T>& b) {
+  const std::int64_t m = a.view().columns;
+  const std::int64_t n = b.view().columns;
+  std::vector<double> sums(static_cast<std::size_t>(m * n));
+  for (std::int64_t k = 0; k < a.view().rows; ++k) {
+    for (std::int64_t i = 0; i < m; ++i) {
+      const double left = std::abs(a(k, i));
+      for (std::int64_t j = 0; j < n; ++j) sums[static_cast<std::size_t>(i * n + j)] += left * std::abs(b(k, j));
+    }
+  }
+  return sums;
+}
+
+}  // namespace blockvec::kernels::test
