@@ -77,8 +77,10 @@ class BlockVector {
 
   Context context_;
   RowDistribution rows_;
-  View view_;
-  Kokkos::View<Scalar*, Space> storage_;  // keeps owned memory alive; empty where wrapped
+  // Empty Views over no memory: some versions of Kokkos 4.6 cannot assign to a default-constructed one.
+  View view_{static_cast<Scalar*>(nullptr), 0, 0};
+  Kokkos::View<Scalar*, Space> storage_{static_cast<Scalar*>(nullptr),
+                                        0};  // keeps owned memory alive; empty where wrapped
   std::shared_ptr<const std::string> label_;
 };
 

@@ -48,7 +48,8 @@ class SmallMatrix {
   void from_host(const HostMatrix<Scalar>& values) const;
 
  private:
-  View view_;
+  // Over no memory: some versions of Kokkos 4.6 cannot assign to a default-constructed View.
+  View view_{static_cast<Scalar*>(nullptr), 0, 0};
 };
 
 }  // namespace blockvec
