@@ -51,6 +51,7 @@ struct Call {
         s_total(Small::scratch(scope, m, b)),
         r_total(Small::scratch(scope, b, b)),
         squares(RealSmall::scratch(scope, 1, b)),
+        lengths(RealSmall::scratch(scope, 1, b)),
         reference(RealSmall::scratch(scope, 1, b)),
         original(RealSmall::scratch(scope, 1, b)),
         parts(RealSmall::scratch(scope, 1, b)),
@@ -93,17 +94,17 @@ struct Call {
     fresh = false;
   }
 
-  /// step = the Cholesky factor of the matrix in work, inverse = its inverse; a, or 0 if there is no factor to be
-  /// trusted.
-  Real factorize(const RealSmall& lengths, bool skip_zeros) {
-    const auto found = dense::cholesky(work, epsilon<Scalar>, step, &lengths, skip_zeros);
+  /// step = the Cholesky factor of the matrix in work, for columns with squared lengths `before`; inverse = its
+  /// inverse; a, or 0 if there is no factor to be trusted.
+  Real factorize(const RealSmall& before, bool skip_zeros) {
+    const auto found = dense::cholesky(work, epsilon<Scalar>, step, &before, skip_zeros);
     if (!found.finite || found.rank < b) {
       note(Reason::breakdown);
       visible_rank = std::min(visible_rank, found.rank);
       return 0;
     }
     dense::triangular_inverse(step, inverse);
-    const Real a = dense::amplification(lengths, inverse);
+    const Real a = dense::amplification(before, inverse);
     if (options.escalate && !trusted(a)) {
       note(Reason::ill_conditioned);
       return 0;
@@ -113,8 +114,8 @@ struct Call {
   }
 
   /// The same by SVQB: step = R (full), inverse = R^-1.
-  Real factorize_svqb(const RealSmall& lengths) {
-    const auto found = dense::svqb(work, lengths, static_cast<Real>(b) * epsilon<Scalar>, inverse, step);
+  Real factorize_svqb(const RealSmall& before) {
+    const auto found = dense::svqb(work, before, static_cast<Real>(b) * epsilon<Scalar>, inverse, step);
     visible_rank = std::min(visible_rank, found.rank);
     if (options.escalate && (found.rank < b || !trusted(found.amplification))) {
       note(Reason::ill_conditioned);
@@ -150,10 +151,10 @@ struct Call {
   void divide(const Tall& block, const Small& r) {
     const std::int64_t n = block.width();
     const Small x = inverse.block(0, n, 0, n);
-    const RealSmall lengths = parts.block(0, 1, 0, n);
+    const RealSmall columns = parts.block(0, 1, 0, n);
     dense::triangular_inverse(r, x);
-    dense::column_squares(r, lengths);
-    if (n == 1 || dense::amplification(lengths, x) <= direct_limit) {
+    dense::column_squares(r, columns);
+    if (n == 1 || dense::amplification(columns, x) <= direct_limit) {
       multiply_in_place(block, x, kernels::Triangle::upper);
       words += 2 * n;
       return;
@@ -163,6 +164,16 @@ struct Call {
     update(Scalar(-1), block.columns(0, h), r.block(0, h, h, n), Scalar(1), block.columns(h, n));
     words += h + 2 * (n - h);
     divide(block.columns(h, n), r.block(h, n, h, n));
+  }
+
+  /// reference = the squares of what columns of W must be compared with to tell whether they are noise: column j of W
+  /// stands for the share r(j, j) of the caller's column. SVQB mixes columns; it goes only as far as there is no noise.
+  void set_reference() {
+    if (triangular) {
+      dense::divide_by_pivots(original, r_total, reference);
+    } else {
+      dense::copy(squares, reference);
+    }
   }
 
   // ---- notes -----------------------------------------------------------------------------------------------------
@@ -192,7 +203,8 @@ struct Call {
   Small step, inverse, work;  ///< the latest sweep's R and R^-1; scratch
   Small s_total, r_total;     ///< the coefficients so far
   RealSmall squares;          ///< diag(g): squared lengths of W's columns when they were last measured
-  RealSmall reference;        ///< the same at the beginning of the sweep
+  RealSmall lengths;          ///< the same at the beginning of the sweep
+  RealSmall reference;        ///< see set_reference
   RealSmall original;         ///< and of the caller's (scaled) block
   RealSmall parts;            ///< scratch
   RealSmall scales;           ///< powers of two by which columns were scaled; only if scaled

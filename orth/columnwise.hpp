@@ -10,15 +10,14 @@ struct Repetition {
   int least = 1;
   int most = 1;
 };
-inline constexpr Repetition once{1, 1}, twice{2, 2}, until_nothing_cancels{1, 5};
+/// Until nothing cancels; five times would be one for every quarter of the digits and one to spare.
+constexpr Repetition repeated(int least) { return {least, 5}; }
 
-/// W <- Q, step = R, r_total <- R r_total; columns that keep no more than tolerance * reference^(1/2) become zero and
-/// lost, and so does their diagonal entry of R. Reductions: one a projection, and one where the length of what is left
-/// cancels in the Pythagorean formula. Words: of column j, 2j + 3 a projection.
+/// W <- Q, step = R, r_total <- R r_total; columns that keep no more than rank_tolerance of their length become zero
+/// and lost, and so does their diagonal entry of R. Reductions: one a projection, and one where the length of what is
+/// left cancels in the Pythagorean formula. Words: of column j, 2j + 3 a projection.
 template <class Scalar, class Layout, class Space>
-Sweep<RealOf<Scalar>> orthogonalize_columns(Call<Scalar, Layout, Space>& call,
-                                            const SmallMatrix<RealOf<Scalar>, Space>& reference,
-                                            Repetition repetition) {
+Sweep<RealOf<Scalar>> orthogonalize_columns(Call<Scalar, Layout, Space>& call, Repetition repetition) {
   using Real = RealOf<Scalar>;
   using Small = SmallMatrix<Scalar, Space>;
   const std::int64_t b = call.b;
@@ -26,6 +25,7 @@ Sweep<RealOf<Scalar>> orthogonalize_columns(Call<Scalar, Layout, Space>& call,
   bool stable = true;
   Real largest = 0, smallest = std::numeric_limits<Real>::infinity();  // share of its length that a column keeps
   WorkspaceScope scope(call.context.workspace());
+  call.set_reference();
   const Small product = Small::scratch(scope, 1, 1);
   dense::fill(call.step, Scalar(0));
   // The factor as far as it can be inverted: lost columns count as if they had been orthogonal.
@@ -37,7 +37,7 @@ Sweep<RealOf<Scalar>> orthogonalize_columns(Call<Scalar, Layout, Space>& call,
     const auto before = call.w.columns(0, j);
     const Small t = call.work.block(0, j, 0, 1);
     const Small coefficients = call.step.block(0, j, j, j + 1);
-    const Real limit = call.tolerance * std::sqrt(dense::entry(reference, 0, j));
+    const Real limit = call.tolerance * std::sqrt(dense::entry(call.reference, 0, j));
     Real square = 0, square_before = 0;  // of the column's length, as it stands and as it came
     for (int pass = 1; pass <= repetition.most; ++pass) {
       InnerProducts<Scalar, Layout, Space> products(call.context);
@@ -63,9 +63,13 @@ Sweep<RealOf<Scalar>> orthogonalize_columns(Call<Scalar, Layout, Space>& call,
         inner_product(column, column, product);
         call.words += 1;
         square = dense::real_entry(product, 0, 0);
-        stable = repetition.most == 1;
+        stable = false;
       }
       if (enough && pass >= repetition.least) break;
+      if (pass == repetition.least && pass < repetition.most) {
+        call.note(Reason::ill_conditioned);
+        call.result.method.intra = Intra::cgs2;
+      }
     }
     call.fresh = false;
     const Small pivot = call.step.block(j, j + 1, j, j + 1);
@@ -75,7 +79,8 @@ Sweep<RealOf<Scalar>> orthogonalize_columns(Call<Scalar, Layout, Space>& call,
       call.words += 1;
       call.lost[j] = true;
       call.note(Reason::rank_deficient);
-      dense::fill(kept.block(j, j + 1, j, j + 1), Scalar(limit > 0 ? limit / call.tolerance : Real(1)));
+      const Real square_of_length = dense::entry(call.lengths, 0, j);
+      dense::fill(kept.block(j, j + 1, j, j + 1), Scalar(square_of_length > 0 ? std::sqrt(square_of_length) : Real(1)));
       continue;
     }
     const Real share = length / std::sqrt(square_before);
@@ -88,10 +93,10 @@ Sweep<RealOf<Scalar>> orthogonalize_columns(Call<Scalar, Layout, Space>& call,
   }
   if (largest > 0) call.note_condition(largest / smallest);
   dense::triangular_inverse(kept, kept);
-  const Real a = dense::amplification(reference, kept);
+  const Real a = dense::amplification(call.lengths, kept);
   dense::multiply_upper(call.step, call.r_total);
-  // Twice projected columns are orthogonal to those before them whatever a; once projected ones are not.
-  return {true, repetition.most > 1 && stable ? Real(1) : a, a};
+  // A column whose last projection took little is orthogonal to those before it whatever a.
+  return {true, stable ? Real(1) : a, a};
 }
 
 }  // namespace blockvec::orth

@@ -7,21 +7,6 @@
 /// Columns that turned out dependent on V and the columns before them.
 namespace blockvec::orth {
 
-/// A column whose share of its block, all sweeps together, is at rounding level was made of rounding errors: it goes.
-template <class Scalar, class Layout, class Space>
-void find_columns_of_noise(Call<Scalar, Layout, Space>& call) {
-  if (!call.triangular || dense::count_small_pivots(call.r_total, call.original, call.tolerance) == 0) return;
-  for (std::int64_t j = 0; j < call.b; ++j) {
-    const auto limit = call.tolerance * std::sqrt(dense::entry(call.original, 0, j));
-    if (call.lost[j] || !(dense::real_entry(call.r_total, j, j) <= limit)) continue;
-    call.lost[j] = true;
-    fill(call.w.column(j), Scalar(0));
-    call.words += 1;
-    dense::fill(call.r_total.block(j, j + 1, 0, call.b), Scalar(0));
-    call.note(Reason::rank_deficient);
-  }
-}
-
 /// A random unit vector orthogonal to V and all of W, into the column j of zeros; false if there seems to be none.
 template <class Scalar, class Layout, class Space>
 bool draw_column(Call<Scalar, Layout, Space>& call, std::int64_t j) {

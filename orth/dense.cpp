@@ -185,15 +185,15 @@ Real smallest_share(const SmallMatrix<Real, Space>& whole, const SmallMatrix<Rea
 }
 
 template <class Scalar, class Space>
-std::int64_t count_small_pivots(const SmallMatrix<Scalar, Space>& r, const SmallMatrix<RealOf<Scalar>, Space>& squares,
-                                RealOf<Scalar> tolerance) {
-  require_square("count_small_pivots", "R", r);
-  require_shape("count_small_pivots", "squares", squares, 1, r.columns());
-  std::int64_t count = 0;
+void divide_by_pivots(const SmallMatrix<RealOf<Scalar>, Space>& squares, const SmallMatrix<Scalar, Space>& r,
+                      const SmallMatrix<RealOf<Scalar>, Space>& quotients) {
+  require_square("divide_by_pivots", "R", r);
+  require_shape("divide_by_pivots", "squares", squares, 1, r.columns());
+  require_shape("divide_by_pivots", "quotients", quotients, 1, r.columns());
   for (std::int64_t j = 0; j < r.columns(); ++j) {
-    if (magnitude(at(r, j, j)) <= tolerance * std::sqrt(at(squares, 0, j))) ++count;
+    const RealOf<Scalar> pivot = magnitude(at(r, j, j));
+    at(quotients, 0, j) = pivot > 0 ? at(squares, 0, j) / pivot / pivot : RealOf<Scalar>(0);
   }
-  return count;
 }
 
 template <class Real, class Space>
@@ -271,8 +271,8 @@ std::int64_t first_non_finite_column(const SmallMatrix<Scalar, Space>& a) {
   template void multiply_upper(const SmallMatrix<Scalar>&, const SmallMatrix<Scalar>&);                      \
   template void diagonal(const SmallMatrix<Scalar>&, const SmallMatrix<RealOf<Scalar>>&);                    \
   template void column_squares(const SmallMatrix<Scalar>&, const SmallMatrix<RealOf<Scalar>>&);              \
-  template std::int64_t count_small_pivots(const SmallMatrix<Scalar>&, const SmallMatrix<RealOf<Scalar>>&,   \
-                                           RealOf<Scalar>);                                                  \
+  template void divide_by_pivots(const SmallMatrix<RealOf<Scalar>>&, const SmallMatrix<Scalar>&,             \
+                                 const SmallMatrix<RealOf<Scalar>>&);                                        \
   template RealOf<Scalar> frobenius_norm(const SmallMatrix<Scalar>&);                                        \
   template RealOf<Scalar> max_norm(const SmallMatrix<Scalar>&);                                              \
   template std::int64_t first_non_finite_column(const SmallMatrix<Scalar>&);

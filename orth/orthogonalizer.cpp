@@ -64,10 +64,7 @@ Result orthonormalize(Call<Scalar, Layout, Space>& call, const SmallMatrix<Scala
   auto sweep = chosen_sweeps(call);
   if (!sweep.certified() && call.options.escalate) sweep = escalate(call, sweep);
   call.result.orthonormal = sweep.certified();
-  if (sweep.done) {
-    find_columns_of_noise(call);
-    settle_deficiency(call);
-  }
+  if (sweep.done) settle_deficiency(call);
   call.result.rank =
       std::min(sweep.done ? call.result.rank : call.b, call.options.escalate ? call.b : call.visible_rank);
   finish(call, s, r);

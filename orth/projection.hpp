@@ -30,12 +30,12 @@ void project_block(Call<Scalar, Layout, Space>& call) {
         if (std::sqrt(whole) > limit(j)) share = std::min(share, 1 - dense::entry(call.parts, 0, j) / whole);
       }
     }
-    dense::copy(call.squares, call.reference);
+    dense::copy(call.squares, call.lengths);
     call.subtract_projection();
   }
   // What is left: measured before the last projection, which took `parts` of it.
   for (std::int64_t j = 0; j < call.b; ++j) {
-    const Real left = dense::entry(call.reference, 0, j) - dense::entry(call.parts, 0, j);
+    const Real left = dense::entry(call.lengths, 0, j) - dense::entry(call.parts, 0, j);
     if (!(std::sqrt(std::max(left, Real(0))) > limit(j))) call.result.lost.push_back(j);
   }
   call.result.rank = call.b - static_cast<std::int64_t>(call.result.lost.size());

@@ -17,9 +17,9 @@ Sweep<RealOf<Scalar>> recover(Call<Scalar, Layout, Space>& call) {
   for (int round = 0; round < most_rounds && !sweep.certified(); ++round) {
     call.reduce();
     ++call.result.sweeps;
-    dense::copy(call.squares, call.reference);
+    dense::copy(call.squares, call.lengths);
     call.subtract_projection();
-    orthogonalize_columns(call, call.reference, until_nothing_cancels);
+    orthogonalize_columns(call, repeated(1));
     sweep = pip_sweep(call, true);
     if (sweep.done && !sweep.certified()) sweep = pip_sweep(call, true);
   }

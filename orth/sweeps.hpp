@@ -22,11 +22,11 @@ Sweep<RealOf<Scalar>> gram_sweep(Call<Scalar, Layout, Space>& call, Intra intra)
 
 /// The whole method within a block. `outer` of what it returns tells how much rounding in W grew.
 template <class Scalar, class Layout, class Space>
-Sweep<RealOf<Scalar>> normalize_block(Call<Scalar, Layout, Space>& call,
-                                      const SmallMatrix<RealOf<Scalar>, Space>& reference) {
+Sweep<RealOf<Scalar>> normalize_block(Call<Scalar, Layout, Space>& call) {
   const Intra intra = call.options.intra;
   if (intra == Intra::cgs || intra == Intra::cgs2) {
-    return orthogonalize_columns(call, reference, intra == Intra::cgs ? once : twice);
+    const int least = intra == Intra::cgs ? 1 : 2;
+    return orthogonalize_columns(call, call.options.escalate ? repeated(least) : Repetition{least, least});
   }
   constexpr int most_svqb_sweeps = 6;
   const int least = intra == Intra::cholqr2 && !call.options.adaptive ? 2 : 1;
@@ -47,18 +47,23 @@ template <class Scalar, class Layout, class Space>
 Sweep<RealOf<Scalar>> bcgs_sweep(Call<Scalar, Layout, Space>& call) {
   call.reduce();
   ++call.result.sweeps;
-  dense::copy(call.squares, call.reference);
+  dense::copy(call.squares, call.lengths);
   if (call.m == 0) {
-    const auto sweep = normalize_block(call, call.reference);
+    const auto sweep = normalize_block(call);
     return {sweep.done, sweep.inner, RealOf<Scalar>(1)};  // nothing to be orthogonal to
   }
   dense::column_squares(call.s, call.parts);
-  const auto share = dense::smallest_share(call.reference, call.parts);
+  const auto share = dense::smallest_share(call.lengths, call.parts);
+  const bool by_columns = call.options.intra == Intra::cgs || call.options.intra == Intra::cgs2;
+  if (call.options.escalate && !by_columns && !(share > 0 && call.trusted(1 / share))) {
+    // A column would be left with little but rounding errors, unseen by its Gram matrix.
+    call.note(Reason::ill_conditioned);
+    return {};
+  }
   call.subtract_projection();
-  auto sweep = normalize_block(call, call.reference);
+  auto sweep = normalize_block(call);
   // Cancellation in the projection counts for V^H Q. Where the lengths of columns were compared with those before the
   // projection it is in already.
-  const bool by_columns = call.options.intra == Intra::cgs || call.options.intra == Intra::cgs2;
   if (!by_columns) sweep.outer /= std::max(share, call.tolerance * call.tolerance);
   return sweep;
 }

@@ -55,10 +55,10 @@ bool within(const SmallMatrix<Real, Space>& squares, Real low, Real high);
 /// n = 0.
 template <class Real, class Space>
 Real smallest_share(const SmallMatrix<Real, Space>& whole, const SmallMatrix<Real, Space>& part);
-/// How many diagonal entries of R (n x n) have |r(j, j)| <= tolerance * squares(0, j)^(1/2).
+/// quotients(0, j) = squares(0, j) / |r(j, j)|^2, or 0 where that pivot is zero. R is n x n.
 template <class Scalar, class Space>
-std::int64_t count_small_pivots(const SmallMatrix<Scalar, Space>& r, const SmallMatrix<RealOf<Scalar>, Space>& squares,
-                                RealOf<Scalar> tolerance);
+void divide_by_pivots(const SmallMatrix<RealOf<Scalar>, Space>& squares, const SmallMatrix<Scalar, Space>& r,
+                      const SmallMatrix<RealOf<Scalar>, Space>& quotients);
 
 /// What a factorisation tells the host.
 template <class Scalar>

@@ -1,0 +1,347 @@
+#include <algorithm>
+#include <blockvec/operations.hpp>
+#include <limits>
+
+#include "tests/orth/support.hpp"
+
+namespace blockvec::test {
+namespace {
+
+using orth::Deficiency;
+using orth::Options;
+using orth::Reason;
+
+template <class K>
+class DeficiencyTest : public testing::Test {
+ public:
+  using ScalarType = typename K::Scalar;
+  using LayoutType = typename K::Layout;
+  using Columns = HostColumns<Wide<ScalarType>>;
+  using Trial = Case<ScalarType, LayoutType>;
+  static constexpr std::int64_t count = 60, m = 7, b = 5;
+
+  RowDistribution rows(std::int64_t n) const { return RowDistribution::uniform(n, context.communicator()); }
+  Trial trial(const Columns& x, std::int64_t basis = m) {
+    return Trial(context, rows(x.rows), generator.orthonormal(x.rows, basis), x);
+  }
+  static Options options(Deficiency deficiency, const char* method = "pipi+/cholqr2") {
+    Options chosen = orth::parse_options(method);
+    chosen.deficiency = deficiency;
+    return chosen;
+  }
+  /// What holds for any block under Deficiency::replace where there is room.
+  static void expect_replaced(const Trial& t, const std::vector<std::int64_t>& lost) {
+    EXPECT_TRUE(t.result.orthonormal) << t.result.describe();
+    EXPECT_EQ(t.result.lost, lost) << t.result.describe();
+    EXPECT_EQ(t.result.rank, t.x.columns - static_cast<std::int64_t>(lost.size()));
+    EXPECT_LE(t.loss(), rounding_loss<ScalarType>(t.v_given.columns + t.x.columns)) << t.result.describe();
+    EXPECT_EQ(t.zero_columns, 0);
+    const double tolerance = static_cast<double>(orth::rank_tolerance<ScalarType>(t.v_given.columns, t.x.columns));
+    EXPECT_LE(t.residual(), rounding_residual<ScalarType>(t.v_given.columns + t.x.columns) +
+                                tolerance * std::sqrt(static_cast<double>(lost.size())))
+        << t.result.describe();
+    const auto r = collect(t.r);
+    for (const std::int64_t i : lost) {
+      for (std::int64_t j = 0; j < r.columns; ++j) EXPECT_EQ(r(i, j), Wide<ScalarType>(0)) << "row " << i;
+    }
+    EXPECT_TRUE(t.guards_hold());
+  }
+
+  Context context = Context::self(2);
+  Generator<ScalarType> generator{77};
+};
+TYPED_TEST_SUITE(DeficiencyTest, AllKinds, KindName);
+
+const char* const methods[] = {"pipi+/cholqr2", "pip/cholqr", "bcgs/cgs",  "bcgs2/cgs2",
+                               "bcgs/cholqr",   "bcgs2/svqb", "pipi+/svqb"};
+
+TYPED_TEST(DeficiencyTest, ABlockOfZerosIsReplacedWhole) {
+  for (const char* method : methods) {
+    for (const std::int64_t basis : {std::int64_t{0}, this->m}) {
+      SCOPED_TRACE(method);
+      auto t = this->trial({this->count, this->b}, basis);
+      t.run(this->options(Deficiency::replace, method));
+      this->expect_replaced(t, {0, 1, 2, 3, 4});
+      EXPECT_EQ(t.result.reason, Reason::rank_deficient);
+    }
+  }
+}
+
+TYPED_TEST(DeficiencyTest, DuplicatesAndZeroColumnsAreNamed) {
+  using Scalar = typename TestFixture::ScalarType;
+  for (const char* method : methods) {
+    for (const std::int64_t basis : {std::int64_t{0}, this->m}) {
+      SCOPED_TRACE(method);
+      auto x = this->generator.random(this->count, this->b);
+      for (std::int64_t i = 0; i < x.rows; ++i) {
+        x(i, 1) = Wide<Scalar>(0);
+        x(i, 3) = x(i, 0);
+        x(i, 4) = 0.5L * x(i, 0) - 3.0L * x(i, 2);
+      }
+      auto t = this->trial(x, basis);
+      t.run(this->options(Deficiency::replace, method));
+      this->expect_replaced(t, {1, 3, 4});
+    }
+  }
+}
+
+TYPED_TEST(DeficiencyTest, ABlockInTheRangeOfTheBasisIsReplaced) {
+  for (const char* method : methods) {
+    SCOPED_TRACE(method);
+    const auto v = rounded<typename TestFixture::ScalarType>(this->generator.orthonormal(this->count, this->m));
+    typename TestFixture::Trial t(this->context, this->rows(this->count), v,
+                                  product(v, this->generator.random(this->m, this->b)));
+    t.run(this->options(Deficiency::replace, method));
+    this->expect_replaced(t, {0, 1, 2, 3, 4});
+  }
+}
+
+TYPED_TEST(DeficiencyTest, AProjectionSaysWhatLiesInTheRangeOfTheBasis) {
+  const auto v = rounded<typename TestFixture::ScalarType>(this->generator.orthonormal(this->count, this->m));
+  auto x = this->generator.random(this->count, this->b);
+  const auto inside = product(v, this->generator.random(this->m, 1));
+  for (std::int64_t i = 0; i < x.rows; ++i) x(i, 2) = inside(i, 0);
+  typename TestFixture::Trial t(this->context, this->rows(this->count), v, x);
+  orth::Orthogonalizer orthogonalizer(this->context);
+  const auto result = orthogonalizer.project(t.v, t.w);
+  EXPECT_EQ(result.rank, this->b - 1);
+  EXPECT_EQ(result.lost, std::vector<std::int64_t>{2});
+}
+
+TYPED_TEST(DeficiencyTest, DroppedColumnsLeaveTheOthersInFront) {
+  using Scalar = typename TestFixture::ScalarType;
+  for (const char* method : methods) {
+    SCOPED_TRACE(method);
+    auto x = this->generator.random(this->count, this->b);
+    for (std::int64_t i = 0; i < x.rows; ++i) {
+      x(i, 0) = Wide<Scalar>(0);
+      x(i, 2) = x(i, 1) * 2.0L;
+    }
+    auto t = this->trial(x);
+    t.run(this->options(Deficiency::drop, method));
+    EXPECT_EQ(t.result.rank, 3);
+    EXPECT_EQ(t.result.lost, (std::vector<std::int64_t>{0, 2}));
+    const auto q = collect(t.w), r = collect(t.r);
+    for (std::int64_t i = 0; i < q.rows; ++i) {
+      EXPECT_EQ(q(i, 3), Wide<Scalar>(0));
+      EXPECT_EQ(q(i, 4), Wide<Scalar>(0));
+    }
+    for (std::int64_t j = 0; j < this->b; ++j) {
+      EXPECT_EQ(r(3, j), Wide<Scalar>(0));
+      EXPECT_EQ(r(4, j), Wide<Scalar>(0));
+    }
+    EXPECT_LE(t.loss(), rounding_loss<Scalar>(this->m + this->b));
+    EXPECT_EQ(t.zero_columns, 2);
+    EXPECT_LE(t.residual(), rounding_residual<Scalar>(this->m + this->b) +
+                                2 * static_cast<double>(orth::rank_tolerance<Scalar>(this->m, this->b)));
+  }
+}
+
+TYPED_TEST(DeficiencyTest, ReportsThrowWithRankAndColumns) {
+  auto x = this->generator.random(this->count, this->b);
+  for (std::int64_t i = 0; i < x.rows; ++i) x(i, 2) = x(i, 4) = x(i, 0);
+  auto t = this->trial(x);
+  try {
+    t.run(this->options(Deficiency::report));
+    FAIL() << "expected a RankError";
+  } catch (const orth::RankError& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "orth: W = " + t.w.describe() + " has rank 3 beside V = " + t.v.describe() + "; dependent columns: 2, 4");
+  }
+}
+
+TYPED_TEST(DeficiencyTest, NearlyDependentColumnsAreKept) {
+  using Scalar = typename TestFixture::ScalarType;
+  auto x = this->generator.random(this->count, 2);
+  const auto other = this->generator.random(this->count, 1);
+  const double distance = 30 * static_cast<double>(orth::rank_tolerance<Scalar>(this->m, 2));
+  for (std::int64_t i = 0; i < x.rows; ++i) x(i, 1) = x(i, 0) + static_cast<long double>(distance) * other(i, 0);
+  auto t = this->trial(x);
+  t.run({});
+  this->expect_replaced(t, {});
+}
+
+TYPED_TEST(DeficiencyTest, MoreColumnsThanRowsEndsWithZeros) {
+  using Scalar = typename TestFixture::ScalarType;
+  for (const char* method : methods) {
+    for (std::int64_t n = 0; n <= 9; ++n) {
+      for (const std::int64_t basis : {std::int64_t{0}, n / 2, n}) {
+        for (const bool zero : {false, true}) {
+          SCOPED_TRACE(std::string(method) + ", " + std::to_string(n) + " rows, " + std::to_string(basis) +
+                       " in the basis");
+          auto x = this->generator.random(n, 6);
+          if (zero) std::fill(x.entries.begin(), x.entries.end(), Wide<Scalar>(0));
+          auto t = this->trial(x, basis);
+          const auto result = t.run(this->options(Deficiency::replace, method));
+          const std::int64_t room = std::min<std::int64_t>(6, n - basis);
+          EXPECT_EQ(result.rank, zero ? 0 : room) << result.describe();
+          EXPECT_LE(t.loss(), rounding_loss<Scalar>(basis + 6));
+          EXPECT_EQ(t.zero_columns, 6 - room) << result.describe();
+          if (room < 6) {
+            EXPECT_EQ(result.reason, Reason::no_room);
+          }
+          EXPECT_LE(t.residual(), rounding_residual<Scalar>(basis + 6) +
+                                      6 * static_cast<double>(orth::rank_tolerance<Scalar>(basis, 6)));
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(DeficiencyTest, NothingIsFine) {
+  auto none = this->trial({this->count, 0});
+  const auto result = none.run({});
+  EXPECT_EQ(result.rank, 0);
+  EXPECT_EQ(result.reductions, 0);
+  EXPECT_EQ(result.reason, Reason::none);
+  auto no_rows = this->trial({0, 3}, 0);
+  EXPECT_EQ(no_rows.run({}).rank, 0);
+  EXPECT_EQ(no_rows.result.reason, Reason::no_room);
+  EXPECT_EQ(orth::Orthogonalizer(this->context).project(none.v, none.w).rank, 0);
+}
+
+TYPED_TEST(DeficiencyTest, NotFiniteInputIsNamedAndLeftAlone) {
+  using Scalar = typename TestFixture::ScalarType;
+  using Real = RealOf<Scalar>;
+  for (const char* method : methods) {
+    for (const Real bad : {std::numeric_limits<Real>::quiet_NaN(), std::numeric_limits<Real>::infinity()}) {
+      for (const std::int64_t basis : {std::int64_t{0}, this->m}) {
+        for (const bool in_basis : {false, true}) {
+          if (in_basis && basis == 0) continue;
+          SCOPED_TRACE(std::string(method) + (in_basis ? ", in V" : ", in W"));
+          auto t = this->trial(this->generator.random(this->count, this->b), basis);
+          t.w.view()(11, 1) = Scalar(std::numeric_limits<Real>::max() / 4);  // large is no error
+          if (in_basis) {
+            t.v.view()(30, 6) = Scalar(bad);
+          } else {
+            t.w.view()(this->count - 1, 3) = Scalar(bad);
+            t.w.view()(0, 4) = Scalar(bad);
+          }
+          const auto before = collect(t.storage);
+          const auto same = [&] {
+            const auto now = collect(t.storage);
+            for (std::size_t i = 0; i < now.entries.size(); ++i) {
+              const bool both_nan = now.entries[i] != now.entries[i] && before.entries[i] != before.entries[i];
+              if (!both_nan && now.entries[i] != before.entries[i]) return false;
+            }
+            return true;
+          };
+          const std::string expected = in_basis ? "orth: V = " + t.v.describe() + " holds NaN or Inf in column 6"
+                                                : "orth: W = " + t.w.describe() + " holds NaN or Inf in column 3";
+          for (const bool project_only : {false, true}) {
+            if (project_only && basis == 0) continue;
+            try {
+              orth::Orthogonalizer orthogonalizer(this->context, this->options(Deficiency::replace, method));
+              if (project_only) {
+                orthogonalizer.project(t.v, t.w);
+              } else {
+                orthogonalizer.project_and_normalize(t.v, t.w);
+              }
+              FAIL() << "expected a NotFiniteError";
+            } catch (const NotFiniteError& error) {
+              EXPECT_EQ(std::string(error.what()), expected);
+            }
+            EXPECT_TRUE(same()) << "input was changed";
+          }
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(DeficiencyTest, AnyScaleOfColumnsIsFine) {
+  using Scalar = typename TestFixture::ScalarType;
+  using Real = RealOf<Scalar>;
+  const long double tiny = std::is_same_v<Real, float> ? 1e-32L : 1e-290L,
+                    small = std::is_same_v<Real, float> ? 1e-20L : 1e-150L;
+  for (const char* method : methods) {
+    SCOPED_TRACE(method);
+    auto x = this->generator.with_condition(this->count, this->b, 100);
+    const long double scales[] = {small, 1 / small, 1, tiny, 1 / tiny};
+    for (std::int64_t j = 0; j < this->b; ++j) {
+      for (std::int64_t i = 0; i < x.rows; ++i) x(i, j) *= scales[j];
+    }
+    auto t = this->trial(x);
+    t.run(this->options(Deficiency::replace, method));
+    this->expect_replaced(t, {});
+    auto projected = this->trial(x);
+    orth::Orthogonalizer(this->context, this->options(Deficiency::replace, method))
+        .project(projected.v, projected.w, &projected.s);
+    Wide<Scalar> one(1);
+    HostColumns<Wide<Scalar>> identity(this->b, this->b);
+    for (std::int64_t j = 0; j < this->b; ++j) identity(j, j) = one;
+    EXPECT_LE(relative_residual(projected.x, projected.v_given, collect(projected.s), collect(projected.w), identity),
+              rounding_residual<Scalar>(this->m));
+  }
+}
+
+TYPED_TEST(DeficiencyTest, DenormalColumnsAreOrthonormalisedAsFarAsTheirDigitsGo) {
+  using Scalar = typename TestFixture::ScalarType;
+  using Real = RealOf<Scalar>;
+  auto x = this->generator.random(this->count, this->b);
+  for (auto& entry : x.entries) entry *= 1000 * static_cast<long double>(std::numeric_limits<Real>::denorm_min());
+  auto t = this->trial(x);
+  t.run({});
+  EXPECT_EQ(t.result.rank, this->b) << t.result.describe();
+  EXPECT_LE(t.loss(), rounding_loss<Scalar>(this->m + this->b));
+}
+
+TYPED_TEST(DeficiencyTest, ReplacementsFollowTheSeed) {
+  const auto run = [&](std::uint64_t seed, int skip) {
+    auto t = this->trial({this->count, this->b}, 0);
+    Options options;
+    options.seed = seed;
+    orth::Orthogonalizer orthogonalizer(this->context, options);
+    for (int i = 0; i <= skip; ++i) {
+      fill(t.w, typename TestFixture::ScalarType(0));
+      orthogonalizer.normalize(t.w);
+    }
+    return collect(t.w).entries;
+  };
+  EXPECT_TRUE(run(1, 0) == run(1, 0));
+  EXPECT_FALSE(run(1, 0) == run(2, 0));
+  EXPECT_FALSE(run(1, 0) == run(1, 1)) << "two calls of one orthogonalizer draw different columns";
+}
+
+TYPED_TEST(DeficiencyTest, WithoutEscalationAnInvisibleRankIsSaid) {
+  auto x = this->generator.random(this->count, this->b);
+  for (std::int64_t i = 0; i < x.rows; ++i) x(i, 3) = x(i, 0);
+  for (const char* method : {"pipi+/cholqr2", "pip/cholqr", "bcgs2/cholqr", "bcgs2/svqb"}) {
+    SCOPED_TRACE(method);
+    auto t = this->trial(x);
+    auto options = this->options(Deficiency::replace, method);
+    options.escalate = false;
+    const auto result = t.run(options);
+    EXPECT_TRUE(result.rank < this->b || !result.orthonormal) << result.describe();
+    for (const auto& entry : collect(t.w).entries) EXPECT_TRUE(std::isfinite(static_cast<double>(std::norm(entry))));
+    EXPECT_LE(t.residual(), rounding_residual<typename TestFixture::ScalarType>(4 * (this->m + this->b)));
+  }
+}
+
+TYPED_TEST(DeficiencyTest, OperandsThatDoNotFitAreNamed) {
+  using Scalar = typename TestFixture::ScalarType;
+  auto t = this->trial(this->generator.random(this->count, this->b));
+  auto other = this->trial(this->generator.random(this->count + 1, this->b));
+  orth::Orthogonalizer orthogonalizer(this->context);
+  const auto message = [](auto&& call) -> std::string {
+    try {
+      call();
+    } catch (const ShapeError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(message([&] { orthogonalizer.project_and_normalize(other.v, t.w); }),
+            "orth::project_and_normalize: V = " + other.v.describe() + " and W = " + t.w.describe() +
+                ": expected the same context and distribution of rows");
+  EXPECT_EQ(message([&] { orth::Orthogonalizer(Context::self(1)).normalize(t.w); }),
+            "orth::project_and_normalize: W = " + t.w.describe() + ": expected the orthogonalizer's context");
+  const SmallMatrix<Scalar> wrong(2, 3);
+  EXPECT_EQ(message([&] { orthogonalizer.project(t.v, t.w, &wrong); }), "orth::project: S is 2 x 3, expected 7 x 5");
+  EXPECT_EQ(message([&] { orthogonalizer.project_and_normalize(t.v, t.w, &t.s, &wrong); }),
+            "orth::project_and_normalize: R is 2 x 3, expected 5 x 5");
+  EXPECT_TRUE(collect(t.w).entries == t.x.entries);
+}
+
+}  // namespace
+}  // namespace blockvec::test

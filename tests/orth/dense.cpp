@@ -1,0 +1,356 @@
+#include <gtest/gtest.h>
+
+#include <blockvec/orth/dense.hpp>
+#include <limits>
+#include <utility>
+
+#include "tests/orth/matrices.hpp"
+
+namespace blockvec::test {
+namespace {
+
+namespace dense = orth::dense;
+
+template <class Scalar_>
+class Dense : public testing::Test {
+ public:
+  using Real_ = RealOf<Scalar_>;
+  using Columns = HostColumns<Wide<Scalar_>>;
+  static constexpr double eps =
+      static_cast<double>(epsilon<Scalar_>) * (ScalarTraits<Scalar_>::is_complex ? 2.8284271247461903 : 1.0);
+
+  /// A block in the middle of a larger matrix, so that leading dimensions matter.
+  static SmallMatrix<Scalar_> small(const Columns& a) {
+    const SmallMatrix<Scalar_> parent(a.rows + 3, a.columns + 2);
+    dense::fill(parent, Scalar_(7));
+    const auto block = parent.block(2, 2 + a.rows, 1, 1 + a.columns);
+    for (std::int64_t j = 0; j < a.columns; ++j) {
+      for (std::int64_t i = 0; i < a.rows; ++i) block.view()(i, j) = narrow<Scalar_>(a(i, j));
+    }
+    return block;
+  }
+  static SmallMatrix<Scalar_> empty(std::int64_t rows, std::int64_t columns) { return small(Columns(rows, columns)); }
+  static SmallMatrix<Real_> reals(std::initializer_list<double> values) {
+    const SmallMatrix<Real_> row(1, static_cast<std::int64_t>(values.size()));
+    std::int64_t j = 0;
+    for (const double value : values) row.view()(0, j++) = static_cast<Real_>(value);
+    return row;
+  }
+  static double difference(const Columns& a, const Columns& b) {
+    Columns c = a;
+    for (std::size_t i = 0; i < c.entries.size(); ++i) c.entries[i] -= b.entries[i];
+    return norm(c);
+  }
+  static Columns identity(std::int64_t n) {
+    Columns a(n, n);
+    for (std::int64_t j = 0; j < n; ++j) a(j, j) = Wide<Scalar_>(1);
+    return a;
+  }
+  Columns random(std::int64_t rows, std::int64_t columns) { return rounded<Scalar_>(generator.random(rows, columns)); }
+  /// Well-conditioned upper triangular.
+  Columns upper(std::int64_t n) {
+    Columns a = random(n, n);
+    for (std::int64_t j = 0; j < n; ++j) {
+      for (std::int64_t i = 0; i < n; ++i)
+        a(i, j) *= Wide<Scalar_>(i > j ? 0.0L : i == j ? 1.0L : 0.25L / static_cast<long double>(n));
+      a(j, j) += Wide<Scalar_>(3);
+    }
+    return rounded<Scalar_>(a);
+  }
+
+  Generator<Scalar_> generator{99};
+};
+using Scalars = testing::Types<float, double, Complex<float>, Complex<double>>;
+TYPED_TEST_SUITE(Dense, Scalars);
+
+constexpr std::int64_t sizes[] = {0, 1, 2, 5, 16, 40};
+
+TYPED_TEST(Dense, ProductsOfEveryForm) {
+  for (const std::int64_t m : sizes) {
+    for (const std::int64_t n : {std::int64_t{1}, std::int64_t{7}, std::int64_t{40}}) {
+      for (const std::int64_t inner : {std::int64_t{0}, std::int64_t{3}, std::int64_t{40}}) {
+        const auto a = this->random(m, inner), b = this->random(inner, n), c = this->random(m, n);
+        for (const double beta : {0.0, 1.0, -0.5}) {
+          auto expected = product(a, b);
+          for (std::size_t i = 0; i < expected.entries.size(); ++i) {
+            expected.entries[i] = 2.0L * expected.entries[i] + static_cast<long double>(beta) * c.entries[i];
+          }
+          const double bound = 4 * static_cast<double>(inner + 3) * this->eps * (norm(a) * norm(b) + norm(c)) + 0.0;
+          for (const bool conjugate_a : {false, true}) {
+            for (const bool conjugate_b : {false, true}) {
+              const auto result = this->small(c);
+              dense::multiply(TypeParam(2), this->small(conjugate_a ? this->generator.adjoint(a) : a), conjugate_a,
+                              this->small(conjugate_b ? this->generator.adjoint(b) : b), conjugate_b,
+                              TypeParam(static_cast<RealOf<TypeParam>>(beta)), result);
+              EXPECT_LE(this->difference(collect(result), expected), bound) << m << " " << n << " " << inner;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(Dense, BetaZeroDoesNotReadTheOutput) {
+  const auto c = this->empty(3, 3);
+  dense::fill(c, TypeParam(std::numeric_limits<RealOf<TypeParam>>::quiet_NaN()));
+  const auto a = this->small(this->identity(3));
+  dense::multiply(TypeParam(1), a, false, a, false, TypeParam(0), c);
+  EXPECT_EQ(this->difference(collect(c), this->identity(3)), 0.0);
+  dense::fill(c, TypeParam(std::numeric_limits<RealOf<TypeParam>>::quiet_NaN()));
+  dense::axpby(TypeParam(2), a, TypeParam(0), c);
+  EXPECT_EQ(dense::max_norm(c), RealOf<TypeParam>(2));
+}
+
+TYPED_TEST(Dense, UpperTriangularProductIgnoresTheOtherTriangle) {
+  for (const std::int64_t n : sizes) {
+    const auto u = this->upper(n), b = this->random(n, 4);
+    auto dirty = u;
+    for (std::int64_t j = 0; j < n; ++j) {
+      for (std::int64_t i = j + 1; i < n; ++i) dirty(i, j) = std::numeric_limits<long double>::quiet_NaN();
+    }
+    const auto result = this->small(b);
+    dense::multiply_upper(this->small(dirty), result);
+    EXPECT_LE(this->difference(collect(result), product(u, b)),
+              4 * static_cast<double>(n + 1) * this->eps * norm(u) * norm(b));
+  }
+}
+
+TYPED_TEST(Dense, CholeskyFactorisesAndBlocksStayApart) {
+  using Real = RealOf<TypeParam>;
+  for (const std::int64_t n : sizes) {
+    const auto a = this->random(3 * n + 2, n);
+    auto g = rounded<TypeParam>(gram(a, a));
+    const auto expected = g;
+    for (std::int64_t j = 0; j < n; ++j) {
+      for (std::int64_t i = j + 1; i < n; ++i) g(i, j) = std::numeric_limits<long double>::quiet_NaN();  // never read
+    }
+    const auto r = this->small(g);
+    const auto result = dense::cholesky(r, Real(0), r);
+    EXPECT_TRUE(result.finite);
+    EXPECT_EQ(result.rank, n);
+    const auto factor = collect(r);
+    EXPECT_LE(this->difference(gram(factor, factor), expected),
+              4 * static_cast<double>(n + 1) * this->eps * norm(expected));
+    for (std::int64_t j = 0; j < n; ++j) {
+      for (std::int64_t i = j + 1; i < n; ++i) EXPECT_EQ(factor(i, j), Wide<TypeParam>(0));
+    }
+  }
+}
+
+TYPED_TEST(Dense, CholeskySeesRankAndNotScale) {
+  using Real = RealOf<TypeParam>;
+  // Columns e1, e2, e1 + e2, e3, of lengths from huge to tiny: rank 2 before the third, whatever the lengths.
+  const double big = std::is_same_v<Real, float> ? 1e12 : 1e100;
+  const double lengths[] = {big, 1 / big, 1.0, 1 / big};
+  typename TestFixture::Columns a(5, 4);
+  a(0, 0) = a(1, 1) = a(0, 2) = a(1, 2) = a(2, 3) = Wide<TypeParam>(1);
+  for (std::int64_t j = 0; j < 4; ++j) {
+    for (std::int64_t i = 0; i < 5; ++i) a(i, j) *= static_cast<long double>(lengths[j]);
+  }
+  const auto g = this->small(gram(a, a));
+  const auto r = this->empty(4, 4);
+  EXPECT_EQ(dense::cholesky(g, 4 * epsilon<TypeParam>, r).rank, 2);
+  const auto pair = g.block(0, 2, 0, 2);
+  const auto good = dense::cholesky(pair, 4 * epsilon<TypeParam>, r.block(0, 2, 0, 2));
+  EXPECT_EQ(good.rank, 2);
+  EXPECT_EQ(good.condition_estimate, Real(1));
+  // Against the lengths that columns had before a projection, a pivot may be noise although the matrix looks fine.
+  const auto reference = this->reals({big * big * 1e20, 1});
+  EXPECT_EQ(dense::cholesky(pair, epsilon<TypeParam>, r.block(0, 2, 0, 2), &reference).rank, 0);
+}
+
+TYPED_TEST(Dense, CholeskyPassesOverColumnsOfZerosIfTold) {
+  typename TestFixture::Columns a(4, 3);
+  a(0, 0) = a(1, 2) = Wide<TypeParam>(2);
+  const auto g = this->small(gram(a, a));
+  const auto r = this->empty(3, 3);
+  const auto reference = this->reals({4, 0, 4});
+  EXPECT_EQ(dense::cholesky(g, RealOf<TypeParam>(0), r, &reference, false).rank, 1);
+  EXPECT_EQ(dense::cholesky(g, RealOf<TypeParam>(0), r, &reference, true).rank, 3);
+  EXPECT_EQ(dense::entry(r, 1, 1), TypeParam(1));
+  EXPECT_EQ(dense::entry(r, 2, 2), TypeParam(2));
+}
+
+TYPED_TEST(Dense, CholeskyReportsWhatIsNotFinite) {
+  using Real = RealOf<TypeParam>;
+  for (const Real bad : {std::numeric_limits<Real>::quiet_NaN(), std::numeric_limits<Real>::infinity()}) {
+    const auto g = this->small(this->identity(3));
+    g.view()(1, 2) = TypeParam(bad);
+    EXPECT_FALSE(dense::cholesky(g, Real(0), g).finite);
+    EXPECT_EQ(dense::first_non_finite_column(g), 2);
+    EXPECT_EQ(dense::entry(g, 0, 0), TypeParam(1)) << "nothing computed";
+  }
+}
+
+TYPED_TEST(Dense, TriangularInverse) {
+  for (const std::int64_t n : sizes) {
+    const auto r = this->upper(n);
+    const auto given = this->small(r), apart = this->empty(n, n);
+    dense::triangular_inverse(given, apart);
+    dense::triangular_inverse(given, given);
+    EXPECT_EQ(this->difference(collect(given), collect(apart)), 0.0) << "in place as apart";
+    EXPECT_LE(this->difference(product(collect(given), r), this->identity(n)),
+              16 * static_cast<double>(n + 1) * this->eps);
+  }
+  const auto singular = this->small(this->identity(3));
+  singular.view()(1, 1) = TypeParam(0);
+  try {
+    dense::triangular_inverse(singular, singular);
+    FAIL() << "expected an Error";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "dense::triangular_inverse: the diagonal entry of column 1 of R is zero");
+  }
+}
+
+TYPED_TEST(Dense, AmplificationBoundsTheSpectralNorm) {
+  using Real = RealOf<TypeParam>;
+  EXPECT_EQ(dense::amplification(this->reals({}), this->empty(0, 0)), Real(1));
+  for (const std::int64_t n : {std::int64_t{1}, std::int64_t{3}, std::int64_t{9}}) {
+    // Orthogonal columns: between 1 and 2.
+    const SmallMatrix<Real> ones(1, n);
+    dense::fill(ones, Real(1));
+    const auto a = dense::amplification(ones, this->small(this->identity(n)));
+    EXPECT_GE(a, Real(1));
+    EXPECT_LT(a, Real(2));
+    for (const double kappa : {3.0, 50.0}) {
+      auto x = this->generator.with_condition(20, n, kappa);
+      for (std::int64_t j = 0; j < n; ++j) {  // unit columns
+        long double square = 0;
+        for (std::int64_t i = 0; i < 20; ++i) square += std::norm(x(i, j));
+        for (std::int64_t i = 0; i < 20; ++i) x(i, j) /= std::sqrt(square);
+      }
+      const auto g = this->small(gram(x, x));
+      const SmallMatrix<Real> values(1, n);
+      const auto z = this->empty(n, n), r = this->empty(n, n);
+      dense::eigendecomposition(g, values, z);
+      dense::cholesky(g, Real(0), r);
+      dense::triangular_inverse(r, r);
+      const double exact = 1 / static_cast<double>(dense::entry(values, 0, 0));
+      const double bound = static_cast<double>(dense::amplification(ones, r));
+      EXPECT_GE(bound, exact * (1 - 1e3 * this->eps * exact)) << n;
+      EXPECT_LE(bound, static_cast<double>(n) * exact * (1 + 1e3 * this->eps * exact) + 1) << n;
+    }
+  }
+}
+
+TYPED_TEST(Dense, EigendecompositionOfHermitianMatrices) {
+  using Real = RealOf<TypeParam>;
+  for (const std::int64_t n : sizes) {
+    auto a = this->random(n, n);
+    for (std::int64_t j = 0; j < n; ++j) {
+      for (std::int64_t i = 0; i < j; ++i) a(j, i) = conjugate(a(i, j));
+      a(j, j) = Wide<TypeParam>(std::real(a(j, j)));
+    }
+    const auto given = this->small(a), z = this->empty(n, n);
+    const SmallMatrix<Real> values(1, n);
+    dense::eigendecomposition(given, values, z);
+    auto expected = collect(z);
+    const auto vectors = expected;
+    for (std::int64_t j = 0; j < n; ++j) {
+      if (j > 0) {
+        EXPECT_LE(dense::entry(values, 0, j - 1), dense::entry(values, 0, j));
+      }
+      for (std::int64_t i = 0; i < n; ++i) expected(i, j) *= static_cast<long double>(dense::entry(values, 0, j));
+    }
+    const double bound = 8 * static_cast<double>(n + 1) * this->eps;
+    EXPECT_LE(this->difference(product(a, vectors), expected), bound * norm(a));
+    EXPECT_LE(loss_of_orthogonality(vectors), bound);
+    dense::eigendecomposition(given, values, given);
+    EXPECT_EQ(this->difference(collect(given), vectors), 0.0) << "in place as apart";
+  }
+  const auto bad = this->small(this->identity(3));
+  bad.view()(0, 1) = TypeParam(std::numeric_limits<Real>::infinity());
+  const SmallMatrix<Real> values(1, 3);
+  try {
+    dense::eigendecomposition(bad, values, bad);
+    FAIL() << "expected a NotFiniteError";
+  } catch (const NotFiniteError& error) {
+    EXPECT_STREQ(error.what(), "dense::eigendecomposition: A (3 x 3) holds NaN or Inf in column 1");
+  }
+}
+
+TYPED_TEST(Dense, SvqbFactorsAreInverseToOneAnother) {
+  using Real = RealOf<TypeParam>;
+  for (const std::int64_t n : {std::int64_t{0}, std::int64_t{1}, std::int64_t{6}}) {
+    const auto x = this->generator.with_condition(30, n, 5);
+    const auto c = this->small(gram(x, x)), b = this->empty(n, n), r = this->empty(n, n);
+    const SmallMatrix<Real> reference(1, n);
+    dense::diagonal(c, reference);
+    const auto result = dense::svqb(c, reference, epsilon<TypeParam>, b, r);
+    EXPECT_EQ(result.rank, n);
+    EXPECT_LE(this->difference(product(collect(b), collect(r)), this->identity(n)),
+              64 * static_cast<double>(n) * this->eps);
+    EXPECT_LE(loss_of_orthogonality(product(x, collect(b))), 25 * 16 * static_cast<double>(n) * this->eps);
+  }
+  // A block of zeros: everything finite, rank 0.
+  const auto zero = this->empty(3, 3), b = this->empty(3, 3), r = this->empty(3, 3);
+  EXPECT_EQ(dense::svqb(zero, this->reals({0, 0, 0}), epsilon<TypeParam>, b, r).rank, 0);
+  EXPECT_EQ(dense::first_non_finite_column(b), -1);
+  EXPECT_EQ(dense::first_non_finite_column(r), -1);
+}
+
+TYPED_TEST(Dense, NormsAndScales) {
+  using Real = RealOf<TypeParam>;
+  const Real big = std::sqrt(std::numeric_limits<Real>::max()) * 4;  // its square would overflow
+  const auto a = this->empty(2, 2);
+  dense::fill(a, TypeParam(big));
+  EXPECT_EQ(dense::max_norm(a), big);
+  EXPECT_NEAR(static_cast<double>(dense::frobenius_norm(a) / big), 2.0, 8 * this->eps);
+  EXPECT_EQ(dense::frobenius_norm(this->empty(0, 4)), Real(0));
+  a.view()(1, 0) = TypeParam(std::numeric_limits<Real>::quiet_NaN());
+  EXPECT_TRUE(std::isnan(dense::max_norm(a)));
+  EXPECT_TRUE(std::isnan(dense::frobenius_norm(a)));
+  EXPECT_EQ(dense::first_non_finite_column(a), 0);
+
+  using Safe = dense::SafeNorms<Real>;
+  const Real lengths[] = {Real(0),
+                          Real(3),
+                          std::ldexp(Real(1.5), std::numeric_limits<Real>::max_exponent - 1),
+                          std::numeric_limits<Real>::denorm_min(),
+                          std::ldexp(Real(1.25), Safe::limit + 1),
+                          std::ldexp(Real(1.25), -Safe::limit - 1)};
+  const SmallMatrix<Real> norms(3, 6), factors(1, 6);
+  for (std::int64_t j = 0; j < 6; ++j) {
+    norms.view()(0, j) = std::ldexp(lengths[j], Safe::down);
+    norms.view()(1, j) = lengths[j];
+    norms.view()(2, j) = std::ldexp(lengths[j], Safe::up);
+  }
+  dense::power_of_two_scales(norms, factors);
+  for (std::int64_t j = 0; j < 6; ++j) {
+    const Real factor = dense::entry(factors, 0, j), scaled = factor * lengths[j];
+    EXPECT_EQ(std::ldexp(Real(1), std::ilogb(factor)), factor) << "a power of two";
+    EXPECT_TRUE(std::isnormal(1 / factor));
+    if (j != 0 && j != 3) {
+      EXPECT_GE(scaled, Real(0.5)) << j;
+      EXPECT_LE(scaled, Real(16)) << j;  // the largest numbers only as near as the inverse of a normal number allows
+    }
+    EXPECT_GE(scaled * scaled, j == 0 ? Real(0) : std::numeric_limits<Real>::min()) << j;
+  }
+}
+
+TYPED_TEST(Dense, ShapesAreChecked) {
+  const auto a = this->empty(2, 3), square = this->empty(3, 3);
+  const auto message = [](auto&& call) -> std::string {
+    try {
+      call();
+    } catch (const ShapeError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  const SmallMatrix<RealOf<TypeParam>> row(1, 2);
+  EXPECT_EQ(message([&] { dense::copy(a, square); }), "dense::copy: B is 3 x 3, expected 2 x 3");
+  EXPECT_EQ(message([&] { dense::multiply(TypeParam(1), a, false, a, false, TypeParam(0), a); }),
+            "dense::multiply: A is 2 x 3, B is 2 x 3, expected inner extents that agree");
+  EXPECT_EQ(message([&] { dense::multiply(TypeParam(1), a, false, square, false, TypeParam(0), square); }),
+            "dense::multiply: C is 3 x 3, expected 2 x 3");
+  EXPECT_EQ(message([&] { dense::cholesky(a, RealOf<TypeParam>(0), a); }),
+            "dense::cholesky: G is 2 x 3, expected a square matrix");
+  EXPECT_EQ(message([&] { dense::eigendecomposition(square, row, square); }),
+            "dense::eigendecomposition: values is 1 x 2, expected 1 x 3");
+  EXPECT_EQ(message([&] { dense::entry(a, 2, 0); }), "dense::entry: (2, 0) of a 2 x 3 matrix");
+}
+
+}  // namespace
+}  // namespace blockvec::test

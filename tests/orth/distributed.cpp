@@ -1,0 +1,143 @@
+#include <blockvec/operations.hpp>
+#include <limits>
+
+#include "tests/orth/support.hpp"
+
+namespace blockvec::test {
+namespace {
+
+using orth::Options;
+using orth::Reason;
+
+template <class K>
+class Distributed : public testing::Test {
+ public:
+  /// Even, uneven, with empty ranks at either end, everything on one rank.
+  std::vector<RowDistribution> distributions(std::int64_t rows) const {
+    const auto communicator = context.communicator();
+    const int ranks = communicator.size();
+    std::vector<RowDistribution> all{RowDistribution::uniform(rows, communicator)};
+    for (int holder = 0; holder < ranks; ++holder) {
+      std::vector<std::int64_t> table(static_cast<std::size_t>(ranks), 0);
+      table[static_cast<std::size_t>(holder)] = rows;
+      all.push_back(RowDistribution::from_rows(table, communicator));
+    }
+    if (ranks > 1) {
+      std::vector<std::int64_t> table(static_cast<std::size_t>(ranks), 3);
+      table.front() = rows - 3 * (ranks - 2);
+      table.back() = 0;
+      all.push_back(RowDistribution::from_rows(table, communicator));
+    }
+    return all;
+  }
+  Context context = Context::world(1);
+};
+using Kinds = testing::Types<Kind<double, RowMajor>, Kind<float, ColumnMajor>, Kind<Complex<double>, RowMajor>>;
+TYPED_TEST_SUITE(Distributed, Kinds, KindName);
+
+/// The same bits on every rank: the sum over the ranks is the value times their number.
+template <class Scalar>
+void expect_replicated(const Context& context, const SmallMatrix<Scalar>& a) {
+  const auto host = a.to_host();
+  std::vector<std::int64_t> low(host.span() * sizeof(Scalar)), high;
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(host.data());
+  for (std::size_t i = 0; i < low.size(); ++i) low[i] = bytes[i];
+  high = low;
+  if (low.empty()) return;
+  context.communicator().min(std::span(low));
+  context.communicator().max(std::span(high));
+  EXPECT_TRUE(low == high);
+}
+
+TYPED_TEST(Distributed, EveryMethodOnEveryDistribution) {
+  using Scalar = typename TypeParam::Scalar;
+  using Layout = typename TypeParam::Layout;
+  constexpr std::int64_t count = 70, m = 8, b = 5;
+  Generator<Scalar> generator(5);
+  const auto v = generator.orthonormal(count, m);
+  for (const double power : {0.05, 0.3, 0.8}) {
+    const double kappa = std::pow(static_cast<double>(epsilon<Scalar>), -power);
+    const auto x = generator.with_condition(count, b, kappa);
+    for (const auto& rows : this->distributions(count)) {
+      for (const char* method : {"pipi+/cholqr2", "bcgs2/cgs2", "bcgs2/svqb", "pip/cholqr"}) {
+        SCOPED_TRACE(std::string(method) + ", kappa = eps^-" + std::to_string(power) + ", " + rows.describe());
+        Case<Scalar, Layout> trial(this->context, rows, v, x);
+        const std::int64_t before = this->context.reductions();
+        const auto result = trial.run(orth::parse_options(method));
+        EXPECT_EQ(this->context.reductions() - before, result.reductions);
+        EXPECT_EQ(result.rank, b);
+        EXPECT_LE(trial.loss(), rounding_loss<Scalar>(m + b)) << result.describe();
+        EXPECT_LE(trial.residual(), rounding_residual<Scalar>(m + b)) << result.describe();
+        EXPECT_TRUE(trial.guards_hold());
+        expect_replicated(this->context, trial.s);
+        expect_replicated(this->context, trial.r);
+      }
+    }
+  }
+}
+
+TYPED_TEST(Distributed, LostColumnsAreReplacedAlikeOnAnyDistribution) {
+  using Scalar = typename TypeParam::Scalar;
+  using Layout = typename TypeParam::Layout;
+  constexpr std::int64_t count = 40, m = 4, b = 4;
+  Generator<Scalar> generator(6);
+  const auto v = generator.orthonormal(count, m);
+  auto x = generator.random(count, b);
+  for (std::int64_t i = 0; i < count; ++i) {
+    x(i, 1) = x(i, 0);
+    x(i, 3) = Wide<Scalar>(0);
+  }
+  HostColumns<Wide<Scalar>> first;
+  for (const auto& rows : this->distributions(count)) {
+    SCOPED_TRACE(rows.describe());
+    Case<Scalar, Layout> trial(this->context, rows, v, x);
+    const auto result = trial.run({});
+    EXPECT_EQ(result.lost, (std::vector<std::int64_t>{1, 3})) << result.describe();
+    EXPECT_LE(trial.loss(), rounding_loss<Scalar>(m + b));
+    auto q = collect(trial.w);
+    if (first.columns == 0) first = q;
+    for (std::size_t i = 0; i < q.entries.size(); ++i) q.entries[i] -= first.entries[i];
+    EXPECT_LE(norm(q), 64 * rounding_loss<Scalar>(m + b)) << "random columns follow global rows";
+  }
+}
+
+TYPED_TEST(Distributed, ErrorsReachEveryRank) {
+  using Scalar = typename TypeParam::Scalar;
+  using Layout = typename TypeParam::Layout;
+  constexpr std::int64_t count = 40;
+  Generator<Scalar> generator(8);
+  const auto rows = RowDistribution::uniform(count, this->context.communicator());
+  Case<Scalar, Layout> trial(this->context, rows, generator.orthonormal(count, 3), generator.random(count, 4));
+  if (rows.owner(count - 1) == this->context.communicator().rank()) {  // on one rank alone
+    trial.w.view()(trial.w.local_rows() - 1, 2) = Scalar(std::numeric_limits<RealOf<Scalar>>::quiet_NaN());
+  }
+  try {
+    trial.run({});
+    ADD_FAILURE() << "expected a NotFiniteError";
+  } catch (const NotFiniteError& error) {
+    EXPECT_EQ(std::string(error.what()), "orth: W = " + trial.w.describe() + " holds NaN or Inf in column 2");
+  }
+  Case<Scalar, Layout> duplicates(this->context, rows, generator.orthonormal(count, 3),
+                                  HostColumns<Wide<Scalar>>(count, 2));
+  Options options;
+  options.deficiency = orth::Deficiency::report;
+  EXPECT_THROW(duplicates.run(options), orth::RankError);
+}
+
+TYPED_TEST(Distributed, FewerRowsThanRanksOrColumns) {
+  using Scalar = typename TypeParam::Scalar;
+  using Layout = typename TypeParam::Layout;
+  Generator<Scalar> generator(9);
+  for (std::int64_t count = 0; count < 4; ++count) {
+    const auto rows = RowDistribution::uniform(count, this->context.communicator());
+    Case<Scalar, Layout> trial(this->context, rows, generator.orthonormal(count, count / 2),
+                               generator.random(count, 3));
+    const auto result = trial.run({});
+    EXPECT_EQ(result.rank, std::min<std::int64_t>(3, count - count / 2)) << result.describe();
+    EXPECT_LE(trial.loss(), rounding_loss<Scalar>(count / 2 + 3));
+    EXPECT_EQ(trial.zero_columns, 3 - result.rank);
+  }
+}
+
+}  // namespace
+}  // namespace blockvec::test

@@ -1,0 +1,113 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <utility>
+
+#include "tests/orth/matrices.hpp"
+
+namespace blockvec::test {
+
+template <class Scalar_, class Layout_>
+struct Kind {
+  using Scalar = Scalar_;
+  using Layout = Layout_;
+};
+
+using AllKinds =
+    testing::Types<Kind<float, RowMajor>, Kind<float, ColumnMajor>, Kind<double, RowMajor>, Kind<double, ColumnMajor>,
+                   Kind<Complex<float>, RowMajor>, Kind<Complex<float>, ColumnMajor>, Kind<Complex<double>, RowMajor>,
+                   Kind<Complex<double>, ColumnMajor>>;
+
+struct KindName {
+  template <class K>
+  static std::string GetName(int) {
+    std::string name(scalar_name<typename K::Scalar>());
+    std::replace(name.begin(), name.end(), '<', '_');
+    name.erase(std::remove(name.begin(), name.end(), '>'), name.end());
+    return name + (std::is_same_v<typename K::Layout, RowMajor> ? "_row" : "_column");
+  }
+};
+
+/// Factor of error bounds for complex arithmetic.
+template <class Scalar>
+inline constexpr double complex_factor = ScalarTraits<Scalar>::is_complex ? 2.8284271247461903 : 1.0;
+
+/// A first-order bound of what rounding leaves in ||I - Q^H Q||_F for n columns whose last sweep was certified: entries
+/// of the Gram matrix carry a few eps each, a <= 8 times over.
+template <class Scalar>
+double rounding_loss(std::int64_t columns) {
+  return 8 * complex_factor<Scalar> * static_cast<double>(epsilon<Scalar>) *
+         static_cast<double>(std::max<std::int64_t>(columns, 1));
+}
+
+/// The same for the residual of X = V S + Q R, columns scaled to unit length: products of m + b terms, in a few sweeps.
+template <class Scalar>
+double rounding_residual(std::int64_t columns) {
+  return 8 * complex_factor<Scalar> * static_cast<double>(epsilon<Scalar>) *
+         static_cast<double>(std::max<std::int64_t>(columns, 1));
+}
+
+/// A basis and a block beside it in one allocation with room to spare, their values, and what orthogonalising them
+/// gave.
+template <class Scalar, class Layout>
+struct Case {
+  using Columns = HostColumns<Wide<Scalar>>;
+  using Tall = BlockVector<Scalar, Layout>;
+
+  Case(const Context& context, const RowDistribution& rows, const Columns& v_, const Columns& x_)
+      : v_given(rounded<Scalar>(v_)),
+        x(rounded<Scalar>(x_)),
+        storage(context, rows, v_.columns + x_.columns + 1, "basis"),
+        v(storage.columns(0, v_.columns)),
+        w(storage.columns(v_.columns, v_.columns + x_.columns)),
+        s(v_.columns, x_.columns, "S"),
+        r(x_.columns, x_.columns, "R") {
+    fill(storage, Scalar(7));  // a guard beside W
+    distribute<Scalar>(v_given, v);
+    distribute<Scalar>(x, w);
+  }
+
+  orth::Result run(const orth::Options& options) {
+    orth::Orthogonalizer orthogonalizer(storage.context(), options);
+    return result = orthogonalizer.project_and_normalize(v, w, &s, &r);
+  }
+
+  double loss() const {
+    std::vector<std::int64_t> zeros;
+    const Columns q = collect(w);
+    for (std::int64_t j = 0; j < q.columns; ++j) {
+      bool zero = true;
+      for (std::int64_t i = 0; i < q.rows; ++i) zero = zero && q(i, j) == Wide<Scalar>(0);
+      if (zero) zeros.push_back(v_given.columns + j);
+    }
+    zero_columns = static_cast<std::int64_t>(zeros.size());
+    return loss_of_orthogonality(join(v_given, q), zeros);
+  }
+  double residual() const { return relative_residual(x, v_given, collect(s), collect(w), collect(r)); }
+  double basis_loss() const { return loss_of_orthogonality(v_given); }
+  bool guards_hold() const {
+    const auto v_now = collect(v), guard = collect(storage.column(storage.width() - 1));
+    for (const auto& entry : guard.entries) {
+      if (entry != Wide<Scalar>(7)) return false;
+    }
+    return v_now.entries == v_given.entries;
+  }
+  /// ||X^H X - [S; R]^H [S; R]||_F / ||X||_F^2.
+  double cholesky_residual() const {
+    const auto s_ = collect(s), r_ = collect(r);
+    Columns defect = gram(x, x);
+    const Columns ss = gram(s_, s_), rr = gram(r_, r_);
+    for (std::size_t i = 0; i < defect.entries.size(); ++i) defect.entries[i] -= ss.entries[i] + rr.entries[i];
+    const double length = norm(x);
+    return norm(defect) / (length * length);
+  }
+
+  Columns v_given, x;
+  Tall storage, v, w;
+  SmallMatrix<Scalar> s, r;
+  orth::Result result;
+  mutable std::int64_t zero_columns = 0;
+};
+
+}  // namespace blockvec::test
