@@ -129,8 +129,7 @@ void fetch_rows(const T* a, std::int64_t lda, std::int64_t m, std::int64_t rows)
 template <class T>
 void all_rows(const Product<T>& p, std::int64_t first, std::int64_t rows, T* buffer) {
   const std::int64_t block = row_major_block_rows<T>(p.n);
-  const std::int64_t ahead =
-      ceil_div(stream_distance_bytes, block * p.m * static_cast<std::int64_t>(sizeof(T))) * block;
+  const std::int64_t ahead = ceil_div(stream_distance_bytes, bytes_of<T>(block * p.m)) * block;
   const bool flat = p.ldb == p.n;
   T* out = p.b + first * p.ldb;
   // Numbers in the buffer before the next block: those of a line that is not yet whole.

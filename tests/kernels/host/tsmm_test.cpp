@@ -72,16 +72,15 @@ TYPED_TEST(Tsmm, EveryLength) {
 TYPED_TEST(Tsmm, LargeOutputs) {
   using T = TypeParam;
   const auto large = static_cast<std::int64_t>(8000000 / sizeof(T));
-  for (const std::int64_t target : supported_targets()) {
-    const OnTarget on(target);
-    for (const Layout layout : layouts) {
-      for (const std::int64_t width : {1, 3, 16, 37}) {
-        for (const std::int64_t offset : {0, 3}) {
-          expect_tsmm<T>(large / width + 101, 2, width, {layout, Layout::row_major, 0, offset}, T(1), T(0));
-          if (this->HasFatalFailure()) return;
-        }
-      }
-      expect_tsmm<T>(large / 5 + 101, 2, 5, {layout, Layout::row_major, 1, 1}, T(1), T(0));
+  for (const Layout layout : layouts) {
+    for (const std::int64_t width : {1, 3, 16, 37}) {
+      const std::int64_t k = large / width + 101;
+      expect_tsmm<T>(k, 1, width, {layout, Layout::row_major, 0, width % 2 * 3}, T(1), T(0));
+      if (this->HasFatalFailure()) return;
+    }
+    for (const std::int64_t target : supported_targets()) {
+      const OnTarget on(target);
+      expect_tsmm<T>(large / 5 + 101, 1, 5, {layout, Layout::row_major, 0, 1}, T(1), T(0));
     }
   }
 }
@@ -183,11 +182,11 @@ TYPED_TEST(Tsmm, WorkspaceOfTheCallerIsEnough) {
   using T = TypeParam;
   for (const Layout layout : layouts) {
     for (const std::int64_t n : {1, 9, 40}) {
-      const std::size_t bytes = tsmm_workspace<T>(20000, 40, n, layout, 2);
+      const std::size_t bytes = tsmm_workspace<T>(3000, 40, n, layout, 2);
       std::vector<std::byte> memory(bytes + 3, std::byte{7});
       const HostExecution execution{2, std::span(memory).subspan(1, bytes)};
-      expect_tsmm<T>(20000, 40, n, {layout, Layout::row_major, 0, 1}, T(1), T(0), Triangle::general, execution);
-      expect_tsmm_inplace<T>(20000, 40, n, {layout, Layout::row_major, 0, 1}, Triangle::general, execution);
+      expect_tsmm<T>(3000, 40, n, {layout, Layout::row_major, 0, 1}, T(1), T(0), Triangle::general, execution);
+      expect_tsmm_inplace<T>(3000, 40, n, {layout, Layout::row_major, 0, 1}, Triangle::general, execution);
       EXPECT_EQ(memory.front(), std::byte{7});
       EXPECT_EQ(memory[bytes + 1], std::byte{7});
     }
