@@ -1,0 +1,442 @@
+#pragma once
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <blockvec/blockvec.hpp>
+#include <blockvec/orth/dense.hpp>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "chebyshev_filter.hpp"
+#include "krylov_space.hpp"
+#include "lanczos_types.hpp"
+
+namespace blockvec::examples {
+
+/// Thick-restart block Lanczos for a few eigenpairs at one end of the spectrum of a Hermitian operator.
+///
+/// Sources: Wu & Simon 2000, "Thick-restart Lanczos method for large symmetric eigenvalue problems" (SIAM J. Matrix
+/// Anal. Appl. 22, 602); in blocks, Zhou & Saad 2008 (Numer. Algorithms 47, 341); the filter: see chebyshev_filter.hpp.
+///
+/// A Krylov space that is started from s random vectors contains at most s copies of an eigenvalue, so: an eigenvalue
+/// found less than s times is complete, and where one below the last wanted eigenvalue is found s times, another search
+/// is started from a fresh random block orthogonal to everything found. It goes on until its lowest Ritz value shows
+/// that nothing wanted is left. That costs about half of what the first search did, and nothing where the block is
+/// wider than the multiplicities.
+///
+/// Operator offers context(), rows() and apply(alpha, shift, X, beta, Y) as SparseOperator does.
+template <class Operator, class Scalar, class Layout>
+class BlockLanczos {
+ public:
+  using Vector = BlockVector<Scalar, Layout>;
+  using Real = RealOf<Scalar>;
+  using Small = SmallMatrix<Scalar>;
+  using Result = LanczosResult<Scalar, Layout>;
+
+  BlockLanczos(Operator& a, const LanczosOptions& options, LanczosObserver observer)
+      : a_(a),
+        options_(checked(options, a.rows().global_rows())),
+        observer_(std::move(observer)),
+        sign_(options.which == Which::smallest ? Real(1) : Real(-1)),
+        transform_(a, sign_),
+        space_(a.context(), a.rows(), options_.basis, options_.block, options.orth),
+        first_reduction_(a.context().reductions()) {}
+
+  Result solve() {
+    start_search();
+    for (;;) {
+      if (search() == Outcome::gave_up) return finish(false);
+      if (has_suspect() && !nothing_left()) {
+        start_search();
+        continue;
+      }
+      Result result = finish(true);
+      if (result.converged || refinements_++ == most_refinements) return result;
+      refine(result);
+    }
+  }
+
+ private:
+  enum class Outcome { found, gave_up };
+  /// A pair that was found, in terms of sign * A.
+  struct Pair {
+    Real value = 0;
+    Real residual = 0;  // recomputed
+    Real estimate = 0;
+  };
+
+  static Real real_part(Scalar value) {
+    if constexpr (ScalarTraits<Scalar>::is_complex) {
+      return value.real();
+    } else {
+      return value;
+    }
+  }
+
+  // ---- the iteration
+  // -------------------------------------------------------------------------------------------------
+
+  void start_search() {
+    drop_surplus();
+    starts_ += space_.start_random(options_.seed, starts_);
+  }
+
+  /// Goes on until the wanted pairs are locked or, where enough are, until nothing below the last of them is left.
+  Outcome search() {
+    for (;;) {
+      while (space_.has_room()) {
+        applications_ += space_.next() * std::max(1, transform_.degree());
+        space_.extend(transform_);
+        space_.rayleigh_ritz();
+        observe();
+        if (nothing_left() || (to_find() > 0 && count_converged() >= to_find())) break;
+      }
+      if (nothing_left()) return Outcome::found;
+
+      const std::int64_t ready = std::min(count_converged(), to_find());
+      space_.restart(kept_at_restart());
+      ++restarts_;
+      lock_verified(ready);
+      if (std::ssize(pairs_) >= options_.wanted && !has_suspect()) return Outcome::found;
+      if (restarts_ >= options_.max_restarts) return Outcome::gave_up;
+      if (space_.next() == 0) {
+        start_search();  // an invariant subspace that does not hold all that is wanted
+      } else {
+        improve_filter();
+      }
+    }
+  }
+
+  /// Wanted Ritz pairs, half of what lies between them and the end of the basis, and room for two more blocks.
+  std::int64_t kept_at_restart() const {
+    const std::int64_t active = space_.active();
+    const std::int64_t wished = to_find() + std::max(options_.block, (active - to_find()) / 2);
+    return space_.next() == 0 ? active
+                              : std::max(std::min(wished, active - 2 * space_.next()), std::min(to_find(), active));
+  }
+
+  /// Leading Ritz pairs whose estimated residual is small enough. Half of the tolerance, since what couples a locked
+  /// pair to the others is neglected from then on.
+  std::int64_t count_converged() const {
+    std::int64_t count = 0;
+    while (count < space_.active() && estimate(count) <= tolerance() / 2) ++count;
+    return count;
+  }
+
+  /// Residual norm of sign * A for a Ritz pair of the transform, as far as the coupling tells.
+  Real estimate(std::int64_t index) const {
+    const auto i = static_cast<std::size_t>(index);
+    if (space_.residuals()[i] == 0) return 0;
+    return distrust_ * transform_.residual_factor(space_.values()[i]) * space_.residuals()[i];
+  }
+
+  Real tolerance() const { return static_cast<Real>(options_.tolerance) * norm_; }
+
+  /// Pairs that are still wanted: as many as are missing or, where enough are locked, those that lie below the last of
+  /// these.
+  std::int64_t to_find() const {
+    const auto wanted = static_cast<std::size_t>(options_.wanted);
+    if (pairs_.size() < wanted) return static_cast<std::int64_t>(wanted - pairs_.size());
+    const Real limit = transform_.value(threshold());
+    return std::lower_bound(space_.values().begin(), space_.values().end(), limit) - space_.values().begin();
+  }
+
+  /// Locks the leading `count` active pairs, as far as their residuals, recomputed from A, are small enough.
+  void lock_verified(std::int64_t count) {
+    if (count == 0) return;
+    const std::vector<Pair> found = recompute(space_.active_vectors(count));
+    std::int64_t verified = 0;
+    for (; verified < count; ++verified) {
+      const Pair& pair = found[static_cast<std::size_t>(verified)];
+      if (pair.value >= transform_.cut()) {  // an eigenvalue above what was taken for the top
+        transform_ = Transform(a_, sign_);
+        filter_allowed_ = false;
+        start_search();
+        return;
+      }
+      if (pair.residual > tolerance()) {
+        distrust_ *= 2 * pair.residual / tolerance();
+        break;
+      }
+      pairs_.push_back({pair.value, pair.residual, estimate(verified)});
+    }
+    space_.lock(verified);
+  }
+
+  /// Rayleigh quotients and residual norms of sign * A for orthonormal columns.
+  std::vector<Pair> recompute(const Vector& x) {
+    WorkspaceScope scope(a_.context().workspace());
+    const std::int64_t width = x.width();
+    const Vector ax = scratch_like(scope, x, width);
+    const Small products = Small::scratch(scope, width, width);
+    const auto row = SmallMatrix<Real>::scratch(scope, 1, width);
+    apply(x, ax);
+    column_dots(x, ax, products.block(0, 1, 0, width));
+    const auto dots = products.block(0, 1, 0, width).to_host();
+    std::vector<Pair> pairs(static_cast<std::size_t>(width));
+    HostMatrix<Scalar> quotients("BlockVec::examples::quotients", pairs.size(), pairs.size());
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      pairs[i].value = real_part(dots(0, i));
+      quotients(i, i) = Scalar(pairs[i].value);
+    }
+    products.from_host(quotients);
+    update(Scalar(-1), x, products, Scalar(1), ax);
+    column_norms(ax, row);
+    const auto norms = row.to_host();
+    for (std::size_t i = 0; i < pairs.size(); ++i) pairs[i].residual = norms(0, i);
+    return pairs;
+  }
+
+  // ---- multiplicities
+  // -------------------------------------------------------------------------------------------------
+
+  /// The last wanted eigenvalue among the locked ones, less what separates eigenvalues that count as equal.
+  Real threshold() const {
+    if (std::ssize(pairs_) < options_.wanted) return std::numeric_limits<Real>::infinity();
+    return sorted_values()[static_cast<std::size_t>(options_.wanted - 1)] - same_eigenvalue * tolerance();
+  }
+
+  std::vector<Real> sorted_values() const {
+    std::vector<Real> values;
+    for (const Pair& pair : pairs_) values.push_back(pair.value);
+    std::sort(values.begin(), values.end());
+    return values;
+  }
+
+  /// The highest eigenvalue below the threshold that was found as often as there were random starting vectors, so that
+  /// there may be more of it; minus infinity if there is none.
+  Real highest_suspect() const {
+    Real highest = -std::numeric_limits<Real>::infinity();
+    if (space_.is_complete()) return highest;
+    const std::vector<Real> values = sorted_values();
+    for (std::size_t begin = 0, end = 0; begin < values.size(); begin = end) {
+      while (end < values.size() && values[end] - values[begin] <= same_eigenvalue * tolerance()) ++end;
+      if (values[begin] < threshold() && static_cast<std::int64_t>(end - begin) >= starts_) highest = values[begin];
+    }
+    return highest;
+  }
+  bool has_suspect() const { return highest_suspect() > -std::numeric_limits<Real>::infinity(); }
+
+  /// In a search beside enough locked pairs: does the lowest Ritz value show that nothing below the threshold is left?
+  /// It does if its pair has converged so far that a suspect, which the process favours, would have come out long
+  /// before (the chance to miss one is about that of a random vector to be orthogonal to it to this ratio), and if the
+  /// bound of Kato and Temple keeps it above the threshold.
+  bool nothing_left() const {
+    if (std::ssize(pairs_) < options_.wanted) return false;
+    if (space_.is_complete()) return to_find() == 0;
+    if (space_.active() == 0) return false;
+    const Real lowest = space_.values()[0];
+    const Real residual = space_.residuals()[0];
+    if (!(residual <= missing_ratio * (lowest - transform_.value(highest_suspect())))) return false;
+    const Real gap = space_.active() > 1 ? space_.values()[1] - space_.residuals()[1] - lowest : Real(0);
+    const Real distance = gap > residual ? residual * (residual / gap) : residual;
+    return lowest - distance >= transform_.value(threshold());
+  }
+
+  /// More pairs than wanted may have been found: the highest leave the basis.
+  void drop_surplus() {
+    while (std::ssize(pairs_) > options_.wanted) {
+      const auto highest = std::max_element(pairs_.begin(), pairs_.end(),
+                                            [](const Pair& a, const Pair& b) { return a.value < b.value; });
+      space_.drop_locked(highest - pairs_.begin());
+      *highest = pairs_.back();
+      pairs_.pop_back();
+    }
+  }
+
+  // ---- the filter
+  // -----------------------------------------------------------------------------------------------------
+
+  /// Right after a restart: where the Ritz values known by now ask for a filter (or a much stronger one), begins again
+  /// with it, from combinations of the Ritz vectors.
+  void improve_filter() {
+    if (!filter_allowed_ || options_.filter_degree == 0 || std::ssize(pairs_) >= options_.wanted) return;
+    if (transform_.degree() > 0 && options_.filter_degree > 0) return;
+    const auto& values = space_.values();
+    const auto first_unwanted = static_cast<std::size_t>(to_find());
+    if (first_unwanted >= values.size()) return;
+    const Real cut = transform_.eigenvalue(values[first_unwanted]);
+    Real lowest = transform_.eigenvalue(values[0]);
+    for (const Pair& pair : pairs_) lowest = std::min(lowest, pair.value);
+    if (!(lowest < cut && cut < top_)) return;
+    int degree = options_.filter_degree;
+    if (degree < 0) {
+      const Real growth = std::acosh(1 + 2 * (cut - lowest) / (top_ - cut));
+      degree = static_cast<int>(std::min<double>(most_degree, std::acosh(filter_range) / growth));
+      if (degree < std::max<double>(least_degree, filter_improvement * transform_.degree())) return;
+    }
+    transform_ = Transform(a_, sign_, cut, top_, degree);
+    space_.start_from_active(std::min<std::int64_t>(space_.active(), to_find() + options_.block), options_.seed);
+  }
+
+  // ---- results
+  // --------------------------------------------------------------------------------------------------------
+
+  /// Rayleigh-Ritz with A itself over all that was found, and residuals of that.
+  Result finish(bool found) {
+    const std::int64_t missing = std::max<std::int64_t>(0, options_.wanted - std::ssize(pairs_));
+    const std::int64_t columns = space_.locked() + (found ? 0 : std::min(missing, space_.active()));
+    const std::int64_t width = std::min(columns, options_.wanted);
+    const Vector basis = space_.leading_vectors(columns);
+
+    Result result;
+    result.vectors = Vector(a_.context(), a_.rows(), width, "eigenvectors");
+    {
+      WorkspaceScope scope(a_.context().workspace());
+      const Vector image = scratch_like(scope, basis, columns);
+      const Small g = Small::scratch(scope, columns, columns);
+      const auto values = SmallMatrix<Real>::scratch(scope, 1, columns);
+      apply(basis, image);
+      inner_product(basis, image, g);
+      orth::dense::eigendecomposition(g, values, g);
+      update(Scalar(1), basis, g.block(0, columns, 0, width), Scalar(0), result.vectors);
+    }
+    std::vector<Pair> estimated = pairs_;
+    for (std::int64_t i = 0; i < columns - space_.locked(); ++i) {
+      estimated.push_back({transform_.eigenvalue(space_.values()[static_cast<std::size_t>(i)]), 0, estimate(i)});
+    }
+    std::sort(estimated.begin(), estimated.end(), [](const Pair& a, const Pair& b) { return a.value < b.value; });
+    const std::vector<Pair> recomputed = recompute(result.vectors);
+    result.converged = found && width == options_.wanted;
+    for (std::size_t i = 0; i < recomputed.size(); ++i) {
+      result.eigenvalues.push_back(static_cast<double>(sign_ * recomputed[i].value));
+      result.residual_norms.push_back(static_cast<double>(recomputed[i].residual));
+      result.residual_estimates.push_back(static_cast<double>(bounded(estimated[i].estimate)));
+      if (!(recomputed[i].residual <= tolerance())) result.converged = false;
+    }
+    result.orthogonality_loss = static_cast<double>(orth::orthogonality_loss(result.vectors));
+    result.norm_estimate = static_cast<double>(norm_);
+    result.restarts = restarts_;
+    result.starts = starts_;
+    result.applications = applications_;
+    result.reductions = a_.context().reductions() - first_reduction_;
+    result.filter_degree = transform_.degree();
+    result.seconds = seconds();
+    result.history = history_;
+    return result;
+  }
+
+  /// Begins again beside the pairs that are good enough, with vectors that are not.
+  void refine(const Result& result) {
+    const auto wanted = static_cast<std::size_t>(result.vectors.width());
+    std::vector<std::int64_t> good;
+    std::vector<std::int64_t> bad;
+    pairs_.clear();
+    for (std::size_t i = 0; i < wanted; ++i) {
+      const auto residual = static_cast<Real>(result.residual_norms[i]);
+      if (residual <= tolerance() / 2) {
+        good.push_back(static_cast<std::int64_t>(i));
+        pairs_.push_back({sign_ * static_cast<Real>(result.eigenvalues[i]), residual, residual});
+      } else if (std::ssize(bad) < options_.block) {
+        bad.push_back(static_cast<std::int64_t>(i));
+      }
+    }
+    distrust_ *= 4;
+    space_.start_from(result.vectors, good, bad);
+  }
+
+  void apply(const Vector& x, const Vector& y) {
+    a_.apply(Scalar(sign_), Scalar(0), x, Scalar(0), y);
+    applications_ += x.width();
+  }
+
+  void observe() {
+    if (transform_.degree() == 0) {
+      for (std::size_t i = 0; i < space_.values().size(); ++i) {
+        norm_ = std::max(norm_, std::abs(space_.values()[i]));
+        top_ = std::max(top_, space_.values()[i] + space_.residuals()[i]);  // a bound in practice: Zhou, Li 2011
+      }
+    }
+    LanczosStep step;
+    step.restart = restarts_;
+    step.converged = std::min(std::ssize(pairs_), options_.wanted);
+    step.seconds = seconds();
+    step.reductions = a_.context().reductions() - first_reduction_;
+    step.applications = applications_;
+    step.filter_degree = transform_.degree();
+    std::vector<std::pair<Real, Real>> pairs;
+    for (const Pair& pair : pairs_) pairs.emplace_back(pair.value, pair.residual);
+    for (std::int64_t i = 0; i < space_.active(); ++i) {
+      pairs.emplace_back(transform_.eigenvalue(space_.values()[static_cast<std::size_t>(i)]), bounded(estimate(i)));
+    }
+    std::stable_sort(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    pairs.resize(std::min(pairs.size(), static_cast<std::size_t>(options_.wanted)));
+    for (const auto& pair : pairs) step.residuals.push_back(static_cast<double>(pair.second));
+    if (observer_) observer_(step);
+    history_.push_back(std::move(step));
+  }
+
+  /// No residual of a unit vector is larger than this.
+  Real bounded(Real residual) const { return std::min(residual, 2 * norm_); }
+
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+
+  static LanczosOptions checked(LanczosOptions options, std::int64_t rows) {
+    if (rows < 1) throw Error("block_lanczos: the matrix has no rows");
+    if (options.wanted < 1 || options.wanted > rows) {
+      throw Error(
+          fmt::format("block_lanczos: {} eigenpairs were asked of a matrix with {} rows", options.wanted, rows));
+    }
+    if (options.block < 1)
+      throw Error(fmt::format("block_lanczos: a block has at least 1 column, not {}", options.block));
+    if (!(options.tolerance > 0))
+      throw Error(fmt::format("block_lanczos: the tolerance must be positive, not {}", options.tolerance));
+    if (options.filter_degree < LanczosOptions::automatic_filter) {
+      throw Error(fmt::format("block_lanczos: a filter has no degree {}", options.filter_degree));
+    }
+    options.block = std::min(options.block, rows);
+    if (options.basis == 0) options.basis = default_basis(options.wanted, options.block);
+    const std::int64_t least = options.wanted + 3 * options.block;
+    if (options.basis < std::min(least, rows)) {
+      throw Error(fmt::format(
+          "block_lanczos: a basis of {} columns is too small for {} eigenpairs with blocks of {}: at least {}",
+          options.basis, options.wanted, options.block, least));
+    }
+    return options;
+  }
+
+  using Clock = std::chrono::steady_clock;
+  using Transform = SpectralTransform<Operator, Scalar, Layout>;
+
+  static constexpr Real same_eigenvalue = 10;  // times the tolerance: two eigenvalues count as one
+  static constexpr Real missing_ratio = Real(1e-3);
+  static constexpr double filter_range = 1e3;        // of the filter's values: what it does to the lowest eigenvalue
+  static constexpr double filter_improvement = 1.5;  // a change of filter must raise the degree by this
+  static constexpr int least_degree = 3;
+  static constexpr int most_degree = 300;
+  static constexpr int most_refinements = 3;
+
+  Operator& a_;
+  LanczosOptions options_;
+  LanczosObserver observer_;
+  Real sign_;
+  Transform transform_;
+  KrylovSpace<Scalar, Layout> space_;
+  std::vector<Pair> pairs_;  // locked, in the order of their columns
+  std::vector<LanczosStep> history_;
+  Real norm_ = 0;
+  Real top_ = -std::numeric_limits<Real>::infinity();
+  Real distrust_ = 1;  // by how much estimates were found to be too small
+  bool filter_allowed_ = true;
+  int refinements_ = 0;
+  std::int64_t starts_ = 0;
+  std::int64_t restarts_ = 0;
+  std::int64_t applications_ = 0;
+  std::int64_t first_reduction_;
+  Clock::time_point begin_ = Clock::now();
+};
+
+/// The eigenpairs of `a`, a SparseOperator or anything alike, at the end of the spectrum that the options name.
+/// Collective. Not converged within max_restarts: result.converged is false, and the pairs are the best ones known.
+/// Memory: (basis + 3 block + 2 wanted) columns. Throws Error for options that do not fit, OutOfMemoryError naming the
+/// bytes.
+template <class Scalar, class Layout, class Operator>
+LanczosResult<Scalar, Layout> block_lanczos(Operator& a, const LanczosOptions& options, LanczosObserver observer = {}) {
+  return BlockLanczos<Operator, Scalar, Layout>(a, options, std::move(observer)).solve();
+}
+
+}  // namespace blockvec::examples

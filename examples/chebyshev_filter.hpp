@@ -1,0 +1,91 @@
+#pragma once
+
+#include <algorithm>
+#include <blockvec/block_vector.hpp>
+#include <blockvec/operations.hpp>
+#include <cmath>
+#include <limits>
+
+namespace blockvec::examples {
+
+/// What a Krylov space is built with: sign * A, or a Chebyshev polynomial of it. Either way the wanted end of the
+/// spectrum becomes the lower end. The polynomial is -T_d(t), where t maps the unwanted interval [cut, top] of sign * A
+/// onto [1, -1]: the unwanted eigenvalues go to
+/// [-1, 1], and the wanted ones, below the cut, to values below -1, in their order and the further apart the higher the
+/// degree d. As T_k(T_d) = T_kd, k Krylov steps with it are worth k d steps with A, at 1/d of the orthogonalisation.
+/// Source: Li, Xi, Vecharynski, Yang, Saad 2016 (SIAM J. Sci. Comput. 38, A2512), which filters a thick-restart Lanczos
+/// process too.
+template <class Operator, class Scalar, class Layout>
+class SpectralTransform {
+ public:
+  using Vector = BlockVector<Scalar, Layout>;
+  using Real = RealOf<Scalar>;
+
+  /// sign * A itself.
+  SpectralTransform(Operator& a, Real sign) : a_(&a), sign_(sign) {}
+  /// The polynomial of degree >= 1; cut < top are eigenvalues of sign * A.
+  SpectralTransform(Operator& a, Real sign, Real cut, Real top, int degree)
+      : a_(&a), sign_(sign), centre_((cut + top) / 2), half_width_((top - cut) / 2), degree_(degree) {}
+
+  /// 0: A itself.
+  int degree() const { return degree_; }
+  /// Only eigenvalues of sign * A below this can be wanted ones.
+  Real cut() const { return degree_ == 0 ? std::numeric_limits<Real>::infinity() : centre_ - half_width_; }
+
+  /// Y = C X. Costs `degree` applications of A, or one.
+  void apply(const Vector& x, const Vector& y) const {
+    if (degree_ == 0) {
+      a_->apply(Scalar(sign_), Scalar(0), x, Scalar(0), y);
+      return;
+    }
+    // T_k takes the place of T_(k-2); the last one must be Y.
+    WorkspaceScope scope(x.context().workspace());
+    const Vector other = scratch_like(scope, x, x.width());
+    const Vector even = degree_ % 2 == 0 ? y : other;
+    const Vector odd = degree_ % 2 == 0 ? other : y;
+    const auto shift = Scalar(sign_ * centre_);
+    const Real factor = -sign_ / half_width_;
+    const auto last_sign = [this](int k) { return Real(k == degree_ ? -1 : 1); };
+    copy(x, even);
+    a_->apply(Scalar(last_sign(1) * factor), shift, x, Scalar(0), odd);
+    for (int k = 2; k <= degree_; ++k) {
+      const Vector& previous = k % 2 == 0 ? odd : even;
+      const Vector& next = k % 2 == 0 ? even : odd;
+      a_->apply(Scalar(last_sign(k) * 2 * factor), shift, previous, Scalar(-last_sign(k)), next);
+    }
+  }
+
+  /// The eigenvalue of sign * A that belongs to a wanted eigenvalue of C. A value of the unwanted interval gives the
+  /// cut.
+  Real eigenvalue(Real value) const {
+    if (degree_ == 0) return value;
+    return centre_ - half_width_ * std::cosh(std::acosh(std::max(-value, Real(1))) / static_cast<Real>(degree_));
+  }
+
+  /// The other way round: C's eigenvalue for one of sign * A.
+  Real value(Real eigenvalue) const {
+    if (degree_ == 0) return eigenvalue;
+    const Real t = (centre_ - eigenvalue) / half_width_;
+    const auto degree = static_cast<Real>(degree_);
+    if (t > 1) return -std::cosh(degree * std::acosh(t));
+    return -std::cos(degree * std::acos(std::max(t, Real(-1))));
+  }
+
+  /// A residual norm of a pair of C times this bounds that of the pair of A: on the whole spectrum
+  /// |lambda - theta| <= (top - theta) / (|value| - 1) * |C(lambda) - value|, since -C is convex and monotone below the
+  /// cut and within
+  /// [-1, 1] above it. Infinite for values in the unwanted interval.
+  Real residual_factor(Real value) const {
+    if (degree_ == 0) return 1;
+    return (centre_ + half_width_ - eigenvalue(value)) / std::max(-value - 1, Real(0));
+  }
+
+ private:
+  Operator* a_;
+  Real sign_;
+  Real centre_ = 0;
+  Real half_width_ = 1;
+  int degree_ = 0;
+};
+
+}  // namespace blockvec::examples

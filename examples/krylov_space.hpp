@@ -1,0 +1,250 @@
+#pragma once
+
+#include <algorithm>
+#include <blockvec/blockvec.hpp>
+#include <blockvec/orth/dense.hpp>
+#include <blockvec/orth/orthogonalizer.hpp>
+#include <cmath>
+#include <random>
+#include <vector>
+
+namespace blockvec::examples {
+
+/// The orthonormal basis of a thick-restart block Lanczos process, in one allocation:
+///     [ locked | active | next ]
+/// with C V = V H + Q E^H for the active columns V and the next block Q, where E = V^H C Q is zero but for the last
+/// rows: those of the last block, or after a restart of all kept Ritz vectors (Wu & Simon 2000, in blocks). H is taken
+/// whole from the coefficients of the full reorthogonalisation, so a restart needs no special case.
+template <class Scalar, class Layout>
+class KrylovSpace {
+ public:
+  using Vector = BlockVector<Scalar, Layout>;
+  using Real = RealOf<Scalar>;
+  using Small = SmallMatrix<Scalar>;
+
+  KrylovSpace(const Context& context, const RowDistribution& rows, std::int64_t columns, std::int64_t block,
+              const orth::Options& options)
+      : block_(std::min(block, rows.global_rows())),
+        columns_(std::min(columns, rows.global_rows())),
+        basis_(context, rows, columns_ + block_, "Krylov basis"),
+        h_(columns_, columns_, "BlockVec::examples::lanczos_h"),
+        ritz_vectors_(columns_, columns_, "BlockVec::examples::ritz_vectors"),
+        coefficients_(columns_, columns_, "BlockVec::examples::coefficients"),
+        coupling_(columns_, block_, "BlockVec::examples::coupling"),
+        new_coupling_(columns_, block_, "BlockVec::examples::coupling"),
+        s_(columns_ + block_, block_, "BlockVec::examples::projection"),
+        local_(columns_ + block_, block_, "BlockVec::examples::local_part"),
+        r_(block_, block_, "BlockVec::examples::triangle"),
+        identity_(block_, block_, "BlockVec::examples::identity"),
+        row_(1, columns_, "BlockVec::examples::row"),
+        replacing_(context, with(options, orth::Deficiency::replace)),
+        dropping_(context, with(options, orth::Deficiency::drop)) {
+    orth::dense::set_identity(identity_);
+  }
+
+  std::int64_t locked() const { return locked_; }
+  std::int64_t active() const { return active_; }
+  /// 0: the basis spans an invariant subspace.
+  std::int64_t next() const { return next_; }
+  bool is_complete() const { return locked_ + active_ == basis_.global_rows(); }
+  /// Does another block fit?
+  bool has_room() const { return next_ > 0 && locked_ + active_ + next_ <= columns_; }
+  Vector leading_vectors(std::int64_t count) const { return basis_.columns(0, count); }
+  Vector locked_vectors() const { return basis_.columns(0, locked_); }
+  Vector active_vectors(std::int64_t count) const { return basis_.columns(locked_, locked_ + count); }
+
+  /// Ritz values of C, ascending, and their residual norms by the last coupling. From rayleigh_ritz().
+  const std::vector<Real>& values() const { return values_; }
+  const std::vector<Real>& residuals() const { return residuals_; }
+
+  /// Begins again with a block of random columns orthogonal to the locked ones. Returns its width.
+  std::int64_t start_random(std::uint64_t seed, std::int64_t first_column) {
+    next_ = std::min(block_, rows_left(0));
+    active_ = 0;
+    const Vector block = basis_.columns(locked_, locked_ + next_);
+    fill_random(block, seed, first_column);
+    return accept_start(block);
+  }
+
+  /// Begins again with combinations of the first `count` active vectors, with random coefficients.
+  std::int64_t start_from_active(std::int64_t count, std::uint64_t seed) {
+    next_ = std::min({block_, count, rows_left(0)});
+    const Small coefficients = coefficients_.block(0, count, 0, next_);
+    coefficients.from_host(random_coefficients(count, next_, seed));
+    multiply_in_place(active_vectors(count), coefficients);
+    active_ = 0;
+    return accept_start(basis_.columns(locked_, locked_ + next_));
+  }
+
+  /// Begins again with columns `locked` of the orthonormal V as the locked ones and columns `first`, at most a block of
+  /// them, as the starting block.
+  void start_from(const Vector& v, const std::vector<std::int64_t>& locked, const std::vector<std::int64_t>& first) {
+    locked_ = std::ssize(locked);
+    active_ = 0;
+    next_ = std::ssize(first);
+    for (std::int64_t i = 0; i < locked_; ++i) copy(v.column(locked[static_cast<std::size_t>(i)]), basis_.column(i));
+    for (std::int64_t i = 0; i < next_; ++i)
+      copy(v.column(first[static_cast<std::size_t>(i)]), basis_.column(locked_ + i));
+    accept_start(basis_.columns(locked_, locked_ + next_));
+  }
+
+  /// The last locked column takes the place of this one, which goes. The next thing must be a start.
+  void drop_locked(std::int64_t index) {
+    --locked_;
+    if (index != locked_) copy(basis_.column(locked_), basis_.column(index));
+    active_ = next_ = coupled_ = 0;
+  }
+
+  /// One block step: the next block joins the basis, and what C makes of it, orthogonalised against everything, is the
+  /// new next one.
+  template <class Transform>
+  void extend(const Transform& c) {
+    const std::int64_t begin = locked_ + active_;
+    const std::int64_t width = next_;
+    const Vector w = basis_.columns(begin + width, begin + 2 * width);
+    c.apply(basis_.columns(begin, begin + width), w);
+    subtract_local_part(w);
+
+    // The large parts are gone, so that one sweep is enough mostly. It meets every column of the basis.
+    const Small s = s_.block(0, begin + width, 0, width);
+    const Small r = r_.block(0, width, 0, width);
+    const std::int64_t left = rows_left(active_ + width);
+    auto& orthogonalizer = left >= width ? replacing_ : dropping_;
+    const orth::Result result = orthogonalizer.project_and_normalize(basis_.columns(0, begin + width), w, &s, &r);
+
+    const Small h = h_.block(0, active_ + width, active_, active_ + width);
+    orth::dense::copy(s.block(locked_, begin + width, 0, width), h);
+    orth::dense::axpby(Scalar(1), local_.block(0, coupled_ + width, 0, width), Scalar(1),
+                       h.block(active_ - coupled_, active_ + width, 0, width));
+    active_ += width;
+    coupled_ = width;
+    next_ = left >= width ? width : std::min(result.rank, left);
+    orth::dense::multiply(Scalar(1), r.block(0, next_, 0, width), true, identity_.block(0, next_, 0, next_), false,
+                          Scalar(0), coupling());
+  }
+
+  /// Eigenpairs of H, and the residual norms that the coupling implies.
+  void rayleigh_ritz() {
+    const Small z = ritz_vectors_.block(0, active_, 0, active_);
+    const auto row = row_.block(0, 1, 0, active_);
+    orth::dense::eigendecomposition(h_.block(0, active_, 0, active_), row, z);
+    values_ = read(row);
+    const Small rest = coefficients_.block(0, next_, 0, active_);
+    orth::dense::multiply(Scalar(1), coupling(), true, z.block(active_ - coupled_, active_, 0, active_), false,
+                          Scalar(0), rest);
+    orth::dense::column_squares(rest, row);
+    residuals_ = read(row);
+    for (Real& residual : residuals_) residual = std::sqrt(residual);
+  }
+
+  /// Thick restart: the first `kept` Ritz vectors become the active ones, the next block stays. After rayleigh_ritz().
+  void restart(std::int64_t kept) {
+    const Small z = ritz_vectors_.block(0, active_, 0, kept);
+    orth::dense::multiply(Scalar(1), z.block(active_ - coupled_, active_, 0, kept), true, coupling(), false, Scalar(0),
+                          new_coupling_.block(0, kept, 0, next_));
+    multiply_in_place(active_vectors(active_), z);
+    move_next(locked_ + kept);
+    std::swap(coupling_, new_coupling_);
+    active_ = coupled_ = kept;
+    values_.resize(static_cast<std::size_t>(kept));
+    residuals_.resize(static_cast<std::size_t>(kept));
+    set_h_to_values();
+  }
+
+  /// The first `count` active vectors are done: from now on they are projected out and nothing else. Right after
+  /// restart().
+  void lock(std::int64_t count) {
+    locked_ += count;
+    active_ -= count;
+    coupled_ = active_;
+    orth::dense::copy(coupling_.block(count, count + active_, 0, next_), new_coupling_.block(0, active_, 0, next_));
+    std::swap(coupling_, new_coupling_);
+    values_.erase(values_.begin(), values_.begin() + count);
+    residuals_.erase(residuals_.begin(), residuals_.begin() + count);
+    set_h_to_values();
+  }
+
+ private:
+  static orth::Options with(orth::Options options, orth::Deficiency deficiency) {
+    options.deficiency = deficiency;
+    return options;
+  }
+
+  static std::vector<Real> read(const SmallMatrix<Real>& row) {
+    const auto host = row.to_host();
+    return std::vector<Real>(host.data(), host.data() + host.extent(1));
+  }
+
+  static HostMatrix<Scalar> random_coefficients(std::int64_t rows, std::int64_t columns, std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    HostMatrix<Scalar> result("BlockVec::examples::random", static_cast<std::size_t>(rows),
+                              static_cast<std::size_t>(columns));
+    for (std::size_t j = 0; j < result.extent(1); ++j) {
+      for (std::size_t i = 0; i < result.extent(0); ++i) {
+        result(i, j) = Scalar(static_cast<Real>(static_cast<double>(random() >> 11) * 0x1p-52 - 1));
+      }
+    }
+    return result;
+  }
+
+  /// Dimensions that are left beside the locked columns and `active` others.
+  std::int64_t rows_left(std::int64_t active) const { return basis_.global_rows() - locked_ - active; }
+
+  /// V^H C Q for the active columns to which Q is coupled, the last ones: coupled x next.
+  Small coupling() const { return coupling_.block(0, coupled_, 0, next_); }
+
+  std::int64_t accept_start(const Vector& block) {
+    coupled_ = 0;
+    values_.clear();
+    residuals_.clear();
+    replacing_.project_and_normalize(locked_vectors(), block);
+    return next_;
+  }
+
+  /// W -= V_c (V_c^H C Q) + Q (Q^H C Q): the terms of the three-term recurrence, whose coefficients are known or cheap.
+  void subtract_local_part(const Vector& w) {
+    const std::int64_t begin = locked_ + active_;
+    const Vector q = basis_.columns(begin, begin + next_);
+    orth::dense::copy(coupling(), local_.block(0, coupled_, 0, next_));
+    inner_product(q, w, local_.block(coupled_, coupled_ + next_, 0, next_));
+    update(Scalar(-1), basis_.columns(begin - coupled_, begin + next_), local_.block(0, coupled_ + next_, 0, next_),
+           Scalar(1), w);
+  }
+
+  void move_next(std::int64_t target) {
+    const std::int64_t source = locked_ + active_;
+    if (source == target || next_ == 0) return;
+    if (target + next_ <= source) {
+      copy(basis_.columns(source, source + next_), basis_.columns(target, target + next_));
+    } else {
+      WorkspaceScope scope(basis_.context().workspace());
+      const Vector moved = scratch_like(scope, basis_, next_);
+      copy(basis_.columns(source, source + next_), moved);
+      copy(moved, basis_.columns(target, target + next_));
+    }
+  }
+
+  void set_h_to_values() {
+    HostMatrix<Scalar> h("BlockVec::examples::diagonal", values_.size(), values_.size());
+    for (std::size_t i = 0; i < values_.size(); ++i) h(i, i) = Scalar(values_[i]);
+    h_.block(0, active_, 0, active_).from_host(h);
+  }
+
+  std::int64_t block_;
+  std::int64_t columns_;
+  Vector basis_;
+  std::int64_t locked_ = 0;
+  std::int64_t active_ = 0;
+  std::int64_t next_ = 0;
+  std::int64_t coupled_ = 0;
+  Small h_, ritz_vectors_, coefficients_;  // upper triangle of H; eigenvectors of H; room for others
+  Small coupling_, new_coupling_;
+  Small s_, local_, r_, identity_;
+  SmallMatrix<Real> row_;
+  std::vector<Real> values_;
+  std::vector<Real> residuals_;
+  orth::Orthogonalizer replacing_;
+  orth::Orthogonalizer dropping_;
+};
+
+}  // namespace blockvec::examples

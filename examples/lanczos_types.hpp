@@ -1,0 +1,61 @@
+#pragma once
+
+#include <blockvec/block_vector.hpp>
+#include <blockvec/orth/orthogonalizer.hpp>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace blockvec::examples {
+
+enum class Which { smallest, largest };  ///< algebraically
+
+struct LanczosOptions {
+  std::int64_t wanted = 8;  ///< eigenpairs asked for
+  std::int64_t block = 4;   ///< columns of a Krylov block
+  std::int64_t basis = 0;   ///< most columns of the basis, locked pairs included; 0: default_basis()
+  double tolerance = 1e-8;  ///< converged: ||A x - theta x|| <= tolerance * (estimate of ||A||)
+  Which which = Which::smallest;
+  std::int64_t max_restarts = 300;
+  std::uint64_t seed = 1;  ///< of the starting blocks
+  int filter_degree = automatic_filter;
+  orth::Options orth = {};
+
+  static constexpr int automatic_filter = -1;  ///< chosen from the spectrum as far as it is known; 0: no filter
+};
+
+/// Columns of the basis where nobody says how many.
+inline std::int64_t default_basis(std::int64_t wanted, std::int64_t block) { return 2 * wanted + 12 * block; }
+
+/// One look at the Ritz pairs.
+struct LanczosStep {
+  std::int64_t restart = 0;
+  std::int64_t converged = 0;     ///< wanted pairs found so far, residuals recomputed
+  double seconds = 0;             ///< since the start
+  std::int64_t reductions = 0;    ///< since the start
+  std::int64_t applications = 0;  ///< columns that A was applied to
+  int filter_degree = 0;          ///< of the polynomial that the Krylov space is built with; 0: A itself
+  std::vector<double> residuals;  ///< of the wanted pairs, best known eigenvalue first: recomputed or estimated
+};
+
+template <class Scalar, class Layout>
+struct LanczosResult {
+  bool converged = false;
+  std::vector<double> eigenvalues;         ///< wanted end first
+  std::vector<double> residual_norms;      ///< ||A x - theta x||, recomputed from A
+  std::vector<double> residual_estimates;  ///< as the iteration last knew them
+  BlockVector<Scalar, Layout> vectors;
+  double orthogonality_loss = 0;  ///< ||V^H V - I||_F of the eigenvectors
+  double norm_estimate = 0;       ///< of ||A||_2, from Ritz values
+  std::int64_t restarts = 0;
+  std::int64_t starts = 0;  ///< random vectors that Krylov spaces were started from
+  std::int64_t applications = 0;
+  std::int64_t reductions = 0;
+  int filter_degree = 0;
+  double seconds = 0;
+  std::vector<LanczosStep> history;
+};
+
+using LanczosObserver = std::function<void(const LanczosStep&)>;
+
+}  // namespace blockvec::examples
