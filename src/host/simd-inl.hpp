@@ -8,7 +8,10 @@
 
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <cstdint>
+
+#include "src/host/summation.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace blockvec::kernels::host::HWY_NAMESPACE {
@@ -29,6 +32,48 @@ inline constexpr int registers = HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64 ? 32
 
 /// Into the second-level cache, where it outlives what is being multiplied.
 HWY_INLINE void prefetch(const char* p) { __builtin_prefetch(p, 0, 2); }
+
+/// Lines that come into cache while something else is multiplied: one pass's share of `runs` runs of memory, `stride`
+/// bytes apart. Line follows line, as the processor's own prefetching likes it: it then runs ahead by itself.
+class Fetch {
+ public:
+  Fetch() = default;
+  Fetch(const void* first, std::int64_t run, std::int64_t stride, std::int64_t runs, std::int64_t pass,
+        std::int64_t passes, std::int64_t steps) {
+    if (stride - run < line_bytes) {  // no gap of whole lines
+      run = run + (runs - 1) * stride;
+      runs = 1;
+    }
+    const std::int64_t lines = ceil_div(run, line_bytes);
+    const std::int64_t begin = runs * lines * pass / passes;
+    left_ = runs * lines * (pass + 1) / passes - begin;
+    per_step_ = ceil_div(left_, steps);
+    skip_ = stride - lines * line_bytes;
+    lines_ = lines;
+    left_in_run_ = lines - begin % lines;
+    at_ = static_cast<const char*>(first) + begin / lines * stride + begin % lines * line_bytes;
+  }
+
+  HWY_INLINE void step() {
+    for (std::int64_t i = std::min(per_step_, left_); i > 0; --i) {
+      prefetch(at_);
+      at_ += line_bytes;
+      --left_;
+      if (--left_in_run_ == 0) {
+        at_ += skip_;
+        left_in_run_ = lines_;
+      }
+    }
+  }
+
+ private:
+  const char* at_ = nullptr;
+  std::int64_t left_ = 0;
+  std::int64_t per_step_ = 0;
+  std::int64_t left_in_run_ = 0;
+  std::int64_t lines_ = 0;
+  std::int64_t skip_ = 0;
+};
 
 /// The first `count` (1 to all) lanes from p, zeros above; nothing behind them is read.
 template <class T>

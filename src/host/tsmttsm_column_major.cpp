@@ -22,20 +22,6 @@ namespace {
 //        a  b:  re = a . ( br,-bi),  im = a . (bi,  br)
 // so that b, its swap and the right signs are all that complex arithmetic takes.
 
-// The lines of the next chunk that one step of a pass brings into cache: one of each of `columns` columns.
-struct ColumnPrefetch {
-  const char* first;
-  std::int64_t stride;
-  int columns;
-};
-template <class T>
-ColumnPrefetch share_of_columns(const T* next, std::int64_t ld, std::int64_t columns, std::int64_t pass,
-                                std::int64_t passes) {
-  const std::int64_t first = columns * pass / passes;
-  return {reinterpret_cast<const char*>(next + first * ld), ld * static_cast<std::int64_t>(sizeof(T)),
-          static_cast<int>(columns * (pass + 1) / passes - first)};
-}
-
 template <class T>
 struct Tile {
   const T* a;
@@ -47,8 +33,8 @@ struct Tile {
   std::int64_t ldo;
   bool add;
   bool conjugate;
-  ColumnPrefetch fetch_a;
-  ColumnPrefetch fetch_b;
+  Fetch fetch_a;
+  Fetch fetch_b;
 };
 
 template <class T, int tm, int tn, bool complex>
@@ -96,16 +82,14 @@ void run_tile(const Tile<T>& t) {
     const Vec<T> odd = hn::OddEven(hn::Set(d, T(-0.0)), hn::Zero(d));
     (t.conjugate ? flip_im : flip_re) = odd;
   }
-  const char* fetch_a = t.fetch_a.first;
-  const char* fetch_b = t.fetch_b.first;
+  Fetch fetch_a = t.fetch_a;
+  Fetch fetch_b = t.fetch_b;
   const T* pa = t.a;
   const T* pb = t.b;
   const T* const end = t.a + t.length / lanes * lanes;
   for (; pa != end; pa += lanes, pb += lanes) {
-    for (int c = 0; c < t.fetch_a.columns; ++c) prefetch(fetch_a + c * t.fetch_a.stride);
-    for (int c = 0; c < t.fetch_b.columns; ++c) prefetch(fetch_b + c * t.fetch_b.stride);
-    fetch_a += lanes * static_cast<std::int64_t>(sizeof(T));
-    fetch_b += lanes * static_cast<std::int64_t>(sizeof(T));
+    fetch_a.step();
+    fetch_b.step();
     Vec<T> a[tm];
     Vec<T> b[tn];
 #pragma GCC unroll 4
@@ -175,12 +159,14 @@ void multiply_chunk(const ColumnMajorPair<T>& p, const T* a, const T* b, std::in
       const std::int64_t top = piece(p.m, high, x);
       const std::int64_t bottom = piece(p.m, high, x + 1);
       if (p.symmetric && right <= top) continue;  // the lower half is left out
-      ColumnPrefetch fetch_a = share_of_columns(a + ahead, p.lda, p.m, y * high + x, high * wide);
-      ColumnPrefetch fetch_b = share_of_columns(b + ahead, p.ldb, p.n, y * high + x, high * wide);
-      if (p.symmetric) fetch_b.columns = 0;
+      // Meanwhile what lies ahead comes into cache, some columns in each pass.
+      const std::int64_t pass = y * high + x;
+      const std::int64_t steps = ceil_div(length, lanes_of<T>);
+      const Fetch fetch_a(a + ahead, bytes_of<T>(length), bytes_of<T>(p.lda), p.m, pass, high * wide, steps);
+      const Fetch fetch_b(b + ahead, bytes_of<T>(length), bytes_of<T>(p.ldb), p.n, pass, high * wide, steps);
       tile_table<T, complex>[static_cast<std::size_t>(bottom - top - 1)][static_cast<std::size_t>(right - left - 1)](
           {a + top * p.lda, p.lda, b + left * p.ldb, p.ldb, length, out + (top * p.n + left) * terms, p.n * terms, add,
-           p.conjugate, fetch_a, fetch_b});
+           p.conjugate, fetch_a, p.symmetric ? Fetch() : fetch_b});
     }
   }
 }

@@ -23,19 +23,6 @@ namespace {
 // Narrow rows fill a vector by folding: f rows of a contiguous k x n matrix are one row of a k/f x fn matrix, and the
 // diagonal blocks of the wide product sum to P. The rest of the wide product is what idle lanes would have held.
 
-// While one chunk is multiplied, the next one comes into cache: each pass fetches its share of the lines of each row.
-struct RowPrefetch {
-  const char* first;
-  int lines;
-};
-template <class T>
-RowPrefetch share_of_row(const T* row, std::int64_t width, std::int64_t pass, std::int64_t passes) {
-  const std::int64_t lines = ceil_div(width * static_cast<std::int64_t>(sizeof(T)), line_bytes);
-  const std::int64_t first = lines * pass / passes;
-  return {reinterpret_cast<const char*>(row) + first * line_bytes,
-          static_cast<int>(lines * (pass + 1) / passes - first)};
-}
-
 template <class T>
 struct Tile {
   const T* a;
@@ -47,8 +34,8 @@ struct Tile {
   T* out;
   std::int64_t ldo;
   bool add;
-  RowPrefetch fetch_a;
-  RowPrefetch fetch_b;
+  Fetch fetch_a;
+  Fetch fetch_b;
 };
 
 template <class T, int tm, int tv>
@@ -64,15 +51,11 @@ void run_tile(const Tile<T>& t) {
   }
   const T* a = t.a;
   const T* b = t.b;
-  const char* fetch_a = t.fetch_a.first;
-  const char* fetch_b = t.fetch_b.first;
-  const std::int64_t a_bytes = t.lda * static_cast<std::int64_t>(sizeof(T));
-  const std::int64_t b_bytes = t.ldb * static_cast<std::int64_t>(sizeof(T));
+  Fetch fetch_a = t.fetch_a;
+  Fetch fetch_b = t.fetch_b;
   for (std::int64_t row = 0; row < t.rows; ++row, a += t.lda, b += t.ldb) {
-    for (int line = 0; line < t.fetch_a.lines; ++line) prefetch(fetch_a + line * line_bytes);
-    for (int line = 0; line < t.fetch_b.lines; ++line) prefetch(fetch_b + line * line_bytes);
-    fetch_a += a_bytes;
-    fetch_b += b_bytes;
+    fetch_a.step();
+    fetch_b.step();
     Vec<T> bv[tv];
 #pragma GCC unroll 4
     for (int v = 0; v + 1 < tv; ++v) bv[v] = hn::LoadU(d, b + v * lanes);
@@ -157,11 +140,11 @@ void multiply_chunk(const Tiling<T>& tiling, const T* a, const T* b, std::int64_
     for (std::int64_t i = 0; i < tiles; ++i, ++pass) {
       const std::int64_t top = piece(tiling.height(strip), tiles, i);
       const auto tm = static_cast<std::size_t>(piece(tiling.height(strip), tiles, i + 1) - top);
-      const RowPrefetch fetch_a = share_of_row(a + ahead * p.lda, p.m, pass, tiling.passes);
-      RowPrefetch fetch_b = share_of_row(b + ahead * p.ldb, p.n, pass, tiling.passes);
-      if (p.symmetric) fetch_b.lines = 0;
+      // Meanwhile the rows ahead come into cache, a share of them in each pass.
+      const Fetch fetch_a(a + ahead * p.lda, bytes_of<T>(p.m), bytes_of<T>(p.lda), rows, pass, tiling.passes, rows);
+      const Fetch fetch_b(b + ahead * p.ldb, bytes_of<T>(p.n), bytes_of<T>(p.ldb), rows, pass, tiling.passes, rows);
       tile_table<T>[tv - 1][tm]({a + top, p.lda, b + first, p.ldb, rows, last, out + top * ldo + first, ldo, add,
-                                 fetch_a, fetch_b});
+                                 fetch_a, p.symmetric ? Fetch() : fetch_b});
     }
   }
 }
