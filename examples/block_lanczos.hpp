@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "chebyshev_filter.hpp"
+#include "input_error.hpp"
 #include "krylov_space.hpp"
 #include "lanczos_types.hpp"
 
@@ -376,23 +377,23 @@ class BlockLanczos {
   double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
 
   static LanczosOptions checked(LanczosOptions options, std::int64_t rows) {
-    if (rows < 1) throw Error("block_lanczos: the matrix has no rows");
+    if (rows < 1) throw InputError("block_lanczos: the matrix has no rows");
     if (options.wanted < 1 || options.wanted > rows) {
-      throw Error(
+      throw InputError(
           fmt::format("block_lanczos: {} eigenpairs were asked of a matrix with {} rows", options.wanted, rows));
     }
     if (options.block < 1)
-      throw Error(fmt::format("block_lanczos: a block has at least 1 column, not {}", options.block));
+      throw InputError(fmt::format("block_lanczos: a block has at least 1 column, not {}", options.block));
     if (!(options.tolerance > 0))
-      throw Error(fmt::format("block_lanczos: the tolerance must be positive, not {}", options.tolerance));
+      throw InputError(fmt::format("block_lanczos: the tolerance must be positive, not {}", options.tolerance));
     if (options.filter_degree < LanczosOptions::automatic_filter) {
-      throw Error(fmt::format("block_lanczos: a filter has no degree {}", options.filter_degree));
+      throw InputError(fmt::format("block_lanczos: a filter has no degree {}", options.filter_degree));
     }
     options.block = std::min(options.block, rows);
     if (options.basis == 0) options.basis = default_basis(options.wanted, options.block);
     const std::int64_t least = options.wanted + 3 * options.block;
     if (options.basis < std::min(least, rows)) {
-      throw Error(fmt::format(
+      throw InputError(fmt::format(
           "block_lanczos: a basis of {} columns is too small for {} eigenpairs with blocks of {}: at least {}",
           options.basis, options.wanted, options.block, least));
     }
@@ -432,8 +433,8 @@ class BlockLanczos {
 
 /// The eigenpairs of `a`, a SparseOperator or anything alike, at the end of the spectrum that the options name.
 /// Collective. Not converged within max_restarts: result.converged is false, and the pairs are the best ones known.
-/// Memory: (basis + 3 block + 2 wanted) columns. Throws Error for options that do not fit, OutOfMemoryError naming the
-/// bytes.
+/// Memory: (basis + 3 block + 2 wanted) columns. Throws InputError for options that do not fit, OutOfMemoryError naming
+/// the bytes.
 template <class Scalar, class Layout, class Operator>
 LanczosResult<Scalar, Layout> block_lanczos(Operator& a, const LanczosOptions& options, LanczosObserver observer = {}) {
   return BlockLanczos<Operator, Scalar, Layout>(a, options, std::move(observer)).solve();

@@ -3,9 +3,9 @@
 #include <Random123/philox.h>
 #include <fmt/core.h>
 
-#include <blockvec/kernels/error.hpp>
 #include <cmath>
 
+#include "input_error.hpp"
 #include "problems/grid.hpp"
 
 namespace blockvec::examples {
@@ -13,7 +13,7 @@ namespace blockvec::examples {
 Anderson::Anderson(const std::vector<std::int64_t>& grid, double disorder, std::uint64_t seed)
     : lengths_(grid_lengths("anderson", grid, 3, 3)), disorder_(disorder), seed_(seed) {
   if (!(disorder >= 0) || !std::isfinite(disorder)) {
-    throw Error(fmt::format("anderson: --disorder {}: must be finite and not negative", disorder));
+    throw InputError(fmt::format("anderson: --disorder {}: must be finite and not negative", disorder));
   }
 }
 

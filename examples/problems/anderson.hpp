@@ -15,7 +15,7 @@ namespace blockvec::examples {
 /// are the site itself (-2 on the diagonal), which keeps that formula.
 class Anderson final : public RowSource<double> {
  public:
-  /// Throws Error unless there are 3 positive lengths and disorder >= 0 is finite.
+  /// Throws InputError unless there are 3 positive lengths and disorder >= 0 is finite.
   Anderson(const std::vector<std::int64_t>& grid, double disorder, std::uint64_t seed);
 
   std::int64_t size() const override { return lengths_[0] * lengths_[1] * lengths_[2]; }

@@ -2,10 +2,10 @@
 
 #include <fmt/core.h>
 
-#include <blockvec/kernels/error.hpp>
 #include <cmath>
 #include <numbers>
 
+#include "input_error.hpp"
 #include "problems/grid.hpp"
 
 namespace blockvec::examples {
@@ -13,12 +13,14 @@ namespace blockvec::examples {
 template <class Scalar>
 Graphene<Scalar>::Graphene(const std::vector<std::int64_t>& grid, std::int64_t flux_p, std::int64_t flux_q)
     : lengths_(grid_lengths("graphene", grid, 2, 2)), flux_p_(flux_p), flux_q_(flux_q) {
-  if (flux_q < 1) throw Error(fmt::format("graphene: --flux {} {}: the denominator must be positive", flux_p, flux_q));
-  if (!ScalarTraits<Scalar>::is_complex && flux_p != 0) throw Error("graphene: a real matrix holds no magnetic flux");
+  if (flux_q < 1)
+    throw InputError(fmt::format("graphene: --flux {} {}: the denominator must be positive", flux_p, flux_q));
+  if (!ScalarTraits<Scalar>::is_complex && flux_p != 0)
+    throw InputError("graphene: a real matrix holds no magnetic flux");
   flux_p_ = ((flux_p % flux_q) + flux_q) % flux_q;  // whole quanta change nothing
   const auto phases = static_cast<__int128>(lengths_[0]) * flux_p_;
   if (phases % flux_q != 0) {
-    throw Error(fmt::format(
+    throw InputError(fmt::format(
         "graphene: --flux {} {} does not fit a sheet of {} cells in the first direction: {} * {} is no multiple of {}",
         flux_p, flux_q, lengths_[0], lengths_[0], flux_p, flux_q));
   }

@@ -16,7 +16,7 @@ namespace blockvec::examples {
 template <class Scalar>
 class Graphene final : public RowSource<Scalar> {
  public:
-  /// Throws Error unless there are 2 positive lengths and the flux fits them. A real matrix takes no flux.
+  /// Throws InputError unless there are 2 positive lengths and the flux fits them. A real matrix takes no flux.
   explicit Graphene(const std::vector<std::int64_t>& grid, std::int64_t flux_p = 0, std::int64_t flux_q = 1);
 
   std::int64_t size() const override { return 2 * lengths_[0] * lengths_[1]; }

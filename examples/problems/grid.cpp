@@ -3,8 +3,9 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include <blockvec/kernels/error.hpp>
 #include <cstddef>
+
+#include "input_error.hpp"
 
 namespace blockvec::examples {
 
@@ -12,15 +13,17 @@ std::array<std::int64_t, 3> grid_lengths(std::string_view problem, const std::ve
                                          std::size_t least, std::size_t most) {
   if (grid.size() < least || grid.size() > most) {
     const std::string wanted = least == most ? fmt::format("{}", least) : fmt::format("{} to {}", least, most);
-    throw Error(fmt::format("{}: --grid takes {} lengths, got {}", problem, wanted, grid.size()));
+    throw InputError(fmt::format("{}: --grid takes {} lengths, got {}", problem, wanted, grid.size()));
   }
   std::array<std::int64_t, 3> lengths{1, 1, 1};
   std::int64_t points = 1;
   for (std::size_t d = 0; d < grid.size(); ++d) {
-    if (grid[d] < 1) throw Error(fmt::format("{}: --grid {}: lengths must be positive", problem, fmt::join(grid, " ")));
+    if (grid[d] < 1)
+      throw InputError(fmt::format("{}: --grid {}: lengths must be positive", problem, fmt::join(grid, " ")));
     // Twice the points are addressed on a lattice with two sites a cell.
     if (__builtin_mul_overflow(points, 2 * grid[d], &lengths[d])) {
-      throw Error(fmt::format("{}: --grid {}: more points than 64-bit row numbers", problem, fmt::join(grid, " ")));
+      throw InputError(
+          fmt::format("{}: --grid {}: more points than 64-bit row numbers", problem, fmt::join(grid, " ")));
     }
     points *= grid[d];
     lengths[d] = grid[d];

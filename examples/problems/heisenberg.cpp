@@ -3,17 +3,18 @@
 #include <fmt/core.h>
 
 #include <bit>
-#include <blockvec/kernels/error.hpp>
+
+#include "input_error.hpp"
 
 namespace blockvec::examples {
 
 SpinChain::SpinChain(int sites, int up, bool periodic, double delta)
     : sites_(sites), up_(up), periodic_(periodic), delta_(delta) {
   if (sites < 1 || sites > max_sites) {
-    throw Error(fmt::format("heisenberg: --sites {}: must be between 1 and {}", sites, max_sites));
+    throw InputError(fmt::format("heisenberg: --sites {}: must be between 1 and {}", sites, max_sites));
   }
   if (up < 0 || up > sites)
-    throw Error(fmt::format("heisenberg: --up {}: must be between 0 and --sites {}", up, sites));
+    throw InputError(fmt::format("heisenberg: --up {}: must be between 0 and --sites {}", up, sites));
   for (std::size_t n = 0; n < binomials_.size(); ++n) {
     binomials_[n][0] = 1;
     for (std::size_t k = 1; k <= n; ++k) binomials_[n][k] = binomials_[n - 1][k - 1] + binomials_[n - 1][k];

@@ -12,7 +12,7 @@ namespace blockvec::examples {
 /// pi / (n + 1)), k = 1..n.
 class Laplacian final : public RowSource<double> {
  public:
-  /// Throws Error unless there are 1 to 3 positive lengths.
+  /// Throws InputError unless there are 1 to 3 positive lengths.
   explicit Laplacian(const std::vector<std::int64_t>& grid);
 
   std::int64_t size() const override { return lengths_[0] * lengths_[1] * lengths_[2]; }

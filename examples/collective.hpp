@@ -1,0 +1,31 @@
+#pragma once
+
+#include <blockvec/communicator.hpp>
+#include <exception>
+#include <optional>
+#include <string>
+
+#include "input_error.hpp"
+
+namespace blockvec::examples {
+
+/// Runs body(), which must not communicate, on every rank. If it throws on any, every rank throws an InputError with
+/// the message of the lowest such rank: nobody is left waiting. Two small reductions.
+template <class Body>
+auto collectively(const Communicator& communicator, Body&& body) {
+  std::optional<decltype(body())> result;
+  std::string message;
+  try {
+    result.emplace(body());
+  } catch (const std::exception& error) {
+    message = error.what();
+  }
+  try {
+    communicator.agree(result.has_value(), message);
+  } catch (const Error& error) {
+    throw InputError(error.what());
+  }
+  return std::move(*result);
+}
+
+}  // namespace blockvec::examples

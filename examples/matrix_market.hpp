@@ -1,0 +1,41 @@
+#pragma once
+
+#include <blockvec/block_vector.hpp>
+#include <memory>
+#include <string>
+#include <variant>
+
+#include "input_error.hpp"
+#include "row_source.hpp"
+
+/// Matrix Market files (Boisvert, Pozo, Remington, "The Matrix Market exchange formats", NISTIR 5935, 1996).
+namespace blockvec::examples {
+
+/// A matrix of which this rank holds its own rows.
+template <class Scalar>
+struct LocalMatrix {
+  RowDistribution rows;
+  std::unique_ptr<RowSource<Scalar>> source;  ///< answers for this rank's rows only
+};
+using MatrixMarketMatrix = std::variant<LocalMatrix<double>, LocalMatrix<Complex<double>>>;
+
+/// Reads a square Hermitian matrix, its rows spread evenly over the ranks; every rank reads the whole file and keeps
+/// its rows. Taken are coordinate and array files; real, integer, complex and pattern (ones); symmetric, hermitian, and
+/// general if the matrix is Hermitian to rounding. Comments and blank lines may stand anywhere, lines may end in CR LF,
+/// indices begin at 1. Entries that are given twice are summed; of a symmetric or hermitian matrix only one triangle
+/// may be given, either one in coordinate files. Memory: this rank's entries twice while reading. Collective. Throws
+/// InputError "FILE:LINE: ..." on every rank, if any rank finds fault with the file.
+MatrixMarketMatrix read_matrix_market(const std::string& path, const Communicator& communicator);
+
+/// Writes the lower triangle of a Hermitian matrix in coordinate format, 17 digits: real symmetric, or complex
+/// hermitian. Ranks write one after the other. Collective. Throws InputError on every rank if the file cannot be
+/// written.
+template <class Scalar>
+void write_matrix_market(const std::string& path, const RowDistribution& rows, const RowSource<Scalar>& source,
+                         const Communicator& communicator);
+
+/// Writes a block vector as a dense array, real or complex, 17 digits. Collective, as above.
+template <class Scalar, class Layout>
+void write_matrix_market(const std::string& path, const BlockVector<Scalar, Layout>& v);
+
+}  // namespace blockvec::examples

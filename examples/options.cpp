@@ -1,0 +1,129 @@
+#include "options.hpp"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <blockvec/kernels/error.hpp>
+#include <sstream>
+
+namespace blockvec::examples {
+namespace {
+
+constexpr const char* description =
+    "Finds a few eigenpairs at one end of the spectrum of a sparse real symmetric or complex Hermitian matrix, by "
+    "thick-restart block\n"
+    "Lanczos on BlockVec's block vectors. Alone or under mpirun. Without any option: the Heisenberg ring of 20 sites.\n"
+    "Exit status: 0 converged, 1 not converged (what was found is reported), 2 error.";
+
+void add_problem_options(CLI::App& app, ProgramOptions& options) {
+  const std::string group = "Matrix";
+  app.add_option("--problem", options.problem,
+                 "laplacian: --grid of 1 to 3 lengths, Dirichlet, 2d on the diagonal and -1 beside it. "
+                 "heisenberg: --sites spins 1/2, --up of them up, J = 1. "
+                 "anderson: --grid of 3 lengths, periodic, hopping -1, --disorder. "
+                 "graphene: --grid of 2 numbers of cells, periodic, hopping -1, --flux")
+      ->check(CLI::IsMember({"laplacian", "heisenberg", "anderson", "graphene"}))
+      ->group(group);
+  app.add_option("--matrix", options.matrix_file,
+                 "Matrix Market file to be read instead: coordinate or array, Hermitian")
+      ->group(group);
+  app.add_option("--grid", options.grid,
+                 "lengths (default: 40 40 40 for laplacian, 20 20 20 for anderson, 60 60 for graphene)")
+      ->expected(1, 3)
+      ->default_str("")
+      ->group(group);
+  app.add_option("--sites", options.sites, "heisenberg: spins")->group(group);
+  app.add_option("--up", options.up, "heisenberg: spins that point up (default: half of them)")
+      ->group(group)
+      ->default_str("");
+  app.add_flag("--periodic", options.periodic, "heisenberg: a ring instead of an open chain (off)")->group(group);
+  app.add_option("--delta", options.delta,
+                 "heisenberg: anisotropy, H = sum SxSx + SySy + delta SzSz; 0 is the XX chain")
+      ->group(group);
+  app.add_option("--disorder", options.disorder, "anderson: site energies are uniform in [-W/2, W/2]")->group(group);
+  app.add_option("--flux", options.flux, "graphene: p and q, p/q flux quanta a hexagon (none)")
+      ->expected(2)
+      ->group(group);
+  app.add_option("--write-matrix", options.write_matrix_file, "write the matrix in Matrix Market format to this file")
+      ->group(group);
+}
+
+void add_solver_options(CLI::App& app, ProgramOptions& options) {
+  const std::string group = "Solver";
+  LanczosOptions& lanczos = options.lanczos;
+  app.add_option("--nev", lanczos.wanted, "eigenpairs wanted")->group(group);
+  app.add_option("--which", lanczos.which, "end of the spectrum, algebraically: smallest or largest")
+      ->transform(CLI::CheckedTransformer(
+                      std::map<std::string, Which>{{"smallest", Which::smallest}, {"largest", Which::largest}})
+                      .description("smallest|largest"))
+      ->default_str("smallest")
+      ->group(group);
+  app.add_option("--tol", lanczos.tolerance, "converged: ||A x - theta x|| <= tol * (estimate of ||A||)")->group(group);
+  app.add_option("--block", lanczos.block, "columns of a Krylov block")->group(group);
+  app.add_option("--basis", lanczos.basis, "most columns of the basis (default: 2 nev + 12 block)")
+      ->group(group)
+      ->default_str("");
+  app.add_option("--filter", lanczos.filter_degree,
+                 "degree of the Chebyshev filter; 0: none, -1: chosen from the spectrum as it becomes known")
+      ->group(group);
+  app.add_option(
+         "--orth", options.orth,
+         "orthogonalisation, between blocks / within: bcgs, bcgs2, pip, pipi+ / cgs, cgs2, cholqr, cholqr2, svqb")
+      ->group(group);
+  app.add_option("--max-restarts", lanczos.max_restarts, "give up after so many restarts")->group(group);
+  app.add_option("--seed", lanczos.seed, "of the starting vectors and of the disorder")->group(group);
+  app.add_option("--layout", options.layout, "of the block vectors: row or column major")
+      ->check(CLI::IsMember({"row", "column"}))
+      ->group(group);
+  app.add_option("--threads", options.threads,
+                 "of each rank; 0: OMP_NUM_THREADS, else the cores divided by the ranks on them")
+      ->check(CLI::NonNegativeNumber)
+      ->group(group);
+}
+
+void add_output_options(CLI::App& app, ProgramOptions& options) {
+  const std::string group = "Output";
+  app.add_option("--json", options.json_file, "write everything that was found and measured to this file")
+      ->group(group);
+  app.add_option("--plot", options.plot_file,
+                 "plot the residual history to this .png file (needs python3 with matplotlib)")
+      ->group(group);
+  app.add_option("--vectors", options.vectors_file, "write the eigenvectors to this file: Matrix Market array")
+      ->group(group);
+  app.add_flag("--quiet", options.quiet, "print errors only (off)")->group(group);
+}
+
+}  // namespace
+
+std::optional<int> parse_command_line(int argc, char** argv, bool print, ProgramOptions& options) {
+  CLI::App app(description, "block_lanczos");
+  app.option_defaults()->always_capture_default();
+  app.get_formatter()->column_width(28);
+  add_problem_options(app, options);
+  add_solver_options(app, options);
+  add_output_options(app, options);
+  try {
+    app.parse(argc, argv);
+    if (app.count("--problem") > 0 && app.count("--matrix") > 0)
+      throw CLI::ValidationError("--problem and --matrix exclude each other");
+    options.lanczos.orth = orth::parse_options(options.orth);
+  } catch (const CLI::ParseError& error) {
+    std::ostringstream out;
+    const int status = app.exit(error, out, out);
+    if (print)
+      (status == 0 ? std::fputs(out.str().c_str(), stdout) : std::fputs(("error: " + out.str()).c_str(), stderr));
+    return status == 0 ? 0 : 2;
+  } catch (const Error& error) {
+    if (print) fmt::print(stderr, "error: --orth: {}\n", error.what());
+    return 2;
+  }
+  if (argc == 1) {
+    options.periodic = true;
+    options.json_file = "examples/output/heisenberg.json";
+    options.plot_file = "examples/output/heisenberg.png";
+  }
+  if (app.count("--up") == 0) options.up = options.sites / 2;
+  return std::nullopt;
+}
+
+}  // namespace blockvec::examples

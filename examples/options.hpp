@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lanczos_types.hpp"
+
+namespace blockvec::examples {
+
+/// What the command line asks for.
+struct ProgramOptions {
+  std::string problem = "heisenberg";
+  std::string matrix_file;  ///< if not empty, instead of a problem
+  std::vector<std::int64_t> grid;
+  int sites = 20;
+  int up = 10;
+  bool periodic = false;
+  double delta = 1;
+  double disorder = 1;
+  std::vector<std::int64_t> flux;  ///< empty, or p and q
+
+  LanczosOptions lanczos;
+  std::string orth = "pipi+/cholqr2";
+  std::string layout = "row";
+  int threads = 0;
+
+  std::string json_file;
+  std::string plot_file;
+  std::string vectors_file;
+  std::string write_matrix_file;
+  bool quiet = false;
+};
+
+/// Reads the command line. An exit status means that the program is to end with it: --help was printed (0), or what was
+/// wrong (2); `print` says whether this rank does the printing. Without any argument: the Heisenberg ring of 20 sites,
+/// with JSON and plot in examples/output.
+std::optional<int> parse_command_line(int argc, char** argv, bool print, ProgramOptions& options);
+
+}  // namespace blockvec::examples

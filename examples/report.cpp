@@ -1,0 +1,75 @@
+#include "report.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <blockvec/version.hpp>
+#include <cmath>
+#include <cstdio>
+
+#include "problems/bethe_ansatz.hpp"
+
+namespace blockvec::examples {
+
+ProgressPrinter::ProgressPrinter(std::int64_t wanted) : wanted_(wanted), is_terminal_(isatty(STDOUT_FILENO) == 1) {}
+
+void ProgressPrinter::operator()(const LanczosStep& step) {
+  constexpr double terminal_interval = 0.1;  // seconds
+  constexpr double line_interval = 1;
+  const bool is_due = step.seconds - last_ >= (is_terminal_ ? terminal_interval : line_interval);
+  if (last_ >= 0 && !is_due && step.restart == last_restart_) return;
+  last_ = step.seconds;
+  last_restart_ = step.restart;
+  const double worst = step.residuals.empty() ? 0 : *std::max_element(step.residuals.begin(), step.residuals.end());
+  const std::string filter = step.filter_degree == 0 ? "" : fmt::format(", filter {}", step.filter_degree);
+  fmt::print("{}restart {:3}, converged {} of {}, worst residual {:.1e}, {:.2f} s{}{}", is_terminal_ ? "\r\033[K" : "",
+             step.restart, step.converged, wanted_, worst, step.seconds, filter, is_terminal_ ? "" : "\n");
+  std::fflush(stdout);
+}
+
+void ProgressPrinter::finish() {
+  if (is_terminal_ && last_ >= 0) fmt::print("\r\033[K");
+  std::fflush(stdout);
+}
+
+std::string result_table(const RunSummary& run, const ProgramOptions& options) {
+  std::string text = fmt::format("{:>4}  {:>22}  {:>12}  {:>12}\n", "", "eigenvalue", "residual", "estimated");
+  for (std::size_t i = 0; i < run.eigenvalues.size(); ++i) {
+    text += fmt::format("{:>4}  {:>22.14f}  {:>12.3e}  {:>12.3e}\n", i + 1, run.eigenvalues[i], run.residual_norms[i],
+                        run.residual_estimates[i]);
+  }
+  const double limit = options.lanczos.tolerance * run.norm_estimate;
+  text += fmt::format("{}: residual <= {:.3e} ({:g} * ||A||, about {:.6g}); ||V^H V - I|| = {:.1e}\n",
+                      run.converged ? "converged" : "NOT CONVERGED", limit, options.lanczos.tolerance,
+                      run.norm_estimate, run.orthogonality_loss);
+  if (!run.converged)
+    text += "These are the best pairs known; they do not all meet the tolerance, and lower ones may be missing.\n";
+  text +=
+      fmt::format("{:.3f} s and {:.3f} s to fill the matrix; {} restarts, A applied to {} columns, {} reductions{}\n",
+                  run.seconds, run.setup_seconds, run.restarts, run.applications, run.reductions,
+                  run.filter_degree > 0 ? fmt::format(", filter of degree {}", run.filter_degree) : "");
+  return text;
+}
+
+namespace {
+bool is_heisenberg_ring(const ProgramOptions& options) {
+  return options.matrix_file.empty() && options.problem == "heisenberg" && options.periodic && options.delta == 1 &&
+         options.sites % 2 == 0 && options.sites >= 4 && options.up == options.sites / 2 &&
+         options.lanczos.which == Which::smallest;
+}
+}  // namespace
+
+std::string literature_comparison(const RunSummary& run, const ProgramOptions& options) {
+  if (!is_heisenberg_ring(options) || run.eigenvalues.empty()) return "";
+  const double computed = run.eigenvalues[0] / options.sites;
+  const double exact = bethe_energy_per_site(options.sites);
+  return fmt::format(
+      "ground-state energy per site:\n"
+      "  {:+.12f}  computed\n"
+      "  {:+.12f}  Bethe ansatz for {} sites (Bethe 1931): difference {:.1e}\n"
+      "  {:+.12f}  infinitely many sites, 1/4 - ln 2 (Hulthen 1938)\n",
+      computed, exact, options.sites, std::abs(computed - exact), hulthen_energy_per_site());
+}
+
+}  // namespace blockvec::examples
