@@ -75,6 +75,8 @@ std::string to_string(Reason reason) {
       return "the Cholesky factorisation broke down";
     case Reason::rank_deficient:
       return "columns were dependent";
+    case Reason::bad_basis:
+      return "the basis is not orthonormal";
     case Reason::no_room:
       return "columns were dependent and there are too few rows to replace them";
   }

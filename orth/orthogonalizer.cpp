@@ -11,13 +11,15 @@
 namespace blockvec::orth {
 namespace {
 
+// Text is put together on failure alone: a call that fits allocates nothing.
 template <class Tall>
 void require_operands(const char* verb, const Context& context, const Tall& v, const Tall& w) {
-  const std::string name = std::string("orth::") + verb;
-  if (!w.context().same(context))
-    throw ShapeError(name + ": W = " + w.describe() + ": expected the orthogonalizer's context");
+  if (!w.context().same(context)) {
+    throw ShapeError(std::string("orth::") + verb + ": W = " + w.describe() +
+                     ": expected the orthogonalizer's context");
+  }
   if (v.width() > 0 && (!v.context().same(context) || !(v.rows() == w.rows()))) {
-    throw ShapeError(name + ": V = " + v.describe() + " and W = " + w.describe() +
+    throw ShapeError(std::string("orth::") + verb + ": V = " + v.describe() + " and W = " + w.describe() +
                      ": expected the same context and distribution of rows");
   }
 }
@@ -63,10 +65,15 @@ Result orthonormalize(Call<Scalar, Layout, Space>& call, const SmallMatrix<Scala
   look_at_block(call);
   auto sweep = chosen_sweeps(call);
   if (!sweep.certified() && call.options.escalate) sweep = escalate(call, sweep);
-  call.result.orthonormal = sweep.certified();
-  if (sweep.done) settle_deficiency(call);
-  call.result.rank =
-      std::min(sweep.done ? call.result.rank : call.b, call.options.escalate ? call.b : call.visible_rank);
+  Result& result = call.result;
+  result.orthonormal = sweep.certified();
+  if (sweep.done || call.options.escalate) {
+    settle_deficiency(call);
+  } else {
+    result.rank = call.b;
+  }
+  if (!call.options.escalate) result.rank = std::min(result.rank, call.visible_rank);
+  if (call.options.escalate && !result.orthonormal) result.reason = Reason::bad_basis;
   finish(call, s, r);
   return std::move(call.result);
 }

@@ -62,9 +62,9 @@ Sweep<RealOf<Scalar>> bcgs_sweep(Call<Scalar, Layout, Space>& call) {
   }
   call.subtract_projection();
   auto sweep = normalize_block(call);
-  // Cancellation in the projection counts for V^H Q. Where the lengths of columns were compared with those before the
-  // projection it is in already.
-  if (!by_columns) sweep.outer /= std::max(share, call.tolerance * call.tolerance);
+  // Cancellation in the projection counts for V^H Q; columnwise methods have compared with the lengths before it
+  // already. A negative share contradicts an orthonormal V.
+  if (!by_columns || share < -call.tolerance) sweep.outer /= std::max(share, call.tolerance * call.tolerance);
   return sweep;
 }
 

@@ -318,6 +318,23 @@ TYPED_TEST(DeficiencyTest, WithoutEscalationAnInvisibleRankIsSaid) {
   }
 }
 
+TYPED_TEST(DeficiencyTest, ABasisThatIsNotOrthonormalEndsWithThatReason) {
+  using Scalar = typename TestFixture::ScalarType;
+  auto v = rounded<Scalar>(this->generator.orthonormal(this->count, this->m));
+  for (std::int64_t i = 0; i < v.rows; ++i) v(i, 2) = v(i, 1);
+  auto x = this->generator.random(this->count, this->b);
+  for (std::int64_t i = 0; i < v.rows; ++i) x(i, 3) += 100.0L * v(i, 1);
+  for (const char* method : methods) {
+    SCOPED_TRACE(method);
+    typename TestFixture::Trial t(this->context, this->rows(this->count), v, x);
+    const auto result = t.run(this->options(Deficiency::replace, method));
+    EXPECT_FALSE(result.orthonormal) << result.describe();
+    EXPECT_EQ(result.reason, Reason::bad_basis);
+    for (const auto& entry : collect(t.w).entries) EXPECT_TRUE(std::isfinite(static_cast<double>(std::norm(entry))));
+    EXPECT_LE(t.residual(), 64 * rounding_residual<Scalar>(this->m + this->b));
+  }
+}
+
 TYPED_TEST(DeficiencyTest, OperandsThatDoNotFitAreNamed) {
   using Scalar = typename TestFixture::ScalarType;
   auto t = this->trial(this->generator.random(this->count, this->b));

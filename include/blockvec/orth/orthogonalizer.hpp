@@ -14,24 +14,25 @@
 namespace blockvec::orth {
 
 /// Within a block: X = Q R. Loss of orthogonality |I - Q^H Q| in terms of the condition number kappa of X with its
-/// columns scaled to unit length; reductions for b columns, beside the one that looks at the block first.
+/// columns scaled to unit length, without escalation; reductions for a block of b columns.
 enum class Intra {
-  cgs,      ///< classical Gram-Schmidt by columns: eps kappa^2 at best; b - 1 reductions, more where norms cancel
-  cgs2,     ///< each column projected twice: eps while eps kappa < 1; 2 (b - 1)
-  cholqr,   ///< Gram matrix and Cholesky: eps kappa^2, breaks near kappa = eps^-1/2; none more
-  cholqr2,  ///< CholQR twice: eps, breaks there too; 1 more (Yamamoto, Nakatsukasa, Yanagisawa, Fukaya 2015)
-  svqb  ///< Gram matrix and eigendecomposition, small eigenvalues lifted, repeated until orthonormal (Stathopoulos, Wu
-        ///< 2002)
+  cgs,      ///< classical Gram-Schmidt by columns: eps kappa^2; b, and one for every column whose length cancels
+  cgs2,     ///< each column projected twice: eps while eps kappa < 1; 2b - 1
+  cholqr,   ///< Gram matrix and Cholesky: eps kappa^2, breaks near kappa = eps^-1/2; 1
+  cholqr2,  ///< CholQR twice: eps, breaks there too; 2 (Yamamoto, Nakatsukasa, Yanagisawa, Fukaya 2015)
+  svqb  ///< Gram matrix and eigendecomposition, small eigenvalues lifted, repeated until orthonormal: eps; 1 a sweep,
+        ///< up to 6 sweeps (Stathopoulos, Wu 2002)
 };
 
-/// Against a basis: X = V S + Q R. Reductions: per block, beside those of the method within the block.
+/// Against a basis: X = V S + Q R. i stands for the reductions of the method within the block.
 enum class Inter {
-  bcgs,   ///< one projection, then the method within the block: no useful bound; 1
-  bcgs2,  ///< projected and normalised twice: eps with a strong method within; 2 (Barlow, Smoktunowicz 2013)
-  pip,    ///< projection and Gram matrix in one reduction by Pythagoras: eps kappa^2; 1 in all (Carson, Lund, Rozloznik
-          ///< 2021)
-  pipi_plus  ///< PIP twice: eps while eps kappa^2 <= 1/2; 2 in all (Carson, Lund, Ma, Oktay 2025)
+  bcgs,      ///< one projection, then the method within the block: no useful bound; 1 + i
+  bcgs2,     ///< projected and normalised twice: eps with a strong method within; 2 + 2i (Barlow, Smoktunowicz 2013)
+  pip,       ///< projection and Gram matrix in one reduction, the factor by Pythagoras: eps kappa^2; 1
+             ///< (Carson, Lund, Rozloznik 2021)
+  pipi_plus  ///< PIP twice: eps while eps kappa^2 <= 1/2; 2 (Carson, Lund, Ma, Oktay 2025)
 };
+// PIP factorises a Gram matrix whatever the method within: by eigendecomposition for svqb, else by Cholesky.
 
 /// What happens to columns that are numerically dependent on V and the columns before them.
 enum class Deficiency {
@@ -47,6 +48,7 @@ enum class Reason {
   ill_conditioned,  ///< the condition of the block asks for more than the chosen method can do
   breakdown,        ///< the Cholesky factorisation met a pivot that is zero to rounding
   rank_deficient,   ///< columns were dependent
+  bad_basis,        ///< V is so far from orthonormal that projections on it do not settle
   no_room  ///< columns were dependent, and there are too few rows for as many orthonormal columns: some are zero
 };
 
