@@ -20,7 +20,9 @@ struct Sweep {
 
   static constexpr Real inner_limit = 8;
   static constexpr Real outer_limit = inner_limit * inner_limit;
-  bool certified() const { return done && inner <= inner_limit && outer <= outer_limit; }
+  /// Orthogonal to V to rounding, and orthonormal as well.
+  bool projected() const { return done && outer <= outer_limit; }
+  bool certified() const { return projected() && inner <= inner_limit; }
 };
 
 /// One call of a verb: the operands, the coefficients so far, scratch matrices, and what it cost. At any time

@@ -33,19 +33,17 @@ void require_coefficients(const char* verb, const char* name, const Small* small
                    std::to_string(columns));
 }
 
-/// The sweeps that the options ask for, no more; the second only where it is needed.
+/// The sweeps that the options ask for, no more; of the second only as much as is needed.
 template <class Scalar, class Layout, class Space>
 Sweep<RealOf<Scalar>> chosen_sweeps(Call<Scalar, Layout, Space>& call) {
   const Inter inter = call.options.inter;
   if (call.m == 0) return bcgs_sweep(call);
   const bool pythagorean = inter == Inter::pip || inter == Inter::pipi_plus;
-  const int most = inter == Inter::bcgs2 || inter == Inter::pipi_plus ? 2 : 1;
-  Sweep<RealOf<Scalar>> sweep;
-  for (int i = 0; i < most; ++i) {
-    sweep = pythagorean ? pip_sweep(call) : bcgs_sweep(call);
-    if (!sweep.done || (sweep.certified() && call.options.adaptive)) break;
-  }
-  return sweep;
+  const auto first = pythagorean ? pip_sweep(call) : bcgs_sweep(call);
+  const bool two = inter == Inter::bcgs2 || inter == Inter::pipi_plus;
+  if (!two || !first.done || (first.certified() && call.options.adaptive)) return first;
+  if (first.projected() && call.options.adaptive) return tidy_sweep(call, first);
+  return pythagorean ? pip_sweep(call) : bcgs_sweep(call);
 }
 
 template <class Scalar, class Layout, class Space>
@@ -87,7 +85,7 @@ RealOf<Scalar> rank_tolerance(std::int64_t m, std::int64_t b) {
 
 template <class Scalar, class Layout, class Space>
 Result Orthogonalizer::project(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
-                               const SmallMatrix<Scalar, Space>* s) {
+                               const std::type_identity_t<SmallMatrix<Scalar, Space>>* s) {
   require_operands("project", context_, v, w);
   require_coefficients("project", "S", s, v.width(), w.width());
   if (v.width() == 0 || w.width() == 0) {
@@ -102,14 +100,16 @@ Result Orthogonalizer::project(const BlockVector<Scalar, Layout, Space>& v, cons
 }
 
 template <class Scalar, class Layout, class Space>
-Result Orthogonalizer::normalize(const BlockVector<Scalar, Layout, Space>& w, const SmallMatrix<Scalar, Space>* r) {
+Result Orthogonalizer::normalize(const BlockVector<Scalar, Layout, Space>& w,
+                                 const std::type_identity_t<SmallMatrix<Scalar, Space>>* r) {
   return project_and_normalize<Scalar, Layout, Space>(w.columns(0, 0), w, nullptr, r);
 }
 
 template <class Scalar, class Layout, class Space>
 Result Orthogonalizer::project_and_normalize(const BlockVector<Scalar, Layout, Space>& v,
                                              const BlockVector<Scalar, Layout, Space>& w,
-                                             const SmallMatrix<Scalar, Space>* s, const SmallMatrix<Scalar, Space>* r) {
+                                             const std::type_identity_t<SmallMatrix<Scalar, Space>>* s,
+                                             const std::type_identity_t<SmallMatrix<Scalar, Space>>* r) {
   require_operands("project_and_normalize", context_, v, w);
   require_coefficients("project_and_normalize", "S", s, v.width(), w.width());
   require_coefficients("project_and_normalize", "R", r, w.width(), w.width());

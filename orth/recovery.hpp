@@ -33,7 +33,9 @@ Sweep<RealOf<Scalar>> escalate(Call<Scalar, Layout, Space>& call, Sweep<RealOf<S
   call.note(Reason::ill_conditioned);
   constexpr int most_polishing = 2;
   call.result.method = {Inter::pipi_plus, Intra::cholqr2, call.m > 0, true};
-  for (int i = 0; i < most_polishing && sweep.done && !sweep.certified(); ++i) sweep = pip_sweep(call, true);
+  for (int i = 0; i < most_polishing && sweep.done && !sweep.certified(); ++i) {
+    sweep = sweep.projected() ? tidy_sweep(call, sweep) : pip_sweep(call, true);
+  }
   return sweep.certified() ? sweep : recover(call);
 }
 

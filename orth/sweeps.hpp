@@ -84,4 +84,12 @@ Sweep<RealOf<Scalar>> pip_sweep(Call<Scalar, Layout, Space>& call, bool recoveri
   return {true, a, a};
 }
 
+/// After a sweep that has dealt with V: W's own Gram matrix is all there is to do. One reduction, 3b words.
+template <class Scalar, class Layout, class Space>
+Sweep<RealOf<Scalar>> tidy_sweep(Call<Scalar, Layout, Space>& call, Sweep<RealOf<Scalar>> previous) {
+  ++call.result.sweeps;
+  const auto next = gram_sweep(call, call.options.intra == Intra::svqb ? Intra::svqb : Intra::cholqr);
+  return {next.done, next.inner, previous.outer};
+}
+
 }  // namespace blockvec::orth

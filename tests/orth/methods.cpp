@@ -308,6 +308,25 @@ TYPED_TEST(Methods, SecondSweepIsLeftOutOnlyWhereTheFirstWasEnough) {
   }
 }
 
+TYPED_TEST(Methods, SecondSweepLeavesTheBasisOutWhereTheProjectionWasEnough) {
+  using Scalar = typename TestFixture::ScalarType;
+  constexpr std::int64_t m = 10, b = 5;
+  for (const char* method : {"pipi+/cholqr2", "pipi+/svqb", "bcgs2/cholqr"}) {
+    int left_out = 0;
+    for (const double kappa : {2.0, 3.0, 4.0, 5.0, 6.0, 8.0}) {
+      auto trial = this->beside_basis(90, m, b, kappa, 0.01);
+      const auto result = trial.run(this->options(method, true));
+      const double first = 2.0 * m / b + (method[0] == 'p' ? 6 : 7);
+      EXPECT_TRUE(result.passes == (result.sweeps == 1 ? first : first + 3) || result.passes == 2 * first)
+          << result.describe();
+      left_out += result.passes == first + 3 ? 1 : 0;
+      EXPECT_LE(trial.loss(), rounding_loss<Scalar>(m + b)) << result.describe();
+      EXPECT_LE(trial.residual(), rounding_residual<Scalar>(m + b)) << result.describe();
+    }
+    EXPECT_GE(left_out, 1) << method;
+  }
+}
+
 TYPED_TEST(Methods, ProjectionLeavesTheRestAndItsCoefficients) {
   using Scalar = typename TestFixture::ScalarType;
   constexpr std::int64_t m = 10, b = 5;

@@ -7,6 +7,7 @@
 #include <iosfwd>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 /// Orthogonalisation of block vectors: project a new block W (K x b) against an orthonormal basis V (K x m) and make it
@@ -66,7 +67,7 @@ struct Options {
   /// do what was asked and say how it went.
   bool escalate = true;
   /// Leave out the second sweep of cholqr2, bcgs2 and pipi+ where quantities at hand show that the first was enough
-  /// (see `certified`).
+  /// (see Orthogonalizer), or its projection where that was.
   bool adaptive = true;
   std::uint64_t seed = 1;  ///< of the random columns
 };
@@ -113,12 +114,13 @@ struct Result {
 template <class Scalar>
 RealOf<Scalar> rank_tolerance(std::int64_t m, std::int64_t b);
 
-/// Orthogonalises blocks. How it decides: every sweep yields a factor R of W with the columns' norms D, and
-/// a = ||D R^-1||_2^2 bounds what rounding does to this sweep, ||V^H Q|| <= c eps sqrt(a), ||I - Q^H Q|| <= c eps a. A
-/// sweep with a <= 8 ("certified") is at rounding level and the last one; where a shows that the factor is noise, the
-/// strong method takes over: a block projection, then Gram-Schmidt by columns repeated until nothing cancels, then a
-/// certified sweep. a comes from small matrices that are at hand, so it costs neither a pass nor a reduction, and all
-/// ranks decide alike.
+/// Orthogonalises blocks. How it decides: every sweep yields a factor R of W with the columns' lengths D, and
+/// a = ||D R^-1||_2^2 bounds what rounding does in this sweep: ||V^H Q|| <= c eps sqrt(a), ||I - Q^H Q|| <= c eps a,
+/// with a small c that grows slowly with m and b. Where a <= 8, both are at rounding level and the sweep was the last
+/// one. Where a <= 256, V has been dealt with and the next sweep leaves it out. Where a shows that the factor is noise,
+/// W is left as it is and the strong method takes over: a block projection, Gram-Schmidt by columns repeated until
+/// nothing cancels, then PIP. a comes from small matrices that are at hand, so it costs neither a pass nor a reduction,
+/// and all ranks decide alike.
 ///
 /// All verbs: V and W share context and rows and do not overlap; S (m x b) and R (b x b) are optional. Widths from 0
 /// up. Columns whose squares would overflow or underflow are scaled first. Throws ShapeError naming operands;
@@ -136,19 +138,20 @@ class Orthogonalizer {
   /// others, whose rest is noise.
   template <class Scalar, class Layout, class Space>
   Result project(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
-                 const SmallMatrix<Scalar, Space>* s = nullptr);
+                 const std::type_identity_t<SmallMatrix<Scalar, Space>>* s = nullptr);
 
   /// W <- Q with orthonormal columns and W_in = Q R. R is upper triangular, but for SVQB, whose R is full.
   /// Columns that were replaced have zero rows in R.
   template <class Scalar, class Layout, class Space>
-  Result normalize(const BlockVector<Scalar, Layout, Space>& w, const SmallMatrix<Scalar, Space>* r = nullptr);
+  Result normalize(const BlockVector<Scalar, Layout, Space>& w,
+                   const std::type_identity_t<SmallMatrix<Scalar, Space>>* r = nullptr);
 
   /// Both: W_in = V S + Q R, [V Q] orthonormal. V may have no columns. Default method: one or two sweeps, each one
   /// reduction and 2m + 6b words a row.
   template <class Scalar, class Layout, class Space>
   Result project_and_normalize(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
-                               const SmallMatrix<Scalar, Space>* s = nullptr,
-                               const SmallMatrix<Scalar, Space>* r = nullptr);
+                               const std::type_identity_t<SmallMatrix<Scalar, Space>>* s = nullptr,
+                               const std::type_identity_t<SmallMatrix<Scalar, Space>>* r = nullptr);
 
  private:
   Context context_;
