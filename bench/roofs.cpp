@@ -9,7 +9,9 @@
 #include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <new>
+#include <vector>
 
 namespace bench {
 namespace {
@@ -29,18 +31,21 @@ Share my_share(std::size_t count, std::size_t grain) {
 }
 
 template <class Call>
+double sample(double work, Call&& call) {
+  const auto start = std::chrono::steady_clock::now();
+  call();
+  return work / std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() * 1e-9;
+}
+
+template <class Call>
 double rate(double work, Call&& call) {
-  double best = 1e30;
-  for (int repetition = 0; repetition < 5; ++repetition) {
-    const auto start = std::chrono::steady_clock::now();
-    call();
-    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  }
-  return work / best * 1e-9;
+  std::vector<double> samples;
+  for (int repetition = 0; repetition < 5; ++repetition) samples.push_back(sample(work, call));
+  return median(samples);
 }
 
 // `streams` runs at once per thread, prefetched `ahead` doubles ahead (0: by the hardware alone).
-double read(const double* p, std::size_t count, std::size_t streams, std::size_t ahead) {
+double read_once(const double* p, std::size_t count, std::size_t streams, std::size_t ahead) {
   double total = 0;
 #pragma omp parallel reduction(+ : total)
   {
@@ -69,7 +74,7 @@ double read(const double* p, std::size_t count, std::size_t streams, std::size_t
 }
 
 // Blocks of `block` doubles, so that reading and writing alternate as finely as is asked for.
-void copy(const double* from, double* to, std::size_t count, std::size_t block, std::size_t ahead, bool around) {
+void copy_once(const double* from, double* to, std::size_t count, std::size_t block, std::size_t ahead, bool around) {
 #pragma omp parallel
   {
     const hn::ScalableTag<double> d;
@@ -144,28 +149,58 @@ Memory::Memory(std::size_t bytes) : bytes_(bytes), mapped_(bytes + 2 * huge_page
 
 Memory::~Memory() { munmap(map_, mapped_); }
 
-Roofs measure_roofs(const Memory& from, const Memory& to) {
-  const std::size_t count = from.bytes() / sizeof(double);
-  const auto bytes = static_cast<double>(from.bytes());
-  const auto* const p = from.as<double>();
-  auto* const q = to.as<double>();
-  Roofs roofs{};
+double median(std::vector<double> samples) {
+  const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
+  std::nth_element(samples.begin(), middle, samples.end());
+  return *middle;
+}
+
+Roofs::Roofs(const Memory& from, const Memory& to) : from_(from), to_(to) {
+  const auto choose = [this](Variant Roofs::*kept, double (Roofs::*measure)() const, double& best,
+                             std::initializer_list<Variant> variants) {
+    Variant fastest;
+    for (const Variant variant : variants) {
+      this->*kept = variant;
+      std::vector<double> samples;
+      for (int repetition = 0; repetition < 5; ++repetition) samples.push_back((this->*measure)());
+      if (const double here = median(samples); here > best) {
+        best = here;
+        fastest = variant;
+      }
+    }
+    this->*kept = fastest;
+  };
+  choose(&Roofs::read_, &Roofs::read, first_read,
+         {{1, 0}, {1, 256}, {1, 512}, {1, 1024}, {2, 0}, {2, 64}, {2, 256}, {2, 512}, {4, 0}, {4, 64}, {4, 256}});
+  choose(&Roofs::copy_, &Roofs::copy, first_copy, {{0, 0}, {32, 256}, {64, 256}, {64, 512}});
+  choose(&Roofs::plain_copy_, &Roofs::plain_copy, first_plain_copy, {{32, 256}, {64, 256}, {64, 512}});
+  fma_double = fma_rate<double>();
+  fma_float = fma_rate<float>();
+}
+
+double Roofs::read() const {
   volatile double sink = 0;
-  for (const std::size_t streams : {1, 2, 4}) {
-    for (const std::size_t ahead : {0, 128, 256, 512}) {
-      roofs.read = std::max(roofs.read, rate(bytes, [&] { sink = read(p, count, streams, ahead); }));
+  return sample(static_cast<double>(from_.bytes()), [&] {
+    sink = read_once(from_.as<double>(), from_.bytes() / sizeof(double), read_.streams_or_block, read_.ahead);
+  });
+}
+
+double Roofs::copy() const {
+  const std::size_t count = from_.bytes() / sizeof(double);
+  return sample(2.0 * static_cast<double>(from_.bytes()), [&] {
+    if (copy_.streams_or_block == 0) {
+      copy_by_library(from_.as<double>(), to_.as<double>(), count);
+    } else {
+      copy_once(from_.as<double>(), to_.as<double>(), count, copy_.streams_or_block, copy_.ahead, true);
     }
-  }
-  for (const std::size_t block : {32, 64}) {
-    for (const std::size_t ahead : {256, 512}) {
-      roofs.copy = std::max(roofs.copy, rate(2 * bytes, [&] { copy(p, q, count, block, ahead, true); }));
-      roofs.plain_copy = std::max(roofs.plain_copy, rate(2 * bytes, [&] { copy(p, q, count, block, ahead, false); }));
-    }
-  }
-  roofs.copy = std::max(roofs.copy, rate(2 * bytes, [&] { copy_by_library(p, q, count); }));
-  roofs.fma_double = fma_rate<double>();
-  roofs.fma_float = fma_rate<float>();
-  return roofs;
+  });
+}
+
+double Roofs::plain_copy() const {
+  return sample(2.0 * static_cast<double>(from_.bytes()), [&] {
+    copy_once(from_.as<double>(), to_.as<double>(), from_.bytes() / sizeof(double), plain_copy_.streams_or_block,
+              plain_copy_.ahead, false);
+  });
 }
 
 }  // namespace bench

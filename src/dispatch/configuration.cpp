@@ -30,7 +30,7 @@ TsmttsmConfiguration configure_tsmttsm(std::int64_t k, std::int64_t m, std::int6
   // A chunk is read by several register tiles: row-major it stays in the first-level cache, column-major its
   // columns want to be long and it stays in the second.
   const bool rows = layout == Layout::row_major;
-  const std::int64_t cache = rows ? 32768 : 131072;
+  const std::int64_t cache = rows ? 49152 : 524288;
   const std::int64_t step = host::min_chunk_rows;
   c.plan.rows = k;
   c.plan.chunk_rows = std::clamp(floor_to(cache / row_bytes, step), step, host::max_chunk_rows);

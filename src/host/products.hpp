@@ -82,15 +82,15 @@ void row_major_rows(const Product<double>& product, std::int64_t first, std::int
 void column_major_rows(const Product<float>& product, std::int64_t first, std::int64_t rows, float* buffer);
 void column_major_rows(const Product<double>& product, std::int64_t first, std::int64_t rows, double* buffer);
 
-/// Rows that one block of row_major_rows holds in its buffer: about a kibibyte, so that reading and writing alternate
+/// Rows that one block of row_major_rows holds in its buffer: about half a kibibyte, so that reading and writing alternate
 /// finely, which is what memory likes best; and of column_major_rows: a block of A stays in cache while it is used.
 template <class T>
 std::int64_t row_major_block_rows(std::int64_t n) {
-  return std::clamp<std::int64_t>(1024 / bytes_of<T>(n) / 8 * 8, 8, 64);
+  return std::clamp<std::int64_t>(512 / bytes_of<T>(n) / 8 * 8, 8, 64);
 }
 template <class T>
 std::int64_t column_major_block_rows(std::int64_t m, bool complex) {
-  return std::clamp<std::int64_t>(131072 / bytes_of<T>(complex ? 2 * m : m) / 64 * 64, 64, 512);
+  return std::clamp<std::int64_t>(65536 / bytes_of<T>(complex ? 2 * m : m) / 64 * 64, 64, 512);
 }
 
 /// Numbers between the columns of a column-major buffer: a block, room to stand as the output does in its line of

@@ -33,6 +33,8 @@ inline constexpr int registers = HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64 ? 32
 /// Into the second-level cache, where it outlives what is being multiplied.
 HWY_INLINE void prefetch(const char* p) { __builtin_prefetch(p, 0, 2); }
 
+inline constexpr std::int64_t fetch_steps = 8;
+
 /// Lines that come into cache while something else is multiplied: one pass's share of `runs` runs of memory, `stride`
 /// bytes apart. Line follows line, as the processor's own prefetching likes it: it then runs ahead by itself.
 class Fetch {
@@ -54,6 +56,7 @@ class Fetch {
     at_ = static_cast<const char*>(first) + begin / lines * stride + begin % lines * line_bytes;
   }
 
+  /// A few lines, to be called once in `fetch_steps` steps of the arithmetic.
   HWY_INLINE void step() {
     for (std::int64_t i = std::min(per_step_, left_); i > 0; --i) {
       prefetch(at_);

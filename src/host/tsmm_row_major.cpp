@@ -84,9 +84,9 @@ std::int64_t piece(std::int64_t total, std::int64_t parts, std::int64_t i) {
   return total / parts * i + std::min(i, total % parts);
 }
 
-// Rows of A times C, to out without gaps.
+// Rows of A times C, to out without gaps; the rows `ahead` come into cache meanwhile.
 template <class T>
-void multiply_rows(const Product<T>& p, const T* a, std::int64_t rows, T* out) {
+void multiply_rows(const Product<T>& p, const T* a, std::int64_t rows, std::int64_t ahead, T* out) {
   constexpr std::int64_t lanes = lanes_of<T>;
   const std::int64_t vectors = ceil_div(p.n, lanes);
   const std::int64_t strips = ceil_div(vectors, max_tv);
@@ -100,8 +100,11 @@ void multiply_rows(const Product<T>& p, const T* a, std::int64_t rows, T* out) {
     const std::int64_t stop = p.triangle == Triangle::upper ? std::min(p.m, ceil_div(end, block) * block) : p.m;
     Tile<T> tile{a + skip, p.lda, p.c + skip * p.ldc + first, p.ldc, stop - skip, 0, out + first, p.n};
     tile.last = end - first - (static_cast<std::int64_t>(tv) - 1) * lanes;
+    Fetch fetch(a + ahead * p.lda, bytes_of<T>(p.m), bytes_of<T>(p.lda), rows, strip, strips,
+                ceil_div(rows, tallest[tv]));
     std::int64_t row = 0;
     for (; row + tallest[tv] <= rows; row += tallest[tv]) {
+      fetch.step();
       tall_tiles<T>[tv](tile);
       tile.a += tallest[tv] * p.lda;
       tile.out += tallest[tv] * p.n;
@@ -111,18 +114,6 @@ void multiply_rows(const Product<T>& p, const T* a, std::int64_t rows, T* out) {
       tile.a += p.lda;
       tile.out += p.n;
     }
-  }
-}
-
-template <class T>
-void fetch_rows(const T* a, std::int64_t lda, std::int64_t m, std::int64_t rows) {
-  if (lda == m) {
-    m *= rows;
-    rows = 1;
-  }
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const T* const begin = a + row * lda;
-    for (std::int64_t i = 0; i < m; i += line_entries<T>) prefetch(reinterpret_cast<const char*>(begin + i));
   }
 }
 
@@ -138,8 +129,7 @@ void all_rows(const Product<T>& p, std::int64_t first, std::int64_t rows, T* buf
   for (std::int64_t row = 0; row < rows; row += block) {
     const std::int64_t here = std::min(block, rows - row);
     const T* const a = p.a + (first + row) * p.lda;
-    fetch_rows(a + ahead * p.lda, p.lda, p.m, here);
-    multiply_rows(p, a, here, start + held);
+    multiply_rows(p, a, here, ahead, start + held);
     if (!flat) {
       for (std::int64_t r = 0; r < here; ++r, out += p.ldb) emit_run(start + r * p.n, out, p.n, p);
       continue;

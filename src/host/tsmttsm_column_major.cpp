@@ -46,7 +46,7 @@ struct Accumulators {
 template <class T, int tm, int tn, bool complex>
 HWY_INLINE void step(const Vec<T> (&a)[tm], const Vec<T> (&b)[tn], [[maybe_unused]] Vec<T> flip_re,
                      [[maybe_unused]] Vec<T> flip_im, Accumulators<T, tm, tn, complex>& acc) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
   for (int j = 0; j < tn; ++j) {
     if constexpr (complex) {
       const Vec<T> for_re = hn::Xor(b[j], flip_re);
@@ -70,7 +70,7 @@ void run_tile(const Tile<T>& t) {
   Accumulators<T, tm, tn, complex> acc;
 #pragma GCC unroll 4
   for (int i = 0; i < tm; ++i) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int j = 0; j < tn; ++j) {
 #pragma GCC unroll 2
       for (int c = 0; c < acc.terms; ++c) acc.sum[i][j][c] = hn::Zero(d);
@@ -87,16 +87,19 @@ void run_tile(const Tile<T>& t) {
   const T* pa = t.a;
   const T* pb = t.b;
   const T* const end = t.a + t.length / lanes * lanes;
-  for (; pa != end; pa += lanes, pb += lanes) {
+  while (pa != end) {
     fetch_a.step();
     fetch_b.step();
-    Vec<T> a[tm];
-    Vec<T> b[tn];
+    const T* const stop = pa + std::min(end - pa, fetch_steps * lanes);
+    for (; pa != stop; pa += lanes, pb += lanes) {
+      Vec<T> a[tm];
+      Vec<T> b[tn];
 #pragma GCC unroll 4
-    for (int i = 0; i < tm; ++i) a[i] = hn::LoadU(d, pa + i * t.lda);
-#pragma GCC unroll 4
-    for (int j = 0; j < tn; ++j) b[j] = hn::LoadU(d, pb + j * t.ldb);
-    step<T, tm, tn, complex>(a, b, flip_re, flip_im, acc);
+      for (int i = 0; i < tm; ++i) a[i] = hn::LoadU(d, pa + i * t.lda);
+#pragma GCC unroll 8
+      for (int j = 0; j < tn; ++j) b[j] = hn::LoadU(d, pb + j * t.ldb);
+      step<T, tm, tn, complex>(a, b, flip_re, flip_im, acc);
+    }
   }
   if (const std::int64_t left = t.length % lanes; left != 0) {
     const Mask<T> mask = hn::FirstN(d, static_cast<std::size_t>(left));
@@ -104,13 +107,13 @@ void run_tile(const Tile<T>& t) {
     Vec<T> b[tn];
 #pragma GCC unroll 4
     for (int i = 0; i < tm; ++i) a[i] = load_first(pa + i * t.lda, mask, left);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int j = 0; j < tn; ++j) b[j] = load_first(pb + j * t.ldb, mask, left);
     step<T, tm, tn, complex>(a, b, flip_re, flip_im, acc);
   }
 #pragma GCC unroll 4
   for (int i = 0; i < tm; ++i) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int j = 0; j < tn; ++j) {
 #pragma GCC unroll 2
       for (int c = 0; c < acc.terms; ++c) {
@@ -123,9 +126,9 @@ void run_tile(const Tile<T>& t) {
 }
 
 // Tallest and widest tile.
-constexpr int max_tm = registers == 32 ? 4 : 3;
+constexpr int max_tm = registers == 32 ? 4 : 2;
 template <bool complex>
-constexpr int max_tn = complex ? 2 : (registers == 32 ? 4 : 3);
+constexpr int max_tn = (complex ? 1 : 2) * (registers == 32 ? 3 : 2);
 
 template <class T>
 using TileFunction = void (*)(const Tile<T>&);
@@ -161,7 +164,7 @@ void multiply_chunk(const ColumnMajorPair<T>& p, const T* a, const T* b, std::in
       if (p.symmetric && right <= top) continue;  // the lower half is left out
       // Meanwhile what lies ahead comes into cache, some columns in each pass.
       const std::int64_t pass = y * high + x;
-      const std::int64_t steps = ceil_div(length, lanes_of<T>);
+      const std::int64_t steps = ceil_div(length, fetch_steps * lanes_of<T>);
       const Fetch fetch_a(a + ahead, bytes_of<T>(length), bytes_of<T>(p.lda), p.m, pass, high * wide, steps);
       const Fetch fetch_b(b + ahead, bytes_of<T>(length), bytes_of<T>(p.ldb), p.n, pass, high * wide, steps);
       tile_table<T, complex>[static_cast<std::size_t>(bottom - top - 1)][static_cast<std::size_t>(right - left - 1)](

@@ -53,18 +53,21 @@ void run_tile(const Tile<T>& t) {
   const T* b = t.b;
   Fetch fetch_a = t.fetch_a;
   Fetch fetch_b = t.fetch_b;
-  for (std::int64_t row = 0; row < t.rows; ++row, a += t.lda, b += t.ldb) {
+  for (std::int64_t row = 0; row < t.rows;) {
     fetch_a.step();
     fetch_b.step();
-    Vec<T> bv[tv];
+    const std::int64_t stop = std::min(t.rows, row + fetch_steps);
+    for (; row < stop; ++row, a += t.lda, b += t.ldb) {
+      Vec<T> bv[tv];
 #pragma GCC unroll 4
-    for (int v = 0; v + 1 < tv; ++v) bv[v] = hn::LoadU(d, b + v * lanes);
-    bv[tv - 1] = load_first(b + (tv - 1) * lanes, mask, t.last);
+      for (int v = 0; v + 1 < tv; ++v) bv[v] = hn::LoadU(d, b + v * lanes);
+      bv[tv - 1] = load_first(b + (tv - 1) * lanes, mask, t.last);
 #pragma GCC unroll 16
-    for (int i = 0; i < tm; ++i) {
-      const Vec<T> ai = hn::Set(d, a[i]);
+      for (int i = 0; i < tm; ++i) {
+        const Vec<T> ai = hn::Set(d, a[i]);
 #pragma GCC unroll 4
-      for (int v = 0; v < tv; ++v) acc[i][v] = hn::MulAdd(ai, bv[v], acc[i][v]);
+        for (int v = 0; v < tv; ++v) acc[i][v] = hn::MulAdd(ai, bv[v], acc[i][v]);
+      }
     }
   }
 #pragma GCC unroll 16
@@ -140,9 +143,10 @@ void multiply_chunk(const Tiling<T>& tiling, const T* a, const T* b, std::int64_
     for (std::int64_t i = 0; i < tiles; ++i, ++pass) {
       const std::int64_t top = piece(tiling.height(strip), tiles, i);
       const auto tm = static_cast<std::size_t>(piece(tiling.height(strip), tiles, i + 1) - top);
+      const std::int64_t steps = ceil_div(rows, fetch_steps);
       // Meanwhile the rows ahead come into cache, a share of them in each pass.
-      const Fetch fetch_a(a + ahead * p.lda, bytes_of<T>(p.m), bytes_of<T>(p.lda), rows, pass, tiling.passes, rows);
-      const Fetch fetch_b(b + ahead * p.ldb, bytes_of<T>(p.n), bytes_of<T>(p.ldb), rows, pass, tiling.passes, rows);
+      const Fetch fetch_a(a + ahead * p.lda, bytes_of<T>(p.m), bytes_of<T>(p.lda), rows, pass, tiling.passes, steps);
+      const Fetch fetch_b(b + ahead * p.ldb, bytes_of<T>(p.n), bytes_of<T>(p.ldb), rows, pass, tiling.passes, steps);
       tile_table<T>[tv - 1][tm]({a + top, p.lda, b + first, p.ldb, rows, last, out + top * ldo + first, ldo, add,
                                  fetch_a, p.symmetric ? Fetch() : fetch_b});
     }

@@ -32,6 +32,8 @@ void tsmttsm(Op op, T alpha, std::type_identity_t<Matrix<const T>> a, std::type_
              T beta, Matrix<T> c, HostExecution execution = {});
 
 /// Bytes of workspace that tsmttsm asks for; depends on the extents and the layout alone, not on threads.
+/// At most 64 (l + 1) times the bytes of C, sides filled up to 16 entries (4 times as much for complex), where
+/// l <= 1 + log16(K / 512): and no more than about (l + 1) / 16 of the data for long K.
 template <class T>
 std::size_t tsmttsm_workspace(std::int64_t k, std::int64_t m, std::int64_t n, Layout layout);
 
@@ -40,7 +42,7 @@ std::int64_t summation_depth(std::int64_t k);
 
 /// B = alpha A C + beta B.
 /// A is K x M, C is M x N, B is K x N, apart from A and C in memory. A triangle other than general takes the
-/// opposite triangle of C as zero without reading it.
+/// opposite triangle of C as zero without reading it (whether NaN in A times such a zero counts is left open).
 /// beta = 0 never reads B, alpha = 0 never reads A and C.
 /// Cost: one pass over A and B: K (M + N) words (K (M + 2 N) with beta != 0), 2 K M N flops (8 for complex).
 /// Error: at most gamma(M + 3) |alpha| |A| |C| (+ 2 u |beta B|) entry by entry, as above for complex.
