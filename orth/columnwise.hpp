@@ -96,7 +96,7 @@ Sweep<RealOf<Scalar>> orthogonalize_columns(Call<Scalar, Layout, Space>& call, R
   const Real a = dense::amplification(call.lengths, kept);
   dense::multiply_upper(call.step, call.r_total);
   // A column whose last projection took little is orthogonal to those before it whatever a.
-  return {true, stable ? Real(1) : a, a};
+  return {true, stable ? Real(1) : a, a, 0};
 }
 
 }  // namespace blockvec::orth

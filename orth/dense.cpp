@@ -6,6 +6,7 @@
 #include "orth/host_dense.hpp"
 
 // BLAS by its Fortran interface, which every BLAS library has.
+// NOLINTBEGIN(readability-identifier-naming)
 extern "C" {
 void sgemm_(const char*, const char*, const int*, const int*, const int*, const float*, const float*, const int*,
             const float*, const int*, const float*, float*, const int*);
@@ -16,6 +17,7 @@ void cgemm_(const char*, const char*, const int*, const int*, const int*, const 
 void zgemm_(const char*, const char*, const int*, const int*, const int*, const void*, const void*, const int*,
             const void*, const int*, const void*, void*, const int*);
 }
+// NOLINTEND(readability-identifier-naming)
 
 namespace blockvec::orth::dense {
 namespace {
@@ -34,7 +36,7 @@ constexpr auto gemm() {
 }
 
 // Below this many products, the loops here are quicker than a call of BLAS that may wake its threads.
-constexpr std::int64_t worth_a_blas_call = 32 * 32 * 32;
+constexpr std::int64_t worth_a_blas_call = std::int64_t{32} * 32 * 32;
 
 template <class Scalar, class Space>
 void multiply_by_loops(Scalar alpha, const SmallMatrix<Scalar, Space>& a, bool conjugate_a,
@@ -184,6 +186,16 @@ Real smallest_share(const SmallMatrix<Real, Space>& whole, const SmallMatrix<Rea
   return share;
 }
 
+template <class Real, class Space>
+Real sum_of_shares(const SmallMatrix<Real, Space>& whole, const SmallMatrix<Real, Space>& part) {
+  require_shape("sum_of_shares", "part", part, 1, whole.columns());
+  Real sum = 0;
+  for (std::int64_t j = 0; j < whole.columns(); ++j) {
+    if (at(whole, 0, j) > 0) sum += at(part, 0, j) / at(whole, 0, j);
+  }
+  return sum;
+}
+
 template <class Scalar, class Space>
 void divide_by_pivots(const SmallMatrix<RealOf<Scalar>, Space>& squares, const SmallMatrix<Scalar, Space>& r,
                       const SmallMatrix<RealOf<Scalar>, Space>& quotients) {
@@ -281,6 +293,7 @@ BLOCKVEC_FOR_SCALARS(BLOCKVEC_DENSE)
 #define BLOCKVEC_DENSE_REAL(Real)                                                        \
   template bool within(const SmallMatrix<Real>&, Real, Real);                            \
   template Real smallest_share(const SmallMatrix<Real>&, const SmallMatrix<Real>&);      \
+  template Real sum_of_shares(const SmallMatrix<Real>&, const SmallMatrix<Real>&);       \
   template void power_of_two_scales(const SmallMatrix<Real>&, const SmallMatrix<Real>&); \
   template void reciprocals(const SmallMatrix<Real>&);
 BLOCKVEC_DENSE_REAL(float)

@@ -5,25 +5,26 @@
 
 namespace blockvec::orth {
 
-/// W <- (I - V V^H) W. One sweep leaves V^H w at eps times the length before it, so a second follows where a column
-/// lost more than half of its square, as it does for methods that always project twice unless the options say that a
-/// first one may do.
+/// W <- (I - V V^H) W. One sweep leaves V^H w at eps times the length before it, and what V lacks of being orthonormal
+/// times V^H w. So a second one follows where a column lost more than 1/64 of its square, and always for methods that
+/// project twice, unless the options say that one may do.
 template <class Scalar, class Layout, class Space>
 void project_block(Call<Scalar, Layout, Space>& call) {
   using Real = RealOf<Scalar>;
   const Inter inter = call.options.inter;
   const int least = !call.options.adaptive && (inter == Inter::bcgs2 || inter == Inter::pipi_plus) ? 2 : 1;
   const int most = call.options.escalate ? 4 : (inter == Inter::bcgs2 || inter == Inter::pipi_plus) ? 2 : 1;
+  constexpr Real enough = 1 - Sweep<Real>::passed_on_limit;
   call.result.method = {inter, call.options.intra, true, false};
   look_at_block(call);
   Real share = 0;  // of the squares of columns that are not in V's range, the least that the last sweep left
   const auto limit = [&](std::int64_t j) { return call.tolerance * std::sqrt(dense::entry(call.original, 0, j)); };
-  for (int i = 0; i < most && (i < least || share < Real(0.5)); ++i) {
+  for (int i = 0; i < most && (i < least || share < enough); ++i) {
     call.reduce();
     ++call.result.sweeps;
     dense::column_squares(call.s, call.parts);
     share = dense::smallest_share(call.squares, call.parts);
-    if (share < Real(0.5) && i > 0) {  // a column that is all noise need not settle
+    if (share < enough && i > 0) {  // a column that is all noise need not settle
       share = 1;
       for (std::int64_t j = 0; j < call.b; ++j) {
         const Real whole = dense::entry(call.squares, 0, j);
@@ -39,7 +40,7 @@ void project_block(Call<Scalar, Layout, Space>& call) {
     if (!(std::sqrt(std::max(left, Real(0))) > limit(j))) call.result.lost.push_back(j);
   }
   call.result.rank = call.b - static_cast<std::int64_t>(call.result.lost.size());
-  call.result.orthonormal = share >= Real(0.5);
+  call.result.orthonormal = share >= enough;
   if (call.scaled) {
     WorkspaceScope scope(call.context.workspace());
     const auto factors = SmallMatrix<Scalar, Space>::scratch(scope, 1, call.b);

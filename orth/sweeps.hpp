@@ -17,7 +17,7 @@ Sweep<RealOf<Scalar>> gram_sweep(Call<Scalar, Layout, Space>& call, Intra intra)
   const auto a = svqb ? call.factorize_svqb(call.squares) : call.factorize(call.squares, false);
   if (!(a > 0)) return {};
   call.apply_step(!svqb, a);
-  return {true, a, a};
+  return {true, a, a, 0};
 }
 
 /// The whole method within a block. `outer` of what it returns tells how much rounding in W grew.
@@ -35,7 +35,7 @@ Sweep<RealOf<Scalar>> normalize_block(Call<Scalar, Layout, Space>& call) {
   for (int i = 0; i < most; ++i) {
     const auto next = gram_sweep(call, intra);
     if (!next.done) return next;
-    sweep = {true, next.inner, i == 0 ? next.outer : sweep.outer};
+    sweep = {true, next.inner, i == 0 ? next.outer : sweep.outer, 0};
     if (i + 1 >= least && sweep.inner <= Sweep<RealOf<Scalar>>::inner_limit) break;
   }
   return sweep;
@@ -50,10 +50,11 @@ Sweep<RealOf<Scalar>> bcgs_sweep(Call<Scalar, Layout, Space>& call) {
   dense::copy(call.squares, call.lengths);
   if (call.m == 0) {
     const auto sweep = normalize_block(call);
-    return {sweep.done, sweep.inner, RealOf<Scalar>(1)};  // nothing to be orthogonal to
+    return {sweep.done, sweep.inner, 1, 0};  // nothing to be orthogonal to
   }
   dense::column_squares(call.s, call.parts);
   const auto share = dense::smallest_share(call.lengths, call.parts);
+  const auto part = dense::sum_of_shares(call.lengths, call.parts);
   const bool by_columns = call.options.intra == Intra::cgs || call.options.intra == Intra::cgs2;
   if (call.options.escalate && !by_columns && !(share > 0 && call.trusted(1 / share))) {
     // A column would be left with little but rounding errors, unseen by its Gram matrix.
@@ -65,6 +66,7 @@ Sweep<RealOf<Scalar>> bcgs_sweep(Call<Scalar, Layout, Space>& call) {
   // Cancellation in the projection counts for V^H Q; columnwise methods have compared with the lengths before it
   // already. A negative share contradicts an orthonormal V.
   if (!by_columns || share < -call.tolerance) sweep.outer /= std::max(share, call.tolerance * call.tolerance);
+  sweep.passed_on = part * sweep.outer;
   return sweep;
 }
 
@@ -79,9 +81,11 @@ Sweep<RealOf<Scalar>> pip_sweep(Call<Scalar, Layout, Space>& call, bool recoveri
   const bool svqb = call.options.intra == Intra::svqb && !recovering;
   const auto a = svqb ? call.factorize_svqb(call.squares) : call.factorize(call.squares, recovering);
   if (!(a > 0)) return {};
+  dense::column_squares(call.s, call.parts);
+  const auto part = dense::sum_of_shares(call.squares, call.parts);
   call.subtract_projection();
   call.apply_step(!svqb, a);
-  return {true, a, a};
+  return {true, a, a, part * a};
 }
 
 /// After a sweep that has dealt with V: W's own Gram matrix is all there is to do. One reduction, 3b words.
@@ -89,7 +93,7 @@ template <class Scalar, class Layout, class Space>
 Sweep<RealOf<Scalar>> tidy_sweep(Call<Scalar, Layout, Space>& call, Sweep<RealOf<Scalar>> previous) {
   ++call.result.sweeps;
   const auto next = gram_sweep(call, call.options.intra == Intra::svqb ? Intra::svqb : Intra::cholqr);
-  return {next.done, next.inner, previous.outer};
+  return {next.done, next.inner, previous.outer, previous.passed_on};
 }
 
 }  // namespace blockvec::orth

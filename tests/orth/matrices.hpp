@@ -149,7 +149,11 @@ class Generator {
 
   /// U Sigma V^H with singular values spaced evenly in the logarithm from 1 to 1 / kappa.
   Columns with_condition(std::int64_t rows, std::int64_t columns, double kappa) {
-    Columns u = orthonormal(rows, columns);
+    return with_condition(orthonormal(rows, columns), kappa);
+  }
+  /// The same for given U.
+  Columns with_condition(Columns u, double kappa) {
+    const std::int64_t rows = u.rows, columns = u.columns;
     for (std::int64_t j = 0; j < columns; ++j) {
       const double share = columns > 1 ? static_cast<double>(j) / static_cast<double>(columns - 1) : 0.0;
       for (std::int64_t k = 0; k < rows; ++k) u(k, j) *= static_cast<long double>(std::pow(kappa, -share));
@@ -226,6 +230,13 @@ class Generator {
   std::mt19937_64 engine_;
   std::normal_distribution<double> normal_;
 };
+
+template <class T>
+HostColumns<T> columns_of(const HostColumns<T>& a, std::int64_t begin, std::int64_t end) {
+  HostColumns<T> b(a.rows, end - begin);
+  std::copy(a.entries.begin() + begin * a.rows, a.entries.begin() + end * a.rows, b.entries.begin());
+  return b;
+}
 
 /// Rounds to Scalar and back: what the tested code is given.
 template <class Scalar>

@@ -55,6 +55,9 @@ bool within(const SmallMatrix<Real, Space>& squares, Real low, Real high);
 /// n = 0.
 template <class Real, class Space>
 Real smallest_share(const SmallMatrix<Real, Space>& whole, const SmallMatrix<Real, Space>& part);
+/// The sum of part(0, j) / whole(0, j) over j with whole > 0; for V^H W and W's columns ||V^H W D^-1||_F^2.
+template <class Real, class Space>
+Real sum_of_shares(const SmallMatrix<Real, Space>& whole, const SmallMatrix<Real, Space>& part);
 /// quotients(0, j) = squares(0, j) / |r(j, j)|^2, or 0 where that pivot is zero. R is n x n.
 template <class Scalar, class Space>
 void divide_by_pivots(const SmallMatrix<RealOf<Scalar>, Space>& squares, const SmallMatrix<Scalar, Space>& r,

@@ -114,13 +114,14 @@ struct Result {
 template <class Scalar>
 RealOf<Scalar> rank_tolerance(std::int64_t m, std::int64_t b);
 
-/// Orthogonalises blocks. How it decides: every sweep yields a factor R of W with the columns' lengths D, and
+/// Orthogonalises blocks. How it decides: every sweep yields S, a factor R of W and the lengths D of W's columns.
 /// a = ||D R^-1||_2^2 bounds what rounding does in this sweep: ||V^H Q|| <= c eps sqrt(a), ||I - Q^H Q|| <= c eps a,
-/// with a small c that grows slowly with m and b. Where a <= 8, both are at rounding level and the sweep was the last
-/// one. Where a <= 256, V has been dealt with and the next sweep leaves it out. Where a shows that the factor is noise,
-/// W is left as it is and the strong method takes over: a block projection, Gram-Schmidt by columns repeated until
-/// nothing cancels, then PIP. a comes from small matrices that are at hand, so it costs neither a pass nor a reduction,
-/// and all ranks decide alike.
+/// with a small c that grows slowly with m and b; ||S R^-1|| bounds what V hands on of its own defects. Where a <= 64
+/// and
+/// ||S R^-1|| <= 1/8, V has been dealt with, and the next sweep leaves it out; where a <= 8 besides, there is no next
+/// sweep. Where a shows that the factor is noise, W is left as it is and the strong method takes over: a block
+/// projection, Gram-Schmidt by columns repeated until nothing cancels, then PIP. All this comes from small matrices
+/// that are at hand, so it costs neither a pass nor a reduction, and all ranks decide alike.
 ///
 /// All verbs: V and W share context and rows and do not overlap; S (m x b) and R (b x b) are optional. Widths from 0
 /// up. Columns whose squares would overflow or underflow are scaled first. Throws ShapeError naming operands;
@@ -133,7 +134,7 @@ class Orthogonalizer {
   const Options& options() const { return options_; }
 
   /// W <- (I - V V^H) W; W_in = V S + W_out. V has orthonormal columns. W is not normalised.
-  /// One sweep, a second one for bcgs2 and pipi+ or where more than half of a column's square went. A sweep: one
+  /// One sweep, a second one for bcgs2 and pipi+ or where more than 1/64 of a column's square went. A sweep: one
   /// reduction, 2m + 4b words. result.rank counts the columns that are not in the range of V; result.lost names the
   /// others, whose rest is noise.
   template <class Scalar, class Layout, class Space>
