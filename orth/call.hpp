@@ -121,6 +121,11 @@ struct Call {
 
   /// The same by SVQB: step = R (full), inverse = R^-1.
   Real factorize_svqb(const RealSmall& before) {
+    if (dense::first_non_finite_column(work) >= 0) {  // of a V that is far from orthonormal
+      note(Reason::breakdown);
+      visible_rank = 0;
+      return 0;
+    }
     const auto found = dense::svqb(work, before, static_cast<Real>(b) * epsilon<Scalar>, inverse, step);
     visible_rank = std::min(visible_rank, found.rank);
     if (options.escalate && (found.rank < b || !trusted(found.amplification))) {
