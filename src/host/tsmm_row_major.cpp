@@ -80,31 +80,37 @@ template <class T>
 constexpr std::array<TileFunction<T>, 5> row_tiles = {nullptr, run_tile<T, 1, 1>, run_tile<T, 1, 2>, run_tile<T, 1, 3>,
                                                       run_tile<T, 1, 4>};
 
-std::int64_t piece(std::int64_t total, std::int64_t parts, std::int64_t i) {
-  return total / parts * i + std::min(i, total % parts);
-}
-
-// Rows of A times C, to out without gaps; the rows `ahead` come into cache meanwhile.
+// How a row of B is cut: strips of near-equal numbers of vectors. Worked out once, as blocks are too short for it.
 template <class T>
-void multiply_rows(const Product<T>& p, const T* a, std::int64_t rows, std::int64_t ahead, T* out) {
+struct Strips {
+  explicit Strips(std::int64_t n) {
+    const std::int64_t vectors = ceil_div(n, lanes_of<T>);
+    count = ceil_div(vectors, max_tv);
+    least = vectors / count;
+    wider = vectors % count;
+  }
+  std::int64_t count;
+  std::int64_t least;  // vectors in a strip
+  std::int64_t wider;  // so many strips have one more
+};
+
+// Rows of A times C, to out without gaps.
+template <class T>
+void multiply_rows(const Product<T>& p, const Strips<T>& strips, const T* a, std::int64_t rows, T* out) {
   constexpr std::int64_t lanes = lanes_of<T>;
-  const std::int64_t vectors = ceil_div(p.n, lanes);
-  const std::int64_t strips = ceil_div(vectors, max_tv);
-  for (std::int64_t strip = 0; strip < strips; ++strip) {
-    const std::int64_t first = piece(vectors, strips, strip) * lanes;
-    const std::int64_t end = std::min(p.n, piece(vectors, strips, strip + 1) * lanes);
-    const auto tv = static_cast<std::size_t>(ceil_div(end - first, lanes));
+  std::int64_t first = 0;
+  for (std::int64_t strip = 0; strip < strips.count; ++strip) {
+    const std::int64_t vectors = strips.least + (strip < strips.wider ? 1 : 0);
+    const std::int64_t end = std::min(p.n, first + vectors * lanes);
+    const auto tv = static_cast<std::size_t>(vectors);
     // Terms that a triangle leaves out; an entry of complex C is a block of two rows.
-    const std::int64_t block = p.complex ? 2 : 1;
-    const std::int64_t skip = p.triangle == Triangle::lower ? std::min(p.m, first / block * block) : 0;
-    const std::int64_t stop = p.triangle == Triangle::upper ? std::min(p.m, ceil_div(end, block) * block) : p.m;
+    const std::int64_t odd = p.complex ? 1 : 0;
+    const std::int64_t skip = p.triangle == Triangle::lower ? std::min(p.m, first & ~odd) : 0;
+    const std::int64_t stop = p.triangle == Triangle::upper ? std::min(p.m, (end + odd) & ~odd) : p.m;
     Tile<T> tile{a + skip, p.lda, p.c + skip * p.ldc + first, p.ldc, stop - skip, 0, out + first, p.n};
-    tile.last = end - first - (static_cast<std::int64_t>(tv) - 1) * lanes;
-    Fetch fetch(a + ahead * p.lda, bytes_of<T>(p.m), bytes_of<T>(p.lda), rows, strip, strips,
-                ceil_div(rows, tallest[tv]));
+    tile.last = end - first - (vectors - 1) * lanes;
     std::int64_t row = 0;
     for (; row + tallest[tv] <= rows; row += tallest[tv]) {
-      fetch.step();
       tall_tiles<T>[tv](tile);
       tile.a += tallest[tv] * p.lda;
       tile.out += tallest[tv] * p.n;
@@ -114,13 +120,16 @@ void multiply_rows(const Product<T>& p, const T* a, std::int64_t rows, std::int6
       tile.a += p.lda;
       tile.out += p.n;
     }
+    first = end;
   }
 }
 
 template <class T>
 void all_rows(const Product<T>& p, std::int64_t first, std::int64_t rows, T* buffer) {
   const std::int64_t block = row_major_block_rows<T>(p.n);
-  const std::int64_t ahead = ceil_div(stream_distance_bytes, bytes_of<T>(block * p.m)) * block;
+  const std::int64_t ahead = ceil_div(stream_distance_bytes, bytes_of<T>(p.m));
+  const Strips<T> strips(p.n);
+  Fetch fetch(p.a + (first + ahead) * p.lda, bytes_of<T>(p.m), bytes_of<T>(p.lda), rows, 0, 1, ceil_div(rows, block));
   const bool flat = p.ldb == p.n;
   T* out = p.b + first * p.ldb;
   // Numbers in the buffer before the next block: those of a line that is not yet whole.
@@ -129,7 +138,8 @@ void all_rows(const Product<T>& p, std::int64_t first, std::int64_t rows, T* buf
   for (std::int64_t row = 0; row < rows; row += block) {
     const std::int64_t here = std::min(block, rows - row);
     const T* const a = p.a + (first + row) * p.lda;
-    multiply_rows(p, a, here, ahead, start + held);
+    fetch.step();
+    multiply_rows(p, strips, a, here, start + held);
     if (!flat) {
       for (std::int64_t r = 0; r < here; ++r, out += p.ldb) emit_run(start + r * p.n, out, p.n, p);
       continue;
