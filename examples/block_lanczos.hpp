@@ -51,7 +51,7 @@ class BlockLanczos {
     start_search();
     for (;;) {
       if (search() == Outcome::gave_up) return finish(false);
-      if (has_suspect() && !nothing_left()) {
+      if (has_suspect() && found_in_search_ > 0) {
         start_search();
         continue;
       }
@@ -83,6 +83,9 @@ class BlockLanczos {
 
   void start_search() {
     drop_surplus();
+    is_check_ = std::ssize(pairs_) >= options_.wanted;
+    suspect_ = highest_suspect();
+    found_in_search_ = 0;
     starts_ += space_.start_random(options_.seed, starts_);
   }
 
@@ -102,7 +105,9 @@ class BlockLanczos {
       space_.restart(kept_at_restart());
       ++restarts_;
       lock_verified(ready);
-      if (std::ssize(pairs_) >= options_.wanted && !has_suspect()) return Outcome::found;
+      if (!is_check_ && to_find() == 0) return Outcome::found;
+      // What a check finds takes room; the next one begins without the pairs that are wanted no more.
+      if (is_check_ && found_in_search_ > 0 && (to_find() == 0 || !space_.has_room())) return Outcome::found;
       if (restarts_ >= options_.max_restarts) return Outcome::gave_up;
       if (space_.next() == 0) {
         start_search();  // an invariant subspace that does not hold all that is wanted
@@ -165,6 +170,7 @@ class BlockLanczos {
       }
       pairs_.push_back({pair.value, pair.residual, estimate(verified)});
     }
+    found_in_search_ += verified;
     space_.lock(verified);
   }
 
@@ -227,12 +233,12 @@ class BlockLanczos {
   /// before (the chance to miss one is about that of a random vector to be orthogonal to it to this ratio), and if the
   /// bound of Kato and Temple keeps it above the threshold.
   bool nothing_left() const {
-    if (std::ssize(pairs_) < options_.wanted) return false;
+    if (!is_check_) return false;
     if (space_.is_complete()) return to_find() == 0;
     if (space_.active() == 0) return false;
     const Real lowest = space_.values()[0];
     const Real residual = space_.residuals()[0];
-    if (!(residual <= missing_ratio * (lowest - transform_.value(highest_suspect())))) return false;
+    if (!(residual <= missing_ratio * (lowest - transform_.value(suspect_)))) return false;
     const Real gap = space_.active() > 1 ? space_.values()[1] - space_.residuals()[1] - lowest : Real(0);
     const Real distance = gap > residual ? residual * (residual / gap) : residual;
     return lowest - distance >= transform_.value(threshold());
@@ -259,10 +265,18 @@ class BlockLanczos {
     if (transform_.degree() > 0 && options_.filter_degree > 0) return;
     const auto& values = space_.values();
     const auto first_unwanted = static_cast<std::size_t>(to_find());
-    if (first_unwanted >= values.size()) return;
-    const Real cut = transform_.eigenvalue(values[first_unwanted]);
+    if (first_unwanted < 1 || first_unwanted >= values.size()) return;
     Real lowest = transform_.eigenvalue(values[0]);
     for (const Pair& pair : pairs_) lowest = std::min(lowest, pair.value);
+    // The unwanted part begins clearly above the last wanted eigenvalue, which may have copies: a filter that cuts
+    // right above it would not tell it from what is damped.
+    const Real last = transform_.eigenvalue(values[first_unwanted - 1]);
+    std::size_t first_damped = first_unwanted;
+    while (first_damped + 1 < values.size() &&
+           transform_.eigenvalue(values[first_damped]) < last + least_cut_gap * (last - lowest)) {
+      ++first_damped;
+    }
+    const Real cut = transform_.eigenvalue(values[first_damped]);
     if (!(lowest < cut && cut < top_)) return;
     int degree = options_.filter_degree;
     if (degree < 0) {
@@ -337,6 +351,8 @@ class BlockLanczos {
       }
     }
     distrust_ *= 4;
+    is_check_ = false;
+    found_in_search_ = 0;
     space_.start_from(result.vectors, good, bad);
   }
 
@@ -405,6 +421,7 @@ class BlockLanczos {
 
   static constexpr Real same_eigenvalue = 10;  // times the tolerance: two eigenvalues count as one
   static constexpr Real missing_ratio = Real(1e-3);
+  static constexpr Real least_cut_gap = Real(0.1);   // between the wanted part and the cut, in widths of the former
   static constexpr double filter_range = 1e3;        // of the filter's values: what it does to the lowest eigenvalue
   static constexpr double filter_improvement = 1.5;  // a change of filter must raise the degree by this
   static constexpr int least_degree = 3;
@@ -423,6 +440,9 @@ class BlockLanczos {
   Real top_ = -std::numeric_limits<Real>::infinity();
   Real distrust_ = 1;  // by how much estimates were found to be too small
   bool filter_allowed_ = true;
+  bool is_check_ = false;  // this search is for what others may have missed
+  Real suspect_ = 0;       // the highest eigenvalue that it may find again
+  std::int64_t found_in_search_ = 0;
   int refinements_ = 0;
   std::int64_t starts_ = 0;
   std::int64_t restarts_ = 0;

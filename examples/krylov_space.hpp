@@ -109,7 +109,10 @@ class KrylovSpace {
     const Small s = s_.block(0, begin + width, 0, width);
     const Small r = r_.block(0, width, 0, width);
     const std::int64_t left = rows_left(active_ + width);
-    auto& orthogonalizer = left >= width ? replacing_ : dropping_;
+    // Where hardly any dimensions are left, a block that loses rank becomes narrower; elsewhere random columns replace
+    // what is lost.
+    const bool replaces = left >= 2 * width;
+    auto& orthogonalizer = replaces ? replacing_ : dropping_;
     const orth::Result result = orthogonalizer.project_and_normalize(basis_.columns(0, begin + width), w, &s, &r);
 
     const Small h = h_.block(0, active_ + width, active_, active_ + width);
@@ -118,7 +121,7 @@ class KrylovSpace {
                        h.block(active_ - coupled_, active_ + width, 0, width));
     active_ += width;
     coupled_ = width;
-    next_ = left >= width ? width : std::min(result.rank, left);
+    next_ = replaces ? width : std::min(result.rank, left);
     orth::dense::multiply(Scalar(1), r.block(0, next_, 0, width), true, identity_.block(0, next_, 0, next_), false,
                           Scalar(0), coupling());
   }

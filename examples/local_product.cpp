@@ -31,11 +31,16 @@ template <class Layout>
 void LocalProduct<Scalar>::apply(int threads, Scalar alpha, Scalar shift, const BlockVector<Scalar, Layout>& x,
                                  Scalar beta, const BlockVector<Scalar, Layout>& y) const {
   if (rows_.rows() == 0 || x.width() == 0) return;
-  // Kokkos Kernels knows no shift, for which it would need another pass over X and Y; and a Serial Kokkos has one
-  // thread where this rank may have more (calling it from several is not promised to work). Measured on 2 cores, widths
-  // 1 to 16: two calls of its own on half the rows each and this loop take the same time within 40 %, either way.
+  // Where the loop of our own is used instead of Kokkos Kernels:
+  // - with a shift, for which it would need another pass over X and Y;
+  // - under a Serial Kokkos with more than one thread, since it uses one, and calling it from several is not promised
+  // to work. Measured on
+  //   2 cores, widths 1 to 16, two such calls on half the rows each and this loop take the same time within 40 %,
+  //   either way;
+  // - for one column of a row-major block: Kokkos Kernels 3.4 takes the stride of a vector for 1.
   constexpr bool is_serial = std::is_same_v<typename Matrix::Space, Kokkos::Serial>;
-  if (shift != Scalar(0) || (is_serial && threads > 1)) {
+  const bool is_strided = x.width() == 1 && std::is_same_v<Layout, RowMajor>;
+  if (shift != Scalar(0) || (is_serial && threads > 1) || is_strided) {
     sparse_product<Layout, Layout>(threads, rows_, alpha, shift, TallPointer<const Scalar>{x.data(), x.ld()}, beta,
                                    TallPointer<Scalar>{y.data(), y.ld()}, x.width());
   } else if (x.width() == 1) {

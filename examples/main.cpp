@@ -36,7 +36,7 @@ RunSummary solve(const Context& context, const RowDistribution& rows, const RowS
                run.scalar, context.communicator().size(), context.threads());
   }
   context.profile().start();
-  ProgressPrinter progress(options.lanczos.wanted);
+  ProgressPrinter progress(options.lanczos.wanted, context.communicator().size());
   const LanczosObserver observer = talks ? LanczosObserver(std::ref(progress)) : LanczosObserver();
   LanczosResult<Scalar, Layout> result = block_lanczos<Scalar, Layout>(a, options.lanczos, observer);
   context.profile().stop();

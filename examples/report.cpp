@@ -12,7 +12,8 @@
 
 namespace blockvec::examples {
 
-ProgressPrinter::ProgressPrinter(std::int64_t wanted) : wanted_(wanted), is_terminal_(isatty(STDOUT_FILENO) == 1) {}
+ProgressPrinter::ProgressPrinter(std::int64_t wanted, int ranks)
+    : wanted_(wanted), is_terminal_(ranks == 1 && isatty(STDOUT_FILENO) == 1) {}
 
 void ProgressPrinter::operator()(const LanczosStep& step) {
   constexpr double terminal_interval = 0.1;  // seconds

@@ -29,10 +29,11 @@ struct RunSummary {
   std::vector<LanczosStep> history;
 };
 
-/// Prints progress: one line that is rewritten on a terminal, a line now and then elsewhere.
+/// Prints progress: one line that is rewritten on a terminal, a line now and then elsewhere. An MPI launcher looks like
+/// a terminal to its ranks whether or not it writes to one, so with several ranks it is lines.
 class ProgressPrinter {
  public:
-  explicit ProgressPrinter(std::int64_t wanted);
+  ProgressPrinter(std::int64_t wanted, int ranks);
   void operator()(const LanczosStep& step);
   void finish();
 

@@ -1,0 +1,163 @@
+#include <gtest/gtest.h>
+
+#include "block_lanczos.hpp"
+#include "dense.hpp"
+#include "exact.hpp"
+#include "input_error.hpp"
+#include "problems/anderson.hpp"
+#include "problems/graphene.hpp"
+#include "problems/heisenberg.hpp"
+#include "problems/laplacian.hpp"
+#include "sparse_operator.hpp"
+
+namespace blockvec::examples {
+namespace {
+
+template <class Scalar, class Layout = RowMajor>
+LanczosResult<Scalar, Layout> solve(const RowSource<Scalar>& source, const LanczosOptions& options) {
+  const auto context = Context::world(1);
+  const auto rows = RowDistribution::uniform(source.size(), context.communicator());
+  SparseOperator<Scalar> a(context, rows, source);
+  return block_lanczos<Scalar, Layout>(a, options);
+}
+
+/// Converged, and right: eigenvalues with multiplicities, residuals as promised, orthonormal vectors.
+template <class Scalar, class Layout = RowMajor>
+void expect_right(const RowSource<Scalar>& source, const LanczosOptions& options, std::vector<double> exact) {
+  SCOPED_TRACE(testing::Message() << source.describe() << ", block " << options.block << ", basis " << options.basis
+                                  << ", filter " << options.filter_degree << ", nev " << options.wanted);
+  if (options.which == Which::largest) std::reverse(exact.begin(), exact.end());
+  const auto result = solve<Scalar, Layout>(source, options);
+  ASSERT_TRUE(result.converged);
+  ASSERT_EQ(std::ssize(result.eigenvalues), options.wanted);
+  const double norm = std::max(std::abs(exact.front()), std::abs(exact.back()));
+  const auto n = static_cast<double>(source.size());
+  // The estimate of the norm is a Ritz value.
+  EXPECT_LE(result.norm_estimate, norm * (1 + 8 * n * epsilon<double>));
+  const double limit = options.tolerance * result.norm_estimate;
+  for (std::size_t i = 0; i < result.eigenvalues.size(); ++i) {
+    EXPECT_LE(result.residual_norms[i], limit);
+    // An eigenvalue lies within the residual of a Ritz value.
+    EXPECT_NEAR(result.eigenvalues[i], exact[i], limit + 8 * n * epsilon<double> * norm) << i;
+  }
+  EXPECT_LE(result.orthogonality_loss, 64 * static_cast<double>(options.wanted) * std::sqrt(n) * epsilon<double>);
+  EXPECT_EQ(result.vectors.width(), options.wanted);
+}
+
+LanczosOptions with(std::int64_t wanted, std::int64_t block, int filter = LanczosOptions::automatic_filter) {
+  LanczosOptions options;
+  options.wanted = wanted;
+  options.block = block;
+  options.filter_degree = filter;
+  return options;
+}
+
+// Multiplicities 1, 3, 3, 3, 1, 6, ... with every width of block, with and without filter.
+TEST(BlockLanczos, FindsMultiplicitiesWhateverTheBlock) {
+  const std::vector<std::int64_t> cube{9, 9, 9};
+  for (const int filter : {0, LanczosOptions::automatic_filter, 7}) {
+    for (const std::int64_t block : {1, 2, 3, 4, 6})
+      expect_right(Laplacian(cube), with(11, block, filter), exact_laplacian(cube));
+  }
+}
+
+TEST(BlockLanczos, FindsMultiplicitiesOfPeriodicLattices) {
+  // 1, 6, 12, ... for the clean lattice; 1, 6, 6, ... for graphene.
+  for (const std::int64_t block : {1, 4}) {
+    expect_right(Anderson({8, 8, 8}, 0, 1), with(9, block), exact_lattice({8, 8, 8}));
+    expect_right(Graphene<double>({12, 12}), with(8, block), exact_graphene(12, 12));
+  }
+}
+
+TEST(BlockLanczos, BothEndsBothLayouts) {
+  for (const auto which : {Which::smallest, Which::largest}) {
+    LanczosOptions options = with(6, 3);
+    options.which = which;
+    expect_right<double, RowMajor>(Laplacian({30, 20}), options, exact_laplacian({30, 20}));
+    expect_right<double, ColumnMajor>(Laplacian({30, 20}), options, exact_laplacian({30, 20}));
+    const Graphene<Complex<double>> sheet({12, 10}, 1, 6);
+    const std::vector<double> exact = spectrum(sheet);
+    expect_right<Complex<double>, RowMajor>(sheet, options, exact);
+    expect_right<Complex<double>, ColumnMajor>(sheet, options, exact);
+  }
+}
+
+TEST(BlockLanczos, SpinChains) {
+  for (const std::int64_t block : {1, 2, 4}) {
+    expect_right(SpinChain(12, 6, true, 0), with(8, block), exact_xx(12, 6, true));
+    expect_right(SpinChain(13, 5, false, 0), with(5, block), exact_xx(13, 5, false));
+    const SpinChain ring(10, 5, true, 1);
+    expect_right(ring, with(8, block), spectrum(ring));
+  }
+}
+
+TEST(BlockLanczos, DisorderedLattice) {
+  const Anderson model({7, 8, 6}, 12, 5);
+  expect_right(model, with(5, 2), spectrum(model));
+}
+
+TEST(BlockLanczos, SmallMatricesEndInTheirWholeSpace) {
+  for (const std::int64_t n : {1, 2, 3, 5, 8, 13, 30}) {
+    for (const std::int64_t block : {1, 2, 3, 4}) {
+      for (const std::int64_t wanted : {std::int64_t{1}, (n + 1) / 2, n})
+        expect_right(Laplacian({n}), with(wanted, block), exact_laplacian({n}));
+    }
+  }
+  // All eigenvalues of a matrix with few distinct ones.
+  for (const std::int64_t block : {1, 2, 3}) {
+    expect_right(Laplacian({3, 3, 3}), with(27, block), exact_laplacian({3, 3, 3}));
+    expect_right(Anderson({2, 2, 2}, 0, 1), with(8, block), exact_lattice({2, 2, 2}));
+    expect_right(SpinChain(5, 0, true, 1), with(1, block), {1.25});
+  }
+}
+
+TEST(BlockLanczos, TightTolerance) {
+  LanczosOptions options = with(6, 4);
+  options.tolerance = 1e3 * epsilon<double>;
+  expect_right(Laplacian({12, 12, 12}), options, exact_laplacian({12, 12, 12}));
+}
+
+TEST(BlockLanczos, SaysWhenItGaveUp) {
+  LanczosOptions options = with(8, 2, 0);
+  options.max_restarts = 2;
+  const auto result = solve<double>(Laplacian({200, 200}), options);
+  EXPECT_FALSE(result.converged);
+  EXPECT_EQ(result.eigenvalues.size(), 8U);
+  EXPECT_EQ(result.residual_norms.size(), 8U);
+  EXPECT_GT(*std::max_element(result.residual_norms.begin(), result.residual_norms.end()),
+            options.tolerance * result.norm_estimate);
+  for (const double value : result.eigenvalues) EXPECT_TRUE(std::isfinite(value));
+}
+
+TEST(BlockLanczos, RepeatsBitForBit) {
+  const auto first = solve<double>(Laplacian({10, 10, 10}), with(8, 4));
+  const auto second = solve<double>(Laplacian({10, 10, 10}), with(8, 4));
+  EXPECT_EQ(first.eigenvalues, second.eigenvalues);
+  EXPECT_EQ(first.residual_norms, second.residual_norms);
+  EXPECT_EQ(first.reductions, second.reductions);
+}
+
+TEST(BlockLanczos, RefusesWhatCannotBe) {
+  const auto message = [](std::int64_t n, const LanczosOptions& options) {
+    try {
+      solve<double>(Laplacian({n}), options);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_EQ(message(5, with(6, 1)), "block_lanczos: 6 eigenpairs were asked of a matrix with 5 rows");
+  EXPECT_EQ(message(5, with(0, 1)), "block_lanczos: 0 eigenpairs were asked of a matrix with 5 rows");
+  EXPECT_EQ(message(5, with(1, 0)), "block_lanczos: a block has at least 1 column, not 0");
+  LanczosOptions options = with(8, 4);
+  options.basis = 10;
+  EXPECT_EQ(message(100, options),
+            "block_lanczos: a basis of 10 columns is too small for 8 eigenpairs with blocks of 4: at least 20");
+  options = with(8, 4);
+  options.tolerance = 0;
+  EXPECT_EQ(message(100, options), "block_lanczos: the tolerance must be positive, not 0");
+  EXPECT_EQ(message(100, with(8, 4, -2)), "block_lanczos: a filter has no degree -2");
+}
+
+}  // namespace
+}  // namespace blockvec::examples

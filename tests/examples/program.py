@@ -1,0 +1,110 @@
+"""program.py BLOCK_LANCZOS [LAUNCHER...]: runs the program as a user would, and compares its JSON with exact eigenvalues."""
+import itertools
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+
+PROGRAM = sys.argv[1]
+LAUNCHER = sys.argv[2:]
+
+
+def run(*arguments, status=0, where=None):
+    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    command = LAUNCHER + [PROGRAM] + [str(argument) for argument in arguments]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=100, cwd=where, env=environment)
+    assert result.returncode == status, f"{command}: status {result.returncode}\n{result.stdout}\n{result.stderr}"
+    return result
+
+
+def check(run_file, exact, largest=False):
+    with open(run_file) as file:
+        result = json.load(file)
+    exact = sorted(exact, reverse=largest)
+    tolerance = result["options"]["tol"] * result["norm_estimate"]
+    assert result["converged"] is True
+    assert len(result["eigenvalues"]) == result["options"]["nev"]
+    for index, (value, residual) in enumerate(zip(result["eigenvalues"], result["residual_norms"])):
+        assert residual <= tolerance, (index, residual, tolerance)
+        assert abs(value - exact[index]) <= 2 * tolerance, (index, value, exact[index])
+    assert result["orthogonality_loss"] <= 1e3 * len(result["eigenvalues"]) * sys.float_info.epsilon
+    if LAUNCHER:
+        assert result["ranks"] == int(LAUNCHER[2]), result["ranks"]
+    assert result["reductions"] > 0 and result["seconds"] > 0 and result["history"]
+    names = [operation["name"] for operation in result["operations"]]
+    assert "inner_product" in names and len(set(names)) == len(names), names
+    return result
+
+
+def laplacian(*grid):
+    lists = [[2 - 2 * math.cos(math.pi * k / (n + 1)) for k in range(1, n + 1)] for n in grid]
+    return [sum(parts) for parts in itertools.product(*lists)]
+
+
+def graphene(nx, ny):
+    for i, j in itertools.product(range(nx), range(ny)):
+        a, b = 2 * math.pi * i / nx, 2 * math.pi * j / ny
+        value = math.hypot(1 + math.cos(a) + math.cos(b), math.sin(a) + math.sin(b))
+        yield value
+        yield -value
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        out = os.path.join(folder, "run.json")
+        matrix = os.path.join(folder, "matrix.mtx")
+        vectors = os.path.join(folder, "vectors.mtx")
+
+        text = run("--problem", "laplacian", "--grid", 12, 12, 12, "--json", out).stdout
+        assert "converged: residual <=" in text and "restart" in text and "inner_product" in text, text
+        check(out, laplacian(12, 12, 12))
+
+        quiet = run("--problem", "laplacian", "--grid", 30, 30, "--which", "largest", "--nev", 5, "--block", 2, "--layout",
+                    "column", "--orth", "bcgs2/svqb", "--quiet", "--json", out, "--write-matrix", matrix)
+        assert quiet.stdout == "", quiet.stdout
+        check(out, laplacian(30, 30), largest=True)
+        run("--matrix", matrix, "--nev", 5, "--json", out, "--vectors", vectors)
+        check(out, laplacian(30, 30))
+        with open(vectors) as file:
+            lines = [line for line in file if not line.startswith("%")]
+        assert lines[0].split() == ["900", "5"] and len(lines) == 1 + 900 * 5
+
+        run("--problem", "graphene", "--grid", 12, 9, "--flux", 0, 1, "--block", 1, "--json", out)
+        check(out, graphene(12, 9))
+        run("--problem", "anderson", "--grid", 6, 6, 6, "--disorder", 0, "--block", 3, "--filter", 0, "--json", out)
+        check(out, [6 - value for value in (4 * 3 - sum(2 + 2 * math.cos(2 * math.pi * k / 6) for k in ks)
+                                            for ks in itertools.product(range(6), repeat=3))])
+
+        ring = run("--sites", 10, "--periodic", "--json", out)
+        assert "Bethe ansatz for 10 sites" in ring.stdout, ring.stdout
+        with open(out) as file:
+            assert abs(json.load(file)["eigenvalues"][0] + 4.515446354492) < 1e-11  # ten spins, from the tables
+        run("--problem", "laplacian", "--grid", 1, "--nev", 1, "--json", out)  # more ranks than rows
+        check(out, [2.0])
+
+        gave_up = run("--problem", "laplacian", "--grid", 300, 300, "--max-restarts", 1, "--filter", 0, "--json", out, status=1)
+        assert "NOT CONVERGED" in gave_up.stdout
+        with open(out) as file:
+            assert json.load(file)["converged"] is False
+
+        with open(matrix, "w") as file:
+            file.write("%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1\n")
+        for arguments, message in (
+            (["--matrix", matrix, "--nev", 1], "matrix.mtx:3: the file ends after 1 of 2 entries"),
+            (["--matrix", os.path.join(folder, "none.mtx")], "none.mtx: cannot be read"),
+            (["--problem", "nothing"], "--problem"),
+            (["--frobnicate"], "frobnicate"),
+            (["--orth", "magic"], "magic"),
+            (["--problem", "graphene", "--grid", 4, 4, "--flux", 1, 3], "does not fit"),
+            (["--sites", 4, "--nev", 7], "7 eigenpairs were asked of a matrix with 6 rows"),
+            (["--problem", "laplacian", "--grid", 100, "--nev", 0], "0 eigenpairs"),
+            (["--problem", "laplacian", "--grid", 100, "--json", os.path.join(folder, "matrix.mtx", "x.json")], "cannot be written"),
+        ):
+            errors = run(*arguments, status=2).stderr
+            assert message in errors, (message, errors)
+        assert "--max-restarts" in run("--help").stdout
+
+
+main()
