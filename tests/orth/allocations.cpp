@@ -1,23 +1,9 @@
 // Iterating a growing basis allocates nothing once it is warm: every operator new of this program is counted.
 #include <algorithm>
-#include <atomic>
 #include <blockvec/operations.hpp>
-#include <cstdlib>
-#include <new>
 
 #include "tests/orth/support.hpp"
-
-namespace {
-std::atomic<std::int64_t> allocations{0};
-}
-
-[[gnu::noinline]] void* operator new(std::size_t bytes) {
-  ++allocations;
-  if (void* const address = std::malloc(bytes ? bytes : 1)) return address;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* address) noexcept { std::free(address); }
-[[gnu::noinline]] void operator delete(void* address, std::size_t) noexcept { std::free(address); }
+#include "tests/support/count_allocations.hpp"
 
 namespace blockvec::test {
 namespace {
@@ -51,9 +37,9 @@ TYPED_TEST(OrthAllocations, AGrowingBasisAllocatesNothingAfterItsFirstRound) {
       };
       round();
       round();
-      const std::int64_t warm = allocations;
+      const std::int64_t warm = blockvec::testing::allocations_so_far();
       for (int i = 0; i < 3; ++i) round();
-      EXPECT_EQ(allocations, warm) << method << ", noise " << noise;
+      EXPECT_EQ(blockvec::testing::allocations_so_far(), warm) << method << ", noise " << noise;
     }
   }
 }

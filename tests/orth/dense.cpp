@@ -329,6 +329,45 @@ TYPED_TEST(Dense, NormsAndScales) {
   }
 }
 
+TYPED_TEST(Dense, NumbersThatDecisionsAreMadeOf) {
+  using Real = RealOf<TypeParam>;
+  typename TestFixture::Columns a(2, 3);
+  a(0, 0) = Wide<TypeParam>(3);
+  a(1, 0) = Wide<TypeParam>(4);
+  a(1, 1) = Wide<TypeParam>(-2);
+  const auto squares = this->reals({7, 7, 7});
+  dense::column_squares(this->small(a), squares);
+  const auto expect_row = [](const SmallMatrix<Real>& row, std::initializer_list<double> values) {
+    std::int64_t j = 0;
+    for (const double value : values) EXPECT_EQ(dense::entry(row, 0, j++), static_cast<Real>(value));
+  };
+  expect_row(squares, {25, 4, 0});
+  EXPECT_TRUE(dense::within(squares, Real(0), Real(25)));
+  EXPECT_FALSE(dense::within(squares, Real(1), Real(25)));
+  EXPECT_FALSE(dense::within(squares, Real(0), Real(24)));
+  EXPECT_FALSE(dense::within(this->reals({std::numeric_limits<double>::quiet_NaN()}), Real(0), Real(1)));
+
+  const auto parts = this->reals({5, 3, 9});  // the third column has no length, and does not count
+  EXPECT_EQ(dense::smallest_share(squares, parts), Real(0.25));
+  EXPECT_EQ(dense::sum_of_shares(this->reals({8, 4, 0}), this->reals({2, 3, 9})), Real(1));
+  EXPECT_EQ(dense::smallest_share(this->reals({}), this->reals({})), Real(1));
+
+  const auto r = this->small(this->identity(3));
+  r.view()(0, 0) = TypeParam(5);
+  r.view()(2, 2) = TypeParam(0);
+  const auto quotients = this->reals({7, 7, 7});
+  dense::divide_by_pivots(squares, r, quotients);
+  expect_row(quotients, {1, 4, 0});
+  dense::diagonal(r, quotients);
+  expect_row(quotients, {5, 1, 0});
+  const auto factors = this->reals({2, 4, 0.5});
+  dense::scale_columns(r, factors, r);
+  EXPECT_EQ(dense::real_entry(r, 0, 0), Real(10));
+  EXPECT_EQ(dense::real_entry(r, 1, 1), Real(4));
+  dense::reciprocals(factors);
+  expect_row(factors, {0.5, 0.25, 2});
+}
+
 TYPED_TEST(Dense, ShapesAreChecked) {
   const auto a = this->empty(2, 3), square = this->empty(3, 3);
   const auto message = [](auto&& call) -> std::string {

@@ -87,10 +87,9 @@ CholeskyResult<Scalar> cholesky(const SmallMatrix<Scalar, Space>& g, RealOf<Scal
 template <class Scalar, class Space>
 void triangular_inverse(const SmallMatrix<Scalar, Space>& r, const SmallMatrix<Scalar, Space>& x);
 
-/// An upper bound of ||D X||_2^2 for D = diag(squares)^(1/2), squares 1 x n, where every column of D X^-1's inverse has
-/// at most unit length: X = R^-1 and squares the squared column lengths of the block that R belongs to. 1 for
-/// orthogonal columns. From the Frobenius norm f^2 = ||D X||_F^2 and n <= f^2: the other n - 1 eigenvalues take at
-/// least (n-1)^2 / n of it.
+/// An upper bound of ||D X||_2^2, where X = R^-1 and D = diag(squares)^(1/2), squares (1 x n) being squared lengths of
+/// the columns of which R is a factor: so R D^-1 has columns of at most unit length. 1 for orthogonal columns.
+/// From f^2 = ||D X||_F^2, the sum of n eigenvalues: the n - 1 others take at least (n-1)^2 / n of it.
 template <class Scalar, class Space>
 RealOf<Scalar> amplification(const SmallMatrix<RealOf<Scalar>, Space>& squares, const SmallMatrix<Scalar, Space>& x);
 
