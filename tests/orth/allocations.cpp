@@ -9,7 +9,7 @@ namespace blockvec::test {
 namespace {
 
 template <class K>
-class OrthAllocations : public testing::Test {};
+class OrthAllocations : public ::testing::Test {};
 TYPED_TEST_SUITE(OrthAllocations, AllKinds, KindName);
 
 TYPED_TEST(OrthAllocations, AGrowingBasisAllocatesNothingAfterItsFirstRound) {
