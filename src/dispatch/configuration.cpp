@@ -1,9 +1,8 @@
 #include "src/dispatch/configuration.hpp"
 
 #include <algorithm>
-#include <complex>
-
 #include <blockvec/kernels/parallel.hpp>
+#include <complex>
 
 #include "src/host/real.hpp"
 

@@ -1,9 +1,8 @@
 #pragma once
 
+#include <blockvec/kernels/matrix.hpp>
 #include <cstddef>
 #include <cstdint>
-
-#include <blockvec/kernels/matrix.hpp>
 
 #include "src/host/products.hpp"
 #include "src/host/summation.hpp"
@@ -14,10 +13,10 @@ namespace blockvec::kernels::dispatch {
 /// What a tsmttsm runs with. P is the product of real views that the kernels compute (products.hpp).
 struct TsmttsmConfiguration {
   host::SumPlan plan;
-  std::int64_t entries;        ///< numbers in a level of a part's tree
-  std::int64_t result;         ///< numbers in P
-  std::int64_t part_stride;    ///< numbers of workspace of one part
-  std::size_t workspace_bytes; ///< of all parts, and to align them
+  std::int64_t entries;         ///< numbers in a level of a part's tree
+  std::int64_t result;          ///< numbers in P
+  std::int64_t part_stride;     ///< numbers of workspace of one part
+  std::size_t workspace_bytes;  ///< of all parts, and to align them
 };
 template <class T>
 TsmttsmConfiguration configure_tsmttsm(std::int64_t k, std::int64_t m, std::int64_t n, Layout layout);

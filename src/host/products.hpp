@@ -1,9 +1,8 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
-
 #include <blockvec/kernels/matrix.hpp>
+#include <cstdint>
 
 #include "src/host/summation.hpp"
 
@@ -82,8 +81,9 @@ void row_major_rows(const Product<double>& product, std::int64_t first, std::int
 void column_major_rows(const Product<float>& product, std::int64_t first, std::int64_t rows, float* buffer);
 void column_major_rows(const Product<double>& product, std::int64_t first, std::int64_t rows, double* buffer);
 
-/// Rows that one block of row_major_rows holds in its buffer: about half a kibibyte, so that reading and writing alternate
-/// finely, which is what memory likes best; and of column_major_rows: a block of A stays in cache while it is used.
+/// Rows that one block of row_major_rows holds in its buffer: about half a kibibyte, so that reading and writing
+/// alternate finely, which is what memory likes best; and of column_major_rows: a block of A stays in cache while it is
+/// used.
 template <class T>
 std::int64_t row_major_block_rows(std::int64_t n) {
   return std::clamp<std::int64_t>(512 / bytes_of<T>(n) / 8 * 8, 8, 64);

@@ -1,13 +1,12 @@
 #pragma once
 
+#include <blockvec/kernels/error.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <new>
 #include <span>
 #include <string>
-
-#include <blockvec/kernels/error.hpp>
 
 namespace blockvec::kernels::host {
 

@@ -26,7 +26,8 @@ constexpr std::int64_t bytes_of(std::int64_t count) {
 /// Levels of the tree of one part of so many chunks: the least with fan_out^levels >= chunks.
 constexpr int tree_levels(std::int64_t chunks) {
   int levels = 1;
-  for (std::int64_t reach = fan_out; reach < chunks; ++levels) reach = reach > chunks / fan_out ? chunks : reach * fan_out;
+  for (std::int64_t reach = fan_out; reach < chunks; ++levels)
+    reach = reach > chunks / fan_out ? chunks : reach * fan_out;
   return levels;
 }
 

@@ -1,9 +1,8 @@
 #include "src/host/tsmm.hpp"
 
 #include <algorithm>
-#include <complex>
-
 #include <blockvec/kernels/parallel.hpp>
+#include <complex>
 
 #include "src/host/products.hpp"
 
@@ -81,7 +80,7 @@ template void tsmm(std::complex<float>, const Matrix<const std::complex<float>>&
                    const Matrix<const std::complex<float>>&, std::complex<float>, const Matrix<std::complex<float>>&,
                    Triangle, const dispatch::TsmmConfiguration&, float*);
 template void tsmm(std::complex<double>, const Matrix<const std::complex<double>>&,
-                   const Matrix<const std::complex<double>>&, std::complex<double>,
-                   const Matrix<std::complex<double>>&, Triangle, const dispatch::TsmmConfiguration&, double*);
+                   const Matrix<const std::complex<double>>&, std::complex<double>, const Matrix<std::complex<double>>&,
+                   Triangle, const dispatch::TsmmConfiguration&, double*);
 
 }  // namespace blockvec::kernels::host

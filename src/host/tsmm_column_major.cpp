@@ -5,9 +5,10 @@
 #define HWY_TARGET_INCLUDE "src/host/tsmm_column_major.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h.
+#include <hwy/cache_control.h>
+
 #include <algorithm>
 #include <array>
-#include <hwy/cache_control.h>
 #include <utility>
 
 #include "src/host/emit-inl.hpp"

@@ -5,9 +5,10 @@
 #define HWY_TARGET_INCLUDE "src/host/tsmm_row_major.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h.
+#include <hwy/cache_control.h>
+
 #include <algorithm>
 #include <array>
-#include <hwy/cache_control.h>
 
 #include "src/host/emit-inl.hpp"
 #include "src/host/simd-inl.hpp"
@@ -73,9 +74,8 @@ using TileFunction = void (*)(const Tile<T>&);
 
 // Heights divide a block's rows. Full height, and single rows for what is left.
 template <class T>
-constexpr std::array<TileFunction<T>, 5> tall_tiles = {
-    nullptr, run_tile<T, tallest[1], 1>, run_tile<T, tallest[2], 2>, run_tile<T, tallest[3], 3>,
-    run_tile<T, tallest[4], 4>};
+constexpr std::array<TileFunction<T>, 5> tall_tiles = {nullptr, run_tile<T, tallest[1], 1>, run_tile<T, tallest[2], 2>,
+                                                       run_tile<T, tallest[3], 3>, run_tile<T, tallest[4], 4>};
 template <class T>
 constexpr std::array<TileFunction<T>, 5> row_tiles = {nullptr, run_tile<T, 1, 1>, run_tile<T, 1, 2>, run_tile<T, 1, 3>,
                                                       run_tile<T, 1, 4>};

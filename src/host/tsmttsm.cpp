@@ -1,9 +1,8 @@
 #include "src/host/tsmttsm.hpp"
 
 #include <algorithm>
-#include <complex>
-
 #include <blockvec/kernels/parallel.hpp>
+#include <complex>
 
 #include "src/host/products.hpp"
 
@@ -65,12 +64,18 @@ void tsmttsm(Op op, T alpha, const Matrix<const T>& a, const Matrix<const T>& b,
   parallel_for(threads, plan.parts, [&](std::int64_t part, int) {
     R* const levels = scratch + part * configuration.part_stride;
     if (a.layout == Layout::row_major) {
-      const RowMajorPair<R> pair{real_view(a.data), parts * a.ld,        parts * a.columns, real_view(b.data),
-                                 parts * b.ld,      parts * b.columns, same};
+      const RowMajorPair<R> pair{real_view(a.data), parts * a.ld, parts * a.columns, real_view(b.data), parts * b.ld,
+                                 parts * b.columns, same};
       row_major_part(pair, plan, part, levels, levels + sums);
     } else {
-      const ColumnMajorPair<R> pair{real_view(a.data), parts * a.ld, a.columns,     real_view(b.data),
-                                    parts * b.ld,      b.columns,    same,          parts == 2,
+      const ColumnMajorPair<R> pair{real_view(a.data),
+                                    parts * a.ld,
+                                    a.columns,
+                                    real_view(b.data),
+                                    parts * b.ld,
+                                    b.columns,
+                                    same,
+                                    parts == 2,
                                     op == Op::conjugate_transpose};
       column_major_part(pair, plan, part, levels, levels + sums);
     }
@@ -90,8 +95,8 @@ template void tsmttsm(Op, float, const Matrix<const float>&, const Matrix<const 
 template void tsmttsm(Op, double, const Matrix<const double>&, const Matrix<const double>&, double,
                       const Matrix<double>&, const dispatch::TsmttsmConfiguration&, int, double*);
 template void tsmttsm(Op, std::complex<float>, const Matrix<const std::complex<float>>&,
-                      const Matrix<const std::complex<float>>&, std::complex<float>,
-                      const Matrix<std::complex<float>>&, const dispatch::TsmttsmConfiguration&, int, float*);
+                      const Matrix<const std::complex<float>>&, std::complex<float>, const Matrix<std::complex<float>>&,
+                      const dispatch::TsmttsmConfiguration&, int, float*);
 template void tsmttsm(Op, std::complex<double>, const Matrix<const std::complex<double>>&,
                       const Matrix<const std::complex<double>>&, std::complex<double>,
                       const Matrix<std::complex<double>>&, const dispatch::TsmttsmConfiguration&, int, double*);

@@ -1,8 +1,7 @@
 #pragma once
 
-#include <cstdint>
-
 #include <blockvec/kernels/tall_skinny.hpp>
+#include <cstdint>
 
 #include "src/dispatch/configuration.hpp"
 #include "src/host/real.hpp"

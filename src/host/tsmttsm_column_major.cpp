@@ -150,8 +150,8 @@ std::int64_t piece(std::int64_t total, std::int64_t parts, std::int64_t i) {
 
 // P from `length` numbers of each column from a and b on; `ahead` numbers on lies what comes next.
 template <bool complex, class T>
-void multiply_chunk(const ColumnMajorPair<T>& p, const T* a, const T* b, std::int64_t length, std::int64_t ahead, T* out,
-                    bool add) {
+void multiply_chunk(const ColumnMajorPair<T>& p, const T* a, const T* b, std::int64_t length, std::int64_t ahead,
+                    T* out, bool add) {
   constexpr std::int64_t terms = complex ? 2 : 1;
   const std::int64_t high = ceil_div(p.m, max_tm);
   const std::int64_t wide = ceil_div(p.n, max_tn<complex>);

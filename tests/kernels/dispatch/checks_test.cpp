@@ -57,8 +57,7 @@ TEST_F(Checks, LeadingDimensionBelowWidth) {
 TEST_F(Checks, NullData) {
   EXPECT_EQ(tsmttsm_error({x.data(), 10, 3, 3, row}, {nullptr, 10, 2, 2, row}, {z.data(), 3, 2, 2, row}),
             "tsmttsm: B is 10 x 2 row-major with null data: expected memory for its entries");
-  EXPECT_EQ(tsmttsm_error({nullptr, 0, 3, 3, row}, {nullptr, 0, 2, 2, row}, {z.data(), 3, 2, 2, row}),
-            "no ShapeError");
+  EXPECT_EQ(tsmttsm_error({nullptr, 0, 3, 3, row}, {nullptr, 0, 2, 2, row}, {z.data(), 3, 2, 2, row}), "no ShapeError");
 }
 
 TEST_F(Checks, ExtentsBeyondAddresses) {

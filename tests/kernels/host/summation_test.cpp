@@ -98,7 +98,8 @@ TEST(Summation, WorkspaceIsBounded) {
   // A part's data is at least 16 times its result, and a part has at most this many results.
   for (const std::int64_t width : {1, 8, 64, 512}) {
     for (const std::int64_t k : {std::int64_t{1} << 10, std::int64_t{1} << 20, std::int64_t{1} << 40}) {
-      const double result = 8.0 * static_cast<double>(std::max<std::int64_t>(width, 16) * std::max<std::int64_t>(width, 16));
+      const double result =
+          8.0 * static_cast<double>(std::max<std::int64_t>(width, 16) * std::max<std::int64_t>(width, 16));
       const double levels = static_cast<double>(host::tree_levels(host::ceil_div(k, host::min_chunk_rows)));
       EXPECT_LE(static_cast<double>(tsmttsm_workspace<double>(k, width, width, Layout::row_major)),
                 host::max_parts * (levels + 1) * result + 128);

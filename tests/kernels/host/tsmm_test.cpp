@@ -90,7 +90,8 @@ TYPED_TEST(Tsmm, AlphaAndBeta) {
   for (const Layout layout : layouts) {
     for (const T alpha : {T(0), T(1), value<T>(-0.5, 2)}) {
       for (const T beta : {T(0), T(1), T(-2), value<T>(0.25, -3)}) {
-        for (const std::int64_t pad : {0, 3}) expect_tsmm<T>(100, 5, 6, {layout, Layout::row_major, pad, 1}, alpha, beta);
+        for (const std::int64_t pad : {0, 3})
+          expect_tsmm<T>(100, 5, 6, {layout, Layout::row_major, pad, 1}, alpha, beta);
       }
     }
   }

@@ -10,9 +10,9 @@ using C = std::complex<double>;
 
 // The oracle against numbers worked out by hand.
 TEST(Reference, TsmttsmByHand) {
-  double a[] = {1, 2, 3, 4, 5, 6};     // 3 x 2, row-major
-  double b[] = {1, -1, 2};             // 3 x 1
-  double c[] = {10, 20};               // 2 x 1
+  double a[] = {1, 2, 3, 4, 5, 6};  // 3 x 2, row-major
+  double b[] = {1, -1, 2};          // 3 x 1
+  double c[] = {10, 20};            // 2 x 1
   const Matrix<double> left{a, 3, 2, 2, Layout::row_major};
   reference::tsmttsm(Op::transpose, 2.0, left, Matrix<double>{b, 3, 1, 1, Layout::row_major}, 3.0,
                      Matrix<double>{c, 2, 1, 1, Layout::row_major});
