@@ -1,22 +1,8 @@
 // No operation allocates once it is warm: every operator new and every Kokkos allocation of this program is counted.
 #include <Kokkos_Core.hpp>
-#include <atomic>
-#include <cstdlib>
-#include <new>
 
+#include "tests/support/count_allocations.hpp"
 #include "tests/support/naive.hpp"
-
-namespace {
-std::atomic<std::int64_t> allocations{0};
-}
-
-void* operator new(std::size_t bytes) {
-  ++allocations;
-  if (void* const address = std::malloc(bytes ? bytes : 1)) return address;
-  throw std::bad_alloc();
-}
-void operator delete(void* address) noexcept { std::free(address); }
-void operator delete(void* address, std::size_t) noexcept { std::free(address); }
 
 namespace blockvec {
 namespace {
@@ -55,10 +41,10 @@ TYPED_TEST(AllocationTest, AGrowingBasisAllocatesNothingAfterItsFirstRound) {
   context.profile().start();
   round();
   round();
-  const std::int64_t warm = allocations;
+  const std::int64_t warm = testing::allocations_so_far();
   const std::int64_t warm_workspace = context.workspace().allocations();
   for (int i = 0; i < 5; ++i) round();
-  EXPECT_EQ(allocations, warm);
+  EXPECT_EQ(testing::allocations_so_far(), warm);
   EXPECT_EQ(context.workspace().allocations(), warm_workspace);
 }
 
