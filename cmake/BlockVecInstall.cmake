@@ -20,9 +20,6 @@ install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/BlockVec)
 
 # One export set a component, so that finding one asks only for what that one needs.
 foreach(component IN LISTS components)
-  if(NOT TARGET blockvec_${component})
-    continue()
-  endif()
   install(TARGETS blockvec_${component} EXPORT BlockVec-${component})
   install(EXPORT BlockVec-${component} NAMESPACE BlockVec:: DESTINATION ${package_directory})
 endforeach()
