@@ -5,6 +5,7 @@
 #include <blockvec/operations.hpp>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace blockvec::examples {
 
@@ -32,27 +33,27 @@ class SpectralTransform {
   /// Only eigenvalues of sign * A below this can be wanted ones.
   Real cut() const { return degree_ == 0 ? std::numeric_limits<Real>::infinity() : centre_ - half_width_; }
 
-  /// Y = C X. Costs `degree` applications of A, or one.
+  /// Y = C X. Costs `degree` applications of A, or one, and copies: columns of a wide basis lie far apart in memory row
+  /// by row, and A reads each row several times.
   void apply(const Vector& x, const Vector& y) const {
+    WorkspaceScope scope(x.context().workspace());
+    Vector current = scratch_like(scope, x, x.width());
+    Vector previous = scratch_like(scope, x, x.width());
+    copy(x, current);
     if (degree_ == 0) {
-      a_->apply(Scalar(sign_), Scalar(0), x, Scalar(0), y);
+      a_->apply(Scalar(sign_), Scalar(0), current, Scalar(0), previous);
+      copy(previous, y);
       return;
     }
-    // T_k takes the place of T_(k-2); the last one must be Y.
-    WorkspaceScope scope(x.context().workspace());
-    const Vector other = scratch_like(scope, x, x.width());
-    const Vector even = degree_ % 2 == 0 ? y : other;
-    const Vector odd = degree_ % 2 == 0 ? other : y;
+    // T_1 = t, T_k = 2 t T_(k-1) - T_(k-2), which T_k takes the place of.
     const auto shift = Scalar(sign_ * centre_);
     const Real factor = -sign_ / half_width_;
-    const auto last_sign = [this](int k) { return Real(k == degree_ ? -1 : 1); };
-    copy(x, even);
-    a_->apply(Scalar(last_sign(1) * factor), shift, x, Scalar(0), odd);
+    a_->apply(Scalar(factor), shift, current, Scalar(0), previous);
     for (int k = 2; k <= degree_; ++k) {
-      const Vector& previous = k % 2 == 0 ? odd : even;
-      const Vector& next = k % 2 == 0 ? even : odd;
-      a_->apply(Scalar(last_sign(k) * 2 * factor), shift, previous, Scalar(-last_sign(k)), next);
+      std::swap(current, previous);
+      a_->apply(Scalar(2 * factor), shift, current, Scalar(-1), previous);
     }
+    axpby(Scalar(-1), previous, Scalar(0), y);
   }
 
   /// The eigenvalue of sign * A that belongs to a wanted eigenvalue of C. A value of the unwanted interval gives the

@@ -1,4 +1,4 @@
-// examples_fault MODE: the second rank fails in one way or another while the others go on to wait for it. fault.py
+// examples_fault MODE FILE: the second rank fails in one way or another while the others go on to wait for it. fault.py
 // looks at how that ends.
 #include <blockvec/blockvec.hpp>
 #include <string>
@@ -24,12 +24,12 @@ class BrokenLaplacian final : public RowSource<double> {
   Laplacian laplacian_{{10, 10}};
 };
 
-int run(const std::string& mode) {
+int run(const std::string& mode, const std::string& file) {
   const auto context = Context::world(1);
   const Communicator& communicator = context.communicator();
   const bool fails = communicator.rank() == 1;
   if (mode == "read") {
-    read_matrix_market(fails ? "injected_fault_missing.mtx" : "/dev/null", communicator);
+    read_matrix_market(fails ? "injected_fault_missing.mtx" : file, communicator);
   } else if (mode == "allocate") {
     const std::int64_t rows = fails ? std::int64_t{1} << 55 : 10;
     const BlockVector<double> v(Context::self(1), RowDistribution::uniform(rows, Communicator::self()), 4,
@@ -53,5 +53,6 @@ int run(const std::string& mode) {
 
 int main(int argc, char** argv) {
   blockvec::Environment environment(argc, argv);
-  return blockvec::Environment::guard([&] { return blockvec::examples::run(argc > 1 ? argv[1] : ""); });
+  return blockvec::Environment::guard(
+      [&] { return blockvec::examples::run(argc > 1 ? argv[1] : "", argc > 2 ? argv[2] : ""); });
 }

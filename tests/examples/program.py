@@ -31,11 +31,16 @@ def check(run_file, exact, largest=False):
         assert abs(value - exact[index]) <= 2 * tolerance, (index, value, exact[index])
     assert result["orthogonality_loss"] <= 1e3 * len(result["eigenvalues"]) * sys.float_info.epsilon
     if LAUNCHER:
-        assert result["ranks"] == int(LAUNCHER[2]), result["ranks"]
+        assert result["ranks"] == ranks(), result["ranks"]
     assert result["reductions"] > 0 and result["seconds"] > 0 and result["history"]
     names = [operation["name"] for operation in result["operations"]]
     assert "inner_product" in names and len(set(names)) == len(names), names
     return result
+
+
+def ranks():
+    """The launcher is: mpiexec, its option for the number of ranks, that number, ..."""
+    return int(LAUNCHER[2])
 
 
 def laplacian(*grid):
@@ -61,6 +66,13 @@ def main():
         assert "converged: residual <=" in text and "restart" in text and "inner_product" in text, text
         check(out, laplacian(12, 12, 12))
 
+        run("--problem", "laplacian", "--grid", 1, "--nev", 1, "--json", out)  # more ranks than rows
+        check(out, [2.0])
+        run("--problem", "graphene", "--grid", 12, 9, "--flux", 0, 1, "--block", 1, "--json", out)
+        check(out, graphene(12, 9))
+        if LAUNCHER and ranks() != 2:
+            return  # every run takes the launcher a second
+
         quiet = run("--problem", "laplacian", "--grid", 30, 30, "--which", "largest", "--nev", 5, "--block", 2, "--layout",
                     "column", "--orth", "bcgs2/svqb", "--quiet", "--json", out, "--write-matrix", matrix)
         assert quiet.stdout == "", quiet.stdout
@@ -71,8 +83,6 @@ def main():
             lines = [line for line in file if not line.startswith("%")]
         assert lines[0].split() == ["900", "5"] and len(lines) == 1 + 900 * 5
 
-        run("--problem", "graphene", "--grid", 12, 9, "--flux", 0, 1, "--block", 1, "--json", out)
-        check(out, graphene(12, 9))
         run("--problem", "anderson", "--grid", 6, 6, 6, "--disorder", 0, "--block", 3, "--filter", 0, "--json", out)
         check(out, [6 - value for value in (4 * 3 - sum(2 + 2 * math.cos(2 * math.pi * k / 6) for k in ks)
                                             for ks in itertools.product(range(6), repeat=3))])
@@ -81,8 +91,6 @@ def main():
         assert "Bethe ansatz for 10 sites" in ring.stdout, ring.stdout
         with open(out) as file:
             assert abs(json.load(file)["eigenvalues"][0] + 4.515446354492) < 1e-11  # ten spins, from the tables
-        run("--problem", "laplacian", "--grid", 1, "--nev", 1, "--json", out)  # more ranks than rows
-        check(out, [2.0])
 
         gave_up = run("--problem", "laplacian", "--grid", 300, 300, "--max-restarts", 1, "--filter", 0, "--json", out, status=1)
         assert "NOT CONVERGED" in gave_up.stdout
