@@ -114,8 +114,6 @@ class KrylovSpace {
     const bool replaces = left >= 2 * width;
     auto& orthogonalizer = replaces ? replacing_ : dropping_;
     const orth::Result result = orthogonalizer.project_and_normalize(basis_.columns(0, begin + width), w, &s, &r);
-    std::int64_t rank = replaces ? width : std::min(result.rank, left);
-    if (replaces && result.reason == orth::Reason::no_room) rank = pack(w, r);
 
     const Small h = h_.block(0, active_ + width, active_, active_ + width);
     orth::dense::copy(s.block(locked_, begin + width, 0, width), h);
@@ -123,7 +121,7 @@ class KrylovSpace {
                        h.block(active_ - coupled_, active_ + width, 0, width));
     active_ += width;
     coupled_ = width;
-    next_ = rank;
+    next_ = replaces ? width : std::min(result.rank, left);
     orth::dense::multiply(Scalar(1), r.block(0, next_, 0, width), true, identity_.block(0, next_, 0, next_), false,
                           Scalar(0), coupling());
   }
@@ -214,17 +212,6 @@ class KrylovSpace {
     inner_product(q, w, local_.block(coupled_, coupled_ + next_, 0, next_));
     update(Scalar(-1), basis_.columns(begin - coupled_, begin + next_), local_.block(0, coupled_ + next_, 0, next_),
            Scalar(1), w);
-  }
-
-  /// Brings the columns of W that are not zero to the front, and their rows of R. Returns how many there are.
-  std::int64_t pack(const Vector& w, const Small& r) {
-    const std::int64_t width = w.width();
-    const Small selection = new_coupling_.block(0, width, 0, width);
-    const Small packed = coefficients_.block(0, width, 0, width);
-    const std::int64_t rank = dropping_.normalize(w, &selection).rank;
-    orth::dense::multiply(Scalar(1), selection, false, r, false, Scalar(0), packed);
-    orth::dense::copy(packed, r);
-    return rank;
   }
 
   void move_next(std::int64_t target) {

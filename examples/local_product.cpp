@@ -34,9 +34,7 @@ void LocalProduct<Scalar>::apply(int threads, Scalar alpha, Scalar shift, const 
   // Where the loop of our own is used instead of Kokkos Kernels:
   // - with a shift, for which it would need another pass over X and Y;
   // - under a Serial Kokkos with more than one thread, since it uses one, and calling it from several is not promised
-  // to work. Measured on
-  //   2 cores, widths 1 to 16, two such calls on half the rows each and this loop take the same time within 40 %,
-  //   either way;
+  //   to work;
   // - for one column of a row-major block: Kokkos Kernels 3.4 takes the stride of a vector for 1.
   constexpr bool is_serial = std::is_same_v<typename Matrix::Space, Kokkos::Serial>;
   const bool is_strided = x.width() == 1 && std::is_same_v<Layout, RowMajor>;

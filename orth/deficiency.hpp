@@ -18,7 +18,9 @@ bool draw_column(Call<Scalar, Layout, Space>& call, std::int64_t j) {
   const Small s = Small::scratch(scope, call.m, 1);
   const Small t = Small::scratch(scope, call.b, 1);
   const Small product = Small::scratch(scope, 1, 1);
-  fill_random(vector, call.options.seed, call.draws++);
+  // A stream of its own: a caller who starts a basis from fill_random with the same seed has those vectors in V.
+  constexpr std::uint64_t stream = 0x6f7274686f676f6e;
+  fill_random(vector, call.options.seed ^ stream, call.draws++);
   Real first = 0;
   for (int pass = 0; pass < most_passes; ++pass) {
     {

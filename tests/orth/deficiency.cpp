@@ -96,6 +96,21 @@ TYPED_TEST(DeficiencyTest, ABlockInTheRangeOfTheBasisIsReplaced) {
   }
 }
 
+TYPED_TEST(DeficiencyTest, ReplacementsAreNotTheRandomVectorsThatTheBasisWasStartedFrom) {
+  using Scalar = typename TestFixture::ScalarType;
+  const auto options = this->options(Deficiency::replace, "pipi+/cholqr2");
+  orth::Orthogonalizer orthogonalizer(this->context, options);
+  const BlockVector<Scalar, typename TestFixture::LayoutType> basis(this->context, this->rows(this->count), 6, "basis");
+  fill_random(basis.columns(0, 3), options.seed);
+  ASSERT_EQ(orthogonalizer.normalize(basis.columns(0, 3)).rank, 3);
+  fill_random(basis.columns(3, 6), options.seed, 3);
+  copy(basis.columns(3, 4), basis.columns(5, 6));
+  const auto result = orthogonalizer.project_and_normalize(basis.columns(0, 3), basis.columns(3, 6));
+  EXPECT_EQ(result.rank, 2);
+  EXPECT_EQ(result.reason, Reason::rank_deficient);
+  EXPECT_LE(orth::orthogonality_loss(basis), 100 * 6 * epsilon<Scalar>);
+}
+
 TYPED_TEST(DeficiencyTest, AProjectionSaysWhatLiesInTheRangeOfTheBasis) {
   const auto v = rounded<typename TestFixture::ScalarType>(this->generator.orthonormal(this->count, this->m));
   auto x = this->generator.random(this->count, this->b);
