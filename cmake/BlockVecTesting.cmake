@@ -11,7 +11,8 @@ endif()
 
 # Environment of every test. Variables of one MPI are ignored by the others.
 # Threads that wait must not spin: there are more of them than cores.
-set(blockvec_test_environment OMP_PROC_BIND=false OMP_WAIT_POLICY=passive)
+# Open MPI looks up "localhost" again and again; a bare root has no /etc/hosts and asks a name server, which may lose one.
+set(blockvec_test_environment OMP_PROC_BIND=false OMP_WAIT_POLICY=passive RES_OPTIONS=timeout:1)
 set(blockvec_mpi_environment
   OMP_NUM_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_rmaps_base_oversubscribe=1)
