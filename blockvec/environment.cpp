@@ -2,6 +2,7 @@
 #include <blockvec/environment.hpp>
 #include <cstdio>
 #include <exception>
+#include <iostream>
 #include <new>
 #include <string>
 
@@ -18,6 +19,9 @@ Environment::Environment(int& argc, char**& argv) {
 }
 
 Environment::~Environment() {
+  // mpiexec ends all ranks when the first one leaves with a nonzero status: what others have to say must be out before.
+  std::cout.flush();
+  std::fflush(nullptr);
   if (owns_kokkos_) Kokkos::finalize();
   if (owns_mpi_) detail::stop_mpi();
 }
