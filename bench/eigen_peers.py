@@ -193,7 +193,7 @@ def best_of(peer, run, norm, values):
         if result["residual"] <= ACCURACY * norm and not wrong and (best is None or result["seconds"] < best["seconds"]):
             best = result
     if best is None:
-        raise RuntimeError("no setting reached the target")
+        raise RuntimeError("no setting found all eigenvalues with residuals below the target")
     again = [best["seconds"]] + [run(best["setting"], best["tolerance"])["seconds"] for _ in range(2)]
     best["seconds"] = statistics.median(again)
     return best
