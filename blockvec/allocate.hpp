@@ -12,6 +12,9 @@ namespace blockvec::detail {
 /// Bytes that the system says it can still give without swapping, or the largest number where it does not say.
 std::size_t available_memory();
 
+/// Asks for huge pages under memory that nothing has touched yet: hundreds of times fewer page faults. A hint.
+void prefer_huge_pages(void* data, std::size_t bytes);
+
 /// An uninitialised array. Throws OutOfMemoryError naming the label and the bytes asked for; on the host also where the
 /// system would promise memory that it does not have (and end the process later).
 template <class T, class Space>
@@ -31,7 +34,9 @@ Kokkos::View<T*, Space> allocate(std::size_t count, const std::string& label) {
     }
   }
   try {
-    return Kokkos::View<T*, Space>(Kokkos::view_alloc(Kokkos::WithoutInitializing, label), count);
+    Kokkos::View<T*, Space> array(Kokkos::view_alloc(Kokkos::WithoutInitializing, label), count);
+    if constexpr (std::is_same_v<Space, Kokkos::HostSpace>) prefer_huge_pages(array.data(), count * sizeof(T));
+    return array;
   } catch (const std::exception& error) {
     std::string why = error.what();
     fail(why.substr(0, why.find('\n')));

@@ -15,6 +15,7 @@
 #include "input_error.hpp"
 #include "krylov_space.hpp"
 #include "lanczos_types.hpp"
+#include "spectrum_probe.hpp"
 
 namespace blockvec::examples {
 
@@ -48,6 +49,7 @@ class BlockLanczos {
         first_reduction_(a.context().reductions()) {}
 
   Result solve() {
+    choose_filter();
     start_search();
     for (;;) {
       if (search() == Outcome::gave_up) return finish(false);
@@ -188,6 +190,7 @@ class BlockLanczos {
     HostMatrix<Scalar> quotients("BlockVec::examples::quotients", pairs.size(), pairs.size());
     for (std::size_t i = 0; i < pairs.size(); ++i) {
       pairs[i].value = real_part(dots(0, i));
+      norm_ = std::max(norm_, std::abs(pairs[i].value));
       quotients(i, i) = Scalar(pairs[i].value);
     }
     products.from_host(quotients);
@@ -258,10 +261,37 @@ class BlockLanczos {
   // ---- the filter
   // -----------------------------------------------------------------------------------------------------
 
+  /// Before the first search: a filter for the spectrum as a short look shows it, if the basis is small beside the
+  /// matrix.
+  void choose_filter() {
+    if (options_.filter_degree == 0 || a_.rows().global_rows() <= options_.basis) return;
+    SpectrumProbe<Operator, Scalar, Layout> probe(a_, sign_);
+    const auto bounds = probe.run(static_cast<Real>(options_.basis), options_.seed);
+    applications_ += probe.applications();
+    if (!bounds) return;
+    norm_ = bounds->norm;
+    top_ = bounds->top;
+    set_filter(bounds->lowest, bounds->cut);
+  }
+
+  /// The filter for this cut, of the degree asked for or of one that raises the lowest eigenvalue to filter_range.
+  /// Nothing if that is hardly better than what there is.
+  bool set_filter(Real lowest, Real cut) {
+    if (!(lowest < cut && cut < top_)) return false;
+    int degree = options_.filter_degree;
+    if (degree < 0) {
+      const Real growth = std::acosh(1 + 2 * (cut - lowest) / (top_ - cut));
+      degree = static_cast<int>(std::min<double>(most_degree, std::acosh(filter_range) / growth));
+      if (degree < std::max<double>(least_degree, filter_improvement * transform_.degree())) return false;
+    }
+    transform_ = Transform(a_, sign_, cut, top_, degree);
+    return true;
+  }
+
   /// Right after a restart: where the Ritz values known by now ask for a filter (or a much stronger one), begins again
   /// with it, from combinations of the Ritz vectors.
   void improve_filter() {
-    if (!filter_allowed_ || options_.filter_degree == 0 || std::ssize(pairs_) >= options_.wanted) return;
+    if (!filter_allowed_ || options_.filter_degree == 0 || !pairs_.empty()) return;
     if (transform_.degree() > 0 && options_.filter_degree > 0) return;
     const auto& values = space_.values();
     const auto first_unwanted = static_cast<std::size_t>(to_find());
@@ -277,14 +307,7 @@ class BlockLanczos {
       ++first_damped;
     }
     const Real cut = transform_.eigenvalue(values[first_damped]);
-    if (!(lowest < cut && cut < top_)) return;
-    int degree = options_.filter_degree;
-    if (degree < 0) {
-      const Real growth = std::acosh(1 + 2 * (cut - lowest) / (top_ - cut));
-      degree = static_cast<int>(std::min<double>(most_degree, std::acosh(filter_range) / growth));
-      if (degree < std::max<double>(least_degree, filter_improvement * transform_.degree())) return;
-    }
-    transform_ = Transform(a_, sign_, cut, top_, degree);
+    if (!set_filter(lowest, cut)) return;
     space_.start_from_active(std::min<std::int64_t>(space_.active(), to_find() + options_.block), options_.seed);
   }
 

@@ -33,27 +33,25 @@ class SpectralTransform {
   /// Only eigenvalues of sign * A below this can be wanted ones.
   Real cut() const { return degree_ == 0 ? std::numeric_limits<Real>::infinity() : centre_ - half_width_; }
 
-  /// Y = C X. Costs `degree` applications of A, or one, and copies: columns of a wide basis lie far apart in memory row
-  /// by row, and A reads each row several times.
+  /// Y = C X. Costs `degree` applications of A, or one, and a copy.
   void apply(const Vector& x, const Vector& y) const {
-    WorkspaceScope scope(x.context().workspace());
-    Vector current = scratch_like(scope, x, x.width());
-    Vector previous = scratch_like(scope, x, x.width());
-    copy(x, current);
-    if (degree_ == 0) {
-      a_->apply(Scalar(sign_), Scalar(0), current, Scalar(0), previous);
-      copy(previous, y);
-      return;
-    }
-    // T_1 = t, T_k = 2 t T_(k-1) - T_(k-2), which T_k takes the place of.
+    if (degree_ == 0) return a_->apply(Scalar(sign_), Scalar(0), x, Scalar(0), y);
     const auto shift = Scalar(sign_ * centre_);
     const Real factor = -sign_ / half_width_;
-    a_->apply(Scalar(factor), shift, current, Scalar(0), previous);
-    for (int k = 2; k <= degree_; ++k) {
-      std::swap(current, previous);
+    if (degree_ == 1) return a_->apply(Scalar(-factor), shift, x, Scalar(0), y);
+    // T_1 = t, T_k = 2 t T_(k-1) - T_(k-2), which T_k takes the place of: the even ones in one block, the odd ones in
+    // another, so that the last comes to stand in Y.
+    WorkspaceScope scope(x.context().workspace());
+    Vector previous = y;
+    Vector current = scratch_like(scope, x, x.width());
+    if (degree_ % 2 != 0) std::swap(previous, current);
+    copy(x, previous);
+    a_->apply(Scalar(factor), shift, x, Scalar(0), current);
+    for (int k = 2; k < degree_; ++k) {
       a_->apply(Scalar(2 * factor), shift, current, Scalar(-1), previous);
+      std::swap(current, previous);
     }
-    axpby(Scalar(-1), previous, Scalar(0), y);
+    a_->apply(Scalar(-2 * factor), shift, current, Scalar(1), previous);
   }
 
   /// The eigenvalue of sign * A that belongs to a wanted eigenvalue of C. A value of the unwanted interval gives the

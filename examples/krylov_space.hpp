@@ -10,11 +10,11 @@
 
 namespace blockvec::examples {
 
-/// The orthonormal basis of a thick-restart block Lanczos process, in one allocation:
-///     [ locked | active | next ]
-/// with C V = V H + Q E^H for the active columns V and the next block Q, where E = V^H C Q is zero but for the last
-/// rows: those of the last block, or after a restart of all kept Ritz vectors (Wu & Simon 2000, in blocks). H is taken
-/// whole from the coefficients of the full reorthogonalisation, so a restart needs no special case.
+/// The orthonormal basis of a thick-restart block Lanczos process: [ locked | active ] in one allocation, and the next
+/// block apart, since A and the work within a block want its rows side by side. With the active columns V and the next
+/// block Q, C V = V H + Q E^H, where E = V^H C Q is zero but for the last rows: those of the last block, or after a
+/// restart of all kept Ritz vectors (Wu & Simon 2000, in blocks). H is taken whole from the coefficients of the full
+/// reorthogonalisation, so a restart needs no special case.
 template <class Scalar, class Layout>
 class KrylovSpace {
  public:
@@ -26,7 +26,9 @@ class KrylovSpace {
               const orth::Options& options)
       : block_(std::min(block, rows.global_rows())),
         columns_(std::min(columns, rows.global_rows())),
-        basis_(context, rows, columns_ + block_, "Krylov basis"),
+        basis_(context, rows, columns_, "Krylov basis"),
+        next_block_(context, rows, block_, "next Krylov block"),
+        image_(context, rows, block_, "image of a Krylov block"),
         h_(columns_, columns_, "BlockVec::examples::lanczos_h"),
         ritz_vectors_(columns_, columns_, "BlockVec::examples::ritz_vectors"),
         coefficients_(columns_, columns_, "BlockVec::examples::coefficients"),
@@ -61,9 +63,8 @@ class KrylovSpace {
   std::int64_t start_random(std::uint64_t seed, std::int64_t first_column) {
     next_ = std::min(block_, rows_left(0));
     active_ = 0;
-    const Vector block = basis_.columns(locked_, locked_ + next_);
-    fill_random(block, seed, first_column);
-    return accept_start(block);
+    fill_random(next_vectors(), seed, first_column);
+    return accept_start();
   }
 
   /// Begins again with combinations of the first `count` active vectors, with random coefficients.
@@ -71,9 +72,9 @@ class KrylovSpace {
     next_ = std::min({block_, count, rows_left(0)});
     const Small coefficients = coefficients_.block(0, count, 0, next_);
     coefficients.from_host(random_coefficients(count, next_, seed));
-    multiply_in_place(active_vectors(count), coefficients);
+    update(Scalar(1), active_vectors(count), coefficients, Scalar(0), next_vectors());
     active_ = 0;
-    return accept_start(basis_.columns(locked_, locked_ + next_));
+    return accept_start();
   }
 
   /// Begins again with columns `locked` of the orthonormal V as the locked ones and columns `first`, at most a block of
@@ -84,8 +85,8 @@ class KrylovSpace {
     next_ = std::ssize(first);
     for (std::int64_t i = 0; i < locked_; ++i) copy(v.column(locked[static_cast<std::size_t>(i)]), basis_.column(i));
     for (std::int64_t i = 0; i < next_; ++i)
-      copy(v.column(first[static_cast<std::size_t>(i)]), basis_.column(locked_ + i));
-    accept_start(basis_.columns(locked_, locked_ + next_));
+      copy(v.column(first[static_cast<std::size_t>(i)]), next_block_.column(i));
+    accept_start();
   }
 
   /// The last locked column takes the place of this one, which goes. The next thing must be a start.
@@ -101,9 +102,11 @@ class KrylovSpace {
   void extend(const Transform& c) {
     const std::int64_t begin = locked_ + active_;
     const std::int64_t width = next_;
-    const Vector w = basis_.columns(begin + width, begin + 2 * width);
-    c.apply(basis_.columns(begin, begin + width), w);
-    subtract_local_part(w);
+    const Vector q = next_vectors();
+    const Vector w = image_.columns(0, width);
+    copy(q, basis_.columns(begin, begin + width));
+    c.apply(q, w);
+    subtract_local_part(q, w);
 
     // The large parts are gone, so that one sweep is enough mostly. It meets every column of the basis.
     const Small s = s_.block(0, begin + width, 0, width);
@@ -121,6 +124,7 @@ class KrylovSpace {
                        h.block(active_ - coupled_, active_ + width, 0, width));
     active_ += width;
     coupled_ = width;
+    std::swap(next_block_, image_);
     next_ = replaces ? width : std::min(result.rank, left);
     orth::dense::multiply(Scalar(1), r.block(0, next_, 0, width), true, identity_.block(0, next_, 0, next_), false,
                           Scalar(0), coupling());
@@ -146,7 +150,6 @@ class KrylovSpace {
     orth::dense::multiply(Scalar(1), z.block(active_ - coupled_, active_, 0, kept), true, coupling(), false, Scalar(0),
                           new_coupling_.block(0, kept, 0, next_));
     multiply_in_place(active_vectors(active_), z);
-    move_next(locked_ + kept);
     std::swap(coupling_, new_coupling_);
     active_ = coupled_ = kept;
     values_.resize(static_cast<std::size_t>(kept));
@@ -196,35 +199,23 @@ class KrylovSpace {
   /// V^H C Q for the active columns to which Q is coupled, the last ones: coupled x next.
   Small coupling() const { return coupling_.block(0, coupled_, 0, next_); }
 
-  std::int64_t accept_start(const Vector& block) {
+  Vector next_vectors() const { return next_block_.columns(0, next_); }
+
+  std::int64_t accept_start() {
     coupled_ = 0;
     values_.clear();
     residuals_.clear();
-    replacing_.project_and_normalize(locked_vectors(), block);
+    replacing_.project_and_normalize(locked_vectors(), next_vectors());
     return next_;
   }
 
   /// W -= V_c (V_c^H C Q) + Q (Q^H C Q): the terms of the three-term recurrence, whose coefficients are known or cheap.
-  void subtract_local_part(const Vector& w) {
+  void subtract_local_part(const Vector& q, const Vector& w) {
     const std::int64_t begin = locked_ + active_;
-    const Vector q = basis_.columns(begin, begin + next_);
     orth::dense::copy(coupling(), local_.block(0, coupled_, 0, next_));
     inner_product(q, w, local_.block(coupled_, coupled_ + next_, 0, next_));
     update(Scalar(-1), basis_.columns(begin - coupled_, begin + next_), local_.block(0, coupled_ + next_, 0, next_),
            Scalar(1), w);
-  }
-
-  void move_next(std::int64_t target) {
-    const std::int64_t source = locked_ + active_;
-    if (source == target || next_ == 0) return;
-    if (target + next_ <= source) {
-      copy(basis_.columns(source, source + next_), basis_.columns(target, target + next_));
-    } else {
-      WorkspaceScope scope(basis_.context().workspace());
-      const Vector moved = scratch_like(scope, basis_, next_);
-      copy(basis_.columns(source, source + next_), moved);
-      copy(moved, basis_.columns(target, target + next_));
-    }
   }
 
   void set_h_to_values() {
@@ -235,7 +226,7 @@ class KrylovSpace {
 
   std::int64_t block_;
   std::int64_t columns_;
-  Vector basis_;
+  Vector basis_, next_block_, image_;
   std::int64_t locked_ = 0;
   std::int64_t active_ = 0;
   std::int64_t next_ = 0;

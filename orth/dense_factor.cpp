@@ -6,6 +6,13 @@
 #include "orth/host_dense.hpp"
 #include "orth/lapacke.hpp"
 
+// Of OpenBLAS; null with any other BLAS.
+extern "C" {
+[[gnu::weak]] int openblas_get_parallel();
+[[gnu::weak]] int openblas_get_num_threads();
+[[gnu::weak]] void openblas_set_num_threads(int threads);
+}
+
 namespace blockvec::orth::dense {
 namespace {
 
@@ -24,10 +31,32 @@ std::complex<Real>* as_standard(Complex<Real>* x) {
   return reinterpret_cast<std::complex<Real>*>(x);
 }
 
+/// While it lives, OpenBLAS works in the calling thread alone. Its own threads gain nothing on small matrices, and they
+/// wait for their next task by spinning, on the cores that the passes over tall data need. Nothing happens with another
+/// BLAS, or with an OpenBLAS that uses OpenMP's threads.
+class CallingThreadAlone {
+ public:
+  CallingThreadAlone() {
+    constexpr int own_threads = 1;
+    if (openblas_get_parallel == nullptr || openblas_get_parallel() != own_threads) return;
+    threads_ = openblas_get_num_threads();
+    openblas_set_num_threads(1);
+  }
+  ~CallingThreadAlone() {
+    if (threads_ > 0) openblas_set_num_threads(threads_);
+  }
+  CallingThreadAlone(const CallingThreadAlone&) = delete;
+  CallingThreadAlone& operator=(const CallingThreadAlone&) = delete;
+
+ private:
+  int threads_ = 0;
+};
+
 /// LAPACK's divide-and-conquer eigensolver, with work arrays that are kept.
 template <class Scalar>
 int call_heevd(lapack_int n, Scalar* a, lapack_int lda, RealOf<Scalar>* values) {
   using Real = RealOf<Scalar>;
+  const CallingThreadAlone alone;
   const auto call = [&](Scalar* work, lapack_int work_size, Real* reals, lapack_int reals_size, lapack_int* integers,
                         lapack_int integers_size) -> int {
     const auto run = [&](auto routine, auto... real_work) {

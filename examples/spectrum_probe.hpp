@@ -1,0 +1,126 @@
+#pragma once
+
+#include <algorithm>
+#include <blockvec/blockvec.hpp>
+#include <blockvec/orth/dense.hpp>
+#include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace blockvec::examples {
+
+/// Where a filter is to cut the spectrum of sign * A, and what else a look at it tells.
+template <class Real>
+struct SpectrumBounds {
+  Real lowest;  ///< a Ritz value near the lower end
+  Real cut;     ///< a Ritz value with about as many eigenvalues below it as were asked for, or more
+  Real top;     ///< no eigenvalue is above, in all likelihood
+  Real norm;    ///< of A at least this: the largest Ritz value in absolute terms
+};
+
+/// Lanczos from one random vector, short and without reorthogonalisation: far cheaper than steps in blocks, and it sees
+/// the ends of the spectrum first. Its Ritz values and the squared first entries of their vectors are a quadrature of
+/// the spectral density, since a random vector weighs all eigenvectors alike on average: n times the weights up to a
+/// Ritz value estimate how many eigenvalues lie up to there (Lin, Saad, Yang 2016, SIAM Review 58, 34). It goes on until
+/// the second Ritz value has no more than `count` eigenvalues below it, `most_steps` at most. The largest Ritz value
+/// plus its residual bounds the spectrum in practice (Zhou, Li 2011). Nothing where there are too few eigenvalues to
+/// cut between.
+/// Cost: each step applies A to one column, four passes over a column, two reductions.
+template <class Operator, class Scalar, class Layout>
+class SpectrumProbe {
+ public:
+  using Real = RealOf<Scalar>;
+  using Vector = BlockVector<Scalar, Layout>;
+  using Bounds = SpectrumBounds<Real>;
+
+  SpectrumProbe(Operator& a, Real sign)
+      : a_(a),
+        sign_(sign),
+        current_(a.context(), a.rows(), 1, "Lanczos vector"),
+        previous_(a.context(), a.rows(), 1, "Lanczos vector"),
+        dot_(1, 1, "BlockVec::examples::probe_dot"),
+        norm_(1, 1, "BlockVec::examples::probe_norm") {}
+
+  std::optional<Bounds> run(Real count, std::uint64_t seed) {
+    constexpr int most_steps = 60;
+    constexpr int steps_between_looks = 4;
+    fill_random(current_, seed);
+    scale(current_, Scalar(1 / norm(current_)));
+    std::optional<Bounds> bounds;
+    for (int steps = 1; steps <= most_steps; ++steps) {
+      const bool goes_on = step();
+      if (goes_on && steps % steps_between_looks != 0) continue;
+      bounds = look(count);
+      if (is_resolved_ || !goes_on) break;
+    }
+    return bounds;
+  }
+
+  /// Columns that A was applied to.
+  std::int64_t applications() const { return static_cast<std::int64_t>(diagonal_.size()); }
+
+ private:
+  /// One step of the three-term recurrence. False: the Krylov space is invariant.
+  bool step() {
+    const Real before = coupling_.empty() ? Real(0) : coupling_.back();
+    a_.apply(Scalar(sign_), Scalar(0), current_, Scalar(-before), previous_);
+    column_dots(current_, previous_, dot_);
+    const Scalar quotient = dot_.to_host()(0, 0);
+    axpby(-quotient, current_, Scalar(1), previous_);
+    if constexpr (ScalarTraits<Scalar>::is_complex) {
+      diagonal_.push_back(quotient.real());
+    } else {
+      diagonal_.push_back(quotient);
+    }
+    coupling_.push_back(norm(previous_));
+    size_ = std::max({size_, std::abs(diagonal_.back()), coupling_.back()});
+    if (!(coupling_.back() > std::sqrt(epsilon<Scalar>) * size_)) return false;
+    scale(previous_, Scalar(1 / coupling_.back()));
+    std::swap(previous_, current_);
+    return true;
+  }
+
+  std::optional<Bounds> look(Real count) {
+    const auto n = diagonal_.size();
+    HostMatrix<Real> t("BlockVec::examples::tridiagonal", n, n);
+    for (std::size_t i = 0; i < n; ++i) {
+      t(i, i) = diagonal_[i];
+      if (i + 1 < n) t(i, i + 1) = coupling_[i];
+    }
+    const auto extent = static_cast<std::int64_t>(n);
+    const SmallMatrix<Real> z(extent, extent);
+    const SmallMatrix<Real> row(1, extent);
+    z.from_host(t);
+    orth::dense::eigendecomposition(z, row, z);
+    const auto vectors = z.to_host();
+    const auto values = row.to_host();
+    const auto rows = static_cast<Real>(a_.rows().global_rows());
+    Real below = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      below += rows * vectors(0, i) * vectors(0, i);
+      if (i == 1) is_resolved_ = below <= count;
+      if (i < 1 || below < count) continue;
+      const Real highest = values(0, n - 1);
+      return Bounds{values(0, 0), values(0, i), highest + coupling_.back() * std::abs(vectors(n - 1, n - 1)),
+                    std::max(std::abs(values(0, 0)), std::abs(highest))};
+    }
+    return std::nullopt;
+  }
+
+  Real norm(const Vector& x) {
+    column_norms(x, norm_);
+    return norm_.to_host()(0, 0);
+  }
+
+  Operator& a_;
+  Real sign_;
+  Vector current_, previous_;
+  SmallMatrix<Scalar> dot_;
+  SmallMatrix<Real> norm_;
+  std::vector<Real> diagonal_, coupling_;
+  Real size_ = 0;
+  bool is_resolved_ = false;  // the second Ritz value lies low enough
+};
+
+}  // namespace blockvec::examples
