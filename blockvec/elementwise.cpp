@@ -83,24 +83,27 @@ void dots_of_rows(const BlockVector<Scalar, Layout, Space>& v, const BlockVector
     return;
   }
   std::fill_n(sums, width, Scalar(0));
-  if constexpr (is_row_major<Layout>) {
-    for (std::int64_t row = begin; row < end; ++row) {
-      const Scalar* const x = at(v, row, 0);
-      const Scalar* const y = at(w, row, 0);
+  const std::int64_t v_step = is_row_major<Layout> ? v.ld() : 1;
+  const std::int64_t w_step = is_row_major<Layout> ? w.ld() : 1;
+  if (is_row_major<Layout> && width > 1) {
+    const Scalar* x = at(v, begin, 0);
+    const Scalar* y = at(w, begin, 0);
+    for (std::int64_t row = begin; row < end; ++row, x += v_step, y += w_step) {
       for (std::int64_t j = 0; j < width; ++j) sums[j] += conjugate(x[j]) * y[j];
     }
-  } else {
-    for (std::int64_t j = 0; j < width; ++j) {
-      const Scalar* const x = at(v, 0, j);
-      const Scalar* const y = at(w, 0, j);
-      Scalar lanes[4] = {};
-      std::int64_t row = begin;
-      for (; row + 4 <= end; row += 4) {
-        for (int lane = 0; lane < 4; ++lane) lanes[lane] += conjugate(x[row + lane]) * y[row + lane];
-      }
-      for (; row < end; ++row) lanes[0] += conjugate(x[row]) * y[row];
-      sums[j] = (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
+    return;
+  }
+  for (std::int64_t j = 0; j < width; ++j) {
+    const Scalar* const x = at(v, 0, j);
+    const Scalar* const y = at(w, 0, j);
+    Scalar lanes[4] = {};
+    std::int64_t row = begin;
+    for (; row + 4 <= end; row += 4) {
+      for (int lane = 0; lane < 4; ++lane)
+        lanes[lane] += conjugate(x[(row + lane) * v_step]) * y[(row + lane) * w_step];
     }
+    for (; row < end; ++row) lanes[0] += conjugate(x[row * v_step]) * y[row * w_step];
+    sums[j] = (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
   }
 }
 

@@ -46,7 +46,12 @@ class BlockLanczos {
         sign_(options.which == Which::smallest ? Real(1) : Real(-1)),
         transform_(a, sign_),
         space_(a.context(), a.rows(), options_.basis, options_.block, options.orth),
-        first_reduction_(a.context().reductions()) {}
+        vectors_(a.context(), a.rows(), options_.wanted, "eigenvectors"),
+        first_reduction_(a.context().reductions()) {
+    // Scratch memory for all that follows: an image of the wanted vectors, and what products need beside it.
+    WorkspaceScope scope(a.context().workspace());
+    fill(scratch_like(scope, vectors_, options_.wanted + 2 * options_.block), Scalar(0));
+  }
 
   Result solve() {
     choose_filter();
@@ -322,7 +327,7 @@ class BlockLanczos {
     const Vector basis = space_.leading_vectors(columns);
 
     Result result;
-    result.vectors = Vector(a_.context(), a_.rows(), width, "eigenvectors");
+    result.vectors = vectors_.columns(0, width);
     {
       WorkspaceScope scope(a_.context().workspace());
       const Vector image = scratch_like(scope, basis, columns);
@@ -457,6 +462,7 @@ class BlockLanczos {
   Real sign_;
   Transform transform_;
   KrylovSpace<Scalar, Layout> space_;
+  Vector vectors_;
   std::vector<Pair> pairs_;  // locked, in the order of their columns
   std::vector<LanczosStep> history_;
   Real norm_ = 0;

@@ -27,8 +27,9 @@ class KrylovSpace {
       : block_(std::min(block, rows.global_rows())),
         columns_(std::min(columns, rows.global_rows())),
         basis_(context, rows, columns_, "Krylov basis"),
-        next_block_(context, rows, block_, "next Krylov block"),
-        image_(context, rows, block_, "image of a Krylov block"),
+        previous_block_(context, rows, block_, "Krylov block"),
+        next_block_(context, rows, block_, "Krylov block"),
+        image_(context, rows, block_, "Krylov block"),
         h_(columns_, columns_, "BlockVec::examples::lanczos_h"),
         ritz_vectors_(columns_, columns_, "BlockVec::examples::ritz_vectors"),
         coefficients_(columns_, columns_, "BlockVec::examples::coefficients"),
@@ -123,8 +124,9 @@ class KrylovSpace {
     orth::dense::axpby(Scalar(1), local_.block(0, coupled_ + width, 0, width), Scalar(1),
                        h.block(active_ - coupled_, active_ + width, 0, width));
     active_ += width;
-    coupled_ = width;
+    std::swap(previous_block_, next_block_);
     std::swap(next_block_, image_);
+    couple(previous_block_.columns(0, width));
     next_ = replaces ? width : std::min(result.rank, left);
     orth::dense::multiply(Scalar(1), r.block(0, next_, 0, width), true, identity_.block(0, next_, 0, next_), false,
                           Scalar(0), coupling());
@@ -151,7 +153,8 @@ class KrylovSpace {
                           new_coupling_.block(0, kept, 0, next_));
     multiply_in_place(active_vectors(active_), z);
     std::swap(coupling_, new_coupling_);
-    active_ = coupled_ = kept;
+    active_ = kept;
+    couple(active_vectors(active_));
     values_.resize(static_cast<std::size_t>(kept));
     residuals_.resize(static_cast<std::size_t>(kept));
     set_h_to_values();
@@ -162,7 +165,7 @@ class KrylovSpace {
   void lock(std::int64_t count) {
     locked_ += count;
     active_ -= count;
-    coupled_ = active_;
+    couple(active_vectors(active_));
     orth::dense::copy(coupling_.block(count, count + active_, 0, next_), new_coupling_.block(0, active_, 0, next_));
     std::swap(coupling_, new_coupling_);
     values_.erase(values_.begin(), values_.begin() + count);
@@ -209,13 +212,20 @@ class KrylovSpace {
     return next_;
   }
 
+  /// The active vectors with a part in C Q: the last `coupled_` ones, of which a copy will do.
+  void couple(const Vector& vectors) {
+    coupled_vectors_ = vectors;
+    coupled_ = vectors.width();
+  }
+
   /// W -= V_c (V_c^H C Q) + Q (Q^H C Q): the terms of the three-term recurrence, whose coefficients are known or cheap.
   void subtract_local_part(const Vector& q, const Vector& w) {
-    const std::int64_t begin = locked_ + active_;
-    orth::dense::copy(coupling(), local_.block(0, coupled_, 0, next_));
-    inner_product(q, w, local_.block(coupled_, coupled_ + next_, 0, next_));
-    update(Scalar(-1), basis_.columns(begin - coupled_, begin + next_), local_.block(0, coupled_ + next_, 0, next_),
-           Scalar(1), w);
+    const Small known = local_.block(0, coupled_, 0, next_);
+    const Small own = local_.block(coupled_, coupled_ + next_, 0, next_);
+    orth::dense::copy(coupling(), known);
+    inner_product(q, w, own);
+    if (coupled_ > 0) update(Scalar(-1), coupled_vectors_, known, Scalar(1), w);
+    update(Scalar(-1), q, own, Scalar(1), w);
   }
 
   void set_h_to_values() {
@@ -226,7 +236,9 @@ class KrylovSpace {
 
   std::int64_t block_;
   std::int64_t columns_;
-  Vector basis_, next_block_, image_;
+  Vector basis_;
+  Vector previous_block_, next_block_, image_;  // rows side by side
+  Vector coupled_vectors_;
   std::int64_t locked_ = 0;
   std::int64_t active_ = 0;
   std::int64_t next_ = 0;
