@@ -109,7 +109,8 @@ class BlockLanczos {
       if (nothing_left()) return Outcome::found;
 
       const std::int64_t ready = std::min(count_converged(), to_find());
-      space_.restart(kept_at_restart());
+      const bool is_last = ready > 0 && ready == to_find();
+      space_.restart(is_last ? ready : kept_at_restart());
       ++restarts_;
       lock_verified(ready);
       if (!is_check_ && to_find() == 0) return Outcome::found;
@@ -178,6 +179,7 @@ class BlockLanczos {
       pairs_.push_back({pair.value, pair.residual, estimate(verified)});
     }
     found_in_search_ += verified;
+    found_at_once_ = verified;
     space_.lock(verified);
   }
 
@@ -319,7 +321,20 @@ class BlockLanczos {
   // ---- results
   // --------------------------------------------------------------------------------------------------------
 
-  /// Rayleigh-Ritz with A itself over all that was found, and residuals of that.
+  /// The lowest Ritz vectors of A itself in the span of an orthonormal basis.
+  void rayleigh_ritz(const Vector& basis, const Vector& vectors) {
+    WorkspaceScope scope(a_.context().workspace());
+    const std::int64_t columns = basis.width();
+    const Vector image = scratch_like(scope, basis, columns);
+    const Small g = Small::scratch(scope, columns, columns);
+    const auto values = SmallMatrix<Real>::scratch(scope, 1, columns);
+    apply(basis, image);
+    inner_product(basis, image, g);
+    orth::dense::eigendecomposition(g, values, g);
+    update(Scalar(1), basis, g.block(0, columns, 0, vectors.width()), Scalar(0), vectors);
+  }
+
+  /// The wanted ones of all pairs that were found, with residuals recomputed from A.
   Result finish(bool found) {
     const std::int64_t missing = std::max<std::int64_t>(0, options_.wanted - std::ssize(pairs_));
     const std::int64_t columns = space_.locked() + (found ? 0 : std::min(missing, space_.active()));
@@ -328,22 +343,16 @@ class BlockLanczos {
 
     Result result;
     result.vectors = vectors_.columns(0, width);
-    {
-      WorkspaceScope scope(a_.context().workspace());
-      const Vector image = scratch_like(scope, basis, columns);
-      const Small g = Small::scratch(scope, columns, columns);
-      const auto values = SmallMatrix<Real>::scratch(scope, 1, columns);
-      apply(basis, image);
-      inner_product(basis, image, g);
-      orth::dense::eigendecomposition(g, values, g);
-      update(Scalar(1), basis, g.block(0, columns, 0, width), Scalar(0), result.vectors);
-    }
+    // Pairs that were found at once are Ritz pairs, and their residuals known.
+    const bool is_done = found && width == options_.wanted && columns == width && found_at_once_ == width;
+    is_done ? copy(basis, result.vectors) : rayleigh_ritz(basis, result.vectors);
+    const std::vector<Pair> recomputed = is_done ? pairs_ : recompute(result.vectors);
+
     std::vector<Pair> estimated = pairs_;
     for (std::int64_t i = 0; i < columns - space_.locked(); ++i) {
       estimated.push_back({transform_.eigenvalue(space_.values()[static_cast<std::size_t>(i)]), 0, estimate(i)});
     }
     std::sort(estimated.begin(), estimated.end(), [](const Pair& a, const Pair& b) { return a.value < b.value; });
-    const std::vector<Pair> recomputed = recompute(result.vectors);
     result.converged = found && width == options_.wanted;
     for (std::size_t i = 0; i < recomputed.size(); ++i) {
       result.eigenvalues.push_back(static_cast<double>(sign_ * recomputed[i].value));
@@ -472,6 +481,7 @@ class BlockLanczos {
   bool is_check_ = false;  // this search is for what others may have missed
   Real suspect_ = 0;       // the highest eigenvalue that it may find again
   std::int64_t found_in_search_ = 0;
+  std::int64_t found_at_once_ = 0;  // at the latest restart that found any
   int refinements_ = 0;
   std::int64_t starts_ = 0;
   std::int64_t restarts_ = 0;

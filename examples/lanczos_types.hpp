@@ -12,7 +12,7 @@ enum class Which { smallest, largest };  ///< algebraically
 
 struct LanczosOptions {
   std::int64_t wanted = 8;  ///< eigenpairs asked for
-  std::int64_t block = 4;   ///< columns of a Krylov block
+  std::int64_t block = 3;   ///< columns of a Krylov block: narrow ones need fewer columns of A in all
   std::int64_t basis = 0;   ///< most columns of the basis, locked pairs included; 0: default_basis()
   double tolerance = 1e-8;  ///< converged: ||A x - theta x|| <= tolerance * (estimate of ||A||)
   Which which = Which::smallest;

@@ -23,7 +23,7 @@ struct ProgramOptions {
 
   LanczosOptions lanczos;
   std::string orth = "pipi+/cholqr2";
-  std::string layout = "row";
+  std::string layout = "column";  ///< by measurement: a basis that grows is read faster
   int threads = 0;
 
   std::string json_file;
