@@ -4,8 +4,10 @@
     bench/eigen_peers.py --program build/release/examples/block_lanczos
 
 Every library gets the matrix that block_lanczos writes, several of its own settings, and a tolerance by which its recomputed residuals
-max ||A x - theta x|| reach 1e-8 ||A||; its fastest setting that does so is run again and the median of three counts. Solving alone is timed:
-reading and assembling the matrix is not. ARPACK and PRIMME, whose Python interfaces multiply by SciPy's serial product, are given a product
+max ||A x - theta x|| reach 1e-8 ||A||; its fastest setting that does so is run again and the median of three counts. A setting that misses
+wanted eigenvalues (copies of a multiple one, mostly) counts only where all settings of the library do, and the column `missed` then says how many
+of the wanted ones, copies counted, its answer lacks. Solving alone is timed: reading and assembling the matrix, and where the library has such a
+step (SLEPc, block_lanczos) the allocation of the basis beforehand, are not. ARPACK and PRIMME, whose Python interfaces multiply by SciPy's serial product, are given a product
 that runs on all cores if that is faster. Needs python3-scipy, python3-slepc4py, python3-matplotlib (Debian), primme (PyPI); a peer that is not installed is left
 out and the result says so.
 """
@@ -175,8 +177,21 @@ def starting_tolerance(peer, norm, values):
     return ACCURACY * norm / np.max(np.abs(values)) if peer == "ARPACK" else ACCURACY
 
 
+def count_missed(found, exact, accuracy):
+    """How many of the exact eigenvalues, copies counted, have no partner of their own among those found. Both ascending."""
+    rest, missed = list(found), 0
+    for value in exact:
+        partner = next((x for x in rest if abs(x - value) <= accuracy), None)
+        if partner is None:
+            missed += 1
+        else:
+            rest.remove(partner)
+    return missed
+
+
 def best_of(peer, run, norm, values):
-    """The fastest setting whose residuals reach the target, run three times; the tolerance is tightened until they do."""
+    """Of the settings whose residuals reach the target the one that misses least, the fastest of these, run three times; the
+    tolerance is tightened until residuals do."""
     best = None
     for setting in SETTINGS[peer]:
         tolerance = starting_tolerance(peer, norm, values)
@@ -185,15 +200,14 @@ def best_of(peer, run, norm, values):
             if result["residual"] <= ACCURACY * norm:
                 break
             tolerance /= 10
-        result.update(setting=setting, tolerance=tolerance)
-        print(f"  {peer:14s} {json.dumps(setting):48s} {result['seconds']:8.2f} s  residual {result['residual']:.1e}", flush=True)
-        wrong = np.max(np.abs(np.array(result["values"]) - values)) > 10 * ACCURACY * norm
-        if wrong:
-            print(f"  {peer:14s} missed an eigenvalue: {result['values']}", flush=True)
-        if result["residual"] <= ACCURACY * norm and not wrong and (best is None or result["seconds"] < best["seconds"]):
+        missed = count_missed(result["values"], values, 10 * ACCURACY * norm)
+        result.update(setting=setting, tolerance=tolerance, missed=missed)
+        print(f"  {peer:14s} {json.dumps(setting):48s} {result['seconds']:8.2f} s  residual {result['residual']:.1e}  missed {missed}", flush=True)
+        if result["residual"] <= ACCURACY * norm and (
+                best is None or (missed, result["seconds"]) < (best["missed"], best["seconds"])):
             best = result
     if best is None:
-        raise RuntimeError("no setting found all eigenvalues with residuals below the target")
+        raise RuntimeError("no setting reached the target")
     again = [best["seconds"]] + [run(best["setting"], best["tolerance"])["seconds"] for _ in range(2)]
     best["seconds"] = statistics.median(again)
     return best
@@ -221,11 +235,12 @@ def draw(rows, picture):
     for axis, problem in zip(axes[0], problems):
         mine = [row for row in rows if row["problem"] == problem]
         bars = axis.barh([row["library"] for row in mine], [row["seconds"] for row in mine],
-                         color=["#c44e52" if row["library"] == "block_lanczos" else "#8c96a6" for row in mine])
-        axis.bar_label(bars, [f" {row['seconds']:.2f} s" for row in mine])
+                         color=["#c44e52" if row["library"] == "block_lanczos" else "#d9dde3" if row["missed"] else "#8c96a6"
+                                for row in mine])
+        axis.bar_label(bars, [f" {row['seconds']:.2f} s" + (f", misses {row['missed']}" if row["missed"] else "") for row in mine])
         axis.set_title(f"{problem}: {NEV} lowest pairs")
         axis.set_xlabel("seconds")
-        axis.margins(x=0.2)
+        axis.margins(x=0.4)
         axis.spines[["top", "right"]].set_visible(False)
     figure.tight_layout()
     figure.savefig(picture, dpi=120)
@@ -266,13 +281,13 @@ def main():
                     left_out.append(f"{library} on {problem}: {error}")
                     print("  left out:", left_out[-1], flush=True)
                     continue
-                rows.append({"problem": problem, "library": library, "seconds": round(best["seconds"], 3), "residual": f"{best['residual']:.2e}",
+                rows.append({"problem": problem, "library": library, "seconds": round(best["seconds"], 3), "missed": best["missed"], "residual": f"{best['residual']:.2e}",
                              "target": f"{ACCURACY * norm:.2e}", "setting": json.dumps(best["setting"]), "tolerance": f"{best['tolerance']:.2e}"})
             mine = [row for row in rows if row["problem"] == problem]
             reference = next((row["seconds"] for row in mine if row["library"] == "block_lanczos"), None)
             for row in mine:
                 row["ratio_to_block_lanczos"] = round(row["seconds"] / reference, 2) if reference else ""
-                print(f"{problem:20s} {row['library']:14s} {row['seconds']:8.2f} s  x{row['ratio_to_block_lanczos']}", flush=True)
+                print(f"{problem:20s} {row['library']:14s} {row['seconds']:8.2f} s  x{row['ratio_to_block_lanczos']}  missed {row['missed']}", flush=True)
     with open(arguments.out + ".csv", "w", newline="") as file:
         versions = f"NumPy {np.__version__}, SciPy {scipy.__version__}"
         file.write(f"# {datetime.date.today()}, commit {commit()}, {processor()}, {arguments.cores} cores, {versions}\n")

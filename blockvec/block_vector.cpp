@@ -12,14 +12,11 @@ namespace {
 constexpr std::int64_t line_bytes = 128;
 
 // Whole 128-byte lines for a row (row-major) or column, once one is at least that long: views that start on a line then
-// stream at full speed. Narrower blocks are stored without gaps. Of lines that are a multiple of 512 bytes apart, a
-// cache has room for few, as they share an eighth of its sets or less: there one line more keeps narrow views fast.
+// stream at full speed. Narrower blocks are stored without gaps.
 template <class Scalar>
 std::int64_t padded(std::int64_t extent) {
   constexpr std::int64_t elements = line_bytes / static_cast<std::int64_t>(sizeof(Scalar));
-  if (extent <= elements) return std::max<std::int64_t>(extent, 1);
-  const std::int64_t lines = (extent + elements - 1) / elements;
-  return (lines % 4 == 0 ? lines + 1 : lines) * elements;
+  return extent <= elements ? std::max<std::int64_t>(extent, 1) : (extent + elements - 1) / elements * elements;
 }
 
 // A two-dimensional View with a leading dimension, over memory that something else keeps alive.
