@@ -459,7 +459,9 @@ class BlockLanczos {
   static constexpr Real same_eigenvalue = 10;  // times the tolerance: two eigenvalues count as one
   static constexpr Real missing_ratio = Real(1e-3);
   static constexpr Real least_cut_gap = Real(0.1);   // between the wanted part and the cut, in widths of the former
-  static constexpr double filter_range = 1e3;        // of the filter's values: what it does to the lowest eigenvalue
+  // What the filter does to the lowest eigenvalue: two digits or so are gained by a step then. A stronger filter costs more
+  // columns of A in all, a weaker one more orthogonalisation; in between it hardly matters.
+  static constexpr double filter_range = 300;
   static constexpr double filter_improvement = 1.5;  // a change of filter must raise the degree by this
   static constexpr int least_degree = 3;
   static constexpr int most_degree = 300;
