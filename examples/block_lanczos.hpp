@@ -22,7 +22,9 @@ namespace blockvec::examples {
 /// Thick-restart block Lanczos for a few eigenpairs at one end of the spectrum of a Hermitian operator.
 ///
 /// Sources: Wu & Simon 2000, "Thick-restart Lanczos method for large symmetric eigenvalue problems" (SIAM J. Matrix
-/// Anal. Appl. 22, 602); in blocks, Zhou & Saad 2008 (Numer. Algorithms 47, 341); the filter: see chebyshev_filter.hpp.
+/// Anal. Appl. 22, 602); in blocks, Zhou & Saad 2008 (Numer. Algorithms 47, 341). A short Lanczos run (see
+/// spectrum_probe.hpp) tells what to filter (see chebyshev_filter.hpp) before the first block. The constructor
+/// allocates what the search needs.
 ///
 /// A Krylov space that is started from s random vectors contains at most s copies of an eigenvalue, so: an eigenvalue
 /// found less than s times is complete, and where one below the last wanted eigenvalue is found s times, another search
@@ -295,16 +297,15 @@ class BlockLanczos {
     return true;
   }
 
-  /// Right after a restart: where the Ritz values known by now ask for a filter (or a much stronger one), begins again
-  /// with it, from combinations of the Ritz vectors.
+  /// Right after a restart before which nothing was found: where the Ritz values known by now ask for a filter (or a
+  /// much stronger one), begins again with it, from combinations of the Ritz vectors.
   void improve_filter() {
     if (!filter_allowed_ || options_.filter_degree == 0 || !pairs_.empty()) return;
     if (transform_.degree() > 0 && options_.filter_degree > 0) return;
     const auto& values = space_.values();
     const auto first_unwanted = static_cast<std::size_t>(to_find());
     if (first_unwanted < 1 || first_unwanted >= values.size()) return;
-    Real lowest = transform_.eigenvalue(values[0]);
-    for (const Pair& pair : pairs_) lowest = std::min(lowest, pair.value);
+    const Real lowest = transform_.eigenvalue(values[0]);
     // The unwanted part begins clearly above the last wanted eigenvalue, which may have copies: a filter that cuts
     // right above it would not tell it from what is damped.
     const Real last = transform_.eigenvalue(values[first_unwanted - 1]);
@@ -458,9 +459,9 @@ class BlockLanczos {
 
   static constexpr Real same_eigenvalue = 10;  // times the tolerance: two eigenvalues count as one
   static constexpr Real missing_ratio = Real(1e-3);
-  static constexpr Real least_cut_gap = Real(0.1);   // between the wanted part and the cut, in widths of the former
-  // What the filter does to the lowest eigenvalue: two digits or so are gained by a step then. A stronger filter costs more
-  // columns of A in all, a weaker one more orthogonalisation; in between it hardly matters.
+  static constexpr Real least_cut_gap = Real(0.1);  // between the wanted part and the cut, in widths of the former
+  // What the filter does to the lowest eigenvalue: two digits or so are gained by a step then. A stronger filter costs
+  // more columns of A in all, a weaker one more orthogonalisation; in between it hardly matters.
   static constexpr double filter_range = 300;
   static constexpr double filter_improvement = 1.5;  // a change of filter must raise the degree by this
   static constexpr int least_degree = 3;

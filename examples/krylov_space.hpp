@@ -85,8 +85,7 @@ class KrylovSpace {
     active_ = 0;
     next_ = std::ssize(first);
     for (std::int64_t i = 0; i < locked_; ++i) copy(v.column(locked[static_cast<std::size_t>(i)]), basis_.column(i));
-    for (std::int64_t i = 0; i < next_; ++i)
-      copy(v.column(first[static_cast<std::size_t>(i)]), next_block_.column(i));
+    for (std::int64_t i = 0; i < next_; ++i) copy(v.column(first[static_cast<std::size_t>(i)]), next_block_.column(i));
     accept_start();
   }
 

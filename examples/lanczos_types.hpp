@@ -52,7 +52,7 @@ struct LanczosResult {
   std::int64_t applications = 0;
   std::int64_t reductions = 0;
   int filter_degree = 0;
-  double seconds = 0;
+  double seconds = 0;  ///< of the search; its memory was allocated before
   std::vector<LanczosStep> history;
 };
 

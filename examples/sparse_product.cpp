@@ -118,8 +118,8 @@ void sparse_product(int threads, const CompressedRows<Scalar>& a, Scalar alpha, 
   multiply_rest<strip, XLayout, YLayout>(width, threads, problem);
 }
 
-#define BLOCKVEC_SPARSE_PRODUCT(Scalar, XLayout, YLayout)                                                  \
-  template void sparse_product<XLayout, YLayout>(int, const CompressedRows<Scalar>&, Scalar, Scalar,       \
+#define BLOCKVEC_SPARSE_PRODUCT(Scalar, XLayout, YLayout)                                                \
+  template void sparse_product<XLayout, YLayout>(int, const CompressedRows<Scalar>&, Scalar, Scalar,     \
                                                  TallPointer<const Scalar>, Scalar, TallPointer<Scalar>, \
                                                  std::int64_t);
 BLOCKVEC_SPARSE_PRODUCT(double, RowMajor, RowMajor)

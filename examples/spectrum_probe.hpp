@@ -22,11 +22,10 @@ struct SpectrumBounds {
 /// Lanczos from one random vector, short and without reorthogonalisation: far cheaper than steps in blocks, and it sees
 /// the ends of the spectrum first. Its Ritz values and the squared first entries of their vectors are a quadrature of
 /// the spectral density, since a random vector weighs all eigenvectors alike on average: n times the weights up to a
-/// Ritz value estimate how many eigenvalues lie up to there (Lin, Saad, Yang 2016, SIAM Review 58, 34). It goes on until
-/// the second Ritz value has no more than `count` eigenvalues below it, `most_steps` at most. The largest Ritz value
-/// plus its residual bounds the spectrum in practice (Zhou, Li 2011). Nothing where there are too few eigenvalues to
-/// cut between.
-/// Cost: each step applies A to one column, four passes over a column, two reductions.
+/// Ritz value estimate how many eigenvalues lie up to there (Lin, Saad, Yang 2016, SIAM Review 58, 34). It goes on
+/// until the second Ritz value has no more than `count` eigenvalues below it, `most_steps` at most. The largest Ritz
+/// value plus its residual bounds the spectrum in practice (Zhou, Li 2011). Nothing where there are too few eigenvalues
+/// to cut between. Cost: each step applies A to one column, four passes over a column, two reductions.
 template <class Operator, class Scalar, class Layout>
 class SpectrumProbe {
  public:

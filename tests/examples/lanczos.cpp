@@ -82,6 +82,31 @@ TEST(BlockLanczos, BothEndsBothLayouts) {
   }
 }
 
+TEST(SpectrumProbe, BoundsTheSpectrum) {
+  const auto context = Context::world(1);
+  const auto probe = [&](const auto& source, double sign, double count) {
+    const auto rows = RowDistribution::uniform(source.size(), context.communicator());
+    SparseOperator<double> a(context, rows, source);
+    return SpectrumProbe<SparseOperator<double>, double, ColumnMajor>(a, sign).run(count, 1);
+  };
+  const std::vector<std::int64_t> cube{20, 20, 20};
+  const std::vector<double> exact = exact_laplacian(cube);
+  const double rounding = 8 * static_cast<double>(exact.size()) * epsilon<double> * exact.back();
+  for (const double sign : {1., -1.}) {
+    const double lowest = sign > 0 ? exact.front() : -exact.back();
+    const double highest = sign > 0 ? exact.back() : -exact.front();
+    const auto bounds = probe(Laplacian(cube), sign, 60);
+    ASSERT_TRUE(bounds.has_value());
+    EXPECT_GE(bounds->lowest, lowest - rounding);
+    EXPECT_LT(bounds->lowest, bounds->cut);
+    EXPECT_LT(bounds->cut, bounds->top);
+    EXPECT_GE(bounds->top, highest - rounding);
+    EXPECT_LE(bounds->norm, exact.back() + rounding);
+  }
+  // Eight eigenvalues, so there is no cut with nine below.
+  EXPECT_FALSE(probe(Anderson({2, 2, 2}, 0, 1), 1, 9).has_value());
+}
+
 TEST(BlockLanczos, SpinChains) {
   for (const std::int64_t block : {1, 2, 4}) {
     expect_right(SpinChain(12, 6, true, 0), with(8, block), exact_xx(12, 6, true));
