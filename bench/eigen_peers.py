@@ -7,7 +7,8 @@ Every library gets the matrix that block_lanczos writes, several of its own sett
 max ||A x - theta x|| reach 1e-8 ||A||; its fastest setting that does so is run again and the median of three counts. A setting that misses
 wanted eigenvalues (copies of a multiple one, mostly) counts only where all settings of the library do, and the column `missed` then says how many
 of the wanted ones, copies counted, its answer lacks. Solving alone is timed: reading and assembling the matrix, and where the library has such a
-step (SLEPc, block_lanczos) the allocation of the basis beforehand, are not. ARPACK and PRIMME, whose Python interfaces multiply by SciPy's serial product, are given a product
+step (SLEPc, block_lanczos) the allocation of the basis beforehand, are not. Threads and ranks keep to their cores: block_lanczos' by
+OMP_PROC_BIND, SLEPc's by mpirun. ARPACK and PRIMME, whose Python interfaces multiply by SciPy's serial product, are given a product
 that runs on all cores if that is faster. Needs python3-scipy, python3-slepc4py, python3-matplotlib (Debian), primme (PyPI); a peer that is not installed is left
 out and the result says so.
 """
@@ -164,7 +165,7 @@ def run_peer(peer, matrix_file, norm, tolerance, setting, cores):
 def run_ours(program, options, matrix, tolerance, cores, folder):
     answer, vectors = os.path.join(folder, "ours.json"), os.path.join(folder, "ours.mtx")
     subprocess.run([program, *options, "--nev", str(NEV), "--tol", repr(tolerance), "--threads", str(cores), "--quiet", "--json", answer,
-                    "--vectors", vectors], check=True)
+                    "--vectors", vectors], check=True, env=dict(os.environ, OMP_PROC_BIND="true"))
     with open(answer) as file:
         result = json.load(file)
     x = scipy.io.mmread(vectors)
