@@ -82,7 +82,7 @@ void copy_once(const double* from, double* to, std::size_t count, std::size_t bl
     alignas(64) double held[64];
     const auto [begin, end] = my_share(count, 64);
     for (std::size_t i = begin; i < end; i += block) {
-      for (std::size_t j = 0; j < block; j += 8) __builtin_prefetch(from + i + j + ahead, 0, 2);
+      for (std::size_t j = 0; j < block; j += 8) __builtin_prefetch(from + i + j + ahead, 0, 3);
       for (std::size_t j = 0; j < block; j += lanes) hn::Store(hn::LoadU(d, from + i + j), d, held + j);
       for (std::size_t j = 0; j < block; j += lanes) {
         if (around) {
@@ -172,7 +172,7 @@ Roofs::Roofs(const Memory& from, const Memory& to) : from_(from), to_(to) {
   };
   choose(&Roofs::read_, &Roofs::read, first_read,
          {{1, 0}, {1, 256}, {1, 512}, {1, 1024}, {2, 0}, {2, 64}, {2, 256}, {2, 512}, {4, 0}, {4, 64}, {4, 256}});
-  choose(&Roofs::copy_, &Roofs::copy, first_copy, {{0, 0}, {32, 256}, {64, 256}, {64, 512}});
+  choose(&Roofs::copy_, &Roofs::copy, first_copy, {{0, 0}, {8, 192}, {8, 256}, {32, 256}, {64, 256}, {64, 512}});
   choose(&Roofs::plain_copy_, &Roofs::plain_copy, first_plain_copy, {{32, 256}, {64, 256}, {64, 512}});
   fma_double = fma_rate<double>();
   fma_float = fma_rate<float>();
