@@ -24,17 +24,21 @@ std::int64_t floor_to(std::int64_t x, std::int64_t step) { return x / step * ste
 template <class T>
 TsmttsmConfiguration configure_tsmttsm(std::int64_t k, std::int64_t m, std::int64_t n, Layout layout) {
   using R = host::real_t<T>;
+  constexpr int parts = host::real_parts<T>;
   TsmttsmConfiguration c{};
   const std::int64_t row_bytes = host::bytes_of<T>(m + n);
+  // Wide column-major operands are worth packing by rows: their columns would be read too often.
+  c.packed = layout == Layout::column_major && parts * parts * m * n >= 4096;
   // A chunk is read by several register tiles: row-major it stays in the first-level cache, column-major its
   // columns want to be long and it stays in the second.
-  const bool rows = layout == Layout::row_major;
+  const bool rows = layout == Layout::row_major || c.packed;
   const std::int64_t cache = rows ? 49152 : 524288;
   const std::int64_t step = host::min_chunk_rows;
   c.plan.rows = k;
-  c.plan.chunk_rows = std::clamp(floor_to(cache / row_bytes, step), step, host::max_chunk_rows);
+  // Adding a chunk's m n sums must be little beside reading its rows.
+  const std::int64_t least = 4 * parts * m * n / std::max<std::int64_t>(1, m + n);
+  c.plan.chunk_rows = std::clamp(floor_to(std::max(cache / row_bytes, least), step), step, host::max_chunk_rows);
   c.plan.chunks = host::ceil_div(k, c.plan.chunk_rows);
-  constexpr int parts = host::real_parts<T>;
   c.entries = round_to_line<R>(rows ? host::row_major_entries(parts * m, parts * n) : parts * m * n);
   c.result = rows ? parts * parts * m * n : parts * m * n;
   // A part is worth a thread's waking up and the addition of its result.
@@ -42,7 +46,8 @@ TsmttsmConfiguration configure_tsmttsm(std::int64_t k, std::int64_t m, std::int6
   const std::int64_t part_rows = host::ceil_div(part_bytes, row_bytes);
   c.plan.parts = std::min(c.plan.chunks, std::clamp<std::int64_t>(k / part_rows, 1, host::max_parts));
   c.plan.levels = host::tree_levels(host::ceil_div(c.plan.chunks, std::max<std::int64_t>(c.plan.parts, 1)));
-  c.part_stride = c.plan.levels * c.entries + round_to_line<R>(c.result);
+  c.packed_entries = c.packed ? round_to_line<R>(c.plan.chunk_rows * parts * (m + n)) + alignment : 0;
+  c.part_stride = c.plan.levels * c.entries + round_to_line<R>(c.result) + c.packed_entries;
   c.workspace_bytes = static_cast<std::size_t>(c.plan.parts * c.part_stride) * sizeof(R) + alignment;
   return c;
 }
@@ -53,15 +58,21 @@ TsmmConfiguration configure_tsmm(std::int64_t k, std::int64_t m, std::int64_t n,
   constexpr int parts = host::real_parts<T>;
   const bool rows = layout == Layout::row_major;
   TsmmConfiguration c{};
-  // Whole blocks and whole lines of every width; enough work to wake a thread up for.
-  c.item_rows = host::ceil_div(std::max<std::int64_t>(131072 / host::bytes_of<T>(m + n), 1), 512) * 512;
+  // Whole blocks and whole lines of every width; enough work to wake a thread up for, and few stops in a long product.
+  const std::int64_t row_bytes = host::bytes_of<T>(m + n);
+  const std::int64_t item_bytes = std::clamp<std::int64_t>(k / 64 * row_bytes, 131072, 2097152);
+  c.item_rows = host::ceil_div(std::max<std::int64_t>(item_bytes / row_bytes, 1), 512) * 512;
   c.items = host::ceil_div(k, c.item_rows);
   c.threads = std::max<std::int64_t>(1, std::min<std::int64_t>(resolve_threads(threads), c.items));
   c.packed_ld = round_to_line<R>(rows ? parts * n : n);
-  c.packed_entries = parts * m * c.packed_ld;
-  c.buffer_entries = round_to_line<R>(rows ? host::row_major_block_rows<R>(parts * n) * parts * n + 2 * alignment
-                                           : host::column_major_buffer_stride<R>(m, parts == 2) * n + 2 * alignment);
-  c.workspace_bytes = static_cast<std::size_t>(c.packed_entries + c.threads * c.buffer_entries) * sizeof(R) + alignment;
+  c.packed_entries = parts * m * c.packed_ld + 2048;
+  // Threads keep to pages of their own: a processor reads ahead within a page, into what another one writes.
+  constexpr auto page = static_cast<std::int64_t>(host::page_bytes / sizeof(R));
+  const std::int64_t buffer =
+      rows ? host::row_major_blocks<R>(parts * m, parts * n).buffer : host::column_major_buffer<R>(n);
+  c.buffer_entries = host::ceil_div(buffer, page) * page;
+  c.workspace_bytes =
+      static_cast<std::size_t>(c.packed_entries + c.threads * c.buffer_entries + page) * sizeof(R) + alignment;
   return c;
 }
 

@@ -13,8 +13,10 @@ namespace blockvec::kernels::dispatch {
 /// What a tsmttsm runs with. P is the product of real views that the kernels compute (products.hpp).
 struct TsmttsmConfiguration {
   host::SumPlan plan;
+  bool packed;                  ///< column-major operands are packed by rows, chunk after chunk
   std::int64_t entries;         ///< numbers in a level of a part's tree
   std::int64_t result;          ///< numbers in P
+  std::int64_t packed_entries;  ///< numbers of a packed chunk
   std::int64_t part_stride;     ///< numbers of workspace of one part
   std::size_t workspace_bytes;  ///< of all parts, and to align them
 };

@@ -33,9 +33,10 @@ std::string explain_tsmm(std::int64_t k, std::int64_t m, std::int64_t n, Layout 
   if (k <= 0 || n <= 0) return "nothing to multiply";
   using R = host::real_t<T>;
   constexpr int parts = host::real_parts<T>;
-  const std::int64_t block = layout == Layout::row_major ? host::row_major_block_rows<R>(parts * n)
-                                                         : host::column_major_block_rows<R>(m, parts == 2);
-  return layout_and_target(layout) + " blocks of " + std::to_string(block) + " rows";
+  const std::string target = layout_and_target(layout);
+  if (layout == Layout::column_major) return target + " tiles of 4 vectors";
+  const std::int64_t rows = host::row_major_blocks<R>(parts * m, parts * n).rows;
+  return target + " blocks of " + std::to_string(rows) + " rows";
 }
 
 template std::string explain_tsmttsm<float>(std::int64_t, std::int64_t, std::int64_t, Layout);

@@ -24,6 +24,28 @@ HWY_INLINE std::int64_t phase_of(const T* p) {
   return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(p) % line_bytes / sizeof(T));
 }
 
+/// Where in an aligned vector p stands, in numbers.
+template <class T>
+HWY_INLINE std::int64_t vector_phase(const T* p) {
+  return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(p) / sizeof(T)) % lanes_of<T>;
+}
+
+/// Indices that turn a vector in its lanes: by `phase` lanes up, the highest ones to the bottom.
+template <class T>
+struct Turns {
+  using Index = hn::TFromD<hn::RebindToSigned<Tag<T>>>;
+  constexpr Turns() : index() {
+    for (std::int64_t phase = 0; phase < lanes_of<T>; ++phase) {
+      for (std::int64_t l = 0; l < lanes_of<T>; ++l) {
+        index[phase][l] = static_cast<Index>((l + lanes_of<T> - phase) % lanes_of<T>);
+      }
+    }
+  }
+  alignas(64) Index index[lanes_of<T>][lanes_of<T>];
+};
+template <class T>
+constexpr Turns<T> turns;
+
 template <class T>
 HWY_INLINE void copy_run(const T* from, T* to, std::int64_t count) {
   const Tag<T> d;

@@ -1,9 +1,8 @@
-#include <blockvec/kernels/parallel.hpp>
-
 #include <omp.h>
 
 #include <algorithm>
 #include <atomic>
+#include <blockvec/kernels/parallel.hpp>
 #include <exception>
 
 #if defined(__SANITIZE_THREAD__)

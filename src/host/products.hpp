@@ -19,7 +19,10 @@ struct RowMajorPair {
   const T* b;
   std::int64_t ldb;
   std::int64_t n;
-  bool symmetric;  ///< A is B: half of P is computed
+  bool symmetric;    ///< A is B: half of P is computed
+  bool columns;      ///< A and B are column-major, lda and ldb lie between columns: chunks are packed by rows first
+  std::int64_t run;  ///< then: numbers that stay together, 2 for complex entries
+  T* packed;         ///< and room for a chunk
 };
 
 /// P = A^T B or A^H B for column-major tall A (k x m) and B (k x n). A row of a complex matrix is two numbers.
@@ -81,23 +84,30 @@ void row_major_rows(const Product<double>& product, std::int64_t first, std::int
 void column_major_rows(const Product<float>& product, std::int64_t first, std::int64_t rows, float* buffer);
 void column_major_rows(const Product<double>& product, std::int64_t first, std::int64_t rows, double* buffer);
 
-/// Rows that one block of row_major_rows holds in its buffer: about half a kibibyte, so that reading and writing
-/// alternate finely, which is what memory likes best; and of column_major_rows: a block of A stays in cache while it is
-/// used.
+/// How row_major_rows goes through its rows.
+struct RowMajorBlocks {
+  std::int64_t rows;    ///< of A and B in a block: about half a kibibyte of results
+  std::int64_t terms;   ///< of the sums at a time: these rows of C stay in the first-level cache
+  std::int64_t buffer;  ///< numbers in a buffer that a block fits in as it stands in its line of memory
+};
 template <class T>
-std::int64_t row_major_block_rows(std::int64_t n) {
-  return std::clamp<std::int64_t>(512 / bytes_of<T>(n) / 8 * 8, 8, 64);
-}
-template <class T>
-std::int64_t column_major_block_rows(std::int64_t m, bool complex) {
-  return std::clamp<std::int64_t>(65536 / bytes_of<T>(complex ? 2 * m : m) / 64 * 64, 64, 512);
+RowMajorBlocks row_major_blocks(std::int64_t m, std::int64_t n) {
+  RowMajorBlocks blocks{};
+  blocks.rows = std::clamp<std::int64_t>(512 / bytes_of<T>(n) / 8 * 8, 8, 64);
+  blocks.terms = std::max<std::int64_t>(m, 1);
+  if (bytes_of<T>(m * n) > 32768) {
+    // Rows of C come from the second-level cache once a block: taller blocks make up for it.
+    blocks.rows = 32;
+    blocks.terms = std::max<std::int64_t>(16384 / bytes_of<T>(n) / 8 * 8, 8);
+  }
+  blocks.buffer = blocks.rows * n + line_bytes / bytes_of<T>(1);
+  return blocks;
 }
 
-/// Numbers between the columns of a column-major buffer: a block, room to stand as the output does in its line of
-/// memory, and a line that keeps columns off one another's cache sets.
+/// Numbers in the buffer of column_major_rows: of each column of B four vectors of results and one that waits.
 template <class T>
-std::int64_t column_major_buffer_stride(std::int64_t m, bool complex) {
-  return column_major_block_rows<T>(m, complex) * (complex ? 2 : 1) + 2 * line_bytes / bytes_of<T>(1);
+std::int64_t column_major_buffer(std::int64_t n) {
+  return 5 * line_bytes / bytes_of<T>(1) * n;
 }
 
 }  // namespace blockvec::kernels::host

@@ -32,34 +32,46 @@ inline constexpr int registers = HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64 ? 32
 
 /// Into the second-level cache, where it outlives what is being multiplied.
 HWY_INLINE void prefetch(const char* p) { __builtin_prefetch(p, 0, 2); }
+/// Into the first-level cache: used at once.
+HWY_INLINE void prefetch_near(const char* p) { __builtin_prefetch(p, 0, 3); }
 
 inline constexpr std::int64_t fetch_steps = 8;
+inline constexpr std::int64_t two_streams_bytes = 4096;
 
-/// Lines that come into cache while something else is multiplied: one pass's share of `runs` runs of memory, `stride`
-/// bytes apart. Line follows line, as the processor's own prefetching likes it: it then runs ahead by itself.
+/// Lines that come into cache while something else is multiplied: `runs` runs of memory, `stride` bytes apart, spread
+/// over `steps` steps. Line follows line, as the processor's own prefetching likes it: it then runs ahead by itself.
+/// A run of several pages is fetched as two streams side by side, which keeps more lines under way.
+template <bool near = false>
 class Fetch {
  public:
   Fetch() = default;
-  Fetch(const void* first, std::int64_t run, std::int64_t stride, std::int64_t runs, std::int64_t pass,
-        std::int64_t passes, std::int64_t steps) {
+  Fetch(std::int64_t run, std::int64_t stride, std::int64_t runs, std::int64_t steps) {
     if (stride - run < line_bytes) {  // no gap of whole lines
       run = run + (runs - 1) * stride;
       runs = 1;
     }
-    const std::int64_t lines = ceil_div(run, line_bytes);
-    const std::int64_t begin = runs * lines * pass / passes;
-    left_ = runs * lines * (pass + 1) / passes - begin;
-    per_step_ = ceil_div(left_, steps);
-    skip_ = stride - lines * line_bytes;
-    lines_ = lines;
-    left_in_run_ = lines - begin % lines;
-    at_ = static_cast<const char*>(first) + begin / lines * stride + begin % lines * line_bytes;
+    lines_ = ceil_div(run, line_bytes);
+    if (lines_ * line_bytes > two_streams_bytes) {
+      lines_ = ceil_div(lines_, 2);
+      second_ = lines_ * line_bytes;
+    }
+    total_ = runs * lines_;
+    per_step_ = ceil_div(total_, steps);
+    skip_ = stride - lines_ * line_bytes;
+  }
+
+  /// From here on.
+  void start(const void* first) {
+    at_ = static_cast<const char*>(first);
+    left_ = total_;
+    left_in_run_ = lines_;
   }
 
   /// A few lines, to be called once in `fetch_steps` steps of the arithmetic.
   HWY_INLINE void step() {
     for (std::int64_t i = std::min(per_step_, left_); i > 0; --i) {
-      prefetch(at_);
+      near ? prefetch_near(at_) : prefetch(at_);
+      if (second_ != 0) near ? prefetch_near(at_ + second_) : prefetch(at_ + second_);
       at_ += line_bytes;
       --left_;
       if (--left_in_run_ == 0) {
@@ -74,8 +86,10 @@ class Fetch {
   std::int64_t left_ = 0;
   std::int64_t per_step_ = 0;
   std::int64_t left_in_run_ = 0;
+  std::int64_t total_ = 0;
   std::int64_t lines_ = 0;
   std::int64_t skip_ = 0;
+  std::int64_t second_ = 0;  // how far on the second stream is; 0: there is none
 };
 
 /// The first `count` (1 to all) lanes from p, zeros above; nothing behind them is read.

@@ -13,6 +13,7 @@ inline constexpr std::int64_t min_chunk_rows = 32;
 inline constexpr std::int64_t max_chunk_rows = 512;
 
 inline constexpr std::int64_t line_bytes = 64;
+inline constexpr std::int64_t page_bytes = 4096;
 inline constexpr std::int64_t stream_distance_bytes = 2048;
 
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }

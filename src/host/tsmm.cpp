@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <blockvec/kernels/parallel.hpp>
 #include <complex>
+#include <memory>
 
 #include "src/host/products.hpp"
 
@@ -63,7 +64,10 @@ void tsmm(T alpha, const Matrix<const T>& a, const Matrix<const T>& c, T beta, c
   product.beta_re = real_part(beta);
   product.beta_im = imaginary_part(beta);
   product.store = dispatch::store_of(a, b, beta != T(0));
-  R* const buffers = scratch + configuration.packed_entries;
+  void* start = scratch + configuration.packed_entries;
+  std::size_t space =
+      static_cast<std::size_t>(page_bytes + configuration.threads * bytes_of<R>(configuration.buffer_entries));
+  R* const buffers = static_cast<R*>(std::align(page_bytes, space - page_bytes, start, space));
   parallel_for(static_cast<int>(configuration.threads), configuration.items, [&](std::int64_t item, int thread) {
     const std::int64_t first = item * configuration.item_rows;
     const std::int64_t count = std::min(configuration.item_rows, b.rows - first);

@@ -18,7 +18,43 @@ namespace blockvec::kernels::host::HWY_NAMESPACE {
 namespace {
 
 // Lanes run along a row of C, the entries of A's rows are broadcast: a register tile holds tr rows of tv vectors of B.
-// Results go to a buffer of a few lines first, so that they reach memory in whole lines, whatever the width.
+// While it is computed the rows ahead come in. What is to be streamed leaves from the registers, in whole vectors as
+// they stand in memory, whatever the width: each vector of results is turned in its lanes to where the one before
+// ended.
+
+// Results on their way to memory, without gaps.
+template <class T>
+struct Stream {
+  // From `out` on.
+  explicit Stream(T* out) : begin(vector_phase(out)), held(begin), to(out - begin) {}
+
+  // The first `count` lanes. What does not fill a vector waits.
+  HWY_INLINE void append(Vec<T> v, std::int64_t count) {
+    const Tag<T> d;
+    constexpr std::int64_t lanes = lanes_of<T>;
+    const Vec<T> turned = hn::TableLookupLanes(v, hn::SetTableIndices(d, turns<T>.index[held]));
+    const Vec<T> line = hn::IfThenElse(hn::FirstN(d, static_cast<std::size_t>(held)), hn::Load(d, waiting), turned);
+    held += count;
+    if (held < lanes) return hn::Store(line, d, waiting);
+    hn::Store(turned, d, waiting);
+    held -= lanes;
+    if (begin == 0) {
+      hn::Stream(line, d, to);
+    } else {
+      alignas(64) T first[lanes];
+      hn::Store(line, d, first);
+      std::copy(first + begin, first + lanes, to + begin);
+      begin = 0;
+    }
+    to += lanes;
+  }
+  void finish() { std::copy(waiting + begin, waiting + std::max(begin, held), to + begin); }
+
+  alignas(64) T waiting[lanes_of<T>];
+  std::int64_t begin;  // lanes of the first vector that are not ours
+  std::int64_t held;   // lanes of the next vector that are known
+  T* to;
+};
 
 template <class T>
 struct Tile {
@@ -30,12 +66,36 @@ struct Tile {
   std::int64_t last;  // lanes that count in the last vector
   T* out;
   std::int64_t ldo;
+  Store store;
+  T beta;
+  const char* ahead;        // what comes in meanwhile
+  std::int64_t ahead_step;  // a line, or nothing
 };
 
+constexpr std::int64_t group = 4;  // terms that are unrolled
+
 template <class T, int tr, int tv>
-void run_tile(const Tile<T>& t) {
+HWY_INLINE void add_term(const T* a, std::int64_t lda, const T* c, Vec<T> (&acc)[tr][tv]) {
+  const Tag<T> d;
+  Vec<T> cv[tv];
+#pragma GCC unroll 4
+  for (int v = 0; v < tv; ++v) cv[v] = hn::Load(d, c + v * lanes_of<T>);
+  // Two bases need fewer registers than eight rows.
+  const T* const lower = a + 4 * lda;
+#pragma GCC unroll 8
+  for (int r = 0; r < tr; ++r) {
+    const Vec<T> ar = hn::Set(d, (r < 4 ? a : lower)[r % 4 * lda]);
+#pragma GCC unroll 4
+    for (int v = 0; v < tv; ++v) acc[r][v] = hn::MulAdd(ar, cv[v], acc[r][v]);
+  }
+}
+
+template <class T, int tr, int tv>
+void run_tile(const Tile<T>& t, Stream<T>& stream) {
   const Tag<T> d;
   constexpr std::int64_t lanes = lanes_of<T>;
+  // A term of tr contiguous rows is tr numbers: a line comes in every so many terms.
+  constexpr std::int64_t every = std::clamp<std::int64_t>(line_entries<T> / tr, 1, group);
   Vec<T> acc[tr][tv];
 #pragma GCC unroll 8
   for (int r = 0; r < tr; ++r) {
@@ -45,32 +105,56 @@ void run_tile(const Tile<T>& t) {
   const T* a = t.a;
   const T* c = t.c;
   const std::int64_t lda = t.lda;
-  for (std::int64_t i = 0; i < t.terms; ++i, ++a, c += t.ldc) {
-    Vec<T> cv[tv];
+  const std::int64_t ldc = t.ldc;
+  const char* ahead = t.ahead;
+  const std::int64_t ahead_step = t.ahead_step;
+  std::int64_t terms = t.terms;
+  for (; terms >= group; terms -= group) {
 #pragma GCC unroll 4
-    for (int v = 0; v < tv; ++v) cv[v] = hn::Load(d, c + v * lanes);
-#pragma GCC unroll 8
-    for (int r = 0; r < tr; ++r) {
-      const Vec<T> ar = hn::Set(d, a[r * lda]);
-#pragma GCC unroll 4
-      for (int v = 0; v < tv; ++v) acc[r][v] = hn::MulAdd(ar, cv[v], acc[r][v]);
+    for (int i = 0; i < group; ++i, ++a, c += ldc) {
+      if (i % every == 0) {
+        prefetch_near(ahead);
+        ahead += ahead_step;
+      }
+      add_term<T, tr, tv>(a, lda, c, acc);
     }
   }
-  const Mask<T> mask = hn::FirstN(d, static_cast<std::size_t>(t.last));
+  for (; terms > 0; --terms, ++a, c += ldc, ahead += ahead_step) {
+    prefetch_near(ahead);
+    add_term<T, tr, tv>(a, lda, c, acc);
+  }
+  const std::int64_t last = t.last;
+  if (t.store == Store::stream) {
 #pragma GCC unroll 8
-  for (int r = 0; r < tr; ++r) {
-    T* const out = t.out + r * t.ldo;
+    for (int r = 0; r < tr; ++r) {
+#pragma GCC unroll 4
+      for (int v = 0; v < tv; ++v) stream.append(acc[r][v], v + 1 < tv ? lanes : last);
+    }
+    return;
+  }
+  const Mask<T> mask = hn::FirstN(d, static_cast<std::size_t>(last));
+  const Vec<T> beta = hn::Set(d, t.beta);
+  const bool add = t.store == Store::add;
+  T* out = t.out;
+#pragma GCC unroll 8
+  for (int r = 0; r < tr; ++r, out += t.ldo) {
+    T* const tail = out + (tv - 1) * lanes;
+    if (add) {
+#pragma GCC unroll 4
+      for (int v = 0; v + 1 < tv; ++v) acc[r][v] = hn::MulAdd(beta, hn::LoadU(d, out + v * lanes), acc[r][v]);
+      acc[r][tv - 1] = hn::MulAdd(beta, load_first(tail, mask, last), acc[r][tv - 1]);
+    }
 #pragma GCC unroll 4
     for (int v = 0; v + 1 < tv; ++v) hn::StoreU(acc[r][v], d, out + v * lanes);
-    store_first(acc[r][tv - 1], out + (tv - 1) * lanes, mask, t.last);
+    store_first(acc[r][tv - 1], tail, mask, last);
   }
 }
 
 constexpr int max_tv = registers == 32 ? 4 : 3;
-constexpr std::array<int, 5> tallest = registers == 32 ? std::array{0, 8, 8, 8, 4} : std::array{0, 8, 4, 4, 4};
+constexpr std::array<int, 5> tallest = registers == 32 ? std::array{0, 8, 8, 4, 4} : std::array{0, 8, 4, 4, 4};
 
 template <class T>
-using TileFunction = void (*)(const Tile<T>&);
+using TileFunction = void (*)(const Tile<T>&, Stream<T>&);
 
 // Heights divide a block's rows. Full height, and single rows for what is left.
 template <class T>
@@ -94,10 +178,22 @@ struct Strips {
   std::int64_t wider;  // so many strips have one more
 };
 
-// Rows of A times C, to out without gaps.
+// Where rows of results go, and how.
 template <class T>
-void multiply_rows(const Product<T>& p, const Strips<T>& strips, const T* a, std::int64_t rows, T* out) {
+struct Target {
+  T* out;
+  std::int64_t ldo;
+  Store store;
+  T beta;
+};
+
+// Rows of A times rows [top, bottom) of C.
+template <class T>
+void multiply_rows(const Product<T>& p, const Strips<T>& strips, const T* a, std::int64_t rows, std::int64_t top,
+                   std::int64_t bottom, const T* ahead, const Target<T>& target, Stream<T>& stream) {
   constexpr std::int64_t lanes = lanes_of<T>;
+  // Rows with gaps of lines between them are left to the processor's own prefetching.
+  const bool fetch = (p.lda - p.m) * static_cast<std::int64_t>(sizeof(T)) < line_bytes && top == 0;
   std::int64_t first = 0;
   for (std::int64_t strip = 0; strip < strips.count; ++strip) {
     const std::int64_t vectors = strips.least + (strip < strips.wider ? 1 : 0);
@@ -105,66 +201,151 @@ void multiply_rows(const Product<T>& p, const Strips<T>& strips, const T* a, std
     const auto tv = static_cast<std::size_t>(vectors);
     // Terms that a triangle leaves out; an entry of complex C is a block of two rows.
     const std::int64_t odd = p.complex ? 1 : 0;
-    const std::int64_t skip = p.triangle == Triangle::lower ? std::min(p.m, first & ~odd) : 0;
-    const std::int64_t stop = p.triangle == Triangle::upper ? std::min(p.m, (end + odd) & ~odd) : p.m;
-    Tile<T> tile{a + skip, p.lda, p.c + skip * p.ldc + first, p.ldc, stop - skip, 0, out + first, p.n};
+    const std::int64_t skip = std::clamp(p.triangle == Triangle::lower ? first & ~odd : 0, top, bottom);
+    const std::int64_t stop = p.triangle == Triangle::upper ? std::clamp((end + odd) & ~odd, skip, bottom) : bottom;
+    Tile<T> tile{};
+    tile.a = a + skip;
+    tile.lda = p.lda;
+    tile.c = p.c + skip * p.ldc + first;
+    tile.ldc = p.ldc;
+    tile.terms = stop - skip;
     tile.last = end - first - (vectors - 1) * lanes;
+    tile.out = target.out + first;
+    tile.ldo = target.ldo;
+    tile.store = target.store;
+    tile.beta = target.beta;
+    tile.ahead = reinterpret_cast<const char*>(ahead);
+    tile.ahead_step = fetch && strip == 0 ? line_bytes : 0;
+    const auto run = [&](TileFunction<T> function, std::int64_t height) {
+      function(tile, stream);
+      tile.a += height * p.lda;
+      tile.out += height * target.ldo;
+      if (tile.ahead_step != 0) tile.ahead += height * bytes_of<T>(p.lda);
+    };
     std::int64_t row = 0;
-    for (; row + tallest[tv] <= rows; row += tallest[tv]) {
-      tall_tiles<T>[tv](tile);
-      tile.a += tallest[tv] * p.lda;
-      tile.out += tallest[tv] * p.n;
-    }
-    for (; row < rows; ++row) {
-      row_tiles<T>[tv](tile);
-      tile.a += p.lda;
-      tile.out += p.n;
-    }
+    for (; row + tallest[tv] <= rows; row += tallest[tv]) run(tall_tiles<T>[tv], tallest[tv]);
+    for (; row < rows; ++row) run(row_tiles<T>[tv], 1);
     first = end;
   }
 }
 
 template <class T>
 void all_rows(const Product<T>& p, std::int64_t first, std::int64_t rows, T* buffer) {
-  const std::int64_t block = row_major_block_rows<T>(p.n);
-  const std::int64_t ahead = ceil_div(stream_distance_bytes, bytes_of<T>(p.m));
+  const RowMajorBlocks blocks = row_major_blocks<T>(p.m, p.n);
   const Strips<T> strips(p.n);
-  Fetch fetch(p.a + (first + ahead) * p.lda, bytes_of<T>(p.m), bytes_of<T>(p.lda), rows, 0, 1, ceil_div(rows, block));
+  const std::int64_t ahead = std::max<std::int64_t>(8, ceil_div(stream_distance_bytes, bytes_of<T>(p.m)));
   const bool flat = p.ldb == p.n;
-  T* out = p.b + first * p.ldb;
-  // Numbers in the buffer before the next block: those of a line that is not yet whole.
-  std::int64_t held = 0;
-  T* start = buffer + (flat ? phase_of(out) : 0);
+  // Blocks of results are held in the buffer, and leave from there, where A is still needed, where terms are added
+  // panel by panel, where beta is complex, and where more than one strip is to be streamed.
+  const bool several = strips.count > 1;
+  const bool hold = blocks.terms < p.m || (p.store == Store::add && p.beta_im != T(0)) ||
+                    (several && (p.b == p.a || p.store == Store::stream));
+  Stream<T> stream(p.b + first * p.ldb);
+  // Several strips share a block's rows of A while these are in cache.
+  const std::int64_t block = hold || several ? blocks.rows : rows;
   for (std::int64_t row = 0; row < rows; row += block) {
     const std::int64_t here = std::min(block, rows - row);
     const T* const a = p.a + (first + row) * p.lda;
-    fetch.step();
-    multiply_rows(p, strips, a, here, start + held);
-    if (!flat) {
-      for (std::int64_t r = 0; r < here; ++r, out += p.ldb) emit_run(start + r * p.n, out, p.n, p);
+    T* const out = p.b + (first + row) * p.ldb;
+    const T* const next = a + ahead * p.lda;
+    if (!hold) {
+      multiply_rows(p, strips, a, here, 0, p.m, next, {out, p.ldb, p.store, p.beta_re}, stream);
       continue;
     }
-    // Lines that are whole leave; at the end everything does.
-    const std::int64_t count = held + here * p.n;
-    const std::int64_t tail = p.store == Store::stream && row + here < rows ? phase_of(out + count) : 0;
-    if (count < tail) {
-      held = count;
-      continue;
-    }
-    const std::int64_t leaving = count - tail;
-    emit_run(start, out, leaving, p);
-    if (leaving > 0) copy_run(start + leaving, buffer, tail);
-    if (leaving > 0) start = buffer;
-    out += leaving;
-    held = tail;
+    T* const held = buffer + phase_of(out);  // as it stands in its line of memory
+    std::int64_t top = 0;
+    do {
+      const std::int64_t bottom = std::min(p.m, top + blocks.terms);
+      const Store store = top == 0 ? Store::plain : Store::add;
+      multiply_rows(p, strips, a, here, top, bottom, next, {held, p.n, store, T(1)}, stream);
+      top = bottom;
+    } while (top < p.m);
+    if (flat) emit_run(held, out, here * p.n, p);
+    for (std::int64_t r = 0; r < here && !flat; ++r) emit_run(held + r * p.n, out + r * p.ldb, p.n, p);
   }
+  if (!hold && p.store == Store::stream) stream.finish();
+}
+
+// Rows so narrow that n of them or more fill a vector of A, and of B: each term is a permutation of the lanes.
+template <int n, Store store, class T>
+void narrow_rows(const Product<T>& p, std::int64_t first, std::int64_t rows) {
+  const Tag<T> d;
+  constexpr std::int64_t lanes = lanes_of<T>;
+  using Index = hn::TFromD<hn::RebindToSigned<Tag<T>>>;
+  decltype(hn::SetTableIndices(d, static_cast<const Index*>(nullptr))) from[n];
+  Vec<T> c[n];
+  for (std::int64_t i = 0; i < n; ++i) {
+    alignas(64) Index index[lanes];
+    alignas(64) T row[lanes];
+    for (std::int64_t l = 0; l < lanes; ++l) {
+      index[l] = static_cast<Index>(l / n * n + i);
+      row[l] = p.c[i * p.ldc + l % n];
+    }
+    from[i] = hn::SetTableIndices(d, index);
+    c[i] = hn::Load(d, row);
+  }
+  const auto product = [&](Vec<T> a) {
+    Vec<T> sum = hn::Mul(hn::TableLookupLanes(a, from[0]), c[0]);
+#pragma GCC unroll 8
+    for (int i = 1; i < n; ++i) sum = hn::MulAdd(hn::TableLookupLanes(a, from[i]), c[i], sum);
+    return sum;
+  };
+  const T* const a = p.a + first * n;
+  T* const b = p.b + first * n;
+  const Vec<T> beta = hn::Set(d, p.beta_re);
+  const std::int64_t count = rows * n;
+  std::int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    prefetch_near(reinterpret_cast<const char*>(a + i) + stream_distance_bytes);
+    const Vec<T> sum = product(hn::LoadU(d, a + i));
+    if constexpr (store == Store::stream) {
+      hn::Stream(sum, d, b + i);
+    } else if constexpr (store == Store::plain) {
+      hn::StoreU(sum, d, b + i);
+    } else {
+      hn::StoreU(hn::MulAdd(beta, hn::LoadU(d, b + i), sum), d, b + i);
+    }
+  }
+  if (i == count) return;
+  alignas(64) T last[lanes];
+  const Mask<T> mask = hn::FirstN(d, static_cast<std::size_t>(count - i));
+  hn::Store(product(load_first(a + i, mask, count - i)), d, last);
+  emit_run(last, b + i, count - i, p);
+}
+
+template <Store store, class T>
+bool try_narrow(const Product<T>& p, std::int64_t first, std::int64_t rows) {
+  const bool contiguous = p.m == p.n && p.lda == p.m && p.ldb == p.n && (store != Store::add || p.beta_im == T(0));
+  const bool aligned = store != Store::stream || vector_phase(p.b + first * p.ldb) == 0;
+  if (!contiguous || !aligned || 2 * p.n > lanes_of<T>) return false;
+  if constexpr (lanes_of<T> >= 2) {
+    if (p.n == 1) return narrow_rows<1, store>(p, first, rows), true;
+  }
+  if constexpr (lanes_of<T> >= 4) {
+    if (p.n == 2) return narrow_rows<2, store>(p, first, rows), true;
+  }
+  if constexpr (lanes_of<T> >= 8) {
+    if (p.n == 4) return narrow_rows<4, store>(p, first, rows), true;
+  }
+  if constexpr (lanes_of<T> >= 16) {
+    if (p.n == 8) return narrow_rows<8, store>(p, first, rows), true;
+  }
+  return false;
+}
+
+template <class T>
+void any_rows(const Product<T>& p, std::int64_t first, std::int64_t rows, T* buffer) {
+  const bool done = p.store == Store::plain    ? try_narrow<Store::plain>(p, first, rows)
+                    : p.store == Store::stream ? try_narrow<Store::stream>(p, first, rows)
+                                               : try_narrow<Store::add>(p, first, rows);
+  if (!done) all_rows(p, first, rows, buffer);
 }
 
 void rows_float(const Product<float>& p, std::int64_t first, std::int64_t rows, float* buffer) {
-  all_rows(p, first, rows, buffer);
+  any_rows(p, first, rows, buffer);
 }
 void rows_double(const Product<double>& p, std::int64_t first, std::int64_t rows, double* buffer) {
-  all_rows(p, first, rows, buffer);
+  any_rows(p, first, rows, buffer);
 }
 
 }  // namespace

@@ -30,10 +30,10 @@ void add_parts(R* sums, std::int64_t parts, std::int64_t stride, std::int64_t en
 
 // Entry (i, j) of A^op B from the real product P (products.hpp).
 template <class T>
-T entry_of(const real_t<T>* p, Op op, Layout layout, std::int64_t n, std::int64_t i, std::int64_t j) {
+T entry_of(const real_t<T>* p, Op op, bool by_rows, std::int64_t n, std::int64_t i, std::int64_t j) {
   if constexpr (!is_complex<T>) {
     return p[i * n + j];
-  } else if (layout == Layout::column_major) {
+  } else if (!by_rows) {
     return {p[2 * (i * n + j)], p[2 * (i * n + j) + 1]};
   } else {
     const real_t<T>* const re = p + 2 * i * 2 * n + 2 * j;  // row of the real parts of A's column i
@@ -60,12 +60,21 @@ void tsmttsm(Op op, T alpha, const Matrix<const T>& a, const Matrix<const T>& b,
   constexpr std::int64_t parts = real_parts<T>;
   const SumPlan& plan = configuration.plan;
   const bool same = a.data == b.data && a.ld == b.ld && a.columns == b.columns;
+  const bool by_rows = a.layout == Layout::row_major || configuration.packed;
   const std::int64_t sums = plan.levels * configuration.entries;  // where a part keeps its result
   parallel_for(threads, plan.parts, [&](std::int64_t part, int) {
     R* const levels = scratch + part * configuration.part_stride;
-    if (a.layout == Layout::row_major) {
-      const RowMajorPair<R> pair{real_view(a.data), parts * a.ld, parts * a.columns, real_view(b.data), parts * b.ld,
-                                 parts * b.columns, same};
+    if (by_rows) {
+      const RowMajorPair<R> pair{real_view(a.data),
+                                 parts * a.ld,
+                                 parts * a.columns,
+                                 real_view(b.data),
+                                 parts * b.ld,
+                                 parts * b.columns,
+                                 same,
+                                 configuration.packed,
+                                 parts,
+                                 levels + configuration.part_stride - configuration.packed_entries};
       row_major_part(pair, plan, part, levels, levels + sums);
     } else {
       const ColumnMajorPair<R> pair{real_view(a.data),
@@ -84,7 +93,7 @@ void tsmttsm(Op op, T alpha, const Matrix<const T>& a, const Matrix<const T>& b,
   for (std::int64_t i = 0; i < c.rows; ++i) {
     for (std::int64_t j = 0; j < c.columns; ++j) {
       T& out = c.layout == Layout::row_major ? c.data[i * c.ld + j] : c.data[i + j * c.ld];
-      const T value = times(alpha, entry_of<T>(scratch + sums, op, a.layout, c.columns, i, j));
+      const T value = times(alpha, entry_of<T>(scratch + sums, op, by_rows, c.columns, i, j));
       out = beta == T(0) ? value : value + times(beta, out);
     }
   }

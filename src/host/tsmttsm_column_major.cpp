@@ -33,8 +33,8 @@ struct Tile {
   std::int64_t ldo;
   bool add;
   bool conjugate;
-  Fetch fetch_a;
-  Fetch fetch_b;
+  Fetch<>* fetch_a;
+  Fetch<>* fetch_b;
 };
 
 template <class T, int tm, int tn, bool complex>
@@ -82,8 +82,8 @@ void run_tile(const Tile<T>& t) {
     const Vec<T> odd = hn::OddEven(hn::Set(d, T(-0.0)), hn::Zero(d));
     (t.conjugate ? flip_im : flip_re) = odd;
   }
-  Fetch fetch_a = t.fetch_a;
-  Fetch fetch_b = t.fetch_b;
+  Fetch<> fetch_a = *t.fetch_a;
+  Fetch<> fetch_b = *t.fetch_b;
   const T* pa = t.a;
   const T* pb = t.b;
   const T* const end = t.a + t.length / lanes * lanes;
@@ -101,6 +101,8 @@ void run_tile(const Tile<T>& t) {
       step<T, tm, tn, complex>(a, b, flip_re, flip_im, acc);
     }
   }
+  *t.fetch_a = fetch_a;
+  *t.fetch_b = fetch_b;
   if (const std::int64_t left = t.length % lanes; left != 0) {
     const Mask<T> mask = hn::FirstN(d, static_cast<std::size_t>(left));
     Vec<T> a[tm];
@@ -155,6 +157,13 @@ void multiply_chunk(const ColumnMajorPair<T>& p, const T* a, const T* b, std::in
   constexpr std::int64_t terms = complex ? 2 : 1;
   const std::int64_t high = ceil_div(p.m, max_tm);
   const std::int64_t wide = ceil_div(p.n, max_tn<complex>);
+  // Meanwhile what lies ahead comes into cache, some columns in each pass.
+  const std::int64_t steps = high * wide * ceil_div(length, fetch_steps * lanes_of<T>);
+  Fetch<> fetch_a(bytes_of<T>(length), bytes_of<T>(p.lda), p.m, steps);
+  Fetch<> fetch_b;
+  if (!p.symmetric) fetch_b = Fetch<>(bytes_of<T>(length), bytes_of<T>(p.ldb), p.n, steps);
+  fetch_a.start(a + ahead);
+  fetch_b.start(b + ahead);
   for (std::int64_t y = 0; y < wide; ++y) {
     const std::int64_t left = piece(p.n, wide, y);
     const std::int64_t right = piece(p.n, wide, y + 1);
@@ -162,14 +171,9 @@ void multiply_chunk(const ColumnMajorPair<T>& p, const T* a, const T* b, std::in
       const std::int64_t top = piece(p.m, high, x);
       const std::int64_t bottom = piece(p.m, high, x + 1);
       if (p.symmetric && right <= top) continue;  // the lower half is left out
-      // Meanwhile what lies ahead comes into cache, some columns in each pass.
-      const std::int64_t pass = y * high + x;
-      const std::int64_t steps = ceil_div(length, fetch_steps * lanes_of<T>);
-      const Fetch fetch_a(a + ahead, bytes_of<T>(length), bytes_of<T>(p.lda), p.m, pass, high * wide, steps);
-      const Fetch fetch_b(b + ahead, bytes_of<T>(length), bytes_of<T>(p.ldb), p.n, pass, high * wide, steps);
       tile_table<T, complex>[static_cast<std::size_t>(bottom - top - 1)][static_cast<std::size_t>(right - left - 1)](
           {a + top * p.lda, p.lda, b + left * p.ldb, p.ldb, length, out + (top * p.n + left) * terms, p.n * terms, add,
-           p.conjugate, fetch_a, p.symmetric ? Fetch() : fetch_b});
+           p.conjugate, &fetch_a, &fetch_b});
     }
   }
 }

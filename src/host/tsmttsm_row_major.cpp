@@ -34,8 +34,8 @@ struct Tile {
   T* out;
   std::int64_t ldo;
   bool add;
-  Fetch fetch_a;
-  Fetch fetch_b;
+  Fetch<>* fetch_a;
+  Fetch<>* fetch_b;
 };
 
 template <class T, int tm, int tv>
@@ -51,8 +51,8 @@ void run_tile(const Tile<T>& t) {
   }
   const T* a = t.a;
   const T* b = t.b;
-  Fetch fetch_a = t.fetch_a;
-  Fetch fetch_b = t.fetch_b;
+  Fetch<> fetch_a = *t.fetch_a;
+  Fetch<> fetch_b = *t.fetch_b;
   for (std::int64_t row = 0; row < t.rows;) {
     fetch_a.step();
     fetch_b.step();
@@ -70,6 +70,8 @@ void run_tile(const Tile<T>& t) {
       }
     }
   }
+  *t.fetch_a = fetch_a;
+  *t.fetch_b = fetch_b;
 #pragma GCC unroll 16
   for (int i = 0; i < tm; ++i) {
 #pragma GCC unroll 4
@@ -126,29 +128,42 @@ struct Tiling {
   std::int64_t passes = 0;
 };
 
+// The rows ahead come into cache meanwhile, a share of them in each pass.
+template <class T>
+struct Ahead {
+  Ahead(const Tiling<T>& tiling, const RowMajorPair<T>& source, std::int64_t rows) {
+    const RowMajorPair<T>& p = tiling.pair;
+    // A single pass is a stream: a short distance serves it best. More passes need the whole next chunk.
+    const std::int64_t row_bytes = (p.m + p.n) * static_cast<std::int64_t>(sizeof(T));
+    distance = tiling.passes == 1 ? ceil_div(stream_distance_bytes, row_bytes) : rows;
+    const std::int64_t steps = ceil_div(rows, fetch_steps) * tiling.passes;
+    const auto fetch = [&](std::int64_t width, std::int64_t ld, std::int64_t source_ld) {
+      return source.columns ? Fetch<>(bytes_of<T>(rows * source.run), bytes_of<T>(source_ld), width / source.run, steps)
+                            : Fetch<>(bytes_of<T>(width), bytes_of<T>(ld), rows, steps);
+    };
+    a = fetch(p.m, p.lda, source.lda);
+    if (!p.symmetric) b = fetch(p.n, p.ldb, source.ldb);
+  }
+  std::int64_t distance;  // in rows
+  Fetch<> a;
+  Fetch<> b;
+};
+
 // P (m x n at row stride ldo) from the rows of a chunk at a and b.
 template <class T>
 void multiply_chunk(const Tiling<T>& tiling, const T* a, const T* b, std::int64_t rows, T* out, std::int64_t ldo,
-                    bool add) {
+                    bool add, Ahead<T>& ahead) {
   const RowMajorPair<T>& p = tiling.pair;
-  // A single pass is a stream: a short distance serves it best. More passes need the whole next chunk.
-  const std::int64_t row_bytes = (p.m + p.n) * static_cast<std::int64_t>(sizeof(T));
-  const std::int64_t ahead = tiling.passes == 1 ? ceil_div(stream_distance_bytes, row_bytes) : rows;
-  std::int64_t pass = 0;
   for (std::int64_t strip = 0; strip < tiling.strips; ++strip) {
     const std::int64_t first = tiling.begin(strip);
     const std::size_t tv = tiling.width(strip);
     const std::int64_t last = tiling.end(strip) - first - (static_cast<std::int64_t>(tv) - 1) * Tiling<T>::lanes;
     const std::int64_t tiles = tiling.tiles(strip);
-    for (std::int64_t i = 0; i < tiles; ++i, ++pass) {
+    for (std::int64_t i = 0; i < tiles; ++i) {
       const std::int64_t top = piece(tiling.height(strip), tiles, i);
       const auto tm = static_cast<std::size_t>(piece(tiling.height(strip), tiles, i + 1) - top);
-      const std::int64_t steps = ceil_div(rows, fetch_steps);
-      // Meanwhile the rows ahead come into cache, a share of them in each pass.
-      const Fetch fetch_a(a + ahead * p.lda, bytes_of<T>(p.m), bytes_of<T>(p.lda), rows, pass, tiling.passes, steps);
-      const Fetch fetch_b(b + ahead * p.ldb, bytes_of<T>(p.n), bytes_of<T>(p.ldb), rows, pass, tiling.passes, steps);
-      tile_table<T>[tv - 1][tm]({a + top, p.lda, b + first, p.ldb, rows, last, out + top * ldo + first, ldo, add,
-                                 fetch_a, p.symmetric ? Fetch() : fetch_b});
+      tile_table<T>[tv - 1][tm](
+          {a + top, p.lda, b + first, p.ldb, rows, last, out + top * ldo + first, ldo, add, &ahead.a, &ahead.b});
     }
   }
 }
@@ -163,6 +178,31 @@ void pack(const T* source, std::int64_t ld, std::int64_t width, std::int64_t row
     hn::StoreU(load_first(source + row * ld, mask, width), d, dense + row * width);
   }
   std::fill(dense + rows * width, dense + ceil_div(rows, fold) * fold * width, T(0));
+}
+
+// Columns of `run` numbers a row, as rows without gaps.
+template <int run, class T>
+void pack_columns(const T* columns, std::int64_t ld, std::int64_t width, std::int64_t rows, T* dense) {
+  constexpr std::int64_t together = 8 / run;  // columns: a line of the rows
+  for (std::int64_t j = 0; j < width; j += run * together) {
+    const std::int64_t here = std::min(together, (width - j) / run);
+    const T* column[together];
+    for (std::int64_t c = 0; c < together; ++c) column[c] = columns + (j / run + std::min(c, here - 1)) * ld;
+    T* to = dense + j;
+    for (std::int64_t row = 0; row < rows; ++row, to += width) {
+      if (here == together) {
+#pragma GCC unroll 8
+        for (std::int64_t c = 0; c < together; ++c) std::copy_n(column[c] + row * run, run, to + c * run);
+      } else {
+        for (std::int64_t c = 0; c < here; ++c) std::copy_n(column[c] + row * run, run, to + c * run);
+      }
+    }
+  }
+}
+template <class T>
+void pack_columns(const RowMajorPair<T>& p, const T* columns, std::int64_t ld, std::int64_t width, std::int64_t rows,
+                  T* dense) {
+  p.run == 1 ? pack_columns<1>(columns, ld, width, rows, dense) : pack_columns<2>(columns, ld, width, rows, dense);
 }
 
 // Room for the narrow rows of a chunk, a fold of zeros and a vector's overhang.
@@ -182,25 +222,37 @@ void part(RowMajorPair<T> p, const SumPlan& plan, std::int64_t index, T* levels,
   const std::int64_t fold = std::max<std::int64_t>(1, lanes / std::max(p.m, p.n));
   RowMajorPair<T> wide = p;
   if (fold > 1) {
-    wide = {p.a, p.m * fold, p.m * fold, p.b, p.n * fold, p.n * fold, false};
+    wide = {p.a, p.m * fold, p.m * fold, p.b, p.n * fold, p.n * fold, false, false, 1, nullptr};
+  } else if (p.columns) {
+    wide.lda = p.m;
+    wide.ldb = p.n;
   }
   const std::int64_t ldo = ceil_div(wide.n, lanes) * lanes;
   const Tiling<T> tiling(wide);
+  Ahead<T> ahead(tiling, p, ceil_div(plan.chunk_rows, fold));
   alignas(64) T dense_a[dense_size<T>];
   alignas(64) T dense_b[dense_size<T>];
   sum_part(plan, index, wide.m * ldo, levels, [&](std::int64_t chunk, T* sum, bool add) {
     const std::int64_t first = chunk * plan.chunk_rows;
     const std::int64_t rows = std::min(plan.chunk_rows, plan.rows - first);
-    const T* a = p.a + first * p.lda;
-    const T* b = p.b + first * p.ldb;
-    if (fold > 1 && (p.lda != p.m || p.ldb != p.n || rows % fold != 0)) {
+    const T* a = p.a + first * (p.columns ? p.run : p.lda);
+    const T* b = p.b + first * (p.columns ? p.run : p.ldb);
+    const std::int64_t next = ahead.distance * fold;
+    ahead.a.start(a + next * (p.columns ? p.run : p.lda));
+    ahead.b.start(b + next * (p.columns ? p.run : p.ldb));
+    if (p.columns) {
+      pack_columns(p, a, p.lda, p.m, rows, p.packed);
+      if (!p.symmetric) pack_columns(p, b, p.ldb, p.n, rows, p.packed + rows * p.m);
+      a = p.packed;
+      b = p.symmetric ? a : a + rows * p.m;
+    } else if (fold > 1 && (p.lda != p.m || p.ldb != p.n || rows % fold != 0)) {
       // Folding wants contiguous rows, as many as fill whole folded ones.
       pack(a, p.lda, p.m, rows, fold, dense_a);
       pack(b, p.ldb, p.n, rows, fold, dense_b);
       a = dense_a;
       b = dense_b;
     }
-    multiply_chunk(tiling, a, b, ceil_div(rows, fold), sum, ldo, add);
+    multiply_chunk(tiling, a, b, ceil_div(rows, fold), sum, ldo, add, ahead);
   });
   // Unfold, unswap, mirror.
   for (std::int64_t i = 0; i < p.m; ++i) {
