@@ -23,9 +23,9 @@ std::string layout_and_target(Layout layout) {
 template <class T>
 std::string explain_tsmttsm(std::int64_t k, std::int64_t m, std::int64_t n, Layout layout) {
   if (k <= 0 || m <= 0 || n <= 0) return "nothing to multiply";
-  const host::SumPlan plan = dispatch::configure_tsmttsm<T>(k, m, n, layout).plan;
-  return layout_and_target(layout) + " chunks of " + std::to_string(plan.chunk_rows) + " rows " +
-         std::to_string(plan.parts) + " parts";
+  const dispatch::TsmttsmConfiguration c = dispatch::configure_tsmttsm<T>(k, m, n, layout);
+  return layout_and_target(layout) + (c.packed ? " packed by rows" : "") + ", chunks of " +
+         std::to_string(c.plan.chunk_rows) + " rows, " + std::to_string(c.plan.parts) + " parts";
 }
 
 template <class T>
@@ -34,9 +34,9 @@ std::string explain_tsmm(std::int64_t k, std::int64_t m, std::int64_t n, Layout 
   using R = host::real_t<T>;
   constexpr int parts = host::real_parts<T>;
   const std::string target = layout_and_target(layout);
-  if (layout == Layout::column_major) return target + " tiles of 4 vectors";
+  if (layout == Layout::column_major) return target + ", tiles of 4 vectors";
   const std::int64_t rows = host::row_major_blocks<R>(parts * m, parts * n).rows;
-  return target + " blocks of " + std::to_string(rows) + " rows";
+  return target + ", blocks of " + std::to_string(rows) + " rows";
 }
 
 template std::string explain_tsmttsm<float>(std::int64_t, std::int64_t, std::int64_t, Layout);
