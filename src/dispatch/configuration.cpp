@@ -27,8 +27,8 @@ TsmttsmConfiguration configure_tsmttsm(std::int64_t k, std::int64_t m, std::int6
   constexpr int parts = host::real_parts<T>;
   TsmttsmConfiguration c{};
   const std::int64_t row_bytes = host::bytes_of<T>(m + n);
-  // Wide column-major operands are worth packing by rows: their columns would be read too often.
-  c.packed = layout == Layout::column_major && parts * parts * m * n >= 4096;
+  // Wide real columns are worth packing by rows: they would be read too often. Complex ones gain nothing.
+  c.packed = layout == Layout::column_major && parts == 1 && m * n >= 4096;
   // A chunk is read by several register tiles: row-major it stays in the first-level cache, column-major its
   // columns want to be long and it stays in the second.
   const bool rows = layout == Layout::row_major || c.packed;
@@ -46,7 +46,7 @@ TsmttsmConfiguration configure_tsmttsm(std::int64_t k, std::int64_t m, std::int6
   const std::int64_t part_rows = host::ceil_div(part_bytes, row_bytes);
   c.plan.parts = std::min(c.plan.chunks, std::clamp<std::int64_t>(k / part_rows, 1, host::max_parts));
   c.plan.levels = host::tree_levels(host::ceil_div(c.plan.chunks, std::max<std::int64_t>(c.plan.parts, 1)));
-  c.packed_entries = c.packed ? round_to_line<R>(c.plan.chunk_rows * parts * (m + n)) + alignment : 0;
+  c.packed_entries = c.packed ? round_to_line<R>(c.plan.chunk_rows * (m + n)) : 0;
   c.part_stride = c.plan.levels * c.entries + round_to_line<R>(c.result) + c.packed_entries;
   c.workspace_bytes = static_cast<std::size_t>(c.plan.parts * c.part_stride) * sizeof(R) + alignment;
   return c;

@@ -19,10 +19,8 @@ struct RowMajorPair {
   const T* b;
   std::int64_t ldb;
   std::int64_t n;
-  bool symmetric;    ///< A is B: half of P is computed
-  bool columns;      ///< A and B are column-major, lda and ldb lie between columns: chunks are packed by rows first
-  std::int64_t run;  ///< then: numbers that stay together, 2 for complex entries
-  T* packed;         ///< and room for a chunk
+  bool symmetric;  ///< A is B: half of P is computed
+  T* packed;       ///< if not null, A and B are column-major: chunks are packed by rows first, to here
 };
 
 /// P = A^T B or A^H B for column-major tall A (k x m) and B (k x n). A row of a complex matrix is two numbers.

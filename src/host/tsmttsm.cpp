@@ -65,6 +65,8 @@ void tsmttsm(Op op, T alpha, const Matrix<const T>& a, const Matrix<const T>& b,
   parallel_for(threads, plan.parts, [&](std::int64_t part, int) {
     R* const levels = scratch + part * configuration.part_stride;
     if (by_rows) {
+      R* const packed =
+          configuration.packed ? levels + configuration.part_stride - configuration.packed_entries : nullptr;
       const RowMajorPair<R> pair{real_view(a.data),
                                  parts * a.ld,
                                  parts * a.columns,
@@ -72,9 +74,7 @@ void tsmttsm(Op op, T alpha, const Matrix<const T>& a, const Matrix<const T>& b,
                                  parts * b.ld,
                                  parts * b.columns,
                                  same,
-                                 configuration.packed,
-                                 parts,
-                                 levels + configuration.part_stride - configuration.packed_entries};
+                                 packed};
       row_major_part(pair, plan, part, levels, levels + sums);
     } else {
       const ColumnMajorPair<R> pair{real_view(a.data),

@@ -137,9 +137,10 @@ struct Ahead {
     const std::int64_t row_bytes = (p.m + p.n) * static_cast<std::int64_t>(sizeof(T));
     distance = tiling.passes == 1 ? ceil_div(stream_distance_bytes, row_bytes) : rows;
     const std::int64_t steps = ceil_div(rows, fetch_steps) * tiling.passes;
+    const bool packed = source.packed != nullptr;
     const auto fetch = [&](std::int64_t width, std::int64_t ld, std::int64_t source_ld) {
-      return source.columns ? Fetch<>(bytes_of<T>(rows * source.run), bytes_of<T>(source_ld), width / source.run, steps)
-                            : Fetch<>(bytes_of<T>(width), bytes_of<T>(ld), rows, steps);
+      return packed ? Fetch<>(bytes_of<T>(rows), bytes_of<T>(source_ld), width, steps)
+                    : Fetch<>(bytes_of<T>(width), bytes_of<T>(ld), rows, steps);
     };
     a = fetch(p.m, p.lda, source.lda);
     if (!p.symmetric) b = fetch(p.n, p.ldb, source.ldb);
@@ -180,29 +181,24 @@ void pack(const T* source, std::int64_t ld, std::int64_t width, std::int64_t row
   std::fill(dense + rows * width, dense + ceil_div(rows, fold) * fold * width, T(0));
 }
 
-// Columns of `run` numbers a row, as rows without gaps.
-template <int run, class T>
+// Columns as rows without gaps, a line of each row at a time.
+template <class T>
 void pack_columns(const T* columns, std::int64_t ld, std::int64_t width, std::int64_t rows, T* dense) {
-  constexpr std::int64_t together = 8 / run;  // columns: a line of the rows
-  for (std::int64_t j = 0; j < width; j += run * together) {
-    const std::int64_t here = std::min(together, (width - j) / run);
+  constexpr std::int64_t together = 8;
+  for (std::int64_t j = 0; j < width; j += together) {
+    const std::int64_t here = std::min(together, width - j);
     const T* column[together];
-    for (std::int64_t c = 0; c < together; ++c) column[c] = columns + (j / run + std::min(c, here - 1)) * ld;
+    for (std::int64_t c = 0; c < here; ++c) column[c] = columns + (j + c) * ld;
     T* to = dense + j;
     for (std::int64_t row = 0; row < rows; ++row, to += width) {
       if (here == together) {
 #pragma GCC unroll 8
-        for (std::int64_t c = 0; c < together; ++c) std::copy_n(column[c] + row * run, run, to + c * run);
+        for (std::int64_t c = 0; c < together; ++c) to[c] = column[c][row];
       } else {
-        for (std::int64_t c = 0; c < here; ++c) std::copy_n(column[c] + row * run, run, to + c * run);
+        for (std::int64_t c = 0; c < here; ++c) to[c] = column[c][row];
       }
     }
   }
-}
-template <class T>
-void pack_columns(const RowMajorPair<T>& p, const T* columns, std::int64_t ld, std::int64_t width, std::int64_t rows,
-                  T* dense) {
-  p.run == 1 ? pack_columns<1>(columns, ld, width, rows, dense) : pack_columns<2>(columns, ld, width, rows, dense);
 }
 
 // Room for the narrow rows of a chunk, a fold of zeros and a vector's overhang.
@@ -222,27 +218,28 @@ void part(RowMajorPair<T> p, const SumPlan& plan, std::int64_t index, T* levels,
   const std::int64_t fold = std::max<std::int64_t>(1, lanes / std::max(p.m, p.n));
   RowMajorPair<T> wide = p;
   if (fold > 1) {
-    wide = {p.a, p.m * fold, p.m * fold, p.b, p.n * fold, p.n * fold, false, false, 1, nullptr};
-  } else if (p.columns) {
+    wide = {p.a, p.m * fold, p.m * fold, p.b, p.n * fold, p.n * fold, false, nullptr};
+  } else if (p.packed != nullptr) {
     wide.lda = p.m;
     wide.ldb = p.n;
   }
   const std::int64_t ldo = ceil_div(wide.n, lanes) * lanes;
   const Tiling<T> tiling(wide);
   Ahead<T> ahead(tiling, p, ceil_div(plan.chunk_rows, fold));
+  const std::int64_t row_step_a = p.packed != nullptr ? 1 : p.lda;
+  const std::int64_t row_step_b = p.packed != nullptr ? 1 : p.ldb;
   alignas(64) T dense_a[dense_size<T>];
   alignas(64) T dense_b[dense_size<T>];
   sum_part(plan, index, wide.m * ldo, levels, [&](std::int64_t chunk, T* sum, bool add) {
     const std::int64_t first = chunk * plan.chunk_rows;
     const std::int64_t rows = std::min(plan.chunk_rows, plan.rows - first);
-    const T* a = p.a + first * (p.columns ? p.run : p.lda);
-    const T* b = p.b + first * (p.columns ? p.run : p.ldb);
-    const std::int64_t next = ahead.distance * fold;
-    ahead.a.start(a + next * (p.columns ? p.run : p.lda));
-    ahead.b.start(b + next * (p.columns ? p.run : p.ldb));
-    if (p.columns) {
-      pack_columns(p, a, p.lda, p.m, rows, p.packed);
-      if (!p.symmetric) pack_columns(p, b, p.ldb, p.n, rows, p.packed + rows * p.m);
+    const T* a = p.a + first * row_step_a;
+    const T* b = p.b + first * row_step_b;
+    ahead.a.start(a + ahead.distance * fold * row_step_a);
+    ahead.b.start(b + ahead.distance * fold * row_step_b);
+    if (p.packed != nullptr) {
+      pack_columns(a, p.lda, p.m, rows, p.packed);
+      if (!p.symmetric) pack_columns(b, p.ldb, p.n, rows, p.packed + rows * p.m);
       a = p.packed;
       b = p.symmetric ? a : a + rows * p.m;
     } else if (fold > 1 && (p.lda != p.m || p.ldb != p.n || rows % fold != 0)) {
