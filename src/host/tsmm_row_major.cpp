@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "src/host/emit-inl.hpp"
 #include "src/host/simd-inl.hpp"
@@ -266,11 +267,12 @@ void all_rows(const Product<T>& p, std::int64_t first, std::int64_t rows, T* buf
   if (!hold && p.store == Store::stream) stream.finish();
 }
 
-// Rows so narrow that n of them or more fill a vector of A, and of B: each term is a permutation of the lanes.
+// Rows so narrow that a vector of A, and of B, holds two or more: each term is a permutation of the lanes.
 template <int n, Store store, class T>
 void narrow_rows(const Product<T>& p, std::int64_t first, std::int64_t rows) {
   const Tag<T> d;
   constexpr std::int64_t lanes = lanes_of<T>;
+  constexpr std::int64_t used = lanes / n * n;
   using Index = hn::TFromD<hn::RebindToSigned<Tag<T>>>;
   decltype(hn::SetTableIndices(d, static_cast<const Index*>(nullptr))) from[n];
   Vec<T> c[n];
@@ -278,67 +280,61 @@ void narrow_rows(const Product<T>& p, std::int64_t first, std::int64_t rows) {
     alignas(64) Index index[lanes];
     alignas(64) T row[lanes];
     for (std::int64_t l = 0; l < lanes; ++l) {
-      index[l] = static_cast<Index>(l / n * n + i);
+      index[l] = static_cast<Index>(std::min(l, used - 1) / n * n + i);
       row[l] = p.c[i * p.ldc + l % n];
     }
     from[i] = hn::SetTableIndices(d, index);
     c[i] = hn::Load(d, row);
   }
-  const auto product = [&](Vec<T> a) {
-    Vec<T> sum = hn::Mul(hn::TableLookupLanes(a, from[0]), c[0]);
-#pragma GCC unroll 8
-    for (int i = 1; i < n; ++i) sum = hn::MulAdd(hn::TableLookupLanes(a, from[i]), c[i], sum);
-    return sum;
-  };
   const T* const a = p.a + first * n;
   T* const b = p.b + first * n;
   const Vec<T> beta = hn::Set(d, p.beta_re);
-  const std::int64_t count = rows * n;
+  Stream<T> stream(b);
+  const auto multiply = [&](Vec<T> x, std::int64_t at, std::int64_t count, Mask<T> mask) {
+    Vec<T> sum = hn::Mul(hn::TableLookupLanes(x, from[0]), c[0]);
+#pragma GCC unroll 8
+    for (int i = 1; i < n; ++i) sum = hn::MulAdd(hn::TableLookupLanes(x, from[i]), c[i], sum);
+    if constexpr (store == Store::stream) return stream.append(sum, count);
+    if constexpr (store == Store::add) sum = hn::MulAdd(beta, load_first(b + at, mask, count), sum);
+    store_first(sum, b + at, mask, count);
+  };
+  const std::int64_t end = rows * n;
+  const Mask<T> all = hn::FirstN(d, static_cast<std::size_t>(used));
   std::int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
+  for (; i + lanes <= end; i += used) {
     prefetch_near(reinterpret_cast<const char*>(a + i) + stream_distance_bytes);
-    const Vec<T> sum = product(hn::LoadU(d, a + i));
-    if constexpr (store == Store::stream) {
-      hn::Stream(sum, d, b + i);
-    } else if constexpr (store == Store::plain) {
-      hn::StoreU(sum, d, b + i);
-    } else {
-      hn::StoreU(hn::MulAdd(beta, hn::LoadU(d, b + i), sum), d, b + i);
-    }
+    multiply(hn::LoadU(d, a + i), i, used, all);
   }
-  if (i == count) return;
-  alignas(64) T last[lanes];
-  const Mask<T> mask = hn::FirstN(d, static_cast<std::size_t>(count - i));
-  hn::Store(product(load_first(a + i, mask, count - i)), d, last);
-  emit_run(last, b + i, count - i, p);
-}
-
-template <Store store, class T>
-bool try_narrow(const Product<T>& p, std::int64_t first, std::int64_t rows) {
-  const bool contiguous = p.m == p.n && p.lda == p.m && p.ldb == p.n && (store != Store::add || p.beta_im == T(0));
-  const bool aligned = store != Store::stream || vector_phase(p.b + first * p.ldb) == 0;
-  if (!contiguous || !aligned || 2 * p.n > lanes_of<T>) return false;
-  if constexpr (lanes_of<T> >= 2) {
-    if (p.n == 1) return narrow_rows<1, store>(p, first, rows), true;
+  for (; i < end; i += used) {
+    const std::int64_t left = std::min(used, end - i);
+    const Mask<T> mask = hn::FirstN(d, static_cast<std::size_t>(left));
+    multiply(load_first(a + i, mask, left), i, left, mask);
   }
-  if constexpr (lanes_of<T> >= 4) {
-    if (p.n == 2) return narrow_rows<2, store>(p, first, rows), true;
-  }
-  if constexpr (lanes_of<T> >= 8) {
-    if (p.n == 4) return narrow_rows<4, store>(p, first, rows), true;
-  }
-  if constexpr (lanes_of<T> >= 16) {
-    if (p.n == 8) return narrow_rows<8, store>(p, first, rows), true;
-  }
-  return false;
+  if constexpr (store == Store::stream) stream.finish();
 }
 
 template <class T>
+using RowsFunction = void (*)(const Product<T>&, std::int64_t, std::int64_t);
+template <class T, Store store, int... n>
+constexpr auto narrow_of(std::integer_sequence<int, n...>) {
+  return std::array<RowsFunction<T>, sizeof...(n) + 1>{nullptr, narrow_rows<n + 1, store, T>...};
+}
+template <class T, Store store>
+constexpr auto narrow_table = narrow_of<T, store>(std::make_integer_sequence<int, static_cast<int>(lanes_of<T> / 2)>());
+
+template <class T>
 void any_rows(const Product<T>& p, std::int64_t first, std::int64_t rows, T* buffer) {
-  const bool done = p.store == Store::plain    ? try_narrow<Store::plain>(p, first, rows)
-                    : p.store == Store::stream ? try_narrow<Store::stream>(p, first, rows)
-                                               : try_narrow<Store::add>(p, first, rows);
-  if (!done) all_rows(p, first, rows, buffer);
+  const bool contiguous = p.m == p.n && p.lda == p.m && p.ldb == p.n && (p.store != Store::add || p.beta_im == T(0));
+  if (!contiguous || 2 * p.n > lanes_of<T>) return all_rows(p, first, rows, buffer);
+  const auto n = static_cast<std::size_t>(p.n);
+  switch (p.store) {
+    case Store::plain:
+      return narrow_table<T, Store::plain>[n](p, first, rows);
+    case Store::stream:
+      return narrow_table<T, Store::stream>[n](p, first, rows);
+    case Store::add:
+      return narrow_table<T, Store::add>[n](p, first, rows);
+  }
 }
 
 void rows_float(const Product<float>& p, std::int64_t first, std::int64_t rows, float* buffer) {
