@@ -85,7 +85,8 @@ HWY_INLINE void add_term(const T* a, std::int64_t lda, const T* c, Vec<T> (&acc)
   const T* const lower = a + 4 * lda;
 #pragma GCC unroll 8
   for (int r = 0; r < tr; ++r) {
-    const Vec<T> ar = hn::Set(d, (r < 4 ? a : lower)[r % 4 * lda]);
+    const T* const row = r < 4 ? a + r * lda : lower + (r - 4) * lda;
+    const Vec<T> ar = hn::Set(d, *row);
 #pragma GCC unroll 4
     for (int v = 0; v < tv; ++v) acc[r][v] = hn::MulAdd(ar, cv[v], acc[r][v]);
   }
