@@ -18,6 +18,11 @@ inline constexpr std::int64_t stream_distance_bytes = 2048;
 
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
+/// Where the i-th of `parts` near-equal pieces of `total` begins.
+constexpr std::int64_t piece(std::int64_t total, std::int64_t parts, std::int64_t i) {
+  return total / parts * i + std::min(i, total % parts);
+}
+
 /// Bytes of `count` numbers, at least one.
 template <class T>
 constexpr std::int64_t bytes_of(std::int64_t count) {
@@ -39,7 +44,7 @@ struct SumPlan {
   std::int64_t parts = 0;
   int levels = 0;
 
-  std::int64_t first_chunk(std::int64_t part) const { return chunks / parts * part + std::min(part, chunks % parts); }
+  std::int64_t first_chunk(std::int64_t part) const { return piece(chunks, parts, part); }
 };
 
 /// Sums what `chunk(index, out, add)` computes for the chunks of one part: it writes (add = false) or adds `entries`

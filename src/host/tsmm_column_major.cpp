@@ -142,10 +142,6 @@ constexpr auto tiles_of(std::integer_sequence<int, j...>) {
 template <class T, int tv, bool complex>
 constexpr auto tile_table = tiles_of<T, tv, complex>(std::make_integer_sequence<int, max_tn>());
 
-std::int64_t piece(std::int64_t total, std::int64_t parts, std::int64_t i) {
-  return total / parts * i + std::min(i, total % parts);
-}
-
 // Columns [left, right) of the product of tv vectors of rows of A (of less in the last, where `last` says so).
 template <int tv, bool complex, class T>
 void multiply_columns(const Product<T>& p, Tile<T> tile, std::int64_t left, std::int64_t right) {

@@ -146,10 +146,6 @@ constexpr auto all_tiles(std::integer_sequence<int, i...>) {
 template <class T, bool complex>
 constexpr auto tile_table = all_tiles<T, complex>(std::make_integer_sequence<int, max_tm>());
 
-std::int64_t piece(std::int64_t total, std::int64_t parts, std::int64_t i) {
-  return total / parts * i + std::min(i, total % parts);
-}
-
 // P from `length` numbers of each column from a and b on; `ahead` numbers on lies what comes next.
 template <bool complex, class T>
 void multiply_chunk(const ColumnMajorPair<T>& p, const T* a, const T* b, std::int64_t length, std::int64_t ahead,

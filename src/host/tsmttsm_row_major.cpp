@@ -100,11 +100,6 @@ constexpr auto all_tiles(std::integer_sequence<int, v...>) {
 template <class T>
 constexpr auto tile_table = all_tiles<T>(std::make_integer_sequence<int, max_tv>());
 
-// The i-th of `parts` near-equal pieces of `total` begins at:
-std::int64_t piece(std::int64_t total, std::int64_t parts, std::int64_t i) {
-  return total / parts * i + std::min(i, total % parts);
-}
-
 // How P is cut into tiles: strips of up to max_tv vectors, each into tiles of near-equal height.
 template <class T>
 struct Tiling {
