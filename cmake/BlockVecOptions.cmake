@@ -18,9 +18,11 @@ set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
 # Everything that BlockVec compiles uses this target privately.
 add_library(blockvec_flags INTERFACE)
 target_compile_features(blockvec_flags INTERFACE cxx_std_20)
-target_compile_options(blockvec_flags INTERFACE -Wall -Wextra -Wconversion -Wshadow)
+target_compile_options(blockvec_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wconversion -Wshadow>
+                       $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wshadow --diag-suppress=554>)
 if(BLOCKVEC_WARNINGS_AS_ERRORS)
-  target_compile_options(blockvec_flags INTERFACE -Werror)
+  target_compile_options(blockvec_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>
+                         $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>)
 endif()
 if(BLOCKVEC_SANITIZE)
   add_compile_options(-fsanitize=${BLOCKVEC_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)

@@ -63,6 +63,10 @@ class GuardedMatrix {
 
   const Matrix<T>& view() const { return view_; }
 
+  /// All of its memory, guards included, and where in it the matrix starts.
+  std::vector<T>& memory() { return memory_; }
+  std::int64_t offset() const { return view_.data - memory_.data(); }
+
   T& operator()(std::int64_t i, std::int64_t j) const {
     return view_.layout == Layout::row_major ? view_.data[i * view_.ld + j] : view_.data[i + j * view_.ld];
   }

@@ -1,0 +1,86 @@
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "bench/cuda_roofs.hpp"
+
+namespace bench {
+namespace {
+
+constexpr int threads = 512;
+
+/// Each thread keeps `ahead` loads of 16 bytes in flight.
+template <int ahead>
+__global__ void read_kernel(const uint4* from, std::size_t count, unsigned* sink) {
+  unsigned sum = 0;
+  const std::size_t stride = static_cast<std::size_t>(gridDim.x) * threads;
+  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * threads + threadIdx.x; i < count; i += ahead * stride) {
+    uint4 x[ahead];
+#pragma unroll
+    for (int j = 0; j < ahead; ++j) {
+      const std::size_t at = i + static_cast<std::size_t>(j) * stride;
+      x[j] = at < count ? from[at] : uint4{};
+    }
+#pragma unroll
+    for (int j = 0; j < ahead; ++j) sum ^= x[j].x ^ x[j].y ^ x[j].z ^ x[j].w;
+  }
+  if (sum == 0x12345678U) *sink = sum;  // hardly ever, but the compiler cannot know
+}
+
+__global__ void scale_kernel(const double2* from, double2* to, std::size_t count) {
+  const std::size_t i = static_cast<std::size_t>(blockIdx.x) * threads + threadIdx.x;
+  if (i >= count) return;
+  const double2 x = from[i];
+  to[i] = {2 * x.x, 2 * x.y};
+}
+
+template <class Real>
+__global__ void fill_kernel(Real* to, std::size_t count, unsigned seed) {
+  const std::size_t stride = static_cast<std::size_t>(gridDim.x) * threads;
+  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * threads + threadIdx.x; i < count; i += stride) {
+    std::uint64_t x = (i + 1) * 0x9E3779B97F4A7C15ULL + seed;
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
+    x ^= x >> 31;
+    to[i] = static_cast<Real>(static_cast<double>(static_cast<std::int64_t>(x)) * 0x1p-63);
+  }
+}
+
+int multiprocessors() {
+  int device = 0;
+  int count = 0;
+  cudaGetDevice(&device);
+  cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device);
+  return count;
+}
+
+}  // namespace
+
+void read_all(const void* from, std::size_t bytes, void* sink, int variant, CUstream_st* stream) {
+  const auto* const data = static_cast<const uint4*>(from);
+  const std::size_t count = bytes / sizeof(uint4);
+  auto* const out = static_cast<unsigned*>(sink);
+  const int units = multiprocessors();
+  if (variant == 0) {
+    read_kernel<4><<<4 * units, threads, 0, stream>>>(data, count, out);
+  } else if (variant == 1) {
+    read_kernel<8><<<2 * units, threads, 0, stream>>>(data, count, out);
+  } else {
+    read_kernel<8><<<32 * units, threads, 0, stream>>>(data, count, out);
+  }
+}
+
+void scale_all(const double* from, double* to, std::size_t count, CUstream_st* stream) {
+  const std::size_t pairs = count / 2;
+  scale_kernel<<<static_cast<unsigned>((pairs + threads - 1) / threads), threads, 0, stream>>>(
+      reinterpret_cast<const double2*>(from), reinterpret_cast<double2*>(to), pairs);
+}
+
+void fill_random(double* to, std::size_t count, unsigned seed, CUstream_st* stream) {
+  fill_kernel<<<8 * multiprocessors(), threads, 0, stream>>>(to, count, seed);
+}
+void fill_random(float* to, std::size_t count, unsigned seed, CUstream_st* stream) {
+  fill_kernel<<<8 * multiprocessors(), threads, 0, stream>>>(to, count, seed);
+}
+
+}  // namespace bench

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstddef>
+
+struct CUstream_st;
+
+/// What the device's memory can do, by plain kernels: the measure that the products are held against.
+namespace bench {
+
+/// Reads `bytes` and keeps next to nothing. `variant` 0 up to read_variants - 1: some shapes of the same loop.
+inline constexpr int read_variants = 3;
+void read_all(const void* from, std::size_t bytes, void* sink, int variant, CUstream_st* stream);
+
+/// Writes twice the numbers that it reads.
+void scale_all(const double* from, double* to, std::size_t count, CUstream_st* stream);
+
+/// Uniform numbers in (-1, 1) that depend on seed and place alone.
+void fill_random(double* to, std::size_t count, unsigned seed, CUstream_st* stream);
+void fill_random(float* to, std::size_t count, unsigned seed, CUstream_st* stream);
+
+}  // namespace bench

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <blockvec/kernels/error.hpp>
+#include <blockvec/kernels/matrix.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <type_traits>
+
+struct CUstream_st;
+
+/// The two products of tall & skinny matrices on a CUDA device: the host's contract (tall_skinny.hpp) for matrices in
+/// device memory. In libraries that were built with CUDA, as BLOCKVEC_HAVE_CUDA says.
+///
+/// Calls are ordered on the caller's stream. They allocate nothing and do not wait for the device, so that each can be
+/// captured in a CUDA graph. The same call gives the same bits on the same device, whatever else runs there.
+/// Sums are kept in double precision for all four types, in tensor cores where operands are row-major without large gaps.
+namespace blockvec::kernels {
+
+/// A CUDA call failed: the message names the operation, its shape and CUDA's own words.
+class CudaError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Where a call runs: the current device.
+struct CudaExecution {
+  CUstream_st* stream = nullptr;        ///< cudaStream_t
+  std::span<std::byte> workspace = {};  ///< device memory, at least what *_workspace says; one call at a time
+};
+
+/// C = alpha A^op B + beta C with A K x M, B K x N, C M x N, all in device memory; B may be A.
+/// alpha and beta are values, or point to device memory and are read when the product runs.
+/// Cost: one pass over A and B (one over A where A is B); workspace for one C a multiprocessor or so.
+/// Error: |C_computed - C| <= (gamma(K + 3) of double precision + u) |alpha| |A|^T |B| (+ 2 u |beta C|) entry by entry.
+/// Throws ShapeError before anything is launched, CudaError if a launch fails.
+/// Source: Ernst, Hager, Thies, Wellein 2020, section 3, for tensor cores and bulk copies.
+template <class T>
+void tsmttsm(Op op, T alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> b, T beta,
+             Matrix<T> c, const CudaExecution& execution);
+template <class T>
+void tsmttsm(Op op, const T* alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> b,
+             const T* beta, Matrix<T> c, const CudaExecution& execution);
+
+/// Bytes of device memory that tsmttsm asks for on the current device, whatever the layout and the strides.
+template <class T>
+std::size_t cuda_tsmttsm_workspace(std::int64_t k, std::int64_t m, std::int64_t n);
+
+/// B = alpha A C + beta B with A K x M, C M x N, B K x N, all in device memory.
+/// Cost: one pass over A and B (K (M + 2 N) words with beta != 0).
+/// Error: at most (gamma(M + 3) of double precision + u) |alpha| |A| |C| (+ 2 u |beta B|) entry by entry.
+template <class T>
+void tsmm(T alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> c, T beta,
+          Matrix<T> b, Triangle triangle, const CudaExecution& execution);
+template <class T>
+void tsmm(const T* alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> c,
+          const T* beta, Matrix<T> b, Triangle triangle, const CudaExecution& execution);
+
+/// V <- V C in place: the first N columns of V become V C, the others keep their values. C is M x N with N <= M.
+template <class T>
+void tsmm_inplace(Matrix<T> v, std::type_identity_t<Matrix<const T>> c, Triangle triangle,
+                  const CudaExecution& execution);
+
+/// Bytes of device memory that tsmm and tsmm_inplace ask for on the current device.
+template <class T>
+std::size_t cuda_tsmm_workspace(std::int64_t k, std::int64_t m, std::int64_t n);
+
+/// Which kernel a product of these operands runs on, and with what configuration, in words.
+template <class T>
+std::string explain_cuda_tsmttsm(const Matrix<const T>& a, const Matrix<const T>& b);
+template <class T>
+std::string explain_cuda_tsmm(const Matrix<const T>& a, const Matrix<const T>& b, bool reads_output);
+
+}  // namespace blockvec::kernels

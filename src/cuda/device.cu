@@ -1,0 +1,51 @@
+#include <array>
+#include <atomic>
+
+#include "src/cuda/check.cuh"
+#include "src/cuda/launch.hpp"
+
+namespace blockvec::kernels::cuda {
+namespace {
+
+// Its code's version tells which of the compiled variants the driver takes on a device.
+__global__ void probe() {}
+
+int attribute(cudaDeviceAttr which, int device) {
+  int value = 0;
+  check(cudaDeviceGetAttribute(&value, which, device), "device query");
+  return value;
+}
+
+dispatch::CudaDevice query(int device) {
+  const int major = attribute(cudaDevAttrComputeCapabilityMajor, device);
+  const int minor = attribute(cudaDevAttrComputeCapabilityMinor, device);
+  if (major < 8) {
+    throw CudaError("device " + std::to_string(device) + " has compute capability " + std::to_string(major) + "." +
+                    std::to_string(minor) + ": expected at least 8.0");
+  }
+  cudaFuncAttributes code{};
+  check(cudaFuncGetAttributes(&code, probe), "device query");
+  return {attribute(cudaDevAttrMultiProcessorCount, device), attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+          code.ptxVersion >= 90};
+}
+
+}  // namespace
+
+dispatch::CudaDevice current_device() {
+  int device = 0;
+  check(cudaGetDevice(&device), "device query");
+  // Queries cost more than a short product: asked once a device. Whoever asks twice gets the same answer.
+  constexpr int remembered = 64;
+  static std::array<std::atomic<const dispatch::CudaDevice*>, remembered> known{};
+  if (device >= remembered) return query(device);
+  auto& slot = known[static_cast<std::size_t>(device)];
+  const dispatch::CudaDevice* found = slot.load();
+  if (found == nullptr) {
+    const auto* const fresh = new dispatch::CudaDevice(query(device));
+    if (slot.compare_exchange_strong(found, fresh)) return *fresh;
+    delete fresh;
+  }
+  return *found;
+}
+
+}  // namespace blockvec::kernels::cuda

@@ -1,0 +1,54 @@
+#pragma once
+
+/// The double-precision tensor product of one warp: a 16 x 16 piece times a 16 x 8 piece, added to a 16 x 8 piece.
+///
+/// Which lane holds what, with g = lane / 4 and q = lane % 4:
+///   left[v]   row g + 8 (v % 2),   depth q + 4 (v / 2)       v = 0..7
+///   right[v]  depth q + 4 v,       column g                  v = 0..3
+///   sum[v]    row g + 8 (v / 2),   column 2 q + v % 2        v = 0..3
+namespace blockvec::kernels::cuda {
+
+__device__ inline void multiply_8x8x4(double (&sum)[2], double left, double right) {
+  asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+      : "+d"(sum[0]), "+d"(sum[1])
+      : "d"(left), "d"(right));
+}
+
+__device__ inline void multiply_16x8x16(double (&sum)[4], const double (&left)[8], const double (&right)[4]) {
+#if __CUDA_ARCH__ >= 900
+  asm("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7, %8, %9, %10, %11}, "
+      "{%12, %13, %14, %15}, {%0, %1, %2, %3};"
+      : "+d"(sum[0]), "+d"(sum[1]), "+d"(sum[2]), "+d"(sum[3])
+      : "d"(left[0]), "d"(left[1]), "d"(left[2]), "d"(left[3]), "d"(left[4]), "d"(left[5]), "d"(left[6]), "d"(left[7]),
+        "d"(right[0]), "d"(right[1]), "d"(right[2]), "d"(right[3]));
+#else
+  // The same piece from the instruction that compute capability 8.0 has: lanes hold the same entries.
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    double part[2] = {sum[2 * half], sum[2 * half + 1]};
+#pragma unroll
+    for (int v = 0; v < 4; ++v) multiply_8x8x4(part, left[2 * v + half], right[v]);
+    sum[2 * half] = part[0];
+    sum[2 * half + 1] = part[1];
+  }
+#endif
+}
+
+/// The same with a depth of 4: left[0..1] and right[0] of the above.
+__device__ inline void multiply_16x8x4(double (&sum)[4], const double (&left)[2], double right) {
+#if __CUDA_ARCH__ >= 900
+  asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+      : "+d"(sum[0]), "+d"(sum[1]), "+d"(sum[2]), "+d"(sum[3])
+      : "d"(left[0]), "d"(left[1]), "d"(right));
+#else
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    double part[2] = {sum[2 * half], sum[2 * half + 1]};
+    multiply_8x8x4(part, left[half], right);
+    sum[2 * half] = part[0];
+    sum[2 * half + 1] = part[1];
+  }
+#endif
+}
+
+}  // namespace blockvec::kernels::cuda

@@ -1,0 +1,132 @@
+#pragma once
+
+#include <cstdint>
+
+/// Asynchronous copies into shared memory and the barriers that say when they have arrived: thin wrappers of PTX.
+namespace blockvec::kernels::cuda {
+
+__device__ inline std::uint32_t shared_address(const void* p) {
+  return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
+}
+
+/// A barrier in shared memory whose phases alternate: a phase ends when all arrivals and all bytes announced are in.
+class Barrier {
+ public:
+  __device__ void initialize(unsigned arrivals) {
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(address()), "r"(arrivals) : "memory");
+  }
+
+  __device__ void arrive() {
+    asm volatile("{ .reg .b64 state; mbarrier.arrive.shared.b64 state, [%0]; }" ::"r"(address()) : "memory");
+  }
+
+  /// Arrives when all asynchronous copies that this thread has issued so far are done.
+  __device__ void arrive_after_copies() {
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(address()) : "memory");
+  }
+
+  /// Waits for the end of the phase of this parity.
+  __device__ void wait(unsigned parity) {
+    asm volatile(
+        "{\n"
+        ".reg .pred done;\n"
+        "again:\n"
+#if __CUDA_ARCH__ >= 900
+        "mbarrier.try_wait.parity.shared.b64 done, [%0], %1;\n"
+#else
+        "mbarrier.test_wait.parity.shared.b64 done, [%0], %1;\n"
+#endif
+        "@!done bra again;\n"
+        "}\n" ::"r"(address()),
+        "r"(parity)
+        : "memory");
+  }
+
+#if __CUDA_ARCH__ >= 900
+  __device__ void arrive_and_expect(unsigned bytes) {
+    asm volatile("{ .reg .b64 state; mbarrier.arrive.expect_tx.shared.b64 state, [%0], %1; }" ::"r"(address()),
+                 "r"(bytes)
+                 : "memory");
+  }
+#endif
+
+ private:
+  __device__ std::uint32_t address() const { return shared_address(&word_); }
+  std::uint64_t word_;
+};
+
+/// Threads of one block that share `name` (1 to 15) wait for one another.
+__device__ inline void meet(int name, int threads) {
+  asm volatile("bar.sync %0, %1;" ::"r"(name), "r"(threads) : "memory");
+}
+
+/// Shared memory that was written by plain stores may now be read, or overwritten, by bulk copies.
+__device__ inline void publish_to_bulk_copies() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+}
+
+/// Barriers that were initialised are visible to bulk copies.
+__device__ inline void publish_barriers() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+#endif
+}
+
+#if __CUDA_ARCH__ >= 900
+/// Copies `bytes` (a multiple of 16, both addresses too) into shared memory; the barrier counts them.
+__device__ inline void bulk_load(void* to, const void* from, unsigned bytes, Barrier& barrier) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                   shared_address(to)),
+               "l"(from), "r"(bytes), "r"(shared_address(&barrier))
+               : "memory");
+}
+
+/// Copies `bytes` (a multiple of 16, both addresses too) out of shared memory; see bulk_stores_have_read.
+__device__ inline void bulk_store(void* to, const void* from, unsigned bytes) {
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(shared_address(from)),
+               "r"(bytes)
+               : "memory");
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+
+/// Waits until this thread's bulk stores have read shared memory, all but the last `pending`.
+template <int pending>
+__device__ inline void bulk_stores_have_read() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory");
+}
+
+/// Waits until this thread's bulk stores have reached memory.
+__device__ inline void bulk_stores_are_done() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
+#endif
+
+/// Copies 4, 8 or 16 bytes into shared memory asynchronously, or zeros where `valid` is false.
+template <int bytes>
+__device__ inline void async_copy(void* to, const void* from, bool valid) {
+  const int from_bytes = valid ? bytes : 0;
+  if constexpr (bytes == 16) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)), "l"(from), "r"(from_bytes)
+                 : "memory");
+  } else {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared_address(to)), "l"(from), "n"(bytes),
+                 "r"(from_bytes)
+                 : "memory");
+  }
+}
+
+/// Registers per thread from here on: those of the loading warps go to the computing ones (sm_90a).
+template <int count>
+__device__ inline void take_registers() {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(count));
+#endif
+}
+template <int count>
+__device__ inline void give_registers() {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(count));
+#endif
+}
+
+}  // namespace blockvec::kernels::cuda

@@ -1,0 +1,21 @@
+#pragma once
+
+namespace blockvec::kernels::cuda {
+
+template <class Real>
+struct TsmttsmRing;
+template <class Real>
+struct TsmmRing;
+
+/// The instantiation for a warp tile of tsmttsm_tiles or tsmm_tiles; null for any other.
+template <class Real>
+using TsmttsmRingKernel = void (*)(TsmttsmRing<Real>);
+template <class Real>
+TsmttsmRingKernel<Real> tsmttsm_ring_kernel_of(int tile_m, int tile_n);
+
+template <class Real>
+using TsmmRingKernel = void (*)(TsmmRing<Real>);
+template <class Real>
+TsmmRingKernel<Real> tsmm_ring_kernel_of(int tile_n, int blocks_n);
+
+}  // namespace blockvec::kernels::cuda

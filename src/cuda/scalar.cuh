@@ -1,0 +1,52 @@
+#pragma once
+
+#include <complex>
+#include <cstdint>
+
+/// Scalars as device code sees them. Every operand is a matrix of real numbers there: a complex one has its real and
+/// imaginary parts in turn, and products of such real views hold all that complex products need.
+namespace blockvec::kernels::cuda {
+
+template <class T>
+struct Scalar {
+  using Real = T;
+  static constexpr int parts = 1;
+};
+template <class R>
+struct Scalar<std::complex<R>> {
+  using Real = R;
+  static constexpr int parts = 2;
+};
+template <class T>
+using real_t = typename Scalar<T>::Real;
+template <class T>
+inline constexpr int parts_of = Scalar<T>::parts;
+
+/// alpha or beta in device code, whatever its type: sums are kept in double precision.
+struct Factor {
+  double re;
+  double im;
+  __host__ __device__ bool is_zero() const { return re == 0 && im == 0; }
+  __host__ __device__ bool is_one() const { return re == 1 && im == 0; }
+};
+
+/// factor times x; a real factor takes the parts of x one by one, so that Inf stays Inf.
+__device__ inline Factor scale(Factor factor, Factor x) {
+  if (factor.im == 0) return {factor.re * x.re, factor.re * x.im};
+  return {factor.re * x.re - factor.im * x.im, factor.re * x.im + factor.im * x.re};
+}
+
+/// alpha or beta of a call: a value of the host, or one in device memory that is read when the kernel runs.
+template <class Real>
+struct Coefficient {
+  Factor value;
+  const Real* device;  ///< real and imaginary part, or null: `value` counts
+  int parts;
+
+  __device__ Factor read() const {
+    if (device == nullptr) return value;
+    return {static_cast<double>(device[0]), parts == 2 ? static_cast<double>(device[1]) : 0.0};
+  }
+};
+
+}  // namespace blockvec::kernels::cuda

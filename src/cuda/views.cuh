@@ -1,0 +1,64 @@
+#pragma once
+
+#include <blockvec/kernels/matrix.hpp>
+#include <complex>
+
+#include "src/cuda/launch.hpp"
+#include "src/cuda/operands.cuh"
+#include "src/cuda/ring.cuh"
+
+/// Operands of a call as kernels see them: real views.
+namespace blockvec::kernels::cuda {
+
+template <class T>
+struct Scalar<const T> : Scalar<T> {};
+template <class T>
+using real_pointer = std::conditional_t<std::is_const_v<T>, const real_t<T>*, real_t<T>*>;
+
+template <class T>
+real_pointer<T> real_data(const Matrix<T>& a) {
+  return reinterpret_cast<real_pointer<T>>(a.data);
+}
+
+template <class T>
+auto tall(const Matrix<T>& a) {
+  constexpr int parts = parts_of<T>;
+  const bool rows = a.layout == Layout::row_major;
+  using Entry = std::remove_pointer_t<real_pointer<T>>;
+  return Tall<Entry>{real_data(a), parts * (rows ? a.ld : 1), parts * (rows ? 1 : a.ld), parts, rows};
+}
+
+template <class T>
+Small<real_t<T>> small(const Matrix<const T>& c, Triangle triangle) {
+  constexpr int parts = parts_of<T>;
+  const bool rows = c.layout == Layout::row_major;
+  const Half half = triangle == Triangle::upper ? Half::upper : triangle == Triangle::lower ? Half::lower : Half::none;
+  return {real_data(c), parts * (rows ? c.ld : 1), parts * (rows ? 1 : c.ld), parts, half};
+}
+
+/// `fold` rows of a row-major matrix are one row of the stream.
+template <class T>
+Stream<real_t<T>> stream(const Matrix<const T>& a, int fold) {
+  constexpr int parts = parts_of<T>;
+  return {real_data(a), parts * ((a.rows - 1) * a.ld + a.columns), static_cast<int>(fold * parts * a.ld)};
+}
+
+template <class T>
+Coefficient<real_t<T>> coefficient(const Coefficients<T>& x) {
+  Factor value{};
+  if constexpr (parts_of<T> == 2) {
+    value = {static_cast<double>(x.value.real()), static_cast<double>(x.value.imag())};
+  } else {
+    value = {static_cast<double>(x.value), 0};
+  }
+  return {value, reinterpret_cast<const real_t<T>*>(x.device), parts_of<T>};
+}
+
+/// Lanes of a warp read 4 rows of 4 columns or so at a time: rows whose distance in banks keeps them apart.
+inline RowMap row_map(int pitch) {
+  if (pitch % 2 != 0) return {4, 1, 2};
+  if (pitch % 4 != 0) return {2, 1, 8};
+  return {1, 4, 8};
+}
+
+}  // namespace blockvec::kernels::cuda

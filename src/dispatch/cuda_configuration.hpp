@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+/// Problem -> configuration of the CUDA kernels, in one place; nothing here needs a device.
+/// Widths, leading dimensions and results count real numbers: a complex column is two of them.
+namespace blockvec::kernels::dispatch {
+
+/// What a configuration depends on of the device that it is for.
+struct CudaDevice {
+  int multiprocessors;
+  int shared_bytes;  ///< of one block at most
+  bool bulk_copies;  ///< code for compute capability 9.0 or newer is there and runs
+};
+
+/// One product C = A^H B as the kernels see it.
+struct CudaTsmttsmProblem {
+  std::int64_t k;
+  std::int64_t m, n;          ///< real widths of A and B
+  std::int64_t pitch_a, pitch_b;  ///< real numbers from row to row; 0: unknown
+  int real_bytes;
+  bool row_major;
+  bool same;  ///< B is A
+};
+
+enum class CudaKernel : std::uint8_t {
+  none,    ///< nothing is multiplied
+  ring,    ///< tensor cores, fed by bulk copies through a ring in shared memory
+  general  ///< any layout and stride
+};
+
+struct CudaTsmttsm {
+  CudaKernel kernel;
+  int fold;              ///< rows that are taken as one wide row
+  int tile_m, tile_n;    ///< pieces of 16 x 8 of P a warp holds
+  int warps_m, warps_n;  ///< warps that share a stage
+  int groups;            ///< such sets of warps
+  int rows;              ///< of a chunk
+  int stages;
+  int shared_bytes;
+  std::int64_t parts;      ///< partial sums
+  std::int64_t part_rows;  ///< rows of a part (general)
+  std::size_t workspace_bytes;
+};
+CudaTsmttsm configure_cuda_tsmttsm(const CudaDevice& device, const CudaTsmttsmProblem& problem);
+
+/// Enough for every layout and stride of these extents.
+std::size_t cuda_tsmttsm_workspace(const CudaDevice& device, std::int64_t k, std::int64_t m, std::int64_t n,
+                                   int real_bytes);
+
+/// One product B = A C + beta B as the kernels see it.
+struct CudaTsmmProblem {
+  std::int64_t k;
+  std::int64_t m, n;
+  std::int64_t pitch_a;  ///< 0: unknown
+  std::int64_t pitch_b;
+  int real_bytes;
+  bool row_major;
+  bool in_place;
+  bool reads_output;  ///< beta may differ from 0
+};
+
+struct CudaTsmm {
+  CudaKernel kernel;
+  int tile_n;            ///< pieces of 16 columns of B a warp holds
+  int blocks_n;          ///< sets of 8 rows it holds at a time
+  int warps;             ///< that share a stage, side by side along the columns of B
+  int groups;
+  int rows;
+  int stages;
+  int chunks_per_ticket;
+  bool output_in_ring;  ///< B's rows come with A's, to be scaled by beta
+  int shared_bytes;
+  std::int64_t parts;    ///< blocks of threads
+  std::size_t workspace_bytes;
+};
+CudaTsmm configure_cuda_tsmm(const CudaDevice& device, const CudaTsmmProblem& problem);
+std::size_t cuda_tsmm_workspace(const CudaDevice& device, std::int64_t k, std::int64_t m, std::int64_t n,
+                                int real_bytes);
+
+/// Warp tiles that are compiled: pieces of 16 x 8 of tsmttsm's result.
+struct TileShape {
+  int m, n;
+};
+inline constexpr TileShape tsmttsm_tiles[] = {{1, 1}, {1, 2}, {1, 4}, {2, 1}, {2, 2}, {2, 3}, {2, 4},
+                                              {3, 5}, {3, 6}, {2, 7}, {2, 8}, {4, 1}, {4, 2}, {4, 4}};
+/// And of tsmm's: pieces of 16 columns x sets of 8 rows.
+inline constexpr TileShape tsmm_tiles[] = {{1, 4}, {2, 4}, {3, 4}, {4, 2}, {1, 2}, {2, 2}, {3, 2}};
+
+}  // namespace blockvec::kernels::dispatch

@@ -1,0 +1,195 @@
+#pragma once
+
+#include <random>
+#include <string>
+
+#include "src/cuda/launch.hpp"
+#include "src/dispatch/cuda_configuration.hpp"
+#include "tests/kernels/cuda/device.hpp"
+#include "tests/kernels/support/products.hpp"
+
+/// Products on the device against the oracle, entry by entry.
+namespace blockvec::kernels::test {
+
+/// How a product is run: as a caller would, with alpha and beta in device memory, or on so few blocks that every stage
+/// of a ring is filled several times.
+enum class Way { plain, device_scalars, few_blocks };
+
+inline dispatch::CudaDevice few_blocks() {
+  dispatch::CudaDevice device = cuda::current_device();
+  device.multiprocessors = 2;
+  return device;
+}
+
+template <class T>
+inline constexpr int parts = is_complex<T> ? 2 : 1;
+
+/// Rounding of a sum of n products in double precision, and of the result to T.
+template <class T>
+double device_gamma(std::int64_t n) {
+  return gamma<std::conditional_t<is_complex<T>, std::complex<double>, double>>(n) + gamma<T>(2);
+}
+
+template <class T>
+void run_tsmttsm(Way way, Op op, T alpha, const Matrix<const T>& a, const Matrix<const T>& b, T beta,
+                 const Matrix<T>& c) {
+  const DeviceMemory workspace(cuda_tsmttsm_workspace<T>(a.rows, a.columns, b.columns));
+  const CudaExecution execution{nullptr, workspace.bytes()};
+  if (way == Way::device_scalars) {
+    const DeviceMemory scalars(2 * sizeof(T));
+    const T values[] = {alpha, beta};
+    expect_success(cudaMemcpy(scalars.as<T>(), values, sizeof values, cudaMemcpyHostToDevice));
+    tsmttsm(op, scalars.as<const T>(), a, b, scalars.as<const T>() + 1, c, execution);
+    expect_success(cudaDeviceSynchronize());
+  } else if (way == Way::few_blocks && c.rows > 0 && c.columns > 0) {
+    const dispatch::CudaTsmttsmProblem problem{a.rows,
+                                               parts<T> * a.columns,
+                                               parts<T> * b.columns,
+                                               parts<T> * a.ld,
+                                               parts<T> * b.ld,
+                                               static_cast<int>(sizeof(real_of<T>)),
+                                               a.layout == Layout::row_major,
+                                               a.data == b.data};
+    const auto configuration = dispatch::configure_cuda_tsmttsm(few_blocks(), problem);
+    const DeviceMemory own(configuration.workspace_bytes);
+    cuda::launch_tsmttsm<T>({op, {alpha, nullptr}, {beta, nullptr}, a, b, c}, configuration, {nullptr, own.bytes()});
+    expect_success(cudaDeviceSynchronize());
+  } else {
+    tsmttsm(op, alpha, a, b, beta, c, execution);
+    expect_success(cudaDeviceSynchronize());
+  }
+}
+
+template <class T>
+void expect_device_tsmttsm(std::int64_t k, std::int64_t m, std::int64_t n, const Placement& place, Op op, T alpha,
+                           T beta, bool same_operand = false, Way way = Way::plain) {
+  SCOPED_TRACE("tsmttsm K " + std::to_string(k) + " M " + std::to_string(m) + " N " + std::to_string(n) + " " +
+               name(place));
+  std::mt19937 random(static_cast<unsigned>(k * 10007 + m * 101 + n));
+  GuardedMatrix<T> a(k, m, place.layout, place.pad, place.offset, poison<T>());
+  GuardedMatrix<T> other(k, n, place.layout, 2 * place.pad, place.offset / 2, poison<T>());
+  a.fill(random);
+  other.fill(random);
+  GuardedMatrix<T>& b = same_operand ? a : other;
+  GuardedMatrix<T> c(m, n, place.small_layout, place.pad, place.offset, mark<T>());
+  if (beta == T(0)) {
+    c.fill_with(poison<T>());
+  } else {
+    c.fill(random);
+  }
+  const GuardedMatrix<T> before = c;
+  GuardedMatrix<T> expected = c;
+  reference::tsmttsm(op, alpha, a.view(), b.view(), beta, expected.view());
+  OnDeviceMatrix<T> device_a(a);
+  OnDeviceMatrix<T> device_b(other);
+  OnDeviceMatrix<T> device_c(c);
+  run_tsmttsm<T>(way, op, alpha, device_a.view(), same_operand ? device_a.view() : device_b.view(), beta,
+                 device_c.view());
+  device_c.download();
+  ASSERT_TRUE(c.guards_hold());
+  const double bound = (device_gamma<T>(k + 3) + gamma<T>(k + 3)) * std::abs(alpha);
+  const std::vector<double> scale = absolute_product(a, b);
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      const double of_beta = beta == T(0) ? 0 : 2 * gamma<T>(2) * std::abs(beta * before(i, j));
+      ASSERT_LE(std::abs(c(i, j) - expected(i, j)), bound * scale[static_cast<std::size_t>(i * n + j)] + of_beta)
+          << "entry " << i << ", " << j << ": " << c(i, j) << " for " << expected(i, j);
+    }
+  }
+}
+
+template <class T>
+void run_tsmm(Way way, T alpha, const Matrix<const T>& a, const Matrix<const T>& c, T beta, const Matrix<T>& b,
+              Triangle triangle, bool in_place) {
+  const DeviceMemory workspace(cuda_tsmm_workspace<T>(a.rows, a.columns, b.columns));
+  const CudaExecution execution{nullptr, workspace.bytes()};
+  if (way == Way::device_scalars) {
+    const DeviceMemory scalars(2 * sizeof(T));
+    const T values[] = {alpha, beta};
+    expect_success(cudaMemcpy(scalars.as<T>(), values, sizeof values, cudaMemcpyHostToDevice));
+    tsmm(scalars.as<const T>(), a, c, scalars.as<const T>() + 1, b, triangle, execution);
+    expect_success(cudaDeviceSynchronize());
+  } else if (way == Way::few_blocks && b.rows > 0 && b.columns > 0) {
+    const dispatch::CudaTsmmProblem problem{a.rows,
+                                            parts<T> * a.columns,
+                                            parts<T> * b.columns,
+                                            parts<T> * a.ld,
+                                            parts<T> * b.ld,
+                                            static_cast<int>(sizeof(real_of<T>)),
+                                            a.layout == Layout::row_major,
+                                            in_place,
+                                            beta != T(0)};
+    const auto configuration = dispatch::configure_cuda_tsmm(few_blocks(), problem);
+    const DeviceMemory own(configuration.workspace_bytes);
+    cuda::launch_tsmm<T>({{alpha, nullptr}, {beta, nullptr}, a, c, b, triangle}, configuration, {nullptr, own.bytes()});
+    expect_success(cudaDeviceSynchronize());
+  } else if (in_place) {
+    Matrix<T> v = b;
+    v.columns = a.columns;
+    tsmm_inplace(v, c, triangle, execution);
+    expect_success(cudaDeviceSynchronize());
+  } else {
+    tsmm(alpha, a, c, beta, b, triangle, execution);
+    expect_success(cudaDeviceSynchronize());
+  }
+}
+
+template <class T>
+void expect_device_tsmm(std::int64_t k, std::int64_t m, std::int64_t n, const Placement& place, T alpha, T beta,
+                        Triangle triangle = Triangle::general, Way way = Way::plain) {
+  SCOPED_TRACE("tsmm K " + std::to_string(k) + " M " + std::to_string(m) + " N " + std::to_string(n) + " " +
+               name(place));
+  std::mt19937 random(static_cast<unsigned>(k * 10007 + m * 101 + n));
+  GuardedMatrix<T> a(k, m, place.layout, place.pad, place.offset, poison<T>());
+  GuardedMatrix<T> c(m, n, place.small_layout, place.pad, place.offset, poison<T>());
+  GuardedMatrix<T> b(k, n, place.layout, 2 * place.pad, place.offset / 2, mark<T>());
+  a.fill(random);
+  c.fill(random);
+  if (beta == T(0)) {
+    b.fill_with(poison<T>());
+  } else {
+    b.fill(random);
+  }
+  const GuardedMatrix<T> before = b;
+  GuardedMatrix<T> expected = b;
+  const GuardedMatrix<T> zeros = without_opposite(c, triangle, T(0));
+  reference::tsmm(alpha, a.view(), zeros.view(), beta, expected.view());
+  GuardedMatrix<T> poisoned = without_opposite(c, triangle, poison<T>());
+  OnDeviceMatrix<T> device_a(a);
+  OnDeviceMatrix<T> device_b(b);
+  OnDeviceMatrix<T> device_c(poisoned);
+  run_tsmm<T>(way, alpha, device_a.view(), device_c.view(), beta, device_b.view(), triangle, false);
+  device_b.download();
+  ASSERT_TRUE(b.guards_hold());
+  expect_close(b, expected, a, zeros, before, alpha, beta);
+}
+
+template <class T>
+void expect_device_tsmm_inplace(std::int64_t k, std::int64_t m, std::int64_t n, const Placement& place,
+                                Triangle triangle = Triangle::general, Way way = Way::plain) {
+  SCOPED_TRACE("tsmm_inplace K " + std::to_string(k) + " M " + std::to_string(m) + " N " + std::to_string(n) + " " +
+               name(place));
+  std::mt19937 random(static_cast<unsigned>(k * 10007 + m * 101 + n));
+  GuardedMatrix<T> v(k, m, place.layout, place.pad, place.offset, mark<T>());
+  GuardedMatrix<T> c(m, n, place.small_layout, place.pad, place.offset, poison<T>());
+  v.fill(random);
+  c.fill(random);
+  const GuardedMatrix<T> before = v;
+  GuardedMatrix<T> expected = v;
+  const GuardedMatrix<T> zeros = without_opposite(c, triangle, T(0));
+  reference::tsmm_inplace(expected.view(), zeros.view());
+  GuardedMatrix<T> poisoned = without_opposite(c, triangle, poison<T>());
+  OnDeviceMatrix<T> device_v(v);
+  OnDeviceMatrix<T> device_c(poisoned);
+  Matrix<T> first = device_v.view();
+  first.columns = n;
+  run_tsmm<T>(way, T(1), device_v.view(), device_c.view(), T(0), first, triangle, true);
+  device_v.download();
+  ASSERT_TRUE(v.guards_hold());
+  expect_close(v, expected, before, zeros, before, T(1), T(0));
+  for (std::int64_t row = 0; row < k; ++row) {
+    for (std::int64_t j = n; j < m; ++j) ASSERT_TRUE(same_bits(v(row, j), before(row, j))) << "a column to keep";
+  }
+}
+
+}  // namespace blockvec::kernels::test
