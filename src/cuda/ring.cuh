@@ -58,67 +58,90 @@ __device__ inline int stage_shift(const Stream<Real>& stream) {
   return static_cast<int>(reinterpret_cast<std::uintptr_t>(stream.data) % line_bytes / sizeof(Real));
 }
 
-/// One chunk of an operand on its way into a stage.
+/// An operand on its way into stages, chunk by chunk.
 template <class Real>
-struct ChunkCopy {
-  const Real* from;
-  Real* to;
-  int numbers;             ///< in a whole chunk
-  std::int64_t available;  ///< of the matrix, from `from` on
-  unsigned lead;           ///< bytes from the last multiple of 16 to `from`
-  bool inside;             ///< whole, and with whole multiples of 16 bytes inside the matrix
-
-  __device__ ChunkCopy(const Stream<Real>& stream, std::int64_t chunk, int rows, void* stage) {
-    numbers = rows * stream.pitch;
-    const std::int64_t first = chunk * numbers;
-    from = stream.data + first;
-    to = static_cast<Real*>(stage) + stage_shift(stream);
-    available = stream.count - first;
-    lead = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from) % 16);
-    inside = available >= numbers;
-    if (lead != 0) inside = first > 0 && available >= numbers + static_cast<int>(16 / sizeof(Real));
+class Feed {
+ public:
+  __device__ Feed(const Stream<Real>& stream, int rows)
+      : from_(stream.data),
+        count_(stream.count),
+        numbers_(rows * stream.pitch),
+        shift_(stage_shift(stream)) {
+    // Bulk copies move whole multiples of 16 bytes: those that would leave the matrix are left to plain copies.
+    constexpr int sixteen_bytes = 16 / sizeof(Real);
+    lead_ = static_cast<int>(reinterpret_cast<std::uintptr_t>(from_) % 16 / sizeof(Real));
+    first_bulk_ = lead_ != 0 ? 1 : 0;
+    end_bulk_ = static_cast<std::uint32_t>((count_ - (lead_ != 0 ? sixteen_bytes : 0)) / numbers_);
   }
 
-  __device__ unsigned bulk_bytes() const {
-    return inside ? static_cast<unsigned>(round_up(lead + numbers * static_cast<int>(sizeof(Real)), 16)) : 0;
-  }
+  __device__ bool in_bulk(std::uint32_t chunk) const { return chunk >= first_bulk_ && chunk < end_bulk_; }
 
 #if __CUDA_ARCH__ >= 900
+  __device__ unsigned bytes() const {
+    return static_cast<unsigned>((lead_ + numbers_) * static_cast<int>(sizeof(Real)) + 15) / 16 * 16;
+  }
   /// By one lane.
-  __device__ void start_bulk(Barrier& full) const {
-    const unsigned back = lead / sizeof(Real);
-    if (inside) bulk_load(to - back, from - back, bulk_bytes(), full);
+  __device__ void start_bulk(std::uint32_t chunk, unsigned char* stage, Barrier& full) const {
+    Real* const to = reinterpret_cast<Real*>(stage) + shift_ - lead_;
+    bulk_load(to, from_ - lead_ + static_cast<std::uint64_t>(chunk) * static_cast<std::uint32_t>(numbers_), bytes(),
+              full);
   }
 #endif
 
-  /// By a warp: what bulk copies cannot take; numbers beyond the matrix are zero.
-  __device__ void start_plain(int lane) const {
-    if (inside) return;
-    for (int i = lane; i < numbers; i += warp_size) {
-      const bool valid = i < available;
-      async_copy<sizeof(Real)>(to + i, valid ? from + i : from, valid);
+  /// By a warp, which then waits for its copies; numbers beyond the matrix are zero.
+  __device__ void start_plain(std::uint32_t chunk, unsigned char* stage, int lane) const {
+    Real* const to = reinterpret_cast<Real*>(stage) + shift_;
+    const std::int64_t first = static_cast<std::int64_t>(chunk) * numbers_;
+    for (int i = lane; i < numbers_; i += warp_size) {
+      const bool valid = first + i < count_;
+      async_copy<sizeof(Real)>(to + i, from_ + (valid ? first + i : 0), valid);
     }
   }
+
+ private:
+  const Real* from_;
+  std::int64_t count_;
+  std::uint32_t first_bulk_;
+  std::uint32_t end_bulk_;
+  int numbers_;  ///< in a chunk
+  int shift_;    ///< from the start of a stage
+  int lead_;     ///< numbers from the last multiple of 16 bytes to the matrix
 };
 
-/// A warp fills a stage with a chunk of one or two operands (`second` null).
-template <class Real>
-__device__ inline void fill_stage(const ChunkCopy<Real>& first, const ChunkCopy<Real>* second, Barrier& full,
-                                  int lane) {
+/// One lane of the warp, the same every time: cheaper than to remember who.
+__device__ inline bool elected() {
 #if __CUDA_ARCH__ >= 900
-  const bool plain = !first.inside || (second != nullptr && !second->inside);
-  if (plain) {
-    first.start_plain(lane);
-    if (second != nullptr) second->start_plain(lane);
-    asm volatile("cp.async.wait_all;" ::: "memory");
-    publish_to_bulk_copies();
+  unsigned chosen = 0;
+  asm volatile(
+      "{ .reg .pred p; elect.sync _|p, 0xffffffff; selp.u32 %0, 1, 0, p; }" : "=r"(chosen));
+  return chosen != 0;
+#else
+  return threadIdx.x % warp_size == 0;
+#endif
+}
+
+/// A warp fills a stage with a chunk of one operand, or of two side by side.
+template <bool two, class Real>
+__device__ inline void fill_stage(const Feed<Real>& first, const Feed<Real>& second, int second_offset,
+                                  std::uint32_t chunk, unsigned char* stage, Barrier& full) {
+#if __CUDA_ARCH__ >= 900
+  if (first.in_bulk(chunk) && (!two || second.in_bulk(chunk))) {
+    if (elected()) {
+      full.arrive_and_expect(first.bytes() + (two ? second.bytes() : 0));
+      first.start_bulk(chunk, stage, full);
+      if (two) second.start_bulk(chunk, stage + second_offset, full);
+    }
     __syncwarp();
+    return;
   }
-  if (lane == 0) {
-    full.arrive_and_expect(first.bulk_bytes() + (second != nullptr ? second->bulk_bytes() : 0));
-    first.start_bulk(full);
-    if (second != nullptr) second->start_bulk(full);
-  }
+  const int lane = static_cast<int>(threadIdx.x) % warp_size;
+  first.start_plain(chunk, stage, lane);
+  if (two) second.start_plain(chunk, stage + second_offset, lane);
+  asm volatile("cp.async.wait_all;" ::: "memory");
+  publish_to_bulk_copies();
+  __syncwarp();
+  if (elected()) full.arrive();
+  __syncwarp();
 #endif
 }
 

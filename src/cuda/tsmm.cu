@@ -8,7 +8,7 @@ namespace blockvec::kernels::cuda {
 namespace {
 
 template <class T>
-void launch_ring(const TsmmCall<T>& call, const dispatch::CudaTsmm& configuration, unsigned long long* tickets,
+void launch_ring(const TsmmCall<T>& call, const dispatch::CudaTsmm& configuration, unsigned* tickets,
                  cudaStream_t stream_of_call, const std::string& operation) {
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
@@ -22,7 +22,7 @@ void launch_ring(const TsmmCall<T>& call, const dispatch::CudaTsmm& configuratio
   p.m = static_cast<int>(parts * call.a.columns);
   p.n = static_cast<int>(parts * call.b.columns);
   p.k = call.a.rows;
-  p.chunks = ceil_div(p.k, x.rows);
+  p.chunks = static_cast<std::uint32_t>(ceil_div(p.k, x.rows));
   p.rows = x.rows;
   p.stages = x.stages;
   p.groups = x.groups;
@@ -32,7 +32,7 @@ void launch_ring(const TsmmCall<T>& call, const dispatch::CudaTsmm& configuratio
   p.alpha = coefficient(call.alpha);
   p.beta = coefficient(call.beta);
   p.tickets = tickets;
-  p.chunks_per_ticket = x.chunks_per_ticket;
+  p.chunks_per_ticket = static_cast<std::uint32_t>(x.chunks_per_ticket);
   check(cudaMemsetAsync(tickets, 0, sizeof *tickets, stream_of_call), operation);
   launch(tsmm_ring_kernel_of<Real>(x.tile_n, x.blocks_n), dim3(static_cast<unsigned>(x.parts)), block_threads,
          x.shared_bytes, stream_of_call, operation, p);
@@ -63,7 +63,7 @@ template <class T>
 void launch_tsmm(const TsmmCall<T>& call, const dispatch::CudaTsmm& configuration, const CudaExecution& execution) {
   const std::string operation = shape_of("tsmm", call.a.rows, call.a.columns, call.b.columns);
   if (configuration.kernel == dispatch::CudaKernel::ring) {
-    launch_ring(call, configuration, workspace_start<unsigned long long>(execution), execution.stream, operation);
+    launch_ring(call, configuration, workspace_start<unsigned>(execution), execution.stream, operation);
   } else {
     launch_general(call, configuration, workspace_start<real_t<T>>(execution), execution.stream, operation);
   }

@@ -20,7 +20,7 @@ struct TsmmRing {
   int stage_bytes_b;     ///< of B's rows in a stage, to be scaled by beta; 0: they do not come through the ring
   int m, n;
   std::int64_t k;
-  std::int64_t chunks;
+  std::uint32_t chunks;
   int rows;
   int stages;
   int groups;
@@ -28,9 +28,12 @@ struct TsmmRing {
   RowMap map;
   Small<Real> small;
   Coefficient<Real> alpha, beta;
-  unsigned long long* tickets;  ///< zero at the start
-  int chunks_per_ticket;
+  unsigned* tickets;  ///< zero at the start
+  std::uint32_t chunks_per_ticket;
 };
+
+/// The mark of a stage that says: no more chunks.
+inline constexpr std::uint32_t no_chunk = 0xffffffffU;
 
 /// C as the tensor cores want it, [piece of 16 columns][depth / 4][lane][2]: every lane reads its 16 bytes at once.
 template <class Real>
@@ -43,6 +46,15 @@ __device__ inline void pack_small(const Small<Real>& small, int m, int n, int pi
     const int row = i / 64 % depths * 4 + lane % 4;
     const int column = i / 64 / depths * 16 + lane / 4 + 8 * (i % 2);
     packed[i] = row < m && column < n ? small.scaled(row, column, alpha) : 0.0;
+  }
+}
+
+/// C for rows of at most `columns` results: [row][columns].
+template <int columns, class Real>
+__device__ inline void pack_narrow(const Small<Real>& small, int m, int n, Factor alpha, double* packed, int thread,
+                                   int threads) {
+  for (int i = thread; i < columns * m; i += threads) {
+    packed[i] = i % columns < n ? small.scaled(i / columns, i % columns, alpha) : 0.0;
   }
 }
 
@@ -140,45 +152,94 @@ __device__ inline void store_plain(const TsmmRing<Real>& p, const Outgoing<Real>
 }
 
 /// The warp that loads: takes tickets, fills stages, and tells every group when there is nothing more.
-template <class Real>
-__device__ inline void load_chunks(const TsmmRing<Real>& p, RingBarriers& barriers, std::int64_t* chunk_of,
-                                   unsigned char* ring, int bytes_a, int lane) {
+template <bool two, class Real>
+__device__ inline void load_chunks(const TsmmRing<Real>& p, RingBarriers& barriers, std::uint32_t* chunk_of,
+                                   unsigned char* ring, int bytes_a) {
+  const Feed<Real> a(p.a, p.rows);
+  const Feed<Real> b(Stream<Real>{p.b, p.count_b, static_cast<int>(p.pitch_b)}, p.rows);
   RingPosition at{0, 1};
   const int bytes = bytes_a + p.stage_bytes_b;
+  // The next ticket is on its way while the chunks of the last one are loaded.
   const auto take_ticket = [&] {
-    unsigned long long ticket = 0;
-    if (lane == 0) ticket = atomicAdd(p.tickets, 1ULL);
+    unsigned ticket = 0;
+    if (elected()) ticket = atomicAdd(p.tickets, 1U);
     return ticket;
   };
-  const auto first_chunk = [&](unsigned long long ticket) {
-    return static_cast<std::int64_t>(__shfl_sync(0xffffffffU, ticket, 0)) * p.chunks_per_ticket;
+  const auto first_chunk = [&](unsigned ticket) {
+    return static_cast<std::uint32_t>(__reduce_or_sync(0xffffffffU, ticket)) * p.chunks_per_ticket;
   };
-  std::int64_t first = first_chunk(take_ticket());
+  std::uint32_t first = first_chunk(take_ticket());
   while (first < p.chunks) {
-    const unsigned long long next = take_ticket();  // on its way while these chunks are loaded
-    for (std::int64_t chunk = first; chunk < first + p.chunks_per_ticket && chunk < p.chunks; ++chunk) {
+    const unsigned next = take_ticket();
+    const std::uint32_t end = min(first + p.chunks_per_ticket, p.chunks);
+    for (std::uint32_t chunk = first; chunk < end; ++chunk) {
       barriers.empty[at.stage].wait(at.parity);
-      unsigned char* const stage = ring + at.stage * bytes;
-      const ChunkCopy<Real> a(p.a, chunk, p.rows, stage);
-      if (lane == 0) chunk_of[at.stage] = chunk;
-      if (p.stage_bytes_b != 0) {
-        const ChunkCopy<Real> b(Stream<Real>{p.b, p.count_b, static_cast<int>(p.pitch_b)}, chunk, p.rows,
-                                stage + bytes_a);
-        fill_stage(a, &b, barriers.full[at.stage], lane);
-      } else {
-        fill_stage<Real>(a, nullptr, barriers.full[at.stage], lane);
-      }
+      chunk_of[at.stage] = chunk;  // by every lane, the same
+      __syncwarp();
+      fill_stage<two>(a, b, bytes_a, chunk, ring + at.stage * bytes, barriers.full[at.stage]);
       at.advance(1, p.stages);
     }
     first = first_chunk(next);
   }
   for (int group = 0; group < p.groups; ++group) {
     barriers.empty[at.stage].wait(at.parity);
-    if (lane == 0) {
-      chunk_of[at.stage] = -1;
-      barriers.full[at.stage].arrive();
-    }
+    chunk_of[at.stage] = no_chunk;
+    __syncwarp();
+    if (elected()) barriers.full[at.stage].arrive();
+    __syncwarp();
     at.advance(1, p.stages);
+  }
+}
+
+/// Results on their way out: the entries of 8 tb rows that a lane holds, plus beta times what B held if it came along.
+template <bool adds, int tn, int tb, class Real>
+__device__ inline void put_rows(const TsmmRing<Real>& p, const double (&sum)[tn][tb][4], Real* out, const Real* old,
+                                int column, Factor beta, int lane) {
+#pragma unroll
+  for (int t = 0; t < tb; ++t) {
+#pragma unroll
+    for (int odd = 0; odd < 2; ++odd) {
+      const int row = row_of(p.map, 2 * (lane % 4) + odd, t);
+      Real* const to = out + row * p.n + column;
+      const Real* const from = old + row * p.pitch_b;
+#pragma unroll
+      for (int x = 0; x < tn; ++x) {
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          const int offset = 16 * x + 8 * half;
+          if (column + offset < p.n) {
+            double value = sum[x][t][2 * half + odd];
+            if (adds) value += scaled_entry(from, column + offset, beta);
+            to[offset] = static_cast<Real>(value);
+          }
+        }
+      }
+    }
+  }
+}
+
+/// Rows of few numbers, where tensor cores would mostly idle: a lane a row, C's entries read by all lanes at once.
+template <bool adds, int columns, class Real>
+__device__ inline void narrow_rows(const TsmmRing<Real>& p, const double* c, const Real* a, Real* out, const Real* old,
+                                   Factor beta, int lane) {
+  const int m = p.m;
+  const int n = p.n;
+  const int pitch = p.a.pitch;
+#pragma unroll 4
+  for (int row = lane; row < p.rows; row += warp_size) {
+    double sum[columns] = {};
+    for (int i = 0; i < m; ++i) {
+      const double left = a[row * pitch + i];
+#pragma unroll
+      for (int j = 0; j < columns; ++j) sum[j] += left * c[columns * i + j];
+    }
+#pragma unroll
+    for (int j = 0; j < columns; ++j) {
+      if (j < n) {
+        if (adds) sum[j] += scaled_entry(old + row * p.pitch_b, j, beta);
+        out[row * n + j] = static_cast<Real>(sum[j]);
+      }
+    }
   }
 }
 
@@ -187,7 +248,7 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_ring_kernel(const TsmmR
 #if __CUDA_ARCH__ >= 900
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ RingBarriers barriers;
-  __shared__ std::int64_t chunk_of[max_stages];
+  __shared__ std::uint32_t chunk_of[max_stages];
   const int warp = static_cast<int>(threadIdx.x) / warp_size;
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   const int bytes_a = stage_bytes<Real>(p.rows, p.a.pitch);
@@ -198,12 +259,21 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_ring_kernel(const TsmmR
   double* const packed = reinterpret_cast<double*>(outgoing + p.groups * bytes_out);
   if (threadIdx.x == 0) barriers.initialize(p.stages, static_cast<unsigned>(p.warps));
   const Factor beta = p.beta.read();
-  pack_small(p.small, p.m, p.n, p.warps * tn, p.alpha.read(), packed, static_cast<int>(threadIdx.x), block_threads);
+  if constexpr (tn == 0) {
+    pack_narrow<tb>(p.small, p.m, p.n, p.alpha.read(), packed, static_cast<int>(threadIdx.x), block_threads);
+  } else {
+    pack_small(p.small, p.m, p.n, p.warps * tn, p.alpha.read(), packed, static_cast<int>(threadIdx.x), block_threads);
+  }
   __syncthreads();
 
   if (warp >= computing_warps) {
     give_registers<40>();
-    if (warp == computing_warps) load_chunks(p, barriers, chunk_of, ring, bytes_a, lane);
+    if (warp > computing_warps) return;
+    if (p.stage_bytes_b != 0) {
+      load_chunks<true>(p, barriers, chunk_of, ring, bytes_a);
+    } else {
+      load_chunks<false>(p, barriers, chunk_of, ring, bytes_a);
+    }
     return;
   }
 
@@ -223,45 +293,44 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_ring_kernel(const TsmmR
 #pragma unroll
   for (int t = 0; t < tb; ++t) row_in[t] = row_of(p.map, lane / 4, t) * p.a.pitch;
 
+  const auto wait_for_room = [&] {  // the results before these have left shared memory
+    if (group_thread == 0) bulk_stores_have_read<0>();
+    meet(1 + group, group_threads);
+  };
+  const bool adds = p.stage_bytes_b != 0 && !beta.is_zero();
   RingPosition at{group, 0};
   for (;; at.advance(p.groups, p.stages)) {
     barriers.full[at.stage].wait(at.parity);
-    const std::int64_t chunk = chunk_of[at.stage];
-    if (chunk < 0) break;
+    const std::uint32_t chunk = chunk_of[at.stage];
+    if (chunk == no_chunk) break;
     const unsigned char* const stage = ring + at.stage * bytes;
-    const Real* a = reinterpret_cast<const Real*>(stage) + stage_shift(p.a) + lane % 4;
+    const Real* a = reinterpret_cast<const Real*>(stage) + stage_shift(p.a);
     const Real* const old = reinterpret_cast<const Real*>(stage + bytes_a) + shift_out;
-    for (int row0 = 0; row0 < p.rows; row0 += 8 * tb, a += 8 * tb * p.a.pitch) {
-      double sum[tn][tb][4] = {};
-      multiply_rows(sum, c, piece, a, row_in, p.m, lane);
-      if (row0 == 0) {  // the results before these have left shared memory
-        if (group_thread == 0) bulk_stores_have_read<0>();
-        meet(1 + group, group_threads);
+    if constexpr (tn == 0) {
+      wait_for_room();
+      if (adds) {
+        narrow_rows<true, tb>(p, packed, a, out.rows, old, beta, lane);
+      } else {
+        narrow_rows<false, tb>(p, packed, a, out.rows, old, beta, lane);
       }
-#pragma unroll
-      for (int t = 0; t < tb; ++t) {
-#pragma unroll
-        for (int v = 0; v < 4; ++v) {
-          const int row = row0 + row_of(p.map, 2 * (lane % 4) + v % 2, t);
-#pragma unroll
-          for (int x = 0; x < tn; ++x) {
-            const int column = column0 + 16 * x + lane / 4 + 8 * (v / 2);
-            if (column < p.n) {
-              double value = sum[x][t][v];
-              if (p.stage_bytes_b != 0 && !beta.is_zero()) {
-                value += scaled_entry(old + row * p.pitch_b, column, beta);
-              }
-              out.rows[row * p.n + column] = static_cast<Real>(value);
-            }
-          }
+    } else {
+      for (int row0 = 0; row0 < p.rows; row0 += 8 * tb) {
+        double sum[tn][tb][4] = {};
+        multiply_rows(sum, c, piece, a + row0 * p.a.pitch + lane % 4, row_in, p.m, lane);
+        if (row0 == 0) wait_for_room();
+        Real* const to = out.rows + row0 * p.n;
+        if (adds) {
+          put_rows<true>(p, sum, to, old + row0 * p.pitch_b, column0 + lane / 4, beta, lane);
+        } else {
+          put_rows<false>(p, sum, to, old, column0 + lane / 4, beta, lane);
         }
       }
     }
-    const std::int64_t first_row = chunk * p.rows;
+    const std::int64_t first_row = static_cast<std::int64_t>(chunk) * p.rows;
     const int valid_rows = static_cast<int>(min(static_cast<std::int64_t>(p.rows), p.k - first_row));
     publish_to_bulk_copies();
     meet(1 + group, group_threads);
-    if (lane == 0) barriers.empty[at.stage].arrive();
+    if (elected()) barriers.empty[at.stage].arrive();
     if (flat && valid_rows == p.rows) {
       if (group_thread == 0) {
         bulk_store(p.b + first_row * p.n, out.rows, static_cast<unsigned>(p.rows * p.n * sizeof(Real)));

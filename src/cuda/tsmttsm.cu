@@ -20,7 +20,7 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
   p.same = call.a.data == call.b.data && call.a.ld == call.b.ld && call.a.columns == call.b.columns;
   p.m = static_cast<int>(x.fold * parts * call.a.columns);
   p.n = static_cast<int>(x.fold * parts * call.b.columns);
-  p.chunks = ceil_div(ceil_div(call.a.rows, x.fold), x.rows);
+  p.chunks = static_cast<std::uint32_t>(ceil_div(ceil_div(call.a.rows, x.fold), x.rows));
   p.rows = x.rows;
   p.stages = x.stages;
   p.warps_m = x.warps_m;

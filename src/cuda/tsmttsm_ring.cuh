@@ -17,7 +17,7 @@ struct TsmttsmRing {
   Stream<Real> a, b;
   bool same;  ///< B is A: a stage holds its rows once
   int m, n;
-  std::int64_t chunks;
+  std::uint32_t chunks;
   int rows;  ///< of a chunk
   int stages;
   int warps_m, warps_n;
@@ -31,29 +31,42 @@ struct TsmttsmRing {
 template <int tm, int tn, class Real>
 __device__ inline void accumulate(double (&sum)[tm][tn][4], const Real* a, int pitch_a, const Real* b, int pitch_b,
                                   const RowMap& map, int rows) {
-  int row[4];
-#pragma unroll
-  for (int j = 0; j < 4; ++j) row[j] = map.by_first * (j % 2) + map.by_second * (j / 2);
   for (int step = 0; step < rows; step += 16, a += 16 * pitch_a, b += 16 * pitch_b) {
-    double right[tn][4];
+    double left[tm][8];
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
-      const Real* const from = b + row[j] * pitch_b;
+      const Real* const from = a + (map.by_first * (j % 2) + map.by_second * (j / 2)) * pitch_a;
 #pragma unroll
-      for (int y = 0; y < tn; ++y) right[y][j] = from[8 * y];
+      for (int x = 0; x < tm; ++x) {
+        left[x][2 * j] = from[16 * x];
+        left[x][2 * j + 1] = from[16 * x + 8];
+      }
     }
 #pragma unroll
-    for (int x = 0; x < tm; ++x) {
-      double left[8];
+    for (int y = 0; y < tn; ++y) {
+      double right[4];
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
-        const Real* const from = a + row[j] * pitch_a + 16 * x;
-        left[2 * j] = from[0];
-        left[2 * j + 1] = from[8];
+        right[j] = b[(map.by_first * (j % 2) + map.by_second * (j / 2)) * pitch_b + 8 * y];
       }
 #pragma unroll
-      for (int y = 0; y < tn; ++y) multiply_16x8x16(sum[x][y], left, right[y]);
+      for (int x = 0; x < tm; ++x) multiply_16x8x16(sum[x][y], left[x], right);
     }
+  }
+}
+
+/// The warp that loads: a block's chunks in fixed turns.
+template <bool two, class Real>
+__device__ inline void load_chunks(const TsmttsmRing<Real>& p, RingBarriers& barriers, unsigned char* ring,
+                                   int bytes_a) {
+  const Feed<Real> a(p.a, p.rows);
+  const Feed<Real> b(p.b, p.rows);
+  const int bytes = bytes_a + (two ? stage_bytes<Real>(p.rows, p.b.pitch) : 0);
+  RingPosition at{0, 1};  // the first round finds the stages empty
+  for (std::uint32_t chunk = blockIdx.x; chunk < p.chunks; chunk += gridDim.x) {
+    barriers.empty[at.stage].wait(at.parity);
+    fill_stage<two>(a, b, bytes_a, chunk, ring + at.stage * bytes, barriers.full[at.stage]);
+    at.advance(1, p.stages);
   }
 }
 
@@ -89,14 +102,10 @@ __global__ void __launch_bounds__(block_threads, 1) tsmttsm_ring_kernel(const Ts
   if (warp >= computing_warps) {
     give_registers<40>();
     if (warp > computing_warps) return;
-    RingPosition at{0, 1};  // the first round finds the stages empty
-    for (std::int64_t chunk = blockIdx.x; chunk < p.chunks; chunk += gridDim.x) {
-      barriers.empty[at.stage].wait(at.parity);
-      unsigned char* const stage = memory + at.stage * bytes;
-      const ChunkCopy<Real> a(p.a, chunk, p.rows, stage);
-      const ChunkCopy<Real> b(p.b, chunk, p.rows, stage + bytes_a);
-      fill_stage(a, p.same ? nullptr : &b, barriers.full[at.stage], lane);
-      at.advance(1, p.stages);
+    if (p.same) {
+      load_chunks<false>(p, barriers, memory, bytes_a);
+    } else {
+      load_chunks<true>(p, barriers, memory, bytes_a);
     }
     return;
   }
@@ -111,15 +120,16 @@ __global__ void __launch_bounds__(block_threads, 1) tsmttsm_ring_kernel(const Ts
   const int offset_b = stage_shift(p.b) + first_row * p.b.pitch + column0 + lane / 4;
   double sum[tm][tn][4] = {};
   RingPosition at{group, 0};
-  const std::int64_t step = static_cast<std::int64_t>(p.groups) * gridDim.x;
-  for (std::int64_t chunk = blockIdx.x + static_cast<std::int64_t>(group) * gridDim.x; chunk < p.chunks; chunk += step) {
+  // Chunks blockIdx.x, blockIdx.x + gridDim.x, ... are this block's; the groups take them in turn.
+  const int turns = static_cast<int>((p.chunks - blockIdx.x + gridDim.x - 1) / gridDim.x);
+  for (int turn = group; turn < turns; turn += p.groups) {
     barriers.full[at.stage].wait(at.parity);
     const unsigned char* const stage = memory + at.stage * bytes;
     const Real* const a = reinterpret_cast<const Real*>(stage);
     const Real* const b = reinterpret_cast<const Real*>(p.same ? stage : stage + bytes_a);
     accumulate(sum, a + offset_a, p.a.pitch, b + offset_b, p.b.pitch, p.map, p.rows);
     __syncwarp();
-    if (lane == 0) barriers.empty[at.stage].arrive();
+    if (elected()) barriers.empty[at.stage].arrive();
     at.advance(p.groups, p.stages);
   }
 

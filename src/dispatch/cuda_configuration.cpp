@@ -31,7 +31,7 @@ bool streams(std::int64_t width, std::int64_t pitch) {
 
 /// Rows of a chunk: so many bytes at most, and enough chunks for all warps.
 int chunk_rows(std::int64_t row_bytes, std::int64_t chunk_bytes, int real_bytes, std::int64_t k, std::int64_t chunks) {
-  int rows = 512;
+  int rows = 1024;
   const int least = least_rows(real_bytes);
   while (rows > least && rows * row_bytes > chunk_bytes) rows /= 2;
   while (rows > least && ceil_div(k, rows) < chunks) rows /= 2;
@@ -141,12 +141,39 @@ CudaTsmm general_tsmm(const CudaDevice& device, const CudaTsmmProblem& p) {
   return c;
 }
 
+// Stages, results on their way out and C share a block's memory; false if they do not fit.
+bool fit_tsmm(const CudaDevice& device, const CudaTsmmProblem& p, std::int64_t small_bytes, CudaTsmm& c) {
+  const std::int64_t stage = stage_bytes(c.rows, p.pitch_a, p.real_bytes) +
+                             (c.output_in_ring ? stage_bytes(c.rows, p.pitch_b, p.real_bytes) : 0);
+  const std::int64_t fixed = small_bytes + c.groups * stage_bytes(c.rows, p.n, p.real_bytes) + static_bytes;
+  if (fixed + stage > device.shared_bytes) return false;
+  c.stages = whole_groups((device.shared_bytes - fixed) / stage, c.groups);
+  c.shared_bytes = static_cast<int>(fixed - static_bytes + c.stages * stage);
+  // Every group works on one stage while another one is filled, and enough is on its way at any time.
+  return c.stages >= 2 * c.groups && c.stages * stage >= 65536;
+}
+
+// Clocks of a useful product of 16 x 8 x 16, and of the loads from shared memory beside it: C's entries serve so many
+// rows, A's so many columns, and rows whose distance is a multiple of 8 or 16 numbers meet the same banks.
+double tsmm_clocks(const TileShape& tile, const CudaTsmm& c, const CudaTsmmProblem& p, std::int64_t pieces) {
+  const std::int64_t bank_period = p.pitch_a * p.real_bytes / 8;
+  const double conflicts = bank_period % 16 == 0 ? 4 : bank_period % 8 == 0 ? 2 : 1;
+  const double product = 16;
+  const double loads = 16.0 / tile.n + 8 * conflicts / tile.m;
+  const double idle = static_cast<double>(c.warps * tile.m * computing_warps) /
+                      static_cast<double>(pieces * c.groups * c.warps);
+  return idle * (std::max(product, loads) + 0.5 * std::min(product, loads));
+}
+
 CudaTsmm ring_tsmm(const CudaDevice& device, const CudaTsmmProblem& p) {
   CudaTsmm best{};
   const std::int64_t pieces = ceil_div(p.n, 16);
+  const std::int64_t row_bytes = p.pitch_a * p.real_bytes;
   double most = 0;
   for (const TileShape& tile : tsmm_tiles) {
-    const std::int64_t warps = ceil_div(pieces, tile.m);
+    const bool narrow = tile.m == 0;
+    if (narrow && (p.n > tile.n || p.m > 16)) continue;
+    const std::int64_t warps = narrow ? 1 : ceil_div(pieces, tile.m);
     if (warps > computing_warps) continue;
     CudaTsmm c{};
     c.kernel = CudaKernel::ring;
@@ -155,34 +182,25 @@ CudaTsmm ring_tsmm(const CudaDevice& device, const CudaTsmmProblem& p) {
     c.warps = static_cast<int>(warps);
     c.groups = computing_warps / c.warps;
     c.output_in_ring = p.reads_output && streams(p.n, p.pitch_b);
-    const int step = std::max(8 * tile.n, least_rows(p.real_bytes));
-    c.rows = std::max(step, chunk_rows(p.pitch_a * p.real_bytes, 16384, p.real_bytes, p.k,
+    const int step = std::max(narrow ? 32 : 8 * tile.n, least_rows(p.real_bytes));
+    c.rows = std::max(step, chunk_rows(row_bytes, 8192, p.real_bytes, p.k,
                                        std::int64_t{device.multiprocessors} * c.groups));
-    const std::int64_t small_bytes = warps * tile.m * ceil_div(p.m, 4) * 64 * std::int64_t{sizeof(double)};
-    std::int64_t left = 0;
-    for (;; c.rows /= 2) {  // fewer rows where the results of all groups would leave the ring too little
-      const std::int64_t out = c.groups * stage_bytes(c.rows, p.n, p.real_bytes);
-      left = device.shared_bytes - static_bytes - small_bytes - out;
-      const std::int64_t stage = stage_bytes(c.rows, p.pitch_a, p.real_bytes) +
-                                 (c.output_in_ring ? stage_bytes(c.rows, p.pitch_b, p.real_bytes) : 0);
-      c.stages = left > 0 ? whole_groups(left / stage, c.groups) : 0;
-      if (c.stages >= 2 && c.stages * stage >= 65536) {
-        c.shared_bytes = static_cast<int>(small_bytes + out + c.stages * stage);
-        break;
-      }
-      if (c.rows / 2 < step || c.rows / 2 % step != 0) break;
+    const std::int64_t small_bytes =
+        narrow ? tile.n * p.m * std::int64_t{sizeof(double)}
+               : warps * tile.m * ceil_div(p.m, 4) * 64 * std::int64_t{sizeof(double)};
+    bool fits = fit_tsmm(device, p, small_bytes, c);
+    while (!fits && c.rows > step) {
+      c.rows /= 2;
+      fits = fit_tsmm(device, p, small_bytes, c);
     }
-    if (c.shared_bytes == 0) continue;
+    if (!fits) continue;
     // C's entries are read once for so many rows, A's once for so many columns; idle columns cost as much as busy ones.
-    const double gain = 1.0 / ((1.0 / tile.n + 1.0 / (2.0 * tile.m)) + 0.5 * static_cast<double>(warps * tile.m) /
-                                                                            static_cast<double>(pieces)) *
-                        c.groups * c.warps / computing_warps;
+    const double gain = narrow ? 100.0 / tile.n : 1 / tsmm_clocks(tile, c, p, pieces);
     if (gain <= most) continue;
     most = gain;
-    c.chunks_per_ticket =
-        static_cast<int>(std::clamp<std::int64_t>(24576 / (c.rows * p.pitch_a * p.real_bytes), 1, 8));
+    c.chunks_per_ticket = static_cast<int>(std::clamp<std::int64_t>((16384 + c.rows * row_bytes / 2) / (c.rows * row_bytes), 1, 16));
     c.parts = std::min<std::int64_t>(ceil_div(p.k, c.rows), device.multiprocessors);
-    c.workspace_bytes = sizeof(unsigned long long) + alignment;
+    c.workspace_bytes = sizeof(unsigned) + alignment;
     best = c;
   }
   return best;
@@ -201,7 +219,7 @@ CudaTsmm configure_cuda_tsmm(const CudaDevice& device, const CudaTsmmProblem& pr
 std::size_t cuda_tsmm_workspace(const CudaDevice& device, std::int64_t k, std::int64_t m, std::int64_t n,
                                 int real_bytes) {
   const CudaTsmmProblem p{k, m, n, m, n, real_bytes, true, true, false};
-  return std::max(general_tsmm(device, p).workspace_bytes, sizeof(unsigned long long) + alignment);
+  return std::max(general_tsmm(device, p).workspace_bytes, sizeof(unsigned) + alignment);
 }
 
 }  // namespace blockvec::kernels::dispatch

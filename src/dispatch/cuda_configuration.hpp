@@ -85,7 +85,7 @@ struct TileShape {
 };
 inline constexpr TileShape tsmttsm_tiles[] = {{1, 1}, {1, 2}, {1, 4}, {2, 1}, {2, 2}, {2, 3}, {2, 4},
                                               {3, 5}, {3, 6}, {2, 7}, {2, 8}, {4, 1}, {4, 2}, {4, 4}};
-/// And of tsmm's: pieces of 16 columns x sets of 8 rows.
-inline constexpr TileShape tsmm_tiles[] = {{1, 4}, {2, 4}, {3, 4}, {4, 2}, {1, 2}, {2, 2}, {3, 2}};
+/// And of tsmm's: pieces of 16 columns x sets of 8 rows; 0 x n: up to n columns, without tensor cores.
+inline constexpr TileShape tsmm_tiles[] = {{0, 1}, {0, 2}, {0, 4}, {1, 4}, {2, 4}, {3, 4}, {4, 2}, {1, 2}, {2, 2}, {3, 2}};
 
 }  // namespace blockvec::kernels::dispatch
