@@ -103,9 +103,12 @@ class Bench {
     bench::fill_random(static_cast<double*>(second_.data), bytes_ / 8, 2, nullptr);
     check(cudaDeviceSynchronize());
     for (int variant = 0; variant < bench::read_variants; ++variant) {
-      const double time = median([&] { bench::read_all(first_.data, bytes_, small_.data, variant, nullptr); }, reps_);
-      read_ = std::max(read_, static_cast<double>(bytes_) / time * 1e-9);
+      pause();
+      const double speed = static_cast<double>(bytes_) / median([&] { read(variant); }, reps_) * 1e-9;
+      if (speed > read_) best_read_ = variant;
+      read_ = std::max(read_, speed);
     }
+    pause();
     const auto twice = 2 * static_cast<double>(bytes_) * 1e-9;
     copy_ = twice / median([&] {
               check(cudaMemcpyAsync(second_.data, first_.data, bytes_, cudaMemcpyDeviceToDevice, nullptr));
@@ -168,12 +171,15 @@ class Bench {
       }
     };
     const double bytes = reduces ? tsmttsm_bytes<T>(k, s.m, s.n, gram) : tsmm_bytes<T>(k, s.m, s.n, adds);
-    const double roof = reduces ? read_ : std::max(copy_, scale_);
-    std::this_thread::sleep_for(std::chrono::milliseconds(pause_));
+    // The roof is measured again beside each product: neither may have the cooler card.
+    pause();
+    double roof = std::max(copy_, scale_);
+    if (reduces) roof = std::max(read_, static_cast<double>(bytes_) / median([&] { read(best_read_); }, reps_) * 1e-9);
+    pause();
     const double gbps = bytes / median(ours, reps_) * 1e-9;
     double cublas = 0;
     if (settings_.at("cublas") == "1" && !in_place) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(pause_));
+      pause();
       cublas = bytes / median([&] { gemm(reduces, s, k, a, b, c, beta); }, std::min(reps_, 5)) * 1e-9;
     }
     const std::string words =
@@ -190,6 +196,10 @@ class Bench {
   int behind() const { return behind_; }
 
  private:
+  void pause() const { std::this_thread::sleep_for(std::chrono::milliseconds(pause_)); }
+
+  void read(int variant) { bench::read_all(first_.data, bytes_, small_.data, variant, nullptr); }
+
   double median(const std::function<void()>& call, int reps) {
     std::vector<double> seconds;
     for (int i = 0; i < reps + 2; ++i) {
@@ -266,6 +276,7 @@ class Bench {
   cudaEvent_t start_ = nullptr;
   cudaEvent_t stop_ = nullptr;
   double read_ = 0;
+  int best_read_ = 0;
   double copy_ = 0;
   double scale_ = 0;
   int behind_ = 0;

@@ -64,18 +64,34 @@ __device__ inline int row_of(const RowMap& map, int i, int t) {
   return map.by_lane * turn + map.by_first * (i / 4) + map.by_second * (t % 2) + 16 * (t / 2);
 }
 
+/// Where rows begin in the same bank, lanes of one column read their four numbers in different orders (v ^ turn) and put
+/// them right afterwards.
+__device__ inline void undo_turn(double (&x)[4], int turn) {
+  const auto exchange = [](bool really, double& one, double& other) {
+    const double first = really ? other : one;
+    other = really ? one : other;
+    one = first;
+  };
+  exchange(turn & 1, x[0], x[1]);
+  exchange(turn & 1, x[2], x[3]);
+  exchange(turn & 2, x[0], x[2]);
+  exchange(turn & 2, x[1], x[3]);
+}
+
 /// sum = C^T A^T for 8 tb rows of a stage; `c` points to this warp's pieces of packed C, `a` to this lane's first entries.
-template <int tn, int tb, class Real>
+template <bool turned, int tn, int tb, class Real>
 __device__ inline void multiply_rows(double (&sum)[tn][tb][4], const double* c, int piece, const Real* a,
                                      const int (&row)[tb], int m, int lane) {
   const int depth4 = lane % 4;
+  const int turn = turned ? lane / 4 % 4 : 0;
   int depth = 0;
   for (; depth + 16 <= m; depth += 16, c += 4 * 64) {
     double right[tb][4];
 #pragma unroll
     for (int t = 0; t < tb; ++t) {
 #pragma unroll
-      for (int v = 0; v < 4; ++v) right[t][v] = a[row[t] + depth + 4 * v];
+      for (int v = 0; v < 4; ++v) right[t][v] = a[row[t] + depth + 4 * (v ^ turn)];
+      if (turned) undo_turn(right[t], turn);
     }
 #pragma unroll
     for (int x = 0; x < tn; ++x) {
@@ -316,7 +332,12 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_ring_kernel(const TsmmR
     } else {
       for (int row0 = 0; row0 < p.rows; row0 += 8 * tb) {
         double sum[tn][tb][4] = {};
-        multiply_rows(sum, c, piece, a + row0 * p.a.pitch + lane % 4, row_in, p.m, lane);
+        const Real* const rows = a + row0 * p.a.pitch + lane % 4;
+        if (p.a.pitch % 8 == 0) {
+          multiply_rows<true>(sum, c, piece, rows, row_in, p.m, lane);
+        } else {
+          multiply_rows<false>(sum, c, piece, rows, row_in, p.m, lane);
+        }
         if (row0 == 0) wait_for_room();
         Real* const to = out.rows + row0 * p.n;
         if (adds) {

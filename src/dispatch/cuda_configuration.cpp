@@ -154,51 +154,56 @@ bool fit_tsmm(const CudaDevice& device, const CudaTsmmProblem& p, std::int64_t s
 }
 
 // Clocks of a useful product of 16 x 8 x 16, and of the loads from shared memory beside it: C's entries serve so many
-// rows, A's so many columns, and rows whose distance is a multiple of 8 or 16 numbers meet the same banks.
-double tsmm_clocks(const TileShape& tile, const CudaTsmm& c, const CudaTsmmProblem& p, std::int64_t pieces) {
-  const std::int64_t bank_period = p.pitch_a * p.real_bytes / 8;
-  const double conflicts = bank_period % 16 == 0 ? 4 : bank_period % 8 == 0 ? 2 : 1;
+// rows, A's so many columns; idle columns and warps cost as much as busy ones.
+double tsmm_clocks(const TileShape& tile, const CudaTsmm& c, std::int64_t pieces) {
   const double product = 16;
-  const double loads = 16.0 / tile.n + 8 * conflicts / tile.m;
-  const double idle = static_cast<double>(c.warps * tile.m * computing_warps) /
-                      static_cast<double>(pieces * c.groups * c.warps);
+  const double loads = 16.0 / tile.n + 8.0 / tile.m;
+  const double idle = static_cast<double>(c.warps * tile.m) / static_cast<double>(pieces) * computing_warps /
+                      static_cast<double>(c.groups * c.warps);
   return idle * (std::max(product, loads) + 0.5 * std::min(product, loads));
+}
+
+// The longest chunks and the most groups of warps that fit, with one tile.
+bool fit_tile(const CudaDevice& device, const CudaTsmmProblem& p, const TileShape& tile, std::int64_t pieces,
+              CudaTsmm& c) {
+  const bool narrow = tile.m == 0;
+  const std::int64_t row_bytes = p.pitch_a * p.real_bytes;
+  c.kernel = CudaKernel::ring;
+  c.tile_n = tile.m;
+  c.blocks_n = tile.n;
+  c.warps = narrow ? 1 : static_cast<int>(ceil_div(pieces, tile.m));
+  if (c.warps > computing_warps) return false;
+  c.output_in_ring = p.reads_output && streams(p.n, p.pitch_b);
+  const std::int64_t small_bytes = narrow ? tile.n * p.m * std::int64_t{sizeof(double)}
+                                          : c.warps * tile.m * ceil_div(p.m, 4) * 64 * std::int64_t{sizeof(double)};
+  const int step = std::max(narrow ? 32 : 8 * tile.n, least_rows(p.real_bytes));
+  for (c.groups = computing_warps / c.warps; c.groups > 0; c.groups /= 2) {
+    c.rows = std::max(step, chunk_rows(row_bytes, 8192, p.real_bytes, p.k,
+                                       std::int64_t{device.multiprocessors} * c.groups));
+    for (; c.rows >= step; c.rows /= 2) {
+      if (fit_tsmm(device, p, small_bytes, c)) {
+        const std::int64_t chunk_bytes = c.rows * row_bytes;
+        c.chunks_per_ticket =
+            static_cast<int>(std::clamp<std::int64_t>((16384 + chunk_bytes / 2) / chunk_bytes, 1, 16));
+        return true;
+      }
+    }
+  }
+  return false;
 }
 
 CudaTsmm ring_tsmm(const CudaDevice& device, const CudaTsmmProblem& p) {
   CudaTsmm best{};
   const std::int64_t pieces = ceil_div(p.n, 16);
-  const std::int64_t row_bytes = p.pitch_a * p.real_bytes;
-  double most = 0;
+  double least = std::numeric_limits<double>::infinity();
   for (const TileShape& tile : tsmm_tiles) {
     const bool narrow = tile.m == 0;
-    if (narrow && (p.n > tile.n || p.m > 16)) continue;
-    const std::int64_t warps = narrow ? 1 : ceil_div(pieces, tile.m);
-    if (warps > computing_warps) continue;
+    if (narrow && (p.n > tile.n || p.m > 4)) continue;
     CudaTsmm c{};
-    c.kernel = CudaKernel::ring;
-    c.tile_n = tile.m;
-    c.blocks_n = tile.n;
-    c.warps = static_cast<int>(warps);
-    c.groups = computing_warps / c.warps;
-    c.output_in_ring = p.reads_output && streams(p.n, p.pitch_b);
-    const int step = std::max(narrow ? 32 : 8 * tile.n, least_rows(p.real_bytes));
-    c.rows = std::max(step, chunk_rows(row_bytes, 8192, p.real_bytes, p.k,
-                                       std::int64_t{device.multiprocessors} * c.groups));
-    const std::int64_t small_bytes =
-        narrow ? tile.n * p.m * std::int64_t{sizeof(double)}
-               : warps * tile.m * ceil_div(p.m, 4) * 64 * std::int64_t{sizeof(double)};
-    bool fits = fit_tsmm(device, p, small_bytes, c);
-    while (!fits && c.rows > step) {
-      c.rows /= 2;
-      fits = fit_tsmm(device, p, small_bytes, c);
-    }
-    if (!fits) continue;
-    // C's entries are read once for so many rows, A's once for so many columns; idle columns cost as much as busy ones.
-    const double gain = narrow ? 100.0 / tile.n : 1 / tsmm_clocks(tile, c, p, pieces);
-    if (gain <= most) continue;
-    most = gain;
-    c.chunks_per_ticket = static_cast<int>(std::clamp<std::int64_t>((16384 + c.rows * row_bytes / 2) / (c.rows * row_bytes), 1, 16));
+    if (!fit_tile(device, p, tile, pieces, c)) continue;
+    const double cost = narrow ? tile.n : tsmm_clocks(tile, c, pieces);
+    if (cost >= least) continue;
+    least = cost;
     c.parts = std::min<std::int64_t>(ceil_div(p.k, c.rows), device.multiprocessors);
     c.workspace_bytes = sizeof(unsigned) + alignment;
     best = c;
