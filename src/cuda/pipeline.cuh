@@ -20,9 +20,9 @@ class Barrier {
     asm volatile("{ .reg .b64 state; mbarrier.arrive.shared.b64 state, [%0]; }" ::"r"(address()) : "memory");
   }
 
-  /// Arrives when all asynchronous copies that this thread has issued so far are done.
-  __device__ void arrive_after_copies() {
-    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(address()) : "memory");
+  /// One more arrival is awaited in this phase: that of all asynchronous copies that this thread has issued so far.
+  __device__ void await_copies() {
+    asm volatile("cp.async.mbarrier.arrive.shared.b64 [%0];" ::"r"(address()) : "memory");
   }
 
   /// Waits for the end of the phase of this parity.

@@ -35,11 +35,11 @@ struct RingBarriers {
   Barrier full[max_stages];
   Barrier empty[max_stages];
 
-  /// By one thread, before the block's first barrier.
+  /// By one thread, before the block's first barrier. Every thread that reads a stage arrives when it is done.
   __device__ void initialize(int stages, unsigned emptying_warps) {
     for (int s = 0; s < stages; ++s) {
       full[s].initialize(1);
-      empty[s].initialize(emptying_warps);
+      empty[s].initialize(emptying_warps * warp_size);
     }
     publish_barriers();
   }
@@ -88,7 +88,7 @@ class Feed {
   }
 #endif
 
-  /// By a warp, which then waits for its copies; numbers beyond the matrix are zero.
+  /// By a warp; numbers beyond the matrix are zero.
   __device__ void start_plain(std::uint32_t chunk, unsigned char* stage, int lane) const {
     Real* const to = reinterpret_cast<Real*>(stage) + shift_;
     const std::int64_t first = static_cast<std::int64_t>(chunk) * numbers_;
@@ -137,8 +137,7 @@ __device__ inline void fill_stage(const Feed<Real>& first, const Feed<Real>& sec
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   first.start_plain(chunk, stage, lane);
   if (two) second.start_plain(chunk, stage + second_offset, lane);
-  asm volatile("cp.async.wait_all;" ::: "memory");
-  publish_to_bulk_copies();
+  full.await_copies();
   __syncwarp();
   if (elected()) full.arrive();
   __syncwarp();

@@ -190,8 +190,7 @@ __device__ inline void load_chunks(const TsmmRing<Real>& p, RingBarriers& barrie
     const std::uint32_t end = min(first + p.chunks_per_ticket, p.chunks);
     for (std::uint32_t chunk = first; chunk < end; ++chunk) {
       barriers.empty[at.stage].wait(at.parity);
-      chunk_of[at.stage] = chunk;  // by every lane, the same
-      __syncwarp();
+      if (elected()) chunk_of[at.stage] = chunk;  // the lane that arrives
       fill_stage<two>(a, b, bytes_a, chunk, ring + at.stage * bytes, barriers.full[at.stage]);
       at.advance(1, p.stages);
     }
@@ -199,9 +198,10 @@ __device__ inline void load_chunks(const TsmmRing<Real>& p, RingBarriers& barrie
   }
   for (int group = 0; group < p.groups; ++group) {
     barriers.empty[at.stage].wait(at.parity);
-    chunk_of[at.stage] = no_chunk;
-    __syncwarp();
-    if (elected()) barriers.full[at.stage].arrive();
+    if (elected()) {
+      chunk_of[at.stage] = no_chunk;
+      barriers.full[at.stage].arrive();
+    }
     __syncwarp();
     at.advance(1, p.stages);
   }
@@ -351,7 +351,7 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_ring_kernel(const TsmmR
     const int valid_rows = static_cast<int>(min(static_cast<std::int64_t>(p.rows), p.k - first_row));
     publish_to_bulk_copies();
     meet(1 + group, group_threads);
-    if (elected()) barriers.empty[at.stage].arrive();
+    barriers.empty[at.stage].arrive();
     if (flat && valid_rows == p.rows) {
       if (group_thread == 0) {
         bulk_store(p.b + first_row * p.n, out.rows, static_cast<unsigned>(p.rows * p.n * sizeof(Real)));

@@ -128,8 +128,7 @@ __global__ void __launch_bounds__(block_threads, 1) tsmttsm_ring_kernel(const Ts
     const Real* const a = reinterpret_cast<const Real*>(stage);
     const Real* const b = reinterpret_cast<const Real*>(p.same ? stage : stage + bytes_a);
     accumulate(sum, a + offset_a, p.a.pitch, b + offset_b, p.b.pitch, p.map, p.rows);
-    __syncwarp();
-    if (elected()) barriers.empty[at.stage].arrive();
+    barriers.empty[at.stage].arrive();
     at.advance(p.groups, p.stages);
   }
 

@@ -157,7 +157,7 @@ bool fit_tsmm(const CudaDevice& device, const CudaTsmmProblem& p, std::int64_t s
 // rows, A's so many columns; idle columns and warps cost as much as busy ones.
 double tsmm_clocks(const TileShape& tile, const CudaTsmm& c, std::int64_t pieces) {
   const double product = 16;
-  const double loads = 16.0 / tile.n + 8.0 / tile.m;
+  const double loads = 16.0 / tile.n + 12.0 / tile.m;  // C's come in pieces of 16 bytes, A's of 8
   const double idle = static_cast<double>(c.warps * tile.m) / static_cast<double>(pieces) * computing_warps /
                       static_cast<double>(c.groups * c.warps);
   return idle * (std::max(product, loads) + 0.5 * std::min(product, loads));
