@@ -46,8 +46,11 @@ struct Buffer {
 using Settings = std::map<std::string, std::string>;
 
 Settings read_settings(int argc, char** argv) {
-  Settings settings{{"types", "d"}, {"products", "tsmttsm,tsmm"}, {"widths", "1-64"}, {"shapes", ""}, {"ld", "0"},
-                    {"bytes", "4294967296"}, {"reps", "9"}, {"pause", "150"}, {"layout", "row"}, {"cublas", "1"},
+  Settings settings{{"types", "d"},       {"products", "tsmttsm,tsmm"},
+                    {"widths", "1-64"},   {"shapes", ""},
+                    {"ld", "0"},          {"bytes", "4294967296"},
+                    {"reps", "9"},        {"pause", "150"},
+                    {"layout", "row"},    {"cublas", "1"},
                     {"commit", "unknown"}};
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
@@ -110,13 +113,16 @@ class Bench {
     }
     pause();
     const auto twice = 2 * static_cast<double>(bytes_) * 1e-9;
-    copy_ = twice / median([&] {
-              check(cudaMemcpyAsync(second_.data, first_.data, bytes_, cudaMemcpyDeviceToDevice, nullptr));
-            }, reps_);
-    scale_ = twice / median([&] {
-               bench::scale_all(static_cast<double*>(first_.data), static_cast<double*>(second_.data), bytes_ / 8,
-                                nullptr);
-             }, reps_);
+    copy_ =
+        twice /
+        median([&] { check(cudaMemcpyAsync(second_.data, first_.data, bytes_, cudaMemcpyDeviceToDevice, nullptr)); },
+               reps_);
+    scale_ = twice / median(
+                         [&] {
+                           bench::scale_all(static_cast<double*>(first_.data), static_cast<double*>(second_.data),
+                                            bytes_ / 8, nullptr);
+                         },
+                         reps_);
   }
 
   void print_header() const {
@@ -135,8 +141,9 @@ class Bench {
     std::strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", std::gmtime(&now));
     std::printf("# %s, %s, commit %s, CUDA driver %d, runtime %d, cuBLAS %d, clock at most %d MHz\n", device.name, date,
                 settings_.at("commit").c_str(), driver, runtime, cublas_version, clock / 1000);
-    std::printf("# %zu bytes an operand, median of %d after 2, pauses of %d ms; roofs: read %.0f GB/s, copy %.0f, scale %.0f\n",
-                bytes_, reps_, pause_, read_, copy_, scale_);
+    std::printf(
+        "# %zu bytes an operand, median of %d after 2, pauses of %d ms; roofs: read %.0f GB/s, copy %.0f, scale %.0f\n",
+        bytes_, reps_, pause_, read_, copy_, scale_);
     std::printf("product,type,layout,m,n,lda,k,gbps,roof_gbps,share,cublas_gbps,ratio,kernel,configuration\n");
   }
 
@@ -157,8 +164,8 @@ class Bench {
     if (in_place) b.ld = a.ld;
     fill_small<T>(s);
     const Matrix<T> c{static_cast<T*>(reduces ? result_.data : small_.data), s.m, s.n, rows ? s.n : s.m, a.layout};
-    const Buffer workspace(
-        std::max<std::size_t>(16, std::max(cuda_tsmttsm_workspace<T>(k, s.m, s.n), cuda_tsmm_workspace<T>(k, s.m, s.n))));
+    const Buffer workspace(std::max<std::size_t>(
+        16, std::max(cuda_tsmttsm_workspace<T>(k, s.m, s.n), cuda_tsmm_workspace<T>(k, s.m, s.n))));
     const CudaExecution execution{nullptr, {static_cast<std::byte*>(workspace.data), workspace.bytes}};
     const T beta = adds ? T(1) : T(0);
     const auto ours = [&] {
@@ -263,8 +270,8 @@ class Bench {
             const std::complex<double>* a, int lda, const std::complex<double>* b, int ldb, std::complex<double> beta,
             std::complex<double>* c, int ldc) {
     check(cublasZgemm(cublas_, x, y, m, n, k, reinterpret_cast<cuDoubleComplex*>(&alpha),
-                      reinterpret_cast<const cuDoubleComplex*>(a), lda, reinterpret_cast<const cuDoubleComplex*>(b), ldb,
-                      reinterpret_cast<cuDoubleComplex*>(&beta), reinterpret_cast<cuDoubleComplex*>(c), ldc));
+                      reinterpret_cast<const cuDoubleComplex*>(a), lda, reinterpret_cast<const cuDoubleComplex*>(b),
+                      ldb, reinterpret_cast<cuDoubleComplex*>(&beta), reinterpret_cast<cuDoubleComplex*>(c), ldc));
   }
 
   Settings settings_;

@@ -63,10 +63,7 @@ template <class Real>
 class Feed {
  public:
   __device__ Feed(const Stream<Real>& stream, int rows)
-      : from_(stream.data),
-        count_(stream.count),
-        numbers_(rows * stream.pitch),
-        shift_(stage_shift(stream)) {
+      : from_(stream.data), count_(stream.count), numbers_(rows * stream.pitch), shift_(stage_shift(stream)) {
     // Bulk copies move whole multiples of 16 bytes: those that would leave the matrix are left to plain copies.
     constexpr int sixteen_bytes = 16 / sizeof(Real);
     lead_ = static_cast<int>(reinterpret_cast<std::uintptr_t>(from_) % 16 / sizeof(Real));
@@ -112,8 +109,7 @@ class Feed {
 __device__ inline bool elected() {
 #if __CUDA_ARCH__ >= 900
   unsigned chosen = 0;
-  asm volatile(
-      "{ .reg .pred p; elect.sync _|p, 0xffffffff; selp.u32 %0, 1, 0, p; }" : "=r"(chosen));
+  asm volatile("{ .reg .pred p; elect.sync _|p, 0xffffffff; selp.u32 %0, 1, 0, p; }" : "=r"(chosen));
   return chosen != 0;
 #else
   return threadIdx.x % warp_size == 0;

@@ -35,7 +35,7 @@ struct TsmmRing {
 /// The mark of a stage that says: no more chunks.
 inline constexpr std::uint32_t no_chunk = 0xffffffffU;
 
-/// C as the tensor cores want it, [piece of 16 columns][depth / 4][lane][2]: every lane reads its 16 bytes at once.
+/// C as the tensor cores want it, [piece of 16 columns][depth / 4][lane][2]: a lane reads 16 bytes at a time.
 template <class Real>
 __device__ inline void pack_small(const Small<Real>& small, int m, int n, int pieces, Factor alpha, double* packed,
                                   int thread, int threads) {
@@ -58,14 +58,15 @@ __device__ inline void pack_narrow(const Small<Real>& small, int m, int n, Facto
   }
 }
 
-/// Row of the stage that column i (0..7) of set t of 8 rows stands for: lanes meet different banks, loading and storing.
+/// Row of the stage that column i (0..7) of set t of 8 rows stands for: lanes meet different banks, loading and
+/// storing.
 __device__ inline int row_of(const RowMap& map, int i, int t) {
   const int turn = (i & 4) != 0 ? (i & 3) ^ 1 : i & 3;
   return map.by_lane * turn + map.by_first * (i / 4) + map.by_second * (t % 2) + 16 * (t / 2);
 }
 
-/// Where rows begin in the same bank, lanes of one column read their four numbers in different orders (v ^ turn) and put
-/// them right afterwards.
+/// Where rows begin in the same bank, lanes of one column read their four numbers in different orders (v ^ turn) and
+/// put them right afterwards.
 __device__ inline void undo_turn(double (&x)[4], int turn) {
   const auto exchange = [](bool really, double& one, double& other) {
     const double first = really ? other : one;
@@ -78,7 +79,8 @@ __device__ inline void undo_turn(double (&x)[4], int turn) {
   exchange(turn & 2, x[1], x[3]);
 }
 
-/// sum = C^T A^T for 8 tb rows of a stage; `c` points to this warp's pieces of packed C, `a` to this lane's first entries.
+/// sum = C^T A^T for 8 tb rows of a stage; `c` points to this warp's pieces of packed C, `a` to this lane's first
+/// entries.
 template <bool turned, int tn, int tb, class Real>
 __device__ inline void multiply_rows(double (&sum)[tn][tb][4], const double* c, int piece, const Real* a,
                                      const int (&row)[tb], int m, int lane) {
@@ -303,8 +305,8 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_ring_kernel(const TsmmR
   const double* const c = packed + column0 / 16 * piece;
   const int shift_out = static_cast<int>(reinterpret_cast<std::uintptr_t>(p.b) % line_bytes / sizeof(Real));
   const Outgoing<Real> out{reinterpret_cast<Real*>(outgoing + group * bytes_out) + shift_out, p.n};
-  const bool flat = p.pitch_b == p.n && reinterpret_cast<std::uintptr_t>(p.b) % 16 == 0 &&
-                    (beta.is_zero() || p.stage_bytes_b != 0);
+  const bool flat =
+      p.pitch_b == p.n && reinterpret_cast<std::uintptr_t>(p.b) % 16 == 0 && (beta.is_zero() || p.stage_bytes_b != 0);
   int row_in[tb];
 #pragma unroll
   for (int t = 0; t < tb; ++t) row_in[t] = row_of(p.map, lane / 4, t) * p.a.pitch;

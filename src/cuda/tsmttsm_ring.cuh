@@ -7,7 +7,8 @@
 ///
 ///            warps_n warps                     Warp groups take the stages in turn; the warps of a group share the
 ///           +----+----+                        result of a stage as shown, each with tm x tn pieces of 16 x 8 in
-///   warps_m | wm |    |  16 tm rows a warp     registers, through all chunks of the block. At the end the groups' sums are
+///   warps_m | wm |    |  16 tm rows a warp     registers, through all chunks of the block. At the end the groups' sums
+///   are
 ///           +----+----+                        added in shared memory in fixed order.
 ///            8 tn columns a warp
 namespace blockvec::kernels::cuda {

@@ -12,7 +12,7 @@ constexpr std::int64_t round_up(std::int64_t a, std::int64_t step) { return ceil
 constexpr int computing_warps = 8;
 constexpr int max_stages = 64;
 constexpr int line_bytes = 128;
-constexpr int static_bytes = 2048;         // barriers and the like
+constexpr int static_bytes = 2048;  // barriers and the like
 constexpr std::int64_t largest_pitch = 8192;
 constexpr std::size_t alignment = 16;
 
@@ -68,8 +68,9 @@ CudaTsmttsm ring_tsmttsm(const CudaDevice& device, const CudaTsmttsmProblem& p) 
   CudaTsmttsm best{};
   const bool tight = p.pitch_a == p.m && (p.same || p.pitch_b == p.n);
   const std::int64_t fold =
-      tight ? std::max<std::int64_t>(1, std::min(16 / std::max<std::int64_t>(p.m, 1), 8 / std::max<std::int64_t>(p.n, 1)))
-            : 1;
+      tight
+          ? std::max<std::int64_t>(1, std::min(16 / std::max<std::int64_t>(p.m, 1), 8 / std::max<std::int64_t>(p.n, 1)))
+          : 1;
   const std::int64_t k = ceil_div(p.k, fold);
   const std::int64_t row_bytes = fold * (p.pitch_a + (p.same ? 0 : p.pitch_b)) * p.real_bytes;
   double least = std::numeric_limits<double>::infinity();
@@ -178,8 +179,8 @@ bool fit_tile(const CudaDevice& device, const CudaTsmmProblem& p, const TileShap
                                           : c.warps * tile.m * ceil_div(p.m, 4) * 64 * std::int64_t{sizeof(double)};
   const int step = std::max(narrow ? 32 : 8 * tile.n, least_rows(p.real_bytes));
   for (c.groups = computing_warps / c.warps; c.groups > 0; c.groups /= 2) {
-    c.rows = std::max(step, chunk_rows(row_bytes, 8192, p.real_bytes, p.k,
-                                       std::int64_t{device.multiprocessors} * c.groups));
+    c.rows =
+        std::max(step, chunk_rows(row_bytes, 8192, p.real_bytes, p.k, std::int64_t{device.multiprocessors} * c.groups));
     for (; c.rows >= step; c.rows /= 2) {
       if (fit_tsmm(device, p, small_bytes, c)) {
         const std::int64_t chunk_bytes = c.rows * row_bytes;

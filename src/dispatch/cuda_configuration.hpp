@@ -17,7 +17,7 @@ struct CudaDevice {
 /// One product C = A^H B as the kernels see it.
 struct CudaTsmttsmProblem {
   std::int64_t k;
-  std::int64_t m, n;          ///< real widths of A and B
+  std::int64_t m, n;              ///< real widths of A and B
   std::int64_t pitch_a, pitch_b;  ///< real numbers from row to row; 0: unknown
   int real_bytes;
   bool row_major;
@@ -63,16 +63,16 @@ struct CudaTsmmProblem {
 
 struct CudaTsmm {
   CudaKernel kernel;
-  int tile_n;            ///< pieces of 16 columns of B a warp holds
-  int blocks_n;          ///< sets of 8 rows it holds at a time
-  int warps;             ///< that share a stage, side by side along the columns of B
+  int tile_n;    ///< pieces of 16 columns of B a warp holds
+  int blocks_n;  ///< sets of 8 rows it holds at a time
+  int warps;     ///< that share a stage, side by side along the columns of B
   int groups;
   int rows;
   int stages;
   int chunks_per_ticket;
   bool output_in_ring;  ///< B's rows come with A's, to be scaled by beta
   int shared_bytes;
-  std::int64_t parts;    ///< blocks of threads
+  std::int64_t parts;  ///< blocks of threads
   std::size_t workspace_bytes;
 };
 CudaTsmm configure_cuda_tsmm(const CudaDevice& device, const CudaTsmmProblem& problem);
@@ -86,6 +86,7 @@ struct TileShape {
 inline constexpr TileShape tsmttsm_tiles[] = {{1, 1}, {1, 2}, {1, 4}, {2, 1}, {2, 2}, {2, 3}, {2, 4},
                                               {3, 5}, {3, 6}, {2, 7}, {2, 8}, {4, 1}, {4, 2}, {4, 4}};
 /// And of tsmm's: pieces of 16 columns x sets of 8 rows; 0 x n: up to n columns, without tensor cores.
-inline constexpr TileShape tsmm_tiles[] = {{0, 1}, {0, 2}, {0, 4}, {1, 4}, {2, 4}, {3, 4}, {4, 2}, {1, 2}, {2, 2}, {3, 2}};
+inline constexpr TileShape tsmm_tiles[] = {{0, 1}, {0, 2}, {0, 4}, {1, 4}, {2, 4},
+                                           {3, 4}, {4, 2}, {1, 2}, {2, 2}, {3, 2}};
 
 }  // namespace blockvec::kernels::dispatch

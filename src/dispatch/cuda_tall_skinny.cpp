@@ -28,27 +28,14 @@ bool same_matrix(const Matrix<const T>& a, const Matrix<const T>& b) {
 
 template <class T>
 dispatch::CudaTsmttsmProblem problem_of(const Matrix<const T>& a, const Matrix<const T>& b) {
-  return {a.rows,
-          parts<T> * a.columns,
-          parts<T> * b.columns,
-          parts<T> * a.ld,
-          parts<T> * b.ld,
-          real_bytes<T>,
-          a.layout == Layout::row_major,
-          same_matrix(a, b)};
+  return {a.rows,          parts<T> * a.columns, parts<T> * b.columns,          parts<T> * a.ld,
+          parts<T> * b.ld, real_bytes<T>,        a.layout == Layout::row_major, same_matrix(a, b)};
 }
 
 template <class T>
 dispatch::CudaTsmmProblem problem_of(const Matrix<const T>& a, const Matrix<const T>& b, bool reads_output) {
-  return {a.rows,
-          parts<T> * a.columns,
-          parts<T> * b.columns,
-          parts<T> * a.ld,
-          parts<T> * b.ld,
-          real_bytes<T>,
-          a.layout == Layout::row_major,
-          a.data == b.data,
-          reads_output};
+  return {a.rows,        parts<T> * a.columns,          parts<T> * b.columns, parts<T> * a.ld, parts<T> * b.ld,
+          real_bytes<T>, a.layout == Layout::row_major, a.data == b.data,     reads_output};
 }
 
 template <class T>
@@ -70,8 +57,7 @@ void run_tsmttsm(cuda::TsmttsmCall<T> call, const CudaExecution& execution) {
 template <class T>
 void run_tsmm(const char* product, const cuda::TsmmCall<T>& call, const CudaExecution& execution) {
   if (call.b.rows == 0 || call.b.columns == 0) return;
-  check_workspace(product, execution.workspace,
-                  cuda_tsmm_workspace<T>(call.a.rows, call.a.columns, call.b.columns));
+  check_workspace(product, execution.workspace, cuda_tsmm_workspace<T>(call.a.rows, call.a.columns, call.b.columns));
   dispatch::CudaTsmmProblem problem =
       problem_of<T>(call.a, Matrix<const T>(call.b), call.beta.device != nullptr || call.beta.value != T(0));
   // Where alpha is or may be 0, A must not be read: the general kernel looks before it does.
@@ -150,39 +136,69 @@ std::string explain_cuda_tsmm(const Matrix<const T>& a, const Matrix<const T>& b
 
 template std::size_t cuda_tsmttsm_workspace<float>(std::int64_t, std::int64_t, std::int64_t);
 template std::size_t cuda_tsmm_workspace<float>(std::int64_t, std::int64_t, std::int64_t);
-template void tsmttsm<float>(Op, float, Matrix<const float>, Matrix<const float>, float, Matrix<float>, const CudaExecution&);
-template void tsmm<float>(float, Matrix<const float>, Matrix<const float>, float, Matrix<float>, Triangle, const CudaExecution&);
-template void tsmttsm<float>(Op, const float*, Matrix<const float>, Matrix<const float>, const float*, Matrix<float>, const CudaExecution&);
-template void tsmm<float>(const float*, Matrix<const float>, Matrix<const float>, const float*, Matrix<float>, Triangle, const CudaExecution&);
+template void tsmttsm<float>(Op, float, Matrix<const float>, Matrix<const float>, float, Matrix<float>,
+                             const CudaExecution&);
+template void tsmm<float>(float, Matrix<const float>, Matrix<const float>, float, Matrix<float>, Triangle,
+                          const CudaExecution&);
+template void tsmttsm<float>(Op, const float*, Matrix<const float>, Matrix<const float>, const float*, Matrix<float>,
+                             const CudaExecution&);
+template void tsmm<float>(const float*, Matrix<const float>, Matrix<const float>, const float*, Matrix<float>, Triangle,
+                          const CudaExecution&);
 template void tsmm_inplace<float>(Matrix<float>, Matrix<const float>, Triangle, const CudaExecution&);
 template std::string explain_cuda_tsmttsm(const Matrix<const float>&, const Matrix<const float>&);
 template std::string explain_cuda_tsmm(const Matrix<const float>&, const Matrix<const float>&, bool);
 template std::size_t cuda_tsmttsm_workspace<double>(std::int64_t, std::int64_t, std::int64_t);
 template std::size_t cuda_tsmm_workspace<double>(std::int64_t, std::int64_t, std::int64_t);
-template void tsmttsm<double>(Op, double, Matrix<const double>, Matrix<const double>, double, Matrix<double>, const CudaExecution&);
-template void tsmm<double>(double, Matrix<const double>, Matrix<const double>, double, Matrix<double>, Triangle, const CudaExecution&);
-template void tsmttsm<double>(Op, const double*, Matrix<const double>, Matrix<const double>, const double*, Matrix<double>, const CudaExecution&);
-template void tsmm<double>(const double*, Matrix<const double>, Matrix<const double>, const double*, Matrix<double>, Triangle, const CudaExecution&);
+template void tsmttsm<double>(Op, double, Matrix<const double>, Matrix<const double>, double, Matrix<double>,
+                              const CudaExecution&);
+template void tsmm<double>(double, Matrix<const double>, Matrix<const double>, double, Matrix<double>, Triangle,
+                           const CudaExecution&);
+template void tsmttsm<double>(Op, const double*, Matrix<const double>, Matrix<const double>, const double*,
+                              Matrix<double>, const CudaExecution&);
+template void tsmm<double>(const double*, Matrix<const double>, Matrix<const double>, const double*, Matrix<double>,
+                           Triangle, const CudaExecution&);
 template void tsmm_inplace<double>(Matrix<double>, Matrix<const double>, Triangle, const CudaExecution&);
 template std::string explain_cuda_tsmttsm(const Matrix<const double>&, const Matrix<const double>&);
 template std::string explain_cuda_tsmm(const Matrix<const double>&, const Matrix<const double>&, bool);
 template std::size_t cuda_tsmttsm_workspace<std::complex<float>>(std::int64_t, std::int64_t, std::int64_t);
 template std::size_t cuda_tsmm_workspace<std::complex<float>>(std::int64_t, std::int64_t, std::int64_t);
-template void tsmttsm<std::complex<float>>(Op, std::complex<float>, Matrix<const std::complex<float>>, Matrix<const std::complex<float>>, std::complex<float>, Matrix<std::complex<float>>, const CudaExecution&);
-template void tsmm<std::complex<float>>(std::complex<float>, Matrix<const std::complex<float>>, Matrix<const std::complex<float>>, std::complex<float>, Matrix<std::complex<float>>, Triangle, const CudaExecution&);
-template void tsmttsm<std::complex<float>>(Op, const std::complex<float>*, Matrix<const std::complex<float>>, Matrix<const std::complex<float>>, const std::complex<float>*, Matrix<std::complex<float>>, const CudaExecution&);
-template void tsmm<std::complex<float>>(const std::complex<float>*, Matrix<const std::complex<float>>, Matrix<const std::complex<float>>, const std::complex<float>*, Matrix<std::complex<float>>, Triangle, const CudaExecution&);
-template void tsmm_inplace<std::complex<float>>(Matrix<std::complex<float>>, Matrix<const std::complex<float>>, Triangle, const CudaExecution&);
-template std::string explain_cuda_tsmttsm(const Matrix<const std::complex<float>>&, const Matrix<const std::complex<float>>&);
-template std::string explain_cuda_tsmm(const Matrix<const std::complex<float>>&, const Matrix<const std::complex<float>>&, bool);
+template void tsmttsm<std::complex<float>>(Op, std::complex<float>, Matrix<const std::complex<float>>,
+                                           Matrix<const std::complex<float>>, std::complex<float>,
+                                           Matrix<std::complex<float>>, const CudaExecution&);
+template void tsmm<std::complex<float>>(std::complex<float>, Matrix<const std::complex<float>>,
+                                        Matrix<const std::complex<float>>, std::complex<float>,
+                                        Matrix<std::complex<float>>, Triangle, const CudaExecution&);
+template void tsmttsm<std::complex<float>>(Op, const std::complex<float>*, Matrix<const std::complex<float>>,
+                                           Matrix<const std::complex<float>>, const std::complex<float>*,
+                                           Matrix<std::complex<float>>, const CudaExecution&);
+template void tsmm<std::complex<float>>(const std::complex<float>*, Matrix<const std::complex<float>>,
+                                        Matrix<const std::complex<float>>, const std::complex<float>*,
+                                        Matrix<std::complex<float>>, Triangle, const CudaExecution&);
+template void tsmm_inplace<std::complex<float>>(Matrix<std::complex<float>>, Matrix<const std::complex<float>>,
+                                                Triangle, const CudaExecution&);
+template std::string explain_cuda_tsmttsm(const Matrix<const std::complex<float>>&,
+                                          const Matrix<const std::complex<float>>&);
+template std::string explain_cuda_tsmm(const Matrix<const std::complex<float>>&,
+                                       const Matrix<const std::complex<float>>&, bool);
 template std::size_t cuda_tsmttsm_workspace<std::complex<double>>(std::int64_t, std::int64_t, std::int64_t);
 template std::size_t cuda_tsmm_workspace<std::complex<double>>(std::int64_t, std::int64_t, std::int64_t);
-template void tsmttsm<std::complex<double>>(Op, std::complex<double>, Matrix<const std::complex<double>>, Matrix<const std::complex<double>>, std::complex<double>, Matrix<std::complex<double>>, const CudaExecution&);
-template void tsmm<std::complex<double>>(std::complex<double>, Matrix<const std::complex<double>>, Matrix<const std::complex<double>>, std::complex<double>, Matrix<std::complex<double>>, Triangle, const CudaExecution&);
-template void tsmttsm<std::complex<double>>(Op, const std::complex<double>*, Matrix<const std::complex<double>>, Matrix<const std::complex<double>>, const std::complex<double>*, Matrix<std::complex<double>>, const CudaExecution&);
-template void tsmm<std::complex<double>>(const std::complex<double>*, Matrix<const std::complex<double>>, Matrix<const std::complex<double>>, const std::complex<double>*, Matrix<std::complex<double>>, Triangle, const CudaExecution&);
-template void tsmm_inplace<std::complex<double>>(Matrix<std::complex<double>>, Matrix<const std::complex<double>>, Triangle, const CudaExecution&);
-template std::string explain_cuda_tsmttsm(const Matrix<const std::complex<double>>&, const Matrix<const std::complex<double>>&);
-template std::string explain_cuda_tsmm(const Matrix<const std::complex<double>>&, const Matrix<const std::complex<double>>&, bool);
+template void tsmttsm<std::complex<double>>(Op, std::complex<double>, Matrix<const std::complex<double>>,
+                                            Matrix<const std::complex<double>>, std::complex<double>,
+                                            Matrix<std::complex<double>>, const CudaExecution&);
+template void tsmm<std::complex<double>>(std::complex<double>, Matrix<const std::complex<double>>,
+                                         Matrix<const std::complex<double>>, std::complex<double>,
+                                         Matrix<std::complex<double>>, Triangle, const CudaExecution&);
+template void tsmttsm<std::complex<double>>(Op, const std::complex<double>*, Matrix<const std::complex<double>>,
+                                            Matrix<const std::complex<double>>, const std::complex<double>*,
+                                            Matrix<std::complex<double>>, const CudaExecution&);
+template void tsmm<std::complex<double>>(const std::complex<double>*, Matrix<const std::complex<double>>,
+                                         Matrix<const std::complex<double>>, const std::complex<double>*,
+                                         Matrix<std::complex<double>>, Triangle, const CudaExecution&);
+template void tsmm_inplace<std::complex<double>>(Matrix<std::complex<double>>, Matrix<const std::complex<double>>,
+                                                 Triangle, const CudaExecution&);
+template std::string explain_cuda_tsmttsm(const Matrix<const std::complex<double>>&,
+                                          const Matrix<const std::complex<double>>&);
+template std::string explain_cuda_tsmm(const Matrix<const std::complex<double>>&,
+                                       const Matrix<const std::complex<double>>&, bool);
 
 }  // namespace blockvec::kernels

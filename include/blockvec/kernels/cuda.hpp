@@ -15,7 +15,8 @@ struct CUstream_st;
 ///
 /// Calls are ordered on the caller's stream. They allocate nothing and do not wait for the device, so that each can be
 /// captured in a CUDA graph. The same call gives the same bits on the same device, whatever else runs there.
-/// Sums are kept in double precision for all four types, in tensor cores where operands are row-major without large gaps.
+/// Sums are kept in double precision for all four types, in tensor cores where operands are row-major without large
+/// gaps.
 namespace blockvec::kernels {
 
 /// A CUDA call failed: the message names the operation, its shape and CUDA's own words.

@@ -48,8 +48,8 @@ TEST_F(CudaCalls, AreCapturedInGraphs) {
       OnDeviceMatrix<double> device_a(a);
       OnDeviceMatrix<double> device_b(b);
       OnDeviceMatrix<double> device_c(c);
-      const DeviceMemory workspace(std::max(cuda_tsmttsm_workspace<double>(k, width, width),
-                                            cuda_tsmm_workspace<double>(k, width, width)));
+      const DeviceMemory workspace(
+          std::max(cuda_tsmttsm_workspace<double>(k, width, width), cuda_tsmm_workspace<double>(k, width, width)));
       // The Gram matrix, then A times it: twice, the second time with what the first left behind.
       replay(
           [&](cudaStream_t stream) {
@@ -95,8 +95,8 @@ TEST_F(CudaCalls, WorkspaceTooSmall) {
   EXPECT_EQ(message_of([&] {
               tsmttsm(Op::transpose, 1.0, a, b, 0.0, c, {nullptr, workspace.bytes().first(needed - 1)});
             }),
-            "tsmttsm: workspace of " + std::to_string(needed - 1) +
-                " bytes of device memory: expected at least " + std::to_string(needed) + " bytes");
+            "tsmttsm: workspace of " + std::to_string(needed - 1) + " bytes of device memory: expected at least " +
+                std::to_string(needed) + " bytes");
   EXPECT_EQ(message_of([&] { tsmm(1.0, b, Matrix<const double>(c), 0.0, c, Triangle::general, CudaExecution{}); }),
             "tsmm: A is 10 x 2 row-major and B is 3 x 2 row-major: expected as many rows in both");
 }
@@ -110,8 +110,8 @@ TEST_F(CudaCalls, WorkspaceIsNotOverrun) {
       OnDeviceMatrix<float> device_a(a);
       OnDeviceMatrix<float> device_c(c);
       for (const bool first : {true, false}) {
-        const std::size_t bytes = first ? cuda_tsmttsm_workspace<float>(5000, width, width)
-                                        : cuda_tsmm_workspace<float>(5000, width, width);
+        const std::size_t bytes =
+            first ? cuda_tsmttsm_workspace<float>(5000, width, width) : cuda_tsmm_workspace<float>(5000, width, width);
         const DeviceMemory memory(bytes + 67, 0x5a);
         const CudaExecution execution{nullptr, memory.bytes().subspan(3, bytes)};
         if (first) {

@@ -66,12 +66,12 @@ class OnDeviceMatrix {
   }
   const Matrix<T>& view() const { return view_; }
   void upload() {
-    expect_success(cudaMemcpy(memory_.as<T>(), host_.memory().data(), host_.memory().size() * sizeof(T),
-                              cudaMemcpyHostToDevice));
+    expect_success(
+        cudaMemcpy(memory_.as<T>(), host_.memory().data(), host_.memory().size() * sizeof(T), cudaMemcpyHostToDevice));
   }
   void download() {
-    expect_success(cudaMemcpy(host_.memory().data(), memory_.as<T>(), host_.memory().size() * sizeof(T),
-                              cudaMemcpyDeviceToHost));
+    expect_success(
+        cudaMemcpy(host_.memory().data(), memory_.as<T>(), host_.memory().size() * sizeof(T), cudaMemcpyDeviceToHost));
   }
 
  private:
