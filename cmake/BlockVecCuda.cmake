@@ -1,17 +1,8 @@
-# CUDA as a language where a compiler for it is found: the kernels' device side.
-include(CheckLanguage)
-# Code for 9.0a serves that device alone, with all of its instructions; code for 8.0 any newer one, too.
-if(NOT CMAKE_CUDA_ARCHITECTURES)
-  set(blockvec_default_architectures ON)
-endif()
-check_language(CUDA)
-set(blockvec_have_nvcc OFF)
-if(CMAKE_CUDA_COMPILER)
-  set(blockvec_have_nvcc ON)
-endif()
-option(BLOCKVEC_ENABLE_CUDA "Build the kernels for CUDA devices" ${blockvec_have_nvcc})
+# CUDA as a language: the kernels' device side, where it is asked for.
+option(BLOCKVEC_ENABLE_CUDA "Build the kernels for CUDA devices" OFF)
 if(BLOCKVEC_ENABLE_CUDA)
-  if(blockvec_default_architectures)
+  # Code for 9.0a serves that device alone, with all of its instructions; code for 8.0 any newer one, too.
+  if(NOT CMAKE_CUDA_ARCHITECTURES)
     set(CMAKE_CUDA_ARCHITECTURES 80 90a-real)
   endif()
   enable_language(CUDA)
