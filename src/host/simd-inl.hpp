@@ -41,7 +41,6 @@ inline constexpr std::int64_t two_streams_bytes = 4096;
 /// Lines that come into cache while something else is multiplied: `runs` runs of memory, `stride` bytes apart, spread
 /// over `steps` steps. Line follows line, as the processor's own prefetching likes it: it then runs ahead by itself.
 /// A run of several pages is fetched as two streams side by side, which keeps more lines under way.
-template <bool near = false>
 class Fetch {
  public:
   Fetch() = default;
@@ -70,8 +69,8 @@ class Fetch {
   /// A few lines, to be called once in `fetch_steps` steps of the arithmetic.
   HWY_INLINE void step() {
     for (std::int64_t i = std::min(per_step_, left_); i > 0; --i) {
-      near ? prefetch_near(at_) : prefetch(at_);
-      if (second_ != 0) near ? prefetch_near(at_ + second_) : prefetch(at_ + second_);
+      prefetch(at_);
+      if (second_ != 0) prefetch(at_ + second_);
       at_ += line_bytes;
       --left_;
       if (--left_in_run_ == 0) {

@@ -33,8 +33,8 @@ struct Tile {
   std::int64_t ldo;
   bool add;
   bool conjugate;
-  Fetch<>* fetch_a;
-  Fetch<>* fetch_b;
+  Fetch* fetch_a;
+  Fetch* fetch_b;
 };
 
 template <class T, int tm, int tn, bool complex>
@@ -82,8 +82,8 @@ void run_tile(const Tile<T>& t) {
     const Vec<T> odd = hn::OddEven(hn::Set(d, T(-0.0)), hn::Zero(d));
     (t.conjugate ? flip_im : flip_re) = odd;
   }
-  Fetch<> fetch_a = *t.fetch_a;
-  Fetch<> fetch_b = *t.fetch_b;
+  Fetch fetch_a = *t.fetch_a;
+  Fetch fetch_b = *t.fetch_b;
   const T* pa = t.a;
   const T* pb = t.b;
   const T* const end = t.a + t.length / lanes * lanes;
@@ -155,9 +155,9 @@ void multiply_chunk(const ColumnMajorPair<T>& p, const T* a, const T* b, std::in
   const std::int64_t wide = ceil_div(p.n, max_tn<complex>);
   // Meanwhile what lies ahead comes into cache, some columns in each pass.
   const std::int64_t steps = high * wide * ceil_div(length, fetch_steps * lanes_of<T>);
-  Fetch<> fetch_a(bytes_of<T>(length), bytes_of<T>(p.lda), p.m, steps);
-  Fetch<> fetch_b;
-  if (!p.symmetric) fetch_b = Fetch<>(bytes_of<T>(length), bytes_of<T>(p.ldb), p.n, steps);
+  Fetch fetch_a(bytes_of<T>(length), bytes_of<T>(p.lda), p.m, steps);
+  Fetch fetch_b;
+  if (!p.symmetric) fetch_b = Fetch(bytes_of<T>(length), bytes_of<T>(p.ldb), p.n, steps);
   fetch_a.start(a + ahead);
   fetch_b.start(b + ahead);
   for (std::int64_t y = 0; y < wide; ++y) {

@@ -34,8 +34,8 @@ struct Tile {
   T* out;
   std::int64_t ldo;
   bool add;
-  Fetch<>* fetch_a;
-  Fetch<>* fetch_b;
+  Fetch* fetch_a;
+  Fetch* fetch_b;
 };
 
 template <class T, int tm, int tv>
@@ -51,8 +51,8 @@ void run_tile(const Tile<T>& t) {
   }
   const T* a = t.a;
   const T* b = t.b;
-  Fetch<> fetch_a = *t.fetch_a;
-  Fetch<> fetch_b = *t.fetch_b;
+  Fetch fetch_a = *t.fetch_a;
+  Fetch fetch_b = *t.fetch_b;
   for (std::int64_t row = 0; row < t.rows;) {
     fetch_a.step();
     fetch_b.step();
@@ -134,15 +134,15 @@ struct Ahead {
     const std::int64_t steps = ceil_div(rows, fetch_steps) * tiling.passes;
     const bool packed = source.packed != nullptr;
     const auto fetch = [&](std::int64_t width, std::int64_t ld, std::int64_t source_ld) {
-      return packed ? Fetch<>(bytes_of<T>(rows), bytes_of<T>(source_ld), width, steps)
-                    : Fetch<>(bytes_of<T>(width), bytes_of<T>(ld), rows, steps);
+      return packed ? Fetch(bytes_of<T>(rows), bytes_of<T>(source_ld), width, steps)
+                    : Fetch(bytes_of<T>(width), bytes_of<T>(ld), rows, steps);
     };
     a = fetch(p.m, p.lda, source.lda);
     if (!p.symmetric) b = fetch(p.n, p.ldb, source.ldb);
   }
   std::int64_t distance;  // in rows
-  Fetch<> a;
-  Fetch<> b;
+  Fetch a;
+  Fetch b;
 };
 
 // P (m x n at row stride ldo) from the rows of a chunk at a and b.
