@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cuda.h>
+
 #include <cstdint>
 
 /// Asynchronous copies into shared memory and the barriers that say when they have arrived: thin wrappers of PTX.
@@ -81,6 +83,16 @@ __device__ inline void bulk_load(void* to, const void* from, unsigned bytes, Bar
                    shared_address(to)),
                "l"(from), "r"(bytes), "r"(shared_address(&barrier))
                : "memory");
+}
+
+/// Copies a box of a matrix that a tensor map describes into shared memory (at a multiple of 128 bytes): numbers
+/// `first` and on of lines `line` and on, zeros beyond the matrix; the barrier counts the bytes of the whole box.
+__device__ inline void tensor_load(void* to, const CUtensorMap& map, int first, int line, Barrier& barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
+          shared_address(to)),
+      "l"(&map), "r"(first), "r"(line), "r"(shared_address(&barrier))
+      : "memory");
 }
 
 /// Copies `bytes` (a multiple of 16, both addresses too) out of shared memory; see bulk_stores_have_read.

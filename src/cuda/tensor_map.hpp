@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+
+#include "src/cuda/boxes.cuh"
+
+namespace blockvec::kernels::cuda {
+
+/// An operand in device memory, line by line.
+template <class Real>
+struct Lines {
+  const Real* data;
+  std::int64_t length;    ///< real numbers of a line
+  std::int64_t count;     ///< lines
+  std::int64_t distance;  ///< real numbers from line to line
+};
+
+/// Classes that lines of this distance fall into: 1, 2 or 4.
+int box_classes(std::int64_t distance, int real_bytes);
+
+/// Boxes of `pitch` numbers (a multiple of 16 bytes, at most 256, at least a line's share plus 16 bytes where lines do
+/// not start on multiples of 16 bytes) by `lines_of_class` (at most 256) lines of each of `classes` classes, which may
+/// be more than box_classes says so that two operands go together.
+/// Throws CudaError, naming the operation, if the driver refuses.
+template <class Real>
+Boxes boxes(const Lines<Real>& lines, int classes, int pitch, int lines_of_class, const char* operation);
+
+}  // namespace blockvec::kernels::cuda
