@@ -4,6 +4,7 @@
 
 #include "src/cuda/operands.cuh"
 #include "src/cuda/pipeline.cuh"
+#include "src/dispatch/banks.hpp"
 
 /// A ring of stages in shared memory: one warp fills them with chunks of rows, the others empty them.
 namespace blockvec::kernels::cuda {
@@ -14,6 +15,7 @@ inline constexpr int computing_threads = computing_warps * warp_size;
 inline constexpr int loading_threads = 128;  // a whole warpgroup, so that its registers can be given away
 inline constexpr int block_threads = computing_threads + loading_threads;
 inline constexpr int line_bytes = 128;
+using dispatch::RowMap;
 
 /// Where a thread stands in the ring.
 struct RingPosition {
@@ -139,13 +141,5 @@ __device__ inline void fill_stage(const Feed<Real>& first, const Feed<Real>& sec
   __syncwarp();
 #endif
 }
-
-/// Which rows of a group of 16 a lane takes, so that the lanes of a warp meet different banks: row
-/// by_lane (lane % 4) + by_first (j % 2) + by_second (j / 2) for j = 0..3.
-struct RowMap {
-  int by_lane;
-  int by_first;
-  int by_second;
-};
 
 }  // namespace blockvec::kernels::cuda

@@ -27,7 +27,7 @@ void launch_ring(const TsmmCall<T>& call, const dispatch::CudaTsmm& configuratio
   p.stages = x.stages;
   p.groups = x.groups;
   p.warps = x.warps;
-  p.map = row_map(p.a.pitch);
+  p.map = dispatch::row_map(p.a.pitch);
   p.small = small(call.c, call.triangle);
   p.alpha = coefficient(call.alpha);
   p.beta = coefficient(call.beta);

@@ -26,8 +26,7 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
   p.warps_m = x.warps_m;
   p.warps_n = x.warps_n;
   p.groups = x.groups;
-  // Either operand's pitch may want another map; the one that is read more often decides.
-  p.map = row_map(x.warps_n * x.tile_m * 2 >= x.warps_m * x.tile_n ? p.a.pitch : p.b.pitch);
+  p.map = dispatch::row_map_of(x, p.a.pitch, p.b.pitch);
   p.alpha = coefficient(call.alpha);
   p.partial = partial;
   launch(tsmttsm_ring_kernel_of<Real>(x.tile_m, x.tile_n), dim3(static_cast<unsigned>(x.parts)), block_threads,

@@ -54,11 +54,4 @@ Coefficient<real_t<T>> coefficient(const Coefficients<T>& x) {
   return {value, reinterpret_cast<const real_t<T>*>(x.device), parts_of<T>};
 }
 
-/// Lanes of a warp read 4 rows of 4 columns or so at a time: rows whose distance in banks keeps them apart.
-inline RowMap row_map(int pitch) {
-  if (pitch % 2 != 0) return {4, 1, 2};
-  if (pitch % 4 != 0) return {2, 1, 8};
-  return {1, 4, 8};
-}
-
 }  // namespace blockvec::kernels::cuda

@@ -2,16 +2,23 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 /// Problem -> configuration of the CUDA kernels, in one place; nothing here needs a device.
 /// Widths, leading dimensions and results count real numbers: a complex column is two of them.
+///
+/// A kind of kernel adds its configurations to a product's candidates (cuda_tsmttsm.cpp, cuda_tsmm.cpp); a model
+/// (cuda_model.hpp) says what each of them takes.
 namespace blockvec::kernels::dispatch {
 
 /// What a configuration depends on of the device that it is for.
 struct CudaDevice {
   int multiprocessors;
-  int shared_bytes;  ///< of one block at most
-  bool bulk_copies;  ///< code for compute capability 9.0 or newer is there and runs
+  int shared_bytes;                ///< of one block at most
+  bool bulk_copies;                ///< code for compute capability 9.0 or newer is there and runs
+  double clock = 1.9e9;            ///< of multiprocessors, 1/s
+  double read_bandwidth = 4.6e12;  ///< bytes/s
+  double copy_bandwidth = 4.2e12;  ///< bytes/s, both ways together
 };
 
 /// One product C = A^H B as the kernels see it.
@@ -30,6 +37,18 @@ enum class CudaKernel : std::uint8_t {
   general  ///< any layout and stride
 };
 
+/// What limits a configuration, by the model.
+enum class CudaBound : std::uint8_t { memory, tensor_cores, arithmetic, shared_memory, latency };
+
+struct CudaPrediction {
+  double seconds;
+  CudaBound bound;
+  double busy_seconds;  ///< of the multiprocessors, whether or not memory takes longer
+};
+
+/// Whether candidates are those that a call chooses from, or all within the bounds that tuning searches.
+enum class Search : std::uint8_t { usual, all };
+
 struct CudaTsmttsm {
   CudaKernel kernel;
   int fold;              ///< rows that are taken as one wide row
@@ -43,6 +62,14 @@ struct CudaTsmttsm {
   std::int64_t part_rows;  ///< rows of a part (general)
   std::size_t workspace_bytes;
 };
+
+/// The legal configurations, never none of them.
+std::vector<CudaTsmttsm> candidates(const CudaDevice& device, const CudaTsmttsmProblem& problem,
+                                    Search search = Search::usual);
+/// Fills in what follows from kernel and tile; where fold, groups, rows or stages are 0, by the usual rule. False where
+/// that is illegal.
+bool complete(const CudaDevice& device, const CudaTsmttsmProblem& problem, CudaTsmttsm& configuration);
+CudaPrediction predict(const CudaDevice& device, const CudaTsmttsmProblem& problem, const CudaTsmttsm& configuration);
 CudaTsmttsm configure_cuda_tsmttsm(const CudaDevice& device, const CudaTsmttsmProblem& problem);
 
 /// Enough for every layout and stride of these extents.
@@ -75,6 +102,12 @@ struct CudaTsmm {
   std::int64_t parts;  ///< blocks of threads
   std::size_t workspace_bytes;
 };
+
+/// As for tsmttsm.
+std::vector<CudaTsmm> candidates(const CudaDevice& device, const CudaTsmmProblem& problem,
+                                 Search search = Search::usual);
+bool complete(const CudaDevice& device, const CudaTsmmProblem& problem, CudaTsmm& configuration);
+CudaPrediction predict(const CudaDevice& device, const CudaTsmmProblem& problem, const CudaTsmm& configuration);
 CudaTsmm configure_cuda_tsmm(const CudaDevice& device, const CudaTsmmProblem& problem);
 std::size_t cuda_tsmm_workspace(const CudaDevice& device, std::int64_t k, std::int64_t m, std::int64_t n,
                                 int real_bytes);

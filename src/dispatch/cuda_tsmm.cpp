@@ -1,0 +1,215 @@
+#include <algorithm>
+
+#include "src/dispatch/banks.hpp"
+#include "src/dispatch/cuda_configuration.hpp"
+#include "src/dispatch/cuda_model.hpp"
+#include "src/dispatch/cuda_stages.hpp"
+
+namespace blockvec::kernels::dispatch {
+namespace {
+
+constexpr int general_rows = 32;
+constexpr int general_columns = 32;
+
+double tall_bytes(const CudaTsmmProblem& p) {
+  return static_cast<double>(p.k) * static_cast<double>(p.m + (p.reads_output ? 2 : 1) * p.n) * p.real_bytes;
+}
+
+void complete_general(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+  c = {};
+  c.kernel = CudaKernel::general;
+  c.parts = std::min<std::int64_t>(ceil_div(p.k, general_rows), 8 * device.multiprocessors);
+  // In place, a block keeps a copy of the rows that it is about to overwrite.
+  c.workspace_bytes =
+      p.in_place ? static_cast<std::size_t>(c.parts * general_rows * p.m * p.real_bytes) + workspace_alignment : 0;
+}
+
+CudaWork general_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+  const auto tiles = static_cast<double>(ceil_div(p.n, general_columns));
+  CudaWork work{};
+  work.bytes = tall_bytes(p) * (p.in_place ? 2 : 1) +
+               static_cast<double>(p.k) * static_cast<double>(p.m) * (tiles - 1) * p.real_bytes;
+  work.bandwidth = device.copy_bandwidth / 2;
+  work.parts = std::min<double>(device.multiprocessors, static_cast<double>(c.parts));
+  const double pieces =
+      static_cast<double>(ceil_div(ceil_div(p.k, general_rows), c.parts)) * static_cast<double>(c.parts) / work.parts;
+  const double depth = static_cast<double>(p.m);
+  work.product_clocks = pieces * tiles * depth * 16;
+  work.shared_clocks = pieces * tiles * (depth * 48 + 32 * 32);
+  work.bytes_in_flight = 65536;
+  work.launches = 1;
+  work.waits = 1 + 3 * static_cast<double>(ceil_div(p.m, 32)) * tiles;
+  return work;
+}
+
+bool ring_serves(const CudaDevice& device, const CudaTsmmProblem& p) {
+  return device.bulk_copies && p.row_major && p.m > 0 && streams(p.m, p.pitch_a);
+}
+
+bool is_narrow(const CudaTsmm& c) { return c.tile_n == 0; }
+
+std::int64_t ring_stage_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  return stage_bytes(c.rows, p.pitch_a, p.real_bytes) +
+         (c.output_in_ring ? stage_bytes(c.rows, p.pitch_b, p.real_bytes) : 0);
+}
+
+// C, as the kernel keeps it in shared memory.
+std::int64_t small_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  return std::int64_t{sizeof(double)} * (is_narrow(c) ? c.blocks_n * p.m : c.warps * c.tile_n * ceil_div(p.m, 4) * 64);
+}
+
+int row_step(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  return std::max(is_narrow(c) ? 32 : 8 * c.blocks_n, least_rows(p.real_bytes));
+}
+
+// Stages, results on their way out and C share a block's memory; false if they do not fit.
+bool fit_stages(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+  const std::int64_t stage = ring_stage_bytes(p, c);
+  const std::int64_t fixed = small_bytes(p, c) + c.groups * stage_bytes(c.rows, p.n, p.real_bytes);
+  const std::int64_t room = device.shared_bytes - static_bytes;
+  const bool chosen = c.stages != 0;
+  if (fixed + (chosen ? c.stages : 1) * stage > room) return false;
+  if (!chosen) c.stages = whole_groups((room - fixed) / stage, c.groups);
+  c.shared_bytes = static_cast<int>(fixed + c.stages * stage);
+  // Every group works on one stage while another one is filled, and enough is on its way at any time.
+  const bool enough =
+      c.stages >= 2 * c.groups && c.stages % c.groups == 0 && c.stages <= max_stages && c.stages * stage >= 65536;
+  if (!chosen && !enough) c.stages = 0;
+  return enough;
+}
+
+// The most groups of warps and the longest chunks that fit, where the configuration leaves them open.
+bool fit_groups(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+  const int most_groups = computing_warps / c.warps;
+  if (c.groups != 0 && c.rows != 0) return c.groups <= most_groups && fit_stages(device, p, c);
+  const int step = row_step(p, c);
+  const std::int64_t row_bytes = p.pitch_a * p.real_bytes;
+  const int least_groups = c.groups;
+  for (int groups = least_groups != 0 ? least_groups : most_groups; groups > 0; groups /= 2) {
+    c.groups = groups;
+    c.rows =
+        std::max(step, chunk_rows(row_bytes, 8192, p.real_bytes, p.k, std::int64_t{device.multiprocessors} * groups));
+    for (; c.rows >= step; c.rows /= 2) {
+      if (fit_stages(device, p, c)) return true;
+    }
+    if (least_groups != 0) break;
+  }
+  return false;
+}
+
+bool complete_ring(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+  if (!ring_serves(device, p)) return false;
+  if (is_narrow(c) && (p.n > c.blocks_n || p.m > 4)) return false;
+  c.warps = is_narrow(c) ? 1 : static_cast<int>(ceil_div(ceil_div(p.n, 16), c.tile_n));
+  if (c.warps > computing_warps) return false;
+  c.output_in_ring = p.reads_output && streams(p.n, p.pitch_b);
+  if (c.rows % row_step(p, c) != 0 || !fit_groups(device, p, c)) return false;
+  const std::int64_t chunk_bytes = c.rows * p.pitch_a * p.real_bytes;
+  if (c.chunks_per_ticket == 0) {
+    c.chunks_per_ticket = static_cast<int>(std::clamp<std::int64_t>((16384 + chunk_bytes / 2) / chunk_bytes, 1, 16));
+  }
+  c.parts = std::min<std::int64_t>(ceil_div(p.k, c.rows), device.multiprocessors);
+  c.workspace_bytes = sizeof(unsigned) + workspace_alignment;
+  return true;
+}
+
+CudaWork ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+  const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
+  const auto rows = static_cast<double>(turns * c.rows);
+  const double busy_part = static_cast<double>(computing_warps) / (c.groups * c.warps);
+  CudaWork work{};
+  work.bytes = tall_bytes(p) + static_cast<double>(p.k) * static_cast<double>(p.pitch_a - p.m) * p.real_bytes;
+  work.bandwidth = device.copy_bandwidth;
+  if (is_narrow(c)) {
+    const double sets = rows / 32;
+    work.product_clocks = sets * static_cast<double>(p.m) * c.blocks_n / 2;
+    work.shared_clocks = sets * static_cast<double>(p.m + p.n) * 2;
+    work.overlap = 0.9;
+  } else {
+    // C's entries serve so many rows, A's so many columns; idle warps and columns cost as much as busy ones.
+    const double products = rows / 8 * c.warps * c.tile_n * static_cast<double>(ceil_div(p.m, 4)) / 4;
+    work.product_clocks = products * 16 * busy_part;
+    work.shared_clocks = products * (16.0 / c.blocks_n + 12.0 / c.tile_n) * busy_part;
+    work.overlap = 0.25;
+    work.tensor_cores = true;
+  }
+  work.parts = static_cast<double>(c.parts);
+  work.bytes_in_flight = static_cast<double>(c.stages * ring_stage_bytes(p, c));
+  work.launches = 2;
+  work.waits = 2;
+  return work;
+}
+
+void add_ring(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+  if (!ring_serves(device, p)) return;
+  const auto add = [&](const TileShape& tile, int groups, int rows, int stages, int chunks_per_ticket) {
+    CudaTsmm c{};
+    c.kernel = CudaKernel::ring;
+    c.tile_n = tile.m;
+    c.blocks_n = tile.n;
+    c.groups = groups;
+    c.rows = rows;
+    c.stages = stages;
+    c.chunks_per_ticket = chunks_per_ticket;
+    if (complete(device, p, c)) to.push_back(c);
+    return c;
+  };
+  for (const TileShape& tile : tsmm_tiles) {
+    const CudaTsmm usual = add(tile, 0, 0, 0, 0);
+    if (search == Search::usual || usual.warps == 0) continue;
+    for (int groups = computing_warps / usual.warps; groups > 0; groups /= 2) {
+      for (int rows = row_step(p, usual); rows <= 1024; rows *= 2) {
+        const CudaTsmm full = add(tile, groups, rows, 0, 0);
+        for (int ticket = 1; ticket <= 4; ticket *= 2) add(tile, groups, rows, 0, ticket);
+        const int half = full.stages / 2 / groups * groups;
+        if (half > 0) add(tile, groups, rows, half, 0);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+bool complete(const CudaDevice& device, const CudaTsmmProblem& problem, CudaTsmm& configuration) {
+  switch (configuration.kernel) {
+    case CudaKernel::ring:
+      return complete_ring(device, problem, configuration);
+    case CudaKernel::general:
+      complete_general(device, problem, configuration);
+      return true;
+    case CudaKernel::none:
+      break;
+  }
+  return false;
+}
+
+std::vector<CudaTsmm> candidates(const CudaDevice& device, const CudaTsmmProblem& problem, Search search) {
+  std::vector<CudaTsmm> found;
+  found.reserve(std::size(tsmm_tiles) + 1);
+  add_ring(device, problem, search, found);
+  CudaTsmm general{};
+  general.kernel = CudaKernel::general;
+  complete(device, problem, general);
+  found.push_back(general);
+  return found;
+}
+
+CudaPrediction predict(const CudaDevice& device, const CudaTsmmProblem& problem, const CudaTsmm& configuration) {
+  const bool ring = configuration.kernel == CudaKernel::ring;
+  return predict(device,
+                 ring ? ring_work(device, problem, configuration) : general_work(device, problem, configuration));
+}
+
+CudaTsmm configure_cuda_tsmm(const CudaDevice& device, const CudaTsmmProblem& problem) {
+  return best_candidate(device, problem, candidates(device, problem));
+}
+
+std::size_t cuda_tsmm_workspace(const CudaDevice& device, std::int64_t k, std::int64_t m, std::int64_t n,
+                                int real_bytes) {
+  const CudaTsmmProblem p{k, m, n, m, n, real_bytes, true, true, false};
+  CudaTsmm general{};
+  complete_general(device, p, general);
+  return std::max(general.workspace_bytes, sizeof(unsigned) + workspace_alignment);
+}
+
+}  // namespace blockvec::kernels::dispatch
