@@ -19,17 +19,35 @@ inline std::string shape_of(const char* product, std::int64_t k, std::int64_t m,
          ", N = " + std::to_string(n);
 }
 
+/// Whether a kernel may begin while the one before it on the stream still runs. If so, it must wait by itself
+/// (await_previous_kernel) before it reads what that one writes; compute capability 9.0 or newer.
+enum class Start : std::uint8_t { after_previous, early };
+
 /// Launches a kernel with any amount of shared memory.
 template <class... Arguments>
 void launch(void (*kernel)(Arguments...), dim3 grid, int threads, int shared_bytes, cudaStream_t stream,
-            const std::string& operation, Arguments... arguments) {
+            const std::string& operation, Start start, Arguments... arguments) {
   if (shared_bytes > 48 * 1024) {
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes), operation);
   }
+  cudaLaunchAttribute early{};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t configuration{};
+  configuration.gridDim = grid;
+  configuration.blockDim = dim3(static_cast<unsigned>(threads));
+  configuration.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
+  configuration.stream = stream;
+  configuration.attrs = &early;
+  configuration.numAttrs = start == Start::early ? 1 : 0;
   void* pointers[] = {&arguments...};
-  check(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), grid, dim3(static_cast<unsigned>(threads)), pointers,
-                         static_cast<std::size_t>(shared_bytes), stream),
-        operation);
+  check(cudaLaunchKernelExC(&configuration, reinterpret_cast<const void*>(kernel), pointers), operation);
+}
+
+template <class... Arguments>
+void launch(void (*kernel)(Arguments...), dim3 grid, int threads, int shared_bytes, cudaStream_t stream,
+            const std::string& operation, Arguments... arguments) {
+  launch(kernel, grid, threads, shared_bytes, stream, operation, Start::after_previous, arguments...);
 }
 
 /// The first aligned place of a workspace.

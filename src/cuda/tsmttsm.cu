@@ -81,7 +81,9 @@ void launch_tsmttsm(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& con
   sum.column_stride = parts * (rows ? 1 : call.c.ld);
   sum.scalar_parts = parts;
   const auto blocks = static_cast<unsigned>(ceil_div(call.c.rows * call.c.columns, sum_lanes));
-  launch(tsmttsm_sum_kernel<Real>, dim3(blocks), sum_lanes * sum_slices, 0, execution.stream, operation, sum);
+  // Code for compute capability 9.0 runs where the ring does; older code does not know how to wait.
+  const Start start = configuration.kernel == dispatch::CudaKernel::ring ? Start::early : Start::after_previous;
+  launch(tsmttsm_sum_kernel<Real>, dim3(blocks), sum_lanes * sum_slices, 0, execution.stream, operation, start, sum);
 }
 
 template void launch_tsmttsm(const TsmttsmCall<float>&, const dispatch::CudaTsmttsm&, const CudaExecution&);

@@ -2,6 +2,7 @@
 
 #include "src/cuda/mma.cuh"
 #include "src/cuda/ring.cuh"
+#include "src/cuda/succession.cuh"
 
 /// tsmttsm on tensor cores, fed by a ring of bulk copies: P = A^T B of real views, one partial sum a block.
 ///
@@ -91,6 +92,7 @@ __global__ void __launch_bounds__(block_threads, 1) tsmttsm_ring_kernel(const Ts
 #if __CUDA_ARCH__ >= 900
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ RingBarriers barriers;
+  release_next_kernel();
   if (p.alpha.read().is_zero()) return;
   const int warp = static_cast<int>(threadIdx.x) / warp_size;
   const int lane = static_cast<int>(threadIdx.x) % warp_size;

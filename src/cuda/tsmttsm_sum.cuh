@@ -1,6 +1,7 @@
 #pragma once
 
 #include "src/cuda/operands.cuh"
+#include "src/cuda/succession.cuh"
 
 /// The second stage of tsmttsm: the partial sums become C, in fixed order.
 namespace blockvec::kernels::cuda {
@@ -64,6 +65,7 @@ __global__ void __launch_bounds__(sum_lanes* sum_slices) tsmttsm_sum_kernel(cons
   const std::int64_t columns = p.n / p.scalar_parts;
   const std::int64_t entries = p.m / p.scalar_parts * columns;
   const std::int64_t entry = static_cast<std::int64_t>(blockIdx.x) * sum_lanes + lane;
+  await_previous_kernel();
   const Factor alpha = p.alpha.read();
   Factor sum{0, 0};
   if (entry < entries && !alpha.is_zero()) {

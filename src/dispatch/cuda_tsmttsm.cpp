@@ -69,22 +69,31 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   c.warps_m = static_cast<int>(warps_m);
   c.warps_n = static_cast<int>(warps_n);
   const int most_groups = computing_warps / (c.warps_m * c.warps_n);
-  if (c.groups == 0) c.groups = most_groups;
   const std::int64_t k = ceil_div(p.k, c.fold);
-  const std::int64_t row_bytes = c.fold * (p.pitch_a + (p.same ? 0 : p.pitch_b)) * p.real_bytes;
   if (c.rows == 0) {
-    c.rows = chunk_rows(row_bytes, 16384, p.real_bytes, k, std::int64_t{device.multiprocessors} * c.groups);
+    const std::int64_t row_bytes = c.fold * (p.pitch_a + (p.same ? 0 : p.pitch_b)) * p.real_bytes;
+    const int groups = c.groups != 0 ? c.groups : most_groups;
+    c.rows = chunk_rows(row_bytes, 16384, p.real_bytes, k, std::int64_t{device.multiprocessors} * groups);
   }
-  if (c.groups > most_groups || c.rows % least_rows(p.real_bytes) != 0) return false;
+  if (c.rows % least_rows(p.real_bytes) != 0) return false;
+  const std::int64_t chunks = ceil_div(k, c.rows);
+  c.parts = std::min<std::int64_t>(chunks, device.multiprocessors);
+  const std::int64_t turns = ceil_div(chunks, c.parts);
+  if (c.groups == 0) {
+    c.groups = most_groups;
+    while (c.groups / 2 >= turns) c.groups /= 2;  // those without a chunk would only add zeros
+  }
+  if (c.groups > most_groups) return false;
   const std::int64_t stage = ring_stage_bytes(p, c);
   const std::int64_t room = device.shared_bytes - static_bytes;
-  if (c.stages == 0) c.stages = whole_groups((room - slack_bytes) / stage, c.groups);
+  if (c.stages == 0) {
+    c.stages = whole_groups(std::min((room - slack_bytes) / stage, round_up(turns, c.groups)), c.groups);
+  }
   if (c.stages < c.groups || c.stages % c.groups != 0 || c.stages > max_stages) return false;
   const std::int64_t total = 128 * warps_m * warps_n * c.tile_m * c.tile_n * std::int64_t{sizeof(double)};
   const std::int64_t shared = std::max(c.stages * stage + slack_bytes, total);
   if (shared > room) return false;
   c.shared_bytes = static_cast<int>(shared);
-  c.parts = std::min<std::int64_t>(ceil_div(k, c.rows), device.multiprocessors);
   c.part_rows = 0;
   c.workspace_bytes =
       static_cast<std::size_t>(c.parts * c.fold * c.fold * p.m * p.n) * sizeof(double) + workspace_alignment;
@@ -95,7 +104,7 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const 
   const std::int64_t pitch_a = c.fold * p.pitch_a;
   const std::int64_t pitch_b = p.same ? pitch_a : c.fold * p.pitch_b;
   const std::int64_t turns = ceil_div(ceil_div(ceil_div(p.k, c.fold), c.rows), c.parts);
-  const auto steps = static_cast<double>(turns * c.rows) / 16;
+  const auto steps = static_cast<double>(round_up(turns, c.groups) * c.rows) / 16;
   const int warps = c.warps_m * c.warps_n;
   const RowMap map = row_map_of(c, pitch_a, pitch_b);
   CudaWork work{};

@@ -1,0 +1,133 @@
+#include "src/dispatch/cuda_words.hpp"
+
+#include <charconv>
+#include <vector>
+
+namespace blockvec::kernels::dispatch {
+namespace {
+
+// One quantity of a configuration, or two as in "2x8".
+template <class Configuration>
+struct Word {
+  std::string_view name;
+  int Configuration::*first;
+  int Configuration::*second = nullptr;
+};
+
+constexpr Word<CudaTsmttsm> tsmttsm_words[] = {
+    {"tile", &CudaTsmttsm::tile_m, &CudaTsmttsm::tile_n}, {"warps", &CudaTsmttsm::warps_m, &CudaTsmttsm::warps_n},
+    {"groups", &CudaTsmttsm::groups},                     {"rows", &CudaTsmttsm::rows},
+    {"stages", &CudaTsmttsm::stages},                     {"fold", &CudaTsmttsm::fold}};
+constexpr Word<CudaTsmm> tsmm_words[] = {
+    {"tile", &CudaTsmm::tile_n, &CudaTsmm::blocks_n}, {"warps", &CudaTsmm::warps},   {"groups", &CudaTsmm::groups},
+    {"rows", &CudaTsmm::rows},                        {"stages", &CudaTsmm::stages}, {"ticket", &CudaTsmm::chunks_per_ticket}};
+
+constexpr CudaKernel kernels[] = {CudaKernel::ring, CudaKernel::general};
+
+template <class Configuration, std::size_t count>
+std::string say(const Configuration& c, const Word<Configuration> (&known)[count]) {
+  std::string text;
+  for (const auto& word : known) {
+    text += text.empty() ? "" : " ";
+    text += std::string(word.name) + ' ' + std::to_string(c.*word.first);
+    if (word.second != nullptr) text += 'x' + std::to_string(c.*word.second);
+  }
+  return text;
+}
+
+bool read_number(std::string_view& text, int& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{}) return false;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return true;
+}
+
+// The piece of `text` up to the next blank, which is taken away with it.
+std::string_view take_piece(std::string_view& text) {
+  const std::size_t end = std::min(text.find(' '), text.size());
+  const std::string_view piece = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return piece;
+}
+
+template <class Configuration, std::size_t count>
+bool read(std::string_view text, Configuration& c, const Word<Configuration> (&known)[count]) {
+  while (!text.empty()) {
+    const std::string_view name = take_piece(text);
+    std::string_view value = take_piece(text);
+    const Word<Configuration>* found = nullptr;
+    for (const auto& word : known) {
+      if (word.name == name) found = &word;
+    }
+    if (found == nullptr || !read_number(value, c.*found->first)) return false;
+    if (found->second != nullptr) {
+      if (value.empty() || value.front() != 'x') return false;
+      value.remove_prefix(1);
+      if (!read_number(value, c.*found->second)) return false;
+    }
+    if (!value.empty()) return false;
+  }
+  return true;
+}
+
+bool read_kernel(std::string_view name, CudaKernel& kernel) {
+  for (const CudaKernel known : kernels) {
+    if (name_of(known) != name) continue;
+    kernel = known;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string name_of(CudaKernel kernel) {
+  switch (kernel) {
+    case CudaKernel::none:
+      return "none";
+    case CudaKernel::ring:
+      return "ring";
+    case CudaKernel::general:
+      return "general";
+  }
+  return "";
+}
+
+std::string name_of(CudaBound bound) {
+  switch (bound) {
+    case CudaBound::memory:
+      return "memory";
+    case CudaBound::tensor_cores:
+      return "tensor cores";
+    case CudaBound::arithmetic:
+      return "arithmetic";
+    case CudaBound::shared_memory:
+      return "shared memory";
+    case CudaBound::latency:
+      return "latency";
+  }
+  return "";
+}
+
+std::string words(const CudaTsmttsm& configuration) {
+  const auto& c = configuration;
+  if (c.kernel == CudaKernel::none) return "nothing to multiply";
+  return c.kernel == CudaKernel::general ? std::to_string(c.parts) + " parts" : say(c, tsmttsm_words);
+}
+
+std::string words(const CudaTsmm& configuration) {
+  const auto& c = configuration;
+  return c.kernel == CudaKernel::general ? std::to_string(c.parts) + " blocks" : say(c, tsmm_words);
+}
+
+bool read_words(std::string_view kernel, std::string_view words, CudaTsmttsm& configuration) {
+  configuration = {};
+  return read_kernel(kernel, configuration.kernel) && read(words, configuration, tsmttsm_words);
+}
+
+bool read_words(std::string_view kernel, std::string_view words, CudaTsmm& configuration) {
+  configuration = {};
+  return read_kernel(kernel, configuration.kernel) && read(words, configuration, tsmm_words);
+}
+
+}  // namespace blockvec::kernels::dispatch
