@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 /// Problem -> configuration of the CUDA kernels, in one place; nothing here needs a device.
@@ -46,6 +47,14 @@ struct CudaPrediction {
   double busy_seconds;  ///< of the multiprocessors, whether or not memory takes longer
 };
 
+/// A configuration and why it was chosen.
+template <class Configuration>
+struct CudaChoice {
+  Configuration configuration;
+  CudaPrediction prediction;
+  std::string row;  ///< of a tuning table, file:line; empty: the model chose
+};
+
 /// Whether candidates are those that a call chooses from, or all within the bounds that tuning searches.
 enum class Search : std::uint8_t { usual, all };
 
@@ -70,6 +79,7 @@ std::vector<CudaTsmttsm> candidates(const CudaDevice& device, const CudaTsmttsmP
 /// that is illegal.
 bool complete(const CudaDevice& device, const CudaTsmttsmProblem& problem, CudaTsmttsm& configuration);
 CudaPrediction predict(const CudaDevice& device, const CudaTsmttsmProblem& problem, const CudaTsmttsm& configuration);
+CudaChoice<CudaTsmttsm> choose(const CudaDevice& device, const CudaTsmttsmProblem& problem);
 CudaTsmttsm configure_cuda_tsmttsm(const CudaDevice& device, const CudaTsmttsmProblem& problem);
 
 /// Enough for every layout and stride of these extents.
@@ -108,6 +118,7 @@ std::vector<CudaTsmm> candidates(const CudaDevice& device, const CudaTsmmProblem
                                  Search search = Search::usual);
 bool complete(const CudaDevice& device, const CudaTsmmProblem& problem, CudaTsmm& configuration);
 CudaPrediction predict(const CudaDevice& device, const CudaTsmmProblem& problem, const CudaTsmm& configuration);
+CudaChoice<CudaTsmm> choose(const CudaDevice& device, const CudaTsmmProblem& problem);
 CudaTsmm configure_cuda_tsmm(const CudaDevice& device, const CudaTsmmProblem& problem);
 std::size_t cuda_tsmm_workspace(const CudaDevice& device, std::int64_t k, std::int64_t m, std::int64_t n,
                                 int real_bytes);

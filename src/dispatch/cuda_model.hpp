@@ -48,17 +48,17 @@ inline double cost(const CudaPrediction& prediction) { return prediction.seconds
 
 /// The candidate of the least cost, the first one of equals.
 template <class Problem, class Configuration>
-Configuration best_candidate(const CudaDevice& device, const Problem& problem,
-                             const std::vector<Configuration>& candidates) {
-  const Configuration* best = nullptr;
-  double least = 0;
+CudaChoice<Configuration> best_candidate(const CudaDevice& device, const Problem& problem,
+                                         const std::vector<Configuration>& candidates) {
+  CudaChoice<Configuration> best{};
+  bool first = true;
   for (const Configuration& c : candidates) {
-    const double x = cost(predict(device, problem, c));
-    if (best != nullptr && x >= least) continue;
-    best = &c;
-    least = x;
+    const CudaPrediction prediction = predict(device, problem, c);
+    if (!first && cost(prediction) >= cost(best.prediction)) continue;
+    best = {c, prediction, {}};
+    first = false;
   }
-  return *best;
+  return best;
 }
 
 }  // namespace blockvec::kernels::dispatch

@@ -6,36 +6,15 @@
 #include "src/cuda/launch.hpp"
 #include "src/dispatch/checks.hpp"
 #include "src/dispatch/cuda_configuration.hpp"
+#include "src/dispatch/cuda_problems.hpp"
 
 namespace blockvec::kernels {
 namespace {
-
-template <class T>
-inline constexpr int parts = std::is_floating_point_v<T> ? 1 : 2;
-template <class T>
-inline constexpr int real_bytes = static_cast<int>(sizeof(T)) / parts<T>;
 
 void check_workspace(const char* product, std::span<std::byte> workspace, std::size_t needed) {
   if (workspace.size() >= needed) return;
   throw ShapeError(std::string(product) + ": workspace of " + std::to_string(workspace.size()) +
                    " bytes of device memory: expected at least " + std::to_string(needed) + " bytes");
-}
-
-template <class T>
-bool same_matrix(const Matrix<const T>& a, const Matrix<const T>& b) {
-  return a.data == b.data && a.ld == b.ld && a.columns == b.columns;
-}
-
-template <class T>
-dispatch::CudaTsmttsmProblem problem_of(const Matrix<const T>& a, const Matrix<const T>& b) {
-  return {a.rows,          parts<T> * a.columns, parts<T> * b.columns,          parts<T> * a.ld,
-          parts<T> * b.ld, real_bytes<T>,        a.layout == Layout::row_major, same_matrix(a, b)};
-}
-
-template <class T>
-dispatch::CudaTsmmProblem problem_of(const Matrix<const T>& a, const Matrix<const T>& b, bool reads_output) {
-  return {a.rows,        parts<T> * a.columns,          parts<T> * b.columns, parts<T> * a.ld, parts<T> * b.ld,
-          real_bytes<T>, a.layout == Layout::row_major, a.data == b.data,     reads_output};
 }
 
 template <class T>
@@ -49,7 +28,7 @@ void run_tsmttsm(cuda::TsmttsmCall<T> call, const CudaExecution& execution) {
   if (call.c.rows == 0 || call.c.columns == 0) return;
   check_workspace("tsmttsm", execution.workspace,
                   cuda_tsmttsm_workspace<T>(call.a.rows, call.a.columns, call.b.columns));
-  dispatch::CudaTsmttsmProblem problem = problem_of(call.a, call.b);
+  dispatch::CudaTsmttsmProblem problem = dispatch::problem_of(call.a, call.b);
   if (is_zero(call.alpha)) problem.k = 0;
   cuda::launch_tsmttsm(call, dispatch::configure_cuda_tsmttsm(cuda::current_device(), problem), execution);
 }
@@ -59,7 +38,7 @@ void run_tsmm(const char* product, const cuda::TsmmCall<T>& call, const CudaExec
   if (call.b.rows == 0 || call.b.columns == 0) return;
   check_workspace(product, execution.workspace, cuda_tsmm_workspace<T>(call.a.rows, call.a.columns, call.b.columns));
   dispatch::CudaTsmmProblem problem =
-      problem_of<T>(call.a, Matrix<const T>(call.b), call.beta.device != nullptr || call.beta.value != T(0));
+      dispatch::problem_of<T>(call.a, Matrix<const T>(call.b), call.beta.device != nullptr || call.beta.value != T(0));
   // Where alpha is or may be 0, A must not be read: the general kernel looks before it does.
   if (call.alpha.device != nullptr || is_zero(call.alpha)) problem.pitch_a = 0;
   cuda::launch_tsmm(call, dispatch::configure_cuda_tsmm(cuda::current_device(), problem), execution);
@@ -70,13 +49,15 @@ void run_tsmm(const char* product, const cuda::TsmmCall<T>& call, const CudaExec
 template <class T>
 std::size_t cuda_tsmttsm_workspace(std::int64_t k, std::int64_t m, std::int64_t n) {
   if (k <= 0 || m <= 0 || n <= 0) return 0;
-  return dispatch::cuda_tsmttsm_workspace(cuda::current_device(), k, parts<T> * m, parts<T> * n, real_bytes<T>);
+  return dispatch::cuda_tsmttsm_workspace(cuda::current_device(), k, dispatch::parts<T> * m, dispatch::parts<T> * n,
+                                          dispatch::real_bytes<T>);
 }
 
 template <class T>
 std::size_t cuda_tsmm_workspace(std::int64_t k, std::int64_t m, std::int64_t n) {
   if (k <= 0 || m < 0 || n <= 0) return 0;
-  return dispatch::cuda_tsmm_workspace(cuda::current_device(), k, parts<T> * m, parts<T> * n, real_bytes<T>);
+  return dispatch::cuda_tsmm_workspace(cuda::current_device(), k, dispatch::parts<T> * m, dispatch::parts<T> * n,
+                                       dispatch::real_bytes<T>);
 }
 
 template <class T>
@@ -114,26 +95,6 @@ void tsmm_inplace(Matrix<T> v, std::type_identity_t<Matrix<const T>> c, Triangle
   run_tsmm<T>("tsmm_inplace", {{T(1), nullptr}, {T(0), nullptr}, v, c, first, triangle}, execution);
 }
 
-template <class T>
-std::string explain_cuda_tsmttsm(const Matrix<const T>& a, const Matrix<const T>& b) {
-  if (a.rows == 0 || a.columns == 0 || b.columns == 0) return "nothing to multiply";
-  const auto x = dispatch::configure_cuda_tsmttsm(cuda::current_device(), problem_of(a, b));
-  if (x.kernel == dispatch::CudaKernel::general) return "general " + std::to_string(x.parts) + " parts";
-  return "ring tile " + std::to_string(x.tile_m) + "x" + std::to_string(x.tile_n) + " warps " +
-         std::to_string(x.warps_m) + "x" + std::to_string(x.warps_n) + " groups " + std::to_string(x.groups) +
-         " rows " + std::to_string(x.rows) + " stages " + std::to_string(x.stages) + " fold " + std::to_string(x.fold);
-}
-
-template <class T>
-std::string explain_cuda_tsmm(const Matrix<const T>& a, const Matrix<const T>& b, bool reads_output) {
-  if (b.rows == 0 || b.columns == 0) return "nothing to multiply";
-  const auto x = dispatch::configure_cuda_tsmm(cuda::current_device(), problem_of(a, b, reads_output));
-  if (x.kernel == dispatch::CudaKernel::general) return "general " + std::to_string(x.parts) + " blocks";
-  return "ring tile " + std::to_string(x.tile_n) + "x" + std::to_string(x.blocks_n) + " warps " +
-         std::to_string(x.warps) + " groups " + std::to_string(x.groups) + " rows " + std::to_string(x.rows) +
-         " stages " + std::to_string(x.stages) + " chunks a ticket " + std::to_string(x.chunks_per_ticket);
-}
-
 template std::size_t cuda_tsmttsm_workspace<float>(std::int64_t, std::int64_t, std::int64_t);
 template std::size_t cuda_tsmm_workspace<float>(std::int64_t, std::int64_t, std::int64_t);
 template void tsmttsm<float>(Op, float, Matrix<const float>, Matrix<const float>, float, Matrix<float>,
@@ -145,8 +106,6 @@ template void tsmttsm<float>(Op, const float*, Matrix<const float>, Matrix<const
 template void tsmm<float>(const float*, Matrix<const float>, Matrix<const float>, const float*, Matrix<float>, Triangle,
                           const CudaExecution&);
 template void tsmm_inplace<float>(Matrix<float>, Matrix<const float>, Triangle, const CudaExecution&);
-template std::string explain_cuda_tsmttsm(const Matrix<const float>&, const Matrix<const float>&);
-template std::string explain_cuda_tsmm(const Matrix<const float>&, const Matrix<const float>&, bool);
 template std::size_t cuda_tsmttsm_workspace<double>(std::int64_t, std::int64_t, std::int64_t);
 template std::size_t cuda_tsmm_workspace<double>(std::int64_t, std::int64_t, std::int64_t);
 template void tsmttsm<double>(Op, double, Matrix<const double>, Matrix<const double>, double, Matrix<double>,
@@ -158,8 +117,6 @@ template void tsmttsm<double>(Op, const double*, Matrix<const double>, Matrix<co
 template void tsmm<double>(const double*, Matrix<const double>, Matrix<const double>, const double*, Matrix<double>,
                            Triangle, const CudaExecution&);
 template void tsmm_inplace<double>(Matrix<double>, Matrix<const double>, Triangle, const CudaExecution&);
-template std::string explain_cuda_tsmttsm(const Matrix<const double>&, const Matrix<const double>&);
-template std::string explain_cuda_tsmm(const Matrix<const double>&, const Matrix<const double>&, bool);
 template std::size_t cuda_tsmttsm_workspace<std::complex<float>>(std::int64_t, std::int64_t, std::int64_t);
 template std::size_t cuda_tsmm_workspace<std::complex<float>>(std::int64_t, std::int64_t, std::int64_t);
 template void tsmttsm<std::complex<float>>(Op, std::complex<float>, Matrix<const std::complex<float>>,
@@ -176,10 +133,6 @@ template void tsmm<std::complex<float>>(const std::complex<float>*, Matrix<const
                                         Matrix<std::complex<float>>, Triangle, const CudaExecution&);
 template void tsmm_inplace<std::complex<float>>(Matrix<std::complex<float>>, Matrix<const std::complex<float>>,
                                                 Triangle, const CudaExecution&);
-template std::string explain_cuda_tsmttsm(const Matrix<const std::complex<float>>&,
-                                          const Matrix<const std::complex<float>>&);
-template std::string explain_cuda_tsmm(const Matrix<const std::complex<float>>&,
-                                       const Matrix<const std::complex<float>>&, bool);
 template std::size_t cuda_tsmttsm_workspace<std::complex<double>>(std::int64_t, std::int64_t, std::int64_t);
 template std::size_t cuda_tsmm_workspace<std::complex<double>>(std::int64_t, std::int64_t, std::int64_t);
 template void tsmttsm<std::complex<double>>(Op, std::complex<double>, Matrix<const std::complex<double>>,
@@ -196,9 +149,5 @@ template void tsmm<std::complex<double>>(const std::complex<double>*, Matrix<con
                                          Matrix<std::complex<double>>, Triangle, const CudaExecution&);
 template void tsmm_inplace<std::complex<double>>(Matrix<std::complex<double>>, Matrix<const std::complex<double>>,
                                                  Triangle, const CudaExecution&);
-template std::string explain_cuda_tsmttsm(const Matrix<const std::complex<double>>&,
-                                          const Matrix<const std::complex<double>>&);
-template std::string explain_cuda_tsmm(const Matrix<const std::complex<double>>&,
-                                       const Matrix<const std::complex<double>>&, bool);
 
 }  // namespace blockvec::kernels

@@ -200,8 +200,12 @@ CudaPrediction predict(const CudaDevice& device, const CudaTsmmProblem& problem,
                  ring ? ring_work(device, problem, configuration) : general_work(device, problem, configuration));
 }
 
-CudaTsmm configure_cuda_tsmm(const CudaDevice& device, const CudaTsmmProblem& problem) {
+CudaChoice<CudaTsmm> choose(const CudaDevice& device, const CudaTsmmProblem& problem) {
   return best_candidate(device, problem, candidates(device, problem));
+}
+
+CudaTsmm configure_cuda_tsmm(const CudaDevice& device, const CudaTsmmProblem& problem) {
+  return choose(device, problem).configuration;
 }
 
 std::size_t cuda_tsmm_workspace(const CudaDevice& device, std::int64_t k, std::int64_t m, std::int64_t n,

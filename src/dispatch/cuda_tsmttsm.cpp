@@ -196,8 +196,12 @@ CudaPrediction predict(const CudaDevice& device, const CudaTsmttsmProblem& probl
   return {launch_seconds, CudaBound::latency, 0};
 }
 
-CudaTsmttsm configure_cuda_tsmttsm(const CudaDevice& device, const CudaTsmttsmProblem& problem) {
+CudaChoice<CudaTsmttsm> choose(const CudaDevice& device, const CudaTsmttsmProblem& problem) {
   return best_candidate(device, problem, candidates(device, problem));
+}
+
+CudaTsmttsm configure_cuda_tsmttsm(const CudaDevice& device, const CudaTsmttsmProblem& problem) {
+  return choose(device, problem).configuration;
 }
 
 std::size_t cuda_tsmttsm_workspace(const CudaDevice& device, std::int64_t k, std::int64_t m, std::int64_t n,

@@ -14,13 +14,18 @@ struct Word {
   int Configuration::*second = nullptr;
 };
 
-constexpr Word<CudaTsmttsm> tsmttsm_words[] = {
-    {"tile", &CudaTsmttsm::tile_m, &CudaTsmttsm::tile_n}, {"warps", &CudaTsmttsm::warps_m, &CudaTsmttsm::warps_n},
-    {"groups", &CudaTsmttsm::groups},                     {"rows", &CudaTsmttsm::rows},
-    {"stages", &CudaTsmttsm::stages},                     {"fold", &CudaTsmttsm::fold}};
-constexpr Word<CudaTsmm> tsmm_words[] = {
-    {"tile", &CudaTsmm::tile_n, &CudaTsmm::blocks_n}, {"warps", &CudaTsmm::warps},   {"groups", &CudaTsmm::groups},
-    {"rows", &CudaTsmm::rows},                        {"stages", &CudaTsmm::stages}, {"ticket", &CudaTsmm::chunks_per_ticket}};
+constexpr Word<CudaTsmttsm> tsmttsm_words[] = {{"tile", &CudaTsmttsm::tile_m, &CudaTsmttsm::tile_n},
+                                               {"warps", &CudaTsmttsm::warps_m, &CudaTsmttsm::warps_n},
+                                               {"groups", &CudaTsmttsm::groups},
+                                               {"rows", &CudaTsmttsm::rows},
+                                               {"stages", &CudaTsmttsm::stages},
+                                               {"fold", &CudaTsmttsm::fold}};
+constexpr Word<CudaTsmm> tsmm_words[] = {{"tile", &CudaTsmm::tile_n, &CudaTsmm::blocks_n},
+                                         {"warps", &CudaTsmm::warps},
+                                         {"groups", &CudaTsmm::groups},
+                                         {"rows", &CudaTsmm::rows},
+                                         {"stages", &CudaTsmm::stages},
+                                         {"ticket", &CudaTsmm::chunks_per_ticket}};
 
 constexpr CudaKernel kernels[] = {CudaKernel::ring, CudaKernel::general};
 

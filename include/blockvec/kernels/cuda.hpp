@@ -67,10 +67,28 @@ void tsmm_inplace(Matrix<T> v, std::type_identity_t<Matrix<const T>> c, Triangle
 template <class T>
 std::size_t cuda_tsmm_workspace(std::int64_t k, std::int64_t m, std::int64_t n);
 
-/// Which kernel a product of these operands runs on, and with what configuration, in words.
+/// Why a product runs as it does, as explain_cuda_* find it for the current device.
+struct CudaExplanation {
+  std::string kernel;         ///< e.g. "ring"; "none": nothing is multiplied
+  std::string configuration;  ///< e.g. "tile 2x8 warps 2x1 groups 4 rows 16 stages 12 fold 1"
+  std::string source;         ///< "measured nvidia_h200.csv:12", a row of a table in src/tuning, or "model"
+  double seconds = 0;         ///< that the model expects
+  double gbps = 0;            ///< bytes of tsmttsm_bytes or tsmm_bytes in these seconds
+  std::string bound;          ///< what limits it: "memory", "tensor cores", "arithmetic", "shared memory", "latency"
+
+  /// All of it in one line.
+  std::string text() const;
+};
+
+/// Which kernel a product of these operands runs on, and with what configuration. Only their shapes count, and whether
+/// two are the same; alpha and beta are taken as values of the host, alpha as not 0.
 template <class T>
-std::string explain_cuda_tsmttsm(const Matrix<const T>& a, const Matrix<const T>& b);
+CudaExplanation explain_cuda_tsmttsm(const Matrix<const T>& a, const Matrix<const T>& b);
+/// `reads_output`: beta is not 0, or in device memory.
 template <class T>
-std::string explain_cuda_tsmm(const Matrix<const T>& a, const Matrix<const T>& b, bool reads_output);
+CudaExplanation explain_cuda_tsmm(const Matrix<const T>& a, const Matrix<const T>& b, bool reads_output);
+/// `columns` of C, those that are written.
+template <class T>
+CudaExplanation explain_cuda_tsmm_inplace(const Matrix<const T>& v, std::int64_t columns);
 
 }  // namespace blockvec::kernels
