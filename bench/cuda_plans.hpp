@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+/// What is measured: named lists of cases, the most important ones first.
+namespace bench {
+
+struct Case {
+  std::string product;  ///< tsmttsm, gram, tsmm, update (beta = 1), tsmm_inplace
+  char type;            ///< S, D, C, Z
+  bool row_major = true;
+  std::int64_t m = 0, n = 0;
+  std::int64_t ld = 0;      ///< of A, and of B where m = n; 0: without gaps
+  std::int64_t offset = 0;  ///< first column of the view, in a matrix of ld columns
+
+  bool reduces() const { return product == "tsmttsm" || product == "gram"; }
+  bool adds() const { return product == "update"; }
+  bool in_place() const { return product == "tsmm_inplace"; }
+  /// "row", "column", or "row+3" for a view that starts at column 3.
+  std::string layout() const;
+};
+
+/// The cases of a plan:
+///   square     D, both products, every width 1 to 64
+///   gram       D: one operand read once; products in place
+///   rectangle  D: m in 16, 64, 128, 256, 512 by n in 1 to 32; both products, and the update with beta = 1
+///   types      Z, S and C at chosen widths
+///   views      D: columns of a basis of 64 or 128, by 4, 8 and 16
+///   odd        D: leading dimensions 65, 100 and 513, odd first columns, widths to 32
+///   column     column-major: D at chosen widths and rectangles, Z, S and C at fewer
+///   chosen     a few of everything
+/// Throws std::runtime_error where the name is none of these.
+std::vector<Case> plan(const std::string& name);
+
+}  // namespace bench

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <complex>
+#include <cstddef>
+#include <stdexcept>
+#include <vector>
+
+/// What programs that measure on a device share: memory, time, and cuBLAS by one name for its four types.
+namespace bench {
+
+inline void check(cudaError_t error) {
+  if (error != cudaSuccess) throw std::runtime_error(cudaGetErrorString(error));
+}
+inline void check(cublasStatus_t status) {
+  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
+}
+
+struct Buffer {
+  explicit Buffer(std::size_t size) : bytes(size) { check(cudaMalloc(&data, size)); }
+  ~Buffer() { cudaFree(data); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  void* data = nullptr;
+  std::size_t bytes;
+};
+
+class Event {
+ public:
+  Event() { check(cudaEventCreate(&event_)); }
+  ~Event() { cudaEventDestroy(event_); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  void record(cudaStream_t stream) { check(cudaEventRecord(event_, stream)); }
+  double seconds_since(const Event& start) {
+    check(cudaEventSynchronize(event_));
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, start.event_, event_));
+    return milliseconds * 1e-3;
+  }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+/// Seconds of one call, `call(i)` for i = 0, 1, ...
+template <class Call>
+double seconds_of(cudaStream_t stream, int i, Call&& call) {
+  static Event start;
+  static Event stop;
+  start.record(stream);
+  call(i);
+  stop.record(stream);
+  return stop.seconds_since(start);
+}
+
+inline double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// Median of `reps` calls after `warm` others; a call that takes longer than `limit` seconds is the only one.
+template <class Call>
+double median_seconds(cudaStream_t stream, int warm, int reps, double limit, Call&& call) {
+  std::vector<double> seconds;
+  for (int i = 0; i < warm + reps; ++i) {
+    const double one = seconds_of(stream, i, call);
+    if (one > limit) return one;
+    if (i >= warm) seconds.push_back(one);
+  }
+  return median(seconds);
+}
+
+// clang-format off
+inline void gemm(cublasHandle_t h, cublasOperation_t x, cublasOperation_t y, int m, int n, int k, float alpha,
+                 const float* a, int lda, const float* b, int ldb, float beta, float* c, int ldc) {
+  check(cublasSgemm(h, x, y, m, n, k, &alpha, a, lda, b, ldb, &beta, c, ldc));
+}
+inline void gemm(cublasHandle_t h, cublasOperation_t x, cublasOperation_t y, int m, int n, int k, double alpha,
+                 const double* a, int lda, const double* b, int ldb, double beta, double* c, int ldc) {
+  check(cublasDgemm(h, x, y, m, n, k, &alpha, a, lda, b, ldb, &beta, c, ldc));
+}
+inline void gemm(cublasHandle_t h, cublasOperation_t x, cublasOperation_t y, int m, int n, int k,
+                 std::complex<float> alpha, const std::complex<float>* a, int lda, const std::complex<float>* b,
+                 int ldb, std::complex<float> beta, std::complex<float>* c, int ldc) {
+  using C = cuComplex;
+  check(cublasCgemm(h, x, y, m, n, k, reinterpret_cast<C*>(&alpha), reinterpret_cast<const C*>(a), lda,
+                    reinterpret_cast<const C*>(b), ldb, reinterpret_cast<C*>(&beta), reinterpret_cast<C*>(c), ldc));
+}
+inline void gemm(cublasHandle_t h, cublasOperation_t x, cublasOperation_t y, int m, int n, int k,
+                 std::complex<double> alpha, const std::complex<double>* a, int lda, const std::complex<double>* b,
+                 int ldb, std::complex<double> beta, std::complex<double>* c, int ldc) {
+  using Z = cuDoubleComplex;
+  check(cublasZgemm(h, x, y, m, n, k, reinterpret_cast<Z*>(&alpha), reinterpret_cast<const Z*>(a), lda,
+                    reinterpret_cast<const Z*>(b), ldb, reinterpret_cast<Z*>(&beta), reinterpret_cast<Z*>(c), ldc));
+}
+// clang-format on
+
+}  // namespace bench

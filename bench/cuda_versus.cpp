@@ -1,0 +1,385 @@
+#include "bench/cuda_versus.hpp"
+
+#include <blockvec/kernels/cuda.hpp>
+#include <blockvec/kernels/tall_skinny.hpp>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <memory>
+#include <random>
+#include <thread>
+
+#include "bench/cuda_roofs.hpp"
+
+namespace bench {
+namespace {
+
+using namespace blockvec::kernels;
+
+// Arithmetic that the roofs count with: double precision on tensor cores, a complex product by three real ones; single
+// precision by three products of halves of its numbers on tensor cores.
+constexpr double double_flops = 66.1e12;
+constexpr double single_flops = 165e12;
+constexpr double complex_products = 0.75;
+
+template <class T>
+constexpr bool is_complex = !std::is_floating_point_v<T>;
+
+std::size_t size_of(char type) { return type == 'S' ? 4 : type == 'Z' ? 16 : 8; }
+
+std::string output_of(const std::string& command) {
+  std::string text;
+  std::FILE* const pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) return text;
+  char piece[256];
+  while (std::fgets(piece, sizeof piece, pipe) != nullptr) text += piece;
+  pclose(pipe);
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+// Useful bytes of a row-major view over those of the 64-byte pieces that it touches.
+double useful_part(std::int64_t row_bytes, std::int64_t pitch_bytes, std::int64_t offset_bytes) {
+  constexpr std::int64_t piece = 64;
+  std::int64_t touched = 0;
+  std::int64_t last = -1;
+  for (std::int64_t row = 0; row < piece; ++row) {  // as many rows as a piece has bytes: all phases
+    const std::int64_t begin = offset_bytes + row * pitch_bytes;
+    const std::int64_t first = std::max(begin / piece, last + 1);
+    last = (begin + row_bytes - 1) / piece;
+    touched += last - first + 1;
+  }
+  return static_cast<double>(row_bytes) / static_cast<double>(touched);
+}
+
+// Where the operands of call number `turn` begin: small ones move on, so that the cache does not hold them.
+template <class T>
+T* place(const Buffer& buffer, std::size_t bytes, int turn) {
+  const std::size_t step = (bytes + 4095) / 4096 * 4096;
+  const std::size_t places = std::max<std::size_t>(1, buffer.bytes / step);
+  return reinterpret_cast<T*>(static_cast<char*>(buffer.data) + static_cast<std::size_t>(turn) % places * step);
+}
+
+}  // namespace
+
+template <class T>
+struct Versus::Operands {
+  Matrix<T> a, b, c;
+};
+
+Versus::Versus(const VersusSettings& settings)
+    : settings_(settings),
+      first_(settings.bytes + 65536),
+      second_(settings.bytes + 65536),
+      small_(std::size_t{16} << 20),
+      result_(std::size_t{16} << 20),
+      workspace_(std::size_t{320} << 20),
+      cublas_workspace_(std::size_t{64} << 20) {
+  check(cublasCreate(&cublas_));
+  check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+  check(cublasSetStream(cublas_, stream_));
+  check(cublasSetWorkspace(cublas_, cublas_workspace_.data, cublas_workspace_.bytes));
+  fill('D');
+  double best = 0;
+  int best_variant = 0;
+  for (int variant = 0; variant < read_variants; ++variant) {
+    read_variant_ = variant;
+    pause();
+    if (read_speed(settings.bytes) > best) best_variant = variant;
+    best = read_[settings.bytes];
+  }
+  read_variant_ = best_variant;
+}
+
+Versus::~Versus() {
+  cublasDestroy(cublas_);
+  cudaStreamDestroy(stream_);
+}
+
+std::int64_t Versus::rows_of(const Case& c, std::size_t bytes) const {
+  return static_cast<std::int64_t>(bytes / size_of(c.type)) / std::max({c.m, c.n, c.ld});
+}
+
+Measured Versus::measure(const Case& c, std::size_t bytes) {
+  fill(c.type);
+  switch (c.type) {
+    case 'S':
+      return measure_type<float>(c, bytes);
+    case 'C':
+      return measure_type<std::complex<float>>(c, bytes);
+    case 'Z':
+      return measure_type<std::complex<double>>(c, bytes);
+    default:
+      return measure_type<double>(c, bytes);
+  }
+}
+
+template <class T>
+Versus::Operands<T> Versus::operands(const Case& c, std::size_t bytes, int turn) const {
+  const std::int64_t k = rows_of(c, bytes);
+  const Layout layout = c.row_major ? Layout::row_major : Layout::column_major;
+  const std::int64_t ld_a = c.row_major ? std::max(c.ld, c.m) : k;
+  const std::int64_t ld_b = !c.row_major ? k : c.in_place() || c.product == "gram" || c.m == c.n ? ld_a : c.n;
+  const bool one = c.product == "gram" || c.in_place();
+  const std::int64_t start_b = ld_b == ld_a ? c.offset : 0;
+  return {
+      {place<T>(first_, bytes, turn) + c.offset, k, c.m, ld_a, layout},
+      {one ? place<T>(first_, bytes, turn) + c.offset : place<T>(second_, bytes, turn) + start_b, k, c.n, ld_b, layout},
+      {static_cast<T*>(c.reduces() ? result_.data : small_.data), c.m, c.n, c.row_major ? c.n : c.m, layout}};
+}
+
+template <class T>
+void Versus::ours(const Case& c, const Operands<T>& x) {
+  const CudaExecution execution{stream_, {static_cast<std::byte*>(workspace_.data), workspace_.bytes}};
+  if (c.reduces()) {
+    tsmttsm<T>(Op::conjugate_transpose, T(1), x.a, x.b, T(0), x.c, execution);
+  } else if (c.in_place()) {
+    tsmm_inplace<T>(x.a, x.c, Triangle::general, execution);
+  } else {
+    tsmm<T>(T(1), x.a, x.c, T(c.adds() ? 1 : 0), x.b, Triangle::general, execution);
+  }
+}
+
+// cuBLAS's nearest product; in place, one with a result elsewhere. Row-major matrices are the transposes of its own.
+template <class T>
+void Versus::peer(const Case& c, const Operands<T>& x) {
+  const int m = static_cast<int>(c.m);
+  const int n = static_cast<int>(c.n);
+  const int k = static_cast<int>(x.a.rows);
+  const int lda = static_cast<int>(x.a.ld);
+  const int ldb = static_cast<int>(x.b.ld);
+  const int ldc = static_cast<int>(x.c.ld);
+  T* const b = c.in_place() ? static_cast<T*>(second_.data) : x.b.data;
+  const T beta(c.adds() ? 1 : 0);
+  if (c.reduces() && c.row_major) {
+    gemm(cublas_, CUBLAS_OP_N, CUBLAS_OP_C, n, m, k, T(1), b, ldb, x.a.data, lda, T(0), x.c.data, ldc);
+  } else if (c.reduces()) {
+    gemm(cublas_, CUBLAS_OP_C, CUBLAS_OP_N, m, n, k, T(1), x.a.data, lda, b, ldb, T(0), x.c.data, ldc);
+  } else if (c.row_major) {
+    gemm(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, n, k, m, T(1), x.c.data, ldc, x.a.data, lda, beta, b, ldb);
+  } else {
+    gemm(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, k, n, m, T(1), x.a.data, lda, x.c.data, ldc, beta, b, ldb);
+  }
+}
+
+// GB/s of useful bytes that memory and arithmetic allow.
+template <class T>
+double Versus::roof_of(const Case& c, const Operands<T>& x, std::size_t bytes) {
+  const std::int64_t k = x.a.rows;
+  const bool same = c.product == "gram";
+  const double useful = c.reduces() ? tsmttsm_bytes<T>(k, c.m, c.n, same) : tsmm_bytes<T>(k, c.m, c.n, c.adds());
+  double memory = c.reduces() ? read_speed(same ? bytes : std::min(2 * bytes, settings_.bytes)) : copy_speed(bytes);
+  if (c.row_major) {
+    const auto width = [](std::int64_t columns) { return static_cast<std::int64_t>(sizeof(T)) * columns; };
+    const double a = static_cast<double>(c.m);
+    const double b = same ? 0 : static_cast<double>(c.adds() ? 2 * c.n : c.n);
+    const double touched_a = a / useful_part(width(c.m), width(x.a.ld), width(c.offset));
+    const double touched_b = b / useful_part(width(c.n), width(x.b.ld), width(x.b.ld == x.a.ld ? c.offset : 0));
+    memory *= (a + b) / (touched_a + touched_b);
+  }
+  const double flops = product_flops<T>(k, c.m, c.n) * (is_complex<T> ? complex_products : 1) * (same ? 0.5 : 1);
+  const double peak = c.type == 'D' || c.type == 'Z' ? double_flops : single_flops;
+  return std::min(memory, useful / (flops / peak) * 1e-9);
+}
+
+template <class T>
+Measured Versus::measure_type(const Case& c, std::size_t bytes) {
+  const auto all = [&](int turn) { return operands<T>(c, bytes, turn); };
+  const Operands<T> x = all(0);
+  const std::int64_t k = x.a.rows;
+  const double useful =
+      c.reduces() ? tsmttsm_bytes<T>(k, c.m, c.n, c.product == "gram") : tsmm_bytes<T>(k, c.m, c.n, c.adds());
+  const auto speed = [&](double seconds) { return useful / seconds * 1e-9; };
+  Measured result{};
+  pause();
+  result.roof = roof_of(c, x, bytes);
+  const auto our_time = [&] {
+    return median_seconds(stream_, 2, settings_.reps, 0.1, [&](int i) { ours(c, all(i)); });
+  };
+  const auto their_time = [&] {
+    return median_seconds(stream_, 1, std::min(settings_.reps, 5), 0.03, [&](int i) { peer(c, all(i)); });
+  };
+  double mine = our_time();
+  if (settings_.cublas) {
+    double theirs = their_time();
+    // Close calls are decided by medians of more of them, taken in turn.
+    if (mine > 0.97 * theirs && mine < 1.05 * theirs) {
+      std::vector<double> more_mine{mine};
+      std::vector<double> more_theirs{theirs};
+      for (int i = 0; i < 4; ++i) {
+        more_theirs.push_back(their_time());
+        more_mine.push_back(our_time());
+      }
+      mine = median(more_mine);
+      theirs = median(more_theirs);
+    }
+    result.cublas = speed(theirs);
+  }
+  result.gbps = speed(mine);
+  if (c.in_place()) filled_ = 0;  // its numbers have become small
+  const CudaExplanation why =
+      c.reduces() ? explain_cuda_tsmttsm<T>(x.a, c.product == "gram" ? Matrix<const T>(x.a) : Matrix<const T>(x.b))
+                  : explain_cuda_tsmm<T>(x.a, Matrix<const T>(x.b), c.adds());
+  result.kernel = why.kernel;
+  result.configuration = why.configuration;
+  return result;
+}
+
+// Seconds of one of many calls in a graph; cold: each takes operands that are not in the cache.
+template <class Call>
+double Versus::time_in_graph(bool cold, Call&& call) {
+  constexpr int calls = 20;
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t ready = nullptr;
+  check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeGlobal));
+  for (int i = 0; i < calls; ++i) call(cold ? i : 0);
+  check(cudaStreamEndCapture(stream_, &graph));
+  check(cudaGraphInstantiate(&ready, graph, 0));
+  std::vector<double> seconds;
+  for (int i = 0; i < settings_.reps + 2; ++i) {
+    if (cold) read_all(second_.data, std::min(settings_.bytes, std::size_t{512} << 20), small_.data, 0, stream_);
+    const double one = seconds_of(stream_, i, [&](int) { check(cudaGraphLaunch(ready, stream_)); });
+    if (i >= 2) seconds.push_back(one / calls);
+  }
+  cudaGraphExecDestroy(ready);
+  cudaGraphDestroy(graph);
+  return median(seconds);
+}
+
+MeasuredShort Versus::measure_short(std::int64_t width, std::int64_t k) {
+  fill('D');
+  const Case c{"tsmttsm", 'D', true, width, width};
+  const std::size_t bytes = static_cast<std::size_t>(width * k) * sizeof(double);
+  const auto mine = [&](int turn) { ours(c, operands<double>(c, bytes, turn)); };
+  const auto theirs = [&](int turn) { peer(c, operands<double>(c, bytes, turn)); };
+  theirs(0);  // outside of a graph first: libraries load what they need
+  mine(0);
+  check(cudaStreamSynchronize(stream_));
+  pause();
+  MeasuredShort result{};
+  result.us = 1e6 * time_in_graph(true, mine);
+  result.warm_us = 1e6 * time_in_graph(false, mine);
+  result.cublas_us = 1e6 * time_in_graph(true, theirs);
+  result.cublas_warm_us = 1e6 * time_in_graph(false, theirs);
+  const Operands<double> x = operands<double>(c, bytes, 0);
+  const CudaExplanation why = explain_cuda_tsmttsm<double>(x.a, x.b);
+  result.kernel = why.kernel;
+  result.configuration = why.configuration;
+  return result;
+}
+
+MeasuredLoad Versus::measure_load(const Case& c, double seconds) {
+  fill('D');
+  const Operands<double> x = operands<double>(c, settings_.bytes, 0);
+  const std::int64_t k = x.a.rows;
+  const double useful = c.reduces() ? tsmttsm_bytes<double>(k, c.m, c.n) : tsmm_bytes<double>(k, c.m, c.n);
+  pause();
+  MeasuredLoad result{};
+  result.roof = roof_of(c, x, settings_.bytes);
+  const double guess = seconds_of(stream_, 0, [&](int) { ours(c, x); });
+  // Batches of a quarter of a second; the next one waits in the queue while one runs.
+  const int batch = std::max(1, static_cast<int>(0.25 / guess));
+  const int batches = std::max(4, static_cast<int>(seconds / 0.25));
+  std::vector<std::unique_ptr<Event>> marks;
+  for (int i = 0; i <= batches; ++i) marks.push_back(std::make_unique<Event>());
+  marks[0]->record(stream_);
+  for (int i = 1; i <= batches; ++i) {
+    for (int j = 0; j < batch; ++j) ours(c, x);
+    marks[static_cast<std::size_t>(i)]->record(stream_);
+    if (i > 2) marks[static_cast<std::size_t>(i - 2)]->seconds_since(*marks[0]);
+    if (i == batches / 2) {
+      result.power_and_clock =
+          output_of("nvidia-smi -i 0 --query-gpu=power.draw,clocks.sm --format=csv,noheader,nounits | tr -d ' '");
+    }
+  }
+  const auto last = static_cast<std::size_t>(batches);
+  result.seconds = marks[last]->seconds_since(*marks[0]);
+  result.gbps = useful * batch * batches / result.seconds * 1e-9;
+  result.last_gbps = useful * batch * 4 / marks[last]->seconds_since(*marks[last - 4]) * 1e-9;
+  if (result.power_and_clock.empty()) result.power_and_clock = "0,0";
+  const CudaExplanation why =
+      c.reduces() ? explain_cuda_tsmttsm<double>(x.a, x.b) : explain_cuda_tsmm<double>(x.a, x.b, false);
+  result.kernel = why.kernel;
+  result.configuration = why.configuration;
+  return result;
+}
+
+// Numbers of a type are filled in as such: the bits of others might be NaN.
+void Versus::fill(char type) {
+  const bool single = type == 'S' || type == 'C';
+  const char kind = single ? 'S' : 'D';
+  if (filled_ == kind) return;
+  filled_ = kind;
+  for (Buffer* const buffer : {&first_, &second_}) {
+    if (single) {
+      fill_random(static_cast<float*>(buffer->data), buffer->bytes / 4, 1, stream_);
+    } else {
+      fill_random(static_cast<double*>(buffer->data), buffer->bytes / 8, 1, stream_);
+    }
+  }
+  // Small enough that products in place do not grow.
+  std::mt19937 random(1);
+  std::uniform_real_distribution<double> uniform(-0.03, 0.03);
+  std::vector<double> doubles(small_.bytes / 8);
+  std::vector<float> floats(small_.bytes / 4);
+  for (double& x : doubles) x = uniform(random);
+  for (std::size_t i = 0; i < floats.size(); ++i) floats[i] = static_cast<float>(doubles[i / 2]);
+  check(cudaMemcpyAsync(small_.data, single ? static_cast<const void*>(floats.data()) : doubles.data(), small_.bytes,
+                        cudaMemcpyHostToDevice, stream_));
+  check(cudaStreamSynchronize(stream_));
+}
+
+// Roofs are the best that was seen in this run: neither side may have the cooler card.
+double Versus::read_speed(std::size_t bytes) {
+  const double seconds = median_seconds(stream_, 1, 3, 1, [&](int i) {
+    read_all(place<char>(first_, bytes, i), bytes, small_.data, read_variant_, stream_);
+  });
+  double& best = read_[bytes];
+  best = std::max(best, static_cast<double>(bytes) / seconds * 1e-9);
+  return best;
+}
+
+double Versus::copy_speed(std::size_t bytes) {
+  const double engine = median_seconds(stream_, 1, 3, 1, [&](int i) {
+    check(cudaMemcpyAsync(place<char>(second_, bytes, i), place<char>(first_, bytes, i), bytes,
+                          cudaMemcpyDeviceToDevice, stream_));
+  });
+  const double kernel = median_seconds(stream_, 1, 3, 1, [&](int i) {
+    scale_all(place<double>(first_, bytes, i), place<double>(second_, bytes, i), bytes / 8, stream_);
+  });
+  double& best = copied_[bytes];
+  best = std::max(best, 2 * static_cast<double>(bytes) / std::min(engine, kernel) * 1e-9);
+  return best;
+}
+
+void Versus::pause() const { std::this_thread::sleep_for(std::chrono::milliseconds(settings_.pause)); }
+
+std::string Versus::header(const std::string& commit, std::size_t bytes) {
+  cudaDeviceProp device{};
+  check(cudaGetDeviceProperties(&device, 0));
+  int runtime = 0;
+  int version = 0;
+  check(cudaRuntimeGetVersion(&runtime));
+  check(cublasGetVersion(cublas_, &version));
+  const std::time_t now = std::time(nullptr);
+  char date[32];
+  std::strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", std::gmtime(&now));
+  const std::string card = output_of(
+      "nvidia-smi -i 0 --query-gpu=driver_version,clocks.sm,clocks.max.sm,clocks.mem,power.limit,temperature.gpu "
+      "--format=csv,noheader");
+  const double read = read_speed(std::min(2 * bytes, settings_.bytes));
+  const double copy = copy_speed(bytes);
+  char text[1024];
+  std::snprintf(
+      text, sizeof text,
+      "# %s, %s, commit %s, CUDA runtime %d, cuBLAS %d; driver, clock now, at most, of memory, power limit, "
+      "temperature: %s\n"
+      "# operands of %zu bytes, median of %d after 2, a pause of %d ms before each case; roofs: read %.0f GB/s, "
+      "copy %.0f, double precision %.1f TF (complex: 3/4 of the products), single precision %.0f TF\n"
+      "# ld is B's too where m = n; a layout of row+3 starts at column 3; roofs count 64-byte pieces touched\n",
+      device.name, date, commit.c_str(), runtime, version, card.c_str(), bytes, settings_.reps, settings_.pause, read,
+      copy, double_flops * 1e-12, single_flops * 1e-12);
+  return text;
+}
+
+}  // namespace bench
