@@ -25,8 +25,19 @@ dispatch::CudaDevice query(int device) {
   }
   cudaFuncAttributes code{};
   check(cudaFuncGetAttributes(&code, probe), "device query");
-  return {attribute(cudaDevAttrMultiProcessorCount, device), attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-          code.ptxVersion >= 90};
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, device), "device query");
+  // Kernels reach about 94 % of the interface's bandwidth when they read, and 86 % when they write as much.
+  const double interface =
+      2e3 * attribute(cudaDevAttrMemoryClockRate, device) * attribute(cudaDevAttrGlobalMemoryBusWidth, device) / 8;
+  return {attribute(cudaDevAttrMultiProcessorCount, device),
+          attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+          code.ptxVersion >= 90,
+          properties.name,
+          10 * major + minor,
+          0.95e3 * attribute(cudaDevAttrClockRate, device),
+          0.94 * interface,
+          0.86 * interface};
 }
 
 }  // namespace

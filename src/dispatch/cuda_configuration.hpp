@@ -15,10 +15,12 @@ namespace blockvec::kernels::dispatch {
 /// What a configuration depends on of the device that it is for.
 struct CudaDevice {
   int multiprocessors;
-  int shared_bytes;                ///< of one block at most
-  bool bulk_copies;                ///< code for compute capability 9.0 or newer is there and runs
+  int shared_bytes;  ///< of one block at most
+  bool bulk_copies;  ///< code for compute capability 9.0 or newer is there and runs
+  std::string name;
+  int capability = 90;             ///< 90 for 9.0
   double clock = 1.9e9;            ///< of multiprocessors, 1/s
-  double read_bandwidth = 4.6e12;  ///< bytes/s
+  double read_bandwidth = 4.6e12;  ///< bytes/s that kernels reach
   double copy_bandwidth = 4.2e12;  ///< bytes/s, both ways together
 };
 

@@ -4,6 +4,7 @@
 #include "src/dispatch/cuda_configuration.hpp"
 #include "src/dispatch/cuda_model.hpp"
 #include "src/dispatch/cuda_stages.hpp"
+#include "src/tuning/rows.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -197,6 +198,10 @@ CudaPrediction predict(const CudaDevice& device, const CudaTsmttsmProblem& probl
 }
 
 CudaChoice<CudaTsmttsm> choose(const CudaDevice& device, const CudaTsmttsmProblem& problem) {
+  CudaTsmttsm measured{};
+  if (const tuning::Row* const row = tuning::find(device, problem, measured)) {
+    return {measured, predict(device, problem, measured), row->place};
+  }
   return best_candidate(device, problem, candidates(device, problem));
 }
 

@@ -21,8 +21,9 @@ CLOSED = {
 }
 # Headers in include/blockvec that belong to the lowest layer.
 LOWEST = {"blockvec/version.hpp"}
-# In the build tree of a configured build, and public.
+# In the build tree of a configured build: public ones, and those of a layer's own.
 GENERATED = {"blockvec/config.hpp": "blockvec"}
+PRIVATE_GENERATED = {"tuning_lines.inc"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]')
 
 
@@ -46,6 +47,8 @@ def resolve(root, path, bracket, name):
     """The header of this tree that `path` means by `name`, relative to the root; None if it is an outside one."""
     if name in GENERATED:
         return Path("include", name)
+    if name in PRIVATE_GENERATED:
+        return path.parent / name
     beside = [root / path.parent] if bracket == '"' else []
     for folder in [*beside, root / "include", root, root / path.parts[0]]:
         if (folder / name).is_file():
