@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <complex>
 #include <cstddef>
+#include <map>
+#include <sstream>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 /// What programs that measure on a device share: memory, time, and cuBLAS by one name for its four types.
@@ -75,6 +78,56 @@ double median_seconds(cudaStream_t stream, int warm, int reps, double limit, Cal
     if (i >= warm) seconds.push_back(one);
   }
   return median(seconds);
+}
+
+/// Median seconds of one of `calls` calls in a CUDA graph, `call(i)`; `before` runs ahead of each launch, untimed.
+template <class Call, class Before>
+double seconds_in_graph(cudaStream_t stream, int calls, int reps, Before&& before, Call&& call) {
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t ready = nullptr;
+  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  for (int i = 0; i < calls; ++i) call(i);
+  check(cudaStreamEndCapture(stream, &graph));
+  check(cudaGraphInstantiate(&ready, graph, 0));
+  std::vector<double> seconds;
+  for (int i = 0; i < reps + 2; ++i) {
+    before();
+    const double one = seconds_of(stream, i, [&](int) { check(cudaGraphLaunch(ready, stream)); });
+    if (i >= 2) seconds.push_back(one / calls);
+  }
+  cudaGraphExecDestroy(ready);
+  cudaGraphDestroy(graph);
+  return median(seconds);
+}
+
+/// What stands between separators.
+inline std::vector<std::string> split(const std::string& list, char separator) {
+  std::vector<std::string> items;
+  std::stringstream stream(list);
+  for (std::string item; std::getline(stream, item, separator);) items.push_back(item);
+  return items;
+}
+
+/// "name=value" arguments over `settings`, which hold all names that are known.
+inline std::map<std::string, std::string> read_settings(int argc, char** argv,
+                                                        std::map<std::string, std::string> settings) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    const std::size_t equals = argument.find('=');
+    if (equals == std::string::npos || settings.count(argument.substr(0, equals)) == 0) {
+      throw std::runtime_error("unknown argument " + argument);
+    }
+    settings[argument.substr(0, equals)] = argument.substr(equals + 1);
+  }
+  return settings;
+}
+
+/// Where the operands of call number `turn` begin: small ones move on, so that the cache does not hold them.
+template <class T>
+T* place(const Buffer& buffer, std::size_t bytes, int turn) {
+  const std::size_t step = (bytes + 4095) / 4096 * 4096;
+  const std::size_t places = std::max<std::size_t>(1, buffer.bytes / step);
+  return reinterpret_cast<T*>(static_cast<char*>(buffer.data) + static_cast<std::size_t>(turn) % places * step);
 }
 
 // clang-format off

@@ -52,14 +52,6 @@ double useful_part(std::int64_t row_bytes, std::int64_t pitch_bytes, std::int64_
   return static_cast<double>(row_bytes) / static_cast<double>(touched);
 }
 
-// Where the operands of call number `turn` begin: small ones move on, so that the cache does not hold them.
-template <class T>
-T* place(const Buffer& buffer, std::size_t bytes, int turn) {
-  const std::size_t step = (bytes + 4095) / 4096 * 4096;
-  const std::size_t places = std::max<std::size_t>(1, buffer.bytes / step);
-  return reinterpret_cast<T*>(static_cast<char*>(buffer.data) + static_cast<std::size_t>(turn) % places * step);
-}
-
 }  // namespace
 
 template <class T>
@@ -228,22 +220,10 @@ Measured Versus::measure_type(const Case& c, std::size_t bytes) {
 // Seconds of one of many calls in a graph; cold: each takes operands that are not in the cache.
 template <class Call>
 double Versus::time_in_graph(bool cold, Call&& call) {
-  constexpr int calls = 20;
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t ready = nullptr;
-  check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeGlobal));
-  for (int i = 0; i < calls; ++i) call(cold ? i : 0);
-  check(cudaStreamEndCapture(stream_, &graph));
-  check(cudaGraphInstantiate(&ready, graph, 0));
-  std::vector<double> seconds;
-  for (int i = 0; i < settings_.reps + 2; ++i) {
+  const auto flush = [&] {
     if (cold) read_all(second_.data, std::min(settings_.bytes, std::size_t{512} << 20), small_.data, 0, stream_);
-    const double one = seconds_of(stream_, i, [&](int) { check(cudaGraphLaunch(ready, stream_)); });
-    if (i >= 2) seconds.push_back(one / calls);
-  }
-  cudaGraphExecDestroy(ready);
-  cudaGraphDestroy(graph);
-  return median(seconds);
+  };
+  return seconds_in_graph(stream_, 20, settings_.reps, flush, [&](int i) { call(cold ? i : 0); });
 }
 
 MeasuredShort Versus::measure_short(std::int64_t width, std::int64_t k) {

@@ -2,14 +2,13 @@
 //   cuda_vs_cublas out=DIRECTORY plans=square,short,gram,rectangle,... seconds=480 commit=...
 // A plan is one of cuda_plans.hpp; or such a one with operands of 64 MiB, e.g. square@64MiB; or one of
 //   short      4 and 16 columns at K = 1e3 to 1e6, in CUDA graphs
-//   sustained  10 s of unbroken load each
+//   sustained  10 s of unbroken load each, at the widths of widths=8;64
 // Each kind writes a file of its own to DIRECTORY: cuda_vs_cublas.csv, ..._64MiB.csv, ..._short.csv, ..._sustained.csv.
 // Rows that are there already are not measured again; what does not fit into `seconds` is left to the next run.
 // Exit status 1 if any product is slower than cuBLAS in the rows of this run, 2 for an error.
 #include <chrono>
 #include <cstdio>
 #include <map>
-#include <sstream>
 #include <string>
 
 #include "bench/cuda_plans.hpp"
@@ -22,27 +21,9 @@ using namespace bench;
 
 using Settings = std::map<std::string, std::string>;
 
-Settings read_settings(int argc, char** argv) {
-  Settings settings{{"out", "."},           {"plans", "square"}, {"bytes", "4294967296"}, {"reps", "9"},
-                    {"pause", "150"},       {"cublas", "1"},     {"seconds", "1e9"},      {"commit", "unknown"},
-                    {"load_seconds", "10"}, {"widths", "64"}};
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    const std::size_t equals = argument.find('=');
-    if (equals == std::string::npos || settings.count(argument.substr(0, equals)) == 0) {
-      throw std::runtime_error("unknown argument " + argument);
-    }
-    settings[argument.substr(0, equals)] = argument.substr(equals + 1);
-  }
-  return settings;
-}
-
-std::vector<std::string> split(const std::string& list, char separator) {
-  std::vector<std::string> items;
-  std::stringstream stream(list);
-  for (std::string item; std::getline(stream, item, separator);) items.push_back(item);
-  return items;
-}
+const Settings defaults{{"out", "."},       {"plans", "square"},   {"bytes", "4294967296"}, {"reps", "9"},
+                        {"pause", "150"},   {"cublas", "1"},       {"seconds", "1e9"},      {"commit", "unknown"},
+                        {"widths", "8;64"}, {"load_seconds", "10"}};
 
 /// A row's key: the same case is not measured twice.
 std::string key_of(const Case& c, std::int64_t k) {
@@ -154,7 +135,7 @@ class Program {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  return Program(read_settings(argc, argv)).run();
+  return Program(bench::read_settings(argc, argv, defaults)).run();
 } catch (const std::exception& error) {
   std::fprintf(stderr, "cuda_vs_cublas: %s\n", error.what());
   return 2;

@@ -1,0 +1,257 @@
+// Measures configurations of the products on this device and writes rows of its table (src/tuning).
+//   cuda_autotune out=FILE products=tsmttsm,gram,tsmm,update,tsmm_inplace types=D widths=1-64 k=0 bytes=1073741824
+//   cuda_autotune out=FILE shapes=64x8,128x8,...
+// All candidates are measured that the model expects to take at most `bound` times as long as its own choice; the best
+// few of them again, in turns with the model's choice. The table says whether the best one is faster, the same or
+// slower against the noise of these repeated runs: the spread of the medians of three thirds of them.
+// k=0: operands of so many bytes; the row then serves any K from an eighth of that. Else it serves K / 3 to 3 K, and
+// calls are timed in a CUDA graph. Rows that are there already are not measured again; no new one is begun after
+// `seconds`.
+#include <blockvec/kernels/cuda.hpp>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <random>
+
+#include "bench/cuda_report.hpp"
+#include "bench/cuda_roofs.hpp"
+#include "bench/cuda_support.hpp"
+#include "src/cuda/launch.hpp"
+#include "src/dispatch/cuda_model.hpp"
+#include "src/dispatch/cuda_problems.hpp"
+#include "src/dispatch/cuda_words.hpp"
+
+namespace {
+
+using namespace bench;
+using namespace blockvec::kernels;
+
+using Settings = std::map<std::string, std::string>;
+const Settings defaults{{"out", "table.csv"}, {"products", "tsmttsm,tsmm"},
+                        {"types", "D"},       {"widths", "1-64"},
+                        {"shapes", ""},       {"k", "0"},
+                        {"ld", "0"},          {"bytes", "1073741824"},
+                        {"bound", "1.3"},     {"most", "200"},
+                        {"rounds", "15"},     {"seconds", "1e6"},
+                        {"commit", "unknown"}};
+
+struct Shape {
+  std::int64_t m, n;
+};
+
+std::vector<Shape> shapes_of(const Settings& settings) {
+  std::vector<Shape> shapes;
+  for (const std::string& item : split(settings.at("shapes"), ',')) {
+    const auto sides = split(item, 'x');
+    shapes.push_back({std::stoll(sides.at(0)), std::stoll(sides.at(1))});
+  }
+  if (!shapes.empty()) return shapes;
+  for (const std::string& item : split(settings.at("widths"), ',')) {
+    const auto ends = split(item, '-');
+    for (std::int64_t w = std::stoll(ends.front()); w <= std::stoll(ends.back()); ++w) shapes.push_back({w, w});
+  }
+  return shapes;
+}
+
+template <class Real>
+struct Operands {
+  Matrix<Real> a, b, c;
+};
+
+class Autotune {
+ public:
+  explicit Autotune(const Settings& settings)
+      : settings_(settings),
+        device_(cuda::current_device()),
+        bytes_(std::stoull(settings.at("bytes"))),
+        k_(std::stoll(settings.at("k"))),
+        first_(bytes_ + 65536),
+        second_(bytes_ + 65536),
+        small_(std::size_t{16} << 20),
+        workspace_(std::size_t{320} << 20),
+        report_(settings.at("out"),
+                "device,capability,multiprocessors,product,type,layout,m,n,k,ld,kernel,configuration,gbps,model_gbps,"
+                "noise,verdict,date,commit",
+                [] { return std::string(); }) {
+    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+    std::vector<double> small(512 * 512);
+    std::mt19937 random(1);
+    std::uniform_real_distribution<double> uniform(-0.03, 0.03);
+    for (double& x : small) x = uniform(random);
+    check(cudaMemcpy(small_.data, small.data(), small.size() * sizeof(double), cudaMemcpyHostToDevice));
+  }
+
+  int run() {
+    const auto end = std::chrono::steady_clock::now() +
+                     std::chrono::milliseconds(static_cast<std::int64_t>(1e3 * std::stod(settings_.at("seconds"))));
+    int left_out = 0;
+    for (const std::string& type : split(settings_.at("types"), ',')) {
+      for (const std::string& product : split(settings_.at("products"), ',')) {
+        for (const Shape shape : shapes_of(settings_)) {
+          if (std::chrono::steady_clock::now() >= end) {
+            ++left_out;
+          } else if (type == "S") {
+            tune<float>(product, shape);
+          } else {
+            tune<double>(product, shape);
+          }
+        }
+      }
+    }
+    std::printf("%d shapes left out for want of time\n", left_out);
+    return 0;
+  }
+
+ private:
+  template <class Real>
+  Operands<Real> operands(const std::string& product, Shape s, int turn) const {
+    const std::int64_t ld = std::stoll(settings_.at("ld"));
+    const std::int64_t widest = std::max({s.m, s.n, ld});
+    const std::int64_t k = k_ != 0 ? k_ : static_cast<std::int64_t>(bytes_ / sizeof(Real)) / widest;
+    const std::size_t bytes = static_cast<std::size_t>(k * widest) * sizeof(Real);
+    const bool one = product == "gram" || product == "tsmm_inplace";
+    const std::int64_t lda = std::max(ld, s.m);
+    return {
+        {place<Real>(first_, bytes, turn), k, s.m, lda, Layout::row_major},
+        {place<Real>(one ? first_ : second_, bytes, turn), k, s.n, one || s.m == s.n ? lda : s.n, Layout::row_major},
+        {static_cast<Real*>(small_.data), s.m, s.n, s.n, Layout::row_major}};
+  }
+
+  template <class Real>
+  void tune(const std::string& product, Shape s) {
+    const Operands<Real> x = operands<Real>(product, s, 0);
+    const Matrix<const Real> a = x.a;
+    const Matrix<const Real> b = x.b;
+    const CudaExecution execution{stream_, {static_cast<std::byte*>(workspace_.data), workspace_.bytes}};
+    fill_random(static_cast<Real*>(first_.data), bytes_ / sizeof(Real), 1, stream_);
+    fill_random(static_cast<Real*>(second_.data), bytes_ / sizeof(Real), 2, stream_);
+    if (product == "tsmttsm" || product == "gram") {
+      const auto problem = dispatch::problem_of(a, b);
+      const double useful = tsmttsm_bytes(problem);
+      tune_problem(product, s, problem, useful, [&](const dispatch::CudaTsmttsm& c, int turn) {
+        const Operands<Real> y = operands<Real>(product, s, turn);
+        const Matrix<Real> result{static_cast<Real*>(small_.data) + (1 << 20), s.m, s.n, s.n, Layout::row_major};
+        cuda::launch_tsmttsm<Real>({Op::transpose, {Real(1), nullptr}, {Real(0), nullptr}, y.a, y.b, result}, c,
+                                   execution);
+      });
+    } else {
+      const bool adds = product == "update";
+      const auto problem = dispatch::problem_of(a, b, adds);
+      const double useful =
+          sizeof(Real) * static_cast<double>(problem.k) * static_cast<double>(problem.m + (adds ? 2 : 1) * problem.n);
+      tune_problem(product, s, problem, useful, [&](const dispatch::CudaTsmm& c, int turn) {
+        const Operands<Real> y = operands<Real>(product, s, turn);
+        cuda::launch_tsmm<Real>({{Real(1), nullptr}, {Real(adds ? 1 : 0), nullptr}, y.a, y.c, y.b, Triangle::general},
+                                c, execution);
+      });
+    }
+  }
+
+  static double tsmttsm_bytes(const dispatch::CudaTsmttsmProblem& p) {
+    return static_cast<double>(p.real_bytes) * static_cast<double>(p.k) * static_cast<double>(p.m + (p.same ? 0 : p.n));
+  }
+
+  template <class Problem, class Launch>
+  void tune_problem(const std::string& product, Shape s, const Problem& problem, double useful, Launch&& launch) {
+    char head[160];
+    std::snprintf(head, sizeof head, "%s,%d.%d,%d,%s,%s,row,%lld,%s,%lld-%s,%s", device_.name.c_str(),
+                  device_.capability / 10, device_.capability % 10, device_.multiprocessors, product.c_str(),
+                  problem.real_bytes == 8 ? "D" : "S", static_cast<long long>(s.m),
+                  s.m == s.n ? "m" : std::to_string(s.n).c_str(),
+                  static_cast<long long>(k_ == 0 ? problem.k / 8 : problem.k / 3),
+                  k_ == 0 ? "*" : std::to_string(3 * problem.k).c_str(),
+                  settings_.at("ld") == "0" ? "tight" : settings_.at("ld").c_str());
+    if (report_.has(head)) return;
+    const auto usual = dispatch::candidates(device_, problem);
+    const auto model = dispatch::best_candidate(device_, problem, usual);
+    using Configuration = decltype(model.configuration);
+    struct Entry {
+      Configuration configuration;
+      double expected;
+      double seconds;
+    };
+    std::vector<Entry> entries;
+    const double most_cost = std::stod(settings_.at("bound")) * dispatch::cost(model.prediction);
+    std::map<std::string, bool> seen{{name(model.configuration), true}};
+    for (const Configuration& c : dispatch::candidates(device_, problem, dispatch::Search::all)) {
+      const double expected = dispatch::cost(dispatch::predict(device_, problem, c));
+      if (expected > most_cost || seen[name(c)]) continue;
+      seen[name(c)] = true;
+      entries.push_back({c, expected, 0});
+    }
+    std::stable_sort(entries.begin(), entries.end(),
+                     [](const Entry& x, const Entry& y) { return x.expected < y.expected; });
+    entries.resize(std::min(entries.size(), static_cast<std::size_t>(std::stoull(settings_.at("most")))));
+    for (Entry& e : entries) e.seconds = time(e.configuration, 2, launch);
+    std::stable_sort(entries.begin(), entries.end(),
+                     [](const Entry& x, const Entry& y) { return x.seconds < y.seconds; });
+    entries.resize(std::min<std::size_t>(entries.size(), 4));
+    entries.insert(entries.begin(), {model.configuration, 0, 0});
+
+    // The last ones, in turns.
+    const int rounds = std::stoi(settings_.at("rounds")) / 3 * 3;
+    std::vector<std::vector<double>> seconds(entries.size());
+    for (int round = 0; round < rounds; ++round) {
+      for (std::size_t i = 0; i < entries.size(); ++i) seconds[i].push_back(time(entries[i].configuration, 1, launch));
+    }
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < entries.size(); ++i) {
+      if (median(seconds[i]) < median(seconds[best])) best = i;
+    }
+    const double noise = std::max(noise_of(seconds[0]), noise_of(seconds[best]));
+    const double gain = median(seconds[0]) / median(seconds[best]) - 1;
+    const bool faster = best != 0 && gain > noise;
+    const Configuration& chosen = faster ? entries[best].configuration : entries[0].configuration;
+    report_.add(head, "%s,%s,%.0f,%.0f,%.4f,%s,%s,%s", dispatch::name_of(chosen.kernel).c_str(),
+                dispatch::words(chosen).c_str(), useful / median(seconds[faster ? best : 0]) * 1e-9,
+                useful / median(seconds[0]) * 1e-9, noise, faster ? "faster" : "same", today().c_str(),
+                settings_.at("commit").c_str());
+  }
+
+  template <class Configuration>
+  static std::string name(const Configuration& c) {
+    return dispatch::name_of(c.kernel) + ' ' + dispatch::words(c);
+  }
+
+  /// Median seconds of a call; of short ones in a graph.
+  template <class Configuration, class Launch>
+  double time(const Configuration& c, int reps, Launch&& launch) {
+    if (k_ != 0)
+      return seconds_in_graph(
+          stream_, 20, reps, [] {}, [&](int i) { launch(c, i); });
+    return median_seconds(stream_, 1, reps, 1, [&](int i) { launch(c, i); });
+  }
+
+  static double noise_of(const std::vector<double>& seconds) {
+    std::vector<double> medians;
+    const auto third = static_cast<std::ptrdiff_t>(seconds.size() / 3);
+    for (int i = 0; i < 3; ++i)
+      medians.push_back(median({seconds.begin() + i * third, seconds.begin() + (i + 1) * third}));
+    const auto [least, most] = std::minmax_element(medians.begin(), medians.end());
+    return *most / *least - 1;
+  }
+
+  static std::string today() {
+    const std::time_t now = std::time(nullptr);
+    char date[16];
+    std::strftime(date, sizeof date, "%Y-%m-%d", std::gmtime(&now));
+    return date;
+  }
+
+  Settings settings_;
+  dispatch::CudaDevice device_;
+  std::size_t bytes_;
+  std::int64_t k_;
+  Buffer first_, second_, small_, workspace_;
+  Report report_;
+  cudaStream_t stream_ = nullptr;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  return Autotune(bench::read_settings(argc, argv, defaults)).run();
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "cuda_autotune: %s\n", error.what());
+  return 2;
+}
