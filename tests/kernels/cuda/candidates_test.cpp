@@ -1,0 +1,128 @@
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "src/dispatch/cuda_problems.hpp"
+#include "src/dispatch/cuda_words.hpp"
+#include "tests/kernels/cuda/products.hpp"
+
+/// Every configuration that a table can name, for one shape of each kind, against the oracle; few blocks have all
+/// chunks between them.
+namespace blockvec::kernels {
+namespace {
+
+using namespace test;
+
+class CudaCandidates : public OnDevice {};
+
+template <class T>
+void expect_all_tsmttsm(std::int64_t k, std::int64_t m, std::int64_t n, const Placement& place, bool same) {
+  std::mt19937 random(static_cast<unsigned>(k + 100 * m + n));
+  GuardedMatrix<T> a(k, m, place.layout, place.pad, place.offset, poison<T>());
+  GuardedMatrix<T> other(k, n, place.layout, place.pad, place.offset, poison<T>());
+  GuardedMatrix<T> c(m, n, place.small_layout, 0, 0, mark<T>());
+  a.fill(random);
+  other.fill(random);
+  GuardedMatrix<T>& b = same ? a : other;
+  GuardedMatrix<T> expected = c;
+  reference::tsmttsm(Op::transpose, T(1), a.view(), b.view(), T(0), expected.view());
+  const std::vector<double> scale = absolute_product(a, b);
+  const double bound = device_gamma<T>(k + 3) + gamma<T>(k + 3);
+  const OnDeviceMatrix<T> device_a(a);
+  const OnDeviceMatrix<T> device_other(other);
+  const OnDeviceMatrix<T>& device_b = same ? device_a : device_other;
+  const Matrix<const T> view_a = device_a.view();
+  const Matrix<const T> view_b = device_b.view();
+  const auto problem = dispatch::problem_of(view_a, view_b);
+  for (const auto& candidate : dispatch::candidates(few_blocks(), problem, dispatch::Search::all)) {
+    SCOPED_TRACE(dispatch::name_of(candidate.kernel) + ' ' + dispatch::words(candidate) + " for M " +
+                 std::to_string(m) + " N " + std::to_string(n));
+    c.fill_with(poison<T>());
+    OnDeviceMatrix<T> device_c(c);
+    const DeviceMemory workspace(candidate.workspace_bytes);
+    cuda::launch_tsmttsm<T>({Op::transpose, {T(1), nullptr}, {T(0), nullptr}, view_a, view_b, device_c.view()},
+                            candidate, {nullptr, workspace.bytes()});
+    expect_success(cudaDeviceSynchronize());
+    device_c.download();
+    ASSERT_TRUE(c.guards_hold());
+    for (std::int64_t i = 0; i < m; ++i) {
+      for (std::int64_t j = 0; j < n; ++j) {
+        ASSERT_LE(std::abs(c(i, j) - expected(i, j)), bound * scale[static_cast<std::size_t>(i * n + j)])
+            << "entry " << i << ", " << j;
+      }
+    }
+  }
+}
+
+template <class T>
+void expect_all_tsmm(std::int64_t k, std::int64_t m, std::int64_t n, const Placement& place, T beta) {
+  std::mt19937 random(static_cast<unsigned>(k + 100 * m + n));
+  GuardedMatrix<T> a(k, m, place.layout, place.pad, place.offset, poison<T>());
+  GuardedMatrix<T> c(m, n, place.small_layout, 0, 0, poison<T>());
+  GuardedMatrix<T> before(k, n, place.layout, place.pad, place.offset, mark<T>());
+  a.fill(random);
+  c.fill(random);
+  before.fill(random);
+  GuardedMatrix<T> expected = before;
+  reference::tsmm(T(1), a.view(), c.view(), beta, expected.view());
+  const OnDeviceMatrix<T> device_a(a);
+  const OnDeviceMatrix<T> device_c(c);
+  const Matrix<const T> view_a = device_a.view();
+  const auto problem = dispatch::problem_of(view_a, Matrix<const T>(before.view()), beta != T(0));
+  for (const auto& candidate : dispatch::candidates(few_blocks(), problem, dispatch::Search::all)) {
+    SCOPED_TRACE(dispatch::name_of(candidate.kernel) + ' ' + dispatch::words(candidate) + " for M " +
+                 std::to_string(m) + " N " + std::to_string(n));
+    GuardedMatrix<T> result = before;
+    OnDeviceMatrix<T> device_b(result);
+    const DeviceMemory workspace(candidate.workspace_bytes);
+    cuda::launch_tsmm<T>(
+        {{T(1), nullptr}, {beta, nullptr}, view_a, device_c.view(), device_b.view(), Triangle::general}, candidate,
+        {nullptr, workspace.bytes()});
+    expect_success(cudaDeviceSynchronize());
+    device_b.download();
+    ASSERT_TRUE(result.guards_hold());
+    expect_close(result, expected, a, c, before, T(1), beta);
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
+struct Sides {
+  std::int64_t m, n;
+};
+// Every warp tile serves at least one of these, alone and beside others.
+const std::vector<Sides> sides{{1, 1},   {3, 3},   {4, 4},   {8, 8},  {15, 15},  {20, 20}, {32, 32}, {40, 40},
+                               {48, 48}, {56, 56}, {64, 64}, {61, 8}, {128, 16}, {16, 1},  {96, 96}};
+const Placement tight{Layout::row_major, Layout::row_major, 0, 0};
+const Placement padded{Layout::row_major, Layout::column_major, 9, 1};
+const Placement columns{Layout::column_major, Layout::row_major, 3, 1};
+
+TEST_F(CudaCandidates, OfTsmttsm) {
+  for (const Sides& s : sides) {
+    expect_all_tsmttsm<double>(1157, s.m, s.n, tight, false);
+    expect_all_tsmttsm<float>(1157, s.m, s.n, tight, false);
+    if (s.m == s.n) expect_all_tsmttsm<double>(1157, s.m, s.n, tight, true);
+    if (HasFatalFailure()) return;
+  }
+  for (const Placement& place : {padded, columns}) {
+    for (const Sides& s : {Sides{8, 8}, Sides{33, 33}, Sides{64, 8}})
+      expect_all_tsmttsm<double>(1157, s.m, s.n, place, false);
+  }
+}
+
+TEST_F(CudaCandidates, OfTsmm) {
+  for (const Sides& s : sides) {
+    expect_all_tsmm<double>(1157, s.m, s.n, tight, 0.0);
+    expect_all_tsmm<double>(1157, s.m, s.n, tight, 0.5);
+    expect_all_tsmm<float>(1157, s.m, s.n, tight, 0.0F);
+    if (HasFatalFailure()) return;
+  }
+  for (const Placement& place : {padded, columns}) {
+    for (const Sides& s : {Sides{8, 8}, Sides{33, 33}, Sides{64, 8}})
+      expect_all_tsmm<double>(1157, s.m, s.n, place, 0.5);
+  }
+}
+
+}  // namespace
+}  // namespace blockvec::kernels

@@ -1,0 +1,304 @@
+#include "src/dispatch/cuda_configuration.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "src/dispatch/cuda_explain.hpp"
+#include "src/dispatch/cuda_model.hpp"
+#include "src/dispatch/cuda_stages.hpp"
+#include "src/dispatch/cuda_words.hpp"
+#include "src/tuning/rows.hpp"
+
+/// Configurations of the CUDA kernels, their model and their tables: none of it needs a device.
+namespace blockvec::kernels::dispatch {
+namespace {
+
+// With bulk copies and much shared memory; without; and with few multiprocessors.
+const std::vector<CudaDevice> devices{{132, 232448, true, "NVIDIA H200"},
+                                      {108, 166912, false, "another one", 80, 1.4e9, 1.4e12, 1.3e12},
+                                      {2, 232448, true, "a small one", 90}};
+
+const std::vector<std::int64_t> widths{1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 96, 127, 128, 512};
+const std::vector<std::int64_t> lengths{1, 15, 16, 1000, 100000, 5000000, (std::int64_t{1} << 31) + 3};
+
+template <class Visit>
+void for_each_tsmttsm(const std::vector<std::int64_t>& ks, Visit&& visit) {
+  for (const CudaDevice& device : devices) {
+    for (const std::int64_t k : ks) {
+      for (const std::int64_t m : widths) {
+        for (const std::int64_t n : {m, std::int64_t{1}, std::int64_t{32}}) {
+          for (const int bytes : {4, 8}) {
+            for (const bool rows : {true, false}) {
+              for (const std::int64_t pad : {0, 1, 100}) {
+                const CudaTsmttsmProblem p{k, m, n, m + pad, n + pad, bytes, rows, false};
+                visit(device, p);
+                if (m != n) continue;
+                CudaTsmttsmProblem gram = p;
+                gram.same = true;
+                visit(device, gram);
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+template <class Visit>
+void for_each_tsmm(const std::vector<std::int64_t>& ks, Visit&& visit) {
+  for (const CudaDevice& device : devices) {
+    for (const std::int64_t k : ks) {
+      for (const std::int64_t m : widths) {
+        for (const std::int64_t n : {m, std::int64_t{1}, std::int64_t{32}}) {
+          for (const int bytes : {4, 8}) {
+            for (const bool rows : {true, false}) {
+              for (const bool adds : {true, false}) {
+                visit(device, CudaTsmmProblem{k, m, n, m, n, bytes, rows, false, adds});
+                if (n <= m && !adds) visit(device, CudaTsmmProblem{k, m, n, m, m, bytes, rows, true, false});
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+std::string name(const CudaTsmttsmProblem& p) {
+  return "K " + std::to_string(p.k) + " M " + std::to_string(p.m) + " N " + std::to_string(p.n) + " pitch " +
+         std::to_string(p.pitch_a) + (p.row_major ? " rows " : " columns ") + std::to_string(p.real_bytes);
+}
+std::string name(const CudaTsmmProblem& p) {
+  return "K " + std::to_string(p.k) + " M " + std::to_string(p.m) + " N " + std::to_string(p.n) +
+         (p.row_major ? " rows " : " columns ") + std::to_string(p.real_bytes);
+}
+
+bool compiled(const CudaTsmttsm& c) {
+  return std::any_of(std::begin(tsmttsm_tiles), std::end(tsmttsm_tiles),
+                     [&](const TileShape& tile) { return tile.m == c.tile_m && tile.n == c.tile_n; });
+}
+bool compiled(const CudaTsmm& c) {
+  return std::any_of(std::begin(tsmm_tiles), std::end(tsmm_tiles),
+                     [&](const TileShape& tile) { return tile.m == c.tile_n && tile.n == c.blocks_n; });
+}
+
+int warps_of(const CudaTsmttsm& c) { return c.warps_m * c.warps_n; }
+int warps_of(const CudaTsmm& c) { return c.warps; }
+
+template <class Problem, class Configuration>
+void expect_legal(const CudaDevice& device, const Problem& p, const Configuration& c, std::size_t workspace) {
+  EXPECT_LE(c.shared_bytes + (c.kernel == CudaKernel::ring ? static_bytes : 0), device.shared_bytes);
+  EXPECT_LE(c.workspace_bytes, workspace);
+  EXPECT_GE(c.parts, 1);
+  if (c.kernel != CudaKernel::ring) return;
+  EXPECT_TRUE(device.bulk_copies);
+  EXPECT_TRUE(compiled(c)) << words(c);
+  EXPECT_LE(warps_of(c) * c.groups, computing_warps);
+  EXPECT_EQ(c.stages % c.groups, 0);
+  EXPECT_GE(c.stages, 1);
+  EXPECT_LE(c.stages, max_stages);
+  EXPECT_EQ(c.rows % least_rows(p.real_bytes), 0);
+}
+
+TEST(CudaConfiguration, EveryCandidateOfTsmttsmIsLegal) {
+  for_each_tsmttsm({16, 100000, lengths.back()}, [](const CudaDevice& device, const CudaTsmttsmProblem& p) {
+    SCOPED_TRACE(name(p));
+    const std::size_t workspace = cuda_tsmttsm_workspace(device, p.k, p.m, p.n, p.real_bytes);
+    const auto found = candidates(device, p, Search::all);
+    ASSERT_FALSE(found.empty());
+    for (const CudaTsmttsm& c : found) expect_legal(device, p, c, workspace);
+  });
+}
+
+TEST(CudaConfiguration, EveryCandidateOfTsmmIsLegal) {
+  for_each_tsmm({16, 100000, lengths.back()}, [](const CudaDevice& device, const CudaTsmmProblem& p) {
+    SCOPED_TRACE(name(p));
+    const std::size_t workspace = cuda_tsmm_workspace(device, p.k, p.m, p.n, p.real_bytes);
+    const auto found = candidates(device, p, Search::all);
+    ASSERT_FALSE(found.empty());
+    for (const CudaTsmm& c : found) expect_legal(device, p, c, workspace);
+  });
+}
+
+// A computing thread has 232 registers: sums, one step's fragments, and some 40 for all else.
+TEST(CudaConfiguration, TilesFitRegisters) {
+  for (const TileShape& tile : tsmttsm_tiles) EXPECT_LE(2 * (4 * tile.m * tile.n + 8 * tile.m + 4) + 24, 232);
+  for (const TileShape& tile : tsmm_tiles) {
+    EXPECT_LE(2 * (4 * tile.m * tile.n + 4 * tile.n + 8) + 40, 232);
+  }
+}
+
+TEST(CudaConfiguration, WordsStandForTheWholeConfiguration) {
+  const auto expect_same = [](const auto& device, const auto& p) {
+    for (const auto& c : candidates(device, p, Search::all)) {
+      auto again = c;
+      if (c.kernel == CudaKernel::general) continue;  // says how many parts there are, not which to take
+      ASSERT_TRUE(read_words(name_of(c.kernel), words(c), again)) << words(c);
+      ASSERT_TRUE(complete(device, p, again)) << words(c);
+      EXPECT_EQ(words(again), words(c));
+      EXPECT_EQ(again.shared_bytes, c.shared_bytes);
+      EXPECT_EQ(again.parts, c.parts);
+      EXPECT_EQ(again.workspace_bytes, c.workspace_bytes);
+    }
+  };
+  for_each_tsmttsm({100000}, expect_same);
+  for_each_tsmm({100000}, expect_same);
+}
+
+TEST(CudaConfiguration, WordsThatStandForNothing) {
+  CudaTsmttsm c{};
+  EXPECT_TRUE(read_words("ring", "tile 2x8", c));
+  EXPECT_TRUE(read_words("ring", "tile 2x8 rows 16", c));
+  EXPECT_EQ(c.rows, 16);
+  for (const char* const bad :
+       {"tile 2", "tile 2x", "tile x8", "tile", "rows", "rows x", "rows 16x2", "cows 16", "rows  16"}) {
+    EXPECT_FALSE(read_words("ring", bad, c)) << bad;
+  }
+  EXPECT_FALSE(read_words("thing", "tile 2x8", c));
+}
+
+// Whatever the shape, a time that grows with K and is no worse than that of the kernel that takes everything.
+template <class Problem>
+void expect_sensible(const CudaDevice& device, Problem p) {
+  SCOPED_TRACE(name(p));
+  double before = 0;
+  for (const std::int64_t k : lengths) {
+    p.k = k;
+    const auto choice = choose(device, p);
+    ASSERT_GT(choice.prediction.seconds, 0);
+    ASSERT_LT(choice.prediction.seconds, 1e6);
+    EXPECT_GE(choice.prediction.seconds, 0.8 * before);
+    before = choice.prediction.seconds;
+    for (const auto& c : candidates(device, p)) {
+      EXPECT_TRUE(!choice.row.empty() || cost(choice.prediction) <= cost(predict(device, p, c)));
+    }
+  }
+}
+
+TEST(CudaModel, CoversEveryShape) {
+  for_each_tsmttsm({1}, [](const CudaDevice& device, const CudaTsmttsmProblem& p) { expect_sensible(device, p); });
+  for_each_tsmm({1}, [](const CudaDevice& device, const CudaTsmmProblem& p) { expect_sensible(device, p); });
+}
+
+TEST(CudaModel, HasNoCliffBetweenWidths) {
+  const CudaDevice& device = devices.front();
+  double before[2] = {};
+  for (std::int64_t width = 1; width <= 64; ++width) {
+    const CudaTsmttsmProblem p{50000000, width, width, width, width, 8, true, false};
+    const CudaTsmmProblem q{50000000, width, width, width, width, 8, true, false, false};
+    const double now[2] = {choose(device, p).prediction.seconds, choose(device, q).prediction.seconds};
+    for (int i = 0; i < 2; ++i) {
+      // At most the step of the bytes, and a quarter for tiles that fit worse.
+      const double step = static_cast<double>(width) / static_cast<double>(std::max<std::int64_t>(1, width - 1));
+      if (width > 1) {
+        EXPECT_LE(now[i], 1.25 * step * before[i]) << width;
+        EXPECT_GE(now[i], 0.9 * before[i]) << width;
+      }
+      before[i] = now[i];
+    }
+  }
+}
+
+TEST(CudaModel, NamesWhatBinds) {
+  const CudaDevice& device = devices.front();
+  const CudaTsmttsmProblem narrow{100000000, 8, 8, 8, 8, 8, true, false};
+  CudaTsmttsmProblem wide{10000000, 128, 128, 128, 128, 8, true, false};
+  EXPECT_EQ(choose(device, narrow).prediction.bound, CudaBound::memory);
+  EXPECT_NE(choose(device, wide).prediction.bound, CudaBound::memory);
+  wide.k = 10;
+  EXPECT_EQ(choose(device, wide).prediction.bound, CudaBound::latency);
+}
+
+TEST(CudaExplain, SaysKernelConfigurationSourceAndBound) {
+  const CudaExplanation x =
+      explain({131, 232448, true, "no row's"}, CudaTsmttsmProblem{100000000, 8, 8, 8, 8, 8, true, false});
+  EXPECT_EQ(x.kernel, "ring");
+  EXPECT_EQ(x.configuration.find("tile 1x1 "), 0U) << x.configuration;
+  EXPECT_EQ(x.configuration.find(','), std::string::npos);
+  EXPECT_FALSE(x.source.empty());
+  EXPECT_EQ(x.bound, "memory");
+  EXPECT_NEAR(x.gbps * x.seconds, 12.8, 1e-6);
+  for (const std::string& part : {x.kernel, x.configuration, x.source, x.bound}) {
+    EXPECT_NE(x.text().find(part), std::string::npos) << x.text();
+  }
+  const CudaExplanation y = explain(devices[1], CudaTsmmProblem{1000, 8, 8, 8, 8, 8, true, false, false});
+  EXPECT_EQ(y.kernel, "general");
+  EXPECT_EQ(y.source, "model");
+}
+
+TEST(CudaTuning, EveryLineIsARow) {
+  EXPECT_EQ(tuning::rows().size(), tuning::lines().size());
+  for (const tuning::Line& line : tuning::lines()) {
+    EXPECT_TRUE(tuning::read_row(line).has_value()) << line.file << ':' << line.number << ": " << line.text;
+  }
+}
+
+// In the middle of the shapes that it names, each row's configuration is legal, and a call there finds it or one above.
+TEST(CudaTuning, EveryRowServesACall) {
+  for (const tuning::Row& row : tuning::rows()) {
+    SCOPED_TRACE(row.place);
+    CudaDevice device{row.multiprocessors, 232448, row.capability >= 90, row.device, row.capability};
+    const std::int64_t k = std::max<std::int64_t>(1, std::min<std::int64_t>(2 * row.k.from, row.k.to));
+    const std::int64_t m = std::max<std::int64_t>(1, row.m.from);
+    const std::int64_t n = row.square ? m : std::max<std::int64_t>(1, row.n.from);
+    const std::int64_t ld = row.tight ? m : std::max(m, row.ld.from);
+    if (row.product == "tsmttsm" || row.product == "gram") {
+      const CudaTsmttsmProblem p{
+          k, m, n, ld, row.tight ? n : m == n ? ld : n, row.real_bytes, row.row_major, row.product == "gram"};
+      CudaTsmttsm c{};
+      ASSERT_TRUE(read_words(row.kernel, row.configuration, c));
+      EXPECT_TRUE(complete(device, p, c));
+      EXPECT_FALSE(choose(device, p).row.empty());
+      EXPECT_EQ(explain(device, p).source.find("measured nvidia_h200.csv:"), 0U);
+    } else {
+      const CudaTsmmProblem p{k,
+                              m,
+                              n,
+                              ld,
+                              row.product == "tsmm_inplace" ? ld
+                              : row.tight                   ? n
+                              : m == n                      ? ld
+                                                            : n,
+                              row.real_bytes,
+                              row.row_major,
+                              row.product == "tsmm_inplace",
+                              row.product == "update"};
+      CudaTsmm c{};
+      ASSERT_TRUE(read_words(row.kernel, row.configuration, c));
+      EXPECT_TRUE(complete(device, p, c));
+      EXPECT_FALSE(choose(device, p).row.empty());
+    }
+  }
+}
+
+TEST(CudaTuning, ReadsRows) {
+  const char* const good =
+      "NVIDIA H200,9.0,132,tsmttsm,D,row,33-40,m,1000000-*,tight,ring,tile 3x5 rows "
+      "16,4600,4500,0.002,faster,2026-11-21,abc";
+  const auto row = tuning::read_row({"t.csv", 7, good});
+  ASSERT_TRUE(row.has_value());
+  EXPECT_EQ(row->place, "t.csv:7");
+  EXPECT_EQ(row->capability, 90);
+  EXPECT_TRUE(row->m.has(40) && !row->m.has(41) && row->square && row->tight);
+  EXPECT_TRUE(row->k.has(std::int64_t{1} << 40) && !row->k.has(999999));
+  EXPECT_EQ(row->gbps, 4600);
+  EXPECT_EQ(row->date, "2026-11-21");
+  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{{"33-40", "33-"},
+                                                                                 {",D,", ",X,"},
+                                                                                 {",row,", ",rows,"},
+                                                                                 {"132", "many"},
+                                                                                 {",4600,", ",fast,"},
+                                                                                 {",abc", ""}}) {
+    std::string bad = good;
+    bad.replace(bad.find(from), from.size(), to);
+    EXPECT_FALSE(tuning::read_row({"t.csv", 7, bad.c_str()}).has_value()) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace blockvec::kernels::dispatch
