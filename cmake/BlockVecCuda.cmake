@@ -47,3 +47,6 @@ if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
 endif()
 set(CMAKE_CUDA_STANDARD 20)
 set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+
+# The study of the paper's kernels has thousands of them: minutes of compilation, for one benchmark.
+option(BLOCKVEC_BUILD_STUDY "Build bench/cuda_sweep and the kernels that it measures" OFF)

@@ -1,0 +1,84 @@
+#include <cuda_runtime.h>
+
+#include "bench/cuda_sweep_device.hpp"
+
+namespace bench {
+namespace {
+
+constexpr int chains = 8;
+constexpr int chain_length = 1 << 14;
+constexpr int threads = 256;
+
+template <int loads>
+__global__ void sum_kernel(const double* from, std::size_t count, double* sink) {
+  const std::size_t stride = static_cast<std::size_t>(gridDim.x) * sum_block_threads;
+  double sum[loads] = {};
+  std::size_t i = static_cast<std::size_t>(blockIdx.x) * sum_block_threads + threadIdx.x;
+  for (; i + (loads - 1) * stride < count; i += loads * stride) {
+#pragma unroll
+    for (int j = 0; j < loads; ++j) sum[j] += __ldg(from + i + static_cast<std::size_t>(j) * stride);
+  }
+  double all = 0;
+#pragma unroll
+  for (int j = 0; j < loads; ++j) all += sum[j];
+  if (all == 1e300) *sink = all;  // hardly ever, but the compiler cannot know
+}
+
+__global__ void multiply_add_kernel(double* sink, double factor) {
+  double x[chains];
+#pragma unroll
+  for (int j = 0; j < chains; ++j) x[j] = static_cast<double>(threadIdx.x + j);
+#pragma unroll 16
+  for (int i = 0; i < chain_length; ++i) {
+#pragma unroll
+    for (int j = 0; j < chains; ++j) x[j] = fma(x[j], factor, factor);
+  }
+  double all = 0;
+#pragma unroll
+  for (int j = 0; j < chains; ++j) all += x[j];
+  if (all == 1e300) *sink = all;
+}
+
+// Doubles that are not negative are in the order of their bits.
+__global__ void difference_kernel(const double* x, const double* y, std::size_t count, unsigned long long* most) {
+  const std::size_t stride = static_cast<std::size_t>(gridDim.x) * threads;
+  double largest = 0;
+  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * threads + threadIdx.x; i < count; i += stride) {
+    const double difference = fabs(x[i] - y[i]);
+    largest = difference <= largest      ? largest
+              : difference == difference ? difference
+                                         : __longlong_as_double(0x7FF0LL << 48);
+  }
+  if (largest > 0) atomicMax(most, static_cast<unsigned long long>(__double_as_longlong(largest)));
+}
+
+int multiprocessors() {
+  int device = 0;
+  int count = 0;
+  cudaGetDevice(&device);
+  cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device);
+  return count;
+}
+
+}  // namespace
+
+void sum_all(const double* from, std::size_t count, double* sink, int loads, int blocks, CUstream_st* stream) {
+  const auto grid = static_cast<unsigned>(blocks);
+  if (loads == 1) sum_kernel<1><<<grid, sum_block_threads, 0, stream>>>(from, count, sink);
+  if (loads == 4) sum_kernel<4><<<grid, sum_block_threads, 0, stream>>>(from, count, sink);
+  if (loads == 16) sum_kernel<16><<<grid, sum_block_threads, 0, stream>>>(from, count, sink);
+}
+
+double multiply_add_all(double* sink, CUstream_st* stream) {
+  const int blocks = 8 * multiprocessors();
+  multiply_add_kernel<<<static_cast<unsigned>(blocks), threads, 0, stream>>>(sink, 0.5);
+  return 2.0 * blocks * threads * chains * chain_length;
+}
+
+void largest_difference(const double* x, const double* y, std::size_t count, double* most, CUstream_st* stream) {
+  cudaMemsetAsync(most, 0, sizeof *most, stream);
+  difference_kernel<<<static_cast<unsigned>(8 * multiprocessors()), threads, 0, stream>>>(
+      x, y, count, reinterpret_cast<unsigned long long*>(most));
+}
+
+}  // namespace bench
