@@ -1,13 +1,13 @@
 // The mappings of Ernst, Hager, Thies, Wellein 2020 on a CUDA device, width by width, beside BlockVec's own kernels and
 // cuBLAS; CSV files in a folder, which a later run continues.
 //   cuda_sweep out=FOLDER studies=bandwidth,tsmttsm,tsmm,reduction,occupancy bytes=1073741824 seconds=600 commit=...
+//   cuda_sweep widths=8,16,33 ...                  of all widths only these
 // Exit status 1 if a result differs from the library's by more than rounding explains.
 #include "bench/cuda_sweep.hpp"
 
 #include <algorithm>
 #include <complex>
 #include <cstdio>
-#include <cstring>
 #include <ctime>
 #include <sstream>
 #include <thread>
@@ -15,20 +15,12 @@
 
 #include "bench/cuda_roofs.hpp"
 #include "bench/cuda_sweep_device.hpp"
-#include "bench/cuda_sweep_table.hpp"
 
 namespace bench {
 
 using namespace blockvec::kernels;
 namespace study = blockvec::kernels::cuda::study;
 using Complex = std::complex<double>;
-
-void check(cudaError_t error) {
-  if (error != cudaSuccess) throw std::runtime_error(cudaGetErrorString(error));
-}
-void check(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
-}
 
 namespace {
 
@@ -54,11 +46,11 @@ Sweep::Sweep(const Settings& settings)
       result_(small_bytes),
       sink_(64),
       host_small_(small_bytes, '\0') {
+  std::stringstream widths(settings.at("widths"));
+  for (std::string width; std::getline(widths, width, ',');) widths_.insert(std::stoi(width));
   check(cudaStreamCreate(&stream_));
   check(cublasCreate(&cublas_));
   check(cublasSetStream(cublas_, stream_));
-  check(cudaEventCreate(&start_));
-  check(cudaEventCreate(&stop_));
   check(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, 0));
   fill_random(static_cast<double*>(first_.data), bytes_ / 8, 1, stream_);
   fill_random(static_cast<double*>(second_.data), bytes_ / 8, 2, stream_);
@@ -71,8 +63,6 @@ Sweep::Sweep(const Settings& settings)
 
 Sweep::~Sweep() {
   cublasDestroy(cublas_);
-  cudaEventDestroy(start_);
-  cudaEventDestroy(stop_);
   cudaStreamDestroy(stream_);
 }
 
@@ -88,19 +78,8 @@ std::int64_t Sweep::rows(char type, int width) const {
 
 double Sweep::median(const std::function<void()>& call) {
   std::this_thread::sleep_for(std::chrono::milliseconds(pause_));
-  std::vector<double> seconds;
-  for (int i = 0; i <= reps_; ++i) {
-    check(cudaEventRecord(start_, stream_));
-    call();
-    check(cudaEventRecord(stop_, stream_));
-    check(cudaEventSynchronize(stop_));
-    float milliseconds = 0;
-    check(cudaEventElapsedTime(&milliseconds, start_, stop_));
-    if (i > 0) seconds.push_back(milliseconds * 1e-3);
-  }
-  const auto middle = seconds.begin() + reps_ / 2;
-  std::nth_element(seconds.begin(), middle, seconds.end());
-  return *middle;
+  constexpr double slow = 0.1;
+  return median_seconds(stream_, 1, reps_, slow, [&](int) { call(); });
 }
 
 double Sweep::in_graph(const std::function<void()>& call) {
@@ -150,12 +129,13 @@ void Sweep::describe(const std::string& commit) {
   char date[32];
   std::strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", std::gmtime(&now));
   description_ = format(
-      "%s, %s, commit %s, CUDA driver %d, runtime %d, cuBLAS %d, clock at most %d MHz; %zu bytes an operand, median of "
+      "# %s, %s, commit %s, CUDA driver %d, runtime %d, cuBLAS %d, clock at most %d MHz; %zu bytes an operand, median "
+      "of "
       "%d "
-      "after 1, pauses of %d ms; roofs: read %.0f GB/s, copy %.0f GB/s, FP64 FMA %.0f GFLOP/s",
+      "after 1, pauses of %d ms; roofs: read %.0f GB/s, copy %.0f GB/s, FP64 FMA %.0f GFLOP/s\n",
       device.name, date, commit.c_str(), driver, CUDART_VERSION, cublas_version, clock / 1000, bytes_, reps_, pause_,
       roofs_.read_gbps, roofs_.copy_gbps, roofs_.gflops);
-  std::printf("%s\n", description_.c_str());
+  std::printf("%s", description_.c_str());
 }
 
 template <class T>
@@ -184,37 +164,22 @@ void Sweep::blockvec_tsmm(char type, int width, std::int64_t k, void* b) {
 }
 
 // Row-major operands are their transposes in column-major order.
-void Sweep::cublas_tsmttsm(char type, int width, std::int64_t k) {
-  const int rows = static_cast<int>(k);
-  if (type == 'D') {
-    const double one = 1;
-    const double zero = 0;
-    check(cublasDgemm(cublas_, CUBLAS_OP_N, CUBLAS_OP_C, width, width, rows, &one, static_cast<double*>(second_.data),
-                      width, static_cast<double*>(first_.data), width, &zero, static_cast<double*>(result_.data),
-                      width));
-  } else {
-    const cuDoubleComplex one{1, 0};
-    const cuDoubleComplex zero{0, 0};
-    check(cublasZgemm(cublas_, CUBLAS_OP_N, CUBLAS_OP_C, width, width, rows, &one,
-                      static_cast<cuDoubleComplex*>(second_.data), width, static_cast<cuDoubleComplex*>(first_.data),
-                      width, &zero, static_cast<cuDoubleComplex*>(result_.data), width));
-  }
+template <class T>
+void Sweep::cublas_tsmttsm(int width, std::int64_t k) {
+  gemm(cublas_, CUBLAS_OP_N, CUBLAS_OP_C, width, width, static_cast<int>(k), T(1), static_cast<const T*>(second_.data),
+       width, static_cast<const T*>(first_.data), width, T(0), static_cast<T*>(result_.data), width);
+}
+template <class T>
+void Sweep::cublas_tsmm(int width, std::int64_t k, void* b) {
+  gemm(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, width, static_cast<int>(k), width, T(1), static_cast<const T*>(small_.data),
+       width, static_cast<const T*>(first_.data), width, T(0), static_cast<T*>(b), width);
 }
 
+void Sweep::cublas_tsmttsm(char type, int width, std::int64_t k) {
+  type == 'D' ? cublas_tsmttsm<double>(width, k) : cublas_tsmttsm<Complex>(width, k);
+}
 void Sweep::cublas_tsmm(char type, int width, std::int64_t k, void* b) {
-  const int rows = static_cast<int>(k);
-  if (type == 'D') {
-    const double one = 1;
-    const double zero = 0;
-    check(cublasDgemm(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, width, rows, width, &one, static_cast<double*>(small_.data),
-                      width, static_cast<double*>(first_.data), width, &zero, static_cast<double*>(b), width));
-  } else {
-    const cuDoubleComplex one{1, 0};
-    const cuDoubleComplex zero{0, 0};
-    check(cublasZgemm(cublas_, CUBLAS_OP_N, CUBLAS_OP_N, width, rows, width, &one,
-                      static_cast<cuDoubleComplex*>(small_.data), width, static_cast<cuDoubleComplex*>(first_.data),
-                      width, &zero, static_cast<cuDoubleComplex*>(b), width));
-  }
+  type == 'D' ? cublas_tsmm<double>(width, k, b) : cublas_tsmm<Complex>(width, k, b);
 }
 
 void Sweep::launch(const study::TsmttsmKernel& kernel, std::int64_t k, int blocks) {
@@ -268,10 +233,10 @@ Resources resources_of(const void* function, int threads, std::size_t shared) {
 namespace {
 
 bench::Settings read_settings(int argc, char** argv) {
-  bench::Settings settings{{"out", "."},         {"studies", "bandwidth,tsmttsm,tsmm,reduction,occupancy"},
-                           {"reps", "5"},        {"bytes", "1073741824"},
-                           {"pause", "10"},      {"seconds", "600"},
-                           {"commit", "unknown"}};
+  bench::Settings settings{{"out", "."},    {"studies", "bandwidth,tsmttsm,tsmm,reduction,occupancy"},
+                           {"reps", "5"},   {"bytes", "1073741824"},
+                           {"pause", "10"}, {"seconds", "600"},
+                           {"widths", ""},  {"commit", "unknown"}};
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     const std::size_t equals = argument.find('=');

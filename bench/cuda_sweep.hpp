@@ -1,35 +1,22 @@
 #pragma once
 
-#include <cublas_v2.h>
-#include <cuda_runtime.h>
-
 #include <blockvec/kernels/cuda.hpp>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <functional>
 #include <map>
-#include <stdexcept>
+#include <set>
 #include <string>
 
+#include "bench/cuda_support.hpp"
 #include "src/cuda/study/kernels.hpp"
 
 /// One device, its operands and its clock: what the studies of cuda_sweep share.
 namespace bench {
 
-void check(cudaError_t error);
-void check(cublasStatus_t status);
-
-/// The settings' names and values; others than the known ones are refused.
+/// Names and values; others than the known names are refused.
 using Settings = std::map<std::string, std::string>;
-
-struct Buffer {
-  explicit Buffer(std::size_t size) : bytes(size) { check(cudaMalloc(&data, size)); }
-  ~Buffer() { cudaFree(data); }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-  void* data = nullptr;
-  std::size_t bytes;
-};
 
 struct Roofs {
   double read_gbps;
@@ -50,8 +37,10 @@ class Sweep {
   double in_graph(const std::function<void()>& call);
 
   const Roofs& roofs() const { return roofs_; }
+  /// Machine, versions and roofs, as a comment of a table.
   const std::string& description() const { return description_; }
   bool out_of_time() const;
+  bool wants(int width) const { return widths_.empty() || widths_.count(width) != 0; }
   int multiprocessors() const { return multiprocessors_; }
   std::string path(const char* name) const;
 
@@ -82,19 +71,22 @@ class Sweep {
   void blockvec_tsmttsm(int width, std::int64_t k);
   template <class T>
   void blockvec_tsmm(int width, std::int64_t k, void* b);
+  template <class T>
+  void cublas_tsmttsm(int width, std::int64_t k);
+  template <class T>
+  void cublas_tsmm(int width, std::int64_t k, void* b);
 
   std::size_t bytes_;
   int reps_;
   int pause_;
   double seconds_;
   std::string folder_;
+  std::set<int> widths_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   Buffer first_, second_, third_, workspace_, small_, result_, sink_;
   std::string host_small_;  ///< what small() holds, for kernels that take it by value
   cudaStream_t stream_ = nullptr;
   cublasHandle_t cublas_ = nullptr;
-  cudaEvent_t start_ = nullptr;
-  cudaEvent_t stop_ = nullptr;
   int multiprocessors_ = 0;
   Roofs roofs_{};
   std::string description_;
@@ -108,6 +100,14 @@ struct Resources {
 };
 Resources resources_of(const void* function, int threads, std::size_t dynamic_bytes);
 std::size_t dynamic_bytes(const blockvec::kernels::cuda::study::TsmmKernel& kernel);
+
+/// printf into a string.
+template <class... Arguments>
+std::string format(const char* pattern, Arguments... arguments) {
+  char text[512];
+  const int length = std::snprintf(text, sizeof text, pattern, arguments...);
+  return {text, static_cast<std::size_t>(length)};
+}
 
 /// The studies: each continues its table. They return how many results were wrong.
 int study_widths_tsmttsm(Sweep& sweep);

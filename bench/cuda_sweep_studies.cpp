@@ -7,9 +7,9 @@
 #include <tuple>
 #include <vector>
 
+#include "bench/cuda_report.hpp"
 #include "bench/cuda_sweep.hpp"
 #include "bench/cuda_sweep_device.hpp"
-#include "bench/cuda_sweep_table.hpp"
 
 namespace bench {
 
@@ -31,13 +31,16 @@ double gamma(char type, double n) {
   return nu / (1 - nu);
 }
 
-std::string speed(char type, int width, std::int64_t k, double seconds) {
+struct Speed {
+  double microseconds, gbps, gflops;
+};
+Speed speed(char type, int width, std::int64_t k, double seconds) {
   const bool real = type == 'D';
   const double bytes =
       real ? tsmttsm_bytes<double>(k, width, width) : tsmttsm_bytes<std::complex<double>>(k, width, width);
   const double flops =
       real ? product_flops<double>(k, width, width) : product_flops<std::complex<double>>(k, width, width);
-  return format("%.2f,%.1f,%.1f", seconds * 1e6, bytes / seconds * 1e-9, flops / seconds * 1e-9);
+  return {seconds * 1e6, bytes / seconds * 1e-9, flops / seconds * 1e-9};
 }
 
 /// By type and width, so that kernels of one problem are measured side by side.
@@ -70,24 +73,53 @@ double difference(const std::vector<double>& x, const std::vector<double>& y) {
   return most;
 }
 
-int report_wrong(const std::string& key, double error) {
-  if (error <= 1) return 0;
-  std::fprintf(stderr, "wrong: %s: %.3g times the bound\n", key.c_str(), error);
+/// One row of a study of widths; what is measured beside has no threads and resources.
+struct Row {
+  int threads;
+  std::int64_t k;
+  Resources resources;
+  Speed speed;
+  double error;  ///< over its bound
+};
+
+/// Returns 1 if the result was wrong.
+int add(Report& table, const std::string& key, const Row& row) {
+  table.add(key, "%d,%lld,%d,%d,%zu,%.2f,%.1f,%.1f,%.2g", row.threads, static_cast<long long>(row.k),
+            row.resources.blocks, row.resources.registers, row.resources.local_bytes, row.speed.microseconds,
+            row.speed.gbps, row.speed.gflops, row.error);
+  if (row.error <= 1) return 0;
+  std::fprintf(stderr, "wrong: %s: %.3g times the bound\n", key.c_str(), row.error);
   return 1;
+}
+
+/// Measures cuBLAS and the library where the table lacks them; the library's result is the one that is left.
+void add_libraries(Sweep& sweep, Report& table, char type, int width, const char* key_end,
+                   const std::function<void()>& cublas, const std::function<void()>& blockvec) {
+  const std::int64_t k = sweep.rows(type, width);
+  for (const bool ours : {false, true}) {
+    const auto& call = ours ? blockvec : cublas;
+    const std::string key = format("%c,%d,%s,%s", type, width, ours ? "blockvec" : "cublas", key_end);
+    if (!table.has(key)) {
+      add(table, key, {0, k, {}, speed(type, width, k, sweep.median(call)), 0});
+    } else if (ours) {
+      call();
+    }
+  }
 }
 
 }  // namespace
 
 int study_widths_tsmttsm(Sweep& sweep) {
   std::vector<study::TsmttsmKernel> kernels = study::all_tsmttsm_kernels();
-  std::erase_if(kernels, [](const study::TsmttsmKernel& kernel) {
-    return kernel.reduction != study::Reduction::block || kernel.change != study::Change::none;
+  std::erase_if(kernels, [&](const study::TsmttsmKernel& kernel) {
+    return kernel.reduction != study::Reduction::block || kernel.change != study::Change::none ||
+           !sweep.wants(kernel.m);
   });
   sort_by_problem(kernels);
-  SweepTable table(sweep.path("tsmttsm"), sweep.description(),
-                   {"type", "m", "kernel", "tile_m", "tile_n", "transposed", "leap_frog", "least_blocks", "threads",
-                    "k", "blocks_per_sm", "registers", "local_bytes", "microseconds", "gbps", "gflops", "error"},
-                   8);
+  Report table(sweep.path("tsmttsm"),
+               "type,m,kernel,tile_m,tile_n,transposed,leap_frog,least_blocks,threads,k,blocks_per_sm,registers,"
+               "local_bytes,microseconds,gbps,gflops,error",
+               [&] { return sweep.description(); });
   int wrong = 0;
   std::vector<double> expected;
   char type = 0;
@@ -98,16 +130,9 @@ int study_widths_tsmttsm(Sweep& sweep) {
     if (kernel.type != type || kernel.m != width) {
       type = kernel.type;
       width = kernel.m;
-      for (const bool ours : {false, true}) {
-        const std::string key = format("%c,%d,%s,0,0,0,0,0", type, width, ours ? "blockvec" : "cublas");
-        const auto call = [&] { ours ? sweep.blockvec_tsmttsm(type, width, k) : sweep.cublas_tsmttsm(type, width, k); };
-        if (!table.has(key)) {
-          table.add(key, format("0,%lld,0,0,0,", static_cast<long long>(k)) +
-                             speed(type, width, k, sweep.median(call)) + ",0");
-        } else if (ours) {
-          call();
-        }
-      }
+      add_libraries(
+          sweep, table, type, width, "0,0,0,0,0", [&] { sweep.cublas_tsmttsm(type, width, k); },
+          [&] { sweep.blockvec_tsmttsm(type, width, k); });
       expected = read_result(sweep, type, width);
     }
     const std::string key = format("%c,%d,study,%d,%d,%d,%d,%d", type, width, kernel.tile_m, kernel.tile_n,
@@ -118,23 +143,21 @@ int study_widths_tsmttsm(Sweep& sweep) {
     const double seconds = sweep.median([&] { sweep.launch(kernel, k, blocks); });
     // Rows that a thread sums one after the other, then the threads of a block, then the blocks.
     const double additions = static_cast<double>(k) / blocks / kernel.rows + kernel.rows + blocks;
-    const double error = difference(read_result(sweep, type, width), expected) /
-                         (2 * gamma(type, additions + 3) * static_cast<double>(k));
-    table.add(key, format("%d,%lld,%d,%d,%zu,", kernel.threads, static_cast<long long>(k), resources.blocks,
-                          resources.registers, resources.local_bytes) +
-                       speed(type, width, k, seconds) + format(",%.2g", error));
-    wrong += report_wrong("tsmttsm " + key, error);
+    const double bound = 2 * gamma(type, additions + 3) * static_cast<double>(k);
+    const double error = difference(read_result(sweep, type, width), expected) / bound;
+    wrong += add(table, key, {kernel.threads, k, resources, speed(type, width, k, seconds), error});
   }
   return wrong;
 }
 
 int study_widths_tsmm(Sweep& sweep) {
   std::vector<study::TsmmKernel> kernels = study::all_tsmm_kernels();
+  std::erase_if(kernels, [&](const study::TsmmKernel& kernel) { return !sweep.wants(kernel.m); });
   sort_by_problem(kernels);
-  SweepTable table(sweep.path("tsmm"), sweep.description(),
-                   {"type", "m", "kernel", "threads_per_row", "unroll", "transposed", "source", "threads", "k",
-                    "blocks_per_sm", "registers", "local_bytes", "microseconds", "gbps", "gflops", "error"},
-                   7);
+  Report table(sweep.path("tsmm"),
+               "type,m,kernel,threads_per_row,unroll,transposed,source,threads,k,blocks_per_sm,registers,local_bytes,"
+               "microseconds,gbps,gflops,error",
+               [&] { return sweep.description(); });
   int wrong = 0;
   char type = 0;
   int width = 0;
@@ -144,18 +167,9 @@ int study_widths_tsmm(Sweep& sweep) {
     if (kernel.type != type || kernel.m != width) {
       type = kernel.type;
       width = kernel.m;
-      for (const bool ours : {false, true}) {
-        const std::string key = format("%c,%d,%s,0,0,0,none", type, width, ours ? "blockvec" : "cublas");
-        const auto call = [&] {
-          ours ? sweep.blockvec_tsmm(type, width, k, sweep.third()) : sweep.cublas_tsmm(type, width, k, sweep.third());
-        };
-        if (!table.has(key)) {
-          table.add(key, format("0,%lld,0,0,0,", static_cast<long long>(k)) +
-                             speed(type, width, k, sweep.median(call)) + ",0");
-        } else if (ours) {
-          call();
-        }
-      }
+      add_libraries(
+          sweep, table, type, width, "0,0,0,none", [&] { sweep.cublas_tsmm(type, width, k, sweep.third()); },
+          [&] { sweep.blockvec_tsmm(type, width, k, sweep.third()); });
     }
     const std::string key = format("%c,%d,study,%d,%d,%d,%s", type, width, kernel.threads_per_row, kernel.unroll,
                                    kernel.transposed, sources[static_cast<int>(kernel.source)]);
@@ -169,10 +183,7 @@ int study_widths_tsmm(Sweep& sweep) {
     check(cudaMemcpyAsync(&most, sweep.sink(), sizeof most, cudaMemcpyDeviceToHost, sweep.stream()));
     check(cudaStreamSynchronize(sweep.stream()));
     const double error = most / (2 * gamma(type, width + 3) * width);
-    table.add(key, format("%d,%lld,%d,%d,%zu,", kernel.threads, static_cast<long long>(k), resources.blocks,
-                          resources.registers, resources.local_bytes) +
-                       speed(type, width, k, seconds) + format(",%.2g", error));
-    wrong += report_wrong("tsmm " + key, error);
+    wrong += add(table, key, {kernel.threads, k, resources, speed(type, width, k, seconds), error});
   }
   return wrong;
 }
@@ -188,37 +199,39 @@ int study_reduction(Sweep& sweep) {
     if (kernel.reduction == study::Reduction::thread) wanted.insert(problem(kernel));
   }
   std::erase_if(kernels, [&](const study::TsmttsmKernel& kernel) {
-    return kernel.type != 'D' || kernel.change != study::Change::none || wanted.count(problem(kernel)) == 0;
+    return kernel.type != 'D' || kernel.change != study::Change::none || wanted.count(problem(kernel)) == 0 ||
+           !sweep.wants(kernel.m);
   });
   sort_by_problem(kernels);
-  SweepTable table(sweep.path("reduction"), sweep.description(),
-                   {"m", "k", "kernel", "tile_m", "tile_n", "blocks", "microseconds", "gbps", "gflops"}, 3);
-  for (std::int64_t decade = 1000; decade <= 100'000'000; decade *= 10) {
-    for (const std::int64_t factor : {1, 3}) {
-      const std::int64_t k = decade * factor;
-      int width = 0;
-      for (const study::TsmttsmKernel& kernel : kernels) {
-        if (sweep.out_of_time()) return 0;
-        if (k > sweep.rows('D', kernel.m)) continue;
-        if (kernel.m != width) {
-          width = kernel.m;
-          for (const bool ours : {false, true}) {
-            const std::string key =
-                format("%d,%lld,%s", width, static_cast<long long>(k), ours ? "blockvec" : "cublas");
-            if (table.has(key)) continue;
-            const double seconds = sweep.in_graph(
-                [&] { ours ? sweep.blockvec_tsmttsm('D', width, k) : sweep.cublas_tsmttsm('D', width, k); });
-            table.add(key, "0,0,0," + speed('D', width, k, seconds));
-          }
+  Report table(sweep.path("reduction"), "m,k,kernel,tile_m,tile_n,blocks,microseconds,gbps,gflops",
+               [&] { return sweep.description(); });
+  const auto add_time = [&](const std::string& key, const study::TsmttsmKernel* kernel, int blocks, const Speed& one) {
+    table.add(key, "%d,%d,%d,%.2f,%.1f,%.1f", kernel == nullptr ? 0 : kernel->tile_m,
+              kernel == nullptr ? 0 : kernel->tile_n, blocks, one.microseconds, one.gbps, one.gflops);
+  };
+  for (const std::int64_t k :
+       {1'000, 3'000, 10'000, 30'000, 100'000, 300'000, 1'000'000, 3'000'000, 10'000'000, 30'000'000, 100'000'000}) {
+    int width = 0;
+    for (const study::TsmttsmKernel& kernel : kernels) {
+      if (sweep.out_of_time()) return 0;
+      if (k > sweep.rows('D', kernel.m)) continue;
+      if (kernel.m != width) {
+        width = kernel.m;
+        for (const bool ours : {false, true}) {
+          const std::string key = format("%d,%lld,%s", width, static_cast<long long>(k), ours ? "blockvec" : "cublas");
+          if (table.has(key)) continue;
+          const double seconds = sweep.in_graph(
+              [&] { ours ? sweep.blockvec_tsmttsm('D', width, k) : sweep.cublas_tsmttsm('D', width, k); });
+          add_time(key, nullptr, 0, speed('D', width, k, seconds));
         }
-        const std::string key =
-            format("%d,%lld,%s", width, static_cast<long long>(k), reductions[static_cast<int>(kernel.reduction)]);
-        if (table.has(key)) continue;
-        const Resources resources = resources_of(kernel.function, kernel.threads, 0);
-        const int blocks = full_waves(sweep, resources.blocks, k, kernel.rows * rows_a_thread);
-        const double seconds = sweep.in_graph([&] { sweep.launch(kernel, k, blocks); });
-        table.add(key, format("%d,%d,%d,", kernel.tile_m, kernel.tile_n, blocks) + speed('D', width, k, seconds));
       }
+      const std::string key =
+          format("%d,%lld,%s", width, static_cast<long long>(k), reductions[static_cast<int>(kernel.reduction)]);
+      if (table.has(key)) continue;
+      const Resources resources = resources_of(kernel.function, kernel.threads, 0);
+      const int blocks = full_waves(sweep, resources.blocks, k, kernel.rows * rows_a_thread);
+      const double seconds = sweep.in_graph([&] { sweep.launch(kernel, k, blocks); });
+      add_time(key, &kernel, blocks, speed('D', width, k, seconds));
     }
   }
   return 0;
@@ -229,10 +242,10 @@ int study_occupancy(Sweep& sweep) {
   std::erase_if(kernels, [](const study::TsmttsmKernel& kernel) {
     return kernel.reduction != study::Reduction::none || kernel.least_blocks != 1;
   });
-  SweepTable table(sweep.path("occupancy"), sweep.description(),
-                   {"m", "tile_m", "tile_n", "leap_frog", "change", "blocks_per_sm", "warps_per_sm", "most_blocks",
-                    "registers", "microseconds", "gbps", "gflops"},
-                   6);
+  Report table(sweep.path("occupancy"),
+               "m,tile_m,tile_n,leap_frog,change,blocks_per_sm,warps_per_sm,most_blocks,registers,microseconds,gbps,"
+               "gflops",
+               [&] { return sweep.description(); });
   constexpr int warp = 32;
   for (const study::TsmttsmKernel& kernel : kernels) {
     const std::int64_t k = sweep.rows(kernel.type, kernel.m);
@@ -245,8 +258,9 @@ int study_occupancy(Sweep& sweep) {
                                      changes[static_cast<int>(kernel.change)], blocks);
       if (table.has(key)) continue;
       const double seconds = sweep.median([&] { sweep.launch(kernel, k, blocks * sweep.multiprocessors()); });
-      table.add(key, format("%d,%d,%d,", blocks * kernel.threads / warp, resources.blocks, resources.registers) +
-                         speed(kernel.type, kernel.m, k, seconds));
+      const Speed one = speed(kernel.type, kernel.m, k, seconds);
+      table.add(key, "%d,%d,%d,%.2f,%.1f,%.1f", blocks * kernel.threads / warp, resources.blocks, resources.registers,
+                one.microseconds, one.gbps, one.gflops);
     }
   }
   return 0;
@@ -255,8 +269,8 @@ int study_occupancy(Sweep& sweep) {
 int study_bandwidth(Sweep& sweep) {
   constexpr int most_warps = 64;
   constexpr int warps_a_block = sum_block_threads / 32;
-  SweepTable table(sweep.path("bandwidth"), sweep.description(),
-                   {"loads", "warps_per_sm", "blocks", "gbps", "latency_ns"}, 2);
+  Report table(sweep.path("bandwidth"), "loads,warps_per_sm,blocks,gbps,latency_ns",
+               [&] { return sweep.description(); });
   const std::size_t count = sweep.bytes() / sizeof(double);
   for (const int loads : {1, 4, 16}) {
     for (int warps = 0; warps <= most_warps; warps = std::max(warps_a_block, 2 * warps)) {
@@ -271,7 +285,7 @@ int study_bandwidth(Sweep& sweep) {
       });
       const double rate = static_cast<double>(numbers * sizeof(double)) / seconds;
       const double in_flight = static_cast<double>(blocks) * sum_block_threads * loads * sizeof(double);
-      table.add(key, format("%d,%.1f,%.1f", blocks, rate * 1e-9, in_flight / rate * 1e9));
+      table.add(key, "%d,%.1f,%.1f", blocks, rate * 1e-9, in_flight / rate * 1e9);
     }
   }
   return 0;
