@@ -161,7 +161,7 @@ void add_ring(const CudaDevice& device, const CudaTsmmProblem& p, Search search,
     for (int groups = computing_warps / usual.warps; groups > 0; groups /= 2) {
       for (int rows = row_step(p, usual); rows <= 1024; rows *= 2) {
         const CudaTsmm full = add(tile, groups, rows, 0, 0);
-        for (int ticket = 1; ticket <= 4; ticket *= 2) add(tile, groups, rows, 0, ticket);
+        for (int ticket = 1; ticket <= 16; ticket *= 2) add(tile, groups, rows, 0, ticket);
         const int half = full.stages / 2 / groups * groups;
         if (half > 0) add(tile, groups, rows, half, 0);
       }

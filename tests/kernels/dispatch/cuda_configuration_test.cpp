@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "src/dispatch/banks.hpp"
 #include "src/dispatch/cuda_explain.hpp"
 #include "src/dispatch/cuda_model.hpp"
 #include "src/dispatch/cuda_stages.hpp"
@@ -160,6 +161,18 @@ TEST(CudaConfiguration, WordsThatStandForNothing) {
     EXPECT_FALSE(read_words("ring", bad, c)) << bad;
   }
   EXPECT_FALSE(read_words("thing", "tile 2x8", c));
+}
+
+// A warp reads 256 bytes of doubles or 128 of floats; shared memory gives 128 a clock where no two want the same bank.
+TEST(Banks, RowsOfTheMapMeetDifferentOnes) {
+  for (std::int64_t pitch = 8; pitch < 200; ++pitch) {
+    const int doubles = fragment_read_clocks(row_map(pitch), pitch, 8);
+    EXPECT_EQ(doubles, pitch % 16 == 0 ? 8 : pitch % 8 == 0 ? 4 : 2) << pitch;
+    EXPECT_EQ(doubles, fragment_read_clocks(row_map(pitch), pitch + 32, 8)) << pitch;
+    EXPECT_LE(fragment_read_clocks(row_map(pitch), pitch, 4), 4) << pitch;
+  }
+  EXPECT_EQ(fragment_read_clocks(row_map(32), 32, 4), 4);
+  EXPECT_EQ(fragment_read_clocks(row_map(40), 40, 4), 1);
 }
 
 // Whatever the shape, a time that grows with K and is no worse than that of the kernel that takes everything.
