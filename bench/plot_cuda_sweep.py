@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Pictures of what cuda_sweep measured, in the order of the paper's figures.
 
-plot_cuda_sweep.py FOLDER     reads FOLDER/*.csv and writes FOLDER/*.png
+plot_cuda_sweep.py FOLDER     reads FOLDER/*.csv, writes FOLDER/*.png, prints tables in Markdown
 """
 import argparse
 import csv
@@ -242,6 +242,23 @@ def tsmm_choices(folder, rows, roofs):
     save(figure, folder, "tsmm_choices")
 
 
+def print_shares(product, rows, bandwidth, peak):
+    """Shares of the roofline at some widths, and where an exact-size kernel beats the library by more than 3 %."""
+    for kind in "DZ":
+        mine = [row for row in rows if row["type"] == kind]
+        fastest, ours, cublas = (best(mine, kernel=name) for name in ("study", "blockvec", "cublas"))
+        knob = [key for key in ("tile_m", "tile_n", "threads_per_row", "unroll", "source", "transposed", "leap_frog",
+                                "least_blocks", "registers", "blocks_per_sm") if key in rows[0]]
+        print(f"\n| {product} {kind} | study | BlockVec | cuBLAS | study / BlockVec | {', '.join(knob)} |\n|---|---|---|---|---|---|")
+        for width in sorted(set(fastest) & set(ours)):
+            limit = roof(kind, width, bandwidth, peak)
+            ratio = fastest[width]["gflops"] / ours[width]["gflops"]
+            if width in (1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 28, 32, 33, 36, 40, 48, 56, 61, 64) or ratio > 1.03:
+                shares = [f"{100 * chosen[width]['gflops'] / limit:.1f} %" for chosen in (fastest, ours, cublas)]
+                values = ", ".join(f"{v:.0f}" if isinstance(v, float) else v for v in map(fastest[width].get, knob))
+                print(f"| {width} | {' | '.join(shares)} | {ratio:.3f} | {values} |")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
@@ -251,10 +268,12 @@ def main():
     tsmttsm_mappings(folder, tsmttsm, roofs)
     tiles(folder, tsmttsm)
     shares(folder, "tsmttsm_share", "tsmttsm", tsmttsm, roofs[0], roofs[2])
+    print_shares("tsmttsm", tsmttsm, roofs[0], roofs[2])
     tsmm, comments = read(folder / "tsmm.csv")
     roofs = roofs_of(comments)
     tsmm_choices(folder, tsmm, roofs)
     shares(folder, "tsmm_share", "tsmm", tsmm, roofs[1], roofs[2])
+    print_shares("tsmm", tsmm, roofs[1], roofs[2])
     occupancy(folder, read(folder / "occupancy.csv")[0])
     reduction(folder, read(folder / "reduction.csv")[0])
 
