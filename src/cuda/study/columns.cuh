@@ -9,17 +9,19 @@ template <int width, int tile, int pieces, bool transposed>
 struct Columns {
   static_assert(tile * pieces >= width);
 
-  __device__ static int column(int piece, int t) { return transposed ? t * pieces + piece : piece * tile + t; }
+  /// The t-th column of a piece is first(piece) + offset(t); only the latter is known when the kernel is compiled.
+  __device__ static int first(int piece) { return transposed ? piece : piece * tile; }
+  __host__ __device__ static constexpr int offset(int t) { return transposed ? t * pieces : t; }
 
   /// Whether the t-th column of some piece lies past the width.
   __host__ __device__ static constexpr bool may_pass(int t) {
-    return transposed ? t * pieces + pieces - 1 >= width : (pieces - 1) * tile + t >= width;
+    return offset(t) + (transposed ? pieces - 1 : (pieces - 1) * tile) >= width;
   }
-  __device__ static bool owns(int piece, int t) { return !may_pass(t) || column(piece, t) < width; }
+  __device__ static bool owns(int piece, int t) { return !may_pass(t) || first(piece) + offset(t) < width; }
 
-  /// The column that is read in place of the t-th: itself, or past the width the last one, whose products are dropped.
-  __device__ static int column_to_read(int piece, int t) {
-    return may_pass(t) ? min(column(piece, t), width - 1) : column(piece, t);
+  /// The offset that is read in place of the t-th: past the width that of the last column, whose products are dropped.
+  __device__ static int offset_to_read(int piece, int t) {
+    return may_pass(t) ? min(offset(t), width - 1 - first(piece)) : offset(t);
   }
 };
 

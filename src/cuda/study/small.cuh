@@ -34,7 +34,8 @@ struct Small<T, m, n, Mine, Source::registers> {
 #pragma unroll
     for (int i = 0; i < m; ++i) {
 #pragma unroll
-      for (int t = 0; t < Mine::count; ++t) kept[i][t] = load(c + i * n + Mine::column_to_read(piece, t));
+      for (int t = 0; t < Mine::count; ++t)
+        kept[i][t] = load(c + Mine::first(piece) + i * n + Mine::offset_to_read(piece, t));
     }
   }
   __device__ T entry(int /*zero*/, int i, int t) const { return kept[i][t]; }
@@ -52,9 +53,9 @@ struct Small<T, m, n, Mine, Source::shared> {
     T* const to = reinterpret_cast<T*>(dynamic);
     for (int at = static_cast<int>(threadIdx.x); at < m * n; at += static_cast<int>(blockDim.x)) to[at] = from[at];
     __syncthreads();
-    c = to;
+    c = to + Mine::first(piece);
   }
-  __device__ T entry(int zero, int i, int t) const { return c[zero + i * n + Mine::column_to_read(piece, t)]; }
+  __device__ T entry(int zero, int i, int t) const { return c[zero + i * n + Mine::offset_to_read(piece, t)]; }
 };
 
 template <class T, int m, int n, class Mine>
@@ -64,8 +65,9 @@ struct Small<T, m, n, Mine, Source::global> {
   const T* c;
   int piece;
 
-  __device__ Small(const T* from, const Argument&, int own_piece) : c(from), piece(own_piece) {}
-  __device__ T entry(int zero, int i, int t) const { return load(c + zero + i * n + Mine::column_to_read(piece, t)); }
+  __device__ Small(const T* from, const Argument&, int own_piece)
+      : c(from + Mine::first(own_piece)), piece(own_piece) {}
+  __device__ T entry(int zero, int i, int t) const { return load(c + zero + i * n + Mine::offset_to_read(piece, t)); }
 };
 
 template <class T, int m, int n, class Mine>
@@ -76,7 +78,9 @@ struct Small<T, m, n, Mine, Source::constant> {
   int piece;
 
   __device__ Small(const T*, const Argument& values, int own_piece) : c(values), piece(own_piece) {}
-  __device__ T entry(int zero, int i, int t) const { return c.entries[zero + i * n + Mine::column_to_read(piece, t)]; }
+  __device__ T entry(int zero, int i, int t) const {
+    return c.entries[zero + Mine::first(piece) + i * n + Mine::offset_to_read(piece, t)];
+  }
 };
 
 }  // namespace blockvec::kernels::cuda::study

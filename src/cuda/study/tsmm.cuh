@@ -52,10 +52,10 @@ struct Tsmm {
     for (int u = 0; u < unroll; ++u) {
       const std::int64_t row = first + u * rows;
       if (u > 0 && row >= p.k) break;
-      T* const b = static_cast<T*>(p.b) + row * n;
+      T* const b = static_cast<T*>(p.b) + Mine::first(piece) + row * n;
 #pragma unroll
       for (int t = 0; t < tile; ++t) {
-        if (Mine::owns(piece, t)) b[Mine::column(piece, t)] = sums[u][t];
+        if (Mine::owns(piece, t)) b[Mine::offset(t)] = sums[u][t];
       }
     }
   }

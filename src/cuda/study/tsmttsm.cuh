@@ -28,21 +28,28 @@ struct Tsmttsm {
   const TsmttsmArguments& p;
   int piece_m;
   int piece_n;
+  const T* a;  ///< first column that this thread reads, in row 0
+  const T* b;
   T sums[sum_count];
 
-  __device__ explicit Tsmttsm(const TsmttsmArguments& arguments, int owner)
-      : p(arguments), piece_m(owner % pieces_m), piece_n(owner / pieces_m), sums{} {}
+  __device__ Tsmttsm(const TsmttsmArguments& arguments, int owner)
+      : p(arguments),
+        piece_m(owner % pieces_m),
+        piece_n(owner / pieces_m),
+        a(static_cast<const T*>(p.a) + A::first(piece_m)),
+        b(static_cast<const T*>(p.b) + B::first(piece_n)),
+        sums{} {}
 
   __device__ Row read(std::int64_t k) const {
     // The divisor is beyond any K: a compiler that does not know it keeps the reads within the loop.
     if constexpr (change == Change::few_sums_few_rows) k = k / (std::int64_t{1} << 40) + k % 2;
-    const T* const a = static_cast<const T*>(p.a) + k * m;
-    const T* const b = static_cast<const T*>(p.b) + k * n;
+    const T* const a_row = a + k * m;
+    const T* const b_row = b + k * n;
     Row row;
 #pragma unroll
-    for (int i = 0; i < tile_m; ++i) row.a[i] = conjugate(load(a + A::column_to_read(piece_m, i)));
+    for (int i = 0; i < tile_m; ++i) row.a[i] = conjugate(load(a_row + A::offset_to_read(piece_m, i)));
 #pragma unroll
-    for (int j = 0; j < tile_n; ++j) row.b[j] = load(b + B::column_to_read(piece_n, j));
+    for (int j = 0; j < tile_n; ++j) row.b[j] = load(b_row + B::offset_to_read(piece_n, j));
     return row;
   }
 
@@ -54,17 +61,18 @@ struct Tsmttsm {
     }
   }
 
-  /// Rows first, first + step, ... With leap frogging a row is read while the one before it is multiplied.
+  /// Rows first, first + step, ... With leap frogging a row is read while the one before it is multiplied: two sets of
+  /// registers in turn, so that nothing is moved. What is read past the end is the last row, in vain.
   __device__ void sum_rows(std::int64_t first, std::int64_t step) {
     if constexpr (leap_frog) {
       if (first >= p.k) return;
-      Row current = read(first);
-      for (std::int64_t k = first + step; k < p.k; k += step) {
-        const Row next = read(k);
-        multiply(current);
-        current = next;
+      Row even = read(first);
+      for (std::int64_t k = first; k < p.k; k += 2 * step) {
+        const Row odd = read(min(k + step, p.k - 1));
+        multiply(even);
+        even = read(min(k + 2 * step, p.k - 1));
+        if (k + step < p.k) multiply(odd);
       }
-      multiply(current);
     } else {
       for (std::int64_t k = first; k < p.k; k += step) multiply(read(k));
     }
@@ -78,7 +86,8 @@ struct Tsmttsm {
 #pragma unroll
       for (int j = 0; j < tile_n; ++j) {
         if (A::owns(piece_m, i) && B::owns(piece_n, j)) {
-          use(A::column(piece_m, i) * n + B::column(piece_n, j), sums[(i * tile_n + j) % sum_count]);
+          use((A::first(piece_m) + A::offset(i)) * n + B::first(piece_n) + B::offset(j),
+              sums[(i * tile_n + j) % sum_count]);
         }
       }
     }
