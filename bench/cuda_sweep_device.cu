@@ -9,19 +9,19 @@ constexpr int chains = 8;
 constexpr int chain_length = 1 << 14;
 constexpr int threads = 256;
 
+/// A block reads `loads` neighbouring pieces of one double a thread at a time.
 template <int loads>
-__global__ void sum_kernel(const double* from, std::size_t count, double* sink) {
-  const std::size_t stride = static_cast<std::size_t>(gridDim.x) * sum_block_threads;
-  double sum[loads] = {};
-  std::size_t i = static_cast<std::size_t>(blockIdx.x) * sum_block_threads + threadIdx.x;
-  for (; i + (loads - 1) * stride < count; i += loads * stride) {
+__global__ void __launch_bounds__(sum_block_threads) sum_kernel(const double* from, std::size_t count, double* sink) {
+  constexpr std::size_t piece = static_cast<std::size_t>(loads) * sum_block_threads;
+  double sum = 0;
+  for (std::size_t i = blockIdx.x * piece + threadIdx.x; i + piece <= count + threadIdx.x; i += gridDim.x * piece) {
+    double x[loads];
 #pragma unroll
-    for (int j = 0; j < loads; ++j) sum[j] += __ldg(from + i + static_cast<std::size_t>(j) * stride);
+    for (int j = 0; j < loads; ++j) x[j] = __ldg(from + i + j * sum_block_threads);
+#pragma unroll
+    for (int j = 0; j < loads; ++j) sum += x[j];
   }
-  double all = 0;
-#pragma unroll
-  for (int j = 0; j < loads; ++j) all += sum[j];
-  if (all == 1e300) *sink = all;  // hardly ever, but the compiler cannot know
+  if (sum == 1e300) *sink = sum;  // hardly ever, but the compiler cannot know
 }
 
 __global__ void multiply_add_kernel(double* sink, double factor) {

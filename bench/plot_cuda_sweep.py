@@ -168,6 +168,35 @@ def tiles(folder, rows):
     save(figure, folder, "tsmttsm_tiles")
 
 
+def in_flight(folder, rows):
+    """Table 1 and section 5.3: bytes on their way to a multiprocessor, which latency turns into a bandwidth."""
+    loads, comments = read(folder / "bandwidth.csv")
+    read_roof = roofs_of(comments)[0]
+    figure, (left, right) = plt.subplots(1, 2, sharey=True, **FIGURE)
+    for ahead in sorted({row["loads"] for row in loads}):
+        mine = [row for row in loads if row["loads"] == ahead and row["warps_per_sm"] > 0]
+        left.plot([row["warps_per_sm"] for row in mine], [row["gbps"] for row in mine], ".-",
+                  label=f"{ahead:.0f} loads of 8 bytes a thread")
+    left.axhline(read_roof, color="k", ls="--", lw=1, label="16-byte loads")
+    label_axes(left, "a plain sum (paper: table 1)", "warps per multiprocessor", "GB/s")
+    mine = [row for row in rows if row["type"] == "D" and row["kernel"] == "study" and row["leap_frog"] == 1
+            and row["transposed"] == 1 and row["local_bytes"] == 0]
+    bytes_of = [16 * row["m"] * row["blocks_per_sm"] *
+                (row["threads"] // (-(-row["m"] // row["tile_m"]) * -(-row["m"] // row["tile_n"]))) for row in mine]
+    points = right.scatter(bytes_of, [row["gbps"] for row in mine], c=[row["m"] for row in mine], s=6, cmap="viridis")
+    figure.colorbar(points, ax=right, label="M = N")
+    # The multiprocessors and the latency of the sum's least crowded run with one load a thread.
+    quiet = min((row for row in loads if row["loads"] == 1 and row["warps_per_sm"] > 0), key=lambda row: row["gbps"])
+    units = quiet["blocks"] / (quiet["warps_per_sm"] / 4)
+    limits = [2.0 ** i for i in range(8, 18)]
+    right.plot(limits, [min(read_roof, units * x / quiet["latency_ns"]) for x in limits], "k--", lw=1,
+               label=f"bytes / {quiet['latency_ns']:.0f} ns")
+    right.set_xscale("log", base=2)
+    label_axes(right, "tsmttsm, double, leap frogging, transposed: every configuration",
+               "bytes of A and B that a multiprocessor waits for at a time", "GB/s")
+    save(figure, folder, "in_flight")
+
+
 def place(ticks, x):
     """Where x lies between ticks that are drawn at equal distances; nan outside."""
     for i in range(len(ticks) - 1):
@@ -267,6 +296,7 @@ def main():
     roofs = roofs_of(comments)
     tsmttsm_mappings(folder, tsmttsm, roofs)
     tiles(folder, tsmttsm)
+    in_flight(folder, tsmttsm)
     shares(folder, "tsmttsm_share", "tsmttsm", tsmttsm, roofs[0], roofs[2])
     print_shares("tsmttsm", tsmttsm, roofs[0], roofs[2])
     tsmm, comments = read(folder / "tsmm.csv")
