@@ -66,7 +66,7 @@ void sum_all(const double* from, std::size_t count, double* sink, int loads, int
   const auto grid = static_cast<unsigned>(blocks);
   if (loads == 1) sum_kernel<1><<<grid, sum_block_threads, 0, stream>>>(from, count, sink);
   if (loads == 4) sum_kernel<4><<<grid, sum_block_threads, 0, stream>>>(from, count, sink);
-  if (loads == 16) sum_kernel<16><<<grid, sum_block_threads, 0, stream>>>(from, count, sink);
+  if (loads == 8) sum_kernel<8><<<grid, sum_block_threads, 0, stream>>>(from, count, sink);
 }
 
 double multiply_add_all(double* sink, CUstream_st* stream) {

@@ -8,7 +8,7 @@ struct CUstream_st;
 /// What cuda_sweep runs on the device beside the products.
 namespace bench {
 
-/// Sums `count` doubles with `blocks` blocks of 128 threads, each with `loads` reads of 8 bytes in flight: 1, 4 or 16.
+/// Sums `count` doubles with `blocks` blocks of 128 threads, each with `loads` reads of 8 bytes in flight: 1, 4 or 8.
 inline constexpr int sum_block_threads = 128;
 void sum_all(const double* from, std::size_t count, double* sink, int loads, int blocks, CUstream_st* stream);
 

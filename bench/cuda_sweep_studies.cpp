@@ -272,10 +272,9 @@ int study_bandwidth(Sweep& sweep) {
   Report table(sweep.path("bandwidth"), "loads,warps_per_sm,blocks,gbps,latency_ns",
                [&] { return sweep.description(); });
   const std::size_t count = sweep.bytes() / sizeof(double);
-  for (const int loads : {1, 4, 16}) {
+  for (const int loads : {1, 4, 8}) {
     for (int warps = 0; warps <= most_warps; warps = std::max(warps_a_block, 2 * warps)) {
       if (sweep.out_of_time()) return 0;
-      if (loads == 16 && warps == most_warps) continue;  // 32 registers a thread do not hold 16 numbers
       const std::string key = format("%d,%d", loads, warps);
       if (table.has(key)) continue;
       // 0 stands for one block on the whole device, which reads less: it is slow.
