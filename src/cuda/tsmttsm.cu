@@ -79,11 +79,12 @@ void launch_tsmttsm(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& con
   const bool rows = call.c.layout == Layout::row_major;
   sum.row_stride = parts * (rows ? call.c.ld : 1);
   sum.column_stride = parts * (rows ? 1 : call.c.ld);
-  sum.scalar_parts = parts;
-  const auto blocks = static_cast<unsigned>(ceil_div(call.c.rows * call.c.columns, sum_lanes));
+  const std::int64_t entries = call.c.rows * call.c.columns;
+  sum.lanes = sum_lanes(entries);
+  const auto blocks = static_cast<unsigned>(ceil_div(entries, sum.lanes));
   // Code for compute capability 9.0 runs where the ring does; older code does not know how to wait.
   const Start start = configuration.kernel == dispatch::CudaKernel::ring ? Start::early : Start::after_previous;
-  launch(tsmttsm_sum_kernel<Real>, dim3(blocks), sum_lanes * sum_slices, 0, execution.stream, operation, start, sum);
+  launch(tsmttsm_sum_kernel<parts == 2, Real>, dim3(blocks), sum_threads, 0, execution.stream, operation, start, sum);
 }
 
 template void launch_tsmttsm(const TsmttsmCall<float>&, const dispatch::CudaTsmttsm&, const CudaExecution&);

@@ -6,47 +6,45 @@
 /// The second stage of tsmttsm: the partial sums become C, in fixed order.
 namespace blockvec::kernels::cuda {
 
-inline constexpr int sum_lanes = 32;   // entries of C a block
-inline constexpr int sum_slices = 16;  // warps that share the parts
+inline constexpr int sum_threads = 1024;
+inline constexpr int most_sum_lanes = 32;
+inline constexpr int sum_batch = 8;  // loads that a thread has on their way at a time
 
 template <class Real>
 struct TsmttsmSum {
   const double* partial;  ///< [part][fold m][fold n]
   std::int64_t parts;
   int fold;
+  int lanes;          ///< entries of C a block, a power of 2: the fewer, the more threads share the parts of each
   std::int64_t m, n;  ///< real widths, without fold
   bool conjugate;
   Coefficient<Real> alpha, beta;
   Real* c;
   std::int64_t row_stride;
   std::int64_t column_stride;
-  int scalar_parts;
 };
 
-/// Entry (i, j) of A^op B from one partial sum: the diagonal blocks of a folded product, and what products of real and
-/// imaginary parts stand for.
-template <class Real>
-__device__ inline Factor entry_of_part(const TsmttsmSum<Real>& p, const double* part, std::int64_t i, std::int64_t j) {
-  const std::int64_t pitch = p.fold * p.n;
-  Factor entry{0, 0};
-  for (int f = 0; f < p.fold; ++f) {
-    const double* const at = part + (f * p.m + i * p.scalar_parts) * pitch + f * p.n + j * p.scalar_parts;
-    if (p.scalar_parts == 1) {
-      entry.re += at[0];
-    } else {
-      const double sign = p.conjugate ? 1 : -1;
-      entry.re += at[0] + sign * at[pitch + 1];
-      entry.im += at[1] - sign * at[pitch];
-    }
-  }
-  return entry;
+/// Entries of C that a block serves.
+constexpr int sum_lanes(std::int64_t entries) {
+  int lanes = 8;
+  while (lanes < entries && lanes < most_sum_lanes) lanes *= 2;
+  return lanes;
 }
 
-template <class Real>
+/// One term of an entry of A^op B: of a complex one, what products of real and imaginary parts stand for.
+template <bool complex>
+__device__ inline Factor term(const double* at, std::int64_t pitch, double sign) {
+  if constexpr (complex) {
+    return {at[0] + sign * at[pitch + 1], at[1] - sign * at[pitch]};
+  } else {
+    return {at[0], 0};
+  }
+}
+
+template <bool complex, class Real>
 __device__ inline void store_entry(const TsmttsmSum<Real>& p, std::int64_t i, std::int64_t j, Factor sum, Factor alpha,
                                    Factor beta) {
   Real* const out = p.c + i * p.row_stride + j * p.column_stride;
-  const bool complex = p.scalar_parts == 2;
   Factor value = alpha.is_zero() ? Factor{0, 0} : scale(alpha, sum);
   if (!beta.is_zero()) {
     const Factor old = scale(beta, {static_cast<double>(out[0]), complex ? static_cast<double>(out[1]) : 0.0});
@@ -57,34 +55,59 @@ __device__ inline void store_entry(const TsmttsmSum<Real>& p, std::int64_t i, st
   if (complex) out[1] = static_cast<Real>(value.im);
 }
 
-template <class Real>
-__global__ void __launch_bounds__(sum_lanes* sum_slices) tsmttsm_sum_kernel(const TsmttsmSum<Real> p) {
-  __shared__ Factor sums[sum_slices][sum_lanes];
-  const int lane = static_cast<int>(threadIdx.x) % sum_lanes;
-  const int slice = static_cast<int>(threadIdx.x) / sum_lanes;
-  const std::int64_t columns = p.n / p.scalar_parts;
-  const std::int64_t entries = p.m / p.scalar_parts * columns;
-  const std::int64_t entry = static_cast<std::int64_t>(blockIdx.x) * sum_lanes + lane;
+/// A block's threads stand as [slice][lane]: slices share the terms of an entry, parts by the diagonal blocks that a
+/// folded product has in each; their sums are added as a tree.
+template <bool complex, class Real>
+__global__ void __launch_bounds__(sum_threads) tsmttsm_sum_kernel(const TsmttsmSum<Real> p) {
+  __shared__ Factor sums[sum_threads];
+  constexpr int scalar_parts = complex ? 2 : 1;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int lane = thread % p.lanes;
+  const int slice = thread / p.lanes;
+  const int slices = sum_threads / p.lanes;
+  const std::int64_t columns = p.n / scalar_parts;
+  const std::int64_t entry = static_cast<std::int64_t>(blockIdx.x) * p.lanes + lane;
+  const bool valid = entry < p.m / scalar_parts * columns;
+  const std::int64_t i = entry / columns;
+  const std::int64_t j = entry % columns;
+  const std::int64_t pitch = p.fold * p.n;
+  const double* const first = p.partial + i * scalar_parts * pitch + j * scalar_parts;
+  const std::int64_t next_part = p.fold * p.m * pitch;
+  const std::int64_t next_diagonal = p.m * pitch + p.n;
+  const int terms = static_cast<int>(p.parts) * p.fold;
+  const double sign = p.conjugate ? 1 : -1;
   await_previous_kernel();
   const Factor alpha = p.alpha.read();
   Factor sum{0, 0};
-  if (entry < entries && !alpha.is_zero()) {
-    const std::int64_t part_size = p.fold * p.m * p.fold * p.n;
-#pragma unroll 4
-    for (std::int64_t part = slice; part < p.parts; part += sum_slices) {
-      const Factor one = entry_of_part(p, p.partial + part * part_size, entry / columns, entry % columns);
-      sum.re += one.re;
-      sum.im += one.im;
+  if (valid && !alpha.is_zero()) {
+    for (int begin = slice; begin < terms; begin += sum_batch * slices) {
+      Factor batch[sum_batch];
+#pragma unroll
+      for (int u = 0; u < sum_batch; ++u) {
+        const int t = begin + u * slices;
+        batch[u] = {0, 0};
+        if (t < terms) {
+          batch[u] = term<complex>(first + t / p.fold * next_part + t % p.fold * next_diagonal, pitch, sign);
+        }
+      }
+#pragma unroll
+      for (int u = 0; u < sum_batch; ++u) {
+        sum.re += batch[u].re;
+        sum.im += batch[u].im;
+      }
     }
   }
-  sums[slice][lane] = sum;
-  __syncthreads();
-  if (slice != 0 || entry >= entries) return;
-  for (int other = 1; other < sum_slices; ++other) {
-    sum.re += sums[other][lane].re;
-    sum.im += sums[other][lane].im;
+  for (int half = slices / 2; half > 0; half /= 2) {
+    sums[thread] = sum;
+    __syncthreads();
+    if (slice < half) {
+      const Factor other = sums[thread + half * p.lanes];
+      sum.re += other.re;
+      sum.im += other.im;
+    }
+    __syncthreads();
   }
-  store_entry(p, entry / columns, entry % columns, sum, alpha, p.beta.read());
+  if (slice == 0 && valid) store_entry<complex>(p, i, j, sum, alpha, p.beta.read());
 }
 
 }  // namespace blockvec::kernels::cuda
