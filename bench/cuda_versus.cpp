@@ -22,6 +22,8 @@ constexpr double double_flops = 66.1e12;
 constexpr double single_flops = 165e12;
 constexpr double complex_products = 0.75;
 
+constexpr std::size_t most_in_graph = std::size_t{256} << 20;  // bytes of an operand
+
 template <class T>
 constexpr bool is_complex = !std::is_floating_point_v<T>;
 
@@ -185,12 +187,8 @@ Measured Versus::measure_type(const Case& c, std::size_t bytes) {
   Measured result{};
   pause();
   result.roof = roof_of(c, x, bytes);
-  const auto our_time = [&] {
-    return median_seconds(stream_, 2, settings_.reps, 0.1, [&](int i) { ours(c, all(i)); });
-  };
-  const auto their_time = [&] {
-    return median_seconds(stream_, 1, std::min(settings_.reps, 5), 0.03, [&](int i) { peer(c, all(i)); });
-  };
+  const auto our_time = [&] { return time(bytes, settings_.reps, [&](int i) { ours(c, all(i)); }); };
+  const auto their_time = [&] { return time(bytes, std::min(settings_.reps, 5), [&](int i) { peer(c, all(i)); }); };
   double mine = our_time();
   if (settings_.cublas) {
     double theirs = their_time();
@@ -215,6 +213,16 @@ Measured Versus::measure_type(const Case& c, std::size_t bytes) {
   result.kernel = why.kernel;
   result.configuration = why.configuration;
   return result;
+}
+
+// Seconds of a call: of a short one many times in a graph, so that the host does not matter; of a slow one once.
+template <class Call>
+double Versus::time(std::size_t bytes, int reps, Call&& call) {
+  if (bytes > most_in_graph) return median_seconds(stream_, 2, reps, 0.03, call);
+  const double once = median_seconds(stream_, 1, 1, 0.03, call);
+  return once > 3e-3 ? once
+                     : seconds_in_graph(
+                           stream_, 8, reps, [] {}, call);
 }
 
 // Seconds of one of many calls in a graph; cold: each takes operands that are not in the cache.
@@ -311,20 +319,19 @@ void Versus::fill(char type) {
 
 // Roofs are the best that was seen in this run: neither side may have the cooler card.
 double Versus::read_speed(std::size_t bytes) {
-  const double seconds = median_seconds(stream_, 1, 3, 1, [&](int i) {
-    read_all(place<char>(first_, bytes, i), bytes, small_.data, read_variant_, stream_);
-  });
+  const double seconds = time(
+      bytes, 3, [&](int i) { read_all(place<char>(first_, bytes, i), bytes, small_.data, read_variant_, stream_); });
   double& best = read_[bytes];
   best = std::max(best, static_cast<double>(bytes) / seconds * 1e-9);
   return best;
 }
 
 double Versus::copy_speed(std::size_t bytes) {
-  const double engine = median_seconds(stream_, 1, 3, 1, [&](int i) {
+  const double engine = time(bytes, 3, [&](int i) {
     check(cudaMemcpyAsync(place<char>(second_, bytes, i), place<char>(first_, bytes, i), bytes,
                           cudaMemcpyDeviceToDevice, stream_));
   });
-  const double kernel = median_seconds(stream_, 1, 3, 1, [&](int i) {
+  const double kernel = time(bytes, 3, [&](int i) {
     scale_all(place<double>(first_, bytes, i), place<double>(second_, bytes, i), bytes / 8, stream_);
   });
   double& best = copied_[bytes];
@@ -354,11 +361,12 @@ std::string Versus::header(const std::string& commit, std::size_t bytes) {
       text, sizeof text,
       "# %s, %s, commit %s, CUDA runtime %d, cuBLAS %d; driver, clock now, at most, of memory, power limit, "
       "temperature: %s\n"
-      "# operands of %zu bytes, median of %d after 2, a pause of %d ms before each case; roofs: read %.0f GB/s, "
+      "# operands of %zu bytes, median of %d after 2%s, a pause of %d ms before each case; roofs: read %.0f GB/s, "
       "copy %.0f, double precision %.1f TF (complex: 3/4 of the products), single precision %.0f TF\n"
       "# ld is B's too where m = n; a layout of row+3 starts at column 3; roofs count 64-byte pieces touched\n",
-      device.name, date, commit.c_str(), runtime, version, card.c_str(), bytes, settings_.reps, settings_.pause, read,
-      copy, double_flops * 1e-12, single_flops * 1e-12);
+      device.name, date, commit.c_str(), runtime, version, card.c_str(), bytes, settings_.reps,
+      bytes > most_in_graph ? "" : " in CUDA graphs of 8 calls", settings_.pause, read, copy, double_flops * 1e-12,
+      single_flops * 1e-12);
   return text;
 }
 

@@ -64,6 +64,8 @@ class Versus {
   template <class T>
   void peer(const Case& c, const Operands<T>& x);
   template <class Call>
+  double time(std::size_t bytes, int reps, Call&& call);
+  template <class Call>
   double time_in_graph(bool cold, Call&& call);
   template <class T>
   double roof_of(const Case& c, const Operands<T>& x, std::size_t bytes);
