@@ -1,9 +1,9 @@
 #include <blockvec/block_vector.hpp>
-#include <blockvec/kernels/parallel.hpp>
 #include <blockvec/operations.hpp>
 
 #include "blockvec/allocate.hpp"
 #include "blockvec/checks.hpp"
+#include "blockvec/entries.hpp"
 #include "blockvec/instantiate.hpp"
 
 namespace blockvec {
@@ -31,9 +31,6 @@ View strided_view(Scalar* data, std::int64_t rows, std::int64_t width, std::int6
   }
 }
 
-template <class Layout>
-constexpr bool is_row_major = std::is_same_v<Layout, RowMajor>;
-
 void require_ranks(const Context& context, const RowDistribution& rows, const std::string& label) {
   if (rows.ranks() != context.communicator().size()) {
     throw ShapeError("BlockVector " + label + ": distribution of " + rows.describe() + ", context of " +
@@ -46,17 +43,23 @@ void require_width(std::int64_t width, const std::string& label) {
     throw ShapeError("BlockVector " + label + ": width = " + std::to_string(width) + ", expected 0 or more");
 }
 
-template <class To, class From>
-void convert_entries(const Context& context, const From& from, const To& to) {
-  const auto rows = static_cast<std::int64_t>(from.extent(0));
-  const auto columns = static_cast<std::int64_t>(from.extent(1));
-  constexpr std::int64_t chunk = 1024;
-  using Value = typename To::non_const_value_type;
-  kernels::parallel_for(context.threads(), (rows + chunk - 1) / chunk, [&](std::int64_t item, int) {
-    for (std::int64_t i = item * chunk; i < std::min(rows, (item + 1) * chunk); ++i) {
-      for (std::int64_t j = 0; j < columns; ++j) to(i, j) = static_cast<Value>(from(i, j));
-    }
-  });
+// Zeros in storage that no thread has touched yet: those that will work on it touch it first.
+template <class Space, class Scalar>
+void clear_storage(const Context& context, Scalar* first, std::int64_t count) {
+  for_stretches<Space, ColumnMajor>(
+      context, count, 1, true, KOKKOS_LAMBDA(std::int64_t begin, std::int64_t, std::int64_t n) {
+        for (std::int64_t i = begin; i < begin + n; ++i) first[i] = Scalar(0);
+      });
+}
+
+template <class V, class W>
+void convert_entries(const V& v, const W& w) {
+  using Value = typename W::Scalar;
+  const auto from = v.view();
+  const auto to = w.view();
+  for_entries<typename V::Space, typename V::Layout>(
+      v.context(), v.local_rows(), v.width(),
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) { to(i, j) = static_cast<Value>(from(i, j)); });
 }
 
 }  // namespace
@@ -79,13 +82,7 @@ BlockVector<Scalar, Layout, Space>::BlockVector(const Context& context, const Ro
   const auto address = reinterpret_cast<std::uintptr_t>(storage_.data());
   const auto base = (address + line_bytes - 1) / line_bytes * line_bytes;
   view_ = strided_view<View>(reinterpret_cast<Scalar*>(base), k, width, leading);
-  // The threads that will work on the rows touch their pages first; padding is zeroed along with the entries.
-  constexpr std::int64_t chunk = std::int64_t{1} << 16;
-  const std::int64_t total = leading * lines;
-  Scalar* const first = view_.data();
-  kernels::parallel_for(context.threads(), (total + chunk - 1) / chunk, [&](std::int64_t item, int) {
-    std::fill(first + item * chunk, first + std::min(total, (item + 1) * chunk), Scalar(0));
-  });
+  clear_storage<Space>(context, view_.data(), leading * lines);  // with the padding
 }
 
 template <class Scalar, class Layout, class Space>
@@ -156,7 +153,7 @@ template <class OtherLayout>
 BlockVector<Scalar, OtherLayout, Space> BlockVector<Scalar, Layout, Space>::converted_to_layout(
     const std::string& label) const {
   BlockVector<Scalar, OtherLayout, Space> result(context_, rows_, width(), label);
-  convert_entries(context_, view_, result.view());
+  convert_entries(*this, result);
   return result;
 }
 
@@ -165,7 +162,16 @@ template <class OtherScalar>
 BlockVector<OtherScalar, Layout, Space> BlockVector<Scalar, Layout, Space>::converted_to_scalar(
     const std::string& label) const {
   BlockVector<OtherScalar, Layout, Space> result(context_, rows_, width(), label);
-  convert_entries(context_, view_, result.view());
+  convert_entries(*this, result);
+  return result;
+}
+
+template <class Scalar, class Layout, class Space>
+template <class OtherSpace>
+BlockVector<Scalar, Layout, OtherSpace> BlockVector<Scalar, Layout, Space>::converted_to_space(
+    const std::string& label) const {
+  BlockVector<Scalar, Layout, OtherSpace> result(context_, rows_, width(), label);
+  copy(*this, result);
   return result;
 }
 
@@ -185,8 +191,8 @@ kernels::Matrix<typename ScalarTraits<Scalar>::Kernel> BlockVector<Scalar, Layou
 }
 
 template <class Scalar, class Layout, class Space>
-BlockVector<Scalar, Layout, Space> scratch_like(WorkspaceScope& scope, const BlockVector<Scalar, Layout, Space>& model,
-                                                std::int64_t width) {
+BlockVector<Scalar, Layout, Space> scratch_like(WorkspaceScope<Space>& scope,
+                                                const BlockVector<Scalar, Layout, Space>& model, std::int64_t width) {
   require_width(width, "scratch");
   const std::int64_t k = model.local_rows();
   const std::int64_t ld = padded<Scalar>(is_row_major<Layout> ? width : k);
@@ -200,29 +206,41 @@ BlockVector<Scalar, Layout, Space> scratch_like(WorkspaceScope& scope, const Blo
   return result;
 }
 
-#define BLOCKVEC_BLOCK_VECTOR(Scalar, Layout)                      \
-  template class BlockVector<Scalar, Layout, DefaultSpace>;        \
-  template BlockVector<Scalar, Layout, DefaultSpace> scratch_like( \
-      WorkspaceScope&, const BlockVector<Scalar, Layout, DefaultSpace>&, std::int64_t);
-BLOCKVEC_FOR_SCALARS_AND_LAYOUTS(BLOCKVEC_BLOCK_VECTOR)
+#define BLOCKVEC_BLOCK_VECTOR(Scalar, Layout, Space)                               \
+  template class BlockVector<Scalar, Layout, Space>;                               \
+  template BlockVector<Scalar, Layout, Space> scratch_like(WorkspaceScope<Space>&, \
+                                                           const BlockVector<Scalar, Layout, Space>&, std::int64_t);
+BLOCKVEC_FOR_BLOCK_VECTORS(BLOCKVEC_BLOCK_VECTOR)
 
-#define BLOCKVEC_CONVERT_LAYOUT(Scalar)                                                                    \
-  template BlockVector<Scalar, ColumnMajor, DefaultSpace>                                                  \
-  BlockVector<Scalar, RowMajor, DefaultSpace>::converted_to_layout<ColumnMajor>(const std::string&) const; \
-  template BlockVector<Scalar, RowMajor, DefaultSpace>                                                     \
-  BlockVector<Scalar, ColumnMajor, DefaultSpace>::converted_to_layout<RowMajor>(const std::string&) const;
-BLOCKVEC_FOR_SCALARS(BLOCKVEC_CONVERT_LAYOUT)
+#define BLOCKVEC_CONVERT_LAYOUT(Scalar, Space)                                                      \
+  template BlockVector<Scalar, ColumnMajor, Space>                                                  \
+  BlockVector<Scalar, RowMajor, Space>::converted_to_layout<ColumnMajor>(const std::string&) const; \
+  template BlockVector<Scalar, RowMajor, Space>                                                     \
+  BlockVector<Scalar, ColumnMajor, Space>::converted_to_layout<RowMajor>(const std::string&) const;
+BLOCKVEC_FOR_SMALL_MATRICES(BLOCKVEC_CONVERT_LAYOUT)
 
-#define BLOCKVEC_CONVERT_SCALAR(From, To)                                                                              \
-  template BlockVector<To, RowMajor, DefaultSpace> BlockVector<From, RowMajor, DefaultSpace>::converted_to_scalar<To>( \
-      const std::string&) const;                                                                                       \
-  template BlockVector<To, ColumnMajor, DefaultSpace>                                                                  \
-  BlockVector<From, ColumnMajor, DefaultSpace>::converted_to_scalar<To>(const std::string&) const;
-BLOCKVEC_CONVERT_SCALAR(float, double)
-BLOCKVEC_CONVERT_SCALAR(double, float)
-BLOCKVEC_CONVERT_SCALAR(float, Complex<float>)
-BLOCKVEC_CONVERT_SCALAR(double, Complex<double>)
-BLOCKVEC_CONVERT_SCALAR(Complex<float>, Complex<double>)
-BLOCKVEC_CONVERT_SCALAR(Complex<double>, Complex<float>)
+#define BLOCKVEC_CONVERT_SCALAR(From, To, Space)                                                               \
+  template BlockVector<To, RowMajor, Space> BlockVector<From, RowMajor, Space>::converted_to_scalar<To>(       \
+      const std::string&) const;                                                                               \
+  template BlockVector<To, ColumnMajor, Space> BlockVector<From, ColumnMajor, Space>::converted_to_scalar<To>( \
+      const std::string&) const;
+BLOCKVEC_WITH_SPACES(BLOCKVEC_CONVERT_SCALAR, float, double)
+BLOCKVEC_WITH_SPACES(BLOCKVEC_CONVERT_SCALAR, double, float)
+BLOCKVEC_WITH_SPACES(BLOCKVEC_CONVERT_SCALAR, float, Complex<float>)
+BLOCKVEC_WITH_SPACES(BLOCKVEC_CONVERT_SCALAR, double, Complex<double>)
+BLOCKVEC_WITH_SPACES(BLOCKVEC_CONVERT_SCALAR, Complex<float>, Complex<double>)
+BLOCKVEC_WITH_SPACES(BLOCKVEC_CONVERT_SCALAR, Complex<double>, Complex<float>)
+
+// Between two spaces: from each to each.
+#define BLOCKVEC_CONVERT_SPACE(Scalar, Layout, Space) \
+  template BlockVector<Scalar, Layout, Space>         \
+  BlockVector<Scalar, Layout, Kokkos::HostSpace>::converted_to_space<Space>(const std::string&) const;
+BLOCKVEC_FOR_BLOCK_VECTORS(BLOCKVEC_CONVERT_SPACE)
+#if BLOCKVEC_HAVE_CUDA_SPACE
+#define BLOCKVEC_CONVERT_FROM_DEVICE(Scalar, Layout, Space) \
+  template BlockVector<Scalar, Layout, Space>               \
+  BlockVector<Scalar, Layout, Kokkos::CudaSpace>::converted_to_space<Space>(const std::string&) const;
+BLOCKVEC_FOR_BLOCK_VECTORS(BLOCKVEC_CONVERT_FROM_DEVICE)
+#endif
 
 }  // namespace blockvec

@@ -20,10 +20,20 @@ void require_same_rows(const char* operation, const V& v, const W& w) {
   }
 }
 
-/// The small operand has the shape that the tall ones ask for. The message is put together only where it is needed.
+/// A small operand is ordered with the tall one. Throws ShapeError.
+template <class Small, class Tall>
+void require_same_context(const char* operation, const char* name, const Small& c, const Tall& v) {
+  if (c.context().same(v.context())) return;
+  throw ShapeError(std::string(operation) + ": " + name + " belongs to another context than V = " + v.describe() +
+                   ", expected the same context");
+}
+
+/// The small operand has the context of the tall ones, and the shape that the tall ones ask for. The message is put
+/// together only where it is needed.
 template <class Small, class... Tall>
 void require_small(const char* operation, const char* name, const Small& c, std::int64_t rows, std::int64_t columns,
                    const Tall&... operands) {
+  (require_same_context(operation, name, c, operands), ...);
   if (c.rows() == rows && c.columns() == columns) return;
   std::string message = std::string(operation) + ": ";
   const char* letters[] = {"V", "W"};

@@ -8,16 +8,24 @@
 #include <cstdlib>
 #include <optional>
 #include <thread>
+#include <tuple>
+
+#include "blockvec/instantiate.hpp"
 
 namespace blockvec {
 
 struct Context::State {
-  State(Communicator ranks, ExecutionSpace instance, int count)
-      : communicator(std::move(ranks)), space(std::move(instance)), threads(count) {}
+  State(Communicator ranks, const ExecutionSpaces& instances, int count)
+      : communicator(std::move(ranks)), spaces(instances), threads(count) {}
   Communicator communicator;
-  ExecutionSpace space;
+  ExecutionSpaces spaces;
   int threads;
-  Workspace workspace;
+#if BLOCKVEC_HAVE_CUDA_SPACE
+  std::tuple<Workspace<Kokkos::HostSpace>, Workspace<Kokkos::CudaSpace>, Workspace<StagingSpaceOf<Kokkos::CudaSpace>>>
+      workspaces;
+#else
+  std::tuple<Workspace<Kokkos::HostSpace>> workspaces;
+#endif
   Profile profile;
   std::int64_t reductions = 0;
   std::optional<MachineBandwidth> bandwidth;
@@ -40,19 +48,38 @@ bool only_reads(std::string_view operation) {
 
 }  // namespace
 
-Context::Context(Communicator communicator, int threads, ExecutionSpace space) {
+Context::Context(Communicator communicator, int threads, const ExecutionSpaces& instances) {
   if (threads < 0)
     throw ShapeError("Context: threads = " + std::to_string(threads) + ", expected 0 (as many as suit) or more");
   const int count = threads > 0 ? threads : default_threads(communicator);
-  state_ = std::make_shared<State>(std::move(communicator), std::move(space), count);
+  state_ = std::make_shared<State>(std::move(communicator), instances, count);
 }
 
 const Communicator& Context::communicator() const { return state_->communicator; }
-const Context::ExecutionSpace& Context::execution_space() const { return state_->space; }
+const ExecutionSpaces& Context::execution_spaces() const { return state_->spaces; }
 int Context::threads() const { return state_->threads; }
-Workspace& Context::workspace() const { return state_->workspace; }
 Profile& Context::profile() const { return state_->profile; }
 std::int64_t Context::reductions() const { return state_->reductions; }
+
+template <class Space>
+Workspace<Space>& Context::workspace() const {
+  return std::get<Workspace<Space>>(state_->workspaces);
+}
+template Workspace<Kokkos::HostSpace>& Context::workspace() const;
+#if BLOCKVEC_HAVE_CUDA_SPACE
+template Workspace<Kokkos::CudaSpace>& Context::workspace() const;
+template Workspace<StagingSpaceOf<Kokkos::CudaSpace>>& Context::workspace() const;
+#endif
+
+template <class Space>
+void Context::fence() const {
+  if constexpr (!is_host_space<Space>) {
+    static const std::string label("BlockVec::Context::fence");  // kept: a call allocates nothing
+    execution_space<Space>().fence(label);
+  }
+}
+#define BLOCKVEC_CONTEXT(Space) template void Context::fence<Space>() const;
+BLOCKVEC_FOR_SPACES(BLOCKVEC_CONTEXT)
 
 template <class Scalar>
 void Context::sum(Scalar* values, std::int64_t count, std::uint64_t tag) const {
@@ -67,7 +94,7 @@ void Context::sum(Scalar* values, std::int64_t count, std::uint64_t tag) const {
   const auto reals = static_cast<std::size_t>(count) * (sizeof(Scalar) / sizeof(Real));
   constexpr std::size_t head = 1024;
   const std::size_t in_head = std::min(reals, head - 2);
-  WorkspaceScope scope(workspace());
+  WorkspaceScope<> scope(*this);
   Real* const buffer = scope.take<Real>(head + reals - in_head);
   std::copy_n(reinterpret_cast<const Real*>(values), in_head, buffer);
   std::fill(buffer + in_head, buffer + head - 2, Real{0});

@@ -2,52 +2,35 @@
 #include <bit>
 #include <blockvec/kernels/parallel.hpp>
 #include <blockvec/operations.hpp>
+#include <blockvec/transfer.hpp>
 #include <cmath>
 
 #include "blockvec/checks.hpp"
+#include "blockvec/entries.hpp"
 #include "blockvec/instantiate.hpp"
+#include "blockvec/kernel_calls.hpp"
+#include "blockvec/timer.hpp"
 
 namespace blockvec {
 namespace {
 
-template <class Layout>
-constexpr bool is_row_major = std::is_same_v<Layout, RowMajor>;
-
-// Where entry (row, column) stands.
+// Where the entries of a block stand: what loops on any space carry.
+template <class Scalar, class Layout>
+struct Entries {
+  Scalar* data;
+  std::int64_t ld;
+  KOKKOS_FUNCTION Scalar* at(std::int64_t row, std::int64_t column) const {
+    return data + (is_row_major<Layout> ? row * ld + column : row + column * ld);
+  }
+};
 template <class Scalar, class Layout, class Space>
-Scalar* at(const BlockVector<Scalar, Layout, Space>& v, std::int64_t row, std::int64_t column) {
-  return v.data() + (is_row_major<Layout> ? row * v.ld() + column : row + column * v.ld());
+Entries<Scalar, Layout> entries(const BlockVector<Scalar, Layout, Space>& v) {
+  return {v.data(), v.ld()};
 }
 
 template <class V>
 bool gapless(const V& v) {
   return v.ld() == v.width();
-}
-
-// Calls body(row, column, length) for stretches of entries that are adjacent in memory and cover the block, in threads.
-// Where all operands are row-major without gaps, stretches run over many rows.
-template <class Layout, class Body>
-void for_stretches(const Context& context, std::int64_t rows, std::int64_t width, bool no_gaps, Body body) {
-  if (rows == 0 || width == 0) return;
-  if constexpr (is_row_major<Layout>) {
-    const std::int64_t chunk = std::max<std::int64_t>(1, 16384 / width);
-    kernels::parallel_for(context.threads(), (rows + chunk - 1) / chunk, [&](std::int64_t item, int) {
-      const std::int64_t begin = item * chunk;
-      const std::int64_t end = std::min(rows, begin + chunk);
-      if (no_gaps) {
-        body(begin, 0, (end - begin) * width);
-      } else {
-        for (std::int64_t row = begin; row < end; ++row) body(row, 0, width);
-      }
-    });
-  } else {
-    constexpr std::int64_t chunk = 16384;
-    const std::int64_t chunks = (rows + chunk - 1) / chunk;
-    kernels::parallel_for(context.threads(), chunks * width, [&](std::int64_t item, int) {
-      const std::int64_t begin = item % chunks * chunk;
-      body(begin, item / chunks, std::min(rows, begin + chunk) - begin);
-    });
-  }
 }
 
 template <class Scalar>
@@ -59,8 +42,8 @@ Scalar conjugate(Scalar value) {
   }
 }
 
-template <class V>
-void require_same_width(const char* operation, const V& v, const V& w) {
+template <class V, class W>
+void require_same_width(const char* operation, const V& v, const W& w) {
   require_same_rows(operation, v, w);
   if (v.width() != w.width()) {
     throw ShapeError(std::string(operation) + ": V = " + v.describe() + " and W = " + w.describe() +
@@ -70,9 +53,9 @@ void require_same_width(const char* operation, const V& v, const V& w) {
 
 // sums[j] = sum over rows [begin, end) of v_j^H w_j, by halving down to short runs: the error grows with the log of the
 // rows, and the order depends on the rows alone. `spare` holds width words a level.
-template <class Scalar, class Layout, class Space>
-void dots_of_rows(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
-                  std::int64_t begin, std::int64_t end, Scalar* sums, Scalar* spare) {
+template <class Scalar, class Layout>
+void dots_of_rows(const BlockVector<Scalar, Layout>& v, const BlockVector<Scalar, Layout>& w, std::int64_t begin,
+                  std::int64_t end, Scalar* sums, Scalar* spare) {
   constexpr std::int64_t run = 128;
   const std::int64_t width = v.width();
   if (end - begin > run) {
@@ -86,16 +69,16 @@ void dots_of_rows(const BlockVector<Scalar, Layout, Space>& v, const BlockVector
   const std::int64_t v_step = is_row_major<Layout> ? v.ld() : 1;
   const std::int64_t w_step = is_row_major<Layout> ? w.ld() : 1;
   if (is_row_major<Layout> && width > 1) {
-    const Scalar* x = at(v, begin, 0);
-    const Scalar* y = at(w, begin, 0);
+    const Scalar* x = entries(v).at(begin, 0);
+    const Scalar* y = entries(w).at(begin, 0);
     for (std::int64_t row = begin; row < end; ++row, x += v_step, y += w_step) {
       for (std::int64_t j = 0; j < width; ++j) sums[j] += conjugate(x[j]) * y[j];
     }
     return;
   }
   for (std::int64_t j = 0; j < width; ++j) {
-    const Scalar* const x = at(v, 0, j);
-    const Scalar* const y = at(w, 0, j);
+    const Scalar* const x = entries(v).at(0, j);
+    const Scalar* const y = entries(w).at(0, j);
     Scalar lanes[4] = {};
     std::int64_t row = begin;
     for (; row + 4 <= end; row += 4) {
@@ -107,22 +90,18 @@ void dots_of_rows(const BlockVector<Scalar, Layout, Space>& v, const BlockVector
   }
 }
 
-// This rank's column dots, then the sum over ranks; `values` holds width words.
-template <class Scalar, class Layout, class Space>
-void reduced_dots(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
-                  WorkspaceScope& scope, Scalar* values) {
-  const Context& context = v.context();
+// values[j] = v_j^H w_j for this rank's rows. On the host: a fixed number of pieces, whatever the threads, so that the
+// bits are the same for any number of them.
+template <class Scalar, class Layout>
+void local_dots(const BlockVector<Scalar, Layout>& v, const BlockVector<Scalar, Layout>& w, Scalar* values) {
   const std::int64_t rows = v.local_rows();
   const std::int64_t width = v.width();
-  const Profile::Timer timer(context.profile(), Operation::column_dots,
-                             Cost<Scalar>::passes_bytes(rows, v.data() == w.data() ? width : 2 * width),
-                             Cost<Scalar>::product_flops(rows, width, 1));
-  // A fixed number of pieces, whatever the threads: the same bits for any number of them.
   constexpr std::int64_t pieces = 64;
   const std::int64_t levels = std::bit_width(static_cast<std::uint64_t>(rows));
   const std::int64_t stride = width * (levels + 1);
-  Scalar* const partial = scope.take<Scalar>(static_cast<std::size_t>(pieces * stride));
-  kernels::parallel_for(rows * width < 4096 ? 1 : context.threads(), pieces, [&](std::int64_t piece, int) {
+  WorkspaceScope scope(v.context());
+  Scalar* const partial = scope.template take<Scalar>(static_cast<std::size_t>(pieces * stride));
+  kernels::parallel_for(rows * width < 4096 ? 1 : v.context().threads(), pieces, [&](std::int64_t piece, int) {
     Scalar* const sums = partial + piece * stride;
     dots_of_rows(v, w, rows * piece / pieces, rows * (piece + 1) / pieces, sums, sums + width);
   });
@@ -132,7 +111,57 @@ void reduced_dots(const BlockVector<Scalar, Layout, Space>& v, const BlockVector
     }
   }
   std::copy_n(partial, width, values);
+}
+
+#if BLOCKVEC_HAVE_CUDA_SPACE
+// On a device: the diagonals of products of up to 64 columns, which are bound by the memory as one column is.
+template <class Scalar, class Layout>
+void local_dots(const BlockVector<Scalar, Layout, Kokkos::CudaSpace>& v,
+                const BlockVector<Scalar, Layout, Kokkos::CudaSpace>& w, Scalar* values) {
+  constexpr std::int64_t widest = 64;
+  for (std::int64_t begin = 0; begin < v.width(); begin += widest) {
+    const std::int64_t end = std::min(v.width(), begin + widest);
+    WorkspaceScope<Kokkos::CudaSpace> scope(v.context());
+    const auto product = SmallMatrix<Scalar, Kokkos::CudaSpace>::scratch(scope, end - begin, end - begin);
+    local_inner_product(v.columns(begin, end), w.columns(begin, end), product);
+    const Scalar* const from = product.data();
+    const std::int64_t step = product.ld() + 1;
+    Scalar* const to = values + begin;
+    detail::launch<Kokkos::CudaSpace>(
+        v.context(), end - begin, KOKKOS_LAMBDA(std::int64_t j) { to[j] = from[j * step]; });
+  }
+}
+#endif
+
+// The column dots of all ranks, in memory that Space's execution space reaches; for as long as the scopes live.
+template <class Scalar, class Layout, class Space>
+const Scalar* reduced_dots(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
+                           WorkspaceScope<Space>& scope, WorkspaceScope<StagingSpaceOf<Space>>& staging) {
+  const Context& context = v.context();
+  const std::int64_t rows = v.local_rows();
+  const std::int64_t width = v.width();
+  const auto words = static_cast<std::size_t>(width);
+  const OperationTimer<Space> timer(context, Operation::column_dots,
+                                    Cost<Scalar>::passes_bytes(rows, v.data() == w.data() ? width : 2 * width),
+                                    Cost<Scalar>::product_flops(rows, width, 1));
+  Scalar* values = scope.template take<Scalar>(words);
+  local_dots(v, w, values);
+  if (!is_host_space<Space> && context.communicator().size() > 1) {
+    const Scalar* const local = values;
+    values = staging.template take<Scalar>(words);
+    detail::copy_lines<Space>(context, local, words * sizeof(Scalar), values, words * sizeof(Scalar),
+                              words * sizeof(Scalar), 1);
+    context.fence<Space>();
+  }
   context.sum(values, width, 0x646f7473u + static_cast<std::uint64_t>(width));
+  return values;
+}
+
+KOKKOS_INLINE_FUNCTION float real_part(float x) { return x; }
+KOKKOS_INLINE_FUNCTION double real_part(double x) { return x; }
+template <class Real>
+KOKKOS_INLINE_FUNCTION Real real_part(const Complex<Real>& x) {
+  return x.real();
 }
 
 }  // namespace
@@ -142,56 +171,62 @@ void column_dots(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<
                  const SmallMatrix<Scalar, Space>& dots) {
   require_same_width("column_dots", v, w);
   require_small("column_dots", "dots", dots, 1, v.width(), v);
-  WorkspaceScope scope(v.context().workspace());
-  Scalar* const values = scope.take<Scalar>(static_cast<std::size_t>(v.width()));
-  reduced_dots(v, w, scope, values);
-  for (std::int64_t j = 0; j < v.width(); ++j) dots.data()[j * dots.ld()] = values[j];
+  WorkspaceScope<Space> scope(v.context());
+  WorkspaceScope<StagingSpaceOf<Space>> staging(v.context());
+  const Scalar* const values = reduced_dots(v, w, scope, staging);
+  Scalar* const to = dots.data();
+  const std::int64_t step = dots.ld();
+  for_entries<Space, RowMajor>(
+      v.context(), 1, v.width(), KOKKOS_LAMBDA(std::int64_t, std::int64_t j) { to[j * step] = values[j]; });
 }
 
 template <class Scalar, class Layout, class Space>
 void column_norms(const BlockVector<Scalar, Layout, Space>& v, const SmallMatrix<RealOf<Scalar>, Space>& norms) {
   require_small("column_norms", "norms", norms, 1, v.width(), v);
-  WorkspaceScope scope(v.context().workspace());
-  Scalar* const values = scope.take<Scalar>(static_cast<std::size_t>(v.width()));
-  reduced_dots(v, v, scope, values);
-  for (std::int64_t j = 0; j < v.width(); ++j) {
-    if constexpr (ScalarTraits<Scalar>::is_complex) {
-      norms.data()[j * norms.ld()] = std::sqrt(values[j].real());
-    } else {
-      norms.data()[j * norms.ld()] = std::sqrt(values[j]);
-    }
-  }
+  WorkspaceScope<Space> scope(v.context());
+  WorkspaceScope<StagingSpaceOf<Space>> staging(v.context());
+  const Scalar* const values = reduced_dots(v, v, scope, staging);
+  RealOf<Scalar>* const to = norms.data();
+  const std::int64_t step = norms.ld();
+  for_entries<Space, RowMajor>(
+      v.context(), 1, v.width(),
+      KOKKOS_LAMBDA(std::int64_t, std::int64_t j) { to[j * step] = std::sqrt(real_part(values[j])); });
 }
 
 template <class Scalar, class Layout, class Space>
 void scale(const BlockVector<Scalar, Layout, Space>& v, Scalar alpha) {
   if (alpha == Scalar(0)) return fill(v, alpha);
-  const Profile::Timer timer(v.context().profile(), Operation::scale,
-                             Cost<Scalar>::passes_bytes(v.local_rows(), 2 * v.width()),
-                             Cost<Scalar>::passes_bytes(v.local_rows(), v.width()) / sizeof(Scalar));
-  for_stretches<Layout>(v.context(), v.local_rows(), v.width(), gapless(v),
-                        [&](std::int64_t row, std::int64_t column, std::int64_t n) {
-                          Scalar* const x = at(v, row, column);
-                          for (std::int64_t i = 0; i < n; ++i) x[i] = alpha * x[i];
-                        });
+  const OperationTimer<Space> timer(v.context(), Operation::scale,
+                                    Cost<Scalar>::passes_bytes(v.local_rows(), 2 * v.width()),
+                                    Cost<Scalar>::passes_bytes(v.local_rows(), v.width()) / sizeof(Scalar));
+  const auto to = entries(v);
+  for_stretches<Space, Layout>(
+      v.context(), v.local_rows(), v.width(), gapless(v),
+      KOKKOS_LAMBDA(std::int64_t row, std::int64_t column, std::int64_t n) {
+        Scalar* const x = to.at(row, column);
+        for (std::int64_t i = 0; i < n; ++i) x[i] = alpha * x[i];
+      });
 }
 
 template <class Scalar, class Layout, class Space>
 void scale_columns(const BlockVector<Scalar, Layout, Space>& v, const SmallMatrix<Scalar, Space>& factors) {
   require_small("scale_columns", "factors", factors, 1, v.width(), v);
-  const Profile::Timer timer(v.context().profile(), Operation::scale,
-                             Cost<Scalar>::passes_bytes(v.local_rows(), 2 * v.width()),
-                             Cost<Scalar>::passes_bytes(v.local_rows(), v.width()) / sizeof(Scalar));
-  const auto factor = [&](std::int64_t j) { return factors.data()[j * factors.ld()]; };
-  for_stretches<Layout>(v.context(), v.local_rows(), v.width(), false,
-                        [&](std::int64_t row, std::int64_t column, std::int64_t n) {
-                          Scalar* const x = at(v, row, column);
-                          if constexpr (is_row_major<Layout>) {
-                            for (std::int64_t j = 0; j < n; ++j) x[j] = factor(j) * x[j];
-                          } else {
-                            for (std::int64_t i = 0; i < n; ++i) x[i] = factor(column) * x[i];
-                          }
-                        });
+  const OperationTimer<Space> timer(v.context(), Operation::scale,
+                                    Cost<Scalar>::passes_bytes(v.local_rows(), 2 * v.width()),
+                                    Cost<Scalar>::passes_bytes(v.local_rows(), v.width()) / sizeof(Scalar));
+  const auto to = entries(v);
+  const Scalar* const factor = factors.data();
+  const std::int64_t step = factors.ld();
+  for_stretches<Space, Layout>(
+      v.context(), v.local_rows(), v.width(), false,
+      KOKKOS_LAMBDA(std::int64_t row, std::int64_t column, std::int64_t n) {
+        Scalar* const x = to.at(row, column);
+        if (is_row_major<Layout>) {
+          for (std::int64_t i = 0; i < n; ++i) x[i] = factor[(column + i) * step] * x[i];
+        } else {
+          for (std::int64_t i = 0; i < n; ++i) x[i] = factor[column * step] * x[i];
+        }
+      });
 }
 
 template <class Scalar, class Layout, class Space>
@@ -200,51 +235,84 @@ void axpby(Scalar alpha, const BlockVector<Scalar, Layout, Space>& v, Scalar bet
   require_same_width("axpby", v, w);
   if (alpha == Scalar(0)) return scale(w, beta);
   const bool reads = beta != Scalar(0);
-  const Profile::Timer timer(v.context().profile(), Operation::axpby,
-                             Cost<Scalar>::passes_bytes(v.local_rows(), (reads ? 3 : 2) * v.width()),
-                             3 * Cost<Scalar>::passes_bytes(v.local_rows(), v.width()) / sizeof(Scalar));
-  for_stretches<Layout>(v.context(), v.local_rows(), v.width(), gapless(v) && gapless(w),
-                        [&](std::int64_t row, std::int64_t column, std::int64_t n) {
-                          const Scalar* const x = at(v, row, column);
-                          Scalar* const y = at(w, row, column);
-                          if (reads) {
-                            for (std::int64_t i = 0; i < n; ++i) y[i] = alpha * x[i] + beta * y[i];
-                          } else {
-                            for (std::int64_t i = 0; i < n; ++i) y[i] = alpha * x[i];
-                          }
-                        });
+  const OperationTimer<Space> timer(v.context(), Operation::axpby,
+                                    Cost<Scalar>::passes_bytes(v.local_rows(), (reads ? 3 : 2) * v.width()),
+                                    3 * Cost<Scalar>::passes_bytes(v.local_rows(), v.width()) / sizeof(Scalar));
+  const auto from = entries(v);
+  const auto to = entries(w);
+  for_stretches<Space, Layout>(
+      v.context(), v.local_rows(), v.width(), gapless(v) && gapless(w),
+      KOKKOS_LAMBDA(std::int64_t row, std::int64_t column, std::int64_t n) {
+        const Scalar* const x = from.at(row, column);
+        Scalar* const y = to.at(row, column);
+        if (reads) {
+          for (std::int64_t i = 0; i < n; ++i) y[i] = alpha * x[i] + beta * y[i];
+        } else {
+          for (std::int64_t i = 0; i < n; ++i) y[i] = alpha * x[i];
+        }
+      });
 }
 
-template <class Scalar, class Layout, class Space>
-void copy(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w) {
+template <class Scalar, class Layout, class From, class To>
+void copy(const BlockVector<Scalar, Layout, From>& v, const BlockVector<Scalar, Layout, To>& w) {
   require_same_width("copy", v, w);
-  if (v.data() == w.data() && v.ld() == w.ld()) return;
-  const Profile::Timer timer(v.context().profile(), Operation::copy,
-                             Cost<Scalar>::passes_bytes(v.local_rows(), 2 * v.width()), 0);
-  for_stretches<Layout>(v.context(), v.local_rows(), v.width(), gapless(v) && gapless(w),
-                        [&](std::int64_t row, std::int64_t column, std::int64_t n) {
-                          std::copy_n(at(v, row, column), n, at(w, row, column));
-                        });
+  const std::int64_t rows = v.local_rows(), width = v.width();
+  const double bytes = Cost<Scalar>::passes_bytes(rows, 2 * width);
+  if constexpr (std::is_same_v<From, To>) {
+    if (v.data() == w.data() && v.ld() == w.ld()) return;
+    const OperationTimer<To> timer(v.context(), Operation::copy, bytes, 0);
+    const auto from = entries(v);
+    const auto to = entries(w);
+    for_stretches<To, Layout>(
+        v.context(), rows, width, gapless(v) && gapless(w),
+        KOKKOS_LAMBDA(std::int64_t row, std::int64_t column, std::int64_t n) {
+          const Scalar* const x = from.at(row, column);
+          Scalar* const y = to.at(row, column);
+          for (std::int64_t i = 0; i < n; ++i) y[i] = x[i];
+        });
+  } else {
+    using Device = std::conditional_t<is_host_space<From>, To, From>;
+    const OperationTimer<Device> timer(v.context(), Operation::copy, bytes, 0);
+    const auto size = static_cast<std::int64_t>(sizeof(Scalar));
+    const auto as_bytes = [&](std::int64_t extent) { return static_cast<std::size_t>(extent * size); };
+    detail::copy_lines<Device>(v.context(), v.data(), as_bytes(v.ld()), w.data(), as_bytes(w.ld()),
+                               as_bytes(is_row_major<Layout> ? width : rows),
+                               static_cast<std::size_t>(is_row_major<Layout> ? rows : width));
+    v.context().template fence<Device>();
+  }
 }
 
 template <class Scalar, class Layout, class Space>
 void fill(const BlockVector<Scalar, Layout, Space>& v, Scalar value) {
-  const Profile::Timer timer(v.context().profile(), Operation::fill,
-                             Cost<Scalar>::passes_bytes(v.local_rows(), v.width()), 0);
-  for_stretches<Layout>(
+  const OperationTimer<Space> timer(v.context(), Operation::fill, Cost<Scalar>::passes_bytes(v.local_rows(), v.width()),
+                                    0);
+  const auto to = entries(v);
+  for_stretches<Space, Layout>(
       v.context(), v.local_rows(), v.width(), gapless(v),
-      [&](std::int64_t row, std::int64_t column, std::int64_t n) { std::fill_n(at(v, row, column), n, value); });
+      KOKKOS_LAMBDA(std::int64_t row, std::int64_t column, std::int64_t n) {
+        Scalar* const x = to.at(row, column);
+        for (std::int64_t i = 0; i < n; ++i) x[i] = value;
+      });
 }
 
-#define BLOCKVEC_ELEMENTWISE(Scalar, Layout)                                                                   \
-  template void column_dots(const BlockVector<Scalar, Layout>&, const BlockVector<Scalar, Layout>&,            \
-                            const SmallMatrix<Scalar>&);                                                       \
-  template void column_norms(const BlockVector<Scalar, Layout>&, const SmallMatrix<RealOf<Scalar>>&);          \
-  template void scale(const BlockVector<Scalar, Layout>&, Scalar);                                             \
-  template void scale_columns(const BlockVector<Scalar, Layout>&, const SmallMatrix<Scalar>&);                 \
-  template void axpby(Scalar, const BlockVector<Scalar, Layout>&, Scalar, const BlockVector<Scalar, Layout>&); \
-  template void copy(const BlockVector<Scalar, Layout>&, const BlockVector<Scalar, Layout>&);                  \
-  template void fill(const BlockVector<Scalar, Layout>&, Scalar);
-BLOCKVEC_FOR_SCALARS_AND_LAYOUTS(BLOCKVEC_ELEMENTWISE)
+#define BLOCKVEC_ELEMENTWISE(Scalar, Layout, Space)                                                                 \
+  template void column_dots(const BlockVector<Scalar, Layout, Space>&, const BlockVector<Scalar, Layout, Space>&,   \
+                            const SmallMatrix<Scalar, Space>&);                                                     \
+  template void column_norms(const BlockVector<Scalar, Layout, Space>&, const SmallMatrix<RealOf<Scalar>, Space>&); \
+  template void scale(const BlockVector<Scalar, Layout, Space>&, Scalar);                                           \
+  template void scale_columns(const BlockVector<Scalar, Layout, Space>&, const SmallMatrix<Scalar, Space>&);        \
+  template void axpby(Scalar, const BlockVector<Scalar, Layout, Space>&, Scalar,                                    \
+                      const BlockVector<Scalar, Layout, Space>&);                                                   \
+  template void copy(const BlockVector<Scalar, Layout, Space>&, const BlockVector<Scalar, Layout, Space>&);         \
+  template void fill(const BlockVector<Scalar, Layout, Space>&, Scalar);
+BLOCKVEC_FOR_BLOCK_VECTORS(BLOCKVEC_ELEMENTWISE)
+
+#if BLOCKVEC_HAVE_CUDA_SPACE
+#define BLOCKVEC_COPY(Scalar, Layout)                                                                            \
+  template void copy(const BlockVector<Scalar, Layout>&, const BlockVector<Scalar, Layout, Kokkos::CudaSpace>&); \
+  template void copy(const BlockVector<Scalar, Layout, Kokkos::CudaSpace>&, const BlockVector<Scalar, Layout>&);
+#define BLOCKVEC_COPY_LAYOUTS(Scalar) BLOCKVEC_COPY(Scalar, RowMajor) BLOCKVEC_COPY(Scalar, ColumnMajor)
+BLOCKVEC_FOR_SCALARS(BLOCKVEC_COPY_LAYOUTS)
+#endif
 
 }  // namespace blockvec

@@ -1,5 +1,7 @@
 #include <Kokkos_Core.hpp>
+#include <blockvec/config.hpp>
 #include <blockvec/environment.hpp>
+#include <blockvec/kernels/error.hpp>
 #include <cstdio>
 #include <exception>
 #include <iostream>
@@ -9,8 +11,23 @@
 #include "blockvec/mpi_world.hpp"
 
 namespace blockvec {
+namespace {
+
+// A Kokkos that is built for CUDA cannot start without a device.
+void require_device() {
+#if BLOCKVEC_HAVE_CUDA_SPACE
+  int devices = 0;
+  const cudaError_t status = cudaGetDeviceCount(&devices);
+  if (status == cudaSuccess && devices > 0) return;
+  throw NoDeviceError(std::string("Environment: no CUDA device, which this build's Kokkos needs to start: ") +
+                      cudaGetErrorString(status));
+#endif
+}
+
+}  // namespace
 
 Environment::Environment(int& argc, char**& argv) {
+  if (!Kokkos::is_initialized()) require_device();
   owns_mpi_ = detail::start_mpi(argc, argv);
   if (!Kokkos::is_initialized()) {
     Kokkos::initialize(argc, argv);

@@ -1,34 +1,18 @@
 #include <blockvec/kernels/tall_skinny.hpp>
 #include <blockvec/operations.hpp>
+#include <blockvec/transfer.hpp>
 
 #include "blockvec/checks.hpp"
 #include "blockvec/instantiate.hpp"
+#include "blockvec/kernel_calls.hpp"
+#include "blockvec/timer.hpp"
 
 namespace blockvec {
 namespace {
 
-template <class Scalar, class Space>
-kernels::Matrix<typename ScalarTraits<Scalar>::Kernel> small(const SmallMatrix<Scalar, Space>& c) {
-  using Kernel = typename ScalarTraits<Scalar>::Kernel;
-  return {reinterpret_cast<Kernel*>(c.data()), c.rows(), c.columns(), c.ld(), kernels::Layout::column_major};
-}
-
-template <class Scalar>
-typename ScalarTraits<Scalar>::Kernel kernel_value(Scalar value) {
-  if constexpr (ScalarTraits<Scalar>::is_complex) {
-    return {value.real(), value.imag()};
-  } else {
-    return value;
-  }
-}
-
 template <class V>
 bool same_block(const V& v, const V& w) {
   return v.data() == w.data() && v.width() == w.width() && v.ld() == w.ld();
-}
-
-kernels::HostExecution execution(const Context& context, WorkspaceScope& scope, std::size_t bytes) {
-  return {context.threads(), std::span(scope.take<std::byte>(bytes), bytes)};
 }
 
 }  // namespace
@@ -45,15 +29,11 @@ InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add(
   if (count_ == max_products) {
     throw ShapeError(std::string(name) + ": more than " + std::to_string(max_products) + " products in one reduction");
   }
-  using Kernel = typename ScalarTraits<Scalar>::Kernel;
   const std::int64_t k = v.local_rows();
-  const Profile::Timer timer(context_.profile(), Operation::inner_product,
-                             Cost<Scalar>::inner_product_bytes(k, v.width(), w.width(), same_block(v, w)),
-                             Cost<Scalar>::product_flops(k, v.width(), w.width()));
-  WorkspaceScope scope(context_.workspace());
-  const std::size_t bytes = kernels::tsmttsm_workspace<Kernel>(k, v.width(), w.width(), kernel_layout<Layout>);
-  kernels::tsmttsm<Kernel>(kernels::Op::conjugate_transpose, Kernel(1), v.matrix(), w.matrix(), Kernel(0), small(c),
-                           execution(context_, scope, bytes));
+  const OperationTimer<Space> timer(context_, Operation::inner_product,
+                                    Cost<Scalar>::inner_product_bytes(k, v.width(), w.width(), same_block(v, w)),
+                                    Cost<Scalar>::product_flops(k, v.width(), w.width()));
+  local_inner_product(v, w, c);
   results_[count_++] = c;
   words_ += c.rows() * c.columns();
   tag_ =
@@ -64,20 +44,26 @@ InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add(
 template <class Scalar, class Layout, class Space>
 void InnerProducts<Scalar, Layout, Space>::reduce() {
   if (count_ == 0) return;
-  WorkspaceScope scope(context_.workspace());
-  Scalar* const values = scope.take<Scalar>(static_cast<std::size_t>(words_));
-  const auto for_each_column = [&](auto visit) {
-    Scalar* position = values;
-    for (int i = 0; i < count_; ++i) {
+  const bool alone = context_.communicator().size() == 1;
+  WorkspaceScope<StagingSpaceOf<Space>> scope(context_);
+  Scalar* const values = alone ? nullptr : scope.template take<Scalar>(static_cast<std::size_t>(words_));
+  const auto for_each = [&](auto copy) {
+    Scalar* packed = values;
+    for (int i = 0; i < count_ && !alone; packed += results_[i].rows() * results_[i].columns(), ++i) {
       const auto& c = results_[i];
-      for (std::int64_t j = 0; j < c.columns(); ++j, position += c.rows())
-        visit(c.data() + j * c.ld(), position, c.rows());
+      const std::size_t column = static_cast<std::size_t>(c.rows()) * sizeof(Scalar);
+      copy(c.data(), static_cast<std::size_t>(c.ld()) * sizeof(Scalar), packed, column,
+           static_cast<std::size_t>(c.columns()));
     }
   };
-  const bool alone = context_.communicator().size() == 1;
-  if (!alone) for_each_column([](const Scalar* c, Scalar* packed, std::int64_t n) { std::copy_n(c, n, packed); });
+  for_each([&](Scalar* c, std::size_t pitch, Scalar* packed, std::size_t column, std::size_t columns) {
+    detail::copy_lines<Space>(context_, c, pitch, packed, column, column, columns);
+  });
+  if (!alone) context_.fence<Space>();
   context_.sum(values, words_, tag_);
-  if (!alone) for_each_column([](Scalar* c, const Scalar* packed, std::int64_t n) { std::copy_n(packed, n, c); });
+  for_each([&](Scalar* c, std::size_t pitch, Scalar* packed, std::size_t column, std::size_t columns) {
+    detail::copy_lines<Space>(context_, packed, column, c, pitch, column, columns);
+  });
   count_ = 0;
   words_ = 0;
   tag_ = 0;
@@ -95,16 +81,13 @@ void update(Scalar alpha, const BlockVector<Scalar, Layout, Space>& v, const Sma
   constexpr const char* name = "update";
   require_same_rows(name, v, w);
   require_small(name, "C", c, v.width(), w.width(), v, w);
-  using Kernel = typename ScalarTraits<Scalar>::Kernel;
   const std::int64_t k = v.local_rows();
-  const Profile::Timer timer(v.context().profile(), Operation::update,
-                             Cost<Scalar>::update_bytes(k, v.width(), w.width(), beta != Scalar(0)),
-                             Cost<Scalar>::product_flops(k, v.width(), w.width()));
-  WorkspaceScope scope(v.context().workspace());
-  const std::size_t bytes =
-      kernels::tsmm_workspace<Kernel>(k, v.width(), w.width(), kernel_layout<Layout>, v.context().threads());
-  kernels::tsmm<Kernel>(kernel_value(alpha), v.matrix(), small(c), kernel_value(beta), w.matrix(),
-                        kernels::Triangle::general, execution(v.context(), scope, bytes));
+  const OperationTimer<Space> timer(v.context(), Operation::update,
+                                    Cost<Scalar>::update_bytes(k, v.width(), w.width(), beta != Scalar(0)),
+                                    Cost<Scalar>::product_flops(k, v.width(), w.width()));
+  WorkspaceScope<Space> scope(v.context());
+  kernels::tsmm<KernelScalar<Scalar>>(kernel_value(alpha), v.matrix(), kernel_matrix(c), kernel_value(beta), w.matrix(),
+                                      kernels::Triangle::general, tsmm_execution(scope, v, w.width()));
 }
 
 template <class Scalar, class Layout, class Space>
@@ -116,15 +99,14 @@ void multiply_in_place(const BlockVector<Scalar, Layout, Space>& v, const SmallM
                      std::to_string(c.columns()) + ", expected " + std::to_string(v.width()) +
                      " rows and at most as many columns");
   }
-  using Kernel = typename ScalarTraits<Scalar>::Kernel;
+  require_same_context(name, "C", c, v);
   const std::int64_t k = v.local_rows();
-  const Profile::Timer timer(v.context().profile(), Operation::multiply_in_place,
-                             Cost<Scalar>::multiply_in_place_bytes(k, v.width(), c.columns()),
-                             Cost<Scalar>::product_flops(k, v.width(), c.columns()));
-  WorkspaceScope scope(v.context().workspace());
-  const std::size_t bytes =
-      kernels::tsmm_workspace<Kernel>(k, v.width(), c.columns(), kernel_layout<Layout>, v.context().threads());
-  kernels::tsmm_inplace<Kernel>(v.matrix(), small(c), triangle, execution(v.context(), scope, bytes));
+  const OperationTimer<Space> timer(v.context(), Operation::multiply_in_place,
+                                    Cost<Scalar>::multiply_in_place_bytes(k, v.width(), c.columns()),
+                                    Cost<Scalar>::product_flops(k, v.width(), c.columns()));
+  WorkspaceScope<Space> scope(v.context());
+  kernels::tsmm_inplace<KernelScalar<Scalar>>(v.matrix(), kernel_matrix(c), triangle,
+                                              tsmm_execution(scope, v, c.columns()));
 }
 
 template <class Scalar>
@@ -151,13 +133,14 @@ double Cost<Scalar>::passes_bytes(std::int64_t rows, std::int64_t words_per_row)
 #define BLOCKVEC_COST(Scalar) template struct Cost<Scalar>;
 BLOCKVEC_FOR_SCALARS(BLOCKVEC_COST)
 
-#define BLOCKVEC_PRODUCTS(Scalar, Layout)                                                              \
-  template class InnerProducts<Scalar, Layout, DefaultSpace>;                                          \
-  template void inner_product(const BlockVector<Scalar, Layout>&, const BlockVector<Scalar, Layout>&,  \
-                              const SmallMatrix<Scalar>&);                                             \
-  template void update(Scalar, const BlockVector<Scalar, Layout>&, const SmallMatrix<Scalar>&, Scalar, \
-                       const BlockVector<Scalar, Layout>&);                                            \
-  template void multiply_in_place(const BlockVector<Scalar, Layout>&, const SmallMatrix<Scalar>&, kernels::Triangle);
-BLOCKVEC_FOR_SCALARS_AND_LAYOUTS(BLOCKVEC_PRODUCTS)
+#define BLOCKVEC_PRODUCTS(Scalar, Layout, Space)                                                                     \
+  template class InnerProducts<Scalar, Layout, Space>;                                                               \
+  template void inner_product(const BlockVector<Scalar, Layout, Space>&, const BlockVector<Scalar, Layout, Space>&,  \
+                              const SmallMatrix<Scalar, Space>&);                                                    \
+  template void update(Scalar, const BlockVector<Scalar, Layout, Space>&, const SmallMatrix<Scalar, Space>&, Scalar, \
+                       const BlockVector<Scalar, Layout, Space>&);                                                   \
+  template void multiply_in_place(const BlockVector<Scalar, Layout, Space>&, const SmallMatrix<Scalar, Space>&,      \
+                                  kernels::Triangle);
+BLOCKVEC_FOR_BLOCK_VECTORS(BLOCKVEC_PRODUCTS)
 
 }  // namespace blockvec

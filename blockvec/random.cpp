@@ -1,18 +1,18 @@
 #include <Random123/philox.h>
 
 #include <Random123/uniform.hpp>
-#include <algorithm>
-#include <blockvec/kernels/parallel.hpp>
 #include <blockvec/operations.hpp>
 
+#include "blockvec/entries.hpp"
 #include "blockvec/instantiate.hpp"
+#include "blockvec/timer.hpp"
 
 namespace blockvec {
 namespace {
 
 // One counter (row, column) gives four 64-bit words: the first makes the real part, the second the imaginary part.
 template <class Scalar>
-Scalar random_entry(std::uint64_t seed, std::int64_t row, std::int64_t column) {
+KOKKOS_FUNCTION Scalar random_entry(std::uint64_t seed, std::int64_t row, std::int64_t column) {
   using Generator = r123::Philox4x64;
   using Real = RealOf<Scalar>;
   const Generator::ctr_type counter = {{static_cast<std::uint64_t>(row), static_cast<std::uint64_t>(column), 0, 0}};
@@ -32,21 +32,18 @@ Scalar random_entry(std::uint64_t seed, std::int64_t row, std::int64_t column) {
 template <class Scalar, class Layout, class Space>
 void fill_random(const BlockVector<Scalar, Layout, Space>& v, std::uint64_t seed, std::int64_t first_column) {
   const std::int64_t rows = v.local_rows();
-  const Profile::Timer timer(v.context().profile(), Operation::fill_random, Cost<Scalar>::passes_bytes(rows, v.width()),
-                             0);
-  const auto& view = v.view();
+  const OperationTimer<Space> timer(v.context(), Operation::fill_random, Cost<Scalar>::passes_bytes(rows, v.width()),
+                                    0);
+  const auto view = v.view();
   const std::int64_t first_row = v.rows().begin();
-  constexpr std::int64_t chunk = 512;
-  kernels::parallel_for(v.context().threads(), (rows + chunk - 1) / chunk, [&](std::int64_t item, int) {
-    for (std::int64_t i = item * chunk; i < std::min(rows, (item + 1) * chunk); ++i) {
-      for (std::int64_t j = 0; j < v.width(); ++j)
+  for_entries<Space, Layout>(
+      v.context(), rows, v.width(), KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
         view(i, j) = random_entry<Scalar>(seed, first_row + i, first_column + j);
-    }
-  });
+      });
 }
 
-#define BLOCKVEC_RANDOM(Scalar, Layout) \
-  template void fill_random(const BlockVector<Scalar, Layout>&, std::uint64_t, std::int64_t);
-BLOCKVEC_FOR_SCALARS_AND_LAYOUTS(BLOCKVEC_RANDOM)
+#define BLOCKVEC_RANDOM(Scalar, Layout, Space) \
+  template void fill_random(const BlockVector<Scalar, Layout, Space>&, std::uint64_t, std::int64_t);
+BLOCKVEC_FOR_BLOCK_VECTORS(BLOCKVEC_RANDOM)
 
 }  // namespace blockvec

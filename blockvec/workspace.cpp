@@ -3,6 +3,7 @@
 #include <string>
 
 #include "blockvec/allocate.hpp"
+#include "blockvec/instantiate.hpp"
 
 namespace blockvec {
 namespace {
@@ -14,21 +15,23 @@ std::size_t rounded(std::size_t bytes) { return (bytes + alignment - 1) / alignm
 
 }  // namespace
 
-std::size_t Workspace::capacity() const {
+template <class Space>
+std::size_t Workspace<Space>::capacity() const {
   std::size_t sum = 0;
   for (const Slab& slab : slabs_) sum += slab.extent(0) - alignment;
   return sum;
 }
 
-void* Workspace::take(std::size_t bytes) {
+template <class Space>
+void* Workspace<Space>::take(std::size_t bytes) {
   const std::size_t need = rounded(bytes);
   while (position_.slab < slabs_.size() && position_.offset + need + alignment > slabs_[position_.slab].extent(0)) {
     ++position_.slab;
     position_.offset = 0;
   }
   if (position_.slab == slabs_.size()) {
-    slabs_.push_back(detail::allocate<std::byte, Slab::memory_space>(
-        std::max(need, std::max(smallest_slab, capacity())) + alignment, "BlockVec::Workspace"));
+    slabs_.push_back(detail::allocate<std::byte, Space>(std::max(need, std::max(smallest_slab, capacity())) + alignment,
+                                                        "BlockVec::Workspace"));
     ++allocations_;
   }
   const auto base = reinterpret_cast<std::uintptr_t>(slabs_[position_.slab].data());
@@ -39,20 +42,28 @@ void* Workspace::take(std::size_t bytes) {
   return address;
 }
 
-void Workspace::give_back(Position position) {
+template <class Space>
+void Workspace<Space>::give_back(Position position) {
   position_ = position;
   // Nothing in use and several pieces: one piece of the whole size serves the next round without gaps.
   if (position_.used == 0 && slabs_.size() > 1) {
     const std::size_t whole = capacity();
+    if constexpr (!std::is_same_v<Space, Kokkos::HostSpace>) Kokkos::fence();  // work in it may be under way
     slabs_.clear();
     position_ = {};
     try {
-      slabs_.push_back(detail::allocate<std::byte, Slab::memory_space>(whole + alignment, "BlockVec::Workspace"));
+      slabs_.push_back(detail::allocate<std::byte, Space>(whole + alignment, "BlockVec::Workspace"));
       ++allocations_;
     } catch (const std::exception&) {
       slabs_.clear();  // asked for again, with an error if need be, by the next take
     }
   }
 }
+
+template class Workspace<Kokkos::HostSpace>;
+#if BLOCKVEC_HAVE_CUDA_SPACE
+template class Workspace<Kokkos::CudaSpace>;
+template class Workspace<StagingSpaceOf<Kokkos::CudaSpace>>;
+#endif
 
 }  // namespace blockvec

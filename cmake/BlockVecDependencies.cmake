@@ -1,8 +1,9 @@
 # What the layers above the kernels need. Everything is found by package, nothing is fetched.
+# Kokkos Kernels serves the examples alone; in Debian's packages, which come out of Trilinos, Kokkos lies beside it.
 foreach(package Kokkos KokkosKernels)
   if(NOT TARGET BlockVec::kokkos)
     find_package(${package} QUIET)
-    if(NOT ${package}_FOUND)
+    if(NOT ${package}_FOUND AND (package STREQUAL "Kokkos" OR BLOCKVEC_BUILD_EXAMPLES))
       message(FATAL_ERROR "${package} was not found. Install a package of it (Debian: libtrilinos-kokkos-dev and "
                           "libtrilinos-kokkos-kernels-dev; Spack: kokkos and kokkos-kernels), or build it from source "
                           "and set ${package}_ROOT to where it was installed.")
@@ -10,6 +11,16 @@ foreach(package Kokkos KokkosKernels)
   endif()
 endforeach()
 include(cmake/BlockVecKokkos.cmake)
+
+# Block vectors live on a CUDA device where Kokkos does. Its headers then suit the CUDA compiler alone.
+set(BLOCKVEC_HAVE_CUDA_SPACE 0)
+if(Kokkos_ENABLE_CUDA)
+  if(NOT BLOCKVEC_ENABLE_CUDA)
+    message(FATAL_ERROR "This Kokkos is built for CUDA devices: set BLOCKVEC_ENABLE_CUDA=ON, or name another Kokkos by "
+                        "Kokkos_ROOT, or build the kernels alone with BLOCKVEC_KERNELS_ONLY=ON.")
+  endif()
+  set(BLOCKVEC_HAVE_CUDA_SPACE 1)
+endif()
 
 find_package(LAPACK REQUIRED)
 include(cmake/BlockVecLapacke.cmake)
@@ -30,7 +41,10 @@ if(BLOCKVEC_ENABLE_MPI)
 endif()
 
 # As a subdirectory, the targets that link BlockVec stand outside of this one and must see what BlockVec links.
-set_target_properties(BlockVec::kokkos BlockVec::kokkoskernels BlockVec::lapacke PROPERTIES IMPORTED_GLOBAL TRUE)
+set_target_properties(BlockVec::kokkos BlockVec::lapacke PROPERTIES IMPORTED_GLOBAL TRUE)
+if(TARGET BlockVec::kokkoskernels)
+  set_target_properties(BlockVec::kokkoskernels PROPERTIES IMPORTED_GLOBAL TRUE)
+endif()
 
 # What the headers need to know about this build, in a header of its own: <blockvec/config.hpp>.
 set(BLOCKVEC_HAVE_MPI 0)

@@ -17,6 +17,9 @@ set(blockvec_mpi_environment
   OMP_NUM_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_rmaps_base_oversubscribe=1)
 
+# Where Kokkos is built for CUDA, nothing above the kernels starts without a device: such tests count as skipped.
+set(blockvec_no_device "Environment: no CUDA device|libcuda.so.1: cannot open shared object file")
+
 # blockvec_mpi_command(result ranks command...): the command line that runs `command` on that many ranks.
 function(blockvec_mpi_command result ranks)
   set(${result} ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} ${blockvec_mpiexec_flags} ${MPIEXEC_PREFLAGS}
@@ -43,12 +46,14 @@ function(blockvec_register_test name)
       add_test(NAME ${name}.ranks${ranks} COMMAND ${command})
       set_tests_properties(${name}.ranks${ranks} PROPERTIES
         PROCESSORS ${ranks} LABELS "${ARG_LABELS};mpi" TIMEOUT ${ARG_TIMEOUT}
+        SKIP_REGULAR_EXPRESSION "${blockvec_no_device}"
         ENVIRONMENT "${blockvec_test_environment};${blockvec_mpi_environment};MPIEXEC_TIMEOUT=${mpi_timeout}")
     endforeach()
   else()
     add_test(NAME ${name} COMMAND ${ARG_COMMAND})
     set_tests_properties(${name} PROPERTIES
       LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT}
+      SKIP_REGULAR_EXPRESSION "${blockvec_no_device}"
       ENVIRONMENT "${blockvec_test_environment};OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
   endif()
 endfunction()
@@ -67,6 +72,7 @@ function(blockvec_add_test name)
   list(REMOVE_ITEM above_kernels BlockVec::kernels OpenMP::OpenMP_CXX hwy::hwy CUDA::cudart_static)
   if(above_kernels)
     set(main blockvec_test_main)
+    blockvec_compile_as_kokkos(${target})
   else()
     set(main GTest::gtest_main)
   endif()

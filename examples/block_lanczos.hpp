@@ -51,7 +51,7 @@ class BlockLanczos {
         vectors_(a.context(), a.rows(), options_.wanted, "eigenvectors"),
         first_reduction_(a.context().reductions()) {
     // Scratch memory for all that follows: an image of the wanted vectors, and what products need beside it.
-    WorkspaceScope scope(a.context().workspace());
+    WorkspaceScope<> scope(a.context());
     fill(scratch_like(scope, vectors_, options_.wanted + 2 * options_.block), Scalar(0));
   }
 
@@ -187,7 +187,7 @@ class BlockLanczos {
 
   /// Rayleigh quotients and residual norms of sign * A for orthonormal columns.
   std::vector<Pair> recompute(const Vector& x) {
-    WorkspaceScope scope(a_.context().workspace());
+    WorkspaceScope<> scope(a_.context());
     const std::int64_t width = x.width();
     const Vector ax = scratch_like(scope, x, width);
     const Small products = Small::scratch(scope, width, width);
@@ -324,7 +324,7 @@ class BlockLanczos {
 
   /// The lowest Ritz vectors of A itself in the span of an orthonormal basis.
   void rayleigh_ritz(const Vector& basis, const Vector& vectors) {
-    WorkspaceScope scope(a_.context().workspace());
+    WorkspaceScope<> scope(a_.context());
     const std::int64_t columns = basis.width();
     const Vector image = scratch_like(scope, basis, columns);
     const Small g = Small::scratch(scope, columns, columns);

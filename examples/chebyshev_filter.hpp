@@ -41,7 +41,7 @@ class SpectralTransform {
     if (degree_ == 1) return a_->apply(Scalar(-factor), shift, x, Scalar(0), y);
     // T_1 = t, T_k = 2 t T_(k-1) - T_(k-2), which T_k takes the place of: the even ones in one block, the odd ones in
     // another, so that the last comes to stand in Y.
-    WorkspaceScope scope(x.context().workspace());
+    WorkspaceScope<> scope(x.context());
     Vector previous = y;
     Vector current = scratch_like(scope, x, x.width());
     if (degree_ % 2 != 0) std::swap(previous, current);

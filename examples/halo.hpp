@@ -44,7 +44,7 @@ template <class Scalar, class Layout>
 void Halo::exchange(const BlockVector<Scalar, Layout>& x, Scalar* ghost_rows) {
   if (communicator_.size() == 1) return;
   const auto width = static_cast<std::size_t>(x.width());
-  WorkspaceScope scope(x.context().workspace());
+  WorkspaceScope<> scope(x.context());
   auto* const packed = scope.take<Scalar>(sent_rows_.size() * width);
   const auto view = x.view();
   constexpr std::int64_t chunk = 1024;

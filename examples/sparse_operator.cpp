@@ -85,7 +85,7 @@ void SparseOperator<Scalar>::apply(Scalar alpha, Scalar shift, const BlockVector
   const double flops = (ScalarTraits<Scalar>::is_complex ? 8 : 2) * entries * static_cast<double>(width);
   const Profile::Timer timer(parts.context.profile(), Operation::user_operator, bytes, flops);
 
-  WorkspaceScope scope(parts.context.workspace());
+  WorkspaceScope<> scope(parts.context);
   auto* const ghosts = scope.take<Scalar>(static_cast<std::size_t>(parts.halo.ghosts() * width));
   parts.halo.exchange(x, ghosts);
   parts.local.apply(parts.context.threads(), alpha, shift, x, beta, y);

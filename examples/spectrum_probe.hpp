@@ -38,8 +38,8 @@ class SpectrumProbe {
         sign_(sign),
         current_(a.context(), a.rows(), 1, "Lanczos vector"),
         previous_(a.context(), a.rows(), 1, "Lanczos vector"),
-        dot_(1, 1, "BlockVec::examples::probe_dot"),
-        norm_(1, 1, "BlockVec::examples::probe_norm") {}
+        dot_(a.context(), 1, 1, "BlockVec::examples::probe_dot"),
+        norm_(a.context(), 1, 1, "BlockVec::examples::probe_norm") {}
 
   std::optional<Bounds> run(Real count, std::uint64_t seed) {
     constexpr int most_steps = 60;
@@ -88,8 +88,8 @@ class SpectrumProbe {
       if (i + 1 < n) t(i, i + 1) = coupling_[i];
     }
     const auto extent = static_cast<std::int64_t>(n);
-    const SmallMatrix<Real> z(extent, extent);
-    const SmallMatrix<Real> row(1, extent);
+    const SmallMatrix<Real> z(a_.context(), extent, extent);
+    const SmallMatrix<Real> row(a_.context(), 1, extent);
     z.from_host(t);
     orth::dense::eigendecomposition(z, row, z);
     const auto vectors = z.to_host();

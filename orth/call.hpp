@@ -48,7 +48,8 @@ struct Call {
         m(v_.width()),
         b(w_.width()),
         tolerance(rank_tolerance<Scalar>(v_.width(), w_.width())),
-        scope(context_.workspace()),
+        scope(context_),
+        host_scope(context_),
         s(Small::scratch(scope, m, b)),
         g(Small::scratch(scope, b, b)),
         step(Small::scratch(scope, b, b)),
@@ -62,7 +63,7 @@ struct Call {
         original(RealSmall::scratch(scope, 1, b)),
         parts(RealSmall::scratch(scope, 1, b)),
         scales(RealSmall::scratch(scope, 1, b)),
-        lost(scope.take<bool>(static_cast<std::size_t>(b))),
+        lost(host_scope.take<bool>(static_cast<std::size_t>(b))),
         reductions_before(context_.reductions()) {
     std::fill_n(lost, b, false);
     dense::fill(s_total, Scalar(0));
@@ -209,7 +210,8 @@ struct Call {
   const std::int64_t m;
   const std::int64_t b;
   const Real tolerance;  ///< rank_tolerance
-  WorkspaceScope scope;
+  WorkspaceScope<Space> scope;
+  WorkspaceScope<> host_scope;
   Small s, g;                 ///< the latest V^H W and W^H W
   Small step, inverse, work;  ///< the latest sweep's R and R^-1; scratch
   Small s_total, r_total;     ///< the coefficients so far

@@ -24,7 +24,7 @@ Sweep<RealOf<Scalar>> orthogonalize_columns(Call<Scalar, Layout, Space>& call, R
   const bool lengths_known = call.fresh;
   bool stable = true;
   Real largest = 0, smallest = std::numeric_limits<Real>::infinity();  // share of its length that a column keeps
-  WorkspaceScope scope(call.context.workspace());
+  WorkspaceScope<Space> scope(call.context);
   call.set_reference();
   const Small product = Small::scratch(scope, 1, 1);
   dense::fill(call.step, Scalar(0));

@@ -13,7 +13,7 @@ bool draw_column(Call<Scalar, Layout, Space>& call, std::int64_t j) {
   using Real = RealOf<Scalar>;
   using Small = SmallMatrix<Scalar, Space>;
   constexpr int most_passes = 8;
-  WorkspaceScope scope(call.context.workspace());
+  WorkspaceScope<Space> scope(call.context);
   const auto vector = scratch_like(scope, call.w, 1);
   const Small s = Small::scratch(scope, call.m, 1);
   const Small t = Small::scratch(scope, call.b, 1);

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <blockvec/on_host.hpp>
 #include <blockvec/orth/dense.hpp>
+#include <blockvec/transfer.hpp>
 #include <limits>
 
 #include "blockvec/instantiate.hpp"
@@ -59,6 +61,12 @@ void multiply_by_loops(Scalar alpha, const SmallMatrix<Scalar, Space>& a, bool c
 template <class Scalar, class Space>
 void copy(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<Scalar, Space>& b) {
   require_shape("copy", "B", b, a.rows(), a.columns());
+  if constexpr (!is_host_space<Space>) {
+    constexpr std::size_t size = sizeof(Scalar);
+    return detail::copy_lines<Space>(a.context(), a.data(), static_cast<std::size_t>(a.ld()) * size, b.data(),
+                                     static_cast<std::size_t>(b.ld()) * size, static_cast<std::size_t>(a.rows()) * size,
+                                     static_cast<std::size_t>(a.columns()));
+  }
   for (std::int64_t j = 0; j < a.columns(); ++j) {
     for (std::int64_t i = 0; i < a.rows(); ++i) at(b, i, j) = at(a, i, j);
   }
@@ -66,6 +74,9 @@ void copy(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<Scalar, Space>&
 
 template <class Scalar, class Space>
 void fill(const SmallMatrix<Scalar, Space>& a, Scalar value) {
+  if constexpr (!is_host_space<Space>) {
+    return on_host([&](const auto& x) { return fill(x, value); }, writes(a));
+  }
   for (std::int64_t j = 0; j < a.columns(); ++j) {
     for (std::int64_t i = 0; i < a.rows(); ++i) at(a, i, j) = value;
   }
@@ -73,6 +84,9 @@ void fill(const SmallMatrix<Scalar, Space>& a, Scalar value) {
 
 template <class Scalar, class Space>
 void set_identity(const SmallMatrix<Scalar, Space>& a) {
+  if constexpr (!is_host_space<Space>) {
+    return on_host([&](const auto& x) { return set_identity(x); }, writes(a));
+  }
   fill(a, Scalar(0));
   for (std::int64_t j = 0; j < std::min(a.rows(), a.columns()); ++j) at(a, j, j) = Scalar(1);
 }
@@ -80,6 +94,9 @@ void set_identity(const SmallMatrix<Scalar, Space>& a) {
 template <class Scalar, class Space>
 void axpby(Scalar alpha, const SmallMatrix<Scalar, Space>& a, Scalar beta, const SmallMatrix<Scalar, Space>& b) {
   require_shape("axpby", "B", b, a.rows(), a.columns());
+  if constexpr (!is_host_space<Space>) {
+    return on_host([&](const auto& x, const auto& y) { return axpby(alpha, x, beta, y); }, reads(a), updates(b));
+  }
   for (std::int64_t j = 0; j < a.columns(); ++j) {
     for (std::int64_t i = 0; i < a.rows(); ++i) {
       at(b, i, j) = beta == Scalar(0) ? alpha * at(a, i, j) : alpha * at(a, i, j) + beta * at(b, i, j);
@@ -92,6 +109,10 @@ void scale_columns(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<RealOf
                    const SmallMatrix<Scalar, Space>& b) {
   require_shape("scale_columns", "factors", factors, 1, a.columns());
   require_shape("scale_columns", "B", b, a.rows(), a.columns());
+  if constexpr (!is_host_space<Space>) {
+    return on_host([&](const auto& x, const auto& f, const auto& y) { return scale_columns(x, f, y); }, reads(a),
+                   reads(factors), writes(b));
+  }
   for (std::int64_t j = 0; j < a.columns(); ++j) {
     for (std::int64_t i = 0; i < a.rows(); ++i) at(b, i, j) = at(a, i, j) * at(factors, 0, j);
   }
@@ -103,7 +124,7 @@ Scalar entry(const SmallMatrix<Scalar, Space>& a, std::int64_t row, std::int64_t
     throw ShapeError("dense::entry: (" + std::to_string(row) + ", " + std::to_string(column) + ") of a " + shape(a) +
                      " matrix");
   }
-  return at(a, row, column);
+  return on_host([](const auto& x) { return at(x, 0, 0); }, reads(a.block(row, row + 1, column, column + 1)));
 }
 
 template <class Scalar, class Space>
@@ -122,6 +143,11 @@ void multiply(Scalar alpha, const SmallMatrix<Scalar, Space>& a, bool conjugate_
                      (conjugate_b ? " (conjugated)" : "") + ", expected inner extents that agree");
   }
   require_shape("multiply", "C", c, m, n);
+  if constexpr (!is_host_space<Space>) {
+    return on_host([&](const auto& x, const auto& y,
+                       const auto& z) { return multiply(alpha, x, conjugate_a, y, conjugate_b, beta, z); },
+                   reads(a), reads(b), updates(c));
+  }
   if (m * n * inner > worth_a_blas_call) {
     const int sizes[] = {static_cast<int>(m), static_cast<int>(n), static_cast<int>(inner)};
     const int lds[] = {static_cast<int>(a.ld()), static_cast<int>(b.ld()), static_cast<int>(c.ld())};
@@ -141,6 +167,9 @@ template <class Scalar, class Space>
 void multiply_upper(const SmallMatrix<Scalar, Space>& u, const SmallMatrix<Scalar, Space>& b) {
   require_square("multiply_upper", "U", u);
   require_shape("multiply_upper", "B", b, u.rows(), b.columns());
+  if constexpr (!is_host_space<Space>) {
+    return on_host([&](const auto& x, const auto& y) { return multiply_upper(x, y); }, reads(u), updates(b));
+  }
   for (std::int64_t j = 0; j < b.columns(); ++j) {
     for (std::int64_t i = 0; i < u.rows();
          ++i) {  // row i of the product needs only rows i and below, not yet overwritten
@@ -155,12 +184,18 @@ template <class Scalar, class Space>
 void diagonal(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<RealOf<Scalar>, Space>& squares) {
   require_square("diagonal", "A", a);
   require_shape("diagonal", "squares", squares, 1, a.columns());
+  if constexpr (!is_host_space<Space>) {
+    return on_host([&](const auto& x, const auto& y) { return diagonal(x, y); }, reads(a), writes(squares));
+  }
   for (std::int64_t j = 0; j < a.columns(); ++j) at(squares, 0, j) = real_part(at(a, j, j));
 }
 
 template <class Scalar, class Space>
 void column_squares(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<RealOf<Scalar>, Space>& squares) {
   require_shape("column_squares", "squares", squares, 1, a.columns());
+  if constexpr (!is_host_space<Space>) {
+    return on_host([&](const auto& x, const auto& y) { return column_squares(x, y); }, reads(a), writes(squares));
+  }
   for (std::int64_t j = 0; j < a.columns(); ++j) {
     RealOf<Scalar> sum = 0;
     for (std::int64_t i = 0; i < a.rows(); ++i) sum += square(at(a, i, j));
@@ -170,6 +205,9 @@ void column_squares(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<RealO
 
 template <class Real, class Space>
 bool within(const SmallMatrix<Real, Space>& squares, Real low, Real high) {
+  if constexpr (!is_host_space<Space>) {
+    return on_host([&](const auto& x) { return within(x, low, high); }, reads(squares));
+  }
   for (std::int64_t j = 0; j < squares.columns(); ++j) {
     if (!(at(squares, 0, j) >= low && at(squares, 0, j) <= high)) return false;
   }
@@ -179,6 +217,9 @@ bool within(const SmallMatrix<Real, Space>& squares, Real low, Real high) {
 template <class Real, class Space>
 Real smallest_share(const SmallMatrix<Real, Space>& whole, const SmallMatrix<Real, Space>& part) {
   require_shape("smallest_share", "part", part, 1, whole.columns());
+  if constexpr (!is_host_space<Space>) {
+    return on_host([&](const auto& x, const auto& y) { return smallest_share(x, y); }, reads(whole), reads(part));
+  }
   Real share = 1;
   for (std::int64_t j = 0; j < whole.columns(); ++j) {
     if (at(whole, 0, j) > 0) share = std::min(share, 1 - at(part, 0, j) / at(whole, 0, j));
@@ -189,6 +230,9 @@ Real smallest_share(const SmallMatrix<Real, Space>& whole, const SmallMatrix<Rea
 template <class Real, class Space>
 Real sum_of_shares(const SmallMatrix<Real, Space>& whole, const SmallMatrix<Real, Space>& part) {
   require_shape("sum_of_shares", "part", part, 1, whole.columns());
+  if constexpr (!is_host_space<Space>) {
+    return on_host([&](const auto& x, const auto& y) { return sum_of_shares(x, y); }, reads(whole), reads(part));
+  }
   Real sum = 0;
   for (std::int64_t j = 0; j < whole.columns(); ++j) {
     if (at(whole, 0, j) > 0) sum += at(part, 0, j) / at(whole, 0, j);
@@ -202,6 +246,10 @@ void divide_by_pivots(const SmallMatrix<RealOf<Scalar>, Space>& squares, const S
   require_square("divide_by_pivots", "R", r);
   require_shape("divide_by_pivots", "squares", squares, 1, r.columns());
   require_shape("divide_by_pivots", "quotients", quotients, 1, r.columns());
+  if constexpr (!is_host_space<Space>) {
+    return on_host([&](const auto& x, const auto& y, const auto& z) { return divide_by_pivots(x, y, z); },
+                   reads(squares), reads(r), writes(quotients));
+  }
   for (std::int64_t j = 0; j < r.columns(); ++j) {
     const RealOf<Scalar> pivot = magnitude(at(r, j, j));
     at(quotients, 0, j) = pivot > 0 ? at(squares, 0, j) / pivot / pivot : RealOf<Scalar>(0);
@@ -213,6 +261,10 @@ void power_of_two_scales(const SmallMatrix<Real, Space>& norms, const SmallMatri
   require_shape("power_of_two_scales", "norms", norms, 3, factors.columns());
   require_shape("power_of_two_scales", "factors", factors, 1, norms.columns());
   using Safe = SafeNorms<Real>;
+  if constexpr (!is_host_space<Space>) {
+    return on_host([&](const auto& x, const auto& y) { return power_of_two_scales(x, y); }, reads(norms),
+                   writes(factors));
+  }
   for (std::int64_t j = 0; j < norms.columns(); ++j) {
     const Real down = at(norms, 0, j), plain = at(norms, 1, j), up = at(norms, 2, j);
     int exponent = 0;
@@ -230,6 +282,9 @@ void power_of_two_scales(const SmallMatrix<Real, Space>& norms, const SmallMatri
 
 template <class Real, class Space>
 void reciprocals(const SmallMatrix<Real, Space>& a) {
+  if constexpr (!is_host_space<Space>) {
+    return on_host([&](const auto& x) { return reciprocals(x); }, updates(a));
+  }
   for (std::int64_t j = 0; j < a.columns(); ++j) {
     for (std::int64_t i = 0; i < a.rows(); ++i) at(a, i, j) = 1 / at(a, i, j);
   }
@@ -237,6 +292,9 @@ void reciprocals(const SmallMatrix<Real, Space>& a) {
 
 template <class Scalar, class Space>
 RealOf<Scalar> frobenius_norm(const SmallMatrix<Scalar, Space>& a) {
+  if constexpr (!is_host_space<Space>) {
+    return on_host([&](const auto& x) { return frobenius_norm(x); }, reads(a));
+  }
   const RealOf<Scalar> largest = max_norm(a);
   if (!(largest > 0) || !std::isfinite(largest)) return largest;
   RealOf<Scalar> sum = 0;
@@ -248,6 +306,9 @@ RealOf<Scalar> frobenius_norm(const SmallMatrix<Scalar, Space>& a) {
 
 template <class Scalar, class Space>
 RealOf<Scalar> max_norm(const SmallMatrix<Scalar, Space>& a) {
+  if constexpr (!is_host_space<Space>) {
+    return on_host([&](const auto& x) { return max_norm(x); }, reads(a));
+  }
   RealOf<Scalar> largest = 0;
   for (std::int64_t j = 0; j < a.columns(); ++j) {
     for (std::int64_t i = 0; i < a.rows(); ++i) {
@@ -261,6 +322,9 @@ RealOf<Scalar> max_norm(const SmallMatrix<Scalar, Space>& a) {
 
 template <class Scalar, class Space>
 std::int64_t first_non_finite_column(const SmallMatrix<Scalar, Space>& a) {
+  if constexpr (!is_host_space<Space>) {
+    return on_host([&](const auto& x) { return first_non_finite_column(x); }, reads(a));
+  }
   for (std::int64_t j = 0; j < a.columns(); ++j) {
     for (std::int64_t i = 0; i < a.rows(); ++i) {
       if (!finite(at(a, i, j))) return j;
@@ -269,34 +333,34 @@ std::int64_t first_non_finite_column(const SmallMatrix<Scalar, Space>& a) {
   return -1;
 }
 
-#define BLOCKVEC_DENSE(Scalar)                                                                               \
-  template void copy(const SmallMatrix<Scalar>&, const SmallMatrix<Scalar>&);                                \
-  template void fill(const SmallMatrix<Scalar>&, Scalar);                                                    \
-  template void set_identity(const SmallMatrix<Scalar>&);                                                    \
-  template void axpby(Scalar, const SmallMatrix<Scalar>&, Scalar, const SmallMatrix<Scalar>&);               \
-  template void scale_columns(const SmallMatrix<Scalar>&, const SmallMatrix<RealOf<Scalar>>&,                \
-                              const SmallMatrix<Scalar>&);                                                   \
-  template Scalar entry(const SmallMatrix<Scalar>&, std::int64_t, std::int64_t);                             \
-  template RealOf<Scalar> real_entry(const SmallMatrix<Scalar>&, std::int64_t, std::int64_t);                \
-  template void multiply(Scalar, const SmallMatrix<Scalar>&, bool, const SmallMatrix<Scalar>&, bool, Scalar, \
-                         const SmallMatrix<Scalar>&);                                                        \
-  template void multiply_upper(const SmallMatrix<Scalar>&, const SmallMatrix<Scalar>&);                      \
-  template void diagonal(const SmallMatrix<Scalar>&, const SmallMatrix<RealOf<Scalar>>&);                    \
-  template void column_squares(const SmallMatrix<Scalar>&, const SmallMatrix<RealOf<Scalar>>&);              \
-  template void divide_by_pivots(const SmallMatrix<RealOf<Scalar>>&, const SmallMatrix<Scalar>&,             \
-                                 const SmallMatrix<RealOf<Scalar>>&);                                        \
-  template RealOf<Scalar> frobenius_norm(const SmallMatrix<Scalar>&);                                        \
-  template RealOf<Scalar> max_norm(const SmallMatrix<Scalar>&);                                              \
-  template std::int64_t first_non_finite_column(const SmallMatrix<Scalar>&);
-BLOCKVEC_FOR_SCALARS(BLOCKVEC_DENSE)
+#define BLOCKVEC_DENSE(Scalar, Space)                                                                              \
+  template void copy(const SmallMatrix<Scalar, Space>&, const SmallMatrix<Scalar, Space>&);                        \
+  template void fill(const SmallMatrix<Scalar, Space>&, Scalar);                                                   \
+  template void set_identity(const SmallMatrix<Scalar, Space>&);                                                   \
+  template void axpby(Scalar, const SmallMatrix<Scalar, Space>&, Scalar, const SmallMatrix<Scalar, Space>&);       \
+  template void scale_columns(const SmallMatrix<Scalar, Space>&, const SmallMatrix<RealOf<Scalar>, Space>&,        \
+                              const SmallMatrix<Scalar, Space>&);                                                  \
+  template Scalar entry(const SmallMatrix<Scalar, Space>&, std::int64_t, std::int64_t);                            \
+  template RealOf<Scalar> real_entry(const SmallMatrix<Scalar, Space>&, std::int64_t, std::int64_t);               \
+  template void multiply(Scalar, const SmallMatrix<Scalar, Space>&, bool, const SmallMatrix<Scalar, Space>&, bool, \
+                         Scalar, const SmallMatrix<Scalar, Space>&);                                               \
+  template void multiply_upper(const SmallMatrix<Scalar, Space>&, const SmallMatrix<Scalar, Space>&);              \
+  template void diagonal(const SmallMatrix<Scalar, Space>&, const SmallMatrix<RealOf<Scalar>, Space>&);            \
+  template void column_squares(const SmallMatrix<Scalar, Space>&, const SmallMatrix<RealOf<Scalar>, Space>&);      \
+  template void divide_by_pivots(const SmallMatrix<RealOf<Scalar>, Space>&, const SmallMatrix<Scalar, Space>&,     \
+                                 const SmallMatrix<RealOf<Scalar>, Space>&);                                       \
+  template RealOf<Scalar> frobenius_norm(const SmallMatrix<Scalar, Space>&);                                       \
+  template RealOf<Scalar> max_norm(const SmallMatrix<Scalar, Space>&);                                             \
+  template std::int64_t first_non_finite_column(const SmallMatrix<Scalar, Space>&);
+BLOCKVEC_FOR_SMALL_MATRICES(BLOCKVEC_DENSE)
 
-#define BLOCKVEC_DENSE_REAL(Real)                                                        \
-  template bool within(const SmallMatrix<Real>&, Real, Real);                            \
-  template Real smallest_share(const SmallMatrix<Real>&, const SmallMatrix<Real>&);      \
-  template Real sum_of_shares(const SmallMatrix<Real>&, const SmallMatrix<Real>&);       \
-  template void power_of_two_scales(const SmallMatrix<Real>&, const SmallMatrix<Real>&); \
-  template void reciprocals(const SmallMatrix<Real>&);
-BLOCKVEC_DENSE_REAL(float)
-BLOCKVEC_DENSE_REAL(double)
+#define BLOCKVEC_DENSE_REAL(Real, Space)                                                               \
+  template bool within(const SmallMatrix<Real, Space>&, Real, Real);                                   \
+  template Real smallest_share(const SmallMatrix<Real, Space>&, const SmallMatrix<Real, Space>&);      \
+  template Real sum_of_shares(const SmallMatrix<Real, Space>&, const SmallMatrix<Real, Space>&);       \
+  template void power_of_two_scales(const SmallMatrix<Real, Space>&, const SmallMatrix<Real, Space>&); \
+  template void reciprocals(const SmallMatrix<Real, Space>&);
+BLOCKVEC_WITH_SPACES(BLOCKVEC_DENSE_REAL, float)
+BLOCKVEC_WITH_SPACES(BLOCKVEC_DENSE_REAL, double)
 
 }  // namespace blockvec::orth::dense

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <blockvec/on_host.hpp>
 #include <blockvec/orth/dense.hpp>
 #include <limits>
 
@@ -104,6 +105,14 @@ CholeskyResult<Scalar> cholesky(const SmallMatrix<Scalar, Space>& g, RealOf<Scal
   require_square("cholesky", "G", g);
   require_shape("cholesky", "R", r, g.rows(), g.columns());
   if (reference != nullptr) require_shape("cholesky", "reference", *reference, 1, g.columns());
+  if constexpr (!is_host_space<Space>) {
+    const SmallMatrix<Real, Space> none(g.context(), {});
+    return on_host(
+        [&](const auto& from, const auto& to, const auto& lengths) {
+          return cholesky(from, tolerance, to, reference != nullptr ? &lengths : nullptr, skip_zeros);
+        },
+        reads(g), updates(r), reads(reference != nullptr ? *reference : none));
+  }
   const std::int64_t n = g.columns();
   CholeskyResult<Scalar> result;
   result.finite = upper_triangle_is_finite(g);
@@ -142,6 +151,9 @@ template <class Scalar, class Space>
 void triangular_inverse(const SmallMatrix<Scalar, Space>& r, const SmallMatrix<Scalar, Space>& x) {
   require_square("triangular_inverse", "R", r);
   require_shape("triangular_inverse", "X", x, r.rows(), r.columns());
+  if constexpr (!is_host_space<Space>) {
+    return on_host([&](const auto& from, const auto& y) { return triangular_inverse(from, y); }, reads(r), writes(x));
+  }
   const std::int64_t n = r.columns();
   for (std::int64_t j = 0; j < n; ++j) {
     if (at(r, j, j) == Scalar(0)) {
@@ -167,6 +179,9 @@ RealOf<Scalar> amplification(const SmallMatrix<RealOf<Scalar>, Space>& squares, 
   using Real = RealOf<Scalar>;
   require_square("amplification", "X", x);
   require_shape("amplification", "squares", squares, 1, x.columns());
+  if constexpr (!is_host_space<Space>) {
+    return on_host([&](const auto& y, const auto& z) { return amplification(y, z); }, reads(squares), reads(x));
+  }
   const std::int64_t n = x.columns();
   if (n == 0) return 1;
   Real sum = 0;
@@ -186,6 +201,10 @@ void eigendecomposition(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<R
   require_square("eigendecomposition", "A", a);
   require_shape("eigendecomposition", "values", values, 1, a.columns());
   require_shape("eigendecomposition", "Z", z, a.rows(), a.columns());
+  if constexpr (!is_host_space<Space>) {
+    return on_host([&](const auto& from, const auto& l, const auto& to) { return eigendecomposition(from, l, to); },
+                   reads(a), writes(values), writes(z));
+  }
   const std::int64_t n = a.columns();
   if (n == 0) return;
   for (std::int64_t j = 0; j < n; ++j) {
@@ -215,6 +234,11 @@ SvqbResult<Scalar> svqb(const SmallMatrix<Scalar, Space>& c, const SmallMatrix<R
   require_shape("svqb", "reference", reference, 1, c.columns());
   require_shape("svqb", "B", b, c.rows(), c.columns());
   require_shape("svqb", "R", r, c.rows(), c.columns());
+  if constexpr (!is_host_space<Space>) {
+    return on_host([&](const auto& x, const auto& y, const auto& to_b,
+                       const auto& to_r) { return svqb(x, y, tolerance, to_b, to_r); },
+                   updates(c), reads(reference), writes(b), writes(r));
+  }
   const std::int64_t n = c.columns();
   SvqbResult<Scalar> result;
   if (n == 0) return result;
@@ -223,8 +247,8 @@ SvqbResult<Scalar> svqb(const SmallMatrix<Scalar, Space>& c, const SmallMatrix<R
   for (std::int64_t j = 0; j < n; ++j) {
     for (std::int64_t i = 0; i <= j; ++i) at(c, i, j) = at(c, i, j) / lengths[i] / lengths[j];
   }
-  const SmallMatrix<Real, Space> values{
-      typename SmallMatrix<Real, Space>::View(lengths + n, 1, static_cast<std::size_t>(n))};
+  const SmallMatrix<Real, Space> values(
+      c.context(), typename SmallMatrix<Real, Space>::View(lengths + n, 1, static_cast<std::size_t>(n)));
   eigendecomposition(c, values, c);
   const Real largest = at(values, 0, n - 1);
   const Real floor = tolerance * largest;
@@ -243,15 +267,17 @@ SvqbResult<Scalar> svqb(const SmallMatrix<Scalar, Space>& c, const SmallMatrix<R
   return result;
 }
 
-#define BLOCKVEC_DENSE_FACTOR(Scalar)                                                                              \
-  template CholeskyResult<Scalar> cholesky(const SmallMatrix<Scalar>&, RealOf<Scalar>, const SmallMatrix<Scalar>&, \
-                                           const SmallMatrix<RealOf<Scalar>>*, bool);                              \
-  template void triangular_inverse(const SmallMatrix<Scalar>&, const SmallMatrix<Scalar>&);                        \
-  template RealOf<Scalar> amplification(const SmallMatrix<RealOf<Scalar>>&, const SmallMatrix<Scalar>&);           \
-  template void eigendecomposition(const SmallMatrix<Scalar>&, const SmallMatrix<RealOf<Scalar>>&,                 \
-                                   const SmallMatrix<Scalar>&);                                                    \
-  template SvqbResult<Scalar> svqb(const SmallMatrix<Scalar>&, const SmallMatrix<RealOf<Scalar>>&, RealOf<Scalar>, \
-                                   const SmallMatrix<Scalar>&, const SmallMatrix<Scalar>&);
-BLOCKVEC_FOR_SCALARS(BLOCKVEC_DENSE_FACTOR)
+#define BLOCKVEC_DENSE_FACTOR(Scalar, Space)                                                                           \
+  template CholeskyResult<Scalar> cholesky(const SmallMatrix<Scalar, Space>&, RealOf<Scalar>,                          \
+                                           const SmallMatrix<Scalar, Space>&,                                          \
+                                           const SmallMatrix<RealOf<Scalar>, Space>*, bool);                           \
+  template void triangular_inverse(const SmallMatrix<Scalar, Space>&, const SmallMatrix<Scalar, Space>&);              \
+  template RealOf<Scalar> amplification(const SmallMatrix<RealOf<Scalar>, Space>&, const SmallMatrix<Scalar, Space>&); \
+  template void eigendecomposition(const SmallMatrix<Scalar, Space>&, const SmallMatrix<RealOf<Scalar>, Space>&,       \
+                                   const SmallMatrix<Scalar, Space>&);                                                 \
+  template SvqbResult<Scalar> svqb(const SmallMatrix<Scalar, Space>&, const SmallMatrix<RealOf<Scalar>, Space>&,       \
+                                   RealOf<Scalar>, const SmallMatrix<Scalar, Space>&,                                  \
+                                   const SmallMatrix<Scalar, Space>&);
+BLOCKVEC_FOR_SMALL_MATRICES(BLOCKVEC_DENSE_FACTOR)
 
 }  // namespace blockvec::orth::dense

@@ -121,7 +121,7 @@ Result Orthogonalizer::project_and_normalize(const BlockVector<Scalar, Layout, S
 template <class Scalar, class Layout, class Space>
 RealOf<Scalar> orthogonality_loss(const BlockVector<Scalar, Layout, Space>& v) {
   using Small = SmallMatrix<Scalar, Space>;
-  WorkspaceScope scope(v.context().workspace());
+  WorkspaceScope<Space> scope(v.context());
   const Small gram = Small::scratch(scope, v.width(), v.width());
   const Small identity = Small::scratch(scope, v.width(), v.width());
   inner_product(v, v, gram);
@@ -133,14 +133,16 @@ RealOf<Scalar> orthogonality_loss(const BlockVector<Scalar, Layout, Space>& v) {
 #define BLOCKVEC_ORTH_SCALAR(Scalar) template RealOf<Scalar> rank_tolerance<Scalar>(std::int64_t, std::int64_t);
 BLOCKVEC_FOR_SCALARS(BLOCKVEC_ORTH_SCALAR)
 
-#define BLOCKVEC_ORTH(Scalar, Layout)                                                                             \
-  template Result Orthogonalizer::project(const BlockVector<Scalar, Layout>&, const BlockVector<Scalar, Layout>&, \
-                                          const SmallMatrix<Scalar>*);                                            \
-  template Result Orthogonalizer::normalize(const BlockVector<Scalar, Layout>&, const SmallMatrix<Scalar>*);      \
-  template Result Orthogonalizer::project_and_normalize(const BlockVector<Scalar, Layout>&,                       \
-                                                        const BlockVector<Scalar, Layout>&,                       \
-                                                        const SmallMatrix<Scalar>*, const SmallMatrix<Scalar>*);  \
-  template RealOf<Scalar> orthogonality_loss(const BlockVector<Scalar, Layout>&);
-BLOCKVEC_FOR_SCALARS_AND_LAYOUTS(BLOCKVEC_ORTH)
+#define BLOCKVEC_ORTH(Scalar, Layout, Space)                                                \
+  template Result Orthogonalizer::project(const BlockVector<Scalar, Layout, Space>&,        \
+                                          const BlockVector<Scalar, Layout, Space>&,        \
+                                          const SmallMatrix<Scalar, Space>*);               \
+  template Result Orthogonalizer::normalize(const BlockVector<Scalar, Layout, Space>&,      \
+                                            const SmallMatrix<Scalar, Space>*);             \
+  template Result Orthogonalizer::project_and_normalize(                                    \
+      const BlockVector<Scalar, Layout, Space>&, const BlockVector<Scalar, Layout, Space>&, \
+      const SmallMatrix<Scalar, Space>*, const SmallMatrix<Scalar, Space>*);                \
+  template RealOf<Scalar> orthogonality_loss(const BlockVector<Scalar, Layout, Space>&);
+BLOCKVEC_FOR_BLOCK_VECTORS(BLOCKVEC_ORTH)
 
 }  // namespace blockvec::orth

@@ -42,7 +42,7 @@ void project_block(Call<Scalar, Layout, Space>& call) {
   call.result.rank = call.b - static_cast<std::int64_t>(call.result.lost.size());
   call.result.orthonormal = share >= enough;
   if (call.scaled) {
-    WorkspaceScope scope(call.context.workspace());
+    WorkspaceScope<Space> scope(call.context);
     const auto factors = SmallMatrix<Scalar, Space>::scratch(scope, 1, call.b);
     const auto inverse = SmallMatrix<Real, Space>::scratch(scope, 1, call.b);
     dense::copy(call.scales, inverse);

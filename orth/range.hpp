@@ -14,7 +14,7 @@ void measure_out_of_range(Call<Scalar, Layout, Space>& call, const BlockVector<S
                           const SmallMatrix<RealOf<Scalar>, Space>& norms, int kinds) {
   using Real = RealOf<Scalar>;
   using Safe = dense::SafeNorms<Real>;
-  WorkspaceScope scope(call.context.workspace());
+  WorkspaceScope<Space> scope(call.context);
   const auto scaled = scratch_like(scope, block, block.width());
   const int exponents[] = {Safe::down, 0, Safe::up};
   for (int i = 0; i < kinds; ++i) {
@@ -41,7 +41,7 @@ template <class Scalar, class Layout, class Space>
 void repair_range(Call<Scalar, Layout, Space>& call) {
   using Real = RealOf<Scalar>;
   using RealSmall = SmallMatrix<Real, Space>;
-  WorkspaceScope scope(call.context.workspace());
+  WorkspaceScope<Space> scope(call.context);
   const auto norms = RealSmall::scratch(scope, 3, call.b);
   measure_out_of_range(call, call.w, norms, 3);
   require_finite("W", call.w, norms.block(0, 1, 0, call.b), 0);

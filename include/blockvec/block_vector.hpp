@@ -63,6 +63,9 @@ class BlockVector {
   BlockVector<Scalar, OtherLayout, Space> converted_to_layout(const std::string& label = "copy") const;
   template <class OtherScalar>
   BlockVector<OtherScalar, Layout, Space> converted_to_scalar(const std::string& label = "copy") const;
+  /// A copy in another memory space, complete when it is returned.
+  template <class OtherSpace>
+  BlockVector<Scalar, Layout, OtherSpace> converted_to_space(const std::string& label = "copy") const;
 
   /// "V (1000 x 8, double, row-major, 4 ranks)": for messages.
   std::string describe() const;
@@ -72,7 +75,7 @@ class BlockVector {
 
  private:
   template <class S, class L, class M>
-  friend BlockVector<S, L, M> scratch_like(WorkspaceScope& scope, const BlockVector<S, L, M>& model,
+  friend BlockVector<S, L, M> scratch_like(WorkspaceScope<M>& scope, const BlockVector<S, L, M>& model,
                                            std::int64_t width);
 
   Context context_;
@@ -87,7 +90,7 @@ class BlockVector {
 /// A temporary from scratch memory: contents undefined, lives as long as the scope, allocates nothing once the
 /// workspace is warm. Its leading dimension is padded as an owned block vector's.
 template <class Scalar, class Layout, class Space>
-BlockVector<Scalar, Layout, Space> scratch_like(WorkspaceScope& scope, const BlockVector<Scalar, Layout, Space>& model,
-                                                std::int64_t width);
+BlockVector<Scalar, Layout, Space> scratch_like(WorkspaceScope<Space>& scope,
+                                                const BlockVector<Scalar, Layout, Space>& model, std::int64_t width);
 
 }  // namespace blockvec

@@ -3,6 +3,7 @@
 #include <Kokkos_Core.hpp>
 #include <blockvec/communicator.hpp>
 #include <blockvec/profile.hpp>
+#include <blockvec/space.hpp>
 #include <blockvec/workspace.hpp>
 #include <cstdint>
 #include <memory>
@@ -10,24 +11,35 @@
 
 namespace blockvec {
 
-/// Where block vectors live and work: the ranks, the Kokkos execution-space instance that orders their operations, the
-/// threads of this rank, scratch memory, counters. A handle: copies share everything. One thread of the program uses a
-/// Context at a time.
+/// Where block vectors live and work: the ranks, the Kokkos execution-space instances that order their operations (one
+/// for each memory space, so that one Context serves block vectors on the host and on a device), the threads of this
+/// rank, scratch memory, counters. A handle: copies share everything. One thread of the program uses a Context at a
+/// time.
+/// On a device, operations return before their work is done; what reads a value on the host waits for it, nothing else
+/// does, but for a reduction over more than one rank.
 class Context {
  public:
-  using ExecutionSpace = Kokkos::DefaultHostExecutionSpace;
-
   Context() = default;  ///< an empty handle, to be assigned to
   /// All MPI ranks, or this process alone. threads = 0: OMP_NUM_THREADS where it is set, else the machine's cores
   /// divided by the ranks on it.
   static Context world(int threads = 0) { return Context(Communicator::world(), threads); }
   static Context self(int threads = 0) { return Context(Communicator::self(), threads); }
-  explicit Context(Communicator communicator, int threads = 0, ExecutionSpace space = {});
+  /// On instances of the caller's: Context(Communicator::world(), 0, {.cuda = Kokkos::Cuda(stream)}).
+  explicit Context(Communicator communicator, int threads = 0, const ExecutionSpaces& instances = {});
 
   const Communicator& communicator() const;
-  const ExecutionSpace& execution_space() const;
   int threads() const;
-  Workspace& workspace() const;
+  /// The instance that orders operations of block vectors in Space.
+  template <class Space = DefaultSpace>
+  const ExecutionSpaceOf<Space>& execution_space() const {
+    return execution_spaces().template of<Space>();
+  }
+  /// Waits until everything ordered on that instance is done. Nothing on the host, whose operations have then returned.
+  template <class Space>
+  void fence() const;
+  /// Scratch memory in a space that block vectors can live in, or in its staging space.
+  template <class Space = DefaultSpace>
+  Workspace<Space>& workspace() const;
   Profile& profile() const;
 
   /// Sums over all ranks so far; counted on one rank too, so that a method's count does not depend on the machine.
@@ -48,7 +60,34 @@ class Context {
 
  private:
   struct State;
+  const ExecutionSpaces& execution_spaces() const;
   std::shared_ptr<State> state_;
+};
+
+/// Takes scratch memory from a Context's Workspace and gives all of it back at its end. Scopes nest like the blocks of
+/// a program.
+template <class Space = DefaultSpace>
+class WorkspaceScope {
+ public:
+  explicit WorkspaceScope(const Context& context)
+      : context_(context), workspace_(context.workspace<Space>()), start_(workspace_.position_) {}
+  ~WorkspaceScope() { workspace_.give_back(start_); }
+  WorkspaceScope(const WorkspaceScope&) = delete;
+  WorkspaceScope& operator=(const WorkspaceScope&) = delete;
+
+  const Context& context() const { return context_; }
+
+  /// Uninitialised storage for `count` objects of a trivial type, aligned to 128 bytes. Throws OutOfMemoryError naming
+  /// the bytes.
+  template <class T>
+  T* take(std::size_t count) {
+    return static_cast<T*>(workspace_.take(count * sizeof(T)));
+  }
+
+ private:
+  Context context_;
+  Workspace<Space>& workspace_;
+  typename Workspace<Space>::Position start_;
 };
 
 }  // namespace blockvec

@@ -1,12 +1,21 @@
 #pragma once
 
+#include <blockvec/kernels/error.hpp>
 #include <type_traits>
 
 namespace blockvec {
 
+/// This build needs a device and found none. Nothing was started.
+class NoDeviceError : public Error {
+ public:
+  using Error::Error;
+};
+
 /// Starts MPI (where BlockVec is built with it and nobody else has started it) and Kokkos, and stops what it started in
 /// the reverse order. One object, first in main, outlives every block vector.
 ///
+/// In builds with a Kokkos for CUDA, each rank takes a device of its machine by its number there, as Kokkos does
+/// (KOKKOS_MAP_DEVICE_ID_BY); without any, the constructor throws NoDeviceError.
 /// With more than one rank, an exception that leaves main's scope on one rank would leave the others waiting; see
 /// `guard`.
 class Environment {

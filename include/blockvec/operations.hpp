@@ -5,7 +5,8 @@
 #include <cstdint>
 
 /// Operations on block vectors. V is K x m, W is K x b, with the same context and row distribution; small matrices are
-/// replicated. Offered for float, double, Complex<float>, Complex<double>, row-major and column-major, in DefaultSpace.
+/// replicated. Offered for float, double, Complex<float>, Complex<double>, row-major and column-major, in every memory
+/// space of this build (space.hpp).
 /// All throw ShapeError naming the operands, their shapes and what was expected, before anything is launched or sent.
 /// None allocates once the context's workspace is warm. Only operations that say "reduction" communicate; those are
 /// collective.
@@ -80,9 +81,10 @@ template <class Scalar, class Layout, class Space>
 void axpby(Scalar alpha, const BlockVector<Scalar, Layout, Space>& v, Scalar beta,
            const BlockVector<Scalar, Layout, Space>& w);
 
-/// W = V, entry by entry; V and W do not overlap, or are the same. One pass, 2 K m words.
-template <class Scalar, class Layout, class Space>
-void copy(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w);
+/// W = V, entry by entry; V and W do not overlap, or are the same. One pass, 2 K m words. From one memory space to
+/// another: complete when it returns.
+template <class Scalar, class Layout, class From, class To>
+void copy(const BlockVector<Scalar, Layout, From>& v, const BlockVector<Scalar, Layout, To>& w);
 
 /// Every entry becomes value. One pass, K m words.
 template <class Scalar, class Layout, class Space>

@@ -54,7 +54,4 @@ inline constexpr kernels::Layout kernel_layout =
 using RowMajor = Kokkos::LayoutRight;
 using ColumnMajor = Kokkos::LayoutLeft;
 
-/// Where block vectors live unless told otherwise: the host, the only space so far.
-using DefaultSpace = Kokkos::HostSpace;
-
 }  // namespace blockvec

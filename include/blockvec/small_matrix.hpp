@@ -16,7 +16,8 @@ template <class Scalar>
 using HostMatrix = Kokkos::View<Scalar**, Kokkos::LayoutLeft, Kokkos::HostSpace>;
 
 /// A replicated small matrix (C, R, Gram), column-major, in the block vectors' memory space. Every rank holds the same
-/// bits. A handle: copies and blocks share memory.
+/// bits. What is done with it is ordered on its Context's execution-space instance. A handle: copies and blocks share
+/// memory.
 template <class Scalar, class Space = DefaultSpace>
 class SmallMatrix {
  public:
@@ -24,11 +25,12 @@ class SmallMatrix {
 
   SmallMatrix() = default;
   /// rows x columns zeros.
-  SmallMatrix(std::int64_t rows, std::int64_t columns, const std::string& label = "BlockVec::SmallMatrix");
+  SmallMatrix(const Context& context, std::int64_t rows, std::int64_t columns,
+              const std::string& label = "BlockVec::SmallMatrix");
   /// Wraps storage that somebody else keeps alive.
-  explicit SmallMatrix(View view) : view_(std::move(view)) {}
+  SmallMatrix(const Context& context, View view) : context_(context), view_(std::move(view)) {}
   /// Uninitialised, from scratch memory: lives as long as the scope.
-  static SmallMatrix scratch(WorkspaceScope& scope, std::int64_t rows, std::int64_t columns);
+  static SmallMatrix scratch(WorkspaceScope<Space>& scope, std::int64_t rows, std::int64_t columns);
 
   std::int64_t rows() const { return static_cast<std::int64_t>(view_.extent(0)); }
   std::int64_t columns() const { return static_cast<std::int64_t>(view_.extent(1)); }
@@ -37,6 +39,7 @@ class SmallMatrix {
   }
   Scalar* data() const { return view_.data(); }
   const View& view() const { return view_; }
+  const Context& context() const { return context_; }
 
   /// The rows [row_begin, row_end) of the columns [column_begin, column_end); shares memory. Throws ShapeError.
   SmallMatrix block(std::int64_t row_begin, std::int64_t row_end, std::int64_t column_begin,
@@ -48,6 +51,7 @@ class SmallMatrix {
   void from_host(const HostMatrix<Scalar>& values) const;
 
  private:
+  Context context_;
   // Over no memory: some versions of Kokkos 4.6 cannot assign to a default-constructed View.
   View view_{static_cast<Scalar*>(nullptr), 0, 0};
 };

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
-#include <blockvec/scalar.hpp>
+#include <blockvec/space.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -10,6 +10,9 @@ namespace blockvec {
 
 /// Scratch memory that is kept: a stack of bytes in one memory space. What a scope takes, its end gives back; memory is
 /// asked of the system only while the high-water mark still rises, so a loop allocates nothing after its first turn.
+/// What works there runs in the order of one execution-space instance: pieces are reused without waiting for it.
+/// Space is one that block vectors can live in, or the staging memory of one.
+template <class Space = DefaultSpace>
 class Workspace {
  public:
   Workspace() = default;
@@ -23,8 +26,9 @@ class Workspace {
   std::int64_t allocations() const { return allocations_; }
 
  private:
+  template <class>
   friend class WorkspaceScope;
-  using Slab = Kokkos::View<std::byte*, DefaultSpace>;
+  using Slab = Kokkos::View<std::byte*, Space>;
   struct Position {
     std::size_t slab = 0;
     std::size_t offset = 0;
@@ -37,26 +41,6 @@ class Workspace {
   Position position_;
   std::size_t high_water_ = 0;
   std::int64_t allocations_ = 0;
-};
-
-/// Takes scratch memory from a Workspace and gives all of it back at its end. Scopes nest like the blocks of a program.
-class WorkspaceScope {
- public:
-  explicit WorkspaceScope(Workspace& workspace) : workspace_(workspace), start_(workspace.position_) {}
-  ~WorkspaceScope() { workspace_.give_back(start_); }
-  WorkspaceScope(const WorkspaceScope&) = delete;
-  WorkspaceScope& operator=(const WorkspaceScope&) = delete;
-
-  /// Uninitialised storage for `count` objects of a trivial type, aligned to 128 bytes. Throws OutOfMemoryError naming
-  /// the bytes.
-  template <class T>
-  T* take(std::size_t count) {
-    return static_cast<T*>(workspace_.take(count * sizeof(T)));
-  }
-
- private:
-  Workspace& workspace_;
-  Workspace::Position start_;
 };
 
 }  // namespace blockvec

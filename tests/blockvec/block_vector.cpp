@@ -13,16 +13,18 @@ class BlockVectorTest : public ::testing::Test {};
 TYPED_TEST_SUITE(BlockVectorTest, testing::AllCases, testing::CaseName);
 
 template <class C>
-using VectorOf = BlockVector<typename C::Scalar, typename C::Layout>;
+using VectorOf = typename C::Vector;
 
 // Entries that tell row and column.
 template <class V>
-void number(const V& v) {
+void number(const V& block) {
+  const auto v = testing::on_host(block);
   for (std::int64_t i = 0; i < v.local_rows(); ++i) {
     for (std::int64_t j = 0; j < v.width(); ++j) {
       v.view()(i, j) = typename V::Scalar(static_cast<RealOf<typename V::Scalar>>(100 * (v.rows().begin() + i) + j));
     }
   }
+  copy(v, block);
 }
 
 TYPED_TEST(BlockVectorTest, OwnsAlignedPaddedZeros) {
@@ -46,8 +48,9 @@ TYPED_TEST(BlockVectorTest, OwnsAlignedPaddedZeros) {
       if (extent > 0 && extent <= line) {
         EXPECT_EQ(v.ld(), extent);
       }
+      const auto host = testing::on_host(v);
       for (std::int64_t i = 0; i < v.local_rows(); ++i) {
-        for (std::int64_t j = 0; j < width; ++j) EXPECT_EQ(v.view()(i, j), Scalar(0));
+        for (std::int64_t j = 0; j < width; ++j) EXPECT_EQ(host.view()(i, j), Scalar(0));
       }
     }
   }
@@ -66,11 +69,11 @@ TYPED_TEST(BlockVectorTest, ColumnViewsShareMemoryAndOutliveTheirParent) {
   EXPECT_EQ(inner.label(), "V");
   EXPECT_EQ(v.columns(20, 20).width(), 0);
   if (v.local_rows() == 0) return;
-  EXPECT_EQ(inner.data(), &v.view()(0, 8));
-  inner.view()(0, 1) = Scalar(-1);
-  EXPECT_EQ(v.view()(0, 9), Scalar(-1));
+  EXPECT_EQ(inner.data(), v.column(8).data());
+  fill(inner, Scalar(-1));
+  EXPECT_EQ(testing::on_host(v).view()(0, 9), Scalar(-1));
   v = VectorOf<TypeParam>(context, rows, 1, "other");
-  EXPECT_EQ(inner.view()(0, 1), Scalar(-1));
+  EXPECT_EQ(testing::on_host(inner).view()(0, 1), Scalar(-1));
   expect_parts(message_of<ShapeError>([&] { inner.columns(1, 3); }),
                {"[1, 3)", "V (37 x 2)", scalar_name<Scalar>().data()});
   EXPECT_THROW(inner.columns(-1, 1), ShapeError);
@@ -85,14 +88,17 @@ TYPED_TEST(BlockVectorTest, WrapsViewsAndPointers) {
   const auto rows = RowDistribution::uniform(11, context.communicator());
   const std::int64_t k = rows.local_rows();
   const std::int64_t ld = row_major ? 7 : k + 3;
-  std::vector<Scalar> storage(static_cast<std::size_t>(ld * (row_major ? k : 5)) + 1, Scalar(9));
+  const Kokkos::View<Scalar*, typename TypeParam::Space> storage(
+      "storage", static_cast<std::size_t>(ld * (row_major ? k : 5)) + 1);
+  Kokkos::deep_copy(storage, Scalar(9));
   const auto v = V::wrap(context, rows, storage.data(), 5, ld, "mine");
   EXPECT_EQ(v.ld(), ld);
   number(v);
+  const auto after = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), storage);
   if (k > 1) {
-    EXPECT_EQ(storage[static_cast<std::size_t>(row_major ? ld + 2 : 1 + 2 * ld)], v.view()(1, 2));
+    EXPECT_EQ(after(static_cast<std::size_t>(row_major ? ld + 2 : 1 + 2 * ld)), testing::on_host(v).view()(1, 2));
   }
-  EXPECT_EQ(storage.back(), Scalar(9));
+  EXPECT_EQ(after(after.extent(0) - 1), Scalar(9));
 
   typename V::View view("caller", static_cast<std::size_t>(k), 3);
   const auto w = V::wrap(context, rows, view, "viewed");
@@ -119,15 +125,17 @@ TYPED_TEST(BlockVectorTest, CopiesAndConvertsByName) {
   const auto v = whole.columns(2, 7);
   const auto twin = v.deep_copy("twin");
   const auto turned = v.template converted_to_layout<Other>();
+  const auto here = testing::on_host(v), same = testing::on_host(twin);
+  const auto other = testing::on_host(turned);
   for (std::int64_t i = 0; i < v.local_rows(); ++i) {
     for (std::int64_t j = 0; j < 5; ++j) {
-      ASSERT_EQ(twin.view()(i, j), v.view()(i, j));
-      ASSERT_EQ(turned.view()(i, j), v.view()(i, j));
+      ASSERT_EQ(same.view()(i, j), here.view()(i, j));
+      ASSERT_EQ(other.view()(i, j), here.view()(i, j));
     }
   }
   if (v.local_rows() > 0) {
-    twin.view()(0, 0) = Scalar(-5);
-    EXPECT_NE(v.view()(0, 0), Scalar(-5));
+    fill(twin, Scalar(-5));
+    EXPECT_NE(testing::on_host(v).view()(0, 0), Scalar(-5));
   }
   EXPECT_EQ(twin.label(), "twin");
 }

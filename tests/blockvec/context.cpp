@@ -65,7 +65,7 @@ TEST(Context, ReportNamesWhatRan) {
   fill_random(v, 1);
   EXPECT_EQ(context.report(), "no operations recorded\n");
   context.profile().start();
-  const SmallMatrix<double> c(4, 4);
+  const SmallMatrix<double> c(context, 4, 4);
   inner_product(v, v, c);
   inner_product(v, v, c);
   scale(v, 2.0);

@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
     const auto rows = blockvec::RowDistribution::uniform(100, context.communicator());
     const bool last = context.communicator().rank() == context.communicator().size() - 1;
     blockvec::BlockVector<double> v(context, rows, 8, "V");
-    const blockvec::SmallMatrix<double> c(8, 8);
+    const blockvec::SmallMatrix<double> c(context, 8, 8);
     if (last && fault == "throw") throw blockvec::Error("fault on purpose");
     if (last && fault == "allocate") {
       v = blockvec::BlockVector<double>(context, rows, std::int64_t{1} << 45, "too much");

@@ -17,7 +17,7 @@ template <class C>
 class OperationsTest : public ::testing::Test {
  protected:
   using Entry = typename C::Scalar;
-  using Block = BlockVector<Entry, typename C::Layout>;
+  using Block = typename C::Vector;
 
   // A block inside a wider one, whose other columns must keep their values.
   struct Guarded {
@@ -29,25 +29,25 @@ class OperationsTest : public ::testing::Test {
       fill_random(block, seed);
     }
     void expect_intact() const {
-      for (std::int64_t i = 0; i < whole.local_rows(); ++i) {
-        for (const std::int64_t j : {std::int64_t{0}, whole.width() - 2, whole.width() - 1})
-          ASSERT_EQ(whole.view()(i, j), Entry(7));
+      const auto host = testing::on_host(whole);
+      for (std::int64_t i = 0; i < host.local_rows(); ++i) {
+        for (const std::int64_t j : {std::int64_t{0}, host.width() - 2, host.width() - 1})
+          ASSERT_EQ(host.view()(i, j), Entry(7));
       }
     }
   };
 
-  static SmallMatrix<Entry> random_small(std::int64_t rows, std::int64_t columns, std::uint64_t seed) {
-    const Context context = Context::self(1);
-    const BlockVector<Entry, ColumnMajor> source(context, RowDistribution::uniform(rows, context.communicator()),
-                                                 columns, "source");
+  static typename C::Small random_small(const Context& context, std::int64_t rows, std::int64_t columns,
+                                        std::uint64_t seed) {
+    const Context self = Context::self(1);
+    const BlockVector<Entry, ColumnMajor> source(self, RowDistribution::uniform(rows, self.communicator()), columns,
+                                                 "source");
     fill_random(source, seed);
-    const SmallMatrix<Entry> c(rows, columns);
     HostMatrix<Entry> values("values", static_cast<std::size_t>(rows), static_cast<std::size_t>(columns));
     for (std::int64_t i = 0; i < rows; ++i) {
       for (std::int64_t j = 0; j < columns; ++j) values(i, j) = source.view()(i, j);
     }
-    c.from_host(values);
-    return c;
+    return testing::small_matrix<C>(context, values);
   }
 
   static void expect_near(Entry computed, Value exact, double bound, const char* what) {
@@ -71,7 +71,7 @@ TYPED_TEST(OperationsTest, InnerProductMatchesTheSumOverAllRows) {
       for (const auto& [m, b] : {std::pair{1, 1}, {5, 3}, {16, 4}, {0, 2}, {33, 17}}) {
         const typename TestFixture::Guarded v(context, rows, m, 1);
         const typename TestFixture::Guarded w(context, rows, b, 2);
-        const SmallMatrix<Scalar> room(m + 2, b + 1);
+        const typename TypeParam::Small room(context, m + 2, b + 1);
         const auto c = room.block(1, m + 1, 0, b);
         const std::int64_t before = context.reductions();
         inner_product(v.block, w.block, c);
@@ -100,12 +100,12 @@ TYPED_TEST(OperationsTest, InnerProductMatchesTheSumOverAllRows) {
 
 TYPED_TEST(OperationsTest, SeveralInnerProductsAreOneReductionWithTheSameBits) {
   using Scalar = typename TypeParam::Scalar;
-  using Products = InnerProducts<Scalar, typename TypeParam::Layout>;
+  using Products = InnerProducts<Scalar, typename TypeParam::Layout, typename TypeParam::Space>;
   const Context context = Context::world(1);
   const auto rows = RowDistribution::uniform(333, context.communicator());
   const typename TestFixture::Guarded v(context, rows, 6, 1);
   const typename TestFixture::Guarded w(context, rows, 4, 2);
-  const SmallMatrix<Scalar> s(6, 4), g(4, 4), s1(6, 4), g1(4, 4);
+  const typename TypeParam::Small s(context, 6, 4), g(context, 4, 4), s1(context, 6, 4), g1(context, 4, 4);
   const std::int64_t before = context.reductions();
   Products products(context);
   products.add(v.block, w.block, s).add(w.block, w.block, g);
@@ -123,14 +123,13 @@ TYPED_TEST(OperationsTest, SeveralInnerProductsAreOneReductionWithTheSameBits) {
 }
 
 TYPED_TEST(OperationsTest, SmallResultsHaveTheSameBitsOnEveryRankAndThreadCount) {
-  using Scalar = typename TypeParam::Scalar;
   const Context one = Context::world(1);
   const auto rows = RowDistribution::uniform(5001, one.communicator());
   const auto run = [&](int threads) {
     const Context context = Context::world(threads);
     const typename TestFixture::Guarded v(context, rows, 5, 3);
-    const SmallMatrix<Scalar> c(5, 5);
-    const SmallMatrix<Scalar> d(1, 5);
+    const typename TypeParam::Small c(context, 5, 5);
+    const typename TypeParam::Small d(context, 1, 5);
     inner_product(v.block, v.block, c);
     column_dots(v.block, v.block, d);
     std::vector<double> bits;
@@ -160,13 +159,14 @@ TYPED_TEST(OperationsTest, UpdateMatchesTheSum) {
            {std::pair{Scalar(1), Scalar(0)}, {Scalar(-1), Scalar(1)}, {Scalar(2), Scalar(-0.5)}}) {
         const typename TestFixture::Guarded v(context, rows, m, 1);
         const typename TestFixture::Guarded w(context, rows, b, 2);
-        const auto c = this->random_small(m, b, 5);
+        const auto c = this->random_small(context, m, b, 5);
         const Wide before = testing::local_copy(w.block);
         if (beta == Scalar(0)) fill(w.block, Scalar(std::numeric_limits<RealOf<Scalar>>::quiet_NaN()));
         const std::int64_t reductions = context.reductions();
         update(alpha, v.block, c, beta, w.block);
         EXPECT_EQ(context.reductions(), reductions);
         const auto values = c.to_host();
+        const auto x = testing::on_host(v.block), y = testing::on_host(w.block);
         for (std::int64_t i = 0; i < w.block.local_rows(); ++i) {
           for (std::int64_t j = 0; j < b; ++j) {
             const Value old = testing::widened(beta) * before[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)];
@@ -174,11 +174,11 @@ TYPED_TEST(OperationsTest, UpdateMatchesTheSum) {
             long double magnitude = std::abs(old);
             for (std::int64_t l = 0; l < m; ++l) {
               const Value term =
-                  testing::widened(alpha) * testing::widened(v.block.view()(i, l)) * testing::widened(values(l, j));
+                  testing::widened(alpha) * testing::widened(x.view()(i, l)) * testing::widened(values(l, j));
               exact += term;
               magnitude += std::abs(term);
             }
-            this->expect_near(w.block.view()(i, j), exact,
+            this->expect_near(y.view()(i, j), exact,
                               gamma<Scalar>(static_cast<double>(m + 4)) * static_cast<double>(magnitude), "W");
           }
         }
@@ -196,15 +196,16 @@ TYPED_TEST(OperationsTest, MultiplyInPlaceMatchesTheSum) {
     for (const auto& [m, n] : {std::pair{1, 1}, {5, 3}, {16, 16}, {33, 20}}) {
       for (const auto triangle : {kernels::Triangle::general, kernels::Triangle::upper}) {
         const typename TestFixture::Guarded v(context, rows, m, 1);
-        const auto c = this->random_small(m, n, 5);
+        const auto c = this->random_small(context, m, n, 5);
         const Wide before = testing::local_copy(v.block);
         multiply_in_place(v.block, c, triangle);
         const auto values = c.to_host();
+        const auto after = testing::on_host(v.block);
         for (std::int64_t i = 0; i < v.block.local_rows(); ++i) {
           const auto& row = before[static_cast<std::size_t>(i)];
           for (std::int64_t j = 0; j < m; ++j) {
             if (j >= n) {
-              ASSERT_EQ(testing::widened(v.block.view()(i, j)), row[static_cast<std::size_t>(j)]);
+              ASSERT_EQ(testing::widened(after.view()(i, j)), row[static_cast<std::size_t>(j)]);
               continue;
             }
             Value exact = 0;
@@ -214,7 +215,7 @@ TYPED_TEST(OperationsTest, MultiplyInPlaceMatchesTheSum) {
               exact += term;
               magnitude += std::abs(term);
             }
-            this->expect_near(v.block.view()(i, j), exact,
+            this->expect_near(after.view()(i, j), exact,
                               gamma<Scalar>(static_cast<double>(m + 3)) * static_cast<double>(magnitude), "V C");
           }
         }
@@ -231,8 +232,8 @@ TYPED_TEST(OperationsTest, ColumnDotsAndNorms) {
     for (const auto& rows : testing::splits(k, context.communicator())) {
       const typename TestFixture::Guarded v(context, rows, 5, 1);
       const typename TestFixture::Guarded w(context, rows, 5, 2);
-      const SmallMatrix<Scalar> dots(1, 5);
-      const SmallMatrix<RealOf<Scalar>> norms(1, 5);
+      const typename TypeParam::Small dots(context, 1, 5);
+      const typename TypeParam::RealSmall norms(context, 1, 5);
       const std::int64_t before = context.reductions();
       column_dots(v.block, w.block, dots);
       column_norms(v.block, norms);
@@ -267,14 +268,14 @@ TYPED_TEST(OperationsTest, ElementwiseOperationsActOnTheirColumnsAlone) {
     const typename TestFixture::Guarded v(context, rows, 5, 1);
     const typename TestFixture::Guarded w(context, rows, 5, 2);
     const typename TestFixture::Guarded u(context, rows, 5, 3);
-    const auto factors = this->random_small(1, 5, 4);
+    const auto factors = this->random_small(context, 1, 5, 4);
     const auto f = factors.to_host();
     const auto expect_all = [&](const auto& block, auto exact) {
+      const auto host = testing::on_host(block.block);
       for (std::int64_t i = 0; i < block.block.local_rows(); ++i) {
         for (std::int64_t j = 0; j < 5; ++j) {
           const auto [value, magnitude] = exact(i, j);
-          this->expect_near(block.block.view()(i, j), value, gamma<Scalar>(3) * static_cast<double>(magnitude),
-                            "entry");
+          this->expect_near(host.view()(i, j), value, gamma<Scalar>(3) * static_cast<double>(magnitude), "entry");
         }
       }
       block.expect_intact();
@@ -315,7 +316,7 @@ TYPED_TEST(OperationsTest, ElementwiseOperationsActOnTheirColumnsAlone) {
 
 TYPED_TEST(OperationsTest, RefusesOperandsThatDoNotFit) {
   using Scalar = typename TypeParam::Scalar;
-  using Vector = BlockVector<typename TypeParam::Scalar, typename TypeParam::Layout>;
+  using Vector = typename TypeParam::Vector;
   const Context context = Context::world(1);
   const auto rows = RowDistribution::uniform(20, context.communicator());
   const Vector v(context, rows, 4, "basis");
@@ -323,30 +324,34 @@ TYPED_TEST(OperationsTest, RefusesOperandsThatDoNotFit) {
   fill(w, Scalar(5));
   const Vector shorter(context, RowDistribution::uniform(19, context.communicator()), 2, "shorter");
   const Vector elsewhere(Context::world(1), rows, 2, "elsewhere");
-  const SmallMatrix<Scalar> c(4, 2);
-  const SmallMatrix<Scalar> wrong(3, 2);
+  using Small = typename TypeParam::Small;
+  const Small c(context, 4, 2);
+  const Small wrong(context, 3, 2);
   const std::int64_t before = context.reductions();
   expect_parts(message_of<ShapeError>([&] { inner_product(v, w, wrong); }),
                {"inner_product", "basis (20 x 4)", "block (20 x 2)", "C is 3 x 2", "expected 4 x 2"});
   expect_parts(message_of<ShapeError>([&] { inner_product(v, shorter, c); }),
                {"inner_product", "basis (20 x 4)", "shorter (19 x 2)", "same distribution"});
   expect_parts(message_of<ShapeError>([&] { inner_product(v, elsewhere, c); }), {"same context"});
+  const Small stray(elsewhere.context(), 4, 2);
+  expect_parts(message_of<ShapeError>([&] { update(Scalar(1), v, stray, Scalar(0), w); }),
+               {"update", "C belongs to another context", "basis (20 x 4)"});
   expect_parts(message_of<ShapeError>([&] { update(Scalar(1), v, wrong, Scalar(0), w); }), {"update", "C is 3 x 2"});
   expect_parts(message_of<ShapeError>([&] { update(Scalar(1), v, c, Scalar(0), shorter); }), {"update", "shorter"});
   expect_parts(message_of<ShapeError>([&] { multiply_in_place(w, c); }),
                {"multiply_in_place", "block (20 x 2)", "C is 4 x 2"});
-  expect_parts(message_of<ShapeError>([&] { column_dots(v, w, SmallMatrix<Scalar>(1, 4)); }),
-               {"column_dots", "same width"});
-  expect_parts(message_of<ShapeError>([&] { column_dots(v, v, SmallMatrix<Scalar>(4, 1)); }),
+  expect_parts(message_of<ShapeError>([&] { column_dots(v, w, Small(context, 1, 4)); }), {"column_dots", "same width"});
+  expect_parts(message_of<ShapeError>([&] { column_dots(v, v, Small(context, 4, 1)); }),
                {"dots is 4 x 1", "expected 1 x 4"});
-  expect_parts(message_of<ShapeError>([&] { column_norms(v, SmallMatrix<RealOf<Scalar>>(1, 3)); }),
+  expect_parts(message_of<ShapeError>([&] { column_norms(v, typename TypeParam::RealSmall(context, 1, 3)); }),
                {"column_norms", "norms is 1 x 3"});
   expect_parts(message_of<ShapeError>([&] { axpby(Scalar(1), v, Scalar(1), w); }), {"axpby", "same width"});
   expect_parts(message_of<ShapeError>([&] { copy(v, w); }), {"copy", "same width"});
-  expect_parts(message_of<ShapeError>([&] { scale_columns(v, SmallMatrix<Scalar>(1, 5)); }),
+  expect_parts(message_of<ShapeError>([&] { scale_columns(v, Small(context, 1, 5)); }),
                {"scale_columns", "factors is 1 x 5"});
   EXPECT_EQ(context.reductions(), before);
-  for (std::int64_t i = 0; i < w.local_rows(); ++i) EXPECT_EQ(w.view()(i, 1), Scalar(5));
+  const auto host = testing::on_host(w);
+  for (std::int64_t i = 0; i < w.local_rows(); ++i) EXPECT_EQ(host.view()(i, 1), Scalar(5));
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ TYPED_TEST_SUITE(RandomTest, testing::AllCases, testing::CaseName);
 
 TYPED_TEST(RandomTest, DependsOnSeedRowAndColumnAlone) {
   using Scalar = typename TypeParam::Scalar;
-  using Vector = BlockVector<Scalar, typename TypeParam::Layout>;
+  using Vector = typename TypeParam::Vector;
   constexpr std::int64_t rows = 1300;
   const auto oracle = expected<Scalar>(rows, 7, 42);
   for (const int threads : {1, 2, 3}) {

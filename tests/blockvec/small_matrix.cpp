@@ -9,7 +9,7 @@ using testing::expect_parts;
 using testing::message_of;
 
 TEST(SmallMatrix, BlocksShareMemoryAndReadsAreCopies) {
-  const SmallMatrix<double> c(4, 5);
+  const SmallMatrix<double> c(Context::self(1), 4, 5);
   const auto block = c.block(1, 3, 2, 5);
   EXPECT_EQ(block.rows(), 2);
   EXPECT_EQ(block.columns(), 3);
@@ -29,17 +29,17 @@ TEST(SmallMatrix, BlocksShareMemoryAndReadsAreCopies) {
 }
 
 TEST(SmallMatrix, EmptyOnesAreFine) {
-  const SmallMatrix<Complex<float>> c(0, 3);
+  const SmallMatrix<Complex<float>> c(Context::self(1), 0, 3);
   EXPECT_EQ(c.block(0, 0, 1, 2).columns(), 1);
   EXPECT_EQ(c.to_host().extent(0), 0u);
 }
 
 TEST(SmallMatrix, RefusesWhatDoesNotFit) {
-  const SmallMatrix<double> c(4, 5);
+  const SmallMatrix<double> c(Context::self(1), 4, 5);
   expect_parts(message_of<ShapeError>([&] { c.block(0, 5, 0, 1); }), {"[0, 5)", "4 x 5"});
   expect_parts(message_of<ShapeError>([&] { c.block(2, 1, 0, 1); }), {"[2, 1)"});
   expect_parts(message_of<ShapeError>([&] { c.from_host(HostMatrix<double>("x", 2, 2)); }), {"2 x 2 values", "4 x 5"});
-  expect_parts(message_of<ShapeError>([&] { SmallMatrix<float>(-1, 2); }), {"-1 x 2"});
+  expect_parts(message_of<ShapeError>([&] { SmallMatrix<float>(Context::self(1), -1, 2); }), {"-1 x 2"});
 }
 
 }  // namespace

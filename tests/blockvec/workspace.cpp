@@ -1,4 +1,4 @@
-#include <blockvec/workspace.hpp>
+#include <blockvec/context.hpp>
 
 #include "tests/support/naive.hpp"
 
@@ -6,8 +6,8 @@ namespace blockvec {
 namespace {
 
 TEST(Workspace, GivesAlignedPiecesThatDoNotOverlap) {
-  Workspace workspace;
-  WorkspaceScope scope(workspace);
+  const Context context = Context::self(1);
+  WorkspaceScope scope(context);
   std::vector<std::pair<char*, std::size_t>> pieces;
   for (const std::size_t bytes : {1, 127, 128, 129, 100000, 3}) {
     char* const piece = scope.take<char>(bytes);
@@ -21,12 +21,13 @@ TEST(Workspace, GivesAlignedPiecesThatDoNotOverlap) {
 }
 
 TEST(Workspace, AsksTheSystemOnlyWhileTheHighWaterMarkRises) {
-  Workspace workspace;
+  const Context context = Context::self(1);
+  const Workspace<>& workspace = context.workspace();
   const auto turn = [&](std::size_t most) {
-    WorkspaceScope outer(workspace);
+    WorkspaceScope outer(context);
     outer.take<double>(100);
     for (std::size_t n = 1; n <= most; n *= 10) {
-      WorkspaceScope inner(workspace);
+      WorkspaceScope inner(context);
       double* const values = inner.take<double>(n);
       values[n - 1] = 1;
     }
@@ -42,20 +43,20 @@ TEST(Workspace, AsksTheSystemOnlyWhileTheHighWaterMarkRises) {
 }
 
 TEST(Workspace, KeepsWhatAnOuterScopeHolds) {
-  Workspace workspace;
-  WorkspaceScope outer(workspace);
+  const Context context = Context::self(1);
+  WorkspaceScope outer(context);
   double* const kept = outer.take<double>(10);
   std::fill_n(kept, 10, 2.5);
   for (int i = 0; i < 3; ++i) {
-    WorkspaceScope inner(workspace);
+    WorkspaceScope inner(context);
     std::fill_n(inner.take<double>(200000), 200000, 0.0);
   }
   for (int i = 0; i < 10; ++i) EXPECT_EQ(kept[i], 2.5);
 }
 
 TEST(Workspace, NamesTheBytesThatItCannotGet) {
-  Workspace workspace;
-  WorkspaceScope scope(workspace);
+  const Context context = Context::self(1);
+  WorkspaceScope scope(context);
   const std::size_t bytes = std::size_t{1} << 50;
   testing::expect_parts(testing::message_of<OutOfMemoryError>([&] { scope.take<char>(bytes); }),
                         {"BlockVec::Workspace", std::to_string(bytes + 128).c_str()});

@@ -28,8 +28,9 @@ HostMatrix<Scalar> dense(const RowSource<Scalar>& source) {
 template <class Scalar>
 std::vector<double> spectrum(const RowSource<Scalar>& source) {
   const std::int64_t n = source.size();
-  SmallMatrix<Scalar> a(n, n);
-  SmallMatrix<double> values(1, n);
+  const Context context = Context::self(1);
+  SmallMatrix<Scalar> a(context, n, n);
+  SmallMatrix<double> values(context, 1, n);
   a.from_host(dense(source));
   orth::dense::eigendecomposition(a, values, a);
   const auto host = values.to_host();

@@ -39,7 +39,7 @@ int run(const std::string& mode, const std::string& file) {
     const auto rows = RowDistribution::uniform(100, communicator);
     BlockVector<double> v(context, rows, 4);
     const std::int64_t width = fails ? 3 : 4;
-    SmallMatrix<double> c(4, width);
+    SmallMatrix<double> c(context, 4, width);
     inner_product(v, v.columns(0, width), c);
   } else if (mode == "throw_late") {
     SparseOperator<double> a(context, RowDistribution::uniform(100, communicator), BrokenLaplacian());

@@ -10,15 +10,15 @@ namespace {
 
 template <class K>
 class OrthAllocations : public ::testing::Test {};
-TYPED_TEST_SUITE(OrthAllocations, AllKinds, KindName);
+TYPED_TEST_SUITE(OrthAllocations, testing::AllCases, testing::CaseName);
 
 TYPED_TEST(OrthAllocations, AGrowingBasisAllocatesNothingAfterItsFirstRound) {
   using Scalar = typename TypeParam::Scalar;
   constexpr std::int64_t count = 500, b = 4, m = 20;
   const Context context = Context::world(2);
   const auto rows = RowDistribution::uniform(count, context.communicator());
-  const BlockVector<Scalar, typename TypeParam::Layout> basis(context, rows, m, "basis");
-  const SmallMatrix<Scalar> s(m, b), r(b, b);
+  const typename TypeParam::Vector basis(context, rows, m, "basis");
+  const typename TypeParam::Small s(context, m, b), r(context, b, b);
   for (const char* method : {"pipi+/cholqr2", "pip/svqb", "bcgs/cgs", "bcgs2/cgs2", "bcgs2/cholqr2"}) {
     for (const double noise : {1.0, 16.0}) {  // well-conditioned, and so ill that it escalates
       orth::Orthogonalizer orthogonalizer(context, orth::parse_options(method));

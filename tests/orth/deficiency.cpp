@@ -12,17 +12,15 @@ using orth::Options;
 using orth::Reason;
 
 template <class K>
-class DeficiencyTest : public testing::Test {
+class DeficiencyTest : public ::testing::Test {
  public:
   using ScalarType = typename K::Scalar;
-  using LayoutType = typename K::Layout;
   using Columns = HostColumns<Wide<ScalarType>>;
-  using Trial = Case<ScalarType, LayoutType>;
   static constexpr std::int64_t count = 60, m = 7, b = 5;
 
   RowDistribution rows(std::int64_t n) const { return RowDistribution::uniform(n, context.communicator()); }
-  Trial trial(const Columns& x, std::int64_t basis = m) {
-    return Trial(context, rows(x.rows), generator.orthonormal(x.rows, basis), x);
+  Trial<K> trial(const Columns& x, std::int64_t basis = m) {
+    return Trial<K>(context, rows(x.rows), generator.orthonormal(x.rows, basis), x);
   }
   static Options options(Deficiency deficiency, const char* method = "pipi+/cholqr2") {
     Options chosen = orth::parse_options(method);
@@ -30,7 +28,7 @@ class DeficiencyTest : public testing::Test {
     return chosen;
   }
   /// What holds for any block under Deficiency::replace where there is room.
-  static void expect_replaced(const Trial& t, const std::vector<std::int64_t>& lost) {
+  static void expect_replaced(const Trial<K>& t, const std::vector<std::int64_t>& lost) {
     EXPECT_TRUE(t.result.orthonormal) << t.result.describe();
     EXPECT_EQ(t.result.lost, lost) << t.result.describe();
     EXPECT_EQ(t.result.rank, t.x.columns - static_cast<std::int64_t>(lost.size()));
@@ -50,7 +48,7 @@ class DeficiencyTest : public testing::Test {
   Context context = Context::self(2);
   Generator<ScalarType> generator{77};
 };
-TYPED_TEST_SUITE(DeficiencyTest, AllKinds, KindName);
+TYPED_TEST_SUITE(DeficiencyTest, testing::AllCases, testing::CaseName);
 
 const char* const methods[] = {"pipi+/cholqr2", "pip/cholqr", "bcgs/cgs",  "bcgs2/cgs2",
                                "bcgs/cholqr",   "bcgs2/svqb", "pipi+/svqb"};
@@ -89,8 +87,7 @@ TYPED_TEST(DeficiencyTest, ABlockInTheRangeOfTheBasisIsReplaced) {
   for (const char* method : methods) {
     SCOPED_TRACE(method);
     const auto v = rounded<typename TestFixture::ScalarType>(this->generator.orthonormal(this->count, this->m));
-    typename TestFixture::Trial t(this->context, this->rows(this->count), v,
-                                  product(v, this->generator.random(this->m, this->b)));
+    Trial<TypeParam> t(this->context, this->rows(this->count), v, product(v, this->generator.random(this->m, this->b)));
     t.run(this->options(Deficiency::replace, method));
     this->expect_replaced(t, {0, 1, 2, 3, 4});
   }
@@ -100,7 +97,7 @@ TYPED_TEST(DeficiencyTest, ReplacementsAreNotTheRandomVectorsThatTheBasisWasStar
   using Scalar = typename TestFixture::ScalarType;
   const auto options = this->options(Deficiency::replace, "pipi+/cholqr2");
   orth::Orthogonalizer orthogonalizer(this->context, options);
-  const BlockVector<Scalar, typename TestFixture::LayoutType> basis(this->context, this->rows(this->count), 6, "basis");
+  const typename TypeParam::Vector basis(this->context, this->rows(this->count), 6, "basis");
   fill_random(basis.columns(0, 3), options.seed);
   ASSERT_EQ(orthogonalizer.normalize(basis.columns(0, 3)).rank, 3);
   fill_random(basis.columns(3, 6), options.seed, 3);
@@ -116,7 +113,7 @@ TYPED_TEST(DeficiencyTest, AProjectionSaysWhatLiesInTheRangeOfTheBasis) {
   auto x = this->generator.random(this->count, this->b);
   const auto inside = product(v, this->generator.random(this->m, 1));
   for (std::int64_t i = 0; i < x.rows; ++i) x(i, 2) = inside(i, 0);
-  typename TestFixture::Trial t(this->context, this->rows(this->count), v, x);
+  Trial<TypeParam> t(this->context, this->rows(this->count), v, x);
   orth::Orthogonalizer orthogonalizer(this->context);
   const auto result = orthogonalizer.project(t.v, t.w);
   EXPECT_EQ(result.rank, this->b - 1);
@@ -225,12 +222,12 @@ TYPED_TEST(DeficiencyTest, NotFiniteInputIsNamedAndLeftAlone) {
           if (in_basis && basis == 0) continue;
           SCOPED_TRACE(std::string(method) + (in_basis ? ", in V" : ", in W"));
           auto t = this->trial(this->generator.random(this->count, this->b), basis);
-          t.w.view()(11, 1) = Scalar(std::numeric_limits<Real>::max() / 4);  // large is no error
+          testing::put(t.w, 11, 1, Scalar(std::numeric_limits<Real>::max() / 4));  // large is no error
           if (in_basis) {
-            t.v.view()(30, 6) = Scalar(bad);
+            testing::put(t.v, 30, 6, Scalar(bad));
           } else {
-            t.w.view()(this->count - 1, 3) = Scalar(bad);
-            t.w.view()(0, 4) = Scalar(bad);
+            testing::put(t.w, this->count - 1, 3, Scalar(bad));
+            testing::put(t.w, 0, 4, Scalar(bad));
           }
           const auto before = collect(t.storage);
           const auto same = [&] {
@@ -341,7 +338,7 @@ TYPED_TEST(DeficiencyTest, ABasisThatIsNotOrthonormalEndsWithThatReason) {
   for (std::int64_t i = 0; i < v.rows; ++i) x(i, 3) += 100.0L * v(i, 1);
   for (const char* method : methods) {
     SCOPED_TRACE(method);
-    typename TestFixture::Trial t(this->context, this->rows(this->count), v, x);
+    Trial<TypeParam> t(this->context, this->rows(this->count), v, x);
     const auto result = t.run(this->options(Deficiency::replace, method));
     EXPECT_FALSE(result.orthonormal) << result.describe();
     EXPECT_EQ(result.reason, Reason::bad_basis);
@@ -351,7 +348,6 @@ TYPED_TEST(DeficiencyTest, ABasisThatIsNotOrthonormalEndsWithThatReason) {
 }
 
 TYPED_TEST(DeficiencyTest, OperandsThatDoNotFitAreNamed) {
-  using Scalar = typename TestFixture::ScalarType;
   auto t = this->trial(this->generator.random(this->count, this->b));
   auto other = this->trial(this->generator.random(this->count + 1, this->b));
   orth::Orthogonalizer orthogonalizer(this->context);
@@ -368,7 +364,7 @@ TYPED_TEST(DeficiencyTest, OperandsThatDoNotFitAreNamed) {
                 ": expected the same context and distribution of rows");
   EXPECT_EQ(message([&] { orth::Orthogonalizer(Context::self(1)).normalize(t.w); }),
             "orth::project_and_normalize: W = " + t.w.describe() + ": expected the orthogonalizer's context");
-  const SmallMatrix<Scalar> wrong(2, 3);
+  const typename TypeParam::Small wrong(this->context, 2, 3);
   EXPECT_EQ(message([&] { orthogonalizer.project(t.v, t.w, &wrong); }), "orth::project: S is 2 x 3, expected 7 x 5");
   EXPECT_EQ(message([&] { orthogonalizer.project_and_normalize(t.v, t.w, &t.s, &wrong); }),
             "orth::project_and_normalize: R is 2 x 3, expected 5 x 5");

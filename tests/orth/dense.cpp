@@ -11,29 +11,34 @@ namespace {
 
 namespace dense = orth::dense;
 
-template <class Scalar_>
-class Dense : public testing::Test {
+template <class C>
+class Dense : public ::testing::Test {
  public:
+  using Scalar_ = typename C::Scalar;
   using Real_ = RealOf<Scalar_>;
+  using Small = typename C::Small;
+  using RealSmall = typename C::RealSmall;
   using Columns = HostColumns<Wide<Scalar_>>;
   static constexpr double eps =
       static_cast<double>(epsilon<Scalar_>) * (ScalarTraits<Scalar_>::is_complex ? 2.8284271247461903 : 1.0);
 
   /// A block in the middle of a larger matrix, so that leading dimensions matter.
-  static SmallMatrix<Scalar_> small(const Columns& a) {
-    const SmallMatrix<Scalar_> parent(a.rows + 3, a.columns + 2);
+  Small small(const Columns& a) const {
+    const Small parent(context, a.rows + 3, a.columns + 2);
     dense::fill(parent, Scalar_(7));
     const auto block = parent.block(2, 2 + a.rows, 1, 1 + a.columns);
+    const HostMatrix<Scalar_> entries("entries", static_cast<std::size_t>(a.rows), static_cast<std::size_t>(a.columns));
     for (std::int64_t j = 0; j < a.columns; ++j) {
-      for (std::int64_t i = 0; i < a.rows; ++i) block.view()(i, j) = narrow<Scalar_>(a(i, j));
+      for (std::int64_t i = 0; i < a.rows; ++i) entries(i, j) = narrow<Scalar_>(a(i, j));
     }
+    block.from_host(entries);
     return block;
   }
-  static SmallMatrix<Scalar_> empty(std::int64_t rows, std::int64_t columns) { return small(Columns(rows, columns)); }
-  static SmallMatrix<Real_> reals(std::initializer_list<double> values) {
-    const SmallMatrix<Real_> row(1, static_cast<std::int64_t>(values.size()));
+  Small empty(std::int64_t rows, std::int64_t columns) const { return small(Columns(rows, columns)); }
+  RealSmall reals(std::initializer_list<double> values) const {
+    const RealSmall row(context, 1, static_cast<std::int64_t>(values.size()));
     std::int64_t j = 0;
-    for (const double value : values) row.view()(0, j++) = static_cast<Real_>(value);
+    for (const double value : values) testing::put(row, 0, j++, static_cast<Real_>(value));
     return row;
   }
   static double difference(const Columns& a, const Columns& b) {
@@ -58,14 +63,20 @@ class Dense : public testing::Test {
     return rounded<Scalar_>(a);
   }
 
+  Context context = Context::self(1);
   Generator<Scalar_> generator{99};
 };
-using Scalars = testing::Types<float, double, Complex<float>, Complex<double>>;
-TYPED_TEST_SUITE(Dense, Scalars);
+// The layout is that of block vectors: small matrices have one.
+template <class Space>
+using Scalars =
+    ::testing::Types<testing::Case<float, RowMajor, Space>, testing::Case<double, RowMajor, Space>,
+                     testing::Case<Complex<float>, RowMajor, Space>, testing::Case<Complex<double>, RowMajor, Space>>;
+TYPED_TEST_SUITE(Dense, testing::InEverySpace<Scalars>, testing::CaseName);
 
 constexpr std::int64_t sizes[] = {0, 1, 2, 5, 16, 40};
 
 TYPED_TEST(Dense, ProductsOfEveryForm) {
+  using Scalar = typename TypeParam::Scalar;
   for (const std::int64_t m : sizes) {
     for (const std::int64_t n : {std::int64_t{1}, std::int64_t{7}, std::int64_t{40}}) {
       for (const std::int64_t inner : {std::int64_t{0}, std::int64_t{3}, std::int64_t{40}}) {
@@ -79,9 +90,9 @@ TYPED_TEST(Dense, ProductsOfEveryForm) {
           for (const bool conjugate_a : {false, true}) {
             for (const bool conjugate_b : {false, true}) {
               const auto result = this->small(c);
-              dense::multiply(TypeParam(2), this->small(conjugate_a ? this->generator.adjoint(a) : a), conjugate_a,
+              dense::multiply(Scalar(2), this->small(conjugate_a ? this->generator.adjoint(a) : a), conjugate_a,
                               this->small(conjugate_b ? this->generator.adjoint(b) : b), conjugate_b,
-                              TypeParam(static_cast<RealOf<TypeParam>>(beta)), result);
+                              Scalar(static_cast<RealOf<Scalar>>(beta)), result);
               EXPECT_LE(this->difference(collect(result), expected), bound) << m << " " << n << " " << inner;
             }
           }
@@ -92,14 +103,15 @@ TYPED_TEST(Dense, ProductsOfEveryForm) {
 }
 
 TYPED_TEST(Dense, BetaZeroDoesNotReadTheOutput) {
+  using Scalar = typename TypeParam::Scalar;
   const auto c = this->empty(3, 3);
-  dense::fill(c, TypeParam(std::numeric_limits<RealOf<TypeParam>>::quiet_NaN()));
+  dense::fill(c, Scalar(std::numeric_limits<RealOf<Scalar>>::quiet_NaN()));
   const auto a = this->small(this->identity(3));
-  dense::multiply(TypeParam(1), a, false, a, false, TypeParam(0), c);
+  dense::multiply(Scalar(1), a, false, a, false, Scalar(0), c);
   EXPECT_EQ(this->difference(collect(c), this->identity(3)), 0.0);
-  dense::fill(c, TypeParam(std::numeric_limits<RealOf<TypeParam>>::quiet_NaN()));
-  dense::axpby(TypeParam(2), a, TypeParam(0), c);
-  EXPECT_EQ(dense::max_norm(c), RealOf<TypeParam>(2));
+  dense::fill(c, Scalar(std::numeric_limits<RealOf<Scalar>>::quiet_NaN()));
+  dense::axpby(Scalar(2), a, Scalar(0), c);
+  EXPECT_EQ(dense::max_norm(c), RealOf<Scalar>(2));
 }
 
 TYPED_TEST(Dense, UpperTriangularProductIgnoresTheOtherTriangle) {
@@ -117,10 +129,11 @@ TYPED_TEST(Dense, UpperTriangularProductIgnoresTheOtherTriangle) {
 }
 
 TYPED_TEST(Dense, CholeskyFactorisesAndBlocksStayApart) {
-  using Real = RealOf<TypeParam>;
+  using Scalar = typename TypeParam::Scalar;
+  using Real = RealOf<Scalar>;
   for (const std::int64_t n : sizes) {
     const auto a = this->random(3 * n + 2, n);
-    auto g = rounded<TypeParam>(gram(a, a));
+    auto g = rounded<Scalar>(gram(a, a));
     const auto expected = g;
     for (std::int64_t j = 0; j < n; ++j) {
       for (std::int64_t i = j + 1; i < n; ++i) g(i, j) = std::numeric_limits<long double>::quiet_NaN();  // never read
@@ -133,57 +146,61 @@ TYPED_TEST(Dense, CholeskyFactorisesAndBlocksStayApart) {
     EXPECT_LE(this->difference(gram(factor, factor), expected),
               4 * static_cast<double>(n + 1) * this->eps * norm(expected));
     for (std::int64_t j = 0; j < n; ++j) {
-      for (std::int64_t i = j + 1; i < n; ++i) EXPECT_EQ(factor(i, j), Wide<TypeParam>(0));
+      for (std::int64_t i = j + 1; i < n; ++i) EXPECT_EQ(factor(i, j), Wide<Scalar>(0));
     }
   }
 }
 
 TYPED_TEST(Dense, CholeskySeesRankAndNotScale) {
-  using Real = RealOf<TypeParam>;
+  using Scalar = typename TypeParam::Scalar;
+  using Real = RealOf<Scalar>;
   // Columns e1, e2, e1 + e2, e3, of lengths from huge to tiny: rank 2 before the third, whatever the lengths.
   const double big = std::is_same_v<Real, float> ? 1e12 : 1e100;
   const double lengths[] = {big, 1 / big, 1.0, 1 / big};
   typename TestFixture::Columns a(5, 4);
-  a(0, 0) = a(1, 1) = a(0, 2) = a(1, 2) = a(2, 3) = Wide<TypeParam>(1);
+  a(0, 0) = a(1, 1) = a(0, 2) = a(1, 2) = a(2, 3) = Wide<Scalar>(1);
   for (std::int64_t j = 0; j < 4; ++j) {
     for (std::int64_t i = 0; i < 5; ++i) a(i, j) *= static_cast<long double>(lengths[j]);
   }
   const auto g = this->small(gram(a, a));
   const auto r = this->empty(4, 4);
-  EXPECT_EQ(dense::cholesky(g, 4 * epsilon<TypeParam>, r).rank, 2);
+  EXPECT_EQ(dense::cholesky(g, 4 * epsilon<Scalar>, r).rank, 2);
   const auto pair = g.block(0, 2, 0, 2);
-  const auto good = dense::cholesky(pair, 4 * epsilon<TypeParam>, r.block(0, 2, 0, 2));
+  const auto good = dense::cholesky(pair, 4 * epsilon<Scalar>, r.block(0, 2, 0, 2));
   EXPECT_EQ(good.rank, 2);
   EXPECT_EQ(good.condition_estimate, Real(1));
   // Against the lengths that columns had before a projection, a pivot may be noise although the matrix looks fine.
   const auto reference = this->reals({big * big * 1e20, 1});
-  EXPECT_EQ(dense::cholesky(pair, epsilon<TypeParam>, r.block(0, 2, 0, 2), &reference).rank, 0);
+  EXPECT_EQ(dense::cholesky(pair, epsilon<Scalar>, r.block(0, 2, 0, 2), &reference).rank, 0);
 }
 
 TYPED_TEST(Dense, CholeskyPassesOverColumnsOfZerosIfTold) {
+  using Scalar = typename TypeParam::Scalar;
   typename TestFixture::Columns a(4, 3);
-  a(0, 0) = a(1, 2) = Wide<TypeParam>(2);
+  a(0, 0) = a(1, 2) = Wide<Scalar>(2);
   const auto g = this->small(gram(a, a));
   const auto r = this->empty(3, 3);
   const auto reference = this->reals({4, 0, 4});
-  EXPECT_EQ(dense::cholesky(g, RealOf<TypeParam>(0), r, &reference, false).rank, 1);
-  EXPECT_EQ(dense::cholesky(g, RealOf<TypeParam>(0), r, &reference, true).rank, 3);
-  EXPECT_EQ(dense::entry(r, 1, 1), TypeParam(1));
-  EXPECT_EQ(dense::entry(r, 2, 2), TypeParam(2));
+  EXPECT_EQ(dense::cholesky(g, RealOf<Scalar>(0), r, &reference, false).rank, 1);
+  EXPECT_EQ(dense::cholesky(g, RealOf<Scalar>(0), r, &reference, true).rank, 3);
+  EXPECT_EQ(dense::entry(r, 1, 1), Scalar(1));
+  EXPECT_EQ(dense::entry(r, 2, 2), Scalar(2));
 }
 
 TYPED_TEST(Dense, CholeskyReportsWhatIsNotFinite) {
-  using Real = RealOf<TypeParam>;
+  using Scalar = typename TypeParam::Scalar;
+  using Real = RealOf<Scalar>;
   for (const Real bad : {std::numeric_limits<Real>::quiet_NaN(), std::numeric_limits<Real>::infinity()}) {
     const auto g = this->small(this->identity(3));
-    g.view()(1, 2) = TypeParam(bad);
+    testing::put(g, 1, 2, Scalar(bad));
     EXPECT_FALSE(dense::cholesky(g, Real(0), g).finite);
     EXPECT_EQ(dense::first_non_finite_column(g), 2);
-    EXPECT_EQ(dense::entry(g, 0, 0), TypeParam(1)) << "nothing computed";
+    EXPECT_EQ(dense::entry(g, 0, 0), Scalar(1)) << "nothing computed";
   }
 }
 
 TYPED_TEST(Dense, TriangularInverse) {
+  using Scalar = typename TypeParam::Scalar;
   for (const std::int64_t n : sizes) {
     const auto r = this->upper(n);
     const auto given = this->small(r), apart = this->empty(n, n);
@@ -194,7 +211,7 @@ TYPED_TEST(Dense, TriangularInverse) {
               16 * static_cast<double>(n + 1) * this->eps);
   }
   const auto singular = this->small(this->identity(3));
-  singular.view()(1, 1) = TypeParam(0);
+  testing::put(singular, 1, 1, Scalar(0));
   try {
     dense::triangular_inverse(singular, singular);
     FAIL() << "expected an Error";
@@ -204,11 +221,12 @@ TYPED_TEST(Dense, TriangularInverse) {
 }
 
 TYPED_TEST(Dense, AmplificationBoundsTheSpectralNorm) {
-  using Real = RealOf<TypeParam>;
+  using Scalar = typename TypeParam::Scalar;
+  using Real = RealOf<Scalar>;
   EXPECT_EQ(dense::amplification(this->reals({}), this->empty(0, 0)), Real(1));
   for (const std::int64_t n : {std::int64_t{1}, std::int64_t{3}, std::int64_t{9}}) {
     // Orthogonal columns: between 1 and 2.
-    const SmallMatrix<Real> ones(1, n);
+    const typename TypeParam::RealSmall ones(this->context, 1, n);
     dense::fill(ones, Real(1));
     const auto a = dense::amplification(ones, this->small(this->identity(n)));
     EXPECT_GE(a, Real(1));
@@ -221,7 +239,7 @@ TYPED_TEST(Dense, AmplificationBoundsTheSpectralNorm) {
         for (std::int64_t i = 0; i < 20; ++i) x(i, j) /= std::sqrt(square);
       }
       const auto g = this->small(gram(x, x));
-      const SmallMatrix<Real> values(1, n);
+      const typename TypeParam::RealSmall values(this->context, 1, n);
       const auto z = this->empty(n, n), r = this->empty(n, n);
       dense::eigendecomposition(g, values, z);
       dense::cholesky(g, Real(0), r);
@@ -235,15 +253,16 @@ TYPED_TEST(Dense, AmplificationBoundsTheSpectralNorm) {
 }
 
 TYPED_TEST(Dense, EigendecompositionOfHermitianMatrices) {
-  using Real = RealOf<TypeParam>;
+  using Scalar = typename TypeParam::Scalar;
+  using Real = RealOf<Scalar>;
   for (const std::int64_t n : sizes) {
     auto a = this->random(n, n);
     for (std::int64_t j = 0; j < n; ++j) {
       for (std::int64_t i = 0; i < j; ++i) a(j, i) = conjugate(a(i, j));
-      a(j, j) = Wide<TypeParam>(std::real(a(j, j)));
+      a(j, j) = Wide<Scalar>(std::real(a(j, j)));
     }
     const auto given = this->small(a), z = this->empty(n, n);
-    const SmallMatrix<Real> values(1, n);
+    const typename TypeParam::RealSmall values(this->context, 1, n);
     dense::eigendecomposition(given, values, z);
     auto expected = collect(z);
     const auto vectors = expected;
@@ -260,8 +279,8 @@ TYPED_TEST(Dense, EigendecompositionOfHermitianMatrices) {
     EXPECT_EQ(this->difference(collect(given), vectors), 0.0) << "in place as apart";
   }
   const auto bad = this->small(this->identity(3));
-  bad.view()(0, 1) = TypeParam(std::numeric_limits<Real>::infinity());
-  const SmallMatrix<Real> values(1, 3);
+  testing::put(bad, 0, 1, Scalar(std::numeric_limits<Real>::infinity()));
+  const typename TypeParam::RealSmall values(this->context, 1, 3);
   try {
     dense::eigendecomposition(bad, values, bad);
     FAIL() << "expected a NotFiniteError";
@@ -271,13 +290,13 @@ TYPED_TEST(Dense, EigendecompositionOfHermitianMatrices) {
 }
 
 TYPED_TEST(Dense, SvqbFactorsAreInverseToOneAnother) {
-  using Real = RealOf<TypeParam>;
+  using Scalar = typename TypeParam::Scalar;
   for (const std::int64_t n : {std::int64_t{0}, std::int64_t{1}, std::int64_t{6}}) {
     const auto x = this->generator.with_condition(30, n, 5);
     const auto c = this->small(gram(x, x)), b = this->empty(n, n), r = this->empty(n, n);
-    const SmallMatrix<Real> reference(1, n);
+    const typename TypeParam::RealSmall reference(this->context, 1, n);
     dense::diagonal(c, reference);
-    const auto result = dense::svqb(c, reference, epsilon<TypeParam>, b, r);
+    const auto result = dense::svqb(c, reference, epsilon<Scalar>, b, r);
     EXPECT_EQ(result.rank, n);
     EXPECT_LE(this->difference(product(collect(b), collect(r)), this->identity(n)),
               64 * static_cast<double>(n) * this->eps);
@@ -285,20 +304,21 @@ TYPED_TEST(Dense, SvqbFactorsAreInverseToOneAnother) {
   }
   // A block of zeros: everything finite, rank 0.
   const auto zero = this->empty(3, 3), b = this->empty(3, 3), r = this->empty(3, 3);
-  EXPECT_EQ(dense::svqb(zero, this->reals({0, 0, 0}), epsilon<TypeParam>, b, r).rank, 0);
+  EXPECT_EQ(dense::svqb(zero, this->reals({0, 0, 0}), epsilon<Scalar>, b, r).rank, 0);
   EXPECT_EQ(dense::first_non_finite_column(b), -1);
   EXPECT_EQ(dense::first_non_finite_column(r), -1);
 }
 
 TYPED_TEST(Dense, NormsAndScales) {
-  using Real = RealOf<TypeParam>;
+  using Scalar = typename TypeParam::Scalar;
+  using Real = RealOf<Scalar>;
   const Real big = std::sqrt(std::numeric_limits<Real>::max()) * 4;  // its square would overflow
   const auto a = this->empty(2, 2);
-  dense::fill(a, TypeParam(big));
+  dense::fill(a, Scalar(big));
   EXPECT_EQ(dense::max_norm(a), big);
   EXPECT_NEAR(static_cast<double>(dense::frobenius_norm(a) / big), 2.0, 8 * this->eps);
   EXPECT_EQ(dense::frobenius_norm(this->empty(0, 4)), Real(0));
-  a.view()(1, 0) = TypeParam(std::numeric_limits<Real>::quiet_NaN());
+  testing::put(a, 1, 0, Scalar(std::numeric_limits<Real>::quiet_NaN()));
   EXPECT_TRUE(std::isnan(dense::max_norm(a)));
   EXPECT_TRUE(std::isnan(dense::frobenius_norm(a)));
   EXPECT_EQ(dense::first_non_finite_column(a), 0);
@@ -310,11 +330,11 @@ TYPED_TEST(Dense, NormsAndScales) {
                           std::numeric_limits<Real>::denorm_min(),
                           std::ldexp(Real(1.25), Safe::limit + 1),
                           std::ldexp(Real(1.25), -Safe::limit - 1)};
-  const SmallMatrix<Real> norms(3, 6), factors(1, 6);
+  const typename TypeParam::RealSmall norms(this->context, 3, 6), factors(this->context, 1, 6);
   for (std::int64_t j = 0; j < 6; ++j) {
-    norms.view()(0, j) = std::ldexp(lengths[j], Safe::down);
-    norms.view()(1, j) = lengths[j];
-    norms.view()(2, j) = std::ldexp(lengths[j], Safe::up);
+    testing::put(norms, 0, j, std::ldexp(lengths[j], Safe::down));
+    testing::put(norms, 1, j, lengths[j]);
+    testing::put(norms, 2, j, std::ldexp(lengths[j], Safe::up));
   }
   dense::power_of_two_scales(norms, factors);
   for (std::int64_t j = 0; j < 6; ++j) {
@@ -330,14 +350,15 @@ TYPED_TEST(Dense, NormsAndScales) {
 }
 
 TYPED_TEST(Dense, NumbersThatDecisionsAreMadeOf) {
-  using Real = RealOf<TypeParam>;
+  using Scalar = typename TypeParam::Scalar;
+  using Real = RealOf<Scalar>;
   typename TestFixture::Columns a(2, 3);
-  a(0, 0) = Wide<TypeParam>(3);
-  a(1, 0) = Wide<TypeParam>(4);
-  a(1, 1) = Wide<TypeParam>(-2);
+  a(0, 0) = Wide<Scalar>(3);
+  a(1, 0) = Wide<Scalar>(4);
+  a(1, 1) = Wide<Scalar>(-2);
   const auto squares = this->reals({7, 7, 7});
   dense::column_squares(this->small(a), squares);
-  const auto expect_row = [](const SmallMatrix<Real>& row, std::initializer_list<double> values) {
+  const auto expect_row = [](const typename TypeParam::RealSmall& row, std::initializer_list<double> values) {
     std::int64_t j = 0;
     for (const double value : values) EXPECT_EQ(dense::entry(row, 0, j++), static_cast<Real>(value));
   };
@@ -353,8 +374,8 @@ TYPED_TEST(Dense, NumbersThatDecisionsAreMadeOf) {
   EXPECT_EQ(dense::smallest_share(this->reals({}), this->reals({})), Real(1));
 
   const auto r = this->small(this->identity(3));
-  r.view()(0, 0) = TypeParam(5);
-  r.view()(2, 2) = TypeParam(0);
+  testing::put(r, 0, 0, Scalar(5));
+  testing::put(r, 2, 2, Scalar(0));
   const auto quotients = this->reals({7, 7, 7});
   dense::divide_by_pivots(squares, r, quotients);
   expect_row(quotients, {1, 4, 0});
@@ -369,6 +390,7 @@ TYPED_TEST(Dense, NumbersThatDecisionsAreMadeOf) {
 }
 
 TYPED_TEST(Dense, ShapesAreChecked) {
+  using Scalar = typename TypeParam::Scalar;
   const auto a = this->empty(2, 3), square = this->empty(3, 3);
   const auto message = [](auto&& call) -> std::string {
     try {
@@ -378,13 +400,13 @@ TYPED_TEST(Dense, ShapesAreChecked) {
     }
     return "no error";
   };
-  const SmallMatrix<RealOf<TypeParam>> row(1, 2);
+  const typename TypeParam::RealSmall row(this->context, 1, 2);
   EXPECT_EQ(message([&] { dense::copy(a, square); }), "dense::copy: B is 3 x 3, expected 2 x 3");
-  EXPECT_EQ(message([&] { dense::multiply(TypeParam(1), a, false, a, false, TypeParam(0), a); }),
+  EXPECT_EQ(message([&] { dense::multiply(Scalar(1), a, false, a, false, Scalar(0), a); }),
             "dense::multiply: A is 2 x 3, B is 2 x 3, expected inner extents that agree");
-  EXPECT_EQ(message([&] { dense::multiply(TypeParam(1), a, false, square, false, TypeParam(0), square); }),
+  EXPECT_EQ(message([&] { dense::multiply(Scalar(1), a, false, square, false, Scalar(0), square); }),
             "dense::multiply: C is 3 x 3, expected 2 x 3");
-  EXPECT_EQ(message([&] { dense::cholesky(a, RealOf<TypeParam>(0), a); }),
+  EXPECT_EQ(message([&] { dense::cholesky(a, RealOf<Scalar>(0), a); }),
             "dense::cholesky: G is 2 x 3, expected a square matrix");
   EXPECT_EQ(message([&] { dense::eigendecomposition(square, row, square); }),
             "dense::eigendecomposition: values is 1 x 2, expected 1 x 3");

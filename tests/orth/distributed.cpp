@@ -10,7 +10,7 @@ using orth::Options;
 using orth::Reason;
 
 template <class K>
-class Distributed : public testing::Test {
+class Distributed : public ::testing::Test {
  public:
   /// Even, uneven, with empty ranks at either end, everything on one rank.
   std::vector<RowDistribution> distributions(std::int64_t rows) const {
@@ -32,12 +32,14 @@ class Distributed : public testing::Test {
   }
   Context context = Context::world(1);
 };
-using Kinds = testing::Types<Kind<double, RowMajor>, Kind<float, ColumnMajor>, Kind<Complex<double>, RowMajor>>;
-TYPED_TEST_SUITE(Distributed, Kinds, KindName);
+template <class Space>
+using SomeCases = ::testing::Types<testing::Case<double, RowMajor, Space>, testing::Case<float, ColumnMajor, Space>,
+                                   testing::Case<Complex<double>, RowMajor, Space>>;
+TYPED_TEST_SUITE(Distributed, testing::InEverySpace<SomeCases>, testing::CaseName);
 
 /// The same bits on every rank: the sum over the ranks is the value times their number.
-template <class Scalar>
-void expect_replicated(const Context& context, const SmallMatrix<Scalar>& a) {
+template <class Scalar, class Space>
+void expect_replicated(const Context& context, const SmallMatrix<Scalar, Space>& a) {
   const auto host = a.to_host();
   std::vector<std::int64_t> low(host.span() * sizeof(Scalar)), high;
   const auto* const bytes = reinterpret_cast<const unsigned char*>(host.data());
@@ -51,7 +53,6 @@ void expect_replicated(const Context& context, const SmallMatrix<Scalar>& a) {
 
 TYPED_TEST(Distributed, EveryMethodOnEveryDistribution) {
   using Scalar = typename TypeParam::Scalar;
-  using Layout = typename TypeParam::Layout;
   constexpr std::int64_t count = 70, m = 8, b = 5;
   Generator<Scalar> generator(5);
   const auto v = generator.orthonormal(count, m);
@@ -61,7 +62,7 @@ TYPED_TEST(Distributed, EveryMethodOnEveryDistribution) {
     for (const auto& rows : this->distributions(count)) {
       for (const char* method : {"pipi+/cholqr2", "bcgs2/cgs2", "bcgs2/svqb", "pip/cholqr"}) {
         SCOPED_TRACE(std::string(method) + ", kappa = eps^-" + std::to_string(power) + ", " + rows.describe());
-        Case<Scalar, Layout> trial(this->context, rows, v, x);
+        Trial<TypeParam> trial(this->context, rows, v, x);
         const std::int64_t before = this->context.reductions();
         const auto result = trial.run(orth::parse_options(method));
         EXPECT_EQ(this->context.reductions() - before, result.reductions);
@@ -78,7 +79,6 @@ TYPED_TEST(Distributed, EveryMethodOnEveryDistribution) {
 
 TYPED_TEST(Distributed, LostColumnsAreReplacedAlikeOnAnyDistribution) {
   using Scalar = typename TypeParam::Scalar;
-  using Layout = typename TypeParam::Layout;
   constexpr std::int64_t count = 40, m = 4, b = 4;
   Generator<Scalar> generator(6);
   const auto v = generator.orthonormal(count, m);
@@ -90,7 +90,7 @@ TYPED_TEST(Distributed, LostColumnsAreReplacedAlikeOnAnyDistribution) {
   HostColumns<Wide<Scalar>> first;
   for (const auto& rows : this->distributions(count)) {
     SCOPED_TRACE(rows.describe());
-    Case<Scalar, Layout> trial(this->context, rows, v, x);
+    Trial<TypeParam> trial(this->context, rows, v, x);
     const auto result = trial.run({});
     EXPECT_EQ(result.lost, (std::vector<std::int64_t>{1, 3})) << result.describe();
     EXPECT_LE(trial.loss(), rounding_loss<Scalar>(m + b));
@@ -103,13 +103,12 @@ TYPED_TEST(Distributed, LostColumnsAreReplacedAlikeOnAnyDistribution) {
 
 TYPED_TEST(Distributed, ErrorsReachEveryRank) {
   using Scalar = typename TypeParam::Scalar;
-  using Layout = typename TypeParam::Layout;
   constexpr std::int64_t count = 40;
   Generator<Scalar> generator(8);
   const auto rows = RowDistribution::uniform(count, this->context.communicator());
-  Case<Scalar, Layout> trial(this->context, rows, generator.orthonormal(count, 3), generator.random(count, 4));
+  Trial<TypeParam> trial(this->context, rows, generator.orthonormal(count, 3), generator.random(count, 4));
   if (rows.owner(count - 1) == this->context.communicator().rank()) {  // on one rank alone
-    trial.w.view()(trial.w.local_rows() - 1, 2) = Scalar(std::numeric_limits<RealOf<Scalar>>::quiet_NaN());
+    testing::put(trial.w, trial.w.local_rows() - 1, 2, Scalar(std::numeric_limits<RealOf<Scalar>>::quiet_NaN()));
   }
   try {
     trial.run({});
@@ -117,8 +116,8 @@ TYPED_TEST(Distributed, ErrorsReachEveryRank) {
   } catch (const NotFiniteError& error) {
     EXPECT_EQ(std::string(error.what()), "orth: W = " + trial.w.describe() + " holds NaN or Inf in column 2");
   }
-  Case<Scalar, Layout> duplicates(this->context, rows, generator.orthonormal(count, 3),
-                                  HostColumns<Wide<Scalar>>(count, 2));
+  Trial<TypeParam> duplicates(this->context, rows, generator.orthonormal(count, 3),
+                              HostColumns<Wide<Scalar>>(count, 2));
   Options options;
   options.deficiency = orth::Deficiency::report;
   EXPECT_THROW(duplicates.run(options), orth::RankError);
@@ -126,12 +125,10 @@ TYPED_TEST(Distributed, ErrorsReachEveryRank) {
 
 TYPED_TEST(Distributed, FewerRowsThanRanksOrColumns) {
   using Scalar = typename TypeParam::Scalar;
-  using Layout = typename TypeParam::Layout;
   Generator<Scalar> generator(9);
   for (std::int64_t count = 0; count < 4; ++count) {
     const auto rows = RowDistribution::uniform(count, this->context.communicator());
-    Case<Scalar, Layout> trial(this->context, rows, generator.orthonormal(count, count / 2),
-                               generator.random(count, 3));
+    Trial<TypeParam> trial(this->context, rows, generator.orthonormal(count, count / 2), generator.random(count, 3));
     const auto result = trial.run({});
     EXPECT_EQ(result.rank, std::min<std::int64_t>(3, count - count / 2)) << result.describe();
     EXPECT_LE(trial.loss(), rounding_loss<Scalar>(count / 2 + 3));

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/cases.hpp"
+
 /// Matrices with known condition, built the same on every rank, and measures of how well they were orthogonalised, in a
 /// precision beyond the one tested. The families are those of the BlockStab suite (Carson, Lund, Rozloznik, Thomas
 /// 2022), written anew.
@@ -246,16 +248,19 @@ HostColumns<Wide<Scalar>> rounded(HostColumns<Wide<Scalar>> a) {
 }
 
 /// This rank's rows of a matrix that every rank has whole.
-template <class Scalar, class Layout>
-void distribute(const HostColumns<Wide<Scalar>>& a, const BlockVector<Scalar, Layout>& v) {
+template <class Scalar, class Layout, class Space>
+void distribute(const HostColumns<Wide<Scalar>>& a, const BlockVector<Scalar, Layout, Space>& to) {
+  const auto v = testing::on_host(to);
   for (std::int64_t j = 0; j < a.columns; ++j) {
     for (std::int64_t i = 0; i < v.local_rows(); ++i) v.view()(i, j) = narrow<Scalar>(a(v.rows().begin() + i, j));
   }
+  copy(v, to);
 }
 
 /// The whole matrix, on every rank.
-template <class Scalar, class Layout>
-HostColumns<Wide<Scalar>> collect(const BlockVector<Scalar, Layout>& v) {
+template <class Scalar, class Layout, class Space>
+HostColumns<Wide<Scalar>> collect(const BlockVector<Scalar, Layout, Space>& from) {
+  const auto v = testing::on_host(from);
   std::vector<Scalar> values(static_cast<std::size_t>(v.global_rows() * v.width()), Scalar(0));
   for (std::int64_t j = 0; j < v.width(); ++j) {
     for (std::int64_t i = 0; i < v.local_rows(); ++i) {
@@ -268,8 +273,8 @@ HostColumns<Wide<Scalar>> collect(const BlockVector<Scalar, Layout>& v) {
   return a;
 }
 
-template <class Scalar>
-HostColumns<Wide<Scalar>> collect(const SmallMatrix<Scalar>& a) {
+template <class Scalar, class Space>
+HostColumns<Wide<Scalar>> collect(const SmallMatrix<Scalar, Space>& a) {
   const auto host = a.to_host();
   HostColumns<Wide<Scalar>> b(a.rows(), a.columns());
   for (std::int64_t j = 0; j < a.columns(); ++j) {

@@ -12,10 +12,9 @@ using orth::Options;
 using orth::Reason;
 
 template <class K>
-class Methods : public testing::Test {
+class Methods : public ::testing::Test {
  public:
   using ScalarType = typename K::Scalar;
-  using LayoutType = typename K::Layout;
   using Columns = HostColumns<Wide<ScalarType>>;
   static constexpr double eps = static_cast<double>(epsilon<ScalarType>);
 
@@ -30,8 +29,7 @@ class Methods : public testing::Test {
     return chosen;
   }
   /// A basis of m columns and a block of condition kappa orthogonal to it, plus a part in its range.
-  Case<ScalarType, LayoutType> beside_basis(std::int64_t count, std::int64_t m, std::int64_t b, double condition,
-                                            double part = 0.5) {
+  Trial<K> beside_basis(std::int64_t count, std::int64_t m, std::int64_t b, double condition, double part = 0.5) {
     const Columns directions = generator.orthonormal(count, m + b);
     const Columns v = rounded<ScalarType>(columns_of(directions, 0, m));
     Columns x = generator.with_condition(columns_of(directions, m, m + b), condition);
@@ -46,7 +44,7 @@ class Methods : public testing::Test {
   Context context = Context::self(2);
   Generator<ScalarType> generator{20260101};
 };
-TYPED_TEST_SUITE(Methods, AllKinds, KindName);
+TYPED_TEST_SUITE(Methods, testing::AllCases, testing::CaseName);
 
 const char* const every_method[] = {"bcgs/cgs",  "bcgs/cgs2",  "bcgs/cholqr",  "bcgs/cholqr2",  "bcgs/svqb",
                                     "bcgs2/cgs", "bcgs2/cgs2", "bcgs2/cholqr", "bcgs2/cholqr2", "bcgs2/svqb",
@@ -153,19 +151,20 @@ struct Outcome {
   bool orthonormal = true;
 };
 
-template <class Scalar, class Layout>
-Outcome block_by_block(const Context& context, const RowDistribution& rows, HostColumns<Wide<Scalar>> x,
+template <class K>
+Outcome block_by_block(const Context& context, const RowDistribution& rows, HostColumns<Wide<typename K::Scalar>> x,
                        std::int64_t width, const Options& options) {
+  using Scalar = typename K::Scalar;
   x = rounded<Scalar>(x);
   const std::int64_t n = x.columns;
-  BlockVector<Scalar, Layout> basis(context, rows, n, "basis");
+  typename K::Vector basis(context, rows, n, "basis");
   distribute<Scalar>(x, basis);
   orth::Orthogonalizer orthogonalizer(context, options);
   Outcome outcome;
   HostColumns<Wide<Scalar>> factor(n, n);
   for (std::int64_t begin = 0; begin < n; begin += width) {
     const std::int64_t end = std::min(n, begin + width);
-    SmallMatrix<Scalar> s(begin, end - begin), r(end - begin, end - begin);
+    typename K::Small s(context, begin, end - begin), r(context, end - begin, end - begin);
     const auto result =
         orthogonalizer.project_and_normalize(basis.columns(0, begin), basis.columns(begin, end), &s, &r);
     outcome.orthonormal = outcome.orthonormal && result.orthonormal;
@@ -188,7 +187,6 @@ Outcome block_by_block(const Context& context, const RowDistribution& rows, Host
 
 TYPED_TEST(Methods, BlockAfterBlockOnHardMatrices) {
   using Scalar = typename TestFixture::ScalarType;
-  using Layout = typename TestFixture::LayoutType;
   constexpr std::int64_t count = 120, width = 4, blocks = 6, n = width * blocks;
   struct Matrix {
     std::string name;
@@ -210,8 +208,7 @@ TYPED_TEST(Methods, BlockAfterBlockOnHardMatrices) {
     SCOPED_TRACE(matrix.name + ", kappa = eps^-" + std::to_string(matrix.power));
     // With escalation, whatever the method: rounding level. Every block may add its own.
     for (const char* method : {"pipi+/cholqr2", "pip/cholqr", "bcgs/cgs", "bcgs2/svqb"}) {
-      const auto outcome =
-          block_by_block<Scalar, Layout>(this->context, rows, matrix.x, width, this->options(method, true));
+      const auto outcome = block_by_block<TypeParam>(this->context, rows, matrix.x, width, this->options(method, true));
       EXPECT_TRUE(outcome.orthonormal) << method;
       EXPECT_LE(outcome.loss, rounding_loss<Scalar>(n)) << method;
       // SVQB's factors are inverse to one another only as far as the eigenvectors are orthonormal, in up to six sweeps
@@ -222,8 +219,8 @@ TYPED_TEST(Methods, BlockAfterBlockOnHardMatrices) {
     // Without: X = Q R holds, and what is said to be orthonormal is.
     for (const char* method : every_method) {
       for (const bool adaptive : {false, true}) {
-        const auto outcome = block_by_block<Scalar, Layout>(this->context, rows, matrix.x, width,
-                                                            this->options(method, false, adaptive));
+        const auto outcome =
+            block_by_block<TypeParam>(this->context, rows, matrix.x, width, this->options(method, false, adaptive));
         const double factor = std::string(method).find("svqb") == std::string::npos ? 1 : 6;
         // Beside blocks that are far from orthonormal nothing is promised.
         if (outcome.orthonormal || matrix.power < 0.4) {
@@ -237,7 +234,7 @@ TYPED_TEST(Methods, BlockAfterBlockOnHardMatrices) {
     // PIP loses kappa^2, no more.
     if (matrix.power < 0.4) {
       const auto outcome =
-          block_by_block<Scalar, Layout>(this->context, rows, matrix.x, width, this->options("pip/cholqr", false));
+          block_by_block<TypeParam>(this->context, rows, matrix.x, width, this->options("pip/cholqr", false));
       const double kappa = this->kappa(matrix.power);
       EXPECT_LE(outcome.loss, kappa * kappa * rounding_loss<Scalar>(n));
     }
@@ -245,13 +242,13 @@ TYPED_TEST(Methods, BlockAfterBlockOnHardMatrices) {
     for (const char* method : {"pipi+/cholqr2", "bcgs2/cgs2"}) {
       if (matrix.power > 0.4) continue;
       const auto outcome =
-          block_by_block<Scalar, Layout>(this->context, rows, matrix.x, width, this->options(method, false, false));
+          block_by_block<TypeParam>(this->context, rows, matrix.x, width, this->options(method, false, false));
       EXPECT_LE(outcome.loss, rounding_loss<Scalar>(n)) << method;
     }
     for (const char* method : {"pip/cholqr", "pipi+/cholqr2"}) {
       if (matrix.power < 0.8) continue;
       const auto outcome =
-          block_by_block<Scalar, Layout>(this->context, rows, matrix.x, width, this->options(method, false));
+          block_by_block<TypeParam>(this->context, rows, matrix.x, width, this->options(method, false));
       EXPECT_FALSE(outcome.orthonormal) << method << ": beyond eps^-1/2 Pythagoras has nothing left, and says so";
       EXPECT_TRUE(std::isfinite(outcome.loss)) << method;
     }
@@ -260,12 +257,11 @@ TYPED_TEST(Methods, BlockAfterBlockOnHardMatrices) {
 
 TYPED_TEST(Methods, BcgsAloneHasNoBoundOnPiledBlocks) {
   using Scalar = typename TestFixture::ScalarType;
-  using Layout = typename TestFixture::LayoutType;
   const auto rows = this->rows(120);
   const double kappa = this->kappa(0.3);
   const auto x = this->generator.piled(120, 8, 4, kappa);
   const auto run = [&](const char* method) {
-    return block_by_block<Scalar, Layout>(this->context, rows, x, 4, this->options(method, false, false)).loss;
+    return block_by_block<TypeParam>(this->context, rows, x, 4, this->options(method, false, false)).loss;
   };
   EXPECT_GT(run("bcgs/cgs2"), 100 * this->eps * kappa * kappa) << "worse than PIP's bound, with a strong method within";
   EXPECT_LE(run("pip/cholqr"), kappa * kappa * rounding_loss<Scalar>(32));
@@ -362,19 +358,21 @@ TYPED_TEST(Methods, AGrowingKrylovBasisStaysOrthonormal) {
   constexpr std::int64_t count = 200, n = 96;
   for (const std::int64_t b : {1, 2, 4}) {
     for (const bool local_first : {false, true}) {  // three-term recurrence before, as block Lanczos has it
-      const BlockVector<Scalar, typename TestFixture::LayoutType> basis(this->context, this->rows(count), n, "basis");
+      const typename TypeParam::Vector basis(this->context, this->rows(count), n, "basis");
       orth::Orthogonalizer orthogonalizer(this->context);
       fill_random(basis.columns(0, b), 3);
       orthogonalizer.normalize(basis.columns(0, b));
       int sweeps = 0;
       for (std::int64_t j = b; j < n; j += b) {
         const auto last = basis.columns(j - b, j), next = basis.columns(j, j + b);
+        const auto from = testing::on_host(last), to = testing::on_host(next);
         for (std::int64_t i = 0; i < count; ++i) {  // a diagonal operator with eigenvalues spread over [-1, 1]
           const auto value = Scalar(std::cos(static_cast<Real>(3 * i)));
-          for (std::int64_t l = 0; l < b; ++l) next.view()(i, l) = value * last.view()(i, l);
+          for (std::int64_t l = 0; l < b; ++l) to.view()(i, l) = value * from.view()(i, l);
         }
+        copy(to, next);
         const std::int64_t begin = local_first ? std::max<std::int64_t>(j - 2 * b, 0) : j;
-        const SmallMatrix<Scalar> s(j - begin, b);
+        const typename TypeParam::Small s(this->context, j - begin, b);
         inner_product(basis.columns(begin, j), next, s);
         update(Scalar(-1), basis.columns(begin, j), s, Scalar(1), next);
         sweeps += orthogonalizer.project_and_normalize(basis.columns(0, j), next).sweeps;
@@ -414,8 +412,7 @@ TYPED_TEST(Methods, ProjectionLeavesTheRestAndItsCoefficients) {
 
 TYPED_TEST(Methods, CoefficientsAreOptionalAndChangeNothing) {
   auto with = this->beside_basis(70, 6, 4, 1e2);
-  Case<typename TestFixture::ScalarType, typename TestFixture::LayoutType> without(this->context, this->rows(70),
-                                                                                   with.v_given, with.x);
+  Trial<TypeParam> without(this->context, this->rows(70), with.v_given, with.x);
   with.run({});
   orth::Orthogonalizer(this->context).project_and_normalize(without.v, without.w);
   EXPECT_TRUE(collect(with.w).entries == collect(without.w).entries);

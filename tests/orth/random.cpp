@@ -9,8 +9,8 @@ namespace {
 using orth::Deficiency;
 
 template <class K>
-class RandomCases : public testing::Test {};
-TYPED_TEST_SUITE(RandomCases, AllKinds, KindName);
+class RandomCases : public ::testing::Test {};
+TYPED_TEST_SUITE(RandomCases, testing::AllCases, testing::CaseName);
 
 /// BLOCKVEC_TEST_SEED repeats one run, BLOCKVEC_TEST_CASES makes it longer.
 unsigned long from_environment(const char* name, unsigned long otherwise) {
@@ -70,13 +70,12 @@ RandomBlock<Scalar> draw(Generator<Scalar>& generator) {
 
 TYPED_TEST(RandomCases, AreOrthonormalOrSayWhatIsMissing) {
   using Scalar = typename TypeParam::Scalar;
-  using Layout = typename TypeParam::Layout;
   const auto seed = static_cast<unsigned>(from_environment("BLOCKVEC_TEST_SEED", 4711));
   const unsigned long cases = from_environment("BLOCKVEC_TEST_CASES", 600);
   const Context context = Context::self(1);
   const char* const methods[] = {"pipi+/cholqr2", "pipi+/cholqr2", "pipi+/svqb", "bcgs/cgs",
                                  "bcgs2/cgs2",    "bcgs2/svqb",    "pip/cholqr"};
-  for (unsigned long i = 0; i < cases && !testing::Test::HasFailure(); ++i) {
+  for (unsigned long i = 0; i < cases && !::testing::Test::HasFailure(); ++i) {
     const unsigned this_seed = seed + static_cast<unsigned>(i);
     Generator<Scalar> generator(this_seed);
     const auto block = draw<Scalar>(generator);
@@ -84,7 +83,7 @@ TYPED_TEST(RandomCases, AreOrthonormalOrSayWhatIsMissing) {
     options.adaptive = generator.chance(0.7);
     options.deficiency = generator.chance(0.7) ? Deficiency::replace : Deficiency::drop;
     const std::int64_t rows = block.x.rows, m = block.v.columns, b = block.x.columns;
-    Case<Scalar, Layout> trial(context, RowDistribution::uniform(rows, context.communicator()), block.v, block.x);
+    Trial<TypeParam> trial(context, RowDistribution::uniform(rows, context.communicator()), block.v, block.x);
     const auto result = trial.run(options);
     SCOPED_TRACE("BLOCKVEC_TEST_SEED=" + std::to_string(this_seed) + ": " + block.text + ", " +
                  to_string(options.inter) + "/" + to_string(options.intra) + ": " + result.describe());

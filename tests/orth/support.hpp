@@ -2,32 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "tests/orth/matrices.hpp"
+#include "tests/support/cases.hpp"
 
 namespace blockvec::test {
-
-template <class Scalar_, class Layout_>
-struct Kind {
-  using Scalar = Scalar_;
-  using Layout = Layout_;
-};
-
-using AllKinds =
-    testing::Types<Kind<float, RowMajor>, Kind<float, ColumnMajor>, Kind<double, RowMajor>, Kind<double, ColumnMajor>,
-                   Kind<Complex<float>, RowMajor>, Kind<Complex<float>, ColumnMajor>, Kind<Complex<double>, RowMajor>,
-                   Kind<Complex<double>, ColumnMajor>>;
-
-struct KindName {
-  template <class K>
-  static std::string GetName(int) {
-    std::string name(scalar_name<typename K::Scalar>());
-    std::replace(name.begin(), name.end(), '<', '_');
-    name.erase(std::remove(name.begin(), name.end(), '>'), name.end());
-    return name + (std::is_same_v<typename K::Layout, RowMajor> ? "_row" : "_column");
-  }
-};
 
 /// Factor of error bounds for complex arithmetic.
 template <class Scalar>
@@ -50,19 +31,20 @@ double rounding_residual(std::int64_t columns) {
 
 /// A basis and a block beside it in one allocation with room to spare, their values, and what orthogonalising them
 /// gave.
-template <class Scalar, class Layout>
-struct Case {
+template <class K>
+struct Trial {
+  using Scalar = typename K::Scalar;
   using Columns = HostColumns<Wide<Scalar>>;
-  using Tall = BlockVector<Scalar, Layout>;
+  using Tall = typename K::Vector;
 
-  Case(const Context& context, const RowDistribution& rows, const Columns& v_, const Columns& x_)
+  Trial(const Context& context, const RowDistribution& rows, const Columns& v_, const Columns& x_)
       : v_given(rounded<Scalar>(v_)),
         x(rounded<Scalar>(x_)),
         storage(context, rows, v_.columns + x_.columns + 1, "basis"),
         v(storage.columns(0, v_.columns)),
         w(storage.columns(v_.columns, v_.columns + x_.columns)),
-        s(v_.columns, x_.columns, "S"),
-        r(x_.columns, x_.columns, "R") {
+        s(context, v_.columns, x_.columns, "S"),
+        r(context, x_.columns, x_.columns, "R") {
     fill(storage, Scalar(7));  // a guard beside W
     distribute<Scalar>(v_given, v);
     distribute<Scalar>(x, w);
@@ -105,7 +87,7 @@ struct Case {
 
   Columns v_given, x;
   Tall storage, v, w;
-  SmallMatrix<Scalar> s, r;
+  typename K::Small s, r;
   orth::Result result;
   mutable std::int64_t zero_columns = 0;
 };

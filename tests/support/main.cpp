@@ -59,11 +59,8 @@ class FailurePrinter : public testing::EmptyTestEventListener {
   std::string test_ = "set-up or tear-down";
 };
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  blockvec::Environment environment(argc, argv);
+int run(int argc, char** argv) {
+  const blockvec::Environment environment(argc, argv);
   const int rank = world_rank();
   if (rank != 0) {
     testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
@@ -71,4 +68,16 @@ int main(int argc, char** argv) {
     listeners.Append(new FailurePrinter(rank));
   }
   return max_over_ranks(RUN_ALL_TESTS());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  try {
+    return run(argc, argv);
+  } catch (const blockvec::NoDeviceError& error) {
+    std::printf("all tests skipped: %s\n", error.what());
+    return 77;
+  }
 }

@@ -10,30 +10,10 @@
 #include <string>
 #include <vector>
 
-/// What several tests of block vectors share: type lists, gathered copies, tolerances.
+#include "tests/support/cases.hpp"
+
+/// What several tests of block vectors share: gathered copies, tolerances, messages.
 namespace blockvec::testing {
-
-template <class Scalar_, class Layout_>
-struct Case {
-  using Scalar = Scalar_;
-  using Layout = Layout_;
-};
-
-using AllCases =
-    ::testing::Types<Case<float, RowMajor>, Case<float, ColumnMajor>, Case<double, RowMajor>, Case<double, ColumnMajor>,
-                     Case<Complex<float>, RowMajor>, Case<Complex<float>, ColumnMajor>, Case<Complex<double>, RowMajor>,
-                     Case<Complex<double>, ColumnMajor>>;
-
-struct CaseName {
-  template <class C>
-  static std::string GetName(int) {
-    std::string name(scalar_name<typename C::Scalar>());
-    for (char& letter : name) {
-      if (letter == '<' || letter == '>') letter = '_';
-    }
-    return name + (std::is_same_v<typename C::Layout, RowMajor> ? "row" : "column");
-  }
-};
 
 /// gamma(n) = n u / (1 - n u) of Higham, with u = eps / 2; a complex product has an error constant of 2 sqrt(2) times a
 /// real one's.
@@ -57,7 +37,8 @@ using Wide = std::vector<std::vector<std::complex<long double>>>;
 
 /// This rank's rows.
 template <class Scalar, class Layout, class Space>
-Wide local_copy(const BlockVector<Scalar, Layout, Space>& v) {
+Wide local_copy(const BlockVector<Scalar, Layout, Space>& from) {
+  const auto v = on_host(from);
   Wide result(static_cast<std::size_t>(v.local_rows()));
   for (std::int64_t i = 0; i < v.local_rows(); ++i) {
     for (std::int64_t j = 0; j < v.width(); ++j) result[static_cast<std::size_t>(i)].push_back(widened(v.view()(i, j)));
@@ -67,7 +48,8 @@ Wide local_copy(const BlockVector<Scalar, Layout, Space>& v) {
 
 /// All rows, on every rank: each rank adds its own to zeros, which is exact.
 template <class Scalar, class Layout, class Space>
-Wide gathered_copy(const BlockVector<Scalar, Layout, Space>& v) {
+Wide gathered_copy(const BlockVector<Scalar, Layout, Space>& from) {
+  const auto v = on_host(from);
   std::vector<double> parts(static_cast<std::size_t>(2 * v.global_rows() * v.width()), 0.0);
   for (std::int64_t i = 0; i < v.local_rows(); ++i) {
     for (std::int64_t j = 0; j < v.width(); ++j) {

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <blockvec/block_vector.hpp>
+#include <blockvec/kernels/cuda.hpp>
+#include <blockvec/kernels/tall_skinny.hpp>
+#include <blockvec/small_matrix.hpp>
+#include <cstdint>
+#include <span>
+
+/// The kernels as block vectors call them: where they run and what workspace they ask for follows from the space.
+namespace blockvec {
+
+template <class Scalar>
+using KernelScalar = typename ScalarTraits<Scalar>::Kernel;
+
+template <class Scalar>
+KernelScalar<Scalar> kernel_value(Scalar value) {
+  if constexpr (ScalarTraits<Scalar>::is_complex) {
+    return {value.real(), value.imag()};
+  } else {
+    return value;
+  }
+}
+
+template <class Scalar, class Space>
+kernels::Matrix<KernelScalar<Scalar>> kernel_matrix(const SmallMatrix<Scalar, Space>& c) {
+  return {reinterpret_cast<KernelScalar<Scalar>*>(c.data()), c.rows(), c.columns(), c.ld(),
+          kernels::Layout::column_major};
+}
+
+/// Scratch memory for one call, and the threads or the stream that it runs on.
+template <class Space>
+auto kernel_execution(WorkspaceScope<Space>& scope, std::size_t bytes) {
+  const std::span workspace(scope.template take<std::byte>(bytes), bytes);
+  if constexpr (is_host_space<Space>) {
+    return kernels::HostExecution{scope.context().threads(), workspace};
+  } else {
+    return kernels::CudaExecution{scope.context().template execution_space<Space>().cuda_stream(), workspace};
+  }
+}
+
+/// C = V^H W for this rank's rows.
+template <class Scalar, class Layout, class Space>
+void local_inner_product(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
+                         const SmallMatrix<Scalar, Space>& c) {
+  using Kernel = KernelScalar<Scalar>;
+  WorkspaceScope<Space> scope(v.context());
+  const auto bytes = [&] {
+    if constexpr (is_host_space<Space>) {
+      return kernels::tsmttsm_workspace<Kernel>(v.local_rows(), v.width(), w.width(), kernel_layout<Layout>);
+    } else {
+      return kernels::cuda_tsmttsm_workspace<Kernel>(v.local_rows(), v.width(), w.width());
+    }
+  }();
+  kernels::tsmttsm<Kernel>(kernels::Op::conjugate_transpose, Kernel(1), v.matrix(), w.matrix(), Kernel(0),
+                           kernel_matrix(c), kernel_execution(scope, bytes));
+}
+
+/// What a product of V with a small matrix of `columns` columns runs with.
+template <class Scalar, class Layout, class Space>
+auto tsmm_execution(WorkspaceScope<Space>& scope, const BlockVector<Scalar, Layout, Space>& v, std::int64_t columns) {
+  using Kernel = KernelScalar<Scalar>;
+  if constexpr (is_host_space<Space>) {
+    return kernel_execution(scope, kernels::tsmm_workspace<Kernel>(v.local_rows(), v.width(), columns,
+                                                                   kernel_layout<Layout>, v.context().threads()));
+  } else {
+    return kernel_execution(scope, kernels::cuda_tsmm_workspace<Kernel>(v.local_rows(), v.width(), columns));
+  }
+}
+
+}  // namespace blockvec
