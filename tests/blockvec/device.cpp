@@ -1,0 +1,172 @@
+// Block vectors on a device: the caller's stream, no waiting and no allocation, the same results as on the host.
+#include <cuda_runtime.h>
+
+#include <blockvec/kernels/tall_skinny.hpp>
+
+#include "tests/support/naive.hpp"
+
+namespace blockvec {
+namespace {
+
+using Device = Kokkos::CudaSpace;
+
+class Stream {
+ public:
+  Stream() { EXPECT_EQ(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), cudaSuccess); }
+  ~Stream() { cudaStreamDestroy(stream_); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  cudaStream_t get() const { return stream_; }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+template <class C>
+class DeviceTest : public ::testing::Test {};
+TYPED_TEST_SUITE(DeviceTest, testing::CasesIn<Device>, testing::CaseName);
+
+/// Operands of every operation.
+template <class C>
+struct Operands {
+  using Scalar = typename C::Scalar;
+  static constexpr std::int64_t m = 9, b = 4;
+  Operands(const Context& context, std::int64_t count)
+      : basis(context, RowDistribution::uniform(count, context.communicator()), m + b + 3, "basis"),
+        v(basis.columns(0, m)),
+        w(basis.columns(m, m + b)),
+        s(context, m, b),
+        g(context, b, b),
+        dots(context, 1, b),
+        norms(context, 1, b) {
+    reset();
+  }
+  void reset() const { fill_random(basis, 5); }
+  void everything() const {
+    InnerProducts<Scalar, typename C::Layout, Device> products(basis.context());
+    products.add(v, w, s).add(w, w, g).reduce();
+    update(Scalar(-0.5), v, s, Scalar(1), w);
+    multiply_in_place(w, g, kernels::Triangle::upper);
+    column_dots(v.columns(0, b), w, dots);
+    column_norms(w, norms);
+    scale_columns(w, dots);
+    axpby(Scalar(0.25), v.columns(1, 1 + b), Scalar(2), w);
+    scale(w, Scalar(0.5));
+    copy(w, v.columns(2, 2 + b));
+    fill(v.column(0), Scalar(3));
+    fill_random(v.column(1), 8);
+  }
+  testing::Wide result() const { return testing::local_copy(basis); }
+
+  typename C::Vector basis, v, w;
+  typename C::Small s, g, dots;
+  typename C::RealSmall norms;
+};
+
+// A stream that is being captured admits neither waiting for it nor allocating: what can be captured does not.
+TYPED_TEST(DeviceTest, OperationsNeitherWaitNorAllocateOnTheCallersStream) {
+  const Stream stream;
+  const Context context(Communicator::self(), 1, {.cuda = Kokkos::Cuda(stream.get())});
+  EXPECT_EQ(context.execution_space<Device>().cuda_stream(), stream.get());
+  const Operands<TypeParam> operands(context, 3001);
+  operands.everything();
+  operands.everything();
+  operands.reset();
+  operands.everything();
+  const auto expected = operands.result();
+  operands.reset();
+  context.fence<Device>();
+
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal), cudaSuccess);
+  operands.everything();
+  ASSERT_EQ(cudaStreamEndCapture(stream.get(), &graph), cudaSuccess);
+  cudaGraphExec_t executable = nullptr;
+  ASSERT_EQ(cudaGraphInstantiate(&executable, graph, 0), cudaSuccess);
+  for (int i = 0; i < 2; ++i) {
+    operands.reset();
+    ASSERT_EQ(cudaGraphLaunch(executable, stream.get()), cudaSuccess);
+    EXPECT_EQ(operands.result(), expected) << "the same bits from a graph";
+  }
+  cudaGraphExecDestroy(executable);
+  cudaGraphDestroy(graph);
+}
+
+TYPED_TEST(DeviceTest, ProductsEqualTheHosts) {
+  using Scalar = typename TypeParam::Scalar;
+  const Context context = Context::world(2);
+  constexpr std::int64_t count = 20011, m = 12, b = 5;
+  for (const auto& rows : testing::splits(count, context.communicator())) {
+    const typename TypeParam::Vector v(context, rows, m, "V"), w(context, rows, b, "W");
+    fill_random(v, 1);
+    fill_random(w, 2);
+    const auto v_host = testing::on_host(v), w_host = testing::on_host(w);
+    const BlockVector<Scalar, typename TypeParam::Layout> random(context, rows, b, "random");
+    fill_random(random, 2);
+    EXPECT_EQ(testing::local_copy(random), testing::local_copy(w)) << "random numbers have the same bits";
+
+    const typename TypeParam::Small c(context, m, b);
+    const SmallMatrix<Scalar> c_host(context, m, b);
+    inner_product(v, w, c);
+    inner_product(v_host, w_host, c_host);
+    // |V|^H |W| is at most the rows, entries being below 1 (each part of complex ones).
+    const double entries = static_cast<double>(count) * (ScalarTraits<Scalar>::is_complex ? 2 : 1);
+    const double chain = static_cast<double>(kernels::summation_depth(count) + context.communicator().size() + 3);
+    const auto c_values = c.to_host(), c_expected = c_host.to_host();
+    for (std::size_t i = 0; i < m; ++i) {
+      for (std::size_t j = 0; j < b; ++j) {
+        ASSERT_LE(std::abs(testing::widened(c_values(i, j)) - testing::widened(c_expected(i, j))),
+                  2 * testing::gamma<Scalar>(chain) * entries);
+      }
+    }
+
+    c.from_host(c_expected);
+    update(Scalar(-1), v, c, Scalar(1), w);
+    update(Scalar(-1), v_host, c_host, Scalar(1), w_host);
+    long double largest = 1;
+    for (std::size_t i = 0; i < m; ++i) {
+      for (std::size_t j = 0; j < b; ++j) largest = std::max(largest, std::abs(testing::widened(c_expected(i, j))));
+    }
+    const auto mine = testing::local_copy(w), theirs = testing::local_copy(w_host);
+    const auto bound = static_cast<double>((m + 1) * largest) * (ScalarTraits<Scalar>::is_complex ? 2 : 1);
+    for (std::size_t i = 0; i < mine.size(); ++i) {
+      for (std::size_t j = 0; j < b; ++j)
+        ASSERT_LE(std::abs(mine[i][j] - theirs[i][j]), 2 * testing::gamma<Scalar>(m + 4) * bound);
+    }
+  }
+}
+
+TEST(Device, CopiesBetweenSpacesKeepLayoutAndGaps) {
+  const Context context = Context::world(1);
+  const auto rows = RowDistribution::uniform(101, context.communicator());
+  const BlockVector<double, ColumnMajor> host(context, rows, 20, "host");
+  fill_random(host, 7);
+  const auto device = host.converted_to_space<Device>("device");
+  EXPECT_EQ(device.describe(), "device (101 x 20) (double, column-major, " +
+                                   std::to_string(context.communicator().size()) +
+                                   (context.communicator().size() == 1 ? " rank)" : " ranks)"));
+  const BlockVector<double, ColumnMajor> back(context, rows, 20, "back");
+  copy(device.columns(3, 17), back.columns(3, 17));
+  for (std::int64_t i = 0; i < back.local_rows(); ++i) {
+    for (std::int64_t j = 0; j < 20; ++j) ASSERT_EQ(back.view()(i, j), j < 3 || j >= 17 ? 0.0 : host.view()(i, j));
+  }
+}
+
+TEST(Device, TheReportTimesWhatTheDeviceDid) {
+  const Context context = Context::self(1);
+  const BlockVector<double, RowMajor, Device> v(context, RowDistribution::uniform(1 << 20, context.communicator()), 16,
+                                                "V");
+  fill_random(v, 1);
+  const SmallMatrix<double, Device> c(context, 16, 16);
+  inner_product(v, v, c);
+  context.profile().start();
+  inner_product(v, v, c);
+  context.profile().stop();
+  const auto records = context.profile().records();
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0].calls, 1);
+  EXPECT_LT(records[0].bytes / records[0].seconds, 1e14) << "not only the launch was timed";
+}
+
+}  // namespace
+}  // namespace blockvec

@@ -1,0 +1,74 @@
+// The same methods on a device and on the host: decisions agree, and results to the condition of the problem.
+#include <blockvec/operations.hpp>
+
+#include "tests/orth/support.hpp"
+
+namespace blockvec::test {
+namespace {
+
+template <class K>
+class OrthOnDevice : public ::testing::Test {};
+TYPED_TEST_SUITE(OrthOnDevice, testing::CasesIn<Kokkos::CudaSpace>, testing::CaseName);
+
+TYPED_TEST(OrthOnDevice, FactorsEqualTheHosts) {
+  using Scalar = typename TypeParam::Scalar;
+  using HostCase = testing::Case<Scalar, typename TypeParam::Layout>;
+  constexpr std::int64_t count = 700, b = 6;
+  const Context context = Context::world(2);
+  const auto rows = RowDistribution::uniform(count, context.communicator());
+  for (const std::int64_t m : {0, 10}) {
+    for (const char* method : {"bcgs2/cholqr2", "bcgs2/cgs2", "pipi+/cholqr2", "pipi+/svqb"}) {
+      for (const double kappa : {1.0, 30.0}) {
+        SCOPED_TRACE(std::string(method) + ", m = " + std::to_string(m) + ", kappa = " + std::to_string(kappa));
+        Generator<Scalar> generator(31);
+        const auto directions = generator.orthonormal(count, m + b);
+        const auto v = columns_of(directions, 0, m);
+        auto x = generator.with_condition(columns_of(directions, m, m + b), kappa);
+        const auto inside = product(v, generator.random(m, b));
+        for (std::size_t i = 0; i < x.entries.size(); ++i) x.entries[i] += inside.entries[i];
+        auto options = orth::parse_options(method);
+        options.adaptive = false;
+        Trial<TypeParam> device(context, rows, v, x);
+        Trial<HostCase> host(context, rows, v, x);
+        const auto on_device = device.run(options), on_host = host.run(options);
+        EXPECT_EQ(on_device.describe().substr(0, on_device.describe().find("condition")),
+                  on_host.describe().substr(0, on_host.describe().find("condition")));
+        EXPECT_LE(device.loss(), rounding_loss<Scalar>(m + b));
+        EXPECT_LE(device.residual(), rounding_residual<Scalar>(m + b));
+        if (std::string(method).find("svqb") != std::string::npos) continue;  // its factors are not unique
+        // A triangular factor with a positive diagonal is unique: rounding in X moves Q by kappa of it.
+        const auto distance = [](auto a, const auto& c) {
+          for (std::size_t i = 0; i < a.entries.size(); ++i) a.entries[i] -= c.entries[i];
+          return norm(a);
+        };
+        const double factor = 2 * kappa * std::sqrt(static_cast<double>(b)) * rounding_residual<Scalar>(m + b);
+        EXPECT_LE(distance(collect(device.w), collect(host.w)), factor);
+        EXPECT_LE(distance(collect(device.r), collect(host.r)), factor * norm(x));
+        EXPECT_LE(distance(collect(device.s), collect(host.s)), factor * norm(x));
+      }
+    }
+  }
+}
+
+TYPED_TEST(OrthOnDevice, ResultsRepeatBitForBit) {
+  using Scalar = typename TypeParam::Scalar;
+  constexpr std::int64_t count = 50021, m = 16, b = 8;
+  const Context context = Context::world(1);
+  const auto rows = RowDistribution::uniform(count, context.communicator());
+  const auto run = [&] {
+    const typename TypeParam::Vector basis(context, rows, m + b, "basis");
+    fill_random(basis, 3);
+    orth::Orthogonalizer orthogonalizer(context);
+    orthogonalizer.normalize(basis.columns(0, m));
+    const typename TypeParam::Small s(context, m, b), r(context, b, b);
+    orthogonalizer.project_and_normalize(basis.columns(0, m), basis.columns(m, m + b), &s, &r);
+    const double loss = static_cast<double>(orth::orthogonality_loss(basis));
+    EXPECT_LE(loss, rounding_loss<Scalar>(m + b));
+    return std::pair(collect(s).entries, collect(r).entries);
+  };
+  const auto first = run();
+  EXPECT_TRUE(run() == first);
+}
+
+}  // namespace
+}  // namespace blockvec::test
