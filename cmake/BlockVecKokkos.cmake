@@ -47,5 +47,7 @@ function(blockvec_compile_as_kokkos)
     list(FILTER sources INCLUDE REGEX "\\.cpp$")
     set_source_files_properties(${sources} TARGET_DIRECTORY ${target} PROPERTIES LANGUAGE CUDA)
     set_target_properties(${target} PROPERTIES CUDA_ARCHITECTURES "${Kokkos_CUDA_ARCHITECTURES}")
+    # The compiler calls code after an `if constexpr` that returns a loop that is not reachable.
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--diag-suppress=128>)
   endforeach()
 endfunction()

@@ -90,7 +90,9 @@ TYPED_TEST(BlockVectorTest, WrapsViewsAndPointers) {
   const std::int64_t ld = row_major ? 7 : k + 3;
   const Kokkos::View<Scalar*, typename TypeParam::Space> storage(
       "storage", static_cast<std::size_t>(ld * (row_major ? k : 5)) + 1);
-  Kokkos::deep_copy(storage, Scalar(9));
+  const auto nines = Kokkos::create_mirror_view(Kokkos::HostSpace(), storage);
+  std::fill_n(nines.data(), nines.extent(0), Scalar(9));
+  Kokkos::deep_copy(storage, nines);
   const auto v = V::wrap(context, rows, storage.data(), 5, ld, "mine");
   EXPECT_EQ(v.ld(), ld);
   number(v);
