@@ -1,6 +1,6 @@
 // Measures configurations of the products on this device and writes rows of its table (src/tuning).
 //   cuda_autotune out=FILE products=tsmttsm,gram,tsmm,update,tsmm_inplace types=D widths=1-64 k=0 bytes=1073741824
-//   cuda_autotune out=FILE shapes=64x8,128x8,...
+//   cuda_autotune out=FILE shapes=64x8,128x8,... layout=column
 // All candidates are measured that the model expects to take at most `bound` times as long as its own choice; the best
 // few of them again, in turns with the model's choice. The table says whether the best one is faster, the same or
 // slower against the noise of these repeated runs: the spread of the medians of three thirds of them.
@@ -8,7 +8,9 @@
 // calls are timed in a CUDA graph. Rows that are there already are not measured again; no new one is begun after
 // `seconds`.
 #include <blockvec/kernels/cuda.hpp>
+#include <blockvec/kernels/tall_skinny.hpp>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <ctime>
 #include <random>
@@ -53,9 +55,9 @@ std::vector<Shape> shapes_of(const Settings& settings) {
   return shapes;
 }
 
-template <class Real>
+template <class T>
 struct Operands {
-  Matrix<Real> a, b, c;
+  Matrix<T> a, b, c;
 };
 
 class Autotune {
@@ -67,18 +69,13 @@ class Autotune {
         k_(std::stoll(settings.at("k"))),
         first_(bytes_ + 65536),
         second_(bytes_ + 65536),
-        small_(std::size_t{16} << 20),
+        small_(std::size_t{32} << 20),
         workspace_(std::size_t{320} << 20),
         report_(settings.at("out"),
                 "device,capability,multiprocessors,product,type,layout,m,n,k,ld,kernel,configuration,gbps,model_gbps,"
                 "noise,verdict,date,commit",
                 [] { return std::string(); }) {
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
-    std::vector<double> small(512 * 512);
-    std::mt19937 random(1);
-    std::uniform_real_distribution<double> uniform(-0.03, 0.03);
-    for (double& x : small) x = uniform(random);
-    check(cudaMemcpy(small_.data, small.data(), small.size() * sizeof(double), cudaMemcpyHostToDevice));
   }
 
   int run() {
@@ -91,9 +88,13 @@ class Autotune {
           if (std::chrono::steady_clock::now() >= end) {
             ++left_out;
           } else if (type == "S") {
-            tune<float>(product, shape);
+            tune<float>(product, 'S', shape);
+          } else if (type == "D") {
+            tune<double>(product, 'D', shape);
+          } else if (type == "C") {
+            tune<std::complex<float>>(product, 'C', shape);
           } else {
-            tune<double>(product, shape);
+            tune<std::complex<double>>(product, 'Z', shape);
           }
         }
       }
@@ -103,64 +104,77 @@ class Autotune {
   }
 
  private:
-  template <class Real>
-  Operands<Real> operands(const std::string& product, Shape s, int turn) const {
+  template <class T>
+  Operands<T> operands(const std::string& product, Shape s, int turn) const {
+    const bool rows = settings_.at("layout") == "row";
+    const Layout layout = rows ? Layout::row_major : Layout::column_major;
     const std::int64_t ld = std::stoll(settings_.at("ld"));
     const std::int64_t widest = std::max({s.m, s.n, ld});
-    const std::int64_t k = k_ != 0 ? k_ : static_cast<std::int64_t>(bytes_ / sizeof(Real)) / widest;
-    const std::size_t bytes = static_cast<std::size_t>(k * widest) * sizeof(Real);
+    const std::int64_t k = k_ != 0 ? k_ : static_cast<std::int64_t>(bytes_ / sizeof(T)) / widest;
+    const std::size_t bytes = static_cast<std::size_t>(k * widest) * sizeof(T);
     const bool one = product == "gram" || product == "tsmm_inplace";
-    const std::int64_t lda = std::max(ld, s.m);
-    return {
-        {place<Real>(first_, bytes, turn), k, s.m, lda, Layout::row_major},
-        {place<Real>(one ? first_ : second_, bytes, turn), k, s.n, one || s.m == s.n ? lda : s.n, Layout::row_major},
-        {static_cast<Real*>(small_.data), s.m, s.n, s.n, Layout::row_major}};
+    const std::int64_t lda = rows ? std::max(ld, s.m) : k;
+    const std::int64_t ldb = one || s.m == s.n || !rows ? lda : s.n;
+    return {{place<T>(first_, bytes, turn), k, s.m, lda, layout},
+            {place<T>(one ? first_ : second_, bytes, turn), k, s.n, ldb, layout},
+            {static_cast<T*>(small_.data), s.m, s.n, rows ? s.n : s.m, layout}};
   }
 
-  template <class Real>
-  void tune(const std::string& product, Shape s) {
-    const Operands<Real> x = operands<Real>(product, s, 0);
-    const Matrix<const Real> a = x.a;
-    const Matrix<const Real> b = x.b;
+  // Products in place neither grow nor vanish for long.
+  template <class T>
+  void fill_small(Shape s) {
+    using Real = decltype(std::real(T{}));
+    std::mt19937 random(1);
+    const double bound = std::sqrt(3.0 * sizeof(Real) / sizeof(T) / static_cast<double>(s.m));
+    std::uniform_real_distribution<double> uniform(-bound, bound);
+    std::vector<Real> small(static_cast<std::size_t>(s.m * s.n) * (sizeof(T) / sizeof(Real)));
+    for (Real& x : small) x = static_cast<Real>(uniform(random));
+    check(cudaMemcpyAsync(small_.data, small.data(), small.size() * sizeof(Real), cudaMemcpyHostToDevice, stream_));
+    check(cudaStreamSynchronize(stream_));
+  }
+
+  template <class T>
+  void tune(const std::string& product, char type, Shape s) {
+    using Real = decltype(std::real(T{}));
+    const Operands<T> x = operands<T>(product, s, 0);
+    const Matrix<const T> a = x.a;
+    const Matrix<const T> b = x.b;
     const CudaExecution execution{stream_, {static_cast<std::byte*>(workspace_.data), workspace_.bytes}};
     fill_random(static_cast<Real*>(first_.data), bytes_ / sizeof(Real), 1, stream_);
     fill_random(static_cast<Real*>(second_.data), bytes_ / sizeof(Real), 2, stream_);
+    fill_small<T>(s);
     if (product == "tsmttsm" || product == "gram") {
-      const auto problem = dispatch::problem_of(a, b);
-      const double useful = tsmttsm_bytes(problem);
-      tune_problem(product, s, problem, useful, [&](const dispatch::CudaTsmttsm& c, int turn) {
-        const Operands<Real> y = operands<Real>(product, s, turn);
-        const Matrix<Real> result{static_cast<Real*>(small_.data) + (1 << 20), s.m, s.n, s.n, Layout::row_major};
-        cuda::launch_tsmttsm<Real>({Op::transpose, {Real(1), nullptr}, {Real(0), nullptr}, y.a, y.b, result}, c,
-                                   execution);
+      const double useful = tsmttsm_bytes<T>(a.rows, s.m, s.n, product == "gram");
+      tune_problem(product, type, s, dispatch::problem_of(a, b), useful, [&](const dispatch::CudaTsmttsm& c, int turn) {
+        const Operands<T> y = operands<T>(product, s, turn);
+        const Matrix<T> result{static_cast<T*>(small_.data) + (1 << 19), s.m, s.n, y.c.ld, y.c.layout};
+        cuda::launch_tsmttsm<T>({Op::transpose, {T(1), nullptr}, {T(0), nullptr}, y.a, y.b, result}, c, execution);
       });
     } else {
       const bool adds = product == "update";
-      const auto problem = dispatch::problem_of(a, b, adds);
-      const double useful =
-          sizeof(Real) * static_cast<double>(problem.k) * static_cast<double>(problem.m + (adds ? 2 : 1) * problem.n);
-      tune_problem(product, s, problem, useful, [&](const dispatch::CudaTsmm& c, int turn) {
-        const Operands<Real> y = operands<Real>(product, s, turn);
-        cuda::launch_tsmm<Real>({{Real(1), nullptr}, {Real(adds ? 1 : 0), nullptr}, y.a, y.c, y.b, Triangle::general},
-                                c, execution);
-      });
+      const double useful = tsmm_bytes<T>(a.rows, s.m, s.n, adds);
+      tune_problem(
+          product, type, s, dispatch::problem_of(a, b, adds), useful, [&](const dispatch::CudaTsmm& c, int turn) {
+            const Operands<T> y = operands<T>(product, s, turn);
+            const T beta(static_cast<Real>(adds ? 1 : 0));
+            cuda::launch_tsmm<T>({{T(1), nullptr}, {beta, nullptr}, y.a, y.c, y.b, Triangle::general}, c, execution);
+          });
     }
   }
 
-  static double tsmttsm_bytes(const dispatch::CudaTsmttsmProblem& p) {
-    return static_cast<double>(p.real_bytes) * static_cast<double>(p.k) * static_cast<double>(p.m + (p.same ? 0 : p.n));
-  }
-
   template <class Problem, class Launch>
-  void tune_problem(const std::string& product, Shape s, const Problem& problem, double useful, Launch&& launch) {
+  void tune_problem(const std::string& product, char type, Shape s, const Problem& problem, double useful,
+                    Launch&& launch) {
     char head[160];
-    std::snprintf(head, sizeof head, "%s,%d.%d,%d,%s,%s,row,%lld,%s,%lld-%s,%s", device_.name.c_str(),
-                  device_.capability / 10, device_.capability % 10, device_.multiprocessors, product.c_str(),
-                  problem.real_bytes == 8 ? "D" : "S", static_cast<long long>(s.m),
+    std::snprintf(head, sizeof head, "%s,%d.%d,%d,%s,%c,%s,%lld,%s,%lld-%s,%s", device_.name.c_str(),
+                  device_.capability / 10, device_.capability % 10, device_.multiprocessors, product.c_str(), type,
+                  settings_.at("layout").c_str(), static_cast<long long>(s.m),
                   s.m == s.n ? "m" : std::to_string(s.n).c_str(),
                   static_cast<long long>(k_ == 0 ? problem.k / 8 : problem.k / 3),
                   k_ == 0 ? "*" : std::to_string(3 * problem.k).c_str(),
-                  settings_.at("ld") == "0" ? "tight" : settings_.at("ld").c_str());
+                  settings_.at("layout") == "column" ? "*"
+                  : settings_.at("ld") == "0"        ? "tight"
+                                                     : settings_.at("ld").c_str());
     if (report_.has(head)) return;
     const auto usual = dispatch::candidates(device_, problem);
     const auto model = dispatch::best_candidate(device_, problem, usual);
