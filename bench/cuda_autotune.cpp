@@ -6,7 +6,8 @@
 // slower against the noise of these repeated runs: the spread of the medians of three thirds of them.
 // k=0: operands of so many bytes; the row then serves any K from an eighth of that. Else it serves K / 3 to 3 K, and
 // calls are timed in a CUDA graph. Rows that are there already are not measured again; no new one is begun after
-// `seconds`.
+// `seconds`. load=0.5: the few best ones by the model under unbroken load, so many seconds at a time: there the card's
+// power limits its clock, and fewer instructions a byte are faster.
 #include <blockvec/kernels/cuda.hpp>
 #include <blockvec/kernels/tall_skinny.hpp>
 #include <chrono>
@@ -67,6 +68,7 @@ class Autotune {
         device_(cuda::current_device()),
         bytes_(std::stoull(settings.at("bytes"))),
         k_(std::stoll(settings.at("k"))),
+        load_(std::stod(settings.at("load"))),
         first_(bytes_ + 65536),
         second_(bytes_ + 65536),
         small_(std::size_t{32} << 20),
@@ -196,14 +198,15 @@ class Autotune {
     std::stable_sort(entries.begin(), entries.end(),
                      [](const Entry& x, const Entry& y) { return x.expected < y.expected; });
     entries.resize(std::min(entries.size(), static_cast<std::size_t>(std::stoull(settings_.at("most")))));
-    for (Entry& e : entries) e.seconds = time(e.configuration, 2, launch);
+    if (load_ > 0) entries.resize(std::min<std::size_t>(entries.size(), 8));
+    for (Entry& e : entries) e.seconds = load_ > 0 ? 0 : time(e.configuration, 2, launch);
     std::stable_sort(entries.begin(), entries.end(),
                      [](const Entry& x, const Entry& y) { return x.seconds < y.seconds; });
-    entries.resize(std::min<std::size_t>(entries.size(), 4));
+    if (load_ == 0) entries.resize(std::min<std::size_t>(entries.size(), 4));
     entries.insert(entries.begin(), {model.configuration, 0, 0});
 
     // The last ones, in turns.
-    const int rounds = std::stoi(settings_.at("rounds")) / 3 * 3;
+    const int rounds = load_ > 0 ? 3 : std::stoi(settings_.at("rounds")) / 3 * 3;
     std::vector<std::vector<double>> seconds(entries.size());
     for (int round = 0; round < rounds; ++round) {
       for (std::size_t i = 0; i < entries.size(); ++i) seconds[i].push_back(time(entries[i].configuration, 1, launch));
@@ -227,9 +230,18 @@ class Autotune {
     return dispatch::name_of(c.kernel) + ' ' + dispatch::words(c);
   }
 
-  /// Median seconds of a call; of short ones in a graph.
+  /// Median seconds of a call; of short ones in a graph; under load, of those in the second half of its time.
   template <class Configuration, class Launch>
   double time(const Configuration& c, int reps, Launch&& launch) {
+    if (load_ > 0) {
+      const double one = seconds_of(stream_, 0, [&](int i) { launch(c, i); });
+      const int half = std::max(1, static_cast<int>(load_ / 2 / one));
+      const auto run_half = [&](int) {
+        for (int i = 0; i < half; ++i) launch(c, i);
+      };
+      run_half(0);
+      return seconds_of(stream_, 0, run_half) / half;
+    }
     if (k_ != 0)
       return seconds_in_graph(
           stream_, 20, reps, [] {}, [&](int i) { launch(c, i); });
@@ -256,6 +268,7 @@ class Autotune {
   dispatch::CudaDevice device_;
   std::size_t bytes_;
   std::int64_t k_;
+  double load_;
   Buffer first_, second_, small_, workspace_;
   Report report_;
   cudaStream_t stream_ = nullptr;
