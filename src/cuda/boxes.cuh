@@ -22,6 +22,7 @@ struct Boxes {
   int classes;
   int pitch;  ///< real numbers from line to line in a stage, the width of a box
   int lines;  ///< of a class in a box
+  int cut;    ///< 0, or a box ends after so many numbers of a line, zeros follow, and boxes start at multiples of it
 
   __device__ int class_numbers() const { return lines * pitch; }
   __device__ int numbers() const { return classes * lines * pitch; }
@@ -31,6 +32,10 @@ struct Boxes {
   /// numbers() of them. Boxes must be in parameters of the kernel (__grid_constant__).
   template <class Real>
   __device__ void start(int first, int line, Real* stage, Barrier& full) const {
+    if (cut != 0) {
+      tensor_load_piece(stage, map[0], first / cut, line, full);
+      return;
+    }
     for (int c = 0; c < classes; ++c) {
       tensor_load(stage + c * class_numbers(), map[c], first, line / classes, full);
     }

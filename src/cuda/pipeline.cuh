@@ -95,6 +95,15 @@ __device__ inline void tensor_load(void* to, const CUtensorMap& map, int first, 
       : "memory");
 }
 
+/// The same of a matrix whose lines are cut into pieces: numbers of piece `piece` of lines `line` and on.
+__device__ inline void tensor_load_piece(void* to, const CUtensorMap& map, int piece, int line, Barrier& barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::
+          "r"(shared_address(to)),
+      "l"(&map), "r"(0), "r"(piece), "r"(line), "r"(shared_address(&barrier))
+      : "memory");
+}
+
 /// Copies `bytes` (a multiple of 16, both addresses too) out of shared memory; see bulk_stores_have_read.
 __device__ inline void bulk_store(void* to, const void* from, unsigned bytes) {
   asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(shared_address(from)),

@@ -47,6 +47,9 @@ struct RingBarriers {
   }
 };
 
+/// The mark of a stage that says: no more chunks.
+inline constexpr std::uint32_t no_chunk = 0xffffffffU;
+
 /// Bytes of a stage of `rows` rows. Bulk copies run at full speed only where source and destination are congruent
 /// modulo a line, hence up to a line of shift.
 template <class Real>

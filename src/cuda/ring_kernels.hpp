@@ -6,8 +6,10 @@ template <class Real>
 struct TsmttsmRing;
 template <class Real>
 struct TsmmRing;
+template <class Real>
+struct TsmmBoxes;
 
-/// The instantiation for a warp tile of tsmttsm_tiles or tsmm_tiles; null for any other.
+/// The instantiation for a warp tile of tsmttsm_tiles, tsmm_tiles or tsmm_box_tiles; null for any other.
 template <class Real>
 using TsmttsmRingKernel = void (*)(TsmttsmRing<Real>);
 template <class Real>
@@ -17,5 +19,10 @@ template <class Real>
 using TsmmRingKernel = void (*)(TsmmRing<Real>);
 template <class Real>
 TsmmRingKernel<Real> tsmm_ring_kernel_of(int tile_n, int blocks_n);
+
+template <class Real>
+using TsmmBoxesKernel = void (*)(TsmmBoxes<Real>);
+template <class Real>
+TsmmBoxesKernel<Real> tsmm_boxes_kernel_of(int tile_m, int tile_n);
 
 }  // namespace blockvec::kernels::cuda

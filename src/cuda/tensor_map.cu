@@ -1,6 +1,7 @@
 #include <cuda.h>
 #include <cuda_runtime.h>
 
+#include <array>
 #include <string>
 #include <type_traits>
 
@@ -34,6 +35,28 @@ Encode encoder(const char* operation) {
   return found;
 }
 
+/// A map of so many dimensions, the first one without gaps.
+template <class Real, std::size_t dimensions>
+void encode(CUtensorMap& map, const void* start, const std::array<cuuint64_t, dimensions>& extents,
+            const std::array<cuuint64_t, dimensions - 1>& stride_bytes, const std::array<cuuint32_t, dimensions>& box,
+            const char* operation) {
+  const auto type = std::is_same_v<Real, double> ? CU_TENSOR_MAP_DATA_TYPE_FLOAT64 : CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+  std::array<cuuint32_t, dimensions> steps;
+  steps.fill(1);
+  const CUresult result = encoder(operation)(
+      &map, type, dimensions, const_cast<void*>(start), extents.data(), stride_bytes.data(), box.data(), steps.data(),
+      CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  if (result == CUDA_SUCCESS) return;
+  std::string words;
+  for (std::size_t i = 0; i < dimensions; ++i) {
+    words += (i > 0 ? " x " : " ") + std::to_string(extents[i]) + " in boxes of " + std::to_string(box[i]);
+    if (i > 0) words += " with stride " + std::to_string(stride_bytes[i - 1]);
+  }
+  throw CudaError(std::string(operation) + ": cuTensorMapEncodeTiled refused" + words + ": error " +
+                  std::to_string(static_cast<int>(result)));
+}
+
 }  // namespace
 
 int box_classes(std::int64_t distance, int real_bytes) {
@@ -57,25 +80,32 @@ Boxes boxes(const Lines<Real>& lines, int classes, int pitch, int lines_of_class
       made.map[c] = made.map[0];
       continue;
     }
-    const cuuint64_t extents[] = {static_cast<cuuint64_t>(made.lead[c] + lines.length), static_cast<cuuint64_t>(count)};
-    const cuuint64_t strides[] = {static_cast<cuuint64_t>(classes * lines.distance) * sizeof(Real)};
-    const cuuint32_t box[] = {static_cast<cuuint32_t>(pitch), static_cast<cuuint32_t>(lines_of_class)};
-    const cuuint32_t steps[] = {1, 1};
-    const auto type = std::is_same_v<Real, double> ? CU_TENSOR_MAP_DATA_TYPE_FLOAT64 : CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
-    const CUresult result = encoder(operation)(&made.map[c], type, 2, reinterpret_cast<void*>(start), extents, strides,
-                                               box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
-                                               CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-    if (result != CUDA_SUCCESS) {
-      throw CudaError(std::string(operation) + ": cuTensorMapEncodeTiled refused " + std::to_string(extents[0]) +
-                      " x " + std::to_string(extents[1]) + " with stride " + std::to_string(strides[0]) +
-                      " bytes and boxes of " + std::to_string(pitch) + " x " + std::to_string(lines_of_class) +
-                      ": error " + std::to_string(static_cast<int>(result)));
-    }
+    encode<Real, 2>(made.map[c], reinterpret_cast<const void*>(start),
+                    {static_cast<cuuint64_t>(made.lead[c] + lines.length), static_cast<cuuint64_t>(count)},
+                    {static_cast<cuuint64_t>(classes * lines.distance) * sizeof(Real)},
+                    {static_cast<cuuint32_t>(pitch), static_cast<cuuint32_t>(lines_of_class)}, operation);
   }
+  return made;
+}
+
+template <class Real>
+Boxes cut_boxes(const Lines<Real>& lines, int cut, int pitch, int lines_of_box, const char* operation) {
+  Boxes made{};
+  made.classes = 1;
+  made.pitch = pitch;
+  made.lines = lines_of_box;
+  made.cut = cut;
+  encode<Real, 3>(made.map[0], lines.data,
+                  {static_cast<cuuint64_t>(cut), static_cast<cuuint64_t>(lines.length / cut),
+                   static_cast<cuuint64_t>(lines.count)},
+                  {static_cast<cuuint64_t>(cut) * sizeof(Real), static_cast<cuuint64_t>(lines.distance) * sizeof(Real)},
+                  {static_cast<cuuint32_t>(pitch), 1, static_cast<cuuint32_t>(lines_of_box)}, operation);
   return made;
 }
 
 template Boxes boxes(const Lines<float>&, int, int, int, const char*);
 template Boxes boxes(const Lines<double>&, int, int, int, const char*);
+template Boxes cut_boxes(const Lines<float>&, int, int, int, const char*);
+template Boxes cut_boxes(const Lines<double>&, int, int, int, const char*);
 
 }  // namespace blockvec::kernels::cuda

@@ -25,4 +25,9 @@ int box_classes(std::int64_t distance, int real_bytes);
 template <class Real>
 Boxes boxes(const Lines<Real>& lines, int classes, int pitch, int lines_of_class, const char* operation);
 
+/// The same where lines are `cut`, a divisor of their length, into panels: a box takes nothing of the next one. For
+/// lines of a single class that start on multiples of 16 bytes.
+template <class Real>
+Boxes cut_boxes(const Lines<Real>& lines, int cut, int pitch, int lines_of_box, const char* operation);
+
 }  // namespace blockvec::kernels::cuda

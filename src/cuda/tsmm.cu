@@ -1,6 +1,8 @@
 #include "src/cuda/check.cuh"
 #include "src/cuda/general.cuh"
 #include "src/cuda/ring_kernels.hpp"
+#include "src/cuda/tensor_map.hpp"
+#include "src/cuda/tsmm_boxes.cuh"
 #include "src/cuda/tsmm_ring.cuh"
 #include "src/cuda/views.cuh"
 
@@ -38,6 +40,80 @@ void launch_ring(const TsmmCall<T>& call, const dispatch::CudaTsmm& configuratio
          x.shared_bytes, stream_of_call, operation, p);
 }
 
+/// Rows of a row-major matrix, or columns of a column-major one.
+template <class T>
+Lines<real_t<T>> lines(const Matrix<const T>& a) {
+  constexpr int parts = parts_of<T>;
+  if (a.layout == Layout::row_major) return {real_data(a), parts * a.columns, a.rows, parts * a.ld};
+  return {real_data(a), parts * a.rows, a.columns, parts * a.ld};
+}
+
+/// Whether two neighbours of every row can be written at once.
+template <class T>
+bool written_in_pairs(const Matrix<T>& b) {
+  const bool neighbours = b.layout == Layout::row_major || parts_of<T> == 2;
+  return neighbours && parts_of<T> * b.ld % 2 == 0 &&
+         reinterpret_cast<std::uintptr_t>(b.data) % (2 * sizeof(real_t<T>)) == 0;
+}
+
+template <class T>
+void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, unsigned* tickets, cudaStream_t stream_of_call,
+                  const std::string& operation) {
+  using Real = real_t<T>;
+  constexpr int parts = parts_of<T>;
+  const bool row_major = call.a.layout == Layout::row_major;
+  TsmmBoxes<Real> p{};
+  Lines<Real> a = lines(call.a);
+  if (a.count == 1) a.distance = round_up(a.length, 4);  // whatever a single line's is
+  const int box_rows = 16 * x.row_warps;
+  const int depth_classes = row_major ? 1 : parts * x.classes;
+  if (row_major && x.classes == 1 && x.panel < a.length && a.length % x.panel == 0 &&
+      reinterpret_cast<std::uintptr_t>(a.data) % 16 == 0) {
+    p.a = cut_boxes(a, x.panel, x.pitch, box_rows, operation.c_str());
+  } else {
+    p.a = boxes(a, x.classes, x.pitch, row_major ? box_rows / x.classes : x.panel / depth_classes, operation.c_str());
+  }
+  p.b = tall(call.b);
+  p.m = static_cast<int>(parts * call.a.columns);
+  p.n = static_cast<int>(parts * call.b.columns);
+  p.k = call.a.rows;
+  p.in_pairs = written_in_pairs(call.b);
+  p.row_warps = x.row_warps;
+  p.column_warps = x.warps;
+  p.panel = x.panel;
+  p.panels = static_cast<int>(ceil_div(p.m, x.panel));
+  p.sets = x.groups;
+  p.stages = x.stages;
+  p.map = !row_major || x.classes == 1 ? dispatch::RowMap{1, 4, 8}  // rows that meet are of one class
+          : x.classes == 2             ? dispatch::RowMap{2, 8, 1}
+                                       : dispatch::RowMap{4, 1, 2};
+  p.depth_classes = depth_classes;
+  for (int v = 0; v < 4; ++v) {
+    const int turn = v % depth_classes;
+    p.step[v] = row_major ? 4 * v
+                          : turn % parts + turn / parts * x.panel / depth_classes * x.pitch +
+                                p.a.lead[turn / parts] + 4 * (v / depth_classes) * x.pitch;
+  }
+  p.depth_step = row_major ? 16 : 16 / depth_classes * x.pitch;
+  p.small = small(call.c, call.triangle);
+  p.alpha = coefficient(call.alpha);
+  p.beta = coefficient(call.beta);
+  p.tickets = tickets;
+  p.chunks = static_cast<std::uint32_t>(ceil_div(p.k, x.rows));
+  p.chunks_per_ticket = static_cast<std::uint32_t>(x.chunks_per_ticket);
+  check(cudaMemsetAsync(tickets, 0, sizeof *tickets, stream_of_call), operation);
+  if (x.small_in_ring) {
+    auto* const packed = reinterpret_cast<double*>(tickets + 4);
+    const int pieces = x.warps * x.tile_n;
+    const std::int64_t numbers = std::int64_t{p.panels} * p.panel_numbers(pieces);
+    launch(pack_kernel<Real>, dim3(static_cast<unsigned>(ceil_div(numbers, 8 * 128))), 128, 0, stream_of_call,
+           operation, p, pieces, packed);
+    p.packed = packed;
+  }
+  launch(tsmm_boxes_kernel_of<Real>(x.blocks_n, x.tile_n), dim3(static_cast<unsigned>(x.parts)), block_threads,
+         x.shared_bytes, stream_of_call, operation, p);
+}
+
 template <class T>
 void launch_general(const TsmmCall<T>& call, const dispatch::CudaTsmm& configuration, real_t<T>* copies,
                     cudaStream_t stream_of_call, const std::string& operation) {
@@ -64,6 +140,8 @@ void launch_tsmm(const TsmmCall<T>& call, const dispatch::CudaTsmm& configuratio
   const std::string operation = shape_of("tsmm", call.a.rows, call.a.columns, call.b.columns);
   if (configuration.kernel == dispatch::CudaKernel::ring) {
     launch_ring(call, configuration, workspace_start<unsigned>(execution), execution.stream, operation);
+  } else if (configuration.kernel == dispatch::CudaKernel::boxes) {
+    launch_boxes(call, configuration, workspace_start<unsigned>(execution), execution.stream, operation);
   } else {
     launch_general(call, configuration, workspace_start<real_t<T>>(execution), execution.stream, operation);
   }

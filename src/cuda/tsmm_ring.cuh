@@ -32,9 +32,6 @@ struct TsmmRing {
   std::uint32_t chunks_per_ticket;
 };
 
-/// The mark of a stage that says: no more chunks.
-inline constexpr std::uint32_t no_chunk = 0xffffffffU;
-
 /// C as the tensor cores want it, [piece of 16 columns][depth / 4][lane][2]: a lane reads 16 bytes at a time.
 template <class Real>
 __device__ inline void pack_small(const Small<Real>& small, int m, int n, int pieces, Factor alpha, double* packed,

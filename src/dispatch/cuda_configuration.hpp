@@ -37,6 +37,7 @@ struct CudaTsmttsmProblem {
 enum class CudaKernel : std::uint8_t {
   none,    ///< nothing is multiplied
   ring,    ///< tensor cores, fed by bulk copies through a ring in shared memory
+  boxes,   ///< the same for operands of any stride, fed by tensor maps
   general  ///< any layout and stride
 };
 
@@ -92,24 +93,31 @@ std::size_t cuda_tsmttsm_workspace(const CudaDevice& device, std::int64_t k, std
 struct CudaTsmmProblem {
   std::int64_t k;
   std::int64_t m, n;
-  std::int64_t pitch_a;  ///< 0: unknown
-  std::int64_t pitch_b;
+  std::int64_t pitch_a, pitch_b;  ///< real numbers from row to row, or from column to column
   int real_bytes;
   bool row_major;
   bool in_place;
   bool reads_output;  ///< beta may differ from 0
+  int parts = 1;      ///< real numbers of a scalar
+  bool aligned = false;      ///< A starts on a multiple of 16 bytes
+  bool may_skip_a = false;   ///< alpha is or may be 0: A must not be read then
 };
 
 struct CudaTsmm {
   CudaKernel kernel;
-  int tile_n;    ///< pieces of 16 columns of B a warp holds
-  int blocks_n;  ///< sets of 8 rows it holds at a time
+  int tile_n;    ///< pieces of 16 columns of B a warp holds; boxes: of 8
+  int blocks_n;  ///< sets of 8 rows it holds at a time; boxes: of 16
   int warps;     ///< that share a stage, side by side along the columns of B
   int groups;
   int rows;
   int stages;
   int chunks_per_ticket;
   bool output_in_ring;  ///< B's rows come with A's, to be scaled by beta
+  int row_warps;        ///< boxes: along the rows; groups: sets of boxes in a stage
+  int panel;            ///< boxes: columns of A in a stage
+  int pitch;            ///< boxes: real numbers from line to line in a stage
+  int classes;          ///< boxes: that lines are dealt into
+  bool small_in_ring;   ///< boxes: C comes panel by panel with A
   int shared_bytes;
   std::int64_t parts;  ///< blocks of threads
   std::size_t workspace_bytes;
@@ -134,5 +142,8 @@ inline constexpr TileShape tsmttsm_tiles[] = {{1, 1}, {1, 2}, {1, 4}, {2, 1}, {2
 /// And of tsmm's: pieces of 16 columns x sets of 8 rows; 0 x n: up to n columns, without tensor cores.
 inline constexpr TileShape tsmm_tiles[] = {{0, 1}, {0, 2}, {0, 4}, {1, 4}, {2, 4},
                                            {3, 4}, {4, 2}, {1, 2}, {2, 2}, {3, 2}};
+/// And of tsmm's with boxes: pieces of 16 rows x pieces of 8 columns.
+inline constexpr TileShape tsmm_box_tiles[] = {{1, 1}, {1, 2}, {1, 3}, {1, 4}, {1, 5}, {1, 6}, {1, 8},
+                                               {2, 1}, {2, 2}, {2, 4}, {2, 8}};
 
 }  // namespace blockvec::kernels::dispatch

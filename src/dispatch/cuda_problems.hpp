@@ -1,6 +1,7 @@
 #pragma once
 
 #include <blockvec/kernels/matrix.hpp>
+#include <cstdint>
 #include <type_traits>
 
 #include "src/dispatch/cuda_configuration.hpp"
@@ -23,7 +24,8 @@ CudaTsmttsmProblem problem_of(const Matrix<const T>& a, const Matrix<const T>& b
 template <class T>
 CudaTsmmProblem problem_of(const Matrix<const T>& a, const Matrix<const T>& b, bool reads_output) {
   return {a.rows,        parts<T> * a.columns,          parts<T> * b.columns, parts<T> * a.ld, parts<T> * b.ld,
-          real_bytes<T>, a.layout == Layout::row_major, a.data == b.data,     reads_output};
+          real_bytes<T>, a.layout == Layout::row_major, a.data == b.data,     reads_output,
+          parts<T>,      reinterpret_cast<std::uintptr_t>(a.data) % 16 == 0};
 }
 
 }  // namespace blockvec::kernels::dispatch

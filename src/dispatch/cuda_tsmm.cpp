@@ -4,6 +4,7 @@
 #include "src/dispatch/cuda_configuration.hpp"
 #include "src/dispatch/cuda_model.hpp"
 #include "src/dispatch/cuda_stages.hpp"
+#include "src/dispatch/cuda_tsmm_boxes.hpp"
 #include "src/tuning/rows.hpp"
 
 namespace blockvec::kernels::dispatch {
@@ -44,7 +45,7 @@ CudaWork general_work(const CudaDevice& device, const CudaTsmmProblem& p, const 
 }
 
 bool ring_serves(const CudaDevice& device, const CudaTsmmProblem& p) {
-  return device.bulk_copies && p.row_major && p.m > 0 && streams(p.m, p.pitch_a);
+  return device.bulk_copies && p.row_major && p.m > 0 && !p.may_skip_a && streams(p.m, p.pitch_a);
 }
 
 bool is_narrow(const CudaTsmm& c) { return c.tile_n == 0; }
@@ -120,7 +121,8 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const Cud
   const double busy_part = static_cast<double>(computing_warps) / (c.groups * c.warps);
   CudaWork work{};
   work.bytes = tall_bytes(p) + static_cast<double>(p.k) * static_cast<double>(p.pitch_a - p.m) * p.real_bytes;
-  work.bandwidth = device.copy_bandwidth;
+  // Few groups of warps wait for one another's stages.
+  work.bandwidth = device.copy_bandwidth * std::min(1.0, 0.42 * c.groups);
   if (is_narrow(c)) {
     const double sets = rows / 32;
     work.product_clocks = sets * static_cast<double>(p.m) * c.blocks_n / 2;
@@ -175,6 +177,8 @@ bool complete(const CudaDevice& device, const CudaTsmmProblem& problem, CudaTsmm
   switch (configuration.kernel) {
     case CudaKernel::ring:
       return complete_ring(device, problem, configuration);
+    case CudaKernel::boxes:
+      return complete_boxes(device, problem, configuration);
     case CudaKernel::general:
       complete_general(device, problem, configuration);
       return true;
@@ -186,8 +190,9 @@ bool complete(const CudaDevice& device, const CudaTsmmProblem& problem, CudaTsmm
 
 std::vector<CudaTsmm> candidates(const CudaDevice& device, const CudaTsmmProblem& problem, Search search) {
   std::vector<CudaTsmm> found;
-  found.reserve(std::size(tsmm_tiles) + 1);
+  found.reserve(std::size(tsmm_tiles) + std::size(tsmm_box_tiles) + 1);
   add_ring(device, problem, search, found);
+  add_boxes(device, problem, search, found);
   CudaTsmm general{};
   general.kernel = CudaKernel::general;
   complete(device, problem, general);
@@ -196,9 +201,10 @@ std::vector<CudaTsmm> candidates(const CudaDevice& device, const CudaTsmmProblem
 }
 
 CudaPrediction predict(const CudaDevice& device, const CudaTsmmProblem& problem, const CudaTsmm& configuration) {
-  const bool ring = configuration.kernel == CudaKernel::ring;
-  return predict(device,
-                 ring ? ring_work(device, problem, configuration) : general_work(device, problem, configuration));
+  const CudaKernel kernel = configuration.kernel;
+  return predict(device, kernel == CudaKernel::ring    ? ring_work(device, problem, configuration)
+                         : kernel == CudaKernel::boxes ? boxes_work(device, problem, configuration)
+                                                       : general_work(device, problem, configuration));
 }
 
 CudaChoice<CudaTsmm> choose(const CudaDevice& device, const CudaTsmmProblem& problem) {
@@ -218,7 +224,9 @@ std::size_t cuda_tsmm_workspace(const CudaDevice& device, std::int64_t k, std::i
   const CudaTsmmProblem p{k, m, n, m, n, real_bytes, true, true, false};
   CudaTsmm general{};
   complete_general(device, p, general);
-  return std::max(general.workspace_bytes, sizeof(unsigned) + workspace_alignment);
+  // C, padded to whole panels and tiles, and what hands out the chunks.
+  const auto packed = static_cast<std::size_t>((m + 128) * std::max<std::int64_t>(2 * n, 64));
+  return std::max(general.workspace_bytes, packed * sizeof(double) + 2 * workspace_alignment);
 }
 
 }  // namespace blockvec::kernels::dispatch

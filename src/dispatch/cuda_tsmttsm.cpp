@@ -168,6 +168,7 @@ bool complete(const CudaDevice& device, const CudaTsmttsmProblem& problem, CudaT
     case CudaKernel::general:
       complete_general(device, problem, configuration);
       return true;
+    case CudaKernel::boxes:
     case CudaKernel::none:
       break;
   }
@@ -191,6 +192,7 @@ CudaPrediction predict(const CudaDevice& device, const CudaTsmttsmProblem& probl
       return predict(device, ring_work(device, problem, configuration));
     case CudaKernel::general:
       return predict(device, general_work(device, problem, configuration));
+    case CudaKernel::boxes:
     case CudaKernel::none:
       break;
   }

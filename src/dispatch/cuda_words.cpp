@@ -27,7 +27,14 @@ constexpr Word<CudaTsmm> tsmm_words[] = {{"tile", &CudaTsmm::tile_n, &CudaTsmm::
                                          {"stages", &CudaTsmm::stages},
                                          {"ticket", &CudaTsmm::chunks_per_ticket}};
 
-constexpr CudaKernel kernels[] = {CudaKernel::ring, CudaKernel::general};
+constexpr Word<CudaTsmm> tsmm_boxes_words[] = {{"tile", &CudaTsmm::blocks_n, &CudaTsmm::tile_n},
+                                               {"warps", &CudaTsmm::row_warps, &CudaTsmm::warps},
+                                               {"groups", &CudaTsmm::groups},
+                                               {"panel", &CudaTsmm::panel},
+                                               {"stages", &CudaTsmm::stages},
+                                               {"ticket", &CudaTsmm::chunks_per_ticket}};
+
+constexpr CudaKernel kernels[] = {CudaKernel::ring, CudaKernel::boxes, CudaKernel::general};
 
 template <class Configuration, std::size_t count>
 std::string say(const Configuration& c, const Word<Configuration> (&known)[count]) {
@@ -92,6 +99,8 @@ std::string name_of(CudaKernel kernel) {
       return "none";
     case CudaKernel::ring:
       return "ring";
+    case CudaKernel::boxes:
+      return "boxes";
     case CudaKernel::general:
       return "general";
   }
@@ -122,7 +131,8 @@ std::string words(const CudaTsmttsm& configuration) {
 
 std::string words(const CudaTsmm& configuration) {
   const auto& c = configuration;
-  return c.kernel == CudaKernel::general ? std::to_string(c.parts) + " blocks" : say(c, tsmm_words);
+  if (c.kernel == CudaKernel::general) return std::to_string(c.parts) + " blocks";
+  return c.kernel == CudaKernel::boxes ? say(c, tsmm_boxes_words) : say(c, tsmm_words);
 }
 
 bool read_words(std::string_view kernel, std::string_view words, CudaTsmttsm& configuration) {
@@ -132,7 +142,9 @@ bool read_words(std::string_view kernel, std::string_view words, CudaTsmttsm& co
 
 bool read_words(std::string_view kernel, std::string_view words, CudaTsmm& configuration) {
   configuration = {};
-  return read_kernel(kernel, configuration.kernel) && read(words, configuration, tsmm_words);
+  if (!read_kernel(kernel, configuration.kernel)) return false;
+  return configuration.kernel == CudaKernel::boxes ? read(words, configuration, tsmm_boxes_words)
+                                                   : read(words, configuration, tsmm_words);
 }
 
 }  // namespace blockvec::kernels::dispatch

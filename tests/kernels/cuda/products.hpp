@@ -5,6 +5,8 @@
 
 #include "src/cuda/launch.hpp"
 #include "src/dispatch/cuda_configuration.hpp"
+#include "src/dispatch/cuda_problems.hpp"
+#include "src/dispatch/cuda_words.hpp"
 #include "tests/kernels/cuda/device.hpp"
 #include "tests/kernels/support/products.hpp"
 
@@ -99,6 +101,13 @@ void expect_device_tsmttsm(std::int64_t k, std::int64_t m, std::int64_t n, const
 }
 
 template <class T>
+dispatch::CudaTsmmProblem tsmm_problem(const Matrix<const T>& a, const Matrix<T>& b, T alpha, T beta) {
+  dispatch::CudaTsmmProblem problem = dispatch::problem_of(a, Matrix<const T>(b), beta != T(0));
+  problem.may_skip_a = alpha == T(0);
+  return problem;
+}
+
+template <class T>
 void run_tsmm(Way way, T alpha, const Matrix<const T>& a, const Matrix<const T>& c, T beta, const Matrix<T>& b,
               Triangle triangle, bool in_place) {
   const DeviceMemory workspace(cuda_tsmm_workspace<T>(a.rows, a.columns, b.columns));
@@ -110,16 +119,7 @@ void run_tsmm(Way way, T alpha, const Matrix<const T>& a, const Matrix<const T>&
     tsmm(scalars.as<const T>(), a, c, scalars.as<const T>() + 1, b, triangle, execution);
     expect_success(cudaDeviceSynchronize());
   } else if (way == Way::few_blocks && b.rows > 0 && b.columns > 0) {
-    const dispatch::CudaTsmmProblem problem{a.rows,
-                                            parts<T> * a.columns,
-                                            parts<T> * b.columns,
-                                            parts<T> * a.ld,
-                                            parts<T> * b.ld,
-                                            static_cast<int>(sizeof(real_of<T>)),
-                                            a.layout == Layout::row_major,
-                                            in_place,
-                                            beta != T(0)};
-    const auto configuration = dispatch::configure_cuda_tsmm(few_blocks(), problem);
+    const auto configuration = dispatch::configure_cuda_tsmm(few_blocks(), tsmm_problem(a, b, alpha, beta));
     const DeviceMemory own(configuration.workspace_bytes);
     cuda::launch_tsmm<T>({{alpha, nullptr}, {beta, nullptr}, a, c, b, triangle}, configuration, {nullptr, own.bytes()});
     expect_success(cudaDeviceSynchronize());
@@ -162,6 +162,51 @@ void expect_device_tsmm(std::int64_t k, std::int64_t m, std::int64_t n, const Pl
   device_b.download();
   ASSERT_TRUE(b.guards_hold());
   expect_close(b, expected, a, zeros, before, alpha, beta);
+}
+
+/// B = alpha A C + beta B with every configuration that a call may choose, on two multiprocessors.
+template <class T>
+void expect_every_tsmm(std::int64_t k, std::int64_t m, std::int64_t n, const Placement& place, T alpha, T beta) {
+  SCOPED_TRACE("tsmm K " + std::to_string(k) + " M " + std::to_string(m) + " N " + std::to_string(n) + " " +
+               name(place));
+  std::mt19937 random(static_cast<unsigned>(k * 10007 + m * 101 + n));
+  GuardedMatrix<T> a(k, m, place.layout, place.pad, place.offset, poison<T>());
+  GuardedMatrix<T> c(m, n, place.small_layout, place.pad, place.offset, poison<T>());
+  GuardedMatrix<T> before(k, n, place.layout, 2 * place.pad, place.offset / 2, mark<T>());
+  a.fill(random);
+  c.fill(random);
+  if (beta == T(0)) {
+    before.fill_with(poison<T>());
+  } else {
+    before.fill(random);
+  }
+  GuardedMatrix<T> expected = before;
+  reference::tsmm(alpha, a.view(), c.view(), beta, expected.view());
+  // Entries of A and C are at most sqrt(2) in magnitude: one bound for all.
+  const double bound = 2 * gamma<T>(m + 3) * std::abs(alpha) * 2 * static_cast<double>(m) +
+                       (beta == T(0) ? 0 : 4 * gamma<T>(2) * std::abs(beta));
+  const OnDeviceMatrix<T> device_a(a);
+  const OnDeviceMatrix<T> device_c(c);
+  const Matrix<const T> view_a = device_a.view();
+  GuardedMatrix<T> b = before;
+  OnDeviceMatrix<T> device_b(b);
+  for (const auto& x : candidates(few_blocks(), tsmm_problem(view_a, device_b.view(), alpha, beta))) {
+    SCOPED_TRACE(dispatch::name_of(x.kernel) + ' ' + dispatch::words(x));
+    b.memory() = before.memory();
+    device_b.upload();
+    const DeviceMemory workspace(x.workspace_bytes);
+    cuda::launch_tsmm<T>(
+        {{alpha, nullptr}, {beta, nullptr}, view_a, device_c.view(), device_b.view(), Triangle::general}, x,
+        {nullptr, workspace.bytes()});
+    expect_success(cudaDeviceSynchronize());
+    device_b.download();
+    ASSERT_TRUE(b.guards_hold());
+    for (std::int64_t row = 0; row < k; ++row) {
+      for (std::int64_t j = 0; j < n; ++j) {
+        ASSERT_LE(std::abs(b(row, j) - expected(row, j)), bound) << "entry " << row << ", " << j;
+      }
+    }
+  }
 }
 
 template <class T>

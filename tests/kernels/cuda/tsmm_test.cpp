@@ -78,6 +78,22 @@ TYPED_TEST(CudaTsmm, WideBasis) {
   }
 }
 
+TYPED_TEST(CudaTsmm, EveryConfiguration) {
+  using T = TypeParam;
+  struct Case {
+    std::int64_t k, m, n, pad, offset;
+  };
+  const Case cases[] = {{777, 5, 3, 1, 1}, {777, 16, 16, 0, 0}, {777, 37, 27, 1, 1}, {301, 130, 70, 2, 0}, {150, 515, 66, 1, 0}};
+  for (const Layout layout : layouts) {
+    for (const Case& x : cases) {
+      const Placement place{layout, Layout::row_major, x.pad, x.offset};
+      expect_every_tsmm<T>(x.k, x.m, x.n, place, T(1), T(0));
+      expect_every_tsmm<T>(x.k / 2, x.m, x.n, place, value<T>(2, 1), value<T>(0.5, -1));
+      if (this->HasFatalFailure()) return;
+    }
+  }
+}
+
 TYPED_TEST(CudaTsmm, AlphaAndBetaOfHostAndDevice) {
   using T = TypeParam;
   for (const Layout layout : layouts) {

@@ -1,0 +1,391 @@
+#pragma once
+
+#include "src/cuda/boxes.cuh"
+#include "src/cuda/mma.cuh"
+#include "src/cuda/ring.cuh"
+#include "src/dispatch/banks.hpp"
+
+/// tsmm on tensor cores for operands of any stride in either layout, and of any width: A comes in boxes, one panel of
+/// its columns after the other, while the results of a chunk of rows stay in registers; they go to memory from there.
+///
+/// Warps stand `row_warps` deep along the rows of a box and `column_warps` wide along the columns of B. Each holds `tb`
+/// pieces of 16 rows, one of every box, times `tn` pieces of 8 columns. A chunk's rows are all loaded before any of
+/// them is written, so that B may be A. Chunks are handed out by a ticket, as in tsmm_ring.cuh.
+namespace blockvec::kernels::cuda {
+
+template <class Real>
+struct TsmmBoxes {
+  Boxes a;
+  Tall<Real> b;
+  int m, n;
+  std::int64_t k;
+  bool in_pairs;  ///< two neighbours of a row of B lie side by side where both can be written at once
+  int row_warps, column_warps;
+  int panel;   ///< columns of A in a stage
+  int panels;  ///< that a row has
+  int sets;    ///< of tb boxes in a stage; more than one only where a row has one panel
+  int stages;
+  dispatch::RowMap map;  ///< rows of a warp: by_lane (g % 4) + by_first (g / 4) + by_second half
+  int step[4];           ///< from depth 0 of a lane to its others among 16, in numbers of a stage
+  int depth_step;        ///< from 16 columns of A to the next ones
+  int depth_classes;     ///< consecutive columns of A that lanes of one q read in turn: see depth_of
+  Small<Real> small;
+  const double* packed;  ///< C in the order of pack_pieces, to come panel by panel with A's; null: it stays in the block
+  Coefficient<Real> alpha, beta;
+  unsigned* tickets;  ///< zero at the start
+  std::uint32_t chunks;
+  std::uint32_t chunks_per_ticket;
+
+  __host__ __device__ bool has_neighbours() const { return in_pairs || b.parts == 2; }
+  /// Numbers of C, packed for pieces of 8 columns, that go with a panel.
+  __host__ __device__ int panel_numbers(int pieces) const { return panel * pieces * 8; }
+};
+
+/// Column of A that lane q takes in step s of four: lanes of a warp meet different banks.
+__host__ __device__ inline int depth_of(int classes, int q, int s) {
+  const int v = s % 4;
+  return s / 4 * 16 + classes * q + v % classes + 4 * classes * (v / classes);
+}
+
+/// Column of B that place i of a piece of 8 stands for: neighbours in one lane where they are written as pairs, in
+/// neighbouring lanes where they are not.
+__device__ inline int column_of(bool neighbours, int i) { return neighbours ? i : i / 2 + 4 * (i % 2); }
+
+/// C as the tensor cores want it: [pair of steps][piece of 8 columns][lane][2], a lane reads 16 bytes at a time;
+/// `depth` rows, zeros beyond C.
+template <class Real>
+__device__ inline void pack_pieces(const TsmmBoxes<Real>& p, int depth, int pieces, double* packed, int thread,
+                                   int threads) {
+  const Factor alpha = p.alpha.read();
+  const bool neighbours = p.has_neighbours();
+  const int count = depth / 4 * pieces * warp_size;
+  constexpr int batch = 8;  // loads that are on their way at a time
+  for (int first = thread; first < count; first += batch * threads) {
+    double value[batch];
+#pragma unroll
+    for (int i = 0; i < batch; ++i) {
+      const int index = first + i * threads;
+      const int lane = index / 2 % warp_size;
+      const int piece = index / 64 % pieces;
+      const int row = depth_of(p.depth_classes, lane % 4, index / 64 / pieces * 2 + index % 2);
+      const int column = 8 * piece + column_of(neighbours, lane / 4);
+      value[i] = index < count && row < p.m && column < p.n ? p.small.scaled(row, column, alpha) : 0.0;
+    }
+#pragma unroll
+    for (int i = 0; i < batch; ++i) {
+      if (first + i * threads < count) packed[first + i * threads] = value[i];
+    }
+  }
+}
+
+/// C for all blocks, where it does not fit into each.
+template <class Real>
+__global__ void pack_kernel(const TsmmBoxes<Real> p, int pieces, double* packed) {
+  if (p.alpha.read().is_zero()) return;
+  pack_pieces(p, p.panels * p.panel, pieces, packed, static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x),
+              static_cast<int>(gridDim.x * blockDim.x));
+}
+
+/// sum += A C for the boxes of a set and `steps` steps of 4 columns of A; `a` points to this lane's first entries of
+/// either half of the rows, `c` to this warp's pieces.
+template <int tb, int tn, class Real>
+__device__ inline void multiply_panel(const TsmmBoxes<Real>& p, double (&sum)[tb][tn][4], const Real* const (&a)[2],
+                                      int box, const double* c, int pieces, int steps) {
+  int at = 0;
+  int s = 0;
+  for (; s + 4 <= steps; s += 4, at += p.depth_step, c += 2 * 64 * pieces) {
+    double left[tb][8];
+#pragma unroll
+    for (int t = 0; t < tb; ++t) {
+#pragma unroll
+      for (int v = 0; v < 8; ++v) left[t][v] = a[v % 2][t * box + at + p.step[v / 2]];
+    }
+#pragma unroll
+    for (int x = 0; x < tn; ++x) {
+      const double2 first = *reinterpret_cast<const double2*>(c + 64 * x);
+      const double2 second = *reinterpret_cast<const double2*>(c + 64 * (pieces + x));
+      const double right[4] = {first.x, first.y, second.x, second.y};
+#pragma unroll
+      for (int t = 0; t < tb; ++t) multiply_16x8x16(sum[t][x], left[t], right);
+    }
+  }
+  for (int v = 0; s < steps; ++s, ++v) {
+    double left[tb][2];
+#pragma unroll
+    for (int t = 0; t < tb; ++t) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) left[t][half] = a[half][t * box + at + p.step[v]];
+    }
+#pragma unroll
+    for (int x = 0; x < tn; ++x) {
+      const double right = c[64 * (v / 2 * pieces + x) + v % 2];
+#pragma unroll
+      for (int t = 0; t < tb; ++t) multiply_16x8x4(sum[t][x], left[t], right);
+    }
+  }
+}
+
+/// Where a lane's results lie in B: two columns of each piece of each half of 16 rows.
+template <class Real>
+class Places {
+ public:
+  __device__ Places(const TsmmBoxes<Real>& p, int warp_row, int column0, int lane)
+      : p_(p), column_(column0 + column_of(p.has_neighbours(), lane % 4 * 2)), second_(p.has_neighbours() ? 1 : 4) {
+    const int group = lane / 4;
+    row_ = 16 * warp_row + p.map.by_lane * (group % 4) + p.map.by_first * (group / 4);
+  }
+
+  template <int tb, int tn>
+  __device__ void read(std::int64_t first_row, Real (&old)[tb][tn][4]) const {
+    visit<tb, tn>(first_row, [&](int t, int x, int half, Real* one, Real* other) {
+      old[t][x][2 * half] = *one;
+      old[t][x][2 * half + 1] = other != nullptr ? *other : Real(0);
+    });
+  }
+
+  template <int tb, int tn>
+  __device__ void write(std::int64_t first_row, const double (&sum)[tb][tn][4]) const {
+    visit<tb, tn>(first_row, [&](int t, int x, int half, Real* one, Real* other) {
+      const auto a = static_cast<Real>(sum[t][x][2 * half]);
+      const auto b = static_cast<Real>(sum[t][x][2 * half + 1]);
+      if (p_.in_pairs && other != nullptr) {
+        write_pair(one, a, b);
+      } else {
+        *one = a;
+        if (other != nullptr) *other = b;
+      }
+    });
+  }
+
+ private:
+  __device__ static void write_pair(double* to, double a, double b) {
+    *reinterpret_cast<double2*>(to) = make_double2(a, b);
+  }
+  __device__ static void write_pair(float* to, float a, float b) { *reinterpret_cast<float2*>(to) = make_float2(a, b); }
+
+  /// Calls f(t, x, half, place, place of the second column or null) for what lies in B.
+  template <int tb, int tn, class F>
+  __device__ void visit(std::int64_t first_row, const F& f) const {
+#pragma unroll
+    for (int t = 0; t < tb; ++t) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const std::int64_t row = first_row + row_ + 16 * p_.row_warps * t + p_.map.by_second * half;
+        if (row >= p_.k) continue;
+#pragma unroll
+        for (int x = 0; x < tn; ++x) {
+          const int one = column_ + 8 * x;
+          const int other = one + second_;
+          if (one >= p_.n) continue;
+          f(t, x, half, p_.b.data + p_.b.offset(row, one),
+            other < p_.n ? p_.b.data + p_.b.offset(row, other) : nullptr);
+        }
+      }
+    }
+  }
+
+  const TsmmBoxes<Real>& p_;
+  int row_;
+  int column_;
+  int second_;
+};
+
+template <int tb, int tn, class Real>
+__device__ inline void add_scaled(double (&sum)[tb][tn][4], const Real (&old)[tb][tn][4], Factor beta) {
+#pragma unroll
+  for (int t = 0; t < tb; ++t) {
+#pragma unroll
+    for (int x = 0; x < tn; ++x) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const Factor scaled = scale(
+            beta, {static_cast<double>(old[t][x][2 * half]), static_cast<double>(old[t][x][2 * half + 1])});
+        sum[t][x][2 * half] += scaled.re;
+        sum[t][x][2 * half + 1] += scaled.im;
+      }
+    }
+  }
+}
+
+/// The warp that loads: takes tickets and fills stages; the last one says that there is nothing more.
+template <int tb, class Real>
+__device__ inline void load_boxes(const TsmmBoxes<Real>& p, RingBarriers& barriers, std::uint32_t* chunk_of,
+                                  unsigned char* ring, int stage_bytes, int panel_numbers) {
+#if __CUDA_ARCH__ >= 900
+  RingPosition at{0, 1};
+  const int boxes = p.sets * tb;
+  const int box_rows = 16 * p.row_warps;
+  const int numbers = boxes * p.a.numbers();
+  const unsigned small_bytes = p.packed == nullptr ? 0 : static_cast<unsigned>(panel_numbers) * sizeof(double);
+  const auto take_ticket = [&] {  // looked at when the chunks of the one before are under way
+    unsigned ticket = 0;
+    if (elected()) ticket = atomicAdd(p.tickets, 1U);
+    return ticket;
+  };
+  const auto first_chunk = [&](unsigned ticket) {
+    return static_cast<std::uint32_t>(__reduce_or_sync(0xffffffffU, ticket)) * p.chunks_per_ticket;
+  };
+  std::uint32_t first = first_chunk(take_ticket());
+  while (first < p.chunks) {
+    const unsigned next = take_ticket();
+    const std::uint32_t end = min(first + p.chunks_per_ticket, p.chunks);
+    for (std::uint32_t chunk = first; chunk < end; ++chunk) {
+      for (int panel = 0; panel < p.panels; ++panel) {
+        barriers.empty[at.stage].wait(at.parity);
+        if (elected()) {
+          Barrier& full = barriers.full[at.stage];
+          chunk_of[at.stage] = chunk;
+          full.arrive_and_expect(static_cast<unsigned>(stage_bytes));
+          Real* const stage = reinterpret_cast<Real*>(ring + at.stage * stage_bytes);
+          if (small_bytes != 0) {
+            bulk_load(stage + numbers, p.packed + static_cast<std::int64_t>(panel) * panel_numbers, small_bytes, full);
+          }
+          const int row = static_cast<int>(chunk) * boxes * box_rows;
+          const int column = panel * p.panel;
+          for (int box = 0; box < boxes; ++box) {
+            Real* const to = stage + box * p.a.numbers();
+            const int box_row = row + box * box_rows;
+            if (p.b.row_major) {
+              p.a.start(column, box_row, to, full);
+            } else {
+              p.a.start(p.b.parts * box_row, column / p.b.parts, to, full);
+            }
+          }
+        }
+        __syncwarp();
+        at.advance(1, p.stages);
+      }
+    }
+    first = first_chunk(next);
+  }
+  barriers.empty[at.stage].wait(at.parity);
+  if (elected()) {
+    chunk_of[at.stage] = no_chunk;
+    barriers.full[at.stage].arrive();
+  }
+#endif
+}
+
+template <class Real, int tb, int tn>
+__global__ void __launch_bounds__(block_threads, 1) tsmm_boxes_kernel(const __grid_constant__ TsmmBoxes<Real> p) {
+#if __CUDA_ARCH__ >= 900
+  extern __shared__ __align__(128) unsigned char memory[];
+  __shared__ RingBarriers barriers;
+  __shared__ std::uint32_t chunk_of[max_stages];
+  const int warp = static_cast<int>(threadIdx.x) / warp_size;
+  const int lane = static_cast<int>(threadIdx.x) % warp_size;
+  const int warps = p.row_warps * p.column_warps;
+  const int box = p.a.numbers();
+  const int pieces = p.column_warps * tn;
+  const int panel_numbers = p.panel_numbers(pieces);
+  const bool resident = p.packed == nullptr;
+  const int bytes_a = p.sets * tb * box * static_cast<int>(sizeof(Real));
+  const int bytes = bytes_a + (resident ? 0 : panel_numbers * static_cast<int>(sizeof(double)));
+  double* const packed = reinterpret_cast<double*>(memory + p.stages * bytes);
+  const bool reads_a = !p.alpha.read().is_zero();
+  if (threadIdx.x == 0) barriers.initialize(p.stages, static_cast<unsigned>(warps));
+  __syncthreads();
+
+  if (warp >= computing_warps) {
+    give_registers<40>();
+    if (warp == computing_warps && reads_a) {
+      load_boxes<tb>(p, barriers, chunk_of, memory, bytes, panel_numbers);
+    }
+    return;
+  }
+
+  take_registers<232>();
+  if (reads_a && resident) {
+    pack_pieces(p, static_cast<int>(round_up(p.m, 16)), pieces, packed, static_cast<int>(threadIdx.x),
+                computing_threads);
+    meet(1, computing_threads);
+  }
+  if (warp >= warps) return;
+  const int warp_row = warp % p.row_warps;
+  const int column0 = warp / p.row_warps * 8 * tn;
+  const int first_c = 8 * column0 + 2 * lane;
+  const int box_rows = 16 * p.row_warps;
+  const Factor beta = p.beta.read();
+  const bool adds = !beta.is_zero();
+  const Places<Real> places(p, warp_row, column0, lane);
+  int start[2];
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int group = lane / 4;
+    const int row =
+        16 * warp_row + p.map.by_lane * (group % 4) + p.map.by_first * (group / 4) + p.map.by_second * half;
+    const int row_class = row % p.a.classes;
+    start[half] = p.b.row_major ? row_class * p.a.class_numbers() + row / p.a.classes * p.a.pitch +
+                                      p.a.lead[row_class] + lane % 4
+                                : p.b.parts * row + lane % 4 * p.a.pitch;
+  }
+
+  constexpr bool early = tb * tn <= 4;  // old results have registers while the new ones are computed
+  double sum[tb][tn][4];
+  Real old[early ? tb : 1][tn][4];
+  const auto finish = [&](std::int64_t first_row) {
+    if constexpr (early) {
+      if (adds) add_scaled(sum, old, beta);
+      places.write(first_row, sum);
+    } else {
+#pragma unroll
+      for (int t = 0; t < tb; ++t) {
+        const std::int64_t row = first_row + t * box_rows;
+        auto& part = reinterpret_cast<double(&)[1][tn][4]>(sum[t]);
+        if (adds) {
+          places.read(row, old);
+          add_scaled(part, old, beta);
+        }
+        places.write(row, part);
+      }
+    }
+  };
+  const auto begin = [&](std::int64_t first_row) {
+    if constexpr (early) {
+      if (adds) places.read(first_row, old);
+    }
+#pragma unroll
+    for (int i = 0; i < tb * tn * 4; ++i) sum[i / (4 * tn)][i / 4 % tn][i % 4] = 0;
+  };
+  const std::int64_t chunk_rows = static_cast<std::int64_t>(box_rows) * tb * p.sets;
+  if (!reads_a) {
+    for (std::uint32_t chunk = blockIdx.x; chunk < p.chunks; chunk += gridDim.x) {
+      for (int set = 0; set < p.sets; ++set) {
+        begin(chunk * chunk_rows + set * tb * box_rows);
+        finish(chunk * chunk_rows + set * tb * box_rows);
+      }
+    }
+    return;
+  }
+
+  RingPosition at{0, 0};
+  for (;;) {
+    barriers.full[at.stage].wait(at.parity);
+    const std::uint32_t chunk = chunk_of[at.stage];
+    if (chunk == no_chunk) break;
+    for (int set = 0; set < p.sets; ++set) {
+      const std::int64_t first_row = chunk * chunk_rows + set * tb * box_rows;
+      begin(first_row);
+      for (int panel = 0; panel < p.panels; ++panel) {
+        if (panel > 0) barriers.full[at.stage].wait(at.parity);
+        const unsigned char* const stage = memory + at.stage * bytes;
+        const Real* const first = reinterpret_cast<const Real*>(stage) + set * tb * box;
+        const Real* const a[2] = {first + start[0], first + start[1]};
+        const double* const c =
+            first_c + (resident ? packed + panel * panel_numbers : reinterpret_cast<const double*>(stage + bytes_a));
+        const int columns = min(p.panel, p.m - panel * p.panel);
+        const int unit = 4 * p.depth_classes;
+        const int steps = (columns + unit - 1) / unit * p.depth_classes;
+        multiply_panel(p, sum, a, box, c, pieces, steps);
+        if (set == p.sets - 1) {
+          barriers.empty[at.stage].arrive();
+          at.advance(1, p.stages);
+        }
+      }
+      finish(first_row);
+    }
+  }
+#endif
+}
+
+}  // namespace blockvec::kernels::cuda

@@ -1,0 +1,185 @@
+#include "src/dispatch/cuda_tsmm_boxes.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "src/dispatch/cuda_stages.hpp"
+
+namespace blockvec::kernels::dispatch {
+namespace {
+
+constexpr std::int64_t unit_bytes = 16;
+constexpr std::int64_t longest_side = 256;  // of a box
+
+// Real numbers from line to line; a single line may lie anywhere.
+std::int64_t distance(const CudaTsmmProblem& p) {
+  const std::int64_t lines = p.row_major ? p.k : p.m / p.parts;
+  return lines > 1 ? p.pitch_a : round_up(p.row_major ? p.m : p.parts * p.k, 4);
+}
+
+int classes_of(const CudaTsmmProblem& p) {
+  int classes = 1;
+  while (classes * distance(p) * p.real_bytes % unit_bytes != 0) classes *= 2;
+  return classes;
+}
+
+// Tensor maps count in 32 bits, and every class of lines has at least one.
+bool boxes_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
+  const std::int64_t most = std::numeric_limits<std::int32_t>::max() - 4096;
+  return device.bulk_copies && p.m > 0 && p.parts * p.k < most && p.m < most &&
+         (p.row_major ? p.k : p.m / p.parts) >= classes_of(p);
+}
+
+// From line to line, so that the lanes of a warp meet different banks: each takes one of four neighbours of a row, or
+// one of four columns of several neighbouring rows.
+std::int64_t spread(const CudaTsmmProblem& p, std::int64_t numbers) {
+  const std::int64_t shift = p.row_major || p.real_bytes == 8 ? 4 : 8 * p.parts;
+  return round_up(numbers + shift, 2 * shift) - shift;
+}
+
+int box_rows(const CudaTsmm& c) { return 16 * c.row_warps; }
+int boxes_of_stage(const CudaTsmm& c) { return c.groups * c.blocks_n; }
+
+// Consecutive columns of A that lanes of one kind take in turn.
+std::int64_t depth_classes(const CudaTsmmProblem& p, const CudaTsmm& c) { return p.row_major ? 1 : p.parts * c.classes; }
+
+// Panels start at multiples of this; so does a single one, up to the matrix's width, end.
+std::int64_t panel_step(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  return p.row_major ? 4 : (p.real_bytes == 8 ? 4 : 8) * depth_classes(p, c);
+}
+
+// Numbers of one class in a box, and in all.
+std::int64_t class_numbers(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  return (p.row_major ? box_rows(c) / c.classes : c.panel / depth_classes(p, c)) * c.pitch;
+}
+std::int64_t numbers_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  return boxes_of_stage(c) * c.classes * class_numbers(p, c);
+}
+
+// C packed, so many rows of it.
+std::int64_t small_bytes(const CudaTsmm& c, std::int64_t rows) {
+  return rows * c.warps * c.tile_n * 8 * std::int64_t{sizeof(double)};
+}
+std::int64_t resident_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  return c.small_in_ring ? 0 : small_bytes(c, round_up(p.m, 16));
+}
+std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  return numbers_of_stage(p, c) * p.real_bytes + (c.small_in_ring ? small_bytes(c, c.panel) : 0);
+}
+
+// Stages and what stays beside them share a block's memory; false if they do not fit.
+bool fit_ring(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+  const std::int64_t room = device.shared_bytes - static_bytes - resident_bytes(p, c);
+  const std::int64_t stage = bytes_of_stage(p, c);
+  if (c.stages == 0) c.stages = static_cast<int>(std::min<std::int64_t>(std::max<std::int64_t>(room, 0) / stage, 32));
+  c.shared_bytes = static_cast<int>(resident_bytes(p, c) + c.stages * stage);
+  return c.stages >= 2 && c.stages <= max_stages && c.stages * stage <= room;
+}
+
+// Lines of panels of this width; false if the boxes are not such as tensor maps take.
+bool fit_panel(const CudaTsmmProblem& p, std::int64_t panel, CudaTsmm& c) {
+  const std::int64_t lead = c.classes > 1 || !p.aligned ? unit_bytes / p.real_bytes - 1 : 0;
+  const std::int64_t pitch = spread(p, (p.row_major ? round_up(panel, 4) : p.parts * box_rows(c)) + lead);
+  if (pitch > longest_side || panel / depth_classes(p, c) > longest_side) return false;
+  c.panel = static_cast<int>(panel);
+  c.pitch = static_cast<int>(pitch);
+  return class_numbers(p, c) * p.real_bytes % line_bytes == 0;
+}
+
+// A stage holds so many bytes at most: whole rows, and several sets of them, or panels of near-equal width.
+bool fit_stage(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+  constexpr std::int64_t most_bytes = 40960;
+  constexpr std::int64_t good_bytes = 20480;
+  const std::int64_t row_numbers = std::int64_t{box_rows(c)} * c.blocks_n;
+  if (c.panel != 0) {
+    const std::int64_t whole = round_up(p.m, panel_step(p, c));
+    return (c.panel == whole || (c.panel % 16 == 0 && c.panel < p.m && c.groups == 1)) && fit_panel(p, c.panel, c);
+  }
+  c.groups = 1;
+  if (fit_panel(p, round_up(p.m, panel_step(p, c)), c) && numbers_of_stage(p, c) * p.real_bytes <= most_bytes) {
+    while (numbers_of_stage(p, c) * p.real_bytes * 2 <= good_bytes && c.groups < 8 &&
+           ceil_div(p.k, row_numbers * c.groups * 2) >= 4 * device.multiprocessors) {
+      c.groups *= 2;
+    }
+    return true;
+  }
+  const std::int64_t most = std::max<std::int64_t>(16, (most_bytes / (row_numbers * p.real_bytes) - 4) / 16 * 16);
+  const std::int64_t panel = round_up(ceil_div(p.m, ceil_div(p.m, most)), 16);
+  return fit_panel(p, panel, c);
+}
+
+}  // namespace
+
+bool complete_boxes(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+  if (!boxes_serve(device, p)) return false;
+  c.classes = classes_of(p);
+  std::int64_t warps = 1;
+  while (warps * c.tile_n * 8 < p.n) warps *= 2;
+  if (warps > computing_warps) return false;
+  c.warps = static_cast<int>(warps);
+  if (c.row_warps == 0) c.row_warps = computing_warps / c.warps;
+  if (c.row_warps * c.warps > computing_warps || !fit_stage(device, p, c)) return false;
+  c.rows = box_rows(c) * boxes_of_stage(c);
+  const int stages = c.stages;
+  c.small_in_ring = false;
+  if (!fit_ring(device, p, c)) {
+    c.small_in_ring = c.panel < p.m;
+    c.stages = stages;
+    if (!c.small_in_ring || !fit_ring(device, p, c)) return false;
+  }
+  const std::int64_t chunk_bytes = c.rows * p.m * p.real_bytes;
+  if (c.chunks_per_ticket == 0) {
+    c.chunks_per_ticket = static_cast<int>(std::clamp<std::int64_t>((20480 + chunk_bytes / 2) / chunk_bytes, 1, 16));
+  }
+  c.parts = std::min<std::int64_t>(ceil_div(p.k, c.rows), device.multiprocessors);
+  c.workspace_bytes = 2 * workspace_alignment;
+  if (c.small_in_ring) c.workspace_bytes += static_cast<std::size_t>(small_bytes(c, round_up(p.m, c.panel)));
+  return true;
+}
+
+void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+  const auto add = [&](const TileShape& tile, int row_warps, int panel) {
+    CudaTsmm c{};
+    c.kernel = CudaKernel::boxes;
+    c.blocks_n = tile.m;
+    c.tile_n = tile.n;
+    c.row_warps = row_warps;
+    c.panel = panel;
+    c.groups = panel != 0 ? 1 : 0;
+    if (complete(device, p, c)) to.push_back(c);
+  };
+  for (const TileShape& tile : tsmm_box_tiles) {
+    if (tile.n > 1 && std::int64_t{tile.n} * 8 >= 2 * p.n) continue;  // a narrower one does as much
+    for (const int row_warps : {8, 4, 2}) {
+      add(tile, row_warps, 0);
+      if (search == Search::usual || !p.row_major) continue;
+      for (const int panel : {32, 64, 128}) {
+        if (panel < p.m) add(tile, row_warps, panel);
+      }
+    }
+  }
+}
+
+CudaWork boxes_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+  const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
+  const double busy_part = static_cast<double>(computing_warps) / (c.row_warps * c.warps);
+  const auto k = static_cast<double>(p.k);
+  CudaWork work{};
+  work.bytes = k * static_cast<double>(p.m + (p.reads_output ? 2 : 1) * p.n) * p.real_bytes;
+  // What a box takes beyond its panel or its rows crosses the second-level cache once more.
+  const std::int64_t useful = !p.row_major ? p.parts * box_rows(c) : c.panel < p.m ? c.panel : c.pitch;
+  work.bandwidth = 0.97 * device.copy_bandwidth * static_cast<double>(c.pitch + useful) / (2.0 * c.pitch);
+  const double products = static_cast<double>(turns * c.rows / 16 * c.warps * c.tile_n * ceil_div(p.m, 4)) / 4;
+  work.product_clocks = products * 16 * busy_part;
+  work.shared_clocks = products * (16.0 / c.tile_n + 8.0 / c.blocks_n) * busy_part;
+  work.overlap = 0.25;
+  work.tensor_cores = true;
+  work.parts = static_cast<double>(c.parts);
+  work.bytes_in_flight = static_cast<double>((c.stages - 1) * numbers_of_stage(p, c) * p.real_bytes);
+  work.launches = c.small_in_ring ? 3 : 2;
+  if (c.small_in_ring) work.bandwidth *= static_cast<double>(c.rows) / static_cast<double>(c.rows + p.n);
+  work.waits = 2;
+  return work;
+}
+
+}  // namespace blockvec::kernels::dispatch

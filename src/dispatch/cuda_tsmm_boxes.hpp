@@ -1,0 +1,15 @@
+#pragma once
+
+#include <vector>
+
+#include "src/dispatch/cuda_configuration.hpp"
+#include "src/dispatch/cuda_model.hpp"
+
+/// tsmm's candidates that fetch A in boxes: any stride, both layouts, any width whose C fits into shared memory.
+namespace blockvec::kernels::dispatch {
+
+void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to);
+bool complete_boxes(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c);
+CudaWork boxes_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c);
+
+}  // namespace blockvec::kernels::dispatch
