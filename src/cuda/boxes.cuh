@@ -22,7 +22,8 @@ struct Boxes {
   int classes;
   int pitch;  ///< real numbers from line to line in a stage, the width of a box
   int lines;  ///< of a class in a box
-  int cut;    ///< 0, or a box ends after so many numbers of a line, zeros follow, and boxes start at multiples of it
+  int cut;    ///< 0, or boxes start at multiples of it and are zero behind so many numbers of a line (map[1])
+  int uncut;  ///< except for the rest of a line from here on (map[0])
 
   __device__ int class_numbers() const { return lines * pitch; }
   __device__ int numbers() const { return classes * lines * pitch; }
@@ -32,8 +33,8 @@ struct Boxes {
   /// numbers() of them. Boxes must be in parameters of the kernel (__grid_constant__).
   template <class Real>
   __device__ void start(int first, int line, Real* stage, Barrier& full) const {
-    if (cut != 0) {
-      tensor_load_piece(stage, map[0], first / cut, line, full);
+    if (cut != 0 && first < uncut) {
+      tensor_load_piece(stage, map[1], first / cut, line, full);
       return;
     }
     for (int c = 0; c < classes; ++c) {

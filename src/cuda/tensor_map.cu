@@ -90,12 +90,10 @@ Boxes boxes(const Lines<Real>& lines, int classes, int pitch, int lines_of_class
 
 template <class Real>
 Boxes cut_boxes(const Lines<Real>& lines, int cut, int pitch, int lines_of_box, const char* operation) {
-  Boxes made{};
-  made.classes = 1;
-  made.pitch = pitch;
-  made.lines = lines_of_box;
+  Boxes made = boxes(lines, 1, pitch, lines_of_box, operation);
   made.cut = cut;
-  encode<Real, 3>(made.map[0], lines.data,
+  made.uncut = static_cast<int>(lines.length / cut * cut);
+  encode<Real, 3>(made.map[1], lines.data,
                   {static_cast<cuuint64_t>(cut), static_cast<cuuint64_t>(lines.length / cut),
                    static_cast<cuuint64_t>(lines.count)},
                   {static_cast<cuuint64_t>(cut) * sizeof(Real), static_cast<cuuint64_t>(lines.distance) * sizeof(Real)},

@@ -25,8 +25,8 @@ int box_classes(std::int64_t distance, int real_bytes);
 template <class Real>
 Boxes boxes(const Lines<Real>& lines, int classes, int pitch, int lines_of_class, const char* operation);
 
-/// The same where lines are `cut`, a divisor of their length, into panels: a box takes nothing of the next one. For
-/// lines of a single class that start on multiples of 16 bytes.
+/// The same where boxes start at multiples of `cut` numbers (a multiple of 16 bytes, at most a line's length) and take
+/// no more of a line. For lines of a single class that start on multiples of 16 bytes.
 template <class Real>
 Boxes cut_boxes(const Lines<Real>& lines, int cut, int pitch, int lines_of_box, const char* operation);
 

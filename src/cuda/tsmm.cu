@@ -67,24 +67,31 @@ void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, unsigned
   if (a.count == 1) a.distance = round_up(a.length, 4);  // whatever a single line's is
   const int box_rows = 16 * x.row_warps;
   const int depth_classes = row_major ? 1 : parts * x.classes;
-  if (row_major && x.classes == 1 && x.panel < a.length && a.length % x.panel == 0 &&
-      reinterpret_cast<std::uintptr_t>(a.data) % 16 == 0) {
-    p.a = cut_boxes(a, x.panel, x.pitch, box_rows, operation.c_str());
+  const int of_line = row_major ? x.panel : parts * box_rows;  // what a box takes of each
+  const int lines_of_class = row_major ? box_rows / x.classes : x.panel / depth_classes;
+  if (x.classes == 1 && of_line < a.length && reinterpret_cast<std::uintptr_t>(a.data) % 16 == 0) {
+    p.a = cut_boxes(a, of_line, x.pitch, lines_of_class, operation.c_str());
   } else {
-    p.a = boxes(a, x.classes, x.pitch, row_major ? box_rows / x.classes : x.panel / depth_classes, operation.c_str());
+    p.a = boxes(a, x.classes, x.pitch, lines_of_class, operation.c_str());
   }
-  p.b = tall(call.b);
+  p.out.b = tall(call.b);
+  p.out.n = static_cast<int>(parts * call.b.columns);
+  p.out.k = call.a.rows;
+  p.out.in_pairs = written_in_pairs(call.b);
+  p.out.box_rows = box_rows;
+  p.out.staged_pitch = x.staged_pitch;
+  for (p.out.sharing_lanes = 4; p.out.sharing_lanes < warp_size;) {  // enough for a line that starts anywhere
+    if (row_major && p.out.n + 3 <= p.out.sharing_lanes) break;
+    p.out.sharing_lanes *= 2;
+  }
   p.m = static_cast<int>(parts * call.a.columns);
-  p.n = static_cast<int>(parts * call.b.columns);
-  p.k = call.a.rows;
-  p.in_pairs = written_in_pairs(call.b);
   p.row_warps = x.row_warps;
   p.column_warps = x.warps;
   p.panel = x.panel;
   p.panels = static_cast<int>(ceil_div(p.m, x.panel));
   p.sets = x.groups;
   p.stages = x.stages;
-  p.map = !row_major || x.classes == 1 ? dispatch::RowMap{1, 4, 8}  // rows that meet are of one class
+  p.out.map = !row_major || x.classes == 1 ? dispatch::RowMap{1, 4, 8}  // rows that meet are of one class
           : x.classes == 2             ? dispatch::RowMap{2, 8, 1}
                                        : dispatch::RowMap{4, 1, 2};
   p.depth_classes = depth_classes;
@@ -99,7 +106,7 @@ void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, unsigned
   p.alpha = coefficient(call.alpha);
   p.beta = coefficient(call.beta);
   p.tickets = tickets;
-  p.chunks = static_cast<std::uint32_t>(ceil_div(p.k, x.rows));
+  p.chunks = static_cast<std::uint32_t>(ceil_div(p.out.k, x.rows));
   p.chunks_per_ticket = static_cast<std::uint32_t>(x.chunks_per_ticket);
   check(cudaMemsetAsync(tickets, 0, sizeof *tickets, stream_of_call), operation);
   if (x.small_in_ring) {

@@ -3,6 +3,7 @@
 #include "src/cuda/boxes.cuh"
 #include "src/cuda/mma.cuh"
 #include "src/cuda/ring.cuh"
+#include "src/cuda/tsmm_results.cuh"
 #include "src/dispatch/banks.hpp"
 
 /// tsmm on tensor cores for operands of any stride in either layout, and of any width: A comes in boxes, one panel of
@@ -16,16 +17,13 @@ namespace blockvec::kernels::cuda {
 template <class Real>
 struct TsmmBoxes {
   Boxes a;
-  Tall<Real> b;
-  int m, n;
-  std::int64_t k;
-  bool in_pairs;  ///< two neighbours of a row of B lie side by side where both can be written at once
+  Results<Real> out;
+  int m;
   int row_warps, column_warps;
   int panel;   ///< columns of A in a stage
   int panels;  ///< that a row has
   int sets;    ///< of tb boxes in a stage; more than one only where a row has one panel
   int stages;
-  dispatch::RowMap map;  ///< rows of a warp: by_lane (g % 4) + by_first (g / 4) + by_second half
   int step[4];           ///< from depth 0 of a lane to its others among 16, in numbers of a stage
   int depth_step;        ///< from 16 columns of A to the next ones
   int depth_classes;     ///< consecutive columns of A that lanes of one q read in turn: see depth_of
@@ -36,7 +34,6 @@ struct TsmmBoxes {
   std::uint32_t chunks;
   std::uint32_t chunks_per_ticket;
 
-  __host__ __device__ bool has_neighbours() const { return in_pairs || b.parts == 2; }
   /// Numbers of C, packed for pieces of 8 columns, that go with a panel.
   __host__ __device__ int panel_numbers(int pieces) const { return panel * pieces * 8; }
 };
@@ -47,17 +44,13 @@ __host__ __device__ inline int depth_of(int classes, int q, int s) {
   return s / 4 * 16 + classes * q + v % classes + 4 * classes * (v / classes);
 }
 
-/// Column of B that place i of a piece of 8 stands for: neighbours in one lane where they are written as pairs, in
-/// neighbouring lanes where they are not.
-__device__ inline int column_of(bool neighbours, int i) { return neighbours ? i : i / 2 + 4 * (i % 2); }
-
 /// C as the tensor cores want it: [pair of steps][piece of 8 columns][lane][2], a lane reads 16 bytes at a time;
 /// `depth` rows, zeros beyond C.
 template <class Real>
 __device__ inline void pack_pieces(const TsmmBoxes<Real>& p, int depth, int pieces, double* packed, int thread,
                                    int threads) {
   const Factor alpha = p.alpha.read();
-  const bool neighbours = p.has_neighbours();
+  const bool neighbours = p.out.has_neighbours();
   const int count = depth / 4 * pieces * warp_size;
   constexpr int batch = 8;  // loads that are on their way at a time
   for (int first = thread; first < count; first += batch * threads) {
@@ -69,7 +62,7 @@ __device__ inline void pack_pieces(const TsmmBoxes<Real>& p, int depth, int piec
       const int piece = index / 64 % pieces;
       const int row = depth_of(p.depth_classes, lane % 4, index / 64 / pieces * 2 + index % 2);
       const int column = 8 * piece + column_of(neighbours, lane / 4);
-      value[i] = index < count && row < p.m && column < p.n ? p.small.scaled(row, column, alpha) : 0.0;
+      value[i] = index < count && row < p.m && column < p.out.n ? p.small.scaled(row, column, alpha) : 0.0;
     }
 #pragma unroll
     for (int i = 0; i < batch; ++i) {
@@ -91,15 +84,25 @@ __global__ void pack_kernel(const TsmmBoxes<Real> p, int pieces, double* packed)
 template <int tb, int tn, class Real>
 __device__ inline void multiply_panel(const TsmmBoxes<Real>& p, double (&sum)[tb][tn][4], const Real* const (&a)[2],
                                       int box, const double* c, int pieces, int steps) {
+  // The next entries of A are on their way while these are multiplied, as far as registers go.
+  constexpr bool ahead = tb * tn <= 8;
   int at = 0;
   int s = 0;
-  for (; s + 4 <= steps; s += 4, at += p.depth_step, c += 2 * 64 * pieces) {
-    double left[tb][8];
+  const auto load = [&](double(&left)[tb][8]) {
 #pragma unroll
     for (int t = 0; t < tb; ++t) {
 #pragma unroll
       for (int v = 0; v < 8; ++v) left[t][v] = a[v % 2][t * box + at + p.step[v / 2]];
     }
+  };
+  double left[tb][8];
+  double next[tb][8];
+  if (ahead && steps >= 4) load(left);
+#pragma unroll 2
+  for (; s + 4 <= steps; s += 4, c += 2 * 64 * pieces) {
+    if (!ahead) load(left);
+    at += p.depth_step;
+    if (ahead && s + 8 <= steps) load(next);
 #pragma unroll
     for (int x = 0; x < tn; ++x) {
       const double2 first = *reinterpret_cast<const double2*>(c + 64 * x);
@@ -108,8 +111,17 @@ __device__ inline void multiply_panel(const TsmmBoxes<Real>& p, double (&sum)[tb
 #pragma unroll
       for (int t = 0; t < tb; ++t) multiply_16x8x16(sum[t][x], left[t], right);
     }
+    if (ahead) {
+#pragma unroll
+      for (int t = 0; t < tb; ++t) {
+#pragma unroll
+        for (int v = 0; v < 8; ++v) left[t][v] = next[t][v];
+      }
+    }
   }
-  for (int v = 0; s < steps; ++s, ++v) {
+#pragma unroll
+  for (int v = 0; v < 3; ++v) {
+    if (s + v >= steps) break;
     double left[tb][2];
 #pragma unroll
     for (int t = 0; t < tb; ++t) {
@@ -121,88 +133,6 @@ __device__ inline void multiply_panel(const TsmmBoxes<Real>& p, double (&sum)[tb
       const double right = c[64 * (v / 2 * pieces + x) + v % 2];
 #pragma unroll
       for (int t = 0; t < tb; ++t) multiply_16x8x4(sum[t][x], left[t], right);
-    }
-  }
-}
-
-/// Where a lane's results lie in B: two columns of each piece of each half of 16 rows.
-template <class Real>
-class Places {
- public:
-  __device__ Places(const TsmmBoxes<Real>& p, int warp_row, int column0, int lane)
-      : p_(p), column_(column0 + column_of(p.has_neighbours(), lane % 4 * 2)), second_(p.has_neighbours() ? 1 : 4) {
-    const int group = lane / 4;
-    row_ = 16 * warp_row + p.map.by_lane * (group % 4) + p.map.by_first * (group / 4);
-  }
-
-  template <int tb, int tn>
-  __device__ void read(std::int64_t first_row, Real (&old)[tb][tn][4]) const {
-    visit<tb, tn>(first_row, [&](int t, int x, int half, Real* one, Real* other) {
-      old[t][x][2 * half] = *one;
-      old[t][x][2 * half + 1] = other != nullptr ? *other : Real(0);
-    });
-  }
-
-  template <int tb, int tn>
-  __device__ void write(std::int64_t first_row, const double (&sum)[tb][tn][4]) const {
-    visit<tb, tn>(first_row, [&](int t, int x, int half, Real* one, Real* other) {
-      const auto a = static_cast<Real>(sum[t][x][2 * half]);
-      const auto b = static_cast<Real>(sum[t][x][2 * half + 1]);
-      if (p_.in_pairs && other != nullptr) {
-        write_pair(one, a, b);
-      } else {
-        *one = a;
-        if (other != nullptr) *other = b;
-      }
-    });
-  }
-
- private:
-  __device__ static void write_pair(double* to, double a, double b) {
-    *reinterpret_cast<double2*>(to) = make_double2(a, b);
-  }
-  __device__ static void write_pair(float* to, float a, float b) { *reinterpret_cast<float2*>(to) = make_float2(a, b); }
-
-  /// Calls f(t, x, half, place, place of the second column or null) for what lies in B.
-  template <int tb, int tn, class F>
-  __device__ void visit(std::int64_t first_row, const F& f) const {
-#pragma unroll
-    for (int t = 0; t < tb; ++t) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const std::int64_t row = first_row + row_ + 16 * p_.row_warps * t + p_.map.by_second * half;
-        if (row >= p_.k) continue;
-#pragma unroll
-        for (int x = 0; x < tn; ++x) {
-          const int one = column_ + 8 * x;
-          const int other = one + second_;
-          if (one >= p_.n) continue;
-          f(t, x, half, p_.b.data + p_.b.offset(row, one),
-            other < p_.n ? p_.b.data + p_.b.offset(row, other) : nullptr);
-        }
-      }
-    }
-  }
-
-  const TsmmBoxes<Real>& p_;
-  int row_;
-  int column_;
-  int second_;
-};
-
-template <int tb, int tn, class Real>
-__device__ inline void add_scaled(double (&sum)[tb][tn][4], const Real (&old)[tb][tn][4], Factor beta) {
-#pragma unroll
-  for (int t = 0; t < tb; ++t) {
-#pragma unroll
-    for (int x = 0; x < tn; ++x) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const Factor scaled = scale(
-            beta, {static_cast<double>(old[t][x][2 * half]), static_cast<double>(old[t][x][2 * half + 1])});
-        sum[t][x][2 * half] += scaled.re;
-        sum[t][x][2 * half + 1] += scaled.im;
-      }
     }
   }
 }
@@ -245,10 +175,10 @@ __device__ inline void load_boxes(const TsmmBoxes<Real>& p, RingBarriers& barrie
           for (int box = 0; box < boxes; ++box) {
             Real* const to = stage + box * p.a.numbers();
             const int box_row = row + box * box_rows;
-            if (p.b.row_major) {
+            if (p.out.b.row_major) {
               p.a.start(column, box_row, to, full);
             } else {
-              p.a.start(p.b.parts * box_row, column / p.b.parts, to, full);
+              p.a.start(p.out.b.parts * box_row, column / p.out.b.parts, to, full);
             }
           }
         }
@@ -282,6 +212,7 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_boxes_kernel(const __gr
   const int bytes_a = p.sets * tb * box * static_cast<int>(sizeof(Real));
   const int bytes = bytes_a + (resident ? 0 : panel_numbers * static_cast<int>(sizeof(double)));
   double* const packed = reinterpret_cast<double*>(memory + p.stages * bytes);
+  Real* const staged = reinterpret_cast<Real*>(packed + (resident ? static_cast<int>(round_up(p.m, 16)) * pieces * 8 : 0));
   const bool reads_a = !p.alpha.read().is_zero();
   if (threadIdx.x == 0) barriers.initialize(p.stages, static_cast<unsigned>(warps));
   __syncthreads();
@@ -307,38 +238,44 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_boxes_kernel(const __gr
   const int box_rows = 16 * p.row_warps;
   const Factor beta = p.beta.read();
   const bool adds = !beta.is_zero();
-  const Places<Real> places(p, warp_row, column0, lane);
+  const Places<Real> places(p.out, warp_row, column0, lane);
   int start[2];
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const int group = lane / 4;
     const int row =
-        16 * warp_row + p.map.by_lane * (group % 4) + p.map.by_first * (group / 4) + p.map.by_second * half;
+        16 * warp_row + p.out.map.by_lane * (group % 4) + p.out.map.by_first * (group / 4) + p.out.map.by_second * half;
     const int row_class = row % p.a.classes;
-    start[half] = p.b.row_major ? row_class * p.a.class_numbers() + row / p.a.classes * p.a.pitch +
+    start[half] = p.out.b.row_major ? row_class * p.a.class_numbers() + row / p.a.classes * p.a.pitch +
                                       p.a.lead[row_class] + lane % 4
-                                : p.b.parts * row + lane % 4 * p.a.pitch;
+                                : p.out.b.parts * row + lane % 4 * p.a.pitch;
   }
 
   constexpr bool early = tb * tn <= 4;  // old results have registers while the new ones are computed
   double sum[tb][tn][4];
   Real old[early ? tb : 1][tn][4];
-  const auto finish = [&](std::int64_t first_row) {
+  const auto add_old = [&](std::int64_t first_row) {
     if constexpr (early) {
-      if (adds) add_scaled(sum, old, beta);
-      places.write(first_row, sum);
+      add_scaled(sum, old, beta);
     } else {
 #pragma unroll
       for (int t = 0; t < tb; ++t) {
-        const std::int64_t row = first_row + t * box_rows;
-        auto& part = reinterpret_cast<double(&)[1][tn][4]>(sum[t]);
-        if (adds) {
-          places.read(row, old);
-          add_scaled(part, old, beta);
-        }
-        places.write(row, part);
+        places.read(first_row + t * box_rows, old);
+        add_scaled(reinterpret_cast<double(&)[1][tn][4]>(sum[t]), old, beta);
       }
     }
+  };
+  const auto finish = [&](std::int64_t first_row) {
+    if (adds) add_old(first_row);
+    if (p.out.staged_pitch == 0) {
+      places.write(first_row, sum);
+      return;
+    }
+    meet(1, warps * warp_size);  // what was there has been written
+    places.stage(staged, sum);
+    meet(1, warps * warp_size);
+    const std::int64_t rows = min(p.out.k - first_row, static_cast<std::int64_t>(tb) * box_rows);
+    write_staged(p.out, staged, first_row, static_cast<int>(rows), warp * warp_size + lane, warps * warp_size);
   };
   const auto begin = [&](std::int64_t first_row) {
     if constexpr (early) {

@@ -101,6 +101,7 @@ struct CudaTsmmProblem {
   int parts = 1;      ///< real numbers of a scalar
   bool aligned = false;      ///< A starts on a multiple of 16 bytes
   bool may_skip_a = false;   ///< alpha is or may be 0: A must not be read then
+  bool aligned_output = false;  ///< B starts on a multiple of 32 bytes, a sector of memory
 };
 
 struct CudaTsmm {
@@ -118,6 +119,8 @@ struct CudaTsmm {
   int pitch;            ///< boxes: real numbers from line to line in a stage
   int classes;          ///< boxes: that lines are dealt into
   bool small_in_ring;   ///< boxes: C comes panel by panel with A
+  int staged;           ///< boxes: 1 if results go through shared memory, to be written in whole sectors
+  int staged_pitch;     ///< boxes: real numbers from line to line there
   int shared_bytes;
   std::int64_t parts;  ///< blocks of threads
   std::size_t workspace_bytes;

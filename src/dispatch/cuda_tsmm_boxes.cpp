@@ -63,16 +63,26 @@ std::int64_t small_bytes(const CudaTsmm& c, std::int64_t rows) {
 std::int64_t resident_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
   return c.small_in_ring ? 0 : small_bytes(c, round_up(p.m, 16));
 }
+// Results on their way to memory, so many rows at a time.
+std::int64_t staged_bytes(const CudaTsmmProblem& p, CudaTsmm& c) {
+  c.staged_pitch = 0;
+  if (c.staged == 0) return 0;
+  const std::int64_t rows = std::int64_t{box_rows(c)} * c.blocks_n;
+  const std::int64_t columns = c.warps * c.tile_n * 8;
+  c.staged_pitch = static_cast<int>(spread(p, p.row_major ? columns : p.parts * rows));
+  return round_up((p.row_major ? rows : columns / p.parts) * c.staged_pitch * p.real_bytes, line_bytes);
+}
 std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c) {
   return numbers_of_stage(p, c) * p.real_bytes + (c.small_in_ring ? small_bytes(c, c.panel) : 0);
 }
 
 // Stages and what stays beside them share a block's memory; false if they do not fit.
 bool fit_ring(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
-  const std::int64_t room = device.shared_bytes - static_bytes - resident_bytes(p, c);
+  const std::int64_t beside = resident_bytes(p, c) + staged_bytes(p, c);
+  const std::int64_t room = device.shared_bytes - static_bytes - beside;
   const std::int64_t stage = bytes_of_stage(p, c);
   if (c.stages == 0) c.stages = static_cast<int>(std::min<std::int64_t>(std::max<std::int64_t>(room, 0) / stage, 32));
-  c.shared_bytes = static_cast<int>(resident_bytes(p, c) + c.stages * stage);
+  c.shared_bytes = static_cast<int>(beside + c.stages * stage);
   return c.stages >= 2 && c.stages <= max_stages && c.stages * stage <= room;
 }
 
@@ -138,7 +148,10 @@ bool complete_boxes(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm
 }
 
 void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
-  const auto add = [&](const TileShape& tile, int row_warps, int panel) {
+  // Memory is written in sectors of 32 bytes: lanes alone fill them where all lines of B start with one.
+  const std::int64_t distance_b = p.pitch_b * p.real_bytes;
+  const bool stages_results = !p.aligned_output || distance_b % 32 != 0;
+  const auto add = [&](const TileShape& tile, int row_warps, int panel, bool staged) {
     CudaTsmm c{};
     c.kernel = CudaKernel::boxes;
     c.blocks_n = tile.m;
@@ -146,15 +159,20 @@ void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search
     c.row_warps = row_warps;
     c.panel = panel;
     c.groups = panel != 0 ? 1 : 0;
+    c.staged = staged ? 1 : 0;
     if (complete(device, p, c)) to.push_back(c);
   };
   for (const TileShape& tile : tsmm_box_tiles) {
     if (tile.n > 1 && std::int64_t{tile.n} * 8 >= 2 * p.n) continue;  // a narrower one does as much
     for (const int row_warps : {8, 4, 2}) {
-      add(tile, row_warps, 0);
-      if (search == Search::usual || !p.row_major) continue;
-      for (const int panel : {32, 64, 128}) {
-        if (panel < p.m) add(tile, row_warps, panel);
+      add(tile, row_warps, 0, stages_results);
+      for (const int panel : {32, 48, 64}) {
+        if (p.row_major && 4 * panel <= p.m) add(tile, row_warps, panel, stages_results);
+      }
+      if (search == Search::usual) continue;
+      add(tile, row_warps, 0, !stages_results);
+      for (const int panel : {16, 32, 64, 128}) {
+        if (4 * panel > p.m && panel < p.m) add(tile, row_warps, panel, stages_results);
       }
     }
   }
@@ -166,16 +184,19 @@ CudaWork boxes_work(const CudaDevice& device, const CudaTsmmProblem& p, const Cu
   const auto k = static_cast<double>(p.k);
   CudaWork work{};
   work.bytes = k * static_cast<double>(p.m + (p.reads_output ? 2 : 1) * p.n) * p.real_bytes;
-  // What a box takes beyond its panel or its rows crosses the second-level cache once more.
-  const std::int64_t useful = !p.row_major ? p.parts * box_rows(c) : c.panel < p.m ? c.panel : c.pitch;
+  // What a box takes beyond its panel or its rows crosses the second-level cache once more; boxes of aligned lines are
+  // cut instead (tensor_map.hpp).
+  const bool cut = p.aligned && c.classes == 1;
+  const std::int64_t useful = cut ? c.pitch : !p.row_major ? p.parts * box_rows(c) : c.panel < p.m ? c.panel : c.pitch;
   work.bandwidth = 0.97 * device.copy_bandwidth * static_cast<double>(c.pitch + useful) / (2.0 * c.pitch);
+  if (p.row_major && c.panel < p.m) work.bandwidth *= c.panel * p.real_bytes / (c.panel * p.real_bytes + 8.0);
   const double products = static_cast<double>(turns * c.rows / 16 * c.warps * c.tile_n * ceil_div(p.m, 4)) / 4;
   work.product_clocks = products * 16 * busy_part;
   work.shared_clocks = products * (16.0 / c.tile_n + 8.0 / c.blocks_n) * busy_part;
-  work.overlap = 0.25;
+  work.overlap = 0;
   work.tensor_cores = true;
   work.parts = static_cast<double>(c.parts);
-  work.bytes_in_flight = static_cast<double>((c.stages - 1) * numbers_of_stage(p, c) * p.real_bytes);
+  work.bytes_in_flight = (c.stages - 1.5) * static_cast<double>(numbers_of_stage(p, c) * p.real_bytes);
   work.launches = c.small_in_ring ? 3 : 2;
   if (c.small_in_ring) work.bandwidth *= static_cast<double>(c.rows) / static_cast<double>(c.rows + p.n);
   work.waits = 2;

@@ -31,6 +31,7 @@ constexpr Word<CudaTsmm> tsmm_boxes_words[] = {{"tile", &CudaTsmm::blocks_n, &Cu
                                                {"warps", &CudaTsmm::row_warps, &CudaTsmm::warps},
                                                {"groups", &CudaTsmm::groups},
                                                {"panel", &CudaTsmm::panel},
+                                               {"staged", &CudaTsmm::staged},
                                                {"stages", &CudaTsmm::stages},
                                                {"ticket", &CudaTsmm::chunks_per_ticket}};
 
