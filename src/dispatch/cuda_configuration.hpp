@@ -147,6 +147,6 @@ inline constexpr TileShape tsmm_tiles[] = {{0, 1}, {0, 2}, {0, 4}, {1, 4}, {2, 4
                                            {3, 4}, {4, 2}, {1, 2}, {2, 2}, {3, 2}};
 /// And of tsmm's with boxes: pieces of 16 rows x pieces of 8 columns.
 inline constexpr TileShape tsmm_box_tiles[] = {{1, 1}, {1, 2}, {1, 3}, {1, 4}, {1, 5}, {1, 6}, {1, 8},
-                                               {2, 1}, {2, 2}, {2, 4}, {2, 8}};
+                                               {2, 1}, {2, 2}, {2, 4}, {2, 6}};
 
 }  // namespace blockvec::kernels::dispatch
