@@ -33,7 +33,8 @@ using Settings = std::map<std::string, std::string>;
 const Settings defaults{{"out", "table.csv"}, {"products", "tsmttsm,tsmm"},
                         {"types", "D"},       {"widths", "1-64"},
                         {"shapes", ""},       {"k", "0"},
-                        {"ld", "0"},          {"bytes", "1073741824"},
+                        {"ld", "0"},          {"layout", "row"},
+                        {"load", "0"},        {"bytes", "1073741824"},
                         {"bound", "1.3"},     {"most", "200"},
                         {"rounds", "15"},     {"seconds", "1e6"},
                         {"commit", "unknown"}};
