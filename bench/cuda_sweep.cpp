@@ -1,7 +1,7 @@
 // The mappings of Ernst, Hager, Thies, Wellein 2020 on a CUDA device, width by width, beside BlockVec's own kernels and
 // cuBLAS; CSV files in a folder, which a later run continues.
-//   cuda_sweep out=FOLDER studies=bandwidth,tsmttsm,tsmm,reduction,occupancy bytes=1073741824 seconds=600 commit=...
-//   cuda_sweep widths=8,16,33 ...                  of all widths only these
+//   cuda_sweep out=FOLDER studies=bandwidth,arithmetic,tsmttsm,tsmm,reduction,occupancy bytes=1073741824 seconds=600
+//   commit=... cuda_sweep widths=8,16,33 ...                  of all widths only these
 // Exit status 1 if a result differs from the library's by more than rounding explains.
 #include "bench/cuda_sweep.hpp"
 
@@ -233,7 +233,7 @@ Resources resources_of(const void* function, int threads, std::size_t shared) {
 namespace {
 
 bench::Settings read_settings(int argc, char** argv) {
-  bench::Settings settings{{"out", "."},    {"studies", "bandwidth,tsmttsm,tsmm,reduction,occupancy"},
+  bench::Settings settings{{"out", "."},    {"studies", "bandwidth,arithmetic,tsmttsm,tsmm,reduction,occupancy"},
                            {"reps", "5"},   {"bytes", "1073741824"},
                            {"pause", "10"}, {"seconds", "600"},
                            {"widths", ""},  {"commit", "unknown"}};
@@ -252,11 +252,10 @@ bench::Settings read_settings(int argc, char** argv) {
 
 int main(int argc, char** argv) try {
   const bench::Settings settings = read_settings(argc, argv);
-  const std::map<std::string, int (*)(bench::Sweep&)> studies{{"bandwidth", bench::study_bandwidth},
-                                                              {"tsmttsm", bench::study_widths_tsmttsm},
-                                                              {"tsmm", bench::study_widths_tsmm},
-                                                              {"reduction", bench::study_reduction},
-                                                              {"occupancy", bench::study_occupancy}};
+  const std::map<std::string, int (*)(bench::Sweep&)> studies{
+      {"bandwidth", bench::study_bandwidth},    {"arithmetic", bench::study_arithmetic},
+      {"tsmttsm", bench::study_widths_tsmttsm}, {"tsmm", bench::study_widths_tsmm},
+      {"reduction", bench::study_reduction},    {"occupancy", bench::study_occupancy}};
   bench::Sweep sweep(settings);
   int wrong = 0;
   std::stringstream names(settings.at("studies"));

@@ -115,5 +115,6 @@ int study_widths_tsmm(Sweep& sweep);
 int study_reduction(Sweep& sweep);
 int study_occupancy(Sweep& sweep);
 int study_bandwidth(Sweep& sweep);
+int study_arithmetic(Sweep& sweep);
 
 }  // namespace bench

@@ -8,6 +8,7 @@ namespace {
 constexpr int chains = 8;
 constexpr int chain_length = 1 << 14;
 constexpr int threads = 256;
+constexpr int tile_steps = 1 << 14;
 
 /// A block reads `loads` neighbouring pieces of one double a thread at a time.
 template <int loads>
@@ -36,6 +37,32 @@ __global__ void multiply_add_kernel(double* sink, double factor) {
   double all = 0;
 #pragma unroll
   for (int j = 0; j < chains; ++j) all += x[j];
+  if (all == 1e300) *sink = all;
+}
+
+template <int tile_m, int tile_n>
+__global__ void __launch_bounds__(sum_block_threads) tile_kernel(double* sink, double start) {
+  double a[tile_m];
+  double b[tile_n];
+  double sum[tile_m][tile_n] = {};
+#pragma unroll
+  for (int i = 0; i < tile_m; ++i) a[i] = start * static_cast<double>(threadIdx.x + i);
+#pragma unroll
+  for (int j = 0; j < tile_n; ++j) b[j] = start * static_cast<double>(threadIdx.x * 2 + j);
+#pragma unroll 1
+  for (int k = 0; k < tile_steps; ++k) {
+#pragma unroll
+    for (int i = 0; i < tile_m; ++i) {
+#pragma unroll
+      for (int j = 0; j < tile_n; ++j) sum[i][j] = fma(a[i], b[j], sum[i][j]);
+    }
+  }
+  double all = 0;
+#pragma unroll
+  for (int i = 0; i < tile_m; ++i) {
+#pragma unroll
+    for (int j = 0; j < tile_n; ++j) all += sum[i][j];
+  }
   if (all == 1e300) *sink = all;
 }
 
@@ -73,6 +100,18 @@ double multiply_add_all(double* sink, CUstream_st* stream) {
   const int blocks = 8 * multiprocessors();
   multiply_add_kernel<<<static_cast<unsigned>(blocks), threads, 0, stream>>>(sink, 0.5);
   return 2.0 * blocks * threads * chains * chain_length;
+}
+
+double multiply_tiles(double* sink, int tile_m, int blocks, CUstream_st* stream) {
+  constexpr int tile_n = 8;
+  constexpr double start = 1e-3;
+  const auto grid = static_cast<unsigned>(blocks * multiprocessors());
+  if (tile_m == 4) {
+    tile_kernel<4, tile_n><<<grid, sum_block_threads, 0, stream>>>(sink, start);
+  } else {
+    tile_kernel<8, tile_n><<<grid, sum_block_threads, 0, stream>>>(sink, start);
+  }
+  return 2.0 * grid * sum_block_threads * tile_m * tile_n * tile_steps;
 }
 
 void largest_difference(const double* x, const double* y, std::size_t count, double* most, CUstream_st* stream) {

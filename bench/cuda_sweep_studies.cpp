@@ -291,4 +291,20 @@ int study_bandwidth(Sweep& sweep) {
   return 0;
 }
 
+int study_arithmetic(Sweep& sweep) {
+  constexpr int warps_a_block = sum_block_threads / 32;
+  Report table(sweep.path("arithmetic"), "tile_m,tile_n,warps_per_sm,gflops", [&] { return sweep.description(); });
+  for (const int tile_m : {4, 8}) {
+    for (const int blocks : {1, 2, 3, 4}) {
+      const std::string key = format("%d,8,%d", tile_m, blocks * warps_a_block);
+      if (table.has(key) || (tile_m == 8 && blocks > 2)) continue;  // what registers hold
+      double flops = 0;
+      const double seconds =
+          sweep.median([&] { flops = multiply_tiles(sweep.sink(), tile_m, blocks, sweep.stream()); });
+      table.add(key, "%.1f", flops / seconds * 1e-9);
+    }
+  }
+  return 0;
+}
+
 }  // namespace bench
