@@ -73,6 +73,13 @@ double difference(const std::vector<double>& x, const std::vector<double>& y) {
   return most;
 }
 
+/// How far two sums of K products of numbers below 1 may be apart: rows that a thread sums one after the other, then
+/// the threads of a block, then the blocks.
+double bound_of(const study::TsmttsmKernel& kernel, std::int64_t k, int blocks) {
+  const double additions = static_cast<double>(k) / blocks / kernel.rows + kernel.rows + blocks;
+  return 2 * gamma(kernel.type, additions + 3) * static_cast<double>(k);
+}
+
 /// One row of a study of widths; what is measured beside has no threads and resources.
 struct Row {
   int threads;
@@ -82,14 +89,18 @@ struct Row {
   double error;  ///< over its bound
 };
 
-/// Returns 1 if the result was wrong.
+/// Returns 1 if the result is wrong: `error` is over its bound.
+int report_wrong(const std::string& key, double error) {
+  if (error <= 1) return 0;
+  std::fprintf(stderr, "wrong: %s: %.3g times the bound\n", key.c_str(), error);
+  return 1;
+}
+
 int add(Report& table, const std::string& key, const Row& row) {
   table.add(key, "%d,%lld,%d,%d,%zu,%.2f,%.1f,%.1f,%.2g", row.threads, static_cast<long long>(row.k),
             row.resources.blocks, row.resources.registers, row.resources.local_bytes, row.speed.microseconds,
             row.speed.gbps, row.speed.gflops, row.error);
-  if (row.error <= 1) return 0;
-  std::fprintf(stderr, "wrong: %s: %.3g times the bound\n", key.c_str(), row.error);
-  return 1;
+  return report_wrong(key, row.error);
 }
 
 /// Measures cuBLAS and the library where the table lacks them; the library's result is the one that is left.
@@ -141,10 +152,7 @@ int study_widths_tsmttsm(Sweep& sweep) {
     const Resources resources = resources_of(kernel.function, kernel.threads, 0);
     const int blocks = full_waves(sweep, resources.blocks, k, kernel.rows);
     const double seconds = sweep.median([&] { sweep.launch(kernel, k, blocks); });
-    // Rows that a thread sums one after the other, then the threads of a block, then the blocks.
-    const double additions = static_cast<double>(k) / blocks / kernel.rows + kernel.rows + blocks;
-    const double bound = 2 * gamma(type, additions + 3) * static_cast<double>(k);
-    const double error = difference(read_result(sweep, type, width), expected) / bound;
+    const double error = difference(read_result(sweep, type, width), expected) / bound_of(kernel, k, blocks);
     wrong += add(table, key, {kernel.threads, k, resources, speed(type, width, k, seconds), error});
   }
   return wrong;
@@ -203,17 +211,15 @@ int study_reduction(Sweep& sweep) {
            !sweep.wants(kernel.m);
   });
   sort_by_problem(kernels);
-  Report table(sweep.path("reduction"), "m,k,kernel,tile_m,tile_n,blocks,microseconds,gbps,gflops",
+  Report table(sweep.path("reduction"), "m,k,kernel,tile_m,tile_n,blocks,microseconds,gbps,gflops,error",
                [&] { return sweep.description(); });
-  const auto add_time = [&](const std::string& key, const study::TsmttsmKernel* kernel, int blocks, const Speed& one) {
-    table.add(key, "%d,%d,%d,%.2f,%.1f,%.1f", kernel == nullptr ? 0 : kernel->tile_m,
-              kernel == nullptr ? 0 : kernel->tile_n, blocks, one.microseconds, one.gbps, one.gflops);
-  };
+  int wrong = 0;
+  std::vector<double> expected;
   for (const std::int64_t k :
        {1'000, 3'000, 10'000, 30'000, 100'000, 300'000, 1'000'000, 3'000'000, 10'000'000, 30'000'000, 100'000'000}) {
     int width = 0;
     for (const study::TsmttsmKernel& kernel : kernels) {
-      if (sweep.out_of_time()) return 0;
+      if (sweep.out_of_time()) return wrong;
       if (k > sweep.rows('D', kernel.m)) continue;
       if (kernel.m != width) {
         width = kernel.m;
@@ -222,8 +228,11 @@ int study_reduction(Sweep& sweep) {
           if (table.has(key)) continue;
           const double seconds = sweep.in_graph(
               [&] { ours ? sweep.blockvec_tsmttsm('D', width, k) : sweep.cublas_tsmttsm('D', width, k); });
-          add_time(key, nullptr, 0, speed('D', width, k, seconds));
+          const Speed one = speed('D', width, k, seconds);
+          table.add(key, "0,0,0,%.2f,%.1f,%.1f,0", one.microseconds, one.gbps, one.gflops);
         }
+        sweep.blockvec_tsmttsm('D', width, k);
+        expected = read_result(sweep, 'D', width);
       }
       const std::string key =
           format("%d,%lld,%s", width, static_cast<long long>(k), reductions[static_cast<int>(kernel.reduction)]);
@@ -231,10 +240,18 @@ int study_reduction(Sweep& sweep) {
       const Resources resources = resources_of(kernel.function, kernel.threads, 0);
       const int blocks = full_waves(sweep, resources.blocks, k, kernel.rows * rows_a_thread);
       const double seconds = sweep.in_graph([&] { sweep.launch(kernel, k, blocks); });
-      add_time(key, &kernel, blocks, speed('D', width, k, seconds));
+      const Speed one = speed('D', width, k, seconds);
+      double error = 0;
+      if (kernel.reduction != study::Reduction::none) {
+        sweep.launch(kernel, k, blocks);
+        error = difference(read_result(sweep, 'D', width), expected) / bound_of(kernel, k, blocks);
+      }
+      table.add(key, "%d,%d,%d,%.2f,%.1f,%.1f,%.2g", kernel.tile_m, kernel.tile_n, blocks, one.microseconds, one.gbps,
+                one.gflops, error);
+      wrong += report_wrong(key, error);
     }
   }
-  return 0;
+  return wrong;
 }
 
 int study_occupancy(Sweep& sweep) {

@@ -18,23 +18,21 @@ BESIDE = {"blockvec": ("BlockVec", "black"), "cublas": ("cuBLAS", "tab:gray")}
 
 
 def read(path):
-    """(rows, comments) of a table; numbers become floats."""
+    """The rows of a table; numbers become floats."""
     def value(text):
         try:
             return float(text)
         except ValueError:
             return text
 
-    lines = path.read_text().splitlines()
-    rows = csv.DictReader(line for line in lines if not line.startswith("#"))
-    return [{key: value(text) for key, text in row.items()} for row in rows], [l for l in lines if l.startswith("#")]
+    rows = csv.DictReader(line for line in path.read_text().splitlines() if not line.startswith("#"))
+    return [{key: value(text) for key, text in row.items()} for row in rows]
 
 
-def roofs_of(comments):
-    """Medians over the runs that wrote a table: read and copy bandwidth in GB/s, FMA rate in GFLOP/s."""
-    found = [re.search(r"read (\d+) GB/s, copy (\d+) GB/s, FP64 FMA (\d+)", comment) for comment in comments]
-    runs = [tuple(map(float, match.groups())) for match in found if match]
-    return tuple(sorted(column)[len(runs) // 2] for column in zip(*runs))
+def roofs_of(path, which):
+    """Bandwidth in GB/s, `which` ("read" or "copy") of a table's comment or the fastest of its rows, and FMA rate."""
+    figures = re.search(rf"{which} (\d+) GB/s.* FP64 FMA (\d+)", path.read_text())
+    return max(float(figures[1]), *(row["gbps"] for row in read(path))), float(figures[2])
 
 
 def intensity(kind, width):
@@ -88,9 +86,8 @@ def is_mapping_over_k_and_n(row):
     return row["tile_m"] == row["m"] and row["tile_n"] == 1
 
 
-def tsmttsm_mappings(folder, rows, roofs):
+def tsmttsm_mappings(folder, rows, read_roof, peak):
     """Figures 7 to 9 and 15: the mappings, and the four forms of the tiled one."""
-    read_roof, _, peak = roofs
     real = [row for row in rows if row["type"] == "D"]
     study = [row for row in real if row["kernel"] == "study"]
     tiled = [r for r in study if not is_mapping_over_k(r) and not is_mapping_over_k_and_n(r) or r["m"] <= 2]
@@ -119,6 +116,8 @@ def shares(folder, name, title, rows, bandwidth, peak):
             return 100 * row["gflops"] / roof(kind, row["m"], bandwidth, peak)
         mine = [row for row in rows if row["type"] == kind]
         curve(panel, best(mine, kernel="study"), "the paper's algorithms, best configuration", share, color="tab:blue")
+        if name == "tsmttsm_share" and kind == "D":
+            panel.plot([1, 20, 36, 64], [100, 100, 95, 67], ":", color="tab:blue", label="the same on a V100, by the paper's text")
         for beside, (label, color) in BESIDE.items():
             curve(panel, best(mine, kernel=beside), label, share, color=color)
         panel.axhline(100, color="k", ls="--", lw=1)
@@ -127,7 +126,8 @@ def shares(folder, name, title, rows, bandwidth, peak):
             panel.axvline(knee, color="k", ls=":", lw=1, label="arithmetic without tensor cores binds from here")
         label_axes(panel, f"{title}, {'double' if kind == 'D' else 'complex double'}",
                    y="% of min(bandwidth, FMA rate)")
-        panel.set_ylim(0, None)
+    top = max(max(line.get_ydata()) for line in panels[1].lines if len(line.get_xdata()) > 2)
+    panels[0].set_ylim(0, 1.05 * top)
     save(figure, folder, name)
 
 
@@ -168,10 +168,9 @@ def tiles(folder, rows):
     save(figure, folder, "tsmttsm_tiles")
 
 
-def in_flight(folder, rows):
+def in_flight(folder, rows, read_roof):
     """Table 1 and section 5.3: bytes on their way to a multiprocessor, which latency turns into a bandwidth."""
-    loads, comments = read(folder / "bandwidth.csv")
-    read_roof = roofs_of(comments)[0]
+    loads = read(folder / "bandwidth.csv")
     figure, (left, right) = plt.subplots(1, 2, sharey=True, **FIGURE)
     for ahead in sorted({row["loads"] for row in loads}):
         mine = [row for row in loads if row["loads"] == ahead and row["warps_per_sm"] > 0]
@@ -208,6 +207,7 @@ def place(ticks, x):
 def occupancy(folder, rows):
     """Figure 17: what more threads would bring."""
     names = {"none": "real", "few_sums": "few sums (wrong results)", "few_sums_few_rows": "and operands from L1"}
+    arithmetic = read(folder / "arithmetic.csv")
     figure, panels = plt.subplots(1, 2, sharey=True, **FIGURE)
     for panel, tile in zip(panels, sorted({(r["tile_m"], r["tile_n"]) for r in rows})):
         for leap_frog in (0, 1):
@@ -220,6 +220,8 @@ def occupancy(folder, rows):
                     full = [r for r in mine if r["blocks_per_sm"] == r["most_blocks"]]
                     panel.plot([r["warps_per_sm"] for r in full], [r["gflops"] / 1000 for r in full], "o", mfc="none",
                                ms=10, color=line.get_color())
+        registers = [(r["warps_per_sm"], r["gflops"] / 1000) for r in arithmetic if r["tile_m"] == tile[0]]
+        panel.plot(*zip(*registers), "k:", label="the same products, operands in registers")
         label_axes(panel, f"M = N = 64, tile {tile[0]:.0f} x {tile[1]:.0f} (paper: figure 17); circles: all that fit",
                    "warps launched per multiprocessor")
     save(figure, folder, "occupancy")
@@ -251,9 +253,8 @@ def reduction(folder, rows):
     save(figure, folder, "reduction")
 
 
-def tsmm_choices(folder, rows, roofs):
+def tsmm_choices(folder, rows, copy_roof, peak):
     """Figures 20 to 22: each choice, with the best of the others."""
-    _, copy_roof, peak = roofs
     real = [row for row in rows if row["type"] == "D"]
     study = [row for row in real if row["kernel"] == "study"]
     figure, panels = plt.subplots(1, 3, figsize=(18, 5), sharey=True, layout="constrained")
@@ -292,20 +293,20 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     folder = parser.parse_args().folder
-    tsmttsm, comments = read(folder / "tsmttsm.csv")
-    roofs = roofs_of(comments)
-    tsmttsm_mappings(folder, tsmttsm, roofs)
+    tsmttsm = read(folder / "tsmttsm.csv")
+    roofs = roofs_of(folder / "tsmttsm.csv", "read")
+    tsmttsm_mappings(folder, tsmttsm, *roofs)
     tiles(folder, tsmttsm)
-    in_flight(folder, tsmttsm)
-    shares(folder, "tsmttsm_share", "tsmttsm", tsmttsm, roofs[0], roofs[2])
-    print_shares("tsmttsm", tsmttsm, roofs[0], roofs[2])
-    tsmm, comments = read(folder / "tsmm.csv")
-    roofs = roofs_of(comments)
-    tsmm_choices(folder, tsmm, roofs)
-    shares(folder, "tsmm_share", "tsmm", tsmm, roofs[1], roofs[2])
-    print_shares("tsmm", tsmm, roofs[1], roofs[2])
-    occupancy(folder, read(folder / "occupancy.csv")[0])
-    reduction(folder, read(folder / "reduction.csv")[0])
+    in_flight(folder, tsmttsm, roofs[0])
+    shares(folder, "tsmttsm_share", "tsmttsm", tsmttsm, *roofs)
+    print_shares("tsmttsm", tsmttsm, *roofs)
+    tsmm = read(folder / "tsmm.csv")
+    roofs = roofs_of(folder / "tsmm.csv", "copy")
+    tsmm_choices(folder, tsmm, *roofs)
+    shares(folder, "tsmm_share", "tsmm", tsmm, *roofs)
+    print_shares("tsmm", tsmm, *roofs)
+    occupancy(folder, read(folder / "occupancy.csv"))
+    reduction(folder, read(folder / "reduction.csv"))
 
 
 if __name__ == "__main__":
