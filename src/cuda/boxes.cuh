@@ -25,8 +25,8 @@ struct Boxes {
   int cut;    ///< 0, or boxes start at multiples of it and are zero behind so many numbers of a line (map[1])
   int uncut;  ///< except for the rest of a line from here on (map[0])
 
-  __device__ int class_numbers() const { return lines * pitch; }
-  __device__ int numbers() const { return classes * lines * pitch; }
+  __host__ __device__ int class_numbers() const { return lines * pitch; }
+  __host__ __device__ int numbers() const { return classes * lines * pitch; }
 
 #if __CUDA_ARCH__ >= 900
   /// Numbers `first` and on of lines `line` (a multiple of `classes`) and on, by one lane; the barrier counts

@@ -59,7 +59,7 @@ __host__ __device__ constexpr int stage_bytes(int rows, int pitch) {
 
 /// Real numbers between the start of a stage and its first row, the same for all chunks of whole lines.
 template <class Real>
-__device__ inline int stage_shift(const Stream<Real>& stream) {
+__host__ __device__ inline int stage_shift(const Stream<Real>& stream) {
   return static_cast<int>(reinterpret_cast<std::uintptr_t>(stream.data) % line_bytes / sizeof(Real));
 }
 

@@ -9,11 +9,12 @@ struct TsmmRing;
 template <class Real>
 struct TsmmBoxes;
 
-/// The instantiation for a warp tile of tsmttsm_tiles, tsmm_tiles or tsmm_box_tiles; null for any other.
+/// The instantiation for a warp tile of tsmttsm_tiles, tsmm_tiles or tsmm_box_tiles; null for any other. For tsmttsm a
+/// tile of m x 0 stands for the shape of gram_shapes with m blocks; split products have tiles of split_tiles.
 template <class Real>
 using TsmttsmRingKernel = void (*)(TsmttsmRing<Real>);
 template <class Real>
-TsmttsmRingKernel<Real> tsmttsm_ring_kernel_of(int tile_m, int tile_n);
+TsmttsmRingKernel<Real> tsmttsm_ring_kernel_of(int tile_m, int tile_n, bool by_columns, bool split);
 
 template <class Real>
 using TsmmRingKernel = void (*)(TsmmRing<Real>);

@@ -43,10 +43,10 @@ void encode(CUtensorMap& map, const void* start, const std::array<cuuint64_t, di
   const auto type = std::is_same_v<Real, double> ? CU_TENSOR_MAP_DATA_TYPE_FLOAT64 : CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
   std::array<cuuint32_t, dimensions> steps;
   steps.fill(1);
-  const CUresult result = encoder(operation)(
-      &map, type, dimensions, const_cast<void*>(start), extents.data(), stride_bytes.data(), box.data(), steps.data(),
-      CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
-      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  const CUresult result =
+      encoder(operation)(&map, type, dimensions, const_cast<void*>(start), extents.data(), stride_bytes.data(),
+                         box.data(), steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
+                         CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result == CUDA_SUCCESS) return;
   std::string words;
   for (std::size_t i = 0; i < dimensions; ++i) {
@@ -93,14 +93,30 @@ Boxes cut_boxes(const Lines<Real>& lines, int cut, int pitch, int lines_of_box, 
   Boxes made = boxes(lines, 1, pitch, lines_of_box, operation);
   made.cut = cut;
   made.uncut = static_cast<int>(lines.length / cut * cut);
-  encode<Real, 3>(made.map[1], lines.data,
-                  {static_cast<cuuint64_t>(cut), static_cast<cuuint64_t>(lines.length / cut),
-                   static_cast<cuuint64_t>(lines.count)},
-                  {static_cast<cuuint64_t>(cut) * sizeof(Real), static_cast<cuuint64_t>(lines.distance) * sizeof(Real)},
-                  {static_cast<cuuint32_t>(pitch), 1, static_cast<cuuint32_t>(lines_of_box)}, operation);
+  encode<Real, 3>(
+      made.map[1], lines.data,
+      {static_cast<cuuint64_t>(cut), static_cast<cuuint64_t>(lines.length / cut), static_cast<cuuint64_t>(lines.count)},
+      {static_cast<cuuint64_t>(cut) * sizeof(Real), static_cast<cuuint64_t>(lines.distance) * sizeof(Real)},
+      {static_cast<cuuint32_t>(pitch), 1, static_cast<cuuint32_t>(lines_of_box)}, operation);
   return made;
 }
 
+template <class Real>
+CUtensorMap piece_map(const Lines<Real>& lines, int piece, int pieces, int pitch, int lines_of_box,
+                      const char* operation) {
+  CUtensorMap map{};
+  encode<Real, 3>(
+      map, lines.data,
+      {static_cast<cuuint64_t>(piece), static_cast<cuuint64_t>(lines.count),
+       static_cast<cuuint64_t>(lines.length / piece)},
+      {static_cast<cuuint64_t>(lines.distance) * sizeof(Real), static_cast<cuuint64_t>(piece) * sizeof(Real)},
+      {static_cast<cuuint32_t>(pitch), static_cast<cuuint32_t>(lines_of_box), static_cast<cuuint32_t>(pieces)},
+      operation);
+  return map;
+}
+
+template CUtensorMap piece_map(const Lines<float>&, int, int, int, int, const char*);
+template CUtensorMap piece_map(const Lines<double>&, int, int, int, int, const char*);
 template Boxes boxes(const Lines<float>&, int, int, int, const char*);
 template Boxes boxes(const Lines<double>&, int, int, int, const char*);
 template Boxes cut_boxes(const Lines<float>&, int, int, int, const char*);

@@ -17,4 +17,12 @@ constexpr std::size_t index_of_tile(const dispatch::TileShape (&tiles)[count], i
   return count;
 }
 
+template <std::size_t count>
+constexpr std::size_t index_of_gram(const dispatch::GramShape (&shapes)[count], int blocks) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (shapes[i].blocks == blocks) return i;
+  }
+  return count;
+}
+
 }  // namespace blockvec::kernels::cuda

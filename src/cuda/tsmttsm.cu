@@ -1,6 +1,7 @@
 #include "src/cuda/check.cuh"
 #include "src/cuda/general.cuh"
 #include "src/cuda/ring_kernels.hpp"
+#include "src/cuda/tensor_map.hpp"
 #include "src/cuda/tsmttsm_ring.cuh"
 #include "src/cuda/tsmttsm_sum.cuh"
 #include "src/cuda/views.cuh"
@@ -8,29 +9,77 @@
 namespace blockvec::kernels::cuda {
 namespace {
 
+/// An operand as a configuration feeds it, its rows in `segments` segments.
+template <class T>
+Staged<real_t<T>> staged(const Matrix<const T>& a, const dispatch::CudaFeed& feed, const dispatch::CudaTsmttsm& x,
+                         const std::string& operation) {
+  const int segments = x.rows / x.segment;
+  using Real = real_t<T>;
+  constexpr int parts = parts_of<T>;
+  const bool by_columns = a.layout == Layout::column_major;
+  Staged<Real> s{};
+  s.boxed = feed.boxed;
+  s.panels = feed.panels;
+  s.panel = feed.panel;
+  s.parts = parts;
+  s.row_step = by_columns ? parts : feed.pitch;
+  if (!feed.boxed) {
+    s.stream = stream(a, x.fold);
+    s.row_step *= segments;
+    for (int i = 0; i < segments; ++i) s.segment[i] = stage_shift(s.stream) + i * feed.pitch;
+    return s;
+  }
+  const std::int64_t count = by_columns ? a.columns : a.rows;
+  const std::int64_t length = parts * (by_columns ? a.rows : a.columns);
+  // The distance of one line alone is nothing to tensor maps.
+  const Lines<Real> lines{real_data(a), length, count, count == 1 ? round_up(length, 4) : parts * a.ld};
+  s.stream.pitch = 1;
+  s.boxes = boxes(lines, feed.classes, feed.pitch, feed.lines, operation.c_str());
+  s.panel_places = (by_columns ? segments : 1) * s.boxes.numbers();
+  s.eight_columns = 8 / parts / feed.classes * feed.pitch;
+  for (int i = 0; i < segments; ++i) {
+    s.segment[i] = by_columns ? i * s.boxes.numbers() : i * s.boxes.class_numbers() + s.boxes.lead[i];
+  }
+  if (by_columns && feed.classes == 1 && s.boxes.lead[0] == 0 && a.rows >= x.rows) {
+    s.pieces = piece_map(lines, parts * x.segment, segments, feed.pitch, feed.lines, operation.c_str());
+    s.chunks_of_pieces = static_cast<std::uint32_t>(a.rows / x.rows);
+  }
+  return s;
+}
+
 template <class T>
 void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& configuration, double* partial,
                  cudaStream_t stream_of_call, const std::string& operation) {
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   const auto& x = configuration;
+  const bool by_columns = call.a.layout == Layout::column_major;
   TsmttsmRing<Real> p{};
-  p.a = stream(call.a, x.fold);
-  p.b = stream(call.b, x.fold);
-  p.same = call.a.data == call.b.data && call.a.ld == call.b.ld && call.a.columns == call.b.columns;
+  p.same = x.b.stage_bytes == 0;
+  p.a = staged(call.a, x.a, x, operation);
+  p.b = p.same ? p.a : staged(call.b, x.b, x, operation);
   p.m = static_cast<int>(x.fold * parts * call.a.columns);
   p.n = static_cast<int>(x.fold * parts * call.b.columns);
   p.chunks = static_cast<std::uint32_t>(ceil_div(ceil_div(call.a.rows, x.fold), x.rows));
   p.rows = x.rows;
+  p.segments = x.rows / x.segment;
   p.stages = x.stages;
+  p.stage_bytes = x.a.stage_bytes + x.b.stage_bytes;
+  p.offset_b = p.same ? 0 : x.a.stage_bytes;
+  p.sections_m = x.sections_m;
+  p.sections_n = x.sections_n;
   p.warps_m = x.warps_m;
   p.warps_n = x.warps_n;
   p.groups = x.groups;
-  p.map = dispatch::row_map_of(x, p.a.pitch, p.b.pitch);
+  p.split = x.split;
+  p.groups_in_turn = x.groups / x.split;
+  p.steps = x.segment / 16;
+  p.map = by_columns ? RowMap{1, 4, 8} : dispatch::row_map_of(x, p.a.row_step, p.b.row_step, sizeof(Real));
   p.alpha = coefficient(call.alpha);
   p.partial = partial;
-  launch(tsmttsm_ring_kernel_of<Real>(x.tile_m, x.tile_n), dim3(static_cast<unsigned>(x.parts)), block_threads,
-         x.shared_bytes, stream_of_call, operation, p);
+  launch(tsmttsm_ring_kernel_of<Real>(x.tile_m, x.tile_n, by_columns, x.tf32 != 0),
+         dim3(static_cast<unsigned>(x.parts * x.sections_m * x.sections_n)), block_threads, x.shared_bytes,
+         stream_of_call, operation, p);
 }
 
 template <class T>

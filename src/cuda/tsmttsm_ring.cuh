@@ -1,157 +1,236 @@
 #pragma once
 
-#include "src/cuda/mma.cuh"
-#include "src/cuda/ring.cuh"
+#include <utility>
+
+#include "src/cuda/staged.cuh"
 #include "src/cuda/succession.cuh"
+#include "src/cuda/tsmttsm_split.cuh"
+#include "src/cuda/tsmttsm_tiles.cuh"
 
 /// tsmttsm on tensor cores, fed by a ring of bulk copies: P = A^T B of real views, one partial sum a block.
 ///
-///            warps_n warps                     Warp groups take the stages in turn; the warps of a group share the
-///           +----+----+                        result of a stage as shown, each with tm x tn pieces of 16 x 8 in
-///   warps_m | wm |    |  16 tm rows a warp     registers, through all chunks of the block. At the end the groups' sums
-///   are
-///           +----+----+                        added in shared memory in fixed order.
+///            warps_n warps                     The warps of a group share the result as shown, each with its pieces of
+///           +----+----+                        16 x 8 in registers through all chunks of the block. Groups take whole
+///   warps_m | wm |    |  16 tm rows a warp     stages in turn, or `split` groups share a stage, in turns of 16 rows.
+///           +----+----+                        At the end the groups' sums are added in shared memory in fixed order.
 ///            8 tn columns a warp
 namespace blockvec::kernels::cuda {
 
 template <class Real>
 struct TsmttsmRing {
-  Stream<Real> a, b;
-  bool same;  ///< B is A: a stage holds its rows once
+  Staged<Real> a, b;
+  bool same;  ///< B is A, and `b` as `a`: a stage holds its rows once
   int m, n;
+  int sections_m, sections_n;  ///< of P, which blocks share out
   std::uint32_t chunks;
   int rows;  ///< of a chunk
+  int segments;
   int stages;
+  int stage_bytes;
+  int offset_b;  ///< bytes from the start of a stage to B's part
   int warps_m, warps_n;
   int groups;
+  int split;
+  int groups_in_turn;  ///< groups / split
+  int steps;           ///< of 16 rows in a segment
   RowMap map;
   Coefficient<Real> alpha;
   double* partial;  ///< [block][m][n]
 };
 
-/// sum += A^T B over the rows of a stage; a and b point to this lane's first entries.
-template <int tm, int tn, class Real>
-__device__ inline void accumulate(double (&sum)[tm][tn][4], const Real* a, int pitch_a, const Real* b, int pitch_b,
-                                  const RowMap& map, int rows) {
-  for (int step = 0; step < rows; step += 16, a += 16 * pitch_a, b += 16 * pitch_b) {
-    double left[tm][8];
-#pragma unroll
-    for (int j = 0; j < 4; ++j) {
-      const Real* const from = a + (map.by_first * (j % 2) + map.by_second * (j / 2)) * pitch_a;
-#pragma unroll
-      for (int x = 0; x < tm; ++x) {
-        left[x][2 * j] = from[16 * x];
-        left[x][2 * j + 1] = from[16 * x + 8];
-      }
-    }
-#pragma unroll
-    for (int y = 0; y < tn; ++y) {
-      double right[4];
-#pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        right[j] = b[(map.by_first * (j % 2) + map.by_second * (j / 2)) * pitch_b + 8 * y];
-      }
-#pragma unroll
-      for (int x = 0; x < tm; ++x) multiply_16x8x16(sum[x][y], left[x], right);
-    }
-  }
-}
+/// A block's share of the product: every so many chunks of rows, and a section of P.
+struct Share {
+  std::uint32_t part, parts;
+  int row0, column0;
 
-/// The warp that loads: a block's chunks in fixed turns.
-template <bool two, class Real>
-__device__ inline void load_chunks(const TsmttsmRing<Real>& p, RingBarriers& barriers, unsigned char* ring,
-                                   int bytes_a) {
-  const Feed<Real> a(p.a, p.rows);
-  const Feed<Real> b(p.b, p.rows);
-  const int bytes = bytes_a + (two ? stage_bytes<Real>(p.rows, p.b.pitch) : 0);
-  RingPosition at{0, 1};  // the first round finds the stages empty
-  for (std::uint32_t chunk = blockIdx.x; chunk < p.chunks; chunk += gridDim.x) {
+  template <class Real>
+  __device__ Share(const TsmttsmRing<Real>& p, int rows, int columns) {
+    const auto sections = static_cast<std::uint32_t>(p.sections_m * p.sections_n);
+    part = blockIdx.x / sections;
+    parts = gridDim.x / sections;
+    const int section = static_cast<int>(blockIdx.x % sections);
+    row0 = section / p.sections_n * rows;
+    column0 = section % p.sections_n * columns;
+  }
+
+  /// Chunks `part` + n `parts` are this block's, n below this.
+  template <class Real>
+  __device__ int turns(const TsmttsmRing<Real>& p) const {
+    return static_cast<int>((p.chunks - part + parts - 1) / parts);
+  }
+};
+
+/// One of the warps that load, which take chunks in turn: more is asked for while one of them still counts.
+template <bool two, bool by_columns, class Real>
+__device__ inline void load_chunks(const TsmttsmRing<Real>& p, const Share& share, RingBarriers& barriers,
+                                   unsigned char* ring) {
+  const Feeder<by_columns, Real> a(p.a, p.rows, p.segments, share.row0);
+  const Feeder<by_columns, Real> b(p.b, p.rows, p.segments, share.column0);
+  const int loaders = min(loading_threads / warp_size, p.stages);
+  const int loader = static_cast<int>(threadIdx.x - computing_threads) / warp_size;
+  if (loader >= loaders) return;
+  const int turns = share.turns(p);
+  RingPosition at{loader, 1};  // the first round finds the stages empty
+  for (int turn = loader; turn < turns; turn += loaders) {
+    const std::uint32_t chunk = share.part + static_cast<std::uint32_t>(turn) * share.parts;
     barriers.empty[at.stage].wait(at.parity);
-    fill_stage<two>(a, b, bytes_a, chunk, ring + at.stage * bytes, barriers.full[at.stage]);
-    at.advance(1, p.stages);
+    fill_stage<two>(a, b, p.offset_b, chunk, ring + at.stage * p.stage_bytes, barriers.full[at.stage]);
+    at.advance(loaders, p.stages);
   }
 }
 
-/// Visits the entries of P that a lane holds: visit(entry, row in the warp's tile, column in it).
-template <int tm, int tn, class Visit>
-__device__ inline void for_each_entry(double (&sum)[tm][tn][4], int lane, Visit&& visit) {
-#pragma unroll
-  for (int x = 0; x < tm; ++x) {
-#pragma unroll
-    for (int y = 0; y < tn; ++y) {
-#pragma unroll
-      for (int v = 0; v < 4; ++v) {
-        visit(sum[x][y][v], 16 * x + lane / 4 + 8 * (v / 2), 8 * y + 2 * (lane % 4) + v % 2);
+/// The rows of an operand that a lane multiplies.
+template <bool by_columns, class Real>
+__device__ inline Lane<by_columns> lane_of(const Staged<Real>& operand, const RowMap& map) {
+  Lane<by_columns> lane;
+  lane.first = map.by_first * operand.row_step;
+  lane.second = map.by_second * operand.row_step;
+  lane.eight_columns = operand.eight_columns;
+  return lane;
+}
+
+/// A computing warp's part of all chunks of the block: its columns of A begin at column_a, of B at column_b. `simple`:
+/// a chunk is one segment, which one group takes; fewer registers are needed to know where it is.
+template <bool simple, bool by_columns, class Tiles, class Real>
+__device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share, RingBarriers& barriers,
+                                  const unsigned char* ring, int group, int column_a, int column_b, Tiles& tiles) {
+  const int lane = static_cast<int>(threadIdx.x) % warp_size;
+  const Lane<by_columns> lane_a = lane_of<by_columns>(p.a, p.map);
+  const Lane<by_columns> lane_b = lane_of<by_columns>(p.b, p.map);
+  const int first_row = p.map.by_lane * (lane % 4);
+  const int place_a = p.a.template place_of_column<by_columns>(column_a + lane / 4) + first_row * p.a.row_step;
+  const int place_b = p.b.template place_of_column<by_columns>(column_b + lane / 4) + first_row * p.b.row_step;
+  const int first_step = simple ? 0 : group % p.split;
+  const int step_by = simple ? 1 : p.split;
+  const int in_turn = simple ? p.groups : p.groups_in_turn;
+  RingPosition at{simple ? group : group / p.split, 0};
+  for (int left = share.turns(p) - at.stage; left > 0; left -= in_turn) {
+    barriers.full[at.stage].wait(at.parity);
+    const unsigned char* const stage = ring + at.stage * p.stage_bytes;
+    const auto each_16_rows = [&](auto&& add) {
+      int step = first_step;
+      for (int s = 0; s < (simple ? 1 : p.segments); ++s, step -= p.steps) {
+        const Real* a = reinterpret_cast<const Real*>(stage) + p.a.segment[s] + place_a;
+        const Real* b = reinterpret_cast<const Real*>(stage + p.offset_b) + p.b.segment[s] + place_b;
+        a += step * 16 * p.a.row_step;
+        b += step * 16 * p.b.row_step;
+        for (; step < p.steps; step += step_by) {
+          add(a, b);
+          a += step_by * 16 * p.a.row_step;
+          b += step_by * 16 * p.b.row_step;
+        }
       }
+    };
+    const auto add_in_double = [&](const Real* a, const Real* b) { tiles.add(a, lane_a, b, lane_b); };
+    if constexpr (Tiles::in_chunks) {
+      each_16_rows([&](const Real* a, const Real* b) { tiles.add_split(a, lane_a, b, lane_b); });
+      if (!tiles.close_chunk()) each_16_rows(add_in_double);
+    } else {
+      each_16_rows(add_in_double);
     }
+    barriers.empty[at.stage].arrive();
+    at.advance(in_turn, p.stages);
   }
 }
 
-template <class Real, int tm, int tn>
-__global__ void __launch_bounds__(block_threads, 1) tsmttsm_ring_kernel(const TsmttsmRing<Real> p) {
+template <bool by_columns, class Tiles, class Real>
+__device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share, RingBarriers& barriers,
+                                  const unsigned char* ring, int group, int column_a, int column_b, Tiles& tiles) {
+  if (p.segments == 1 && p.split == 1) {
+    add_chunks<true, by_columns>(p, share, barriers, ring, group, column_a, column_b, tiles);
+  } else {
+    add_chunks<false, by_columns>(p, share, barriers, ring, group, column_a, column_b, tiles);
+  }
+}
+
+/// The stages are read: their memory takes the groups' sums, added in the order of the groups. Then all threads write
+/// the block's partial sum, of a Gram matrix from the entries on and above the diagonal.
+template <bool gram, class Tiles, class Real>
+__device__ inline void add_groups(const TsmttsmRing<Real>& p, const Share& share, unsigned char* memory, int group,
+                                  int row0, int column0, const Tiles& tiles) {
+  double* const total = reinterpret_cast<double*>(memory);
+  const int pitch = p.warps_n * Tiles::columns;
+  const int threads = p.groups * p.warps_m * p.warps_n * warp_size;
+  const int lane = static_cast<int>(threadIdx.x) % warp_size;
+  for (int turn = 0; turn < p.groups; ++turn) {
+    meet(1, threads);
+    if (turn != group) continue;
+    tiles.for_each_entry(lane, [&](double entry, int row, int column) {
+      double& out = total[(row0 + row) * pitch + column0 + column];
+      out = turn == 0 ? entry : out + entry;
+    });
+  }
+  meet(1, threads);
+  double* const partial = p.partial + (static_cast<std::int64_t>(share.part) * p.m + share.row0) * p.n + share.column0;
+  const int rows = min(p.m - share.row0, p.warps_m * Tiles::rows);
+  const int columns = min(p.n - share.column0, pitch);
+  for (int i = static_cast<int>(threadIdx.x); i < rows * columns; i += threads) {
+    const int row = i / columns;
+    const int column = i % columns;
+    partial[row * p.n + column] = gram && row > column ? total[column * pitch + row] : total[row * pitch + column];
+  }
+}
+
+/// The block: `compute(group, warp of the group)` by the computing warps, while another one loads.
+template <bool by_columns, class Real, class Compute>
+__device__ inline void run_ring(const TsmttsmRing<Real>& p, const Share& share, RingBarriers& barriers,
+                                unsigned char* ring, Compute&& compute) {
+  const int warp = static_cast<int>(threadIdx.x) / warp_size;
+  const int group_warps = p.warps_m * p.warps_n;
+  if (threadIdx.x == 0) barriers.initialize(p.stages, static_cast<unsigned>(group_warps * p.split));
+  __syncthreads();
+
+  if (warp >= computing_warps) {
+    give_registers<24>();
+    if (p.same) {
+      load_chunks<false, by_columns>(p, share, barriers, ring);
+    } else {
+      load_chunks<true, by_columns>(p, share, barriers, ring);
+    }
+    return;
+  }
+  take_registers<240>();
+  const int group = warp / group_warps;
+  if (group < p.groups) compute(group, warp % group_warps);
+}
+
+/// Each warp has a `Tiles` of the result.
+template <class Real, bool by_columns, class Tiles>
+__global__ void __launch_bounds__(block_threads, 1) tsmttsm_ring_kernel(const __grid_constant__ TsmttsmRing<Real> p) {
 #if __CUDA_ARCH__ >= 900
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ RingBarriers barriers;
   release_next_kernel();
   if (p.alpha.read().is_zero()) return;
-  const int warp = static_cast<int>(threadIdx.x) / warp_size;
-  const int lane = static_cast<int>(threadIdx.x) % warp_size;
-  const int group_warps = p.warps_m * p.warps_n;
-  const int bytes_a = stage_bytes<Real>(p.rows, p.a.pitch);
-  const int bytes = p.same ? bytes_a : bytes_a + stage_bytes<Real>(p.rows, p.b.pitch);
-  if (threadIdx.x == 0) barriers.initialize(p.stages, static_cast<unsigned>(group_warps));
-  __syncthreads();
+  const Share share(p, p.warps_m * Tiles::rows, p.warps_n * Tiles::columns);
+  run_ring<by_columns>(p, share, barriers, memory, [&](int group, int warp) {
+    Tiles tiles;
+    const int row0 = warp / p.warps_n * tiles.rows;
+    const int column0 = warp % p.warps_n * tiles.columns;
+    add_chunks<by_columns>(p, share, barriers, memory, group, row0, column0, tiles);
+    add_groups<false>(p, share, memory, group, row0, column0, tiles);
+  });
+#endif
+}
 
-  if (warp >= computing_warps) {
-    give_registers<40>();
-    if (warp > computing_warps) return;
-    if (p.same) {
-      load_chunks<false>(p, barriers, memory, bytes_a);
-    } else {
-      load_chunks<true>(p, barriers, memory, bytes_a);
-    }
-    return;
-  }
-
-  take_registers<232>();
-  const int group = warp / group_warps;
-  if (group >= p.groups) return;
-  const int row0 = warp % group_warps / p.warps_n * 16 * tm;
-  const int column0 = warp % p.warps_n * 8 * tn;
-  const int first_row = p.map.by_lane * (lane % 4);
-  const int offset_a = stage_shift(p.a) + first_row * p.a.pitch + row0 + lane / 4;
-  const int offset_b = stage_shift(p.b) + first_row * p.b.pitch + column0 + lane / 4;
-  double sum[tm][tn][4] = {};
-  RingPosition at{group, 0};
-  // Chunks blockIdx.x, blockIdx.x + gridDim.x, ... are this block's; the groups take them in turn.
-  const int turns = static_cast<int>((p.chunks - blockIdx.x + gridDim.x - 1) / gridDim.x);
-  for (int turn = group; turn < turns; turn += p.groups) {
-    barriers.full[at.stage].wait(at.parity);
-    const unsigned char* const stage = memory + at.stage * bytes;
-    const Real* const a = reinterpret_cast<const Real*>(stage);
-    const Real* const b = reinterpret_cast<const Real*>(p.same ? stage : stage + bytes_a);
-    accumulate(sum, a + offset_a, p.a.pitch, b + offset_b, p.b.pitch, p.map, p.rows);
-    barriers.empty[at.stage].arrive();
-    at.advance(p.groups, p.stages);
-  }
-
-  // The stages are read: their memory takes the groups' sums, added in the order of the groups.
-  double* const total = reinterpret_cast<double*>(memory);
-  const int total_pitch = p.warps_n * 8 * tn;
-  const int threads = p.groups * group_warps * warp_size;
-  for (int turn = 0; turn < p.groups; ++turn) {
-    meet(1, threads);
-    if (turn != group) continue;
-    for_each_entry(sum, lane, [&](double entry, int row, int column) {
-      double& out = total[(row0 + row) * total_pitch + column0 + column];
-      out = turn == 0 ? entry : out + entry;
-    });
-  }
-  meet(1, threads);
-  double* const partial = p.partial + static_cast<std::int64_t>(blockIdx.x) * p.m * p.n;
-  for (int i = static_cast<int>(threadIdx.x); i < p.m * p.n; i += threads) {
-    partial[i] = total[i / p.n * total_pitch + i % p.n];
-  }
+template <class Real, bool by_columns, int blocks, int warps>
+__global__ void __launch_bounds__(block_threads, 1) tsmttsm_gram_kernel(const __grid_constant__ TsmttsmRing<Real> p) {
+#if __CUDA_ARCH__ >= 900
+  extern __shared__ __align__(128) unsigned char memory[];
+  __shared__ RingBarriers barriers;
+  release_next_kernel();
+  if (p.alpha.read().is_zero()) return;
+  const Share share(p, 0, 0);
+  run_ring<by_columns>(p, share, barriers, memory, [&](int group, int warp) {
+    const auto as_warp = [&]<int own>() {
+      if (warp != own) return;
+      GramTiles<blocks, warps, own> tiles;
+      add_chunks<by_columns>(p, share, barriers, memory, group, 0, 0, tiles);
+      add_groups<true>(p, share, memory, group, 0, 0, tiles);
+    };
+    [&]<int... own>(std::integer_sequence<int, own...>) { (as_warp.template operator()<own>(), ...); }
+    (std::make_integer_sequence<int, warps>());
+  });
 #endif
 }
 

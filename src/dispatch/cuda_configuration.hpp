@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "src/dispatch/cuda_feed.hpp"
+
 /// Problem -> configuration of the CUDA kernels, in one place; nothing here needs a device.
 /// Widths, leading dimensions and results count real numbers: a complex column is two of them.
 ///
@@ -31,7 +33,10 @@ struct CudaTsmttsmProblem {
   std::int64_t pitch_a, pitch_b;  ///< real numbers from row to row; 0: unknown
   int real_bytes;
   bool row_major;
-  bool same;  ///< B is A
+  bool same;              ///< B is A
+  int parts = 1;          ///< real numbers of a scalar
+  bool aligned = false;   ///< operands begin at multiples of 16 bytes
+  bool may_split = true;  ///< single precision: three products of TF32 may stand for one
 };
 
 enum class CudaKernel : std::uint8_t {
@@ -61,18 +66,36 @@ struct CudaChoice {
 /// Whether candidates are those that a call chooses from, or all within the bounds that tuning searches.
 enum class Search : std::uint8_t { usual, all };
 
+/// Which operands come in boxes (cuda_feed.hpp).
+enum CudaFeeds : int { feeds_by_rule, flat_both, boxes_a, boxes_b, boxes_both };
+
+/// Whether boxes of rows are wider than these, so that lanes meet different banks.
+enum CudaPadding : int { padding_by_rule, tight_boxes, padded_boxes };
+
 struct CudaTsmttsm {
   CudaKernel kernel;
-  int fold;              ///< rows that are taken as one wide row
-  int tile_m, tile_n;    ///< pieces of 16 x 8 of P a warp holds
-  int warps_m, warps_n;  ///< warps that share a stage
-  int groups;            ///< such sets of warps
-  int rows;              ///< of a chunk
+  int fold;                    ///< rows that are taken as one wide row
+  int tile_m, tile_n;          ///< pieces of 16 x 8 of P a warp holds; Gram: blocks of 8 columns in all, and 0
+  int warps_m, warps_n;        ///< warps that share the rows of a stage
+  int sections_m, sections_n;  ///< of P, where it is too large for one block: each has its own blocks
+  int groups;                  ///< such sets of warps
+  int split;                   ///< groups that share a stage, in turns of 16 rows
+  int feeds;                   ///< CudaFeeds
+  int padding;                 ///< CudaPadding
+  int tf32;                    ///< 1: products of single precision are split
+  int rows;                    ///< of a chunk
+  int segment;                 ///< rows of a chunk that lie together in a stage
   int stages;
+  CudaFeed a, b;
   int shared_bytes;
   std::int64_t parts;      ///< partial sums
   std::int64_t part_rows;  ///< rows of a part (general)
   std::size_t workspace_bytes;
+
+  bool gram() const { return tile_n == 0; }
+  /// Columns of A and B that the warps' tiles cover.
+  int reached_m() const { return gram() ? (tile_m + 1) / 2 * 16 : warps_m * tile_m * 16; }
+  int reached_n() const { return gram() ? tile_m * 8 : warps_n * tile_n * 8; }
 };
 
 /// The legal configurations, never none of them.
@@ -97,10 +120,10 @@ struct CudaTsmmProblem {
   int real_bytes;
   bool row_major;
   bool in_place;
-  bool reads_output;  ///< beta may differ from 0
-  int parts = 1;      ///< real numbers of a scalar
-  bool aligned = false;      ///< A starts on a multiple of 16 bytes
-  bool may_skip_a = false;   ///< alpha is or may be 0: A must not be read then
+  bool reads_output;            ///< beta may differ from 0
+  int parts = 1;                ///< real numbers of a scalar
+  bool aligned = false;         ///< A starts on a multiple of 16 bytes
+  bool may_skip_a = false;      ///< alpha is or may be 0: A must not be read then
   bool aligned_output = false;  ///< B starts on a multiple of 32 bytes, a sector of memory
 };
 
@@ -142,11 +165,19 @@ struct TileShape {
 };
 inline constexpr TileShape tsmttsm_tiles[] = {{1, 1}, {1, 2}, {1, 4}, {2, 1}, {2, 2}, {2, 3}, {2, 4},
                                               {3, 5}, {3, 6}, {2, 7}, {2, 8}, {4, 1}, {4, 2}, {4, 4}};
+/// For split products of single precision.
+inline constexpr TileShape split_tiles[] = {{1, 4}, {2, 2}, {2, 3}, {2, 4}, {3, 3}};
+/// Of Gram matrices: blocks of 8 columns, and warps that share the pieces on and above the diagonal.
+struct GramShape {
+  int blocks, warps;
+};
+inline constexpr GramShape gram_shapes[] = {{1, 1}, {2, 1}, {3, 1}, {4, 1},  {5, 1},
+                                            {6, 1}, {7, 2}, {8, 2}, {12, 4}, {16, 4}};
 /// And of tsmm's: pieces of 16 columns x sets of 8 rows; 0 x n: up to n columns, without tensor cores.
 inline constexpr TileShape tsmm_tiles[] = {{0, 1}, {0, 2}, {0, 4}, {1, 4}, {2, 4},
                                            {3, 4}, {4, 2}, {1, 2}, {2, 2}, {3, 2}};
 /// And of tsmm's with boxes: pieces of 16 rows x pieces of 8 columns.
-inline constexpr TileShape tsmm_box_tiles[] = {{1, 1}, {1, 2}, {1, 3}, {1, 4}, {1, 5}, {1, 6}, {1, 8},
-                                               {2, 1}, {2, 2}, {2, 4}, {2, 6}};
+inline constexpr TileShape tsmm_box_tiles[] = {{1, 1}, {1, 2}, {1, 3}, {1, 4}, {1, 5}, {1, 6},
+                                               {1, 8}, {2, 1}, {2, 2}, {2, 4}, {2, 6}};
 
 }  // namespace blockvec::kernels::dispatch

@@ -58,7 +58,10 @@ std::string CudaExplanation::text() const {
 template <class T>
 CudaExplanation explain_cuda_tsmttsm(const Matrix<const T>& a, const Matrix<const T>& b) {
   if (a.rows == 0 || a.columns == 0 || b.columns == 0) return nothing();
-  return dispatch::explain(cuda::current_device(), dispatch::problem_of(a, b));
+  Matrix<const T> left = a;
+  Matrix<const T> right = b;
+  dispatch::prefer_rows(left, right);
+  return dispatch::explain(cuda::current_device(), dispatch::problem_of(left, right));
 }
 
 template <class T>

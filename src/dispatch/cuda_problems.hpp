@@ -14,11 +14,27 @@ inline constexpr int parts = std::is_floating_point_v<T> ? 1 : 2;
 template <class T>
 inline constexpr int real_bytes = static_cast<int>(sizeof(T)) / parts<T>;
 
+/// Single columns are row-major matrices too, and those are served best.
+template <class T>
+void prefer_rows(Matrix<const T>& a, Matrix<const T>& b) {
+  if (a.layout == Layout::row_major || a.columns != 1 || b.columns != 1) return;
+  a = {a.data, a.rows, 1, 1, Layout::row_major};
+  b = {b.data, b.rows, 1, 1, Layout::row_major};
+}
+
 template <class T>
 CudaTsmttsmProblem problem_of(const Matrix<const T>& a, const Matrix<const T>& b) {
   const bool same = a.data == b.data && a.ld == b.ld && a.columns == b.columns;
-  return {a.rows,          parts<T> * a.columns, parts<T> * b.columns,          parts<T> * a.ld,
-          parts<T> * b.ld, real_bytes<T>,        a.layout == Layout::row_major, same};
+  return {a.rows,
+          parts<T> * a.columns,
+          parts<T> * b.columns,
+          parts<T> * a.ld,
+          parts<T> * b.ld,
+          real_bytes<T>,
+          a.layout == Layout::row_major,
+          same,
+          parts<T>,
+          (reinterpret_cast<std::uintptr_t>(a.data) | reinterpret_cast<std::uintptr_t>(b.data)) % 16 == 0};
 }
 
 template <class T>

@@ -28,7 +28,9 @@ void run_tsmttsm(cuda::TsmttsmCall<T> call, const CudaExecution& execution) {
   if (call.c.rows == 0 || call.c.columns == 0) return;
   check_workspace("tsmttsm", execution.workspace,
                   cuda_tsmttsm_workspace<T>(call.a.rows, call.a.columns, call.b.columns));
+  dispatch::prefer_rows(call.a, call.b);
   dispatch::CudaTsmttsmProblem problem = dispatch::problem_of(call.a, call.b);
+  problem.may_split = execution.single_precision == SinglePrecision::split;
   if (is_zero(call.alpha)) problem.k = 0;
   cuda::launch_tsmttsm(call, dispatch::configure_cuda_tsmttsm(cuda::current_device(), problem), execution);
 }

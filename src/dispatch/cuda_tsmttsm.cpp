@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <iterator>
+#include <numeric>
 
 #include "src/dispatch/banks.hpp"
 #include "src/dispatch/cuda_configuration.hpp"
@@ -48,51 +50,226 @@ int usual_fold(const CudaTsmttsmProblem& p) {
       std::max<std::int64_t>(1, std::min(16 / std::max<std::int64_t>(p.m, 1), 8 / std::max<std::int64_t>(p.n, 1))));
 }
 
-// Lanes whose columns lie beyond the width read on behind the last stage.
-constexpr std::int64_t slack_bytes = 2048;
-
-std::int64_t ring_stage_bytes(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
-  return stage_bytes(c.rows, c.fold * p.pitch_a, p.real_bytes) +
-         (p.same ? 0 : stage_bytes(c.rows, c.fold * p.pitch_b, p.real_bytes));
+// Coordinates in boxes are 32 bits wide, strides 40; an empty class of lines has no box.
+bool fits_boxes(const CudaTsmttsmProblem& p) {
+  const std::int64_t longest = (std::int64_t{1} << 31) - 65536;
+  const std::int64_t stride = std::max(p.pitch_a, p.pitch_b) * p.real_bytes * most_box_classes;
+  return p.pitch_a != 0 && p.k >= most_box_classes && p.k * p.parts < longest && stride < std::int64_t{1} << 40;
 }
 
-bool ring_serves(const CudaDevice& device, const CudaTsmttsmProblem& p) {
-  return device.bulk_copies && p.row_major && streams(p.m, p.pitch_a) && (p.same || streams(p.n, p.pitch_b));
+bool in_boxes_a(int feeds) { return feeds == boxes_a || feeds == boxes_both; }
+bool in_boxes_b(int feeds) { return feeds == boxes_b || feeds == boxes_both; }
+
+// Boxes where rows are not read in flat pieces.
+int usual_feeds(const CudaTsmttsmProblem& p) {
+  if (!p.row_major) return boxes_both;
+  const bool a = !streams(p.m, p.pitch_a);
+  const bool b = p.same ? a : !streams(p.n, p.pitch_b);
+  return a && b ? boxes_both : a ? boxes_a : b ? boxes_b : flat_both;
+}
+
+bool feeds_serve(const CudaTsmttsmProblem& p, int feeds) {
+  if (feeds != flat_both && !fits_boxes(p)) return false;
+  if (!p.row_major) return feeds == boxes_both;
+  return (in_boxes_a(feeds) || streams(p.m, p.pitch_a)) && (p.same || in_boxes_b(feeds) || streams(p.n, p.pitch_b));
+}
+
+// Where B is A, a stage holds its rows once, but for sections, which want different columns.
+bool comes_once(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  return p.same && c.sections_m * c.sections_n == 1;
+}
+
+int lead_of(const CudaTsmttsmProblem& p, std::int64_t pitch) {
+  return p.aligned && box_classes(pitch, p.real_bytes) == 1 ? 0 : 16 / p.real_bytes - 1;
+}
+
+CudaFeedRequest request_a(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  const std::int64_t width = c.sections_m == 1 ? c.fold * p.m : c.reached_m();
+  CudaFeedRequest r{width,         c.fold * p.pitch_a,    c.reached_m(), c.rows,
+                    16 * c.tile_m, lead_of(p, p.pitch_a), p.real_bytes};
+  if (c.gram()) r.reached = c.reached_n();
+  if (comes_once(p, c) && !c.gram()) {
+    r.reached = std::max(c.reached_m(), c.reached_n());
+    r.step = std::lcm(16 * c.tile_m, 8 * c.tile_n);
+  }
+  return r;
+}
+
+CudaFeedRequest request_b(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  const std::int64_t width = c.sections_n == 1 ? c.fold * p.n : c.reached_n();
+  return {width, c.fold * p.pitch_b, c.reached_n(), c.rows, 8 * c.tile_n, lead_of(p, p.pitch_b), p.real_bytes};
+}
+
+// Rows of both operands are dealt into one number of classes.
+int row_classes(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  const int a = in_boxes_a(c.feeds) ? box_classes(p.pitch_a, p.real_bytes) : 1;
+  const int b = in_boxes_b(c.feeds) ? box_classes(p.pitch_b, p.real_bytes) : 1;
+  // Rows of 4-byte numbers an odd distance apart meet in banks less if every other one is taken.
+  const bool odd = p.real_bytes == 4 && c.feeds == flat_both && c.fold * p.pitch_a % 2 != 0;
+  return odd ? 2 : std::max(a, b);
+}
+
+void feed_rows(const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
+  const int classes = row_classes(p, c);
+  const int unit = 16 / p.real_bytes;
+  const CudaFeedRequest a = request_a(p, c);
+  const CudaFeedRequest b = request_b(p, c);
+  const bool boxed_a = in_boxes_a(c.feeds);
+  const bool boxed_b = in_boxes_b(c.feeds);
+  // Both operands' rows are chosen alike: a box adapts to a flat operand's pitch.
+  const auto wants_single_step = [&](std::int64_t pitch) { return classes * pitch % (2 * unit) == unit; };
+  const bool single =
+      (!boxed_a && wants_single_step(a.pitch)) || (!comes_once(p, c) && !boxed_b && wants_single_step(b.pitch));
+  const int bank_step = c.padding == tight_boxes ? 0 : single ? unit : 2 * unit;
+  c.segment = c.rows / classes;
+  c.a = boxed_a ? row_feed(a, classes, bank_step) : flat_feed(a);
+  c.b = comes_once(p, c) ? CudaFeed{} : boxed_b ? row_feed(b, classes, bank_step) : flat_feed(b);
+}
+
+void feed_columns(const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
+  const auto classes = [&](std::int64_t width, std::int64_t pitch) {
+    return width == p.parts ? 1 : box_classes(pitch, p.real_bytes);
+  };
+  c.a = column_feed(request_a(p, c), classes(p.m, p.pitch_a), c.segment, p.parts);
+  c.b = comes_once(p, c) ? CudaFeed{} : column_feed(request_b(p, c), classes(p.n, p.pitch_b), c.segment, p.parts);
+}
+
+// Rows of a chunk, row-major, and its feeds.
+bool complete_rows(const CudaDevice& device, const CudaTsmttsmProblem& p, int most_groups, CudaTsmttsm& c) {
+  const std::int64_t width_a = in_boxes_a(c.feeds) ? std::min<std::int64_t>(p.m, c.reached_m()) : p.pitch_a;
+  const std::int64_t width_b = in_boxes_b(c.feeds) ? std::min<std::int64_t>(p.n, c.reached_n()) : p.pitch_b;
+  const std::int64_t width = width_a + (comes_once(p, c) ? 0 : width_b);
+  const int classes = row_classes(p, c);
+  const int least = std::max(16 * classes, least_rows(p.real_bytes));
+  const bool any_rows = c.rows == 0;
+  if (any_rows) {
+    const int groups = c.groups != 0 ? c.groups : most_groups;
+    c.rows = std::max(least, chunk_rows(c.fold * width * p.real_bytes, c.tf32 == 0 ? 16384 : 32768, p.real_bytes,
+                                        ceil_div(p.k, c.fold), std::int64_t{device.multiprocessors} * groups));
+    if (c.feeds != flat_both) c.rows = std::min(c.rows, longest_box * classes);
+  }
+  if (c.rows % least != 0 || (c.feeds != flat_both && c.rows > longest_box * classes)) return false;
+  feed_rows(p, c);
+  // Padding may take more room than the rows themselves.
+  while (any_rows && c.rows > least &&
+         most_groups * (c.a.stage_bytes + c.b.stage_bytes) > device.shared_bytes - static_bytes) {
+    c.rows /= 2;
+    feed_rows(p, c);
+  }
+  return true;
+}
+
+// The same for column-major operands: long pieces of columns, several of them where columns are few.
+bool complete_columns(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
+  constexpr int most_bytes = 73728;
+  constexpr int least_bytes = 16384;
+  const int least = least_rows(p.real_bytes);
+  const auto bytes = [&] {
+    feed_columns(p, c);
+    return c.a.stage_bytes + c.b.stage_bytes;
+  };
+  const bool any_segment = c.segment == 0;
+  const bool any_rows = c.rows == 0;
+  if (any_segment) {
+    c.segment = 128 / p.parts;
+    if (any_rows) c.rows = c.segment;
+    while (c.segment > least && (c.segment > c.rows || bytes() > most_bytes)) {
+      c.segment /= 2;
+      if (any_rows) c.rows = c.segment;
+    }
+  }
+  if (any_rows) {
+    c.rows = c.segment;
+    while (c.rows < most_segments * c.segment && bytes() <= least_bytes &&
+           2 * c.rows * std::int64_t{device.multiprocessors} <= p.k) {
+      c.rows *= 2;
+    }
+  }
+  if (c.segment % least != 0 || c.rows % c.segment != 0 || c.rows > most_segments * c.segment ||
+      p.parts * (c.segment + 4) > longest_box) {
+    return false;
+  }
+  feed_columns(p, c);
+  return true;
+}
+
+// Whether the kernel is compiled.
+bool has_tile(const CudaTsmttsm& c) {
+  const auto is_it = [&](const TileShape& tile) { return tile.m == c.tile_m && tile.n == c.tile_n; };
+  return c.tf32 != 0 ? std::any_of(std::begin(split_tiles), std::end(split_tiles), is_it)
+                     : std::any_of(std::begin(tsmttsm_tiles), std::end(tsmttsm_tiles), is_it);
+}
+
+// Warps that share a stage; where they would be too many, sections of P, of those that load least.
+bool complete_warps(const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
+  if (c.gram()) {
+    const GramShape* const shape = std::find_if(std::begin(gram_shapes), std::end(gram_shapes),
+                                                [&](const GramShape& s) { return s.blocks == c.tile_m; });
+    c.sections_m = c.sections_n = 1;
+    c.warps_m = shape == std::end(gram_shapes) ? 0 : shape->warps;
+    c.warps_n = 1;
+    return c.warps_m != 0 && c.fold * p.m <= 8 * c.tile_m;
+  }
+  const std::int64_t most_m = ceil_div(c.fold * p.m, 16 * c.tile_m);
+  const std::int64_t most_n = ceil_div(c.fold * p.n, 8 * c.tile_n);
+  std::int64_t least = 0;
+  for (int warps_m = 1; warps_m <= computing_warps; ++warps_m) {
+    if (warps_m > most_m) break;
+    const auto warps_n = static_cast<int>(std::min<std::int64_t>(most_n, computing_warps / warps_m));
+    const std::int64_t sections = ceil_div(most_m, warps_m) * ceil_div(most_n, warps_n);
+    const std::int64_t loads = sections * (16 * c.tile_m * warps_m + 8 * c.tile_n * warps_n);
+    if (sections > 1 && warps_m * warps_n < computing_warps) continue;
+    if (least != 0 && loads >= least) continue;
+    least = loads;
+    c.warps_m = warps_m;
+    c.warps_n = warps_n;
+  }
+  if (least == 0) return false;
+  c.sections_m = static_cast<int>(ceil_div(most_m, c.warps_m));
+  c.sections_n = static_cast<int>(ceil_div(most_n, c.warps_n));
+  const bool divided = c.sections_m * c.sections_n > 1;
+  // Sections are cut out of rows by boxes.
+  if (divided &&
+      (c.fold > 1 || (c.sections_m > 1 && !in_boxes_a(c.feeds)) || (c.sections_n > 1 && !in_boxes_b(c.feeds)))) {
+    return false;
+  }
+  return true;
 }
 
 bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
-  if (!ring_serves(device, p)) return false;
-  if (c.fold == 0) c.fold = usual_fold(p);
-  if (c.fold > 1 && !folds(p)) return false;
-  const std::int64_t warps_m = ceil_div(c.fold * p.m, 16 * c.tile_m);
-  const std::int64_t warps_n = ceil_div(c.fold * p.n, 8 * c.tile_n);
-  if (warps_m * warps_n > computing_warps) return false;
-  c.warps_m = static_cast<int>(warps_m);
-  c.warps_n = static_cast<int>(warps_n);
+  if (!device.bulk_copies || (c.gram() && !p.same)) return false;
+  // Split products of a matrix with itself would not be symmetric to the last bit.
+  if (c.tf32 != 0 && (!p.may_split || p.real_bytes != 4 || p.same)) return false;
+  if (!c.gram() && !has_tile(c)) return false;
+  if (c.feeds == feeds_by_rule) c.feeds = usual_feeds(p);
+  if (!feeds_serve(p, c.feeds)) return false;
+  if (c.padding == padding_by_rule) c.padding = c.feeds == usual_feeds(p) ? tight_boxes : padded_boxes;
+  if (c.fold == 0) c.fold = p.row_major && c.feeds == flat_both ? usual_fold(p) : 1;
+  if (c.fold > 1 && (!folds(p) || c.feeds != flat_both)) return false;
+  if (!complete_warps(p, c)) return false;
   const int most_groups = computing_warps / (c.warps_m * c.warps_n);
-  const std::int64_t k = ceil_div(p.k, c.fold);
-  if (c.rows == 0) {
-    const std::int64_t row_bytes = c.fold * (p.pitch_a + (p.same ? 0 : p.pitch_b)) * p.real_bytes;
-    const int groups = c.groups != 0 ? c.groups : most_groups;
-    c.rows = chunk_rows(row_bytes, 16384, p.real_bytes, k, std::int64_t{device.multiprocessors} * groups);
-  }
-  if (c.rows % least_rows(p.real_bytes) != 0) return false;
-  const std::int64_t chunks = ceil_div(k, c.rows);
-  c.parts = std::min<std::int64_t>(chunks, device.multiprocessors);
+  if (!(p.row_major ? complete_rows(device, p, most_groups, c) : complete_columns(device, p, c))) return false;
+  const std::int64_t chunks = ceil_div(ceil_div(p.k, c.fold), c.rows);
+  const int sections = c.sections_m * c.sections_n;
+  c.parts = std::min<std::int64_t>(chunks, std::max(1, device.multiprocessors / sections));
   const std::int64_t turns = ceil_div(chunks, c.parts);
+  const int most_split = c.rows / 16;
   if (c.groups == 0) {
     c.groups = most_groups;
-    while (c.groups / 2 >= turns) c.groups /= 2;  // those without a chunk would only add zeros
+    // Those without a chunk would only add zeros.
+    while (p.row_major && c.groups / 2 >= turns) c.groups /= 2;
   }
-  if (c.groups > most_groups) return false;
-  const std::int64_t stage = ring_stage_bytes(p, c);
+  if (c.split == 0) c.split = p.row_major ? 1 : std::min(c.groups, most_split);
+  if (c.groups > most_groups || c.groups % c.split != 0 || c.split > most_split) return false;
+  const int in_turn = c.groups / c.split;
+  const std::int64_t stage = c.a.stage_bytes + c.b.stage_bytes;
   const std::int64_t room = device.shared_bytes - static_bytes;
-  if (c.stages == 0) {
-    c.stages = whole_groups(std::min((room - slack_bytes) / stage, round_up(turns, c.groups)), c.groups);
-  }
-  if (c.stages < c.groups || c.stages % c.groups != 0 || c.stages > max_stages) return false;
-  const std::int64_t total = 128 * warps_m * warps_n * c.tile_m * c.tile_n * std::int64_t{sizeof(double)};
-  const std::int64_t shared = std::max(c.stages * stage + slack_bytes, total);
+  if (c.stages == 0) c.stages = whole_groups(std::min(room / stage, round_up(turns, in_turn)), in_turn);
+  if (c.stages < std::max<std::int64_t>(in_turn, std::min<std::int64_t>(turns, 2)) || c.stages % in_turn != 0 ||
+      c.stages > max_stages)
+    return false;
+  const std::int64_t total = std::int64_t{c.reached_m()} * c.reached_n() * std::int64_t{sizeof(double)};
+  const std::int64_t shared = std::max(c.stages * stage, total);
   if (shared > room) return false;
   c.shared_bytes = static_cast<int>(shared);
   c.part_rows = 0;
@@ -101,57 +278,129 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   return true;
 }
 
+// What a warp group does with 16 rows: pieces of 16 x 8 multiplied, fragments of A and B loaded.
+struct RingWork {
+  double pieces, fragments_a, fragments_b;
+};
+
+RingWork work_of_16_rows(const CudaTsmttsm& c) {
+  const double warps = c.warps_m * c.warps_n;
+  if (!c.gram()) return {warps * c.tile_m * c.tile_n, warps * 8 * c.tile_m, warps * 4 * c.tile_n};
+  const int bands = (c.tile_m + 1) / 2;
+  double pieces = 0;
+  for (int x = 0; x < bands; ++x) pieces += c.tile_m - 2 * x;
+  return {pieces, 4.0 * (warps * c.tile_m - warps * (warps - 1)), 0};
+}
+
+// Memory moves 64 bytes at a time: what a row of so many numbers touches on average.
+double touched_bytes(std::int64_t width, std::int64_t pitch, int real_bytes) {
+  const auto own = static_cast<double>(width * real_bytes);
+  const auto whole = static_cast<double>(pitch * real_bytes);
+  const double more = pitch * real_bytes % 64 == 0 ? static_cast<double>(-width * real_bytes & 63) : 56.0;
+  return std::min(own + more, whole);
+}
+
+double ring_bytes(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  const auto k = static_cast<double>(p.k);
+  if (!p.row_major) return k * static_cast<double>(p.m + (p.same ? 0 : p.n)) * p.real_bytes;
+  const auto row = [&](std::int64_t width, std::int64_t pitch, bool boxed) {
+    return boxed ? touched_bytes(width, pitch, p.real_bytes) : static_cast<double>(pitch * p.real_bytes);
+  };
+  return k * (row(p.m, p.pitch_a, in_boxes_a(c.feeds)) + (p.same ? 0 : row(p.n, p.pitch_b, in_boxes_b(c.feeds))));
+}
+
 CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
-  const std::int64_t pitch_a = c.fold * p.pitch_a;
-  const std::int64_t pitch_b = p.same ? pitch_a : c.fold * p.pitch_b;
   const std::int64_t turns = ceil_div(ceil_div(ceil_div(p.k, c.fold), c.rows), c.parts);
-  const auto steps = static_cast<double>(round_up(turns, c.groups) * c.rows) / 16;
-  const int warps = c.warps_m * c.warps_n;
-  const RowMap map = row_map_of(c, pitch_a, pitch_b);
+  const auto steps = static_cast<double>(round_up(turns, c.groups / c.split) * c.rows) / 16;
+  const RingWork each = work_of_16_rows(c);
+  const int classes = c.rows / c.segment;
+  const std::int64_t step_a = c.a.pitch * (c.a.boxed ? 1 : classes);
+  const std::int64_t step_b = comes_once(p, c) ? step_a : c.b.pitch * (c.b.boxed ? 1 : classes);
+  const RowMap map = row_map_of(c, step_a, step_b, static_cast<std::size_t>(p.real_bytes));
+  const auto clocks = [&](std::int64_t pitch) {
+    return p.row_major ? fragment_read_clocks(map, pitch, p.real_bytes) : p.real_bytes / 4;
+  };
   CudaWork work{};
-  work.bytes = static_cast<double>(p.k) * static_cast<double>(p.pitch_a + (p.same ? 0 : p.pitch_b)) * p.real_bytes;
-  work.bandwidth = device.read_bandwidth;
-  work.product_clocks = steps * 16 * c.tile_m * c.tile_n * computing_warps / c.groups;
-  work.shared_clocks = steps * warps *
-                       (8 * c.tile_m * fragment_read_clocks(map, pitch_a, p.real_bytes) +
-                        4 * c.tile_n * fragment_read_clocks(map, pitch_b, p.real_bytes));
+  work.bytes = ring_bytes(p, c);
+  // Boxes take turns with one another, and what they write beyond their rows takes time, too.
+  const double boxes = !p.row_major || c.feeds == flat_both ? 1 : c.padding == tight_boxes ? 0.985 : 0.94;
+  work.bandwidth = boxes * device.read_bandwidth;
+  // Split products take less of the tensor cores, and more instructions for each number that is loaded.
+  const double piece_clocks = c.tf32 == 0 ? 16 : 10;
+  work.product_clocks = steps * piece_clocks * each.pieces * computing_warps / (c.groups * c.warps_m * c.warps_n);
+  work.shared_clocks = steps * (each.fragments_a * clocks(step_a) + each.fragments_b * clocks(step_b));
   work.overlap = 0.9;
   work.parts = static_cast<double>(c.parts);
-  work.bytes_in_flight = static_cast<double>(c.stages * ring_stage_bytes(p, c));
+  work.bytes_in_flight = static_cast<double>(c.stages * (c.a.stage_bytes + c.b.stage_bytes));
   work.launches = 2;
   work.waits = 2;
   work.tensor_cores = true;
   return work;
 }
 
+// What could be read in flat pieces may come in boxes for their padding where rows begin in few banks.
+bool banks_conflict(const CudaTsmttsmProblem& p) {
+  const int free = 64 / p.real_bytes;
+  return p.pitch_a % free == 0 || p.pitch_b % free == 0;
+}
+
+// Where memory would have to wait for tensor cores that multiply in double precision.
+bool splitting_pays(const CudaTsmttsmProblem& p) {
+  return p.may_split && p.real_bytes == 4 && p.m * p.n >= 22 * (p.m + p.n);
+}
+
 void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search search, std::vector<CudaTsmttsm>& to) {
-  if (!ring_serves(device, p)) return;
-  const auto add = [&](const TileShape& tile, int fold, int groups, int rows, int stages) {
-    CudaTsmttsm c{};
-    c.kernel = CudaKernel::ring;
-    c.tile_m = tile.m;
-    c.tile_n = tile.n;
-    c.fold = fold;
-    c.groups = groups;
-    c.rows = rows;
-    c.stages = stages;
-    if (complete(device, p, c)) to.push_back(c);
-    return c;
+  CudaTsmttsm c{};
+  const auto add = [&](int fold, int groups, int split, int rows, int stages) {
+    CudaTsmttsm made{};
+    made.kernel = CudaKernel::ring;
+    made.tile_m = c.tile_m;
+    made.tile_n = c.tile_n;
+    made.fold = fold;
+    made.groups = groups;
+    made.split = split;
+    made.feeds = c.feeds;
+    made.padding = c.padding;
+    made.tf32 = c.tf32;
+    made.rows = rows;
+    made.stages = stages;
+    if (complete(device, p, made)) to.push_back(made);
+    return made;
   };
-  for (const TileShape& tile : tsmttsm_tiles) {
-    const CudaTsmttsm usual = add(tile, 0, 0, 0, 0);
-    if (search == Search::usual || usual.warps_m == 0) continue;
+  const auto add_feeds = [&](int feeds, int padding) {
+    c.feeds = feeds;
+    c.padding = padding;
+    const CudaTsmttsm usual = add(0, 0, 0, 0, 0);
+    if (search == Search::usual || usual.shared_bytes == 0) return;
     for (int fold = 1; fold <= usual.fold; fold *= 2) {
       for (int groups = usual.groups; groups > 0; groups /= 2) {
-        for (int rows = least_rows(p.real_bytes); rows <= 1024; rows *= 2) {
-          const CudaTsmttsm full = add(tile, fold, groups, rows, 0);
-          for (int stages = full.stages / 2; stages >= 2 * groups; stages /= 2) {
-            add(tile, fold, groups, rows, stages / groups * groups);
+        for (int split = 1; split <= groups; split *= 2) {
+          for (int rows = least_rows(p.real_bytes); rows <= 1024; rows *= 2) {
+            const CudaTsmttsm full = add(fold, groups, split, rows, 0);
+            const int in_turn = groups / split;
+            for (int stages = full.stages / 2; stages >= 2 * in_turn; stages /= 2) {
+              add(fold, groups, split, rows, stages / in_turn * in_turn);
+            }
           }
         }
       }
     }
+  };
+  const auto add_shape = [&](int tile_m, int tile_n, int tf32) {
+    c.tile_m = tile_m;
+    c.tile_n = tile_n;
+    c.tf32 = tf32;
+    add_feeds(usual_feeds(p), tight_boxes);
+    if (!p.row_major || (usual_feeds(p) == flat_both && !banks_conflict(p))) return;
+    if (usual_feeds(p) != flat_both) add_feeds(usual_feeds(p), padded_boxes);
+    if (usual_feeds(p) != boxes_both) add_feeds(boxes_both, padded_boxes);
+  };
+  for (const GramShape& shape : gram_shapes) {
+    if (p.same) add_shape(shape.blocks, 0, 0);
   }
+  for (const TileShape& tile : tsmttsm_tiles) add_shape(tile.m, tile.n, 0);
+  if (!splitting_pays(p)) return;
+  for (const TileShape& tile : split_tiles) add_shape(tile.m, tile.n, 1);
 }
 
 }  // namespace
@@ -160,6 +409,7 @@ bool complete(const CudaDevice& device, const CudaTsmttsmProblem& problem, CudaT
   if (problem.k == 0) {
     configuration = {};
     configuration.fold = 1;
+    configuration.rows = configuration.segment = 1;
     return true;
   }
   switch (configuration.kernel) {

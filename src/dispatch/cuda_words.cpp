@@ -16,7 +16,13 @@ struct Word {
 
 constexpr Word<CudaTsmttsm> tsmttsm_words[] = {{"tile", &CudaTsmttsm::tile_m, &CudaTsmttsm::tile_n},
                                                {"warps", &CudaTsmttsm::warps_m, &CudaTsmttsm::warps_n},
+                                               {"sections", &CudaTsmttsm::sections_m, &CudaTsmttsm::sections_n},
                                                {"groups", &CudaTsmttsm::groups},
+                                               {"split", &CudaTsmttsm::split},
+                                               {"feeds", &CudaTsmttsm::feeds},
+                                               {"padding", &CudaTsmttsm::padding},
+                                               {"tf32", &CudaTsmttsm::tf32},
+                                               {"segment", &CudaTsmttsm::segment},
                                                {"rows", &CudaTsmttsm::rows},
                                                {"stages", &CudaTsmttsm::stages},
                                                {"fold", &CudaTsmttsm::fold}};

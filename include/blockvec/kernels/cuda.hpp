@@ -25,16 +25,24 @@ class CudaError : public Error {
   using Error::Error;
 };
 
+/// How products of single precision are formed where the tensor cores' double precision would be slower than memory.
+enum class SinglePrecision : std::uint8_t {
+  split,  ///< as three products of numbers of 11 bits (TF32), summed in single precision chunk by chunk
+  plain   ///< in double precision all the same
+};
+
 /// Where a call runs: the current device.
 struct CudaExecution {
   CUstream_st* stream = nullptr;        ///< cudaStream_t
   std::span<std::byte> workspace = {};  ///< device memory, at least what *_workspace says; one call at a time
+  SinglePrecision single_precision = SinglePrecision::split;
 };
 
 /// C = alpha A^op B + beta C with A K x M, B K x N, C M x N, all in device memory; B may be A.
 /// alpha and beta are values, or point to device memory and are read when the product runs.
 /// Cost: one pass over A and B (one over A where A is B); workspace for one C a multiprocessor or so.
-/// Error: |C_computed - C| <= (gamma(K + 3) of double precision + u) |alpha| |A|^T |B| (+ 2 u |beta C|) entry by entry.
+/// Error: |C_computed - C| <= (gamma(K + 3) of double precision + u) |alpha| |A|^T |B| (+ 2 u |beta C|) entry by entry;
+/// where products of single precision are split, gamma(min(3 K + 12, 512)) of single precision more.
 /// Throws ShapeError before anything is launched, CudaError if a launch fails.
 /// Source: Ernst, Hager, Thies, Wellein 2020, section 3, for tensor cores and bulk copies.
 template <class T>

@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <complex>
 #include <cstdint>
+#include <limits>
 
 #include "tests/kernels/cuda/products.hpp"
 
@@ -28,6 +30,69 @@ TYPED_TEST(CudaTsmttsm, SquareOfEveryWidth) {
       expect_device_tsmttsm<T>(1007, width, width, tight, ops[width % 2], T(1), T(0), false, Way::few_blocks);
       expect_device_tsmttsm<T>(1007, width, width, tight, ops[width % 2], T(1), T(0), true);
       if (this->HasFatalFailure()) return;
+    }
+  }
+}
+
+// Views of wider matrices: odd leading dimensions, and starts anywhere.
+TYPED_TEST(CudaTsmttsm, ViewsOfEveryWidth) {
+  using T = TypeParam;
+  for (const Layout layout : layouts) {
+    for (std::int64_t width = 1; width <= 70; ++width) {
+      const Placement a{layout, Layout::row_major, width % 7 + 20, width % 4};
+      const Placement b{layout, Layout::row_major, width % 3 + 64 - width % 64, (width + 1) % 4};
+      const Placement tight{layout, Layout::row_major, 0, width % 2};
+      expect_device_tsmttsm<T>(261, width, width, a, b, Op::conjugate_transpose, T(1), T(0), false, Way::few_blocks);
+      expect_device_tsmttsm<T>(193, width, 71 - width, a, tight, Op::transpose, T(1), T(0));
+      expect_device_tsmttsm<T>(130, width, 1 + width % 9, tight, b, Op::conjugate_transpose, T(1), T(0));
+      expect_device_tsmttsm<T>(261, width, width, a, a, Op::conjugate_transpose, T(1), T(0), true, Way::few_blocks);
+      if (this->HasFatalFailure()) return;
+    }
+  }
+}
+
+// Every length about the ends of chunks, and shorter than the classes that rows are dealt into.
+TYPED_TEST(CudaTsmttsm, ViewsOfEveryLength) {
+  using T = TypeParam;
+  for (const Layout layout : layouts) {
+    for (const std::int64_t pad : {31, 32, 33, 34}) {
+      for (const std::int64_t k : {1, 2, 3, 4, 5, 15, 16, 17, 31, 32, 33, 63, 65, 127, 129, 255, 257, 1023, 1025}) {
+        const Placement a{layout, Layout::row_major, pad, k % 4};
+        expect_device_tsmttsm<T>(k, 5, 9, a, a, Op::conjugate_transpose, T(1), T(0), false, Way::few_blocks);
+        expect_device_tsmttsm<T>(k, 18, 2, a, a, Op::conjugate_transpose, T(1), T(0));
+        expect_device_tsmttsm<T>(k, 11, 11, a, a, Op::conjugate_transpose, T(1), T(0), true, Way::few_blocks);
+        if (this->HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+// Wider than a box, which has at most 256 numbers.
+TYPED_TEST(CudaTsmttsm, WideViews) {
+  using T = TypeParam;
+  for (const Layout layout : layouts) {
+    for (const std::int64_t pad : {63, 64}) {
+      const Placement a{layout, Layout::row_major, pad, 1};
+      const Placement b{layout, Layout::row_major, 0, 0};
+      for (const std::int64_t m : {100, 129, 200, 241, 300, 512}) {
+        expect_device_tsmttsm<T>(301, m, 7, a, b, Op::conjugate_transpose, T(1), T(0), false, Way::few_blocks);
+        expect_device_tsmttsm<T>(301, 7, m, b, a, Op::conjugate_transpose, T(1), T(0), false, Way::few_blocks);
+        if (m < 256) expect_device_tsmttsm<T>(77, m, m, a, a, Op::conjugate_transpose, T(1), T(0), true);
+        if (this->HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+// Results that one block does not hold.
+TYPED_TEST(CudaTsmttsm, LargeResults) {
+  using T = TypeParam;
+  for (const Layout layout : layouts) {
+    for (const std::int64_t pad : {0, 3}) {
+      const Placement a{layout, Layout::row_major, pad, pad};
+      expect_device_tsmttsm<T>(99, 300, 140, a, a, Op::conjugate_transpose, T(1), T(0), false, Way::few_blocks);
+      expect_device_tsmttsm<T>(99, 65, 513, a, a, Op::conjugate_transpose, T(1), T(0));
+      expect_device_tsmttsm<T>(99, 200, 200, a, a, Op::conjugate_transpose, T(1), T(0), true);
     }
   }
 }
@@ -137,6 +202,59 @@ TYPED_TEST(CudaTsmttsm, NanPassesToItsEntriesAlone) {
       for (std::int64_t i = 0; i < width; ++i) {
         for (std::int64_t j = 0; j < width; ++j) EXPECT_EQ(is_nan(c(i, j)), i == width / 2);
       }
+    }
+  }
+}
+
+// What split products make of infinities (Inf - Inf) must not be seen, nor an overflow on the way.
+TYPED_TEST(CudaTsmttsm, InfinityStaysInfinity) {
+  using T = TypeParam;
+  if constexpr (!is_complex<T>) {
+    for (const std::int64_t width : {8, 48, 64}) {
+      GuardedMatrix<T> a(500, width, Layout::row_major, 0, 0, mark<T>());
+      GuardedMatrix<T> c(width, width, Layout::row_major, 0, 0, mark<T>());
+      a.fill_with(T(1));
+      a(333, 5) = std::numeric_limits<T>::infinity();
+      for (int row = 0; row < 500; ++row) a(row, 1) = row % 2 == 0 ? T(1e30) : T(-1e30);
+      OnDeviceMatrix<T> device_a(a);
+      OnDeviceMatrix<T> device_b(a);
+      OnDeviceMatrix<T> device_c(c);
+      run_tsmttsm<T>(Way::plain, Op::transpose, T(1), device_a.view(), device_b.view(), T(0), device_c.view());
+      device_c.download();
+      for (std::int64_t i = 0; i < width; ++i) {
+        for (std::int64_t j = 0; j < width; ++j) {
+          const bool infinite = i == 5 || j == 5 || (i == 1 && j == 1 && std::isinf(c(i, j)));
+          EXPECT_EQ(std::isinf(c(i, j)), infinite) << i << ", " << j;
+          EXPECT_FALSE(is_nan(c(i, j))) << i << ", " << j;
+        }
+      }
+      EXPECT_EQ(c(1, 0), T(0));
+    }
+  }
+}
+
+// Sums of plain single precision are as accurate as double precision lets them be.
+TYPED_TEST(CudaTsmttsm, PlainSinglePrecision) {
+  using T = TypeParam;
+  std::mt19937 random(11);
+  GuardedMatrix<T> a(1000, 64, Layout::row_major, 0, 0, mark<T>());
+  GuardedMatrix<T> c(64, 64, Layout::row_major, 0, 0, mark<T>());
+  a.fill(random);
+  OnDeviceMatrix<T> device_a(a);
+  OnDeviceMatrix<T> device_b(a);
+  OnDeviceMatrix<T> device_c(c);
+  const DeviceMemory workspace(cuda_tsmttsm_workspace<T>(1000, 64, 64));
+  const CudaExecution execution{nullptr, workspace.bytes(), SinglePrecision::plain};
+  tsmttsm<T>(Op::transpose, T(1), device_a.view(), device_b.view(), T(0), device_c.view(), execution);
+  expect_success(cudaDeviceSynchronize());
+  device_c.download();
+  using Wide = std::conditional_t<is_complex<T>, std::complex<double>, double>;
+  const std::vector<double> scale = absolute_product(a, a);
+  for (std::int64_t i = 0; i < 64; ++i) {
+    for (std::int64_t j = 0; j < 64; ++j) {
+      Wide sum(0);
+      for (std::int64_t k = 0; k < 1000; ++k) sum += Wide(a(k, i)) * Wide(a(k, j));
+      EXPECT_LE(std::abs(Wide(c(i, j)) - sum), 2 * device_gamma<T>(1003) * scale[static_cast<std::size_t>(i * 64 + j)]);
     }
   }
 }

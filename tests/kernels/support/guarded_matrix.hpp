@@ -140,10 +140,13 @@ std::vector<double> absolute_product(const GuardedMatrix<T>& a, const GuardedMat
   const std::int64_t m = a.view().columns;
   const std::int64_t n = b.view().columns;
   std::vector<double> sums(static_cast<std::size_t>(m * n));
+  std::vector<double> right(static_cast<std::size_t>(n));
   for (std::int64_t k = 0; k < a.view().rows; ++k) {
+    for (std::int64_t j = 0; j < n; ++j) right[static_cast<std::size_t>(j)] = std::abs(b(k, j));
     for (std::int64_t i = 0; i < m; ++i) {
       const double left = std::abs(a(k, i));
-      for (std::int64_t j = 0; j < n; ++j) sums[static_cast<std::size_t>(i * n + j)] += left * std::abs(b(k, j));
+      for (std::int64_t j = 0; j < n; ++j)
+        sums[static_cast<std::size_t>(i * n + j)] += left * right[static_cast<std::size_t>(j)];
     }
   }
   return sums;

@@ -1,0 +1,86 @@
+#include "src/dispatch/cuda_feed.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace blockvec::kernels::dispatch {
+namespace {
+
+constexpr int line_bytes = 128;
+
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+constexpr std::int64_t round_up(std::int64_t a, std::int64_t step) { return ceil_div(a, step) * step; }
+
+int whole_lines(std::int64_t bytes) { return static_cast<int>(round_up(bytes, line_bytes)); }
+
+// The least odd multiple of `step` that holds so many numbers; where that is 0, the least multiple of `unit`.
+std::int64_t padded(std::int64_t numbers, int step, int unit) {
+  if (step == 0) return round_up(numbers, unit);
+  const std::int64_t multiples = ceil_div(numbers, step);
+  return (multiples + (multiples % 2 == 0 ? 1 : 0)) * step;
+}
+
+}  // namespace
+
+CudaFeed flat_feed(const CudaFeedRequest& r) {
+  CudaFeed feed{};
+  feed.classes = 1;
+  feed.pitch = static_cast<int>(r.pitch);
+  feed.panel = static_cast<int>(r.reached);
+  feed.panels = 1;
+  feed.lines = r.rows;
+  // Chunks start anywhere in a line of 128 bytes; lanes beyond the width read on behind the last row.
+  const std::int64_t beyond = std::max<std::int64_t>(0, r.reached - r.pitch);
+  feed.stage_bytes = whole_lines((r.rows * r.pitch + beyond) * r.real_bytes) + line_bytes;
+  return feed;
+}
+
+CudaFeed row_feed(const CudaFeedRequest& r, int classes, int bank_step) {
+  CudaFeed feed{};
+  feed.boxed = true;
+  feed.classes = classes;
+  feed.lines = r.rows / classes;
+  const std::int64_t lead = r.lead;
+  const int unit = 16 / r.real_bytes;
+  const std::int64_t most = longest_box - 2 * bank_step - lead;
+  const std::int64_t fewest = ceil_div(r.width, most);
+  std::int64_t least = 0;
+  for (std::int64_t panels = fewest; panels < fewest + 3; ++panels) {
+    const std::int64_t panel = panels == 1 ? r.reached : round_up(ceil_div(r.width, panels), r.step);
+    const std::int64_t pitch = padded((panels == 1 ? r.width : panel) + lead, bank_step, unit);
+    const std::int64_t used = ceil_div(r.width, panel);
+    if (pitch > longest_box || (least != 0 && used * pitch >= least)) continue;
+    least = used * pitch;
+    feed.pitch = static_cast<int>(pitch);
+    feed.panel = static_cast<int>(panel);
+    feed.panels = static_cast<int>(used);
+  }
+  const std::int64_t last = r.width - (feed.panels - 1) * std::int64_t{feed.panel};
+  const std::int64_t beyond = std::max<std::int64_t>(0, r.reached - r.width + last + lead - feed.pitch);
+  feed.stage_bytes = whole_lines((feed.panels * feed.pitch * std::int64_t{r.rows} + beyond) * r.real_bytes);
+  return feed;
+}
+
+CudaFeed column_feed(const CudaFeedRequest& r, int classes, int segment, int parts) {
+  CudaFeed feed{};
+  feed.boxed = true;
+  feed.classes = classes;
+  feed.pitch = parts * (segment + 4);
+  // Boxes start at multiples of 128 bytes, and warps' columns lie in one box.
+  const int aligned_lines = line_bytes / std::gcd(line_bytes, feed.pitch * r.real_bytes);
+  const std::int64_t columns = ceil_div(r.reached, parts);
+  const bool one = round_up(columns, aligned_lines * classes) <= longest_box * classes;
+  const std::int64_t step =
+      one ? aligned_lines * classes : std::lcm(aligned_lines * classes, std::max(r.step / parts, 1));
+  const std::int64_t most = longest_box * std::int64_t{classes} / step * step;
+  const std::int64_t panels = ceil_div(columns, most);
+  const std::int64_t panel = round_up(ceil_div(columns, panels), step);
+  feed.panel = static_cast<int>(panel);
+  feed.panels = static_cast<int>(panels);
+  feed.lines = static_cast<int>(panel / classes);
+  feed.stage_bytes =
+      whole_lines(std::int64_t{r.rows} / segment * panels * panel * feed.pitch * std::int64_t{r.real_bytes});
+  return feed;
+}
+
+}  // namespace blockvec::kernels::dispatch

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+
+/// How an operand of a CUDA kernel comes into shared memory; nothing here needs a device.
+/// Lines are the rows of a row-major matrix or the columns of a column-major one. Lengths count real numbers.
+namespace blockvec::kernels::dispatch {
+
+/// Flat: chunks are pieces of memory without gaps, or with gaps that are read along.
+/// Boxed: chunks are cut out by tensor maps (src/cuda/boxes.cuh), line by line.
+struct CudaFeed {
+  bool boxed;
+  int classes;      ///< of lines, so that those of a class have a stride that tensor maps take
+  int pitch;        ///< numbers from line to line in a stage (of one class)
+  int panel;        ///< from box to box: numbers of a row, or columns of a column-major matrix
+  int panels;       ///< boxes side by side
+  int lines;        ///< of a class in a box
+  int stage_bytes;  ///< a multiple of 128
+};
+
+/// Boxes have at most so many numbers or lines a side.
+inline constexpr int longest_box = 256;
+inline constexpr int most_box_classes = 4;
+
+/// Rows of a chunk stand in a stage in so many segments at most, each of one class or one box.
+inline constexpr int most_segments = 8;
+
+/// Classes that lines of this distance fall into: 1, 2 or 4.
+constexpr int box_classes(std::int64_t distance, int real_bytes) {
+  int classes = 1;
+  while (classes * distance * real_bytes % 16 != 0) classes *= 2;
+  return classes;
+}
+
+/// What a product wants of an operand in a stage.
+struct CudaFeedRequest {
+  std::int64_t width;    ///< real columns
+  std::int64_t pitch;    ///< real numbers from line to line in memory
+  std::int64_t reached;  ///< columns that the warps' tiles cover: some lanes read beyond the width
+  int rows;              ///< of a chunk
+  int step;              ///< panels are multiples of so many columns
+  int lead;              ///< numbers that a line may begin after a multiple of 16 bytes
+  int real_bytes;
+};
+
+/// A chunk is one piece.
+CudaFeed flat_feed(const CudaFeedRequest& request);
+
+/// Rows in boxes whose pitch is an odd multiple of `bank_step` numbers (a multiple of 16 bytes): lanes that read
+/// columns of several rows meet different banks. 0: in the tightest boxes.
+CudaFeed row_feed(const CudaFeedRequest& request, int classes, int bank_step);
+
+/// Columns in boxes of `segment` rows and some more, for the same reason; `parts` real numbers a scalar.
+CudaFeed column_feed(const CudaFeedRequest& request, int classes, int segment, int parts);
+
+}  // namespace blockvec::kernels::dispatch
