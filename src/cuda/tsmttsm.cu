@@ -71,6 +71,7 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
   p.warps_m = x.warps_m;
   p.warps_n = x.warps_n;
   p.groups = x.groups;
+  p.copies = std::min(x.groups, x.shared_bytes / static_cast<int>(x.sum_bytes()));
   p.split = x.split;
   p.groups_in_turn = x.groups / x.split;
   p.steps = x.segment / 16;

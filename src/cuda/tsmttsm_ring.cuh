@@ -30,6 +30,7 @@ struct TsmttsmRing {
   int offset_b;  ///< bytes from the start of a stage to B's part
   int warps_m, warps_n;
   int groups;
+  int copies;  ///< of P in shared memory at the end
   int split;
   int groups_in_turn;  ///< groups / split
   int steps;           ///< of 16 rows in a segment
@@ -143,20 +144,22 @@ __device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share
   }
 }
 
-/// The stages are read: their memory takes the groups' sums, added in the order of the groups. Then all threads write
-/// the block's partial sum, of a Gram matrix from the entries on and above the diagonal.
+/// The stages are read: their memory takes the groups' sums, side by side as far as they fit. Then all threads add them
+/// in fixed order and write the block's partial sum, of a Gram matrix from the entries on and above the diagonal.
 template <bool gram, class Tiles, class Real>
 __device__ inline void add_groups(const TsmttsmRing<Real>& p, const Share& share, unsigned char* memory, int group,
                                   int row0, int column0, const Tiles& tiles) {
-  double* const total = reinterpret_cast<double*>(memory);
+  double* const sums = reinterpret_cast<double*>(memory);
   const int pitch = p.warps_n * Tiles::columns;
+  const int size = Tiles::rows * (gram ? 1 : p.warps_m) * pitch;  // of a group's sum
   const int threads = p.groups * p.warps_m * p.warps_n * warp_size;
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
-  for (int turn = 0; turn < p.groups; ++turn) {
+  double* const own = sums + group % p.copies * size + row0 * pitch + column0;
+  for (int turn = 0; turn < p.groups; turn += p.copies) {
     meet(1, threads);
-    if (turn != group) continue;
+    if (group < turn || group >= turn + p.copies) continue;
     tiles.for_each_entry(lane, [&](double entry, int row, int column) {
-      double& out = total[(row0 + row) * pitch + column0 + column];
+      double& out = own[row * pitch + column];
       out = turn == 0 ? entry : out + entry;
     });
   }
@@ -167,7 +170,10 @@ __device__ inline void add_groups(const TsmttsmRing<Real>& p, const Share& share
   for (int i = static_cast<int>(threadIdx.x); i < rows * columns; i += threads) {
     const int row = i / columns;
     const int column = i % columns;
-    partial[row * p.n + column] = gram && row > column ? total[column * pitch + row] : total[row * pitch + column];
+    const double* const of_first = sums + (gram && row > column ? column * pitch + row : row * pitch + column);
+    double sum = of_first[0];
+    for (int other = 1; other < p.copies; ++other) sum += of_first[other * size];
+    partial[row * p.n + column] = sum;
   }
 }
 

@@ -96,6 +96,8 @@ struct CudaTsmttsm {
   /// Columns of A and B that the warps' tiles cover.
   int reached_m() const { return gram() ? (tile_m + 1) / 2 * 16 : warps_m * tile_m * 16; }
   int reached_n() const { return gram() ? tile_m * 8 : warps_n * tile_n * 8; }
+  /// Of a group's sum in shared memory.
+  std::int64_t sum_bytes() const { return std::int64_t{reached_m()} * reached_n() * std::int64_t{sizeof(double)}; }
 };
 
 /// The legal configurations, never none of them.

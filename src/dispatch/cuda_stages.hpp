@@ -32,13 +32,13 @@ constexpr bool streams(std::int64_t width, std::int64_t pitch) {
   return pitch != 0 && pitch <= largest_pitch && 8 * pitch <= 9 * width;
 }
 
-/// Rows of a chunk: so many bytes at most, and enough chunks for all warps.
+/// Rows of a chunk: so many bytes at most, and enough chunks for all warps, but of so many bytes at least.
 constexpr int chunk_rows(std::int64_t row_bytes, std::int64_t chunk_bytes, int real_bytes, std::int64_t k,
-                         std::int64_t chunks) {
+                         std::int64_t chunks, std::int64_t least_bytes = 0) {
   int rows = 1024;
   const int least = least_rows(real_bytes);
   while (rows > least && rows * row_bytes > chunk_bytes) rows /= 2;
-  while (rows > least && ceil_div(k, rows) < chunks) rows /= 2;
+  while (rows > least && rows * row_bytes > least_bytes && ceil_div(k, rows) < chunks) rows /= 2;
   return rows;
 }
 

@@ -145,7 +145,7 @@ bool complete_rows(const CudaDevice& device, const CudaTsmttsmProblem& p, int mo
   if (any_rows) {
     const int groups = c.groups != 0 ? c.groups : most_groups;
     c.rows = std::max(least, chunk_rows(c.fold * width * p.real_bytes, c.tf32 == 0 ? 16384 : 32768, p.real_bytes,
-                                        ceil_div(p.k, c.fold), std::int64_t{device.multiprocessors} * groups));
+                                        ceil_div(p.k, c.fold), std::int64_t{device.multiprocessors} * groups, 4096));
     if (c.feeds != flat_both) c.rows = std::min(c.rows, longest_box * classes);
   }
   if (c.rows % least != 0 || (c.feeds != flat_both && c.rows > longest_box * classes)) return false;
@@ -253,6 +253,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   const int sections = c.sections_m * c.sections_n;
   c.parts = std::min<std::int64_t>(chunks, std::max(1, device.multiprocessors / sections));
   const std::int64_t turns = ceil_div(chunks, c.parts);
+  c.parts = ceil_div(chunks, turns);  // more would not end earlier, and have more to sum
   const int most_split = c.rows / 16;
   if (c.groups == 0) {
     c.groups = most_groups;
@@ -268,8 +269,9 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   if (c.stages < std::max<std::int64_t>(in_turn, std::min<std::int64_t>(turns, 2)) || c.stages % in_turn != 0 ||
       c.stages > max_stages)
     return false;
-  const std::int64_t total = std::int64_t{c.reached_m()} * c.reached_n() * std::int64_t{sizeof(double)};
-  const std::int64_t shared = std::max(c.stages * stage, total);
+  // The groups' sums side by side, as many as fit.
+  const std::int64_t copies = std::clamp<std::int64_t>(room / c.sum_bytes(), 1, c.groups);
+  const std::int64_t shared = std::max(c.stages * stage, copies * c.sum_bytes());
   if (shared > room) return false;
   c.shared_bytes = static_cast<int>(shared);
   c.part_rows = 0;
