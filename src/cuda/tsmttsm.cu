@@ -134,7 +134,8 @@ void launch_tsmttsm(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& con
   const auto blocks = static_cast<unsigned>(ceil_div(entries, sum.lanes));
   // Code for compute capability 9.0 runs where the ring does; older code does not know how to wait.
   const Start start = configuration.kernel == dispatch::CudaKernel::ring ? Start::early : Start::after_previous;
-  launch(tsmttsm_sum_kernel<parts == 2, Real>, dim3(blocks), sum_threads, 0, execution.stream, operation, start, sum);
+  launch(tsmttsm_sum_kernel<parts == 2, Real>, dim3(blocks), sum_threads(sum.lanes, sum.parts * sum.fold), 0,
+         execution.stream, operation, start, sum);
 }
 
 template void launch_tsmttsm(const TsmttsmCall<float>&, const dispatch::CudaTsmttsm&, const CudaExecution&);

@@ -6,7 +6,7 @@
 /// The second stage of tsmttsm: the partial sums become C, in fixed order.
 namespace blockvec::kernels::cuda {
 
-inline constexpr int sum_threads = 1024;
+inline constexpr int most_sum_threads = 1024;
 inline constexpr int most_sum_lanes = 32;
 inline constexpr int sum_batch = 8;  // loads that a thread has on their way at a time
 
@@ -29,6 +29,13 @@ constexpr int sum_lanes(std::int64_t entries) {
   int lanes = 8;
   while (lanes < entries && lanes < most_sum_lanes) lanes *= 2;
   return lanes;
+}
+
+/// Threads of a block: as many as leave each one batch of terms.
+constexpr int sum_threads(int lanes, std::int64_t terms) {
+  int threads = most_sum_lanes;
+  while (threads < most_sum_threads && threads / lanes * sum_batch < terms) threads *= 2;
+  return threads;
 }
 
 /// One term of an entry of A^op B: of a complex one, what products of real and imaginary parts stand for.
@@ -58,13 +65,13 @@ __device__ inline void store_entry(const TsmttsmSum<Real>& p, std::int64_t i, st
 /// A block's threads stand as [slice][lane]: slices share the terms of an entry, parts by the diagonal blocks that a
 /// folded product has in each; their sums are added as a tree.
 template <bool complex, class Real>
-__global__ void __launch_bounds__(sum_threads) tsmttsm_sum_kernel(const TsmttsmSum<Real> p) {
-  __shared__ Factor sums[sum_threads];
+__global__ void __launch_bounds__(most_sum_threads) tsmttsm_sum_kernel(const TsmttsmSum<Real> p) {
+  __shared__ Factor sums[most_sum_threads];
   constexpr int scalar_parts = complex ? 2 : 1;
   const int thread = static_cast<int>(threadIdx.x);
   const int lane = thread % p.lanes;
   const int slice = thread / p.lanes;
-  const int slices = sum_threads / p.lanes;
+  const int slices = static_cast<int>(blockDim.x) / p.lanes;
   const std::int64_t columns = p.n / scalar_parts;
   const std::int64_t entry = static_cast<std::int64_t>(blockIdx.x) * p.lanes + lane;
   const bool valid = entry < p.m / scalar_parts * columns;

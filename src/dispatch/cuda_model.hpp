@@ -27,7 +27,8 @@ inline constexpr double launch_seconds = 2.0e-6;
 inline constexpr double memory_latency = 0.8e-6;
 
 inline CudaPrediction predict(const CudaDevice& device, const CudaWork& work) {
-  const double flow = std::min(work.bandwidth, work.parts * work.bytes_in_flight / memory_latency);
+  const double in_flight = std::min(work.bytes, work.parts * work.bytes_in_flight);
+  const double flow = std::min(work.bandwidth, in_flight / memory_latency);
   const double memory = work.bytes / flow;
   const double longer = std::max(work.product_clocks, work.shared_clocks);
   const double shorter = std::min(work.product_clocks, work.shared_clocks);
