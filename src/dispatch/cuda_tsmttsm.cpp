@@ -335,7 +335,7 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const 
   work.parts = static_cast<double>(c.parts);
   work.bytes_in_flight = static_cast<double>(c.stages * (c.a.stage_bytes + c.b.stage_bytes));
   work.launches = 2;
-  work.waits = 2;
+  work.waits = c.feeds == flat_both ? 1 : 2;  // descriptions of boxes are fetched first
   work.tensor_cores = true;
   return work;
 }

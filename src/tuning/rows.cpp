@@ -50,21 +50,21 @@ bool is_for(const Row& row, const CudaDevice& device) {
          (row.capability == device.capability && row.multiprocessors == device.multiprocessors);
 }
 
-bool covers(const Row& row, std::int64_t k, std::int64_t m, std::int64_t n, bool row_major, int real_bytes) {
-  return row.m.has(m) && (row.square ? n == m : row.n.has(n)) && row.k.has(k) && row.row_major == row_major &&
-         row.real_bytes == real_bytes;
+template <class Problem>
+bool covers_shape(const Row& row, const Problem& p) {
+  return row.real_bytes == p.real_bytes && row.parts == p.parts && row.row_major == p.row_major &&
+         row.m.has(p.m / p.parts) && (row.square ? p.n == p.m : row.n.has(p.n / p.parts)) && row.k.has(p.k);
 }
 
 bool covers(const Row& row, const CudaTsmttsmProblem& p) {
-  if (!covers(row, p.k, p.m, p.n, p.row_major, p.real_bytes)) return false;
-  if (row.product != (p.same ? "gram" : "tsmttsm")) return false;
-  return row.tight ? p.pitch_a == p.m && (p.same || p.pitch_b == p.n) : row.ld.has(p.pitch_a);
+  if (!covers_shape(row, p) || row.product != (p.same ? "gram" : "tsmttsm")) return false;
+  return row.tight ? p.pitch_a == p.m && (p.same || p.pitch_b == p.n) : row.ld.has(p.pitch_a / p.parts);
 }
 
 bool covers(const Row& row, const CudaTsmmProblem& p) {
-  if (!covers(row, p.k, p.m, p.n, p.row_major, p.real_bytes)) return false;
-  if (row.product != (p.in_place ? "tsmm_inplace" : p.reads_output ? "update" : "tsmm")) return false;
-  return row.tight ? p.pitch_a == p.m && p.pitch_b == (p.in_place ? p.m : p.n) : row.ld.has(p.pitch_a);
+  const char* const product = p.in_place ? "tsmm_inplace" : p.reads_output ? "update" : "tsmm";
+  if (!covers_shape(row, p) || row.product != product) return false;
+  return row.tight ? p.pitch_a == p.m && p.pitch_b == (p.in_place ? p.m : p.n) : row.ld.has(p.pitch_a / p.parts);
 }
 
 template <class Problem, class Configuration>
@@ -86,7 +86,10 @@ std::optional<Row> read_row(const Line& line) {
   row.place = std::string(line.file) + ':' + std::to_string(line.number);
   row.device = cells[0];
   row.product = cells[3];
-  row.real_bytes = cells[4] == "D" ? 8 : cells[4] == "S" ? 4 : 0;
+  const bool complex = cells[4] == "C" || cells[4] == "Z";
+  const bool real = cells[4] == "S" || cells[4] == "D";
+  row.real_bytes = cells[4] == "D" || cells[4] == "Z" ? 8 : 4;
+  row.parts = complex ? 2 : 1;
   row.row_major = cells[5] == "row";
   row.square = cells[7] == "m";
   row.tight = cells[9] == "tight";
@@ -97,7 +100,7 @@ std::optional<Row> read_row(const Line& line) {
   double capability = 0;
   const bool good = read_number(cells[2], row.multiprocessors) && read_range(cells[6], row.m) &&
                     (row.square || read_range(cells[7], row.n)) && read_range(cells[8], row.k) &&
-                    (row.tight || read_range(cells[9], row.ld)) && row.real_bytes != 0 &&
+                    (row.tight || read_range(cells[9], row.ld)) && (real || complex) &&
                     (row.row_major || cells[5] == "column") && row.gbps > 0 && read_number(cells[1], capability);
   if (!good) return std::nullopt;
   row.capability = static_cast<int>(10 * capability + 0.5);

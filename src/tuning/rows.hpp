@@ -12,9 +12,9 @@
 /// Configurations that were measured: one table per device, a CSV file beside this one. Its columns:
 ///   device, capability, multiprocessors   a row serves devices of this name, or of these two numbers
 ///   product                    tsmttsm, gram (B is A), tsmm, update (beta is not 0), tsmm_inplace
-///   type, layout               D or S, the real numbers of which complex ones are two; row or column
-///   m, n, k                    a number, a range "33-40", or "*"; widths in real numbers; n may be "m"
-///   ld                         of A: "tight" (both operands), a number, a range or "*"
+///   type, layout               S, D, C or Z; row or column
+///   m, n, k                    a number, a range "33-40", or "*"; n may be "m"
+///   ld                         of A: "tight" (both operands), a number, a range or "*"; counts scalars, as widths do
 ///   kernel, configuration      in the words of explain_cuda_*; what is left out follows by rule
 ///   gbps, model_gbps, noise    measured with it and with the model's own choice; relative noise of both
 ///   verdict, date, commit      faster, same or slower than the model's choice
@@ -35,6 +35,7 @@ struct Row {
   int multiprocessors = 0;
   std::string product;
   int real_bytes = 0;
+  int parts = 1;  ///< real numbers of a scalar
   bool row_major = true;
   Range m, n, ld, k;
   bool square = false;  ///< n is m

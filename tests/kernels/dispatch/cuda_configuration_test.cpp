@@ -260,40 +260,34 @@ TEST(CudaTuning, EveryLineIsARow) {
   }
 }
 
-// In the middle of the shapes that it names, each row's configuration is legal, and a call there finds it or one above.
+template <class Configuration, class Problem>
+void expect_row_serves(const tuning::Row& row, const Problem& p) {
+  const CudaDevice device{row.multiprocessors, 232448, row.capability >= 90, row.device, row.capability};
+  Configuration c{};
+  ASSERT_TRUE(read_words(row.kernel, row.configuration, c));
+  EXPECT_TRUE(complete(device, p, c)) << name(p);
+  EXPECT_EQ(explain(device, p).source.find("measured "), 0U) << name(p);
+}
+
+// Within the shapes that it names, each row's configuration is legal, and a call there finds it or one above.
 TEST(CudaTuning, EveryRowServesACall) {
   for (const tuning::Row& row : tuning::rows()) {
     SCOPED_TRACE(row.place);
-    CudaDevice device{row.multiprocessors, 232448, row.capability >= 90, row.device, row.capability};
     const std::int64_t k = std::max<std::int64_t>(1, std::min<std::int64_t>(2 * row.k.from, row.k.to));
-    const std::int64_t m = std::max<std::int64_t>(1, row.m.from);
-    const std::int64_t n = row.square ? m : std::max<std::int64_t>(1, row.n.from);
-    const std::int64_t ld = row.tight ? m : std::max(m, row.ld.from);
+    const std::int64_t m = row.parts * std::max<std::int64_t>(1, row.m.from);
+    const std::int64_t n = row.square ? m : row.parts * std::max<std::int64_t>(1, row.n.from);
+    const bool one = row.product == "gram" || row.product == "tsmm_inplace";
+    const std::int64_t pitch_a = !row.row_major ? row.parts * k : row.tight ? m : std::max(m, row.parts * row.ld.from);
+    const std::int64_t pitch_b = one || m == n || !row.row_major ? pitch_a : n;
     if (row.product == "tsmttsm" || row.product == "gram") {
-      const CudaTsmttsmProblem p{
-          k, m, n, ld, row.tight ? n : m == n ? ld : n, row.real_bytes, row.row_major, row.product == "gram"};
-      CudaTsmttsm c{};
-      ASSERT_TRUE(read_words(row.kernel, row.configuration, c));
-      EXPECT_TRUE(complete(device, p, c));
-      EXPECT_FALSE(choose(device, p).row.empty());
-      EXPECT_EQ(explain(device, p).source.find("measured nvidia_h200.csv:"), 0U);
+      CudaTsmttsmProblem p{k, m, n, pitch_a, pitch_b, row.real_bytes, row.row_major, one, row.parts};
+      p.aligned = true;
+      expect_row_serves<CudaTsmttsm>(row, p);
     } else {
-      const CudaTsmmProblem p{k,
-                              m,
-                              n,
-                              ld,
-                              row.product == "tsmm_inplace" ? ld
-                              : row.tight                   ? n
-                              : m == n                      ? ld
-                                                            : n,
-                              row.real_bytes,
-                              row.row_major,
-                              row.product == "tsmm_inplace",
-                              row.product == "update"};
-      CudaTsmm c{};
-      ASSERT_TRUE(read_words(row.kernel, row.configuration, c));
-      EXPECT_TRUE(complete(device, p, c));
-      EXPECT_FALSE(choose(device, p).row.empty());
+      CudaTsmmProblem p{k,        m, n, pitch_a, pitch_b, row.real_bytes, row.row_major, one, row.product == "update",
+                        row.parts};
+      p.aligned = p.aligned_output = true;
+      expect_row_serves<CudaTsmm>(row, p);
     }
   }
 }
