@@ -80,7 +80,7 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
   p.partial = partial;
   launch(tsmttsm_ring_kernel_of<Real>(x.tile_m, x.tile_n, by_columns, x.tf32 != 0),
          dim3(static_cast<unsigned>(x.parts * x.sections_m * x.sections_n)), block_threads, x.shared_bytes,
-         stream_of_call, operation, p);
+         stream_of_call, operation, Start::early, p);
 }
 
 template <class T>

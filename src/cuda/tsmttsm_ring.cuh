@@ -184,6 +184,8 @@ __device__ inline void run_ring(const TsmttsmRing<Real>& p, const Share& share, 
   const int warp = static_cast<int>(threadIdx.x) / warp_size;
   const int group_warps = p.warps_m * p.warps_n;
   if (threadIdx.x == 0) barriers.initialize(p.stages, static_cast<unsigned>(group_warps * p.split));
+  await_previous_kernel();
+  if (p.alpha.read().is_zero()) return;
   __syncthreads();
 
   if (warp >= computing_warps) {
@@ -207,7 +209,6 @@ __global__ void __launch_bounds__(block_threads, 1) tsmttsm_ring_kernel(const __
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ RingBarriers barriers;
   release_next_kernel();
-  if (p.alpha.read().is_zero()) return;
   const Share share(p, p.warps_m * Tiles::rows, p.warps_n * Tiles::columns);
   run_ring<by_columns>(p, share, barriers, memory, [&](int group, int warp) {
     Tiles tiles;
@@ -225,7 +226,6 @@ __global__ void __launch_bounds__(block_threads, 1) tsmttsm_gram_kernel(const __
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ RingBarriers barriers;
   release_next_kernel();
-  if (p.alpha.read().is_zero()) return;
   const Share share(p, 0, 0);
   run_ring<by_columns>(p, share, barriers, memory, [&](int group, int warp) {
     const auto as_warp = [&]<int own>() {

@@ -67,6 +67,7 @@ __device__ inline void store_entry(const TsmttsmSum<Real>& p, std::int64_t i, st
 template <bool complex, class Real>
 __global__ void __launch_bounds__(most_sum_threads) tsmttsm_sum_kernel(const TsmttsmSum<Real> p) {
   __shared__ Factor sums[most_sum_threads];
+  release_next_kernel();
   constexpr int scalar_parts = complex ? 2 : 1;
   const int thread = static_cast<int>(threadIdx.x);
   const int lane = thread % p.lanes;
