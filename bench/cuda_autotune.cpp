@@ -4,10 +4,10 @@
 // All candidates are measured that the model expects to take at most `bound` times as long as its own choice; the best
 // few of them again, in turns with the model's choice. The table says whether the best one is faster, the same or
 // slower against the noise of these repeated runs: the spread of the medians of three thirds of them.
-// k=0: operands of so many bytes; the row then serves any K from an eighth of that. Else it serves K / 3 to 3 K, and
-// calls are timed in a CUDA graph. Rows that are there already are not measured again; no new one is begun after
-// `seconds`. load=0.5: the few best ones by the model under unbroken load, so many seconds at a time: there the card's
-// power limits its clock, and fewer instructions a byte are faster.
+// k=0: operands of so many bytes; the row then serves any K from an eighth of that. Else, and where they are small, it
+// serves K / 3 to 3 K, and calls are timed in a CUDA graph. Rows that are there already are not measured again; no new
+// one is begun after `seconds`. load=0.5: the few best ones by the model under unbroken load, so many seconds at a
+// time: there the card's power limits its clock, and fewer instructions a byte are faster.
 #include <blockvec/kernels/cuda.hpp>
 #include <blockvec/kernels/tall_skinny.hpp>
 #include <chrono>
@@ -70,8 +70,9 @@ class Autotune {
         bytes_(std::stoull(settings.at("bytes"))),
         k_(std::stoll(settings.at("k"))),
         load_(std::stod(settings.at("load"))),
-        first_(bytes_ + 65536),
-        second_(bytes_ + 65536),
+        small_operands_(k_ != 0 || bytes_ <= std::size_t{256} << 20),
+        first_(std::max(bytes_, std::size_t{1} << 30) + 65536),
+        second_(std::max(bytes_, std::size_t{1} << 30) + 65536),
         small_(std::size_t{32} << 20),
         workspace_(std::size_t{320} << 20),
         report_(settings.at("out"),
@@ -143,8 +144,8 @@ class Autotune {
     const Matrix<const T> a = x.a;
     const Matrix<const T> b = x.b;
     const CudaExecution execution{stream_, {static_cast<std::byte*>(workspace_.data), workspace_.bytes}};
-    fill_random(static_cast<Real*>(first_.data), bytes_ / sizeof(Real), 1, stream_);
-    fill_random(static_cast<Real*>(second_.data), bytes_ / sizeof(Real), 2, stream_);
+    fill_random(static_cast<Real*>(first_.data), first_.bytes / sizeof(Real), 1, stream_);
+    fill_random(static_cast<Real*>(second_.data), second_.bytes / sizeof(Real), 2, stream_);
     fill_small<T>(s);
     if (product == "tsmttsm" || product == "gram") {
       const double useful = tsmttsm_bytes<T>(a.rows, s.m, s.n, product == "gram");
@@ -173,8 +174,8 @@ class Autotune {
                   device_.capability / 10, device_.capability % 10, device_.multiprocessors, product.c_str(), type,
                   settings_.at("layout").c_str(), static_cast<long long>(s.m),
                   s.m == s.n ? "m" : std::to_string(s.n).c_str(),
-                  static_cast<long long>(k_ == 0 ? problem.k / 8 : problem.k / 3),
-                  k_ == 0 ? "*" : std::to_string(3 * problem.k).c_str(),
+                  static_cast<long long>(small_operands_ ? problem.k / 3 : problem.k / 8),
+                  !small_operands_ ? "*" : std::to_string(3 * problem.k).c_str(),
                   settings_.at("layout") == "column" ? "*"
                   : settings_.at("ld") == "0"        ? "tight"
                                                      : settings_.at("ld").c_str());
@@ -270,6 +271,7 @@ class Autotune {
   std::size_t bytes_;
   std::int64_t k_;
   double load_;
+  bool small_operands_;
   Buffer first_, second_, small_, workspace_;
   Report report_;
   cudaStream_t stream_ = nullptr;
