@@ -100,7 +100,8 @@ def tsmttsm_mappings(folder, rows, read_roof, peak):
         curve(left, best(real, kernel=name), label, color=color, lw=1)
     draw_roof(left, "D", read_roof, peak)
     label_axes(left, "tsmttsm, double: mappings, best configuration each")
-    for transposed, leap_frog, color in [(0, 0, "tab:red"), (1, 0, "tab:orange"), (0, 1, "tab:green"), (1, 1, "tab:blue")]:
+    forms = [(0, 0, "tab:red"), (1, 0, "tab:orange"), (0, 1, "tab:green"), (1, 1, "tab:blue")]
+    for transposed, leap_frog, color in forms:
         name = ("leap frogging" if leap_frog else "no leap frogging") + (", transposed" if transposed else "")
         curve(right, best(tiled, transposed=transposed, leap_frog=leap_frog), name, color=color)
     draw_roof(right, "D", read_roof, peak)
@@ -117,7 +118,8 @@ def shares(folder, name, title, rows, bandwidth, peak):
         mine = [row for row in rows if row["type"] == kind]
         curve(panel, best(mine, kernel="study"), "the paper's algorithms, best configuration", share, color="tab:blue")
         if name == "tsmttsm_share" and kind == "D":
-            panel.plot([1, 20, 36, 64], [100, 100, 95, 67], ":", color="tab:blue", label="the same on a V100, by the paper's text")
+            panel.plot([1, 20, 36, 64], [100, 100, 95, 67], ":", color="tab:blue",
+                       label="the same on a V100, by the paper's text")
         for beside, (label, color) in BESIDE.items():
             curve(panel, best(mine, kernel=beside), label, share, color=color)
         panel.axhline(100, color="k", ls="--", lw=1)
@@ -279,7 +281,8 @@ def print_shares(product, rows, bandwidth, peak):
         fastest, ours, cublas = (best(mine, kernel=name) for name in ("study", "blockvec", "cublas"))
         knob = [key for key in ("tile_m", "tile_n", "threads_per_row", "unroll", "source", "transposed", "leap_frog",
                                 "least_blocks", "registers", "blocks_per_sm") if key in rows[0]]
-        print(f"\n| {product} {kind} | study | BlockVec | cuBLAS | study / BlockVec | {', '.join(knob)} |\n|---|---|---|---|---|---|")
+        print(f"\n| {product} {kind} | study | BlockVec | cuBLAS | study / BlockVec | {', '.join(knob)} |")
+        print("|---|---|---|---|---|---|")
         for width in sorted(set(fastest) & set(ours)):
             limit = roof(kind, width, bandwidth, peak)
             ratio = fastest[width]["gflops"] / ours[width]["gflops"]

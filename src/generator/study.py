@@ -46,7 +46,7 @@ def cost(width, tile_m, tile_n):
 
 
 def best_tile(kind, width, leap_frog, limit):
-    """The cheapest tile within `limit` registers, or None; of equals the squarest, then that with the smaller side in M."""
+    """The cheapest tile within `limit` registers, or None; of equals the squarest, then the one with fewer rows."""
     fitting = [(m, n) for m in range(1, width + 1) for n in range(1, width + 1)
                if registers(kind, m, n, leap_frog) <= limit and is_tight(width, m) and is_tight(width, n)
                and pieces(width, m) * pieces(width, n) <= MOST_THREADS]
@@ -103,8 +103,9 @@ def tsmttsm_kernels(family):
                 blocks = least_blocks(threads, limit) if limit and family.get("capped", True) else 1
                 # One piece a row, or one column a thread: transposed and not are the same.
                 forms = {t or (tile_m in (1, width) and tile_n in (1, width)) for t in family["transposed"]}
-                for transposed, reduction, change in itertools.product(
-                        sorted(forms, reverse=True), family.get("reduction", ["block"]), family.get("change", ["none"])):
+                reductions = family.get("reduction", ["block"])
+                for transposed, reduction, change in itertools.product(sorted(forms, reverse=True), reductions,
+                                                                       family.get("change", ["none"])):
                     yield (CPP_TYPE[kind], width, width, tile_m, tile_n, transposed, leap_frog, threads, blocks,
                            f"Reduction::{reduction}", f"Change::{change}")
 
@@ -128,7 +129,7 @@ def all_kernels(table):
 
 
 def cpp(argument):
-    return {True: "true", False: "false"}.get(argument, argument) if isinstance(argument, bool) else str(argument)
+    return str(argument).lower() if isinstance(argument, bool) else str(argument)
 
 
 def part_text(index, kernels):
