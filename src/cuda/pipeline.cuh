@@ -131,10 +131,9 @@ __device__ inline void bulk_stores_have_read() {
 __device__ inline void bulk_stores_are_done() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
 #endif
 
-/// Copies 4, 8 or 16 bytes into shared memory asynchronously, or zeros where `valid` is false.
+/// Copies 4, 8 or 16 bytes into shared memory asynchronously, zeros after the first `from_bytes`.
 template <int bytes>
-__device__ inline void async_copy(void* to, const void* from, bool valid) {
-  const int from_bytes = valid ? bytes : 0;
+__device__ inline void async_copy_part(void* to, const void* from, int from_bytes) {
   if constexpr (bytes == 16) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)), "l"(from), "r"(from_bytes)
                  : "memory");
@@ -143,6 +142,12 @@ __device__ inline void async_copy(void* to, const void* from, bool valid) {
                  "r"(from_bytes)
                  : "memory");
   }
+}
+
+/// The same of all bytes, or of none.
+template <int bytes>
+__device__ inline void async_copy(void* to, const void* from, bool valid) {
+  async_copy_part<bytes>(to, from, valid ? bytes : 0);
 }
 
 /// Registers per thread from here on: those of the loading warps go to the computing ones (sm_90a).

@@ -48,6 +48,20 @@ Lines<real_t<T>> lines(const Matrix<const T>& a) {
   return {real_data(a), parts * a.rows, a.columns, parts * a.ld};
 }
 
+/// The same, to be copied plainly by so many numbers of a line at a time.
+template <class Real>
+PlainLines<Real> plain_lines(const Lines<Real>& a, int numbers) {
+  PlainLines<Real> made{a.data, a.distance, a.length, a.count, 16, 1};
+  const auto fits = [&](int bytes) {
+    return reinterpret_cast<std::uintptr_t>(a.data) % bytes == 0 &&
+           (a.count == 1 || a.distance * static_cast<std::int64_t>(sizeof(Real)) % bytes == 0);
+  };
+  while (!fits(made.copy_bytes)) made.copy_bytes /= 2;
+  const int at_a_time = made.copy_bytes / static_cast<int>(sizeof(Real));
+  while (made.sharing_lanes < warp_size && made.sharing_lanes * at_a_time < numbers) made.sharing_lanes *= 2;
+  return made;
+}
+
 /// Whether two neighbours of every row can be written at once.
 template <class T>
 bool written_in_pairs(const Matrix<T>& b) {
@@ -69,7 +83,12 @@ void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, unsigned
   const int depth_classes = row_major ? 1 : parts * x.classes;
   const int of_line = row_major ? x.panel : parts * box_rows;  // what a box takes of each
   const int lines_of_class = row_major ? box_rows / x.classes : x.panel / depth_classes;
-  if (x.classes == 1 && of_line < a.length && reinterpret_cast<std::uintptr_t>(a.data) % 16 == 0) {
+  if (x.plain != 0) {
+    p.lines = plain_lines(a, row_major ? x.panel : of_line);
+    p.a.classes = 1;
+    p.a.pitch = x.pitch;
+    p.a.lines = lines_of_class;
+  } else if (x.classes == 1 && of_line < a.length && reinterpret_cast<std::uintptr_t>(a.data) % 16 == 0) {
     p.a = cut_boxes(a, of_line, x.pitch, lines_of_class, operation.c_str());
   } else {
     p.a = boxes(a, x.classes, x.pitch, lines_of_class, operation.c_str());

@@ -2,9 +2,11 @@
 
 #include "src/cuda/boxes.cuh"
 #include "src/cuda/mma.cuh"
+#include "src/cuda/plain_lines.cuh"
 #include "src/cuda/ring.cuh"
 #include "src/cuda/tsmm_results.cuh"
 #include "src/dispatch/banks.hpp"
+#include "src/dispatch/cuda_configuration.hpp"
 
 /// tsmm on tensor cores for operands of any stride in either layout, and of any width: A comes in boxes, one panel of
 /// its columns after the other, while the results of a chunk of rows stay in registers; they go to memory from there.
@@ -16,7 +18,8 @@ namespace blockvec::kernels::cuda {
 
 template <class Real>
 struct TsmmBoxes {
-  Boxes a;
+  Boxes a;                 ///< if `lines` are not set; the stage's layout in any case
+  PlainLines<Real> lines;  ///< A, to be copied plainly
   Results<Real> out;
   int m;
   int row_warps, column_warps;
@@ -37,6 +40,10 @@ struct TsmmBoxes {
   /// Numbers of C, packed for pieces of 8 columns, that go with a panel.
   __host__ __device__ int panel_numbers(int pieces) const { return panel * pieces * 8; }
 };
+
+/// Blocks of a multiprocessor.
+template <int tb, int tn>
+inline constexpr int tsmm_blocks = dispatch::tsmm_box_blocks({tb, tn});
 
 /// Column of A that lane q takes in step s of four: lanes of a warp meet different banks.
 __host__ __device__ inline int depth_of(int classes, int q, int s) {
@@ -85,7 +92,7 @@ template <int tb, int tn, class Real>
 __device__ inline void multiply_panel(const TsmmBoxes<Real>& p, double (&sum)[tb][tn][4], const Real* const (&a)[2],
                                       int box, const double* c, int pieces, int steps) {
   // The next entries of A are on their way while these are multiplied, as far as registers go.
-  constexpr bool ahead = tb * tn <= 8;
+  constexpr bool ahead = tsmm_blocks<tb, tn> == 1 ? tb * tn <= 8 : tb == 1;
   int at = 0;
   int s = 0;
   const auto load = [&](double(&left)[tb][8]) {
@@ -137,71 +144,123 @@ __device__ inline void multiply_panel(const TsmmBoxes<Real>& p, double (&sum)[tb
   }
 }
 
-/// The warp that loads: takes tickets and fills stages; the last one says that there is nothing more.
-template <int tb, class Real>
-__device__ inline void load_boxes(const TsmmBoxes<Real>& p, RingBarriers& barriers, std::uint32_t* chunk_of,
-                                  unsigned char* ring, int stage_bytes, int panel_numbers) {
+/// Where stages lie and what they hold.
+template <class Real>
+struct BoxStages {
+  RingBarriers& barriers;
+  std::uint32_t* chunk_of;
+  unsigned char* memory;
+  int bytes_a;
+  int small_numbers;  ///< of packed C that come with A's panel
+  __device__ int bytes() const { return bytes_a + small_numbers * static_cast<int>(sizeof(double)); }
+};
+
+/// One lane starts a panel of a chunk.
+template <class Real>
+__device__ inline void start_boxes(const TsmmBoxes<Real>& p, const BoxStages<Real>& stages, int boxes,
+                                   std::uint32_t chunk, int panel, Real* stage, Barrier& full) {
 #if __CUDA_ARCH__ >= 900
-  RingPosition at{0, 1};
+  const int box_rows = p.out.box_rows;
+  const int row = static_cast<int>(chunk) * boxes * box_rows;
+  const int column = panel * p.panel;
+  for (int box = 0; box < boxes; ++box) {
+    Real* const to = stage + box * p.a.numbers();
+    const int box_row = row + box * box_rows;
+    if (p.out.b.row_major) {
+      p.a.start(column, box_row, to, full);
+    } else {
+      p.a.start(p.out.b.parts * box_row, column / p.out.b.parts, to, full);
+    }
+  }
+#endif
+}
+
+/// The loading warps copy a panel of a chunk.
+template <class Real>
+__device__ inline void copy_panel(const TsmmBoxes<Real>& p, int boxes, std::uint32_t chunk, int panel, Real* stage,
+                                  int thread) {
+  const int box_rows = p.out.box_rows;
+  const std::int64_t row = static_cast<std::int64_t>(chunk) * boxes * box_rows;
+  const int column = panel * p.panel;
+  if (p.out.b.row_major) {
+    const int width = min(p.panel, (p.m - column + 3) / 4 * 4);
+    copy_lines(p.lines, row, boxes * box_rows, column, width, stage, p.a.pitch, thread);
+  } else {
+    const int parts = p.out.b.parts;
+    for (int box = 0; box < boxes; ++box) {
+      copy_lines(p.lines, column / parts, p.panel / parts, parts * (row + box * box_rows), parts * box_rows,
+                 stage + box * p.a.numbers(), p.a.pitch, thread);
+    }
+  }
+}
+
+/// The warps that load: one of them takes tickets and, of boxes, starts all; plain copies are shared by four. The last
+/// stage says that there is nothing more.
+template <int tb, bool plain, class Real>
+__device__ inline void load_chunks(const TsmmBoxes<Real>& p, const BoxStages<Real>& stages,
+                                   std::uint32_t (&tickets)[2]) {
+#if __CUDA_ARCH__ >= 900
+  const int thread = static_cast<int>(threadIdx.x) - computing_threads;
+  const bool leads = thread < warp_size && elected();
   const int boxes = p.sets * tb;
-  const int box_rows = 16 * p.row_warps;
-  const int numbers = boxes * p.a.numbers();
-  const unsigned small_bytes = p.packed == nullptr ? 0 : static_cast<unsigned>(panel_numbers) * sizeof(double);
-  const auto take_ticket = [&] {  // looked at when the chunks of the one before are under way
-    unsigned ticket = 0;
-    if (elected()) ticket = atomicAdd(p.tickets, 1U);
-    return ticket;
+  const unsigned small_bytes = static_cast<unsigned>(stages.small_numbers) * sizeof(double);
+  RingPosition at{0, 1};
+  const auto share_ticket = [&](int turn, unsigned ticket) {
+    if (leads) tickets[turn] = ticket;
+    if constexpr (plain) {
+      meet(2, loading_threads);
+    } else {
+      __syncwarp();
+    }
+    return tickets[turn] * p.chunks_per_ticket;
   };
-  const auto first_chunk = [&](unsigned ticket) {
-    return static_cast<std::uint32_t>(__reduce_or_sync(0xffffffffU, ticket)) * p.chunks_per_ticket;
-  };
-  std::uint32_t first = first_chunk(take_ticket());
+  const auto take_ticket = [&] { return leads ? atomicAdd(p.tickets, 1U) : 0U; };
+  int turn = 0;
+  std::uint32_t first = share_ticket(turn, take_ticket());
   while (first < p.chunks) {
-    const unsigned next = take_ticket();
+    const unsigned next = take_ticket();  // looked at when these chunks are under way
     const std::uint32_t end = min(first + p.chunks_per_ticket, p.chunks);
     for (std::uint32_t chunk = first; chunk < end; ++chunk) {
       for (int panel = 0; panel < p.panels; ++panel) {
-        barriers.empty[at.stage].wait(at.parity);
-        if (elected()) {
-          Barrier& full = barriers.full[at.stage];
-          chunk_of[at.stage] = chunk;
-          full.arrive_and_expect(static_cast<unsigned>(stage_bytes));
-          Real* const stage = reinterpret_cast<Real*>(ring + at.stage * stage_bytes);
+        stages.barriers.empty[at.stage].wait(at.parity);
+        Barrier& full = stages.barriers.full[at.stage];
+        Real* const stage = reinterpret_cast<Real*>(stages.memory + at.stage * stages.bytes());
+        if constexpr (plain) {
+          copy_panel(p, boxes, chunk, panel, stage, thread);
+          full.await_copies();
+          __syncwarp();
+        }
+        if (leads) {
+          stages.chunk_of[at.stage] = chunk;
+          full.arrive_and_expect((plain ? 0U : static_cast<unsigned>(stages.bytes_a)) + small_bytes);
           if (small_bytes != 0) {
-            bulk_load(stage + numbers, p.packed + static_cast<std::int64_t>(panel) * panel_numbers, small_bytes, full);
+            const double* const small = p.packed + static_cast<std::int64_t>(panel) * stages.small_numbers;
+            bulk_load(reinterpret_cast<unsigned char*>(stage) + stages.bytes_a, small, small_bytes, full);
           }
-          const int row = static_cast<int>(chunk) * boxes * box_rows;
-          const int column = panel * p.panel;
-          for (int box = 0; box < boxes; ++box) {
-            Real* const to = stage + box * p.a.numbers();
-            const int box_row = row + box * box_rows;
-            if (p.out.b.row_major) {
-              p.a.start(column, box_row, to, full);
-            } else {
-              p.a.start(p.out.b.parts * box_row, column / p.out.b.parts, to, full);
-            }
-          }
+          if constexpr (!plain) start_boxes(p, stages, boxes, chunk, panel, stage, full);
+        } else if (plain && thread >= warp_size && elected()) {
+          full.arrive();
         }
         __syncwarp();
         at.advance(1, p.stages);
       }
     }
-    first = first_chunk(next);
+    turn ^= 1;
+    first = share_ticket(turn, next);
   }
-  barriers.empty[at.stage].wait(at.parity);
-  if (elected()) {
-    chunk_of[at.stage] = no_chunk;
-    barriers.full[at.stage].arrive();
-  }
+  stages.barriers.empty[at.stage].wait(at.parity);
+  if (leads) stages.chunk_of[at.stage] = no_chunk;
+  if (elected()) stages.barriers.full[at.stage].arrive();
 #endif
 }
 
 template <class Real, int tb, int tn>
-__global__ void __launch_bounds__(block_threads, 1) tsmm_boxes_kernel(const __grid_constant__ TsmmBoxes<Real> p) {
+__global__ void __launch_bounds__(block_threads, tsmm_blocks<tb, tn>) tsmm_boxes_kernel(const __grid_constant__ TsmmBoxes<Real> p) {
 #if __CUDA_ARCH__ >= 900
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ RingBarriers barriers;
   __shared__ std::uint32_t chunk_of[max_stages];
+  __shared__ std::uint32_t tickets[2];
   const int warp = static_cast<int>(threadIdx.x) / warp_size;
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   const int warps = p.row_warps * p.column_warps;
@@ -209,23 +268,34 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_boxes_kernel(const __gr
   const int pieces = p.column_warps * tn;
   const int panel_numbers = p.panel_numbers(pieces);
   const bool resident = p.packed == nullptr;
-  const int bytes_a = p.sets * tb * box * static_cast<int>(sizeof(Real));
-  const int bytes = bytes_a + (resident ? 0 : panel_numbers * static_cast<int>(sizeof(double)));
+  const BoxStages<Real> stages{barriers, chunk_of, memory, p.sets * tb * box * static_cast<int>(sizeof(Real)),
+                               resident ? 0 : panel_numbers};
+  const int bytes = stages.bytes();
   double* const packed = reinterpret_cast<double*>(memory + p.stages * bytes);
   Real* const staged = reinterpret_cast<Real*>(packed + (resident ? static_cast<int>(round_up(p.m, 16)) * pieces * 8 : 0));
   const bool reads_a = !p.alpha.read().is_zero();
-  if (threadIdx.x == 0) barriers.initialize(p.stages, static_cast<unsigned>(warps));
+  const bool plain = p.lines.data != nullptr;
+  if (threadIdx.x == 0) {
+    for (int s = 0; s < p.stages; ++s) {
+      barriers.full[s].initialize(plain ? loading_threads / warp_size : 1);
+      barriers.empty[s].initialize(static_cast<unsigned>(warps * warp_size));
+    }
+    publish_barriers();
+  }
   __syncthreads();
 
   if (warp >= computing_warps) {
-    give_registers<40>();
-    if (warp == computing_warps && reads_a) {
-      load_boxes<tb>(p, barriers, chunk_of, memory, bytes, panel_numbers);
+    give_registers<tsmm_blocks<tb, tn> == 2 ? 48 : 56>();
+    if (!reads_a) return;
+    if (plain) {
+      load_chunks<tb, true>(p, stages, tickets);
+    } else if (warp == computing_warps) {
+      load_chunks<tb, false>(p, stages, tickets);
     }
     return;
   }
 
-  take_registers<232>();
+  take_registers<tsmm_blocks<tb, tn> == 2 ? 96 : 224>();
   if (reads_a && resident) {
     pack_pieces(p, static_cast<int>(round_up(p.m, 16)), pieces, packed, static_cast<int>(threadIdx.x),
                 computing_threads);
@@ -309,7 +379,7 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_boxes_kernel(const __gr
         const Real* const first = reinterpret_cast<const Real*>(stage) + set * tb * box;
         const Real* const a[2] = {first + start[0], first + start[1]};
         const double* const c =
-            first_c + (resident ? packed + panel * panel_numbers : reinterpret_cast<const double*>(stage + bytes_a));
+            first_c + (resident ? packed + panel * panel_numbers : reinterpret_cast<const double*>(stage + stages.bytes_a));
         const int columns = min(p.panel, p.m - panel * p.panel);
         const int unit = 4 * p.depth_classes;
         const int steps = (columns + unit - 1) / unit * p.depth_classes;

@@ -132,16 +132,30 @@ __device__ inline void write_staged(const Results<Real>& p, const Real* staged, 
   const std::int64_t distance = by_rows ? p.b.row_stride : p.b.column_stride;
   const int lanes = p.sharing_lanes;
   const int lane = thread % lanes;
-  int line = thread / lanes;
-  Real* to = p.b.data + first_row * p.b.row_stride + line * distance;
-  const Real* from = staged + line * p.staged_pitch;
-  for (; line < lines; line += threads / lanes) {
-    const int early = static_cast<int>(reinterpret_cast<std::uintptr_t>(to) / sizeof(Real) % lanes);
-    for (int i = lane - early; i < length; i += lanes) {
-      if (i >= 0) to[i] = from[i];
+  const int step = threads / lanes;
+  const int first_line = thread / lanes;
+  Real* const first = p.b.data + first_row * p.b.row_stride;
+  const int misaligned = static_cast<int>(reinterpret_cast<std::uintptr_t>(first) / sizeof(Real) % warp_size);
+  const int misaligned_step = static_cast<int>(distance % warp_size);
+  const auto begin_of = [&](int line) { return lane - ((misaligned + line * misaligned_step) & (lanes - 1)); };
+  if (by_rows && length <= lanes) {  // at most two numbers of a line for a lane
+#pragma unroll 4
+    for (int line = first_line; line < lines; line += step) {
+      const int i = begin_of(line);
+      Real* const to = first + line * distance + i;
+      const Real* const from = staged + line * p.staged_pitch + i;
+      if (i >= 0 && i < length) *to = *from;
+      if (i + lanes < length) to[lanes] = from[lanes];
     }
-    to += threads / lanes * distance;
-    from += threads / lanes * p.staged_pitch;
+    return;
+  }
+  for (int line = first_line; line < lines; line += step) {
+    const int begin = begin_of(line);
+    Real* const to = first + line * distance;
+    const Real* const from = staged + line * p.staged_pitch;
+    if (begin >= 0 && begin < length) to[begin] = from[begin];
+#pragma unroll 8
+    for (int i = begin + lanes; i < length; i += lanes) to[i] = from[i];
   }
 }
 

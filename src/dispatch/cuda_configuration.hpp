@@ -145,6 +145,7 @@ struct CudaTsmm {
   int classes;          ///< boxes: that lines are dealt into
   bool small_in_ring;   ///< boxes: C comes panel by panel with A
   int staged;           ///< boxes: 1 if results go through shared memory, to be written in whole sectors
+  int plain;            ///< boxes: 1 if A comes by plain copies instead
   int staged_pitch;     ///< boxes: real numbers from line to line there
   int shared_bytes;
   std::int64_t parts;  ///< blocks of threads
@@ -178,6 +179,8 @@ inline constexpr GramShape gram_shapes[] = {{1, 1}, {2, 1}, {3, 1}, {4, 1},  {5,
 /// And of tsmm's: pieces of 16 columns x sets of 8 rows; 0 x n: up to n columns, without tensor cores.
 inline constexpr TileShape tsmm_tiles[] = {{0, 1}, {0, 2}, {0, 4}, {1, 4}, {2, 4},
                                            {3, 4}, {4, 2}, {1, 2}, {2, 2}, {3, 2}};
+/// Blocks of a multiprocessor: two where a thread needs few registers, so that one hides what the other waits for.
+constexpr int tsmm_box_blocks(const TileShape& tile) { return tile.m * tile.n <= 2 ? 2 : 1; }
 /// And of tsmm's with boxes: pieces of 16 rows x pieces of 8 columns.
 inline constexpr TileShape tsmm_box_tiles[] = {{1, 1}, {1, 2}, {1, 3}, {1, 4}, {1, 5}, {1, 6},
                                                {1, 8}, {2, 1}, {2, 2}, {2, 4}, {2, 6}};

@@ -37,6 +37,7 @@ std::int64_t spread(const CudaTsmmProblem& p, std::int64_t numbers) {
   return round_up(numbers + shift, 2 * shift) - shift;
 }
 
+int blocks_of(const CudaTsmm& c) { return tsmm_box_blocks({c.blocks_n, c.tile_n}); }
 int box_rows(const CudaTsmm& c) { return 16 * c.row_warps; }
 int boxes_of_stage(const CudaTsmm& c) { return c.groups * c.blocks_n; }
 
@@ -76,10 +77,16 @@ std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c) {
   return numbers_of_stage(p, c) * p.real_bytes + (c.small_in_ring ? small_bytes(c, c.panel) : 0);
 }
 
+// A multiprocessor's memory has a kilobyte for each block that is nobody's.
+std::int64_t shared_bytes_of_block(const CudaDevice& device, const CudaTsmm& c) {
+  const int blocks = blocks_of(c);
+  return (device.shared_bytes + 1024) / blocks - 1024;
+}
+
 // Stages and what stays beside them share a block's memory; false if they do not fit.
 bool fit_ring(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   const std::int64_t beside = resident_bytes(p, c) + staged_bytes(p, c);
-  const std::int64_t room = device.shared_bytes - static_bytes - beside;
+  const std::int64_t room = shared_bytes_of_block(device, c) - static_bytes - beside;
   const std::int64_t stage = bytes_of_stage(p, c);
   if (c.stages == 0) c.stages = static_cast<int>(std::min<std::int64_t>(std::max<std::int64_t>(room, 0) / stage, 32));
   c.shared_bytes = static_cast<int>(beside + c.stages * stage);
@@ -88,7 +95,7 @@ bool fit_ring(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
 
 // Lines of panels of this width; false if the boxes are not such as tensor maps take.
 bool fit_panel(const CudaTsmmProblem& p, std::int64_t panel, CudaTsmm& c) {
-  const std::int64_t lead = c.classes > 1 || !p.aligned ? unit_bytes / p.real_bytes - 1 : 0;
+  const std::int64_t lead = c.plain == 0 && (c.classes > 1 || !p.aligned) ? unit_bytes / p.real_bytes - 1 : 0;
   const std::int64_t pitch = spread(p, (p.row_major ? round_up(panel, 4) : p.parts * box_rows(c)) + lead);
   if (pitch > longest_side || panel / depth_classes(p, c) > longest_side) return false;
   c.panel = static_cast<int>(panel);
@@ -98,16 +105,17 @@ bool fit_panel(const CudaTsmmProblem& p, std::int64_t panel, CudaTsmm& c) {
 
 // A stage holds so many bytes at most: whole rows, and several sets of them, or panels of near-equal width.
 bool fit_stage(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
-  constexpr std::int64_t most_bytes = 40960;
-  constexpr std::int64_t good_bytes = 20480;
+  const std::int64_t most_bytes = 40960 / blocks_of(c);
+  const std::int64_t good_bytes = 20480;
   const std::int64_t row_numbers = std::int64_t{box_rows(c)} * c.blocks_n;
+  const std::int64_t whole = round_up(p.m, panel_step(p, c));
   if (c.panel != 0) {
-    const std::int64_t whole = round_up(p.m, panel_step(p, c));
     return (c.panel == whole || (c.panel % 16 == 0 && c.panel < p.m && c.groups == 1)) && fit_panel(p, c.panel, c);
   }
   c.groups = 1;
-  if (fit_panel(p, round_up(p.m, panel_step(p, c)), c) && numbers_of_stage(p, c) * p.real_bytes <= most_bytes) {
+  if (fit_panel(p, whole, c) && numbers_of_stage(p, c) * p.real_bytes <= most_bytes) {
     while (numbers_of_stage(p, c) * p.real_bytes * 2 <= good_bytes && c.groups < 8 &&
+           numbers_of_stage(p, c) * p.real_bytes * 2 <= most_bytes &&
            ceil_div(p.k, row_numbers * c.groups * 2) >= 4 * device.multiprocessors) {
       c.groups *= 2;
     }
@@ -115,14 +123,14 @@ bool fit_stage(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) 
   }
   const std::int64_t most = std::max<std::int64_t>(16, (most_bytes / (row_numbers * p.real_bytes) - 4) / 16 * 16);
   const std::int64_t panel = round_up(ceil_div(p.m, ceil_div(p.m, most)), 16);
-  return fit_panel(p, panel, c);
+  return fit_panel(p, panel < p.m ? panel : whole, c);
 }
 
 }  // namespace
 
 bool complete_boxes(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   if (!boxes_serve(device, p)) return false;
-  c.classes = classes_of(p);
+  c.classes = c.plain != 0 ? 1 : classes_of(p);
   std::int64_t warps = 1;
   while (warps * c.tile_n * 8 < p.n) warps *= 2;
   if (warps > computing_warps) return false;
@@ -141,7 +149,7 @@ bool complete_boxes(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm
   if (c.chunks_per_ticket == 0) {
     c.chunks_per_ticket = static_cast<int>(std::clamp<std::int64_t>((20480 + chunk_bytes / 2) / chunk_bytes, 1, 16));
   }
-  c.parts = std::min<std::int64_t>(ceil_div(p.k, c.rows), device.multiprocessors);
+  c.parts = std::min<std::int64_t>(ceil_div(p.k, c.rows), blocks_of(c) * device.multiprocessors);
   c.workspace_bytes = 2 * workspace_alignment;
   if (c.small_in_ring) c.workspace_bytes += static_cast<std::size_t>(small_bytes(c, round_up(p.m, c.panel)));
   return true;
@@ -151,7 +159,9 @@ void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search
   // Memory is written in sectors of 32 bytes: lanes alone fill them where all lines of B start with one.
   const std::int64_t distance_b = p.pitch_b * p.real_bytes;
   const bool stages_results = !p.aligned_output || distance_b % 32 != 0;
-  const auto add = [&](const TileShape& tile, int row_warps, int panel, bool staged) {
+  // Boxes ask for every line on its own, in pieces of 128 bytes: short and misaligned lines come faster plainly.
+  const bool copies_plainly = !p.aligned || classes_of(p) > 1 || (p.row_major && p.m * p.real_bytes < 384);
+  const auto add = [&](const TileShape& tile, int row_warps, int panel, bool staged, bool plain) {
     CudaTsmm c{};
     c.kernel = CudaKernel::boxes;
     c.blocks_n = tile.m;
@@ -160,19 +170,21 @@ void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search
     c.panel = panel;
     c.groups = panel != 0 ? 1 : 0;
     c.staged = staged ? 1 : 0;
+    c.plain = plain ? 1 : 0;
     if (complete(device, p, c)) to.push_back(c);
   };
   for (const TileShape& tile : tsmm_box_tiles) {
     if (tile.n > 1 && std::int64_t{tile.n} * 8 >= 2 * p.n) continue;  // a narrower one does as much
     for (const int row_warps : {8, 4, 2}) {
-      add(tile, row_warps, 0, stages_results);
+      add(tile, row_warps, 0, stages_results, copies_plainly);
       for (const int panel : {32, 48, 64}) {
-        if (p.row_major && 4 * panel <= p.m) add(tile, row_warps, panel, stages_results);
+        if (p.row_major && 4 * panel <= p.m) add(tile, row_warps, panel, stages_results, copies_plainly);
       }
       if (search == Search::usual) continue;
-      add(tile, row_warps, 0, !stages_results);
+      add(tile, row_warps, 0, !stages_results, copies_plainly);
+      add(tile, row_warps, 0, stages_results, !copies_plainly);
       for (const int panel : {16, 32, 64, 128}) {
-        if (4 * panel > p.m && panel < p.m) add(tile, row_warps, panel, stages_results);
+        if (4 * panel > p.m && panel < p.m) add(tile, row_warps, panel, stages_results, copies_plainly);
       }
     }
   }
@@ -186,7 +198,7 @@ CudaWork boxes_work(const CudaDevice& device, const CudaTsmmProblem& p, const Cu
   work.bytes = k * static_cast<double>(p.m + (p.reads_output ? 2 : 1) * p.n) * p.real_bytes;
   // What a box takes beyond its panel or its rows crosses the second-level cache once more; boxes of aligned lines are
   // cut instead (tensor_map.hpp).
-  const bool cut = p.aligned && c.classes == 1;
+  const bool cut = c.plain != 0 || (p.aligned && c.classes == 1);
   const std::int64_t useful = cut ? c.pitch : !p.row_major ? p.parts * box_rows(c) : c.panel < p.m ? c.panel : c.pitch;
   work.bandwidth = 0.97 * device.copy_bandwidth * static_cast<double>(c.pitch + useful) / (2.0 * c.pitch);
   if (p.row_major && c.panel < p.m) work.bandwidth *= c.panel * p.real_bytes / (c.panel * p.real_bytes + 8.0);
@@ -195,8 +207,8 @@ CudaWork boxes_work(const CudaDevice& device, const CudaTsmmProblem& p, const Cu
   work.shared_clocks = products * (16.0 / c.tile_n + 8.0 / c.blocks_n) * busy_part;
   work.overlap = 0;
   work.tensor_cores = true;
-  work.parts = static_cast<double>(c.parts);
-  work.bytes_in_flight = (c.stages - 1.5) * static_cast<double>(numbers_of_stage(p, c) * p.real_bytes);
+  work.parts = static_cast<double>(std::min<std::int64_t>(c.parts, device.multiprocessors));
+  work.bytes_in_flight = blocks_of(c) * (c.stages - 1.5) * static_cast<double>(numbers_of_stage(p, c) * p.real_bytes);
   work.launches = c.small_in_ring ? 3 : 2;
   if (c.small_in_ring) work.bandwidth *= static_cast<double>(c.rows) / static_cast<double>(c.rows + p.n);
   work.waits = 2;

@@ -38,6 +38,7 @@ constexpr Word<CudaTsmm> tsmm_boxes_words[] = {{"tile", &CudaTsmm::blocks_n, &Cu
                                                {"groups", &CudaTsmm::groups},
                                                {"panel", &CudaTsmm::panel},
                                                {"staged", &CudaTsmm::staged},
+                                               {"plain", &CudaTsmm::plain},
                                                {"stages", &CudaTsmm::stages},
                                                {"ticket", &CudaTsmm::chunks_per_ticket}};
 
