@@ -180,7 +180,7 @@ inline constexpr GramShape gram_shapes[] = {{1, 1}, {2, 1}, {3, 1}, {4, 1},  {5,
 inline constexpr TileShape tsmm_tiles[] = {{0, 1}, {0, 2}, {0, 4}, {1, 4}, {2, 4},
                                            {3, 4}, {4, 2}, {1, 2}, {2, 2}, {3, 2}};
 /// Blocks of a multiprocessor: two where a thread needs few registers, so that one hides what the other waits for.
-constexpr int tsmm_box_blocks(const TileShape& tile) { return tile.m * tile.n <= 2 ? 2 : 1; }
+constexpr int tsmm_box_blocks(const TileShape& tile) { return tile.n == 1 ? 2 : 1; }
 /// And of tsmm's with boxes: pieces of 16 rows x pieces of 8 columns.
 inline constexpr TileShape tsmm_box_tiles[] = {{1, 1}, {1, 2}, {1, 3}, {1, 4}, {1, 5}, {1, 6},
                                                {1, 8}, {2, 1}, {2, 2}, {2, 4}, {2, 6}};

@@ -191,8 +191,10 @@ bool complete(const CudaDevice& device, const CudaTsmmProblem& problem, CudaTsmm
 std::vector<CudaTsmm> candidates(const CudaDevice& device, const CudaTsmmProblem& problem, Search search) {
   std::vector<CudaTsmm> found;
   found.reserve(std::size(tsmm_tiles) + std::size(tsmm_box_tiles) + 1);
-  add_ring(device, problem, search, found);
-  add_boxes(device, problem, search, found);
+  const bool all = search == Search::all;
+  if (all || ring_is_better(problem)) add_ring(device, problem, search, found);
+  if (all || found.empty()) add_boxes(device, problem, search, found);
+  if (found.empty()) add_ring(device, problem, search, found);
   CudaTsmm general{};
   general.kernel = CudaKernel::general;
   complete(device, problem, general);

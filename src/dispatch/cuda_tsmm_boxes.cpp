@@ -105,8 +105,8 @@ bool fit_panel(const CudaTsmmProblem& p, std::int64_t panel, CudaTsmm& c) {
 
 // A stage holds so many bytes at most: whole rows, and several sets of them, or panels of near-equal width.
 bool fit_stage(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
-  const std::int64_t most_bytes = 40960 / blocks_of(c);
-  const std::int64_t good_bytes = 20480;
+  constexpr std::int64_t most_bytes = 40960;
+  const std::int64_t good_bytes = c.plain != 0 ? 40960 : 20480;  // copying warps rather wait for few large stages
   const std::int64_t row_numbers = std::int64_t{box_rows(c)} * c.blocks_n;
   const std::int64_t whole = round_up(p.m, panel_step(p, c));
   if (c.panel != 0) {
@@ -155,36 +155,87 @@ bool complete_boxes(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm
   return true;
 }
 
+namespace {
+
+// What to try: 0 rows of warps or columns of a panel are left to the rules.
+struct Shape {
+  TileShape tile;
+  int row_warps;
+  int panel;
+};
+
+// Boxes ask for every line on its own, in pieces of 128 bytes: short rows come faster plainly.
+bool copies_plainly(const CudaTsmmProblem& p) {
+  return p.row_major && p.m * p.real_bytes <= 256 && p.n <= 32 && !streams(p.m, p.pitch_a);
+}
+
+// Memory is written in sectors of 32 bytes: lanes alone fill them where all lines of B start with one.
+bool stages_results(const CudaTsmmProblem& p) { return !p.aligned_output || p.pitch_b * p.real_bytes % 32 != 0; }
+
+// As measured on an H200, the best first.
+std::vector<Shape> usual_shapes(const CudaTsmmProblem& p) {
+  const auto pieces = static_cast<int>(std::min<std::int64_t>(ceil_div(p.n, 8), 64));
+  const int columns = pieces <= 1 ? 1 : pieces <= 2 ? 2 : 4;  // of warps, for single pieces
+  if (copies_plainly(p)) return {{{2, 1}, 8 / columns, p.m * p.real_bytes > 128 ? 128 / p.real_bytes : 0}};
+  if (!p.row_major) {
+    if (pieces <= 2) return {{{2, 1}, 8 / columns, 0}, {{1, 2}, 8, 0}};
+    if (pieces <= 6) return {{{1, pieces}, 8, p.m > 128 ? 16 : 0}, {{1, pieces}, 4, 0}};
+    if (pieces <= 8) return {{{2, 4}, 4, 0}};
+  } else {
+    if (p.m * p.real_bytes == 128 && pieces == 2) return {{{1, 2}, 8, 0}};
+    if (pieces == 1 || (pieces == 2 && p.m <= 256)) return {{{1, 1}, 4, 0}};
+    if (pieces == 2) return {{{1, 2}, 4, 0}};
+    if (pieces <= 4) return {{{1, 2}, 4, 0}, {{1, 4}, 8, 64}};
+    if (pieces <= 6) return {{{1, 3}, 4, 0}, {{1, 6}, 8, 64}};
+    if (pieces <= 8) return {{{1, 4}, 4, 0}, {{1, 8}, 8, 32}};
+  }
+  if (pieces <= 12) return {{{2, 6}, 4, 0}};
+  if (pieces <= 16) return {{{2, 4}, 2, 0}, {{2, 4}, 2, 32}};
+  return {{{2, 4}, 0, 0}, {{2, 6}, 0, 0}};
+}
+
+}  // namespace
+
+bool ring_is_better(const CudaTsmmProblem& p) {
+  if (!p.row_major || p.may_skip_a || !streams(p.m, p.pitch_a)) return false;
+  if (p.real_bytes == 4) return p.m <= 256;
+  return p.m <= 128 && (p.m <= 64 || p.n <= 64) && !(p.m == p.n && (p.m == 16 || p.m == 64));
+}
+
 void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
-  // Memory is written in sectors of 32 bytes: lanes alone fill them where all lines of B start with one.
-  const std::int64_t distance_b = p.pitch_b * p.real_bytes;
-  const bool stages_results = !p.aligned_output || distance_b % 32 != 0;
-  // Boxes ask for every line on its own, in pieces of 128 bytes: short and misaligned lines come faster plainly.
-  const bool copies_plainly = !p.aligned || classes_of(p) > 1 || (p.row_major && p.m * p.real_bytes < 384);
-  const auto add = [&](const TileShape& tile, int row_warps, int panel, bool staged, bool plain) {
+  const auto add = [&](const Shape& shape, bool staged, bool plain) {
     CudaTsmm c{};
     c.kernel = CudaKernel::boxes;
-    c.blocks_n = tile.m;
-    c.tile_n = tile.n;
-    c.row_warps = row_warps;
-    c.panel = panel;
-    c.groups = panel != 0 ? 1 : 0;
+    c.blocks_n = shape.tile.m;
+    c.tile_n = shape.tile.n;
+    c.row_warps = shape.row_warps;
+    c.panel = shape.panel;
+    c.groups = shape.panel != 0 ? 1 : 0;
     c.staged = staged ? 1 : 0;
     c.plain = plain ? 1 : 0;
-    if (complete(device, p, c)) to.push_back(c);
+    if (!complete(device, p, c)) return 0;
+    to.push_back(c);
+    return c.stages;
   };
+  const bool staged = stages_results(p);
+  const bool plain = copies_plainly(p);
+  if (search == Search::usual) {
+    int most = 0;
+    for (const Shape& shape : usual_shapes(p)) {
+      most = std::max(most, add(shape, staged, plain));
+      if (most >= 3) return;
+    }
+    if (most > 0) return;
+  }
   for (const TileShape& tile : tsmm_box_tiles) {
     if (tile.n > 1 && std::int64_t{tile.n} * 8 >= 2 * p.n) continue;  // a narrower one does as much
     for (const int row_warps : {8, 4, 2}) {
-      add(tile, row_warps, 0, stages_results, copies_plainly);
-      for (const int panel : {32, 48, 64}) {
-        if (p.row_major && 4 * panel <= p.m) add(tile, row_warps, panel, stages_results, copies_plainly);
-      }
+      add({tile, row_warps, 0}, staged, plain);
       if (search == Search::usual) continue;
-      add(tile, row_warps, 0, !stages_results, copies_plainly);
-      add(tile, row_warps, 0, stages_results, !copies_plainly);
+      add({tile, row_warps, 0}, !staged, plain);
+      add({tile, row_warps, 0}, staged, !plain);
       for (const int panel : {16, 32, 64, 128}) {
-        if (4 * panel > p.m && panel < p.m) add(tile, row_warps, panel, stages_results, copies_plainly);
+        if (panel < p.m) add({tile, row_warps, panel}, staged, plain);
       }
     }
   }

@@ -8,6 +8,8 @@
 /// tsmm's candidates that fetch A in boxes: any stride, both layouts, any width whose C fits into shared memory.
 namespace blockvec::kernels::dispatch {
 
+/// Flat pieces (the ring's) are as fast for rows without gaps, but for wide ones and some squares.
+bool ring_is_better(const CudaTsmmProblem& p);
 void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to);
 bool complete_boxes(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c);
 CudaWork boxes_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c);
