@@ -36,7 +36,11 @@ void run_tsmttsm(cuda::TsmttsmCall<T> call, const CudaExecution& execution) {
 }
 
 template <class T>
-void run_tsmm(const char* product, const cuda::TsmmCall<T>& call, const CudaExecution& execution) {
+void run_tsmm(const char* product, cuda::TsmmCall<T> call, const CudaExecution& execution) {
+  if (call.a.columns == 1 && call.b.columns == 1 && call.a.layout == Layout::column_major) {
+    call.a.layout = call.b.layout = Layout::row_major;  // single columns are rows of one entry
+    call.a.ld = call.b.ld = 1;
+  }
   if (call.b.rows == 0 || call.b.columns == 0) return;
   check_workspace(product, execution.workspace, cuda_tsmm_workspace<T>(call.a.rows, call.a.columns, call.b.columns));
   dispatch::CudaTsmmProblem problem =
