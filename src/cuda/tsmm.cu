@@ -111,14 +111,14 @@ void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, unsigned
   p.sets = x.groups;
   p.stages = x.stages;
   p.out.map = !row_major || x.classes == 1 ? dispatch::RowMap{1, 4, 8}  // rows that meet are of one class
-          : x.classes == 2             ? dispatch::RowMap{2, 8, 1}
-                                       : dispatch::RowMap{4, 1, 2};
+              : x.classes == 2             ? dispatch::RowMap{2, 8, 1}
+                                           : dispatch::RowMap{4, 1, 2};
   p.depth_classes = depth_classes;
   for (int v = 0; v < 4; ++v) {
     const int turn = v % depth_classes;
     p.step[v] = row_major ? 4 * v
-                          : turn % parts + turn / parts * x.panel / depth_classes * x.pitch +
-                                p.a.lead[turn / parts] + 4 * (v / depth_classes) * x.pitch;
+                          : turn % parts + turn / parts * x.panel / depth_classes * x.pitch + p.a.lead[turn / parts] +
+                                4 * (v / depth_classes) * x.pitch;
   }
   p.depth_step = row_major ? 16 : 16 / depth_classes * x.pitch;
   p.small = small(call.c, call.triangle);

@@ -27,11 +27,12 @@ struct TsmmBoxes {
   int panels;  ///< that a row has
   int sets;    ///< of tb boxes in a stage; more than one only where a row has one panel
   int stages;
-  int step[4];           ///< from depth 0 of a lane to its others among 16, in numbers of a stage
-  int depth_step;        ///< from 16 columns of A to the next ones
-  int depth_classes;     ///< consecutive columns of A that lanes of one q read in turn: see depth_of
+  int step[4];        ///< from depth 0 of a lane to its others among 16, in numbers of a stage
+  int depth_step;     ///< from 16 columns of A to the next ones
+  int depth_classes;  ///< consecutive columns of A that lanes of one q read in turn: see depth_of
   Small<Real> small;
-  const double* packed;  ///< C in the order of pack_pieces, to come panel by panel with A's; null: it stays in the block
+  const double*
+      packed;  ///< C in the order of pack_pieces, to come panel by panel with A's; null: it stays in the block
   Coefficient<Real> alpha, beta;
   unsigned* tickets;  ///< zero at the start
   std::uint32_t chunks;
@@ -255,7 +256,8 @@ __device__ inline void load_chunks(const TsmmBoxes<Real>& p, const BoxStages<Rea
 }
 
 template <class Real, int tb, int tn>
-__global__ void __launch_bounds__(block_threads, tsmm_blocks<tb, tn>) tsmm_boxes_kernel(const __grid_constant__ TsmmBoxes<Real> p) {
+__global__ void __launch_bounds__(block_threads, tsmm_blocks<tb, tn>)
+    tsmm_boxes_kernel(const __grid_constant__ TsmmBoxes<Real> p) {
 #if __CUDA_ARCH__ >= 900
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ RingBarriers barriers;
@@ -272,7 +274,8 @@ __global__ void __launch_bounds__(block_threads, tsmm_blocks<tb, tn>) tsmm_boxes
                                resident ? 0 : panel_numbers};
   const int bytes = stages.bytes();
   double* const packed = reinterpret_cast<double*>(memory + p.stages * bytes);
-  Real* const staged = reinterpret_cast<Real*>(packed + (resident ? static_cast<int>(round_up(p.m, 16)) * pieces * 8 : 0));
+  Real* const staged =
+      reinterpret_cast<Real*>(packed + (resident ? static_cast<int>(round_up(p.m, 16)) * pieces * 8 : 0));
   const bool reads_a = !p.alpha.read().is_zero();
   const bool plain = p.lines.data != nullptr;
   if (threadIdx.x == 0) {
@@ -316,9 +319,9 @@ __global__ void __launch_bounds__(block_threads, tsmm_blocks<tb, tn>) tsmm_boxes
     const int row =
         16 * warp_row + p.out.map.by_lane * (group % 4) + p.out.map.by_first * (group / 4) + p.out.map.by_second * half;
     const int row_class = row % p.a.classes;
-    start[half] = p.out.b.row_major ? row_class * p.a.class_numbers() + row / p.a.classes * p.a.pitch +
-                                      p.a.lead[row_class] + lane % 4
-                                : p.out.b.parts * row + lane % 4 * p.a.pitch;
+    start[half] = p.out.b.row_major
+                      ? row_class * p.a.class_numbers() + row / p.a.classes * p.a.pitch + p.a.lead[row_class] + lane % 4
+                      : p.out.b.parts * row + lane % 4 * p.a.pitch;
   }
 
   constexpr bool early = tb * tn <= 4;  // old results have registers while the new ones are computed
@@ -378,8 +381,8 @@ __global__ void __launch_bounds__(block_threads, tsmm_blocks<tb, tn>) tsmm_boxes
         const unsigned char* const stage = memory + at.stage * bytes;
         const Real* const first = reinterpret_cast<const Real*>(stage) + set * tb * box;
         const Real* const a[2] = {first + start[0], first + start[1]};
-        const double* const c =
-            first_c + (resident ? packed + panel * panel_numbers : reinterpret_cast<const double*>(stage + stages.bytes_a));
+        const double* const c = first_c + (resident ? packed + panel * panel_numbers
+                                                    : reinterpret_cast<const double*>(stage + stages.bytes_a));
         const int columns = min(p.panel, p.m - panel * p.panel);
         const int unit = 4 * p.depth_classes;
         const int steps = (columns + unit - 1) / unit * p.depth_classes;

@@ -167,8 +167,8 @@ __device__ inline void add_scaled(double (&sum)[tb][tn][4], const Real (&old)[tb
     for (int x = 0; x < tn; ++x) {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        const Factor scaled = scale(
-            beta, {static_cast<double>(old[t][x][2 * half]), static_cast<double>(old[t][x][2 * half + 1])});
+        const Factor scaled =
+            scale(beta, {static_cast<double>(old[t][x][2 * half]), static_cast<double>(old[t][x][2 * half + 1])});
         sum[t][x][2 * half] += scaled.re;
         sum[t][x][2 * half + 1] += scaled.im;
       }

@@ -39,10 +39,19 @@ CudaTsmttsmProblem problem_of(const Matrix<const T>& a, const Matrix<const T>& b
 
 template <class T>
 CudaTsmmProblem problem_of(const Matrix<const T>& a, const Matrix<const T>& b, bool reads_output) {
-  return {a.rows,        parts<T> * a.columns,          parts<T> * b.columns, parts<T> * a.ld, parts<T> * b.ld,
-          real_bytes<T>, a.layout == Layout::row_major, a.data == b.data,     reads_output,
-          parts<T>,      reinterpret_cast<std::uintptr_t>(a.data) % 16 == 0,
-          false,         reinterpret_cast<std::uintptr_t>(b.data) % 32 == 0};
+  return {a.rows,
+          parts<T> * a.columns,
+          parts<T> * b.columns,
+          parts<T> * a.ld,
+          parts<T> * b.ld,
+          real_bytes<T>,
+          a.layout == Layout::row_major,
+          a.data == b.data,
+          reads_output,
+          parts<T>,
+          reinterpret_cast<std::uintptr_t>(a.data) % 16 == 0,
+          false,
+          reinterpret_cast<std::uintptr_t>(b.data) % 32 == 0};
 }
 
 }  // namespace blockvec::kernels::dispatch

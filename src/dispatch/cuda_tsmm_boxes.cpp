@@ -42,7 +42,9 @@ int box_rows(const CudaTsmm& c) { return 16 * c.row_warps; }
 int boxes_of_stage(const CudaTsmm& c) { return c.groups * c.blocks_n; }
 
 // Consecutive columns of A that lanes of one kind take in turn.
-std::int64_t depth_classes(const CudaTsmmProblem& p, const CudaTsmm& c) { return p.row_major ? 1 : p.parts * c.classes; }
+std::int64_t depth_classes(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  return p.row_major ? 1 : p.parts * c.classes;
+}
 
 // Panels start at multiples of this; so does a single one, up to the matrix's width, end.
 std::int64_t panel_step(const CudaTsmmProblem& p, const CudaTsmm& c) {
