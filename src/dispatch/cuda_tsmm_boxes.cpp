@@ -108,7 +108,8 @@ bool fit_panel(const CudaTsmmProblem& p, std::int64_t panel, CudaTsmm& c) {
 // A stage holds so many bytes at most: whole rows, and several sets of them, or panels of near-equal width.
 bool fit_stage(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   constexpr std::int64_t most_bytes = 40960;
-  const std::int64_t good_bytes = c.plain != 0 ? 40960 : 20480;  // copying warps rather wait for few large stages
+  // Copying warps rather wait for few large stages; columns come by fours.
+  const std::int64_t good_bytes = c.plain != 0 || (!p.row_major && p.m < 4) ? 40960 : 20480;
   const std::int64_t row_numbers = std::int64_t{box_rows(c)} * c.blocks_n;
   const std::int64_t whole = round_up(p.m, panel_step(p, c));
   if (c.panel != 0) {
@@ -166,31 +167,52 @@ struct Shape {
   int panel;
 };
 
-// Boxes ask for every line on its own, in pieces of 128 bytes: short rows come faster plainly.
+bool is_tight(const CudaTsmmProblem& p) { return p.row_major && streams(p.m, p.pitch_a); }
+
+// Boxes ask for every line on its own, in pieces of 128 bytes: short rows come faster plainly, those that such pieces
+// fill and all that are misaligned.
 bool copies_plainly(const CudaTsmmProblem& p) {
-  return p.row_major && p.m * p.real_bytes <= 256 && p.n <= 32 && !streams(p.m, p.pitch_a);
+  const std::int64_t bytes = p.m * p.real_bytes;
+  const bool fills = bytes <= 128 || bytes > 224 || !p.aligned || classes_of(p) > 1;
+  return p.row_major && !is_tight(p) && p.n <= 16 && bytes <= 256 && fills;
 }
 
 // Memory is written in sectors of 32 bytes: lanes alone fill them where all lines of B start with one.
-bool stages_results(const CudaTsmmProblem& p) { return !p.aligned_output || p.pitch_b * p.real_bytes % 32 != 0; }
+bool stages_results(const CudaTsmmProblem& p) {
+  return (!p.aligned_output || p.pitch_b * p.real_bytes % 32 != 0) && 4 * p.n > p.m;
+}
+
+// Ring and boxes beside each other on an H200: few results that old ones are added to, and some squares.
+bool boxes_win(const CudaTsmmProblem& p) {
+  return (p.reads_output && p.n <= 2 && p.m <= 32) || (p.m == p.n && (p.m == 16 || p.m == 64));
+}
+
+std::vector<Shape> usual_shapes_of_columns(const CudaTsmmProblem& p, int pieces) {
+  if (pieces <= 1) return {{{2, 1}, 8, 0}, {{1, 2}, 8, 0}};
+  if (pieces == 2) return {{{2, 1}, 4, 0}, {{1, 2}, 8, 0}};
+  if (pieces <= 6) return {{{1, pieces}, 8, p.m > 128 ? 16 : 0}, {{1, pieces}, 4, 0}};
+  if (pieces <= 8) return {{{1, 8}, 8, 0}, {{2, 4}, 4, 0}};
+  return {};
+}
+
+std::vector<Shape> usual_shapes_of_rows(const CudaTsmmProblem& p, int pieces) {
+  const std::int64_t bytes = p.m * p.real_bytes;
+  if (copies_plainly(p)) return {{{2, 1}, (bytes <= 128 ? 8 : 4) / pieces, 0}};
+  if (is_tight(p) && boxes_win(p) && p.n <= 2) return {{{2, 1}, 8, 0}};
+  if (bytes <= 128 && pieces == 2) return {{{1, 2}, 8, 0}};
+  if (pieces == 1 || (pieces == 2 && p.m <= 256)) return {{{1, 1}, 4, 0}};
+  if (pieces == 2) return {{{1, 2}, 4, 0}};
+  if (pieces <= 4) return {{{1, p.m <= 32 ? 4 : 2}, p.m <= 32 ? 8 : 4, 0}, {{1, 4}, 8, 64}};
+  if (pieces <= 6) return {{{1, 3}, 4, 0}, {{1, 6}, 8, 64}};
+  if (pieces <= 8) return p.m > 256 ? std::vector<Shape>{{{2, 4}, 4, 64}} : std::vector<Shape>{{{1, 4}, 4, 0}};
+  return {};
+}
 
 // As measured on an H200, the best first.
 std::vector<Shape> usual_shapes(const CudaTsmmProblem& p) {
   const auto pieces = static_cast<int>(std::min<std::int64_t>(ceil_div(p.n, 8), 64));
-  const int columns = pieces <= 1 ? 1 : pieces <= 2 ? 2 : 4;  // of warps, for single pieces
-  if (copies_plainly(p)) return {{{2, 1}, 8 / columns, p.m * p.real_bytes > 128 ? 128 / p.real_bytes : 0}};
-  if (!p.row_major) {
-    if (pieces <= 2) return {{{2, 1}, 8 / columns, 0}, {{1, 2}, 8, 0}};
-    if (pieces <= 6) return {{{1, pieces}, 8, p.m > 128 ? 16 : 0}, {{1, pieces}, 4, 0}};
-    if (pieces <= 8) return {{{2, 4}, 4, 0}};
-  } else {
-    if (p.m * p.real_bytes == 128 && pieces == 2) return {{{1, 2}, 8, 0}};
-    if (pieces == 1 || (pieces == 2 && p.m <= 256)) return {{{1, 1}, 4, 0}};
-    if (pieces == 2) return {{{1, 2}, 4, 0}};
-    if (pieces <= 4) return {{{1, 2}, 4, 0}, {{1, 4}, 8, 64}};
-    if (pieces <= 6) return {{{1, 3}, 4, 0}, {{1, 6}, 8, 64}};
-    if (pieces <= 8) return {{{1, 4}, 4, 0}, {{1, 8}, 8, 32}};
-  }
+  const auto found = p.row_major ? usual_shapes_of_rows(p, pieces) : usual_shapes_of_columns(p, pieces);
+  if (!found.empty()) return found;
   if (pieces <= 12) return {{{2, 6}, 4, 0}};
   if (pieces <= 16) return {{{2, 4}, 2, 0}, {{2, 4}, 2, 32}};
   return {{{2, 4}, 0, 0}, {{2, 6}, 0, 0}};
@@ -199,9 +221,9 @@ std::vector<Shape> usual_shapes(const CudaTsmmProblem& p) {
 }  // namespace
 
 bool ring_is_better(const CudaTsmmProblem& p) {
-  if (!p.row_major || p.may_skip_a || !streams(p.m, p.pitch_a)) return false;
+  if (!is_tight(p) || p.may_skip_a) return false;
   if (p.real_bytes == 4) return p.m <= 256;
-  return p.m <= 128 && (p.m <= 64 || p.n <= 64) && !(p.m == p.n && (p.m == 16 || p.m == 64));
+  return p.m <= 128 && (p.m <= 64 || p.n <= 64) && !boxes_win(p);
 }
 
 void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
