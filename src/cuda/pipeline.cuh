@@ -94,6 +94,14 @@ __device__ inline void tensor_load(void* to, const CUtensorMap& map, int first, 
       "l"(&map), "r"(first), "r"(line), "r"(shared_address(&barrier))
       : "memory");
 }
+#endif
+
+/// Compute capability 8.0 has none: there, nothing comes of what follows.
+#if __CUDA_ARCH__ >= 900
+inline constexpr bool has_bulk_copies = true;
+#else
+inline constexpr bool has_bulk_copies = false;
+#endif
 
 /// The same of a matrix whose lines are cut into pieces: numbers of piece `piece` of lines `line` and on.
 __device__ inline void tensor_load_piece(void* to, const CUtensorMap& map, int piece, int line, Barrier& barrier) {
@@ -114,22 +122,30 @@ __device__ inline void tensor_load_pieces(void* to, const CUtensorMap& map, int 
 }
 
 /// Copies `bytes` (a multiple of 16, both addresses too) out of shared memory; see bulk_stores_have_read.
-__device__ inline void bulk_store(void* to, const void* from, unsigned bytes) {
+__device__ inline void bulk_store([[maybe_unused]] void* to, [[maybe_unused]] const void* from,
+                                  [[maybe_unused]] unsigned bytes) {
+#if __CUDA_ARCH__ >= 900
   asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(shared_address(from)),
                "r"(bytes)
                : "memory");
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+#endif
 }
 
 /// Waits until this thread's bulk stores have read shared memory, all but the last `pending`.
 template <int pending>
 __device__ inline void bulk_stores_have_read() {
+#if __CUDA_ARCH__ >= 900
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory");
+#endif
 }
 
 /// Waits until this thread's bulk stores have reached memory.
-__device__ inline void bulk_stores_are_done() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
+__device__ inline void bulk_stores_are_done() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 #endif
+}
 
 /// Copies 4, 8 or 16 bytes into shared memory asynchronously, zeros after the first `from_bytes`.
 template <int bytes>

@@ -90,13 +90,21 @@ class Feed {
   }
 #endif
 
-  /// By a warp; numbers beyond the matrix are zero.
+  /// By a warp; numbers beyond the matrix are zero. 16 bytes at a time where they begin on such a boundary.
   __device__ void start_plain(std::uint32_t chunk, unsigned char* stage, int lane) const {
+    constexpr int unit = 16 / sizeof(Real);
     Real* const to = reinterpret_cast<Real*>(stage) + shift_;
     const std::int64_t first = static_cast<std::int64_t>(chunk) * numbers_;
-    for (int i = lane; i < numbers_; i += warp_size) {
-      const bool valid = first + i < count_;
-      async_copy<sizeof(Real)>(to + i, from_ + (valid ? first + i : 0), valid);
+    const Real* const from = from_ + first;
+    const int valid = static_cast<int>(min(static_cast<std::int64_t>(numbers_), count_ - first));
+    const int begin = min((unit - lead_) % unit, valid);
+    const int units = (valid - begin) / unit;
+#pragma unroll 4
+    for (int i = lane; i < units; i += warp_size) async_copy<16>(to + begin + i * unit, from + begin + i * unit, true);
+    // The numbers before, and those after, some of which may be missing.
+    if (lane < begin) async_copy<sizeof(Real)>(to + lane, from + lane, true);
+    for (int i = begin + units * unit + lane; i < numbers_; i += warp_size) {
+      async_copy<sizeof(Real)>(to + i, i < valid ? from + i : from_, i < valid);
     }
   }
 
@@ -121,7 +129,8 @@ __device__ inline bool elected() {
 #endif
 }
 
-/// A warp fills a stage with a chunk of one operand, or of two side by side.
+/// A warp fills a stage with a chunk of one operand, or of two side by side. Compute capability 8.0 has plain copies
+/// alone.
 template <bool two, class Real>
 __device__ inline void fill_stage(const Feed<Real>& first, const Feed<Real>& second, int second_offset,
                                   std::uint32_t chunk, unsigned char* stage, Barrier& full) {
@@ -135,6 +144,7 @@ __device__ inline void fill_stage(const Feed<Real>& first, const Feed<Real>& sec
     __syncwarp();
     return;
   }
+#endif
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   first.start_plain(chunk, stage, lane);
   if (two) second.start_plain(chunk, stage + second_offset, lane);
@@ -142,7 +152,6 @@ __device__ inline void fill_stage(const Feed<Real>& first, const Feed<Real>& sec
   __syncwarp();
   if (elected()) full.arrive();
   __syncwarp();
-#endif
 }
 
 }  // namespace blockvec::kernels::cuda

@@ -117,6 +117,10 @@ __device__ inline void fill_stage(const Feeder<by_columns, Real>& a, const Feede
 #if __CUDA_ARCH__ >= 900
   const bool bulk_a = a.in_bulk(chunk);
   const bool bulk_b = !two || b.in_bulk(chunk);
+#else
+  constexpr bool bulk_a = false;
+  constexpr bool bulk_b = !two;
+#endif
   if (!bulk_a || !bulk_b) {
     const int lane = static_cast<int>(threadIdx.x) % warp_size;
     if (!bulk_a) a.start_plain(chunk, stage, lane);
@@ -125,12 +129,15 @@ __device__ inline void fill_stage(const Feeder<by_columns, Real>& a, const Feede
     __syncwarp();
   }
   if (elected()) {
+#if __CUDA_ARCH__ >= 900
     full.arrive_and_expect((bulk_a ? a.bytes() : 0) + (two && bulk_b ? b.bytes() : 0));
     if (bulk_a) a.start_bulk(chunk, stage, full);
     if (two && bulk_b) b.start_bulk(chunk, stage + offset_b, full);
+#else
+    full.arrive();
+#endif
   }
   __syncwarp();
-#endif
 }
 
 }  // namespace blockvec::kernels::cuda

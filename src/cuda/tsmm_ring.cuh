@@ -260,7 +260,6 @@ __device__ inline void narrow_rows(const TsmmRing<Real>& p, const double* c, con
 
 template <class Real, int tn, int tb>
 __global__ void __launch_bounds__(block_threads, 1) tsmm_ring_kernel(const TsmmRing<Real> p) {
-#if __CUDA_ARCH__ >= 900
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ RingBarriers barriers;
   __shared__ std::uint32_t chunk_of[max_stages];
@@ -302,8 +301,8 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_ring_kernel(const TsmmR
   const double* const c = packed + column0 / 16 * piece;
   const int shift_out = static_cast<int>(reinterpret_cast<std::uintptr_t>(p.b) % line_bytes / sizeof(Real));
   const Outgoing<Real> out{reinterpret_cast<Real*>(outgoing + group * bytes_out) + shift_out, p.n};
-  const bool flat =
-      p.pitch_b == p.n && reinterpret_cast<std::uintptr_t>(p.b) % 16 == 0 && (beta.is_zero() || p.stage_bytes_b != 0);
+  const bool flat = has_bulk_copies && p.pitch_b == p.n && reinterpret_cast<std::uintptr_t>(p.b) % 16 == 0 &&
+                    (beta.is_zero() || p.stage_bytes_b != 0);
   int row_in[tb];
 #pragma unroll
   for (int t = 0; t < tb; ++t) row_in[t] = row_of(p.map, lane / 4, t) * p.a.pitch;
@@ -361,7 +360,6 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_ring_kernel(const TsmmR
     }
   }
   if (group_thread == 0) bulk_stores_are_done();
-#endif
 }
 
 }  // namespace blockvec::kernels::cuda

@@ -205,7 +205,6 @@ __device__ inline void run_ring(const TsmttsmRing<Real>& p, const Share& share, 
 /// Each warp has a `Tiles` of the result.
 template <class Real, bool by_columns, class Tiles>
 __global__ void __launch_bounds__(block_threads, 1) tsmttsm_ring_kernel(const __grid_constant__ TsmttsmRing<Real> p) {
-#if __CUDA_ARCH__ >= 900
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ RingBarriers barriers;
   release_next_kernel();
@@ -217,12 +216,10 @@ __global__ void __launch_bounds__(block_threads, 1) tsmttsm_ring_kernel(const __
     add_chunks<by_columns>(p, share, barriers, memory, group, row0, column0, tiles);
     add_groups<false>(p, share, memory, group, row0, column0, tiles);
   });
-#endif
 }
 
 template <class Real, bool by_columns, int blocks, int warps>
 __global__ void __launch_bounds__(block_threads, 1) tsmttsm_gram_kernel(const __grid_constant__ TsmttsmRing<Real> p) {
-#if __CUDA_ARCH__ >= 900
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ RingBarriers barriers;
   release_next_kernel();
@@ -237,7 +234,6 @@ __global__ void __launch_bounds__(block_threads, 1) tsmttsm_gram_kernel(const __
     [&]<int... own>(std::integer_sequence<int, own...>) { (as_warp.template operator()<own>(), ...); }
     (std::make_integer_sequence<int, warps>());
   });
-#endif
 }
 
 }  // namespace blockvec::kernels::cuda

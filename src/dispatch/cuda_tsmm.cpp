@@ -44,8 +44,8 @@ CudaWork general_work(const CudaDevice& device, const CudaTsmmProblem& p, const 
   return work;
 }
 
-bool ring_serves(const CudaDevice& device, const CudaTsmmProblem& p) {
-  return device.bulk_copies && p.row_major && p.m > 0 && !p.may_skip_a && streams(p.m, p.pitch_a);
+bool ring_serves(const CudaTsmmProblem& p) {
+  return p.row_major && p.m > 0 && !p.may_skip_a && streams(p.m, p.pitch_a);
 }
 
 bool is_narrow(const CudaTsmm& c) { return c.tile_n == 0; }
@@ -100,7 +100,7 @@ bool fit_groups(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c)
 }
 
 bool complete_ring(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
-  if (!ring_serves(device, p)) return false;
+  if (!ring_serves(p)) return false;
   if (is_narrow(c) && (p.n > c.blocks_n || p.m > 4)) return false;
   c.warps = is_narrow(c) ? 1 : static_cast<int>(ceil_div(ceil_div(p.n, 16), c.tile_n));
   if (c.warps > computing_warps) return false;
@@ -144,7 +144,7 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const Cud
 }
 
 void add_ring(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
-  if (!ring_serves(device, p)) return;
+  if (!ring_serves(p)) return;
   const auto add = [&](const TileShape& tile, int groups, int rows, int stages, int chunks_per_ticket) {
     CudaTsmm c{};
     c.kernel = CudaKernel::ring;

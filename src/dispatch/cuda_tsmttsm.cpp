@@ -237,11 +237,12 @@ bool complete_warps(const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
 }
 
 bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
-  if (!device.bulk_copies || (c.gram() && !p.same)) return false;
+  if (c.gram() && !p.same) return false;
   // Split products of a matrix with itself would not be symmetric to the last bit.
   if (c.tf32 != 0 && (!p.may_split || p.real_bytes != 4 || p.same)) return false;
   if (!c.gram() && !has_tile(c)) return false;
-  if (c.feeds == feeds_by_rule) c.feeds = usual_feeds(p);
+  if (c.feeds == feeds_by_rule) c.feeds = device.bulk_copies ? usual_feeds(p) : flat_both;
+  if (c.feeds != flat_both && !device.bulk_copies) return false;
   if (!feeds_serve(p, c.feeds)) return false;
   if (c.padding == padding_by_rule) c.padding = c.feeds == usual_feeds(p) ? tight_boxes : padded_boxes;
   if (c.fold == 0) c.fold = p.row_major && c.feeds == flat_both ? usual_fold(p) : 1;
