@@ -41,7 +41,7 @@ struct CudaTsmttsmProblem {
 
 enum class CudaKernel : std::uint8_t {
   none,    ///< nothing is multiplied
-  ring,    ///< tensor cores, fed by bulk copies through a ring in shared memory
+  ring,    ///< tensor cores, fed by asynchronous copies through a ring in shared memory, in bulk where the device can
   boxes,   ///< the same for operands of any stride, fed by tensor maps
   general  ///< any layout and stride
 };

@@ -100,13 +100,16 @@ int warps_of(const CudaTsmm& c) { return c.warps; }
 int in_turn(const CudaTsmttsm& c) { return c.groups / c.split; }
 int in_turn(const CudaTsmm& c) { return c.groups; }
 
+bool comes_in_boxes(const CudaTsmttsm& c) { return c.kernel == CudaKernel::ring && c.feeds != flat_both; }
+bool comes_in_boxes(const CudaTsmm& c) { return c.kernel == CudaKernel::boxes; }
+
 template <class Problem, class Configuration>
 void expect_legal(const CudaDevice& device, const Problem& p, const Configuration& c, std::size_t workspace) {
   EXPECT_LE(c.shared_bytes + (c.kernel == CudaKernel::ring ? static_bytes : 0), device.shared_bytes);
   EXPECT_LE(c.workspace_bytes, workspace);
   EXPECT_GE(c.parts, 1);
+  EXPECT_TRUE(device.bulk_copies || !comes_in_boxes(c)) << words(c);
   if (c.kernel != CudaKernel::ring) return;
-  EXPECT_TRUE(device.bulk_copies);
   EXPECT_TRUE(compiled(c)) << words(c);
   EXPECT_LE(warps_of(c) * c.groups, computing_warps);
   EXPECT_EQ(c.stages % in_turn(c), 0);
@@ -133,6 +136,17 @@ TEST(CudaConfiguration, EveryCandidateOfTsmmIsLegal) {
     ASSERT_FALSE(found.empty());
     for (const CudaTsmm& c : found) expect_legal(device, p, c, workspace);
   });
+}
+
+TEST(CudaConfiguration, DevicesWithoutBulkCopiesHaveRings) {
+  const CudaDevice& device = devices[1];
+  ASSERT_FALSE(device.bulk_copies);
+  for (std::int64_t width = 1; width <= 64; ++width) {
+    const CudaTsmttsmProblem reduces{1000000, width, width, width, width, 8, true, false};
+    EXPECT_EQ(configure_cuda_tsmttsm(device, reduces).kernel, CudaKernel::ring) << name(reduces);
+    const CudaTsmmProblem maps{1000000, width, width, width, width, 8, true, false, false};
+    EXPECT_EQ(configure_cuda_tsmm(device, maps).kernel, CudaKernel::ring) << name(maps);
+  }
 }
 
 // A computing thread has 232 registers: sums, one step's fragments, and some 40 for all else.
