@@ -31,8 +31,7 @@ struct TsmmBoxes {
   int depth_step;     ///< from 16 columns of A to the next ones
   int depth_classes;  ///< consecutive columns of A that lanes of one q read in turn: see depth_of
   Small<Real> small;
-  const double*
-      packed;  ///< C in the order of pack_pieces, to come panel by panel with A's; null: it stays in the block
+  const double* packed;  ///< C as of pack_pieces, to come panel by panel with A's; null: it stays in the block
   Coefficient<Real> alpha, beta;
   unsigned* tickets;  ///< zero at the start
   std::uint32_t chunks;
