@@ -76,6 +76,7 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
   p.groups_in_turn = x.groups / x.split;
   p.steps = x.segment / 16;
   p.map = by_columns ? RowMap{1, 4, 8} : dispatch::row_map_of(x, p.a.row_step, p.b.row_step, sizeof(Real));
+  p.turned = x.turned != 0;
   p.alpha = coefficient(call.alpha);
   p.partial = partial;
   launch(tsmttsm_ring_kernel_of<Real>(x.tile_m, x.tile_n, by_columns, x.tf32 != 0),

@@ -35,6 +35,7 @@ struct TsmttsmRing {
   int groups_in_turn;  ///< groups / split
   int steps;           ///< of 16 rows in a segment
   RowMap map;
+  bool turned;  ///< half of the lanes turn (tsmttsm_tiles.cuh)
   Coefficient<Real> alpha;
   double* partial;  ///< [block][m][n]
 };
@@ -81,9 +82,10 @@ __device__ inline void load_chunks(const TsmttsmRing<Real>& p, const Share& shar
 }
 
 /// The rows of an operand that a lane multiplies.
-template <bool by_columns, class Real>
-__device__ inline Lane<by_columns> lane_of(const Staged<Real>& operand, const RowMap& map) {
-  Lane<by_columns> lane;
+template <bool by_columns, bool turned, class Real>
+__device__ inline Lane<by_columns, turned> lane_of(const Staged<Real>& operand, const RowMap& map) {
+  Lane<by_columns, turned> lane;
+  lane.turn = turned ? static_cast<int>(threadIdx.x) % 4 / 2 * 8 : 0;
   lane.first = map.by_first * operand.row_step;
   lane.second = map.by_second * operand.row_step;
   lane.eight_columns = operand.eight_columns;
@@ -92,15 +94,18 @@ __device__ inline Lane<by_columns> lane_of(const Staged<Real>& operand, const Ro
 
 /// A computing warp's part of all chunks of the block: its columns of A begin at column_a, of B at column_b. `simple`:
 /// a chunk is one segment, which one group takes; fewer registers are needed to know where it is.
-template <bool simple, bool by_columns, class Tiles, class Real>
+template <bool simple, bool turned, bool by_columns, class Tiles, class Real>
 __device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share, RingBarriers& barriers,
                                   const unsigned char* ring, int group, int column_a, int column_b, Tiles& tiles) {
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
-  const Lane<by_columns> lane_a = lane_of<by_columns>(p.a, p.map);
-  const Lane<by_columns> lane_b = lane_of<by_columns>(p.b, p.map);
+  const auto lane_a = lane_of<by_columns, turned>(p.a, p.map);
+  const auto lane_b = lane_of<by_columns, turned>(p.b, p.map);
   const int first_row = p.map.by_lane * (lane % 4);
-  const int place_a = p.a.template place_of_column<by_columns>(column_a + lane / 4) + first_row * p.a.row_step;
-  const int place_b = p.b.template place_of_column<by_columns>(column_b + lane / 4) + first_row * p.b.row_step;
+  const auto place = [&](const Staged<Real>& operand, int column) {
+    return operand.template place_of_column<by_columns>(column + lane / 4) + first_row * operand.row_step;
+  };
+  const int place_a = place(p.a, column_a) + (turned ? lane_a.turn : 0);
+  const int place_b = place(p.b, column_b) + (turned ? lane_b.turn : 0);
   const int first_step = simple ? 0 : group % p.split;
   const int step_by = simple ? 1 : p.split;
   const int in_turn = simple ? p.groups : p.groups_in_turn;
@@ -137,10 +142,13 @@ __device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share
 template <bool by_columns, class Tiles, class Real>
 __device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share, RingBarriers& barriers,
                                   const unsigned char* ring, int group, int column_a, int column_b, Tiles& tiles) {
-  if (p.segments == 1 && p.split == 1) {
-    add_chunks<true, by_columns>(p, share, barriers, ring, group, column_a, column_b, tiles);
+  if (p.segments != 1 || p.split != 1) {
+    add_chunks<false, false, by_columns>(p, share, barriers, ring, group, column_a, column_b, tiles);
+  } else if (!by_columns && Tiles::may_turn && p.turned) {
+    constexpr bool turned = !by_columns && Tiles::may_turn;
+    add_chunks<true, turned, by_columns>(p, share, barriers, ring, group, column_a, column_b, tiles);
   } else {
-    add_chunks<false, by_columns>(p, share, barriers, ring, group, column_a, column_b, tiles);
+    add_chunks<true, false, by_columns>(p, share, barriers, ring, group, column_a, column_b, tiles);
   }
 }
 

@@ -47,21 +47,26 @@ struct SplitTiles : FullTiles<m, n> {
           low[x][v] = parts.low;
         }
       }
+      unsigned right_high[n][2];
+      unsigned right_low[n][2];
 #pragma unroll
       for (int y = 0; y < n; ++y) {
-        unsigned right_high[2];
-        unsigned right_low[2];
 #pragma unroll
         for (int v = 0; v < 2; ++v) {
           const SplitNumber parts = split(lane_b.number(b, y, 2 * half + v));
-          right_high[v] = parts.high;
-          right_low[v] = parts.low;
+          right_high[y][v] = parts.high;
+          right_low[y][v] = parts.low;
         }
+      }
+      // Small products first; those that wait for one another stand far apart.
 #pragma unroll
-        for (int x = 0; x < m; ++x) {
-          multiply_tf32(chunk[x][y], low[x], right_high);
-          multiply_tf32(chunk[x][y], high[x], right_low);
-          multiply_tf32(chunk[x][y], high[x], right_high);
+      for (int product = 0; product < 3; ++product) {
+#pragma unroll
+        for (int y = 0; y < n; ++y) {
+#pragma unroll
+          for (int x = 0; x < m; ++x) {
+            multiply_tf32(chunk[x][y], product == 0 ? low[x] : high[x], product == 1 ? right_low[y] : right_high[y]);
+          }
         }
       }
     }

@@ -1,23 +1,39 @@
 #pragma once
 
 #include "src/cuda/mma.cuh"
+#include "src/dispatch/banks.hpp"
 
 /// The pieces of P = A^T B that a warp of tsmttsm keeps in registers.
 namespace blockvec::kernels::cuda {
 
 /// A lane's entries of 16 rows of a stage: j = 0..3 chooses one of its rows, `block` one of its columns, 8 apart.
-template <bool by_columns>
+///
+/// Where all rows begin in the same bank, half of the lanes may be turned: of a pair of blocks they read the second one
+/// first, from other banks than the others, and put them right afterwards.
+template <bool by_columns, bool turned = false>
 struct Lane {
   int first, second;  // numbers to its second and its third row
   int eight_columns;
+  int turn;  // 0, or 8: turned, and so is where it starts to read
 
   template <class Real>
   __device__ Real number(const Real* start, int block, int j) const {
-    return start[(j % 2) * first + (j / 2) * second + block * (by_columns ? eight_columns : 8)];
+    const Real* const row = start + (j % 2) * first + (j / 2) * second;
+    return row[block * (by_columns ? eight_columns : 8) - (turned ? turn : 0)];
   }
+
   template <class Real>
-  __device__ double entry(const Real* start, int block, int j) const {
-    return number(start, block, j);
+  __device__ void read_pair(const Real* start, int block, int j, double& one, double& other) const {
+    if constexpr (turned) {
+      const Real* const row = start + (j % 2) * first + (j / 2) * second;
+      const Real early = row[block * 8];
+      const Real late = row[block * 8 + 8 - 2 * turn];
+      one = turn != 0 ? late : early;
+      other = turn != 0 ? early : late;
+    } else {
+      one = number(start, block, j);
+      other = number(start, block + 1, j);
+    }
   }
 };
 
@@ -25,27 +41,26 @@ struct Lane {
 template <int m, int n>
 struct FullTiles {
   static constexpr bool in_chunks = false;
+  static constexpr bool may_turn = false;
   static constexpr int rows = 16 * m;
   static constexpr int columns = 8 * n;
   double sum[m][n][4] = {};
 
   /// Adds 16 rows; a and b point to the lane's first entries.
-  template <bool by_columns, class Real>
-  __device__ void add(const Real* a, const Lane<by_columns>& lane_a, const Real* b, const Lane<by_columns>& lane_b) {
+  template <bool by_columns, bool turned, class Real>
+  __device__ void add(const Real* a, const Lane<by_columns, turned>& lane_a, const Real* b,
+                      const Lane<by_columns, turned>& lane_b) {
     double left[m][8];
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
 #pragma unroll
-      for (int x = 0; x < m; ++x) {
-        left[x][2 * j] = lane_a.entry(a, 2 * x, j);
-        left[x][2 * j + 1] = lane_a.entry(a, 2 * x + 1, j);
-      }
+      for (int x = 0; x < m; ++x) lane_a.read_pair(a, 2 * x, j, left[x][2 * j], left[x][2 * j + 1]);
     }
 #pragma unroll
     for (int y = 0; y < n; ++y) {
       double right[4];
 #pragma unroll
-      for (int j = 0; j < 4; ++j) right[j] = lane_b.entry(b, y, j);
+      for (int j = 0; j < 4; ++j) right[j] = lane_b.number(b, y, j);
 #pragma unroll
       for (int x = 0; x < m; ++x) multiply_16x8x16(sum[x][y], left[x], right);
     }
@@ -72,6 +87,7 @@ struct FullTiles {
 template <int blocks, int warps, int warp>
 struct GramTiles {
   static constexpr bool in_chunks = false;
+  static constexpr bool may_turn = dispatch::may_turn(blocks, 0);
   static constexpr int rows = (blocks + 1) / 2 * 16;
   static constexpr int columns = 8 * blocks;
   static constexpr int bands = (blocks + 1) / 2;
@@ -81,27 +97,37 @@ struct GramTiles {
   }
   double sum[own_bands][blocks - 2 * warp][4] = {};  // of later bands only the pieces from the diagonal on are used
 
-  template <bool by_columns, class Real>
-  __device__ void add(const Real* a, const Lane<by_columns>& lane_a, const Real*, const Lane<by_columns>&) {
+  template <bool by_columns, bool turned, class Real>
+  __device__ void add(const Real* a, const Lane<by_columns, turned>& lane_a, const Real*,
+                      const Lane<by_columns, turned>&) {
     double left[own_bands][8];
 #pragma unroll
-    for (int y = 2 * warp; y < blocks; ++y) {
-      double right[4];
+    for (int y = 2 * warp; y < blocks; y += 2) {
+      double right[2][4] = {};
 #pragma unroll
-      for (int j = 0; j < 4; ++j) right[j] = lane_a.entry(a, y, j);
+      for (int j = 0; j < 4; ++j) {
+        if (y + 1 < blocks) {
+          lane_a.read_pair(a, y, j, right[0][j], right[1][j]);
+        } else {
+          right[0][j] = lane_a.number(a, y, j);
+        }
+      }
 #pragma unroll
       for (int x = 0; x < own_bands; ++x) {
         if (y / 2 != band(x)) continue;
 #pragma unroll
         for (int j = 0; j < 4; ++j) {
-          left[x][2 * j + y % 2] = right[j];
-          // The other half belongs to the next block, if there is one: it is loaded early.
-          if (y % 2 == 0) left[x][2 * j + 1] = y + 1 < blocks ? lane_a.entry(a, y + 1, j) : 0.0;
+          left[x][2 * j] = right[0][j];
+          left[x][2 * j + 1] = right[1][j];
         }
       }
 #pragma unroll
-      for (int x = 0; x < own_bands; ++x) {
-        if (y / 2 >= band(x)) multiply_16x8x16(sum[x][y - 2 * warp], left[x], right);
+      for (int z = 0; z < 2; ++z) {
+        if (y + z >= blocks) continue;
+#pragma unroll
+        for (int x = 0; x < own_bands; ++x) {
+          if (y / 2 >= band(x)) multiply_16x8x16(sum[x][y + z - 2 * warp], left[x], right[z]);
+        }
       }
     }
   }

@@ -29,6 +29,16 @@ constexpr RowMap row_map_of(const CudaTsmttsm& c, std::int64_t pitch_a, std::int
   return row_map(real_bytes == 4 && pitch % 2 == 0 ? pitch / 2 : pitch);
 }
 
+/// Rows that begin in the same bank, or in two of them: half of tsmttsm's lanes may read their columns in another order
+/// than the others do, which halves the clocks. Where a chunk is one piece and products are not split.
+constexpr bool lanes_turn(std::int64_t pitch) { return pitch % 16 == 0; }
+constexpr bool may_turn(int tile_m, int tile_n) {
+  return tile_n == 0 && tile_m <= 12;  // Gram matrices' tiles leave registers for it
+}
+constexpr bool lanes_may_turn(const CudaTsmttsm& c) {
+  return c.split == 1 && c.rows == c.segment && c.tf32 == 0 && may_turn(c.tile_m, c.tile_n);
+}
+
 /// Clocks in which a warp reads one number a lane for the fragments of tsmttsm: lane l row by_lane (l % 4), column l
 /// / 4.
 int fragment_read_clocks(const RowMap& map, std::int64_t pitch, int real_bytes);

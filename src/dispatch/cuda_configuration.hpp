@@ -82,6 +82,7 @@ struct CudaTsmttsm {
   int split;                   ///< groups that share a stage, in turns of 16 rows
   int feeds;                   ///< CudaFeeds
   int padding;                 ///< CudaPadding
+  int turned;                  ///< 1: half of the lanes read in another order (banks.hpp)
   int tf32;                    ///< 1: products of single precision are split
   int rows;                    ///< of a chunk
   int segment;                 ///< rows of a chunk that lie together in a stage
@@ -169,7 +170,7 @@ struct TileShape {
 inline constexpr TileShape tsmttsm_tiles[] = {{1, 1}, {1, 2}, {1, 4}, {2, 1}, {2, 2}, {2, 3}, {2, 4},
                                               {3, 5}, {3, 6}, {2, 7}, {2, 8}, {4, 1}, {4, 2}, {4, 4}};
 /// For split products of single precision.
-inline constexpr TileShape split_tiles[] = {{1, 4}, {2, 2}, {2, 3}, {2, 4}, {3, 3}};
+inline constexpr TileShape split_tiles[] = {{2, 4}, {3, 3}};
 /// Of Gram matrices: blocks of 8 columns, and warps that share the pieces on and above the diagonal.
 struct GramShape {
   int blocks, warps;

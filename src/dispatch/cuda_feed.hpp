@@ -10,12 +10,13 @@ namespace blockvec::kernels::dispatch {
 /// Boxed: chunks are cut out by tensor maps (src/cuda/boxes.cuh), line by line.
 struct CudaFeed {
   bool boxed;
-  int classes;      ///< of lines, so that those of a class have a stride that tensor maps take
-  int pitch;        ///< numbers from line to line in a stage (of one class)
-  int panel;        ///< from box to box: numbers of a row, or columns of a column-major matrix
-  int panels;       ///< boxes side by side
-  int lines;        ///< of a class in a box
-  int stage_bytes;  ///< a multiple of 128
+  int classes;       ///< of lines, so that those of a class have a stride that tensor maps take
+  int pitch;         ///< numbers from line to line in a stage (of one class)
+  int panel;         ///< from box to box: numbers of a row, or columns of a column-major matrix
+  int panels;        ///< boxes side by side
+  int lines;         ///< of a class in a box
+  int stage_bytes;   ///< a multiple of 128
+  int bytes_beyond;  ///< of other things that lanes may read behind these, without effect
 };
 
 /// Boxes have at most so many numbers or lines a side.

@@ -132,6 +132,10 @@ void feed_columns(const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
   };
   c.a = column_feed(request_a(p, c), classes(p.m, p.pitch_a), c.segment, p.parts);
   c.b = comes_once(p, c) ? CudaFeed{} : column_feed(request_b(p, c), classes(p.n, p.pitch_b), c.segment, p.parts);
+  // No lane reads the next stage.
+  const int beyond = std::max(c.a.bytes_beyond - c.b.stage_bytes, c.b.bytes_beyond);
+  CudaFeed& last = comes_once(p, c) ? c.a : c.b;
+  if (beyond > 0) last.stage_bytes += static_cast<int>(round_up(beyond, line_bytes));
 }
 
 // Rows of a chunk, row-major, and its feeds.
@@ -144,8 +148,12 @@ bool complete_rows(const CudaDevice& device, const CudaTsmttsmProblem& p, int mo
   const bool any_rows = c.rows == 0;
   if (any_rows) {
     const int groups = c.groups != 0 ? c.groups : most_groups;
-    c.rows = std::max(least, chunk_rows(c.fold * width * p.real_bytes, c.tf32 == 0 ? 16384 : 32768, p.real_bytes,
-                                        ceil_div(p.k, c.fold), std::int64_t{device.multiprocessors} * groups, 4096));
+    const std::int64_t row_bytes = c.fold * width * p.real_bytes;
+    // Gram matrices of middling widths are measured to like many small stages; split sums end with a chunk.
+    const bool small = c.gram() && row_bytes >= 128 && row_bytes <= 256;
+    const std::int64_t chunk_bytes = c.tf32 != 0 ? 32768 : small ? 8192 : 16384;
+    c.rows = std::max(least, chunk_rows(row_bytes, chunk_bytes, p.real_bytes, ceil_div(p.k, c.fold),
+                                        std::int64_t{device.multiprocessors} * groups, 4096));
     if (c.feeds != flat_both) c.rows = std::min(c.rows, longest_box * classes);
   }
   if (c.rows % least != 0 || (c.feeds != flat_both && c.rows > longest_box * classes)) return false;
@@ -162,7 +170,7 @@ bool complete_rows(const CudaDevice& device, const CudaTsmttsmProblem& p, int mo
 // The same for column-major operands: long pieces of columns, several of them where columns are few.
 bool complete_columns(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
   constexpr int most_bytes = 73728;
-  constexpr int least_bytes = 16384;
+  constexpr int usual_bytes = 16384;
   const int least = least_rows(p.real_bytes);
   const auto bytes = [&] {
     feed_columns(p, c);
@@ -180,7 +188,8 @@ bool complete_columns(const CudaDevice& device, const CudaTsmttsmProblem& p, Cud
   }
   if (any_rows) {
     c.rows = c.segment;
-    while (c.rows < most_segments * c.segment && bytes() <= least_bytes &&
+    const std::int64_t row_bytes = (p.m + (p.same ? 0 : p.n)) * p.real_bytes;
+    while (c.rows < most_segments * c.segment && 2 * c.rows * row_bytes <= usual_bytes && bytes() <= most_bytes / 2 &&
            2 * c.rows * std::int64_t{device.multiprocessors} <= p.k) {
       c.rows *= 2;
     }
@@ -263,13 +272,15 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   }
   if (c.split == 0) c.split = p.row_major ? 1 : std::min(c.groups, most_split);
   if (c.groups > most_groups || c.groups % c.split != 0 || c.split > most_split) return false;
+  if (c.turned != 0 && !(p.row_major && lanes_may_turn(c) && lanes_turn(c.a.pitch))) return false;
   const int in_turn = c.groups / c.split;
   const std::int64_t stage = c.a.stage_bytes + c.b.stage_bytes;
   const std::int64_t room = device.shared_bytes - static_bytes;
   if (c.stages == 0) c.stages = whole_groups(std::min(room / stage, round_up(turns, in_turn)), in_turn);
-  if (c.stages < std::max<std::int64_t>(in_turn, std::min<std::int64_t>(turns, 2)) || c.stages % in_turn != 0 ||
-      c.stages > max_stages)
-    return false;
+  // Two that are on their way while one is read; long stages of rows do with one.
+  const std::int64_t least_stages = std::min<std::int64_t>(turns, p.row_major ? 2 : 3);
+  if (c.stages < std::max<std::int64_t>(in_turn, least_stages)) return false;
+  if (c.stages % in_turn != 0 || c.stages > max_stages) return false;
   // The groups' sums side by side, as many as fit.
   const std::int64_t copies = std::clamp<std::int64_t>(room / c.sum_bytes(), 1, c.groups);
   const std::int64_t shared = std::max(c.stages * stage, copies * c.sum_bytes());
@@ -321,13 +332,17 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const 
   const std::int64_t step_b = comes_once(p, c) ? step_a : c.b.pitch * (c.b.boxed ? 1 : classes);
   const RowMap map = row_map_of(c, step_a, step_b, static_cast<std::size_t>(p.real_bytes));
   const auto clocks = [&](std::int64_t pitch) {
-    return p.row_major ? fragment_read_clocks(map, pitch, p.real_bytes) : p.real_bytes / 4;
+    const int plain = p.row_major ? fragment_read_clocks(map, pitch, p.real_bytes) : p.real_bytes / 4;
+    return c.turned != 0 ? plain / 2 : plain;
   };
   CudaWork work{};
-  work.bytes = ring_bytes(p, c);
+  // Sections read the same columns at about the same time, from the cache for the most part.
+  const double again = 0.3 * (c.sections_m * c.sections_n - 1) / (c.sections_m * c.sections_n);
+  work.bytes = (1 + again) * ring_bytes(p, c);
   // Boxes take turns with one another, and what they write beyond their rows takes time, too.
   const double boxes = !p.row_major || c.feeds == flat_both ? 1 : c.padding == tight_boxes ? 0.985 : 0.94;
-  work.bandwidth = boxes * device.read_bandwidth;
+  const double turning = c.turned != 0 ? 0.985 : 1;
+  work.bandwidth = boxes * turning * device.read_bandwidth;
   // Split products take less of the tensor cores, and more instructions for each number that is loaded.
   const double piece_clocks = c.tf32 == 0 ? 16 : 10;
   work.product_clocks = steps * piece_clocks * each.pieces * computing_warps / (c.groups * c.warps_m * c.warps_n);
@@ -364,6 +379,7 @@ void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search sear
     made.split = split;
     made.feeds = c.feeds;
     made.padding = c.padding;
+    made.turned = c.turned;
     made.tf32 = c.tf32;
     made.rows = rows;
     made.stages = stages;
@@ -377,7 +393,8 @@ void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search sear
     if (search == Search::usual || usual.shared_bytes == 0) return;
     for (int fold = 1; fold <= usual.fold; fold *= 2) {
       for (int groups = usual.groups; groups > 0; groups /= 2) {
-        for (int split = 1; split <= groups; split *= 2) {
+        // Each group for itself, or all together.
+        for (int split = 1; split <= groups; split = split < groups ? groups : groups + 1) {
           for (int rows = least_rows(p.real_bytes); rows <= 1024; rows *= 2) {
             const CudaTsmttsm full = add(fold, groups, split, rows, 0);
             const int in_turn = groups / split;
@@ -394,6 +411,11 @@ void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search sear
     c.tile_n = tile_n;
     c.tf32 = tf32;
     add_feeds(usual_feeds(p), tight_boxes);
+    if (c.tile_n == 0 && p.row_major) {
+      c.turned = 1;
+      add_feeds(usual_feeds(p), tight_boxes);
+      c.turned = 0;
+    }
     if (!p.row_major || (usual_feeds(p) == flat_both && !banks_conflict(p))) return;
     if (usual_feeds(p) != flat_both) add_feeds(usual_feeds(p), padded_boxes);
     if (usual_feeds(p) != boxes_both) add_feeds(boxes_both, padded_boxes);
@@ -402,7 +424,8 @@ void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search sear
     if (p.same) add_shape(shape.blocks, 0, 0);
   }
   for (const TileShape& tile : tsmttsm_tiles) add_shape(tile.m, tile.n, 0);
-  if (!splitting_pays(p)) return;
+  // Measured slower than double precision so far, hence only where tables are made.
+  if (search == Search::usual || !splitting_pays(p)) return;
   for (const TileShape& tile : split_tiles) add_shape(tile.m, tile.n, 1);
 }
 

@@ -21,6 +21,7 @@ constexpr Word<CudaTsmttsm> tsmttsm_words[] = {{"tile", &CudaTsmttsm::tile_m, &C
                                                {"split", &CudaTsmttsm::split},
                                                {"feeds", &CudaTsmttsm::feeds},
                                                {"padding", &CudaTsmttsm::padding},
+                                               {"turned", &CudaTsmttsm::turned},
                                                {"tf32", &CudaTsmttsm::tf32},
                                                {"segment", &CudaTsmttsm::segment},
                                                {"rows", &CudaTsmttsm::rows},

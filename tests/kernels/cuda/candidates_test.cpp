@@ -29,7 +29,7 @@ void expect_all_tsmttsm(std::int64_t k, std::int64_t m, std::int64_t n, const Pl
   GuardedMatrix<T> expected = c;
   reference::tsmttsm(Op::transpose, T(1), a.view(), b.view(), T(0), expected.view());
   const std::vector<double> scale = absolute_product(a, b);
-  const double bound = device_gamma<T>(k + 3) + gamma<T>(k + 3);
+  const double bound = device_gamma<T>(k + 3) + gamma<T>(k + 3) + split_gamma<T>(k, m, n);
   const OnDeviceMatrix<T> device_a(a);
   const OnDeviceMatrix<T> device_other(other);
   const OnDeviceMatrix<T>& device_b = same ? device_a : device_other;
