@@ -15,8 +15,7 @@ struct CUstream_st;
 ///
 /// Calls are ordered on the caller's stream. They allocate nothing and do not wait for the device, so that each can be
 /// captured in a CUDA graph. The same call gives the same bits on the same device, whatever else runs there.
-/// Sums are kept in double precision for all four types, in tensor cores where operands are row-major without large
-/// gaps.
+/// Sums are kept in double precision for all four types, in tensor cores for any layout and stride.
 namespace blockvec::kernels {
 
 /// A CUDA call failed: the message names the operation, its shape and CUDA's own words.
@@ -25,9 +24,10 @@ class CudaError : public Error {
   using Error::Error;
 };
 
-/// How products of single precision are formed where the tensor cores' double precision would be slower than memory.
+/// How products of single precision may be formed where the tensor cores' double precision is slower than memory.
 enum class SinglePrecision : std::uint8_t {
-  split,  ///< as three products of numbers of 11 bits (TF32), summed in single precision chunk by chunk
+  split,  ///< as three products of numbers of 11 bits (TF32), summed in single precision chunk by chunk, where a tuning
+          ///< table says that it is faster
   plain   ///< in double precision all the same
 };
 
