@@ -9,7 +9,9 @@
 #include <optional>
 #include <thread>
 #include <tuple>
+#include <vector>
 
+#include "blockvec/bandwidth.hpp"
 #include "blockvec/instantiate.hpp"
 
 namespace blockvec {
@@ -28,7 +30,7 @@ struct Context::State {
 #endif
   Profile profile;
   std::int64_t reductions = 0;
-  std::optional<MachineBandwidth> bandwidth;
+  std::optional<MachineBandwidth> bandwidth[2];  // of the host, of the device
 };
 
 namespace {
@@ -124,37 +126,64 @@ template void Context::sum(double*, std::int64_t, std::uint64_t) const;
 template void Context::sum(Complex<float>*, std::int64_t, std::uint64_t) const;
 template void Context::sum(Complex<double>*, std::int64_t, std::uint64_t) const;
 
+template <class Space>
 const MachineBandwidth& Context::bandwidth() const {
-  if (!state_->bandwidth) state_->bandwidth = measure_bandwidth(threads());
-  return *state_->bandwidth;
+  auto& measured = state_->bandwidth[is_host_space<Space> ? 0 : 1];
+  if (!measured) measured = detail::measure_bandwidth<Space>(*this);
+  return *measured;
 }
+#define BLOCKVEC_BANDWIDTH(Space) template const MachineBandwidth& Context::bandwidth<Space>() const;
+BLOCKVEC_FOR_SPACES(BLOCKVEC_BANDWIDTH)
+
+namespace {
+
+std::string report_line(const OperationRecord& record, const MachineBandwidth& memory) {
+  const double rate = record.seconds > 0 ? record.bytes / record.seconds : 0;
+  const double flop_rate = record.seconds > 0 ? record.flops / record.seconds : 0;
+  char share[16] = "-";
+  if (record.name != operation_name(Operation::reduction)) {
+    std::snprintf(share, sizeof share, "%.0f %%", 100 * rate / (only_reads(record.name) ? memory.read : memory.copy));
+  }
+  char line[160];
+  std::snprintf(line, sizeof line, "%-18s %8lld %10.4f %8.2f %9.2f %7s\n", std::string(record.name).c_str(),
+                static_cast<long long>(record.calls), record.seconds, rate * 1e-9, flop_rate * 1e-9, share);
+  return line;
+}
+
+// The records of one memory and what they are compared with; nothing where there are none.
+std::string report_of(const std::vector<OperationRecord>& records, bool on_device, const MachineBandwidth& memory,
+                      const std::string& where) {
+  std::string text;
+  for (const OperationRecord& record : records) {
+    if (record.on_device == on_device) text += report_line(record, memory);
+  }
+  char line[160];
+  std::snprintf(line, sizeof line, "%s; share of %.1f GB/s read or %.1f GB/s copied, measured here\n", where.c_str(),
+                memory.read * 1e-9, memory.copy * 1e-9);
+  return text + line;
+}
+
+}  // namespace
 
 std::string Context::report() const {
   const auto records = profile().records();
   if (records.empty()) return "no operations recorded\n";
-  const MachineBandwidth& machine = bandwidth();
-  char line[160];
-  std::string text;
-  std::snprintf(line, sizeof line, "%-18s %8s %10s %8s %9s %7s\n", "operation", "calls", "seconds", "GB/s", "GFLOP/s",
-                "share");
-  text += line;
-  for (const OperationRecord& record : records) {
-    const double rate = record.seconds > 0 ? record.bytes / record.seconds : 0;
-    const double flop_rate = record.seconds > 0 ? record.flops / record.seconds : 0;
-    char share[16] = "-";
-    if (record.name != operation_name(Operation::reduction)) {
-      std::snprintf(share, sizeof share, "%.0f %%",
-                    100 * rate / (only_reads(record.name) ? machine.read : machine.copy));
-    }
-    std::snprintf(line, sizeof line, "%-18s %8lld %10.4f %8.2f %9.2f %7s\n", std::string(record.name).c_str(),
-                  static_cast<long long>(record.calls), record.seconds, rate * 1e-9, flop_rate * 1e-9, share);
-    text += line;
+  char heading[96];
+  std::snprintf(heading, sizeof heading, "%-18s %8s %10s %8s %9s %7s\n", "operation", "calls", "seconds", "GB/s",
+                "GFLOP/s", "share");
+  const std::string rank =
+      "rank " + std::to_string(communicator().rank()) + " of " + std::to_string(communicator().size());
+  std::string text = heading;
+  if (!records.front().on_device) {
+    text += report_of(records, false, bandwidth(), rank + ", " + std::to_string(threads()) + " threads");
   }
-  std::snprintf(
-      line, sizeof line,
-      "rank %d of %d, %d threads; share of %.1f GB/s read or %.1f GB/s copied, measured here on 128 MiB arrays\n",
-      communicator().rank(), communicator().size(), threads(), machine.read * 1e-9, machine.copy * 1e-9);
-  return text + line;
+#if BLOCKVEC_HAVE_CUDA_SPACE
+  if (records.back().on_device) {
+    const auto& device = execution_space<Kokkos::CudaSpace>().cuda_device_prop();
+    text += report_of(records, true, bandwidth<Kokkos::CudaSpace>(), rank + ", " + device.name);
+  }
+#endif
+  return text;
 }
 
 }  // namespace blockvec

@@ -2,6 +2,7 @@
 #include <blockvec/kernels/parallel.hpp>
 #include <blockvec/profile.hpp>
 #include <cstring>
+#include <iterator>
 #include <memory>
 
 namespace blockvec {
@@ -37,12 +38,13 @@ std::string_view operation_name(Operation operation) {
 }
 
 void Profile::clear() {
-  for (OperationRecord& record : records_) record = {};
+  for (auto& place : records_) std::fill(std::begin(place), std::end(place), OperationRecord{});
 }
 
-void Profile::add(Operation operation, double seconds, double bytes, double flops) {
-  OperationRecord& record = records_[static_cast<int>(operation)];
+void Profile::add(Operation operation, bool on_device, double seconds, double bytes, double flops) {
+  OperationRecord& record = records_[on_device ? 1 : 0][static_cast<int>(operation)];
   record.name = operation_name(operation);
+  record.on_device = on_device;
   ++record.calls;
   record.seconds += seconds;
   record.bytes += bytes;
@@ -51,21 +53,26 @@ void Profile::add(Operation operation, double seconds, double bytes, double flop
 
 std::vector<OperationRecord> Profile::records() const {
   std::vector<OperationRecord> called;
-  for (const OperationRecord& record : records_) {
-    if (record.calls > 0) called.push_back(record);
+  for (const auto& place : records_) {
+    std::copy_if(std::begin(place), std::end(place), std::back_inserter(called),
+                 [](const OperationRecord& record) { return record.calls > 0; });
   }
   return called;
 }
 
-Profile::Timer::Timer(Profile& profile, Operation operation, double bytes, double flops)
-    : profile_(profile.enabled() ? &profile : nullptr), operation_(operation), bytes_(bytes), flops_(flops) {
+Profile::Timer::Timer(Profile& profile, Operation operation, double bytes, double flops, bool on_device)
+    : profile_(profile.enabled() ? &profile : nullptr),
+      operation_(operation),
+      on_device_(on_device),
+      bytes_(bytes),
+      flops_(flops) {
   if (profile_) begin_ = std::chrono::steady_clock::now();
 }
 
 Profile::Timer::~Timer() {
   if (!profile_) return;
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin_;
-  profile_->add(operation_, seconds.count(), bytes_, flops_);
+  profile_->add(operation_, on_device_, seconds.count(), bytes_, flops_);
 }
 
 MachineBandwidth measure_bandwidth(int threads) {

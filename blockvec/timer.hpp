@@ -10,7 +10,7 @@ template <class Space>
 class OperationTimer {
  public:
   OperationTimer(const Context& context, Operation operation, double bytes, double flops)
-      : context_(waited(context)), timer_(context.profile(), operation, bytes, flops) {}
+      : context_(waited(context)), timer_(context.profile(), operation, bytes, flops, !is_host_space<Space>) {}
   ~OperationTimer() { waited(context_); }
   OperationTimer(const OperationTimer&) = delete;
   OperationTimer& operator=(const OperationTimer&) = delete;

@@ -1,5 +1,6 @@
 # CUDA as a language, for the kernels' device side: by default wherever a compiler for it is found that works.
 include(CheckLanguage)
+include(${CMAKE_CURRENT_LIST_DIR}/BlockVecCudaLanguage.cmake)
 set(blockvec_least_cuda 12.4)
 
 # Sets `result` to whether a CUDA compiler is there, works with the host's, and is new enough.
@@ -18,14 +19,6 @@ function(blockvec_find_cuda_compiler result)
   set(${result} ON PARENT_SCOPE)
 endfunction()
 
-# CMake itself looks on the path alone.
-if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
-  find_program(BLOCKVEC_NVCC nvcc PATHS /usr/local/cuda/bin)
-  mark_as_advanced(BLOCKVEC_NVCC)
-  if(BLOCKVEC_NVCC)
-    set(ENV{CUDACXX} ${BLOCKVEC_NVCC})
-  endif()
-endif()
 if(NOT DEFINED BLOCKVEC_ENABLE_CUDA)
   blockvec_find_cuda_compiler(blockvec_cuda_works)
 endif()
@@ -38,15 +31,8 @@ endif()
 if(NOT CMAKE_CUDA_ARCHITECTURES)
   set(CMAKE_CUDA_ARCHITECTURES 80 90a-real)
 endif()
-enable_language(CUDA)
+blockvec_enable_cuda_language()
 find_package(CUDAToolkit ${blockvec_least_cuda} REQUIRED)
-# CMake 3.25 knows no C++20 in CUDA; the compiler does.
-if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
-  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
-  set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
-endif()
-set(CMAKE_CUDA_STANDARD 20)
-set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 
 # The study of the paper's kernels has thousands of them: minutes of compilation, for one benchmark.
 option(BLOCKVEC_BUILD_STUDY "Build bench/cuda_sweep and the kernels that it measures" OFF)

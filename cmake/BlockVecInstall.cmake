@@ -14,7 +14,8 @@ if(NOT BLOCKVEC_KERNELS_ONLY)
   list(APPEND components blockvec orth)
   install(DIRECTORY include/blockvec DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   install(FILES ${PROJECT_BINARY_DIR}/include/blockvec/config.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/blockvec)
-  list(APPEND package_files cmake/BlockVecKokkos.cmake cmake/BlockVecLapacke.cmake)
+  list(APPEND package_files cmake/BlockVecCudaLanguage.cmake cmake/BlockVecKokkos.cmake
+       cmake/BlockVecLapacke.cmake)
 endif()
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/BlockVec)
 

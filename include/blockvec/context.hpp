@@ -51,9 +51,11 @@ class Context {
   template <class Scalar>
   void sum(Scalar* values, std::int64_t count, std::uint64_t tag) const;
 
-  /// Operations, calls, seconds, GB/s, GFLOP/s and the share of this machine's measured bandwidth, as a table of text.
+  /// Operations, calls, seconds, GB/s, GFLOP/s and the share of the measured bandwidth of this machine, or of the
+  /// device where they ran there, as a table of text.
   std::string report() const;
-  /// The bandwidth that the report compares with, measured at the first call.
+  /// The bandwidth that the report compares with, measured at the first call; on a device with 2 x 1 GiB.
+  template <class Space = DefaultSpace>
   const MachineBandwidth& bandwidth() const;
 
   bool same(const Context& other) const { return state_ == other.state_; }

@@ -25,21 +25,22 @@ enum class Operation {
 };
 std::string_view operation_name(Operation operation);
 
-/// Calls, seconds, bytes of tall data and flops of one operation on this rank.
+/// Calls, seconds, bytes of tall data and flops of one operation on this rank, on the host or on its device.
 struct OperationRecord {
   std::string_view name;
+  bool on_device = false;
   std::int64_t calls = 0;
   double seconds = 0;
   double bytes = 0;
   double flops = 0;
 };
 
-/// Attainable memory bandwidth of this machine with a number of threads, in bytes a second.
+/// Attainable bandwidth of a memory, in bytes a second.
 struct MachineBandwidth {
   double read = 0;  ///< sum over a long array
   double copy = 0;  ///< read one long array, write another: bytes read plus bytes written
 };
-/// Measures for about 0.2 s with 2 x 128 MiB.
+/// That of this machine with a number of threads. Measures for about 0.2 s with 2 x 128 MiB.
 MachineBandwidth measure_bandwidth(int threads);
 
 /// What was done and how long it took. Off until started, then two clock reads a call.
@@ -49,14 +50,14 @@ class Profile {
   void stop() { enabled_ = false; }
   bool enabled() const { return enabled_; }
   void clear();
-  void add(Operation operation, double seconds, double bytes, double flops);
-  /// Only operations that were called.
+  void add(Operation operation, bool on_device, double seconds, double bytes, double flops);
+  /// Only operations that were called; those on a device last.
   std::vector<OperationRecord> records() const;
 
   /// Measures an operation from construction to destruction.
   class Timer {
    public:
-    Timer(Profile& profile, Operation operation, double bytes, double flops);
+    Timer(Profile& profile, Operation operation, double bytes, double flops, bool on_device = false);
     ~Timer();
     Timer(const Timer&) = delete;
     Timer& operator=(const Timer&) = delete;
@@ -64,6 +65,7 @@ class Profile {
    private:
     Profile* profile_;
     Operation operation_;
+    bool on_device_;
     double bytes_;
     double flops_;
     std::chrono::steady_clock::time_point begin_;
@@ -71,7 +73,7 @@ class Profile {
 
  private:
   bool enabled_ = false;
-  OperationRecord records_[static_cast<int>(Operation::count_)];
+  OperationRecord records_[2][static_cast<int>(Operation::count_)];
 };
 
 }  // namespace blockvec

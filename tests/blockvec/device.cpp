@@ -154,7 +154,7 @@ TEST(Device, CopiesBetweenSpacesKeepLayoutAndGaps) {
 
 TEST(Device, TheReportTimesWhatTheDeviceDid) {
   const Context context = Context::self(1);
-  const BlockVector<double, RowMajor, Device> v(context, RowDistribution::uniform(1 << 20, context.communicator()), 16,
+  const BlockVector<double, RowMajor, Device> v(context, RowDistribution::uniform(1 << 23, context.communicator()), 16,
                                                 "V");
   fill_random(v, 1);
   const SmallMatrix<double, Device> c(context, 16, 16);
@@ -165,7 +165,10 @@ TEST(Device, TheReportTimesWhatTheDeviceDid) {
   const auto records = context.profile().records();
   ASSERT_EQ(records.size(), 1u);
   EXPECT_EQ(records[0].calls, 1);
-  EXPECT_LT(records[0].bytes / records[0].seconds, 1e14) << "not only the launch was timed";
+  EXPECT_TRUE(records[0].on_device);
+  EXPECT_GT(context.bandwidth<Device>().read, context.bandwidth().read) << "the device's memory, not the host's";
+  EXPECT_LE(records[0].bytes / records[0].seconds, 2 * context.bandwidth<Device>().read) << "not only the launch";
+  testing::expect_parts(context.report(), {"inner_product", "rank 0 of 1", "%"});
 }
 
 }  // namespace
