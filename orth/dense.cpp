@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <blockvec/on_host.hpp>
 #include <blockvec/orth/dense.hpp>
-#include <blockvec/transfer.hpp>
 #include <limits>
 
 #include "blockvec/instantiate.hpp"
 #include "orth/host_dense.hpp"
+#include "orth/loops.hpp"
 
 // BLAS by its Fortran interface, which every BLAS library has.
 // NOLINTBEGIN(readability-identifier-naming)
@@ -56,67 +56,24 @@ void multiply_by_loops(Scalar alpha, const SmallMatrix<Scalar, Space>& a, bool c
   }
 }
 
+// One entry of the product a thread.
+template <class Scalar, class Space>
+void multiply_on_device(Scalar alpha, const SmallMatrix<Scalar, Space>& a, bool conjugate_a,
+                        const SmallMatrix<Scalar, Space>& b, bool conjugate_b, Scalar beta,
+                        const SmallMatrix<Scalar, Space>& c, std::int64_t inner) {
+  const bool reads_c = beta != Scalar(0);
+  const auto x = entries(a), y = entries(b), z = entries(c);
+  for_each_entry<Space>(
+      c.context(), c.rows(), c.columns(), KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
+        Scalar sum = Scalar(0);
+        for (std::int64_t l = 0; l < inner; ++l) {
+          sum += (conjugate_a ? conjugate(x(l, i)) : x(i, l)) * (conjugate_b ? conjugate(y(j, l)) : y(l, j));
+        }
+        z(i, j) = reads_c ? alpha * sum + beta * z(i, j) : alpha * sum;
+      });
+}
+
 }  // namespace
-
-template <class Scalar, class Space>
-void copy(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<Scalar, Space>& b) {
-  require_shape("copy", "B", b, a.rows(), a.columns());
-  if constexpr (!is_host_space<Space>) {
-    constexpr std::size_t size = sizeof(Scalar);
-    return detail::copy_lines<Space>(a.context(), a.data(), static_cast<std::size_t>(a.ld()) * size, b.data(),
-                                     static_cast<std::size_t>(b.ld()) * size, static_cast<std::size_t>(a.rows()) * size,
-                                     static_cast<std::size_t>(a.columns()));
-  }
-  for (std::int64_t j = 0; j < a.columns(); ++j) {
-    for (std::int64_t i = 0; i < a.rows(); ++i) at(b, i, j) = at(a, i, j);
-  }
-}
-
-template <class Scalar, class Space>
-void fill(const SmallMatrix<Scalar, Space>& a, Scalar value) {
-  if constexpr (!is_host_space<Space>) {
-    return on_host([&](const auto& x) { return fill(x, value); }, writes(a));
-  }
-  for (std::int64_t j = 0; j < a.columns(); ++j) {
-    for (std::int64_t i = 0; i < a.rows(); ++i) at(a, i, j) = value;
-  }
-}
-
-template <class Scalar, class Space>
-void set_identity(const SmallMatrix<Scalar, Space>& a) {
-  if constexpr (!is_host_space<Space>) {
-    return on_host([&](const auto& x) { return set_identity(x); }, writes(a));
-  }
-  fill(a, Scalar(0));
-  for (std::int64_t j = 0; j < std::min(a.rows(), a.columns()); ++j) at(a, j, j) = Scalar(1);
-}
-
-template <class Scalar, class Space>
-void axpby(Scalar alpha, const SmallMatrix<Scalar, Space>& a, Scalar beta, const SmallMatrix<Scalar, Space>& b) {
-  require_shape("axpby", "B", b, a.rows(), a.columns());
-  if constexpr (!is_host_space<Space>) {
-    return on_host([&](const auto& x, const auto& y) { return axpby(alpha, x, beta, y); }, reads(a), updates(b));
-  }
-  for (std::int64_t j = 0; j < a.columns(); ++j) {
-    for (std::int64_t i = 0; i < a.rows(); ++i) {
-      at(b, i, j) = beta == Scalar(0) ? alpha * at(a, i, j) : alpha * at(a, i, j) + beta * at(b, i, j);
-    }
-  }
-}
-
-template <class Scalar, class Space>
-void scale_columns(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<RealOf<Scalar>, Space>& factors,
-                   const SmallMatrix<Scalar, Space>& b) {
-  require_shape("scale_columns", "factors", factors, 1, a.columns());
-  require_shape("scale_columns", "B", b, a.rows(), a.columns());
-  if constexpr (!is_host_space<Space>) {
-    return on_host([&](const auto& x, const auto& f, const auto& y) { return scale_columns(x, f, y); }, reads(a),
-                   reads(factors), writes(b));
-  }
-  for (std::int64_t j = 0; j < a.columns(); ++j) {
-    for (std::int64_t i = 0; i < a.rows(); ++i) at(b, i, j) = at(a, i, j) * at(factors, 0, j);
-  }
-}
 
 template <class Scalar, class Space>
 Scalar entry(const SmallMatrix<Scalar, Space>& a, std::int64_t row, std::int64_t column) {
@@ -144,9 +101,7 @@ void multiply(Scalar alpha, const SmallMatrix<Scalar, Space>& a, bool conjugate_
   }
   require_shape("multiply", "C", c, m, n);
   if constexpr (!is_host_space<Space>) {
-    return on_host([&](const auto& x, const auto& y,
-                       const auto& z) { return multiply(alpha, x, conjugate_a, y, conjugate_b, beta, z); },
-                   reads(a), reads(b), updates(c));
+    return multiply_on_device(alpha, a, conjugate_a, b, conjugate_b, beta, c, inner);
   }
   if (m * n * inner > worth_a_blas_call) {
     const int sizes[] = {static_cast<int>(m), static_cast<int>(n), static_cast<int>(inner)};
@@ -161,46 +116,6 @@ void multiply(Scalar alpha, const SmallMatrix<Scalar, Space>& a, bool conjugate_
     axpby(Scalar(0), c, beta, c);
   }
   multiply_by_loops(alpha, a, conjugate_a, b, conjugate_b, c);
-}
-
-template <class Scalar, class Space>
-void multiply_upper(const SmallMatrix<Scalar, Space>& u, const SmallMatrix<Scalar, Space>& b) {
-  require_square("multiply_upper", "U", u);
-  require_shape("multiply_upper", "B", b, u.rows(), b.columns());
-  if constexpr (!is_host_space<Space>) {
-    return on_host([&](const auto& x, const auto& y) { return multiply_upper(x, y); }, reads(u), updates(b));
-  }
-  for (std::int64_t j = 0; j < b.columns(); ++j) {
-    for (std::int64_t i = 0; i < u.rows();
-         ++i) {  // row i of the product needs only rows i and below, not yet overwritten
-      Scalar sum = Scalar(0);
-      for (std::int64_t l = i; l < u.columns(); ++l) sum += at(u, i, l) * at(b, l, j);
-      at(b, i, j) = sum;
-    }
-  }
-}
-
-template <class Scalar, class Space>
-void diagonal(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<RealOf<Scalar>, Space>& squares) {
-  require_square("diagonal", "A", a);
-  require_shape("diagonal", "squares", squares, 1, a.columns());
-  if constexpr (!is_host_space<Space>) {
-    return on_host([&](const auto& x, const auto& y) { return diagonal(x, y); }, reads(a), writes(squares));
-  }
-  for (std::int64_t j = 0; j < a.columns(); ++j) at(squares, 0, j) = real_part(at(a, j, j));
-}
-
-template <class Scalar, class Space>
-void column_squares(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<RealOf<Scalar>, Space>& squares) {
-  require_shape("column_squares", "squares", squares, 1, a.columns());
-  if constexpr (!is_host_space<Space>) {
-    return on_host([&](const auto& x, const auto& y) { return column_squares(x, y); }, reads(a), writes(squares));
-  }
-  for (std::int64_t j = 0; j < a.columns(); ++j) {
-    RealOf<Scalar> sum = 0;
-    for (std::int64_t i = 0; i < a.rows(); ++i) sum += square(at(a, i, j));
-    at(squares, 0, j) = sum;
-  }
 }
 
 template <class Real, class Space>
@@ -240,22 +155,6 @@ Real sum_of_shares(const SmallMatrix<Real, Space>& whole, const SmallMatrix<Real
   return sum;
 }
 
-template <class Scalar, class Space>
-void divide_by_pivots(const SmallMatrix<RealOf<Scalar>, Space>& squares, const SmallMatrix<Scalar, Space>& r,
-                      const SmallMatrix<RealOf<Scalar>, Space>& quotients) {
-  require_square("divide_by_pivots", "R", r);
-  require_shape("divide_by_pivots", "squares", squares, 1, r.columns());
-  require_shape("divide_by_pivots", "quotients", quotients, 1, r.columns());
-  if constexpr (!is_host_space<Space>) {
-    return on_host([&](const auto& x, const auto& y, const auto& z) { return divide_by_pivots(x, y, z); },
-                   reads(squares), reads(r), writes(quotients));
-  }
-  for (std::int64_t j = 0; j < r.columns(); ++j) {
-    const RealOf<Scalar> pivot = magnitude(at(r, j, j));
-    at(quotients, 0, j) = pivot > 0 ? at(squares, 0, j) / pivot / pivot : RealOf<Scalar>(0);
-  }
-}
-
 template <class Real, class Space>
 void power_of_two_scales(const SmallMatrix<Real, Space>& norms, const SmallMatrix<Real, Space>& factors) {
   require_shape("power_of_two_scales", "norms", norms, 3, factors.columns());
@@ -277,16 +176,6 @@ void power_of_two_scales(const SmallMatrix<Real, Space>& norms, const SmallMatri
     }
     using Limits = std::numeric_limits<Real>;  // the factor and its inverse are both normal numbers
     at(factors, 0, j) = std::ldexp(Real(1), std::clamp(-exponent, Limits::min_exponent + 1, Limits::max_exponent - 2));
-  }
-}
-
-template <class Real, class Space>
-void reciprocals(const SmallMatrix<Real, Space>& a) {
-  if constexpr (!is_host_space<Space>) {
-    return on_host([&](const auto& x) { return reciprocals(x); }, updates(a));
-  }
-  for (std::int64_t j = 0; j < a.columns(); ++j) {
-    for (std::int64_t i = 0; i < a.rows(); ++i) at(a, i, j) = 1 / at(a, i, j);
   }
 }
 
@@ -334,32 +223,20 @@ std::int64_t first_non_finite_column(const SmallMatrix<Scalar, Space>& a) {
 }
 
 #define BLOCKVEC_DENSE(Scalar, Space)                                                                              \
-  template void copy(const SmallMatrix<Scalar, Space>&, const SmallMatrix<Scalar, Space>&);                        \
-  template void fill(const SmallMatrix<Scalar, Space>&, Scalar);                                                   \
-  template void set_identity(const SmallMatrix<Scalar, Space>&);                                                   \
-  template void axpby(Scalar, const SmallMatrix<Scalar, Space>&, Scalar, const SmallMatrix<Scalar, Space>&);       \
-  template void scale_columns(const SmallMatrix<Scalar, Space>&, const SmallMatrix<RealOf<Scalar>, Space>&,        \
-                              const SmallMatrix<Scalar, Space>&);                                                  \
   template Scalar entry(const SmallMatrix<Scalar, Space>&, std::int64_t, std::int64_t);                            \
   template RealOf<Scalar> real_entry(const SmallMatrix<Scalar, Space>&, std::int64_t, std::int64_t);               \
   template void multiply(Scalar, const SmallMatrix<Scalar, Space>&, bool, const SmallMatrix<Scalar, Space>&, bool, \
                          Scalar, const SmallMatrix<Scalar, Space>&);                                               \
-  template void multiply_upper(const SmallMatrix<Scalar, Space>&, const SmallMatrix<Scalar, Space>&);              \
-  template void diagonal(const SmallMatrix<Scalar, Space>&, const SmallMatrix<RealOf<Scalar>, Space>&);            \
-  template void column_squares(const SmallMatrix<Scalar, Space>&, const SmallMatrix<RealOf<Scalar>, Space>&);      \
-  template void divide_by_pivots(const SmallMatrix<RealOf<Scalar>, Space>&, const SmallMatrix<Scalar, Space>&,     \
-                                 const SmallMatrix<RealOf<Scalar>, Space>&);                                       \
   template RealOf<Scalar> frobenius_norm(const SmallMatrix<Scalar, Space>&);                                       \
   template RealOf<Scalar> max_norm(const SmallMatrix<Scalar, Space>&);                                             \
   template std::int64_t first_non_finite_column(const SmallMatrix<Scalar, Space>&);
 BLOCKVEC_FOR_SMALL_MATRICES(BLOCKVEC_DENSE)
 
-#define BLOCKVEC_DENSE_REAL(Real, Space)                                                               \
-  template bool within(const SmallMatrix<Real, Space>&, Real, Real);                                   \
-  template Real smallest_share(const SmallMatrix<Real, Space>&, const SmallMatrix<Real, Space>&);      \
-  template Real sum_of_shares(const SmallMatrix<Real, Space>&, const SmallMatrix<Real, Space>&);       \
-  template void power_of_two_scales(const SmallMatrix<Real, Space>&, const SmallMatrix<Real, Space>&); \
-  template void reciprocals(const SmallMatrix<Real, Space>&);
+#define BLOCKVEC_DENSE_REAL(Real, Space)                                                          \
+  template bool within(const SmallMatrix<Real, Space>&, Real, Real);                              \
+  template Real smallest_share(const SmallMatrix<Real, Space>&, const SmallMatrix<Real, Space>&); \
+  template Real sum_of_shares(const SmallMatrix<Real, Space>&, const SmallMatrix<Real, Space>&);  \
+  template void power_of_two_scales(const SmallMatrix<Real, Space>&, const SmallMatrix<Real, Space>&);
 BLOCKVEC_WITH_SPACES(BLOCKVEC_DENSE_REAL, float)
 BLOCKVEC_WITH_SPACES(BLOCKVEC_DENSE_REAL, double)
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <Kokkos_Core.hpp>
 #include <blockvec/kernels/error.hpp>
 #include <blockvec/scalar.hpp>
 #include <blockvec/small_matrix.hpp>
@@ -11,31 +12,31 @@
 /// What the host implementation of the dense operations shares.
 namespace blockvec::orth::dense {
 
-inline float conjugate(float x) { return x; }
-inline double conjugate(double x) { return x; }
+KOKKOS_INLINE_FUNCTION float conjugate(float x) { return x; }
+KOKKOS_INLINE_FUNCTION double conjugate(double x) { return x; }
 template <class Real>
-Complex<Real> conjugate(const Complex<Real>& x) {
+KOKKOS_INLINE_FUNCTION Complex<Real> conjugate(const Complex<Real>& x) {
   return {x.real(), -x.imag()};
 }
 
-inline float real_part(float x) { return x; }
-inline double real_part(double x) { return x; }
+KOKKOS_INLINE_FUNCTION float real_part(float x) { return x; }
+KOKKOS_INLINE_FUNCTION double real_part(double x) { return x; }
 template <class Real>
-Real real_part(const Complex<Real>& x) {
+KOKKOS_INLINE_FUNCTION Real real_part(const Complex<Real>& x) {
   return x.real();
 }
 
-inline float square(float x) { return x * x; }
-inline double square(double x) { return x * x; }
+KOKKOS_INLINE_FUNCTION float square(float x) { return x * x; }
+KOKKOS_INLINE_FUNCTION double square(double x) { return x * x; }
 template <class Real>
-Real square(const Complex<Real>& x) {
+KOKKOS_INLINE_FUNCTION Real square(const Complex<Real>& x) {
   return x.real() * x.real() + x.imag() * x.imag();
 }
 
-inline float magnitude(float x) { return std::abs(x); }
-inline double magnitude(double x) { return std::abs(x); }
+KOKKOS_INLINE_FUNCTION float magnitude(float x) { return std::abs(x); }
+KOKKOS_INLINE_FUNCTION double magnitude(double x) { return std::abs(x); }
 template <class Real>
-Real magnitude(const Complex<Real>& x) {
+KOKKOS_INLINE_FUNCTION Real magnitude(const Complex<Real>& x) {
   return std::hypot(x.real(), x.imag());
 }
 

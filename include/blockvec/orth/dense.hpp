@@ -4,12 +4,13 @@
 #include <cstdint>
 #include <type_traits>
 
-/// Dense operations on replicated small matrices, all in the matrices' own memory space: the only way in which a method
-/// touches small data. Here for the host, on LAPACK; a device space joins by another implementation of the same
-/// functions. What a function returns is an explicit read on the host, of a few numbers.
-/// Matrices are column-major blocks of any leading dimension; outputs may not overlap inputs unless said so. All throw
-/// ShapeError on shapes that do not fit and never communicate: equal inputs give equal bits on every rank.
-/// Work arrays are kept between calls; nothing allocates once they are warm.
+/// Dense operations on replicated small matrices, in the order of their context's instance: the only way in which a
+/// method touches small data. What a function returns is an explicit read on the host, of a few numbers.
+/// On a device, what is done entry by entry and products are kernels there; factorisations run on the host, on LAPACK,
+/// by way of staging memory (blockvec::on_host), and wait for it. Matrices are column-major blocks of any leading
+/// dimension; outputs may not overlap inputs unless said so. All throw ShapeError on shapes that do not fit and never
+/// communicate: equal inputs give equal bits on every rank. Work arrays are kept between calls; nothing allocates once
+/// they are warm.
 namespace blockvec::orth::dense {
 
 template <class Scalar, class Space>
