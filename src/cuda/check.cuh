@@ -5,18 +5,25 @@
 #include <blockvec/kernels/cuda.hpp>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace blockvec::kernels::cuda {
 
 /// Throws CudaError naming the operation (and its shape) if a CUDA call failed.
-inline void check(cudaError_t error, const std::string& operation) {
+inline void check(cudaError_t error, std::string_view operation) {
   if (error == cudaSuccess) return;
-  throw CudaError(operation + ": " + cudaGetErrorName(error) + ", " + cudaGetErrorString(error));
+  throw CudaError(std::string(operation) + ": " + cudaGetErrorName(error) + ", " + cudaGetErrorString(error));
 }
 
-inline std::string shape_of(const char* product, std::int64_t k, std::int64_t m, std::int64_t n) {
-  return std::string(product) + " with K = " + std::to_string(k) + ", M = " + std::to_string(m) +
-         ", N = " + std::to_string(n);
+/// What a launch belongs to, put into words only where it fails.
+struct Product {
+  const char* name;
+  std::int64_t k, m, n;
+};
+inline void check(cudaError_t error, const Product& product) {
+  if (error == cudaSuccess) return;
+  check(error, std::string(product.name) + " with K = " + std::to_string(product.k) +
+                   ", M = " + std::to_string(product.m) + ", N = " + std::to_string(product.n));
 }
 
 /// Whether a kernel may begin while the one before it on the stream still runs. If so, it must wait by itself
@@ -26,7 +33,7 @@ enum class Start : std::uint8_t { after_previous, early };
 /// Launches a kernel with any amount of shared memory.
 template <class... Arguments>
 void launch(void (*kernel)(Arguments...), dim3 grid, int threads, int shared_bytes, cudaStream_t stream,
-            const std::string& operation, Start start, Arguments... arguments) {
+            const Product& operation, Start start, Arguments... arguments) {
   // 48 KB need no permission, but a kernel's static shared memory counts, too.
   if (shared_bytes > 40 * 1024) {
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes), operation);
@@ -47,7 +54,7 @@ void launch(void (*kernel)(Arguments...), dim3 grid, int threads, int shared_byt
 
 template <class... Arguments>
 void launch(void (*kernel)(Arguments...), dim3 grid, int threads, int shared_bytes, cudaStream_t stream,
-            const std::string& operation, Arguments... arguments) {
+            const Product& operation, Arguments... arguments) {
   launch(kernel, grid, threads, shared_bytes, stream, operation, Start::after_previous, arguments...);
 }
 

@@ -42,13 +42,16 @@ dispatch::CudaDevice query(int device) {
 
 }  // namespace
 
-dispatch::CudaDevice current_device() {
+const dispatch::CudaDevice& current_device() {
   int device = 0;
   check(cudaGetDevice(&device), "device query");
   // Queries cost more than a short product: asked once a device. Whoever asks twice gets the same answer.
   constexpr int remembered = 64;
   static std::array<std::atomic<const dispatch::CudaDevice*>, remembered> known{};
-  if (device >= remembered) return query(device);
+  if (device >= remembered) {
+    thread_local dispatch::CudaDevice other{};
+    return other = query(device);
+  }
   auto& slot = known[static_cast<std::size_t>(device)];
   const dispatch::CudaDevice* found = slot.load();
   if (found == nullptr) {

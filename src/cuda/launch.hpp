@@ -10,7 +10,7 @@
 namespace blockvec::kernels::cuda {
 
 /// The current device. Throws CudaError where there is none or it is older than compute capability 8.0.
-dispatch::CudaDevice current_device();
+const dispatch::CudaDevice& current_device();
 
 /// alpha or beta: a value, or a place in device memory.
 template <class T>

@@ -11,7 +11,7 @@ namespace {
 
 template <class T>
 void launch_ring(const TsmmCall<T>& call, const dispatch::CudaTsmm& configuration, unsigned* tickets,
-                 cudaStream_t stream_of_call, const std::string& operation) {
+                 cudaStream_t stream_of_call, const Product& operation) {
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   const auto& x = configuration;
@@ -72,7 +72,7 @@ bool written_in_pairs(const Matrix<T>& b) {
 
 template <class T>
 void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, unsigned* tickets, cudaStream_t stream_of_call,
-                  const std::string& operation) {
+                  const Product& operation) {
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   const bool row_major = call.a.layout == Layout::row_major;
@@ -89,9 +89,9 @@ void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, unsigned
     p.a.pitch = x.pitch;
     p.a.lines = lines_of_class;
   } else if (x.classes == 1 && of_line < a.length && reinterpret_cast<std::uintptr_t>(a.data) % 16 == 0) {
-    p.a = cut_boxes(a, of_line, x.pitch, lines_of_class, operation.c_str());
+    p.a = cut_boxes(a, of_line, x.pitch, lines_of_class, operation.name);
   } else {
-    p.a = boxes(a, x.classes, x.pitch, lines_of_class, operation.c_str());
+    p.a = boxes(a, x.classes, x.pitch, lines_of_class, operation.name);
   }
   p.out.b = tall(call.b);
   p.out.n = static_cast<int>(parts * call.b.columns);
@@ -142,7 +142,7 @@ void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, unsigned
 
 template <class T>
 void launch_general(const TsmmCall<T>& call, const dispatch::CudaTsmm& configuration, real_t<T>* copies,
-                    cudaStream_t stream_of_call, const std::string& operation) {
+                    cudaStream_t stream_of_call, const Product& operation) {
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   TsmmGeneral<Real> p{};
@@ -163,7 +163,7 @@ void launch_general(const TsmmCall<T>& call, const dispatch::CudaTsmm& configura
 
 template <class T>
 void launch_tsmm(const TsmmCall<T>& call, const dispatch::CudaTsmm& configuration, const CudaExecution& execution) {
-  const std::string operation = shape_of("tsmm", call.a.rows, call.a.columns, call.b.columns);
+  const Product operation{"tsmm", call.a.rows, call.a.columns, call.b.columns};
   if (configuration.kernel == dispatch::CudaKernel::ring) {
     launch_ring(call, configuration, workspace_start<unsigned>(execution), execution.stream, operation);
   } else if (configuration.kernel == dispatch::CudaKernel::boxes) {

@@ -12,7 +12,7 @@ namespace {
 /// An operand as a configuration feeds it, its rows in `segments` segments.
 template <class T>
 Staged<real_t<T>> staged(const Matrix<const T>& a, const dispatch::CudaFeed& feed, const dispatch::CudaTsmttsm& x,
-                         const std::string& operation) {
+                         const Product& operation) {
   const int segments = x.rows / x.segment;
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
@@ -34,14 +34,14 @@ Staged<real_t<T>> staged(const Matrix<const T>& a, const dispatch::CudaFeed& fee
   // The distance of one line alone is nothing to tensor maps.
   const Lines<Real> lines{real_data(a), length, count, count == 1 ? round_up(length, 4) : parts * a.ld};
   s.stream.pitch = 1;
-  s.boxes = boxes(lines, feed.classes, feed.pitch, feed.lines, operation.c_str());
+  s.boxes = boxes(lines, feed.classes, feed.pitch, feed.lines, operation.name);
   s.panel_places = (by_columns ? segments : 1) * s.boxes.numbers();
   s.eight_columns = 8 / parts / feed.classes * feed.pitch;
   for (int i = 0; i < segments; ++i) {
     s.segment[i] = by_columns ? i * s.boxes.numbers() : i * s.boxes.class_numbers() + s.boxes.lead[i];
   }
   if (by_columns && feed.classes == 1 && s.boxes.lead[0] == 0 && a.rows >= x.rows) {
-    s.pieces = piece_map(lines, parts * x.segment, segments, feed.pitch, feed.lines, operation.c_str());
+    s.pieces = piece_map(lines, parts * x.segment, segments, feed.pitch, feed.lines, operation.name);
     s.chunks_of_pieces = static_cast<std::uint32_t>(a.rows / x.rows);
   }
   return s;
@@ -49,7 +49,7 @@ Staged<real_t<T>> staged(const Matrix<const T>& a, const dispatch::CudaFeed& fee
 
 template <class T>
 void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& configuration, double* partial,
-                 cudaStream_t stream_of_call, const std::string& operation) {
+                 cudaStream_t stream_of_call, const Product& operation) {
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   const auto& x = configuration;
@@ -86,7 +86,7 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
 
 template <class T>
 void launch_general(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& configuration, double* partial,
-                    cudaStream_t stream_of_call, const std::string& operation) {
+                    cudaStream_t stream_of_call, const Product& operation) {
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   TsmttsmGeneral<Real> p{};
@@ -110,7 +110,7 @@ void launch_tsmttsm(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& con
                     const CudaExecution& execution) {
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
-  const std::string operation = shape_of("tsmttsm", call.a.rows, call.a.columns, call.b.columns);
+  const Product operation{"tsmttsm", call.a.rows, call.a.columns, call.b.columns};
   double* const partial = workspace_start<double>(execution);
   if (configuration.kernel == dispatch::CudaKernel::ring) {
     launch_ring(call, configuration, partial, execution.stream, operation);

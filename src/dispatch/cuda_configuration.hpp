@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/dispatch/cuda_feed.hpp"
@@ -60,7 +61,7 @@ template <class Configuration>
 struct CudaChoice {
   Configuration configuration;
   CudaPrediction prediction;
-  std::string row;  ///< of a tuning table, file:line; empty: the model chose
+  std::string_view row;  ///< of a tuning table, file:line; empty: the model chose
 };
 
 /// Whether candidates are those that a call chooses from, or all within the bounds that tuning searches.

@@ -15,7 +15,7 @@ template <class Configuration>
 CudaExplanation explanation(const CudaChoice<Configuration>& choice, double bytes) {
   return {name_of(choice.configuration.kernel),
           words(choice.configuration),
-          choice.row.empty() ? "model" : "measured " + choice.row,
+          choice.row.empty() ? "model" : "measured " + std::string(choice.row),
           choice.prediction.seconds,
           bytes / choice.prediction.seconds * 1e-9,
           name_of(choice.prediction.bound)};

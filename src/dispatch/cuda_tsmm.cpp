@@ -188,17 +188,24 @@ bool complete(const CudaDevice& device, const CudaTsmmProblem& problem, CudaTsmm
   return false;
 }
 
-std::vector<CudaTsmm> candidates(const CudaDevice& device, const CudaTsmmProblem& problem, Search search) {
-  std::vector<CudaTsmm> found;
-  found.reserve(std::size(tsmm_tiles) + std::size(tsmm_box_tiles) + 1);
+namespace {
+
+void collect(const CudaDevice& device, const CudaTsmmProblem& problem, Search search, std::vector<CudaTsmm>& to) {
   const bool all = search == Search::all;
-  if (all || ring_is_better(problem)) add_ring(device, problem, search, found);
-  if (all || found.empty()) add_boxes(device, problem, search, found);
-  if (found.empty()) add_ring(device, problem, search, found);
+  if (all || ring_is_better(problem)) add_ring(device, problem, search, to);
+  if (all || to.empty()) add_boxes(device, problem, search, to);
+  if (to.empty()) add_ring(device, problem, search, to);
   CudaTsmm general{};
   general.kernel = CudaKernel::general;
   complete(device, problem, general);
-  found.push_back(general);
+  to.push_back(general);
+}
+
+}  // namespace
+
+std::vector<CudaTsmm> candidates(const CudaDevice& device, const CudaTsmmProblem& problem, Search search) {
+  std::vector<CudaTsmm> found;
+  collect(device, problem, search, found);
   return found;
 }
 
@@ -214,7 +221,10 @@ CudaChoice<CudaTsmm> choose(const CudaDevice& device, const CudaTsmmProblem& pro
   if (const tuning::Row* const row = tuning::find(device, problem, measured)) {
     return {measured, predict(device, problem, measured), row->place};
   }
-  return best_candidate(device, problem, candidates(device, problem));
+  thread_local std::vector<CudaTsmm> found;  // kept: a call allocates nothing once it is warm
+  found.clear();
+  collect(device, problem, Search::usual, found);
+  return best_candidate(device, problem, found);
 }
 
 CudaTsmm configure_cuda_tsmm(const CudaDevice& device, const CudaTsmmProblem& problem) {

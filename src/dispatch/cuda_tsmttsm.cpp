@@ -451,14 +451,21 @@ bool complete(const CudaDevice& device, const CudaTsmttsmProblem& problem, CudaT
   return false;
 }
 
-std::vector<CudaTsmttsm> candidates(const CudaDevice& device, const CudaTsmttsmProblem& problem, Search search) {
-  std::vector<CudaTsmttsm> found;
-  found.reserve(std::size(tsmttsm_tiles) + 1);
-  add_ring(device, problem, search, found);
+namespace {
+
+void collect(const CudaDevice& device, const CudaTsmttsmProblem& problem, Search search, std::vector<CudaTsmttsm>& to) {
+  add_ring(device, problem, search, to);
   CudaTsmttsm general{};
   general.kernel = CudaKernel::general;
   complete(device, problem, general);
-  found.push_back(general);
+  to.push_back(general);
+}
+
+}  // namespace
+
+std::vector<CudaTsmttsm> candidates(const CudaDevice& device, const CudaTsmttsmProblem& problem, Search search) {
+  std::vector<CudaTsmttsm> found;
+  collect(device, problem, search, found);
   return found;
 }
 
@@ -480,7 +487,10 @@ CudaChoice<CudaTsmttsm> choose(const CudaDevice& device, const CudaTsmttsmProble
   if (const tuning::Row* const row = tuning::find(device, problem, measured)) {
     return {measured, predict(device, problem, measured), row->place};
   }
-  return best_candidate(device, problem, candidates(device, problem));
+  thread_local std::vector<CudaTsmttsm> found;  // kept: a call allocates nothing once it is warm
+  found.clear();
+  collect(device, problem, Search::usual, found);
+  return best_candidate(device, problem, found);
 }
 
 CudaTsmttsm configure_cuda_tsmttsm(const CudaDevice& device, const CudaTsmttsmProblem& problem) {
