@@ -35,23 +35,21 @@ double best_rate(const Context& context, double bytes, Work work) {
 
 // sums[i] = the sum of every count-th pair from the i-th on: independent loads, which a thread can have under way
 // together.
-template <class Space>
-void read_all(const Context& context, const Pair* values, std::uint64_t* sums, std::int64_t count) {
-  launch<Space>(
-      context, count, KOKKOS_LAMBDA(std::int64_t i) {
-        std::uint64_t sum = 0;
-        for (int k = 0; k < 32; ++k) sum += values[i + k * count].first ^ values[i + k * count].second;
-        sums[i] = sum;
-      });
-}
+struct ReadAll {
+  const Pair* values;
+  std::uint64_t* sums;
+  std::int64_t count;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    std::uint64_t sum = 0;
+    for (int k = 0; k < 32; ++k) sum += values[i + k * count].first ^ values[i + k * count].second;
+    sums[i] = sum;
+  }
+};
 
-template <class Space>
-void clear(const Context& context, Pair* values, std::int64_t count) {
-  launch<Space>(
-      context, count, KOKKOS_LAMBDA(std::int64_t i) {
-        values[i] = {0, 0};
-      });
-}
+struct Clear {
+  Pair* values;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const { values[i] = {0, 0}; }
+};
 
 }  // namespace
 
@@ -64,12 +62,13 @@ MachineBandwidth measure_bandwidth(const Context& context) {
     constexpr std::size_t bytes = 32 * lanes * sizeof(Pair);
     const auto from = allocate<std::byte, Space>(bytes, "BlockVec::bandwidth");
     const auto to = allocate<std::byte, Space>(bytes, "BlockVec::bandwidth");
-    clear<Space>(context, reinterpret_cast<Pair*>(from.data()), 32 * lanes);
-    clear<Space>(context, reinterpret_cast<Pair*>(to.data()), 32 * lanes);
+    launch<Space>(context, 32 * lanes, Clear{reinterpret_cast<Pair*>(from.data())});
+    launch<Space>(context, 32 * lanes, Clear{reinterpret_cast<Pair*>(to.data())});
     MachineBandwidth bandwidth;
     bandwidth.read = best_rate<Space>(context, static_cast<double>(bytes), [&] {
-      read_all<Space>(context, reinterpret_cast<const Pair*>(from.data()), reinterpret_cast<std::uint64_t*>(to.data()),
-                      lanes);
+      launch<Space>(
+          context, lanes,
+          ReadAll{reinterpret_cast<const Pair*>(from.data()), reinterpret_cast<std::uint64_t*>(to.data()), lanes});
     });
     bandwidth.copy = best_rate<Space>(context, 2.0 * static_cast<double>(bytes), [&] {
       copy_lines<Space>(context, from.data(), bytes, to.data(), bytes, bytes, 1);

@@ -43,23 +43,33 @@ void require_width(std::int64_t width, const std::string& label) {
     throw ShapeError("BlockVector " + label + ": width = " + std::to_string(width) + ", expected 0 or more");
 }
 
+template <class Scalar>
+struct Clear {
+  Scalar* first;
+  KOKKOS_FUNCTION void operator()(std::int64_t begin, std::int64_t, std::int64_t n) const {
+    for (std::int64_t i = begin; i < begin + n; ++i) first[i] = Scalar(0);
+  }
+};
+
 // Zeros in storage that no thread has touched yet: those that will work on it touch it first.
 template <class Space, class Scalar>
 void clear_storage(const Context& context, Scalar* first, std::int64_t count) {
-  for_stretches<Space, ColumnMajor>(
-      context, count, 1, true, KOKKOS_LAMBDA(std::int64_t begin, std::int64_t, std::int64_t n) {
-        for (std::int64_t i = begin; i < begin + n; ++i) first[i] = Scalar(0);
-      });
+  for_stretches<Space, ColumnMajor>(context, count, 1, true, Clear<Scalar>{first});
 }
+
+template <class From, class To>
+struct Convert {
+  From from;
+  To to;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t j) const {
+    to(i, j) = static_cast<typename To::non_const_value_type>(from(i, j));
+  }
+};
 
 template <class V, class W>
 void convert_entries(const V& v, const W& w) {
-  using Value = typename W::Scalar;
-  const auto from = v.view();
-  const auto to = w.view();
-  for_entries<typename V::Space, typename V::Layout>(
-      v.context(), v.local_rows(), v.width(),
-      KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) { to(i, j) = static_cast<Value>(from(i, j)); });
+  for_entries<typename V::Space, typename V::Layout>(v.context(), v.local_rows(), v.width(),
+                                                     Convert<typename V::View, typename W::View>{v.view(), w.view()});
 }
 
 }  // namespace

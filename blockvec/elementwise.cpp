@@ -113,6 +113,16 @@ void local_dots(const BlockVector<Scalar, Layout>& v, const BlockVector<Scalar, 
   std::copy_n(partial, width, values);
 }
 
+template <class Scalar>
+struct TakeEvery {
+  const Scalar* from;
+  std::int64_t from_step;
+  Scalar* to;
+  std::int64_t to_step;
+  KOKKOS_FUNCTION void operator()(std::int64_t j) const { to[j * to_step] = from[j * from_step]; }
+  KOKKOS_FUNCTION void operator()(std::int64_t, std::int64_t j) const { (*this)(j); }
+};
+
 #if BLOCKVEC_HAVE_CUDA_SPACE
 // On a device: the diagonals of products of up to 64 columns, which are bound by the memory as one column is.
 template <class Scalar, class Layout>
@@ -124,11 +134,8 @@ void local_dots(const BlockVector<Scalar, Layout, Kokkos::CudaSpace>& v,
     WorkspaceScope<Kokkos::CudaSpace> scope(v.context());
     const auto product = SmallMatrix<Scalar, Kokkos::CudaSpace>::scratch(scope, end - begin, end - begin);
     local_inner_product(v.columns(begin, end), w.columns(begin, end), product);
-    const Scalar* const from = product.data();
-    const std::int64_t step = product.ld() + 1;
-    Scalar* const to = values + begin;
-    detail::launch<Kokkos::CudaSpace>(
-        v.context(), end - begin, KOKKOS_LAMBDA(std::int64_t j) { to[j] = from[j * step]; });
+    detail::launch<Kokkos::CudaSpace>(v.context(), end - begin,
+                                      TakeEvery<Scalar>{product.data(), product.ld() + 1, values + begin, 1});
   }
 }
 #endif
@@ -164,6 +171,73 @@ KOKKOS_INLINE_FUNCTION Real real_part(const Complex<Real>& x) {
   return x.real();
 }
 
+template <class Scalar>
+struct RootEvery {
+  const Scalar* squares;
+  RealOf<Scalar>* to;
+  std::int64_t step;
+  KOKKOS_FUNCTION void operator()(std::int64_t, std::int64_t j) const {
+    to[j * step] = std::sqrt(real_part(squares[j]));
+  }
+};
+
+template <class Scalar, class Layout>
+struct Scale {
+  Entries<Scalar, Layout> to;
+  Scalar alpha;
+  KOKKOS_FUNCTION void operator()(std::int64_t row, std::int64_t column, std::int64_t n) const {
+    Scalar* const x = to.at(row, column);
+    for (std::int64_t i = 0; i < n; ++i) x[i] = alpha * x[i];
+  }
+};
+
+template <class Scalar, class Layout>
+struct ScaleColumns {
+  Entries<Scalar, Layout> to;
+  const Scalar* factor;
+  std::int64_t step;
+  KOKKOS_FUNCTION void operator()(std::int64_t row, std::int64_t column, std::int64_t n) const {
+    Scalar* const x = to.at(row, column);
+    for (std::int64_t i = 0; i < n; ++i) x[i] = factor[(is_row_major<Layout> ? column + i : column) * step] * x[i];
+  }
+};
+
+template <class Scalar, class Layout>
+struct Axpby {
+  Scalar alpha, beta;
+  Entries<Scalar, Layout> from, to;
+  bool reads;
+  KOKKOS_FUNCTION void operator()(std::int64_t row, std::int64_t column, std::int64_t n) const {
+    const Scalar* const x = from.at(row, column);
+    Scalar* const y = to.at(row, column);
+    if (reads) {
+      for (std::int64_t i = 0; i < n; ++i) y[i] = alpha * x[i] + beta * y[i];
+    } else {
+      for (std::int64_t i = 0; i < n; ++i) y[i] = alpha * x[i];
+    }
+  }
+};
+
+template <class Scalar, class Layout>
+struct Copy {
+  Entries<Scalar, Layout> from, to;
+  KOKKOS_FUNCTION void operator()(std::int64_t row, std::int64_t column, std::int64_t n) const {
+    const Scalar* const x = from.at(row, column);
+    Scalar* const y = to.at(row, column);
+    for (std::int64_t i = 0; i < n; ++i) y[i] = x[i];
+  }
+};
+
+template <class Scalar, class Layout>
+struct Fill {
+  Entries<Scalar, Layout> to;
+  Scalar value;
+  KOKKOS_FUNCTION void operator()(std::int64_t row, std::int64_t column, std::int64_t n) const {
+    Scalar* const x = to.at(row, column);
+    for (std::int64_t i = 0; i < n; ++i) x[i] = value;
+  }
+};
+
 }  // namespace
 
 template <class Scalar, class Layout, class Space>
@@ -174,10 +248,7 @@ void column_dots(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<
   WorkspaceScope<Space> scope(v.context());
   WorkspaceScope<StagingSpaceOf<Space>> staging(v.context());
   const Scalar* const values = reduced_dots(v, w, scope, staging);
-  Scalar* const to = dots.data();
-  const std::int64_t step = dots.ld();
-  for_entries<Space, RowMajor>(
-      v.context(), 1, v.width(), KOKKOS_LAMBDA(std::int64_t, std::int64_t j) { to[j * step] = values[j]; });
+  for_entries<Space, RowMajor>(v.context(), 1, v.width(), TakeEvery<Scalar>{values, 1, dots.data(), dots.ld()});
 }
 
 template <class Scalar, class Layout, class Space>
@@ -186,11 +257,7 @@ void column_norms(const BlockVector<Scalar, Layout, Space>& v, const SmallMatrix
   WorkspaceScope<Space> scope(v.context());
   WorkspaceScope<StagingSpaceOf<Space>> staging(v.context());
   const Scalar* const values = reduced_dots(v, v, scope, staging);
-  RealOf<Scalar>* const to = norms.data();
-  const std::int64_t step = norms.ld();
-  for_entries<Space, RowMajor>(
-      v.context(), 1, v.width(),
-      KOKKOS_LAMBDA(std::int64_t, std::int64_t j) { to[j * step] = std::sqrt(real_part(values[j])); });
+  for_entries<Space, RowMajor>(v.context(), 1, v.width(), RootEvery<Scalar>{values, norms.data(), norms.ld()});
 }
 
 template <class Scalar, class Layout, class Space>
@@ -199,13 +266,8 @@ void scale(const BlockVector<Scalar, Layout, Space>& v, Scalar alpha) {
   const OperationTimer<Space> timer(v.context(), Operation::scale,
                                     Cost<Scalar>::passes_bytes(v.local_rows(), 2 * v.width()),
                                     Cost<Scalar>::passes_bytes(v.local_rows(), v.width()) / sizeof(Scalar));
-  const auto to = entries(v);
-  for_stretches<Space, Layout>(
-      v.context(), v.local_rows(), v.width(), gapless(v),
-      KOKKOS_LAMBDA(std::int64_t row, std::int64_t column, std::int64_t n) {
-        Scalar* const x = to.at(row, column);
-        for (std::int64_t i = 0; i < n; ++i) x[i] = alpha * x[i];
-      });
+  for_stretches<Space, Layout>(v.context(), v.local_rows(), v.width(), gapless(v),
+                               Scale<Scalar, Layout>{entries(v), alpha});
 }
 
 template <class Scalar, class Layout, class Space>
@@ -214,19 +276,8 @@ void scale_columns(const BlockVector<Scalar, Layout, Space>& v, const SmallMatri
   const OperationTimer<Space> timer(v.context(), Operation::scale,
                                     Cost<Scalar>::passes_bytes(v.local_rows(), 2 * v.width()),
                                     Cost<Scalar>::passes_bytes(v.local_rows(), v.width()) / sizeof(Scalar));
-  const auto to = entries(v);
-  const Scalar* const factor = factors.data();
-  const std::int64_t step = factors.ld();
-  for_stretches<Space, Layout>(
-      v.context(), v.local_rows(), v.width(), false,
-      KOKKOS_LAMBDA(std::int64_t row, std::int64_t column, std::int64_t n) {
-        Scalar* const x = to.at(row, column);
-        if (is_row_major<Layout>) {
-          for (std::int64_t i = 0; i < n; ++i) x[i] = factor[(column + i) * step] * x[i];
-        } else {
-          for (std::int64_t i = 0; i < n; ++i) x[i] = factor[column * step] * x[i];
-        }
-      });
+  for_stretches<Space, Layout>(v.context(), v.local_rows(), v.width(), false,
+                               ScaleColumns<Scalar, Layout>{entries(v), factors.data(), factors.ld()});
 }
 
 template <class Scalar, class Layout, class Space>
@@ -238,19 +289,8 @@ void axpby(Scalar alpha, const BlockVector<Scalar, Layout, Space>& v, Scalar bet
   const OperationTimer<Space> timer(v.context(), Operation::axpby,
                                     Cost<Scalar>::passes_bytes(v.local_rows(), (reads ? 3 : 2) * v.width()),
                                     3 * Cost<Scalar>::passes_bytes(v.local_rows(), v.width()) / sizeof(Scalar));
-  const auto from = entries(v);
-  const auto to = entries(w);
-  for_stretches<Space, Layout>(
-      v.context(), v.local_rows(), v.width(), gapless(v) && gapless(w),
-      KOKKOS_LAMBDA(std::int64_t row, std::int64_t column, std::int64_t n) {
-        const Scalar* const x = from.at(row, column);
-        Scalar* const y = to.at(row, column);
-        if (reads) {
-          for (std::int64_t i = 0; i < n; ++i) y[i] = alpha * x[i] + beta * y[i];
-        } else {
-          for (std::int64_t i = 0; i < n; ++i) y[i] = alpha * x[i];
-        }
-      });
+  for_stretches<Space, Layout>(v.context(), v.local_rows(), v.width(), gapless(v) && gapless(w),
+                               Axpby<Scalar, Layout>{alpha, beta, entries(v), entries(w), reads});
 }
 
 template <class Scalar, class Layout, class From, class To>
@@ -261,15 +301,8 @@ void copy(const BlockVector<Scalar, Layout, From>& v, const BlockVector<Scalar, 
   if constexpr (std::is_same_v<From, To>) {
     if (v.data() == w.data() && v.ld() == w.ld()) return;
     const OperationTimer<To> timer(v.context(), Operation::copy, bytes, 0);
-    const auto from = entries(v);
-    const auto to = entries(w);
-    for_stretches<To, Layout>(
-        v.context(), rows, width, gapless(v) && gapless(w),
-        KOKKOS_LAMBDA(std::int64_t row, std::int64_t column, std::int64_t n) {
-          const Scalar* const x = from.at(row, column);
-          Scalar* const y = to.at(row, column);
-          for (std::int64_t i = 0; i < n; ++i) y[i] = x[i];
-        });
+    for_stretches<To, Layout>(v.context(), rows, width, gapless(v) && gapless(w),
+                              Copy<Scalar, Layout>{entries(v), entries(w)});
   } else {
     using Device = std::conditional_t<is_host_space<From>, To, From>;
     const OperationTimer<Device> timer(v.context(), Operation::copy, bytes, 0);
@@ -286,13 +319,8 @@ template <class Scalar, class Layout, class Space>
 void fill(const BlockVector<Scalar, Layout, Space>& v, Scalar value) {
   const OperationTimer<Space> timer(v.context(), Operation::fill, Cost<Scalar>::passes_bytes(v.local_rows(), v.width()),
                                     0);
-  const auto to = entries(v);
-  for_stretches<Space, Layout>(
-      v.context(), v.local_rows(), v.width(), gapless(v),
-      KOKKOS_LAMBDA(std::int64_t row, std::int64_t column, std::int64_t n) {
-        Scalar* const x = to.at(row, column);
-        for (std::int64_t i = 0; i < n; ++i) x[i] = value;
-      });
+  for_stretches<Space, Layout>(v.context(), v.local_rows(), v.width(), gapless(v),
+                               Fill<Scalar, Layout>{entries(v), value});
 }
 
 #define BLOCKVEC_ELEMENTWISE(Scalar, Layout, Space)                                                                 \

@@ -7,9 +7,12 @@
 #include <blockvec/scalar.hpp>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 
-/// Loops over the entries of block vectors, for element-wise operations that are written once for every space: the
-/// bodies are KOKKOS_LAMBDAs. On the host they run in the context's threads, on a device as one kernel on its instance.
+/// Loops over the entries of block vectors, for element-wise operations that are written once for every space. On the
+/// host they run in the context's threads, on a device as one kernel on its instance. Bodies are objects of named types
+/// with a KOKKOS_FUNCTION operator(): nvcc keeps what a lambda for host and device captures on the heap, and calls it
+/// through a pointer.
 namespace blockvec {
 
 template <class Layout>
@@ -25,16 +28,28 @@ void launch(const Context& context, std::int64_t count, Body body) {
   Kokkos::parallel_for(label, Policy(context.execution_space<Space>(), 0, count), body);
 }
 
-/// Row and column of the index-th entry in a layout's order.
-template <class Layout>
-KOKKOS_INLINE_FUNCTION Kokkos::pair<std::int64_t, std::int64_t> place(std::int64_t index, std::int64_t rows,
-                                                                      std::int64_t width) {
-  if constexpr (is_row_major<Layout>) {
-    return {index / width, index % width};
-  } else {
-    return {index % rows, index / rows};
+/// Calls body for the index-th entry in a layout's order, as an entry or as a stretch of one.
+template <class Layout, class Body>
+struct AtEntry {
+  Body body;
+  std::int64_t rows, width;
+  KOKKOS_FUNCTION void operator()(std::int64_t index) const {
+    const std::int64_t row = is_row_major<Layout> ? index / width : index % rows;
+    const std::int64_t column = is_row_major<Layout> ? index % width : index / rows;
+    if constexpr (std::is_invocable_v<const Body&, std::int64_t, std::int64_t>) {
+      body(row, column);
+    } else {
+      body(row, column, 1);
+    }
   }
-}
+};
+
+/// The same where all entries are adjacent, row by row.
+template <class Body>
+struct AtAdjacentEntry {
+  Body body;
+  KOKKOS_FUNCTION void operator()(std::int64_t index) const { body(0, index, 1); }
+};
 
 }  // namespace detail
 
@@ -45,14 +60,9 @@ void for_stretches(const Context& context, std::int64_t rows, std::int64_t width
   if (rows == 0 || width == 0) return;
   if constexpr (!is_host_space<Space>) {
     if (is_row_major<Layout> && no_gaps) {
-      detail::launch<Space>(
-          context, rows * width, KOKKOS_LAMBDA(std::int64_t i) { body(0, i, 1); });
+      detail::launch<Space>(context, rows * width, detail::AtAdjacentEntry<Body>{body});
     } else {
-      detail::launch<Space>(
-          context, rows * width, KOKKOS_LAMBDA(std::int64_t i) {
-            const auto place = detail::place<Layout>(i, rows, width);
-            body(place.first, place.second, 1);
-          });
+      detail::launch<Space>(context, rows * width, detail::AtEntry<Layout, Body>{body, rows, width});
     }
   } else if constexpr (is_row_major<Layout>) {
     const std::int64_t chunk = std::max<std::int64_t>(1, 16384 / width);
@@ -80,11 +90,7 @@ template <class Space, class Layout, class Body>
 void for_entries(const Context& context, std::int64_t rows, std::int64_t width, Body body) {
   if (rows == 0 || width == 0) return;
   if constexpr (!is_host_space<Space>) {
-    detail::launch<Space>(
-        context, rows * width, KOKKOS_LAMBDA(std::int64_t i) {
-          const auto place = detail::place<Layout>(i, rows, width);
-          body(place.first, place.second);
-        });
+    detail::launch<Space>(context, rows * width, detail::AtEntry<Layout, Body>{body, rows, width});
   } else {
     constexpr std::int64_t chunk = 512;
     kernels::parallel_for(context.threads(), (rows + chunk - 1) / chunk, [&](std::int64_t item, int) {

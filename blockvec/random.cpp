@@ -27,6 +27,16 @@ KOKKOS_FUNCTION Scalar random_entry(std::uint64_t seed, std::int64_t row, std::i
   }
 }
 
+template <class View>
+struct Randomize {
+  View view;
+  std::uint64_t seed;
+  std::int64_t first_row, first_column;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t j) const {
+    view(i, j) = random_entry<typename View::non_const_value_type>(seed, first_row + i, first_column + j);
+  }
+};
+
 }  // namespace
 
 template <class Scalar, class Layout, class Space>
@@ -34,12 +44,9 @@ void fill_random(const BlockVector<Scalar, Layout, Space>& v, std::uint64_t seed
   const std::int64_t rows = v.local_rows();
   const OperationTimer<Space> timer(v.context(), Operation::fill_random, Cost<Scalar>::passes_bytes(rows, v.width()),
                                     0);
-  const auto view = v.view();
-  const std::int64_t first_row = v.rows().begin();
-  for_entries<Space, Layout>(
-      v.context(), rows, v.width(), KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
-        view(i, j) = random_entry<Scalar>(seed, first_row + i, first_column + j);
-      });
+  using View = typename BlockVector<Scalar, Layout, Space>::View;
+  for_entries<Space, Layout>(v.context(), rows, v.width(),
+                             Randomize<View>{v.view(), seed, v.rows().begin(), first_column});
 }
 
 #define BLOCKVEC_RANDOM(Scalar, Layout, Space) \

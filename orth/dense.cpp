@@ -56,22 +56,21 @@ void multiply_by_loops(Scalar alpha, const SmallMatrix<Scalar, Space>& a, bool c
   }
 }
 
-// One entry of the product a thread.
-template <class Scalar, class Space>
-void multiply_on_device(Scalar alpha, const SmallMatrix<Scalar, Space>& a, bool conjugate_a,
-                        const SmallMatrix<Scalar, Space>& b, bool conjugate_b, Scalar beta,
-                        const SmallMatrix<Scalar, Space>& c, std::int64_t inner) {
-  const bool reads_c = beta != Scalar(0);
-  const auto x = entries(a), y = entries(b), z = entries(c);
-  for_each_entry<Space>(
-      c.context(), c.rows(), c.columns(), KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
-        Scalar sum = Scalar(0);
-        for (std::int64_t l = 0; l < inner; ++l) {
-          sum += (conjugate_a ? conjugate(x(l, i)) : x(i, l)) * (conjugate_b ? conjugate(y(j, l)) : y(l, j));
-        }
-        z(i, j) = reads_c ? alpha * sum + beta * z(i, j) : alpha * sum;
-      });
-}
+// One entry of alpha op(A) op(B) + beta C.
+template <class Scalar>
+struct EntryOfProduct {
+  Scalar alpha, beta;
+  Entries<Scalar> a, b, c;
+  std::int64_t inner;
+  bool conjugate_a, conjugate_b, reads_c;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t j) const {
+    Scalar sum = Scalar(0);
+    for (std::int64_t l = 0; l < inner; ++l) {
+      sum += (conjugate_a ? conjugate(a(l, i)) : a(i, l)) * (conjugate_b ? conjugate(b(j, l)) : b(l, j));
+    }
+    c(i, j) = reads_c ? alpha * sum + beta * c(i, j) : alpha * sum;
+  }
+};
 
 }  // namespace
 
@@ -101,7 +100,9 @@ void multiply(Scalar alpha, const SmallMatrix<Scalar, Space>& a, bool conjugate_
   }
   require_shape("multiply", "C", c, m, n);
   if constexpr (!is_host_space<Space>) {
-    return multiply_on_device(alpha, a, conjugate_a, b, conjugate_b, beta, c, inner);
+    return for_each_entry<Space>(c.context(), m, n,
+                                 EntryOfProduct<Scalar>{alpha, beta, entries(a), entries(b), entries(c), inner,
+                                                        conjugate_a, conjugate_b, beta != Scalar(0)});
   }
   if (m * n * inner > worth_a_blas_call) {
     const int sizes[] = {static_cast<int>(m), static_cast<int>(n), static_cast<int>(inner)};

@@ -6,39 +6,111 @@
 
 // What is done entry by entry or column by column: wherever the matrices lie, without the host.
 namespace blockvec::orth::dense {
+namespace {
+
+template <class Scalar>
+struct Copy {
+  Entries<Scalar> from, to;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t j) const { to(i, j) = from(i, j); }
+};
+
+template <class Scalar>
+struct Fill {
+  Entries<Scalar> to;
+  Scalar value, diagonal;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t j) const { to(i, j) = i == j ? diagonal : value; }
+};
+
+template <class Scalar>
+struct Axpby {
+  Scalar alpha, beta;
+  Entries<Scalar> x, y;
+  bool reads;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t j) const {
+    y(i, j) = reads ? alpha * x(i, j) + beta * y(i, j) : alpha * x(i, j);
+  }
+};
+
+template <class Scalar>
+struct ScaleColumns {
+  Entries<Scalar> from;
+  Entries<RealOf<Scalar>> factor;
+  Entries<Scalar> to;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t j) const { to(i, j) = from(i, j) * factor(0, j); }
+};
+
+template <class Scalar>
+struct MultiplyUpper {
+  Entries<Scalar> upper, columns;
+  std::int64_t n;
+  KOKKOS_FUNCTION void operator()(std::int64_t j) const {
+    for (std::int64_t i = 0; i < n; ++i) {  // row i needs only rows i and below, not yet overwritten
+      Scalar sum = Scalar(0);
+      for (std::int64_t l = i; l < n; ++l) sum += upper(i, l) * columns(l, j);
+      columns(i, j) = sum;
+    }
+  }
+};
+
+template <class Scalar>
+struct Diagonal {
+  Entries<Scalar> from;
+  Entries<RealOf<Scalar>> to;
+  KOKKOS_FUNCTION void operator()(std::int64_t j) const { to(0, j) = real_part(from(j, j)); }
+};
+
+template <class Scalar>
+struct ColumnSquares {
+  Entries<Scalar> from;
+  Entries<RealOf<Scalar>> to;
+  std::int64_t rows;
+  KOKKOS_FUNCTION void operator()(std::int64_t j) const {
+    RealOf<Scalar> sum = 0;
+    for (std::int64_t i = 0; i < rows; ++i) sum += square(from(i, j));
+    to(0, j) = sum;
+  }
+};
+
+template <class Scalar>
+struct DivideByPivots {
+  Entries<RealOf<Scalar>> squares;
+  Entries<Scalar> r;
+  Entries<RealOf<Scalar>> quotients;
+  KOKKOS_FUNCTION void operator()(std::int64_t j) const {
+    const RealOf<Scalar> pivot = magnitude(r(j, j));
+    quotients(0, j) = pivot > 0 ? squares(0, j) / pivot / pivot : RealOf<Scalar>(0);
+  }
+};
+
+template <class Real>
+struct Reciprocals {
+  Entries<Real> x;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t j) const { x(i, j) = 1 / x(i, j); }
+};
+
+}  // namespace
 
 template <class Scalar, class Space>
 void copy(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<Scalar, Space>& b) {
   require_shape("copy", "B", b, a.rows(), a.columns());
-  const auto x = entries(a), y = entries(b);
-  for_each_entry<Space>(
-      a.context(), a.rows(), a.columns(), KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) { y(i, j) = x(i, j); });
+  for_each_entry<Space>(a.context(), a.rows(), a.columns(), Copy<Scalar>{entries(a), entries(b)});
 }
 
 template <class Scalar, class Space>
 void fill(const SmallMatrix<Scalar, Space>& a, Scalar value) {
-  const auto x = entries(a);
-  for_each_entry<Space>(
-      a.context(), a.rows(), a.columns(), KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) { x(i, j) = value; });
+  for_each_entry<Space>(a.context(), a.rows(), a.columns(), Fill<Scalar>{entries(a), value, value});
 }
 
 template <class Scalar, class Space>
 void set_identity(const SmallMatrix<Scalar, Space>& a) {
-  const auto x = entries(a);
-  for_each_entry<Space>(
-      a.context(), a.rows(), a.columns(),
-      KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) { x(i, j) = Scalar(i == j ? 1 : 0); });
+  for_each_entry<Space>(a.context(), a.rows(), a.columns(), Fill<Scalar>{entries(a), Scalar(0), Scalar(1)});
 }
 
 template <class Scalar, class Space>
 void axpby(Scalar alpha, const SmallMatrix<Scalar, Space>& a, Scalar beta, const SmallMatrix<Scalar, Space>& b) {
   require_shape("axpby", "B", b, a.rows(), a.columns());
-  const bool reads = beta != Scalar(0);
-  const auto x = entries(a), y = entries(b);
-  for_each_entry<Space>(
-      a.context(), a.rows(), a.columns(), KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
-        y(i, j) = reads ? alpha * x(i, j) + beta * y(i, j) : alpha * x(i, j);
-      });
+  for_each_entry<Space>(a.context(), a.rows(), a.columns(),
+                        Axpby<Scalar>{alpha, beta, entries(a), entries(b), beta != Scalar(0)});
 }
 
 template <class Scalar, class Space>
@@ -46,51 +118,28 @@ void scale_columns(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<RealOf
                    const SmallMatrix<Scalar, Space>& b) {
   require_shape("scale_columns", "factors", factors, 1, a.columns());
   require_shape("scale_columns", "B", b, a.rows(), a.columns());
-  const auto x = entries(a), y = entries(b);
-  const auto factor = entries(factors);
-  for_each_entry<Space>(
-      a.context(), a.rows(), a.columns(),
-      KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) { y(i, j) = x(i, j) * factor(0, j); });
+  for_each_entry<Space>(a.context(), a.rows(), a.columns(),
+                        ScaleColumns<Scalar>{entries(a), entries(factors), entries(b)});
 }
 
 template <class Scalar, class Space>
 void multiply_upper(const SmallMatrix<Scalar, Space>& u, const SmallMatrix<Scalar, Space>& b) {
   require_square("multiply_upper", "U", u);
   require_shape("multiply_upper", "B", b, u.rows(), b.columns());
-  const std::int64_t n = u.rows();
-  const auto x = entries(u), y = entries(b);
-  for_each_column<Space>(
-      u.context(), b.columns(), KOKKOS_LAMBDA(std::int64_t j) {
-        for (std::int64_t i = 0; i < n; ++i) {  // row i needs only rows i and below, not yet overwritten
-          Scalar sum = Scalar(0);
-          for (std::int64_t l = i; l < n; ++l) sum += x(i, l) * y(l, j);
-          y(i, j) = sum;
-        }
-      });
+  for_each_column<Space>(u.context(), b.columns(), MultiplyUpper<Scalar>{entries(u), entries(b), u.rows()});
 }
 
 template <class Scalar, class Space>
 void diagonal(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<RealOf<Scalar>, Space>& squares) {
   require_square("diagonal", "A", a);
   require_shape("diagonal", "squares", squares, 1, a.columns());
-  const auto x = entries(a);
-  const auto y = entries(squares);
-  for_each_column<Space>(
-      a.context(), a.columns(), KOKKOS_LAMBDA(std::int64_t j) { y(0, j) = real_part(x(j, j)); });
+  for_each_column<Space>(a.context(), a.columns(), Diagonal<Scalar>{entries(a), entries(squares)});
 }
 
 template <class Scalar, class Space>
 void column_squares(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<RealOf<Scalar>, Space>& squares) {
   require_shape("column_squares", "squares", squares, 1, a.columns());
-  const std::int64_t rows = a.rows();
-  const auto x = entries(a);
-  const auto y = entries(squares);
-  for_each_column<Space>(
-      a.context(), a.columns(), KOKKOS_LAMBDA(std::int64_t j) {
-        RealOf<Scalar> sum = 0;
-        for (std::int64_t i = 0; i < rows; ++i) sum += square(x(i, j));
-        y(0, j) = sum;
-      });
+  for_each_column<Space>(a.context(), a.columns(), ColumnSquares<Scalar>{entries(a), entries(squares), a.rows()});
 }
 
 template <class Scalar, class Space>
@@ -99,20 +148,13 @@ void divide_by_pivots(const SmallMatrix<RealOf<Scalar>, Space>& squares, const S
   require_square("divide_by_pivots", "R", r);
   require_shape("divide_by_pivots", "squares", squares, 1, r.columns());
   require_shape("divide_by_pivots", "quotients", quotients, 1, r.columns());
-  const auto x = entries(squares), y = entries(quotients);
-  const auto factor = entries(r);
-  for_each_column<Space>(
-      r.context(), r.columns(), KOKKOS_LAMBDA(std::int64_t j) {
-        const RealOf<Scalar> pivot = magnitude(factor(j, j));
-        y(0, j) = pivot > 0 ? x(0, j) / pivot / pivot : RealOf<Scalar>(0);
-      });
+  for_each_column<Space>(r.context(), r.columns(),
+                         DivideByPivots<Scalar>{entries(squares), entries(r), entries(quotients)});
 }
 
 template <class Real, class Space>
 void reciprocals(const SmallMatrix<Real, Space>& a) {
-  const auto x = entries(a);
-  for_each_entry<Space>(
-      a.context(), a.rows(), a.columns(), KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) { x(i, j) = 1 / x(i, j); });
+  for_each_entry<Space>(a.context(), a.rows(), a.columns(), Reciprocals<Real>{entries(a)});
 }
 
 #define BLOCKVEC_DENSE_ENTRIES(Scalar, Space)                                                                  \

@@ -6,7 +6,8 @@
 #include <string>
 
 /// Loops over small matrices wherever they lie: at once on the host, as one kernel in the order of the context's
-/// instance on a device. Bodies are KOKKOS_LAMBDAs over Entries.
+/// instance on a device. Bodies are objects of named types with a KOKKOS_FUNCTION operator(), as in
+/// blockvec/entries.hpp.
 namespace blockvec::orth::dense {
 
 /// How a loop sees a small matrix.
@@ -33,6 +34,14 @@ void for_each_column(const Context& context, std::int64_t count, Body body) {
   }
 }
 
+/// body(i, j) for the index-th entry.
+template <class Body>
+struct AtEntry {
+  Body body;
+  std::int64_t rows;
+  KOKKOS_FUNCTION void operator()(std::int64_t index) const { body(index % rows, index / rows); }
+};
+
 /// body(i, j) for every entry.
 template <class Space, class Body>
 void for_each_entry(const Context& context, std::int64_t rows, std::int64_t columns, Body body) {
@@ -41,8 +50,7 @@ void for_each_entry(const Context& context, std::int64_t rows, std::int64_t colu
       for (std::int64_t i = 0; i < rows; ++i) body(i, j);
     }
   } else {
-    for_each_column<Space>(
-        context, rows * columns, KOKKOS_LAMBDA(std::int64_t k) { body(k % rows, k / rows); });
+    for_each_column<Space>(context, rows * columns, AtEntry<Body>{body, rows});
   }
 }
 
