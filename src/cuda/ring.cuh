@@ -90,21 +90,29 @@ class Feed {
   }
 #endif
 
-  /// By a warp; numbers beyond the matrix are zero. 16 bytes at a time where they begin on such a boundary.
+  /// By a warp; numbers beyond the matrix are zero.
   __device__ void start_plain(std::uint32_t chunk, unsigned char* stage, int lane) const {
-    constexpr int unit = 16 / sizeof(Real);
     Real* const to = reinterpret_cast<Real*>(stage) + shift_;
     const std::int64_t first = static_cast<std::int64_t>(chunk) * numbers_;
-    const Real* const from = from_ + first;
-    const int valid = static_cast<int>(min(static_cast<std::int64_t>(numbers_), count_ - first));
-    const int begin = min((unit - lead_) % unit, valid);
-    const int units = (valid - begin) / unit;
+    int begin = 0;
+    if constexpr (!has_bulk_copies) {
+      // All chunks come this way: 16 bytes at a time as far as they go. Where chunks come in bulk, this code would
+      // only be in the way of what is done for every chunk.
+      constexpr int unit = 16 / sizeof(Real);
+      const Real* const from = from_ + first;
+      const int valid = static_cast<int>(min(static_cast<std::int64_t>(numbers_), count_ - first));
+      const int early = min((unit - lead_) % unit, valid);
+      const int units = (valid - early) / unit;
+      if (lane < early) async_copy<sizeof(Real)>(to + lane, from + lane, true);
 #pragma unroll 4
-    for (int i = lane; i < units; i += warp_size) async_copy<16>(to + begin + i * unit, from + begin + i * unit, true);
-    // The numbers before, and those after, some of which may be missing.
-    if (lane < begin) async_copy<sizeof(Real)>(to + lane, from + lane, true);
-    for (int i = begin + units * unit + lane; i < numbers_; i += warp_size) {
-      async_copy<sizeof(Real)>(to + i, i < valid ? from + i : from_, i < valid);
+      for (int i = lane; i < units; i += warp_size) {
+        async_copy<16>(to + early + i * unit, from + early + i * unit, true);
+      }
+      begin = early + units * unit;
+    }
+    for (int i = begin + lane; i < numbers_; i += warp_size) {
+      const bool valid = first + i < count_;
+      async_copy<sizeof(Real)>(to + i, from_ + (valid ? first + i : 0), valid);
     }
   }
 
