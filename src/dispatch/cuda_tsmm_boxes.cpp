@@ -223,7 +223,7 @@ std::vector<Shape> usual_shapes(const CudaTsmmProblem& p) {
 bool ring_is_better(const CudaTsmmProblem& p) {
   if (!is_tight(p) || p.may_skip_a) return false;
   if (p.real_bytes == 4) return p.m <= 256;
-  return p.m <= 128 && (p.m <= 64 || p.n <= 64) && !boxes_win(p);
+  return p.m <= 128 && (p.m <= 64 || p.n <= 64 || stages_results(p)) && !boxes_win(p);
 }
 
 void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
