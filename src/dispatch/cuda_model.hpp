@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "src/dispatch/cuda_configuration.hpp"
+#include "src/tuning/rows.hpp"
 
 /// What a configuration takes: the slowest of memory and multiprocessors, once they run, after a start.
 /// Bandwidths are those that plain kernels reach; clocks of a multiprocessor are counted by each kind of kernel.
@@ -60,6 +61,19 @@ CudaChoice<Configuration> best_candidate(const CudaDevice& device, const Problem
     first = false;
   }
   return best;
+}
+
+/// What a call runs: the measured row that covers it, else the best of what collect(found) finds.
+template <class Configuration, class Problem, class Collect>
+CudaChoice<Configuration> row_or_best(const CudaDevice& device, const Problem& problem, Collect&& collect) {
+  Configuration measured{};
+  if (const tuning::Row* const row = tuning::find(device, problem, measured)) {
+    return {measured, predict(device, problem, measured), row->place};
+  }
+  thread_local std::vector<Configuration> found;  // kept: a call allocates nothing once it is warm
+  found.clear();
+  collect(found);
+  return best_candidate(device, problem, found);
 }
 
 }  // namespace blockvec::kernels::dispatch

@@ -5,7 +5,6 @@
 #include "src/dispatch/cuda_model.hpp"
 #include "src/dispatch/cuda_stages.hpp"
 #include "src/dispatch/cuda_tsmm_boxes.hpp"
-#include "src/tuning/rows.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -217,14 +216,8 @@ CudaPrediction predict(const CudaDevice& device, const CudaTsmmProblem& problem,
 }
 
 CudaChoice<CudaTsmm> choose(const CudaDevice& device, const CudaTsmmProblem& problem) {
-  CudaTsmm measured{};
-  if (const tuning::Row* const row = tuning::find(device, problem, measured)) {
-    return {measured, predict(device, problem, measured), row->place};
-  }
-  thread_local std::vector<CudaTsmm> found;  // kept: a call allocates nothing once it is warm
-  found.clear();
-  collect(device, problem, Search::usual, found);
-  return best_candidate(device, problem, found);
+  return row_or_best<CudaTsmm>(device, problem,
+                               [&](std::vector<CudaTsmm>& found) { collect(device, problem, Search::usual, found); });
 }
 
 CudaTsmm configure_cuda_tsmm(const CudaDevice& device, const CudaTsmmProblem& problem) {

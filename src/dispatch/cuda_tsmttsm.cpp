@@ -6,7 +6,6 @@
 #include "src/dispatch/cuda_configuration.hpp"
 #include "src/dispatch/cuda_model.hpp"
 #include "src/dispatch/cuda_stages.hpp"
-#include "src/tuning/rows.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -483,14 +482,8 @@ CudaPrediction predict(const CudaDevice& device, const CudaTsmttsmProblem& probl
 }
 
 CudaChoice<CudaTsmttsm> choose(const CudaDevice& device, const CudaTsmttsmProblem& problem) {
-  CudaTsmttsm measured{};
-  if (const tuning::Row* const row = tuning::find(device, problem, measured)) {
-    return {measured, predict(device, problem, measured), row->place};
-  }
-  thread_local std::vector<CudaTsmttsm> found;  // kept: a call allocates nothing once it is warm
-  found.clear();
-  collect(device, problem, Search::usual, found);
-  return best_candidate(device, problem, found);
+  return row_or_best<CudaTsmttsm>(
+      device, problem, [&](std::vector<CudaTsmttsm>& found) { collect(device, problem, Search::usual, found); });
 }
 
 CudaTsmttsm configure_cuda_tsmttsm(const CudaDevice& device, const CudaTsmttsmProblem& problem) {
