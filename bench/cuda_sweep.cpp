@@ -232,26 +232,15 @@ Resources resources_of(const void* function, int threads, std::size_t shared) {
 
 namespace {
 
-bench::Settings read_settings(int argc, char** argv) {
-  bench::Settings settings{{"out", "."},    {"studies", "bandwidth,arithmetic,tsmttsm,tsmm,reduction,occupancy"},
-                           {"reps", "5"},   {"bytes", "1073741824"},
-                           {"pause", "10"}, {"seconds", "600"},
-                           {"widths", ""},  {"commit", "unknown"}};
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    const std::size_t equals = argument.find('=');
-    if (equals == std::string::npos || settings.count(argument.substr(0, equals)) == 0) {
-      throw std::runtime_error("unknown argument " + argument);
-    }
-    settings[argument.substr(0, equals)] = argument.substr(equals + 1);
-  }
-  return settings;
-}
+const bench::Settings defaults{{"out", "."},    {"studies", "bandwidth,arithmetic,tsmttsm,tsmm,reduction,occupancy"},
+                               {"reps", "5"},   {"bytes", "1073741824"},
+                               {"pause", "10"}, {"seconds", "600"},
+                               {"widths", ""},  {"commit", "unknown"}};
 
 }  // namespace
 
 int main(int argc, char** argv) try {
-  const bench::Settings settings = read_settings(argc, argv);
+  const bench::Settings settings = bench::read_settings(argc, argv, defaults);
   const std::map<std::string, int (*)(bench::Sweep&)> studies{
       {"bandwidth", bench::study_bandwidth},    {"arithmetic", bench::study_arithmetic},
       {"tsmttsm", bench::study_widths_tsmttsm}, {"tsmm", bench::study_widths_tsmm},
