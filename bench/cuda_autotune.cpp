@@ -1,13 +1,14 @@
 // Measures configurations of the products on this device and writes rows of its table (src/tuning).
 //   cuda_autotune out=FILE products=tsmttsm,gram,tsmm,update,tsmm_inplace types=D widths=1-64 k=0 bytes=1073741824
 //   cuda_autotune out=FILE shapes=64x8,128x8,... layout=column
-// All candidates are measured that the model expects to take at most `bound` times as long as its own choice; the best
-// few of them again, in turns with the model's choice. The table says whether the best one is faster, the same or
-// slower against the noise of these repeated runs: the spread of the medians of three thirds of them.
-// k=0: operands of so many bytes; the row then serves any K from an eighth of that. Else, and where they are small, it
-// serves K / 3 to 3 K, and calls are timed in a CUDA graph. Rows that are there already are not measured again; no new
-// one is begun after `seconds`. load=0.5: the few best ones by the model under unbroken load, so many seconds at a
-// time: there the card's power limits its clock, and fewer instructions a byte are faster.
+// All candidates are measured that the model expects to take at most `bound` times as long as its own choice, and no
+// more than `most` of them, evenly; the best ones again, fewer and fewer, at last in turns with what a call chooses
+// today. The table says whether the best one is faster or the same against the noise of these repeated runs: the spread
+// of the medians of three thirds of them. k=0: operands of so many bytes; the row then serves any K from an eighth of
+// that. Else, and where they are small, it serves K / 3 to 3 K, and calls are timed in a CUDA graph. Rows that are
+// there already are not measured again; no new one is begun after `seconds`. load=0.5: the few best ones by the model
+// under unbroken load, so many seconds at a time: there the card's power limits its clock, and fewer instructions a
+// byte are faster.
 #include <blockvec/kernels/cuda.hpp>
 #include <blockvec/kernels/tall_skinny.hpp>
 #include <chrono>
@@ -166,6 +167,29 @@ class Autotune {
     }
   }
 
+  template <class Configuration>
+  struct Entry {
+    Configuration configuration;
+    double expected, seconds;
+  };
+
+  template <class Configuration>
+  static std::vector<Entry<Configuration>> some_of(const std::vector<Entry<Configuration>>& entries, std::size_t most) {
+    if (entries.size() <= most) return entries;
+    std::vector<Entry<Configuration>> some;
+    for (std::size_t i = 0; i < most; ++i) some.push_back(entries[i * entries.size() / most]);
+    return some;
+  }
+
+  /// The fastest ones by medians of `reps` calls after `warm` others, at most `count`.
+  template <class Configuration, class Launch>
+  void keep_best(std::vector<Entry<Configuration>>& entries, std::size_t count, int warm, int reps, Launch&& launch) {
+    for (Entry<Configuration>& e : entries) e.seconds = time(e.configuration, warm, reps, launch);
+    std::stable_sort(entries.begin(), entries.end(),
+                     [](const auto& x, const auto& y) { return x.seconds < y.seconds; });
+    entries.resize(std::min(entries.size(), count));
+  }
+
   template <class Problem, class Launch>
   void tune_problem(const std::string& product, char type, Shape s, const Problem& problem, double useful,
                     Launch&& launch) {
@@ -180,17 +204,11 @@ class Autotune {
                   : settings_.at("ld") == "0"        ? "tight"
                                                      : settings_.at("ld").c_str());
     if (report_.has(head)) return;
-    const auto usual = dispatch::candidates(device_, problem);
-    const auto model = dispatch::best_candidate(device_, problem, usual);
-    using Configuration = decltype(model.configuration);
-    struct Entry {
-      Configuration configuration;
-      double expected;
-      double seconds;
-    };
-    std::vector<Entry> entries;
-    const double most_cost = std::stod(settings_.at("bound")) * dispatch::cost(model.prediction);
-    std::map<std::string, bool> seen{{name(model.configuration), true}};
+    const auto today = dispatch::choose(device_, problem);
+    using Configuration = decltype(today.configuration);
+    std::vector<Entry<Configuration>> entries;
+    const double most_cost = std::stod(settings_.at("bound")) * dispatch::cost(today.prediction);
+    std::map<std::string, bool> seen{{name(today.configuration), true}};
     for (const Configuration& c : dispatch::candidates(device_, problem, dispatch::Search::all)) {
       const double expected = dispatch::cost(dispatch::predict(device_, problem, c));
       if (expected > most_cost || seen[name(c)]) continue;
@@ -198,20 +216,22 @@ class Autotune {
       entries.push_back({c, expected, 0});
     }
     std::stable_sort(entries.begin(), entries.end(),
-                     [](const Entry& x, const Entry& y) { return x.expected < y.expected; });
-    entries.resize(std::min(entries.size(), static_cast<std::size_t>(std::stoull(settings_.at("most")))));
-    if (load_ > 0) entries.resize(std::min<std::size_t>(entries.size(), 8));
-    for (Entry& e : entries) e.seconds = load_ > 0 ? 0 : time(e.configuration, 2, launch);
-    std::stable_sort(entries.begin(), entries.end(),
-                     [](const Entry& x, const Entry& y) { return x.seconds < y.seconds; });
-    if (load_ == 0) entries.resize(std::min<std::size_t>(entries.size(), 4));
-    entries.insert(entries.begin(), {model.configuration, 0, 0});
+                     [](const auto& x, const auto& y) { return x.expected < y.expected; });
+    entries = some_of(entries, static_cast<std::size_t>(std::stoull(settings_.at("most"))));
+    if (load_ > 0) {
+      entries.resize(std::min<std::size_t>(entries.size(), 8));
+    } else {
+      keep_best(entries, 12, 1, 1, launch);
+      keep_best(entries, 4, 0, 3, launch);
+    }
+    entries.insert(entries.begin(), {today.configuration, 0, 0});
 
     // The last ones, in turns.
     const int rounds = load_ > 0 ? 3 : std::stoi(settings_.at("rounds")) / 3 * 3;
     std::vector<std::vector<double>> seconds(entries.size());
     for (int round = 0; round < rounds; ++round) {
-      for (std::size_t i = 0; i < entries.size(); ++i) seconds[i].push_back(time(entries[i].configuration, 1, launch));
+      for (std::size_t i = 0; i < entries.size(); ++i)
+        seconds[i].push_back(time(entries[i].configuration, 0, 1, launch));
     }
     std::size_t best = 0;
     for (std::size_t i = 1; i < entries.size(); ++i) {
@@ -223,7 +243,7 @@ class Autotune {
     const Configuration& chosen = faster ? entries[best].configuration : entries[0].configuration;
     report_.add(head, "%s,%s,%.0f,%.0f,%.4f,%s,%s,%s", dispatch::name_of(chosen.kernel).c_str(),
                 dispatch::words(chosen).c_str(), useful / median(seconds[faster ? best : 0]) * 1e-9,
-                useful / median(seconds[0]) * 1e-9, noise, faster ? "faster" : "same", today().c_str(),
+                useful / median(seconds[0]) * 1e-9, noise, faster ? "faster" : "same", date().c_str(),
                 settings_.at("commit").c_str());
   }
 
@@ -234,7 +254,7 @@ class Autotune {
 
   /// Median seconds of a call; of short ones in a graph; under load, of those in the second half of its time.
   template <class Configuration, class Launch>
-  double time(const Configuration& c, int reps, Launch&& launch) {
+  double time(const Configuration& c, int warm, int reps, Launch&& launch) {
     if (load_ > 0) {
       const double one = seconds_of(stream_, 0, [&](int i) { launch(c, i); });
       const int half = std::max(1, static_cast<int>(load_ / 2 / one));
@@ -247,7 +267,7 @@ class Autotune {
     if (k_ != 0)
       return seconds_in_graph(
           stream_, 20, reps, [] {}, [&](int i) { launch(c, i); });
-    return median_seconds(stream_, 1, reps, 1, [&](int i) { launch(c, i); });
+    return median_seconds(stream_, warm, reps, 1, [&](int i) { launch(c, i); });
   }
 
   static double noise_of(const std::vector<double>& seconds) {
@@ -259,11 +279,11 @@ class Autotune {
     return *most / *least - 1;
   }
 
-  static std::string today() {
+  static std::string date() {
     const std::time_t now = std::time(nullptr);
-    char date[16];
-    std::strftime(date, sizeof date, "%Y-%m-%d", std::gmtime(&now));
-    return date;
+    char text[16];
+    std::strftime(text, sizeof text, "%Y-%m-%d", std::gmtime(&now));
+    return text;
   }
 
   Settings settings_;

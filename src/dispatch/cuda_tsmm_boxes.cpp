@@ -115,15 +115,17 @@ bool fit_stage(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) 
   if (c.panel != 0) {
     return (c.panel == whole || (c.panel % 16 == 0 && c.panel < p.m && c.groups == 1)) && fit_panel(p, c.panel, c);
   }
-  c.groups = 1;
+  const bool any_groups = c.groups == 0;
+  if (any_groups) c.groups = 1;
   if (fit_panel(p, whole, c) && numbers_of_stage(p, c) * p.real_bytes <= most_bytes) {
-    while (numbers_of_stage(p, c) * p.real_bytes * 2 <= good_bytes && c.groups < 8 &&
+    while (any_groups && numbers_of_stage(p, c) * p.real_bytes * 2 <= good_bytes && c.groups < 8 &&
            numbers_of_stage(p, c) * p.real_bytes * 2 <= most_bytes &&
            ceil_div(p.k, row_numbers * c.groups * 2) >= 4 * device.multiprocessors) {
       c.groups *= 2;
     }
     return true;
   }
+  if (c.groups > 1) return false;
   const std::int64_t most = std::max<std::int64_t>(16, (most_bytes / (row_numbers * p.real_bytes) - 4) / 16 * 16);
   const std::int64_t panel = round_up(ceil_div(p.m, ceil_div(p.m, most)), 16);
   return fit_panel(p, panel < p.m ? panel : whole, c);
@@ -227,14 +229,15 @@ bool ring_is_better(const CudaTsmmProblem& p) {
 }
 
 void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
-  const auto add = [&](const Shape& shape, bool staged, bool plain) {
+  const auto add = [&](const Shape& shape, bool staged, bool plain, int groups = 0, int ticket = 0) {
     CudaTsmm c{};
     c.kernel = CudaKernel::boxes;
     c.blocks_n = shape.tile.m;
     c.tile_n = shape.tile.n;
     c.row_warps = shape.row_warps;
     c.panel = shape.panel;
-    c.groups = shape.panel != 0 ? 1 : 0;
+    c.groups = shape.panel != 0 ? 1 : groups;
+    c.chunks_per_ticket = ticket;
     c.staged = staged ? 1 : 0;
     c.plain = plain ? 1 : 0;
     if (!complete(device, p, c)) return 0;
@@ -251,16 +254,20 @@ void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search
     }
     if (most > 0) return;
   }
+  const int narrow = search == Search::usual ? 1 : 2;
   for (const TileShape& tile : tsmm_box_tiles) {
-    if (tile.n > 1 && std::int64_t{tile.n} * 8 >= 2 * p.n) continue;  // a narrower one does as much
-    for (const int row_warps : {8, 4, 2}) {
+    if (tile.n > narrow && std::int64_t{tile.n} * 8 >= 2 * p.n) continue;  // a narrower one does as much
+    for (const int row_warps : {8, 4, 2, 1}) {
       add({tile, row_warps, 0}, staged, plain);
       if (search == Search::usual) continue;
+      for (const int ticket : {1, 2, 4}) {
+        for (const int groups : {1, 2, 4, 8}) add({tile, row_warps, 0}, staged, plain, groups, ticket);
+        for (const int panel : {16, 32, 64, 128}) {
+          if (panel < p.m) add({tile, row_warps, panel}, staged, plain, 0, ticket);
+        }
+      }
       add({tile, row_warps, 0}, !staged, plain);
       add({tile, row_warps, 0}, staged, !plain);
-      for (const int panel : {16, 32, 64, 128}) {
-        if (panel < p.m) add({tile, row_warps, panel}, staged, plain);
-      }
     }
   }
 }

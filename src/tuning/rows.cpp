@@ -56,15 +56,22 @@ bool covers_shape(const Row& row, const Problem& p) {
          row.m.has(p.m / p.parts) && (row.square ? p.n == p.m : row.n.has(p.n / p.parts)) && row.k.has(p.k);
 }
 
+// Rows of views are measured on such as begin at a multiple of 16 bytes, and where B is one only if it is as wide as A.
+template <class Problem>
+bool covers_pitch(const Row& row, const Problem& p, bool one) {
+  const bool tight_b = one || p.pitch_b == p.n;
+  if (row.tight) return p.pitch_a == p.m && tight_b;
+  if (!row.ld.has(p.pitch_a / p.parts)) return false;
+  return !row.row_major || (p.aligned && (p.m == p.n ? one || p.pitch_b == p.pitch_a : tight_b));
+}
+
 bool covers(const Row& row, const CudaTsmttsmProblem& p) {
-  if (!covers_shape(row, p) || row.product != (p.same ? "gram" : "tsmttsm")) return false;
-  return row.tight ? p.pitch_a == p.m && (p.same || p.pitch_b == p.n) : row.ld.has(p.pitch_a / p.parts);
+  return covers_shape(row, p) && row.product == (p.same ? "gram" : "tsmttsm") && covers_pitch(row, p, p.same);
 }
 
 bool covers(const Row& row, const CudaTsmmProblem& p) {
   const char* const product = p.in_place ? "tsmm_inplace" : p.reads_output ? "update" : "tsmm";
-  if (!covers_shape(row, p) || row.product != product) return false;
-  return row.tight ? p.pitch_a == p.m && p.pitch_b == (p.in_place ? p.m : p.n) : row.ld.has(p.pitch_a / p.parts);
+  return covers_shape(row, p) && row.product == product && covers_pitch(row, p, p.in_place);
 }
 
 template <class Problem, class Configuration>

@@ -14,10 +14,11 @@
 ///   product                    tsmttsm, gram (B is A), tsmm, update (beta is not 0), tsmm_inplace
 ///   type, layout               S, D, C or Z; row or column
 ///   m, n, k                    a number, a range "33-40", or "*"; n may be "m"
-///   ld                         of A: "tight" (both operands), a number, a range or "*"; counts scalars, as widths do
+///   ld                         of A: "tight" (both operands), a number, a range or "*"; counts scalars, as widths do.
+///                              B's is A's where m is n, else tight; row-major views begin at multiples of 16 bytes
 ///   kernel, configuration      in the words of explain_cuda_*; what is left out follows by rule
-///   gbps, model_gbps, noise    measured with it and with the model's own choice; relative noise of both
-///   verdict, date, commit      faster, same or slower than the model's choice
+///   gbps, model_gbps, noise    measured with it and with what calls chose before; relative noise of both
+///   verdict, date, commit      faster, same or slower than that
 /// Of rows that cover a call the first one counts, if it is legal there.
 namespace blockvec::kernels::tuning {
 
