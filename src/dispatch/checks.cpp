@@ -104,6 +104,30 @@ void check_tsmm_inplace(const Operand& v, const Operand& c) {
   check_apart(product, v, c);
 }
 
+void check_sweep(const Operand& v, const Operand& s, const Operand& w, const Operand& x, const Operand& p,
+                 const Operand& g) {
+  constexpr const char* product = "gram_schmidt_sweep";
+  for (const Operand* a : {&v, &s, &w, &x, &p, &g}) check_operand(product, *a);
+  check_tall_layouts(product, v, w);
+  const auto expect = [&](const Operand& a, std::int64_t rows, std::int64_t columns) {
+    if (a.rows == rows && a.columns == columns) return;
+    fail(product, shape(v) + ", " + shape(w) + " and " + shape(a) + ": expected " + a.name + " to be " +
+                      std::to_string(rows) + " x " + std::to_string(columns));
+  };
+  expect(v, w.rows, v.columns);
+  expect(s, v.columns, w.columns);
+  expect(x, w.columns, w.columns);
+  if (!empty(p) || !empty(g)) {
+    expect(p, v.columns, w.columns);
+    expect(g, w.columns, w.columns);
+  }
+  for (const Operand* out : {&w, &p, &g}) {
+    for (const Operand* other : {&v, &s, &w, &x, &p, &g}) {
+      if (other != out) check_apart(product, *out, *other);
+    }
+  }
+}
+
 void check_execution(const char* product, int threads, std::span<std::byte> workspace, std::size_t needed) {
   if (threads < 0) fail(product, std::to_string(threads) + " threads: expected at least 0");
   if (!workspace.empty() && workspace.size() < needed) {

@@ -76,6 +76,45 @@ TsmmConfiguration configure_tsmm(std::int64_t k, std::int64_t m, std::int64_t n,
   return c;
 }
 
+template <class T>
+SweepConfiguration configure_sweep(std::int64_t k, std::int64_t m, std::int64_t n, bool products, Layout layout,
+                                   int threads) {
+  using R = host::real_t<T>;
+  SweepConfiguration c{};
+  // Half of a second-level cache, and enough slabs for the threads.
+  constexpr std::int64_t slab_bytes = 1048576;
+  constexpr std::int64_t step = 512;  // whole blocks and whole lines of every width
+  const std::int64_t slab = std::max<std::int64_t>(slab_bytes / host::bytes_of<T>(m + n), 1);
+  c.plan.rows = k;
+  c.plan.chunk_rows = std::clamp(floor_to(std::min(slab, k / host::max_parts), step), step, 8 * step);
+  c.plan.chunks = host::ceil_div(k, c.plan.chunk_rows);
+  c.plan.parts = std::min(c.plan.chunks, host::max_parts);
+  c.plan.levels = host::tree_levels(host::ceil_div(c.plan.chunks, c.plan.parts));
+  const auto of_slab = [&](std::int64_t columns) {
+    TsmttsmConfiguration x{};
+    if (!products || columns == 0) return x;
+    x = configure_tsmttsm<T>(c.plan.chunk_rows, columns, n, layout);
+    x.plan.parts = 1;
+    x.plan.levels = host::tree_levels(x.plan.chunks);
+    x.part_stride = x.plan.levels * x.entries + round_to_line<R>(x.result) + x.packed_entries;
+    return x;
+  };
+  c.p = of_slab(m);
+  c.g = of_slab(n);
+  c.projection = configure_tsmm<T>(k, m, n, layout, 1);
+  c.factor = configure_tsmm<T>(k, n, n, layout, 1);
+  c.part_stride = c.plan.levels * round_to_line<R>(c.p.result + c.g.result);
+  c.buffer_entries = std::max(c.projection.buffer_entries, c.factor.buffer_entries);
+  constexpr auto page = static_cast<std::int64_t>(host::page_bytes / sizeof(R));
+  c.thread_entries = host::ceil_div(c.buffer_entries + std::max(c.p.part_stride, c.g.part_stride), page) * page;
+  c.threads = std::max<std::int64_t>(1, std::min<std::int64_t>(resolve_threads(threads), c.plan.parts));
+  c.workspace_bytes = static_cast<std::size_t>(c.projection.packed_entries + c.factor.packed_entries +
+                                               c.plan.parts * c.part_stride + page + c.threads * c.thread_entries) *
+                          sizeof(R) +
+                      alignment;
+  return c;
+}
+
 template TsmttsmConfiguration configure_tsmttsm<float>(std::int64_t, std::int64_t, std::int64_t, Layout);
 template TsmttsmConfiguration configure_tsmttsm<double>(std::int64_t, std::int64_t, std::int64_t, Layout);
 template TsmttsmConfiguration configure_tsmttsm<std::complex<float>>(std::int64_t, std::int64_t, std::int64_t, Layout);
@@ -84,5 +123,11 @@ template TsmmConfiguration configure_tsmm<float>(std::int64_t, std::int64_t, std
 template TsmmConfiguration configure_tsmm<double>(std::int64_t, std::int64_t, std::int64_t, Layout, int);
 template TsmmConfiguration configure_tsmm<std::complex<float>>(std::int64_t, std::int64_t, std::int64_t, Layout, int);
 template TsmmConfiguration configure_tsmm<std::complex<double>>(std::int64_t, std::int64_t, std::int64_t, Layout, int);
+template SweepConfiguration configure_sweep<float>(std::int64_t, std::int64_t, std::int64_t, bool, Layout, int);
+template SweepConfiguration configure_sweep<double>(std::int64_t, std::int64_t, std::int64_t, bool, Layout, int);
+template SweepConfiguration configure_sweep<std::complex<float>>(std::int64_t, std::int64_t, std::int64_t, bool, Layout,
+                                                                 int);
+template SweepConfiguration configure_sweep<std::complex<double>>(std::int64_t, std::int64_t, std::int64_t, bool,
+                                                                  Layout, int);
 
 }  // namespace blockvec::kernels::dispatch

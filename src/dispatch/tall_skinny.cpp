@@ -5,6 +5,7 @@
 #include "src/dispatch/checks.hpp"
 #include "src/dispatch/configuration.hpp"
 #include "src/host/scratch.hpp"
+#include "src/host/sweep.hpp"
 #include "src/host/tsmm.hpp"
 #include "src/host/tsmttsm.hpp"
 
@@ -85,6 +86,34 @@ void tsmm_inplace(Matrix<T> v, std::type_identity_t<Matrix<const T>> c, Triangle
   host::tsmm(T(1), Matrix<const T>(v), c, T(0), first, triangle, configuration, scratch.data<host::real_t<T>>());
 }
 
+template <class T>
+std::size_t gram_schmidt_sweep_workspace(std::int64_t k, std::int64_t m, std::int64_t n, bool products, Layout layout,
+                                         int threads) {
+  if (k <= 0 || m < 0 || n <= 0) return 0;
+  return dispatch::configure_sweep<T>(k, m, n, products, layout, threads).workspace_bytes;
+}
+
+template <class T>
+void gram_schmidt_sweep(std::type_identity_t<Matrix<const T>> v, std::type_identity_t<Matrix<const T>> s, Matrix<T> w,
+                        std::type_identity_t<Matrix<const T>> x, Triangle triangle, std::type_identity_t<Matrix<T>> p,
+                        std::type_identity_t<Matrix<T>> g, HostExecution execution) {
+  using dispatch::operand;
+  dispatch::check_sweep(operand("V", v), operand("S", s), operand("W", w), operand("X", x), operand("P", p),
+                        operand("G", g));
+  const bool products = g.columns > 0;
+  dispatch::check_execution(
+      "gram_schmidt_sweep", execution.threads, execution.workspace,
+      gram_schmidt_sweep_workspace<T>(w.rows, v.columns, w.columns, products, w.layout, execution.threads));
+  if (empty(w.rows, w.columns)) {
+    scale(T(0), p);
+    return scale(T(0), g);
+  }
+  const auto configuration =
+      dispatch::configure_sweep<T>(w.rows, v.columns, w.columns, products, w.layout, execution.threads);
+  const host::Scratch scratch("gram_schmidt_sweep", execution.workspace, configuration.workspace_bytes);
+  host::gram_schmidt_sweep<T>({v, s, w, x, triangle, p, g}, configuration, scratch.data<host::real_t<T>>());
+}
+
 template std::size_t tsmttsm_workspace<float>(std::int64_t, std::int64_t, std::int64_t, Layout);
 template std::size_t tsmttsm_workspace<double>(std::int64_t, std::int64_t, std::int64_t, Layout);
 template std::size_t tsmttsm_workspace<std::complex<float>>(std::int64_t, std::int64_t, std::int64_t, Layout);
@@ -109,5 +138,21 @@ template void tsmm_inplace(Matrix<float>, Matrix<const float>, Triangle, HostExe
 template void tsmm_inplace(Matrix<double>, Matrix<const double>, Triangle, HostExecution);
 template void tsmm_inplace(Matrix<std::complex<float>>, Matrix<const std::complex<float>>, Triangle, HostExecution);
 template void tsmm_inplace(Matrix<std::complex<double>>, Matrix<const std::complex<double>>, Triangle, HostExecution);
+template std::size_t gram_schmidt_sweep_workspace<float>(std::int64_t, std::int64_t, std::int64_t, bool, Layout, int);
+template std::size_t gram_schmidt_sweep_workspace<double>(std::int64_t, std::int64_t, std::int64_t, bool, Layout, int);
+template std::size_t gram_schmidt_sweep_workspace<std::complex<float>>(std::int64_t, std::int64_t, std::int64_t, bool,
+                                                                       Layout, int);
+template std::size_t gram_schmidt_sweep_workspace<std::complex<double>>(std::int64_t, std::int64_t, std::int64_t, bool,
+                                                                        Layout, int);
+template void gram_schmidt_sweep(Matrix<const float>, Matrix<const float>, Matrix<float>, Matrix<const float>, Triangle,
+                                 Matrix<float>, Matrix<float>, HostExecution);
+template void gram_schmidt_sweep(Matrix<const double>, Matrix<const double>, Matrix<double>, Matrix<const double>,
+                                 Triangle, Matrix<double>, Matrix<double>, HostExecution);
+template void gram_schmidt_sweep(Matrix<const std::complex<float>>, Matrix<const std::complex<float>>,
+                                 Matrix<std::complex<float>>, Matrix<const std::complex<float>>, Triangle,
+                                 Matrix<std::complex<float>>, Matrix<std::complex<float>>, HostExecution);
+template void gram_schmidt_sweep(Matrix<const std::complex<double>>, Matrix<const std::complex<double>>,
+                                 Matrix<std::complex<double>>, Matrix<const std::complex<double>>, Triangle,
+                                 Matrix<std::complex<double>>, Matrix<std::complex<double>>, HostExecution);
 
 }  // namespace blockvec::kernels

@@ -62,6 +62,21 @@ void tsmm_inplace(Matrix<T> v, std::type_identity_t<Matrix<const T>> c, Triangle
 template <class T>
 std::size_t tsmm_workspace(std::int64_t k, std::int64_t m, std::int64_t n, Layout layout, int threads = 0);
 
+/// One sweep of block Gram-Schmidt in one pass over tall data: W <- (W - V S) X, then P = V^H W and G = W^H W of the
+/// new W. V is K x M, W is K x N, S and P are M x N, X and G are N x N; X is the inverse of a factor, and of a
+/// triangular one the other triangle is not read. Without columns in V there is no projection and no P; P and G both
+/// without columns (0 x 0) are left out. V and W share one layout and no memory.
+/// Cost: K (M + 2 N) words, whether or not P and G are asked for; 2 K N (2 M + N) flops and 2 K N N for X.
+/// Errors as tsmm and tsmttsm, one after the other. The same bits for any number of threads. NaN and Inf pass through.
+/// Throws ShapeError naming operands and shapes before anything is read or written.
+template <class T>
+void gram_schmidt_sweep(std::type_identity_t<Matrix<const T>> v, std::type_identity_t<Matrix<const T>> s, Matrix<T> w,
+                        std::type_identity_t<Matrix<const T>> x, Triangle triangle, std::type_identity_t<Matrix<T>> p,
+                        std::type_identity_t<Matrix<T>> g, HostExecution execution = {});
+template <class T>
+std::size_t gram_schmidt_sweep_workspace(std::int64_t k, std::int64_t m, std::int64_t n, bool products, Layout layout,
+                                         int threads = 0);
+
 /// Words of tall data that cross the memory interface at least, in bytes, and useful floating-point operations.
 template <class T>
 double tsmttsm_bytes(std::int64_t k, std::int64_t m, std::int64_t n, bool same_operand = false);

@@ -1,0 +1,72 @@
+#include "src/host/sweep.hpp"
+
+#include <algorithm>
+#include <blockvec/kernels/parallel.hpp>
+#include <complex>
+
+#include "src/host/pack.hpp"
+#include "src/host/results.hpp"
+
+namespace blockvec::kernels::host {
+namespace {
+
+template <class T>
+Matrix<const T> rows_of(const Matrix<const T>& a, std::int64_t first, std::int64_t rows) {
+  return {a.data + (a.layout == Layout::row_major ? first * a.ld : first), rows, a.columns, a.ld, a.layout};
+}
+
+/// Adds A^H B over one slab to `sum`, or writes it there; nothing if there is no product.
+template <class T>
+real_t<T>* add_slab(const Matrix<const T>& a, const Matrix<const T>& b, const dispatch::TsmttsmConfiguration& x,
+                    real_t<T>* levels, real_t<T>* sum, bool add) {
+  if (x.result == 0) return sum;
+  SumPlan plan = x.plan;
+  plan.rows = a.rows;
+  plan.chunks = ceil_div(plan.rows, plan.chunk_rows);
+  part_of_sum(Op::conjugate_transpose, a, b, plan, 0, x, levels);
+  const real_t<T>* const part = levels + plan.levels * x.entries;
+  for (std::int64_t i = 0; i < x.result; ++i) sum[i] = add ? sum[i] + part[i] : part[i];
+  return sum + x.result;
+}
+
+}  // namespace
+
+template <class T>
+void gram_schmidt_sweep(const Sweep<T>& sweep, const dispatch::SweepConfiguration& c, real_t<T>* scratch) {
+  const Matrix<T>& w = sweep.w;
+  const Matrix<const T> w_read = w;
+  const auto projection = packed_product(T(-1), sweep.v, sweep.s, T(1), w, Triangle::general, c.projection, scratch);
+  scratch += c.projection.packed_entries;
+  const auto factor = packed_product(T(1), w_read, sweep.x, T(0), w, sweep.triangle, c.factor, scratch);
+  scratch += c.factor.packed_entries;
+  real_t<T>* const sums = scratch;
+  real_t<T>* const of_threads = first_page(scratch + c.plan.parts * c.part_stride);
+  const std::int64_t results = c.p.result + c.g.result;
+  parallel_for(static_cast<int>(c.threads), c.plan.parts, [&](std::int64_t part, int thread) {
+    real_t<T>* const buffer = of_threads + thread * c.thread_entries;
+    real_t<T>* const levels = buffer + c.buffer_entries;
+    sum_part(c.plan, part, results, sums + part * c.part_stride, [&](std::int64_t slab, real_t<T>* sum, bool add) {
+      const std::int64_t first = slab * c.plan.chunk_rows;
+      const std::int64_t rows = std::min(c.plan.chunk_rows, w.rows - first);
+      if (sweep.v.columns > 0) product_rows(projection, w.layout, first, rows, buffer);
+      product_rows(factor, w.layout, first, rows, buffer);
+      // Now the slab is in the second-level cache.
+      const auto w_slab = rows_of(w_read, first, rows);
+      sum = add_slab(rows_of(sweep.v, first, rows), w_slab, c.p, levels, sum, add);
+      add_slab(w_slab, w_slab, c.g, levels, sum, add);
+    });
+  });
+  add_parts(sums, c.plan.parts, c.part_stride, results, static_cast<int>(c.threads));
+  const auto by_rows = [&](const dispatch::TsmttsmConfiguration& x) {
+    return w.layout == Layout::row_major || x.packed;
+  };
+  write_result(Op::conjugate_transpose, T(1), sums, by_rows(c.p), T(0), sweep.p);
+  write_result(Op::conjugate_transpose, T(1), sums + c.p.result, by_rows(c.g), T(0), sweep.g);
+}
+
+template void gram_schmidt_sweep(const Sweep<float>&, const dispatch::SweepConfiguration&, float*);
+template void gram_schmidt_sweep(const Sweep<double>&, const dispatch::SweepConfiguration&, double*);
+template void gram_schmidt_sweep(const Sweep<std::complex<float>>&, const dispatch::SweepConfiguration&, float*);
+template void gram_schmidt_sweep(const Sweep<std::complex<double>>&, const dispatch::SweepConfiguration&, double*);
+
+}  // namespace blockvec::kernels::host
