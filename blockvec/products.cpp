@@ -15,30 +15,108 @@ bool same_block(const V& v, const V& w) {
   return v.data() == w.data() && v.width() == w.width() && v.ld() == w.ld();
 }
 
+template <class Scalar, class Layout, class Space>
+void require_sweep(const BlockVector<Scalar, Layout, Space>& v, const SmallMatrix<Scalar, Space>* s,
+                   const BlockVector<Scalar, Layout, Space>& w, const SmallMatrix<Scalar, Space>* x) {
+  constexpr const char* name = "gram_schmidt_sweep";
+  require_same_rows(name, v, w);
+  if (s != nullptr) require_small(name, "S", *s, v.width(), w.width(), v, w);
+  if (x != nullptr) require_small(name, "X", *x, w.width(), w.width(), w);
+}
+
+/// Small matrices that are null are left out.
+template <class Scalar, class Layout, class Space>
+void local_sweep(const BlockVector<Scalar, Layout, Space>& v, const SmallMatrix<Scalar, Space>* s,
+                 const BlockVector<Scalar, Layout, Space>& w, const SmallMatrix<Scalar, Space>* x,
+                 kernels::Triangle triangle, const SmallMatrix<Scalar, Space>* p, const SmallMatrix<Scalar, Space>* g) {
+  using Kernel = KernelScalar<Scalar>;
+  const std::int64_t k = w.local_rows(), m = v.width(), b = w.width();
+  const bool writes = s != nullptr || x != nullptr;
+  const std::int64_t terms =
+      (s != nullptr ? m : 0) + (x != nullptr ? b : 0) + (p != nullptr ? m : 0) + (g != nullptr ? b : 0);
+  const OperationTimer<Space> timer(w.context(), writes ? Operation::gram_schmidt_sweep : Operation::inner_product,
+                                    Cost<Scalar>::sweep_bytes(k, m, b, writes),
+                                    Cost<Scalar>::product_flops(k, terms, b));
+  const auto small = [](const SmallMatrix<Scalar, Space>* a) {
+    return a != nullptr ? kernel_matrix(*a) : kernels::Matrix<Kernel>{nullptr, 0, 0, 1, kernels::Layout::column_major};
+  };
+  WorkspaceScope<Space> scope(w.context());
+  const auto bytes = kernels::gram_schmidt_sweep_workspace<Kernel>(k, m, b, p != nullptr, g != nullptr,
+                                                                   kernel_layout<Layout>, w.context().threads());
+  kernels::gram_schmidt_sweep<Kernel>(v.matrix(), small(s), w.matrix(), small(x), triangle, small(p), small(g),
+                                      kernel_execution(scope, bytes));
+}
+
 }  // namespace
 
 template <class Scalar, class Layout, class Space>
-InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add(
-    const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
-    const SmallMatrix<Scalar, Space>& c) {
+void gram_schmidt_sweep(const BlockVector<Scalar, Layout, Space>& v,
+                        const std::type_identity_t<SmallMatrix<Scalar, Space>>* s,
+                        const BlockVector<Scalar, Layout, Space>& w,
+                        const std::type_identity_t<SmallMatrix<Scalar, Space>>* x, kernels::Triangle triangle) {
+  require_sweep(v, s, w, x);
+  if constexpr (is_host_space<Space>) {
+    local_sweep<Scalar, Layout, Space>(v, s, w, x, triangle, nullptr, nullptr);
+  } else {
+    if (s != nullptr) update(Scalar(-1), v, *s, Scalar(1), w);
+    if (x != nullptr) multiply_in_place(w, *x, triangle);
+  }
+}
+
+template <class Scalar, class Layout, class Space>
+void InnerProducts<Scalar, Layout, Space>::require(const BlockVector<Scalar, Layout, Space>& v,
+                                                   const BlockVector<Scalar, Layout, Space>& w,
+                                                   const SmallMatrix<Scalar, Space>& c, int products) const {
   constexpr const char* name = "inner_product";
   require_same_rows(name, v, w);
   require_small(name, "C", c, v.width(), w.width(), v, w);
   if (!v.context().same(context_))
     throw ShapeError(std::string(name) + ": V = " + v.describe() + " belongs to another context");
-  if (count_ == max_products) {
+  if (count_ + products > max_products) {
     throw ShapeError(std::string(name) + ": more than " + std::to_string(max_products) + " products in one reduction");
   }
+}
+
+template <class Scalar, class Layout, class Space>
+void InnerProducts<Scalar, Layout, Space>::record(const SmallMatrix<Scalar, Space>& c) {
+  results_[count_++] = c;
+  words_ += c.rows() * c.columns();
+  tag_ =
+      (tag_ * 1000003 + static_cast<std::uint64_t>(c.rows())) * 1000003 + static_cast<std::uint64_t>(c.columns()) + 1;
+}
+
+template <class Scalar, class Layout, class Space>
+InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add(
+    const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
+    const SmallMatrix<Scalar, Space>& c) {
+  require(v, w, c, 1);
   const std::int64_t k = v.local_rows();
   const OperationTimer<Space> timer(context_, Operation::inner_product,
                                     Cost<Scalar>::inner_product_bytes(k, v.width(), w.width(), same_block(v, w)),
                                     Cost<Scalar>::product_flops(k, v.width(), w.width()));
   local_inner_product(v, w, c);
-  results_[count_++] = c;
-  words_ += c.rows() * c.columns();
-  tag_ =
-      (tag_ * 1000003 + static_cast<std::uint64_t>(c.rows())) * 1000003 + static_cast<std::uint64_t>(c.columns()) + 1;
+  record(c);
   return *this;
+}
+
+template <class Scalar, class Layout, class Space>
+InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add_swept(
+    const BlockVector<Scalar, Layout, Space>& v, const SmallMatrix<Scalar, Space>* s,
+    const BlockVector<Scalar, Layout, Space>& w, const SmallMatrix<Scalar, Space>* x, kernels::Triangle triangle,
+    const SmallMatrix<Scalar, Space>* p, const SmallMatrix<Scalar, Space>& g) {
+  require_sweep(v, s, w, x);
+  if (p != nullptr) require(v, w, *p, 2);
+  require(w, w, g, 1);
+  if constexpr (is_host_space<Space>) {
+    local_sweep(v, s, w, x, triangle, p, &g);
+    if (p != nullptr) record(*p);
+    record(g);
+    return *this;
+  } else {
+    gram_schmidt_sweep(v, s, w, x, triangle);
+    if (p != nullptr) add(v, w, *p);
+    return add(w, w, g);
+  }
 }
 
 template <class Scalar, class Layout, class Space>
@@ -122,6 +200,10 @@ double Cost<Scalar>::multiply_in_place_bytes(std::int64_t rows, std::int64_t m, 
   return update_bytes(rows, m, n, false);
 }
 template <class Scalar>
+double Cost<Scalar>::sweep_bytes(std::int64_t rows, std::int64_t m, std::int64_t b, bool writes) {
+  return update_bytes(rows, m, b, writes);
+}
+template <class Scalar>
 double Cost<Scalar>::product_flops(std::int64_t rows, std::int64_t m, std::int64_t b) {
   return kernels::product_flops<typename ScalarTraits<Scalar>::Kernel>(rows, m, b);
 }
@@ -139,6 +221,9 @@ BLOCKVEC_FOR_SCALARS(BLOCKVEC_COST)
                               const SmallMatrix<Scalar, Space>&);                                                    \
   template void update(Scalar, const BlockVector<Scalar, Layout, Space>&, const SmallMatrix<Scalar, Space>&, Scalar, \
                        const BlockVector<Scalar, Layout, Space>&);                                                   \
+  template void gram_schmidt_sweep(const BlockVector<Scalar, Layout, Space>&, const SmallMatrix<Scalar, Space>*,     \
+                                   const BlockVector<Scalar, Layout, Space>&, const SmallMatrix<Scalar, Space>*,     \
+                                   kernels::Triangle);                                                               \
   template void multiply_in_place(const BlockVector<Scalar, Layout, Space>&, const SmallMatrix<Scalar, Space>&,      \
                                   kernels::Triangle);
 BLOCKVEC_FOR_BLOCK_VECTORS(BLOCKVEC_PRODUCTS)

@@ -15,6 +15,8 @@ std::string_view operation_name(Operation operation) {
       return "update";
     case Operation::multiply_in_place:
       return "multiply_in_place";
+    case Operation::gram_schmidt_sweep:
+      return "gram_schmidt_sweep";
     case Operation::column_dots:
       return "column_dots";
     case Operation::scale:

@@ -3,6 +3,7 @@
 #include <blockvec/block_vector.hpp>
 #include <blockvec/small_matrix.hpp>
 #include <cstdint>
+#include <type_traits>
 
 /// Operations on block vectors. V is K x m, W is K x b, with the same context and row distribution; small matrices are
 /// replicated. Offered for float, double, Complex<float>, Complex<double>, row-major and column-major, in every memory
@@ -32,6 +33,16 @@ template <class Scalar, class Layout, class Space>
 void multiply_in_place(const BlockVector<Scalar, Layout, Space>& v, const SmallMatrix<Scalar, Space>& c,
                        kernels::Triangle triangle = kernels::Triangle::general);
 
+/// One sweep of block Gram-Schmidt, W <- (W - V S) X. V may have no columns; S is m x b, X b x b, of a triangular X the
+/// other triangle is never read; S or X null: that step is left out. InnerProducts::add_swept asks for the next sweep's
+/// products along with it.
+/// Cost: on the host one pass, K (m + 2b) words; on a device those of update and multiply_in_place. No reduction.
+template <class Scalar, class Layout, class Space>
+void gram_schmidt_sweep(const BlockVector<Scalar, Layout, Space>& v,
+                        const std::type_identity_t<SmallMatrix<Scalar, Space>>* s,
+                        const BlockVector<Scalar, Layout, Space>& w,
+                        const std::type_identity_t<SmallMatrix<Scalar, Space>>* x, kernels::Triangle triangle);
+
 /// Several inner products that cross the machine in one reduction:
 ///     InnerProducts<double> products(context);
 ///     products.add(V, W, S).add(W, W, G).reduce();
@@ -45,10 +56,20 @@ class InnerProducts {
 
   InnerProducts& add(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
                      const SmallMatrix<Scalar, Space>& c);
+  /// gram_schmidt_sweep, then P = V^H W (unless null) and G = W^H W of the new W. On the host all in one pass, K (m +
+  /// 2b) words, or K (m + b) where S and X are null; on a device one after the other.
+  InnerProducts& add_swept(const BlockVector<Scalar, Layout, Space>& v, const SmallMatrix<Scalar, Space>* s,
+                           const BlockVector<Scalar, Layout, Space>& w, const SmallMatrix<Scalar, Space>* x,
+                           kernels::Triangle triangle, const SmallMatrix<Scalar, Space>* p,
+                           const SmallMatrix<Scalar, Space>& g);
   /// One reduction of all words together. Nothing added: no reduction.
   void reduce();
 
  private:
+  void require(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
+               const SmallMatrix<Scalar, Space>& c, int products) const;
+  void record(const SmallMatrix<Scalar, Space>& c);
+
   static constexpr int max_products = 16;
   Context context_;
   SmallMatrix<Scalar, Space> results_[max_products];
@@ -103,6 +124,7 @@ struct Cost {
   static double inner_product_bytes(std::int64_t rows, std::int64_t m, std::int64_t b, bool same);
   static double update_bytes(std::int64_t rows, std::int64_t m, std::int64_t b, bool reads_output);
   static double multiply_in_place_bytes(std::int64_t rows, std::int64_t m, std::int64_t n);
+  static double sweep_bytes(std::int64_t rows, std::int64_t m, std::int64_t b, bool writes);
   static double product_flops(std::int64_t rows, std::int64_t m, std::int64_t b);
   static double passes_bytes(std::int64_t rows, std::int64_t words_per_row);  ///< for the element-wise operations
 };

@@ -13,6 +13,7 @@ enum class Operation {
   inner_product,
   update,
   multiply_in_place,
+  gram_schmidt_sweep,
   column_dots,
   scale,
   axpby,

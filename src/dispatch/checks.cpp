@@ -115,12 +115,13 @@ void check_sweep(const Operand& v, const Operand& s, const Operand& w, const Ope
                       std::to_string(rows) + " x " + std::to_string(columns));
   };
   expect(v, w.rows, v.columns);
-  expect(s, v.columns, w.columns);
-  expect(x, w.columns, w.columns);
-  if (!empty(p) || !empty(g)) {
-    expect(p, v.columns, w.columns);
-    expect(g, w.columns, w.columns);
-  }
+  const auto expect_if_asked = [&](const Operand& a, std::int64_t rows) {
+    if (a.columns > 0) expect(a, rows, w.columns);
+  };
+  expect_if_asked(s, v.columns);
+  expect_if_asked(x, w.columns);
+  expect_if_asked(p, v.columns);
+  expect_if_asked(g, w.columns);
   for (const Operand* out : {&w, &p, &g}) {
     for (const Operand* other : {&v, &s, &w, &x, &p, &g}) {
       if (other != out) check_apart(product, *out, *other);

@@ -77,8 +77,8 @@ TsmmConfiguration configure_tsmm(std::int64_t k, std::int64_t m, std::int64_t n,
 }
 
 template <class T>
-SweepConfiguration configure_sweep(std::int64_t k, std::int64_t m, std::int64_t n, bool products, Layout layout,
-                                   int threads) {
+SweepConfiguration configure_sweep(std::int64_t k, std::int64_t m, std::int64_t n, bool with_p, bool with_g,
+                                   Layout layout, int threads) {
   using R = host::real_t<T>;
   SweepConfiguration c{};
   // Half of a second-level cache, and enough slabs for the threads.
@@ -88,19 +88,19 @@ SweepConfiguration configure_sweep(std::int64_t k, std::int64_t m, std::int64_t 
   c.plan.rows = k;
   c.plan.chunk_rows = std::clamp(floor_to(std::min(slab, k / host::max_parts), step), step, 8 * step);
   c.plan.chunks = host::ceil_div(k, c.plan.chunk_rows);
-  c.plan.parts = std::min(c.plan.chunks, host::max_parts);
+  c.plan.parts = std::clamp<std::int64_t>(c.plan.chunks, 1, host::max_parts);
   c.plan.levels = host::tree_levels(host::ceil_div(c.plan.chunks, c.plan.parts));
-  const auto of_slab = [&](std::int64_t columns) {
+  const auto of_slab = [&](std::int64_t columns, bool wanted) {
     TsmttsmConfiguration x{};
-    if (!products || columns == 0) return x;
+    if (!wanted || columns == 0) return x;
     x = configure_tsmttsm<T>(c.plan.chunk_rows, columns, n, layout);
     x.plan.parts = 1;
     x.plan.levels = host::tree_levels(x.plan.chunks);
     x.part_stride = x.plan.levels * x.entries + round_to_line<R>(x.result) + x.packed_entries;
     return x;
   };
-  c.p = of_slab(m);
-  c.g = of_slab(n);
+  c.p = of_slab(m, with_p);
+  c.g = of_slab(n, with_g);
   c.projection = configure_tsmm<T>(k, m, n, layout, 1);
   c.factor = configure_tsmm<T>(k, n, n, layout, 1);
   c.part_stride = c.plan.levels * round_to_line<R>(c.p.result + c.g.result);
@@ -123,11 +123,11 @@ template TsmmConfiguration configure_tsmm<float>(std::int64_t, std::int64_t, std
 template TsmmConfiguration configure_tsmm<double>(std::int64_t, std::int64_t, std::int64_t, Layout, int);
 template TsmmConfiguration configure_tsmm<std::complex<float>>(std::int64_t, std::int64_t, std::int64_t, Layout, int);
 template TsmmConfiguration configure_tsmm<std::complex<double>>(std::int64_t, std::int64_t, std::int64_t, Layout, int);
-template SweepConfiguration configure_sweep<float>(std::int64_t, std::int64_t, std::int64_t, bool, Layout, int);
-template SweepConfiguration configure_sweep<double>(std::int64_t, std::int64_t, std::int64_t, bool, Layout, int);
-template SweepConfiguration configure_sweep<std::complex<float>>(std::int64_t, std::int64_t, std::int64_t, bool, Layout,
-                                                                 int);
-template SweepConfiguration configure_sweep<std::complex<double>>(std::int64_t, std::int64_t, std::int64_t, bool,
+template SweepConfiguration configure_sweep<float>(std::int64_t, std::int64_t, std::int64_t, bool, bool, Layout, int);
+template SweepConfiguration configure_sweep<double>(std::int64_t, std::int64_t, std::int64_t, bool, bool, Layout, int);
+template SweepConfiguration configure_sweep<std::complex<float>>(std::int64_t, std::int64_t, std::int64_t, bool, bool,
+                                                                 Layout, int);
+template SweepConfiguration configure_sweep<std::complex<double>>(std::int64_t, std::int64_t, std::int64_t, bool, bool,
                                                                   Layout, int);
 
 }  // namespace blockvec::kernels::dispatch

@@ -49,8 +49,8 @@ struct SweepConfiguration {
   std::size_t workspace_bytes;
 };
 template <class T>
-SweepConfiguration configure_sweep(std::int64_t k, std::int64_t m, std::int64_t n, bool products, Layout layout,
-                                   int threads);
+SweepConfiguration configure_sweep(std::int64_t k, std::int64_t m, std::int64_t n, bool with_p, bool with_g,
+                                   Layout layout, int threads);
 
 /// How tsmm's results reach memory: past the caches if they are large, nothing of theirs is read, and they leave no
 /// gaps in lines of memory.

@@ -87,10 +87,10 @@ void tsmm_inplace(Matrix<T> v, std::type_identity_t<Matrix<const T>> c, Triangle
 }
 
 template <class T>
-std::size_t gram_schmidt_sweep_workspace(std::int64_t k, std::int64_t m, std::int64_t n, bool products, Layout layout,
-                                         int threads) {
+std::size_t gram_schmidt_sweep_workspace(std::int64_t k, std::int64_t m, std::int64_t n, bool with_p, bool with_g,
+                                         Layout layout, int threads) {
   if (k <= 0 || m < 0 || n <= 0) return 0;
-  return dispatch::configure_sweep<T>(k, m, n, products, layout, threads).workspace_bytes;
+  return dispatch::configure_sweep<T>(k, m, n, with_p, with_g, layout, threads).workspace_bytes;
 }
 
 template <class T>
@@ -100,16 +100,14 @@ void gram_schmidt_sweep(std::type_identity_t<Matrix<const T>> v, std::type_ident
   using dispatch::operand;
   dispatch::check_sweep(operand("V", v), operand("S", s), operand("W", w), operand("X", x), operand("P", p),
                         operand("G", g));
-  const bool products = g.columns > 0;
-  dispatch::check_execution(
-      "gram_schmidt_sweep", execution.threads, execution.workspace,
-      gram_schmidt_sweep_workspace<T>(w.rows, v.columns, w.columns, products, w.layout, execution.threads));
+  const auto configuration = dispatch::configure_sweep<T>(w.rows, v.columns, w.columns, p.columns > 0, g.columns > 0,
+                                                          w.layout, execution.threads);
+  dispatch::check_execution("gram_schmidt_sweep", execution.threads, execution.workspace,
+                            empty(w.rows, w.columns) ? 0 : configuration.workspace_bytes);
   if (empty(w.rows, w.columns)) {
     scale(T(0), p);
     return scale(T(0), g);
   }
-  const auto configuration =
-      dispatch::configure_sweep<T>(w.rows, v.columns, w.columns, products, w.layout, execution.threads);
   const host::Scratch scratch("gram_schmidt_sweep", execution.workspace, configuration.workspace_bytes);
   host::gram_schmidt_sweep<T>({v, s, w, x, triangle, p, g}, configuration, scratch.data<host::real_t<T>>());
 }
@@ -138,12 +136,14 @@ template void tsmm_inplace(Matrix<float>, Matrix<const float>, Triangle, HostExe
 template void tsmm_inplace(Matrix<double>, Matrix<const double>, Triangle, HostExecution);
 template void tsmm_inplace(Matrix<std::complex<float>>, Matrix<const std::complex<float>>, Triangle, HostExecution);
 template void tsmm_inplace(Matrix<std::complex<double>>, Matrix<const std::complex<double>>, Triangle, HostExecution);
-template std::size_t gram_schmidt_sweep_workspace<float>(std::int64_t, std::int64_t, std::int64_t, bool, Layout, int);
-template std::size_t gram_schmidt_sweep_workspace<double>(std::int64_t, std::int64_t, std::int64_t, bool, Layout, int);
+template std::size_t gram_schmidt_sweep_workspace<float>(std::int64_t, std::int64_t, std::int64_t, bool, bool, Layout,
+                                                         int);
+template std::size_t gram_schmidt_sweep_workspace<double>(std::int64_t, std::int64_t, std::int64_t, bool, bool, Layout,
+                                                          int);
 template std::size_t gram_schmidt_sweep_workspace<std::complex<float>>(std::int64_t, std::int64_t, std::int64_t, bool,
-                                                                       Layout, int);
+                                                                       bool, Layout, int);
 template std::size_t gram_schmidt_sweep_workspace<std::complex<double>>(std::int64_t, std::int64_t, std::int64_t, bool,
-                                                                        Layout, int);
+                                                                        bool, Layout, int);
 template void gram_schmidt_sweep(Matrix<const float>, Matrix<const float>, Matrix<float>, Matrix<const float>, Triangle,
                                  Matrix<float>, Matrix<float>, HostExecution);
 template void gram_schmidt_sweep(Matrix<const double>, Matrix<const double>, Matrix<double>, Matrix<const double>,

@@ -48,8 +48,8 @@ void gram_schmidt_sweep(const Sweep<T>& sweep, const dispatch::SweepConfiguratio
     sum_part(c.plan, part, results, sums + part * c.part_stride, [&](std::int64_t slab, real_t<T>* sum, bool add) {
       const std::int64_t first = slab * c.plan.chunk_rows;
       const std::int64_t rows = std::min(c.plan.chunk_rows, w.rows - first);
-      if (sweep.v.columns > 0) product_rows(projection, w.layout, first, rows, buffer);
-      product_rows(factor, w.layout, first, rows, buffer);
+      if (sweep.s.columns > 0) product_rows(projection, w.layout, first, rows, buffer);
+      if (sweep.x.columns > 0) product_rows(factor, w.layout, first, rows, buffer);
       // Now the slab is in the second-level cache.
       const auto w_slab = rows_of(w_read, first, rows);
       sum = add_slab(rows_of(sweep.v, first, rows), w_slab, c.p, levels, sum, add);

@@ -9,7 +9,7 @@
 
 namespace blockvec::kernels::host {
 
-/// The operands of gram_schmidt_sweep (tall_skinny.hpp), checked. V, P or G may have no columns.
+/// The operands of gram_schmidt_sweep (tall_skinny.hpp), checked. Steps whose small matrix has no columns are left out.
 template <class T>
 struct Sweep {
   Matrix<const T> v, s;

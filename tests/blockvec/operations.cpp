@@ -225,6 +225,49 @@ TYPED_TEST(OperationsTest, MultiplyInPlaceMatchesTheSum) {
   }
 }
 
+TYPED_TEST(OperationsTest, SweepIsItsStepsOneAfterTheOther) {
+  using Scalar = typename TypeParam::Scalar;
+  const Context context = Context::world(2);
+  for (const std::int64_t k : this->sizes_) {
+    for (const auto& rows : testing::splits(k, context.communicator())) {
+      for (const auto& [m, b] : {std::pair{0, 3}, {5, 2}, {16, 8}}) {
+        const typename TestFixture::Guarded v(context, rows, m, 1), w(context, rows, b, 2), steps(context, rows, b, 2);
+        const auto s = this->random_small(context, m, b, 5), x = this->random_small(context, b, b, 6);
+        const typename TypeParam::Small p(context, m, b), g(context, b, b), expected_p(context, m, b),
+            expected_g(context, b, b);
+        const std::int64_t before = context.reductions();
+        InnerProducts<Scalar, typename TypeParam::Layout, typename TypeParam::Space>(context)
+            .add_swept(v.block, &s, w.block, &x, kernels::Triangle::upper, &p, g)
+            .reduce();
+        EXPECT_EQ(context.reductions(), before + 1);
+        if (m > 0) update(Scalar(-1), v.block, s, Scalar(1), steps.block);
+        multiply_in_place(steps.block, x, kernels::Triangle::upper);
+        if (m > 0) inner_product(v.block, steps.block, expected_p);
+        inner_product(steps.block, steps.block, expected_g);
+        EXPECT_EQ(testing::local_copy(w.block), testing::local_copy(steps.block));
+        // Entries of V, S and X are at most sqrt(2) in absolute value, so those of W are at most these.
+        const double largest = std::sqrt(2.0) * b * (std::sqrt(2.0) + 2.0 * m);
+        for (const auto& [found, expected] :
+             {std::pair{p.to_host(), expected_p.to_host()}, {g.to_host(), expected_g.to_host()}}) {
+          for (std::size_t j = 0; j < found.extent(1); ++j) {
+            for (std::size_t i = 0; i < found.extent(0); ++i) {
+              this->expect_near(
+                  found(i, j), testing::widened(expected(i, j)),
+                  gamma<Scalar>(static_cast<double>(2 * k + 6)) * static_cast<double>(k) * largest * largest,
+                  "products");
+            }
+          }
+        }
+        typename TestFixture::Guarded alone(context, rows, b, 2);
+        gram_schmidt_sweep(v.block, &s, alone.block, &x, kernels::Triangle::upper);
+        EXPECT_EQ(testing::local_copy(alone.block), testing::local_copy(steps.block));
+        v.expect_intact();
+        w.expect_intact();
+      }
+    }
+  }
+}
+
 TYPED_TEST(OperationsTest, ColumnDotsAndNorms) {
   using Scalar = typename TypeParam::Scalar;
   const Context context = Context::world(2);

@@ -64,9 +64,9 @@ std::size_t tsmm_workspace(std::int64_t k, std::int64_t m, std::int64_t n, Layou
 
 /// One sweep of block Gram-Schmidt in one pass over tall data: W <- (W - V S) X, then P = V^H W and G = W^H W of the
 /// new W. V is K x M, W is K x N, S and P are M x N, X and G are N x N; X is the inverse of a factor, and of a
-/// triangular one the other triangle is not read. Without columns in V there is no projection and no P; P and G both
-/// without columns (0 x 0) are left out. V and W share one layout and no memory.
-/// Cost: K (M + 2 N) words, whether or not P and G are asked for; 2 K N (2 M + N) flops and 2 K N N for X.
+/// triangular one the other triangle is not read. Each step whose small matrix has no columns is left out: without S
+/// and X, P and G are [V W]^H W of W as it is. V and W share one layout and no memory.
+/// Cost: K (M + 2 N) words, K (M + N) where W stays as it is; 2 K N flops for every row of S, X, P and G.
 /// Errors as tsmm and tsmttsm, one after the other. The same bits for any number of threads. NaN and Inf pass through.
 /// Throws ShapeError naming operands and shapes before anything is read or written.
 template <class T>
@@ -74,8 +74,8 @@ void gram_schmidt_sweep(std::type_identity_t<Matrix<const T>> v, std::type_ident
                         std::type_identity_t<Matrix<const T>> x, Triangle triangle, std::type_identity_t<Matrix<T>> p,
                         std::type_identity_t<Matrix<T>> g, HostExecution execution = {});
 template <class T>
-std::size_t gram_schmidt_sweep_workspace(std::int64_t k, std::int64_t m, std::int64_t n, bool products, Layout layout,
-                                         int threads = 0);
+std::size_t gram_schmidt_sweep_workspace(std::int64_t k, std::int64_t m, std::int64_t n, bool with_p, bool with_g,
+                                         Layout layout, int threads = 0);
 
 /// Words of tall data that cross the memory interface at least, in bytes, and useful floating-point operations.
 template <class T>
