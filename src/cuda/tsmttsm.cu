@@ -2,9 +2,11 @@
 #include "src/cuda/general.cuh"
 #include "src/cuda/ring_kernels.hpp"
 #include "src/cuda/tensor_map.hpp"
+#include "src/cuda/tsmttsm_pairs.hpp"
 #include "src/cuda/tsmttsm_ring.cuh"
 #include "src/cuda/tsmttsm_sum.cuh"
 #include "src/cuda/views.cuh"
+#include "src/dispatch/cuda_sections.hpp"
 
 namespace blockvec::kernels::cuda {
 namespace {
@@ -79,9 +81,10 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
   p.turned = x.turned != 0;
   p.alpha = coefficient(call.alpha);
   p.partial = partial;
-  launch(tsmttsm_ring_kernel_of<Real>(x.tile_m, x.tile_n, by_columns, x.tf32 != 0),
-         dim3(static_cast<unsigned>(x.parts * x.sections_m * x.sections_n)), block_threads, x.shared_bytes,
-         stream_of_call, operation, Start::early, p);
+  launch(takes_pairs(x) ? tsmttsm_pairs_kernel_of<Real>(by_columns)
+                        : tsmttsm_ring_kernel_of<Real>(x.tile_m, x.tile_n, by_columns, x.tf32 != 0),
+         dim3(static_cast<unsigned>(x.parts * section_count(x))), block_threads, x.shared_bytes, stream_of_call,
+         operation, Start::early, p);
 }
 
 template <class T>
@@ -123,6 +126,7 @@ void launch_tsmttsm(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& con
   sum.fold = configuration.fold;
   sum.m = parts * call.a.columns;
   sum.n = parts * call.b.columns;
+  sum.mirrored = takes_pairs(configuration);
   sum.conjugate = call.op == Op::conjugate_transpose;
   sum.alpha = coefficient(call.alpha);
   sum.beta = coefficient(call.beta);

@@ -17,6 +17,7 @@ struct TsmttsmSum {
   int fold;
   int lanes;          ///< entries of C a block, a power of 2: the fewer, the more threads share the parts of each
   std::int64_t m, n;  ///< real widths, without fold
+  bool mirrored;      ///< partial sums are there on and above the diagonal alone
   bool conjugate;
   Coefficient<Real> alpha, beta;
   Real* c;
@@ -38,11 +39,12 @@ constexpr int sum_threads(int lanes, std::int64_t terms) {
   return threads;
 }
 
-/// One term of an entry of A^op B: of a complex one, what products of real and imaginary parts stand for.
+/// One term of an entry of A^op B: of a complex one, what products of real and imaginary parts stand for; `down` and
+/// `right` lead to an entry's neighbours.
 template <bool complex>
-__device__ inline Factor term(const double* at, std::int64_t pitch, double sign) {
+__device__ inline Factor term(const double* at, std::int64_t down, std::int64_t right, double sign) {
   if constexpr (complex) {
-    return {at[0] + sign * at[pitch + 1], at[1] - sign * at[pitch]};
+    return {at[0] + sign * at[down + right], at[right] - sign * at[down]};
   } else {
     return {at[0], 0};
   }
@@ -79,7 +81,10 @@ __global__ void __launch_bounds__(most_sum_threads) tsmttsm_sum_kernel(const Tsm
   const std::int64_t i = entry / columns;
   const std::int64_t j = entry % columns;
   const std::int64_t pitch = p.fold * p.n;
-  const double* const first = p.partial + i * scalar_parts * pitch + j * scalar_parts;
+  const bool below = p.mirrored && i > j;
+  const double* const first = p.partial + scalar_parts * (below ? j * pitch + i : i * pitch + j);
+  const std::int64_t down = below ? 1 : pitch;
+  const std::int64_t right = below ? pitch : 1;
   const std::int64_t next_part = p.fold * p.m * pitch;
   const std::int64_t next_diagonal = p.m * pitch + p.n;
   const int terms = static_cast<int>(p.parts) * p.fold;
@@ -95,7 +100,7 @@ __global__ void __launch_bounds__(most_sum_threads) tsmttsm_sum_kernel(const Tsm
         const int t = begin + u * slices;
         batch[u] = {0, 0};
         if (t < terms) {
-          batch[u] = term<complex>(first + t / p.fold * next_part + t % p.fold * next_diagonal, pitch, sign);
+          batch[u] = term<complex>(first + t / p.fold * next_part + t % p.fold * next_diagonal, down, right, sign);
         }
       }
 #pragma unroll

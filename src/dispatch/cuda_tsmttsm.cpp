@@ -5,6 +5,7 @@
 #include "src/dispatch/banks.hpp"
 #include "src/dispatch/cuda_configuration.hpp"
 #include "src/dispatch/cuda_model.hpp"
+#include "src/dispatch/cuda_sections.hpp"
 #include "src/dispatch/cuda_stages.hpp"
 
 namespace blockvec::kernels::dispatch {
@@ -95,6 +96,7 @@ CudaFeedRequest request_a(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
 }
 
 CudaFeedRequest request_b(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  if (c.gram()) return request_a(p, c);
   const std::int64_t width = c.sections_n == 1 ? c.fold * p.n : c.reached_n();
   return {width, c.fold * p.pitch_b, c.reached_n(), c.rows, 8 * c.tile_n, lead_of(p, p.pitch_b), p.real_bytes};
 }
@@ -210,13 +212,19 @@ bool has_tile(const CudaTsmttsm& c) {
 
 // Warps that share a stage; where they would be too many, sections of P, of those that load least.
 bool complete_warps(const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
+  if (c.gram() && c.fold * p.m > 8 * c.tile_m) {
+    c.warps_m = pair_warps_m;
+    c.warps_n = pair_warps_n;
+    c.sections_m = c.sections_n = static_cast<int>(ceil_div(p.m, pair_side));
+    return c.tile_m == pair_gram.blocks && c.fold == 1 && c.feeds == boxes_both;
+  }
   if (c.gram()) {
     const GramShape* const shape = std::find_if(std::begin(gram_shapes), std::end(gram_shapes),
                                                 [&](const GramShape& s) { return s.blocks == c.tile_m; });
     c.sections_m = c.sections_n = 1;
     c.warps_m = shape == std::end(gram_shapes) ? 0 : shape->warps;
     c.warps_n = 1;
-    return c.warps_m != 0 && c.fold * p.m <= 8 * c.tile_m;
+    return c.warps_m != 0;
   }
   const std::int64_t most_m = ceil_div(c.fold * p.m, 16 * c.tile_m);
   const std::int64_t most_n = ceil_div(c.fold * p.n, 8 * c.tile_n);
@@ -259,7 +267,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   const int most_groups = computing_warps / (c.warps_m * c.warps_n);
   if (!(p.row_major ? complete_rows(device, p, most_groups, c) : complete_columns(device, p, c))) return false;
   const std::int64_t chunks = ceil_div(ceil_div(p.k, c.fold), c.rows);
-  const int sections = c.sections_m * c.sections_n;
+  const int sections = section_count(c);
   c.parts = std::min<std::int64_t>(chunks, std::max(1, device.multiprocessors / sections));
   const std::int64_t turns = ceil_div(chunks, c.parts);
   c.parts = ceil_div(chunks, turns);  // more would not end earlier, and have more to sum
@@ -298,6 +306,7 @@ struct RingWork {
 
 RingWork work_of_16_rows(const CudaTsmttsm& c) {
   const double warps = c.warps_m * c.warps_n;
+  if (takes_pairs(c)) return {warps * pair_tile.m * pair_tile.n, warps * 8 * pair_tile.m, warps * 4 * pair_tile.n};
   if (!c.gram()) return {warps * c.tile_m * c.tile_n, warps * 8 * c.tile_m, warps * 4 * c.tile_n};
   const int bands = (c.tile_m + 1) / 2;
   double pieces = 0;
@@ -336,7 +345,7 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const 
   };
   CudaWork work{};
   // Sections read the same columns at about the same time, from the cache for the most part.
-  const double again = 0.3 * (c.sections_m * c.sections_n - 1) / (c.sections_m * c.sections_n);
+  const double again = 0.3 * (1 - 1.0 / section_count(c));
   work.bytes = (1 + again) * ring_bytes(p, c);
   // Boxes take turns with one another, and what they write beyond their rows takes time, too.
   const double boxes = !p.row_major || c.feeds == flat_both ? 1 : c.padding == tight_boxes ? 0.985 : 0.94;
@@ -389,7 +398,8 @@ void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search sear
     c.feeds = feeds;
     c.padding = padding;
     const CudaTsmttsm usual = add(0, 0, 0, 0, 0);
-    if (search == Search::usual || usual.shared_bytes == 0) return;
+    const bool legal = usual.shared_bytes != 0;
+    if (search == Search::usual || !legal) return legal;
     for (int fold = 1; fold <= usual.fold; fold *= 2) {
       for (int groups = usual.groups; groups > 0; groups /= 2) {
         // Each group for itself, or all together.
@@ -404,18 +414,19 @@ void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search sear
         }
       }
     }
+    return true;
   };
   const auto add_shape = [&](int tile_m, int tile_n, int tf32) {
     c.tile_m = tile_m;
     c.tile_n = tile_n;
     c.tf32 = tf32;
-    add_feeds(usual_feeds(p), tight_boxes);
+    const bool legal = add_feeds(usual_feeds(p), tight_boxes);
     if (c.tile_n == 0 && p.row_major) {
       c.turned = 1;
       add_feeds(usual_feeds(p), tight_boxes);
       c.turned = 0;
     }
-    if (!p.row_major || (usual_feeds(p) == flat_both && !banks_conflict(p))) return;
+    if (!p.row_major || (usual_feeds(p) == flat_both && legal && !banks_conflict(p))) return;
     if (usual_feeds(p) != flat_both) add_feeds(usual_feeds(p), padded_boxes);
     if (usual_feeds(p) != boxes_both) add_feeds(boxes_both, padded_boxes);
   };

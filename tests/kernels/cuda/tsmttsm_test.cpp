@@ -97,6 +97,21 @@ TYPED_TEST(CudaTsmttsm, LargeResults) {
   }
 }
 
+// Of wide Gram matrices only sections on and above the diagonal are computed.
+TYPED_TEST(CudaTsmttsm, WideGramMatrices) {
+  using T = TypeParam;
+  for (const Layout layout : layouts) {
+    for (const std::int64_t width : {65, 128, 130, 256, 300, 512}) {
+      const Placement tight{layout, layouts[width % 4 / 2], 0, 0};
+      const Placement view{layout, Layout::row_major, 1, 1};
+      expect_device_tsmttsm<T>(83, width, width, tight, Op::conjugate_transpose, T(1), T(0), true, Way::few_blocks);
+      expect_device_tsmttsm<T>(83, width, width, tight, Op::transpose, value<T>(2, 1), value<T>(-1, 0.5), true);
+      if (width < 300) expect_device_tsmttsm<T>(83, width, width, view, Op::conjugate_transpose, T(1), T(0), true);
+      if (this->HasFatalFailure()) return;
+    }
+  }
+}
+
 TYPED_TEST(CudaTsmttsm, Rectangles) {
   using T = TypeParam;
   for (const Layout layout : layouts) {
@@ -302,7 +317,7 @@ TYPED_TEST(CudaTsmttsm, GramIsHermitianToTheLastBit) {
   std::mt19937 random(3);
   for (const Layout layout : layouts) {
     for (const std::int64_t pad : {0, 1}) {
-      for (const std::int64_t width : {4, 21, 60}) {
+      for (const std::int64_t width : {4, 21, 60, 128, 200, 256}) {
         GuardedMatrix<T> a(3000, width, layout, pad, 0, poison<T>());
         a.fill(random);
         GuardedMatrix<T> c(width, width, Layout::row_major, 0, 0, mark<T>());
