@@ -51,15 +51,7 @@ void run_tsmttsm(Way way, Op op, T alpha, const Matrix<const T>& a, const Matrix
     tsmttsm(op, scalars.as<const T>(), a, b, scalars.as<const T>() + 1, c, execution);
     expect_success(cudaDeviceSynchronize());
   } else if (way == Way::few_blocks && c.rows > 0 && c.columns > 0) {
-    const dispatch::CudaTsmttsmProblem problem{a.rows,
-                                               parts<T> * a.columns,
-                                               parts<T> * b.columns,
-                                               parts<T> * a.ld,
-                                               parts<T> * b.ld,
-                                               static_cast<int>(sizeof(real_of<T>)),
-                                               a.layout == Layout::row_major,
-                                               a.data == b.data,
-                                               parts<T>};
+    const dispatch::CudaTsmttsmProblem problem = dispatch::problem_of(a, b);
     const auto configuration = dispatch::configure_cuda_tsmttsm(few_blocks(), problem);
     const DeviceMemory own(configuration.workspace_bytes);
     cuda::launch_tsmttsm<T>({op, {alpha, nullptr}, {beta, nullptr}, a, b, c}, configuration, {nullptr, own.bytes()});
@@ -68,54 +60,6 @@ void run_tsmttsm(Way way, Op op, T alpha, const Matrix<const T>& a, const Matrix
     tsmttsm(op, alpha, a, b, beta, c, execution);
     expect_success(cudaDeviceSynchronize());
   }
-}
-
-/// A lies at `place`, and so does C; B at `place_b`.
-template <class T>
-void expect_device_tsmttsm(std::int64_t k, std::int64_t m, std::int64_t n, const Placement& place,
-                           const Placement& place_b, Op op, T alpha, T beta, bool same_operand = false,
-                           Way way = Way::plain) {
-  SCOPED_TRACE("tsmttsm K " + std::to_string(k) + " M " + std::to_string(m) + " N " + std::to_string(n) + " " +
-               name(place) + (same_operand ? ", with itself" : ", B " + name(place_b)) +
-               (way == Way::few_blocks ? ", few blocks" : ""));
-  std::mt19937 random(static_cast<unsigned>(k * 10007 + m * 101 + n));
-  GuardedMatrix<T> a(k, m, place.layout, place.pad, place.offset, poison<T>());
-  GuardedMatrix<T> other(k, n, place_b.layout, place_b.pad, place_b.offset, poison<T>());
-  a.fill(random);
-  other.fill(random);
-  GuardedMatrix<T>& b = same_operand ? a : other;
-  GuardedMatrix<T> c(m, n, place.small_layout, place.pad, place.offset, mark<T>());
-  if (beta == T(0)) {
-    c.fill_with(poison<T>());
-  } else {
-    c.fill(random);
-  }
-  const GuardedMatrix<T> before = c;
-  GuardedMatrix<T> expected = c;
-  reference::tsmttsm(op, alpha, a.view(), b.view(), beta, expected.view());
-  OnDeviceMatrix<T> device_a(a);
-  OnDeviceMatrix<T> device_b(other);
-  OnDeviceMatrix<T> device_c(c);
-  run_tsmttsm<T>(way, op, alpha, device_a.view(), same_operand ? device_a.view() : device_b.view(), beta,
-                 device_c.view());
-  device_c.download();
-  ASSERT_TRUE(c.guards_hold());
-  const double bound = (device_gamma<T>(k + 3) + gamma<T>(k + 3) + split_gamma<T>(k, m, n)) * std::abs(alpha);
-  const std::vector<double> scale = absolute_product(a, b);
-  for (std::int64_t i = 0; i < m; ++i) {
-    for (std::int64_t j = 0; j < n; ++j) {
-      const double of_beta = beta == T(0) ? 0 : 2 * gamma<T>(2) * std::abs(beta * before(i, j));
-      ASSERT_LE(std::abs(c(i, j) - expected(i, j)), bound * scale[static_cast<std::size_t>(i * n + j)] + of_beta)
-          << "entry " << i << ", " << j << ": " << c(i, j) << " for " << expected(i, j);
-    }
-  }
-}
-
-template <class T>
-void expect_device_tsmttsm(std::int64_t k, std::int64_t m, std::int64_t n, const Placement& place, Op op, T alpha,
-                           T beta, bool same_operand = false, Way way = Way::plain) {
-  const Placement place_b{place.layout, place.small_layout, 2 * place.pad, place.offset / 2};
-  expect_device_tsmttsm<T>(k, m, n, place, place_b, op, alpha, beta, same_operand, way);
 }
 
 template <class T>
@@ -152,35 +96,58 @@ void run_tsmm(Way way, T alpha, const Matrix<const T>& a, const Matrix<const T>&
   }
 }
 
-template <class T>
-void expect_device_tsmm(std::int64_t k, std::int64_t m, std::int64_t n, const Placement& place, T alpha, T beta,
-                        Triangle triangle = Triangle::general, Way way = Way::plain) {
-  SCOPED_TRACE("tsmm K " + std::to_string(k) + " M " + std::to_string(m) + " N " + std::to_string(n) + " " +
-               name(place));
-  std::mt19937 random(static_cast<unsigned>(k * 10007 + m * 101 + n));
-  GuardedMatrix<T> a(k, m, place.layout, place.pad, place.offset, poison<T>());
-  GuardedMatrix<T> c(m, n, place.small_layout, place.pad, place.offset, poison<T>());
-  GuardedMatrix<T> b(k, n, place.layout, 2 * place.pad, place.offset / 2, mark<T>());
-  a.fill(random);
-  c.fill(random);
-  if (beta == T(0)) {
-    b.fill_with(poison<T>());
-  } else {
-    b.fill(random);
+/// Products on the device, for support/products.hpp and the cases of both products.
+struct DeviceRun {
+  template <class T>
+  using Copy = OnDeviceMatrix<T>;
+
+  Way way = Way::plain;
+
+  template <class T>
+  void tsmttsm(Op op, T alpha, const Matrix<const T>& a, const Matrix<const T>& b, T beta, const Matrix<T>& c) const {
+    run_tsmttsm<T>(way, op, alpha, a, b, beta, c);
   }
-  const GuardedMatrix<T> before = b;
-  GuardedMatrix<T> expected = b;
-  const GuardedMatrix<T> zeros = without_opposite(c, triangle, T(0));
-  reference::tsmm(alpha, a.view(), zeros.view(), beta, expected.view());
-  GuardedMatrix<T> poisoned = without_opposite(c, triangle, poison<T>());
-  OnDeviceMatrix<T> device_a(a);
-  OnDeviceMatrix<T> device_b(b);
-  OnDeviceMatrix<T> device_c(poisoned);
-  run_tsmm<T>(way, alpha, device_a.view(), device_c.view(), beta, device_b.view(), triangle, false);
-  device_b.download();
-  ASSERT_TRUE(b.guards_hold());
-  expect_close(b, expected, a, zeros, before, alpha, beta);
-}
+  template <class T>
+  void tsmm(T alpha, const Matrix<const T>& a, const Matrix<const T>& c, T beta, const Matrix<T>& b,
+            Triangle triangle) const {
+    run_tsmm<T>(way, alpha, a, c, beta, b, triangle, false);
+  }
+  template <class T>
+  void tsmm_inplace(const Matrix<T>& v, const Matrix<const T>& c, Triangle triangle) const {
+    Matrix<T> first = v;
+    first.columns = c.columns;
+    run_tsmm<T>(way, T(1), v, c, T(0), first, triangle, true);
+  }
+  template <class T>
+  double sum_bound(std::int64_t k, std::int64_t m, std::int64_t n) const {
+    return device_gamma<T>(k + 3) + split_gamma<T>(k, m, n);
+  }
+  std::int64_t rows(std::int64_t k) const { return way == Way::few_blocks ? k + 930 : k; }
+  std::string name() const {
+    return way == Way::few_blocks ? ", few blocks" : way == Way::device_scalars ? ", scalars on the device" : "";
+  }
+};
+
+/// What the cases are typed by: a scalar type, a fixture, and in which ways products run.
+template <class T>
+struct OnCuda {
+  using Scalar = T;
+  using Fixture = OnDevice;
+
+  template <class Case>
+  static void in_every_way(Case&& one) {
+    one(DeviceRun{Way::plain});
+    one(DeviceRun{Way::few_blocks});
+  }
+  /// Where alpha and beta come from.
+  template <class Case>
+  static void with_all_scalars(Case&& one) {
+    one(DeviceRun{Way::plain});
+    one(DeviceRun{Way::device_scalars});
+  }
+};
+inline constexpr DeviceRun plain_run{Way::plain};
+inline constexpr DeviceRun run_on_few_blocks{Way::few_blocks};
 
 /// B = alpha A C + beta B with every configuration that a call may choose, on two multiprocessors.
 template <class T>
@@ -224,34 +191,6 @@ void expect_every_tsmm(std::int64_t k, std::int64_t m, std::int64_t n, const Pla
         ASSERT_LE(std::abs(b(row, j) - expected(row, j)), bound) << "entry " << row << ", " << j;
       }
     }
-  }
-}
-
-template <class T>
-void expect_device_tsmm_inplace(std::int64_t k, std::int64_t m, std::int64_t n, const Placement& place,
-                                Triangle triangle = Triangle::general, Way way = Way::plain) {
-  SCOPED_TRACE("tsmm_inplace K " + std::to_string(k) + " M " + std::to_string(m) + " N " + std::to_string(n) + " " +
-               name(place));
-  std::mt19937 random(static_cast<unsigned>(k * 10007 + m * 101 + n));
-  GuardedMatrix<T> v(k, m, place.layout, place.pad, place.offset, mark<T>());
-  GuardedMatrix<T> c(m, n, place.small_layout, place.pad, place.offset, poison<T>());
-  v.fill(random);
-  c.fill(random);
-  const GuardedMatrix<T> before = v;
-  GuardedMatrix<T> expected = v;
-  const GuardedMatrix<T> zeros = without_opposite(c, triangle, T(0));
-  reference::tsmm_inplace(expected.view(), zeros.view());
-  GuardedMatrix<T> poisoned = without_opposite(c, triangle, poison<T>());
-  OnDeviceMatrix<T> device_v(v);
-  OnDeviceMatrix<T> device_c(poisoned);
-  Matrix<T> first = device_v.view();
-  first.columns = n;
-  run_tsmm<T>(way, T(1), device_v.view(), device_c.view(), T(0), first, triangle, true);
-  device_v.download();
-  ASSERT_TRUE(v.guards_hold());
-  expect_close(v, expected, before, zeros, before, T(1), T(0));
-  for (std::int64_t row = 0; row < k; ++row) {
-    for (std::int64_t j = n; j < m; ++j) ASSERT_TRUE(same_bits(v(row, j), before(row, j))) << "a column to keep";
   }
 }
 

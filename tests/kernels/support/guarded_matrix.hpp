@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <blockvec/kernels/matrix.hpp>
 #include <blockvec/kernels/tall_skinny.hpp>
 #include <cmath>
@@ -25,6 +26,10 @@ template <class T>
 using real_of = typename RealOf<T>::type;
 template <class T>
 inline constexpr bool is_complex = !std::is_same_v<T, real_of<T>>;
+
+inline constexpr Layout layouts[] = {Layout::row_major, Layout::column_major};
+inline constexpr Op ops[] = {Op::transpose, Op::conjugate_transpose};
+inline constexpr Triangle triangles[] = {Triangle::general, Triangle::upper, Triangle::lower};
 
 template <class T>
 T value(double re, double im) {
@@ -134,6 +139,27 @@ double gamma(std::int64_t n) {
   return (is_complex<T> ? 2 * std::sqrt(2.0) : 1.0) * nu / (1 - nu);
 }
 
+/// |C|, row by row.
+template <class T>
+std::vector<double> absolute_values(const GuardedMatrix<T>& c) {
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < c.view().rows; ++i) {
+    for (std::int64_t j = 0; j < c.view().columns; ++j) values.push_back(std::abs(c(i, j)));
+  }
+  return values;
+}
+
+/// sums = |row k of A| times |C|, which absolute_values made.
+template <class T>
+void absolute_row(const GuardedMatrix<T>& a, std::int64_t k, const std::vector<double>& c, std::vector<double>& sums) {
+  std::fill(sums.begin(), sums.end(), 0.0);
+  const double* right = c.data();
+  for (std::int64_t i = 0; i < a.view().columns; ++i) {
+    const double left = std::abs(a(k, i));
+    for (double& sum : sums) sum += left * *right++;
+  }
+}
+
 /// |A|^T |B|, row by row.
 template <class T>
 std::vector<double> absolute_product(const GuardedMatrix<T>& a, const GuardedMatrix<T>& b) {
@@ -143,10 +169,10 @@ std::vector<double> absolute_product(const GuardedMatrix<T>& a, const GuardedMat
   std::vector<double> right(static_cast<std::size_t>(n));
   for (std::int64_t k = 0; k < a.view().rows; ++k) {
     for (std::int64_t j = 0; j < n; ++j) right[static_cast<std::size_t>(j)] = std::abs(b(k, j));
+    double* sum = sums.data();
     for (std::int64_t i = 0; i < m; ++i) {
       const double left = std::abs(a(k, i));
-      for (std::int64_t j = 0; j < n; ++j)
-        sums[static_cast<std::size_t>(i * n + j)] += left * right[static_cast<std::size_t>(j)];
+      for (const double x : right) *sum++ += left * x;
     }
   }
   return sums;
