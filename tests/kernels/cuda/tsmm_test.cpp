@@ -17,6 +17,21 @@ TYPED_TEST_SUITE(CudaTsmm, Scalars);
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Cuda, TsmmCases, InAllScalars<OnCuda>);
 
+// More chunks than stages, whatever the device.
+TYPED_TEST(CudaTsmm, ManyRows) {
+  using T = TypeParam;
+  for (const Layout layout : layouts) {
+    for (const std::int64_t width : {1, 2, 3, 8, 20}) {
+      for (const std::int64_t pad : {0, 1}) {
+        const Placement place{layout, Layout::row_major, pad, 1};
+        expect_tsmm<T>(run_on_few_blocks, 40001, width + pad, width, place, T(1), T(0));
+        expect_tsmm_inplace<T>(run_on_few_blocks, 40001, width + pad, width, place);
+        if (this->HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 TYPED_TEST(CudaTsmm, EveryConfiguration) {
   using T = TypeParam;
   struct Case {

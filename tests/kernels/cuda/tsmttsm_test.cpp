@@ -27,7 +27,7 @@ TYPED_TEST(CudaTsmttsm, ViewsOfEveryWidth) {
       const Placement a{layout, Layout::row_major, width % 7 + 20, width % 4};
       const Placement b{layout, Layout::row_major, width % 3 + 64 - width % 64, (width + 1) % 4};
       const Placement tight{layout, Layout::row_major, 0, width % 2};
-      expect_tsmttsm<T>(run_on_few_blocks, 261, width, width, a, b, Op::conjugate_transpose, T(1), T(0), false);
+      expect_tsmttsm<T>(run_on_few_blocks, 261, width, width, a, b, Op::conjugate_transpose, T(1), T(0));
       expect_tsmttsm<T>(plain_run, 193, width, 71 - width, a, tight, Op::transpose, T(1), T(0));
       expect_tsmttsm<T>(plain_run, 130, width, 1 + width % 9, tight, b, Op::conjugate_transpose, T(1), T(0));
       expect_tsmttsm<T>(run_on_few_blocks, 261, width, width, a, a, Op::conjugate_transpose, T(1), T(0), true);
@@ -43,7 +43,7 @@ TYPED_TEST(CudaTsmttsm, ViewsOfEveryLength) {
     for (const std::int64_t pad : {31, 32, 33, 34}) {
       for (const std::int64_t k : {1, 2, 3, 4, 5, 15, 16, 17, 31, 32, 33, 63, 65, 127, 129, 255, 257, 1023, 1025}) {
         const Placement a{layout, Layout::row_major, pad, k % 4};
-        expect_tsmttsm<T>(run_on_few_blocks, k, 5, 9, a, a, Op::conjugate_transpose, T(1), T(0), false);
+        expect_tsmttsm<T>(run_on_few_blocks, k, 5, 9, a, a, Op::conjugate_transpose, T(1), T(0));
         expect_tsmttsm<T>(plain_run, k, 18, 2, a, a, Op::conjugate_transpose, T(1), T(0));
         expect_tsmttsm<T>(run_on_few_blocks, k, 11, 11, a, a, Op::conjugate_transpose, T(1), T(0), true);
         if (this->HasFatalFailure()) return;
@@ -60,8 +60,8 @@ TYPED_TEST(CudaTsmttsm, WideViews) {
       const Placement a{layout, Layout::row_major, pad, 1};
       const Placement b{layout, Layout::row_major, 0, 0};
       for (const std::int64_t m : {100, 129, 200, 241, 300, 512}) {
-        expect_tsmttsm<T>(run_on_few_blocks, 301, m, 7, a, b, Op::conjugate_transpose, T(1), T(0), false);
-        expect_tsmttsm<T>(run_on_few_blocks, 301, 7, m, b, a, Op::conjugate_transpose, T(1), T(0), false);
+        expect_tsmttsm<T>(run_on_few_blocks, 301, m, 7, a, b, Op::conjugate_transpose, T(1), T(0));
+        expect_tsmttsm<T>(run_on_few_blocks, 301, 7, m, b, a, Op::conjugate_transpose, T(1), T(0));
         if (m < 256) expect_tsmttsm<T>(plain_run, 77, m, m, a, a, Op::conjugate_transpose, T(1), T(0), true);
         if (this->HasFatalFailure()) return;
       }
@@ -75,9 +75,23 @@ TYPED_TEST(CudaTsmttsm, LargeResults) {
   for (const Layout layout : layouts) {
     for (const std::int64_t pad : {0, 3}) {
       const Placement a{layout, Layout::row_major, pad, pad};
-      expect_tsmttsm<T>(run_on_few_blocks, 99, 300, 140, a, a, Op::conjugate_transpose, T(1), T(0), false);
+      expect_tsmttsm<T>(run_on_few_blocks, 99, 300, 140, a, a, Op::conjugate_transpose, T(1), T(0));
       expect_tsmttsm<T>(plain_run, 99, 65, 513, a, a, Op::conjugate_transpose, T(1), T(0));
       expect_tsmttsm<T>(plain_run, 99, 200, 200, a, a, Op::conjugate_transpose, T(1), T(0), true);
+    }
+  }
+}
+
+// More chunks than stages, whatever the device.
+TYPED_TEST(CudaTsmttsm, ManyRows) {
+  using T = TypeParam;
+  for (const Layout layout : layouts) {
+    for (const std::int64_t width : {1, 2, 3, 8, 20}) {
+      for (const std::int64_t pad : {0, 1}) {
+        const Placement place{layout, Layout::row_major, pad, 1};
+        expect_tsmttsm<T>(run_on_few_blocks, 40001, width, width + pad, place, Op::conjugate_transpose, T(1), T(0));
+        if (this->HasFatalFailure()) return;
+      }
     }
   }
 }

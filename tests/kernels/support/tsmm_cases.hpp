@@ -41,6 +41,7 @@ TYPED_TEST_P(TsmmCases, Rectangles) {
           const Placement place{layout, Layout::column_major, (m + n) % 2, m % 2};
           const std::int64_t k = run.rows(79);
           expect_tsmm<T>(run, k, m, n, place, value<T>(2, 1), value<T>(-1, 0.5), triangles[m % 3]);
+          expect_tsmm<T>(run, k, m, n, {layout, Layout::row_major, 0, 0}, value<T>(2, 1), value<T>(-1, 0.5));
           if (n <= m) expect_tsmm_inplace<T>(run, k, m, n, place, triangles[n % 3]);
           if (this->HasFatalFailure()) return;
         }

@@ -39,6 +39,7 @@ TYPED_TEST_P(TsmttsmCases, Rectangles) {
         for (const std::int64_t n : {0, 1, 2, 4, 7, 8, 17, 24, 65}) {
           expect_tsmttsm<T>(run, run.rows(77), m, n, {layout, Layout::column_major, (m + n) % 2, m % 2}, ops[n % 2],
                             value<T>(2, 1), value<T>(-1, 0.5));
+          expect_tsmttsm<T>(run, run.rows(77), m, n, {layout, Layout::row_major, 0, n % 2}, ops[n % 2], T(1), T(0));
           if (this->HasFatalFailure()) return;
         }
       }
