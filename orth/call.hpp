@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <blockvec/operations.hpp>
+#include <blockvec/orth/basis.hpp>
 #include <blockvec/orth/dense.hpp>
+#include <blockvec/orth/metric.hpp>
 #include <blockvec/orth/orthogonalizer.hpp>
 #include <cmath>
 #include <cstdint>
@@ -31,20 +33,24 @@ struct Sweep {
 
 /// One call of a verb: the operands, the coefficients so far, scratch matrices, and what it cost. At any time
 ///     X diag(scales) = V s_total + W r_total,
-/// X being the block that the caller gave. Methods are written with the steps offered here.
+/// X being the block that the caller gave. Methods are written with the steps offered here. Under a metric all inner
+/// products are V^H B W, and `image` is B W where that is known.
 template <class Scalar, class Layout, class Space>
 struct Call {
   using Real = RealOf<Scalar>;
   using Tall = BlockVector<Scalar, Layout, Space>;
   using Small = SmallMatrix<Scalar, Space>;
   using RealSmall = SmallMatrix<Real, Space>;
+  using Metric = orth::Metric<Scalar, Layout, Space>;
 
-  Call(const Context& context_, const Options& options_, std::int64_t& draws_, const Tall& v_, const Tall& w_)
+  Call(const Context& context_, const Options& options_, std::int64_t& draws_, const Basis<Scalar, Layout, Space>& v_,
+       const Tall& w_, const Metric* metric_ = nullptr)
       : context(context_),
         options(options_),
         draws(draws_),
         v(v_),
         w(w_),
+        metric(metric_),
         m(v_.width()),
         b(w_.width()),
         tolerance(rank_tolerance<Scalar>(v_.width(), w_.width())),
@@ -63,6 +69,11 @@ struct Call {
         original(RealSmall::scratch(scope, 1, b)),
         parts(RealSmall::scratch(scope, 1, b)),
         scales(RealSmall::scratch(scope, 1, b)),
+        euclidean(RealSmall::scratch(scope, 1, b)),
+        image_squares(RealSmall::scratch(scope, 1, b)),
+        image(metric == nullptr                     ? w
+              : metric->image_of_block.width() == b ? metric->image_of_block
+                                                    : scratch_like(scope, w, b)),
         lost(host_scope.take<bool>(static_cast<std::size_t>(b))),
         reductions_before(context_.reductions()) {
     std::fill_n(lost, b, false);
@@ -72,13 +83,37 @@ struct Call {
 
   // ---- steps -----------------------------------------------------------------------------------------------------
 
+  /// image = B W. Without a metric that is W itself.
+  void apply_metric() {
+    if (metric == nullptr || image_known) return;
+    metric->apply(w, image);
+    result.applications += b;
+    image_known = true;
+  }
+  /// Y = B X for other vectors; nothing without a metric.
+  void apply_metric_to(const Tall& x, const Tall& y) {
+    if (metric == nullptr) return;
+    metric->apply(x, y);
+    result.applications += x.width();
+  }
+
   /// s = V^H W, g = W^H W, squares = diag(g). One reduction. Nothing if they are at hand.
   void reduce() {
     if (fresh) return;
+    apply_metric();
     InnerProducts<Scalar, Layout, Space> products(context);
-    if (m > 0) products.add(v, w, s);
-    products.add(w, w, g).reduce();
-    words += (m > 0 ? m + b : 0) + b;
+    v.for_pieces([&](const Tall& piece, std::int64_t begin, std::int64_t end) {
+      products.add(piece, image, s.block(begin, end, 0, b));
+    });
+    const bool measures = metric != nullptr && !euclidean_known;
+    if (measures) products.add(w, w, step).add(image, image, inverse);
+    products.add(w, image, g).reduce();
+    words += (m > 0 ? m + b : 0) + (metric != nullptr ? 2 * b : b) + (measures ? 2 * b : 0);
+    if (measures) {
+      dense::diagonal(step, euclidean);
+      dense::diagonal(inverse, image_squares);
+      euclidean_known = true;
+    }
     dense::diagonal(g, squares);
     fresh = true;
   }
@@ -86,20 +121,48 @@ struct Call {
   /// g and squares alone: all there is to know where V has been dealt with.
   void reduce_gram() {
     if (fresh && m == 0) return;
-    inner_product(w, w, g);
-    words += b;
+    apply_metric();
+    inner_product(w, image, g);
+    words += metric != nullptr ? 2 * b : b;
     dense::diagonal(g, squares);
     fresh = m == 0;
+  }
+
+  /// s, g and squares for a block whose products somebody else had reduced.
+  void feed(const Small& products, const Small& gram) {
+    if (m > 0) dense::copy(products, s);
+    dense::copy(gram, g);
+    dense::diagonal(g, squares);
+    fresh = true;
+  }
+  /// The same for what a metric asks to know besides: W^H W above (B W)^H (B W).
+  void feed_lengths(const Small& grams) {
+    dense::diagonal(grams.block(0, b, 0, b), euclidean);
+    dense::diagonal(grams.block(b, 2 * b, 0, b), image_squares);
+    euclidean_known = true;
   }
 
   /// W <- W - V s.
   void subtract_projection() {
     if (m == 0) return;
-    update(Scalar(-1), v, s, Scalar(1), w);
+    subtract_from(w, v);
+    // B W follows without another application where B V is at hand.
+    if (metric != nullptr && image_known) {
+      image_known = metric->image_of_basis.width() == m;
+      if (image_known) subtract_from(image, metric->image_of_basis);
+    }
     words += m + 2 * b;
     dense::multiply(Scalar(1), s, false, r_total, false, Scalar(1), s_total);
     fresh = false;
   }
+  void subtract_from(const Tall& block, const Basis<Scalar, Layout, Space>& basis) {
+    basis.for_pieces([&](const Tall& piece, std::int64_t begin, std::int64_t end) {
+      update(Scalar(-1), piece, s.block(begin, end, 0, b), Scalar(1), block);
+    });
+  }
+
+  /// Where cancellation was strong, B W must be had from W anew.
+  void keep_image_if(bool accurate) { image_known = image_known && accurate; }
 
   /// step = the Cholesky factor of the matrix in work, for columns with squared lengths `before`; inverse = its
   /// inverse; a, or 0 if there is no factor to be trusted.
@@ -140,6 +203,10 @@ struct Call {
 
   /// W <- W step^-1, r_total <- step r_total.
   void apply_step(bool step_is_triangular, Real a) {
+    keep_image_if(metric != nullptr && a <= Sweep<Real>::outer_limit);
+    if (image_known) {
+      multiply_in_place(image, inverse, step_is_triangular ? kernels::Triangle::upper : kernels::Triangle::general);
+    }
     if (step_is_triangular) {
       if (a <= direct_limit) {
         multiply_in_place(w, inverse, kernels::Triangle::upper);
@@ -188,6 +255,16 @@ struct Call {
     }
   }
 
+  /// Whether some column of W, whose squares are at hand, is hardly more than what rounding leaves of a dependent one.
+  bool is_mostly_noise() {
+    constexpr Real margin = 8;
+    const Real limit = margin * tolerance;
+    set_reference();
+    if (dense::smallest_quotient(squares, reference) > limit * limit) return false;
+    note(Reason::ill_conditioned);
+    return true;
+  }
+
   // ---- notes -----------------------------------------------------------------------------------------------------
 
   /// Whether a factor with this a is more than rounding noise: the Gram matrix of unit columns carries an error of a
@@ -205,29 +282,38 @@ struct Call {
   const Context& context;
   const Options& options;
   std::int64_t& draws;
-  const Tall& v;
+  const Basis<Scalar, Layout, Space>& v;
   const Tall& w;
+  const Metric* const metric;  ///< or null
   const std::int64_t m;
   const std::int64_t b;
   const Real tolerance;  ///< rank_tolerance
   WorkspaceScope<Space> scope;
   WorkspaceScope<> host_scope;
-  Small s, g;                 ///< the latest V^H W and W^H W
-  Small step, inverse, work;  ///< the latest sweep's R and R^-1; scratch
-  Small s_total, r_total;     ///< the coefficients so far
-  RealSmall squares;          ///< diag(g): squared lengths of W's columns when they were last measured
-  RealSmall lengths;          ///< the same at the beginning of the sweep
-  RealSmall reference;        ///< see set_reference
-  RealSmall original;         ///< and of the caller's (scaled) block
-  RealSmall parts;            ///< scratch
-  RealSmall scales;           ///< powers of two by which columns were scaled; only if scaled
-  bool* lost;                 ///< columns found dependent; they are zero in W
+  Small s, g;                          ///< the latest V^H W and W^H W
+  Small step, inverse, work;           ///< the latest sweep's R and R^-1; scratch
+  Small s_total, r_total;              ///< the coefficients so far
+  RealSmall squares;                   ///< diag(g): squared lengths of W's columns when they were last measured
+  RealSmall lengths;                   ///< the same at the beginning of the sweep
+  RealSmall reference;                 ///< see set_reference
+  RealSmall original;                  ///< and of the caller's (scaled) block
+  RealSmall parts;                     ///< scratch
+  RealSmall scales;                    ///< powers of two by which columns were scaled; only if scaled
+  RealSmall euclidean, image_squares;  ///< under a metric: squared lengths of the block as it came, and of B times it
+  Tall image;                          ///< B W, if image_known; W itself without a metric
+  bool* lost;                          ///< columns found dependent; they are zero in W
   bool scaled = false;
+  bool image_known = false;
+  bool euclidean_known = false;
   bool fresh = false;      ///< s, g and squares belong to W as it is
   bool triangular = true;  ///< r_total is
   std::int64_t visible_rank =
       std::numeric_limits<std::int64_t>::max();  ///< columns that a factorisation could tell apart
-  std::int64_t words = 0;                        ///< of tall data moved, a row
+  bool watches_noise = false;  ///< projected columns that are hardly more than noise are left to the strong method
+  bool keeps_lost_in_place = false;  ///< lost columns are left zero where they are
+  const Tall* whole = &w;            ///< what the caller knows W as: columns from first_column on of this
+  std::int64_t first_column = 0;
+  std::int64_t words = 0;  ///< of tall data moved, a row
   std::int64_t reductions_before;
   Result result;
 };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "orth/call.hpp"
+#include "orth/definiteness.hpp"
 
 namespace blockvec::orth {
 
@@ -34,33 +35,39 @@ Sweep<RealOf<Scalar>> orthogonalize_columns(Call<Scalar, Layout, Space>& call, R
 
   for (std::int64_t j = 0; j < b; ++j) {
     const auto column = call.w.column(j);
+    const auto image = call.image.column(j);  // B times the column
     const auto before = call.w.columns(0, j);
+    bool image_known = call.image_known;
     const Small t = call.work.block(0, j, 0, 1);
     const Small coefficients = call.step.block(0, j, j, j + 1);
     const Real limit = call.tolerance * std::sqrt(dense::entry(call.reference, 0, j));
     Real square = 0, square_before = 0;  // of the column's length, as it stands and as it came
     for (int pass = 1; pass <= repetition.most; ++pass) {
+      if (!image_known) call.apply_metric_to(column, image);
       InnerProducts<Scalar, Layout, Space> products(call.context);
       if (pass == 1 && lengths_known) {
         square = dense::entry(call.squares, 0, j);
       } else {
-        products.add(column, column, product);
+        products.add(column, image, product);
         call.words += 1;
       }
-      if (j > 0) products.add(before, column, t);
+      if (j > 0) products.add(before, image, t);
       products.reduce();
       if (pass > 1 || !lengths_known) square = dense::real_entry(product, 0, 0);
       if (pass == 1) square_before = square;
       if (j == 0 || !(std::sqrt(square) > limit)) break;
       const Real part = dense::frobenius_norm(t);
       update(Scalar(-1), before, t, Scalar(1), column);
+      image_known = false;
       call.words += 2 * j + 3;
       dense::axpby(Scalar(1), t, Scalar(1), coefficients);
       const bool enough = part * part <= square / 2;
       if (enough) {
         square -= part * part;
       } else if (pass == repetition.most) {  // no digit may be left: measure
-        inner_product(column, column, product);
+        call.apply_metric_to(column, image);
+        image_known = true;
+        inner_product(column, image, product);
         call.words += 1;
         square = dense::real_entry(product, 0, 0);
         stable = false;
@@ -75,6 +82,7 @@ Sweep<RealOf<Scalar>> orthogonalize_columns(Call<Scalar, Layout, Space>& call, R
     const Small pivot = call.step.block(j, j + 1, j, j + 1);
     const Real length = std::sqrt(std::max(square, Real(0)));
     if (!(length > limit)) {
+      require_vanished(call, j, square);
       fill(column, Scalar(0));
       call.words += 1;
       call.lost[j] = true;
@@ -91,6 +99,7 @@ Sweep<RealOf<Scalar>> orthogonalize_columns(Call<Scalar, Layout, Space>& call, R
     dense::fill(pivot, Scalar(length));
     dense::copy(call.step.block(0, j + 1, j, j + 1), kept.block(0, j + 1, j, j + 1));
   }
+  call.image_known = false;
   if (largest > 0) call.note_condition(largest / smallest);
   dense::triangular_inverse(kept, kept);
   const Real a = dense::amplification(call.lengths, kept);

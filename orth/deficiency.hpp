@@ -15,6 +15,7 @@ bool draw_column(Call<Scalar, Layout, Space>& call, std::int64_t j) {
   constexpr int most_passes = 8;
   WorkspaceScope<Space> scope(call.context);
   const auto vector = scratch_like(scope, call.w, 1);
+  const auto image = call.metric == nullptr ? vector : scratch_like(scope, call.w, 1);
   const Small s = Small::scratch(scope, call.m, 1);
   const Small t = Small::scratch(scope, call.b, 1);
   const Small product = Small::scratch(scope, 1, 1);
@@ -23,15 +24,20 @@ bool draw_column(Call<Scalar, Layout, Space>& call, std::int64_t j) {
   fill_random(vector, call.options.seed ^ stream, call.draws++);
   Real first = 0;
   for (int pass = 0; pass < most_passes; ++pass) {
+    call.apply_metric_to(vector, image);
     {
       InnerProducts<Scalar, Layout, Space> products(call.context);
-      if (call.m > 0) products.add(call.v, vector, s);
-      products.add(call.w, vector, t).add(vector, vector, product).reduce();
+      call.v.for_pieces([&](const auto& piece, std::int64_t begin, std::int64_t end) {
+        products.add(piece, image, s.block(begin, end, 0, 1));
+      });
+      products.add(call.w, image, t).add(vector, image, product).reduce();
     }
     const Real square = dense::real_entry(product, 0, 0);
     if (pass == 0) first = square;
     if (!(square > call.tolerance * call.tolerance * first)) return false;
-    if (call.m > 0) update(Scalar(-1), call.v, s, Scalar(1), vector);
+    call.v.for_pieces([&](const auto& piece, std::int64_t begin, std::int64_t end) {
+      update(Scalar(-1), piece, s.block(begin, end, 0, 1), Scalar(1), vector);
+    });
     update(Scalar(-1), call.w, t, Scalar(1), vector);
     call.words += 2 * (call.m + call.b) + 7;
     const Real s_norm = dense::frobenius_norm(s), t_norm = dense::frobenius_norm(t);
@@ -78,6 +84,14 @@ void drop_lost(Call<Scalar, Layout, Space>& call) {
   }
 }
 
+template <class Tall, class Basis>
+[[noreturn]] void throw_rank_error(const Tall& w, const Basis& v, const Result& result) {
+  std::string columns;
+  for (const std::int64_t j : result.lost) columns += (columns.empty() ? "" : ", ") + std::to_string(j);
+  throw RankError("orth: W = " + w.describe() + " has rank " + std::to_string(result.rank) +
+                  (v.width() > 0 ? " beside V = " + v.describe() : "") + "; dependent columns: " + columns);
+}
+
 /// Fills result.rank and result.lost and does what the options say about lost columns.
 template <class Scalar, class Layout, class Space>
 void settle_deficiency(Call<Scalar, Layout, Space>& call) {
@@ -88,13 +102,11 @@ void settle_deficiency(Call<Scalar, Layout, Space>& call) {
   for (std::int64_t j = 0; j < call.b; ++j) {
     if (call.lost[j]) result.lost.push_back(j);
   }
+  call.image_known = false;
   if (call.options.deficiency == Deficiency::replace) return replace_lost(call);
+  if (call.keeps_lost_in_place) return;
   drop_lost(call);
-  if (call.options.deficiency != Deficiency::report) return;
-  std::string columns;
-  for (const std::int64_t j : result.lost) columns += (columns.empty() ? "" : ", ") + std::to_string(j);
-  throw RankError("orth: W = " + call.w.describe() + " has rank " + std::to_string(result.rank) +
-                  (call.m > 0 ? " beside V = " + call.v.describe() : "") + "; dependent columns: " + columns);
+  if (call.options.deficiency == Deficiency::report) throw_rank_error(call.w, call.v, result);
 }
 
 }  // namespace blockvec::orth

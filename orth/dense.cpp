@@ -144,6 +144,22 @@ Real smallest_share(const SmallMatrix<Real, Space>& whole, const SmallMatrix<Rea
 }
 
 template <class Real, class Space>
+Real smallest_quotient(const SmallMatrix<Real, Space>& part, const SmallMatrix<Real, Space>& whole) {
+  require_shape("smallest_quotient", "whole", whole, 1, part.columns());
+  if constexpr (!is_host_space<Space>) {
+    return on_host([&](const auto& x, const auto& y) { return smallest_quotient(x, y); }, reads(part), reads(whole));
+  }
+  Real least = std::numeric_limits<Real>::infinity();
+  for (std::int64_t j = 0; j < part.columns(); ++j) {
+    if (!(at(whole, 0, j) > 0)) continue;
+    const Real quotient = at(part, 0, j) / at(whole, 0, j);
+    if (std::isnan(quotient)) return quotient;
+    least = std::min(least, quotient);
+  }
+  return least;
+}
+
+template <class Real, class Space>
 Real sum_of_shares(const SmallMatrix<Real, Space>& whole, const SmallMatrix<Real, Space>& part) {
   require_shape("sum_of_shares", "part", part, 1, whole.columns());
   if constexpr (!is_host_space<Space>) {
@@ -233,10 +249,11 @@ std::int64_t first_non_finite_column(const SmallMatrix<Scalar, Space>& a) {
   template std::int64_t first_non_finite_column(const SmallMatrix<Scalar, Space>&);
 BLOCKVEC_FOR_SMALL_MATRICES(BLOCKVEC_DENSE)
 
-#define BLOCKVEC_DENSE_REAL(Real, Space)                                                          \
-  template bool within(const SmallMatrix<Real, Space>&, Real, Real);                              \
-  template Real smallest_share(const SmallMatrix<Real, Space>&, const SmallMatrix<Real, Space>&); \
-  template Real sum_of_shares(const SmallMatrix<Real, Space>&, const SmallMatrix<Real, Space>&);  \
+#define BLOCKVEC_DENSE_REAL(Real, Space)                                                             \
+  template bool within(const SmallMatrix<Real, Space>&, Real, Real);                                 \
+  template Real smallest_quotient(const SmallMatrix<Real, Space>&, const SmallMatrix<Real, Space>&); \
+  template Real smallest_share(const SmallMatrix<Real, Space>&, const SmallMatrix<Real, Space>&);    \
+  template Real sum_of_shares(const SmallMatrix<Real, Space>&, const SmallMatrix<Real, Space>&);     \
   template void power_of_two_scales(const SmallMatrix<Real, Space>&, const SmallMatrix<Real, Space>&);
 BLOCKVEC_WITH_SPACES(BLOCKVEC_DENSE_REAL, float)
 BLOCKVEC_WITH_SPACES(BLOCKVEC_DENSE_REAL, double)

@@ -10,8 +10,17 @@ namespace {
 template <class Enum, std::size_t count>
 using Names = std::array<std::pair<std::string_view, Enum>, count>;
 
-constexpr Names<Inter, 4> inter_names{
-    {{"bcgs", Inter::bcgs}, {"bcgs2", Inter::bcgs2}, {"pip", Inter::pip}, {"pipi+", Inter::pipi_plus}}};
+constexpr Names<Inter, 11> inter_names{{{"bcgs", Inter::bcgs},
+                                        {"bmgs", Inter::bmgs},
+                                        {"bcgs2", Inter::bcgs2},
+                                        {"bcgsi+a", Inter::bcgsi_a},
+                                        {"pip", Inter::pip},
+                                        {"pip+", Inter::pip_plus},
+                                        {"pipi+", Inter::pipi_plus},
+                                        {"p-1s", Inter::p_1s},
+                                        {"p-2s", Inter::p_2s},
+                                        {"p-1s2s", Inter::p_adaptive},
+                                        {"two-stage", Inter::two_stage}}};
 constexpr Names<Intra, 5> intra_names{{{"cgs", Intra::cgs},
                                        {"cgs2", Intra::cgs2},
                                        {"cholqr", Intra::cholqr},
@@ -100,6 +109,7 @@ std::string Result::describe() const {
                 sweeps == 1 ? "sweep" : "sweeps", static_cast<long long>(reductions),
                 reductions == 1 ? "reduction" : "reductions", passes, condition_estimate);
   std::string text = "rank " + std::to_string(rank) + ", " + to_string(method) + numbers;
+  if (applications > 0) text += ", B applied to " + std::to_string(applications) + " columns";
   if (reason != Reason::none) text += ", " + to_string(reason);
   if (!orthonormal) text += ", not orthonormal";
   return text;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "orth/call.hpp"
+#include "orth/orthonormalize.hpp"
 #include "orth/range.hpp"
 
 namespace blockvec::orth {
@@ -12,8 +13,9 @@ template <class Scalar, class Layout, class Space>
 void project_block(Call<Scalar, Layout, Space>& call) {
   using Real = RealOf<Scalar>;
   const Inter inter = call.options.inter;
-  const int least = !call.options.adaptive && (inter == Inter::bcgs2 || inter == Inter::pipi_plus) ? 2 : 1;
-  const int most = call.options.escalate ? 4 : (inter == Inter::bcgs2 || inter == Inter::pipi_plus) ? 2 : 1;
+  const int sweeps = plan_of(inter).second == Kind::none ? 1 : 2;
+  const int least = call.options.adaptive ? 1 : sweeps;
+  const int most = call.options.escalate ? 4 : sweeps;
   constexpr Real enough = 1 - Sweep<Real>::passed_on_limit;
   call.result.method = {inter, call.options.intra, true, false};
   look_at_block(call);
@@ -33,6 +35,7 @@ void project_block(Call<Scalar, Layout, Space>& call) {
     }
     dense::copy(call.squares, call.lengths);
     call.subtract_projection();
+    call.keep_image_if(share * Sweep<Real>::outer_limit >= 1);
   }
   // What is left: measured before the last projection, which took `parts` of it.
   for (std::int64_t j = 0; j < call.b; ++j) {
@@ -51,6 +54,7 @@ void project_block(Call<Scalar, Layout, Space>& call) {
     dense::scale_columns(factors, inverse, factors);
     scale_columns(call.w, factors);
     call.words += 2 * call.b;
+    call.image_known = false;
   }
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "orth/call.hpp"
+#include "orth/definiteness.hpp"
 
 /// The first look at a block: is everything finite, and can squares of its columns be formed?
 namespace blockvec::orth {
@@ -26,9 +27,8 @@ void measure_out_of_range(Call<Scalar, Layout, Space>& call, const BlockVector<S
 }
 
 /// Throws NotFiniteError naming the block and its first column that holds NaN or Inf.
-template <class Scalar, class Layout, class Space>
-void require_finite(const char* name, const BlockVector<Scalar, Layout, Space>& block,
-                    const SmallMatrix<RealOf<Scalar>, Space>& norms, std::int64_t first_column) {
+template <class Block, class RealSmall>
+void require_finite(const char* name, const Block& block, const RealSmall& norms, std::int64_t first_column) {
   const std::int64_t column = dense::first_non_finite_column(norms);
   if (column < 0) return;
   throw NotFiniteError(std::string("orth: ") + name + " = " + block.describe() + " holds NaN or Inf in column " +
@@ -44,15 +44,16 @@ void repair_range(Call<Scalar, Layout, Space>& call) {
   WorkspaceScope<Space> scope(call.context);
   const auto norms = RealSmall::scratch(scope, 3, call.b);
   measure_out_of_range(call, call.w, norms, 3);
-  require_finite("W", call.w, norms.block(0, 1, 0, call.b), 0);
+  require_finite("W", *call.whole, norms.block(0, 1, 0, call.b), call.first_column);
   if (dense::first_non_finite_column(call.s) >= 0) {
-    for (std::int64_t begin = 0; begin < call.m; begin += call.b) {  // V in pieces no wider than W: little memory
-      const std::int64_t width = std::min(call.b, call.m - begin);
-      const auto piece = norms.block(0, 1, 0, width);
-      const auto columns = call.v.columns(begin, begin + width);
-      measure_out_of_range(call, columns, piece, 1);
-      require_finite("V", call.v, piece, begin);
-    }
+    call.v.for_pieces([&](const auto& part, std::int64_t first, std::int64_t) {
+      for (std::int64_t begin = 0; begin < part.width(); begin += call.b) {  // no wider than W: little memory
+        const std::int64_t width = std::min(call.b, part.width() - begin);
+        const auto piece = norms.block(0, 1, 0, width);
+        measure_out_of_range(call, part.columns(begin, begin + width), piece, 1);
+        require_finite("V", call.v, piece, first + begin);
+      }
+    });
     measure_out_of_range(call, call.w, norms, 3);
   }
   dense::power_of_two_scales(norms, call.scales);
@@ -63,7 +64,7 @@ void repair_range(Call<Scalar, Layout, Space>& call) {
   call.words += 2 * call.b;
   call.scaled = true;
   call.note(Reason::badly_scaled);
-  call.fresh = false;
+  call.fresh = call.image_known = call.euclidean_known = false;
   call.reduce();
 }
 
@@ -77,6 +78,7 @@ void look_at_block(Call<Scalar, Layout, Space>& call) {
   const Real high = std::numeric_limits<Real>::max() * precision;
   const bool finite = dense::first_non_finite_column(call.s) < 0 && dense::first_non_finite_column(call.g) < 0;
   if (!finite || !dense::within(call.squares, low, high)) repair_range(call);
+  require_definite(call);
   dense::copy(call.squares, call.original);
 }
 

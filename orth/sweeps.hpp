@@ -12,6 +12,7 @@ namespace blockvec::orth {
 template <class Scalar, class Layout, class Space>
 Sweep<RealOf<Scalar>> gram_sweep(Call<Scalar, Layout, Space>& call, Intra intra) {
   call.reduce_gram();
+  if (call.watches_noise && call.options.escalate && call.is_mostly_noise()) return {};
   dense::copy(call.g, call.work);
   const bool svqb = intra == Intra::svqb;
   const auto a = svqb ? call.factorize_svqb(call.squares) : call.factorize(call.squares, false);
@@ -20,10 +21,40 @@ Sweep<RealOf<Scalar>> gram_sweep(Call<Scalar, Layout, Space>& call, Intra intra)
   return {true, a, a, 0};
 }
 
+/// BCGSI+A takes CholQR beside a basis.
+template <class Scalar, class Layout, class Space>
+Intra intra_of(const Call<Scalar, Layout, Space>& call) {
+  return call.options.inter == Inter::bcgsi_a && call.m > 0 ? Intra::cholqr : call.options.intra;
+}
+
+/// W <- W - V s, one block of V at a time, with coefficients from W as it then is. Of the first they are at hand. One
+/// reduction for each other block; m + blocks b words for them, and 2b a block for W.
+template <class Scalar, class Layout, class Space>
+void subtract_block_by_block(Call<Scalar, Layout, Space>& call) {
+  const std::int64_t width = call.options.basis_width > 0 ? call.options.basis_width : call.b;
+  call.v.for_pieces([&](const auto& piece, std::int64_t first, std::int64_t last) {
+    for (std::int64_t begin = first; begin < last; begin += width) {
+      const std::int64_t end = std::min(last, begin + width);
+      const auto block = piece.columns(begin - first, end - first);
+      const auto s = call.s.block(begin, end, 0, call.b);
+      if (begin > 0) {
+        call.apply_metric();
+        inner_product(block, call.image, s);
+        call.words += end - begin + call.b;
+      }
+      update(Scalar(-1), block, s, Scalar(1), call.w);
+      call.image_known = false;
+      call.words += end - begin + 2 * call.b;
+    }
+  });
+  dense::multiply(Scalar(1), call.s, false, call.r_total, false, Scalar(1), call.s_total);
+  call.fresh = false;
+}
+
 /// The whole method within a block. `outer` of what it returns tells how much rounding in W grew.
 template <class Scalar, class Layout, class Space>
 Sweep<RealOf<Scalar>> normalize_block(Call<Scalar, Layout, Space>& call) {
-  const Intra intra = call.options.intra;
+  const Intra intra = intra_of(call);
   if (intra == Intra::cgs || intra == Intra::cgs2) {
     const int least = intra == Intra::cgs ? 1 : 2;
     return orthogonalize_columns(call, call.options.escalate ? repeated(least) : Repetition{least, least});
@@ -42,9 +73,11 @@ Sweep<RealOf<Scalar>> normalize_block(Call<Scalar, Layout, Space>& call) {
 }
 
 /// Projection, then the method within the block: BCGS, or with no basis that method alone. One reduction for the
-/// projection, 2m + 3b words.
+/// projection, 2m + 4b words. `block_by_block`: BMGS. Its first reduction meets all of V: what is wrong with the
+/// operands shows before W changes.
 template <class Scalar, class Layout, class Space>
-Sweep<RealOf<Scalar>> bcgs_sweep(Call<Scalar, Layout, Space>& call) {
+Sweep<RealOf<Scalar>> bcgs_sweep(Call<Scalar, Layout, Space>& call, bool block_by_block = false) {
+  using Real = RealOf<Scalar>;
   call.reduce();
   ++call.result.sweeps;
   dense::copy(call.squares, call.lengths);
@@ -55,13 +88,14 @@ Sweep<RealOf<Scalar>> bcgs_sweep(Call<Scalar, Layout, Space>& call) {
   dense::column_squares(call.s, call.parts);
   const auto share = dense::smallest_share(call.lengths, call.parts);
   const auto part = dense::sum_of_shares(call.lengths, call.parts);
-  const bool by_columns = call.options.intra == Intra::cgs || call.options.intra == Intra::cgs2;
-  if (call.options.escalate && !by_columns && !(share > 0 && call.trusted(1 / share))) {
+  const bool by_columns = intra_of(call) == Intra::cgs || intra_of(call) == Intra::cgs2;
+  if (call.options.escalate && !by_columns && !call.watches_noise && !(share > 0 && call.trusted(1 / share))) {
     // A column would be left with little but rounding errors, unseen by its Gram matrix.
     call.note(Reason::ill_conditioned);
     return {};
   }
-  call.subtract_projection();
+  block_by_block ? subtract_block_by_block(call) : call.subtract_projection();
+  call.keep_image_if(share * Sweep<Real>::outer_limit >= 1);
   auto sweep = normalize_block(call);
   // Cancellation in the projection counts for V^H Q; columnwise methods have compared with the lengths before it
   // already. A negative share contradicts an orthonormal V.

@@ -56,6 +56,9 @@ bool within(const SmallMatrix<Real, Space>& squares, Real low, Real high);
 /// n = 0.
 template <class Real, class Space>
 Real smallest_share(const SmallMatrix<Real, Space>& whole, const SmallMatrix<Real, Space>& part);
+/// The smallest part(0, j) / whole(0, j), both 1 x n, over j with whole > 0; NaN if one is, infinite for none.
+template <class Real, class Space>
+Real smallest_quotient(const SmallMatrix<Real, Space>& part, const SmallMatrix<Real, Space>& whole);
 /// The sum of part(0, j) / whole(0, j) over j with whole > 0; for V^H W and W's columns ||V^H W D^-1||_F^2.
 template <class Real, class Space>
 Real sum_of_shares(const SmallMatrix<Real, Space>& whole, const SmallMatrix<Real, Space>& part);

@@ -2,6 +2,8 @@
 
 #include <blockvec/block_vector.hpp>
 #include <blockvec/kernels/error.hpp>
+#include <blockvec/orth/basis.hpp>
+#include <blockvec/orth/metric.hpp>
 #include <blockvec/small_matrix.hpp>
 #include <cstdint>
 #include <iosfwd>
@@ -25,13 +27,29 @@ enum class Intra {
         ///< up to 6 sweeps (Stathopoulos, Wu 2002)
 };
 
-/// Against a basis: X = V S + Q R. i stands for the reductions of the method within the block.
+/// Against a basis: X = V S + Q R. Loss of orthogonality of [V Q] and what it asks of the condition number kappa of all
+/// that is orthogonalised; reductions for a block, i standing for those of the method within it, k for blocks of V.
+/// Sources: [1] Carson, Lund, Rozloznik, Thomas 2022, [2] Barlow, Smoktunowicz 2013, [3] Carson, Lund, Ma, Oktay 2025,
+/// [4] Carson, Ma 2024, [5] Yamazaki et al. 2024.
+/// The last four delay work to a block's successor, so they are themselves in factorize() alone. What verbs for one
+/// block make of them, having none: of p-1s, p-1s2s and two-stage pipi+ (p-1s2s goes on like p-2s where PIP breaks); of
+/// p-2s projection, the method within and PIP in 2 + i; of pip+ pipi+.
 enum class Inter {
-  bcgs,      ///< one projection, then the method within the block: no useful bound; 1 + i
-  bcgs2,     ///< projected and normalised twice: eps with a strong method within; 2 + 2i (Barlow, Smoktunowicz 2013)
-  pip,       ///< projection and Gram matrix in one reduction, the factor by Pythagoras: eps kappa^2; 1
-             ///< (Carson, Lund, Rozloznik 2021)
-  pipi_plus  ///< PIP twice: eps while eps kappa^2 <= 1/2; 2 (Carson, Lund, Ma, Oktay 2025)
+  bcgs,        ///< one projection, then the method within the block: no useful bound; 1 + i [1]
+  bmgs,        ///< projected on V block by block (Options::basis_width), then the method within: eps kappa; k + i [1]
+  bcgs2,       ///< projected and normalised twice: eps while eps kappa < 1, with a strong method within; 2 + 2i [2]
+  bcgsi_a,     ///< the same with CholQR within, but for the first block: eps while each block, and what projection
+               ///< leaves of it, has kappa below eps^-1/2; 4 [3]
+  pip,         ///< projection and Gram matrix in one reduction, the factor by Pythagoras: eps kappa^2; 1 [3]
+  pip_plus,    ///< PIP over all blocks, then again: eps while eps kappa^2 <= 1/2; 2 [3]
+  pipi_plus,   ///< PIP twice for each block: the same; 2 [3]
+  p_1s,        ///< PIP twice, the second time in the reduction of the next block's first: the same; 1 [4]
+  p_2s,        ///< projection and the method within, then PIP in the reduction of the next block's projection: eps
+               ///< while eps kappa <= 1/2, with a strong method within; 1 + i [4]
+  p_adaptive,  ///< p-1s, and p-2s from the first block on where PIP breaks, or leaves a Gram matrix with a condition of
+               ///< 3 or more: as p-2s; 1 as long as that does not happen [4]
+  two_stage    ///< PIP for each block, then for panels of many (Options::panel_width) once more: as pipi+; 1, and 1 a
+               ///< panel [5]
 };
 // PIP factorises a Gram matrix whatever the method within: by eigendecomposition for svqb, else by Cholesky.
 
@@ -69,7 +87,9 @@ struct Options {
   /// Leave out the second sweep of cholqr2, bcgs2 and pipi+ where quantities at hand show that the first was enough
   /// (see Orthogonalizer), or its projection where that was.
   bool adaptive = true;
-  std::uint64_t seed = 1;  ///< of the random columns
+  std::uint64_t seed = 1;        ///< of the random columns
+  std::int64_t basis_width = 0;  ///< bmgs: columns of V's blocks; 0: as many as W has
+  std::int64_t panel_width = 0;  ///< two-stage: columns of a panel, a multiple of the block's; 0: 8 blocks
 };
 
 /// "pipi+/cholqr2", "bcgs2/svqb", "pip", "/cgs2" ... A missing half keeps its default. Throws Error naming the known
@@ -98,9 +118,10 @@ struct Result {
       true;        ///< false where a method broke down and was not to escalate; X = V S + W R holds all the same
   int sweeps = 0;  ///< rounds of projection and normalisation
   std::int64_t reductions = 0;
-  double passes = 0;             ///< words of tall data moved, in units of the block (K b words)
-  Method method;                 ///< finally used
-  Reason reason = Reason::none;  ///< why something else was done than asked
+  std::int64_t applications = 0;  ///< columns that the metric's B was applied to
+  double passes = 0;              ///< words of tall data moved, in units of the block (K b words)
+  Method method;                  ///< finally used
+  Reason reason = Reason::none;   ///< why something else was done than asked
   std::vector<std::int64_t>
       lost;  ///< the columns of W found dependent (input numbering); empty, and no allocation, at full rank
 
@@ -123,10 +144,11 @@ RealOf<Scalar> rank_tolerance(std::int64_t m, std::int64_t b);
 /// projection, Gram-Schmidt by columns repeated until nothing cancels, then PIP. All this comes from small matrices
 /// that are at hand, so it costs neither a pass nor a reduction, and all ranks decide alike.
 ///
-/// All verbs: V and W share context and rows and do not overlap; S (m x b) and R (b x b) are optional. Widths from 0
-/// up. Columns whose squares would overflow or underflow are scaled first. Throws ShapeError naming operands;
-/// NotFiniteError naming operand and column if W or V holds NaN or Inf, W being as it was; RankError as asked.
-/// Collective.
+/// All verbs: V, a block vector or several ({locked, V}; m columns in all, orthonormal together), and W share context
+/// and rows and do not overlap; S (m x b) and R (b x b) are optional. Widths from 0 up. Lengths, angles and
+/// orthonormality are those of the metric where one is given. Columns whose squares would overflow or underflow are
+/// scaled first. Throws ShapeError naming operands; NotFiniteError naming operand and column if W or V holds NaN or
+/// Inf, W being as it was; RankError as asked. Collective.
 class Orthogonalizer {
  public:
   explicit Orthogonalizer(Context context, Options options = {}) : context_(std::move(context)), options_(options) {}
@@ -134,25 +156,44 @@ class Orthogonalizer {
   const Options& options() const { return options_; }
 
   /// W <- (I - V V^H) W; W_in = V S + W_out. V has orthonormal columns. W is not normalised.
-  /// One sweep, a second one for bcgs2 and pipi+ or where more than 1/64 of a column's square went. A sweep: one
-  /// reduction, 2m + 4b words. result.rank counts the columns that are not in the range of V; result.lost names the
+  /// One sweep, a second one for methods that project twice or where more than 1/64 of a column's square went. A sweep:
+  /// one reduction, 2m + 4b words. result.rank counts the columns that are not in the range of V; result.lost names the
   /// others, whose rest is noise.
   template <class Scalar, class Layout, class Space>
-  Result project(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
-                 const std::type_identity_t<SmallMatrix<Scalar, Space>>* s = nullptr);
+  Result project(const std::type_identity_t<Basis<Scalar, Layout, Space>>& v,
+                 const BlockVector<Scalar, Layout, Space>& w,
+                 const std::type_identity_t<SmallMatrix<Scalar, Space>>* s = nullptr,
+                 const std::type_identity_t<Metric<Scalar, Layout, Space>>* metric = nullptr);
 
   /// W <- Q with orthonormal columns and W_in = Q R. R is upper triangular, but for SVQB, whose R is full.
   /// Columns that were replaced have zero rows in R.
   template <class Scalar, class Layout, class Space>
   Result normalize(const BlockVector<Scalar, Layout, Space>& w,
-                   const std::type_identity_t<SmallMatrix<Scalar, Space>>* r = nullptr);
+                   const std::type_identity_t<SmallMatrix<Scalar, Space>>* r = nullptr,
+                   const std::type_identity_t<Metric<Scalar, Layout, Space>>* metric = nullptr);
 
   /// Both: W_in = V S + Q R, [V Q] orthonormal. V may have no columns. Default method: one or two sweeps, each one
   /// reduction and 2m + 6b words a row.
   template <class Scalar, class Layout, class Space>
-  Result project_and_normalize(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
+  Result project_and_normalize(const std::type_identity_t<Basis<Scalar, Layout, Space>>& v,
+                               const BlockVector<Scalar, Layout, Space>& w,
                                const std::type_identity_t<SmallMatrix<Scalar, Space>>* s = nullptr,
-                               const std::type_identity_t<SmallMatrix<Scalar, Space>>* r = nullptr);
+                               const std::type_identity_t<SmallMatrix<Scalar, Space>>* r = nullptr,
+                               const std::type_identity_t<Metric<Scalar, Layout, Space>>* metric = nullptr);
+
+  /// X (K x n) <- Q with orthonormal columns and X_in = Q R, by blocks of `width` columns (the last may be narrower). R
+  /// (n x n) is upper triangular; block upper triangular where SVQB took part. The only verb in which all of Inter are
+  /// themselves, with the reductions stated there for each block but the first, which has nothing to be projected on:
+  /// it takes those of the method within, and is made orthonormal by it alone. p-1s, p-2s and p-1s2s add one at the
+  /// end. Words of a block beside m columns: p-1s 2m + 8b, p-2s 2m + 11b, two-stage 2m + 6b and as many again for a
+  /// panel, others as in project_and_normalize(). Dependent columns are treated as Options::deficiency says: dropped
+  /// ones leave their zeros at the end of X. Without escalation, p-1s, p-2s, p-1s2s, pip+ and two-stage stop at the
+  /// first block that breaks them; X_in = X R holds all the same. NotFiniteError comes when the block in question is
+  /// met: the columns from there on are as they were.
+  template <class Scalar, class Layout, class Space>
+  Result factorize(const BlockVector<Scalar, Layout, Space>& x,
+                   const std::type_identity_t<SmallMatrix<Scalar, Space>>* r, std::int64_t width,
+                   const std::type_identity_t<Metric<Scalar, Layout, Space>>* metric = nullptr);
 
  private:
   Context context_;

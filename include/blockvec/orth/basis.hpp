@@ -1,0 +1,59 @@
+#pragma once
+
+#include <blockvec/block_vector.hpp>
+#include <blockvec/kernels/error.hpp>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+
+namespace blockvec::orth {
+
+/// What a block is orthogonalised against: one block vector, or up to four that count as one, side by side, such as
+/// {locked, V}. A handle that shares their memory: nothing is copied, and every piece takes part in the same reduction.
+/// Coefficients have one row for each column, in the order of the pieces.
+template <class Scalar, class Layout, class Space>
+class Basis {
+ public:
+  using Tall = BlockVector<Scalar, Layout, Space>;
+  static constexpr int most_pieces = 4;
+
+  Basis() = default;                // no columns
+  Basis(const Tall& v) { add(v); }  // NOLINT(google-explicit-constructor): a block vector is a basis
+  /// Pieces without columns are left out. Throws ShapeError for more than four others.
+  Basis(std::initializer_list<Tall> pieces) {
+    for (const Tall& piece : pieces) add(piece);
+  }
+
+  int pieces() const { return count_; }
+  const Tall& piece(int i) const { return pieces_[i]; }
+  std::int64_t begin(int i) const { return begin_[i]; }  ///< the first column of a piece
+  std::int64_t end(int i) const { return begin_[i + 1]; }
+  std::int64_t width() const { return begin_[count_]; }
+
+  /// body(columns, begin, end) for every piece.
+  template <class Body>
+  void for_pieces(Body body) const {
+    for (int i = 0; i < count_; ++i) body(pieces_[i], begin_[i], begin_[i + 1]);
+  }
+  /// "V (1000 x 8, ...)", or "(V (...), W (...))".
+  std::string describe() const {
+    std::string text;
+    for_pieces([&](const Tall& v, std::int64_t, std::int64_t) { text += (text.empty() ? "" : ", ") + v.describe(); });
+    return count_ == 1 ? text : "(" + text + ")";
+  }
+
+ private:
+  void add(const Tall& piece) {
+    if (piece.width() == 0) return;
+    if (count_ == most_pieces) throw ShapeError("orth::Basis: more than four block vectors");
+    pieces_[count_] = piece;
+    begin_[count_ + 1] = begin_[count_] + piece.width();
+    ++count_;
+  }
+
+  Tall pieces_[most_pieces];
+  std::int64_t begin_[most_pieces + 1] = {};
+  int count_ = 0;
+};
+
+}  // namespace blockvec::orth

@@ -1,0 +1,93 @@
+#pragma once
+
+#include "orth/deficiency.hpp"
+#include "orth/range.hpp"
+#include "orth/recovery.hpp"
+#include "orth/sweeps.hpp"
+
+/// A block against its basis, from the first look to the last: what the verbs for one block do, and factorize for each.
+namespace blockvec::orth {
+
+enum class Kind { none, projected, by_blocks, pythagorean };
+
+/// The sweeps of which a method for one block consists.
+struct Plan {
+  Kind first = Kind::pythagorean;
+  Kind second = Kind::none;
+};
+inline Plan plan_of(Inter inter) {
+  switch (inter) {
+    case Inter::bcgs:
+      return {Kind::projected, Kind::none};
+    case Inter::bmgs:
+      return {Kind::by_blocks, Kind::none};
+    case Inter::bcgs2:
+    case Inter::bcgsi_a:
+      return {Kind::projected, Kind::projected};
+    case Inter::pip:
+      return {Kind::pythagorean, Kind::none};
+    case Inter::p_2s:
+      return {Kind::projected, Kind::pythagorean};
+    case Inter::pip_plus:
+    case Inter::pipi_plus:
+    case Inter::p_1s:
+    case Inter::p_adaptive:
+    case Inter::two_stage:
+      return {Kind::pythagorean, Kind::pythagorean};
+  }
+  return {};
+}
+
+template <class Scalar, class Layout, class Space>
+Sweep<RealOf<Scalar>> sweep_of(Call<Scalar, Layout, Space>& call, Kind kind) {
+  return kind == Kind::pythagorean ? pip_sweep(call) : bcgs_sweep(call, kind == Kind::by_blocks);
+}
+
+/// The sweeps that the options ask for, no more; of the second only as much as is needed.
+template <class Scalar, class Layout, class Space>
+Sweep<RealOf<Scalar>> chosen_sweeps(Call<Scalar, Layout, Space>& call) {
+  if (call.m == 0) return bcgs_sweep(call);
+  const Plan plan = plan_of(call.options.inter);
+  auto first = sweep_of(call, plan.first);
+  if (!first.done && call.options.inter == Inter::p_adaptive) {
+    first = sweep_of(call, Kind::projected);
+    call.result.method.inter = Inter::p_2s;
+  }
+  if (plan.second == Kind::none || !first.done || (first.certified() && call.options.adaptive)) return first;
+  if (first.projected() && call.options.adaptive) return tidy_sweep(call, first);
+  return sweep_of(call, plan.second);
+}
+
+/// What is left to do when W is as it shall be: coefficients of the caller's block, B W, costs.
+template <class Scalar, class Layout, class Space>
+void finish(Call<Scalar, Layout, Space>& call, const SmallMatrix<Scalar, Space>* s,
+            const SmallMatrix<Scalar, Space>* r) {
+  undo_scales(call);
+  if (s != nullptr) dense::copy(call.s_total, *s);
+  if (r != nullptr) dense::copy(call.r_total, *r);
+  if (call.metric != nullptr && call.metric->image_of_block.width() == call.b) call.apply_metric();
+  call.result.reductions = call.context.reductions() - call.reductions_before;
+  call.result.passes = static_cast<double>(call.words) / static_cast<double>(call.b);
+}
+
+template <class Scalar, class Layout, class Space>
+Result orthonormalize(Call<Scalar, Layout, Space>& call, const SmallMatrix<Scalar, Space>* s,
+                      const SmallMatrix<Scalar, Space>* r) {
+  call.result.method = {call.options.inter, call.options.intra, call.m > 0, true};
+  look_at_block(call);
+  auto sweep = chosen_sweeps(call);
+  if (!sweep.certified() && call.options.escalate) sweep = escalate(call, sweep);
+  Result& result = call.result;
+  result.orthonormal = sweep.certified();
+  if (sweep.done || call.options.escalate) {
+    settle_deficiency(call);
+  } else {
+    result.rank = call.b;
+  }
+  if (!call.options.escalate) result.rank = std::min(result.rank, call.visible_rank);
+  if (call.options.escalate && !result.orthonormal) result.reason = Reason::bad_basis;
+  finish(call, s, r);
+  return std::move(call.result);
+}
+
+}  // namespace blockvec::orth

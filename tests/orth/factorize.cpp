@@ -1,0 +1,242 @@
+#include <algorithm>
+#include <blockvec/operations.hpp>
+
+#include "tests/orth/support.hpp"
+
+namespace blockvec::test {
+namespace {
+
+using orth::Deficiency;
+using orth::Inter;
+using orth::Options;
+using orth::Reason;
+
+/// A tall matrix, what factorize made of it, and how well.
+template <class K>
+struct Factored {
+  using Scalar = typename K::Scalar;
+  using Columns = HostColumns<Wide<Scalar>>;
+
+  Factored(const Context& context, const Columns& x_, std::int64_t width, const Options& options)
+      : x(rounded<Scalar>(x_)),
+        storage(context, RowDistribution::uniform(x_.rows, context.communicator()), x_.columns + 1, "X"),
+        q(storage.columns(0, x_.columns)),
+        r(context, x_.columns, x_.columns, "R") {
+    fill(storage, Scalar(7));
+    distribute<Scalar>(x, q);
+    orth::Orthogonalizer orthogonalizer(context, options);
+    result = orthogonalizer.factorize(q, &r, width);
+  }
+  double loss() const {
+    const Columns now = collect(q);
+    std::vector<std::int64_t> zeros;
+    for (std::int64_t j = 0; j < now.columns; ++j) {
+      if (norm(columns_of(now, j, j + 1)) == 0) zeros.push_back(j);
+    }
+    zero_columns = static_cast<std::int64_t>(zeros.size());
+    return loss_of_orthogonality(now, zeros);
+  }
+  double residual() const {
+    const std::int64_t n = x.columns;
+    return relative_residual(x, Columns(x.rows, 0), Columns(0, n), collect(q), collect(r));
+  }
+  bool is_block_upper(std::int64_t width) const {
+    const Columns factor = collect(r);
+    for (std::int64_t j = 0; j < factor.columns; ++j) {
+      for (std::int64_t i = (j / width + 1) * width; i < factor.rows; ++i) {
+        if (factor(i, j) != Wide<Scalar>(0)) return false;
+      }
+    }
+    return true;
+  }
+  bool guard_holds() const {
+    for (const auto& entry : collect(storage.column(x.columns)).entries) {
+      if (entry != Wide<Scalar>(7)) return false;
+    }
+    return true;
+  }
+
+  Columns x;
+  typename K::Vector storage, q;
+  typename K::Small r;
+  orth::Result result;
+  mutable std::int64_t zero_columns = 0;
+};
+
+template <class K>
+class Factorize : public ::testing::Test {
+ public:
+  using ScalarType = typename K::Scalar;
+  using Columns = HostColumns<Wide<ScalarType>>;
+  static constexpr double eps = static_cast<double>(epsilon<ScalarType>);
+  static double kappa(double power) { return std::pow(eps, -power); }
+  static Options options(const std::string& text, bool escalate, bool adaptive = true) {
+    Options chosen = orth::parse_options(text);
+    chosen.escalate = escalate;
+    chosen.adaptive = adaptive;
+    return chosen;
+  }
+  Factored<K> run(const Columns& x, std::int64_t width, const Options& chosen) const {
+    return Factored<K>(context, x, width, chosen);
+  }
+  Context context = Context::self(2);
+  Generator<ScalarType> generator{20261121};
+};
+TYPED_TEST_SUITE(Factorize, testing::AllCases, testing::CaseName);
+
+const char* const every_skeleton[] = {"bcgs",  "bmgs", "bcgs2", "bcgsi+a", "pip",      "pip+",
+                                      "pipi+", "p-1s", "p-2s",  "p-1s2s",  "two-stage"};
+
+struct Count {
+  const char* method;
+  std::int64_t first;   ///< reductions of the first block
+  std::int64_t others;  ///< of all others
+};
+
+TYPED_TEST(Factorize, ReductionsAreThoseOfTheMethod) {
+  constexpr std::int64_t count = 90, width = 4, blocks = 6, n = width * blocks, rest = blocks - 1;
+  const auto x = this->generator.with_condition(count, n, 10);
+  const Count table[] = {{"bcgs/cholqr", 1, 2 * rest},
+                         {"bcgs/cgs2", 2 * width - 1, 2 * width * rest},
+                         {"bmgs/cholqr", 1, rest * (rest + 1) / 2 + rest},
+                         {"bcgs2/cholqr", 1, 4 * rest},
+                         {"bcgsi+a/cgs2", 2 * width - 1, 4 * rest},
+                         {"pip/cholqr2", 2, rest},
+                         {"pip+/cholqr2", 2, 2 * rest},
+                         {"pipi+/cholqr2", 2, 2 * rest},
+                         {"p-1s/cholqr2", 2, rest + 1},
+                         {"p-2s/cholqr", 1, 2 * rest + 1},
+                         {"p-2s/cholqr2", 2, 3 * rest + 1},
+                         {"p-1s2s/cholqr2", 2, rest + 1},
+                         {"two-stage/cholqr2", 2, rest + 3}};
+  for (const Count& expected : table) {
+    SCOPED_TRACE(expected.method);
+    auto options = this->options(expected.method, false, false);
+    options.panel_width = 2 * width;
+    const std::int64_t before = this->context.reductions();
+    const auto run = this->run(x, width, options);
+    EXPECT_EQ(run.result.reductions, expected.first + expected.others) << run.result.describe();
+    EXPECT_EQ(this->context.reductions() - before, run.result.reductions);
+    EXPECT_EQ(run.result.reason, Reason::none);
+    EXPECT_EQ(run.result.rank, n);
+    EXPECT_EQ(to_string(run.result.method), expected.method);
+    EXPECT_LE(run.residual(), rounding_residual<typename TestFixture::ScalarType>(n));
+  }
+}
+
+TYPED_TEST(Factorize, EveryMethodIsOrthonormalToRoundingWhereItMayEscalate) {
+  using Scalar = typename TestFixture::ScalarType;
+  constexpr std::int64_t count = 100, width = 4, n = 18;  // the last block is narrower
+  for (const double power : {0.05, 0.3, 0.6, 0.9}) {
+    const double kappa = this->kappa(power);
+    auto& draw = this->generator;
+    const typename TestFixture::Columns matrices[] = {
+        draw.with_condition(count, n, kappa), columns_of(draw.glued(count, 5, width, kappa), 0, n),
+        columns_of(draw.piled(count, 5, width, kappa), 0, n), Generator<Scalar>::laeuchli(count, n, 1 / kappa)};
+    for (std::size_t i = 0; i < std::size(matrices); ++i) {
+      for (const char* skeleton : every_skeleton) {
+        for (const char* within : {"cholqr2", "svqb"}) {
+          const std::string method = std::string(skeleton) + "/" + within;
+          SCOPED_TRACE(method + ", kappa = eps^-" + std::to_string(power) + ", matrix " + std::to_string(i));
+          const auto run = this->run(matrices[i], width, this->options(method, true));
+          EXPECT_TRUE(run.result.orthonormal) << run.result.describe();
+          EXPECT_LE(run.loss(), rounding_loss<Scalar>(n)) << run.result.describe();
+          EXPECT_EQ(run.result.rank + static_cast<std::int64_t>(run.result.lost.size()), n);
+          EXPECT_LE(run.residual(), (within[0] == 's' ? 6 : 1) * rounding_residual<Scalar>(n)) << run.result.describe();
+          EXPECT_TRUE(run.is_block_upper(width));
+          EXPECT_TRUE(run.guard_holds());
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(Factorize, AnyWidthServes) {
+  using Scalar = typename TestFixture::ScalarType;
+  constexpr std::int64_t n = 13;
+  const auto x = this->generator.with_condition(60, n, 50);
+  for (const std::int64_t width : {1, 2, 5, 12, 13, 40}) {
+    for (const char* skeleton : every_skeleton) {
+      SCOPED_TRACE(std::string(skeleton) + ", width " + std::to_string(width));
+      const auto run = this->run(x, width, this->options(skeleton, true));
+      EXPECT_EQ(run.result.rank, n) << run.result.describe();
+      EXPECT_LE(run.loss(), rounding_loss<Scalar>(n));
+      EXPECT_LE(run.residual(), rounding_residual<Scalar>(n));
+    }
+  }
+}
+
+TYPED_TEST(Factorize, LostColumnsAreNamedAndReplacedOrDropped) {
+  using Scalar = typename TestFixture::ScalarType;
+  constexpr std::int64_t n = 12, width = 3;
+  auto x = this->generator.random(50, n);
+  for (std::int64_t i = 0; i < x.rows; ++i) {
+    x(i, 1) = Wide<Scalar>(0);
+    x(i, 5) = x(i, 0);
+    x(i, 9) = x(i, 4) * 2.0L - x(i, 7);
+  }
+  const std::vector<std::int64_t> lost{1, 5, 9};
+  const double tolerance = 3 * static_cast<double>(orth::rank_tolerance<Scalar>(n, width));
+  for (const char* skeleton : every_skeleton) {
+    for (const auto deficiency : {Deficiency::replace, Deficiency::drop}) {
+      SCOPED_TRACE(skeleton);
+      auto options = this->options(skeleton, true);
+      options.deficiency = deficiency;
+      const auto run = this->run(x, width, options);
+      EXPECT_EQ(run.result.lost, lost) << run.result.describe();
+      EXPECT_EQ(run.result.rank, n - 3);
+      EXPECT_LE(run.loss(), rounding_loss<Scalar>(n)) << run.result.describe();
+      EXPECT_EQ(run.zero_columns, deficiency == Deficiency::drop ? 3 : 0);
+      EXPECT_LE(run.residual(), rounding_residual<Scalar>(n) + tolerance);
+      if (deficiency == Deficiency::drop) {
+        EXPECT_EQ(norm(collect(run.q.columns(n - 3, n))), 0);
+      }
+    }
+    auto options = this->options(skeleton, true);
+    options.deficiency = Deficiency::report;
+    EXPECT_THROW(this->run(x, width, options), orth::RankError);
+  }
+}
+
+TYPED_TEST(Factorize, AnyScaleOfColumnsIsFine) {
+  using Scalar = typename TestFixture::ScalarType;
+  constexpr std::int64_t n = 9;
+  const long double small = std::is_same_v<RealOf<Scalar>, float> ? 1e-20L : 1e-150L;
+  const long double scales[] = {1, small, 1 / small, 1 / small, 1, small, small, 1 / small, 1};
+  auto x = this->generator.with_condition(50, n, 100);
+  for (std::int64_t j = 0; j < n; ++j) {
+    for (std::int64_t i = 0; i < x.rows; ++i) x(i, j) *= scales[j];
+  }
+  for (const char* skeleton : every_skeleton) {
+    SCOPED_TRACE(skeleton);
+    const auto run = this->run(x, 3, this->options(skeleton, true));
+    EXPECT_EQ(run.result.rank, n) << run.result.describe();
+    EXPECT_LE(run.loss(), rounding_loss<Scalar>(n));
+    EXPECT_LE(run.residual(), rounding_residual<Scalar>(n));
+  }
+}
+
+TYPED_TEST(Factorize, BadInputIsNamed) {
+  using Scalar = typename TestFixture::ScalarType;
+  const typename TypeParam::Vector x(this->context, RowDistribution::uniform(30, this->context.communicator()), 6, "X");
+  orth::Orthogonalizer orthogonalizer(this->context);
+  const typename TypeParam::Small wrong(this->context, 5, 6);
+  EXPECT_THROW(orthogonalizer.factorize(x, &wrong, 2), ShapeError);
+  EXPECT_THROW(orthogonalizer.factorize(x, nullptr, 0), ShapeError);
+  Options options;
+  options.panel_width = 3;
+  EXPECT_THROW(orth::Orthogonalizer(this->context, options).factorize(x, nullptr, 2), ShapeError);
+  for (const char* skeleton : every_skeleton) {
+    fill_random(x, 5);
+    testing::put(x, 17, 4, Scalar(std::numeric_limits<RealOf<Scalar>>::quiet_NaN()));
+    try {
+      orth::Orthogonalizer(this->context, orth::parse_options(skeleton)).factorize(x, nullptr, 2);
+      FAIL() << "expected a NotFiniteError";
+    } catch (const NotFiniteError& error) {
+      EXPECT_EQ(std::string(error.what()), "orth: W = " + x.describe() + " holds NaN or Inf in column 4") << skeleton;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace blockvec::test
