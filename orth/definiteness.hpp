@@ -27,9 +27,11 @@ void require_definite(Call<Scalar, Layout, Space>& call) {
   Real norm = 0;
   for (std::int64_t j = 0; j < call.b; ++j) {
     const Real square = dense::entry(call.euclidean, 0, j);
-    if (square > 0) norm = std::max(norm, std::sqrt(dense::entry(call.image_squares, 0, j) / square));
+    if (!(square > 0)) continue;
+    const Real ratio = std::sqrt(dense::entry(call.image_squares, 0, j) / square);
+    if (!std::isfinite(ratio)) throw NotFiniteError("orth: B W holds NaN or Inf, W = " + call.whole->describe());
+    norm = std::max(norm, ratio);
   }
-  if (!std::isfinite(norm)) throw NotFiniteError("orth: B W holds NaN or Inf, W = " + call.whole->describe());
   const Real share = 2 * call.tolerance * norm;
   for (std::int64_t j = 0; j < call.b; ++j) {
     const Real square = dense::entry(call.squares, 0, j), whole = dense::entry(call.euclidean, 0, j);

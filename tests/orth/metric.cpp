@@ -1,0 +1,334 @@
+#include <algorithm>
+#include <blockvec/operations.hpp>
+#include <limits>
+
+#include "tests/orth/support.hpp"
+
+namespace blockvec::test {
+namespace {
+
+using orth::Basis;
+using orth::Options;
+using orth::Reason;
+
+/// The tridiagonal matrix with `diagonal` and `beside` it; at the two ends, `end` on the diagonal.
+struct Tridiagonal {
+  long double diagonal, beside, end;
+
+  template <class T>
+  T row(std::int64_t i, std::int64_t rows, const std::function<T(std::int64_t)>& x) const {
+    T sum = (i == 0 || i == rows - 1 ? end : diagonal) * x(i);
+    if (i > 0) sum += beside * x(i - 1);
+    if (i < rows - 1) sum += beside * x(i + 1);
+    return sum;
+  }
+  template <class T>
+  HostColumns<T> operator*(const HostColumns<T>& x) const {
+    HostColumns<T> y(x.rows, x.columns);
+    for (std::int64_t j = 0; j < x.columns; ++j) {
+      for (std::int64_t i = 0; i < x.rows; ++i) {
+        y(i, j) = row<T>(i, x.rows, [&](std::int64_t k) { return x(k, j); });
+      }
+    }
+    return y;
+  }
+};
+constexpr Tridiagonal mass{4.0L / 6, 1.0L / 6, 2.0L / 6};  // of linear finite elements
+constexpr Tridiagonal stiffness{2, -1, 1};                 // has the constants in its null space
+constexpr Tridiagonal saddle{0.5L, 1, 0.5L};               // indefinite
+
+constexpr std::int64_t count = 80, m = 7, b = 5;
+
+template <class K>
+class MetricTest : public ::testing::Test {
+ public:
+  using ScalarType = typename K::Scalar;
+  using Tall = typename K::Vector;
+  using Columns = HostColumns<Wide<ScalarType>>;
+  using Metric = orth::Metric<ScalarType, typename K::Layout, typename K::Space>;
+
+  RowDistribution rows() const { return RowDistribution::uniform(count, context.communicator()); }
+  /// B as an operator on block vectors of one rank. Counts the columns that it is applied to.
+  Metric metric_of(const Tridiagonal& matrix) {
+    return {[this, matrix](const Tall& x, const Tall& y) {
+      applied += x.width();
+      const auto from = testing::on_host(x), to = testing::on_host(y);
+      for (std::int64_t j = 0; j < x.width(); ++j) {
+        for (std::int64_t i = 0; i < x.local_rows(); ++i) {
+          to.view()(i, j) = narrow<ScalarType>(matrix.row<Wide<ScalarType>>(
+              i, count, [&](std::int64_t k) { return widen<ScalarType>(from.view()(k, j)); }));
+        }
+      }
+      copy(to, y);
+    }};
+  }
+  Tall tall(const Columns& values, const char* label) const {
+    const Tall v(context, rows(), values.columns, label);
+    distribute<ScalarType>(values, v);
+    return v;
+  }
+  /// B-orthonormal columns, made here.
+  Columns b_orthonormal(std::int64_t columns) {
+    Columns v = generator.random(count, columns);
+    for (int pass = 0; pass < 3; ++pass) {
+      for (std::int64_t j = 0; j < columns; ++j) {
+        Columns column = columns_of(v, j, j + 1);
+        for (std::int64_t i = 0; i < j; ++i) {
+          const auto t = gram(columns_of(v, i, i + 1), mass * column)(0, 0);
+          for (std::int64_t k = 0; k < count; ++k) column(k, 0) -= v(k, i) * t;
+        }
+        const auto length = std::sqrt(std::abs(gram(column, mass * column)(0, 0)));
+        for (std::int64_t k = 0; k < count; ++k) v(k, j) = column(k, 0) / length;
+      }
+    }
+    return rounded<ScalarType>(v);
+  }
+  static double b_loss(const Columns& q) {
+    Columns defect = gram(q, mass * q);
+    for (std::int64_t j = 0; j < q.columns; ++j) defect(j, j) -= Wide<ScalarType>(1);
+    return norm(defect);
+  }
+  template <class Body>
+  static std::string message(Body body) {
+    try {
+      body();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+
+  Context context = Context::self(2);
+  Generator<ScalarType> generator{404};
+  std::int64_t applied = 0;
+};
+TYPED_TEST_SUITE(MetricTest, testing::AllCases, testing::CaseName);
+
+const char* const methods[] = {"pipi+/cholqr2", "pip/cholqr", "bcgs/cgs",  "bcgs2/cgs2",
+                               "bmgs/cholqr2",  "bcgs2/svqb", "pipi+/svqb"};
+
+TYPED_TEST(MetricTest, BlocksBecomeOrthonormalInIt) {
+  using Scalar = typename TestFixture::ScalarType;
+  // Lengths in this metric and the Euclidean ones differ by up to the root of its condition, 3.
+  const double slack = 3;
+  for (const char* method : methods) {
+    for (const std::int64_t basis : {std::int64_t{0}, m}) {
+      for (const double power : {0.1, 0.4, 0.8}) {
+        for (const bool has_images : {false, true}) {
+          SCOPED_TRACE(std::string(method) + ", " + std::to_string(basis) + " in the basis, kappa = eps^-" +
+                       std::to_string(power) + (has_images ? ", images at hand" : ""));
+          const auto v_given = this->b_orthonormal(basis);
+          const auto x = rounded<Scalar>(
+              this->generator.with_condition(count, b, std::pow(static_cast<double>(epsilon<Scalar>), -power)));
+          const auto v = this->tall(v_given, "V"), w = this->tall(x, "W"), bv = this->tall(mass * v_given, "B V"),
+                     bw = this->tall(x, "B W");
+          const typename TypeParam::Small s(this->context, basis, b), r(this->context, b, b);
+          auto metric = this->metric_of(mass);
+          if (has_images) {
+            metric.image_of_basis = bv;
+            metric.image_of_block = bw;
+          }
+          this->applied = 0;
+          orth::Orthogonalizer orthogonalizer(this->context, orth::parse_options(method));
+          const auto result = orthogonalizer.project_and_normalize(v, w, &s, &r, &metric);
+          EXPECT_TRUE(result.orthonormal) << result.describe();
+          EXPECT_EQ(result.rank, b) << result.describe();
+          EXPECT_EQ(result.applications, this->applied);
+          const auto q = collect(w);
+          EXPECT_LE(this->b_loss(join(v_given, q)), slack * rounding_loss<Scalar>(m + b)) << result.describe();
+          EXPECT_LE(relative_residual(x, v_given, collect(s), q, collect(r)), slack * rounding_residual<Scalar>(m + b));
+          if (has_images) {
+            auto error = mass * q;
+            const auto image = collect(bw);
+            for (std::size_t i = 0; i < error.entries.size(); ++i) error.entries[i] -= image.entries[i];
+            EXPECT_LE(norm(error), 64 * rounding_loss<Scalar>(m + b));
+          }
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(MetricTest, ItIsAppliedOnceASweepAndLessWithImagesAtHand) {
+  using Scalar = typename TestFixture::ScalarType;
+  const auto v_given = this->b_orthonormal(m);
+  const auto all = this->b_orthonormal(m + b);
+  struct Case {
+    const char* method;
+    std::int64_t without, with;  // applications to blocks
+    std::int64_t reductions;
+  };
+  for (const Case& expected :
+       {Case{"pip/cholqr", 1, 1, 1}, {"pipi+/cholqr", 2, 1, 2}, {"bcgs/cholqr", 2, 1, 2}, {"bcgs2/cholqr", 3, 1, 4}}) {
+    for (const bool has_images : {false, true}) {
+      SCOPED_TRACE(expected.method);
+      const auto v = this->tall(columns_of(all, 0, m), "V"), w = this->tall(columns_of(all, m, m + b), "W");
+      auto metric = this->metric_of(mass);
+      if (has_images) {
+        metric.image_of_basis = this->tall(mass * columns_of(all, 0, m), "B V");
+        metric.image_of_block = this->tall(columns_of(all, m, m + b), "B W");
+      }
+      auto options = orth::parse_options(expected.method);
+      options.adaptive = false;
+      options.escalate = false;
+      this->applied = 0;
+      const auto result =
+          orth::Orthogonalizer(this->context, options).project_and_normalize(v, w, nullptr, nullptr, &metric);
+      EXPECT_EQ(this->applied, (has_images ? expected.with : expected.without) * b) << result.describe();
+      EXPECT_EQ(result.reductions, expected.reductions);
+      EXPECT_LE(this->b_loss(join(columns_of(all, 0, m), collect(w))), 3 * rounding_loss<Scalar>(m + b));
+    }
+  }
+}
+
+TYPED_TEST(MetricTest, ProjectionsAndFactorizationsKnowItToo) {
+  using Scalar = typename TestFixture::ScalarType;
+  constexpr std::int64_t n = 14;
+  const auto metric = this->metric_of(mass);
+  const auto v_given = this->b_orthonormal(m);
+  const auto v = this->tall(v_given, "V"), w = this->tall(this->generator.random(count, 3), "W");
+  orth::Orthogonalizer(this->context).project(v, w, nullptr, &metric);
+  EXPECT_LE(norm(gram(v_given, mass * collect(w))), 3 * norm(collect(w)) * rounding_loss<Scalar>(m));
+  for (const char* skeleton : {"bcgs2", "bmgs", "pipi+", "pip+", "p-1s", "p-2s", "p-1s2s", "two-stage"}) {
+    for (const double power : {0.1, 0.8}) {
+      for (const bool has_image : {false, true}) {
+        SCOPED_TRACE(std::string(skeleton) + ", kappa = eps^-" + std::to_string(power));
+        const auto x = rounded<Scalar>(
+            this->generator.with_condition(count, n, std::pow(static_cast<double>(epsilon<Scalar>), -power)));
+        const auto q = this->tall(x, "X"), bq = this->tall(x, "B X");
+        const typename TypeParam::Small r(this->context, n, n);
+        auto chosen = metric;
+        if (has_image) chosen.image_of_block = bq;
+        this->applied = 0;
+        const auto result =
+            orth::Orthogonalizer(this->context, orth::parse_options(skeleton)).factorize(q, &r, 4, &chosen);
+        EXPECT_TRUE(result.orthonormal) << result.describe();
+        EXPECT_EQ(result.applications, this->applied);
+        const auto q_now = collect(q);
+        EXPECT_LE(this->b_loss(q_now), 3 * rounding_loss<Scalar>(n)) << result.describe();
+        EXPECT_LE(relative_residual(x, {x.rows, 0}, {0, n}, q_now, collect(r)), 3 * rounding_residual<Scalar>(n));
+        if (has_image) {
+          auto error = mass * q_now;
+          const auto image = collect(bq);
+          for (std::size_t i = 0; i < error.entries.size(); ++i) error.entries[i] -= image.entries[i];
+          EXPECT_LE(norm(error), 64 * rounding_loss<Scalar>(n));
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(MetricTest, DependentColumnsAreReplacedBesideIt) {
+  using Scalar = typename TestFixture::ScalarType;
+  const auto metric = this->metric_of(mass);
+  const auto v_given = this->b_orthonormal(m);
+  auto x = this->generator.random(count, b);
+  const auto inside = product(v_given, this->generator.random(m, 1));
+  for (std::int64_t i = 0; i < x.rows; ++i) {
+    x(i, 0) = Wide<Scalar>(0);
+    x(i, 2) = inside(i, 0);
+    x(i, 4) = x(i, 3) - x(i, 1);
+  }
+  for (const char* method : methods) {
+    SCOPED_TRACE(method);
+    const auto v = this->tall(v_given, "V"), w = this->tall(x, "W");
+    const auto result = orth::Orthogonalizer(this->context, orth::parse_options(method))
+                            .project_and_normalize(v, w, nullptr, nullptr, &metric);
+    EXPECT_EQ(result.lost, (std::vector<std::int64_t>{0, 2, 4})) << result.describe();
+    EXPECT_LE(this->b_loss(join(v_given, collect(w))), 3 * rounding_loss<Scalar>(m + b));
+  }
+}
+
+TYPED_TEST(MetricTest, ASemiDefiniteOrIndefiniteOneIsAnError) {
+  using Scalar = typename TestFixture::ScalarType;
+  auto constant = this->generator.random(count, b);
+  auto alternating = constant;
+  for (std::int64_t i = 0; i < count; ++i) {
+    constant(i, 3) = Wide<Scalar>(1);
+    alternating(i, 1) = Wide<Scalar>(i % 2 == 0 ? 1 : -1);
+  }
+  // Seen only when a projection has taken the rest: X = (V, V + constants).
+  auto hidden = this->generator.random(count, 2);
+  for (std::int64_t i = 0; i < count; ++i) hidden(i, 1) = hidden(i, 0) + Wide<Scalar>(1);
+  for (const char* method : methods) {
+    SCOPED_TRACE(method);
+    const auto normalize = [&](const auto& x, const Tridiagonal& matrix) {
+      return this->message([&] {
+        const auto metric = this->metric_of(matrix);
+        orth::Orthogonalizer(this->context, orth::parse_options(method))
+            .normalize(this->tall(x, "W"), nullptr, &metric);
+      });
+    };
+    const auto one = normalize(constant, stiffness), two = normalize(hidden, stiffness),
+               three = normalize(alternating, saddle);
+    EXPECT_NE(one.find("in column 3 of W"), std::string::npos) << one;
+    EXPECT_NE(one.find("semi-definite to rounding"), std::string::npos) << one;
+    EXPECT_NE(two.find("in column 1 of W"), std::string::npos) << two;
+    EXPECT_NE(two.find("semi-definite to rounding"), std::string::npos) << two;
+    EXPECT_NE(three.find("B is indefinite"), std::string::npos) << three;
+  }
+  EXPECT_EQ(this->message([&] {
+    const auto metric = this->metric_of(stiffness);
+    orth::Orthogonalizer(this->context).normalize(this->tall(this->generator.random(count, b), "W"), nullptr, &metric);
+  }),
+            "no error");
+}
+
+TYPED_TEST(MetricTest, OperandsThatDoNotFitAreNamed) {
+  using Scalar = typename TestFixture::ScalarType;
+  const auto v = this->tall(this->b_orthonormal(m), "V"), w = this->tall(this->generator.random(count, b), "W");
+  orth::Orthogonalizer orthogonalizer(this->context);
+  auto metric = this->metric_of(mass);
+  metric.image_of_basis = v.columns(1, m);
+  EXPECT_EQ(this->message([&] { orthogonalizer.project(v, w, nullptr, &metric); }),
+            "orth::project: the inner product's B V = " + v.columns(1, m).describe() +
+                ", expected pieces like those of V = " + v.describe());
+  metric = this->metric_of(mass);
+  metric.image_of_block = v;
+  EXPECT_EQ(this->message([&] { orthogonalizer.normalize(w, nullptr, &metric); }),
+            "orth::project_and_normalize: the inner product's B W = " + v.describe() +
+                ", expected a block vector like W = " + w.describe());
+  metric = {};
+  EXPECT_EQ(this->message([&] { orthogonalizer.normalize(w, nullptr, &metric); }),
+            "orth::project_and_normalize: the inner product's B is missing");
+  metric.apply = [](const auto&, const auto& y) { fill(y, Scalar(std::numeric_limits<RealOf<Scalar>>::quiet_NaN())); };
+  EXPECT_EQ(this->message([&] { orthogonalizer.normalize(w, nullptr, &metric); }),
+            "orth: B W holds NaN or Inf, W = " + w.describe());
+}
+
+TYPED_TEST(MetricTest, SeveralPiecesCountAsOneBasis) {
+  using Scalar = typename TestFixture::ScalarType;
+  const auto v_given = rounded<Scalar>(this->generator.orthonormal(count, m));
+  const auto x = rounded<Scalar>(this->generator.with_condition(count, b, 30));
+  const auto locked = this->tall(columns_of(v_given, 0, 3), "locked"), v = this->tall(columns_of(v_given, 3, m), "V"),
+             nothing = this->tall(columns_of(v_given, 0, 0), "nothing");
+  for (const char* method : {"pipi+/cholqr2", "bcgs2/cgs2", "bmgs/cholqr2", "pip/svqb"}) {
+    SCOPED_TRACE(method);
+    const auto w = this->tall(x, "W");
+    const typename TypeParam::Small s(this->context, m, b), r(this->context, b, b);
+    auto options = orth::parse_options(method);
+    options.adaptive = false;
+    orth::Orthogonalizer orthogonalizer(this->context, options);
+    const auto result = orthogonalizer.project_and_normalize({locked, nothing, v}, w, &s, &r);
+    if (std::string(method) == "pipi+/cholqr2") {
+      EXPECT_EQ(result.reductions, 2);
+    }
+    EXPECT_LE(loss_of_orthogonality(join(v_given, collect(w))), rounding_loss<Scalar>(m + b)) << result.describe();
+    EXPECT_LE(relative_residual(x, v_given, collect(s), collect(w), collect(r)), rounding_residual<Scalar>(m + b));
+    const auto projected = this->tall(x, "W");
+    orthogonalizer.project({locked, v}, projected, &s);
+    EXPECT_LE(norm(gram(v_given, collect(projected))), norm(x) * rounding_loss<Scalar>(m + b));
+  }
+  EXPECT_EQ(this->message([&] {
+    orth::Orthogonalizer(this->context).project({v, v, v, v, v}, locked);
+  }),
+            "orth::Basis: more than four block vectors");
+  const typename TypeParam::Small wrong(this->context, 4, 3);
+  EXPECT_EQ(this->message([&] {
+    orth::Orthogonalizer(this->context).project({locked, v}, this->tall(x, "W"), &wrong);
+  }),
+            "orth::project: S is 4 x 3, expected 7 x 5");
+}
+
+}  // namespace
+}  // namespace blockvec::test
