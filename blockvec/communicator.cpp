@@ -33,6 +33,8 @@ constexpr WireType wire_type() {
     return WireType::float32;
   } else if constexpr (std::is_same_v<T, double>) {
     return WireType::float64;
+  } else if constexpr (std::is_same_v<T, DoubleDouble>) {
+    return WireType::double_double;
   } else {
     return WireType::int64;
   }
@@ -64,6 +66,7 @@ void Communicator::sum(std::span<Complex<double>> values) const {
   sum(std::span(reinterpret_cast<double*>(values.data()), 2 * values.size()));
 }
 void Communicator::sum(std::span<std::int64_t> values) const { reduce(*backend_, values, Reduction::sum); }
+void Communicator::sum(std::span<DoubleDouble> values) const { reduce(*backend_, values, Reduction::sum); }
 void Communicator::max(std::span<double> values) const { reduce(*backend_, values, Reduction::max); }
 void Communicator::max(std::span<std::int64_t> values) const { reduce(*backend_, values, Reduction::max); }
 void Communicator::min(std::span<std::int64_t> values) const { reduce(*backend_, values, Reduction::min); }

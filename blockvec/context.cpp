@@ -83,9 +83,27 @@ void Context::fence() const {
 #define BLOCKVEC_CONTEXT(Space) template void Context::fence<Space>() const;
 BLOCKVEC_FOR_SPACES(BLOCKVEC_CONTEXT)
 
+namespace {
+
+// What a sum over ranks is made of, and its value where it is a whole number.
+template <class Scalar>
+struct WireElement {
+  using type = RealOf<Scalar>;
+  static std::string_view name() { return scalar_name<Scalar>(); }
+};
+template <>
+struct WireElement<DoubleDouble> {
+  using type = DoubleDouble;
+  static std::string_view name() { return "double-double"; }
+};
+double value_of(double x) { return x; }
+double value_of(const DoubleDouble& x) { return x.high + x.low; }
+
+}  // namespace
+
 template <class Scalar>
 void Context::sum(Scalar* values, std::int64_t count, std::uint64_t tag) const {
-  using Real = RealOf<Scalar>;
+  using Element = typename WireElement<Scalar>::type;
   ++state_->reductions;
   if (communicator().size() == 1) return;
 
@@ -93,38 +111,41 @@ void Context::sum(Scalar* values, std::int64_t count, std::uint64_t tag) const {
   // exactly if all ranks sent the same t (Cauchy-Schwarz; small whole numbers, so the sums are exact). The message that
   // carries them has one length for every operation, so that ranks which disagree on the shape still meet in it, and
   // learn so.
-  const auto reals = static_cast<std::size_t>(count) * (sizeof(Scalar) / sizeof(Real));
+  const auto elements = static_cast<std::size_t>(count) * (sizeof(Scalar) / sizeof(Element));
   constexpr std::size_t head = 1024;
-  const std::size_t in_head = std::min(reals, head - 2);
+  const std::size_t in_head = std::min(elements, head - 2);
   WorkspaceScope<> scope(*this);
-  Real* const buffer = scope.take<Real>(head + reals - in_head);
-  std::copy_n(reinterpret_cast<const Real*>(values), in_head, buffer);
-  std::fill(buffer + in_head, buffer + head - 2, Real{0});
+  Element* const buffer = scope.take<Element>(head + elements - in_head);
+  std::copy_n(reinterpret_cast<const Element*>(values), in_head, buffer);
+  std::fill(buffer + in_head, buffer + head - 2, Element{0});
   tag ^= tag >> 32;
   tag ^= tag >> 16;
   const std::uint64_t small_tag = 1 + (tag ^ (tag >> 8)) % 127;
-  buffer[head - 2] = static_cast<Real>(small_tag);
-  buffer[head - 1] = static_cast<Real>(small_tag * small_tag);
-  std::copy_n(reinterpret_cast<const Real*>(values) + in_head, reals - in_head, buffer + head);
-  const Profile::Timer timer(profile(), Operation::reduction, static_cast<double>((reals + 2) * sizeof(Real)), 0);
+  constexpr bool single = std::is_same_v<Element, float>;
+  using Whole = std::conditional_t<single, float, double>;
+  buffer[head - 2] = Element{static_cast<Whole>(small_tag)};
+  buffer[head - 1] = Element{static_cast<Whole>(small_tag * small_tag)};
+  std::copy_n(reinterpret_cast<const Element*>(values) + in_head, elements - in_head, buffer + head);
+  const Profile::Timer timer(profile(), Operation::reduction, static_cast<double>((elements + 2) * sizeof(Element)), 0);
   communicator().sum(std::span(buffer, head));
   const auto ranks = static_cast<std::uint64_t>(communicator().size());
-  const bool exact = ranks * small_tag * small_tag < (std::uint64_t{1} << std::numeric_limits<Real>::digits);
-  if (exact && (buffer[head - 2] != static_cast<Real>(ranks * small_tag) ||
-                buffer[head - 1] != static_cast<Real>(ranks * small_tag * small_tag))) {
+  const bool exact = ranks * small_tag * small_tag < (std::uint64_t{1} << std::numeric_limits<Whole>::digits);
+  if (exact && (value_of(buffer[head - 2]) != static_cast<double>(ranks * small_tag) ||
+                value_of(buffer[head - 1]) != static_cast<double>(ranks * small_tag * small_tag))) {
     throw ShapeError("a sum over ranks met different operations or shapes: this rank sent " + std::to_string(count) +
-                     " " + std::string(scalar_name<Scalar>()) +
+                     " " + std::string(WireElement<Scalar>::name()) +
                      " values; all ranks must call the same operations with operands of the same widths");
   }
-  if (reals > in_head) communicator().sum(std::span(buffer + head, reals - in_head));
-  std::copy_n(buffer, in_head, reinterpret_cast<Real*>(values));
-  std::copy_n(buffer + head, reals - in_head, reinterpret_cast<Real*>(values) + in_head);
+  if (elements > in_head) communicator().sum(std::span(buffer + head, elements - in_head));
+  std::copy_n(buffer, in_head, reinterpret_cast<Element*>(values));
+  std::copy_n(buffer + head, elements - in_head, reinterpret_cast<Element*>(values) + in_head);
 }
 
 template void Context::sum(float*, std::int64_t, std::uint64_t) const;
 template void Context::sum(double*, std::int64_t, std::uint64_t) const;
 template void Context::sum(Complex<float>*, std::int64_t, std::uint64_t) const;
 template void Context::sum(Complex<double>*, std::int64_t, std::uint64_t) const;
+template void Context::sum(DoubleDouble*, std::int64_t, std::uint64_t) const;
 
 template <class Space>
 const MachineBandwidth& Context::bandwidth() const {

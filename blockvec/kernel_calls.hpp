@@ -1,11 +1,14 @@
 #pragma once
 
 #include <blockvec/block_vector.hpp>
+#include <blockvec/double_double_matrix.hpp>
 #include <blockvec/kernels/cuda.hpp>
 #include <blockvec/kernels/tall_skinny.hpp>
 #include <blockvec/small_matrix.hpp>
 #include <cstdint>
 #include <span>
+
+#include "blockvec/double_double_products.hpp"
 
 /// The kernels as block vectors call them: where they run and what workspace they ask for follows from the space.
 namespace blockvec {
@@ -54,6 +57,22 @@ void local_inner_product(const BlockVector<Scalar, Layout, Space>& v, const Bloc
   }();
   kernels::tsmttsm<Kernel>(kernels::Op::conjugate_transpose, Kernel(1), v.matrix(), w.matrix(), Kernel(0),
                            kernel_matrix(c), kernel_execution(scope, bytes));
+}
+
+/// The same in double-double.
+template <class Scalar, class Layout, class Space>
+void local_inner_product_dd(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
+                            const DoubleDoubleMatrix<Scalar, Space>& c) {
+  using Kernel = KernelScalar<Scalar>;
+  if constexpr (is_host_space<Space>) {
+    WorkspaceScope<Space> scope(v.context());
+    const std::size_t bytes =
+        kernels::tsmttsm_dd_workspace<Kernel>(v.local_rows(), v.width(), w.width(), v.context().threads());
+    kernels::tsmttsm_dd<Kernel>(kernels::Op::conjugate_transpose, v.matrix(), w.matrix(), kernel_matrix(c.high),
+                                kernel_matrix(c.low), kernel_execution(scope, bytes));
+  } else {
+    detail::plain_inner_product_dd(v, w, c);
+  }
 }
 
 /// What a product of V with a small matrix of `columns` columns runs with.

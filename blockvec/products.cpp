@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <blockvec/kernels/tall_skinny.hpp>
 #include <blockvec/operations.hpp>
 #include <blockvec/transfer.hpp>
@@ -72,17 +73,17 @@ void InnerProducts<Scalar, Layout, Space>::require(const BlockVector<Scalar, Lay
   require_small(name, "C", c, v.width(), w.width(), v, w);
   if (!v.context().same(context_))
     throw ShapeError(std::string(name) + ": V = " + v.describe() + " belongs to another context");
-  if (count_ + products > max_products) {
-    throw ShapeError(std::string(name) + ": more than " + std::to_string(max_products) + " products in one reduction");
-  }
+  require_room(products);
 }
 
 template <class Scalar, class Layout, class Space>
-void InnerProducts<Scalar, Layout, Space>::record(const SmallMatrix<Scalar, Space>& c) {
+void InnerProducts<Scalar, Layout, Space>::record(const DoubleDoubleMatrix<Scalar, Space>& c) {
+  const auto mix = [&](std::int64_t number) { tag_ = tag_ * 1000003 + static_cast<std::uint64_t>(number); };
+  mix(c.rows());
+  mix(c.columns() + 1);
+  mix(c.low.columns());
   results_[count_++] = c;
   words_ += c.rows() * c.columns();
-  tag_ =
-      (tag_ * 1000003 + static_cast<std::uint64_t>(c.rows())) * 1000003 + static_cast<std::uint64_t>(c.columns()) + 1;
 }
 
 template <class Scalar, class Layout, class Space>
@@ -95,7 +96,7 @@ InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add(
                                     Cost<Scalar>::inner_product_bytes(k, v.width(), w.width(), same_block(v, w)),
                                     Cost<Scalar>::product_flops(k, v.width(), w.width()));
   local_inner_product(v, w, c);
-  record(c);
+  record({c, {}});
   return *this;
 }
 
@@ -109,8 +110,8 @@ InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add_
   require(w, w, g, 1);
   if constexpr (is_host_space<Space>) {
     local_sweep(v, s, w, x, triangle, p, &g);
-    if (p != nullptr) record(*p);
-    record(g);
+    if (p != nullptr) record({*p, {}});
+    record({g, {}});
     return *this;
   } else {
     gram_schmidt_sweep(v, s, w, x, triangle);
@@ -120,37 +121,97 @@ InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add_
 }
 
 template <class Scalar, class Layout, class Space>
+InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add_dd(
+    const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
+    const DoubleDoubleMatrix<Scalar, Space>& c) {
+  require(v, w, c.high, 1);
+  require(v, w, c.low, 1);
+  const std::int64_t k = v.local_rows();
+  const OperationTimer<Space> timer(context_, Operation::inner_product,
+                                    Cost<Scalar>::inner_product_bytes(k, v.width(), w.width(), same_block(v, w)),
+                                    Cost<Scalar>::product_flops(k, v.width(), w.width()));
+  local_inner_product_dd(v, w, c);
+  record(c);
+  double_double_ = true;
+  return *this;
+}
+
+template <class Scalar, class Layout, class Space>
+InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add_share(
+    const SmallMatrix<Scalar, Space>& c) {
+  if (!c.context().same(context_)) throw ShapeError("inner_product: C belongs to another context");
+  require_room(1);
+  record({c, {}});
+  return *this;
+}
+
+template <class Scalar, class Layout, class Space>
+void InnerProducts<Scalar, Layout, Space>::require_room(int products) const {
+  if (count_ + products <= max_products) return;
+  throw ShapeError("inner_product: more than " + std::to_string(max_products) + " products in one reduction");
+}
+
+// High parts, then low parts, words_ of each.
+template <class Scalar, class Layout, class Space>
+void InnerProducts<Scalar, Layout, Space>::sum_double_doubles(Scalar* values) {
+  using Real = RealOf<Scalar>;
+  const std::int64_t reals = words_ * static_cast<std::int64_t>(sizeof(Scalar) / sizeof(Real));
+  WorkspaceScope<> scope(context_);
+  auto* const wide = scope.template take<Extended<Real>>(static_cast<std::size_t>(reals));
+  Real* const high = reinterpret_cast<Real*>(values);
+  Real* const low = high + reals;
+  for (std::int64_t i = 0; i < reals; ++i) wide[i] = extend(high[i], low[i]);
+  context_.sum(wide, reals, tag_);
+  for (std::int64_t i = 0; i < reals; ++i) split(wide[i], high[i], low[i]);
+}
+
+template <class Scalar, class Layout, class Space>
 void InnerProducts<Scalar, Layout, Space>::reduce() {
   if (count_ == 0) return;
   const bool alone = context_.communicator().size() == 1;
   WorkspaceScope<StagingSpaceOf<Space>> scope(context_);
-  Scalar* const values = alone ? nullptr : scope.template take<Scalar>(static_cast<std::size_t>(words_));
+  const auto words = static_cast<std::size_t>(words_);
+  Scalar* const values = alone ? nullptr : scope.template take<Scalar>(double_double_ ? 2 * words : words);
+  if (!alone && double_double_) std::fill_n(values + words_, words_, Scalar(0));
   const auto for_each = [&](auto copy) {
     Scalar* packed = values;
     for (int i = 0; i < count_ && !alone; packed += results_[i].rows() * results_[i].columns(), ++i) {
-      const auto& c = results_[i];
-      const std::size_t column = static_cast<std::size_t>(c.rows()) * sizeof(Scalar);
-      copy(c.data(), static_cast<std::size_t>(c.ld()) * sizeof(Scalar), packed, column,
-           static_cast<std::size_t>(c.columns()));
+      const auto copy_part = [&](const SmallMatrix<Scalar, Space>& c, Scalar* at) {
+        copy(c.data(), static_cast<std::size_t>(c.ld()) * sizeof(Scalar), at,
+             static_cast<std::size_t>(c.rows()) * sizeof(Scalar), static_cast<std::size_t>(c.columns()));
+      };
+      copy_part(results_[i].high, packed);
+      copy_part(results_[i].low, packed + words_);
     }
   };
   for_each([&](Scalar* c, std::size_t pitch, Scalar* packed, std::size_t column, std::size_t columns) {
     detail::copy_lines<Space>(context_, c, pitch, packed, column, column, columns);
   });
   if (!alone) context_.fence<Space>();
-  context_.sum(values, words_, tag_);
+  if (double_double_ && !alone) {
+    sum_double_doubles(values);
+  } else {
+    context_.sum(values, words_, tag_);
+  }
   for_each([&](Scalar* c, std::size_t pitch, Scalar* packed, std::size_t column, std::size_t columns) {
     detail::copy_lines<Space>(context_, packed, column, c, pitch, column, columns);
   });
   count_ = 0;
   words_ = 0;
   tag_ = 0;
+  double_double_ = false;
 }
 
 template <class Scalar, class Layout, class Space>
 void inner_product(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
                    const SmallMatrix<Scalar, Space>& c) {
   InnerProducts<Scalar, Layout, Space>(v.context()).add(v, w, c).reduce();
+}
+
+template <class Scalar, class Layout, class Space>
+void inner_product_dd(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
+                      const DoubleDoubleMatrix<Scalar, Space>& c) {
+  InnerProducts<Scalar, Layout, Space>(v.context()).add_dd(v, w, c).reduce();
 }
 
 template <class Scalar, class Layout, class Space>
@@ -215,16 +276,18 @@ double Cost<Scalar>::passes_bytes(std::int64_t rows, std::int64_t words_per_row)
 #define BLOCKVEC_COST(Scalar) template struct Cost<Scalar>;
 BLOCKVEC_FOR_SCALARS(BLOCKVEC_COST)
 
-#define BLOCKVEC_PRODUCTS(Scalar, Layout, Space)                                                                     \
-  template class InnerProducts<Scalar, Layout, Space>;                                                               \
-  template void inner_product(const BlockVector<Scalar, Layout, Space>&, const BlockVector<Scalar, Layout, Space>&,  \
-                              const SmallMatrix<Scalar, Space>&);                                                    \
-  template void update(Scalar, const BlockVector<Scalar, Layout, Space>&, const SmallMatrix<Scalar, Space>&, Scalar, \
-                       const BlockVector<Scalar, Layout, Space>&);                                                   \
-  template void gram_schmidt_sweep(const BlockVector<Scalar, Layout, Space>&, const SmallMatrix<Scalar, Space>*,     \
-                                   const BlockVector<Scalar, Layout, Space>&, const SmallMatrix<Scalar, Space>*,     \
-                                   kernels::Triangle);                                                               \
-  template void multiply_in_place(const BlockVector<Scalar, Layout, Space>&, const SmallMatrix<Scalar, Space>&,      \
+#define BLOCKVEC_PRODUCTS(Scalar, Layout, Space)                                                                       \
+  template class InnerProducts<Scalar, Layout, Space>;                                                                 \
+  template void inner_product(const BlockVector<Scalar, Layout, Space>&, const BlockVector<Scalar, Layout, Space>&,    \
+                              const SmallMatrix<Scalar, Space>&);                                                      \
+  template void inner_product_dd(const BlockVector<Scalar, Layout, Space>&, const BlockVector<Scalar, Layout, Space>&, \
+                                 const DoubleDoubleMatrix<Scalar, Space>&);                                            \
+  template void update(Scalar, const BlockVector<Scalar, Layout, Space>&, const SmallMatrix<Scalar, Space>&, Scalar,   \
+                       const BlockVector<Scalar, Layout, Space>&);                                                     \
+  template void gram_schmidt_sweep(const BlockVector<Scalar, Layout, Space>&, const SmallMatrix<Scalar, Space>*,       \
+                                   const BlockVector<Scalar, Layout, Space>&, const SmallMatrix<Scalar, Space>*,       \
+                                   kernels::Triangle);                                                                 \
+  template void multiply_in_place(const BlockVector<Scalar, Layout, Space>&, const SmallMatrix<Scalar, Space>&,        \
                                   kernels::Triangle);
 BLOCKVEC_FOR_BLOCK_VECTORS(BLOCKVEC_PRODUCTS)
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <blockvec/kernels/double_double.hpp>
 #include <blockvec/scalar.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +11,12 @@
 namespace blockvec {
 
 enum class Reduction { sum, max, min };
-enum class WireType { float32, float64, int64 };
+enum class WireType {
+  float32,
+  float64,
+  int64,
+  double_double  ///< two float64, as DoubleDouble; sum only
+};
 
 /// A contiguous piece of memory that goes to, or comes from, another rank.
 struct Message {
@@ -58,6 +64,7 @@ class Communicator {
   void sum(std::span<Complex<float>> values) const;
   void sum(std::span<Complex<double>> values) const;
   void sum(std::span<std::int64_t> values) const;
+  void sum(std::span<DoubleDouble> values) const;
   void max(std::span<double> values) const;
   void max(std::span<std::int64_t> values) const;
   void min(std::span<std::int64_t> values) const;

@@ -48,6 +48,7 @@ class Context {
   /// its shapes: if the ranks disagree on it (or on the count), every rank throws ShapeError instead of waiting or
   /// adding up what does not belong together. The tag travels with the first 1022 real words, in one message; words
   /// beyond those follow in a second.
+  /// Scalar is a block vector's, or DoubleDouble: then the sum over the ranks is in double-double, too.
   template <class Scalar>
   void sum(Scalar* values, std::int64_t count, std::uint64_t tag) const;
 

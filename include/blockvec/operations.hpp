@@ -1,6 +1,7 @@
 #pragma once
 
 #include <blockvec/block_vector.hpp>
+#include <blockvec/double_double_matrix.hpp>
 #include <blockvec/small_matrix.hpp>
 #include <cstdint>
 #include <type_traits>
@@ -20,6 +21,15 @@ namespace blockvec {
 template <class Scalar, class Layout, class Space>
 void inner_product(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
                    const SmallMatrix<Scalar, Space>& c);
+
+/// C = V^H W to about twice the working precision, the sum over all ranks included: C.high is the product rounded,
+/// C.low what is left of it, the same bits on every rank. Otherwise as inner_product; m b words of double size in the
+/// reduction. On the host memory-bound to widths of 4 to 8 alone (kernels::tsmttsm_dd); on a device by plain loops.
+/// Error in each entry: u^2 |V^H W| + gamma(K)^2 |V|^H |W|; for single precision gamma(K) of double precision, and
+/// u^2 of each rank's share. Source: Ogita, Rump, Oishi 2005 (Dot2); for Gram matrices Yamazaki, Tomov, Dongarra 2015.
+template <class Scalar, class Layout, class Space>
+void inner_product_dd(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
+                      const DoubleDoubleMatrix<Scalar, Space>& c);
 
 /// W = alpha V C + beta W. C is m x b, V and W do not overlap. beta = 0 never reads W, alpha = 0 never reads V and C.
 /// Cost: one pass: K (m + b) words, K (m + 2b) with beta != 0. No reduction. Source: Ernst et al. 2020, section 4.
@@ -45,10 +55,10 @@ void gram_schmidt_sweep(const BlockVector<Scalar, Layout, Space>& v,
 
 /// Several inner products that cross the machine in one reduction:
 ///     InnerProducts<double> products(context);
-///     products.add(V, W, S).add(W, W, G).reduce();
+///     products.add(V, W, S).add_dd(W, W, G).reduce();
 /// Each product is computed when it is added, and its matrix holds this rank's share until reduce(), by which all ranks
 /// must have added the same shapes in the same order (a disagreement throws ShapeError on every rank). At most 16
-/// products.
+/// products. With one product in double-double among them, all travel as double-double numbers.
 template <class Scalar, class Layout = RowMajor, class Space = DefaultSpace>
 class InnerProducts {
  public:
@@ -62,19 +72,27 @@ class InnerProducts {
                            const BlockVector<Scalar, Layout, Space>& w, const SmallMatrix<Scalar, Space>* x,
                            kernels::Triangle triangle, const SmallMatrix<Scalar, Space>* p,
                            const SmallMatrix<Scalar, Space>& g);
+  /// As inner_product_dd.
+  InnerProducts& add_dd(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
+                        const DoubleDoubleMatrix<Scalar, Space>& c);
+  /// C holds this rank's share of something that is summed along.
+  InnerProducts& add_share(const SmallMatrix<Scalar, Space>& c);
   /// One reduction of all words together. Nothing added: no reduction.
   void reduce();
 
  private:
   void require(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
                const SmallMatrix<Scalar, Space>& c, int products) const;
-  void record(const SmallMatrix<Scalar, Space>& c);
+  void require_room(int products) const;
+  void record(const DoubleDoubleMatrix<Scalar, Space>& c);
+  void sum_double_doubles(Scalar* values);
 
   static constexpr int max_products = 16;
   Context context_;
-  SmallMatrix<Scalar, Space> results_[max_products];
+  DoubleDoubleMatrix<Scalar, Space> results_[max_products];  // low has no entries where it is not asked for
   int count_ = 0;
   std::int64_t words_ = 0;
+  bool double_double_ = false;
   std::uint64_t tag_ = 0;
 };
 

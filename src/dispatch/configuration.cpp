@@ -53,6 +53,27 @@ TsmttsmConfiguration configure_tsmttsm(std::int64_t k, std::int64_t m, std::int6
 }
 
 template <class T>
+TsmttsmDdConfiguration configure_tsmttsm_dd(std::int64_t k, std::int64_t m, std::int64_t n, int threads) {
+  constexpr std::int64_t parts = host::real_parts<T>;
+  TsmttsmDdConfiguration c{};
+  // A packed chunk stays in the second-level cache, next to what comes in from memory meanwhile.
+  const std::int64_t packed_row = host::bytes_of<double>(parts * (m + n));
+  c.plan.rows = k;
+  c.plan.chunk_rows = std::clamp<std::int64_t>(floor_to(131072 / packed_row, 64), 64, host::max_chunk_rows);
+  c.plan.chunks = host::ceil_div(k, c.plan.chunk_rows);
+  const std::int64_t part_chunks = host::ceil_div(4096, c.plan.chunk_rows);  // worth a thread's waking up
+  c.plan.parts = std::clamp<std::int64_t>(c.plan.chunks / part_chunks, 1, host::max_parts);
+  c.threads = static_cast<int>(std::clamp<std::int64_t>(resolve_threads(threads), 1, c.plan.parts));
+  c.packed_ld = c.plan.chunk_rows + 8;  // columns a power of two apart would meet in the same sets of a cache
+  c.packed_entries = parts * (m + n) * c.packed_ld;
+  c.part_stride = round_to_line<double>(2 * parts * m * parts * n);
+  c.workspace_bytes =
+      static_cast<std::size_t>(c.plan.parts * c.part_stride + c.threads * c.packed_entries) * sizeof(double) +
+      alignment;
+  return c;
+}
+
+template <class T>
 TsmmConfiguration configure_tsmm(std::int64_t k, std::int64_t m, std::int64_t n, Layout layout, int threads) {
   using R = host::real_t<T>;
   constexpr int parts = host::real_parts<T>;
@@ -119,6 +140,10 @@ template TsmttsmConfiguration configure_tsmttsm<float>(std::int64_t, std::int64_
 template TsmttsmConfiguration configure_tsmttsm<double>(std::int64_t, std::int64_t, std::int64_t, Layout);
 template TsmttsmConfiguration configure_tsmttsm<std::complex<float>>(std::int64_t, std::int64_t, std::int64_t, Layout);
 template TsmttsmConfiguration configure_tsmttsm<std::complex<double>>(std::int64_t, std::int64_t, std::int64_t, Layout);
+template TsmttsmDdConfiguration configure_tsmttsm_dd<float>(std::int64_t, std::int64_t, std::int64_t, int);
+template TsmttsmDdConfiguration configure_tsmttsm_dd<double>(std::int64_t, std::int64_t, std::int64_t, int);
+template TsmttsmDdConfiguration configure_tsmttsm_dd<std::complex<float>>(std::int64_t, std::int64_t, std::int64_t, int);
+template TsmttsmDdConfiguration configure_tsmttsm_dd<std::complex<double>>(std::int64_t, std::int64_t, std::int64_t, int);
 template TsmmConfiguration configure_tsmm<float>(std::int64_t, std::int64_t, std::int64_t, Layout, int);
 template TsmmConfiguration configure_tsmm<double>(std::int64_t, std::int64_t, std::int64_t, Layout, int);
 template TsmmConfiguration configure_tsmm<std::complex<float>>(std::int64_t, std::int64_t, std::int64_t, Layout, int);

@@ -23,6 +23,19 @@ struct TsmttsmConfiguration {
 template <class T>
 TsmttsmConfiguration configure_tsmttsm(std::int64_t k, std::int64_t m, std::int64_t n, Layout layout);
 
+/// What a tsmttsm in double-double runs with: chunks are packed as columns of real numbers, the m x n pairs of a part
+/// are summed in place. Threads decide about scratch alone.
+struct TsmttsmDdConfiguration {
+  host::SumPlan plan;
+  int threads;
+  std::int64_t packed_ld;       ///< numbers between packed columns
+  std::int64_t packed_entries;  ///< numbers of a thread's packed chunk
+  std::int64_t part_stride;     ///< numbers of a part's pairs
+  std::size_t workspace_bytes;
+};
+template <class T>
+TsmttsmDdConfiguration configure_tsmttsm_dd(std::int64_t k, std::int64_t m, std::int64_t n, int threads);
+
 /// What a tsmm runs with: work items of `item_rows` rows, each thread with a buffer, C packed in front.
 struct TsmmConfiguration {
   std::int64_t item_rows;

@@ -8,6 +8,7 @@
 #include "src/host/sweep.hpp"
 #include "src/host/tsmm.hpp"
 #include "src/host/tsmttsm.hpp"
+#include "src/host/tsmttsm_dd.hpp"
 
 namespace blockvec::kernels {
 namespace {
@@ -59,6 +60,29 @@ void tsmttsm(Op op, T alpha, std::type_identity_t<Matrix<const T>> a, std::type_
   const auto configuration = dispatch::configure_tsmttsm<T>(a.rows, a.columns, b.columns, a.layout);
   const host::Scratch scratch("tsmttsm", execution.workspace, configuration.workspace_bytes);
   host::tsmttsm(op, alpha, a, b, beta, c, configuration, execution.threads, scratch.data<host::real_t<T>>());
+}
+
+template <class T>
+std::size_t tsmttsm_dd_workspace(std::int64_t k, std::int64_t m, std::int64_t n, int threads) {
+  if (k <= 0 || m <= 0 || n <= 0) return 0;
+  return dispatch::configure_tsmttsm_dd<T>(k, m, n, threads).workspace_bytes;
+}
+
+template <class T>
+void tsmttsm_dd(Op op, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> b, Matrix<T> high,
+                Matrix<T> low, HostExecution execution) {
+  dispatch::check_tsmttsm(a, b, high);
+  dispatch::check_tsmttsm(a, b, low);
+  dispatch::check_execution("tsmttsm_dd", execution.threads, execution.workspace,
+                            tsmttsm_dd_workspace<T>(a.rows, a.columns, b.columns, execution.threads));
+  if (empty(high.rows, high.columns)) return;
+  if (a.rows == 0) {
+    scale(T(0), high);
+    return scale(T(0), low);
+  }
+  const auto configuration = dispatch::configure_tsmttsm_dd<T>(a.rows, a.columns, b.columns, execution.threads);
+  const host::Scratch scratch("tsmttsm_dd", execution.workspace, configuration.workspace_bytes);
+  host::tsmttsm_dd(op, a, b, high, low, configuration, scratch.data<double>());
 }
 
 template <class T>
@@ -126,6 +150,14 @@ template void tsmttsm(Op, std::complex<float>, Matrix<const std::complex<float>>
                       std::complex<float>, Matrix<std::complex<float>>, HostExecution);
 template void tsmttsm(Op, std::complex<double>, Matrix<const std::complex<double>>, Matrix<const std::complex<double>>,
                       std::complex<double>, Matrix<std::complex<double>>, HostExecution);
+template std::size_t tsmttsm_dd_workspace<float>(std::int64_t, std::int64_t, std::int64_t, int);
+template std::size_t tsmttsm_dd_workspace<double>(std::int64_t, std::int64_t, std::int64_t, int);
+template std::size_t tsmttsm_dd_workspace<std::complex<float>>(std::int64_t, std::int64_t, std::int64_t, int);
+template std::size_t tsmttsm_dd_workspace<std::complex<double>>(std::int64_t, std::int64_t, std::int64_t, int);
+template void tsmttsm_dd(Op, Matrix<const float>, Matrix<const float>, Matrix<float>, Matrix<float>, HostExecution);
+template void tsmttsm_dd(Op, Matrix<const double>, Matrix<const double>, Matrix<double>, Matrix<double>, HostExecution);
+template void tsmttsm_dd(Op, Matrix<const std::complex<float>>, Matrix<const std::complex<float>>, Matrix<std::complex<float>>, Matrix<std::complex<float>>, HostExecution);
+template void tsmttsm_dd(Op, Matrix<const std::complex<double>>, Matrix<const std::complex<double>>, Matrix<std::complex<double>>, Matrix<std::complex<double>>, HostExecution);
 template void tsmm(float, Matrix<const float>, Matrix<const float>, float, Matrix<float>, Triangle, HostExecution);
 template void tsmm(double, Matrix<const double>, Matrix<const double>, double, Matrix<double>, Triangle, HostExecution);
 template void tsmm(std::complex<float>, Matrix<const std::complex<float>>, Matrix<const std::complex<float>>,

@@ -32,6 +32,11 @@ TEST(Communicator, ReducesEveryType) {
   world.sum(std::span(complexes));
   EXPECT_EQ(complexes[0].real(), ranks_sum);
   EXPECT_EQ(complexes[0].imag(), -ranks_sum);
+  std::vector<DoubleDouble> pairs{{std::ldexp(1.0 + rank, 60), std::ldexp(1.0, -30)}, {rank, 0}};
+  world.sum(std::span(pairs));
+  EXPECT_EQ(pairs[0].high, std::ldexp(ranks_sum + size, 60));
+  EXPECT_EQ(pairs[0].low, std::ldexp(1.0 * size, -30));
+  EXPECT_EQ(pairs[1].high, ranks_sum);
   std::vector<std::int64_t> integers{world.rank(), (std::int64_t{1} << 40) + world.rank()};
   world.max(std::span(integers));
   EXPECT_EQ(integers[1], (std::int64_t{1} << 40) + size - 1);

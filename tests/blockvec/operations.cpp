@@ -1,6 +1,7 @@
 #include <blockvec/kernels/tall_skinny.hpp>
 #include <blockvec/operations.hpp>
 
+#include "blockvec/double_double_products.hpp"
 #include "tests/support/naive.hpp"
 
 namespace blockvec {
@@ -93,6 +94,85 @@ TYPED_TEST(OperationsTest, InnerProductMatchesTheSumOverAllRows) {
           }
           ASSERT_EQ(got(i + 1, static_cast<std::size_t>(b)), Scalar(0));
         }
+      }
+    }
+  }
+}
+
+// Products that nearly cancel, within a rank and over the ranks: what is left has few digits in working precision.
+TYPED_TEST(OperationsTest, InnerProductInDoubleDoubleKeepsWhatCancellationLeaves) {
+  using Scalar = typename TypeParam::Scalar;
+  using Pair = DoubleDoubleMatrix<Scalar, typename TypeParam::Space>;
+  const Context context = Context::world(2);
+  for (const std::int64_t k : {0, 2, 130, 3000}) {
+    for (const auto& rows : testing::splits(k, context.communicator())) {
+      constexpr std::int64_t m = 5, b = 3;
+      const typename TestFixture::Guarded v(context, rows, m, 1), w(context, rows, b, 2);
+      const auto x = testing::on_host(v.block), y = testing::on_host(w.block);
+      for (std::int64_t i = 0; i < rows.local_rows(); ++i) {  // 1 and -1 by turns, and a little
+        const auto sign = static_cast<RealOf<Scalar>>((rows.begin() + i) % 2 == 0 ? 1 : -1);
+        const auto small = static_cast<RealOf<Scalar>>(std::ldexp(1.0, static_cast<int>((rows.begin() + i) % 7) - 10));
+        for (std::int64_t j = 0; j < m; ++j) x.view()(i, j) = Scalar(sign) + Scalar(small) * x.view()(i, j);
+        for (std::int64_t j = 0; j < b; ++j) y.view()(i, j) = Scalar(1) + Scalar(small) * y.view()(i, j);
+      }
+      copy(x, v.block);
+      copy(y, w.block);
+      const typename TypeParam::Small room(context, m + 1, b), room_low(context, m, b + 2), plain(context, b, b);
+      const Pair c{room.block(1, m + 1, 0, b), room_low.block(0, m, 1, b + 1)};
+      const Pair gram{typename TypeParam::Small(context, b, b), typename TypeParam::Small(context, b, b)};
+      const std::int64_t before = context.reductions();
+      InnerProducts<Scalar, typename TypeParam::Layout, typename TypeParam::Space>(context)
+          .add_dd(v.block, w.block, c)
+          .add(w.block, w.block, plain)
+          .add_dd(w.block, w.block, gram)
+          .reduce();
+      EXPECT_EQ(context.reductions(), before + 1);
+      const Wide xs = gathered_copy(v.block), ys = gathered_copy(w.block);
+      const auto high = c.high.to_host(), low = c.low.to_host();
+      const auto gram_high = gram.high.to_host(), plain_host = plain.to_host();
+      for (std::size_t j = 0; j < b; ++j) {
+        for (std::size_t i = 0; i < m; ++i) {
+          Value exact = 0;
+          for (std::size_t row = 0; row < xs.size(); ++row) exact += std::conj(xs[row][i]) * ys[row][j];
+          const Value error = testing::widened(high(i, j)) + testing::widened(low(i, j)) - exact;
+          // The oracle's own error in long double, and that of single precision's two halves on each rank.
+          const double u = static_cast<double>(std::numeric_limits<long double>::epsilon()) / 2;
+          const double half = std::is_same_v<RealOf<Scalar>, float> ? gamma<Scalar>(1) : 0;
+          ASSERT_LE(static_cast<double>(std::abs(error)),
+                    8 * u * static_cast<double>(k * (k + 3)) + half * half * static_cast<double>(2 * k));
+        }
+        for (std::size_t i = 0; i < b; ++i) {
+          EXPECT_EQ(testing::widened(gram_high(i, j)), std::conj(testing::widened(gram_high(j, i))));
+          EXPECT_LE(std::abs(testing::widened(gram_high(i, j)) - testing::widened(plain_host(i, j))),
+                    4 * gamma<Scalar>(static_cast<double>(chain(k, context))) * static_cast<double>(k));
+        }
+      }
+      v.expect_intact();
+    }
+  }
+}
+
+// What a device runs, here on the host.
+TYPED_TEST(OperationsTest, PlainLoopsInDoubleDoubleAgreeWithTheKernel) {
+  using Scalar = typename TypeParam::Scalar;
+  using Pair = DoubleDoubleMatrix<Scalar, typename TypeParam::Space>;
+  using Small = typename TypeParam::Small;
+  const Context context = Context::self(2);
+  for (const std::int64_t k : {0, 1, 1500}) {
+    const auto rows = RowDistribution::uniform(k, context.communicator());
+    const typename TestFixture::Guarded v(context, rows, 4, 1), w(context, rows, 3, 2);
+    const Pair c{Small(context, 4, 3), Small(context, 4, 3)}, plain{Small(context, 4, 3), Small(context, 4, 3)};
+    inner_product_dd(v.block, w.block, c);
+    detail::plain_inner_product_dd(v.block, w.block, plain);
+    context.fence<typename TypeParam::Space>();
+    const auto high = c.high.to_host(), low = c.low.to_host();
+    const auto plain_high = plain.high.to_host(), plain_low = plain.low.to_host();
+    for (std::size_t i = 0; i < 4; ++i) {
+      for (std::size_t j = 0; j < 3; ++j) {
+        const auto difference = testing::widened(high(i, j)) - testing::widened(plain_high(i, j)) +
+                                testing::widened(low(i, j)) - testing::widened(plain_low(i, j));
+        const double unit = gamma<Scalar>(1);
+        EXPECT_LE(static_cast<double>(std::abs(difference)), 4 * unit * unit * static_cast<double>(k));
       }
     }
   }

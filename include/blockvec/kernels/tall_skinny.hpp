@@ -40,6 +40,23 @@ std::size_t tsmttsm_workspace(std::int64_t k, std::int64_t m, std::int64_t n, La
 /// The largest number of additions that any one product passes through in tsmttsm's sum over k rows.
 std::int64_t summation_depth(std::int64_t k);
 
+/// high + low = A^op B to about twice the working precision; high is the product rounded, low what is left of it. Both
+/// are M x N. Single precision: products and sums in double precision.
+/// Cost: one pass over A and B as tsmttsm; about 12 times its arithmetic, so that it keeps up with memory to widths of
+/// 4 to 8 alone (single precision as tsmttsm in double precision).
+/// Fixed chunks: the same bits for any number of threads.
+/// Error: at most u^2 |A^op B| + gamma(K + 3)^2 |A|^T |B| entry by entry, gamma(n) = n u / (1 - n u), with a factor of 2
+/// for complex types; single precision u^2 |A^op B| + gamma(K) |A|^T |B|, gamma that of double precision. Entries whose
+/// products underflow keep working precision. Throws ShapeError as tsmttsm does.
+/// Source: Ogita, Rump, Oishi 2005, algorithm 5.3 (Dot2); for Gram matrices Yamazaki, Tomov, Dongarra 2015.
+template <class T>
+void tsmttsm_dd(Op op, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> b, Matrix<T> high,
+                Matrix<T> low, HostExecution execution = {});
+
+/// Bytes of workspace that tsmttsm_dd asks for, for up to `threads` threads (0: as many as OpenMP would take).
+template <class T>
+std::size_t tsmttsm_dd_workspace(std::int64_t k, std::int64_t m, std::int64_t n, int threads = 0);
+
 /// B = alpha A C + beta B.
 /// A is K x M, C is M x N, B is K x N, apart from A and C in memory. A triangle other than general takes the
 /// opposite triangle of C as zero without reading it (whether NaN in A times such a zero counts is left open).
