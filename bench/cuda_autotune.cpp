@@ -6,7 +6,8 @@
 // today. The table says whether the best one is faster or the same against the noise of these repeated runs: the spread
 // of the medians of three thirds of them. k=0: operands of so many bytes; the row then serves any K from an eighth of
 // that. Else, and where they are small, it serves K / 3 to 3 K, and calls are timed in a CUDA graph. Rows that are
-// there already are not measured again; no new one is begun after `seconds`. load=0.5: the few best ones by the model
+// there already are not measured again; no new one is begun after `seconds`. rest=3: the card rests three times as
+// long as it worked, so that its power does not limit its clock. load=0.5: the few best ones by the model
 // under unbroken load, so many seconds at a time: there the card's power limits its clock, and fewer instructions a
 // byte are faster.
 #include <blockvec/kernels/cuda.hpp>
@@ -16,6 +17,7 @@
 #include <cstdio>
 #include <ctime>
 #include <random>
+#include <thread>
 
 #include "bench/cuda_report.hpp"
 #include "bench/cuda_roofs.hpp"
@@ -38,7 +40,7 @@ const Settings defaults{{"out", "table.csv"}, {"products", "tsmttsm,tsmm"},
                         {"load", "0"},        {"bytes", "1073741824"},
                         {"bound", "1.3"},     {"most", "200"},
                         {"rounds", "15"},     {"seconds", "1e6"},
-                        {"commit", "unknown"}};
+                        {"rest", "0"},        {"commit", "unknown"}};
 
 struct Shape {
   std::int64_t m, n;
@@ -71,6 +73,7 @@ class Autotune {
         bytes_(std::stoull(settings.at("bytes"))),
         k_(std::stoll(settings.at("k"))),
         load_(std::stod(settings.at("load"))),
+        rest_(std::stod(settings.at("rest"))),
         small_operands_(k_ != 0 || bytes_ <= std::size_t{256} << 20),
         first_(std::max(bytes_, std::size_t{1} << 30) + 65536),
         second_(std::max(bytes_, std::size_t{1} << 30) + 65536),
@@ -267,7 +270,9 @@ class Autotune {
     if (k_ != 0)
       return seconds_in_graph(
           stream_, 20, reps, [] {}, [&](int i) { launch(c, i); });
-    return median_seconds(stream_, warm, reps, 1, [&](int i) { launch(c, i); });
+    const double seconds = median_seconds(stream_, warm, reps, 1, [&](int i) { launch(c, i); });
+    std::this_thread::sleep_for(std::chrono::duration<double>(rest_ * (warm + reps) * seconds));
+    return seconds;
   }
 
   static double noise_of(const std::vector<double>& seconds) {
@@ -290,7 +295,7 @@ class Autotune {
   dispatch::CudaDevice device_;
   std::size_t bytes_;
   std::int64_t k_;
-  double load_;
+  double load_, rest_;
   bool small_operands_;
   Buffer first_, second_, small_, workspace_;
   Report report_;

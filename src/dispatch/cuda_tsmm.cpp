@@ -105,9 +105,10 @@ bool complete_ring(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm&
   if (c.warps > computing_warps) return false;
   c.output_in_ring = p.reads_output && streams(p.n, p.pitch_b);
   if (c.rows % row_step(p, c) != 0 || !fit_groups(device, p, c)) return false;
-  const std::int64_t chunk_bytes = c.rows * p.pitch_a * p.real_bytes;
   if (c.chunks_per_ticket == 0) {
-    c.chunks_per_ticket = static_cast<int>(std::clamp<std::int64_t>((16384 + chunk_bytes / 2) / chunk_bytes, 1, 16));
+    // Of A and B together, as measured on an H200 for squares and for narrow B.
+    const std::int64_t chunk_bytes = c.rows * (p.pitch_a + p.n) * p.real_bytes;
+    c.chunks_per_ticket = static_cast<int>(std::clamp<std::int64_t>((32768 + chunk_bytes / 2) / chunk_bytes, 1, 16));
   }
   c.parts = std::min<std::int64_t>(ceil_div(p.k, c.rows), device.multiprocessors);
   c.workspace_bytes = sizeof(unsigned) + workspace_alignment;

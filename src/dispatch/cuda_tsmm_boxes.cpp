@@ -152,7 +152,9 @@ bool complete_boxes(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm
   }
   const std::int64_t chunk_bytes = c.rows * p.m * p.real_bytes;
   if (c.chunks_per_ticket == 0) {
-    c.chunks_per_ticket = static_cast<int>(std::clamp<std::int64_t>((20480 + chunk_bytes / 2) / chunk_bytes, 1, 16));
+    const std::int64_t good_bytes = c.plain != 0 ? 65536 : 20480;  // warps that copy wait for one another's tickets
+    c.chunks_per_ticket =
+        static_cast<int>(std::clamp<std::int64_t>((good_bytes + chunk_bytes / 2) / chunk_bytes, 1, 16));
   }
   c.parts = std::min<std::int64_t>(ceil_div(p.k, c.rows), blocks_of(c) * device.multiprocessors);
   c.workspace_bytes = 2 * workspace_alignment;
@@ -199,10 +201,11 @@ std::vector<Shape> usual_shapes_of_columns(const CudaTsmmProblem& p, int pieces)
 
 std::vector<Shape> usual_shapes_of_rows(const CudaTsmmProblem& p, int pieces) {
   const std::int64_t bytes = p.m * p.real_bytes;
-  if (copies_plainly(p)) return {{{2, 1}, (bytes <= 128 ? 8 : 4) / pieces, 0}};
+  if (copies_plainly(p)) return {bytes <= 128 || pieces == 2 ? Shape{{2, 1}, 8 / pieces, 0} : Shape{{1, 1}, 8, 0}};
   if (is_tight(p) && boxes_win(p) && p.n <= 2) return {{{2, 1}, 8, 0}};
   if (bytes <= 128 && pieces == 2) return {{{1, 2}, 8, 0}};
-  if (pieces == 1 || (pieces == 2 && p.m <= 256)) return {{{1, 1}, 4, 0}};
+  if (p.m >= 256 && (pieces == 1 || (pieces == 2 && p.m == 256))) return {{{1, 1}, 2, 128}};
+  if (pieces <= 2 && p.m <= 256) return {{{1, 1}, 4, 0}};
   if (pieces == 2) return {{{1, 2}, 4, 0}};
   if (pieces <= 4) return {{{1, p.m <= 32 ? 4 : 2}, p.m <= 32 ? 8 : 4, 0}, {{1, 4}, 8, 64}};
   if (pieces <= 6) return {{{1, 3}, 4, 0}, {{1, 6}, 8, 64}};
@@ -261,7 +264,10 @@ void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search
       add({tile, row_warps, 0}, staged, plain);
       if (search == Search::usual) continue;
       for (const int ticket : {1, 2, 4}) {
-        for (const int groups : {1, 2, 4, 8}) add({tile, row_warps, 0}, staged, plain, groups, ticket);
+        for (const int groups : {1, 2, 4, 8}) {
+          add({tile, row_warps, 0}, staged, plain, groups, ticket);
+          if (p.row_major && !is_tight(p)) add({tile, row_warps, 0}, staged, !plain, groups, ticket);
+        }
         for (const int panel : {16, 32, 64, 128}) {
           if (panel < p.m) add({tile, row_warps, panel}, staged, plain, 0, ticket);
         }
