@@ -1,5 +1,6 @@
 #pragma once
 
+#include <blockvec/double_double_matrix.hpp>
 #include <blockvec/small_matrix.hpp>
 #include <cstdint>
 #include <type_traits>
@@ -85,6 +86,24 @@ template <class Scalar, class Space>
 CholeskyResult<Scalar> cholesky(const SmallMatrix<Scalar, Space>& g, RealOf<Scalar> tolerance,
                                 const SmallMatrix<Scalar, Space>& r,
                                 const SmallMatrix<RealOf<Scalar>, Space>* reference = nullptr, bool skip_zeros = false);
+
+/// The same with G and all arithmetic in double-double, R being rounded at the end: a pivot is right to eps^2 times the
+/// square of the condition of the columns before it, instead of eps. Rows of R from `rank` on are zero.
+/// With `order` (n numbers), columns are taken by decreasing pivots, as shares of their reference; those that are left
+/// have pivots at or below the tolerance. order[k] is then the column that stands k-th: G(order, order) = R^H R to the
+/// tolerance, R rank x n. Source: Yamazaki, Tomov, Dongarra 2015; for pivoting Higham 2002, section 10.3.
+template <class Scalar, class Space>
+CholeskyResult<Scalar> cholesky_dd(const DoubleDoubleMatrix<Scalar, Space>& g, RealOf<Scalar> tolerance,
+                                   const SmallMatrix<Scalar, Space>& r,
+                                   const SmallMatrix<RealOf<Scalar>, Space>* reference = nullptr,
+                                   std::int64_t* order = nullptr);
+
+/// C = alpha op(A) B + beta C in double-double; conjugate_a: the conjugate transpose. beta = 0 never reads C. On the
+/// host.
+template <class Scalar, class Space>
+void multiply_dd(RealOf<Scalar> alpha, const DoubleDoubleMatrix<Scalar, Space>& a, bool conjugate_a,
+                 const DoubleDoubleMatrix<Scalar, Space>& b, RealOf<Scalar> beta,
+                 const DoubleDoubleMatrix<Scalar, Space>& c);
 
 /// X = R^-1 for an upper triangular R with a nonzero diagonal; X may be R. The strict lower triangle of X becomes zero.
 /// Throws Error naming a zero pivot.
