@@ -267,9 +267,9 @@ class Autotune {
       run_half(0);
       return seconds_of(stream_, 0, run_half) / half;
     }
-    if (k_ != 0)
+    if (small_operands_)
       return seconds_in_graph(
-          stream_, 20, reps, [] {}, [&](int i) { launch(c, i); });
+          stream_, k_ != 0 ? 20 : 8, reps, [] {}, [&](int i) { launch(c, i); });
     const double seconds = median_seconds(stream_, warm, reps, 1, [&](int i) { launch(c, i); });
     std::this_thread::sleep_for(std::chrono::duration<double>(rest_ * (warm + reps) * seconds));
     return seconds;

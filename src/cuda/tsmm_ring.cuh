@@ -38,11 +38,21 @@ __device__ inline void pack_small(const Small<Real>& small, int m, int n, int pi
                                   int thread, int threads) {
   const int depths = (m + 3) / 4;
   const int count = pieces * depths * 64;
-  for (int i = thread; i < count; i += threads) {
-    const int lane = i / 2 % 32;
-    const int row = i / 64 % depths * 4 + lane % 4;
-    const int column = i / 64 / depths * 16 + lane / 4 + 8 * (i % 2);
-    packed[i] = row < m && column < n ? small.scaled(row, column, alpha) : 0.0;
+  constexpr int batch = 8;  // loads that are on their way at a time
+  for (int first = thread; first < count; first += batch * threads) {
+    double value[batch];
+#pragma unroll
+    for (int b = 0; b < batch; ++b) {
+      const int i = first + b * threads;
+      const int lane = i / 2 % 32;
+      const int row = i / 64 % depths * 4 + lane % 4;
+      const int column = i / 64 / depths * 16 + lane / 4 + 8 * (i % 2);
+      value[b] = i < count && row < m && column < n ? small.scaled(row, column, alpha) : 0.0;
+    }
+#pragma unroll
+    for (int b = 0; b < batch; ++b) {
+      if (first + b * threads < count) packed[first + b * threads] = value[b];
+    }
   }
 }
 
@@ -272,12 +282,6 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_ring_kernel(const TsmmR
   unsigned char* const outgoing = ring + p.stages * bytes;
   double* const packed = reinterpret_cast<double*>(outgoing + p.groups * bytes_out);
   if (threadIdx.x == 0) barriers.initialize(p.stages, static_cast<unsigned>(p.warps));
-  const Factor beta = p.beta.read();
-  if constexpr (tn == 0) {
-    pack_narrow<tb>(p.small, p.m, p.n, p.alpha.read(), packed, static_cast<int>(threadIdx.x), block_threads);
-  } else {
-    pack_small(p.small, p.m, p.n, p.warps * tn, p.alpha.read(), packed, static_cast<int>(threadIdx.x), block_threads);
-  }
   __syncthreads();
 
   if (warp >= computing_warps) {
@@ -292,6 +296,15 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_ring_kernel(const TsmmR
   }
 
   take_registers<232>();
+  // While the first chunks are on their way.
+  const Factor beta = p.beta.read();
+  const int thread = static_cast<int>(threadIdx.x);
+  if constexpr (tn == 0) {
+    pack_narrow<tb>(p.small, p.m, p.n, p.alpha.read(), packed, thread, computing_threads);
+  } else {
+    pack_small(p.small, p.m, p.n, p.warps * tn, p.alpha.read(), packed, thread, computing_threads);
+  }
+  meet(1, computing_threads);
   const int group = warp / p.warps;
   if (group >= p.groups) return;
   const int group_threads = p.warps * warp_size;

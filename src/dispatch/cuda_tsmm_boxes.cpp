@@ -264,9 +264,11 @@ void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search
       add({tile, row_warps, 0}, staged, plain);
       if (search == Search::usual) continue;
       for (const int ticket : {1, 2, 4}) {
+        add({tile, row_warps, 0}, staged, plain, 1, ticket);
         for (const int groups : {1, 2, 4, 8}) {
-          add({tile, row_warps, 0}, staged, plain, groups, ticket);
-          if (p.row_major && !is_tight(p)) add({tile, row_warps, 0}, staged, !plain, groups, ticket);
+          if (!p.row_major || is_tight(p)) break;
+          if (groups > 1) add({tile, row_warps, 0}, staged, plain, groups, ticket);
+          add({tile, row_warps, 0}, staged, !plain, groups, ticket);
         }
         for (const int panel : {16, 32, 64, 128}) {
           if (panel < p.m) add({tile, row_warps, panel}, staged, plain, 0, ticket);

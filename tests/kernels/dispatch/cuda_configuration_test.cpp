@@ -10,6 +10,7 @@
 #include "src/dispatch/banks.hpp"
 #include "src/dispatch/cuda_explain.hpp"
 #include "src/dispatch/cuda_model.hpp"
+#include "src/dispatch/cuda_sections.hpp"
 #include "src/dispatch/cuda_stages.hpp"
 #include "src/dispatch/cuda_words.hpp"
 #include "src/tuning/rows.hpp"
@@ -146,6 +147,20 @@ TEST(CudaConfiguration, DevicesWithoutBulkCopiesHaveRings) {
     EXPECT_EQ(configure_cuda_tsmttsm(device, reduces).kernel, CudaKernel::ring) << name(reduces);
     const CudaTsmmProblem maps{1000000, width, width, width, width, 8, true, false, false};
     EXPECT_EQ(configure_cuda_tsmm(device, maps).kernel, CudaKernel::ring) << name(maps);
+  }
+}
+
+// Blocks for about half of the sections, each of as many products as any other.
+TEST(CudaConfiguration, WideGramMatricesAreComputedOnceOverTheDiagonal) {
+  const int blocks[] = {2, 5, 8, 13};
+  for (int side = 2; side <= 5; ++side) {
+    const std::int64_t width = pair_side * side;
+    for (const bool rows : {true, false}) {
+      const CudaTsmttsmProblem p{1000000, width, width, rows ? width : 1000000, rows ? width : 1000000, 8, rows, true};
+      const CudaTsmttsm c = configure_cuda_tsmttsm(devices[0], p);
+      EXPECT_TRUE(takes_pairs(c)) << name(p) << ": " << words(c);
+      EXPECT_EQ(section_count(c), blocks[side - 2]);
+    }
   }
 }
 
