@@ -9,6 +9,15 @@
 namespace blockvec::kernels::cuda {
 namespace {
 
+__global__ void zero_tickets(unsigned* tickets) {
+  release_next_kernel();
+  await_previous_kernel();
+  *tickets = 0;
+}
+
+/// Code for compute capability 9.0 may start early: it waits for what it reads.
+Start start_of_kernels() { return current_device().bulk_copies ? Start::early : Start::after_previous; }
+
 template <class T>
 void launch_ring(const TsmmCall<T>& call, const dispatch::CudaTsmm& configuration, unsigned* tickets,
                  cudaStream_t stream_of_call, const Product& operation) {
@@ -35,9 +44,9 @@ void launch_ring(const TsmmCall<T>& call, const dispatch::CudaTsmm& configuratio
   p.beta = coefficient(call.beta);
   p.tickets = tickets;
   p.chunks_per_ticket = static_cast<std::uint32_t>(x.chunks_per_ticket);
-  check(cudaMemsetAsync(tickets, 0, sizeof *tickets, stream_of_call), operation);
+  launch(zero_tickets, dim3(1), 1, 0, stream_of_call, operation, start_of_kernels(), tickets);
   launch(tsmm_ring_kernel_of<Real>(x.tile_n, x.blocks_n), dim3(static_cast<unsigned>(x.parts)), block_threads,
-         x.shared_bytes, stream_of_call, operation, p);
+         x.shared_bytes, stream_of_call, operation, start_of_kernels(), p);
 }
 
 /// Rows of a row-major matrix, or columns of a column-major one.
@@ -127,17 +136,17 @@ void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, unsigned
   p.tickets = tickets;
   p.chunks = static_cast<std::uint32_t>(ceil_div(p.out.k, x.rows));
   p.chunks_per_ticket = static_cast<std::uint32_t>(x.chunks_per_ticket);
-  check(cudaMemsetAsync(tickets, 0, sizeof *tickets, stream_of_call), operation);
+  launch(zero_tickets, dim3(1), 1, 0, stream_of_call, operation, Start::early, tickets);
   if (x.small_in_ring) {
     auto* const packed = reinterpret_cast<double*>(tickets + 4);
     const int pieces = x.warps * x.tile_n;
     const std::int64_t numbers = std::int64_t{p.panels} * p.panel_numbers(pieces);
     launch(pack_kernel<Real>, dim3(static_cast<unsigned>(ceil_div(numbers, 8 * 128))), 128, 0, stream_of_call,
-           operation, p, pieces, packed);
+           operation, Start::early, p, pieces, packed);
     p.packed = packed;
   }
   launch(tsmm_boxes_kernel_of<Real>(x.blocks_n, x.tile_n), dim3(static_cast<unsigned>(x.parts)), block_threads,
-         x.shared_bytes, stream_of_call, operation, p);
+         x.shared_bytes, stream_of_call, operation, Start::early, p);
 }
 
 template <class T>

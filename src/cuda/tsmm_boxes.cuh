@@ -4,6 +4,7 @@
 #include "src/cuda/mma.cuh"
 #include "src/cuda/plain_lines.cuh"
 #include "src/cuda/ring.cuh"
+#include "src/cuda/succession.cuh"
 #include "src/cuda/tsmm_results.cuh"
 #include "src/dispatch/banks.hpp"
 #include "src/dispatch/cuda_configuration.hpp"
@@ -81,6 +82,8 @@ __device__ inline void pack_pieces(const TsmmBoxes<Real>& p, int depth, int piec
 /// C for all blocks, where it does not fit into each.
 template <class Real>
 __global__ void pack_kernel(const TsmmBoxes<Real> p, int pieces, double* packed) {
+  release_next_kernel();
+  await_previous_kernel();
   if (p.alpha.read().is_zero()) return;
   pack_pieces(p, p.panels * p.panel, pieces, packed, static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x),
               static_cast<int>(gridDim.x * blockDim.x));
@@ -262,6 +265,7 @@ __global__ void __launch_bounds__(block_threads, tsmm_blocks<tb, tn>)
   __shared__ RingBarriers barriers;
   __shared__ std::uint32_t chunk_of[max_stages];
   __shared__ std::uint32_t tickets[2];
+  release_next_kernel();
   const int warp = static_cast<int>(threadIdx.x) / warp_size;
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   const int warps = p.row_warps * p.column_warps;
@@ -275,7 +279,6 @@ __global__ void __launch_bounds__(block_threads, tsmm_blocks<tb, tn>)
   double* const packed = reinterpret_cast<double*>(memory + p.stages * bytes);
   Real* const staged =
       reinterpret_cast<Real*>(packed + (resident ? static_cast<int>(round_up(p.m, 16)) * pieces * 8 : 0));
-  const bool reads_a = !p.alpha.read().is_zero();
   const bool plain = p.lines.data != nullptr;
   if (threadIdx.x == 0) {
     for (int s = 0; s < p.stages; ++s) {
@@ -284,7 +287,9 @@ __global__ void __launch_bounds__(block_threads, tsmm_blocks<tb, tn>)
     }
     publish_barriers();
   }
+  await_previous_kernel();
   __syncthreads();
+  const bool reads_a = !p.alpha.read().is_zero();
 
   if (warp >= computing_warps) {
     give_registers<tsmm_blocks<tb, tn> == 2 ? 48 : 56>();

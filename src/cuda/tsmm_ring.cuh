@@ -2,6 +2,7 @@
 
 #include "src/cuda/mma.cuh"
 #include "src/cuda/ring.cuh"
+#include "src/cuda/succession.cuh"
 
 /// tsmm on tensor cores: B^T = C^T A^T, A's chunks through a ring, B's chunks through shared memory and bulk stores.
 ///
@@ -273,6 +274,7 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_ring_kernel(const TsmmR
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ RingBarriers barriers;
   __shared__ std::uint32_t chunk_of[max_stages];
+  release_next_kernel();
   const int warp = static_cast<int>(threadIdx.x) / warp_size;
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   const int bytes_a = stage_bytes<Real>(p.rows, p.a.pitch);
@@ -282,6 +284,7 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_ring_kernel(const TsmmR
   unsigned char* const outgoing = ring + p.stages * bytes;
   double* const packed = reinterpret_cast<double*>(outgoing + p.groups * bytes_out);
   if (threadIdx.x == 0) barriers.initialize(p.stages, static_cast<unsigned>(p.warps));
+  await_previous_kernel();
   __syncthreads();
 
   if (warp >= computing_warps) {

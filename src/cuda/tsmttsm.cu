@@ -81,10 +81,14 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
   p.turned = x.turned != 0;
   p.alpha = coefficient(call.alpha);
   p.partial = partial;
-  launch(takes_pairs(x) ? tsmttsm_pairs_kernel_of<Real>(by_columns)
-                        : tsmttsm_ring_kernel_of<Real>(x.tile_m, x.tile_n, by_columns, x.tf32 != 0),
-         dim3(static_cast<unsigned>(x.parts * section_count(x))), block_threads, x.shared_bytes, stream_of_call,
-         operation, Start::early, p);
+  const dim3 blocks(static_cast<unsigned>(block_count(x, x.parts)));
+  if (takes_pairs(x)) {
+    launch(tsmttsm_pairs_kernel_of<Real>(by_columns), blocks, block_threads, x.shared_bytes, stream_of_call, operation,
+           Start::early, p, dispatch::SquarePairs(x.sections_m, x.parts));
+  } else {
+    launch(tsmttsm_ring_kernel_of<Real>(x.tile_m, x.tile_n, by_columns, x.tf32 != 0), blocks, block_threads,
+           x.shared_bytes, stream_of_call, operation, Start::early, p);
+  }
 }
 
 template <class T>
@@ -126,7 +130,8 @@ void launch_tsmttsm(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& con
   sum.fold = configuration.fold;
   sum.m = parts * call.a.columns;
   sum.n = parts * call.b.columns;
-  sum.mirrored = takes_pairs(configuration);
+  sum.square = takes_pairs(configuration) ? dispatch::pair_side : 0;
+  sum.parts_above = dispatch::SquarePairs(configuration.sections_m, configuration.parts).parts_above;
   sum.conjugate = call.op == Op::conjugate_transpose;
   sum.alpha = coefficient(call.alpha);
   sum.beta = coefficient(call.beta);

@@ -8,20 +8,29 @@ namespace {
 
 using dispatch::pair_side;
 
-/// A block's two operands, in sections.
-struct SectionPair {
-  int row, column;
-  bool on_diagonal;  ///< it takes the squares (row, row) and (column, column)
+/// A block's share: its two operands begin at row0 and column0.
+struct PairShare {
+  Share share;
+  bool on_diagonal;  ///< it takes the squares at (row0, row0) and (column0, column0)
 
-  __device__ SectionPair(int side, int block) {
-    const int pairs = (side + 1) / 2;
-    on_diagonal = block < pairs;
-    row = on_diagonal ? 2 * block : 0;
-    column = row + 1;
-    if (on_diagonal) return;
-    int left = block - pairs;
-    for (; left >= side - 1 - row; ++row) left -= side - 1 - row;
-    column = row + 1 + left;
+  template <class Real>
+  __device__ PairShare(const TsmttsmRing<Real>& p, const dispatch::SquarePairs& squares) : share(p, 0, 0) {
+    const int block = static_cast<int>(blockIdx.x);
+    const int blocks_before = squares.parts * squares.on_diagonal;
+    on_diagonal = block < blocks_before;
+    const int count = on_diagonal ? squares.on_diagonal : squares.above;
+    const int place = on_diagonal ? block : block - blocks_before;
+    share.part = static_cast<unsigned>(place / count);
+    share.parts = static_cast<unsigned>(on_diagonal ? squares.parts : squares.parts_above);
+    int left = place % count;
+    int row = on_diagonal ? 2 * left : 0;
+    int column = row + 1;
+    if (!on_diagonal) {
+      for (int in_row = p.sections_m - 1; left >= in_row; --in_row, ++row) left -= in_row;
+      column = row + 1 + left;
+    }
+    share.row0 = row * pair_side;
+    share.column0 = column * pair_side;
   }
 };
 
@@ -41,17 +50,13 @@ __device__ inline void write_tile(const TsmttsmRing<Real>& p, const Share& share
 }
 
 template <class Real, bool by_columns>
-__global__ void __launch_bounds__(block_threads, 1) tsmttsm_pairs_kernel(const __grid_constant__ TsmttsmRing<Real> p) {
+__global__ void __launch_bounds__(block_threads, 1)
+    tsmttsm_pairs_kernel(const __grid_constant__ TsmttsmRing<Real> p, const dispatch::SquarePairs squares) {
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ RingBarriers barriers;
   release_next_kernel();
-  const int count = (p.sections_m + 1) / 2 + p.sections_m * (p.sections_m - 1) / 2;
-  const SectionPair pair(p.sections_m, static_cast<int>(blockIdx.x) % count);
-  Share share(p, 0, 0);
-  share.part = blockIdx.x / static_cast<unsigned>(count);
-  share.parts = gridDim.x / static_cast<unsigned>(count);
-  share.row0 = pair.row * pair_side;
-  share.column0 = pair.column * pair_side;
+  const PairShare pair(p, squares);
+  const Share& share = pair.share;
   run_ring<by_columns>(p, share, barriers, memory, [&](int, int warp) {
     if (!pair.on_diagonal) {
       FullTiles<dispatch::pair_tile.m, dispatch::pair_tile.n> tiles;
@@ -78,11 +83,11 @@ __global__ void __launch_bounds__(block_threads, 1) tsmttsm_pairs_kernel(const _
 }  // namespace
 
 template <class Real>
-TsmttsmRingKernel<Real> tsmttsm_pairs_kernel_of(bool by_columns) {
+TsmttsmPairsKernel<Real> tsmttsm_pairs_kernel_of(bool by_columns) {
   return by_columns ? tsmttsm_pairs_kernel<Real, true> : tsmttsm_pairs_kernel<Real, false>;
 }
 
-template TsmttsmRingKernel<float> tsmttsm_pairs_kernel_of<float>(bool);
-template TsmttsmRingKernel<double> tsmttsm_pairs_kernel_of<double>(bool);
+template TsmttsmPairsKernel<float> tsmttsm_pairs_kernel_of<float>(bool);
+template TsmttsmPairsKernel<double> tsmttsm_pairs_kernel_of<double>(bool);
 
 }  // namespace blockvec::kernels::cuda

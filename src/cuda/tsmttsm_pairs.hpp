@@ -1,11 +1,14 @@
 #pragma once
 
 #include "src/cuda/ring_kernels.hpp"
+#include "src/dispatch/cuda_sections.hpp"
 
 namespace blockvec::kernels::cuda {
 
-/// The kernel for Gram matrices that are wider than one block holds (dispatch/cuda_sections.hpp).
+/// The kernel for Gram matrices that are wider than one block holds (dispatch/cuda_sections.hpp), with its squares.
 template <class Real>
-TsmttsmRingKernel<Real> tsmttsm_pairs_kernel_of(bool by_columns);
+using TsmttsmPairsKernel = void (*)(TsmttsmRing<Real>, dispatch::SquarePairs);
+template <class Real>
+TsmttsmPairsKernel<Real> tsmttsm_pairs_kernel_of(bool by_columns);
 
 }  // namespace blockvec::kernels::cuda

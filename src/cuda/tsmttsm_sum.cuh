@@ -17,7 +17,9 @@ struct TsmttsmSum {
   int fold;
   int lanes;          ///< entries of C a block, a power of 2: the fewer, the more threads share the parts of each
   std::int64_t m, n;  ///< real widths, without fold
-  bool mirrored;      ///< partial sums are there on and above the diagonal alone
+  int square;         ///< 0, or partial sums are there on and above the diagonal alone, and of entries beyond its
+                      ///< squares of so many numbers
+  std::int64_t parts_above;  ///< fewer of them
   bool conjugate;
   Coefficient<Real> alpha, beta;
   Real* c;
@@ -81,13 +83,14 @@ __global__ void __launch_bounds__(most_sum_threads) tsmttsm_sum_kernel(const Tsm
   const std::int64_t i = entry / columns;
   const std::int64_t j = entry % columns;
   const std::int64_t pitch = p.fold * p.n;
-  const bool below = p.mirrored && i > j;
+  const bool below = p.square != 0 && i > j;
+  const bool beyond = p.square != 0 && scalar_parts * i / p.square != scalar_parts * j / p.square;
   const double* const first = p.partial + scalar_parts * (below ? j * pitch + i : i * pitch + j);
   const std::int64_t down = below ? 1 : pitch;
   const std::int64_t right = below ? pitch : 1;
   const std::int64_t next_part = p.fold * p.m * pitch;
   const std::int64_t next_diagonal = p.m * pitch + p.n;
-  const int terms = static_cast<int>(p.parts) * p.fold;
+  const int terms = static_cast<int>(beyond ? p.parts_above : p.parts) * p.fold;
   const double sign = p.conjugate ? 1 : -1;
   await_previous_kernel();
   const Factor alpha = p.alpha.read();

@@ -10,10 +10,23 @@ namespace blockvec::kernels::dispatch {
 
 inline bool takes_pairs(const CudaTsmttsm& c) { return c.gram() && c.sections_m > 1; }
 
-/// Blocks for each part of the rows.
-inline int section_count(const CudaTsmttsm& c) {
-  const int side = c.sections_m;
-  return takes_pairs(c) ? (side + 1) / 2 + side * (side - 1) / 2 : side * c.sections_n;
+/// Such squares, and in how many parts the rows are shared out: blocks for two squares on the diagonal have 9/8 of the
+/// products of one above it, and as many more parts.
+struct SquarePairs {
+  int on_diagonal, above;
+  int parts, parts_above;
+
+  SquarePairs(int side, std::int64_t parts_of_rows)
+      : on_diagonal((side + 1) / 2),
+        above(side * (side - 1) / 2),
+        parts(static_cast<int>(parts_of_rows)),
+        parts_above((8 * parts + 8) / 9) {}
+  std::int64_t blocks() const { return std::int64_t{on_diagonal} * parts + std::int64_t{above} * parts_above; }
+};
+
+/// Blocks of threads, where `parts` (of the squares on the diagonal) share the rows.
+inline std::int64_t block_count(const CudaTsmttsm& c, std::int64_t parts) {
+  return takes_pairs(c) ? SquarePairs(c.sections_m, parts).blocks() : parts * c.sections_m * c.sections_n;
 }
 
 /// Such a section is covered by full tiles of 8 warps, or by the warps of two of the largest Gram matrices.

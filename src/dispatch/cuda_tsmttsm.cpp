@@ -152,7 +152,8 @@ bool complete_rows(const CudaDevice& device, const CudaTsmttsmProblem& p, int mo
     const std::int64_t row_bytes = c.fold * width * p.real_bytes;
     // Gram matrices of middling widths are measured to like many small stages; split sums end with a chunk.
     const bool small = c.gram() && row_bytes >= 128 && row_bytes <= 256;
-    const std::int64_t chunk_bytes = c.tf32 != 0 ? 32768 : small ? 8192 : 16384;
+    const bool wide = c.gram() && c.tile_m > 8;  // of whose warps each has many products in a row
+    const std::int64_t chunk_bytes = wide ? 32 * row_bytes : c.tf32 != 0 ? 32768 : small ? 8192 : 16384;
     c.rows = std::max(least, chunk_rows(row_bytes, chunk_bytes, p.real_bytes, ceil_div(p.k, c.fold),
                                         std::int64_t{device.multiprocessors} * groups, 4096));
     if (c.feeds != flat_both) c.rows = std::min(c.rows, longest_box * classes);
@@ -267,8 +268,9 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   const int most_groups = computing_warps / (c.warps_m * c.warps_n);
   if (!(p.row_major ? complete_rows(device, p, most_groups, c) : complete_columns(device, p, c))) return false;
   const std::int64_t chunks = ceil_div(ceil_div(p.k, c.fold), c.rows);
-  const int sections = section_count(c);
-  c.parts = std::min<std::int64_t>(chunks, std::max(1, device.multiprocessors / sections));
+  std::int64_t most_parts = device.multiprocessors;
+  while (most_parts > 1 && block_count(c, most_parts) > device.multiprocessors) --most_parts;
+  c.parts = std::min(chunks, most_parts);
   const std::int64_t turns = ceil_div(chunks, c.parts);
   c.parts = ceil_div(chunks, turns);  // more would not end earlier, and have more to sum
   const int most_split = c.rows / 16;
@@ -345,7 +347,7 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const 
   };
   CudaWork work{};
   // Sections read the same columns at about the same time, from the cache for the most part.
-  const double again = 0.3 * (1 - 1.0 / section_count(c));
+  const double again = 0.3 * (1 - 1.0 / static_cast<double>(block_count(c, 1)));
   work.bytes = (1 + again) * ring_bytes(p, c);
   // Boxes take turns with one another, and what they write beyond their rows takes time, too.
   const double boxes = !p.row_major || c.feeds == flat_both ? 1 : c.padding == tight_boxes ? 0.985 : 0.94;

@@ -159,7 +159,7 @@ TEST(CudaConfiguration, WideGramMatricesAreComputedOnceOverTheDiagonal) {
       const CudaTsmttsmProblem p{1000000, width, width, rows ? width : 1000000, rows ? width : 1000000, 8, rows, true};
       const CudaTsmttsm c = configure_cuda_tsmttsm(devices[0], p);
       EXPECT_TRUE(takes_pairs(c)) << name(p) << ": " << words(c);
-      EXPECT_EQ(section_count(c), blocks[side - 2]);
+      EXPECT_EQ(block_count(c, 1), blocks[side - 2]);
     }
   }
 }
