@@ -31,6 +31,9 @@ struct Sweep {
   bool certified() const { return projected() && inner <= inner_limit; }
 };
 
+/// Inner products of a block: its Gram matrix g (and squares), or those with the basis, s, as well.
+enum class Products { none, gram, all };
+
 /// One call of a verb: the operands, the coefficients so far, scratch matrices, and what it cost. At any time
 ///     X diag(scales) = V s_total + W r_total,
 /// X being the block that the caller gave. Methods are written with the steps offered here. Under a metric all inner
@@ -58,6 +61,7 @@ struct Call {
         host_scope(context_),
         s(Small::scratch(scope, m, b)),
         g(Small::scratch(scope, b, b)),
+        s_next(Small::scratch(scope, m, b)),
         step(Small::scratch(scope, b, b)),
         inverse(Small::scratch(scope, b, b)),
         work(Small::scratch(scope, b, b)),
@@ -99,7 +103,8 @@ struct Call {
 
   /// s = V^H W, g = W^H W, squares = diag(g). One reduction. Nothing if they are at hand.
   void reduce() {
-    if (fresh) return;
+    if (known == Products::all) return;
+    if (fuses()) return pass(false, false, Products::all);
     apply_metric();
     InnerProducts<Scalar, Layout, Space> products(context);
     v.for_pieces([&](const Tall& piece, std::int64_t begin, std::int64_t end) {
@@ -115,17 +120,17 @@ struct Call {
       euclidean_known = true;
     }
     dense::diagonal(g, squares);
-    fresh = true;
+    known = Products::all;
   }
 
   /// g and squares alone: all there is to know where V has been dealt with.
   void reduce_gram() {
-    if (fresh && m == 0) return;
+    if (known != Products::none) return;
     apply_metric();
     inner_product(w, image, g);
     words += metric != nullptr ? 2 * b : b;
     dense::diagonal(g, squares);
-    fresh = m == 0;
+    known = m == 0 ? Products::all : Products::gram;
   }
 
   /// s, g and squares for a block whose products somebody else had reduced.
@@ -133,7 +138,7 @@ struct Call {
     if (m > 0) dense::copy(products, s);
     dense::copy(gram, g);
     dense::diagonal(g, squares);
-    fresh = true;
+    known = Products::all;
   }
   /// The same for what a metric asks to know besides: W^H W above (B W)^H (B W).
   void feed_lengths(const Small& grams) {
@@ -142,18 +147,77 @@ struct Call {
     euclidean_known = true;
   }
 
-  /// W <- W - V s.
-  void subtract_projection() {
-    if (m == 0) return;
-    subtract_from(w, v);
-    // B W follows without another application where B V is at hand.
-    if (metric != nullptr && image_known) {
-      image_known = metric->image_of_basis.width() == m;
-      if (image_known) subtract_from(image, metric->image_of_basis);
+  /// W <- W - V s. What is to be known `next` comes along with it where that costs no other pass.
+  void subtract_projection(Products next = Products::none) {
+    if (m > 0) pass(true, false, next);
+  }
+
+  /// subtract_projection and apply_step, in one pass if step's inverse can be used.
+  void subtract_and_apply(bool step_is_triangular, Real a, Products next) {
+    if (step_is_triangular && a > direct_limit) {
+      subtract_projection();
+      apply_step(true, a, next);
+    } else {
+      step_triangle = step_is_triangular ? kernels::Triangle::upper : kernels::Triangle::general;
+      image_is_kept = a <= Sweep<Real>::outer_limit;
+      pass(true, true, next);
     }
-    words += m + 2 * b;
-    dense::multiply(Scalar(1), s, false, r_total, false, Scalar(1), s_total);
-    fresh = false;
+  }
+
+  /// Whether steps of a sweep are one pass on the host.
+  bool fuses() const { return metric == nullptr && v.pieces() <= 1; }
+
+  /// What is asked for of W <- W - V s, W <- W inverse (S and R follow), and, where steps are fused, the products of
+  /// the new W, which take one reduction.
+  void pass(bool subtract, bool apply, Products next) {
+    subtract = subtract && m > 0;
+    if (subtract) dense::multiply(Scalar(1), s, false, r_total, false, Scalar(1), s_total);
+    if (apply && step_triangle == kernels::Triangle::upper) {
+      dense::multiply_upper(step, r_total);
+    } else if (apply) {
+      dense::multiply(Scalar(1), step, false, r_total, false, Scalar(0), work);
+      std::swap(work, r_total);
+    }
+    fuses() ? fused_steps(subtract, apply, next) : steps(subtract, apply);
+  }
+  void fused_steps(bool subtract, bool apply, Products next) {
+    const Tall basis = m > 0 ? v.piece(0) : w.columns(0, 0);
+    const Small* const projection = subtract ? &s : nullptr;
+    const Small* const factor = apply ? &inverse : nullptr;
+    const bool both = next == Products::all && m > 0;
+    if (next == Products::none) {
+      gram_schmidt_sweep(basis, projection, w, factor, step_triangle);
+    } else {
+      InnerProducts<Scalar, Layout, Space> products(context);
+      products.add_swept(basis, projection, w, factor, step_triangle, both ? &s_next : nullptr, g).reduce();
+      if (both) std::swap(s, s_next);
+      dense::diagonal(g, squares);
+    }
+    known = next == Products::gram && m == 0 ? Products::all : next;
+    if (is_host_space<Space>) {
+      words += (subtract || both ? m : 0) + (subtract || apply ? 2 * b : b);
+    } else {
+      words += (subtract ? m + 2 * b : 0) + (apply ? 2 * b : 0) + (both ? m + b : 0);
+      words += next != Products::none ? b : 0;
+    }
+  }
+  void steps(bool subtract, bool apply) {
+    if (subtract) {
+      subtract_from(w, v);
+      // B W follows without another application where B V is at hand.
+      if (metric != nullptr && image_known) {
+        image_known = metric->image_of_basis.width() == m;
+        if (image_known) subtract_from(image, metric->image_of_basis);
+      }
+      words += m + 2 * b;
+    }
+    if (apply) {
+      keep_image_if(image_is_kept);
+      if (image_known) multiply_in_place(image, inverse, step_triangle);
+      multiply_in_place(w, inverse, step_triangle);
+      words += 2 * b;
+    }
+    known = Products::none;
   }
   void subtract_from(const Tall& block, const Basis<Scalar, Layout, Space>& basis) {
     basis.for_pieces([&](const Tall& piece, std::int64_t begin, std::int64_t end) {
@@ -202,26 +266,17 @@ struct Call {
   }
 
   /// W <- W step^-1, r_total <- step r_total.
-  void apply_step(bool step_is_triangular, Real a) {
-    keep_image_if(metric != nullptr && a <= Sweep<Real>::outer_limit);
-    if (image_known) {
-      multiply_in_place(image, inverse, step_is_triangular ? kernels::Triangle::upper : kernels::Triangle::general);
-    }
-    if (step_is_triangular) {
-      if (a <= direct_limit) {
-        multiply_in_place(w, inverse, kernels::Triangle::upper);
-        words += 2 * b;
-      } else {
-        divide(w, step);
-      }
+  void apply_step(bool step_is_triangular, Real a, Products next = Products::none) {
+    image_is_kept = a <= Sweep<Real>::outer_limit;
+    if (step_is_triangular && a > direct_limit) {
+      image_known = false;
+      divide(w, step);
       dense::multiply_upper(step, r_total);
+      known = Products::none;
     } else {
-      multiply_in_place(w, inverse);
-      words += 2 * b;
-      dense::multiply(Scalar(1), step, false, r_total, false, Scalar(0), work);
-      std::swap(work, r_total);
+      step_triangle = step_is_triangular ? kernels::Triangle::upper : kernels::Triangle::general;
+      pass(false, true, next);
     }
-    fresh = false;
   }
 
   /// W <- W R^-1 with W R^-1 R = W to rounding however ill-conditioned R is: an explicit inverse leaves a residual that
@@ -291,6 +346,7 @@ struct Call {
   WorkspaceScope<Space> scope;
   WorkspaceScope<> host_scope;
   Small s, g;                          ///< the latest V^H W and W^H W
+  Small s_next;                        ///< scratch: where a sweep leaves V^H W of its result
   Small step, inverse, work;           ///< the latest sweep's R and R^-1; scratch
   Small s_total, r_total;              ///< the coefficients so far
   RealSmall squares;                   ///< diag(g): squared lengths of W's columns when they were last measured
@@ -304,9 +360,11 @@ struct Call {
   bool* lost;                          ///< columns found dependent; they are zero in W
   bool scaled = false;
   bool image_known = false;
+  bool image_is_kept = false;  ///< through the next step
   bool euclidean_known = false;
-  bool fresh = false;      ///< s, g and squares belong to W as it is
-  bool triangular = true;  ///< r_total is
+  Products known = Products::none;                             ///< what belongs to W as it is
+  bool triangular = true;                                      ///< r_total is
+  kernels::Triangle step_triangle = kernels::Triangle::upper;  ///< what step and inverse are
   std::int64_t visible_rank =
       std::numeric_limits<std::int64_t>::max();  ///< columns that a factorisation could tell apart
   bool watches_noise = false;  ///< projected columns that are hardly more than noise are left to the strong method

@@ -22,7 +22,7 @@ Sweep<RealOf<Scalar>> orthogonalize_columns(Call<Scalar, Layout, Space>& call, R
   using Real = RealOf<Scalar>;
   using Small = SmallMatrix<Scalar, Space>;
   const std::int64_t b = call.b;
-  const bool lengths_known = call.fresh;
+  const bool lengths_known = call.known != Products::none;
   bool stable = true;
   Real largest = 0, smallest = std::numeric_limits<Real>::infinity();  // share of its length that a column keeps
   WorkspaceScope<Space> scope(call.context);
@@ -78,7 +78,7 @@ Sweep<RealOf<Scalar>> orthogonalize_columns(Call<Scalar, Layout, Space>& call, R
         call.result.method.intra = Intra::cgs2;
       }
     }
-    call.fresh = false;
+    call.known = Products::none;
     const Small pivot = call.step.block(j, j + 1, j, j + 1);
     const Real length = std::sqrt(std::max(square, Real(0)));
     if (!(length > limit)) {

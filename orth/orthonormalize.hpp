@@ -39,8 +39,8 @@ inline Plan plan_of(Inter inter) {
 }
 
 template <class Scalar, class Layout, class Space>
-Sweep<RealOf<Scalar>> sweep_of(Call<Scalar, Layout, Space>& call, Kind kind) {
-  return kind == Kind::pythagorean ? pip_sweep(call) : bcgs_sweep(call, kind == Kind::by_blocks);
+Sweep<RealOf<Scalar>> sweep_of(Call<Scalar, Layout, Space>& call, Kind kind, Another another) {
+  return kind == Kind::pythagorean ? pip_sweep(call, another) : bcgs_sweep(call, kind == Kind::by_blocks);
 }
 
 /// The sweeps that the options ask for, no more; of the second only as much as is needed.
@@ -48,14 +48,17 @@ template <class Scalar, class Layout, class Space>
 Sweep<RealOf<Scalar>> chosen_sweeps(Call<Scalar, Layout, Space>& call) {
   if (call.m == 0) return bcgs_sweep(call);
   const Plan plan = plan_of(call.options.inter);
-  auto first = sweep_of(call, plan.first);
+  const Another otherwise = call.options.escalate ? Another::may : Another::none;
+  const bool two = plan.second != Kind::none;
+  const Another again = two ? Another::must : otherwise;
+  auto first = sweep_of(call, plan.first, again);
   if (!first.done && call.options.inter == Inter::p_adaptive) {
-    first = sweep_of(call, Kind::projected);
+    first = sweep_of(call, Kind::projected, again);
     call.result.method.inter = Inter::p_2s;
   }
-  if (plan.second == Kind::none || !first.done || (first.certified() && call.options.adaptive)) return first;
+  if (!two || !first.done || (first.certified() && call.options.adaptive)) return first;
   if (first.projected() && call.options.adaptive) return tidy_sweep(call, first);
-  return sweep_of(call, plan.second);
+  return sweep_of(call, plan.second, otherwise);
 }
 
 /// What is left to do when W is as it shall be: coefficients of the caller's block, B W, costs.

@@ -64,7 +64,8 @@ void repair_range(Call<Scalar, Layout, Space>& call) {
   call.words += 2 * call.b;
   call.scaled = true;
   call.note(Reason::badly_scaled);
-  call.fresh = call.image_known = call.euclidean_known = false;
+  call.image_known = call.euclidean_known = false;
+  call.known = Products::none;
   call.reduce();
 }
 

@@ -20,8 +20,8 @@ Sweep<RealOf<Scalar>> recover(Call<Scalar, Layout, Space>& call) {
     dense::copy(call.squares, call.lengths);
     call.subtract_projection();
     orthogonalize_columns(call, repeated(1));
-    sweep = pip_sweep(call, true);
-    if (sweep.done && !sweep.certified()) sweep = pip_sweep(call, true);
+    sweep = pip_sweep(call, Another::may, true);
+    if (sweep.done && !sweep.certified()) sweep = pip_sweep(call, Another::may, true);
   }
   return sweep;
 }
@@ -34,7 +34,7 @@ Sweep<RealOf<Scalar>> escalate(Call<Scalar, Layout, Space>& call, Sweep<RealOf<S
   constexpr int most_polishing = 2;
   call.result.method = {Inter::pipi_plus, Intra::cholqr2, call.m > 0, true};
   for (int i = 0; i < most_polishing && sweep.done && !sweep.certified(); ++i) {
-    sweep = sweep.projected() ? tidy_sweep(call, sweep) : pip_sweep(call, true);
+    sweep = sweep.projected() ? tidy_sweep(call, sweep) : pip_sweep(call, Another::may, true);
   }
   return sweep.certified() ? sweep : recover(call);
 }

@@ -7,17 +7,22 @@
 /// alone.
 namespace blockvec::orth {
 
-/// One factorisation of W's Gram matrix: CholQR, or a sweep of SVQB. One reduction unless the Gram matrix is at hand;
-/// 2b words and b for the Gram matrix.
+/// Whether a sweep is followed by another one: never, where it was not enough, or where it was asked for.
+enum class Another { none, may, must };
+
+/// One factorisation of W's Gram matrix: CholQR, or a sweep of SVQB. One reduction and b words unless the Gram matrix
+/// is at hand; 2b words, which leave the next Gram matrix behind if there is to be another sweep.
 template <class Scalar, class Layout, class Space>
-Sweep<RealOf<Scalar>> gram_sweep(Call<Scalar, Layout, Space>& call, Intra intra) {
+Sweep<RealOf<Scalar>> gram_sweep(Call<Scalar, Layout, Space>& call, Intra intra, Another another) {
   call.reduce_gram();
   if (call.watches_noise && call.options.escalate && call.is_mostly_noise()) return {};
   dense::copy(call.g, call.work);
   const bool svqb = intra == Intra::svqb;
   const auto a = svqb ? call.factorize_svqb(call.squares) : call.factorize(call.squares, false);
   if (!(a > 0)) return {};
-  call.apply_step(!svqb, a);
+  const bool enough = a <= Sweep<RealOf<Scalar>>::inner_limit;
+  const bool more = another == Another::must || (another == Another::may && !enough);
+  call.apply_step(!svqb, a, more ? Products::gram : Products::none);
   return {true, a, a, 0};
 }
 
@@ -48,7 +53,7 @@ void subtract_block_by_block(Call<Scalar, Layout, Space>& call) {
     }
   });
   dense::multiply(Scalar(1), call.s, false, call.r_total, false, Scalar(1), call.s_total);
-  call.fresh = false;
+  call.known = Products::none;
 }
 
 /// The whole method within a block. `outer` of what it returns tells how much rounding in W grew.
@@ -64,7 +69,8 @@ Sweep<RealOf<Scalar>> normalize_block(Call<Scalar, Layout, Space>& call) {
   const int most = intra == Intra::svqb ? most_svqb_sweeps : intra == Intra::cholqr2 ? 2 : 1;
   Sweep<RealOf<Scalar>> sweep;
   for (int i = 0; i < most; ++i) {
-    const auto next = gram_sweep(call, intra);
+    const auto another = i + 1 == most ? Another::none : i + 1 < least ? Another::must : Another::may;
+    const auto next = gram_sweep(call, intra, another);
     if (!next.done) return next;
     sweep = {true, next.inner, i == 0 ? next.outer : sweep.outer, 0};
     if (i + 1 >= least && sweep.inner <= Sweep<RealOf<Scalar>>::inner_limit) break;
@@ -72,9 +78,9 @@ Sweep<RealOf<Scalar>> normalize_block(Call<Scalar, Layout, Space>& call) {
   return sweep;
 }
 
-/// Projection, then the method within the block: BCGS, or with no basis that method alone. One reduction for the
-/// projection, 2m + 4b words. `block_by_block`: BMGS. Its first reduction meets all of V: what is wrong with the
-/// operands shows before W changes.
+/// Projection, then the method within the block: BCGS, or with no basis that method alone. One reduction and m + b
+/// words, then m + 2b for the projection, with which the first Gram matrix comes. `block_by_block`: BMGS. Its first
+/// reduction meets all of V: what is wrong with the operands shows before W changes.
 template <class Scalar, class Layout, class Space>
 Sweep<RealOf<Scalar>> bcgs_sweep(Call<Scalar, Layout, Space>& call, bool block_by_block = false) {
   using Real = RealOf<Scalar>;
@@ -94,7 +100,11 @@ Sweep<RealOf<Scalar>> bcgs_sweep(Call<Scalar, Layout, Space>& call, bool block_b
     call.note(Reason::ill_conditioned);
     return {};
   }
-  block_by_block ? subtract_block_by_block(call) : call.subtract_projection();
+  if (block_by_block) {
+    subtract_block_by_block(call);
+  } else {
+    call.subtract_projection(by_columns ? Products::none : Products::gram);
+  }
   call.keep_image_if(share * Sweep<Real>::outer_limit >= 1);
   auto sweep = normalize_block(call);
   // Cancellation in the projection counts for V^H Q; columnwise methods have compared with the lengths before it
@@ -104,10 +114,11 @@ Sweep<RealOf<Scalar>> bcgs_sweep(Call<Scalar, Layout, Space>& call, bool block_b
   return sweep;
 }
 
-/// BCGS-PIP: projection and Gram matrix in one reduction, the factor from G - S^H S. 2m + 6b words.
-/// `recovering`: by Cholesky in any case, and columns of zeros stay.
+/// BCGS-PIP: projection and Gram matrix in one reduction, the factor from G - S^H S. m + b words, and m + 2b for the
+/// change, which leaves the products of the next sweep behind if there is to be one (Another::must: unless this one was
+/// enough, and the second may be left out). `recovering`: by Cholesky in any case, and columns of zeros stay.
 template <class Scalar, class Layout, class Space>
-Sweep<RealOf<Scalar>> pip_sweep(Call<Scalar, Layout, Space>& call, bool recovering = false) {
+Sweep<RealOf<Scalar>> pip_sweep(Call<Scalar, Layout, Space>& call, Another another, bool recovering = false) {
   call.reduce();
   ++call.result.sweeps;
   dense::copy(call.g, call.work);
@@ -117,16 +128,18 @@ Sweep<RealOf<Scalar>> pip_sweep(Call<Scalar, Layout, Space>& call, bool recoveri
   if (!(a > 0)) return {};
   dense::column_squares(call.s, call.parts);
   const auto part = dense::sum_of_shares(call.squares, call.parts);
-  call.subtract_projection();
-  call.apply_step(!svqb, a);
-  return {true, a, a, part * a};
+  const Sweep<RealOf<Scalar>> sweep{true, a, a, part * a};
+  const bool enough = sweep.certified() && (another != Another::must || call.options.adaptive);
+  const bool more = another != Another::none && !enough;
+  call.subtract_and_apply(!svqb, a, more ? Products::all : Products::none);
+  return sweep;
 }
 
 /// After a sweep that has dealt with V: W's own Gram matrix is all there is to do. One reduction, 3b words.
 template <class Scalar, class Layout, class Space>
 Sweep<RealOf<Scalar>> tidy_sweep(Call<Scalar, Layout, Space>& call, Sweep<RealOf<Scalar>> previous) {
   ++call.result.sweeps;
-  const auto next = gram_sweep(call, call.options.intra == Intra::svqb ? Intra::svqb : Intra::cholqr);
+  const auto next = gram_sweep(call, call.options.intra == Intra::svqb ? Intra::svqb : Intra::cholqr, Another::none);
   return {next.done, next.inner, previous.outer, previous.passed_on};
 }
 

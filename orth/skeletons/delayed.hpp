@@ -84,7 +84,7 @@ class Delayed {
       f_.introduce(call, begin_);
       call.result.method = {f_.options.inter, f_.options.intra, true, true};
       call.feed(products.block(0, begin_, 0, b), products.block(begin_, end_, 0, b));
-      const auto sweep = pip_sweep(call);
+      const auto sweep = pip_sweep(call, Another::none);
       call.result.orthonormal = sweep.certified() || f_.options.escalate;
       f_.compose(begin_, end_, end_, call.s_total, call.r_total);
       f_.absorb_part(call);
@@ -145,7 +145,7 @@ class Delayed {
     call.feed(s, gram);
     if (f_.given != nullptr) call.feed_lengths(lengths);
     look_at_block(call);
-    auto sweep = two_reductions_ ? normalized_sweep(call) : pip_sweep(call);
+    auto sweep = two_reductions_ ? normalized_sweep(call) : pip_sweep(call, Another::none);
     if (!sweep.done && f_.options.inter == Inter::p_adaptive && !two_reductions_) {
       two_reductions_ = true;
       call.result.method.inter = Inter::p_2s;

@@ -41,7 +41,7 @@ class Staged {
       f_.introduce(call, begin);
       call.result.method = {f_.options.inter, f_.options.intra, true, true};
       look_at_block(call);
-      const auto sweep = pip_sweep(call);
+      const auto sweep = pip_sweep(call, Another::none);
       undo_scales(call);
       f_.compose(begin, end, end, call.s_total, call.r_total);
       f_.absorb_part(call);
