@@ -12,24 +12,15 @@
 #include <string>
 #include <vector>
 
+#include "bench/settings.hpp"
+
 namespace {
 
 using namespace blockvec;
 using Settings = std::map<std::string, std::string>;
 
-Settings settings_of(int argc, char** argv) {
-  Settings settings{{"space", "host"}, {"rows", "4194304"},       {"width", "64"},
-                    {"block", "8"},    {"orth", "pipi+/cholqr2"}, {"rounds", "5"}};
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    const auto equals = argument.find('=');
-    if (equals == std::string::npos || !settings.contains(argument.substr(0, equals))) {
-      throw Error("block_vectors: unknown argument " + argument);
-    }
-    settings[argument.substr(0, equals)] = argument.substr(equals + 1);
-  }
-  return settings;
-}
+const Settings defaults{{"space", "host"}, {"rows", "4194304"},       {"width", "64"},
+                        {"block", "8"},    {"orth", "pipi+/cholqr2"}, {"rounds", "5"}};
 
 template <class Space>
 int measure(const Settings& settings) {
@@ -83,7 +74,7 @@ int measure(const Settings& settings) {
 int main(int argc, char** argv) {
   const Environment environment(argc, argv);
   return Environment::guard([&] {
-    const Settings settings = settings_of(argc, argv);
+    const Settings settings = bench::read_settings(argc, argv, defaults);
     if (settings.at("space") == "host") return measure<Kokkos::HostSpace>(settings);
 #if BLOCKVEC_HAVE_CUDA_SPACE
     if (settings.at("space") == "cuda") return measure<Kokkos::CudaSpace>(settings);

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "bench/settings.hpp"
+
 /// What programs that measure on a device share: memory, time, and cuBLAS by one name for its four types.
 namespace bench {
 
@@ -106,20 +108,6 @@ inline std::vector<std::string> split(const std::string& list, char separator) {
   std::stringstream stream(list);
   for (std::string item; std::getline(stream, item, separator);) items.push_back(item);
   return items;
-}
-
-/// "name=value" arguments over `settings`, which hold all names that are known.
-inline std::map<std::string, std::string> read_settings(int argc, char** argv,
-                                                        std::map<std::string, std::string> settings) {
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    const std::size_t equals = argument.find('=');
-    if (equals == std::string::npos || settings.count(argument.substr(0, equals)) == 0) {
-      throw std::runtime_error("unknown argument " + argument);
-    }
-    settings[argument.substr(0, equals)] = argument.substr(equals + 1);
-  }
-  return settings;
 }
 
 /// Where the operands of call number `turn` begin: small ones move on, so that the cache does not hold them.
