@@ -17,11 +17,12 @@
 namespace blockvec {
 
 struct Context::State {
-  State(Communicator ranks, const ExecutionSpaces& instances, int count)
-      : communicator(std::move(ranks)), spaces(instances), threads(count) {}
+  State(Communicator ranks, const ExecutionSpaces& instances, int count, Summation sums)
+      : communicator(std::move(ranks)), spaces(instances), threads(count), summation(sums) {}
   Communicator communicator;
   ExecutionSpaces spaces;
   int threads;
+  Summation summation;
 #if BLOCKVEC_HAVE_CUDA_SPACE
   std::tuple<Workspace<Kokkos::HostSpace>, Workspace<Kokkos::CudaSpace>, Workspace<StagingSpaceOf<Kokkos::CudaSpace>>>
       workspaces;
@@ -50,16 +51,17 @@ bool only_reads(std::string_view operation) {
 
 }  // namespace
 
-Context::Context(Communicator communicator, int threads, const ExecutionSpaces& instances) {
+Context::Context(Communicator communicator, int threads, const ExecutionSpaces& instances, Summation summation) {
   if (threads < 0)
     throw ShapeError("Context: threads = " + std::to_string(threads) + ", expected 0 (as many as suit) or more");
   const int count = threads > 0 ? threads : default_threads(communicator);
-  state_ = std::make_shared<State>(std::move(communicator), instances, count);
+  state_ = std::make_shared<State>(std::move(communicator), instances, count, summation);
 }
 
 const Communicator& Context::communicator() const { return state_->communicator; }
 const ExecutionSpaces& Context::execution_spaces() const { return state_->spaces; }
 int Context::threads() const { return state_->threads; }
+Summation Context::summation() const { return state_->summation; }
 Profile& Context::profile() const { return state_->profile; }
 std::int64_t Context::reductions() const { return state_->reductions; }
 
@@ -85,60 +87,94 @@ BLOCKVEC_FOR_SPACES(BLOCKVEC_CONTEXT)
 
 namespace {
 
-// What a sum over ranks is made of, and its value where it is a whole number.
+// What a sum over ranks is made of, and whole numbers as such.
 template <class Scalar>
 struct WireElement {
   using type = RealOf<Scalar>;
-  static std::string_view name() { return scalar_name<Scalar>(); }
+  static std::string_view name() { return std::is_integral_v<Scalar> ? "whole" : scalar_name<Scalar>(); }
+  static constexpr int digits = std::numeric_limits<type>::digits;
 };
 template <>
 struct WireElement<DoubleDouble> {
   using type = DoubleDouble;
   static std::string_view name() { return "double-double"; }
+  static constexpr int digits = std::numeric_limits<double>::digits;
 };
-double value_of(double x) { return x; }
-double value_of(const DoubleDouble& x) { return x.high + x.low; }
+template <class Element>
+Element element_of(std::uint64_t whole) {
+  if constexpr (std::is_same_v<Element, DoubleDouble>) {
+    return {static_cast<double>(whole), 0};
+  } else {
+    return static_cast<Element>(whole);
+  }
+}
+bool equal(const DoubleDouble& x, std::uint64_t whole) { return x.high + x.low == static_cast<double>(whole); }
+template <class Element>
+bool equal(Element x, std::uint64_t whole) {
+  return x == static_cast<Element>(whole);
+}
+
+// Two elements that tell whether the ranks mean the same reduction.
+template <class Element>
+struct Marks {
+  Element first, second;
+};
+
+// Reduces values over the ranks, and marks along with them, which judge() then looks at: it throws where ranks
+// disagree. The message that carries the marks has one length for every operation, so that ranks which disagree on the
+// shape still meet in it, and learn so.
+template <class Element, class Reduce, class Judge>
+void reduce_marked(const Context& context, Element* values, std::size_t count, const Marks<Element>& marks,
+                   const Reduce& reduce, const Judge& judge) {
+  constexpr std::size_t head = 1024;
+  const std::size_t in_head = std::min(count, head - 2);
+  WorkspaceScope<> scope(context);
+  Element* const buffer = scope.take<Element>(head + count - in_head);
+  std::copy_n(values, in_head, buffer);
+  std::fill(buffer + in_head, buffer + head - 2, Element{});
+  buffer[head - 2] = marks.first;
+  buffer[head - 1] = marks.second;
+  std::copy_n(values + in_head, count - in_head, buffer + head);
+  const Profile::Timer timer(context.profile(), Operation::reduction,
+                             static_cast<double>((count + 2) * sizeof(Element)), 0);
+  reduce(std::span(buffer, head));
+  judge(Marks<Element>{buffer[head - 2], buffer[head - 1]});
+  if (count > in_head) reduce(std::span(buffer + head, count - in_head));
+  std::copy_n(buffer, in_head, values);
+  std::copy_n(buffer + head, count - in_head, values + in_head);
+}
+
+[[noreturn]] void throw_disagreement(const char* what, std::int64_t count, std::string_view type) {
+  throw ShapeError(std::string("a ") + what + " over ranks met different operations or shapes: this rank sent " +
+                   std::to_string(count) + " " + std::string(type) +
+                   " values; all ranks must call the same operations with operands of the same widths");
+}
 
 }  // namespace
 
 template <class Scalar>
 void Context::sum(Scalar* values, std::int64_t count, std::uint64_t tag) const {
-  using Element = typename WireElement<Scalar>::type;
+  using Wire = WireElement<Scalar>;
+  using Element = typename Wire::type;
   ++state_->reductions;
   if (communicator().size() == 1) return;
 
-  // Beside the values go a fingerprint of the operation and its square: over P ranks their sums are P t and P t^2
-  // exactly if all ranks sent the same t (Cauchy-Schwarz; small whole numbers, so the sums are exact). The message that
-  // carries them has one length for every operation, so that ranks which disagree on the shape still meet in it, and
-  // learn so.
-  const auto elements = static_cast<std::size_t>(count) * (sizeof(Scalar) / sizeof(Element));
-  constexpr std::size_t head = 1024;
-  const std::size_t in_head = std::min(elements, head - 2);
-  WorkspaceScope<> scope(*this);
-  Element* const buffer = scope.take<Element>(head + elements - in_head);
-  std::copy_n(reinterpret_cast<const Element*>(values), in_head, buffer);
-  std::fill(buffer + in_head, buffer + head - 2, Element{0});
+  // A fingerprint of the operation and its square: over P ranks their sums are P t and P t^2 exactly if all ranks sent
+  // the same t (Cauchy-Schwarz; small whole numbers, so the sums are exact).
   tag ^= tag >> 32;
   tag ^= tag >> 16;
   const std::uint64_t small_tag = 1 + (tag ^ (tag >> 8)) % 127;
-  constexpr bool single = std::is_same_v<Element, float>;
-  using Whole = std::conditional_t<single, float, double>;
-  buffer[head - 2] = Element{static_cast<Whole>(small_tag)};
-  buffer[head - 1] = Element{static_cast<Whole>(small_tag * small_tag)};
-  std::copy_n(reinterpret_cast<const Element*>(values) + in_head, elements - in_head, buffer + head);
-  const Profile::Timer timer(profile(), Operation::reduction, static_cast<double>((elements + 2) * sizeof(Element)), 0);
-  communicator().sum(std::span(buffer, head));
   const auto ranks = static_cast<std::uint64_t>(communicator().size());
-  const bool exact = ranks * small_tag * small_tag < (std::uint64_t{1} << std::numeric_limits<Whole>::digits);
-  if (exact && (value_of(buffer[head - 2]) != static_cast<double>(ranks * small_tag) ||
-                value_of(buffer[head - 1]) != static_cast<double>(ranks * small_tag * small_tag))) {
-    throw ShapeError("a sum over ranks met different operations or shapes: this rank sent " + std::to_string(count) +
-                     " " + std::string(WireElement<Scalar>::name()) +
-                     " values; all ranks must call the same operations with operands of the same widths");
-  }
-  if (elements > in_head) communicator().sum(std::span(buffer + head, elements - in_head));
-  std::copy_n(buffer, in_head, reinterpret_cast<Element*>(values));
-  std::copy_n(buffer + head, elements - in_head, reinterpret_cast<Element*>(values) + in_head);
+  const bool exact = ranks * small_tag * small_tag < (std::uint64_t{1} << Wire::digits);
+  reduce_marked<Element>(
+      *this, reinterpret_cast<Element*>(values), static_cast<std::size_t>(count) * (sizeof(Scalar) / sizeof(Element)),
+      {element_of<Element>(small_tag), element_of<Element>(small_tag * small_tag)},
+      [&](std::span<Element> elements) { communicator().sum(elements); },
+      [&](const Marks<Element>& sums) {
+        if (!exact || (equal(sums.first, ranks * small_tag) && equal(sums.second, ranks * small_tag * small_tag)))
+          return;
+        throw_disagreement("sum", count, Wire::name());
+      });
 }
 
 template void Context::sum(float*, std::int64_t, std::uint64_t) const;
@@ -146,6 +182,19 @@ template void Context::sum(double*, std::int64_t, std::uint64_t) const;
 template void Context::sum(Complex<float>*, std::int64_t, std::uint64_t) const;
 template void Context::sum(Complex<double>*, std::int64_t, std::uint64_t) const;
 template void Context::sum(DoubleDouble*, std::int64_t, std::uint64_t) const;
+template void Context::sum(std::int64_t*, std::int64_t, std::uint64_t) const;
+
+void Context::max(std::int64_t* values, std::int64_t count, std::uint64_t tag) const {
+  ++state_->reductions;
+  if (communicator().size() == 1) return;
+  const auto mark = static_cast<std::int64_t>(tag >> 2);
+  reduce_marked<std::int64_t>(
+      *this, values, static_cast<std::size_t>(count), {mark, -mark},
+      [&](std::span<std::int64_t> words) { communicator().max(words); },
+      [&](const Marks<std::int64_t>& largest) {
+        if (largest.first != -largest.second) throw_disagreement("maximum", count, "whole");
+      });
+}
 
 template <class Space>
 const MachineBandwidth& Context::bandwidth() const {

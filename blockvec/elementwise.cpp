@@ -1,14 +1,15 @@
 #include <algorithm>
-#include <bit>
 #include <blockvec/kernels/parallel.hpp>
 #include <blockvec/operations.hpp>
 #include <blockvec/transfer.hpp>
 #include <cmath>
 
 #include "blockvec/checks.hpp"
+#include "blockvec/dots.hpp"
 #include "blockvec/entries.hpp"
 #include "blockvec/instantiate.hpp"
 #include "blockvec/kernel_calls.hpp"
+#include "blockvec/reproducible.hpp"
 #include "blockvec/timer.hpp"
 
 namespace blockvec {
@@ -33,60 +34,12 @@ bool gapless(const V& v) {
   return v.ld() == v.width();
 }
 
-template <class Scalar>
-Scalar conjugate(Scalar value) {
-  if constexpr (ScalarTraits<Scalar>::is_complex) {
-    return Kokkos::conj(value);
-  } else {
-    return value;
-  }
-}
-
 template <class V, class W>
 void require_same_width(const char* operation, const V& v, const W& w) {
   require_same_rows(operation, v, w);
   if (v.width() != w.width()) {
     throw ShapeError(std::string(operation) + ": V = " + v.describe() + " and W = " + w.describe() +
                      ": expected the same width");
-  }
-}
-
-// sums[j] = sum over rows [begin, end) of v_j^H w_j, by halving down to short runs: the error grows with the log of the
-// rows, and the order depends on the rows alone. `spare` holds width words a level.
-template <class Scalar, class Layout>
-void dots_of_rows(const BlockVector<Scalar, Layout>& v, const BlockVector<Scalar, Layout>& w, std::int64_t begin,
-                  std::int64_t end, Scalar* sums, Scalar* spare) {
-  constexpr std::int64_t run = 128;
-  const std::int64_t width = v.width();
-  if (end - begin > run) {
-    const std::int64_t middle = begin + (end - begin) / 2;
-    dots_of_rows(v, w, begin, middle, sums, spare + width);
-    dots_of_rows(v, w, middle, end, spare, spare + width);
-    for (std::int64_t j = 0; j < width; ++j) sums[j] += spare[j];
-    return;
-  }
-  std::fill_n(sums, width, Scalar(0));
-  const std::int64_t v_step = is_row_major<Layout> ? v.ld() : 1;
-  const std::int64_t w_step = is_row_major<Layout> ? w.ld() : 1;
-  if (is_row_major<Layout> && width > 1) {
-    const Scalar* x = entries(v).at(begin, 0);
-    const Scalar* y = entries(w).at(begin, 0);
-    for (std::int64_t row = begin; row < end; ++row, x += v_step, y += w_step) {
-      for (std::int64_t j = 0; j < width; ++j) sums[j] += conjugate(x[j]) * y[j];
-    }
-    return;
-  }
-  for (std::int64_t j = 0; j < width; ++j) {
-    const Scalar* const x = entries(v).at(0, j);
-    const Scalar* const y = entries(w).at(0, j);
-    Scalar lanes[4] = {};
-    std::int64_t row = begin;
-    for (; row + 4 <= end; row += 4) {
-      for (int lane = 0; lane < 4; ++lane)
-        lanes[lane] += conjugate(x[(row + lane) * v_step]) * y[(row + lane) * w_step];
-    }
-    for (; row < end; ++row) lanes[0] += conjugate(x[row * v_step]) * y[row * w_step];
-    sums[j] = (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
   }
 }
 
@@ -97,13 +50,14 @@ void local_dots(const BlockVector<Scalar, Layout>& v, const BlockVector<Scalar, 
   const std::int64_t rows = v.local_rows();
   const std::int64_t width = v.width();
   constexpr std::int64_t pieces = 64;
-  const std::int64_t levels = std::bit_width(static_cast<std::uint64_t>(rows));
-  const std::int64_t stride = width * (levels + 1);
+  const std::int64_t stride = width * (dots_levels(rows) + 1);
+  const TallRows<Scalar, Layout> x{v.data(), v.ld()}, y{w.data(), w.ld()};
   WorkspaceScope scope(v.context());
   Scalar* const partial = scope.template take<Scalar>(static_cast<std::size_t>(pieces * stride));
   kernels::parallel_for(rows * width < 4096 ? 1 : v.context().threads(), pieces, [&](std::int64_t piece, int) {
     Scalar* const sums = partial + piece * stride;
-    dots_of_rows(v, w, rows * piece / pieces, rows * (piece + 1) / pieces, sums, sums + width);
+    const std::int64_t begin = rows * piece / pieces;
+    dots_of_rows(x.from(begin), y.from(begin), rows * (piece + 1) / pieces - begin, width, sums, sums + width);
   });
   for (std::int64_t half = pieces / 2; half > 0; half /= 2) {
     for (std::int64_t piece = 0; piece < half; ++piece) {
@@ -140,11 +94,14 @@ void local_dots(const BlockVector<Scalar, Layout, Kokkos::CudaSpace>& v,
 }
 #endif
 
+constexpr std::uint64_t dots_tag = 0x646f7473u;
+
 // The column dots of all ranks, in memory that Space's execution space reaches; for as long as the scopes live.
 template <class Scalar, class Layout, class Space>
 const Scalar* reduced_dots(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
                            WorkspaceScope<Space>& scope, WorkspaceScope<StagingSpaceOf<Space>>& staging) {
   const Context& context = v.context();
+  require_reproducible_space<Space>("column_dots", context);
   const std::int64_t rows = v.local_rows();
   const std::int64_t width = v.width();
   const auto words = static_cast<std::size_t>(width);
@@ -152,6 +109,13 @@ const Scalar* reduced_dots(const BlockVector<Scalar, Layout, Space>& v, const Bl
                                     Cost<Scalar>::passes_bytes(rows, v.data() == w.data() ? width : 2 * width),
                                     Cost<Scalar>::product_flops(rows, width, 1));
   Scalar* values = scope.template take<Scalar>(words);
+  if constexpr (is_host_space<Space>) {
+    if (context.is_reproducible()) {
+      const auto product = row_product(v, w, Wanted::diagonal);
+      sum_reproducibly(context, v.rows(), std::span<const RowProduct<Scalar>>(&product, 1), dots_tag, values);
+      return values;
+    }
+  }
   local_dots(v, w, values);
   if (!is_host_space<Space> && context.communicator().size() > 1) {
     const Scalar* const local = values;
@@ -160,7 +124,7 @@ const Scalar* reduced_dots(const BlockVector<Scalar, Layout, Space>& v, const Bl
                               words * sizeof(Scalar), 1);
     context.fence<Space>();
   }
-  context.sum(values, width, 0x646f7473u + static_cast<std::uint64_t>(width));
+  context.sum(values, width, dots_tag + static_cast<std::uint64_t>(width));
   return values;
 }
 

@@ -6,6 +6,7 @@
 #include "blockvec/checks.hpp"
 #include "blockvec/instantiate.hpp"
 #include "blockvec/kernel_calls.hpp"
+#include "blockvec/reproducible.hpp"
 #include "blockvec/timer.hpp"
 
 namespace blockvec {
@@ -74,6 +75,21 @@ void InnerProducts<Scalar, Layout, Space>::require(const BlockVector<Scalar, Lay
   if (!v.context().same(context_))
     throw ShapeError(std::string(name) + ": V = " + v.describe() + " belongs to another context");
   require_room(products);
+  require_reproducible_space<Space>(name, context_);
+  if (context_.is_reproducible() && count_ > 0 && !(rows_ == v.rows())) {
+    throw ShapeError(std::string(name) + ": V = " + v.describe() +
+                     ": expected the distribution of rows of the products before it, " + rows_.describe());
+  }
+}
+
+template <class Scalar, class Layout, class Space>
+void InnerProducts<Scalar, Layout, Space>::record_reproducible(const BlockVector<Scalar, Layout, Space>& v,
+                                                               const BlockVector<Scalar, Layout, Space>& w,
+                                                               const DoubleDoubleMatrix<Scalar, Space>& c) {
+  rows_ = v.rows();
+  v_[count_] = v.matrix();
+  w_[count_] = w.matrix();
+  record(c);
 }
 
 template <class Scalar, class Layout, class Space>
@@ -91,6 +107,10 @@ InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add(
     const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
     const SmallMatrix<Scalar, Space>& c) {
   require(v, w, c, 1);
+  if (context_.is_reproducible()) {
+    record_reproducible(v, w, {c, {}});
+    return *this;
+  }
   const std::int64_t k = v.local_rows();
   const OperationTimer<Space> timer(context_, Operation::inner_product,
                                     Cost<Scalar>::inner_product_bytes(k, v.width(), w.width(), same_block(v, w)),
@@ -108,16 +128,17 @@ InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add_
   require_sweep(v, s, w, x);
   if (p != nullptr) require(v, w, *p, 2);
   require(w, w, g, 1);
-  if constexpr (is_host_space<Space>) {
-    local_sweep(v, s, w, x, triangle, p, &g);
-    if (p != nullptr) record({*p, {}});
-    record({g, {}});
-    return *this;
-  } else {
+  if (!is_host_space<Space> || context_.is_reproducible()) {
     gram_schmidt_sweep(v, s, w, x, triangle);
     if (p != nullptr) add(v, w, *p);
     return add(w, w, g);
   }
+  if constexpr (is_host_space<Space>) {
+    local_sweep(v, s, w, x, triangle, p, &g);
+    if (p != nullptr) record({*p, {}});
+    record({g, {}});
+  }
+  return *this;
 }
 
 template <class Scalar, class Layout, class Space>
@@ -126,6 +147,10 @@ InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add_
     const DoubleDoubleMatrix<Scalar, Space>& c) {
   require(v, w, c.high, 1);
   require(v, w, c.low, 1);
+  if (context_.is_reproducible()) {
+    record_reproducible(v, w, c);
+    return *this;
+  }
   const std::int64_t k = v.local_rows();
   const OperationTimer<Space> timer(context_, Operation::inner_product,
                                     Cost<Scalar>::inner_product_bytes(k, v.width(), w.width(), same_block(v, w)),
@@ -140,6 +165,9 @@ template <class Scalar, class Layout, class Space>
 InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add_share(
     const SmallMatrix<Scalar, Space>& c) {
   if (!c.context().same(context_)) throw ShapeError("inner_product: C belongs to another context");
+  if (context_.is_reproducible()) {
+    throw Error("inner_product: a rank's share depends on its rows, and a reproducible Context has no sum for it");
+  }
   require_room(1);
   record({c, {}});
   return *this;
@@ -168,6 +196,9 @@ void InnerProducts<Scalar, Layout, Space>::sum_double_doubles(Scalar* values) {
 template <class Scalar, class Layout, class Space>
 void InnerProducts<Scalar, Layout, Space>::reduce() {
   if (count_ == 0) return;
+  if constexpr (is_host_space<Space>) {
+    if (context_.is_reproducible()) return reduce_reproducibly();
+  }
   const bool alone = context_.communicator().size() == 1;
   WorkspaceScope<StagingSpaceOf<Space>> scope(context_);
   const auto words = static_cast<std::size_t>(words_);
@@ -196,6 +227,35 @@ void InnerProducts<Scalar, Layout, Space>::reduce() {
   for_each([&](Scalar* c, std::size_t pitch, Scalar* packed, std::size_t column, std::size_t columns) {
     detail::copy_lines<Space>(context_, packed, column, c, pitch, column, columns);
   });
+  count_ = 0;
+  words_ = 0;
+  tag_ = 0;
+  double_double_ = false;
+}
+
+template <class Scalar, class Layout, class Space>
+void InnerProducts<Scalar, Layout, Space>::reduce_reproducibly() {
+  RowProduct<Scalar> products[max_products];
+  double bytes = 0, flops = 0;
+  std::int64_t words = 0;
+  for (int i = 0; i < count_; ++i) {
+    const bool is_double_double = results_[i].low.columns() > 0;
+    const auto& product = products[i] = {v_[i], w_[i], is_double_double ? Wanted::double_double : Wanted::product};
+    bytes += Cost<Scalar>::inner_product_bytes(product.v.rows, product.v.columns, product.w.columns, product.same());
+    flops += Cost<Scalar>::product_flops(product.v.rows, product.v.columns, product.w.columns);
+    words += product.words();
+  }
+  const OperationTimer<Space> timer(context_, Operation::inner_product, bytes, flops);
+  WorkspaceScope<> scope(context_);
+  Scalar* sums = scope.template take<Scalar>(static_cast<std::size_t>(words));
+  sum_reproducibly(context_, rows_, std::span<const RowProduct<Scalar>>(products, static_cast<std::size_t>(count_)),
+                   tag_, sums);
+  for (int i = 0; i < count_; ++i) {
+    for (const auto& c : {results_[i].high, results_[i].low}) {
+      for (std::int64_t j = 0; j < c.columns(); ++j, sums += c.rows())
+        std::copy_n(sums, c.rows(), c.data() + j * c.ld());
+    }
+  }
   count_ = 0;
   words_ = 0;
   tag_ = 0;

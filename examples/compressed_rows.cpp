@@ -90,7 +90,7 @@ CompressedRows<Scalar> allocate_rows(std::int64_t rows, std::int64_t entries) {
 }  // namespace
 
 template <class Scalar>
-SplitRows<Scalar> compress_rows(const RowDistribution& rows, const RowSource<Scalar>& source, int threads) {
+SplitRows<Scalar> compress_rows(const RowDistribution& rows, const RowSource<Scalar>& source, int threads, Cut cut) {
   const std::int64_t local_rows = rows.local_rows();
   if (local_rows > std::numeric_limits<int>::max()) {
     throw Error(fmt::format("{} rows on one rank: local column numbers have 32 bits; use more ranks", local_rows));
@@ -113,7 +113,8 @@ SplitRows<Scalar> compress_rows(const RowDistribution& rows, const RowSource<Sca
       const std::size_t bytes = 2 * slice.columns.capacity() * (sizeof(std::int64_t) + sizeof(Scalar));
       throw OutOfMemoryError(fmt::format("matrix rows: cannot allocate about {} bytes more", bytes));
     }
-    slice.own_entries = std::count_if(slice.columns.begin(), slice.columns.end(), is_own);
+    slice.own_entries = cut == Cut::together ? std::ssize(slice.columns)
+                                             : std::count_if(slice.columns.begin(), slice.columns.end(), is_own);
   });
 
   SplitRows<Scalar> result;
@@ -131,6 +132,13 @@ SplitRows<Scalar> compress_rows(const RowDistribution& rows, const RowSource<Sca
     result.ghosts.insert(result.ghosts.end(), others.begin(), others.end());
   }
   sort_unique(result.ghosts);
+  result.ghosts_before =
+      std::lower_bound(result.ghosts.begin(), result.ghosts.end(), rows.begin()) - result.ghosts.begin();
+  const bool together = cut == Cut::together;
+  if (together && local_rows + std::ssize(result.ghosts) > std::numeric_limits<int>::max()) {
+    throw Error(fmt::format("{} rows and {} of other ranks: local column numbers have 32 bits; use more ranks",
+                            local_rows, result.ghosts.size()));
+  }
   result.own = allocate_rows<Scalar>(local_rows, own_entries);
   result.ghost = allocate_rows<Scalar>(local_rows, ghost_entries);
 
@@ -147,10 +155,16 @@ SplitRows<Scalar> compress_rows(const RowDistribution& rows, const RowSource<Sca
           result.own.columns(own) = static_cast<int>(column - rows.begin());
           result.own.values(own++) = slice.values[entry];
         } else {
-          const auto position =
+          const std::int64_t position =
               std::lower_bound(result.ghosts.begin(), result.ghosts.end(), column) - result.ghosts.begin();
-          result.ghost.columns(ghost) = static_cast<int>(position);
-          result.ghost.values(ghost++) = slice.values[entry];
+          if (together) {
+            const std::int64_t behind = position < result.ghosts_before ? 0 : local_rows;
+            result.own.columns(own) = static_cast<int>(position - result.ghosts_before + behind);
+            result.own.values(own++) = slice.values[entry];
+          } else {
+            result.ghost.columns(ghost) = static_cast<int>(position);
+            result.ghost.values(ghost++) = slice.values[entry];
+          }
         }
       }
       ++row;
@@ -162,7 +176,7 @@ SplitRows<Scalar> compress_rows(const RowDistribution& rows, const RowSource<Sca
   return result;
 }
 
-template SplitRows<double> compress_rows(const RowDistribution&, const RowSource<double>&, int);
-template SplitRows<Complex<double>> compress_rows(const RowDistribution&, const RowSource<Complex<double>>&, int);
+template SplitRows<double> compress_rows(const RowDistribution&, const RowSource<double>&, int, Cut);
+template SplitRows<Complex<double>> compress_rows(const RowDistribution&, const RowSource<Complex<double>>&, int, Cut);
 
 }  // namespace blockvec::examples

@@ -20,19 +20,28 @@ struct CompressedRows {
   std::int64_t entries() const { return static_cast<std::int64_t>(columns.extent(0)); }
 };
 
-/// This rank's rows of a matrix in two parts: columns that this rank owns, and the others', numbered by their position
-/// in `ghosts`.
+/// What a rank's rows are cut into.
+enum class Cut {
+  own_and_ghost,  ///< columns that this rank owns, and the others'
+  /// One part, in which entries of a row stand in the order of their columns whoever owns these.
+  together
+};
+
+/// This rank's rows of a matrix.
 template <class Scalar>
 struct SplitRows {
-  CompressedRows<Scalar> own;
-  CompressedRows<Scalar> ghost;
+  CompressedRows<Scalar> own;  ///< together: ghosts before this rank's rows have columns -1, -2, ..., those behind them
+                               ///< go on beyond its last
+  CompressedRows<Scalar> ghost;      ///< columns are positions in `ghosts`; empty rows where all entries are together
   std::vector<std::int64_t> ghosts;  ///< global columns, ascending
+  std::int64_t ghosts_before = 0;    ///< this rank's rows
 };
 
 /// Reads this rank's rows from `source` with `threads` threads; entries of one column are summed. Sends nothing.
 /// Throws OutOfMemoryError naming the bytes, Error for a column outside the matrix, NotFiniteError naming row and
 /// column.
 template <class Scalar>
-SplitRows<Scalar> compress_rows(const RowDistribution& rows, const RowSource<Scalar>& source, int threads);
+SplitRows<Scalar> compress_rows(const RowDistribution& rows, const RowSource<Scalar>& source, int threads,
+                                Cut cut = Cut::own_and_ghost);
 
 }  // namespace blockvec::examples

@@ -103,7 +103,8 @@ int program(int argc, char** argv) {
   const bool is_first = communicator.rank() == 0;
   ProgramOptions options;
   if (const auto status = parse_command_line(argc, argv, is_first, options)) return *status;
-  const Context context(communicator, options.threads);
+  const Context context(communicator, options.threads, {},
+                        options.reproducible ? Summation::reproducible : Summation::fast);
   try {
     const RunSummary run = run_program(context, options, is_first && !options.quiet);
     if (is_first) report(run, options, context);

@@ -79,6 +79,9 @@ void add_solver_options(CLI::App& app, ProgramOptions& options) {
                  "of each rank; 0: OMP_NUM_THREADS, else the cores divided by the ranks on them")
       ->check(CLI::NonNegativeNumber)
       ->group(group);
+  app.add_flag("--reproducible", options.reproducible,
+               "the same bits for any number of ranks and threads; a little slower (off)")
+      ->group(group);
 }
 
 void add_output_options(CLI::App& app, ProgramOptions& options) {

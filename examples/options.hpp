@@ -25,6 +25,7 @@ struct ProgramOptions {
   std::string orth = "pipi+/cholqr2";
   std::string layout = "column";  ///< by measurement: a basis that grows is read faster
   int threads = 0;
+  bool reproducible = false;
 
   std::string json_file;
   std::string plot_file;

@@ -62,6 +62,7 @@ nlohmann::json options_json(const ProgramOptions& options) {
           {"filter", lanczos.filter_degree},
           {"orth", options.orth},
           {"layout", options.layout},
+          {"reproducible", options.reproducible},
           {"seed", lanczos.seed},
           {"max_restarts", lanczos.max_restarts}};
 }

@@ -2,7 +2,11 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <blockvec/kernels/error.hpp>
+#include <blockvec/kernels/parallel.hpp>
+#include <optional>
+#include <type_traits>
 
 #include "halo.hpp"
 #include "local_product.hpp"
@@ -15,21 +19,63 @@ struct SparseOperator<Scalar>::Parts {
   Parts(const Context& operator_context, const RowDistribution& distribution, SplitRows<Scalar> split)
       : context(operator_context),
         rows(distribution),
+        ghosts_before(split.ghosts_before),
+        own_rows(std::move(split.own)),
         ghost_rows(std::move(split.ghost)),
-        halo(rows, context.communicator(), split.ghosts),
-        local(std::move(split.own)) {
-    nonzeros = local.rows().entries() + ghost_rows.entries();
+        halo(rows, context.communicator(), split.ghosts) {
+    if (!context.is_reproducible()) local.emplace(own_rows);
+    nonzeros = own_rows.entries() + ghost_rows.entries();
     context.communicator().sum(std::span(&nonzeros, 1));
   }
 
   Context context;
   RowDistribution rows;
-  CompressedRows<Scalar> ghost_rows;
+  std::int64_t ghosts_before;
+  CompressedRows<Scalar> own_rows, ghost_rows;
   Halo halo;
-  LocalProduct<Scalar> local;
+  std::optional<LocalProduct<Scalar>> local;  // not for rows whose ghosts are among their own columns
   std::int64_t nonzeros = 0;
   std::int64_t applications = 0;
 };
+
+namespace {
+
+/// The rows of X between those of the ghosts before and behind them: X itself where there are none, else a copy. Points
+/// to X's first row.
+template <class Scalar, class Layout>
+TallPointer<const Scalar> beside_ghosts(WorkspaceScope<>& scope, const BlockVector<Scalar, Layout>& x,
+                                        const Scalar* ghosts, std::int64_t before, std::int64_t count) {
+  if (count == 0) return {x.data(), x.ld()};
+  constexpr bool by_rows = std::is_same_v<Layout, RowMajor>;
+  const std::int64_t rows = x.local_rows(), width = x.width();
+  const std::int64_t row_step = by_rows ? width : 1, column_step = by_rows ? 1 : rows + count;
+  Scalar* const first = scope.take<Scalar>(static_cast<std::size_t>((rows + count) * width)) + before * row_step;
+  const auto view = x.view();
+  const auto copy_rows = [&](std::int64_t begin, std::int64_t end, std::int64_t place, const auto& entry) {
+    constexpr std::int64_t together = 1024;
+    kernels::parallel_for(x.context().threads(), (end - begin + together - 1) / together, [&](std::int64_t item, int) {
+      const std::int64_t from = begin + item * together;
+      const std::int64_t to = std::min(end, from + together);
+      Scalar* const target = first + place * row_step;
+      if (by_rows) {
+        for (std::int64_t i = from; i < to; ++i) {
+          for (std::int64_t j = 0; j < width; ++j) target[(i - begin) * row_step + j] = entry(i, j);
+        }
+      } else {
+        for (std::int64_t j = 0; j < width; ++j) {
+          for (std::int64_t i = from; i < to; ++i) target[i - begin + j * column_step] = entry(i, j);
+        }
+      }
+    });
+  };
+  const auto ghost = [&](std::int64_t i, std::int64_t j) { return ghosts[i * width + j]; };
+  copy_rows(0, before, -before, ghost);
+  copy_rows(0, rows, 0, [&](std::int64_t i, std::int64_t j) { return view(i, j); });
+  copy_rows(before, count, rows, ghost);
+  return {first, by_rows ? width : column_step};
+}
+
+}  // namespace
 
 template <class Scalar>
 SparseOperator<Scalar>::SparseOperator(const Context& context, const RowDistribution& rows,
@@ -37,7 +83,8 @@ SparseOperator<Scalar>::SparseOperator(const Context& context, const RowDistribu
   if (rows.global_rows() != source.size()) {
     throw ShapeError(fmt::format("SparseOperator: {} for a matrix of {} rows", rows.describe(), source.size()));
   }
-  parts_ = std::make_unique<Parts>(context, rows, compress_rows(rows, source, context.threads()));
+  const auto cut = context.is_reproducible() ? Cut::together : Cut::own_and_ghost;
+  parts_ = std::make_unique<Parts>(context, rows, compress_rows(rows, source, context.threads(), cut));
 }
 
 template <class Scalar>
@@ -77,7 +124,7 @@ void SparseOperator<Scalar>::apply(Scalar alpha, Scalar shift, const BlockVector
                     x.describe(), y.describe(), parts.rows.describe()));
   }
   const std::int64_t width = x.width();
-  const auto entries = static_cast<double>(parts.local.rows().entries() + parts.ghost_rows.entries());
+  const auto entries = static_cast<double>(parts.own_rows.entries() + parts.ghost_rows.entries());
   const double bytes =
       entries * static_cast<double>(sizeof(Scalar) + sizeof(int)) +
       static_cast<double>(x.local_rows()) *
@@ -88,13 +135,18 @@ void SparseOperator<Scalar>::apply(Scalar alpha, Scalar shift, const BlockVector
   WorkspaceScope<> scope(parts.context);
   auto* const ghosts = scope.take<Scalar>(static_cast<std::size_t>(parts.halo.ghosts() * width));
   parts.halo.exchange(x, ghosts);
-  parts.local.apply(parts.context.threads(), alpha, shift, x, beta, y);
+  parts.applications += width;
+  if (parts.context.is_reproducible()) {
+    const TallPointer<const Scalar> whole = beside_ghosts(scope, x, ghosts, parts.ghosts_before, parts.halo.ghosts());
+    return sparse_product<Layout, Layout>(parts.context.threads(), parts.own_rows, alpha, shift, whole, beta,
+                                          TallPointer<Scalar>{y.data(), y.ld()}, width);
+  }
+  parts.local->apply(parts.context.threads(), alpha, shift, x, beta, y);
   if (parts.ghost_rows.entries() > 0) {
     sparse_product<RowMajor, Layout>(parts.context.threads(), parts.ghost_rows, alpha, Scalar(0),
                                      TallPointer<const Scalar>{ghosts, width}, Scalar(1),
                                      TallPointer<Scalar>{y.data(), y.ld()}, width);
   }
-  parts.applications += width;
 }
 
 template class SparseOperator<double>;

@@ -9,7 +9,8 @@ namespace blockvec::examples {
 
 /// A square sparse matrix whose rows are distributed over the ranks as a block vector's: compressed rows on each rank,
 /// with 32-bit local column numbers, and a halo exchange of one message per neighbour. Double and Complex<double>, row-
-/// and column-major block vectors.
+/// and column-major block vectors. In a reproducible Context the products of a row are added in the order of the
+/// columns whichever ranks hold these, so that Y's bits depend on neither ranks nor threads.
 template <class Scalar>
 class SparseOperator {
  public:
@@ -30,7 +31,8 @@ class SparseOperator {
   std::int64_t applications() const;
 
   /// Y = alpha (A - shift) X + beta Y. beta = 0 never reads Y. X and Y do not overlap.
-  /// Cost: the matrix once (12 bytes a nonzero in double), X and Y once; one message per neighbour; no reduction.
+  /// Cost: the matrix once (12 bytes a nonzero in double), X and Y once; one message per neighbour; no reduction. In a
+  /// reproducible Context on several ranks X is read and written once more.
   /// Recorded as user_operator. Throws ShapeError naming X and Y.
   template <class Layout>
   void apply(Scalar alpha, Scalar shift, const BlockVector<Scalar, Layout>& x, Scalar beta,

@@ -11,6 +11,23 @@
 
 namespace blockvec {
 
+/// How inner products, column dots and norms sum over rows.
+enum class Summation {
+  fast,  ///< each rank in parts of its own, then rank by rank: the same bits for any number of threads
+  /// The same bits for any number of ranks and threads and any distribution of rows: chunks of 8192 global rows are
+  /// multiplied one by one, each in one fixed order, and their shares added exactly. For block vectors on the host.
+  /// Cost: two reductions instead of one, of three words for each (five in double-double), and at every boundary
+  /// between ranks that is not a multiple of 8192 rows a message with the chunk's rows, fewer than 8192, of all
+  /// operands; a pass over the operands as ever. bench/results/cpu/reproducible.csv has the seconds.
+  /// Error beside that of a chunk: 2^-80 of the largest share in size for each chunk (2^-160 in double-double), and one
+  /// rounding at the end. NaN and Inf come out as in any sum; what overflows on the way alone does not.
+  /// What it takes besides: the same processor family (kernels round alike where their vectors are as long), layout and
+  /// widths; fewer than 2^23 chunks, 6.8e10 rows (half of that in double-double). Row- and column-major differ by
+  /// rounding. Every other operation of block vectors treats each row by itself and alike, in this mode or not. Source:
+  /// limbs relative to a largest exponent as in Demmel, Nguyen 2015 (IEEE Trans. Comput. 64, 2060).
+  reproducible
+};
+
 /// Where block vectors live and work: the ranks, the Kokkos execution-space instances that order their operations (one
 /// for each memory space, so that one Context serves block vectors on the host and on a device), the threads of this
 /// rank, scratch memory, counters. A handle: copies share everything. One thread of the program uses a Context at a
@@ -22,13 +39,20 @@ class Context {
   Context() = default;  ///< an empty handle, to be assigned to
   /// All MPI ranks, or this process alone. threads = 0: OMP_NUM_THREADS where it is set, else the machine's cores
   /// divided by the ranks on it.
-  static Context world(int threads = 0) { return Context(Communicator::world(), threads); }
-  static Context self(int threads = 0) { return Context(Communicator::self(), threads); }
+  static Context world(int threads = 0, Summation summation = Summation::fast) {
+    return Context(Communicator::world(), threads, {}, summation);
+  }
+  static Context self(int threads = 0, Summation summation = Summation::fast) {
+    return Context(Communicator::self(), threads, {}, summation);
+  }
   /// On instances of the caller's: Context(Communicator::world(), 0, {.cuda = Kokkos::Cuda(stream)}).
-  explicit Context(Communicator communicator, int threads = 0, const ExecutionSpaces& instances = {});
+  explicit Context(Communicator communicator, int threads = 0, const ExecutionSpaces& instances = {},
+                   Summation summation = Summation::fast);
 
   const Communicator& communicator() const;
   int threads() const;
+  Summation summation() const;
+  bool is_reproducible() const { return summation() == Summation::reproducible; }
   /// The instance that orders operations of block vectors in Space.
   template <class Space = DefaultSpace>
   const ExecutionSpaceOf<Space>& execution_space() const {
@@ -42,15 +66,19 @@ class Context {
   Workspace<Space>& workspace() const;
   Profile& profile() const;
 
-  /// Sums over all ranks so far; counted on one rank too, so that a method's count does not depend on the machine.
+  /// Reductions over all ranks so far; counted on one rank too, so that a method's count does not depend on the
+  /// machine.
   std::int64_t reductions() const;
   /// Sums values over the ranks in place, with the same bits on each, as one reduction. `tag` names the operation and
   /// its shapes: if the ranks disagree on it (or on the count), every rank throws ShapeError instead of waiting or
   /// adding up what does not belong together. The tag travels with the first 1022 real words, in one message; words
   /// beyond those follow in a second.
-  /// Scalar is a block vector's, or DoubleDouble: then the sum over the ranks is in double-double, too.
+  /// Scalar is a block vector's; DoubleDouble: then the sum over the ranks is in double-double, too; or std::int64_t,
+  /// whose sums are exact. Others are added rank by rank, in a reproducible Context too.
   template <class Scalar>
   void sum(Scalar* values, std::int64_t count, std::uint64_t tag) const;
+  /// The same for the largest value.
+  void max(std::int64_t* values, std::int64_t count, std::uint64_t tag) const;
 
   /// Operations, calls, seconds, GB/s, GFLOP/s and the share of the measured bandwidth of this machine, or of the
   /// device where they ran there, as a table of text.

@@ -11,7 +11,8 @@
 /// space of this build (space.hpp).
 /// All throw ShapeError naming the operands, their shapes and what was expected, before anything is launched or sent.
 /// None allocates once the context's workspace is warm. Only operations that say "reduction" communicate; those are
-/// collective.
+/// collective. In a reproducible Context each of these costs two reductions, and its bits depend on neither ranks nor
+/// threads (Summation, context.hpp; operands on the host, else Error).
 namespace blockvec {
 
 /// C = V^H W, summed over all ranks. C is m x b with the same bits on every rank. V and W may be the same or overlap
@@ -59,6 +60,8 @@ void gram_schmidt_sweep(const BlockVector<Scalar, Layout, Space>& v,
 /// Each product is computed when it is added, and its matrix holds this rank's share until reduce(), by which all ranks
 /// must have added the same shapes in the same order (a disagreement throws ShapeError on every rank). At most 16
 /// products. With one product in double-double among them, all travel as double-double numbers.
+/// In a reproducible Context products are computed by reduce(): V and W keep their values until then, and all have one
+/// distribution of rows.
 template <class Scalar, class Layout = RowMajor, class Space = DefaultSpace>
 class InnerProducts {
  public:
@@ -75,7 +78,7 @@ class InnerProducts {
   /// As inner_product_dd.
   InnerProducts& add_dd(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
                         const DoubleDoubleMatrix<Scalar, Space>& c);
-  /// C holds this rank's share of something that is summed along.
+  /// C holds this rank's share of something that is summed along. Not in a reproducible Context: throws Error.
   InnerProducts& add_share(const SmallMatrix<Scalar, Space>& c);
   /// One reduction of all words together. Nothing added: no reduction.
   void reduce();
@@ -87,6 +90,11 @@ class InnerProducts {
   void record(const DoubleDoubleMatrix<Scalar, Space>& c);
   void sum_double_doubles(Scalar* values);
 
+  using Kernel = typename ScalarTraits<Scalar>::Kernel;
+  void record_reproducible(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
+                           const DoubleDoubleMatrix<Scalar, Space>& c);
+  void reduce_reproducibly();
+
   static constexpr int max_products = 16;
   Context context_;
   DoubleDoubleMatrix<Scalar, Space> results_[max_products];  // low has no entries where it is not asked for
@@ -94,6 +102,8 @@ class InnerProducts {
   std::int64_t words_ = 0;
   bool double_double_ = false;
   std::uint64_t tag_ = 0;
+  kernels::Matrix<Kernel> v_[max_products], w_[max_products];  // of a reproducible Context
+  RowDistribution rows_;                                       // theirs
 };
 
 /// dots(0, j) = v_j^H w_j, summed over all ranks. dots is 1 x m. One pass over V and W; one reduction of m words.

@@ -1,0 +1,401 @@
+#include "blockvec/reproducible.hpp"
+
+#include <algorithm>
+#include <blockvec/kernels/parallel.hpp>
+#include <type_traits>
+
+#include "blockvec/dots.hpp"
+#include "blockvec/instantiate.hpp"
+#include "blockvec/limbs.hpp"
+
+namespace blockvec {
+namespace {
+
+constexpr std::int64_t chunk_rows = 8192;
+
+std::int64_t chunks_of(std::int64_t rows) { return (rows + chunk_rows - 1) / chunk_rows; }
+
+// Rows of another rank, or for it.
+struct Piece {
+  int rank;
+  std::int64_t begin, end;  // global
+  std::int64_t rows() const { return end - begin; }
+};
+
+// What this rank has to do with the chunks. Each is multiplied by the rank that holds its first row:
+//
+//     chunks  |         0         |         1         |         2         |
+//     ranks   |     0     | 1 |         2         |           3           |     rank 0 borrows rows of 1 and 2,
+//                                                                               1 and 3 have no chunk and one
+class Share {
+ public:
+  Share(const RowDistribution& rows, int rank)
+      : rows_(rows), rank_(rank), first_(chunks_of(rows.begin())), last_(chunks_of(rows.end())) {}
+
+  std::int64_t chunks() const { return last_ - first_; }
+  std::int64_t chunk_begin(std::int64_t i) const { return (first_ + i) * chunk_rows; }
+  std::int64_t chunk_end(std::int64_t i) const { return std::min(chunk_begin(i + 1), rows_.global_rows()); }
+
+  // Rows at the beginning whose chunk is another rank's.
+  Piece lent() const {
+    const std::int64_t begin = rows_.begin();
+    const std::int64_t end = std::min(rows_.end(), first_ * chunk_rows);
+    return {begin < end ? rows_.owner(begin / chunk_rows * chunk_rows) : rank_, begin, std::max(begin, end)};
+  }
+
+  // Rows of the last chunk that other ranks hold: visit(piece), in their order.
+  template <class Visit>
+  void for_borrowed(const Visit& visit) const {
+    if (chunks() == 0) return;
+    const std::int64_t end = chunk_end(chunks() - 1);
+    for (int rank = rank_ + 1; rank < rows_.ranks() && rows_.begin(rank) < end; ++rank) {
+      const Piece piece{rank, rows_.begin(rank), std::min(end, rows_.begin(rank + 1))};
+      if (piece.rows() > 0) visit(piece);
+    }
+  }
+
+ private:
+  const RowDistribution& rows_;
+  int rank_;
+  std::int64_t first_, last_;  // chunks
+};
+
+template <class T>
+using Rows = kernels::Matrix<T>;
+
+template <class T>
+Rows<T> part_of(Rows<T> a, std::int64_t first, std::int64_t rows) {
+  a.data += first * (a.layout == kernels::Layout::row_major ? a.ld : 1);
+  a.rows = rows;
+  return a;
+}
+
+template <class T>
+Rows<T> without_gaps(T* data, std::int64_t rows, const Rows<T>& model) {
+  const std::int64_t line = model.layout == kernels::Layout::row_major ? model.columns : rows;
+  return {data, rows, model.columns, std::max<std::int64_t>(line, 1), model.layout};
+}
+
+template <class T>
+void copy(const Rows<T>& from, const Rows<T>& to) {
+  const bool by_rows = from.layout == kernels::Layout::row_major;
+  const std::int64_t lines = by_rows ? from.rows : from.columns;
+  const std::int64_t line = by_rows ? from.columns : from.rows;
+  for (std::int64_t i = 0; i < lines; ++i) std::copy_n(from.data + i * from.ld, line, to.data + i * to.ld);
+}
+
+template <class Scalar>
+class ReproducibleSum {
+ public:
+  using Kernel = KernelScalar<Scalar>;
+  using Real = RealOf<Scalar>;
+  using Product = RowProduct<Scalar>;
+
+  ReproducibleSum(const Context& context, const RowDistribution& rows, std::span<const Product> products,
+                  std::uint64_t tag)
+      : context_(context),
+        rows_(rows),
+        products_(products),
+        tag_(tag),
+        share_(rows, context.communicator().rank()),
+        scope_(context) {
+    for (const Product& product : products) {
+      row_words_ += product.v.columns + (product.same() ? 0 : product.w.columns);
+      words_ += product.words();
+      tag_ = tag_ * 1000003 + static_cast<std::uint64_t>(product.v.columns);
+      tag_ = tag_ * 1000003 + static_cast<std::uint64_t>(product.words());
+      tag_ = tag_ * 1000003 + static_cast<std::uint64_t>(product.wanted);
+    }
+  }
+
+  void operator()(Scalar* sums) {
+    exchange();
+    const Scalar* const shares = multiply();
+    add(reinterpret_cast<const Real*>(shares), reinterpret_cast<Real*>(sums));
+  }
+
+ private:
+  // ---- rows of chunks that more than one rank holds --------------------------------------------------------------
+
+  // Calls visit(rows of an operand, the same number of rows in a stretch of memory) for all operands.
+  template <class Visit>
+  void for_operands(Kernel* memory, std::int64_t rows, const Visit& visit) const {
+    for (const Product& product : products_) {
+      visit(product.v, without_gaps(memory, rows, product.v));
+      memory += rows * product.v.columns;
+      if (product.same()) continue;
+      visit(product.w, without_gaps(memory, rows, product.w));
+      memory += rows * product.w.columns;
+    }
+  }
+
+  void exchange() {
+    const Piece lent = share_.lent();
+    std::size_t partners = lent.rows() > 0 ? 1 : 0;
+    std::int64_t borrowed_rows = 0;
+    share_.for_borrowed([&](const Piece& piece) {
+      ++partners;
+      borrowed_rows += piece.rows();
+    });
+    if (partners == 0) return;
+
+    // Partners tell each other what they are about. Where they differ no rows travel, and the reduction throws.
+    std::uint64_t tag = tag_;
+    for (const Product& product : products_) tag = tag * 1000003 + (product.same() ? 1 : 0);
+    auto* const tags = scope_.template take<std::uint64_t>(partners);
+    auto* const sends = scope_.template take<Message>(partners);
+    auto* const receives = scope_.template take<Message>(partners);
+    std::size_t count = 0;
+    const auto meet = [&](const Piece& piece) {
+      sends[count] = {piece.rank, &tag, sizeof tag};
+      receives[count] = {piece.rank, &tags[count], sizeof tag};
+      ++count;
+    };
+    if (lent.rows() > 0) meet(lent);
+    share_.for_borrowed(meet);
+    context_.communicator().exchange({sends, count}, {receives, count});
+
+    std::size_t sent = 0, received = 0, partner = 0;
+    if (lent.rows() > 0 && tags[partner++] == tag) {
+      auto* const packed = scope_.template take<Kernel>(static_cast<std::size_t>(lent.rows() * row_words_));
+      for_operands(packed, lent.rows(), [&](const Rows<Kernel>& operand, const Rows<Kernel>& to) {
+        copy(part_of(operand, 0, lent.rows()), to);
+      });
+      sends[sent++] = {lent.rank, packed, static_cast<std::size_t>(lent.rows() * row_words_) * sizeof(Kernel)};
+    }
+    auto* const borrowed = scope_.template take<Kernel>(static_cast<std::size_t>(borrowed_rows * row_words_));
+    Kernel* place = borrowed;
+    share_.for_borrowed([&](const Piece& piece) {
+      const std::int64_t entries = piece.rows() * row_words_;
+      if (tags[partner++] == tag) {
+        receives[received++] = {piece.rank, place, static_cast<std::size_t>(entries) * sizeof(Kernel)};
+      } else {
+        std::fill_n(place, entries, Kernel(0));
+      }
+      place += entries;
+    });
+    context_.communicator().exchange({sends, sent}, {receives, received});
+    if (borrowed_rows > 0) assemble(borrowed);
+  }
+
+  // The last chunk's rows, side by side.
+  void assemble(Kernel* borrowed) {
+    const std::int64_t last = share_.chunks() - 1;
+    const std::int64_t begin = share_.chunk_begin(last);
+    const std::int64_t rows = share_.chunk_end(last) - begin;
+    const std::int64_t own = rows_.end() - begin;
+    assembled_ = scope_.template take<Kernel>(static_cast<std::size_t>(rows * row_words_));
+    for_operands(assembled_, rows, [&](const Rows<Kernel>& operand, const Rows<Kernel>& whole) {
+      copy(part_of(operand, begin - rows_.begin(), own), part_of(whole, 0, own));
+    });
+    share_.for_borrowed([&](const Piece& piece) {
+      Kernel* from = borrowed;
+      for_operands(assembled_, rows, [&](const Rows<Kernel>&, const Rows<Kernel>& whole) {
+        copy(without_gaps(from, piece.rows(), whole), part_of(whole, piece.begin - begin, piece.rows()));
+        from += piece.rows() * whole.columns;
+      });
+      borrowed += piece.rows() * row_words_;
+    });
+  }
+
+  // ---- products of chunks ----------------------------------------------------------------------------------------
+
+  static std::size_t workspace_bytes(const Product& product, std::int64_t rows) {
+    const std::int64_t m = product.v.columns, n = product.w.columns;
+    switch (product.wanted) {
+      case Wanted::product:
+        return kernels::tsmttsm_workspace<Kernel>(rows, m, n, product.v.layout);
+      case Wanted::double_double:
+        return kernels::tsmttsm_dd_workspace<Kernel>(rows, m, n, 1);
+      case Wanted::diagonal:
+        break;
+    }
+    return static_cast<std::size_t>(dots_levels(rows) * n) * sizeof(Scalar);
+  }
+
+  std::size_t workspace_bytes() const {
+    std::size_t bytes = 0;
+    for (const Product& product : products_) {
+      for (const std::int64_t rows : {chunk_rows, rows_.global_rows() % chunk_rows})
+        bytes = std::max(bytes, workspace_bytes(product, rows));
+    }
+    constexpr std::size_t page = 4096;  // threads keep to pages of their own
+    return (bytes + page - 1) / page * page;
+  }
+
+  static void multiply_chunk(const Product& product, const Rows<Kernel>& v, const Rows<Kernel>& w, Scalar* share,
+                             std::span<std::byte> workspace) {
+    const auto result = [&](Scalar* entries) {
+      return Rows<Kernel>{reinterpret_cast<Kernel*>(entries), v.columns, w.columns,
+                          std::max<std::int64_t>(v.columns, 1), kernels::Layout::column_major};
+    };
+    constexpr auto op = kernels::Op::conjugate_transpose;
+    switch (product.wanted) {
+      case Wanted::product:
+        return kernels::tsmttsm<Kernel>(op, Kernel(1), v, w, Kernel(0), result(share), {1, workspace});
+      case Wanted::double_double:
+        return kernels::tsmttsm_dd<Kernel>(op, v, w, result(share), result(share + product.entries()), {1, workspace});
+      case Wanted::diagonal:
+        v.layout == kernels::Layout::row_major ? dots<RowMajor>(v, w, share, workspace)
+                                               : dots<ColumnMajor>(v, w, share, workspace);
+    }
+  }
+
+  template <class Layout>
+  static void dots(const Rows<Kernel>& v, const Rows<Kernel>& w, Scalar* share, std::span<std::byte> workspace) {
+    const auto tall = [](const Rows<Kernel>& a) {
+      return TallRows<Scalar, Layout>{reinterpret_cast<const Scalar*>(a.data), a.ld};
+    };
+    dots_of_rows(tall(v), tall(w), v.rows, v.columns, share, reinterpret_cast<Scalar*>(workspace.data()));
+  }
+
+  // What each of this rank's chunks comes to, chunk by chunk: one call of a kernel by one thread each.
+  const Scalar* multiply() {
+    const std::int64_t chunks = share_.chunks();
+    auto* const shares = scope_.template take<Scalar>(static_cast<std::size_t>(chunks * words_));
+    const std::size_t bytes = workspace_bytes();
+    auto* const workspaces = scope_.template take<std::byte>(static_cast<std::size_t>(context_.threads()) * bytes);
+    kernels::parallel_for(context_.threads(), chunks, [&](std::int64_t chunk, int thread) {
+      const std::int64_t first = share_.chunk_begin(chunk) - rows_.begin();
+      const std::int64_t rows = share_.chunk_end(chunk) - share_.chunk_begin(chunk);
+      const bool is_assembled = assembled_ != nullptr && chunk + 1 == chunks;
+      Scalar* share = shares + chunk * words_;
+      Kernel* memory = assembled_;
+      const auto next = [&](const Rows<Kernel>& operand) {
+        if (!is_assembled) return part_of(operand, first, rows);
+        const Rows<Kernel> whole = without_gaps(memory, rows, operand);
+        memory += rows * operand.columns;
+        return whole;
+      };
+      for (const Product& product : products_) {
+        const Rows<Kernel> v = next(product.v);
+        const Rows<Kernel> w = product.same() ? v : next(product.w);
+        multiply_chunk(product, v, w, share, {workspaces + static_cast<std::size_t>(thread) * bytes, bytes});
+        share += product.words();
+      }
+    });
+    return shares;
+  }
+
+  // ---- their exact sum -------------------------------------------------------------------------------------------
+
+  static constexpr std::int64_t reals = sizeof(Scalar) / sizeof(Real);
+
+  // Where the real numbers of a product stand.
+  struct Place {
+    std::int64_t word;   // among those of a share; of double-double numbers the high parts
+    std::int64_t entry;  // among those of which the largest is sought
+    std::int64_t limb;
+    std::int64_t count;  // entries
+  };
+
+  // visit(place, number of limbs, as a type) for all products.
+  template <class Visit>
+  void for_places(const Visit& visit) const {
+    Place place{0, 0, 0, 0};
+    for (const Product& product : products_) {
+      place.count = product.entries() * reals;
+      if (product.wanted == Wanted::double_double) {
+        visit(place, std::integral_constant<std::size_t, 4>());
+      } else {
+        visit(place, std::integral_constant<std::size_t, 2>());
+      }
+      place.word += product.words() * reals;
+      place.entry += place.count;
+      place.limb += product.words() * reals * 2;
+    }
+  }
+
+  // body(begin, end) for stretches of the entries of a product.
+  template <class Body>
+  void for_stretches_of(std::int64_t entries, const Body& body) const {
+    constexpr std::int64_t stretch = 256;
+    const int threads = share_.chunks() * entries < 65536 ? 1 : context_.threads();
+    kernels::parallel_for(threads, (entries + stretch - 1) / stretch, [&](std::int64_t item, int) {
+      body(item * stretch, std::min(entries, (item + 1) * stretch));
+    });
+  }
+
+  void add(const Real* shares, Real* sums) {
+    const std::int64_t words = words_ * reals, chunks = share_.chunks();
+    std::int64_t entries = 0;
+    for (const Product& product : products_) entries += product.entries() * reals;
+
+    auto* const largest = scope_.template take<std::int64_t>(static_cast<std::size_t>(entries));
+    for_places([&](const Place& place, auto) {
+      for_stretches_of(place.count, [&](std::int64_t begin, std::int64_t end) {
+        std::int64_t* const to = largest + place.entry;
+        std::fill(to + begin, to + end, std::int64_t{0});
+        for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+          const Real* const share = shares + chunk * words + place.word;
+          for (std::int64_t i = begin; i < end; ++i) to[i] = std::max(to[i], magnitude_bits(share[i]));
+        }
+      });
+    });
+    context_.max(largest, entries, tag_);
+
+    auto* const all_limbs = scope_.template take<std::int64_t>(static_cast<std::size_t>(2 * words));
+    for_places([&](const Place& place, auto limb_count) {
+      constexpr std::size_t count = decltype(limb_count)::value;
+      for_stretches_of(place.count, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) {
+          const Limbs cutter(largest[place.entry + i]);
+          std::int64_t limbs[count] = {};
+          for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+            const Real* const share = shares + chunk * words + place.word + i;
+            cutter.add(static_cast<double>(share[0]), limbs);
+            if constexpr (count == 4) cutter.add(static_cast<double>(share[place.count]), limbs);
+          }
+          std::copy_n(limbs, count, all_limbs + place.limb + i * static_cast<std::int64_t>(count));
+        }
+      });
+    });
+    context_.sum(all_limbs, 2 * words, tag_);
+
+    for_places([&](const Place& place, auto limb_count) {
+      constexpr std::size_t count = decltype(limb_count)::value;
+      for (std::int64_t i = 0; i < place.count; ++i) {
+        const Limbs cutter(largest[place.entry + i]);
+        std::int64_t limbs[count];
+        std::copy_n(all_limbs + place.limb + i * static_cast<std::int64_t>(count), count, limbs);
+        Real* const sum = sums + place.word + i;
+        if constexpr (count == 4) {
+          cutter.value(limbs, sum[0], sum[place.count]);
+        } else {
+          sum[0] = cutter.template value<Real>(limbs);
+        }
+      }
+    });
+  }
+
+  const Context& context_;
+  const RowDistribution& rows_;
+  std::span<const Product> products_;
+  std::uint64_t tag_;
+  Share share_;
+  WorkspaceScope<> scope_;
+  std::int64_t row_words_ = 0;  // of all operands
+  std::int64_t words_ = 0;      // of all results
+  Kernel* assembled_ = nullptr;
+};
+
+}  // namespace
+
+template <class Scalar>
+void sum_reproducibly(const Context& context, const RowDistribution& rows, std::span<const RowProduct<Scalar>> products,
+                      std::uint64_t tag, Scalar* sums) {
+  bool is_double_double = false;
+  for (const auto& product : products) is_double_double |= product.wanted == Wanted::double_double;
+  if (chunks_of(rows.global_rows()) > Limbs::most_terms / (is_double_double ? 2 : 1)) {
+    throw ShapeError("a reproducible sum over " + rows.describe() + ": expected fewer than 2^" +
+                     (is_double_double ? "22" : "23") + " chunks of " + std::to_string(chunk_rows) + " rows");
+  }
+  ReproducibleSum<Scalar>(context, rows, products, tag)(sums);
+}
+
+#define BLOCKVEC_REPRODUCIBLE(Scalar)                                                                         \
+  template void sum_reproducibly(const Context&, const RowDistribution&, std::span<const RowProduct<Scalar>>, \
+                                 std::uint64_t, Scalar*);
+BLOCKVEC_FOR_SCALARS(BLOCKVEC_REPRODUCIBLE)
+
+}  // namespace blockvec
