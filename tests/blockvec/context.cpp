@@ -15,6 +15,8 @@ TEST(Context, CopiesShareTheirState) {
   EXPECT_FALSE(copy.same(Context::world(2)));
   EXPECT_EQ(copy.threads(), 2);
   EXPECT_GE(Context::world().threads(), 1);
+  EXPECT_FALSE(context.is_reproducible());
+  EXPECT_TRUE(Context::self(1, Summation::reproducible).is_reproducible());
   EXPECT_THROW(Context::world(-1), ShapeError);
 }
 
@@ -42,6 +44,27 @@ TEST(Context, SumsAnyCountInOneReduction) {
   }
 }
 
+TEST(Context, WholeNumbersHaveExactSumsAndMaxima) {
+  const Context context = Context::world(1);
+  const int ranks = context.communicator().size(), rank = context.communicator().rank();
+  for (const std::int64_t count : {0, 1, 1022, 1023, 3000}) {
+    std::vector<std::int64_t> sums(static_cast<std::size_t>(count)), largest = sums;
+    const std::int64_t large = std::int64_t{1} << 60;  // beyond what doubles count
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      sums[i] = large + static_cast<std::int64_t>(i) + rank;
+      largest[i] = static_cast<std::int64_t>(i) - rank;
+    }
+    const std::int64_t before = context.reductions();
+    context.sum(sums.data(), count, 7);
+    context.max(largest.data(), count, 8);
+    EXPECT_EQ(context.reductions(), before + 2);
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      EXPECT_EQ(sums[i], ranks * (large + static_cast<std::int64_t>(i)) + ranks * (ranks - 1) / 2);
+      EXPECT_EQ(largest[i], static_cast<std::int64_t>(i));
+    }
+  }
+}
+
 TEST(Context, NoticesRanksThatDisagree) {
   const Context context = Context::world(1);
   if (context.communicator().size() == 1) GTEST_SKIP() << "needs two ranks";
@@ -56,6 +79,10 @@ TEST(Context, NoticesRanksThatDisagree) {
   expect_parts(message_of<ShapeError>([&] { context.sum(many.data(), first ? 5000 : 3, first ? 5000 : 3); }),
                {"different operations or shapes"});
   EXPECT_NO_THROW(context.sum(values.data(), 40, 1));
+  std::vector<std::int64_t> whole(5000, 1);
+  expect_parts(message_of<ShapeError>([&] { context.max(whole.data(), first ? 5000 : 3, first ? 5000 : 3); }),
+               {"different operations or shapes", "maximum"});
+  EXPECT_NO_THROW(context.max(whole.data(), 5000, 1));
 }
 
 TEST(Context, ReportNamesWhatRan) {
