@@ -194,8 +194,11 @@ struct Call {
       dense::diagonal(g, squares);
     }
     known = next == Products::gram && m == 0 ? Products::all : next;
-    if (is_host_space<Space>) {
+    if (is_host_space<Space> && !context.is_reproducible()) {
       words += (subtract || both ? m : 0) + (subtract || apply ? 2 * b : b);
+    } else if (is_host_space<Space>) {  // one pass for W, another for all products
+      words += (subtract || apply ? (subtract ? m : 0) + 2 * b : 0) + (both ? m : 0);
+      words += next != Products::none ? b : 0;
     } else {
       words += (subtract ? m + 2 * b : 0) + (apply ? 2 * b : 0) + (both ? m + b : 0);
       words += next != Products::none ? b : 0;

@@ -70,7 +70,8 @@ class InnerProducts {
   InnerProducts& add(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
                      const SmallMatrix<Scalar, Space>& c);
   /// gram_schmidt_sweep, then P = V^H W (unless null) and G = W^H W of the new W. On the host all in one pass, K (m +
-  /// 2b) words, or K (m + b) where S and X are null; on a device one after the other.
+  /// 2b) words, or K (m + b) where S and X are null; on a device one after the other, in a reproducible Context the
+  /// products apart.
   InnerProducts& add_swept(const BlockVector<Scalar, Layout, Space>& v, const SmallMatrix<Scalar, Space>* s,
                            const BlockVector<Scalar, Layout, Space>& w, const SmallMatrix<Scalar, Space>* x,
                            kernels::Triangle triangle, const SmallMatrix<Scalar, Space>* p,
