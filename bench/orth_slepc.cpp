@@ -187,7 +187,7 @@ int main(int argc, char** argv) {
   const Environment environment(argc, argv);
   return Environment::guard([&] {
     const auto settings =
-        bench::settings_of(argc, argv, {{"rows", "1000000"}, {"width", "64"}, {"block", "8"}, {"rounds", "7"}});
+        bench::read_settings(argc, argv, {{"rows", "1000000"}, {"width", "64"}, {"block", "8"}, {"rounds", "7"}});
     check(SlepcInitializeNoArguments());
     const Context context = Context::world(1);
     const bool first = context.communicator().rank() == 0;

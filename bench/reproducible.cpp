@@ -103,7 +103,7 @@ int main(int argc, char** argv) {
   const Environment environment(argc, argv);
   return Environment::guard([&] {
     const auto settings =
-        bench::settings_of(argc, argv, {{"rows", "2000000"}, {"width", "64"}, {"block", "8"}, {"rounds", "9"}});
+        bench::read_settings(argc, argv, {{"rows", "2000000"}, {"width", "64"}, {"block", "8"}, {"rounds", "9"}});
     const auto number = [&](const char* name) { return std::stoll(settings.at(name)); };
     if (Context::world().communicator().rank() == 0)
       std::printf("operation,layout,ranks,threads,rows,width,block,fast_seconds,reproducible_seconds,ratio\n");
