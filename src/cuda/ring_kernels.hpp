@@ -1,9 +1,15 @@
 #pragma once
 
+#include "src/dispatch/cuda_configuration.hpp"
+
 namespace blockvec::kernels::cuda {
 
 template <class Real>
 struct TsmttsmRing;
+template <class Real>
+struct TsmttsmColumns;
+template <class Real>
+struct TsmttsmDirect;
 template <class Real>
 struct TsmmRing;
 template <class Real>
@@ -15,6 +21,18 @@ template <class Real>
 using TsmttsmRingKernel = void (*)(TsmttsmRing<Real>);
 template <class Real>
 TsmttsmRingKernel<Real> tsmttsm_ring_kernel_of(int tile_m, int tile_n, bool by_columns, bool split);
+
+/// And for one of direct_shapes.
+template <class Real>
+using TsmttsmDirectKernel = void (*)(TsmttsmDirect<Real>);
+template <class Real>
+TsmttsmDirectKernel<Real> tsmttsm_direct_kernel_of(int tile_m, int tile_n, dispatch::Neighbours neighbours);
+
+/// And for one of columns_tiles.
+template <class Real>
+using TsmttsmColumnsKernel = void (*)(TsmttsmColumns<Real>);
+template <class Real>
+TsmttsmColumnsKernel<Real> tsmttsm_columns_kernel_of(int tile_m, int tile_n, bool complex);
 
 template <class Real>
 using TsmmRingKernel = void (*)(TsmmRing<Real>);

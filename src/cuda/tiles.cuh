@@ -9,8 +9,8 @@
 /// Kernels by warp tile: each list of tiles in the configuration becomes a table of instantiations.
 namespace blockvec::kernels::cuda {
 
-template <std::size_t count>
-constexpr std::size_t index_of_tile(const dispatch::TileShape (&tiles)[count], int m, int n) {
+template <class Shape, std::size_t count>
+constexpr std::size_t index_of_tile(const Shape (&tiles)[count], int m, int n) {
   for (std::size_t i = 0; i < count; ++i) {
     if (tiles[i].m == m && tiles[i].n == n) return i;
   }

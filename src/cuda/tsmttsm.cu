@@ -2,6 +2,8 @@
 #include "src/cuda/general.cuh"
 #include "src/cuda/ring_kernels.hpp"
 #include "src/cuda/tensor_map.hpp"
+#include "src/cuda/tsmttsm_columns.cuh"
+#include "src/cuda/tsmttsm_direct.cuh"
 #include "src/cuda/tsmttsm_pairs.hpp"
 #include "src/cuda/tsmttsm_ring.cuh"
 #include "src/cuda/tsmttsm_sum.cuh"
@@ -91,6 +93,45 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
   }
 }
 
+DirectShare share_of(const dispatch::CudaTsmttsm& x, std::int64_t m, std::int64_t n, double* partial) {
+  return {static_cast<int>(x.fold * m), static_cast<int>(x.fold * n), x.warps_m, x.warps_n, x.groups, x.sections_m,
+          x.sections_n, partial};
+}
+
+template <class T>
+void launch_direct(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& x, double* partial,
+                   cudaStream_t stream_of_call, const Product& operation) {
+  constexpr int parts = parts_of<T>;
+  TsmttsmDirect<real_t<T>> p{};
+  p.a = tall(call.a);
+  p.b = tall(call.b);
+  p.k = call.a.rows;
+  p.fold = x.fold;
+  p.share = share_of(x, parts * call.a.columns, parts * call.b.columns, partial);
+  p.alpha = coefficient(call.alpha);
+  launch(tsmttsm_direct_kernel_of<real_t<T>>(x.tile_m, x.tile_n, static_cast<Neighbours>(x.neighbours)),
+         dim3(static_cast<unsigned>(x.parts * x.sections_m * x.sections_n)), x.threads, x.shared_bytes, stream_of_call,
+         operation, Start::early, p);
+}
+
+template <class T>
+void launch_columns(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& x, double* partial,
+                    cudaStream_t stream_of_call, const Product& operation) {
+  constexpr int parts = parts_of<T>;
+  TsmttsmColumns<real_t<T>> p{};
+  p.a = tall(call.a);
+  p.b = tall(call.b);
+  p.k = call.a.rows;
+  p.rows = x.rows;
+  p.pitch = x.a.pitch;
+  p.packed = x.packed;
+  p.share = share_of(x, parts * call.a.columns, parts * call.b.columns, partial);
+  p.alpha = coefficient(call.alpha);
+  launch(tsmttsm_columns_kernel_of<real_t<T>>(x.tile_m, x.tile_n, parts == 2),
+         dim3(static_cast<unsigned>(x.parts * x.sections_m * x.sections_n)), columns_threads, x.shared_bytes,
+         stream_of_call, operation, Start::early, p);
+}
+
 template <class T>
 void launch_general(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& configuration, double* partial,
                     cudaStream_t stream_of_call, const Product& operation) {
@@ -121,6 +162,10 @@ void launch_tsmttsm(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& con
   double* const partial = workspace_start<double>(execution);
   if (configuration.kernel == dispatch::CudaKernel::ring) {
     launch_ring(call, configuration, partial, execution.stream, operation);
+  } else if (configuration.kernel == dispatch::CudaKernel::columns) {
+    launch_columns(call, configuration, partial, execution.stream, operation);
+  } else if (configuration.kernel == dispatch::CudaKernel::direct) {
+    launch_direct(call, configuration, partial, execution.stream, operation);
   } else if (configuration.kernel == dispatch::CudaKernel::general) {
     launch_general(call, configuration, partial, execution.stream, operation);
   }
@@ -142,8 +187,10 @@ void launch_tsmttsm(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& con
   const std::int64_t entries = call.c.rows * call.c.columns;
   sum.lanes = sum_lanes(entries);
   const auto blocks = static_cast<unsigned>(ceil_div(entries, sum.lanes));
-  // Code for compute capability 9.0 runs where the ring does; older code does not know how to wait.
-  const Start start = configuration.kernel == dispatch::CudaKernel::ring ? Start::early : Start::after_previous;
+  // The general kernel does not know how to wait, nor does what was not launched.
+  const bool waits = configuration.kernel != dispatch::CudaKernel::none &&
+                     configuration.kernel != dispatch::CudaKernel::general;
+  const Start start = waits ? Start::early : Start::after_previous;
   launch(tsmttsm_sum_kernel<parts == 2, Real>, dim3(blocks), sum_threads(sum.lanes, sum.parts * sum.fold), 0,
          execution.stream, operation, start, sum);
 }

@@ -44,6 +44,8 @@ enum class CudaKernel : std::uint8_t {
   none,    ///< nothing is multiplied
   ring,    ///< tensor cores, fed by asynchronous copies through a ring in shared memory, in bulk where the device can
   boxes,   ///< the same for operands of any stride, fed by tensor maps
+  columns, ///< tensor cores, fed by plain asynchronous copies of pieces of columns
+  direct,  ///< tensor cores, fed by loads of any layout and stride into registers
   general  ///< any layout and stride
 };
 
@@ -73,10 +75,14 @@ enum CudaFeeds : int { feeds_by_rule, flat_both, boxes_a, boxes_b, boxes_both };
 /// Whether boxes of rows are wider than these, so that lanes meet different banks.
 enum CudaPadding : int { padding_by_rule, tight_boxes, padded_boxes };
 
+/// Neighbours in memory that the direct kernel loads at once (src/cuda/direct.cuh).
+enum class Neighbours : int { by_rule, none, in_columns, in_rows };
+
 struct CudaTsmttsm {
   CudaKernel kernel;
   int fold;                    ///< rows that are taken as one wide row
-  int tile_m, tile_n;          ///< pieces of 16 x 8 of P a warp holds; Gram: blocks of 8 columns in all, and 0
+  int tile_m, tile_n;          ///< pieces of 16 x 8 of P a warp holds; Gram: blocks of 8 columns in all, and 0; direct:
+                               ///< blocks of 8 columns of A and of B
   int warps_m, warps_n;        ///< warps that share the rows of a stage
   int sections_m, sections_n;  ///< of P, where it is too large for one block: each has its own blocks
   int groups;                  ///< such sets of warps
@@ -85,6 +91,9 @@ struct CudaTsmttsm {
   int padding;                 ///< CudaPadding
   int turned;                  ///< 1: half of the lanes read in another order (banks.hpp)
   int tf32;                    ///< 1: products of single precision are split
+  int neighbours;              ///< Neighbours (direct)
+  int threads;                 ///< of a block (direct)
+  int packed;                  ///< real numbers of a copy (columns)
   int rows;                    ///< of a chunk
   int segment;                 ///< rows of a chunk that lie together in a stage
   int stages;
@@ -178,6 +187,16 @@ struct GramShape {
 };
 inline constexpr GramShape gram_shapes[] = {{1, 1}, {2, 1}, {3, 1}, {4, 1},  {5, 1},
                                             {6, 1}, {7, 2}, {8, 2}, {12, 4}, {16, 4}};
+/// Of the direct kernel: blocks of 8 columns of A and of B, and warps of a block of threads.
+struct DirectShape {
+  int m, n, warps;
+};
+inline constexpr DirectShape direct_shapes[] = {{1, 1, 24}, {2, 1, 16}, {2, 2, 12}, {4, 1, 12}, {4, 2, 8},
+                                                {4, 3, 8},  {4, 4, 8},  {8, 1, 8},  {6, 3, 8}};
+/// And of the one for columns, whose blocks have as many warps and stages each.
+inline constexpr int columns_warps = 8;
+inline constexpr int columns_stages = 4;
+inline constexpr TileShape columns_tiles[] = {{2, 1}, {2, 2}, {4, 1}, {4, 2}, {4, 3}, {4, 4}, {6, 3}, {8, 1}};
 /// And of tsmm's: pieces of 16 columns x sets of 8 rows; 0 x n: up to n columns, without tensor cores.
 inline constexpr TileShape tsmm_tiles[] = {{0, 1}, {0, 2}, {0, 4}, {1, 4}, {2, 4},
                                            {3, 4}, {4, 2}, {1, 2}, {2, 2}, {3, 2}};

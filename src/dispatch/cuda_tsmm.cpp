@@ -182,6 +182,8 @@ bool complete(const CudaDevice& device, const CudaTsmmProblem& problem, CudaTsmm
     case CudaKernel::general:
       complete_general(device, problem, configuration);
       return true;
+    case CudaKernel::columns:
+    case CudaKernel::direct:
     case CudaKernel::none:
       break;
   }

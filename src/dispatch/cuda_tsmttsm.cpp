@@ -7,6 +7,8 @@
 #include "src/dispatch/cuda_model.hpp"
 #include "src/dispatch/cuda_sections.hpp"
 #include "src/dispatch/cuda_stages.hpp"
+#include "src/dispatch/cuda_tsmttsm_columns.hpp"
+#include "src/dispatch/cuda_tsmttsm_direct.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -44,6 +46,7 @@ CudaWork general_work(const CudaDevice& device, const CudaTsmttsmProblem& p, con
 
 // Narrow rows are taken several at a time where they follow one another without a gap.
 bool folds(const CudaTsmttsmProblem& p) { return p.pitch_a == p.m && (p.same || p.pitch_b == p.n); }
+constexpr std::int64_t most_folded_sums = 16 * 16;
 int usual_fold(const CudaTsmttsmProblem& p) {
   if (!folds(p)) return 1;
   return static_cast<int>(
@@ -170,7 +173,7 @@ bool complete_rows(const CudaDevice& device, const CudaTsmttsmProblem& p, int mo
 }
 
 // The same for column-major operands: long pieces of columns, several of them where columns are few.
-bool complete_columns(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
+bool complete_ring_columns(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
   constexpr int most_bytes = 73728;
   constexpr int usual_bytes = 16384;
   const int least = least_rows(p.real_bytes);
@@ -266,7 +269,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   if (c.fold > 1 && (!folds(p) || c.feeds != flat_both)) return false;
   if (!complete_warps(p, c)) return false;
   const int most_groups = computing_warps / (c.warps_m * c.warps_n);
-  if (!(p.row_major ? complete_rows(device, p, most_groups, c) : complete_columns(device, p, c))) return false;
+  if (!(p.row_major ? complete_rows(device, p, most_groups, c) : complete_ring_columns(device, p, c))) return false;
   const std::int64_t chunks = ceil_div(ceil_div(p.k, c.fold), c.rows);
   std::int64_t most_parts = device.multiprocessors;
   while (most_parts > 1 && block_count(c, most_parts) > device.multiprocessors) --most_parts;
@@ -314,14 +317,6 @@ RingWork work_of_16_rows(const CudaTsmttsm& c) {
   double pieces = 0;
   for (int x = 0; x < bands; ++x) pieces += c.tile_m - 2 * x;
   return {pieces, 4.0 * (warps * c.tile_m - warps * (warps - 1)), 0};
-}
-
-// Memory moves 64 bytes at a time: what a row of so many numbers touches on average.
-double touched_bytes(std::int64_t width, std::int64_t pitch, int real_bytes) {
-  const auto own = static_cast<double>(width * real_bytes);
-  const auto whole = static_cast<double>(pitch * real_bytes);
-  const double more = pitch * real_bytes % 64 == 0 ? static_cast<double>(-width * real_bytes & 63) : 56.0;
-  return std::min(own + more, whole);
 }
 
 double ring_bytes(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
@@ -453,6 +448,10 @@ bool complete(const CudaDevice& device, const CudaTsmttsmProblem& problem, CudaT
   switch (configuration.kernel) {
     case CudaKernel::ring:
       return complete_ring(device, problem, configuration);
+    case CudaKernel::columns:
+      return complete_columns(device, problem, configuration);
+    case CudaKernel::direct:
+      return complete_direct(device, problem, configuration);
     case CudaKernel::general:
       complete_general(device, problem, configuration);
       return true;
@@ -467,6 +466,8 @@ namespace {
 
 void collect(const CudaDevice& device, const CudaTsmttsmProblem& problem, Search search, std::vector<CudaTsmttsm>& to) {
   add_ring(device, problem, search, to);
+  add_columns(device, problem, to);
+  add_direct(device, problem, search, to);
   CudaTsmttsm general{};
   general.kernel = CudaKernel::general;
   complete(device, problem, general);
@@ -485,6 +486,10 @@ CudaPrediction predict(const CudaDevice& device, const CudaTsmttsmProblem& probl
   switch (configuration.kernel) {
     case CudaKernel::ring:
       return predict(device, ring_work(device, problem, configuration));
+    case CudaKernel::columns:
+      return predict(device, columns_work(device, problem, configuration));
+    case CudaKernel::direct:
+      return predict(device, direct_work(device, problem, configuration));
     case CudaKernel::general:
       return predict(device, general_work(device, problem, configuration));
     case CudaKernel::boxes:
@@ -506,12 +511,11 @@ CudaTsmttsm configure_cuda_tsmttsm(const CudaDevice& device, const CudaTsmttsmPr
 std::size_t cuda_tsmttsm_workspace(const CudaDevice& device, std::int64_t k, std::int64_t m, std::int64_t n,
                                    int real_bytes) {
   const CudaTsmttsmProblem p{k, m, n, m, n, real_bytes, true, false};
-  const std::int64_t fold = usual_fold(p);
-  const auto ring =
-      static_cast<std::size_t>(device.multiprocessors * fold * fold * m * n) * sizeof(double) + workspace_alignment;
+  const auto sums = device.multiprocessors * std::max<std::int64_t>(m * n, most_folded_sums);
+  const auto blocks = static_cast<std::size_t>(sums) * sizeof(double) + workspace_alignment;
   CudaTsmttsm general{};
   complete_general(device, p, general);
-  return std::max(ring, general.workspace_bytes);
+  return std::max(blocks, general.workspace_bytes);
 }
 
 }  // namespace blockvec::kernels::dispatch

@@ -27,6 +27,17 @@ constexpr Word<CudaTsmttsm> tsmttsm_words[] = {{"tile", &CudaTsmttsm::tile_m, &C
                                                {"rows", &CudaTsmttsm::rows},
                                                {"stages", &CudaTsmttsm::stages},
                                                {"fold", &CudaTsmttsm::fold}};
+constexpr Word<CudaTsmttsm> tsmttsm_direct_words[] = {{"tile", &CudaTsmttsm::tile_m, &CudaTsmttsm::tile_n},
+                                                      {"warps", &CudaTsmttsm::warps_m, &CudaTsmttsm::warps_n},
+                                                      {"sections", &CudaTsmttsm::sections_m, &CudaTsmttsm::sections_n},
+                                                      {"groups", &CudaTsmttsm::groups},
+                                                      {"neighbours", &CudaTsmttsm::neighbours},
+                                                      {"fold", &CudaTsmttsm::fold}};
+constexpr Word<CudaTsmttsm> tsmttsm_columns_words[] = {{"tile", &CudaTsmttsm::tile_m, &CudaTsmttsm::tile_n},
+                                                       {"warps", &CudaTsmttsm::warps_m, &CudaTsmttsm::warps_n},
+                                                       {"sections", &CudaTsmttsm::sections_m, &CudaTsmttsm::sections_n},
+                                                       {"groups", &CudaTsmttsm::groups},
+                                                       {"rows", &CudaTsmttsm::rows}};
 constexpr Word<CudaTsmm> tsmm_words[] = {{"tile", &CudaTsmm::tile_n, &CudaTsmm::blocks_n},
                                          {"warps", &CudaTsmm::warps},
                                          {"groups", &CudaTsmm::groups},
@@ -43,7 +54,7 @@ constexpr Word<CudaTsmm> tsmm_boxes_words[] = {{"tile", &CudaTsmm::blocks_n, &Cu
                                                {"stages", &CudaTsmm::stages},
                                                {"ticket", &CudaTsmm::chunks_per_ticket}};
 
-constexpr CudaKernel kernels[] = {CudaKernel::ring, CudaKernel::boxes, CudaKernel::general};
+constexpr CudaKernel kernels[] = {CudaKernel::ring, CudaKernel::boxes, CudaKernel::columns, CudaKernel::direct, CudaKernel::general};
 
 template <class Configuration, std::size_t count>
 std::string say(const Configuration& c, const Word<Configuration> (&known)[count]) {
@@ -110,6 +121,10 @@ std::string name_of(CudaKernel kernel) {
       return "ring";
     case CudaKernel::boxes:
       return "boxes";
+    case CudaKernel::columns:
+      return "columns";
+    case CudaKernel::direct:
+      return "direct";
     case CudaKernel::general:
       return "general";
   }
@@ -135,7 +150,10 @@ std::string name_of(CudaBound bound) {
 std::string words(const CudaTsmttsm& configuration) {
   const auto& c = configuration;
   if (c.kernel == CudaKernel::none) return "nothing to multiply";
-  return c.kernel == CudaKernel::general ? std::to_string(c.parts) + " parts" : say(c, tsmttsm_words);
+  if (c.kernel == CudaKernel::general) return std::to_string(c.parts) + " parts";
+  return c.kernel == CudaKernel::columns  ? say(c, tsmttsm_columns_words)
+         : c.kernel == CudaKernel::direct ? say(c, tsmttsm_direct_words)
+                                          : say(c, tsmttsm_words);
 }
 
 std::string words(const CudaTsmm& configuration) {
@@ -146,7 +164,10 @@ std::string words(const CudaTsmm& configuration) {
 
 bool read_words(std::string_view kernel, std::string_view words, CudaTsmttsm& configuration) {
   configuration = {};
-  return read_kernel(kernel, configuration.kernel) && read(words, configuration, tsmttsm_words);
+  if (!read_kernel(kernel, configuration.kernel)) return false;
+  return configuration.kernel == CudaKernel::columns  ? read(words, configuration, tsmttsm_columns_words)
+         : configuration.kernel == CudaKernel::direct ? read(words, configuration, tsmttsm_direct_words)
+                                                      : read(words, configuration, tsmttsm_words);
 }
 
 bool read_words(std::string_view kernel, std::string_view words, CudaTsmm& configuration) {

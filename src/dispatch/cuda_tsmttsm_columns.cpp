@@ -1,0 +1,108 @@
+#include "src/dispatch/cuda_tsmttsm_columns.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "src/dispatch/cuda_stages.hpp"
+
+namespace blockvec::kernels::dispatch {
+namespace {
+
+constexpr int most_rows = 128;
+constexpr int usual_rows = 32;  // pieces of columns of two lines at least
+
+// From column to column in a stage: lanes that read rows of eight columns meet all banks.
+int pitch_of(const CudaTsmttsmProblem& p, int rows) {
+  const int line = rows * p.parts;
+  const int all_banks = 128 / p.real_bytes;
+  const int wanted = p.real_bytes == 4 && p.parts == 1 ? all_banks / 2 : p.real_bytes == 4 ? all_banks / 4 : all_banks / 2;
+  return line + static_cast<int>((wanted - line % all_banks + all_banks) % all_banks);
+}
+
+// Real numbers of a section's columns, of both operands.
+std::int64_t section_columns(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  return std::min<std::int64_t>(p.m, 8 * c.tile_m * c.warps_m) + std::min<std::int64_t>(p.n, 8 * c.tile_n * c.warps_n);
+}
+
+std::int64_t stages_bytes(const CudaTsmttsmProblem& p, const CudaTsmttsm& c, int rows) {
+  return columns_stages * section_columns(p, c) / p.parts * pitch_of(p, rows) * p.real_bytes;
+}
+
+}  // namespace
+
+bool complete_columns(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
+  const bool has_tile = std::any_of(std::begin(columns_tiles), std::end(columns_tiles),
+                                    [&](const TileShape& t) { return t.m == c.tile_m && t.n == c.tile_n; });
+  if (!has_tile || p.row_major || p.pitch_a == 0) return false;
+  const std::int64_t room = device.shared_bytes - static_bytes;
+  const std::int64_t most_m = ceil_div(p.m, 8 * c.tile_m);
+  const std::int64_t most_n = ceil_div(p.n, 8 * c.tile_n);
+  std::int64_t least = 0;
+  CudaTsmttsm best = c;
+  for (int warps_m = 1; warps_m <= std::min<std::int64_t>(most_m, columns_warps); ++warps_m) {
+    c.warps_m = warps_m;
+    c.warps_n = static_cast<int>(std::min<std::int64_t>(most_n, columns_warps / warps_m));
+    if (stages_bytes(p, c, usual_rows) > room) continue;
+    const std::int64_t loads = ceil_div(most_m, c.warps_m) * ceil_div(most_n, c.warps_n) *
+                               (8 * c.tile_m * c.warps_m + 8 * c.tile_n * c.warps_n);
+    if (least != 0 && loads >= least) continue;
+    least = loads;
+    best = c;
+  }
+  if (least == 0) return false;
+  c = best;
+  c.sections_m = static_cast<int>(ceil_div(most_m, c.warps_m));
+  c.sections_n = static_cast<int>(ceil_div(most_n, c.warps_n));
+  const std::int64_t sections = std::int64_t{c.sections_m} * c.sections_n;
+  const std::int64_t blocks = std::max<std::int64_t>(1, device.multiprocessors / sections);
+  if (c.rows == 0) {
+    c.rows = most_rows / p.parts;
+    while (c.rows > 16 && (stages_bytes(p, c, c.rows) > room || ceil_div(p.k, c.rows) < blocks)) c.rows /= 2;
+  }
+  if (c.rows < 16 || c.rows > most_rows || (c.rows & (c.rows - 1)) != 0) return false;
+  if (c.groups == 0) c.groups = std::min(columns_warps / (c.warps_m * c.warps_n), c.rows / 16);
+  if (c.groups * c.warps_m * c.warps_n > columns_warps) return false;
+  const bool packs = p.aligned && p.pitch_a * p.real_bytes % 16 == 0 && p.pitch_b * p.real_bytes % 16 == 0;
+  c.packed = packs ? 16 / p.real_bytes : 1;
+  c.a.pitch = pitch_of(p, c.rows);
+  const std::int64_t sums = 64 * std::int64_t{c.warps_m} * c.tile_m * c.warps_n * c.tile_n * std::int64_t{sizeof(double)};
+  c.shared_bytes = static_cast<int>(std::max(stages_bytes(p, c, c.rows), sums));
+  if (c.shared_bytes > room) return false;
+  const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), blocks);
+  c.parts = ceil_div(ceil_div(p.k, c.rows), turns);
+  c.fold = 1;
+  c.workspace_bytes = static_cast<std::size_t>(c.parts * p.m * p.n) * sizeof(double) + workspace_alignment;
+  return true;
+}
+
+CudaWork columns_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  const auto k = static_cast<double>(p.k);
+  const double sections = c.sections_m * c.sections_n;
+  const double warps = c.groups * c.warps_m * c.warps_n;
+  const double steps = k / (16 * static_cast<double>(c.parts) * c.groups);
+  CudaWork work{};
+  const double again = 0.3 * (sections - 1) / sections;
+  work.bytes = (1 + again) * k * static_cast<double>((p.m + (p.same ? 0 : p.n)) * p.real_bytes);
+  work.bandwidth = 0.96 * device.read_bandwidth;
+  work.product_clocks = steps * warps * 16 * ((c.tile_m + 1) / 2) * c.tile_n;
+  work.shared_clocks = steps * warps * (c.tile_m + c.tile_n) * 8;
+  work.overlap = 0.8;
+  work.parts = static_cast<double>(c.parts) * sections;
+  work.bytes_in_flight = static_cast<double>(c.shared_bytes) * (columns_stages - 1) / columns_stages;
+  work.launches = 2;
+  work.waits = 1;
+  work.tensor_cores = true;
+  return work;
+}
+
+void add_columns(const CudaDevice& device, const CudaTsmttsmProblem& p, std::vector<CudaTsmttsm>& to) {
+  for (const TileShape& tile : columns_tiles) {
+    CudaTsmttsm c{};
+    c.kernel = CudaKernel::columns;
+    c.tile_m = tile.m;
+    c.tile_n = tile.n;
+    if (complete_columns(device, p, c)) to.push_back(c);
+  }
+}
+
+}  // namespace blockvec::kernels::dispatch

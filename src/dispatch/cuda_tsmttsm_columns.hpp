@@ -1,0 +1,15 @@
+#pragma once
+
+#include <vector>
+
+#include "src/dispatch/cuda_configuration.hpp"
+#include "src/dispatch/cuda_model.hpp"
+
+/// tsmttsm's candidates for column-major operands that copy pieces of columns into shared memory, of any alignment.
+namespace blockvec::kernels::dispatch {
+
+void add_columns(const CudaDevice& device, const CudaTsmttsmProblem& p, std::vector<CudaTsmttsm>& to);
+bool complete_columns(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c);
+CudaWork columns_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const CudaTsmttsm& c);
+
+}  // namespace blockvec::kernels::dispatch
