@@ -11,6 +11,15 @@ namespace bench {
 inline constexpr int read_variants = 3;
 void read_all(const void* from, std::size_t bytes, void* sink, int variant, CUstream_st* stream);
 
+/// Rows of a view: `width` bytes each, `pitch` bytes from one to the next.
+struct Rows {
+  const void* data;
+  std::size_t count, width, pitch;
+};
+
+/// Reads a number of every 64-byte piece that the rows of two views touch; rows begin at multiples of 8 bytes.
+void read_pieces(const Rows& a, const Rows& b, void* sink, CUstream_st* stream);
+
 /// Writes twice the numbers that it reads.
 void scale_all(const double* from, double* to, std::size_t count, CUstream_st* stream);
 

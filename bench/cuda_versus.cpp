@@ -292,6 +292,19 @@ MeasuredLoad Versus::measure_load(const Case& c, double seconds) {
   return result;
 }
 
+double Versus::measure_pieces(const Case& c) {
+  fill('D');
+  const Operands<double> x = operands<double>(c, settings_.bytes, 0);
+  const auto rows = [](const Matrix<double>& a) {
+    const auto bytes = [](std::int64_t numbers) { return sizeof(double) * static_cast<std::size_t>(numbers); };
+    return Rows{a.data, static_cast<std::size_t>(a.rows), bytes(a.columns), bytes(a.ld)};
+  };
+  pause();
+  const double seconds =
+      time(settings_.bytes, settings_.reps, [&](int) { read_pieces(rows(x.a), rows(x.b), small_.data, stream_); });
+  return tsmttsm_bytes<double>(x.a.rows, c.m, c.n) / seconds * 1e-9;
+}
+
 // Numbers of a type are filled in as such: the bits of others might be NaN.
 void Versus::fill(char type) {
   const bool single = type == 'S' || type == 'C';

@@ -48,6 +48,8 @@ class Versus {
   /// tsmttsm of this width in double precision, many times in a CUDA graph: time of one.
   MeasuredShort measure_short(std::int64_t width, std::int64_t k);
   MeasuredLoad measure_load(const Case& c, double seconds);
+  /// Useful GB/s of a kernel that only reads, of every 64-byte piece that tsmttsm's operands touch, a number.
+  double measure_pieces(const Case& c);
 
   /// Lines that begin with #: device, date, versions, clocks, roofs.
   std::string header(const std::string& commit, std::size_t bytes);

@@ -2,8 +2,10 @@
 //   cuda_vs_cublas out=DIRECTORY plans=square,short,gram,rectangle,... seconds=480 commit=...
 // A plan is one of cuda_plans.hpp; or such a one with operands of 64 MiB, e.g. square@64MiB; or one of
 //   short      4 and 16 columns at K = 1e3 to 1e6, in CUDA graphs
+//   pieces     what plain reads of the 64-byte pieces reach that tsmttsm's views of the plan `odd` touch
 //   sustained  10 s of unbroken load each, at the widths of widths=8;64
-// Each kind writes a file of its own to DIRECTORY: cuda_vs_cublas.csv, ..._64MiB.csv, ..._short.csv, ..._sustained.csv.
+// Each kind writes a file of its own to DIRECTORY: cuda_vs_cublas.csv, ..._64MiB.csv, ..._short.csv, ..._pieces.csv,
+// ..._sustained.csv.
 // Rows that are there already are not measured again; what does not fit into `seconds` is left to the next run.
 // Exit status 1 if any product is slower than cuBLAS in the rows of this run, 2 for an error.
 #include <chrono>
@@ -46,6 +48,8 @@ class Program {
       const std::size_t at = name.find('@');
       if (name == "short") {
         short_ones();
+      } else if (name == "pieces") {
+        pieces();
       } else if (name == "sustained") {
         sustained();
       } else if (at == std::string::npos) {
@@ -98,6 +102,16 @@ class Program {
                    x.cublas_us / x.us, x.kernel.c_str(), x.configuration.c_str());
         count(x.cublas_us < x.us);
       }
+    }
+  }
+
+  void pieces() {
+    Report report = open("_pieces", versus_.bytes(), "product,type,layout,m,n,lda,k,gbps");
+    for (const Case& c : plan("odd")) {
+      const std::string key = key_of(c, versus_.rows_of(c, versus_.bytes()));
+      if (c.product != "tsmttsm" || report.has(key) || late()) continue;
+      report.add(key, "%.0f", versus_.measure_pieces(c));
+      count(false);
     }
   }
 

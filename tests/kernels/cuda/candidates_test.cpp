@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <complex>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -103,6 +104,9 @@ const std::vector<Sides> sides{{1, 1},   {3, 3},   {4, 4},   {8, 8},  {15, 15}, 
 const Placement tight{Layout::row_major, Layout::row_major, 0, 0};
 const Placement padded{Layout::row_major, Layout::column_major, 9, 1};
 const Placement columns{Layout::column_major, Layout::row_major, 3, 1};
+// The same on multiples of 16 bytes, of 1157 rows and of even widths.
+const Placement padded_evenly{Layout::row_major, Layout::column_major, 12, 0};
+const Placement columns_evenly{Layout::column_major, Layout::row_major, 3, 0};
 
 TEST_F(CudaCandidates, OfTsmttsm) {
   for (const Sides& s : sides) {
@@ -111,9 +115,15 @@ TEST_F(CudaCandidates, OfTsmttsm) {
     if (s.m == s.n) expect_all_tsmttsm<double>(1157, s.m, s.n, tight, true);
     if (HasFatalFailure()) return;
   }
-  for (const Placement& place : {padded, columns}) {
-    for (const Sides& s : {Sides{8, 8}, Sides{33, 33}, Sides{64, 8}})
+  for (const Placement& place : {padded, columns, padded_evenly, columns_evenly}) {
+    for (const Sides& s : {Sides{1, 2}, Sides{8, 8}, Sides{33, 33}, Sides{64, 8}}) {
       expect_all_tsmttsm<double>(1157, s.m, s.n, place, false);
+      if (s.m == s.n) expect_all_tsmttsm<double>(1157, s.m, s.n, place, true);
+      if (HasFatalFailure()) return;
+    }
+    expect_all_tsmttsm<float>(1157, 18, 34, place, false);
+    expect_all_tsmttsm<std::complex<float>>(1157, 18, 3, place, false);
+    expect_all_tsmttsm<std::complex<double>>(1157, 3, 18, place, false);
   }
 }
 
