@@ -32,7 +32,7 @@ TsmttsmDirectKernel<Real> tsmttsm_direct_kernel_of(int tile_m, int tile_n, dispa
 template <class Real>
 using TsmttsmColumnsKernel = void (*)(TsmttsmColumns<Real>);
 template <class Real>
-TsmttsmColumnsKernel<Real> tsmttsm_columns_kernel_of(int tile_m, int tile_n, bool complex);
+TsmttsmColumnsKernel<Real> tsmttsm_columns_kernel_of(int tile_m, int tile_n, dispatch::Neighbours neighbours);
 
 template <class Real>
 using TsmmRingKernel = void (*)(TsmmRing<Real>);

@@ -124,10 +124,10 @@ void launch_columns(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& x, 
   p.k = call.a.rows;
   p.rows = x.rows;
   p.pitch = x.a.pitch;
-  p.packed = x.packed;
+  p.shifted = x.shifted;
   p.share = share_of(x, parts * call.a.columns, parts * call.b.columns, partial);
   p.alpha = coefficient(call.alpha);
-  launch(tsmttsm_columns_kernel_of<real_t<T>>(x.tile_m, x.tile_n, parts == 2),
+  launch(tsmttsm_columns_kernel_of<real_t<T>>(x.tile_m, x.tile_n, static_cast<Neighbours>(x.neighbours)),
          dim3(static_cast<unsigned>(x.parts * x.sections_m * x.sections_n)), columns_threads, x.shared_bytes,
          stream_of_call, operation, Start::early, p);
 }

@@ -7,9 +7,4 @@ TsmttsmDirectKernel<double> tsmttsm_direct_kernel_of<double>(int tile_m, int til
   return direct_instance<double>(tile_m, tile_n, neighbours);
 }
 
-template <>
-TsmttsmColumnsKernel<double> tsmttsm_columns_kernel_of<double>(int tile_m, int tile_n, bool complex) {
-  return columns_instance<double>(tile_m, tile_n, complex);
-}
-
 }  // namespace blockvec::kernels::cuda

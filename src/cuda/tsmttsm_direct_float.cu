@@ -7,9 +7,4 @@ TsmttsmDirectKernel<float> tsmttsm_direct_kernel_of<float>(int tile_m, int tile_
   return direct_instance<float>(tile_m, tile_n, neighbours);
 }
 
-template <>
-TsmttsmColumnsKernel<float> tsmttsm_columns_kernel_of<float>(int tile_m, int tile_n, bool complex) {
-  return columns_instance<float>(tile_m, tile_n, complex);
-}
-
 }  // namespace blockvec::kernels::cuda

@@ -8,15 +8,18 @@
 namespace blockvec::kernels::dispatch {
 namespace {
 
-constexpr int most_rows = 128;
-constexpr int usual_rows = 32;  // pieces of columns of two lines at least
+constexpr int most_numbers = 256;  // of a column in a stage: a thread has one piece of 16 bytes of each
+constexpr int usual_rows = 32;     // pieces of columns of two lines at least
 
-// From column to column in a stage: lanes that read rows of eight columns meet all banks.
+bool is_shifted(const CudaTsmttsmProblem& p) {
+  return !p.aligned || p.pitch_a * p.real_bytes % 16 != 0 || p.pitch_b * p.real_bytes % 16 != 0;
+}
+
+// From column to column in a stage: lanes that read rows of eight columns meet few banks twice.
 int pitch_of(const CudaTsmttsmProblem& p, int rows) {
   const int line = rows * p.parts;
-  const int all_banks = 128 / p.real_bytes;
-  const int wanted = p.real_bytes == 4 && p.parts == 1 ? all_banks / 2 : p.real_bytes == 4 ? all_banks / 4 : all_banks / 2;
-  return line + static_cast<int>((wanted - line % all_banks + all_banks) % all_banks);
+  if (p.parts == 2) return line + 8;
+  return line + (is_shifted(p) ? 4 : p.real_bytes == 4 ? 16 : 8);
 }
 
 // Real numbers of a section's columns, of both operands.
@@ -56,14 +59,17 @@ bool complete_columns(const CudaDevice& device, const CudaTsmttsmProblem& p, Cud
   const std::int64_t sections = std::int64_t{c.sections_m} * c.sections_n;
   const std::int64_t blocks = std::max<std::int64_t>(1, device.multiprocessors / sections);
   if (c.rows == 0) {
-    c.rows = most_rows / p.parts;
+    c.rows = most_numbers / p.parts;
     while (c.rows > 16 && (stages_bytes(p, c, c.rows) > room || ceil_div(p.k, c.rows) < blocks)) c.rows /= 2;
   }
-  if (c.rows < 16 || c.rows > most_rows || (c.rows & (c.rows - 1)) != 0) return false;
+  if (c.rows < 16 || c.rows * p.parts > most_numbers || (c.rows & (c.rows - 1)) != 0) return false;
   if (c.groups == 0) c.groups = std::min(columns_warps / (c.warps_m * c.warps_n), c.rows / 16);
   if (c.groups * c.warps_m * c.warps_n > columns_warps) return false;
-  const bool packs = p.aligned && p.pitch_a * p.real_bytes % 16 == 0 && p.pitch_b * p.real_bytes % 16 == 0;
-  c.packed = packs ? 16 / p.real_bytes : 1;
+  c.shifted = is_shifted(p) ? 1 : 0;
+  const Neighbours neighbours = c.shifted != 0 ? Neighbours::none
+                                : p.parts == 2 ? Neighbours::in_rows
+                                               : Neighbours::in_columns;
+  c.neighbours = static_cast<int>(neighbours);
   c.a.pitch = pitch_of(p, c.rows);
   const std::int64_t sums = 64 * std::int64_t{c.warps_m} * c.tile_m * c.warps_n * c.tile_n * std::int64_t{sizeof(double)};
   c.shared_bytes = static_cast<int>(std::max(stages_bytes(p, c, c.rows), sums));
@@ -96,6 +102,7 @@ CudaWork columns_work(const CudaDevice& device, const CudaTsmttsmProblem& p, con
 }
 
 void add_columns(const CudaDevice& device, const CudaTsmttsmProblem& p, std::vector<CudaTsmttsm>& to) {
+  if (p.k == 0) return;
   for (const TileShape& tile : columns_tiles) {
     CudaTsmttsm c{};
     c.kernel = CudaKernel::columns;

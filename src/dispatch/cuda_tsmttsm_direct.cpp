@@ -8,6 +8,9 @@
 namespace blockvec::kernels::dispatch {
 namespace {
 
+// More warps ask for more pieces of memory than its caches take at a time.
+constexpr int groups_of_rows = 12;
+
 // All loads of so many neighbours must be aligned.
 bool serves(const CudaTsmttsmProblem& p, Neighbours neighbours) {
   const auto every = [&](std::int64_t step) { return p.aligned && p.pitch_a % step == 0 && p.pitch_b % step == 0; };
@@ -37,8 +40,8 @@ const DirectShape* shape_of(const CudaTsmttsm& c) {
   return shape == std::end(direct_shapes) ? nullptr : shape;
 }
 
-// Rows that are taken as one where they are so narrow that most lanes would repeat what others load.
-int usual_fold(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+// Rows that may be taken as one where they are so narrow that most lanes would repeat what others load.
+int most_fold(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   const bool in_rows = c.neighbours == static_cast<int>(Neighbours::in_rows);
   const std::int64_t room = in_rows ? 16 : 8;
   if (8 * std::min(c.tile_m, c.tile_n) < room || 8 * std::max(c.tile_m, c.tile_n) > room) return 1;
@@ -59,9 +62,10 @@ bool complete_direct(const CudaDevice& device, const CudaTsmttsmProblem& p, Cuda
   if (shape == nullptr || p.pitch_a == 0) return false;
   if (c.neighbours == 0) c.neighbours = static_cast<int>(usual_neighbours(p));
   if (!serves(p, static_cast<Neighbours>(c.neighbours))) return false;
-  const int most_fold = usual_fold(p, c);
-  if (c.fold == 0) c.fold = most_fold;
-  if (c.fold > most_fold) return false;
+  const int foldable = most_fold(p, c);
+  // Lanes that take other rows' columns ask for pieces of memory far apart.
+  if (c.fold == 0) c.fold = p.row_major ? 1 : foldable;
+  if (c.fold > foldable) return false;
   const std::int64_t warps_m = ceil_div(c.fold * p.m, 8 * c.tile_m);
   const std::int64_t warps_n = ceil_div(c.fold * p.n, 8 * c.tile_n);
   c.warps_m = static_cast<int>(std::min<std::int64_t>(warps_m, shape->warps));
@@ -70,13 +74,16 @@ bool complete_direct(const CudaDevice& device, const CudaTsmttsmProblem& p, Cuda
   c.sections_n = static_cast<int>(ceil_div(warps_n, c.warps_n));
   const int most_groups = shape->warps / (c.warps_m * c.warps_n);
   const std::int64_t steps = ceil_div(p.k, 16 * c.fold);
-  if (c.groups == 0) c.groups = static_cast<int>(std::min<std::int64_t>(most_groups, steps));
+  if (c.groups == 0) {
+    const int usual = p.row_major ? std::min(most_groups, groups_of_rows) : most_groups;
+    c.groups = static_cast<int>(std::min<std::int64_t>(usual, steps));
+  }
   if (c.groups > most_groups) return false;
   c.shared_bytes = c.groups == 1 ? 0 : 64 * c.warps_m * c.tile_m * c.warps_n * c.tile_n * int{sizeof(double)};
   if (c.shared_bytes > device.shared_bytes - static_bytes) return false;
   const std::int64_t sections = std::int64_t{c.sections_m} * c.sections_n;
   c.parts = std::min<std::int64_t>(ceil_div(steps, c.groups), std::max<std::int64_t>(1, device.multiprocessors / sections));
-  c.threads = 32 * shape->warps;
+  c.threads = 32 * c.warps_m * c.warps_n * c.groups;
   c.rows = 16 * c.fold;
   c.workspace_bytes =
       static_cast<std::size_t>(c.parts * c.fold * c.fold * p.m * p.n) * sizeof(double) + workspace_alignment;
@@ -111,15 +118,25 @@ CudaWork direct_work(const CudaDevice& device, const CudaTsmttsmProblem& p, cons
 }
 
 void add_direct(const CudaDevice& device, const CudaTsmttsmProblem& p, Search search, std::vector<CudaTsmttsm>& to) {
+  if (p.k == 0) return;
+  const auto add = [&](const DirectShape& shape, Neighbours neighbours, int fold, int groups) {
+    CudaTsmttsm c{};
+    c.kernel = CudaKernel::direct;
+    c.tile_m = shape.m;
+    c.tile_n = shape.n;
+    c.neighbours = static_cast<int>(neighbours);
+    c.fold = fold;
+    c.groups = groups;
+    if (complete_direct(device, p, c)) to.push_back(c);
+    return c;
+  };
   for (const DirectShape& shape : direct_shapes) {
+    const CudaTsmttsm usual = add(shape, Neighbours::by_rule, 0, 0);
+    if (search == Search::usual) continue;
     for (const Neighbours neighbours : {Neighbours::none, Neighbours::in_columns, Neighbours::in_rows}) {
-      if (search == Search::usual && neighbours != usual_neighbours(p)) continue;
-      CudaTsmttsm c{};
-      c.kernel = CudaKernel::direct;
-      c.tile_m = shape.m;
-      c.tile_n = shape.n;
-      c.neighbours = static_cast<int>(neighbours);
-      if (complete_direct(device, p, c)) to.push_back(c);
+      for (int fold = 1; fold <= most_fold(p, usual); fold *= 2) {
+        for (int groups = shape.warps; groups >= 4; groups /= 2) add(shape, neighbours, fold, groups);
+      }
     }
   }
 }

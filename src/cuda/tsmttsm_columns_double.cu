@@ -1,0 +1,11 @@
+#include "src/cuda/tsmttsm_columns_instances.cuh"
+
+namespace blockvec::kernels::cuda {
+
+template <>
+TsmttsmColumnsKernel<double> tsmttsm_columns_kernel_of<double>(int tile_m, int tile_n,
+                                                               dispatch::Neighbours neighbours) {
+  return columns_instance<double>(tile_m, tile_n, neighbours);
+}
+
+}  // namespace blockvec::kernels::cuda
