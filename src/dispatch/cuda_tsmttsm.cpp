@@ -328,6 +328,18 @@ double ring_bytes(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   return k * (row(p.m, p.pitch_a, in_boxes_a(c.feeds)) + (p.same ? 0 : row(p.n, p.pitch_b, in_boxes_b(c.feeds))));
 }
 
+// Boxes take turns with one another, and what they write beyond their lines takes time, too. As measured on an H200 where
+// lines begin elsewhere than at multiples of 64 or 16 bytes, and for short pieces of columns.
+double box_efficiency(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  if (c.feeds == flat_both) return 1;
+  const bool even = lead_of(p, p.pitch_a) == 0 && lead_of(p, p.pitch_b) == 0;
+  if (!p.row_major) return c.segment < 32 ? 0.72 : even ? 0.94 : 0.85;
+  const auto whole = [&](bool boxed, std::int64_t pitch) { return !boxed || pitch * p.real_bytes % 64 == 0; };
+  const bool pieces = whole(in_boxes_a(c.feeds), p.pitch_a) && whole(in_boxes_b(c.feeds), p.pitch_b);
+  const double padding = c.padding == tight_boxes ? 0.985 : 0.94;
+  return padding * (usual_feeds(p) == flat_both || (even && pieces) ? 1 : even ? 0.97 : 0.87);
+}
+
 CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   const std::int64_t turns = ceil_div(ceil_div(ceil_div(p.k, c.fold), c.rows), c.parts);
   const auto steps = static_cast<double>(round_up(turns, c.groups / c.split) * c.rows) / 16;
@@ -344,10 +356,8 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const 
   // Sections read the same columns at about the same time, from the cache for the most part.
   const double again = 0.3 * (1 - 1.0 / static_cast<double>(block_count(c, 1)));
   work.bytes = (1 + again) * ring_bytes(p, c);
-  // Boxes take turns with one another, and what they write beyond their rows takes time, too.
-  const double boxes = !p.row_major || c.feeds == flat_both ? 1 : c.padding == tight_boxes ? 0.985 : 0.94;
   const double turning = c.turned != 0 ? 0.985 : 1;
-  work.bandwidth = boxes * turning * device.read_bandwidth;
+  work.bandwidth = box_efficiency(p, c) * turning * device.read_bandwidth;
   // Split products take less of the tensor cores, and more instructions for each number that is loaded.
   const double piece_clocks = c.tf32 == 0 ? 16 : 10;
   work.product_clocks = steps * piece_clocks * each.pieces * computing_warps / (c.groups * c.warps_m * c.warps_n);
