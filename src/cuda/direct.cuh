@@ -5,8 +5,9 @@
 
 /// Entries of a tall matrix of any layout, straight from memory into the fragments of mma.cuh.
 ///
-/// A warp takes 16 rows at a time, of as many blocks of 8 columns as its tile has. Which of the rows a lane takes is free
-/// as long as both factors agree, and so is which column: neighbours in memory come in one load where they are aligned.
+/// A warp takes 16 rows at a time, of as many blocks of 8 columns as its tile has. Which of the rows a lane takes is
+/// free as long as both factors agree, and so is which column: neighbours in memory come in one load where they are
+/// aligned.
 ///
 ///   neighbours  a load                  of lane g = lane / 4, q = lane % 4      columns of two blocks
 ///   none        1 number                rows q + 4 l, column g of each block

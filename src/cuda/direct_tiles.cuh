@@ -40,7 +40,8 @@ struct DirectPlace {
   }
 };
 
-/// A warp's part of P: tile_m x tile_n blocks of 8 x 8. A factor that is an odd number of blocks wide has no pairs of them.
+/// A warp's part of P: tile_m x tile_n blocks of 8 x 8. A factor that is an odd number of blocks wide has no pairs of
+/// them.
 template <class Real, Neighbours neighbours, int tile_m, int tile_n>
 struct DirectTiles {
   static constexpr Neighbours of(int tile) {

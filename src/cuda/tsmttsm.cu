@@ -94,8 +94,14 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
 }
 
 DirectShare share_of(const dispatch::CudaTsmttsm& x, std::int64_t m, std::int64_t n, double* partial) {
-  return {static_cast<int>(x.fold * m), static_cast<int>(x.fold * n), x.warps_m, x.warps_n, x.groups, x.sections_m,
-          x.sections_n, partial};
+  return {static_cast<int>(x.fold * m),
+          static_cast<int>(x.fold * n),
+          x.warps_m,
+          x.warps_n,
+          x.groups,
+          x.sections_m,
+          x.sections_n,
+          partial};
 }
 
 template <class T>
@@ -188,8 +194,8 @@ void launch_tsmttsm(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& con
   sum.lanes = sum_lanes(entries);
   const auto blocks = static_cast<unsigned>(ceil_div(entries, sum.lanes));
   // The general kernel does not know how to wait, nor does what was not launched.
-  const bool waits = configuration.kernel != dispatch::CudaKernel::none &&
-                     configuration.kernel != dispatch::CudaKernel::general;
+  const bool waits =
+      configuration.kernel != dispatch::CudaKernel::none && configuration.kernel != dispatch::CudaKernel::general;
   const Start start = waits ? Start::early : Start::after_previous;
   launch(tsmttsm_sum_kernel<parts == 2, Real>, dim3(blocks), sum_threads(sum.lanes, sum.parts * sum.fold), 0,
          execution.stream, operation, start, sum);

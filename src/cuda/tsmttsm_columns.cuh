@@ -3,9 +3,9 @@
 #include "src/cuda/direct_tiles.cuh"
 #include "src/cuda/succession.cuh"
 
-/// tsmttsm of column-major operands: a block copies pieces of their columns into shared memory, whole lines at a time, by
-/// asynchronous copies of 16 bytes some stages ahead of what its warps multiply. A column that begins elsewhere than at
-/// a multiple of 16 bytes is copied from the one before, and so are its rows further on in a stage: by its `shift`.
+/// tsmttsm of column-major operands: a block copies pieces of their columns into shared memory, whole lines at a time,
+/// by asynchronous copies of 16 bytes some stages ahead of what its warps multiply. A column that begins elsewhere than
+/// at a multiple of 16 bytes is copied from the one before, and so are its rows further on in a stage: by its `shift`.
 namespace blockvec::kernels::cuda {
 
 template <class Real>

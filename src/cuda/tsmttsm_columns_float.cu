@@ -3,8 +3,7 @@
 namespace blockvec::kernels::cuda {
 
 template <>
-TsmttsmColumnsKernel<float> tsmttsm_columns_kernel_of<float>(int tile_m, int tile_n,
-                                                               dispatch::Neighbours neighbours) {
+TsmttsmColumnsKernel<float> tsmttsm_columns_kernel_of<float>(int tile_m, int tile_n, dispatch::Neighbours neighbours) {
   return columns_instance<float>(tile_m, tile_n, neighbours);
 }
 

@@ -10,8 +10,7 @@ namespace blockvec::kernels::cuda {
 template <class Real, Neighbours neighbours, std::size_t... i>
 constexpr auto all_columns(std::index_sequence<i...>) {
   return std::array<TsmttsmColumnsKernel<Real>, sizeof...(i) + 1>{
-      tsmttsm_columns_kernel<Real, neighbours, dispatch::columns_tiles[i].m, dispatch::columns_tiles[i].n>...,
-      nullptr};
+      tsmttsm_columns_kernel<Real, neighbours, dispatch::columns_tiles[i].m, dispatch::columns_tiles[i].n>..., nullptr};
 }
 
 template <class Real, Neighbours neighbours>

@@ -4,8 +4,9 @@
 #include "src/cuda/succession.cuh"
 
 /// tsmttsm on tensor cores without shared memory: P = A^T B of real views of any layout and stride, one partial sum a
-/// block. Each warp loads what it multiplies, the next 16 rows while it multiplies these; warps that share rows find them
-/// in the cache. For what a ring of bulk copies serves badly: narrow or misaligned rows of wide matrices, and few columns.
+/// block. Each warp loads what it multiplies, the next 16 rows while it multiplies these; warps that share rows find
+/// them in the cache. For what a ring of bulk copies serves badly: narrow or misaligned rows of wide matrices, and few
+/// columns.
 namespace blockvec::kernels::cuda {
 
 template <class Real>

@@ -17,7 +17,8 @@ constexpr auto all_direct(std::index_sequence<i...>) {
 
 template <class Real, Neighbours neighbours>
 TsmttsmDirectKernel<Real> direct_instance(int tile_m, int tile_n) {
-  static constexpr auto all = all_direct<Real, neighbours>(std::make_index_sequence<std::size(dispatch::direct_shapes)>());
+  static constexpr auto all =
+      all_direct<Real, neighbours>(std::make_index_sequence<std::size(dispatch::direct_shapes)>());
   return all[index_of_tile(dispatch::direct_shapes, tile_m, tile_n)];
 }
 

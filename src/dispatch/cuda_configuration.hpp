@@ -41,12 +41,12 @@ struct CudaTsmttsmProblem {
 };
 
 enum class CudaKernel : std::uint8_t {
-  none,    ///< nothing is multiplied
-  ring,    ///< tensor cores, fed by asynchronous copies through a ring in shared memory, in bulk where the device can
-  boxes,   ///< the same for operands of any stride, fed by tensor maps
-  columns, ///< tensor cores, fed by plain asynchronous copies of pieces of columns
-  direct,  ///< tensor cores, fed by loads of any layout and stride into registers
-  general  ///< any layout and stride
+  none,     ///< nothing is multiplied
+  ring,     ///< tensor cores, fed by asynchronous copies through a ring in shared memory, in bulk where the device can
+  boxes,    ///< the same for operands of any stride, fed by tensor maps
+  columns,  ///< tensor cores, fed by plain asynchronous copies of pieces of columns
+  direct,   ///< tensor cores, fed by loads of any layout and stride into registers
+  general   ///< any layout and stride
 };
 
 /// What limits a configuration, by the model.

@@ -328,8 +328,8 @@ double ring_bytes(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   return k * (row(p.m, p.pitch_a, in_boxes_a(c.feeds)) + (p.same ? 0 : row(p.n, p.pitch_b, in_boxes_b(c.feeds))));
 }
 
-// Boxes take turns with one another, and what they write beyond their lines takes time, too. As measured on an H200 where
-// lines begin elsewhere than at multiples of 64 or 16 bytes, and for short pieces of columns.
+// Boxes take turns with one another, and what they write beyond their lines takes time, too. As measured on an H200
+// where lines begin elsewhere than at multiples of 64 or 16 bytes, and for short pieces of columns.
 double box_efficiency(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   if (c.feeds == flat_both) return 1;
   const bool even = lead_of(p, p.pitch_a) == 0 && lead_of(p, p.pitch_b) == 0;

@@ -71,7 +71,8 @@ bool complete_columns(const CudaDevice& device, const CudaTsmttsmProblem& p, Cud
                                                : Neighbours::in_columns;
   c.neighbours = static_cast<int>(neighbours);
   c.a.pitch = pitch_of(p, c.rows);
-  const std::int64_t sums = 64 * std::int64_t{c.warps_m} * c.tile_m * c.warps_n * c.tile_n * std::int64_t{sizeof(double)};
+  const std::int64_t sums =
+      64 * std::int64_t{c.warps_m} * c.tile_m * c.warps_n * c.tile_n * std::int64_t{sizeof(double)};
   c.shared_bytes = static_cast<int>(std::max(stages_bytes(p, c, c.rows), sums));
   if (c.shared_bytes > room) return false;
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), blocks);

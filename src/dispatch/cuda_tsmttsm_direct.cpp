@@ -35,8 +35,9 @@ Neighbours usual_neighbours(const CudaTsmttsmProblem& p) {
 }
 
 const DirectShape* shape_of(const CudaTsmttsm& c) {
-  const DirectShape* const shape = std::find_if(std::begin(direct_shapes), std::end(direct_shapes),
-                                                [&](const DirectShape& s) { return s.m == c.tile_m && s.n == c.tile_n; });
+  const DirectShape* const shape =
+      std::find_if(std::begin(direct_shapes), std::end(direct_shapes),
+                   [&](const DirectShape& s) { return s.m == c.tile_m && s.n == c.tile_n; });
   return shape == std::end(direct_shapes) ? nullptr : shape;
 }
 
@@ -91,7 +92,8 @@ bool complete_direct(const CudaDevice& device, const CudaTsmttsmProblem& p, Cuda
   c.shared_bytes = c.groups == 1 ? 0 : 64 * c.warps_m * c.tile_m * c.warps_n * c.tile_n * int{sizeof(double)};
   if (c.shared_bytes > device.shared_bytes - static_bytes) return false;
   const std::int64_t sections = std::int64_t{c.sections_m} * c.sections_n;
-  c.parts = std::min<std::int64_t>(ceil_div(steps, c.groups), std::max<std::int64_t>(1, device.multiprocessors / sections));
+  c.parts =
+      std::min<std::int64_t>(ceil_div(steps, c.groups), std::max<std::int64_t>(1, device.multiprocessors / sections));
   c.threads = 32 * c.warps_m * c.warps_n * c.groups;
   c.rows = 16 * c.fold;
   c.workspace_bytes =

@@ -54,7 +54,8 @@ constexpr Word<CudaTsmm> tsmm_boxes_words[] = {{"tile", &CudaTsmm::blocks_n, &Cu
                                                {"stages", &CudaTsmm::stages},
                                                {"ticket", &CudaTsmm::chunks_per_ticket}};
 
-constexpr CudaKernel kernels[] = {CudaKernel::ring, CudaKernel::boxes, CudaKernel::columns, CudaKernel::direct, CudaKernel::general};
+constexpr CudaKernel kernels[] = {CudaKernel::ring, CudaKernel::boxes, CudaKernel::columns, CudaKernel::direct,
+                                  CudaKernel::general};
 
 template <class Configuration, std::size_t count>
 std::string say(const Configuration& c, const Word<Configuration> (&known)[count]) {
