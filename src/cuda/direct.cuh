@@ -53,13 +53,9 @@ class DirectLane {
     unit_step_ = unit_columns / a.parts * a.column_stride;
     load_step_ = row_step * a.row_stride;
     row_stride_ = a.row_stride;
-    column_ = column;
     first_ = a.offset(row_, column);
     at_ = a.data + first_;
   }
-
-  /// The first column that the lane takes.
-  __device__ int column() const { return column_; }
 
   __device__ void advance(std::int64_t rows) { at_ += rows * row_stride_; }
 
@@ -115,7 +111,7 @@ class DirectLane {
   const Real* at_;
   std::int64_t unit_step_, load_step_, row_stride_;
   std::int64_t first_;
-  int row_, column_;
+  int row_;
   int last_unit_ = 0;
 };
 

@@ -6,7 +6,6 @@ namespace blockvec::kernels::cuda {
 
 template <class Real>
 struct TsmttsmRing;
-template <class Real>
 struct TsmttsmColumns;
 template <class Real>
 struct TsmttsmDirect;
@@ -29,10 +28,8 @@ template <class Real>
 TsmttsmDirectKernel<Real> tsmttsm_direct_kernel_of(int tile_m, int tile_n, dispatch::Neighbours neighbours);
 
 /// And for one of columns_tiles.
-template <class Real>
-using TsmttsmColumnsKernel = void (*)(TsmttsmColumns<Real>);
-template <class Real>
-TsmttsmColumnsKernel<Real> tsmttsm_columns_kernel_of(int tile_m, int tile_n, dispatch::Neighbours neighbours);
+using TsmttsmColumnsKernel = void (*)(TsmttsmColumns);
+TsmttsmColumnsKernel tsmttsm_columns_kernel_of(int tile_m, int tile_n);
 
 template <class Real>
 using TsmmRingKernel = void (*)(TsmmRing<Real>);

@@ -120,20 +120,17 @@ void launch_direct(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& x, d
          operation, Start::early, p);
 }
 
-template <class T>
-void launch_columns(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& x, double* partial,
+void launch_columns(const TsmttsmCall<double>& call, const dispatch::CudaTsmttsm& x, double* partial,
                     cudaStream_t stream_of_call, const Product& operation) {
-  constexpr int parts = parts_of<T>;
-  TsmttsmColumns<real_t<T>> p{};
+  TsmttsmColumns p{};
   p.a = tall(call.a);
   p.b = tall(call.b);
   p.k = call.a.rows;
   p.rows = x.rows;
   p.pitch = x.a.pitch;
-  p.shifted = x.shifted;
-  p.share = share_of(x, parts * call.a.columns, parts * call.b.columns, partial);
+  p.share = share_of(x, call.a.columns, call.b.columns, partial);
   p.alpha = coefficient(call.alpha);
-  launch(tsmttsm_columns_kernel_of<real_t<T>>(x.tile_m, x.tile_n, static_cast<Neighbours>(x.neighbours)),
+  launch(tsmttsm_columns_kernel_of(x.tile_m, x.tile_n),
          dim3(static_cast<unsigned>(x.parts * x.sections_m * x.sections_n)), columns_threads, x.shared_bytes,
          stream_of_call, operation, Start::early, p);
 }
@@ -169,7 +166,9 @@ void launch_tsmttsm(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& con
   if (configuration.kernel == dispatch::CudaKernel::ring) {
     launch_ring(call, configuration, partial, execution.stream, operation);
   } else if (configuration.kernel == dispatch::CudaKernel::columns) {
-    launch_columns(call, configuration, partial, execution.stream, operation);
+    if constexpr (std::is_same_v<T, double>) {
+      launch_columns(call, configuration, partial, execution.stream, operation);
+    }
   } else if (configuration.kernel == dispatch::CudaKernel::direct) {
     launch_direct(call, configuration, partial, execution.stream, operation);
   } else if (configuration.kernel == dispatch::CudaKernel::general) {

@@ -93,7 +93,6 @@ struct CudaTsmttsm {
   int tf32;                    ///< 1: products of single precision are split
   int neighbours;              ///< Neighbours (direct)
   int threads;                 ///< of a block (direct)
-  int shifted;                 ///< 1: some columns begin elsewhere than at multiples of 16 bytes (columns)
   int rows;                    ///< of a chunk
   int segment;                 ///< rows of a chunk that lie together in a stage
   int stages;
@@ -195,8 +194,8 @@ inline constexpr DirectShape direct_shapes[] = {{1, 1, 24}, {2, 1, 16}, {2, 2, 1
                                                 {4, 3, 8},  {4, 4, 8},  {8, 1, 8},  {6, 3, 8}};
 /// And of the one for columns, whose blocks have as many warps and stages each.
 inline constexpr int columns_warps = 8;
-inline constexpr int columns_stages = 3;
-inline constexpr TileShape columns_tiles[] = {{2, 1}, {2, 2}, {4, 1}, {4, 2}, {4, 3}, {4, 4}, {6, 3}, {8, 1}};
+inline constexpr int columns_stages = 4;
+inline constexpr TileShape columns_tiles[] = {{2, 1}, {4, 2}, {8, 1}};
 /// And of tsmm's: pieces of 16 columns x sets of 8 rows; 0 x n: up to n columns, without tensor cores.
 inline constexpr TileShape tsmm_tiles[] = {{0, 1}, {0, 2}, {0, 4}, {1, 4}, {2, 4},
                                            {3, 4}, {4, 2}, {1, 2}, {2, 2}, {3, 2}};

@@ -476,7 +476,7 @@ namespace {
 
 void collect(const CudaDevice& device, const CudaTsmttsmProblem& problem, Search search, std::vector<CudaTsmttsm>& to) {
   add_ring(device, problem, search, to);
-  add_columns(device, problem, to);
+  add_columns(device, problem, search, to);
   add_direct(device, problem, search, to);
   CudaTsmttsm general{};
   general.kernel = CudaKernel::general;

@@ -8,27 +8,24 @@
 namespace blockvec::kernels::dispatch {
 namespace {
 
-constexpr int most_numbers = 256;  // of a column in a stage: a thread has one piece of 16 bytes of each
-constexpr int usual_rows = 32;     // pieces of columns of two lines at least
+constexpr int most_rows = 128;
+constexpr int usual_rows = 32;  // pieces of columns of two lines at least
 
-bool is_shifted(const CudaTsmttsmProblem& p) {
-  return !p.aligned || p.pitch_a * p.real_bytes % 16 != 0 || p.pitch_b * p.real_bytes % 16 != 0;
+// From column to column in a stage: lanes that read rows of eight columns meet all banks.
+constexpr int pitch_of(int rows) { return rows + 8; }
+
+// Where measured on an H200 to be the fastest.
+bool may_win(const CudaTsmttsmProblem& p) {
+  return !p.same && p.n <= 32 && p.m >= p.n && p.m > 8 && (p.n <= 8 || p.m <= 32 || p.m >= 256);
 }
 
-// From column to column in a stage: lanes that read rows of eight columns meet few banks twice.
-int pitch_of(const CudaTsmttsmProblem& p, int rows) {
-  const int line = rows * p.parts;
-  if (p.parts == 2) return line + 8;
-  return line + (is_shifted(p) ? 4 : p.real_bytes == 4 ? 16 : 8);
-}
-
-// Real numbers of a section's columns, of both operands.
+// A section's columns, of both operands.
 std::int64_t section_columns(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   return std::min<std::int64_t>(p.m, 8 * c.tile_m * c.warps_m) + std::min<std::int64_t>(p.n, 8 * c.tile_n * c.warps_n);
 }
 
 std::int64_t stages_bytes(const CudaTsmttsmProblem& p, const CudaTsmttsm& c, int rows) {
-  return columns_stages * section_columns(p, c) / p.parts * pitch_of(p, rows) * p.real_bytes;
+  return columns_stages * section_columns(p, c) * pitch_of(rows) * std::int64_t{sizeof(double)};
 }
 
 }  // namespace
@@ -36,7 +33,8 @@ std::int64_t stages_bytes(const CudaTsmttsmProblem& p, const CudaTsmttsm& c, int
 bool complete_columns(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
   const bool has_tile = std::any_of(std::begin(columns_tiles), std::end(columns_tiles),
                                     [&](const TileShape& t) { return t.m == c.tile_m && t.n == c.tile_n; });
-  if (!has_tile || p.row_major || p.pitch_a == 0) return false;
+  const bool even = p.aligned && p.pitch_a % 2 == 0 && p.pitch_b % 2 == 0;
+  if (!has_tile || p.row_major || p.parts != 1 || p.real_bytes != 8 || p.pitch_a == 0 || !even) return false;
   const std::int64_t room = device.shared_bytes - static_bytes;
   const std::int64_t most_m = ceil_div(p.m, 8 * c.tile_m);
   const std::int64_t most_n = ceil_div(p.n, 8 * c.tile_n);
@@ -59,18 +57,13 @@ bool complete_columns(const CudaDevice& device, const CudaTsmttsmProblem& p, Cud
   const std::int64_t sections = std::int64_t{c.sections_m} * c.sections_n;
   const std::int64_t blocks = std::max<std::int64_t>(1, device.multiprocessors / sections);
   if (c.rows == 0) {
-    c.rows = most_numbers / p.parts;
+    c.rows = most_rows;
     while (c.rows > 16 && (stages_bytes(p, c, c.rows) > room || ceil_div(p.k, c.rows) < blocks)) c.rows /= 2;
   }
-  if (c.rows < 16 || c.rows * p.parts > most_numbers || (c.rows & (c.rows - 1)) != 0) return false;
+  if (c.rows < 16 || c.rows > most_rows || (c.rows & (c.rows - 1)) != 0) return false;
   if (c.groups == 0) c.groups = std::min(columns_warps / (c.warps_m * c.warps_n), c.rows / 16);
   if (c.groups * c.warps_m * c.warps_n > columns_warps) return false;
-  c.shifted = is_shifted(p) ? 1 : 0;
-  const Neighbours neighbours = c.shifted != 0 ? Neighbours::none
-                                : p.parts == 2 ? Neighbours::in_rows
-                                               : Neighbours::in_columns;
-  c.neighbours = static_cast<int>(neighbours);
-  c.a.pitch = pitch_of(p, c.rows);
+  c.a.pitch = pitch_of(c.rows);
   const std::int64_t sums =
       64 * std::int64_t{c.warps_m} * c.tile_m * c.warps_n * c.tile_n * std::int64_t{sizeof(double)};
   c.shared_bytes = static_cast<int>(std::max(stages_bytes(p, c, c.rows), sums));
@@ -89,7 +82,7 @@ CudaWork columns_work(const CudaDevice& device, const CudaTsmttsmProblem& p, con
   const double steps = k / (16 * static_cast<double>(c.parts) * c.groups);
   CudaWork work{};
   const double again = 0.3 * (sections - 1) / sections;
-  work.bytes = (1 + again) * k * static_cast<double>((p.m + (p.same ? 0 : p.n)) * p.real_bytes);
+  work.bytes = (1 + again) * k * static_cast<double>((p.m + p.n) * p.real_bytes);
   work.bandwidth = 0.96 * device.read_bandwidth;
   work.product_clocks = steps * warps * 16 * ((c.tile_m + 1) / 2) * c.tile_n;
   work.shared_clocks = steps * warps * (c.tile_m + c.tile_n) * 8;
@@ -102,8 +95,8 @@ CudaWork columns_work(const CudaDevice& device, const CudaTsmttsmProblem& p, con
   return work;
 }
 
-void add_columns(const CudaDevice& device, const CudaTsmttsmProblem& p, std::vector<CudaTsmttsm>& to) {
-  if (p.k == 0) return;
+void add_columns(const CudaDevice& device, const CudaTsmttsmProblem& p, Search search, std::vector<CudaTsmttsm>& to) {
+  if (p.k == 0 || (search == Search::usual && !may_win(p))) return;
   for (const TileShape& tile : columns_tiles) {
     CudaTsmttsm c{};
     c.kernel = CudaKernel::columns;

@@ -5,10 +5,10 @@
 #include "src/dispatch/cuda_configuration.hpp"
 #include "src/dispatch/cuda_model.hpp"
 
-/// tsmttsm's candidates for column-major operands that copy pieces of columns into shared memory, of any alignment.
+/// tsmttsm's candidates for column-major operands in double precision that copy pieces of columns into shared memory.
 namespace blockvec::kernels::dispatch {
 
-void add_columns(const CudaDevice& device, const CudaTsmttsmProblem& p, std::vector<CudaTsmttsm>& to);
+void add_columns(const CudaDevice& device, const CudaTsmttsmProblem& p, Search search, std::vector<CudaTsmttsm>& to);
 bool complete_columns(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c);
 CudaWork columns_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const CudaTsmttsm& c);
 
