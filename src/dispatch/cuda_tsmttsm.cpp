@@ -333,11 +333,14 @@ double ring_bytes(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
 double box_efficiency(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   if (c.feeds == flat_both) return 1;
   const bool even = lead_of(p, p.pitch_a) == 0 && lead_of(p, p.pitch_b) == 0;
-  if (!p.row_major) return c.segment < 32 ? 0.72 : even ? 0.94 : 0.85;
+  if (!p.row_major) {
+    const bool few = (p.m + p.n) * p.real_bytes <= 32;
+    return few ? 0.6 : c.segment < 32 ? 0.72 : even ? 0.94 : 0.85;
+  }
   const auto whole = [&](bool boxed, std::int64_t pitch) { return !boxed || pitch * p.real_bytes % 64 == 0; };
   const bool pieces = whole(in_boxes_a(c.feeds), p.pitch_a) && whole(in_boxes_b(c.feeds), p.pitch_b);
   const double padding = c.padding == tight_boxes ? 0.985 : 0.94;
-  return padding * (usual_feeds(p) == flat_both || (even && pieces) ? 1 : even ? 0.97 : 0.87);
+  return padding * (usual_feeds(p) == flat_both || (even && pieces) ? 1 : even ? 0.94 : 0.87);
 }
 
 CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {

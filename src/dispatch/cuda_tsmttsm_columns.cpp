@@ -14,9 +14,12 @@ constexpr int usual_rows = 32;  // pieces of columns of two lines at least
 // From column to column in a stage: lanes that read rows of eight columns meet all banks.
 constexpr int pitch_of(int rows) { return rows + 8; }
 
-// Where measured on an H200 to be the fastest.
-bool may_win(const CudaTsmttsmProblem& p) {
-  return !p.same && p.n <= 32 && p.m >= p.n && p.m > 8 && (p.n <= 8 || p.m <= 32 || p.m >= 256);
+// Where measured on an H200 to be the fastest: narrow B, and squares up to 32; of wide A with less narrow B, large
+// tiles.
+bool may_win(const CudaTsmttsmProblem& p, const TileShape& tile) {
+  if (p.same || p.n > 32 || p.m < p.n || p.m <= 8) return false;
+  const bool large = p.m >= 256 && p.n > 8;
+  return (large || p.n <= 8 || p.m <= 32) && large == (tile.n == 2);
 }
 
 // A section's columns, of both operands.
@@ -96,8 +99,9 @@ CudaWork columns_work(const CudaDevice& device, const CudaTsmttsmProblem& p, con
 }
 
 void add_columns(const CudaDevice& device, const CudaTsmttsmProblem& p, Search search, std::vector<CudaTsmttsm>& to) {
-  if (p.k == 0 || (search == Search::usual && !may_win(p))) return;
+  if (p.k == 0) return;
   for (const TileShape& tile : columns_tiles) {
+    if (search == Search::usual && !may_win(p, tile)) continue;
     CudaTsmttsm c{};
     c.kernel = CudaKernel::columns;
     c.tile_m = tile.m;

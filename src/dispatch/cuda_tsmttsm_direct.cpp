@@ -55,7 +55,9 @@ bool may_win(const CudaDevice& device, const CudaTsmttsmProblem& p, const CudaTs
   if (!device.bulk_copies) return true;
   const std::int64_t widest = std::max(p.m, p.n);
   if (c.warps_m * c.warps_n > 1 || (p.same && widest > 8)) return false;
-  return p.row_major || (!p.same && widest <= (p.real_bytes == 8 ? 8 : 4) * p.parts);
+  if (p.row_major) return true;
+  const bool splits_pairs = c.neighbours == static_cast<int>(Neighbours::in_rows) && c.tile_n == 1;
+  return !p.same && !splits_pairs && widest <= (p.real_bytes == 8 ? 8 : 4) * p.parts;
 }
 
 }  // namespace
@@ -85,7 +87,7 @@ bool complete_direct(const CudaDevice& device, const CudaTsmttsmProblem& p, Cuda
   const int most_groups = shape->warps / (c.warps_m * c.warps_n);
   const std::int64_t steps = ceil_div(p.k, 16 * c.fold);
   if (c.groups == 0) {
-    const int usual = p.row_major ? std::min(most_groups, groups_of_rows) : most_groups;
+    const int usual = p.row_major && !p.same ? std::min(most_groups, groups_of_rows) : most_groups;
     c.groups = static_cast<int>(std::min<std::int64_t>(usual, steps));
   }
   if (c.groups > most_groups) return false;
@@ -114,14 +116,15 @@ CudaWork direct_work(const CudaDevice& device, const CudaTsmttsmProblem& p, cons
   CudaWork work{};
   const double again = 0.3 * (sections - 1) / sections;
   work.bytes = (1 + again) * k * (touched(p.m, p.pitch_a) + (p.same ? 0 : touched(p.n, p.pitch_b)));
-  work.bandwidth = 0.97 * device.read_bandwidth;
+  work.bandwidth = (p.row_major ? 0.935 : 0.97) * device.read_bandwidth;
   work.product_clocks = steps * warps * 16 * ((c.tile_m + 1) / 2) * c.tile_n;
   // Loads of 256 bytes or twice that; each takes the cache some clocks for every line that it meets.
   const double loads = (c.tile_m + c.tile_n) * (in_rows || in_columns ? 2 : 4);
   work.shared_clocks = steps * warps * loads * 8;
   work.overlap = 0.9;
   work.parts = static_cast<double>(c.parts) * sections;
-  work.bytes_in_flight = work.bytes / k * 16 * c.fold * c.groups;
+  work.bytes_in_flight =
+      2 * work.bytes / k * 16 * c.fold * c.groups;  // some warps have the next rows on their way, too
   work.launches = 2;
   work.waits = 1;
   work.tensor_cores = true;
