@@ -255,6 +255,26 @@ TEST(CudaModel, HasNoCliffBetweenWidths) {
   }
 }
 
+// Of tsmttsm in double precision, on multiples of 16 bytes.
+CudaKernel kernel_of(const CudaDevice& device, std::int64_t m, std::int64_t n, std::int64_t pitch, bool row_major) {
+  const std::int64_t pitch_b = row_major && m != n ? n : pitch;
+  return choose(device, CudaTsmttsmProblem{5000000, m, n, pitch, pitch_b, 8, row_major, false, 1, true})
+      .configuration.kernel;
+}
+
+TEST(CudaModel, LoadsDirectlyWhatRingsServeBadly) {
+  const CudaDevice h200 = devices.front();
+  EXPECT_EQ(kernel_of(h200, 8, 8, 8, true), CudaKernel::ring);
+  EXPECT_EQ(kernel_of(h200, 64, 8, 64, true), CudaKernel::ring);
+  EXPECT_EQ(kernel_of(h200, 8, 8, 65, true), CudaKernel::direct);
+  EXPECT_EQ(kernel_of(h200, 32, 32, 513, true), CudaKernel::direct);
+  EXPECT_EQ(kernel_of(h200, 4, 4, 5000000, false), CudaKernel::direct);
+  EXPECT_EQ(kernel_of(h200, 16, 16, 5000000, false), CudaKernel::columns);
+  EXPECT_EQ(kernel_of(h200, 512, 8, 5000000, false), CudaKernel::columns);
+  // Without bulk copies views do not come in boxes.
+  EXPECT_NE(kernel_of(devices[1], 40, 40, 65, true), CudaKernel::general);
+}
+
 TEST(CudaModel, NamesWhatBinds) {
   const CudaDevice& device = devices.front();
   const CudaTsmttsmProblem narrow{100000000, 8, 8, 8, 8, 8, true, false};
