@@ -57,44 +57,6 @@ void expect_all_tsmttsm(std::int64_t k, std::int64_t m, std::int64_t n, const Pl
   }
 }
 
-template <class T>
-void expect_all_tsmm(std::int64_t k, std::int64_t m, std::int64_t n, const Placement& place, T beta) {
-  std::mt19937 random(static_cast<unsigned>(k + 100 * m + n));
-  GuardedMatrix<T> a(k, m, place.layout, place.pad, place.offset, poison<T>());
-  GuardedMatrix<T> c(m, n, place.small_layout, 0, 0, poison<T>());
-  GuardedMatrix<T> before(k, n, place.layout, place.pad, place.offset, mark<T>());
-  a.fill(random);
-  c.fill(random);
-  before.fill(random);
-  GuardedMatrix<T> expected = before;
-  reference::tsmm(T(1), a.view(), c.view(), beta, expected.view());
-  // Entries are at most 1 in magnitude: one bound for all of them.
-  const double bound =
-      2 * gamma<T>(m + 3) * static_cast<double>(m) + (beta == T(0) ? 0 : 2 * gamma<T>(2) * std::abs(beta));
-  const OnDeviceMatrix<T> device_a(a);
-  const OnDeviceMatrix<T> device_c(c);
-  const Matrix<const T> view_a = device_a.view();
-  const auto problem = dispatch::problem_of(view_a, Matrix<const T>(before.view()), beta != T(0));
-  for (const auto& candidate : dispatch::candidates(few_blocks(), problem, dispatch::Search::all)) {
-    SCOPED_TRACE(dispatch::name_of(candidate.kernel) + ' ' + dispatch::words(candidate) + " for M " +
-                 std::to_string(m) + " N " + std::to_string(n));
-    GuardedMatrix<T> result = before;
-    OnDeviceMatrix<T> device_b(result);
-    const DeviceMemory workspace(candidate.workspace_bytes);
-    cuda::launch_tsmm<T>(
-        {{T(1), nullptr}, {beta, nullptr}, view_a, device_c.view(), device_b.view(), Triangle::general}, candidate,
-        {nullptr, workspace.bytes()});
-    expect_success(cudaDeviceSynchronize());
-    device_b.download();
-    ASSERT_TRUE(result.guards_hold());
-    for (std::int64_t row = 0; row < k; ++row) {
-      for (std::int64_t j = 0; j < n; ++j) {
-        ASSERT_LE(std::abs(result(row, j) - expected(row, j)), bound) << "entry " << row << ", " << j;
-      }
-    }
-  }
-}
-
 struct Sides {
   std::int64_t m, n;
 };
@@ -127,16 +89,23 @@ TEST_F(CudaCandidates, OfTsmttsm) {
   }
 }
 
+TEST_F(CudaCandidates, OfWideGramMatrices) {
+  for (const Placement& place : {tight, padded, columns}) {
+    expect_all_tsmttsm<double>(301, 290, 290, place, true);
+    expect_all_tsmttsm<float>(301, 290, 290, place, true);
+  }
+}
+
 TEST_F(CudaCandidates, OfTsmm) {
   for (const Sides& s : sides) {
-    expect_all_tsmm<double>(1157, s.m, s.n, tight, 0.0);
-    expect_all_tsmm<double>(1157, s.m, s.n, tight, 0.5);
-    expect_all_tsmm<float>(1157, s.m, s.n, tight, 0.0F);
+    expect_every_tsmm<double>(1157, s.m, s.n, tight, 1, 0.0, dispatch::Search::all);
+    expect_every_tsmm<double>(1157, s.m, s.n, tight, 1, 0.5, dispatch::Search::all);
+    expect_every_tsmm<float>(1157, s.m, s.n, tight, 1, 0.0F, dispatch::Search::all);
     if (HasFatalFailure()) return;
   }
   for (const Placement& place : {padded, columns}) {
     for (const Sides& s : {Sides{8, 8}, Sides{33, 33}, Sides{64, 8}})
-      expect_all_tsmm<double>(1157, s.m, s.n, place, 0.5);
+      expect_every_tsmm<double>(1157, s.m, s.n, place, 1, 0.5, dispatch::Search::all);
   }
 }
 

@@ -149,33 +149,31 @@ struct OnCuda {
 inline constexpr DeviceRun plain_run{Way::plain};
 inline constexpr DeviceRun run_on_few_blocks{Way::few_blocks};
 
-/// B = alpha A C + beta B with every configuration that a call may choose, on two multiprocessors.
+/// B = alpha A C + beta B with every configuration that a call may choose, or tuning, on two multiprocessors.
 template <class T>
-void expect_every_tsmm(std::int64_t k, std::int64_t m, std::int64_t n, const Placement& place, T alpha, T beta) {
-  SCOPED_TRACE("tsmm K " + std::to_string(k) + " M " + std::to_string(m) + " N " + std::to_string(n) + " " +
-               name(place));
-  std::mt19937 random(static_cast<unsigned>(k * 10007 + m * 101 + n));
+void expect_every_tsmm(std::int64_t k, std::int64_t m, std::int64_t n, const Placement& place, T alpha, T beta,
+                       dispatch::Search search = dispatch::Search::usual) {
+  SCOPED_TRACE("tsmm " + shape(k, m, n) + name(place));
+  std::mt19937 random = random_of(k, m, n);
+  const Placement place_b = beside(place);
   GuardedMatrix<T> a(k, m, place.layout, place.pad, place.offset, poison<T>());
   GuardedMatrix<T> c(m, n, place.small_layout, place.pad, place.offset, poison<T>());
-  GuardedMatrix<T> before(k, n, place.layout, 2 * place.pad, place.offset / 2, mark<T>());
+  GuardedMatrix<T> before(k, n, place.layout, place_b.pad, place_b.offset, mark<T>());
   a.fill(random);
   c.fill(random);
-  if (beta == T(0)) {
-    before.fill_with(poison<T>());
-  } else {
-    before.fill(random);
-  }
+  fill_result(before, beta, random);
   GuardedMatrix<T> expected = before;
   reference::tsmm(alpha, a.view(), c.view(), beta, expected.view());
-  // Entries of A and C are at most sqrt(2) in magnitude: one bound for all.
-  const double bound = 2 * gamma<T>(m + 3) * std::abs(alpha) * 2 * static_cast<double>(m) +
-                       (beta == T(0) ? 0 : 4 * gamma<T>(2) * std::abs(beta));
+  // One bound for all entries by the largest magnitude of those of A, B and C.
+  const double largest = is_complex<T> ? std::sqrt(2.0) : 1.0;
+  const double bound = 2 * gamma<T>(m + 3) * std::abs(alpha) * largest * largest * static_cast<double>(m) +
+                       (beta == T(0) ? 0 : 2 * gamma<T>(2) * std::abs(beta) * largest);
   const OnDeviceMatrix<T> device_a(a);
   const OnDeviceMatrix<T> device_c(c);
   const Matrix<const T> view_a = device_a.view();
   GuardedMatrix<T> b = before;
   OnDeviceMatrix<T> device_b(b);
-  for (const auto& x : candidates(few_blocks(), tsmm_problem(view_a, device_b.view(), alpha, beta))) {
+  for (const auto& x : candidates(few_blocks(), tsmm_problem(view_a, device_b.view(), alpha, beta), search)) {
     SCOPED_TRACE(dispatch::name_of(x.kernel) + ' ' + dispatch::words(x));
     b.memory() = before.memory();
     device_b.upload();
