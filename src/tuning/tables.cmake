@@ -6,6 +6,7 @@ foreach(table IN LISTS tables)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${table})
   get_filename_component(name ${table} NAME)
   file(READ ${table} text)
+  string(REPLACE ";" "," text "${text}")  # a comment's: they would be ends of lines
   string(REPLACE "\n" ";" text "${text}")
   set(number 0)
   foreach(line IN LISTS text)
