@@ -13,6 +13,8 @@ template <class Real>
 struct TsmmRing;
 template <class Real>
 struct TsmmBoxes;
+template <class Real>
+struct TsmmColumns;
 
 /// The instantiation for a warp tile of tsmttsm_tiles, tsmm_tiles or tsmm_box_tiles; null for any other. For tsmttsm a
 /// tile of m x 0 stands for the shape of gram_shapes with m blocks; split products have tiles of split_tiles.
@@ -40,5 +42,11 @@ template <class Real>
 using TsmmBoxesKernel = void (*)(TsmmBoxes<Real>);
 template <class Real>
 TsmmBoxesKernel<Real> tsmm_boxes_kernel_of(int tile_m, int tile_n);
+
+/// For a shape of tsmm_direct_shapes, and scalars of so many real numbers.
+template <class Real>
+using TsmmColumnsKernel = void (*)(TsmmColumns<Real>);
+template <class Real>
+TsmmColumnsKernel<Real> tsmm_columns_kernel_of(int parts, int columns, int rows, int panel);
 
 }  // namespace blockvec::kernels::cuda

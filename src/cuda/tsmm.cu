@@ -3,6 +3,7 @@
 #include "src/cuda/ring_kernels.hpp"
 #include "src/cuda/tensor_map.hpp"
 #include "src/cuda/tsmm_boxes.cuh"
+#include "src/cuda/tsmm_columns.cuh"
 #include "src/cuda/tsmm_ring.cuh"
 #include "src/cuda/views.cuh"
 
@@ -150,6 +151,18 @@ void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, unsigned
 }
 
 template <class T>
+void launch_direct(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, cudaStream_t stream_of_call,
+                   const Product& operation) {
+  using Real = real_t<T>;
+  constexpr int parts = parts_of<T>;
+  const TsmmColumns<Real> p{
+      tall(call.a),           tall(call.b), small(call.c, call.triangle),     coefficient(call.alpha),
+      coefficient(call.beta), call.a.rows,  static_cast<int>(call.a.columns), static_cast<int>(call.b.columns)};
+  launch(tsmm_columns_kernel_of<Real>(parts, x.tile_n, x.blocks_n, x.panel), dim3(static_cast<unsigned>(x.parts)),
+         columns_threads, x.shared_bytes, stream_of_call, operation, p);
+}
+
+template <class T>
 void launch_general(const TsmmCall<T>& call, const dispatch::CudaTsmm& configuration, real_t<T>* copies,
                     cudaStream_t stream_of_call, const Product& operation) {
   using Real = real_t<T>;
@@ -177,6 +190,8 @@ void launch_tsmm(const TsmmCall<T>& call, const dispatch::CudaTsmm& configuratio
     launch_ring(call, configuration, workspace_start<unsigned>(execution), execution.stream, operation);
   } else if (configuration.kernel == dispatch::CudaKernel::boxes) {
     launch_boxes(call, configuration, workspace_start<unsigned>(execution), execution.stream, operation);
+  } else if (configuration.kernel == dispatch::CudaKernel::direct) {
+    launch_direct(call, configuration, execution.stream, operation);
   } else {
     launch_general(call, configuration, workspace_start<real_t<T>>(execution), execution.stream, operation);
   }

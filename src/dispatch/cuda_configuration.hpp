@@ -45,7 +45,7 @@ enum class CudaKernel : std::uint8_t {
   ring,     ///< tensor cores, fed by asynchronous copies through a ring in shared memory, in bulk where the device can
   boxes,    ///< the same for operands of any stride, fed by tensor maps
   columns,  ///< tensor cores, fed by plain asynchronous copies of pieces of columns
-  direct,   ///< tensor cores, fed by loads of any layout and stride into registers
+  direct,   ///< fed by loads of any layout and stride into registers; tensor cores, but for tsmm
   general   ///< any layout and stride
 };
 
@@ -141,8 +141,8 @@ struct CudaTsmmProblem {
 
 struct CudaTsmm {
   CudaKernel kernel;
-  int tile_n;    ///< pieces of 16 columns of B a warp holds; boxes: of 8
-  int blocks_n;  ///< sets of 8 rows it holds at a time; boxes: of 16
+  int tile_n;    ///< pieces of 16 columns of B a warp holds; boxes: of 8; direct: columns of scalars
+  int blocks_n;  ///< sets of 8 rows it holds at a time; boxes: of 16; direct: rows of a thread
   int warps;     ///< that share a stage, side by side along the columns of B
   int groups;
   int rows;
@@ -150,7 +150,7 @@ struct CudaTsmm {
   int chunks_per_ticket;
   bool output_in_ring;  ///< B's rows come with A's, to be scaled by beta
   int row_warps;        ///< boxes: along the rows; groups: sets of boxes in a stage
-  int panel;            ///< boxes: columns of A in a stage
+  int panel;            ///< boxes: columns of A in a stage; direct: columns of scalars that are loaded at a time
   int pitch;            ///< boxes: real numbers from line to line in a stage
   int classes;          ///< boxes: that lines are dealt into
   bool small_in_ring;   ///< boxes: C comes panel by panel with A
@@ -204,5 +204,11 @@ constexpr int tsmm_box_blocks(const TileShape& tile) { return tile.n == 1 ? 2 : 
 /// And of tsmm's with boxes: pieces of 16 rows x pieces of 8 columns.
 inline constexpr TileShape tsmm_box_tiles[] = {{1, 1}, {1, 2}, {1, 3}, {1, 4}, {1, 5}, {1, 6},
                                                {1, 8}, {2, 1}, {2, 2}, {2, 4}, {2, 6}};
+/// And of tsmm's direct kernel: columns of B x rows of a thread, and columns of A that it loads at a time.
+struct DirectColumns {
+  int columns, rows, panel;
+};
+inline constexpr DirectColumns tsmm_direct_shapes[] = {{1, 2, 8}, {2, 4, 2}, {4, 2, 4},
+                                                       {8, 2, 8}, {8, 1, 8}, {16, 1, 8}};
 
 }  // namespace blockvec::kernels::dispatch

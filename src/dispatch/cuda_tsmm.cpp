@@ -5,6 +5,7 @@
 #include "src/dispatch/cuda_model.hpp"
 #include "src/dispatch/cuda_stages.hpp"
 #include "src/dispatch/cuda_tsmm_boxes.hpp"
+#include "src/dispatch/cuda_tsmm_direct.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -179,6 +180,8 @@ bool complete(const CudaDevice& device, const CudaTsmmProblem& problem, CudaTsmm
       return complete_ring(device, problem, configuration);
     case CudaKernel::boxes:
       return complete_boxes(device, problem, configuration);
+    case CudaKernel::direct:
+      return complete_direct(device, problem, configuration);
     case CudaKernel::general:
       complete_general(device, problem, configuration);
       return true;
@@ -194,9 +197,11 @@ namespace {
 
 void collect(const CudaDevice& device, const CudaTsmmProblem& problem, Search search, std::vector<CudaTsmm>& to) {
   const bool all = search == Search::all;
+  if (all || direct_is_better(problem)) add_direct(device, problem, search, to);
   if (all || ring_is_better(problem)) add_ring(device, problem, search, to);
   if (all || to.empty()) add_boxes(device, problem, search, to);
   if (to.empty()) add_ring(device, problem, search, to);
+  if (to.empty()) add_direct(device, problem, search, to);
   CudaTsmm general{};
   general.kernel = CudaKernel::general;
   complete(device, problem, general);
@@ -213,9 +218,10 @@ std::vector<CudaTsmm> candidates(const CudaDevice& device, const CudaTsmmProblem
 
 CudaPrediction predict(const CudaDevice& device, const CudaTsmmProblem& problem, const CudaTsmm& configuration) {
   const CudaKernel kernel = configuration.kernel;
-  return predict(device, kernel == CudaKernel::ring    ? ring_work(device, problem, configuration)
-                         : kernel == CudaKernel::boxes ? boxes_work(device, problem, configuration)
-                                                       : general_work(device, problem, configuration));
+  return predict(device, kernel == CudaKernel::ring     ? ring_work(device, problem, configuration)
+                         : kernel == CudaKernel::boxes  ? boxes_work(device, problem, configuration)
+                         : kernel == CudaKernel::direct ? direct_work(device, problem, configuration)
+                                                        : general_work(device, problem, configuration));
 }
 
 CudaChoice<CudaTsmm> choose(const CudaDevice& device, const CudaTsmmProblem& problem) {

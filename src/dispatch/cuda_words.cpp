@@ -53,6 +53,8 @@ constexpr Word<CudaTsmm> tsmm_boxes_words[] = {{"tile", &CudaTsmm::blocks_n, &Cu
                                                {"plain", &CudaTsmm::plain},
                                                {"stages", &CudaTsmm::stages},
                                                {"ticket", &CudaTsmm::chunks_per_ticket}};
+constexpr Word<CudaTsmm> tsmm_direct_words[] = {{"tile", &CudaTsmm::blocks_n, &CudaTsmm::tile_n},
+                                                {"panel", &CudaTsmm::panel}};
 
 constexpr CudaKernel kernels[] = {CudaKernel::ring, CudaKernel::boxes, CudaKernel::columns, CudaKernel::direct,
                                   CudaKernel::general};
@@ -160,6 +162,7 @@ std::string words(const CudaTsmttsm& configuration) {
 std::string words(const CudaTsmm& configuration) {
   const auto& c = configuration;
   if (c.kernel == CudaKernel::general) return std::to_string(c.parts) + " blocks";
+  if (c.kernel == CudaKernel::direct) return say(c, tsmm_direct_words);
   return c.kernel == CudaKernel::boxes ? say(c, tsmm_boxes_words) : say(c, tsmm_words);
 }
 
@@ -174,6 +177,7 @@ bool read_words(std::string_view kernel, std::string_view words, CudaTsmttsm& co
 bool read_words(std::string_view kernel, std::string_view words, CudaTsmm& configuration) {
   configuration = {};
   if (!read_kernel(kernel, configuration.kernel)) return false;
+  if (configuration.kernel == CudaKernel::direct) return read(words, configuration, tsmm_direct_words);
   return configuration.kernel == CudaKernel::boxes ? read(words, configuration, tsmm_boxes_words)
                                                    : read(words, configuration, tsmm_words);
 }

@@ -1,0 +1,76 @@
+#include "src/dispatch/cuda_tsmm_direct.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+
+#include "src/dispatch/cuda_stages.hpp"
+
+namespace blockvec::kernels::dispatch {
+namespace {
+
+constexpr int threads = 256;
+
+bool is_compiled(const CudaTsmm& c) {
+  return std::any_of(std::begin(tsmm_direct_shapes), std::end(tsmm_direct_shapes), [&](const DirectColumns& shape) {
+    return shape.columns == c.tile_n && shape.rows == c.blocks_n && shape.panel == c.panel;
+  });
+}
+
+}  // namespace
+
+bool direct_is_better(const CudaTsmmProblem& p) {
+  if (p.row_major) return false;
+  const std::int64_t n = p.n / p.parts;
+  const bool aligned = p.aligned && p.aligned_output && p.pitch_a * p.real_bytes % 32 == 0;
+  if (n <= 2) return true;
+  if (!aligned) return n <= 16 / p.parts;
+  return p.real_bytes == 8 ? n <= 16 / p.parts && p.m <= 16 : n <= 4;
+}
+
+bool complete_direct(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+  if (p.row_major || p.n > p.parts * c.tile_n || !is_compiled(c)) return false;
+  c.warps = 1;
+  c.rows = c.blocks_n * threads;
+  c.parts = ceil_div(p.k, c.rows);
+  const std::int64_t bytes = round_up(p.m, c.panel * p.parts) * c.tile_n * std::int64_t{sizeof(double)};
+  if (c.parts > std::numeric_limits<std::int32_t>::max() || bytes > device.shared_bytes) return false;
+  c.shared_bytes = static_cast<int>(bytes);
+  return true;
+}
+
+void add_direct(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+  bool taken = false;
+  for (const DirectColumns& shape : tsmm_direct_shapes) {
+    CudaTsmm c{};
+    c.kernel = CudaKernel::direct;
+    c.tile_n = shape.columns;
+    c.blocks_n = shape.rows;
+    c.panel = shape.panel;
+    // The narrowest one that holds all columns, where there is enough to load; complex scalars leave room for few rows.
+    const bool usual = !taken && (shape.columns != 1 || p.m >= shape.panel * p.parts) &&
+                       (shape.columns != 8 || shape.rows * p.parts == 2);
+    if ((search == Search::usual && !usual) || !complete(device, p, c)) continue;
+    taken = true;
+    to.push_back(c);
+  }
+}
+
+CudaWork direct_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+  const double rows = static_cast<double>(ceil_div(c.parts, device.multiprocessors) * c.rows);
+  const double products = static_cast<double>(p.m) * p.parts * c.tile_n;
+  CudaWork work{};
+  work.bytes = static_cast<double>(p.k) * static_cast<double>(p.m + (p.reads_output ? 2 : 1) * p.n) * p.real_bytes;
+  work.bandwidth = 0.97 * device.copy_bandwidth;
+  work.product_clocks = rows * products / 64;
+  work.shared_clocks = rows * static_cast<double>(p.m) * c.tile_n / (64.0 * c.blocks_n);
+  work.overlap = 0.9;
+  work.parts = static_cast<double>(std::min<std::int64_t>(c.parts, device.multiprocessors));
+  work.bytes_in_flight =
+      2.0 * 1024 * c.blocks_n * static_cast<double>(std::min<std::int64_t>(c.panel, p.m)) * p.real_bytes;
+  work.launches = 1;
+  work.waits = 2;
+  return work;
+}
+
+}  // namespace blockvec::kernels::dispatch
