@@ -23,12 +23,11 @@ void read_pieces(const Rows& a, const Rows& b, void* sink, CUstream_st* stream);
 /// Writes twice the numbers that it reads.
 void scale_all(const double* from, double* to, std::size_t count, CUstream_st* stream);
 
-/// The same for columns of row-major matrices, so many bytes a row from `pitch` to `pitch`: as fast as memory serves
-/// pieces of rows. It reads what it writes in part.
+/// Copies some columns of a row-major matrix, in bytes that are multiples of 8. Memory serves pieces of rows at a speed
+/// of its own, and reads the sectors that are written in part.
 struct View {
   std::size_t rows, row_bytes, pitch;
 };
-void read_view(const double* from, const View& view, void* sink, CUstream_st* stream);
 void copy_view(const double* from, double* to, const View& view, CUstream_st* stream);
 
 /// Uniform numbers in (-1, 1) that depend on seed and place alone.

@@ -163,27 +163,22 @@ double Versus::roof_of(const Case& c, const Operands<T>& x, std::size_t bytes) {
   const bool same = c.product == "gram";
   const double useful = c.reduces() ? tsmttsm_bytes<T>(k, c.m, c.n, same) : tsmm_bytes<T>(k, c.m, c.n, c.adds());
   double memory = c.reduces() ? read_speed(same ? bytes : std::min(2 * bytes, settings_.bytes)) : copy_speed(bytes);
-  if (c.row_major && c.ld > c.m && x.b.ld == x.a.ld && sizeof(T) % sizeof(double) == 0) {
-    // Both operands are pieces of rows: memory serves those at a speed of its own, and reads what is written in part.
-    const View view{static_cast<std::size_t>(k), static_cast<std::size_t>(c.m) * sizeof(T),
-                    static_cast<std::size_t>(x.a.ld) * sizeof(T)};
-    const auto* const a = reinterpret_cast<const double*>(x.a.data);
-    auto* const b = reinterpret_cast<double*>(x.b.data);
-    memory = useful * 1e-9 / time(bytes, 3, [&](int) {
-               if (c.reduces()) {
-                 read_view(a, view, small_.data, stream_);
-                 read_view(b, view, small_.data, stream_);
-               } else {
-                 copy_view(a, b, view, stream_);
-               }
-             });
-  } else if (c.row_major) {
+  if (c.row_major) {
     const auto width = [](std::int64_t columns) { return static_cast<std::int64_t>(sizeof(T)) * columns; };
     const double a = static_cast<double>(c.m);
     const double b = same ? 0 : static_cast<double>(c.adds() ? 2 * c.n : c.n);
     const double touched_a = a / useful_part(width(c.m), width(x.a.ld), width(c.offset));
     const double touched_b = b / useful_part(width(c.n), width(x.b.ld), width(x.b.ld == x.a.ld ? c.offset : 0));
     memory *= (a + b) / (touched_a + touched_b);
+    if (!c.reduces() && c.m == c.n && c.ld > c.m && touched_b > b && sizeof(T) % sizeof(double) == 0) {
+      // Memory reads what is written in part, and serves single pieces slowly: the roof is a plain copy of the entries.
+      const View view{static_cast<std::size_t>(k), sizeof(T) * static_cast<std::size_t>(c.m),
+                      sizeof(T) * static_cast<std::size_t>(x.a.ld)};
+      const auto copy = [&](int) {
+        copy_view(reinterpret_cast<const double*>(x.a.data), reinterpret_cast<double*>(x.b.data), view, stream_);
+      };
+      memory = useful * 1e-9 / time(bytes, 3, copy);
+    }
   }
   const double flops = product_flops<T>(k, c.m, c.n) * (is_complex<T> ? complex_products : 1) * (same ? 0.5 : 1);
   const double peak = c.type == 'D' || c.type == 'Z' ? double_flops : single_flops;
@@ -390,9 +385,8 @@ std::string Versus::header(const std::string& commit, std::size_t bytes) {
       "temperature: %s\n"
       "# operands of %zu bytes, median of %d after 2%s, a pause of %d ms before each case; roofs: read %.0f GB/s, "
       "copy %.0f, double precision %.1f TF (complex: 3/4 of the products), single precision %.0f TF\n"
-      "# ld is B's too where m = n; a layout of row+3 starts at column 3; roofs of views with m = n: of plain kernels "
-      "that "
-      "read or copy their entries alone; of other views they count 64-byte pieces touched\n",
+      "# ld is B's too where m = n; a layout of row+3 starts at column 3\n"
+      "# roofs count 64-byte pieces touched; that of tsmm with m = n that touches pieces in part is a plain copy\n",
       device.name, date, commit.c_str(), runtime, version, card.c_str(), bytes, settings_.reps,
       bytes > most_in_graph ? "" : " in CUDA graphs of 8 calls", settings_.pause, read, copy, double_flops * 1e-12,
       single_flops * 1e-12);
