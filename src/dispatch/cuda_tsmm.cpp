@@ -186,7 +186,6 @@ bool complete(const CudaDevice& device, const CudaTsmmProblem& problem, CudaTsmm
       complete_general(device, problem, configuration);
       return true;
     case CudaKernel::columns:
-    case CudaKernel::direct:
     case CudaKernel::none:
       break;
   }

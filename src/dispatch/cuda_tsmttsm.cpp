@@ -469,7 +469,6 @@ bool complete(const CudaDevice& device, const CudaTsmttsmProblem& problem, CudaT
       complete_general(device, problem, configuration);
       return true;
     case CudaKernel::boxes:
-    case CudaKernel::direct:
     case CudaKernel::none:
       break;
   }
@@ -507,7 +506,6 @@ CudaPrediction predict(const CudaDevice& device, const CudaTsmttsmProblem& probl
     case CudaKernel::general:
       return predict(device, general_work(device, problem, configuration));
     case CudaKernel::boxes:
-    case CudaKernel::direct:
     case CudaKernel::none:
       break;
   }
