@@ -17,11 +17,14 @@ template <class Real>
 struct TsmmColumns;
 
 /// The instantiation for a warp tile of tsmttsm_tiles, tsmm_tiles or tsmm_box_tiles; null for any other. For tsmttsm a
-/// tile of m x 0 stands for the shape of gram_shapes with m blocks; split products have tiles of split_tiles.
+/// tile of m x 0 stands for the shape of gram_shapes with m blocks.
 template <class Real>
 using TsmttsmRingKernel = void (*)(TsmttsmRing<Real>);
 template <class Real>
-TsmttsmRingKernel<Real> tsmttsm_ring_kernel_of(int tile_m, int tile_n, bool by_columns, bool split);
+TsmttsmRingKernel<Real> tsmttsm_ring_kernel_of(int tile_m, int tile_n, bool by_columns);
+/// For a tile of gauss_tiles, in single precision of split_gauss_tiles, of row-major operands.
+template <class Real>
+TsmttsmRingKernel<Real> tsmttsm_gauss_kernel_of(int tile_m, int tile_n);
 
 /// And for one of direct_shapes.
 template <class Real>
@@ -37,11 +40,14 @@ template <class Real>
 using TsmmRingKernel = void (*)(TsmmRing<Real>);
 template <class Real>
 TsmmRingKernel<Real> tsmm_ring_kernel_of(int tile_n, int blocks_n);
+/// For a tile of tsmm_split_tiles.
+TsmmRingKernel<float> tsmm_split_kernel_of(int tile_n, int blocks_n);
 
 template <class Real>
 using TsmmBoxesKernel = void (*)(TsmmBoxes<Real>);
 template <class Real>
 TsmmBoxesKernel<Real> tsmm_boxes_kernel_of(int tile_m, int tile_n);
+TsmmBoxesKernel<double> tsmm_gauss_kernel_of();
 
 /// For a shape of tsmm_direct_shapes, and scalars of so many real numbers.
 template <class Real>

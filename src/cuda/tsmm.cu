@@ -45,9 +45,13 @@ void launch_ring(const TsmmCall<T>& call, const dispatch::CudaTsmm& configuratio
   p.beta = coefficient(call.beta);
   p.tickets = tickets;
   p.chunks_per_ticket = static_cast<std::uint32_t>(x.chunks_per_ticket);
+  TsmmRingKernel<Real> kernel = tsmm_ring_kernel_of<Real>(x.tile_n, x.blocks_n);
+  if constexpr (sizeof(Real) == 4) {
+    if (x.tf32 != 0) kernel = tsmm_split_kernel_of(x.tile_n, x.blocks_n);
+  }
   launch(zero_tickets, dim3(1), 1, 0, stream_of_call, operation, start_of_kernels(), tickets);
-  launch(tsmm_ring_kernel_of<Real>(x.tile_n, x.blocks_n), dim3(static_cast<unsigned>(x.parts)), block_threads,
-         x.shared_bytes, stream_of_call, operation, start_of_kernels(), p);
+  launch(kernel, dim3(static_cast<unsigned>(x.parts)), block_threads, x.shared_bytes, stream_of_call, operation,
+         start_of_kernels(), p);
 }
 
 /// Rows of a row-major matrix, or columns of a column-major one.
@@ -146,8 +150,12 @@ void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, unsigned
            operation, Start::early, p, pieces, packed);
     p.packed = packed;
   }
-  launch(tsmm_boxes_kernel_of<Real>(x.blocks_n, x.tile_n), dim3(static_cast<unsigned>(x.parts)), block_threads,
-         x.shared_bytes, stream_of_call, operation, Start::early, p);
+  TsmmBoxesKernel<Real> kernel = tsmm_boxes_kernel_of<Real>(x.blocks_n, x.tile_n);
+  if constexpr (sizeof(Real) == 8) {
+    if (x.gauss != 0) kernel = tsmm_gauss_kernel_of();
+  }
+  launch(kernel, dim3(static_cast<unsigned>(x.parts)), block_threads, x.shared_bytes, stream_of_call, operation,
+         Start::early, p);
 }
 
 template <class T>

@@ -55,8 +55,8 @@ class Places {
     });
   }
 
-  template <int tb, int tn>
-  __device__ void write(std::int64_t first_row, const double (&sum)[tb][tn][4]) const {
+  template <int tb, int tn, class Number>
+  __device__ void write(std::int64_t first_row, const Number (&sum)[tb][tn][4]) const {
     visit<tb, tn>(first_row, [&](int t, int x, int half, Real* one, bool both) {
       const auto a = static_cast<Real>(sum[t][x][2 * half]);
       const auto b = static_cast<Real>(sum[t][x][2 * half + 1]);
@@ -159,8 +159,8 @@ __device__ inline void write_staged(const Results<Real>& p, const Real* staged, 
   }
 }
 
-template <int tb, int tn, class Real>
-__device__ inline void add_scaled(double (&sum)[tb][tn][4], const Real (&old)[tb][tn][4], Factor beta) {
+template <int tb, int tn, class Number, class Real>
+__device__ inline void add_scaled(Number (&sum)[tb][tn][4], const Real (&old)[tb][tn][4], Factor beta) {
 #pragma unroll
   for (int t = 0; t < tb; ++t) {
 #pragma unroll
@@ -169,8 +169,8 @@ __device__ inline void add_scaled(double (&sum)[tb][tn][4], const Real (&old)[tb
       for (int half = 0; half < 2; ++half) {
         const Factor scaled =
             scale(beta, {static_cast<double>(old[t][x][2 * half]), static_cast<double>(old[t][x][2 * half + 1])});
-        sum[t][x][2 * half] += scaled.re;
-        sum[t][x][2 * half + 1] += scaled.im;
+        sum[t][x][2 * half] += static_cast<Number>(scaled.re);
+        sum[t][x][2 * half + 1] += static_cast<Number>(scaled.im);
       }
     }
   }

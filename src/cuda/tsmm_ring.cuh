@@ -1,8 +1,11 @@
 #pragma once
 
+#include <type_traits>
+
 #include "src/cuda/mma.cuh"
 #include "src/cuda/ring.cuh"
 #include "src/cuda/succession.cuh"
+#include "src/cuda/tsmm_split.cuh"
 
 /// tsmm on tensor cores: B^T = C^T A^T, A's chunks through a ring, B's chunks through shared memory and bulk stores.
 ///
@@ -75,9 +78,10 @@ __device__ inline int row_of(const RowMap& map, int i, int t) {
 
 /// Where rows begin in the same bank, lanes of one column read their four numbers in different orders (v ^ turn) and
 /// put them right afterwards.
-__device__ inline void undo_turn(double (&x)[4], int turn) {
-  const auto exchange = [](bool really, double& one, double& other) {
-    const double first = really ? other : one;
+template <class Number>
+__device__ inline void undo_turn(Number (&x)[4], int turn) {
+  const auto exchange = [](bool really, Number& one, Number& other) {
+    const Number first = really ? other : one;
     other = really ? one : other;
     one = first;
   };
@@ -129,6 +133,46 @@ __device__ inline void multiply_rows(double (&sum)[tn][tb][4], const double* c, 
 #pragma unroll
       for (int t = 0; t < tb; ++t) multiply_16x8x4(sum[x][t], left, right[t]);
     }
+  }
+}
+
+/// The same by split products, 8 tb rows at a time.
+template <bool turned, int tn, int tb>
+__device__ inline void multiply_rows(float (&sum)[tn][tb][4], const float* c, int piece, const float* a,
+                                     const int (&row)[tb], int m, int lane) {
+  const int turn = turned ? lane / 4 % 4 : 0;
+  int depth = 0;
+#pragma unroll 1
+  for (; depth + 16 <= m; depth += 16, c += 2 * split_step) {
+    float right[tb][4];
+#pragma unroll
+    for (int t = 0; t < tb; ++t) {
+#pragma unroll
+      for (int v = 0; v < 4; ++v) right[t][v] = a[row[t] + depth + 4 * (v ^ turn)];
+      if (turned) undo_turn(right[t], turn);
+    }
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      float of_half[tb][2];
+#pragma unroll
+      for (int t = 0; t < tb; ++t) {
+        of_half[t][0] = right[t][2 * half];
+        of_half[t][1] = right[t][2 * half + 1];
+      }
+      add_split(sum, c + half * split_step, piece, of_half, lane);
+    }
+  }
+  for (; depth < m; depth += 8, c += split_step) {
+    float right[tb][2];
+#pragma unroll
+    for (int t = 0; t < tb; ++t) {
+#pragma unroll
+      for (int v = 0; v < 2; ++v) {
+        const bool inside = depth + lane % 4 + 4 * v < m;
+        right[t][v] = inside ? a[row[t] + depth + 4 * v] : 0.0F;
+      }
+    }
+    add_split(sum, c, piece, right, lane);
   }
 }
 
@@ -218,8 +262,8 @@ __device__ inline void load_chunks(const TsmmRing<Real>& p, RingBarriers& barrie
 }
 
 /// Results on their way out: the entries of 8 tb rows that a lane holds, plus beta times what B held if it came along.
-template <bool adds, int tn, int tb, class Real>
-__device__ inline void put_rows(const TsmmRing<Real>& p, const double (&sum)[tn][tb][4], Real* out, const Real* old,
+template <bool adds, int tn, int tb, class Number, class Real>
+__device__ inline void put_rows(const TsmmRing<Real>& p, const Number (&sum)[tn][tb][4], Real* out, const Real* old,
                                 int column, Factor beta, int lane) {
 #pragma unroll
   for (int t = 0; t < tb; ++t) {
@@ -234,13 +278,31 @@ __device__ inline void put_rows(const TsmmRing<Real>& p, const double (&sum)[tn]
         for (int half = 0; half < 2; ++half) {
           const int offset = 16 * x + 8 * half;
           if (column + offset < p.n) {
-            double value = sum[x][t][2 * half + odd];
-            if (adds) value += scaled_entry(from, column + offset, beta);
+            Number value = sum[x][t][2 * half + odd];
+            if (adds) value += static_cast<Number>(scaled_entry(from, column + offset, beta));
             to[offset] = static_cast<Real>(value);
           }
         }
       }
     }
+  }
+}
+
+/// Results that are not finite as split products are computed again, one after the other, in double precision: only
+/// true infinities are seen.
+template <int rows, int columns, class Real>
+__device__ inline void multiply_plainly(const TsmmRing<Real>& p, const Real* a, Real* out, const Real* old, int column0,
+                                        bool adds, Factor beta, int lane) {
+  const Factor alpha = p.alpha.read();
+#pragma unroll 1
+  for (int i = lane; i < rows * columns; i += warp_size) {
+    const int row = i / columns;
+    const int column = column0 + i % columns;
+    if (column >= p.n) continue;
+    double value = adds ? scaled_entry(old + row * p.pitch_b, column, beta) : 0.0;
+#pragma unroll 1
+    for (int d = 0; d < p.m; ++d) value += a[row * p.a.pitch + d] * p.small.scaled(d, column, alpha);
+    out[row * p.n + column] = static_cast<Real>(value);
   }
 }
 
@@ -269,8 +331,10 @@ __device__ inline void narrow_rows(const TsmmRing<Real>& p, const double* c, con
   }
 }
 
-template <class Real, int tn, int tb>
+/// `tf32`: by split products (tsmm_split.cuh).
+template <class Real, int tn, int tb, bool tf32 = false>
 __global__ void __launch_bounds__(block_threads, 1) tsmm_ring_kernel(const TsmmRing<Real> p) {
+  using Number = std::conditional_t<tf32, float, double>;
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ RingBarriers barriers;
   __shared__ std::uint32_t chunk_of[max_stages];
@@ -282,7 +346,7 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_ring_kernel(const TsmmR
   const int bytes_out = stage_bytes<Real>(p.rows, p.n);
   unsigned char* const ring = memory;
   unsigned char* const outgoing = ring + p.stages * bytes;
-  double* const packed = reinterpret_cast<double*>(outgoing + p.groups * bytes_out);
+  Number* const packed = reinterpret_cast<Number*>(outgoing + p.groups * bytes_out);
   if (threadIdx.x == 0) barriers.initialize(p.stages, static_cast<unsigned>(p.warps));
   await_previous_kernel();
   __syncthreads();
@@ -304,6 +368,8 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_ring_kernel(const TsmmR
   const int thread = static_cast<int>(threadIdx.x);
   if constexpr (tn == 0) {
     pack_narrow<tb>(p.small, p.m, p.n, p.alpha.read(), packed, thread, computing_threads);
+  } else if constexpr (tf32) {
+    pack_split(p.small, p.m, p.n, p.warps * tn, p.alpha.read(), packed, thread, computing_threads);
   } else {
     pack_small(p.small, p.m, p.n, p.warps * tn, p.alpha.read(), packed, thread, computing_threads);
   }
@@ -313,8 +379,8 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_ring_kernel(const TsmmR
   const int group_threads = p.warps * warp_size;
   const int group_thread = static_cast<int>(threadIdx.x) - group * group_threads;
   const int column0 = warp % p.warps * 16 * tn;
-  const int piece = (p.m + 3) / 4 * 64;
-  const double* const c = packed + column0 / 16 * piece;
+  const int piece = tf32 ? split_piece(p.m) : (p.m + 3) / 4 * 64;
+  const Number* const c = packed + column0 / 16 * piece;
   const int shift_out = static_cast<int>(reinterpret_cast<std::uintptr_t>(p.b) % line_bytes / sizeof(Real));
   const Outgoing<Real> out{reinterpret_cast<Real*>(outgoing + group * bytes_out) + shift_out, p.n};
   const bool flat = has_bulk_copies && p.pitch_b == p.n && reinterpret_cast<std::uintptr_t>(p.b) % 16 == 0 &&
@@ -345,7 +411,7 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_ring_kernel(const TsmmR
       }
     } else {
       for (int row0 = 0; row0 < p.rows; row0 += 8 * tb) {
-        double sum[tn][tb][4] = {};
+        Number sum[tn][tb][4] = {};
         const Real* const rows = a + row0 * p.a.pitch + lane % 4;
         if (p.a.pitch % 8 == 0) {
           multiply_rows<true>(sum, c, piece, rows, row_in, p.m, lane);
@@ -354,7 +420,10 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_ring_kernel(const TsmmR
         }
         if (row0 == 0) wait_for_room();
         Real* const to = out.rows + row0 * p.n;
-        if (adds) {
+        if (tf32 && !all_finite(sum)) {
+          multiply_plainly<8 * tb, 16 * tn>(p, a + row0 * p.a.pitch, to, old + row0 * p.pitch_b, column0, adds, beta,
+                                            lane);
+        } else if (adds) {
           put_rows<true>(p, sum, to, old + row0 * p.pitch_b, column0 + lane / 4, beta, lane);
         } else {
           put_rows<false>(p, sum, to, old, column0 + lane / 4, beta, lane);

@@ -51,6 +51,12 @@ Staged<real_t<T>> staged(const Matrix<const T>& a, const dispatch::CudaFeed& fee
   return s;
 }
 
+template <class Real>
+TsmttsmRingKernel<Real> kernel_of(const dispatch::CudaTsmttsm& x, bool by_columns) {
+  if (x.gauss != 0) return tsmttsm_gauss_kernel_of<Real>(x.tile_m, x.tile_n);
+  return tsmttsm_ring_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);
+}
+
 template <class T>
 void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& configuration, double* partial,
                  cudaStream_t stream_of_call, const Product& operation) {
@@ -83,13 +89,18 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
   p.turned = x.turned != 0;
   p.alpha = coefficient(call.alpha);
   p.partial = partial;
+  p.sign = call.op == Op::conjugate_transpose ? -1 : 1;
+  p.whole_a = tall(call.a);
+  p.whole_b = tall(call.b);
+  p.k = call.a.rows;
+  p.chunks_in_sum = std::max(1, dispatch::rows_of_early_sums / x.rows);
   const dim3 blocks(static_cast<unsigned>(block_count(x, x.parts)));
   if (takes_pairs(x)) {
     launch(tsmttsm_pairs_kernel_of<Real>(by_columns), blocks, block_threads, x.shared_bytes, stream_of_call, operation,
            Start::early, p, dispatch::SquarePairs(x.sections_m, x.parts));
   } else {
-    launch(tsmttsm_ring_kernel_of<Real>(x.tile_m, x.tile_n, by_columns, x.tf32 != 0), blocks, block_threads,
-           x.shared_bytes, stream_of_call, operation, Start::early, p);
+    launch(kernel_of<Real>(x, by_columns), blocks, block_threads, x.shared_bytes, stream_of_call, operation,
+           Start::early, p);
   }
 }
 

@@ -7,18 +7,15 @@
 /// Every shape of the configuration's lists becomes an instantiation.
 namespace blockvec::kernels::cuda {
 
-template <class Real, bool by_columns, std::size_t... i>
-constexpr auto all_tiles(std::index_sequence<i...>) {
-  return std::array<TsmttsmRingKernel<Real>, sizeof...(i) + 1>{
-      tsmttsm_ring_kernel<Real, by_columns, FullTiles<dispatch::tsmttsm_tiles[i].m, dispatch::tsmttsm_tiles[i].n>>...,
-      nullptr};
-}
-
-template <bool by_columns, std::size_t... i>
-constexpr auto all_split_tiles(std::index_sequence<i...>) {
-  return std::array<TsmttsmRingKernel<float>, sizeof...(i) + 1>{
-      tsmttsm_ring_kernel<float, by_columns, SplitTiles<dispatch::split_tiles[i].m, dispatch::split_tiles[i].n>>...,
-      nullptr};
+/// Of one list: `shapes` name the tiles, which `Tiles` makes of them.
+template <class Real, bool by_columns, template <int, int> class Tiles, const auto& shapes>
+TsmttsmRingKernel<Real> tsmttsm_instance_of(int tile_m, int tile_n) {
+  static constexpr auto kernels = []<std::size_t... i>(std::index_sequence<i...>) {
+    return std::array<TsmttsmRingKernel<Real>, sizeof...(i) + 1>{
+        tsmttsm_ring_kernel<Real, by_columns, Tiles<shapes[i].m, shapes[i].n>>..., nullptr};
+  }
+  (std::make_index_sequence<std::size(shapes)>());
+  return kernels[index_of_tile(shapes, tile_m, tile_n)];
 }
 
 template <class Real, bool by_columns, std::size_t... i>
@@ -30,19 +27,10 @@ constexpr auto all_grams(std::index_sequence<i...>) {
 
 template <class Real, bool by_columns>
 TsmttsmRingKernel<Real> tsmttsm_instance(int tile_m, int tile_n) {
-  static constexpr auto tiles =
-      all_tiles<Real, by_columns>(std::make_index_sequence<std::size(dispatch::tsmttsm_tiles)>());
   static constexpr auto grams =
       all_grams<Real, by_columns>(std::make_index_sequence<std::size(dispatch::gram_shapes)>());
   return tile_n == 0 ? grams[index_of_gram(dispatch::gram_shapes, tile_m)]
-                     : tiles[index_of_tile(dispatch::tsmttsm_tiles, tile_m, tile_n)];
-}
-
-template <bool by_columns>
-TsmttsmRingKernel<float> tsmttsm_split_instance(int tile_m, int tile_n) {
-  static constexpr auto tiles =
-      all_split_tiles<by_columns>(std::make_index_sequence<std::size(dispatch::split_tiles)>());
-  return tiles[index_of_tile(dispatch::split_tiles, tile_m, tile_n)];
+                     : tsmttsm_instance_of<Real, by_columns, FullTiles, dispatch::tsmttsm_tiles>(tile_m, tile_n);
 }
 
 template <class Real>

@@ -38,6 +38,11 @@ struct TsmttsmRing {
   bool turned;  ///< half of the lanes turn (tsmttsm_tiles.cuh)
   Coefficient<Real> alpha;
   double* partial;  ///< [block][m][n]
+  double sign;      ///< of tsmttsm_gauss.cuh
+  // Of tsmttsm_split.cuh alone: the operands in memory, and how many chunks are summed in single precision.
+  Tall<const Real> whole_a, whole_b;
+  std::int64_t k;
+  int chunks_in_sum;
 };
 
 /// A block's share of the product: every so many chunks of rows, and a section of P.
@@ -92,6 +97,26 @@ __device__ inline Lane<by_columns, turned> lane_of(const Staged<Real>& operand, 
   return lane;
 }
 
+/// Adds again, in double precision and from memory, what a warp's early sums were to hold: those of `count` chunks, the
+/// last of them in turn `last`.
+template <class Tiles, class Real>
+__device__ inline void add_again(const TsmttsmRing<Real>& p, const Share& share, int last, int count, int column_a,
+                                 int column_b, Tiles& tiles) {
+  const int lane = static_cast<int>(threadIdx.x) % warp_size;
+  const int column = Tiles::numbers * (lane / 4);
+  MemoryLane<Real> a{p.whole_a, p.k, p.m, 0, share.row0 + column_a + column};
+  MemoryLane<Real> b{p.whole_b, p.k, p.n, 0, share.column0 + column_b + column};
+#pragma unroll 1
+  for (int i = 0; i < count; ++i) {
+    const std::int64_t chunk = share.part + static_cast<std::int64_t>(last - i * p.groups) * share.parts;
+#pragma unroll 1
+    for (int row = 0; row < p.rows; row += 16) {
+      a.row = b.row = chunk * p.rows + row + lane % 4;
+      tiles.add(p.whole_a.data, a, p.whole_b.data, b);
+    }
+  }
+}
+
 /// A computing warp's part of all chunks of the block: its columns of A begin at column_a, of B at column_b. `simple`:
 /// a chunk is one segment, which one group takes; fewer registers are needed to know where it is.
 template <bool simple, bool turned, bool by_columns, class Tiles, class Real>
@@ -102,7 +127,8 @@ __device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share
   const auto lane_b = lane_of<by_columns, turned>(p.b, p.map);
   const int first_row = p.map.by_lane * (lane % 4);
   const auto place = [&](const Staged<Real>& operand, int column) {
-    return operand.template place_of_column<by_columns>(column + lane / 4) + first_row * operand.row_step;
+    return operand.template place_of_column<by_columns>(column + Tiles::numbers * (lane / 4)) +
+           first_row * operand.row_step;
   };
   const int place_a = place(p.a, column_a) + (turned ? lane_a.turn : 0);
   const int place_b = place(p.b, column_b) + (turned ? lane_b.turn : 0);
@@ -110,39 +136,44 @@ __device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share
   const int step_by = simple ? 1 : p.split;
   const int in_turn = simple ? p.groups : p.groups_in_turn;
   RingPosition at{simple ? group : group / p.split, 0};
+  int early = 0;  // chunks whose sums are of single precision so far
   for (int left = share.turns(p) - at.stage; left > 0; left -= in_turn) {
     barriers.full[at.stage].wait(at.parity);
     const unsigned char* const stage = ring + at.stage * p.stage_bytes;
-    const auto each_16_rows = [&](auto&& add) {
-      int step = first_step;
-      for (int s = 0; s < (simple ? 1 : p.segments); ++s, step -= p.steps) {
-        const Real* a = reinterpret_cast<const Real*>(stage) + p.a.segment[s] + place_a;
-        const Real* b = reinterpret_cast<const Real*>(stage + p.offset_b) + p.b.segment[s] + place_b;
-        a += step * 16 * p.a.row_step;
-        b += step * 16 * p.b.row_step;
+    int step = first_step;
+    for (int s = 0; s < (simple ? 1 : p.segments); ++s, step -= p.steps) {
+      const Real* a = reinterpret_cast<const Real*>(stage) + p.a.segment[s] + place_a;
+      const Real* b = reinterpret_cast<const Real*>(stage + p.offset_b) + p.b.segment[s] + place_b;
+      a += step * 16 * p.a.row_step;
+      b += step * 16 * p.b.row_step;
+      if constexpr (Tiles::in_chunks) {
+        tiles.add_split(a, lane_a, 16 * p.a.row_step, b, lane_b, 16 * p.b.row_step, p.steps);
+        step = p.steps;
+      } else {
         for (; step < p.steps; step += step_by) {
-          add(a, b);
+          tiles.add(a, lane_a, b, lane_b);
           a += step_by * 16 * p.a.row_step;
           b += step_by * 16 * p.b.row_step;
         }
       }
-    };
-    const auto add_in_double = [&](const Real* a, const Real* b) { tiles.add(a, lane_a, b, lane_b); };
-    if constexpr (Tiles::in_chunks) {
-      each_16_rows([&](const Real* a, const Real* b) { tiles.add_split(a, lane_a, b, lane_b); });
-      if (!tiles.close_chunk()) each_16_rows(add_in_double);
-    } else {
-      each_16_rows(add_in_double);
     }
     barriers.empty[at.stage].arrive();
     at.advance(in_turn, p.stages);
+    if constexpr (Tiles::in_chunks) {
+      if (++early < p.chunks_in_sum && left > in_turn) continue;
+      const bool added = tiles.close(lane, p.m - share.row0 - column_a, p.n - share.column0 - column_b);
+      if (!added) add_again(p, share, share.turns(p) - left, early, column_a, column_b, tiles);
+      early = 0;
+    }
   }
 }
 
 template <bool by_columns, class Tiles, class Real>
 __device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share, RingBarriers& barriers,
                                   const unsigned char* ring, int group, int column_a, int column_b, Tiles& tiles) {
-  if (p.segments != 1 || p.split != 1) {
+  if constexpr (Tiles::numbers == 2) {  // chunks are of one segment, each for one group
+    add_chunks<true, false, by_columns>(p, share, barriers, ring, group, column_a, column_b, tiles);
+  } else if (p.segments != 1 || p.split != 1) {
     add_chunks<false, false, by_columns>(p, share, barriers, ring, group, column_a, column_b, tiles);
   } else if (!by_columns && Tiles::may_turn && p.turned) {
     constexpr bool turned = !by_columns && Tiles::may_turn;
@@ -219,6 +250,7 @@ __global__ void __launch_bounds__(block_threads, 1) tsmttsm_ring_kernel(const __
   const Share share(p, p.warps_m * Tiles::rows, p.warps_n * Tiles::columns);
   run_ring<by_columns>(p, share, barriers, memory, [&](int group, int warp) {
     Tiles tiles;
+    if constexpr (Tiles::numbers == 2) tiles.sign = p.sign;
     const int row0 = warp / p.warps_n * tiles.rows;
     const int column0 = warp % p.warps_n * tiles.columns;
     add_chunks<by_columns>(p, share, barriers, memory, group, row0, column0, tiles);

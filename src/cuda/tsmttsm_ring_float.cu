@@ -3,9 +3,7 @@
 namespace blockvec::kernels::cuda {
 
 template <>
-TsmttsmRingKernel<float> tsmttsm_ring_kernel_of<float>(int tile_m, int tile_n, bool by_columns, bool split) {
-  if (split)
-    return by_columns ? tsmttsm_split_instance<true>(tile_m, tile_n) : tsmttsm_split_instance<false>(tile_m, tile_n);
+TsmttsmRingKernel<float> tsmttsm_ring_kernel_of<float>(int tile_m, int tile_n, bool by_columns) {
   return tsmttsm_instance<float>(tile_m, tile_n, by_columns);
 }
 

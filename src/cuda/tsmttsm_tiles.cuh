@@ -1,6 +1,9 @@
 #pragma once
 
+#include <type_traits>
+
 #include "src/cuda/mma.cuh"
+#include "src/cuda/operands.cuh"
 #include "src/dispatch/banks.hpp"
 
 /// The pieces of P = A^T B that a warp of tsmttsm keeps in registers.
@@ -22,6 +25,23 @@ struct Lane {
     return row[block * (by_columns ? eight_columns : 8) - (turned ? turn : 0)];
   }
 
+  /// The same of a complex number: real and imaginary part, 8 columns of both from block to block.
+  template <class Real>
+  __device__ void read_complex(const Real* start, int block, int j, Real& re, Real& im) const {
+    const Real* const row = start + (j % 2) * first + (j / 2) * second;
+    const Real* const at = row + block * (by_columns ? 2 * eight_columns : 16);
+    const auto both = *reinterpret_cast<const std::conditional_t<sizeof(Real) == 8, double2, float2>*>(at);
+    re = both.x;
+    im = both.y;
+  }
+
+  /// Its real part (0) or imaginary part (1) alone.
+  template <class Real>
+  __device__ Real part(const Real* start, int block, int j, int which) const {
+    const Real* const row = start + (j % 2) * first + (j / 2) * second;
+    return row[block * (by_columns ? 2 * eight_columns : 16) + which];
+  }
+
   template <class Real>
   __device__ void read_pair(const Real* start, int block, int j, double& one, double& other) const {
     if constexpr (turned) {
@@ -37,19 +57,45 @@ struct Lane {
   }
 };
 
+/// The same of an operand in memory, wherever it ends: zero beyond.
+template <class Real>
+struct MemoryLane {
+  Tall<const Real> from;
+  std::int64_t rows;
+  int columns;
+  std::int64_t row;  ///< the lane's first
+  int column;
+
+  __device__ Real at(std::int64_t i, int j) const {
+    return i < rows && j < columns ? from.data[from.offset(i, j)] : Real(0);
+  }
+  __device__ Real number(const Real*, int block, int j) const { return at(row + 4 * j, column + 8 * block); }
+  __device__ Real part(const Real*, int block, int j, int which) const {
+    return at(row + 4 * j, column + 16 * block + which);
+  }
+  __device__ void read_complex(const Real* start, int block, int j, Real& re, Real& im) const {
+    re = part(start, block, j, 0);
+    im = part(start, block, j, 1);
+  }
+  __device__ void read_pair(const Real* start, int block, int j, double& one, double& other) const {
+    one = number(start, block, j);
+    other = number(start, block + 1, j);
+  }
+};
+
 /// m x n pieces of 16 x 8.
 template <int m, int n>
 struct FullTiles {
   static constexpr bool in_chunks = false;
   static constexpr bool may_turn = false;
+  static constexpr int numbers = 1;  ///< real ones that a lane reads side by side
   static constexpr int rows = 16 * m;
   static constexpr int columns = 8 * n;
   double sum[m][n][4] = {};
 
   /// Adds 16 rows; a and b point to the lane's first entries.
-  template <bool by_columns, bool turned, class Real>
-  __device__ void add(const Real* a, const Lane<by_columns, turned>& lane_a, const Real* b,
-                      const Lane<by_columns, turned>& lane_b) {
+  template <class LaneOf, class Real>
+  __device__ void add(const Real* a, const LaneOf& lane_a, const Real* b, const LaneOf& lane_b) {
     double left[m][8];
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
@@ -87,6 +133,7 @@ struct FullTiles {
 template <int blocks, int warps, int warp>
 struct GramTiles {
   static constexpr bool in_chunks = false;
+  static constexpr int numbers = 1;
   static constexpr bool may_turn = dispatch::may_turn(blocks, 0);
   static constexpr int rows = (blocks + 1) / 2 * 16;
   static constexpr int columns = 8 * blocks;

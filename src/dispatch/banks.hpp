@@ -36,7 +36,7 @@ constexpr bool may_turn(int tile_m, int tile_n) {
   return tile_n == 0 && tile_m <= 12;  // Gram matrices' tiles leave registers for it
 }
 constexpr bool lanes_may_turn(const CudaTsmttsm& c) {
-  return c.split == 1 && c.rows == c.segment && c.tf32 == 0 && may_turn(c.tile_m, c.tile_n);
+  return c.split == 1 && c.rows == c.segment && c.tf32 == 0 && c.gauss == 0 && may_turn(c.tile_m, c.tile_n);
 }
 
 /// Clocks in which a warp reads one number a lane for the fragments of tsmttsm: lane l row by_lane (l % 4), column l

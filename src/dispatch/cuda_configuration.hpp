@@ -91,6 +91,7 @@ struct CudaTsmttsm {
   int padding;                 ///< CudaPadding
   int turned;                  ///< 1: half of the lanes read in another order (banks.hpp)
   int tf32;                    ///< 1: products of single precision are split
+  int gauss;                   ///< 1: complex products are made of three real ones; tiles count complex numbers
   int neighbours;              ///< Neighbours (direct)
   int threads;                 ///< of a block (direct)
   int rows;                    ///< of a chunk
@@ -104,8 +105,10 @@ struct CudaTsmttsm {
 
   bool gram() const { return tile_n == 0; }
   /// Columns of A and B that the warps' tiles cover.
-  int reached_m() const { return gram() ? (tile_m + 1) / 2 * 16 : warps_m * tile_m * 16; }
-  int reached_n() const { return gram() ? tile_m * 8 : warps_n * tile_n * 8; }
+  int reached_m() const { return gram() ? (tile_m + 1) / 2 * 16 : warps_m * rows_of_tile(); }
+  int reached_n() const { return gram() ? tile_m * 8 : warps_n * columns_of_tile(); }
+  int rows_of_tile() const { return (gauss != 0 ? 32 : 16) * tile_m; }
+  int columns_of_tile() const { return (gauss != 0 ? 16 : 8) * tile_n; }
   /// Of a group's sum in shared memory.
   std::int64_t sum_bytes() const { return std::int64_t{reached_m()} * reached_n() * std::int64_t{sizeof(double)}; }
 };
@@ -137,6 +140,7 @@ struct CudaTsmmProblem {
   bool aligned = false;         ///< A starts on a multiple of 16 bytes
   bool may_skip_a = false;      ///< alpha is or may be 0: A must not be read then
   bool aligned_output = false;  ///< B starts on a multiple of 32 bytes, a sector of memory
+  bool may_split = true;        ///< as for tsmttsm
 };
 
 struct CudaTsmm {
@@ -157,6 +161,8 @@ struct CudaTsmm {
   int staged;           ///< boxes: 1 if results go through shared memory, to be written in whole sectors
   int plain;            ///< boxes: 1 if A comes by plain copies instead
   int staged_pitch;     ///< boxes: real numbers from line to line there
+  int tf32;             ///< ring: as for tsmttsm
+  int gauss;            ///< boxes: as for tsmttsm; tile_n counts complex columns
   int shared_bytes;
   std::int64_t parts;  ///< blocks of threads
   std::size_t workspace_bytes;
@@ -178,8 +184,11 @@ struct TileShape {
 };
 inline constexpr TileShape tsmttsm_tiles[] = {{1, 1}, {1, 2}, {1, 4}, {2, 1}, {2, 2}, {2, 3}, {2, 4},
                                               {3, 5}, {3, 6}, {2, 7}, {2, 8}, {4, 1}, {4, 2}, {4, 4}};
-/// For split products of single precision.
-inline constexpr TileShape split_tiles[] = {{2, 4}, {3, 3}};
+/// For complex products of three real ones: pieces of 16 x 8 complex numbers. The same split, and how many rows' products
+/// are summed in single precision at most.
+inline constexpr TileShape gauss_tiles[] = {{1, 4}};
+inline constexpr TileShape split_gauss_tiles[] = {{2, 2}};
+inline constexpr int rows_of_early_sums = 256;
 /// Of Gram matrices: blocks of 8 columns, and warps that share the pieces on and above the diagonal.
 struct GramShape {
   int blocks, warps;
@@ -199,6 +208,8 @@ inline constexpr TileShape columns_tiles[] = {{2, 1}, {4, 2}, {8, 1}};
 /// And of tsmm's: pieces of 16 columns x sets of 8 rows; 0 x n: up to n columns, without tensor cores.
 inline constexpr TileShape tsmm_tiles[] = {{0, 1}, {0, 2}, {0, 4}, {1, 4}, {2, 4},
                                            {3, 4}, {4, 2}, {1, 2}, {2, 2}, {3, 2}};
+/// The same for split products of single precision.
+inline constexpr TileShape tsmm_split_tiles[] = {{2, 4}, {3, 4}, {4, 4}};
 /// Blocks of a multiprocessor: two where a thread needs few registers, so that one hides what the other waits for.
 constexpr int tsmm_box_blocks(const TileShape& tile) { return tile.n == 1 ? 2 : 1; }
 /// And of tsmm's with boxes: pieces of 16 rows x pieces of 8 columns.
@@ -210,5 +221,7 @@ struct DirectColumns {
 };
 inline constexpr DirectColumns tsmm_direct_shapes[] = {{1, 2, 8}, {2, 4, 2}, {4, 2, 4},
                                                        {8, 2, 8}, {8, 1, 8}, {16, 1, 8}};
+/// Complex double precision by three real products: 16 rows x 16 complex columns.
+inline constexpr TileShape tsmm_gauss_tile{1, 2};
 
 }  // namespace blockvec::kernels::dispatch

@@ -45,6 +45,7 @@ void run_tsmm(const char* product, cuda::TsmmCall<T> call, const CudaExecution& 
   check_workspace(product, execution.workspace, cuda_tsmm_workspace<T>(call.a.rows, call.a.columns, call.b.columns));
   dispatch::CudaTsmmProblem problem =
       dispatch::problem_of<T>(call.a, Matrix<const T>(call.b), call.beta.device != nullptr || call.beta.value != T(0));
+  problem.may_split = execution.single_precision == SinglePrecision::split;
   problem.may_skip_a = call.alpha.device != nullptr || is_zero(call.alpha);
   cuda::launch_tsmm(call, dispatch::configure_cuda_tsmm(cuda::current_device(), problem), execution);
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 
 #include "src/dispatch/banks.hpp"
 #include "src/dispatch/cuda_configuration.hpp"
@@ -57,6 +58,7 @@ std::int64_t ring_stage_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
 
 // C, as the kernel keeps it in shared memory.
 std::int64_t small_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  if (c.tf32 != 0) return std::int64_t{8} * c.warps * c.tile_n * 16 * round_up(p.m, 8);  // two parts
   return std::int64_t{sizeof(double)} * (is_narrow(c) ? c.blocks_n * p.m : c.warps * c.tile_n * ceil_div(p.m, 4) * 64);
 }
 
@@ -74,8 +76,9 @@ bool fit_stages(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c)
   if (!chosen) c.stages = whole_groups((room - fixed) / stage, c.groups);
   c.shared_bytes = static_cast<int>(fixed + c.stages * stage);
   // Every group works on one stage while another one is filled, and enough is on its way at any time.
+  const std::int64_t least_bytes = c.tf32 != 0 ? 49152 : 65536;  // those who multiply less do not drain it
   const bool enough =
-      c.stages >= 2 * c.groups && c.stages % c.groups == 0 && c.stages <= max_stages && c.stages * stage >= 65536;
+      c.stages >= 2 * c.groups && c.stages % c.groups == 0 && c.stages <= max_stages && c.stages * stage >= least_bytes;
   if (!chosen && !enough) c.stages = 0;
   return enough;
 }
@@ -102,6 +105,12 @@ bool fit_groups(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c)
 bool complete_ring(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   if (!ring_serves(p)) return false;
   if (is_narrow(c) && (p.n > c.blocks_n || p.m > 4)) return false;
+  if (c.tf32 != 0) {
+    const bool compiled =
+        std::any_of(std::begin(tsmm_split_tiles), std::end(tsmm_split_tiles),
+                    [&](const TileShape& tile) { return tile.m == c.tile_n && tile.n == c.blocks_n; });
+    if (!p.may_split || p.real_bytes != 4 || !compiled) return false;
+  }
   c.warps = is_narrow(c) ? 1 : static_cast<int>(ceil_div(ceil_div(p.n, 16), c.tile_n));
   if (c.warps > computing_warps) return false;
   c.output_in_ring = p.reads_output && streams(p.n, p.pitch_b);
@@ -132,9 +141,9 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const Cud
   } else {
     // C's entries serve so many rows, A's so many columns; idle warps and columns cost as much as busy ones.
     const double products = rows / 8 * c.warps * c.tile_n * static_cast<double>(ceil_div(p.m, 4)) / 4;
-    work.product_clocks = products * 16 * busy_part;
+    work.product_clocks = products * (c.tf32 != 0 ? 10 : 16) * busy_part;
     work.shared_clocks = products * (16.0 / c.blocks_n + 12.0 / c.tile_n) * busy_part;
-    work.overlap = 0.25;
+    work.overlap = c.tf32 != 0 ? 0.6 : 0.25;
     work.tensor_cores = true;
   }
   work.parts = static_cast<double>(c.parts);
@@ -146,11 +155,12 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const Cud
 
 void add_ring(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
   if (!ring_serves(p)) return;
-  const auto add = [&](const TileShape& tile, int groups, int rows, int stages, int chunks_per_ticket) {
+  const auto add = [&](const TileShape& tile, bool tf32, int groups, int rows, int stages, int chunks_per_ticket) {
     CudaTsmm c{};
     c.kernel = CudaKernel::ring;
     c.tile_n = tile.m;
     c.blocks_n = tile.n;
+    c.tf32 = tf32 ? 1 : 0;
     c.groups = groups;
     c.rows = rows;
     c.stages = stages;
@@ -158,18 +168,22 @@ void add_ring(const CudaDevice& device, const CudaTsmmProblem& p, Search search,
     if (complete(device, p, c)) to.push_back(c);
     return c;
   };
-  for (const TileShape& tile : tsmm_tiles) {
-    const CudaTsmm usual = add(tile, 0, 0, 0, 0);
-    if (search == Search::usual || usual.warps == 0) continue;
+  const auto add_shape = [&](const TileShape& tile, bool tf32) {
+    const CudaTsmm usual = add(tile, tf32, 0, 0, 0, 0);
+    if (search == Search::usual || usual.warps == 0) return;
     for (int groups = computing_warps / usual.warps; groups > 0; groups /= 2) {
       for (int rows = row_step(p, usual); rows <= 1024; rows *= 2) {
-        const CudaTsmm full = add(tile, groups, rows, 0, 0);
-        for (int ticket = 1; ticket <= 16; ticket *= 2) add(tile, groups, rows, 0, ticket);
+        const CudaTsmm full = add(tile, tf32, groups, rows, 0, 0);
+        for (int ticket = 1; ticket <= 16; ticket *= 2) add(tile, tf32, groups, rows, 0, ticket);
         const int half = full.stages / 2 / groups * groups;
-        if (half > 0) add(tile, groups, rows, half, 0);
+        if (half > 0) add(tile, tf32, groups, rows, half, 0);
       }
     }
-  }
+  };
+  for (const TileShape& tile : tsmm_tiles) add_shape(tile, false);
+  // Narrower ones wait for memory anyway.
+  if (p.real_bytes != 4 || p.m * p.n < 16 * (p.m + p.n)) return;
+  for (const TileShape& tile : tsmm_split_tiles) add_shape(tile, true);
 }
 
 }  // namespace
@@ -201,6 +215,7 @@ void collect(const CudaDevice& device, const CudaTsmmProblem& problem, Search se
   if (all || to.empty()) add_boxes(device, problem, search, to);
   if (to.empty()) add_ring(device, problem, search, to);
   if (to.empty()) add_direct(device, problem, search, to);
+  add_gauss(device, problem, to);
   CudaTsmm general{};
   general.kernel = CudaKernel::general;
   complete(device, problem, general);

@@ -32,8 +32,8 @@ bool boxes_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
 
 // From line to line, so that the lanes of a warp meet different banks: each takes one of four neighbours of a row, or
 // one of four columns of several neighbouring rows.
-std::int64_t spread(const CudaTsmmProblem& p, std::int64_t numbers) {
-  const std::int64_t shift = p.row_major || p.real_bytes == 8 ? 4 : 8 * p.parts;
+std::int64_t spread(const CudaTsmmProblem& p, std::int64_t numbers, bool whole_complex = false) {
+  const std::int64_t shift = whole_complex ? 8 : p.row_major || p.real_bytes == 8 ? 4 : 8 * p.parts;
   return round_up(numbers + shift, 2 * shift) - shift;
 }
 
@@ -46,8 +46,11 @@ std::int64_t depth_classes(const CudaTsmmProblem& p, const CudaTsmm& c) {
   return p.row_major ? 1 : p.parts * c.classes;
 }
 
+int columns_of_tile(const CudaTsmm& c) { return (c.gauss != 0 ? 16 : 8) * c.tile_n; }
+
 // Panels start at multiples of this; so does a single one, up to the matrix's width, end.
 std::int64_t panel_step(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  if (c.gauss != 0) return 8;
   return p.row_major ? 4 : (p.real_bytes == 8 ? 4 : 8) * depth_classes(p, c);
 }
 
@@ -59,9 +62,9 @@ std::int64_t numbers_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c) {
   return boxes_of_stage(c) * c.classes * class_numbers(p, c);
 }
 
-// C packed, so many rows of it.
+// C packed, so many rows of it; complex numbers once, not as 2 x 2 real ones.
 std::int64_t small_bytes(const CudaTsmm& c, std::int64_t rows) {
-  return rows * c.warps * c.tile_n * 8 * std::int64_t{sizeof(double)};
+  return rows * c.warps * columns_of_tile(c) * std::int64_t{sizeof(double)} / (c.gauss != 0 ? 2 : 1);
 }
 std::int64_t resident_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
   return c.small_in_ring ? 0 : small_bytes(c, round_up(p.m, 16));
@@ -71,7 +74,7 @@ std::int64_t staged_bytes(const CudaTsmmProblem& p, CudaTsmm& c) {
   c.staged_pitch = 0;
   if (c.staged == 0) return 0;
   const std::int64_t rows = std::int64_t{box_rows(c)} * c.blocks_n;
-  const std::int64_t columns = c.warps * c.tile_n * 8;
+  const std::int64_t columns = c.warps * columns_of_tile(c);
   c.staged_pitch = static_cast<int>(spread(p, p.row_major ? columns : p.parts * rows));
   return round_up((p.row_major ? rows : columns / p.parts) * c.staged_pitch * p.real_bytes, line_bytes);
 }
@@ -98,7 +101,7 @@ bool fit_ring(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
 // Lines of panels of this width; false if the boxes are not such as tensor maps take.
 bool fit_panel(const CudaTsmmProblem& p, std::int64_t panel, CudaTsmm& c) {
   const std::int64_t lead = c.plain == 0 && (c.classes > 1 || !p.aligned) ? unit_bytes / p.real_bytes - 1 : 0;
-  const std::int64_t pitch = spread(p, (p.row_major ? round_up(panel, 4) : p.parts * box_rows(c)) + lead);
+  const std::int64_t pitch = spread(p, (p.row_major ? round_up(panel, 4) : p.parts * box_rows(c)) + lead, c.gauss != 0);
   if (pitch > longest_side || panel / depth_classes(p, c) > longest_side) return false;
   c.panel = static_cast<int>(panel);
   c.pitch = static_cast<int>(pitch);
@@ -112,6 +115,10 @@ bool fit_stage(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) 
   const std::int64_t good_bytes = c.plain != 0 || (!p.row_major && p.m < 4) ? 40960 : 20480;
   const std::int64_t row_numbers = std::int64_t{box_rows(c)} * c.blocks_n;
   const std::int64_t whole = round_up(p.m, panel_step(p, c));
+  if (c.gauss != 0) {
+    c.groups = 1;
+    return (c.panel == 0 || c.panel == whole) && fit_panel(p, whole, c);
+  }
   if (c.panel != 0) {
     return (c.panel == whole || (c.panel % 16 == 0 && c.panel < p.m && c.groups == 1)) && fit_panel(p, c.panel, c);
   }
@@ -131,13 +138,19 @@ bool fit_stage(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) 
   return fit_panel(p, panel < p.m ? panel : whole, c);
 }
 
+// Complex numbers are read at once.
+bool gauss_serves(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  return p.row_major && p.parts == 2 && p.real_bytes == 8 && p.aligned && c.plain == 0 && c.staged == 0 &&
+         c.blocks_n == tsmm_gauss_tile.m && c.tile_n == tsmm_gauss_tile.n;
+}
+
 }  // namespace
 
 bool complete_boxes(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
-  if (!boxes_serve(device, p)) return false;
+  if (!boxes_serve(device, p) || (c.gauss != 0 && !gauss_serves(p, c))) return false;
   c.classes = c.plain != 0 ? 1 : classes_of(p);
   std::int64_t warps = 1;
-  while (warps * c.tile_n * 8 < p.n) warps *= 2;
+  while (warps * columns_of_tile(c) < p.n) warps *= 2;
   if (warps > computing_warps) return false;
   c.warps = static_cast<int>(warps);
   if (c.row_warps == 0) c.row_warps = computing_warps / c.warps;
@@ -146,7 +159,7 @@ bool complete_boxes(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm
   const int stages = c.stages;
   c.small_in_ring = false;
   if (!fit_ring(device, p, c)) {
-    c.small_in_ring = c.panel < p.m;
+    c.small_in_ring = c.panel < p.m && c.gauss == 0;
     c.stages = stages;
     if (!c.small_in_ring || !fit_ring(device, p, c)) return false;
   }
@@ -231,6 +244,16 @@ bool ring_is_better(const CudaTsmmProblem& p) {
   return p.m <= 128 && (p.m <= 64 || p.n <= 64 || stages_results(p)) && !boxes_win(p);
 }
 
+void add_gauss(const CudaDevice& device, const CudaTsmmProblem& p, std::vector<CudaTsmm>& to) {
+  if (p.parts == 1 || p.m * p.n <= 48 * (p.m + p.n)) return;  // narrower ones wait for memory anyway
+  CudaTsmm c{};
+  c.kernel = CudaKernel::boxes;
+  c.blocks_n = tsmm_gauss_tile.m;
+  c.tile_n = tsmm_gauss_tile.n;
+  c.gauss = 1;
+  if (complete(device, p, c)) to.push_back(c);
+}
+
 void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
   const auto add = [&](const Shape& shape, bool staged, bool plain, int groups = 0, int ticket = 0) {
     CudaTsmm c{};
@@ -292,10 +315,12 @@ CudaWork boxes_work(const CudaDevice& device, const CudaTsmmProblem& p, const Cu
   const std::int64_t useful = cut ? c.pitch : !p.row_major ? p.parts * box_rows(c) : c.panel < p.m ? c.panel : c.pitch;
   work.bandwidth = 0.97 * device.copy_bandwidth * static_cast<double>(c.pitch + useful) / (2.0 * c.pitch);
   if (p.row_major && c.panel < p.m) work.bandwidth *= c.panel * p.real_bytes / (c.panel * p.real_bytes + 8.0);
-  const double products = static_cast<double>(turns * c.rows / 16 * c.warps * c.tile_n * ceil_div(p.m, 4)) / 4;
-  work.product_clocks = products * 16 * busy_part;
-  work.shared_clocks = products * (16.0 / c.tile_n + 8.0 / c.blocks_n) * busy_part;
-  work.overlap = 0;
+  const bool gauss = c.gauss != 0;
+  const std::int64_t depth = gauss ? p.m / 2 : p.m;
+  const double products = static_cast<double>(turns * c.rows / 16 * c.warps * c.tile_n * ceil_div(depth, 4)) / 4;
+  work.product_clocks = products * (gauss ? 48 : 16) * busy_part;
+  work.shared_clocks = products * (16.0 / c.tile_n + 8.0 / c.blocks_n) * (gauss ? 2 : 1) * busy_part;
+  work.overlap = gauss ? 0.6 : 0;
   work.tensor_cores = true;
   work.parts = static_cast<double>(std::min<std::int64_t>(c.parts, device.multiprocessors));
   work.bytes_in_flight = blocks_of(c) * (c.stages - 1.5) * static_cast<double>(numbers_of_stage(p, c) * p.real_bytes);

@@ -11,6 +11,8 @@ namespace blockvec::kernels::dispatch {
 /// Flat pieces (the ring's) are as fast for rows without gaps, but for wide ones and some squares.
 bool ring_is_better(const CudaTsmmProblem& p);
 void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to);
+/// The one for wide complex operands by three real products (src/cuda/tsmm_gauss.cuh).
+void add_gauss(const CudaDevice& device, const CudaTsmmProblem& p, std::vector<CudaTsmm>& to);
 bool complete_boxes(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c);
 CudaWork boxes_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c);
 

@@ -88,12 +88,12 @@ int lead_of(const CudaTsmttsmProblem& p, std::int64_t pitch) {
 
 CudaFeedRequest request_a(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   const std::int64_t width = c.sections_m == 1 ? c.fold * p.m : c.reached_m();
-  CudaFeedRequest r{width,         c.fold * p.pitch_a,    c.reached_m(), c.rows,
-                    16 * c.tile_m, lead_of(p, p.pitch_a), p.real_bytes};
+  CudaFeedRequest r{width,       c.fold * p.pitch_a, c.reached_m(), c.rows, c.rows_of_tile(), lead_of(p, p.pitch_a),
+                    p.real_bytes};
   if (c.gram()) r.reached = c.reached_n();
   if (comes_once(p, c) && !c.gram()) {
     r.reached = std::max(c.reached_m(), c.reached_n());
-    r.step = std::lcm(16 * c.tile_m, 8 * c.tile_n);
+    r.step = std::lcm(c.rows_of_tile(), c.columns_of_tile());
   }
   return r;
 }
@@ -101,7 +101,7 @@ CudaFeedRequest request_a(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
 CudaFeedRequest request_b(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   if (c.gram()) return request_a(p, c);
   const std::int64_t width = c.sections_n == 1 ? c.fold * p.n : c.reached_n();
-  return {width, c.fold * p.pitch_b, c.reached_n(), c.rows, 8 * c.tile_n, lead_of(p, p.pitch_b), p.real_bytes};
+  return {width, c.fold * p.pitch_b, c.reached_n(), c.rows, c.columns_of_tile(), lead_of(p, p.pitch_b), p.real_bytes};
 }
 
 // Rows of both operands are dealt into one number of classes.
@@ -153,9 +153,10 @@ bool complete_rows(const CudaDevice& device, const CudaTsmttsmProblem& p, int mo
   if (any_rows) {
     const int groups = c.groups != 0 ? c.groups : most_groups;
     const std::int64_t row_bytes = c.fold * width * p.real_bytes;
-    // Gram matrices of middling widths are measured to like many small stages; split sums end with a chunk.
+    // Gram matrices of middling widths are measured to like many small stages.
     const bool small = c.gram() && row_bytes >= 128 && row_bytes <= 256;
     const bool wide = c.gram() && c.tile_m > 8;  // of whose warps each has many products in a row
+    // Split sums have more to do about a chunk.
     const std::int64_t chunk_bytes = wide ? 32 * row_bytes : c.tf32 != 0 ? 32768 : small ? 8192 : 16384;
     c.rows = std::max(least, chunk_rows(row_bytes, chunk_bytes, p.real_bytes, ceil_div(p.k, c.fold),
                                         std::int64_t{device.multiprocessors} * groups, 4096));
@@ -210,8 +211,11 @@ bool complete_ring_columns(const CudaDevice& device, const CudaTsmttsmProblem& p
 // Whether the kernel is compiled.
 bool has_tile(const CudaTsmttsm& c) {
   const auto is_it = [&](const TileShape& tile) { return tile.m == c.tile_m && tile.n == c.tile_n; };
-  return c.tf32 != 0 ? std::any_of(std::begin(split_tiles), std::end(split_tiles), is_it)
-                     : std::any_of(std::begin(tsmttsm_tiles), std::end(tsmttsm_tiles), is_it);
+  if (c.gauss != 0) {
+    return c.tf32 != 0 ? std::any_of(std::begin(split_gauss_tiles), std::end(split_gauss_tiles), is_it)
+                       : std::any_of(std::begin(gauss_tiles), std::end(gauss_tiles), is_it);
+  }
+  return std::any_of(std::begin(tsmttsm_tiles), std::end(tsmttsm_tiles), is_it);
 }
 
 // Warps that share a stage; where they would be too many, sections of P, of those that load least.
@@ -230,14 +234,14 @@ bool complete_warps(const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
     c.warps_n = 1;
     return c.warps_m != 0;
   }
-  const std::int64_t most_m = ceil_div(c.fold * p.m, 16 * c.tile_m);
-  const std::int64_t most_n = ceil_div(c.fold * p.n, 8 * c.tile_n);
+  const std::int64_t most_m = ceil_div(c.fold * p.m, c.rows_of_tile());
+  const std::int64_t most_n = ceil_div(c.fold * p.n, c.columns_of_tile());
   std::int64_t least = 0;
   for (int warps_m = 1; warps_m <= computing_warps; ++warps_m) {
     if (warps_m > most_m) break;
     const auto warps_n = static_cast<int>(std::min<std::int64_t>(most_n, computing_warps / warps_m));
     const std::int64_t sections = ceil_div(most_m, warps_m) * ceil_div(most_n, warps_n);
-    const std::int64_t loads = sections * (16 * c.tile_m * warps_m + 8 * c.tile_n * warps_n);
+    const std::int64_t loads = sections * (c.rows_of_tile() * warps_m + c.columns_of_tile() * warps_n);
     if (sections > 1 && warps_m * warps_n < computing_warps) continue;
     if (least != 0 && loads >= least) continue;
     least = loads;
@@ -258,8 +262,11 @@ bool complete_warps(const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
 
 bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
   if (c.gram() && !p.same) return false;
-  // Split products of a matrix with itself would not be symmetric to the last bit.
-  if (c.tf32 != 0 && (!p.may_split || p.real_bytes != 4 || p.same)) return false;
+  // Products of a matrix with itself would not be symmetric to the last bit.
+  if (c.tf32 != 0 && (!p.may_split || c.gauss == 0)) return false;
+  if (c.gauss != 0 && (p.parts != 2 || !p.row_major || !p.aligned || p.same || (c.tf32 != 0) != (p.real_bytes == 4))) {
+    return false;
+  }
   if (!c.gram() && !has_tile(c)) return false;
   if (c.feeds == feeds_by_rule) c.feeds = device.bulk_copies ? usual_feeds(p) : flat_both;
   if (c.feeds != flat_both && !device.bulk_copies) return false;
@@ -282,8 +289,11 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
     // Those without a chunk would only add zeros.
     while (p.row_major && c.groups / 2 >= turns) c.groups /= 2;
   }
-  if (c.split == 0) c.split = p.row_major ? 1 : std::min(c.groups, most_split);
+  if (c.split == 0) c.split = p.row_major || c.tf32 != 0 ? 1 : std::min(c.groups, most_split);
   if (c.groups > most_groups || c.groups % c.split != 0 || c.split > most_split) return false;
+  // A group sums whole chunks in single precision; complex numbers come in chunks of one segment.
+  if (c.tf32 != 0 && (c.split != 1 || c.rows > rows_of_early_sums)) return false;
+  if (c.gauss != 0 && (c.split != 1 || c.rows != c.segment)) return false;
   if (c.turned != 0 && !(p.row_major && lanes_may_turn(c) && lanes_turn(c.a.pitch))) return false;
   const int in_turn = c.groups / c.split;
   const std::int64_t stage = c.a.stage_bytes + c.b.stage_bytes;
@@ -304,7 +314,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   return true;
 }
 
-// What a warp group does with 16 rows: pieces of 16 x 8 multiplied, fragments of A and B loaded.
+// What a warp group does with 16 rows: products of pieces of 16 x 8, fragments of A and B loaded.
 struct RingWork {
   double pieces, fragments_a, fragments_b;
 };
@@ -312,7 +322,9 @@ struct RingWork {
 RingWork work_of_16_rows(const CudaTsmttsm& c) {
   const double warps = c.warps_m * c.warps_n;
   if (takes_pairs(c)) return {warps * pair_tile.m * pair_tile.n, warps * 8 * pair_tile.m, warps * 4 * pair_tile.n};
-  if (!c.gram()) return {warps * c.tile_m * c.tile_n, warps * 8 * c.tile_m, warps * 4 * c.tile_n};
+  if (!c.gram()) {
+    return {warps * c.tile_m * c.tile_n * (c.gauss != 0 ? 3 : 1), warps * 8 * c.tile_m, warps * 4 * c.tile_n};
+  }
   const int bands = (c.tile_m + 1) / 2;
   double pieces = 0;
   for (int x = 0; x < bands; ++x) pieces += c.tile_m - 2 * x;
@@ -352,7 +364,11 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const 
   const std::int64_t step_b = comes_once(p, c) ? step_a : c.b.pitch * (c.b.boxed ? 1 : classes);
   const RowMap map = row_map_of(c, step_a, step_b, static_cast<std::size_t>(p.real_bytes));
   const auto clocks = [&](std::int64_t pitch) {
-    const int plain = p.row_major ? fragment_read_clocks(map, pitch, p.real_bytes) : p.real_bytes / 4;
+    // Complex numbers are read whole.
+    const int plain = !p.row_major        ? p.real_bytes / 4
+                      : c.gauss == 0      ? fragment_read_clocks(map, pitch, p.real_bytes)
+                      : p.real_bytes == 4 ? fragment_read_clocks(map, pitch / 2, 8)
+                                          : 2 * fragment_read_clocks(map, pitch, 8);
     return c.turned != 0 ? plain / 2 : plain;
   };
   CudaWork work{};
@@ -380,9 +396,9 @@ bool banks_conflict(const CudaTsmttsmProblem& p) {
   return p.pitch_a % free == 0 || p.pitch_b % free == 0;
 }
 
-// Where memory would have to wait for tensor cores that multiply in double precision.
-bool splitting_pays(const CudaTsmttsmProblem& p) {
-  return p.may_split && p.real_bytes == 4 && p.m * p.n >= 22 * (p.m + p.n);
+// Where memory would have to wait for tensor cores that multiply everything in double precision.
+bool fewer_products_pay(const CudaTsmttsmProblem& p) {
+  return p.parts == 2 && (p.real_bytes == 8 || p.may_split) && p.m * p.n > 48 * (p.m + p.n);
 }
 
 void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search search, std::vector<CudaTsmttsm>& to) {
@@ -399,6 +415,7 @@ void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search sear
     made.padding = c.padding;
     made.turned = c.turned;
     made.tf32 = c.tf32;
+    made.gauss = c.gauss;
     made.rows = rows;
     made.stages = stages;
     if (complete(device, p, made)) to.push_back(made);
@@ -426,10 +443,11 @@ void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search sear
     }
     return true;
   };
-  const auto add_shape = [&](int tile_m, int tile_n, int tf32) {
+  const auto add_shape = [&](int tile_m, int tile_n, bool tf32, bool gauss) {
     c.tile_m = tile_m;
     c.tile_n = tile_n;
-    c.tf32 = tf32;
+    c.tf32 = tf32 ? 1 : 0;
+    c.gauss = gauss ? 1 : 0;
     const bool legal = add_feeds(usual_feeds(p), tight_boxes);
     if (c.tile_n == 0 && p.row_major) {
       c.turned = 1;
@@ -441,12 +459,15 @@ void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search sear
     if (usual_feeds(p) != boxes_both) add_feeds(boxes_both, padded_boxes);
   };
   for (const GramShape& shape : gram_shapes) {
-    if (p.same) add_shape(shape.blocks, 0, 0);
+    if (p.same) add_shape(shape.blocks, 0, false, false);
   }
-  for (const TileShape& tile : tsmttsm_tiles) add_shape(tile.m, tile.n, 0);
-  // Measured slower than double precision so far, hence only where tables are made.
-  if (search == Search::usual || !splitting_pays(p)) return;
-  for (const TileShape& tile : split_tiles) add_shape(tile.m, tile.n, 1);
+  for (const TileShape& tile : tsmttsm_tiles) add_shape(tile.m, tile.n, false, false);
+  if (!fewer_products_pay(p)) return;
+  if (p.real_bytes == 8) {
+    for (const TileShape& tile : gauss_tiles) add_shape(tile.m, tile.n, false, true);
+  } else {
+    for (const TileShape& tile : split_gauss_tiles) add_shape(tile.m, tile.n, true, true);
+  }
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ constexpr Word<CudaTsmttsm> tsmttsm_words[] = {{"tile", &CudaTsmttsm::tile_m, &C
                                                {"padding", &CudaTsmttsm::padding},
                                                {"turned", &CudaTsmttsm::turned},
                                                {"tf32", &CudaTsmttsm::tf32},
+                                               {"gauss", &CudaTsmttsm::gauss},
                                                {"segment", &CudaTsmttsm::segment},
                                                {"rows", &CudaTsmttsm::rows},
                                                {"stages", &CudaTsmttsm::stages},
@@ -39,6 +40,7 @@ constexpr Word<CudaTsmttsm> tsmttsm_columns_words[] = {{"tile", &CudaTsmttsm::ti
                                                        {"groups", &CudaTsmttsm::groups},
                                                        {"rows", &CudaTsmttsm::rows}};
 constexpr Word<CudaTsmm> tsmm_words[] = {{"tile", &CudaTsmm::tile_n, &CudaTsmm::blocks_n},
+                                         {"tf32", &CudaTsmm::tf32},
                                          {"warps", &CudaTsmm::warps},
                                          {"groups", &CudaTsmm::groups},
                                          {"rows", &CudaTsmm::rows},
@@ -51,6 +53,7 @@ constexpr Word<CudaTsmm> tsmm_boxes_words[] = {{"tile", &CudaTsmm::blocks_n, &Cu
                                                {"panel", &CudaTsmm::panel},
                                                {"staged", &CudaTsmm::staged},
                                                {"plain", &CudaTsmm::plain},
+                                               {"gauss", &CudaTsmm::gauss},
                                                {"stages", &CudaTsmm::stages},
                                                {"ticket", &CudaTsmm::chunks_per_ticket}};
 constexpr Word<CudaTsmm> tsmm_direct_words[] = {{"tile", &CudaTsmm::blocks_n, &CudaTsmm::tile_n},

@@ -15,7 +15,7 @@ struct CUstream_st;
 ///
 /// Calls are ordered on the caller's stream. They allocate nothing and do not wait for the device, so that each can be
 /// captured in a CUDA graph. The same call gives the same bits on the same device, whatever else runs there.
-/// Sums are kept in double precision for all four types, in tensor cores for any layout and stride.
+/// Sums are kept in double precision for all four types, but for split products of single precision (SinglePrecision).
 namespace blockvec::kernels {
 
 /// A CUDA call failed: the message names the operation, its shape and CUDA's own words.
@@ -26,8 +26,8 @@ class CudaError : public Error {
 
 /// How products of single precision may be formed where the tensor cores' double precision is slower than memory.
 enum class SinglePrecision : std::uint8_t {
-  split,  ///< as three products of numbers of 11 bits (TF32), summed in single precision chunk by chunk, where a tuning
-          ///< table says that it is faster
+  split,  ///< of wide operands as three products of numbers of 11 bits (TF32), summed in single precision: all of a row
+          ///< (tsmm), or, of complex ones, those of up to 256 rows (tsmttsm)
   plain   ///< in double precision all the same
 };
 
@@ -41,8 +41,10 @@ struct CudaExecution {
 /// C = alpha A^op B + beta C with A K x M, B K x N, C M x N, all in device memory; B may be A.
 /// alpha and beta are values, or point to device memory and are read when the product runs.
 /// Cost: one pass over A and B (one over A where A is B); workspace for one C a multiprocessor or so.
-/// Error: |C_computed - C| <= (gamma(K + 3) of double precision + u) |alpha| |A|^T |B| (+ 2 u |beta C|) entry by entry;
-/// where products of single precision are split, gamma(min(3 K + 12, 512)) of single precision more.
+/// Error: |C_computed - C| <= (gamma(K + 3) of double precision + u) |alpha| |A|^T |B| (+ 2 u |beta C|) entry by entry.
+/// Of wide operands, complex products are made of three real ones: 4 gamma(K + 8) instead, by the magnitude of complex
+/// numbers; a small imaginary part may have no digits of its own, and NaN may stand for infinities. Those of single
+/// precision are split, unless the caller wants them plain: 8 gamma(min(4 K + 48, 1072)) of single precision more.
 /// Throws ShapeError before anything is launched, CudaError if a launch fails.
 /// Source: Ernst, Hager, Thies, Wellein 2020, section 3, for tensor cores and bulk copies.
 template <class T>
@@ -58,7 +60,9 @@ std::size_t cuda_tsmttsm_workspace(std::int64_t k, std::int64_t m, std::int64_t 
 
 /// B = alpha A C + beta B with A K x M, C M x N, B K x N, all in device memory.
 /// Cost: one pass over A and B (K (M + 2 N) words with beta != 0).
-/// Error: at most (gamma(M + 3) of double precision + u) |alpha| |A| |C| (+ 2 u |beta B|) entry by entry.
+/// Error: at most (gamma(M + 3) of double precision + u) |alpha| |A| |C| (+ 2 u |beta B|) entry by entry; of wide
+/// operands 4 gamma(M + 8) for complex double precision, gamma(4 M + 48) of single precision (complex: 3 gamma(8 M + 48))
+/// more where its products are split.
 template <class T>
 void tsmm(T alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> c, T beta,
           Matrix<T> b, Triangle triangle, const CudaExecution& execution);

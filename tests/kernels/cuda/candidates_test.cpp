@@ -20,6 +20,7 @@ class CudaCandidates : public OnDevice {};
 
 template <class T>
 void expect_all_tsmttsm(std::int64_t k, std::int64_t m, std::int64_t n, const Placement& place, bool same) {
+  const Op op = (m + n) % 2 == 0 ? Op::conjugate_transpose : Op::transpose;
   std::mt19937 random(static_cast<unsigned>(k + 100 * m + n));
   GuardedMatrix<T> a(k, m, place.layout, place.pad, place.offset, poison<T>());
   GuardedMatrix<T> other(k, n, place.layout, place.pad, place.offset, poison<T>());
@@ -28,9 +29,9 @@ void expect_all_tsmttsm(std::int64_t k, std::int64_t m, std::int64_t n, const Pl
   other.fill(random);
   GuardedMatrix<T>& b = same ? a : other;
   GuardedMatrix<T> expected = c;
-  reference::tsmttsm(Op::transpose, T(1), a.view(), b.view(), T(0), expected.view());
+  reference::tsmttsm(op, T(1), a.view(), b.view(), T(0), expected.view());
   const std::vector<double> scale = absolute_product(a, b);
-  const double bound = device_gamma<T>(k + 3) + gamma<T>(k + 3) + split_gamma<T>(k, m, n);
+  const double bound = device_gamma<T>(k + 3) + gamma<T>(k + 3) + fewer_products_gamma<T>(k, m, n);
   const OnDeviceMatrix<T> device_a(a);
   const OnDeviceMatrix<T> device_other(other);
   const OnDeviceMatrix<T>& device_b = same ? device_a : device_other;
@@ -43,8 +44,8 @@ void expect_all_tsmttsm(std::int64_t k, std::int64_t m, std::int64_t n, const Pl
     c.fill_with(poison<T>());
     OnDeviceMatrix<T> device_c(c);
     const DeviceMemory workspace(candidate.workspace_bytes);
-    cuda::launch_tsmttsm<T>({Op::transpose, {T(1), nullptr}, {T(0), nullptr}, view_a, view_b, device_c.view()},
-                            candidate, {nullptr, workspace.bytes()});
+    cuda::launch_tsmttsm<T>({op, {T(1), nullptr}, {T(0), nullptr}, view_a, view_b, device_c.view()}, candidate,
+                            {nullptr, workspace.bytes()});
     expect_success(cudaDeviceSynchronize());
     device_c.download();
     ASSERT_TRUE(c.guards_hold());
@@ -77,6 +78,11 @@ TEST_F(CudaCandidates, OfTsmttsm) {
     if (s.m == s.n) expect_all_tsmttsm<double>(1157, s.m, s.n, tight, true);
     if (HasFatalFailure()) return;
   }
+  for (const Sides& s : {Sides{24, 28}, Sides{33, 50}, Sides{64, 64}, Sides{61, 57}}) {
+    expect_all_tsmttsm<std::complex<double>>(1157, s.m, s.n, tight, false);
+    expect_all_tsmttsm<std::complex<float>>(1157, s.m, s.n, tight, false);
+    if (HasFatalFailure()) return;
+  }
   for (const Placement& place : {padded, columns, padded_evenly, columns_evenly}) {
     for (const Sides& s : {Sides{1, 2}, Sides{8, 8}, Sides{33, 33}, Sides{64, 8}}) {
       expect_all_tsmttsm<double>(1157, s.m, s.n, place, false);
@@ -101,6 +107,11 @@ TEST_F(CudaCandidates, OfTsmm) {
     expect_every_tsmm<double>(1157, s.m, s.n, tight, 1, 0.0, dispatch::Search::all);
     expect_every_tsmm<double>(1157, s.m, s.n, tight, 1, 0.5, dispatch::Search::all);
     expect_every_tsmm<float>(1157, s.m, s.n, tight, 1, 0.0F, dispatch::Search::all);
+    if (HasFatalFailure()) return;
+  }
+  for (const Sides& s : {Sides{24, 28}, Sides{33, 50}, Sides{64, 64}, Sides{61, 57}}) {
+    expect_every_tsmm<std::complex<double>>(1157, s.m, s.n, tight, 1, {0.5, -0.25}, dispatch::Search::all);
+    expect_every_tsmm<std::complex<float>>(1157, s.m, s.n, tight, 1, {0.5F, -0.25F}, dispatch::Search::all);
     if (HasFatalFailure()) return;
   }
   for (const Placement& place : {padded, columns}) {

@@ -32,11 +32,19 @@ double device_gamma(std::int64_t n) {
   return gamma<std::conditional_t<is_complex<T>, std::complex<double>, double>>(n) + gamma<T>(2);
 }
 
-/// Products of so wide operands may be split (SinglePrecision), which costs so much accuracy.
+/// Complex products of so wide operands are made of three real ones (Gauss), in single precision of TF32
+/// (SinglePrecision), which costs so much accuracy.
 template <class T>
-double split_gamma(std::int64_t k, std::int64_t m, std::int64_t n) {
-  const bool wide = parts<T> * m * n >= 22 * (m + n);
-  return sizeof(real_of<T>) == 4 && wide ? gamma<T>(std::min<std::int64_t>(3 * k + 12, 512)) : 0.0;
+double fewer_products_gamma(std::int64_t k, std::int64_t m, std::int64_t n) {
+  if (!is_complex<T> || m * n <= 24 * (m + n)) return 0;
+  return sizeof(real_of<T>) == 8 ? gamma<T>(k + 8) : 2 * gamma<T>(std::min<std::int64_t>(4 * k + 48, 1072));
+}
+
+/// The same of tsmm.
+template <class T>
+double fewer_tsmm_gamma(std::int64_t m, std::int64_t n) {
+  if (sizeof(real_of<T>) == 8) return is_complex<T> && m * n > 24 * (m + n) ? gamma<T>(m + 8) : 0.0;
+  return parts<T> * m * n >= 16 * (m + n) ? gamma<T>(parts<T> * 4 * m + 48) : 0.0;
 }
 
 template <class T>
@@ -120,7 +128,11 @@ struct DeviceRun {
   }
   template <class T>
   double sum_bound(std::int64_t k, std::int64_t m, std::int64_t n) const {
-    return device_gamma<T>(k + 3) + split_gamma<T>(k, m, n);
+    return device_gamma<T>(k + 3) + fewer_products_gamma<T>(k, m, n);
+  }
+  template <class T>
+  double row_bound(std::int64_t m, std::int64_t n) const {
+    return fewer_tsmm_gamma<T>(m, n);
   }
   std::int64_t rows(std::int64_t k) const { return way == Way::few_blocks ? k + 930 : k; }
   std::string name() const {
@@ -166,8 +178,9 @@ void expect_every_tsmm(std::int64_t k, std::int64_t m, std::int64_t n, const Pla
   reference::tsmm(alpha, a.view(), c.view(), beta, expected.view());
   // One bound for all entries by the largest magnitude of those of A, B and C.
   const double largest = is_complex<T> ? std::sqrt(2.0) : 1.0;
-  const double bound = 2 * gamma<T>(m + 3) * std::abs(alpha) * largest * largest * static_cast<double>(m) +
-                       (beta == T(0) ? 0 : 2 * gamma<T>(2) * std::abs(beta) * largest);
+  const double bound =
+      (2 * gamma<T>(m + 3) + fewer_tsmm_gamma<T>(m, n)) * std::abs(alpha) * largest * largest * static_cast<double>(m) +
+      (beta == T(0) ? 0 : 2 * gamma<T>(2) * std::abs(beta) * largest);
   const OnDeviceMatrix<T> device_a(a);
   const OnDeviceMatrix<T> device_c(c);
   const Matrix<const T> view_a = device_a.view();

@@ -38,6 +38,12 @@ void for_each_tsmttsm(const std::vector<std::int64_t>& ks, Visit&& visit) {
               for (const std::int64_t pad : {0, 1, 100}) {
                 const CudaTsmttsmProblem p{k, m, n, m + pad, n + pad, bytes, rows, false};
                 visit(device, p);
+                if (pad == 0 && m % 2 == 0 && n % 2 == 0) {
+                  CudaTsmttsmProblem complex = p;
+                  complex.parts = 2;
+                  complex.aligned = true;
+                  visit(device, complex);
+                }
                 if (m != n) continue;
                 CudaTsmttsmProblem gram = p;
                 gram.same = true;
@@ -61,6 +67,9 @@ void for_each_tsmm(const std::vector<std::int64_t>& ks, Visit&& visit) {
             for (const bool rows : {true, false}) {
               for (const bool adds : {true, false}) {
                 visit(device, CudaTsmmProblem{k, m, n, m, n, bytes, rows, false, adds});
+                if (m % 2 == 0 && n % 2 == 0) {
+                  visit(device, CudaTsmmProblem{k, m, n, m, n, bytes, rows, false, adds, 2, true, false, true});
+                }
                 if (n <= m && !adds) visit(device, CudaTsmmProblem{k, m, n, m, m, bytes, rows, true, false});
               }
             }
@@ -86,12 +95,14 @@ bool compiled(const CudaTsmttsm& c) {
                        [&](const GramShape& shape) { return shape.blocks == c.tile_m && shape.warps == c.warps_m; });
   }
   const auto same = [&](const TileShape& tile) { return tile.m == c.tile_m && tile.n == c.tile_n; };
-  return c.tf32 == 0 ? std::any_of(std::begin(tsmttsm_tiles), std::end(tsmttsm_tiles), same)
-                     : std::any_of(std::begin(split_tiles), std::end(split_tiles), same);
+  const auto listed = [&](const auto& tiles) { return std::any_of(std::begin(tiles), std::end(tiles), same); };
+  if (c.gauss != 0) return c.tf32 != 0 ? listed(split_gauss_tiles) : listed(gauss_tiles);
+  return listed(tsmttsm_tiles);
 }
 bool compiled(const CudaTsmm& c) {
-  return std::any_of(std::begin(tsmm_tiles), std::end(tsmm_tiles),
-                     [&](const TileShape& tile) { return tile.m == c.tile_n && tile.n == c.blocks_n; });
+  const auto same = [&](const TileShape& tile) { return tile.m == c.tile_n && tile.n == c.blocks_n; };
+  return c.tf32 != 0 ? std::any_of(std::begin(tsmm_split_tiles), std::end(tsmm_split_tiles), same)
+                     : std::any_of(std::begin(tsmm_tiles), std::end(tsmm_tiles), same);
 }
 
 int warps_of(const CudaTsmttsm& c) { return c.warps_m * c.warps_n; }

@@ -37,6 +37,10 @@ struct HostRun {
   double sum_bound(std::int64_t k, std::int64_t, std::int64_t) const {
     return gamma<T>(summation_depth(k) + 3);
   }
+  template <class T>
+  double row_bound(std::int64_t, std::int64_t) const {
+    return 0;
+  }
   std::int64_t rows(std::int64_t k) const { return k; }
   std::string name() const { return ""; }
 };

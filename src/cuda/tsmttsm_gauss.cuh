@@ -1,0 +1,77 @@
+#pragma once
+
+#include "src/cuda/tsmttsm_tiles.cuh"
+
+/// Complex products by three real ones instead of four, as Gauss has them:
+///   r = sum re re, i = sum im im, x = sum (re + s im)(re + im), s = -1 for A^H B, 1 for A^T B:
+///   the real part of the product is r - s i, the imaginary one x - r - s i.
+/// The imaginary part is then as accurate as the product's magnitude, not as its own terms.
+namespace blockvec::kernels::cuda {
+
+/// Such sums of m x n pieces of 16 x 8 complex numbers, for complex double precision.
+template <int m, int n>
+struct GaussTiles {
+  static constexpr bool in_chunks = false;
+  static constexpr bool may_turn = false;
+  static constexpr int numbers = 2;
+  static constexpr int rows = 32 * m;
+  static constexpr int columns = 16 * n;
+  double sign;
+  double sum[3][m][n][4] = {};  // r, i, x
+
+  /// Adds 16 rows; a and b point to the lane's first entries.
+  template <class LaneOf, class Real>
+  __device__ void add(const Real* a, const LaneOf& lane_a, const Real* b, const LaneOf& lane_b) {
+    double left[3][m][8];
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+#pragma unroll
+      for (int x = 0; x < 2 * m; ++x) {
+        Real re, im;
+        lane_a.read_complex(a, x, j, re, im);
+        left[0][x / 2][2 * j + x % 2] = re;
+        left[1][x / 2][2 * j + x % 2] = im;
+        left[2][x / 2][2 * j + x % 2] = re + sign * im;
+      }
+    }
+#pragma unroll
+    for (int y = 0; y < n; ++y) {
+      double right[3][4];
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        Real re, im;
+        lane_b.read_complex(b, y, j, re, im);
+        right[0][j] = re;
+        right[1][j] = im;
+        right[2][j] = re + im;
+      }
+#pragma unroll
+      for (int which = 0; which < 3; ++which) {
+#pragma unroll
+        for (int x = 0; x < m; ++x) multiply_16x8x16(sum[which][x][y], left[which][x], right[which]);
+      }
+    }
+  }
+
+  /// visit(entry, row, column) of the real matrix A^T B, but for one of two entries that only count together: it is 0.
+  template <class Visit>
+  __device__ void for_each_entry(int lane, Visit&& visit) const {
+#pragma unroll
+    for (int x = 0; x < m; ++x) {
+#pragma unroll
+      for (int y = 0; y < n; ++y) {
+#pragma unroll
+        for (int v = 0; v < 4; ++v) {
+          const int row = 2 * (16 * x + lane / 4 + 8 * (v / 2));
+          const int column = 2 * (8 * y + 2 * (lane % 4) + v % 2);
+          visit(sum[0][x][y][v], row, column);
+          visit(sum[2][x][y][v] - sum[0][x][y][v] - sign * sum[1][x][y][v], row, column + 1);
+          visit(0.0, row + 1, column);
+          visit(sum[1][x][y][v], row + 1, column + 1);
+        }
+      }
+    }
+  }
+};
+
+}  // namespace blockvec::kernels::cuda
