@@ -30,6 +30,7 @@ struct Context::State {
   std::tuple<Workspace<Kokkos::HostSpace>> workspaces;
 #endif
   Profile profile;
+  History history;
   std::int64_t reductions = 0;
   std::optional<MachineBandwidth> bandwidth[2];  // of the host, of the device
 };
@@ -63,6 +64,7 @@ const ExecutionSpaces& Context::execution_spaces() const { return state_->spaces
 int Context::threads() const { return state_->threads; }
 Summation Context::summation() const { return state_->summation; }
 Profile& Context::profile() const { return state_->profile; }
+History& Context::history() const { return state_->history; }
 std::int64_t Context::reductions() const { return state_->reductions; }
 
 template <class Space>

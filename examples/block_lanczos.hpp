@@ -101,11 +101,13 @@ class BlockLanczos {
   /// Goes on until the wanted pairs are locked or, where enough are, until nothing below the last of them is left.
   Outcome search() {
     for (;;) {
+      if (!space_.trouble().empty()) return Outcome::gave_up;
       while (space_.has_room()) {
         applications_ += space_.next() * std::max(1, transform_.degree());
         space_.extend(transform_);
         space_.rayleigh_ritz();
         observe();
+        if (!space_.trouble().empty()) return Outcome::gave_up;
         if (nothing_left() || (to_find() > 0 && count_converged() >= to_find())) break;
       }
       if (nothing_left()) return Outcome::found;
@@ -355,6 +357,7 @@ class BlockLanczos {
     }
     std::sort(estimated.begin(), estimated.end(), [](const Pair& a, const Pair& b) { return a.value < b.value; });
     result.converged = found && width == options_.wanted;
+    if (!space_.trouble().empty()) result.stopped = "a block could not be made orthonormal: " + space_.trouble();
     for (std::size_t i = 0; i < recomputed.size(); ++i) {
       result.eigenvalues.push_back(static_cast<double>(sign_ * recomputed[i].value));
       result.residual_norms.push_back(static_cast<double>(recomputed[i].residual));
@@ -494,7 +497,8 @@ class BlockLanczos {
 };
 
 /// The eigenpairs of `a`, a SparseOperator or anything alike, at the end of the spectrum that the options name.
-/// Collective. Not converged within max_restarts: result.converged is false, and the pairs are the best ones known.
+/// Collective. Not converged within max_restarts: result.converged is false, and the pairs are the best ones known. So
+/// it is where orthogonalisation without escalation fails; result.stopped then says how.
 /// Memory: (basis + 3 block + 2 wanted) columns. Throws InputError for options that do not fit, OutOfMemoryError naming
 /// the bytes.
 template <class Scalar, class Layout, class Operator>

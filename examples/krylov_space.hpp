@@ -6,6 +6,7 @@
 #include <blockvec/orth/orthogonalizer.hpp>
 #include <cmath>
 #include <random>
+#include <string>
 #include <vector>
 
 namespace blockvec::examples {
@@ -52,6 +53,8 @@ class KrylovSpace {
   bool is_complete() const { return locked_ + active_ == basis_.global_rows(); }
   /// Does another block fit?
   bool has_room() const { return next_ > 0 && locked_ + active_ + next_ <= columns_; }
+  /// Why the latest block is not orthonormal, where the orthogonalisation was not free to make it so; empty: it is.
+  const std::string& trouble() const { return trouble_; }
   Vector leading_vectors(std::int64_t count) const { return basis_.columns(0, count); }
   Vector locked_vectors() const { return basis_.columns(0, locked_); }
   Vector active_vectors(std::int64_t count) const { return basis_.columns(locked_, locked_ + count); }
@@ -117,6 +120,7 @@ class KrylovSpace {
     const bool replaces = left >= 2 * width;
     auto& orthogonalizer = replaces ? replacing_ : dropping_;
     const orth::Result result = orthogonalizer.project_and_normalize(basis_.columns(0, begin + width), w, &s, &r);
+    if (!result.orthonormal) trouble_ = result.describe();
 
     const Small h = h_.block(0, active_ + width, active_, active_ + width);
     orth::dense::copy(s.block(locked_, begin + width, 0, width), h);
@@ -207,7 +211,8 @@ class KrylovSpace {
     coupled_ = 0;
     values_.clear();
     residuals_.clear();
-    replacing_.project_and_normalize(locked_vectors(), next_vectors());
+    const orth::Result result = replacing_.project_and_normalize(locked_vectors(), next_vectors());
+    if (!result.orthonormal) trouble_ = result.describe();
     return next_;
   }
 
@@ -248,6 +253,7 @@ class KrylovSpace {
   SmallMatrix<Real> row_;
   std::vector<Real> values_;
   std::vector<Real> residuals_;
+  std::string trouble_;
   orth::Orthogonalizer replacing_;
   orth::Orthogonalizer dropping_;
 };

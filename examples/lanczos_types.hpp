@@ -4,6 +4,7 @@
 #include <blockvec/orth/orthogonalizer.hpp>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 namespace blockvec::examples {
@@ -41,6 +42,7 @@ struct LanczosStep {
 template <class Scalar, class Layout>
 struct LanczosResult {
   bool converged = false;
+  std::string stopped;                     ///< why the search could not go on, where it ended before its time
   std::vector<double> eigenvalues;         ///< wanted end first
   std::vector<double> residual_norms;      ///< ||A x - theta x||, recomputed from A
   std::vector<double> residual_estimates;  ///< as the iteration last knew them

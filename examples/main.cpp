@@ -36,14 +36,18 @@ RunSummary solve(const Context& context, const RowDistribution& rows, const RowS
                run.scalar, context.communicator().size(), context.threads());
   }
   context.profile().start();
+  context.history().start();
   ProgressPrinter progress(options.lanczos.wanted, context.communicator().size());
   const LanczosObserver observer = talks ? LanczosObserver(std::ref(progress)) : LanczosObserver();
   LanczosResult<Scalar, Layout> result = block_lanczos<Scalar, Layout>(a, options.lanczos, observer);
   context.profile().stop();
+  context.history().stop();
   if (talks) progress.finish();
   if (!options.vectors_file.empty()) write_matrix_market(options.vectors_file, result.vectors);
 
   run.converged = result.converged;
+  run.stopped = result.stopped;
+  run.orthogonalisation = context.history().summary();
   run.eigenvalues = std::move(result.eigenvalues);
   run.residual_norms = std::move(result.residual_norms);
   run.residual_estimates = std::move(result.residual_estimates);

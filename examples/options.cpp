@@ -66,9 +66,10 @@ void add_solver_options(CLI::App& app, ProgramOptions& options) {
   app.add_option("--filter", lanczos.filter_degree,
                  "degree of the Chebyshev filter; 0: none, -1: chosen from the spectrum as it becomes known")
       ->group(group);
-  app.add_option(
-         "--orth", options.orth,
-         "orthogonalisation, between blocks / within: bcgs, bcgs2, pip, pipi+ / cgs, cgs2, cholqr, cholqr2, svqb")
+  app.add_option("--orth", options.orth, "orthogonalisation, between blocks / within: " + orth::known_methods())
+      ->group(group);
+  app.add_flag("!--no-escalation", lanczos.orth.escalate,
+               "do what --orth says even where it shows that this does not do (off)")
       ->group(group);
   app.add_option("--max-restarts", lanczos.max_restarts, "give up after so many restarts")->group(group);
   app.add_option("--seed", lanczos.seed, "of the starting vectors and of the disorder")->group(group);
@@ -109,7 +110,9 @@ std::optional<int> parse_command_line(int argc, char** argv, bool print, Program
     app.parse(argc, argv);
     if (app.count("--problem") > 0 && app.count("--matrix") > 0)
       throw CLI::ValidationError("--problem and --matrix exclude each other");
+    const bool escalate = options.lanczos.orth.escalate;
     options.lanczos.orth = orth::parse_options(options.orth);
+    options.lanczos.orth.escalate = escalate;
   } catch (const CLI::ParseError& error) {
     std::ostringstream out;
     const int status = app.exit(error, out, out);

@@ -44,12 +44,14 @@ std::string result_table(const RunSummary& run, const ProgramOptions& options) {
   text += fmt::format("{}: residual <= {:.3e} ({:g} * ||A||, about {:.6g}); ||V^H V - I|| = {:.1e}\n",
                       run.converged ? "converged" : "NOT CONVERGED", limit, options.lanczos.tolerance,
                       run.norm_estimate, run.orthogonality_loss);
+  if (!run.stopped.empty()) text += "stopped: " + run.stopped + "\n";
   if (!run.converged)
     text += "These are the best pairs known; they do not all meet the tolerance, and lower ones may be missing.\n";
   text +=
       fmt::format("{:.3f} s and {:.3f} s to fill the matrix; {} restarts, A applied to {} columns, {} reductions{}\n",
                   run.seconds, run.setup_seconds, run.restarts, run.applications, run.reductions,
                   run.filter_degree > 0 ? fmt::format(", filter of degree {}", run.filter_degree) : "");
+  text += fmt::format("orthogonalisation, {}: {}", options.orth, run.orthogonalisation);
   return text;
 }
 

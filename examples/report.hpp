@@ -15,6 +15,8 @@ struct RunSummary {
   std::int64_t nonzeros = 0;
   double setup_seconds = 0;  ///< filling the matrix
   bool converged = false;
+  std::string stopped;            ///< why, where it ended before its time
+  std::string orthogonalisation;  ///< how often it was done, and how often otherwise than asked
   std::vector<double> eigenvalues;
   std::vector<double> residual_norms;
   std::vector<double> residual_estimates;

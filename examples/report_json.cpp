@@ -61,10 +61,19 @@ nlohmann::json options_json(const ProgramOptions& options) {
           {"which", lanczos.which == Which::smallest ? "smallest" : "largest"},
           {"filter", lanczos.filter_degree},
           {"orth", options.orth},
+          {"escalate", lanczos.orth.escalate},
           {"layout", options.layout},
           {"reproducible", options.reproducible},
           {"seed", lanczos.seed},
           {"max_restarts", lanczos.max_restarts}};
+}
+
+nlohmann::json orthogonalisation_json(const History& history) {
+  nlohmann::json reasons = nlohmann::json::object();
+  for (const HistoryEntry& entry : history.entries()) {
+    if (!entry.reason.empty()) reasons[std::string(entry.reason)] = history.count(entry.reason);
+  }
+  return {{"calls", history.count()}, {"as_asked", history.count("")}, {"otherwise", reasons}};
 }
 
 nlohmann::json history_json(const std::vector<LanczosStep>& history) {
@@ -90,6 +99,8 @@ nlohmann::json to_json(const RunSummary& run, const ProgramOptions& options, con
       {"residual_norms", run.residual_norms},
       {"residual_estimates", run.residual_estimates},
       {"converged", run.converged},
+      {"stopped", run.stopped},
+      {"orthogonalisation", orthogonalisation_json(context.history())},
       {"orthogonality_loss", run.orthogonality_loss},
       {"norm_estimate", run.norm_estimate},
       {"reductions", run.reductions},

@@ -1,5 +1,6 @@
 #include "blockvec/instantiate.hpp"
 #include "orth/checks.hpp"
+#include "orth/record.hpp"
 #include "orth/skeletons/delayed.hpp"
 #include "orth/skeletons/staged.hpp"
 
@@ -81,6 +82,7 @@ Result Orthogonalizer::factorize(const BlockVector<Scalar, Layout, Space>& x,
   if (r != nullptr) dense::copy(f.r, *r);
   result.reductions = context_.reductions() - reductions_before;
   result.passes = static_cast<double>(f.words) / static_cast<double>(f.n);
+  record(context_, verb, {options_.inter, options_.intra, true, true}, result, f.n);
   if (!result.lost.empty() && options_.deficiency == Deficiency::report) throw_rank_error(x, nothing, result);
   return std::move(f.result);
 }

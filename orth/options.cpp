@@ -4,6 +4,8 @@
 #include <ostream>
 #include <utility>
 
+#include "orth/record.hpp"
+
 namespace blockvec::orth {
 namespace {
 
@@ -28,9 +30,9 @@ constexpr Names<Intra, 5> intra_names{{{"cgs", Intra::cgs},
                                        {"svqb", Intra::svqb}}};
 
 template <class List, class Enum>
-std::string name_of(const List& names, Enum value) {
+std::string_view name_of(const List& names, Enum value) {
   for (const auto& [name, candidate] : names) {
-    if (candidate == value) return std::string(name);
+    if (candidate == value) return name;
   }
   return "?";
 }
@@ -69,10 +71,12 @@ Options parse_options(std::string_view text) {
   return options;
 }
 
-std::string to_string(Inter inter) { return name_of(inter_names, inter); }
-std::string to_string(Intra intra) { return name_of(intra_names, intra); }
+std::string known_methods() { return known(inter_names) + " / " + known(intra_names); }
 
-std::string to_string(Reason reason) {
+std::string_view word(Inter inter) { return name_of(inter_names, inter); }
+std::string_view word(Intra intra) { return name_of(intra_names, intra); }
+
+std::string_view word(Reason reason) {
   switch (reason) {
     case Reason::none:
       return "";
@@ -92,6 +96,10 @@ std::string to_string(Reason reason) {
   return "?";
 }
 
+std::string to_string(Inter inter) { return std::string(word(inter)); }
+std::string to_string(Intra intra) { return std::string(word(intra)); }
+std::string to_string(Reason reason) { return std::string(word(reason)); }
+
 std::string to_string(const Method& method) {
   std::string text;
   if (method.has_inter) text += to_string(method.inter);
@@ -102,6 +110,26 @@ std::string to_string(const Method& method) {
 
 std::ostream& operator<<(std::ostream& stream, const Method& method) { return stream << to_string(method); }
 std::ostream& operator<<(std::ostream& stream, Reason reason) { return stream << to_string(reason); }
+
+void record(const Context& context, const char* verb, const Method& asked, const Result& result, std::int64_t columns) {
+  History& history = context.history();
+  if (!history.enabled()) return;
+  HistoryEntry entry;
+  entry.verb = verb;
+  if (asked.has_inter) entry.asked[0] = word(asked.inter);
+  if (asked.has_intra) entry.asked[1] = word(asked.intra);
+  if (result.method.has_inter) entry.used[0] = word(result.method.inter);
+  if (result.method.has_intra) entry.used[1] = word(result.method.intra);
+  entry.reason = word(result.reason);
+  entry.columns = columns;
+  entry.rank = result.rank;
+  entry.sweeps = result.sweeps;
+  entry.reductions = result.reductions;
+  entry.passes = result.passes;
+  entry.condition = result.condition_estimate;
+  entry.succeeded = result.orthonormal;
+  history.add(entry);
+}
 
 std::string Result::describe() const {
   char numbers[160];

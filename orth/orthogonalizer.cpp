@@ -4,6 +4,7 @@
 #include "orth/checks.hpp"
 #include "orth/orthonormalize.hpp"
 #include "orth/projection.hpp"
+#include "orth/record.hpp"
 
 namespace blockvec::orth {
 template <class Scalar>
@@ -27,6 +28,7 @@ Result Orthogonalizer::project(const std::type_identity_t<Basis<Scalar, Layout, 
   Call<Scalar, Layout, Space> call(context_, options_, draws_, v, w, metric);
   project_block(call);
   finish<Scalar, Layout, Space>(call, s, nullptr);
+  record(context_, "project", {options_.inter, options_.intra, true, false}, call.result, w.width());
   return std::move(call.result);
 }
 
@@ -49,7 +51,10 @@ Result Orthogonalizer::project_and_normalize(const std::type_identity_t<Basis<Sc
   require_coefficients("project_and_normalize", "R", r, w.width(), w.width());
   if (w.width() == 0) return {};
   Call<Scalar, Layout, Space> call(context_, options_, draws_, v, w, metric);
-  return orthonormalize(call, s, r);
+  Result result = orthonormalize(call, s, r);
+  record(context_, v.width() > 0 ? "project_and_normalize" : "normalize",
+         {options_.inter, options_.intra, v.width() > 0, true}, result, w.width());
+  return result;
 }
 
 template <class Scalar, class Layout, class Space>

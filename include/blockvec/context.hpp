@@ -2,6 +2,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <blockvec/communicator.hpp>
+#include <blockvec/history.hpp>
 #include <blockvec/profile.hpp>
 #include <blockvec/space.hpp>
 #include <blockvec/workspace.hpp>
@@ -65,6 +66,8 @@ class Context {
   template <class Space = DefaultSpace>
   Workspace<Space>& workspace() const;
   Profile& profile() const;
+  /// What was asked of the methods above this layer, and what they did. Off until started.
+  History& history() const;
 
   /// Reductions over all ranks so far; counted on one rank too, so that a method's count does not depend on the
   /// machine.

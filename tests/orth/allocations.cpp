@@ -44,5 +44,45 @@ TYPED_TEST(OrthAllocations, AGrowingBasisAllocatesNothingAfterItsFirstRound) {
   }
 }
 
+TYPED_TEST(OrthAllocations, NeitherDoesAnyMethodBetweenBlocks) {
+  using Scalar = typename TypeParam::Scalar;
+  constexpr std::int64_t count = 300, width = 4, n = 18;
+  const Context context = Context::world(2);
+  context.history().start(8);
+  const auto rows = RowDistribution::uniform(count, context.communicator());
+  const typename TypeParam::Vector x(context, rows, n, "X"), image(context, rows, n, "B X");
+  const typename TypeParam::Small r(context, n, n), s(context, 2 * width, width);
+  orth::Metric<Scalar, typename TypeParam::Layout, typename TypeParam::Space> twice;
+  twice.apply = [](const auto& from, const auto& to) { axpby(Scalar(2), from, Scalar(0), to); };
+  twice.image_of_block = image;
+  for (const char* method : {"bmgs", "bcgs2", "bcgsi+a", "pip+", "p-1s", "p-2s", "p-1s2s", "two-stage"}) {
+    for (const bool ill : {false, true}) {
+      orth::Orthogonalizer orthogonalizer(context, orth::parse_options(method));
+      const auto round = [&](const auto* metric) {
+        fill_random(x, 3);
+        if (ill) {  // every block like the one before it but for a little
+          const auto small = static_cast<RealOf<Scalar>>(std::pow(static_cast<double>(epsilon<Scalar>), 0.7));
+          for (std::int64_t j = width; j < n; ++j) axpby(Scalar(1), x.column(j - width), Scalar(small), x.column(j));
+        }
+        EXPECT_EQ(orthogonalizer.factorize(x, &r, width, metric).rank, n);
+        fill_random(x.columns(2 * width, 3 * width), 4);
+        EXPECT_EQ(orthogonalizer
+                      .project_and_normalize({x.columns(0, width), x.columns(width, 2 * width)},
+                                             x.columns(2 * width, 3 * width), &s)
+                      .rank,
+                  width);
+      };
+      for (int i = 0; i < 2; ++i) {
+        round(&twice);
+        round(static_cast<decltype(&twice)>(nullptr));
+      }
+      const std::int64_t warm = blockvec::testing::allocations_so_far();
+      round(&twice);
+      round(static_cast<decltype(&twice)>(nullptr));
+      EXPECT_EQ(blockvec::testing::allocations_so_far(), warm) << method << ", ill " << ill;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace blockvec::test

@@ -77,6 +77,29 @@ TYPED_TEST(Distributed, EveryMethodOnEveryDistribution) {
   }
 }
 
+TYPED_TEST(Distributed, FactorizationsOnEveryDistribution) {
+  using Scalar = typename TypeParam::Scalar;
+  constexpr std::int64_t count = 60, width = 4, n = 14;
+  Generator<Scalar> generator(7);
+  for (const double power : {0.3, 0.8}) {
+    const auto x =
+        rounded<Scalar>(generator.with_condition(count, n, std::pow(static_cast<double>(epsilon<Scalar>), -power)));
+    for (const auto& rows : this->distributions(count)) {
+      for (const char* method : {"bmgs", "bcgsi+a", "pip+", "p-1s", "p-1s2s", "two-stage"}) {
+        SCOPED_TRACE(std::string(method) + ", kappa = eps^-" + std::to_string(power) + ", " + rows.describe());
+        const typename TypeParam::Vector q(this->context, rows, n, "X");
+        const typename TypeParam::Small r(this->context, n, n);
+        distribute<Scalar>(x, q);
+        const auto result = orth::Orthogonalizer(this->context, orth::parse_options(method)).factorize(q, &r, width);
+        EXPECT_EQ(result.rank, n) << result.describe();
+        EXPECT_LE(loss_of_orthogonality(collect(q)), rounding_loss<Scalar>(n)) << result.describe();
+        EXPECT_LE(relative_residual(x, {count, 0}, {0, n}, collect(q), collect(r)), rounding_residual<Scalar>(n));
+        expect_replicated(this->context, r);
+      }
+    }
+  }
+}
+
 TYPED_TEST(Distributed, LostColumnsAreReplacedAlikeOnAnyDistribution) {
   using Scalar = typename TypeParam::Scalar;
   constexpr std::int64_t count = 40, m = 4, b = 4;

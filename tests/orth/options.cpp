@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <blockvec/operations.hpp>
 #include <blockvec/orth/orthogonalizer.hpp>
 #include <sstream>
 
@@ -62,6 +63,34 @@ TEST(Result, IsDescribedInOneLine) {
   std::ostringstream stream;
   stream << result.method << ", " << Reason::no_room;
   EXPECT_EQ(stream.str(), "cholqr2, columns were dependent and there are too few rows to replace them");
+}
+
+TEST(Result, IsKeptInTheHistoryOfItsContext) {
+  const Context context = Context::self(1);
+  const auto rows = RowDistribution::uniform(40, context.communicator());
+  const BlockVector<double> x(context, rows, 6, "X");
+  Orthogonalizer orthogonalizer(context, parse_options("pipi+/cholqr"));
+  fill_random(x, 1);
+  orthogonalizer.normalize(x.columns(0, 2));
+  EXPECT_EQ(context.history().count(), 0) << "off by default";
+  context.history().start();
+  orthogonalizer.normalize(x.columns(0, 2));
+  orthogonalizer.project(x.columns(0, 2), x.columns(2, 4));
+  copy(x.column(0), x.column(3));
+  orthogonalizer.project_and_normalize(x.columns(0, 2), x.columns(2, 4));
+  fill_random(x, 1);
+  orthogonalizer.factorize(x, nullptr, 2);
+  const auto entries = context.history().entries();
+  ASSERT_EQ(entries.size(), 4U);
+  const char* const verbs[] = {"normalize", "project", "project_and_normalize", "factorize"};
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(entries[i].verb, verbs[i]);
+  EXPECT_EQ(entries[0].used[0], "");
+  EXPECT_EQ(entries[1].used[1], "");
+  EXPECT_EQ(entries[2].asked[1], "cholqr");
+  EXPECT_EQ(entries[2].reason, to_string(Reason::rank_deficient));
+  EXPECT_EQ(entries[2].rank, 1);
+  EXPECT_EQ(entries[3].columns, 6);
+  EXPECT_EQ(context.history().count(""), 3);
 }
 
 }  // namespace

@@ -95,6 +95,7 @@ struct Options {
 /// "pipi+/cholqr2", "bcgs2/svqb", "pip", "/cgs2" ... A missing half keeps its default. Throws Error naming the known
 /// words.
 Options parse_options(std::string_view text);
+std::string known_methods();  ///< "bcgs, bmgs, ... / cgs, cgs2, ..."
 std::string to_string(Inter inter);
 std::string to_string(Intra intra);
 std::string to_string(Reason reason);
