@@ -34,6 +34,9 @@ struct Sweep {
 /// Inner products of a block: its Gram matrix g (and squares), or those with the basis, s, as well.
 enum class Products { none, gram, all };
 
+template <class Scalar, class Layout, class Space>
+struct ExtendedProducts;
+
 /// One call of a verb: the operands, the coefficients so far, scratch matrices, and what it cost. At any time
 ///     X diag(scales) = V s_total + W r_total,
 /// X being the block that the caller gave. Methods are written with the steps offered here. Under a metric all inner
@@ -104,6 +107,12 @@ struct Call {
   /// s = V^H W, g = W^H W, squares = diag(g). One reduction. Nothing if they are at hand.
   void reduce() {
     if (known == Products::all) return;
+    if (extended != nullptr) {
+      extended->reduce(*this);
+      dense::diagonal(g, squares);
+      known = Products::all;
+      return;
+    }
     if (fuses()) return pass(false, false, Products::all);
     apply_metric();
     InnerProducts<Scalar, Layout, Space> products(context);
@@ -369,7 +378,10 @@ struct Call {
   bool triangular = true;                                      ///< r_total is
   kernels::Triangle step_triangle = kernels::Triangle::upper;  ///< what step and inverse are
   std::int64_t visible_rank =
-      std::numeric_limits<std::int64_t>::max();  ///< columns that a factorisation could tell apart
+      std::numeric_limits<std::int64_t>::max();                 ///< columns that a factorisation could tell apart
+  ExtendedProducts<Scalar, Layout, Space>* extended = nullptr;  ///< inner products are to be as precise as these
+  const Small* defect = nullptr;  ///< V^H V - I for the leading known_defect columns, with room for the others
+  std::int64_t known_defect = 0;
   bool watches_noise = false;  ///< projected columns that are hardly more than noise are left to the strong method
   bool keeps_lost_in_place = false;  ///< lost columns are left zero where they are
   const Tall* whole = &w;            ///< what the caller knows W as: columns from first_column on of this

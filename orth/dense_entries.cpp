@@ -88,6 +88,36 @@ struct Reciprocals {
   KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t j) const { x(i, j) = 1 / x(i, j); }
 };
 
+template <class Scalar>
+struct Defect {
+  Entries<Scalar> high, low, to;
+  std::int64_t first;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t column) const {
+    const std::int64_t j = first + column;
+    if (i > j) return;
+    const Scalar value = (high(i, column) - Scalar(i == j ? 1 : 0)) + low(i, column);
+    to(i, j) = value;
+    to(j, i) = conjugate(value);
+  }
+};
+
+template <class Scalar>
+struct Subtract {
+  Entries<Scalar> from;
+  Entries<Scalar> high, low;
+  KOKKOS_FUNCTION static void subtract(RealOf<Scalar> x, RealOf<Scalar>& y_high, RealOf<Scalar>& y_low) {
+    split(extend(y_high, y_low) - extend(x, RealOf<Scalar>(0)), y_high, y_low);
+  }
+  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t j) const {
+    if constexpr (ScalarTraits<Scalar>::is_complex) {
+      subtract(from(i, j).real(), high(i, j).real(), low(i, j).real());
+      subtract(from(i, j).imag(), high(i, j).imag(), low(i, j).imag());
+    } else {
+      subtract(from(i, j), high(i, j), low(i, j));
+    }
+  }
+};
+
 }  // namespace
 
 template <class Scalar, class Space>
@@ -157,17 +187,36 @@ void reciprocals(const SmallMatrix<Real, Space>& a) {
   for_each_entry<Space>(a.context(), a.rows(), a.columns(), Reciprocals<Real>{entries(a)});
 }
 
-#define BLOCKVEC_DENSE_ENTRIES(Scalar, Space)                                                                  \
-  template void copy(const SmallMatrix<Scalar, Space>&, const SmallMatrix<Scalar, Space>&);                    \
-  template void fill(const SmallMatrix<Scalar, Space>&, Scalar);                                               \
-  template void set_identity(const SmallMatrix<Scalar, Space>&);                                               \
-  template void axpby(Scalar, const SmallMatrix<Scalar, Space>&, Scalar, const SmallMatrix<Scalar, Space>&);   \
-  template void scale_columns(const SmallMatrix<Scalar, Space>&, const SmallMatrix<RealOf<Scalar>, Space>&,    \
-                              const SmallMatrix<Scalar, Space>&);                                              \
-  template void multiply_upper(const SmallMatrix<Scalar, Space>&, const SmallMatrix<Scalar, Space>&);          \
-  template void diagonal(const SmallMatrix<Scalar, Space>&, const SmallMatrix<RealOf<Scalar>, Space>&);        \
-  template void column_squares(const SmallMatrix<Scalar, Space>&, const SmallMatrix<RealOf<Scalar>, Space>&);  \
-  template void divide_by_pivots(const SmallMatrix<RealOf<Scalar>, Space>&, const SmallMatrix<Scalar, Space>&, \
+template <class Scalar, class Space>
+void defect_from_identity(const DoubleDoubleMatrix<Scalar, Space>& t, const SmallMatrix<Scalar, Space>& d,
+                          std::int64_t first) {
+  require_square("defect_from_identity", "D", d);
+  require_shape("defect_from_identity", "T", t, d.rows(), d.columns() - first);
+  for_each_entry<Space>(d.context(), t.rows(), t.columns(),
+                        Defect<Scalar>{entries(t.high), entries(t.low), entries(d), first});
+}
+
+template <class Scalar, class Space>
+void subtract(const SmallMatrix<Scalar, Space>& a, const DoubleDoubleMatrix<Scalar, Space>& b) {
+  require_shape("subtract", "B", b, a.rows(), a.columns());
+  for_each_entry<Space>(a.context(), a.rows(), a.columns(),
+                        Subtract<Scalar>{entries(a), entries(b.high), entries(b.low)});
+}
+
+#define BLOCKVEC_DENSE_ENTRIES(Scalar, Space)                                                                     \
+  template void copy(const SmallMatrix<Scalar, Space>&, const SmallMatrix<Scalar, Space>&);                       \
+  template void defect_from_identity(const DoubleDoubleMatrix<Scalar, Space>&, const SmallMatrix<Scalar, Space>&, \
+                                     std::int64_t);                                                               \
+  template void subtract(const SmallMatrix<Scalar, Space>&, const DoubleDoubleMatrix<Scalar, Space>&);            \
+  template void fill(const SmallMatrix<Scalar, Space>&, Scalar);                                                  \
+  template void set_identity(const SmallMatrix<Scalar, Space>&);                                                  \
+  template void axpby(Scalar, const SmallMatrix<Scalar, Space>&, Scalar, const SmallMatrix<Scalar, Space>&);      \
+  template void scale_columns(const SmallMatrix<Scalar, Space>&, const SmallMatrix<RealOf<Scalar>, Space>&,       \
+                              const SmallMatrix<Scalar, Space>&);                                                 \
+  template void multiply_upper(const SmallMatrix<Scalar, Space>&, const SmallMatrix<Scalar, Space>&);             \
+  template void diagonal(const SmallMatrix<Scalar, Space>&, const SmallMatrix<RealOf<Scalar>, Space>&);           \
+  template void column_squares(const SmallMatrix<Scalar, Space>&, const SmallMatrix<RealOf<Scalar>, Space>&);     \
+  template void divide_by_pivots(const SmallMatrix<RealOf<Scalar>, Space>&, const SmallMatrix<Scalar, Space>&,    \
                                  const SmallMatrix<RealOf<Scalar>, Space>&);
 BLOCKVEC_FOR_SMALL_MATRICES(BLOCKVEC_DENSE_ENTRIES)
 

@@ -12,13 +12,14 @@ namespace {
 template <class Enum, std::size_t count>
 using Names = std::array<std::pair<std::string_view, Enum>, count>;
 
-constexpr Names<Inter, 11> inter_names{{{"bcgs", Inter::bcgs},
+constexpr Names<Inter, 12> inter_names{{{"bcgs", Inter::bcgs},
                                         {"bmgs", Inter::bmgs},
                                         {"bcgs2", Inter::bcgs2},
                                         {"bcgsi+a", Inter::bcgsi_a},
                                         {"pip", Inter::pip},
                                         {"pip+", Inter::pip_plus},
                                         {"pipi+", Inter::pipi_plus},
+                                        {"pip-dd", Inter::pip_dd},
                                         {"p-1s", Inter::p_1s},
                                         {"p-2s", Inter::p_2s},
                                         {"p-1s2s", Inter::p_adaptive},

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <optional>
+
 #include "orth/deficiency.hpp"
+#include "orth/extended.hpp"
 #include "orth/range.hpp"
 #include "orth/recovery.hpp"
 #include "orth/sweeps.hpp"
@@ -8,7 +11,7 @@
 /// A block against its basis, from the first look to the last: what the verbs for one block do, and factorize for each.
 namespace blockvec::orth {
 
-enum class Kind { none, projected, by_blocks, pythagorean };
+enum class Kind { none, projected, by_blocks, pythagorean, extended };
 
 /// The sweeps of which a method for one block consists.
 struct Plan {
@@ -26,6 +29,8 @@ inline Plan plan_of(Inter inter) {
       return {Kind::projected, Kind::projected};
     case Inter::pip:
       return {Kind::pythagorean, Kind::none};
+    case Inter::pip_dd:
+      return {Kind::extended, Kind::pythagorean};
     case Inter::p_2s:
       return {Kind::projected, Kind::pythagorean};
     case Inter::pip_plus:
@@ -40,7 +45,8 @@ inline Plan plan_of(Inter inter) {
 
 template <class Scalar, class Layout, class Space>
 Sweep<RealOf<Scalar>> sweep_of(Call<Scalar, Layout, Space>& call, Kind kind, Another another) {
-  return kind == Kind::pythagorean ? pip_sweep(call, another) : bcgs_sweep(call, kind == Kind::by_blocks);
+  if (kind == Kind::extended && call.extended != nullptr) return extended_sweep(call, another);
+  return kind >= Kind::pythagorean ? pip_sweep(call, another) : bcgs_sweep(call, kind == Kind::by_blocks);
 }
 
 /// The sweeps that the options ask for, no more; of the second only as much as is needed.
@@ -77,8 +83,17 @@ template <class Scalar, class Layout, class Space>
 Result orthonormalize(Call<Scalar, Layout, Space>& call, const SmallMatrix<Scalar, Space>* s,
                       const SmallMatrix<Scalar, Space>* r) {
   call.result.method = {call.options.inter, call.options.intra, call.m > 0, true};
+  std::optional<ExtendedProducts<Scalar, Layout, Space>> extended;
+  WorkspaceScope<Space> scope(call.context);
+  if (call.options.inter == Inter::pip_dd && call.m > 0 && call.metric == nullptr) {
+    using Small = SmallMatrix<Scalar, Space>;
+    const Small defect = call.defect != nullptr ? *call.defect : Small::scratch(scope, call.m, call.m);
+    extended.emplace(scope, call.m, call.b, defect, call.known_defect);
+    call.extended = &*extended;
+  }
   look_at_block(call);
   auto sweep = chosen_sweeps(call);
+  call.extended = nullptr;
   if (!sweep.certified() && call.options.escalate) sweep = escalate(call, sweep);
   Result& result = call.result;
   result.orthonormal = sweep.certified();

@@ -26,7 +26,8 @@ struct Factorization {
         width(width_),
         given(given_),
         scope(context_),
-        r(Small::scratch(scope, n, n)) {
+        r(Small::scratch(scope, n, n)),
+        defect(options.inter == Inter::pip_dd ? Small::scratch(scope, n, n) : Small()) {
     dense::set_identity(r);
     if (options.basis_width == 0) options.basis_width = width;
     if (given != nullptr) metric.apply = [this](const Tall& from, const Tall& to) { given->apply(from, to); };
@@ -69,6 +70,13 @@ struct Factorization {
     const Tall w = x.columns(begin, end);
     OneBlock call(context, how, draws, v, w, metric_for(begin, end));
     introduce(call, begin);
+    const bool extended = options.inter == Inter::pip_dd;
+    const Small beside = extended ? defect.block(0, begin, 0, begin) : defect;
+    if (extended) {
+      call.defect = &beside;
+      call.known_defect = known_defect;
+      known_defect = begin;
+    }
     call.result = orthonormalize<Scalar, Layout, Space>(call, nullptr, nullptr);
     compose(begin, end, last, call.s_total, call.r_total);
     absorb(call);
@@ -111,6 +119,8 @@ struct Factorization {
   Metric metric;
   WorkspaceScope<Space> scope;
   Small r;
+  Small defect;                   ///< pip-dd: X^H X - I of the columns that are done
+  std::int64_t known_defect = 0;  ///< as far as it is known
   bool keeps_image = false;
   std::int64_t words = 0;
   std::int64_t missing = 0;  ///< columns that a method without escalation could not make anything of

@@ -89,7 +89,8 @@ const Row table[] = {
     {"bcgsi+a/cgs2", rounding, rounding, rounding, breaks, rounding},
     {"bcgs2/cgs2", rounding, rounding, rounding, rounding, rounding},
     {"p-2s/cgs2", rounding, rounding, rounding, rounding, rounding},
-    {"p-1s2s/cgs2", rounding, rounding, rounding, rounding, rounding}};
+    {"p-1s2s/cgs2", rounding, rounding, rounding, rounding, rounding},
+    {"pip-dd/cgs2", rounding, rounding, rounding, rounding, rounding}};
 
 TYPED_TEST(BlockTables, MethodsHoldWhereTheorySaysAndFailWhereItDoesNot) {
   // Condition numbers as powers of 1/eps: 0.35 is 3e5 in double precision, 0.63 about 8e9.
@@ -109,6 +110,18 @@ TYPED_TEST(BlockTables, MethodsHoldWhereTheorySaysAndFailWhereItDoesNot) {
     expect("piled", row.piled, piled, 4 * low);
     expect("piled beyond", row.piled_beyond, piled_beyond, 4 * high);
     expect("glued with an ill-conditioned first block", row.stiff_start, stiff, low * first);
+  }
+}
+
+TYPED_TEST(BlockTables, InTwiceThePrecisionPythagorasHoldsToTheLastDigit) {
+  // 1e15 in double precision, and what corresponds to it in single.
+  constexpr std::int64_t rows = 200, width = 5, n = 20;
+  const double kappa = this->kappa(0.957);
+  const typename TestFixture::Columns matrices[] = {this->generator.with_condition(rows, n, kappa),
+                                                    this->generator.piled(rows, n / width, width, kappa / 10)};
+  for (const auto& x : matrices) {
+    this->expect({"pip-dd/cgs2", {}, {}, {}, {}, {}}, Fate::rounding, x, width, kappa, 1);
+    this->expect({"pipi+/cgs2", {}, {}, {}, {}, {}}, Fate::breaks, x, width, kappa, 1);
   }
 }
 

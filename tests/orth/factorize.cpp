@@ -32,8 +32,8 @@ class Factorize : public ::testing::Test {
 };
 TYPED_TEST_SUITE(Factorize, testing::AllCases, testing::CaseName);
 
-const char* const every_skeleton[] = {"bcgs",  "bmgs", "bcgs2", "bcgsi+a", "pip",      "pip+",
-                                      "pipi+", "p-1s", "p-2s",  "p-1s2s",  "two-stage"};
+const char* const every_skeleton[] = {"bcgs",  "bmgs", "bcgs2", "bcgsi+a", "pip",       "pip+",
+                                      "pipi+", "p-1s", "p-2s",  "p-1s2s",  "two-stage", "pip-dd"};
 
 struct Count {
   const char* method;
@@ -52,6 +52,7 @@ TYPED_TEST(Factorize, ReductionsAreThoseOfTheMethod) {
                          {"pip/cholqr2", 2, rest},
                          {"pip+/cholqr2", 2, 2 * rest},
                          {"pipi+/cholqr2", 2, 2 * rest},
+                         {"pip-dd/cholqr2", 2, 2 * rest},
                          {"p-1s/cholqr2", 2, rest + 1},
                          {"p-2s/cholqr", 1, 2 * rest + 1},
                          {"p-2s/cholqr2", 2, 3 * rest + 1},
@@ -96,6 +97,40 @@ TYPED_TEST(Factorize, EveryMethodIsOrthonormalToRoundingWhereItMayEscalate) {
         }
       }
     }
+  }
+}
+
+TYPED_TEST(Factorize, TheAdaptiveSwitchAsksForASecondReductionOnlyWhereOneDoesNotDo) {
+  using Scalar = typename TestFixture::ScalarType;
+  constexpr std::int64_t count = 120, width = 4, blocks = 8, n = width * blocks, rest = blocks - 1;
+  for (const bool escalate : {false, true}) {
+    const auto options = this->options("p-1s2s/cholqr2", escalate);
+    const auto easy = this->run(this->generator.glued(count, blocks, width, this->kappa(0.25)), width, options);
+    EXPECT_EQ(easy.result.reason, Reason::none) << easy.result.describe();
+    EXPECT_EQ(easy.result.method.inter, Inter::p_adaptive);
+    EXPECT_LE(easy.result.reductions, 2 + rest + 1) << easy.result.describe();
+    const auto hard = this->run(this->generator.glued(count, blocks, width, this->kappa(0.6)), width, options);
+    EXPECT_TRUE(hard.result.orthonormal) << hard.result.describe();
+    EXPECT_EQ(hard.result.method.inter, Inter::p_2s) << hard.result.describe();
+    EXPECT_GT(hard.result.reductions, 2 + rest + 1);
+    EXPECT_LE(hard.result.reductions, 2 + 3 * rest + 2) << hard.result.describe();  // CholQR2 within
+    EXPECT_LE(hard.loss(), rounding_loss<Scalar>(n));
+    EXPECT_LE(hard.residual(), rounding_residual<Scalar>(n));
+  }
+}
+
+TYPED_TEST(Factorize, TwoStagesTakePanelsOfAnyMultiple) {
+  using Scalar = typename TestFixture::ScalarType;
+  constexpr std::int64_t width = 3, n = 20;
+  const auto x = this->generator.with_condition(70, n, this->kappa(0.3));
+  for (const std::int64_t panel : {3, 6, 15, 18, 21, 60}) {
+    auto options = this->options("two-stage/cholqr2", true, false);
+    options.panel_width = panel;
+    const auto run = this->run(x, width, options);
+    const std::int64_t panels = (n - width + panel - 1) / panel;
+    EXPECT_EQ(run.result.reductions, 2 + 6 + panels) << "panel " << panel << ": " << run.result.describe();
+    EXPECT_LE(run.loss(), rounding_loss<Scalar>(n));
+    EXPECT_LE(run.residual(), rounding_residual<Scalar>(n));
   }
 }
 

@@ -46,10 +46,11 @@ class Methods : public ::testing::Test {
 };
 TYPED_TEST_SUITE(Methods, testing::AllCases, testing::CaseName);
 
-const char* const every_method[] = {"bcgs/cgs",  "bcgs/cgs2",  "bcgs/cholqr",  "bcgs/cholqr2",  "bcgs/svqb",
-                                    "bcgs2/cgs", "bcgs2/cgs2", "bcgs2/cholqr", "bcgs2/cholqr2", "bcgs2/svqb",
-                                    "pip/cgs",   "pip/cgs2",   "pip/cholqr",   "pip/cholqr2",   "pip/svqb",
-                                    "pipi+/cgs", "pipi+/cgs2", "pipi+/cholqr", "pipi+/cholqr2", "pipi+/svqb"};
+const char* const every_method[] = {
+    "bcgs/cgs",     "bcgs/cgs2",     "bcgs/cholqr",  "bcgs/cholqr2", "bcgs/svqb",     "bcgs2/cgs",  "bcgs2/cgs2",
+    "bcgs2/cholqr", "bcgs2/cholqr2", "bcgs2/svqb",   "pip/cgs",      "pip/cgs2",      "pip/cholqr", "pip/cholqr2",
+    "pip/svqb",     "pipi+/cgs",     "pipi+/cgs2",   "pipi+/cholqr", "pipi+/cholqr2", "pipi+/svqb", "bmgs/cgs2",
+    "bmgs/cholqr",  "bcgsi+a/cgs2",  "p-2s/cholqr2", "p-1s2s/svqb",  "pip-dd/cholqr2"};
 
 TYPED_TEST(Methods, EveryMethodIsOrthonormalToRoundingWhereItMayEscalate) {
   using Scalar = typename TestFixture::ScalarType;
@@ -289,6 +290,13 @@ TYPED_TEST(Methods, ReductionsAndPassesAreThoseOfTheMethod) {
                          {"pip/svqb", m, 1, 1, 2 * ratio + 3, 2 * ratio + 6},
                          {"pipi+/cholqr2", m, 2, 2, 3 * ratio + 5, 4 * ratio + 12},
                          {"pipi+/svqb", m, 2, 2, 3 * ratio + 5, 4 * ratio + 12},
+                         {"bmgs/cholqr", m, 3, 1, 14, 15},
+                         {"bcgsi+a/cgs2", m, 4, 2, 4 * ratio + 10, 4 * ratio + 14},
+                         {"p-2s/cholqr", m, 3, 2, 4 * ratio + 8, 4 * ratio + 13},
+                         {"p-1s/cholqr2", m, 2, 2, 3 * ratio + 5, 4 * ratio + 12},
+                         {"pip+/cholqr2", m, 2, 2, 3 * ratio + 5, 4 * ratio + 12},
+                         {"two-stage/cholqr2", m, 2, 2, 3 * ratio + 5, 4 * ratio + 12},
+                         {"pip-dd/cholqr2", m, 2, 2, 4 * ratio + 6, 5 * ratio + 12},
                          {"/cholqr", 0, 1, 1, 3, 3},
                          {"/cholqr2", 0, 2, 1, 5, 6},
                          {"/svqb", 0, 1, 1, 3, 3},

@@ -8,8 +8,9 @@ namespace blockvec::orth {
 namespace {
 
 TEST(Options, NamesAreReadAndWritten) {
-  for (const Inter inter : {Inter::bcgs, Inter::bmgs, Inter::bcgs2, Inter::bcgsi_a, Inter::pip, Inter::pip_plus,
-                            Inter::pipi_plus, Inter::p_1s, Inter::p_2s, Inter::p_adaptive, Inter::two_stage}) {
+  for (const Inter inter :
+       {Inter::bcgs, Inter::bmgs, Inter::bcgs2, Inter::bcgsi_a, Inter::pip, Inter::pip_plus, Inter::pipi_plus,
+        Inter::pip_dd, Inter::p_1s, Inter::p_2s, Inter::p_adaptive, Inter::two_stage}) {
     for (const Intra intra : {Intra::cgs, Intra::cgs2, Intra::cholqr, Intra::cholqr2, Intra::svqb}) {
       const Options options = parse_options(to_string(inter) + "/" + to_string(intra));
       EXPECT_EQ(options.inter, inter);
@@ -36,7 +37,7 @@ TEST(Options, UnknownWordsAreNamedWithTheKnownOnes) {
       EXPECT_EQ(std::string(error.what()),
                 "orthogonalisation \"" + std::string(text) +
                     "\": expected BETWEEN/WITHIN, either may be missing; BETWEEN is one of bcgs, bmgs, bcgs2, "
-                    "bcgsi+a, pip, pip+, pipi+, p-1s, p-2s, p-1s2s, two-stage, "
+                    "bcgsi+a, pip, pip+, pipi+, pip-dd, p-1s, p-2s, p-1s2s, two-stage, "
                     "WITHIN is one of cgs, cgs2, cholqr, cholqr2, svqb");
     }
   }

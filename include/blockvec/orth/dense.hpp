@@ -105,6 +105,15 @@ void multiply_dd(RealOf<Scalar> alpha, const DoubleDoubleMatrix<Scalar, Space>& 
                  const DoubleDoubleMatrix<Scalar, Space>& b, RealOf<Scalar> beta,
                  const DoubleDoubleMatrix<Scalar, Space>& c);
 
+/// D(i, j) = T(i, j - first) - (i == j) for i <= j, j >= first, rounded once, and D(j, i) its conjugate: a Hermitian
+/// matrix (n x n) near the identity, of which T (n x (n - first)) holds the last columns.
+template <class Scalar, class Space>
+void defect_from_identity(const DoubleDoubleMatrix<Scalar, Space>& t, const SmallMatrix<Scalar, Space>& d,
+                          std::int64_t first);
+/// B <- B - A.
+template <class Scalar, class Space>
+void subtract(const SmallMatrix<Scalar, Space>& a, const DoubleDoubleMatrix<Scalar, Space>& b);
+
 /// X = R^-1 for an upper triangular R with a nonzero diagonal; X may be R. The strict lower triangle of X becomes zero.
 /// Throws Error naming a zero pivot.
 template <class Scalar, class Space>

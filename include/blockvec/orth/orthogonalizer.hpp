@@ -43,6 +43,10 @@ enum class Inter {
   pip,         ///< projection and Gram matrix in one reduction, the factor by Pythagoras: eps kappa^2; 1 [3]
   pip_plus,    ///< PIP over all blocks, then again: eps while eps kappa^2 <= 1/2; 2 [3]
   pipi_plus,   ///< PIP twice for each block: the same; 2 [3]
+  pip_dd,      ///< PIP with V^H V, V^H W, W^H W and the factor to twice the precision, V's own defects taken into
+               ///< account, then PIP: eps while eps kappa < 1; 2. V^H V grows from block to block in factorize(); for
+               ///< one block it is computed in the same reduction, m^2 products a row. Under a metric, whose image is
+               ///< not that precise, pipi+. (The correction by V^H V: PRIMME, in working precision)
   p_1s,        ///< PIP twice, the second time in the reduction of the next block's first: the same; 1 [4]
   p_2s,        ///< projection and the method within, then PIP in the reduction of the next block's projection: eps
                ///< while eps kappa <= 1/2, with a strong method within; 1 + i [4]

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <blockvec/double_double_matrix.hpp>
+
+#include "orth/sweeps.hpp"
+
+/// BCGS-PIP with its small matrices in about twice the working precision.
+namespace blockvec::orth {
+
+/// The products that it needs of a call, and how far V is from orthonormal.
+template <class Scalar, class Layout, class Space>
+struct ExtendedProducts {
+  using Small = SmallMatrix<Scalar, Space>;
+  using Wide = DoubleDoubleMatrix<Scalar, Space>;
+
+  /// `defect_`: m x m, its leading `known_` columns being V^H V - I already.
+  ExtendedProducts(WorkspaceScope<Space>& scope, std::int64_t m, std::int64_t b, const Small& defect_,
+                   std::int64_t known_)
+      : s(Wide::scratch(scope, m, b)),
+        g(Wide::scratch(scope, b, b)),
+        basis(Wide::scratch(scope, m, m - known_)),
+        defect(defect_),
+        known(known_) {}
+
+  /// One reduction: V^H W, W^H W, and of V^H V what is not known. Its rounded parts go to the call.
+  void reduce(Call<Scalar, Layout, Space>& call) {
+    InnerProducts<Scalar, Layout, Space> products(call.context);
+    call.v.for_pieces([&](const auto& right, std::int64_t begin, std::int64_t end) {
+      products.add_dd(right, call.w, s.block(begin, end, 0, call.b));
+      const std::int64_t first = std::max(begin, known);
+      if (first >= end) return;
+      call.v.for_pieces([&](const auto& left, std::int64_t from, std::int64_t to) {
+        if (from > begin) return;  // the other triangle
+        products.add_dd(left, right.columns(first - begin, end - begin),
+                        basis.block(from, to, first - known, end - known));
+      });
+    });
+    products.add_dd(call.w, call.w, g).reduce();
+    call.words += call.m + (call.m - known) + 2 * call.b;
+    dense::defect_from_identity(basis.block(0, call.m, 0, call.m - known), defect, known);
+    known = call.m;
+    dense::copy(s.high, call.s);
+    dense::copy(g.high, call.g);
+  }
+
+  Wide s, g, basis;
+  Small defect;
+  std::int64_t known;
+};
+
+/// With T = V^H V: S' = S - (T - I) S, so that W - V S' is orthogonal to V as V is and not as it should be; its Gram
+/// matrix W^H W - S^H S' and the factor of that in extended precision, projection and division as ever. What rounding
+/// leaves is eps kappa, and V's own defects do not enter. One reduction; 2m + 7b words, and m at first for T.
+template <class Scalar, class Layout, class Space>
+Sweep<RealOf<Scalar>> extended_sweep(Call<Scalar, Layout, Space>& call, Another another) {
+  using Real = RealOf<Scalar>;
+  auto& products = *call.extended;
+  call.reduce();
+  call.extended = nullptr;  // what follows is well-conditioned
+  ++call.result.sweeps;
+  WorkspaceScope<Space> scope(call.context);
+  const auto corrected = DoubleDoubleMatrix<Scalar, Space>::scratch(scope, call.m, call.b);
+  const auto correction = SmallMatrix<Scalar, Space>::scratch(scope, call.m, call.b);
+  dense::multiply(Scalar(1), products.defect, false, products.s.high, false, Scalar(0), correction);
+  dense::copy(products.s.high, corrected.high);
+  dense::copy(products.s.low, corrected.low);
+  dense::subtract(correction, corrected);
+  dense::multiply_dd(Real(-1), products.s, true, corrected, Real(1), products.g);
+  // Columns are told apart down to rank_tolerance, or as far as digits go.
+  const Real least = call.options.escalate ? call.tolerance : epsilon<Scalar>;
+  const auto found = dense::cholesky_dd(products.g, least * least, call.step, &call.squares);
+  if (!found.finite || found.rank < call.b) {
+    call.note(Reason::breakdown);
+    call.visible_rank = std::min(call.visible_rank, found.rank);
+    return {};
+  }
+  call.note_condition(found.condition_estimate);
+  dense::triangular_inverse(call.step, call.inverse);
+  const Real a = dense::amplification(call.squares, call.inverse);
+  dense::copy(corrected.high, call.s);
+  const Sweep<Real> sweep{true, a, a, 0};
+  const bool enough = sweep.certified() && (another != Another::must || call.options.adaptive);
+  const bool more = another != Another::none && !enough;
+  call.subtract_and_apply(true, a, more ? Products::all : Products::none);
+  return sweep;
+}
+
+}  // namespace blockvec::orth
