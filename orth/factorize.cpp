@@ -51,13 +51,15 @@ void drop_lost_columns(Factorization<Scalar, Layout, Space>& f) {
 }  // namespace
 
 template <class Scalar, class Layout, class Space>
-Result Orthogonalizer::factorize(const BlockVector<Scalar, Layout, Space>& x,
+Result Orthogonalizer::factorize(const std::type_identity_t<Basis<Scalar, Layout, Space>>& v,
+                                 const BlockVector<Scalar, Layout, Space>& x,
+                                 const std::type_identity_t<SmallMatrix<Scalar, Space>>* s,
                                  const std::type_identity_t<SmallMatrix<Scalar, Space>>* r, std::int64_t width,
                                  const std::type_identity_t<Metric<Scalar, Layout, Space>>* metric) {
   constexpr const char* verb = "factorize";
-  const Basis<Scalar, Layout, Space> nothing;
-  require_operands(verb, context_, nothing, x);
-  require_metric(verb, nothing, x, metric);
+  require_operands(verb, context_, v, x);
+  require_metric(verb, v, x, metric);
+  require_coefficients(verb, "S", s, v.width(), x.width());
   require_coefficients(verb, "R", r, x.width(), x.width());
   if (width < 1)
     throw ShapeError("orth::factorize: blocks of " + std::to_string(width) + " columns, expected 1 or more");
@@ -66,8 +68,9 @@ Result Orthogonalizer::factorize(const BlockVector<Scalar, Layout, Space>& x,
                      " columns, expected a multiple of the block's " + std::to_string(width));
   }
   if (x.width() == 0) return {};
+  if (v.pieces() == v.most_pieces) throw ShapeError("orth::factorize: V may have three pieces, X being a fourth");
   const std::int64_t reductions_before = context_.reductions();
-  Factorization<Scalar, Layout, Space> f(context_, options_, draws_, x, width, metric);
+  Factorization<Scalar, Layout, Space> f(context_, options_, draws_, v, x, width, metric);
   f.result.method = {options_.inter, options_.intra, true, true};
   run_skeleton(f);
   Result& result = f.result;
@@ -79,17 +82,29 @@ Result Orthogonalizer::factorize(const BlockVector<Scalar, Layout, Space>& x,
     metric->apply(x, metric->image_of_block);
     result.applications += f.n;
   }
+  if (s != nullptr) dense::copy(f.s, *s);
   if (r != nullptr) dense::copy(f.r, *r);
   result.reductions = context_.reductions() - reductions_before;
   result.passes = static_cast<double>(f.words) / static_cast<double>(f.n);
   record(context_, verb, {options_.inter, options_.intra, true, true}, result, f.n);
-  if (!result.lost.empty() && options_.deficiency == Deficiency::report) throw_rank_error(x, nothing, result);
+  if (!result.lost.empty() && options_.deficiency == Deficiency::report) throw_rank_error(x, v, result);
   return std::move(f.result);
 }
 
-#define BLOCKVEC_FACTORIZE(Scalar, Layout, Space)                                            \
-  template Result Orthogonalizer::factorize(const BlockVector<Scalar, Layout, Space>&,       \
-                                            const SmallMatrix<Scalar, Space>*, std::int64_t, \
+template <class Scalar, class Layout, class Space>
+Result Orthogonalizer::factorize(const BlockVector<Scalar, Layout, Space>& x,
+                                 const std::type_identity_t<SmallMatrix<Scalar, Space>>* r, std::int64_t width,
+                                 const std::type_identity_t<Metric<Scalar, Layout, Space>>* metric) {
+  return factorize<Scalar, Layout, Space>({}, x, nullptr, r, width, metric);
+}
+
+#define BLOCKVEC_FACTORIZE(Scalar, Layout, Space)                                                                 \
+  template Result Orthogonalizer::factorize(const Basis<Scalar, Layout, Space>&,                                  \
+                                            const BlockVector<Scalar, Layout, Space>&,                            \
+                                            const SmallMatrix<Scalar, Space>*, const SmallMatrix<Scalar, Space>*, \
+                                            std::int64_t, const Metric<Scalar, Layout, Space>*);                  \
+  template Result Orthogonalizer::factorize(const BlockVector<Scalar, Layout, Space>&,                            \
+                                            const SmallMatrix<Scalar, Space>*, std::int64_t,                      \
                                             const Metric<Scalar, Layout, Space>*);
 BLOCKVEC_FOR_BLOCK_VECTORS(BLOCKVEC_FACTORIZE)
 

@@ -3,7 +3,7 @@
 #include "orth/skeletons/factorization.hpp"
 
 /// BCGSI+P-1S, BCGSI+P-2S and what switches between them (Carson, Ma 2024): the second sweep on a block U waits for the
-/// reduction that the first sweep on the next block N needs. With Q the blocks before U, that one reduction yields
+/// reduction that the first sweep on the next block N needs. With Q all that stands before U, that one reduction yields
 /// Y = Q^H U, O = U^H U, Z = Q^H N, P = U^H N and N^H N. PIP on U with Y and O gives its factor D, and
 ///     (Q, Q_U)^H N = (Z, D^-H (P - Y^H Z)),  Q_U = (U - Q Y) D^-1,
 /// is what N is projected with. Then N is normalised: by Pythagoras (1S) or by the method within a block, in a
@@ -18,7 +18,7 @@ class Delayed {
   using Small = typename F::Small;
   using Real = RealOf<Scalar>;
 
-  explicit Delayed(F& f) : f_(f), two_reductions_(f.options.inter == Inter::p_2s) {}
+  explicit Delayed(F& f) : f_(f), m_(f.m), two_reductions_(f.options.inter == Inter::p_2s) {}
 
   void run() {
     end_ = std::min(f_.width, f_.n);
@@ -33,13 +33,13 @@ class Delayed {
     WorkspaceScope<Space> scope(f_.context);
     const std::int64_t stop = std::min(f_.n, end_ + f_.width);
     const std::int64_t from = final_ ? end_ : begin_;
-    const Small products = Small::scratch(scope, end_, stop - from);  // with X's columns [0, end_)
+    const Small products = Small::scratch(scope, m_ + end_, stop - from);  // with V and X's columns [0, end_)
     const Small gram = Small::scratch(scope, stop - end_, stop - end_);
     const Small lengths = Small::scratch(scope, 2 * (stop - end_), stop - end_);  // of N and of B N, for a metric
     reduce(scope, from, stop, products, gram, lengths);
-    const Small s = products.block(0, end_, end_ - from, stop - from);
+    const Small s = products.block(0, m_ + end_, end_ - from, stop - from);
     if (!final_) {
-      const auto outcome = finish_block(products.block(0, end_, 0, end_ - from), s);
+      const auto outcome = finish_block(products.block(0, m_ + end_, 0, end_ - from), s);
       if (outcome != Outcome::done) return outcome == Outcome::again;
     }
     begin_ = end_;
@@ -62,8 +62,11 @@ class Delayed {
       all.add(next, next, lengths.block(0, b, 0, b)).add(next_image, next_image, lengths.block(b, 2 * b, 0, b));
       f_.words += 2 * b;
     }
-    all.add(f_.x.columns(0, end_), image, products).add(next, next_image, gram).reduce();
-    f_.words += end_ + (stop - from) + (stop - end_);
+    f_.before(end_).for_pieces([&](const auto& piece, std::int64_t first, std::int64_t last) {
+      all.add(piece, image, products.block(first, last, 0, stop - from));
+    });
+    all.add(next, next_image, gram).reduce();
+    f_.words += m_ + end_ + (stop - from) + (stop - end_);
   }
 
   enum class Outcome { done, again, broken };
@@ -78,12 +81,13 @@ class Delayed {
       return Outcome::again;
     }
     {
-      const auto v = f_.before(begin_);
+      const std::int64_t begin = m_ + begin_, end = m_ + end_;
+      const auto beside = f_.before(begin_);
       const auto u = f_.x.columns(begin_, end_);
-      OneBlock call(f_.context, f_.options, f_.draws, v, u, f_.metric_for(begin_, end_));
+      OneBlock call(f_.context, f_.options, f_.draws, beside, u, f_.metric_for(begin_, end_));
       f_.introduce(call, begin_);
       call.result.method = {f_.options.inter, f_.options.intra, true, true};
-      call.feed(products.block(0, begin_, 0, b), products.block(begin_, end_, 0, b));
+      call.feed(products.block(0, begin, 0, b), products.block(begin, end, 0, b));
       const auto sweep = pip_sweep(call, Another::none);
       call.result.orthonormal = sweep.certified() || f_.options.escalate;
       f_.compose(begin_, end_, end_, call.s_total, call.r_total);
@@ -93,9 +97,9 @@ class Delayed {
         const std::int64_t columns = s.columns();
         WorkspaceScope<Space> scope(f_.context);
         const Small rest = Small::scratch(scope, b, columns);
-        dense::copy(s.block(begin_, end_, 0, columns), rest);
-        dense::multiply(Scalar(-1), call.s, true, s.block(0, begin_, 0, columns), false, Scalar(1), rest);
-        dense::multiply(Scalar(1), call.inverse, true, rest, false, Scalar(0), s.block(begin_, end_, 0, columns));
+        dense::copy(s.block(begin, end, 0, columns), rest);
+        dense::multiply(Scalar(-1), call.s, true, s.block(0, begin, 0, columns), false, Scalar(1), rest);
+        dense::multiply(Scalar(1), call.inverse, true, rest, false, Scalar(0), s.block(begin, end, 0, columns));
         return Outcome::done;
       }
       if (!f_.options.escalate) {
@@ -114,7 +118,7 @@ class Delayed {
     WorkspaceScope<Space> scope(f_.context);
     const Small vectors = Small::scratch(scope, b, b);
     const auto values = SmallMatrix<Real, Space>::scratch(scope, 1, b);
-    dense::eigendecomposition(products.block(begin_, end_, 0, b), values, vectors);
+    dense::eigendecomposition(products.block(m_ + begin_, m_ + end_, 0, b), values, vectors);
     return !(dense::entry(values, 0, b - 1) < limit * dense::entry(values, 0, 0));
   }
 
@@ -127,7 +131,7 @@ class Delayed {
     call.note(Reason::ill_conditioned);
     call.result = orthonormalize<Scalar, Layout, Space>(call, nullptr, nullptr);
     WorkspaceScope<Space> scope(f_.context);
-    const Small none = Small::scratch(scope, begin_, end_ - begin_);
+    const Small none = Small::scratch(scope, m_ + begin_, end_ - begin_);
     dense::fill(none, Scalar(0));
     f_.compose(begin_, end_, end_, none, call.r_total);
     call.result.method.inter = Inter::p_2s;
@@ -137,9 +141,9 @@ class Delayed {
   /// The first sweep on [begin_, end_), from its products s with all columns before it. What it breaks on is finished
   /// at once by the strong method, or left alone.
   bool begin_block(const Small& s, const Small& gram, const Small& lengths) {
-    const auto v = f_.before(begin_);
+    const auto beside = f_.before(begin_);
     const auto w = f_.x.columns(begin_, end_);
-    OneBlock call(f_.context, f_.options, f_.draws, v, w, f_.metric_for(begin_, end_));
+    OneBlock call(f_.context, f_.options, f_.draws, beside, w, f_.metric_for(begin_, end_));
     f_.introduce(call, begin_);
     call.result.method = {f_.options.inter, f_.options.intra, true, true};
     call.feed(s, gram);
@@ -178,6 +182,7 @@ class Delayed {
   }
 
   F& f_;
+  std::int64_t m_;  // columns of V
   bool two_reductions_;
   std::int64_t begin_ = 0, end_ = 0;  // the latest block that has been begun
   bool final_ = true;                 // it is finished as well

@@ -6,42 +6,47 @@
 
 namespace blockvec::orth {
 
-/// One call of factorize: a tall matrix that becomes Q block after block. At any time
-///     X_in = X R,
-/// R beginning as the identity. Skeletons are written with the steps offered here.
+/// One call of factorize: a tall matrix that becomes Q block after block, beside a basis V. At any time
+///     X_in = V S + X R,
+/// S and R beginning as zero and the identity. Skeletons are written with the steps offered here.
 template <class Scalar, class Layout, class Space>
 struct Factorization {
   using Tall = BlockVector<Scalar, Layout, Space>;
   using Small = SmallMatrix<Scalar, Space>;
   using Metric = orth::Metric<Scalar, Layout, Space>;
   using OneBlock = Call<Scalar, Layout, Space>;
+  using Columns = Basis<Scalar, Layout, Space>;
 
-  Factorization(const Context& context_, const Options& options_, std::int64_t& draws_, const Tall& x_,
-                std::int64_t width_, const Metric* given_)
+  Factorization(const Context& context_, const Options& options_, std::int64_t& draws_, const Columns& v_,
+                const Tall& x_, std::int64_t width_, const Metric* given_)
       : context(context_),
         options(options_),
         draws(draws_),
+        v(v_),
         x(x_),
+        m(v_.width()),
         n(x_.width()),
         width(width_),
         given(given_),
         scope(context_),
-        r(Small::scratch(scope, n, n)),
-        defect(options.inter == Inter::pip_dd ? Small::scratch(scope, n, n) : Small()) {
+        coefficients(Small::scratch(scope, m + n, n)),
+        s(coefficients.block(0, m, 0, n)),
+        r(coefficients.block(m, m + n, 0, n)),
+        defect(options.inter == Inter::pip_dd ? Small::scratch(scope, m + n, m + n) : Small()) {
+    dense::fill(s, Scalar(0));
     dense::set_identity(r);
     if (options.basis_width == 0) options.basis_width = width;
     if (given != nullptr) metric.apply = [this](const Tall& from, const Tall& to) { given->apply(from, to); };
   }
 
-  Basis<Scalar, Layout, Space> before(std::int64_t begin) const {
-    return begin > 0 ? Basis<Scalar, Layout, Space>(x.columns(0, begin)) : Basis<Scalar, Layout, Space>();
-  }
+  /// V and the columns of X before this one.
+  Columns before(std::int64_t begin) const { return v.with(x.columns(0, begin)); }
   /// The metric for the block [begin, end) beside the columns before it. Where blocks are settled one after the other,
   /// B X is kept if the caller has room for it.
   const Metric* metric_for(std::int64_t begin, std::int64_t end) {
     if (given == nullptr) return nullptr;
     if (keeps_image) {
-      metric.image_of_basis = given->image_of_block.columns(0, begin);
+      metric.image_of_basis = given->image_of_basis.with(given->image_of_block.columns(0, begin));
       metric.image_of_block = given->image_of_block.columns(begin, end);
     }
     return &metric;
@@ -53,29 +58,30 @@ struct Factorization {
     call.keeps_lost_in_place = options.deficiency != Deficiency::replace;
   }
 
-  /// The columns [begin, end) of X were X S + U T with the new U, X being the columns before them: R follows. Columns
-  /// of R up to `last` have been touched.
-  void compose(std::int64_t begin, std::int64_t end, std::int64_t last, const Small& s, const Small& t) {
+  /// The columns [begin, end) of X were P C + U T with the new U, P being V and the columns before them: S and R follow.
+  /// Columns of R up to `last` have been touched.
+  void compose(std::int64_t begin, std::int64_t end, std::int64_t last, const Small& c, const Small& t) {
     WorkspaceScope<Space> here(context);
     const Small rows = r.block(begin, end, begin, last);
     const Small old = Small::scratch(here, end - begin, last - begin);
     dense::copy(rows, old);
-    if (begin > 0) dense::multiply(Scalar(1), s, false, old, false, Scalar(1), r.block(0, begin, begin, last));
+    const Small above = coefficients.block(0, m + begin, begin, last);
+    if (m + begin > 0) dense::multiply(Scalar(1), c, false, old, false, Scalar(1), above);
     dense::multiply(Scalar(1), t, false, old, false, Scalar(0), rows);
   }
 
   /// Makes the columns [begin, end) orthonormal, and orthogonal to those before them, by a method for one block.
   void settle(std::int64_t begin, std::int64_t end, std::int64_t last, const Options& how) {
-    const auto v = before(begin);
+    const Columns beside = before(begin);
     const Tall w = x.columns(begin, end);
-    OneBlock call(context, how, draws, v, w, metric_for(begin, end));
+    OneBlock call(context, how, draws, beside, w, metric_for(begin, end));
     introduce(call, begin);
     const bool extended = options.inter == Inter::pip_dd;
-    const Small beside = extended ? defect.block(0, begin, 0, begin) : defect;
+    const Small of_beside = extended ? defect.block(0, call.m, 0, call.m) : defect;
     if (extended) {
-      call.defect = &beside;
+      call.defect = &of_beside;
       call.known_defect = known_defect;
-      known_defect = begin;
+      known_defect = call.m;
     }
     call.result = orthonormalize<Scalar, Layout, Space>(call, nullptr, nullptr);
     compose(begin, end, last, call.s_total, call.r_total);
@@ -112,14 +118,16 @@ struct Factorization {
   const Context& context;
   Options options;
   std::int64_t& draws;
+  const Columns& v;
   const Tall& x;
+  const std::int64_t m;
   const std::int64_t n;
   const std::int64_t width;
   const Metric* const given;
   Metric metric;
   WorkspaceScope<Space> scope;
-  Small r;
-  Small defect;                   ///< pip-dd: X^H X - I of the columns that are done
+  Small coefficients, s, r;       ///< S above R
+  Small defect;                   ///< pip-dd: Q^H Q - I of V and the columns that are done
   std::int64_t known_defect = 0;  ///< as far as it is known
   bool keeps_image = false;
   std::int64_t words = 0;

@@ -35,9 +35,9 @@ class Staged {
   /// not.
   bool first_stage(std::int64_t begin, std::int64_t end) {
     {
-      const auto v = f_.before(begin);
+      const auto beside = f_.before(begin);
       const auto w = f_.x.columns(begin, end);
-      Call<Scalar, Layout, Space> call(f_.context, f_.options, f_.draws, v, w, f_.metric_for(begin, end));
+      Call<Scalar, Layout, Space> call(f_.context, f_.options, f_.draws, beside, w, f_.metric_for(begin, end));
       f_.introduce(call, begin);
       call.result.method = {f_.options.inter, f_.options.intra, true, true};
       look_at_block(call);

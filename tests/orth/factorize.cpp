@@ -134,6 +134,48 @@ TYPED_TEST(Factorize, TwoStagesTakePanelsOfAnyMultiple) {
   }
 }
 
+TYPED_TEST(Factorize, BesideLockedVectorsToo) {
+  using Scalar = typename TestFixture::ScalarType;
+  constexpr std::int64_t count = 90, m = 5, n = 11, width = 3;
+  const auto rows = RowDistribution::uniform(count, this->context.communicator());
+  const auto v = rounded<Scalar>(this->generator.orthonormal(count, m));
+  const typename TypeParam::Vector basis(this->context, rows, m, "V");
+  distribute<Scalar>(v, basis);
+  for (const double power : {0.1, 0.6}) {
+    auto x = this->generator.with_condition(count, n, this->kappa(power));
+    const auto inside = product(v, this->generator.random(m, n));
+    for (std::size_t i = 0; i < x.entries.size(); ++i) x.entries[i] += inside.entries[i];
+    x = rounded<Scalar>(x);
+    for (const char* skeleton : every_skeleton) {
+      SCOPED_TRACE(std::string(skeleton) + ", kappa = eps^-" + std::to_string(power));
+      const typename TypeParam::Vector q(this->context, rows, n, "X");
+      distribute<Scalar>(x, q);
+      const typename TypeParam::Small s(this->context, m, n), r(this->context, n, n);
+      orth::Orthogonalizer orthogonalizer(this->context, this->options(skeleton, true));
+      const auto result = orthogonalizer.factorize({basis.columns(0, 2), basis.columns(2, m)}, q, &s, &r, width);
+      EXPECT_EQ(result.rank, n) << result.describe();
+      EXPECT_LE(loss_of_orthogonality(join(v, collect(q))), rounding_loss<Scalar>(m + n)) << result.describe();
+      EXPECT_LE(relative_residual(x, v, collect(s), collect(q), collect(r)), rounding_residual<Scalar>(m + n));
+    }
+  }
+}
+
+TYPED_TEST(Factorize, MoreColumnsThanRowsEndWithZeros) {
+  using Scalar = typename TestFixture::ScalarType;
+  constexpr std::int64_t count = 7, n = 10;
+  const auto x = this->generator.random(count, n);
+  for (const char* skeleton : every_skeleton) {
+    SCOPED_TRACE(skeleton);
+    const auto run = this->run(x, 3, this->options(skeleton, true));
+    EXPECT_EQ(run.result.rank, count) << run.result.describe();
+    EXPECT_LE(run.loss(), rounding_loss<Scalar>(n));
+    EXPECT_EQ(run.zero_columns, n - count);
+    EXPECT_EQ(run.result.reason, Reason::no_room);
+    EXPECT_LE(run.residual(),
+              rounding_residual<Scalar>(n) + n * static_cast<double>(orth::rank_tolerance<Scalar>(n, 3)));
+  }
+}
+
 TYPED_TEST(Factorize, AnyWidthServes) {
   using Scalar = typename TestFixture::ScalarType;
   constexpr std::int64_t n = 13;

@@ -24,6 +24,13 @@ class Basis {
     for (const Tall& piece : pieces) add(piece);
   }
 
+  /// This basis and one more block vector.
+  Basis with(const Tall& piece) const {
+    Basis larger = *this;
+    larger.add(piece);
+    return larger;
+  }
+
   int pieces() const { return count_; }
   const Tall& piece(int i) const { return pieces_[i]; }
   std::int64_t begin(int i) const { return begin_[i]; }  ///< the first column of a piece

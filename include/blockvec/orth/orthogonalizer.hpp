@@ -200,6 +200,14 @@ class Orthogonalizer {
   Result factorize(const BlockVector<Scalar, Layout, Space>& x,
                    const std::type_identity_t<SmallMatrix<Scalar, Space>>* r, std::int64_t width,
                    const std::type_identity_t<Metric<Scalar, Layout, Space>>* metric = nullptr);
+  /// The same beside a basis of at most three pieces: X_in = V S + Q R, [V Q] orthonormal. The first block has
+  /// something to be projected on then, and takes what verbs for one block do.
+  template <class Scalar, class Layout, class Space>
+  Result factorize(const std::type_identity_t<Basis<Scalar, Layout, Space>>& v,
+                   const BlockVector<Scalar, Layout, Space>& x,
+                   const std::type_identity_t<SmallMatrix<Scalar, Space>>* s,
+                   const std::type_identity_t<SmallMatrix<Scalar, Space>>* r, std::int64_t width,
+                   const std::type_identity_t<Metric<Scalar, Layout, Space>>* metric = nullptr);
 
  private:
   Context context_;
