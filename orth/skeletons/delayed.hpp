@@ -178,7 +178,9 @@ class Delayed {
   /// Projection and the method within the block, which is trusted as long as what is left is more than noise.
   Sweep<Real> normalized_sweep(OneBlock& call) {
     call.watches_noise = true;
-    return bcgs_sweep(call);
+    const auto sweep = bcgs_sweep(call);
+    call.watches_noise = false;
+    return sweep;
   }
 
   F& f_;
