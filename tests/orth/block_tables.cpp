@@ -113,6 +113,33 @@ TYPED_TEST(BlockTables, MethodsHoldWhereTheorySaysAndFailWhereItDoesNot) {
   }
 }
 
+TYPED_TEST(BlockTables, SoTheyDoOnLaeuchliAndMonomialMatrices) {
+  constexpr std::int64_t rows = 300, width = 5, n = 25;
+  const double low = this->kappa(0.33), high = this->kappa(0.6);
+  struct Expected {
+    const char* method;
+    Fate laeuchli, laeuchli_beyond, monomial;
+  };
+  const Expected expected[] = {
+      {"bmgs/cgs2", linear, linear, linear},         {"pip/cgs2", quadratic, breaks, breaks},
+      {"pipi+/cgs2", rounding, breaks, breaks},      {"p-1s/cgs2", rounding, breaks, breaks},
+      {"bcgs2/cholqr", first_block, breaks, breaks}, {"bcgs2/cgs2", rounding, rounding, rounding},
+      {"p-2s/cgs2", rounding, rounding, rounding},   {"p-1s2s/cgs2", rounding, rounding, rounding},
+      {"pip-dd/cgs2", rounding, rounding, rounding}};
+  using Draw = Generator<typename TestFixture::Scalar>;
+  const auto laeuchli = Draw::laeuchli(rows, n, 1 / low), beyond = Draw::laeuchli(rows, n, 1 / high),
+             monomial = this->generator.monomial(rows, n, 8);
+  for (const Expected& row : expected) {
+    const auto expect = [&](const char* name, Fate fate, const auto& x, double condition) {
+      SCOPED_TRACE(name);
+      this->expect({row.method, {}, {}, {}, {}, {}}, fate, x, width, condition, low);
+    };
+    expect("laeuchli", row.laeuchli, laeuchli, 8 * low);
+    expect("laeuchli beyond", row.laeuchli_beyond, beyond, 8 * high);
+    expect("monomial", row.monomial, monomial, this->kappa(0.95));
+  }
+}
+
 TYPED_TEST(BlockTables, InTwiceThePrecisionPythagorasHoldsToTheLastDigit) {
   // 1e15 in double precision, and what corresponds to it in single.
   constexpr std::int64_t rows = 200, width = 5, n = 20;

@@ -191,11 +191,11 @@ class Orthogonalizer {
   /// (n x n) is upper triangular; block upper triangular where SVQB took part. The only verb in which all of Inter are
   /// themselves, with the reductions stated there for each block but the first, which has nothing to be projected on:
   /// it takes those of the method within, and is made orthonormal by it alone. p-1s, p-2s and p-1s2s add one at the
-  /// end. Words of a block beside m columns: p-1s 2m + 8b, p-2s 2m + 11b, two-stage 2m + 6b and as many again for a
-  /// panel, others as in project_and_normalize(). Dependent columns are treated as Options::deficiency says: dropped
-  /// ones leave their zeros at the end of X. Without escalation, p-1s, p-2s, p-1s2s, pip+ and two-stage stop at the
-  /// first block that breaks them; X_in = X R holds all the same. NotFiniteError comes when the block in question is
-  /// met: the columns from there on are as they were.
+  /// end. Words of a block beside m columns, on the host: p-1s 3m + 6b, p-2s 3m + 8b (CholQR within), two-stage 2m + 3b
+  /// and as many again for a panel, others as in project_and_normalize(). Dependent columns are treated as
+  /// Options::deficiency says: dropped ones leave their zeros at the end of X. Without escalation, p-1s, p-2s, p-1s2s,
+  /// pip+ and two-stage stop at the first block that breaks them; X_in = X R holds all the same. NotFiniteError comes
+  /// when the block in question is met: it and the columns after it are as they were.
   template <class Scalar, class Layout, class Space>
   Result factorize(const BlockVector<Scalar, Layout, Space>& x,
                    const std::type_identity_t<SmallMatrix<Scalar, Space>>* r, std::int64_t width,
