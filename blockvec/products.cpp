@@ -251,9 +251,11 @@ void InnerProducts<Scalar, Layout, Space>::reduce_reproducibly() {
   sum_reproducibly(context_, rows_, std::span<const RowProduct<Scalar>>(products, static_cast<std::size_t>(count_)),
                    tag_, sums);
   for (int i = 0; i < count_; ++i) {
-    for (const auto& c : {results_[i].high, results_[i].low}) {
-      for (std::int64_t j = 0; j < c.columns(); ++j, sums += c.rows())
-        std::copy_n(sums, c.rows(), c.data() + j * c.ld());
+    const SmallMatrix<Scalar, Space>* const halves[] = {&results_[i].high, &results_[i].low};
+    for (const auto* c : halves) {
+      for (std::int64_t j = 0; j < c->columns(); ++j, sums += c->rows()) {
+        std::copy_n(sums, c->rows(), c->data() + j * c->ld());
+      }
     }
   }
   count_ = 0;
