@@ -37,6 +37,24 @@ enum class Products { none, gram, all };
 template <class Scalar, class Layout, class Space>
 struct ExtendedProducts;
 
+/// What the methods within a block begin with.
+inline bool begins_with_wide_gram(Intra intra) {
+  return intra == Intra::dd_cholqr || intra == Intra::dd_cholqr2 || intra == Intra::pivoted_cholqr;
+}
+inline bool is_randomised(Intra intra) { return intra == Intra::rand_cholqr || intra == Intra::rand_cholqr_gauss; }
+inline bool begins_with_gram(Intra intra) {
+  return intra == Intra::cholqr || intra == Intra::cholqr2 || intra == Intra::svqb || intra == Intra::shifted_cholqr3;
+}
+inline bool is_by_columns(Intra intra) { return intra == Intra::cgs || intra == Intra::cgs2; }
+/// What depends on how the rows are spread over ranks gives way.
+inline Intra intra_on_any_ranks(Intra intra) {
+  return intra == Intra::tsqr ? Intra::dd_cholqr2 : intra == Intra::rand_cholqr ? Intra::rand_cholqr_gauss : intra;
+}
+inline Intra intra_under_metric(Intra intra) {
+  if (intra == Intra::dd_cholqr) return Intra::cholqr;
+  return begins_with_wide_gram(intra) || is_randomised(intra) || intra == Intra::tsqr ? Intra::cholqr2 : intra;
+}
+
 /// One call of a verb: the operands, the coefficients so far, scratch matrices, and what it cost. At any time
 ///     X diag(scales) = V s_total + W r_total,
 /// X being the block that the caller gave. Methods are written with the steps offered here. Under a metric all inner
@@ -65,6 +83,8 @@ struct Call {
         s(Small::scratch(scope, m, b)),
         g(Small::scratch(scope, b, b)),
         s_next(Small::scratch(scope, m, b)),
+        low(Small::scratch(scope, b, b)),
+        sketch(Small::scratch(scope, sketch_rows(), b)),
         step(Small::scratch(scope, b, b)),
         inverse(Small::scratch(scope, b, b)),
         work(Small::scratch(scope, b, b)),
@@ -104,24 +124,35 @@ struct Call {
     result.applications += x.width();
   }
 
-  /// s = V^H W, g = W^H W, squares = diag(g). One reduction. Nothing if they are at hand.
+  /// s = V^H W, g = W^H W, squares = diag(g). One reduction. Nothing if they are at hand. Where there is no V, also
+  /// what else the method within the block begins with.
   void reduce() {
     if (known == Products::all) return;
     if (extended != nullptr) {
       extended->reduce(*this);
       dense::diagonal(g, squares);
       known = Products::all;
+      wide = sketched = false;
       return;
     }
-    if (fuses()) return pass(false, false, Products::all);
+    sketched = m == 0 && is_randomised(intra());
+    wide = m == 0 && begins_with_wide_gram(intra());
+    if (fuses() && !wide && !sketched) return pass(false, false, Products::all);
     apply_metric();
+    WorkspaceScope<Space> while_reducing(context);
     InnerProducts<Scalar, Layout, Space> products(context);
+    if (sketched) add_sketch(products, while_reducing);
     v.for_pieces([&](const Tall& piece, std::int64_t begin, std::int64_t end) {
       products.add(piece, image, s.block(begin, end, 0, b));
     });
     const bool measures = metric != nullptr && !euclidean_known;
     if (measures) products.add(w, w, step).add(image, image, inverse);
-    products.add(w, image, g).reduce();
+    if (wide) {
+      products.add_dd(w, w, {g, low});
+    } else {
+      products.add(w, image, g);
+    }
+    products.reduce();
     words += (m > 0 ? m + b : 0) + (metric != nullptr ? 2 * b : b) + (measures ? 2 * b : 0);
     if (measures) {
       dense::diagonal(step, euclidean);
@@ -140,6 +171,50 @@ struct Call {
     words += metric != nullptr ? 2 * b : b;
     dense::diagonal(g, squares);
     known = m == 0 ? Products::all : Products::gram;
+    wide = sketched = false;
+  }
+
+  /// The same with g + low = W^H W in double-double. Without a metric: B W carries rounding errors of its own.
+  void reduce_wide_gram() {
+    if (known != Products::none && wide) return;
+    inner_product_dd(w, w, {g, low});
+    words += b;
+    dense::diagonal(g, squares);
+    known = m == 0 ? Products::all : Products::gram;
+    wide = true;
+    sketched = false;
+  }
+
+  /// sketch = Omega W, nearly an isometry on any few columns. One reduction, unless it came with that of reduce().
+  void reduce_sketch() {
+    if (known == Products::all && sketched) return;
+    WorkspaceScope<Space> while_reducing(context);
+    InnerProducts<Scalar, Layout, Space> products(context);
+    add_sketch(products, while_reducing);
+    products.reduce();
+  }
+
+  /// Words: b for sparse signs; for normal numbers, which are written and read as block vectors, 2 sketch_rows() and b
+  /// for every b of them. A fresh Omega each time.
+  void add_sketch(InnerProducts<Scalar, Layout, Space>& products, WorkspaceScope<Space>& while_reducing) {
+    constexpr std::uint64_t stream = 0x736b657463686573;  // apart from that of replaced columns
+    const std::uint64_t seed = (options.seed ^ stream) + static_cast<std::uint64_t>(draws++) * 0x9e3779b97f4a7c15;
+    if (intra() == Intra::rand_cholqr) {
+      sketch_share(w, seed, sketch);
+      products.add_share(sketch);
+      words += b;
+      return;
+    }
+    constexpr std::int64_t most_strips = 8;
+    const std::int64_t d = sketch.rows(), width = std::max(b, (d + most_strips - 1) / most_strips);
+    const Tall strip = scratch_like(while_reducing, w, std::min(width, d));
+    for (std::int64_t begin = 0; begin < d; begin += width) {
+      const std::int64_t end = std::min(d, begin + width);
+      const Tall omega = strip.columns(0, end - begin);
+      fill_normal(omega, seed, begin);
+      products.add(omega, w, sketch.block(begin, end, 0, b));
+      words += 2 * (end - begin) + b;
+    }
   }
 
   /// s, g and squares for a block whose products somebody else had reduced.
@@ -148,6 +223,7 @@ struct Call {
     dense::copy(gram, g);
     dense::diagonal(g, squares);
     known = Products::all;
+    wide = sketched = false;
   }
   /// The same for what a metric asks to know besides: W^H W above (B W)^H (B W).
   void feed_lengths(const Small& grams) {
@@ -203,6 +279,7 @@ struct Call {
       dense::diagonal(g, squares);
     }
     known = next == Products::gram && m == 0 ? Products::all : next;
+    wide = sketched = false;
     if (is_host_space<Space> && !context.is_reproducible()) {
       words += (subtract || both ? m : 0) + (subtract || apply ? 2 * b : b);
     } else if (is_host_space<Space>) {  // one pass for W, another for all products
@@ -332,6 +409,15 @@ struct Call {
     return true;
   }
 
+  /// The method within the block: BCGSI+A takes CholQR beside a basis; under a metric, Gram matrices in working
+  /// precision take the place of what knows no metric, or would gain nothing.
+  Intra intra() const {
+    if (options.inter == Inter::bcgsi_a && m > 0) return Intra::cholqr;
+    if (metric != nullptr) return intra_under_metric(options.intra);
+    return context.is_reproducible() ? intra_on_any_ranks(options.intra) : options.intra;
+  }
+  bool has_lost() const { return std::find(lost, lost + b, true) != lost + b; }
+
   // ---- notes -----------------------------------------------------------------------------------------------------
 
   /// Whether a factor with this a is more than rounding noise: the Gram matrix of unit columns carries an error of a
@@ -345,6 +431,8 @@ struct Call {
   }
 
   static constexpr Real direct_limit = 1024;
+  /// Of Omega, for b columns: that keeps the condition of Omega W R^-1 near 3. A multiple of 8; 0 if there is none.
+  std::int64_t sketch_rows() const { return is_randomised(intra()) ? (4 * b + 16 + 7) / 8 * 8 : 0; }
 
   const Context& context;
   const Options& options;
@@ -359,6 +447,8 @@ struct Call {
   WorkspaceScope<> host_scope;
   Small s, g;                          ///< the latest V^H W and W^H W
   Small s_next;                        ///< scratch: where a sweep leaves V^H W of its result
+  Small low;                           ///< g + low = W^H W in double-double, if wide
+  Small sketch;                        ///< the latest Omega W
   Small step, inverse, work;           ///< the latest sweep's R and R^-1; scratch
   Small s_total, r_total;              ///< the coefficients so far
   RealSmall squares;                   ///< diag(g): squared lengths of W's columns when they were last measured
@@ -375,6 +465,7 @@ struct Call {
   bool image_is_kept = false;  ///< through the next step
   bool euclidean_known = false;
   Products known = Products::none;                             ///< what belongs to W as it is
+  bool wide = false, sketched = false;                         ///< and so does low, or sketch
   bool triangular = true;                                      ///< r_total is
   kernels::Triangle step_triangle = kernels::Triangle::upper;  ///< what step and inverse are
   std::int64_t visible_rank =

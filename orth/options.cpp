@@ -24,11 +24,18 @@ constexpr Names<Inter, 12> inter_names{{{"bcgs", Inter::bcgs},
                                         {"p-2s", Inter::p_2s},
                                         {"p-1s2s", Inter::p_adaptive},
                                         {"two-stage", Inter::two_stage}}};
-constexpr Names<Intra, 5> intra_names{{{"cgs", Intra::cgs},
-                                       {"cgs2", Intra::cgs2},
-                                       {"cholqr", Intra::cholqr},
-                                       {"cholqr2", Intra::cholqr2},
-                                       {"svqb", Intra::svqb}}};
+constexpr Names<Intra, 12> intra_names{{{"cgs", Intra::cgs},
+                                        {"cgs2", Intra::cgs2},
+                                        {"cholqr", Intra::cholqr},
+                                        {"cholqr2", Intra::cholqr2},
+                                        {"svqb", Intra::svqb},
+                                        {"scholqr3", Intra::shifted_cholqr3},
+                                        {"dd-cholqr", Intra::dd_cholqr},
+                                        {"dd-cholqr2", Intra::dd_cholqr2},
+                                        {"tsqr", Intra::tsqr},
+                                        {"rand-cholqr", Intra::rand_cholqr},
+                                        {"rand-cholqr-gauss", Intra::rand_cholqr_gauss},
+                                        {"pcholqr", Intra::pivoted_cholqr}}};
 
 template <class List, class Enum>
 std::string_view name_of(const List& names, Enum value) {

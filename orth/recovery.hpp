@@ -6,20 +6,32 @@
 /// What happens when a method has not reached rounding level.
 namespace blockvec::orth {
 
-/// The strong method: block projection, Gram-Schmidt by columns until nothing cancels, with rank detection, then PIP,
-/// which is safe on what that leaves; again if cancellation in the first projection asks for it. Orthonormal to
-/// rounding for any W. Reductions: about 2b + 2 a round.
+/// W <- Q by CholQR in double-double, if that shows every column to be more than noise.
+template <class Scalar, class Layout, class Space>
+bool normalize_wide(Call<Scalar, Layout, Space>& call) {
+  if (call.metric != nullptr || call.has_lost()) return false;
+  call.set_reference();
+  return wide_sweep(call, call.tolerance * call.tolerance, call.reference, Another::none).done;
+}
+
+/// The strong method: block projection, orthonormalisation with rank detection, then PIP, which is safe on what that
+/// leaves; again if cancellation in the first projection asks for it. At first CholQR in double-double: where all of
+/// its pivots are beyond the rank tolerance, that is all it takes, and 2 reductions. Else Gram-Schmidt by columns until
+/// nothing cancels, about 2b + 2 reductions a round. Orthonormal to rounding for any W.
 template <class Scalar, class Layout, class Space>
 Sweep<RealOf<Scalar>> recover(Call<Scalar, Layout, Space>& call) {
   constexpr int most_rounds = 4;
-  call.result.method = {Inter::bcgs2, Intra::cgs2, call.m > 0, true};
   Sweep<RealOf<Scalar>> sweep;
   for (int round = 0; round < most_rounds && !sweep.certified(); ++round) {
     call.reduce();
     ++call.result.sweeps;
     dense::copy(call.squares, call.lengths);
     call.subtract_projection();
-    orthogonalize_columns(call, repeated(1));
+    call.result.method = {Inter::bcgs2, Intra::dd_cholqr2, call.m > 0, true};
+    if (round > 0 || !normalize_wide(call)) {
+      call.result.method.intra = Intra::cgs2;
+      orthogonalize_columns(call, repeated(1));
+    }
     sweep = pip_sweep(call, Another::may, true);
     if (sweep.done && !sweep.certified()) sweep = pip_sweep(call, Another::may, true);
   }

@@ -1,36 +1,11 @@
 #pragma once
 
 #include "orth/call.hpp"
-#include "orth/columnwise.hpp"
+#include "orth/within.hpp"
 
 /// The sweeps of which methods are made. Each leaves X = V s_total + W r_total true; one that is not done leaves W
 /// alone.
 namespace blockvec::orth {
-
-/// Whether a sweep is followed by another one: never, where it was not enough, or where it was asked for.
-enum class Another { none, may, must };
-
-/// One factorisation of W's Gram matrix: CholQR, or a sweep of SVQB. One reduction and b words unless the Gram matrix
-/// is at hand; 2b words, which leave the next Gram matrix behind if there is to be another sweep.
-template <class Scalar, class Layout, class Space>
-Sweep<RealOf<Scalar>> gram_sweep(Call<Scalar, Layout, Space>& call, Intra intra, Another another) {
-  call.reduce_gram();
-  if (call.watches_noise && call.options.escalate && call.is_mostly_noise()) return {};
-  dense::copy(call.g, call.work);
-  const bool svqb = intra == Intra::svqb;
-  const auto a = svqb ? call.factorize_svqb(call.squares) : call.factorize(call.squares, false);
-  if (!(a > 0)) return {};
-  const bool enough = a <= Sweep<RealOf<Scalar>>::inner_limit;
-  const bool more = another == Another::must || (another == Another::may && !enough);
-  call.apply_step(!svqb, a, more ? Products::gram : Products::none);
-  return {true, a, a, 0};
-}
-
-/// BCGSI+A takes CholQR beside a basis.
-template <class Scalar, class Layout, class Space>
-Intra intra_of(const Call<Scalar, Layout, Space>& call) {
-  return call.options.inter == Inter::bcgsi_a && call.m > 0 ? Intra::cholqr : call.options.intra;
-}
 
 /// W <- W - V s, one block of V at a time, with coefficients from W as it then is. Of the first they are at hand. One
 /// reduction for each other block; m + blocks b words for them, and 2b a block for W.
@@ -56,28 +31,6 @@ void subtract_block_by_block(Call<Scalar, Layout, Space>& call) {
   call.known = Products::none;
 }
 
-/// The whole method within a block. `outer` of what it returns tells how much rounding in W grew.
-template <class Scalar, class Layout, class Space>
-Sweep<RealOf<Scalar>> normalize_block(Call<Scalar, Layout, Space>& call) {
-  const Intra intra = intra_of(call);
-  if (intra == Intra::cgs || intra == Intra::cgs2) {
-    const int least = intra == Intra::cgs ? 1 : 2;
-    return orthogonalize_columns(call, call.options.escalate ? repeated(least) : Repetition{least, least});
-  }
-  constexpr int most_svqb_sweeps = 6;
-  const int least = intra == Intra::cholqr2 && !call.options.adaptive ? 2 : 1;
-  const int most = intra == Intra::svqb ? most_svqb_sweeps : intra == Intra::cholqr2 ? 2 : 1;
-  Sweep<RealOf<Scalar>> sweep;
-  for (int i = 0; i < most; ++i) {
-    const auto another = i + 1 == most ? Another::none : i + 1 < least ? Another::must : Another::may;
-    const auto next = gram_sweep(call, intra, another);
-    if (!next.done) return next;
-    sweep = {true, next.inner, i == 0 ? next.outer : sweep.outer, 0};
-    if (i + 1 >= least && sweep.inner <= Sweep<RealOf<Scalar>>::inner_limit) break;
-  }
-  return sweep;
-}
-
 /// Projection, then the method within the block: BCGS, or with no basis that method alone. One reduction and m + b
 /// words, then m + 2b for the projection, with which the first Gram matrix comes. `block_by_block`: BMGS. Its first
 /// reduction meets all of V: what is wrong with the operands shows before W changes.
@@ -94,7 +47,7 @@ Sweep<RealOf<Scalar>> bcgs_sweep(Call<Scalar, Layout, Space>& call, bool block_b
   dense::column_squares(call.s, call.parts);
   const auto share = dense::smallest_share(call.lengths, call.parts);
   const auto part = dense::sum_of_shares(call.lengths, call.parts);
-  const bool by_columns = intra_of(call) == Intra::cgs || intra_of(call) == Intra::cgs2;
+  const bool by_columns = is_by_columns(call.intra());
   if (call.options.escalate && !by_columns && !call.watches_noise && !(share > 0 && call.trusted(1 / share))) {
     // A column would be left with little but rounding errors, unseen by its Gram matrix.
     call.note(Reason::ill_conditioned);
@@ -103,7 +56,7 @@ Sweep<RealOf<Scalar>> bcgs_sweep(Call<Scalar, Layout, Space>& call, bool block_b
   if (block_by_block) {
     subtract_block_by_block(call);
   } else {
-    call.subtract_projection(by_columns ? Products::none : Products::gram);
+    call.subtract_projection(begins_with_gram(call.intra()) ? Products::gram : Products::none);
   }
   call.keep_image_if(share * Sweep<Real>::outer_limit >= 1);
   auto sweep = normalize_block(call);
@@ -124,7 +77,7 @@ Sweep<RealOf<Scalar>> pip_sweep(Call<Scalar, Layout, Space>& call, Another anoth
   dense::copy(call.g, call.work);
   if (call.m > 0) dense::multiply(Scalar(-1), call.s, true, call.s, false, Scalar(1), call.work);
   const bool svqb = call.options.intra == Intra::svqb && !recovering;
-  const auto a = svqb ? call.factorize_svqb(call.squares) : call.factorize(call.squares, recovering);
+  const auto a = svqb ? call.factorize_svqb(call.squares) : call.factorize(call.squares, recovering || call.has_lost());
   if (!(a > 0)) return {};
   dense::column_squares(call.s, call.parts);
   const auto part = dense::sum_of_shares(call.squares, call.parts);

@@ -146,6 +146,18 @@ void fill(const BlockVector<Scalar, Layout, Space>& v, Scalar value);
 template <class Scalar, class Layout, class Space>
 void fill_random(const BlockVector<Scalar, Layout, Space>& v, std::uint64_t seed, std::int64_t first_column = 0);
 
+/// Standard normal numbers, real and imaginary part independently, by Box and Muller from the same generator, and keyed
+/// alike.
+template <class Scalar, class Layout, class Space>
+void fill_normal(const BlockVector<Scalar, Layout, Space>& v, std::uint64_t seed, std::int64_t first_column = 0);
+
+/// This rank's share of C = Omega V for a random Omega (d x K; d, the rows of C, a multiple of 8) that nearly keeps
+/// lengths and angles in any fixed space of few dimensions: each column of Omega has 8 entries +-8^-1/2, one in each
+/// eighth of its rows, chosen by (seed, global row) alone. InnerProducts::add_share sums the shares. One pass over V,
+/// no reduction. Source: sparse sign embeddings, Nelson, Nguyen 2013; Martinsson, Tropp 2020, section 9.2.
+template <class Scalar, class Layout, class Space>
+void sketch_share(const BlockVector<Scalar, Layout, Space>& v, std::uint64_t seed, const SmallMatrix<Scalar, Space>& c);
+
 /// What each operation moves and computes on this rank: words of tall data in bytes, and flops. One definition for
 /// reports, benches and tests.
 template <class Scalar>

@@ -59,5 +59,79 @@ TYPED_TEST(RandomTest, IsUniformAndDiffersBetweenSeeds) {
   EXPECT_LT(std::abs(cross / n), 5.0L / 3 / std::sqrt(n));
 }
 
+TYPED_TEST(RandomTest, NormalNumbersHaveTheirMoments) {
+  using Scalar = typename TypeParam::Scalar;
+  constexpr std::int64_t rows = 4000;
+  constexpr double parts = ScalarTraits<Scalar>::is_complex ? 2 : 1;
+  const Context context = Context::world(2);
+  for (const auto& split : testing::splits(rows, context.communicator())) {
+    const typename TypeParam::Vector v(context, split, 5, "V");
+    fill_normal(v.columns(0, 3), 7);
+    fill_normal(v.columns(3, 5), 7, 3);
+    const auto x = testing::gathered_copy(v);
+    double mean = 0, square = 0, fourth = 0, least = 0;
+    for (const auto& row : x) {
+      for (const auto& entry : row) {
+        const auto real = static_cast<double>(entry.real()), imaginary = static_cast<double>(entry.imag());
+        mean += real + imaginary;
+        square += real * real + imaginary * imaginary;
+        fourth += std::pow(real, 4) + std::pow(imaginary, 4);
+        least = std::min(least, real);
+      }
+    }
+    const double count = static_cast<double>(rows) * 5 * parts, deviation = 5 / std::sqrt(count);
+    EXPECT_NEAR(mean / count, 0, deviation);
+    EXPECT_NEAR(square / count, 1, std::sqrt(2.0) * deviation);
+    EXPECT_NEAR(fourth / count, 3, std::sqrt(96.0) * deviation);
+    EXPECT_LT(least, -3);
+  }
+}
+
+TYPED_TEST(RandomTest, SketchesFollowGlobalRowsAndNearlyKeepLengths) {
+  using Scalar = typename TypeParam::Scalar;
+  using Products = InnerProducts<Scalar, typename TypeParam::Layout, typename TypeParam::Space>;
+  constexpr std::int64_t rows = 5000, b = 4, d = 64;
+  testing::Wide first;
+  for (const int threads : {1, 3}) {
+    const Context context = Context::world(threads);
+    for (const auto& split : testing::splits(rows, context.communicator())) {
+      const typename TypeParam::Vector v(context, split, b + 2, "V");
+      fill_random(v, 3);
+      const typename TypeParam::Small room(context, d + 1, b);
+      const auto c = room.block(1, d + 1, 0, b);
+      const std::int64_t before = context.reductions();
+      sketch_share(v.columns(1, b + 1), 5, c);
+      EXPECT_EQ(context.reductions(), before);
+      Products(context).add_share(c).reduce();
+      const auto host = c.to_host();
+      testing::Wide sketch(static_cast<std::size_t>(d));
+      double square = 0, places = 0;
+      for (std::size_t i = 0; i < d; ++i) {
+        bool used = false;
+        for (std::size_t j = 0; j < b; ++j) {
+          sketch[i].push_back(testing::widened(host(i, j)));
+          square += static_cast<double>(std::norm(sketch[i][j]));
+          used = used || host(i, j) != Scalar(0);
+        }
+        places += used ? 1 : 0;
+      }
+      EXPECT_EQ(places, d);
+      const double expected = rows * b / 3.0 * (ScalarTraits<Scalar>::is_complex ? 2 : 1);
+      EXPECT_NEAR(square / expected, 1, 0.5);
+      if (first.empty()) first = sketch;
+      const double rounding = 4 * testing::gamma<Scalar>(rows) * std::sqrt(static_cast<double>(rows));
+      for (std::size_t i = 0; i < d; ++i) {
+        for (std::size_t j = 0; j < b; ++j) {
+          EXPECT_LE(static_cast<double>(std::abs(sketch[i][j] - first[i][j])), rounding);
+        }
+      }
+    }
+  }
+  const Context context = Context::world(1);
+  const typename TypeParam::Vector v(context, RowDistribution::uniform(10, context.communicator()), 2, "V");
+  EXPECT_THROW(sketch_share(v, 1, typename TypeParam::Small(context, 12, 2)), ShapeError);
+  EXPECT_THROW(sketch_share(v, 1, typename TypeParam::Small(context, 16, 3)), ShapeError);
+}
+
 }  // namespace
 }  // namespace blockvec

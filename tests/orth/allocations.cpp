@@ -19,7 +19,8 @@ TYPED_TEST(OrthAllocations, AGrowingBasisAllocatesNothingAfterItsFirstRound) {
   const auto rows = RowDistribution::uniform(count, context.communicator());
   const typename TypeParam::Vector basis(context, rows, m, "basis");
   const typename TypeParam::Small s(context, m, b), r(context, b, b);
-  for (const char* method : {"pipi+/cholqr2", "pip/svqb", "bcgs/cgs", "bcgs2/cgs2", "bcgs2/cholqr2"}) {
+  for (const char* method : {"pipi+/cholqr2", "pip/svqb", "bcgs/cgs", "bcgs2/cgs2", "bcgs2/cholqr2", "bcgs/scholqr3",
+                             "bcgs/dd-cholqr2", "bcgs2/tsqr", "bcgs/rand-cholqr", "bcgs2/pcholqr"}) {
     for (const double noise : {1.0, 16.0}) {  // well-conditioned, and so ill that it escalates
       orth::Orthogonalizer orthogonalizer(context, orth::parse_options(method));
       const auto round = [&] {

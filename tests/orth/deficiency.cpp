@@ -50,8 +50,9 @@ class DeficiencyTest : public ::testing::Test {
 };
 TYPED_TEST_SUITE(DeficiencyTest, testing::AllCases, testing::CaseName);
 
-const char* const methods[] = {"pipi+/cholqr2", "pip/cholqr", "bcgs/cgs",  "bcgs2/cgs2",
-                               "bcgs/cholqr",   "bcgs2/svqb", "pipi+/svqb"};
+const char* const methods[] = {"pipi+/cholqr2", "pip/cholqr",      "bcgs/cgs",         "bcgs2/cgs2",
+                               "bcgs/cholqr",   "bcgs2/svqb",      "pipi+/svqb",       "bcgs/scholqr3",
+                               "bcgs2/tsqr",    "bcgs/dd-cholqr2", "bcgs2/rand-cholqr"};
 
 TYPED_TEST(DeficiencyTest, ABlockOfZerosIsReplacedWhole) {
   for (const char* method : methods) {

@@ -60,7 +60,8 @@ TYPED_TEST(Distributed, EveryMethodOnEveryDistribution) {
     const double kappa = std::pow(static_cast<double>(epsilon<Scalar>), -power);
     const auto x = generator.with_condition(count, b, kappa);
     for (const auto& rows : this->distributions(count)) {
-      for (const char* method : {"pipi+/cholqr2", "bcgs2/cgs2", "bcgs2/svqb", "pip/cholqr"}) {
+      for (const char* method : {"pipi+/cholqr2", "bcgs2/cgs2", "bcgs2/svqb", "pip/cholqr", "bcgs/tsqr",
+                                 "bcgs/dd-cholqr2", "bcgs2/rand-cholqr"}) {
         SCOPED_TRACE(std::string(method) + ", kappa = eps^-" + std::to_string(power) + ", " + rows.describe());
         Trial<TypeParam> trial(this->context, rows, v, x);
         const std::int64_t before = this->context.reductions();

@@ -11,7 +11,9 @@ TEST(Options, NamesAreReadAndWritten) {
   for (const Inter inter :
        {Inter::bcgs, Inter::bmgs, Inter::bcgs2, Inter::bcgsi_a, Inter::pip, Inter::pip_plus, Inter::pipi_plus,
         Inter::pip_dd, Inter::p_1s, Inter::p_2s, Inter::p_adaptive, Inter::two_stage}) {
-    for (const Intra intra : {Intra::cgs, Intra::cgs2, Intra::cholqr, Intra::cholqr2, Intra::svqb}) {
+    for (const Intra intra :
+         {Intra::cgs, Intra::cgs2, Intra::cholqr, Intra::cholqr2, Intra::svqb, Intra::shifted_cholqr3, Intra::dd_cholqr,
+          Intra::dd_cholqr2, Intra::tsqr, Intra::rand_cholqr, Intra::rand_cholqr_gauss, Intra::pivoted_cholqr}) {
       const Options options = parse_options(to_string(inter) + "/" + to_string(intra));
       EXPECT_EQ(options.inter, inter);
       EXPECT_EQ(options.intra, intra);
@@ -34,11 +36,13 @@ TEST(Options, UnknownWordsAreNamedWithTheKnownOnes) {
       parse_options(text);
       FAIL() << "expected an Error for " << text;
     } catch (const Error& error) {
-      EXPECT_EQ(std::string(error.what()),
-                "orthogonalisation \"" + std::string(text) +
-                    "\": expected BETWEEN/WITHIN, either may be missing; BETWEEN is one of bcgs, bmgs, bcgs2, "
-                    "bcgsi+a, pip, pip+, pipi+, pip-dd, p-1s, p-2s, p-1s2s, two-stage, "
-                    "WITHIN is one of cgs, cgs2, cholqr, cholqr2, svqb");
+      EXPECT_EQ(
+          std::string(error.what()),
+          "orthogonalisation \"" + std::string(text) +
+              "\": expected BETWEEN/WITHIN, either may be missing; BETWEEN is one of bcgs, bmgs, bcgs2, "
+              "bcgsi+a, pip, pip+, pipi+, pip-dd, p-1s, p-2s, p-1s2s, two-stage, "
+              "WITHIN is one of cgs, cgs2, cholqr, cholqr2, svqb, scholqr3, dd-cholqr, dd-cholqr2, tsqr, rand-cholqr, "
+              "rand-cholqr-gauss, pcholqr");
     }
   }
 }

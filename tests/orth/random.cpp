@@ -73,13 +73,15 @@ TYPED_TEST(RandomCases, AreOrthonormalOrSayWhatIsMissing) {
   const auto seed = static_cast<unsigned>(from_environment("BLOCKVEC_TEST_SEED", 4711));
   const unsigned long cases = from_environment("BLOCKVEC_TEST_CASES", 600);
   const Context context = Context::self(1);
-  const char* const methods[] = {"pipi+/cholqr2", "pipi+/cholqr2", "pipi+/svqb", "bcgs/cgs",
-                                 "bcgs2/cgs2",    "bcgs2/svqb",    "pip/cholqr"};
+  const char* const methods[] = {"pipi+/cholqr2",   "pipi+/cholqr2", "pipi+/svqb",        "bcgs/cgs",
+                                 "bcgs2/cgs2",      "bcgs2/svqb",    "pip/cholqr",        "bcgs2/scholqr3",
+                                 "bcgs/dd-cholqr2", "bcgs/tsqr",     "bcgs2/rand-cholqr", "bcgs2/rand-cholqr-gauss",
+                                 "bcgs2/pcholqr"};
   for (unsigned long i = 0; i < cases && !::testing::Test::HasFailure(); ++i) {
     const unsigned this_seed = seed + static_cast<unsigned>(i);
     Generator<Scalar> generator(this_seed);
     const auto block = draw<Scalar>(generator);
-    auto options = orth::parse_options(methods[generator.integer(0, 6)]);
+    auto options = orth::parse_options(methods[generator.integer(0, std::ssize(methods) - 1)]);
     options.adaptive = generator.chance(0.7);
     options.deficiency = generator.chance(0.7) ? Deficiency::replace : Deficiency::drop;
     const std::int64_t rows = block.x.rows, m = block.v.columns, b = block.x.columns;
@@ -93,7 +95,9 @@ TYPED_TEST(RandomCases, AreOrthonormalOrSayWhatIsMissing) {
     EXPECT_LE(trial.loss(), rounding_loss<Scalar>(m + b));
     const double tolerance =
         static_cast<double>(orth::rank_tolerance<Scalar>(m, b)) * std::sqrt(static_cast<double>(b));
-    EXPECT_LE(trial.residual(), 4 * rounding_residual<Scalar>(m + b) + tolerance);
+    // Shifted CholQR3 puts blocks back by a product with what it had divided by.
+    const double factor = options.intra == orth::Intra::shifted_cholqr3 ? 16 : 4;
+    EXPECT_LE(trial.residual(), factor * rounding_residual<Scalar>(m + b) + tolerance);
     const std::int64_t room = std::min(b, rows - m);
     EXPECT_EQ(trial.zero_columns, options.deficiency == Deficiency::replace ? b - room : b - result.rank);
     EXPECT_TRUE(trial.guards_hold());

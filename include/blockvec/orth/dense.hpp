@@ -98,6 +98,21 @@ CholeskyResult<Scalar> cholesky_dd(const DoubleDoubleMatrix<Scalar, Space>& g, R
                                    const SmallMatrix<RealOf<Scalar>, Space>* reference = nullptr,
                                    std::int64_t* order = nullptr);
 
+/// G <- G + shift diag(squares), shift = factor ||D^-1 G D^-1||_F with D = diag(squares)^(1/2). Returns shift.
+template <class Scalar, class Space>
+RealOf<Scalar> shift_diagonal(const SmallMatrix<Scalar, Space>& g, const SmallMatrix<RealOf<Scalar>, Space>& squares,
+                              RealOf<Scalar> factor);
+
+/// What CholeskyResult says, for an upper triangular R (n x n) that came about in another way: rank counts diagonal
+/// entries above tolerance * reference(0, j)^(1/2), wherever they stand.
+template <class Scalar, class Space>
+CholeskyResult<Scalar> inspect_factor(const SmallMatrix<Scalar, Space>& r, RealOf<Scalar> tolerance,
+                                      const SmallMatrix<RealOf<Scalar>, Space>& reference);
+
+/// R (n x n, its diagonal real and not negative) of Y = Q R by Householder reflections; Y is d x n with d >= n.
+template <class Scalar, class Space>
+void qr_factor(const SmallMatrix<Scalar, Space>& y, const SmallMatrix<Scalar, Space>& r);
+
 /// C = alpha op(A) B + beta C in double-double; conjugate_a: the conjugate transpose. beta = 0 never reads C. On the
 /// host.
 template <class Scalar, class Space>

@@ -23,9 +23,30 @@ enum class Intra {
   cgs2,     ///< each column projected twice: eps while eps kappa < 1; 2b - 1
   cholqr,   ///< Gram matrix and Cholesky: eps kappa^2, breaks near kappa = eps^-1/2; 1
   cholqr2,  ///< CholQR twice: eps, breaks there too; 2 (Yamamoto, Nakatsukasa, Yanagisawa, Fukaya 2015)
-  svqb  ///< Gram matrix and eigendecomposition, small eigenvalues lifted, repeated until orthonormal: eps; 1 a sweep,
-        ///< up to 6 sweeps (Stathopoulos, Wu 2002)
+  svqb,     ///< Gram matrix and eigendecomposition, small eigenvalues lifted, repeated until orthonormal: eps; 1 a
+            ///< sweep, up to 6 sweeps (Stathopoulos, Wu 2002)
+  shifted_cholqr3,  ///< CholQR with a shift of 11 (K b + b (b + 1)) u, then CholQR2: eps while kappa is below about
+                    ///< (eps shift)^-1/2, the shorter the columns the nearer to 1 / eps; 3 (Fukaya, Kannan,
+                    ///< Nakatsukasa, Yamamoto, Yanagisawa 2020)
+  dd_cholqr,    ///< CholQR with Gram matrix and factor in double-double: eps kappa, breaks near 1 / eps; 1 (Yamazaki,
+                ///< Tomov, Dongarra 2015)
+  dd_cholqr2,   ///< the same, then CholQR: eps, breaks there too; 2
+  tsqr,         ///< Householder reflections in a tree over chunks of rows and ranks: eps for any block; 1, besides the
+                ///< one for the first look (Demmel, Grigori, Hoemmen, Langou 2012)
+  rand_cholqr,  ///< CholQR after division by the R of a random sketch, signs in few places: eps with high probability
+                ///< to near 1 / eps; 2 (Higgins, Boman, Yamazaki 2023; Balabanov 2022)
+  rand_cholqr_gauss,  ///< the same with a sketch of normal numbers, which takes longer than all the rest
+  pivoted_cholqr  ///< dd_cholqr2 with columns taken by decreasing pivots: eps; those at the rank tolerance are lost,
+                  ///< so that it neither breaks nor escalates where columns are dependent; 2
 };
+// Words a row for a block of b columns, without a basis: of a method with n reductions (2n + 1)b, or 3nb on a device;
+// b more for rand-cholqr's sketch; tsqr 5b; pcholqr 4b more where columns change places. What is so ill-conditioned
+// that it is divided by substitution takes up to log2(b) b / 2 more a sweep. Dependent columns: Cholesky breaks for
+// them and says so (cholqr, cholqr2, dd-cholqr, dd-cholqr2; rand-cholqr by its sketch); scholqr3, svqb and tsqr give
+// them some direction, and the rank counts the others; cgs, cgs2 and pcholqr name them. With escalation all end with
+// what Deficiency asks for.
+// Under a metric, dd-cholqr is cholqr, and dd-cholqr2, tsqr, rand-cholqr and pcholqr are cholqr2. In a reproducible
+// Context tsqr is dd-cholqr2, and rand-cholqr is rand-cholqr-gauss. Result says so.
 
 /// Against a basis: X = V S + Q R. Loss of orthogonality of [V Q] and what it asks of the condition number kappa of all
 /// that is orthogonalised; reductions for a block, i standing for those of the method within it, k for blocks of V.
@@ -143,11 +164,11 @@ RealOf<Scalar> rank_tolerance(std::int64_t m, std::int64_t b);
 /// Orthogonalises blocks. How it decides: every sweep yields S, a factor R of W and the lengths D of W's columns.
 /// a = ||D R^-1||_2^2 bounds what rounding does in this sweep: ||V^H Q|| <= c eps sqrt(a), ||I - Q^H Q|| <= c eps a,
 /// with a small c that grows slowly with m and b; ||S R^-1|| bounds what V hands on of its own defects. Where a <= 64
-/// and
-/// ||S R^-1|| <= 1/8, V has been dealt with, and the next sweep leaves it out; where a <= 8 besides, there is no next
-/// sweep. Where a shows that the factor is noise, W is left as it is and the strong method takes over: a block
-/// projection, Gram-Schmidt by columns repeated until nothing cancels, then PIP. All this comes from small matrices
-/// that are at hand, so it costs neither a pass nor a reduction, and all ranks decide alike.
+/// and ||S R^-1|| <= 1/8, V has been dealt with, and the next sweep leaves it out; where a <= 8 besides, there is no
+/// next sweep. Where a shows that the factor is noise, W is left as it is and the strong method takes over: a block
+/// projection, CholQR in double-double or, where that shows columns to be dependent, Gram-Schmidt by columns repeated
+/// until nothing cancels, then PIP. All this comes from small matrices that are at hand, so it costs neither a pass nor
+/// a reduction, and all ranks decide alike.
 ///
 /// All verbs: V, a block vector or several ({locked, V}; m columns in all, orthonormal together), and W share context
 /// and rows and do not overlap; S (m x b) and R (b x b) are optional. Widths from 0 up. Lengths, angles and
