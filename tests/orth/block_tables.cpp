@@ -89,7 +89,10 @@ const Row table[] = {
     {"bcgs2/cholqr", rounding, rounding, rounding, breaks, first_block},
     {"p-2s/cholqr", rounding, rounding, rounding, breaks, first_block},
     {"bcgsi+a/cgs2", rounding, rounding, rounding, breaks, rounding},
+    {"bcgsi+a/tsqr", rounding, rounding, rounding, breaks, rounding},
     {"bcgs2/cgs2", rounding, rounding, rounding, rounding, rounding},
+    {"bcgs2/tsqr", rounding, rounding, rounding, rounding, rounding},
+    {"p-2s/tsqr", rounding, rounding, rounding, rounding, rounding},
     {"p-2s/cgs2", rounding, rounding, rounding, rounding, rounding},
     {"p-1s2s/cgs2", rounding, rounding, rounding, rounding, rounding},
     {"pip-dd/cgs2", rounding, rounding, rounding, rounding, rounding}};
