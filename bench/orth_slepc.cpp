@@ -7,7 +7,7 @@
 //   lapack-block  W -= V (V^T W) twice by dgemm, then Householder on the projected block: dgeqrf and dorgqr
 //   lapack-all    dgeqrf and dorgqr on [V W]
 // LAPACK knows no ranks: the first one runs it with a thread for each, and the others sleep.
-// Two kinds of W: "random" columns, and columns "within" V but for a part of 1e-6. Column loss: ||I - Q^T Q||_F of Q =
+// Two kinds of W: "random" columns, and columns "within" V but for a part of 1e-6. loss: ||I - Q^T Q||_F of Q =
 // [V W] afterwards.
 #include <mpi.h>
 #include <slepcbv.h>
@@ -23,6 +23,7 @@
 #include <thread>
 #include <vector>
 
+#include "bench/machine.hpp"
 #include "bench/settings.hpp"
 #include "orth/lapacke.hpp"
 
@@ -186,13 +187,20 @@ void measure_lapack(const Problem& problem, int threads) {
 int main(int argc, char** argv) {
   const Environment environment(argc, argv);
   return Environment::guard([&] {
-    const auto settings =
-        bench::read_settings(argc, argv, {{"rows", "1000000"}, {"width", "64"}, {"block", "8"}, {"rounds", "7"}});
+    const auto settings = bench::read_settings(
+        argc, argv, {{"rows", "1000000"}, {"width", "64"}, {"block", "8"}, {"rounds", "7"}, {"commit", "unknown"}});
     check(SlepcInitializeNoArguments());
     const Context context = Context::world(1);
     const bool first = context.communicator().rank() == 0;
     use_blas_threads(1);
-    if (first) std::printf("rows,width,block,kind,library,method,median_seconds,least_seconds,loss\n");
+    if (first) {
+      std::printf(
+          "# %s, %d ranks of one thread (LAPACK: as many threads), SLEPc %d.%d.%d, compiler %s, commit %s; medians of "
+          "%s\n",
+          bench::machine().c_str(), context.communicator().size(), SLEPC_VERSION_MAJOR, SLEPC_VERSION_MINOR,
+          SLEPC_VERSION_SUBMINOR, __VERSION__, settings.at("commit").c_str(), settings.at("rounds").c_str());
+      std::printf("rows,width,block,kind,library,method,median_seconds,least_seconds,loss\n");
+    }
     for (const char* kind : {"random", "within"}) {
       const Problem problem{std::stoll(settings.at("rows")), std::stoll(settings.at("width")),
                             std::stoll(settings.at("block")), std::stoll(settings.at("rounds")), kind};

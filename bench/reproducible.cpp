@@ -1,18 +1,24 @@
-// What do sums with the same bits on any number of ranks and threads cost? The same operations in a fast and in a
+// What do sums with the same bits on any number of ranks and threads cost? The same work in a fast and in a
 // reproducible context, by turns: medians as CSV.
-//   reproducible rows=2000000 width=64 block=8 rounds=9
-// Under mpirun the rows are shared by all ranks, whose chunks then meet at boundaries that are not theirs; rank 0
+//   reproducible rows=2000000 width=64 block=8 rounds=9 sites=20 commit=...
+// inner_products: V^H W and W^H W in one InnerProducts. solver: the main job, the 8 lowest eigenpairs of a Heisenberg
+// ring. Under mpirun the rows are shared by all ranks, whose chunks then meet at boundaries that are not theirs; rank 0
 // reports.
 #include <algorithm>
 #include <blockvec/blockvec.hpp>
 #include <blockvec/orth/orthogonalizer.hpp>
 #include <chrono>
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <type_traits>
 #include <vector>
 
+#include "bench/machine.hpp"
 #include "bench/settings.hpp"
+#include "examples/block_lanczos.hpp"
+#include "examples/problems/heisenberg.hpp"
+#include "examples/sparse_operator.hpp"
 
 namespace {
 
@@ -40,15 +46,12 @@ class Work {
   }
   const Context& context() const { return context_; }
 
+  void refill() { fill_random(block_, 2); }
   void inner_products() {
     InnerProducts<double, Layout>(context_).add(basis_, block_, s_).add(block_, block_, g_).reduce();
   }
   void norms() { column_norms(block_, norms_); }
-  void orthogonalisation() {
-    orthogonalizer_.project_and_normalize(basis_, block_);
-    fill_random(block_, 2);
-  }
-  void random() { fill_random(block_, 2); }
+  void orthogonalise() { orthogonalizer_.project_and_normalize(basis_, block_); }
 
  private:
   Context context_;
@@ -64,37 +67,61 @@ double median(std::vector<double> seconds) {
   return seconds[seconds.size() / 2];
 }
 
-template <class Layout>
-void measure(std::int64_t rows, std::int64_t width, std::int64_t block, std::int64_t rounds) {
-  Work<Layout> fast(Summation::fast, rows, width, block);
-  Work<Layout> reproducible(Summation::reproducible, rows, width, block);
-  const Context& context = fast.context();
-  const auto seconds_of = [&](auto&& action) {
-    context.communicator().barrier();
-    const auto begin = std::chrono::steady_clock::now();
-    action();
-    context.communicator().barrier();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  };
-  const auto compare = [&](const char* name, auto&& action) {
-    std::vector<double> seconds[2];
-    for (std::int64_t i = -1; i < rounds; ++i) {  // the first to warm up
-      const double one = seconds_of([&] { action(fast); }), other = seconds_of([&] { action(reproducible); });
-      if (i < 0) continue;
-      seconds[0].push_back(one);
-      seconds[1].push_back(other);
+struct Problem {
+  std::int64_t rows, width, block, rounds;
+};
+
+/// prepare(mode), then seconds of action(mode), for the fast and for the reproducible mode by turns.
+template <class Prepare, class Action>
+void compare(const Context& context, const char* name, const char* layout, const Problem& problem,
+             const Prepare& prepare, const Action& action) {
+  std::vector<double> seconds[2];
+  for (std::int64_t i = -1; i < problem.rounds; ++i) {  // the first to warm up
+    for (int mode = 0; mode < 2; ++mode) {
+      prepare(mode);
+      context.communicator().barrier();
+      const auto begin = std::chrono::steady_clock::now();
+      action(mode);
+      context.communicator().barrier();
+      const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
+      if (i >= 0) seconds[mode].push_back(time.count());
     }
-    if (context.communicator().rank() != 0) return;
-    const double one = median(seconds[0]), other = median(seconds[1]);
-    std::printf("%s,%s,%d,%d,%lld,%lld,%lld,%.6f,%.6f,%.3f\n", name,
-                std::is_same_v<Layout, RowMajor> ? "row" : "column", context.communicator().size(), context.threads(),
-                static_cast<long long>(rows), static_cast<long long>(width), static_cast<long long>(block), one, other,
-                other / one);
-  };
-  compare("inner_products", [](auto& work) { work.inner_products(); });
-  compare("column_norms", [](auto& work) { work.norms(); });
-  compare("project_and_normalize_and_fill", [](auto& work) { work.orthogonalisation(); });
-  compare("fill_random", [](auto& work) { work.random(); });
+  }
+  if (context.communicator().rank() != 0) return;
+  const double fast = median(seconds[0]), reproducible = median(seconds[1]);
+  std::printf("%s,%s,%d,%d,%lld,%lld,%lld,%.6f,%.6f,%.3f\n", name, layout, context.communicator().size(),
+              context.threads(), static_cast<long long>(problem.rows), static_cast<long long>(problem.width),
+              static_cast<long long>(problem.block), fast, reproducible, reproducible / fast);
+  std::fflush(stdout);
+}
+
+template <class Layout>
+void measure(const Problem& problem) {
+  Work<Layout> works[] = {{Summation::fast, problem.rows, problem.width, problem.block},
+                          {Summation::reproducible, problem.rows, problem.width, problem.block}};
+  const Context context = works[0].context();
+  const char* const layout = std::is_same_v<Layout, RowMajor> ? "row" : "column";
+  const auto refill = [&](int mode) { works[mode].refill(); };
+  compare(context, "inner_products", layout, problem, refill, [&](int mode) { works[mode].inner_products(); });
+  compare(context, "column_norms", layout, problem, refill, [&](int mode) { works[mode].norms(); });
+  compare(context, "project_and_normalize", layout, problem, refill, [&](int mode) { works[mode].orthogonalise(); });
+}
+
+void measure_solver(int sites, std::int64_t rounds) {
+  const examples::SpinChain ring(sites, sites / 2, true, 1);
+  const Context contexts[] = {Context::world(0), Context::world(0, Summation::reproducible)};
+  std::vector<std::unique_ptr<examples::SparseOperator<double>>> operators;
+  for (const Context& context : contexts) {
+    const auto rows = RowDistribution::uniform(ring.size(), context.communicator());
+    operators.push_back(std::make_unique<examples::SparseOperator<double>>(context, rows, ring));
+  }
+  const examples::LanczosOptions options;
+  compare(
+      contexts[0], "solver", "column", {ring.size(), 0, options.block, rounds}, [](int) {},
+      [&](int mode) {
+        auto& a = *operators[static_cast<std::size_t>(mode)];
+        if (!examples::block_lanczos<double, ColumnMajor>(a, options).converged) throw Error("not converged");
+      });
 }
 
 }  // namespace
@@ -102,13 +129,23 @@ void measure(std::int64_t rows, std::int64_t width, std::int64_t block, std::int
 int main(int argc, char** argv) {
   const Environment environment(argc, argv);
   return Environment::guard([&] {
-    const auto settings =
-        bench::read_settings(argc, argv, {{"rows", "2000000"}, {"width", "64"}, {"block", "8"}, {"rounds", "9"}});
+    const auto settings = bench::read_settings(argc, argv,
+                                               {{"rows", "2000000"},
+                                                {"width", "64"},
+                                                {"block", "8"},
+                                                {"rounds", "9"},
+                                                {"sites", "20"},
+                                                {"commit", "unknown"}});
     const auto number = [&](const char* name) { return std::stoll(settings.at(name)); };
-    if (Context::world().communicator().rank() == 0)
+    const Problem problem{number("rows"), number("width"), number("block"), number("rounds")};
+    if (Context::world().communicator().rank() == 0) {
+      std::printf("# %s, Kokkos %d, compiler %s, commit %s; medians of %lld\n", bench::machine().c_str(),
+                  KOKKOS_VERSION, __VERSION__, settings.at("commit").c_str(), static_cast<long long>(problem.rounds));
       std::printf("operation,layout,ranks,threads,rows,width,block,fast_seconds,reproducible_seconds,ratio\n");
-    measure<RowMajor>(number("rows"), number("width"), number("block"), number("rounds"));
-    measure<ColumnMajor>(number("rows"), number("width"), number("block"), number("rounds"));
+    }
+    measure<RowMajor>(problem);
+    measure<ColumnMajor>(problem);
+    measure_solver(static_cast<int>(number("sites")), problem.rounds);
     return 0;
   });
 }
