@@ -80,61 +80,88 @@ void fill_block(const Problem& problem, const BlockVector<double, Layout>& v, co
   update(1.0, v, c, 1e-6 / std::sqrt(static_cast<double>(problem.rows)), w);
 }
 
-void report(const Problem& problem, const char* library, const char* method, std::vector<double> seconds, double loss) {
-  std::sort(seconds.begin(), seconds.end());
-  std::printf("%lld,%lld,%lld,%s,%s,%s,%.4f,%.4f,%.1e\n", static_cast<long long>(problem.rows),
-              static_cast<long long>(problem.width), static_cast<long long>(problem.block), problem.kind.c_str(),
-              library, method, seconds[seconds.size() / 2], seconds.front(), loss);
-  std::fflush(stdout);
+/// What one library makes of a problem. The methods of all libraries take turns, so that whatever else the machine does
+/// meets all of them.
+struct Case {
+  const char* library;
+  std::string method;
+  bool alone;  // on the first rank, while the others sleep
+  std::int64_t most_rounds;
+  std::function<void()> fill, run;
+  std::function<double()> loss;
+  std::vector<double> seconds = {};
+  double last_loss = 0;
+};
+
+void measure(const Problem& problem, const Communicator& communicator, std::vector<Case>& cases) {
+  const bool first = communicator.rank() == 0;
+  for (std::int64_t round = -1; round < problem.rounds; ++round) {  // the first to warm up
+    for (Case& one : cases) {
+      if (round >= one.most_rounds) continue;
+      if (first || !one.alone) {
+        use_blas_threads(one.alone ? communicator.size() : 1);
+        one.fill();
+        if (!one.alone) communicator.barrier();
+        const auto begin = std::chrono::steady_clock::now();
+        one.run();
+        if (!one.alone) communicator.barrier();
+        const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
+        if (round >= 0) one.seconds.push_back(time.count());
+        one.last_loss = one.loss();
+      }
+      if (one.alone) wait_asleep();
+    }
+  }
+  for (Case& one : cases) {
+    if (!first) break;
+    std::sort(one.seconds.begin(), one.seconds.end());
+    std::printf("%lld,%lld,%lld,%s,%s,%s,%.4f,%.4f,%.1e\n", static_cast<long long>(problem.rows),
+                static_cast<long long>(problem.width), static_cast<long long>(problem.block), problem.kind.c_str(),
+                one.library, one.method.c_str(), one.seconds[one.seconds.size() / 2], one.seconds.front(),
+                one.last_loss);
+  }
 }
 
-/// V and W of a problem; `all` has room for both side by side, and W may be its last columns.
+/// V and W; `all` has room for both side by side, and W may be its last columns.
 template <class Layout>
 struct Operands {
   BlockVector<double, Layout> all, v, w;
 };
-
-/// Seconds of action(), with W filled anew each time and all ranks waited for.
-template <class Layout>
-void measure(const Problem& problem, const char* library, const char* method, const Operands<Layout>& operands,
-             const std::function<void()>& action) {
-  const auto& [all, v, w] = operands;
-  const Communicator& communicator = all.context().communicator();
-  std::vector<double> seconds;
-  for (std::int64_t i = -1; i < problem.rounds; ++i) {  // the first to warm up
-    fill_block(problem, v, w);
-    communicator.barrier();
-    const auto begin = std::chrono::steady_clock::now();
-    action();
-    communicator.barrier();
-    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
-    if (i >= 0) seconds.push_back(time.count());
-  }
-  copy(w, all.columns(problem.width, all.width()));
-  const double loss = orth::orthogonality_loss(all);
-  if (communicator.rank() == 0) report(problem, library, method, seconds, loss);
-}
-
-/// W being the last columns of `all`.
 template <class Layout>
 Operands<Layout> side_by_side(const Problem& problem, const BlockVector<double, Layout>& all) {
   return {all, all.columns(0, problem.width), all.columns(problem.width, all.width())};
 }
 
 template <class Layout>
-void measure_blockvec(const Problem& problem, const Context& context) {
+Case case_of(const Problem& problem, const char* library, std::string method, const Operands<Layout>& operands,
+             std::function<void()> run) {
+  return {library,
+          std::move(method),
+          false,
+          problem.rounds,
+          [=] { fill_block(problem, operands.v, operands.w); },
+          std::move(run),
+          [=] {
+            copy(operands.w, operands.all.columns(problem.width, operands.all.width()));
+            return static_cast<double>(orth::orthogonality_loss(operands.all));
+          }};
+}
+
+template <class Layout>
+void add_blockvec(const Problem& problem, const Context& context, std::vector<Case>& cases) {
   const auto rows = RowDistribution::uniform(problem.rows, context.communicator());
   const BlockVector<double, Layout> all(context, rows, problem.width + problem.block, "V and W");
   fill_problem(problem, all);
   // A solver works on the new block in memory of its own.
   const Operands<Layout> operands{all, all.columns(0, problem.width),
                                   BlockVector<double, Layout>(context, rows, problem.block, "W")};
-  orth::Orthogonalizer orthogonalizer(context);
-  measure(problem, "blockvec", std::is_same_v<Layout, RowMajor> ? "default row" : "default column", operands,
-          [&] { orthogonalizer.project_and_normalize(operands.v, operands.w); });
+  cases.push_back(case_of(problem, "blockvec", std::is_same_v<Layout, RowMajor> ? "default row" : "default column",
+                          operands,
+                          [=] { orth::Orthogonalizer(context).project_and_normalize(operands.v, operands.w); }));
 }
 
-void measure_slepc(const Problem& problem, const Context& context) {
+/// The caller destroys the BV after measuring.
+BV add_slepc(const Problem& problem, const Context& context, std::vector<Case>& cases) {
   const auto rows = RowDistribution::uniform(problem.rows, context.communicator());
   const auto width = static_cast<PetscInt>(problem.width),
              columns = static_cast<PetscInt>(problem.width + problem.block);
@@ -155,51 +182,55 @@ void measure_slepc(const Problem& problem, const Context& context) {
   for (const auto& [name, method] : methods) {
     for (const int times : {1, 2}) {  // what projects once is orthogonal to rounding after the second time alone
       if (times == 2 && method == BV_ORTHOG_BLOCK_GS) continue;
-      check(BVSetOrthogonalization(basis, BV_ORTHOG_CGS, BV_ORTHOG_REFINE_IFNEEDED, PETSC_DEFAULT, method));
-      measure(problem, "slepc", (name + std::string(times == 2 ? " twice" : "")).c_str(), side_by_side(problem, all),
-              [&] {
-                // It may keep what it knows of columns: tell it that they are new.
-                check(BVGetArray(basis, &data));
-                check(BVRestoreArray(basis, &data));
-                check(BVSetActiveColumns(basis, width, columns));
-                for (int i = 0; i < times; ++i) check(BVOrthogonalize(basis, nullptr));
-              });
+      const auto run = [=, type = method] {
+        check(BVSetOrthogonalization(basis, BV_ORTHOG_CGS, BV_ORTHOG_REFINE_IFNEEDED, PETSC_DEFAULT, type));
+        // It may keep what it knows of columns: tell it that they are new.
+        PetscScalar* touched = nullptr;
+        check(BVGetArray(basis, &touched));
+        check(BVRestoreArray(basis, &touched));
+        check(BVSetActiveColumns(basis, width, columns));
+        for (int i = 0; i < times; ++i) check(BVOrthogonalize(basis, nullptr));
+      };
+      cases.push_back(
+          case_of(problem, "slepc", name + std::string(times == 2 ? " twice" : ""), side_by_side(problem, all), run));
     }
   }
-  check(BVDestroy(&basis));
+  return basis;
 }
 
-void measure_lapack(const Problem& problem, int threads) {
-  const Context context = Context::self(threads);
-  const auto rows = RowDistribution::uniform(problem.rows, context.communicator());
-  const auto k = static_cast<int>(problem.rows), m = static_cast<int>(problem.width),
-             b = static_cast<int>(problem.block);
-  std::vector<double> data(static_cast<std::size_t>(k) * static_cast<std::size_t>(m + b));
-  const auto all = BlockVector<double, ColumnMajor>::wrap(context, rows, data.data(), m + b, k, "V and W");
-  fill_problem(problem, all);
-  double* const v = data.data();
-  double* const w = v + static_cast<std::size_t>(k) * static_cast<std::size_t>(m);
-  std::vector<double> s(static_cast<std::size_t>(m) * static_cast<std::size_t>(b)),
-      tau(static_cast<std::size_t>(m + b));
-  const auto householder = [&](double* a, int columns) {
-    if (LAPACKE_dgeqrf(LAPACK_COL_MAJOR, k, columns, a, k, tau.data()) != 0 ||
-        LAPACKE_dorgqr(LAPACK_COL_MAJOR, k, columns, columns, a, k, tau.data()) != 0) {
-      throw Error("orth_slepc: LAPACK failed");
-    }
-  };
+void householder(int rows, int columns, double* a) {
+  std::vector<double> tau(static_cast<std::size_t>(columns));
+  if (LAPACKE_dgeqrf(LAPACK_COL_MAJOR, rows, columns, a, rows, tau.data()) != 0 ||
+      LAPACKE_dorgqr(LAPACK_COL_MAJOR, rows, columns, columns, a, rows, tau.data()) != 0) {
+    throw Error("orth_slepc: LAPACK failed");
+  }
+}
+
+/// Ranks beyond the first only take part in waiting.
+void add_lapack(const Problem& problem, const Communicator& communicator, std::vector<Case>& cases) {
+  const Context context = Context::self(communicator.size());
+  const std::int64_t count = communicator.rank() == 0 ? problem.rows : 0;
+  const auto rows = RowDistribution::uniform(count, context.communicator());
+  const BlockVector<double, ColumnMajor> all(context, rows, problem.width + problem.block, "V and W");
+  if (count > 0 && all.ld() != count) throw Error("orth_slepc: rows are to be a multiple of 16");
+  if (count > 0) fill_problem(problem, all);
+  const auto k = static_cast<int>(count), m = static_cast<int>(problem.width), b = static_cast<int>(problem.block);
+  double* const v = all.data();
+  double* const w = v + count * problem.width;
   constexpr int by_columns = 102, plain = 111, transposed = 112;  // of CBLAS
-  use_blas_threads(threads);
-  measure(problem, "lapack-block", "2 dgemm pairs + Householder", side_by_side(problem, all), [&] {
+  const auto operands = side_by_side(problem, all);
+  cases.push_back(case_of(problem, "lapack-block", "2 dgemm pairs + Householder", operands, [=] {
+    std::vector<double> s(static_cast<std::size_t>(m * b));
     for (int pass = 0; pass < 2; ++pass) {
       cblas_dgemm(by_columns, transposed, plain, m, b, k, 1, v, k, w, k, 0, s.data(), m);
       cblas_dgemm(by_columns, plain, plain, k, b, m, -1, v, k, s.data(), m, 1, w, k);
     }
-    householder(w, b);
-  });
-  Problem once = problem;
-  once.rounds = 1;  // it takes seconds, and only the first time finds V as it was
-  measure(once, "lapack-all", "Householder", side_by_side(problem, all), [&] { householder(v, m + b); });
-  use_blas_threads(1);
+    householder(k, b, w);
+  }));
+  cases.push_back(
+      case_of(problem, "lapack-all", "Householder", operands, [=, at = all] { householder(k, m + b, at.data()); }));
+  cases.back().most_rounds = 2;  // it takes seconds
+  for (Case* one : {&cases.back(), &cases.back() - 1}) one->alone = true;
 }
 
 }  // namespace
@@ -224,11 +255,13 @@ int main(int argc, char** argv) {
     for (const char* kind : {"random", "within"}) {
       const Problem problem{std::stoll(settings.at("rows")), std::stoll(settings.at("width")),
                             std::stoll(settings.at("block")), std::stoll(settings.at("rounds")), kind};
-      measure_blockvec<RowMajor>(problem, context);
-      measure_blockvec<ColumnMajor>(problem, context);
-      measure_slepc(problem, context);
-      if (first) measure_lapack(problem, context.communicator().size());
-      wait_asleep();
+      std::vector<Case> cases;
+      add_blockvec<RowMajor>(problem, context, cases);
+      add_blockvec<ColumnMajor>(problem, context, cases);
+      BV basis = add_slepc(problem, context, cases);
+      add_lapack(problem, context.communicator(), cases);
+      measure(problem, context.communicator(), cases);
+      check(BVDestroy(&basis));
     }
     check(SlepcFinalize());
     return 0;
