@@ -19,7 +19,8 @@ enum class Summation {
   /// multiplied one by one, each in one fixed order, and their shares added exactly. For block vectors on the host.
   /// Cost: two reductions instead of one, of three words for each (five in double-double), and at every boundary
   /// between ranks that is not a multiple of 8192 rows a message with the chunk's rows, fewer than 8192, of all
-  /// operands; a pass over the operands as ever. bench/results/cpu/reproducible.csv has the seconds.
+  /// operands; a pass over the operands as ever. Inner products take up to a fifth longer, solvers up to a seventh
+  /// (bench/results/cpu/reproducible.csv).
   /// Error beside that of a chunk: 2^-80 of the largest share in size for each chunk (2^-160 in double-double), and one
   /// rounding at the end. NaN and Inf come out as in any sum; what overflows on the way alone does not.
   /// What it takes besides: the same processor family (kernels round alike where their vectors are as long), layout and
