@@ -77,6 +77,8 @@ TEST(Reproducible, OtherMatricesAndMethods) {
   const Graphene<Complex<double>> sheet({12, 10}, 1, 6);
   expect_same_run<ColumnMajor>(sheet, "pipi+/cholqr2", 2);
   expect_same_run<RowMajor>(sheet, "pip/cholqr", 5);
+  expect_same_run<RowMajor>(Anderson({8, 12, 11}, 2, 1), "pip-dd/cholqr2", 3);
+  expect_same_run<ColumnMajor>(Anderson({8, 12, 11}, 2, 1), "bcgsi+a/cholqr2", 3);
 }
 
 }  // namespace
