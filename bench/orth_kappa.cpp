@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/machine.hpp"
 #include "bench/settings.hpp"
 #include "tests/orth/suite.hpp"
 
@@ -35,14 +36,6 @@ const std::vector<std::string> between{"bcgs/tsqr",        "bmgs/tsqr",    "bcgs
                                        "pip-dd/cholqr",    "p-1s/cholqr2", "p-2s/tsqr",    "p-1s2s/tsqr",
                                        "two-stage/cholqr2"};
 
-std::string machine() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-  }
-  return "unknown";
-}
-
 /// A table that is begun with a header, or goes on.
 class Table {
  public:
@@ -52,7 +45,7 @@ class Table {
     file_.open(path, std::ios::app);
     if (!file_) throw Error("cannot write " + path);
     if (begun) return;
-    file_ << "# " << machine() << ", " << threads << " threads a rank, commit " << settings.at("commit") << '\n'
+    file_ << "# " << bench::machine() << ", " << threads << " threads a rank, commit " << settings.at("commit") << '\n'
           << "# " << note << '\n'
           << columns << '\n';
   }
