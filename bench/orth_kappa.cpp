@@ -31,9 +31,9 @@ const Settings defaults{{"what", "kappa"},   {"out", "orth_kappa.csv"}, {"commit
 
 const std::vector<std::string> within{"cgs",       "cgs2",       "cholqr", "cholqr2",     "scholqr3",         "svqb",
                                       "dd-cholqr", "dd-cholqr2", "tsqr",   "rand-cholqr", "rand-cholqr-gauss"};
-const std::vector<std::string> between{"bcgs/tsqr",        "bmgs/tsqr",    "bcgs2/cholqr", "bcgs2/tsqr",
-                                       "bcgsi+a/cholqr2",  "pip/cholqr",   "pip+/cholqr",  "pipi+/cholqr2",
-                                       "pip-dd/cholqr",    "p-1s/cholqr2", "p-2s/tsqr",    "p-1s2s/tsqr",
+const std::vector<std::string> between{"bcgs/tsqr",         "bmgs/tsqr",    "bcgs2/cholqr", "bcgs2/tsqr",
+                                       "bcgsi+a/cholqr2",   "pip/cholqr",   "pip+/cholqr",  "pipi+/cholqr2",
+                                       "pip-dd/dd-cholqr2", "p-1s/cholqr2", "p-2s/tsqr",    "p-1s2s/tsqr",
                                        "two-stage/cholqr2"};
 
 /// A table that is begun with a header, or goes on.

@@ -215,8 +215,8 @@ class Orthogonalizer {
   /// end. Words of a block beside m columns, on the host: p-1s 3m + 6b, p-2s 3m + 8b (CholQR within), two-stage 2m + 3b
   /// and as many again for a panel, others as in project_and_normalize(). Dependent columns are treated as
   /// Options::deficiency says: dropped ones leave their zeros at the end of X. Without escalation, p-1s, p-2s, p-1s2s,
-  /// pip+ and two-stage stop at the first block that breaks them; X_in = X R holds all the same. NotFiniteError comes
-  /// when the block in question is met: it and the columns after it are as they were.
+  /// pip+, pip-dd and two-stage stop at the first block that breaks them; X_in = X R holds all the same. NotFiniteError
+  /// comes when the block in question is met: it and the columns after it are as they were.
   template <class Scalar, class Layout, class Space>
   Result factorize(const BlockVector<Scalar, Layout, Space>& x,
                    const std::type_identity_t<SmallMatrix<Scalar, Space>>* r, std::int64_t width,
