@@ -1,6 +1,7 @@
 #include "src/dispatch/cuda_tsmm_boxes.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 #include <limits>
 
 #include "src/dispatch/cuda_stages.hpp"
@@ -204,7 +205,21 @@ bool boxes_win(const CudaTsmmProblem& p) {
   return (p.reads_output && p.n <= 2 && p.m <= 32) || (p.m == p.n && (p.m == 16 || p.m == 64));
 }
 
-std::vector<Shape> usual_shapes_of_columns(const CudaTsmmProblem& p, int pieces) {
+/// At most two, kept in place: a call that is served by boxes allocates nothing.
+class Shapes {
+ public:
+  Shapes(std::initializer_list<Shape> shapes) : count_(shapes.size()) {
+    std::copy(shapes.begin(), shapes.end(), shapes_);
+  }
+  const Shape* begin() const { return shapes_; }
+  const Shape* end() const { return shapes_ + count_; }
+
+ private:
+  Shape shapes_[2] = {};
+  std::size_t count_;
+};
+
+Shapes usual_shapes_of_columns(const CudaTsmmProblem& p, int pieces) {
   if (pieces <= 1) return {{{2, 1}, 8, 0}, {{1, 2}, 8, 0}};
   if (pieces == 2) return {{{2, 1}, 4, 0}, {{1, 2}, 8, 0}};
   if (pieces <= 6) return {{{1, pieces}, 8, p.m > 128 ? 16 : 0}, {{1, pieces}, 4, 0}};
@@ -212,7 +227,7 @@ std::vector<Shape> usual_shapes_of_columns(const CudaTsmmProblem& p, int pieces)
   return {};
 }
 
-std::vector<Shape> usual_shapes_of_rows(const CudaTsmmProblem& p, int pieces) {
+Shapes usual_shapes_of_rows(const CudaTsmmProblem& p, int pieces) {
   const std::int64_t bytes = p.m * p.real_bytes;
   if (copies_plainly(p)) return {bytes <= 128 || pieces == 2 ? Shape{{2, 1}, 8 / pieces, 0} : Shape{{1, 1}, 8, 0}};
   if (is_tight(p) && boxes_win(p) && p.n <= 2) return {{{2, 1}, 8, 0}};
@@ -222,15 +237,15 @@ std::vector<Shape> usual_shapes_of_rows(const CudaTsmmProblem& p, int pieces) {
   if (pieces == 2) return {{{1, 2}, 4, 0}};
   if (pieces <= 4) return {{{1, p.m <= 32 ? 4 : 2}, p.m <= 32 ? 8 : 4, 0}, {{1, 4}, 8, 64}};
   if (pieces <= 6) return {{{1, 3}, 4, 0}, {{1, 6}, 8, 64}};
-  if (pieces <= 8) return p.m > 256 ? std::vector<Shape>{{{2, 4}, 4, 64}} : std::vector<Shape>{{{1, 4}, 4, 0}};
+  if (pieces <= 8) return p.m > 256 ? Shapes{{{2, 4}, 4, 64}} : Shapes{{{1, 4}, 4, 0}};
   return {};
 }
 
 // As measured on an H200, the best first.
-std::vector<Shape> usual_shapes(const CudaTsmmProblem& p) {
+Shapes usual_shapes(const CudaTsmmProblem& p) {
   const auto pieces = static_cast<int>(std::min<std::int64_t>(ceil_div(p.n, 8), 64));
   const auto found = p.row_major ? usual_shapes_of_rows(p, pieces) : usual_shapes_of_columns(p, pieces);
-  if (!found.empty()) return found;
+  if (found.begin() != found.end()) return found;
   if (pieces <= 12) return {{{2, 6}, 4, 0}};
   if (pieces <= 16) return {{{2, 4}, 2, 0}, {{2, 4}, 2, 32}};
   return {{{2, 4}, 0, 0}, {{2, 6}, 0, 0}};

@@ -31,8 +31,9 @@ TYPED_TEST(OrthOnDevice, FactorsEqualTheHosts) {
         Trial<TypeParam> device(context, rows, v, x);
         Trial<HostCase> host(context, rows, v, x);
         const auto on_device = device.run(options), on_host = host.run(options);
-        EXPECT_EQ(on_device.describe().substr(0, on_device.describe().find("condition")),
-                  on_host.describe().substr(0, on_host.describe().find("condition")));
+        // Passes differ: on the host the steps of a sweep are one.
+        EXPECT_EQ(on_device.describe().substr(0, on_device.describe().find(" reduction")),
+                  on_host.describe().substr(0, on_host.describe().find(" reduction")));
         EXPECT_LE(device.loss(), rounding_loss<Scalar>(m + b));
         EXPECT_LE(device.residual(), rounding_residual<Scalar>(m + b));
         if (std::string(method).find("svqb") != std::string::npos) continue;  // its factors are not unique
