@@ -231,7 +231,10 @@ int cost(const Settings& settings) {
   };
   run("default", {});
   for (const std::string& method : between) run(method, as_asked(method));
-  for (const std::string& method : within) run("bcgs2/" + method, as_asked("bcgs2/" + method));
+  for (const std::string& method : within) {
+    const std::string pair = "bcgs2/" + method;
+    if (std::find(between.begin(), between.end(), pair) == between.end()) run(pair, as_asked(pair));
+  }
   return 0;
 }
 
