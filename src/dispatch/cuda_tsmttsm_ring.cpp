@@ -1,0 +1,443 @@
+#include "src/dispatch/cuda_tsmttsm_ring.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+
+#include "src/dispatch/banks.hpp"
+#include "src/dispatch/cuda_sections.hpp"
+#include "src/dispatch/cuda_stages.hpp"
+#include "src/dispatch/cuda_tsmttsm_direct.hpp"
+
+namespace blockvec::kernels::dispatch {
+namespace {
+
+// Narrow rows are taken several at a time where they follow one another without a gap.
+bool folds(const CudaTsmttsmProblem& p) { return p.pitch_a == p.m && (p.same || p.pitch_b == p.n); }
+int usual_fold(const CudaTsmttsmProblem& p) {
+  if (!folds(p)) return 1;
+  return static_cast<int>(
+      std::max<std::int64_t>(1, std::min(16 / std::max<std::int64_t>(p.m, 1), 8 / std::max<std::int64_t>(p.n, 1))));
+}
+
+// Coordinates in boxes are 32 bits wide, strides 40; an empty class of lines has no box.
+bool fits_boxes(const CudaTsmttsmProblem& p) {
+  const std::int64_t longest = (std::int64_t{1} << 31) - 65536;
+  const std::int64_t stride = std::max(p.pitch_a, p.pitch_b) * p.real_bytes * most_box_classes;
+  return p.pitch_a != 0 && p.k >= most_box_classes && p.k * p.parts < longest && stride < std::int64_t{1} << 40;
+}
+
+bool in_boxes_a(int feeds) { return feeds == boxes_a || feeds == boxes_both; }
+bool in_boxes_b(int feeds) { return feeds == boxes_b || feeds == boxes_both; }
+
+// Boxes where rows are not read in flat pieces.
+int usual_feeds(const CudaTsmttsmProblem& p) {
+  if (!p.row_major) return boxes_both;
+  const bool a = !streams(p.m, p.pitch_a);
+  const bool b = p.same ? a : !streams(p.n, p.pitch_b);
+  return a && b ? boxes_both : a ? boxes_a : b ? boxes_b : flat_both;
+}
+
+bool feeds_serve(const CudaTsmttsmProblem& p, int feeds) {
+  if (feeds != flat_both && !fits_boxes(p)) return false;
+  if (!p.row_major) return feeds == boxes_both;
+  return (in_boxes_a(feeds) || streams(p.m, p.pitch_a)) && (p.same || in_boxes_b(feeds) || streams(p.n, p.pitch_b));
+}
+
+// Where B is A, a stage holds its rows once, but for sections, which want different columns.
+bool comes_once(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  return p.same && c.sections_m * c.sections_n == 1;
+}
+
+int lead_of(const CudaTsmttsmProblem& p, std::int64_t pitch) {
+  return p.aligned && box_classes(pitch, p.real_bytes) == 1 ? 0 : 16 / p.real_bytes - 1;
+}
+
+CudaFeedRequest request_a(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  const std::int64_t width = c.sections_m == 1 ? c.fold * p.m : c.reached_m();
+  CudaFeedRequest r{width,       c.fold * p.pitch_a, c.reached_m(), c.rows, c.rows_of_tile(), lead_of(p, p.pitch_a),
+                    p.real_bytes};
+  if (c.gram()) r.reached = c.reached_n();
+  if (comes_once(p, c) && !c.gram()) {
+    r.reached = std::max(c.reached_m(), c.reached_n());
+    r.step = std::lcm(c.rows_of_tile(), c.columns_of_tile());
+  }
+  return r;
+}
+
+CudaFeedRequest request_b(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  if (c.gram()) return request_a(p, c);
+  const std::int64_t width = c.sections_n == 1 ? c.fold * p.n : c.reached_n();
+  return {width, c.fold * p.pitch_b, c.reached_n(), c.rows, c.columns_of_tile(), lead_of(p, p.pitch_b), p.real_bytes};
+}
+
+// Rows of both operands are dealt into one number of classes.
+int row_classes(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  const int a = in_boxes_a(c.feeds) ? box_classes(p.pitch_a, p.real_bytes) : 1;
+  const int b = in_boxes_b(c.feeds) ? box_classes(p.pitch_b, p.real_bytes) : 1;
+  // Rows of 4-byte numbers an odd distance apart meet in banks less if every other one is taken.
+  const bool odd = p.real_bytes == 4 && c.feeds == flat_both && c.fold * p.pitch_a % 2 != 0;
+  return odd ? 2 : std::max(a, b);
+}
+
+void feed_rows(const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
+  const int classes = row_classes(p, c);
+  const int unit = 16 / p.real_bytes;
+  const CudaFeedRequest a = request_a(p, c);
+  const CudaFeedRequest b = request_b(p, c);
+  const bool boxed_a = in_boxes_a(c.feeds);
+  const bool boxed_b = in_boxes_b(c.feeds);
+  // Both operands' rows are chosen alike: a box adapts to a flat operand's pitch.
+  const auto wants_single_step = [&](std::int64_t pitch) { return classes * pitch % (2 * unit) == unit; };
+  const bool single =
+      (!boxed_a && wants_single_step(a.pitch)) || (!comes_once(p, c) && !boxed_b && wants_single_step(b.pitch));
+  const int bank_step = c.padding == tight_boxes ? 0 : single ? unit : 2 * unit;
+  c.segment = c.rows / classes;
+  c.a = boxed_a ? row_feed(a, classes, bank_step) : flat_feed(a);
+  c.b = comes_once(p, c) ? CudaFeed{} : boxed_b ? row_feed(b, classes, bank_step) : flat_feed(b);
+}
+
+void feed_columns(const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
+  const auto classes = [&](std::int64_t width, std::int64_t pitch) {
+    return width == p.parts ? 1 : box_classes(pitch, p.real_bytes);
+  };
+  c.a = column_feed(request_a(p, c), classes(p.m, p.pitch_a), c.segment, p.parts);
+  c.b = comes_once(p, c) ? CudaFeed{} : column_feed(request_b(p, c), classes(p.n, p.pitch_b), c.segment, p.parts);
+  // No lane reads the next stage.
+  const int beyond = std::max(c.a.bytes_beyond - c.b.stage_bytes, c.b.bytes_beyond);
+  CudaFeed& last = comes_once(p, c) ? c.a : c.b;
+  if (beyond > 0) last.stage_bytes += static_cast<int>(round_up(beyond, line_bytes));
+}
+
+// Rows of a chunk, row-major, and its feeds.
+bool complete_rows(const CudaDevice& device, const CudaTsmttsmProblem& p, int most_groups, CudaTsmttsm& c) {
+  const std::int64_t width_a = in_boxes_a(c.feeds) ? std::min<std::int64_t>(p.m, c.reached_m()) : p.pitch_a;
+  const std::int64_t width_b = in_boxes_b(c.feeds) ? std::min<std::int64_t>(p.n, c.reached_n()) : p.pitch_b;
+  const std::int64_t width = width_a + (comes_once(p, c) ? 0 : width_b);
+  const int classes = row_classes(p, c);
+  const int least = std::max(16 * classes, least_rows(p.real_bytes));
+  const bool any_rows = c.rows == 0;
+  if (any_rows) {
+    const int groups = c.groups != 0 ? c.groups : most_groups;
+    const std::int64_t row_bytes = c.fold * width * p.real_bytes;
+    // Gram matrices of middling widths are measured to like many small stages.
+    const bool small = c.gram() && row_bytes >= 128 && row_bytes <= 256;
+    const bool wide = c.gram() && c.tile_m > 8;  // of whose warps each has many products in a row
+    // Split sums have more to do about a chunk.
+    const std::int64_t chunk_bytes = wide ? 32 * row_bytes : c.tf32 != 0 ? 32768 : small ? 8192 : 16384;
+    c.rows = std::max(least, chunk_rows(row_bytes, chunk_bytes, p.real_bytes, ceil_div(p.k, c.fold),
+                                        std::int64_t{device.multiprocessors} * groups, 4096));
+    if (c.feeds != flat_both) c.rows = std::min(c.rows, longest_box * classes);
+  }
+  if (c.rows % least != 0 || (c.feeds != flat_both && c.rows > longest_box * classes)) return false;
+  feed_rows(p, c);
+  // Padding may take more room than the rows themselves.
+  while (any_rows && c.rows > least &&
+         most_groups * (c.a.stage_bytes + c.b.stage_bytes) > device.shared_bytes - static_bytes) {
+    c.rows /= 2;
+    feed_rows(p, c);
+  }
+  return true;
+}
+
+// The same for column-major operands: long pieces of columns, several of them where columns are few.
+bool complete_ring_columns(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
+  constexpr int most_bytes = 73728;
+  constexpr int usual_bytes = 16384;
+  const int least = least_rows(p.real_bytes);
+  const auto bytes = [&] {
+    feed_columns(p, c);
+    return c.a.stage_bytes + c.b.stage_bytes;
+  };
+  const bool any_segment = c.segment == 0;
+  const bool any_rows = c.rows == 0;
+  if (any_segment) {
+    c.segment = 128 / p.parts;
+    if (any_rows) c.rows = c.segment;
+    while (c.segment > least && (c.segment > c.rows || bytes() > most_bytes)) {
+      c.segment /= 2;
+      if (any_rows) c.rows = c.segment;
+    }
+  }
+  if (any_rows) {
+    c.rows = c.segment;
+    const std::int64_t row_bytes = (p.m + (p.same ? 0 : p.n)) * p.real_bytes;
+    while (c.rows < most_segments * c.segment && 2 * c.rows * row_bytes <= usual_bytes && bytes() <= most_bytes / 2 &&
+           2 * c.rows * std::int64_t{device.multiprocessors} <= p.k) {
+      c.rows *= 2;
+    }
+  }
+  if (c.segment % least != 0 || c.rows % c.segment != 0 || c.rows > most_segments * c.segment ||
+      p.parts * (c.segment + 4) > longest_box) {
+    return false;
+  }
+  feed_columns(p, c);
+  return true;
+}
+
+// Whether the kernel is compiled.
+bool has_tile(const CudaTsmttsm& c) {
+  const auto is_it = [&](const TileShape& tile) { return tile.m == c.tile_m && tile.n == c.tile_n; };
+  if (c.gauss != 0) {
+    return c.tf32 != 0 ? std::any_of(std::begin(split_gauss_tiles), std::end(split_gauss_tiles), is_it)
+                       : std::any_of(std::begin(gauss_tiles), std::end(gauss_tiles), is_it);
+  }
+  return std::any_of(std::begin(tsmttsm_tiles), std::end(tsmttsm_tiles), is_it);
+}
+
+// Warps that share a stage; where they would be too many, sections of P, of those that load least.
+bool complete_warps(const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
+  if (c.gram() && c.fold * p.m > 8 * c.tile_m) {
+    c.warps_m = pair_warps_m;
+    c.warps_n = pair_warps_n;
+    c.sections_m = c.sections_n = static_cast<int>(ceil_div(p.m, pair_side));
+    return c.tile_m == pair_gram.blocks && c.fold == 1 && c.feeds == boxes_both;
+  }
+  if (c.gram()) {
+    const GramShape* const shape = std::find_if(std::begin(gram_shapes), std::end(gram_shapes),
+                                                [&](const GramShape& s) { return s.blocks == c.tile_m; });
+    c.sections_m = c.sections_n = 1;
+    c.warps_m = shape == std::end(gram_shapes) ? 0 : shape->warps;
+    c.warps_n = 1;
+    return c.warps_m != 0;
+  }
+  const std::int64_t most_m = ceil_div(c.fold * p.m, c.rows_of_tile());
+  const std::int64_t most_n = ceil_div(c.fold * p.n, c.columns_of_tile());
+  std::int64_t least = 0;
+  for (int warps_m = 1; warps_m <= computing_warps; ++warps_m) {
+    if (warps_m > most_m) break;
+    const auto warps_n = static_cast<int>(std::min<std::int64_t>(most_n, computing_warps / warps_m));
+    const std::int64_t sections = ceil_div(most_m, warps_m) * ceil_div(most_n, warps_n);
+    const std::int64_t loads = sections * (c.rows_of_tile() * warps_m + c.columns_of_tile() * warps_n);
+    if (sections > 1 && warps_m * warps_n < computing_warps) continue;
+    if (least != 0 && loads >= least) continue;
+    least = loads;
+    c.warps_m = warps_m;
+    c.warps_n = warps_n;
+  }
+  if (least == 0) return false;
+  c.sections_m = static_cast<int>(ceil_div(most_m, c.warps_m));
+  c.sections_n = static_cast<int>(ceil_div(most_n, c.warps_n));
+  const bool divided = c.sections_m * c.sections_n > 1;
+  // Sections are cut out of rows by boxes.
+  if (divided &&
+      (c.fold > 1 || (c.sections_m > 1 && !in_boxes_a(c.feeds)) || (c.sections_n > 1 && !in_boxes_b(c.feeds)))) {
+    return false;
+  }
+  return true;
+}
+
+// What a warp group does with 16 rows: products of pieces of 16 x 8, fragments of A and B loaded.
+struct RingWork {
+  double pieces, fragments_a, fragments_b;
+};
+
+RingWork work_of_16_rows(const CudaTsmttsm& c) {
+  const double warps = c.warps_m * c.warps_n;
+  if (takes_pairs(c)) return {warps * pair_tile.m * pair_tile.n, warps * 8 * pair_tile.m, warps * 4 * pair_tile.n};
+  if (!c.gram()) {
+    return {warps * c.tile_m * c.tile_n * (c.gauss != 0 ? 3 : 1), warps * 8 * c.tile_m, warps * 4 * c.tile_n};
+  }
+  const int bands = (c.tile_m + 1) / 2;
+  double pieces = 0;
+  for (int x = 0; x < bands; ++x) pieces += c.tile_m - 2 * x;
+  return {pieces, 4.0 * (warps * c.tile_m - warps * (warps - 1)), 0};
+}
+
+double ring_bytes(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  const auto k = static_cast<double>(p.k);
+  if (!p.row_major) return k * static_cast<double>(p.m + (p.same ? 0 : p.n)) * p.real_bytes;
+  const auto row = [&](std::int64_t width, std::int64_t pitch, bool boxed) {
+    return boxed ? touched_bytes(width, pitch, p.real_bytes) : static_cast<double>(pitch * p.real_bytes);
+  };
+  return k * (row(p.m, p.pitch_a, in_boxes_a(c.feeds)) + (p.same ? 0 : row(p.n, p.pitch_b, in_boxes_b(c.feeds))));
+}
+
+// Boxes take turns with one another, and what they write beyond their lines takes time, too. As measured on an H200
+// where lines begin elsewhere than at multiples of 64 or 16 bytes, and for short pieces of columns.
+double box_efficiency(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  if (c.feeds == flat_both) return 1;
+  const bool even = lead_of(p, p.pitch_a) == 0 && lead_of(p, p.pitch_b) == 0;
+  if (!p.row_major) {
+    const bool few = (p.m + p.n) * p.real_bytes <= 32;
+    return few ? 0.6 : c.segment < 32 ? 0.72 : even ? 0.94 : 0.85;
+  }
+  const auto whole = [&](bool boxed, std::int64_t pitch) { return !boxed || pitch * p.real_bytes % 64 == 0; };
+  const bool pieces = whole(in_boxes_a(c.feeds), p.pitch_a) && whole(in_boxes_b(c.feeds), p.pitch_b);
+  const double padding = c.padding == tight_boxes ? 0.985 : 0.94;
+  return padding * (usual_feeds(p) == flat_both || (even && pieces) ? 1 : even ? 0.94 : 0.87);
+}
+
+// What could be read in flat pieces may come in boxes for their padding where rows begin in few banks.
+bool banks_conflict(const CudaTsmttsmProblem& p) {
+  const int free = 64 / p.real_bytes;
+  return p.pitch_a % free == 0 || p.pitch_b % free == 0;
+}
+
+// Where memory would have to wait for tensor cores that multiply everything in double precision.
+bool fewer_products_pay(const CudaTsmttsmProblem& p) {
+  return p.parts == 2 && (p.real_bytes == 8 || p.may_split) && p.m * p.n > 48 * (p.m + p.n);
+}
+
+}  // namespace
+
+bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
+  if (c.gram() && !p.same) return false;
+  // Products of a matrix with itself would not be symmetric to the last bit.
+  if (c.tf32 != 0 && (!p.may_split || c.gauss == 0)) return false;
+  if (c.gauss != 0 && (p.parts != 2 || !p.row_major || !p.aligned || p.same || (c.tf32 != 0) != (p.real_bytes == 4))) {
+    return false;
+  }
+  if (!c.gram() && !has_tile(c)) return false;
+  if (c.feeds == feeds_by_rule) c.feeds = device.bulk_copies ? usual_feeds(p) : flat_both;
+  if (c.feeds != flat_both && !device.bulk_copies) return false;
+  if (!feeds_serve(p, c.feeds)) return false;
+  if (c.padding == padding_by_rule) c.padding = c.feeds == usual_feeds(p) ? tight_boxes : padded_boxes;
+  if (c.fold == 0) c.fold = p.row_major && c.feeds == flat_both ? usual_fold(p) : 1;
+  if (c.fold > 1 && (!folds(p) || c.feeds != flat_both)) return false;
+  if (!complete_warps(p, c)) return false;
+  const int most_groups = computing_warps / (c.warps_m * c.warps_n);
+  if (!(p.row_major ? complete_rows(device, p, most_groups, c) : complete_ring_columns(device, p, c))) return false;
+  const std::int64_t chunks = ceil_div(ceil_div(p.k, c.fold), c.rows);
+  std::int64_t most_parts = device.multiprocessors;
+  while (most_parts > 1 && block_count(c, most_parts) > device.multiprocessors) --most_parts;
+  c.parts = std::min(chunks, most_parts);
+  const std::int64_t turns = ceil_div(chunks, c.parts);
+  c.parts = ceil_div(chunks, turns);  // more would not end earlier, and have more to sum
+  const int most_split = c.rows / 16;
+  if (c.groups == 0) {
+    c.groups = most_groups;
+    // Those without a chunk would only add zeros.
+    while (p.row_major && c.groups / 2 >= turns) c.groups /= 2;
+  }
+  if (c.split == 0) c.split = p.row_major || c.tf32 != 0 ? 1 : std::min(c.groups, most_split);
+  if (c.groups > most_groups || c.groups % c.split != 0 || c.split > most_split) return false;
+  // A group sums whole chunks in single precision; complex numbers come in chunks of one segment.
+  if (c.tf32 != 0 && (c.split != 1 || c.rows > rows_of_early_sums)) return false;
+  if (c.gauss != 0 && (c.split != 1 || c.rows != c.segment)) return false;
+  if (c.turned != 0 && !(p.row_major && lanes_may_turn(c) && lanes_turn(c.a.pitch))) return false;
+  const int in_turn = c.groups / c.split;
+  const std::int64_t stage = c.a.stage_bytes + c.b.stage_bytes;
+  const std::int64_t room = device.shared_bytes - static_bytes;
+  if (c.stages == 0) c.stages = whole_groups(std::min(room / stage, round_up(turns, in_turn)), in_turn);
+  // Two that are on their way while one is read; long stages of rows do with one.
+  const std::int64_t least_stages = std::min<std::int64_t>(turns, p.row_major ? 2 : 3);
+  if (c.stages < std::max<std::int64_t>(in_turn, least_stages)) return false;
+  if (c.stages % in_turn != 0 || c.stages > max_stages) return false;
+  // The groups' sums side by side, as many as fit.
+  const std::int64_t copies = std::clamp<std::int64_t>(room / c.sum_bytes(), 1, c.groups);
+  const std::int64_t shared = std::max(c.stages * stage, copies * c.sum_bytes());
+  if (shared > room) return false;
+  c.shared_bytes = static_cast<int>(shared);
+  c.part_rows = 0;
+  c.workspace_bytes =
+      static_cast<std::size_t>(c.parts * c.fold * c.fold * p.m * p.n) * sizeof(double) + workspace_alignment;
+  return true;
+}
+
+CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  const std::int64_t turns = ceil_div(ceil_div(ceil_div(p.k, c.fold), c.rows), c.parts);
+  const auto steps = static_cast<double>(round_up(turns, c.groups / c.split) * c.rows) / 16;
+  const RingWork each = work_of_16_rows(c);
+  const int classes = c.rows / c.segment;
+  const std::int64_t step_a = c.a.pitch * (c.a.boxed ? 1 : classes);
+  const std::int64_t step_b = comes_once(p, c) ? step_a : c.b.pitch * (c.b.boxed ? 1 : classes);
+  const RowMap map = row_map_of(c, step_a, step_b, static_cast<std::size_t>(p.real_bytes));
+  const auto clocks = [&](std::int64_t pitch) {
+    // Complex numbers are read whole.
+    const int plain = !p.row_major        ? p.real_bytes / 4
+                      : c.gauss == 0      ? fragment_read_clocks(map, pitch, p.real_bytes)
+                      : p.real_bytes == 4 ? fragment_read_clocks(map, pitch / 2, 8)
+                                          : 2 * fragment_read_clocks(map, pitch, 8);
+    return c.turned != 0 ? plain / 2 : plain;
+  };
+  CudaWork work{};
+  // Sections read the same columns at about the same time, from the cache for the most part.
+  const double again = 0.3 * (1 - 1.0 / static_cast<double>(block_count(c, 1)));
+  work.bytes = (1 + again) * ring_bytes(p, c);
+  const double turning = c.turned != 0 ? 0.985 : 1;
+  work.bandwidth = box_efficiency(p, c) * turning * device.read_bandwidth;
+  // Split products take less of the tensor cores, and more instructions for each number that is loaded.
+  const double piece_clocks = c.tf32 == 0 ? 16 : 10;
+  work.product_clocks = steps * piece_clocks * each.pieces * computing_warps / (c.groups * c.warps_m * c.warps_n);
+  work.shared_clocks = steps * (each.fragments_a * clocks(step_a) + each.fragments_b * clocks(step_b));
+  work.overlap = 0.9;
+  work.parts = static_cast<double>(c.parts);
+  work.bytes_in_flight = static_cast<double>(c.stages * (c.a.stage_bytes + c.b.stage_bytes));
+  work.launches = 2;
+  work.waits = c.feeds == flat_both ? 1 : 2;  // descriptions of boxes are fetched first
+  work.tensor_cores = true;
+  return work;
+}
+
+void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search search, std::vector<CudaTsmttsm>& to) {
+  if (p.k == 0) return;
+  CudaTsmttsm c{};
+  const auto add = [&](int fold, int groups, int split, int rows, int stages) {
+    CudaTsmttsm made{};
+    made.kernel = CudaKernel::ring;
+    made.tile_m = c.tile_m;
+    made.tile_n = c.tile_n;
+    made.fold = fold;
+    made.groups = groups;
+    made.split = split;
+    made.feeds = c.feeds;
+    made.padding = c.padding;
+    made.turned = c.turned;
+    made.tf32 = c.tf32;
+    made.gauss = c.gauss;
+    made.rows = rows;
+    made.stages = stages;
+    if (complete_ring(device, p, made)) to.push_back(made);
+    return made;
+  };
+  const auto add_feeds = [&](int feeds, int padding) {
+    c.feeds = feeds;
+    c.padding = padding;
+    const CudaTsmttsm usual = add(0, 0, 0, 0, 0);
+    const bool legal = usual.shared_bytes != 0;
+    if (search == Search::usual || !legal) return legal;
+    for (int fold = 1; fold <= usual.fold; fold *= 2) {
+      for (int groups = usual.groups; groups > 0; groups /= 2) {
+        // Each group for itself, or all together.
+        for (int split = 1; split <= groups; split = split < groups ? groups : groups + 1) {
+          for (int rows = least_rows(p.real_bytes); rows <= 1024; rows *= 2) {
+            const CudaTsmttsm full = add(fold, groups, split, rows, 0);
+            const int in_turn = groups / split;
+            for (int stages = full.stages / 2; stages >= 2 * in_turn; stages /= 2) {
+              add(fold, groups, split, rows, stages / in_turn * in_turn);
+            }
+          }
+        }
+      }
+    }
+    return true;
+  };
+  const auto add_shape = [&](int tile_m, int tile_n, bool tf32, bool gauss) {
+    c.tile_m = tile_m;
+    c.tile_n = tile_n;
+    c.tf32 = tf32 ? 1 : 0;
+    c.gauss = gauss ? 1 : 0;
+    const bool legal = add_feeds(usual_feeds(p), tight_boxes);
+    if (c.tile_n == 0 && p.row_major) {
+      c.turned = 1;
+      add_feeds(usual_feeds(p), tight_boxes);
+      c.turned = 0;
+    }
+    if (!p.row_major || (usual_feeds(p) == flat_both && legal && !banks_conflict(p))) return;
+    if (usual_feeds(p) != flat_both) add_feeds(usual_feeds(p), padded_boxes);
+    if (usual_feeds(p) != boxes_both) add_feeds(boxes_both, padded_boxes);
+  };
+  for (const GramShape& shape : gram_shapes) {
+    if (p.same) add_shape(shape.blocks, 0, false, false);
+  }
+  for (const TileShape& tile : tsmttsm_tiles) add_shape(tile.m, tile.n, false, false);
+  if (!fewer_products_pay(p)) return;
+  if (p.real_bytes == 8) {
+    for (const TileShape& tile : gauss_tiles) add_shape(tile.m, tile.n, false, true);
+  } else {
+    for (const TileShape& tile : split_gauss_tiles) add_shape(tile.m, tile.n, true, true);
+  }
+}
+
+}  // namespace blockvec::kernels::dispatch
