@@ -47,6 +47,9 @@ std::vector<Case> views() {
       }
     }
   }
+  for (const std::int64_t ld : {64, 128}) {
+    for (const std::int64_t m : {4, 8, 16, 32}) cases.push_back({"tsmm_inplace", 'D', true, m, m, ld, 0});
+  }
   return cases;
 }
 

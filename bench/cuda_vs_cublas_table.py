@@ -22,10 +22,11 @@ def square(row):
 GROUPS = [
     ("M = N = 1..64", ("tsmttsm", "tsmm"), lambda r: r["type"] == "D" and tight(r) and square(r)),
     ("A of 16 to 512 columns, B of 1 to 32", ("tsmttsm", "tsmm"), lambda r: r["type"] == "D" and tight(r) and not square(r)),
-    ("the Gram matrix; in place: widths to 64", ("gram", "tsmm_inplace"), lambda r: r["m"] <= 64),
+    ("the Gram matrix; in place: widths to 64", ("gram", "tsmm_inplace"), lambda r: r["m"] <= 64 and tight(r)),
     ("the Gram matrix of 128 to 512 columns", ("gram", None), lambda r: r["m"] > 64),
     ("views of 16 to 64 columns out of 64 or 128", ("tsmttsm", "tsmm"),
      lambda r: r["layout"] == "row" and r["lda"] in (64, 128) and r["lda"] != r["m"]),
+    ("in place: 4 to 32 columns out of 64 or 128", (None, "tsmm_inplace"), lambda r: not tight(r)),
     ("views of odd leading dimension or start, widths to 32", ("tsmttsm", "tsmm"),
      lambda r: r["layout"].startswith("row") and r["lda"] in (65, 100, 513)),
     ("column-major, widths to 64 and up to 512 x 32", ("tsmttsm", "tsmm"), lambda r: r["type"] == "D" and r["layout"] == "column"),

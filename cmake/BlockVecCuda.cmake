@@ -28,10 +28,15 @@ if(NOT BLOCKVEC_ENABLE_CUDA)
 endif()
 
 # Code for 9.0a serves that device alone, with all of its instructions; code for 8.0 any newer one, too.
+set(blockvec_usual_architectures OFF)
 if(NOT CMAKE_CUDA_ARCHITECTURES)
+  set(blockvec_usual_architectures ON)
   set(CMAKE_CUDA_ARCHITECTURES 80 90a-real)
 endif()
 blockvec_enable_cuda_language()
+if(blockvec_usual_architectures AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.8)
+  list(APPEND CMAKE_CUDA_ARCHITECTURES 100-real)
+endif()
 find_package(CUDAToolkit ${blockvec_least_cuda} REQUIRED)
 
 # The study of the paper's kernels has thousands of them: minutes of compilation, for one benchmark.
