@@ -390,14 +390,8 @@ struct Call {
   }
 
   /// reference = the squares of what columns of W must be compared with to tell whether they are noise: column j of W
-  /// stands for the share r(j, j) of the caller's column. SVQB mixes columns; it goes only as far as there is no noise.
-  void set_reference() {
-    if (triangular) {
-      dense::divide_by_pivots(original, r_total, reference);
-    } else {
-      dense::copy(squares, reference);
-    }
-  }
+  /// stands for the share r(j, i) of the caller's column i, and is more than noise where it is for one of them.
+  void set_reference() { dense::divide_by_rows(original, r_total, reference); }
 
   /// Whether some column of W, whose squares are at hand, is hardly more than what rounding leaves of a dependent one.
   bool is_mostly_noise() {

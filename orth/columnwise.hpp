@@ -10,13 +10,16 @@ namespace blockvec::orth {
 struct Repetition {
   int least = 1;
   int most = 1;
+  /// A further time means V as well, and what went before on V counts: what rounding leaves of V in a column grows
+  /// with what cancels, and would pass for something new.
+  bool beside_basis = false;
 };
 /// Until nothing cancels; five times would be one for every quarter of the digits and one to spare.
-constexpr Repetition repeated(int least) { return {least, 5}; }
+constexpr Repetition repeated(int least, bool beside_basis = false) { return {least, 5, beside_basis}; }
 
 /// W <- Q, step = R, r_total <- R r_total; columns that keep no more than rank_tolerance of their length become zero
 /// and lost, and so does their diagonal entry of R. Reductions: one a projection, and one where the length of what is
-/// left cancels in the Pythagorean formula. Words: of column j, 2j + 3 a projection.
+/// left cancels in the Pythagorean formula. Words: of column j, 2j + 3 a projection, and 2m beside V.
 template <class Scalar, class Layout, class Space>
 Sweep<RealOf<Scalar>> orthogonalize_columns(Call<Scalar, Layout, Space>& call, Repetition repetition) {
   using Real = RealOf<Scalar>;
@@ -32,6 +35,13 @@ Sweep<RealOf<Scalar>> orthogonalize_columns(Call<Scalar, Layout, Space>& call, R
   // The factor as far as it can be inverted: lost columns count as if they had been orthogonal.
   const Small& kept = call.inverse;
   dense::set_identity(kept);
+  const auto squared_norm = [](const Small& a) {
+    const Real norm = dense::frobenius_norm(a);
+    return norm * norm;
+  };
+  const bool repeats_basis = repetition.beside_basis && call.m > 0;
+  const Small in_basis = Small::scratch(scope, call.m, b);  // W = V in_basis + Q R
+  dense::fill(in_basis, Scalar(0));
 
   for (std::int64_t j = 0; j < b; ++j) {
     const auto column = call.w.column(j);
@@ -41,6 +51,7 @@ Sweep<RealOf<Scalar>> orthogonalize_columns(Call<Scalar, Layout, Space>& call, R
     const Small t = call.work.block(0, j, 0, 1);
     const Small coefficients = call.step.block(0, j, j, j + 1);
     const Real limit = call.tolerance * std::sqrt(dense::entry(call.reference, 0, j));
+    const Small c = call.s.block(0, call.m, 0, 1);
     Real square = 0, square_before = 0;  // of the column's length, as it stands and as it came
     for (int pass = 1; pass <= repetition.most; ++pass) {
       if (!image_known) call.apply_metric_to(column, image);
@@ -52,18 +63,38 @@ Sweep<RealOf<Scalar>> orthogonalize_columns(Call<Scalar, Layout, Space>& call, R
         call.words += 1;
       }
       if (j > 0) products.add(before, image, t);
+      const bool with_basis = repeats_basis && pass > 1;
+      if (with_basis) {
+        call.v.for_pieces([&](const auto& piece, std::int64_t begin, std::int64_t end) {
+          products.add(piece, image, c.block(begin, end, 0, 1));
+        });
+      }
       products.reduce();
       if (pass > 1 || !lengths_known) square = dense::real_entry(product, 0, 0);
       if (pass == 1) square_before = square;
-      if (j == 0 || !(std::sqrt(square) > limit)) break;
-      const Real part = dense::frobenius_norm(t);
-      update(Scalar(-1), before, t, Scalar(1), column);
-      image_known = false;
-      call.words += 2 * j + 3;
-      dense::axpby(Scalar(1), t, Scalar(1), coefficients);
-      const bool enough = part * part <= square / 2;
+      if (!(std::sqrt(square) > limit) || (j == 0 && !repeats_basis)) break;
+      Real part = 0;
+      if (j > 0) {
+        part = squared_norm(t);
+        update(Scalar(-1), before, t, Scalar(1), column);
+        image_known = false;
+        call.words += 2 * j + 3;
+        dense::axpby(Scalar(1), t, Scalar(1), coefficients);
+      }
+      if (with_basis) {
+        image_known = false;
+        part += squared_norm(c);
+        call.v.for_pieces([&](const auto& piece, std::int64_t begin, std::int64_t end) {
+          update(Scalar(-1), piece, c.block(begin, end, 0, 1), Scalar(1), column);
+        });
+        call.words += 2 * call.m;
+        dense::axpby(Scalar(1), c, Scalar(1), in_basis.block(0, call.m, j, j + 1));
+      }
+      const bool first = repeats_basis && pass == 1;
+      const Real whole = first ? std::max(square, dense::entry(call.lengths, 0, j)) : square;
+      const bool enough = square - part >= whole / 2;
       if (enough) {
-        square -= part * part;
+        square -= part;
       } else if (pass == repetition.most) {  // no digit may be left: measure
         call.apply_metric_to(column, image);
         image_known = true;
@@ -103,6 +134,7 @@ Sweep<RealOf<Scalar>> orthogonalize_columns(Call<Scalar, Layout, Space>& call, R
   if (largest > 0) call.note_condition(largest / smallest);
   dense::triangular_inverse(kept, kept);
   const Real a = dense::amplification(call.lengths, kept);
+  if (repeats_basis) dense::multiply(Scalar(1), in_basis, false, call.r_total, false, Scalar(1), call.s_total);
   dense::multiply_upper(call.step, call.r_total);
   // A column whose last projection took little is orthogonal to those before it whatever a.
   return {true, stable ? Real(1) : a, a, 0};

@@ -72,13 +72,20 @@ struct ColumnSquares {
 };
 
 template <class Scalar>
-struct DivideByPivots {
+struct DivideByRows {
   Entries<RealOf<Scalar>> squares;
   Entries<Scalar> r;
   Entries<RealOf<Scalar>> quotients;
+  std::int64_t columns;
   KOKKOS_FUNCTION void operator()(std::int64_t j) const {
-    const RealOf<Scalar> pivot = magnitude(r(j, j));
-    quotients(0, j) = pivot > 0 ? squares(0, j) / pivot / pivot : RealOf<Scalar>(0);
+    RealOf<Scalar> smallest = 0;
+    for (std::int64_t i = 0; i < columns; ++i) {
+      const RealOf<Scalar> entry = magnitude(r(j, i));
+      if (!(entry > 0) || !(squares(0, i) > 0)) continue;
+      const RealOf<Scalar> quotient = squares(0, i) / entry / entry;
+      if (!(smallest > 0) || quotient < smallest) smallest = quotient;
+    }
+    quotients(0, j) = smallest;
   }
 };
 
@@ -173,13 +180,13 @@ void column_squares(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<RealO
 }
 
 template <class Scalar, class Space>
-void divide_by_pivots(const SmallMatrix<RealOf<Scalar>, Space>& squares, const SmallMatrix<Scalar, Space>& r,
-                      const SmallMatrix<RealOf<Scalar>, Space>& quotients) {
-  require_square("divide_by_pivots", "R", r);
-  require_shape("divide_by_pivots", "squares", squares, 1, r.columns());
-  require_shape("divide_by_pivots", "quotients", quotients, 1, r.columns());
+void divide_by_rows(const SmallMatrix<RealOf<Scalar>, Space>& squares, const SmallMatrix<Scalar, Space>& r,
+                    const SmallMatrix<RealOf<Scalar>, Space>& quotients) {
+  require_square("divide_by_rows", "R", r);
+  require_shape("divide_by_rows", "squares", squares, 1, r.columns());
+  require_shape("divide_by_rows", "quotients", quotients, 1, r.columns());
   for_each_column<Space>(r.context(), r.columns(),
-                         DivideByPivots<Scalar>{entries(squares), entries(r), entries(quotients)});
+                         DivideByRows<Scalar>{entries(squares), entries(r), entries(quotients), r.columns()});
 }
 
 template <class Real, class Space>
@@ -216,8 +223,8 @@ void subtract(const SmallMatrix<Scalar, Space>& a, const DoubleDoubleMatrix<Scal
   template void multiply_upper(const SmallMatrix<Scalar, Space>&, const SmallMatrix<Scalar, Space>&);             \
   template void diagonal(const SmallMatrix<Scalar, Space>&, const SmallMatrix<RealOf<Scalar>, Space>&);           \
   template void column_squares(const SmallMatrix<Scalar, Space>&, const SmallMatrix<RealOf<Scalar>, Space>&);     \
-  template void divide_by_pivots(const SmallMatrix<RealOf<Scalar>, Space>&, const SmallMatrix<Scalar, Space>&,    \
-                                 const SmallMatrix<RealOf<Scalar>, Space>&);
+  template void divide_by_rows(const SmallMatrix<RealOf<Scalar>, Space>&, const SmallMatrix<Scalar, Space>&,      \
+                               const SmallMatrix<RealOf<Scalar>, Space>&);
 BLOCKVEC_FOR_SMALL_MATRICES(BLOCKVEC_DENSE_ENTRIES)
 
 #define BLOCKVEC_DENSE_REAL_ENTRIES(Real, Space) template void reciprocals(const SmallMatrix<Real, Space>&);

@@ -260,7 +260,7 @@ SvqbResult<Scalar> svqb(const SmallMatrix<Scalar, Space>& c, const SmallMatrix<R
     const Real root = std::sqrt(lifted(k));
     for (std::int64_t i = 0; i < n; ++i) {
       at(b, i, k) = at(c, i, k) / (lengths[i] * root);
-      at(r, k, i) = conjugate(at(c, i, k)) * (root * lengths[i]);
+      at(r, k, i) = at(reference, 0, i) > 0 ? conjugate(at(c, i, k)) * (root * lengths[i]) : Scalar(0);
     }
   }
   result.amplification = std::max(Real(1), 1 / lifted(0));

@@ -14,6 +14,22 @@ bool normalize_wide(Call<Scalar, Layout, Space>& call) {
   return wide_sweep(call, call.tolerance * call.tolerance, call.reference, Another::none).done;
 }
 
+/// W <- W r_total: what sweeps have left is the caller's block beside V again, to rounding. A column that is found
+/// dependent only after it has lent its direction to others would take what these have of it along. 2b words.
+template <class Scalar, class Layout, class Space>
+void undo_steps(Call<Scalar, Layout, Space>& call) {
+  dense::set_identity(call.work);
+  dense::axpby(Scalar(-1), call.r_total, Scalar(1), call.work);
+  if (!(dense::max_norm(call.work) > 0)) return;
+  multiply_in_place(call.w, call.r_total, call.triangular ? kernels::Triangle::upper : kernels::Triangle::general);
+  call.words += 2 * call.b;
+  dense::set_identity(call.r_total);
+  call.triangular = true;
+  call.image_known = false;
+  call.known = Products::none;
+  std::fill_n(call.lost, call.b, false);
+}
+
 /// The strong method: block projection, orthonormalisation with rank detection, then PIP, which is safe on what that
 /// leaves; again if cancellation in the first projection asks for it. At first CholQR in double-double: where all of
 /// its pivots are beyond the rank tolerance, that is all it takes, and 2 reductions. Else Gram-Schmidt by columns until
@@ -23,6 +39,7 @@ Sweep<RealOf<Scalar>> recover(Call<Scalar, Layout, Space>& call) {
   constexpr int most_rounds = 4;
   Sweep<RealOf<Scalar>> sweep;
   for (int round = 0; round < most_rounds && !sweep.certified(); ++round) {
+    undo_steps(call);
     call.reduce();
     ++call.result.sweeps;
     dense::copy(call.squares, call.lengths);
@@ -30,7 +47,7 @@ Sweep<RealOf<Scalar>> recover(Call<Scalar, Layout, Space>& call) {
     call.result.method = {Inter::bcgs2, Intra::dd_cholqr2, call.m > 0, true};
     if (round > 0 || !normalize_wide(call)) {
       call.result.method.intra = Intra::cgs2;
-      orthogonalize_columns(call, repeated(1));
+      orthogonalize_columns(call, repeated(1, true));
     }
     sweep = pip_sweep(call, Another::may, true);
     if (sweep.done && !sweep.certified()) sweep = pip_sweep(call, Another::may, true);

@@ -54,7 +54,7 @@ class RowTree {
       for_chunks(level, [&](std::int64_t chunk, std::int64_t first, std::int64_t n, Scalar* a, Scalar*, Scalar* sums) {
         load(level, first, n, a, l == 0 ? scales : nullptr);
         householder::factor(a, n, b_, level.tau + chunk * b_, sums);
-        store(level, first, n, a, nullptr);
+        store(level, first, n, a);
         Scalar* const r = l == levels_ ? root_ : level_[l + 1].data + chunk * b_ * b_;
         for (std::int64_t k = 0; k < std::min(n, b_); ++k) householder::copy_upper_row(a, b_, k, r + k * b_);
       });
@@ -72,20 +72,9 @@ class RowTree {
                    std::fill(c + std::min(n, b_) * b_, c + n * b_, Scalar(0));
                    load(level, first, n, a, nullptr);
                    householder::apply(a, n, b_, level.tau + chunk * b_, c, sums);
-                   store(level, first, n, c, nullptr);
+                   store(level, first, n, c);
                  });
     }
-  }
-
-  /// The rows become what they were, to rounding: instead of form().
-  void restore(const Real* scales) {
-    const Level& level = level_[0];
-    for_chunks(level, [&](std::int64_t chunk, std::int64_t first, std::int64_t n, Scalar* a, Scalar* c, Scalar* sums) {
-      load(level, first, n, a, nullptr);
-      for (std::int64_t k = 0; k < n; ++k) householder::copy_upper_row(a, b_, k, c + k * b_);
-      householder::apply(a, n, b_, level.tau + chunk * b_, c, sums);
-      store(level, first, n, c, scales);
-    });
   }
 
  private:
@@ -116,12 +105,10 @@ class RowTree {
       }
     }
   }
-  void store(const Level& level, std::int64_t first, std::int64_t n, const Scalar* a, const Real* scales) const {
+  void store(const Level& level, std::int64_t first, std::int64_t n, const Scalar* a) const {
     for (std::int64_t i = 0; i < n; ++i) {
       Scalar* const row = level.data + (first + i) * level.row_step;
-      for (std::int64_t j = 0; j < b_; ++j) {
-        row[j * level.column_step] = scales == nullptr ? a[i * b_ + j] : a[i * b_ + j] / scales[j];
-      }
+      for (std::int64_t j = 0; j < b_; ++j) row[j * level.column_step] = a[i * b_ + j];
     }
   }
 

@@ -55,9 +55,9 @@ void unit_scales(const Real* squares, std::int64_t b, Real* scales) {
 
 /// W <- Q, step = R by Householder reflections: of chunks of rows, of their R's, and so on, and at last of the ranks'
 /// R's, which all ranks gather and factorise alike. Orthonormal to rounding for any W, dependent columns included:
-/// those get some direction, not one that keeps off V; so where escalation is allowed, W is put back (to rounding) and
-/// left to the strong method. One reduction of b^2 words a rank; 4b words. On the host, wherever W lies. Without a
-/// metric. Source: Demmel, Grigori, Hoemmen, Langou 2012.
+/// those get some direction, not one that keeps off V; so where escalation is allowed, W is left to the strong method.
+/// One reduction of b^2 words a rank; 4b words. On the host, wherever W lies. Without a metric. Source: Demmel,
+/// Grigori, Hoemmen, Langou 2012.
 template <class Scalar, class Layout, class Space>
 Sweep<RealOf<Scalar>> tsqr_sweep(Call<Scalar, Layout, Space>& call) {
   using Real = RealOf<Scalar>;
@@ -103,16 +103,14 @@ Sweep<RealOf<Scalar>> tsqr_sweep(Call<Scalar, Layout, Space>& call) {
   call.set_reference();
   dense::column_squares(call.step, call.parts);
   const auto found = dense::inspect_factor(call.step, call.tolerance, call.reference);
-  if (found.rank < b && call.options.escalate) {
-    call.note(Reason::ill_conditioned);
-    tree.restore(scales);
-    tall.write_back();
-    return {};
-  }
   top.form(first);
   tree.form(stack + mine * b);
   tall.write_back();
   dense::multiply_upper(call.step, call.r_total);
+  if (found.rank < b && call.options.escalate) {
+    call.note(Reason::ill_conditioned);
+    return {};
+  }
   call.note_condition(found.condition_estimate);
   call.visible_rank = std::min(call.visible_rank, found.rank);
   if (found.rank < b) {

@@ -235,32 +235,6 @@ Sweep<RealOf<Scalar>> sweeps_within(Call<Scalar, Layout, Space>& call, Intra int
   return sweep;
 }
 
-/// Shifted CholQR3, which makes a column even of the noise of a dependent one. Its factor shows that in the end; where
-/// escalation is allowed, W is then put back (to rounding: 2b words) and left to the strong method.
-template <class Scalar, class Layout, class Space>
-Sweep<RealOf<Scalar>> shifted_sweeps(Call<Scalar, Layout, Space>& call) {
-  using Small = SmallMatrix<Scalar, Space>;
-  if (!call.triangular) return sweeps_within(call, Intra::shifted_cholqr3);
-  WorkspaceScope<Space> scope(call.context);
-  const Small before = Small::scratch(scope, call.b, call.b), own = Small::scratch(scope, call.b, call.b);
-  dense::copy(call.r_total, before);
-  dense::set_identity(call.r_total);
-  const auto sweep = sweeps_within(call, Intra::shifted_cholqr3);
-  dense::copy(call.r_total, own);
-  dense::copy(before, call.r_total);
-  dense::multiply_upper(own, call.r_total);
-  const std::int64_t rank = count_rank(call);
-  call.visible_rank = std::min(call.visible_rank, rank);
-  if (rank == call.b || !call.options.escalate) return sweep;
-  call.note(Reason::ill_conditioned);
-  multiply_in_place(call.w, own, kernels::Triangle::upper);
-  call.words += 2 * call.b;
-  call.image_known = false;
-  call.known = Products::none;
-  dense::copy(before, call.r_total);
-  return {};
-}
-
 /// The whole method within a block. `outer` of what it returns tells how much rounding in W grew.
 template <class Scalar, class Layout, class Space>
 Sweep<RealOf<Scalar>> normalize_block(Call<Scalar, Layout, Space>& call) {
@@ -270,11 +244,16 @@ Sweep<RealOf<Scalar>> normalize_block(Call<Scalar, Layout, Space>& call) {
     const int least = intra == Intra::cgs ? 1 : 2;
     return orthogonalize_columns(call, call.options.escalate ? repeated(least) : Repetition{least, least});
   }
-  if (intra == Intra::shifted_cholqr3) return shifted_sweeps(call);
   const auto sweep = sweeps_within(call, intra);
-  const bool reaches_noise = begins_with_wide_gram(intra) || is_randomised(intra);
-  if (reaches_noise && call.triangular && sweep.done) call.visible_rank = std::min(call.visible_rank, count_rank(call));
-  return sweep;
+  // These make a column even of the noise of a dependent one. Their factor shows that in the end.
+  const bool shifted = intra == Intra::shifted_cholqr3;
+  const bool reaches_noise = shifted || begins_with_wide_gram(intra) || is_randomised(intra);
+  if (!reaches_noise || !call.triangular || !sweep.done) return sweep;
+  const std::int64_t rank = count_rank(call);
+  call.visible_rank = std::min(call.visible_rank, rank);
+  if (!shifted || rank == call.b || !call.options.escalate) return sweep;
+  call.note(Reason::ill_conditioned);
+  return {};
 }
 
 }  // namespace blockvec::orth

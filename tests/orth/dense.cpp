@@ -377,8 +377,12 @@ TYPED_TEST(Dense, NumbersThatDecisionsAreMadeOf) {
   testing::put(r, 0, 0, Scalar(5));
   testing::put(r, 2, 2, Scalar(0));
   const auto quotients = this->reals({7, 7, 7});
-  dense::divide_by_pivots(squares, r, quotients);
+  dense::divide_by_rows(squares, r, quotients);
   expect_row(quotients, {1, 4, 0});
+  testing::put(r, 0, 1, Scalar(4));
+  testing::put(r, 1, 2, Scalar(8));  // of a column without length
+  dense::divide_by_rows(squares, r, quotients);
+  expect_row(quotients, {0.25, 4, 0});
   dense::diagonal(r, quotients);
   expect_row(quotients, {5, 1, 0});
   const auto factors = this->reals({2, 4, 0.5});

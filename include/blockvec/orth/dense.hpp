@@ -63,9 +63,10 @@ Real smallest_quotient(const SmallMatrix<Real, Space>& part, const SmallMatrix<R
 /// The sum of part(0, j) / whole(0, j) over j with whole > 0; for V^H W and W's columns ||V^H W D^-1||_F^2.
 template <class Real, class Space>
 Real sum_of_shares(const SmallMatrix<Real, Space>& whole, const SmallMatrix<Real, Space>& part);
-/// quotients(0, j) = squares(0, j) / |r(j, j)|^2, or 0 where that pivot is zero. R is n x n.
+/// quotients(0, j) = the smallest squares(0, i) / |r(j, i)|^2 over those i for which neither is zero; 0 if there is none.
+/// R is n x n.
 template <class Scalar, class Space>
-void divide_by_pivots(const SmallMatrix<RealOf<Scalar>, Space>& squares, const SmallMatrix<Scalar, Space>& r,
+void divide_by_rows(const SmallMatrix<RealOf<Scalar>, Space>& squares, const SmallMatrix<Scalar, Space>& r,
                       const SmallMatrix<RealOf<Scalar>, Space>& quotients);
 
 /// What a factorisation tells the host.
@@ -155,8 +156,8 @@ struct SvqbResult {
 
 /// One sweep of SVQB. With D = diag(reference)^(1/2) and D^-1 C D^-1 = Z diag(l) Z^H, eigenvalues below tolerance *
 /// max(l) lifted to that: B = D^-1 Z diag(l)^(-1/2) and R = diag(l)^(1/2) Z^H D, so that B R = I. C is n x n Hermitian
-/// (upper triangle read), reference 1 x n; zeros in it count as 1. C is overwritten. Source: Stathopoulos, Wu 2002,
-/// SIAM J. Sci. Comput. 23(6).
+/// (upper triangle read), reference 1 x n; zeros in it, of columns of zeros, count as 1, and those columns of R are
+/// zero. C is overwritten. Source: Stathopoulos, Wu 2002, SIAM J. Sci. Comput. 23(6).
 template <class Scalar, class Space>
 SvqbResult<Scalar> svqb(const SmallMatrix<Scalar, Space>& c, const SmallMatrix<RealOf<Scalar>, Space>& reference,
                         RealOf<Scalar> tolerance, const SmallMatrix<Scalar, Space>& b,
