@@ -18,21 +18,46 @@ bool same_block(const V& v, const V& w) {
 }
 
 template <class Scalar, class Layout, class Space>
-void require_sweep(const BlockVector<Scalar, Layout, Space>& v, const SmallMatrix<Scalar, Space>* s,
+std::int64_t total_width(std::span<const BlockVector<Scalar, Layout, Space>> v) {
+  std::int64_t m = 0;
+  for (const auto& piece : v) m += piece.width();
+  return m;
+}
+
+template <class Scalar, class Layout, class Space>
+void require_sweep(std::span<const BlockVector<Scalar, Layout, Space>> v, const SmallMatrix<Scalar, Space>* s,
                    const BlockVector<Scalar, Layout, Space>& w, const SmallMatrix<Scalar, Space>* x) {
   constexpr const char* name = "gram_schmidt_sweep";
-  require_same_rows(name, v, w);
-  if (s != nullptr) require_small(name, "S", *s, v.width(), w.width(), v, w);
+  for (const auto& piece : v) require_same_rows(name, piece, w);
+  if (s != nullptr) require_small(name, "S", *s, total_width(v), w.width(), w);
   if (x != nullptr) require_small(name, "X", *x, w.width(), w.width(), w);
+}
+
+/// body(piece, the rows of A that belong to it).
+template <class Scalar, class Layout, class Space, class Body>
+void for_pieces(std::span<const BlockVector<Scalar, Layout, Space>> v, const SmallMatrix<Scalar, Space>& a, Body body) {
+  std::int64_t begin = 0;
+  for (const auto& piece : v) {
+    body(piece, a.block(begin, begin + piece.width(), 0, a.columns()));
+    begin += piece.width();
+  }
 }
 
 /// Small matrices that are null are left out.
 template <class Scalar, class Layout, class Space>
-void local_sweep(const BlockVector<Scalar, Layout, Space>& v, const SmallMatrix<Scalar, Space>* s,
+void local_sweep(std::span<const BlockVector<Scalar, Layout, Space>> v, const SmallMatrix<Scalar, Space>* s,
                  const BlockVector<Scalar, Layout, Space>& w, const SmallMatrix<Scalar, Space>* x,
                  kernels::Triangle triangle, const SmallMatrix<Scalar, Space>* p, const SmallMatrix<Scalar, Space>* g) {
   using Kernel = KernelScalar<Scalar>;
-  const std::int64_t k = w.local_rows(), m = v.width(), b = w.width();
+  constexpr std::size_t most_pieces = 4;
+  if (v.size() > most_pieces) throw ShapeError("gram_schmidt_sweep: V is more than four block vectors");
+  kernels::Matrix<const Kernel> pieces[most_pieces];
+  std::int64_t widths[most_pieces];
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    pieces[i] = v[i].matrix();
+    widths[i] = v[i].width();
+  }
+  const std::int64_t k = w.local_rows(), m = total_width(v), b = w.width();
   const bool writes = s != nullptr || x != nullptr;
   const std::int64_t terms =
       (s != nullptr ? m : 0) + (x != nullptr ? b : 0) + (p != nullptr ? m : 0) + (g != nullptr ? b : 0);
@@ -43,24 +68,27 @@ void local_sweep(const BlockVector<Scalar, Layout, Space>& v, const SmallMatrix<
     return a != nullptr ? kernel_matrix(*a) : kernels::Matrix<Kernel>{nullptr, 0, 0, 1, kernels::Layout::column_major};
   };
   WorkspaceScope<Space> scope(w.context());
-  const auto bytes = kernels::gram_schmidt_sweep_workspace<Kernel>(k, m, b, p != nullptr, g != nullptr,
+  const auto bytes = kernels::gram_schmidt_sweep_workspace<Kernel>(k, {widths, v.size()}, b, p != nullptr, g != nullptr,
                                                                    kernel_layout<Layout>, w.context().threads());
-  kernels::gram_schmidt_sweep<Kernel>(v.matrix(), small(s), w.matrix(), small(x), triangle, small(p), small(g),
+  kernels::gram_schmidt_sweep<Kernel>({pieces, v.size()}, small(s), w.matrix(), small(x), triangle, small(p), small(g),
                                       kernel_execution(scope, bytes));
 }
 
 }  // namespace
 
 template <class Scalar, class Layout, class Space>
-void gram_schmidt_sweep(const BlockVector<Scalar, Layout, Space>& v,
+void gram_schmidt_sweep(std::span<const std::type_identity_t<BlockVector<Scalar, Layout, Space>>> v,
                         const std::type_identity_t<SmallMatrix<Scalar, Space>>* s,
                         const BlockVector<Scalar, Layout, Space>& w,
                         const std::type_identity_t<SmallMatrix<Scalar, Space>>* x, kernels::Triangle triangle) {
-  require_sweep(v, s, w, x);
+  require_sweep<Scalar, Layout, Space>(v, s, w, x);
   if constexpr (is_host_space<Space>) {
     local_sweep<Scalar, Layout, Space>(v, s, w, x, triangle, nullptr, nullptr);
   } else {
-    if (s != nullptr) update(Scalar(-1), v, *s, Scalar(1), w);
+    if (s != nullptr) {
+      for_pieces<Scalar, Layout, Space>(
+          v, *s, [&](const auto& piece, const auto& rows) { update(Scalar(-1), piece, rows, Scalar(1), w); });
+    }
     if (x != nullptr) multiply_in_place(w, *x, triangle);
   }
 }
@@ -122,15 +150,20 @@ InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add(
 
 template <class Scalar, class Layout, class Space>
 InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add_swept(
-    const BlockVector<Scalar, Layout, Space>& v, const SmallMatrix<Scalar, Space>* s,
+    std::span<const BlockVector<Scalar, Layout, Space>> v, const SmallMatrix<Scalar, Space>* s,
     const BlockVector<Scalar, Layout, Space>& w, const SmallMatrix<Scalar, Space>* x, kernels::Triangle triangle,
     const SmallMatrix<Scalar, Space>* p, const SmallMatrix<Scalar, Space>& g) {
   require_sweep(v, s, w, x);
-  if (p != nullptr) require(v, w, *p, 2);
+  if (p != nullptr) {
+    require_small("inner_product", "P", *p, total_width(v), w.width(), w);
+    require_room(static_cast<int>(v.size()) + 1);
+  }
   require(w, w, g, 1);
   if (!is_host_space<Space> || context_.is_reproducible()) {
     gram_schmidt_sweep(v, s, w, x, triangle);
-    if (p != nullptr) add(v, w, *p);
+    if (p != nullptr) {
+      for_pieces(v, *p, [&](const auto& piece, const auto& rows) { add(piece, w, rows); });
+    }
     return add(w, w, g);
   }
   if constexpr (is_host_space<Space>) {
@@ -346,9 +379,9 @@ BLOCKVEC_FOR_SCALARS(BLOCKVEC_COST)
                                  const DoubleDoubleMatrix<Scalar, Space>&);                                            \
   template void update(Scalar, const BlockVector<Scalar, Layout, Space>&, const SmallMatrix<Scalar, Space>&, Scalar,   \
                        const BlockVector<Scalar, Layout, Space>&);                                                     \
-  template void gram_schmidt_sweep(const BlockVector<Scalar, Layout, Space>&, const SmallMatrix<Scalar, Space>*,       \
-                                   const BlockVector<Scalar, Layout, Space>&, const SmallMatrix<Scalar, Space>*,       \
-                                   kernels::Triangle);                                                                 \
+  template void gram_schmidt_sweep(std::span<const BlockVector<Scalar, Layout, Space>>,                                \
+                                   const SmallMatrix<Scalar, Space>*, const BlockVector<Scalar, Layout, Space>&,       \
+                                   const SmallMatrix<Scalar, Space>*, kernels::Triangle);                              \
   template void multiply_in_place(const BlockVector<Scalar, Layout, Space>&, const SmallMatrix<Scalar, Space>&,        \
                                   kernels::Triangle);
 BLOCKVEC_FOR_BLOCK_VECTORS(BLOCKVEC_PRODUCTS)

@@ -250,7 +250,7 @@ struct Call {
   }
 
   /// Whether steps of a sweep are one pass on the host.
-  bool fuses() const { return metric == nullptr && v.pieces() <= 1; }
+  bool fuses() const { return metric == nullptr; }
 
   /// What is asked for of W <- W - V s, W <- W inverse (S and R follow), and, where steps are fused, the products of
   /// the new W, which take one reduction.
@@ -263,55 +263,93 @@ struct Call {
       dense::multiply(Scalar(1), step, false, r_total, false, Scalar(0), work);
       std::swap(work, r_total);
     }
-    fuses() ? fused_steps(subtract, apply, next) : steps(subtract, apply);
+    waits = postpones && fuses() && apply;
+    if (!waits) carry_out(subtract, apply, next);
+  }
+  void carry_out(bool subtract, bool apply, Products next) {
+    if (next == Products::all) catch_up();
+    if (!fuses()) return steps(subtract, apply);
+    ahead != nullptr && ahead->waits ? joint_steps(apply, next) : fused_steps(subtract, apply, next);
+    known = next == Products::gram && m == 0 ? Products::all : next;
+    wide = sketched = false;
+  }
+  /// Before W is looked at: the block ahead becomes what it shall be, unless that has come along with a step of W's.
+  void catch_up() {
+    if (ahead != nullptr) ahead->carry_out_waiting();
+  }
+  void carry_out_waiting() {
+    if (!waits) return;
+    waits = false;
+    carry_out(m > 0, true, Products::none);
   }
   void fused_steps(bool subtract, bool apply, Products next) {
-    const Tall basis = m > 0 ? v.piece(0) : w.columns(0, 0);
     const Small* const projection = subtract ? &s : nullptr;
     const Small* const factor = apply ? &inverse : nullptr;
     const bool both = next == Products::all && m > 0;
     if (next == Products::none) {
-      gram_schmidt_sweep(basis, projection, w, factor, step_triangle);
+      gram_schmidt_sweep(v.all(), projection, w, factor, step_triangle);
     } else {
       InnerProducts<Scalar, Layout, Space> products(context);
-      products.add_swept(basis, projection, w, factor, step_triangle, both ? &s_next : nullptr, g).reduce();
+      products.add_swept(v.all(), projection, w, factor, step_triangle, both ? &s_next : nullptr, g).reduce();
       if (both) std::swap(s, s_next);
       dense::diagonal(g, squares);
     }
-    known = next == Products::gram && m == 0 ? Products::all : next;
-    wide = sketched = false;
-    if (is_host_space<Space> && !context.is_reproducible()) {
-      words += (subtract || both ? m : 0) + (subtract || apply ? 2 * b : b);
-    } else if (is_host_space<Space>) {  // one pass for W, another for all products
-      words += (subtract || apply ? (subtract ? m : 0) + 2 * b : 0) + (both ? m : 0);
-      words += next != Products::none ? b : 0;
+    count_words(m, b, subtract, apply, both, next != Products::none);
+  }
+  /// W <- (W - V s) X together with what waits for the block U before it, U <- (U - V_U s_U) X_U, in one pass over V_U:
+  ///     [U W] <- ([U W] - V_U [s_U s']) [X_U  -X_U s'' X; 0  X],  s = [s'; s''], X = I if there is nothing to `apply`.
+  void joint_steps(bool apply, Products next) {
+    const std::int64_t rows = ahead->m, first = ahead->b, n = first + b;
+    WorkspaceScope<Space> here(context);
+    const Small s_both = Small::scratch(here, rows, n), x = Small::scratch(here, n, n),
+                g_both = Small::scratch(here, n, n);
+    dense::copy(ahead->s, s_both.block(0, rows, 0, first));
+    dense::copy(s.block(0, rows, 0, b), s_both.block(0, rows, first, n));
+    dense::fill(x, Scalar(0));
+    const Small own = x.block(first, n, first, n), above = x.block(0, first, first, n);
+    apply ? dense::copy(inverse, own) : dense::set_identity(own);
+    dense::copy(ahead->inverse, x.block(0, first, 0, first));
+    const Small product = s_next.block(0, first, 0, b);
+    dense::multiply(Scalar(1), s.block(rows, m, 0, b), false, own, false, Scalar(0), product);
+    dense::multiply(Scalar(-1), ahead->inverse, false, product, false, Scalar(0), above);
+    const bool upper =
+        (!apply || step_triangle == kernels::Triangle::upper) && ahead->step_triangle == kernels::Triangle::upper;
+    const auto triangle = upper ? kernels::Triangle::upper : kernels::Triangle::general;
+    const Tall blocks = whole->columns(ahead->first_column, first_column + b);
+    const Small* const projection = rows > 0 ? &s_both : nullptr;
+    if (next == Products::none) {
+      gram_schmidt_sweep(ahead->v.all(), projection, blocks, &x, triangle);
     } else {
-      words += (subtract ? m + 2 * b : 0) + (apply ? 2 * b : 0) + (both ? m + b : 0);
-      words += next != Products::none ? b : 0;
+      InnerProducts<Scalar, Layout, Space> products(context);
+      products.add_swept(ahead->v.all(), projection, blocks, &x, triangle, nullptr, g_both).reduce();
+      dense::copy(g_both.block(first, n, first, n), g);
+      dense::diagonal(g, squares);
+    }
+    ahead->waits = false;
+    count_words(rows, n, rows > 0, true, false, next != Products::none);
+  }
+  /// Of a sweep over n columns beside m others.
+  void count_words(std::int64_t columns, std::int64_t n, bool subtract, bool apply, bool both, bool gram) {
+    const bool changes = subtract || apply;
+    if (is_host_space<Space> && !context.is_reproducible()) {
+      words += (subtract || both ? columns : 0) + (changes ? 2 * n : n);
+    } else if (is_host_space<Space>) {  // one pass for W, another for all products
+      words += (changes ? (subtract ? columns : 0) + 2 * n : 0) + (both ? columns : 0) + (gram ? n : 0);
+    } else {
+      words += (subtract ? columns + 2 * n : 0) + (apply ? 2 * n : 0) + (both ? columns + n : 0) + (gram ? n : 0);
     }
   }
+  /// Under a metric: W, and with it B W where the same step, with B V at hand, is as accurate as B applied anew.
   void steps(bool subtract, bool apply) {
-    if (subtract) {
-      subtract_from(w, v);
-      // B W follows without another application where B V is at hand.
-      if (metric != nullptr && image_known) {
-        image_known = metric->image_of_basis.width() == m;
-        if (image_known) subtract_from(image, metric->image_of_basis);
-      }
-      words += m + 2 * b;
-    }
-    if (apply) {
-      keep_image_if(image_is_kept);
-      if (image_known) multiply_in_place(image, inverse, step_triangle);
-      multiply_in_place(w, inverse, step_triangle);
-      words += 2 * b;
-    }
+    if (subtract) image_known = image_known && metric->image_of_basis.width() == m;
+    if (apply) keep_image_if(image_is_kept);
+    const auto change = [&](const Basis<Scalar, Layout, Space>& basis, const Tall& block) {
+      gram_schmidt_sweep(basis.all(), subtract ? &s : nullptr, block, apply ? &inverse : nullptr, step_triangle);
+      count_words(m, b, subtract, apply, false, false);
+    };
+    if (image_known) change(subtract ? metric->image_of_basis : v, image);
+    change(v, w);
     known = Products::none;
-  }
-  void subtract_from(const Tall& block, const Basis<Scalar, Layout, Space>& basis) {
-    basis.for_pieces([&](const Tall& piece, std::int64_t begin, std::int64_t end) {
-      update(Scalar(-1), piece, s.block(begin, end, 0, b), Scalar(1), block);
-    });
   }
 
   /// Where cancellation was strong, B W must be had from W anew.
@@ -410,6 +448,14 @@ struct Call {
     if (metric != nullptr) return intra_under_metric(options.intra);
     return context.is_reproducible() ? intra_on_any_ranks(options.intra) : options.intra;
   }
+  /// Between blocks: extended precision is that of V^H W, and B W has rounding errors of its own.
+  Inter inter() const { return metric != nullptr && options.inter == Inter::pip_dd ? Inter::pipi_plus : options.inter; }
+  void begin_method(bool has_inter, bool has_intra) {
+    result.method = {inter(), m > 0 && options.inter == Inter::bcgsi_a ? options.intra : intra(), has_inter, has_intra};
+    const bool other =
+        (has_inter && result.method.inter != options.inter) || (has_intra && result.method.intra != options.intra);
+    if (other) note(Reason::not_here);
+  }
   bool has_lost() const { return std::find(lost, lost + b, true) != lost + b; }
 
   // ---- notes -----------------------------------------------------------------------------------------------------
@@ -418,7 +464,7 @@ struct Call {
   /// few eps.
   bool trusted(Real a) const { return 16 * std::sqrt(static_cast<Real>(m + b)) * epsilon<Scalar> * a <= 1; }
   void note(Reason reason) {
-    if (result.reason == Reason::none || result.reason == Reason::badly_scaled) result.reason = reason;
+    if (result.reason <= Reason::badly_scaled) result.reason = reason;
   }
   void note_condition(Real estimate) {
     result.condition_estimate = std::max(result.condition_estimate, static_cast<double>(estimate));
@@ -467,10 +513,14 @@ struct Call {
   ExtendedProducts<Scalar, Layout, Space>* extended = nullptr;  ///< inner products are to be as precise as these
   const Small* defect = nullptr;  ///< V^H V - I for the leading known_defect columns, with room for the others
   std::int64_t known_defect = 0;
+  bool broken = false;         ///< a method that is not to escalate did not go through, or not for all columns
   bool watches_noise = false;  ///< projected columns that are hardly more than noise are left to the strong method
   bool keeps_lost_in_place = false;  ///< lost columns are left zero where they are
   const Tall* whole = &w;            ///< what the caller knows W as: columns from first_column on of this
   std::int64_t first_column = 0;
+  bool postpones = false;  ///< the step that normalises W waits for the block after it
+  bool waits = false;
+  Call* ahead = nullptr;   ///< the block before this one, beside V but for its own columns, whose step may wait
   std::int64_t words = 0;  ///< of tall data moved, a row
   std::int64_t reductions_before;
   Result result;

@@ -21,12 +21,7 @@ void run_skeleton(Factorization<Scalar, Layout, Space>& f) {
       f.keeps_image = f.given != nullptr && f.given->image_of_block.width() == f.n;
       for (std::int64_t begin = 0; begin < f.n; begin += f.width) {
         const std::int64_t end = std::min(f.n, begin + f.width);
-        f.settle(begin, end, end, f.options);
-        // Beside columns that are far from unit length, corrections by T - I would grow from block to block.
-        if (f.options.inter == Inter::pip_dd && !f.options.escalate && f.result.reason == Reason::breakdown) {
-          f.missing += f.n - end;
-          break;
-        }
+        if (!f.settle(begin, end, end, f.options)) return f.leave_from(end);
       }
   }
 }

@@ -88,6 +88,8 @@ std::string_view word(Reason reason) {
   switch (reason) {
     case Reason::none:
       return "";
+    case Reason::not_here:
+      return "the method knows no metric, or no reproducible sums";
     case Reason::badly_scaled:
       return "columns out of range were scaled";
     case Reason::ill_conditioned:

@@ -53,7 +53,7 @@ Sweep<RealOf<Scalar>> sweep_of(Call<Scalar, Layout, Space>& call, Kind kind, Ano
 template <class Scalar, class Layout, class Space>
 Sweep<RealOf<Scalar>> chosen_sweeps(Call<Scalar, Layout, Space>& call) {
   if (call.m == 0) return bcgs_sweep(call);
-  const Plan plan = plan_of(call.options.inter);
+  const Plan plan = plan_of(call.inter());
   const Another otherwise = call.options.escalate ? Another::may : Another::none;
   const bool two = plan.second != Kind::none;
   const Another again = two ? Another::must : otherwise;
@@ -82,10 +82,10 @@ void finish(Call<Scalar, Layout, Space>& call, const SmallMatrix<Scalar, Space>*
 template <class Scalar, class Layout, class Space>
 Result orthonormalize(Call<Scalar, Layout, Space>& call, const SmallMatrix<Scalar, Space>* s,
                       const SmallMatrix<Scalar, Space>* r) {
-  call.result.method = {call.options.inter, call.options.intra, call.m > 0, true};
+  call.begin_method(call.m > 0, true);
   std::optional<ExtendedProducts<Scalar, Layout, Space>> extended;
   WorkspaceScope<Space> scope(call.context);
-  if (call.options.inter == Inter::pip_dd && call.m > 0 && call.metric == nullptr) {
+  if (call.inter() == Inter::pip_dd && call.m > 0) {
     using Small = SmallMatrix<Scalar, Space>;
     const Small defect = call.defect != nullptr ? *call.defect : Small::scratch(scope, call.m, call.m);
     extended.emplace(scope, call.m, call.b, defect, call.known_defect);
@@ -97,6 +97,7 @@ Result orthonormalize(Call<Scalar, Layout, Space>& call, const SmallMatrix<Scala
   if (!sweep.certified() && call.options.escalate) sweep = escalate(call, sweep);
   Result& result = call.result;
   result.orthonormal = sweep.certified();
+  call.broken = !call.options.escalate && (!sweep.done || call.visible_rank < call.b);
   if (sweep.done || call.options.escalate) {
     settle_deficiency(call);
   } else {

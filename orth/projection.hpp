@@ -12,12 +12,12 @@ namespace blockvec::orth {
 template <class Scalar, class Layout, class Space>
 void project_block(Call<Scalar, Layout, Space>& call) {
   using Real = RealOf<Scalar>;
-  const Inter inter = call.options.inter;
+  const Inter inter = call.inter();
   const int sweeps = plan_of(inter).second == Kind::none ? 1 : 2;
   const int least = call.options.adaptive ? 1 : sweeps;
   const int most = call.options.escalate ? 4 : sweeps;
   constexpr Real enough = 1 - Sweep<Real>::passed_on_limit;
-  call.result.method = {inter, call.options.intra, true, false};
+  call.begin_method(true, false);
   look_at_block(call);
   Real share = 0;  // of the squares of columns that are not in V's range, the least that the last sweep left
   const auto limit = [&](std::int64_t j) { return call.tolerance * std::sqrt(dense::entry(call.original, 0, j)); };

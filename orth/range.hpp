@@ -41,6 +41,7 @@ template <class Scalar, class Layout, class Space>
 void repair_range(Call<Scalar, Layout, Space>& call) {
   using Real = RealOf<Scalar>;
   using RealSmall = SmallMatrix<Real, Space>;
+  call.catch_up();
   WorkspaceScope<Space> scope(call.context);
   const auto norms = RealSmall::scratch(scope, 3, call.b);
   measure_out_of_range(call, call.w, norms, 3);

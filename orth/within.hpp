@@ -239,7 +239,6 @@ Sweep<RealOf<Scalar>> sweeps_within(Call<Scalar, Layout, Space>& call, Intra int
 template <class Scalar, class Layout, class Space>
 Sweep<RealOf<Scalar>> normalize_block(Call<Scalar, Layout, Space>& call) {
   const Intra intra = call.intra();
-  if (call.metric != nullptr || call.context.is_reproducible()) call.result.method.intra = intra;
   if (is_by_columns(intra)) {
     const int least = intra == Intra::cgs ? 1 : 2;
     return orthogonalize_columns(call, call.options.escalate ? repeated(least) : Repetition{least, least});

@@ -58,8 +58,8 @@ struct Factorization {
     call.keeps_lost_in_place = options.deficiency != Deficiency::replace;
   }
 
-  /// The columns [begin, end) of X were P C + U T with the new U, P being V and the columns before them: S and R follow.
-  /// Columns of R up to `last` have been touched.
+  /// The columns [begin, end) of X were P C + U T with the new U, P being V and the columns before them: S and R
+  /// follow. Columns of R up to `last` have been touched.
   void compose(std::int64_t begin, std::int64_t end, std::int64_t last, const Small& c, const Small& t) {
     WorkspaceScope<Space> here(context);
     const Small rows = r.block(begin, end, begin, last);
@@ -70,13 +70,14 @@ struct Factorization {
     dense::multiply(Scalar(1), t, false, old, false, Scalar(0), rows);
   }
 
-  /// Makes the columns [begin, end) orthonormal, and orthogonal to those before them, by a method for one block.
-  void settle(std::int64_t begin, std::int64_t end, std::int64_t last, const Options& how) {
+  /// Makes the columns [begin, end) orthonormal, and orthogonal to those before them, by a method for one block. False:
+  /// that broke, and is not to escalate.
+  bool settle(std::int64_t begin, std::int64_t end, std::int64_t last, const Options& how) {
     const Columns beside = before(begin);
     const Tall w = x.columns(begin, end);
     OneBlock call(context, how, draws, beside, w, metric_for(begin, end));
     introduce(call, begin);
-    const bool extended = options.inter == Inter::pip_dd;
+    const bool extended = options.inter == Inter::pip_dd && given == nullptr;
     const Small of_beside = extended ? defect.block(0, call.m, 0, call.m) : defect;
     if (extended) {
       call.defect = &of_beside;
@@ -86,6 +87,7 @@ struct Factorization {
     call.result = orthonormalize<Scalar, Layout, Space>(call, nullptr, nullptr);
     compose(begin, end, last, call.s_total, call.r_total);
     absorb(call);
+    return !call.broken;
   }
 
   /// Takes over what a Call did and met.
@@ -108,6 +110,12 @@ struct Factorization {
     absorb(call);
   }
 
+  /// After a block that broke a method: beside columns that are far from unit length errors would grow from block to
+  /// block, and overflow.
+  void leave_from(std::int64_t begin) {
+    missing += n - begin;
+    result.orthonormal = result.orthonormal && begin == n;
+  }
   /// A method that is not to escalate has broken down at the block that begins here: it and those after it stay as they
   /// are.
   void stop(const OneBlock& call, std::int64_t begin) {

@@ -21,7 +21,7 @@ class Staged {
     for (std::int64_t begin = 0; begin < f_.n; begin += f_.width) {
       const std::int64_t end = std::min(f_.n, begin + f_.width);
       if (begin == 0) {
-        f_.settle(0, end, end, f_.options);
+        if (!f_.settle(0, end, end, f_.options)) return f_.leave_from(end);
         final_ = end;
       } else if (!first_stage(begin, end)) {
         return;
@@ -39,7 +39,7 @@ class Staged {
       const auto w = f_.x.columns(begin, end);
       Call<Scalar, Layout, Space> call(f_.context, f_.options, f_.draws, beside, w, f_.metric_for(begin, end));
       f_.introduce(call, begin);
-      call.result.method = {f_.options.inter, f_.options.intra, true, true};
+      call.begin_method(true, true);
       look_at_block(call);
       const auto sweep = pip_sweep(call, Another::none);
       undo_scales(call);

@@ -104,26 +104,34 @@ void check_tsmm_inplace(const Operand& v, const Operand& c) {
   check_apart(product, v, c);
 }
 
-void check_sweep(const Operand& v, const Operand& s, const Operand& w, const Operand& x, const Operand& p,
+void check_sweep(std::span<const Operand> v, const Operand& s, const Operand& w, const Operand& x, const Operand& p,
                  const Operand& g) {
   constexpr const char* product = "gram_schmidt_sweep";
-  for (const Operand* a : {&v, &s, &w, &x, &p, &g}) check_operand(product, *a);
-  check_tall_layouts(product, v, w);
+  std::int64_t m = 0;
+  for (const Operand& piece : v) {
+    check_operand(product, piece);
+    check_tall_layouts(product, piece, w);
+    m += piece.columns;
+  }
+  for (const Operand* a : {&s, &w, &x, &p, &g}) check_operand(product, *a);
   const auto expect = [&](const Operand& a, std::int64_t rows, std::int64_t columns) {
     if (a.rows == rows && a.columns == columns) return;
-    fail(product, shape(v) + ", " + shape(w) + " and " + shape(a) + ": expected " + a.name + " to be " +
-                      std::to_string(rows) + " x " + std::to_string(columns));
+    std::string operands;
+    for (const Operand& piece : v) operands += shape(piece) + ", ";
+    fail(product, operands + shape(w) + " and " + shape(a) + ": expected " + a.name + " to be " + std::to_string(rows) +
+                      " x " + std::to_string(columns));
   };
-  expect(v, w.rows, v.columns);
+  for (const Operand& piece : v) expect(piece, w.rows, piece.columns);
   const auto expect_if_asked = [&](const Operand& a, std::int64_t rows) {
     if (a.columns > 0) expect(a, rows, w.columns);
   };
-  expect_if_asked(s, v.columns);
+  expect_if_asked(s, m);
   expect_if_asked(x, w.columns);
-  expect_if_asked(p, v.columns);
+  expect_if_asked(p, m);
   expect_if_asked(g, w.columns);
   for (const Operand* out : {&w, &p, &g}) {
-    for (const Operand* other : {&v, &s, &w, &x, &p, &g}) {
+    for (const Operand& piece : v) check_apart(product, *out, piece);
+    for (const Operand* other : {&s, &w, &x, &p, &g}) {
       if (other != out) check_apart(product, *out, *other);
     }
   }

@@ -32,7 +32,7 @@ bool overlap(const Operand& a, const Operand& b);
 void check_tsmttsm(const Operand& a, const Operand& b, const Operand& c);
 void check_tsmm(const Operand& a, const Operand& c, const Operand& b);
 void check_tsmm_inplace(const Operand& v, const Operand& c);
-void check_sweep(const Operand& v, const Operand& s, const Operand& w, const Operand& x, const Operand& p,
+void check_sweep(std::span<const Operand> v, const Operand& s, const Operand& w, const Operand& x, const Operand& p,
                  const Operand& g);
 void check_execution(const char* product, int threads, std::span<std::byte> workspace, std::size_t needed);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <blockvec/kernels/parallel.hpp>
 #include <complex>
+#include <numeric>
 
 #include "src/host/real.hpp"
 
@@ -98,14 +99,15 @@ TsmmConfiguration configure_tsmm(std::int64_t k, std::int64_t m, std::int64_t n,
 }
 
 template <class T>
-SweepConfiguration configure_sweep(std::int64_t k, std::int64_t m, std::int64_t n, bool with_p, bool with_g,
-                                   Layout layout, int threads) {
+SweepConfiguration configure_sweep(std::int64_t k, std::span<const std::int64_t> m, std::int64_t n, bool with_p,
+                                   bool with_g, Layout layout, int threads) {
   using R = host::real_t<T>;
   SweepConfiguration c{};
   // Half of a second-level cache, and enough slabs for the threads.
   constexpr std::int64_t slab_bytes = 1048576;
   constexpr std::int64_t step = 512;  // whole blocks and whole lines of every width
-  const std::int64_t slab = std::max<std::int64_t>(slab_bytes / host::bytes_of<T>(m + n), 1);
+  const std::int64_t slab =
+      std::max<std::int64_t>(slab_bytes / host::bytes_of<T>(std::accumulate(m.begin(), m.end(), n)), 1);
   c.plan.rows = k;
   c.plan.chunk_rows = std::clamp(floor_to(std::min(slab, k / host::max_parts), step), step, 8 * step);
   c.plan.chunks = host::ceil_div(k, c.plan.chunk_rows);
@@ -120,19 +122,30 @@ SweepConfiguration configure_sweep(std::int64_t k, std::int64_t m, std::int64_t 
     x.part_stride = x.plan.levels * x.entries + round_to_line<R>(x.result) + x.packed_entries;
     return x;
   };
-  c.p = of_slab(m, with_p);
-  c.g = of_slab(n, with_g);
-  c.projection = configure_tsmm<T>(k, m, n, layout, 1);
-  c.factor = configure_tsmm<T>(k, n, n, layout, 1);
-  c.part_stride = c.plan.levels * round_to_line<R>(c.p.result + c.g.result);
-  c.buffer_entries = std::max(c.projection.buffer_entries, c.factor.buffer_entries);
+  std::int64_t sum_entries = 0,
+               packed_entries = 0;  // scratch of any one product with a slab; all small matrices packed
+  const auto add_product = [&](const TsmttsmConfiguration& x) {
+    c.results += x.result;
+    sum_entries = std::max(sum_entries, x.part_stride);
+  };
+  const auto add_step = [&](const TsmmConfiguration& x) {
+    packed_entries += x.packed_entries;
+    c.buffer_entries = std::max(c.buffer_entries, x.buffer_entries);
+  };
+  for (std::size_t i = 0; i < m.size(); ++i) {
+    add_step(c.piece[i].projection = configure_tsmm<T>(k, m[i], n, layout, 1));
+    add_product(c.piece[i].p = of_slab(m[i], with_p));
+  }
+  add_step(c.factor = configure_tsmm<T>(k, n, n, layout, 1));
+  add_product(c.g = of_slab(n, with_g));
+  c.part_stride = c.plan.levels * round_to_line<R>(c.results);
   constexpr auto page = static_cast<std::int64_t>(host::page_bytes / sizeof(R));
-  c.thread_entries = host::ceil_div(c.buffer_entries + std::max(c.p.part_stride, c.g.part_stride), page) * page;
+  c.thread_entries = host::ceil_div(c.buffer_entries + sum_entries, page) * page;
   c.threads = std::max<std::int64_t>(1, std::min<std::int64_t>(resolve_threads(threads), c.plan.parts));
-  c.workspace_bytes = static_cast<std::size_t>(c.projection.packed_entries + c.factor.packed_entries +
-                                               c.plan.parts * c.part_stride + page + c.threads * c.thread_entries) *
-                          sizeof(R) +
-                      alignment;
+  c.workspace_bytes =
+      static_cast<std::size_t>(packed_entries + c.plan.parts * c.part_stride + page + c.threads * c.thread_entries) *
+          sizeof(R) +
+      alignment;
   return c;
 }
 
@@ -142,17 +155,21 @@ template TsmttsmConfiguration configure_tsmttsm<std::complex<float>>(std::int64_
 template TsmttsmConfiguration configure_tsmttsm<std::complex<double>>(std::int64_t, std::int64_t, std::int64_t, Layout);
 template TsmttsmDdConfiguration configure_tsmttsm_dd<float>(std::int64_t, std::int64_t, std::int64_t, int);
 template TsmttsmDdConfiguration configure_tsmttsm_dd<double>(std::int64_t, std::int64_t, std::int64_t, int);
-template TsmttsmDdConfiguration configure_tsmttsm_dd<std::complex<float>>(std::int64_t, std::int64_t, std::int64_t, int);
-template TsmttsmDdConfiguration configure_tsmttsm_dd<std::complex<double>>(std::int64_t, std::int64_t, std::int64_t, int);
+template TsmttsmDdConfiguration configure_tsmttsm_dd<std::complex<float>>(std::int64_t, std::int64_t, std::int64_t,
+                                                                          int);
+template TsmttsmDdConfiguration configure_tsmttsm_dd<std::complex<double>>(std::int64_t, std::int64_t, std::int64_t,
+                                                                           int);
 template TsmmConfiguration configure_tsmm<float>(std::int64_t, std::int64_t, std::int64_t, Layout, int);
 template TsmmConfiguration configure_tsmm<double>(std::int64_t, std::int64_t, std::int64_t, Layout, int);
 template TsmmConfiguration configure_tsmm<std::complex<float>>(std::int64_t, std::int64_t, std::int64_t, Layout, int);
 template TsmmConfiguration configure_tsmm<std::complex<double>>(std::int64_t, std::int64_t, std::int64_t, Layout, int);
-template SweepConfiguration configure_sweep<float>(std::int64_t, std::int64_t, std::int64_t, bool, bool, Layout, int);
-template SweepConfiguration configure_sweep<double>(std::int64_t, std::int64_t, std::int64_t, bool, bool, Layout, int);
-template SweepConfiguration configure_sweep<std::complex<float>>(std::int64_t, std::int64_t, std::int64_t, bool, bool,
-                                                                 Layout, int);
-template SweepConfiguration configure_sweep<std::complex<double>>(std::int64_t, std::int64_t, std::int64_t, bool, bool,
-                                                                  Layout, int);
+template SweepConfiguration configure_sweep<float>(std::int64_t, std::span<const std::int64_t>, std::int64_t, bool,
+                                                   bool, Layout, int);
+template SweepConfiguration configure_sweep<double>(std::int64_t, std::span<const std::int64_t>, std::int64_t, bool,
+                                                    bool, Layout, int);
+template SweepConfiguration configure_sweep<std::complex<float>>(std::int64_t, std::span<const std::int64_t>,
+                                                                 std::int64_t, bool, bool, Layout, int);
+template SweepConfiguration configure_sweep<std::complex<double>>(std::int64_t, std::span<const std::int64_t>,
+                                                                  std::int64_t, bool, bool, Layout, int);
 
 }  // namespace blockvec::kernels::dispatch

@@ -3,6 +3,7 @@
 #include <blockvec/kernels/matrix.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "src/host/products.hpp"
 #include "src/host/summation.hpp"
@@ -51,19 +52,26 @@ TsmmConfiguration configure_tsmm(std::int64_t k, std::int64_t m, std::int64_t n,
 
 /// What a Gram-Schmidt sweep runs with: slabs of rows that stay in the second-level cache from step to step.
 struct SweepConfiguration {
-  host::SumPlan plan;            ///< its chunks are the slabs
-  TsmttsmConfiguration p, g;     ///< of one slab, in one part; result = 0 where there is no such product
-  TsmmConfiguration projection;  ///< W - V S
-  TsmmConfiguration factor;      ///< W X
-  std::int64_t part_stride;      ///< numbers of workspace of one part
-  std::int64_t buffer_entries;   ///< of a thread, for the products
-  std::int64_t thread_entries;   ///< of a thread in all
+  static constexpr std::size_t most_pieces = 4;
+  /// Of one of the matrices that V consists of.
+  struct Piece {
+    TsmmConfiguration projection;  ///< W - V S
+    TsmttsmConfiguration p;        ///< of one slab, in one part; result = 0 where there is no such product
+  };
+  host::SumPlan plan;  ///< its chunks are the slabs
+  Piece piece[most_pieces];
+  TsmmConfiguration factor;     ///< W X
+  TsmttsmConfiguration g;       ///< as p
+  std::int64_t results;         ///< numbers in all products
+  std::int64_t part_stride;     ///< numbers of workspace of one part
+  std::int64_t buffer_entries;  ///< of a thread, for the products
+  std::int64_t thread_entries;  ///< of a thread in all
   std::int64_t threads;
   std::size_t workspace_bytes;
 };
 template <class T>
-SweepConfiguration configure_sweep(std::int64_t k, std::int64_t m, std::int64_t n, bool with_p, bool with_g,
-                                   Layout layout, int threads);
+SweepConfiguration configure_sweep(std::int64_t k, std::span<const std::int64_t> m, std::int64_t n, bool with_p,
+                                   bool with_g, Layout layout, int threads);
 
 /// How tsmm's results reach memory: past the caches if they are large, nothing of theirs is read, and they leave no
 /// gaps in lines of memory.

@@ -111,21 +111,30 @@ void tsmm_inplace(Matrix<T> v, std::type_identity_t<Matrix<const T>> c, Triangle
 }
 
 template <class T>
-std::size_t gram_schmidt_sweep_workspace(std::int64_t k, std::int64_t m, std::int64_t n, bool with_p, bool with_g,
-                                         Layout layout, int threads) {
-  if (k <= 0 || m < 0 || n <= 0) return 0;
+std::size_t gram_schmidt_sweep_workspace(std::int64_t k, std::span<const std::int64_t> m, std::int64_t n, bool with_p,
+                                         bool with_g, Layout layout, int threads) {
+  if (k <= 0 || m.size() > dispatch::SweepConfiguration::most_pieces || n <= 0) return 0;
   return dispatch::configure_sweep<T>(k, m, n, with_p, with_g, layout, threads).workspace_bytes;
 }
 
 template <class T>
-void gram_schmidt_sweep(std::type_identity_t<Matrix<const T>> v, std::type_identity_t<Matrix<const T>> s, Matrix<T> w,
-                        std::type_identity_t<Matrix<const T>> x, Triangle triangle, std::type_identity_t<Matrix<T>> p,
-                        std::type_identity_t<Matrix<T>> g, HostExecution execution) {
+void gram_schmidt_sweep(std::span<const std::type_identity_t<Matrix<const T>>> v,
+                        std::type_identity_t<Matrix<const T>> s, Matrix<T> w, std::type_identity_t<Matrix<const T>> x,
+                        Triangle triangle, std::type_identity_t<Matrix<T>> p, std::type_identity_t<Matrix<T>> g,
+                        HostExecution execution) {
   using dispatch::operand;
-  dispatch::check_sweep(operand("V", v), operand("S", s), operand("W", w), operand("X", x), operand("P", p),
+  constexpr std::size_t most = dispatch::SweepConfiguration::most_pieces;
+  if (v.size() > most) throw ShapeError("gram_schmidt_sweep: V is more than four matrices");
+  dispatch::Operand operands[most];
+  std::int64_t columns[most];
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    operands[i] = operand("V", v[i]);
+    columns[i] = v[i].columns;
+  }
+  dispatch::check_sweep({operands, v.size()}, operand("S", s), operand("W", w), operand("X", x), operand("P", p),
                         operand("G", g));
-  const auto configuration = dispatch::configure_sweep<T>(w.rows, v.columns, w.columns, p.columns > 0, g.columns > 0,
-                                                          w.layout, execution.threads);
+  const auto configuration = dispatch::configure_sweep<T>(w.rows, {columns, v.size()}, w.columns, p.columns > 0,
+                                                          g.columns > 0, w.layout, execution.threads);
   dispatch::check_execution("gram_schmidt_sweep", execution.threads, execution.workspace,
                             empty(w.rows, w.columns) ? 0 : configuration.workspace_bytes);
   if (empty(w.rows, w.columns)) {
@@ -156,8 +165,10 @@ template std::size_t tsmttsm_dd_workspace<std::complex<float>>(std::int64_t, std
 template std::size_t tsmttsm_dd_workspace<std::complex<double>>(std::int64_t, std::int64_t, std::int64_t, int);
 template void tsmttsm_dd(Op, Matrix<const float>, Matrix<const float>, Matrix<float>, Matrix<float>, HostExecution);
 template void tsmttsm_dd(Op, Matrix<const double>, Matrix<const double>, Matrix<double>, Matrix<double>, HostExecution);
-template void tsmttsm_dd(Op, Matrix<const std::complex<float>>, Matrix<const std::complex<float>>, Matrix<std::complex<float>>, Matrix<std::complex<float>>, HostExecution);
-template void tsmttsm_dd(Op, Matrix<const std::complex<double>>, Matrix<const std::complex<double>>, Matrix<std::complex<double>>, Matrix<std::complex<double>>, HostExecution);
+template void tsmttsm_dd(Op, Matrix<const std::complex<float>>, Matrix<const std::complex<float>>,
+                         Matrix<std::complex<float>>, Matrix<std::complex<float>>, HostExecution);
+template void tsmttsm_dd(Op, Matrix<const std::complex<double>>, Matrix<const std::complex<double>>,
+                         Matrix<std::complex<double>>, Matrix<std::complex<double>>, HostExecution);
 template void tsmm(float, Matrix<const float>, Matrix<const float>, float, Matrix<float>, Triangle, HostExecution);
 template void tsmm(double, Matrix<const double>, Matrix<const double>, double, Matrix<double>, Triangle, HostExecution);
 template void tsmm(std::complex<float>, Matrix<const std::complex<float>>, Matrix<const std::complex<float>>,
@@ -168,23 +179,24 @@ template void tsmm_inplace(Matrix<float>, Matrix<const float>, Triangle, HostExe
 template void tsmm_inplace(Matrix<double>, Matrix<const double>, Triangle, HostExecution);
 template void tsmm_inplace(Matrix<std::complex<float>>, Matrix<const std::complex<float>>, Triangle, HostExecution);
 template void tsmm_inplace(Matrix<std::complex<double>>, Matrix<const std::complex<double>>, Triangle, HostExecution);
-template std::size_t gram_schmidt_sweep_workspace<float>(std::int64_t, std::int64_t, std::int64_t, bool, bool, Layout,
-                                                         int);
-template std::size_t gram_schmidt_sweep_workspace<double>(std::int64_t, std::int64_t, std::int64_t, bool, bool, Layout,
-                                                          int);
-template std::size_t gram_schmidt_sweep_workspace<std::complex<float>>(std::int64_t, std::int64_t, std::int64_t, bool,
-                                                                       bool, Layout, int);
-template std::size_t gram_schmidt_sweep_workspace<std::complex<double>>(std::int64_t, std::int64_t, std::int64_t, bool,
-                                                                        bool, Layout, int);
-template void gram_schmidt_sweep(Matrix<const float>, Matrix<const float>, Matrix<float>, Matrix<const float>, Triangle,
-                                 Matrix<float>, Matrix<float>, HostExecution);
-template void gram_schmidt_sweep(Matrix<const double>, Matrix<const double>, Matrix<double>, Matrix<const double>,
-                                 Triangle, Matrix<double>, Matrix<double>, HostExecution);
-template void gram_schmidt_sweep(Matrix<const std::complex<float>>, Matrix<const std::complex<float>>,
+template std::size_t gram_schmidt_sweep_workspace<float>(std::int64_t, std::span<const std::int64_t>, std::int64_t,
+                                                         bool, bool, Layout, int);
+template std::size_t gram_schmidt_sweep_workspace<double>(std::int64_t, std::span<const std::int64_t>, std::int64_t,
+                                                          bool, bool, Layout, int);
+template std::size_t gram_schmidt_sweep_workspace<std::complex<float>>(std::int64_t, std::span<const std::int64_t>,
+                                                                       std::int64_t, bool, bool, Layout, int);
+template std::size_t gram_schmidt_sweep_workspace<std::complex<double>>(std::int64_t, std::span<const std::int64_t>,
+                                                                        std::int64_t, bool, bool, Layout, int);
+template void gram_schmidt_sweep(std::span<const Matrix<const float>>, Matrix<const float>, Matrix<float>,
+                                 Matrix<const float>, Triangle, Matrix<float>, Matrix<float>, HostExecution);
+template void gram_schmidt_sweep(std::span<const Matrix<const double>>, Matrix<const double>, Matrix<double>,
+                                 Matrix<const double>, Triangle, Matrix<double>, Matrix<double>, HostExecution);
+template void gram_schmidt_sweep(std::span<const Matrix<const std::complex<float>>>, Matrix<const std::complex<float>>,
                                  Matrix<std::complex<float>>, Matrix<const std::complex<float>>, Triangle,
                                  Matrix<std::complex<float>>, Matrix<std::complex<float>>, HostExecution);
-template void gram_schmidt_sweep(Matrix<const std::complex<double>>, Matrix<const std::complex<double>>,
-                                 Matrix<std::complex<double>>, Matrix<const std::complex<double>>, Triangle,
-                                 Matrix<std::complex<double>>, Matrix<std::complex<double>>, HostExecution);
+template void gram_schmidt_sweep(std::span<const Matrix<const std::complex<double>>>,
+                                 Matrix<const std::complex<double>>, Matrix<std::complex<double>>,
+                                 Matrix<const std::complex<double>>, Triangle, Matrix<std::complex<double>>,
+                                 Matrix<std::complex<double>>, HostExecution);
 
 }  // namespace blockvec::kernels

@@ -3,6 +3,7 @@
 #include <blockvec/kernels/matrix.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "src/dispatch/configuration.hpp"
 #include "src/host/real.hpp"
@@ -12,7 +13,8 @@ namespace blockvec::kernels::host {
 /// The operands of gram_schmidt_sweep (tall_skinny.hpp), checked. Steps whose small matrix has no columns are left out.
 template <class T>
 struct Sweep {
-  Matrix<const T> v, s;
+  std::span<const Matrix<const T>> v;
+  Matrix<const T> s;
   Matrix<T> w;
   Matrix<const T> x;
   Triangle triangle;

@@ -315,12 +315,14 @@ TYPED_TEST(OperationsTest, SweepIsItsStepsOneAfterTheOther) {
         const auto s = this->random_small(context, m, b, 5), x = this->random_small(context, b, b, 6);
         const typename TypeParam::Small p(context, m, b), g(context, b, b), expected_p(context, m, b),
             expected_g(context, b, b);
+        const typename TypeParam::Vector pieces[] = {v.block.columns(0, m / 3), v.block.columns(m / 3, m)};
         const std::int64_t before = context.reductions();
         InnerProducts<Scalar, typename TypeParam::Layout, typename TypeParam::Space>(context)
-            .add_swept(v.block, &s, w.block, &x, kernels::Triangle::upper, &p, g)
+            .add_swept(pieces, &s, w.block, &x, kernels::Triangle::upper, &p, g)
             .reduce();
         EXPECT_EQ(context.reductions(), before + 1);
-        if (m > 0) update(Scalar(-1), v.block, s, Scalar(1), steps.block);
+        update(Scalar(-1), pieces[0], s.block(0, m / 3, 0, b), Scalar(1), steps.block);
+        update(Scalar(-1), pieces[1], s.block(m / 3, m, 0, b), Scalar(1), steps.block);
         multiply_in_place(steps.block, x, kernels::Triangle::upper);
         if (m > 0) inner_product(v.block, steps.block, expected_p);
         inner_product(steps.block, steps.block, expected_g);
@@ -339,7 +341,7 @@ TYPED_TEST(OperationsTest, SweepIsItsStepsOneAfterTheOther) {
           }
         }
         typename TestFixture::Guarded alone(context, rows, b, 2);
-        gram_schmidt_sweep(v.block, &s, alone.block, &x, kernels::Triangle::upper);
+        gram_schmidt_sweep(pieces, &s, alone.block, &x, kernels::Triangle::upper);
         EXPECT_EQ(testing::local_copy(alone.block), testing::local_copy(steps.block));
         v.expect_intact();
         w.expect_intact();

@@ -170,9 +170,9 @@ TYPED_TEST(ReproducibleTest, RowsAreTreatedAlikeWhereverTheyAre) {
       axpby(alpha, w.vector, beta, x.vector);
       update(Scalar(-1), v.vector, c, Scalar(1), x.vector);
       multiply_in_place(v.vector, c, kernels::Triangle::upper);
-      gram_schmidt_sweep(x.vector, nullptr, w.vector, nullptr, kernels::Triangle::general);
+      gram_schmidt_sweep({&x.vector, 1}, nullptr, w.vector, nullptr, kernels::Triangle::general);
       const auto square = c.block(0, b, 0, b);
-      gram_schmidt_sweep(x.vector, &square, w.vector, &square, kernels::Triangle::upper);
+      gram_schmidt_sweep({&x.vector, 1}, &square, w.vector, &square, kernels::Triangle::upper);
       scale(w.vector, alpha);
       scale_columns(x.vector, c.block(0, 1, 0, b));
       return std::tuple(v.vector.deep_copy(), w.vector.deep_copy(), x.vector.deep_copy());

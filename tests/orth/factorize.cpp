@@ -27,6 +27,11 @@ class Factorize : public ::testing::Test {
   Factored<K> run(const Columns& x, std::int64_t width, const Options& chosen) const {
     return Factored<K>(context, x, width, chosen);
   }
+  typename K::Vector tall(const Columns& values, const RowDistribution& rows) const {
+    const typename K::Vector a(context, rows, values.columns, "A");
+    distribute<ScalarType>(values, a);
+    return a;
+  }
   Context context = Context::self(2);
   Generator<ScalarType> generator{20261121};
 };
@@ -83,6 +88,45 @@ TYPED_TEST(Factorize, ReductionsAreThoseOfTheMethod) {
     EXPECT_EQ(run.result.rank, n);
     EXPECT_EQ(to_string(run.result.method), expected.method);
     EXPECT_LE(run.residual(), rounding_residual<typename TestFixture::ScalarType>(n));
+  }
+}
+
+TYPED_TEST(Factorize, WordsAreThoseOfTheMethod) {
+  using Scalar = typename TestFixture::ScalarType;
+  if (!is_host_space<typename TypeParam::Space>) GTEST_SKIP() << "where steps of a sweep are passes of their own";
+  constexpr std::int64_t count = 90, b = 4, blocks = 6, n = b * blocks;
+  const auto x = this->generator.with_condition(count, n, 10);
+  // Delayed: products of a finished block and the next with the q columns before both, then both change.
+  const auto delayed = [](std::int64_t normalization) {
+    std::int64_t words = (2 * b) + (3 * b) + normalization;  // the second block, beside a first that is final
+    for (std::int64_t q = b; q + 2 * b <= n; q += b) words += (q + 2 * b) + (q + 4 * b) + normalization;
+    return words + (n - b + b) + (n - b + 2 * b);  // the last block alone
+  };
+  std::int64_t one_by_one = 0;  // the default: products, change and products, change
+  for (std::int64_t m = b; m < n; m += b) one_by_one += 3 * m + 5 * b;
+  const struct {
+    const char* method;
+    std::int64_t words;
+  } table[] = {{"p-1s/cholqr", 3 * b + delayed(0)},
+               {"p-2s/cholqr", 3 * b + delayed(2 * b)},
+               {"pipi+/cholqr", 3 * b + one_by_one}};
+  const auto rows = RowDistribution::uniform(count, this->context.communicator());
+  const auto v = this->tall(rounded<Scalar>(this->generator.orthonormal(count, 2)), rows);
+  for (const auto& expected : table) {
+    SCOPED_TRACE(expected.method);
+    const auto options = this->options(expected.method, false, false);
+    const auto run = this->run(x, b, options);
+    EXPECT_EQ(run.result.passes * n, static_cast<double>(expected.words)) << run.result.describe();
+    EXPECT_LE(run.loss(), rounding_loss<Scalar>(n));
+    EXPECT_LE(run.residual(), rounding_residual<Scalar>(n));
+    // A basis in pieces takes part in the same passes.
+    const auto w = this->tall(x, rows);
+    orth::Orthogonalizer orthogonalizer(this->context, options);
+    const auto one = orthogonalizer.factorize(v, w, nullptr, nullptr, b);
+    distribute<Scalar>(x, w);
+    const auto two = orthogonalizer.factorize({v.column(0), v.column(1)}, w, nullptr, nullptr, b);
+    EXPECT_EQ(one.passes, two.passes);
+    EXPECT_EQ(one.reductions, two.reductions);
   }
 }
 

@@ -239,6 +239,59 @@ TYPED_TEST(MetricTest, DependentColumnsAreReplacedBesideIt) {
   }
 }
 
+TYPED_TEST(MetricTest, MethodsThatKnowNoneGiveWayAndSaySo) {
+  const auto metric = this->metric_of(mass);
+  const auto v = this->tall(this->b_orthonormal(m), "V");
+  struct Case {
+    const char *asked, *done;
+  };
+  for (const Case& expected : {Case{"pip-dd/cholqr2", "pipi+/cholqr2"},
+                               {"bcgs2/dd-cholqr", "bcgs2/cholqr"},
+                               {"bcgs2/dd-cholqr2", "bcgs2/cholqr2"},
+                               {"bcgs/tsqr", "bcgs/cholqr2"},
+                               {"bcgs/rand-cholqr", "bcgs/cholqr2"},
+                               {"bcgs/rand-cholqr-gauss", "bcgs/cholqr2"},
+                               {"p-2s/pcholqr", "p-2s/cholqr2"},
+                               {"bcgs2/cholqr2", "bcgs2/cholqr2"}}) {
+    SCOPED_TRACE(expected.asked);
+    const auto reason = std::string(expected.asked) == expected.done ? Reason::none : Reason::not_here;
+    const auto w = this->tall(this->generator.with_condition(count, b, 3), "W");
+    auto options = orth::parse_options(expected.asked);
+    options.escalate = false;
+    orth::Orthogonalizer orthogonalizer(this->context, options);
+    const auto beside = orthogonalizer.project_and_normalize(v, w, nullptr, nullptr, &metric);
+    EXPECT_EQ(to_string(beside.method), expected.done);
+    EXPECT_EQ(beside.reason, reason) << beside.describe();
+    const auto whole = orthogonalizer.factorize(v, this->tall(this->generator.with_condition(count, 2 * b, 3), "X"),
+                                                nullptr, nullptr, b, &metric);
+    EXPECT_EQ(to_string(whole.method), expected.done);
+    EXPECT_EQ(whole.reason, reason) << whole.describe();
+  }
+}
+
+TYPED_TEST(MetricTest, StepsOfASweepAreOnePass) {
+  using Scalar = typename TestFixture::ScalarType;
+  if (!is_host_space<typename TypeParam::Space>) GTEST_SKIP() << "where steps of a sweep are passes of their own";
+  const auto all = this->b_orthonormal(m + b);
+  const auto v_given = columns_of(all, 0, m);
+  for (const bool has_images : {false, true}) {
+    const auto v = this->tall(v_given, "V"), w = this->tall(columns_of(all, m, m + b), "W");
+    auto metric = this->metric_of(mass);
+    if (has_images) {
+      metric.image_of_basis = this->tall(mass * v_given, "B V");
+      metric.image_of_block = this->tall(columns_of(all, m, m + b), "B W");
+    }
+    auto options = orth::parse_options("pipi+/cholqr2");
+    options.adaptive = false;
+    const auto result =
+        orth::Orthogonalizer(this->context, options).project_and_normalize(v, w, nullptr, nullptr, &metric);
+    // Lengths at first; then twice products of V and W with B W, and a change of W, and of B W where B V is at hand.
+    const std::int64_t words = 2 * b + 2 * ((m + b) + 2 * b) + (has_images ? 4 : 2) * (m + 2 * b);
+    EXPECT_EQ(result.passes * b, static_cast<double>(words)) << result.describe();
+    EXPECT_LE(this->b_loss(join(v_given, collect(w))), 3 * rounding_loss<Scalar>(m + b));
+  }
+}
+
 TYPED_TEST(MetricTest, ASemiDefiniteOrIndefiniteOneIsAnError) {
   using Scalar = typename TestFixture::ScalarType;
   auto constant = this->generator.random(count, b);

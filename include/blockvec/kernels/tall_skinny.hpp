@@ -81,18 +81,21 @@ std::size_t tsmm_workspace(std::int64_t k, std::int64_t m, std::int64_t n, Layou
 
 /// One sweep of block Gram-Schmidt in one pass over tall data: W <- (W - V S) X, then P = V^H W and G = W^H W of the
 /// new W. V is K x M, W is K x N, S and P are M x N, X and G are N x N; X is the inverse of a factor, and of a
-/// triangular one the other triangle is not read. Each step whose small matrix has no columns is left out: without S
-/// and X, P and G are [V W]^H W of W as it is. V and W share one layout and no memory.
+/// triangular one the other triangle is not read. V comes as up to four matrices that stand side by side. Each step
+/// whose small matrix has no columns is left out: without S and X, P and G are [V W]^H W of W as it is. All of V and W
+/// share one layout, and W no memory with V.
 /// Cost: K (M + 2 N) words, K (M + N) where W stays as it is; 2 K N flops for every row of S, X, P and G.
 /// Errors as tsmm and tsmttsm, one after the other. The same bits for any number of threads. NaN and Inf pass through.
 /// Throws ShapeError naming operands and shapes before anything is read or written.
 template <class T>
-void gram_schmidt_sweep(std::type_identity_t<Matrix<const T>> v, std::type_identity_t<Matrix<const T>> s, Matrix<T> w,
-                        std::type_identity_t<Matrix<const T>> x, Triangle triangle, std::type_identity_t<Matrix<T>> p,
-                        std::type_identity_t<Matrix<T>> g, HostExecution execution = {});
+void gram_schmidt_sweep(std::span<const std::type_identity_t<Matrix<const T>>> v,
+                        std::type_identity_t<Matrix<const T>> s, Matrix<T> w, std::type_identity_t<Matrix<const T>> x,
+                        Triangle triangle, std::type_identity_t<Matrix<T>> p, std::type_identity_t<Matrix<T>> g,
+                        HostExecution execution = {});
+/// `m`: columns of each of V's matrices.
 template <class T>
-std::size_t gram_schmidt_sweep_workspace(std::int64_t k, std::int64_t m, std::int64_t n, bool with_p, bool with_g,
-                                         Layout layout, int threads = 0);
+std::size_t gram_schmidt_sweep_workspace(std::int64_t k, std::span<const std::int64_t> m, std::int64_t n, bool with_p,
+                                         bool with_g, Layout layout, int threads = 0);
 
 /// Words of tall data that cross the memory interface at least, in bytes, and useful floating-point operations.
 template <class T>

@@ -4,6 +4,7 @@
 #include <blockvec/kernels/error.hpp>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 
 namespace blockvec::orth {
@@ -33,6 +34,7 @@ class Basis {
 
   int pieces() const { return count_; }
   const Tall& piece(int i) const { return pieces_[i]; }
+  std::span<const Tall> all() const { return {pieces_, static_cast<std::size_t>(count_)}; }
   std::int64_t begin(int i) const { return begin_[i]; }  ///< the first column of a piece
   std::int64_t end(int i) const { return begin_[i + 1]; }
   std::int64_t width() const { return begin_[count_]; }

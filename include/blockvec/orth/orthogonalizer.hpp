@@ -46,7 +46,7 @@ enum class Intra {
 // them some direction, and the rank counts the others; cgs, cgs2 and pcholqr name them. With escalation all end with
 // what Deficiency asks for.
 // Under a metric, dd-cholqr is cholqr, and dd-cholqr2, tsqr, rand-cholqr and pcholqr are cholqr2. In a reproducible
-// Context tsqr is dd-cholqr2, and rand-cholqr is rand-cholqr-gauss. Result says so.
+// Context tsqr is dd-cholqr2, and rand-cholqr is rand-cholqr-gauss. Result::method says so, Result::reason why.
 
 /// Against a basis: X = V S + Q R. Loss of orthogonality of [V Q] and what it asks of the condition number kappa of all
 /// that is orthogonalised; reductions for a block, i standing for those of the method within it, k for blocks of V.
@@ -88,6 +88,7 @@ enum class Deficiency {
 /// Why something else was done than what was asked.
 enum class Reason {
   none,
+  not_here,         ///< the chosen method knows no metric, or depends on how rows are spread, in a reproducible Context
   badly_scaled,     ///< columns were scaled by powers of two, since their squares would leave the range of the type
   ill_conditioned,  ///< the condition of the block asks for more than the chosen method can do
   breakdown,        ///< the Cholesky factorisation met a pivot that is zero to rounding
@@ -199,8 +200,9 @@ class Orthogonalizer {
                    const std::type_identity_t<Metric<Scalar, Layout, Space>>* metric = nullptr);
 
   /// Both: W_in = V S + Q R, [V Q] orthonormal. V may have no columns. Default method: one or two sweeps, each one
-  /// reduction; 2m + 3b words a row for one, 3m + 5b for two (with a metric, with a basis in pieces, and on a device,
-  /// where steps are passes of their own, 2m + 6b each).
+  /// reduction; 2m + 3b words a row for one, 3m + 5b for two; on a device, where steps are passes of their own, 2m + 6b
+  /// each. With a metric 2m + 5b each, and 2b at first, products being those of V and B W: B comes between them and the
+  /// change of W. Where B V is at hand, m + 2b each for B W instead of an application.
   template <class Scalar, class Layout, class Space>
   Result project_and_normalize(const std::type_identity_t<Basis<Scalar, Layout, Space>>& v,
                                const BlockVector<Scalar, Layout, Space>& w,
@@ -212,11 +214,12 @@ class Orthogonalizer {
   /// (n x n) is upper triangular; block upper triangular where SVQB took part. The only verb in which all of Inter are
   /// themselves, with the reductions stated there for each block but the first, which has nothing to be projected on:
   /// it takes those of the method within, and is made orthonormal by it alone. p-1s, p-2s and p-1s2s add one at the
-  /// end. Words of a block beside m columns, on the host: p-1s 3m + 6b, p-2s 3m + 8b (CholQR within), two-stage 2m + 3b
-  /// and as many again for a panel, others as in project_and_normalize(). Dependent columns are treated as
-  /// Options::deficiency says: dropped ones leave their zeros at the end of X. Without escalation, p-1s, p-2s, p-1s2s,
-  /// pip+, pip-dd and two-stage stop at the first block that breaks them; X_in = X R holds all the same. NotFiniteError
-  /// comes when the block in question is met: it and the columns after it are as they were.
+  /// end. Words of a block beside m columns, on the host: p-1s 2m + 4b, p-2s 2m + 6b (CholQR within; the block before
+  /// changes in the same pass), two-stage 2m + 3b and as many again for a panel, others as in project_and_normalize();
+  /// with a metric each of both blocks changes in a pass of its own. Dependent columns are treated as
+  /// Options::deficiency says: dropped ones leave their zeros at the end of X. Without escalation the first block that
+  /// breaks a method ends it; X_in = X R holds all the same. NotFiniteError comes when the block in question is met: it
+  /// and the columns after it are as they were.
   template <class Scalar, class Layout, class Space>
   Result factorize(const BlockVector<Scalar, Layout, Space>& x,
                    const std::type_identity_t<SmallMatrix<Scalar, Space>>* r, std::int64_t width,

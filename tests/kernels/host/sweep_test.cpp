@@ -55,8 +55,22 @@ void expect_sweep(std::int64_t k, std::int64_t m, std::int64_t n, Layout layout,
   w.fill(random);
   s.fill(random);
   x.fill(random);
+  const std::int64_t widths[] = {m / 4, m / 2, m - m / 4 - m / 2};  // of V's matrices
+  const Matrix<const T> all = v.view();
+  const auto part = [&](std::int64_t begin, std::int64_t end) {
+    Matrix<const T> a = all;
+    a.data += begin * (layout == Layout::row_major ? 1 : a.ld);
+    a.columns = end - begin;
+    return a;
+  };
+  const Matrix<const T> pieces[] = {part(0, widths[0]), part(widths[0], widths[0] + widths[1]), part(m - widths[2], m)};
   GuardedMatrix<T> step_by_step = w;
-  if (steps.s) tsmm<T>(T(-1), v.view(), s.view(), T(1), step_by_step.view());
+  for (std::int64_t i = 0, above = 0; i < 3 && steps.s; above += widths[i++]) {
+    Matrix<const T> rows = s.view();
+    rows.data += above;
+    rows.rows = widths[i];
+    tsmm<T>(T(-1), pieces[i], rows, T(1), step_by_step.view());
+  }
   if (steps.x) tsmm_inplace<T>(step_by_step.view(), x.view(), triangle);
   const Matrix<T> none{nullptr, 0, 0, 1, Layout::column_major};
   GuardedMatrix<T> p(m, n, Layout::column_major, 2, 0, mark<T>());
@@ -65,7 +79,7 @@ void expect_sweep(std::int64_t k, std::int64_t m, std::int64_t n, Layout layout,
   g.fill_with(poison<T>());
   GuardedMatrix<T> on_three = w;
   const auto sweep = [&](const GuardedMatrix<T>& block, const HostExecution& execution) {
-    gram_schmidt_sweep<T>(v.view(), steps.s ? s.view() : none, block.view(), steps.x ? x.view() : none, triangle,
+    gram_schmidt_sweep<T>(pieces, steps.s ? s.view() : none, block.view(), steps.x ? x.view() : none, triangle,
                           steps.p ? p.view() : none, steps.g ? g.view() : none, execution);
   };
   sweep(w, {1, {}});
@@ -74,7 +88,7 @@ void expect_sweep(std::int64_t k, std::int64_t m, std::int64_t n, Layout layout,
   if (steps.p) expect_product(v, w, p);
   if (steps.g) expect_product(w, w, g);
   const GuardedMatrix<T> p_of_one = p, g_of_one = g;
-  std::vector<std::byte> workspace(gram_schmidt_sweep_workspace<T>(k, m, n, steps.p, steps.g, layout, 3));
+  std::vector<std::byte> workspace(gram_schmidt_sweep_workspace<T>(k, widths, n, steps.p, steps.g, layout, 3));
   sweep(on_three, {3, workspace});
   EXPECT_TRUE(on_three.same_bits_as(w) && (!steps.p || p.same_bits_as(p_of_one)) &&
               (!steps.g || g.same_bits_as(g_of_one)));
@@ -118,7 +132,8 @@ TEST(SweepErrors, NameOperandsAndTouchNothing) {
   const auto v = matrix(20, 4), s = matrix(4, 2), x = matrix(2, 2), p = matrix(4, 2), g = matrix(2, 2);
   auto w = matrix(20, 2);
   const auto call = [&](const auto& v_, const auto& s_, const auto& x_, const auto& p_, const auto& g_) {
-    gram_schmidt_sweep<double>(v_.view(), s_.view(), w.view(), x_.view(), Triangle::upper, p_.view(), g_.view());
+    const Matrix<const double> basis[] = {v_.view()};
+    gram_schmidt_sweep<double>(basis, s_.view(), w.view(), x_.view(), Triangle::upper, p_.view(), g_.view());
   };
   EXPECT_THROW(call(matrix(19, 4), s, x, p, g), ShapeError);
   EXPECT_THROW(call(v, matrix(3, 2), x, p, g), ShapeError);
