@@ -11,31 +11,17 @@
 #include <limits>
 #include <utility>
 
+#include "orth/sweep.hpp"
+
 namespace blockvec::orth {
-
-/// How far one sweep can be trusted: bounds of a = ||D R^-1||_2^2, see Orthogonalizer.
-template <class Real>
-struct Sweep {
-  bool done = false;   ///< false: the factorisation failed, W is as it was before it
-  Real inner = 0;      ///< what rounding does to I - Q^H Q grows with this
-  Real outer = 0;      ///< what rounding does to V^H Q grows with its root
-  Real passed_on = 0;  ///< bound of ||S R^-1||_2^2: V^H Q gets (I - V^H V) S R^-1 from what V lacks
-
-  static constexpr Real inner_limit = 8;
-  static constexpr Real outer_limit = inner_limit * inner_limit;
-  /// A basis of n blocks that were each projected once can have (1 + 2 passed_on)^(n/2) times the loss of one block:
-  /// 5 at 100 blocks with this limit.
-  static constexpr Real passed_on_limit = Real(1) / 64;
-  /// Orthogonal to V to rounding, and orthonormal as well.
-  bool projected() const { return done && outer <= outer_limit && passed_on <= passed_on_limit; }
-  bool certified() const { return projected() && inner <= inner_limit; }
-};
-
-/// Inner products of a block: its Gram matrix g (and squares), or those with the basis, s, as well.
-enum class Products { none, gram, all };
 
 template <class Scalar, class Layout, class Space>
 struct ExtendedProducts;
+template <class Scalar, class Layout, class Space>
+struct Call;
+/// Changes tall data (steps.hpp).
+template <class Scalar, class Layout, class Space>
+void carry_out(Call<Scalar, Layout, Space>& call, const Step& step);
 
 /// What the methods within a block begin with.
 inline bool begins_with_wide_gram(Intra intra) {
@@ -137,7 +123,7 @@ struct Call {
     }
     sketched = m == 0 && is_randomised(intra());
     wide = m == 0 && begins_with_wide_gram(intra());
-    if (fuses() && !wide && !sketched) return pass(false, false, Products::all);
+    if (metric == nullptr && !wide && !sketched) return carry_out(*this, {.next = Products::all});
     apply_metric();
     WorkspaceScope<Space> while_reducing(context);
     InnerProducts<Scalar, Layout, Space> products(context);
@@ -234,7 +220,7 @@ struct Call {
 
   /// W <- W - V s. What is to be known `next` comes along with it where that costs no other pass.
   void subtract_projection(Products next = Products::none) {
-    if (m > 0) pass(true, false, next);
+    if (m > 0) pass({true, false, next});
   }
 
   /// subtract_projection and apply_step, in one pass if step's inverse can be used.
@@ -244,112 +230,29 @@ struct Call {
       apply_step(true, a, next);
     } else {
       step_triangle = step_is_triangular ? kernels::Triangle::upper : kernels::Triangle::general;
-      image_is_kept = a <= Sweep<Real>::outer_limit;
-      pass(true, true, next);
+      pass({m > 0, true, next, a <= Sweep<Real>::outer_limit});
     }
   }
 
-  /// Whether steps of a sweep are one pass on the host.
-  bool fuses() const { return metric == nullptr; }
-
-  /// What is asked for of W <- W - V s, W <- W inverse (S and R follow), and, where steps are fused, the products of
-  /// the new W, which take one reduction.
-  void pass(bool subtract, bool apply, Products next) {
-    subtract = subtract && m > 0;
-    if (subtract) dense::multiply(Scalar(1), s, false, r_total, false, Scalar(1), s_total);
-    if (apply && step_triangle == kernels::Triangle::upper) {
+  /// S and R follow a step; then it is carried out, or waits for the block after W.
+  void pass(const Step& change) {
+    if (change.subtract) dense::multiply(Scalar(1), s, false, r_total, false, Scalar(1), s_total);
+    if (change.apply && step_triangle == kernels::Triangle::upper) {
       dense::multiply_upper(step, r_total);
-    } else if (apply) {
+    } else if (change.apply) {
       dense::multiply(Scalar(1), step, false, r_total, false, Scalar(0), work);
       std::swap(work, r_total);
     }
-    waits = postpones && fuses() && apply;
-    if (!waits) carry_out(subtract, apply, next);
-  }
-  void carry_out(bool subtract, bool apply, Products next) {
-    if (next == Products::all) catch_up();
-    if (!fuses()) return steps(subtract, apply);
-    ahead != nullptr && ahead->waits ? joint_steps(apply, next) : fused_steps(subtract, apply, next);
-    known = next == Products::gram && m == 0 ? Products::all : next;
-    wide = sketched = false;
+    waits = postpones && change.apply;
+    if (!waits) carry_out(*this, change);
   }
   /// Before W is looked at: the block ahead becomes what it shall be, unless that has come along with a step of W's.
   void catch_up() {
     if (ahead != nullptr) ahead->carry_out_waiting();
   }
   void carry_out_waiting() {
-    if (!waits) return;
+    if (waits) carry_out(*this, {m > 0, true});
     waits = false;
-    carry_out(m > 0, true, Products::none);
-  }
-  void fused_steps(bool subtract, bool apply, Products next) {
-    const Small* const projection = subtract ? &s : nullptr;
-    const Small* const factor = apply ? &inverse : nullptr;
-    const bool both = next == Products::all && m > 0;
-    if (next == Products::none) {
-      gram_schmidt_sweep(v.all(), projection, w, factor, step_triangle);
-    } else {
-      InnerProducts<Scalar, Layout, Space> products(context);
-      products.add_swept(v.all(), projection, w, factor, step_triangle, both ? &s_next : nullptr, g).reduce();
-      if (both) std::swap(s, s_next);
-      dense::diagonal(g, squares);
-    }
-    count_words(m, b, subtract, apply, both, next != Products::none);
-  }
-  /// W <- (W - V s) X together with what waits for the block U before it, U <- (U - V_U s_U) X_U, in one pass over V_U:
-  ///     [U W] <- ([U W] - V_U [s_U s']) [X_U  -X_U s'' X; 0  X],  s = [s'; s''], X = I if there is nothing to `apply`.
-  void joint_steps(bool apply, Products next) {
-    const std::int64_t rows = ahead->m, first = ahead->b, n = first + b;
-    WorkspaceScope<Space> here(context);
-    const Small s_both = Small::scratch(here, rows, n), x = Small::scratch(here, n, n),
-                g_both = Small::scratch(here, n, n);
-    dense::copy(ahead->s, s_both.block(0, rows, 0, first));
-    dense::copy(s.block(0, rows, 0, b), s_both.block(0, rows, first, n));
-    dense::fill(x, Scalar(0));
-    const Small own = x.block(first, n, first, n), above = x.block(0, first, first, n);
-    apply ? dense::copy(inverse, own) : dense::set_identity(own);
-    dense::copy(ahead->inverse, x.block(0, first, 0, first));
-    const Small product = s_next.block(0, first, 0, b);
-    dense::multiply(Scalar(1), s.block(rows, m, 0, b), false, own, false, Scalar(0), product);
-    dense::multiply(Scalar(-1), ahead->inverse, false, product, false, Scalar(0), above);
-    const bool upper =
-        (!apply || step_triangle == kernels::Triangle::upper) && ahead->step_triangle == kernels::Triangle::upper;
-    const auto triangle = upper ? kernels::Triangle::upper : kernels::Triangle::general;
-    const Tall blocks = whole->columns(ahead->first_column, first_column + b);
-    const Small* const projection = rows > 0 ? &s_both : nullptr;
-    if (next == Products::none) {
-      gram_schmidt_sweep(ahead->v.all(), projection, blocks, &x, triangle);
-    } else {
-      InnerProducts<Scalar, Layout, Space> products(context);
-      products.add_swept(ahead->v.all(), projection, blocks, &x, triangle, nullptr, g_both).reduce();
-      dense::copy(g_both.block(first, n, first, n), g);
-      dense::diagonal(g, squares);
-    }
-    ahead->waits = false;
-    count_words(rows, n, rows > 0, true, false, next != Products::none);
-  }
-  /// Of a sweep over n columns beside m others.
-  void count_words(std::int64_t columns, std::int64_t n, bool subtract, bool apply, bool both, bool gram) {
-    const bool changes = subtract || apply;
-    if (is_host_space<Space> && !context.is_reproducible()) {
-      words += (subtract || both ? columns : 0) + (changes ? 2 * n : n);
-    } else if (is_host_space<Space>) {  // one pass for W, another for all products
-      words += (changes ? (subtract ? columns : 0) + 2 * n : 0) + (both ? columns : 0) + (gram ? n : 0);
-    } else {
-      words += (subtract ? columns + 2 * n : 0) + (apply ? 2 * n : 0) + (both ? columns + n : 0) + (gram ? n : 0);
-    }
-  }
-  /// Under a metric: W, and with it B W where the same step, with B V at hand, is as accurate as B applied anew.
-  void steps(bool subtract, bool apply) {
-    if (subtract) image_known = image_known && metric->image_of_basis.width() == m;
-    if (apply) keep_image_if(image_is_kept);
-    const auto change = [&](const Basis<Scalar, Layout, Space>& basis, const Tall& block) {
-      gram_schmidt_sweep(basis.all(), subtract ? &s : nullptr, block, apply ? &inverse : nullptr, step_triangle);
-      count_words(m, b, subtract, apply, false, false);
-    };
-    if (image_known) change(subtract ? metric->image_of_basis : v, image);
-    change(v, w);
-    known = Products::none;
   }
 
   /// Where cancellation was strong, B W must be had from W anew.
@@ -394,7 +297,6 @@ struct Call {
 
   /// W <- W step^-1, r_total <- step r_total.
   void apply_step(bool step_is_triangular, Real a, Products next = Products::none) {
-    image_is_kept = a <= Sweep<Real>::outer_limit;
     if (step_is_triangular && a > direct_limit) {
       image_known = false;
       divide(w, step);
@@ -402,7 +304,7 @@ struct Call {
       known = Products::none;
     } else {
       step_triangle = step_is_triangular ? kernels::Triangle::upper : kernels::Triangle::general;
-      pass(false, true, next);
+      pass({false, true, next, a <= Sweep<Real>::outer_limit});
     }
   }
 
@@ -502,7 +404,6 @@ struct Call {
   bool* lost;                          ///< columns found dependent; they are zero in W
   bool scaled = false;
   bool image_known = false;
-  bool image_is_kept = false;  ///< through the next step
   bool euclidean_known = false;
   Products known = Products::none;                             ///< what belongs to W as it is
   bool wide = false, sketched = false;                         ///< and so does low, or sketch

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "orth/call.hpp"
 #include "orth/definiteness.hpp"
+#include "orth/steps.hpp"
 
 namespace blockvec::orth {
 

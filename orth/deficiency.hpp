@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "orth/call.hpp"
+#include "orth/steps.hpp"
 
 /// Columns that turned out dependent on V and the columns before them.
 namespace blockvec::orth {

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "orth/call.hpp"
 #include "orth/orthonormalize.hpp"
 #include "orth/range.hpp"
+#include "orth/steps.hpp"
 
 namespace blockvec::orth {
 

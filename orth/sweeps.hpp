@@ -1,6 +1,6 @@
 #pragma once
 
-#include "orth/call.hpp"
+#include "orth/steps.hpp"
 #include "orth/within.hpp"
 
 /// The sweeps of which methods are made. Each leaves X = V s_total + W r_total true; one that is not done leaves W

@@ -3,8 +3,8 @@
 #include <blockvec/on_host.hpp>
 #include <blockvec/transfer.hpp>
 
-#include "orth/call.hpp"
 #include "orth/row_tree.hpp"
+#include "orth/steps.hpp"
 
 namespace blockvec::orth {
 

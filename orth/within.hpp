@@ -1,7 +1,7 @@
 #pragma once
 
-#include "orth/call.hpp"
 #include "orth/columnwise.hpp"
+#include "orth/steps.hpp"
 #include "orth/tsqr.hpp"
 
 /// The methods within a block. Each sweep leaves X = V s_total + W r_total true; one that is not done leaves W alone.

@@ -109,7 +109,7 @@ class Delayed {
     const std::int64_t b = end_ - begin_, begin = m_ + begin_, end = m_ + end_;
     f_.introduce(call, begin_);
     call.begin_method(true, true);
-    call.postpones = true;
+    call.postpones = f_.given == nullptr;
     call.feed(products.block(0, begin, 0, b), products.block(begin, end, 0, b));
     const auto sweep = pip_sweep(call, Another::none);
     call.result.orthonormal = sweep.certified() || f_.options.escalate;
