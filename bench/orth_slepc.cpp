@@ -7,9 +7,12 @@
 //   lapack-block  W -= V (V^T W) twice by dgemm, then Householder on the projected block: dgeqrf and dorgqr
 //   lapack-all    dgeqrf and dorgqr on [V W]
 // LAPACK knows no ranks: the first one runs it with a thread for each, and the others sleep.
+//   roof          what the words of one and of two sweeps take at the bandwidth of reading (and, where W is written, of
+//                 copying) that all cores reach together, sampled after each round
 // Two kinds of W: "random" columns, and columns "within" V but for a part of 1e-6. loss: ||I - Q^T Q||_F of Q =
 // [V W] afterwards.
 #include <mpi.h>
+#include <omp.h>
 #include <slepcbv.h>
 
 #include <algorithm>
@@ -19,11 +22,13 @@
 #include <cmath>
 #include <cstdio>
 #include <functional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "bench/machine.hpp"
+#include "bench/roofs.hpp"
 #include "bench/settings.hpp"
 #include "orth/lapacke.hpp"
 
@@ -93,7 +98,35 @@ struct Case {
   double last_loss = 0;
 };
 
-void measure(const Problem& problem, const Communicator& communicator, std::vector<Case>& cases) {
+/// Bandwidths of the machine: all ranks at the same time, each on memory of its own.
+class Bandwidths {
+ public:
+  void sample(const Communicator& communicator) {
+    double sums[2];
+    communicator.barrier();
+    sums[0] = roofs_.read();
+    communicator.barrier();
+    sums[1] = roofs_.copy();
+    communicator.sum(std::span(sums));
+    read_.push_back(sums[0]);
+    copy_.push_back(sums[1]);
+  }
+  /// Seconds for words a row that are read, and others that are read and written.
+  double seconds(std::int64_t rows, std::int64_t read, std::int64_t copied) const {
+    return 8e-9 * static_cast<double>(rows) *
+           (static_cast<double>(read) / bench::median(read_) + static_cast<double>(copied) / bench::median(copy_));
+  }
+  double read() const { return bench::median(read_); }
+
+ private:
+  static constexpr std::size_t bytes = std::size_t{1} << 28;
+  bench::Memory from_{bytes}, to_{bytes};
+  bench::Roofs roofs_{from_, to_};
+  std::vector<double> read_, copy_;
+};
+
+void measure(const Problem& problem, const Communicator& communicator, Bandwidths& bandwidths,
+             std::vector<Case>& cases) {
   const bool first = communicator.rank() == 0;
   for (std::int64_t round = -1; round < problem.rounds; ++round) {  // the first to warm up
     for (Case& one : cases) {
@@ -111,6 +144,18 @@ void measure(const Problem& problem, const Communicator& communicator, std::vect
       }
       if (one.alone) wait_asleep();
     }
+    bandwidths.sample(communicator);
+  }
+  const auto roof = [&](const char* words, std::int64_t read, std::int64_t copied) {
+    const double seconds = bandwidths.seconds(problem.rows, read, copied);
+    std::printf("%lld,%lld,%lld,%s,roof,%s at %.1f GB/s,%.4f,%.4f,0\n", static_cast<long long>(problem.rows),
+                static_cast<long long>(problem.width), static_cast<long long>(problem.block), problem.kind.c_str(),
+                words, bandwidths.read(), seconds, seconds);
+  };
+  const std::int64_t m = problem.width, b = problem.block;
+  if (first) {
+    roof("one sweep: 2m + 3b words", 2 * m + b, 2 * b);
+    roof("two sweeps: 3m + 5b words", 3 * m + b, 4 * b);
   }
   for (Case& one : cases) {
     if (!first) break;
@@ -244,6 +289,8 @@ int main(int argc, char** argv) {
     const Context context = Context::world(1);
     const bool first = context.communicator().rank() == 0;
     use_blas_threads(1);
+    omp_set_num_threads(1);
+    Bandwidths bandwidths;
     if (first) {
       std::printf(
           "# %s, %d ranks of one thread (LAPACK: as many threads), SLEPc %d.%d.%d, compiler %s, commit %s; medians of "
@@ -260,7 +307,7 @@ int main(int argc, char** argv) {
       add_blockvec<ColumnMajor>(problem, context, cases);
       BV basis = add_slepc(problem, context, cases);
       add_lapack(problem, context.communicator(), cases);
-      measure(problem, context.communicator(), cases);
+      measure(problem, context.communicator(), bandwidths, cases);
       check(BVDestroy(&basis));
     }
     check(SlepcFinalize());

@@ -1,26 +1,15 @@
 #pragma once
 
-#include <complex>
 #include <cstdint>
+
+#include "src/real.hpp"
 
 /// Scalars as device code sees them. Every operand is a matrix of real numbers there: a complex one has its real and
 /// imaginary parts in turn, and products of such real views hold all that complex products need.
 namespace blockvec::kernels::cuda {
 
 template <class T>
-struct Scalar {
-  using Real = T;
-  static constexpr int parts = 1;
-};
-template <class R>
-struct Scalar<std::complex<R>> {
-  using Real = R;
-  static constexpr int parts = 2;
-};
-template <class T>
-using real_t = typename Scalar<T>::Real;
-template <class T>
-inline constexpr int parts_of = Scalar<T>::parts;
+inline constexpr int parts_of = real_parts<T>;
 
 /// alpha or beta in device code, whatever its type: sums are kept in double precision.
 struct Factor {

@@ -11,8 +11,6 @@
 namespace blockvec::kernels::cuda {
 
 template <class T>
-struct Scalar<const T> : Scalar<T> {};
-template <class T>
 using real_pointer = std::conditional_t<std::is_const_v<T>, const real_t<T>*, real_t<T>*>;
 
 template <class T>

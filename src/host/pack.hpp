@@ -67,13 +67,6 @@ Product<real_t<T>> packed_product(T alpha, const Matrix<const T>& a, const Matri
   return product;
 }
 
-/// Rows [first, first + rows) of a product whose operands have this layout.
-template <class R>
-void product_rows(const Product<R>& product, Layout layout, std::int64_t first, std::int64_t rows, R* buffer) {
-  layout == Layout::row_major ? row_major_rows(product, first, rows, buffer)
-                              : column_major_rows(product, first, rows, buffer);
-}
-
 /// `start` or the first page after it: threads keep to pages of their own.
 template <class R>
 R* first_page(R* start) {

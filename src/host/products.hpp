@@ -41,13 +41,14 @@ struct ColumnMajorPair {
 std::int64_t row_major_entries(std::int64_t m, std::int64_t n);
 
 /// The sum over the rows of one part, to out: m x n without gaps (complex column-major: re and im of each entry).
-void row_major_part(const RowMajorPair<float>& pair, const SumPlan& plan, std::int64_t part, float* levels, float* out);
-void row_major_part(const RowMajorPair<double>& pair, const SumPlan& plan, std::int64_t part, double* levels,
-                    double* out);
-void column_major_part(const ColumnMajorPair<float>& pair, const SumPlan& plan, std::int64_t part, float* levels,
-                       float* out);
-void column_major_part(const ColumnMajorPair<double>& pair, const SumPlan& plan, std::int64_t part, double* levels,
-                       double* out);
+void part_of_product(const RowMajorPair<float>& pair, const SumPlan& plan, std::int64_t part, float* levels,
+                     float* out);
+void part_of_product(const RowMajorPair<double>& pair, const SumPlan& plan, std::int64_t part, double* levels,
+                     double* out);
+void part_of_product(const ColumnMajorPair<float>& pair, const SumPlan& plan, std::int64_t part, float* levels,
+                     float* out);
+void part_of_product(const ColumnMajorPair<double>& pair, const SumPlan& plan, std::int64_t part, double* levels,
+                     double* out);
 
 /// How results reach memory.
 enum class Store : std::uint8_t {
@@ -76,13 +77,12 @@ struct Product {
   Triangle triangle;
 };
 
-/// Rows [first, first + rows) of the product; buffer has room for product_buffer_entries() numbers.
-void row_major_rows(const Product<float>& product, std::int64_t first, std::int64_t rows, float* buffer);
-void row_major_rows(const Product<double>& product, std::int64_t first, std::int64_t rows, double* buffer);
-void column_major_rows(const Product<float>& product, std::int64_t first, std::int64_t rows, float* buffer);
-void column_major_rows(const Product<double>& product, std::int64_t first, std::int64_t rows, double* buffer);
+/// Rows [first, first + rows) of a product whose operands have this layout; buffer has room for
+/// row_major_blocks().buffer or column_major_buffer() numbers.
+void product_rows(const Product<float>& product, Layout layout, std::int64_t first, std::int64_t rows, float* buffer);
+void product_rows(const Product<double>& product, Layout layout, std::int64_t first, std::int64_t rows, double* buffer);
 
-/// How row_major_rows goes through its rows.
+/// How product_rows goes through rows of row-major operands.
 struct RowMajorBlocks {
   std::int64_t rows;    ///< of A and B in a block: about half a kibibyte of results
   std::int64_t terms;   ///< of the sums at a time: these rows of C stay in the first-level cache
@@ -102,7 +102,7 @@ RowMajorBlocks row_major_blocks(std::int64_t m, std::int64_t n) {
   return blocks;
 }
 
-/// Numbers in the buffer of column_major_rows: of each column of B four vectors of results and one that waits.
+/// Numbers in its buffer for column-major ones: of each column of B four vectors of results and one that waits.
 template <class T>
 std::int64_t column_major_buffer(std::int64_t n) {
   return 5 * line_bytes / bytes_of<T>(1) * n;

@@ -1,24 +1,12 @@
 #pragma once
 
-#include <complex>
+#include "src/real.hpp"
 
 namespace blockvec::kernels::host {
 
-/// The real type under a scalar type, and how many of it make one.
-template <class T>
-struct Real {
-  using type = T;
-  static constexpr int parts = 1;
-};
-template <class T>
-struct Real<std::complex<T>> {
-  using type = T;
-  static constexpr int parts = 2;
-};
-template <class T>
-using real_t = typename Real<T>::type;
-template <class T>
-inline constexpr int real_parts = Real<T>::parts;
+using kernels::real_parts;
+using kernels::real_t;
+
 template <class T>
 inline constexpr bool is_complex = real_parts<T> == 2;
 

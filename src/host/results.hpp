@@ -32,7 +32,7 @@ void part_of_sum(Op op, const Matrix<const T>& a, const Matrix<const T>& b, cons
                                parts * b.columns,
                                same,
                                packed};
-    row_major_part(pair, plan, part, levels, out);
+    part_of_product(pair, plan, part, levels, out);
   } else {
     const ColumnMajorPair<R> pair{real_view(a.data),
                                   parts * a.ld,
@@ -43,7 +43,7 @@ void part_of_sum(Op op, const Matrix<const T>& a, const Matrix<const T>& b, cons
                                   same,
                                   parts == 2,
                                   op == Op::conjugate_transpose};
-    column_major_part(pair, plan, part, levels, out);
+    part_of_product(pair, plan, part, levels, out);
   }
 }
 

@@ -61,6 +61,22 @@ TEST(BlockLanczos, FindsMultiplicitiesWhateverTheBlock) {
   }
 }
 
+TEST(BlockLanczos, ConvergesWithEveryPairOfMethods) {
+  using orth::Inter;
+  using orth::Intra;
+  const Laplacian grid({9, 9});
+  const auto exact = exact_laplacian({9, 9});
+  LanczosOptions options = with(4, 3);
+  for (int inter = 0; inter <= static_cast<int>(Inter::two_stage); ++inter) {
+    for (int intra = 0; intra <= static_cast<int>(Intra::pivoted_cholqr); ++intra) {
+      options.orth.inter = static_cast<Inter>(inter);
+      options.orth.intra = static_cast<Intra>(intra);
+      SCOPED_TRACE(to_string(options.orth.inter) + "/" + to_string(options.orth.intra));
+      expect_right(grid, options, exact);
+    }
+  }
+}
+
 TEST(BlockLanczos, FindsMultiplicitiesOfPeriodicLattices) {
   // 1, 6, 12, ... for the clean lattice; 1, 6, 6, ... for graphene.
   for (const std::int64_t block : {1, 4}) {

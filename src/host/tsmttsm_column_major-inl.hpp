@@ -1,19 +1,15 @@
-#include "src/host/products.hpp"
-#include "src/host/targets.hpp"
-
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "src/host/tsmttsm_column_major.cpp"
-#include <hwy/foreach_target.h>
-// After foreach_target.h.
+// Included by tsmttsm_simd.cpp, once per target.
 #include <algorithm>
 #include <array>
 #include <utility>
 
+#include "src/host/products.hpp"
 #include "src/host/simd-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace blockvec::kernels::host::HWY_NAMESPACE {
 namespace {
+namespace by_columns {
 
 // Lanes run down the columns: a register tile holds tm x tn dot products, each in one vector of partial sums.
 //
@@ -229,32 +225,7 @@ void any_part(const ColumnMajorPair<T>& p, const SumPlan& plan, std::int64_t ind
   p.complex ? part<true>(p, plan, index, levels, out) : part<false>(p, plan, index, levels, out);
 }
 
-void part_float(const ColumnMajorPair<float>& p, const SumPlan& plan, std::int64_t index, float* levels, float* out) {
-  any_part(p, plan, index, levels, out);
-}
-void part_double(const ColumnMajorPair<double>& p, const SumPlan& plan, std::int64_t index, double* levels,
-                 double* out) {
-  any_part(p, plan, index, levels, out);
-}
-
+}  // namespace by_columns
 }  // namespace
 }  // namespace blockvec::kernels::host::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace blockvec::kernels::host {
-
-HWY_EXPORT(part_float);
-HWY_EXPORT(part_double);
-
-void column_major_part(const ColumnMajorPair<float>& pair, const SumPlan& plan, std::int64_t part, float* levels,
-                       float* out) {
-  HWY_DYNAMIC_DISPATCH(part_float)(pair, plan, part, levels, out);
-}
-void column_major_part(const ColumnMajorPair<double>& pair, const SumPlan& plan, std::int64_t part, double* levels,
-                       double* out) {
-  HWY_DYNAMIC_DISPATCH(part_double)(pair, plan, part, levels, out);
-}
-
-}  // namespace blockvec::kernels::host
-#endif

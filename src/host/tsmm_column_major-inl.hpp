@@ -1,10 +1,4 @@
-#include "src/host/products.hpp"
-#include "src/host/targets.hpp"
-
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "src/host/tsmm_column_major.cpp"
-#include <hwy/foreach_target.h>
-// After foreach_target.h.
+// Included by tsmm_simd.cpp, once per target.
 #include <hwy/cache_control.h>
 
 #include <algorithm>
@@ -12,11 +6,13 @@
 #include <utility>
 
 #include "src/host/emit-inl.hpp"
+#include "src/host/products.hpp"
 #include "src/host/simd-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace blockvec::kernels::host::HWY_NAMESPACE {
 namespace {
+namespace by_columns {
 
 // Lanes run down the columns, the entries of C are broadcast: a register tile holds tv vectors of tn columns of B.
 // Complex: with c = x + iy, b = x a + y (i a), and i a is a swap and a sign.
@@ -255,31 +251,7 @@ void any_rows(const Product<T>& p, std::int64_t first, std::int64_t rows, T* buf
 #endif
 }
 
-void rows_float(const Product<float>& p, std::int64_t first, std::int64_t rows, float* buffer) {
-  any_rows(p, first, rows, buffer);
-}
-void rows_double(const Product<double>& p, std::int64_t first, std::int64_t rows, double* buffer) {
-  any_rows(p, first, rows, buffer);
-}
-
+}  // namespace by_columns
 }  // namespace
 }  // namespace blockvec::kernels::host::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace blockvec::kernels::host {
-
-HWY_EXPORT(rows_float);
-HWY_EXPORT(rows_double);
-
-void column_major_rows(const Product<float>& product, std::int64_t first, std::int64_t rows, float* buffer) {
-  HWY_DYNAMIC_DISPATCH(rows_float)(product, first, rows, buffer);
-  if (product.store == Store::stream) hwy::FlushStream();
-}
-void column_major_rows(const Product<double>& product, std::int64_t first, std::int64_t rows, double* buffer) {
-  HWY_DYNAMIC_DISPATCH(rows_double)(product, first, rows, buffer);
-  if (product.store == Store::stream) hwy::FlushStream();
-}
-
-}  // namespace blockvec::kernels::host
-#endif

@@ -1,10 +1,4 @@
-#include "src/host/products.hpp"
-#include "src/host/targets.hpp"
-
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "src/host/tsmm_row_major.cpp"
-#include <hwy/foreach_target.h>
-// After foreach_target.h.
+// Included by tsmm_simd.cpp, once per target.
 #include <hwy/cache_control.h>
 
 #include <algorithm>
@@ -12,11 +6,13 @@
 #include <utility>
 
 #include "src/host/emit-inl.hpp"
+#include "src/host/products.hpp"
 #include "src/host/simd-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace blockvec::kernels::host::HWY_NAMESPACE {
 namespace {
+namespace by_rows {
 
 // Lanes run along a row of C, the entries of A's rows are broadcast: a register tile holds tr rows of tv vectors of B.
 // While it is computed the rows ahead come in. What is to be streamed leaves from the registers, in whole vectors as
@@ -338,31 +334,7 @@ void any_rows(const Product<T>& p, std::int64_t first, std::int64_t rows, T* buf
   }
 }
 
-void rows_float(const Product<float>& p, std::int64_t first, std::int64_t rows, float* buffer) {
-  any_rows(p, first, rows, buffer);
-}
-void rows_double(const Product<double>& p, std::int64_t first, std::int64_t rows, double* buffer) {
-  any_rows(p, first, rows, buffer);
-}
-
+}  // namespace by_rows
 }  // namespace
 }  // namespace blockvec::kernels::host::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace blockvec::kernels::host {
-
-HWY_EXPORT(rows_float);
-HWY_EXPORT(rows_double);
-
-void row_major_rows(const Product<float>& product, std::int64_t first, std::int64_t rows, float* buffer) {
-  HWY_DYNAMIC_DISPATCH(rows_float)(product, first, rows, buffer);
-  if (product.store == Store::stream) hwy::FlushStream();
-}
-void row_major_rows(const Product<double>& product, std::int64_t first, std::int64_t rows, double* buffer) {
-  HWY_DYNAMIC_DISPATCH(rows_double)(product, first, rows, buffer);
-  if (product.store == Store::stream) hwy::FlushStream();
-}
-
-}  // namespace blockvec::kernels::host
-#endif

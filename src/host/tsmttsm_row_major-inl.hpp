@@ -1,19 +1,15 @@
-#include "src/host/products.hpp"
-#include "src/host/targets.hpp"
-
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "src/host/tsmttsm_row_major.cpp"
-#include <hwy/foreach_target.h>
-// After foreach_target.h.
+// Included by tsmttsm_simd.cpp, once per target.
 #include <algorithm>
 #include <array>
 #include <utility>
 
+#include "src/host/products.hpp"
 #include "src/host/simd-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace blockvec::kernels::host::HWY_NAMESPACE {
 namespace {
+namespace by_rows {
 
 // Lanes run along a row of B, the entries of A's row are broadcast: a register tile holds tm x (tv vectors) of P.
 //
@@ -260,39 +256,7 @@ void part(RowMajorPair<T> p, const SumPlan& plan, std::int64_t index, T* levels,
   }
 }
 
-void part_float(const RowMajorPair<float>& p, const SumPlan& plan, std::int64_t index, float* levels, float* out) {
-  part(p, plan, index, levels, out);
-}
-void part_double(const RowMajorPair<double>& p, const SumPlan& plan, std::int64_t index, double* levels, double* out) {
-  part(p, plan, index, levels, out);
-}
-
+}  // namespace by_rows
 }  // namespace
 }  // namespace blockvec::kernels::host::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace blockvec::kernels::host {
-
-std::int64_t row_major_entries(std::int64_t m, std::int64_t n) {
-  // Either side may stand along the lanes, filled up to whole vectors, and a folded side fills at most one.
-  constexpr std::int64_t lanes = 16;
-  const std::int64_t wide = ceil_div(n, lanes) * lanes;
-  const std::int64_t high = ceil_div(m, lanes) * lanes;
-  return std::max({m * wide, n * high, lanes * lanes});
-}
-
-HWY_EXPORT(part_float);
-HWY_EXPORT(part_double);
-
-void row_major_part(const RowMajorPair<float>& pair, const SumPlan& plan, std::int64_t part, float* levels,
-                    float* out) {
-  HWY_DYNAMIC_DISPATCH(part_float)(pair, plan, part, levels, out);
-}
-void row_major_part(const RowMajorPair<double>& pair, const SumPlan& plan, std::int64_t part, double* levels,
-                    double* out) {
-  HWY_DYNAMIC_DISPATCH(part_double)(pair, plan, part, levels, out);
-}
-
-}  // namespace blockvec::kernels::host
-#endif
