@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "bench/cuda_support.hpp"
+
 namespace bench {
 namespace {
 
@@ -66,6 +68,14 @@ std::vector<Case> odd() {
   return cases;
 }
 
+/// One case, e.g. tsmm:C:column:64:64 or tsmttsm:D:row:16:8:100 with a leading dimension.
+Case one_case(const std::string& name) {
+  const std::vector<std::string> words = split(name, ':');
+  if (words.size() != 5 && words.size() != 6) throw std::runtime_error("no case is called " + name);
+  return {words[0], words[1].at(0), words[2] == "row", std::stoll(words[3]), std::stoll(words[4]),
+          words.size() == 6 ? std::stoll(words[5]) : 0};
+}
+
 }  // namespace
 
 std::string Case::layout() const {
@@ -75,6 +85,7 @@ std::string Case::layout() const {
 
 std::vector<Case> plan(const std::string& name) {
   std::vector<Case> cases;
+  if (name.find(':') != std::string::npos) return {one_case(name)};
   if (name == "square") return square();
   if (name == "views") return views();
   if (name == "odd") return odd();

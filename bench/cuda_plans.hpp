@@ -31,6 +31,7 @@ struct Case {
 ///   odd        D: leading dimensions 65, 100 and 513, odd first columns, widths to 32
 ///   column     column-major: D at chosen widths and rectangles, Z, S and C at fewer
 ///   chosen     a few of everything
+///   a single case, such as tsmm:C:column:64:64 or, with a leading dimension, tsmttsm:D:row:16:8:100
 /// Throws std::runtime_error where the name is none of these.
 std::vector<Case> plan(const std::string& name);
 
