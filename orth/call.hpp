@@ -350,6 +350,14 @@ struct Call {
     if (metric != nullptr) return intra_under_metric(options.intra);
     return context.is_reproducible() ? intra_on_any_ranks(options.intra) : options.intra;
   }
+  /// The same for a W of unit columns, where the method within the block has made some of them.
+  bool holds_noise() {
+    set_reference();
+    if (dense::within(reference, Real(0), 1 / (tolerance * tolerance))) return false;
+    note(Reason::ill_conditioned);
+    return true;
+  }
+
   /// Between blocks: extended precision is that of V^H W, and B W has rounding errors of its own.
   Inter inter() const { return metric != nullptr && options.inter == Inter::pip_dd ? Inter::pipi_plus : options.inter; }
   void begin_method(bool has_inter, bool has_intra) {

@@ -244,6 +244,7 @@ Sweep<RealOf<Scalar>> normalize_block(Call<Scalar, Layout, Space>& call) {
     return orthogonalize_columns(call, call.options.escalate ? repeated(least) : Repetition{least, least});
   }
   const auto sweep = sweeps_within(call, intra);
+  if (sweep.done && call.watches_noise && call.options.escalate && call.holds_noise()) return {};
   // These make a column even of the noise of a dependent one. Their factor shows that in the end.
   const bool shifted = intra == Intra::shifted_cholqr3;
   const bool reaches_noise = shifted || begins_with_wide_gram(intra) || is_randomised(intra);
