@@ -4,10 +4,12 @@
 //   short      4 and 16 columns at K = 1e3 to 1e6, in CUDA graphs
 //   pieces     what plain reads of the 64-byte pieces reach that tsmttsm's views of the plan `odd` touch
 //   sustained  10 s of unbroken load each, at the widths of widths=8;64
+// products=tsmttsm,gram types=D,Z: only these of a plan's rows.
 // Each kind writes a file of its own to DIRECTORY: cuda_vs_cublas.csv, ..._64MiB.csv, ..._short.csv, ..._pieces.csv,
 // ..._sustained.csv.
 // Rows that are there already are not measured again; what does not fit into `seconds` is left to the next run.
 // Exit status 1 if any product is slower than cuBLAS in the rows of this run, 2 for an error.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <map>
@@ -23,9 +25,9 @@ using namespace bench;
 
 using Settings = std::map<std::string, std::string>;
 
-const Settings defaults{{"out", "."},       {"plans", "square"},   {"bytes", "4294967296"}, {"reps", "9"},
-                        {"pause", "150"},   {"cublas", "1"},       {"seconds", "1e9"},      {"commit", "unknown"},
-                        {"widths", "8;64"}, {"load_seconds", "10"}};
+const Settings defaults{{"out", "."},       {"plans", "square"},    {"bytes", "4294967296"}, {"reps", "9"},
+                        {"pause", "150"},   {"cublas", "1"},        {"seconds", "1e9"},      {"commit", "unknown"},
+                        {"widths", "8;64"}, {"load_seconds", "10"}, {"products", ""},        {"types", ""}};
 
 /// A row's key: the same case is not measured twice.
 std::string key_of(const Case& c, std::int64_t k) {
@@ -65,6 +67,11 @@ class Program {
   }
 
  private:
+  bool wanted(const char* setting, const std::string& word) const {
+    const auto words = split(settings_.at(setting), ',');
+    return words.empty() || std::find(words.begin(), words.end(), word) != words.end();
+  }
+
   bool late() {
     const bool late = std::chrono::steady_clock::now() >= end_;
     if (late) ++left_out_;
@@ -81,6 +88,7 @@ class Program {
                          "product,type,layout,m,n,lda,k,gbps,roof_gbps,share,cublas_gbps,ratio,kernel,configuration");
     for (const Case& c : cases) {
       const std::string key = key_of(c, versus_.rows_of(c, bytes));
+      if (!wanted("products", c.product) || !wanted("types", std::string(1, c.type))) continue;
       if (report.has(key) || late()) continue;
       const Measured x = versus_.measure(c, bytes);
       report.add(key, "%.0f,%.0f,%.4f,%.0f,%.3f,%s,%s", x.gbps, x.roof, x.gbps / x.roof, x.cublas,

@@ -112,15 +112,6 @@ __device__ inline void tensor_load_piece(void* to, const CUtensorMap& map, int p
       : "memory");
 }
 
-/// The same of a matrix whose lines are cut into pieces: lines `line` and on of pieces `piece` and on.
-__device__ inline void tensor_load_pieces(void* to, const CUtensorMap& map, int line, int piece, Barrier& barrier) {
-  asm volatile(
-      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::
-          "r"(shared_address(to)),
-      "l"(&map), "r"(0), "r"(line), "r"(piece), "r"(shared_address(&barrier))
-      : "memory");
-}
-
 /// Copies `bytes` (a multiple of 16, both addresses too) out of shared memory; see bulk_stores_have_read.
 __device__ inline void bulk_store([[maybe_unused]] void* to, [[maybe_unused]] const void* from,
                                   [[maybe_unused]] unsigned bytes) {

@@ -38,9 +38,9 @@ struct RingBarriers {
   Barrier empty[max_stages];
 
   /// By one thread, before the block's first barrier. Every thread that reads a stage arrives when it is done.
-  __device__ void initialize(int stages, unsigned emptying_warps) {
+  __device__ void initialize(int stages, unsigned emptying_warps, unsigned filling_warps = 1) {
     for (int s = 0; s < stages; ++s) {
-      full[s].initialize(1);
+      full[s].initialize(filling_warps);
       empty[s].initialize(emptying_warps * warp_size);
     }
     publish_barriers();

@@ -101,22 +101,6 @@ Boxes cut_boxes(const Lines<Real>& lines, int cut, int pitch, int lines_of_box, 
   return made;
 }
 
-template <class Real>
-CUtensorMap piece_map(const Lines<Real>& lines, int piece, int pieces, int pitch, int lines_of_box,
-                      const char* operation) {
-  CUtensorMap map{};
-  encode<Real, 3>(
-      map, lines.data,
-      {static_cast<cuuint64_t>(piece), static_cast<cuuint64_t>(lines.count),
-       static_cast<cuuint64_t>(lines.length / piece)},
-      {static_cast<cuuint64_t>(lines.distance) * sizeof(Real), static_cast<cuuint64_t>(piece) * sizeof(Real)},
-      {static_cast<cuuint32_t>(pitch), static_cast<cuuint32_t>(lines_of_box), static_cast<cuuint32_t>(pieces)},
-      operation);
-  return map;
-}
-
-template CUtensorMap piece_map(const Lines<float>&, int, int, int, int, const char*);
-template CUtensorMap piece_map(const Lines<double>&, int, int, int, int, const char*);
 template Boxes boxes(const Lines<float>&, int, int, int, const char*);
 template Boxes boxes(const Lines<double>&, int, int, int, const char*);
 template Boxes cut_boxes(const Lines<float>&, int, int, int, const char*);

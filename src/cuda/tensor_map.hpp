@@ -30,11 +30,4 @@ Boxes boxes(const Lines<Real>& lines, int classes, int pitch, int lines_of_class
 template <class Real>
 Boxes cut_boxes(const Lines<Real>& lines, int cut, int pitch, int lines_of_box, const char* operation);
 
-/// Lines that begin at multiples of 16 bytes, `classes` of them 1, cut into pieces of `piece` numbers: boxes hold
-/// `lines_of_box` lines of `pieces` pieces each, as [piece][line][pitch] with zeros from `piece` to `pitch`. Pieces that
-/// are not whole do not come.
-template <class Real>
-CUtensorMap piece_map(const Lines<Real>& lines, int piece, int pieces, int pitch, int lines_of_box,
-                      const char* operation);
-
 }  // namespace blockvec::kernels::cuda

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "src/cuda/check.cuh"
 #include "src/cuda/general.cuh"
 #include "src/cuda/ring_kernels.hpp"
@@ -20,34 +22,32 @@ Staged<real_t<T>> staged(const Matrix<const T>& a, const dispatch::CudaFeed& fee
   const int segments = x.rows / x.segment;
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
-  const bool by_columns = a.layout == Layout::column_major;
   Staged<Real> s{};
+  s.stream.pitch = 1;
+  if (a.layout == Layout::column_major) {
+    s.columns = {real_data(a), parts * a.ld, parts * a.rows, static_cast<int>(a.columns),
+                 feed.lines,   parts,        feed.pitch,     false};
+    s.columns.even = parts * a.ld * sizeof(Real) % 16 == 0 && reinterpret_cast<std::uintptr_t>(a.data) % 16 == 0;
+    s.row_step = parts;
+    s.eight_columns = 8 / parts * feed.pitch;
+    return s;
+  }
   s.boxed = feed.boxed;
   s.panels = feed.panels;
   s.panel = feed.panel;
-  s.parts = parts;
-  s.row_step = by_columns ? parts : feed.pitch;
+  s.row_step = feed.pitch;
   if (!feed.boxed) {
     s.stream = stream(a, x.fold);
     s.row_step *= segments;
     for (int i = 0; i < segments; ++i) s.segment[i] = stage_shift(s.stream) + i * feed.pitch;
     return s;
   }
-  const std::int64_t count = by_columns ? a.columns : a.rows;
-  const std::int64_t length = parts * (by_columns ? a.rows : a.columns);
+  const std::int64_t length = parts * a.columns;
   // The distance of one line alone is nothing to tensor maps.
-  const Lines<Real> lines{real_data(a), length, count, count == 1 ? round_up(length, 4) : parts * a.ld};
-  s.stream.pitch = 1;
+  const Lines<Real> lines{real_data(a), length, a.rows, a.rows == 1 ? round_up(length, 4) : parts * a.ld};
   s.boxes = boxes(lines, feed.classes, feed.pitch, feed.lines, operation.name);
-  s.panel_places = (by_columns ? segments : 1) * s.boxes.numbers();
-  s.eight_columns = 8 / parts / feed.classes * feed.pitch;
-  for (int i = 0; i < segments; ++i) {
-    s.segment[i] = by_columns ? i * s.boxes.numbers() : i * s.boxes.class_numbers() + s.boxes.lead[i];
-  }
-  if (by_columns && feed.classes == 1 && s.boxes.lead[0] == 0 && a.rows >= x.rows) {
-    s.pieces = piece_map(lines, parts * x.segment, segments, feed.pitch, feed.lines, operation.name);
-    s.chunks_of_pieces = static_cast<std::uint32_t>(a.rows / x.rows);
-  }
+  s.panel_places = s.boxes.numbers();
+  for (int i = 0; i < segments; ++i) s.segment[i] = i * s.boxes.class_numbers() + s.boxes.lead[i];
   return s;
 }
 
@@ -85,7 +85,12 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
   p.split = x.split;
   p.groups_in_turn = x.groups / x.split;
   p.steps = x.segment / 16;
-  p.map = by_columns ? RowMap{1, 4, 8} : dispatch::row_map_of(x, p.a.row_step, p.b.row_step, sizeof(Real));
+  p.wide = by_columns && parts == 1 && p.a.columns.even && (p.same || p.b.columns.even);
+  constexpr int loaders = loading_threads / warp_size;
+  p.loaders_a = p.same ? loaders : std::clamp(loaders * x.a.lines / (x.a.lines + x.b.lines), 1, loaders - 1);
+  p.map = p.wide       ? dispatch::wide_column_map(sizeof(Real))
+          : by_columns ? dispatch::column_map(x.a.pitch)
+                       : dispatch::row_map_of(x, p.a.row_step, p.b.row_step, sizeof(Real));
   p.turned = x.turned != 0;
   p.alpha = coefficient(call.alpha);
   p.partial = partial;

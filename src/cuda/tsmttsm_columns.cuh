@@ -22,7 +22,7 @@ inline constexpr int columns_threads = 32 * dispatch::columns_warps;
 /// Copies so many bytes of 16 and fills the rest with zeros.
 __device__ inline void copy_some(void* to, const void* from, int bytes) {
   const auto place = static_cast<unsigned>(__cvta_generic_to_shared(to));
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(place), "l"(from), "r"(bytes) : "memory");
+  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(place), "l"(from), "r"(bytes) : "memory");
 }
 
 /// A thread's part of the copies of one operand: the same 16 bytes of every so many of its columns.

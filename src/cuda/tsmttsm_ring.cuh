@@ -36,6 +36,9 @@ struct TsmttsmRing {
   int steps;           ///< of 16 rows in a segment
   RowMap map;
   bool turned;  ///< half of the lanes turn (tsmttsm_tiles.cuh)
+  // Of column-major operands alone.
+  bool wide;      ///< columns are read 16 bytes at a time
+  int loaders_a;  ///< warps that load A; others load B
   Coefficient<Real> alpha;
   double* partial;  ///< [block][m][n]
   double sign;      ///< of tsmttsm_gauss.cuh
@@ -67,29 +70,61 @@ struct Share {
   }
 };
 
-/// One of the warps that load, which take chunks in turn: more is asked for while one of them still counts.
-template <bool two, bool by_columns, class Real>
+/// One of `loaders` warps that load, which take chunks in turn: more is asked for while one of them still counts.
+/// fill(chunk, stage, barrier).
+template <class Real, class Fill>
 __device__ inline void load_chunks(const TsmttsmRing<Real>& p, const Share& share, RingBarriers& barriers,
-                                   unsigned char* ring) {
-  const Feeder<by_columns, Real> a(p.a, p.rows, p.segments, share.row0);
-  const Feeder<by_columns, Real> b(p.b, p.rows, p.segments, share.column0);
-  const int loaders = min(loading_threads / warp_size, p.stages);
-  const int loader = static_cast<int>(threadIdx.x - computing_threads) / warp_size;
+                                   unsigned char* ring, int loader, int loaders, Fill&& fill) {
+  loaders = min(loaders, p.stages);
   if (loader >= loaders) return;
   const int turns = share.turns(p);
   RingPosition at{loader, 1};  // the first round finds the stages empty
   for (int turn = loader; turn < turns; turn += loaders) {
     const std::uint32_t chunk = share.part + static_cast<std::uint32_t>(turn) * share.parts;
     barriers.empty[at.stage].wait(at.parity);
-    fill_stage<two>(a, b, p.offset_b, chunk, ring + at.stage * p.stage_bytes, barriers.full[at.stage]);
+    fill(chunk, ring + at.stage * p.stage_bytes, barriers.full[at.stage]);
     at.advance(loaders, p.stages);
   }
 }
 
+/// Row-major operands come together, column-major ones by warps of their own.
+template <bool by_columns, class Real>
+__device__ inline void load(const TsmttsmRing<Real>& p, const Share& share, RingBarriers& barriers,
+                            unsigned char* ring) {
+  constexpr int loaders = loading_threads / warp_size;
+  const int loader = static_cast<int>(threadIdx.x - computing_threads) / warp_size;
+  if constexpr (by_columns) {
+    const auto load_columns = [&](const Columns<Real>& columns, int first_column, int offset, int which, int of_them) {
+      const ColumnFeeder<Real> feeder(columns, p.rows, first_column / columns.parts);
+      load_chunks(p, share, barriers, ring + offset, which, of_them,
+                  [&](std::uint32_t chunk, unsigned char* stage, Barrier& full) { feeder.fill(chunk, stage, full); });
+    };
+    if (loader < p.loaders_a) {
+      load_columns(p.a.columns, share.row0, 0, loader, p.loaders_a);
+    } else {
+      load_columns(p.b.columns, share.column0, p.offset_b, loader - p.loaders_a, loaders - p.loaders_a);
+    }
+    return;
+  }
+  const RowFeeder<Real> a(p.a, p.rows, share.row0);
+  const RowFeeder<Real> b(p.b, p.rows, share.column0);
+  const auto load_rows = [&]<bool two>() {
+    load_chunks(p, share, barriers, ring, loader, loaders,
+                [&](std::uint32_t chunk, unsigned char* stage, Barrier& full) {
+                  fill_stage<two>(a, b, p.offset_b, chunk, stage, full);
+                });
+  };
+  if (p.same) {
+    load_rows.template operator()<false>();
+  } else {
+    load_rows.template operator()<true>();
+  }
+}
+
 /// The rows of an operand that a lane multiplies.
-template <bool by_columns, bool turned, class Real>
-__device__ inline Lane<by_columns, turned> lane_of(const Staged<Real>& operand, const RowMap& map) {
-  Lane<by_columns, turned> lane;
+template <bool by_columns, bool turned, bool wide, class Real>
+__device__ inline Lane<by_columns, turned, wide> lane_of(const Staged<Real>& operand, const RowMap& map) {
+  Lane<by_columns, turned, wide> lane;
   lane.turn = turned ? static_cast<int>(threadIdx.x) % 4 / 2 * 8 : 0;
   lane.first = map.by_first * operand.row_step;
   lane.second = map.by_second * operand.row_step;
@@ -119,19 +154,19 @@ __device__ inline void add_again(const TsmttsmRing<Real>& p, const Share& share,
 
 /// A computing warp's part of all chunks of the block: its columns of A begin at column_a, of B at column_b. `simple`:
 /// a chunk is one segment, which one group takes; fewer registers are needed to know where it is.
-template <bool simple, bool turned, bool by_columns, class Tiles, class Real>
+template <bool simple, bool turned, bool by_columns, bool wide, class Tiles, class Real>
 __device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share, RingBarriers& barriers,
                                   const unsigned char* ring, int group, int column_a, int column_b, Tiles& tiles) {
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
-  const auto lane_a = lane_of<by_columns, turned>(p.a, p.map);
-  const auto lane_b = lane_of<by_columns, turned>(p.b, p.map);
+  const auto lane_a = lane_of<by_columns, turned, wide>(p.a, p.map);
+  const auto lane_b = lane_of<by_columns, turned, wide>(p.b, p.map);
   const int first_row = p.map.by_lane * (lane % 4);
-  const auto place = [&](const Staged<Real>& operand, int column) {
-    return operand.template place_of_column<by_columns>(column + Tiles::numbers * (lane / 4)) +
+  const auto place = [&](const Staged<Real>& operand, int first, int column) {
+    return operand.template place_of_column<by_columns>(first, column + Tiles::numbers * (lane / 4)) +
            first_row * operand.row_step;
   };
-  const int place_a = place(p.a, column_a) + (turned ? lane_a.turn : 0);
-  const int place_b = place(p.b, column_b) + (turned ? lane_b.turn : 0);
+  const int place_a = place(p.a, share.row0, column_a) + (turned ? lane_a.turn : 0);
+  const int place_b = place(p.b, share.column0, column_b) + (turned ? lane_b.turn : 0);
   const int first_step = simple ? 0 : group % p.split;
   const int step_by = simple ? 1 : p.split;
   const int in_turn = simple ? p.groups : p.groups_in_turn;
@@ -171,15 +206,23 @@ __device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share
 template <bool by_columns, class Tiles, class Real>
 __device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share, RingBarriers& barriers,
                                   const unsigned char* ring, int group, int column_a, int column_b, Tiles& tiles) {
+  const auto add = [&]<bool simple, bool turned, bool wide>() {
+    add_chunks<simple, turned, by_columns, wide>(p, share, barriers, ring, group, column_a, column_b, tiles);
+  };
   if constexpr (Tiles::numbers == 2) {  // chunks are of one segment, each for one group
-    add_chunks<true, false, by_columns>(p, share, barriers, ring, group, column_a, column_b, tiles);
+    add.template operator()<true, false, false>();
+  } else if constexpr (by_columns) {
+    if (p.wide) {
+      add.template operator()<false, false, true>();
+    } else {
+      add.template operator()<false, false, false>();
+    }
   } else if (p.segments != 1 || p.split != 1) {
-    add_chunks<false, false, by_columns>(p, share, barriers, ring, group, column_a, column_b, tiles);
-  } else if (!by_columns && Tiles::may_turn && p.turned) {
-    constexpr bool turned = !by_columns && Tiles::may_turn;
-    add_chunks<true, turned, by_columns>(p, share, barriers, ring, group, column_a, column_b, tiles);
+    add.template operator()<false, false, false>();
+  } else if (Tiles::may_turn && p.turned) {
+    add.template operator()<true, Tiles::may_turn, false>();
   } else {
-    add_chunks<true, false, by_columns>(p, share, barriers, ring, group, column_a, column_b, tiles);
+    add.template operator()<true, false, false>();
   }
 }
 
@@ -222,21 +265,18 @@ __device__ inline void run_ring(const TsmttsmRing<Real>& p, const Share& share, 
                                 unsigned char* ring, Compute&& compute) {
   const int warp = static_cast<int>(threadIdx.x) / warp_size;
   const int group_warps = p.warps_m * p.warps_n;
-  if (threadIdx.x == 0) barriers.initialize(p.stages, static_cast<unsigned>(group_warps * p.split));
+  const unsigned filling_warps = by_columns && !p.same ? 2 : 1;
+  if (threadIdx.x == 0) barriers.initialize(p.stages, static_cast<unsigned>(group_warps * p.split), filling_warps);
   await_previous_kernel();
   if (p.alpha.read().is_zero()) return;
   __syncthreads();
 
   if (warp >= computing_warps) {
-    give_registers<24>();
-    if (p.same) {
-      load_chunks<false, by_columns>(p, share, barriers, ring);
-    } else {
-      load_chunks<true, by_columns>(p, share, barriers, ring);
-    }
+    give_registers<by_columns ? 40 : 24>();  // many columns take more to keep track of
+    load<by_columns>(p, share, barriers, ring);
     return;
   }
-  take_registers<240>();
+  take_registers<by_columns ? 232 : 240>();
   const int group = warp / group_warps;
   if (group < p.groups) compute(group, warp % group_warps);
 }

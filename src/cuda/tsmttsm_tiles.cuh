@@ -13,8 +13,11 @@ namespace blockvec::kernels::cuda {
 ///
 /// Where all rows begin in the same bank, half of the lanes may be turned: of a pair of blocks they read the second one
 /// first, from other banks than the others, and put them right afterwards.
-template <bool by_columns, bool turned = false>
+///
+/// Columns that begin at multiples of 16 bytes are read `wide`: so many bytes of one at a time.
+template <bool by_columns, bool turned = false, bool reads_wide = false>
 struct Lane {
+  static constexpr bool wide = reads_wide;
   int first, second;  // numbers to its second and its third row
   int eight_columns;
   int turn;  // 0, or 8: turned, and so is where it starts to read
@@ -25,7 +28,22 @@ struct Lane {
     return row[block * (by_columns ? eight_columns : 8) - (turned ? turn : 0)];
   }
 
-  /// The same of a complex number: real and imaginary part, 8 columns of both from block to block.
+  /// All four of a block, where they are read wide.
+  template <class Real>
+  __device__ void read_wide(const Real* start, int block, double (&to)[4]) const {
+    constexpr int numbers = 16 / sizeof(Real);
+    struct alignas(16) Numbers {
+      Real number[numbers];
+    };
+#pragma unroll
+    for (int j = 0; j < 4; j += numbers) {
+      const Numbers some = *reinterpret_cast<const Numbers*>(start + block * eight_columns + j / 2 * second);
+#pragma unroll
+      for (int i = 0; i < numbers; ++i) to[j + i] = some.number[i];
+    }
+  }
+
+  /// One of a complex number: real and imaginary part, 8 columns of both from block to block.
   template <class Real>
   __device__ void read_complex(const Real* start, int block, int j, Real& re, Real& im) const {
     const Real* const row = start + (j % 2) * first + (j / 2) * second;
@@ -60,6 +78,7 @@ struct Lane {
 /// The same of an operand in memory, wherever it ends: zero beyond.
 template <class Real>
 struct MemoryLane {
+  static constexpr bool wide = false;
   Tall<const Real> from;
   std::int64_t rows;
   int columns;
@@ -97,16 +116,31 @@ struct FullTiles {
   template <class LaneOf, class Real>
   __device__ void add(const Real* a, const LaneOf& lane_a, const Real* b, const LaneOf& lane_b) {
     double left[m][8];
+    if constexpr (LaneOf::wide && sizeof(Real) == 4) {  // else what comes together would have to be moved apart
 #pragma unroll
-    for (int j = 0; j < 4; ++j) {
+      for (int x = 0; x < m; ++x) {
+        double blocks[2][4];
+        lane_a.read_wide(a, 2 * x, blocks[0]);
+        lane_a.read_wide(a, 2 * x + 1, blocks[1]);
 #pragma unroll
-      for (int x = 0; x < m; ++x) lane_a.read_pair(a, 2 * x, j, left[x][2 * j], left[x][2 * j + 1]);
+        for (int v = 0; v < 8; ++v) left[x][v] = blocks[v % 2][v / 2];
+      }
+    } else {
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+#pragma unroll
+        for (int x = 0; x < m; ++x) lane_a.read_pair(a, 2 * x, j, left[x][2 * j], left[x][2 * j + 1]);
+      }
     }
 #pragma unroll
     for (int y = 0; y < n; ++y) {
       double right[4];
+      if constexpr (LaneOf::wide) {
+        lane_b.read_wide(b, y, right);
+      } else {
 #pragma unroll
-      for (int j = 0; j < 4; ++j) right[j] = lane_b.number(b, y, j);
+        for (int j = 0; j < 4; ++j) right[j] = lane_b.number(b, y, j);
+      }
 #pragma unroll
       for (int x = 0; x < m; ++x) multiply_16x8x16(sum[x][y], left[x], right);
     }
@@ -144,19 +178,23 @@ struct GramTiles {
   }
   double sum[own_bands][blocks - 2 * warp][4] = {};  // of later bands only the pieces from the diagonal on are used
 
-  template <bool by_columns, bool turned, class Real>
-  __device__ void add(const Real* a, const Lane<by_columns, turned>& lane_a, const Real*,
-                      const Lane<by_columns, turned>&) {
+  template <class LaneOf, class Real>
+  __device__ void add(const Real* a, const LaneOf& lane_a, const Real*, const LaneOf&) {
     double left[own_bands][8];
 #pragma unroll
     for (int y = 2 * warp; y < blocks; y += 2) {
       double right[2][4] = {};
+      if constexpr (LaneOf::wide && blocks <= 8) {
+        lane_a.read_wide(a, y, right[0]);
+        if (y + 1 < blocks) lane_a.read_wide(a, y + 1, right[1]);
+      } else {
 #pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        if (y + 1 < blocks) {
-          lane_a.read_pair(a, y, j, right[0][j], right[1][j]);
-        } else {
-          right[0][j] = lane_a.number(a, y, j);
+        for (int j = 0; j < 4; ++j) {
+          if (y + 1 < blocks) {
+            lane_a.read_pair(a, y, j, right[0][j], right[1][j]);
+          } else {
+            right[0][j] = lane_a.number(a, y, j);
+          }
         }
       }
 #pragma unroll

@@ -22,6 +22,11 @@ constexpr RowMap row_map(std::int64_t pitch) {
   return {1, 4, 8};
 }
 
+/// The same for columns, one number after the other, of this pitch.
+constexpr RowMap column_map(std::int64_t pitch) { return pitch % 2 != 0 ? RowMap{4, 1, 2} : RowMap{1, 4, 8}; }
+/// And where a lane reads 16 bytes of a column at a time.
+constexpr RowMap wide_column_map(std::size_t real_bytes) { return real_bytes == 4 ? RowMap{4, 1, 2} : RowMap{2, 1, 8}; }
+
 /// For tsmttsm, whose lanes read 8 columns of 4 rows: twice as many numbers of 4 bytes as of 8 fill the banks. Either
 /// operand may want another map; the one that is read more often decides.
 constexpr RowMap row_map_of(const CudaTsmttsm& c, std::int64_t pitch_a, std::int64_t pitch_b, std::size_t real_bytes) {

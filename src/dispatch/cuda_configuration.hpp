@@ -69,8 +69,8 @@ struct CudaChoice {
 /// Whether candidates are those that a call chooses from, or all within the bounds that tuning searches.
 enum class Search : std::uint8_t { usual, all };
 
-/// Which operands come in boxes (cuda_feed.hpp).
-enum CudaFeeds : int { feeds_by_rule, flat_both, boxes_a, boxes_b, boxes_both };
+/// Which operands come in boxes, or both by columns (cuda_feed.hpp).
+enum CudaFeeds : int { feeds_by_rule, flat_both, boxes_a, boxes_b, boxes_both, columns_both };
 
 /// Whether boxes of rows are wider than these, so that lanes meet different banks.
 enum CudaPadding : int { padding_by_rule, tight_boxes, padded_boxes };

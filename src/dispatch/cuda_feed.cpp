@@ -61,29 +61,18 @@ CudaFeed row_feed(const CudaFeedRequest& r, int classes, int bank_step) {
   return feed;
 }
 
-CudaFeed column_feed(const CudaFeedRequest& r, int classes, int segment, int parts) {
+CudaFeed column_feed(const CudaFeedRequest& r, int parts) {
   CudaFeed feed{};
-  feed.boxed = true;
-  feed.classes = classes;
-  feed.pitch = parts * (segment + 4);
-  // Boxes start at multiples of 128 bytes, and warps' columns lie in one box.
-  const int aligned_lines = line_bytes / std::gcd(line_bytes, feed.pitch * r.real_bytes);
-  const bool one = round_up(ceil_div(r.width, parts), aligned_lines * classes) <= longest_box * classes;
-  // Several boxes take all columns that warps reach; in one, lanes beyond the width read on behind it.
-  const std::int64_t reached = ceil_div(r.reached, parts);
-  const std::int64_t columns = one ? ceil_div(r.width, parts) : reached;
-  const std::int64_t step =
-      one ? aligned_lines * classes : std::lcm(aligned_lines * classes, std::max(r.step / parts, 1));
-  const std::int64_t most = longest_box * std::int64_t{classes} / step * step;
-  const std::int64_t panels = ceil_div(columns, most);
-  const std::int64_t panel = round_up(ceil_div(columns, panels), step);
-  feed.panel = static_cast<int>(one ? std::max(panel, reached) : panel);
-  feed.panels = static_cast<int>(panels);
-  feed.lines = static_cast<int>(panel / classes);
-  const std::int64_t lines_beyond = std::max<std::int64_t>(0, ceil_div(reached, classes) - feed.panels * feed.lines);
-  feed.bytes_beyond = static_cast<int>(lines_beyond * feed.pitch * r.real_bytes);
-  feed.stage_bytes =
-      whole_lines(std::int64_t{r.rows} / segment * panels * panel * feed.pitch * std::int64_t{r.real_bytes});
+  // Bulk copies are fast where both sides begin at the same place of a line.
+  const int line = line_bytes / r.real_bytes;
+  const std::int64_t least = parts * std::int64_t{r.rows} + r.lead;
+  const std::int64_t pitch = least + ((r.pitch - least) % line + line) % line;
+  const std::int64_t columns = ceil_div(r.width, parts);
+  feed.classes = feed.panels = 1;
+  feed.pitch = static_cast<int>(pitch);
+  feed.lines = static_cast<int>(columns);
+  feed.bytes_beyond = static_cast<int>((ceil_div(r.reached, parts) - columns) * pitch * r.real_bytes);
+  feed.stage_bytes = whole_lines(columns * pitch * std::int64_t{r.real_bytes}) + line_bytes;
   return feed;
 }
 

@@ -7,14 +7,15 @@
 namespace blockvec::kernels::dispatch {
 
 /// Flat: chunks are pieces of memory without gaps, or with gaps that are read along.
-/// Boxed: chunks are cut out by tensor maps (src/cuda/boxes.cuh), line by line.
+/// Boxed: chunks of rows are cut out by tensor maps (src/cuda/boxes.cuh).
+/// Columns: a piece of each (src/cuda/columns.cuh).
 struct CudaFeed {
   bool boxed;
   int classes;       ///< of lines, so that those of a class have a stride that tensor maps take
   int pitch;         ///< numbers from line to line in a stage (of one class)
-  int panel;         ///< from box to box: numbers of a row, or columns of a column-major matrix
+  int panel;         ///< from box to box: numbers of a row
   int panels;        ///< boxes side by side
-  int lines;         ///< of a class in a box
+  int lines;         ///< of a class in a box, or columns in a stage
   int stage_bytes;   ///< a multiple of 128
   int bytes_beyond;  ///< of other things that lanes may read behind these, without effect
 };
@@ -23,7 +24,7 @@ struct CudaFeed {
 inline constexpr int longest_box = 256;
 inline constexpr int most_box_classes = 4;
 
-/// Rows of a chunk stand in a stage in so many segments at most, each of one class or one box.
+/// Rows of a chunk stand in a stage in so many segments at most, each of one class.
 inline constexpr int most_segments = 8;
 
 /// Classes that lines of this distance fall into: 1, 2 or 4.
@@ -51,7 +52,7 @@ CudaFeed flat_feed(const CudaFeedRequest& request);
 /// columns of several rows meet different banks. 0: in the tightest boxes.
 CudaFeed row_feed(const CudaFeedRequest& request, int classes, int bank_step);
 
-/// Columns in boxes of `segment` rows and some more, for the same reason; `parts` real numbers a scalar.
-CudaFeed column_feed(const CudaFeedRequest& request, int classes, int segment, int parts);
+/// Columns, each a piece for itself; `parts` real numbers a scalar. `lines` is how many there are.
+CudaFeed column_feed(const CudaFeedRequest& request, int parts);
 
 }  // namespace blockvec::kernels::dispatch

@@ -32,15 +32,15 @@ bool in_boxes_b(int feeds) { return feeds == boxes_b || feeds == boxes_both; }
 
 // Boxes where rows are not read in flat pieces.
 int usual_feeds(const CudaTsmttsmProblem& p) {
-  if (!p.row_major) return boxes_both;
+  if (!p.row_major) return columns_both;
   const bool a = !streams(p.m, p.pitch_a);
   const bool b = p.same ? a : !streams(p.n, p.pitch_b);
   return a && b ? boxes_both : a ? boxes_a : b ? boxes_b : flat_both;
 }
 
 bool feeds_serve(const CudaTsmttsmProblem& p, int feeds) {
-  if (feeds != flat_both && !fits_boxes(p)) return false;
-  if (!p.row_major) return feeds == boxes_both;
+  if (!p.row_major) return feeds == columns_both && p.pitch_a != 0;
+  if (feeds == columns_both || (feeds != flat_both && !fits_boxes(p))) return false;
   return (in_boxes_a(feeds) || streams(p.m, p.pitch_a)) && (p.same || in_boxes_b(feeds) || streams(p.n, p.pitch_b));
 }
 
@@ -98,11 +98,9 @@ void feed_rows(const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
 }
 
 void feed_columns(const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
-  const auto classes = [&](std::int64_t width, std::int64_t pitch) {
-    return width == p.parts ? 1 : box_classes(pitch, p.real_bytes);
-  };
-  c.a = column_feed(request_a(p, c), classes(p.m, p.pitch_a), c.segment, p.parts);
-  c.b = comes_once(p, c) ? CudaFeed{} : column_feed(request_b(p, c), classes(p.n, p.pitch_b), c.segment, p.parts);
+  c.segment = c.rows;
+  c.a = column_feed(request_a(p, c), p.parts);
+  c.b = comes_once(p, c) ? CudaFeed{} : column_feed(request_b(p, c), p.parts);
   // No lane reads the next stage.
   const int beyond = std::max(c.a.bytes_beyond - c.b.stage_bytes, c.b.bytes_beyond);
   CudaFeed& last = comes_once(p, c) ? c.a : c.b;
@@ -140,37 +138,28 @@ bool complete_rows(const CudaDevice& device, const CudaTsmttsmProblem& p, int mo
   return true;
 }
 
-// The same for column-major operands: long pieces of columns, several of them where columns are few.
+// Bulk copies of shorter pieces of columns take longer to ask for than to come.
+constexpr int least_piece = 512;
+constexpr int most_piece = 8192;
+
+// Whether so many stages of pieces of so many bytes fit, with what follows for the chunks of column-major operands.
+bool columns_fit(const CudaDevice& device, const CudaTsmttsmProblem& p, int piece, int stages, CudaTsmttsm& c) {
+  c.rows = piece / (p.parts * p.real_bytes);
+  feed_columns(p, c);
+  return stages * (c.a.stage_bytes + c.b.stage_bytes) <= device.shared_bytes - static_bytes;
+}
+
+// The same for column-major operands: pieces of columns as long as four stages hold them, but for many columns.
 bool complete_ring_columns(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
-  constexpr int most_bytes = 73728;
-  constexpr int usual_bytes = 16384;
   const int least = least_rows(p.real_bytes);
-  const auto bytes = [&] {
-    feed_columns(p, c);
-    return c.a.stage_bytes + c.b.stage_bytes;
-  };
-  const bool any_segment = c.segment == 0;
-  const bool any_rows = c.rows == 0;
-  if (any_segment) {
-    c.segment = 128 / p.parts;
-    if (any_rows) c.rows = c.segment;
-    while (c.segment > least && (c.segment > c.rows || bytes() > most_bytes)) {
-      c.segment /= 2;
-      if (any_rows) c.rows = c.segment;
-    }
+  if (c.rows == 0) {
+    int piece = most_piece;
+    while (piece > least_piece && !columns_fit(device, p, piece, 4, c)) piece /= 2;
+    while (piece > line_bytes && !columns_fit(device, p, piece, 3, c)) piece /= 2;
+    while (c.rows > least && c.rows * std::int64_t{device.multiprocessors} > p.k) c.rows /= 2;
+    c.rows = std::max(c.rows, least);
   }
-  if (any_rows) {
-    c.rows = c.segment;
-    const std::int64_t row_bytes = (p.m + (p.same ? 0 : p.n)) * p.real_bytes;
-    while (c.rows < most_segments * c.segment && 2 * c.rows * row_bytes <= usual_bytes && bytes() <= most_bytes / 2 &&
-           2 * c.rows * std::int64_t{device.multiprocessors} <= p.k) {
-      c.rows *= 2;
-    }
-  }
-  if (c.segment % least != 0 || c.rows % c.segment != 0 || c.rows > most_segments * c.segment ||
-      p.parts * (c.segment + 4) > longest_box) {
-    return false;
-  }
+  if (c.rows % least != 0) return false;
   feed_columns(p, c);
   return true;
 }
@@ -186,12 +175,12 @@ bool has_tile(const CudaTsmttsm& c) {
 }
 
 // Warps that share a stage; where they would be too many, sections of P, of those that load least.
-bool complete_warps(const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
+bool complete_warps(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
   if (c.gram() && c.fold * p.m > 8 * c.tile_m) {
     c.warps_m = pair_warps_m;
     c.warps_n = pair_warps_n;
     c.sections_m = c.sections_n = static_cast<int>(ceil_div(p.m, pair_side));
-    return c.tile_m == pair_gram.blocks && c.fold == 1 && c.feeds == boxes_both;
+    return c.tile_m == pair_gram.blocks && c.fold == 1 && (c.feeds == boxes_both || c.feeds == columns_both);
   }
   if (c.gram()) {
     const GramShape* const shape = std::find_if(std::begin(gram_shapes), std::end(gram_shapes),
@@ -204,27 +193,34 @@ bool complete_warps(const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
   const std::int64_t most_m = ceil_div(c.fold * p.m, c.rows_of_tile());
   const std::int64_t most_n = ceil_div(c.fold * p.n, c.columns_of_tile());
   std::int64_t least = 0;
+  CudaTsmttsm best = c;
   for (int warps_m = 1; warps_m <= computing_warps; ++warps_m) {
     if (warps_m > most_m) break;
-    const auto warps_n = static_cast<int>(std::min<std::int64_t>(most_n, computing_warps / warps_m));
-    const std::int64_t sections = ceil_div(most_m, warps_m) * ceil_div(most_n, warps_n);
-    const std::int64_t loads = sections * (c.rows_of_tile() * warps_m + c.columns_of_tile() * warps_n);
-    if (sections > 1 && warps_m * warps_n < computing_warps) continue;
+    c.warps_m = warps_m;
+    c.warps_n = static_cast<int>(std::min<std::int64_t>(most_n, computing_warps / warps_m));
+    const auto divide = [&] {
+      c.sections_m = static_cast<int>(ceil_div(most_m, c.warps_m));
+      c.sections_n = static_cast<int>(ceil_div(most_n, c.warps_n));
+      return std::int64_t{c.sections_m} * c.sections_n;
+    };
+    std::int64_t sections = divide();
+    if (p.row_major && sections > 1 && c.warps_m * c.warps_n < computing_warps) continue;
+    for (CudaTsmttsm x = c; !p.row_major && c.warps_n > 1 && !columns_fit(device, p, least_piece, 3, x); x = c) {
+      --c.warps_n;
+      sections = divide();
+    }
+    const std::int64_t loads = sections * (c.reached_m() + c.reached_n());
     if (least != 0 && loads >= least) continue;
     least = loads;
-    c.warps_m = warps_m;
-    c.warps_n = warps_n;
+    best = c;
   }
   if (least == 0) return false;
-  c.sections_m = static_cast<int>(ceil_div(most_m, c.warps_m));
-  c.sections_n = static_cast<int>(ceil_div(most_n, c.warps_n));
+  c = best;
   const bool divided = c.sections_m * c.sections_n > 1;
+  if (!divided) return true;
   // Sections are cut out of rows by boxes.
-  if (divided &&
-      (c.fold > 1 || (c.sections_m > 1 && !in_boxes_a(c.feeds)) || (c.sections_n > 1 && !in_boxes_b(c.feeds)))) {
-    return false;
-  }
-  return true;
+  return c.fold == 1 && (c.feeds == columns_both ||
+                         ((c.sections_m == 1 || in_boxes_a(c.feeds)) && (c.sections_n == 1 || in_boxes_b(c.feeds))));
 }
 
 // What a warp group does with 16 rows: products of pieces of 16 x 8, fragments of A and B loaded.
@@ -259,8 +255,9 @@ double box_efficiency(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   if (c.feeds == flat_both) return 1;
   const bool even = lead_of(p, p.pitch_a) == 0 && lead_of(p, p.pitch_b) == 0;
   if (!p.row_major) {
-    const bool few = (p.m + p.n) * p.real_bytes <= 32;
-    return few ? 0.6 : c.segment < 32 ? 0.72 : even ? 0.94 : 0.85;
+    const int piece = c.rows * p.parts * p.real_bytes;
+    const bool whole_lines = p.pitch_a * p.real_bytes % line_bytes == 0 && p.pitch_b * p.real_bytes % line_bytes == 0;
+    return std::min(whole_lines ? 0.985 : 0.985 - 20.0 / piece, piece / 290.0);
   }
   const auto whole = [&](bool boxed, std::int64_t pitch) { return !boxed || pitch * p.real_bytes % 64 == 0; };
   const bool pieces = whole(in_boxes_a(c.feeds), p.pitch_a) && whole(in_boxes_b(c.feeds), p.pitch_b);
@@ -279,6 +276,16 @@ bool fewer_products_pay(const CudaTsmttsmProblem& p) {
   return p.parts == 2 && (p.real_bytes == 8 || p.may_split) && p.m * p.n > 48 * (p.m + p.n);
 }
 
+// How many of the operands' columns sections load again, as part of all.
+double columns_again(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  const auto sections = static_cast<double>(block_count(c, 1));
+  if (p.row_major) return 1 - 1 / sections;
+  if (comes_once(p, c)) return 0;
+  const auto loaded =
+      static_cast<double>(std::min<std::int64_t>(c.reached_m(), p.m) + std::min<std::int64_t>(c.reached_n(), p.n));
+  return sections * (takes_pairs(c) ? 2 * pair_side : loaded) / static_cast<double>(p.m + (p.same ? 0 : p.n)) - 1;
+}
+
 }  // namespace
 
 bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
@@ -295,7 +302,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   if (c.padding == padding_by_rule) c.padding = c.feeds == usual_feeds(p) ? tight_boxes : padded_boxes;
   if (c.fold == 0) c.fold = p.row_major && c.feeds == flat_both ? usual_fold(p) : 1;
   if (c.fold > 1 && (!folds(p) || c.feeds != flat_both)) return false;
-  if (!complete_warps(p, c)) return false;
+  if (!complete_warps(device, p, c)) return false;
   const int most_groups = computing_warps / (c.warps_m * c.warps_n);
   if (!(p.row_major ? complete_rows(device, p, most_groups, c) : complete_ring_columns(device, p, c))) return false;
   const std::int64_t chunks = ceil_div(ceil_div(p.k, c.fold), c.rows);
@@ -345,7 +352,7 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const 
   const RowMap map = row_map_of(c, step_a, step_b, static_cast<std::size_t>(p.real_bytes));
   const auto clocks = [&](std::int64_t pitch) {
     // Complex numbers are read whole.
-    const int plain = !p.row_major        ? p.real_bytes / 4
+    const int plain = !p.row_major        ? 4
                       : c.gauss == 0      ? fragment_read_clocks(map, pitch, p.real_bytes)
                       : p.real_bytes == 4 ? fragment_read_clocks(map, pitch / 2, 8)
                                           : 2 * fragment_read_clocks(map, pitch, 8);
@@ -353,8 +360,7 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const 
   };
   CudaWork work{};
   // Sections read the same columns at about the same time, from the cache for the most part.
-  const double again = 0.3 * (1 - 1.0 / static_cast<double>(block_count(c, 1)));
-  work.bytes = (1 + again) * ring_bytes(p, c);
+  work.bytes = (1 + 0.3 * columns_again(p, c)) * ring_bytes(p, c);
   const double turning = c.turned != 0 ? 0.985 : 1;
   work.bandwidth = box_efficiency(p, c) * turning * device.read_bandwidth;
   // Split products take less of the tensor cores, and more instructions for each number that is loaded.

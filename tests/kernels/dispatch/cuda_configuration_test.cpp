@@ -280,8 +280,8 @@ TEST(CudaModel, LoadsDirectlyWhatRingsServeBadly) {
   EXPECT_EQ(kernel_of(h200, 8, 8, 65, true), CudaKernel::direct);
   EXPECT_EQ(kernel_of(h200, 32, 32, 513, true), CudaKernel::direct);
   EXPECT_EQ(kernel_of(h200, 4, 4, 5000000, false), CudaKernel::direct);
-  EXPECT_EQ(kernel_of(h200, 16, 16, 5000000, false), CudaKernel::columns);
-  EXPECT_EQ(kernel_of(h200, 512, 8, 5000000, false), CudaKernel::columns);
+  EXPECT_EQ(kernel_of(h200, 16, 16, 5000000, false), CudaKernel::ring);
+  EXPECT_EQ(kernel_of(h200, 512, 8, 5000000, false), CudaKernel::ring);
   // Without bulk copies views do not come in boxes.
   EXPECT_NE(kernel_of(devices[1], 40, 40, 65, true), CudaKernel::general);
 }
