@@ -156,6 +156,7 @@ bool complete_ring_columns(const CudaDevice& device, const CudaTsmttsmProblem& p
     int piece = most_piece;
     while (piece > least_piece && !columns_fit(device, p, piece, 4, c)) piece /= 2;
     while (piece > line_bytes && !columns_fit(device, p, piece, 3, c)) piece /= 2;
+    c.rows = piece / (p.parts * p.real_bytes);
     while (c.rows > least && c.rows * std::int64_t{device.multiprocessors} > p.k) c.rows /= 2;
     c.rows = std::max(c.rows, least);
   }
@@ -312,10 +313,17 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   const std::int64_t turns = ceil_div(chunks, c.parts);
   c.parts = ceil_div(chunks, turns);  // more would not end earlier, and have more to sum
   const int most_split = c.rows / 16;
+  const std::int64_t stage = c.a.stage_bytes + c.b.stage_bytes;
+  const std::int64_t room = device.shared_bytes - static_bytes;
+  // Two that are on their way while one is read; long stages of rows do with one.
+  const std::int64_t least_stages = std::min<std::int64_t>(turns, p.row_major ? 2 : 3);
   if (c.groups == 0) {
     c.groups = most_groups;
     // Those without a chunk would only add zeros.
     while (p.row_major && c.groups / 2 >= turns) c.groups /= 2;
+    // All that take stages in turn have as many.
+    const auto stages = [&] { return whole_groups(room / stage, c.groups / std::min(c.groups, most_split)); };
+    while (!p.row_major && c.groups > 1 && stages() < least_stages) c.groups /= 2;
   }
   if (c.split == 0) c.split = p.row_major || c.tf32 != 0 ? 1 : std::min(c.groups, most_split);
   if (c.groups > most_groups || c.groups % c.split != 0 || c.split > most_split) return false;
@@ -324,11 +332,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   if (c.gauss != 0 && (c.split != 1 || c.rows != c.segment)) return false;
   if (c.turned != 0 && !(p.row_major && lanes_may_turn(c) && lanes_turn(c.a.pitch))) return false;
   const int in_turn = c.groups / c.split;
-  const std::int64_t stage = c.a.stage_bytes + c.b.stage_bytes;
-  const std::int64_t room = device.shared_bytes - static_bytes;
   if (c.stages == 0) c.stages = whole_groups(std::min(room / stage, round_up(turns, in_turn)), in_turn);
-  // Two that are on their way while one is read; long stages of rows do with one.
-  const std::int64_t least_stages = std::min<std::int64_t>(turns, p.row_major ? 2 : 3);
   if (c.stages < std::max<std::int64_t>(in_turn, least_stages)) return false;
   if (c.stages % in_turn != 0 || c.stages > max_stages) return false;
   // The groups' sums side by side, as many as fit.
