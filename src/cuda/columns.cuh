@@ -1,10 +1,13 @@
 #pragma once
 
+#include <cuda.h>
+
 #include "src/cuda/pipeline.cuh"
 #include "src/cuda/ring.cuh"
 
-/// Column-major operands on their way into the stages of a ring: a chunk of rows is a piece of every column, and each
-/// piece comes by a bulk copy of its own, whatever the columns' alignment.
+/// Column-major operands on their way into the stages of a ring: a chunk of rows is a piece of every column. Either
+/// each piece comes by a bulk copy of its own, whatever the columns' alignment, or many come in a box, where columns
+/// begin at multiples of 16 bytes; then short pieces come as fast.
 namespace blockvec::kernels::cuda {
 
 /// An operand; lengths and distances count real numbers.
@@ -18,86 +21,133 @@ struct Columns {
   int parts;              ///< real numbers of a scalar
   int pitch;              ///< from column to column in a stage: as `distance` modulo 16 bytes
   bool even;              ///< all columns begin at multiples of 16 bytes
+  int box;                ///< columns of a box; 0: of their own
+  CUtensorMap map;        ///< of boxes
 
   __host__ __device__ const Real* column(int j) const { return data + j * distance; }
   /// Numbers between the start of a stage and its first column, if that is column j.
   __device__ int shift(int j) const {
+    if (box != 0) return 0;
     return static_cast<int>(reinterpret_cast<std::uintptr_t>(column(j)) % line_bytes / sizeof(Real));
   }
 };
 
-/// A loading warp's view of it, from one column on.
+/// A loading warp's view of it, from column `first` on. Of these it takes every so many, from the one numbered `own`
+/// on; or of their boxes.
 template <class Real>
 class ColumnFeeder {
  public:
-  __device__ ColumnFeeder(const Columns<Real>& columns, int rows, int first)
+  __device__ ColumnFeeder(const Columns<Real>& columns, int rows, int first, int own)
       : columns_(columns),
         from_(columns.column(first)),
+        first_(first),
         numbers_(rows * columns.parts),
         width_(min(columns.at_once, columns.count - first)),
-        shift_(columns.shift(first)) {
-    bytes_ = 0;
-    int lead = shift_ % unit;
-    for (int j = 0; j < width_; ++j) bytes_ += bytes_of(next(lead));
+        shift_(columns.shift(first)),
+        own_(own) {}
+
+  /// Bulk copies move whole multiples of 16 bytes; those that would leave the matrix are left to plain copies.
+  __device__ bool in_bulk(std::uint32_t chunk) const {
+    const bool begins = chunk != 0 || shift_ % unit == 0;
+    return columns_.box != 0 ||
+           (begins && (chunk + std::int64_t{1}) * numbers_ + (columns_.even ? 0 : unit) <= columns_.length);
   }
 
-  /// By a warp: the chunk's pieces.
-  __device__ void fill(std::uint32_t chunk, unsigned char* stage, Barrier& full) const {
-    const std::int64_t first = static_cast<std::int64_t>(chunk) * numbers_;
+  /// Of the warp's pieces of a chunk in bulk.
+  __device__ unsigned bytes() const {
+    unsigned sum = 0;
+    if (columns_.box != 0) {
+      const int boxes = (columns_.at_once + columns_.box - 1) / columns_.box;
+      for (int i = own_; i < boxes; i += loading_warps) sum += static_cast<unsigned>(columns_.box) * bytes_of(0);
+      return sum;
+    }
+    for (int j = own_; j < width_; j += loading_warps) sum += bytes_of(lead(j));
+    return sum;
+  }
+
 #if __CUDA_ARCH__ >= 900
-    // Bulk copies move whole multiples of 16 bytes; those that would leave the matrix are left to plain copies.
-    const bool begins = chunk != 0 || shift_ % unit == 0;
-    if (begins && first + numbers_ + (columns_.even ? 0 : unit) <= columns_.length) {
-      if (elected()) {
-        full.arrive_and_expect(bytes_);
-        const Real* from = from_ + first;
-        Real* to = reinterpret_cast<Real*>(stage) + shift_;
-        int lead = shift_ % unit;
-#pragma unroll 1
-        for (int j = 0; j < width_; ++j) {
-          const int own = next(lead);
-          bulk_load(to - own, from - own, bytes_of(own), full);
-          from += columns_.distance;
-          to += columns_.pitch;
-        }
+  /// By one lane.
+  __device__ void start_bulk(std::uint32_t chunk, unsigned char* stage, Barrier& full) const {
+    if (columns_.box != 0) {
+      Real* to = reinterpret_cast<Real*>(stage);
+      for (int j = own_ * columns_.box; j < columns_.at_once; j += loading_warps * columns_.box) {
+        tensor_load(to + j * columns_.pitch, columns_.map, static_cast<int>(chunk) * numbers_, first_ + j, full);
       }
-      __syncwarp();
       return;
     }
-#endif
+    const Real* from = from_ + own_ * columns_.distance + static_cast<std::int64_t>(chunk) * numbers_;
+    Real* to = reinterpret_cast<Real*>(stage) + shift_ + own_ * columns_.pitch;
 #pragma unroll 1
-    for (int i = static_cast<int>(threadIdx.x) % warp_size; i < width_ * numbers_; i += warp_size) {
-      const int j = i / numbers_;
+    for (int j = own_; j < width_; j += loading_warps) {
+      const int before = lead(j);
+      bulk_load(to - before, from - before, bytes_of(before), full);
+      from += loading_warps * columns_.distance;
+      to += loading_warps * columns_.pitch;
+    }
+  }
+#endif
+
+  /// By the warp.
+  __device__ void start_plain(std::uint32_t chunk, unsigned char* stage) const {
+    const std::int64_t first = static_cast<std::int64_t>(chunk) * numbers_;
+    const int count = (width_ - own_ + loading_warps - 1) / loading_warps * numbers_;
+#pragma unroll 1
+    for (int i = static_cast<int>(threadIdx.x) % warp_size; i < count; i += warp_size) {
+      const int j = own_ + i / numbers_ * loading_warps;
       const std::int64_t row = first + i % numbers_;
       const bool valid = row < columns_.length;  // zeros come of what lies beyond
       async_copy<sizeof(Real)>(reinterpret_cast<Real*>(stage) + shift_ + j * columns_.pitch + i % numbers_,
                                valid ? from_ + j * columns_.distance + row : from_, valid);
     }
-    full.await_copies();
-    __syncwarp();
-    if (elected()) full.arrive();
-    __syncwarp();
   }
 
  private:
   static constexpr int unit = 16 / static_cast<int>(sizeof(Real));
+  static constexpr int loading_warps = loading_threads / warp_size;
 
-  /// Numbers from the last multiple of 16 bytes to a column, whose place is taken by that of the next one.
-  __device__ int next(int& lead) const {
-    const int own = lead;
-    lead = (lead + static_cast<int>(columns_.distance % unit)) % unit;
-    return own;
-  }
+  /// Numbers from the last multiple of 16 bytes to a column.
+  __device__ int lead(int j) const { return (shift_ + j * columns_.pitch) % unit; }
   __device__ unsigned bytes_of(int lead) const {
     return static_cast<unsigned>((lead + numbers_ + unit - 1) / unit * 16);
   }
 
   const Columns<Real>& columns_;
   const Real* from_;
+  int first_;
   int numbers_;  ///< of a column in a chunk
   int width_;    ///< columns
   int shift_;    ///< numbers from the start of a stage
-  unsigned bytes_;
+  int own_;
 };
+
+/// All loading warps fill every stage, each with its columns.
+template <bool two, class Real>
+__device__ inline void fill_stage(const ColumnFeeder<Real>& a, const ColumnFeeder<Real>& b, int offset_b,
+                                  unsigned bytes_a, unsigned bytes_b, std::uint32_t chunk, unsigned char* stage,
+                                  Barrier& full) {
+#if __CUDA_ARCH__ >= 900
+  const bool bulk_a = a.in_bulk(chunk);
+  const bool bulk_b = !two || b.in_bulk(chunk);
+#else
+  constexpr bool bulk_a = false;
+  constexpr bool bulk_b = !two;
+#endif
+  if (!bulk_a || !bulk_b) {
+    if (!bulk_a) a.start_plain(chunk, stage);
+    if (!bulk_b) b.start_plain(chunk, stage + offset_b);
+    full.await_copies();
+    __syncwarp();
+  }
+  if (elected()) {
+#if __CUDA_ARCH__ >= 900
+    full.arrive_and_expect((bulk_a ? bytes_a : 0) + (two && bulk_b ? bytes_b : 0));
+    if (bulk_a) a.start_bulk(chunk, stage, full);
+    if (two && bulk_b) b.start_bulk(chunk, stage + offset_b, full);
+#else
+    full.arrive();
+#endif
+  }
+  __syncwarp();
+}
 
 }  // namespace blockvec::kernels::cuda

@@ -89,6 +89,15 @@ Boxes boxes(const Lines<Real>& lines, int classes, int pitch, int lines_of_class
 }
 
 template <class Real>
+CUtensorMap box_map(const Lines<Real>& lines, int numbers, int lines_of_box, const char* operation) {
+  CUtensorMap map{};
+  encode<Real, 2>(map, lines.data, {static_cast<cuuint64_t>(lines.length), static_cast<cuuint64_t>(lines.count)},
+                  {static_cast<cuuint64_t>(lines.distance) * sizeof(Real)},
+                  {static_cast<cuuint32_t>(numbers), static_cast<cuuint32_t>(lines_of_box)}, operation);
+  return map;
+}
+
+template <class Real>
 Boxes cut_boxes(const Lines<Real>& lines, int cut, int pitch, int lines_of_box, const char* operation) {
   Boxes made = boxes(lines, 1, pitch, lines_of_box, operation);
   made.cut = cut;
@@ -101,6 +110,8 @@ Boxes cut_boxes(const Lines<Real>& lines, int cut, int pitch, int lines_of_box, 
   return made;
 }
 
+template CUtensorMap box_map(const Lines<float>&, int, int, const char*);
+template CUtensorMap box_map(const Lines<double>&, int, int, const char*);
 template Boxes boxes(const Lines<float>&, int, int, int, const char*);
 template Boxes boxes(const Lines<double>&, int, int, int, const char*);
 template Boxes cut_boxes(const Lines<float>&, int, int, int, const char*);

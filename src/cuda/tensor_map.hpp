@@ -30,4 +30,8 @@ Boxes boxes(const Lines<Real>& lines, int classes, int pitch, int lines_of_class
 template <class Real>
 Boxes cut_boxes(const Lines<Real>& lines, int cut, int pitch, int lines_of_box, const char* operation);
 
+/// The map of boxes of `numbers` by `lines_of_box`, for lines that begin at multiples of 16 bytes.
+template <class Real>
+CUtensorMap box_map(const Lines<Real>& lines, int numbers, int lines_of_box, const char* operation);
+
 }  // namespace blockvec::kernels::cuda

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "src/cuda/check.cuh"
 #include "src/cuda/general.cuh"
 #include "src/cuda/ring_kernels.hpp"
@@ -25,9 +23,21 @@ Staged<real_t<T>> staged(const Matrix<const T>& a, const dispatch::CudaFeed& fee
   Staged<Real> s{};
   s.stream.pitch = 1;
   if (a.layout == Layout::column_major) {
-    s.columns = {real_data(a), parts * a.ld, parts * a.rows, static_cast<int>(a.columns),
-                 feed.lines,   parts,        feed.pitch,     false};
-    s.columns.even = parts * a.ld * sizeof(Real) % 16 == 0 && reinterpret_cast<std::uintptr_t>(a.data) % 16 == 0;
+    auto& columns = s.columns;
+    columns.data = real_data(a);
+    columns.distance = parts * a.ld;
+    columns.length = parts * a.rows;
+    columns.count = static_cast<int>(a.columns);
+    columns.at_once = feed.lines;
+    columns.parts = parts;
+    columns.pitch = feed.pitch;
+    columns.even = columns.distance * sizeof(Real) % 16 == 0 && reinterpret_cast<std::uintptr_t>(a.data) % 16 == 0;
+    if (feed.boxed) {
+      columns.box = feed.panel;
+      const std::int64_t distance = a.columns == 1 ? round_up(columns.length, 4) : columns.distance;
+      columns.map = box_map(Lines<Real>{columns.data, columns.length, a.columns, distance}, feed.pitch, feed.panel,
+                            operation.name);
+    }
     s.row_step = parts;
     s.eight_columns = 8 / parts * feed.pitch;
     return s;
@@ -86,8 +96,6 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
   p.groups_in_turn = x.groups / x.split;
   p.steps = x.segment / 16;
   p.wide = by_columns && parts == 1 && p.a.columns.even && (p.same || p.b.columns.even);
-  constexpr int loaders = loading_threads / warp_size;
-  p.loaders_a = p.same ? loaders : std::clamp(loaders * x.a.lines / (x.a.lines + x.b.lines), 1, loaders - 1);
   p.map = p.wide       ? dispatch::wide_column_map(sizeof(Real))
           : by_columns ? dispatch::column_map(x.a.pitch)
                        : dispatch::row_map_of(x, p.a.row_step, p.b.row_step, sizeof(Real));

@@ -37,8 +37,7 @@ struct TsmttsmRing {
   RowMap map;
   bool turned;  ///< half of the lanes turn (tsmttsm_tiles.cuh)
   // Of column-major operands alone.
-  bool wide;      ///< columns are read 16 bytes at a time
-  int loaders_a;  ///< warps that load A; others load B
+  bool wide;  ///< columns are read 16 bytes at a time
   Coefficient<Real> alpha;
   double* partial;  ///< [block][m][n]
   double sign;      ///< of tsmttsm_gauss.cuh
@@ -70,8 +69,7 @@ struct Share {
   }
 };
 
-/// One of `loaders` warps that load, which take chunks in turn: more is asked for while one of them still counts.
-/// fill(chunk, stage, barrier).
+/// One of `loaders` warps that take chunks in turn: fill(chunk, stage, barrier).
 template <class Real, class Fill>
 __device__ inline void load_chunks(const TsmttsmRing<Real>& p, const Share& share, RingBarriers& barriers,
                                    unsigned char* ring, int loader, int loaders, Fill&& fill) {
@@ -87,22 +85,28 @@ __device__ inline void load_chunks(const TsmttsmRing<Real>& p, const Share& shar
   }
 }
 
-/// Row-major operands come together, column-major ones by warps of their own.
+/// Of row-major operands warps take chunks in turn: more is asked for while one of them still counts. Of column-major
+/// ones they share every chunk.
 template <bool by_columns, class Real>
 __device__ inline void load(const TsmttsmRing<Real>& p, const Share& share, RingBarriers& barriers,
                             unsigned char* ring) {
   constexpr int loaders = loading_threads / warp_size;
   const int loader = static_cast<int>(threadIdx.x - computing_threads) / warp_size;
   if constexpr (by_columns) {
-    const auto load_columns = [&](const Columns<Real>& columns, int first_column, int offset, int which, int of_them) {
-      const ColumnFeeder<Real> feeder(columns, p.rows, first_column / columns.parts);
-      load_chunks(p, share, barriers, ring + offset, which, of_them,
-                  [&](std::uint32_t chunk, unsigned char* stage, Barrier& full) { feeder.fill(chunk, stage, full); });
+    const int parts = p.a.columns.parts;
+    const ColumnFeeder<Real> a(p.a.columns, p.rows, share.row0 / parts, loader);
+    const ColumnFeeder<Real> b(p.b.columns, p.rows, share.column0 / parts, loaders - 1 - loader);
+    const auto load_columns = [&]<bool two>() {
+      const unsigned bytes_a = a.bytes();
+      const unsigned bytes_b = two ? b.bytes() : 0;
+      load_chunks(p, share, barriers, ring, 0, 1, [&](std::uint32_t chunk, unsigned char* stage, Barrier& full) {
+        fill_stage<two>(a, b, p.offset_b, bytes_a, bytes_b, chunk, stage, full);
+      });
     };
-    if (loader < p.loaders_a) {
-      load_columns(p.a.columns, share.row0, 0, loader, p.loaders_a);
+    if (p.same) {
+      load_columns.template operator()<false>();
     } else {
-      load_columns(p.b.columns, share.column0, p.offset_b, loader - p.loaders_a, loaders - p.loaders_a);
+      load_columns.template operator()<true>();
     }
     return;
   }
@@ -265,7 +269,7 @@ __device__ inline void run_ring(const TsmttsmRing<Real>& p, const Share& share, 
                                 unsigned char* ring, Compute&& compute) {
   const int warp = static_cast<int>(threadIdx.x) / warp_size;
   const int group_warps = p.warps_m * p.warps_n;
-  const unsigned filling_warps = by_columns && !p.same ? 2 : 1;
+  const unsigned filling_warps = by_columns ? loading_threads / warp_size : 1;
   if (threadIdx.x == 0) barriers.initialize(p.stages, static_cast<unsigned>(group_warps * p.split), filling_warps);
   await_previous_kernel();
   if (p.alpha.read().is_zero()) return;

@@ -76,4 +76,20 @@ CudaFeed column_feed(const CudaFeedRequest& r, int parts) {
   return feed;
 }
 
+CudaFeed boxed_column_feed(const CudaFeedRequest& r, int parts) {
+  CudaFeed feed{};
+  const std::int64_t columns = ceil_div(r.width, parts);
+  feed.boxed = true;
+  feed.classes = 1;
+  feed.pitch = parts * r.rows;
+  feed.lines = static_cast<int>(columns);
+  feed.panels = static_cast<int>(ceil_div(columns, longest_box));
+  feed.panel = static_cast<int>(ceil_div(columns, feed.panels));
+  const std::int64_t held = std::int64_t{feed.panels} * feed.panel;
+  const std::int64_t beyond = std::max<std::int64_t>(0, ceil_div(r.reached, parts) - held);
+  feed.bytes_beyond = static_cast<int>(beyond * feed.pitch * r.real_bytes);
+  feed.stage_bytes = whole_lines(held * feed.pitch * std::int64_t{r.real_bytes});
+  return feed;
+}
+
 }  // namespace blockvec::kernels::dispatch

@@ -7,13 +7,13 @@
 namespace blockvec::kernels::dispatch {
 
 /// Flat: chunks are pieces of memory without gaps, or with gaps that are read along.
-/// Boxed: chunks of rows are cut out by tensor maps (src/cuda/boxes.cuh).
-/// Columns: a piece of each (src/cuda/columns.cuh).
+/// Boxed: chunks are cut out by tensor maps (src/cuda/boxes.cuh).
+/// Columns: a piece of each for itself, or in boxes (src/cuda/columns.cuh).
 struct CudaFeed {
   bool boxed;
   int classes;       ///< of lines, so that those of a class have a stride that tensor maps take
   int pitch;         ///< numbers from line to line in a stage (of one class)
-  int panel;         ///< from box to box: numbers of a row
+  int panel;         ///< from box to box: numbers of a row, or columns
   int panels;        ///< boxes side by side
   int lines;         ///< of a class in a box, or columns in a stage
   int stage_bytes;   ///< a multiple of 128
@@ -54,5 +54,7 @@ CudaFeed row_feed(const CudaFeedRequest& request, int classes, int bank_step);
 
 /// Columns, each a piece for itself; `parts` real numbers a scalar. `lines` is how many there are.
 CudaFeed column_feed(const CudaFeedRequest& request, int parts);
+/// The same in boxes of `panel` columns.
+CudaFeed boxed_column_feed(const CudaFeedRequest& request, int parts);
 
 }  // namespace blockvec::kernels::dispatch

@@ -38,8 +38,15 @@ int usual_feeds(const CudaTsmttsmProblem& p) {
   return a && b ? boxes_both : a ? boxes_a : b ? boxes_b : flat_both;
 }
 
+int lead_of(const CudaTsmttsmProblem& p, std::int64_t pitch) {
+  return p.aligned && box_classes(pitch, p.real_bytes) == 1 ? 0 : 16 / p.real_bytes - 1;
+}
+
 bool feeds_serve(const CudaTsmttsmProblem& p, int feeds) {
-  if (!p.row_major) return feeds == columns_both && p.pitch_a != 0;
+  if (!p.row_major) {
+    const bool even = lead_of(p, p.pitch_a) == 0 && lead_of(p, p.pitch_b) == 0;
+    return p.pitch_a != 0 && (feeds == columns_both || (feeds == boxes_both && even && fits_boxes(p)));
+  }
   if (feeds == columns_both || (feeds != flat_both && !fits_boxes(p))) return false;
   return (in_boxes_a(feeds) || streams(p.m, p.pitch_a)) && (p.same || in_boxes_b(feeds) || streams(p.n, p.pitch_b));
 }
@@ -47,10 +54,6 @@ bool feeds_serve(const CudaTsmttsmProblem& p, int feeds) {
 // Where B is A, a stage holds its rows once, but for sections, which want different columns.
 bool comes_once(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   return p.same && c.sections_m * c.sections_n == 1;
-}
-
-int lead_of(const CudaTsmttsmProblem& p, std::int64_t pitch) {
-  return p.aligned && box_classes(pitch, p.real_bytes) == 1 ? 0 : 16 / p.real_bytes - 1;
 }
 
 CudaFeedRequest request_a(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
@@ -99,8 +102,11 @@ void feed_rows(const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
 
 void feed_columns(const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
   c.segment = c.rows;
-  c.a = column_feed(request_a(p, c), p.parts);
-  c.b = comes_once(p, c) ? CudaFeed{} : column_feed(request_b(p, c), p.parts);
+  const auto feed = [&](const CudaFeedRequest& r) {
+    return c.feeds == boxes_both ? boxed_column_feed(r, p.parts) : column_feed(r, p.parts);
+  };
+  c.a = feed(request_a(p, c));
+  c.b = comes_once(p, c) ? CudaFeed{} : feed(request_b(p, c));
   // No lane reads the next stage.
   const int beyond = std::max(c.a.bytes_beyond - c.b.stage_bytes, c.b.bytes_beyond);
   CudaFeed& last = comes_once(p, c) ? c.a : c.b;
@@ -138,15 +144,18 @@ bool complete_rows(const CudaDevice& device, const CudaTsmttsmProblem& p, int mo
   return true;
 }
 
-// Bulk copies of shorter pieces of columns take longer to ask for than to come.
-constexpr int least_piece = 512;
+// Bulk copies of shorter pieces of columns take longer to ask for than to come; boxes do not.
+int least_piece(const CudaTsmttsm& c) { return c.feeds == boxes_both ? line_bytes : 384; }
+constexpr int usual_piece = 512;
 constexpr int most_piece = 8192;
 
 // Whether so many stages of pieces of so many bytes fit, with what follows for the chunks of column-major operands.
 bool columns_fit(const CudaDevice& device, const CudaTsmttsmProblem& p, int piece, int stages, CudaTsmttsm& c) {
   c.rows = piece / (p.parts * p.real_bytes);
+  const int numbers = p.parts * c.rows;
   feed_columns(p, c);
-  return stages * (c.a.stage_bytes + c.b.stage_bytes) <= device.shared_bytes - static_bytes;
+  return stages * (c.a.stage_bytes + c.b.stage_bytes) <= device.shared_bytes - static_bytes &&
+         (c.feeds != boxes_both || numbers <= longest_box);
 }
 
 // The same for column-major operands: pieces of columns as long as four stages hold them, but for many columns.
@@ -154,13 +163,13 @@ bool complete_ring_columns(const CudaDevice& device, const CudaTsmttsmProblem& p
   const int least = least_rows(p.real_bytes);
   if (c.rows == 0) {
     int piece = most_piece;
-    while (piece > least_piece && !columns_fit(device, p, piece, 4, c)) piece /= 2;
-    while (piece > line_bytes && !columns_fit(device, p, piece, 3, c)) piece /= 2;
-    c.rows = piece / (p.parts * p.real_bytes);
-    while (c.rows > least && c.rows * std::int64_t{device.multiprocessors} > p.k) c.rows /= 2;
+    while (piece > usual_piece && !columns_fit(device, p, piece, 4, c)) piece /= 2;
+    while (piece > line_bytes && !columns_fit(device, p, piece, 3, c)) piece -= line_bytes;
+    c.rows = piece / (p.parts * p.real_bytes) / least * least;
+    while (c.rows > least && c.rows * std::int64_t{device.multiprocessors} > p.k) c.rows = c.rows / 2 / least * least;
     c.rows = std::max(c.rows, least);
   }
-  if (c.rows % least != 0) return false;
+  if (c.rows % least != 0 || (c.feeds == boxes_both && p.parts * c.rows > longest_box)) return false;
   feed_columns(p, c);
   return true;
 }
@@ -206,7 +215,7 @@ bool complete_warps(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaT
     };
     std::int64_t sections = divide();
     if (p.row_major && sections > 1 && c.warps_m * c.warps_n < computing_warps) continue;
-    for (CudaTsmttsm x = c; !p.row_major && c.warps_n > 1 && !columns_fit(device, p, least_piece, 3, x); x = c) {
+    for (CudaTsmttsm x = c; !p.row_major && c.warps_n > 1 && !columns_fit(device, p, least_piece(c), 3, x); x = c) {
       --c.warps_n;
       sections = divide();
     }
@@ -258,7 +267,10 @@ double box_efficiency(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   if (!p.row_major) {
     const int piece = c.rows * p.parts * p.real_bytes;
     const bool whole_lines = p.pitch_a * p.real_bytes % line_bytes == 0 && p.pitch_b * p.real_bytes % line_bytes == 0;
-    return std::min(whole_lines ? 0.985 : 0.985 - 20.0 / piece, piece / 290.0);
+    if (c.feeds == boxes_both) {
+      return (whole_lines ? 0.985 : 0.85) * std::min(1.0, (c.a.stage_bytes + c.b.stage_bytes) / 8192.0);
+    }
+    return std::min(whole_lines ? 0.98 : 0.98 - 20.0 / piece, piece / 290.0);
   }
   const auto whole = [&](bool boxed, std::int64_t pitch) { return !boxed || pitch * p.real_bytes % 64 == 0; };
   const bool pieces = whole(in_boxes_a(c.feeds), p.pitch_a) && whole(in_boxes_b(c.feeds), p.pitch_b);
@@ -313,6 +325,11 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   const std::int64_t turns = ceil_div(chunks, c.parts);
   c.parts = ceil_div(chunks, turns);  // more would not end earlier, and have more to sum
   const int most_split = c.rows / 16;
+  const auto most_sharing = [&](int groups) {
+    int split = std::min(groups, most_split);
+    while (groups % split != 0) --split;
+    return split;
+  };
   const std::int64_t stage = c.a.stage_bytes + c.b.stage_bytes;
   const std::int64_t room = device.shared_bytes - static_bytes;
   // Two that are on their way while one is read; long stages of rows do with one.
@@ -322,10 +339,10 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
     // Those without a chunk would only add zeros.
     while (p.row_major && c.groups / 2 >= turns) c.groups /= 2;
     // All that take stages in turn have as many.
-    const auto stages = [&] { return whole_groups(room / stage, c.groups / std::min(c.groups, most_split)); };
+    const auto stages = [&] { return whole_groups(room / stage, c.groups / most_sharing(c.groups)); };
     while (!p.row_major && c.groups > 1 && stages() < least_stages) c.groups /= 2;
   }
-  if (c.split == 0) c.split = p.row_major || c.tf32 != 0 ? 1 : std::min(c.groups, most_split);
+  if (c.split == 0) c.split = p.row_major || c.tf32 != 0 ? 1 : most_sharing(c.groups);
   if (c.groups > most_groups || c.groups % c.split != 0 || c.split > most_split) return false;
   // A group sums whole chunks in single precision; complex numbers come in chunks of one segment.
   if (c.tf32 != 0 && (c.split != 1 || c.rows > rows_of_early_sums)) return false;
@@ -434,6 +451,7 @@ void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search sear
       add_feeds(usual_feeds(p), tight_boxes);
       c.turned = 0;
     }
+    if (!p.row_major) add_feeds(boxes_both, tight_boxes);
     if (!p.row_major || (usual_feeds(p) == flat_both && legal && !banks_conflict(p))) return;
     if (usual_feeds(p) != flat_both) add_feeds(usual_feeds(p), padded_boxes);
     if (usual_feeds(p) != boxes_both) add_feeds(boxes_both, padded_boxes);
