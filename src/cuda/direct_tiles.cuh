@@ -50,6 +50,10 @@ struct DirectTiles {
   using LaneA = DirectLane<Real, of(tile_m), tile_m>;
   using LaneB = DirectLane<Real, of(tile_n), tile_n>;
   static constexpr int pieces = (tile_m + 1) / 2;
+  /// Sets of 16 rows that are on their way: few columns of them are few bytes.
+  static constexpr int ahead = neighbours != Neighbours::in_columns || tile_m + tile_n > 2
+                                   ? 1
+                                   : 24 / static_cast<int>(sizeof(Real)) - 1;
 
   /// 16 rows as the tensor cores take them.
   struct Factors {

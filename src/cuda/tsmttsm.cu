@@ -96,6 +96,10 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
   p.groups_in_turn = x.groups / x.split;
   p.steps = x.segment / 16;
   p.wide = by_columns && parts == 1 && p.a.columns.even && (p.same || p.b.columns.even);
+  const auto whole_lines = [](const Columns<Real>& columns) {
+    return columns.distance * sizeof(Real) % line_bytes == 0;
+  };
+  p.in_a_row = by_columns && !(whole_lines(p.a.columns) && whole_lines(p.b.columns));
   p.map = p.wide       ? dispatch::wide_column_map(sizeof(Real))
           : by_columns ? dispatch::column_map(x.a.pitch)
                        : dispatch::row_map_of(x, p.a.row_step, p.b.row_step, sizeof(Real));

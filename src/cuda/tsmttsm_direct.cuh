@@ -4,7 +4,7 @@
 #include "src/cuda/succession.cuh"
 
 /// tsmttsm on tensor cores without shared memory: P = A^T B of real views of any layout and stride, one partial sum a
-/// block. Each warp loads what it multiplies, the next 16 rows while it multiplies these; warps that share rows find
+/// block. Each warp loads what it multiplies, the next rows while it multiplies these; warps that share rows find
 /// them in the cache. For what a ring of bulk copies serves badly: narrow or misaligned rows of wide matrices, and few
 /// columns.
 namespace blockvec::kernels::cuda {
@@ -26,30 +26,35 @@ __device__ inline void add_stream(const TsmttsmDirect<Real>& p, typename Tiles::
   const std::int64_t whole = p.k / rows;
   a.advance(stream * rows);
   b.advance(stream * rows);
-  typename Tiles::LaneA::Loads next_a;
-  typename Tiles::LaneB::Loads next_b;
-  const auto load = [&] {
-    a.template load<false>(next_a);
-    b.template load<false>(next_b);
+  typename Tiles::LaneA::Loads next_a[Tiles::ahead];
+  typename Tiles::LaneB::Loads next_b[Tiles::ahead];
+  const std::int64_t steps = ceil_div(max(whole - stream, std::int64_t{0}), streams);
+  std::int64_t to_load = steps;
+  const auto load = [&](int i) {
+    a.template load<false>(next_a[i]);
+    b.template load<false>(next_b[i]);
+    if (--to_load <= 0) return;  // the last ones again, which nobody multiplies
     a.advance(streams * rows);
     b.advance(streams * rows);
   };
-  std::int64_t steps = ceil_div(max(whole - stream, std::int64_t{0}), streams);
   if (steps > 0) {
-    load();
+#pragma unroll
+    for (int i = 0; i < Tiles::ahead; ++i) load(i);
+  }
 #pragma unroll 1
-    for (; steps > 1; --steps) {
-      const typename Tiles::Factors now(next_a, next_b);
-      load();
-      tiles.add(now);
+  for (std::int64_t left = steps; left > 0; left -= Tiles::ahead) {
+#pragma unroll
+    for (int i = 0; i < Tiles::ahead; ++i) {
+      const typename Tiles::Factors now(next_a[i], next_b[i]);
+      load(i);
+      if (i < left) tiles.add(now);
     }
-    tiles.add({next_a, next_b});
   }
   if (whole % streams != stream) return;
   const int rest = static_cast<int>(p.k % rows);
-  a.template load<true>(next_a, rest);
-  b.template load<true>(next_b, rest);
-  tiles.add({next_a, next_b});
+  a.template load<true>(next_a[0], rest);
+  b.template load<true>(next_b[0], rest);
+  tiles.add({next_a[0], next_b[0]});
 }
 
 template <class Real, Neighbours neighbours, int tile_m, int tile_n, int warps>

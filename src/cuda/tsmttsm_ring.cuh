@@ -37,7 +37,8 @@ struct TsmttsmRing {
   RowMap map;
   bool turned;  ///< half of the lanes turn (tsmttsm_tiles.cuh)
   // Of column-major operands alone.
-  bool wide;  ///< columns are read 16 bytes at a time
+  bool wide;      ///< columns are read 16 bytes at a time
+  bool in_a_row;  ///< blocks take chunks that follow one another
   Coefficient<Real> alpha;
   double* partial;  ///< [block][m][n]
   double sign;      ///< of tsmttsm_gauss.cuh
@@ -47,7 +48,8 @@ struct TsmttsmRing {
   int chunks_in_sum;
 };
 
-/// A block's share of the product: every so many chunks of rows, and a section of P.
+/// A block's share of the product: a section of P, and every so many chunks of rows, or as many in a row: columns that
+/// begin within lines share these with the next chunk, which then finds them in the cache.
 struct Share {
   std::uint32_t part, parts;
   int row0, column0;
@@ -62,10 +64,15 @@ struct Share {
     column0 = section % p.sections_n * columns;
   }
 
-  /// Chunks `part` + n `parts` are this block's, n below this.
+  /// Such chunks there are; and the one of a turn.
   template <class Real>
   __device__ int turns(const TsmttsmRing<Real>& p) const {
     return static_cast<int>((p.chunks - part + parts - 1) / parts);
+  }
+  template <class Real>
+  __device__ std::uint32_t chunk(const TsmttsmRing<Real>& p, int turn) const {
+    const auto t = static_cast<std::uint32_t>(turn);
+    return p.in_a_row ? part * (p.chunks / parts) + min(part, p.chunks % parts) + t : part + t * parts;
   }
 };
 
@@ -78,7 +85,7 @@ __device__ inline void load_chunks(const TsmttsmRing<Real>& p, const Share& shar
   const int turns = share.turns(p);
   RingPosition at{loader, 1};  // the first round finds the stages empty
   for (int turn = loader; turn < turns; turn += loaders) {
-    const std::uint32_t chunk = share.part + static_cast<std::uint32_t>(turn) * share.parts;
+    const std::uint32_t chunk = share.chunk(p, turn);
     barriers.empty[at.stage].wait(at.parity);
     fill(chunk, ring + at.stage * p.stage_bytes, barriers.full[at.stage]);
     at.advance(loaders, p.stages);

@@ -184,8 +184,8 @@ struct TileShape {
 };
 inline constexpr TileShape tsmttsm_tiles[] = {{1, 1}, {1, 2}, {1, 4}, {2, 1}, {2, 2}, {2, 3}, {2, 4},
                                               {3, 5}, {3, 6}, {2, 7}, {2, 8}, {4, 1}, {4, 2}, {4, 4}};
-/// For complex products of three real ones: pieces of 16 x 8 complex numbers. The same split, and how many rows' products
-/// are summed in single precision at most.
+/// For complex products of three real ones: pieces of 16 x 8 complex numbers. The same split, and how many rows'
+/// products are summed in single precision at most.
 inline constexpr TileShape gauss_tiles[] = {{1, 4}};
 inline constexpr TileShape split_gauss_tiles[] = {{2, 2}};
 inline constexpr int rows_of_early_sums = 256;
@@ -199,8 +199,8 @@ inline constexpr GramShape gram_shapes[] = {{1, 1}, {2, 1}, {3, 1}, {4, 1},  {5,
 struct DirectShape {
   int m, n, warps;
 };
-inline constexpr DirectShape direct_shapes[] = {{1, 1, 24}, {2, 1, 16}, {2, 2, 12}, {4, 1, 12}, {4, 2, 8},
-                                                {4, 3, 8},  {4, 4, 8},  {8, 1, 8},  {6, 3, 8}};
+inline constexpr DirectShape direct_shapes[] = {{1, 1, 16}, {2, 1, 16}, {2, 2, 12}, {4, 1, 12},
+                                                {4, 2, 8},  {4, 3, 8},  {4, 4, 8},  {8, 1, 8}};
 /// And of the one for columns, whose blocks have as many warps and stages each.
 inline constexpr int columns_warps = 8;
 inline constexpr int columns_stages = 4;

@@ -86,7 +86,8 @@ CudaWork columns_work(const CudaDevice& device, const CudaTsmttsmProblem& p, con
   CudaWork work{};
   const double again = 0.3 * (sections - 1) / sections;
   work.bytes = (1 + again) * k * static_cast<double>((p.m + p.n) * p.real_bytes);
-  work.bandwidth = 0.96 * device.read_bandwidth;
+  const bool whole_lines = p.pitch_a % 16 == 0 && p.pitch_b % 16 == 0;
+  work.bandwidth = (whole_lines ? 0.95 : 0.9) * device.read_bandwidth;
   work.product_clocks = steps * warps * 16 * ((c.tile_m + 1) / 2) * c.tile_n;
   work.shared_clocks = steps * warps * (c.tile_m + c.tile_n) * 8;
   work.overlap = 0.8;

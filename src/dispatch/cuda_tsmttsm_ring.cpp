@@ -145,7 +145,7 @@ bool complete_rows(const CudaDevice& device, const CudaTsmttsmProblem& p, int mo
 }
 
 // Bulk copies of shorter pieces of columns take longer to ask for than to come; boxes do not.
-int least_piece(const CudaTsmttsm& c) { return c.feeds == boxes_both ? line_bytes : 384; }
+int least_piece(const CudaTsmttsm& c) { return c.feeds == boxes_both ? 256 : 384; }
 constexpr int usual_piece = 512;
 constexpr int most_piece = 8192;
 
@@ -267,10 +267,11 @@ double box_efficiency(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   if (!p.row_major) {
     const int piece = c.rows * p.parts * p.real_bytes;
     const bool whole_lines = p.pitch_a * p.real_bytes % line_bytes == 0 && p.pitch_b * p.real_bytes % line_bytes == 0;
-    if (c.feeds == boxes_both) {
-      return (whole_lines ? 0.985 : 0.85) * std::min(1.0, (c.a.stage_bytes + c.b.stage_bytes) / 8192.0);
-    }
-    return std::min(whole_lines ? 0.98 : 0.98 - 20.0 / piece, piece / 290.0);
+    const double length = piece < 256 ? 0.93 : piece < 512 ? 0.97 : 1;
+    const int stage = c.a.stage_bytes + c.b.stage_bytes;
+    if (c.feeds == boxes_both) return (whole_lines ? 0.98 : 0.85) * length * std::min(1.0, stage / 24576.0);
+    const double asked = length - 1e-4 * (c.a.lines + c.b.lines);
+    return std::min((whole_lines ? 0.985 : 0.975) * asked, piece / 290.0);
   }
   const auto whole = [&](bool boxed, std::int64_t pitch) { return !boxed || pitch * p.real_bytes % 64 == 0; };
   const bool pieces = whole(in_boxes_a(c.feeds), p.pitch_a) && whole(in_boxes_b(c.feeds), p.pitch_b);
