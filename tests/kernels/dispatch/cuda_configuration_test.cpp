@@ -212,6 +212,24 @@ TEST(CudaConfiguration, WordsThatStandForNothing) {
   EXPECT_FALSE(read_words("thing", "tile 2x8", c));
 }
 
+// Bulk copies are fast where both sides begin at the same place of a line, and those of 16 bytes must not meet.
+TEST(CudaFeed, ColumnsLieAsTheyDoInMemory) {
+  for (const int real_bytes : {4, 8}) {
+    for (const int parts : {1, 2}) {
+      for (std::int64_t distance = 4096 * parts; distance < 4160 * parts; distance += parts) {
+        for (const int rows : {32, 64, 96}) {
+          const int lead = distance * real_bytes % 16 == 0 ? 0 : 16 / real_bytes - 1;
+          const CudaFeed feed = column_feed({5 * parts, distance, 8, rows, 8, lead, real_bytes}, parts);
+          EXPECT_EQ((distance - feed.pitch) * real_bytes % line_bytes, 0) << distance;
+          EXPECT_GE(feed.pitch, rows * parts + lead) << distance;
+          EXPECT_LT(feed.pitch, rows * parts + lead + line_bytes / real_bytes) << distance;
+          EXPECT_GE(feed.stage_bytes, 5 * feed.pitch * real_bytes + line_bytes - real_bytes) << distance;
+        }
+      }
+    }
+  }
+}
+
 // A warp reads 256 bytes of doubles or 128 of floats; shared memory gives 128 a clock where no two want the same bank.
 TEST(Banks, RowsOfTheMapMeetDifferentOnes) {
   for (std::int64_t pitch = 8; pitch < 200; ++pitch) {
