@@ -69,15 +69,15 @@ struct Share {
   __device__ int turns(const TsmttsmRing<Real>& p) const {
     return static_cast<int>((p.chunks - part + parts - 1) / parts);
   }
-  template <class Real>
+  template <bool by_columns, class Real>
   __device__ std::uint32_t chunk(const TsmttsmRing<Real>& p, int turn) const {
     const auto t = static_cast<std::uint32_t>(turn);
-    return p.in_a_row ? part * (p.chunks / parts) + min(part, p.chunks % parts) + t : part + t * parts;
+    return by_columns && p.in_a_row ? part * (p.chunks / parts) + min(part, p.chunks % parts) + t : part + t * parts;
   }
 };
 
 /// One of `loaders` warps that take chunks in turn: fill(chunk, stage, barrier).
-template <class Real, class Fill>
+template <bool by_columns, class Real, class Fill>
 __device__ inline void load_chunks(const TsmttsmRing<Real>& p, const Share& share, RingBarriers& barriers,
                                    unsigned char* ring, int loader, int loaders, Fill&& fill) {
   loaders = min(loaders, p.stages);
@@ -85,7 +85,7 @@ __device__ inline void load_chunks(const TsmttsmRing<Real>& p, const Share& shar
   const int turns = share.turns(p);
   RingPosition at{loader, 1};  // the first round finds the stages empty
   for (int turn = loader; turn < turns; turn += loaders) {
-    const std::uint32_t chunk = share.chunk(p, turn);
+    const std::uint32_t chunk = share.template chunk<by_columns>(p, turn);
     barriers.empty[at.stage].wait(at.parity);
     fill(chunk, ring + at.stage * p.stage_bytes, barriers.full[at.stage]);
     at.advance(loaders, p.stages);
@@ -106,9 +106,10 @@ __device__ inline void load(const TsmttsmRing<Real>& p, const Share& share, Ring
     const auto load_columns = [&]<bool two>() {
       const unsigned bytes_a = a.bytes();
       const unsigned bytes_b = two ? b.bytes() : 0;
-      load_chunks(p, share, barriers, ring, 0, 1, [&](std::uint32_t chunk, unsigned char* stage, Barrier& full) {
-        fill_stage<two>(a, b, p.offset_b, bytes_a, bytes_b, chunk, stage, full);
-      });
+      load_chunks<by_columns>(p, share, barriers, ring, 0, 1,
+                              [&](std::uint32_t chunk, unsigned char* stage, Barrier& full) {
+                                fill_stage<two>(a, b, p.offset_b, bytes_a, bytes_b, chunk, stage, full);
+                              });
     };
     if (p.same) {
       load_columns.template operator()<false>();
@@ -120,10 +121,10 @@ __device__ inline void load(const TsmttsmRing<Real>& p, const Share& share, Ring
   const RowFeeder<Real> a(p.a, p.rows, share.row0);
   const RowFeeder<Real> b(p.b, p.rows, share.column0);
   const auto load_rows = [&]<bool two>() {
-    load_chunks(p, share, barriers, ring, loader, loaders,
-                [&](std::uint32_t chunk, unsigned char* stage, Barrier& full) {
-                  fill_stage<two>(a, b, p.offset_b, chunk, stage, full);
-                });
+    load_chunks<by_columns>(p, share, barriers, ring, loader, loaders,
+                            [&](std::uint32_t chunk, unsigned char* stage, Barrier& full) {
+                              fill_stage<two>(a, b, p.offset_b, chunk, stage, full);
+                            });
   };
   if (p.same) {
     load_rows.template operator()<false>();
