@@ -61,6 +61,19 @@ Staged<real_t<T>> staged(const Matrix<const T>& a, const dispatch::CudaFeed& fee
   return s;
 }
 
+/// Columns that begin within lines share these with the next chunk: a block that takes it soon finds them in the cache.
+/// Runs are short beside all that a block has to do.
+template <class Real>
+std::uint32_t run_of(const TsmttsmRing<Real>& p, std::int64_t parts) {
+  const auto whole_lines = [](const Columns<Real>& columns) {
+    return columns.distance * sizeof(Real) % line_bytes == 0;
+  };
+  if (whole_lines(p.a.columns) && whole_lines(p.b.columns)) return 1;
+  std::uint32_t run = 16;
+  while (run > 1 && p.chunks / parts < 128 * run) run /= 2;
+  return run;
+}
+
 template <class Real>
 TsmttsmRingKernel<Real> kernel_of(const dispatch::CudaTsmttsm& x, bool by_columns) {
   if (x.gauss != 0) return tsmttsm_gauss_kernel_of<Real>(x.tile_m, x.tile_n);
@@ -96,10 +109,7 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
   p.groups_in_turn = x.groups / x.split;
   p.steps = x.segment / 16;
   p.wide = by_columns && parts == 1 && p.a.columns.even && (p.same || p.b.columns.even);
-  const auto whole_lines = [](const Columns<Real>& columns) {
-    return columns.distance * sizeof(Real) % line_bytes == 0;
-  };
-  p.in_a_row = by_columns && !(whole_lines(p.a.columns) && whole_lines(p.b.columns));
+  p.run = by_columns ? run_of(p, x.parts) : 1;
   p.map = p.wide       ? dispatch::wide_column_map(sizeof(Real))
           : by_columns ? dispatch::column_map(x.a.pitch)
                        : dispatch::row_map_of(x, p.a.row_step, p.b.row_step, sizeof(Real));

@@ -51,6 +51,10 @@ __device__ inline void add_stream(const TsmttsmDirect<Real>& p, typename Tiles::
     }
   }
   if (whole % streams != stream) return;
+  if (steps > 0) {
+    a.advance(streams * rows);
+    b.advance(streams * rows);
+  }
   const int rest = static_cast<int>(p.k % rows);
   a.template load<true>(next_a[0], rest);
   b.template load<true>(next_b[0], rest);

@@ -37,8 +37,8 @@ struct TsmttsmRing {
   RowMap map;
   bool turned;  ///< half of the lanes turn (tsmttsm_tiles.cuh)
   // Of column-major operands alone.
-  bool wide;      ///< columns are read 16 bytes at a time
-  bool in_a_row;  ///< blocks take chunks that follow one another
+  bool wide;          ///< columns are read 16 bytes at a time
+  std::uint32_t run;  ///< of chunks that a block takes one after the other
   Coefficient<Real> alpha;
   double* partial;  ///< [block][m][n]
   double sign;      ///< of tsmttsm_gauss.cuh
@@ -48,8 +48,7 @@ struct TsmttsmRing {
   int chunks_in_sum;
 };
 
-/// A block's share of the product: a section of P, and every so many chunks of rows, or as many in a row: columns that
-/// begin within lines share these with the next chunk, which then finds them in the cache.
+/// A block's share of the product: a section of P, and every so many chunks of rows, or runs of them.
 struct Share {
   std::uint32_t part, parts;
   int row0, column0;
@@ -65,14 +64,18 @@ struct Share {
   }
 
   /// Such chunks there are; and the one of a turn.
-  template <class Real>
+  template <bool by_columns, class Real>
   __device__ int turns(const TsmttsmRing<Real>& p) const {
-    return static_cast<int>((p.chunks - part + parts - 1) / parts);
+    if constexpr (!by_columns) return static_cast<int>((p.chunks - part + parts - 1) / parts);
+    const std::uint32_t rounds = p.chunks / (parts * p.run);
+    const auto left = static_cast<int>(p.chunks - (rounds * parts + part) * p.run);
+    return static_cast<int>(rounds * p.run) + min(max(left, 0), static_cast<int>(p.run));
   }
   template <bool by_columns, class Real>
   __device__ std::uint32_t chunk(const TsmttsmRing<Real>& p, int turn) const {
     const auto t = static_cast<std::uint32_t>(turn);
-    return by_columns && p.in_a_row ? part * (p.chunks / parts) + min(part, p.chunks % parts) + t : part + t * parts;
+    if constexpr (!by_columns) return part + t * parts;
+    return (t / p.run * parts + part) * p.run + t % p.run;
   }
 };
 
@@ -82,7 +85,7 @@ __device__ inline void load_chunks(const TsmttsmRing<Real>& p, const Share& shar
                                    unsigned char* ring, int loader, int loaders, Fill&& fill) {
   loaders = min(loaders, p.stages);
   if (loader >= loaders) return;
-  const int turns = share.turns(p);
+  const int turns = share.turns<by_columns>(p);
   RingPosition at{loader, 1};  // the first round finds the stages empty
   for (int turn = loader; turn < turns; turn += loaders) {
     const std::uint32_t chunk = share.template chunk<by_columns>(p, turn);
@@ -184,7 +187,7 @@ __device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share
   const int in_turn = simple ? p.groups : p.groups_in_turn;
   RingPosition at{simple ? group : group / p.split, 0};
   int early = 0;  // chunks whose sums are of single precision so far
-  for (int left = share.turns(p) - at.stage; left > 0; left -= in_turn) {
+  for (int left = share.turns<by_columns>(p) - at.stage; left > 0; left -= in_turn) {
     barriers.full[at.stage].wait(at.parity);
     const unsigned char* const stage = ring + at.stage * p.stage_bytes;
     int step = first_step;
@@ -209,7 +212,7 @@ __device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share
     if constexpr (Tiles::in_chunks) {
       if (++early < p.chunks_in_sum && left > in_turn) continue;
       const bool added = tiles.close(lane, p.m - share.row0 - column_a, p.n - share.column0 - column_b);
-      if (!added) add_again(p, share, share.turns(p) - left, early, column_a, column_b, tiles);
+      if (!added) add_again(p, share, share.turns<by_columns>(p) - left, early, column_a, column_b, tiles);
       early = 0;
     }
   }
