@@ -96,8 +96,9 @@ void carry_out(Call<Scalar, Layout, Space>& call, const Step& step) {
     call.known = Products::none;
     return;
   }
-  if (step.next == Products::all) call.catch_up();
-  call.ahead != nullptr&& call.ahead->waits ? step_with_block_ahead(call, step) : step_alone(call, step);
+  const bool joins = step.subtract && step.next != Products::all && call.ahead != nullptr && call.ahead->waits;
+  if (!joins) call.catch_up();
+  joins ? step_with_block_ahead(call, step) : step_alone(call, step);
   call.known = step.next == Products::gram && call.m == 0 ? Products::all : step.next;
 }
 
