@@ -157,6 +157,13 @@ __device__ inline void async_copy(void* to, const void* from, bool valid) {
   async_copy_part<bytes>(to, from, valid ? bytes : 0);
 }
 
+/// This thread's copies so far are a group; waits for all groups but the last `pending`.
+__device__ inline void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int pending>
+__device__ inline void await_copies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
+}
+
 /// Registers per thread from here on: those of the loading warps go to the computing ones (sm_90a).
 template <int count>
 __device__ inline void take_registers() {

@@ -19,13 +19,13 @@ struct PlainLines {
 };
 
 /// What lies at numbers `first` and on of lines `line` and on comes to `to`: `width` numbers of each of `lines` lines,
-/// from line to line `pitch`; zeros beyond the matrix. By the loading warps, of which this thread is one.
-template <int copy_bytes, class Real>
+/// from line to line `pitch`; zeros beyond the matrix. By `threads` threads.
+template <int copy_bytes, int threads, class Real>
 __device__ inline void copy_lines(const PlainLines<Real>& from, std::int64_t line, int lines, std::int64_t first,
                                   int width, Real* to, int pitch, int thread) {
   constexpr int at_a_time = copy_bytes / static_cast<int>(sizeof(Real));
   const int lanes = from.sharing_lanes;
-  const int step = loading_threads / lanes;
+  const int step = threads / lanes;
   const int place = thread % lanes * at_a_time;
   const int valid_lines = static_cast<int>(min(from.count - line, static_cast<std::int64_t>(lines)));
   const int valid = static_cast<int>(min(from.length - first, static_cast<std::int64_t>(width)));
@@ -43,15 +43,15 @@ __device__ inline void copy_lines(const PlainLines<Real>& from, std::int64_t lin
   }
 }
 
-template <class Real>
+template <int threads, class Real>
 __device__ inline void copy_lines(const PlainLines<Real>& from, std::int64_t line, int lines, std::int64_t first,
                                   int width, Real* to, int pitch, int thread) {
   if (from.copy_bytes == 16) {
-    copy_lines<16>(from, line, lines, first, width, to, pitch, thread);
+    copy_lines<16, threads>(from, line, lines, first, width, to, pitch, thread);
   } else if (sizeof(Real) == 8 || from.copy_bytes == 8) {
-    copy_lines<8>(from, line, lines, first, width, to, pitch, thread);
+    copy_lines<8, threads>(from, line, lines, first, width, to, pitch, thread);
   } else {
-    copy_lines<sizeof(Real)>(from, line, lines, first, width, to, pitch, thread);
+    copy_lines<static_cast<int>(sizeof(Real)), threads>(from, line, lines, first, width, to, pitch, thread);
   }
 }
 

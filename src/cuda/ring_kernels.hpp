@@ -14,6 +14,8 @@ struct TsmmRing;
 template <class Real>
 struct TsmmBoxes;
 template <class Real>
+struct TsmmWarps;
+template <class Real>
 struct TsmmColumns;
 
 /// The instantiation for a warp tile of tsmttsm_tiles, tsmm_tiles or tsmm_box_tiles; null for any other. For tsmttsm a
@@ -40,6 +42,8 @@ template <class Real>
 using TsmmRingKernel = void (*)(TsmmRing<Real>);
 template <class Real>
 TsmmRingKernel<Real> tsmm_ring_kernel_of(int tile_n, int blocks_n);
+/// For one of tsmm_deep_tiles.
+TsmmRingKernel<double> tsmm_deep_kernel_of(int tile_n);
 /// For a tile of tsmm_split_tiles.
 TsmmRingKernel<float> tsmm_split_kernel_of(int tile_n, int blocks_n);
 
@@ -48,6 +52,12 @@ using TsmmBoxesKernel = void (*)(TsmmBoxes<Real>);
 template <class Real>
 TsmmBoxesKernel<Real> tsmm_boxes_kernel_of(int tile_m, int tile_n);
 TsmmBoxesKernel<double> tsmm_gauss_kernel_of();
+
+/// For a tile of tsmm_warps_tiles.
+template <class Real>
+using TsmmWarpsKernel = void (*)(TsmmWarps<Real>);
+template <class Real>
+TsmmWarpsKernel<Real> tsmm_warps_kernel_of(int tile_m, int tile_n);
 
 /// For a shape of tsmm_direct_shapes, and scalars of so many real numbers.
 template <class Real>

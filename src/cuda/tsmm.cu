@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "src/cuda/check.cuh"
 #include "src/cuda/general.cuh"
 #include "src/cuda/ring_kernels.hpp"
@@ -5,6 +7,7 @@
 #include "src/cuda/tsmm_boxes.cuh"
 #include "src/cuda/tsmm_columns.cuh"
 #include "src/cuda/tsmm_ring.cuh"
+#include "src/cuda/tsmm_warps.cuh"
 #include "src/cuda/views.cuh"
 
 namespace blockvec::kernels::cuda {
@@ -48,6 +51,8 @@ void launch_ring(const TsmmCall<T>& call, const dispatch::CudaTsmm& configuratio
   TsmmRingKernel<Real> kernel = tsmm_ring_kernel_of<Real>(x.tile_n, x.blocks_n);
   if constexpr (sizeof(Real) == 4) {
     if (x.tf32 != 0) kernel = tsmm_split_kernel_of(x.tile_n, x.blocks_n);
+  } else {
+    if (x.blocks_n == 0) kernel = tsmm_deep_kernel_of(x.tile_n);
   }
   launch(zero_tickets, dim3(1), 1, 0, stream_of_call, operation, start_of_kernels(), tickets);
   launch(kernel, dim3(static_cast<unsigned>(x.parts)), block_threads, x.shared_bytes, stream_of_call, operation,
@@ -159,6 +164,36 @@ void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, unsigned
 }
 
 template <class T>
+void launch_warps(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, unsigned* tickets, cudaStream_t stream_of_call,
+                  const Product& operation) {
+  using Real = real_t<T>;
+  constexpr int parts = parts_of<T>;
+  TsmmWarps<Real> p{};
+  p.m = static_cast<int>(parts * call.a.columns);
+  p.lines = plain_lines(lines(call.a), std::min(x.panel, p.m));
+  p.out.b = tall(call.b);
+  p.out.n = static_cast<int>(parts * call.b.columns);
+  p.out.k = call.a.rows;
+  p.out.in_pairs = written_in_pairs(call.b);
+  p.out.box_rows = 16;
+  p.out.map = {1, 4, 8};
+  p.out.staged_pitch = x.pitch;
+  for (p.out.sharing_lanes = 1; p.out.sharing_lanes < p.out.n;) p.out.sharing_lanes *= 2;
+  p.staged = x.staged != 0;
+  p.panel = x.panel;
+  p.stages = x.stages;
+  p.small = small(call.c, call.triangle);
+  p.alpha = coefficient(call.alpha);
+  p.beta = coefficient(call.beta);
+  p.tickets = tickets;
+  p.turns = static_cast<std::uint32_t>(ceil_div(p.out.k, x.rows));
+  p.turns_per_ticket = static_cast<std::uint32_t>(x.chunks_per_ticket);
+  launch(zero_tickets, dim3(1), 1, 0, stream_of_call, operation, start_of_kernels(), tickets);
+  launch(tsmm_warps_kernel_of<Real>(x.blocks_n, x.tile_n), dim3(static_cast<unsigned>(x.parts)), sharing_threads,
+         x.shared_bytes, stream_of_call, operation, start_of_kernels(), p);
+}
+
+template <class T>
 void launch_direct(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, cudaStream_t stream_of_call,
                    const Product& operation) {
   using Real = real_t<T>;
@@ -198,6 +233,8 @@ void launch_tsmm(const TsmmCall<T>& call, const dispatch::CudaTsmm& configuratio
     launch_ring(call, configuration, workspace_start<unsigned>(execution), execution.stream, operation);
   } else if (configuration.kernel == dispatch::CudaKernel::boxes) {
     launch_boxes(call, configuration, workspace_start<unsigned>(execution), execution.stream, operation);
+  } else if (configuration.kernel == dispatch::CudaKernel::warps) {
+    launch_warps(call, configuration, workspace_start<unsigned>(execution), execution.stream, operation);
   } else if (configuration.kernel == dispatch::CudaKernel::direct) {
     launch_direct(call, configuration, execution.stream, operation);
   } else {

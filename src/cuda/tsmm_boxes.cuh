@@ -54,8 +54,8 @@ __host__ __device__ inline int depth_of(int classes, int q, int s) {
 
 /// C as the tensor cores want it: [pair of steps][piece of 8 columns][lane][2], a lane reads 16 bytes at a time;
 /// `depth` rows, zeros beyond C.
-template <class Real>
-__device__ inline void pack_pieces(const TsmmBoxes<Real>& p, int depth, int pieces, double* packed, int thread,
+template <class Parameters>
+__device__ inline void pack_pieces(const Parameters& p, int depth, int pieces, double* packed, int thread,
                                    int threads) {
   const Factor alpha = p.alpha.read();
   const bool neighbours = p.out.has_neighbours();
@@ -90,12 +90,11 @@ __global__ void pack_kernel(const TsmmBoxes<Real> p, int pieces, double* packed)
 }
 
 /// sum += A C for the boxes of a set and `steps` steps of 4 columns of A; `a` points to this lane's first entries of
-/// either half of the rows, `c` to this warp's pieces.
-template <int tb, int tn, class Real>
-__device__ inline void multiply_panel(const TsmmBoxes<Real>& p, double (&sum)[tb][tn][4], const Real* const (&a)[2],
-                                      int box, const double* c, int pieces, int steps) {
-  // The next entries of A are on their way while these are multiplied, as far as registers go.
-  constexpr bool ahead = tsmm_blocks<tb, tn> == 1 ? tb * tn <= 8 : tb == 1;
+/// either half of the rows, `c` to this warp's pieces. `ahead`: the next entries of A are on their way while these are
+/// multiplied.
+template <bool ahead, int tb, int tn, class Parameters, class Real>
+__device__ inline void multiply_panel(const Parameters& p, double (&sum)[tb][tn][4], const Real* const (&a)[2], int box,
+                                      const double* c, int pieces, int steps) {
   int at = 0;
   int s = 0;
   const auto load = [&](double(&left)[tb][8]) {
@@ -187,12 +186,12 @@ __device__ inline void copy_panel(const TsmmBoxes<Real>& p, int boxes, std::uint
   const int column = panel * p.panel;
   if (p.out.b.row_major) {
     const int width = min(p.panel, (p.m - column + 3) / 4 * 4);
-    copy_lines(p.lines, row, boxes * box_rows, column, width, stage, p.a.pitch, thread);
+    copy_lines<loading_threads>(p.lines, row, boxes * box_rows, column, width, stage, p.a.pitch, thread);
   } else {
     const int parts = p.out.b.parts;
     for (int box = 0; box < boxes; ++box) {
-      copy_lines(p.lines, column / parts, p.panel / parts, parts * (row + box * box_rows), parts * box_rows,
-                 stage + box * p.a.numbers(), p.a.pitch, thread);
+      copy_lines<loading_threads>(p.lines, column / parts, p.panel / parts, parts * (row + box * box_rows),
+                                  parts * box_rows, stage + box * p.a.numbers(), p.a.pitch, thread);
     }
   }
 }
@@ -328,6 +327,7 @@ __global__ void __launch_bounds__(block_threads, tsmm_blocks<tb, tn>)
                       : p.out.b.parts * row + lane % 4 * p.a.pitch;
   }
 
+  constexpr bool ahead = tsmm_blocks<tb, tn> == 1 ? tb * tn <= 8 : tb == 1;  // as far as registers go
   constexpr bool early = tb * tn <= 4;  // old results have registers while the new ones are computed
   double sum[tb][tn][4];
   Real old[early ? tb : 1][tn][4];
@@ -390,7 +390,7 @@ __global__ void __launch_bounds__(block_threads, tsmm_blocks<tb, tn>)
         const int columns = min(p.panel, p.m - panel * p.panel);
         const int unit = 4 * p.depth_classes;
         const int steps = (columns + unit - 1) / unit * p.depth_classes;
-        multiply_panel(p, sum, a, box, c, pieces, steps);
+        multiply_panel<ahead>(p, sum, a, box, c, pieces, steps);
         if (set == p.sets - 1) {
           barriers.empty[at.stage].arrive();
           at.advance(1, p.stages);

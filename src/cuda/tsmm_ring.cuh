@@ -60,12 +60,17 @@ __device__ inline void pack_small(const Small<Real>& small, int m, int n, int pi
   }
 }
 
-/// C for rows of at most `columns` results: [row][columns].
+/// Numbers of A's rows that are multiplied where B has so few columns.
+template <int columns>
+inline constexpr int narrow_depth = dispatch::narrow_depth(columns);
+
+/// C for rows of few numbers: [row][columns], zeros beyond it.
 template <int columns, class Real>
 __device__ inline void pack_narrow(const Small<Real>& small, int m, int n, Factor alpha, double* packed, int thread,
                                    int threads) {
-  for (int i = thread; i < columns * m; i += threads) {
-    packed[i] = i % columns < n ? small.scaled(i / columns, i % columns, alpha) : 0.0;
+  for (int i = thread; i < columns * narrow_depth<columns>; i += threads) {
+    const int row = i / columns;
+    packed[i] = row < m && i % columns < n ? small.scaled(row, i % columns, alpha) : 0.0;
   }
 }
 
@@ -306,28 +311,80 @@ __device__ inline void multiply_plainly(const TsmmRing<Real>& p, const Real* a, 
   }
 }
 
+/// `unit` neighbours in memory, moved at once.
+template <int unit, class Real>
+struct alignas(unit * sizeof(Real)) Neighbouring {
+  Real number[unit];
+};
+
 /// Rows of few numbers, where tensor cores would mostly idle: a lane a row, C's entries read by all lanes at once.
+/// Several rows of a lane are on their way at a time.
+template <bool adds, int unit, int columns, class Real>
+__device__ inline void narrow_rows(const TsmmRing<Real>& p, const double* c, const Real* a, Real* out, const Real* old,
+                                   Factor beta, int lane) {
+  using Unit = Neighbouring<unit, Real>;
+  constexpr int depth = narrow_depth<columns>;
+  constexpr int batch = columns < 8 ? 8 : 4;
+  const int m = p.m;
+  const int n = p.n;
+  for (int first = lane; first < p.rows; first += batch * warp_size) {
+    Real left[batch][depth];
+#pragma unroll
+    for (int r = 0; r < batch; ++r) {
+      const int row = min(first + r * warp_size, p.rows - 1);
+#pragma unroll
+      for (int i = 0; i < depth; i += unit) {
+        Unit loaded{};
+        if (i < m) loaded = *reinterpret_cast<const Unit*>(a + row * p.a.pitch + i);
+#pragma unroll
+        for (int u = 0; u < unit; ++u) left[r][i + u] = loaded.number[u];
+      }
+    }
+    double sum[batch][columns] = {};
+#pragma unroll
+    for (int i = 0; i < depth; ++i) {
+#pragma unroll
+      for (int j = 0; j < columns; ++j) {
+        const double factor = c[columns * i + j];
+#pragma unroll
+        for (int r = 0; r < batch; ++r) sum[r][j] += static_cast<double>(left[r][i]) * factor;
+      }
+    }
+#pragma unroll
+    for (int r = 0; r < batch; ++r) {
+      const int row = first + r * warp_size;
+      if (row >= p.rows) break;
+#pragma unroll
+      for (int j = 0; j < columns; j += unit) {
+        if (j >= n) break;
+        Unit stored;
+#pragma unroll
+        for (int u = 0; u < unit; ++u) {
+          if (adds) sum[r][j + u] += scaled_entry(old + row * p.pitch_b, j + u, beta);
+          stored.number[u] = static_cast<Real>(sum[r][j + u]);
+        }
+        *reinterpret_cast<Unit*>(out + row * n + j) = stored;
+      }
+    }
+  }
+}
+
+/// The same by as wide accesses as the alignment of A's and B's rows allows.
 template <bool adds, int columns, class Real>
 __device__ inline void narrow_rows(const TsmmRing<Real>& p, const double* c, const Real* a, Real* out, const Real* old,
                                    Factor beta, int lane) {
-  const int m = p.m;
-  const int n = p.n;
-  const int pitch = p.a.pitch;
-#pragma unroll 4
-  for (int row = lane; row < p.rows; row += warp_size) {
-    double sum[columns] = {};
-    for (int i = 0; i < m; ++i) {
-      const double left = a[row * pitch + i];
-#pragma unroll
-      for (int j = 0; j < columns; ++j) sum[j] += left * c[columns * i + j];
-    }
-#pragma unroll
-    for (int j = 0; j < columns; ++j) {
-      if (j < n) {
-        if (adds) sum[j] += scaled_entry(old + row * p.pitch_b, j, beta);
-        out[row * n + j] = static_cast<Real>(sum[j]);
-      }
-    }
+  constexpr int most = 16 / sizeof(Real) < columns ? 16 / sizeof(Real) : columns;  // 1, 2 or 4
+  constexpr int some = most == 4 ? 2 : most;
+  const auto aligned = [&](int unit) {
+    const auto places = reinterpret_cast<std::uintptr_t>(a) | reinterpret_cast<std::uintptr_t>(out);
+    return p.m % unit == 0 && p.n % unit == 0 && p.a.pitch % unit == 0 && places % (unit * sizeof(Real)) == 0;
+  };
+  if (aligned(most)) {
+    narrow_rows<adds, most, columns>(p, c, a, out, old, beta, lane);
+  } else if (aligned(some)) {
+    narrow_rows<adds, some, columns>(p, c, a, out, old, beta, lane);
+  } else {
+    narrow_rows<adds, 1, columns>(p, c, a, out, old, beta, lane);
   }
 }
 

@@ -44,6 +44,7 @@ enum class CudaKernel : std::uint8_t {
   none,     ///< nothing is multiplied
   ring,     ///< tensor cores, fed by asynchronous copies through a ring in shared memory, in bulk where the device can
   boxes,    ///< the same for operands of any stride, fed by tensor maps
+  warps,    ///< tensor cores; every warp feeds itself by plain asynchronous copies of its rows
   columns,  ///< tensor cores, fed by plain asynchronous copies of pieces of columns
   direct,   ///< fed by loads of any layout and stride into registers; tensor cores, but for tsmm
   general   ///< any layout and stride
@@ -145,8 +146,9 @@ struct CudaTsmmProblem {
 
 struct CudaTsmm {
   CudaKernel kernel;
-  int tile_n;    ///< pieces of 16 columns of B a warp holds; boxes: of 8; direct: columns of scalars
-  int blocks_n;  ///< sets of 8 rows it holds at a time; boxes: of 16; direct: rows of a thread
+  int tile_n;    ///< pieces of 16 columns of B a warp holds; boxes, warps: of 8; direct: columns of scalars
+  int blocks_n;  ///< sets of 8 rows it holds at a time; 0: one, and warps share out A's columns; boxes, warps: of 16;
+                 ///< direct: rows of a thread
   int warps;     ///< that share a stage, side by side along the columns of B
   int groups;
   int rows;
@@ -154,11 +156,11 @@ struct CudaTsmm {
   int chunks_per_ticket;
   bool output_in_ring;  ///< B's rows come with A's, to be scaled by beta
   int row_warps;        ///< boxes: along the rows; groups: sets of boxes in a stage
-  int panel;            ///< boxes: columns of A in a stage; direct: columns of scalars that are loaded at a time
-  int pitch;            ///< boxes: real numbers from line to line in a stage
+  int panel;            ///< boxes, warps: columns of A in a stage; direct: columns of scalars that are loaded at a time
+  int pitch;            ///< boxes, warps: real numbers from line to line in a stage
   int classes;          ///< boxes: that lines are dealt into
   bool small_in_ring;   ///< boxes: C comes panel by panel with A
-  int staged;           ///< boxes: 1 if results go through shared memory, to be written in whole sectors
+  int staged;           ///< boxes, warps: 1 if results go through shared memory, to be written in whole sectors
   int plain;            ///< boxes: 1 if A comes by plain copies instead
   int staged_pitch;     ///< boxes: real numbers from line to line there
   int tf32;             ///< ring: as for tsmttsm
@@ -206,8 +208,14 @@ inline constexpr int columns_warps = 8;
 inline constexpr int columns_stages = 4;
 inline constexpr TileShape columns_tiles[] = {{2, 1}, {4, 2}, {8, 1}};
 /// And of tsmm's: pieces of 16 columns x sets of 8 rows; 0 x n: up to n columns, without tensor cores.
-inline constexpr TileShape tsmm_tiles[] = {{0, 1}, {0, 2}, {0, 4}, {1, 4}, {2, 4},
+inline constexpr TileShape tsmm_tiles[] = {{0, 1}, {0, 2}, {0, 4}, {0, 8}, {1, 4}, {2, 4},
                                            {3, 4}, {4, 2}, {1, 2}, {2, 2}, {3, 2}};
+/// Columns of A that the latter take at most.
+constexpr int narrow_depth(int columns) { return columns < 4 ? 4 : columns; }
+/// Where its warps share out A's columns, so many each (tsmm_deep.cuh): pieces of 16 columns.
+inline constexpr TileShape tsmm_deep_tiles[] = {{1, 0}, {2, 0}};
+inline constexpr int deep_columns = 64;
+inline constexpr int least_deep_warps = 4;
 /// The same for split products of single precision.
 inline constexpr TileShape tsmm_split_tiles[] = {{2, 4}, {3, 4}, {4, 4}};
 /// Blocks of a multiprocessor: two where a thread needs few registers, so that one hides what the other waits for.
@@ -215,6 +223,9 @@ constexpr int tsmm_box_blocks(const TileShape& tile) { return tile.n == 1 ? 2 : 
 /// And of tsmm's with boxes: pieces of 16 rows x pieces of 8 columns.
 inline constexpr TileShape tsmm_box_tiles[] = {{1, 1}, {1, 2}, {1, 3}, {1, 4}, {1, 5}, {1, 6},
                                                {1, 8}, {2, 1}, {2, 2}, {2, 4}, {2, 6}};
+/// And of the one whose warps work by themselves.
+inline constexpr TileShape tsmm_warps_tiles[] = {{1, 1}, {1, 2}, {1, 3}, {1, 4}};
+inline constexpr int tsmm_warps_blocks = 2;  // of a multiprocessor
 /// And of tsmm's direct kernel: columns of B x rows of a thread, and columns of A that it loads at a time.
 struct DirectColumns {
   int columns, rows, panel;

@@ -7,6 +7,7 @@
 #include "src/dispatch/cuda_stages.hpp"
 #include "src/dispatch/cuda_tsmm_boxes.hpp"
 #include "src/dispatch/cuda_tsmm_direct.hpp"
+#include "src/dispatch/cuda_tsmm_warps.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -51,6 +52,14 @@ bool ring_serves(const CudaTsmmProblem& p) {
 
 bool is_narrow(const CudaTsmm& c) { return c.tile_n == 0; }
 
+// Warps share out A's columns.
+bool is_deep(const CudaTsmm& c) { return c.blocks_n == 0; }
+
+bool deep_serves(const CudaTsmmProblem& p) {
+  return p.real_bytes == 8 && p.aligned && p.m % 2 == 0 && p.pitch_a % 2 == 0 &&  // numbers come in pairs
+         p.m > deep_columns * (least_deep_warps - 1);
+}
+
 std::int64_t ring_stage_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
   return stage_bytes(c.rows, p.pitch_a, p.real_bytes) +
          (c.output_in_ring ? stage_bytes(c.rows, p.pitch_b, p.real_bytes) : 0);
@@ -59,17 +68,27 @@ std::int64_t ring_stage_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
 // C, as the kernel keeps it in shared memory.
 std::int64_t small_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
   if (c.tf32 != 0) return std::int64_t{8} * c.warps * c.tile_n * 16 * round_up(p.m, 8);  // two parts
-  return std::int64_t{sizeof(double)} * (is_narrow(c) ? c.blocks_n * p.m : c.warps * c.tile_n * ceil_div(p.m, 4) * 64);
+  return std::int64_t{sizeof(double)} *
+         (is_narrow(c) ? c.blocks_n * narrow_depth(c.blocks_n) : c.warps * c.tile_n * ceil_div(p.m, 4) * 64);
+}
+
+// What lies beside the stages.
+std::int64_t fixed_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  if (is_deep(c)) {  // sums of all warps, of two turns
+    return std::int64_t{2} * c.groups * c.warps * 8 * (16 * c.tile_n + 2) * static_cast<std::int64_t>(sizeof(double));
+  }
+  return small_bytes(p, c) + c.groups * stage_bytes(c.rows, p.n, p.real_bytes);
 }
 
 int row_step(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  if (is_deep(c)) return 8;  // whole lines, since rows are whole pairs
   return std::max(is_narrow(c) ? 32 : 8 * c.blocks_n, least_rows(p.real_bytes));
 }
 
 // Stages, results on their way out and C share a block's memory; false if they do not fit.
 bool fit_stages(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   const std::int64_t stage = ring_stage_bytes(p, c);
-  const std::int64_t fixed = small_bytes(p, c) + c.groups * stage_bytes(c.rows, p.n, p.real_bytes);
+  const std::int64_t fixed = fixed_bytes(p, c);
   const std::int64_t room = device.shared_bytes - static_bytes;
   const bool chosen = c.stages != 0;
   if (fixed + (chosen ? c.stages : 1) * stage > room) return false;
@@ -89,11 +108,12 @@ bool fit_groups(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c)
   if (c.groups != 0 && c.rows != 0) return c.groups <= most_groups && fit_stages(device, p, c);
   const int step = row_step(p, c);
   const std::int64_t row_bytes = p.pitch_a * p.real_bytes;
+  const std::int64_t most_bytes = is_narrow(c) && p.real_bytes == 4 ? 7168 : 8192;
   const int least_groups = c.groups;
   for (int groups = least_groups != 0 ? least_groups : most_groups; groups > 0; groups /= 2) {
     c.groups = groups;
-    c.rows =
-        std::max(step, chunk_rows(row_bytes, 8192, p.real_bytes, p.k, std::int64_t{device.multiprocessors} * groups));
+    c.rows = std::max(
+        step, chunk_rows(row_bytes, most_bytes, p.real_bytes, p.k, std::int64_t{device.multiprocessors} * groups));
     for (; c.rows >= step; c.rows /= 2) {
       if (fit_stages(device, p, c)) return true;
     }
@@ -104,21 +124,26 @@ bool fit_groups(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c)
 
 bool complete_ring(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   if (!ring_serves(p)) return false;
-  if (is_narrow(c) && (p.n > c.blocks_n || p.m > 4)) return false;
+  if (is_narrow(c) && (p.n > c.blocks_n || p.m > narrow_depth(c.blocks_n))) return false;
+  if (is_deep(c) && (!deep_serves(p) || p.n > 16 * c.tile_n)) return false;
   if (c.tf32 != 0) {
     const bool compiled =
         std::any_of(std::begin(tsmm_split_tiles), std::end(tsmm_split_tiles),
                     [&](const TileShape& tile) { return tile.m == c.tile_n && tile.n == c.blocks_n; });
     if (!p.may_split || p.real_bytes != 4 || !compiled) return false;
   }
-  c.warps = is_narrow(c) ? 1 : static_cast<int>(ceil_div(ceil_div(p.n, 16), c.tile_n));
-  if (c.warps > computing_warps) return false;
+  const std::int64_t warps = is_narrow(c) ? 1
+                             : is_deep(c) ? ceil_div(p.m, deep_columns)
+                                          : ceil_div(ceil_div(p.n, 16), c.tile_n);
+  if (warps > computing_warps) return false;
+  c.warps = static_cast<int>(warps);
   c.output_in_ring = p.reads_output && streams(p.n, p.pitch_b);
   if (c.rows % row_step(p, c) != 0 || !fit_groups(device, p, c)) return false;
   if (c.chunks_per_ticket == 0) {
     // Of A and B together, as measured on an H200 for squares and for narrow B.
     const std::int64_t chunk_bytes = c.rows * (p.pitch_a + p.n) * p.real_bytes;
-    c.chunks_per_ticket = static_cast<int>(std::clamp<std::int64_t>((32768 + chunk_bytes / 2) / chunk_bytes, 1, 16));
+    const std::int64_t bytes = is_deep(c) ? 114688 : 32768;
+    c.chunks_per_ticket = static_cast<int>(std::clamp<std::int64_t>((bytes + chunk_bytes / 2) / chunk_bytes, 1, 16));
   }
   c.parts = std::min<std::int64_t>(ceil_div(p.k, c.rows), device.multiprocessors);
   c.workspace_bytes = sizeof(unsigned) + workspace_alignment;
@@ -131,9 +156,15 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const Cud
   const double busy_part = static_cast<double>(computing_warps) / (c.groups * c.warps);
   CudaWork work{};
   work.bytes = tall_bytes(p) + static_cast<double>(p.k) * static_cast<double>(p.pitch_a - p.m) * p.real_bytes;
-  // Few groups of warps wait for one another's stages.
-  work.bandwidth = device.copy_bandwidth * std::min(1.0, 0.42 * c.groups);
-  if (is_narrow(c)) {
+  // Few groups of warps wait for one another's stages, but for those that multiply little.
+  work.bandwidth = device.copy_bandwidth * (is_deep(c) ? 1.0 : std::min(1.0, 0.42 * c.groups));
+  if (is_deep(c)) {
+    const double products = rows / 8 * c.warps * c.tile_n * (deep_columns / 16);
+    work.product_clocks = products * 16 * busy_part;
+    work.shared_clocks = products * 16 / c.tile_n + rows / 8 * c.warps * static_cast<double>(p.n) * 2;
+    work.overlap = 0.25;
+    work.tensor_cores = true;
+  } else if (is_narrow(c)) {
     const double sets = rows / 32;
     work.product_clocks = sets * static_cast<double>(p.m) * c.blocks_n / 2;
     work.shared_clocks = sets * static_cast<double>(p.m + p.n) * 2;
@@ -152,6 +183,9 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const Cud
   work.waits = 2;
   return work;
 }
+
+// As measured on an H200.
+bool deep_is_better(const CudaTsmmProblem& p) { return ring_serves(p) && p.n <= 32 && deep_serves(p); }
 
 void add_ring(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
   if (!ring_serves(p)) return;
@@ -180,9 +214,17 @@ void add_ring(const CudaDevice& device, const CudaTsmmProblem& p, Search search,
       }
     }
   };
-  for (const TileShape& tile : tsmm_tiles) add_shape(tile, false);
+  const bool all = search == Search::all;
+  if (all || deep_is_better(p)) {
+    for (const TileShape& tile : tsmm_deep_tiles) add_shape(tile, false);
+  }
+  if (!all && !ring_is_better(p) && !to.empty()) return;
+  for (const TileShape& tile : tsmm_tiles) {
+    // In double precision tensor cores are as good there.
+    if (all || p.real_bytes == 4 || tile.m != 0 || tile.n <= 4) add_shape(tile, false);
+  }
   // Narrower ones wait for memory anyway.
-  if (p.real_bytes != 4 || p.m * p.n < 16 * (p.m + p.n)) return;
+  if (p.real_bytes != 4 || p.m * p.n < 10 * (p.m + p.n)) return;
   for (const TileShape& tile : tsmm_split_tiles) add_shape(tile, true);
 }
 
@@ -194,6 +236,8 @@ bool complete(const CudaDevice& device, const CudaTsmmProblem& problem, CudaTsmm
       return complete_ring(device, problem, configuration);
     case CudaKernel::boxes:
       return complete_boxes(device, problem, configuration);
+    case CudaKernel::warps:
+      return complete_warps(device, problem, configuration);
     case CudaKernel::direct:
       return complete_direct(device, problem, configuration);
     case CudaKernel::general:
@@ -211,9 +255,11 @@ namespace {
 void collect(const CudaDevice& device, const CudaTsmmProblem& problem, Search search, std::vector<CudaTsmm>& to) {
   const bool all = search == Search::all;
   if (all || direct_is_better(problem)) add_direct(device, problem, search, to);
-  if (all || ring_is_better(problem)) add_ring(device, problem, search, to);
+  if (all || ring_is_better(problem) || deep_is_better(problem)) add_ring(device, problem, search, to);
+  if (all || warps_are_better(problem)) add_warps(device, problem, search, to);
   if (all || to.empty()) add_boxes(device, problem, search, to);
   if (to.empty()) add_ring(device, problem, search, to);
+  if (to.empty()) add_warps(device, problem, search, to);
   if (to.empty()) add_direct(device, problem, search, to);
   add_gauss(device, problem, to);
   CudaTsmm general{};
@@ -234,6 +280,7 @@ CudaPrediction predict(const CudaDevice& device, const CudaTsmmProblem& problem,
   const CudaKernel kernel = configuration.kernel;
   return predict(device, kernel == CudaKernel::ring     ? ring_work(device, problem, configuration)
                          : kernel == CudaKernel::boxes  ? boxes_work(device, problem, configuration)
+                         : kernel == CudaKernel::warps  ? warps_work(device, problem, configuration)
                          : kernel == CudaKernel::direct ? direct_work(device, problem, configuration)
                                                         : general_work(device, problem, configuration));
 }

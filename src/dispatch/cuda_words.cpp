@@ -56,11 +56,15 @@ constexpr Word<CudaTsmm> tsmm_boxes_words[] = {{"tile", &CudaTsmm::blocks_n, &Cu
                                                {"gauss", &CudaTsmm::gauss},
                                                {"stages", &CudaTsmm::stages},
                                                {"ticket", &CudaTsmm::chunks_per_ticket}};
+constexpr Word<CudaTsmm> tsmm_warps_words[] = {{"tile", &CudaTsmm::blocks_n, &CudaTsmm::tile_n},
+                                               {"staged", &CudaTsmm::staged},
+                                               {"stages", &CudaTsmm::stages},
+                                               {"ticket", &CudaTsmm::chunks_per_ticket}};
 constexpr Word<CudaTsmm> tsmm_direct_words[] = {{"tile", &CudaTsmm::blocks_n, &CudaTsmm::tile_n},
                                                 {"panel", &CudaTsmm::panel}};
 
-constexpr CudaKernel kernels[] = {CudaKernel::ring, CudaKernel::boxes, CudaKernel::columns, CudaKernel::direct,
-                                  CudaKernel::general};
+constexpr CudaKernel kernels[] = {CudaKernel::ring,    CudaKernel::boxes,  CudaKernel::warps,
+                                  CudaKernel::columns, CudaKernel::direct, CudaKernel::general};
 
 template <class Configuration, std::size_t count>
 std::string say(const Configuration& c, const Word<Configuration> (&known)[count]) {
@@ -127,6 +131,8 @@ std::string name_of(CudaKernel kernel) {
       return "ring";
     case CudaKernel::boxes:
       return "boxes";
+    case CudaKernel::warps:
+      return "warps";
     case CudaKernel::columns:
       return "columns";
     case CudaKernel::direct:
@@ -166,6 +172,7 @@ std::string words(const CudaTsmm& configuration) {
   const auto& c = configuration;
   if (c.kernel == CudaKernel::general) return std::to_string(c.parts) + " blocks";
   if (c.kernel == CudaKernel::direct) return say(c, tsmm_direct_words);
+  if (c.kernel == CudaKernel::warps) return say(c, tsmm_warps_words);
   return c.kernel == CudaKernel::boxes ? say(c, tsmm_boxes_words) : say(c, tsmm_words);
 }
 
@@ -181,6 +188,7 @@ bool read_words(std::string_view kernel, std::string_view words, CudaTsmm& confi
   configuration = {};
   if (!read_kernel(kernel, configuration.kernel)) return false;
   if (configuration.kernel == CudaKernel::direct) return read(words, configuration, tsmm_direct_words);
+  if (configuration.kernel == CudaKernel::warps) return read(words, configuration, tsmm_warps_words);
   return configuration.kernel == CudaKernel::boxes ? read(words, configuration, tsmm_boxes_words)
                                                    : read(words, configuration, tsmm_words);
 }

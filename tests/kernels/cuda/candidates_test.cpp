@@ -62,8 +62,9 @@ struct Sides {
   std::int64_t m, n;
 };
 // Every warp tile serves at least one of these, alone and beside others.
-const std::vector<Sides> sides{{1, 1},   {3, 3},   {4, 4},   {8, 8},  {15, 15},  {20, 20}, {32, 32}, {40, 40},
-                               {48, 48}, {56, 56}, {64, 64}, {61, 8}, {128, 16}, {16, 1},  {96, 96}};
+const std::vector<Sides> sides{{1, 1},   {3, 3},   {4, 4},   {8, 8},   {15, 15}, {20, 20},  {32, 32},
+                               {40, 40}, {48, 48}, {56, 56}, {64, 64}, {61, 8},  {128, 16}, {16, 1},
+                               {96, 96}, {4, 8},   {6, 7},   {290, 1}, {510, 30}};
 const Placement tight{Layout::row_major, Layout::row_major, 0, 0};
 const Placement padded{Layout::row_major, Layout::column_major, 9, 1};
 const Placement columns{Layout::column_major, Layout::row_major, 3, 1};

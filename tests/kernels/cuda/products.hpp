@@ -44,7 +44,7 @@ double fewer_products_gamma(std::int64_t k, std::int64_t m, std::int64_t n) {
 template <class T>
 double fewer_tsmm_gamma(std::int64_t m, std::int64_t n) {
   if (sizeof(real_of<T>) == 8) return is_complex<T> && m * n > 24 * (m + n) ? gamma<T>(m + 8) : 0.0;
-  return parts<T> * m * n >= 16 * (m + n) ? gamma<T>(parts<T> * 4 * m + 48) : 0.0;
+  return parts<T> * m * n >= 10 * (m + n) ? gamma<T>(parts<T> * 4 * m + 48) : 0.0;
 }
 
 template <class T>

@@ -101,8 +101,16 @@ bool compiled(const CudaTsmttsm& c) {
 }
 bool compiled(const CudaTsmm& c) {
   const auto same = [&](const TileShape& tile) { return tile.m == c.tile_n && tile.n == c.blocks_n; };
-  return c.tf32 != 0 ? std::any_of(std::begin(tsmm_split_tiles), std::end(tsmm_split_tiles), same)
-                     : std::any_of(std::begin(tsmm_tiles), std::end(tsmm_tiles), same);
+  const auto listed = [&](const auto& tiles) { return std::any_of(std::begin(tiles), std::end(tiles), same); };
+  return c.tf32 != 0 ? listed(tsmm_split_tiles) : listed(tsmm_tiles) || listed(tsmm_deep_tiles);
+}
+
+// Chunks of which each begins at the same place of a line as the others.
+bool has_whole_lines(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  return c.rows % least_rows(p.real_bytes) == 0;
+}
+bool has_whole_lines(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  return c.rows * p.pitch_a * p.real_bytes % line_bytes == 0;
 }
 
 int warps_of(const CudaTsmttsm& c) { return c.warps_m * c.warps_n; }
@@ -127,7 +135,7 @@ void expect_legal(const CudaDevice& device, const Problem& p, const Configuratio
   EXPECT_EQ(c.stages % in_turn(c), 0);
   EXPECT_GE(c.stages, 1);
   EXPECT_LE(c.stages, max_stages);
-  EXPECT_EQ(c.rows % least_rows(p.real_bytes), 0);
+  EXPECT_TRUE(has_whole_lines(p, c)) << words(c);
 }
 
 TEST(CudaConfiguration, EveryCandidateOfTsmttsmIsLegal) {

@@ -1,0 +1,93 @@
+#include "src/dispatch/cuda_tsmm_warps.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "src/dispatch/cuda_stages.hpp"
+
+namespace blockvec::kernels::dispatch {
+namespace {
+
+// Of a warp.
+std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  return std::int64_t{c.rows} * c.pitch * p.real_bytes;
+}
+
+}  // namespace
+
+// As measured on an H200: boxes are as fast where rows are whole lines of memory, or lie far apart.
+bool warps_are_better(const CudaTsmmProblem& p) {
+  const std::int64_t distance = p.pitch_a * p.real_bytes;
+  return p.row_major && !streams(p.m, p.pitch_a) && p.n <= 32 && p.m <= 32 && distance < 4096 &&
+         (!p.aligned || distance % line_bytes != 0);
+}
+
+bool complete_warps(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+  constexpr std::int64_t most_panel = 32;
+  if (!p.row_major || p.m < 1 || p.n > 8 * c.tile_n || c.stages < 2 || c.stages > 4) return false;
+  c.warps = 1;
+  c.rows = 16 * c.blocks_n;
+  c.panel = static_cast<int>(p.m <= most_panel ? round_up(p.m, 4) : most_panel);
+  // Lanes of a warp take one of four neighbours of a row, and meet different banks.
+  const std::int64_t numbers = std::max<std::int64_t>(c.panel, c.staged != 0 ? 8 * c.tile_n : 0);
+  c.pitch = static_cast<int>(round_up(numbers + 4, 8) - 4);
+  const std::int64_t small = round_up(p.m, 16) * c.tile_n * 8 * std::int64_t{sizeof(double)};
+  const std::int64_t bytes = small + computing_warps * c.stages * bytes_of_stage(p, c);
+  const std::int64_t turns = ceil_div(p.k, c.rows);
+  if (bytes + static_bytes > device.shared_bytes || turns > std::numeric_limits<std::int32_t>::max()) return false;
+  c.shared_bytes = static_cast<int>(bytes);
+  const int blocks = tsmm_warps_blocks * (bytes + static_bytes) <= device.shared_bytes ? tsmm_warps_blocks : 1;
+  if (c.chunks_per_ticket == 0) c.chunks_per_ticket = p.n <= 24 ? 4 : c.staged != 0 ? 8 : 16;
+  c.parts = std::min<std::int64_t>(ceil_div(turns, computing_warps), blocks * device.multiprocessors);
+  c.workspace_bytes = sizeof(unsigned) + workspace_alignment;
+  return true;
+}
+
+void add_warps(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+  // Memory is written in sectors of 32 bytes: lanes alone fill them where all rows of B start with one.
+  const bool staged = !p.aligned_output || p.pitch_b * p.real_bytes % 32 != 0 || p.n * p.real_bytes % 32 != 0;
+  const auto add = [&](const TileShape& tile, int stages, bool by_rows, int ticket) {
+    CudaTsmm c{};
+    c.kernel = CudaKernel::warps;
+    c.blocks_n = tile.m;
+    c.tile_n = tile.n;
+    c.stages = stages;
+    c.staged = by_rows ? 1 : 0;
+    c.chunks_per_ticket = ticket;
+    if (complete(device, p, c)) to.push_back(c);
+  };
+  for (const TileShape& tile : tsmm_warps_tiles) {
+    if (tile.n > 1 && 8 * (tile.n - 1) >= p.n) continue;  // a narrower one does as much
+    if (search == Search::usual) {
+      add(tile, p.n <= 24 ? 2 : 3, staged, 0);
+      continue;
+    }
+    for (const int stages : {2, 3, 4}) {
+      for (const int ticket : {4, 8, 16}) {
+        add(tile, stages, staged, ticket);
+        add(tile, stages, !staged, ticket);
+      }
+    }
+  }
+}
+
+CudaWork warps_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+  const std::int64_t blocks = ceil_div(c.parts, device.multiprocessors);
+  const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts) * blocks;
+  const double products = static_cast<double>(turns * c.blocks_n * c.tile_n * ceil_div(p.m, 4)) / 4;
+  CudaWork work{};
+  work.bytes = static_cast<double>(p.k) * static_cast<double>(p.m + (p.reads_output ? 2 : 1) * p.n) * p.real_bytes;
+  work.bandwidth = 0.95 * device.copy_bandwidth;
+  work.product_clocks = products * 16;
+  work.shared_clocks = products * (16.0 / c.tile_n + 8.0 / c.blocks_n);
+  work.overlap = 0.5;
+  work.tensor_cores = true;
+  work.parts = static_cast<double>(std::min<std::int64_t>(c.parts, device.multiprocessors));
+  work.bytes_in_flight = static_cast<double>(blocks * computing_warps * (c.stages - 1) * c.rows *
+                                             std::min<std::int64_t>(p.m, c.panel) * p.real_bytes);
+  work.launches = 2;
+  work.waits = 2;
+  return work;
+}
+
+}  // namespace blockvec::kernels::dispatch
