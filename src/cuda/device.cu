@@ -7,8 +7,15 @@
 namespace blockvec::kernels::cuda {
 namespace {
 
-// Its code's version tells which of the compiled variants the driver takes on a device.
-__global__ void probe() {}
+// Its code's version tells which of the compiled variants the driver takes on a device, its bound whether that variant
+// has instructions of 9.0 alone.
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+constexpr int probe_threads = 64;
+#else
+constexpr int probe_threads = 32;
+#endif
+__global__ void __launch_bounds__(probe_threads) probe() {}
+constexpr int threads_of_warpgroup_code = 64;
 
 int attribute(cudaDeviceAttr which, int device) {
   int value = 0;
@@ -37,7 +44,8 @@ dispatch::CudaDevice query(int device) {
           10 * major + minor,
           0.95e3 * attribute(cudaDevAttrClockRate, device),
           0.94 * interface,
-          0.86 * interface};
+          0.86 * interface,
+          code.maxThreadsPerBlock == threads_of_warpgroup_code};
 }
 
 }  // namespace

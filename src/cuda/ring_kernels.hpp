@@ -27,6 +27,8 @@ TsmttsmRingKernel<Real> tsmttsm_ring_kernel_of(int tile_m, int tile_n, bool by_c
 /// For a tile of gauss_tiles, in single precision of split_gauss_tiles, of row-major operands.
 template <class Real>
 TsmttsmRingKernel<Real> tsmttsm_gauss_kernel_of(int tile_m, int tile_n);
+/// For a tile of warpgroup_tiles or complex_warpgroup_tiles; `aligned`: pairs of neighbours can be read at once.
+TsmttsmRingKernel<float> tsmttsm_warpgroup_kernel_of(bool complex, int tile_n, bool aligned);
 
 /// And for one of direct_shapes.
 template <class Real>
@@ -46,6 +48,8 @@ TsmmRingKernel<Real> tsmm_ring_kernel_of(int tile_n, int blocks_n);
 TsmmRingKernel<double> tsmm_deep_kernel_of(int tile_n);
 /// For a tile of tsmm_split_tiles.
 TsmmRingKernel<float> tsmm_split_kernel_of(int tile_n, int blocks_n);
+/// For one of tsmm_warpgroup_tiles.
+TsmmRingKernel<float> tsmm_warpgroup_kernel_of(int parts, int tile_n);
 
 template <class Real>
 using TsmmBoxesKernel = void (*)(TsmmBoxes<Real>);

@@ -42,7 +42,8 @@ void launch_ring(const TsmmCall<T>& call, const dispatch::CudaTsmm& configuratio
   p.stages = x.stages;
   p.groups = x.groups;
   p.warps = x.warps;
-  p.map = dispatch::row_map(p.a.pitch);
+  const bool in_pairs = x.kernel == dispatch::CudaKernel::warpgroup;
+  p.map = dispatch::row_map(in_pairs ? p.a.pitch / 2 : p.a.pitch);
   p.small = small(call.c, call.triangle);
   p.alpha = coefficient(call.alpha);
   p.beta = coefficient(call.beta);
@@ -51,11 +52,14 @@ void launch_ring(const TsmmCall<T>& call, const dispatch::CudaTsmm& configuratio
   TsmmRingKernel<Real> kernel = tsmm_ring_kernel_of<Real>(x.tile_n, x.blocks_n);
   if constexpr (sizeof(Real) == 4) {
     if (x.tf32 != 0) kernel = tsmm_split_kernel_of(x.tile_n, x.blocks_n);
+    if (in_pairs) kernel = tsmm_warpgroup_kernel_of(parts, x.tile_n);
   } else {
     if (x.blocks_n == 0) kernel = tsmm_deep_kernel_of(x.tile_n);
   }
   launch(zero_tickets, dim3(1), 1, 0, stream_of_call, operation, start_of_kernels(), tickets);
-  launch(kernel, dim3(static_cast<unsigned>(x.parts)), block_threads, x.shared_bytes, stream_of_call, operation,
+  const int threads =
+      in_pairs ? (dispatch::tsmm_warpgroups + 1) * dispatch::warpgroup_warps * warp_size : block_threads;
+  launch(kernel, dim3(static_cast<unsigned>(x.parts)), threads, x.shared_bytes, stream_of_call, operation,
          start_of_kernels(), p);
 }
 
@@ -229,7 +233,7 @@ void launch_general(const TsmmCall<T>& call, const dispatch::CudaTsmm& configura
 template <class T>
 void launch_tsmm(const TsmmCall<T>& call, const dispatch::CudaTsmm& configuration, const CudaExecution& execution) {
   const Product operation{"tsmm", call.a.rows, call.a.columns, call.b.columns};
-  if (configuration.kernel == dispatch::CudaKernel::ring) {
+  if (configuration.kernel == dispatch::CudaKernel::ring || configuration.kernel == dispatch::CudaKernel::warpgroup) {
     launch_ring(call, configuration, workspace_start<unsigned>(execution), execution.stream, operation);
   } else if (configuration.kernel == dispatch::CudaKernel::boxes) {
     launch_boxes(call, configuration, workspace_start<unsigned>(execution), execution.stream, operation);

@@ -43,7 +43,7 @@ template <int tb, int tn>
 struct GaussRows {
   static constexpr int boxes = tb;
   static constexpr int pieces = tn;
-  static constexpr int piece_numbers = 2 * 2 * warp_size;  ///< of packed C: 8 rows x 8 columns
+  static constexpr int piece_numbers = 3 * 2 * warp_size;  ///< of packed C: 8 rows x 8 columns
   double sum[3][tb][tn][4];
 
   __device__ void clear() {
@@ -51,15 +51,18 @@ struct GaussRows {
     for (int i = 0; i < 12 * tb * tn; ++i) (&sum[0][0][0][0])[i] = 0;
   }
 
-  /// [8 rows][piece][re, im][lane][row / 4].
+  /// [8 rows][piece][re, im, re + im][lane][row / 4]: sums would keep the tensor cores waiting.
   template <class Value>
   __device__ static void pack(double* packed, int index, int lane, const Value& value) {
 #pragma unroll
-    for (int part = 0; part < 2; ++part) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        packed[index * piece_numbers + 64 * part + 2 * lane + half] = value(lane % 4 + 4 * half, part);
-      }
+    for (int half = 0; half < 2; ++half) {
+      const int row = lane % 4 + 4 * half;
+      double* const to = packed + index * piece_numbers + 2 * lane + half;
+      const double re = value(row, 0);
+      const double im = value(row, 1);
+      to[0] = re;
+      to[64] = im;
+      to[128] = re + im;
     }
   }
 
@@ -84,7 +87,7 @@ struct GaussRows {
       for (int x = 0; x < tn; ++x) {
         double right[3][4];
 #pragma unroll
-        for (int part = 0; part < 2; ++part) {
+        for (int part = 0; part < 3; ++part) {
 #pragma unroll
           for (int v = 0; v < 4; v += 2) {
             const double2 pair = *reinterpret_cast<const double2*>(c + v / 2 * next + x * piece_numbers + 64 * part);
@@ -92,8 +95,6 @@ struct GaussRows {
             right[part][v + 1] = pair.y;
           }
         }
-#pragma unroll
-        for (int v = 0; v < 4; ++v) right[2][v] = right[0][v] + right[1][v];
 #pragma unroll
         for (int which = 0; which < 3; ++which) {
 #pragma unroll
@@ -116,7 +117,7 @@ struct GaussRows {
 #pragma unroll
       for (int x = 0; x < tn; ++x) {
         const double* const at = c + v / 2 * next + x * piece_numbers + v % 2;
-        const double right[3] = {at[0], at[64], at[0] + at[64]};
+        const double right[3] = {at[0], at[64], at[128]};
 #pragma unroll
         for (int which = 0; which < 3; ++which) {
 #pragma unroll
@@ -211,12 +212,12 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_gauss_kernel(const __gr
   const bool reads_a = !p.alpha.read().is_zero();
 
   if (warp >= computing_warps) {
-    give_registers<56>();
+    give_registers<40>();
     if (reads_a && warp == computing_warps) load_chunks<tb, false>(p, stages, tickets);
     return;
   }
 
-  take_registers<224>();
+  take_registers<232>();
   if (reads_a) {
     pack_for<Tile>(p, pieces, packed, static_cast<int>(threadIdx.x), computing_threads);
     meet(1, computing_threads);
@@ -271,10 +272,12 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_gauss_kernel(const __gr
           lane);
       double result[tb][tn][4];
       tile.results(result);
-      bool finite = true;
+      unsigned largest = 0;  // exponent, without the sign; integers leave the double-precision pipe to the tensor cores
 #pragma unroll
-      for (int i = 0; i < 4 * tb * tn; ++i) finite = finite && (&result[0][0][0])[i] * 0 == 0;
-      finite = __all_sync(0xffffffffU, finite);
+      for (int i = 0; i < 4 * tb * tn; ++i) {
+        largest = max(largest, static_cast<unsigned>(__double2hiint((&result[0][0][0])[i])) << 1);
+      }
+      const bool finite = __all_sync(0xffffffffU, largest < 0xffe00000U);
       if (!finite) multiply_plainly(p, stage, tb, warp_row, first_row, column0, 8 * tn, beta, lane);
       if (set == p.sets - 1) {
         barriers.empty[at.stage].arrive();

@@ -74,6 +74,12 @@ std::uint32_t run_of(const TsmttsmRing<Real>& p, std::int64_t parts) {
   return run;
 }
 
+/// Whether two neighbours of every row of a stage begin at multiples of their common size.
+template <class Real>
+bool has_aligned_pairs(const Staged<Real>& a) {
+  return a.row_step % 2 == 0 && a.segment[0] % 2 == 0;
+}
+
 template <class Real>
 TsmttsmRingKernel<Real> kernel_of(const dispatch::CudaTsmttsm& x, bool by_columns) {
   if (x.gauss != 0) return tsmttsm_gauss_kernel_of<Real>(x.tile_m, x.tile_n);
@@ -126,8 +132,15 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
     launch(tsmttsm_pairs_kernel_of<Real>(by_columns), blocks, block_threads, x.shared_bytes, stream_of_call, operation,
            Start::early, p, dispatch::SquarePairs(x.sections_m, x.parts));
   } else {
-    launch(kernel_of<Real>(x, by_columns), blocks, block_threads, x.shared_bytes, stream_of_call, operation,
-           Start::early, p);
+    TsmttsmRingKernel<Real> kernel = nullptr;
+    if constexpr (sizeof(Real) == 4) {
+      if (x.whole_warpgroups()) {
+        kernel =
+            tsmttsm_warpgroup_kernel_of(x.complex_tiles(), x.tile_n, has_aligned_pairs(p.a) && has_aligned_pairs(p.b));
+      }
+    }
+    if (kernel == nullptr) kernel = kernel_of<Real>(x, by_columns);
+    launch(kernel, blocks, block_threads, x.shared_bytes, stream_of_call, operation, Start::early, p);
   }
 }
 

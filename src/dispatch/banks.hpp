@@ -30,7 +30,8 @@ constexpr RowMap wide_column_map(std::size_t real_bytes) { return real_bytes == 
 /// For tsmttsm, whose lanes read 8 columns of 4 rows: twice as many numbers of 4 bytes as of 8 fill the banks. Either
 /// operand may want another map; the one that is read more often decides.
 constexpr RowMap row_map_of(const CudaTsmttsm& c, std::int64_t pitch_a, std::int64_t pitch_b, std::size_t real_bytes) {
-  const std::int64_t pitch = c.warps_n * c.tile_m * 2 >= c.warps_m * c.tile_n ? pitch_a : pitch_b;
+  const bool by_a = c.whole_warpgroups() || c.warps_n * c.tile_m * 2 >= c.warps_m * c.tile_n;
+  const std::int64_t pitch = by_a ? pitch_a : pitch_b;
   return row_map(real_bytes == 4 && pitch % 2 == 0 ? pitch / 2 : pitch);
 }
 

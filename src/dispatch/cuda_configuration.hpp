@@ -25,6 +25,7 @@ struct CudaDevice {
   double clock = 1.9e9;            ///< of multiprocessors, 1/s
   double read_bandwidth = 4.6e12;  ///< bytes/s that kernels reach
   double copy_bandwidth = 4.2e12;  ///< bytes/s, both ways together
+  bool warpgroups = false;         ///< code for 9.0a is there and runs: products of whole warpgroups
 };
 
 /// One product C = A^H B as the kernels see it.
@@ -46,8 +47,9 @@ enum class CudaKernel : std::uint8_t {
   boxes,    ///< the same for operands of any stride, fed by tensor maps
   warps,    ///< tensor cores; every warp feeds itself by plain asynchronous copies of its rows
   columns,  ///< tensor cores, fed by plain asynchronous copies of pieces of columns
-  direct,   ///< fed by loads of any layout and stride into registers; tensor cores, but for tsmm
-  general   ///< any layout and stride
+  warpgroup,  ///< single precision by split products of whole warpgroups, through a ring as well
+  direct,     ///< fed by loads of any layout and stride into registers; tensor cores, but for tsmm
+  general     ///< any layout and stride
 };
 
 /// What limits a configuration, by the model.
@@ -91,7 +93,9 @@ struct CudaTsmttsm {
   int feeds;                   ///< CudaFeeds
   int padding;                 ///< CudaPadding
   int turned;                  ///< 1: half of the lanes read in another order (banks.hpp)
-  int tf32;                    ///< 1: products of single precision are split
+  int tf32;                    ///< 1: products of single precision are split; 2: by whole warpgroups, 4 warps for 64
+                               ///< columns of A; 3: of as many complex ones, by one warpgroup for real and one for
+                               ///< imaginary parts, tiles count complex numbers
   int gauss;                   ///< 1: complex products are made of three real ones; tiles count complex numbers
   int neighbours;              ///< Neighbours (direct)
   int threads;                 ///< of a block (direct)
@@ -108,7 +112,9 @@ struct CudaTsmttsm {
   /// Columns of A and B that the warps' tiles cover.
   int reached_m() const { return gram() ? (tile_m + 1) / 2 * 16 : warps_m * rows_of_tile(); }
   int reached_n() const { return gram() ? tile_m * 8 : warps_n * columns_of_tile(); }
-  int rows_of_tile() const { return (gauss != 0 ? 32 : 16) * tile_m; }
+  constexpr bool whole_warpgroups() const { return tf32 >= 2; }
+  constexpr bool complex_tiles() const { return gauss != 0 || tf32 == 3; }
+  int rows_of_tile() const { return (complex_tiles() ? 32 : 16) * tile_m; }
   int columns_of_tile() const { return (gauss != 0 ? 16 : 8) * tile_n; }
   /// Of a group's sum in shared memory.
   std::int64_t sum_bytes() const { return std::int64_t{reached_m()} * reached_n() * std::int64_t{sizeof(double)}; }
@@ -146,7 +152,8 @@ struct CudaTsmmProblem {
 
 struct CudaTsmm {
   CudaKernel kernel;
-  int tile_n;    ///< pieces of 16 columns of B a warp holds; boxes, warps: of 8; direct: columns of scalars
+  int tile_n;    ///< pieces of 16 columns of B a warp holds; boxes, warps: of 8; warpgroup: of 16 columns of scalars;
+                 ///< direct: columns of scalars
   int blocks_n;  ///< sets of 8 rows it holds at a time; 0: one, and warps share out A's columns; boxes, warps: of 16;
                  ///< direct: rows of a thread
   int warps;     ///< that share a stage, side by side along the columns of B
@@ -163,7 +170,7 @@ struct CudaTsmm {
   int staged;           ///< boxes, warps: 1 if results go through shared memory, to be written in whole sectors
   int plain;            ///< boxes: 1 if A comes by plain copies instead
   int staged_pitch;     ///< boxes: real numbers from line to line there
-  int tf32;             ///< ring: as for tsmttsm
+  int tf32;             ///< ring, warpgroup: as for tsmttsm
   int gauss;            ///< boxes: as for tsmttsm; tile_n counts complex columns
   int shared_bytes;
   std::int64_t parts;  ///< blocks of threads
@@ -190,6 +197,8 @@ inline constexpr TileShape tsmttsm_tiles[] = {{1, 1}, {1, 2}, {1, 4}, {2, 1}, {2
 /// products are summed in single precision at most.
 inline constexpr TileShape gauss_tiles[] = {{1, 4}};
 inline constexpr TileShape split_gauss_tiles[] = {{2, 2}};
+inline constexpr TileShape warpgroup_tiles[] = {{1, 8}};
+inline constexpr TileShape complex_warpgroup_tiles[] = {{1, 5}, {1, 6}, {1, 8}};
 inline constexpr int rows_of_early_sums = 256;
 /// Of Gram matrices: blocks of 8 columns, and warps that share the pieces on and above the diagonal.
 struct GramShape {
@@ -218,6 +227,14 @@ inline constexpr int deep_columns = 64;
 inline constexpr int least_deep_warps = 4;
 /// The same for split products of single precision.
 inline constexpr TileShape tsmm_split_tiles[] = {{2, 4}, {3, 4}, {4, 4}};
+/// And by whole warpgroups, for scalars of so many real numbers: pieces of 16 columns of scalars; 64 rows at a time.
+struct WarpgroupTile {
+  int parts, n;
+};
+inline constexpr WarpgroupTile tsmm_warpgroup_tiles[] = {{1, 4}, {2, 2}, {2, 3}, {2, 4}};
+inline constexpr int tsmm_warpgroups = 3;
+inline constexpr int warpgroup_warps = 4;
+inline constexpr int warpgroup_rows = 64;
 /// Blocks of a multiprocessor: two where a thread needs few registers, so that one hides what the other waits for.
 constexpr int tsmm_box_blocks(const TileShape& tile) { return tile.n == 1 ? 2 : 1; }
 /// And of tsmm's with boxes: pieces of 16 rows x pieces of 8 columns.

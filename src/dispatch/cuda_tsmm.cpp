@@ -7,6 +7,7 @@
 #include "src/dispatch/cuda_stages.hpp"
 #include "src/dispatch/cuda_tsmm_boxes.hpp"
 #include "src/dispatch/cuda_tsmm_direct.hpp"
+#include "src/dispatch/cuda_tsmm_warpgroup.hpp"
 #include "src/dispatch/cuda_tsmm_warps.hpp"
 
 namespace blockvec::kernels::dispatch {
@@ -238,6 +239,8 @@ bool complete(const CudaDevice& device, const CudaTsmmProblem& problem, CudaTsmm
       return complete_boxes(device, problem, configuration);
     case CudaKernel::warps:
       return complete_warps(device, problem, configuration);
+    case CudaKernel::warpgroup:
+      return complete_warpgroup(device, problem, configuration);
     case CudaKernel::direct:
       return complete_direct(device, problem, configuration);
     case CudaKernel::general:
@@ -262,6 +265,7 @@ void collect(const CudaDevice& device, const CudaTsmmProblem& problem, Search se
   if (to.empty()) add_warps(device, problem, search, to);
   if (to.empty()) add_direct(device, problem, search, to);
   add_gauss(device, problem, to);
+  add_warpgroup(device, problem, search, to);
   CudaTsmm general{};
   general.kernel = CudaKernel::general;
   complete(device, problem, general);
@@ -278,11 +282,12 @@ std::vector<CudaTsmm> candidates(const CudaDevice& device, const CudaTsmmProblem
 
 CudaPrediction predict(const CudaDevice& device, const CudaTsmmProblem& problem, const CudaTsmm& configuration) {
   const CudaKernel kernel = configuration.kernel;
-  return predict(device, kernel == CudaKernel::ring     ? ring_work(device, problem, configuration)
-                         : kernel == CudaKernel::boxes  ? boxes_work(device, problem, configuration)
-                         : kernel == CudaKernel::warps  ? warps_work(device, problem, configuration)
-                         : kernel == CudaKernel::direct ? direct_work(device, problem, configuration)
-                                                        : general_work(device, problem, configuration));
+  return predict(device, kernel == CudaKernel::ring        ? ring_work(device, problem, configuration)
+                         : kernel == CudaKernel::boxes     ? boxes_work(device, problem, configuration)
+                         : kernel == CudaKernel::warps     ? warps_work(device, problem, configuration)
+                         : kernel == CudaKernel::direct    ? direct_work(device, problem, configuration)
+                         : kernel == CudaKernel::warpgroup ? warpgroup_work(device, problem, configuration)
+                                                           : general_work(device, problem, configuration));
 }
 
 CudaChoice<CudaTsmm> choose(const CudaDevice& device, const CudaTsmmProblem& problem) {

@@ -63,9 +63,9 @@ std::int64_t numbers_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c) {
   return boxes_of_stage(c) * c.classes * class_numbers(p, c);
 }
 
-// C packed, so many rows of it; complex numbers once, not as 2 x 2 real ones.
+// C packed, so many rows of it; complex numbers as their parts and the sum of both, not as 2 x 2 real ones.
 std::int64_t small_bytes(const CudaTsmm& c, std::int64_t rows) {
-  return rows * c.warps * columns_of_tile(c) * std::int64_t{sizeof(double)} / (c.gauss != 0 ? 2 : 1);
+  return rows * c.warps * columns_of_tile(c) * std::int64_t{sizeof(double)} * (c.gauss != 0 ? 3 : 4) / 4;
 }
 std::int64_t resident_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
   return c.small_in_ring ? 0 : small_bytes(c, round_up(p.m, 16));

@@ -79,7 +79,7 @@ int row_classes(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   const int a = in_boxes_a(c.feeds) ? box_classes(p.pitch_a, p.real_bytes) : 1;
   const int b = in_boxes_b(c.feeds) ? box_classes(p.pitch_b, p.real_bytes) : 1;
   // Rows of 4-byte numbers an odd distance apart meet in banks less if every other one is taken.
-  const bool odd = p.real_bytes == 4 && c.feeds == flat_both && c.fold * p.pitch_a % 2 != 0;
+  const bool odd = p.real_bytes == 4 && c.feeds == flat_both && c.fold * p.pitch_a % 2 != 0 && !c.whole_warpgroups();
   return odd ? 2 : std::max(a, b);
 }
 
@@ -177,6 +177,8 @@ bool complete_ring_columns(const CudaDevice& device, const CudaTsmttsmProblem& p
 // Whether the kernel is compiled.
 bool has_tile(const CudaTsmttsm& c) {
   const auto is_it = [&](const TileShape& tile) { return tile.m == c.tile_m && tile.n == c.tile_n; };
+  if (c.tf32 == 2) return std::any_of(std::begin(warpgroup_tiles), std::end(warpgroup_tiles), is_it);
+  if (c.tf32 == 3) return std::any_of(std::begin(complex_warpgroup_tiles), std::end(complex_warpgroup_tiles), is_it);
   if (c.gauss != 0) {
     return c.tf32 != 0 ? std::any_of(std::begin(split_gauss_tiles), std::end(split_gauss_tiles), is_it)
                        : std::any_of(std::begin(gauss_tiles), std::end(gauss_tiles), is_it);
@@ -199,6 +201,13 @@ bool complete_warps(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaT
     c.warps_m = shape == std::end(gram_shapes) ? 0 : shape->warps;
     c.warps_n = 1;
     return c.warps_m != 0;
+  }
+  if (c.whole_warpgroups()) {
+    c.warps_m = warpgroup_warps;
+    c.warps_n = c.complex_tiles() ? computing_warps / warpgroup_warps : 1;
+    c.sections_m = static_cast<int>(ceil_div(p.m, c.reached_m()));
+    c.sections_n = static_cast<int>(ceil_div(p.n, c.reached_n()));
+    return c.sections_m * c.sections_n == 1 && c.fold == 1;
   }
   const std::int64_t most_m = ceil_div(c.fold * p.m, c.rows_of_tile());
   const std::int64_t most_n = ceil_div(c.fold * p.n, c.columns_of_tile());
@@ -300,13 +309,26 @@ double columns_again(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   return sections * (takes_pairs(c) ? 2 * pair_side : loaded) / static_cast<double>(p.m + (p.same ? 0 : p.n)) - 1;
 }
 
+bool warpgroups_pay(const CudaTsmttsmProblem& p) {
+  return p.real_bytes == 4 && p.may_split && p.m * p.n > 24 * (p.m + p.n);
+}
+
+// B's rows, turned: three times 16 in two parts; real ones for each of two warpgroups.
+std::int64_t turned_bytes(const CudaTsmttsm& c) {
+  if (!c.whole_warpgroups()) return 0;
+  const std::int64_t columns = c.complex_tiles() ? c.reached_n() : 2 * c.reached_n();
+  return 3 * 16 * 2 * columns * std::int64_t{sizeof(float)};
+}
+
 }  // namespace
 
 bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
   if (c.gram() && !p.same) return false;
   // Products of a matrix with itself would not be symmetric to the last bit.
-  if (c.tf32 != 0 && (!p.may_split || c.gauss == 0)) return false;
-  if (c.gauss != 0 && (p.parts != 2 || !p.row_major || !p.aligned || p.same || (c.tf32 != 0) != (p.real_bytes == 4))) {
+  if (c.tf32 != 0 && (!p.may_split || p.same || p.real_bytes != 4 || !p.row_major)) return false;
+  if (c.whole_warpgroups() ? !device.warpgroups || c.gauss != 0 : c.tf32 != 0 && c.gauss == 0) return false;
+  if (c.complex_tiles() &&
+      (p.parts != 2 || !p.row_major || !p.aligned || p.same || (c.tf32 != 0) != (p.real_bytes == 4))) {
     return false;
   }
   if (!c.gram() && !has_tile(c)) return false;
@@ -332,13 +354,14 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
     return split;
   };
   const std::int64_t stage = c.a.stage_bytes + c.b.stage_bytes;
-  const std::int64_t room = device.shared_bytes - static_bytes;
+  const std::int64_t turned = turned_bytes(c);
+  const std::int64_t room = device.shared_bytes - static_bytes - turned;
   // Two that are on their way while one is read; long stages of rows do with one.
   const std::int64_t least_stages = std::min<std::int64_t>(turns, p.row_major ? 2 : 3);
   if (c.groups == 0) {
     c.groups = most_groups;
     // Those without a chunk would only add zeros.
-    while (p.row_major && c.groups / 2 >= turns) c.groups /= 2;
+    while (p.row_major && !c.whole_warpgroups() && c.groups / 2 >= turns) c.groups /= 2;
     // All that take stages in turn have as many.
     const auto stages = [&] { return whole_groups(room / stage, c.groups / most_sharing(c.groups)); };
     while (!p.row_major && c.groups > 1 && stages() < least_stages) c.groups /= 2;
@@ -347,7 +370,8 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   if (c.groups > most_groups || c.groups % c.split != 0 || c.split > most_split) return false;
   // A group sums whole chunks in single precision; complex numbers come in chunks of one segment.
   if (c.tf32 != 0 && (c.split != 1 || c.rows > rows_of_early_sums)) return false;
-  if (c.gauss != 0 && (c.split != 1 || c.rows != c.segment)) return false;
+  if ((c.complex_tiles() || c.whole_warpgroups()) && (c.split != 1 || c.rows != c.segment)) return false;
+  if (c.whole_warpgroups() && (c.a.panels != 1 || c.b.panels != 1)) return false;
   if (c.turned != 0 && !(p.row_major && lanes_may_turn(c) && lanes_turn(c.a.pitch))) return false;
   const int in_turn = c.groups / c.split;
   if (c.stages == 0) c.stages = whole_groups(std::min(room / stage, round_up(turns, in_turn)), in_turn);
@@ -357,7 +381,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   const std::int64_t copies = std::clamp<std::int64_t>(room / c.sum_bytes(), 1, c.groups);
   const std::int64_t shared = std::max(c.stages * stage, copies * c.sum_bytes());
   if (shared > room) return false;
-  c.shared_bytes = static_cast<int>(shared);
+  c.shared_bytes = static_cast<int>(shared + turned);
   c.part_rows = 0;
   c.workspace_bytes =
       static_cast<std::size_t>(c.parts * c.fold * c.fold * p.m * p.n) * sizeof(double) + workspace_alignment;
@@ -374,10 +398,10 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const 
   const RowMap map = row_map_of(c, step_a, step_b, static_cast<std::size_t>(p.real_bytes));
   const auto clocks = [&](std::int64_t pitch) {
     // Complex numbers are read whole.
-    const int plain = !p.row_major        ? 4
-                      : c.gauss == 0      ? fragment_read_clocks(map, pitch, p.real_bytes)
-                      : p.real_bytes == 4 ? fragment_read_clocks(map, pitch / 2, 8)
-                                          : 2 * fragment_read_clocks(map, pitch, 8);
+    const int plain = !p.row_major                            ? 4
+                      : c.gauss == 0 && !c.whole_warpgroups() ? fragment_read_clocks(map, pitch, p.real_bytes)
+                      : p.real_bytes == 4                     ? fragment_read_clocks(map, pitch / 2, 8)
+                                                              : 2 * fragment_read_clocks(map, pitch, 8);
     return c.turned != 0 ? plain / 2 : plain;
   };
   CudaWork work{};
@@ -386,9 +410,17 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const 
   const double turning = c.turned != 0 ? 0.985 : 1;
   work.bandwidth = box_efficiency(p, c) * turning * device.read_bandwidth;
   // Split products take less of the tensor cores, and more instructions for each number that is loaded.
-  const double piece_clocks = c.tf32 == 0 ? 16 : 10;
+  const double piece_clocks = c.tf32 != 0 ? 10 : 16;
   work.product_clocks = steps * piece_clocks * each.pieces * computing_warps / (c.groups * c.warps_m * c.warps_n);
   work.shared_clocks = steps * (each.fragments_a * clocks(step_a) + each.fragments_b * clocks(step_b));
+  if (c.whole_warpgroups()) {
+    // Six products with factors from registers for 16 rows and every part, which take 26 clocks at least; B is written
+    // again, turned, and read for every 64 rows of the result.
+    const bool complex = c.complex_tiles();
+    work.product_clocks = steps * (complex ? 24 : 6) * std::max(26.0, 4.0 * c.tile_n);
+    work.shared_clocks = work.product_clocks / 2 +
+                         steps * ((complex ? 64 : 16) * clocks(step_a) + (complex ? 2 : 1) * 1.5 * c.reached_n());
+  }
   work.overlap = 0.9;
   work.parts = static_cast<double>(c.parts);
   work.bytes_in_flight = static_cast<double>(c.stages * (c.a.stage_bytes + c.b.stage_bytes));
@@ -441,10 +473,10 @@ void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search sear
     }
     return true;
   };
-  const auto add_shape = [&](int tile_m, int tile_n, bool tf32, bool gauss) {
+  const auto add_shape = [&](int tile_m, int tile_n, int tf32, bool gauss) {
     c.tile_m = tile_m;
     c.tile_n = tile_n;
-    c.tf32 = tf32 ? 1 : 0;
+    c.tf32 = tf32;
     c.gauss = gauss ? 1 : 0;
     const bool legal = add_feeds(usual_feeds(p), tight_boxes);
     if (c.tile_n == 0 && p.row_major) {
@@ -458,14 +490,20 @@ void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search sear
     if (usual_feeds(p) != boxes_both) add_feeds(boxes_both, padded_boxes);
   };
   for (const GramShape& shape : gram_shapes) {
-    if (p.same) add_shape(shape.blocks, 0, false, false);
+    if (p.same) add_shape(shape.blocks, 0, 0, false);
   }
-  for (const TileShape& tile : tsmttsm_tiles) add_shape(tile.m, tile.n, false, false);
+  for (const TileShape& tile : tsmttsm_tiles) add_shape(tile.m, tile.n, 0, false);
+  if (device.warpgroups && warpgroups_pay(p)) {
+    for (const TileShape& tile : warpgroup_tiles) add_shape(tile.m, tile.n, 2, false);
+    for (const TileShape& tile : complex_warpgroup_tiles) add_shape(tile.m, tile.n, 3, false);
+  }
   if (!fewer_products_pay(p)) return;
   if (p.real_bytes == 8) {
-    for (const TileShape& tile : gauss_tiles) add_shape(tile.m, tile.n, false, true);
-  } else {
-    for (const TileShape& tile : split_gauss_tiles) add_shape(tile.m, tile.n, true, true);
+    for (const TileShape& tile : gauss_tiles) add_shape(tile.m, tile.n, 0, true);
+    return;
+  }
+  if (!device.warpgroups || search == Search::all) {
+    for (const TileShape& tile : split_gauss_tiles) add_shape(tile.m, tile.n, 1, true);
   }
 }
 

@@ -60,11 +60,13 @@ constexpr Word<CudaTsmm> tsmm_warps_words[] = {{"tile", &CudaTsmm::blocks_n, &Cu
                                                {"staged", &CudaTsmm::staged},
                                                {"stages", &CudaTsmm::stages},
                                                {"ticket", &CudaTsmm::chunks_per_ticket}};
+constexpr Word<CudaTsmm> tsmm_warpgroup_words[] = {
+    {"tile", &CudaTsmm::tile_n}, {"stages", &CudaTsmm::stages}, {"ticket", &CudaTsmm::chunks_per_ticket}};
 constexpr Word<CudaTsmm> tsmm_direct_words[] = {{"tile", &CudaTsmm::blocks_n, &CudaTsmm::tile_n},
                                                 {"panel", &CudaTsmm::panel}};
 
-constexpr CudaKernel kernels[] = {CudaKernel::ring,    CudaKernel::boxes,  CudaKernel::warps,
-                                  CudaKernel::columns, CudaKernel::direct, CudaKernel::general};
+constexpr CudaKernel kernels[] = {CudaKernel::ring,      CudaKernel::boxes,  CudaKernel::warps,  CudaKernel::columns,
+                                  CudaKernel::warpgroup, CudaKernel::direct, CudaKernel::general};
 
 template <class Configuration, std::size_t count>
 std::string say(const Configuration& c, const Word<Configuration> (&known)[count]) {
@@ -135,6 +137,8 @@ std::string name_of(CudaKernel kernel) {
       return "warps";
     case CudaKernel::columns:
       return "columns";
+    case CudaKernel::warpgroup:
+      return "warpgroup";
     case CudaKernel::direct:
       return "direct";
     case CudaKernel::general:
@@ -173,6 +177,7 @@ std::string words(const CudaTsmm& configuration) {
   if (c.kernel == CudaKernel::general) return std::to_string(c.parts) + " blocks";
   if (c.kernel == CudaKernel::direct) return say(c, tsmm_direct_words);
   if (c.kernel == CudaKernel::warps) return say(c, tsmm_warps_words);
+  if (c.kernel == CudaKernel::warpgroup) return say(c, tsmm_warpgroup_words);
   return c.kernel == CudaKernel::boxes ? say(c, tsmm_boxes_words) : say(c, tsmm_words);
 }
 
@@ -189,6 +194,7 @@ bool read_words(std::string_view kernel, std::string_view words, CudaTsmm& confi
   if (!read_kernel(kernel, configuration.kernel)) return false;
   if (configuration.kernel == CudaKernel::direct) return read(words, configuration, tsmm_direct_words);
   if (configuration.kernel == CudaKernel::warps) return read(words, configuration, tsmm_warps_words);
+  if (configuration.kernel == CudaKernel::warpgroup) return read(words, configuration, tsmm_warpgroup_words);
   return configuration.kernel == CudaKernel::boxes ? read(words, configuration, tsmm_boxes_words)
                                                    : read(words, configuration, tsmm_words);
 }

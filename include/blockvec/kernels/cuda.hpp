@@ -27,7 +27,7 @@ class CudaError : public Error {
 /// How products of single precision may be formed where the tensor cores' double precision is slower than memory.
 enum class SinglePrecision : std::uint8_t {
   split,  ///< of wide operands as three products of numbers of 11 bits (TF32), summed in single precision: all of a row
-          ///< (tsmm), or, of complex ones, those of up to 256 rows (tsmttsm)
+          ///< (tsmm), or those of up to 256 rows (tsmttsm of two matrices)
   plain   ///< in double precision all the same
 };
 
@@ -43,7 +43,7 @@ struct CudaExecution {
 /// Cost: one pass over A and B (one over A where A is B); workspace for one C a multiprocessor or so.
 /// Error: |C_computed - C| <= (gamma(K + 3) of double precision + u) |alpha| |A|^T |B| (+ 2 u |beta C|) entry by entry.
 /// Of wide operands, complex products are made of three real ones: 4 gamma(K + 8) instead, by the magnitude of complex
-/// numbers; a small imaginary part may have no digits of its own, and NaN may stand for infinities. Those of single
+/// numbers; a small imaginary part may have no digits of its own, and NaN may stand for infinities. Products of single
 /// precision are split, unless the caller wants them plain: 8 gamma(min(4 K + 48, 1072)) of single precision more.
 /// Throws ShapeError before anything is launched, CudaError if a launch fails.
 /// Source: Ernst, Hager, Thies, Wellein 2020, section 3, for tensor cores and bulk copies.

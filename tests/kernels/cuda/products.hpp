@@ -32,12 +32,12 @@ double device_gamma(std::int64_t n) {
   return gamma<std::conditional_t<is_complex<T>, std::complex<double>, double>>(n) + gamma<T>(2);
 }
 
-/// Complex products of so wide operands are made of three real ones (Gauss), in single precision of TF32
+/// Complex products of so wide operands are made of three real ones (Gauss), those of single precision of TF32
 /// (SinglePrecision), which costs so much accuracy.
 template <class T>
 double fewer_products_gamma(std::int64_t k, std::int64_t m, std::int64_t n) {
-  if (!is_complex<T> || m * n <= 24 * (m + n)) return 0;
-  return sizeof(real_of<T>) == 8 ? gamma<T>(k + 8) : 2 * gamma<T>(std::min<std::int64_t>(4 * k + 48, 1072));
+  if (sizeof(real_of<T>) == 8) return is_complex<T> && m * n > 24 * (m + n) ? gamma<T>(k + 8) : 0.0;
+  return parts<T> * m * n > 24 * (m + n) ? 2 * gamma<T>(std::min<std::int64_t>(4 * k + 48, 1072)) : 0.0;
 }
 
 /// The same of tsmm.

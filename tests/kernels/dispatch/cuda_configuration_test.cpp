@@ -20,7 +20,7 @@ namespace blockvec::kernels::dispatch {
 namespace {
 
 // With bulk copies and much shared memory; without; and with few multiprocessors.
-const std::vector<CudaDevice> devices{{132, 232448, true, "NVIDIA H200"},
+const std::vector<CudaDevice> devices{{132, 232448, true, "NVIDIA H200", 90, 1.9e9, 4.6e12, 4.2e12, true},
                                       {108, 166912, false, "another one", 80, 1.4e9, 1.4e12, 1.3e12},
                                       {2, 232448, true, "a small one", 90}};
 
@@ -96,6 +96,7 @@ bool compiled(const CudaTsmttsm& c) {
   }
   const auto same = [&](const TileShape& tile) { return tile.m == c.tile_m && tile.n == c.tile_n; };
   const auto listed = [&](const auto& tiles) { return std::any_of(std::begin(tiles), std::end(tiles), same); };
+  if (c.whole_warpgroups()) return c.tf32 == 2 ? listed(warpgroup_tiles) : listed(complex_warpgroup_tiles);
   if (c.gauss != 0) return c.tf32 != 0 ? listed(split_gauss_tiles) : listed(gauss_tiles);
   return listed(tsmttsm_tiles);
 }

@@ -1,0 +1,293 @@
+#pragma once
+
+#include "src/cuda/tsmm_ring.cuh"
+#include "src/cuda/warpgroup.cuh"
+
+/// tsmm in single precision by split products (split.cuh) of whole warpgroups: A's rows come through a ring and go to
+/// registers, C lies in shared memory in two parts. Results take the place of A's rows in the stage, from where one
+/// warp stores them in bulk.
+///
+/// Two neighbours of a row of A are a pair: the parts of a complex number, or two real ones. First and second numbers
+/// of pairs are factors of their own, each with its rows of C.
+namespace blockvec::kernels::cuda {
+
+using dispatch::warpgroup_rows;
+inline constexpr int warpgroups = dispatch::tsmm_warpgroups;
+inline constexpr int warpgroup_block_threads = (warpgroups + 1) * warpgroup_threads;
+inline constexpr int pairs_of_step = 8;  ///< of a row of A
+
+/// Numbers of packed C that belong to 8 pairs: [first, second][high, low][8 rows x columns].
+__host__ __device__ constexpr int step_numbers(int columns) { return 4 * right_factor_rows * columns; }
+
+/// parts = 2: C's real and imaginary parts, columns as a lane wants them: its two results of a block of 8 stand 4
+/// apart.
+template <int parts, int columns>
+__device__ inline void pack_pairs(const TsmmRing<float>& p, float* packed, int thread, int threads) {
+  const Factor alpha = p.alpha.read();
+  const int count = (p.m / 2 + pairs_of_step - 1) / pairs_of_step * 2 * right_factor_rows * columns;
+  for (int i = thread; i < count; i += threads) {
+    const int place = i / 4 % 8;
+    const int block = i / 32 % (columns / 8);
+    const int half = i / (4 * columns) % 2;
+    const int which = i / (8 * columns) % 2;
+    const int step = i / (16 * columns);
+    const int pair = step * pairs_of_step + 4 * half + i % 4;
+    const int row = parts == 2 ? 2 * pair : 2 * pair + which;
+    const int column = parts == 2 ? 2 * (8 * block + place / 2 + 4 * (place % 2)) + which : 8 * block + place;
+    const double value = row < p.m && column < p.n ? p.small.scaled(row, column, alpha) : 0.0;
+    const SplitNumber both = split(static_cast<float>(value));
+    float* const to = packed + (i / (8 * columns)) * 16 * columns + i % (8 * columns);
+    to[0] = __uint_as_float(both.high);
+    to[8 * columns] = __uint_as_float(both.low);
+  }
+}
+
+/// Whether it holds for all threads that share `name`; they wait for one another.
+__device__ inline bool all_meet(int name, int threads, bool holds) {
+  unsigned all = 0;
+  asm volatile(
+      "{ .reg .pred mine, all;\n"
+      "setp.ne.u32 mine, %1, 0;\n"
+      "bar.red.and.pred all, %2, %3, mine;\n"
+      "selp.u32 %0, 1, 0, all; }"
+      : "=r"(all)
+      : "r"(holds ? 1U : 0U), "r"(name), "r"(threads)
+      : "memory");
+  return all != 0;
+}
+
+inline constexpr std::uint32_t nothing_to_store = no_chunk - 1;
+
+/// Sums of 64 rows by a warpgroup; complex ones in two parts.
+template <int parts, int columns>
+struct WarpgroupSums {
+  float sum[parts][columns / 2];
+
+  __device__ void clear() {
+#pragma unroll
+    for (int i = 0; i < parts * columns / 2; ++i) (&sum[0][0])[i] = 0;
+  }
+
+  __device__ bool finite() const {
+    float zero[4] = {};
+#pragma unroll
+    for (int i = 0; i < parts * columns / 2; ++i) zero[i % 4] = fmaf((&sum[0][0])[i], 0.0F, zero[i % 4]);
+    return (zero[0] + zero[1]) + (zero[2] + zero[3]) == 0;
+  }
+
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  template <int target, int sign>
+  __device__ void start(const unsigned (&left)[2][4], std::uint32_t right) {
+    constexpr int part_bytes = right_factor_rows * columns * static_cast<int>(sizeof(float));
+    constexpr int to_four_rows = 4 * columns * static_cast<int>(sizeof(float));
+    // Small products first.
+    start_product<sign>(sum[target], left[1], right_factor(right, to_four_rows));
+    start_product<sign>(sum[target], left[0], right_factor(right + part_bytes, to_four_rows));
+    start_product<sign>(sum[target], left[0], right_factor(right, to_four_rows));
+  }
+
+  /// left[first, second][high, low][...]; `right` is the address of a step of packed C.
+  __device__ void start_step(const unsigned (&left)[2][2][4], std::uint32_t right) {
+    constexpr int second = step_numbers(columns) / 2 * static_cast<int>(sizeof(float));
+    if constexpr (parts == 2) {
+      start<0, 1>(left[0], right);
+      start<1, 1>(left[0], right + second);
+      start<0, -1>(left[1], right + second);
+      start<1, 1>(left[1], right);
+    } else {
+      start<0, 1>(left[0], right);
+      start<0, 1>(left[1], right + second);
+    }
+  }
+#endif
+
+  /// Results of the row g (half 0) or g + 8 (1) as pairs: of 16 neighbouring pairs lane q has four, pairs 4 v + q.
+  __device__ void pairs(int sixteen, int half, float (&first)[4], float (&second)[4]) const {
+#pragma unroll
+    for (int v = 0; v < 4; ++v) {
+      if constexpr (parts == 2) {
+        const int i = 4 * (2 * sixteen + v / 2) + 2 * half + v % 2;
+        first[v] = sum[0][i];
+        second[v] = sum[1][i];
+      } else {
+        const int i = 4 * (4 * sixteen + v) + 2 * half;
+        first[v] = sum[0][i];
+        second[v] = sum[0][i + 1];
+      }
+    }
+  }
+};
+
+/// A lane's entries of 16 pairs of its two rows: pairs 4 v + q, v = 0..3.
+__device__ inline void read_pairs(const float2* const (&row)[2], int pair, int pairs, int turn, float (&x)[2][2][4]) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+#pragma unroll
+    for (int v = 0; v < 4; ++v) {
+      const int at = pair + 4 * (v ^ turn);
+      const float2 both = at < pairs ? row[half][at] : make_float2(0, 0);
+      x[0][half][v] = both.x;
+      x[1][half][v] = both.y;
+    }
+  }
+}
+
+/// The warp that stores results, stage by stage, and hands the stages back.
+__device__ inline void store_chunks(const TsmmRing<float>& p, RingBarriers& barriers, Barrier* done,
+                                    const std::uint32_t* chunk_of, const unsigned char* ring, int bytes, int shift) {
+  RingPosition at{0, 0};
+  for (;; at.advance(1, p.stages)) {
+    done[at.stage].wait(at.parity);
+    const std::uint32_t chunk = chunk_of[at.stage];
+    if (chunk == no_chunk) break;
+    if (chunk != nothing_to_store && elected()) {
+      const float* const from = reinterpret_cast<const float*>(ring + at.stage * bytes) + shift;
+      bulk_store(p.b + static_cast<std::int64_t>(chunk) * p.rows * p.n, from,
+                 static_cast<unsigned>(p.rows * p.n * sizeof(float)));
+      bulk_stores_have_read<0>();
+    }
+    __syncwarp();
+    barriers.empty[at.stage].arrive();
+  }
+  if (elected()) bulk_stores_are_done();
+}
+
+template <int parts, int columns>
+__global__ void __launch_bounds__(warpgroup_block_threads, 1) tsmm_warpgroup_kernel(const TsmmRing<float> p) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  extern __shared__ __align__(128) unsigned char memory[];
+  __shared__ RingBarriers barriers;
+  __shared__ Barrier done[max_stages];
+  __shared__ std::uint32_t chunk_of[max_stages];
+  release_next_kernel();
+  // The compiler must see that all lanes of a warp go the same way: products that run beside others need it.
+  const int warp = __shfl_sync(0xffffffffU, static_cast<int>(threadIdx.x) / warp_size, 0);
+  const int lane = static_cast<int>(threadIdx.x) % warp_size;
+  const int bytes = stage_bytes<float>(p.rows, max(p.a.pitch, p.n));
+  const int steps = (p.m / 2 + pairs_of_step - 1) / pairs_of_step;
+  float* const packed = reinterpret_cast<float*>(memory);
+  unsigned char* const ring = memory + steps * step_numbers(columns) * static_cast<int>(sizeof(float));
+  const int shift_out = static_cast<int>(reinterpret_cast<std::uintptr_t>(p.b) % line_bytes / sizeof(float));
+  if (threadIdx.x == 0) {
+    for (int s = 0; s < p.stages; ++s) done[s].initialize(warpgroup_threads);
+    barriers.initialize(p.stages, 1);
+  }
+  await_previous_kernel();
+  __syncthreads();
+
+  if (warp >= 4 * warpgroups) {
+    give_registers<32>();
+    if (warp == 4 * warpgroups) load_chunks<false>(p, barriers, chunk_of, ring, bytes);
+    if (warp == 4 * warpgroups + 1) store_chunks(p, barriers, done, chunk_of, ring, bytes, shift_out);
+    return;
+  }
+
+  take_registers<160>();
+  pack_pairs<parts, columns>(p, packed, static_cast<int>(threadIdx.x), warpgroups * warpgroup_threads);
+  publish_to_bulk_copies();
+  meet(1, warpgroups * warpgroup_threads);
+  const int group = warp / 4;
+  const int group_thread = static_cast<int>(threadIdx.x) % warpgroup_threads;
+  const bool flat = p.pitch_b == p.n && reinterpret_cast<std::uintptr_t>(p.b) % 16 == 0;
+  const std::uint32_t right = shared_address(packed);
+  int row_of_half[2];
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int g = lane / 4;
+    row_of_half[half] = warp % 4 * 16 + p.map.by_lane * (g % 4) + p.map.by_first * (g / 4) + p.map.by_second * half;
+  }
+  const int pairs = p.m / 2;
+  const bool turns_in = p.a.pitch % 16 == 0;
+  const bool turns_out = p.n % 16 == 0;
+  const int turn_in = turns_in ? lane / 4 % 4 : 0;
+  const int turn_out = turns_out ? lane / 4 % 4 : 0;
+
+  RingPosition at{group, 0};
+  for (;; at.advance(warpgroups, p.stages)) {
+    barriers.full[at.stage].wait(at.parity);
+    const std::uint32_t chunk = __shfl_sync(0xffffffffU, chunk_of[at.stage], 0);
+    if (chunk == no_chunk) {
+      done[at.stage].arrive();
+      break;
+    }
+    unsigned char* const stage = ring + at.stage * bytes;
+    const float* const a = reinterpret_cast<const float*>(stage) + stage_shift(p.a);
+    const float2* const row[2] = {reinterpret_cast<const float2*>(a + row_of_half[0] * p.a.pitch) + lane % 4,
+                                  reinterpret_cast<const float2*>(a + row_of_half[1] * p.a.pitch) + lane % 4};
+    WarpgroupSums<parts, columns> sums;
+    sums.clear();
+    float next[2][2][4];
+    const int own_pairs = pairs - lane % 4;
+    read_pairs(row, 0, own_pairs, turn_in, next);
+#pragma unroll 1
+    for (int step = 0; step < steps; step += 2) {
+      unsigned left[2][2][2][4];  // [step][first, second][high, low]
+#pragma unroll
+      for (int which = 0; which < 2; ++which) {
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          if (turns_in) undo_turn(next[which][half], turn_in);
+#pragma unroll
+          for (int v = 0; v < 4; ++v) {
+            const SplitNumber both = split(next[which][half][v]);
+            left[v / 2][which][0][2 * (v % 2) + half] = both.high;
+            left[v / 2][which][1][2 * (v % 2) + half] = both.low;
+          }
+        }
+      }
+      open_products();
+      const std::uint32_t from = right + step * step_numbers(columns) * static_cast<int>(sizeof(float));
+      sums.start_step(left[0], from);
+      if (step + 1 < steps) {
+        sums.start_step(left[1], from + step_numbers(columns) * static_cast<int>(sizeof(float)));
+      }
+      commit_products();
+      if (step + 2 < steps) read_pairs(row, pairs_of_step * (step + 2), own_pairs, turn_in, next);
+      await_products(sums.sum);
+    }
+
+    // All rows have been read.
+    const std::int64_t first_row = static_cast<std::int64_t>(chunk) * p.rows;
+    const int valid_rows = static_cast<int>(min(static_cast<std::int64_t>(p.rows), p.k - first_row));
+    const bool finite = all_meet(2 + group, warpgroup_threads, sums.finite());
+    if (!finite) {
+      const Factor alpha = p.alpha.read();
+#pragma unroll 1
+      for (int i = group_thread; i < valid_rows * p.n; i += warpgroup_threads) {
+        double value = 0;
+#pragma unroll 1
+        for (int d = 0; d < p.m; ++d) value += a[i / p.n * p.a.pitch + d] * p.small.scaled(d, i % p.n, alpha);
+        p.b[(first_row + i / p.n) * p.pitch_b + i % p.n] = static_cast<float>(value);
+      }
+    } else {
+      const bool bulk = flat && valid_rows == p.rows;
+      float* const out = bulk ? reinterpret_cast<float*>(stage) + shift_out : p.b + first_row * p.pitch_b;
+      const int pitch = bulk ? p.n : static_cast<int>(p.pitch_b);
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        if (row_of_half[half] >= valid_rows) continue;
+        auto* const to = reinterpret_cast<float2*>(out + static_cast<std::int64_t>(row_of_half[half]) * pitch);
+#pragma unroll
+        for (int sixteen = 0; sixteen < parts * columns / 32; ++sixteen) {
+          float first[4], second[4];
+          sums.pairs(sixteen, half, first, second);
+          if (turns_out) {
+            undo_turn(first, turn_out);
+            undo_turn(second, turn_out);
+          }
+#pragma unroll
+          for (int v = 0; v < 4; ++v) {
+            const int pair = 16 * sixteen + 4 * (v ^ turn_out) + lane % 4;
+            if (2 * pair < p.n) to[pair] = make_float2(first[v], second[v]);
+          }
+        }
+      }
+    }
+    if (!(finite && flat && valid_rows == p.rows) && group_thread == 0) chunk_of[at.stage] = nothing_to_store;
+    publish_to_bulk_copies();
+    done[at.stage].arrive();
+  }
+#endif
+}
+
+}  // namespace blockvec::kernels::cuda

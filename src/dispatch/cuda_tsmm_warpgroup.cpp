@@ -1,0 +1,100 @@
+#include "src/dispatch/cuda_tsmm_warpgroup.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "src/dispatch/cuda_stages.hpp"
+
+namespace blockvec::kernels::dispatch {
+namespace {
+
+constexpr int pairs_of_step = 8;
+
+int columns_of(const CudaTsmm& c) { return 16 * c.tile_n; }
+
+// Steps of 8 pairs of neighbours in a row of A.
+std::int64_t steps_of(const CudaTsmmProblem& p) { return ceil_div(p.m / 2, pairs_of_step); }
+
+// C in two parts, first and second numbers of pairs apart.
+std::int64_t small_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  return steps_of(p) * pairs_of_step * 4 * columns_of(c) * std::int64_t{sizeof(float)};
+}
+
+// Results take the place of A's rows.
+std::int64_t bytes_of_stage(const CudaTsmmProblem& p) {
+  return stage_bytes(warpgroup_rows, std::max(p.pitch_a, p.n), p.real_bytes);
+}
+
+// Pairs are read and written at once.
+bool in_pairs(const CudaTsmmProblem& p) {
+  return p.aligned && p.aligned_output && (p.m | p.n | p.pitch_a | p.pitch_b) % 2 == 0;
+}
+
+}  // namespace
+
+bool complete_warpgroup(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+  const bool serves = device.warpgroups && p.real_bytes == 4 && p.may_split && p.row_major && p.m > 0 &&
+                      !p.may_skip_a && !p.reads_output && streams(p.m, p.pitch_a) && in_pairs(p);
+  const bool compiled =
+      std::any_of(std::begin(tsmm_warpgroup_tiles), std::end(tsmm_warpgroup_tiles),
+                  [&](const WarpgroupTile& tile) { return tile.parts == p.parts && tile.n == c.tile_n; });
+  if (!serves || !compiled || p.n > p.parts * columns_of(c)) return false;
+  c.tf32 = 1;
+  c.warps = warpgroup_warps;
+  c.groups = tsmm_warpgroups;
+  c.rows = warpgroup_rows;
+  const std::int64_t room = device.shared_bytes - static_bytes - small_bytes(p, c);
+  const std::int64_t stage = bytes_of_stage(p);
+  if (c.stages == 0) c.stages = static_cast<int>(std::clamp<std::int64_t>(room / stage, 0, 32));
+  // One is filled or stored while the warpgroups have the others.
+  if (c.stages <= tsmm_warpgroups || c.stages > max_stages || c.stages * stage > room) return false;
+  c.shared_bytes = static_cast<int>(small_bytes(p, c) + c.stages * stage);
+  if (c.chunks_per_ticket == 0) {
+    const std::int64_t chunk_bytes = c.rows * (p.pitch_a + p.n) * p.real_bytes;
+    c.chunks_per_ticket = static_cast<int>(std::clamp<std::int64_t>((32768 + chunk_bytes / 2) / chunk_bytes, 1, 16));
+  }
+  c.parts = std::min<std::int64_t>(ceil_div(p.k, c.rows), device.multiprocessors);
+  c.workspace_bytes = sizeof(unsigned) + workspace_alignment;
+  return true;
+}
+
+CudaWork warpgroup_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+  const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
+  const auto rows = static_cast<double>(turns * c.rows);
+  CudaWork work{};
+  work.bytes = static_cast<double>(p.k) * static_cast<double>(p.pitch_a + p.n) * p.real_bytes;
+  work.bandwidth = device.copy_bandwidth;
+  // Three products of tensor cores that multiply 1024 numbers a clock, of complex numbers each for four.
+  const auto depth = static_cast<double>(steps_of(p) * pairs_of_step);
+  const double products = rows * depth * columns_of(c) * (p.parts == 2 ? 12 : 6);
+  work.product_clocks = products / 1024;
+  // They read C again for every 64 rows; A's rows come, are read, and go as results.
+  work.shared_clocks = products / 2048 + rows * static_cast<double>(p.m + p.n) * 2 / 32;
+  work.overlap = 0.8;
+  work.tensor_cores = true;
+  work.parts = static_cast<double>(c.parts);
+  work.bytes_in_flight = static_cast<double>((c.stages - 1) * bytes_of_stage(p));
+  work.launches = 2;
+  work.waits = 2;
+  return work;
+}
+
+void add_warpgroup(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+  if (p.real_bytes != 4 || p.m * p.n < 16 * (p.m + p.n)) return;  // narrower ones wait for memory anyway
+  for (const WarpgroupTile& tile : tsmm_warpgroup_tiles) {
+    const auto add = [&](int stages, int ticket) {
+      CudaTsmm c{};
+      c.kernel = CudaKernel::warpgroup;
+      c.tile_n = tile.n;
+      c.stages = stages;
+      c.chunks_per_ticket = ticket;
+      if (tile.parts == p.parts && complete_warpgroup(device, p, c)) to.push_back(c);
+    };
+    add(0, 0);
+    if (search == Search::usual) continue;
+    for (const int ticket : {1, 2, 4}) add(0, ticket);
+    for (const int stages : {4, 6, 8}) add(stages, 0);
+  }
+}
+
+}  // namespace blockvec::kernels::dispatch
