@@ -11,7 +11,7 @@ using dispatch::warpgroup_tiles;
 template <bool aligned, std::size_t... i>
 constexpr auto all_real(std::index_sequence<i...>) {
   return std::array<TsmttsmRingKernel<float>, sizeof...(i) + 1>{
-      tsmttsm_warpgroup_kernel<false, 8 * warpgroup_tiles[i].n, aligned>..., nullptr};
+      tsmttsm_warpgroup_kernel<false, 4 * warpgroup_tiles[i].n, aligned>..., nullptr};
 }
 template <std::size_t... i>
 constexpr auto all_complex(std::index_sequence<i...>) {

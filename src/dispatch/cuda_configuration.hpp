@@ -94,8 +94,7 @@ struct CudaTsmttsm {
   int padding;                 ///< CudaPadding
   int turned;                  ///< 1: half of the lanes read in another order (banks.hpp)
   int tf32;                    ///< 1: products of single precision are split; 2: by whole warpgroups, 4 warps for 64
-                               ///< columns of A; 3: of as many complex ones, by one warpgroup for real and one for
-                               ///< imaginary parts, tiles count complex numbers
+                               ///< columns of A; 3: of as many complex ones, tiles count complex numbers
   int gauss;                   ///< 1: complex products are made of three real ones; tiles count complex numbers
   int neighbours;              ///< Neighbours (direct)
   int threads;                 ///< of a block (direct)
@@ -115,7 +114,7 @@ struct CudaTsmttsm {
   constexpr bool whole_warpgroups() const { return tf32 >= 2; }
   constexpr bool complex_tiles() const { return gauss != 0 || tf32 == 3; }
   int rows_of_tile() const { return (complex_tiles() ? 32 : 16) * tile_m; }
-  int columns_of_tile() const { return (gauss != 0 ? 16 : 8) * tile_n; }
+  int columns_of_tile() const { return (complex_tiles() ? 16 : 8) * tile_n; }
   /// Of a group's sum in shared memory.
   std::int64_t sum_bytes() const { return std::int64_t{reached_m()} * reached_n() * std::int64_t{sizeof(double)}; }
 };
@@ -198,7 +197,7 @@ inline constexpr TileShape tsmttsm_tiles[] = {{1, 1}, {1, 2}, {1, 4}, {2, 1}, {2
 inline constexpr TileShape gauss_tiles[] = {{1, 4}};
 inline constexpr TileShape split_gauss_tiles[] = {{2, 2}};
 inline constexpr TileShape warpgroup_tiles[] = {{1, 8}};
-inline constexpr TileShape complex_warpgroup_tiles[] = {{1, 5}, {1, 6}, {1, 8}};
+inline constexpr TileShape complex_warpgroup_tiles[] = {{1, 4}};
 inline constexpr int rows_of_early_sums = 256;
 /// Of Gram matrices: blocks of 8 columns, and warps that share the pieces on and above the diagonal.
 struct GramShape {
