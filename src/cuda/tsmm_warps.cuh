@@ -37,10 +37,10 @@ inline constexpr int sharing_threads = sharing_warps * warp_size;
 
 /// A block's ticket for some turns, which its warps take one after the other: what runs at a time lies close together,
 /// and few ask for tickets. Whoever takes the last turn of a ticket puts a spare one in its place and asks for the
-/// next.
+/// next. All of it by atomic operations of one lane a warp.
 struct SharedTicket {
-  unsigned long long turns;           ///< the next one, and in the lower half how many are left
-  volatile unsigned long long spare;  ///< turns, too; 0: it is on its way
+  unsigned long long turns;  ///< the next one, and in the lower half how many are left
+  unsigned long long spare;  ///< turns, too; 0: it is on its way
 
   __device__ static unsigned long long turns_of(unsigned ticket, unsigned turns_per_ticket) {
     return static_cast<unsigned long long>(ticket * turns_per_ticket) << 32 | turns_per_ticket;
@@ -65,25 +65,23 @@ class SharedTurns {
   }
   /// At any time once the warp has waited for other things anyway, and in the end.
   __device__ void put_spare() {
-    if (has_ticket_) shared_.spare = SharedTicket::turns_of(ticket_, per_ticket_);
+    if (has_ticket_) atomicExch(&shared_.spare, SharedTicket::turns_of(ticket_, per_ticket_));
     has_ticket_ = false;
   }
 
  private:
   __device__ std::uint32_t take_by_one() {
     put_spare();
-    volatile unsigned long long* const turns = &shared_.turns;
     unsigned long long found = 0;
     do {
-      found = *turns;
+      found = atomicAdd(&shared_.turns, 0ULL);
     } while (left(found) == 0 || atomicCAS(&shared_.turns, found, found + (1ULL << 32) - 1) != found);
     if (left(found) == 1) {
       unsigned long long spare = 0;
       do {
-        spare = shared_.spare;
+        spare = atomicExch(&shared_.spare, 0ULL);
       } while (spare == 0);
-      shared_.spare = 0;
-      *turns = spare;
+      atomicExch(&shared_.turns, spare);
       ticket_ = atomicAdd(tickets_, 1U);
       has_ticket_ = true;
     }

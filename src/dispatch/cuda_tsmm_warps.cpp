@@ -15,11 +15,12 @@ std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c) {
 
 }  // namespace
 
-// As measured on an H200: boxes are as fast where rows are whole lines of memory, or lie far apart.
+// As measured on an H200: boxes are as fast where rows are whole lines of memory and B is another matrix, or where they
+// lie far apart.
 bool warps_are_better(const CudaTsmmProblem& p) {
   const std::int64_t distance = p.pitch_a * p.real_bytes;
   return p.row_major && !streams(p.m, p.pitch_a) && p.n <= 32 && p.m <= 32 && distance < 4096 &&
-         (!p.aligned || distance % line_bytes != 0);
+         (!p.aligned || distance % line_bytes != 0 || p.in_place);
 }
 
 bool complete_warps(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
@@ -37,7 +38,7 @@ bool complete_warps(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm
   if (bytes + static_bytes > device.shared_bytes || turns > std::numeric_limits<std::int32_t>::max()) return false;
   c.shared_bytes = static_cast<int>(bytes);
   const int blocks = tsmm_warps_blocks * (bytes + static_bytes) <= device.shared_bytes ? tsmm_warps_blocks : 1;
-  if (c.chunks_per_ticket == 0) c.chunks_per_ticket = p.n <= 24 ? 4 : c.staged != 0 ? 8 : 16;
+  if (c.chunks_per_ticket == 0) c.chunks_per_ticket = p.n > 24 && c.staged == 0 ? 16 : p.n > 24 || p.in_place ? 8 : 4;
   c.parts = std::min<std::int64_t>(ceil_div(turns, computing_warps), blocks * device.multiprocessors);
   c.workspace_bytes = sizeof(unsigned) + workspace_alignment;
   return true;
@@ -56,10 +57,12 @@ void add_warps(const CudaDevice& device, const CudaTsmmProblem& p, Search search
     c.chunks_per_ticket = ticket;
     if (complete(device, p, c)) to.push_back(c);
   };
+  const bool few = p.n <= 24;
+  const int usual_stages = p.in_place ? (few ? 4 : 2) : few ? 2 : 3;
   for (const TileShape& tile : tsmm_warps_tiles) {
     if (tile.n > 1 && 8 * (tile.n - 1) >= p.n) continue;  // a narrower one does as much
     if (search == Search::usual) {
-      add(tile, p.n <= 24 ? 2 : 3, staged, 0);
+      add(tile, usual_stages, staged, 0);
       continue;
     }
     for (const int stages : {2, 3, 4}) {
