@@ -123,6 +123,15 @@ __device__ inline void bulk_store([[maybe_unused]] void* to, [[maybe_unused]] co
 #endif
 }
 
+/// Copies boxes of matrices that tensor maps describe out of shared memory, nothing beyond the matrix; they belong
+/// together once commit_stores has followed.
+__device__ inline void tensor_store(const CUtensorMap& map, int first, int line, const void* from) {
+  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(&map), "r"(first),
+               "r"(line), "r"(shared_address(from))
+               : "memory");
+}
+__device__ inline void commit_stores() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+
 /// Waits until this thread's bulk stores have read shared memory, all but the last `pending`.
 template <int pending>
 __device__ inline void bulk_stores_have_read() {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector_types.h>
+
 #include "src/dispatch/cuda_configuration.hpp"
 
 namespace blockvec::kernels::cuda {
@@ -17,6 +19,8 @@ template <class Real>
 struct TsmmWarps;
 template <class Real>
 struct TsmmColumns;
+template <class Real>
+struct TsmmDirect;
 
 /// The instantiation for a warp tile of tsmttsm_tiles, tsmm_tiles or tsmm_box_tiles; null for any other. For tsmttsm a
 /// tile of m x 0 stands for the shape of gram_shapes with m blocks.
@@ -63,10 +67,21 @@ using TsmmWarpsKernel = void (*)(TsmmWarps<Real>);
 template <class Real>
 TsmmWarpsKernel<Real> tsmm_warps_kernel_of(int tile_m, int tile_n);
 
-/// For a shape of tsmm_direct_shapes, and scalars of so many real numbers.
+/// For a tile of tsmm_column_tiles, and scalars of so many real numbers; and the one that packs C for it.
 template <class Real>
 using TsmmColumnsKernel = void (*)(TsmmColumns<Real>);
 template <class Real>
-TsmmColumnsKernel<Real> tsmm_columns_kernel_of(int parts, int columns, int rows, int panel);
+struct TsmmColumnsKernels {
+  TsmmColumnsKernel<Real> multiply;
+  void (*pack)(TsmmColumns<Real>, int, uint4*);
+};
+template <class Real>
+TsmmColumnsKernels<Real> tsmm_columns_kernels_of(int parts, int tile_m, int tile_n, bool tf32);
+
+/// For a shape of tsmm_direct_shapes, and scalars of so many real numbers.
+template <class Real>
+using TsmmDirectKernel = void (*)(TsmmDirect<Real>);
+template <class Real>
+TsmmDirectKernel<Real> tsmm_direct_kernel_of(int parts, int columns, int rows, int panel);
 
 }  // namespace blockvec::kernels::cuda

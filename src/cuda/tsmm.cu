@@ -6,9 +6,11 @@
 #include "src/cuda/tensor_map.hpp"
 #include "src/cuda/tsmm_boxes.cuh"
 #include "src/cuda/tsmm_columns.cuh"
+#include "src/cuda/tsmm_direct.cuh"
 #include "src/cuda/tsmm_ring.cuh"
 #include "src/cuda/tsmm_warps.cuh"
 #include "src/cuda/views.cuh"
+#include "src/dispatch/cuda_tsmm_columns.hpp"
 
 namespace blockvec::kernels::cuda {
 namespace {
@@ -83,6 +85,13 @@ PlainLines<Real> plain_lines(const Lines<Real>& a, int numbers) {
   const int at_a_time = made.copy_bytes / static_cast<int>(sizeof(Real));
   while (made.sharing_lanes < warp_size && made.sharing_lanes * at_a_time < numbers) made.sharing_lanes *= 2;
   return made;
+}
+
+/// Whether all lines start at multiples of 16 bytes, as boxes must; a single line may have any distance.
+template <class Real>
+bool starts_aligned(Lines<Real>& a) {
+  if (a.count == 1) a.distance = round_up(a.length, 4);
+  return reinterpret_cast<std::uintptr_t>(a.data) % 16 == 0 && a.distance * sizeof(Real) % 16 == 0;
 }
 
 /// Whether two neighbours of every row can be written at once.
@@ -198,15 +207,72 @@ void launch_warps(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, unsigned
 }
 
 template <class T>
+void launch_columns(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, unsigned* tickets,
+                    cudaStream_t stream_of_call, const Product& operation) {
+  using Real = real_t<T>;
+  constexpr int parts = parts_of<T>;
+  const int pieces = x.warps * x.tile_n;
+  const auto box_of = [&](const Lines<Real>& of, int columns) {
+    return boxes(of, 1, parts * x.rows, columns, operation.name).map[0];
+  };
+  Lines<Real> a = lines(call.a);
+  Lines<Real> b = lines<T>(call.b);
+  TsmmColumns<Real> p{};
+  if (starts_aligned(a)) {
+    p.boxes_a = box_of(a, x.panel);
+  } else {
+    p.lines = plain_lines(a, parts * x.rows);
+  }
+  p.plain_b = !starts_aligned(b);
+  p.in_pairs = written_in_pairs(call.b);
+  if (!p.plain_b) p.boxes_b = box_of(b, 8 * pieces / parts);
+  p.a = tall(call.a);
+  p.b = tall(call.b);
+  p.k = call.a.rows;
+  p.m = static_cast<int>(parts * call.a.columns);
+  p.n = static_cast<int>(parts * call.b.columns);
+  p.rows = x.rows;
+  p.row_warps = x.row_warps;
+  p.column_warps = x.warps;
+  p.groups = x.groups;
+  p.panel = x.panel;
+  p.panels = static_cast<int>(ceil_div(call.a.columns, x.panel));
+  p.stages = x.stages;
+  p.outgoing = x.staged;
+  p.small = small(call.c, call.triangle);
+  p.alpha = coefficient(call.alpha);
+  p.beta = coefficient(call.beta);
+  p.tickets = tickets;
+  p.chunks = static_cast<std::uint32_t>(ceil_div(p.k, x.rows));
+  p.chunks_per_ticket = static_cast<std::uint32_t>(x.chunks_per_ticket);
+  const TsmmColumnsKernels<Real> kernels = tsmm_columns_kernels_of<Real>(parts, x.blocks_n, x.tile_n, x.tf32 != 0);
+  if (p.lines.data != nullptr) {  // plain copies pass through the first-level cache, which has what is left
+    check(cudaFuncSetAttribute(kernels.multiply, cudaFuncAttributePreferredSharedMemoryCarveout,
+                               dispatch::plain_columns_percent),
+          operation);
+  }
+  launch(zero_tickets, dim3(1), 1, 0, stream_of_call, operation, Start::early, tickets);
+  if (x.small_in_ring) {
+    auto* const packed = reinterpret_cast<uint4*>(tickets + 4);
+    const std::int64_t entries = p.panels * ceil_div(x.panel * parts, 8) * pieces * warp_size;
+    launch(kernels.pack, dim3(static_cast<unsigned>(ceil_div(entries, 256))), 256, 0, stream_of_call, operation,
+           Start::early, p, pieces, packed);
+    p.packed = packed;
+  }
+  launch(kernels.multiply, dim3(static_cast<unsigned>(x.parts)), block_threads, x.shared_bytes, stream_of_call,
+         operation, Start::early, p);
+}
+
+template <class T>
 void launch_direct(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, cudaStream_t stream_of_call,
                    const Product& operation) {
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
-  const TsmmColumns<Real> p{
+  const TsmmDirect<Real> p{
       tall(call.a),           tall(call.b), small(call.c, call.triangle),     coefficient(call.alpha),
       coefficient(call.beta), call.a.rows,  static_cast<int>(call.a.columns), static_cast<int>(call.b.columns)};
-  launch(tsmm_columns_kernel_of<Real>(parts, x.tile_n, x.blocks_n, x.panel), dim3(static_cast<unsigned>(x.parts)),
-         columns_threads, x.shared_bytes, stream_of_call, operation, p);
+  launch(tsmm_direct_kernel_of<Real>(parts, x.tile_n, x.blocks_n, x.panel), dim3(static_cast<unsigned>(x.parts)),
+         direct_threads, x.shared_bytes, stream_of_call, operation, p);
 }
 
 template <class T>
@@ -239,6 +305,8 @@ void launch_tsmm(const TsmmCall<T>& call, const dispatch::CudaTsmm& configuratio
     launch_boxes(call, configuration, workspace_start<unsigned>(execution), execution.stream, operation);
   } else if (configuration.kernel == dispatch::CudaKernel::warps) {
     launch_warps(call, configuration, workspace_start<unsigned>(execution), execution.stream, operation);
+  } else if (configuration.kernel == dispatch::CudaKernel::columns) {
+    launch_columns(call, configuration, workspace_start<unsigned>(execution), execution.stream, operation);
   } else if (configuration.kernel == dispatch::CudaKernel::direct) {
     launch_direct(call, configuration, execution.stream, operation);
   } else {

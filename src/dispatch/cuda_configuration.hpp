@@ -46,7 +46,7 @@ enum class CudaKernel : std::uint8_t {
   ring,     ///< tensor cores, fed by asynchronous copies through a ring in shared memory, in bulk where the device can
   boxes,    ///< the same for operands of any stride, fed by tensor maps
   warps,    ///< tensor cores; every warp feeds itself by plain asynchronous copies of its rows
-  columns,  ///< tensor cores, fed by plain asynchronous copies of pieces of columns
+  columns,  ///< tensor cores, fed by pieces of columns: plain asynchronous copies (tsmttsm) or tensor maps (tsmm)
   warpgroup,  ///< single precision by split products of whole warpgroups, through a ring as well
   direct,     ///< fed by loads of any layout and stride into registers; tensor cores, but for tsmm
   general     ///< any layout and stride
@@ -151,26 +151,27 @@ struct CudaTsmmProblem {
 
 struct CudaTsmm {
   CudaKernel kernel;
-  int tile_n;    ///< pieces of 16 columns of B a warp holds; boxes, warps: of 8; warpgroup: of 16 columns of scalars;
-                 ///< direct: columns of scalars
-  int blocks_n;  ///< sets of 8 rows it holds at a time; 0: one, and warps share out A's columns; boxes, warps: of 16;
-                 ///< direct: rows of a thread
+  int tile_n;    ///< pieces of 16 columns of B a warp holds; boxes, columns, warps: of 8; warpgroup: of 16
+                 ///< columns of scalars; direct: columns of scalars
+  int blocks_n;  ///< sets of 8 rows it holds at a time; 0: one, and warps share out A's columns; boxes, columns,
+                 ///< warps: of 16; direct: rows of a thread
   int warps;     ///< that share a stage, side by side along the columns of B
   int groups;
   int rows;
   int stages;
   int chunks_per_ticket;
   bool output_in_ring;  ///< B's rows come with A's, to be scaled by beta
-  int row_warps;        ///< boxes: along the rows; groups: sets of boxes in a stage
-  int panel;            ///< boxes, warps: columns of A in a stage; direct: columns of scalars that are loaded at a time
+  int row_warps;        ///< boxes, columns: along the rows; boxes: groups are sets of boxes in a stage
+  int panel;            ///< boxes, warps: columns of A in a stage; columns, direct: of scalars, loaded at a time
   int pitch;            ///< boxes, warps: real numbers from line to line in a stage
   int classes;          ///< boxes: that lines are dealt into
-  bool small_in_ring;   ///< boxes: C comes panel by panel with A
-  int staged;           ///< boxes, warps: 1 if results go through shared memory, to be written in whole sectors
-  int plain;            ///< boxes: 1 if A comes by plain copies instead
-  int staged_pitch;     ///< boxes: real numbers from line to line there
-  int tf32;             ///< ring, warpgroup: as for tsmttsm
-  int gauss;            ///< boxes: as for tsmttsm; tile_n counts complex columns
+  bool small_in_ring;   ///< boxes, columns: C comes panel by panel with A
+  int staged;  ///< boxes, warps: 1 if results go through shared memory, to be written in whole sectors; columns: chunks
+               ///< of results that a group keeps there, 0: they go straight to B
+  int plain;   ///< boxes: 1 if A comes by plain copies instead
+  int staged_pitch;  ///< boxes: real numbers from line to line there
+  int tf32;          ///< ring, columns, warpgroup: as for tsmttsm
+  int gauss;         ///< boxes: as for tsmttsm; tile_n counts complex columns
   int shared_bytes;
   std::int64_t parts;  ///< blocks of threads
   std::size_t workspace_bytes;
@@ -242,12 +243,15 @@ inline constexpr TileShape tsmm_box_tiles[] = {{1, 1}, {1, 2}, {1, 3}, {1, 4}, {
 /// And of the one whose warps work by themselves.
 inline constexpr TileShape tsmm_warps_tiles[] = {{1, 1}, {1, 2}, {1, 3}, {1, 4}};
 inline constexpr int tsmm_warps_blocks = 2;  // of a multiprocessor
+/// And of tsmm's for columns: pieces of 16 rows x pieces of 8 columns; and for split products.
+inline constexpr TileShape tsmm_column_tiles[] = {{2, 1}, {2, 2}, {2, 3}, {1, 4}, {2, 4}, {2, 5}, {1, 6}, {1, 8}};
+inline constexpr TileShape tsmm_column_split_tiles[] = {{4, 3}, {4, 4}, {2, 5}, {2, 6}, {2, 8}};
 /// And of tsmm's direct kernel: columns of B x rows of a thread, and columns of A that it loads at a time.
 struct DirectColumns {
   int columns, rows, panel;
 };
-inline constexpr DirectColumns tsmm_direct_shapes[] = {{1, 2, 8}, {2, 4, 2}, {4, 2, 4},
-                                                       {8, 2, 8}, {8, 1, 8}, {16, 1, 8}};
+inline constexpr DirectColumns tsmm_direct_shapes[] = {{1, 8, 2}, {2, 4, 2}, {4, 2, 4},
+                                                       {8, 2, 8}, {8, 1, 8}, {16, 1, 16}};
 /// Complex double precision by three real products: 16 rows x 16 complex columns.
 inline constexpr TileShape tsmm_gauss_tile{1, 2};
 

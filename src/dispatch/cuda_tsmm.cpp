@@ -6,6 +6,7 @@
 #include "src/dispatch/cuda_model.hpp"
 #include "src/dispatch/cuda_stages.hpp"
 #include "src/dispatch/cuda_tsmm_boxes.hpp"
+#include "src/dispatch/cuda_tsmm_columns.hpp"
 #include "src/dispatch/cuda_tsmm_direct.hpp"
 #include "src/dispatch/cuda_tsmm_warpgroup.hpp"
 #include "src/dispatch/cuda_tsmm_warps.hpp"
@@ -241,12 +242,13 @@ bool complete(const CudaDevice& device, const CudaTsmmProblem& problem, CudaTsmm
       return complete_warps(device, problem, configuration);
     case CudaKernel::warpgroup:
       return complete_warpgroup(device, problem, configuration);
+    case CudaKernel::columns:
+      return complete_columns(device, problem, configuration);
     case CudaKernel::direct:
       return complete_direct(device, problem, configuration);
     case CudaKernel::general:
       complete_general(device, problem, configuration);
       return true;
-    case CudaKernel::columns:
     case CudaKernel::none:
       break;
   }
@@ -260,6 +262,7 @@ void collect(const CudaDevice& device, const CudaTsmmProblem& problem, Search se
   if (all || direct_is_better(problem)) add_direct(device, problem, search, to);
   if (all || ring_is_better(problem) || deep_is_better(problem)) add_ring(device, problem, search, to);
   if (all || warps_are_better(problem)) add_warps(device, problem, search, to);
+  if (all || to.empty()) add_columns(device, problem, search, to);
   if (all || to.empty()) add_boxes(device, problem, search, to);
   if (to.empty()) add_ring(device, problem, search, to);
   if (to.empty()) add_warps(device, problem, search, to);
@@ -285,6 +288,7 @@ CudaPrediction predict(const CudaDevice& device, const CudaTsmmProblem& problem,
   return predict(device, kernel == CudaKernel::ring        ? ring_work(device, problem, configuration)
                          : kernel == CudaKernel::boxes     ? boxes_work(device, problem, configuration)
                          : kernel == CudaKernel::warps     ? warps_work(device, problem, configuration)
+                         : kernel == CudaKernel::columns   ? columns_work(device, problem, configuration)
                          : kernel == CudaKernel::direct    ? direct_work(device, problem, configuration)
                          : kernel == CudaKernel::warpgroup ? warpgroup_work(device, problem, configuration)
                                                            : general_work(device, problem, configuration));

@@ -22,10 +22,9 @@ bool is_compiled(const CudaTsmm& c) {
 bool direct_is_better(const CudaTsmmProblem& p) {
   if (p.row_major) return false;
   const std::int64_t n = p.n / p.parts;
-  const bool aligned = p.aligned && p.aligned_output && p.pitch_a * p.real_bytes % 32 == 0;
   if (n <= 2) return true;
-  if (!aligned) return n <= 16 / p.parts;
-  return p.real_bytes == 8 ? n <= 16 / p.parts && p.m <= 16 : n <= 4;
+  if (!p.aligned || !p.aligned_output || p.pitch_a * p.real_bytes % 16 != 0) return n <= 16 / p.parts;
+  return p.real_bytes == 8 ? n <= 8 || (n <= 16 / p.parts && p.m <= 16) : n <= 8 && p.m <= 16;
 }
 
 bool complete_direct(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
@@ -47,9 +46,9 @@ void add_direct(const CudaDevice& device, const CudaTsmmProblem& p, Search searc
     c.tile_n = shape.columns;
     c.blocks_n = shape.rows;
     c.panel = shape.panel;
-    // The narrowest one that holds all columns, where there is enough to load; complex scalars leave room for few rows.
-    const bool usual = !taken && (shape.columns != 1 || p.m >= shape.panel * p.parts) &&
-                       (shape.columns != 8 || shape.rows * p.parts == 2);
+    // The narrowest one that holds all columns; of two rows a thread has more to load at a time.
+    const bool two_rows = (p.real_bytes == 4 && p.parts == 1) || p.m > 256 * p.parts;
+    const bool usual = !taken && (shape.columns != 8 || (shape.rows == 2) == two_rows);
     if ((search == Search::usual && !usual) || !complete(device, p, c)) continue;
     taken = true;
     to.push_back(c);

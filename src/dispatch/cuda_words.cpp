@@ -62,6 +62,14 @@ constexpr Word<CudaTsmm> tsmm_warps_words[] = {{"tile", &CudaTsmm::blocks_n, &Cu
                                                {"ticket", &CudaTsmm::chunks_per_ticket}};
 constexpr Word<CudaTsmm> tsmm_warpgroup_words[] = {
     {"tile", &CudaTsmm::tile_n}, {"stages", &CudaTsmm::stages}, {"ticket", &CudaTsmm::chunks_per_ticket}};
+constexpr Word<CudaTsmm> tsmm_columns_words[] = {{"tile", &CudaTsmm::blocks_n, &CudaTsmm::tile_n},
+                                                 {"warps", &CudaTsmm::row_warps, &CudaTsmm::warps},
+                                                 {"groups", &CudaTsmm::groups},
+                                                 {"panel", &CudaTsmm::panel},
+                                                 {"staged", &CudaTsmm::staged},
+                                                 {"tf32", &CudaTsmm::tf32},
+                                                 {"stages", &CudaTsmm::stages},
+                                                 {"ticket", &CudaTsmm::chunks_per_ticket}};
 constexpr Word<CudaTsmm> tsmm_direct_words[] = {{"tile", &CudaTsmm::blocks_n, &CudaTsmm::tile_n},
                                                 {"panel", &CudaTsmm::panel}};
 
@@ -178,6 +186,7 @@ std::string words(const CudaTsmm& configuration) {
   if (c.kernel == CudaKernel::direct) return say(c, tsmm_direct_words);
   if (c.kernel == CudaKernel::warps) return say(c, tsmm_warps_words);
   if (c.kernel == CudaKernel::warpgroup) return say(c, tsmm_warpgroup_words);
+  if (c.kernel == CudaKernel::columns) return say(c, tsmm_columns_words);
   return c.kernel == CudaKernel::boxes ? say(c, tsmm_boxes_words) : say(c, tsmm_words);
 }
 
@@ -195,6 +204,7 @@ bool read_words(std::string_view kernel, std::string_view words, CudaTsmm& confi
   if (configuration.kernel == CudaKernel::direct) return read(words, configuration, tsmm_direct_words);
   if (configuration.kernel == CudaKernel::warps) return read(words, configuration, tsmm_warps_words);
   if (configuration.kernel == CudaKernel::warpgroup) return read(words, configuration, tsmm_warpgroup_words);
+  if (configuration.kernel == CudaKernel::columns) return read(words, configuration, tsmm_columns_words);
   return configuration.kernel == CudaKernel::boxes ? read(words, configuration, tsmm_boxes_words)
                                                    : read(words, configuration, tsmm_words);
 }

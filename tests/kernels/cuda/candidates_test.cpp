@@ -119,6 +119,15 @@ TEST_F(CudaCandidates, OfTsmm) {
     for (const Sides& s : {Sides{8, 8}, Sides{33, 33}, Sides{64, 8}})
       expect_every_tsmm<double>(1157, s.m, s.n, place, 1, 0.5, dispatch::Search::all);
   }
+  for (const Placement& place : {columns, columns_evenly}) {
+    for (const Sides& s : {Sides{24, 24}, Sides{130, 9}, Sides{60, 64}}) {
+      expect_every_tsmm<double>(1157, s.m, s.n, place, 1, 0.0, dispatch::Search::all);
+      expect_every_tsmm<float>(1157, s.m, s.n, place, 1, 0.5F, dispatch::Search::all);
+      if (HasFatalFailure()) return;
+    }
+    expect_every_tsmm<std::complex<double>>(1157, 20, 33, place, 1, {0.5, -0.25}, dispatch::Search::all);
+    expect_every_tsmm<std::complex<float>>(1157, 20, 33, place, 1, {0.5F, -0.25F}, dispatch::Search::all);
+  }
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "src/cuda/ring_kernels.hpp"
-#include "src/cuda/tsmm_columns.cuh"
+#include "src/cuda/tsmm_direct.cuh"
 #include "src/dispatch/cuda_configuration.hpp"
 
 namespace blockvec::kernels::cuda {
@@ -14,14 +14,14 @@ constexpr std::size_t count = std::size(shapes);
 
 template <class Real, int parts, std::size_t... i>
 constexpr auto all_kernels(std::index_sequence<i...>) {
-  return std::array<TsmmColumnsKernel<Real>, count>{
-      tsmm_columns_kernel<Real, parts, shapes[i].columns, shapes[i].rows, shapes[i].panel>...};
+  return std::array<TsmmDirectKernel<Real>, count>{
+      tsmm_direct_kernel<Real, parts, shapes[i].columns, shapes[i].rows, shapes[i].panel>...};
 }
 
 }  // namespace
 
 template <class Real>
-TsmmColumnsKernel<Real> tsmm_columns_kernel_of(int parts, int columns, int rows, int panel) {
+TsmmDirectKernel<Real> tsmm_direct_kernel_of(int parts, int columns, int rows, int panel) {
   static constexpr auto of_reals = all_kernels<Real, 1>(std::make_index_sequence<count>());
   static constexpr auto of_complex = all_kernels<Real, 2>(std::make_index_sequence<count>());
   for (std::size_t i = 0; i < count; ++i) {
@@ -32,7 +32,7 @@ TsmmColumnsKernel<Real> tsmm_columns_kernel_of(int parts, int columns, int rows,
   return nullptr;
 }
 
-template TsmmColumnsKernel<float> tsmm_columns_kernel_of(int, int, int, int);
-template TsmmColumnsKernel<double> tsmm_columns_kernel_of(int, int, int, int);
+template TsmmDirectKernel<float> tsmm_direct_kernel_of(int, int, int, int);
+template TsmmDirectKernel<double> tsmm_direct_kernel_of(int, int, int, int);
 
 }  // namespace blockvec::kernels::cuda
