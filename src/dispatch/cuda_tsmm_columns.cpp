@@ -90,7 +90,7 @@ bool fit(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   if (c.panel != 0) return fit_panel(p, 0, c) && fit_ring(device, p, c);
   const int stages = c.stages;
   for (const std::int64_t most_bytes : {32768, 16384, 8192, 4096}) {
-    if (most_bytes > 16384 && !comes_aligned(p)) continue;  // there is less room
+    if (most_bytes > 16384 && (!comes_aligned(p) || p.m > 4 * p.n)) continue;  // there is less room, or more to come
     c.stages = stages;
     if (fit_panel(p, most_bytes, c) && fit_ring(device, p, c)) return true;
   }
@@ -194,9 +194,7 @@ void add_columns(const CudaDevice& device, const CudaTsmmProblem& p, Search sear
     for (const TileShape& tile : tiles) {
       for (const int row_warps : {8, 4, 2, 1}) {
         for (const int staged : {0, 1, 2}) {
-          if (add({tile, row_warps, staged}, 0) && search == Search::all) {
-            for (const int panel : {8, 16, 32}) add({tile, row_warps, staged}, panel);
-          }
+          if (add({tile, row_warps, staged}, 0) && search == Search::all) add({tile, row_warps, staged}, 16);
         }
       }
     }

@@ -24,7 +24,7 @@ bool direct_is_better(const CudaTsmmProblem& p) {
   const std::int64_t n = p.n / p.parts;
   if (n <= 2) return true;
   if (!p.aligned || !p.aligned_output || p.pitch_a * p.real_bytes % 16 != 0) return n <= 16 / p.parts;
-  return p.real_bytes == 8 ? n <= 8 || (n <= 16 / p.parts && p.m <= 16) : n <= 8 && p.m <= 16;
+  return n <= 8 && (p.real_bytes == 8 ? p.m <= 256 : p.n <= 8 && p.m <= 16);
 }
 
 bool complete_direct(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
@@ -48,7 +48,9 @@ void add_direct(const CudaDevice& device, const CudaTsmmProblem& p, Search searc
     c.panel = shape.panel;
     // The narrowest one that holds all columns; of two rows a thread has more to load at a time.
     const bool two_rows = (p.real_bytes == 4 && p.parts == 1) || p.m > 256 * p.parts;
-    const bool usual = !taken && (shape.columns != 8 || (shape.rows == 2) == two_rows);
+    // Many columns of A make blocks of many rows too few.
+    const bool usual =
+        !taken && (shape.columns != 1 || p.m <= 256 * p.parts) && (shape.columns != 8 || (shape.rows == 2) == two_rows);
     if ((search == Search::usual && !usual) || !complete(device, p, c)) continue;
     taken = true;
     to.push_back(c);
