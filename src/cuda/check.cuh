@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "src/cuda/launch.hpp"
+
 namespace blockvec::kernels::cuda {
 
 /// Throws CudaError naming the operation (and its shape) if a CUDA call failed.
@@ -27,7 +29,8 @@ inline void check(cudaError_t error, const Product& product) {
 }
 
 /// Whether a kernel may begin while the one before it on the stream still runs. If so, it must wait by itself
-/// (await_previous_kernel) before it reads what that one writes; compute capability 9.0 or newer.
+/// (await_previous_kernel) before it reads what that one writes. Code for compute capability 8.0 knows no such wait:
+/// where that runs, on newer devices too, kernels begin after the previous ones.
 enum class Start : std::uint8_t { after_previous, early };
 
 /// Launches a kernel with any amount of shared memory.
@@ -47,7 +50,7 @@ void launch(void (*kernel)(Arguments...), dim3 grid, int threads, int shared_byt
   configuration.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
   configuration.stream = stream;
   configuration.attrs = &early;
-  configuration.numAttrs = start == Start::early ? 1 : 0;
+  configuration.numAttrs = start == Start::early && current_device().bulk_copies ? 1 : 0;
   void* pointers[] = {&arguments...};
   check(cudaLaunchKernelExC(&configuration, reinterpret_cast<const void*>(kernel), pointers), operation);
 }

@@ -21,9 +21,6 @@ __global__ void zero_tickets(unsigned* tickets) {
   *tickets = 0;
 }
 
-/// Code for compute capability 9.0 may start early: it waits for what it reads.
-Start start_of_kernels() { return current_device().bulk_copies ? Start::early : Start::after_previous; }
-
 template <class T>
 void launch_ring(const TsmmCall<T>& call, const dispatch::CudaTsmm& configuration, unsigned* tickets,
                  cudaStream_t stream_of_call, const Product& operation) {
@@ -58,11 +55,11 @@ void launch_ring(const TsmmCall<T>& call, const dispatch::CudaTsmm& configuratio
   } else {
     if (x.blocks_n == 0) kernel = tsmm_deep_kernel_of(x.tile_n);
   }
-  launch(zero_tickets, dim3(1), 1, 0, stream_of_call, operation, start_of_kernels(), tickets);
+  launch(zero_tickets, dim3(1), 1, 0, stream_of_call, operation, Start::early, tickets);
   const int threads =
       in_pairs ? (dispatch::tsmm_warpgroups + 1) * dispatch::warpgroup_warps * warp_size : block_threads;
-  launch(kernel, dim3(static_cast<unsigned>(x.parts)), threads, x.shared_bytes, stream_of_call, operation,
-         start_of_kernels(), p);
+  launch(kernel, dim3(static_cast<unsigned>(x.parts)), threads, x.shared_bytes, stream_of_call, operation, Start::early,
+         p);
 }
 
 /// Rows of a row-major matrix, or columns of a column-major one.
@@ -201,9 +198,9 @@ void launch_warps(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, unsigned
   p.tickets = tickets;
   p.turns = static_cast<std::uint32_t>(ceil_div(p.out.k, x.rows));
   p.turns_per_ticket = static_cast<std::uint32_t>(x.chunks_per_ticket);
-  launch(zero_tickets, dim3(1), 1, 0, stream_of_call, operation, start_of_kernels(), tickets);
+  launch(zero_tickets, dim3(1), 1, 0, stream_of_call, operation, Start::early, tickets);
   launch(tsmm_warps_kernel_of<Real>(x.blocks_n, x.tile_n), dim3(static_cast<unsigned>(x.parts)), sharing_threads,
-         x.shared_bytes, stream_of_call, operation, start_of_kernels(), p);
+         x.shared_bytes, stream_of_call, operation, Start::early, p);
 }
 
 template <class T>
