@@ -30,6 +30,7 @@ GROUPS = [
     ("views of odd leading dimension or start, widths to 32", ("tsmttsm", "tsmm"),
      lambda r: r["layout"].startswith("row") and r["lda"] in (65, 100, 513)),
     ("column-major, widths to 64 and up to 512 x 32", ("tsmttsm", "tsmm"), lambda r: r["type"] == "D" and r["layout"] == "column"),
+    ("column-major, the other types, widths to 64", ("tsmttsm", "tsmm"), lambda r: r["type"] != "D" and r["layout"] == "column"),
     ("complex double, M = N = 1..64", ("tsmttsm", "tsmm"), lambda r: r["type"] == "Z" and tight(r)),
     ("single, M = N = 1..64", ("tsmttsm", "tsmm"), lambda r: r["type"] == "S" and tight(r)),
     ("complex single, M = N = 1..64", ("tsmttsm", "tsmm"), lambda r: r["type"] == "C" and tight(r)),
