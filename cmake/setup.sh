@@ -104,8 +104,9 @@ configure_build() {
   (cd "$root" && cmake --preset release "$@") || fail "" "CMake could not configure the build (see above). $requirements"
 }
 requirements="BlockVec needs CMake 3.25 or newer, Ninja, a C++20 compiler with OpenMP, Highway, Kokkos and Kokkos Kernels \
-(3.4 to 5), LAPACKE with a BLAS, Random123, and, if wanted, MPI; the examples also CLI11, nlohmann-json, fmt and Python with \
-matplotlib; the tests also GoogleTest. CMAKE_PREFIX_PATH or Kokkos_ROOT point CMake to those in unusual places."
+(3.4 to 5), LAPACKE with a BLAS, Random123, and, if wanted, MPI; for CUDA devices nvcc and Python 3; the examples also CLI11, \
+nlohmann-json, fmt and Python with matplotlib; the tests also GoogleTest. CMAKE_PREFIX_PATH or Kokkos_ROOT point CMake to those \
+in unusual places."
 
 # As many compilers as there are processors and 1.5 GB of free memory for each.
 build_jobs() {

@@ -2,7 +2,7 @@
 
 #include "src/cuda/check.cuh"
 #include "src/cuda/general.cuh"
-#include "src/cuda/ring_kernels.hpp"
+#include "src/cuda/kernel_of.hpp"
 #include "src/cuda/tensor_map.hpp"
 #include "src/cuda/tsmm_boxes.cuh"
 #include "src/cuda/tsmm_columns.cuh"
@@ -48,18 +48,11 @@ void launch_ring(const TsmmCall<T>& call, const dispatch::CudaTsmm& configuratio
   p.beta = coefficient(call.beta);
   p.tickets = tickets;
   p.chunks_per_ticket = static_cast<std::uint32_t>(x.chunks_per_ticket);
-  TsmmRingKernel<Real> kernel = tsmm_ring_kernel_of<Real>(x.tile_n, x.blocks_n);
-  if constexpr (sizeof(Real) == 4) {
-    if (x.tf32 != 0) kernel = tsmm_split_kernel_of(x.tile_n, x.blocks_n);
-    if (in_pairs) kernel = tsmm_warpgroup_kernel_of(parts, x.tile_n);
-  } else {
-    if (x.blocks_n == 0) kernel = tsmm_deep_kernel_of(x.tile_n);
-  }
   launch(zero_tickets, dim3(1), 1, 0, stream_of_call, operation, Start::early, tickets);
   const int threads =
       in_pairs ? (dispatch::tsmm_warpgroups + 1) * dispatch::warpgroup_warps * warp_size : block_threads;
-  launch(kernel, dim3(static_cast<unsigned>(x.parts)), threads, x.shared_bytes, stream_of_call, operation, Start::early,
-         p);
+  launch(ring_kernel_of<Real>(x, parts), dim3(static_cast<unsigned>(x.parts)), threads, x.shared_bytes, stream_of_call,
+         operation, Start::early, p);
 }
 
 /// Rows of a row-major matrix, or columns of a column-major one.
@@ -165,12 +158,8 @@ void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, unsigned
            operation, Start::early, p, pieces, packed);
     p.packed = packed;
   }
-  TsmmBoxesKernel<Real> kernel = tsmm_boxes_kernel_of<Real>(x.blocks_n, x.tile_n);
-  if constexpr (sizeof(Real) == 8) {
-    if (x.gauss != 0) kernel = tsmm_gauss_kernel_of();
-  }
-  launch(kernel, dim3(static_cast<unsigned>(x.parts)), block_threads, x.shared_bytes, stream_of_call, operation,
-         Start::early, p);
+  launch(boxes_kernel_of<Real>(x), dim3(static_cast<unsigned>(x.parts)), block_threads, x.shared_bytes, stream_of_call,
+         operation, Start::early, p);
 }
 
 template <class T>
@@ -242,22 +231,25 @@ void launch_columns(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, unsign
   p.tickets = tickets;
   p.chunks = static_cast<std::uint32_t>(ceil_div(p.k, x.rows));
   p.chunks_per_ticket = static_cast<std::uint32_t>(x.chunks_per_ticket);
-  const TsmmColumnsKernels<Real> kernels = tsmm_columns_kernels_of<Real>(parts, x.blocks_n, x.tile_n, x.tf32 != 0);
+  const TsmmColumnsKernel<Real> kernel = columns_kernel_of<Real>(x, parts);
+  auto* pack = pack_columns_kernel<Real, parts, false>;
+  if constexpr (sizeof(Real) == 4) {
+    if (x.tf32 != 0) pack = pack_columns_kernel<Real, parts, true>;
+  }
   if (p.lines.data != nullptr) {  // plain copies pass through the first-level cache, which has what is left
-    check(cudaFuncSetAttribute(kernels.multiply, cudaFuncAttributePreferredSharedMemoryCarveout,
-                               dispatch::plain_columns_percent),
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, dispatch::plain_columns_percent),
           operation);
   }
   launch(zero_tickets, dim3(1), 1, 0, stream_of_call, operation, Start::early, tickets);
   if (x.small_in_ring) {
     auto* const packed = reinterpret_cast<uint4*>(tickets + 4);
     const std::int64_t entries = p.panels * ceil_div(x.panel * parts, 8) * pieces * warp_size;
-    launch(kernels.pack, dim3(static_cast<unsigned>(ceil_div(entries, 256))), 256, 0, stream_of_call, operation,
-           Start::early, p, pieces, packed);
+    launch(pack, dim3(static_cast<unsigned>(ceil_div(entries, 256))), 256, 0, stream_of_call, operation, Start::early,
+           p, pieces, packed);
     p.packed = packed;
   }
-  launch(kernels.multiply, dim3(static_cast<unsigned>(x.parts)), block_threads, x.shared_bytes, stream_of_call,
-         operation, Start::early, p);
+  launch(kernel, dim3(static_cast<unsigned>(x.parts)), block_threads, x.shared_bytes, stream_of_call, operation,
+         Start::early, p);
 }
 
 template <class T>
@@ -268,7 +260,7 @@ void launch_direct(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, cudaStr
   const TsmmDirect<Real> p{
       tall(call.a),           tall(call.b), small(call.c, call.triangle),     coefficient(call.alpha),
       coefficient(call.beta), call.a.rows,  static_cast<int>(call.a.columns), static_cast<int>(call.b.columns)};
-  launch(tsmm_direct_kernel_of<Real>(parts, x.tile_n, x.blocks_n, x.panel), dim3(static_cast<unsigned>(x.parts)),
+  launch(tsmm_direct_kernel_of<Real>(x.tile_n, x.blocks_n, x.panel, parts), dim3(static_cast<unsigned>(x.parts)),
          direct_threads, x.shared_bytes, stream_of_call, operation, p);
 }
 

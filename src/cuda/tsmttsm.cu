@@ -1,6 +1,6 @@
 #include "src/cuda/check.cuh"
 #include "src/cuda/general.cuh"
-#include "src/cuda/ring_kernels.hpp"
+#include "src/cuda/kernel_of.hpp"
 #include "src/cuda/tensor_map.hpp"
 #include "src/cuda/tsmttsm_columns.cuh"
 #include "src/cuda/tsmttsm_direct.cuh"
@@ -80,12 +80,6 @@ bool has_aligned_pairs(const Staged<Real>& a) {
   return a.row_step % 2 == 0 && a.segment[0] % 2 == 0;
 }
 
-template <class Real>
-TsmttsmRingKernel<Real> kernel_of(const dispatch::CudaTsmttsm& x, bool by_columns) {
-  if (x.gauss != 0) return tsmttsm_gauss_kernel_of<Real>(x.tile_m, x.tile_n);
-  return tsmttsm_ring_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);
-}
-
 template <class T>
 void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& configuration, double* partial,
                  cudaStream_t stream_of_call, const Product& operation) {
@@ -132,15 +126,9 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
     launch(tsmttsm_pairs_kernel_of<Real>(by_columns), blocks, block_threads, x.shared_bytes, stream_of_call, operation,
            Start::early, p, dispatch::SquarePairs(x.sections_m, x.parts));
   } else {
-    TsmttsmRingKernel<Real> kernel = nullptr;
-    if constexpr (sizeof(Real) == 4) {
-      if (x.whole_warpgroups()) {
-        kernel =
-            tsmttsm_warpgroup_kernel_of(x.complex_tiles(), x.tile_n, has_aligned_pairs(p.a) && has_aligned_pairs(p.b));
-      }
-    }
-    if (kernel == nullptr) kernel = kernel_of<Real>(x, by_columns);
-    launch(kernel, blocks, block_threads, x.shared_bytes, stream_of_call, operation, Start::early, p);
+    const bool aligned = has_aligned_pairs(p.a) && has_aligned_pairs(p.b);
+    launch(ring_kernel_of<Real>(x, by_columns, aligned), blocks, block_threads, x.shared_bytes, stream_of_call,
+           operation, Start::early, p);
   }
 }
 
@@ -181,7 +169,7 @@ void launch_columns(const TsmttsmCall<double>& call, const dispatch::CudaTsmttsm
   p.pitch = x.a.pitch;
   p.share = share_of(x, call.a.columns, call.b.columns, partial);
   p.alpha = coefficient(call.alpha);
-  launch(tsmttsm_columns_kernel_of(x.tile_m, x.tile_n),
+  launch(tsmttsm_columns_kernel_of<double>(x.tile_m, x.tile_n),
          dim3(static_cast<unsigned>(x.parts * x.sections_m * x.sections_n)), columns_threads, x.shared_bytes,
          stream_of_call, operation, Start::early, p);
 }

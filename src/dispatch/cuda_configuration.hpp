@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "src/dispatch/cuda_feed.hpp"
+#include "src/dispatch/cuda_shapes.hpp"
 
 /// Problem -> configuration of the CUDA kernels, in one place; nothing here needs a device.
 /// Widths, leading dimensions and results count real numbers: a complex column is two of them.
@@ -186,73 +187,5 @@ CudaChoice<CudaTsmm> choose(const CudaDevice& device, const CudaTsmmProblem& pro
 CudaTsmm configure_cuda_tsmm(const CudaDevice& device, const CudaTsmmProblem& problem);
 std::size_t cuda_tsmm_workspace(const CudaDevice& device, std::int64_t k, std::int64_t m, std::int64_t n,
                                 int real_bytes);
-
-/// Warp tiles that are compiled: pieces of 16 x 8 of tsmttsm's result.
-struct TileShape {
-  int m, n;
-};
-inline constexpr TileShape tsmttsm_tiles[] = {{1, 1}, {1, 2}, {1, 4}, {2, 1}, {2, 2}, {2, 3}, {2, 4},
-                                              {3, 5}, {3, 6}, {2, 7}, {2, 8}, {4, 1}, {4, 2}, {4, 4}};
-/// For complex products of three real ones: pieces of 16 x 8 complex numbers. The same split, and how many rows'
-/// products are summed in single precision at most.
-inline constexpr TileShape gauss_tiles[] = {{1, 4}};
-inline constexpr TileShape split_gauss_tiles[] = {{2, 2}};
-inline constexpr TileShape warpgroup_tiles[] = {{1, 8}};
-inline constexpr TileShape complex_warpgroup_tiles[] = {{1, 4}};
-inline constexpr int rows_of_early_sums = 256;
-/// Of Gram matrices: blocks of 8 columns, and warps that share the pieces on and above the diagonal.
-struct GramShape {
-  int blocks, warps;
-};
-inline constexpr GramShape gram_shapes[] = {{1, 1}, {2, 1}, {3, 1}, {4, 1},  {5, 1},
-                                            {6, 1}, {7, 2}, {8, 2}, {12, 4}, {16, 4}};
-/// Of the direct kernel: blocks of 8 columns of A and of B, and warps of a block of threads.
-struct DirectShape {
-  int m, n, warps;
-};
-inline constexpr DirectShape direct_shapes[] = {{1, 1, 16}, {2, 1, 16}, {2, 2, 12}, {4, 1, 12},
-                                                {4, 2, 8},  {4, 3, 8},  {4, 4, 8},  {8, 1, 8}};
-/// And of the one for columns, whose blocks have as many warps and stages each.
-inline constexpr int columns_warps = 8;
-inline constexpr int columns_stages = 4;
-inline constexpr TileShape columns_tiles[] = {{2, 1}, {4, 2}, {8, 1}};
-/// And of tsmm's: pieces of 16 columns x sets of 8 rows; 0 x n: up to n columns, without tensor cores.
-inline constexpr TileShape tsmm_tiles[] = {{0, 1}, {0, 2}, {0, 4}, {0, 8}, {1, 4}, {2, 4},
-                                           {3, 4}, {4, 2}, {1, 2}, {2, 2}, {3, 2}};
-/// Columns of A that the latter take at most.
-constexpr int narrow_depth(int columns) { return columns < 4 ? 4 : columns; }
-/// Where its warps share out A's columns, so many each (tsmm_deep.cuh): pieces of 16 columns.
-inline constexpr TileShape tsmm_deep_tiles[] = {{1, 0}, {2, 0}};
-inline constexpr int deep_columns = 64;
-inline constexpr int least_deep_warps = 4;
-/// The same for split products of single precision.
-inline constexpr TileShape tsmm_split_tiles[] = {{2, 4}, {3, 4}, {4, 4}};
-/// And by whole warpgroups, for scalars of so many real numbers: pieces of 16 columns of scalars; 64 rows at a time.
-struct WarpgroupTile {
-  int parts, n;
-};
-inline constexpr WarpgroupTile tsmm_warpgroup_tiles[] = {{1, 4}, {2, 2}, {2, 3}, {2, 4}};
-inline constexpr int tsmm_warpgroups = 3;
-inline constexpr int warpgroup_warps = 4;
-inline constexpr int warpgroup_rows = 64;
-/// Blocks of a multiprocessor: two where a thread needs few registers, so that one hides what the other waits for.
-constexpr int tsmm_box_blocks(const TileShape& tile) { return tile.n == 1 ? 2 : 1; }
-/// And of tsmm's with boxes: pieces of 16 rows x pieces of 8 columns.
-inline constexpr TileShape tsmm_box_tiles[] = {{1, 1}, {1, 2}, {1, 3}, {1, 4}, {1, 5}, {1, 6},
-                                               {1, 8}, {2, 1}, {2, 2}, {2, 4}, {2, 6}};
-/// And of the one whose warps work by themselves.
-inline constexpr TileShape tsmm_warps_tiles[] = {{1, 1}, {1, 2}, {1, 3}, {1, 4}};
-inline constexpr int tsmm_warps_blocks = 2;  // of a multiprocessor
-/// And of tsmm's for columns: pieces of 16 rows x pieces of 8 columns; and for split products.
-inline constexpr TileShape tsmm_column_tiles[] = {{2, 1}, {2, 2}, {2, 3}, {1, 4}, {2, 4}, {2, 5}, {1, 6}, {1, 8}};
-inline constexpr TileShape tsmm_column_split_tiles[] = {{4, 3}, {4, 4}, {2, 5}, {2, 6}, {2, 8}};
-/// And of tsmm's direct kernel: columns of B x rows of a thread, and columns of A that it loads at a time.
-struct DirectColumns {
-  int columns, rows, panel;
-};
-inline constexpr DirectColumns tsmm_direct_shapes[] = {{1, 8, 2}, {2, 4, 2}, {4, 2, 4},
-                                                       {8, 2, 8}, {8, 1, 8}, {16, 1, 16}};
-/// Complex double precision by three real products: 16 rows x 16 complex columns.
-inline constexpr TileShape tsmm_gauss_tile{1, 2};
 
 }  // namespace blockvec::kernels::dispatch

@@ -11,6 +11,8 @@ import itertools
 import json
 from pathlib import Path
 
+from files import write
+
 THREADS = range(128, 257, 32)  # of a block, unless a row needs more
 MOST_THREADS = 1024
 MULTIPROCESSOR_REGISTERS = 65536
@@ -153,11 +155,6 @@ def catalogue_text(parts, products):
         lines += [f"  {product}_part_{i}(all);" for i in range(parts)]
         lines += ["  return all;", "}"]
     return "\n".join([*lines, "", "}  // namespace blockvec::kernels::cuda::study", ""])
-
-
-def write(path, text):
-    if not path.exists() or path.read_text() != text:
-        path.write_text(text)
 
 
 def main():

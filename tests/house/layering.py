@@ -23,7 +23,7 @@ CLOSED = {
 LOWEST = {"blockvec/version.hpp"}
 # In the build tree of a configured build: public ones, and those of a layer's own.
 GENERATED = {"blockvec/config.hpp": "blockvec"}
-PRIVATE_GENERATED = {"tuning_lines.inc"}
+PRIVATE_GENERATED = {"cuda_shapes.inc", "tuning_lines.inc"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]')
 
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "src/cuda/kernel_of.hpp"
 #include "src/dispatch/banks.hpp"
 #include "src/dispatch/cuda_explain.hpp"
 #include "src/dispatch/cuda_model.hpp"
@@ -89,21 +90,35 @@ std::string name(const CudaTsmmProblem& p) {
          (p.row_major ? " rows " : " columns ") + std::to_string(p.real_bytes);
 }
 
-bool compiled(const CudaTsmttsm& c) {
-  if (c.gram()) {
-    return std::any_of(std::begin(gram_shapes), std::end(gram_shapes),
-                       [&](const GramShape& shape) { return shape.blocks == c.tile_m && shape.warps == c.warps_m; });
+template <class Real>
+bool has_kernel(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  if (c.kernel == CudaKernel::ring) {
+    return cuda::ring_kernel_of<Real>(c, !p.row_major, true) && cuda::ring_kernel_of<Real>(c, !p.row_major, false);
   }
-  const auto same = [&](const TileShape& tile) { return tile.m == c.tile_m && tile.n == c.tile_n; };
-  const auto listed = [&](const auto& tiles) { return std::any_of(std::begin(tiles), std::end(tiles), same); };
-  if (c.whole_warpgroups()) return c.tf32 == 2 ? listed(warpgroup_tiles) : listed(complex_warpgroup_tiles);
-  if (c.gauss != 0) return c.tf32 != 0 ? listed(split_gauss_tiles) : listed(gauss_tiles);
-  return listed(tsmttsm_tiles);
+  if (c.kernel != CudaKernel::direct) return true;
+  return cuda::tsmttsm_direct_kernel_of<Real>(c.tile_m, c.tile_n, static_cast<Neighbours>(c.neighbours)) != nullptr;
 }
-bool compiled(const CudaTsmm& c) {
-  const auto same = [&](const TileShape& tile) { return tile.m == c.tile_n && tile.n == c.blocks_n; };
-  const auto listed = [&](const auto& tiles) { return std::any_of(std::begin(tiles), std::end(tiles), same); };
-  return c.tf32 != 0 ? listed(tsmm_split_tiles) : listed(tsmm_tiles) || listed(tsmm_deep_tiles);
+template <class Real>
+bool has_kernel(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  switch (c.kernel) {
+    case CudaKernel::ring:
+    case CudaKernel::warpgroup:
+      return cuda::ring_kernel_of<Real>(c, p.parts) != nullptr;
+    case CudaKernel::boxes:
+      return cuda::boxes_kernel_of<Real>(c) != nullptr;
+    case CudaKernel::warps:
+      return cuda::tsmm_warps_kernel_of<Real>(c.blocks_n, c.tile_n) != nullptr;
+    case CudaKernel::columns:
+      return cuda::columns_kernel_of<Real>(c, p.parts) != nullptr;
+    case CudaKernel::direct:
+      return cuda::tsmm_direct_kernel_of<Real>(c.tile_n, c.blocks_n, c.panel, p.parts) != nullptr;
+    default:
+      return true;
+  }
+}
+template <class Problem, class Configuration>
+bool compiled(const Problem& p, const Configuration& c) {
+  return p.real_bytes == 4 ? has_kernel<float>(p, c) : has_kernel<double>(p, c);
 }
 
 // Chunks of which each begins at the same place of a line as the others.
@@ -130,8 +145,8 @@ void expect_legal(const CudaDevice& device, const Problem& p, const Configuratio
   EXPECT_LE(c.workspace_bytes, workspace);
   EXPECT_GE(c.parts, 1);
   EXPECT_TRUE(device.bulk_copies || !comes_in_boxes(c)) << words(c);
+  EXPECT_TRUE(compiled(p, c)) << words(c);
   if (c.kernel != CudaKernel::ring) return;
-  EXPECT_TRUE(compiled(c)) << words(c);
   EXPECT_LE(warps_of(c) * c.groups, computing_warps);
   EXPECT_EQ(c.stages % in_turn(c), 0);
   EXPECT_GE(c.stages, 1);
@@ -181,14 +196,6 @@ TEST(CudaConfiguration, WideGramMatricesAreComputedOnceOverTheDiagonal) {
       EXPECT_TRUE(takes_pairs(c)) << name(p) << ": " << words(c);
       EXPECT_EQ(block_count(c, 1), blocks[side - 2]);
     }
-  }
-}
-
-// A computing thread has 232 registers: sums, one step's fragments, and some 40 for all else.
-TEST(CudaConfiguration, TilesFitRegisters) {
-  for (const TileShape& tile : tsmttsm_tiles) EXPECT_LE(2 * (4 * tile.m * tile.n + 8 * tile.m + 4) + 24, 232);
-  for (const TileShape& tile : tsmm_tiles) {
-    EXPECT_LE(2 * (4 * tile.m * tile.n + 4 * tile.n + 8) + 40, 232);
   }
 }
 

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "src/cuda/ring_kernels.hpp"
+
+/// The kernel that a configuration names, where several lists have kernels of one kind.
+namespace blockvec::kernels::cuda {
+
+/// `aligned`: pairs of neighbours of both operands can be read at once.
+template <class Real>
+TsmttsmRingKernel<Real> ring_kernel_of(const dispatch::CudaTsmttsm& x, bool by_columns, bool aligned) {
+  if constexpr (sizeof(Real) == 4) {
+    if (x.tf32 == 3) return tsmttsm_complex_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n);
+    if (x.tf32 == 2) return tsmttsm_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n, aligned);
+  }
+  if (x.gauss != 0) return tsmttsm_gauss_kernel_of<Real>(x.tile_m, x.tile_n);
+  if (x.gram()) return tsmttsm_gram_kernel_of<Real>(x.tile_m, by_columns);
+  return tsmttsm_ring_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);
+}
+
+template <class Real>
+TsmmRingKernel<Real> ring_kernel_of(const dispatch::CudaTsmm& x, int parts) {
+  if constexpr (sizeof(Real) == 4) {
+    if (x.kernel == dispatch::CudaKernel::warpgroup) return tsmm_warpgroup_kernel_of<Real>(parts, x.tile_n);
+    if (x.tf32 != 0) return tsmm_split_kernel_of<Real>(x.tile_n, x.blocks_n);
+  } else {
+    if (x.blocks_n == 0) return tsmm_deep_kernel_of<Real>(x.tile_n, x.blocks_n);
+  }
+  return tsmm_ring_kernel_of<Real>(x.tile_n, x.blocks_n);
+}
+
+template <class Real>
+TsmmBoxesKernel<Real> boxes_kernel_of(const dispatch::CudaTsmm& x) {
+  if constexpr (sizeof(Real) == 8) {
+    if (x.gauss != 0) return tsmm_gauss_kernel_of<Real>(x.blocks_n, x.tile_n);
+  }
+  return tsmm_boxes_kernel_of<Real>(x.blocks_n, x.tile_n);
+}
+
+template <class Real>
+TsmmColumnsKernel<Real> columns_kernel_of(const dispatch::CudaTsmm& x, int parts) {
+  if constexpr (sizeof(Real) == 4) {
+    if (x.tf32 != 0) return tsmm_columns_split_kernel_of<Real>(x.blocks_n, x.tile_n, parts);
+  }
+  return tsmm_columns_kernel_of<Real>(x.blocks_n, x.tile_n, parts);
+}
+
+}  // namespace blockvec::kernels::cuda

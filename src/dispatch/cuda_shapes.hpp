@@ -1,0 +1,52 @@
+#pragma once
+
+/// Shapes of warps' and threads' shares for which kernels are compiled. The lists themselves stand in
+/// src/tuning/instances.json, which also says what each of them serves.
+namespace blockvec::kernels::dispatch {
+
+struct TileShape {
+  int m, n;
+};
+
+/// Of Gram matrices: blocks of 8 columns, and warps that share the pieces on and above the diagonal.
+struct GramShape {
+  int blocks, warps;
+};
+
+/// Of the direct kernel: blocks of 8 columns of A and of B, and warps of a block of threads.
+struct DirectShape {
+  int m, n, warps;
+};
+
+/// Of tsmm by whole warpgroups: real numbers of a scalar, and pieces of 16 columns of scalars.
+struct WarpgroupTile {
+  int parts, n;
+};
+
+/// Of tsmm's direct kernel: columns of B x rows of a thread, and columns of A that it loads at a time.
+struct DirectColumns {
+  int columns, rows, panel;
+};
+
+#include "cuda_shapes.inc"
+
+/// Rows whose products are summed in single precision at most (split_gauss_tiles).
+inline constexpr int rows_of_early_sums = 256;
+/// Warps and stages of a block (columns_tiles).
+inline constexpr int columns_warps = 8;
+inline constexpr int columns_stages = 4;
+/// Columns of A that tsmm takes at most without tensor cores.
+constexpr int narrow_depth(int columns) { return columns < 4 ? 4 : columns; }
+/// Columns of A for each of the warps that share them out (tsmm_deep_tiles).
+inline constexpr int deep_columns = 64;
+inline constexpr int least_deep_warps = 4;
+/// Of a block of tsmm, their warps, and the rows that each takes at a time.
+inline constexpr int tsmm_warpgroups = 3;
+inline constexpr int warpgroup_warps = 4;
+inline constexpr int warpgroup_rows = 64;
+/// Blocks of a multiprocessor: two where a thread needs few registers, so that one hides what the other waits for.
+constexpr int tsmm_box_blocks(const TileShape& tile) { return tile.n == 1 ? 2 : 1; }
+inline constexpr int tsmm_warps_blocks = 2;
+inline constexpr TileShape tsmm_gauss_tile = tsmm_gauss_tiles[0];
+
+}  // namespace blockvec::kernels::dispatch

@@ -1,0 +1,25 @@
+# The list of instantiations and the measured rows, written into the build tree whenever CMake runs; a change of what they
+# are made from makes it run again.
+find_package(Python3 COMPONENTS Interpreter)
+if(NOT Python3_FOUND)
+  message(FATAL_ERROR "The list of BlockVec's CUDA kernels is written by a program in Python 3, which was not found: "
+                      "install it (Debian: python3), name it by Python3_EXECUTABLE, or build without CUDA "
+                      "(BLOCKVEC_ENABLE_CUDA=OFF).")
+endif()
+
+set(generator ${CMAKE_CURRENT_LIST_DIR}/instances.py)
+set(instances ${CMAKE_CURRENT_LIST_DIR}/../tuning/instances.json)
+set(generated ${CMAKE_CURRENT_BINARY_DIR}/generated)
+file(GLOB rows CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/../tuning/*.csv)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+             ${generator} ${CMAKE_CURRENT_LIST_DIR}/files.py ${instances} ${rows})
+execute_process(COMMAND ${Python3_EXECUTABLE} -B ${generator} ${instances} ${generated} ${rows}
+                OUTPUT_VARIABLE sources ERROR_VARIABLE error RESULT_VARIABLE status)
+if(NOT status EQUAL 0)
+  message(FATAL_ERROR "${error}")
+endif()
+string(REGEX MATCHALL "[^\n]+" sources "${sources}")
+list(TRANSFORM sources PREPEND ${generated}/)
+target_sources(blockvec_kernels PRIVATE ${sources})
+# Tests and benchmarks, too, read the shapes that are compiled.
+target_include_directories(blockvec_flags INTERFACE ${generated})

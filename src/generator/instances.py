@@ -1,0 +1,268 @@
+#!/usr/bin/env python3
+"""Writes the list of the library's CUDA kernels, and the measured rows, into the build tree.
+
+    instances.py TABLE.json FOLDER [ROWS.csv ...]
+
+TABLE.json (src/tuning/instances.json) names the tiles of each family of kernels; ROWS.csv are tables of measured
+configurations (src/tuning/rows.hpp). FOLDER gets
+    cuda_shapes.inc     the tiles as arrays, for src/dispatch/cuda_shapes.hpp
+    tuning_lines.inc    the lines of the tables of rows, for src/tuning/rows.cpp
+    FAMILY_TYPE_PART.cu definitions of the functions of src/cuda/ring_kernels.hpp, which compile side by side
+and no other file stays there. Prints the names of the last ones. A row whose tile the table lacks, or that no template
+makes, is an error.
+"""
+import argparse
+import itertools
+import json
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Callable
+
+from files import write
+
+KERNELS_OF_A_FILE = 8
+REAL = {"S": "float", "D": "double", "C": "float", "Z": "double"}
+MOST_REGISTERS = 232  # of a computing thread
+
+
+class Refused(Exception):
+    """What a person has to mend in a table."""
+
+
+def name_of(choice):
+    """The name of a parameter that is declared with its type."""
+    return choice.split()[-1]
+
+
+@dataclass(frozen=True)
+class Family:
+    """A template, and how the numbers of a tile become its arguments."""
+    stem: str  # of its function, STEM_kernel_of, and of its files
+    headers: str
+    pointer: str  # to its kernels
+    kernel: str  # an instantiation
+    numbers: tuple = ("m", "n")  # of a tile
+    key: tuple = None  # those that name it; None: all
+    shape: str = "TileShape"
+    choices: dict = field(default_factory=dict)  # further arguments, with all their values
+    makes: Callable = lambda real, m, **others: m >= 1
+
+    def names(self):
+        """Of the numbers and choices that tell kernels apart."""
+        return [*(self.key or self.numbers), *map(name_of, self.choices)]
+
+    def signature(self):
+        return ", ".join([*(f"int {name}" for name in self.key or self.numbers), *self.choices])
+
+    def instances(self, real, tile):
+        """The arguments, by name, of all kernels of a tile."""
+        for values in itertools.product(*self.choices.values()):
+            arguments = dict(zip([*self.numbers, *map(name_of, self.choices)], [*tile, *values]))
+            if self.makes(real, **arguments):
+                yield arguments
+
+
+def sums_fit(real, m, n, **others):
+    """Sums, one step's fragments and some for all else (tsmttsm)."""
+    return m >= 1 and n >= 1 and 2 * (4 * m * n + 8 * m + 4) + 24 <= MOST_REGISTERS
+
+
+def results_fit(real, m, n):
+    """The same of tsmm; m = 0 is for so many columns, powers of two."""
+    return n in (1, 2, 4, 8) if m == 0 else n >= 1 and 2 * (4 * m * n + 4 * n + 8) + 40 <= MOST_REGISTERS
+
+
+def columns_match(real, m, n, parts):
+    """A lane takes four rows of reals in single precision."""
+    return m >= 1 and n >= 1 and (real == "double" or parts == "2" or m % 2 == 0)
+
+
+BY_COLUMNS = {"bool by_columns": ("false", "true")}
+PARTS = {"int parts": ("1", "2")}
+FAMILIES = {
+    "tsmttsm_tiles": Family("tsmttsm_ring", "tsmttsm_ring.cuh", "TsmttsmRingKernel",
+                            "tsmttsm_ring_kernel<{real}, {by_columns}, FullTiles<{m}, {n}>>", choices=BY_COLUMNS,
+                            makes=sums_fit),
+    "gram_shapes": Family("tsmttsm_gram", "tsmttsm_ring.cuh", "TsmttsmRingKernel",
+                          "tsmttsm_gram_kernel<{real}, {by_columns}, {blocks}, {warps}>", ("blocks", "warps"),
+                          ("blocks",), "GramShape", BY_COLUMNS,
+                          lambda real, blocks, warps, by_columns: blocks >= warps >= 1 and warps <= 8),
+    "gauss_tiles": Family("tsmttsm_gauss", "tsmttsm_ring.cuh tsmttsm_gauss.cuh", "TsmttsmRingKernel",
+                          "tsmttsm_ring_kernel<{real}, false, GaussTiles<{m}, {n}>>"),
+    "split_gauss_tiles": Family("tsmttsm_gauss", "tsmttsm_ring.cuh tsmttsm_split.cuh", "TsmttsmRingKernel",
+                                "tsmttsm_ring_kernel<{real}, false, SplitGaussTiles<{m}, {n}>>"),
+    "warpgroup_tiles": Family("tsmttsm_warpgroup", "tsmttsm_warpgroup.cuh", "TsmttsmRingKernel",
+                              "tsmttsm_warpgroup_kernel<false, 4 * {n}, {aligned}>",
+                              choices={"bool aligned": ("false", "true")},
+                              makes=lambda real, m, n, aligned: m == 1),
+    "complex_warpgroup_tiles": Family("tsmttsm_complex_warpgroup", "tsmttsm_warpgroup.cuh", "TsmttsmRingKernel",
+                                      "tsmttsm_warpgroup_kernel<true, 8 * {n}, true>",
+                                      makes=lambda real, m, n: m == 1),
+    "direct_shapes": Family("tsmttsm_direct", "tsmttsm_direct.cuh", "TsmttsmDirectKernel",
+                            "tsmttsm_direct_kernel<{real}, {neighbours}, {m}, {n}, {warps}>", ("m", "n", "warps"),
+                            ("m", "n"), "DirectShape",
+                            {"Neighbours neighbours": tuple(f"Neighbours::{n}" for n in ("none", "in_columns",
+                                                                                        "in_rows"))}),
+    "columns_tiles": Family("tsmttsm_columns", "tsmttsm_columns.cuh", "TsmttsmColumnsKernel",
+                            "tsmttsm_columns_kernel<{m}, {n}>"),
+    "tsmm_tiles": Family("tsmm_ring", "tsmm_ring.cuh", "TsmmRingKernel", "tsmm_ring_kernel<{real}, {m}, {n}>",
+                         makes=results_fit),
+    "tsmm_deep_tiles": Family("tsmm_deep", "tsmm_deep.cuh", "TsmmRingKernel", "tsmm_deep_kernel<{m}>",
+                              makes=lambda real, m, n: m >= 1 and n == 0),
+    "tsmm_split_tiles": Family("tsmm_split", "tsmm_ring.cuh", "TsmmRingKernel",
+                               "tsmm_ring_kernel<{real}, {m}, {n}, true>"),
+    "tsmm_warpgroup_tiles": Family("tsmm_warpgroup", "tsmm_warpgroup.cuh", "TsmmRingKernel",
+                                   "tsmm_warpgroup_kernel<{parts}, 16 * {n}>", ("parts", "n"), shape="WarpgroupTile",
+                                   makes=lambda real, parts, n: parts in (1, 2) and n >= 1),
+    "tsmm_box_tiles": Family("tsmm_boxes", "tsmm_boxes.cuh", "TsmmBoxesKernel",
+                             "tsmm_boxes_kernel<{real}, {m}, {n}>"),
+    "tsmm_gauss_tiles": Family("tsmm_gauss", "tsmm_gauss.cuh", "TsmmBoxesKernel",
+                               "tsmm_gauss_kernel<GaussRows<{m}, {n}>>"),
+    "tsmm_warps_tiles": Family("tsmm_warps", "tsmm_warps.cuh", "TsmmWarpsKernel",
+                               "tsmm_warps_kernel<{real}, {m}, {n}>"),
+    "tsmm_column_tiles": Family("tsmm_columns", "tsmm_columns.cuh", "TsmmColumnsKernel",
+                                "tsmm_columns_kernel<{real}, {parts}, {m}, {n}, false>", choices=PARTS,
+                                makes=columns_match),
+    "tsmm_column_split_tiles": Family("tsmm_columns_split", "tsmm_columns.cuh", "TsmmColumnsKernel",
+                                      "tsmm_columns_kernel<{real}, {parts}, {m}, {n}, true>", choices=PARTS,
+                                      makes=columns_match),
+    "tsmm_direct_shapes": Family("tsmm_direct", "tsmm_direct.cuh", "TsmmDirectKernel",
+                                 "tsmm_direct_kernel<{real}, {parts}, {columns}, {rows}, {panel}>",
+                                 ("columns", "rows", "panel"), shape="DirectColumns", choices=PARTS,
+                                 makes=lambda real, columns, rows, panel, parts: min(columns, rows, panel) >= 1),
+}
+
+
+def checked(table):
+    """The table, where every family and every tile of it can be made."""
+    for name in sorted(set(table) ^ set(FAMILIES)):
+        raise Refused(f"{name}: " + ("no template is known for it" if name in table else "the table lacks it"))
+    for name, entry in table.items():
+        family = FAMILIES[name]
+        for letter, tile in itertools.product(entry["types"], entry["tiles"]):
+            if len(tile) != len(family.numbers) or letter not in "SD" or \
+                    not any(family.instances(REAL[letter], tile)):
+                raise Refused(f"{name}: no template makes {tile} of type {letter}")
+    return table
+
+
+def family_of_row(product, kernel, tf32, gauss, tile):
+    """The family that a row of measured configurations means; None: one without tiles."""
+    if product in ("tsmttsm", "gram"):
+        if kernel == "ring" and tile[1:] == [0]:
+            return "gram_shapes"
+        ring = {(0, 0): "tsmttsm_tiles", (0, 1): "gauss_tiles", (1, 1): "split_gauss_tiles", (2, 0): "warpgroup_tiles",
+                (3, 0): "complex_warpgroup_tiles"}
+        known = {"ring": ring.get((tf32, gauss)), "direct": "direct_shapes", "columns": "columns_tiles"}
+    else:
+        ring = "tsmm_split_tiles" if tf32 else "tsmm_deep_tiles" if tile[1:] == [0] else "tsmm_tiles"
+        known = {"ring": ring, "boxes": "tsmm_gauss_tiles" if gauss else "tsmm_box_tiles", "warps": "tsmm_warps_tiles",
+                 "columns": "tsmm_column_split_tiles" if tf32 else "tsmm_column_tiles",
+                 "warpgroup": "tsmm_warpgroup_tiles", "direct": "tsmm_direct_shapes"}
+    if known.get(kernel) is None:
+        raise Refused(f"{product} has no such kernel: {kernel}")
+    return known[kernel]
+
+
+def check_row(table, product, letter, kernel, configuration):
+    """Refuses a row that names a tile for which there is no kernel."""
+    if kernel == "general":
+        return
+    pieces = configuration.split(" ")
+    words = dict(zip(pieces[::2], pieces[1::2]))
+    tile = [int(number) for number in words["tile"].split("x")]
+    name = family_of_row(product, kernel, int(words.get("tf32", 0)), int(words.get("gauss", 0)), tile)
+    family, entry, parts = FAMILIES[name], table[name], 2 if letter in "CZ" else 1
+    if name == "tsmm_warpgroup_tiles":
+        tile = [parts, *tile]
+    elif name == "tsmm_direct_shapes":
+        tile = [*reversed(tile), int(words["panel"])]
+    key = len(family.key or family.numbers)
+    made = (instance for real in map(REAL.get, entry["types"]) if real == REAL[letter]
+            for shape in entry["tiles"] if shape[:key] == tile[:key] for instance in family.instances(real, shape))
+    if not any(instance.get("parts", parts) in (parts, str(parts)) for instance in made):
+        raise Refused(f"{name} has no tile {words['tile']} for {letter}")
+
+
+def rows_of(file, table):
+    """(number, text) of each measured row of a table; all of them name kernels that exist."""
+    for number, line in enumerate(file.read_text().splitlines(), 1):
+        if not line or line.startswith(("#", "device,")):
+            continue
+        cells = line.split(",")
+        try:
+            check_row(table, cells[3], cells[4], cells[10], cells[11])
+        except (IndexError, KeyError, ValueError) as error:
+            raise Refused(f"{file.name}:{number}: cannot be read ({error!r}): {line}") from error
+        except Refused as error:
+            raise Refused(f"{file.name}:{number}: {error}: {line}") from error
+        yield number, line
+
+
+def shapes_text(table):
+    """The tiles as arrays of C++."""
+    return "".join(f"/// {entry['serves']}\ninline constexpr {FAMILIES[name].shape} {name}[] = {{" +
+                   ", ".join("{" + ", ".join(map(str, tile)) + "}" for tile in entry["tiles"]) + "};\n"
+                   for name, entry in table.items())
+
+
+def part_text(family, real, kernels, part, parts):
+    """A file with the `part`-th share of a family's kernels of one type; it asks the next part for all others."""
+    pointer = f"{family.pointer}<{real}>"
+    name = lambda i: f"{family.stem}_{real}_{i}"
+    following = f"{name(part + 1)}({', '.join(family.names())})" if part + 1 < parts else "nullptr"
+    head = f"{pointer} {name(part)}" if part else f"template <>\n{pointer} {family.stem}_kernel_of<{real}>"
+    lines = [f'#include "src/cuda/{header}"' for header in ["ring_kernels.hpp", *family.headers.split()]]
+    lines += ["", "namespace blockvec::kernels::cuda {", ""]
+    lines += [f"{pointer} {name(part + 1)}({family.signature()});", ""] if part + 1 < parts else []
+    lines += [f"{head}({family.signature()}) {{"]
+    for arguments in kernels:
+        condition = " && ".join(f"{key} == {arguments[key]}" for key in family.names())
+        lines += [f"  if ({condition}) return {family.kernel.format(real=real, **arguments)};"]
+    return "\n".join([*lines, f"  return {following};", "}", "", "}  // namespace blockvec::kernels::cuda", ""])
+
+
+def sources(table):
+    """{name: text} of all files with kernels."""
+    texts = {}
+    for name, entry in table.items():
+        family = FAMILIES[name]
+        for real in map(REAL.get, entry["types"]):
+            kernels = [instance for tile in entry["tiles"] for instance in family.instances(real, tile)]
+            parts = -(-len(kernels) // KERNELS_OF_A_FILE)
+            for i in range(parts):
+                texts[f"{family.stem}_{real}_{i}.cu"] = part_text(family, real, kernels[i::parts], i, parts)
+    return texts
+
+
+def generate(table_file, row_files):
+    """({name: text} of all files, the names of those to be compiled)."""
+    table = checked(json.loads(table_file.read_text()))
+    lines = "".join(f'{{"{file.name}", {number}, {json.dumps(line)}}},\n'
+                    for file in row_files for number, line in rows_of(file, table))
+    compiled = sources(table)
+    return {"cuda_shapes.inc": shapes_text(table), "tuning_lines.inc": lines, **compiled}, list(compiled)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("table", type=Path)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("rows", type=Path, nargs="*")
+    arguments = parser.parse_args()
+    try:
+        files, compiled = generate(arguments.table, arguments.rows)
+    except (Refused, json.JSONDecodeError) as error:
+        sys.exit(f"{arguments.table.name}: {error}")
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    for file in arguments.folder.iterdir():
+        if file.name not in files:
+            file.unlink()
+    for name, text in files.items():
+        write(arguments.folder / name, text)
+    print("\n".join(compiled))
+
+
+if __name__ == "__main__":
+    main()

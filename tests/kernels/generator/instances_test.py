@@ -1,0 +1,136 @@
+"""The generator of the library's list of kernels: what a small table becomes, and what it refuses."""
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+GENERATOR = ROOT / "src" / "generator" / "instances.py"
+TUNING = ROOT / "src" / "tuning"
+sys.path.insert(0, str(GENERATOR.parent))
+
+import instances  # noqa: E402
+
+
+def committed():
+    return json.loads((TUNING / "instances.json").read_text())
+
+
+def row(product="tsmttsm", letter="D", kernel="ring", configuration="tile 2x8 rows 16"):
+    return f"A device,9.0,132,{product},{letter},row,64,m,1000-*,tight,{kernel},{configuration},1,1,0,faster,2026-01-01,0"
+
+
+class Tables(unittest.TestCase):
+    def test_every_kernel_stands_in_one_file_once(self):
+        table = committed()
+        texts = instances.sources(table)
+        found = [kernel for text in texts.values() for kernel in re.findall(r"return (\w+<.*>);", text)]
+        self.assertEqual(len(found), len(set(found)))
+        wanted = [instances.FAMILIES[name].kernel.format(real=instances.REAL[letter], **arguments)
+                  for name, entry in table.items() for letter in entry["types"] for tile in entry["tiles"]
+                  for arguments in instances.FAMILIES[name].instances(instances.REAL[letter], tile)]
+        self.assertEqual(sorted(found), sorted(wanted))
+
+    def test_files_are_short_and_ask_one_another(self):
+        texts = instances.sources(committed())
+        for name, text in texts.items():
+            self.assertLessEqual(text.count("  if ("), instances.KERNELS_OF_A_FILE)
+            stem, part = re.fullmatch(r"(\w+)_(\d+)\.cu", name).groups()
+            following = f"{stem}_{int(part) + 1}"
+            self.assertIn(f"return {following}(" if f"{following}.cu" in texts else "return nullptr;", text)
+
+    def test_a_tile_becomes_an_entry_and_its_kernels(self):
+        table = {**committed(), "tsmttsm_tiles": {"serves": "everything", "types": "S", "tiles": [[2, 8]]}}
+        self.assertIn("/// everything\ninline constexpr TileShape tsmttsm_tiles[] = {{2, 8}};\n",
+                      instances.shapes_text(instances.checked(table)))
+        texts = instances.sources(table)
+        self.assertNotIn("tsmttsm_ring_double_0.cu", texts)
+        text = texts["tsmttsm_ring_float_0.cu"]
+        self.assertIn('#include "src/cuda/tsmttsm_ring.cuh"\n', text)
+        self.assertIn("TsmttsmRingKernel<float> tsmttsm_ring_kernel_of<float>(int m, int n, bool by_columns) {\n", text)
+        for by_columns in ["false", "true"]:
+            self.assertIn(f"  if (m == 2 && n == 8 && by_columns == {by_columns}) "
+                          f"return tsmttsm_ring_kernel<float, {by_columns}, FullTiles<2, 8>>;\n", text)
+
+    def test_what_no_template_makes_is_refused(self):
+        for name, tile in [("tsmttsm_tiles", [4, 8]), ("tsmttsm_tiles", [1]), ("tsmttsm_tiles", [0, 1]),
+                           ("tsmm_tiles", [0, 3]), ("tsmm_tiles", [8, 8]), ("gram_shapes", [2, 3]),
+                           ("tsmm_warpgroup_tiles", [3, 4]), ("tsmm_direct_shapes", [1, 0, 2])]:
+            table = committed()
+            table[name]["tiles"].append(tile)
+            with self.assertRaisesRegex(instances.Refused, rf"{name}: no template makes {re.escape(str(tile))}"):
+                instances.checked(table)
+
+    def test_families_are_those_that_the_library_knows(self):
+        table = committed()
+        tiles = table.pop("tsmttsm_tiles")
+        with self.assertRaisesRegex(instances.Refused, "tsmttsm_tiles: the table lacks it"):
+            instances.checked(table)
+        with self.assertRaisesRegex(instances.Refused, "more_tiles: no template"):
+            instances.checked({**committed(), "more_tiles": tiles})
+
+
+class Rows(unittest.TestCase):
+    def check(self, *arguments):
+        cells = row(*arguments).split(",")
+        instances.check_row(committed(), cells[3], cells[4], cells[10], cells[11])
+
+    def test_every_kind_of_kernel_is_found(self):
+        for arguments in [(), ("gram", "S", "ring", "tile 16x0 warps 4x1"), ("tsmttsm", "Z", "ring", "tile 1x4 gauss 1"),
+                          ("tsmttsm", "C", "ring", "tile 1x4 tf32 3"), ("tsmttsm", "Z", "direct", "tile 4x3"),
+                          ("tsmttsm", "D", "general", "132 parts"), ("tsmm", "D", "ring", "tile 1x0"),
+                          ("update", "S", "ring", "tile 4x4 tf32 1"), ("tsmm", "C", "warpgroup", "tile 3"),
+                          ("tsmm", "D", "direct", "tile 2x8 panel 8"), ("tsmm", "C", "columns", "tile 1x8")]:
+            self.check(*arguments)
+
+    def test_tiles_that_are_not_compiled_are_refused(self):
+        for arguments in [("tsmttsm", "D", "ring", "tile 3x8"), ("gram", "D", "ring", "tile 9x0"),
+                          ("tsmttsm", "D", "ring", "tile 1x8 tf32 2"), ("tsmm", "S", "warpgroup", "tile 3"),
+                          ("tsmm", "D", "direct", "tile 2x8 panel 2"), ("tsmm", "S", "columns", "tile 1x8")]:
+            with self.assertRaisesRegex(instances.Refused, "has no tile"):
+                self.check(*arguments)
+        with self.assertRaisesRegex(instances.Refused, "no such kernel: warps"):
+            self.check("tsmttsm", "D", "warps", "tile 1x1")
+
+
+class Files(unittest.TestCase):
+    def generate(self, folder, text):
+        rows = Path(folder) / "rows.csv"
+        rows.write_text(f"# A comment; of mine.\ndevice,capability\n{text}\n")
+        return subprocess.run([sys.executable, "-B", GENERATOR, TUNING / "instances.json", Path(folder) / "out", rows],
+                              capture_output=True, text=True)
+
+    def test_files_are_written_once_and_old_ones_go(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run = self.generate(folder, row())
+            self.assertEqual(run.returncode, 0, run.stderr)
+            out = Path(folder) / "out"
+            self.assertEqual({file.name for file in out.iterdir()},
+                             {*run.stdout.split(), "cuda_shapes.inc", "tuning_lines.inc"})
+            self.assertEqual((out / "tuning_lines.inc").read_text(), f'{{"rows.csv", 3, "{row()}"}},\n')
+            before = {file: file.stat().st_mtime_ns for file in out.iterdir()}
+            (out / "tsmm_old_double_0.cu").write_text("")
+            self.generate(folder, row())
+            self.assertEqual(before, {file: file.stat().st_mtime_ns for file in out.iterdir()})
+
+    def test_a_bad_row_is_named_and_nothing_is_written(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for bad in [row(configuration="tile 9x9"), row(configuration="rows 16"), row(configuration="tile big"),
+                        "A device,9.0,132"]:
+                run = self.generate(folder, f"{row()}\n{bad}")
+                self.assertNotEqual(run.returncode, 0)
+                self.assertIn("rows.csv:4: ", run.stderr)
+                self.assertIn(bad, run.stderr)
+                self.assertFalse((Path(folder) / "out").exists())
+
+    def test_the_committed_rows_are_good(self):
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([sys.executable, "-B", GENERATOR, TUNING / "instances.json", folder, *TUNING.glob("*.csv")],
+                           check=True, capture_output=True)
+
+
+if __name__ == "__main__":
+    unittest.main()
