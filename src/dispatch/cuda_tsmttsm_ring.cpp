@@ -2,116 +2,14 @@
 
 #include <algorithm>
 #include <iterator>
-#include <numeric>
 
 #include "src/dispatch/banks.hpp"
 #include "src/dispatch/cuda_sections.hpp"
 #include "src/dispatch/cuda_stages.hpp"
-#include "src/dispatch/cuda_tsmttsm_direct.hpp"
+#include "src/dispatch/cuda_tsmttsm_feeds.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
-
-// Narrow rows are taken several at a time where they follow one another without a gap.
-bool folds(const CudaTsmttsmProblem& p) { return p.pitch_a == p.m && (p.same || p.pitch_b == p.n); }
-int usual_fold(const CudaTsmttsmProblem& p) {
-  if (!folds(p)) return 1;
-  return static_cast<int>(
-      std::max<std::int64_t>(1, std::min(16 / std::max<std::int64_t>(p.m, 1), 8 / std::max<std::int64_t>(p.n, 1))));
-}
-
-// Coordinates in boxes are 32 bits wide, strides 40; an empty class of lines has no box.
-bool fits_boxes(const CudaTsmttsmProblem& p) {
-  const std::int64_t longest = (std::int64_t{1} << 31) - 65536;
-  const std::int64_t stride = std::max(p.pitch_a, p.pitch_b) * p.real_bytes * most_box_classes;
-  return p.pitch_a != 0 && p.k >= most_box_classes && p.k * p.parts < longest && stride < std::int64_t{1} << 40;
-}
-
-bool in_boxes_a(int feeds) { return feeds == boxes_a || feeds == boxes_both; }
-bool in_boxes_b(int feeds) { return feeds == boxes_b || feeds == boxes_both; }
-
-// Boxes where rows are not read in flat pieces.
-int usual_feeds(const CudaTsmttsmProblem& p) {
-  if (!p.row_major) return columns_both;
-  const bool a = !streams(p.m, p.pitch_a);
-  const bool b = p.same ? a : !streams(p.n, p.pitch_b);
-  return a && b ? boxes_both : a ? boxes_a : b ? boxes_b : flat_both;
-}
-
-int lead_of(const CudaTsmttsmProblem& p, std::int64_t pitch) {
-  return p.aligned && box_classes(pitch, p.real_bytes) == 1 ? 0 : 16 / p.real_bytes - 1;
-}
-
-bool feeds_serve(const CudaTsmttsmProblem& p, int feeds) {
-  if (!p.row_major) {
-    const bool even = lead_of(p, p.pitch_a) == 0 && lead_of(p, p.pitch_b) == 0;
-    return p.pitch_a != 0 && (feeds == columns_both || (feeds == boxes_both && even && fits_boxes(p)));
-  }
-  if (feeds == columns_both || (feeds != flat_both && !fits_boxes(p))) return false;
-  return (in_boxes_a(feeds) || streams(p.m, p.pitch_a)) && (p.same || in_boxes_b(feeds) || streams(p.n, p.pitch_b));
-}
-
-// Where B is A, a stage holds its rows once, but for sections, which want different columns.
-bool comes_once(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
-  return p.same && c.sections_m * c.sections_n == 1;
-}
-
-CudaFeedRequest request_a(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
-  const std::int64_t width = c.sections_m == 1 ? c.fold * p.m : c.reached_m();
-  CudaFeedRequest r{width,       c.fold * p.pitch_a, c.reached_m(), c.rows, c.rows_of_tile(), lead_of(p, p.pitch_a),
-                    p.real_bytes};
-  if (c.gram()) r.reached = c.reached_n();
-  if (comes_once(p, c) && !c.gram()) {
-    r.reached = std::max(c.reached_m(), c.reached_n());
-    r.step = std::lcm(c.rows_of_tile(), c.columns_of_tile());
-  }
-  return r;
-}
-
-CudaFeedRequest request_b(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
-  if (c.gram()) return request_a(p, c);
-  const std::int64_t width = c.sections_n == 1 ? c.fold * p.n : c.reached_n();
-  return {width, c.fold * p.pitch_b, c.reached_n(), c.rows, c.columns_of_tile(), lead_of(p, p.pitch_b), p.real_bytes};
-}
-
-// Rows of both operands are dealt into one number of classes.
-int row_classes(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
-  const int a = in_boxes_a(c.feeds) ? box_classes(p.pitch_a, p.real_bytes) : 1;
-  const int b = in_boxes_b(c.feeds) ? box_classes(p.pitch_b, p.real_bytes) : 1;
-  // Rows of 4-byte numbers an odd distance apart meet in banks less if every other one is taken.
-  const bool odd = p.real_bytes == 4 && c.feeds == flat_both && c.fold * p.pitch_a % 2 != 0 && !c.whole_warpgroups();
-  return odd ? 2 : std::max(a, b);
-}
-
-void feed_rows(const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
-  const int classes = row_classes(p, c);
-  const int unit = 16 / p.real_bytes;
-  const CudaFeedRequest a = request_a(p, c);
-  const CudaFeedRequest b = request_b(p, c);
-  const bool boxed_a = in_boxes_a(c.feeds);
-  const bool boxed_b = in_boxes_b(c.feeds);
-  // Both operands' rows are chosen alike: a box adapts to a flat operand's pitch.
-  const auto wants_single_step = [&](std::int64_t pitch) { return classes * pitch % (2 * unit) == unit; };
-  const bool single =
-      (!boxed_a && wants_single_step(a.pitch)) || (!comes_once(p, c) && !boxed_b && wants_single_step(b.pitch));
-  const int bank_step = c.padding == tight_boxes ? 0 : single ? unit : 2 * unit;
-  c.segment = c.rows / classes;
-  c.a = boxed_a ? row_feed(a, classes, bank_step) : flat_feed(a);
-  c.b = comes_once(p, c) ? CudaFeed{} : boxed_b ? row_feed(b, classes, bank_step) : flat_feed(b);
-}
-
-void feed_columns(const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
-  c.segment = c.rows;
-  const auto feed = [&](const CudaFeedRequest& r) {
-    return c.feeds == boxes_both ? boxed_column_feed(r, p.parts) : column_feed(r, p.parts);
-  };
-  c.a = feed(request_a(p, c));
-  c.b = comes_once(p, c) ? CudaFeed{} : feed(request_b(p, c));
-  // No lane reads the next stage.
-  const int beyond = std::max(c.a.bytes_beyond - c.b.stage_bytes, c.b.bytes_beyond);
-  CudaFeed& last = comes_once(p, c) ? c.a : c.b;
-  if (beyond > 0) last.stage_bytes += static_cast<int>(round_up(beyond, line_bytes));
-}
 
 // Rows of a chunk, row-major, and its feeds.
 bool complete_rows(const CudaDevice& device, const CudaTsmttsmProblem& p, int most_groups, CudaTsmttsm& c) {
@@ -242,52 +140,6 @@ bool complete_warps(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaT
                          ((c.sections_m == 1 || in_boxes_a(c.feeds)) && (c.sections_n == 1 || in_boxes_b(c.feeds))));
 }
 
-// What a warp group does with 16 rows: products of pieces of 16 x 8, fragments of A and B loaded.
-struct RingWork {
-  double pieces, fragments_a, fragments_b;
-};
-
-RingWork work_of_16_rows(const CudaTsmttsm& c) {
-  const double warps = c.warps_m * c.warps_n;
-  if (takes_pairs(c)) return {warps * pair_tile.m * pair_tile.n, warps * 8 * pair_tile.m, warps * 4 * pair_tile.n};
-  if (!c.gram()) {
-    return {warps * c.tile_m * c.tile_n * (c.gauss != 0 ? 3 : 1), warps * 8 * c.tile_m, warps * 4 * c.tile_n};
-  }
-  const int bands = (c.tile_m + 1) / 2;
-  double pieces = 0;
-  for (int x = 0; x < bands; ++x) pieces += c.tile_m - 2 * x;
-  return {pieces, 4.0 * (warps * c.tile_m - warps * (warps - 1)), 0};
-}
-
-double ring_bytes(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
-  const auto k = static_cast<double>(p.k);
-  if (!p.row_major) return k * static_cast<double>(p.m + (p.same ? 0 : p.n)) * p.real_bytes;
-  const auto row = [&](std::int64_t width, std::int64_t pitch, bool boxed) {
-    return boxed ? touched_bytes(width, pitch, p.real_bytes) : static_cast<double>(pitch * p.real_bytes);
-  };
-  return k * (row(p.m, p.pitch_a, in_boxes_a(c.feeds)) + (p.same ? 0 : row(p.n, p.pitch_b, in_boxes_b(c.feeds))));
-}
-
-// Boxes take turns with one another, and what they write beyond their lines takes time, too. As measured on an H200
-// where lines begin elsewhere than at multiples of 64 or 16 bytes, and for short pieces of columns.
-double box_efficiency(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
-  if (c.feeds == flat_both) return 1;
-  const bool even = lead_of(p, p.pitch_a) == 0 && lead_of(p, p.pitch_b) == 0;
-  if (!p.row_major) {
-    const int piece = c.rows * p.parts * p.real_bytes;
-    const bool whole_lines = p.pitch_a * p.real_bytes % line_bytes == 0 && p.pitch_b * p.real_bytes % line_bytes == 0;
-    const double length = piece < 256 ? 0.93 : piece < 512 ? 0.97 : 1;
-    const int stage = c.a.stage_bytes + c.b.stage_bytes;
-    if (c.feeds == boxes_both) return (whole_lines ? 0.98 : 0.85) * length * std::min(1.0, stage / 24576.0);
-    const double asked = length - 1e-4 * (c.a.lines + c.b.lines);
-    return std::min((whole_lines ? 0.985 : 0.975) * asked, piece / 290.0);
-  }
-  const auto whole = [&](bool boxed, std::int64_t pitch) { return !boxed || pitch * p.real_bytes % 64 == 0; };
-  const bool pieces = whole(in_boxes_a(c.feeds), p.pitch_a) && whole(in_boxes_b(c.feeds), p.pitch_b);
-  const double padding = c.padding == tight_boxes ? 0.985 : 0.94;
-  return padding * (usual_feeds(p) == flat_both || (even && pieces) ? 1 : even ? 0.94 : 0.87);
-}
-
 // What could be read in flat pieces may come in boxes for their padding where rows begin in few banks.
 bool banks_conflict(const CudaTsmttsmProblem& p) {
   const int free = 64 / p.real_bytes;
@@ -297,16 +149,6 @@ bool banks_conflict(const CudaTsmttsmProblem& p) {
 // Where memory would have to wait for tensor cores that multiply everything in double precision.
 bool fewer_products_pay(const CudaTsmttsmProblem& p) {
   return p.parts == 2 && (p.real_bytes == 8 || p.may_split) && p.m * p.n > 48 * (p.m + p.n);
-}
-
-// How many of the operands' columns sections load again, as part of all.
-double columns_again(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
-  const auto sections = static_cast<double>(block_count(c, 1));
-  if (p.row_major) return 1 - 1 / sections;
-  if (comes_once(p, c)) return 0;
-  const auto loaded =
-      static_cast<double>(std::min<std::int64_t>(c.reached_m(), p.m) + std::min<std::int64_t>(c.reached_n(), p.n));
-  return sections * (takes_pairs(c) ? 2 * pair_side : loaded) / static_cast<double>(p.m + (p.same ? 0 : p.n)) - 1;
 }
 
 bool warpgroups_pay(const CudaTsmttsmProblem& p) {
@@ -386,46 +228,6 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   c.workspace_bytes =
       static_cast<std::size_t>(c.parts * c.fold * c.fold * p.m * p.n) * sizeof(double) + workspace_alignment;
   return true;
-}
-
-CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
-  const std::int64_t turns = ceil_div(ceil_div(ceil_div(p.k, c.fold), c.rows), c.parts);
-  const auto steps = static_cast<double>(round_up(turns, c.groups / c.split) * c.rows) / 16;
-  const RingWork each = work_of_16_rows(c);
-  const int classes = c.rows / c.segment;
-  const std::int64_t step_a = c.a.pitch * (c.a.boxed ? 1 : classes);
-  const std::int64_t step_b = comes_once(p, c) ? step_a : c.b.pitch * (c.b.boxed ? 1 : classes);
-  const RowMap map = row_map_of(c, step_a, step_b, static_cast<std::size_t>(p.real_bytes));
-  const auto clocks = [&](std::int64_t pitch) {
-    // Complex numbers are read whole.
-    const int plain = !p.row_major                            ? 4
-                      : c.gauss == 0 && !c.whole_warpgroups() ? fragment_read_clocks(map, pitch, p.real_bytes)
-                      : p.real_bytes == 4                     ? fragment_read_clocks(map, pitch / 2, 8)
-                                                              : 2 * fragment_read_clocks(map, pitch, 8);
-    return c.turned != 0 ? plain / 2 : plain;
-  };
-  CudaWork work{};
-  // Sections read the same columns at about the same time, from the cache for the most part.
-  work.bytes = (1 + 0.3 * columns_again(p, c)) * ring_bytes(p, c);
-  const double turning = c.turned != 0 ? 0.985 : 1;
-  work.bandwidth = box_efficiency(p, c) * turning * device.read_bandwidth;
-  // Split products take less of the tensor cores, and more instructions for each number that is loaded.
-  const double piece_clocks = c.tf32 != 0 ? 10 : 16;
-  work.product_clocks = steps * piece_clocks * each.pieces * computing_warps / (c.groups * c.warps_m * c.warps_n);
-  work.shared_clocks = steps * (each.fragments_a * clocks(step_a) + each.fragments_b * clocks(step_b));
-  if (c.whole_warpgroups()) {
-    // As measured on an H200, whose tensor cores alone would take half of it. B is written again, turned.
-    const bool complex = c.complex_tiles();
-    work.product_clocks = steps * (complex ? 1350 : 200 + 55 * (clocks(step_a) - 2));
-    work.shared_clocks = steps * ((complex ? 64 : 16) * clocks(step_a) + 1.5 * c.reached_n());
-  }
-  work.overlap = 0.9;
-  work.parts = static_cast<double>(c.parts);
-  work.bytes_in_flight = static_cast<double>(c.stages * (c.a.stage_bytes + c.b.stage_bytes));
-  work.launches = 2;
-  work.waits = c.feeds == flat_both ? 1 : 2;  // descriptions of boxes are fetched first
-  work.tensor_cores = true;
-  return work;
 }
 
 void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search search, std::vector<CudaTsmttsm>& to) {

@@ -1,0 +1,111 @@
+#include <algorithm>
+
+#include "src/dispatch/banks.hpp"
+#include "src/dispatch/cuda_sections.hpp"
+#include "src/dispatch/cuda_stages.hpp"
+#include "src/dispatch/cuda_tsmttsm_direct.hpp"
+#include "src/dispatch/cuda_tsmttsm_feeds.hpp"
+#include "src/dispatch/cuda_tsmttsm_ring.hpp"
+
+namespace blockvec::kernels::dispatch {
+namespace {
+
+// What a warp group does with 16 rows: products of pieces of 16 x 8, fragments of A and B loaded.
+struct RingWork {
+  double pieces, fragments_a, fragments_b;
+};
+
+RingWork work_of_16_rows(const CudaTsmttsm& c) {
+  const double warps = c.warps_m * c.warps_n;
+  if (takes_pairs(c)) return {warps * pair_tile.m * pair_tile.n, warps * 8 * pair_tile.m, warps * 4 * pair_tile.n};
+  if (!c.gram()) {
+    return {warps * c.tile_m * c.tile_n * (c.gauss != 0 ? 3 : 1), warps * 8 * c.tile_m, warps * 4 * c.tile_n};
+  }
+  const int bands = (c.tile_m + 1) / 2;
+  double pieces = 0;
+  for (int x = 0; x < bands; ++x) pieces += c.tile_m - 2 * x;
+  return {pieces, 4.0 * (warps * c.tile_m - warps * (warps - 1)), 0};
+}
+
+double ring_bytes(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  const auto k = static_cast<double>(p.k);
+  if (!p.row_major) return k * static_cast<double>(p.m + (p.same ? 0 : p.n)) * p.real_bytes;
+  const auto row = [&](std::int64_t width, std::int64_t pitch, bool boxed) {
+    return boxed ? touched_bytes(width, pitch, p.real_bytes) : static_cast<double>(pitch * p.real_bytes);
+  };
+  return k * (row(p.m, p.pitch_a, in_boxes_a(c.feeds)) + (p.same ? 0 : row(p.n, p.pitch_b, in_boxes_b(c.feeds))));
+}
+
+// Boxes take turns with one another, and what they write beyond their lines takes time, too. As measured on an H200
+// where lines begin elsewhere than at multiples of 64 or 16 bytes, and for short pieces of columns.
+double box_efficiency(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  if (c.feeds == flat_both) return 1;
+  const bool even = lead_of(p, p.pitch_a) == 0 && lead_of(p, p.pitch_b) == 0;
+  if (!p.row_major) {
+    const int piece = c.rows * p.parts * p.real_bytes;
+    const bool whole_lines = p.pitch_a * p.real_bytes % line_bytes == 0 && p.pitch_b * p.real_bytes % line_bytes == 0;
+    const double length = piece < 256 ? 0.93 : piece < 512 ? 0.97 : 1;
+    const int stage = c.a.stage_bytes + c.b.stage_bytes;
+    if (c.feeds == boxes_both) return (whole_lines ? 0.98 : 0.85) * length * std::min(1.0, stage / 24576.0);
+    const double asked = length - 1e-4 * (c.a.lines + c.b.lines);
+    return std::min((whole_lines ? 0.985 : 0.975) * asked, piece / 290.0);
+  }
+  const auto whole = [&](bool boxed, std::int64_t pitch) { return !boxed || pitch * p.real_bytes % 64 == 0; };
+  const bool pieces = whole(in_boxes_a(c.feeds), p.pitch_a) && whole(in_boxes_b(c.feeds), p.pitch_b);
+  const double padding = c.padding == tight_boxes ? 0.985 : 0.94;
+  return padding * (usual_feeds(p) == flat_both || (even && pieces) ? 1 : even ? 0.94 : 0.87);
+}
+
+// How many of the operands' columns sections load again, as part of all.
+double columns_again(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  const auto sections = static_cast<double>(block_count(c, 1));
+  if (p.row_major) return 1 - 1 / sections;
+  if (comes_once(p, c)) return 0;
+  const auto loaded =
+      static_cast<double>(std::min<std::int64_t>(c.reached_m(), p.m) + std::min<std::int64_t>(c.reached_n(), p.n));
+  return sections * (takes_pairs(c) ? 2 * pair_side : loaded) / static_cast<double>(p.m + (p.same ? 0 : p.n)) - 1;
+}
+
+}  // namespace
+
+CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  const std::int64_t turns = ceil_div(ceil_div(ceil_div(p.k, c.fold), c.rows), c.parts);
+  const auto steps = static_cast<double>(round_up(turns, c.groups / c.split) * c.rows) / 16;
+  const RingWork each = work_of_16_rows(c);
+  const int classes = c.rows / c.segment;
+  const std::int64_t step_a = c.a.pitch * (c.a.boxed ? 1 : classes);
+  const std::int64_t step_b = comes_once(p, c) ? step_a : c.b.pitch * (c.b.boxed ? 1 : classes);
+  const RowMap map = row_map_of(c, step_a, step_b, static_cast<std::size_t>(p.real_bytes));
+  const auto clocks = [&](std::int64_t pitch) {
+    // Complex numbers are read whole.
+    const int plain = !p.row_major                            ? 4
+                      : c.gauss == 0 && !c.whole_warpgroups() ? fragment_read_clocks(map, pitch, p.real_bytes)
+                      : p.real_bytes == 4                     ? fragment_read_clocks(map, pitch / 2, 8)
+                                                              : 2 * fragment_read_clocks(map, pitch, 8);
+    return c.turned != 0 ? plain / 2 : plain;
+  };
+  CudaWork work{};
+  // Sections read the same columns at about the same time, from the cache for the most part.
+  work.bytes = (1 + 0.3 * columns_again(p, c)) * ring_bytes(p, c);
+  const double turning = c.turned != 0 ? 0.985 : 1;
+  work.bandwidth = box_efficiency(p, c) * turning * device.read_bandwidth;
+  // Split products take less of the tensor cores, and more instructions for each number that is loaded.
+  const double piece_clocks = c.tf32 != 0 ? 10 : 16;
+  work.product_clocks = steps * piece_clocks * each.pieces * computing_warps / (c.groups * c.warps_m * c.warps_n);
+  work.shared_clocks = steps * (each.fragments_a * clocks(step_a) + each.fragments_b * clocks(step_b));
+  if (c.whole_warpgroups()) {
+    // As measured on an H200, whose tensor cores alone would take half of it. B is written again, turned.
+    const bool complex = c.complex_tiles();
+    work.product_clocks = steps * (complex ? 1350 : 200 + 55 * (clocks(step_a) - 2));
+    work.shared_clocks = steps * ((complex ? 64 : 16) * clocks(step_a) + 1.5 * c.reached_n());
+  }
+  work.overlap = 0.9;
+  work.parts = static_cast<double>(c.parts);
+  work.bytes_in_flight = static_cast<double>(c.stages * (c.a.stage_bytes + c.b.stage_bytes));
+  work.launches = 2;
+  work.waits = c.feeds == flat_both ? 1 : 2;  // descriptions of boxes are fetched first
+  work.tensor_cores = true;
+  return work;
+}
+
+}  // namespace blockvec::kernels::dispatch
