@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Runs the tests of the CUDA kernels under compute-sanitizer, each test alone and several at a time.
+
+    tests/kernels/cuda/sanitize.py build/release/tests/kernels/cuda --commit COMMIT --out sanitizer.txt
+
+A line a program and tool: tests that passed without a report, and those that did not, by name. The exit status is 0 only
+if every test ended and none was reported."""
+
+import argparse
+import collections
+import concurrent.futures
+import datetime
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+PROGRAMS = ("tsmttsm", "tsmm", "calls")
+TOOLS = {"memcheck": [], "racecheck": ["--racecheck-report", "all"], "initcheck": []}
+
+
+def tests_of(program):
+    listed = subprocess.run([program, "--gtest_list_tests"], capture_output=True, text=True, check=True).stdout
+    suite = ""
+    for line in (line.split("#")[0].rstrip() for line in listed.splitlines()):
+        if line.startswith("  "):
+            yield suite + line.strip()
+        elif line.endswith("."):
+            suite = line
+
+
+def verdict(tool, program, test, end):
+    """'clean', or what was wrong."""
+    command = ["compute-sanitizer", "--tool", tool, *TOOLS[tool], program, "--gtest_filter=" + test]
+    if end <= time.monotonic():
+        return "not begun"
+    try:
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=end - time.monotonic())
+    except subprocess.TimeoutExpired:
+        return "no report until the time was up"
+    summary = re.findall(r"SUMMARY: (.*)", ran.stdout)
+    clean = ran.returncode == 0 and "[  PASSED  ] 1 test" in ran.stdout and summary and summary[-1].startswith("0 ")
+    return "clean" if clean else f"exit status {ran.returncode}, {summary[-1] if summary else 'no summary'}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path, help="where the test programs are")
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--commit", required=True)
+    parser.add_argument("--seconds", type=float, default=3600, help="stop after so long (%(default)s)")
+    parser.add_argument("--jobs", type=int, default=8, help="tests at a time (%(default)s)")
+    parser.add_argument("--tools", nargs="+", choices=TOOLS, default=list(TOOLS))
+    parser.add_argument("--programs", nargs="+", default=PROGRAMS)
+    options = parser.parse_args()
+
+    end = time.monotonic() + options.seconds
+    programs = {name: str(options.folder / f"test_kernels_cuda_{name}") for name in options.programs}
+    cases = [(tool, name, test) for name, program in programs.items() for test in tests_of(program)
+             for tool in options.tools]
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        verdicts = list(pool.map(lambda case: verdict(case[0], programs[case[1]], case[2], end), cases))
+
+    device = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"],
+                            capture_output=True, text=True).stdout.splitlines()
+    clean = collections.Counter(case[:2] for case, said in zip(cases, verdicts) if said == "clean")
+    total = collections.Counter(case[:2] for case in cases)
+    with options.out.open("w") as out:
+        print(f"# compute-sanitizer on {device[0] if device else 'no device'}, {datetime.date.today()}, commit "
+              f"{options.commit}; by tests/kernels/cuda/sanitize.py", file=out)
+        for (tool, name), count in total.items():
+            print(f"{tool} test_kernels_cuda_{name}: {clean[tool, name]} of {count} tests passed without a report",
+                  file=out)
+        for case, said in zip(cases, verdicts):
+            if said != "clean":
+                print(f"{' '.join(case)}: {said}", file=out)
+    return 0 if clean == total else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
