@@ -20,6 +20,7 @@ void replay(Call&& call, int times) {
   cudaStream_t stream = nullptr;
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t ready = nullptr;
+  expect_success(cudaDeviceSynchronize());  // this stream waits for no fill or copy that is still under way
   expect_success(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   expect_success(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
   call(stream);
