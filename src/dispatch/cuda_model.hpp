@@ -1,6 +1,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include "src/dispatch/cuda_configuration.hpp"
@@ -63,9 +66,49 @@ CudaChoice<Configuration> best_candidate(const CudaDevice& device, const Problem
   return best;
 }
 
-/// What a call runs: the measured row that covers it, else the best of what collect(found) finds.
+/// All that there is to compare.
+inline auto members(const CudaDevice& device) {
+  const auto& [multiprocessors, shared_bytes, bulk_copies, name, capability, clock, read, copy, warpgroups] = device;
+  return std::tie(multiprocessors, shared_bytes, bulk_copies, name, capability, clock, read, copy, warpgroups);
+}
+inline auto members(const CudaTsmttsmProblem& problem) {
+  const auto& [k, m, n, pitch_a, pitch_b, real_bytes, row_major, same, parts, aligned, may_split] = problem;
+  return std::tie(k, m, n, pitch_a, pitch_b, real_bytes, row_major, same, parts, aligned, may_split);
+}
+inline auto members(const CudaTsmmProblem& problem) {
+  const auto& [k, m, n, pitch_a, pitch_b, real_bytes, row_major, in_place, reads_output, parts, aligned, may_skip_a,
+               aligned_output, may_split] = problem;
+  return std::tie(k, m, n, pitch_a, pitch_b, real_bytes, row_major, in_place, reads_output, parts, aligned, may_skip_a,
+                  aligned_output, may_split);
+}
+
+/// The choices that a thread made last. A search takes microseconds, and a solver asks for a few shapes again and again.
+template <class Configuration, class Problem>
+struct LastChoices {
+  struct Entry {
+    CudaDevice device;
+    Problem problem;
+    CudaChoice<Configuration> choice;
+    bool made = false;
+  };
+  static constexpr std::size_t places = 64;
+  std::vector<Entry> entries = std::vector<Entry>(places);
+
+  /// Where the choice for a problem is kept, or another one's.
+  Entry& place_of(const Problem& p) {
+    const std::int64_t extents[] = {p.k, p.m, p.n, p.pitch_a, p.pitch_b};
+    std::uint64_t mixed = 0;
+    for (const std::int64_t x : extents) {
+      mixed = (mixed ^ static_cast<std::uint64_t>(x)) * 0x9E3779B97F4A7C15U;
+      mixed ^= mixed >> 32;
+    }
+    return entries[mixed % places];
+  }
+};
+
+/// The measured row that covers a call, else the best of what collect(found) finds.
 template <class Configuration, class Problem, class Collect>
-CudaChoice<Configuration> row_or_best(const CudaDevice& device, const Problem& problem, Collect&& collect) {
+CudaChoice<Configuration> search_choice(const CudaDevice& device, const Problem& problem, Collect&& collect) {
   Configuration measured{};
   if (const tuning::Row* const row = tuning::find(device, problem, measured)) {
     return {measured, predict(device, problem, measured), row->place};
@@ -74,6 +117,17 @@ CudaChoice<Configuration> row_or_best(const CudaDevice& device, const Problem& p
   found.clear();
   collect(found);
   return best_candidate(device, problem, found);
+}
+
+/// The same: what a call runs.
+template <class Configuration, class Problem, class Collect>
+CudaChoice<Configuration> row_or_best(const CudaDevice& device, const Problem& problem, Collect&& collect) {
+  thread_local LastChoices<Configuration, Problem> last;
+  auto& entry = last.place_of(problem);
+  if (!entry.made || members(entry.problem) != members(problem) || members(entry.device) != members(device)) {
+    entry = {device, problem, search_choice<Configuration>(device, problem, collect), true};
+  }
+  return entry.choice;
 }
 
 }  // namespace blockvec::kernels::dispatch
