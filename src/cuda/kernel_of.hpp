@@ -2,8 +2,12 @@
 
 #include "src/cuda/ring_kernels.hpp"
 
-/// The kernel that a configuration names, where several lists have kernels of one kind.
+/// The kernel that a configuration names.
 namespace blockvec::kernels::cuda {
+
+/// Whether it is compiled; that is known before the configuration is complete.
+bool has_kernel(const dispatch::CudaTsmttsmProblem& p, const dispatch::CudaTsmttsm& x);
+bool has_kernel(const dispatch::CudaTsmmProblem& p, const dispatch::CudaTsmm& x);
 
 /// `aligned`: pairs of neighbours of both operands can be read at once.
 template <class Real>

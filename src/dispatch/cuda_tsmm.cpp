@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "src/cuda/kernel_of.hpp"
 #include "src/dispatch/banks.hpp"
 #include "src/dispatch/cuda_configuration.hpp"
 #include "src/dispatch/cuda_model.hpp"
@@ -128,12 +129,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm&
   if (!ring_serves(p)) return false;
   if (is_narrow(c) && (p.n > c.blocks_n || p.m > narrow_depth(c.blocks_n))) return false;
   if (is_deep(c) && (!deep_serves(p) || p.n > 16 * c.tile_n)) return false;
-  if (c.tf32 != 0) {
-    const bool compiled =
-        std::any_of(std::begin(tsmm_split_tiles), std::end(tsmm_split_tiles),
-                    [&](const TileShape& tile) { return tile.m == c.tile_n && tile.n == c.blocks_n; });
-    if (!p.may_split || p.real_bytes != 4 || !compiled) return false;
-  }
+  if (c.tf32 != 0 && (!p.may_split || p.real_bytes != 4)) return false;
   const std::int64_t warps = is_narrow(c) ? 1
                              : is_deep(c) ? ceil_div(p.m, deep_columns)
                                           : ceil_div(ceil_div(p.n, 16), c.tile_n);
@@ -233,6 +229,7 @@ void add_ring(const CudaDevice& device, const CudaTsmmProblem& p, Search search,
 }  // namespace
 
 bool complete(const CudaDevice& device, const CudaTsmmProblem& problem, CudaTsmm& configuration) {
+  if (!cuda::has_kernel(problem, configuration)) return false;
   switch (configuration.kernel) {
     case CudaKernel::ring:
       return complete_ring(device, problem, configuration);

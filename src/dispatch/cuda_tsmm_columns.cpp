@@ -24,18 +24,6 @@ bool starts_aligned(const CudaTsmmProblem& p, bool aligned, std::int64_t pitch, 
 bool comes_aligned(const CudaTsmmProblem& p) { return starts_aligned(p, p.aligned, p.pitch_a, p.m); }
 bool goes_aligned(const CudaTsmmProblem& p) { return starts_aligned(p, p.aligned_output, p.pitch_b, p.n); }
 
-template <std::size_t count>
-bool has(const TileShape (&tiles)[count], const CudaTsmm& c) {
-  return std::any_of(std::begin(tiles), std::end(tiles),
-                     [&](const TileShape& tile) { return tile.m == c.blocks_n && tile.n == c.tile_n; });
-}
-
-bool is_compiled(const CudaTsmmProblem& p, const CudaTsmm& c) {
-  if (c.tf32 != 0) return p.may_split && p.real_bytes == 4 && has(tsmm_column_split_tiles, c);
-  if (p.real_bytes == 4 && p.parts == 1 && c.blocks_n % 2 != 0) return false;  // a lane takes four rows
-  return has(tsmm_column_tiles, c);
-}
-
 std::int64_t column_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
   return std::int64_t{c.rows} * p.parts * p.real_bytes;
 }
@@ -100,7 +88,7 @@ bool fit(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
 }  // namespace
 
 bool complete_columns(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
-  if (!columns_serve(device, p) || !is_compiled(p, c)) return false;
+  if (!columns_serve(device, p) || (c.tf32 != 0 && (!p.may_split || p.real_bytes != 4))) return false;
   std::int64_t warps = 1;
   while (warps * c.tile_n * 8 < p.n) warps *= 2;
   if (warps * c.row_warps > computing_warps || c.row_warps == 0) return false;

@@ -11,12 +11,6 @@ namespace {
 
 constexpr int threads = 256;
 
-bool is_compiled(const CudaTsmm& c) {
-  return std::any_of(std::begin(tsmm_direct_shapes), std::end(tsmm_direct_shapes), [&](const DirectColumns& shape) {
-    return shape.columns == c.tile_n && shape.rows == c.blocks_n && shape.panel == c.panel;
-  });
-}
-
 }  // namespace
 
 bool direct_is_better(const CudaTsmmProblem& p) {
@@ -28,7 +22,7 @@ bool direct_is_better(const CudaTsmmProblem& p) {
 }
 
 bool complete_direct(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
-  if (p.row_major || p.n > p.parts * c.tile_n || !is_compiled(c)) return false;
+  if (p.row_major || p.n > p.parts * c.tile_n) return false;
   c.warps = 1;
   c.rows = c.blocks_n * threads;
   c.parts = ceil_div(p.k, c.rows);

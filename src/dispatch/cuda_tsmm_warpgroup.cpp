@@ -35,10 +35,7 @@ bool in_pairs(const CudaTsmmProblem& p) {
 bool complete_warpgroup(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   const bool serves = device.warpgroups && p.real_bytes == 4 && p.may_split && p.row_major && p.m > 0 &&
                       !p.may_skip_a && !p.reads_output && streams(p.m, p.pitch_a) && in_pairs(p);
-  const bool compiled =
-      std::any_of(std::begin(tsmm_warpgroup_tiles), std::end(tsmm_warpgroup_tiles),
-                  [&](const WarpgroupTile& tile) { return tile.parts == p.parts && tile.n == c.tile_n; });
-  if (!serves || !compiled || p.n > p.parts * columns_of(c)) return false;
+  if (!serves || p.n > p.parts * columns_of(c)) return false;
   c.tf32 = 1;
   c.warps = warpgroup_warps;
   c.groups = tsmm_warpgroups;
@@ -88,7 +85,7 @@ void add_warpgroup(const CudaDevice& device, const CudaTsmmProblem& p, Search se
       c.tile_n = tile.n;
       c.stages = stages;
       c.chunks_per_ticket = ticket;
-      if (tile.parts == p.parts && complete_warpgroup(device, p, c)) to.push_back(c);
+      if (tile.parts == p.parts && complete(device, p, c)) to.push_back(c);
     };
     add(0, 0);
     if (search == Search::usual) continue;

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "src/cuda/kernel_of.hpp"
 #include "src/dispatch/cuda_configuration.hpp"
 #include "src/dispatch/cuda_model.hpp"
 #include "src/dispatch/cuda_stages.hpp"
@@ -50,6 +51,7 @@ bool complete(const CudaDevice& device, const CudaTsmttsmProblem& problem, CudaT
     configuration.rows = configuration.segment = 1;
     return true;
   }
+  if (!cuda::has_kernel(problem, configuration)) return false;
   switch (configuration.kernel) {
     case CudaKernel::ring:
       return complete_ring(device, problem, configuration);

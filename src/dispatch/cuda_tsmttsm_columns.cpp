@@ -34,10 +34,8 @@ std::int64_t stages_bytes(const CudaTsmttsmProblem& p, const CudaTsmttsm& c, int
 }  // namespace
 
 bool complete_columns(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
-  const bool has_tile = std::any_of(std::begin(columns_tiles), std::end(columns_tiles),
-                                    [&](const TileShape& t) { return t.m == c.tile_m && t.n == c.tile_n; });
   const bool even = p.aligned && p.pitch_a % 2 == 0 && p.pitch_b % 2 == 0;
-  if (!has_tile || p.row_major || p.parts != 1 || p.real_bytes != 8 || p.pitch_a == 0 || !even) return false;
+  if (p.row_major || p.parts != 1 || p.real_bytes != 8 || p.pitch_a == 0 || !even) return false;
   const std::int64_t room = device.shared_bytes - static_bytes;
   const std::int64_t most_m = ceil_div(p.m, 8 * c.tile_m);
   const std::int64_t most_n = ceil_div(p.n, 8 * c.tile_n);
@@ -107,7 +105,7 @@ void add_columns(const CudaDevice& device, const CudaTsmttsmProblem& p, Search s
     c.kernel = CudaKernel::columns;
     c.tile_m = tile.m;
     c.tile_n = tile.n;
-    if (complete_columns(device, p, c)) to.push_back(c);
+    if (complete(device, p, c)) to.push_back(c);
   }
 }
 

@@ -141,7 +141,7 @@ void add_direct(const CudaDevice& device, const CudaTsmttsmProblem& p, Search se
     c.neighbours = static_cast<int>(neighbours);
     c.fold = fold;
     c.groups = groups;
-    if (complete_direct(device, p, c) && (search == Search::all || may_win(device, p, c))) to.push_back(c);
+    if (complete(device, p, c) && (search == Search::all || may_win(device, p, c))) to.push_back(c);
     return c;
   };
   for (const DirectShape& shape : direct_shapes) {

@@ -72,18 +72,6 @@ bool complete_ring_columns(const CudaDevice& device, const CudaTsmttsmProblem& p
   return true;
 }
 
-// Whether the kernel is compiled.
-bool has_tile(const CudaTsmttsm& c) {
-  const auto is_it = [&](const TileShape& tile) { return tile.m == c.tile_m && tile.n == c.tile_n; };
-  if (c.tf32 == 2) return std::any_of(std::begin(warpgroup_tiles), std::end(warpgroup_tiles), is_it);
-  if (c.tf32 == 3) return std::any_of(std::begin(complex_warpgroup_tiles), std::end(complex_warpgroup_tiles), is_it);
-  if (c.gauss != 0) {
-    return c.tf32 != 0 ? std::any_of(std::begin(split_gauss_tiles), std::end(split_gauss_tiles), is_it)
-                       : std::any_of(std::begin(gauss_tiles), std::end(gauss_tiles), is_it);
-  }
-  return std::any_of(std::begin(tsmttsm_tiles), std::end(tsmttsm_tiles), is_it);
-}
-
 // Warps that share a stage; where they would be too many, sections of P, of those that load least.
 bool complete_warps(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
   if (c.gram() && c.fold * p.m > 8 * c.tile_m) {
@@ -172,7 +160,6 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
       (p.parts != 2 || !p.row_major || !p.aligned || p.same || (c.tf32 != 0) != (p.real_bytes == 4))) {
     return false;
   }
-  if (!c.gram() && !has_tile(c)) return false;
   if (c.feeds == feeds_by_rule) c.feeds = device.bulk_copies ? usual_feeds(p) : flat_both;
   if (c.feeds != flat_both && !device.bulk_copies) return false;
   if (!feeds_serve(p, c.feeds)) return false;
@@ -248,7 +235,7 @@ void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search sear
     made.gauss = c.gauss;
     made.rows = rows;
     made.stages = stages;
-    if (complete_ring(device, p, made)) to.push_back(made);
+    if (complete(device, p, made)) to.push_back(made);
     return made;
   };
   const auto add_feeds = [&](int feeds, int padding) {

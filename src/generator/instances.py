@@ -23,6 +23,8 @@ from files import write
 
 KERNELS_OF_A_FILE = 8
 REAL = {"S": "float", "D": "double", "C": "float", "Z": "double"}
+LETTER = {"float": "S", "double": "D"}
+PARTS = {"S": 1, "D": 1, "C": 2, "Z": 2}  # real numbers of a scalar
 MOST_REGISTERS = 232  # of a computing thread
 
 
@@ -47,19 +49,24 @@ class Family:
     shape: str = "TileShape"
     choices: dict = field(default_factory=dict)  # further arguments, with all their values
     makes: Callable = lambda real, m, **others: m >= 1
+    by_parts: bool = False  # complex numbers have kernels of their own; else those of their parts
 
     def names(self):
         """Of the numbers and choices that tell kernels apart."""
-        return [*(self.key or self.numbers), *map(name_of, self.choices)]
+        return list(map(name_of, self.parameters()))
 
-    def signature(self):
-        return ", ".join([*(f"int {name}" for name in self.key or self.numbers), *self.choices])
+    def parameters(self):
+        return [*(f"int {name}" for name in self.key or self.numbers), *self.choices, *["int parts"] * self.by_parts]
 
-    def instances(self, real, tile):
-        """The arguments, by name, of all kernels of a tile."""
+    def instances(self, letter, tile):
+        """The arguments, by name, of all kernels of a tile and a type."""
+        if len(tile) != len(self.numbers) or (letter in "CZ" and not self.by_parts):
+            return
         for values in itertools.product(*self.choices.values()):
             arguments = dict(zip([*self.numbers, *map(name_of, self.choices)], [*tile, *values]))
-            if self.makes(real, **arguments):
+            if self.by_parts:
+                arguments["parts"] = PARTS[letter]
+            if self.makes(REAL[letter], **arguments):
                 yield arguments
 
 
@@ -75,11 +82,10 @@ def results_fit(real, m, n):
 
 def columns_match(real, m, n, parts):
     """A lane takes four rows of reals in single precision."""
-    return m >= 1 and n >= 1 and (real == "double" or parts == "2" or m % 2 == 0)
+    return m >= 1 and n >= 1 and (real == "double" or parts == 2 or m % 2 == 0)
 
 
 BY_COLUMNS = {"bool by_columns": ("false", "true")}
-PARTS = {"int parts": ("1", "2")}
 FAMILIES = {
     "tsmttsm_tiles": Family("tsmttsm_ring", "tsmttsm_ring.cuh", "TsmttsmRingKernel",
                             "tsmttsm_ring_kernel<{real}, {by_columns}, FullTiles<{m}, {n}>>", choices=BY_COLUMNS,
@@ -122,16 +128,28 @@ FAMILIES = {
     "tsmm_warps_tiles": Family("tsmm_warps", "tsmm_warps.cuh", "TsmmWarpsKernel",
                                "tsmm_warps_kernel<{real}, {m}, {n}>"),
     "tsmm_column_tiles": Family("tsmm_columns", "tsmm_columns.cuh", "TsmmColumnsKernel",
-                                "tsmm_columns_kernel<{real}, {parts}, {m}, {n}, false>", choices=PARTS,
+                                "tsmm_columns_kernel<{real}, {parts}, {m}, {n}, false>", by_parts=True,
                                 makes=columns_match),
     "tsmm_column_split_tiles": Family("tsmm_columns_split", "tsmm_columns.cuh", "TsmmColumnsKernel",
-                                      "tsmm_columns_kernel<{real}, {parts}, {m}, {n}, true>", choices=PARTS,
+                                      "tsmm_columns_kernel<{real}, {parts}, {m}, {n}, true>", by_parts=True,
                                       makes=columns_match),
     "tsmm_direct_shapes": Family("tsmm_direct", "tsmm_direct.cuh", "TsmmDirectKernel",
                                  "tsmm_direct_kernel<{real}, {parts}, {columns}, {rows}, {panel}>",
-                                 ("columns", "rows", "panel"), shape="DirectColumns", choices=PARTS,
+                                 ("columns", "rows", "panel"), shape="DirectColumns", by_parts=True,
                                  makes=lambda real, columns, rows, panel, parts: min(columns, rows, panel) >= 1),
 }
+
+
+def tiles_of(entry):
+    """(letters of types, tile) of all tiles of a family: its own letters stand in front of a tile, else its family's."""
+    for tile in entry["tiles"]:
+        own = [cell for cell in tile if isinstance(cell, str)]
+        yield (own[0] if own else entry["types"]), tile[len(own):]
+
+
+def entries_of(entry):
+    """(letter of a type, tile) of everything that a family's entry of the table names."""
+    return [(letter, tile) for letters, tile in tiles_of(entry) for letter in letters]
 
 
 def checked(table):
@@ -139,10 +157,8 @@ def checked(table):
     for name in sorted(set(table) ^ set(FAMILIES)):
         raise Refused(f"{name}: " + ("no template is known for it" if name in table else "the table lacks it"))
     for name, entry in table.items():
-        family = FAMILIES[name]
-        for letter, tile in itertools.product(entry["types"], entry["tiles"]):
-            if len(tile) != len(family.numbers) or letter not in "SD" or \
-                    not any(family.instances(REAL[letter], tile)):
+        for letter, tile in entries_of(entry):
+            if letter not in REAL or not any(FAMILIES[name].instances(letter, tile)):
                 raise Refused(f"{name}: no template makes {tile} of type {letter}")
     return table
 
@@ -173,15 +189,14 @@ def check_row(table, product, letter, kernel, configuration):
     words = dict(zip(pieces[::2], pieces[1::2]))
     tile = [int(number) for number in words["tile"].split("x")]
     name = family_of_row(product, kernel, int(words.get("tf32", 0)), int(words.get("gauss", 0)), tile)
-    family, entry, parts = FAMILIES[name], table[name], 2 if letter in "CZ" else 1
+    family = FAMILIES[name]
     if name == "tsmm_warpgroup_tiles":
-        tile = [parts, *tile]
+        tile = [PARTS[letter], *tile]
     elif name == "tsmm_direct_shapes":
         tile = [*reversed(tile), int(words["panel"])]
     key = len(family.key or family.numbers)
-    made = (instance for real in map(REAL.get, entry["types"]) if real == REAL[letter]
-            for shape in entry["tiles"] if shape[:key] == tile[:key] for instance in family.instances(real, shape))
-    if not any(instance.get("parts", parts) in (parts, str(parts)) for instance in made):
+    wanted = letter if family.by_parts else LETTER[REAL[letter]]
+    if not any(other == wanted and shape[:key] == tile[:key] for other, shape in entries_of(table[name])):
         raise Refused(f"{name} has no tile {words['tile']} for {letter}")
 
 
@@ -203,7 +218,7 @@ def rows_of(file, table):
 def shapes_text(table):
     """The tiles as arrays of C++."""
     return "".join(f"/// {entry['serves']}\ninline constexpr {FAMILIES[name].shape} {name}[] = {{" +
-                   ", ".join("{" + ", ".join(map(str, tile)) + "}" for tile in entry["tiles"]) + "};\n"
+                   ", ".join("{" + ", ".join(map(str, tile)) + "}" for _, tile in tiles_of(entry)) + "};\n"
                    for name, entry in table.items())
 
 
@@ -215,8 +230,8 @@ def part_text(family, real, kernels, part, parts):
     head = f"{pointer} {name(part)}" if part else f"template <>\n{pointer} {family.stem}_kernel_of<{real}>"
     lines = [f'#include "src/cuda/{header}"' for header in ["ring_kernels.hpp", *family.headers.split()]]
     lines += ["", "namespace blockvec::kernels::cuda {", ""]
-    lines += [f"{pointer} {name(part + 1)}({family.signature()});", ""] if part + 1 < parts else []
-    lines += [f"{head}({family.signature()}) {{"]
+    lines += [f"{pointer} {name(part + 1)}({', '.join(family.parameters())});", ""] if part + 1 < parts else []
+    lines += [f"{head}({', '.join(family.parameters())}) {{"]
     for arguments in kernels:
         condition = " && ".join(f"{key} == {arguments[key]}" for key in family.names())
         lines += [f"  if ({condition}) return {family.kernel.format(real=real, **arguments)};"]
@@ -228,8 +243,9 @@ def sources(table):
     texts = {}
     for name, entry in table.items():
         family = FAMILIES[name]
-        for real in map(REAL.get, entry["types"]):
-            kernels = [instance for tile in entry["tiles"] for instance in family.instances(real, tile)]
+        for real in ["float", "double"]:
+            kernels = [instance for letter, tile in entries_of(entry) if REAL[letter] == real
+                       for instance in family.instances(letter, tile)]
             parts = -(-len(kernels) // KERNELS_OF_A_FILE)
             for i in range(parts):
                 texts[f"{family.stem}_{real}_{i}.cu"] = part_text(family, real, kernels[i::parts], i, parts)

@@ -90,37 +90,6 @@ std::string name(const CudaTsmmProblem& p) {
          (p.row_major ? " rows " : " columns ") + std::to_string(p.real_bytes);
 }
 
-template <class Real>
-bool has_kernel(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
-  if (c.kernel == CudaKernel::ring) {
-    return cuda::ring_kernel_of<Real>(c, !p.row_major, true) && cuda::ring_kernel_of<Real>(c, !p.row_major, false);
-  }
-  if (c.kernel != CudaKernel::direct) return true;
-  return cuda::tsmttsm_direct_kernel_of<Real>(c.tile_m, c.tile_n, static_cast<Neighbours>(c.neighbours)) != nullptr;
-}
-template <class Real>
-bool has_kernel(const CudaTsmmProblem& p, const CudaTsmm& c) {
-  switch (c.kernel) {
-    case CudaKernel::ring:
-    case CudaKernel::warpgroup:
-      return cuda::ring_kernel_of<Real>(c, p.parts) != nullptr;
-    case CudaKernel::boxes:
-      return cuda::boxes_kernel_of<Real>(c) != nullptr;
-    case CudaKernel::warps:
-      return cuda::tsmm_warps_kernel_of<Real>(c.blocks_n, c.tile_n) != nullptr;
-    case CudaKernel::columns:
-      return cuda::columns_kernel_of<Real>(c, p.parts) != nullptr;
-    case CudaKernel::direct:
-      return cuda::tsmm_direct_kernel_of<Real>(c.tile_n, c.blocks_n, c.panel, p.parts) != nullptr;
-    default:
-      return true;
-  }
-}
-template <class Problem, class Configuration>
-bool compiled(const Problem& p, const Configuration& c) {
-  return p.real_bytes == 4 ? has_kernel<float>(p, c) : has_kernel<double>(p, c);
-}
-
 // Chunks of which each begins at the same place of a line as the others.
 bool has_whole_lines(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   return c.rows % least_rows(p.real_bytes) == 0;
@@ -145,7 +114,7 @@ void expect_legal(const CudaDevice& device, const Problem& p, const Configuratio
   EXPECT_LE(c.workspace_bytes, workspace);
   EXPECT_GE(c.parts, 1);
   EXPECT_TRUE(device.bulk_copies || !comes_in_boxes(c)) << words(c);
-  EXPECT_TRUE(compiled(p, c)) << words(c);
+  EXPECT_TRUE(cuda::has_kernel(p, c)) << words(c);
   if (c.kernel != CudaKernel::ring) return;
   EXPECT_LE(warps_of(c) * c.groups, computing_warps);
   EXPECT_EQ(c.stages % in_turn(c), 0);

@@ -30,8 +30,8 @@ class Tables(unittest.TestCase):
         found = [kernel for text in texts.values() for kernel in re.findall(r"return (\w+<.*>);", text)]
         self.assertEqual(len(found), len(set(found)))
         wanted = [instances.FAMILIES[name].kernel.format(real=instances.REAL[letter], **arguments)
-                  for name, entry in table.items() for letter in entry["types"] for tile in entry["tiles"]
-                  for arguments in instances.FAMILIES[name].instances(instances.REAL[letter], tile)]
+                  for name, entry in table.items() for letter, tile in instances.entries_of(entry)
+                  for arguments in instances.FAMILIES[name].instances(letter, tile)]
         self.assertEqual(sorted(found), sorted(wanted))
 
     def test_files_are_short_and_ask_one_another(self):
@@ -43,7 +43,7 @@ class Tables(unittest.TestCase):
             self.assertIn(f"return {following}(" if f"{following}.cu" in texts else "return nullptr;", text)
 
     def test_a_tile_becomes_an_entry_and_its_kernels(self):
-        table = {**committed(), "tsmttsm_tiles": {"serves": "everything", "types": "S", "tiles": [[2, 8]]}}
+        table = {**committed(), "tsmttsm_tiles": {"serves": "everything", "types": "SD", "tiles": [["S", 2, 8]]}}
         self.assertIn("/// everything\ninline constexpr TileShape tsmttsm_tiles[] = {{2, 8}};\n",
                       instances.shapes_text(instances.checked(table)))
         texts = instances.sources(table)
@@ -56,12 +56,16 @@ class Tables(unittest.TestCase):
                           f"return tsmttsm_ring_kernel<float, {by_columns}, FullTiles<2, 8>>;\n", text)
 
     def test_what_no_template_makes_is_refused(self):
-        for name, tile in [("tsmttsm_tiles", [4, 8]), ("tsmttsm_tiles", [1]), ("tsmttsm_tiles", [0, 1]),
-                           ("tsmm_tiles", [0, 3]), ("tsmm_tiles", [8, 8]), ("gram_shapes", [2, 3]),
-                           ("tsmm_warpgroup_tiles", [3, 4]), ("tsmm_direct_shapes", [1, 0, 2])]:
+        for name, letter, tile in [("tsmttsm_tiles", "D", [4, 8]), ("tsmttsm_tiles", "D", [1]),
+                                   ("tsmttsm_tiles", "D", [0, 1]), ("tsmttsm_tiles", "Z", [2, 8]),
+                                   ("tsmttsm_tiles", "X", [2, 8]), ("tsmm_tiles", "S", [0, 3]),
+                                   ("tsmm_tiles", "S", [8, 8]), ("gram_shapes", "D", [2, 3]),
+                                   ("tsmm_column_tiles", "S", [1, 2]), ("tsmm_warpgroup_tiles", "S", [3, 4]),
+                                   ("tsmm_direct_shapes", "C", [1, 0, 2])]:
             table = committed()
-            table[name]["tiles"].append(tile)
-            with self.assertRaisesRegex(instances.Refused, rf"{name}: no template makes {re.escape(str(tile))}"):
+            table[name]["tiles"].append([letter, *tile])
+            with self.assertRaisesRegex(instances.Refused,
+                                        rf"{name}: no template makes {re.escape(str(tile))} of type {letter}"):
                 instances.checked(table)
 
     def test_families_are_those_that_the_library_knows(self):
@@ -83,7 +87,7 @@ class Rows(unittest.TestCase):
                           ("tsmttsm", "C", "ring", "tile 1x4 tf32 3"), ("tsmttsm", "Z", "direct", "tile 4x3"),
                           ("tsmttsm", "D", "general", "132 parts"), ("tsmm", "D", "ring", "tile 1x0"),
                           ("update", "S", "ring", "tile 4x4 tf32 1"), ("tsmm", "C", "warpgroup", "tile 3"),
-                          ("tsmm", "D", "direct", "tile 2x8 panel 8"), ("tsmm", "C", "columns", "tile 1x8")]:
+                          ("tsmm", "D", "direct", "tile 2x8 panel 8"), ("tsmm", "Z", "columns", "tile 1x8")]:
             self.check(*arguments)
 
     def test_tiles_that_are_not_compiled_are_refused(self):

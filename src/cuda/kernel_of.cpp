@@ -1,0 +1,53 @@
+#include "src/cuda/kernel_of.hpp"
+
+#include <algorithm>
+
+namespace blockvec::kernels::cuda {
+namespace {
+
+using dispatch::CudaKernel;
+
+template <class Real>
+bool has_kernel_of(const dispatch::CudaTsmttsmProblem& p, const dispatch::CudaTsmttsm& x) {
+  if (x.kernel == CudaKernel::ring) return ring_kernel_of<Real>(x, !p.row_major, false) != nullptr;
+  if constexpr (sizeof(Real) == 8) {
+    if (x.kernel == CudaKernel::columns) return tsmttsm_columns_kernel_of<Real>(x.tile_m, x.tile_n) != nullptr;
+  }
+  if (x.kernel != CudaKernel::direct) return x.kernel == CudaKernel::general;
+  const auto neighbours = static_cast<dispatch::Neighbours>(std::max(x.neighbours, 1));  // any, for those by rule
+  return tsmttsm_direct_kernel_of<Real>(x.tile_m, x.tile_n, neighbours) != nullptr;
+}
+
+template <class Real>
+bool has_kernel_of(const dispatch::CudaTsmmProblem& p, const dispatch::CudaTsmm& x) {
+  switch (x.kernel) {
+    case CudaKernel::ring:
+    case CudaKernel::warpgroup:
+      return ring_kernel_of<Real>(x, p.parts) != nullptr;
+    case CudaKernel::boxes:
+      return boxes_kernel_of<Real>(x) != nullptr;
+    case CudaKernel::warps:
+      return tsmm_warps_kernel_of<Real>(x.blocks_n, x.tile_n) != nullptr;
+    case CudaKernel::columns:
+      return columns_kernel_of<Real>(x, p.parts) != nullptr;
+    case CudaKernel::direct:
+      return tsmm_direct_kernel_of<Real>(x.tile_n, x.blocks_n, x.panel, p.parts) != nullptr;
+    case CudaKernel::general:
+      return true;
+    case CudaKernel::none:
+      break;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool has_kernel(const dispatch::CudaTsmttsmProblem& p, const dispatch::CudaTsmttsm& x) {
+  return p.real_bytes == 4 ? has_kernel_of<float>(p, x) : has_kernel_of<double>(p, x);
+}
+
+bool has_kernel(const dispatch::CudaTsmmProblem& p, const dispatch::CudaTsmm& x) {
+  return p.real_bytes == 4 ? has_kernel_of<float>(p, x) : has_kernel_of<double>(p, x);
+}
+
+}  // namespace blockvec::kernels::cuda
