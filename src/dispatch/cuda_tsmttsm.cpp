@@ -64,6 +64,7 @@ bool complete(const CudaDevice& device, const CudaTsmttsmProblem& problem, CudaT
       return true;
     case CudaKernel::boxes:
     case CudaKernel::warps:
+    case CudaKernel::warpgroup:
     case CudaKernel::none:
       break;
   }
@@ -73,9 +74,12 @@ bool complete(const CudaDevice& device, const CudaTsmttsmProblem& problem, CudaT
 namespace {
 
 void collect(const CudaDevice& device, const CudaTsmttsmProblem& problem, Search search, std::vector<CudaTsmttsm>& to) {
-  add_ring(device, problem, search, to);
-  add_columns(device, problem, search, to);
-  add_direct(device, problem, search, to);
+  const bool all = search == Search::all;
+  if (all || columns_are_better(problem)) add_columns(device, problem, search, to);
+  if (all || to.empty()) {
+    add_ring(device, problem, search, to);
+    add_direct(device, problem, search, to);
+  }
   CudaTsmttsm general{};
   general.kernel = CudaKernel::general;
   complete(device, problem, general);
@@ -102,6 +106,7 @@ CudaPrediction predict(const CudaDevice& device, const CudaTsmttsmProblem& probl
       return predict(device, general_work(device, problem, configuration));
     case CudaKernel::boxes:
     case CudaKernel::warps:
+    case CudaKernel::warpgroup:
     case CudaKernel::none:
       break;
   }
