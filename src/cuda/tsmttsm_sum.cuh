@@ -1,14 +1,16 @@
 #pragma once
 
+#include <type_traits>
+
 #include "src/cuda/operands.cuh"
 #include "src/cuda/succession.cuh"
 
 /// The second stage of tsmttsm: the partial sums become C, in fixed order.
 namespace blockvec::kernels::cuda {
 
-inline constexpr int most_sum_threads = 1024;
+inline constexpr int most_sum_threads = 512;
 inline constexpr int most_sum_lanes = 32;
-inline constexpr int sum_batch = 8;  // loads that a thread has on their way at a time
+inline constexpr int sum_batch = 9;  // loads that a thread has on their way at a time
 
 template <class Real>
 struct TsmttsmSum {
@@ -41,14 +43,25 @@ constexpr int sum_threads(int lanes, std::int64_t terms) {
   return threads;
 }
 
+/// Of an entry.
+template <bool complex>
+using Sum = std::conditional_t<complex, Factor, double>;
+
+__device__ inline void add(double& sum, double x) { sum += x; }
+__device__ inline void add(Factor& sum, Factor x) {
+  sum.re += x.re;
+  sum.im += x.im;
+}
+
 /// One term of an entry of A^op B: of a complex one, what products of real and imaginary parts stand for; `down` and
 /// `right` lead to an entry's neighbours.
 template <bool complex>
-__device__ inline Factor term(const double* at, std::int64_t down, std::int64_t right, double sign) {
+__device__ inline Sum<complex> term(const double* at, [[maybe_unused]] int down, [[maybe_unused]] int right,
+                                    [[maybe_unused]] double sign) {
   if constexpr (complex) {
     return {at[0] + sign * at[down + right], at[right] - sign * at[down]};
   } else {
-    return {at[0], 0};
+    return at[0];
   }
 }
 
@@ -67,63 +80,75 @@ __device__ inline void store_entry(const TsmttsmSum<Real>& p, std::int64_t i, st
 }
 
 /// A block's threads stand as [slice][lane]: slices share the terms of an entry, parts by the diagonal blocks that a
-/// folded product has in each; their sums are added as a tree.
+/// folded product has in each; their sums are added as a tree. All that can be computed is before the parts are there.
+/// Two blocks fit into a multiprocessor: the next kernel finds more of these free.
 template <bool complex, class Real>
-__global__ void __launch_bounds__(most_sum_threads) tsmttsm_sum_kernel(const TsmttsmSum<Real> p) {
-  __shared__ Factor sums[most_sum_threads];
+__global__ void __launch_bounds__(most_sum_threads, complex ? 1 : 2) tsmttsm_sum_kernel(const TsmttsmSum<Real> p) {
+  __shared__ Sum<complex> sums[most_sum_threads];
   release_next_kernel();
   constexpr int scalar_parts = complex ? 2 : 1;
   const int thread = static_cast<int>(threadIdx.x);
   const int lane = thread % p.lanes;
   const int slice = thread / p.lanes;
   const int slices = static_cast<int>(blockDim.x) / p.lanes;
-  const std::int64_t columns = p.n / scalar_parts;
+  const int columns = static_cast<int>(p.n) / scalar_parts;
   const std::int64_t entry = static_cast<std::int64_t>(blockIdx.x) * p.lanes + lane;
   const bool valid = entry < p.m / scalar_parts * columns;
   const std::int64_t i = entry / columns;
   const std::int64_t j = entry % columns;
-  const std::int64_t pitch = p.fold * p.n;
+  const int pitch = p.fold * static_cast<int>(p.n);
   const bool below = p.square != 0 && i > j;
   const bool beyond = p.square != 0 && scalar_parts * i / p.square != scalar_parts * j / p.square;
-  const double* const first = p.partial + scalar_parts * (below ? j * pitch + i : i * pitch + j);
-  const std::int64_t down = below ? 1 : pitch;
-  const std::int64_t right = below ? pitch : 1;
-  const std::int64_t next_part = p.fold * p.m * pitch;
-  const std::int64_t next_diagonal = p.m * pitch + p.n;
-  const int terms = static_cast<int>(beyond ? p.parts_above : p.parts) * p.fold;
+  const int down = below ? 1 : pitch;
+  const int right = below ? pitch : 1;
+  const int terms = valid ? static_cast<int>(beyond ? p.parts_above : p.parts) * p.fold : 0;
   const double sign = p.conjugate ? 1 : -1;
+  // From a slice's term to its next one: so many parts on, and so many diagonal blocks; beyond the last one, a part
+  // more.
+  const std::int64_t part = p.fold * p.m * pitch;
+  const std::int64_t diagonal = p.m * pitch + p.n;
+  const std::int64_t step = slices / p.fold * part + slices % p.fold * diagonal;
+  const std::int64_t carry = part - p.fold * diagonal;
+  int diagonals = slice % p.fold;
+  const double* at = p.partial + scalar_parts * (below ? j * pitch + i : i * pitch + j);
+  at += slice / p.fold * part + diagonals * diagonal;
   await_previous_kernel();
   const Factor alpha = p.alpha.read();
-  Factor sum{0, 0};
-  if (valid && !alpha.is_zero()) {
-    for (int begin = slice; begin < terms; begin += sum_batch * slices) {
-      Factor batch[sum_batch];
+  Sum<complex> sum{};
+  if (!alpha.is_zero()) {
+    for (int first = slice; first < terms; first += sum_batch * slices) {
+      Sum<complex> batch[sum_batch];
 #pragma unroll
       for (int u = 0; u < sum_batch; ++u) {
-        const int t = begin + u * slices;
-        batch[u] = {0, 0};
-        if (t < terms) {
-          batch[u] = term<complex>(first + t / p.fold * next_part + t % p.fold * next_diagonal, down, right, sign);
+        batch[u] = {};
+        if (first + u * slices < terms) batch[u] = term<complex>(at, down, right, sign);
+        at += step;
+        diagonals += slices % p.fold;
+        if (diagonals >= p.fold) {
+          diagonals -= p.fold;
+          at += carry;
         }
       }
 #pragma unroll
-      for (int u = 0; u < sum_batch; ++u) {
-        sum.re += batch[u].re;
-        sum.im += batch[u].im;
-      }
+      for (int u = 0; u < sum_batch; ++u) add(sum, batch[u]);
     }
   }
-  for (int half = slices / 2; half > 0; half /= 2) {
+  for (int left = slices; left > 1;) {
+    const int next = left > 4 ? left / 4 : 1;
     sums[thread] = sum;
     __syncthreads();
-    if (slice < half) {
-      const Factor other = sums[thread + half * p.lanes];
-      sum.re += other.re;
-      sum.im += other.im;
+    if (slice < next) {
+      for (int other = slice + next; other < left; other += next) add(sum, sums[other * p.lanes + lane]);
     }
     __syncthreads();
+    left = next;
   }
-  if (slice == 0 && valid) store_entry<complex>(p, i, j, sum, alpha, p.beta.read());
+  if (slice != 0 || !valid) return;
+  if constexpr (complex) {
+    store_entry<complex>(p, i, j, sum, alpha, p.beta.read());
+  } else {
+    store_entry<complex>(p, i, j, {sum, 0}, alpha, p.beta.read());
+  }
 }
 
 }  // namespace blockvec::kernels::cuda
