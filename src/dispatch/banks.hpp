@@ -32,6 +32,7 @@ constexpr RowMap wide_column_map(std::size_t real_bytes) { return real_bytes == 
 constexpr RowMap row_map_of(const CudaTsmttsm& c, std::int64_t pitch_a, std::int64_t pitch_b, std::size_t real_bytes) {
   const bool by_a = c.whole_warpgroups() || c.warps_n * c.tile_m * 2 >= c.warps_m * c.tile_n;
   const std::int64_t pitch = by_a ? pitch_a : pitch_b;
+  if (c.whole_warpgroups() && pitch % 2 != 0) return {1, 4, 8};  // pairs, number by number: every other bank
   return row_map(real_bytes == 4 && pitch % 2 == 0 ? pitch / 2 : pitch);
 }
 
