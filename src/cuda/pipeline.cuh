@@ -85,6 +85,11 @@ __device__ inline void bulk_load(void* to, const void* from, unsigned bytes, Bar
                : "memory");
 }
 
+/// Brings the same into the cache that all multiprocessors share.
+__device__ inline void bulk_prefetch(const void* from, unsigned bytes) {
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
+}
+
 /// Copies a box of a matrix that a tensor map describes into shared memory (at a multiple of 128 bytes): numbers
 /// `first` and on of lines `line` and on, zeros beyond the matrix; the barrier counts the bytes of the whole box.
 __device__ inline void tensor_load(void* to, const CUtensorMap& map, int first, int line, Barrier& barrier) {
@@ -93,6 +98,10 @@ __device__ inline void tensor_load(void* to, const CUtensorMap& map, int first, 
           shared_address(to)),
       "l"(&map), "r"(first), "r"(line), "r"(shared_address(&barrier))
       : "memory");
+}
+__device__ inline void tensor_prefetch(const CUtensorMap& map, int first, int line) {
+  asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global [%0, {%1, %2}];" ::"l"(&map), "r"(first), "r"(line)
+               : "memory");
 }
 #endif
 

@@ -90,6 +90,14 @@ class Feed {
   }
 #endif
 
+#if __CUDA_ARCH__ >= 900
+  /// By one lane, into the cache alone.
+  __device__ void prefetch(std::uint32_t chunk) const {
+    if (!in_bulk(chunk)) return;
+    bulk_prefetch(from_ - lead_ + static_cast<std::uint64_t>(chunk) * static_cast<std::uint32_t>(numbers_), bytes());
+  }
+#endif
+
   /// By a warp; numbers beyond the matrix are zero.
   __device__ void start_plain(std::uint32_t chunk, unsigned char* stage, int lane) const {
     Real* const to = reinterpret_cast<Real*>(stage) + shift_;

@@ -76,6 +76,16 @@ class RowFeeder {
       }
     }
   }
+
+  /// The same into the cache alone.
+  __device__ void prefetch(std::uint32_t chunk) const {
+    if (!operand_.boxed) return flat_.prefetch(chunk);
+    const int start = static_cast<int>(chunk) * operand_.boxes.lines;
+    int across = first_;
+    for (int panel = 0; panel < operand_.panels; ++panel, across += operand_.panel) {
+      for (int c = 0; c < operand_.boxes.classes; ++c) tensor_prefetch(operand_.boxes.map[c], across, start);
+    }
+  }
 #endif
 
  private:

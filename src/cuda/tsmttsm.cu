@@ -104,7 +104,13 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
   p.warps_m = x.warps_m;
   p.warps_n = x.warps_n;
   p.groups = x.groups;
-  p.copies = std::min(x.groups, x.shared_bytes / static_cast<int>(x.sum_bytes()));
+  // Rows half of the banks apart do not meet where a warp writes pairs of entries of eight of them.
+  const auto copies = [&](int pitch) {
+    return std::min(x.groups, x.shared_bytes / (x.reached_m() * pitch * static_cast<int>(sizeof(double))));
+  };
+  const int apart = x.reached_n() / 8 % 2 != 0 ? x.reached_n() : x.reached_n() + 8;
+  p.sum_pitch = copies(apart) == copies(x.reached_n()) ? apart : x.reached_n();
+  p.copies = copies(p.sum_pitch);
   p.split = x.split;
   p.groups_in_turn = x.groups / x.split;
   p.steps = x.segment / 16;

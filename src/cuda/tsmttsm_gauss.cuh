@@ -53,9 +53,10 @@ struct GaussTiles {
     }
   }
 
-  /// visit(entry, row, column) of the real matrix A^T B, but for one of two entries that only count together: it is 0.
+  /// visit(entry, its neighbour on the right, row, column) of the real matrix A^T B, but for one of two entries that
+  /// only count together: it is 0.
   template <class Visit>
-  __device__ void for_each_entry(int lane, Visit&& visit) const {
+  __device__ void for_each_pair(int lane, Visit&& visit) const {
 #pragma unroll
     for (int x = 0; x < m; ++x) {
 #pragma unroll
@@ -64,10 +65,8 @@ struct GaussTiles {
         for (int v = 0; v < 4; ++v) {
           const int row = 2 * (16 * x + lane / 4 + 8 * (v / 2));
           const int column = 2 * (8 * y + 2 * (lane % 4) + v % 2);
-          visit(sum[0][x][y][v], row, column);
-          visit(sum[2][x][y][v] - sum[0][x][y][v] - sign * sum[1][x][y][v], row, column + 1);
-          visit(0.0, row + 1, column);
-          visit(sum[1][x][y][v], row + 1, column + 1);
+          visit(sum[0][x][y][v], sum[2][x][y][v] - sum[0][x][y][v] - sign * sum[1][x][y][v], row, column);
+          visit(0.0, sum[1][x][y][v], row + 1, column);
         }
       }
     }

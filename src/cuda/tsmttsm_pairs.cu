@@ -35,17 +35,23 @@ struct PairShare {
 };
 
 /// What a warp's tile has on and above the diagonal of the block's partial sum, straight from its registers; and what
-/// lies beside the diagonal below it, the other half of a complex entry on it.
-template <class Tiles, class Real>
+/// lies beside the diagonal below it, the other half of a complex entry on it. `mirrors`: of blocks below the diagonal
+/// the mirror image.
+template <bool mirrors, class Tiles, class Real>
 __device__ inline void write_tile(const TsmttsmRing<Real>& p, const Share& share, int row0, int column0,
                                   const Tiles& tiles) {
   double* const partial = p.partial + static_cast<std::int64_t>(share.part) * p.m * p.n;
-  tiles.for_each_entry(static_cast<int>(threadIdx.x) % warp_size, [&](double entry, int row, int column) {
-    const int i = row0 + row;
-    const int j = column0 + column;
+  const auto write = [&](double entry, int row, int column) {
+    const bool mirror = mirrors && row / 8 > column / 8;
+    const int i = mirror ? column : row;
+    const int j = mirror ? row : column;
     if (i > j || j >= p.n) return;
     partial[i * p.n + j] = entry;
     if (j == i + 1) partial[j * p.n + i] = entry;
+  };
+  tiles.for_each_pair(static_cast<int>(threadIdx.x) % warp_size, [&](double one, double other, int row, int column) {
+    write(one, row0 + row, column0 + column);
+    write(other, row0 + row, column0 + column + 1);
   });
 }
 
@@ -63,20 +69,15 @@ __global__ void __launch_bounds__(block_threads, 1)
       const int row0 = warp / dispatch::pair_warps_n * tiles.rows;
       const int column0 = warp % dispatch::pair_warps_n * tiles.columns;
       add_chunks<by_columns>(p, share, barriers, memory, 0, row0, column0, tiles);
-      write_tile(p, share, share.row0 + row0, share.column0 + column0, tiles);
+      write_tile<false>(p, share, share.row0 + row0, share.column0 + column0, tiles);
       return;
     }
-    constexpr int warps = dispatch::pair_gram.warps;
-    const bool second = warp >= warps;
-    const auto as_warp = [&]<int own>() {
-      if (warp % warps != own) return;
-      GramTiles<dispatch::pair_gram.blocks, warps, own> tiles;
-      add_chunks<by_columns>(p, share, barriers, memory + (second ? p.offset_b : 0), 0, 0, 0, tiles);
-      const int start = second ? share.column0 : share.row0;
-      write_tile(p, share, start, start, tiles);
-    };
-    [&]<int... own>(std::integer_sequence<int, own...>) { (as_warp.template operator()<own>(), ...); }
-    (std::make_integer_sequence<int, warps>());
+    static_assert(dispatch::pair_gram.blocks == GramSquare::blocks && dispatch::pair_gram.warps == GramSquare::warps);
+    const bool second = warp >= GramSquare::warps;
+    GramSquare tiles(warp % GramSquare::warps);
+    add_chunks<by_columns>(p, share, barriers, memory + (second ? p.offset_b : 0), 0, 0, 0, tiles);
+    const int start = second ? share.column0 : share.row0;
+    write_tile<true>(p, share, start, start, tiles);
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include "src/cuda/staged.cuh"
 #include "src/cuda/succession.cuh"
+#include "src/cuda/tsmttsm_gram_square.cuh"
 #include "src/cuda/tsmttsm_split.cuh"
 #include "src/cuda/tsmttsm_tiles.cuh"
 
@@ -30,7 +31,8 @@ struct TsmttsmRing {
   int offset_b;  ///< bytes from the start of a stage to B's part
   int warps_m, warps_n;
   int groups;
-  int copies;  ///< of P in shared memory at the end
+  int copies;     ///< of P in shared memory at the end
+  int sum_pitch;  ///< numbers from row to row of these
   int split;
   int groups_in_turn;  ///< groups / split
   int steps;           ///< of 16 rows in a segment
@@ -93,6 +95,21 @@ __device__ inline void load_chunks(const TsmttsmRing<Real>& p, const Share& shar
     fill(chunk, ring + at.stage * p.stage_bytes, barriers.full[at.stage]);
     at.advance(loaders, p.stages);
   }
+}
+
+/// By the loading warps of row-major operands, before these are known to be there: each one's first chunk comes into
+/// the cache, which hides nothing that is written meanwhile, and with it what describes boxes. Where results are large,
+/// their sums keep all multiprocessors busy until then: it would only be asked for twice.
+inline constexpr int most_entries_ahead = 1024;
+template <class Real>
+__device__ inline void prefetch([[maybe_unused]] const TsmttsmRing<Real>& p, [[maybe_unused]] const Share& share) {
+#if __CUDA_ARCH__ >= 900
+  const int turn = static_cast<int>(threadIdx.x - computing_threads) / warp_size;
+  if (p.m > most_entries_ahead / p.n || turn >= min(share.turns<false>(p), p.stages) || !elected()) return;
+  const std::uint32_t chunk = share.chunk<false>(p, turn);
+  RowFeeder<Real>(p.a, p.rows, share.row0).prefetch(chunk);
+  if (!p.same) RowFeeder<Real>(p.b, p.rows, share.column0).prefetch(chunk);
+#endif
 }
 
 /// Of row-major operands warps take chunks in turn: more is asked for while one of them still counts. Of column-major
@@ -247,7 +264,7 @@ template <bool gram, class Tiles, class Real>
 __device__ inline void add_groups(const TsmttsmRing<Real>& p, const Share& share, unsigned char* memory, int group,
                                   int row0, int column0, const Tiles& tiles) {
   double* const sums = reinterpret_cast<double*>(memory);
-  const int pitch = p.warps_n * Tiles::columns;
+  const int pitch = p.sum_pitch;
   const int size = Tiles::rows * (gram ? 1 : p.warps_m) * pitch;  // of a group's sum
   const int threads = p.groups * p.warps_m * p.warps_n * warp_size;
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
@@ -255,22 +272,44 @@ __device__ inline void add_groups(const TsmttsmRing<Real>& p, const Share& share
   for (int turn = 0; turn < p.groups; turn += p.copies) {
     meet(1, threads);
     if (group < turn || group >= turn + p.copies) continue;
-    tiles.for_each_entry(lane, [&](double entry, int row, int column) {
-      double& out = own[row * pitch + column];
-      out = turn == 0 ? entry : out + entry;
+    tiles.for_each_pair(lane, [&](double one, double other, int row, int column) {
+      if constexpr (gram) {
+        if (Tiles::mirrors && row / 8 > column / 8) {
+          double& first = own[column * pitch + row];
+          double& second = own[(column + 1) * pitch + row];
+          first = turn == 0 ? one : first + one;
+          second = turn == 0 ? other : second + other;
+          return;
+        }
+      }
+      double2& out = *reinterpret_cast<double2*>(own + row * pitch + column);
+      out = turn == 0 ? make_double2(one, other) : make_double2(out.x + one, out.y + other);
     });
   }
   meet(1, threads);
   double* const partial = p.partial + (static_cast<std::int64_t>(share.part) * p.m + share.row0) * p.n + share.column0;
   const int rows = min(p.m - share.row0, p.warps_m * Tiles::rows);
-  const int columns = min(p.n - share.column0, pitch);
-  for (int i = static_cast<int>(threadIdx.x); i < rows * columns; i += threads) {
-    const int row = i / columns;
-    const int column = i % columns;
+  const int columns = min(p.n - share.column0, p.warps_n * Tiles::columns);
+  const int first = static_cast<int>(threadIdx.x);
+  int row = first / columns;
+  int column = first % columns;
+  const int more_rows = threads / columns;
+  const int more_columns = threads % columns;
+#pragma unroll 4
+  for (int i = first; i < rows * columns; i += threads) {
     const double* const of_first = sums + (gram && row > column ? column * pitch + row : row * pitch + column);
-    double sum = of_first[0];
-    for (int other = 1; other < p.copies; ++other) sum += of_first[other * size];
+    double sum = 0;
+#pragma unroll
+    for (int copy = 0; copy < computing_warps; ++copy) {
+      if (copy < p.copies) sum += of_first[copy * size];
+    }
     partial[row * p.n + column] = sum;
+    row += more_rows;
+    column += more_columns;
+    if (column >= columns) {
+      column -= columns;
+      ++row;
+    }
   }
 }
 
@@ -282,6 +321,7 @@ __device__ inline void run_ring(const TsmttsmRing<Real>& p, const Share& share, 
   const int group_warps = p.warps_m * p.warps_n;
   const unsigned filling_warps = by_columns ? loading_threads / warp_size : 1;
   if (threadIdx.x == 0) barriers.initialize(p.stages, static_cast<unsigned>(group_warps * p.split), filling_warps);
+  if (!by_columns && warp >= computing_warps) prefetch(p, share);
   await_previous_kernel();
   if (p.alpha.read().is_zero()) return;
   __syncthreads();
@@ -320,14 +360,18 @@ __global__ void __launch_bounds__(block_threads, 1) tsmttsm_gram_kernel(const __
   release_next_kernel();
   const Share share(p, 0, 0);
   run_ring<by_columns>(p, share, barriers, memory, [&](int group, int warp) {
-    const auto as_warp = [&]<int own>() {
-      if (warp != own) return;
-      GramTiles<blocks, warps, own> tiles;
+    const auto add = [&](auto&& tiles) {
       add_chunks<by_columns>(p, share, barriers, memory, group, 0, 0, tiles);
       add_groups<true>(p, share, memory, group, 0, 0, tiles);
     };
-    [&]<int... own>(std::integer_sequence<int, own...>) { (as_warp.template operator()<own>(), ...); }
-    (std::make_integer_sequence<int, warps>());
+    if constexpr (blocks == GramSquare::blocks) {
+      add(GramSquare(warp));
+    } else {
+      [&]<int... own>(std::integer_sequence<int, own...>) {
+        ((warp == own ? add(GramTiles<blocks, warps, own>{}) : void()), ...);
+      }
+      (std::make_integer_sequence<int, warps>());
+    }
   });
 }
 

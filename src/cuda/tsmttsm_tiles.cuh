@@ -146,16 +146,16 @@ struct FullTiles {
     }
   }
 
-  /// visit(entry, row in the warp's tile, column in it).
+  /// visit(entry, its neighbour on the right, row in the warp's tile, column in it).
   template <class Visit>
-  __device__ void for_each_entry(int lane, Visit&& visit) const {
+  __device__ void for_each_pair(int lane, Visit&& visit) const {
 #pragma unroll
     for (int x = 0; x < m; ++x) {
 #pragma unroll
       for (int y = 0; y < n; ++y) {
 #pragma unroll
-        for (int v = 0; v < 4; ++v) {
-          visit(sum[x][y][v], 16 * x + lane / 4 + 8 * (v / 2), 8 * y + 2 * (lane % 4) + v % 2);
+        for (int v = 0; v < 4; v += 2) {
+          visit(sum[x][y][v], sum[x][y][v + 1], 16 * x + lane / 4 + 4 * v, 8 * y + 2 * (lane % 4));
         }
       }
     }
@@ -167,6 +167,7 @@ struct FullTiles {
 template <int blocks, int warps, int warp>
 struct GramTiles {
   static constexpr bool in_chunks = false;
+  static constexpr bool mirrors = false;  ///< whether blocks below the diagonal stand for those above it
   static constexpr int numbers = 1;
   static constexpr bool may_turn = dispatch::may_turn(blocks, 0);
   static constexpr int rows = (blocks + 1) / 2 * 16;
@@ -218,15 +219,16 @@ struct GramTiles {
   }
 
   template <class Visit>
-  __device__ void for_each_entry(int lane, Visit&& visit) const {
+  __device__ void for_each_pair(int lane, Visit&& visit) const {
 #pragma unroll
     for (int x = 0; x < own_bands; ++x) {
 #pragma unroll
       for (int y = 2 * warp; y < blocks; ++y) {
         if (y / 2 < band(x)) continue;
+        const double(&entry)[4] = sum[x][y - 2 * warp];
 #pragma unroll
-        for (int v = 0; v < 4; ++v) {
-          visit(sum[x][y - 2 * warp][v], 16 * band(x) + lane / 4 + 8 * (v / 2), 8 * y + 2 * (lane % 4) + v % 2);
+        for (int v = 0; v < 4; v += 2) {
+          visit(entry[v], entry[v + 1], 16 * band(x) + lane / 4 + 4 * v, 8 * y + 2 * (lane % 4));
         }
       }
     }

@@ -10,8 +10,8 @@ namespace blockvec::kernels::dispatch {
 
 inline bool takes_pairs(const CudaTsmttsm& c) { return c.gram() && c.sections_m > 1; }
 
-/// Such squares, and in how many parts the rows are shared out: blocks for two squares on the diagonal have 9/8 of the
-/// products of one above it, and as many more parts.
+/// Such squares, and in how many parts the rows are shared out: blocks for two squares on the diagonal have 17/16 of
+/// the products of one above it, and as many more parts.
 struct SquarePairs {
   int on_diagonal, above;
   int parts, parts_above;
@@ -20,7 +20,7 @@ struct SquarePairs {
       : on_diagonal((side + 1) / 2),
         above(side * (side - 1) / 2),
         parts(static_cast<int>(parts_of_rows)),
-        parts_above((8 * parts + 8) / 9) {}
+        parts_above((16 * parts + 16) / 17) {}
   std::int64_t blocks() const { return std::int64_t{on_diagonal} * parts + std::int64_t{above} * parts_above; }
 };
 

@@ -21,6 +21,7 @@ RingWork work_of_16_rows(const CudaTsmttsm& c) {
   if (!c.gram()) {
     return {warps * c.tile_m * c.tile_n * (c.gauss != 0 ? 3 : 1), warps * 8 * c.tile_m, warps * 4 * c.tile_n};
   }
+  if (c.tile_m == pair_gram.blocks) return {68, 4 * 44, 0};  // src/cuda/tsmttsm_gram_square.cuh
   const int bands = (c.tile_m + 1) / 2;
   double pieces = 0;
   for (int x = 0; x < bands; ++x) pieces += c.tile_m - 2 * x;
@@ -77,9 +78,11 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const 
   const std::int64_t step_b = comes_once(p, c) ? step_a : c.b.pitch * (c.b.boxed ? 1 : classes);
   const RowMap map = row_map_of(c, step_a, step_b, static_cast<std::size_t>(p.real_bytes));
   const auto clocks = [&](std::int64_t pitch) {
-    // Complex numbers are read whole.
+    // Complex numbers are read whole, and pairs of others where rows begin at multiples of them.
+    constexpr int read_apart = 6;
     const int plain = !p.row_major                            ? 4
                       : c.gauss == 0 && !c.whole_warpgroups() ? fragment_read_clocks(map, pitch, p.real_bytes)
+                      : pitch % 2 != 0                        ? read_apart
                       : p.real_bytes == 4                     ? fragment_read_clocks(map, pitch / 2, 8)
                                                               : 2 * fragment_read_clocks(map, pitch, 8);
     return c.turned != 0 ? plain / 2 : plain;
