@@ -296,13 +296,15 @@ __device__ inline void add_groups(const TsmttsmRing<Real>& p, const Share& share
   const int more_rows = threads / columns;
   const int more_columns = threads % columns;
 #pragma unroll 4
-  for (int i = first; i < rows * columns; i += threads) {
+  for (int entry = first; entry < rows * columns; entry += threads) {
     const double* const of_first = sums + (gram && row > column ? column * pitch + row : row * pitch + column);
-    double sum = 0;
+    // All are asked for at once, the last one again where there are fewer.
+    double copies[computing_warps];
 #pragma unroll
-    for (int copy = 0; copy < computing_warps; ++copy) {
-      if (copy < p.copies) sum += of_first[copy * size];
-    }
+    for (int i = 0; i < computing_warps; ++i) copies[i] = of_first[min(i, p.copies - 1) * size];
+    double sum = copies[0];
+#pragma unroll
+    for (int i = 1; i < computing_warps; ++i) sum = i < p.copies ? sum + copies[i] : sum;
     partial[row * p.n + column] = sum;
     row += more_rows;
     column += more_columns;
