@@ -14,6 +14,10 @@ constexpr int usual_rows = 32;  // pieces of columns of two lines at least
 // From column to column in a stage: lanes that read rows of eight columns meet all banks.
 constexpr int pitch_of(int rows) { return rows + 8; }
 
+// Results of which warps with small tiles would load the same columns too often, but where rows are few.
+bool is_large(const CudaTsmttsmProblem& p) { return p.n > 16 && p.m * p.n >= 48 * 48; }
+constexpr std::int64_t few_rows = 20000;
+
 // A section's columns, of both operands.
 std::int64_t section_columns(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   return std::min<std::int64_t>(p.m, 8 * c.tile_m * c.warps_m) + std::min<std::int64_t>(p.n, 8 * c.tile_n * c.warps_n);
@@ -24,14 +28,6 @@ std::int64_t stages_bytes(const CudaTsmttsmProblem& p, const CudaTsmttsm& c, int
 }
 
 }  // namespace
-
-// As measured on an H200: other kernels take longer to begin, and less for each row of wide or very narrow operands.
-bool columns_are_better(const CudaTsmttsmProblem& p) {
-  if (p.row_major || p.same || p.k == 0 || p.m < p.n || p.m * p.n > 8192) return false;
-  const bool narrow = p.n <= 16 || (p.n <= 32 && p.m <= 64);
-  const bool slim = p.m >= 16 && (p.n <= 16 || p.m <= 32) && (p.m + p.n > 24 || p.n == 1);
-  return p.k <= (slim ? 500000 : narrow ? 200000 : 20000);
-}
 
 bool complete_columns(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
   const bool even = p.aligned && p.pitch_a % 2 == 0 && p.pitch_b % 2 == 0;
@@ -97,9 +93,17 @@ CudaWork columns_work(const CudaDevice& device, const CudaTsmttsmProblem& p, con
   return work;
 }
 
+// As measured on an H200: other kernels take longer to begin, and less for each row of wide or very narrow operands.
+bool columns_are_better(const CudaTsmttsmProblem& p) {
+  if (p.row_major || p.same || p.k == 0 || p.m < p.n || p.m * p.n > 8192) return false;
+  const bool narrow = p.n <= 16 || (p.n <= 32 && p.m <= 64);
+  const bool slim = p.m >= 16 && (p.n <= 16 || p.m <= 32) && (p.m + p.n > 24 || p.n == 1);
+  return p.k <= (slim ? 500000 : narrow ? 200000 : is_large(p) ? 150000 : few_rows);
+}
+
 void add_columns(const CudaDevice& device, const CudaTsmttsmProblem& p, Search search, std::vector<CudaTsmttsm>& to) {
   for (const TileShape& tile : columns_tiles) {
-    if (search == Search::usual && tile.m != 2) continue;
+    if (search == Search::usual && (tile.m > 2) != (is_large(p) && p.k > few_rows)) continue;
     CudaTsmttsm c{};
     c.kernel = CudaKernel::columns;
     c.tile_m = tile.m;
