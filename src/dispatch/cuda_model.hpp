@@ -82,7 +82,8 @@ inline auto members(const CudaTsmmProblem& problem) {
                   aligned_output, may_split);
 }
 
-/// The choices that a thread made last. A search takes microseconds, and a solver asks for a few shapes again and again.
+/// The choices that a thread made last. A search takes microseconds, and a solver asks for a few shapes again and
+/// again.
 template <class Configuration, class Problem>
 struct LastChoices {
   struct Entry {
