@@ -80,6 +80,20 @@ __device__ inline void start_product(float (&sum)[24], const unsigned (&left)[4]
 }
 
 template <int sign>
+__device__ inline void start_product(float (&sum)[28], const unsigned (&left)[4], std::uint64_t right) {
+  asm volatile(
+      "wgmma.mma_async.sync.aligned.m64n56k8.f32.tf32.tf32 {"
+      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27"
+      "}, {%28, %29, %30, %31}, %32, 1, %33, 1;"
+      : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3]), "+f"(sum[4]), "+f"(sum[5]), "+f"(sum[6]), "+f"(sum[7]),
+        "+f"(sum[8]), "+f"(sum[9]), "+f"(sum[10]), "+f"(sum[11]), "+f"(sum[12]), "+f"(sum[13]), "+f"(sum[14]),
+        "+f"(sum[15]), "+f"(sum[16]), "+f"(sum[17]), "+f"(sum[18]), "+f"(sum[19]), "+f"(sum[20]), "+f"(sum[21]),
+        "+f"(sum[22]), "+f"(sum[23]), "+f"(sum[24]), "+f"(sum[25]), "+f"(sum[26]), "+f"(sum[27])
+      : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "l"(right), "n"(sign));
+}
+
+template <int sign>
 __device__ inline void start_product(float (&sum)[32], const unsigned (&left)[4], std::uint64_t right) {
   asm volatile(
       "wgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32 {"

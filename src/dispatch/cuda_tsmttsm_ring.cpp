@@ -17,7 +17,8 @@ bool complete_rows(const CudaDevice& device, const CudaTsmttsmProblem& p, int mo
   const std::int64_t width_b = in_boxes_b(c.feeds) ? std::min<std::int64_t>(p.n, c.reached_n()) : p.pitch_b;
   const std::int64_t width = width_a + (comes_once(p, c) ? 0 : width_b);
   const int classes = row_classes(p, c);
-  const int least = std::max(16 * classes, least_rows(p.real_bytes));
+  const int line_of = c.tf32 == 3 ? p.parts * p.real_bytes : p.real_bytes;
+  const int least = std::max(16 * classes, least_rows(line_of));
   const bool any_rows = c.rows == 0;
   if (any_rows) {
     const int groups = c.groups != 0 ? c.groups : most_groups;
@@ -26,8 +27,11 @@ bool complete_rows(const CudaDevice& device, const CudaTsmttsmProblem& p, int mo
     const bool small = c.gram() && row_bytes >= 128 && row_bytes <= 256;
     const bool wide = c.gram() && c.tile_m > 8;  // of whose warps each has many products in a row
     // Split sums have more to do about a chunk.
-    const std::int64_t chunk_bytes = wide ? 32 * row_bytes : c.tf32 != 0 ? 32768 : small ? 8192 : 16384;
-    c.rows = std::max(least, chunk_rows(row_bytes, chunk_bytes, p.real_bytes, ceil_div(p.k, c.fold),
+    const std::int64_t chunk_bytes = wide                            ? 32 * row_bytes
+                                     : c.tf32 == 1 || c.tf32 == 2 ? 32768
+                                     : small                         ? 8192
+                                                                     : 16384;
+    c.rows = std::max(least, chunk_rows(row_bytes, chunk_bytes, line_of, ceil_div(p.k, c.fold),
                                         std::int64_t{device.multiprocessors} * groups, 4096));
     if (c.feeds != flat_both) c.rows = std::min(c.rows, longest_box * classes);
   }
@@ -90,7 +94,7 @@ bool complete_warps(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaT
   }
   if (c.whole_warpgroups()) {
     c.warps_m = warpgroup_warps;
-    c.warps_n = c.complex_tiles() ? computing_warps / warpgroup_warps : 1;
+    c.warps_n = 1;
     c.sections_m = static_cast<int>(ceil_div(p.m, c.reached_m()));
     c.sections_n = static_cast<int>(ceil_div(p.n, c.reached_n()));
     return c.sections_m * c.sections_n == 1 && c.fold == 1;
@@ -136,7 +140,8 @@ bool banks_conflict(const CudaTsmttsmProblem& p) {
 
 // Where memory would have to wait for tensor cores that multiply everything in double precision.
 bool fewer_products_pay(const CudaTsmttsmProblem& p) {
-  return p.parts == 2 && (p.real_bytes == 8 || p.may_split) && p.m * p.n > 48 * (p.m + p.n);
+  const std::int64_t narrow = p.real_bytes == 8 ? 48 : 32;
+  return p.parts == 2 && (p.real_bytes == 8 || p.may_split) && p.m * p.n > narrow * (p.m + p.n);
 }
 
 bool warpgroups_pay(const CudaTsmttsmProblem& p) {
@@ -146,7 +151,8 @@ bool warpgroups_pay(const CudaTsmttsmProblem& p) {
 // B's rows, turned: three times 16 for each of two warpgroups, in two parts.
 std::int64_t turned_bytes(const CudaTsmttsm& c) {
   if (!c.whole_warpgroups()) return 0;
-  return std::int64_t{2 * 3 * 16 * 2} * c.columns_of_tile() * std::int64_t{sizeof(float)};
+  const std::int64_t columns = c.complex_tiles() ? 3 * c.columns_of_tile() / 2 : 2 * c.columns_of_tile();
+  return 3 * 16 * 2 * columns * std::int64_t{sizeof(float)};
 }
 
 }  // namespace
@@ -167,7 +173,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   if (c.fold == 0) c.fold = p.row_major && c.feeds == flat_both ? usual_fold(p) : 1;
   if (c.fold > 1 && (!folds(p) || c.feeds != flat_both)) return false;
   if (!complete_warps(device, p, c)) return false;
-  const int most_groups = computing_warps / (c.warps_m * c.warps_n);
+  const int most_groups = c.tf32 == 3 ? 1 : computing_warps / (c.warps_m * c.warps_n);
   if (!(p.row_major ? complete_rows(device, p, most_groups, c) : complete_ring_columns(device, p, c))) return false;
   const std::int64_t chunks = ceil_div(ceil_div(p.k, c.fold), c.rows);
   std::int64_t most_parts = device.multiprocessors;

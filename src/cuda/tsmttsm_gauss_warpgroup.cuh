@@ -1,0 +1,284 @@
+#pragma once
+
+#include "src/cuda/tsmttsm_warpgroup.cuh"
+
+/// tsmttsm in complex single precision by three real products (tsmttsm_gauss.cuh), each of a whole warpgroup and split
+/// (split.cuh). A fourth warpgroup loads and turns what they multiply:
+///
+///   memory -> ring of stages -> rows of B, turned: real parts, imaginary parts, their sums, each in two parts
+///                    |                            |
+///                    `-> A, in registers -> product of a warpgroup, 64 complex columns of A x `columns` of B
+///
+/// The sums of so many rows are added up in double precision.
+namespace blockvec::kernels::cuda {
+
+inline constexpr int gauss_products = 3;
+inline constexpr int multiplying_threads = gauss_products * warpgroup_threads;
+inline constexpr int gauss_block_threads = multiplying_threads + warpgroup_threads;
+
+/// 16 rows of B, turned: [re, im, re + im] of TurnedRows.
+template <int columns>
+inline constexpr int gauss_turned_bytes = gauss_products * TurnedRows<columns / 2>::bytes;
+
+struct TurnedBarriers {
+  Barrier full[turned_buffers];
+  Barrier empty[turned_buffers];
+};
+
+/// One lane speaks for a warp whose lanes are all done.
+__device__ inline void arrive_as_warp(Barrier& barrier) {
+  __syncwarp();
+  if (elected()) barrier.arrive();
+}
+
+/// What a product takes of a complex number: re of_re + im of_im.
+template <class Number>
+struct PartOfNumber {
+  Number of_re, of_im;
+
+  __device__ Number operator()(Number re, Number im) const { return fma(im, of_im, re * of_re); }
+};
+
+/// Product 0, 1 or 2 takes real parts, imaginary ones or both, the latter times `sign`.
+template <class Number>
+__device__ inline PartOfNumber<Number> part_of_product(int product, double sign) {
+  return {product == 1 ? Number(0) : Number(1), product == 0 ? Number(0) : product == 1 ? Number(1) : Number(sign)};
+}
+
+/// Where a lane's sums stand in the result, as a complex matrix.
+struct PlaceOfGaussSums {
+  int left, right;  ///< the first ones
+
+  __device__ int row(int i) const { return left + 8 * (i % 4 / 2); }
+  __device__ int column(int i) const { return right + i / 4 * 8 + i % 2; }
+  __device__ bool counts(const TsmttsmRing<float>& p, int i) const { return 2 * row(i) < p.m && 2 * column(i) < p.n; }
+};
+
+/// Adds so many rows in double precision and from memory, as join could not.
+template <class Product>
+__device__ inline void add_plainly(Product& product, int which, const PlaceOfGaussSums& place,
+                                   const TsmttsmRing<float>& p, std::int64_t first_row) {
+  const auto part_a = part_of_product<double>(which, p.sign);
+  const auto part_b = part_of_product<double>(which, 1);
+  const std::int64_t end = min(first_row + p.rows, p.k);
+#pragma unroll 1
+  for (std::int64_t i = first_row; i < end; ++i) {
+#pragma unroll
+    for (int v = 0; v < product.count; ++v) {
+      if (!place.counts(p, v)) continue;
+      const float* const a = p.whole_a.data + p.whole_a.offset(i, 2 * place.row(v));
+      const float* const b = p.whole_b.data + p.whole_b.offset(i, 2 * place.column(v));
+      product.sum[v] += part_a(a[0], a[1]) * part_b(b[0], b[1]);
+    }
+  }
+}
+
+/// The warpgroup that loads chunks and turns B's rows.
+template <int columns>
+__device__ inline void supply(const TsmttsmRing<float>& p, const Share& share, RingBarriers& barriers,
+                              TurnedBarriers& turned_barriers, unsigned char* ring, unsigned char* turned) {
+  using Turned = TurnedRows<columns / 2>;
+  constexpr int items = turned_rows / 4 * columns;  // four rows of a column each
+  constexpr int rounds = (items + warpgroup_threads - 1) / warpgroup_threads;
+  const int thread = static_cast<int>(threadIdx.x) % warpgroup_threads;
+  const int warp = thread / warp_size;
+  int from[rounds];
+  int to[rounds];
+#pragma unroll
+  for (int i = 0; i < rounds; ++i) {
+    const int item = thread + i * warpgroup_threads;
+    const int four = item / columns;
+    const int row = p.map.by_first * (four % 2) + p.map.by_second * (four / 2);
+    from[i] = p.b.segment[0] + row * p.b.row_step + 2 * (item % columns);
+    to[i] = four / 2 * Turned::step + four % 2 * Turned::four_rows + item % columns * 16;
+  }
+  const int to_next = p.map.by_lane * p.b.row_step;
+  const RowFeeder<float> a(p.a, p.rows, 0);
+  const RowFeeder<float> b(p.b, p.rows, 0);
+  const int turns = share.turns<false>(p);
+  const int ahead = p.stages - 2;  // a stage is filled again once the chunk before the last one is multiplied
+  RingPosition next{0, 1};
+  const auto fill = [&](int turn) {
+    if (turn >= turns) return;
+    if (turn % 4 == warp) {
+      barriers.empty[next.stage].wait(next.parity);
+      fill_stage<true>(a, b, p.offset_b, share.chunk<false>(p, turn), ring + next.stage * p.stage_bytes,
+                       barriers.full[next.stage]);
+    }
+    next.advance(1, p.stages);
+  };
+  for (int turn = 0; turn < ahead; ++turn) fill(turn);
+  RingPosition at{0, 0};
+  RingPosition buffer{0, 1};
+  for (int turn = 0; turn < turns; ++turn) {
+    fill(turn + ahead);
+    barriers.full[at.stage].wait(at.parity);
+    const float* rows = reinterpret_cast<const float*>(ring + at.stage * p.stage_bytes + p.offset_b);
+#pragma unroll 1
+    for (int step = 0; step < p.steps; ++step, rows += turned_rows * p.b.row_step) {
+      float2 x[rounds][4];
+#pragma unroll
+      for (int i = 0; i < rounds; ++i) {
+        if (thread + i * warpgroup_threads >= items) continue;
+#pragma unroll
+        for (int q = 0; q < 4; ++q) x[i][q] = *reinterpret_cast<const float2*>(rows + from[i] + q * to_next);
+      }
+      if (step == p.steps - 1) arrive_as_warp(barriers.empty[at.stage]);
+      turned_barriers.empty[buffer.stage].wait(buffer.parity);
+      unsigned char* const all = turned + buffer.stage * gauss_turned_bytes<columns>;
+#pragma unroll
+      for (int i = 0; i < rounds; ++i) {
+        if (thread + i * warpgroup_threads >= items) continue;
+#pragma unroll
+        for (int which = 0; which < gauss_products; ++which) {
+          SplitNumber both[4];
+#pragma unroll
+          for (int q = 0; q < 4; ++q) {
+            both[q] = split(which == 0 ? x[i][q].x : which == 1 ? x[i][q].y : x[i][q].x + x[i][q].y);
+          }
+          unsigned char* const own = all + which * Turned::bytes + to[i];
+          *reinterpret_cast<uint4*>(own) = make_uint4(both[0].high, both[1].high, both[2].high, both[3].high);
+          *reinterpret_cast<uint4*>(own + Turned::part) = make_uint4(both[0].low, both[1].low, both[2].low, both[3].low);
+        }
+      }
+      publish_to_bulk_copies();
+      arrive_as_warp(turned_barriers.full[buffer.stage]);
+      buffer.advance(1, turned_buffers);
+    }
+    at.advance(1, p.stages);
+  }
+}
+
+/// A warpgroup's product of all chunks of the block.
+template <int columns>
+__device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share, RingBarriers& barriers,
+                                TurnedBarriers& turned_barriers, unsigned char* ring, unsigned char* turned, int warp) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  using Product = WarpgroupProduct<false, columns / 2>;
+  using Turned = TurnedRows<columns / 2>;
+  const int lane = static_cast<int>(threadIdx.x) % warp_size;
+  const int which = warp / 4;
+  const int own_warp = warp % 4;
+  const PlaceOfGaussSums first_place{own_warp * 16 + lane / 4, 2 * (lane % 4)};
+  const bool reads = 32 * own_warp < p.m;
+  const int second = p.map.by_second * p.a.row_step;
+  const int first = p.map.by_first * p.a.row_step;
+  const float* const start = reinterpret_cast<const float*>(ring) + p.a.segment[0] +
+                             p.map.by_lane * (lane % 4) * p.a.row_step + 2 * first_place.left;
+  const std::uint32_t right0 = shared_address(turned) + which * Turned::bytes;
+  const auto part = part_of_product<float>(which, p.sign);
+  const int turns = __shfl_sync(0xffffffffU, share.turns<false>(p), 0);
+
+  Product product;
+  unsigned left[2][2][4];
+  RingPosition at{0, 0};
+  RingPosition buffer{0, 0};
+  int last = -1;  // buffer, still being read
+  int early = 0;
+  for (int turn = 0; turn < turns; ++turn) {
+    barriers.full[at.stage].wait(at.parity);
+    const float* a = start + at.stage * p.stage_bytes / static_cast<int>(sizeof(float));
+#pragma unroll 1
+    for (int step = 0; step < p.steps; ++step, a += turned_rows * p.a.row_step) {
+      float x[2][4];
+#pragma unroll
+      for (int v = 0; v < 8; ++v) {
+        const float* const from = a + v / 4 * second + v % 4 / 2 * first + v % 2 * 16;
+        const float2 both = reads ? *reinterpret_cast<const float2*>(from) : make_float2(0, 0);
+        x[v / 4][v % 4] = part(both.x, both.y);
+      }
+      if (step == p.steps - 1) arrive_as_warp(barriers.empty[at.stage]);
+      turned_barriers.full[buffer.stage].wait(buffer.parity);
+      const std::uint32_t right = right0 + buffer.stage * gauss_turned_bytes<columns>;
+#pragma unroll
+      for (int t = 0; t < 2; ++t) {
+        // But for the last ones products are done: those with these factors, and those before them.
+        await_products_but_last();
+        if (t == 1 && last >= 0) arrive_as_warp(turned_barriers.empty[last]);
+#pragma unroll
+        for (int v = 0; v < 4; ++v) {
+          const SplitNumber both = split(x[t][v]);
+          left[t][0][v] = both.high;
+          left[t][1][v] = both.low;
+        }
+        open_products();
+        product.template start<0, 1>(left[t], right + t * Turned::step);
+        commit_products();
+      }
+      last = buffer.stage;
+      buffer.advance(1, turned_buffers);
+    }
+    at.advance(1, p.stages);
+    if (++early < p.chunks_in_sum && turn + 1 < turns) continue;
+    await_products(product.early);
+    PlaceOfGaussSums place = first_place;
+    asm volatile("" : "+r"(place.left), "+r"(place.right));  // what follows of it is not to stay in registers
+    if (!product.join([&](int i) { return place.counts(p, i); })) {
+#pragma unroll 1
+      for (int i = 0; i < early; ++i) {
+        add_plainly(product, which, place, p, std::int64_t{share.chunk<false>(p, turn - i)} * p.rows);
+      }
+    }
+    early = 0;
+  }
+
+  double* const sums = reinterpret_cast<double*>(ring);
+  constexpr int size = 64 * columns;
+  meet(1, multiplying_threads);  // all stages have been read
+#pragma unroll
+  for (int i = 0; i < Product::count; ++i) {
+    sums[which * size + first_place.row(i) * columns + first_place.column(i)] = product.sum[i];
+  }
+  meet(1, multiplying_threads);
+  double* const partial = p.partial + static_cast<std::int64_t>(share.part) * p.m * p.n;
+  for (int i = static_cast<int>(threadIdx.x); i < p.m / 2 * columns; i += multiplying_threads) {
+    const int column = 2 * (i % columns);
+    if (column >= p.n) continue;
+    double* const to = partial + 2 * (i / columns) * p.n + column;
+    const double re = sums[i];
+    const double im = sums[i + size];
+    to[0] = re;
+    to[1] = sums[i + 2 * size] - re - p.sign * im;
+    to[p.n] = 0;
+    to[p.n + 1] = im;
+  }
+#endif
+}
+
+template <int columns>
+__global__ void __launch_bounds__(gauss_block_threads, 1)
+    tsmttsm_gauss_warpgroup_kernel(const __grid_constant__ TsmttsmRing<float> p) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  extern __shared__ __align__(128) unsigned char memory[];
+  __shared__ RingBarriers barriers;
+  __shared__ TurnedBarriers turned_barriers;
+  release_next_kernel();
+  const Share share(p, 0, 0);
+  // The compiler must see that all lanes of a warp go the same way: products that run beside others need it.
+  const int warp = __shfl_sync(0xffffffffU, static_cast<int>(threadIdx.x) / warp_size, 0);
+  if (threadIdx.x == 0) {
+    for (int s = 0; s < p.stages; ++s) {
+      barriers.full[s].initialize(1);
+      barriers.empty[s].initialize(gauss_block_threads / warp_size);
+    }
+    for (int i = 0; i < turned_buffers; ++i) {
+      turned_barriers.full[i].initialize(warpgroup_threads / warp_size);
+      turned_barriers.empty[i].initialize(multiplying_threads / warp_size);
+    }
+    publish_barriers();
+  }
+  await_previous_kernel();
+  if (p.alpha.read().is_zero()) return;
+  __syncthreads();
+  unsigned char* const turned = memory + p.stages * p.stage_bytes;
+  if (warp >= multiplying_threads / warp_size) {
+    give_registers<56>();
+    supply<columns>(p, share, barriers, turned_barriers, memory, turned);
+  } else {
+    take_registers<152>();
+    multiply<columns>(p, share, barriers, turned_barriers, memory, turned, warp);
+  }
+#endif
+}
+
+}  // namespace blockvec::kernels::cuda
