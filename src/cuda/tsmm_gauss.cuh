@@ -189,8 +189,11 @@ __device__ inline void multiply_plainly(const TsmmBoxes<double>& p, const double
   }
 }
 
+inline constexpr int gauss_threads = dispatch::tsmm_gauss_warps * warp_size;
+inline constexpr int gauss_block_threads = gauss_threads + loading_threads;
+
 template <class Tile>
-__global__ void __launch_bounds__(block_threads, 1) tsmm_gauss_kernel(const __grid_constant__ TsmmBoxes<double> p) {
+__global__ void __launch_bounds__(gauss_block_threads, 1) tsmm_gauss_kernel(const __grid_constant__ TsmmBoxes<double> p) {
 #if __CUDA_ARCH__ >= 900
   constexpr int tb = Tile::boxes;
   constexpr int tn = 2 * Tile::pieces;  // pieces of 8 real columns
@@ -211,20 +214,21 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_gauss_kernel(const __gr
   __syncthreads();
   const bool reads_a = !p.alpha.read().is_zero();
 
-  if (warp >= computing_warps) {
-    give_registers<40>();
-    if (reads_a && warp == computing_warps) load_chunks<tb, false>(p, stages, tickets);
+  if (warp >= dispatch::tsmm_gauss_warps) {
+    give_registers<32>();
+    if (reads_a && warp == dispatch::tsmm_gauss_warps) load_chunks<tb, false>(p, stages, tickets);
     return;
   }
 
-  take_registers<232>();
+  take_registers<160>();
   if (reads_a) {
-    pack_for<Tile>(p, pieces, packed, static_cast<int>(threadIdx.x), computing_threads);
-    meet(1, computing_threads);
+    pack_for<Tile>(p, pieces, packed, static_cast<int>(threadIdx.x), gauss_threads);
+    meet(1, gauss_threads);
   }
-  if (warp >= warps) return;
-  const int warp_row = warp % p.row_warps;
-  const int first_piece = warp / p.row_warps * Tile::pieces;
+  const int group = warp / warps;
+  if (group >= p.groups) return;
+  const int warp_row = warp % warps % p.row_warps;
+  const int first_piece = warp % warps / p.row_warps * Tile::pieces;
   const int column0 = 8 * 2 * first_piece;
   const int box_rows = p.out.box_rows;
   const Factor beta = p.beta.read();
@@ -251,13 +255,13 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_gauss_kernel(const __gr
   };
   if (!reads_a) {
     double result[tb][tn][4] = {};
-    for (std::uint32_t chunk = blockIdx.x; chunk < p.chunks; chunk += gridDim.x) {
+    for (std::uint32_t chunk = blockIdx.x * p.groups + group; chunk < p.chunks; chunk += gridDim.x * p.groups) {
       for (int set = 0; set < p.sets; ++set) finish(chunk * chunk_rows + set * tb * box_rows, result);
     }
     return;
   }
 
-  RingPosition at{0, 0};
+  RingPosition at{group, 0};
   for (;;) {
     barriers.full[at.stage].wait(at.parity);
     const std::uint32_t chunk = chunk_of[at.stage];
@@ -281,7 +285,7 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_gauss_kernel(const __gr
       if (!finite) multiply_plainly(p, stage, tb, warp_row, first_row, column0, 8 * tn, beta, lane);
       if (set == p.sets - 1) {
         barriers.empty[at.stage].arrive();
-        at.advance(1, p.stages);
+        at.advance(p.groups, p.stages);
       }
       if (finite) finish(first_row, result);
     }

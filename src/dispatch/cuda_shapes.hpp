@@ -48,5 +48,6 @@ inline constexpr int warpgroup_rows = 64;
 constexpr int tsmm_box_blocks(const TileShape& tile) { return tile.n == 1 ? 2 : 1; }
 inline constexpr int tsmm_warps_blocks = 2;
 inline constexpr TileShape tsmm_gauss_tile = tsmm_gauss_tiles[0];
+inline constexpr int tsmm_gauss_warps = 12;
 
 }  // namespace blockvec::kernels::dispatch
