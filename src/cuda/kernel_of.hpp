@@ -13,7 +13,7 @@ bool has_kernel(const dispatch::CudaTsmmProblem& p, const dispatch::CudaTsmm& x)
 template <class Real>
 TsmttsmRingKernel<Real> ring_kernel_of(const dispatch::CudaTsmttsm& x, bool by_columns, bool aligned) {
   if constexpr (sizeof(Real) == 4) {
-    if (x.tf32 == 3) return tsmttsm_complex_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n);
+    if (x.tf32 == 3) return tsmttsm_complex_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);
     if (x.tf32 == 2) return tsmttsm_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n, aligned);
   }
   if (x.gauss != 0) return tsmttsm_gauss_kernel_of<Real>(x.tile_m, x.tile_n);

@@ -38,7 +38,7 @@ template <class Real>
 TsmttsmRingKernel<Real> tsmttsm_warpgroup_kernel_of(int m, int n, bool aligned);
 /// complex_warpgroup_tiles.
 template <class Real>
-TsmttsmRingKernel<Real> tsmttsm_complex_warpgroup_kernel_of(int m, int n);
+TsmttsmRingKernel<Real> tsmttsm_complex_warpgroup_kernel_of(int m, int n, bool by_columns);
 
 /// direct_shapes.
 template <class Real>

@@ -114,10 +114,12 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
   p.split = x.split;
   p.groups_in_turn = x.groups / x.split;
   p.steps = x.segment / 16;
-  p.wide = by_columns && parts == 1 && p.a.columns.even && (p.same || p.b.columns.even);
+  const bool gauss = x.tf32 == 3;
+  p.wide = by_columns && (parts == 1 || gauss) && p.a.columns.even && (p.same || p.b.columns.even);
   p.run = by_columns ? run_of(p, x.parts) : 1;
-  p.map = p.wide       ? dispatch::wide_column_map(sizeof(Real))
-          : by_columns ? dispatch::column_map(x.a.pitch)
+  p.map = by_columns && gauss ? dispatch::column_map(x.a.pitch / parts)
+          : p.wide            ? dispatch::wide_column_map(sizeof(Real))
+          : by_columns        ? dispatch::column_map(x.a.pitch)
                        : dispatch::row_map_of(x, p.a.row_step, p.b.row_step, sizeof(Real));
   p.turned = x.turned != 0;
   p.alpha = coefficient(call.alpha);

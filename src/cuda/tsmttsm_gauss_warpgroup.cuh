@@ -16,13 +16,14 @@ inline constexpr int gauss_products = 3;
 inline constexpr int multiplying_threads = gauss_products * warpgroup_threads;
 inline constexpr int gauss_block_threads = multiplying_threads + warpgroup_threads;
 
-/// 16 rows of B, turned: [re, im, re + im] of TurnedRows.
+/// 8 rows of B, turned: [re, im, re + im] of half of TurnedRows.
 template <int columns>
-inline constexpr int gauss_turned_bytes = gauss_products * TurnedRows<columns / 2>::bytes;
+inline constexpr int gauss_turned_bytes = gauss_products * TurnedRows<columns / 2>::step;
+inline constexpr int gauss_turned_buffers = 6;
 
 struct TurnedBarriers {
-  Barrier full[turned_buffers];
-  Barrier empty[turned_buffers];
+  Barrier full[gauss_turned_buffers];
+  Barrier empty[gauss_turned_buffers];
 };
 
 /// One lane speaks for a warp whose lanes are all done.
@@ -73,84 +74,127 @@ __device__ inline void add_plainly(Product& product, int which, const PlaceOfGau
   }
 }
 
-/// The warpgroup that loads chunks and turns B's rows.
-template <int columns>
+/// Four rows of a column; `together`: they follow one another, at a multiple of 16 bytes.
+__device__ inline void read_four(const float* from, int to_next, bool together, float2 (&x)[4]) {
+  if (together) {
+#pragma unroll
+    for (int q = 0; q < 4; q += 2) {
+      const float4 two = *reinterpret_cast<const float4*>(from + 2 * q);
+      x[q] = make_float2(two.x, two.y);
+      x[q + 1] = make_float2(two.z, two.w);
+    }
+  } else {
+#pragma unroll
+    for (int q = 0; q < 4; ++q) x[q] = *reinterpret_cast<const float2*>(from + q * to_next);
+  }
+}
+
+/// How a loading warp fills a stage: with its share of every chunk of column-major operands, with all of a row-major one.
+template <bool by_columns>
+struct GaussFeeder {
+  using Feeder = std::conditional_t<by_columns, ColumnFeeder<float>, RowFeeder<float>>;
+  Feeder a, b;
+  unsigned bytes_a, bytes_b;
+
+  __device__ GaussFeeder(const TsmttsmRing<float>& p, int warp)
+      : a(feeder(p.a, p.rows, warp)), b(feeder(p.b, p.rows, 3 - warp)), bytes_a(a.bytes()), bytes_b(b.bytes()) {}
+
+  __device__ void fill(const TsmttsmRing<float>& p, std::uint32_t chunk, unsigned char* stage, Barrier& full) const {
+    if constexpr (by_columns) {
+      fill_stage<true>(a, b, p.offset_b, bytes_a, bytes_b, chunk, stage, full);
+    } else {
+      fill_stage<true>(a, b, p.offset_b, chunk, stage, full);
+    }
+  }
+
+ private:
+  __device__ static Feeder feeder(const Staged<float>& operand, int rows, int own) {
+    if constexpr (by_columns) {
+      return Feeder(operand.columns, rows, 0, own);
+    } else {
+      return Feeder(operand, rows, 0);
+    }
+  }
+};
+
+/// The warpgroup that loads chunks and turns B's rows, each of its warps 8 of 32.
+template <bool by_columns, int columns>
 __device__ inline void supply(const TsmttsmRing<float>& p, const Share& share, RingBarriers& barriers,
-                              TurnedBarriers& turned_barriers, unsigned char* ring, unsigned char* turned) {
+                              TurnedBarriers& turned_barriers, unsigned char* ring, unsigned char* turned, int warp) {
   using Turned = TurnedRows<columns / 2>;
-  constexpr int items = turned_rows / 4 * columns;  // four rows of a column each
-  constexpr int rounds = (items + warpgroup_threads - 1) / warpgroup_threads;
-  const int thread = static_cast<int>(threadIdx.x) % warpgroup_threads;
-  const int warp = thread / warp_size;
+  constexpr int items = 2 * columns;  // four rows of a column each
+  constexpr int rounds = (items + 2 * warp_size - 1) / (2 * warp_size) * 2;
+  const int lane = static_cast<int>(threadIdx.x) % warp_size;
   int from[rounds];
   int to[rounds];
 #pragma unroll
   for (int i = 0; i < rounds; ++i) {
-    const int item = thread + i * warpgroup_threads;
+    const int item = lane + i * warp_size;
     const int four = item / columns;
-    const int row = p.map.by_first * (four % 2) + p.map.by_second * (four / 2);
-    from[i] = p.b.segment[0] + row * p.b.row_step + 2 * (item % columns);
-    to[i] = four / 2 * Turned::step + four % 2 * Turned::four_rows + item % columns * 16;
+    const int row = warp / 2 * 16 + warp % 2 * p.map.by_second + four * p.map.by_first;
+    from[i] = p.b.segment[0] + row * p.b.row_step + p.b.template place_of_column<by_columns>(0, 2 * (item % columns));
+    to[i] = four * Turned::four_rows + item % columns * 16;
   }
   const int to_next = p.map.by_lane * p.b.row_step;
-  const RowFeeder<float> a(p.a, p.rows, 0);
-  const RowFeeder<float> b(p.b, p.rows, 0);
-  const int turns = share.turns<false>(p);
+  const bool together = by_columns && p.wide;
+  const int turns = share.turns<by_columns>(p);
   const int ahead = p.stages - 2;  // a stage is filled again once the chunk before the last one is multiplied
+  const GaussFeeder<by_columns> feeder(p, warp);
   RingPosition next{0, 1};
   const auto fill = [&](int turn) {
     if (turn >= turns) return;
-    if (turn % 4 == warp) {
+    if (by_columns || turn % 4 == warp) {
       barriers.empty[next.stage].wait(next.parity);
-      fill_stage<true>(a, b, p.offset_b, share.chunk<false>(p, turn), ring + next.stage * p.stage_bytes,
-                       barriers.full[next.stage]);
+      feeder.fill(p, share.chunk<by_columns>(p, turn), ring + next.stage * p.stage_bytes, barriers.full[next.stage]);
     }
     next.advance(1, p.stages);
   };
   for (int turn = 0; turn < ahead; ++turn) fill(turn);
   RingPosition at{0, 0};
-  RingPosition buffer{0, 1};
+  RingPosition buffer{warp, 1};
   for (int turn = 0; turn < turns; ++turn) {
     fill(turn + ahead);
     barriers.full[at.stage].wait(at.parity);
     const float* rows = reinterpret_cast<const float*>(ring + at.stage * p.stage_bytes + p.offset_b);
 #pragma unroll 1
-    for (int step = 0; step < p.steps; ++step, rows += turned_rows * p.b.row_step) {
-      float2 x[rounds][4];
-#pragma unroll
-      for (int i = 0; i < rounds; ++i) {
-        if (thread + i * warpgroup_threads >= items) continue;
-#pragma unroll
-        for (int q = 0; q < 4; ++q) x[i][q] = *reinterpret_cast<const float2*>(rows + from[i] + q * to_next);
-      }
-      if (step == p.steps - 1) arrive_as_warp(barriers.empty[at.stage]);
-      turned_barriers.empty[buffer.stage].wait(buffer.parity);
+    for (int row = 0; row < p.rows; row += 32, rows += 32 * p.b.row_step) {
       unsigned char* const all = turned + buffer.stage * gauss_turned_bytes<columns>;
 #pragma unroll
-      for (int i = 0; i < rounds; ++i) {
-        if (thread + i * warpgroup_threads >= items) continue;
+      for (int first = 0; first < rounds; first += 2) {  // as many as registers hold
+        float2 x[2][4];
 #pragma unroll
-        for (int which = 0; which < gauss_products; ++which) {
-          SplitNumber both[4];
+        for (int i = 0; i < 2; ++i) {
+          if (lane + (first + i) * warp_size < items) read_four(rows + from[first + i], to_next, together, x[i]);
+        }
+        if (first == 0) turned_barriers.empty[buffer.stage].wait(buffer.parity);
 #pragma unroll
-          for (int q = 0; q < 4; ++q) {
-            both[q] = split(which == 0 ? x[i][q].x : which == 1 ? x[i][q].y : x[i][q].x + x[i][q].y);
+        for (int i = 0; i < 2; ++i) {
+          if (lane + (first + i) * warp_size >= items) continue;
+#pragma unroll
+          for (int which = 0; which < gauss_products; ++which) {
+            SplitNumber both[4];
+#pragma unroll
+            for (int q = 0; q < 4; ++q) {
+              both[q] = split(which == 0 ? x[i][q].x : which == 1 ? x[i][q].y : x[i][q].x + x[i][q].y);
+            }
+            unsigned char* const own = all + which * Turned::step + to[first + i];
+            *reinterpret_cast<uint4*>(own) = make_uint4(both[0].high, both[1].high, both[2].high, both[3].high);
+            *reinterpret_cast<uint4*>(own + Turned::part) =
+                make_uint4(both[0].low, both[1].low, both[2].low, both[3].low);
           }
-          unsigned char* const own = all + which * Turned::bytes + to[i];
-          *reinterpret_cast<uint4*>(own) = make_uint4(both[0].high, both[1].high, both[2].high, both[3].high);
-          *reinterpret_cast<uint4*>(own + Turned::part) = make_uint4(both[0].low, both[1].low, both[2].low, both[3].low);
         }
       }
+      if (row == p.rows - 32) arrive_as_warp(barriers.empty[at.stage]);
       publish_to_bulk_copies();
       arrive_as_warp(turned_barriers.full[buffer.stage]);
-      buffer.advance(1, turned_buffers);
+      buffer.advance(4, gauss_turned_buffers);
     }
     at.advance(1, p.stages);
   }
 }
 
 /// A warpgroup's product of all chunks of the block.
-template <int columns>
+template <bool by_columns, int columns>
 __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share, RingBarriers& barriers,
                                 TurnedBarriers& turned_barriers, unsigned char* ring, unsigned char* turned, int warp) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -164,10 +208,12 @@ __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share,
   const int second = p.map.by_second * p.a.row_step;
   const int first = p.map.by_first * p.a.row_step;
   const float* const start = reinterpret_cast<const float*>(ring) + p.a.segment[0] +
-                             p.map.by_lane * (lane % 4) * p.a.row_step + 2 * first_place.left;
-  const std::uint32_t right0 = shared_address(turned) + which * Turned::bytes;
+                             p.map.by_lane * (lane % 4) * p.a.row_step +
+                             p.a.template place_of_column<by_columns>(0, 2 * first_place.left);
+  const int eight = by_columns ? 8 * p.a.columns.pitch : 16;
+  const std::uint32_t right0 = shared_address(turned) + which * Turned::step;
   const auto part = part_of_product<float>(which, p.sign);
-  const int turns = __shfl_sync(0xffffffffU, share.turns<false>(p), 0);
+  const int turns = __shfl_sync(0xffffffffU, share.turns<by_columns>(p), 0);
 
   Product product;
   unsigned left[2][2][4];
@@ -183,30 +229,28 @@ __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share,
       float x[2][4];
 #pragma unroll
       for (int v = 0; v < 8; ++v) {
-        const float* const from = a + v / 4 * second + v % 4 / 2 * first + v % 2 * 16;
+        const float* const from = a + v / 4 * second + v % 4 / 2 * first + v % 2 * eight;
         const float2 both = reads ? *reinterpret_cast<const float2*>(from) : make_float2(0, 0);
         x[v / 4][v % 4] = part(both.x, both.y);
       }
       if (step == p.steps - 1) arrive_as_warp(barriers.empty[at.stage]);
-      turned_barriers.full[buffer.stage].wait(buffer.parity);
-      const std::uint32_t right = right0 + buffer.stage * gauss_turned_bytes<columns>;
 #pragma unroll
       for (int t = 0; t < 2; ++t) {
-        // But for the last ones products are done: those with these factors, and those before them.
-        await_products_but_last();
-        if (t == 1 && last >= 0) arrive_as_warp(turned_barriers.empty[last]);
 #pragma unroll
         for (int v = 0; v < 4; ++v) {
           const SplitNumber both = split(x[t][v]);
           left[t][0][v] = both.high;
           left[t][1][v] = both.low;
         }
+        turned_barriers.full[buffer.stage].wait(buffer.parity);
         open_products();
-        product.template start<0, 1>(left[t], right + t * Turned::step);
+        product.template start<0, 1>(left[t], right0 + buffer.stage * gauss_turned_bytes<columns>);
         commit_products();
+        await_products_but_last();  // those with the other factors are done
+        if (last >= 0) arrive_as_warp(turned_barriers.empty[last]);
+        last = buffer.stage;
+        buffer.advance(1, gauss_turned_buffers);
       }
-      last = buffer.stage;
-      buffer.advance(1, turned_buffers);
     }
     at.advance(1, p.stages);
     if (++early < p.chunks_in_sum && turn + 1 < turns) continue;
@@ -216,7 +260,7 @@ __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share,
     if (!product.join([&](int i) { return place.counts(p, i); })) {
 #pragma unroll 1
       for (int i = 0; i < early; ++i) {
-        add_plainly(product, which, place, p, std::int64_t{share.chunk<false>(p, turn - i)} * p.rows);
+        add_plainly(product, which, place, p, std::int64_t{share.chunk<by_columns>(p, turn - i)} * p.rows);
       }
     }
     early = 0;
@@ -245,7 +289,7 @@ __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share,
 #endif
 }
 
-template <int columns>
+template <bool by_columns, int columns>
 __global__ void __launch_bounds__(gauss_block_threads, 1)
     tsmttsm_gauss_warpgroup_kernel(const __grid_constant__ TsmttsmRing<float> p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -258,11 +302,11 @@ __global__ void __launch_bounds__(gauss_block_threads, 1)
   const int warp = __shfl_sync(0xffffffffU, static_cast<int>(threadIdx.x) / warp_size, 0);
   if (threadIdx.x == 0) {
     for (int s = 0; s < p.stages; ++s) {
-      barriers.full[s].initialize(1);
+      barriers.full[s].initialize(by_columns ? warpgroup_threads / warp_size : 1);
       barriers.empty[s].initialize(gauss_block_threads / warp_size);
     }
-    for (int i = 0; i < turned_buffers; ++i) {
-      turned_barriers.full[i].initialize(warpgroup_threads / warp_size);
+    for (int i = 0; i < gauss_turned_buffers; ++i) {
+      turned_barriers.full[i].initialize(1);
       turned_barriers.empty[i].initialize(multiplying_threads / warp_size);
     }
     publish_barriers();
@@ -273,10 +317,10 @@ __global__ void __launch_bounds__(gauss_block_threads, 1)
   unsigned char* const turned = memory + p.stages * p.stage_bytes;
   if (warp >= multiplying_threads / warp_size) {
     give_registers<56>();
-    supply<columns>(p, share, barriers, turned_barriers, memory, turned);
+    supply<by_columns, columns>(p, share, barriers, turned_barriers, memory, turned, warp % 4);
   } else {
     take_registers<152>();
-    multiply<columns>(p, share, barriers, turned_barriers, memory, turned, warp);
+    multiply<by_columns, columns>(p, share, barriers, turned_barriers, memory, turned, warp);
   }
 #endif
 }

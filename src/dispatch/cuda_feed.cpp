@@ -81,7 +81,7 @@ CudaFeed boxed_column_feed(const CudaFeedRequest& r, int parts) {
   const std::int64_t columns = ceil_div(r.width, parts);
   feed.boxed = true;
   feed.classes = 1;
-  feed.pitch = parts * r.rows;
+  feed.pitch = parts * r.rows + r.apart;
   feed.lines = static_cast<int>(columns);
   feed.panels = static_cast<int>(ceil_div(columns, longest_box));
   feed.panel = static_cast<int>(ceil_div(columns, feed.panels));

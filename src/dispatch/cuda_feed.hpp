@@ -43,6 +43,7 @@ struct CudaFeedRequest {
   int step;              ///< panels are multiples of so many columns
   int lead;              ///< numbers that a line may begin after a multiple of 16 bytes
   int real_bytes;
+  int apart = 0;  ///< numbers between columns in boxes, for lanes to meet different banks
 };
 
 /// A chunk is one piece.

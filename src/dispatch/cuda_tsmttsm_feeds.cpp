@@ -96,8 +96,14 @@ void feed_columns(const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
   const auto feed = [&](const CudaFeedRequest& r) {
     return c.feeds == boxes_both ? boxed_column_feed(r, p.parts) : column_feed(r, p.parts);
   };
-  c.a = feed(request_a(p, c));
-  c.b = comes_once(p, c) ? CudaFeed{} : feed(request_b(p, c));
+  CudaFeedRequest a = request_a(p, c);
+  CudaFeedRequest b = request_b(p, c);
+  if (c.tf32 == 3) {  // lanes read a row of 4 columns of A, 4 rows of a column of B
+    a.apart = 8;
+    b.apart = 4;
+  }
+  c.a = feed(a);
+  c.b = comes_once(p, c) ? CudaFeed{} : feed(b);
   // No lane reads the next stage.
   const int beyond = std::max(c.a.bytes_beyond - c.b.stage_bytes, c.b.bytes_beyond);
   CudaFeed& last = comes_once(p, c) ? c.a : c.b;

@@ -11,14 +11,24 @@
 namespace blockvec::kernels::dispatch {
 namespace {
 
+// B's rows, turned, in two parts: three times 16 for each of two warpgroups; six times 8 for three products of complex
+// numbers.
+std::int64_t turned_bytes(const CudaTsmttsm& c) {
+  if (!c.whole_warpgroups()) return 0;
+  const std::int64_t columns = c.complex_tiles() ? 3 * c.columns_of_tile() / 2 : 2 * c.columns_of_tile();
+  return 3 * 16 * 2 * columns * std::int64_t{sizeof(float)};
+}
+std::int64_t room_of_stages(const CudaDevice& device, const CudaTsmttsm& c) {
+  return device.shared_bytes - static_bytes - turned_bytes(c);
+}
+
 // Rows of a chunk, row-major, and its feeds.
 bool complete_rows(const CudaDevice& device, const CudaTsmttsmProblem& p, int most_groups, CudaTsmttsm& c) {
   const std::int64_t width_a = in_boxes_a(c.feeds) ? std::min<std::int64_t>(p.m, c.reached_m()) : p.pitch_a;
   const std::int64_t width_b = in_boxes_b(c.feeds) ? std::min<std::int64_t>(p.n, c.reached_n()) : p.pitch_b;
   const std::int64_t width = width_a + (comes_once(p, c) ? 0 : width_b);
   const int classes = row_classes(p, c);
-  const int line_of = c.tf32 == 3 ? p.parts * p.real_bytes : p.real_bytes;
-  const int least = std::max(16 * classes, least_rows(line_of));
+  const int least = std::max(16 * classes, least_rows(p.real_bytes));
   const bool any_rows = c.rows == 0;
   if (any_rows) {
     const int groups = c.groups != 0 ? c.groups : most_groups;
@@ -27,11 +37,8 @@ bool complete_rows(const CudaDevice& device, const CudaTsmttsmProblem& p, int mo
     const bool small = c.gram() && row_bytes >= 128 && row_bytes <= 256;
     const bool wide = c.gram() && c.tile_m > 8;  // of whose warps each has many products in a row
     // Split sums have more to do about a chunk.
-    const std::int64_t chunk_bytes = wide                            ? 32 * row_bytes
-                                     : c.tf32 == 1 || c.tf32 == 2 ? 32768
-                                     : small                         ? 8192
-                                                                     : 16384;
-    c.rows = std::max(least, chunk_rows(row_bytes, chunk_bytes, line_of, ceil_div(p.k, c.fold),
+    const std::int64_t chunk_bytes = wide ? 32 * row_bytes : c.tf32 != 0 ? 32768 : small ? 8192 : 16384;
+    c.rows = std::max(least, chunk_rows(row_bytes, chunk_bytes, p.real_bytes, ceil_div(p.k, c.fold),
                                         std::int64_t{device.multiprocessors} * groups, 4096));
     if (c.feeds != flat_both) c.rows = std::min(c.rows, longest_box * classes);
   }
@@ -39,7 +46,7 @@ bool complete_rows(const CudaDevice& device, const CudaTsmttsmProblem& p, int mo
   feed_rows(p, c);
   // Padding may take more room than the rows themselves.
   while (any_rows && c.rows > least &&
-         most_groups * (c.a.stage_bytes + c.b.stage_bytes) > device.shared_bytes - static_bytes) {
+         most_groups * (c.a.stage_bytes + c.b.stage_bytes) > room_of_stages(device, c)) {
     c.rows /= 2;
     feed_rows(p, c);
   }
@@ -54,10 +61,9 @@ constexpr int most_piece = 8192;
 // Whether so many stages of pieces of so many bytes fit, with what follows for the chunks of column-major operands.
 bool columns_fit(const CudaDevice& device, const CudaTsmttsmProblem& p, int piece, int stages, CudaTsmttsm& c) {
   c.rows = piece / (p.parts * p.real_bytes);
-  const int numbers = p.parts * c.rows;
   feed_columns(p, c);
-  return stages * (c.a.stage_bytes + c.b.stage_bytes) <= device.shared_bytes - static_bytes &&
-         (c.feeds != boxes_both || numbers <= longest_box);
+  return stages * (c.a.stage_bytes + c.b.stage_bytes) <= room_of_stages(device, c) &&
+         (c.feeds != boxes_both || std::max(c.a.pitch, c.b.pitch) <= longest_box);
 }
 
 // The same for column-major operands: pieces of columns as long as four stages hold them, but for many columns.
@@ -71,8 +77,9 @@ bool complete_ring_columns(const CudaDevice& device, const CudaTsmttsmProblem& p
     while (c.rows > least && c.rows * std::int64_t{device.multiprocessors} > p.k) c.rows = c.rows / 2 / least * least;
     c.rows = std::max(c.rows, least);
   }
-  if (c.rows % least != 0 || (c.feeds == boxes_both && p.parts * c.rows > longest_box)) return false;
+  if (c.rows % least != 0) return false;
   feed_columns(p, c);
+  if (c.feeds == boxes_both && std::max(c.a.pitch, c.b.pitch) > longest_box) return false;
   return true;
 }
 
@@ -140,7 +147,7 @@ bool banks_conflict(const CudaTsmttsmProblem& p) {
 
 // Where memory would have to wait for tensor cores that multiply everything in double precision.
 bool fewer_products_pay(const CudaTsmttsmProblem& p) {
-  const std::int64_t narrow = p.real_bytes == 8 ? 48 : 32;
+  const std::int64_t narrow = p.real_bytes == 8 ? 48 : p.row_major ? 32 : 31;
   return p.parts == 2 && (p.real_bytes == 8 || p.may_split) && p.m * p.n > narrow * (p.m + p.n);
 }
 
@@ -148,22 +155,16 @@ bool warpgroups_pay(const CudaTsmttsmProblem& p) {
   return p.real_bytes == 4 && p.may_split && p.m * p.n > 24 * (p.m + p.n);
 }
 
-// B's rows, turned: three times 16 for each of two warpgroups, in two parts.
-std::int64_t turned_bytes(const CudaTsmttsm& c) {
-  if (!c.whole_warpgroups()) return 0;
-  const std::int64_t columns = c.complex_tiles() ? 3 * c.columns_of_tile() / 2 : 2 * c.columns_of_tile();
-  return 3 * 16 * 2 * columns * std::int64_t{sizeof(float)};
-}
-
 }  // namespace
 
 bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
   if (c.gram() && !p.same) return false;
   // Products of a matrix with itself would not be symmetric to the last bit.
-  if (c.tf32 != 0 && (!p.may_split || p.same || p.real_bytes != 4 || !p.row_major)) return false;
+  if (c.tf32 != 0 && (!p.may_split || p.same || p.real_bytes != 4)) return false;
+  if (!p.row_major && (c.complex_tiles() || c.whole_warpgroups()) && c.tf32 != 3) return false;
   if (c.whole_warpgroups() ? !device.warpgroups || c.gauss != 0 : c.tf32 != 0 && c.gauss == 0) return false;
   if (c.complex_tiles() &&
-      (p.parts != 2 || !p.row_major || !p.aligned || p.same || (c.tf32 != 0) != (p.real_bytes == 4))) {
+      (p.parts != 2 || !p.aligned || p.same || (c.tf32 != 0) != (p.real_bytes == 4))) {
     return false;
   }
   if (c.feeds == feeds_by_rule) c.feeds = device.bulk_copies ? usual_feeds(p) : flat_both;
@@ -188,8 +189,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
     return split;
   };
   const std::int64_t stage = c.a.stage_bytes + c.b.stage_bytes;
-  const std::int64_t turned = turned_bytes(c);
-  const std::int64_t room = device.shared_bytes - static_bytes - turned;
+  const std::int64_t room = room_of_stages(device, c);
   // Two that are on their way while one is read; long stages of rows do with one.
   const std::int64_t least_stages = std::min<std::int64_t>(turns, p.row_major ? 2 : 3);
   if (c.groups == 0) {
@@ -216,7 +216,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   const std::int64_t copies = std::clamp<std::int64_t>(room / c.sum_bytes(), 1, c.groups);
   const std::int64_t shared = std::max(c.stages * stage, copies * c.sum_bytes());
   if (shared > room) return false;
-  c.shared_bytes = static_cast<int>(shared + turned);
+  c.shared_bytes = static_cast<int>(shared + turned_bytes(c));
   c.part_rows = 0;
   c.workspace_bytes =
       static_cast<std::size_t>(c.parts * c.fold * c.fold * p.m * p.n) * sizeof(double) + workspace_alignment;

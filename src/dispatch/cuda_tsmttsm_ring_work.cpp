@@ -80,7 +80,8 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const 
   const auto clocks = [&](std::int64_t pitch) {
     // Complex numbers are read whole, and pairs of others where rows begin at multiples of them.
     constexpr int read_apart = 6;
-    const int plain = !p.row_major                            ? 4
+    const int plain = c.tf32 == 3 && !p.row_major             ? 2
+                      : !p.row_major                          ? 4
                       : c.gauss == 0 && !c.whole_warpgroups() ? fragment_read_clocks(map, pitch, p.real_bytes)
                       : pitch % 2 != 0                        ? read_apart
                       : p.real_bytes == 4                     ? fragment_read_clocks(map, pitch / 2, 8)
