@@ -34,6 +34,25 @@ __device__ inline void multiply_16x8x16(double (&sum)[4], const double (&left)[8
 #endif
 }
 
+/// The same with a depth of 8: left[0..3] and right[0..1] of the above.
+__device__ inline void multiply_16x8x8(double (&sum)[4], const double (&left)[4], const double (&right)[2]) {
+#if __CUDA_ARCH__ >= 900
+  asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+d"(sum[0]), "+d"(sum[1]), "+d"(sum[2]), "+d"(sum[3])
+      : "d"(left[0]), "d"(left[1]), "d"(left[2]), "d"(left[3]), "d"(right[0]), "d"(right[1]));
+#else
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    double part[2] = {sum[2 * half], sum[2 * half + 1]};
+#pragma unroll
+    for (int v = 0; v < 2; ++v) multiply_8x8x4(part, left[2 * v + half], right[v]);
+    sum[2 * half] = part[0];
+    sum[2 * half + 1] = part[1];
+  }
+#endif
+}
+
 /// The same with a depth of 4: left[0..1] and right[0] of the above.
 __device__ inline void multiply_16x8x4(double (&sum)[4], const double (&left)[2], double right) {
 #if __CUDA_ARCH__ >= 900

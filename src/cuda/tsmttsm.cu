@@ -135,8 +135,9 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
            Start::early, p, dispatch::SquarePairs(x.sections_m, x.parts));
   } else {
     const bool aligned = has_aligned_pairs(p.a) && has_aligned_pairs(p.b);
-    launch(ring_kernel_of<Real>(x, by_columns, aligned), blocks, x.tf32 == 3 ? 512 : block_threads, x.shared_bytes,
-           stream_of_call, operation, Start::early, p);
+    launch(ring_kernel_of<Real>(x, by_columns, aligned), blocks,
+           dispatch::ring_warps(x) * warp_size + loading_threads, x.shared_bytes, stream_of_call, operation,
+           Start::early, p);
   }
 }
 

@@ -16,40 +16,19 @@ struct GaussTiles {
   static constexpr int numbers = 2;
   static constexpr int rows = 32 * m;
   static constexpr int columns = 16 * n;
+  static constexpr int warps = dispatch::gauss_warps({m, n});
   double sign;
+  int live;  ///< pieces of 8 columns within the result
   double sum[3][m][n][4] = {};  // r, i, x
 
   /// Adds 16 rows; a and b point to the lane's first entries.
   template <class LaneOf, class Real>
   __device__ void add(const Real* a, const LaneOf& lane_a, const Real* b, const LaneOf& lane_b) {
-    double left[3][m][8];
+    if constexpr (warps > 8) {  // registers hold half of the rows at a time
 #pragma unroll
-    for (int j = 0; j < 4; ++j) {
-#pragma unroll
-      for (int x = 0; x < 2 * m; ++x) {
-        Real re, im;
-        lane_a.read_complex(a, x, j, re, im);
-        left[0][x / 2][2 * j + x % 2] = re;
-        left[1][x / 2][2 * j + x % 2] = im;
-        left[2][x / 2][2 * j + x % 2] = re + sign * im;
-      }
-    }
-#pragma unroll
-    for (int y = 0; y < n; ++y) {
-      double right[3][4];
-#pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        Real re, im;
-        lane_b.read_complex(b, y, j, re, im);
-        right[0][j] = re;
-        right[1][j] = im;
-        right[2][j] = re + im;
-      }
-#pragma unroll
-      for (int which = 0; which < 3; ++which) {
-#pragma unroll
-        for (int x = 0; x < m; ++x) multiply_16x8x16(sum[which][x][y], left[which][x], right[which]);
-      }
+      for (int half = 0; half < 2; ++half) add_part<8>(2 * half, a, lane_a, b, lane_b);
+    } else {
+      add_part<16>(0, a, lane_a, b, lane_b);
     }
   }
 
@@ -67,6 +46,48 @@ struct GaussTiles {
           const int column = 2 * (8 * y + 2 * (lane % 4) + v % 2);
           visit(sum[0][x][y][v], sum[2][x][y][v] - sum[0][x][y][v] - sign * sum[1][x][y][v], row, column);
           visit(0.0, sum[1][x][y][v], row + 1, column);
+        }
+      }
+    }
+  }
+
+ private:
+  /// So many rows, from the lane's row `first` on.
+  template <int depth, class LaneOf, class Real>
+  __device__ void add_part(int first, const Real* a, const LaneOf& lane_a, const Real* b, const LaneOf& lane_b) {
+    double left[3][m][depth / 2];
+#pragma unroll
+    for (int j = 0; j < depth / 4; ++j) {
+#pragma unroll
+      for (int x = 0; x < 2 * m; ++x) {
+        Real re, im;
+        lane_a.read_complex(a, x, first + j, re, im);
+        left[0][x / 2][2 * j + x % 2] = re;
+        left[1][x / 2][2 * j + x % 2] = im;
+        left[2][x / 2][2 * j + x % 2] = re + sign * im;
+      }
+    }
+#pragma unroll
+    for (int y = 0; y < n; ++y) {
+      if (y >= live) break;
+      double right[3][depth / 4];
+#pragma unroll
+      for (int j = 0; j < depth / 4; ++j) {
+        Real re, im;
+        lane_b.read_complex(b, y, first + j, re, im);
+        right[0][j] = re;
+        right[1][j] = im;
+        right[2][j] = re + im;
+      }
+#pragma unroll
+      for (int which = 0; which < 3; ++which) {
+#pragma unroll
+        for (int x = 0; x < m; ++x) {
+          if constexpr (depth == 16) {
+            multiply_16x8x16(sum[which][x][y], left[which][x], right[which]);
+          } else {
+            multiply_16x8x8(sum[which][x][y], left[which][x], right[which]);
+          }
         }
       }
     }

@@ -118,7 +118,7 @@ template <bool by_columns, class Real>
 __device__ inline void load(const TsmttsmRing<Real>& p, const Share& share, RingBarriers& barriers,
                             unsigned char* ring) {
   constexpr int loaders = loading_threads / warp_size;
-  const int loader = static_cast<int>(threadIdx.x - computing_threads) / warp_size;
+  const int loader = static_cast<int>(threadIdx.x) % loading_threads / warp_size;
   if constexpr (by_columns) {
     const int parts = p.a.columns.parts;
     const ColumnFeeder<Real> a(p.a.columns, p.rows, share.row0 / parts, loader);
@@ -316,7 +316,7 @@ __device__ inline void add_groups(const TsmttsmRing<Real>& p, const Share& share
 }
 
 /// The block: `compute(group, warp of the group)` by the computing warps, while another one loads.
-template <bool by_columns, class Real, class Compute>
+template <bool by_columns, int warps = computing_warps, class Real, class Compute>
 __device__ inline void run_ring(const TsmttsmRing<Real>& p, const Share& share, RingBarriers& barriers,
                                 unsigned char* ring, Compute&& compute) {
   const int warp = static_cast<int>(threadIdx.x) / warp_size;
@@ -328,28 +328,33 @@ __device__ inline void run_ring(const TsmttsmRing<Real>& p, const Share& share, 
   if (p.alpha.read().is_zero()) return;
   __syncthreads();
 
-  if (warp >= computing_warps) {
+  if (warp >= warps) {
     give_registers<by_columns ? 40 : 24>();  // many columns take more to keep track of
     load<by_columns>(p, share, barriers, ring);
     return;
   }
-  take_registers<by_columns ? 232 : 240>();
+  take_registers<(warps > computing_warps) ? 160 : by_columns ? 232 : 240>();
   const int group = warp / group_warps;
   if (group < p.groups) compute(group, warp % group_warps);
 }
 
 /// Each warp has a `Tiles` of the result.
 template <class Real, bool by_columns, class Tiles>
-__global__ void __launch_bounds__(block_threads, 1) tsmttsm_ring_kernel(const __grid_constant__ TsmttsmRing<Real> p) {
+__global__ void __launch_bounds__(Tiles::warps* warp_size + loading_threads, 1) tsmttsm_ring_kernel(const __grid_constant__ TsmttsmRing<Real> p) {
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ RingBarriers barriers;
   release_next_kernel();
   const Share share(p, p.warps_m * Tiles::rows, p.warps_n * Tiles::columns);
-  run_ring<by_columns>(p, share, barriers, memory, [&](int group, int warp) {
+  run_ring<by_columns, Tiles::warps>(p, share, barriers, memory, [&](int group, int warp) {
     Tiles tiles;
-    if constexpr (Tiles::numbers == 2) tiles.sign = p.sign;
-    const int row0 = warp / p.warps_n * tiles.rows;
-    const int column0 = warp % p.warps_n * tiles.columns;
+    // Warps of one residue modulo 4 share a tensor core: those with few live columns stand beside others.
+    constexpr bool complex = Tiles::numbers == 2;
+    const int row0 = (complex ? warp % p.warps_m : warp / p.warps_n) * tiles.rows;
+    const int column0 = (complex ? warp / p.warps_m : warp % p.warps_n) * tiles.columns;
+    if constexpr (complex) {
+      tiles.sign = p.sign;
+      tiles.live = (p.n - share.column0 - column0 + 15) / 16;
+    }
     add_chunks<by_columns>(p, share, barriers, memory, group, row0, column0, tiles);
     add_groups<false>(p, share, memory, group, row0, column0, tiles);
   });

@@ -5,6 +5,7 @@
 #include "src/cuda/mma.cuh"
 #include "src/cuda/operands.cuh"
 #include "src/dispatch/banks.hpp"
+#include "src/dispatch/cuda_stages.hpp"
 
 /// The pieces of P = A^T B that a warp of tsmttsm keeps in registers.
 namespace blockvec::kernels::cuda {
@@ -110,6 +111,7 @@ struct FullTiles {
   static constexpr int numbers = 1;  ///< real ones that a lane reads side by side
   static constexpr int rows = 16 * m;
   static constexpr int columns = 8 * n;
+  static constexpr int warps = dispatch::computing_warps;
   double sum[m][n][4] = {};
 
   /// Adds 16 rows; a and b point to the lane's first entries.

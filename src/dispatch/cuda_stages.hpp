@@ -13,6 +13,11 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b 
 constexpr std::int64_t round_up(std::int64_t a, std::int64_t step) { return ceil_div(a, step) * step; }
 
 inline constexpr int computing_warps = 8;
+/// Of a block of tsmttsm's ring.
+constexpr int ring_warps(const CudaTsmttsm& c) {
+  if (c.tf32 == 3) return 3 * warpgroup_warps;
+  return c.gauss != 0 ? gauss_warps({c.tile_m, c.tile_n}) : computing_warps;
+}
 inline constexpr int max_stages = 64;
 inline constexpr int line_bytes = 128;
 inline constexpr int static_bytes = 2048;  // barriers and the like

@@ -110,17 +110,18 @@ bool complete_warps(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaT
   const std::int64_t most_n = ceil_div(c.fold * p.n, c.columns_of_tile());
   std::int64_t least = 0;
   CudaTsmttsm best = c;
-  for (int warps_m = 1; warps_m <= computing_warps; ++warps_m) {
+  const int most_warps = ring_warps(c);
+  for (int warps_m = 1; warps_m <= most_warps; ++warps_m) {
     if (warps_m > most_m) break;
     c.warps_m = warps_m;
-    c.warps_n = static_cast<int>(std::min<std::int64_t>(most_n, computing_warps / warps_m));
+    c.warps_n = static_cast<int>(std::min<std::int64_t>(most_n, most_warps / warps_m));
     const auto divide = [&] {
       c.sections_m = static_cast<int>(ceil_div(most_m, c.warps_m));
       c.sections_n = static_cast<int>(ceil_div(most_n, c.warps_n));
       return std::int64_t{c.sections_m} * c.sections_n;
     };
     std::int64_t sections = divide();
-    if (p.row_major && sections > 1 && c.warps_m * c.warps_n < computing_warps) continue;
+    if (p.row_major && sections > 1 && c.warps_m * c.warps_n < most_warps) continue;
     for (CudaTsmttsm x = c; !p.row_major && c.warps_n > 1 && !columns_fit(device, p, least_piece(c), 3, x); x = c) {
       --c.warps_n;
       sections = divide();
@@ -147,7 +148,7 @@ bool banks_conflict(const CudaTsmttsmProblem& p) {
 
 // Where memory would have to wait for tensor cores that multiply everything in double precision.
 bool fewer_products_pay(const CudaTsmttsmProblem& p) {
-  const std::int64_t narrow = p.real_bytes == 8 ? 48 : p.row_major ? 32 : 31;
+  const std::int64_t narrow = p.row_major ? 32 : 31;
   return p.parts == 2 && (p.real_bytes == 8 || p.may_split) && p.m * p.n > narrow * (p.m + p.n);
 }
 
@@ -174,7 +175,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   if (c.fold == 0) c.fold = p.row_major && c.feeds == flat_both ? usual_fold(p) : 1;
   if (c.fold > 1 && (!folds(p) || c.feeds != flat_both)) return false;
   if (!complete_warps(device, p, c)) return false;
-  const int most_groups = c.tf32 == 3 ? 1 : computing_warps / (c.warps_m * c.warps_n);
+  const int most_groups = c.tf32 == 3 ? 1 : ring_warps(c) / (c.warps_m * c.warps_n);
   if (!(p.row_major ? complete_rows(device, p, most_groups, c) : complete_ring_columns(device, p, c))) return false;
   const std::int64_t chunks = ceil_div(ceil_div(p.k, c.fold), c.rows);
   std::int64_t most_parts = device.multiprocessors;
@@ -291,7 +292,12 @@ void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search sear
   }
   if (!fewer_products_pay(p)) return;
   if (p.real_bytes == 8) {
-    for (const TileShape& tile : gauss_tiles) add_shape(tile.m, tile.n, 0, true);
+    // Many warps want the registers that only those of compute capability 9.0 may hand over.
+    for (const TileShape& tile : gauss_tiles) {
+      if (search == Search::all || (gauss_warps(tile) > computing_warps) == device.bulk_copies) {
+        add_shape(tile.m, tile.n, 0, true);
+      }
+    }
     return;
   }
   if (device.warpgroups) {

@@ -15,11 +15,14 @@ struct RingWork {
   double pieces, fragments_a, fragments_b;
 };
 
-RingWork work_of_16_rows(const CudaTsmttsm& c) {
+RingWork work_of_16_rows(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  // Pieces beyond the result are left out.
+  const auto live_columns = static_cast<double>(std::min<std::int64_t>(ceil_div(p.n, 16), c.warps_n * c.tile_n));
   const double warps = c.warps_m * c.warps_n;
   if (takes_pairs(c)) return {warps * pair_tile.m * pair_tile.n, warps * 8 * pair_tile.m, warps * 4 * pair_tile.n};
   if (!c.gram()) {
-    return {warps * c.tile_m * c.tile_n * (c.gauss != 0 ? 3 : 1), warps * 8 * c.tile_m, warps * 4 * c.tile_n};
+    const double pieces = c.gauss != 0 ? 3.0 * c.warps_m * c.tile_m * live_columns : warps * c.tile_m * c.tile_n;
+    return {pieces, warps * 8 * c.tile_m, warps * 4 * c.tile_n};
   }
   if (c.tile_m == pair_gram.blocks) return {68, 4 * 44, 0};  // src/cuda/tsmttsm_gram_square.cuh
   const int bands = (c.tile_m + 1) / 2;
@@ -72,7 +75,7 @@ double columns_again(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
 CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   const std::int64_t turns = ceil_div(ceil_div(ceil_div(p.k, c.fold), c.rows), c.parts);
   const auto steps = static_cast<double>(round_up(turns, c.groups / c.split) * c.rows) / 16;
-  const RingWork each = work_of_16_rows(c);
+  const RingWork each = work_of_16_rows(p, c);
   const int classes = c.rows / c.segment;
   const std::int64_t step_a = c.a.pitch * (c.a.boxed ? 1 : classes);
   const std::int64_t step_b = comes_once(p, c) ? step_a : c.b.pitch * (c.b.boxed ? 1 : classes);
@@ -95,7 +98,7 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const 
   work.bandwidth = box_efficiency(p, c) * turning * device.read_bandwidth;
   // Split products take less of the tensor cores, and more instructions for each number that is loaded.
   const double piece_clocks = c.tf32 != 0 ? 10 : 16;
-  work.product_clocks = steps * piece_clocks * each.pieces * computing_warps / (c.groups * c.warps_m * c.warps_n);
+  work.product_clocks = steps * piece_clocks * each.pieces * ring_warps(c) / (c.groups * c.warps_m * c.warps_n);
   work.shared_clocks = steps * (each.fragments_a * clocks(step_a) + each.fragments_b * clocks(step_b));
   if (c.whole_warpgroups()) {
     // As measured on an H200, whose tensor cores alone would take half of it. B is written again, turned.
