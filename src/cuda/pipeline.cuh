@@ -11,6 +11,26 @@ __device__ inline std::uint32_t shared_address(const void* p) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
 }
 
+/// For barriers whose addresses are kept: arrival, and the wait for the end of the phase of a parity.
+__device__ inline void arrive_at(std::uint32_t barrier) {
+  asm volatile("{ .reg .b64 state; mbarrier.arrive.shared.b64 state, [%0]; }" ::"r"(barrier) : "memory");
+}
+__device__ inline void wait_at(std::uint32_t barrier, unsigned parity) {
+  asm volatile(
+      "{\n"
+      ".reg .pred done;\n"
+      "again:\n"
+#if __CUDA_ARCH__ >= 900
+      "mbarrier.try_wait.parity.shared.b64 done, [%0], %1;\n"
+#else
+      "mbarrier.test_wait.parity.shared.b64 done, [%0], %1;\n"
+#endif
+      "@!done bra again;\n"
+      "}\n" ::"r"(barrier),
+      "r"(parity)
+      : "memory");
+}
+
 /// A barrier in shared memory whose phases alternate: a phase ends when all arrivals and all bytes announced are in.
 class Barrier {
  public:
@@ -18,9 +38,7 @@ class Barrier {
     asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(address()), "r"(arrivals) : "memory");
   }
 
-  __device__ void arrive() {
-    asm volatile("{ .reg .b64 state; mbarrier.arrive.shared.b64 state, [%0]; }" ::"r"(address()) : "memory");
-  }
+  __device__ void arrive() { arrive_at(address()); }
 
   /// One more arrival is awaited in this phase: that of all asynchronous copies that this thread has issued so far.
   __device__ void await_copies() {
@@ -28,21 +46,7 @@ class Barrier {
   }
 
   /// Waits for the end of the phase of this parity.
-  __device__ void wait(unsigned parity) {
-    asm volatile(
-        "{\n"
-        ".reg .pred done;\n"
-        "again:\n"
-#if __CUDA_ARCH__ >= 900
-        "mbarrier.try_wait.parity.shared.b64 done, [%0], %1;\n"
-#else
-        "mbarrier.test_wait.parity.shared.b64 done, [%0], %1;\n"
-#endif
-        "@!done bra again;\n"
-        "}\n" ::"r"(address()),
-        "r"(parity)
-        : "memory");
-  }
+  __device__ void wait(unsigned parity) { wait_at(address(), parity); }
 
 #if __CUDA_ARCH__ >= 900
   __device__ void arrive_and_expect(unsigned bytes) {

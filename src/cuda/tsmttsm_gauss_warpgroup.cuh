@@ -19,7 +19,7 @@ inline constexpr int gauss_block_threads = multiplying_threads + warpgroup_threa
 /// 8 rows of B, turned: [re, im, re + im] of half of TurnedRows.
 template <int columns>
 inline constexpr int gauss_turned_bytes = gauss_products * TurnedRows<columns / 2>::step;
-inline constexpr int gauss_turned_buffers = 6;
+inline constexpr int gauss_turned_buffers = 4;  ///< one of each warp that turns
 
 struct TurnedBarriers {
   Barrier full[gauss_turned_buffers];
@@ -30,6 +30,13 @@ struct TurnedBarriers {
 __device__ inline void arrive_as_warp(Barrier& barrier) {
   __syncwarp();
   if (elected()) barrier.arrive();
+}
+
+/// Two numbers at an address in shared memory.
+__device__ inline float2 read_shared_pair(std::uint32_t from) {
+  float2 pair;
+  asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(pair.x), "=f"(pair.y) : "r"(from) : "memory");
+  return pair;
 }
 
 /// What a product takes of a complex number: re of_re + im of_im.
@@ -151,14 +158,14 @@ __device__ inline void supply(const TsmttsmRing<float>& p, const Share& share, R
   };
   for (int turn = 0; turn < ahead; ++turn) fill(turn);
   RingPosition at{0, 0};
-  RingPosition buffer{warp, 1};
+  unsigned parity = 1;
+  unsigned char* const all = turned + warp * gauss_turned_bytes<columns>;
   for (int turn = 0; turn < turns; ++turn) {
     fill(turn + ahead);
     barriers.full[at.stage].wait(at.parity);
     const float* rows = reinterpret_cast<const float*>(ring + at.stage * p.stage_bytes + p.offset_b);
 #pragma unroll 1
     for (int row = 0; row < p.rows; row += 32, rows += 32 * p.b.row_step) {
-      unsigned char* const all = turned + buffer.stage * gauss_turned_bytes<columns>;
 #pragma unroll
       for (int first = 0; first < rounds; first += 2) {  // as many as registers hold
         float2 x[2][4];
@@ -166,7 +173,7 @@ __device__ inline void supply(const TsmttsmRing<float>& p, const Share& share, R
         for (int i = 0; i < 2; ++i) {
           if (lane + (first + i) * warp_size < items) read_four(rows + from[first + i], to_next, together, x[i]);
         }
-        if (first == 0) turned_barriers.empty[buffer.stage].wait(buffer.parity);
+        if (first == 0) turned_barriers.empty[warp].wait(parity);
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
           if (lane + (first + i) * warp_size >= items) continue;
@@ -186,8 +193,8 @@ __device__ inline void supply(const TsmttsmRing<float>& p, const Share& share, R
       }
       if (row == p.rows - 32) arrive_as_warp(barriers.empty[at.stage]);
       publish_to_bulk_copies();
-      arrive_as_warp(turned_barriers.full[buffer.stage]);
-      buffer.advance(4, gauss_turned_buffers);
+      arrive_as_warp(turned_barriers.full[warp]);
+      parity ^= 1;
     }
     at.advance(1, p.stages);
   }
@@ -205,52 +212,61 @@ __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share,
   const int own_warp = warp % 4;
   const PlaceOfGaussSums first_place{own_warp * 16 + lane / 4, 2 * (lane % 4)};
   const bool reads = 32 * own_warp < p.m;
-  const int second = p.map.by_second * p.a.row_step;
-  const int first = p.map.by_first * p.a.row_step;
-  const float* const start = reinterpret_cast<const float*>(ring) + p.a.segment[0] +
-                             p.map.by_lane * (lane % 4) * p.a.row_step +
-                             p.a.template place_of_column<by_columns>(0, 2 * first_place.left);
-  const int eight = by_columns ? 8 * p.a.columns.pitch : 16;
+  // Bytes from a lane's first number to the others of 8 rows, and from 8 rows to the next ones.
+  const int first = 4 * p.map.by_first * p.a.row_step;
+  const int second = 4 * p.map.by_second * p.a.row_step;
+  const int sixteen = 4 * 16 * p.a.row_step;
+  const int eight = 4 * (by_columns ? 8 * p.a.columns.pitch : 16);
+  const std::uint32_t start =
+      shared_address(ring) + 4 * (p.a.segment[0] + p.map.by_lane * (lane % 4) * p.a.row_step +
+                                  p.a.template place_of_column<by_columns>(0, 2 * first_place.left));
   const std::uint32_t right0 = shared_address(turned) + which * Turned::step;
+  const std::uint32_t full_turned = shared_address(turned_barriers.full);
+  const std::uint32_t empty_turned = shared_address(turned_barriers.empty);
   const auto part = part_of_product<float>(which, p.sign);
   const int turns = __shfl_sync(0xffffffffU, share.turns<by_columns>(p), 0);
 
   Product product;
   unsigned left[2][2][4];
+  float2 x[4];
+  const auto read = [&](std::uint32_t from) {
+#pragma unroll
+    for (int v = 0; v < 4; ++v) {
+      x[v] = reads ? read_shared_pair(from + v / 2 * first + v % 2 * eight) : make_float2(0, 0);
+    }
+  };
   RingPosition at{0, 0};
-  RingPosition buffer{0, 0};
-  int last = -1;  // buffer, still being read
+  unsigned parity = 0;
+  bool reading = false;  // the last buffer
   int early = 0;
   for (int turn = 0; turn < turns; ++turn) {
     barriers.full[at.stage].wait(at.parity);
-    const float* a = start + at.stage * p.stage_bytes / static_cast<int>(sizeof(float));
+    std::uint32_t a = start + at.stage * p.stage_bytes;
 #pragma unroll 1
-    for (int step = 0; step < p.steps; ++step, a += turned_rows * p.a.row_step) {
-      float x[2][4];
+    for (int row = 0; row < p.rows; row += 32, a += 2 * sixteen) {
+      read(a);
 #pragma unroll
-      for (int v = 0; v < 8; ++v) {
-        const float* const from = a + v / 4 * second + v % 4 / 2 * first + v % 2 * eight;
-        const float2 both = reads ? *reinterpret_cast<const float2*>(from) : make_float2(0, 0);
-        x[v / 4][v % 4] = part(both.x, both.y);
-      }
-      if (step == p.steps - 1) arrive_as_warp(barriers.empty[at.stage]);
-#pragma unroll
-      for (int t = 0; t < 2; ++t) {
+      for (int t = 0; t < gauss_turned_buffers; ++t) {
 #pragma unroll
         for (int v = 0; v < 4; ++v) {
-          const SplitNumber both = split(x[t][v]);
-          left[t][0][v] = both.high;
-          left[t][1][v] = both.low;
+          const SplitNumber both = split(part(x[v].x, x[v].y));
+          left[t % 2][0][v] = both.high;
+          left[t % 2][1][v] = both.low;
         }
-        turned_barriers.full[buffer.stage].wait(buffer.parity);
+        if (t < 3) read(a + (t + 1) / 2 * sixteen + (t + 1) % 2 * second);
+        if (t == 3 && row == p.rows - 32) arrive_as_warp(barriers.empty[at.stage]);
+        wait_at(full_turned + 8 * t, parity);
         open_products();
-        product.template start<0, 1>(left[t], right0 + buffer.stage * gauss_turned_bytes<columns>);
+        product.template start<0, 1>(left[t % 2], right0 + t * gauss_turned_bytes<columns>);
         commit_products();
         await_products_but_last();  // those with the other factors are done
-        if (last >= 0) arrive_as_warp(turned_barriers.empty[last]);
-        last = buffer.stage;
-        buffer.advance(1, gauss_turned_buffers);
+        if (t > 0 || reading) {
+          __syncwarp();
+          if (elected()) arrive_at(empty_turned + 8 * ((t + 3) % 4));
+        }
       }
+      reading = true;
+      parity ^= 1;
     }
     at.advance(1, p.stages);
     if (++early < p.chunks_in_sum && turn + 1 < turns) continue;

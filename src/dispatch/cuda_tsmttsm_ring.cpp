@@ -11,12 +11,12 @@
 namespace blockvec::kernels::dispatch {
 namespace {
 
-// B's rows, turned, in two parts: three times 16 for each of two warpgroups; six times 8 for three products of complex
+// B's rows, turned, in two parts: three times 16 for each of two warpgroups; four times 8 for three products of complex
 // numbers.
 std::int64_t turned_bytes(const CudaTsmttsm& c) {
   if (!c.whole_warpgroups()) return 0;
-  const std::int64_t columns = c.complex_tiles() ? 3 * c.columns_of_tile() / 2 : 2 * c.columns_of_tile();
-  return 3 * 16 * 2 * columns * std::int64_t{sizeof(float)};
+  const std::int64_t columns = c.complex_tiles() ? 4 * 8 * 3 * c.columns_of_tile() / 2 : 2 * 3 * 16 * c.columns_of_tile();
+  return 2 * columns * std::int64_t{sizeof(float)};
 }
 std::int64_t room_of_stages(const CudaDevice& device, const CudaTsmttsm& c) {
   return device.shared_bytes - static_bytes - turned_bytes(c);
