@@ -41,7 +41,7 @@ std::int64_t spread(const CudaTsmmProblem& p, std::int64_t numbers, bool whole_c
 int blocks_of(const CudaTsmm& c) { return tsmm_box_blocks({c.blocks_n, c.tile_n}); }
 int box_rows(const CudaTsmm& c) { return 16 * c.row_warps; }
 // Sets of warps that take stages in turn.
-int groups_in_turn(const CudaTsmm& c) { return c.gauss != 0 ? tsmm_gauss_warps / (c.row_warps * c.warps) : 1; }
+int groups_in_turn(const CudaTsmm& c) { return c.gauss != 0 ? computing_warps / (c.row_warps * c.warps) : 1; }
 int boxes_of_stage(const CudaTsmm& c) { return c.groups * c.blocks_n; }
 
 // Consecutive columns of A that lanes of one kind take in turn.
@@ -65,9 +65,9 @@ std::int64_t numbers_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c) {
   return boxes_of_stage(c) * c.classes * class_numbers(p, c);
 }
 
-// C packed, so many rows of it; complex numbers as their parts and the sum of both, not as 2 x 2 real ones.
+// C packed, so many rows of it; complex numbers as their parts, not as 2 x 2 real ones.
 std::int64_t small_bytes(const CudaTsmm& c, std::int64_t rows) {
-  return rows * c.warps * columns_of_tile(c) * std::int64_t{sizeof(double)} * (c.gauss != 0 ? 3 : 4) / 4;
+  return rows * c.warps * columns_of_tile(c) * std::int64_t{sizeof(double)} * (c.gauss != 0 ? 2 : 4) / 4;
 }
 std::int64_t resident_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
   return c.small_in_ring ? 0 : small_bytes(c, round_up(p.m, 16));
@@ -276,10 +276,13 @@ void add_gauss(const CudaDevice& device, const CudaTsmmProblem& p, std::vector<C
   if (p.parts == 1 || p.m * p.n <= 32 * (p.m + p.n)) return;  // narrower ones wait for memory anyway
   CudaTsmm c{};
   c.kernel = CudaKernel::boxes;
-  c.blocks_n = tsmm_gauss_tile.m;
-  c.tile_n = tsmm_gauss_tile.n;
   c.gauss = 1;
-  if (complete(device, p, c)) to.push_back(c);
+  for (const TileShape& tile : tsmm_gauss_tiles) {
+    CudaTsmm made = c;
+    made.blocks_n = tile.m;
+    made.tile_n = tile.n;
+    if (complete(device, p, made)) to.push_back(made);
+  }
 }
 
 void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
@@ -334,7 +337,7 @@ void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search
 CudaWork boxes_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
   const double busy_part =
-      c.gauss != 0 ? static_cast<double>(tsmm_gauss_warps) / (groups_in_turn(c) * c.row_warps * c.warps)
+      c.gauss != 0 ? static_cast<double>(computing_warps) / (groups_in_turn(c) * c.row_warps * c.warps)
                    : static_cast<double>(computing_warps) / (c.row_warps * c.warps);
   const auto k = static_cast<double>(p.k);
   CudaWork work{};
