@@ -145,7 +145,8 @@ __device__ inline void supply(const TsmttsmRing<float>& p, const Share& share, R
   const int to_next = p.map.by_lane * p.b.row_step;
   const bool together = by_columns && p.wide;
   const int turns = share.turns<by_columns>(p);
-  const int ahead = p.stages - 2;  // a stage is filled again once the chunk before the last one is multiplied
+  // A stage is filled again once the chunk before the last one is multiplied.
+  const int ahead = max(p.stages - 2, 0);
   const GaussFeeder<by_columns> feeder(p, warp);
   RingPosition next{0, 1};
   const auto fill = [&](int turn) {

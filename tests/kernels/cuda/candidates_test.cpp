@@ -79,7 +79,7 @@ TEST_F(CudaCandidates, OfTsmttsm) {
     if (s.m == s.n) expect_all_tsmttsm<double>(1157, s.m, s.n, tight, true);
     if (HasFatalFailure()) return;
   }
-  for (const Sides& s : {Sides{24, 28}, Sides{33, 50}, Sides{64, 64}, Sides{61, 57}}) {
+  for (const Sides& s : {Sides{24, 28}, Sides{40, 33}, Sides{33, 50}, Sides{48, 48}, Sides{64, 64}, Sides{61, 57}}) {
     expect_all_tsmttsm<std::complex<double>>(1157, s.m, s.n, tight, false);
     expect_all_tsmttsm<std::complex<float>>(1157, s.m, s.n, tight, false);
     if (HasFatalFailure()) return;
@@ -92,6 +92,8 @@ TEST_F(CudaCandidates, OfTsmttsm) {
     }
     expect_all_tsmttsm<float>(1157, 18, 34, place, false);
     expect_all_tsmttsm<std::complex<float>>(1157, 18, 3, place, false);
+    expect_all_tsmttsm<std::complex<float>>(1157, 32, 32, place, false);
+    expect_all_tsmttsm<std::complex<float>>(1157, 61, 57, place, false);
     expect_all_tsmttsm<std::complex<double>>(1157, 3, 18, place, false);
   }
 }
@@ -125,7 +127,8 @@ TEST_F(CudaCandidates, OfTsmmInSinglePrecision) {
 }
 
 TEST_F(CudaCandidates, OfComplexTsmm) {
-  for (const Sides& s : {Sides{24, 28}, Sides{33, 50}, Sides{64, 64}, Sides{61, 57}, Sides{128, 8}}) {
+  for (const Sides& s :
+       {Sides{24, 28}, Sides{40, 40}, Sides{33, 50}, Sides{64, 64}, Sides{61, 57}, Sides{128, 8}}) {
     expect_every_tsmm<std::complex<double>>(1157, s.m, s.n, tight, 1, {0.5, -0.25}, dispatch::Search::all);
     expect_every_tsmm<std::complex<float>>(1157, s.m, s.n, tight, 1, {0.5F, -0.25F}, dispatch::Search::all);
     expect_every_tsmm<std::complex<float>>(1157, s.m, s.n, tight, 1, 0, dispatch::Search::all);
