@@ -22,6 +22,13 @@ std::int64_t room_of_stages(const CudaDevice& device, const CudaTsmttsm& c) {
   return device.shared_bytes - static_bytes - turned_bytes(c);
 }
 
+// Split sums and complex ones have more to do about a chunk.
+std::int64_t chunk_bytes_of(const CudaTsmttsm& c) {
+  if (c.tf32 == 3) return 65536;
+  if (c.tf32 != 0) return 32768;
+  return c.gauss == 0 ? 16384 : ring_warps(c) > computing_warps ? 45056 : 65536;
+}
+
 // Rows of a chunk, row-major, and its feeds.
 bool complete_rows(const CudaDevice& device, const CudaTsmttsmProblem& p, int most_groups, CudaTsmttsm& c) {
   const std::int64_t width_a = in_boxes_a(c.feeds) ? std::min<std::int64_t>(p.m, c.reached_m()) : p.pitch_a;
@@ -36,8 +43,7 @@ bool complete_rows(const CudaDevice& device, const CudaTsmttsmProblem& p, int mo
     // Gram matrices of middling widths are measured to like many small stages.
     const bool small = c.gram() && row_bytes >= 128 && row_bytes <= 256;
     const bool wide = c.gram() && c.tile_m > 8;  // of whose warps each has many products in a row
-    // Split sums have more to do about a chunk.
-    const std::int64_t chunk_bytes = wide ? 32 * row_bytes : c.tf32 != 0 ? 32768 : small ? 8192 : 16384;
+    const std::int64_t chunk_bytes = wide ? 32 * row_bytes : small ? 8192 : chunk_bytes_of(c);
     c.rows = std::max(least, chunk_rows(row_bytes, chunk_bytes, p.real_bytes, ceil_div(p.k, c.fold),
                                         std::int64_t{device.multiprocessors} * groups, 4096));
     if (c.feeds != flat_both) c.rows = std::min(c.rows, longest_box * classes);
@@ -46,7 +52,7 @@ bool complete_rows(const CudaDevice& device, const CudaTsmttsmProblem& p, int mo
   feed_rows(p, c);
   // Padding may take more room than the rows themselves.
   while (any_rows && c.rows > least &&
-         most_groups * (c.a.stage_bytes + c.b.stage_bytes) > room_of_stages(device, c)) {
+         std::max(most_groups, c.tf32 == 3 ? 3 : 1) * (c.a.stage_bytes + c.b.stage_bytes) > room_of_stages(device, c)) {
     c.rows /= 2;
     feed_rows(p, c);
   }
@@ -148,8 +154,7 @@ bool banks_conflict(const CudaTsmttsmProblem& p) {
 
 // Where memory would have to wait for tensor cores that multiply everything in double precision.
 bool fewer_products_pay(const CudaTsmttsmProblem& p) {
-  const std::int64_t narrow = p.row_major ? 32 : 31;
-  return p.parts == 2 && (p.real_bytes == 8 || p.may_split) && p.m * p.n > narrow * (p.m + p.n);
+  return p.parts == 2 && (p.real_bytes == 8 || p.may_split) && p.m * p.n > 32 * (p.m + p.n);
 }
 
 bool warpgroups_pay(const CudaTsmttsmProblem& p) {
@@ -162,7 +167,9 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   if (c.gram() && !p.same) return false;
   // Products of a matrix with itself would not be symmetric to the last bit.
   if (c.tf32 != 0 && (!p.may_split || p.same || p.real_bytes != 4)) return false;
-  if (!p.row_major && (c.complex_tiles() || c.whole_warpgroups()) && c.tf32 != 3) return false;
+  if (!p.row_major && (c.complex_tiles() || c.whole_warpgroups()) && (c.tf32 != 3 || c.feeds != boxes_both)) {
+    return false;
+  }
   if (c.whole_warpgroups() ? !device.warpgroups || c.gauss != 0 : c.tf32 != 0 && c.gauss == 0) return false;
   if (c.complex_tiles() &&
       (p.parts != 2 || !p.aligned || p.same || (c.tf32 != 0) != (p.real_bytes == 4))) {
@@ -292,11 +299,10 @@ void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search sear
   }
   if (!fewer_products_pay(p)) return;
   if (p.real_bytes == 8) {
-    // Many warps want the registers that only those of compute capability 9.0 may hand over.
+    // Twelve warps share few columns better; they want registers that only compute capability 9.0 hands over.
+    const bool twelve = device.bulk_copies && p.m <= 96 && p.n <= 96;
     for (const TileShape& tile : gauss_tiles) {
-      if (search == Search::all || (gauss_warps(tile) > computing_warps) == device.bulk_copies) {
-        add_shape(tile.m, tile.n, 0, true);
-      }
+      if (search == Search::all || (gauss_warps(tile) > computing_warps) == twelve) add_shape(tile.m, tile.n, 0, true);
     }
     return;
   }
