@@ -18,7 +18,7 @@ inline constexpr int gauss_block_threads = multiplying_threads + warpgroup_threa
 
 /// 8 rows of B, turned: [re, im, re + im] of half of TurnedRows.
 template <int columns>
-inline constexpr int gauss_turned_bytes = gauss_products * TurnedRows<columns / 2>::step;
+inline constexpr int gauss_turned_bytes = gauss_products * TurnedRows<columns>::step;
 inline constexpr int gauss_turned_buffers = 4;
 
 struct TurnedBarriers {
@@ -128,7 +128,7 @@ struct GaussFeeder {
 template <bool by_columns, int columns>
 __device__ inline void supply(const TsmttsmRing<float>& p, const Share& share, RingBarriers& barriers,
                               TurnedBarriers& turned_barriers, unsigned char* ring, unsigned char* turned, int warp) {
-  using Turned = TurnedRows<columns / 2>;
+  using Turned = TurnedRows<columns>;
   const int item = static_cast<int>(threadIdx.x) % warpgroup_threads;
   const bool turns_rows = item < 2 * columns;
   const int four = item / columns;
@@ -203,8 +203,8 @@ template <bool by_columns, int columns>
 __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share, RingBarriers& barriers,
                                 TurnedBarriers& turned_barriers, unsigned char* ring, unsigned char* turned, int warp) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  using Product = WarpgroupProduct<false, columns / 2>;
-  using Turned = TurnedRows<columns / 2>;
+  using Product = WarpgroupProduct<columns>;
+  using Turned = TurnedRows<columns>;
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   const int which = warp / 4;
   const int own_warp = warp % 4;
@@ -244,15 +244,10 @@ __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share,
 #pragma unroll
       for (int t = 0; t < gauss_turned_buffers; ++t) {
         unsigned left[2][4];
-#pragma unroll
-        for (int v = 0; v < 4; ++v) {
-          const SplitNumber both = split(part(x[v].x, x[v].y));
-          left[0][v] = both.high;
-          left[1][v] = both.low;
-        }
+        split_left({part(x[0].x, x[0].y), part(x[1].x, x[1].y), part(x[2].x, x[2].y), part(x[3].x, x[3].y)}, left);
         wait_at(full_turned + 8 * t, parity);
         open_products();
-        product.template start<0, 1>(left, right0 + t * gauss_turned_bytes<columns>);
+        product.start(left, right0 + t * gauss_turned_bytes<columns>);
         commit_products();
         if (t < 3) read(a + (t + 1) / 2 * sixteen + (t + 1) % 2 * second);
         if (t == 2 && row == p.rows - 32) arrive_as_warp(barriers.empty[at.stage]);

@@ -99,7 +99,7 @@ FAMILIES = {
     "split_gauss_tiles": Family("tsmttsm_gauss", "tsmttsm_ring.cuh tsmttsm_split.cuh", "TsmttsmRingKernel",
                                 "tsmttsm_ring_kernel<{real}, false, SplitGaussTiles<{m}, {n}>>"),
     "warpgroup_tiles": Family("tsmttsm_warpgroup", "tsmttsm_warpgroup.cuh", "TsmttsmRingKernel",
-                              "tsmttsm_warpgroup_kernel<false, 4 * {n}, {aligned}>",
+                              "tsmttsm_warpgroup_kernel<8 * {n}, {aligned}>",
                               choices={"bool aligned": ("false", "true")},
                               makes=lambda real, m, n, aligned: m == 1),
     "complex_warpgroup_tiles": Family("tsmttsm_complex_warpgroup", "tsmttsm_gauss_warpgroup.cuh", "TsmttsmRingKernel",
