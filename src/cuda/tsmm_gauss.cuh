@@ -2,6 +2,7 @@
 
 #include "src/cuda/succession.cuh"
 #include "src/cuda/tsmm_boxes.cuh"
+#include "src/dispatch/cuda_tsmm_boxes.hpp"
 
 /// tsmm of wide row-major operands of complex double precision by three real products instead of four, as Gauss has
 /// them; loads and results are tsmm_boxes.cuh's.
@@ -44,7 +45,6 @@ struct GaussRows {
   static constexpr int boxes = tb;
   static constexpr int pieces = tn;
   static constexpr int piece_numbers = 2 * 2 * warp_size;  ///< of packed C: 8 rows x 8 columns
-  int live;  ///< pieces within the result
   double sum[3][tb][tn][4];
 
   __device__ void clear() {
@@ -57,73 +57,72 @@ struct GaussRows {
   __device__ static void pack(double* packed, int index, int lane, const Value& value) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
+      const int row = lane % 4 + 4 * half;
       double* const to = packed + index * piece_numbers + 2 * lane + half;
-#pragma unroll
-      for (int part = 0; part < 2; ++part) to[64 * part] = value(lane % 4 + 4 * half, part);
+      to[0] = value(row, 0);
+      to[64] = value(row, 1);
     }
   }
 
   __device__ void multiply(const Sources& from, int lane) {
     const double* c = from.c + 2 * lane;
-    const int next_rows = from.pieces * piece_numbers;
+    const int next = from.pieces * piece_numbers;
     int depth = 0;
-    constexpr bool ahead = tb * tn <= 4;  // as far as registers go
-    double2 next[tb][4];
-    if (ahead && from.depth > 4) read(from, depth, next);
-#pragma unroll 1
-    for (; depth + 4 < from.depth; depth += 8, c += next_rows) {
-      double2 right_parts[tn][2];
-      if (!ahead) read(from, depth, next);
-      if (ahead) {
-#pragma unroll
-        for (int x = 0; x < tn; ++x) read_pieces(c + x * piece_numbers, right_parts[x]);
-      }
-      double left[3][tb][4];
+#pragma unroll 2
+    for (; depth + 12 < from.depth; depth += 16, c += 2 * next) {
+      double left[3][tb][8];
 #pragma unroll
       for (int t = 0; t < tb; ++t) {
 #pragma unroll
-        for (int v = 0; v < 4; ++v) {
-          left[0][t][v] = next[t][v].x;
-          left[1][t][v] = next[t][v].y;
-          left[2][t][v] = next[t][v].x + next[t][v].y;
-        }
+        for (int v = 0; v < 8; ++v) read(from, t, v % 2, depth + 4 * (v / 2), left[0][t][v], left[1][t][v]);
       }
-      if (ahead && depth + 12 < from.depth) read(from, depth + 8, next);
+#pragma unroll
+      for (int t = 0; t < tb; ++t) {
+#pragma unroll
+        for (int v = 0; v < 8; ++v) left[2][t][v] = left[0][t][v] + left[1][t][v];
+      }
 #pragma unroll
       for (int x = 0; x < tn; ++x) {
-        if (x >= live) break;
-        if (!ahead) read_pieces(c + x * piece_numbers, right_parts[x]);
-        const double2 re = right_parts[x][0];
-        const double2 im = right_parts[x][1];
-        const double right[3][2] = {{re.x, re.y}, {im.x, im.y}, {re.x + im.x, re.y + im.y}};
+        double right[3][4];
+#pragma unroll
+        for (int part = 0; part < 2; ++part) {
+#pragma unroll
+          for (int v = 0; v < 4; v += 2) {
+            const double2 pair = *reinterpret_cast<const double2*>(c + v / 2 * next + x * piece_numbers + 64 * part);
+            right[part][v] = pair.x;
+            right[part][v + 1] = pair.y;
+          }
+        }
+#pragma unroll
+        for (int v = 0; v < 4; ++v) right[2][v] = right[0][v] + right[1][v];
 #pragma unroll
         for (int which = 0; which < 3; ++which) {
 #pragma unroll
-          for (int t = 0; t < tb; ++t) multiply_16x8x8(sum[which][t][x], left[which][t], right[which]);
+          for (int t = 0; t < tb; ++t) multiply_16x8x16(sum[which][t][x], left[which][t], right[which]);
         }
       }
     }
-    if (depth >= from.depth) return;
-    double left[3][tb][2];
 #pragma unroll
-    for (int t = 0; t < tb; ++t) {
+    for (int v = 0; v < 3; ++v) {
+      if (depth + 4 * v >= from.depth) break;
+      double left[3][tb][2];
 #pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const double2 both = *reinterpret_cast<const double2*>(from.a[half] + t * from.box + 2 * depth);
-        left[0][t][half] = both.x;
-        left[1][t][half] = both.y;
-        left[2][t][half] = both.x + both.y;
+      for (int t = 0; t < tb; ++t) {
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          read(from, t, half, depth + 4 * v, left[0][t][half], left[1][t][half]);
+          left[2][t][half] = left[0][t][half] + left[1][t][half];
+        }
       }
-    }
 #pragma unroll
-    for (int x = 0; x < tn; ++x) {
-      if (x >= live) break;
-      const double* const at = c + x * piece_numbers;
-      const double right[3] = {at[0], at[64], at[0] + at[64]};
+      for (int x = 0; x < tn; ++x) {
+        const double* const at = c + v / 2 * next + x * piece_numbers + v % 2;
+        const double right[3] = {at[0], at[64], at[0] + at[64]};
 #pragma unroll
-      for (int which = 0; which < 3; ++which) {
+        for (int which = 0; which < 3; ++which) {
 #pragma unroll
-        for (int t = 0; t < tb; ++t) multiply_16x8x4(sum[which][t][x], left[which][t], right[which]);
+          for (int t = 0; t < tb; ++t) multiply_16x8x4(sum[which][t][x], left[which][t], right[which]);
+        }
       }
     }
   }
@@ -131,20 +130,10 @@ struct GaussRows {
   __device__ void results(double (&real)[tb][2 * tn][4]) const { join_sums(sum, real); }
 
  private:
-  /// And of a piece of C: real and imaginary parts of two rows.
-  __device__ static void read_pieces(const double* c, double2 (&parts)[2]) {
-    parts[0] = *reinterpret_cast<const double2*>(c);
-    parts[1] = *reinterpret_cast<const double2*>(c + 64);
-  }
-  /// A lane's numbers of 8 columns of A.
-  __device__ static void read(const Sources& from, int depth, double2 (&to)[tb][4]) {
-#pragma unroll
-    for (int t = 0; t < tb; ++t) {
-#pragma unroll
-      for (int v = 0; v < 4; ++v) {
-        to[t][v] = *reinterpret_cast<const double2*>(from.a[v % 2] + t * from.box + 2 * (depth + v / 2 * 4));
-      }
-    }
+  __device__ static void read(const Sources& from, int t, int half, int depth, double& re, double& im) {
+    const double2 both = *reinterpret_cast<const double2*>(from.a[half] + t * from.box + 2 * depth);
+    re = both.x;
+    im = both.y;
   }
 };
 
@@ -200,8 +189,11 @@ __device__ inline void multiply_plainly(const TsmmBoxes<double>& p, const double
   }
 }
 
+inline constexpr int gauss_threads = dispatch::tsmm_gauss_warps * warp_size;
+inline constexpr int gauss_block_threads = gauss_threads + loading_threads;
+
 template <class Tile>
-__global__ void __launch_bounds__(block_threads, 1) tsmm_gauss_kernel(const __grid_constant__ TsmmBoxes<double> p) {
+__global__ void __launch_bounds__(gauss_block_threads, 1) tsmm_gauss_kernel(const __grid_constant__ TsmmBoxes<double> p) {
 #if __CUDA_ARCH__ >= 900
   constexpr int tb = Tile::boxes;
   constexpr int tn = 2 * Tile::pieces;  // pieces of 8 real columns
@@ -222,22 +214,21 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_gauss_kernel(const __gr
   __syncthreads();
   const bool reads_a = !p.alpha.read().is_zero();
 
-  if (warp >= computing_warps) {
-    give_registers<40>();
-    if (reads_a && warp == computing_warps) load_chunks<tb, false>(p, stages, tickets);
+  if (warp >= dispatch::tsmm_gauss_warps) {
+    give_registers<32>();
+    if (reads_a && warp == dispatch::tsmm_gauss_warps) load_chunks<tb, false>(p, stages, tickets);
     return;
   }
 
-  take_registers<232>();
+  take_registers<160>();
   if (reads_a) {
-    pack_for<Tile>(p, pieces, packed, static_cast<int>(threadIdx.x), computing_threads);
-    meet(1, computing_threads);
+    pack_for<Tile>(p, pieces, packed, static_cast<int>(threadIdx.x), gauss_threads);
+    meet(1, gauss_threads);
   }
-  // Warps of one residue modulo 4 share a tensor core: those with few live columns stand beside others.
-  if (warp >= warps * p.groups) return;
-  const int group = warp % p.groups;
-  const int warp_row = warp / p.groups % p.row_warps;
-  const int first_piece = warp / p.groups / p.row_warps * Tile::pieces;
+  const int group = warp / warps;
+  if (group >= p.groups) return;
+  const int warp_row = warp % warps % p.row_warps;
+  const int first_piece = warp % warps / p.row_warps * Tile::pieces;
   const int column0 = 8 * 2 * first_piece;
   const int box_rows = p.out.box_rows;
   const Factor beta = p.beta.read();
@@ -279,7 +270,6 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_gauss_kernel(const __gr
       const std::int64_t first_row = chunk * chunk_rows + set * tb * box_rows;
       const double* const stage = reinterpret_cast<const double*>(memory + at.stage * stages.bytes()) + set * tb * box;
       Tile tile;
-      tile.live = (p.out.n - column0 + 15) / 16;
       tile.clear();
       tile.multiply(
           {{stage + start[0], stage + start[1]}, box, packed + first_piece * Tile::piece_numbers, pieces, p.m / 2},

@@ -41,7 +41,7 @@ std::int64_t spread(const CudaTsmmProblem& p, std::int64_t numbers, bool whole_c
 int blocks_of(const CudaTsmm& c) { return tsmm_box_blocks({c.blocks_n, c.tile_n}); }
 int box_rows(const CudaTsmm& c) { return 16 * c.row_warps; }
 // Sets of warps that take stages in turn.
-int groups_in_turn(const CudaTsmm& c) { return c.gauss != 0 ? computing_warps / (c.row_warps * c.warps) : 1; }
+int groups_in_turn(const CudaTsmm& c) { return c.gauss != 0 ? tsmm_gauss_warps / (c.row_warps * c.warps) : 1; }
 int boxes_of_stage(const CudaTsmm& c) { return c.groups * c.blocks_n; }
 
 // Consecutive columns of A that lanes of one kind take in turn.
@@ -337,7 +337,7 @@ void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search
 CudaWork boxes_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
   const double busy_part =
-      c.gauss != 0 ? static_cast<double>(computing_warps) / (groups_in_turn(c) * c.row_warps * c.warps)
+      c.gauss != 0 ? static_cast<double>(tsmm_gauss_warps) / (groups_in_turn(c) * c.row_warps * c.warps)
                    : static_cast<double>(computing_warps) / (c.row_warps * c.warps);
   const auto k = static_cast<double>(p.k);
   CudaWork work{};
