@@ -58,7 +58,8 @@ class ColumnFeeder {
     unsigned sum = 0;
     if (columns_.box != 0) {
       const int boxes = (columns_.at_once + columns_.box - 1) / columns_.box;
-      for (int i = own_; i < boxes; i += loading_warps) sum += static_cast<unsigned>(columns_.box * columns_.pitch) * sizeof(Real);
+      for (int i = own_; i < boxes; i += loading_warps)
+        sum += static_cast<unsigned>(columns_.box * columns_.pitch) * sizeof(Real);
       return sum;
     }
     for (int j = own_; j < width_; j += loading_warps) sum += bytes_of(lead(j));

@@ -28,7 +28,7 @@ struct TsmmBoxes {
   int panels;  ///< that a row has
   int sets;    ///< of tb boxes in a stage; more than one only where a row has one panel
   int stages;
-  int groups;  ///< of warps that take stages in turn
+  int groups;         ///< of warps that take stages in turn
   int step[4];        ///< from depth 0 of a lane to its others among 16, in numbers of a stage
   int depth_step;     ///< from 16 columns of A to the next ones
   int depth_classes;  ///< consecutive columns of A that lanes of one q read in turn: see depth_of

@@ -193,7 +193,8 @@ inline constexpr int gauss_threads = dispatch::tsmm_gauss_warps * warp_size;
 inline constexpr int gauss_block_threads = gauss_threads + loading_threads;
 
 template <class Tile>
-__global__ void __launch_bounds__(gauss_block_threads, 1) tsmm_gauss_kernel(const __grid_constant__ TsmmBoxes<double> p) {
+__global__ void __launch_bounds__(gauss_block_threads, 1)
+    tsmm_gauss_kernel(const __grid_constant__ TsmmBoxes<double> p) {
 #if __CUDA_ARCH__ >= 900
   constexpr int tb = Tile::boxes;
   constexpr int tn = 2 * Tile::pieces;  // pieces of 8 real columns

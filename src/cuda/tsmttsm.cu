@@ -120,7 +120,7 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
   p.map = by_columns && gauss ? dispatch::column_map(x.a.pitch / parts)
           : p.wide            ? dispatch::wide_column_map(sizeof(Real))
           : by_columns        ? dispatch::column_map(x.a.pitch)
-                       : dispatch::row_map_of(x, p.a.row_step, p.b.row_step, sizeof(Real));
+                              : dispatch::row_map_of(x, p.a.row_step, p.b.row_step, sizeof(Real));
   p.turned = x.turned != 0;
   p.alpha = coefficient(call.alpha);
   p.partial = partial;
@@ -135,9 +135,8 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
            Start::early, p, dispatch::SquarePairs(x.sections_m, x.parts));
   } else {
     const bool aligned = has_aligned_pairs(p.a) && has_aligned_pairs(p.b);
-    launch(ring_kernel_of<Real>(x, by_columns, aligned), blocks,
-           dispatch::ring_warps(x) * warp_size + loading_threads, x.shared_bytes, stream_of_call, operation,
-           Start::early, p);
+    launch(ring_kernel_of<Real>(x, by_columns, aligned), blocks, dispatch::ring_warps(x) * warp_size + loading_threads,
+           x.shared_bytes, stream_of_call, operation, Start::early, p);
   }
 }
 

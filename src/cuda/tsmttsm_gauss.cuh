@@ -18,7 +18,7 @@ struct GaussTiles {
   static constexpr int columns = 16 * n;
   static constexpr int warps = dispatch::gauss_warps({m, n});
   double sign;
-  int live;  ///< pieces of 8 columns within the result
+  int live;                     ///< pieces of 8 columns within the result
   double sum[3][m][n][4] = {};  // r, i, x
 
   /// Adds 16 rows; a and b point to the lane's first entries.

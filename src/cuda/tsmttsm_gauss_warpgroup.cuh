@@ -18,7 +18,7 @@ inline constexpr int gauss_block_threads = multiplying_threads + warpgroup_threa
 
 /// 8 rows of B, turned: [re, im, re + im] of half of TurnedRows.
 template <int columns>
-inline constexpr int gauss_turned_bytes = gauss_products * TurnedRows<columns>::step;
+inline constexpr int gauss_turned_bytes = gauss_products* TurnedRows<columns>::step;
 inline constexpr int gauss_turned_buffers = 4;
 
 struct TurnedBarriers {
@@ -96,7 +96,8 @@ __device__ inline void read_four(const float* from, int to_next, bool together, 
   }
 }
 
-/// How a loading warp fills a stage: with its share of every chunk of column-major operands, with all of a row-major one.
+/// How a loading warp fills a stage: with its share of every chunk of column-major operands, with all of a row-major
+/// one.
 template <bool by_columns>
 struct GaussFeeder {
   using Feeder = std::conditional_t<by_columns, ColumnFeeder<float>, RowFeeder<float>>;
@@ -133,8 +134,8 @@ __device__ inline void supply(const TsmttsmRing<float>& p, const Share& share, R
   const bool turns_rows = item < 2 * columns;
   const int four = item / columns;
   const int column = item % columns;
-  const int from = p.b.segment[0] + four * p.map.by_first * p.b.row_step +
-                   p.b.template place_of_column<by_columns>(0, 2 * column);
+  const int from =
+      p.b.segment[0] + four * p.map.by_first * p.b.row_step + p.b.template place_of_column<by_columns>(0, 2 * column);
   const int second = p.map.by_second * p.b.row_step;
   const int sixteen = turned_rows * p.b.row_step;
   const int to_next = p.map.by_lane * p.b.row_step;

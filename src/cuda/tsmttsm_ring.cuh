@@ -104,7 +104,7 @@ inline constexpr int most_entries_ahead = 1024;
 template <class Real>
 __device__ inline void prefetch([[maybe_unused]] const TsmttsmRing<Real>& p, [[maybe_unused]] const Share& share) {
 #if __CUDA_ARCH__ >= 900
-  const int turn = static_cast<int>(threadIdx.x - computing_threads) / warp_size;
+  const int turn = static_cast<int>(threadIdx.x) % loading_threads / warp_size;
   if (p.m > most_entries_ahead / p.n || turn >= min(share.turns<false>(p), p.stages) || !elected()) return;
   const std::uint32_t chunk = share.chunk<false>(p, turn);
   RowFeeder<Real>(p.a, p.rows, share.row0).prefetch(chunk);
@@ -323,7 +323,7 @@ __device__ inline void run_ring(const TsmttsmRing<Real>& p, const Share& share, 
   const int group_warps = p.warps_m * p.warps_n;
   const unsigned filling_warps = by_columns ? loading_threads / warp_size : 1;
   if (threadIdx.x == 0) barriers.initialize(p.stages, static_cast<unsigned>(group_warps * p.split), filling_warps);
-  if (!by_columns && warp >= computing_warps) prefetch(p, share);
+  if (!by_columns && warp >= warps) prefetch(p, share);
   await_previous_kernel();
   if (p.alpha.read().is_zero()) return;
   __syncthreads();
@@ -340,7 +340,8 @@ __device__ inline void run_ring(const TsmttsmRing<Real>& p, const Share& share, 
 
 /// Each warp has a `Tiles` of the result.
 template <class Real, bool by_columns, class Tiles>
-__global__ void __launch_bounds__(Tiles::warps* warp_size + loading_threads, 1) tsmttsm_ring_kernel(const __grid_constant__ TsmttsmRing<Real> p) {
+__global__ void __launch_bounds__(Tiles::warps* warp_size + loading_threads, 1)
+    tsmttsm_ring_kernel(const __grid_constant__ TsmttsmRing<Real> p) {
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ RingBarriers barriers;
   release_next_kernel();

@@ -132,8 +132,8 @@ __global__ void __launch_bounds__(block_threads, 1)
     // A lane turns 4 rows of its pair of B.
     const bool turns_rows = lane < pairs;
     const int row_b = p.map.by_first * (own_warp % 2) + p.map.by_second * (own_warp / 2);
-    const float* const start_b = reinterpret_cast<const float*>(memory + p.offset_b) + p.b.segment[0] +
-                                 row_b * p.b.row_step + 2 * lane;
+    const float* const start_b =
+        reinterpret_cast<const float*>(memory + p.offset_b) + p.b.segment[0] + row_b * p.b.row_step + 2 * lane;
     const int step_b = p.map.by_lane * p.b.row_step;
     unsigned char* const own = turned + own_warp / 2 * Turned::step + own_warp % 2 * Turned::four_rows + lane * 16;
     const std::uint32_t right0 = shared_address(turned);

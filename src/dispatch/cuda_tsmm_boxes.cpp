@@ -336,9 +336,9 @@ void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search
 
 CudaWork boxes_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
-  const double busy_part =
-      c.gauss != 0 ? static_cast<double>(tsmm_gauss_warps) / (groups_in_turn(c) * c.row_warps * c.warps)
-                   : static_cast<double>(computing_warps) / (c.row_warps * c.warps);
+  const double busy_part = c.gauss != 0
+                               ? static_cast<double>(tsmm_gauss_warps) / (groups_in_turn(c) * c.row_warps * c.warps)
+                               : static_cast<double>(computing_warps) / (c.row_warps * c.warps);
   const auto k = static_cast<double>(p.k);
   CudaWork work{};
   work.bytes = k * static_cast<double>(p.m + (p.reads_output ? 2 : 1) * p.n) * p.real_bytes;

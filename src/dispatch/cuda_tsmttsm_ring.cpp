@@ -15,7 +15,8 @@ namespace {
 // numbers.
 std::int64_t turned_bytes(const CudaTsmttsm& c) {
   if (!c.whole_warpgroups()) return 0;
-  const std::int64_t columns = c.complex_tiles() ? 4 * 8 * 3 * c.columns_of_tile() / 2 : 2 * 3 * 16 * c.columns_of_tile();
+  const std::int64_t columns =
+      c.complex_tiles() ? 4 * 8 * 3 * c.columns_of_tile() / 2 : 2 * 3 * 16 * c.columns_of_tile();
   return 2 * columns * std::int64_t{sizeof(float)};
 }
 std::int64_t room_of_stages(const CudaDevice& device, const CudaTsmttsm& c) {
@@ -171,8 +172,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
     return false;
   }
   if (c.whole_warpgroups() ? !device.warpgroups || c.gauss != 0 : c.tf32 != 0 && c.gauss == 0) return false;
-  if (c.complex_tiles() &&
-      (p.parts != 2 || !p.aligned || p.same || (c.tf32 != 0) != (p.real_bytes == 4))) {
+  if (c.complex_tiles() && (p.parts != 2 || !p.aligned || p.same || (c.tf32 != 0) != (p.real_bytes == 4))) {
     return false;
   }
   if (c.feeds == feeds_by_rule) c.feeds = device.bulk_copies ? usual_feeds(p) : flat_both;

@@ -103,7 +103,8 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const 
   if (c.whole_warpgroups()) {
     // As measured on an H200, whose tensor cores alone would take half of it. B is written again, turned.
     const bool complex = c.complex_tiles();
-    work.product_clocks = steps * (complex ? 520 + 5.5 * c.reached_n() + 70 * (clocks(step_a) - 2) : 200 + 55 * (clocks(step_a) - 2));
+    const double more_clocks = clocks(step_a) - 2;
+    work.product_clocks = steps * (complex ? 520 + 5.5 * c.reached_n() + 70 * more_clocks : 200 + 55 * more_clocks);
     work.shared_clocks = steps * ((complex ? 24 : 16) * clocks(step_a) + 1.5 * c.reached_n());
   }
   work.overlap = 0.9;

@@ -127,8 +127,7 @@ TEST_F(CudaCandidates, OfTsmmInSinglePrecision) {
 }
 
 TEST_F(CudaCandidates, OfComplexTsmm) {
-  for (const Sides& s :
-       {Sides{24, 28}, Sides{40, 40}, Sides{33, 50}, Sides{64, 64}, Sides{61, 57}, Sides{128, 8}}) {
+  for (const Sides& s : {Sides{24, 28}, Sides{40, 40}, Sides{33, 50}, Sides{64, 64}, Sides{61, 57}, Sides{128, 8}}) {
     expect_every_tsmm<std::complex<double>>(1157, s.m, s.n, tight, 1, {0.5, -0.25}, dispatch::Search::all);
     expect_every_tsmm<std::complex<float>>(1157, s.m, s.n, tight, 1, {0.5F, -0.25F}, dispatch::Search::all);
     expect_every_tsmm<std::complex<float>>(1157, s.m, s.n, tight, 1, 0, dispatch::Search::all);
