@@ -10,7 +10,6 @@
 #include "src/cuda/tsmm_ring.cuh"
 #include "src/cuda/tsmm_warps.cuh"
 #include "src/cuda/views.cuh"
-#include "src/dispatch/cuda_tsmm_boxes.hpp"
 #include "src/dispatch/cuda_tsmm_columns.hpp"
 
 namespace blockvec::kernels::cuda {
@@ -133,7 +132,6 @@ void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, unsigned
   p.panels = static_cast<int>(ceil_div(p.m, x.panel));
   p.sets = x.groups;
   p.stages = x.stages;
-  p.groups = x.gauss != 0 ? dispatch::tsmm_gauss_warps / (x.row_warps * x.warps) : 1;
   p.out.map = !row_major || x.classes == 1 ? dispatch::RowMap{1, 4, 8}  // rows that meet are of one class
               : x.classes == 2             ? dispatch::RowMap{2, 8, 1}
                                            : dispatch::RowMap{4, 1, 2};
@@ -160,8 +158,7 @@ void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, unsigned
            operation, Start::early, p, pieces, packed);
     p.packed = packed;
   }
-  const int threads = x.gauss != 0 ? dispatch::tsmm_gauss_warps * warp_size + loading_threads : block_threads;
-  launch(boxes_kernel_of<Real>(x), dim3(static_cast<unsigned>(x.parts)), threads, x.shared_bytes, stream_of_call,
+  launch(boxes_kernel_of<Real>(x), dim3(static_cast<unsigned>(x.parts)), block_threads, x.shared_bytes, stream_of_call,
          operation, Start::early, p);
 }
 

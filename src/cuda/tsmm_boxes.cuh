@@ -28,7 +28,6 @@ struct TsmmBoxes {
   int panels;  ///< that a row has
   int sets;    ///< of tb boxes in a stage; more than one only where a row has one panel
   int stages;
-  int groups;         ///< of warps that take stages in turn
   int step[4];        ///< from depth 0 of a lane to its others among 16, in numbers of a stage
   int depth_step;     ///< from 16 columns of A to the next ones
   int depth_classes;  ///< consecutive columns of A that lanes of one q read in turn: see depth_of
@@ -198,12 +197,12 @@ __device__ inline void copy_panel(const TsmmBoxes<Real>& p, int boxes, std::uint
 }
 
 /// The warps that load: one of them takes tickets and, of boxes, starts all; plain copies are shared by four. The last
-/// stage of each group says that there is nothing more.
+/// stage says that there is nothing more.
 template <int tb, bool plain, class Real>
 __device__ inline void load_chunks(const TsmmBoxes<Real>& p, const BoxStages<Real>& stages,
                                    std::uint32_t (&tickets)[2]) {
 #if __CUDA_ARCH__ >= 900
-  const int thread = static_cast<int>(threadIdx.x) % loading_threads;
+  const int thread = static_cast<int>(threadIdx.x) - computing_threads;
   const bool leads = thread < warp_size && elected();
   const int boxes = p.sets * tb;
   const unsigned small_bytes = static_cast<unsigned>(stages.small_numbers) * sizeof(double);
@@ -251,11 +250,9 @@ __device__ inline void load_chunks(const TsmmBoxes<Real>& p, const BoxStages<Rea
     turn ^= 1;
     first = share_ticket(turn, next);
   }
-  for (int group = 0; group < p.groups; ++group, at.advance(1, p.stages)) {
-    stages.barriers.empty[at.stage].wait(at.parity);
-    if (leads) stages.chunk_of[at.stage] = no_chunk;
-    if (elected()) stages.barriers.full[at.stage].arrive();
-  }
+  stages.barriers.empty[at.stage].wait(at.parity);
+  if (leads) stages.chunk_of[at.stage] = no_chunk;
+  if (elected()) stages.barriers.full[at.stage].arrive();
 #endif
 }
 

@@ -2,7 +2,6 @@
 
 #include "src/cuda/succession.cuh"
 #include "src/cuda/tsmm_boxes.cuh"
-#include "src/dispatch/cuda_tsmm_boxes.hpp"
 
 /// tsmm of wide row-major operands of complex double precision by three real products instead of four, as Gauss has
 /// them; loads and results are tsmm_boxes.cuh's.
@@ -44,7 +43,7 @@ template <int tb, int tn>
 struct GaussRows {
   static constexpr int boxes = tb;
   static constexpr int pieces = tn;
-  static constexpr int piece_numbers = 2 * 2 * warp_size;  ///< of packed C: 8 rows x 8 columns
+  static constexpr int piece_numbers = 3 * 2 * warp_size;  ///< of packed C: 8 rows x 8 columns
   double sum[3][tb][tn][4];
 
   __device__ void clear() {
@@ -52,15 +51,18 @@ struct GaussRows {
     for (int i = 0; i < 12 * tb * tn; ++i) (&sum[0][0][0][0])[i] = 0;
   }
 
-  /// [8 rows][piece][re, im][lane][row / 4].
+  /// [8 rows][piece][re, im, re + im][lane][row / 4]: sums would keep the tensor cores waiting.
   template <class Value>
   __device__ static void pack(double* packed, int index, int lane, const Value& value) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int row = lane % 4 + 4 * half;
       double* const to = packed + index * piece_numbers + 2 * lane + half;
-      to[0] = value(row, 0);
-      to[64] = value(row, 1);
+      const double re = value(row, 0);
+      const double im = value(row, 1);
+      to[0] = re;
+      to[64] = im;
+      to[128] = re + im;
     }
   }
 
@@ -85,7 +87,7 @@ struct GaussRows {
       for (int x = 0; x < tn; ++x) {
         double right[3][4];
 #pragma unroll
-        for (int part = 0; part < 2; ++part) {
+        for (int part = 0; part < 3; ++part) {
 #pragma unroll
           for (int v = 0; v < 4; v += 2) {
             const double2 pair = *reinterpret_cast<const double2*>(c + v / 2 * next + x * piece_numbers + 64 * part);
@@ -93,8 +95,6 @@ struct GaussRows {
             right[part][v + 1] = pair.y;
           }
         }
-#pragma unroll
-        for (int v = 0; v < 4; ++v) right[2][v] = right[0][v] + right[1][v];
 #pragma unroll
         for (int which = 0; which < 3; ++which) {
 #pragma unroll
@@ -117,7 +117,7 @@ struct GaussRows {
 #pragma unroll
       for (int x = 0; x < tn; ++x) {
         const double* const at = c + v / 2 * next + x * piece_numbers + v % 2;
-        const double right[3] = {at[0], at[64], at[0] + at[64]};
+        const double right[3] = {at[0], at[64], at[128]};
 #pragma unroll
         for (int which = 0; which < 3; ++which) {
 #pragma unroll
@@ -189,12 +189,8 @@ __device__ inline void multiply_plainly(const TsmmBoxes<double>& p, const double
   }
 }
 
-inline constexpr int gauss_threads = dispatch::tsmm_gauss_warps * warp_size;
-inline constexpr int gauss_block_threads = gauss_threads + loading_threads;
-
 template <class Tile>
-__global__ void __launch_bounds__(gauss_block_threads, 1)
-    tsmm_gauss_kernel(const __grid_constant__ TsmmBoxes<double> p) {
+__global__ void __launch_bounds__(block_threads, 1) tsmm_gauss_kernel(const __grid_constant__ TsmmBoxes<double> p) {
 #if __CUDA_ARCH__ >= 900
   constexpr int tb = Tile::boxes;
   constexpr int tn = 2 * Tile::pieces;  // pieces of 8 real columns
@@ -215,21 +211,20 @@ __global__ void __launch_bounds__(gauss_block_threads, 1)
   __syncthreads();
   const bool reads_a = !p.alpha.read().is_zero();
 
-  if (warp >= dispatch::tsmm_gauss_warps) {
-    give_registers<32>();
-    if (reads_a && warp == dispatch::tsmm_gauss_warps) load_chunks<tb, false>(p, stages, tickets);
+  if (warp >= computing_warps) {
+    give_registers<40>();
+    if (reads_a && warp == computing_warps) load_chunks<tb, false>(p, stages, tickets);
     return;
   }
 
-  take_registers<160>();
+  take_registers<232>();
   if (reads_a) {
-    pack_for<Tile>(p, pieces, packed, static_cast<int>(threadIdx.x), gauss_threads);
-    meet(1, gauss_threads);
+    pack_for<Tile>(p, pieces, packed, static_cast<int>(threadIdx.x), computing_threads);
+    meet(1, computing_threads);
   }
-  const int group = warp / warps;
-  if (group >= p.groups) return;
-  const int warp_row = warp % warps % p.row_warps;
-  const int first_piece = warp % warps / p.row_warps * Tile::pieces;
+  if (warp >= warps) return;
+  const int warp_row = warp % p.row_warps;
+  const int first_piece = warp / p.row_warps * Tile::pieces;
   const int column0 = 8 * 2 * first_piece;
   const int box_rows = p.out.box_rows;
   const Factor beta = p.beta.read();
@@ -256,13 +251,13 @@ __global__ void __launch_bounds__(gauss_block_threads, 1)
   };
   if (!reads_a) {
     double result[tb][tn][4] = {};
-    for (std::uint32_t chunk = blockIdx.x * p.groups + group; chunk < p.chunks; chunk += gridDim.x * p.groups) {
+    for (std::uint32_t chunk = blockIdx.x; chunk < p.chunks; chunk += gridDim.x) {
       for (int set = 0; set < p.sets; ++set) finish(chunk * chunk_rows + set * tb * box_rows, result);
     }
     return;
   }
 
-  RingPosition at{group, 0};
+  RingPosition at{0, 0};
   for (;;) {
     barriers.full[at.stage].wait(at.parity);
     const std::uint32_t chunk = chunk_of[at.stage];
@@ -286,7 +281,7 @@ __global__ void __launch_bounds__(gauss_block_threads, 1)
       if (!finite) multiply_plainly(p, stage, tb, warp_row, first_row, column0, 8 * tn, beta, lane);
       if (set == p.sets - 1) {
         barriers.empty[at.stage].arrive();
-        at.advance(p.groups, p.stages);
+        at.advance(1, p.stages);
       }
       if (finite) finish(first_row, result);
     }

@@ -19,7 +19,7 @@ inline constexpr int gauss_block_threads = multiplying_threads + warpgroup_threa
 /// 8 rows of B, turned: [re, im, re + im] of half of TurnedRows.
 template <int columns>
 inline constexpr int gauss_turned_bytes = gauss_products* TurnedRows<columns>::step;
-inline constexpr int gauss_turned_buffers = 4;
+inline constexpr int gauss_turned_buffers = 4;  ///< one of each warp that turns
 
 struct TurnedBarriers {
   Barrier full[gauss_turned_buffers];
@@ -125,22 +125,26 @@ struct GaussFeeder {
   }
 };
 
-/// The warpgroup that loads chunks and turns B's rows, 8 of them at a time: a thread has four rows of a column.
+/// The warpgroup that loads chunks and turns B's rows, each of its warps 8 of 32.
 template <bool by_columns, int columns>
 __device__ inline void supply(const TsmttsmRing<float>& p, const Share& share, RingBarriers& barriers,
                               TurnedBarriers& turned_barriers, unsigned char* ring, unsigned char* turned, int warp) {
   using Turned = TurnedRows<columns>;
-  const int item = static_cast<int>(threadIdx.x) % warpgroup_threads;
-  const bool turns_rows = item < 2 * columns;
-  const int four = item / columns;
-  const int column = item % columns;
-  const int from =
-      p.b.segment[0] + four * p.map.by_first * p.b.row_step + p.b.template place_of_column<by_columns>(0, 2 * column);
-  const int second = p.map.by_second * p.b.row_step;
-  const int sixteen = turned_rows * p.b.row_step;
+  constexpr int items = 2 * columns;  // four rows of a column each
+  constexpr int rounds = (items + 2 * warp_size - 1) / (2 * warp_size) * 2;
+  const int lane = static_cast<int>(threadIdx.x) % warp_size;
+  int from[rounds];
+  int to[rounds];
+#pragma unroll
+  for (int i = 0; i < rounds; ++i) {
+    const int item = lane + i * warp_size;
+    const int four = item / columns;
+    const int row = warp / 2 * 16 + warp % 2 * p.map.by_second + four * p.map.by_first;
+    from[i] = p.b.segment[0] + row * p.b.row_step + p.b.template place_of_column<by_columns>(0, 2 * (item % columns));
+    to[i] = four * Turned::four_rows + item % columns * 16;
+  }
   const int to_next = p.map.by_lane * p.b.row_step;
   const bool together = by_columns && p.wide;
-  unsigned char* const to = turned + four * Turned::four_rows + column * 16;
   const int turns = share.turns<by_columns>(p);
   // A stage is filled again once the chunk before the last one is multiplied.
   const int ahead = max(p.stages - 2, 0);
@@ -155,44 +159,43 @@ __device__ inline void supply(const TsmttsmRing<float>& p, const Share& share, R
     next.advance(1, p.stages);
   };
   for (int turn = 0; turn < ahead; ++turn) fill(turn);
-  const std::uint32_t full_turned = shared_address(turned_barriers.full);
-  const std::uint32_t empty_turned = shared_address(turned_barriers.empty);
   RingPosition at{0, 0};
   unsigned parity = 1;
+  unsigned char* const all = turned + warp * gauss_turned_bytes<columns>;
   for (int turn = 0; turn < turns; ++turn) {
     fill(turn + ahead);
     barriers.full[at.stage].wait(at.parity);
-    const float* rows = reinterpret_cast<const float*>(ring + at.stage * p.stage_bytes + p.offset_b) + from;
+    const float* rows = reinterpret_cast<const float*>(ring + at.stage * p.stage_bytes + p.offset_b);
 #pragma unroll 1
-    for (int row = 0; row < p.rows; row += 32, rows += 2 * sixteen) {
-      float2 x[2][4];
-      if (turns_rows) read_four(rows, to_next, together, x[0]);
+    for (int row = 0; row < p.rows; row += 32, rows += 32 * p.b.row_step) {
 #pragma unroll
-      for (int t = 0; t < gauss_turned_buffers; ++t) {
-        if (t < 3 && turns_rows) {
-          read_four(rows + (t + 1) / 2 * sixteen + (t + 1) % 2 * second, to_next, together, x[(t + 1) % 2]);
+      for (int first = 0; first < rounds; first += 2) {  // as many as registers hold
+        float2 x[2][4];
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+          if (lane + (first + i) * warp_size < items) read_four(rows + from[first + i], to_next, together, x[i]);
         }
-        if (t == 2 && row == p.rows - 32) arrive_as_warp(barriers.empty[at.stage]);
-        wait_at(empty_turned + 8 * t, parity);
-        if (turns_rows) {
+        if (first == 0) turned_barriers.empty[warp].wait(parity);
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+          if (lane + (first + i) * warp_size >= items) continue;
 #pragma unroll
           for (int which = 0; which < gauss_products; ++which) {
             SplitNumber both[4];
 #pragma unroll
             for (int q = 0; q < 4; ++q) {
-              const float2 number = x[t % 2][q];
-              both[q] = split(which == 0 ? number.x : which == 1 ? number.y : number.x + number.y);
+              both[q] = split(which == 0 ? x[i][q].x : which == 1 ? x[i][q].y : x[i][q].x + x[i][q].y);
             }
-            unsigned char* const own = to + t * gauss_turned_bytes<columns> + which * Turned::step;
+            unsigned char* const own = all + which * Turned::step + to[first + i];
             *reinterpret_cast<uint4*>(own) = make_uint4(both[0].high, both[1].high, both[2].high, both[3].high);
             *reinterpret_cast<uint4*>(own + Turned::part) =
                 make_uint4(both[0].low, both[1].low, both[2].low, both[3].low);
           }
         }
-        publish_to_bulk_copies();
-        __syncwarp();
-        if (elected()) arrive_at(full_turned + 8 * t);
       }
+      if (row == p.rows - 32) arrive_as_warp(barriers.empty[at.stage]);
+      publish_to_bulk_copies();
+      arrive_as_warp(turned_barriers.full[warp]);
       parity ^= 1;
     }
     at.advance(1, p.stages);
@@ -226,6 +229,7 @@ __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share,
   const int turns = __shfl_sync(0xffffffffU, share.turns<by_columns>(p), 0);
 
   Product product;
+  unsigned left[2][2][4];
   float2 x[4];
   const auto read = [&](std::uint32_t from) {
 #pragma unroll
@@ -235,6 +239,7 @@ __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share,
   };
   RingPosition at{0, 0};
   unsigned parity = 0;
+  bool reading = false;  // the last buffer
   int early = 0;
   for (int turn = 0; turn < turns; ++turn) {
     barriers.full[at.stage].wait(at.parity);
@@ -244,22 +249,26 @@ __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share,
       read(a);
 #pragma unroll
       for (int t = 0; t < gauss_turned_buffers; ++t) {
-        unsigned left[2][4];
-        split_left({part(x[0].x, x[0].y), part(x[1].x, x[1].y), part(x[2].x, x[2].y), part(x[3].x, x[3].y)}, left);
+        split_left({part(x[0].x, x[0].y), part(x[1].x, x[1].y), part(x[2].x, x[2].y), part(x[3].x, x[3].y)},
+                   left[t % 2]);
+        if (t < 3) read(a + (t + 1) / 2 * sixteen + (t + 1) % 2 * second);
+        if (t == 3 && row == p.rows - 32) arrive_as_warp(barriers.empty[at.stage]);
         wait_at(full_turned + 8 * t, parity);
         open_products();
-        product.start(left, right0 + t * gauss_turned_bytes<columns>);
+        product.start(left[t % 2], right0 + t * gauss_turned_bytes<columns>);
         commit_products();
-        if (t < 3) read(a + (t + 1) / 2 * sixteen + (t + 1) % 2 * second);
-        if (t == 2 && row == p.rows - 32) arrive_as_warp(barriers.empty[at.stage]);
-        await_products(product.early);  // other warpgroups' go on
-        __syncwarp();
-        if (elected()) arrive_at(empty_turned + 8 * t);
+        await_products_but_last();  // those with the other factors are done
+        if (t > 0 || reading) {
+          __syncwarp();
+          if (elected()) arrive_at(empty_turned + 8 * ((t + 3) % 4));
+        }
       }
+      reading = true;
       parity ^= 1;
     }
     at.advance(1, p.stages);
     if (++early < p.chunks_in_sum && turn + 1 < turns) continue;
+    await_products(product.early);
     PlaceOfGaussSums place = first_place;
     asm volatile("" : "+r"(place.left), "+r"(place.right));  // what follows of it is not to stay in registers
     if (!product.join([&](int i) { return place.counts(p, i); })) {
@@ -311,7 +320,7 @@ __global__ void __launch_bounds__(gauss_block_threads, 1)
       barriers.empty[s].initialize(gauss_block_threads / warp_size);
     }
     for (int i = 0; i < gauss_turned_buffers; ++i) {
-      turned_barriers.full[i].initialize(warpgroup_threads / warp_size);
+      turned_barriers.full[i].initialize(1);
       turned_barriers.empty[i].initialize(multiplying_threads / warp_size);
     }
     publish_barriers();

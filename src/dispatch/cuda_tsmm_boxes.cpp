@@ -40,8 +40,6 @@ std::int64_t spread(const CudaTsmmProblem& p, std::int64_t numbers, bool whole_c
 
 int blocks_of(const CudaTsmm& c) { return tsmm_box_blocks({c.blocks_n, c.tile_n}); }
 int box_rows(const CudaTsmm& c) { return 16 * c.row_warps; }
-// Sets of warps that take stages in turn.
-int groups_in_turn(const CudaTsmm& c) { return c.gauss != 0 ? tsmm_gauss_warps / (c.row_warps * c.warps) : 1; }
 int boxes_of_stage(const CudaTsmm& c) { return c.groups * c.blocks_n; }
 
 // Consecutive columns of A that lanes of one kind take in turn.
@@ -65,9 +63,9 @@ std::int64_t numbers_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c) {
   return boxes_of_stage(c) * c.classes * class_numbers(p, c);
 }
 
-// C packed, so many rows of it; complex numbers as their parts, not as 2 x 2 real ones.
+// C packed, so many rows of it; complex numbers as their parts and the sum of both, not as 2 x 2 real ones.
 std::int64_t small_bytes(const CudaTsmm& c, std::int64_t rows) {
-  return rows * c.warps * columns_of_tile(c) * std::int64_t{sizeof(double)} * (c.gauss != 0 ? 2 : 4) / 4;
+  return rows * c.warps * columns_of_tile(c) * std::int64_t{sizeof(double)} * (c.gauss != 0 ? 3 : 4) / 4;
 }
 std::int64_t resident_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
   return c.small_in_ring ? 0 : small_bytes(c, round_up(p.m, 16));
@@ -96,12 +94,9 @@ bool fit_ring(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   const std::int64_t beside = resident_bytes(p, c) + staged_bytes(p, c);
   const std::int64_t room = shared_bytes_of_block(device, c) - static_bytes - beside;
   const std::int64_t stage = bytes_of_stage(p, c);
-  const int in_turn = groups_in_turn(c);
-  if (c.stages == 0) {
-    c.stages = whole_groups(std::min<std::int64_t>(std::max<std::int64_t>(room, 0) / stage, 32), in_turn);
-  }
+  if (c.stages == 0) c.stages = static_cast<int>(std::min<std::int64_t>(std::max<std::int64_t>(room, 0) / stage, 32));
   c.shared_bytes = static_cast<int>(beside + c.stages * stage);
-  return c.stages >= 2 && c.stages % in_turn == 0 && c.stages <= max_stages && c.stages * stage <= room;
+  return c.stages >= 2 && c.stages <= max_stages && c.stages * stage <= room;
 }
 
 // Lines of panels of this width; false if the boxes are not such as tensor maps take.
@@ -154,11 +149,11 @@ bool gauss_serves(const CudaTsmmProblem& p, const CudaTsmm& c) {
 bool complete_boxes(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   if (!boxes_serve(device, p) || (c.gauss != 0 && !gauss_serves(p, c))) return false;
   c.classes = c.plain != 0 ? 1 : classes_of(p);
-  std::int64_t warps = c.gauss != 0 ? ceil_div(p.n, columns_of_tile(c)) : 1;
+  std::int64_t warps = 1;
   while (warps * columns_of_tile(c) < p.n) warps *= 2;
   if (warps > computing_warps) return false;
   c.warps = static_cast<int>(warps);
-  if (c.row_warps == 0) c.row_warps = c.gauss != 0 ? 1 : computing_warps / c.warps;
+  if (c.row_warps == 0) c.row_warps = computing_warps / c.warps;
   if (c.row_warps * c.warps > computing_warps || !fit_stage(device, p, c)) return false;
   c.rows = box_rows(c) * boxes_of_stage(c);
   const int stages = c.stages;
@@ -273,16 +268,13 @@ bool boxes_beat_columns(const CudaTsmmProblem& p) {
 }
 
 void add_gauss(const CudaDevice& device, const CudaTsmmProblem& p, std::vector<CudaTsmm>& to) {
-  if (p.parts == 1 || p.m * p.n <= 32 * (p.m + p.n)) return;  // narrower ones wait for memory anyway
+  if (p.parts == 1 || p.m * p.n <= 48 * (p.m + p.n)) return;  // narrower ones wait for memory anyway
   CudaTsmm c{};
   c.kernel = CudaKernel::boxes;
+  c.blocks_n = tsmm_gauss_tile.m;
+  c.tile_n = tsmm_gauss_tile.n;
   c.gauss = 1;
-  for (const TileShape& tile : tsmm_gauss_tiles) {
-    CudaTsmm made = c;
-    made.blocks_n = tile.m;
-    made.tile_n = tile.n;
-    if (complete(device, p, made)) to.push_back(made);
-  }
+  if (complete(device, p, c)) to.push_back(c);
 }
 
 void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
@@ -336,9 +328,7 @@ void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search
 
 CudaWork boxes_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
-  const double busy_part = c.gauss != 0
-                               ? static_cast<double>(tsmm_gauss_warps) / (groups_in_turn(c) * c.row_warps * c.warps)
-                               : static_cast<double>(computing_warps) / (c.row_warps * c.warps);
+  const double busy_part = static_cast<double>(computing_warps) / (c.row_warps * c.warps);
   const auto k = static_cast<double>(p.k);
   CudaWork work{};
   work.bytes = k * static_cast<double>(p.m + (p.reads_output ? 2 : 1) * p.n) * p.real_bytes;

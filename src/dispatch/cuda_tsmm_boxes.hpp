@@ -8,9 +8,6 @@
 /// tsmm's candidates that fetch A in boxes: any stride, both layouts, any width whose C fits into shared memory.
 namespace blockvec::kernels::dispatch {
 
-/// Computing warps of a block where complex products are made of three real ones.
-inline constexpr int tsmm_gauss_warps = 12;
-
 /// Flat pieces (the ring's) are as fast for rows without gaps, but for wide ones and some squares.
 bool ring_is_better(const CudaTsmmProblem& p);
 /// For column-major operands: tiles that write to B themselves, and misaligned wide ones, as measured on an H200.
