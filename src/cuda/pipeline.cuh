@@ -143,6 +143,14 @@ __device__ inline void tensor_store(const CUtensorMap& map, int first, int line,
                "r"(line), "r"(shared_address(from))
                : "memory");
 }
+/// The same of one box by itself.
+__device__ inline void store_box([[maybe_unused]] const CUtensorMap& map, [[maybe_unused]] int first,
+                                 [[maybe_unused]] int line, [[maybe_unused]] const void* from) {
+#if __CUDA_ARCH__ >= 900
+  tensor_store(map, first, line, from);
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+#endif
+}
 __device__ inline void commit_stores() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 
 /// Waits until this thread's bulk stores have read shared memory, all but the last `pending`.

@@ -145,29 +145,4 @@ __device__ inline bool elected() {
 #endif
 }
 
-/// A warp fills a stage with a chunk of one operand, or of two side by side. Compute capability 8.0 has plain copies
-/// alone.
-template <bool two, class Real>
-__device__ inline void fill_stage(const Feed<Real>& first, const Feed<Real>& second, int second_offset,
-                                  std::uint32_t chunk, unsigned char* stage, Barrier& full) {
-#if __CUDA_ARCH__ >= 900
-  if (first.in_bulk(chunk) && (!two || second.in_bulk(chunk))) {
-    if (elected()) {
-      full.arrive_and_expect(first.bytes() + (two ? second.bytes() : 0));
-      first.start_bulk(chunk, stage, full);
-      if (two) second.start_bulk(chunk, stage + second_offset, full);
-    }
-    __syncwarp();
-    return;
-  }
-#endif
-  const int lane = static_cast<int>(threadIdx.x) % warp_size;
-  first.start_plain(chunk, stage, lane);
-  if (two) second.start_plain(chunk, stage + second_offset, lane);
-  full.await_copies();
-  __syncwarp();
-  if (elected()) full.arrive();
-  __syncwarp();
-}
-
 }  // namespace blockvec::kernels::cuda

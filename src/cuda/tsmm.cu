@@ -21,6 +21,33 @@ __global__ void zero_tickets(unsigned* tickets) {
   *tickets = 0;
 }
 
+/// Rows of a row-major matrix, or columns of a column-major one.
+template <class T>
+Lines<real_t<T>> lines(const Matrix<const T>& a) {
+  constexpr int parts = parts_of<T>;
+  if (a.layout == Layout::row_major) return {real_data(a), parts * a.columns, a.rows, parts * a.ld};
+  return {real_data(a), parts * a.rows, a.columns, parts * a.ld};
+}
+
+/// `rows` rows of a row-major matrix at a time: flat, with what gaps there are, or in boxes.
+template <class T>
+Staged<real_t<T>> staged_rows(const Matrix<const T>& a, bool boxed, int rows, const Product& operation) {
+  using Real = real_t<T>;
+  Staged<Real> s{};
+  s.boxed = boxed;
+  s.panels = 1;
+  if (boxed) {
+    const Lines<Real> of = lines(a);
+    s.row_step = static_cast<int>(round_up(of.length, 16 / sizeof(Real)));
+    s.boxes = boxes(of, 1, s.row_step, rows, operation.name);
+  } else {
+    s.stream = stream(a, 1);
+    s.row_step = s.stream.pitch;
+    s.segment[0] = stage_shift(s.stream);
+  }
+  return s;
+}
+
 template <class T>
 void launch_ring(const TsmmCall<T>& call, const dispatch::CudaTsmm& configuration, unsigned* tickets,
                  cudaStream_t stream_of_call, const Product& operation) {
@@ -28,11 +55,12 @@ void launch_ring(const TsmmCall<T>& call, const dispatch::CudaTsmm& configuratio
   constexpr int parts = parts_of<T>;
   const auto& x = configuration;
   TsmmRing<Real> p{};
-  p.a = stream(call.a, 1);
+  p.a = staged_rows(call.a, x.boxes_a, x.rows, operation);
+  p.old = staged_rows(Matrix<const T>(call.b), x.boxes_b, x.rows, operation);
   p.b = real_data(call.b);
   p.pitch_b = parts * call.b.ld;
-  p.count_b = parts * ((call.b.rows - 1) * call.b.ld + call.b.columns);
-  p.stage_bytes_b = x.output_in_ring ? stage_bytes<Real>(x.rows, static_cast<int>(p.pitch_b)) : 0;
+  p.pitch_out = x.boxes_b ? p.old.row_step : static_cast<int>(parts * call.b.columns);
+  p.stage_bytes_b = x.output_in_ring ? stage_bytes<Real>(x.rows, p.old.row_step) : 0;
   p.m = static_cast<int>(parts * call.a.columns);
   p.n = static_cast<int>(parts * call.b.columns);
   p.k = call.a.rows;
@@ -42,7 +70,7 @@ void launch_ring(const TsmmCall<T>& call, const dispatch::CudaTsmm& configuratio
   p.groups = x.groups;
   p.warps = x.warps;
   const bool in_pairs = x.kernel == dispatch::CudaKernel::warpgroup;
-  p.map = dispatch::row_map(in_pairs ? p.a.pitch / 2 : p.a.pitch);
+  p.map = dispatch::row_map(in_pairs ? p.a.row_step / 2 : p.a.row_step);
   p.small = small(call.c, call.triangle);
   p.alpha = coefficient(call.alpha);
   p.beta = coefficient(call.beta);
@@ -53,14 +81,6 @@ void launch_ring(const TsmmCall<T>& call, const dispatch::CudaTsmm& configuratio
       in_pairs ? (dispatch::tsmm_warpgroups + 1) * dispatch::warpgroup_warps * warp_size : block_threads;
   launch(ring_kernel_of<Real>(x, parts), dim3(static_cast<unsigned>(x.parts)), threads, x.shared_bytes, stream_of_call,
          operation, Start::early, p);
-}
-
-/// Rows of a row-major matrix, or columns of a column-major one.
-template <class T>
-Lines<real_t<T>> lines(const Matrix<const T>& a) {
-  constexpr int parts = parts_of<T>;
-  if (a.layout == Layout::row_major) return {real_data(a), parts * a.columns, a.rows, parts * a.ld};
-  return {real_data(a), parts * a.rows, a.columns, parts * a.ld};
 }
 
 /// The same, to be copied plainly by so many numbers of a line at a time.

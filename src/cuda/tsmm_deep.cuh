@@ -137,7 +137,7 @@ class DeepResults {
 };
 
 template <int pieces>
-__global__ void __launch_bounds__(block_threads, 1) tsmm_deep_kernel(const TsmmRing<double> p) {
+__global__ void __launch_bounds__(block_threads, 1) tsmm_deep_kernel(const __grid_constant__ TsmmRing<double> p) {
   using Results = DeepResults<pieces>;
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ RingBarriers barriers;
@@ -146,7 +146,7 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_deep_kernel(const TsmmR
   release_next_kernel();
   const int warp = static_cast<int>(threadIdx.x) / warp_size;
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
-  const int bytes_a = stage_bytes<double>(p.rows, p.a.pitch);
+  const int bytes_a = stage_bytes<double>(p.rows, p.a.row_step);
   const int bytes = bytes_a + p.stage_bytes_b;
   if (threadIdx.x == 0) {
     for (int i = 0; i < p.groups; ++i) sums_are_there[i].initialize(static_cast<unsigned>(p.warps));
@@ -174,10 +174,10 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_deep_kernel(const TsmmR
   const int first_depth = place * deep_columns;
   const DeepFactor<pieces> factor(p, first_depth, lane);
   Results results(p, place * warp_size + lane, threads);
-  const int start = stage_shift(p.a) + lane / 4 * p.a.pitch + first_depth + 2 * (lane % 4);
+  const int start = p.a.segment[0] + lane / 4 * p.a.row_step + first_depth + 2 * (lane % 4);
   const int m = p.m - first_depth - 2 * (lane % 4);
-  const int shift_b = static_cast<int>(reinterpret_cast<std::uintptr_t>(p.b) % line_bytes / sizeof(double));
-  const int bank_turn = p.a.pitch % 16 == 0 ? lane / 4 % 2 * 8 : 0;
+  const int shift_b = p.old.segment[0];
+  const int bank_turn = p.a.row_step % 16 == 0 ? lane / 4 % 2 * 8 : 0;
   // Sums of one turn are added while the next one is multiplied, which puts its own beside them. A warp that arrives
   // with its sums has added those of the turn before.
   const int of_turn = p.warps * Results::of_warp;
@@ -195,7 +195,7 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_deep_kernel(const TsmmR
         p.stage_bytes_b != 0 ? reinterpret_cast<const double*>(memory + at.stage * bytes + bytes_a) + shift_b : nullptr;
     for (int row0 = 0; row0 < p.rows; row0 += 8) {
       double sum[pieces][4] = {};
-      factor.multiply(sum, a + row0 * p.a.pitch, m, bank_turn);
+      factor.multiply(sum, a + row0 * p.a.row_step, m, bank_turn);
       if (begun) sums_are_there[group].wait(turn ^ 1U);
       results.finish(sums + (turn ^ 1U) * of_turn);
       results.begin(static_cast<std::int64_t>(chunk) * p.rows + row0, old == nullptr ? old : old + row0 * p.pitch_b);

@@ -3,8 +3,8 @@
 #include <type_traits>
 
 #include "src/cuda/mma.cuh"
-#include "src/cuda/ring.cuh"
 #include "src/cuda/succession.cuh"
+#include "src/cuda/tsmm_chunks.cuh"
 #include "src/cuda/tsmm_split.cuh"
 
 /// tsmm on tensor cores: B^T = C^T A^T, A's chunks through a ring, B's chunks through shared memory and bulk stores.
@@ -14,27 +14,6 @@
 /// Warp groups take the stages in turn; the warps of a group stand side by side along the columns of B, each with `tn`
 /// pieces of 16 columns x `tb` sets of 8 rows in registers.
 namespace blockvec::kernels::cuda {
-
-template <class Real>
-struct TsmmRing {
-  Stream<Real> a;
-  Real* b;
-  std::int64_t pitch_b;
-  std::int64_t count_b;  ///< real numbers from B's first entry to its last
-  int stage_bytes_b;     ///< of B's rows in a stage, to be scaled by beta; 0: they do not come through the ring
-  int m, n;
-  std::int64_t k;
-  std::uint32_t chunks;
-  int rows;
-  int stages;
-  int groups;
-  int warps;  ///< of a group
-  RowMap map;
-  Small<Real> small;
-  Coefficient<Real> alpha, beta;
-  unsigned* tickets;  ///< zero at the start
-  std::uint32_t chunks_per_ticket;
-};
 
 /// C as the tensor cores want it, [piece of 16 columns][depth / 4][lane][2]: a lane reads 16 bytes at a time.
 template <class Real>
@@ -193,8 +172,8 @@ __device__ inline double scaled_entry(const Real* row, int column, Factor beta) 
 /// Where a group's results lie in shared memory on their way out.
 template <class Real>
 struct Outgoing {
-  Real* rows;  ///< n numbers a row
-  int n;
+  Real* rows;
+  int pitch;  ///< from row to row
 };
 
 /// The rows that plain stores must write: B has gaps, ends within the chunk, or is read meanwhile.
@@ -212,7 +191,7 @@ __device__ inline void store_plain(const TsmmRing<Real>& p, const Outgoing<Real>
     Real* const to = p.b + (first_row + row) * p.pitch_b;
     double value = 0;
     if (mine) {
-      value = out.rows[row * p.n + column];
+      value = out.rows[row * out.pitch + column];
       if (adds) value += scaled_entry(to, column, beta);
     }
     __syncwarp();
@@ -226,46 +205,6 @@ __device__ inline void store_plain(const TsmmRing<Real>& p, const Outgoing<Real>
   }
 }
 
-/// The warp that loads: takes tickets, fills stages, and tells every group when there is nothing more.
-template <bool two, class Real>
-__device__ inline void load_chunks(const TsmmRing<Real>& p, RingBarriers& barriers, std::uint32_t* chunk_of,
-                                   unsigned char* ring, int bytes_a) {
-  const Feed<Real> a(p.a, p.rows);
-  const Feed<Real> b(Stream<Real>{p.b, p.count_b, static_cast<int>(p.pitch_b)}, p.rows);
-  RingPosition at{0, 1};
-  const int bytes = bytes_a + p.stage_bytes_b;
-  // The next ticket is on its way while the chunks of the last one are loaded.
-  const auto take_ticket = [&] {
-    unsigned ticket = 0;
-    if (elected()) ticket = atomicAdd(p.tickets, 1U);
-    return ticket;
-  };
-  const auto first_chunk = [&](unsigned ticket) {
-    return static_cast<std::uint32_t>(__reduce_or_sync(0xffffffffU, ticket)) * p.chunks_per_ticket;
-  };
-  std::uint32_t first = first_chunk(take_ticket());
-  while (first < p.chunks) {
-    const unsigned next = take_ticket();
-    const std::uint32_t end = min(first + p.chunks_per_ticket, p.chunks);
-    for (std::uint32_t chunk = first; chunk < end; ++chunk) {
-      barriers.empty[at.stage].wait(at.parity);
-      if (elected()) chunk_of[at.stage] = chunk;  // the lane that arrives
-      fill_stage<two>(a, b, bytes_a, chunk, ring + at.stage * bytes, barriers.full[at.stage]);
-      at.advance(1, p.stages);
-    }
-    first = first_chunk(next);
-  }
-  for (int group = 0; group < p.groups; ++group) {
-    barriers.empty[at.stage].wait(at.parity);
-    if (elected()) {
-      chunk_of[at.stage] = no_chunk;
-      barriers.full[at.stage].arrive();
-    }
-    __syncwarp();
-    at.advance(1, p.stages);
-  }
-}
-
 /// Results on their way out: the entries of 8 tb rows that a lane holds, plus beta times what B held if it came along.
 template <bool adds, int tn, int tb, class Number, class Real>
 __device__ inline void put_rows(const TsmmRing<Real>& p, const Number (&sum)[tn][tb][4], Real* out, const Real* old,
@@ -275,8 +214,8 @@ __device__ inline void put_rows(const TsmmRing<Real>& p, const Number (&sum)[tn]
 #pragma unroll
     for (int odd = 0; odd < 2; ++odd) {
       const int row = row_of(p.map, 2 * (lane % 4) + odd, t);
-      Real* const to = out + row * p.n + column;
-      const Real* const from = old + row * p.pitch_b;
+      Real* const to = out + row * p.pitch_out + column;
+      const Real* const from = old + row * p.old.row_step;
 #pragma unroll
       for (int x = 0; x < tn; ++x) {
 #pragma unroll
@@ -304,10 +243,10 @@ __device__ inline void multiply_plainly(const TsmmRing<Real>& p, const Real* a, 
     const int row = i / columns;
     const int column = column0 + i % columns;
     if (column >= p.n) continue;
-    double value = adds ? scaled_entry(old + row * p.pitch_b, column, beta) : 0.0;
+    double value = adds ? scaled_entry(old + row * p.old.row_step, column, beta) : 0.0;
 #pragma unroll 1
-    for (int d = 0; d < p.m; ++d) value += a[row * p.a.pitch + d] * p.small.scaled(d, column, alpha);
-    out[row * p.n + column] = static_cast<Real>(value);
+    for (int d = 0; d < p.m; ++d) value += a[row * p.a.row_step + d] * p.small.scaled(d, column, alpha);
+    out[row * p.pitch_out + column] = static_cast<Real>(value);
   }
 }
 
@@ -335,7 +274,7 @@ __device__ inline void narrow_rows(const TsmmRing<Real>& p, const double* c, con
 #pragma unroll
       for (int i = 0; i < depth; i += unit) {
         Unit loaded{};
-        if (i < m) loaded = *reinterpret_cast<const Unit*>(a + row * p.a.pitch + i);
+        if (i < m) loaded = *reinterpret_cast<const Unit*>(a + row * p.a.row_step + i);
 #pragma unroll
         for (int u = 0; u < unit; ++u) left[r][i + u] = loaded.number[u];
       }
@@ -360,10 +299,10 @@ __device__ inline void narrow_rows(const TsmmRing<Real>& p, const double* c, con
         Unit stored;
 #pragma unroll
         for (int u = 0; u < unit; ++u) {
-          if (adds) sum[r][j + u] += scaled_entry(old + row * p.pitch_b, j + u, beta);
+          if (adds) sum[r][j + u] += scaled_entry(old + row * p.old.row_step, j + u, beta);
           stored.number[u] = static_cast<Real>(sum[r][j + u]);
         }
-        *reinterpret_cast<Unit*>(out + row * n + j) = stored;
+        *reinterpret_cast<Unit*>(out + row * p.pitch_out + j) = stored;
       }
     }
   }
@@ -377,7 +316,7 @@ __device__ inline void narrow_rows(const TsmmRing<Real>& p, const double* c, con
   constexpr int some = most == 4 ? 2 : most;
   const auto aligned = [&](int unit) {
     const auto places = reinterpret_cast<std::uintptr_t>(a) | reinterpret_cast<std::uintptr_t>(out);
-    return p.m % unit == 0 && p.n % unit == 0 && p.a.pitch % unit == 0 && places % (unit * sizeof(Real)) == 0;
+    return p.m % unit == 0 && p.n % unit == 0 && p.a.row_step % unit == 0 && p.pitch_out % unit == 0 && places % (unit * sizeof(Real)) == 0;
   };
   if (aligned(most)) {
     narrow_rows<adds, most, columns>(p, c, a, out, old, beta, lane);
@@ -390,7 +329,7 @@ __device__ inline void narrow_rows(const TsmmRing<Real>& p, const double* c, con
 
 /// `tf32`: by split products (tsmm_split.cuh).
 template <class Real, int tn, int tb, bool tf32 = false>
-__global__ void __launch_bounds__(block_threads, 1) tsmm_ring_kernel(const TsmmRing<Real> p) {
+__global__ void __launch_bounds__(block_threads, 1) tsmm_ring_kernel(const __grid_constant__ TsmmRing<Real> p) {
   using Number = std::conditional_t<tf32, float, double>;
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ RingBarriers barriers;
@@ -398,9 +337,9 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_ring_kernel(const TsmmR
   release_next_kernel();
   const int warp = static_cast<int>(threadIdx.x) / warp_size;
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
-  const int bytes_a = stage_bytes<Real>(p.rows, p.a.pitch);
+  const int bytes_a = stage_bytes<Real>(p.rows, p.a.row_step);
   const int bytes = bytes_a + p.stage_bytes_b;
-  const int bytes_out = stage_bytes<Real>(p.rows, p.n);
+  const int bytes_out = stage_bytes<Real>(p.rows, p.pitch_out);
   unsigned char* const ring = memory;
   unsigned char* const outgoing = ring + p.stages * bytes;
   Number* const packed = reinterpret_cast<Number*>(outgoing + p.groups * bytes_out);
@@ -438,13 +377,13 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_ring_kernel(const TsmmR
   const int column0 = warp % p.warps * 16 * tn;
   const int piece = tf32 ? split_piece(p.m) : (p.m + 3) / 4 * 64;
   const Number* const c = packed + column0 / 16 * piece;
-  const int shift_out = static_cast<int>(reinterpret_cast<std::uintptr_t>(p.b) % line_bytes / sizeof(Real));
-  const Outgoing<Real> out{reinterpret_cast<Real*>(outgoing + group * bytes_out) + shift_out, p.n};
+  const int shift_out = p.old.segment[0];
+  const Outgoing<Real> out{reinterpret_cast<Real*>(outgoing + group * bytes_out) + shift_out, p.pitch_out};
   const bool flat = has_bulk_copies && p.pitch_b == p.n && reinterpret_cast<std::uintptr_t>(p.b) % 16 == 0 &&
                     (beta.is_zero() || p.stage_bytes_b != 0);
   int row_in[tb];
 #pragma unroll
-  for (int t = 0; t < tb; ++t) row_in[t] = row_of(p.map, lane / 4, t) * p.a.pitch;
+  for (int t = 0; t < tb; ++t) row_in[t] = row_of(p.map, lane / 4, t) * p.a.row_step;
 
   const auto wait_for_room = [&] {  // the results before these have left shared memory
     if (group_thread == 0) bulk_stores_have_read<0>();
@@ -457,7 +396,7 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_ring_kernel(const TsmmR
     const std::uint32_t chunk = chunk_of[at.stage];
     if (chunk == no_chunk) break;
     const unsigned char* const stage = ring + at.stage * bytes;
-    const Real* a = reinterpret_cast<const Real*>(stage) + stage_shift(p.a);
+    const Real* a = reinterpret_cast<const Real*>(stage) + p.a.segment[0];
     const Real* const old = reinterpret_cast<const Real*>(stage + bytes_a) + shift_out;
     if constexpr (tn == 0) {
       wait_for_room();
@@ -469,19 +408,19 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_ring_kernel(const TsmmR
     } else {
       for (int row0 = 0; row0 < p.rows; row0 += 8 * tb) {
         Number sum[tn][tb][4] = {};
-        const Real* const rows = a + row0 * p.a.pitch + lane % 4;
-        if (p.a.pitch % 8 == 0) {
+        const Real* const rows = a + row0 * p.a.row_step + lane % 4;
+        if (p.a.row_step % 8 == 0) {
           multiply_rows<true>(sum, c, piece, rows, row_in, p.m, lane);
         } else {
           multiply_rows<false>(sum, c, piece, rows, row_in, p.m, lane);
         }
         if (row0 == 0) wait_for_room();
-        Real* const to = out.rows + row0 * p.n;
+        Real* const to = out.rows + row0 * p.pitch_out;
         if (tf32 && !all_finite(sum)) {
-          multiply_plainly<8 * tb, 16 * tn>(p, a + row0 * p.a.pitch, to, old + row0 * p.pitch_b, column0, adds, beta,
+          multiply_plainly<8 * tb, 16 * tn>(p, a + row0 * p.a.row_step, to, old + row0 * p.old.row_step, column0, adds, beta,
                                             lane);
         } else if (adds) {
-          put_rows<true>(p, sum, to, old + row0 * p.pitch_b, column0 + lane / 4, beta, lane);
+          put_rows<true>(p, sum, to, old + row0 * p.old.row_step, column0 + lane / 4, beta, lane);
         } else {
           put_rows<false>(p, sum, to, old, column0 + lane / 4, beta, lane);
         }
@@ -492,7 +431,9 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_ring_kernel(const TsmmR
     publish_to_bulk_copies();
     meet(1 + group, group_threads);
     barriers.empty[at.stage].arrive();
-    if (flat && valid_rows == p.rows) {
+    if (p.old.boxed) {
+      if (group_thread == 0) store_box(p.old.boxes.map[0], 0, static_cast<int>(first_row), out.rows);
+    } else if (flat && valid_rows == p.rows) {
       if (group_thread == 0) {
         bulk_store(p.b + first_row * p.n, out.rows, static_cast<unsigned>(p.rows * p.n * sizeof(Real)));
       }

@@ -153,7 +153,8 @@ __device__ inline void store_chunks(const TsmmRing<float>& p, RingBarriers& barr
 }
 
 template <int parts, int columns>
-__global__ void __launch_bounds__(warpgroup_block_threads, 1) tsmm_warpgroup_kernel(const TsmmRing<float> p) {
+__global__ void __launch_bounds__(warpgroup_block_threads, 1) 
+    tsmm_warpgroup_kernel(const __grid_constant__ TsmmRing<float> p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ RingBarriers barriers;
@@ -163,7 +164,7 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1) tsmm_warpgroup_ker
   // The compiler must see that all lanes of a warp go the same way: products that run beside others need it.
   const int warp = __shfl_sync(0xffffffffU, static_cast<int>(threadIdx.x) / warp_size, 0);
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
-  const int bytes = stage_bytes<float>(p.rows, max(p.a.pitch, p.n));
+  const int bytes = stage_bytes<float>(p.rows, max(p.a.row_step, p.n));
   const int steps = (p.m / 2 + pairs_of_step - 1) / pairs_of_step;
   float* const packed = reinterpret_cast<float*>(memory);
   unsigned char* const ring = memory + steps * step_numbers(columns) * static_cast<int>(sizeof(float));
@@ -197,7 +198,7 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1) tsmm_warpgroup_ker
     row_of_half[half] = warp % 4 * 16 + p.map.by_lane * (g % 4) + p.map.by_first * (g / 4) + p.map.by_second * half;
   }
   const int pairs = p.m / 2;
-  const bool turns_in = p.a.pitch % 16 == 0;
+  const bool turns_in = p.a.row_step % 16 == 0;
   const bool turns_out = p.n % 16 == 0;
   const int turn_in = turns_in ? lane / 4 % 4 : 0;
   const int turn_out = turns_out ? lane / 4 % 4 : 0;
@@ -211,9 +212,9 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1) tsmm_warpgroup_ker
       break;
     }
     unsigned char* const stage = ring + at.stage * bytes;
-    const float* const a = reinterpret_cast<const float*>(stage) + stage_shift(p.a);
-    const float2* const row[2] = {reinterpret_cast<const float2*>(a + row_of_half[0] * p.a.pitch) + lane % 4,
-                                  reinterpret_cast<const float2*>(a + row_of_half[1] * p.a.pitch) + lane % 4};
+    const float* const a = reinterpret_cast<const float*>(stage) + p.a.segment[0];
+    const float2* const row[2] = {reinterpret_cast<const float2*>(a + row_of_half[0] * p.a.row_step) + lane % 4,
+                                  reinterpret_cast<const float2*>(a + row_of_half[1] * p.a.row_step) + lane % 4};
     WarpgroupSums<parts, columns> sums;
     sums.clear();
     float next[2][2][4];
@@ -256,7 +257,7 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1) tsmm_warpgroup_ker
       for (int i = group_thread; i < valid_rows * p.n; i += warpgroup_threads) {
         double value = 0;
 #pragma unroll 1
-        for (int d = 0; d < p.m; ++d) value += a[i / p.n * p.a.pitch + d] * p.small.scaled(d, i % p.n, alpha);
+        for (int d = 0; d < p.m; ++d) value += a[i / p.n * p.a.row_step + d] * p.small.scaled(d, i % p.n, alpha);
         p.b[(first_row + i / p.n) * p.pitch_b + i % p.n] = static_cast<float>(value);
       }
     } else {

@@ -162,6 +162,8 @@ struct CudaTsmm {
   int stages;
   int chunks_per_ticket;
   bool output_in_ring;  ///< B's rows come with A's, to be scaled by beta
+  bool boxes_a;         ///< ring: A comes in boxes
+  bool boxes_b;         ///< ring: B comes and goes in boxes
   int row_warps;        ///< boxes, columns: along the rows; boxes: groups are sets of boxes in a stage
   int panel;            ///< boxes, warps: columns of A in a stage; columns, direct: of scalars, loaded at a time
   int pitch;            ///< boxes, warps: real numbers from line to line in a stage

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iterator>
+#include <limits>
 
 #include "src/cuda/kernel_of.hpp"
 #include "src/dispatch/banks.hpp"
@@ -49,9 +50,30 @@ CudaWork general_work(const CudaDevice& device, const CudaTsmmProblem& p, const 
   return work;
 }
 
-bool ring_serves(const CudaTsmmProblem& p) {
-  return p.row_major && p.m > 0 && !p.may_skip_a && streams(p.m, p.pitch_a);
+// Whether rows of a view come in boxes, one at a time: tensor maps count in 32 bits, and in units of 16 bytes.
+bool comes_in_boxes(const CudaDevice& device, std::int64_t k, std::int64_t width, std::int64_t pitch, int real_bytes,
+                    bool aligned) {
+  const std::int64_t most = std::numeric_limits<std::int32_t>::max() - 4096;
+  return device.bulk_copies && aligned && k < most && pitch != width && pitch * real_bytes % 16 == 0 &&
+         round_up(width, 16 / real_bytes) <= longest_box;
 }
+
+bool boxes_a_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
+  return !streams(p.m, p.pitch_a) && comes_in_boxes(device, p.k, p.m, p.pitch_a, p.real_bytes, p.aligned);
+}
+
+bool ring_serves(const CudaDevice& device, const CudaTsmmProblem& p) {
+  return p.row_major && p.m > 0 && !p.may_skip_a && (streams(p.m, p.pitch_a) || boxes_a_serve(device, p));
+}
+
+// From row to row in a stage, and of results.
+std::int64_t stage_pitch_a(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  return c.boxes_a ? round_up(p.m, 16 / p.real_bytes) : p.pitch_a;
+}
+std::int64_t stage_pitch_b(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  return c.boxes_b ? round_up(p.n, 16 / p.real_bytes) : p.pitch_b;
+}
+std::int64_t pitch_out(const CudaTsmmProblem& p, const CudaTsmm& c) { return c.boxes_b ? stage_pitch_b(p, c) : p.n; }
 
 bool is_narrow(const CudaTsmm& c) { return c.tile_n == 0; }
 
@@ -64,8 +86,8 @@ bool deep_serves(const CudaTsmmProblem& p) {
 }
 
 std::int64_t ring_stage_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
-  return stage_bytes(c.rows, p.pitch_a, p.real_bytes) +
-         (c.output_in_ring ? stage_bytes(c.rows, p.pitch_b, p.real_bytes) : 0);
+  return stage_bytes(c.rows, stage_pitch_a(p, c), p.real_bytes) +
+         (c.output_in_ring ? stage_bytes(c.rows, stage_pitch_b(p, c), p.real_bytes) : 0);
 }
 
 // C, as the kernel keeps it in shared memory.
@@ -80,7 +102,7 @@ std::int64_t fixed_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
   if (is_deep(c)) {  // sums of all warps, of two turns
     return std::int64_t{2} * c.groups * c.warps * 8 * (16 * c.tile_n + 2) * static_cast<std::int64_t>(sizeof(double));
   }
-  return small_bytes(p, c) + c.groups * stage_bytes(c.rows, p.n, p.real_bytes);
+  return small_bytes(p, c) + c.groups * stage_bytes(c.rows, pitch_out(p, c), p.real_bytes);
 }
 
 int row_step(const CudaTsmmProblem& p, const CudaTsmm& c) {
@@ -105,12 +127,14 @@ bool fit_stages(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c)
   return enough;
 }
 
+bool fit_boxes(const CudaTsmm& c) { return !(c.boxes_a || c.boxes_b) || c.rows <= longest_box; }
+
 // The most groups of warps and the longest chunks that fit, where the configuration leaves them open.
 bool fit_groups(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   const int most_groups = computing_warps / c.warps;
-  if (c.groups != 0 && c.rows != 0) return c.groups <= most_groups && fit_stages(device, p, c);
+  if (c.groups != 0 && c.rows != 0) return c.groups <= most_groups && fit_boxes(c) && fit_stages(device, p, c);
   const int step = row_step(p, c);
-  const std::int64_t row_bytes = p.pitch_a * p.real_bytes;
+  const std::int64_t row_bytes = stage_pitch_a(p, c) * p.real_bytes;
   const std::int64_t most_bytes = is_narrow(c) && p.real_bytes == 4 ? 7168 : 8192;
   const int least_groups = c.groups;
   for (int groups = least_groups != 0 ? least_groups : most_groups; groups > 0; groups /= 2) {
@@ -118,7 +142,7 @@ bool fit_groups(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c)
     c.rows = std::max(
         step, chunk_rows(row_bytes, most_bytes, p.real_bytes, p.k, std::int64_t{device.multiprocessors} * groups));
     for (; c.rows >= step; c.rows /= 2) {
-      if (fit_stages(device, p, c)) return true;
+      if (fit_boxes(c) && fit_stages(device, p, c)) return true;
     }
     if (least_groups != 0) break;
   }
@@ -126,7 +150,9 @@ bool fit_groups(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c)
 }
 
 bool complete_ring(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
-  if (!ring_serves(p)) return false;
+  if (!ring_serves(device, p)) return false;
+  c.boxes_a = !streams(p.m, p.pitch_a);
+  c.boxes_b = !is_deep(c) && comes_in_boxes(device, p.k, p.n, p.pitch_b, p.real_bytes, p.aligned_output);
   if (is_narrow(c) && (p.n > c.blocks_n || p.m > narrow_depth(c.blocks_n))) return false;
   if (is_deep(c) && (!deep_serves(p) || p.n > 16 * c.tile_n)) return false;
   if (c.tf32 != 0 && (!p.may_split || p.real_bytes != 4)) return false;
@@ -135,11 +161,11 @@ bool complete_ring(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm&
                                           : ceil_div(ceil_div(p.n, 16), c.tile_n);
   if (warps > computing_warps) return false;
   c.warps = static_cast<int>(warps);
-  c.output_in_ring = p.reads_output && streams(p.n, p.pitch_b);
+  c.output_in_ring = p.reads_output && (c.boxes_b || streams(p.n, p.pitch_b));
   if (c.rows % row_step(p, c) != 0 || !fit_groups(device, p, c)) return false;
   if (c.chunks_per_ticket == 0) {
     // Of A and B together, as measured on an H200 for squares and for narrow B.
-    const std::int64_t chunk_bytes = c.rows * (p.pitch_a + p.n) * p.real_bytes;
+    const std::int64_t chunk_bytes = c.rows * (stage_pitch_a(p, c) + p.n) * p.real_bytes;
     const std::int64_t bytes = is_deep(c) ? 114688 : 32768;
     c.chunks_per_ticket = static_cast<int>(std::clamp<std::int64_t>((bytes + chunk_bytes / 2) / chunk_bytes, 1, 16));
   }
@@ -153,7 +179,7 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const Cud
   const auto rows = static_cast<double>(turns * c.rows);
   const double busy_part = static_cast<double>(computing_warps) / (c.groups * c.warps);
   CudaWork work{};
-  work.bytes = tall_bytes(p) + static_cast<double>(p.k) * static_cast<double>(p.pitch_a - p.m) * p.real_bytes;
+  work.bytes = tall_bytes(p) + static_cast<double>(p.k) * static_cast<double>(stage_pitch_a(p, c) - p.m) * p.real_bytes;
   // Few groups of warps wait for one another's stages, but for those that multiply little.
   work.bandwidth = device.copy_bandwidth * (is_deep(c) ? 1.0 : std::min(1.0, 0.42 * c.groups));
   if (is_deep(c)) {
@@ -183,10 +209,12 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const Cud
 }
 
 // As measured on an H200.
-bool deep_is_better(const CudaTsmmProblem& p) { return ring_serves(p) && p.n <= 32 && deep_serves(p); }
+bool deep_is_better(const CudaTsmmProblem& p) {
+  return p.row_major && !p.may_skip_a && streams(p.m, p.pitch_a) && p.n <= 32 && deep_serves(p);
+}
 
 void add_ring(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
-  if (!ring_serves(p)) return;
+  if (!ring_serves(device, p)) return;
   const auto add = [&](const TileShape& tile, bool tf32, int groups, int rows, int stages, int chunks_per_ticket) {
     CudaTsmm c{};
     c.kernel = CudaKernel::ring;

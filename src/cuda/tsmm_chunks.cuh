@@ -1,0 +1,71 @@
+#pragma once
+
+#include "src/cuda/operands.cuh"
+#include "src/cuda/staged.cuh"
+
+/// tsmm's chunks of rows on their way into the ring, handed out by a ticket.
+namespace blockvec::kernels::cuda {
+
+template <class Real>
+struct TsmmRing {
+  Staged<Real> a;
+  Staged<Real> old;   ///< B: boxed if its rows come and go in boxes
+  int stage_bytes_b;  ///< of B's rows in a stage, to be scaled by beta; 0: they do not come through the ring
+  Real* b;
+  std::int64_t pitch_b;
+  int pitch_out;  ///< from row to row of results on their way to B
+  int m, n;
+  std::int64_t k;
+  std::uint32_t chunks;
+  int rows;
+  int stages;
+  int groups;
+  int warps;  ///< of a group
+  RowMap map;
+  Small<Real> small;
+  Coefficient<Real> alpha, beta;
+  unsigned* tickets;  ///< zero at the start
+  std::uint32_t chunks_per_ticket;
+};
+
+/// The warp that loads: takes tickets, fills stages, and tells every group when there is nothing more.
+template <bool two, class Real>
+__device__ inline void load_chunks(const TsmmRing<Real>& p, RingBarriers& barriers, std::uint32_t* chunk_of,
+                                   unsigned char* ring, int bytes_a) {
+  const RowFeeder<Real> a(p.a, p.rows, 0);
+  const RowFeeder<Real> b(p.old, p.rows, 0);
+  RingPosition at{0, 1};
+  const int bytes = bytes_a + p.stage_bytes_b;
+  // The next ticket is on its way while the chunks of the last one are loaded.
+  const auto take_ticket = [&] {
+    unsigned ticket = 0;
+    if (elected()) ticket = atomicAdd(p.tickets, 1U);
+    return ticket;
+  };
+  const auto first_chunk = [&](unsigned ticket) {
+    return static_cast<std::uint32_t>(__reduce_or_sync(0xffffffffU, ticket)) * p.chunks_per_ticket;
+  };
+  std::uint32_t first = first_chunk(take_ticket());
+  while (first < p.chunks) {
+    const unsigned next = take_ticket();
+    const std::uint32_t end = min(first + p.chunks_per_ticket, p.chunks);
+    for (std::uint32_t chunk = first; chunk < end; ++chunk) {
+      barriers.empty[at.stage].wait(at.parity);
+      if (elected()) chunk_of[at.stage] = chunk;  // the lane that arrives
+      fill_stage<two>(a, b, bytes_a, chunk, ring + at.stage * bytes, barriers.full[at.stage]);
+      at.advance(1, p.stages);
+    }
+    first = first_chunk(next);
+  }
+  for (int group = 0; group < p.groups; ++group) {
+    barriers.empty[at.stage].wait(at.parity);
+    if (elected()) {
+      chunk_of[at.stage] = no_chunk;
+      barriers.full[at.stage].arrive();
+    }
+    __syncwarp();
+    at.advance(1, p.stages);
+  }
+}
+
+}  // namespace blockvec::kernels::cuda
