@@ -4,7 +4,7 @@
 #include "src/cuda/mma.cuh"
 #include "src/cuda/plain_lines.cuh"
 #include "src/cuda/ring.cuh"
-#include "src/cuda/succession.cuh"
+#include "src/cuda/tsmm_factor.cuh"
 #include "src/cuda/tsmm_results.cuh"
 #include "src/dispatch/banks.hpp"
 #include "src/dispatch/cuda_configuration.hpp"
@@ -32,7 +32,8 @@ struct TsmmBoxes {
   int depth_step;     ///< from 16 columns of A to the next ones
   int depth_classes;  ///< consecutive columns of A that lanes of one q read in turn: see depth_of
   Small<Real> small;
-  const double* packed;  ///< C as of pack_pieces, to come panel by panel with A's; null: it stays in the block
+  const double* packed;  ///< C as of PackedSteps
+  bool small_in_ring;    ///< it comes panel by panel with A's; else it stays in the block
   Coefficient<Real> alpha, beta;
   unsigned* tickets;  ///< zero at the start
   std::uint32_t chunks;
@@ -45,49 +46,6 @@ struct TsmmBoxes {
 /// Blocks of a multiprocessor.
 template <int tb, int tn>
 inline constexpr int tsmm_blocks = dispatch::tsmm_box_blocks({tb, tn});
-
-/// Column of A that lane q takes in step s of four: lanes of a warp meet different banks.
-__host__ __device__ inline int depth_of(int classes, int q, int s) {
-  const int v = s % 4;
-  return s / 4 * 16 + classes * q + v % classes + 4 * classes * (v / classes);
-}
-
-/// C as the tensor cores want it: [pair of steps][piece of 8 columns][lane][2], a lane reads 16 bytes at a time;
-/// `depth` rows, zeros beyond C.
-template <class Parameters>
-__device__ inline void pack_pieces(const Parameters& p, int depth, int pieces, double* packed, int thread,
-                                   int threads) {
-  const Factor alpha = p.alpha.read();
-  const bool neighbours = p.out.has_neighbours();
-  const int count = depth / 4 * pieces * warp_size;
-  constexpr int batch = 8;  // loads that are on their way at a time
-  for (int first = thread; first < count; first += batch * threads) {
-    double value[batch];
-#pragma unroll
-    for (int i = 0; i < batch; ++i) {
-      const int index = first + i * threads;
-      const int lane = index / 2 % warp_size;
-      const int piece = index / 64 % pieces;
-      const int row = depth_of(p.depth_classes, lane % 4, index / 64 / pieces * 2 + index % 2);
-      const int column = 8 * piece + column_of(neighbours, lane / 4);
-      value[i] = index < count && row < p.m && column < p.out.n ? p.small.scaled(row, column, alpha) : 0.0;
-    }
-#pragma unroll
-    for (int i = 0; i < batch; ++i) {
-      if (first + i * threads < count) packed[first + i * threads] = value[i];
-    }
-  }
-}
-
-/// C for all blocks, where it does not fit into each.
-template <class Real>
-__global__ void pack_kernel(const TsmmBoxes<Real> p, int pieces, double* packed) {
-  release_next_kernel();
-  await_previous_kernel();
-  if (p.alpha.read().is_zero()) return;
-  pack_pieces(p, p.panels * p.panel, pieces, packed, static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x),
-              static_cast<int>(gridDim.x * blockDim.x));
-}
 
 /// sum += A C for the boxes of a set and `steps` steps of 4 columns of A; `a` points to this lane's first entries of
 /// either half of the rows, `c` to this warp's pieces. `ahead`: the next entries of A are on their way while these are
@@ -271,7 +229,7 @@ __global__ void __launch_bounds__(block_threads, tsmm_blocks<tb, tn>)
   const int box = p.a.numbers();
   const int pieces = p.column_warps * tn;
   const int panel_numbers = p.panel_numbers(pieces);
-  const bool resident = p.packed == nullptr;
+  const bool resident = !p.small_in_ring;
   const BoxStages<Real> stages{barriers, chunk_of, memory, p.sets * tb * box * static_cast<int>(sizeof(Real)),
                                resident ? 0 : panel_numbers};
   const int bytes = stages.bytes();
@@ -303,8 +261,8 @@ __global__ void __launch_bounds__(block_threads, tsmm_blocks<tb, tn>)
 
   take_registers<tsmm_blocks<tb, tn> == 2 ? 96 : 224>();
   if (reads_a && resident) {
-    pack_pieces(p, static_cast<int>(round_up(p.m, 16)), pieces, packed, static_cast<int>(threadIdx.x),
-                computing_threads);
+    copy_packed<computing_threads>(p.packed, packed, static_cast<int>(round_up(p.m, 16)) * pieces * 8,
+                                   static_cast<int>(threadIdx.x));
     meet(1, computing_threads);
   }
   if (warp >= warps) return;

@@ -23,6 +23,7 @@ struct TsmmRing {
   int warps;  ///< of a group
   RowMap map;
   Small<Real> small;
+  const double* packed;  ///< C of tsmm_factor.cuh, for kernels that read it so
   Coefficient<Real> alpha, beta;
   unsigned* tickets;  ///< zero at the start
   std::uint32_t chunks_per_ticket;

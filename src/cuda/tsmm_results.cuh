@@ -2,6 +2,7 @@
 
 #include "src/cuda/pipeline.cuh"
 #include "src/cuda/ring.cuh"
+#include "src/cuda/tsmm_factor.cuh"
 #include "src/dispatch/banks.hpp"
 
 /// Results of tsmm on their way from registers to B. A warp holds 16 rows of each of `tb` boxes times `tn` pieces of
@@ -21,10 +22,6 @@ struct Results {
 
   __host__ __device__ bool has_neighbours() const { return in_pairs || b.parts == 2; }
 };
-
-/// Column of B that place i of a piece of 8 stands for: neighbours in one lane where they are written as pairs, in
-/// neighbouring lanes where they are not.
-__device__ inline int column_of(bool neighbours, int i) { return neighbours ? i : i / 2 + 4 * (i % 2); }
 
 __device__ inline void write_pair(double* to, double a, double b) {
   *reinterpret_cast<double2*>(to) = make_double2(a, b);

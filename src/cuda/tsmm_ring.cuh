@@ -5,6 +5,7 @@
 #include "src/cuda/mma.cuh"
 #include "src/cuda/succession.cuh"
 #include "src/cuda/tsmm_chunks.cuh"
+#include "src/cuda/tsmm_factor.cuh"
 #include "src/cuda/tsmm_split.cuh"
 
 /// tsmm on tensor cores: B^T = C^T A^T, A's chunks through a ring, B's chunks through shared memory and bulk stores.
@@ -14,30 +15,6 @@
 /// Warp groups take the stages in turn; the warps of a group stand side by side along the columns of B, each with `tn`
 /// pieces of 16 columns x `tb` sets of 8 rows in registers.
 namespace blockvec::kernels::cuda {
-
-/// C as the tensor cores want it, [piece of 16 columns][depth / 4][lane][2]: a lane reads 16 bytes at a time.
-template <class Real>
-__device__ inline void pack_small(const Small<Real>& small, int m, int n, int pieces, Factor alpha, double* packed,
-                                  int thread, int threads) {
-  const int depths = (m + 3) / 4;
-  const int count = pieces * depths * 64;
-  constexpr int batch = 8;  // loads that are on their way at a time
-  for (int first = thread; first < count; first += batch * threads) {
-    double value[batch];
-#pragma unroll
-    for (int b = 0; b < batch; ++b) {
-      const int i = first + b * threads;
-      const int lane = i / 2 % 32;
-      const int row = i / 64 % depths * 4 + lane % 4;
-      const int column = i / 64 / depths * 16 + lane / 4 + 8 * (i % 2);
-      value[b] = i < count && row < m && column < n ? small.scaled(row, column, alpha) : 0.0;
-    }
-#pragma unroll
-    for (int b = 0; b < batch; ++b) {
-      if (first + b * threads < count) packed[first + b * threads] = value[b];
-    }
-  }
-}
 
 /// Numbers of A's rows that are multiplied where B has so few columns.
 template <int columns>
@@ -367,7 +344,7 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_ring_kernel(const __gri
   } else if constexpr (tf32) {
     pack_split(p.small, p.m, p.n, p.warps * tn, p.alpha.read(), packed, thread, computing_threads);
   } else {
-    pack_small(p.small, p.m, p.n, p.warps * tn, p.alpha.read(), packed, thread, computing_threads);
+    copy_packed<computing_threads>(p.packed, packed, p.warps * tn * ((p.m + 3) / 4 * 64), thread);
   }
   meet(1, computing_threads);
   const int group = warp / p.warps;

@@ -170,7 +170,8 @@ bool complete_ring(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm&
     c.chunks_per_ticket = static_cast<int>(std::clamp<std::int64_t>((bytes + chunk_bytes / 2) / chunk_bytes, 1, 16));
   }
   c.parts = std::min<std::int64_t>(ceil_div(p.k, c.rows), device.multiprocessors);
-  c.workspace_bytes = sizeof(unsigned) + workspace_alignment;
+  const std::int64_t packed = is_narrow(c) || is_deep(c) || c.tf32 != 0 ? 0 : small_bytes(p, c);
+  c.workspace_bytes = static_cast<std::size_t>(packed) + 2 * workspace_alignment;
   return true;
 }
 

@@ -40,7 +40,7 @@ bool complete_warps(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm
   const int blocks = tsmm_warps_blocks * (bytes + static_bytes) <= device.shared_bytes ? tsmm_warps_blocks : 1;
   if (c.chunks_per_ticket == 0) c.chunks_per_ticket = p.n > 24 && c.staged == 0 ? 16 : p.n > 24 || p.in_place ? 8 : 4;
   c.parts = std::min<std::int64_t>(ceil_div(turns, computing_warps), blocks * device.multiprocessors);
-  c.workspace_bytes = sizeof(unsigned) + workspace_alignment;
+  c.workspace_bytes = static_cast<std::size_t>(small) + 2 * workspace_alignment;
   return true;
 }
 
