@@ -21,16 +21,6 @@ __global__ void zero_tickets(unsigned* tickets) {
   *tickets = 0;
 }
 
-/// Packs C behind the tickets and sets these.
-template <class Entry>
-const double* prepare(const Entry& entry, std::int64_t count, unsigned* tickets, cudaStream_t stream_of_call,
-                      const Product& operation) {
-  auto* const packed = reinterpret_cast<double*>(tickets + 4);
-  launch(prepare_kernel<Entry, double>, dim3(static_cast<unsigned>(ceil_div(count, 128))), 128, 0, stream_of_call,
-         operation, Start::early, entry, static_cast<int>(count), packed, tickets);
-  return packed;
-}
-
 /// Rows of a row-major matrix, or columns of a column-major one.
 template <class T>
 Lines<real_t<T>> lines(const Matrix<const T>& a) {
@@ -85,13 +75,8 @@ void launch_ring(const TsmmCall<T>& call, const dispatch::CudaTsmm& configuratio
   p.alpha = coefficient(call.alpha);
   p.beta = coefficient(call.beta);
   p.tickets = tickets;
-  p.chunks_per_ticket = static_cast<std::uint32_t>(x.chunks_per_ticket);
-  if (x.tile_n != 0 && x.blocks_n != 0 && x.tf32 == 0) {
-    const int count = x.warps * x.tile_n * static_cast<int>(ceil_div(p.m, 4)) * 64;
-    p.packed = prepare(PackedPieces<Real>{p.small, p.alpha, p.m, p.n}, count, tickets, stream_of_call, operation);
-  } else {
-    launch(zero_tickets, dim3(1), 1, 0, stream_of_call, operation, Start::early, tickets);
-  }
+  p.chunks_per_ticket = static_cast<std::uint32_t>(std::max(0, x.chunks_per_ticket));
+  launch(zero_tickets, dim3(1), 1, 0, stream_of_call, operation, Start::early, tickets);
   const int threads =
       in_pairs ? (dispatch::tsmm_warpgroups + 1) * dispatch::warpgroup_warps * warp_size : block_threads;
   launch(ring_kernel_of<Real>(x, parts), dim3(static_cast<unsigned>(x.parts)), threads, x.shared_bytes, stream_of_call,
@@ -184,14 +169,14 @@ void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, unsigned
   p.tickets = tickets;
   p.chunks = static_cast<std::uint32_t>(ceil_div(p.out.k, x.rows));
   p.chunks_per_ticket = static_cast<std::uint32_t>(x.chunks_per_ticket);
-  p.small_in_ring = x.small_in_ring;
-  if (x.gauss != 0) {
-    launch(zero_tickets, dim3(1), 1, 0, stream_of_call, operation, Start::early, tickets);
-  } else {
+  launch(zero_tickets, dim3(1), 1, 0, stream_of_call, operation, Start::early, tickets);
+  if (x.small_in_ring) {
+    auto* const packed = reinterpret_cast<double*>(tickets + 4);
     const int pieces = x.warps * x.tile_n;
-    const std::int64_t depth = x.small_in_ring ? std::int64_t{p.panels} * p.panel : round_up(p.m, 16);
-    const PackedSteps<Real> entry{p.small, p.alpha, p.m, p.out.n, pieces, depth_classes, p.out.has_neighbours()};
-    p.packed = prepare(entry, depth * pieces * 8, tickets, stream_of_call, operation);
+    const std::int64_t numbers = std::int64_t{p.panels} * p.panel_numbers(pieces);
+    launch(pack_kernel<Real>, dim3(static_cast<unsigned>(ceil_div(numbers, 128))), 128, 0, stream_of_call, operation,
+           Start::early, p, pieces, packed);
+    p.packed = packed;
   }
   launch(boxes_kernel_of<Real>(x), dim3(static_cast<unsigned>(x.parts)), block_threads, x.shared_bytes, stream_of_call,
          operation, Start::early, p);
@@ -216,14 +201,13 @@ void launch_warps(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, unsigned
   p.staged = x.staged != 0;
   p.panel = x.panel;
   p.stages = x.stages;
+  p.small = small(call.c, call.triangle);
   p.alpha = coefficient(call.alpha);
   p.beta = coefficient(call.beta);
   p.tickets = tickets;
   p.turns = static_cast<std::uint32_t>(ceil_div(p.out.k, x.rows));
   p.turns_per_ticket = static_cast<std::uint32_t>(x.chunks_per_ticket);
-  const PackedSteps<Real> entry{small(call.c, call.triangle), p.alpha, p.m, p.out.n, x.tile_n, 1,
-                                p.out.has_neighbours()};
-  p.packed = prepare(entry, round_up(p.m, 16) * x.tile_n * 8, tickets, stream_of_call, operation);
+  launch(zero_tickets, dim3(1), 1, 0, stream_of_call, operation, Start::early, tickets);
   launch(tsmm_warps_kernel_of<Real>(x.blocks_n, x.tile_n), dim3(static_cast<unsigned>(x.parts)), sharing_threads,
          x.shared_bytes, stream_of_call, operation, Start::early, p);
 }

@@ -4,6 +4,7 @@
 #include "src/cuda/mma.cuh"
 #include "src/cuda/plain_lines.cuh"
 #include "src/cuda/ring.cuh"
+#include "src/cuda/succession.cuh"
 #include "src/cuda/tsmm_factor.cuh"
 #include "src/cuda/tsmm_results.cuh"
 #include "src/dispatch/banks.hpp"
@@ -32,8 +33,7 @@ struct TsmmBoxes {
   int depth_step;     ///< from 16 columns of A to the next ones
   int depth_classes;  ///< consecutive columns of A that lanes of one q read in turn: see depth_of
   Small<Real> small;
-  const double* packed;  ///< C as of PackedSteps
-  bool small_in_ring;    ///< it comes panel by panel with A's; else it stays in the block
+  const double* packed;  ///< C in the order of steps, to come panel by panel with A's; null: it stays in the block
   Coefficient<Real> alpha, beta;
   unsigned* tickets;  ///< zero at the start
   std::uint32_t chunks;
@@ -46,6 +46,17 @@ struct TsmmBoxes {
 /// Blocks of a multiprocessor.
 template <int tb, int tn>
 inline constexpr int tsmm_blocks = dispatch::tsmm_box_blocks({tb, tn});
+
+/// C for all blocks, where it does not fit into each.
+template <class Real>
+__global__ void pack_kernel(const __grid_constant__ TsmmBoxes<Real> p, int pieces, double* packed) {
+  release_next_kernel();
+  await_previous_kernel();
+  if (p.alpha.read().is_zero()) return;
+  const OrderOfSteps order{pieces, p.depth_classes, p.out.has_neighbours()};
+  pack(p.small, p.m, p.out.n, p.alpha.read(), order, p.panels * p.panel_numbers(pieces), packed,
+       static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x), static_cast<int>(gridDim.x * blockDim.x));
+}
 
 /// sum += A C for the boxes of a set and `steps` steps of 4 columns of A; `a` points to this lane's first entries of
 /// either half of the rows, `c` to this warp's pieces. `ahead`: the next entries of A are on their way while these are
@@ -229,7 +240,7 @@ __global__ void __launch_bounds__(block_threads, tsmm_blocks<tb, tn>)
   const int box = p.a.numbers();
   const int pieces = p.column_warps * tn;
   const int panel_numbers = p.panel_numbers(pieces);
-  const bool resident = !p.small_in_ring;
+  const bool resident = p.packed == nullptr;
   const BoxStages<Real> stages{barriers, chunk_of, memory, p.sets * tb * box * static_cast<int>(sizeof(Real)),
                                resident ? 0 : panel_numbers};
   const int bytes = stages.bytes();
@@ -261,8 +272,9 @@ __global__ void __launch_bounds__(block_threads, tsmm_blocks<tb, tn>)
 
   take_registers<tsmm_blocks<tb, tn> == 2 ? 96 : 224>();
   if (reads_a && resident) {
-    copy_packed<computing_threads>(p.packed, packed, static_cast<int>(round_up(p.m, 16)) * pieces * 8,
-                                   static_cast<int>(threadIdx.x));
+    const OrderOfSteps order{pieces, p.depth_classes, p.out.has_neighbours()};
+    pack(p.small, p.m, p.out.n, p.alpha.read(), order, static_cast<int>(round_up(p.m, 16)) * pieces * 8, packed,
+         static_cast<int>(threadIdx.x), computing_threads);
     meet(1, computing_threads);
   }
   if (warp >= warps) return;

@@ -2,8 +2,9 @@
 
 #include "src/cuda/operands.cuh"
 
-/// tsmm of column-major operands without tensor cores, for few columns of B: a thread computes whole rows, so that
-/// warps read and write long pieces of every column, whatever its alignment. C's entries are read by all lanes at once.
+/// tsmm without tensor cores, for few columns of B: a thread computes whole rows. Of column-major operands warps read
+/// and write long pieces of every column, whatever its alignment; of rows that lie far apart, they read each line once.
+/// C's entries are read by all lanes at once.
 /// Blocks are many and short: they start in the order of the rows, and what runs at a time lies close together.
 namespace blockvec::kernels::cuda {
 
@@ -32,7 +33,7 @@ __global__ void __launch_bounds__(direct_threads) tsmm_direct_kernel(const __gri
 #pragma unroll
   for (int r = 0; r < rows; ++r) {
     row[r] = (static_cast<std::int64_t>(blockIdx.x) * rows + r) * direct_threads + thread;
-    from[r] = p.a.data + parts * min(row[r], p.k - 1);
+    from[r] = p.a.data + min(row[r], p.k - 1) * p.a.row_stride;
   }
   Real left[batch][rows][parts];
   const auto load = [&](int first) {
@@ -82,7 +83,7 @@ __global__ void __launch_bounds__(direct_threads) tsmm_direct_kernel(const __gri
 #pragma unroll
   for (int r = 0; r < rows; ++r) {
     if (row[r] >= p.k) break;
-    Real* to = p.b.data + parts * row[r];
+    Real* to = p.b.data + row[r] * p.b.row_stride;
 #pragma unroll
     for (int j = 0; j < columns; ++j, to += p.b.column_stride) {
       if (j >= p.n) break;

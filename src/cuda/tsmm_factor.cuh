@@ -2,26 +2,21 @@
 
 #include "src/cuda/operands.cuh"
 #include "src/cuda/ring.cuh"
-#include "src/cuda/succession.cuh"
-#include "src/cuda/tsmm_split.cuh"
 
-/// The small matrix of tsmm as tensor cores want it. One small kernel packs it for all blocks of the product, and sets
-/// the tickets: blocks that pack for themselves wait for one entry after the other.
+/// The small matrix of tsmm, times alpha, in the orders in which tensor cores want it.
 namespace blockvec::kernels::cuda {
 
-/// Entry i of C packed as [piece of 16 columns][depth / 4][lane][2]: a lane reads 16 bytes at a time. Zero beyond C.
-template <class Real>
-struct PackedPieces {
-  Small<Real> small;
-  Coefficient<Real> alpha;
-  int m, n;
+struct Place {
+  int row, column;
+};
 
-  __device__ double operator()(int i) const {
-    const int depths = (m + 3) / 4;
+/// [piece of 16 columns][depth / 4][lane][2], where a lane reads 16 bytes at a time.
+struct OrderOfPieces {
+  int depths;
+
+  __device__ Place operator()(int i) const {
     const int lane = i / 2 % warp_size;
-    const int row = i / 64 % depths * 4 + lane % 4;
-    const int column = i / 64 / depths * 16 + lane / 4 + 8 * (i % 2);
-    return row < m && column < n ? small.scaled(row, column, alpha.read()) : 0.0;
+    return {i / 64 % depths * 4 + lane % 4, i / 64 / depths * 16 + lane / 4 + 8 * (i % 2)};
   }
 };
 
@@ -35,43 +30,54 @@ __host__ __device__ inline int depth_of(int classes, int q, int s) {
 /// neighbouring lanes where they are not.
 __device__ inline int column_of(bool neighbours, int i) { return neighbours ? i : i / 2 + 4 * (i % 2); }
 
-/// Entry i of C packed as [pair of steps][piece of 8 columns][lane][2].
-template <class Real>
-struct PackedSteps {
-  Small<Real> small;
-  Coefficient<Real> alpha;
-  int m, n;
+/// [pair of steps][piece of 8 columns][lane][2].
+struct OrderOfSteps {
   int pieces;
   int depth_classes;
   bool neighbours;
 
-  __device__ double operator()(int i) const {
-    const Factor factor = alpha.read();
+  __device__ Place operator()(int i) const {
     const int lane = i / 2 % warp_size;
-    const int row = depth_of(depth_classes, lane % 4, i / 64 / pieces * 2 + i % 2);
-    const int column = i / 64 % pieces * 8 + column_of(neighbours, lane / 4);
-    return row < m && column < n && !factor.is_zero() ? small.scaled(row, column, factor) : 0.0;
+    return {depth_of(depth_classes, lane % 4, i / 64 / pieces * 2 + i % 2),
+            i / 64 % pieces * 8 + column_of(neighbours, lane / 4)};
   }
 };
 
-/// packed[i] = entry(i), and no ticket is taken.
-template <class Entry, class Number>
-__global__ void prepare_kernel(const Entry entry, int count, Number* packed, unsigned* tickets) {
-  release_next_kernel();
-  await_previous_kernel();
-  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-  if (i == 0) *tickets = 0;
-  if (i < count) packed[i] = entry(i);
-}
-
-/// Brings what was packed into shared memory.
-template <int threads, class Number>
-__device__ inline void copy_packed(const Number* from, Number* to, int count, int thread) {
-  constexpr int unit = 16 / sizeof(Number);
-#pragma unroll 4
-  for (int i = unit * thread; i < count; i += unit * threads) async_copy<16>(to + i, from + i, true);
-  commit_copies();
-  await_copies<0>();
+/// packed[i] = the entry of alpha C at order(i), for i below `count`; zeros beyond C's m rows and n columns. Loads of a
+/// batch are on their way at a time: no entry waits for the one before.
+template <class Real, class Order>
+__device__ inline void pack(const Small<Real>& small, int m, int n, Factor alpha, const Order& order, int count,
+                            double* packed, int thread, int threads) {
+  constexpr int batch = 8;
+  const int shift = small.parts - 1;  // a complex entry stands for two rows and columns
+  for (int first = thread; first < count; first += batch * threads) {
+    Real re[batch], im[batch];
+    bool valid[batch];
+#pragma unroll
+    for (int b = 0; b < batch; ++b) {
+      const int i = first + b * threads;
+      const Place place = order(i);
+      const int row = place.row >> shift;
+      const int column = place.column >> shift;
+      valid[b] = i < count && place.row < m && place.column < n && !(small.half == Half::upper && row > column) &&
+                 !(small.half == Half::lower && row < column);
+      const Real* const entry = small.data + row * small.row_stride + column * small.column_stride;
+      re[b] = valid[b] ? entry[0] : Real(0);
+      im[b] = valid[b] && shift != 0 ? entry[1] : Real(0);
+    }
+#pragma unroll
+    for (int b = 0; b < batch; ++b) {
+      const int i = first + b * threads;
+      if (i >= count) break;
+      const Place place = order(i);
+      double value = alpha.re * re[b];
+      if (shift != 0) {
+        const Factor scaled = scale(alpha, {static_cast<double>(re[b]), static_cast<double>(im[b])});
+        value = place.row % 2 == place.column % 2 ? scaled.re : place.row % 2 == 0 ? scaled.im : -scaled.im;
+      }
+      packed[i] = valid[b] ? value : 0.0;
+    }
+  }
 }
 
 }  // namespace blockvec::kernels::cuda

@@ -344,7 +344,9 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_ring_kernel(const __gri
   } else if constexpr (tf32) {
     pack_split(p.small, p.m, p.n, p.warps * tn, p.alpha.read(), packed, thread, computing_threads);
   } else {
-    copy_packed<computing_threads>(p.packed, packed, p.warps * tn * ((p.m + 3) / 4 * 64), thread);
+    const int depths = (p.m + 3) / 4;
+    pack(p.small, p.m, p.n, p.alpha.read(), OrderOfPieces{depths}, p.warps * tn * depths * 64, packed, thread,
+         computing_threads);
   }
   meet(1, computing_threads);
   const int group = warp / p.warps;

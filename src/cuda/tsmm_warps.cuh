@@ -20,7 +20,7 @@ struct TsmmWarps {
   int m;
   int panel;
   int stages;
-  const double* packed;  ///< C as of PackedSteps
+  Small<Real> small;
   Coefficient<Real> alpha, beta;
   unsigned* tickets;  ///< zero at the start
   std::uint32_t turns;
@@ -143,7 +143,10 @@ __global__ void __launch_bounds__(sharing_threads, dispatch::tsmm_warps_blocks)
   Real* const ring = reinterpret_cast<Real*>(packed + depth * tn * 8) + warp * p.stages * stage_numbers;
   SharedTurns turns(ticket, p.tickets, p.turns_per_ticket, lane);
   if (threadIdx.x == 0) turns.begin();
-  if (m > 0) copy_packed<sharing_threads>(p.packed, packed, depth * tn * 8, static_cast<int>(threadIdx.x));
+  if (m > 0) {
+    pack(p.small, m, p.out.n, p.alpha.read(), OrderOfSteps{tn, p.depth_classes, p.out.has_neighbours()}, depth * tn * 8,
+         packed, static_cast<int>(threadIdx.x), sharing_threads);
+  }
   __syncthreads();
 
   const Places<Real> places(p.out, 0, 0, lane);

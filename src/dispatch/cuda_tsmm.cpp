@@ -120,7 +120,8 @@ bool fit_stages(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c)
   if (!chosen) c.stages = whole_groups((room - fixed) / stage, c.groups);
   c.shared_bytes = static_cast<int>(fixed + c.stages * stage);
   // Every group works on one stage while another one is filled, and enough is on its way at any time.
-  const std::int64_t least_bytes = c.tf32 != 0 ? 49152 : 65536;  // those who multiply less do not drain it
+  // Those who multiply less do not drain it.
+  const std::int64_t least_bytes = c.boxes_a ? 24576 : c.tf32 != 0 ? 49152 : 65536;
   const bool enough =
       c.stages >= 2 * c.groups && c.stages % c.groups == 0 && c.stages <= max_stages && c.stages * stage >= least_bytes;
   if (!chosen && !enough) c.stages = 0;
@@ -170,8 +171,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm&
     c.chunks_per_ticket = static_cast<int>(std::clamp<std::int64_t>((bytes + chunk_bytes / 2) / chunk_bytes, 1, 16));
   }
   c.parts = std::min<std::int64_t>(ceil_div(p.k, c.rows), device.multiprocessors);
-  const std::int64_t packed = is_narrow(c) || is_deep(c) || c.tf32 != 0 ? 0 : small_bytes(p, c);
-  c.workspace_bytes = static_cast<std::size_t>(packed) + 2 * workspace_alignment;
+  c.workspace_bytes = sizeof(unsigned) + workspace_alignment;
   return true;
 }
 
@@ -236,6 +236,7 @@ void add_ring(const CudaDevice& device, const CudaTsmmProblem& p, Search search,
       for (int rows = row_step(p, usual); rows <= 1024; rows *= 2) {
         const CudaTsmm full = add(tile, tf32, groups, rows, 0, 0);
         for (int ticket = 1; ticket <= 16; ticket *= 2) add(tile, tf32, groups, rows, 0, ticket);
+        if (p.m >= 64 * p.n) add(tile, tf32, groups, rows, 0, in_fixed_turns);
         const int half = full.stages / 2 / groups * groups;
         if (half > 0) add(tile, tf32, groups, rows, half, 0);
       }

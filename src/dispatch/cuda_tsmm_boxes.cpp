@@ -171,9 +171,7 @@ bool complete_boxes(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm
   }
   c.parts = std::min<std::int64_t>(ceil_div(p.k, c.rows), blocks_of(c) * device.multiprocessors);
   c.workspace_bytes = 2 * workspace_alignment;
-  if (c.gauss == 0) {
-    c.workspace_bytes += static_cast<std::size_t>(small_bytes(c, round_up(p.m, c.small_in_ring ? c.panel : 16)));
-  }
+  if (c.small_in_ring) c.workspace_bytes += static_cast<std::size_t>(small_bytes(c, round_up(p.m, c.panel)));
   return true;
 }
 
@@ -349,7 +347,7 @@ CudaWork boxes_work(const CudaDevice& device, const CudaTsmmProblem& p, const Cu
   work.tensor_cores = true;
   work.parts = static_cast<double>(std::min<std::int64_t>(c.parts, device.multiprocessors));
   work.bytes_in_flight = blocks_of(c) * (c.stages - 1.5) * static_cast<double>(numbers_of_stage(p, c) * p.real_bytes);
-  work.launches = 2;
+  work.launches = c.small_in_ring ? 3 : 2;
   if (c.small_in_ring) work.bandwidth *= static_cast<double>(c.rows) / static_cast<double>(c.rows + p.n);
   work.waits = 2;
   return work;

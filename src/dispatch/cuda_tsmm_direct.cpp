@@ -22,7 +22,7 @@ bool direct_is_better(const CudaTsmmProblem& p) {
 }
 
 bool complete_direct(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
-  if (p.row_major || p.n > p.parts * c.tile_n) return false;
+  if (p.n > p.parts * c.tile_n) return false;
   c.warps = 1;
   c.rows = c.blocks_n * threads;
   c.parts = ceil_div(p.k, c.rows);
