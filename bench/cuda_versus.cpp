@@ -54,6 +54,12 @@ double useful_part(std::int64_t row_bytes, std::int64_t pitch_bytes, std::int64_
   return static_cast<double>(row_bytes) / static_cast<double>(touched);
 }
 
+template <class T>
+Rows rows_of_view(const Matrix<T>& a) {
+  const auto bytes = [](std::int64_t numbers) { return sizeof(T) * static_cast<std::size_t>(numbers); };
+  return {a.data, static_cast<std::size_t>(a.rows), bytes(a.columns), bytes(a.ld)};
+}
+
 }  // namespace
 
 template <class T>
@@ -170,13 +176,9 @@ double Versus::roof_of(const Case& c, const Operands<T>& x, std::size_t bytes) {
     const double touched_a = a / useful_part(width(c.m), width(x.a.ld), width(c.offset));
     const double touched_b = b / useful_part(width(c.n), width(x.b.ld), width(x.b.ld == x.a.ld ? c.offset : 0));
     memory *= (a + b) / (touched_a + touched_b);
-    if (!c.reduces() && c.m == c.n && c.ld > c.m && touched_b > b && sizeof(T) % sizeof(double) == 0) {
+    if (!c.reduces() && c.m == c.n && c.ld > c.m && sizeof(T) % sizeof(double) == 0) {
       // Memory reads what is written in part, and serves single pieces slowly: the roof is a plain copy of the entries.
-      const View view{static_cast<std::size_t>(k), sizeof(T) * static_cast<std::size_t>(c.m),
-                      sizeof(T) * static_cast<std::size_t>(x.a.ld)};
-      const auto copy = [&](int) {
-        copy_view(reinterpret_cast<const double*>(x.a.data), reinterpret_cast<double*>(x.b.data), view, stream_);
-      };
+      const auto copy = [&](int) { copy_rows(rows_of_view(x.a), rows_of_view(x.b), stream_); };
       memory = useful * 1e-9 / time(bytes, 3, copy);
     }
   }
@@ -304,14 +306,18 @@ MeasuredLoad Versus::measure_load(const Case& c, double seconds) {
 double Versus::measure_pieces(const Case& c) {
   fill('D');
   const Operands<double> x = operands<double>(c, settings_.bytes, 0);
-  const auto rows = [](const Matrix<double>& a) {
-    const auto bytes = [](std::int64_t numbers) { return sizeof(double) * static_cast<std::size_t>(numbers); };
-    return Rows{a.data, static_cast<std::size_t>(a.rows), bytes(a.columns), bytes(a.ld)};
-  };
+  const Rows a = rows_of_view(x.a);
+  const Rows b = rows_of_view(x.b);
   pause();
-  const double seconds =
-      time(settings_.bytes, settings_.reps, [&](int) { read_pieces(rows(x.a), rows(x.b), small_.data, stream_); });
-  return tsmttsm_bytes<double>(x.a.rows, c.m, c.n) / seconds * 1e-9;
+  const double seconds = time(settings_.bytes, settings_.reps, [&](int) {
+    if (c.reduces()) {
+      read_pieces(a, b, small_.data, stream_);
+    } else {
+      copy_rows(a, b, stream_);
+    }
+  });
+  return (c.reduces() ? tsmttsm_bytes<double>(x.a.rows, c.m, c.n) : tsmm_bytes<double>(x.a.rows, c.m, c.n)) / seconds *
+         1e-9;
 }
 
 // Numbers of a type are filled in as such: the bits of others might be NaN.
@@ -386,7 +392,7 @@ std::string Versus::header(const std::string& commit, std::size_t bytes) {
       "# operands of %zu bytes, median of %d after 2%s, a pause of %d ms before each case; roofs: read %.0f GB/s, "
       "copy %.0f, double precision %.1f TF (complex: 3/4 of the products), single precision %.0f TF\n"
       "# ld is B's too where m = n; a layout of row+3 starts at column 3\n"
-      "# roofs count 64-byte pieces touched; that of tsmm with m = n that touches pieces in part is a plain copy\n",
+      "# roofs count 64-byte pieces touched; that of tsmm of views with m = n is a plain copy of the entries\n",
       device.name, date, commit.c_str(), runtime, version, card.c_str(), bytes, settings_.reps,
       bytes > most_in_graph ? "" : " in CUDA graphs of 8 calls", settings_.pause, read, copy, double_flops * 1e-12,
       single_flops * 1e-12);

@@ -2,7 +2,8 @@
 //   cuda_vs_cublas out=DIRECTORY plans=square,short,gram,rectangle,... seconds=480 commit=...
 // A plan is one of cuda_plans.hpp; or such a one with operands of 64 MiB, e.g. square@64MiB; or one of
 //   short      4 and 16 columns at K = 1e3 to 1e6, in CUDA graphs
-//   pieces     what plain reads of the 64-byte pieces reach that tsmttsm's views of the plan `odd` touch
+//   pieces     what plain kernels reach with the views of the plans `views` and `odd`: for tsmttsm, reads of the 64-byte
+//              pieces that are touched (of odd ones); for tsmm, a copy of the entries
 //   sustained  10 s of unbroken load each, at the widths of widths=8;64
 // products=tsmttsm,gram types=D,Z: only these of a plan's rows.
 // Each kind writes a file of its own to DIRECTORY: cuda_vs_cublas.csv, ..._64MiB.csv, ..._short.csv, ..._pieces.csv,
@@ -115,11 +116,14 @@ class Program {
 
   void pieces() {
     Report report = open("_pieces", versus_.bytes(), "product,type,layout,m,n,lda,k,gbps");
-    for (const Case& c : plan("odd")) {
-      const std::string key = key_of(c, versus_.rows_of(c, versus_.bytes()));
-      if (c.product != "tsmttsm" || report.has(key) || late()) continue;
-      report.add(key, "%.0f", versus_.measure_pieces(c));
-      count(false);
+    for (const char* const name : {"odd", "views"}) {
+      for (const Case& c : plan(name)) {
+        const std::string key = key_of(c, versus_.rows_of(c, versus_.bytes()));
+        const bool known = c.reduces() ? std::string("odd") == name : !c.adds();
+        if (!known || !wanted("products", c.product) || report.has(key) || late()) continue;
+        report.add(key, "%.0f", versus_.measure_pieces(c));
+        count(false);
+      }
     }
   }
 
