@@ -75,7 +75,7 @@ void launch_ring(const TsmmCall<T>& call, const dispatch::CudaTsmm& configuratio
   p.alpha = coefficient(call.alpha);
   p.beta = coefficient(call.beta);
   p.tickets = tickets;
-  p.chunks_per_ticket = static_cast<std::uint32_t>(std::max(0, x.chunks_per_ticket));
+  p.chunks_per_ticket = static_cast<std::uint32_t>(x.chunks_per_ticket);
   launch(zero_tickets, dim3(1), 1, 0, stream_of_call, operation, Start::early, tickets);
   const int threads =
       in_pairs ? (dispatch::tsmm_warpgroups + 1) * dispatch::warpgroup_warps * warp_size : block_threads;

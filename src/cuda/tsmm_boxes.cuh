@@ -53,9 +53,9 @@ __global__ void pack_kernel(const __grid_constant__ TsmmBoxes<Real> p, int piece
   release_next_kernel();
   await_previous_kernel();
   if (p.alpha.read().is_zero()) return;
-  const OrderOfSteps order{pieces, p.depth_classes, p.out.has_neighbours()};
-  pack(p.small, p.m, p.out.n, p.alpha.read(), order, p.panels * p.panel_numbers(pieces), packed,
-       static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x), static_cast<int>(gridDim.x * blockDim.x));
+  const OrderOfSteps order{pieces, p.panels * p.panel / 8, p.depth_classes, p.out.has_neighbours()};
+  pack(p.small, p.m, p.out.n, p.alpha.read(), order, packed, static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x),
+       static_cast<int>(gridDim.x * blockDim.x));
 }
 
 /// sum += A C for the boxes of a set and `steps` steps of 4 columns of A; `a` points to this lane's first entries of
@@ -272,9 +272,8 @@ __global__ void __launch_bounds__(block_threads, tsmm_blocks<tb, tn>)
 
   take_registers<tsmm_blocks<tb, tn> == 2 ? 96 : 224>();
   if (reads_a && resident) {
-    const OrderOfSteps order{pieces, p.depth_classes, p.out.has_neighbours()};
-    pack(p.small, p.m, p.out.n, p.alpha.read(), order, static_cast<int>(round_up(p.m, 16)) * pieces * 8, packed,
-         static_cast<int>(threadIdx.x), computing_threads);
+    const OrderOfSteps order{pieces, (p.m + 15) / 16 * 2, p.depth_classes, p.out.has_neighbours()};
+    pack(p.small, p.m, p.out.n, p.alpha.read(), order, packed, static_cast<int>(threadIdx.x), computing_threads);
     meet(1, computing_threads);
   }
   if (warp >= warps) return;

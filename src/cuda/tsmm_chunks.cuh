@@ -3,8 +3,7 @@
 #include "src/cuda/operands.cuh"
 #include "src/cuda/staged.cuh"
 
-/// tsmm's chunks of rows on their way into the ring, handed out by a ticket; in fixed turns where B is so narrow that
-/// memory is hardly written: there tickets only cost.
+/// tsmm's chunks of rows on their way into the ring, handed out by a ticket.
 namespace blockvec::kernels::cuda {
 
 template <class Real>
@@ -26,7 +25,7 @@ struct TsmmRing {
   Small<Real> small;
   Coefficient<Real> alpha, beta;
   unsigned* tickets;  ///< zero at the start
-  std::uint32_t chunks_per_ticket;  ///< 0: no tickets, blocks have chunks in fixed turns
+  std::uint32_t chunks_per_ticket;
 };
 
 /// The warp that loads: takes tickets, fills stages, and tells every group when there is nothing more.
@@ -37,23 +36,19 @@ __device__ inline void load_chunks(const TsmmRing<Real>& p, RingBarriers& barrie
   const RowFeeder<Real> b(p.old, p.rows, 0);
   RingPosition at{0, 1};
   const int bytes = bytes_a + p.stage_bytes_b;
-  const bool in_turns = p.chunks_per_ticket == 0;
-  const std::uint32_t at_a_time = in_turns ? 1 : p.chunks_per_ticket;
-  unsigned turn = blockIdx.x;
   // The next ticket is on its way while the chunks of the last one are loaded.
   const auto take_ticket = [&] {
-    unsigned ticket = in_turns ? turn : 0;
-    turn += gridDim.x;
-    if (!in_turns && elected()) ticket = atomicAdd(p.tickets, 1U);
+    unsigned ticket = 0;
+    if (elected()) ticket = atomicAdd(p.tickets, 1U);
     return ticket;
   };
   const auto first_chunk = [&](unsigned ticket) {
-    return static_cast<std::uint32_t>(__reduce_or_sync(0xffffffffU, ticket)) * at_a_time;
+    return static_cast<std::uint32_t>(__reduce_or_sync(0xffffffffU, ticket)) * p.chunks_per_ticket;
   };
   std::uint32_t first = first_chunk(take_ticket());
   while (first < p.chunks) {
     const unsigned next = take_ticket();
-    const std::uint32_t end = min(first + at_a_time, p.chunks);
+    const std::uint32_t end = min(first + p.chunks_per_ticket, p.chunks);
     for (std::uint32_t chunk = first; chunk < end; ++chunk) {
       barriers.empty[at.stage].wait(at.parity);
       if (elected()) chunk_of[at.stage] = chunk;  // the lane that arrives

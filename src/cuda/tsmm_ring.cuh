@@ -344,8 +344,7 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_ring_kernel(const __gri
   } else if constexpr (tf32) {
     pack_split(p.small, p.m, p.n, p.warps * tn, p.alpha.read(), packed, thread, computing_threads);
   } else {
-    const int depths = (p.m + 3) / 4;
-    pack(p.small, p.m, p.n, p.alpha.read(), OrderOfPieces{depths}, p.warps * tn * depths * 64, packed, thread,
+    pack(p.small, p.m, p.n, p.alpha.read(), OrderOfPieces{p.warps * tn, (p.m + 3) / 4}, packed, thread,
          computing_threads);
   }
   meet(1, computing_threads);

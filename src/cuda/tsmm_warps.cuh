@@ -144,8 +144,8 @@ __global__ void __launch_bounds__(sharing_threads, dispatch::tsmm_warps_blocks)
   SharedTurns turns(ticket, p.tickets, p.turns_per_ticket, lane);
   if (threadIdx.x == 0) turns.begin();
   if (m > 0) {
-    pack(p.small, m, p.out.n, p.alpha.read(), OrderOfSteps{tn, p.depth_classes, p.out.has_neighbours()}, depth * tn * 8,
-         packed, static_cast<int>(threadIdx.x), sharing_threads);
+    const OrderOfSteps order{tn, depth / 8, p.depth_classes, p.out.has_neighbours()};
+    pack(p.small, m, p.out.n, p.alpha.read(), order, packed, static_cast<int>(threadIdx.x), sharing_threads);
   }
   __syncthreads();
 

@@ -150,8 +150,6 @@ struct CudaTsmmProblem {
   bool may_split = true;        ///< as for tsmttsm
 };
 
-inline constexpr int in_fixed_turns = -1;  ///< of chunks_per_ticket: chunks are nobody's to take
-
 struct CudaTsmm {
   CudaKernel kernel;
   int tile_n;    ///< pieces of 16 columns of B a warp holds; boxes, columns, warps: of 8; warpgroup: of 16

@@ -130,10 +130,29 @@ bool fit_stages(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c)
 
 bool fit_boxes(const CudaTsmm& c) { return !(c.boxes_a || c.boxes_b) || c.rows <= longest_box; }
 
+// Rows of views that are not added to lie far apart: memory serves them best when little is on its way at a time, in
+// whole pieces of some kilobytes.
+bool is_scattered(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  return c.boxes_a && !p.reads_output && p.m * p.n <= 1024;
+}
+bool fit_scattered(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+  constexpr int groups = 4;
+  if (groups * c.warps > computing_warps || c.groups != 0 || c.rows != 0 || c.stages != 0) return false;
+  CudaTsmm tried = c;
+  tried.groups = groups;
+  tried.stages = 2 * groups;
+  tried.rows = std::max(32, chunk_rows(stage_pitch_a(p, c) * p.real_bytes, 12288, p.real_bytes, p.k,
+                                       std::int64_t{device.multiprocessors} * groups));
+  if (tried.rows % row_step(p, c) != 0 || !fit_boxes(tried) || !fit_stages(device, p, tried)) return false;
+  c = tried;
+  return true;
+}
+
 // The most groups of warps and the longest chunks that fit, where the configuration leaves them open.
 bool fit_groups(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   const int most_groups = computing_warps / c.warps;
   if (c.groups != 0 && c.rows != 0) return c.groups <= most_groups && fit_boxes(c) && fit_stages(device, p, c);
+  if (is_scattered(p, c) && fit_scattered(device, p, c)) return true;
   const int step = row_step(p, c);
   const std::int64_t row_bytes = stage_pitch_a(p, c) * p.real_bytes;
   const std::int64_t most_bytes = is_narrow(c) && p.real_bytes == 4 ? 7168 : 8192;
@@ -209,6 +228,13 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const Cud
   return work;
 }
 
+// As measured on an H200: boxes come at the speed of plain copies, but for very short rows.
+bool boxed_ring_is_better(const CudaDevice& device, const CudaTsmmProblem& p) {
+  const std::int64_t bytes = p.m * p.real_bytes;
+  return p.row_major && !p.may_skip_a && bytes >= (p.reads_output ? 192 : 64) && bytes <= 512 && p.n <= 64 &&
+         boxes_a_serve(device, p);
+}
+
 // As measured on an H200.
 bool deep_is_better(const CudaTsmmProblem& p) {
   return p.row_major && !p.may_skip_a && streams(p.m, p.pitch_a) && p.n <= 32 && deep_serves(p);
@@ -236,7 +262,6 @@ void add_ring(const CudaDevice& device, const CudaTsmmProblem& p, Search search,
       for (int rows = row_step(p, usual); rows <= 1024; rows *= 2) {
         const CudaTsmm full = add(tile, tf32, groups, rows, 0, 0);
         for (int ticket = 1; ticket <= 16; ticket *= 2) add(tile, tf32, groups, rows, 0, ticket);
-        if (p.m >= 64 * p.n) add(tile, tf32, groups, rows, 0, in_fixed_turns);
         const int half = full.stages / 2 / groups * groups;
         if (half > 0) add(tile, tf32, groups, rows, half, 0);
       }
@@ -246,7 +271,7 @@ void add_ring(const CudaDevice& device, const CudaTsmmProblem& p, Search search,
   if (all || deep_is_better(p)) {
     for (const TileShape& tile : tsmm_deep_tiles) add_shape(tile, false);
   }
-  if (!all && !ring_is_better(p) && !to.empty()) return;
+  if (!all && !ring_is_better(p) && !boxed_ring_is_better(device, p) && !to.empty()) return;
   for (const TileShape& tile : tsmm_tiles) {
     // In double precision tensor cores are as good there.
     if (all || p.real_bytes == 4 || tile.m != 0 || tile.n <= 4) add_shape(tile, false);
@@ -287,8 +312,9 @@ namespace {
 void collect(const CudaDevice& device, const CudaTsmmProblem& problem, Search search, std::vector<CudaTsmm>& to) {
   const bool all = search == Search::all;
   if (all || direct_is_better(problem)) add_direct(device, problem, search, to);
-  if (all || ring_is_better(problem) || deep_is_better(problem)) add_ring(device, problem, search, to);
-  if (all || warps_are_better(problem)) add_warps(device, problem, search, to);
+  const bool in_boxes = boxed_ring_is_better(device, problem);
+  if (all || ring_is_better(problem) || deep_is_better(problem) || in_boxes) add_ring(device, problem, search, to);
+  if (all || (warps_are_better(problem) && !in_boxes)) add_warps(device, problem, search, to);
   if (all || (to.empty() && !boxes_beat_columns(problem))) add_columns(device, problem, search, to);
   if (all || to.empty()) add_boxes(device, problem, search, to);
   if (to.empty()) add_ring(device, problem, search, to);

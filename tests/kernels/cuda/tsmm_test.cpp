@@ -99,8 +99,8 @@ TYPED_TEST(CudaTsmm, NarrowColumns) {
 // Columns to keep, guards and poisoned neighbours beside views whose rows begin at multiples of 16 bytes.
 TYPED_TEST(CudaTsmm, AlignedViewsInPlace) {
   using T = TypeParam;
-  for (const std::int64_t width : {2, 4, 6, 8, 16, 24, 32, 40}) {
-    for (const std::int64_t k : {1, 15, 1000, 40001}) {
+  for (const std::int64_t width : {2, 8, 16, 24, 32, 40}) {
+    for (const std::int64_t k : {1, 15, 9001}) {
       for (const std::int64_t ld : {64, 128}) {
         const Placement place{Layout::row_major, Layout::row_major, ld - width, 4 * (width % 3)};
         expect_tsmm_inplace<T>(run_on_few_blocks, k, width, width, place);
