@@ -172,7 +172,9 @@ bool fit_groups(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c)
 bool complete_ring(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   if (!ring_serves(device, p)) return false;
   c.boxes_a = !streams(p.m, p.pitch_a);
-  c.boxes_b = !is_deep(c) && comes_in_boxes(device, p.k, p.n, p.pitch_b, p.real_bytes, p.aligned_output);
+  // Boxes are written in whole units, which must be B's.
+  c.boxes_b = !is_deep(c) && p.n * p.real_bytes % 16 == 0 &&
+              comes_in_boxes(device, p.k, p.n, p.pitch_b, p.real_bytes, p.aligned_output);
   if (is_narrow(c) && (p.n > c.blocks_n || p.m > narrow_depth(c.blocks_n))) return false;
   if (is_deep(c) && (!deep_serves(p) || p.n > 16 * c.tile_n)) return false;
   if (c.tf32 != 0 && (!p.may_split || p.real_bytes != 4)) return false;
