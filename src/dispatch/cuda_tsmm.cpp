@@ -130,19 +130,20 @@ bool fit_stages(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c)
 
 bool fit_boxes(const CudaTsmm& c) { return !(c.boxes_a || c.boxes_b) || c.rows <= longest_box; }
 
-// Rows of views that are not added to lie far apart: memory serves them best when little is on its way at a time, in
-// whole pieces of some kilobytes.
-bool is_scattered(const CudaTsmmProblem& p, const CudaTsmm& c) {
-  return c.boxes_a && !p.reads_output && p.m * p.n <= 1024;
-}
+// Rows of views lie far apart: memory serves them best in small chunks, and where it is also written much, with little
+// on its way at a time.
+bool is_scattered(const CudaTsmmProblem& p, const CudaTsmm& c) { return c.boxes_a && !p.reads_output; }
 bool fit_scattered(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
-  constexpr int groups = 4;
-  if (groups * c.warps > computing_warps || c.groups != 0 || c.rows != 0 || c.stages != 0) return false;
+  if (c.groups != 0 || c.rows != 0 || c.stages != 0) return false;
+  constexpr std::int64_t good_bytes = 65536;
+  const std::int64_t bytes = stage_pitch_a(p, c) * p.real_bytes;
   CudaTsmm tried = c;
-  tried.groups = groups;
-  tried.stages = 2 * groups;
-  tried.rows = std::max(32, chunk_rows(stage_pitch_a(p, c) * p.real_bytes, 12288, p.real_bytes, p.k,
-                                       std::int64_t{device.multiprocessors} * groups));
+  tried.groups = std::min(p.m >= 4 * p.n ? 8 : 4, computing_warps / c.warps);
+  tried.rows = std::max(32, chunk_rows(bytes + p.n * p.real_bytes, 14336, p.real_bytes, p.k,
+                                       std::int64_t{device.multiprocessors} * tried.groups));
+  if (p.m < 4 * p.n) {
+    tried.stages = std::max(2, static_cast<int>(good_bytes / (tried.rows * bytes * tried.groups))) * tried.groups;
+  }
   if (tried.rows % row_step(p, c) != 0 || !fit_boxes(tried) || !fit_stages(device, p, tried)) return false;
   c = tried;
   return true;
@@ -188,7 +189,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm&
   if (c.chunks_per_ticket == 0) {
     // Of A and B together, as measured on an H200 for squares and for narrow B.
     const std::int64_t chunk_bytes = c.rows * (stage_pitch_a(p, c) + p.n) * p.real_bytes;
-    const std::int64_t bytes = is_deep(c) ? 114688 : 32768;
+    const std::int64_t bytes = is_deep(c) ? 114688 : is_scattered(p, c) ? 24576 : 32768;
     c.chunks_per_ticket = static_cast<int>(std::clamp<std::int64_t>((bytes + chunk_bytes / 2) / chunk_bytes, 1, 16));
   }
   c.parts = std::min<std::int64_t>(ceil_div(p.k, c.rows), device.multiprocessors);
@@ -230,10 +231,11 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const Cud
   return work;
 }
 
-// As measured on an H200: boxes come at the speed of plain copies, but for very short rows.
+// As measured on an H200: boxes come at the speed of plain copies, but for very short rows; where B is read, too, copies
+// by other kernels are as fast.
 bool boxed_ring_is_better(const CudaDevice& device, const CudaTsmmProblem& p) {
   const std::int64_t bytes = p.m * p.real_bytes;
-  return p.row_major && !p.may_skip_a && bytes >= (p.reads_output ? 192 : 64) && bytes <= 512 && p.n <= 64 &&
+  return p.row_major && !p.may_skip_a && !p.reads_output && bytes >= 64 && bytes <= 512 && p.n <= 64 &&
          boxes_a_serve(device, p);
 }
 
@@ -266,6 +268,8 @@ void add_ring(const CudaDevice& device, const CudaTsmmProblem& p, Search search,
         for (int ticket = 1; ticket <= 16; ticket *= 2) add(tile, tf32, groups, rows, 0, ticket);
         const int half = full.stages / 2 / groups * groups;
         if (half > 0) add(tile, tf32, groups, rows, half, 0);
+        if (!usual.boxes_a) continue;
+        for (const int ticket : {0, 1, 2, 4}) add(tile, tf32, groups, rows, 2 * groups, ticket);
       }
     }
   };
