@@ -137,11 +137,12 @@ bool fit_scattered(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm&
   if (c.groups != 0 || c.rows != 0 || c.stages != 0) return false;
   constexpr std::int64_t good_bytes = 65536;
   const std::int64_t bytes = stage_pitch_a(p, c) * p.real_bytes;
+  const bool reads = p.m >= 4 * p.n && p.m <= 48;
   CudaTsmm tried = c;
-  tried.groups = std::min(p.m >= 4 * p.n ? 8 : 4, computing_warps / c.warps);
+  tried.groups = std::min(reads ? 8 : 4, computing_warps / c.warps);
   tried.rows = std::max(32, chunk_rows(bytes + p.n * p.real_bytes, 14336, p.real_bytes, p.k,
                                        std::int64_t{device.multiprocessors} * tried.groups));
-  if (p.m < 4 * p.n) {
+  if (!reads) {
     tried.stages = std::max(2, static_cast<int>(good_bytes / (tried.rows * bytes * tried.groups))) * tried.groups;
   }
   if (tried.rows % row_step(p, c) != 0 || !fit_boxes(tried) || !fit_stages(device, p, tried)) return false;
