@@ -23,8 +23,8 @@ void read_pieces(const Rows& a, const Rows& b, void* sink, CUstream_st* stream);
 /// Writes twice the numbers that it reads.
 void scale_all(const double* from, double* to, std::size_t count, CUstream_st* stream);
 
-/// Copies the first numbers of A's rows to B's, whose rows are no wider, and reads the others: bytes are multiples of 8.
-/// Memory serves pieces of rows at a speed of its own, and reads the sectors that are written in part.
+/// Copies the first numbers of A's rows to B's, whose rows are no wider, and reads the others: bytes are multiples
+/// of 8. Memory serves pieces of rows at a speed of its own, and reads the sectors that are written in part.
 void copy_rows(const Rows& a, const Rows& b, CUstream_st* stream);
 
 /// Uniform numbers in (-1, 1) that depend on seed and place alone.

@@ -2,8 +2,8 @@
 //   cuda_vs_cublas out=DIRECTORY plans=square,short,gram,rectangle,... seconds=480 commit=...
 // A plan is one of cuda_plans.hpp; or such a one with operands of 64 MiB, e.g. square@64MiB; or one of
 //   short      4 and 16 columns at K = 1e3 to 1e6, in CUDA graphs
-//   pieces     what plain kernels reach with the views of the plans `views` and `odd`: for tsmttsm, reads of the 64-byte
-//              pieces that are touched (of odd ones); for tsmm, a copy of the entries
+//   pieces     what plain kernels reach with the views of the plans `views` and `odd`: for tsmttsm, reads of the
+//              64-byte pieces that odd ones touch; for tsmm, a copy of the entries
 //   sustained  10 s of unbroken load each, at the widths of widths=8;64
 // products=tsmttsm,gram types=D,Z: only these of a plan's rows.
 // Each kind writes a file of its own to DIRECTORY: cuda_vs_cublas.csv, ..._64MiB.csv, ..._short.csv, ..._pieces.csv,

@@ -5,7 +5,7 @@
 #include "src/cuda/ring.cuh"
 #include "src/dispatch/cuda_feed.hpp"
 
-/// Operands of tsmttsm on their way into the stages of a ring, and where their entries lie there.
+/// Operands on their way into the stages of a ring, and where their entries lie there.
 ///
 /// A chunk's rows stand in a stage in `segments` of equally many rows: those of a row-major matrix in boxes that fall
 /// into one class each (boxes.cuh).

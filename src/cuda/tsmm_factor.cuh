@@ -44,8 +44,8 @@ struct OrderOfSteps {
   __device__ int index(int piece, int block) const { return block * pieces + piece; }
 };
 
-/// Packs alpha C, zeros beyond its m rows and n columns, by whole warps. Loads of a batch are on their way at a time: no
-/// entry waits for the one before.
+/// Packs alpha C, zeros beyond its m rows and n columns, by whole warps. Loads of a batch are on their way at a time:
+/// no entry waits for the one before.
 template <class Real, class Order>
 __device__ inline void pack(const Small<Real>& small, int m, int n, Factor alpha, const Order& order, double* packed,
                             int thread, int threads) {
@@ -89,8 +89,7 @@ __device__ inline void pack(const Small<Real>& small, int m, int n, Factor alpha
       for (int which = 0; which < 2; ++which) {
         value[which] = alpha.re * re[b][which];
         if (shift != 0) {
-          const Factor scaled =
-              scale(alpha, {static_cast<double>(re[b][which]), static_cast<double>(im[b][which])});
+          const Factor scaled = scale(alpha, {static_cast<double>(re[b][which]), static_cast<double>(im[b][which])});
           const Place place = order(0, 0, lane, which);  // blocks begin at even rows and columns
           value[which] = place.row % 2 == place.column % 2 ? scaled.re : place.row % 2 == 0 ? scaled.im : -scaled.im;
         }

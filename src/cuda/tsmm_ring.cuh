@@ -293,7 +293,8 @@ __device__ inline void narrow_rows(const TsmmRing<Real>& p, const double* c, con
   constexpr int some = most == 4 ? 2 : most;
   const auto aligned = [&](int unit) {
     const auto places = reinterpret_cast<std::uintptr_t>(a) | reinterpret_cast<std::uintptr_t>(out);
-    return p.m % unit == 0 && p.n % unit == 0 && p.a.row_step % unit == 0 && p.pitch_out % unit == 0 && places % (unit * sizeof(Real)) == 0;
+    return p.m % unit == 0 && p.n % unit == 0 && p.a.row_step % unit == 0 && p.pitch_out % unit == 0 &&
+           places % (unit * sizeof(Real)) == 0;
   };
   if (aligned(most)) {
     narrow_rows<adds, most, columns>(p, c, a, out, old, beta, lane);
@@ -395,8 +396,8 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_ring_kernel(const __gri
         if (row0 == 0) wait_for_room();
         Real* const to = out.rows + row0 * p.pitch_out;
         if (tf32 && !all_finite(sum)) {
-          multiply_plainly<8 * tb, 16 * tn>(p, a + row0 * p.a.row_step, to, old + row0 * p.old.row_step, column0, adds, beta,
-                                            lane);
+          multiply_plainly<8 * tb, 16 * tn>(p, a + row0 * p.a.row_step, to, old + row0 * p.old.row_step, column0, adds,
+                                            beta, lane);
         } else if (adds) {
           put_rows<true>(p, sum, to, old + row0 * p.old.row_step, column0 + lane / 4, beta, lane);
         } else {

@@ -153,7 +153,7 @@ __device__ inline void store_chunks(const TsmmRing<float>& p, RingBarriers& barr
 }
 
 template <int parts, int columns>
-__global__ void __launch_bounds__(warpgroup_block_threads, 1) 
+__global__ void __launch_bounds__(warpgroup_block_threads, 1)
     tsmm_warpgroup_kernel(const __grid_constant__ TsmmRing<float> p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ __align__(128) unsigned char memory[];

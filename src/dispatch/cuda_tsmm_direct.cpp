@@ -44,8 +44,8 @@ void add_direct(const CudaDevice& device, const CudaTsmmProblem& p, Search searc
     // The narrowest one that holds all columns; of two rows a thread has more to load at a time.
     const bool two_rows = (p.real_bytes == 4 && p.parts == 1) || p.m > 256 * p.parts;
     // Many columns of A make blocks of many rows too few.
-    const bool usual =
-        !taken && (!p.row_major || shape.rows == 1) && (shape.columns != 1 || p.m <= 256 * p.parts) && (p.row_major || shape.columns != 8 || (shape.rows == 2) == two_rows);
+    const bool usual = !taken && (!p.row_major || shape.rows == 1) && (shape.columns != 1 || p.m <= 256 * p.parts) &&
+                       (p.row_major || shape.columns != 8 || (shape.rows == 2) == two_rows);
     if ((search == Search::usual && !usual) || !complete(device, p, c)) continue;
     taken = true;
     to.push_back(c);

@@ -157,11 +157,13 @@ TEST_F(CudaCandidates, OfTsmmOfAlignedViews) {
   struct Case {
     std::int64_t m, n, pad;
   };
-  for (const Case& x : {Case{8, 8, 56}, Case{24, 4, 40}, Case{7, 7, 9}, Case{33, 33, 31}, Case{96, 70, 32}, Case{8, 6, 8}}) {
+  for (const Case& x :
+       {Case{8, 8, 56}, Case{24, 4, 40}, Case{7, 7, 9}, Case{33, 33, 31}, Case{96, 70, 32}, Case{8, 6, 8}}) {
     const Placement place{Layout::row_major, Layout::row_major, x.pad, 0};
     expect_every_tsmm<double>(677, x.m, x.n, place, 1, 0.5, dispatch::Search::all);
     expect_every_tsmm<double>(677, x.m, x.n, place, 1, 0.0);
-    expect_every_tsmm<float>(677, x.m, x.n, {place.layout, place.small_layout, 4 - x.m % 4 + x.pad / 4 * 4, 0}, 1, 0.5F);
+    expect_every_tsmm<float>(677, x.m, x.n, {place.layout, place.small_layout, 4 - x.m % 4 + x.pad / 4 * 4, 0}, 1,
+                             0.5F);
     expect_every_tsmm<std::complex<double>>(677, x.m, x.n, place, 1, {0.5, -0.25});
     if (HasFatalFailure()) return;
   }
