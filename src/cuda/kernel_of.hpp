@@ -43,9 +43,10 @@ TsmmBoxesKernel<Real> boxes_kernel_of(const dispatch::CudaTsmm& x) {
 template <class Real>
 TsmmColumnsKernel<Real> columns_kernel_of(const dispatch::CudaTsmm& x, int parts) {
   if constexpr (sizeof(Real) == 4) {
-    if (x.tf32 != 0) return tsmm_columns_split_kernel_of<Real>(x.blocks_n, x.tile_n, parts);
+    return tsmm_columns_split_kernel_of<Real>(x.blocks_n, x.tile_n, parts);
+  } else {
+    return tsmm_columns_kernel_of<Real>(x.blocks_n, x.tile_n, parts);
   }
-  return tsmm_columns_kernel_of<Real>(x.blocks_n, x.tile_n, parts);
 }
 
 }  // namespace blockvec::kernels::cuda

@@ -97,13 +97,6 @@ PlainLines<Real> plain_lines(const Lines<Real>& a, int numbers) {
   return made;
 }
 
-/// Whether all lines start at multiples of 16 bytes, as boxes must; a single line may have any distance.
-template <class Real>
-bool starts_aligned(Lines<Real>& a) {
-  if (a.count == 1) a.distance = round_up(a.length, 4);
-  return reinterpret_cast<std::uintptr_t>(a.data) % 16 == 0 && a.distance * sizeof(Real) % 16 == 0;
-}
-
 /// Whether two neighbours of every row can be written at once.
 template <class T>
 bool written_in_pairs(const Matrix<T>& b) {
@@ -217,23 +210,10 @@ void launch_columns(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, unsign
                     cudaStream_t stream_of_call, const Product& operation) {
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
-  const int pieces = x.warps * x.tile_n;
-  const auto box_of = [&](const Lines<Real>& of, int columns) {
-    return boxes(of, 1, parts * x.rows, columns, operation.name).map[0];
-  };
-  Lines<Real> a = lines(call.a);
-  Lines<Real> b = lines<T>(call.b);
   TsmmColumns<Real> p{};
-  if (starts_aligned(a)) {
-    p.boxes_a = box_of(a, x.panel);
-  } else {
-    p.lines = plain_lines(a, parts * x.rows);
-  }
-  p.plain_b = !starts_aligned(b);
-  p.in_pairs = written_in_pairs(call.b);
-  if (!p.plain_b) p.boxes_b = box_of(b, 8 * pieces / parts);
-  p.a = tall(call.a);
-  p.b = tall(call.b);
+  p.a = columns(call.a, x.panel, x.pitch);
+  p.b = columns<T>(call.b, static_cast<int>(call.b.columns), x.staged_pitch);
+  p.out = real_data(call.b);
   p.k = call.a.rows;
   p.m = static_cast<int>(parts * call.a.columns);
   p.n = static_cast<int>(parts * call.b.columns);
@@ -241,35 +221,28 @@ void launch_columns(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, unsign
   p.row_warps = x.row_warps;
   p.column_warps = x.warps;
   p.groups = x.groups;
-  p.panel = x.panel;
   p.panels = static_cast<int>(ceil_div(call.a.columns, x.panel));
   p.stages = x.stages;
-  p.outgoing = x.staged;
+  p.loads_b = x.output_in_ring;
+  const auto bytes_a = static_cast<int>(dispatch::column_bytes(x.panel, x.pitch, sizeof(Real)));
+  const auto bytes_b = static_cast<int>(dispatch::column_bytes(call.b.columns, x.staged_pitch, sizeof(Real)));
+  p.offset_b = p.loads_b ? bytes_a : 0;
+  p.stage_bytes = p.loads_b ? bytes_a + bytes_b : std::max(bytes_a, bytes_b);
+  const auto place = [](const void* data) { return reinterpret_cast<std::uintptr_t>(data) % line_bytes; };
+  const bool alike = p.a.pitch == p.b.pitch && place(p.a.data) == place(p.b.data) && p.panels == 1;
+  p.meets = !p.loads_b && (p.column_warps > 1 || !alike);
+  p.neighbours_a = dispatch::column_neighbours(p.a.pitch, sizeof(Real));
+  p.neighbours_b = dispatch::column_neighbours(p.b.pitch, sizeof(Real));
   p.small = small(call.c, call.triangle);
   p.alpha = coefficient(call.alpha);
   p.beta = coefficient(call.beta);
   p.tickets = tickets;
   p.chunks = static_cast<std::uint32_t>(ceil_div(p.k, x.rows));
   p.chunks_per_ticket = static_cast<std::uint32_t>(x.chunks_per_ticket);
-  const TsmmColumnsKernel<Real> kernel = columns_kernel_of<Real>(x, parts);
-  auto* pack = pack_columns_kernel<Real, parts, false>;
-  if constexpr (sizeof(Real) == 4) {
-    if (x.tf32 != 0) pack = pack_columns_kernel<Real, parts, true>;
-  }
-  if (p.lines.data != nullptr) {  // plain copies pass through the first-level cache, which has what is left
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, dispatch::plain_columns_percent),
-          operation);
-  }
   launch(zero_tickets, dim3(1), 1, 0, stream_of_call, operation, Start::early, tickets);
-  if (x.small_in_ring) {
-    auto* const packed = reinterpret_cast<uint4*>(tickets + 4);
-    const std::int64_t entries = p.panels * ceil_div(x.panel * parts, 8) * pieces * warp_size;
-    launch(pack, dim3(static_cast<unsigned>(ceil_div(entries, 256))), 256, 0, stream_of_call, operation, Start::early,
-           p, pieces, packed);
-    p.packed = packed;
-  }
-  launch(kernel, dim3(static_cast<unsigned>(x.parts)), block_threads, x.shared_bytes, stream_of_call, operation,
-         Start::early, p);
+  const int warps = x.tf32 != 0 ? dispatch::tsmm_warpgroups * dispatch::warpgroup_warps : computing_warps;
+  launch(columns_kernel_of<Real>(x, parts), dim3(static_cast<unsigned>(x.parts)), warps * warp_size + loading_threads,
+         x.shared_bytes, stream_of_call, operation, Start::early, p);
 }
 
 template <class T>

@@ -1,272 +1,244 @@
 #pragma once
 
-#include <type_traits>
-
 #include "src/cuda/mma.cuh"
 #include "src/cuda/tsmm_columns_chunks.cuh"
-#include "src/cuda/tsmm_columns_results.cuh"
 
-/// tsmm of column-major operands on tensor cores. A comes in boxes of a chunk's rows by a panel of columns; results go
-/// the same way, so that memory sees long pieces of every column. Columns that do not start at multiples of 16 bytes
-/// are copied plainly instead.
-///
-/// Of four neighbours of a panel's columns, lane 4 g + q reads column q: 16 bytes of it at a time, which its eight
-/// fellows continue, without a bank that two of them want. These are two rows of double precision, four of single
-/// precision, or half as many complex numbers; which rows a fragment holds is free as long as results lie alike.
-/// Groups of warps take the chunks in turn, each with stages of its own; in a group, warps stand `row_warps` deep along
-/// the rows and `column_warps` wide along B's columns, each with `tb` pieces of 16 rows times `tn` pieces of 8 columns.
+/// tsmm of column-major operands on tensor cores, in double precision. Groups of warps take the chunks in turn; in a
+/// group, warps stand `row_warps` deep along the rows and `column_warps` wide along B's columns, each with `tb` pieces
+/// of 16 rows times `tn` pieces of 8 columns. Eight lanes continue one another along a column of a stage, and four of
+/// them take such columns that no bank is wanted twice (column_of_slot); C's rows and columns lie in that order.
 /// Chunks are handed out by a ticket, as in tsmm_ring.cuh; all of a chunk is loaded before any of it is written, so
 /// that B may be A.
 namespace blockvec::kernels::cuda {
 
-/// sum += A C for a panel; `a` points to this lane's numbers of its first column, `c` to its entries of C.
-template <int parts, int tb, int tn, class Real>
-__device__ inline void multiply_columns(double (&sum)[tb][tn][4], const Real* a, int pitch, const uint4* c, int pieces,
-                                        int columns) {
-  using Piece = ColumnPiece<Real, parts, tb>;
-  constexpr int count = 4 / parts;  // fours of columns that are 16 deep
-  constexpr bool ahead = tb * tn <= 8;
-  const int fours = columns / 4;
-  const int four_step = 4 * pitch;
-  Piece now[count];
-  Piece next[count];
-  const auto load = [&](Piece(&to)[count]) {
-#pragma unroll
-    for (int i = 0; i < count; ++i) to[i].read(a + i * four_step);
+/// Slots of a lane: numbers of a column, or whole complex ones, in 16 columns of real numbers.
+template <int parts>
+inline constexpr int slots_of_step = 4 / parts;
+
+/// Column of scalars that slot s of lane q of a warp's results is, where a piece of 8 real columns has `parts` of them:
+/// slots that no longer fit 2^k neighbours lie in the pieces' own order.
+template <int parts, int tn>
+__device__ inline int result_column(int k, int q, int s) {
+  constexpr int of_piece = 2 / parts;
+  const bool fits = s < (tn * of_piece >> k << k);
+  return column_of_slot(fits ? k : of_piece - 1, q, s);
+}
+
+/// C as the tensor cores want it, [8 real rows][piece of 8 columns][lane][2]: a lane reads 16 bytes at a time.
+template <int parts, int tn, class Real>
+__device__ inline void pack_columns(const TsmmColumns<Real>& p, double* packed, int thread, int threads) {
+  constexpr int slots = slots_of_step<parts>;
+  const Factor alpha = p.alpha.read();
+  const int pieces = p.column_warps * tn;
+  const int steps = (p.a.at_once + 4 * slots - 1) / (4 * slots);  // of 16 real rows of a panel
+  const int count = p.panels * steps * 2 * pieces * 64;
+  for (int i = thread; i < count; i += threads) {
+    const int lane = i / 2 % warp_size;
+    const int piece = i / 64 % pieces;
+    const int half = i / 64 / pieces % 2;
+    const int step = i / 128 / pieces;
+    const int v = 2 * half + i % 2;
+    const int in_panel = column_of_slot(p.neighbours_a, lane % 4, step % steps * slots + v / parts);
+    const int row = (step / steps * p.a.at_once + in_panel) * parts + v % parts;
+    const int place = lane / 4;  // in a piece: lane place / 2 has two real columns
+    const int slot = parts == 2 ? piece % tn : 2 * (piece % tn) + place % 2;
+    const int of_warp = result_column<parts, tn>(p.neighbours_b, place / 2, slot);
+    const int column = piece / tn * 8 * tn + of_warp * parts + (parts == 2 ? place % 2 : 0);
+    packed[i] = in_panel < p.a.at_once && row < p.m && column < p.n ? p.small.scaled(row, column, alpha) : 0.0;
+  }
+}
+
+/// A lane's numbers of a step: 16 real columns of a stage.
+template <int parts, int tb, class Real>
+struct ColumnStep {
+  static constexpr int slots = slots_of_step<parts>;
+  struct alignas(parts * sizeof(Real)) Scalar {
+    Real part[parts];
   };
-  if (ahead && fours >= count) load(now);
-  int four = 0;
-#pragma unroll 2
-  for (; four + count <= fours; four += count, c += 2 * warp_size * pieces) {
-    if (!ahead) load(now);
-    a += count * four_step;
-    if (ahead && four + 2 * count <= fours) load(next);
-    double left[tb][8];
+  Scalar number[tb][2][slots];
+
+  template <bool guarded>
+  __device__ void read(const Real* a, const int (&offset)[slots], const int (&column)[slots], int columns) {
+#pragma unroll
+    for (int s = 0; s < slots; ++s) {
+#pragma unroll
+      for (int t = 0; t < tb; ++t) {
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          // What follows A is not ours to multiply with, not even by zero.
+          if (guarded && column[s] >= columns) {
+            number[t][half][s] = Scalar{};
+          } else {
+            number[t][half][s] = *reinterpret_cast<const Scalar*>(a + offset[s] + (16 * t + 8 * half) * parts);
+          }
+        }
+      }
+    }
+  }
+  __device__ double at(int t, int v) const { return number[t][v % 2][v / 2 / parts].part[v / 2 % parts]; }
+};
+
+/// sum += A C for a panel of `columns` columns; `a` points to this lane's rows of its first column, `c` to its entries
+/// of C.
+template <int parts, int tb, int tn, class Real>
+__device__ inline void multiply_columns(double (&sum)[tb][tn][4], const Real* a, int pitch, const double* c, int pieces,
+                                        int columns, int neighbours, int q) {
+  using Step = ColumnStep<parts, tb, Real>;
+  constexpr bool ahead = tb * tn <= 8;
+  int column[Step::slots], offset[Step::slots];
+#pragma unroll
+  for (int s = 0; s < Step::slots; ++s) {
+    column[s] = column_of_slot(neighbours, q, s);
+    offset[s] = column[s] * pitch;
+  }
+  constexpr int width = 4 * Step::slots;
+  Step now, next;
+  const auto load = [&](Step& step, int left) {
+    if (left >= width) {
+      step.template read<false>(a, offset, column, left);
+    } else {
+      step.template read<true>(a, offset, column, left);
+    }
+    a += width * pitch;
+  };
+  if (ahead) load(now, columns);
+#pragma unroll 1
+  for (int left = columns; left > 0; left -= width, c += 2 * 64 * pieces) {
+    if (!ahead) load(now, left);
+    if (ahead && left > width) load(next, left - width);
+    double factors[tb][8];
 #pragma unroll
     for (int t = 0; t < tb; ++t) {
 #pragma unroll
-      for (int v = 0; v < 8; ++v) left[t][v] = now[v / 2 / parts].at(t, v % 2, v / 2 % parts);
+      for (int v = 0; v < 8; ++v) factors[t][v] = now.at(t, v);
     }
 #pragma unroll
     for (int x = 0; x < tn; ++x) {
-      const double2 first = *reinterpret_cast<const double2*>(c + warp_size * x);
-      const double2 second = *reinterpret_cast<const double2*>(c + warp_size * (pieces + x));
+      const double2 first = *reinterpret_cast<const double2*>(c + 64 * x);
+      const double2 second = *reinterpret_cast<const double2*>(c + 64 * (pieces + x));
       const double right[4] = {first.x, first.y, second.x, second.y};
 #pragma unroll
-      for (int t = 0; t < tb; ++t) multiply_16x8x16(sum[t][x], left[t], right);
+      for (int t = 0; t < tb; ++t) multiply_16x8x16(sum[t][x], factors[t], right);
     }
-    if (ahead) {
-#pragma unroll
-      for (int i = 0; i < count; ++i) now[i] = next[i];
-    }
+    if (ahead) now = next;
   }
+}
+
+/// A lane's results to B's chunk in a stage, plus beta times what is there if it `adds`; `out` points to the lane's
+/// rows of its warp's first column.
+template <int parts, bool adds, int tb, int tn, class Real>
+__device__ inline void put_columns(const double (&sum)[tb][tn][4], Real* out, int pitch, int columns, int neighbours,
+                                   int q, Factor beta) {
+  constexpr int of_piece = 2 / parts;
 #pragma unroll
-  for (int i = 0; i < count - 1; ++i) {
-    if (four + i >= fours) break;
-    Piece last;
-    last.read(a + i * four_step);
+  for (int x = 0; x < tn; ++x) {
 #pragma unroll
-    for (int part = 0; part < parts; ++part) {
-      const int slot = i * parts + part;
+    for (int i = 0; i < of_piece; ++i) {
+      const int column = result_column<parts, tn>(neighbours, q, of_piece * x + i);
+      if (column >= columns) continue;
+      Real* const to = out + column * pitch;
 #pragma unroll
-      for (int x = 0; x < tn; ++x) {
-        const double right = reinterpret_cast<const double*>(c + warp_size * (slot / 2 * pieces + x))[slot % 2];
+      for (int t = 0; t < tb; ++t) {
 #pragma unroll
-        for (int t = 0; t < tb; ++t) {
-          const double left[2] = {last.at(t, 0, part), last.at(t, 1, part)};
-          multiply_16x8x4(sum[t][x], left, right);
+        for (int half = 0; half < 2; ++half) {
+          using Scalar = typename ColumnStep<parts, 1, Real>::Scalar;
+          Scalar& place = *reinterpret_cast<Scalar*>(to + (16 * t + 8 * half) * parts);
+          double value[2] = {sum[t][x][2 * half + i], sum[t][x][2 * half + parts - 1]};
+          if constexpr (adds) {
+            const Scalar was = place;
+            const Factor old =
+                scale(beta, {static_cast<double>(was.part[0]), static_cast<double>(was.part[parts - 1])});
+            value[0] += old.re;
+            value[1] += old.im;
+          }
+          Scalar result;
+          result.part[0] = static_cast<Real>(value[0]);
+          if constexpr (parts == 2) result.part[1] = static_cast<Real>(value[1]);
+          place = result;
         }
       }
     }
   }
 }
 
-/// The same by split products; `columns` are whole eights of real ones.
-template <int parts, int tb, int tn>
-__device__ inline void multiply_columns(float (&sum)[tb][tn][4], const float* a, int pitch, const uint4* c, int pieces,
-                                        int columns) {
-  using Piece = ColumnPiece<float, parts, tb>;
-  constexpr int count = 2 / parts;
-  const int fours = columns / 4;
-  const int four_step = 4 * pitch;
-  Piece now[count];
-  Piece next[count];
-  const auto load = [&](Piece(&to)[count]) {
-#pragma unroll
-    for (int i = 0; i < count; ++i) to[i].read(a + i * four_step);
-  };
-  load(now);
-  for (int four = 0; four < fours; four += count, c += warp_size * pieces) {
-    a += count * four_step;
-    if (four + count < fours) load(next);
-    float numbers[tb][4];
-#pragma unroll
-    for (int t = 0; t < tb; ++t) {
-#pragma unroll
-      for (int v = 0; v < 4; ++v) numbers[t][v] = now[v / 2 / parts].at(t, v % 2, v / 2 % parts);
-    }
-    unsigned left[2][tb][4];
-    split(numbers, left);
-#pragma unroll
-    for (int x = 0; x < tn; ++x) {
-      const uint4 both = c[warp_size * x];
-      const unsigned right[2][2] = {{both.x, both.y}, {both.z, both.w}};
-#pragma unroll
-      for (int product = 0; product < 3; ++product) {
-#pragma unroll
-        for (int t = 0; t < tb; ++t) multiply_tf32(sum[t][x], left[product == 0][t], right[product == 1]);
-      }
-    }
-#pragma unroll
-    for (int i = 0; i < count; ++i) now[i] = next[i];
-  }
-}
-
-/// `tf32`: by split products (tsmm_split.cuh).
-template <class Real, int parts, int tb, int tn, bool tf32>
+template <class Real, int parts, int tb, int tn>
 __global__ void __launch_bounds__(block_threads, 1) tsmm_columns_kernel(const __grid_constant__ TsmmColumns<Real> p) {
 #if __CUDA_ARCH__ >= 900
-  using Number = std::conditional_t<tf32, float, double>;
-  using Piece = ColumnPiece<Real, parts, tb>;
   extern __shared__ __align__(128) unsigned char memory[];
-  __shared__ RingBarriers barriers;
-  __shared__ Barrier old_is_there[2 * most_groups];
-  __shared__ std::uint32_t chunk_of[max_stages];
-  __shared__ std::uint32_t tickets[2];
+  __shared__ ColumnStages shared;
   release_next_kernel();
   const int warp = static_cast<int>(threadIdx.x) / warp_size;
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
-  const ColumnsLayout<Real, parts, tn> layout(p);
   const int group_warps = p.row_warps * p.column_warps;
-  unsigned char* const outgoing = memory + p.groups * p.stages * layout.stage_bytes;
-  uint4* const packed = reinterpret_cast<uint4*>(outgoing + p.groups * p.outgoing * layout.out_bytes);
-  const bool plain_a = p.lines.data != nullptr;
   if (threadIdx.x == 0) {
-    for (int i = 0; i < 2 * most_groups; ++i) old_is_there[i].initialize(1);
-    for (int i = 0; i < p.groups * p.stages; ++i) {
-      barriers.full[i].initialize(plain_a ? loading_threads / warp_size : 1);
-      barriers.empty[i].initialize(static_cast<unsigned>(group_warps * warp_size));
-    }
-    publish_barriers();
+    shared.initialize(p.stages, group_warps * warp_size);
   }
   await_previous_kernel();
   __syncthreads();
-  const bool reads_a = !p.alpha.read().is_zero();
 
   if (warp >= computing_warps) {
-    give_registers<56>();
-    if (!reads_a) return;
-    const ColumnsRing ring{barriers, chunk_of, tickets, memory};
-    if (plain_a) {
-      load_columns<true>(p, layout, ring);
-    } else if (warp == computing_warps) {
-      load_columns<false>(p, layout, ring);
+    give_registers<88>();
+    const int own = warp - computing_warps;
+    if (own < column_loaders) {
+      load_columns(p, shared, memory, own);
+    } else {
+      store_columns(p, shared, memory, own - column_loaders);
     }
     return;
   }
 
-  take_registers<224>();
-  if (reads_a && p.packed == nullptr) {
-    pack_columns<parts, tf32>(p, layout.pieces, packed, static_cast<int>(threadIdx.x), computing_threads);
-    meet(1, computing_threads);
-  }
+  take_registers<208>();
+  double* const packed = reinterpret_cast<double*>(memory + p.stages * p.stage_bytes);
+  pack_columns<parts, tn>(p, packed, static_cast<int>(threadIdx.x), computing_threads);
+  meet(1, computing_threads);
   const int group = warp / group_warps;
   if (group >= p.groups) return;
   const int in_group = warp % group_warps;
-  const int row0 = in_group % p.row_warps * 16 * tb;
   const int column0 = in_group / p.row_warps * 8 * tn;
-  const int threads = group_warps * warp_size;
-  const bool leads = in_group == 0 && lane == 0;
-  const int first_stage = group * p.stages;
-  const int first_a = lane % 4 * layout.pitch + row0 * parts + lane / 4 * Piece::width;
-  const int first_c = column0 / 8 * warp_size + lane;
+  const int row0 = in_group % p.row_warps * 16 * tb + lane / 4;
+  const int q = lane % 4;
+  const int pieces = p.column_warps * tn;
+  const int steps_numbers = (p.a.at_once * parts + 15) / 16 * 128 * pieces;
+  const int first_b = p.b.shift(0) + column0 / parts * p.b.pitch + row0 * parts;
+  const bool reads_a = !p.alpha.read().is_zero();
   const Factor beta = p.beta.read();
-  const bool adds = !beta.is_zero() && !p.plain_b && p.outgoing != 0;  // what B held comes into the outgoing chunk
-  const ColumnsResults<Real, parts, tb, tn> results(layout.pitch, row0, column0, lane);
+  const bool adds = p.loads_b && !beta.is_zero();
+  const int scalars = p.m / parts;
 
-  Number sum[tb][tn][4];
-  int turn = 0;        // of the outgoing chunks
-  unsigned phase = 0;  // of old_is_there
-  const auto out_of = [&](int i) {
-    return reinterpret_cast<Real*>(outgoing + (group * p.outgoing + i) * layout.out_bytes);
-  };
-  const auto is_whole = [&](std::uint32_t chunk) { return static_cast<std::int64_t>(chunk + 1) * p.rows <= p.k; };
-  const auto begin = [&](std::uint32_t chunk) {
+  RingPosition at{group, 0};
+  for (;;) {
+    shared.barriers.full[at.stage].wait(at.parity);
+    if (shared.chunk_of[at.stage] == no_chunk) {
+      shared.pass_marks(at, group, p.groups, p.stages);
+      break;
+    }
+    double sum[tb][tn][4];
 #pragma unroll
     for (int i = 0; i < tb * tn * 4; ++i) sum[i / (4 * tn)][i / 4 % tn][i % 4] = 0;
-    if (!leads || p.plain_b || p.outgoing == 0) return;
-    if (p.outgoing == 2) {
-      bulk_stores_have_read<1>();
-    } else {
-      bulk_stores_have_read<0>();
+    for (int panel = 0;; ++panel, at.advance(1, p.stages)) {
+      if (panel > 0) shared.barriers.full[at.stage].wait(at.parity);
+      const int first_column = panel * p.a.at_once;
+      const Real* const a =
+          reinterpret_cast<const Real*>(memory + at.stage * p.stage_bytes) + p.a.shift(first_column) + row0 * parts;
+      const double* const c = packed + panel * steps_numbers + column0 * 8 + 2 * lane;
+      const int columns = min(p.a.at_once, scalars - first_column);
+      if (reads_a) multiply_columns<parts>(sum, a, p.a.pitch, c, pieces, columns, p.neighbours_a, q);
+      if (panel + 1 == p.panels) break;
+      shared.done[at.stage].arrive();
     }
-    if (!adds) return;
-    Barrier& there = old_is_there[2 * group + turn];
-    there.arrive_and_expect(static_cast<unsigned>(layout.out_bytes));
-    tensor_load(out_of(turn), p.boxes_b, static_cast<int>(chunk) * layout.pitch, 0, there);
-  };
-  const auto finish = [&](std::uint32_t chunk) {
-    const std::int64_t first_row = static_cast<std::int64_t>(chunk) * p.rows;
-    if (p.outgoing == 0) {
-      if (is_whole(chunk)) {
-        results.template put<false>(sum, p, first_row, p.rows, beta);
-      } else {
-        results.template put<true>(sum, p, first_row, static_cast<int>(p.k - first_row), beta);
-      }
-      return;
-    }
-    Real* const out = out_of(turn);
+    __syncwarp();  // all of a row has been read
+    if (p.meets) meet(3 + group, group_warps * warp_size);
+    Real* const out = reinterpret_cast<Real*>(memory + at.stage * p.stage_bytes + p.offset_b) + first_b;
+    const int columns = (p.n - column0) / parts;
     if (adds) {
-      old_is_there[2 * group + turn].wait(phase);
+      put_columns<parts, true>(sum, out, p.b.pitch, columns, p.neighbours_b, q, beta);
     } else {
-      meet(3 + group, threads);  // what was there has left
-    }
-    if (tf32 && !all_finite(sum)) {
-      results.put_plainly(p, first_row + row0, column0, out, adds, beta, lane);
-    } else {
-      results.put(sum, out, adds, beta);
+      put_columns<parts, false>(sum, out, p.b.pitch, columns, p.neighbours_b, q, beta);
     }
     publish_to_bulk_copies();
-    meet(3 + group, threads);
-    if (p.plain_b && !beta.is_zero()) {
-      write_columns<parts, true>(p, out, first_row, beta, in_group, group_warps, lane);
-    } else if (p.plain_b || !is_whole(chunk)) {  // bulk stores end with 16 bytes
-      write_columns<parts, false>(p, out, first_row, beta, in_group, group_warps, lane);
-    } else if (leads) {
-      tensor_store(p.boxes_b, static_cast<int>(chunk) * layout.pitch, 0, out);
-      commit_stores();
-    }
-    if (++turn == p.outgoing) {
-      turn = 0;
-      phase ^= 1;
-    }
-  };
-
-  if (!reads_a) {
-    for (std::uint32_t chunk = blockIdx.x * p.groups + group; chunk < p.chunks; chunk += gridDim.x * p.groups) {
-      begin(chunk);
-      finish(chunk);
-    }
-  } else {
-    RingPosition at{0, 0};
-    for (;;) {
-      barriers.full[first_stage + at.stage].wait(at.parity);
-      const std::uint32_t chunk = chunk_of[first_stage + at.stage];
-      if (chunk == no_chunk) break;
-      begin(chunk);
-      for (int panel = 0; panel < p.panels; ++panel, at.advance(1, p.stages)) {
-        const int stage = first_stage + at.stage;
-        if (panel > 0) barriers.full[stage].wait(at.parity);
-        const Real* const a = reinterpret_cast<const Real*>(memory + stage * layout.stage_bytes);
-        const uint4* const c = p.packed == nullptr ? packed + panel * layout.small_pairs
-                                                   : reinterpret_cast<const uint4*>(a + layout.panel_numbers);
-        multiply_columns<parts>(sum, a + first_a, layout.pitch, c + first_c, layout.pieces, p.panel);
-        barriers.empty[stage].arrive();
-      }
-      finish(chunk);
-    }
+    shared.done[at.stage].arrive();
+    at.advance(p.groups, p.stages);
   }
-  if (leads) bulk_stores_are_done();
 #endif
 }
 

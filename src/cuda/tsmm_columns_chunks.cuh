@@ -1,204 +1,281 @@
 #pragma once
 
-#include "src/cuda/plain_lines.cuh"
-#include "src/cuda/ring.cuh"
+#include "src/cuda/columns.cuh"
 #include "src/cuda/succession.cuh"
-#include "src/cuda/tsmm_split.cuh"
 
-/// Chunks of a column-major A, and C, on their way into shared memory for tsmm_columns.cuh.
+/// Chunks of a column-major A on their way into shared memory, and of B on their way out, for tsmm_columns.cuh and
+/// tsmm_columns_split.cuh: a ring of stages that warps load, others compute from and others again store. Results take
+/// the place of what was there, and leave as one piece of every column.
 namespace blockvec::kernels::cuda {
 
-inline constexpr int most_groups = 8;
+inline constexpr int column_unroll = 2;
+inline constexpr int column_loaders = 2;  ///< warps; as many store
+inline constexpr int column_storers = 2;
+static_assert(column_loaders + column_storers == loading_threads / warp_size);
+
+#if __CUDA_ARCH__ >= 900
+/// One of several copies out of shared memory, of `bytes` (a multiple of 16, both addresses too); see commit_stores.
+__device__ inline void start_bulk_store(void* to, const void* from, unsigned bytes) {
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(shared_address(from)),
+               "r"(bytes)
+               : "memory");
+}
+#endif
 
 template <class Real>
 struct TsmmColumns {
-  CUtensorMap boxes_a, boxes_b;
-  PlainLines<Real> lines;  ///< A, to be copied plainly; no data: it comes in boxes
-  bool plain_b;            ///< B is written plainly
-  bool in_pairs;           ///< and both parts of its complex numbers at once
-  Tall<const Real> a;
-  Tall<Real> b;
+  Columns<Real> a, b;
+  Real* out;  ///< B
   std::int64_t k;
-  int m, n;
+  int m, n;  ///< real columns
   int rows;  ///< of a chunk
   int row_warps, column_warps, groups;
-  int panel, panels;  ///< columns of scalars in a stage, stages of a chunk
-  int stages;         ///< of a group
-  int outgoing;       ///< chunks of results that a group keeps, 1 or 2; 0: they go straight to B
+  int panels;  ///< stages of a chunk, with a.at_once columns each
+  int stages;
+  int stage_bytes;
+  int offset_b;  ///< of B's numbers in a stage: results
+  bool loads_b;  ///< what B held comes along there
+  bool meets;    ///< warps of a group wait for one another before results take the place of A's numbers
+  int neighbours_a, neighbours_b;  ///< which columns lanes take: column_of_slot's k
   Small<Real> small;
-  const uint4* packed;  ///< C as of pack_columns, to come panel by panel with A's; null: it stays in the block
   Coefficient<Real> alpha, beta;
   unsigned* tickets;  ///< zero at the start
   std::uint32_t chunks;
   std::uint32_t chunks_per_ticket;
 };
 
-/// How a chunk and C lie in shared memory.
-template <class Real, int parts, int tn>
-struct ColumnsLayout {
-  int pitch;          ///< real numbers from column to column
-  int pieces;         ///< of 8 columns of B
-  int panel_numbers;  ///< of A
-  int small_pairs;    ///< of C's panel
-  int out_columns;    ///< of scalars
-  int stage_bytes, out_bytes;
+/// The mark of a stage that holds no results.
+inline constexpr std::uint32_t no_results = no_chunk - 1;
 
-  __device__ explicit ColumnsLayout(const TsmmColumns<Real>& p)
-      : pitch(p.rows * parts),
-        pieces(p.column_warps * tn),
-        panel_numbers(p.panel * pitch),
-        small_pairs((p.panel * parts + 7) / 8 * pieces * warp_size),
-        out_columns(pieces * 8 / parts),
-        stage_bytes(panel_numbers * static_cast<int>(sizeof(Real)) + (p.packed == nullptr ? 0 : 16 * small_pairs)),
-        out_bytes(out_columns * pitch * static_cast<int>(sizeof(Real))) {}
-};
+/// What the warps of a block share.
+struct ColumnStages {
+  RingBarriers barriers;
+  Barrier done[max_stages];
+  std::uint32_t chunk_of[max_stages];
+  std::uint32_t results_of[max_stages];  ///< chunk whose results a stage holds in the end, or no_results
+  std::uint32_t tickets[2];
 
-/// C as the tensor cores want it, [8 real rows][piece of 8 columns][lane] of 16 bytes: entries of one column, two in
-/// double precision, or two and what they leave (split.cuh).
-template <int parts, bool tf32, class Real>
-__device__ inline void pack_columns(const TsmmColumns<Real>& p, int pieces, uint4* packed, int thread, int threads) {
-  const Factor alpha = p.alpha.read();
-  const int steps_of_panel = (p.panel * parts + 7) / 8;
-  for (int i = thread; i < p.panels * steps_of_panel * pieces * warp_size; i += threads) {
-    const int lane = i % warp_size;
-    const int column = i / warp_size % pieces * 8 + lane / 4;
-    const int step = i / warp_size / pieces;
-    double value[2];
-#pragma unroll
-    for (int v = 0; v < 2; ++v) {
-      const int slot = step % steps_of_panel * 2 + v;
-      const int in_panel = slot / parts * 4 + lane % 4;
-      const int row = (step / steps_of_panel * p.panel + in_panel) * parts + slot % parts;
-      value[v] = in_panel < p.panel && row < p.m && column < p.n ? p.small.scaled(row, column, alpha) : 0.0;
+  /// By one thread, before the block's first barrier.
+  __device__ void initialize(int stages, int group_threads) {
+    for (int i = 0; i < stages; ++i) {
+      barriers.full[i].initialize(column_loaders);
+      barriers.empty[i].initialize(1);
+      done[i].initialize(static_cast<unsigned>(group_threads));
     }
-    if constexpr (tf32) {
-      const SplitNumber first = split(static_cast<float>(value[0]));
-      const SplitNumber second = split(static_cast<float>(value[1]));
-      packed[i] = make_uint4(first.high, second.high, first.low, second.low);
-    } else {
-      reinterpret_cast<double2*>(packed)[i] = make_double2(value[0], value[1]);
+    publish_barriers();
+  }
+
+  /// Of so many groups: they and those who store see marks.
+  __device__ static int marks(int groups) { return max(groups, column_storers); }
+
+  /// A group has found its first mark: it passes all of its marks on.
+  __device__ void pass_marks(RingPosition at, int group, int groups, int stages) {
+    for (int i = group; i < marks(groups); i += groups, at.advance(groups, stages)) {
+      barriers.full[at.stage].wait(at.parity);
+      done[at.stage].arrive();
     }
   }
-}
-
-/// C for all blocks, where it does not fit into each.
-template <class Real, int parts, bool tf32>
-__global__ void pack_columns_kernel(const __grid_constant__ TsmmColumns<Real> p, int pieces, uint4* packed) {
-  release_next_kernel();
-  await_previous_kernel();
-  if (p.alpha.read().is_zero()) return;
-  pack_columns<parts, tf32>(p, pieces, packed, static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x),
-                            static_cast<int>(gridDim.x * blockDim.x));
-}
-
-/// Stages of all groups and what they hold.
-struct ColumnsRing {
-  RingBarriers& barriers;
-  std::uint32_t* chunk_of;
-  std::uint32_t* tickets;
-  unsigned char* memory;
 };
 
-/// Copies `pitch` numbers of `columns` columns, zeros beyond A, by the loading warps: a column a warp.
-template <int bytes, class Real>
-__device__ inline void copy_columns(const PlainLines<Real>& from, int column, int columns, std::int64_t first, Real* to,
-                                    int pitch, int thread) {
-  constexpr int numbers = bytes / static_cast<int>(sizeof(Real));
-  constexpr int step = warp_size * numbers;
-  const int lane_first = thread % warp_size * numbers;
-  const std::int64_t left = from.length - first;
-  const int length = left < pitch ? static_cast<int>(left) : pitch;
-  for (int i = thread / warp_size; i < columns; i += loading_threads / warp_size) {
-    Real* const target = to + i * pitch;
-    const Real* const source = from.data + (column + i) * from.distance + first;
-    if (length == pitch && column + i < from.count) {
-#pragma unroll 4
-      for (int j = lane_first; j < pitch; j += step) async_copy<bytes>(target + j, source + j, true);
-    } else {
-      for (int j = lane_first; j < pitch; j += step) {
-        const int there = column + i < from.count ? min(max(length - j, 0), numbers) : 0;
-        async_copy_part<bytes>(target + j, there > 0 ? source + j : from.data, there * static_cast<int>(sizeof(Real)));
+/// Slot s of lane q is this column: 2^k neighbours belong to one lane, so that lanes meet different banks.
+__device__ inline int column_of_slot(int k, int q, int s) {
+  return (s >> k << (k + 2)) + (q << k) + (s & ((1 << k) - 1));
+}
+
+/// Pieces of columns on their way into a stage by one of the warps that load: bulk copies of whole multiples of 16
+/// bytes, whose first ones may hold what lies before the piece.
+template <class Real>
+class PiecesIn {
+ public:
+  __device__ PiecesIn(const Columns<Real>& columns, int rows, int first, int own)
+      : columns_(columns),
+        numbers_(rows * columns.parts),
+        width_(min(columns.at_once, columns.count - first)),
+        shift_(columns.shift(first)),
+        own_(own),
+        from_(columns.column(first)) {}
+
+  /// Bulk copies would leave the matrix at its ends.
+  __device__ bool in_bulk(std::uint32_t chunk) const {
+    return (chunk != 0 || shift_ % unit == 0) &&
+           (chunk + std::int64_t{1}) * numbers_ + (columns_.even ? 0 : unit) <= columns_.length;
+  }
+  __device__ unsigned bytes() const {
+    unsigned sum = 0;
+    for (int j = own_; j < width_; j += column_loaders) sum += bytes_of(shift_ + j * columns_.pitch);
+    return sum;
+  }
+
+#if __CUDA_ARCH__ >= 900
+  /// By one lane.
+  __device__ void start_bulk(std::uint32_t chunk, unsigned char* stage, Barrier& full) const {
+    const Real* from = from_ + own_ * columns_.distance + static_cast<std::int64_t>(chunk) * numbers_;
+    int place = shift_ + own_ * columns_.pitch;
+    Real* const to = reinterpret_cast<Real*>(stage);
+    // Several at a time: one after the other takes longer than their bytes.
+#pragma unroll column_unroll
+    for (int j = own_; j < width_; j += column_loaders) {
+      const int early = place & (unit - 1);
+      bulk_load(to + place - early, from - early, bytes_of(place), full);
+      from += column_loaders * columns_.distance;
+      place += column_loaders * columns_.pitch;
+    }
+  }
+#endif
+
+  /// By the warp; zeros beyond the matrix.
+  __device__ void start_plain(std::uint32_t chunk, unsigned char* stage) const {
+    const std::int64_t first = static_cast<std::int64_t>(chunk) * numbers_;
+    for (int j = own_; j < width_; j += column_loaders) {
+      Real* const to = reinterpret_cast<Real*>(stage) + shift_ + j * columns_.pitch;
+      const Real* const from = from_ + j * columns_.distance + first;
+      for (int i = static_cast<int>(threadIdx.x) % warp_size; i < numbers_; i += warp_size) {
+        const bool valid = first + i < columns_.length;
+        async_copy<sizeof(Real)>(to + i, valid ? from + i : columns_.data, valid);
       }
     }
   }
-}
 
-/// The warps that load: one of them takes tickets and starts boxes, plain copies are shared by four. Stages are filled
-/// chunk by chunk for one group after the other; a last stage of each group says that there is nothing more.
-template <bool plain, class Layout, class Real>
-__device__ inline void load_columns(const TsmmColumns<Real>& p, const Layout& layout, const ColumnsRing& ring) {
+ private:
+  static constexpr int unit = 16 / static_cast<int>(sizeof(Real));
+  __device__ unsigned bytes_of(int place) const {
+    return static_cast<unsigned>(((place & (unit - 1)) + numbers_ + unit - 1) / unit * 16);
+  }
+
+  const Columns<Real>& columns_;
+  int numbers_;  ///< of a column in a chunk
+  int width_;    ///< columns
+  int shift_;    ///< numbers from the start of a stage
+  int own_;
+  const Real* from_;
+};
+
+/// The warps that load. Stages are filled chunk by chunk; marks say that there is nothing more.
+template <class Real>
+__device__ inline void load_columns(const TsmmColumns<Real>& p, ColumnStages& shared, unsigned char* memory, int own) {
 #if __CUDA_ARCH__ >= 900
-  const int thread = static_cast<int>(threadIdx.x) - computing_threads;
-  const bool leads = thread < warp_size && elected();
-  const unsigned small_bytes = p.packed == nullptr ? 0 : 16U * static_cast<unsigned>(layout.small_pairs);
-  const unsigned panel_bytes = static_cast<unsigned>(layout.panel_numbers * sizeof(Real));
-  RingPosition round{0, 1};  // where a chunk begins in the stages of its group
-  RingPosition at = round;
-  int group = 0;
-  const auto next_group = [&] {
-    if (++group < p.groups) return;
-    group = 0;
-    round = at;
-  };
+  const bool reads_a = !p.alpha.read().is_zero();
+  const bool reads_b = p.loads_b && !p.beta.read().is_zero();
+  const bool leads = own == 0 && elected();
+  RingPosition at{0, 1};
   int turn = 0;
   const auto take_ticket = [&] { return leads ? atomicAdd(p.tickets, 1U) : 0U; };
   const auto share_ticket = [&](unsigned ticket) {
-    if (leads) ring.tickets[turn] = ticket;
-    if constexpr (plain) {
-      meet(2, loading_threads);
-    } else {
-      __syncwarp();
-    }
-    const std::uint32_t first = ring.tickets[turn] * p.chunks_per_ticket;
+    if (leads) shared.tickets[turn] = ticket;
+    meet(2, column_loaders * warp_size);
+    const std::uint32_t first = shared.tickets[turn] * p.chunks_per_ticket;
     turn ^= 1;
     return first;
   };
+  const PiecesIn<Real> b(p.b, p.rows, 0, own);
+  const unsigned bytes_first = PiecesIn<Real>(p.a, p.rows, 0, own).bytes();
+  const unsigned bytes_b = reads_b ? b.bytes() : 0;
   std::uint32_t first = share_ticket(take_ticket());
   while (first < p.chunks) {
     const unsigned next = take_ticket();  // looked at when these chunks are under way
     const std::uint32_t end = min(first + p.chunks_per_ticket, p.chunks);
-    for (std::uint32_t chunk = first; chunk < end; ++chunk, next_group()) {
-      at = round;
+    for (std::uint32_t chunk = first; chunk < end; ++chunk) {
       for (int panel = 0; panel < p.panels; ++panel, at.advance(1, p.stages)) {
-        const int stage = group * p.stages + at.stage;
-        unsigned char* const to = ring.memory + stage * layout.stage_bytes;
-        Barrier& full = ring.barriers.full[stage];
-        ring.barriers.empty[stage].wait(at.parity);
-        if constexpr (plain) {
-          const std::int64_t first_number = static_cast<std::int64_t>(chunk) * layout.pitch;
-          Real* const columns = reinterpret_cast<Real*>(to);
-          if (p.lines.copy_bytes >= 8) {
-            copy_columns<8>(p.lines, panel * p.panel, p.panel, first_number, columns, layout.pitch, thread);
-          } else {
-            copy_columns<sizeof(Real)>(p.lines, panel * p.panel, p.panel, first_number, columns, layout.pitch, thread);
-          }
-          full.await_copies();
-          __syncwarp();
-        }
+        const bool last = panel == p.panels - 1;
+        shared.barriers.empty[at.stage].wait(at.parity);
+        Barrier& full = shared.barriers.full[at.stage];
+        unsigned char* const stage = memory + at.stage * p.stage_bytes;
         if (leads) {
-          ring.chunk_of[stage] = chunk;
-          full.arrive_and_expect((plain ? 0 : panel_bytes) + small_bytes);
-          if (!plain) tensor_load(to, p.boxes_a, static_cast<int>(chunk) * layout.pitch, panel * p.panel, full);
-          if (small_bytes != 0) {
-            const uint4* const small = p.packed + static_cast<std::int64_t>(panel) * layout.small_pairs;
-            bulk_load(to + panel_bytes, small, small_bytes, full);
-          }
-        } else if (plain && thread >= warp_size && elected()) {
-          full.arrive();
+          shared.chunk_of[at.stage] = chunk;
+          shared.results_of[at.stage] = last ? chunk : no_results;
+        }
+        const PiecesIn<Real> a(p.a, p.rows, panel * p.a.at_once, own);
+        const bool with_b = reads_b && last;
+        const bool bulk_a = reads_a && a.in_bulk(chunk);
+        const bool bulk_b = with_b && b.in_bulk(chunk);
+        if (reads_a && !bulk_a) a.start_plain(chunk, stage);
+        if (with_b && !bulk_b) b.start_plain(chunk, stage + p.offset_b);
+        if ((reads_a && !bulk_a) || (with_b && !bulk_b)) full.await_copies();
+        __syncwarp();
+        if (elected()) {
+          const unsigned bytes_a = panel == 0 ? bytes_first : a.bytes();
+          full.arrive_and_expect((bulk_a ? bytes_a : 0) + (bulk_b ? bytes_b : 0));
+          if (bulk_a) a.start_bulk(chunk, stage, full);
+          if (bulk_b) b.start_bulk(chunk, stage + p.offset_b, full);
         }
         __syncwarp();
       }
     }
     first = share_ticket(next);
   }
-  for (int i = 0; i < p.groups; ++i, next_group()) {
-    at = round;
-    const int stage = group * p.stages + at.stage;
-    ring.barriers.empty[stage].wait(at.parity);
-    if (leads) ring.chunk_of[stage] = no_chunk;
-    if (elected()) ring.barriers.full[stage].arrive();
-    for (int panel = 0; panel < p.panels; ++panel) at.advance(1, p.stages);
+  for (int i = 0; i < ColumnStages::marks(p.groups); ++i, at.advance(1, p.stages)) {
+    shared.barriers.empty[at.stage].wait(at.parity);
+    if (leads) shared.chunk_of[at.stage] = shared.results_of[at.stage] = no_chunk;
+    if (elected()) shared.barriers.full[at.stage].arrive();
+    __syncwarp();
   }
+#endif
+}
+
+/// A chunk of B out of a stage, whose columns begin there at the same places of 16 bytes as in memory.
+template <class Real>
+__device__ inline void store_chunk(const TsmmColumns<Real>& p, const Real* from, std::uint32_t chunk, int shift) {
+#if __CUDA_ARCH__ >= 900
+  constexpr int unit = 16 / static_cast<int>(sizeof(Real));
+  const int lane = static_cast<int>(threadIdx.x) % warp_size;
+  const int scalars = p.n / p.b.parts;
+  const int numbers = p.rows * p.b.parts;
+  const std::int64_t first = static_cast<std::int64_t>(chunk) * numbers;
+  Real* const to = p.out + first;
+  const auto left = static_cast<int>(min(p.b.length - first, static_cast<std::int64_t>(numbers)));
+  if (left < numbers) {
+    for (int j = 0; j < scalars; ++j) {
+      for (int i = lane; i < left; i += warp_size) to[j * p.b.distance + i] = from[j * p.b.pitch + i];
+    }
+    return;
+  }
+  // Numbers before a multiple of 16 bytes.
+  const auto early = [&](int place) { return -place & (unit - 1); };
+  if (elected()) {
+    Real* column = to;
+    const Real* piece = from;
+    int place = shift;
+#pragma unroll column_unroll
+    for (int j = 0; j < scalars; ++j) {
+      const int skipped = early(place);
+      start_bulk_store(column + skipped, piece + skipped, static_cast<unsigned>((numbers - skipped) / unit * 16));
+      column += p.b.distance;
+      piece += p.b.pitch;
+      place += p.b.pitch;
+    }
+    commit_stores();
+  }
+  if (!p.b.even) {  // what is left at both ends of a piece
+    for (int i = lane; i < scalars * unit; i += warp_size) {
+      const int j = i / unit;
+      const int skipped = early(shift + j * p.b.pitch);
+      if (skipped == 0) continue;
+      const int place = i % unit < skipped ? i % unit : numbers - unit + i % unit;
+      to[j * p.b.distance + place] = from[j * p.b.pitch + place];
+    }
+  }
+  if (elected()) bulk_stores_have_read<0>();
+#endif
+}
+
+/// The warps that store, each every so many stages.
+template <class Real>
+__device__ inline void store_columns(const TsmmColumns<Real>& p, ColumnStages& shared, unsigned char* memory, int own) {
+#if __CUDA_ARCH__ >= 900
+  const int shift = p.b.shift(0);
+  for (RingPosition at{own, 0};; at.advance(column_storers, p.stages)) {
+    shared.done[at.stage].wait(at.parity);
+    const std::uint32_t chunk = shared.results_of[at.stage];
+    if (chunk == no_chunk) break;
+    if (chunk != no_results) {
+      store_chunk(p, reinterpret_cast<const Real*>(memory + at.stage * p.stage_bytes + p.offset_b) + shift, chunk,
+                  shift);
+    }
+    __syncwarp();
+    if (elected()) shared.barriers.empty[at.stage].arrive();
+    __syncwarp();
+  }
+  if (elected()) bulk_stores_are_done();
 #endif
 }
 

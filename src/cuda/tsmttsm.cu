@@ -23,20 +23,13 @@ Staged<real_t<T>> staged(const Matrix<const T>& a, const dispatch::CudaFeed& fee
   Staged<Real> s{};
   s.stream.pitch = 1;
   if (a.layout == Layout::column_major) {
-    auto& columns = s.columns;
-    columns.data = real_data(a);
-    columns.distance = parts * a.ld;
-    columns.length = parts * a.rows;
-    columns.count = static_cast<int>(a.columns);
-    columns.at_once = feed.lines;
-    columns.parts = parts;
-    columns.pitch = feed.pitch;
-    columns.even = columns.distance * sizeof(Real) % 16 == 0 && reinterpret_cast<std::uintptr_t>(a.data) % 16 == 0;
+    s.columns = columns(a, feed.lines, feed.pitch);
     if (feed.boxed) {
-      columns.box = feed.panel;
-      const std::int64_t distance = a.columns == 1 ? round_up(columns.length, 4) : columns.distance;
-      columns.map = box_map(Lines<Real>{columns.data, columns.length, a.columns, distance}, feed.pitch, feed.panel,
-                            operation.name);
+      const auto& whole = s.columns;
+      s.columns.box = feed.panel;
+      const std::int64_t distance = a.columns == 1 ? round_up(whole.length, 4) : whole.distance;
+      s.columns.map =
+          box_map(Lines<Real>{whole.data, whole.length, a.columns, distance}, feed.pitch, feed.panel, operation.name);
     }
     s.row_step = parts;
     s.eight_columns = 8 / parts * feed.pitch;

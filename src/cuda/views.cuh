@@ -3,6 +3,7 @@
 #include <blockvec/kernels/matrix.hpp>
 #include <complex>
 
+#include "src/cuda/columns.cuh"
 #include "src/cuda/launch.hpp"
 #include "src/cuda/operands.cuh"
 #include "src/cuda/ring.cuh"
@@ -39,6 +40,22 @@ template <class T>
 Stream<real_t<T>> stream(const Matrix<const T>& a, int fold) {
   constexpr int parts = parts_of<T>;
   return {real_data(a), parts * ((a.rows - 1) * a.ld + a.columns), static_cast<int>(fold * parts * a.ld)};
+}
+
+/// Column-major; a block takes so many columns at once, `pitch` numbers from one to the next in a stage.
+template <class T>
+Columns<real_t<T>> columns(const Matrix<const T>& a, int at_once, int pitch) {
+  constexpr int parts = parts_of<T>;
+  Columns<real_t<T>> made{};
+  made.data = real_data(a);
+  made.distance = parts * a.ld;
+  made.length = parts * a.rows;
+  made.count = static_cast<int>(a.columns);
+  made.at_once = at_once;
+  made.parts = parts;
+  made.pitch = pitch;
+  made.even = made.distance * sizeof(real_t<T>) % 16 == 0 && reinterpret_cast<std::uintptr_t>(a.data) % 16 == 0;
+  return made;
 }
 
 template <class T>

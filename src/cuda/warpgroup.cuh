@@ -41,6 +41,27 @@ __device__ inline void await_products_but_last() { asm volatile("wgmma.wait_grou
 
 /// sum += sign left right, by all warps of the group.
 template <int sign>
+__device__ inline void start_product(float (&sum)[8], const unsigned (&left)[4], std::uint64_t right) {
+  asm volatile(
+      "wgmma.mma_async.sync.aligned.m64n16k8.f32.tf32.tf32 {"
+      "%0, %1, %2, %3, %4, %5, %6, %7"
+      "}, {%8, %9, %10, %11}, %12, 1, %13, 1;"
+      : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3]), "+f"(sum[4]), "+f"(sum[5]), "+f"(sum[6]), "+f"(sum[7])
+      : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "l"(right), "n"(sign));
+}
+
+template <int sign>
+__device__ inline void start_product(float (&sum)[12], const unsigned (&left)[4], std::uint64_t right) {
+  asm volatile(
+      "wgmma.mma_async.sync.aligned.m64n24k8.f32.tf32.tf32 {"
+      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11"
+      "}, {%12, %13, %14, %15}, %16, 1, %17, 1;"
+      : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3]), "+f"(sum[4]), "+f"(sum[5]), "+f"(sum[6]), "+f"(sum[7]),
+        "+f"(sum[8]), "+f"(sum[9]), "+f"(sum[10]), "+f"(sum[11])
+      : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "l"(right), "n"(sign));
+}
+
+template <int sign>
 __device__ inline void start_product(float (&sum)[16], const unsigned (&left)[4], std::uint64_t right) {
   asm volatile(
       "wgmma.mma_async.sync.aligned.m64n32k8.f32.tf32.tf32 {"

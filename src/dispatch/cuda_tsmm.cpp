@@ -322,7 +322,7 @@ void collect(const CudaDevice& device, const CudaTsmmProblem& problem, Search se
   const bool in_boxes = boxed_ring_is_better(device, problem);
   if (all || ring_is_better(problem) || deep_is_better(problem) || in_boxes) add_ring(device, problem, search, to);
   if (all || (warps_are_better(problem) && !in_boxes)) add_warps(device, problem, search, to);
-  if (all || (to.empty() && !boxes_beat_columns(problem))) add_columns(device, problem, search, to);
+  if (all || to.empty()) add_columns(device, problem, search, to);
   if (all || to.empty()) add_boxes(device, problem, search, to);
   if (to.empty()) add_ring(device, problem, search, to);
   if (to.empty()) add_warps(device, problem, search, to);

@@ -258,15 +258,6 @@ bool ring_is_better(const CudaTsmmProblem& p) {
   return p.m <= 128 && (p.m <= 64 || p.n <= 64 || stages_results(p)) && !boxes_win(p);
 }
 
-bool boxes_beat_columns(const CudaTsmmProblem& p) {
-  if (p.row_major) return false;
-  const bool aligned = p.aligned && p.pitch_a * p.real_bytes % 16 == 0;
-  if (!aligned) return p.real_bytes == 8 && p.parts == 1 && p.n > 32;
-  if (stages_results(p) || p.m > 4 * p.n) return false;
-  if (p.real_bytes == 8) return p.n > 48 * p.parts;
-  return p.n > 8 && p.m * p.n < 16 * (p.m + p.n);
-}
-
 void add_gauss(const CudaDevice& device, const CudaTsmmProblem& p, std::vector<CudaTsmm>& to) {
   if (p.parts == 1 || p.m * p.n <= 48 * (p.m + p.n)) return;  // narrower ones wait for memory anyway
   CudaTsmm c{};

@@ -10,8 +10,6 @@ namespace blockvec::kernels::dispatch {
 
 /// Flat pieces (the ring's) are as fast for rows without gaps, but for wide ones and some squares.
 bool ring_is_better(const CudaTsmmProblem& p);
-/// For column-major operands: tiles that write to B themselves, and misaligned wide ones, as measured on an H200.
-bool boxes_beat_columns(const CudaTsmmProblem& p);
 void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to);
 /// The one for wide complex operands by three real products (src/cuda/tsmm_gauss.cuh).
 void add_gauss(const CudaDevice& device, const CudaTsmmProblem& p, std::vector<CudaTsmm>& to);

@@ -4,14 +4,23 @@
 
 #include "src/dispatch/cuda_configuration.hpp"
 #include "src/dispatch/cuda_model.hpp"
+#include "src/dispatch/cuda_stages.hpp"
 
-/// tsmm's candidates for column-major operands on tensor cores (src/cuda/tsmm_columns.cuh): any stride, any width.
+/// tsmm's candidates for column-major operands on tensor cores (src/cuda/tsmm_columns.cuh, tsmm_columns_split.cuh): any
+/// stride, any alignment, widths whose C fits into shared memory.
 namespace blockvec::kernels::dispatch {
 
-/// Of a multiprocessor's shared memory where columns of A are misaligned, and come by plain copies: these are on their
-/// way in the first-level cache, which has the rest.
-inline constexpr int plain_columns_percent = 58;
-inline constexpr int plain_columns_bytes = 131 * 1024;
+/// Bytes of so many columns in a stage, `pitch` numbers from one to the next; they start anywhere in a line.
+constexpr std::int64_t column_bytes(std::int64_t columns, int pitch, int real_bytes) {
+  return round_up(columns * pitch * real_bytes, line_bytes) + line_bytes;
+}
+
+/// Lanes of a warp read eight numbers of each of four columns of a stage: 2^k neighbours belong to one lane, so that
+/// the others' columns lie a quarter of the banks further on each, or nearly so where `pitch` is odd.
+constexpr int column_neighbours(int pitch, int real_bytes) {
+  const int banks = pitch * real_bytes / 4;
+  return banks % 16 == 8 ? 0 : banks % 8 == 4 ? 1 : 2;
+}
 
 void add_columns(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to);
 bool complete_columns(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c);

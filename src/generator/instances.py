@@ -80,11 +80,6 @@ def results_fit(real, m, n):
     return n in (1, 2, 4, 8) if m == 0 else n >= 1 and 2 * (4 * m * n + 4 * n + 8) + 40 <= MOST_REGISTERS
 
 
-def columns_match(real, m, n, parts):
-    """A lane takes four rows of reals in single precision."""
-    return m >= 1 and n >= 1 and (real == "double" or parts == 2 or m % 2 == 0)
-
-
 BY_COLUMNS = {"bool by_columns": ("false", "true")}
 FAMILIES = {
     "tsmttsm_tiles": Family("tsmttsm_ring", "tsmttsm_ring.cuh", "TsmttsmRingKernel",
@@ -128,11 +123,11 @@ FAMILIES = {
     "tsmm_warps_tiles": Family("tsmm_warps", "tsmm_warps.cuh", "TsmmWarpsKernel",
                                "tsmm_warps_kernel<{real}, {m}, {n}>"),
     "tsmm_column_tiles": Family("tsmm_columns", "tsmm_columns.cuh", "TsmmColumnsKernel",
-                                "tsmm_columns_kernel<{real}, {parts}, {m}, {n}, false>", by_parts=True,
-                                makes=columns_match),
-    "tsmm_column_split_tiles": Family("tsmm_columns_split", "tsmm_columns.cuh", "TsmmColumnsKernel",
-                                      "tsmm_columns_kernel<{real}, {parts}, {m}, {n}, true>", by_parts=True,
-                                      makes=columns_match),
+                                "tsmm_columns_kernel<{real}, {parts}, {m}, {n}>", by_parts=True,
+                                makes=lambda real, m, n, parts: real == "double" and m >= 1 and n >= 1),
+    "tsmm_column_split_tiles": Family("tsmm_columns_split", "tsmm_columns_split.cuh", "TsmmColumnsKernel",
+                                      "tsmm_columns_split_kernel<{parts}, 8 * {n}>", by_parts=True,
+                                      makes=lambda real, m, n, parts: real == "float" and m == 1 and n >= 1),
     "tsmm_direct_shapes": Family("tsmm_direct", "tsmm_direct.cuh", "TsmmDirectKernel",
                                  "tsmm_direct_kernel<{real}, {parts}, {columns}, {rows}, {panel}>",
                                  ("columns", "rows", "panel"), shape="DirectColumns", by_parts=True,
