@@ -21,6 +21,36 @@ __global__ void zero_tickets(unsigned* tickets) {
   *tickets = 0;
 }
 
+/// Launches the kernels of a call, one after the other.
+struct Launcher {
+  cudaStream_t stream;
+  const Product& operation;
+  unsigned* tickets;  ///< in the workspace
+
+  /// What else of the workspace kernels leave for one another.
+  template <class Entry>
+  Entry* packed() const {
+    return reinterpret_cast<Entry*>(tickets + 4);
+  }
+
+  template <class... Arguments>
+  void launch_early(void (*kernel)(Arguments...), std::int64_t blocks, int threads, int shared_bytes,
+                    Arguments... arguments) const {
+    launch(kernel, dim3(static_cast<unsigned>(blocks)), threads, shared_bytes, stream, operation, Start::early,
+           arguments...);
+  }
+};
+
+template <class T>
+void set_task(TsmmTask<real_t<T>>& p, const TsmmCall<T>& call, const dispatch::CudaTsmm& x, unsigned* tickets) {
+  p = {small(call.c, call.triangle),
+       coefficient(call.alpha),
+       coefficient(call.beta),
+       tickets,
+       static_cast<std::uint32_t>(ceil_div(call.a.rows, x.rows)),
+       static_cast<std::uint32_t>(x.chunks_per_ticket)};
+}
+
 /// Rows of a row-major matrix, or columns of a column-major one.
 template <class T>
 Lines<real_t<T>> lines(const Matrix<const T>& a) {
@@ -49,14 +79,13 @@ Staged<real_t<T>> staged_rows(const Matrix<const T>& a, bool boxed, int rows, co
 }
 
 template <class T>
-void launch_ring(const TsmmCall<T>& call, const dispatch::CudaTsmm& configuration, unsigned* tickets,
-                 cudaStream_t stream_of_call, const Product& operation) {
+void launch_ring(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Launcher& launcher) {
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
-  const auto& x = configuration;
   TsmmRing<Real> p{};
-  p.a = staged_rows(call.a, x.boxes_a, x.rows, operation);
-  p.old = staged_rows(Matrix<const T>(call.b), x.boxes_b, x.rows, operation);
+  set_task(p, call, x, launcher.tickets);
+  p.a = staged_rows(call.a, x.boxes_a, x.rows, launcher.operation);
+  p.old = staged_rows(Matrix<const T>(call.b), x.boxes_b, x.rows, launcher.operation);
   p.b = real_data(call.b);
   p.pitch_b = parts * call.b.ld;
   p.pitch_out = x.boxes_b ? p.old.row_step : static_cast<int>(parts * call.b.columns);
@@ -64,23 +93,15 @@ void launch_ring(const TsmmCall<T>& call, const dispatch::CudaTsmm& configuratio
   p.m = static_cast<int>(parts * call.a.columns);
   p.n = static_cast<int>(parts * call.b.columns);
   p.k = call.a.rows;
-  p.chunks = static_cast<std::uint32_t>(ceil_div(p.k, x.rows));
   p.rows = x.rows;
   p.stages = x.stages;
   p.groups = x.groups;
   p.warps = x.warps;
   const bool in_pairs = x.kernel == dispatch::CudaKernel::warpgroup;
   p.map = dispatch::row_map(in_pairs ? p.a.row_step / 2 : p.a.row_step);
-  p.small = small(call.c, call.triangle);
-  p.alpha = coefficient(call.alpha);
-  p.beta = coefficient(call.beta);
-  p.tickets = tickets;
-  p.chunks_per_ticket = static_cast<std::uint32_t>(x.chunks_per_ticket);
-  launch(zero_tickets, dim3(1), 1, 0, stream_of_call, operation, Start::early, tickets);
   const int threads =
       in_pairs ? (dispatch::tsmm_warpgroups + 1) * dispatch::warpgroup_warps * warp_size : block_threads;
-  launch(ring_kernel_of<Real>(x, parts), dim3(static_cast<unsigned>(x.parts)), threads, x.shared_bytes, stream_of_call,
-         operation, Start::early, p);
+  launcher.launch_early(ring_kernel_of<Real>(x, parts), x.parts, threads, x.shared_bytes, p);
 }
 
 /// The same, to be copied plainly by so many numbers of a line at a time.
@@ -106,12 +127,12 @@ bool written_in_pairs(const Matrix<T>& b) {
 }
 
 template <class T>
-void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, unsigned* tickets, cudaStream_t stream_of_call,
-                  const Product& operation) {
+void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Launcher& launcher) {
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   const bool row_major = call.a.layout == Layout::row_major;
   TsmmBoxes<Real> p{};
+  set_task(p, call, x, launcher.tickets);
   Lines<Real> a = lines(call.a);
   if (a.count == 1) a.distance = round_up(a.length, 4);  // whatever a single line's is
   const int box_rows = 16 * x.row_warps;
@@ -124,9 +145,9 @@ void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, unsigned
     p.a.pitch = x.pitch;
     p.a.lines = lines_of_class;
   } else if (x.classes == 1 && of_line < a.length && reinterpret_cast<std::uintptr_t>(a.data) % 16 == 0) {
-    p.a = cut_boxes(a, of_line, x.pitch, lines_of_class, operation.name);
+    p.a = cut_boxes(a, of_line, x.pitch, lines_of_class, launcher.operation.name);
   } else {
-    p.a = boxes(a, x.classes, x.pitch, lines_of_class, operation.name);
+    p.a = boxes(a, x.classes, x.pitch, lines_of_class, launcher.operation.name);
   }
   p.out.b = tall(call.b);
   p.out.n = static_cast<int>(parts * call.b.columns);
@@ -156,31 +177,22 @@ void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, unsigned
                                 4 * (v / depth_classes) * x.pitch;
   }
   p.depth_step = row_major ? 16 : 16 / depth_classes * x.pitch;
-  p.small = small(call.c, call.triangle);
-  p.alpha = coefficient(call.alpha);
-  p.beta = coefficient(call.beta);
-  p.tickets = tickets;
-  p.chunks = static_cast<std::uint32_t>(ceil_div(p.out.k, x.rows));
-  p.chunks_per_ticket = static_cast<std::uint32_t>(x.chunks_per_ticket);
-  launch(zero_tickets, dim3(1), 1, 0, stream_of_call, operation, Start::early, tickets);
   if (x.small_in_ring) {
-    auto* const packed = reinterpret_cast<double*>(tickets + 4);
+    auto* const packed = launcher.packed<double>();
     const int pieces = x.warps * x.tile_n;
     const std::int64_t numbers = std::int64_t{p.panels} * p.panel_numbers(pieces);
-    launch(pack_kernel<Real>, dim3(static_cast<unsigned>(ceil_div(numbers, 128))), 128, 0, stream_of_call, operation,
-           Start::early, p, pieces, packed);
+    launcher.launch_early(pack_kernel<Real>, ceil_div(numbers, 128), 128, 0, p, pieces, packed);
     p.packed = packed;
   }
-  launch(boxes_kernel_of<Real>(x), dim3(static_cast<unsigned>(x.parts)), block_threads, x.shared_bytes, stream_of_call,
-         operation, Start::early, p);
+  launcher.launch_early(boxes_kernel_of<Real>(x), x.parts, block_threads, x.shared_bytes, p);
 }
 
 template <class T>
-void launch_warps(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, unsigned* tickets, cudaStream_t stream_of_call,
-                  const Product& operation) {
+void launch_warps(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Launcher& launcher) {
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   TsmmWarps<Real> p{};
+  set_task(p, call, x, launcher.tickets);
   p.m = static_cast<int>(parts * call.a.columns);
   p.lines = plain_lines(lines(call.a), std::min(x.panel, p.m));
   p.out.b = tall(call.b);
@@ -194,23 +206,15 @@ void launch_warps(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, unsigned
   p.staged = x.staged != 0;
   p.panel = x.panel;
   p.stages = x.stages;
-  p.small = small(call.c, call.triangle);
-  p.alpha = coefficient(call.alpha);
-  p.beta = coefficient(call.beta);
-  p.tickets = tickets;
-  p.turns = static_cast<std::uint32_t>(ceil_div(p.out.k, x.rows));
-  p.turns_per_ticket = static_cast<std::uint32_t>(x.chunks_per_ticket);
-  launch(zero_tickets, dim3(1), 1, 0, stream_of_call, operation, Start::early, tickets);
-  launch(tsmm_warps_kernel_of<Real>(x.blocks_n, x.tile_n), dim3(static_cast<unsigned>(x.parts)), sharing_threads,
-         x.shared_bytes, stream_of_call, operation, Start::early, p);
+  launcher.launch_early(tsmm_warps_kernel_of<Real>(x.blocks_n, x.tile_n), x.parts, sharing_threads, x.shared_bytes, p);
 }
 
 template <class T>
-void launch_columns(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, unsigned* tickets,
-                    cudaStream_t stream_of_call, const Product& operation) {
+void launch_columns(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Launcher& launcher) {
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   TsmmColumns<Real> p{};
+  set_task(p, call, x, launcher.tickets);
   p.a = columns(call.a, x.panel, x.pitch);
   p.b = columns<T>(call.b, static_cast<int>(call.b.columns), x.staged_pitch);
   p.out = real_data(call.b);
@@ -233,33 +237,24 @@ void launch_columns(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, unsign
   p.meets = !p.loads_b && (p.column_warps > 1 || !alike);
   p.neighbours_a = dispatch::column_neighbours(p.a.pitch, sizeof(Real));
   p.neighbours_b = dispatch::column_neighbours(p.b.pitch, sizeof(Real));
-  p.small = small(call.c, call.triangle);
-  p.alpha = coefficient(call.alpha);
-  p.beta = coefficient(call.beta);
-  p.tickets = tickets;
-  p.chunks = static_cast<std::uint32_t>(ceil_div(p.k, x.rows));
-  p.chunks_per_ticket = static_cast<std::uint32_t>(x.chunks_per_ticket);
-  launch(zero_tickets, dim3(1), 1, 0, stream_of_call, operation, Start::early, tickets);
   const int warps = x.tf32 != 0 ? dispatch::tsmm_warpgroups * dispatch::warpgroup_warps : computing_warps;
-  launch(columns_kernel_of<Real>(x, parts), dim3(static_cast<unsigned>(x.parts)), warps * warp_size + loading_threads,
-         x.shared_bytes, stream_of_call, operation, Start::early, p);
+  launcher.launch_early(columns_kernel_of<Real>(x, parts), x.parts, warps * warp_size + loading_threads, x.shared_bytes,
+                        p);
 }
 
 template <class T>
-void launch_direct(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, cudaStream_t stream_of_call,
-                   const Product& operation) {
+void launch_direct(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Launcher& launcher) {
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   const TsmmDirect<Real> p{
       tall(call.a),           tall(call.b), small(call.c, call.triangle),     coefficient(call.alpha),
       coefficient(call.beta), call.a.rows,  static_cast<int>(call.a.columns), static_cast<int>(call.b.columns)};
   launch(tsmm_direct_kernel_of<Real>(x.tile_n, x.blocks_n, x.panel, parts), dim3(static_cast<unsigned>(x.parts)),
-         direct_threads, x.shared_bytes, stream_of_call, operation, p);
+         direct_threads, x.shared_bytes, launcher.stream, launcher.operation, p);
 }
 
 template <class T>
-void launch_general(const TsmmCall<T>& call, const dispatch::CudaTsmm& configuration, real_t<T>* copies,
-                    cudaStream_t stream_of_call, const Product& operation) {
+void launch_general(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, real_t<T>* copies, const Launcher& launcher) {
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   TsmmGeneral<Real> p{};
@@ -272,28 +267,24 @@ void launch_general(const TsmmCall<T>& call, const dispatch::CudaTsmm& configura
   p.m = parts * call.a.columns;
   p.n = parts * call.b.columns;
   p.copies = call.a.data == call.b.data ? copies : nullptr;
-  launch(tsmm_general_kernel<Real>, dim3(static_cast<unsigned>(configuration.parts)), general_threads, 0,
-         stream_of_call, operation, p);
+  launch(tsmm_general_kernel<Real>, dim3(static_cast<unsigned>(x.parts)), general_threads, 0, launcher.stream,
+         launcher.operation, p);
 }
 
 }  // namespace
 
 template <class T>
-void launch_tsmm(const TsmmCall<T>& call, const dispatch::CudaTsmm& configuration, const CudaExecution& execution) {
+void launch_tsmm(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const CudaExecution& execution) {
+  using dispatch::CudaKernel;
   const Product operation{"tsmm", call.a.rows, call.a.columns, call.b.columns};
-  if (configuration.kernel == dispatch::CudaKernel::ring || configuration.kernel == dispatch::CudaKernel::warpgroup) {
-    launch_ring(call, configuration, workspace_start<unsigned>(execution), execution.stream, operation);
-  } else if (configuration.kernel == dispatch::CudaKernel::boxes) {
-    launch_boxes(call, configuration, workspace_start<unsigned>(execution), execution.stream, operation);
-  } else if (configuration.kernel == dispatch::CudaKernel::warps) {
-    launch_warps(call, configuration, workspace_start<unsigned>(execution), execution.stream, operation);
-  } else if (configuration.kernel == dispatch::CudaKernel::columns) {
-    launch_columns(call, configuration, workspace_start<unsigned>(execution), execution.stream, operation);
-  } else if (configuration.kernel == dispatch::CudaKernel::direct) {
-    launch_direct(call, configuration, execution.stream, operation);
-  } else {
-    launch_general(call, configuration, workspace_start<real_t<T>>(execution), execution.stream, operation);
-  }
+  const Launcher launcher{execution.stream, operation, workspace_start<unsigned>(execution)};
+  if (x.kernel == CudaKernel::direct) return launch_direct(call, x, launcher);
+  if (x.kernel == CudaKernel::general) return launch_general(call, x, workspace_start<real_t<T>>(execution), launcher);
+  launcher.launch_early(zero_tickets, 1, 1, 0, launcher.tickets);
+  if (x.kernel == CudaKernel::boxes) return launch_boxes(call, x, launcher);
+  if (x.kernel == CudaKernel::warps) return launch_warps(call, x, launcher);
+  if (x.kernel == CudaKernel::columns) return launch_columns(call, x, launcher);
+  launch_ring(call, x, launcher);  // or by whole warpgroups
 }
 
 template void launch_tsmm(const TsmmCall<float>&, const dispatch::CudaTsmm&, const CudaExecution&);

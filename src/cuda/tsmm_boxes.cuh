@@ -7,6 +7,7 @@
 #include "src/cuda/succession.cuh"
 #include "src/cuda/tsmm_factor.cuh"
 #include "src/cuda/tsmm_results.cuh"
+#include "src/cuda/tsmm_task.cuh"
 #include "src/dispatch/banks.hpp"
 #include "src/dispatch/cuda_configuration.hpp"
 
@@ -19,7 +20,7 @@
 namespace blockvec::kernels::cuda {
 
 template <class Real>
-struct TsmmBoxes {
+struct TsmmBoxes : TsmmTask<Real> {
   Boxes a;                 ///< if `lines` are not set; the stage's layout in any case
   PlainLines<Real> lines;  ///< A, to be copied plainly
   Results<Real> out;
@@ -29,15 +30,10 @@ struct TsmmBoxes {
   int panels;  ///< that a row has
   int sets;    ///< of tb boxes in a stage; more than one only where a row has one panel
   int stages;
-  int step[4];        ///< from depth 0 of a lane to its others among 16, in numbers of a stage
-  int depth_step;     ///< from 16 columns of A to the next ones
-  int depth_classes;  ///< consecutive columns of A that lanes of one q read in turn: see depth_of
-  Small<Real> small;
+  int step[4];           ///< from depth 0 of a lane to its others among 16, in numbers of a stage
+  int depth_step;        ///< from 16 columns of A to the next ones
+  int depth_classes;     ///< consecutive columns of A that lanes of one q read in turn: see depth_of
   const double* packed;  ///< C in the order of steps, to come panel by panel with A's; null: it stays in the block
-  Coefficient<Real> alpha, beta;
-  unsigned* tickets;  ///< zero at the start
-  std::uint32_t chunks;
-  std::uint32_t chunks_per_ticket;
 
   /// Numbers of C, packed for pieces of 8 columns, that go with a panel.
   __host__ __device__ int panel_numbers(int pieces) const { return panel * pieces * 8; }

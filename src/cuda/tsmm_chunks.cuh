@@ -2,12 +2,13 @@
 
 #include "src/cuda/operands.cuh"
 #include "src/cuda/staged.cuh"
+#include "src/cuda/tsmm_task.cuh"
 
 /// tsmm's chunks of rows on their way into the ring, handed out by a ticket.
 namespace blockvec::kernels::cuda {
 
 template <class Real>
-struct TsmmRing {
+struct TsmmRing : TsmmTask<Real> {
   Staged<Real> a;
   Staged<Real> old;   ///< B: boxed if its rows come and go in boxes
   int stage_bytes_b;  ///< of B's rows in a stage, to be scaled by beta; 0: they do not come through the ring
@@ -16,16 +17,11 @@ struct TsmmRing {
   int pitch_out;  ///< from row to row of results on their way to B
   int m, n;
   std::int64_t k;
-  std::uint32_t chunks;
   int rows;
   int stages;
   int groups;
   int warps;  ///< of a group
   RowMap map;
-  Small<Real> small;
-  Coefficient<Real> alpha, beta;
-  unsigned* tickets;  ///< zero at the start
-  std::uint32_t chunks_per_ticket;
 };
 
 /// The warp that loads: takes tickets, fills stages, and tells every group when there is nothing more.

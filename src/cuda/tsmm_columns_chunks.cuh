@@ -2,6 +2,7 @@
 
 #include "src/cuda/columns.cuh"
 #include "src/cuda/succession.cuh"
+#include "src/cuda/tsmm_task.cuh"
 
 /// Chunks of a column-major A on their way into shared memory, and of B on their way out, for tsmm_columns.cuh and
 /// tsmm_columns_split.cuh: a ring of stages that warps load, others compute from and others again store. Results take
@@ -23,7 +24,7 @@ __device__ inline void start_bulk_store(void* to, const void* from, unsigned byt
 #endif
 
 template <class Real>
-struct TsmmColumns {
+struct TsmmColumns : TsmmTask<Real> {
   Columns<Real> a, b;
   Real* out;  ///< B
   std::int64_t k;
@@ -37,11 +38,6 @@ struct TsmmColumns {
   bool loads_b;  ///< what B held comes along there
   bool meets;    ///< warps of a group wait for one another before results take the place of A's numbers
   int neighbours_a, neighbours_b;  ///< which columns lanes take: column_of_slot's k
-  Small<Real> small;
-  Coefficient<Real> alpha, beta;
-  unsigned* tickets;  ///< zero at the start
-  std::uint32_t chunks;
-  std::uint32_t chunks_per_ticket;
 };
 
 /// The mark of a stage that holds no results.

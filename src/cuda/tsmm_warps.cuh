@@ -13,18 +13,14 @@
 namespace blockvec::kernels::cuda {
 
 template <class Real>
-struct TsmmWarps {
+struct TsmmWarps : TsmmTask<Real> {  // a chunk is a turn
+
   PlainLines<Real> lines;  ///< A
   Results<Real> out;       ///< staged_pitch: real numbers from row to row of a stage, too
   bool staged;             ///< results go to memory row by row
   int m;
   int panel;
   int stages;
-  Small<Real> small;
-  Coefficient<Real> alpha, beta;
-  unsigned* tickets;  ///< zero at the start
-  std::uint32_t turns;
-  std::uint32_t turns_per_ticket;
 
   // Rows' numbers as lanes take them: see TsmmBoxes.
   static constexpr int depth_classes = 1;
@@ -141,7 +137,7 @@ __global__ void __launch_bounds__(sharing_threads, dispatch::tsmm_warps_blocks)
   const int stage_numbers = rows_of_turn * pitch;
   double* const packed = reinterpret_cast<double*>(memory);
   Real* const ring = reinterpret_cast<Real*>(packed + depth * tn * 8) + warp * p.stages * stage_numbers;
-  SharedTurns turns(ticket, p.tickets, p.turns_per_ticket, lane);
+  SharedTurns turns(ticket, p.tickets, p.chunks_per_ticket, lane);
   if (threadIdx.x == 0) turns.begin();
   if (m > 0) {
     const OrderOfSteps order{tn, depth / 8, p.depth_classes, p.out.has_neighbours()};
@@ -155,7 +151,7 @@ __global__ void __launch_bounds__(sharing_threads, dispatch::tsmm_warps_blocks)
   int ahead_column = 0;
   std::uint32_t turn_of = 0;  // lane i's: the turn in stage i
   const auto fill = [&](int stage) {
-    const bool over = ahead >= p.turns;
+    const bool over = ahead >= p.chunks;
     if (lane == stage) turn_of = over ? no_chunk : ahead;
     if (!over) {
       const std::int64_t first_row = static_cast<std::int64_t>(ahead) * rows_of_turn;
