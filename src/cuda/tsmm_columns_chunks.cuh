@@ -55,7 +55,7 @@ struct ColumnStages {
   __device__ void initialize(int stages, int group_threads) {
     for (int i = 0; i < stages; ++i) {
       barriers.full[i].initialize(column_loaders);
-      barriers.empty[i].initialize(1);
+      barriers.empty[i].initialize(warp_size);
       done[i].initialize(static_cast<unsigned>(group_threads));
     }
     publish_barriers();
@@ -268,8 +268,7 @@ __device__ inline void store_columns(const TsmmColumns<Real>& p, ColumnStages& s
                   shift);
     }
     __syncwarp();
-    if (elected()) shared.barriers.empty[at.stage].arrive();
-    __syncwarp();
+    shared.barriers.empty[at.stage].arrive();
   }
   if (elected()) bulk_stores_are_done();
 #endif
