@@ -168,13 +168,12 @@ struct CudaTsmm {
   int panel;            ///< boxes, warps: columns of A in a stage; columns, direct: of scalars, loaded at a time
   int pitch;            ///< boxes, warps: real numbers from line to line in a stage
   int classes;          ///< boxes: that lines are dealt into
-  bool small_in_ring;   ///< boxes, columns: C comes panel by panel with A
-  int staged;  ///< boxes, warps: 1 if results go through shared memory, to be written in whole sectors; columns: chunks
-               ///< of results that a group keeps there, 0: they go straight to B
-  int plain;   ///< boxes: 1 if A comes by plain copies instead
-  int staged_pitch;  ///< boxes: real numbers from line to line there
-  int tf32;          ///< ring, columns, warpgroup: as for tsmttsm
-  int gauss;         ///< boxes: as for tsmttsm; tile_n counts complex columns
+  bool small_in_ring;   ///< boxes: C comes panel by panel with A
+  int staged;           ///< boxes, warps: 1 if results go through shared memory, to be written in whole sectors
+  int plain;            ///< boxes: 1 if A comes by plain copies instead
+  int staged_pitch;     ///< boxes, columns: real numbers from line to line of results there
+  int tf32;             ///< ring, columns, warpgroup: as for tsmttsm
+  int gauss;            ///< boxes: as for tsmttsm; tile_n counts complex columns
   int shared_bytes;
   std::int64_t parts;  ///< blocks of threads
   std::size_t workspace_bytes;
