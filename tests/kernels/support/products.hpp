@@ -48,7 +48,8 @@ inline std::mt19937 random_of(std::int64_t k, std::int64_t m, std::int64_t n) {
   return std::mt19937(static_cast<unsigned>(k * 10007 + m * 101 + n));
 }
 
-/// For checkers that slow everything down: of a program's products only every so manieth, BLOCKVEC_TEST_EVERY, is tried.
+/// For checkers that slow everything down: of a program's products only every so manieth, BLOCKVEC_TEST_EVERY, is
+/// tried.
 inline bool left_out() {
   static const char* const text = std::getenv("BLOCKVEC_TEST_EVERY");
   static const int every = text == nullptr ? 1 : std::max(1, std::atoi(text));
