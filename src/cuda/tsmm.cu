@@ -104,7 +104,7 @@ void launch_ring(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Lau
   launcher.launch_early(ring_kernel_of<Real>(x, parts), x.parts, threads, x.shared_bytes, p);
 }
 
-/// The same, to be copied plainly by so many numbers of a line at a time.
+/// Lines that are to be copied plainly, by so many numbers of each at a time.
 template <class Real>
 PlainLines<Real> plain_lines(const Lines<Real>& a, int numbers) {
   PlainLines<Real> made{a.data, a.distance, a.length, a.count, 16, 1};

@@ -49,8 +49,8 @@ def verdict(tool, program, test, end, environment):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path, help="where the test programs are")
-    parser.add_argument("--out", type=pathlib.Path, required=True)
-    parser.add_argument("--commit", required=True)
+    parser.add_argument("--out", type=pathlib.Path, default="sanitizer.txt")
+    parser.add_argument("--commit", default="unknown")
     parser.add_argument("--seconds", type=float, default=3600, help="stop after so long (%(default)s)")
     parser.add_argument("--jobs", type=int, default=8, help="tests at a time (%(default)s)")
     parser.add_argument("--every", nargs="+", default=[], metavar="TOOL=N", help="of a test's products, one of N")
