@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Runs the tests of the CUDA kernels under compute-sanitizer, each test alone and several at a time.
+"""Runs the tests of the CUDA kernels under compute-sanitizer, each test alone and several at a time, in turns on
+the devices of CUDA_VISIBLE_DEVICES.
 
     tests/kernels/cuda/sanitize.py build/release/tests/kernels/cuda --commit COMMIT --out sanitizer.txt
 
 A line a program and tool: tests that passed without a report, and those that did not, by name. The exit status is 0 only
-if every test ended and none was reported. Where that takes too long, --every racecheck=8 tries an eighth of each test's products."""
+if every test ended and none was reported; how long each took goes to standard error. Where that takes too long, --every racecheck=8 tries an eighth of each test's products."""
 
 import argparse
 import collections
@@ -63,13 +64,17 @@ def main():
     every = dict.fromkeys(TOOLS, "1") | dict(word.split("=") for word in options.every)
     devices = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"],
                              capture_output=True, text=True).stdout.splitlines()
+    cards = os.environ.get("CUDA_VISIBLE_DEVICES", ",".join(map(str, range(max(1, len(devices)))))).split(",")
     cases = [(tool, name, test) for name, program in programs.items() for test in tests_of(program)
              for tool in options.tools]
 
     def run(numbered):
         number, (tool, name, test) = numbered
-        environment = {"BLOCKVEC_TEST_EVERY": every[tool], "CUDA_VISIBLE_DEVICES": str(number % max(1, len(devices)))}
-        return verdict(tool, programs[name], test, end, environment)
+        environment = {"BLOCKVEC_TEST_EVERY": every[tool], "CUDA_VISIBLE_DEVICES": cards[number % len(cards)]}
+        begin = time.monotonic()
+        said = verdict(tool, programs[name], test, end, environment)
+        print(f"{time.monotonic() - begin:6.1f} s  {tool} {name} {test}: {said}", file=sys.stderr, flush=True)
+        return said
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         verdicts = list(pool.map(run, enumerate(cases)))
