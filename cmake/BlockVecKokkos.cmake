@@ -21,6 +21,18 @@ endfunction()
 
 if(NOT TARGET BlockVec::kokkos)
   blockvec_mend_include_directories(Kokkos::kokkos)
+  # Trilinos's Kokkos Kernels work with the Kokkos beside them alone; only the examples need any.
+  if(KokkosKernels_FOUND AND NOT TARGET Kokkos::kokkoskernels)
+    cmake_path(GET Kokkos_DIR PARENT_PATH kokkos_packages)
+    cmake_path(GET KokkosKernels_DIR PARENT_PATH kokkoskernels_packages)
+    if(NOT kokkos_packages STREQUAL kokkoskernels_packages)
+      if(BLOCKVEC_BUILD_EXAMPLES)
+        message(FATAL_ERROR "Kokkos Kernels in ${KokkosKernels_DIR} do not work with the Kokkos in ${Kokkos_DIR}: set "
+                            "KokkosKernels_ROOT, or BLOCKVEC_BUILD_EXAMPLES=OFF.")
+      endif()
+      set(KokkosKernels_FOUND FALSE)
+    endif()
+  endif()
   add_library(BlockVec::kokkos INTERFACE IMPORTED)
   target_link_libraries(BlockVec::kokkos INTERFACE Kokkos::kokkos)
   if(KokkosKernels_FOUND)
