@@ -1,5 +1,6 @@
 #include "bench/cuda_plans.hpp"
 
+#include <numeric>
 #include <stdexcept>
 
 #include "bench/cuda_support.hpp"
@@ -29,11 +30,22 @@ void add_rectangles(std::vector<Case>& cases, const std::vector<std::string>& pr
   }
 }
 
+Widths all_widths() {
+  Widths all(64);
+  std::iota(all.begin(), all.end(), 1);
+  return all;
+}
+
 std::vector<Case> square() {
-  Widths all;
-  for (std::int64_t w = 1; w <= 64; ++w) all.push_back(w);
   std::vector<Case> cases;
-  add_squares(cases, both, 'D', true, all);
+  add_squares(cases, both, 'D', true, all_widths());
+  return cases;
+}
+
+std::vector<Case> widths() {
+  std::vector<Case> cases;
+  for (const char type : {'Z', 'S', 'C'}) add_squares(cases, both, type, true, all_widths());
+  for (const char type : {'D', 'Z', 'S', 'C'}) add_squares(cases, both, type, false, all_widths());
   return cases;
 }
 
@@ -87,6 +99,7 @@ std::vector<Case> plan(const std::string& name) {
   std::vector<Case> cases;
   if (name.find(':') != std::string::npos) return {one_case(name)};
   if (name == "square") return square();
+  if (name == "widths") return widths();
   if (name == "views") return views();
   if (name == "odd") return odd();
   if (name == "gram") {

@@ -30,6 +30,7 @@ struct Case {
 ///   views      D: columns of a basis of 64 or 128, by 4, 8 and 16; 4 to 32 of them in place
 ///   odd        D: leading dimensions 65, 100 and 513, odd first columns, widths to 32
 ///   column     column-major: D at chosen widths and rectangles, Z, S and C at fewer
+///   widths     every width 1 to 64, both products: Z, S and C by rows, all four by columns
 ///   chosen     a few of everything
 ///   a single case, such as tsmm:C:column:64:64 or, with a leading dimension, tsmttsm:D:row:16:8:100
 /// Throws std::runtime_error where the name is none of these.

@@ -6,8 +6,8 @@
 //              64-byte pieces that odd ones touch; for tsmm, a copy of the entries
 //   sustained  10 s of unbroken load each, at the widths of widths=8;64
 // products=tsmttsm,gram types=D,Z: only these of a plan's rows.
-// Each kind writes a file of its own to DIRECTORY: cuda_vs_cublas.csv, ..._64MiB.csv, ..._short.csv, ..._pieces.csv,
-// ..._sustained.csv.
+// Each kind writes a file of its own to DIRECTORY: cuda_vs_cublas.csv, ..._widths.csv (the plan of that name),
+// ..._64MiB.csv, ..._short.csv, ..._pieces.csv, ..._sustained.csv.
 // Rows that are there already are not measured again; what does not fit into `seconds` is left to the next run.
 // Exit status 1 if any product is slower than cuBLAS in the rows of this run, 2 for an error.
 #include <algorithm>
@@ -56,7 +56,7 @@ class Program {
       } else if (name == "sustained") {
         sustained();
       } else if (at == std::string::npos) {
-        table(plan(name), versus_.bytes(), "");
+        table(plan(name), versus_.bytes(), name == "widths" ? "_widths" : "");
       } else {
         const std::string size = name.substr(at + 1);
         if (size != "64MiB") throw std::runtime_error("operands of 64MiB or of their usual size, not of " + size);

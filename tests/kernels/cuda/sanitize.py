@@ -44,7 +44,10 @@ def verdict(tool, program, test, end, environment):
         return "no report until the time was up"
     summary = re.findall(r"SUMMARY: (.*)", ran.stdout)
     clean = ran.returncode == 0 and "[  PASSED  ] 1 test" in ran.stdout and summary and summary[-1].startswith("0 ")
-    return "clean" if clean else f"exit status {ran.returncode}, {summary[-1] if summary else 'no summary'}"
+    if clean:
+        return "clean"
+    first = [line.lstrip("= ") for line in ran.stdout.splitlines() if re.match(r"=+ +(Error|Warning|Invalid|Uninit|  )", line)]
+    return "; ".join([f"exit status {ran.returncode}", summary[-1] if summary else "no summary", *first[:6]])
 
 
 def main():
