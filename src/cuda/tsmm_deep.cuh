@@ -149,7 +149,7 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_deep_kernel(const __gri
   const int bytes_a = stage_bytes<double>(p.rows, p.a.row_step);
   const int bytes = bytes_a + p.stage_bytes_b;
   if (threadIdx.x == 0) {
-    for (int i = 0; i < p.groups; ++i) sums_are_there[i].initialize(static_cast<unsigned>(p.warps));
+    for (int i = 0; i < p.groups; ++i) sums_are_there[i].initialize(static_cast<unsigned>(p.warps * warp_size));
     barriers.initialize(p.stages, static_cast<unsigned>(p.warps));
   }
   await_previous_kernel();
@@ -178,7 +178,7 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_deep_kernel(const __gri
   const int m = p.m - first_depth - 2 * (lane % 4);
   const int shift_b = p.old.segment[0];
   const int bank_turn = p.a.row_step % 16 == 0 ? lane / 4 % 2 * 8 : 0;
-  // Sums of one turn are added while the next one is multiplied, which puts its own beside them. A warp that arrives
+  // Sums of one turn are added while the next one is multiplied, which puts its own beside them. A lane that arrives
   // with its sums has added those of the turn before.
   const int of_turn = p.warps * Results::of_warp;
   double* const sums = reinterpret_cast<double*>(memory + p.stages * bytes) + group * 2 * of_turn;
@@ -201,8 +201,7 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_deep_kernel(const __gri
       results.begin(static_cast<std::int64_t>(chunk) * p.rows + row0, old == nullptr ? old : old + row0 * p.pitch_b);
       Results::put(sum, sums + turn * of_turn + place * Results::of_warp, lane);
       if (row0 + 8 == p.rows) barriers.empty[at.stage].arrive();
-      __syncwarp();
-      if (elected()) sums_are_there[group].arrive();
+      sums_are_there[group].arrive();
       begun = true;
       turn ^= 1U;
     }
