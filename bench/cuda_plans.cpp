@@ -108,12 +108,8 @@ std::vector<Case> plan(const std::string& name) {
   } else if (name == "rectangle") {
     add_rectangles(cases, {"tsmttsm", "tsmm"}, true, {16, 64, 128, 256, 512}, {1, 2, 4, 8, 16, 32});
     add_rectangles(cases, {"update"}, true, {16, 64, 128, 256, 512}, {1, 4, 8, 32});
-  } else if (name == "types") {
-    for (const char type : {'Z', 'S', 'C'}) add_squares(cases, both, type, true, some_widths);
   } else if (name == "column") {
-    add_squares(cases, both, 'D', false, some_widths);
     add_rectangles(cases, both, false, {64, 256, 512}, {1, 8, 32});
-    for (const char type : {'Z', 'S', 'C'}) add_squares(cases, both, type, false, few_widths);
   } else if (name == "chosen") {
     add_squares(cases, both, 'D', true, few_widths);
     add_rectangles(cases, both, true, {64, 512}, {8, 32});

@@ -26,10 +26,9 @@ struct Case {
 ///   square     D, both products, every width 1 to 64
 ///   gram       D: one operand read once; products in place
 ///   rectangle  D: m in 16, 64, 128, 256, 512 by n in 1 to 32; both products, and the update with beta = 1
-///   types      Z, S and C at chosen widths
 ///   views      D: columns of a basis of 64 or 128, by 4, 8 and 16; 4 to 32 of them in place
 ///   odd        D: leading dimensions 65, 100 and 513, odd first columns, widths to 32
-///   column     column-major: D at chosen widths and rectangles, Z, S and C at fewer
+///   column     D, column-major: m in 64, 256, 512 by n in 1, 8, 32
 ///   widths     every width 1 to 64, both products: Z, S and C by rows, all four by columns
 ///   chosen     a few of everything
 ///   a single case, such as tsmm:C:column:64:64 or, with a leading dimension, tsmttsm:D:row:16:8:100

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Prints the README's table from cuda_vs_cublas.csv: medians (least) of the share of the roof and of the ratio to cuBLAS.
+"""Prints the README's table from cuda_vs_cublas.csv and cuda_vs_cublas_widths.csv: medians (least) of the share of the
+roof and of the ratio to cuBLAS.
 
-    bench/cuda_vs_cublas_table.py [bench/results/h200/cuda_vs_cublas.csv]
+    bench/cuda_vs_cublas_table.py [FOLDER]
 """
 import csv
 import pathlib
 import statistics
 import sys
 
-RESULTS = pathlib.Path(__file__).parent / "results" / "h200" / "cuda_vs_cublas.csv"
+RESULTS = pathlib.Path(__file__).parent / "results" / "h200"
 
 
 def tight(row):
@@ -29,11 +30,14 @@ GROUPS = [
     ("in place: 4 to 32 columns out of 64 or 128", (None, "tsmm_inplace"), lambda r: not tight(r)),
     ("views of odd leading dimension or start, widths to 32", ("tsmttsm", "tsmm"),
      lambda r: r["layout"].startswith("row") and r["lda"] in (65, 100, 513)),
-    ("column-major, widths to 64 and up to 512 x 32", ("tsmttsm", "tsmm"), lambda r: r["type"] == "D" and r["layout"] == "column"),
-    ("column-major, the other types, widths to 64", ("tsmttsm", "tsmm"), lambda r: r["type"] != "D" and r["layout"] == "column"),
+    ("column-major, M = N = 1..64", ("tsmttsm", "tsmm"), lambda r: r["type"] == "D" and r["layout"] == "column" and square(r)),
+    ("column-major, A of 64 to 512 columns, B of 1 to 32", ("tsmttsm", "tsmm"), lambda r: r["layout"] == "column" and not square(r)),
     ("complex double, M = N = 1..64", ("tsmttsm", "tsmm"), lambda r: r["type"] == "Z" and tight(r)),
     ("single, M = N = 1..64", ("tsmttsm", "tsmm"), lambda r: r["type"] == "S" and tight(r)),
     ("complex single, M = N = 1..64", ("tsmttsm", "tsmm"), lambda r: r["type"] == "C" and tight(r)),
+    ("complex double, column-major", ("tsmttsm", "tsmm"), lambda r: r["type"] == "Z" and r["layout"] == "column"),
+    ("single, column-major", ("tsmttsm", "tsmm"), lambda r: r["type"] == "S" and r["layout"] == "column"),
+    ("complex single, column-major", ("tsmttsm", "tsmm"), lambda r: r["type"] == "C" and r["layout"] == "column"),
 ]
 
 
@@ -56,12 +60,15 @@ def cells(rows):
 
 
 def main():
-    rows = read(sys.argv[1] if len(sys.argv) > 1 else RESULTS)
+    folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else RESULTS
+    rows = [row for name in ("cuda_vs_cublas.csv", "cuda_vs_cublas_widths.csv") for row in read(folder / name)]
     print("| double, row-major where nothing else is said | `tsmttsm`, share | cuBLAS | `tsmm`, share | cuBLAS |\n|---|---|---|---|---|")
     for name, products, chosen in GROUPS:
         line = [cells([r for r in rows if r["product"] == product and chosen(r)]) for product in products]
         print("| " + " | ".join([name] + line[0] + line[1]) + " |")
     behind = [r for r in rows if 0 < float(r["ratio"]) < 1]
+    for r in behind:
+        print(f"behind: {r['product']} {r['type']} {r['layout']} {r['m']} x {r['n']}, ld {r['lda']}: {r['ratio']}")
     print(f"\n{len(behind)} of {len(rows)} rows behind cuBLAS, the furthest at "
           f"{min((float(r['ratio']) for r in behind), default=1):.2f}")
 
