@@ -126,6 +126,20 @@ bool written_in_pairs(const Matrix<T>& b) {
          reinterpret_cast<std::uintptr_t>(b.data) % (2 * sizeof(real_t<T>)) == 0;
 }
 
+/// Where results lie, and how they go there; which lanes share a line is left to the kernel's rule.
+template <class T>
+Results<real_t<T>> results(const Matrix<T>& b, int box_rows, int staged_pitch) {
+  Results<real_t<T>> out{};
+  out.b = tall(b);
+  out.n = static_cast<int>(parts_of<T> * b.columns);
+  out.k = b.rows;
+  out.in_pairs = written_in_pairs(b);
+  out.box_rows = box_rows;
+  out.map = {1, 4, 8};
+  out.staged_pitch = staged_pitch;
+  return out;
+}
+
 template <class T>
 void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Launcher& launcher) {
   using Real = real_t<T>;
@@ -149,12 +163,9 @@ void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const La
   } else {
     p.a = boxes(a, x.classes, x.pitch, lines_of_class, launcher.operation.name);
   }
-  p.out.b = tall(call.b);
-  p.out.n = static_cast<int>(parts * call.b.columns);
-  p.out.k = call.a.rows;
-  p.out.in_pairs = written_in_pairs(call.b);
-  p.out.box_rows = box_rows;
-  p.out.staged_pitch = x.staged_pitch;
+  p.out = results(call.b, box_rows, x.staged_pitch);
+  if (row_major && x.classes == 2) p.out.map = {2, 8, 1};  // rows that meet are of one class
+  if (row_major && x.classes > 2) p.out.map = {4, 1, 2};
   for (p.out.sharing_lanes = 4; p.out.sharing_lanes < warp_size;) {  // enough for a line that starts anywhere
     if (row_major && p.out.n + 3 <= p.out.sharing_lanes) break;
     p.out.sharing_lanes *= 2;
@@ -166,9 +177,6 @@ void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const La
   p.panels = static_cast<int>(ceil_div(p.m, x.panel));
   p.sets = x.groups;
   p.stages = x.stages;
-  p.out.map = !row_major || x.classes == 1 ? dispatch::RowMap{1, 4, 8}  // rows that meet are of one class
-              : x.classes == 2             ? dispatch::RowMap{2, 8, 1}
-                                           : dispatch::RowMap{4, 1, 2};
   p.depth_classes = depth_classes;
   for (int v = 0; v < 4; ++v) {
     const int turn = v % depth_classes;
@@ -195,13 +203,7 @@ void launch_warps(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const La
   set_task(p, call, x, launcher.tickets);
   p.m = static_cast<int>(parts * call.a.columns);
   p.lines = plain_lines(lines(call.a), std::min(x.panel, p.m));
-  p.out.b = tall(call.b);
-  p.out.n = static_cast<int>(parts * call.b.columns);
-  p.out.k = call.a.rows;
-  p.out.in_pairs = written_in_pairs(call.b);
-  p.out.box_rows = 16;
-  p.out.map = {1, 4, 8};
-  p.out.staged_pitch = x.pitch;
+  p.out = results(call.b, 16, x.pitch);
   for (p.out.sharing_lanes = 1; p.out.sharing_lanes < p.out.n;) p.out.sharing_lanes *= 2;
   p.staged = x.staged != 0;
   p.panel = x.panel;
@@ -280,7 +282,8 @@ void launch_tsmm(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Cud
   const Launcher launcher{execution.stream, operation, workspace_start<unsigned>(execution)};
   if (x.kernel == CudaKernel::direct) return launch_direct(call, x, launcher);
   if (x.kernel == CudaKernel::general) return launch_general(call, x, workspace_start<real_t<T>>(execution), launcher);
-  launcher.launch_early(zero_tickets, 1, 1, 0, launcher.tickets);
+  const bool packs = x.kernel == CudaKernel::boxes && x.small_in_ring;  // by a kernel that makes the tickets ready, too
+  if (!packs) launcher.launch_early(zero_tickets, 1, 1, 0, launcher.tickets);
   if (x.kernel == CudaKernel::boxes) return launch_boxes(call, x, launcher);
   if (x.kernel == CudaKernel::warps) return launch_warps(call, x, launcher);
   if (x.kernel == CudaKernel::columns) return launch_columns(call, x, launcher);

@@ -43,11 +43,12 @@ struct TsmmBoxes : TsmmTask<Real> {
 template <int tb, int tn>
 inline constexpr int tsmm_blocks = dispatch::tsmm_box_blocks({tb, tn});
 
-/// C for all blocks, where it does not fit into each.
+/// C for all blocks, where it does not fit into each, and their tickets.
 template <class Real>
 __global__ void pack_kernel(const __grid_constant__ TsmmBoxes<Real> p, int pieces, double* packed) {
   release_next_kernel();
   await_previous_kernel();
+  if (blockIdx.x == 0 && threadIdx.x == 0) *p.tickets = 0;
   if (p.alpha.read().is_zero()) return;
   const OrderOfSteps order{pieces, p.panels * p.panel / 8, p.depth_classes, p.out.has_neighbours()};
   pack(p.small, p.m, p.out.n, p.alpha.read(), order, packed, static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x),
