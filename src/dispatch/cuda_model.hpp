@@ -82,18 +82,25 @@ inline auto members(const CudaTsmmProblem& problem) {
                   aligned_output, may_split);
 }
 
-/// The choices that a thread made last. A search takes microseconds, and a solver asks for a few shapes again and
-/// again.
+/// The choices that a thread made last, for devices of one kind. A search takes microseconds, and a solver asks for a
+/// few shapes again and again.
 template <class Configuration, class Problem>
 struct LastChoices {
   struct Entry {
-    CudaDevice device;
     Problem problem;
     CudaChoice<Configuration> choice;
     bool made = false;
   };
   static constexpr std::size_t places = 64;
+  CudaDevice device{};
   std::vector<Entry> entries = std::vector<Entry>(places);
+
+  /// From here on for devices such as this one.
+  void serve(const CudaDevice& d) {
+    if (members(device) == members(d)) return;
+    device = d;
+    for (Entry& entry : entries) entry.made = false;
+  }
 
   /// Where the choice for a problem is kept, or another one's.
   Entry& place_of(const Problem& p) {
@@ -124,9 +131,10 @@ CudaChoice<Configuration> search_choice(const CudaDevice& device, const Problem&
 template <class Configuration, class Problem, class Collect>
 CudaChoice<Configuration> row_or_best(const CudaDevice& device, const Problem& problem, Collect&& collect) {
   thread_local LastChoices<Configuration, Problem> last;
+  last.serve(device);
   auto& entry = last.place_of(problem);
-  if (!entry.made || members(entry.problem) != members(problem) || members(entry.device) != members(device)) {
-    entry = {device, problem, search_choice<Configuration>(device, problem, collect), true};
+  if (!entry.made || members(entry.problem) != members(problem)) {
+    entry = {problem, search_choice<Configuration>(device, problem, collect), true};
   }
   return entry.choice;
 }
