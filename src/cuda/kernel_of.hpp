@@ -36,6 +36,7 @@ template <class Real>
 TsmmBoxesKernel<Real> boxes_kernel_of(const dispatch::CudaTsmm& x) {
   if constexpr (sizeof(Real) == 8) {
     if (x.gauss != 0) return tsmm_gauss_kernel_of<Real>(x.blocks_n, x.tile_n);
+    if (x.held != 0) return tsmm_held_kernel_of<Real>();
   }
   return tsmm_boxes_kernel_of<Real>(x.blocks_n, x.tile_n);
 }

@@ -75,6 +75,9 @@ TsmmBoxesKernel<Real> tsmm_boxes_kernel_of(int m, int n);
 /// tsmm_gauss_tiles.
 template <class Real>
 TsmmBoxesKernel<Real> tsmm_gauss_kernel_of(int m, int n);
+/// tsmm_held.cu.
+template <class Real>
+TsmmBoxesKernel<Real> tsmm_held_kernel_of();
 
 /// tsmm_warps_tiles.
 template <class Real>

@@ -162,11 +162,11 @@ __device__ inline void copy_panel(const TsmmBoxes<Real>& p, int boxes, std::uint
   }
 }
 
-/// The warps that load: one of them takes tickets and, of boxes, starts all; plain copies are shared by four. The last
-/// stage says that there is nothing more.
+/// The warps that load: one of them takes tickets and, of boxes, starts all; plain copies are shared by four. A last
+/// stage for each of so many groups says that there is nothing more.
 template <int tb, bool plain, class Real>
-__device__ inline void load_chunks(const TsmmBoxes<Real>& p, const BoxStages<Real>& stages,
-                                   std::uint32_t (&tickets)[2]) {
+__device__ inline void load_chunks(const TsmmBoxes<Real>& p, const BoxStages<Real>& stages, std::uint32_t (&tickets)[2],
+                                   int groups = 1) {
 #if __CUDA_ARCH__ >= 900
   const int thread = static_cast<int>(threadIdx.x) - computing_threads;
   const bool leads = thread < warp_size && elected();
@@ -216,9 +216,13 @@ __device__ inline void load_chunks(const TsmmBoxes<Real>& p, const BoxStages<Rea
     turn ^= 1;
     first = share_ticket(turn, next);
   }
-  stages.barriers.empty[at.stage].wait(at.parity);
-  if (leads) stages.chunk_of[at.stage] = no_chunk;
-  if (elected()) stages.barriers.full[at.stage].arrive();
+  for (int group = 0; group < groups; ++group) {
+    stages.barriers.empty[at.stage].wait(at.parity);
+    if (leads) stages.chunk_of[at.stage] = no_chunk;
+    if (elected()) stages.barriers.full[at.stage].arrive();
+    __syncwarp();
+    at.advance(1, p.stages);
+  }
 #endif
 }
 

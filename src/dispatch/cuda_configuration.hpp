@@ -174,6 +174,7 @@ struct CudaTsmm {
   int staged_pitch;     ///< boxes, columns: real numbers from line to line of results there
   int tf32;             ///< ring, columns, warpgroup: as for tsmttsm
   int gauss;            ///< boxes: as for tsmttsm; tile_n counts complex columns
+  int held;             ///< boxes: 1 if C stays in registers (tsmm_held.cu)
   int shared_bytes;
   std::int64_t parts;  ///< blocks of threads
   std::size_t workspace_bytes;

@@ -49,6 +49,8 @@ inline constexpr int warpgroup_rows = 64;
 /// Blocks of a multiprocessor: two where a thread needs few registers, so that one hides what the other waits for.
 constexpr int tsmm_box_blocks(const TileShape& tile) { return tile.n == 1 ? 2 : 1; }
 inline constexpr int tsmm_warps_blocks = 2;
+/// Of A and of B where C stays in registers.
+inline constexpr int most_held_columns = 64;
 inline constexpr TileShape tsmm_gauss_tile = tsmm_gauss_tiles[0];
 
 }  // namespace blockvec::kernels::dispatch

@@ -54,6 +54,7 @@ constexpr Word<CudaTsmm> tsmm_boxes_words[] = {{"tile", &CudaTsmm::blocks_n, &Cu
                                                {"staged", &CudaTsmm::staged},
                                                {"plain", &CudaTsmm::plain},
                                                {"gauss", &CudaTsmm::gauss},
+                                               {"held", &CudaTsmm::held},
                                                {"stages", &CudaTsmm::stages},
                                                {"ticket", &CudaTsmm::chunks_per_ticket}};
 constexpr Word<CudaTsmm> tsmm_warps_words[] = {{"tile", &CudaTsmm::blocks_n, &CudaTsmm::tile_n},
