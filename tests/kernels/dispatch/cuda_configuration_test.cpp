@@ -171,6 +171,23 @@ TEST(CudaConfiguration, WideGramMatricesAreComputedOnceOverTheDiagonal) {
   }
 }
 
+TEST(CudaConfiguration, SquaresOf64ColumnsHoldCInRegisters) {
+  CudaTsmmProblem p{1 << 20, 64, 64, 64, 128, 8, true, false, false};
+  p.aligned = p.aligned_output = true;
+  const CudaTsmm c = choose(devices[0], p).configuration;
+  EXPECT_EQ(c.held, 1) << words(c);
+  EXPECT_EQ(c.stages % (8 / (c.row_warps * c.warps)), 0) << words(c);  // groups of warps take them in turn
+  EXPECT_LE(c.shared_bytes, devices[0].shared_bytes) << words(c);
+  for (const auto& change : std::vector<void (*)(CudaTsmmProblem&)>{
+           [](CudaTsmmProblem& x) { x.reads_output = true; }, [](CudaTsmmProblem& x) { x.aligned = false; },
+           [](CudaTsmmProblem& x) { x.aligned_output = false; }, [](CudaTsmmProblem& x) { x.pitch_b = 65; },
+           [](CudaTsmmProblem& x) { x.real_bytes = 4; }}) {
+    CudaTsmmProblem other = p;
+    change(other);
+    EXPECT_EQ(choose(devices[0], other).configuration.held, 0);
+  }
+}
+
 TEST(CudaConfiguration, WordsStandForTheWholeConfiguration) {
   const auto expect_same = [](const auto& device, const auto& p) {
     for (const auto& c : candidates(device, p, Search::all)) {
