@@ -9,12 +9,12 @@ namespace blockvec::kernels::cuda {
 bool has_kernel(const dispatch::CudaTsmttsmProblem& p, const dispatch::CudaTsmttsm& x);
 bool has_kernel(const dispatch::CudaTsmmProblem& p, const dispatch::CudaTsmm& x);
 
-/// `aligned`: pairs of neighbours of both operands can be read at once.
+/// `aligned`: of both operands, pairs of neighbours in a row, or four rows of a column, can be read at once.
 template <class Real>
 TsmttsmRingKernel<Real> ring_kernel_of(const dispatch::CudaTsmttsm& x, bool by_columns, bool aligned) {
   if constexpr (sizeof(Real) == 4) {
     if (x.tf32 == 3) return tsmttsm_complex_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);
-    if (x.tf32 == 2) return tsmttsm_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n, aligned);
+    if (x.tf32 == 2) return tsmttsm_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n, by_columns, aligned);
   }
   if (x.gauss != 0) return tsmttsm_gauss_kernel_of<Real>(x.tile_m, x.tile_n);
   if (x.gram()) return tsmttsm_gram_kernel_of<Real>(x.tile_m, by_columns);

@@ -110,10 +110,11 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
   const bool gauss = x.tf32 == 3;
   p.wide = by_columns && (parts == 1 || gauss) && p.a.columns.even && (p.same || p.b.columns.even);
   p.run = by_columns ? run_of(p, x.parts) : 1;
-  p.map = by_columns && gauss ? dispatch::column_map(x.a.pitch / parts)
-          : p.wide            ? dispatch::wide_column_map(sizeof(Real))
-          : by_columns        ? dispatch::column_map(x.a.pitch)
-                              : dispatch::row_map_of(x, p.a.row_step, p.b.row_step, sizeof(Real));
+  p.map = by_columns && gauss                  ? dispatch::column_map(x.a.pitch / parts)
+          : by_columns && x.whole_warpgroups() ? dispatch::whole_column_map(x.a.pitch)
+          : p.wide                             ? dispatch::wide_column_map(sizeof(Real))
+          : by_columns                         ? dispatch::column_map(x.a.pitch)
+                                               : dispatch::row_map_of(x, p.a.row_step, p.b.row_step, sizeof(Real));
   p.turned = x.turned != 0;
   p.alpha = coefficient(call.alpha);
   p.partial = partial;
@@ -127,7 +128,7 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
     launch(tsmttsm_pairs_kernel_of<Real>(by_columns), blocks, block_threads, x.shared_bytes, stream_of_call, operation,
            Start::early, p, dispatch::SquarePairs(x.sections_m, x.parts));
   } else {
-    const bool aligned = has_aligned_pairs(p.a) && has_aligned_pairs(p.b);
+    const bool aligned = by_columns ? p.wide : has_aligned_pairs(p.a) && has_aligned_pairs(p.b);
     launch(ring_kernel_of<Real>(x, by_columns, aligned), blocks, dispatch::ring_warps(x) * warp_size + loading_threads,
            x.shared_bytes, stream_of_call, operation, Start::early, p);
   }

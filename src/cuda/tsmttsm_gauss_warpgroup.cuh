@@ -1,85 +1,17 @@
 #pragma once
 
-#include "src/cuda/tsmttsm_warpgroup.cuh"
+#include "src/cuda/tsmttsm_gauss_sums.cuh"
 
-/// tsmttsm in complex single precision by three real products (tsmttsm_gauss.cuh), each of a whole warpgroup and split
-/// (split.cuh). A fourth warpgroup loads and turns what they multiply:
+/// tsmttsm in complex single precision by three real products (tsmttsm_gauss.cuh), split (split.cuh), of whole
+/// warpgroups:
 ///
 ///   memory -> ring of stages -> rows of B, turned: real parts, imaginary parts, their sums, each in two parts
 ///                    |                            |
-///                    `-> A, in registers -> product of a warpgroup, 64 complex columns of A x `columns` of B
+///                    `-> A, in registers -> the three products, 64 complex columns of A x `columns` of B
 ///
-/// The sums of so many rows are added up in double precision.
+/// One warpgroup loads, one turns B's rows, and two multiply, in units of 16 rows. These add their sums of so many rows
+/// to one sum of double precision in shared memory.
 namespace blockvec::kernels::cuda {
-
-inline constexpr int gauss_products = 3;
-inline constexpr int multiplying_threads = gauss_products * warpgroup_threads;
-inline constexpr int gauss_block_threads = multiplying_threads + warpgroup_threads;
-
-/// 8 rows of B, turned: [re, im, re + im] of half of TurnedRows.
-template <int columns>
-inline constexpr int gauss_turned_bytes = gauss_products* TurnedRows<columns>::step;
-inline constexpr int gauss_turned_buffers = 4;  ///< one of each warp that turns
-
-struct TurnedBarriers {
-  Barrier full[gauss_turned_buffers];
-  Barrier empty[gauss_turned_buffers];
-};
-
-/// One lane speaks for a warp whose lanes are all done.
-__device__ inline void arrive_as_warp(Barrier& barrier) {
-  __syncwarp();
-  if (elected()) barrier.arrive();
-}
-
-/// Two numbers at an address in shared memory.
-__device__ inline float2 read_shared_pair(std::uint32_t from) {
-  float2 pair;
-  asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(pair.x), "=f"(pair.y) : "r"(from) : "memory");
-  return pair;
-}
-
-/// What a product takes of a complex number: re of_re + im of_im.
-template <class Number>
-struct PartOfNumber {
-  Number of_re, of_im;
-
-  __device__ Number operator()(Number re, Number im) const { return fma(im, of_im, re * of_re); }
-};
-
-/// Product 0, 1 or 2 takes real parts, imaginary ones or both, the latter times `sign`.
-template <class Number>
-__device__ inline PartOfNumber<Number> part_of_product(int product, double sign) {
-  return {product == 1 ? Number(0) : Number(1), product == 0 ? Number(0) : product == 1 ? Number(1) : Number(sign)};
-}
-
-/// Where a lane's sums stand in the result, as a complex matrix.
-struct PlaceOfGaussSums {
-  int left, right;  ///< the first ones
-
-  __device__ int row(int i) const { return left + 8 * (i % 4 / 2); }
-  __device__ int column(int i) const { return right + i / 4 * 8 + i % 2; }
-  __device__ bool counts(const TsmttsmRing<float>& p, int i) const { return 2 * row(i) < p.m && 2 * column(i) < p.n; }
-};
-
-/// Adds so many rows in double precision and from memory, as join could not.
-template <class Product>
-__device__ inline void add_plainly(Product& product, int which, const PlaceOfGaussSums& place,
-                                   const TsmttsmRing<float>& p, std::int64_t first_row) {
-  const auto part_a = part_of_product<double>(which, p.sign);
-  const auto part_b = part_of_product<double>(which, 1);
-  const std::int64_t end = min(first_row + p.rows, p.k);
-#pragma unroll 1
-  for (std::int64_t i = first_row; i < end; ++i) {
-#pragma unroll
-    for (int v = 0; v < product.count; ++v) {
-      if (!place.counts(p, v)) continue;
-      const float* const a = p.whole_a.data + p.whole_a.offset(i, 2 * place.row(v));
-      const float* const b = p.whole_b.data + p.whole_b.offset(i, 2 * place.column(v));
-      product.sum[v] += part_a(a[0], a[1]) * part_b(b[0], b[1]);
-    }
-  }
-}
 
 /// Four rows of a column; `together`: they follow one another, at a multiple of 16 bytes.
 __device__ inline void read_four(const float* from, int to_next, bool together, float2 (&x)[4]) {
@@ -96,211 +28,259 @@ __device__ inline void read_four(const float* from, int to_next, bool together, 
   }
 }
 
-/// How a loading warp fills a stage: with its share of every chunk of column-major operands, with all of a row-major
-/// one.
-template <bool by_columns>
-struct GaussFeeder {
-  using Feeder = std::conditional_t<by_columns, ColumnFeeder<float>, RowFeeder<float>>;
-  Feeder a, b;
-  unsigned bytes_a, bytes_b;
-
-  __device__ GaussFeeder(const TsmttsmRing<float>& p, int warp)
-      : a(feeder(p.a, p.rows, warp)), b(feeder(p.b, p.rows, 3 - warp)), bytes_a(a.bytes()), bytes_b(b.bytes()) {}
-
-  __device__ void fill(const TsmttsmRing<float>& p, std::uint32_t chunk, unsigned char* stage, Barrier& full) const {
-    if constexpr (by_columns) {
-      fill_stage<true>(a, b, p.offset_b, bytes_a, bytes_b, chunk, stage, full);
-    } else {
-      fill_stage<true>(a, b, p.offset_b, chunk, stage, full);
-    }
-  }
-
- private:
-  __device__ static Feeder feeder(const Staged<float>& operand, int rows, int own) {
-    if constexpr (by_columns) {
-      return Feeder(operand.columns, rows, 0, own);
-    } else {
-      return Feeder(operand, rows, 0);
-    }
-  }
-};
-
-/// The warpgroup that loads chunks and turns B's rows, each of its warps 8 of 32.
+/// Turns B's rows.
 template <bool by_columns, int columns>
-__device__ inline void supply(const TsmttsmRing<float>& p, const Share& share, RingBarriers& barriers,
-                              TurnedBarriers& turned_barriers, unsigned char* ring, unsigned char* turned, int warp) {
+__device__ inline void turn_rows(const TsmttsmRing<float>& p, const Share& share, RingBarriers& barriers,
+                                 TurnedBarriers& turned_barriers, const unsigned char* ring, unsigned char* turned,
+                                 int warp) {
   using Turned = TurnedRows<columns>;
-  constexpr int items = 2 * columns;  // four rows of a column each
-  constexpr int rounds = (items + 2 * warp_size - 1) / (2 * warp_size) * 2;
+  using Buffers = GaussBuffers<columns>;
+  constexpr int sharing = Buffers::sharing;
+  constexpr int rounds = columns / (8 * sharing * Buffers::in_unit);  // four rows of a column for every lane
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
-  int from[rounds];
+  int from[Buffers::in_unit][rounds];
   int to[rounds];
 #pragma unroll
   for (int i = 0; i < rounds; ++i) {
-    const int item = lane + i * warp_size;
+    const int item = lane + (i * sharing + warp % sharing) * warp_size;
     const int four = item / columns;
-    const int row = warp / 2 * 16 + warp % 2 * p.map.by_second + four * p.map.by_first;
-    from[i] = p.b.segment[0] + row * p.b.row_step + p.b.template place_of_column<by_columns>(0, 2 * (item % columns));
-    to[i] = four * Turned::four_rows + item % columns * 16;
+    to[i] = four / 2 * Turned::step + four % 2 * Turned::four_rows + item % columns * 16;
+#pragma unroll
+    for (int half = 0; half < Buffers::in_unit; ++half) {
+      const int row = (half + four / 2) * p.map.by_second + four % 2 * p.map.by_first;
+      from[half][i] =
+          p.b.segment[0] + row * p.b.row_step + p.b.template place_of_column<by_columns>(0, 2 * (item % columns));
+    }
   }
   const int to_next = p.map.by_lane * p.b.row_step;
   const bool together = by_columns && p.wide;
   const int turns = share.turns<by_columns>(p);
-  // A stage is filled again once the chunk before the last one is multiplied.
-  const int ahead = max(p.stages - 2, 0);
-  const GaussFeeder<by_columns> feeder(p, warp);
-  RingPosition next{0, 1};
-  const auto fill = [&](int turn) {
-    if (turn >= turns) return;
-    if (by_columns || turn % 4 == warp) {
-      barriers.empty[next.stage].wait(next.parity);
-      feeder.fill(p, share.chunk<by_columns>(p, turn), ring + next.stage * p.stage_bytes, barriers.full[next.stage]);
-    }
-    next.advance(1, p.stages);
-  };
-  for (int turn = 0; turn < ahead; ++turn) fill(turn);
-  RingPosition at{0, 0};
-  unsigned parity = 1;
-  unsigned char* const all = turned + warp * gauss_turned_bytes<columns>;
-  for (int turn = 0; turn < turns; ++turn) {
-    fill(turn + ahead);
-    barriers.full[at.stage].wait(at.parity);
-    const float* rows = reinterpret_cast<const float*>(ring + at.stage * p.stage_bytes + p.offset_b);
-#pragma unroll 1
-    for (int row = 0; row < p.rows; row += 32, rows += 32 * p.b.row_step) {
+  const int units = p.rows / unit_rows;
+  const int first_unit = warp / sharing;
+  const int group = first_unit % gauss_groups;
+  const std::uint32_t full_turned = kept_address(turned_barriers.full + group * Buffers::count);
+  const std::uint32_t empty_turned = kept_address(turned_barriers.empty + group * Buffers::count);
+  const std::uint32_t full = kept_address(barriers.full);
+  const std::uint32_t empty = kept_address(barriers.empty);
+  turned += group * Buffers::count * Buffers::bytes;
+  RingPosition buffer{first_unit / gauss_groups, 1};
+  const int all_units = turns * units;
+  UnitPosition<Buffers::step> next(first_unit, units, p.stages);
+  for (int unit = first_unit; unit < all_units; unit += Buffers::step, next.advance()) {
+    const int stage = next.at.stage;
+    wait_at(full + 8 * stage, next.at.parity);
+    const float* const rows = reinterpret_cast<const float*>(ring + stage * p.stage_bytes + p.offset_b) +
+                              next.unit * unit_rows * p.b.row_step;
 #pragma unroll
-      for (int first = 0; first < rounds; first += 2) {  // as many as registers hold
-        float2 x[2][4];
+    for (int half = 0; half < Buffers::in_unit; ++half) {
+      unsigned char* const all = turned + buffer.stage * Buffers::bytes;
 #pragma unroll
-        for (int i = 0; i < 2; ++i) {
-          if (lane + (first + i) * warp_size < items) read_four(rows + from[first + i], to_next, together, x[i]);
-        }
-        if (first == 0) turned_barriers.empty[warp].wait(parity);
+      for (int i = 0; i < rounds; ++i) {
+        float2 x[4];
+        read_four(rows + from[half][i], to_next, together, x);
+        if (i == 0) wait_at(empty_turned + 8 * buffer.stage, buffer.parity);
 #pragma unroll
-        for (int i = 0; i < 2; ++i) {
-          if (lane + (first + i) * warp_size >= items) continue;
+        for (int which = 0; which < gauss_products; ++which) {
+          SplitNumber both[4];
 #pragma unroll
-          for (int which = 0; which < gauss_products; ++which) {
-            SplitNumber both[4];
-#pragma unroll
-            for (int q = 0; q < 4; ++q) {
-              both[q] = split(which == 0 ? x[i][q].x : which == 1 ? x[i][q].y : x[i][q].x + x[i][q].y);
-            }
-            unsigned char* const own = all + which * Turned::step + to[first + i];
-            *reinterpret_cast<uint4*>(own) = make_uint4(both[0].high, both[1].high, both[2].high, both[3].high);
-            *reinterpret_cast<uint4*>(own + Turned::part) =
-                make_uint4(both[0].low, both[1].low, both[2].low, both[3].low);
-          }
+          for (int q = 0; q < 4; ++q) both[q] = split(which == 0 ? x[q].x : which == 1 ? x[q].y : x[q].x + x[q].y);
+          unsigned char* const own = all + which * Buffers::product + to[i];
+          *reinterpret_cast<uint4*>(own) = make_uint4(both[0].high, both[1].high, both[2].high, both[3].high);
+          *reinterpret_cast<uint4*>(own + Turned::part) =
+              make_uint4(both[0].low, both[1].low, both[2].low, both[3].low);
         }
       }
-      if (row == p.rows - 32) arrive_as_warp(barriers.empty[at.stage]);
+      if (half == Buffers::in_unit - 1 && next.leaves()) arrive_as_warp(empty + 8 * stage);
       publish_to_bulk_copies();
-      arrive_as_warp(turned_barriers.full[warp]);
-      parity ^= 1;
+      arrive_as_warp(full_turned + 8 * buffer.stage);
+      // Where warps take units in turn, buffers as well.
+      buffer.advance(Buffers::step / gauss_groups, Buffers::count);
     }
-    at.advance(1, p.stages);
   }
 }
 
-/// A warpgroup's product of all chunks of the block.
+/// Left factors are computed before any product is started that takes some of them.
+__device__ inline void complete_before_products(unsigned (&left)[gauss_products][2][4]) {
+#pragma unroll
+  for (int i = 0; i < gauss_products * 8; ++i) asm volatile("" : "+r"((&left[0][0][0])[i]));
+}
+
+__device__ inline void await_all_products() { asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory"); }
+
+/// Every other unit of the block, by a warpgroup.
 template <bool by_columns, int columns>
 __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share, RingBarriers& barriers,
-                                TurnedBarriers& turned_barriers, unsigned char* ring, unsigned char* turned, int warp) {
+                                TurnedBarriers& turned_barriers, unsigned char* ring, unsigned char* turned,
+                                double2* all_sums, int warp) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  using Product = WarpgroupProduct<columns>;
+  using Sums = GaussSums<columns>;
   using Turned = TurnedRows<columns>;
+  using Buffers = GaussBuffers<columns>;
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
-  const int which = warp / 4;
+  const int group = warp / 4;
   const int own_warp = warp % 4;
   const PlaceOfGaussSums first_place{own_warp * 16 + lane / 4, 2 * (lane % 4)};
-  const bool reads = 32 * own_warp < p.m;
-  // Bytes from a lane's first number to the others of 8 rows, and from 8 rows to the next ones.
-  const int first = 4 * p.map.by_first * p.a.row_step;
-  const int second = 4 * p.map.by_second * p.a.row_step;
-  const int sixteen = 4 * 16 * p.a.row_step;
-  const int eight = 4 * (by_columns ? 8 * p.a.columns.pitch : 16);
-  const std::uint32_t start =
-      shared_address(ring) + 4 * (p.a.segment[0] + p.map.by_lane * (lane % 4) * p.a.row_step +
-                                  p.a.template place_of_column<by_columns>(0, 2 * first_place.left));
-  const std::uint32_t right0 = shared_address(turned) + which * Turned::step;
-  const std::uint32_t full_turned = shared_address(turned_barriers.full);
-  const std::uint32_t empty_turned = shared_address(turned_barriers.empty);
-  const auto part = part_of_product<float>(which, p.sign);
-  const int turns = __shfl_sync(0xffffffffU, share.turns<by_columns>(p), 0);
+  // Bytes from a lane's first number to the others of 16 rows. Warps beyond the result read one place only.
+  const int reads = 32 * own_warp < p.m ? 1 : 0;
+  const int row = 4 * p.a.row_step * reads;
+  const int first = p.map.by_first * row;
+  const int second = p.map.by_second * row;
+  const int sixteen = unit_rows * row;
+  const int eight = 4 * (by_columns ? 8 * p.a.columns.pitch : 16) * reads;
+  const std::uint32_t start = shared_address(ring) + 4 * p.a.segment[0] + p.map.by_lane * (lane % 4) * row +
+                              4 * reads * p.a.template place_of_column<by_columns>(0, 2 * first_place.left);
+  const std::uint32_t full = kept_address(barriers.full);
+  const std::uint32_t empty = kept_address(barriers.empty);
+  const std::uint32_t full_turned = kept_address(turned_barriers.full + group * Buffers::count);
+  const std::uint32_t empty_turned = kept_address(turned_barriers.empty + group * Buffers::count);
+  const std::uint32_t right0 = shared_address(turned) + group * Buffers::count * Buffers::bytes;
+  const auto sign = static_cast<float>(p.sign);
+  const int units = p.rows / unit_rows;
+  const int all_units = __shfl_sync(0xffffffffU, share.turns<by_columns>(p), 0) * units;
+  double2* const sums = all_sums + threadIdx.x % warpgroup_threads;
 
-  Product product;
-  unsigned left[2][2][4];
-  float2 x[4];
-  const auto read = [&](std::uint32_t from) {
+  Sums product;
+  unsigned left[2][gauss_products][2][4];
+  UnitPosition<gauss_groups> next(group, units, p.stages);
+  RingPosition buffer{0, 0};
+  // The next unit's numbers come while products run; then its stage is free.
+  float2 x[2][4];
+  const auto read = [&] {
+    const int stage = next.at.stage;
+    wait_at(full + 8 * stage, next.at.parity);
+    const std::uint32_t a = start + stage * p.stage_bytes + next.unit * sixteen;
 #pragma unroll
-    for (int v = 0; v < 4; ++v) {
-      x[v] = reads ? read_shared_pair(from + v / 2 * first + v % 2 * eight) : make_float2(0, 0);
+    for (int t = 0; t < 2; ++t) {
+#pragma unroll
+      for (int v = 0; v < 4; ++v) x[t][v] = read_shared_pair(a + t * second + v / 2 * first + v % 2 * eight);
     }
+    if (next.leaves()) arrive_as_warp(empty + 8 * stage);
+    next.advance();
   };
-  RingPosition at{0, 0};
-  unsigned parity = 0;
-  bool reading = false;  // the last buffer
-  int early = 0;
-  for (int turn = 0; turn < turns; ++turn) {
-    barriers.full[at.stage].wait(at.parity);
-    std::uint32_t a = start + at.stage * p.stage_bytes;
+  if (group < all_units) read();
+  // Sums that products may add to must not meet others at the end of a loop but this one: the compiler would wait
+  // there.
+  for (int first_unit = group; first_unit < all_units + group; first_unit += gauss_early_units) {
+    product.clear();
+    int last = -1;  // buffer, whose products may run
+    const auto give_back = [&] {
+      if (last < 0) return;
+      arrive_as_warp(empty_turned + 8 * last);
+      last = -1;
+    };
+    const int end_unit = min(first_unit - group + gauss_early_units, all_units);
 #pragma unroll 1
-    for (int row = 0; row < p.rows; row += 32, a += 2 * sixteen) {
-      read(a);
+    for (int unit = first_unit; unit < end_unit; unit += gauss_groups) {
 #pragma unroll
-      for (int t = 0; t < gauss_turned_buffers; ++t) {
-        split_left({part(x[0].x, x[0].y), part(x[1].x, x[1].y), part(x[2].x, x[2].y), part(x[3].x, x[3].y)},
-                   left[t % 2]);
-        if (t < 3) read(a + (t + 1) / 2 * sixteen + (t + 1) % 2 * second);
-        if (t == 3 && row == p.rows - 32) arrive_as_warp(barriers.empty[at.stage]);
-        wait_at(full_turned + 8 * t, parity);
+      for (int t = 0; t < 2; ++t) {
+        split_left({x[t][0].x, x[t][1].x, x[t][2].x, x[t][3].x}, left[t][0]);
+        split_left({x[t][0].y, x[t][1].y, x[t][2].y, x[t][3].y}, left[t][1]);
+        split_left({fmaf(sign, x[t][0].y, x[t][0].x), fmaf(sign, x[t][1].y, x[t][1].x),
+                    fmaf(sign, x[t][2].y, x[t][2].x), fmaf(sign, x[t][3].y, x[t][3].x)},
+                   left[t][2]);
+        complete_before_products(left[t]);
+        if (t == 1 && unit + gauss_groups < all_units) read();
+        const bool begins = t == 0 || Buffers::in_unit == 2;  // a buffer
+        if (begins) {
+          // Buffers are few: those of products that are done must not wait for the next ones.
+          await_all_products();
+          give_back();
+          wait_at(full_turned + 8 * buffer.stage, buffer.parity);
+        }
+        const std::uint32_t right = __shfl_sync(0xffffffffU, right0 + buffer.stage * Buffers::bytes, 0);
+        const std::uint64_t factors = right_factor(right, Turned::four_rows);  // 16 bytes on: one more
         open_products();
-        product.start(left[t % 2], right0 + t * gauss_turned_bytes<columns>);
+#pragma unroll
+        for (int part = 0; part < 3; ++part) {
+#pragma unroll
+          for (int which = 0; which < gauss_products; ++which) {
+            const int place = which * Buffers::product + (begins ? 0 : Turned::step) + (part == 1 ? Turned::part : 0);
+            start_product<1>(product.early[which], left[t][which][part == 0 ? 1 : 0], factors + place / 16);
+          }
+        }
         commit_products();
         await_products_but_last();  // those with the other factors are done
-        if (t > 0 || reading) {
-          __syncwarp();
-          if (elected()) arrive_at(empty_turned + 8 * ((t + 3) % 4));
+        if (t == 1 || Buffers::in_unit == 2) {
+          last = buffer.stage;
+          buffer.advance(1, Buffers::count);
         }
       }
-      reading = true;
-      parity ^= 1;
     }
-    at.advance(1, p.stages);
-    if (++early < p.chunks_in_sum && turn + 1 < turns) continue;
     await_products(product.early);
+    give_back();
     PlaceOfGaussSums place = first_place;
     asm volatile("" : "+r"(place.left), "+r"(place.right));  // what follows of it is not to stay in registers
-    if (!product.join([&](int i) { return place.counts(p, i); })) {
-#pragma unroll 1
-      for (int i = 0; i < early; ++i) {
-        add_plainly(product, which, place, p, std::int64_t{share.chunk<by_columns>(p, turn - i)} * p.rows);
-      }
-    }
-    early = 0;
+    const bool finite = product.finite(p, place);
+    // Each group adds to one half first: there is one order for each sum.
+    const auto join = [&]<int half>() {
+      product.template join<by_columns, half>(p, share, place, finite, sums, first_unit, end_unit);
+    };
+    meet(1, multiplying_threads);
+    group == 0 ? join.template operator()<0>() : join.template operator()<1>();
+    meet(1, multiplying_threads);
+    group == 0 ? join.template operator()<1>() : join.template operator()<0>();
   }
 
-  double* const sums = reinterpret_cast<double*>(ring);
-  constexpr int size = 64 * columns;
-  meet(1, multiplying_threads);  // all stages have been read
-#pragma unroll
-  for (int i = 0; i < Product::count; ++i) {
-    sums[which * size + first_place.row(i) * columns + first_place.column(i)] = product.sum[i];
-  }
   meet(1, multiplying_threads);
   double* const partial = p.partial + static_cast<std::int64_t>(share.part) * p.m * p.n;
-  for (int i = static_cast<int>(threadIdx.x); i < p.m / 2 * columns; i += multiplying_threads) {
-    const int column = 2 * (i % columns);
-    if (column >= p.n) continue;
-    double* const to = partial + 2 * (i / columns) * p.n + column;
-    const double re = sums[i];
-    const double im = sums[i + size];
-    to[0] = re;
-    to[1] = sums[i + 2 * size] - re - p.sign * im;
+#pragma unroll 1
+  for (int i = group; i < Sums::count; i += gauss_groups) {
+    if (!first_place.counts(p, i)) continue;
+    const double2 sum = sums[i * warpgroup_threads];
+    double* const to = partial + 2 * first_place.row(i) * p.n + 2 * first_place.column(i);
+    to[0] = sum.x;
+    to[1] = sum.y;
     to[p.n] = 0;
-    to[p.n + 1] = im;
+    to[p.n + 1] = 0;
   }
 #endif
+}
+
+/// Columns that begin anywhere come by plain copies of complex numbers: a loading warp's share of a chunk.
+__device__ inline void copy_columns(const Columns<float>& columns, int rows, std::uint32_t chunk, unsigned char* stage,
+                                    int loader) {
+  const int lane = static_cast<int>(threadIdx.x) % warp_size;
+  const int together = min(rows, warp_size);  // lanes of a column
+  const int others = warp_size / together;
+  const int first = loader * others + lane / together;
+  const int step = loading_threads / warp_size * others;
+  const int count = (columns.count - first + step - 1) / step;
+  const int to_next = step * columns.pitch * 4;
+  for (int row = lane % together; row < rows; row += together) {
+    const std::int64_t at = 2 * (static_cast<std::int64_t>(chunk) * rows + row);
+    const bool valid = at < columns.length;
+    const float* from = valid ? columns.column(first) + at : columns.data;
+    const std::int64_t next = valid ? step * columns.distance : 0;
+    std::uint32_t to = shared_address(stage) + 4 * (columns.shift(0) + first * columns.pitch + 2 * row);
+#pragma unroll 8
+    for (int i = 0; i < count; ++i, from += next, to += to_next) {
+      asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to), "l"(from), "r"(valid ? 8 : 0) : "memory");
+    }
+  }
+}
+
+template <bool by_columns>
+__device__ inline void load_gauss(const TsmttsmRing<float>& p, const Share& share, RingBarriers& barriers,
+                                  unsigned char* ring) {
+  const int loader = static_cast<int>(threadIdx.x) % loading_threads / warp_size;
+  if constexpr (!by_columns) {
+    if (loader != 0) return;  // chunks are long: one warp asks for them
+    const RowFeeder<float> a(p.a, p.rows, 0);
+    const RowFeeder<float> b(p.b, p.rows, 0);
+    load_chunks<false>(p, share, barriers, ring, 0, 1, [&](std::uint32_t chunk, unsigned char* stage, Barrier& full) {
+      fill_stage<true>(a, b, p.offset_b, chunk, stage, full);
+    });
+  } else if (p.a.columns.box != 0) {
+    load<true>(p, share, barriers, ring);
+  } else {
+    load_chunks<true>(p, share, barriers, ring, 0, 1, [&](std::uint32_t chunk, unsigned char* stage, Barrier& full) {
+      copy_columns(p.a.columns, p.rows, chunk, stage, loader);
+      copy_columns(p.b.columns, p.rows, chunk, stage + p.offset_b, loader);
+      full.await_copies();
+      __syncwarp();
+      if (elected()) full.arrive();
+    });
+  }
 }
 
 template <bool by_columns, int columns>
@@ -310,31 +290,44 @@ __global__ void __launch_bounds__(gauss_block_threads, 1)
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ RingBarriers barriers;
   __shared__ TurnedBarriers turned_barriers;
+  using Buffers = GaussBuffers<columns>;
+  constexpr int sharing = Buffers::sharing;
+  constexpr int buffers = gauss_groups * Buffers::count;
+  const int units = p.rows / unit_rows;
   release_next_kernel();
   const Share share(p, 0, 0);
   // The compiler must see that all lanes of a warp go the same way: products that run beside others need it.
   const int warp = __shfl_sync(0xffffffffU, static_cast<int>(threadIdx.x) / warp_size, 0);
+  unsigned char* const turned = memory + p.stages * p.stage_bytes;
+  double2* const sums = reinterpret_cast<double2*>(turned + buffers * Buffers::bytes);
   if (threadIdx.x == 0) {
     for (int s = 0; s < p.stages; ++s) {
-      barriers.full[s].initialize(by_columns ? warpgroup_threads / warp_size : 1);
-      barriers.empty[s].initialize(gauss_block_threads / warp_size);
+      barriers.full[s].initialize(by_columns ? loading_threads / warp_size : 1);
+      barriers.empty[s].initialize(min(units, gauss_groups) * 4 + min(units, Buffers::step) * sharing);
     }
-    for (int i = 0; i < gauss_turned_buffers; ++i) {
-      turned_barriers.full[i].initialize(1);
-      turned_barriers.empty[i].initialize(multiplying_threads / warp_size);
+    for (int i = 0; i < buffers; ++i) {
+      turned_barriers.full[i].initialize(sharing);
+      turned_barriers.empty[i].initialize(warpgroup_threads / warp_size);
     }
     publish_barriers();
   }
+  for (int i = static_cast<int>(threadIdx.x); i < columns / 2 * warpgroup_threads; i += gauss_block_threads) {
+    sums[i] = make_double2(0, 0);
+  }
+  constexpr int multiplying_warps = multiplying_threads / warp_size;
+  if (!by_columns && warp >= multiplying_warps + 4) prefetch(p, share);
   await_previous_kernel();
   if (p.alpha.read().is_zero()) return;
   __syncthreads();
-  unsigned char* const turned = memory + p.stages * p.stage_bytes;
-  if (warp >= multiplying_threads / warp_size) {
+  if (warp >= multiplying_warps + 4) {
+    give_registers<40>();
+    load_gauss<by_columns>(p, share, barriers, memory);
+  } else if (warp >= multiplying_warps) {
     give_registers<56>();
-    supply<by_columns, columns>(p, share, barriers, turned_barriers, memory, turned, warp % 4);
+    turn_rows<by_columns, columns>(p, share, barriers, turned_barriers, memory, turned, warp % 4);
   } else {
-    take_registers<152>();
-    multiply<by_columns, columns>(p, share, barriers, turned_barriers, memory, turned, warp);
+    take_registers<208>();
+    multiply<by_columns, columns>(p, share, barriers, turned_barriers, memory, turned, sums, warp);
   }
 #endif
 }

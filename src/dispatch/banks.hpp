@@ -8,7 +8,8 @@
 namespace blockvec::kernels::dispatch {
 
 /// Which rows of a group of 16 a lane takes, so that the lanes of a warp meet different banks: row
-/// by_lane (lane % 4) + by_first (j % 2) + by_second (j / 2) for j = 0..3.
+/// by_lane (lane % 4) + by_first (j % 2) + by_second (j / 2) for j = 0..3; where by_lane is 8, of the first or second
+/// half of 32 rows, which begin 4 rows apart.
 struct RowMap {
   int by_lane;
   int by_first;
@@ -24,6 +25,8 @@ constexpr RowMap row_map(std::int64_t pitch) {
 
 /// The same for columns, one number after the other, of this pitch.
 constexpr RowMap column_map(std::int64_t pitch) { return pitch % 2 != 0 ? RowMap{4, 1, 2} : RowMap{1, 4, 8}; }
+/// Where whole warpgroups read 8 columns of 4 rows, one number after the other.
+constexpr RowMap whole_column_map(std::int64_t pitch) { return pitch % 2 != 0 ? RowMap{8, 1, 2} : RowMap{1, 4, 8}; }
 /// And where a lane reads 16 bytes of a column at a time.
 constexpr RowMap wide_column_map(std::size_t real_bytes) { return real_bytes == 4 ? RowMap{4, 1, 2} : RowMap{2, 1, 8}; }
 
@@ -32,7 +35,7 @@ constexpr RowMap wide_column_map(std::size_t real_bytes) { return real_bytes == 
 constexpr RowMap row_map_of(const CudaTsmttsm& c, std::int64_t pitch_a, std::int64_t pitch_b, std::size_t real_bytes) {
   const bool by_a = c.whole_warpgroups() || c.warps_n * c.tile_m * 2 >= c.warps_m * c.tile_n;
   const std::int64_t pitch = by_a ? pitch_a : pitch_b;
-  if (c.whole_warpgroups() && pitch % 2 != 0) return {1, 4, 8};  // pairs, number by number: every other bank
+  if (c.whole_warpgroups() && pitch % 2 != 0) return whole_column_map(pitch);  // as well
   return row_map(real_bytes == 4 && pitch % 2 == 0 ? pitch / 2 : pitch);
 }
 

@@ -76,6 +76,17 @@ CudaFeed column_feed(const CudaFeedRequest& r, int parts) {
   return feed;
 }
 
+CudaFeed copied_column_feed(const CudaFeedRequest& r, int parts) {
+  CudaFeed feed{};
+  const std::int64_t columns = ceil_div(r.width, parts);
+  feed.classes = feed.panels = 1;
+  feed.pitch = parts * r.rows + r.apart;
+  feed.lines = static_cast<int>(columns);
+  feed.bytes_beyond = static_cast<int>((ceil_div(r.reached, parts) - columns) * feed.pitch * r.real_bytes);
+  feed.stage_bytes = whole_lines(columns * feed.pitch * std::int64_t{r.real_bytes}) + line_bytes;
+  return feed;
+}
+
 CudaFeed boxed_column_feed(const CudaFeedRequest& r, int parts) {
   CudaFeed feed{};
   const std::int64_t columns = ceil_div(r.width, parts);

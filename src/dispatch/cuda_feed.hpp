@@ -55,6 +55,8 @@ CudaFeed row_feed(const CudaFeedRequest& request, int classes, int bank_step);
 
 /// Columns, each a piece for itself; `parts` real numbers a scalar. `lines` is how many there are.
 CudaFeed column_feed(const CudaFeedRequest& request, int parts);
+/// The same, copied number by number: wherever columns begin, they lie `apart` in a stage.
+CudaFeed copied_column_feed(const CudaFeedRequest& request, int parts);
 /// The same in boxes of `panel` columns.
 CudaFeed boxed_column_feed(const CudaFeedRequest& request, int parts);
 

@@ -94,13 +94,15 @@ void feed_rows(const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
 void feed_columns(const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
   c.segment = c.rows;
   const auto feed = [&](const CudaFeedRequest& r) {
-    return c.feeds == boxes_both ? boxed_column_feed(r, p.parts) : column_feed(r, p.parts);
+    if (c.feeds == boxes_both) return boxed_column_feed(r, p.parts);
+    return c.tf32 == 3 ? copied_column_feed(r, p.parts) : column_feed(r, p.parts);
   };
   CudaFeedRequest a = request_a(p, c);
   CudaFeedRequest b = request_b(p, c);
-  if (c.tf32 == 3) {  // lanes read a row of 4 columns of A, 4 rows of a column of B
-    a.apart = 8;
+  if (c.whole_warpgroups()) {  // lanes read a row of 4 complex columns of A or of 8 real ones, 4 rows of a column of B
+    a.apart = c.complex_tiles() ? 8 : 4;
     b.apart = 4;
+    if (c.tf32 == 3 && c.feeds == columns_both) a.apart = b.apart = 2;  // complex numbers in both
   }
   c.a = feed(a);
   c.b = comes_once(p, c) ? CudaFeed{} : feed(b);

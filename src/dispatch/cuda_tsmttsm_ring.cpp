@@ -7,17 +7,16 @@
 #include "src/dispatch/cuda_sections.hpp"
 #include "src/dispatch/cuda_stages.hpp"
 #include "src/dispatch/cuda_tsmttsm_feeds.hpp"
+#include "src/dispatch/cuda_turned_rows.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
 
-// B's rows, turned, in two parts: three times 16 for each of two warpgroups; four times 8 for three products of complex
-// numbers.
+// B's rows, turned, in two parts: three times 16 for each of two warpgroups.
 std::int64_t turned_bytes(const CudaTsmttsm& c) {
   if (!c.whole_warpgroups()) return 0;
-  const std::int64_t columns =
-      c.complex_tiles() ? 4 * 8 * 3 * c.columns_of_tile() / 2 : 2 * 3 * 16 * c.columns_of_tile();
-  return 2 * columns * std::int64_t{sizeof(float)};
+  if (c.complex_tiles()) return gauss_extra_bytes(c.columns_of_tile() / 2);
+  return 2 * 2 * 3 * 16 * c.columns_of_tile() * std::int64_t{sizeof(float)};
 }
 std::int64_t room_of_stages(const CudaDevice& device, const CudaTsmttsm& c) {
   return device.shared_bytes - static_bytes - turned_bytes(c);
@@ -36,7 +35,8 @@ bool complete_rows(const CudaDevice& device, const CudaTsmttsmProblem& p, int mo
   const std::int64_t width_b = in_boxes_b(c.feeds) ? std::min<std::int64_t>(p.n, c.reached_n()) : p.pitch_b;
   const std::int64_t width = width_a + (comes_once(p, c) ? 0 : width_b);
   const int classes = row_classes(p, c);
-  const int least = std::max(16 * classes, least_rows(p.real_bytes));
+  // Complex rows are even: 16 of them are whole lines.
+  const int least = std::max(16 * classes, c.tf32 == 3 ? gauss_unit_rows : least_rows(p.real_bytes));
   const bool any_rows = c.rows == 0;
   if (any_rows) {
     const int groups = c.groups != 0 ? c.groups : most_groups;
@@ -53,7 +53,7 @@ bool complete_rows(const CudaDevice& device, const CudaTsmttsmProblem& p, int mo
   feed_rows(p, c);
   // Padding may take more room than the rows themselves.
   while (any_rows && c.rows > least &&
-         std::max(most_groups, c.tf32 == 3 ? 3 : 1) * (c.a.stage_bytes + c.b.stage_bytes) > room_of_stages(device, c)) {
+         std::max(most_groups, c.tf32 == 3 ? 4 : 1) * (c.a.stage_bytes + c.b.stage_bytes) > room_of_stages(device, c)) {
     c.rows /= 2;
     feed_rows(p, c);
   }
@@ -75,18 +75,22 @@ bool columns_fit(const CudaDevice& device, const CudaTsmttsmProblem& p, int piec
 
 // The same for column-major operands: pieces of columns as long as four stages hold them, but for many columns.
 bool complete_ring_columns(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
-  const int least = least_rows(p.real_bytes);
+  const int least = c.tf32 == 3 ? gauss_unit_rows : least_rows(p.real_bytes);
+  const int stages = c.tf32 == 2 ? 4 : 3;  // two groups take them in turn
   if (c.rows == 0) {
     int piece = most_piece;
     while (piece > usual_piece && !columns_fit(device, p, piece, 4, c)) piece /= 2;
-    while (piece > line_bytes && !columns_fit(device, p, piece, 3, c)) piece -= line_bytes;
+    while (piece > line_bytes && !columns_fit(device, p, piece, stages, c)) piece -= line_bytes;
     c.rows = piece / (p.parts * p.real_bytes) / least * least;
+    while (c.tf32 == 3 && (c.rows & (c.rows - 1)) != 0) c.rows &= c.rows - 1;  // a power of two
     while (c.rows > least && c.rows * std::int64_t{device.multiprocessors} > p.k) c.rows = c.rows / 2 / least * least;
     c.rows = std::max(c.rows, least);
   }
   if (c.rows % least != 0) return false;
   feed_columns(p, c);
   if (c.feeds == boxes_both && std::max(c.a.pitch, c.b.pitch) > longest_box) return false;
+  // Lanes read rows of several columns: these are not to begin in the same bank.
+  if (c.tf32 == 2 && (c.a.pitch % 8 == 0 || c.b.pitch % 8 == 0)) return false;
   return true;
 }
 
@@ -168,9 +172,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   if (c.gram() && !p.same) return false;
   // Products of a matrix with itself would not be symmetric to the last bit.
   if (c.tf32 != 0 && (!p.may_split || p.same || p.real_bytes != 4)) return false;
-  if (!p.row_major && (c.complex_tiles() || c.whole_warpgroups()) && (c.tf32 != 3 || c.feeds != boxes_both)) {
-    return false;
-  }
+  if (!p.row_major && (c.complex_tiles() || (c.whole_warpgroups() && p.parts == 2)) && c.tf32 != 3) return false;
   if (c.whole_warpgroups() ? !device.warpgroups || c.gauss != 0 : c.tf32 != 0 && c.gauss == 0) return false;
   if (c.complex_tiles() && (p.parts != 2 || !p.aligned || p.same || (c.tf32 != 0) != (p.real_bytes == 4))) {
     return false;
@@ -178,6 +180,8 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   if (c.feeds == feeds_by_rule) c.feeds = device.bulk_copies ? usual_feeds(p) : flat_both;
   if (c.feeds != flat_both && !device.bulk_copies) return false;
   if (!feeds_serve(p, c.feeds)) return false;
+  // Complex columns are copied one by one only where boxes cannot bring them.
+  if (!p.row_major && c.tf32 == 3 && c.feeds == columns_both && feeds_serve(p, boxes_both)) return false;
   if (c.padding == padding_by_rule) c.padding = c.feeds == usual_feeds(p) ? tight_boxes : padded_boxes;
   if (c.fold == 0) c.fold = p.row_major && c.feeds == flat_both ? usual_fold(p) : 1;
   if (c.fold > 1 && (!folds(p) || c.feeds != flat_both)) return false;
@@ -216,13 +220,14 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   // Whole warpgroups of a block all take part.
   if (c.whole_warpgroups() && (c.groups != most_groups || c.a.panels != 1 || c.b.panels != 1)) return false;
   if (c.turned != 0 && !(p.row_major && lanes_may_turn(c) && lanes_turn(c.a.pitch))) return false;
-  const int in_turn = c.groups / c.split;
+  const int in_turn = c.tf32 == 3 ? gauss_stages_step(c.columns_of_tile() / 2, c.rows) : c.groups / c.split;
+  if (c.tf32 == 3 && (c.rows & (c.rows - 1)) != 0) return false;
   if (c.stages == 0) c.stages = whole_groups(std::min(room / stage, round_up(turns, in_turn)), in_turn);
   if (c.stages < std::max<std::int64_t>(in_turn, least_stages)) return false;
   if (c.stages % in_turn != 0 || c.stages > max_stages) return false;
   // The groups' sums side by side, as many as fit.
   const std::int64_t copies = std::clamp<std::int64_t>(room / c.sum_bytes(), 1, c.groups);
-  const std::int64_t shared = std::max(c.stages * stage, copies * c.sum_bytes());
+  const std::int64_t shared = std::max(c.stages * stage, c.tf32 == 3 ? 0 : copies * c.sum_bytes());
   if (shared > room) return false;
   c.shared_bytes = static_cast<int>(shared + turned_bytes(c));
   c.part_rows = 0;

@@ -50,7 +50,9 @@ double box_efficiency(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
     const bool whole_lines = p.pitch_a * p.real_bytes % line_bytes == 0 && p.pitch_b * p.real_bytes % line_bytes == 0;
     const double length = piece < 256 ? 0.93 : piece < 512 ? 0.97 : 1;
     const int stage = c.a.stage_bytes + c.b.stage_bytes;
-    if (c.feeds == boxes_both) return (whole_lines ? 0.98 : 0.85) * length * std::min(1.0, stage / 24576.0);
+    const double asked_at_once = c.tf32 == 3 ? 1 : std::min(1.0, stage / 24576.0);
+    if (c.feeds == boxes_both) return (whole_lines ? 0.98 : 0.85) * length * asked_at_once;
+    if (c.tf32 == 3) return 0.85;  // copied by plain loads
     const double asked = length - 1e-4 * (c.a.lines + c.b.lines);
     return std::min((whole_lines ? 0.985 : 0.975) * asked, piece / 290.0);
   }
@@ -82,8 +84,8 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const 
   const RowMap map = row_map_of(c, step_a, step_b, static_cast<std::size_t>(p.real_bytes));
   const auto clocks = [&](std::int64_t pitch) {
     // Complex numbers are read whole, and pairs of others where rows begin at multiples of them.
-    constexpr int read_apart = 6;
-    const int plain = c.tf32 == 3 && !p.row_major             ? 2
+    constexpr int read_apart = 3;
+    const int plain = c.whole_warpgroups() && !p.row_major    ? 2
                       : !p.row_major                          ? 4
                       : c.gauss == 0 && !c.whole_warpgroups() ? fragment_read_clocks(map, pitch, p.real_bytes)
                       : pitch % 2 != 0                        ? read_apart
@@ -104,7 +106,7 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const 
     // As measured on an H200, whose tensor cores alone would take half of it. B is written again, turned.
     const bool complex = c.complex_tiles();
     const double more_clocks = clocks(step_a) - 2;
-    work.product_clocks = steps * (complex ? 520 + 5.5 * c.reached_n() + 70 * more_clocks : 200 + 55 * more_clocks);
+    work.product_clocks = steps * (complex ? 60 + 9 * c.reached_n() + 20 * more_clocks : 200 + 55 * more_clocks);
     work.shared_clocks = steps * ((complex ? 24 : 16) * clocks(step_a) + 1.5 * c.reached_n());
   }
   work.overlap = 0.9;

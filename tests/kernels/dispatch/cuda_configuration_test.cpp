@@ -92,7 +92,8 @@ std::string name(const CudaTsmmProblem& p) {
 
 // Chunks of which each begins at the same place of a line as the others.
 bool has_whole_lines(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
-  return c.rows % least_rows(p.real_bytes) == 0;
+  const int parts = c.tf32 == 3 ? 2 : 1;  // rows of complex numbers are even
+  return parts * c.rows % least_rows(p.real_bytes) == 0;
 }
 bool has_whole_lines(const CudaTsmmProblem& p, const CudaTsmm& c) {
   return c.rows * p.pitch_a * p.real_bytes % line_bytes == 0;

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+/// Rows of B that tsmttsm of complex single precision keeps turned in shared memory
+/// (src/cuda/tsmttsm_gauss_warpgroup.cuh).
+namespace blockvec::kernels::dispatch {
+
+/// Two warpgroups multiply units of so many rows in turn; for each, two warps turn them.
+inline constexpr int gauss_groups = 2;
+inline constexpr int gauss_unit_rows = 16;
+
+/// Whether those two warps share each unit: where all lanes have the same to do. Else they take units in turn.
+constexpr bool gauss_shares_units(int columns) { return columns % 16 == 0; }
+/// Buffers of a warpgroup, as many for each warp that takes units; and rows of one. Beside them, stages for a
+/// microsecond's rows must fit.
+inline constexpr int gauss_buffers = 2;
+constexpr int gauss_buffer_rows(int columns) { return columns <= 56 ? 16 : 8; }
+
+/// Of all buffers and of a sum of double precision, for so many complex columns of B and 64 of A.
+constexpr std::int64_t gauss_extra_bytes(int columns) {
+  constexpr int numbers = 3 * 2;  // of a complex one: re, im and their sum, in two parts each
+  const int rows = gauss_groups * gauss_buffers * gauss_buffer_rows(columns);
+  return std::int64_t{columns} * (rows * numbers * 4 + 64 * 2 * 8);
+}
+
+/// Warps that skip chunks must come back to the same stages: of so many, a multiple of this. Chunks have powers of two
+/// of units.
+constexpr int gauss_stages_step(int columns, int rows) {
+  const int apart = gauss_shares_units(columns) ? gauss_groups : 2 * gauss_groups;  // units of a warp
+  return std::max(1, apart * gauss_unit_rows / rows);
+}
+
+}  // namespace blockvec::kernels::dispatch
