@@ -16,7 +16,7 @@ TsmttsmRingKernel<Real> ring_kernel_of(const dispatch::CudaTsmttsm& x, bool by_c
     if (x.tf32 == 3) return tsmttsm_complex_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);
     if (x.tf32 == 2) return tsmttsm_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n, by_columns, aligned);
   }
-  if (x.gauss != 0) return tsmttsm_gauss_kernel_of<Real>(x.tile_m, x.tile_n);
+  if (x.gauss != 0) return tsmttsm_gauss_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);
   if (x.gram()) return tsmttsm_gram_kernel_of<Real>(x.tile_m, by_columns);
   return tsmttsm_ring_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);
 }
@@ -35,6 +35,7 @@ TsmmRingKernel<Real> ring_kernel_of(const dispatch::CudaTsmm& x, int parts) {
 template <class Real>
 TsmmBoxesKernel<Real> boxes_kernel_of(const dispatch::CudaTsmm& x) {
   if constexpr (sizeof(Real) == 8) {
+    if (x.gauss == 2) return tsmm_gauss_registers_kernel_of<Real>(x.blocks_n, x.tile_n);
     if (x.gauss != 0) return tsmm_gauss_kernel_of<Real>(x.blocks_n, x.tile_n);
     if (x.held != 0) return tsmm_held_kernel_of<Real>();
   }

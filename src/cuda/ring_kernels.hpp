@@ -30,9 +30,9 @@ TsmttsmRingKernel<Real> tsmttsm_ring_kernel_of(int m, int n, bool by_columns);
 /// gram_shapes.
 template <class Real>
 TsmttsmRingKernel<Real> tsmttsm_gram_kernel_of(int blocks, bool by_columns);
-/// gauss_tiles, in single precision split_gauss_tiles; of row-major operands.
+/// gauss_tiles; in single precision split_gauss_tiles, of row-major operands alone.
 template <class Real>
-TsmttsmRingKernel<Real> tsmttsm_gauss_kernel_of(int m, int n);
+TsmttsmRingKernel<Real> tsmttsm_gauss_kernel_of(int m, int n, bool by_columns);
 /// warpgroup_tiles; `aligned`: pairs of neighbours in a row, or four rows of a column, can be read at once.
 template <class Real>
 TsmttsmRingKernel<Real> tsmttsm_warpgroup_kernel_of(int m, int n, bool by_columns, bool aligned);
@@ -78,6 +78,9 @@ TsmmBoxesKernel<Real> tsmm_gauss_kernel_of(int m, int n);
 /// tsmm_held.cu.
 template <class Real>
 TsmmBoxesKernel<Real> tsmm_held_kernel_of();
+/// tsmm_gauss_register_tiles.
+template <class Real>
+TsmmBoxesKernel<Real> tsmm_gauss_registers_kernel_of(int m, int n);
 
 /// tsmm_warps_tiles.
 template <class Real>

@@ -112,6 +112,7 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
   p.run = by_columns ? run_of(p, x.parts) : 1;
   p.map = by_columns && gauss                  ? dispatch::column_map(x.a.pitch / parts)
           : by_columns && x.whole_warpgroups() ? dispatch::whole_column_map(x.a.pitch)
+          : by_columns && x.gauss != 0         ? dispatch::complex_column_map(x.a.pitch)
           : p.wide                             ? dispatch::wide_column_map(sizeof(Real))
           : by_columns                         ? dispatch::column_map(x.a.pitch)
                                                : dispatch::row_map_of(x, p.a.row_step, p.b.row_step, sizeof(Real));

@@ -333,7 +333,7 @@ __device__ inline void run_ring(const TsmttsmRing<Real>& p, const Share& share, 
     load<by_columns>(p, share, barriers, ring);
     return;
   }
-  take_registers<(warps > computing_warps) ? 160 : by_columns ? 232 : 240>();
+  take_registers<(warps > computing_warps) ? (by_columns ? 152 : 160) : by_columns ? 232 : 240>();
   const int group = warp / group_warps;
   if (group < p.groups) compute(group, warp % group_warps);
 }

@@ -27,6 +27,11 @@ constexpr RowMap row_map(std::int64_t pitch) {
 constexpr RowMap column_map(std::int64_t pitch) { return pitch % 2 != 0 ? RowMap{4, 1, 2} : RowMap{1, 4, 8}; }
 /// Where whole warpgroups read 8 columns of 4 rows, one number after the other.
 constexpr RowMap whole_column_map(std::int64_t pitch) { return pitch % 2 != 0 ? RowMap{8, 1, 2} : RowMap{1, 4, 8}; }
+/// And where a lane reads complex numbers of 16 bytes: columns an odd number of these apart share no banks in every
+/// other row.
+constexpr RowMap complex_column_map(std::int64_t pitch) {
+  return pitch / 2 % 2 != 0 ? RowMap{2, 1, 8} : RowMap{1, 4, 8};
+}
 /// And where a lane reads 16 bytes of a column at a time.
 constexpr RowMap wide_column_map(std::size_t real_bytes) { return real_bytes == 4 ? RowMap{4, 1, 2} : RowMap{2, 1, 8}; }
 

@@ -173,7 +173,8 @@ struct CudaTsmm {
   int plain;            ///< boxes: 1 if A comes by plain copies instead
   int staged_pitch;     ///< boxes, columns: real numbers from line to line of results there
   int tf32;             ///< ring, columns, warpgroup: as for tsmttsm
-  int gauss;            ///< boxes: as for tsmttsm; tile_n counts complex columns
+  int gauss;            ///< boxes: as for tsmttsm; tile_n counts complex columns; 2: C stays in registers, blocks_n
+                        ///< counts eights of its rows, tile_n sixteens of its columns, row_warps those of a box's rows
   int held;             ///< boxes: 1 if C stays in registers (tsmm_held.cu)
   int shared_bytes;
   std::int64_t parts;  ///< blocks of threads

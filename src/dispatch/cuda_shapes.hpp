@@ -51,6 +51,8 @@ constexpr int tsmm_box_blocks(const TileShape& tile) { return tile.n == 1 ? 2 : 
 inline constexpr int tsmm_warps_blocks = 2;
 /// Of A and of B where C stays in registers.
 inline constexpr int most_held_columns = 64;
+/// What a pair of warps hands over in shared memory (tsmm_gauss_register_tiles).
+inline constexpr int gauss_pair_bytes = 8192;
 inline constexpr TileShape tsmm_gauss_tile = tsmm_gauss_tiles[0];
 
 }  // namespace blockvec::kernels::dispatch

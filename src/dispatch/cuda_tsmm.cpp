@@ -10,6 +10,7 @@
 #include "src/dispatch/cuda_tsmm_boxes.hpp"
 #include "src/dispatch/cuda_tsmm_columns.hpp"
 #include "src/dispatch/cuda_tsmm_direct.hpp"
+#include "src/dispatch/cuda_tsmm_gauss.hpp"
 #include "src/dispatch/cuda_tsmm_warpgroup.hpp"
 #include "src/dispatch/cuda_tsmm_warps.hpp"
 
@@ -328,6 +329,7 @@ void collect(const CudaDevice& device, const CudaTsmmProblem& problem, Search se
   if (to.empty()) add_warps(device, problem, search, to);
   if (to.empty()) add_direct(device, problem, search, to);
   add_gauss(device, problem, to);
+  add_gauss_registers(device, problem, search, to);
   add_warpgroup(device, problem, search, to);
   CudaTsmm general{};
   general.kernel = CudaKernel::general;

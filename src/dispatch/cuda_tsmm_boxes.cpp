@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "src/dispatch/cuda_stages.hpp"
+#include "src/dispatch/cuda_tsmm_gauss.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -22,13 +23,6 @@ int classes_of(const CudaTsmmProblem& p) {
   int classes = 1;
   while (classes * distance(p) * p.real_bytes % unit_bytes != 0) classes *= 2;
   return classes;
-}
-
-// Tensor maps count in 32 bits, and every class of lines has at least one.
-bool boxes_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
-  const std::int64_t most = std::numeric_limits<std::int32_t>::max() - 4096;
-  return device.bulk_copies && p.m > 0 && p.parts * p.k < most && p.m < most &&
-         (p.row_major ? p.k : p.m / p.parts) >= classes_of(p);
 }
 
 // From line to line, so that the lanes of a warp meet different banks: each takes one of four neighbours of a row, or
@@ -159,7 +153,15 @@ bool held_serves(const CudaTsmmProblem& p, const CudaTsmm& c) {
 
 }  // namespace
 
+// Tensor maps count in 32 bits, and every class of lines has at least one.
+bool boxes_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
+  const std::int64_t most = std::numeric_limits<std::int32_t>::max() - 4096;
+  return device.bulk_copies && p.m > 0 && p.parts * p.k < most && p.m < most &&
+         (p.row_major ? p.k : p.m / p.parts) >= classes_of(p);
+}
+
 bool complete_boxes(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+  if (c.gauss == 2) return complete_gauss_registers(device, p, c);
   if (!boxes_serve(device, p) || (c.gauss != 0 && !gauss_serves(p, c))) return false;
   if (c.held != 0) {
     if (!held_serves(p, c)) return false;
@@ -351,6 +353,7 @@ void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search
 }
 
 CudaWork boxes_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+  if (c.gauss == 2) return gauss_registers_work(device, p, c);
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
   const double busy_part = static_cast<double>(computing_warps) / (warp_groups(c) * c.row_warps * c.warps);
   const auto k = static_cast<double>(p.k);

@@ -13,6 +13,8 @@ bool ring_is_better(const CudaTsmmProblem& p);
 void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to);
 /// The one for wide complex operands by three real products (src/cuda/tsmm_gauss.cuh).
 void add_gauss(const CudaDevice& device, const CudaTsmmProblem& p, std::vector<CudaTsmm>& to);
+/// Whether tensor maps can describe A.
+bool boxes_serve(const CudaDevice& device, const CudaTsmmProblem& p);
 bool complete_boxes(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c);
 CudaWork boxes_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c);
 

@@ -103,6 +103,8 @@ void feed_columns(const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
     a.apart = c.complex_tiles() ? 8 : 4;
     b.apart = 4;
     if (c.tf32 == 3 && c.feeds == columns_both) a.apart = b.apart = 2;  // complex numbers in both
+  } else if (c.gauss != 0) {  // complex numbers of 16 bytes, in 4 rows of 2 columns
+    a.apart = b.apart = 8;
   }
   c.a = feed(a);
   c.b = comes_once(p, c) ? CudaFeed{} : feed(b);

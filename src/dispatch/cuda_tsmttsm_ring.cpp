@@ -159,7 +159,8 @@ bool banks_conflict(const CudaTsmttsmProblem& p) {
 
 // Where memory would have to wait for tensor cores that multiply everything in double precision.
 bool fewer_products_pay(const CudaTsmttsmProblem& p) {
-  return p.parts == 2 && (p.real_bytes == 8 || p.may_split) && p.m * p.n > 32 * (p.m + p.n);
+  return p.parts == 2 &&
+         (p.real_bytes == 8 ? p.m * p.n > 40 * (p.m + p.n) : p.may_split && p.m * p.n > 32 * (p.m + p.n));
 }
 
 bool warpgroups_pay(const CudaTsmttsmProblem& p) {
@@ -172,7 +173,9 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   if (c.gram() && !p.same) return false;
   // Products of a matrix with itself would not be symmetric to the last bit.
   if (c.tf32 != 0 && (!p.may_split || p.same || p.real_bytes != 4)) return false;
-  if (!p.row_major && (c.complex_tiles() || (c.whole_warpgroups() && p.parts == 2)) && c.tf32 != 3) return false;
+  if (!p.row_major && c.tf32 != 0 && c.tf32 != 3 && (c.complex_tiles() || (c.whole_warpgroups() && p.parts == 2))) {
+    return false;
+  }
   if (c.whole_warpgroups() ? !device.warpgroups || c.gauss != 0 : c.tf32 != 0 && c.gauss == 0) return false;
   if (c.complex_tiles() && (p.parts != 2 || !p.aligned || p.same || (c.tf32 != 0) != (p.real_bytes == 4))) {
     return false;
@@ -212,7 +215,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
     const auto stages = [&] { return whole_groups(room / stage, c.groups / most_sharing(c.groups)); };
     while (!p.row_major && c.groups > 1 && stages() < least_stages) c.groups /= 2;
   }
-  if (c.split == 0) c.split = p.row_major || c.tf32 != 0 ? 1 : most_sharing(c.groups);
+  if (c.split == 0) c.split = p.row_major || c.tf32 != 0 || c.gauss != 0 ? 1 : most_sharing(c.groups);
   if (c.groups > most_groups || c.groups % c.split != 0 || c.split > most_split) return false;
   // A group sums whole chunks in single precision; complex numbers come in chunks of one segment.
   if (c.tf32 != 0 && (c.split != 1 || c.rows > rows_of_early_sums)) return false;

@@ -90,9 +90,10 @@ FAMILIES = {
                           ("blocks",), "GramShape", BY_COLUMNS,
                           lambda real, blocks, warps, by_columns: blocks >= warps >= 1 and warps <= 8),
     "gauss_tiles": Family("tsmttsm_gauss", "tsmttsm_ring.cuh tsmttsm_gauss.cuh", "TsmttsmRingKernel",
-                          "tsmttsm_ring_kernel<{real}, false, GaussTiles<{m}, {n}>>"),
+                          "tsmttsm_ring_kernel<{real}, {by_columns}, GaussTiles<{m}, {n}>>", choices=BY_COLUMNS),
     "split_gauss_tiles": Family("tsmttsm_gauss", "tsmttsm_ring.cuh tsmttsm_split.cuh", "TsmttsmRingKernel",
-                                "tsmttsm_ring_kernel<{real}, false, SplitGaussTiles<{m}, {n}>>"),
+                                "tsmttsm_ring_kernel<{real}, {by_columns}, SplitGaussTiles<{m}, {n}>>",
+                                choices=BY_COLUMNS, makes=lambda real, m, n, by_columns: m >= 1 and by_columns == "false"),
     "warpgroup_tiles": Family("tsmttsm_warpgroup", "tsmttsm_warpgroup.cuh", "TsmttsmRingKernel",
                               "tsmttsm_warpgroup_kernel<8 * {n}, {by_columns}, {aligned}>",
                               choices={**BY_COLUMNS, "bool aligned": ("false", "true")},
@@ -120,6 +121,9 @@ FAMILIES = {
                              "tsmm_boxes_kernel<{real}, {m}, {n}>"),
     "tsmm_gauss_tiles": Family("tsmm_gauss", "tsmm_gauss.cuh", "TsmmBoxesKernel",
                                "tsmm_gauss_kernel<GaussRows<{m}, {n}>>"),
+    "tsmm_gauss_register_tiles": Family("tsmm_gauss_registers", "tsmm_gauss_registers.cuh", "TsmmBoxesKernel",
+                                        "tsmm_gauss_registers_kernel<{m}, {n}>",
+                                        makes=lambda real, m, n: 1 <= m <= 8 and n == 4),
     "tsmm_warps_tiles": Family("tsmm_warps", "tsmm_warps.cuh", "TsmmWarpsKernel",
                                "tsmm_warps_kernel<{real}, {m}, {n}>"),
     "tsmm_column_tiles": Family("tsmm_columns", "tsmm_columns.cuh", "TsmmColumnsKernel",
@@ -168,7 +172,7 @@ def family_of_row(product, kernel, tf32, gauss, tile):
         known = {"ring": ring.get((tf32, gauss)), "direct": "direct_shapes", "columns": "columns_tiles"}
     else:
         ring = "tsmm_split_tiles" if tf32 else "tsmm_deep_tiles" if tile[1:] == [0] else "tsmm_tiles"
-        known = {"ring": ring, "boxes": "tsmm_gauss_tiles" if gauss else "tsmm_box_tiles", "warps": "tsmm_warps_tiles",
+        known = {"ring": ring, "boxes": ("tsmm_box_tiles", "tsmm_gauss_tiles", "tsmm_gauss_register_tiles")[gauss], "warps": "tsmm_warps_tiles",
                  "columns": "tsmm_column_split_tiles" if tf32 else "tsmm_column_tiles",
                  "warpgroup": "tsmm_warpgroup_tiles", "direct": "tsmm_direct_shapes"}
     if known.get(kernel) is None:

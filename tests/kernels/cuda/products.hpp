@@ -36,7 +36,7 @@ double device_gamma(std::int64_t n) {
 /// (SinglePrecision), which costs so much accuracy.
 template <class T>
 double fewer_products_gamma(std::int64_t k, std::int64_t m, std::int64_t n) {
-  if (sizeof(real_of<T>) == 8) return is_complex<T> && m * n > 24 * (m + n) ? gamma<T>(k + 8) : 0.0;
+  if (sizeof(real_of<T>) == 8) return is_complex<T> && m * n > 20 * (m + n) ? gamma<T>(k + 8) : 0.0;
   return parts<T> * m * n > 24 * (m + n) ? 2 * gamma<T>(std::min<std::int64_t>(4 * k + 48, 1072)) : 0.0;
 }
 

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <vector>
+
+#include "src/dispatch/cuda_configuration.hpp"
+#include "src/dispatch/cuda_model.hpp"
+
+/// tsmm's candidates for wide complex operands in double precision, of either layout, by three real products instead of
+/// four, with C in registers (src/cuda/tsmm_gauss_registers.cuh). They are boxes (cuda_tsmm_boxes.hpp) with `gauss` 2.
+namespace blockvec::kernels::dispatch {
+
+void add_gauss_registers(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to);
+bool complete_gauss_registers(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c);
+CudaWork gauss_registers_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c);
+
+}  // namespace blockvec::kernels::dispatch
