@@ -30,6 +30,9 @@ bool has_kernel_of(const dispatch::CudaTsmmProblem& p, const dispatch::CudaTsmm&
       return tsmm_warps_kernel_of<Real>(x.blocks_n, x.tile_n) != nullptr;
     case CudaKernel::columns:
       return columns_kernel_of<Real>(x, p.parts) != nullptr;
+    case CudaKernel::deep:
+      if constexpr (sizeof(Real) == 8) return tsmm_columns_deep_kernel_of<Real>(x.blocks_n, x.tile_n) != nullptr;
+      break;
     case CudaKernel::direct:
       return tsmm_direct_kernel_of<Real>(x.tile_n, x.blocks_n, x.panel, p.parts) != nullptr;
     case CudaKernel::general:

@@ -19,6 +19,7 @@ template <class Real>
 struct TsmmWarps;
 template <class Real>
 struct TsmmColumns;
+struct TsmmColumnsDeep;
 template <class Real>
 struct TsmmDirect;
 
@@ -95,6 +96,12 @@ template <class Real>
 TsmmColumnsKernel<Real> tsmm_columns_kernel_of(int m, int n, int parts);
 template <class Real>
 TsmmColumnsKernel<Real> tsmm_columns_split_kernel_of(int m, int n, int parts);
+
+/// tsmm_columns_deep_tiles.
+template <class Real>
+using TsmmColumnsDeepKernel = void (*)(TsmmColumnsDeep);
+template <class Real>
+TsmmColumnsDeepKernel<Real> tsmm_columns_deep_kernel_of(int m, int n);
 
 /// tsmm_direct_shapes; likewise.
 template <class Real>

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <type_traits>
 
 #include "src/cuda/check.cuh"
 #include "src/cuda/general.cuh"
@@ -6,11 +7,13 @@
 #include "src/cuda/tensor_map.hpp"
 #include "src/cuda/tsmm_boxes.cuh"
 #include "src/cuda/tsmm_columns.cuh"
+#include "src/cuda/tsmm_columns_deep.cuh"
 #include "src/cuda/tsmm_direct.cuh"
 #include "src/cuda/tsmm_ring.cuh"
 #include "src/cuda/tsmm_warps.cuh"
 #include "src/cuda/views.cuh"
 #include "src/dispatch/cuda_tsmm_columns.hpp"
+#include "src/dispatch/cuda_tsmm_columns_deep.hpp"
 
 namespace blockvec::kernels::cuda {
 namespace {
@@ -244,6 +247,30 @@ void launch_columns(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const 
                         p);
 }
 
+void launch_columns_deep(const TsmmCall<double>& call, const dispatch::CudaTsmm& x, const Launcher& launcher) {
+  TsmmColumnsDeep p{};
+  set_task(p, call, x, launcher.tickets);
+  p.a = columns(call.a, x.panel, x.pitch);
+  p.b = call.b.data;
+  p.pitch_b = call.b.ld;
+  p.k = call.a.rows;
+  p.m = static_cast<int>(call.a.columns);
+  p.n = static_cast<int>(call.b.columns);
+  p.rows = x.rows;
+  p.stages = x.stages;
+  p.offset_c = p.stage_bytes = static_cast<int>(dispatch::column_bytes(x.panel, x.pitch, sizeof(double)));
+  if (x.small_in_ring) {
+    p.panel_bytes = x.panel * x.tile_n * 8 * static_cast<int>(sizeof(double));
+    p.stage_bytes += p.panel_bytes;
+    auto* const packed = launcher.packed<double>();
+    const std::int64_t numbers = round_up(p.m, x.panel) * x.tile_n * 8;
+    launcher.launch_early(pack_deep_kernel, ceil_div(numbers, 256), 128, 0, p, x.tile_n, packed);
+    p.packed = packed;
+  }
+  launcher.launch_early(tsmm_columns_deep_kernel_of<double>(x.blocks_n, x.tile_n), x.parts, block_threads,
+                        x.shared_bytes, p);
+}
+
 template <class T>
 void launch_direct(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Launcher& launcher) {
   using Real = real_t<T>;
@@ -287,6 +314,9 @@ void launch_tsmm(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Cud
   if (x.kernel == CudaKernel::boxes) return launch_boxes(call, x, launcher);
   if (x.kernel == CudaKernel::warps) return launch_warps(call, x, launcher);
   if (x.kernel == CudaKernel::columns) return launch_columns(call, x, launcher);
+  if constexpr (std::is_same_v<T, double>) {
+    if (x.kernel == CudaKernel::deep) return launch_columns_deep(call, x, launcher);
+  }
   launch_ring(call, x, launcher);  // or by whole warpgroups
 }
 

@@ -48,6 +48,7 @@ enum class CudaKernel : std::uint8_t {
   boxes,    ///< the same for operands of any stride, fed by tensor maps
   warps,    ///< tensor cores; every warp feeds itself by plain asynchronous copies of its rows
   columns,  ///< tensor cores, fed by pieces of columns: plain asynchronous copies (tsmttsm) or tensor maps (tsmm)
+  deep,     ///< the same for many columns of A and few of B (tsmm)
   warpgroup,  ///< single precision by split products of whole warpgroups, through a ring as well
   direct,     ///< fed by loads of any layout and stride into registers; tensor cores, but for tsmm
   general     ///< any layout and stride
@@ -152,10 +153,10 @@ struct CudaTsmmProblem {
 
 struct CudaTsmm {
   CudaKernel kernel;
-  int tile_n;    ///< pieces of 16 columns of B a warp holds; boxes, columns, warps: of 8; warpgroup: of 16
+  int tile_n;    ///< pieces of 16 columns of B a warp holds; boxes, columns, deep, warps: of 8; warpgroup: of 16
                  ///< columns of scalars; direct: columns of scalars
   int blocks_n;  ///< sets of 8 rows it holds at a time; 0: one, and warps share out A's columns; boxes, columns,
-                 ///< warps: of 16; direct: rows of a thread
+                 ///< deep, warps: of 16; direct: rows of a thread
   int warps;     ///< that share a stage, side by side along the columns of B
   int groups;
   int rows;
@@ -165,8 +166,8 @@ struct CudaTsmm {
   bool boxes_a;         ///< ring: A comes in boxes
   bool boxes_b;         ///< ring: B comes and goes in boxes
   int row_warps;        ///< boxes, columns: along the rows; boxes: groups are sets of boxes in a stage
-  int panel;            ///< boxes, warps: columns of A in a stage; columns, direct: of scalars, loaded at a time
-  int pitch;            ///< boxes, warps: real numbers from line to line in a stage
+  int panel;            ///< boxes, deep, warps: columns of A in a stage; columns, direct: of scalars, loaded at a time
+  int pitch;            ///< boxes, deep, warps: real numbers from line to line in a stage
   int classes;          ///< boxes: that lines are dealt into
   bool small_in_ring;   ///< boxes: C comes panel by panel with A
   int staged;           ///< boxes, warps: 1 if results go through shared memory, to be written in whole sectors

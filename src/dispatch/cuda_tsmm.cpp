@@ -9,6 +9,7 @@
 #include "src/dispatch/cuda_stages.hpp"
 #include "src/dispatch/cuda_tsmm_boxes.hpp"
 #include "src/dispatch/cuda_tsmm_columns.hpp"
+#include "src/dispatch/cuda_tsmm_columns_deep.hpp"
 #include "src/dispatch/cuda_tsmm_direct.hpp"
 #include "src/dispatch/cuda_tsmm_gauss.hpp"
 #include "src/dispatch/cuda_tsmm_warpgroup.hpp"
@@ -304,6 +305,8 @@ bool complete(const CudaDevice& device, const CudaTsmmProblem& problem, CudaTsmm
       return complete_warpgroup(device, problem, configuration);
     case CudaKernel::columns:
       return complete_columns(device, problem, configuration);
+    case CudaKernel::deep:
+      return complete_columns_deep(device, problem, configuration);
     case CudaKernel::direct:
       return complete_direct(device, problem, configuration);
     case CudaKernel::general:
@@ -323,6 +326,7 @@ void collect(const CudaDevice& device, const CudaTsmmProblem& problem, Search se
   const bool in_boxes = boxed_ring_is_better(device, problem);
   if (all || ring_is_better(problem) || deep_is_better(problem) || in_boxes) add_ring(device, problem, search, to);
   if (all || (warps_are_better(problem) && !in_boxes)) add_warps(device, problem, search, to);
+  if (all || columns_deep_is_better(device, problem)) add_columns_deep(device, problem, search, to);
   if (all || to.empty()) add_columns(device, problem, search, to);
   if (all || to.empty()) add_boxes(device, problem, search, to);
   if (to.empty()) add_ring(device, problem, search, to);
@@ -351,6 +355,7 @@ CudaPrediction predict(const CudaDevice& device, const CudaTsmmProblem& problem,
                          : kernel == CudaKernel::boxes     ? boxes_work(device, problem, configuration)
                          : kernel == CudaKernel::warps     ? warps_work(device, problem, configuration)
                          : kernel == CudaKernel::columns   ? columns_work(device, problem, configuration)
+                         : kernel == CudaKernel::deep      ? columns_deep_work(device, problem, configuration)
                          : kernel == CudaKernel::direct    ? direct_work(device, problem, configuration)
                          : kernel == CudaKernel::warpgroup ? warpgroup_work(device, problem, configuration)
                                                            : general_work(device, problem, configuration));

@@ -22,8 +22,15 @@ std::int64_t scalars_of(const CudaTsmmProblem& p) { return p.m / p.parts; }
 std::int64_t panels_of(const CudaTsmmProblem& p, const CudaTsmm& c) { return ceil_div(scalars_of(p), c.panel); }
 
 // From column to column of a stage: as far apart as in memory modulo 16 bytes, such that lanes meet different banks.
+// Of real numbers in double precision, columns that begin at odd places lie as in memory modulo a line where they can,
+// as measured on an H200.
 int pitch_of(const CudaTsmmProblem& p, const CudaTsmm& c, std::int64_t distance) {
   const int unit = 16 / p.real_bytes;
+  if (p.real_bytes == 8 && p.parts == 1 && (distance % unit == 0 || !p.reads_output)) {
+    if (distance % unit == 0) return c.rows + (distance % 4 == 0 ? 4 : 2);
+    const int place = static_cast<int>(distance % (line_bytes / p.real_bytes));
+    return c.rows + (place > unit ? place : place + line_bytes / p.real_bytes);
+  }
   return c.rows * p.parts + std::max(unit, 2 * p.parts) + static_cast<int>(distance % unit);
 }
 
@@ -47,10 +54,14 @@ std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c) {
 bool fit_stages(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   const std::int64_t room = device.shared_bytes - column_static_bytes - small_bytes(p, c);
   const std::int64_t stage = bytes_of_stage(p, c);
-  if (c.stages == 0) c.stages = static_cast<int>(std::clamp<std::int64_t>(room / stage, 0, 32));
+  // One of several groups, and a warp that stores, always meets the same stages: else it could take an earlier turn of
+  // a stage for its own.
+  const int step = c.groups == 1 ? 1 : c.tf32 != 0 ? 2 : c.groups;
+  if (c.stages == 0) c.stages = static_cast<int>(std::clamp<std::int64_t>(room / stage, 0, 32)) / step * step;
   c.shared_bytes = static_cast<int>(small_bytes(p, c) + c.stages * stage);
-  const int least = std::max(c.groups + 1, 3);
-  return c.stages >= least && c.stages <= max_stages && c.stages * stage <= room;
+  const bool one_waits = p.real_bytes == 8 && p.parts == 1 && !p.reads_output;  // while another is worked on
+  const int least = std::max(c.groups + 1, one_waits ? 2 : 3);
+  return c.stages >= least && c.stages % step == 0 && c.stages <= max_stages && c.stages * stage <= room;
 }
 
 // All columns of A in a stage, or panels of them.
@@ -82,13 +93,18 @@ bool complete_columns(const CudaDevice& device, const CudaTsmmProblem& p, CudaTs
   if (c.row_warps == 0 || warps * c.row_warps > most_warps) return false;
   if (c.tf32 != 0 && (warps > 1 || c.row_warps % warpgroup_warps != 0)) return false;
   c.warps = static_cast<int>(warps);
+  const bool any_groups = c.groups == 0;
   if (c.groups == 0) c.groups = most_warps / (c.warps * c.row_warps);
   if (c.groups * c.warps * c.row_warps > most_warps) return false;
   c.rows = 16 * c.blocks_n * c.row_warps;
   c.pitch = pitch_of(p, c, p.pitch_a);
   c.staged_pitch = pitch_of(p, c, p.pitch_b);
   c.output_in_ring = p.reads_output;
-  if (!fit(device, p, c)) return false;
+  for (CudaTsmm tried = c; !fit(device, p, tried); tried = c) {
+    if (!any_groups || c.groups == 1) return false;
+    c.groups /= 2;
+  }
+  fit(device, p, c);
   if (c.chunks_per_ticket == 0) {
     const std::int64_t chunk_bytes = (p.m + p.n) * c.rows * p.real_bytes;
     c.chunks_per_ticket = static_cast<int>(std::clamp<std::int64_t>((32768 + chunk_bytes / 2) / chunk_bytes, 1, 16));
@@ -120,8 +136,12 @@ Shape usual_shape(const CudaTsmmProblem& p) {
     return {{1, pieces <= 10 ? 5 : 6}, 2};
   }
   if (pieces <= 3 || (pieces == 4 && p.m <= 48)) return {{2, pieces}, 8};
-  return {{1, pieces <= 6 ? pieces : 8}, 8};
+  if (pieces > 6) return {{1, 8}, 8};
+  return {{p.pitch_a % 4 != 0 && !p.reads_output ? 2 : 1, pieces}, 8};  // unaligned columns come in longer pieces
 }
+
+// To be tried next along the rows, where so many do not fit.
+int fewer_warps(int row_warps) { return row_warps == 12 ? 8 : row_warps == 8 ? 6 : row_warps == 6 ? 4 : row_warps / 2; }
 
 // Boxes serve what does not fit into a stage at once, or has too many results for registers.
 bool boxes_are_better(const CudaTsmmProblem& p) {
@@ -147,7 +167,7 @@ void add_columns(const CudaDevice& device, const CudaTsmmProblem& p, Search sear
   if (search == Search::usual) {
     if (boxes_are_better(p) || p.m / p.parts > 128) return;
     Shape shape = usual_shape(p);
-    for (; shape.row_warps > 0; shape.row_warps = shape.row_warps == 12 ? 8 : shape.row_warps / 2) {
+    for (; shape.row_warps > 0; shape.row_warps = fewer_warps(shape.row_warps)) {
       if (add(shape, static_cast<int>(p.m / p.parts))) return;
     }
     return;

@@ -63,6 +63,7 @@ bool complete(const CudaDevice& device, const CudaTsmttsmProblem& problem, CudaT
       complete_general(device, problem, configuration);
       return true;
     case CudaKernel::boxes:
+    case CudaKernel::deep:
     case CudaKernel::warps:
     case CudaKernel::warpgroup:
     case CudaKernel::none:
@@ -105,6 +106,7 @@ CudaPrediction predict(const CudaDevice& device, const CudaTsmttsmProblem& probl
     case CudaKernel::general:
       return predict(device, general_work(device, problem, configuration));
     case CudaKernel::boxes:
+    case CudaKernel::deep:
     case CudaKernel::warps:
     case CudaKernel::warpgroup:
     case CudaKernel::none:

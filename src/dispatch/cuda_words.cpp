@@ -70,11 +70,15 @@ constexpr Word<CudaTsmm> tsmm_columns_words[] = {{"tile", &CudaTsmm::blocks_n, &
                                                  {"tf32", &CudaTsmm::tf32},
                                                  {"stages", &CudaTsmm::stages},
                                                  {"ticket", &CudaTsmm::chunks_per_ticket}};
+constexpr Word<CudaTsmm> tsmm_deep_words[] = {{"tile", &CudaTsmm::blocks_n, &CudaTsmm::tile_n},
+                                              {"panel", &CudaTsmm::panel},
+                                              {"stages", &CudaTsmm::stages},
+                                              {"ticket", &CudaTsmm::chunks_per_ticket}};
 constexpr Word<CudaTsmm> tsmm_direct_words[] = {{"tile", &CudaTsmm::blocks_n, &CudaTsmm::tile_n},
                                                 {"panel", &CudaTsmm::panel}};
 
-constexpr CudaKernel kernels[] = {CudaKernel::ring,      CudaKernel::boxes,  CudaKernel::warps,  CudaKernel::columns,
-                                  CudaKernel::warpgroup, CudaKernel::direct, CudaKernel::general};
+constexpr CudaKernel kernels[] = {CudaKernel::ring, CudaKernel::boxes,     CudaKernel::warps,  CudaKernel::columns,
+                                  CudaKernel::deep, CudaKernel::warpgroup, CudaKernel::direct, CudaKernel::general};
 
 template <class Configuration, std::size_t count>
 std::string say(const Configuration& c, const Word<Configuration> (&known)[count]) {
@@ -145,6 +149,8 @@ std::string name_of(CudaKernel kernel) {
       return "warps";
     case CudaKernel::columns:
       return "columns";
+    case CudaKernel::deep:
+      return "deep";
     case CudaKernel::warpgroup:
       return "warpgroup";
     case CudaKernel::direct:
@@ -187,6 +193,7 @@ std::string words(const CudaTsmm& configuration) {
   if (c.kernel == CudaKernel::warps) return say(c, tsmm_warps_words);
   if (c.kernel == CudaKernel::warpgroup) return say(c, tsmm_warpgroup_words);
   if (c.kernel == CudaKernel::columns) return say(c, tsmm_columns_words);
+  if (c.kernel == CudaKernel::deep) return say(c, tsmm_deep_words);
   return c.kernel == CudaKernel::boxes ? say(c, tsmm_boxes_words) : say(c, tsmm_words);
 }
 
@@ -205,6 +212,7 @@ bool read_words(std::string_view kernel, std::string_view words, CudaTsmm& confi
   if (configuration.kernel == CudaKernel::warps) return read(words, configuration, tsmm_warps_words);
   if (configuration.kernel == CudaKernel::warpgroup) return read(words, configuration, tsmm_warpgroup_words);
   if (configuration.kernel == CudaKernel::columns) return read(words, configuration, tsmm_columns_words);
+  if (configuration.kernel == CudaKernel::deep) return read(words, configuration, tsmm_deep_words);
   return configuration.kernel == CudaKernel::boxes ? read(words, configuration, tsmm_boxes_words)
                                                    : read(words, configuration, tsmm_words);
 }

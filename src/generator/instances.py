@@ -129,6 +129,9 @@ FAMILIES = {
     "tsmm_column_tiles": Family("tsmm_columns", "tsmm_columns.cuh", "TsmmColumnsKernel",
                                 "tsmm_columns_kernel<{real}, {parts}, {m}, {n}>", by_parts=True,
                                 makes=lambda real, m, n, parts: real == "double" and m >= 1 and n >= 1),
+    "tsmm_columns_deep_tiles": Family("tsmm_columns_deep", "tsmm_columns_deep.cuh", "TsmmColumnsDeepKernel",
+                                      "tsmm_columns_deep_kernel<{m}, {n}>",
+                                      makes=lambda real, m, n: real == "double" and m in (2, 4) and n >= 1),
     "tsmm_column_split_tiles": Family("tsmm_columns_split", "tsmm_columns_split.cuh", "TsmmColumnsKernel",
                                       "tsmm_columns_split_kernel<{parts}, 8 * {n}>", by_parts=True,
                                       makes=lambda real, m, n, parts: real == "float" and m == 1 and n >= 1),
@@ -174,7 +177,7 @@ def family_of_row(product, kernel, tf32, gauss, tile):
         ring = "tsmm_split_tiles" if tf32 else "tsmm_deep_tiles" if tile[1:] == [0] else "tsmm_tiles"
         known = {"ring": ring, "boxes": ("tsmm_box_tiles", "tsmm_gauss_tiles", "tsmm_gauss_register_tiles")[gauss], "warps": "tsmm_warps_tiles",
                  "columns": "tsmm_column_split_tiles" if tf32 else "tsmm_column_tiles",
-                 "warpgroup": "tsmm_warpgroup_tiles", "direct": "tsmm_direct_shapes"}
+                 "deep": "tsmm_columns_deep_tiles", "warpgroup": "tsmm_warpgroup_tiles", "direct": "tsmm_direct_shapes"}
     if known.get(kernel) is None:
         raise Refused(f"{product} has no such kernel: {kernel}")
     return known[kernel]

@@ -152,6 +152,16 @@ TEST_F(CudaCandidates, OfTsmmOfViews) {
   }
 }
 
+// C stays in the blocks, or comes along panel by panel; chunks end within a pair of rows, or not.
+TEST_F(CudaCandidates, OfTsmmOfManyColumns) {
+  for (const Sides& s : {Sides{64, 8}, Sides{200, 16}, Sides{130, 30}, Sides{515, 30}}) {
+    expect_every_tsmm<double>(1157, s.m, s.n, columns_evenly, 1, 0.5, dispatch::Search::all);
+    expect_every_tsmm<double>(2052, s.m, s.n, {Layout::column_major, Layout::row_major, 8, 2}, 2, 0.0,
+                              dispatch::Search::all);
+    if (HasFatalFailure()) return;
+  }
+}
+
 // Such as come in boxes: rows begin at multiples of 16 bytes.
 TEST_F(CudaCandidates, OfTsmmOfAlignedViews) {
   struct Case {

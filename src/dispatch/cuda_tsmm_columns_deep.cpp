@@ -1,0 +1,96 @@
+#include "src/dispatch/cuda_tsmm_columns_deep.hpp"
+
+#include <algorithm>
+
+#include "src/dispatch/cuda_stages.hpp"
+#include "src/dispatch/cuda_tsmm_columns.hpp"
+
+namespace blockvec::kernels::dispatch {
+namespace {
+
+// C, packed, so many rows of it.
+std::int64_t small_bytes(const CudaTsmm& c, std::int64_t rows) {
+  return round_up(rows, c.panel) * c.tile_n * 8 * std::int64_t{sizeof(double)};
+}
+
+std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  return column_bytes(c.panel, c.pitch, p.real_bytes) + (c.small_in_ring ? small_bytes(c, c.panel) : 0);
+}
+
+bool fit_stages(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c, int least) {
+  const std::int64_t beside = c.small_in_ring ? 0 : small_bytes(c, p.m);
+  const std::int64_t room = device.shared_bytes - static_bytes - beside;
+  const std::int64_t stage = bytes_of_stage(p, c);
+  if (c.stages == 0) c.stages = static_cast<int>(std::clamp<std::int64_t>(room / stage, 0, max_stages));
+  c.shared_bytes = static_cast<int>(beside + c.stages * stage);
+  return c.stages >= least && c.stages <= max_stages && c.stages * stage <= room;
+}
+
+}  // namespace
+
+// As measured on an H200: blocks that have few chunks each wait for the last ones.
+bool columns_deep_is_better(const CudaDevice& device, const CudaTsmmProblem& p) {
+  return !p.row_major && !p.reads_output && p.m >= 128 && p.n <= 16 && p.k >= 512 * device.multiprocessors;
+}
+
+bool complete_columns_deep(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+  // Bulk copies take pairs of numbers.
+  if (!device.bulk_copies || p.row_major || p.real_bytes != 8 || p.parts != 1 || p.may_skip_a || p.in_place ||
+      !p.aligned || p.pitch_a % 2 != 0 || p.m == 0 || p.n > 8 * c.tile_n) {
+    return false;
+  }
+  c.warps = 1;
+  c.groups = 1;
+  c.row_warps = computing_warps;
+  c.rows = 16 * c.blocks_n * computing_warps;
+  if (c.panel == 0) c.panel = 16;
+  if (c.panel % 16 != 0) return false;
+  c.pitch = c.rows + static_cast<int>(p.pitch_a % (line_bytes / p.real_bytes));  // columns lie there as in memory
+  // Where C stays in the block, the ring is to hold four short panels or two long ones.
+  const int stages = c.stages;
+  c.small_in_ring = false;
+  if (!fit_stages(device, p, c, c.blocks_n == 4 ? 2 : 4)) {
+    c.small_in_ring = true;
+    c.stages = stages;
+    if (!fit_stages(device, p, c, 2)) return false;
+  }
+  if (c.chunks_per_ticket == 0) c.chunks_per_ticket = 1;
+  c.parts = std::min<std::int64_t>(ceil_div(p.k, c.rows), device.multiprocessors);
+  c.workspace_bytes = 2 * workspace_alignment + static_cast<std::size_t>(c.small_in_ring ? small_bytes(c, p.m) : 0);
+  return true;
+}
+
+void add_columns_deep(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+  for (const TileShape& tile : tsmm_columns_deep_tiles) {
+    if (search == Search::usual && tile.n > 1 && 4 * tile.n >= p.n) continue;  // a narrower one does as much
+    const auto add = [&](int panel) {
+      CudaTsmm c{};
+      c.kernel = CudaKernel::deep;
+      c.blocks_n = tile.m;
+      c.tile_n = tile.n;
+      c.panel = panel;
+      if (complete(device, p, c)) to.push_back(c);
+    };
+    add(16);
+    if (search == Search::all) add(32);
+  }
+}
+
+CudaWork columns_deep_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+  const double rows = static_cast<double>(ceil_div(ceil_div(p.k, c.rows), c.parts) * c.rows);  // of a block
+  const double steps = rows / 16 * static_cast<double>(ceil_div(p.m, 16));
+  CudaWork work{};
+  work.bytes = static_cast<double>(p.k) * static_cast<double>(p.m + (p.reads_output ? 2 : 1) * p.n) * p.real_bytes;
+  work.bandwidth = device.copy_bandwidth;
+  work.product_clocks = steps * c.tile_n * 16;
+  work.shared_clocks = steps * (32 + 8.0 * c.tile_n / c.blocks_n);
+  work.overlap = 0.5;
+  work.tensor_cores = true;
+  work.parts = static_cast<double>(c.parts);
+  work.bytes_in_flight = (c.stages - 1.0) * static_cast<double>(column_bytes(c.panel, c.pitch, p.real_bytes));
+  work.launches = c.small_in_ring ? 3 : 2;
+  work.waits = 2;
+  return work;
+}
+
+}  // namespace blockvec::kernels::dispatch
