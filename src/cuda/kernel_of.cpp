@@ -23,7 +23,7 @@ bool has_kernel_of(const dispatch::CudaTsmmProblem& p, const dispatch::CudaTsmm&
   switch (x.kernel) {
     case CudaKernel::ring:
     case CudaKernel::warpgroup:
-      return ring_kernel_of<Real>(x, p.parts) != nullptr;
+      return ring_kernel_of<Real>(x, p.parts, p.pitch_a % 2 == 0) != nullptr;
     case CudaKernel::boxes:
       return boxes_kernel_of<Real>(x) != nullptr;
     case CudaKernel::warps:

@@ -21,10 +21,11 @@ TsmttsmRingKernel<Real> ring_kernel_of(const dispatch::CudaTsmttsm& x, bool by_c
   return tsmttsm_ring_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);
 }
 
+/// `paired`: rows of A begin two numbers apart, or multiples of it.
 template <class Real>
-TsmmRingKernel<Real> ring_kernel_of(const dispatch::CudaTsmm& x, int parts) {
+TsmmRingKernel<Real> ring_kernel_of(const dispatch::CudaTsmm& x, int parts, bool paired) {
   if constexpr (sizeof(Real) == 4) {
-    if (x.kernel == dispatch::CudaKernel::warpgroup) return tsmm_warpgroup_kernel_of<Real>(parts, x.tile_n);
+    if (x.kernel == dispatch::CudaKernel::warpgroup) return tsmm_warpgroup_kernel_of<Real>(parts, x.tile_n, paired);
     if (x.tf32 != 0) return tsmm_split_kernel_of<Real>(x.tile_n, x.blocks_n);
   } else {
     if (x.blocks_n == 0) return tsmm_deep_kernel_of<Real>(x.tile_n, x.blocks_n);
@@ -43,7 +44,7 @@ TsmmBoxesKernel<Real> boxes_kernel_of(const dispatch::CudaTsmm& x) {
 }
 
 template <class Real>
-TsmmColumnsKernel<Real> columns_kernel_of(const dispatch::CudaTsmm& x, int parts) {
+auto columns_kernel_of(const dispatch::CudaTsmm& x, int parts) {
   if constexpr (sizeof(Real) == 4) {
     return tsmm_columns_split_kernel_of<Real>(x.blocks_n, x.tile_n, parts);
   } else {

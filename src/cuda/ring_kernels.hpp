@@ -19,6 +19,7 @@ template <class Real>
 struct TsmmWarps;
 template <class Real>
 struct TsmmColumns;
+struct TsmmColumnPieces;
 struct TsmmColumnsDeep;
 template <class Real>
 struct TsmmDirect;
@@ -66,7 +67,7 @@ template <class Real>
 TsmmRingKernel<Real> tsmm_split_kernel_of(int m, int n);
 /// tsmm_warpgroup_tiles.
 template <class Real>
-TsmmRingKernel<Real> tsmm_warpgroup_kernel_of(int parts, int n);
+TsmmRingKernel<Real> tsmm_warpgroup_kernel_of(int parts, int n, bool paired);
 
 template <class Real>
 using TsmmBoxesKernel = void (*)(TsmmBoxes<Real>);
@@ -89,13 +90,16 @@ using TsmmWarpsKernel = void (*)(TsmmWarps<Real>);
 template <class Real>
 TsmmWarpsKernel<Real> tsmm_warps_kernel_of(int m, int n);
 
-/// tsmm_column_tiles and tsmm_column_split_tiles; scalars have so many real numbers.
+/// tsmm_column_tiles; scalars have so many real numbers.
 template <class Real>
 using TsmmColumnsKernel = void (*)(TsmmColumns<Real>);
 template <class Real>
 TsmmColumnsKernel<Real> tsmm_columns_kernel_of(int m, int n, int parts);
+/// tsmm_column_split_tiles; likewise.
 template <class Real>
-TsmmColumnsKernel<Real> tsmm_columns_split_kernel_of(int m, int n, int parts);
+using TsmmColumnPiecesKernel = void (*)(TsmmColumnPieces);
+template <class Real>
+TsmmColumnPiecesKernel<Real> tsmm_columns_split_kernel_of(int m, int n, int parts);
 
 /// tsmm_columns_deep_tiles.
 template <class Real>

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <type_traits>
 
 #include "src/cuda/check.cuh"
@@ -8,6 +9,7 @@
 #include "src/cuda/tsmm_boxes.cuh"
 #include "src/cuda/tsmm_columns.cuh"
 #include "src/cuda/tsmm_columns_deep.cuh"
+#include "src/cuda/tsmm_columns_split.cuh"
 #include "src/cuda/tsmm_direct.cuh"
 #include "src/cuda/tsmm_ring.cuh"
 #include "src/cuda/tsmm_warps.cuh"
@@ -100,11 +102,14 @@ void launch_ring(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Lau
   p.stages = x.stages;
   p.groups = x.groups;
   p.warps = x.warps;
-  const bool in_pairs = x.kernel == dispatch::CudaKernel::warpgroup;
-  p.map = dispatch::row_map(in_pairs ? p.a.row_step / 2 : p.a.row_step);
+  const bool by_warpgroups = x.kernel == dispatch::CudaKernel::warpgroup;
+  const bool paired = p.a.row_step % 2 == 0;
+  p.map = !by_warpgroups ? dispatch::row_map(p.a.row_step)
+          : paired       ? dispatch::row_map(p.a.row_step / 2)
+                         : dispatch::RowMap{1, 4, 8};
   const int threads =
-      in_pairs ? (dispatch::tsmm_warpgroups + 1) * dispatch::warpgroup_warps * warp_size : block_threads;
-  launcher.launch_early(ring_kernel_of<Real>(x, parts), x.parts, threads, x.shared_bytes, p);
+      by_warpgroups ? (dispatch::tsmm_warpgroups + 1) * dispatch::warpgroup_warps * warp_size : block_threads;
+  launcher.launch_early(ring_kernel_of<Real>(x, parts, paired), x.parts, threads, x.shared_bytes, p);
 }
 
 /// Lines that are to be copied plainly, by so many numbers of each at a time.
@@ -214,6 +219,55 @@ void launch_warps(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const La
   launcher.launch_early(tsmm_warps_kernel_of<Real>(x.blocks_n, x.tile_n), x.parts, sharing_threads, x.shared_bytes, p);
 }
 
+/// Columns of single precision, `pitch` real numbers apart in a stage, of which a chunk holds `rows`.
+template <class T>
+PieceColumns piece_columns(const Matrix<T>& a, int pitch, int rows, const Product& operation) {
+  constexpr int parts = parts_of<std::remove_const_t<T>>;
+  using Number = std::conditional_t<parts == 2, double, float>;  // as large as a scalar
+  auto* const data = const_cast<float*>(real_data(a));
+  PieceColumns p{data,
+                 parts * a.ld,
+                 static_cast<int>(a.columns),
+                 pitch,
+                 static_cast<int>(reinterpret_cast<std::uintptr_t>(data) / sizeof(float) % unit),
+                 parts};
+  // Tensor maps count rows in 32 bits and strides in 40, boxes to 256.
+  p.boxed = p.shift == 0 && p.distance % unit == 0 && pitch == rows * parts && a.columns <= 256 &&
+            a.rows < std::numeric_limits<std::int32_t>::max() - 4096 &&
+            p.distance < (std::int64_t{1} << 40) / static_cast<std::int64_t>(sizeof(float));
+  if (p.boxed) {
+    p.map = box_map(Lines<Number>{reinterpret_cast<const Number*>(data), a.rows, a.columns, a.ld}, rows, p.count,
+                    operation.name);
+  }
+  return p;
+}
+
+template <class T>
+void launch_column_pieces(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Launcher& launcher) {
+  constexpr int parts = parts_of<T>;
+  TsmmColumnPieces p{};
+  set_task(p, call, x, launcher.tickets);
+  p.a = piece_columns(call.a, x.pitch, x.rows, launcher.operation);
+  p.b = piece_columns(call.b, x.staged_pitch, x.rows, launcher.operation);
+  p.length = parts * call.a.rows;
+  p.m = static_cast<int>(call.a.columns);
+  p.n = static_cast<int>(call.b.columns);
+  p.early = parts * x.early;
+  p.stored = parts * x.rows - p.early;
+  // Columns that are stored from early on end as early.
+  p.chunks = static_cast<std::uint32_t>(ceil_div(p.length + std::max(p.early - 1, 0), p.stored));
+  p.stages = x.stages;
+  const auto bytes = [](const PieceColumns& columns) {
+    return static_cast<int>(round_up((columns.count * columns.pitch + unit) * sizeof(float), line_bytes));
+  };
+  p.offset_b = x.output_in_ring ? bytes(p.a) : 0;
+  p.stage_bytes = x.output_in_ring ? bytes(p.a) + bytes(p.b) : std::max(bytes(p.a), bytes(p.b));
+  p.loads_b = x.output_in_ring;
+  p.turns = p.a.pitch % 16 == 0;
+  p.plain = p.early == 0 && (p.b.shift != 0 || p.b.distance % unit != 0);
+  launcher.launch_early(columns_kernel_of<float>(x, parts), x.parts, warpgroup_block_threads, x.shared_bytes, p);
+}
+
 template <class T>
 void launch_columns(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Launcher& launcher) {
   using Real = real_t<T>;
@@ -230,7 +284,6 @@ void launch_columns(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const 
   p.row_warps = x.row_warps;
   p.column_warps = x.warps;
   p.groups = x.groups;
-  p.panels = static_cast<int>(ceil_div(call.a.columns, x.panel));
   p.stages = x.stages;
   p.loads_b = x.output_in_ring;
   const auto bytes_a = static_cast<int>(dispatch::column_bytes(x.panel, x.pitch, sizeof(Real)));
@@ -238,13 +291,11 @@ void launch_columns(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const 
   p.offset_b = p.loads_b ? bytes_a : 0;
   p.stage_bytes = p.loads_b ? bytes_a + bytes_b : std::max(bytes_a, bytes_b);
   const auto place = [](const void* data) { return reinterpret_cast<std::uintptr_t>(data) % line_bytes; };
-  const bool alike = p.a.pitch == p.b.pitch && place(p.a.data) == place(p.b.data) && p.panels == 1;
+  const bool alike = p.a.pitch == p.b.pitch && place(p.a.data) == place(p.b.data);
   p.meets = !p.loads_b && (p.column_warps > 1 || !alike);
   p.neighbours_a = dispatch::column_neighbours(p.a.pitch, sizeof(Real));
   p.neighbours_b = dispatch::column_neighbours(p.b.pitch, sizeof(Real));
-  const int warps = x.tf32 != 0 ? dispatch::tsmm_warpgroups * dispatch::warpgroup_warps : computing_warps;
-  launcher.launch_early(columns_kernel_of<Real>(x, parts), x.parts, warps * warp_size + loading_threads, x.shared_bytes,
-                        p);
+  launcher.launch_early(columns_kernel_of<Real>(x, parts), x.parts, block_threads, x.shared_bytes, p);
 }
 
 void launch_columns_deep(const TsmmCall<double>& call, const dispatch::CudaTsmm& x, const Launcher& launcher) {
@@ -313,7 +364,13 @@ void launch_tsmm(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Cud
   if (!packs) launcher.launch_early(zero_tickets, 1, 1, 0, launcher.tickets);
   if (x.kernel == CudaKernel::boxes) return launch_boxes(call, x, launcher);
   if (x.kernel == CudaKernel::warps) return launch_warps(call, x, launcher);
-  if (x.kernel == CudaKernel::columns) return launch_columns(call, x, launcher);
+  if (x.kernel == CudaKernel::columns) {
+    if constexpr (sizeof(real_t<T>) == 4) {
+      return launch_column_pieces(call, x, launcher);
+    } else {
+      return launch_columns(call, x, launcher);
+    }
+  }
   if constexpr (std::is_same_v<T, double>) {
     if (x.kernel == CudaKernel::deep) return launch_columns_deep(call, x, launcher);
   }

@@ -30,21 +30,20 @@ __device__ inline void pack_columns(const TsmmColumns<Real>& p, double* packed, 
   constexpr int slots = slots_of_step<parts>;
   const Factor alpha = p.alpha.read();
   const int pieces = p.column_warps * tn;
-  const int steps = (p.a.at_once + 4 * slots - 1) / (4 * slots);  // of 16 real rows of a panel
-  const int count = p.panels * steps * 2 * pieces * 64;
+  const int steps = (p.m + 15) / 16;
+  const int count = steps * 2 * pieces * 64;
   for (int i = thread; i < count; i += threads) {
     const int lane = i / 2 % warp_size;
     const int piece = i / 64 % pieces;
     const int half = i / 64 / pieces % 2;
     const int step = i / 128 / pieces;
     const int v = 2 * half + i % 2;
-    const int in_panel = column_of_slot(p.neighbours_a, lane % 4, step % steps * slots + v / parts);
-    const int row = (step / steps * p.a.at_once + in_panel) * parts + v % parts;
+    const int row = column_of_slot(p.neighbours_a, lane % 4, step * slots + v / parts) * parts + v % parts;
     const int place = lane / 4;  // in a piece: lane place / 2 has two real columns
     const int slot = parts == 2 ? piece % tn : 2 * (piece % tn) + place % 2;
     const int of_warp = result_column<parts, tn>(p.neighbours_b, place / 2, slot);
     const int column = piece / tn * 8 * tn + of_warp * parts + (parts == 2 ? place % 2 : 0);
-    packed[i] = in_panel < p.a.at_once && row < p.m && column < p.n ? p.small.scaled(row, column, alpha) : 0.0;
+    packed[i] = row < p.m && column < p.n ? p.small.scaled(row, column, alpha) : 0.0;
   }
 }
 
@@ -78,7 +77,7 @@ struct ColumnStep {
   __device__ double at(int t, int v) const { return number[t][v % 2][v / 2 / parts].part[v / 2 % parts]; }
 };
 
-/// sum += A C for a panel of `columns` columns; `a` points to this lane's rows of its first column, `c` to its entries
+/// sum += A C for `columns` columns; `a` points to this lane's rows of its first column, `c` to its entries
 /// of C.
 template <int parts, int tb, int tn, class Real>
 __device__ inline void multiply_columns(double (&sum)[tb][tn][4], const Real* a, int pitch, const double* c, int pieces,
@@ -198,7 +197,6 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_columns_kernel(const __
   const int row0 = in_group % p.row_warps * 16 * tb + lane / 4;
   const int q = lane % 4;
   const int pieces = p.column_warps * tn;
-  const int steps_numbers = (p.a.at_once * parts + 15) / 16 * 128 * pieces;
   const int first_b = p.b.shift(0) + column0 / parts * p.b.pitch + row0 * parts;
   const bool reads_a = !p.alpha.read().is_zero();
   const Factor beta = p.beta.read();
@@ -215,16 +213,11 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_columns_kernel(const __
     double sum[tb][tn][4];
 #pragma unroll
     for (int i = 0; i < tb * tn * 4; ++i) sum[i / (4 * tn)][i / 4 % tn][i % 4] = 0;
-    for (int panel = 0;; ++panel, at.advance(1, p.stages)) {
-      if (panel > 0) shared.barriers.full[at.stage].wait(at.parity);
-      const int first_column = panel * p.a.at_once;
+    if (reads_a) {
       const Real* const a =
-          reinterpret_cast<const Real*>(memory + at.stage * p.stage_bytes) + p.a.shift(first_column) + row0 * parts;
-      const double* const c = packed + panel * steps_numbers + column0 * 8 + 2 * lane;
-      const int columns = min(p.a.at_once, scalars - first_column);
-      if (reads_a) multiply_columns<parts>(sum, a, p.a.pitch, c, pieces, columns, p.neighbours_a, q);
-      if (panel + 1 == p.panels) break;
-      shared.done[at.stage].arrive();
+          reinterpret_cast<const Real*>(memory + at.stage * p.stage_bytes) + p.a.shift(0) + row0 * parts;
+      const double* const c = packed + column0 * 8 + 2 * lane;
+      multiply_columns<parts>(sum, a, p.a.pitch, c, pieces, scalars, p.neighbours_a, q);
     }
     __syncwarp();  // all of a row has been read
     if (p.meets) meet(3 + group, group_warps * warp_size);

@@ -31,7 +31,6 @@ struct TsmmColumns : TsmmTask<Real> {
   int m, n;  ///< real columns
   int rows;  ///< of a chunk
   int row_warps, column_warps, groups;
-  int panels;  ///< stages of a chunk, with a.at_once columns each
   int stages;
   int stage_bytes;
   int offset_b;  ///< of B's numbers in a stage: results
@@ -40,15 +39,11 @@ struct TsmmColumns : TsmmTask<Real> {
   int neighbours_a, neighbours_b;  ///< which columns lanes take: column_of_slot's k
 };
 
-/// The mark of a stage that holds no results.
-inline constexpr std::uint32_t no_results = no_chunk - 1;
-
 /// What the warps of a block share.
 struct ColumnStages {
   RingBarriers barriers;
   Barrier done[max_stages];
   std::uint32_t chunk_of[max_stages];
-  std::uint32_t results_of[max_stages];  ///< chunk whose results a stage holds in the end, or no_results
   std::uint32_t tickets[2];
 
   /// By one thread, before the block's first barrier.
@@ -83,13 +78,13 @@ __device__ inline int column_of_slot(int k, int q, int s) {
 template <class Real>
 class PiecesIn {
  public:
-  __device__ PiecesIn(const Columns<Real>& columns, int rows, int first, int own)
+  __device__ PiecesIn(const Columns<Real>& columns, int rows, int own)
       : columns_(columns),
         numbers_(rows * columns.parts),
-        width_(min(columns.at_once, columns.count - first)),
-        shift_(columns.shift(first)),
+        width_(columns.count),
+        shift_(columns.shift(0)),
         own_(own),
-        from_(columns.column(first)) {}
+        from_(columns.column(0)) {}
 
   /// Bulk copies would leave the matrix at its ends.
   __device__ bool in_bulk(std::uint32_t chunk) const {
@@ -163,45 +158,37 @@ __device__ inline void load_columns(const TsmmColumns<Real>& p, ColumnStages& sh
     turn ^= 1;
     return first;
   };
-  const PiecesIn<Real> b(p.b, p.rows, 0, own);
-  const unsigned bytes_first = PiecesIn<Real>(p.a, p.rows, 0, own).bytes();
+  const PiecesIn<Real> a(p.a, p.rows, own);
+  const PiecesIn<Real> b(p.b, p.rows, own);
+  const unsigned bytes_a = a.bytes();
   const unsigned bytes_b = reads_b ? b.bytes() : 0;
   std::uint32_t first = share_ticket(take_ticket());
   while (first < p.chunks) {
     const unsigned next = take_ticket();  // looked at when these chunks are under way
     const std::uint32_t end = min(first + p.chunks_per_ticket, p.chunks);
-    for (std::uint32_t chunk = first; chunk < end; ++chunk) {
-      for (int panel = 0; panel < p.panels; ++panel, at.advance(1, p.stages)) {
-        const bool last = panel == p.panels - 1;
-        shared.barriers.empty[at.stage].wait(at.parity);
-        Barrier& full = shared.barriers.full[at.stage];
-        unsigned char* const stage = memory + at.stage * p.stage_bytes;
-        if (leads) {
-          shared.chunk_of[at.stage] = chunk;
-          shared.results_of[at.stage] = last ? chunk : no_results;
-        }
-        const PiecesIn<Real> a(p.a, p.rows, panel * p.a.at_once, own);
-        const bool with_b = reads_b && last;
-        const bool bulk_a = reads_a && a.in_bulk(chunk);
-        const bool bulk_b = with_b && b.in_bulk(chunk);
-        if (reads_a && !bulk_a) a.start_plain(chunk, stage);
-        if (with_b && !bulk_b) b.start_plain(chunk, stage + p.offset_b);
-        if ((reads_a && !bulk_a) || (with_b && !bulk_b)) full.await_copies();
-        __syncwarp();
-        if (elected()) {
-          const unsigned bytes_a = panel == 0 ? bytes_first : a.bytes();
-          full.arrive_and_expect((bulk_a ? bytes_a : 0) + (bulk_b ? bytes_b : 0));
-          if (bulk_a) a.start_bulk(chunk, stage, full);
-          if (bulk_b) b.start_bulk(chunk, stage + p.offset_b, full);
-        }
-        __syncwarp();
+    for (std::uint32_t chunk = first; chunk < end; ++chunk, at.advance(1, p.stages)) {
+      shared.barriers.empty[at.stage].wait(at.parity);
+      Barrier& full = shared.barriers.full[at.stage];
+      unsigned char* const stage = memory + at.stage * p.stage_bytes;
+      if (leads) shared.chunk_of[at.stage] = chunk;
+      const bool bulk_a = reads_a && a.in_bulk(chunk);
+      const bool bulk_b = reads_b && b.in_bulk(chunk);
+      if (reads_a && !bulk_a) a.start_plain(chunk, stage);
+      if (reads_b && !bulk_b) b.start_plain(chunk, stage + p.offset_b);
+      if ((reads_a && !bulk_a) || (reads_b && !bulk_b)) full.await_copies();
+      __syncwarp();
+      if (elected()) {
+        full.arrive_and_expect((bulk_a ? bytes_a : 0) + (bulk_b ? bytes_b : 0));
+        if (bulk_a) a.start_bulk(chunk, stage, full);
+        if (bulk_b) b.start_bulk(chunk, stage + p.offset_b, full);
       }
+      __syncwarp();
     }
     first = share_ticket(next);
   }
   for (int i = 0; i < ColumnStages::marks(p.groups); ++i, at.advance(1, p.stages)) {
     shared.barriers.empty[at.stage].wait(at.parity);
-    if (leads) shared.chunk_of[at.stage] = shared.results_of[at.stage] = no_chunk;
+    if (leads) shared.chunk_of[at.stage] = no_chunk;
     if (elected()) shared.barriers.full[at.stage].arrive();
     __syncwarp();
   }
@@ -261,12 +248,9 @@ __device__ inline void store_columns(const TsmmColumns<Real>& p, ColumnStages& s
   const int shift = p.b.shift(0);
   for (RingPosition at{own, 0};; at.advance(column_storers, p.stages)) {
     shared.done[at.stage].wait(at.parity);
-    const std::uint32_t chunk = shared.results_of[at.stage];
+    const std::uint32_t chunk = shared.chunk_of[at.stage];
     if (chunk == no_chunk) break;
-    if (chunk != no_results) {
-      store_chunk(p, reinterpret_cast<const Real*>(memory + at.stage * p.stage_bytes + p.offset_b) + shift, chunk,
-                  shift);
-    }
+    store_chunk(p, reinterpret_cast<const Real*>(memory + at.stage * p.stage_bytes + p.offset_b) + shift, chunk, shift);
     __syncwarp();
     shared.barriers.empty[at.stage].arrive();
   }

@@ -259,6 +259,7 @@ __device__ inline void narrow_rows(const TsmmRing<Real>& p, const double* c, con
     double sum[batch][columns] = {};
 #pragma unroll
     for (int i = 0; i < depth; ++i) {
+      if (i >= m) break;  // conversions would take as long as those that are needed
 #pragma unroll
       for (int j = 0; j < columns; ++j) {
         const double factor = c[columns * i + j];

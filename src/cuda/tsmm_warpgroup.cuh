@@ -8,7 +8,7 @@
 /// warp stores them in bulk.
 ///
 /// Two neighbours of a row of A are a pair: the parts of a complex number, or two real ones. First and second numbers
-/// of pairs are factors of their own, each with its rows of C.
+/// of pairs are factors of their own, each with its rows of C. Rows of odd widths are read number by number.
 namespace blockvec::kernels::cuda {
 
 using dispatch::warpgroup_rows;
@@ -19,27 +19,50 @@ inline constexpr int pairs_of_step = 8;  ///< of a row of A
 /// Numbers of packed C that belong to 8 pairs: [first, second][high, low][8 rows x columns].
 __host__ __device__ constexpr int step_numbers(int columns) { return 4 * right_factor_rows * columns; }
 
-/// parts = 2: C's real and imaginary parts, columns as a lane wants them: its two results of a block of 8 stand 4
-/// apart.
-template <int parts, int columns>
-__device__ inline void pack_pairs(const TsmmRing<float>& p, float* packed, int thread, int threads) {
-  const Factor alpha = p.alpha.read();
-  const int count = (p.m / 2 + pairs_of_step - 1) / pairs_of_step * 2 * right_factor_rows * columns;
-  for (int i = thread; i < count; i += threads) {
-    const int place = i / 4 % 8;
-    const int block = i / 32 % (columns / 8);
-    const int half = i / (4 * columns) % 2;
-    const int which = i / (8 * columns) % 2;
-    const int step = i / (16 * columns);
-    const int pair = step * pairs_of_step + 4 * half + i % 4;
-    const int row = parts == 2 ? 2 * pair : 2 * pair + which;
-    const int column = parts == 2 ? 2 * (8 * block + place / 2 + 4 * (place % 2)) + which : 8 * block + place;
-    const double value = row < p.m && column < p.n ? p.small.scaled(row, column, alpha) : 0.0;
-    const SplitNumber both = split(static_cast<float>(value));
+/// Which rows of C and columns of B lanes take where neighbours are no pairs: those of a lane side by side, so that odd
+/// distances from row to row keep lanes to different banks.
+struct OddWidths {
+  /// Of A's columns from `first` on, a multiple of 32: slot 2 v + which of lane q.
+  __device__ static int depth(int first, int m, int q, int slot) { return first + (m - first > 16 ? 8 : 4) * q + slot; }
+  /// Of the results of blocks of 8 columns: of block j, lane q's number `which`.
+  template <int columns>
+  __device__ static int column(int j, int q, int which) {
+    const int blocks = min(4, columns / 8 - j / 4 * 4);
+    return j / 4 * 32 + 2 * (blocks * q + j % 4) + which;
+  }
+};
+
+/// C in two parts by the computing warps; entry(step, half, which, depth, column) is that of a step of 8 pairs, of its
+/// first or second four, of their first or second numbers, pair `depth` of these.
+template <int columns, class Entry>
+__device__ inline void pack_steps(int steps, float* packed, const Entry& entry) {
+  const int count = steps * 2 * right_factor_rows * columns;
+  for (int i = static_cast<int>(threadIdx.x); i < count; i += warpgroups * warpgroup_threads) {
+    const int column = i / 32 % (columns / 8) * 8 + i / 4 % 8;
+    const SplitNumber both = split(
+        static_cast<float>(entry(i / (16 * columns), i / (4 * columns) % 2, i / (8 * columns) % 2, i % 4, column)));
     float* const to = packed + (i / (8 * columns)) * 16 * columns + i % (8 * columns);
     to[0] = __uint_as_float(both.high);
     to[8 * columns] = __uint_as_float(both.low);
   }
+}
+
+/// Complex columns as a lane wants them: its two results of a block of 8 stand 4 apart.
+template <int parts, int columns, bool paired>
+__device__ inline void pack_pairs(const TsmmRing<float>& p, int steps, float* packed) {
+  const Factor alpha = p.alpha.read();
+  pack_steps<columns>(steps, packed, [&](int step, int half, int which, int depth, int column) {
+    const int pair = step * pairs_of_step + 4 * half + depth;
+    const int block = column / 8;
+    const int place = column % 8;
+    int row = parts == 2 ? 2 * pair : 2 * pair + which;
+    if (parts == 2) column = 2 * (8 * block + place / 2 + 4 * (place % 2)) + which;
+    if (!paired) {
+      row = OddWidths::depth(step / 2 * 32, p.m, depth, 4 * (step % 2) + 2 * half + which);
+      column = OddWidths::column<columns>(block, place / 2, place % 2);
+    }
+    return row < p.m && column < p.n ? p.small.scaled(row, column, alpha) : 0.0;
+  });
 }
 
 /// Whether it holds for all threads that share `name`; they wait for one another.
@@ -105,32 +128,93 @@ struct WarpgroupSums {
   __device__ void pairs(int sixteen, int half, float (&first)[4], float (&second)[4]) const {
 #pragma unroll
     for (int v = 0; v < 4; ++v) {
-      if constexpr (parts == 2) {
-        const int i = 4 * (2 * sixteen + v / 2) + 2 * half + v % 2;
-        first[v] = sum[0][i];
-        second[v] = sum[1][i];
-      } else {
-        const int i = 4 * (4 * sixteen + v) + 2 * half;
-        first[v] = sum[0][i];
-        second[v] = sum[0][i + 1];
-      }
+      const int block = parts == 2 ? 2 * sixteen + v / 2 : 4 * sixteen + v;
+      const int i = 4 * block + 2 * half + (parts == 2 ? v % 2 : 0);
+      const bool there = block < columns / 8;
+      first[v] = there ? sum[0][i] : 0.0F;
+      second[v] = !there ? 0.0F : parts == 2 ? sum[parts - 1][i] : sum[0][i + 1];
     }
   }
 };
 
-/// A lane's entries of 16 pairs of its two rows: pairs 4 v + q, v = 0..3.
-__device__ inline void read_pairs(const float2* const (&row)[2], int pair, int pairs, int turn, float (&x)[2][2][4]) {
+/// sums += A C; `fragments` give a lane's numbers of its two rows: read(step, x) fetches those of two steps of 8 pairs,
+/// x[first, second][row][v] of pairs q + 4 v, arrange(x) puts them in order once they are there.
+template <int parts, int columns, class Fragments>
+__device__ inline void multiply_steps(WarpgroupSums<parts, columns>& sums, const Fragments& fragments,
+                                      std::uint32_t right, int steps) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  constexpr int step_bytes = step_numbers(columns) * static_cast<int>(sizeof(float));
+  float next[2][2][4];
+  fragments.read(0, next);
+#pragma unroll 1
+  for (int step = 0; step < steps; step += 2) {
+    fragments.arrange(next);
+    unsigned left[2][2][2][4];  // [step][first, second][high, low]
 #pragma unroll
-  for (int half = 0; half < 2; ++half) {
+    for (int which = 0; which < 2; ++which) {
 #pragma unroll
-    for (int v = 0; v < 4; ++v) {
-      const int at = pair + 4 * (v ^ turn);
-      const float2 both = at < pairs ? row[half][at] : make_float2(0, 0);
-      x[0][half][v] = both.x;
-      x[1][half][v] = both.y;
+      for (int half = 0; half < 2; ++half) {
+#pragma unroll
+        for (int v = 0; v < 4; ++v) {
+          const SplitNumber both = split(next[which][half][v]);
+          left[v / 2][which][0][2 * (v % 2) + half] = both.high;
+          left[v / 2][which][1][2 * (v % 2) + half] = both.low;
+        }
+      }
+    }
+    open_products();
+    sums.start_step(left[0], right + step * step_bytes);
+    if (step + 1 < steps) sums.start_step(left[1], right + (step + 1) * step_bytes);
+    commit_products();
+    if (step + 2 < steps) fragments.read(step + 2, next);
+    await_products(sums.sum);
+  }
+#endif
+}
+
+/// Fragments of two rows of a stage in pairs; where rows begin in the same bank, lanes take turns.
+struct PairedRows {
+  const float2* row[2];  ///< from this lane's first pair on
+  int pairs;             ///< from there on
+  int turn;
+
+  __device__ void read(int step, float (&x)[2][2][4]) const {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+#pragma unroll
+      for (int v = 0; v < 4; ++v) {
+        const int at = pairs_of_step * step + 4 * (v ^ turn);
+        const float2 both = at < pairs ? row[half][at] : make_float2(0, 0);
+        x[0][half][v] = both.x;
+        x[1][half][v] = both.y;
+      }
     }
   }
-}
+  __device__ void arrange(float (&x)[2][2][4]) const {
+    if (turn == 0) return;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) undo_turn(x[i / 2][i % 2], turn);
+  }
+};
+
+/// Fragments of two rows of odd widths.
+struct OddRows {
+  const float* row[2];
+  int m;
+  int q;
+
+  __device__ void read(int step, float (&x)[2][2][4]) const {
+    const int first = OddWidths::depth(16 * step, m, q, 0);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+#pragma unroll
+      for (int slot = 0; slot < 8; ++slot) {
+        x[slot % 2][half][slot / 2] = first + slot < m ? row[half][first + slot] : 0.0F;
+      }
+    }
+  }
+  __device__ void arrange(float (&)[2][2][4]) const {}
+};
 
 /// The warp that stores results, stage by stage, and hands the stages back.
 __device__ inline void store_chunks(const TsmmRing<float>& p, RingBarriers& barriers, Barrier* done,
@@ -152,7 +236,7 @@ __device__ inline void store_chunks(const TsmmRing<float>& p, RingBarriers& barr
   if (elected()) bulk_stores_are_done();
 }
 
-template <int parts, int columns>
+template <int parts, int columns, bool paired>
 __global__ void __launch_bounds__(warpgroup_block_threads, 1)
     tsmm_warpgroup_kernel(const __grid_constant__ TsmmRing<float> p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -165,7 +249,7 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
   const int warp = __shfl_sync(0xffffffffU, static_cast<int>(threadIdx.x) / warp_size, 0);
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   const int bytes = stage_bytes<float>(p.rows, max(p.a.row_step, p.n));
-  const int steps = (p.m / 2 + pairs_of_step - 1) / pairs_of_step;
+  const int steps = (p.m + 2 * pairs_of_step - 1) / (2 * pairs_of_step);
   float* const packed = reinterpret_cast<float*>(memory);
   unsigned char* const ring = memory + steps * step_numbers(columns) * static_cast<int>(sizeof(float));
   const int shift_out = static_cast<int>(reinterpret_cast<std::uintptr_t>(p.b) % line_bytes / sizeof(float));
@@ -184,7 +268,7 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
   }
 
   take_registers<160>();
-  pack_pairs<parts, columns>(p, packed, static_cast<int>(threadIdx.x), warpgroups * warpgroup_threads);
+  pack_pairs<parts, columns, paired>(p, steps, packed);
   publish_to_bulk_copies();
   meet(1, warpgroups * warpgroup_threads);
   const int group = warp / 4;
@@ -197,10 +281,9 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
     const int g = lane / 4;
     row_of_half[half] = warp % 4 * 16 + p.map.by_lane * (g % 4) + p.map.by_first * (g / 4) + p.map.by_second * half;
   }
-  const int pairs = p.m / 2;
-  const bool turns_in = p.a.row_step % 16 == 0;
+  const int q = lane % 4;
   const bool turns_out = p.n % 16 == 0;
-  const int turn_in = turns_in ? lane / 4 % 4 : 0;
+  const int turn_in = p.a.row_step % 16 == 0 ? lane / 4 % 4 : 0;
   const int turn_out = turns_out ? lane / 4 % 4 : 0;
 
   RingPosition at{group, 0};
@@ -213,38 +296,17 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
     }
     unsigned char* const stage = ring + at.stage * bytes;
     const float* const a = reinterpret_cast<const float*>(stage) + p.a.segment[0];
-    const float2* const row[2] = {reinterpret_cast<const float2*>(a + row_of_half[0] * p.a.row_step) + lane % 4,
-                                  reinterpret_cast<const float2*>(a + row_of_half[1] * p.a.row_step) + lane % 4};
     WarpgroupSums<parts, columns> sums;
     sums.clear();
-    float next[2][2][4];
-    const int own_pairs = pairs - lane % 4;
-    read_pairs(row, 0, own_pairs, turn_in, next);
-#pragma unroll 1
-    for (int step = 0; step < steps; step += 2) {
-      unsigned left[2][2][2][4];  // [step][first, second][high, low]
-#pragma unroll
-      for (int which = 0; which < 2; ++which) {
-#pragma unroll
-        for (int half = 0; half < 2; ++half) {
-          if (turns_in) undo_turn(next[which][half], turn_in);
-#pragma unroll
-          for (int v = 0; v < 4; ++v) {
-            const SplitNumber both = split(next[which][half][v]);
-            left[v / 2][which][0][2 * (v % 2) + half] = both.high;
-            left[v / 2][which][1][2 * (v % 2) + half] = both.low;
-          }
-        }
-      }
-      open_products();
-      const std::uint32_t from = right + step * step_numbers(columns) * static_cast<int>(sizeof(float));
-      sums.start_step(left[0], from);
-      if (step + 1 < steps) {
-        sums.start_step(left[1], from + step_numbers(columns) * static_cast<int>(sizeof(float)));
-      }
-      commit_products();
-      if (step + 2 < steps) read_pairs(row, pairs_of_step * (step + 2), own_pairs, turn_in, next);
-      await_products(sums.sum);
+    const float* const row[2] = {a + row_of_half[0] * p.a.row_step, a + row_of_half[1] * p.a.row_step};
+    if constexpr (paired) {
+      const PairedRows fragments{
+          {reinterpret_cast<const float2*>(row[0]) + q, reinterpret_cast<const float2*>(row[1]) + q},
+          p.m / 2 - q,
+          turn_in};
+      multiply_steps(sums, fragments, right, steps);
+    } else {
+      multiply_steps(sums, OddRows{{row[0], row[1]}, p.m, q}, right, steps);
     }
 
     // All rows have been read.
@@ -267,19 +329,27 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         if (row_of_half[half] >= valid_rows) continue;
-        auto* const to = reinterpret_cast<float2*>(out + static_cast<std::int64_t>(row_of_half[half]) * pitch);
+        float* const to = out + static_cast<std::int64_t>(row_of_half[half]) * pitch;
+        if constexpr (paired) {
 #pragma unroll
-        for (int sixteen = 0; sixteen < parts * columns / 32; ++sixteen) {
-          float first[4], second[4];
-          sums.pairs(sixteen, half, first, second);
-          if (turns_out) {
-            undo_turn(first, turn_out);
-            undo_turn(second, turn_out);
+          for (int sixteen = 0; sixteen < (parts * columns + 31) / 32; ++sixteen) {
+            float first[4], second[4];
+            sums.pairs(sixteen, half, first, second);
+            if (turns_out) {
+              undo_turn(first, turn_out);
+              undo_turn(second, turn_out);
+            }
+#pragma unroll
+            for (int v = 0; v < 4; ++v) {
+              const int pair = 16 * sixteen + 4 * (v ^ turn_out) + q;
+              if (2 * pair < p.n) reinterpret_cast<float2*>(to)[pair] = make_float2(first[v], second[v]);
+            }
           }
+        } else {
 #pragma unroll
-          for (int v = 0; v < 4; ++v) {
-            const int pair = 16 * sixteen + 4 * (v ^ turn_out) + lane % 4;
-            if (2 * pair < p.n) to[pair] = make_float2(first[v], second[v]);
+          for (int i = 0; i < columns / 4; ++i) {
+            const int column = OddWidths::column<columns>(i / 2, q, i % 2);
+            if (column < p.n) to[column] = sums.sum[0][i / 2 * 4 + 2 * half + i % 2];
           }
         }
       }

@@ -153,7 +153,7 @@ struct CudaTsmmProblem {
 
 struct CudaTsmm {
   CudaKernel kernel;
-  int tile_n;    ///< pieces of 16 columns of B a warp holds; boxes, columns, deep, warps: of 8; warpgroup: of 16
+  int tile_n;    ///< pieces of 16 columns of B a warp holds; boxes, columns, deep, warps: of 8; warpgroup: of 8
                  ///< columns of scalars; direct: columns of scalars
   int blocks_n;  ///< sets of 8 rows it holds at a time; 0: one, and warps share out A's columns; boxes, columns,
                  ///< deep, warps: of 16; direct: rows of a thread
@@ -173,6 +173,7 @@ struct CudaTsmm {
   int staged;           ///< boxes, warps: 1 if results go through shared memory, to be written in whole sectors
   int plain;            ///< boxes: 1 if A comes by plain copies instead
   int staged_pitch;     ///< boxes, columns: real numbers from line to line of results there
+  int early;            ///< columns, single precision: rows of a chunk that it does not store, to store whole sectors
   int tf32;             ///< ring, columns, warpgroup: as for tsmttsm
   int gauss;            ///< boxes: as for tsmttsm; tile_n counts complex columns; 2: C stays in registers, blocks_n
                         ///< counts eights of its rows, tile_n sixteens of its columns, row_warps those of a box's rows

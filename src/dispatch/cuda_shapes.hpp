@@ -18,7 +18,7 @@ struct DirectShape {
   int m, n, warps;
 };
 
-/// Of tsmm by whole warpgroups: real numbers of a scalar, and pieces of 16 columns of scalars.
+/// Of tsmm by whole warpgroups: real numbers of a scalar, and pieces of 8 columns of scalars.
 struct WarpgroupTile {
   int parts, n;
 };

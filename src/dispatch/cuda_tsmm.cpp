@@ -8,6 +8,7 @@
 #include "src/dispatch/cuda_model.hpp"
 #include "src/dispatch/cuda_stages.hpp"
 #include "src/dispatch/cuda_tsmm_boxes.hpp"
+#include "src/dispatch/cuda_tsmm_column_pieces.hpp"
 #include "src/dispatch/cuda_tsmm_columns.hpp"
 #include "src/dispatch/cuda_tsmm_columns_deep.hpp"
 #include "src/dispatch/cuda_tsmm_direct.hpp"
@@ -304,7 +305,8 @@ bool complete(const CudaDevice& device, const CudaTsmmProblem& problem, CudaTsmm
     case CudaKernel::warpgroup:
       return complete_warpgroup(device, problem, configuration);
     case CudaKernel::columns:
-      return complete_columns(device, problem, configuration);
+      return problem.real_bytes == 4 ? complete_column_pieces(device, problem, configuration)
+                                     : complete_columns(device, problem, configuration);
     case CudaKernel::deep:
       return complete_columns_deep(device, problem, configuration);
     case CudaKernel::direct:
@@ -327,7 +329,13 @@ void collect(const CudaDevice& device, const CudaTsmmProblem& problem, Search se
   if (all || ring_is_better(problem) || deep_is_better(problem) || in_boxes) add_ring(device, problem, search, to);
   if (all || (warps_are_better(problem) && !in_boxes)) add_warps(device, problem, search, to);
   if (all || columns_deep_is_better(device, problem)) add_columns_deep(device, problem, search, to);
-  if (all || to.empty()) add_columns(device, problem, search, to);
+  if (all || to.empty()) {
+    if (problem.real_bytes == 4) {
+      add_column_pieces(device, problem, search, to);
+    } else {
+      add_columns(device, problem, search, to);
+    }
+  }
   if (all || to.empty()) add_boxes(device, problem, search, to);
   if (to.empty()) add_ring(device, problem, search, to);
   if (to.empty()) add_warps(device, problem, search, to);
@@ -354,8 +362,10 @@ CudaPrediction predict(const CudaDevice& device, const CudaTsmmProblem& problem,
   return predict(device, kernel == CudaKernel::ring        ? ring_work(device, problem, configuration)
                          : kernel == CudaKernel::boxes     ? boxes_work(device, problem, configuration)
                          : kernel == CudaKernel::warps     ? warps_work(device, problem, configuration)
-                         : kernel == CudaKernel::columns   ? columns_work(device, problem, configuration)
-                         : kernel == CudaKernel::deep      ? columns_deep_work(device, problem, configuration)
+                         : kernel == CudaKernel::columns   ? configuration.tf32 != 0
+                                                                 ? column_pieces_work(device, problem, configuration)
+                                                                 : columns_work(device, problem, configuration)
+                           : kernel == CudaKernel::deep ? columns_deep_work(device, problem, configuration)
                          : kernel == CudaKernel::direct    ? direct_work(device, problem, configuration)
                          : kernel == CudaKernel::warpgroup ? warpgroup_work(device, problem, configuration)
                                                            : general_work(device, problem, configuration));

@@ -9,24 +9,21 @@
 namespace blockvec::kernels::dispatch {
 namespace {
 
-constexpr int column_static_bytes = 4096;  // of barriers and the like
+constexpr int column_static_bytes = 4096;   // of barriers and the like
+constexpr std::int64_t most_columns = 128;  // of A: boxes serve more
 
 bool columns_serve(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
-  if (!device.bulk_copies || p.row_major || p.m == 0) return false;
-  return c.tf32 == 0 ? p.real_bytes == 8 : device.warpgroups && p.real_bytes == 4 && p.may_split;
+  return device.bulk_copies && !p.row_major && p.m > 0 && p.real_bytes == 8 && c.tf32 == 0;
 }
 
-int computing_warps_of(const CudaTsmm& c) { return c.tf32 != 0 ? tsmm_warpgroups * warpgroup_warps : computing_warps; }
-
 std::int64_t scalars_of(const CudaTsmmProblem& p) { return p.m / p.parts; }
-std::int64_t panels_of(const CudaTsmmProblem& p, const CudaTsmm& c) { return ceil_div(scalars_of(p), c.panel); }
 
 // From column to column of a stage: as far apart as in memory modulo 16 bytes, such that lanes meet different banks.
 // Of real numbers in double precision, columns that begin at odd places lie as in memory modulo a line where they can,
 // as measured on an H200.
 int pitch_of(const CudaTsmmProblem& p, const CudaTsmm& c, std::int64_t distance) {
   const int unit = 16 / p.real_bytes;
-  if (p.real_bytes == 8 && p.parts == 1 && (distance % unit == 0 || !p.reads_output)) {
+  if (p.parts == 1 && (distance % unit == 0 || !p.reads_output)) {
     if (distance % unit == 0) return c.rows + (distance % 4 == 0 ? 4 : 2);
     const int place = static_cast<int>(distance % (line_bytes / p.real_bytes));
     return c.rows + (place > unit ? place : place + line_bytes / p.real_bytes);
@@ -34,19 +31,14 @@ int pitch_of(const CudaTsmmProblem& p, const CudaTsmm& c, std::int64_t distance)
   return c.rows * p.parts + std::max(unit, 2 * p.parts) + static_cast<int>(distance % unit);
 }
 
-// C, packed: sixteens of real rows of each panel; or two parts of steps of 8 pairs, as many as lanes take in turn.
+// C, packed: sixteens of real rows.
 std::int64_t small_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
-  if (c.tf32 == 0) {
-    return panels_of(p, c) * round_up(c.panel * p.parts, 16) * c.warps * c.tile_n * 8 * std::int64_t{sizeof(double)};
-  }
-  const int of_step = 16 / p.parts;
-  const int in_turn = std::max(of_step, 4 << column_neighbours(c.pitch, p.real_bytes));
-  return round_up(scalars_of(p), in_turn) / of_step * 4 * 8 * 8 * c.tile_n * std::int64_t{sizeof(float)};
+  return round_up(p.m, 16) * c.warps * c.tile_n * 8 * std::int64_t{sizeof(double)};
 }
 
 // Results take the place of A's numbers, or of B's where these come along.
 std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c) {
-  const std::int64_t a = column_bytes(c.panel, c.pitch, p.real_bytes);
+  const std::int64_t a = column_bytes(scalars_of(p), c.pitch, p.real_bytes);
   const std::int64_t b = column_bytes(p.n / p.parts, c.staged_pitch, p.real_bytes);
   return p.reads_output ? a + b : std::max(a, b);
 }
@@ -56,55 +48,34 @@ bool fit_stages(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c)
   const std::int64_t stage = bytes_of_stage(p, c);
   // One of several groups, and a warp that stores, always meets the same stages: else it could take an earlier turn of
   // a stage for its own.
-  const int step = c.groups == 1 ? 1 : c.tf32 != 0 ? 2 : c.groups;
+  const int step = c.groups;
   if (c.stages == 0) c.stages = static_cast<int>(std::clamp<std::int64_t>(room / stage, 0, 32)) / step * step;
   c.shared_bytes = static_cast<int>(small_bytes(p, c) + c.stages * stage);
-  const bool one_waits = p.real_bytes == 8 && p.parts == 1 && !p.reads_output;  // while another is worked on
+  const bool one_waits = p.parts == 1 && !p.reads_output;  // while another is worked on
   const int least = std::max(c.groups + 1, one_waits ? 2 : 3);
   return c.stages >= least && c.stages % step == 0 && c.stages <= max_stages && c.stages * stage <= room;
-}
-
-// All columns of A in a stage, or panels of them.
-bool fit(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
-  if (c.panel != 0) {
-    const bool whole = c.panel == scalars_of(p);
-    return (whole || (c.tf32 == 0 && c.groups == 1 && c.panel % 16 == 0 && c.panel < scalars_of(p))) &&
-           fit_stages(device, p, c);
-  }
-  const int stages = c.stages;
-  c.panel = static_cast<int>(scalars_of(p));
-  if (c.panel <= 128 && fit_stages(device, p, c)) return true;
-  if (c.tf32 != 0) return false;
-  c.groups = 1;
-  for (const int panel : {64, 32, 16}) {
-    c.panel = panel;
-    c.stages = stages;
-    if (panel < scalars_of(p) && fit_stages(device, p, c)) return true;
-  }
-  return false;
 }
 
 }  // namespace
 
 bool complete_columns(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
-  if (!columns_serve(device, p, c)) return false;
-  const int most_warps = computing_warps_of(c);
-  const std::int64_t warps = ceil_div(p.n, 8 * c.tile_n * (c.tf32 != 0 ? p.parts : 1));
-  if (c.row_warps == 0 || warps * c.row_warps > most_warps) return false;
-  if (c.tf32 != 0 && (warps > 1 || c.row_warps % warpgroup_warps != 0)) return false;
+  if (!columns_serve(device, p, c) || scalars_of(p) > most_columns) return false;
+  const std::int64_t warps = ceil_div(p.n, 8 * c.tile_n);
+  if (c.row_warps == 0 || warps * c.row_warps > computing_warps) return false;
   c.warps = static_cast<int>(warps);
   const bool any_groups = c.groups == 0;
-  if (c.groups == 0) c.groups = most_warps / (c.warps * c.row_warps);
-  if (c.groups * c.warps * c.row_warps > most_warps) return false;
+  if (c.groups == 0) c.groups = computing_warps / (c.warps * c.row_warps);
+  if (c.groups * c.warps * c.row_warps > computing_warps) return false;
   c.rows = 16 * c.blocks_n * c.row_warps;
   c.pitch = pitch_of(p, c, p.pitch_a);
   c.staged_pitch = pitch_of(p, c, p.pitch_b);
+  c.panel = static_cast<int>(scalars_of(p));
   c.output_in_ring = p.reads_output;
-  for (CudaTsmm tried = c; !fit(device, p, tried); tried = c) {
+  for (CudaTsmm tried = c; !fit_stages(device, p, tried); tried = c) {
     if (!any_groups || c.groups == 1) return false;
     c.groups /= 2;
   }
-  fit(device, p, c);
+  fit_stages(device, p, c);
   if (c.chunks_per_ticket == 0) {
     const std::int64_t chunk_bytes = (p.m + p.n) * c.rows * p.real_bytes;
     c.chunks_per_ticket = static_cast<int>(std::clamp<std::int64_t>((32768 + chunk_bytes / 2) / chunk_bytes, 1, 16));
@@ -123,11 +94,6 @@ struct Shape {
 
 // As measured on an H200.
 Shape usual_shape(const CudaTsmmProblem& p) {
-  if (p.real_bytes == 4) {
-    const auto blocks = static_cast<int>(std::min<std::int64_t>(ceil_div(p.n, 8 * p.parts), 16));
-    const int row_warps = p.parts == 1 || blocks <= 5 ? 12 : blocks == 6 ? 8 : 4;
-    return {{1, blocks <= 2 ? 2 : blocks <= 6 ? blocks : 8}, row_warps};
-  }
   const auto pieces = static_cast<int>(std::min<std::int64_t>(ceil_div(p.n, 8), 16));
   if (p.parts == 2) {
     if (pieces <= 4) return {{1, 4}, 8};
@@ -135,55 +101,40 @@ Shape usual_shape(const CudaTsmmProblem& p) {
     if (pieces <= 8) return {{1, 8}, 4};
     return {{1, pieces <= 10 ? 5 : 6}, 2};
   }
-  if (pieces <= 3 || (pieces == 4 && p.m <= 48)) return {{2, pieces}, 8};
+  if (pieces <= 3 || (pieces == 4 && p.m <= 48)) return {{2, std::max(pieces, 2)}, 8};
   if (pieces > 6) return {{1, 8}, 8};
   return {{p.pitch_a % 4 != 0 && !p.reads_output ? 2 : 1, pieces}, 8};  // unaligned columns come in longer pieces
 }
 
 // To be tried next along the rows, where so many do not fit.
-int fewer_warps(int row_warps) { return row_warps == 12 ? 8 : row_warps == 8 ? 6 : row_warps == 6 ? 4 : row_warps / 2; }
+int fewer_warps(int row_warps) { return row_warps == 8 ? 6 : row_warps == 6 ? 4 : row_warps / 2; }
 
 // Boxes serve what does not fit into a stage at once, or has too many results for registers.
-bool boxes_are_better(const CudaTsmmProblem& p) {
-  return p.m > 4 * p.n || (p.real_bytes == 8 && p.n > (p.parts == 2 ? 96 : 64));
-}
+bool boxes_are_better(const CudaTsmmProblem& p) { return p.m > 4 * p.n || p.n > (p.parts == 2 ? 96 : 64); }
 
 }  // namespace
 
 void add_columns(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
-  if (p.real_bytes == 4 && p.m * p.n < 10 * (p.m + p.n)) return;  // narrower ones wait for memory anyway
-  const auto add = [&](const Shape& shape, int panel) {
+  const auto add = [&](const Shape& shape) {
     CudaTsmm c{};
     c.kernel = CudaKernel::columns;
     c.blocks_n = shape.tile.m;
     c.tile_n = shape.tile.n;
     c.row_warps = shape.row_warps;
-    c.panel = panel;
-    c.tf32 = p.real_bytes == 4 ? 1 : 0;
     if (!complete(device, p, c)) return false;
     to.push_back(c);
     return true;
   };
   if (search == Search::usual) {
-    if (boxes_are_better(p) || p.m / p.parts > 128) return;
+    if (boxes_are_better(p)) return;
     Shape shape = usual_shape(p);
     for (; shape.row_warps > 0; shape.row_warps = fewer_warps(shape.row_warps)) {
-      if (add(shape, static_cast<int>(p.m / p.parts))) return;
+      if (add(shape)) return;
     }
     return;
   }
-  const auto add_all = [&](const auto& tiles) {
-    for (const TileShape& tile : tiles) {
-      for (const int row_warps : {12, 8, 4, 2, 1}) {
-        add({tile, row_warps}, 0);
-        add({tile, row_warps}, 16);
-      }
-    }
-  };
-  if (p.real_bytes == 4) {
-    add_all(tsmm_column_split_tiles);
-  } else {
-    add_all(tsmm_column_tiles);
+  for (const TileShape& tile : tsmm_column_tiles) {
+    for (const int row_warps : {8, 4, 2, 1}) add({tile, row_warps});
   }
 }
 
@@ -195,19 +146,11 @@ CudaWork columns_work(const CudaDevice& device, const CudaTsmmProblem& p, const 
   work.bandwidth = 0.97 * device.copy_bandwidth;
   // Chunks come, are read, and go as results.
   const double moved = rows * static_cast<double>(p.m + p.n) * 2 * p.real_bytes / 128;
-  const double busy_part = static_cast<double>(computing_warps_of(c)) / (c.groups * c.row_warps * c.warps);
-  if (c.tf32 != 0) {
-    // Three products of tensor cores that multiply 1024 numbers a clock, of complex numbers each for four.
-    const double products = rows * static_cast<double>(p.m) * 8 * c.tile_n * (p.parts == 2 ? 6 : 3);
-    work.product_clocks = products / 1024 * busy_part;
-    work.shared_clocks = products / 2048 + moved;
-    work.overlap = 0.8;
-  } else {
-    const double products = rows / 16 * c.warps * c.tile_n * static_cast<double>(ceil_div(p.m, 16));
-    work.product_clocks = products * 16 * busy_part;
-    work.shared_clocks = products * (16.0 / c.tile_n + 8.0 / c.blocks_n) * busy_part + moved;
-    work.overlap = 0.5;
-  }
+  const double busy_part = static_cast<double>(computing_warps) / (c.groups * c.row_warps * c.warps);
+  const double products = rows / 16 * c.warps * c.tile_n * static_cast<double>(ceil_div(p.m, 16));
+  work.product_clocks = products * 16 * busy_part;
+  work.shared_clocks = products * (16.0 / c.tile_n + 8.0 / c.blocks_n) * busy_part + moved;
+  work.overlap = 0.5;
   work.tensor_cores = true;
   work.parts = static_cast<double>(c.parts);
   work.bytes_in_flight = (c.stages - 0.5) * static_cast<double>(bytes_of_stage(p, c));

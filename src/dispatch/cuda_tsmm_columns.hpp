@@ -6,7 +6,7 @@
 #include "src/dispatch/cuda_model.hpp"
 #include "src/dispatch/cuda_stages.hpp"
 
-/// tsmm's candidates for column-major operands on tensor cores (src/cuda/tsmm_columns.cuh, tsmm_columns_split.cuh): any
+/// tsmm's candidates for column-major operands in double precision on tensor cores (src/cuda/tsmm_columns.cuh): any
 /// stride, any alignment, widths whose C fits into shared memory.
 namespace blockvec::kernels::dispatch {
 

@@ -10,10 +10,10 @@ namespace {
 
 constexpr int pairs_of_step = 8;
 
-int columns_of(const CudaTsmm& c) { return 16 * c.tile_n; }
+int columns_of(const CudaTsmm& c) { return 8 * c.tile_n; }
 
 // Steps of 8 pairs of neighbours in a row of A.
-std::int64_t steps_of(const CudaTsmmProblem& p) { return ceil_div(p.m / 2, pairs_of_step); }
+std::int64_t steps_of(const CudaTsmmProblem& p) { return ceil_div(p.m, 2 * pairs_of_step); }
 
 // C in two parts, first and second numbers of pairs apart.
 std::int64_t small_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
@@ -25,16 +25,16 @@ std::int64_t bytes_of_stage(const CudaTsmmProblem& p) {
   return stage_bytes(warpgroup_rows, std::max(p.pitch_a, p.n), p.real_bytes);
 }
 
-// Pairs are read and written at once.
-bool in_pairs(const CudaTsmmProblem& p) {
-  return p.aligned && p.aligned_output && (p.m | p.n | p.pitch_a | p.pitch_b) % 2 == 0;
-}
+// Pairs are read and written at once, or all by itself where both distances from row to row are odd.
+bool in_pairs(const CudaTsmmProblem& p) { return (p.m | p.n | p.pitch_a | p.pitch_b) % 2 == 0; }
+bool singly(const CudaTsmmProblem& p) { return p.pitch_a % 2 == 1 && p.pitch_b % 2 == 1; }
 
 }  // namespace
 
 bool complete_warpgroup(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   const bool serves = device.warpgroups && p.real_bytes == 4 && p.may_split && p.row_major && p.m > 0 &&
-                      !p.may_skip_a && !p.reads_output && streams(p.m, p.pitch_a) && in_pairs(p);
+                      !p.may_skip_a && !p.reads_output && streams(p.m, p.pitch_a) && p.aligned && p.aligned_output &&
+                      (in_pairs(p) || singly(p));
   if (!serves || p.n > p.parts * columns_of(c)) return false;
   c.tf32 = 1;
   c.warps = warpgroup_warps;

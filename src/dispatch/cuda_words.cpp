@@ -66,7 +66,6 @@ constexpr Word<CudaTsmm> tsmm_warpgroup_words[] = {
 constexpr Word<CudaTsmm> tsmm_columns_words[] = {{"tile", &CudaTsmm::blocks_n, &CudaTsmm::tile_n},
                                                  {"warps", &CudaTsmm::row_warps, &CudaTsmm::warps},
                                                  {"groups", &CudaTsmm::groups},
-                                                 {"panel", &CudaTsmm::panel},
                                                  {"tf32", &CudaTsmm::tf32},
                                                  {"stages", &CudaTsmm::stages},
                                                  {"ticket", &CudaTsmm::chunks_per_ticket}};

@@ -93,7 +93,8 @@ FAMILIES = {
                           "tsmttsm_ring_kernel<{real}, {by_columns}, GaussTiles<{m}, {n}>>", choices=BY_COLUMNS),
     "split_gauss_tiles": Family("tsmttsm_gauss", "tsmttsm_ring.cuh tsmttsm_split.cuh", "TsmttsmRingKernel",
                                 "tsmttsm_ring_kernel<{real}, {by_columns}, SplitGaussTiles<{m}, {n}>>",
-                                choices=BY_COLUMNS, makes=lambda real, m, n, by_columns: m >= 1 and by_columns == "false"),
+                                choices=BY_COLUMNS,
+                                makes=lambda real, m, n, by_columns: m >= 1 and by_columns == "false"),
     "warpgroup_tiles": Family("tsmttsm_warpgroup", "tsmttsm_warpgroup.cuh", "TsmttsmRingKernel",
                               "tsmttsm_warpgroup_kernel<8 * {n}, {by_columns}, {aligned}>",
                               choices={**BY_COLUMNS, "bool aligned": ("false", "true")},
@@ -115,8 +116,10 @@ FAMILIES = {
     "tsmm_split_tiles": Family("tsmm_split", "tsmm_ring.cuh", "TsmmRingKernel",
                                "tsmm_ring_kernel<{real}, {m}, {n}, true>"),
     "tsmm_warpgroup_tiles": Family("tsmm_warpgroup", "tsmm_warpgroup.cuh", "TsmmRingKernel",
-                                   "tsmm_warpgroup_kernel<{parts}, 16 * {n}>", ("parts", "n"), shape="WarpgroupTile",
-                                   makes=lambda real, parts, n: parts in (1, 2) and n >= 1),
+                                   "tsmm_warpgroup_kernel<{parts}, 8 * {n}, {paired}>", ("parts", "n"),
+                                   shape="WarpgroupTile", choices={"bool paired": ("false", "true")},
+                                   makes=lambda real, parts, n, paired: 1 <= parts <= (2 if paired == "true" else 1)
+                                   and 2 <= n <= 8),
     "tsmm_box_tiles": Family("tsmm_boxes", "tsmm_boxes.cuh", "TsmmBoxesKernel",
                              "tsmm_boxes_kernel<{real}, {m}, {n}>"),
     "tsmm_gauss_tiles": Family("tsmm_gauss", "tsmm_gauss.cuh", "TsmmBoxesKernel",
@@ -129,12 +132,13 @@ FAMILIES = {
     "tsmm_column_tiles": Family("tsmm_columns", "tsmm_columns.cuh", "TsmmColumnsKernel",
                                 "tsmm_columns_kernel<{real}, {parts}, {m}, {n}>", by_parts=True,
                                 makes=lambda real, m, n, parts: real == "double" and m >= 1 and n >= 1),
+    "tsmm_column_split_tiles": Family("tsmm_columns_split", "tsmm_columns_split.cuh", "TsmmColumnPiecesKernel",
+                                      "tsmm_columns_split_kernel<{parts}, 8 * {n}, {m}>", by_parts=True,
+                                      makes=lambda real, m, n, parts: real == "float" and 1 <= m <= 4
+                                      and 2 <= n <= 8),
     "tsmm_columns_deep_tiles": Family("tsmm_columns_deep", "tsmm_columns_deep.cuh", "TsmmColumnsDeepKernel",
                                       "tsmm_columns_deep_kernel<{m}, {n}>",
                                       makes=lambda real, m, n: real == "double" and m in (2, 4) and n >= 1),
-    "tsmm_column_split_tiles": Family("tsmm_columns_split", "tsmm_columns_split.cuh", "TsmmColumnsKernel",
-                                      "tsmm_columns_split_kernel<{parts}, 8 * {n}>", by_parts=True,
-                                      makes=lambda real, m, n, parts: real == "float" and m == 1 and n >= 1),
     "tsmm_direct_shapes": Family("tsmm_direct", "tsmm_direct.cuh", "TsmmDirectKernel",
                                  "tsmm_direct_kernel<{real}, {parts}, {columns}, {rows}, {panel}>",
                                  ("columns", "rows", "panel"), shape="DirectColumns", by_parts=True,
@@ -175,7 +179,8 @@ def family_of_row(product, kernel, tf32, gauss, tile):
         known = {"ring": ring.get((tf32, gauss)), "direct": "direct_shapes", "columns": "columns_tiles"}
     else:
         ring = "tsmm_split_tiles" if tf32 else "tsmm_deep_tiles" if tile[1:] == [0] else "tsmm_tiles"
-        known = {"ring": ring, "boxes": ("tsmm_box_tiles", "tsmm_gauss_tiles", "tsmm_gauss_register_tiles")[gauss], "warps": "tsmm_warps_tiles",
+        boxes = ("tsmm_box_tiles", "tsmm_gauss_tiles", "tsmm_gauss_register_tiles")[gauss]
+        known = {"ring": ring, "boxes": boxes, "warps": "tsmm_warps_tiles",
                  "columns": "tsmm_column_split_tiles" if tf32 else "tsmm_column_tiles",
                  "deep": "tsmm_columns_deep_tiles", "warpgroup": "tsmm_warpgroup_tiles", "direct": "tsmm_direct_shapes"}
     if known.get(kernel) is None:
