@@ -66,7 +66,7 @@ __device__ inline void meet(int name, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(name), "r"(threads) : "memory");
 }
 
-/// Shared memory that was written by plain stores may now be read, or overwritten, by bulk copies.
+/// Shared memory that was written by plain stores, or is being read, may now be read or overwritten by bulk copies.
 __device__ inline void publish_to_bulk_copies() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");

@@ -225,12 +225,13 @@ PieceColumns piece_columns(const Matrix<T>& a, int pitch, int rows, const Produc
   constexpr int parts = parts_of<std::remove_const_t<T>>;
   using Number = std::conditional_t<parts == 2, double, float>;  // as large as a scalar
   auto* const data = const_cast<float*>(real_data(a));
-  PieceColumns p{data,
-                 parts * a.ld,
-                 static_cast<int>(a.columns),
-                 pitch,
-                 static_cast<int>(reinterpret_cast<std::uintptr_t>(data) / sizeof(float) % unit),
-                 parts};
+  PieceColumns p{};
+  p.data = data;
+  p.distance = parts * a.ld;
+  p.count = static_cast<int>(a.columns);
+  p.pitch = pitch;
+  p.shift = static_cast<int>(reinterpret_cast<std::uintptr_t>(data) / sizeof(float) % unit);
+  p.parts = parts;
   // Tensor maps count rows in 32 bits and strides in 40, boxes to 256.
   p.boxed = p.shift == 0 && p.distance % unit == 0 && pitch == rows * parts && a.columns <= 256 &&
             a.rows < std::numeric_limits<std::int32_t>::max() - 4096 &&

@@ -154,7 +154,10 @@ __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share,
 #pragma unroll
       for (int v = 0; v < 4; ++v) x[t][v] = read_shared_pair(a + t * second + v / 2 * first + v % 2 * eight);
     }
-    if (next.leaves()) arrive_as_warp(empty + 8 * stage);
+    if (next.leaves()) {
+      publish_to_bulk_copies();  // the numbers are on their way still
+      arrive_as_warp(empty + 8 * stage);
+    }
     next.advance();
   };
   if (group < all_units) read();

@@ -214,7 +214,10 @@ __global__ void __launch_bounds__(block_threads, 1)
             const int on = u == 0 ? second_half : 2 * turned_rows - second_half;
             a += on * row_a;
             b += on * row_b;
-            if (u == 1 && step == p.steps - 2) barriers.empty[at.stage].arrive();
+            if (u == 1 && step == p.steps - 2) {
+              publish_to_bulk_copies();  // the numbers are on their way still
+              barriers.empty[at.stage].arrive();
+            }
             if (turns_rows) {
 #pragma unroll
               for (int which = 0; which < 2; ++which) {
