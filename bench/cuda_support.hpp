@@ -70,14 +70,14 @@ inline double median(std::vector<double> values) {
   return *middle;
 }
 
-/// Median of `reps` calls after `warm` others; a call that takes longer than `limit` seconds is the only one, unless it
-/// is the first: that one loads the kernel.
+/// Median of `reps` calls after `warm` others; a call that takes longer than `limit` seconds is the only one. The first
+/// one loads the kernel, which takes less than a second.
 template <class Call>
 double median_seconds(cudaStream_t stream, int warm, int reps, double limit, Call&& call) {
   std::vector<double> seconds;
   for (int i = 0; i < warm + reps; ++i) {
     const double one = seconds_of(stream, i, call);
-    if (one > limit && (i > 0 || warm == 0)) return one;
+    if (one > (i == 0 && warm > 0 ? 1 : limit)) return one;
     if (i >= warm) seconds.push_back(one);
   }
   return median(seconds);

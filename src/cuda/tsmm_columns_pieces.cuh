@@ -54,7 +54,7 @@ struct PieceStages {
     for (int i = 0; i < stages; ++i) {
       full[i].initialize(1);
       done[i].initialize(static_cast<unsigned>(warps * warp_size));
-      empty[i].initialize(warp_size);
+      empty[i].initialize(piece_storers * warp_size);
     }
     publish_barriers();
   }
@@ -175,7 +175,10 @@ __device__ inline void store_pieces(const TsmmColumnPieces& p, PieceStages& shar
     const std::uint32_t chunk = shared.chunk_of[at.stage];
     if (chunk == no_chunk) break;
     turn = (turn + 1) % piece_storers;
-    if (turn != 1) continue;
+    if (turn != 1) {
+      shared.empty[at.stage].arrive();  // so that nobody overtakes a warp that has not seen a chunk of others yet
+      continue;
+    }
     shared.done[at.stage].wait(at.parity);
     const float* const stage = reinterpret_cast<const float*>(ring + at.stage * p.stage_bytes + p.offset_b) + p.b.shift;
     const std::int64_t first = static_cast<std::int64_t>(chunk) * p.stored;
