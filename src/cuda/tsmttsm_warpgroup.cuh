@@ -214,10 +214,6 @@ __global__ void __launch_bounds__(block_threads, 1)
             const int on = u == 0 ? second_half : 2 * turned_rows - second_half;
             a += on * row_a;
             b += on * row_b;
-            if (u == 1 && step == p.steps - 2) {
-              publish_to_bulk_copies();  // the numbers are on their way still
-              barriers.empty[at.stage].arrive();
-            }
             if (turns_rows) {
 #pragma unroll
               for (int which = 0; which < 2; ++which) {
@@ -231,6 +227,7 @@ __global__ void __launch_bounds__(block_threads, 1)
               }
             }
             publish_to_bulk_copies();
+            if (u == 1 && step == p.steps - 2) barriers.empty[at.stage].arrive();
             const std::uint32_t right = right0 + buffer;
 #pragma unroll
             for (int t = 0; t < 2; ++t) {
