@@ -40,9 +40,6 @@ struct TsmmColumnPieces : TsmmTask<float> {
 inline constexpr int piece_storers = 2;  ///< warps
 inline constexpr int unit = 4;           ///< numbers that bulk copies move
 
-/// Lanes that start copies at a time: those of many columns would keep other warps from shared memory.
-__device__ inline int starting_lanes(int columns) { return columns > 48 ? 1 : warp_size; }
-
 struct PieceStages {
   Barrier full[max_stages];
   Barrier done[max_stages];
@@ -80,8 +77,7 @@ class PiecesOf {
       if (elected()) tensor_load(to, columns_.map, static_cast<int>(first / columns_.parts), 0, full);
       return;
     }
-    const int lanes = starting_lanes(columns_.count);
-    for (int j = lane(); j < columns_.count && lane() < lanes; j += lanes) {
+    for (int j = lane(); j < columns_.count; j += warp_size) {
       const int before = place(j) % unit;
       bulk_load(to + place(j) - before, columns_.data + j * columns_.distance + first - before, bytes_of(place(j)),
                 full);
@@ -190,8 +186,7 @@ __device__ inline void store_pieces(const TsmmColumnPieces& p, PieceStages& shar
         bulk_stores_have_read<0>();
       }
     } else if (bulk) {
-      const int lanes = starting_lanes(p.n);
-      for (int j = lane; j < p.n && lane < lanes; j += lanes) {
+      for (int j = lane; j < p.n; j += warp_size) {
         const int late = p.plain ? 0 : (first_number + j * step) % sector;
         start_bulk_store(p.b.data + j * p.b.distance + first - late, stage + j * p.b.pitch + p.early - late,
                          static_cast<unsigned>(p.stored * sizeof(float)));

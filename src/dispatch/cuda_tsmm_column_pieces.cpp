@@ -75,9 +75,7 @@ bool complete_column_pieces(const CudaDevice& device, const CudaTsmmProblem& p, 
 }
 
 void add_column_pieces(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
-  // Narrower ones wait for memory anyway; boxes are fast earlier than bulk copies.
-  const bool boxed = begins_at(p.aligned, p.pitch_a, unit) && begins_at(p.aligned_output, p.pitch_b, unit);
-  if (p.m * p.n < (boxed ? 8 : 10) * (p.m + p.n)) return;
+  if (search != Search::all && p.m * p.n < 4 * (p.m + p.n)) return;  // narrower ones are faster without tensor cores
   const auto add = [&](const TileShape& tile, int ticket) {
     CudaTsmm c{};
     c.kernel = CudaKernel::columns;

@@ -18,7 +18,7 @@ bool direct_is_better(const CudaTsmmProblem& p) {
   const std::int64_t n = p.n / p.parts;
   if (p.row_major) return n == 1 && p.m == p.parts && !streams(p.m, p.pitch_a);
   if (n <= 2) return true;
-  if (!p.aligned || !p.aligned_output || p.pitch_a * p.real_bytes % 16 != 0) return n <= 16 / p.parts;
+  if (!p.aligned || !p.aligned_output || p.pitch_a * p.real_bytes % 16 != 0) return p.n <= 2 * p.real_bytes;
   return n <= 8 && (p.real_bytes == 8 ? p.m <= 256 : p.n <= 8 && p.m <= 16);
 }
 

@@ -185,6 +185,8 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   if (!feeds_serve(p, c.feeds)) return false;
   // Complex columns are copied one by one only where boxes cannot bring them.
   if (!p.row_major && c.tf32 == 3 && c.feeds == columns_both && feeds_serve(p, boxes_both)) return false;
+  // Real ones are not: tiles of single warps measure faster then.
+  if (!p.row_major && c.tf32 == 2 && c.feeds != boxes_both) return false;
   if (c.padding == padding_by_rule) c.padding = c.feeds == usual_feeds(p) ? tight_boxes : padded_boxes;
   if (c.fold == 0) c.fold = p.row_major && c.feeds == flat_both ? usual_fold(p) : 1;
   if (c.fold > 1 && (!folds(p) || c.feeds != flat_both)) return false;
