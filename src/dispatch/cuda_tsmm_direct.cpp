@@ -18,8 +18,9 @@ bool direct_is_better(const CudaTsmmProblem& p) {
   const std::int64_t n = p.n / p.parts;
   if (p.row_major) return n == 1 && p.m == p.parts && !streams(p.m, p.pitch_a);
   if (n <= 2) return true;
-  if (!p.aligned || !p.aligned_output || p.pitch_a * p.real_bytes % 16 != 0) return p.n <= 2 * p.real_bytes;
-  return n <= 8 && (p.real_bytes == 8 ? p.m <= 256 : p.n <= 8 && p.m <= 16);
+  const bool aligned = p.aligned && p.aligned_output && p.pitch_a * p.real_bytes % 16 == 0;
+  if (aligned && p.m > (p.real_bytes == 8 ? 256 : 16)) return false;
+  return n <= (p.real_bytes == 4 && p.parts == 1 ? 11 : 8);
 }
 
 bool complete_direct(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {

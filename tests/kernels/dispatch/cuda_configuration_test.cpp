@@ -346,7 +346,8 @@ TEST(CudaTuning, EveryLineIsARow) {
 
 template <class Configuration, class Problem>
 void expect_row_serves(const tuning::Row& row, const Problem& p) {
-  const CudaDevice device{row.multiprocessors, 232448, row.capability >= 90, row.device, row.capability};
+  CudaDevice device{row.multiprocessors, 232448, row.capability >= 90, row.device, row.capability};
+  device.warpgroups = row.capability == 90;
   Configuration c{};
   ASSERT_TRUE(read_words(row.kernel, row.configuration, c));
   EXPECT_TRUE(complete(device, p, c)) << name(p);
