@@ -24,15 +24,10 @@ struct TsmmRing : TsmmTask<Real> {
   RowMap map;
 };
 
-/// The warp that loads: takes tickets, fills stages, and tells every group when there is nothing more.
-template <bool two, class Real>
-__device__ inline void load_chunks(const TsmmRing<Real>& p, RingBarriers& barriers, std::uint32_t* chunk_of,
-                                   unsigned char* ring, int bytes_a) {
-  const RowFeeder<Real> a(p.a, p.rows, 0);
-  const RowFeeder<Real> b(p.old, p.rows, 0);
-  RingPosition at{0, 1};
-  const int bytes = bytes_a + p.stage_bytes_b;
-  // The next ticket is on its way while the chunks of the last one are loaded.
+/// Visits the chunks of the tickets that this warp takes. The next ticket is on its way while the chunks of the last
+/// one are visited.
+template <class Task, class Visit>
+__device__ inline void for_each_chunk(const Task& p, const Visit& visit) {
   const auto take_ticket = [&] {
     unsigned ticket = 0;
     if (elected()) ticket = atomicAdd(p.tickets, 1U);
@@ -45,14 +40,25 @@ __device__ inline void load_chunks(const TsmmRing<Real>& p, RingBarriers& barrie
   while (first < p.chunks) {
     const unsigned next = take_ticket();
     const std::uint32_t end = min(first + p.chunks_per_ticket, p.chunks);
-    for (std::uint32_t chunk = first; chunk < end; ++chunk) {
-      barriers.empty[at.stage].wait(at.parity);
-      if (elected()) chunk_of[at.stage] = chunk;  // the lane that arrives
-      fill_stage<two>(a, b, bytes_a, chunk, ring + at.stage * bytes, barriers.full[at.stage]);
-      at.advance(1, p.stages);
-    }
+    for (std::uint32_t chunk = first; chunk < end; ++chunk) visit(chunk);
     first = first_chunk(next);
   }
+}
+
+/// The warp that loads: takes tickets, fills stages, and tells every group when there is nothing more.
+template <bool two, class Real>
+__device__ inline void load_chunks(const TsmmRing<Real>& p, RingBarriers& barriers, std::uint32_t* chunk_of,
+                                   unsigned char* ring, int bytes_a) {
+  const RowFeeder<Real> a(p.a, p.rows, 0);
+  const RowFeeder<Real> b(p.old, p.rows, 0);
+  RingPosition at{0, 1};
+  const int bytes = bytes_a + p.stage_bytes_b;
+  for_each_chunk(p, [&](std::uint32_t chunk) {
+    barriers.empty[at.stage].wait(at.parity);
+    if (elected()) chunk_of[at.stage] = chunk;  // the lane that arrives
+    fill_stage<two>(a, b, bytes_a, chunk, ring + at.stage * bytes, barriers.full[at.stage]);
+    at.advance(1, p.stages);
+  });
   for (int group = 0; group < p.groups; ++group) {
     barriers.empty[at.stage].wait(at.parity);
     if (elected()) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "src/cuda/ring.cuh"
+#include "src/cuda/tsmm_chunks.cuh"
 #include "src/cuda/tsmm_columns_chunks.cuh"
 
 /// Chunks of column-major operands in single precision on their way through a ring (tsmm_columns_split.cuh): a bulk
@@ -115,40 +115,27 @@ __device__ inline void load_pieces(const TsmmColumnPieces& p, PieceStages& share
   const PiecesOf a(p.a, numbers);
   const PiecesOf b(p.b, numbers);
   RingPosition at{0, 1};
-  const auto take_ticket = [&] {
-    unsigned ticket = 0;
-    if (elected()) ticket = atomicAdd(p.tickets, 1U);
-    return ticket;
-  };
-  const auto first_chunk = [&](unsigned ticket) {
-    return static_cast<std::uint32_t>(__reduce_or_sync(0xffffffffU, ticket)) * p.chunks_per_ticket;
-  };
-  std::uint32_t ticket = first_chunk(take_ticket());
-  while (ticket < p.chunks) {
-    const unsigned next = take_ticket();  // looked at when these chunks are under way
-    const std::uint32_t end = min(ticket + p.chunks_per_ticket, p.chunks);
-    for (std::uint32_t chunk = ticket; chunk < end; ++chunk, at.advance(1, p.stages)) {
-      shared.empty[at.stage].wait(at.parity);
-      Barrier& full = shared.full[at.stage];
-      unsigned char* const stage = ring + at.stage * p.stage_bytes;
-      const std::int64_t first = static_cast<std::int64_t>(chunk) * p.stored - p.early;
-      const bool bulk_a = reads_a && a.in_bulk(first, p.length);
-      const bool bulk_b = reads_b && b.in_bulk(first, p.length);
-      if (reads_a && !bulk_a) a.start_plain(first, p.length, stage);
-      if (reads_b && !bulk_b) b.start_plain(first, p.length, stage + p.offset_b);
-      if ((reads_a && !bulk_a) || (reads_b && !bulk_b)) full.await_copies();
-      __syncwarp();
-      if (elected()) {
-        shared.chunk_of[at.stage] = chunk;
-        full.arrive_and_expect((bulk_a ? a.bytes() : 0) + (bulk_b ? b.bytes() : 0));
-      }
-      __syncwarp();
-      if (bulk_a) a.start_bulk(first, stage, full);
-      if (bulk_b) b.start_bulk(first, stage + p.offset_b, full);
-      __syncwarp();
+  for_each_chunk(p, [&](std::uint32_t chunk) {
+    shared.empty[at.stage].wait(at.parity);
+    Barrier& full = shared.full[at.stage];
+    unsigned char* const stage = ring + at.stage * p.stage_bytes;
+    const std::int64_t first = static_cast<std::int64_t>(chunk) * p.stored - p.early;
+    const bool bulk_a = reads_a && a.in_bulk(first, p.length);
+    const bool bulk_b = reads_b && b.in_bulk(first, p.length);
+    if (reads_a && !bulk_a) a.start_plain(first, p.length, stage);
+    if (reads_b && !bulk_b) b.start_plain(first, p.length, stage + p.offset_b);
+    if ((reads_a && !bulk_a) || (reads_b && !bulk_b)) full.await_copies();
+    __syncwarp();
+    if (elected()) {
+      shared.chunk_of[at.stage] = chunk;
+      full.arrive_and_expect((bulk_a ? a.bytes() : 0) + (bulk_b ? b.bytes() : 0));
     }
-    ticket = first_chunk(next);
-  }
+    __syncwarp();
+    if (bulk_a) a.start_bulk(first, stage, full);
+    if (bulk_b) b.start_bulk(first, stage + p.offset_b, full);
+    __syncwarp();
+    at.advance(1, p.stages);
+  });
   for (int i = 0; i < marks; ++i, at.advance(1, p.stages)) {
     shared.empty[at.stage].wait(at.parity);
     if (elected()) {
