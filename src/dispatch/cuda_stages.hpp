@@ -47,6 +47,11 @@ constexpr int chunk_rows(std::int64_t row_bytes, std::int64_t chunk_bytes, int r
   return rows;
 }
 
+/// Chunks that a block takes at a time: of about so many bytes, as measured on an H200.
+constexpr int chunks_of_ticket(std::int64_t chunk_bytes, std::int64_t bytes = 32768) {
+  return static_cast<int>(std::clamp<std::int64_t>((bytes + chunk_bytes / 2) / chunk_bytes, 1, 16));
+}
+
 constexpr int whole_groups(std::int64_t stages, int groups) {
   return static_cast<int>(std::min<std::int64_t>(stages, max_stages) / groups * groups);
 }

@@ -8,7 +8,6 @@
 #include "src/dispatch/cuda_model.hpp"
 #include "src/dispatch/cuda_stages.hpp"
 #include "src/dispatch/cuda_tsmm_boxes.hpp"
-#include "src/dispatch/cuda_tsmm_column_pieces.hpp"
 #include "src/dispatch/cuda_tsmm_columns.hpp"
 #include "src/dispatch/cuda_tsmm_columns_deep.hpp"
 #include "src/dispatch/cuda_tsmm_direct.hpp"
@@ -194,7 +193,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm&
     // Of A and B together, as measured on an H200 for squares and for narrow B.
     const std::int64_t chunk_bytes = c.rows * (stage_pitch_a(p, c) + p.n) * p.real_bytes;
     const std::int64_t bytes = is_deep(c) ? 114688 : is_scattered(p, c) ? 24576 : 32768;
-    c.chunks_per_ticket = static_cast<int>(std::clamp<std::int64_t>((bytes + chunk_bytes / 2) / chunk_bytes, 1, 16));
+    c.chunks_per_ticket = chunks_of_ticket(chunk_bytes, bytes);
   }
   c.parts = std::min<std::int64_t>(ceil_div(p.k, c.rows), device.multiprocessors);
   c.workspace_bytes = sizeof(unsigned) + workspace_alignment;
@@ -305,8 +304,7 @@ bool complete(const CudaDevice& device, const CudaTsmmProblem& problem, CudaTsmm
     case CudaKernel::warpgroup:
       return complete_warpgroup(device, problem, configuration);
     case CudaKernel::columns:
-      return problem.real_bytes == 4 ? complete_column_pieces(device, problem, configuration)
-                                     : complete_columns(device, problem, configuration);
+      return complete_columns(device, problem, configuration);
     case CudaKernel::deep:
       return complete_columns_deep(device, problem, configuration);
     case CudaKernel::direct:
@@ -329,13 +327,7 @@ void collect(const CudaDevice& device, const CudaTsmmProblem& problem, Search se
   if (all || ring_is_better(problem) || deep_is_better(problem) || in_boxes) add_ring(device, problem, search, to);
   if (all || (warps_are_better(problem) && !in_boxes)) add_warps(device, problem, search, to);
   if (all || columns_deep_is_better(device, problem)) add_columns_deep(device, problem, search, to);
-  if (all || to.empty()) {
-    if (problem.real_bytes == 4) {
-      add_column_pieces(device, problem, search, to);
-    } else {
-      add_columns(device, problem, search, to);
-    }
-  }
+  if (all || to.empty()) add_columns(device, problem, search, to);
   if (all || to.empty()) add_boxes(device, problem, search, to);
   if (to.empty()) add_ring(device, problem, search, to);
   if (to.empty()) add_warps(device, problem, search, to);
@@ -357,18 +349,35 @@ std::vector<CudaTsmm> candidates(const CudaDevice& device, const CudaTsmmProblem
   return found;
 }
 
+namespace {
+
+CudaWork work_of(const CudaDevice& device, const CudaTsmmProblem& problem, const CudaTsmm& configuration) {
+  switch (configuration.kernel) {
+    case CudaKernel::ring:
+      return ring_work(device, problem, configuration);
+    case CudaKernel::boxes:
+      return boxes_work(device, problem, configuration);
+    case CudaKernel::warps:
+      return warps_work(device, problem, configuration);
+    case CudaKernel::warpgroup:
+      return warpgroup_work(device, problem, configuration);
+    case CudaKernel::columns:
+      return columns_work(device, problem, configuration);
+    case CudaKernel::deep:
+      return columns_deep_work(device, problem, configuration);
+    case CudaKernel::direct:
+      return direct_work(device, problem, configuration);
+    case CudaKernel::general:
+    case CudaKernel::none:
+      break;
+  }
+  return general_work(device, problem, configuration);
+}
+
+}  // namespace
+
 CudaPrediction predict(const CudaDevice& device, const CudaTsmmProblem& problem, const CudaTsmm& configuration) {
-  const CudaKernel kernel = configuration.kernel;
-  return predict(device, kernel == CudaKernel::ring        ? ring_work(device, problem, configuration)
-                         : kernel == CudaKernel::boxes     ? boxes_work(device, problem, configuration)
-                         : kernel == CudaKernel::warps     ? warps_work(device, problem, configuration)
-                         : kernel == CudaKernel::columns   ? configuration.tf32 != 0
-                                                                 ? column_pieces_work(device, problem, configuration)
-                                                                 : columns_work(device, problem, configuration)
-                           : kernel == CudaKernel::deep ? columns_deep_work(device, problem, configuration)
-                         : kernel == CudaKernel::direct    ? direct_work(device, problem, configuration)
-                         : kernel == CudaKernel::warpgroup ? warpgroup_work(device, problem, configuration)
-                                                           : general_work(device, problem, configuration));
+  return predict(device, work_of(device, problem, configuration));
 }
 
 CudaChoice<CudaTsmm> choose(const CudaDevice& device, const CudaTsmmProblem& problem) {

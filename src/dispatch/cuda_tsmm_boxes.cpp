@@ -186,8 +186,7 @@ bool complete_boxes(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm
   const std::int64_t chunk_bytes = c.rows * p.m * p.real_bytes;
   if (c.chunks_per_ticket == 0) {
     const std::int64_t good_bytes = c.plain != 0 ? 65536 : 20480;  // warps that copy wait for one another's tickets
-    c.chunks_per_ticket =
-        static_cast<int>(std::clamp<std::int64_t>((good_bytes + chunk_bytes / 2) / chunk_bytes, 1, 16));
+    c.chunks_per_ticket = chunks_of_ticket(chunk_bytes, good_bytes);
   }
   c.parts = std::min<std::int64_t>(ceil_div(p.k, c.rows), blocks_of(c) * device.multiprocessors);
   c.workspace_bytes = 2 * workspace_alignment;

@@ -65,10 +65,7 @@ bool complete_column_pieces(const CudaDevice& device, const CudaTsmmProblem& p, 
   if (c.stages == 0) c.stages = stages;
   c.shared_bytes = static_cast<int>(small_bytes(p, c) + c.stages * stage);
   if (c.stages < 3 || c.stages > stages) return false;
-  if (c.chunks_per_ticket == 0) {
-    const std::int64_t chunk_bytes = (p.m + p.n) * c.rows * p.real_bytes;
-    c.chunks_per_ticket = static_cast<int>(std::clamp<std::int64_t>((32768 + chunk_bytes / 2) / chunk_bytes, 1, 16));
-  }
+  if (c.chunks_per_ticket == 0) c.chunks_per_ticket = chunks_of_ticket((p.m + p.n) * c.rows * p.real_bytes);
   c.parts = std::min<std::int64_t>(ceil_div(p.k, c.rows - c.early), device.multiprocessors);
   c.workspace_bytes = 2 * workspace_alignment;
   return true;
@@ -76,35 +73,31 @@ bool complete_column_pieces(const CudaDevice& device, const CudaTsmmProblem& p, 
 
 void add_column_pieces(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
   if (search != Search::all && p.m * p.n < 4 * (p.m + p.n)) return;  // narrower ones are faster without tensor cores
-  const auto add = [&](const TileShape& tile, int ticket) {
-    CudaTsmm c{};
+  const auto legal = [&](const TileShape& tile, int ticket, CudaTsmm& c) {
+    c = {};
     c.kernel = CudaKernel::columns;
     c.blocks_n = tile.m;
     c.tile_n = tile.n;
     c.chunks_per_ticket = ticket;
     c.tf32 = 1;
-    if (!complete(device, p, c)) return false;
-    to.push_back(c);
-    return true;
+    return complete(device, p, c);
   };
+  CudaTsmm c{};
   if (search == Search::all) {
     for (const TileShape& tile : tsmm_column_split_tiles) {
-      for (const int ticket : {0, 2, 3}) add(tile, ticket);
+      for (const int ticket : {0, 2, 3}) {
+        if (legal(tile, ticket, c)) to.push_back(c);
+      }
     }
     return;
   }
   // The narrowest tile that holds B's rows, and of such the one with the longest chunks.
-  const TileShape* best = nullptr;
+  CudaTsmm best{};
   for (const TileShape& tile : tsmm_column_split_tiles) {
-    const bool better = best == nullptr || tile.n < best->n || (tile.n == best->n && tile.m > best->m);
-    CudaTsmm c{};
-    c.kernel = CudaKernel::columns;
-    c.blocks_n = tile.m;
-    c.tile_n = tile.n;
-    c.tf32 = 1;
-    if (better && complete(device, p, c)) best = &tile;
+    const bool better = best.tile_n == 0 || tile.n < best.tile_n || (tile.n == best.tile_n && tile.m > best.blocks_n);
+    if (better && legal(tile, 0, c)) best = c;
   }
-  if (best != nullptr) add(*best, 0);
+  if (best.tile_n != 0) to.push_back(best);
 }
 
 CudaWork column_pieces_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {

@@ -5,6 +5,7 @@
 
 #include "src/dispatch/banks.hpp"
 #include "src/dispatch/cuda_stages.hpp"
+#include "src/dispatch/cuda_tsmm_column_pieces.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -59,6 +60,7 @@ bool fit_stages(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c)
 }  // namespace
 
 bool complete_columns(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+  if (p.real_bytes == 4) return complete_column_pieces(device, p, c);
   if (!columns_serve(device, p, c) || scalars_of(p) > most_columns) return false;
   const std::int64_t warps = ceil_div(p.n, 8 * c.tile_n);
   if (c.row_warps == 0 || warps * c.row_warps > computing_warps) return false;
@@ -76,10 +78,7 @@ bool complete_columns(const CudaDevice& device, const CudaTsmmProblem& p, CudaTs
     c.groups /= 2;
   }
   fit_stages(device, p, c);
-  if (c.chunks_per_ticket == 0) {
-    const std::int64_t chunk_bytes = (p.m + p.n) * c.rows * p.real_bytes;
-    c.chunks_per_ticket = static_cast<int>(std::clamp<std::int64_t>((32768 + chunk_bytes / 2) / chunk_bytes, 1, 16));
-  }
+  if (c.chunks_per_ticket == 0) c.chunks_per_ticket = chunks_of_ticket((p.m + p.n) * c.rows * p.real_bytes);
   c.parts = std::min<std::int64_t>(ceil_div(p.k, c.rows), device.multiprocessors);
   c.workspace_bytes = 2 * workspace_alignment;
   return true;
@@ -115,6 +114,7 @@ bool boxes_are_better(const CudaTsmmProblem& p) { return p.m > 4 * p.n || p.n > 
 }  // namespace
 
 void add_columns(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+  if (p.real_bytes == 4) return add_column_pieces(device, p, search, to);
   const auto add = [&](const Shape& shape) {
     CudaTsmm c{};
     c.kernel = CudaKernel::columns;
@@ -139,6 +139,7 @@ void add_columns(const CudaDevice& device, const CudaTsmmProblem& p, Search sear
 }
 
 CudaWork columns_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+  if (p.real_bytes == 4) return column_pieces_work(device, p, c);
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
   const auto rows = static_cast<double>(turns * c.rows);
   CudaWork work{};

@@ -6,8 +6,8 @@
 #include "src/dispatch/cuda_model.hpp"
 #include "src/dispatch/cuda_stages.hpp"
 
-/// tsmm's candidates for column-major operands in double precision on tensor cores (src/cuda/tsmm_columns.cuh): any
-/// stride, any alignment, widths whose C fits into shared memory.
+/// tsmm's candidates for column-major operands on tensor cores (src/cuda/tsmm_columns.cuh; in single precision those of
+/// cuda_tsmm_column_pieces.hpp): any stride, any alignment, widths whose C fits into shared memory.
 namespace blockvec::kernels::dispatch {
 
 /// Bytes of so many columns in a stage, `pitch` numbers from one to the next; they start anywhere in a line.

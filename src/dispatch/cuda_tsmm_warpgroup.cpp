@@ -46,10 +46,7 @@ bool complete_warpgroup(const CudaDevice& device, const CudaTsmmProblem& p, Cuda
   // One is filled or stored while the warpgroups have the others.
   if (c.stages <= tsmm_warpgroups || c.stages > max_stages || c.stages * stage > room) return false;
   c.shared_bytes = static_cast<int>(small_bytes(p, c) + c.stages * stage);
-  if (c.chunks_per_ticket == 0) {
-    const std::int64_t chunk_bytes = c.rows * (p.pitch_a + p.n) * p.real_bytes;
-    c.chunks_per_ticket = static_cast<int>(std::clamp<std::int64_t>((32768 + chunk_bytes / 2) / chunk_bytes, 1, 16));
-  }
+  if (c.chunks_per_ticket == 0) c.chunks_per_ticket = chunks_of_ticket(c.rows * (p.pitch_a + p.n) * p.real_bytes);
   c.parts = std::min<std::int64_t>(ceil_div(p.k, c.rows), device.multiprocessors);
   c.workspace_bytes = sizeof(unsigned) + workspace_alignment;
   return true;

@@ -98,7 +98,8 @@ FAMILIES = {
     "warpgroup_tiles": Family("tsmttsm_warpgroup", "tsmttsm_warpgroup.cuh", "TsmttsmRingKernel",
                               "tsmttsm_warpgroup_kernel<8 * {n}, {by_columns}, {aligned}>",
                               choices={**BY_COLUMNS, "bool aligned": ("false", "true")},
-                              makes=lambda real, m, n, **reads: m == 1 and 4 <= n <= 8),
+                              makes=lambda real, m, n, by_columns, aligned: m == 1 and 4 <= n <= 8
+                              and (by_columns, aligned) != ("true", "false")),
     "complex_warpgroup_tiles": Family("tsmttsm_complex_warpgroup", "tsmttsm_gauss_warpgroup.cuh", "TsmttsmRingKernel",
                                       "tsmttsm_gauss_warpgroup_kernel<{by_columns}, 8 * {n}>", choices=BY_COLUMNS,
                                       makes=lambda real, m, n, by_columns: m == 1 and 4 <= n <= 8),
