@@ -175,12 +175,15 @@ struct CudaTsmm {
   int staged_pitch;     ///< boxes, columns: real numbers from line to line of results there
   int early;            ///< columns, single precision: rows of a chunk that it does not store, to store whole sectors
   int tf32;             ///< ring, columns, warpgroup: as for tsmttsm
-  int gauss;            ///< boxes: as for tsmttsm; tile_n counts complex columns; 2: C stays in registers, blocks_n
-                        ///< counts eights of its rows, tile_n sixteens of its columns, row_warps those of a box's rows
-  int held;             ///< boxes: 1 if C stays in registers (tsmm_held.cu)
+  int gauss;            ///< boxes: as for tsmttsm; tile_n counts complex columns
+  int held;             ///< boxes: 1 if C stays in registers (tsmm_held.cu, tsmm_gauss_registers.cuh); with gauss,
+                        ///< blocks_n counts eights of its rows, tile_n sixteens of its columns, row_warps those of a
+                        ///< box's rows
   int shared_bytes;
   std::int64_t parts;  ///< blocks of threads
   std::size_t workspace_bytes;
+
+  constexpr bool holds_gauss() const { return gauss != 0 && held != 0; }
 };
 
 /// As for tsmttsm.

@@ -161,7 +161,7 @@ bool boxes_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
 }
 
 bool complete_boxes(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
-  if (c.gauss == 2) return complete_gauss_registers(device, p, c);
+  if (c.holds_gauss()) return complete_gauss_registers(device, p, c);
   if (!boxes_serve(device, p) || (c.gauss != 0 && !gauss_serves(p, c))) return false;
   if (c.held != 0) {
     if (!held_serves(p, c)) return false;
@@ -352,7 +352,7 @@ void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search
 }
 
 CudaWork boxes_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
-  if (c.gauss == 2) return gauss_registers_work(device, p, c);
+  if (c.holds_gauss()) return gauss_registers_work(device, p, c);
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
   const double busy_part = static_cast<double>(computing_warps) / (warp_groups(c) * c.row_warps * c.warps);
   const auto k = static_cast<double>(p.k);

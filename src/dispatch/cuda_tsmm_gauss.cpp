@@ -56,7 +56,7 @@ void add_gauss_registers(const CudaDevice& device, const CudaTsmmProblem& p, Sea
   const auto add = [&](const TileShape& tile, int row_warps) {
     CudaTsmm c{};
     c.kernel = CudaKernel::boxes;
-    c.gauss = 2;
+    c.gauss = c.held = 1;
     c.blocks_n = tile.m;
     c.tile_n = tile.n;
     c.row_warps = row_warps;

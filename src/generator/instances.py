@@ -170,8 +170,9 @@ def checked(table):
     return table
 
 
-def family_of_row(product, kernel, tf32, gauss, tile):
+def family_of_row(product, kernel, words, tile):
     """The family that a row of measured configurations means; None: one without tiles."""
+    tf32, gauss, held = (int(words.get(word, 0)) for word in ("tf32", "gauss", "held"))
     if product in ("tsmttsm", "gram"):
         if kernel == "ring" and tile[1:] == [0]:
             return "gram_shapes"
@@ -180,7 +181,7 @@ def family_of_row(product, kernel, tf32, gauss, tile):
         known = {"ring": ring.get((tf32, gauss)), "direct": "direct_shapes", "columns": "columns_tiles"}
     else:
         ring = "tsmm_split_tiles" if tf32 else "tsmm_deep_tiles" if tile[1:] == [0] else "tsmm_tiles"
-        boxes = ("tsmm_box_tiles", "tsmm_gauss_tiles", "tsmm_gauss_register_tiles")[gauss]
+        boxes = ("tsmm_gauss_register_tiles" if held else "tsmm_gauss_tiles") if gauss else "tsmm_box_tiles"
         known = {"ring": ring, "boxes": boxes, "warps": "tsmm_warps_tiles",
                  "columns": "tsmm_column_split_tiles" if tf32 else "tsmm_column_tiles",
                  "deep": "tsmm_columns_deep_tiles", "warpgroup": "tsmm_warpgroup_tiles", "direct": "tsmm_direct_shapes"}
@@ -196,7 +197,7 @@ def check_row(table, product, letter, kernel, configuration):
     pieces = configuration.split(" ")
     words = dict(zip(pieces[::2], pieces[1::2]))
     tile = [int(number) for number in words["tile"].split("x")]
-    name = family_of_row(product, kernel, int(words.get("tf32", 0)), int(words.get("gauss", 0)), tile)
+    name = family_of_row(product, kernel, words, tile)
     family = FAMILIES[name]
     if name == "tsmm_warpgroup_tiles":
         tile = [PARTS[letter], *tile]
