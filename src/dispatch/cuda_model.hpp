@@ -82,29 +82,22 @@ inline auto members(const CudaTsmmProblem& problem) {
                   aligned_output, may_split);
 }
 
-/// The choices that a thread made last, for devices of one kind. A search takes microseconds, and a solver asks for a
-/// few shapes again and again.
+/// The choices that a thread made last. A search takes microseconds, and a solver asks for a few shapes again and
+/// again.
 template <class Configuration, class Problem>
 struct LastChoices {
   struct Entry {
+    CudaDevice device;
     Problem problem;
     CudaChoice<Configuration> choice;
     bool made = false;
   };
   static constexpr std::size_t places = 64;
-  CudaDevice device{};
   std::vector<Entry> entries = std::vector<Entry>(places);
 
-  /// From here on for devices such as this one.
-  void serve(const CudaDevice& d) {
-    if (members(device) == members(d)) return;
-    device = d;
-    for (Entry& entry : entries) entry.made = false;
-  }
-
   /// Where the choice for a problem is kept, or another one's.
-  Entry& place_of(const Problem& p) {
-    const std::int64_t extents[] = {p.k, p.m, p.n, p.pitch_a, p.pitch_b};
+  Entry& place_of(const CudaDevice& device, const Problem& p) {
+    const std::int64_t extents[] = {p.k, p.m, p.n, p.pitch_a, p.pitch_b, device.multiprocessors, device.capability};
     std::uint64_t mixed = 0;
     for (const std::int64_t x : extents) {
       mixed = (mixed ^ static_cast<std::uint64_t>(x)) * 0x9E3779B97F4A7C15U;
@@ -131,10 +124,12 @@ CudaChoice<Configuration> search_choice(const CudaDevice& device, const Problem&
 template <class Configuration, class Problem, class Collect>
 CudaChoice<Configuration> row_or_best(const CudaDevice& device, const Problem& problem, Collect&& collect) {
   thread_local LastChoices<Configuration, Problem> last;
-  last.serve(device);
-  auto& entry = last.place_of(problem);
-  if (!entry.made || members(entry.problem) != members(problem)) {
-    entry = {problem, search_choice<Configuration>(device, problem, collect), true};
+  auto& entry = last.place_of(device, problem);
+  if (!entry.made || members(entry.problem) != members(problem) || members(entry.device) != members(device)) {
+    entry.device = device;
+    entry.problem = problem;
+    entry.choice = search_choice<Configuration>(device, problem, collect);
+    entry.made = true;
   }
   return entry.choice;
 }
