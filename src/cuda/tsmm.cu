@@ -100,6 +100,7 @@ void launch_ring(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Lau
   p.k = call.a.rows;
   p.rows = x.rows;
   p.stages = x.stages;
+  p.full_barriers = dispatch::full_barriers(x.stages, x.groups);
   p.groups = x.groups;
   p.warps = x.warps;
   const bool by_warpgroups = x.kernel == dispatch::CudaKernel::warpgroup;

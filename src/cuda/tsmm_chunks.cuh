@@ -22,6 +22,7 @@ struct TsmmRing : TsmmTask<Real> {
   int groups;
   int warps;  ///< of a group
   RowMap map;
+  int full_barriers;  ///< whole warpgroups: see dispatch::full_barriers
 };
 
 /// Visits the chunks of the tickets that this warp takes. The next ticket is on its way while the chunks of the last
@@ -45,28 +46,35 @@ __device__ inline void for_each_chunk(const Task& p, const Visit& visit) {
   }
 }
 
-/// The warp that loads: takes tickets, fills stages, and tells every group when there is nothing more.
-template <bool two, class Real>
+/// The warp that loads: takes tickets, fills stages, and tells every group when there is nothing more. `in_turn`:
+/// groups take stages in turn, so that barriers may be more than stages (full_barriers).
+template <bool two, bool in_turn = false, class Real>
 __device__ inline void load_chunks(const TsmmRing<Real>& p, RingBarriers& barriers, std::uint32_t* chunk_of,
                                    unsigned char* ring, int bytes_a) {
   const RowFeeder<Real> a(p.a, p.rows, 0);
   const RowFeeder<Real> b(p.old, p.rows, 0);
   RingPosition at{0, 1};
+  RingPosition told{0, 0};
+  const auto full = [&]() -> Barrier& { return barriers.full[in_turn ? told.stage : at.stage]; };
+  const auto advance = [&] {
+    at.advance(1, p.stages);
+    if (in_turn) told.advance(1, p.full_barriers);
+  };
   const int bytes = bytes_a + p.stage_bytes_b;
   for_each_chunk(p, [&](std::uint32_t chunk) {
     barriers.empty[at.stage].wait(at.parity);
     if (elected()) chunk_of[at.stage] = chunk;  // the lane that arrives
-    fill_stage<two>(a, b, bytes_a, chunk, ring + at.stage * bytes, barriers.full[at.stage]);
-    at.advance(1, p.stages);
+    fill_stage<two>(a, b, bytes_a, chunk, ring + at.stage * bytes, full());
+    advance();
   });
   for (int group = 0; group < p.groups; ++group) {
     barriers.empty[at.stage].wait(at.parity);
     if (elected()) {
       chunk_of[at.stage] = no_chunk;
-      barriers.full[at.stage].arrive();
+      full().arrive();
     }
     __syncwarp();
-    at.advance(1, p.stages);
+    advance();
   }
 }
 

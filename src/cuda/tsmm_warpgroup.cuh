@@ -255,14 +255,14 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
   const int shift_out = static_cast<int>(reinterpret_cast<std::uintptr_t>(p.b) % line_bytes / sizeof(float));
   if (threadIdx.x == 0) {
     for (int s = 0; s < p.stages; ++s) done[s].initialize(warpgroup_threads);
-    barriers.initialize(p.stages, 1);
+    barriers.initialize(p.full_barriers, 1);
   }
   await_previous_kernel();
   __syncthreads();
 
   if (warp >= 4 * warpgroups) {
     give_registers<32>();
-    if (warp == 4 * warpgroups) load_chunks<false>(p, barriers, chunk_of, ring, bytes);
+    if (warp == 4 * warpgroups) load_chunks<false, true>(p, barriers, chunk_of, ring, bytes);
     if (warp == 4 * warpgroups + 1) store_chunks(p, barriers, done, chunk_of, ring, bytes, shift_out);
     return;
   }
@@ -286,15 +286,16 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
   const int turn_in = p.a.row_step % 16 == 0 ? lane / 4 % 4 : 0;
   const int turn_out = turns_out ? lane / 4 % 4 : 0;
 
-  RingPosition at{group, 0};
-  for (;; at.advance(warpgroups, p.stages)) {
-    barriers.full[at.stage].wait(at.parity);
-    const std::uint32_t chunk = __shfl_sync(0xffffffffU, chunk_of[at.stage], 0);
+  RingPosition told{group, 0};
+  for (;; told.advance(warpgroups, p.full_barriers)) {
+    barriers.full[told.stage].wait(told.parity);
+    const int at = told.stage % p.stages;
+    const std::uint32_t chunk = __shfl_sync(0xffffffffU, chunk_of[at], 0);
     if (chunk == no_chunk) {
-      done[at.stage].arrive();
+      done[at].arrive();
       break;
     }
-    unsigned char* const stage = ring + at.stage * bytes;
+    unsigned char* const stage = ring + at * bytes;
     const float* const a = reinterpret_cast<const float*>(stage) + p.a.segment[0];
     WarpgroupSums<parts, columns> sums;
     sums.clear();
@@ -354,9 +355,9 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
         }
       }
     }
-    if (!(finite && flat && valid_rows == p.rows) && group_thread == 0) chunk_of[at.stage] = nothing_to_store;
+    if (!(finite && flat && valid_rows == p.rows) && group_thread == 0) chunk_of[at] = nothing_to_store;
     publish_to_bulk_copies();
-    done[at.stage].arrive();
+    done[at].arrive();
   }
 #endif
 }

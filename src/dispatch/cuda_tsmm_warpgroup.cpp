@@ -42,9 +42,13 @@ bool complete_warpgroup(const CudaDevice& device, const CudaTsmmProblem& p, Cuda
   c.rows = warpgroup_rows;
   const std::int64_t room = device.shared_bytes - static_bytes - small_bytes(p, c);
   const std::int64_t stage = bytes_of_stage(p);
-  if (c.stages == 0) c.stages = static_cast<int>(std::clamp<std::int64_t>(room / stage, 0, 32));
+  if (c.stages == 0) {
+    c.stages = static_cast<int>(std::clamp<std::int64_t>(room / stage, 0, 32));
+    if (c.stages * tsmm_warpgroups > max_stages) c.stages = whole_groups(c.stages, tsmm_warpgroups);
+  }
   // One is filled or stored while the warpgroups have the others.
-  if (c.stages <= tsmm_warpgroups || c.stages > max_stages || c.stages * stage > room) return false;
+  if (c.stages <= tsmm_warpgroups || c.stages * stage > room) return false;
+  if (full_barriers(c.stages, tsmm_warpgroups) > max_stages) return false;
   c.shared_bytes = static_cast<int>(small_bytes(p, c) + c.stages * stage);
   if (c.chunks_per_ticket == 0) c.chunks_per_ticket = chunks_of_ticket(c.rows * (p.pitch_a + p.n) * p.real_bytes);
   c.parts = std::min<std::int64_t>(ceil_div(p.k, c.rows), device.multiprocessors);
