@@ -362,8 +362,8 @@ void launch_tsmm(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Cud
   const Launcher launcher{execution.stream, operation, workspace_start<unsigned>(execution)};
   if (x.kernel == CudaKernel::direct) return launch_direct(call, x, launcher);
   if (x.kernel == CudaKernel::general) return launch_general(call, x, workspace_start<real_t<T>>(execution), launcher);
-  const bool packs = x.kernel == CudaKernel::boxes && x.small_in_ring;  // by a kernel that makes the tickets ready, too
-  if (!packs) launcher.launch_early(zero_tickets, 1, 1, 0, launcher.tickets);
+  // Where C is packed by a kernel of its own, that one makes the tickets ready, too.
+  if (!x.small_in_ring) launcher.launch_early(zero_tickets, 1, 1, 0, launcher.tickets);
   if (x.kernel == CudaKernel::boxes) return launch_boxes(call, x, launcher);
   if (x.kernel == CudaKernel::warps) return launch_warps(call, x, launcher);
   if (x.kernel == CudaKernel::columns) {

@@ -35,10 +35,11 @@ __device__ inline void pack_deep(const TsmmColumnsDeep& p, int pieces, double* p
   pack(p.small, p.m, p.n, p.alpha.read(), order, packed, thread, threads);
 }
 
-/// The same for all blocks.
+/// The same for all blocks, whose tickets it makes ready.
 static __global__ void pack_deep_kernel(const __grid_constant__ TsmmColumnsDeep p, int pieces, double* packed) {
   release_next_kernel();
   await_previous_kernel();
+  if (blockIdx.x == 0 && threadIdx.x == 0) *p.tickets = 0;
   pack_deep(p, pieces, packed, static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x),
             static_cast<int>(gridDim.x * blockDim.x));
 }

@@ -88,7 +88,7 @@ CudaWork columns_deep_work(const CudaDevice& device, const CudaTsmmProblem& p, c
   work.tensor_cores = true;
   work.parts = static_cast<double>(c.parts);
   work.bytes_in_flight = (c.stages - 1.0) * static_cast<double>(column_bytes(c.panel, c.pitch, p.real_bytes));
-  work.launches = c.small_in_ring ? 3 : 2;
+  work.launches = 2;
   work.waits = 2;
   return work;
 }
