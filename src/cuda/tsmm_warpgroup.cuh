@@ -289,7 +289,8 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
   RingPosition told{group, 0};
   for (;; told.advance(warpgroups, p.full_barriers)) {
     barriers.full[told.stage].wait(told.parity);
-    const int at = told.stage % p.stages;
+    int at = told.stage;  // its stage
+    while (at >= p.stages) at -= p.stages;
     const std::uint32_t chunk = __shfl_sync(0xffffffffU, chunk_of[at], 0);
     if (chunk == no_chunk) {
       done[at].arrive();
