@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "bench/cuda_roofs.hpp"
+#include "src/cuda/mma.cuh"
 
 namespace bench {
 namespace {
@@ -25,6 +26,52 @@ __global__ void read_kernel(const uint4* from, std::size_t count, unsigned* sink
     for (int j = 0; j < ahead; ++j) sum ^= x[j].x ^ x[j].y ^ x[j].z ^ x[j].w;
   }
   if (sum == 0x12345678U) *sink = sum;  // hardly ever, but the compiler cannot know
+}
+
+constexpr int work_threads = 256;
+constexpr int work_ahead = 8;
+
+/// A warp reads 4 KiB at a time and makes `products` of 16 x 8 x 16 numbers of them; `writes`: it copies them, too.
+template <int products, bool writes>
+__global__ void __launch_bounds__(work_threads, 2)
+    read_and_multiply_kernel(const double2* from, double2* to, std::size_t count, double* sink) {
+  double sum[4][4] = {};
+  const std::size_t stride = static_cast<std::size_t>(gridDim.x) * work_threads;
+  const std::size_t first = static_cast<std::size_t>(blockIdx.x) * work_threads + threadIdx.x;
+  double2 x[work_ahead];
+  const auto load = [&](std::size_t i, double2(&y)[work_ahead]) {
+#pragma unroll
+    for (int j = 0; j < work_ahead; ++j) {
+      const std::size_t at = i + static_cast<std::size_t>(j) * stride;
+      y[j] = at < count ? from[at] : double2{};
+    }
+  };
+  load(first, x);
+  for (std::size_t i = first; i < count; i += work_ahead * stride) {
+    double2 next[work_ahead];
+    load(i + work_ahead * stride, next);
+    const auto number = [&](int j) { return j % 2 == 0 ? x[j / 2 % work_ahead].x : x[j / 2 % work_ahead].y; };
+    double left[8];
+    double right[4];
+#pragma unroll
+    for (int product = 0; product < products; ++product) {
+#pragma unroll
+      for (int v = 0; v < 8; ++v) left[v] = number(v + product / 8 * 8);
+#pragma unroll
+      for (int v = 0; v < 4; ++v) right[v] = number(8 + product / 8 * 8 + 2 * (product % 8) + v);
+      blockvec::kernels::cuda::multiply_16x8x16(sum[product % 4], left, right);
+    }
+#pragma unroll
+    for (int j = 0; j < work_ahead; ++j) {
+      const std::size_t at = i + static_cast<std::size_t>(j) * stride;
+      if (writes && at < count) to[at] = x[j];
+      x[j] = next[j];
+    }
+  }
+  double all = 0;
+#pragma unroll
+  for (int j = 0; j < 16; ++j) all += sum[j / 4][j % 4];
+  if (all == 1.2345e300) *sink = all;
 }
 
 constexpr int piece_ahead = 4;
@@ -135,6 +182,19 @@ void read_all(const void* from, std::size_t bytes, void* sink, int variant, CUst
     read_kernel<8><<<2 * units, threads, 0, stream>>>(data, count, out);
   } else {
     read_kernel<8><<<32 * units, threads, 0, stream>>>(data, count, out);
+  }
+}
+
+void read_and_multiply(const void* from, void* to, std::size_t bytes, void* sink, CUstream_st* stream) {
+  const auto* const data = static_cast<const double2*>(from);
+  const std::size_t count = bytes / sizeof(double2);
+  const int blocks = 2 * multiprocessors();
+  if (to == nullptr) {
+    read_and_multiply_kernel<8, false>
+        <<<blocks, work_threads, 0, stream>>>(data, nullptr, count, static_cast<double*>(sink));
+  } else {
+    read_and_multiply_kernel<16, true>
+        <<<blocks, work_threads, 0, stream>>>(data, static_cast<double2*>(to), count, static_cast<double*>(sink));
   }
 }
 

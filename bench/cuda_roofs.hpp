@@ -11,6 +11,11 @@ namespace bench {
 inline constexpr int read_variants = 3;
 void read_all(const void* from, std::size_t bytes, void* sink, int variant, CUstream_st* stream);
 
+/// Reads `bytes` and multiplies them on tensor cores as often as a product of 64 by 64 columns does, straight from
+/// registers and in any order; copies them besides, unless `to` is null. Under unbroken load, this takes the energy
+/// that such a product cannot do without.
+void read_and_multiply(const void* from, void* to, std::size_t bytes, void* sink, CUstream_st* stream);
+
 /// Rows of a view: `width` bytes each, `pitch` bytes from one to the next.
 struct Rows {
   const void* data;

@@ -83,23 +83,44 @@ double median_seconds(cudaStream_t stream, int warm, int reps, double limit, Cal
   return median(seconds);
 }
 
+/// Calls in a CUDA graph, `call(i)` for i = 0, 1, ...: the host launches them all at once.
+class Captured {
+ public:
+  template <class Call>
+  Captured(cudaStream_t stream, int calls, Call&& call) : stream_(stream), calls_(calls) {
+    cudaGraph_t graph = nullptr;
+    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    for (int i = 0; i < calls; ++i) call(i);
+    check(cudaStreamEndCapture(stream, &graph));
+    check(cudaGraphInstantiate(&ready_, graph, 0));
+    cudaGraphDestroy(graph);
+  }
+  ~Captured() { cudaGraphExecDestroy(ready_); }
+  Captured(const Captured&) = delete;
+  Captured& operator=(const Captured&) = delete;
+
+  void launch() const { check(cudaGraphLaunch(ready_, stream_)); }
+  /// Of one of the calls.
+  double seconds() const {
+    return seconds_of(stream_, 0, [&](int) { launch(); }) / calls_;
+  }
+
+ private:
+  cudaStream_t stream_;
+  int calls_;
+  cudaGraphExec_t ready_ = nullptr;
+};
+
 /// Median seconds of one of `calls` calls in a CUDA graph, `call(i)`; `before` runs ahead of each launch, untimed.
 template <class Call, class Before>
 double seconds_in_graph(cudaStream_t stream, int calls, int reps, Before&& before, Call&& call) {
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t ready = nullptr;
-  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-  for (int i = 0; i < calls; ++i) call(i);
-  check(cudaStreamEndCapture(stream, &graph));
-  check(cudaGraphInstantiate(&ready, graph, 0));
+  const Captured graph(stream, calls, call);
   std::vector<double> seconds;
   for (int i = 0; i < reps + 2; ++i) {
     before();
-    const double one = seconds_of(stream, i, [&](int) { check(cudaGraphLaunch(ready, stream)); });
-    if (i >= 2) seconds.push_back(one / calls);
+    const double one = graph.seconds();
+    if (i >= 2) seconds.push_back(one);
   }
-  cudaGraphExecDestroy(ready);
-  cudaGraphDestroy(graph);
   return median(seconds);
 }
 

@@ -1,14 +1,17 @@
 #include "bench/cuda_versus.hpp"
 
+#include <algorithm>
 #include <blockvec/kernels/cuda.hpp>
 #include <blockvec/kernels/tall_skinny.hpp>
 #include <chrono>
 #include <cstdio>
 #include <ctime>
+#include <future>
 #include <memory>
 #include <random>
 #include <thread>
 
+#include "bench/cuda_card.hpp"
 #include "bench/cuda_roofs.hpp"
 
 namespace bench {
@@ -23,22 +26,14 @@ constexpr double single_flops = 165e12;
 constexpr double complex_products = 0.75;
 
 constexpr std::size_t most_in_graph = std::size_t{256} << 20;  // bytes of an operand
+constexpr int calls_of_graph = 8;
+constexpr double slow_call = 0.03;  // seconds: not repeated
+constexpr int rounds_of_close_calls = 5;
 
 template <class T>
 constexpr bool is_complex = !std::is_floating_point_v<T>;
 
 std::size_t size_of(char type) { return type == 'S' ? 4 : type == 'Z' ? 16 : 8; }
-
-std::string output_of(const std::string& command) {
-  std::string text;
-  std::FILE* const pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) return text;
-  char piece[256];
-  while (std::fgets(piece, sizeof piece, pipe) != nullptr) text += piece;
-  pclose(pipe);
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  return text;
-}
 
 // Useful bytes of a row-major view over those of the 64-byte pieces that it touches.
 double useful_part(std::int64_t row_bytes, std::int64_t pitch_bytes, std::int64_t offset_bytes) {
@@ -198,25 +193,14 @@ Measured Versus::measure_type(const Case& c, std::size_t bytes) {
   Measured result{};
   pause();
   result.roof = roof_of(c, x, bytes);
-  const auto our_time = [&] { return time(bytes, settings_.reps, [&](int i) { ours(c, all(i)); }); };
-  const auto their_time = [&] { return time(bytes, std::min(settings_.reps, 5), [&](int i) { peer(c, all(i)); }); };
-  double mine = our_time();
+  const auto mine = [&](int i) { ours(c, all(i)); };
   if (settings_.cublas) {
-    double theirs = their_time();
-    // Close calls are decided by medians of more of them, taken in turn.
-    if (mine > 0.97 * theirs && mine < 1.05 * theirs) {
-      std::vector<double> more_mine{mine};
-      std::vector<double> more_theirs{theirs};
-      for (int i = 0; i < 4; ++i) {
-        more_theirs.push_back(their_time());
-        more_mine.push_back(our_time());
-      }
-      mine = median(more_mine);
-      theirs = median(more_theirs);
-    }
-    result.cublas = speed(theirs);
+    const InTurns seconds = time_in_turns(bytes, mine, [&](int i) { peer(c, all(i)); });
+    result.gbps = speed(seconds.mine);
+    result.cublas = speed(seconds.theirs);
+  } else {
+    result.gbps = speed(time(bytes, settings_.reps, mine));
   }
-  result.gbps = speed(mine);
   if (c.in_place()) filled_ = 0;  // its numbers have become small
   const CudaExplanation why =
       c.reduces() ? explain_cuda_tsmttsm<T>(x.a, c.product == "gram" ? Matrix<const T>(x.a) : Matrix<const T>(x.b))
@@ -229,11 +213,44 @@ Measured Versus::measure_type(const Case& c, std::size_t bytes) {
 // Seconds of a call: of a short one many times in a graph, so that the host does not matter; of a slow one once.
 template <class Call>
 double Versus::time(std::size_t bytes, int reps, Call&& call) {
-  if (bytes > most_in_graph) return median_seconds(stream_, 2, reps, 0.03, call);
-  const double once = median_seconds(stream_, 1, 1, 0.03, call);
+  if (bytes > most_in_graph) return median_seconds(stream_, 2, reps, slow_call, call);
+  const double once = median_seconds(stream_, 1, 1, slow_call, call);
   return once > 3e-3 ? once
                      : seconds_in_graph(
-                           stream_, 8, reps, [] {}, call);
+                           stream_, calls_of_graph, reps, [] {}, call);
+}
+
+// Medians of calls that take turns, so that slow spells of the card meet both; close ones are decided by more of them.
+template <class Mine, class Theirs>
+Versus::InTurns Versus::time_in_turns(std::size_t bytes, Mine&& mine, Theirs&& theirs) {
+  const bool in_graph = bytes <= most_in_graph;
+  const double once = median_seconds(stream_, 1, 1, slow_call, theirs);
+  if (once > (in_graph ? 3e-3 : slow_call)) return {time(bytes, settings_.reps, mine), once};
+  std::vector<double> ours;
+  std::vector<double> peers;
+  const auto take_turns = [&](const auto& one, const auto& other) {
+    for (int round = 0; round < rounds_of_close_calls; ++round) {
+      if (round > 0) pause();
+      for (int i = -2; i < settings_.reps; ++i) {
+        const double own = one(i + 2);
+        const double peer = other(i + 2);
+        if (i < 0) continue;
+        ours.push_back(own);
+        peers.push_back(peer);
+      }
+      const double ratio = median(peers) / median(ours);
+      if (ratio < 0.97 || ratio > 1.05) break;
+    }
+  };
+  if (in_graph) {
+    const Captured own(stream_, calls_of_graph, mine);
+    const Captured peer(stream_, calls_of_graph, theirs);
+    take_turns([&](int) { return own.seconds(); }, [&](int) { return peer.seconds(); });
+  } else {
+    take_turns([&](int i) { return seconds_of(stream_, i, mine); },
+               [&](int i) { return seconds_of(stream_, i, theirs); });
+  }
+  return {median(ours), median(peers)};
 }
 
 // Seconds of one of many calls in a graph; cold: each takes operands that are not in the cache.
@@ -267,6 +284,35 @@ MeasuredShort Versus::measure_short(std::int64_t width, std::int64_t k) {
   return result;
 }
 
+// Unbroken load for so many seconds, in graphs of a quarter of one: the next ones wait in the queue while one runs,
+// whatever the host does meanwhile.
+template <class Call>
+Versus::Load Versus::load(double seconds, Call&& call) {
+  const double guess = median_seconds(stream_, 1, 1, 1, call);
+  const int batch = std::max(1, static_cast<int>(0.25 / guess));
+  const Captured calls(stream_, batch, call);
+  const auto batches = static_cast<std::size_t>(std::max(4.0, seconds / 0.25));
+  std::vector<std::unique_ptr<Event>> marks;
+  for (std::size_t i = 0; i <= batches; ++i) marks.push_back(std::make_unique<Event>());
+  std::future<std::string> state;
+  marks[0]->record(stream_);
+  for (std::size_t i = 1; i <= batches; ++i) {
+    calls.launch();
+    marks[i]->record(stream_);
+    if (i > 4) marks[i - 4]->seconds_since(*marks[0]);
+    if (i == batches / 2) {
+      state = std::async(std::launch::async, [] { return state_of_card("power.draw,clocks.sm", ",nounits"); });
+    }
+  }
+  Load result{};
+  result.seconds = marks[batches]->seconds_since(*marks[0]);
+  result.of_call = result.seconds / batch / static_cast<double>(batches);
+  result.of_last_call = marks[batches]->seconds_since(*marks[batches - 4]) / batch / 4;
+  result.power_and_clock = state.get();
+  if (result.power_and_clock.empty()) result.power_and_clock = "0,0";
+  return result;
+}
+
 MeasuredLoad Versus::measure_load(const Case& c, double seconds) {
   fill('D');
   const Operands<double> x = operands<double>(c, settings_.bytes, 0);
@@ -275,27 +321,18 @@ MeasuredLoad Versus::measure_load(const Case& c, double seconds) {
   pause();
   MeasuredLoad result{};
   result.roof = roof_of(c, x, settings_.bytes);
-  const double guess = seconds_of(stream_, 0, [&](int) { ours(c, x); });
-  // Batches of a quarter of a second; the next one waits in the queue while one runs.
-  const int batch = std::max(1, static_cast<int>(0.25 / guess));
-  const int batches = std::max(4, static_cast<int>(seconds / 0.25));
-  std::vector<std::unique_ptr<Event>> marks;
-  for (int i = 0; i <= batches; ++i) marks.push_back(std::make_unique<Event>());
-  marks[0]->record(stream_);
-  for (int i = 1; i <= batches; ++i) {
-    for (int j = 0; j < batch; ++j) ours(c, x);
-    marks[static_cast<std::size_t>(i)]->record(stream_);
-    if (i > 2) marks[static_cast<std::size_t>(i - 2)]->seconds_since(*marks[0]);
-    if (i == batches / 2) {
-      result.power_and_clock =
-          output_of("nvidia-smi -i 0 --query-gpu=power.draw,clocks.sm --format=csv,noheader,nounits | tr -d ' '");
-    }
+  const Load mine = load(seconds, [&](int) { ours(c, x); });
+  result.seconds = mine.seconds;
+  result.gbps = useful / mine.of_call * 1e-9;
+  result.last_gbps = useful / mine.of_last_call * 1e-9;
+  result.power_and_clock = mine.power_and_clock;
+  if (c.m == 64) {
+    const Load bare = load(seconds / 2, [&](int) {
+      if (c.reduces()) read_and_multiply(second_.data, nullptr, settings_.bytes, small_.data, stream_);
+      read_and_multiply(first_.data, c.reduces() ? nullptr : second_.data, settings_.bytes, small_.data, stream_);
+    });
+    result.bare_gbps = useful / bare.of_last_call * 1e-9;
   }
-  const auto last = static_cast<std::size_t>(batches);
-  result.seconds = marks[last]->seconds_since(*marks[0]);
-  result.gbps = useful * batch * batches / result.seconds * 1e-9;
-  result.last_gbps = useful * batch * 4 / marks[last]->seconds_since(*marks[last - 4]) * 1e-9;
-  if (result.power_and_clock.empty()) result.power_and_clock = "0,0";
   const CudaExplanation why =
       c.reduces() ? explain_cuda_tsmttsm<double>(x.a, x.b) : explain_cuda_tsmm<double>(x.a, x.b, false);
   result.kernel = why.kernel;
@@ -379,9 +416,8 @@ std::string Versus::header(const std::string& commit, std::size_t bytes) {
   const std::time_t now = std::time(nullptr);
   char date[32];
   std::strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", std::gmtime(&now));
-  const std::string card = output_of(
-      "nvidia-smi -i 0 --query-gpu=driver_version,clocks.sm,clocks.max.sm,clocks.mem,power.limit,temperature.gpu "
-      "--format=csv,noheader");
+  const std::string card =
+      state_of_card("driver_version,clocks.sm,clocks.max.sm,clocks.mem,power.limit,temperature.gpu");
   const double read = read_speed(std::min(2 * bytes, settings_.bytes));
   const double copy = copy_speed(bytes);
   char text[1280];

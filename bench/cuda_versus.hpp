@@ -29,6 +29,7 @@ struct MeasuredShort {
 
 struct MeasuredLoad {
   double seconds, gbps, last_gbps, roof;
+  double bare_gbps;             ///< at 64 columns, the same bytes and products without more (read_and_multiply); else 0
   std::string power_and_clock;  ///< "watts,MHz" halfway through
   std::string kernel, configuration;
 };
@@ -67,6 +68,17 @@ class Versus {
   void peer(const Case& c, const Operands<T>& x);
   template <class Call>
   double time(std::size_t bytes, int reps, Call&& call);
+  struct InTurns {
+    double mine, theirs;  ///< seconds
+  };
+  template <class Mine, class Theirs>
+  InTurns time_in_turns(std::size_t bytes, Mine&& mine, Theirs&& theirs);
+  struct Load {
+    double seconds, of_call, of_last_call;
+    std::string power_and_clock;
+  };
+  template <class Call>
+  Load load(double seconds, Call&& call);
   template <class Call>
   double time_in_graph(bool cold, Call&& call);
   template <class T>

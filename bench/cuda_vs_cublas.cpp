@@ -4,7 +4,8 @@
 //   short      4 and 16 columns at K = 1e3 to 1e6, in CUDA graphs
 //   pieces     what plain kernels reach with the views of the plans `views` and `odd`: for tsmttsm, reads of the
 //              64-byte pieces that odd ones touch; for tsmm, a copy of the entries
-//   sustained  10 s of unbroken load each, at the widths of widths=8;64
+//   sustained  10 s of unbroken load each, at the widths of widths=8;64; at 64, then 5 s of the same bytes and
+//              products by a plain kernel (bare_gbps, of its last second)
 // products=tsmttsm,gram types=D,Z: only these of a plan's rows.
 // Each kind writes a file of its own to DIRECTORY: cuda_vs_cublas.csv, ..._widths.csv (the plan of that name),
 // ..._64MiB.csv, ..._short.csv, ..._pieces.csv, ..._sustained.csv.
@@ -128,9 +129,10 @@ class Program {
   }
 
   void sustained() {
-    Report report = open("_sustained", versus_.bytes(),
-                         "product,type,layout,m,n,lda,k,seconds,gbps,last_second_gbps,roof_gbps,share,watts,sm_mhz,"
-                         "kernel,configuration");
+    Report report =
+        open("_sustained", versus_.bytes(),
+             "product,type,layout,m,n,lda,k,seconds,gbps,last_second_gbps,roof_gbps,share,bare_gbps,watts,sm_mhz,"
+             "kernel,configuration");
     for (const std::string& width : split(settings_.at("widths"), ';')) {
       for (const char* product : {"tsmttsm", "tsmm"}) {
         const std::int64_t w = std::stoll(width);
@@ -138,8 +140,8 @@ class Program {
         const std::string key = key_of(c, versus_.rows_of(c, versus_.bytes()));
         if (report.has(key) || late()) continue;
         const MeasuredLoad x = versus_.measure_load(c, std::stod(settings_.at("load_seconds")));
-        report.add(key, "%.1f,%.0f,%.0f,%.0f,%.4f,%s,%s,%s", x.seconds, x.gbps, x.last_gbps, x.roof, x.gbps / x.roof,
-                   x.power_and_clock.c_str(), x.kernel.c_str(), x.configuration.c_str());
+        report.add(key, "%.1f,%.0f,%.0f,%.0f,%.4f,%.0f,%s,%s,%s", x.seconds, x.gbps, x.last_gbps, x.roof,
+                   x.gbps / x.roof, x.bare_gbps, x.power_and_clock.c_str(), x.kernel.c_str(), x.configuration.c_str());
         count(false);
       }
     }
