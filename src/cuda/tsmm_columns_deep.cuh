@@ -21,7 +21,7 @@ struct TsmmColumnsDeep : TsmmTask<double> {
   std::int64_t pitch_b;
   std::int64_t k;
   int m, n;
-  int rows;  ///< of a chunk
+  int rows;  ///< of a chunk, whole sets of some or all warps
   int stages;
   int stage_bytes;
   const double* packed;  ///< C in the order of steps, to come panel by panel with A's; null: it stays in the block
@@ -246,7 +246,7 @@ __global__ void __launch_bounds__(block_threads, 1)
     const std::uint32_t chunk = chunk_of[at.stage];
     if (chunk == no_chunk) break;
     const std::int64_t first_row = static_cast<std::int64_t>(chunk) * p.rows + row0;
-    const int rows = static_cast<int>(min(p.k - first_row, std::int64_t{16 * tb}));
+    const int rows = static_cast<int>(min(p.k - first_row, std::int64_t{min(16 * tb, p.rows - row0)}));
     double* const b = p.b + first_row;
     double sum[tb][tn][4] = {};
     if (!beta.is_zero()) {

@@ -26,11 +26,28 @@ bool fit_stages(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c,
   return c.stages >= least && c.stages <= max_stages && c.stages * stage <= room;
 }
 
+// Rows of a chunk, multiples of `step`: nearly as many as there may be, such that few blocks wait for the last chunks
+// of others. A block by itself is served up to four times as fast as one of all.
+int balanced_rows(std::int64_t k, int most, int step, std::int64_t blocks) {
+  int best = most;
+  double least = 0;
+  for (int rows = most; 4 * rows >= 3 * most; rows -= step) {
+    const std::int64_t chunks = ceil_div(k, rows);
+    const double last = static_cast<double>(chunks % blocks) / static_cast<double>(blocks);
+    const double turns = static_cast<double>(chunks / blocks) + (last > 0 ? std::max(last, 0.25) : 0);
+    if (rows == most || turns * rows < 0.998 * least) {
+      best = rows;
+      least = turns * rows;
+    }
+  }
+  return best;
+}
+
 }  // namespace
 
 // As measured on an H200: blocks that have few chunks each wait for the last ones.
 bool columns_deep_is_better(const CudaDevice& device, const CudaTsmmProblem& p) {
-  return !p.row_major && !p.reads_output && p.m >= 128 && p.n <= 16 && p.k >= 512 * device.multiprocessors;
+  return !p.row_major && !p.reads_output && p.m >= 128 && p.n <= 32 && p.k >= 512 * device.multiprocessors;
 }
 
 bool complete_columns_deep(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
@@ -42,7 +59,7 @@ bool complete_columns_deep(const CudaDevice& device, const CudaTsmmProblem& p, C
   c.warps = 1;
   c.groups = 1;
   c.row_warps = computing_warps;
-  c.rows = 16 * c.blocks_n * computing_warps;
+  c.rows = balanced_rows(p.k, 16 * c.blocks_n * computing_warps, 16 * c.blocks_n, device.multiprocessors);
   if (c.panel == 0) c.panel = 16;
   if (c.panel % 16 != 0) return false;
   c.pitch = c.rows + static_cast<int>(p.pitch_a % (line_bytes / p.real_bytes));  // columns lie there as in memory
@@ -63,16 +80,19 @@ bool complete_columns_deep(const CudaDevice& device, const CudaTsmmProblem& p, C
 void add_columns_deep(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
   for (const TileShape& tile : tsmm_columns_deep_tiles) {
     if (search == Search::usual && tile.n > 1 && 4 * tile.n >= p.n) continue;  // a narrower one does as much
-    const auto add = [&](int panel) {
+    const auto add = [&](int panel, bool resident) {
       CudaTsmm c{};
       c.kernel = CudaKernel::deep;
       c.blocks_n = tile.m;
       c.tile_n = tile.n;
       c.panel = panel;
-      if (complete(device, p, c)) to.push_back(c);
+      if (!complete(device, p, c) || (resident && c.small_in_ring)) return false;
+      to.push_back(c);
+      return true;
     };
-    add(16);
-    if (search == Search::all) add(32);
+    // Long panels, where C takes much of a stage.
+    const bool all = search == Search::all;
+    if (!add(16, tile.n > 2 && !all) || all) add(32, false);
   }
 }
 
