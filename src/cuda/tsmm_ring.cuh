@@ -6,6 +6,7 @@
 #include "src/cuda/succession.cuh"
 #include "src/cuda/tsmm_chunks.cuh"
 #include "src/cuda/tsmm_factor.cuh"
+#include "src/cuda/tsmm_narrow.cuh"
 #include "src/cuda/tsmm_split.cuh"
 
 /// tsmm on tensor cores: B^T = C^T A^T, A's chunks through a ring, B's chunks through shared memory and bulk stores.
@@ -15,20 +16,6 @@
 /// Warp groups take the stages in turn; the warps of a group stand side by side along the columns of B, each with `tn`
 /// pieces of 16 columns x `tb` sets of 8 rows in registers.
 namespace blockvec::kernels::cuda {
-
-/// Numbers of A's rows that are multiplied where B has so few columns.
-template <int columns>
-inline constexpr int narrow_depth = dispatch::narrow_depth(columns);
-
-/// C for rows of few numbers: [row][columns], zeros beyond it.
-template <int columns, class Real>
-__device__ inline void pack_narrow(const Small<Real>& small, int m, int n, Factor alpha, double* packed, int thread,
-                                   int threads) {
-  for (int i = thread; i < columns * narrow_depth<columns>; i += threads) {
-    const int row = i / columns;
-    packed[i] = row < m && i % columns < n ? small.scaled(row, i % columns, alpha) : 0.0;
-  }
-}
 
 /// Row of the stage that column i (0..7) of set t of 8 rows stands for: lanes meet different banks, loading and
 /// storing.
@@ -137,15 +124,6 @@ __device__ inline void multiply_rows(float (&sum)[tn][tb][4], const float* c, in
   }
 }
 
-/// beta times entry `column` of a row of B, which a complex beta takes from two neighbours.
-template <class Real>
-__device__ inline double scaled_entry(const Real* row, int column, Factor beta) {
-  const double own = row[column];
-  if (beta.im == 0) return beta.re * own;
-  const double other = row[column ^ 1];
-  return column % 2 == 0 ? beta.re * own - beta.im * other : beta.re * own + beta.im * other;
-}
-
 /// Where a group's results lie in shared memory on their way out.
 template <class Real>
 struct Outgoing {
@@ -227,89 +205,10 @@ __device__ inline void multiply_plainly(const TsmmRing<Real>& p, const Real* a, 
   }
 }
 
-/// `unit` neighbours in memory, moved at once.
-template <int unit, class Real>
-struct alignas(unit * sizeof(Real)) Neighbouring {
-  Real number[unit];
-};
-
-/// Rows of few numbers, where tensor cores would mostly idle: a lane a row, C's entries read by all lanes at once.
-/// Several rows of a lane are on their way at a time.
-template <bool adds, int unit, int columns, class Real>
-__device__ inline void narrow_rows(const TsmmRing<Real>& p, const double* c, const Real* a, Real* out, const Real* old,
-                                   Factor beta, int lane) {
-  using Unit = Neighbouring<unit, Real>;
-  constexpr int depth = narrow_depth<columns>;
-  constexpr int batch = columns < 8 ? 8 : 4;
-  const int m = p.m;
-  const int n = p.n;
-  for (int first = lane; first < p.rows; first += batch * warp_size) {
-    Real left[batch][depth];
-#pragma unroll
-    for (int r = 0; r < batch; ++r) {
-      const int row = min(first + r * warp_size, p.rows - 1);
-#pragma unroll
-      for (int i = 0; i < depth; i += unit) {
-        Unit loaded{};
-        if (i < m) loaded = *reinterpret_cast<const Unit*>(a + row * p.a.row_step + i);
-#pragma unroll
-        for (int u = 0; u < unit; ++u) left[r][i + u] = loaded.number[u];
-      }
-    }
-    double sum[batch][columns] = {};
-#pragma unroll
-    for (int i = 0; i < depth; ++i) {
-      if (i >= m) break;  // conversions would take as long as those that are needed
-#pragma unroll
-      for (int j = 0; j < columns; ++j) {
-        const double factor = c[columns * i + j];
-#pragma unroll
-        for (int r = 0; r < batch; ++r) sum[r][j] += static_cast<double>(left[r][i]) * factor;
-      }
-    }
-#pragma unroll
-    for (int r = 0; r < batch; ++r) {
-      const int row = first + r * warp_size;
-      if (row >= p.rows) break;
-#pragma unroll
-      for (int j = 0; j < columns; j += unit) {
-        if (j >= n) break;
-        Unit stored;
-#pragma unroll
-        for (int u = 0; u < unit; ++u) {
-          if (adds) sum[r][j + u] += scaled_entry(old + row * p.old.row_step, j + u, beta);
-          stored.number[u] = static_cast<Real>(sum[r][j + u]);
-        }
-        *reinterpret_cast<Unit*>(out + row * p.pitch_out + j) = stored;
-      }
-    }
-  }
-}
-
-/// The same by as wide accesses as the alignment of A's and B's rows allows.
-template <bool adds, int columns, class Real>
-__device__ inline void narrow_rows(const TsmmRing<Real>& p, const double* c, const Real* a, Real* out, const Real* old,
-                                   Factor beta, int lane) {
-  constexpr int most = 16 / sizeof(Real) < columns ? 16 / sizeof(Real) : columns;  // 1, 2 or 4
-  constexpr int some = most == 4 ? 2 : most;
-  const auto aligned = [&](int unit) {
-    const auto places = reinterpret_cast<std::uintptr_t>(a) | reinterpret_cast<std::uintptr_t>(out);
-    return p.m % unit == 0 && p.n % unit == 0 && p.a.row_step % unit == 0 && p.pitch_out % unit == 0 &&
-           places % (unit * sizeof(Real)) == 0;
-  };
-  if (aligned(most)) {
-    narrow_rows<adds, most, columns>(p, c, a, out, old, beta, lane);
-  } else if (aligned(some)) {
-    narrow_rows<adds, some, columns>(p, c, a, out, old, beta, lane);
-  } else {
-    narrow_rows<adds, 1, columns>(p, c, a, out, old, beta, lane);
-  }
-}
-
 /// `tf32`: by split products (tsmm_split.cuh).
 template <class Real, int tn, int tb, bool tf32 = false>
 __global__ void __launch_bounds__(block_threads, 1) tsmm_ring_kernel(const __grid_constant__ TsmmRing<Real> p) {
-  using Number = std::conditional_t<tf32, float, double>;
+  using Number = std::conditional_t<tf32 || (tn == 0 && tb > 8), float, double>;
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ RingBarriers barriers;
   __shared__ std::uint32_t chunk_of[max_stages];

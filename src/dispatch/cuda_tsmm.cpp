@@ -216,7 +216,7 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const Cud
     work.tensor_cores = true;
   } else if (is_narrow(c)) {
     const double sets = rows / 32;
-    work.product_clocks = sets * static_cast<double>(p.m) * c.blocks_n / 2;
+    work.product_clocks = sets * static_cast<double>(p.m) * c.blocks_n / (c.blocks_n > 8 ? 4 : 2);
     work.shared_clocks = sets * static_cast<double>(p.m + p.n) * 2;
     work.overlap = 0.9;
   } else {
@@ -282,11 +282,13 @@ void add_ring(const CudaDevice& device, const CudaTsmmProblem& p, Search search,
   }
   if (!all && !ring_is_better(p) && !boxed_ring_is_better(device, p) && !to.empty()) return;
   for (const TileShape& tile : tsmm_tiles) {
+    // Measured on an H200 for 9 and 10 columns; tensor cores are as good from 11 on.
+    if (!all && tile.m == 0 && tile.n > 8 && (p.n < 9 || p.n > 10)) continue;
     // In double precision tensor cores are as good there.
     if (all || p.real_bytes == 4 || tile.m != 0 || tile.n <= 4) add_shape(tile, false);
   }
   // Narrower ones wait for memory anyway.
-  if (p.real_bytes != 4 || p.m * p.n < 10 * (p.m + p.n)) return;
+  if (p.real_bytes != 4 || 2 * p.m * p.n < 17 * (p.m + p.n)) return;
   for (const TileShape& tile : tsmm_split_tiles) add_shape(tile, true);
 }
 

@@ -76,8 +76,10 @@ def sums_fit(real, m, n, **others):
 
 
 def results_fit(real, m, n):
-    """The same of tsmm; m = 0 is for so many columns, powers of two."""
-    return n in (1, 2, 4, 8) if m == 0 else n >= 1 and 2 * (4 * m * n + 4 * n + 8) + 40 <= MOST_REGISTERS
+    """The same of tsmm; m = 0 is for so many columns."""
+    if m == 0:
+        return n in ((1, 2, 4, 8, 12) if real == "float" else (1, 2, 4))
+    return n >= 1 and 2 * (4 * m * n + 4 * n + 8) + 40 <= MOST_REGISTERS
 
 
 BY_COLUMNS = {"bool by_columns": ("false", "true")}
