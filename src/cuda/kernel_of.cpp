@@ -30,7 +30,7 @@ bool has_kernel_of(const dispatch::CudaTsmmProblem& p, const dispatch::CudaTsmm&
     case CudaKernel::warps:
       return tsmm_warps_kernel_of<Real>(x.blocks_n, x.tile_n) != nullptr;
     case CudaKernel::columns:
-      return columns_kernel_of<Real>(x, p.parts) != nullptr;
+      return has_columns_kernel<Real>(x, p.parts);
     case CudaKernel::deep:
       if constexpr (sizeof(Real) == 8) return tsmm_columns_deep_kernel_of<Real>(x.blocks_n, x.tile_n) != nullptr;
       break;

@@ -43,12 +43,16 @@ TsmmBoxesKernel<Real> boxes_kernel_of(const dispatch::CudaTsmm& x) {
   return tsmm_boxes_kernel_of<Real>(x.blocks_n, x.tile_n);
 }
 
+/// Without tensor cores.
+inline bool by_fma(const dispatch::CudaTsmm& x) { return x.tf32 == 0 && x.row_warps == 0; }
+
 template <class Real>
-auto columns_kernel_of(const dispatch::CudaTsmm& x, int parts) {
+bool has_columns_kernel(const dispatch::CudaTsmm& x, int parts) {
+  if (by_fma(x)) return tsmm_columns_fma_kernel_of<Real>(x.blocks_n, x.tile_n, parts) != nullptr;
   if constexpr (sizeof(Real) == 4) {
-    return tsmm_columns_split_kernel_of<Real>(x.blocks_n, x.tile_n, parts);
+    return tsmm_columns_split_kernel_of<Real>(x.blocks_n, x.tile_n, parts) != nullptr;
   } else {
-    return tsmm_columns_kernel_of<Real>(x.blocks_n, x.tile_n, parts);
+    return tsmm_columns_kernel_of<Real>(x.blocks_n, x.tile_n, parts) != nullptr;
   }
 }
 

@@ -19,6 +19,7 @@ template <class Real>
 struct TsmmWarps;
 template <class Real>
 struct TsmmColumns;
+template <class Real>
 struct TsmmColumnPieces;
 struct TsmmColumnsDeep;
 template <class Real>
@@ -97,9 +98,12 @@ template <class Real>
 TsmmColumnsKernel<Real> tsmm_columns_kernel_of(int m, int n, int parts);
 /// tsmm_column_split_tiles; likewise.
 template <class Real>
-using TsmmColumnPiecesKernel = void (*)(TsmmColumnPieces);
+using TsmmColumnPiecesKernel = void (*)(TsmmColumnPieces<Real>);
 template <class Real>
 TsmmColumnPiecesKernel<Real> tsmm_columns_split_kernel_of(int m, int n, int parts);
+/// tsmm_column_fma_tiles; likewise.
+template <class Real>
+TsmmColumnPiecesKernel<Real> tsmm_columns_fma_kernel_of(int m, int n, int parts);
 
 /// tsmm_columns_deep_tiles.
 template <class Real>

@@ -9,11 +9,13 @@
 #include "src/cuda/tsmm_boxes.cuh"
 #include "src/cuda/tsmm_columns.cuh"
 #include "src/cuda/tsmm_columns_deep.cuh"
+#include "src/cuda/tsmm_columns_fma.cuh"
 #include "src/cuda/tsmm_columns_split.cuh"
 #include "src/cuda/tsmm_direct.cuh"
 #include "src/cuda/tsmm_ring.cuh"
 #include "src/cuda/tsmm_warps.cuh"
 #include "src/cuda/views.cuh"
+#include "src/dispatch/cuda_tsmm_column_pieces.hpp"
 #include "src/dispatch/cuda_tsmm_columns.hpp"
 #include "src/dispatch/cuda_tsmm_columns_deep.hpp"
 
@@ -220,54 +222,73 @@ void launch_warps(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const La
   launcher.launch_early(tsmm_warps_kernel_of<Real>(x.blocks_n, x.tile_n), x.parts, sharing_threads, x.shared_bytes, p);
 }
 
-/// Columns of single precision, `pitch` real numbers apart in a stage, of which a chunk holds `rows`.
+/// Chunks of columns that are stored `early` numbers before the chunk's own first one, at most, and end as early.
+std::uint32_t chunks_of(std::int64_t length, int early, int stored) {
+  return static_cast<std::uint32_t>(ceil_div(length + std::max(early - 1, 0), stored));
+}
+
+/// Columns, `pitch` real numbers apart in a stage, of which a chunk holds `rows`.
 template <class T>
-PieceColumns piece_columns(const Matrix<T>& a, int pitch, int rows, const Product& operation) {
-  constexpr int parts = parts_of<std::remove_const_t<T>>;
-  using Number = std::conditional_t<parts == 2, double, float>;  // as large as a scalar
-  auto* const data = const_cast<float*>(real_data(a));
-  PieceColumns p{};
-  p.data = data;
+PieceColumns<real_t<T>> piece_columns(const Matrix<T>& a, int pitch, int rows, const Product& operation) {
+  using Real = real_t<T>;
+  constexpr int parts = parts_of<T>;
+  using Number = std::conditional_t<parts * sizeof(Real) == 4, float, double>;  // as large as a scalar of 4 or 8 bytes
+  PieceColumns<Real> p{};
+  p.data = real_data(a);
   p.distance = parts * a.ld;
   p.count = static_cast<int>(a.columns);
   p.pitch = pitch;
-  p.shift = static_cast<int>(reinterpret_cast<std::uintptr_t>(data) / sizeof(float) % unit);
   p.parts = parts;
+  p.shift = static_cast<int>(reinterpret_cast<std::uintptr_t>(p.data) / sizeof(Real) % bulk_unit<Real>);
   // Tensor maps count rows in 32 bits and strides in 40, boxes to 256.
-  p.boxed = p.shift == 0 && p.distance % unit == 0 && pitch == rows * parts && a.columns <= 256 &&
-            a.rows < std::numeric_limits<std::int32_t>::max() - 4096 &&
-            p.distance < (std::int64_t{1} << 40) / static_cast<std::int64_t>(sizeof(float));
+  p.boxed = sizeof(T) <= 8 && rows <= 256 && p.shift == 0 && p.distance % bulk_unit<Real> == 0 &&
+            pitch == rows * parts && a.columns <= 256 && a.rows < std::numeric_limits<std::int32_t>::max() - 4096 &&
+            p.distance < (std::int64_t{1} << 40) / static_cast<std::int64_t>(sizeof(Real));
   if (p.boxed) {
-    p.map = box_map(Lines<Number>{reinterpret_cast<const Number*>(data), a.rows, a.columns, a.ld}, rows, p.count,
+    p.map = box_map(Lines<Number>{reinterpret_cast<const Number*>(p.data), a.rows, a.columns, a.ld}, rows, p.count,
                     operation.name);
   }
   return p;
 }
 
 template <class T>
-void launch_column_pieces(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Launcher& launcher) {
+TsmmColumnPieces<real_t<T>> column_pieces(const TsmmCall<T>& call, const dispatch::CudaTsmm& x,
+                                          const Launcher& launcher) {
+  using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
-  TsmmColumnPieces p{};
+  TsmmColumnPieces<Real> p{};
   set_task(p, call, x, launcher.tickets);
-  p.a = piece_columns(call.a, x.pitch, x.rows, launcher.operation);
+  p.early = parts * x.early;
+  p.a = piece_columns(Matrix<T>{const_cast<T*>(call.a.data), call.a.rows, call.a.columns, call.a.ld, call.a.layout},
+                      x.pitch, x.rows, launcher.operation);
   p.b = piece_columns(call.b, x.staged_pitch, x.rows, launcher.operation);
   p.length = parts * call.a.rows;
   p.m = static_cast<int>(call.a.columns);
   p.n = static_cast<int>(call.b.columns);
-  p.early = parts * x.early;
   p.stored = parts * x.rows - p.early;
-  // Columns that are stored from early on end as early.
-  p.chunks = static_cast<std::uint32_t>(ceil_div(p.length + std::max(p.early - 1, 0), p.stored));
+  p.chunks = chunks_of(p.length, p.early, p.stored);
   p.stages = x.stages;
-  const auto bytes = [](const PieceColumns& columns) {
-    return static_cast<int>(round_up((columns.count * columns.pitch + unit) * sizeof(float), line_bytes));
-  };
-  p.offset_b = x.output_in_ring ? bytes(p.a) : 0;
-  p.stage_bytes = x.output_in_ring ? bytes(p.a) + bytes(p.b) : std::max(bytes(p.a), bytes(p.b));
+  const auto bytes_a = static_cast<int>(dispatch::piece_bytes(p.m, x.pitch, sizeof(Real)));
+  const auto bytes_b = static_cast<int>(dispatch::piece_bytes(p.n, x.staged_pitch, sizeof(Real)));
+  p.offset_b = x.output_in_ring ? bytes_a : 0;
+  p.stage_bytes = x.output_in_ring ? bytes_a + bytes_b : std::max(bytes_a, bytes_b);
   p.loads_b = x.output_in_ring;
   p.turns = p.a.pitch % 16 == 0;
-  p.plain = p.early == 0 && (p.b.shift != 0 || p.b.distance % unit != 0);
-  launcher.launch_early(columns_kernel_of<float>(x, parts), x.parts, warpgroup_block_threads, x.shared_bytes, p);
+  return p;
+}
+
+template <class T>
+void launch_column_pieces(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Launcher& launcher) {
+  using Real = real_t<T>;
+  constexpr int parts = parts_of<T>;
+  const TsmmColumnPieces<Real> p = column_pieces(call, x, launcher);
+  if (by_fma(x)) {
+    launcher.launch_early(tsmm_columns_fma_kernel_of<Real>(x.blocks_n, x.tile_n, parts), x.parts, fma_block_threads,
+                          x.shared_bytes, p);
+  } else if constexpr (sizeof(Real) == 4) {
+    launcher.launch_early(tsmm_columns_split_kernel_of<Real>(x.blocks_n, x.tile_n, parts), x.parts,
+                          warpgroup_block_threads, x.shared_bytes, p);
+  }
 }
 
 template <class T>
@@ -283,6 +304,8 @@ void launch_columns(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const 
   p.m = static_cast<int>(parts * call.a.columns);
   p.n = static_cast<int>(parts * call.b.columns);
   p.rows = x.rows;
+  p.early = parts * x.early;
+  p.chunks = chunks_of(parts * call.a.rows, p.early, p.stored());
   p.row_warps = x.row_warps;
   p.column_warps = x.warps;
   p.groups = x.groups;
@@ -297,7 +320,8 @@ void launch_columns(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const 
   p.meets = !p.loads_b && (p.column_warps > 1 || !alike);
   p.neighbours_a = dispatch::column_neighbours(p.a.pitch, sizeof(Real));
   p.neighbours_b = dispatch::column_neighbours(p.b.pitch, sizeof(Real));
-  launcher.launch_early(columns_kernel_of<Real>(x, parts), x.parts, block_threads, x.shared_bytes, p);
+  launcher.launch_early(tsmm_columns_kernel_of<Real>(x.blocks_n, x.tile_n, parts), x.parts, block_threads,
+                        x.shared_bytes, p);
 }
 
 void launch_columns_deep(const TsmmCall<double>& call, const dispatch::CudaTsmm& x, const Launcher& launcher) {
@@ -367,11 +391,10 @@ void launch_tsmm(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Cud
   if (x.kernel == CudaKernel::boxes) return launch_boxes(call, x, launcher);
   if (x.kernel == CudaKernel::warps) return launch_warps(call, x, launcher);
   if (x.kernel == CudaKernel::columns) {
-    if constexpr (sizeof(real_t<T>) == 4) {
-      return launch_column_pieces(call, x, launcher);
-    } else {
-      return launch_columns(call, x, launcher);
+    if constexpr (sizeof(real_t<T>) == 8) {
+      if (!by_fma(x)) return launch_columns(call, x, launcher);
     }
+    return launch_column_pieces(call, x, launcher);
   }
   if constexpr (std::is_same_v<T, double>) {
     if (x.kernel == CudaKernel::deep) return launch_columns_deep(call, x, launcher);

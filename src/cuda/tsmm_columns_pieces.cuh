@@ -3,17 +3,18 @@
 #include "src/cuda/tsmm_chunks.cuh"
 #include "src/cuda/tsmm_columns_chunks.cuh"
 
-/// Chunks of column-major operands in single precision on their way through a ring (tsmm_columns_split.cuh): a bulk
+/// Chunks of column-major operands on their way through a ring (tsmm_columns_split.cuh, tsmm_columns_fma.cuh): a bulk
 /// copy for every column, 32 at a time, both ways. Results take the place of A's numbers.
 ///
-/// Bulk copies move whole units of 16 bytes, and memory is fastest with whole sectors. So a chunk holds a few rows more
-/// than it stores: of every column it stores as many rows, from a whole sector on. What bulk copies cannot reach, at
-/// both ends of a matrix, plain ones do.
+/// Bulk copies move whole units of 16 bytes, and memory is fastest with whole lines. So a chunk holds a few rows more
+/// than it stores: of every column it stores as many rows, from a whole line or sector on. What bulk copies cannot
+/// reach, at both ends of a matrix and of columns in place, plain ones do.
 namespace blockvec::kernels::cuda {
 
 /// An operand's columns; lengths count real numbers.
+template <class Real>
 struct PieceColumns {
-  float* data;
+  Real* data;
   std::int64_t distance;  ///< from column to column
   int count;
   int pitch;   ///< from column to column in a stage: as `distance` modulo 16 bytes
@@ -23,22 +24,25 @@ struct PieceColumns {
   CUtensorMap map;
 };
 
-struct TsmmColumnPieces : TsmmTask<float> {
-  PieceColumns a, b;
+template <class Real>
+struct TsmmColumnPieces : TsmmTask<Real> {
+  PieceColumns<Real> a, b;
   std::int64_t length;  ///< of a column, in real numbers
   int m, n;             ///< columns
   int stored;           ///< real numbers of a column that a chunk stores
-  int early;            ///< those that it holds before them, at most: a sector, or none
+  int early;            ///< those that it holds before them, at most: a line, a sector, or none
   int stages;
   int stage_bytes;
   int offset_b;  ///< of B's numbers in a stage: results
   bool loads_b;  ///< what B held comes along there
   bool turns;    ///< A's columns begin in the same bank
-  bool plain;    ///< results leave by plain stores alone
 };
 
 inline constexpr int piece_storers = 2;  ///< warps
-inline constexpr int unit = 4;           ///< numbers that bulk copies move
+template <class Real>
+inline constexpr int bulk_unit = 16 / static_cast<int>(sizeof(Real));  ///< numbers that bulk copies move
+template <class Real>
+inline constexpr int line = line_bytes / static_cast<int>(sizeof(Real));
 
 struct PieceStages {
   Barrier full[max_stages];
@@ -59,9 +63,10 @@ struct PieceStages {
 
 #if __CUDA_ARCH__ >= 900
 /// Pieces of `numbers` real numbers, from number `first` of each column on, by a warp.
+template <class Real>
 class PiecesOf {
  public:
-  __device__ PiecesOf(const PieceColumns& columns, int numbers) : columns_(columns), numbers_(numbers) {
+  __device__ PiecesOf(const PieceColumns<Real>& columns, int numbers) : columns_(columns), numbers_(numbers) {
     for (int j = lane(); j < columns.count; j += warp_size) bytes_ += bytes_of(place(j));
     bytes_ = __reduce_add_sync(0xffffffffU, bytes_);
   }
@@ -72,7 +77,7 @@ class PiecesOf {
     return columns_.boxed || (first >= columns_.shift % unit && first + numbers_ + unit - 1 <= length);
   }
   __device__ void start_bulk(std::int64_t first, unsigned char* stage, Barrier& full) const {
-    float* const to = reinterpret_cast<float*>(stage);
+    Real* const to = reinterpret_cast<Real*>(stage);
     if (columns_.boxed) {
       if (elected()) tensor_load(to, columns_.map, static_cast<int>(first / columns_.parts), 0, full);
       return;
@@ -86,11 +91,11 @@ class PiecesOf {
   /// Zeros beyond the matrix.
   __device__ void start_plain(std::int64_t first, std::int64_t length, unsigned char* stage) const {
     for (int j = 0; j < columns_.count; ++j) {
-      float* const to = reinterpret_cast<float*>(stage) + place(j);
-      const float* const from = columns_.data + j * columns_.distance;
+      Real* const to = reinterpret_cast<Real*>(stage) + place(j);
+      const Real* const from = columns_.data + j * columns_.distance;
       for (int i = lane(); i < numbers_; i += warp_size) {
         const bool valid = first + i >= 0 && first + i < length;
-        async_copy<sizeof(float)>(to + i, valid ? from + first + i : columns_.data, valid);
+        async_copy<sizeof(Real)>(to + i, valid ? from + first + i : columns_.data, valid);
       }
     }
   }
@@ -102,18 +107,20 @@ class PiecesOf {
     return static_cast<unsigned>((place % unit + numbers_ + unit - 1) / unit * 16);
   }
 
-  const PieceColumns& columns_;
+  static constexpr int unit = bulk_unit<Real>;
+  const PieceColumns<Real>& columns_;
   int numbers_;
   unsigned bytes_ = 0;
 };
 
 /// The warp that loads: as load_chunks (tsmm_chunks.cuh). A chunk holds so many real numbers of a column.
-__device__ inline void load_pieces(const TsmmColumnPieces& p, PieceStages& shared, unsigned char* ring, int numbers,
-                                   int marks) {
+template <class Real>
+__device__ inline void load_pieces(const TsmmColumnPieces<Real>& p, PieceStages& shared, unsigned char* ring,
+                                   int numbers, int marks) {
   const bool reads_a = !p.alpha.read().is_zero();
   const bool reads_b = p.loads_b && !p.beta.read().is_zero();
-  const PiecesOf a(p.a, numbers);
-  const PiecesOf b(p.b, numbers);
+  const PiecesOf<Real> a(p.a, numbers);
+  const PiecesOf<Real> b(p.b, numbers);
   RingPosition at{0, 1};
   for_each_chunk(p, [&](std::uint32_t chunk) {
     shared.empty[at.stage].wait(at.parity);
@@ -146,12 +153,59 @@ __device__ inline void load_pieces(const TsmmColumnPieces& p, PieceStages& share
   }
 }
 
-/// The warps that store, each every so many stages.
-__device__ inline void store_pieces(const TsmmColumnPieces& p, PieceStages& shared, unsigned char* ring, int own) {
+/// A chunk of B out of a stage, by a warp; it waits until the stage has been read.
+template <class Real>
+__device__ inline void store_piece(const TsmmColumnPieces<Real>& p, const Real* stage, std::uint32_t chunk) {
+  constexpr int unit = bulk_unit<Real>;
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
-  const int sector = max(p.early, unit);
-  const auto first_number = static_cast<int>(reinterpret_cast<std::uintptr_t>(p.b.data) / sizeof(float) % sector);
-  const auto step = static_cast<int>(p.b.distance % sector);
+  const std::int64_t first = static_cast<std::int64_t>(chunk) * p.stored;
+  if (p.b.boxed && first + p.stored <= p.length) {
+    if (elected()) tensor_store(p.b.map, static_cast<int>(first / p.b.parts), 0, stage);
+    commit_stores();
+    bulk_stores_have_read<0>();
+    return;
+  }
+  const auto place = static_cast<int>(reinterpret_cast<std::uintptr_t>(p.b.data) / sizeof(Real) % line<Real>);
+  const auto step = static_cast<int>(p.b.distance % line<Real>);
+  // Numbers between a column's last multiple of what it is stored from and its piece; or else to its first one.
+  const auto late = [&](int j) { return p.early == 0 ? 0 : (place + j * step) % p.early; };
+  const auto skipped = [&](int j) { return p.early != 0 ? 0 : -(place + j * step) & (unit - 1); };
+  const auto column = [&](int j) { return p.b.data + j * p.b.distance + first - late(j); };
+  const auto piece = [&](int j) { return stage + j * p.b.pitch + p.early - late(j); };
+  if ((chunk == 0 && p.early != 0) || first + p.stored > p.length) {
+    for (int j = 0; j < p.n; ++j) {
+      Real* const to = column(j);
+      const Real* const from = piece(j);
+      const std::int64_t begin = first - late(j);
+#pragma unroll 4
+      for (int i = lane; i < p.stored; i += warp_size) {
+        if (begin + i >= 0 && begin + i < p.length) to[i] = from[i];
+      }
+    }
+    return;
+  }
+  for (int j = lane; j < p.n; j += warp_size) {
+    const int skip = skipped(j);
+    start_bulk_store(column(j) + skip, piece(j) + skip,
+                     static_cast<unsigned>((p.stored - skip) / unit * unit * sizeof(Real)));
+  }
+  commit_stores();
+  if (p.early == 0 && (place % unit != 0 || step % unit != 0)) {  // what is left at both ends of pieces
+    for (int i = lane; i < p.n * unit; i += warp_size) {
+      const int j = i / unit;
+      const int skip = skipped(j);
+      if (skip == 0) continue;
+      const int at = i % unit < skip ? i % unit : p.stored - unit + i % unit;
+      column(j)[at] = piece(j)[at];
+    }
+  }
+  bulk_stores_have_read<0>();
+}
+
+/// The warps that store, each every so many stages.
+template <class Real>
+__device__ inline void store_pieces(const TsmmColumnPieces<Real>& p, PieceStages& shared, unsigned char* ring,
+                                    int own) {
   int turn = own;
   for (RingPosition at{0, 0};; at.advance(1, p.stages)) {
     shared.full[at.stage].wait(at.parity);  // all chunks in turn, so that no stage seems full from its last one
@@ -163,34 +217,7 @@ __device__ inline void store_pieces(const TsmmColumnPieces& p, PieceStages& shar
       continue;
     }
     shared.done[at.stage].wait(at.parity);
-    const float* const stage = reinterpret_cast<const float*>(ring + at.stage * p.stage_bytes + p.offset_b) + p.b.shift;
-    const std::int64_t first = static_cast<std::int64_t>(chunk) * p.stored;
-    const bool bulk = !p.plain && (chunk != 0 || p.early == 0) && first + p.stored <= p.length;
-    if (bulk && p.b.boxed) {
-      if (elected()) {
-        tensor_store(p.b.map, static_cast<int>(first / p.b.parts), 0, stage);
-        commit_stores();
-        bulk_stores_have_read<0>();
-      }
-    } else if (bulk) {
-      for (int j = lane; j < p.n; j += warp_size) {
-        const int late = p.plain ? 0 : (first_number + j * step) % sector;
-        start_bulk_store(p.b.data + j * p.b.distance + first - late, stage + j * p.b.pitch + p.early - late,
-                         static_cast<unsigned>(p.stored * sizeof(float)));
-      }
-      commit_stores();
-      bulk_stores_have_read<0>();
-    } else {
-      for (int j = 0; j < p.n; ++j) {
-        const int late = p.plain ? 0 : (first_number + j * step) % sector;
-        float* const to = p.b.data + j * p.b.distance + first - late;
-        const float* const from = stage + j * p.b.pitch + p.early - late;
-#pragma unroll 4
-        for (int i = lane; i < p.stored; i += warp_size) {
-          if (first - late + i >= 0 && first - late + i < p.length) to[i] = from[i];
-        }
-      }
-    }
+    store_piece(p, reinterpret_cast<const Real*>(ring + at.stage * p.stage_bytes + p.offset_b) + p.b.shift, chunk);
     __syncwarp();
     shared.empty[at.stage].arrive();
   }

@@ -53,7 +53,7 @@ struct ColumnPairs {
 
 /// One result in double precision, from A's numbers of a row on.
 template <int parts>
-__device__ __noinline__ float multiply_plainly(const TsmmColumnPieces& p, const float* a, int column, int part) {
+__device__ __noinline__ float multiply_plainly(const TsmmColumnPieces<float>& p, const float* a, int column, int part) {
   const Factor alpha = p.alpha.read();
   double value = 0;
 #pragma unroll 1
@@ -66,7 +66,7 @@ __device__ __noinline__ float multiply_plainly(const TsmmColumnPieces& p, const 
 /// `columns`: of B, a multiple of 8; a chunk has so many steps.
 template <int parts, int columns, int chunk_steps>
 __global__ void __launch_bounds__(warpgroup_block_threads, 1)
-    tsmm_columns_split_kernel(const __grid_constant__ TsmmColumnPieces p) {
+    tsmm_columns_split_kernel(const __grid_constant__ TsmmColumnPieces<float> p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ PieceStages shared;

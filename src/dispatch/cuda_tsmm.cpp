@@ -8,6 +8,7 @@
 #include "src/dispatch/cuda_model.hpp"
 #include "src/dispatch/cuda_stages.hpp"
 #include "src/dispatch/cuda_tsmm_boxes.hpp"
+#include "src/dispatch/cuda_tsmm_column_pieces.hpp"
 #include "src/dispatch/cuda_tsmm_columns.hpp"
 #include "src/dispatch/cuda_tsmm_columns_deep.hpp"
 #include "src/dispatch/cuda_tsmm_direct.hpp"
@@ -324,7 +325,8 @@ namespace {
 
 void collect(const CudaDevice& device, const CudaTsmmProblem& problem, Search search, std::vector<CudaTsmm>& to) {
   const bool all = search == Search::all;
-  if (all || direct_is_better(problem)) add_direct(device, problem, search, to);
+  if (all || columns_fma_is_better(device, problem)) add_columns_fma(device, problem, search, to);
+  if (all || (to.empty() && direct_is_better(problem))) add_direct(device, problem, search, to);
   const bool in_boxes = boxed_ring_is_better(device, problem);
   if (all || ring_is_better(problem) || deep_is_better(problem) || in_boxes) add_ring(device, problem, search, to);
   if (all || (warps_are_better(problem) && !in_boxes)) add_warps(device, problem, search, to);

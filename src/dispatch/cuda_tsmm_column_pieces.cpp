@@ -2,77 +2,120 @@
 
 #include <algorithm>
 
-#include "src/dispatch/cuda_stages.hpp"
-
 namespace blockvec::kernels::dispatch {
 namespace {
 
-constexpr int unit = 4;    // real numbers that bulk copies move
-constexpr int sector = 8;  // those that memory is written by
+int unit_of(const CudaTsmmProblem& p) { return 16 / p.real_bytes; }  // real numbers that bulk copies move
+int line_of(const CudaTsmmProblem& p) { return line_bytes / p.real_bytes; }
+
+bool is_split(const CudaTsmm& c) { return c.tf32 != 0; }
 
 // Whether all columns begin at multiples of so many real numbers; `aligned` says it of the first one.
 bool begins_at(bool aligned, std::int64_t pitch, int numbers) { return aligned && pitch % numbers == 0; }
 
-// From column to column of a stage: as far apart as in memory modulo 16 bytes, and four of them in different banks.
-int pitch_of(std::int64_t distance, int numbers, bool aligned) {
-  if (begins_at(aligned, distance, unit)) return numbers;
+// From column to column of a stage: as far apart as in memory modulo 16 bytes, and for tensor cores four of them in
+// different banks, or for boxes without a gap.
+int pitch_of(const CudaTsmmProblem& p, const CudaTsmm& c, std::int64_t distance, bool aligned) {
+  const int unit = unit_of(p);
+  const int numbers = c.rows * p.parts;
+  if (is_split(c) && begins_at(aligned, distance, unit)) return numbers;
   int pitch = numbers + unit + static_cast<int>(distance % unit);
-  while (pitch % 16 / unit != 2) pitch += unit;
+  while (is_split(c) && pitch % 16 / unit != 2) pitch += unit;
   return pitch;
 }
 
+// Rows that a chunk holds before those that it stores, so that it stores from a line on, or where chunks are short from
+// a sector. In place, it must not hold rows that another one stores.
+int early_of(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  if (p.in_place || (is_split(c) && begins_at(p.aligned_output, p.pitch_b, unit_of(p)))) return 0;
+  return (is_split(c) || c.rows < 256 ? line_of(p) / 4 : line_of(p)) / p.parts;
+}
+
+// Results lie as A's numbers do.
 bool alike(const CudaTsmmProblem& p, const CudaTsmm& c) {
   return p.aligned && p.aligned_output && c.pitch == c.staged_pitch;
 }
 
-std::int64_t columns_bytes(std::int64_t columns, int pitch) {
-  return round_up((columns * pitch + unit) * std::int64_t{sizeof(float)}, line_bytes);
-}
-
-// C in two parts, in steps of 8 pairs of real numbers.
+// C: in two parts, in steps of 8 pairs of real numbers; or row by row.
 std::int64_t small_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
-  return ceil_div(p.m, 16) * 4 * 8 * 8 * c.tile_n * std::int64_t{sizeof(float)};
+  if (is_split(c)) return ceil_div(p.m, 16) * 4 * 8 * 8 * c.tile_n * std::int64_t{sizeof(float)};
+  return round_up(p.m * c.tile_n * p.real_bytes, 16);
 }
 
 // Results take the place of A's numbers where they lie alike, or that of B's.
 std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c) {
-  if (!c.output_in_ring) return columns_bytes(std::max(p.m, p.n) / p.parts, c.pitch);
-  return columns_bytes(p.m / p.parts, c.pitch) + columns_bytes(p.n / p.parts, c.staged_pitch);
+  const std::int64_t a = piece_bytes(p.m / p.parts, c.pitch, p.real_bytes);
+  const std::int64_t b = piece_bytes(p.n / p.parts, c.staged_pitch, p.real_bytes);
+  return c.output_in_ring ? a + b : std::max(a, b);
 }
 
-bool serves(const CudaDevice& device, const CudaTsmmProblem& p) {
-  return device.warpgroups && !p.row_major && p.real_bytes == 4 && p.may_split && p.m > 0;
+bool serves(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+  if (p.row_major || p.m <= 0 || c.blocks_n == 0 || c.groups > 1) return false;
+  const bool has_kernel = is_split(c) ? device.warpgroups && p.may_split && p.real_bytes == 4 : device.bulk_copies;
+  return has_kernel && p.n <= (is_split(c) ? 8 : 1) * c.tile_n * p.parts;
 }
 
-}  // namespace
-
-bool complete_column_pieces(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
-  if (!serves(device, p) || c.blocks_n == 0 || p.n > 8 * c.tile_n * p.parts) return false;
-  c.tf32 = 1;
-  c.row_warps = warpgroup_warps * c.blocks_n;
-  c.warps = c.groups = 1;
-  c.panel = static_cast<int>(p.m / p.parts);
-  c.rows = warpgroup_rows * c.blocks_n;
-  c.pitch = pitch_of(p.pitch_a, c.rows * p.parts, p.aligned);
-  c.staged_pitch = pitch_of(p.pitch_b, c.rows * p.parts, p.aligned_output);
-  // In place, a chunk must not hold rows that another one stores.
-  const bool even = begins_at(p.aligned_output, p.pitch_b, unit);
-  c.early = even || p.in_place ? 0 : sector / p.parts;
+// What follows from the rows of a chunk; false if too few stages fit.
+bool fit_pieces(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+  c.pitch = pitch_of(p, c, p.pitch_a, p.aligned);
+  c.staged_pitch = pitch_of(p, c, p.pitch_b, p.aligned_output);
+  c.early = early_of(p, c);
   c.output_in_ring = p.reads_output || !alike(p, c);
   const std::int64_t room = device.shared_bytes - static_bytes - small_bytes(p, c);
   const std::int64_t stage = bytes_of_stage(p, c);
   const int stages = static_cast<int>(std::clamp<std::int64_t>(room / stage, 0, 32));
   if (c.stages == 0) c.stages = stages;
   c.shared_bytes = static_cast<int>(small_bytes(p, c) + c.stages * stage);
-  if (c.stages < 3 || c.stages > stages) return false;
+  return c.stages >= 3 && c.stages <= stages;
+}
+
+// Pieces of so many bytes, in chunks of at most so many: as measured on an H200, shorter ones keep memory less busy.
+constexpr std::int64_t longest_piece = 4096;
+constexpr std::int64_t largest_chunk = 49152;
+
+}  // namespace
+
+bool complete_column_pieces(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+  if (!serves(device, p, c)) return false;
+  c.row_warps = is_split(c) ? warpgroup_warps * c.blocks_n : 0;
+  c.warps = c.groups = 1;
+  c.panel = static_cast<int>(p.m / p.parts);
+  c.rows = is_split(c) ? warpgroup_rows * c.blocks_n : static_cast<int>(longest_piece / (p.parts * p.real_bytes));
+  bool fits = fit_pieces(device, p, c);
+  for (const int least = 32 * c.blocks_n; !is_split(c) && c.rows > least; fits = fit_pieces(device, p, c)) {
+    if (fits && p.m * c.rows * p.real_bytes <= largest_chunk) break;
+    c.rows /= 2;
+    c.stages = 0;
+  }
+  if (!fits) return false;
   if (c.chunks_per_ticket == 0) c.chunks_per_ticket = chunks_of_ticket((p.m + p.n) * c.rows * p.real_bytes);
   c.parts = std::min<std::int64_t>(ceil_div(p.k, c.rows - c.early), device.multiprocessors);
   c.workspace_bytes = 2 * workspace_alignment;
   return true;
 }
 
+// As measured on an H200: tensor cores would idle, and threads that load for themselves wait for columns that begin
+// anywhere.
+bool columns_fma_is_better(const CudaDevice& device, const CudaTsmmProblem& p) {
+  if (!device.bulk_copies || p.row_major || p.m > 2 * p.n) return false;
+  const std::int64_t n = p.n / p.parts;
+  if (p.real_bytes == 8) return p.parts == 1 && n > 9 && n <= 11;
+  return n > 2 && n <= (p.parts == 2 ? 12 : 24);
+}
+
+void add_columns_fma(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+  for (const TileShape& tile : tsmm_column_fma_tiles) {  // the first one that holds B's columns is the narrowest one
+    CudaTsmm c{};
+    c.kernel = CudaKernel::columns;
+    c.blocks_n = tile.m;
+    c.tile_n = tile.n;
+    if (!complete(device, p, c)) continue;
+    to.push_back(c);
+    if (search != Search::all) return;
+  }
+}
+
 void add_column_pieces(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
-  if (search != Search::all && p.m * p.n < 4 * (p.m + p.n)) return;  // narrower ones are faster without tensor cores
   const auto legal = [&](const TileShape& tile, int ticket, CudaTsmm& c) {
     c = {};
     c.kernel = CudaKernel::columns;
@@ -83,6 +126,7 @@ void add_column_pieces(const CudaDevice& device, const CudaTsmmProblem& p, Searc
     return complete(device, p, c);
   };
   CudaTsmm c{};
+  if (search != Search::all && p.m * p.n < 4 * (p.m + p.n)) return;  // narrower ones are faster without tensor cores
   if (search == Search::all) {
     for (const TileShape& tile : tsmm_column_split_tiles) {
       for (const int ticket : {0, 2, 3}) {
@@ -106,13 +150,21 @@ CudaWork column_pieces_work(const CudaDevice& device, const CudaTsmmProblem& p, 
   CudaWork work{};
   work.bytes = static_cast<double>(p.k) * static_cast<double>(p.m + (p.reads_output ? 2 : 1) * p.n) * p.real_bytes;
   work.bandwidth = 0.97 * device.copy_bandwidth;
-  // Three products of tensor cores that multiply 1024 numbers a clock, of complex numbers each for four.
-  const double products = rows * static_cast<double>(round_up(p.m, 16)) * 8 * c.tile_n * (p.parts == 2 ? 6 : 3);
-  work.product_clocks = products / 1024;
-  // They read C again for every 64 rows; A's rows come, are read, and go as results, which meet in banks.
-  work.shared_clocks = products / 2048 + rows * static_cast<double>(p.m + p.n) * 3 * p.real_bytes / 128;
+  // A's rows come, are read, and go as results, which meet in banks.
+  const double moved = rows * static_cast<double>(p.m + p.n) * 3 * p.real_bytes / 128;
+  if (is_split(c)) {
+    // Three products of tensor cores that multiply 1024 numbers a clock, of complex numbers each for four; they read C
+    // again for every 64 rows.
+    const double products = rows * static_cast<double>(round_up(p.m, 16)) * 8 * c.tile_n * (p.parts == 2 ? 6 : 3);
+    work.product_clocks = products / 1024;
+    work.shared_clocks = products / 2048 + moved;
+  } else {
+    const double products = rows * static_cast<double>(p.m) * c.tile_n * p.parts;
+    work.product_clocks = products * p.real_bytes / 512;
+    work.shared_clocks = products * p.real_bytes / (512 * c.blocks_n) + moved;
+  }
   work.overlap = 0.8;
-  work.tensor_cores = true;
+  work.tensor_cores = is_split(c);
   work.parts = static_cast<double>(c.parts);
   work.bytes_in_flight = (c.stages - 0.5) * static_cast<double>(bytes_of_stage(p, c));
   work.launches = 2;

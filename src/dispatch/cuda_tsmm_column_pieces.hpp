@@ -4,12 +4,23 @@
 
 #include "src/dispatch/cuda_configuration.hpp"
 #include "src/dispatch/cuda_model.hpp"
+#include "src/dispatch/cuda_stages.hpp"
 
-/// tsmm's candidates for column-major operands in single precision (src/cuda/tsmm_columns_split.cuh): any stride, any
-/// alignment, widths whose C fits into shared memory.
+/// tsmm's configurations for column-major operands whose chunks are pieces of columns (src/cuda/
+/// tsmm_columns_pieces.cuh): any stride, any alignment, widths whose C fits into shared memory.
 namespace blockvec::kernels::dispatch {
 
+/// Bytes of so many columns in a stage, `pitch` numbers from one to the next; they start anywhere in 16 bytes.
+constexpr std::int64_t piece_bytes(std::int64_t columns, int pitch, int real_bytes) {
+  return round_up(columns * pitch * real_bytes + 16, line_bytes);
+}
+
+/// Candidates without tensor cores, for few columns of B.
+bool columns_fma_is_better(const CudaDevice& device, const CudaTsmmProblem& p);
+void add_columns_fma(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to);
+/// Those of single precision, by split products.
 void add_column_pieces(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to);
+/// Any of them, and those of add_columns.
 bool complete_column_pieces(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c);
 CudaWork column_pieces_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c);
 

@@ -139,6 +139,9 @@ FAMILIES = {
                                       "tsmm_columns_split_kernel<{parts}, 8 * {n}, {m}>", by_parts=True,
                                       makes=lambda real, m, n, parts: real == "float" and 1 <= m <= 4
                                       and 2 <= n <= 8),
+    "tsmm_column_fma_tiles": Family("tsmm_columns_fma", "tsmm_columns_fma.cuh", "TsmmColumnPiecesKernel",
+                                    "tsmm_columns_fma_kernel<{real}, {parts}, {n}, {m}>", by_parts=True,
+                                    makes=lambda real, m, n, parts: m >= 1 and n * parts % 4 == 0),
     "tsmm_columns_deep_tiles": Family("tsmm_columns_deep", "tsmm_columns_deep.cuh", "TsmmColumnsDeepKernel",
                                       "tsmm_columns_deep_kernel<{m}, {n}>",
                                       makes=lambda real, m, n: real == "double" and m in (2, 4) and n >= 1),
@@ -185,7 +188,8 @@ def family_of_row(product, kernel, words, tile):
         ring = "tsmm_split_tiles" if tf32 else "tsmm_deep_tiles" if tile[1:] == [0] else "tsmm_tiles"
         boxes = ("tsmm_gauss_register_tiles" if held else "tsmm_gauss_tiles") if gauss else "tsmm_box_tiles"
         known = {"ring": ring, "boxes": boxes, "warps": "tsmm_warps_tiles",
-                 "columns": "tsmm_column_split_tiles" if tf32 else "tsmm_column_tiles",
+                 "columns": "tsmm_column_split_tiles" if tf32 else
+                            "tsmm_column_tiles" if words.get("warps", "1")[0] != "0" else "tsmm_column_fma_tiles",
                  "deep": "tsmm_columns_deep_tiles", "warpgroup": "tsmm_warpgroup_tiles", "direct": "tsmm_direct_shapes"}
     if known.get(kernel) is None:
         raise Refused(f"{product} has no such kernel: {kernel}")

@@ -85,10 +85,10 @@ TYPED_TEST(CudaTsmm, SameBitsEveryTimeAndInPlace) {
 // Columns of any width, alignment and length.
 TYPED_TEST(CudaTsmm, NarrowColumns) {
   using T = TypeParam;
-  for (const std::int64_t width : {1, 2, 3, 7, 8, 9, 16}) {
+  for (const std::int64_t width : {1, 2, 3, 7, 8, 9, 11, 16, 24}) {
     for (const std::int64_t pad : {0, 1, 3}) {
       const Placement place{Layout::column_major, Layout::row_major, pad, pad % 3};
-      const std::int64_t k = 1000 + 300 * (width % 2) + pad;
+      const std::int64_t k = 4000 + 300 * (width % 2) + pad;  // several chunks
       expect_every_tsmm<T>(k, width, width, place, T(1), T(0));
       expect_every_tsmm<T>(k, width + 13, width, place, value<T>(2, 1), value<T>(0.5, -1));
       expect_tsmm_inplace<T>(run_on_few_blocks, k, width + pad, width, place);
