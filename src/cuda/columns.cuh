@@ -1,13 +1,11 @@
 #pragma once
 
-#include <cuda.h>
-
-#include "src/cuda/pipeline.cuh"
+#include "src/cuda/boxes.cuh"
 #include "src/cuda/ring.cuh"
 
 /// Column-major operands on their way into the stages of a ring: a chunk of rows is a piece of every column. Either
-/// each piece comes by a bulk copy of its own, whatever the columns' alignment, or many come in a box, where columns
-/// begin at multiples of 16 bytes; then short pieces come as fast.
+/// each piece comes by a bulk copy of its own, or many come in a box (boxes.cuh); then short pieces come as fast.
+/// Either way columns begin anywhere: in a stage as many numbers after a multiple of 16 bytes as in memory.
 namespace blockvec::kernels::cuda {
 
 /// An operand; lengths and distances count real numbers.
@@ -21,8 +19,9 @@ struct Columns {
   int parts;              ///< real numbers of a scalar
   int pitch;              ///< from column to column in a stage: as `distance` modulo 16 bytes
   bool even;              ///< all columns begin at multiples of 16 bytes
-  int box;                ///< columns of a box; 0: of their own
-  CUtensorMap map;        ///< of boxes
+  int box;                ///< columns of a class in a box; 0: columns come one by one
+  int classes;            ///< of columns in boxes, else 1
+  int class_step;         ///< numbers from a class's first column to the next one's in a stage
 
   __host__ __device__ const Real* column(int j) const { return data + j * distance; }
   /// Numbers between the start of a stage and its first column, if that is column j.
@@ -30,6 +29,8 @@ struct Columns {
     if (box != 0) return 0;
     return static_cast<int>(reinterpret_cast<std::uintptr_t>(column(j)) % line_bytes / sizeof(Real));
   }
+  /// Numbers from the first column in a stage to column j there.
+  __device__ int place(int j) const { return j % classes * class_step + j / classes * pitch; }
 };
 
 /// A loading warp's view of it, from column `first` on. Of these it takes every so many, from the one numbered `own`
@@ -37,8 +38,9 @@ struct Columns {
 template <class Real>
 class ColumnFeeder {
  public:
-  __device__ ColumnFeeder(const Columns<Real>& columns, int rows, int first, int own)
+  __device__ ColumnFeeder(const Columns<Real>& columns, const Boxes& boxes, int rows, int first, int own)
       : columns_(columns),
+        boxes_(boxes),
         from_(columns.column(first)),
         first_(first),
         numbers_(rows * columns.parts),
@@ -57,8 +59,7 @@ class ColumnFeeder {
   __device__ unsigned bytes() const {
     unsigned sum = 0;
     if (columns_.box != 0) {
-      const int boxes = (columns_.at_once + columns_.box - 1) / columns_.box;
-      for (int i = own_; i < boxes; i += loading_warps)
+      for (int i = own_; i < boxes_.classes * panels(); i += loading_warps)
         sum += static_cast<unsigned>(columns_.box * columns_.pitch) * sizeof(Real);
       return sum;
     }
@@ -70,9 +71,13 @@ class ColumnFeeder {
   /// By one lane.
   __device__ void start_bulk(std::uint32_t chunk, unsigned char* stage, Barrier& full) const {
     if (columns_.box != 0) {
-      Real* to = reinterpret_cast<Real*>(stage);
-      for (int j = own_ * columns_.box; j < columns_.at_once; j += loading_warps * columns_.box) {
-        tensor_load(to + j * columns_.pitch, columns_.map, static_cast<int>(chunk) * numbers_, first_ + j, full);
+      const int class_shift = boxes_.classes >> 1;  // of 1, 2, 4
+      const int count = panels() << class_shift;
+      for (int i = own_; i < count; i += loading_warps) {
+        const int c = i & (boxes_.classes - 1);
+        const int line = (i >> class_shift) * columns_.box;
+        Real* const to = reinterpret_cast<Real*>(stage) + c * columns_.class_step + line * columns_.pitch;
+        tensor_load(to, boxes_.map[c], static_cast<int>(chunk) * numbers_, (first_ >> class_shift) + line, full);
       }
       return;
     }
@@ -106,6 +111,10 @@ class ColumnFeeder {
   static constexpr int unit = 16 / static_cast<int>(sizeof(Real));
   static constexpr int loading_warps = loading_threads / warp_size;
 
+  /// Boxes of a class.
+  __device__ int panels() const {
+    return (columns_.at_once + boxes_.classes * columns_.box - 1) / (boxes_.classes * columns_.box);
+  }
   /// Numbers from the last multiple of 16 bytes to a column.
   __device__ int lead(int j) const { return (shift_ + j * columns_.pitch) % unit; }
   __device__ unsigned bytes_of(int lead) const {
@@ -113,6 +122,7 @@ class ColumnFeeder {
   }
 
   const Columns<Real>& columns_;
+  const Boxes& boxes_;
   const Real* from_;
   int first_;
   int numbers_;  ///< of a column in a chunk

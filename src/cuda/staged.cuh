@@ -17,7 +17,7 @@ using dispatch::most_segments;
 template <class Real>
 struct Staged {
   Stream<Real> stream;    ///< where it comes as flat pieces
-  Boxes boxes;            ///< where it comes in boxes
+  Boxes boxes;            ///< where it comes in boxes, by rows or columns
   Columns<Real> columns;  ///< where it is column-major
   bool boxed;
   int panels;                  ///< boxes side by side
@@ -31,7 +31,8 @@ struct Staged {
   template <bool by_columns>
   __device__ int place_of_column(int first, int j) const {
     if constexpr (!by_columns) return j / panel * panel_places + j % panel;
-    return columns.shift(first / columns.parts) + j / columns.parts * columns.pitch + j % columns.parts;
+    return columns.shift(first / columns.parts) + columns.place(j / columns.parts) +
+           boxes.lead[j / columns.parts % columns.classes] + j % columns.parts;
   }
 };
 

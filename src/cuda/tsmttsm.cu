@@ -25,14 +25,16 @@ Staged<real_t<T>> staged(const Matrix<const T>& a, const dispatch::CudaFeed& fee
   if (a.layout == Layout::column_major) {
     s.columns = columns(a, feed.lines, feed.pitch);
     if (feed.boxed) {
-      const auto& whole = s.columns;
-      s.columns.box = feed.panel;
+      auto& whole = s.columns;
+      whole.box = feed.panel;
+      whole.classes = feed.classes;
+      whole.class_step = feed.class_step;
       const std::int64_t distance = a.columns == 1 ? round_up(whole.length, 4) : whole.distance;
-      s.columns.map =
-          box_map(Lines<Real>{whole.data, whole.length, a.columns, distance}, feed.pitch, feed.panel, operation.name);
+      s.boxes = boxes(Lines<Real>{whole.data, whole.length, a.columns, distance}, feed.classes, feed.pitch, feed.panel,
+                      operation.name);
     }
     s.row_step = parts;
-    s.eight_columns = 8 / parts * feed.pitch;
+    s.eight_columns = 8 / parts / feed.classes * feed.pitch;
     return s;
   }
   s.boxed = feed.boxed;
@@ -56,14 +58,12 @@ Staged<real_t<T>> staged(const Matrix<const T>& a, const dispatch::CudaFeed& fee
 
 /// Columns that begin within lines share these with the next chunk: a block that takes it soon finds them in the cache.
 /// Runs are short beside all that a block has to do.
-template <class Real>
-std::uint32_t run_of(const TsmttsmRing<Real>& p, std::int64_t parts) {
-  const auto whole_lines = [](const Columns<Real>& columns) {
-    return columns.distance * sizeof(Real) % line_bytes == 0;
-  };
-  if (whole_lines(p.a.columns) && whole_lines(p.b.columns)) return 1;
+template <class T>
+std::uint32_t run_of(const TsmttsmCall<T>& call, std::uint32_t chunks, std::int64_t parts) {
+  const auto whole_lines = [](const Matrix<const T>& a) { return a.ld * sizeof(T) % line_bytes == 0; };
+  if (whole_lines(call.a) && whole_lines(call.b)) return 1;
   std::uint32_t run = 16;
-  while (run > 1 && p.chunks / parts < 128 * run) run /= 2;
+  while (run > 1 && chunks / parts < 128 * run) run /= 2;
   return run;
 }
 
@@ -109,13 +109,13 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
   p.steps = x.segment / 16;
   const bool gauss = x.tf32 == 3;
   p.wide = by_columns && (parts == 1 || gauss) && p.a.columns.even && (p.same || p.b.columns.even);
-  p.run = by_columns ? run_of(p, x.parts) : 1;
-  p.map = by_columns && gauss                  ? dispatch::column_map(x.a.pitch / parts)
-          : by_columns && x.whole_warpgroups() ? dispatch::whole_column_map(x.a.pitch)
-          : by_columns && x.gauss != 0         ? dispatch::complex_column_map(x.a.pitch)
-          : p.wide                             ? dispatch::wide_column_map(sizeof(Real))
-          : by_columns                         ? dispatch::column_map(x.a.pitch)
-                                               : dispatch::row_map_of(x, p.a.row_step, p.b.row_step, sizeof(Real));
+  p.run = by_columns ? run_of(call, p.chunks, x.parts) : 1;
+  p.map = by_columns && gauss                         ? dispatch::column_map(x.a.pitch / parts)
+          : by_columns && x.whole_warpgroups()        ? dispatch::whole_column_map(x.a.pitch)
+          : by_columns && x.gauss != 0                ? dispatch::complex_column_map(x.a.pitch)
+          : p.wide || (by_columns && x.a.classes > 1) ? dispatch::wide_column_map(parts * sizeof(Real))
+          : by_columns                                ? dispatch::column_map(x.a.pitch)
+                       : dispatch::row_map_of(x, p.a.row_step, p.b.row_step, sizeof(Real));
   p.turned = x.turned != 0;
   p.alpha = coefficient(call.alpha);
   p.partial = partial;

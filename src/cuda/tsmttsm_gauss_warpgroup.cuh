@@ -119,14 +119,16 @@ __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share,
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   const int group = warp / 4;
   const int own_warp = warp % 4;
-  const PlaceOfGaussSums first_place{own_warp * 16 + lane / 4, 2 * (lane % 4)};
+  // Half of a warp reads at a time: of columns in two classes those of one.
+  const int of_lane = by_columns && p.a.columns.classes == 2 ? lane / 4 % 4 * 2 + lane / 16 : lane / 4;
+  const PlaceOfGaussSums first_place{own_warp * 16 + of_lane, 2 * (lane % 4)};
   // Bytes from a lane's first number to the others of 16 rows. Warps beyond the result read one place only.
   const int reads = 32 * own_warp < p.m ? 1 : 0;
   const int row = 4 * p.a.row_step * reads;
   const int first = p.map.by_first * row;
   const int second = p.map.by_second * row;
   const int sixteen = unit_rows * row;
-  const int eight = 4 * (by_columns ? 8 * p.a.columns.pitch : 16) * reads;
+  const int eight = 8 * (by_columns ? p.a.eight_columns : 8) * reads;
   const std::uint32_t start = shared_address(ring) + 4 * p.a.segment[0] + p.map.by_lane * (lane % 4) * row +
                               4 * reads * p.a.template place_of_column<by_columns>(0, 2 * first_place.left);
   const std::uint32_t full = kept_address(barriers.full);
@@ -239,29 +241,6 @@ __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share,
 #endif
 }
 
-/// Columns that begin anywhere come by plain copies of complex numbers: a loading warp's share of a chunk.
-__device__ inline void copy_columns(const Columns<float>& columns, int rows, std::uint32_t chunk, unsigned char* stage,
-                                    int loader) {
-  const int lane = static_cast<int>(threadIdx.x) % warp_size;
-  const int together = min(rows, warp_size);  // lanes of a column
-  const int others = warp_size / together;
-  const int first = loader * others + lane / together;
-  const int step = loading_threads / warp_size * others;
-  const int count = (columns.count - first + step - 1) / step;
-  const int to_next = step * columns.pitch * 4;
-  for (int row = lane % together; row < rows; row += together) {
-    const std::int64_t at = 2 * (static_cast<std::int64_t>(chunk) * rows + row);
-    const bool valid = at < columns.length;
-    const float* from = valid ? columns.column(first) + at : columns.data;
-    const std::int64_t next = valid ? step * columns.distance : 0;
-    std::uint32_t to = shared_address(stage) + 4 * (columns.shift(0) + first * columns.pitch + 2 * row);
-#pragma unroll 8
-    for (int i = 0; i < count; ++i, from += next, to += to_next) {
-      asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to), "l"(from), "r"(valid ? 8 : 0) : "memory");
-    }
-  }
-}
-
 template <bool by_columns>
 __device__ inline void load_gauss(const TsmttsmRing<float>& p, const Share& share, RingBarriers& barriers,
                                   unsigned char* ring) {
@@ -273,16 +252,8 @@ __device__ inline void load_gauss(const TsmttsmRing<float>& p, const Share& shar
     load_chunks<false>(p, share, barriers, ring, 0, 1, [&](std::uint32_t chunk, unsigned char* stage, Barrier& full) {
       fill_stage<true>(a, b, p.offset_b, chunk, stage, full);
     });
-  } else if (p.a.columns.box != 0) {
-    load<true>(p, share, barriers, ring);
   } else {
-    load_chunks<true>(p, share, barriers, ring, 0, 1, [&](std::uint32_t chunk, unsigned char* stage, Barrier& full) {
-      copy_columns(p.a.columns, p.rows, chunk, stage, loader);
-      copy_columns(p.b.columns, p.rows, chunk, stage + p.offset_b, loader);
-      full.await_copies();
-      __syncwarp();
-      if (elected()) full.arrive();
-    });
+    load<true>(p, share, barriers, ring);
   }
 }
 

@@ -121,8 +121,8 @@ __device__ inline void load(const TsmttsmRing<Real>& p, const Share& share, Ring
   const int loader = static_cast<int>(threadIdx.x) % loading_threads / warp_size;
   if constexpr (by_columns) {
     const int parts = p.a.columns.parts;
-    const ColumnFeeder<Real> a(p.a.columns, p.rows, share.row0 / parts, loader);
-    const ColumnFeeder<Real> b(p.b.columns, p.rows, share.column0 / parts, loaders - 1 - loader);
+    const ColumnFeeder<Real> a(p.a.columns, p.a.boxes, p.rows, share.row0 / parts, loader);
+    const ColumnFeeder<Real> b(p.b.columns, p.b.boxes, p.rows, share.column0 / parts, loaders - 1 - loader);
     const auto load_columns = [&]<bool two>() {
       const unsigned bytes_a = a.bytes();
       const unsigned bytes_b = two ? b.bytes() : 0;

@@ -117,6 +117,7 @@ __device__ inline float4 read_shared_four(std::uint32_t from) {
                : "memory");
   return x;
 }
+
 __device__ inline float read_shared(std::uint32_t from) {
   float x;
   asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x) : "r"(from) : "memory");
@@ -161,14 +162,14 @@ __global__ void __launch_bounds__(block_threads, 1)
     const int row_a = 4 * p.a.row_step;
     const int first = p.map.by_first * row_a;
     const int second = p.map.by_second * row_a;
-    const std::uint32_t apart_a = 4 * 8 * (by_columns ? p.a.columns.pitch : 1);
+    const std::uint32_t apart_a = 4 * (by_columns ? p.a.eight_columns : 8);
     const std::uint32_t start_a = shared_address(memory) +
                                   4 * (p.a.segment[0] + p.a.template place_of_column<by_columns>(0, first_place.left)) +
                                   p.map.by_lane * (lane % 4) * row_a;
     // A lane turns 4 rows of its pair of B.
     const bool turns_rows = lane < pairs;
     const int row_b = 4 * p.b.row_step;
-    const std::uint32_t apart_b = 4 * pairs * (by_columns ? p.b.columns.pitch : 1);
+    const std::uint32_t apart_b = 4 * pairs / 8 * (by_columns ? p.b.eight_columns : 8);
     const std::uint32_t start_b = shared_address(memory) + p.offset_b +
                                   4 * (p.b.segment[0] + p.b.template place_of_column<by_columns>(0, next_pair * lane)) +
                                   (p.map.by_first * (own_warp % 2) + p.map.by_second * (own_warp / 2)) * row_b;

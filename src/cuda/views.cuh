@@ -54,6 +54,7 @@ Columns<real_t<T>> columns(const Matrix<const T>& a, int at_once, int pitch) {
   made.at_once = at_once;
   made.parts = parts;
   made.pitch = pitch;
+  made.classes = 1;
   made.even = made.distance * sizeof(real_t<T>) % 16 == 0 && reinterpret_cast<std::uintptr_t>(a.data) % 16 == 0;
   return made;
 }

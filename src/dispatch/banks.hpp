@@ -32,8 +32,8 @@ constexpr RowMap whole_column_map(std::int64_t pitch) { return pitch % 2 != 0 ? 
 constexpr RowMap complex_column_map(std::int64_t pitch) {
   return pitch / 2 % 2 != 0 ? RowMap{2, 1, 8} : RowMap{1, 4, 8};
 }
-/// And where a lane reads 16 bytes of a column at a time.
-constexpr RowMap wide_column_map(std::size_t real_bytes) { return real_bytes == 4 ? RowMap{4, 1, 2} : RowMap{2, 1, 8}; }
+/// And where a lane reads 16 bytes of a column at a time, or columns of several classes fill 16 bytes between them.
+constexpr RowMap wide_column_map(std::size_t bytes) { return bytes == 4 ? RowMap{4, 1, 2} : RowMap{2, 1, 8}; }
 
 /// For tsmttsm, whose lanes read 8 columns of 4 rows: twice as many numbers of 4 bytes as of 8 fill the banks. Either
 /// operand may want another map; the one that is read more often decides.

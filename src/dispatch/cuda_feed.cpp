@@ -76,30 +76,23 @@ CudaFeed column_feed(const CudaFeedRequest& r, int parts) {
   return feed;
 }
 
-CudaFeed copied_column_feed(const CudaFeedRequest& r, int parts) {
-  CudaFeed feed{};
-  const std::int64_t columns = ceil_div(r.width, parts);
-  feed.classes = feed.panels = 1;
-  feed.pitch = parts * r.rows + r.apart;
-  feed.lines = static_cast<int>(columns);
-  feed.bytes_beyond = static_cast<int>((ceil_div(r.reached, parts) - columns) * feed.pitch * r.real_bytes);
-  feed.stage_bytes = whole_lines(columns * feed.pitch * std::int64_t{r.real_bytes}) + line_bytes;
-  return feed;
-}
-
 CudaFeed boxed_column_feed(const CudaFeedRequest& r, int parts) {
   CudaFeed feed{};
   const std::int64_t columns = ceil_div(r.width, parts);
   feed.boxed = true;
-  feed.classes = 1;
-  feed.pitch = parts * r.rows + r.apart;
+  feed.classes = box_classes(r.pitch, r.real_bytes);
   feed.lines = static_cast<int>(columns);
-  feed.panels = static_cast<int>(ceil_div(columns, longest_box));
-  feed.panel = static_cast<int>(ceil_div(columns, feed.panels));
-  const std::int64_t held = std::int64_t{feed.panels} * feed.panel;
-  const std::int64_t beyond = std::max<std::int64_t>(0, ceil_div(r.reached, parts) - held);
-  feed.bytes_beyond = static_cast<int>(beyond * feed.pitch * r.real_bytes);
-  feed.stage_bytes = whole_lines(held * feed.pitch * std::int64_t{r.real_bytes});
+  feed.pitch = parts * r.rows + std::max<int>(r.apart, r.lead == 0 ? 0 : 16 / r.real_bytes);
+  const std::int64_t of_class = ceil_div(columns, feed.classes);
+  feed.panels = static_cast<int>(ceil_div(of_class, longest_box));
+  feed.panel = static_cast<int>(ceil_div(of_class, feed.panels));
+  if (feed.panels > 1) feed.panel = static_cast<int>(round_up(feed.panel, 8));  // boxes begin at lines
+  const std::int64_t numbers = round_up(std::int64_t{feed.panels} * feed.panel * feed.pitch, line_bytes / r.real_bytes);
+  feed.class_step = static_cast<int>(numbers);
+  const std::int64_t reached = ceil_div(ceil_div(r.reached, parts), feed.classes);
+  const std::int64_t beyond = (feed.classes - 1) * feed.class_step + reached * feed.pitch - feed.classes * numbers;
+  feed.bytes_beyond = static_cast<int>(std::max<std::int64_t>(0, beyond) * r.real_bytes);
+  feed.stage_bytes = static_cast<int>(feed.classes * numbers * r.real_bytes);
   return feed;
 }
 

@@ -18,6 +18,7 @@ struct CudaFeed {
   int lines;         ///< of a class in a box, or columns in a stage
   int stage_bytes;   ///< a multiple of 128
   int bytes_beyond;  ///< of other things that lanes may read behind these, without effect
+  int class_step;    ///< columns in boxes: numbers from a class's first column to the next one's in a stage
 };
 
 /// Boxes have at most so many numbers or lines a side.
@@ -43,7 +44,7 @@ struct CudaFeedRequest {
   int step;              ///< panels are multiples of so many columns
   int lead;              ///< numbers that a line may begin after a multiple of 16 bytes
   int real_bytes;
-  int apart = 0;  ///< numbers between columns in boxes, for lanes to meet different banks
+  int apart = 0;  ///< numbers between columns of a class in boxes, for lanes to meet different banks
 };
 
 /// A chunk is one piece.
@@ -55,9 +56,7 @@ CudaFeed row_feed(const CudaFeedRequest& request, int classes, int bank_step);
 
 /// Columns, each a piece for itself; `parts` real numbers a scalar. `lines` is how many there are.
 CudaFeed column_feed(const CudaFeedRequest& request, int parts);
-/// The same, copied number by number: wherever columns begin, they lie `apart` in a stage.
-CudaFeed copied_column_feed(const CudaFeedRequest& request, int parts);
-/// The same in boxes of `panel` columns.
+/// The same in boxes of `panel` columns of a class: classes lie one after the other.
 CudaFeed boxed_column_feed(const CudaFeedRequest& request, int parts);
 
 }  // namespace blockvec::kernels::dispatch

@@ -55,8 +55,7 @@ int lead_of(const CudaTsmttsmProblem& p, std::int64_t pitch) {
 
 bool feeds_serve(const CudaTsmttsmProblem& p, int feeds) {
   if (!p.row_major) {
-    const bool even = lead_of(p, p.pitch_a) == 0 && lead_of(p, p.pitch_b) == 0;
-    return p.pitch_a != 0 && (feeds == columns_both || (feeds == boxes_both && even && fits_boxes(p)));
+    return p.pitch_a != 0 && (feeds == columns_both || (feeds == boxes_both && fits_boxes(p)));
   }
   if (feeds == columns_both || (feeds != flat_both && !fits_boxes(p))) return false;
   return (in_boxes_a(feeds) || streams(p.m, p.pitch_a)) && (p.same || in_boxes_b(feeds) || streams(p.n, p.pitch_b));
@@ -94,17 +93,19 @@ void feed_rows(const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
 void feed_columns(const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
   c.segment = c.rows;
   const auto feed = [&](const CudaFeedRequest& r) {
-    if (c.feeds == boxes_both) return boxed_column_feed(r, p.parts);
-    return c.tf32 == 3 ? copied_column_feed(r, p.parts) : column_feed(r, p.parts);
+    return c.feeds == boxes_both ? boxed_column_feed(r, p.parts) : column_feed(r, p.parts);
   };
   CudaFeedRequest a = request_a(p, c);
   CudaFeedRequest b = request_b(p, c);
   if (c.whole_warpgroups()) {  // lanes read a row of 4 complex columns of A or of 8 real ones, 4 rows of a column of B
     a.apart = c.complex_tiles() ? 8 : 4;
     b.apart = 4;
-    if (c.tf32 == 3 && c.feeds == columns_both) a.apart = b.apart = 2;  // complex numbers in both
   } else if (c.gauss != 0) {  // complex numbers of 16 bytes, in 4 rows of 2 columns
     a.apart = b.apart = 8;
+  } else if (box_classes(p.pitch_a, p.real_bytes) > 1) {  // rows of all classes stand side by side in half of the banks
+    a.apart = b.apart = 64 / p.real_bytes;
+  } else if (p.real_bytes == 4) {  // 4 rows of 4 complex columns, or 16 bytes of 4 rows of 2 columns
+    a.apart = b.apart = p.parts == 2 ? 8 : 16;
   }
   c.a = feed(a);
   c.b = comes_once(p, c) ? CudaFeed{} : feed(b);

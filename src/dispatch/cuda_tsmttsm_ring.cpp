@@ -79,7 +79,9 @@ bool complete_ring_columns(const CudaDevice& device, const CudaTsmttsmProblem& p
   const int stages = c.tf32 == 2 ? 4 : 3;  // two groups take them in turn
   if (c.rows == 0) {
     int piece = most_piece;
-    while (piece > usual_piece && !columns_fit(device, p, piece, 4, c)) piece /= 2;
+    // Shorter pieces than of 1024 bytes are worse than few stages, but in double precision.
+    const auto enough = [&] { return p.real_bytes == 4 && c.feeds == columns_both && piece <= 1024 ? 3 : 4; };
+    while (piece > usual_piece && !columns_fit(device, p, piece, enough(), c)) piece /= 2;
     while (piece > line_bytes && !columns_fit(device, p, piece, stages, c)) piece -= line_bytes;
     c.rows = piece / (p.parts * p.real_bytes) / least * least;
     while (c.tf32 == 3 && (c.rows & (c.rows - 1)) != 0) c.rows &= c.rows - 1;  // a power of two
@@ -89,8 +91,6 @@ bool complete_ring_columns(const CudaDevice& device, const CudaTsmttsmProblem& p
   if (c.rows % least != 0) return false;
   feed_columns(p, c);
   if (c.feeds == boxes_both && std::max(c.a.pitch, c.b.pitch) > longest_box) return false;
-  // Lanes read rows of several columns: these are not to begin in the same bank.
-  if (c.tf32 == 2 && (c.a.pitch % 8 == 0 || c.b.pitch % 8 == 0)) return false;
   return true;
 }
 
@@ -183,10 +183,9 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   if (c.feeds == feeds_by_rule) c.feeds = device.bulk_copies ? usual_feeds(p) : flat_both;
   if (c.feeds != flat_both && !device.bulk_copies) return false;
   if (!feeds_serve(p, c.feeds)) return false;
-  // Complex columns are copied one by one only where boxes cannot bring them.
-  if (!p.row_major && c.tf32 == 3 && c.feeds == columns_both && feeds_serve(p, boxes_both)) return false;
-  // Real ones are not: tiles of single warps measure faster then.
-  if (!p.row_major && c.tf32 == 2 && c.feeds != boxes_both) return false;
+  // Whole warpgroups read real columns 16 bytes at a time, complex ones number by number.
+  if (!p.row_major && c.whole_warpgroups() && c.feeds != boxes_both) return false;
+  if (!p.row_major && c.tf32 == 2 && (lead_of(p, p.pitch_a) != 0 || lead_of(p, p.pitch_b) != 0)) return false;
   if (c.padding == padding_by_rule) c.padding = c.feeds == usual_feeds(p) ? tight_boxes : padded_boxes;
   if (c.fold == 0) c.fold = p.row_major && c.feeds == flat_both ? usual_fold(p) : 1;
   if (c.fold > 1 && (!folds(p) || c.feeds != flat_both)) return false;
