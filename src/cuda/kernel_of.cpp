@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "src/cuda/tsmttsm_narrow.hpp"
+
 namespace blockvec::kernels::cuda {
 namespace {
 
@@ -15,6 +17,7 @@ bool has_kernel_of(const dispatch::CudaTsmttsmProblem& p, const dispatch::CudaTs
     if (x.kernel == CudaKernel::columns) return tsmttsm_columns_kernel_of<Real>(x.tile_m, x.tile_n) != nullptr;
   }
   if (x.kernel != CudaKernel::direct) return x.kernel == CudaKernel::general;
+  if (x.tile_m == 0) return tsmttsm_narrow_kernel_of<Real>(p.parts, x.tile_n) != nullptr;
   const auto neighbours = static_cast<dispatch::Neighbours>(std::max(x.neighbours, 1));  // any, for those by rule
   return tsmttsm_direct_kernel_of<Real>(x.tile_m, x.tile_n, neighbours) != nullptr;
 }

@@ -4,6 +4,7 @@
 #include "src/cuda/tensor_map.hpp"
 #include "src/cuda/tsmttsm_columns.cuh"
 #include "src/cuda/tsmttsm_direct.cuh"
+#include "src/cuda/tsmttsm_narrow.cuh"
 #include "src/cuda/tsmttsm_pairs.hpp"
 #include "src/cuda/tsmttsm_ring.cuh"
 #include "src/cuda/tsmttsm_sum.cuh"
@@ -147,6 +148,22 @@ DirectShare share_of(const dispatch::CudaTsmttsm& x, std::int64_t m, std::int64_
 }
 
 template <class T>
+void launch_narrow(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& x, double* partial,
+                   cudaStream_t stream_of_call, const Product& operation) {
+  TsmttsmNarrow<real_t<T>> p{};
+  p.a = real_data(call.a);
+  p.b = real_data(call.b);
+  p.k = call.a.rows;
+  p.distance_a = call.a.ld;
+  p.distance_b = call.b.ld;
+  p.sign = call.op == Op::conjugate_transpose ? -1 : 1;
+  p.alpha = coefficient(call.alpha);
+  p.partial = partial;
+  launch(tsmttsm_narrow_kernel_of<real_t<T>>(parts_of<T>, x.tile_n), dim3(static_cast<unsigned>(x.parts)), x.threads,
+         x.shared_bytes, stream_of_call, operation, Start::early, p);
+}
+
+template <class T>
 void launch_direct(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& x, double* partial,
                    cudaStream_t stream_of_call, const Product& operation) {
   constexpr int parts = parts_of<T>;
@@ -212,7 +229,11 @@ void launch_tsmttsm(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& con
       launch_columns(call, configuration, partial, execution.stream, operation);
     }
   } else if (configuration.kernel == dispatch::CudaKernel::direct) {
-    launch_direct(call, configuration, partial, execution.stream, operation);
+    if (configuration.tile_m == 0) {
+      launch_narrow(call, configuration, partial, execution.stream, operation);
+    } else {
+      launch_direct(call, configuration, partial, execution.stream, operation);
+    }
   } else if (configuration.kernel == dispatch::CudaKernel::general) {
     launch_general(call, configuration, partial, execution.stream, operation);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "src/dispatch/cuda_narrow.hpp"
 #include "src/dispatch/cuda_stages.hpp"
 
 namespace blockvec::kernels::dispatch {
@@ -60,6 +61,35 @@ bool may_win(const CudaDevice& device, const CudaTsmttsmProblem& p, const CudaTs
   return !p.same && !splits_pairs && widest <= (p.real_bytes == 8 ? 8 : 4) * p.parts;
 }
 
+// Tile 0 x n: n columns of scalars in either operand, threads that own rows (src/cuda/tsmttsm_narrow.cu).
+bool complete_narrow(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
+  const std::int64_t width = std::int64_t{p.parts} * c.tile_n;
+  const bool aligned = p.parts == 1 || p.real_bytes == 4;  // complex numbers are loaded whole
+  if (p.row_major || p.same || p.pitch_a == 0 || p.m != width || p.n != width || !aligned) return false;
+  constexpr int rows = narrow_threads * narrow_rows;
+  c.warps_m = c.warps_n = c.sections_m = c.sections_n = c.groups = c.fold = 1;
+  c.neighbours = static_cast<int>(Neighbours::none);
+  c.threads = narrow_threads;
+  c.rows = rows;
+  c.shared_bytes = 0;
+  c.parts = std::min<std::int64_t>(
+      ceil_div(p.k, rows), narrow_blocks(p.real_bytes, p.parts, c.tile_n) * std::int64_t{device.multiprocessors});
+  c.workspace_bytes = static_cast<std::size_t>(c.parts * p.m * p.n) * sizeof(double) + workspace_alignment;
+  return true;
+}
+
+CudaWork narrow_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  CudaWork work{};
+  work.bytes = static_cast<double>(p.k) * static_cast<double>((p.m + p.n) * p.real_bytes);
+  work.bandwidth = (p.real_bytes * p.parts == 4 ? 0.8 : 0.92) * device.read_bandwidth;
+  work.parts = std::min<double>(static_cast<double>(c.parts), device.multiprocessors);
+  work.bytes_in_flight =
+      narrow_blocks(p.real_bytes, p.parts, c.tile_n) * c.rows * static_cast<double>((p.m + p.n) * p.real_bytes);
+  work.launches = 2;
+  work.waits = 1;
+  return work;
+}
+
 }  // namespace
 
 double touched_bytes(std::int64_t width, std::int64_t pitch, int real_bytes) {
@@ -70,6 +100,7 @@ double touched_bytes(std::int64_t width, std::int64_t pitch, int real_bytes) {
 }
 
 bool complete_direct(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
+  if (c.tile_m == 0) return complete_narrow(device, p, c);
   const DirectShape* const shape = shape_of(c);
   if (shape == nullptr || p.pitch_a == 0) return false;
   if (c.neighbours == 0) c.neighbours = static_cast<int>(usual_neighbours(p));
@@ -104,6 +135,7 @@ bool complete_direct(const CudaDevice& device, const CudaTsmttsmProblem& p, Cuda
 }
 
 CudaWork direct_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  if (c.tile_m == 0) return narrow_work(device, p, c);
   const auto k = static_cast<double>(p.k);
   const auto touched = [&](std::int64_t width, std::int64_t pitch) {
     return p.row_major ? touched_bytes(width, pitch, p.real_bytes) : static_cast<double>(width * p.real_bytes);
@@ -116,7 +148,10 @@ CudaWork direct_work(const CudaDevice& device, const CudaTsmttsmProblem& p, cons
   CudaWork work{};
   const double again = 0.3 * (sections - 1) / sections;
   work.bytes = (1 + again) * k * (touched(p.m, p.pitch_a) + (p.same ? 0 : touched(p.n, p.pitch_b)));
-  work.bandwidth = (p.row_major ? 0.935 : 0.97) * device.read_bandwidth;
+  // Lanes beyond the columns repeat what others load.
+  const double loading = static_cast<double>(c.fold * std::max(p.m, p.n)) / (8 * std::max(c.tile_m, c.tile_n));
+  const double by_columns = in_rows && p.real_bytes == 4 ? 0.86 : 0.97;
+  work.bandwidth = (p.row_major ? 0.935 : by_columns - 0.42 * std::max(0.0, 1 - loading)) * device.read_bandwidth;
   work.product_clocks = steps * warps * 16 * ((c.tile_m + 1) / 2) * c.tile_n;
   // Loads of 256 bytes or twice that; each takes the cache some clocks for every line that it meets.
   const double loads = (c.tile_m + c.tile_n) * (in_rows || in_columns ? 2 : 4);
@@ -144,6 +179,12 @@ void add_direct(const CudaDevice& device, const CudaTsmttsmProblem& p, Search se
     if (complete(device, p, c) && (search == Search::all || may_win(device, p, c))) to.push_back(c);
     return c;
   };
+  for (const int columns : {2, 3}) {
+    CudaTsmttsm c{};
+    c.kernel = CudaKernel::direct;
+    c.tile_n = columns;
+    if (complete(device, p, c)) to.push_back(c);
+  }
   for (const DirectShape& shape : direct_shapes) {
     const CudaTsmttsm usual = add(shape, Neighbours::by_rule, 0, 0);
     if (search == Search::usual) continue;
