@@ -71,6 +71,9 @@ const Placement columns{Layout::column_major, Layout::row_major, 3, 1};
 // The same on multiples of 16 bytes, of 1157 rows and of even widths.
 const Placement padded_evenly{Layout::row_major, Layout::column_major, 12, 0};
 const Placement columns_evenly{Layout::column_major, Layout::row_major, 3, 0};
+// And each column elsewhere in its 16 bytes; or all at lines of memory.
+const Placement columns_oddly{Layout::column_major, Layout::row_major, 4, 1};
+const Placement columns_in_lines{Layout::column_major, Layout::row_major, 27, 0};
 
 TEST_F(CudaCandidates, OfTsmttsm) {
   for (const Sides& s : sides) {
@@ -95,6 +98,22 @@ TEST_F(CudaCandidates, OfTsmttsm) {
     expect_all_tsmttsm<std::complex<float>>(1157, 32, 32, place, false);
     expect_all_tsmttsm<std::complex<float>>(1157, 61, 57, place, false);
     expect_all_tsmttsm<std::complex<double>>(1157, 3, 18, place, false);
+  }
+}
+
+TEST_F(CudaCandidates, OfTsmttsmOfColumns) {
+  for (const Placement& place : {columns, columns_evenly, columns_oddly, columns_in_lines}) {
+    for (const Sides& s : {Sides{3, 3}, Sides{18, 34}, Sides{49, 64}, Sides{61, 57}}) {
+      expect_all_tsmttsm<float>(1157, s.m, s.n, place, false);
+      if (HasFatalFailure()) return;
+    }
+    for (const Sides& s : {Sides{2, 2}, Sides{30, 29}, Sides{64, 35}}) {
+      expect_all_tsmttsm<std::complex<float>>(1157, s.m, s.n, place, false);
+      if (HasFatalFailure()) return;
+    }
+    expect_all_tsmttsm<double>(1157, 3, 3, place, false);
+    expect_all_tsmttsm<double>(1157, 20, 33, place, false);
+    expect_all_tsmttsm<float>(1157, 40, 40, place, true);
   }
 }
 
