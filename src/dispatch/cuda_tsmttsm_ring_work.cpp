@@ -100,6 +100,8 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const 
   // Split products take less of the tensor cores, and more instructions for each number that is loaded.
   const double piece_clocks = c.tf32 != 0 ? 10 : 16;
   work.product_clocks = steps * piece_clocks * each.pieces * ring_warps(c) / (c.groups * c.warps_m * c.warps_n);
+  // As measured on an H200.
+  if (p.parts == 2 && p.real_bytes == 4 && !p.row_major && c.feeds == boxes_both) work.product_clocks *= 1.04;
   work.shared_clocks = steps * (each.fragments_a * clocks(step_a) + each.fragments_b * clocks(step_b));
   if (c.whole_warpgroups()) {
     // As measured on an H200, whose tensor cores alone would take half of it. B is written again, turned.
