@@ -16,6 +16,9 @@ TsmttsmRingKernel<Real> ring_kernel_of(const dispatch::CudaTsmttsm& x, bool by_c
     if (x.tf32 == 3) return tsmttsm_complex_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);
     if (x.tf32 == 2) return tsmttsm_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n, by_columns, aligned);
   }
+  if constexpr (sizeof(Real) == 8) {
+    if (x.square()) return tsmttsm_gauss_square_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);
+  }
   if (x.gauss != 0) return tsmttsm_gauss_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);
   if (x.gram()) return tsmttsm_gram_kernel_of<Real>(x.tile_m, by_columns);
   return tsmttsm_ring_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);

@@ -36,6 +36,9 @@ TsmttsmRingKernel<Real> tsmttsm_gram_kernel_of(int blocks, bool by_columns);
 /// gauss_tiles; in single precision split_gauss_tiles, of row-major operands alone.
 template <class Real>
 TsmttsmRingKernel<Real> tsmttsm_gauss_kernel_of(int m, int n, bool by_columns);
+/// gauss_square_tiles.
+template <class Real>
+TsmttsmRingKernel<Real> tsmttsm_gauss_square_kernel_of(int m, int n, bool by_columns);
 /// warpgroup_tiles; `aligned`: pairs of neighbours in a row, or four rows of a column, can be read at once.
 template <class Real>
 TsmttsmRingKernel<Real> tsmttsm_warpgroup_kernel_of(int m, int n, bool by_columns, bool aligned);

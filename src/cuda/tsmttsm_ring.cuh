@@ -265,7 +265,8 @@ __device__ inline void add_groups(const TsmttsmRing<Real>& p, const Share& share
                                   int row0, int column0, const Tiles& tiles) {
   double* const sums = reinterpret_cast<double*>(memory);
   const int pitch = p.sum_pitch;
-  const int size = Tiles::rows * (gram ? 1 : p.warps_m) * pitch;  // of a group's sum
+  constexpr bool square = requires { Tiles::sharing; };
+  const int size = Tiles::rows * (gram || square ? 1 : p.warps_m) * pitch;  // of a group's sum
   const int threads = p.groups * p.warps_m * p.warps_n * warp_size;
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   double* const own = sums + group % p.copies * size + row0 * pitch + column0;
@@ -285,6 +286,17 @@ __device__ inline void add_groups(const TsmttsmRing<Real>& p, const Share& share
       double2& out = *reinterpret_cast<double2*>(own + row * pitch + column);
       out = turn == 0 ? make_double2(one, other) : make_double2(out.x + one, out.y + other);
     });
+  }
+  if constexpr (square) {
+    for (int turn = 0; turn < p.groups * Tiles::sharing; ++turn) {
+      meet(1, threads);
+      if (group != turn / Tiles::sharing || tiles.warp != turn % Tiles::sharing) continue;
+      const bool first = turn < p.copies * Tiles::sharing && tiles.warp == 0;
+      tiles.for_each_shared_pair(lane, [&](double one, double other, int row, int column) {
+        double2& out = *reinterpret_cast<double2*>(own + row * pitch + column);
+        out = first ? make_double2(one, other) : make_double2(out.x + one, out.y + other);
+      });
+    }
   }
   meet(1, threads);
   double* const partial = p.partial + (static_cast<std::int64_t>(share.part) * p.m + share.row0) * p.n + share.column0;
@@ -347,6 +359,12 @@ __global__ void __launch_bounds__(Tiles::warps* warp_size + loading_threads, 1)
   release_next_kernel();
   const Share share(p, p.warps_m * Tiles::rows, p.warps_n * Tiles::columns);
   run_ring<by_columns, Tiles::warps>(p, share, barriers, memory, [&](int group, int warp) {
+    if constexpr (requires { Tiles::sharing; }) {
+      Tiles tiles(p.sign, warp);
+      add_chunks<by_columns>(p, share, barriers, memory, group, 0, 0, tiles);
+      add_groups<false>(p, share, memory, group, 0, 0, tiles);
+      return;
+    } else {
     Tiles tiles;
     // Warps of one residue modulo 4 share a tensor core: those with few live columns stand beside others.
     constexpr bool complex = Tiles::numbers == 2;
@@ -358,6 +376,7 @@ __global__ void __launch_bounds__(Tiles::warps* warp_size + loading_threads, 1)
     }
     add_chunks<by_columns>(p, share, barriers, memory, group, row0, column0, tiles);
     add_groups<false>(p, share, memory, group, row0, column0, tiles);
+    }
   });
 }
 

@@ -97,7 +97,8 @@ struct CudaTsmttsm {
   int turned;                  ///< 1: half of the lanes read in another order (banks.hpp)
   int tf32;                    ///< 1: products of single precision are split; 2: by whole warpgroups, 4 warps for 64
                                ///< columns of A; 3: of as many complex ones, tiles count complex numbers
-  int gauss;                   ///< 1: complex products are made of three real ones; tiles count complex numbers
+  int gauss;                   ///< 1: complex products are made of three real ones; tiles count complex numbers; 2: the
+                               ///< same, warps share a square result, tiles count its blocks of 8 columns
   int neighbours;              ///< Neighbours (direct)
   int threads;                 ///< of a block (direct)
   int rows;                    ///< of a chunk
@@ -111,11 +112,12 @@ struct CudaTsmttsm {
 
   bool gram() const { return tile_n == 0; }
   /// Columns of A and B that the warps' tiles cover.
-  int reached_m() const { return gram() ? (tile_m + 1) / 2 * 16 : warps_m * rows_of_tile(); }
+  int reached_m() const { return gram() ? (tile_m + 1) / 2 * 16 : (square() ? 1 : warps_m) * rows_of_tile(); }
   int reached_n() const { return gram() ? tile_m * 8 : warps_n * columns_of_tile(); }
   constexpr bool whole_warpgroups() const { return tf32 >= 2; }
   constexpr bool complex_tiles() const { return gauss != 0 || tf32 == 3; }
-  int rows_of_tile() const { return (complex_tiles() ? 32 : 16) * tile_m; }
+  constexpr bool square() const { return gauss == 2; }
+  int rows_of_tile() const { return (complex_tiles() && !square() ? 32 : 16) * tile_m; }
   int columns_of_tile() const { return (complex_tiles() ? 16 : 8) * tile_n; }
   /// Of a group's sum in shared memory.
   std::int64_t sum_bytes() const { return std::int64_t{reached_m()} * reached_n() * std::int64_t{sizeof(double)}; }

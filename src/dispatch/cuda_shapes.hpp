@@ -34,6 +34,8 @@ struct DirectColumns {
 inline constexpr int rows_of_early_sums = 256;
 /// Computing warps of a block (gauss_tiles): the fewer sums a warp has, the more of them there are.
 constexpr int gauss_warps(const TileShape& tile) { return tile.m * tile.n <= 3 ? 12 : 8; }
+/// Warps that share a square result of so many blocks of 8 complex columns (gauss_square_tiles).
+constexpr int gauss_square_warps(int blocks) { return blocks == 5 ? 4 : 8; }
 /// Warps and stages of a block (columns_tiles).
 inline constexpr int columns_warps = 8;
 inline constexpr int columns_stages = 4;

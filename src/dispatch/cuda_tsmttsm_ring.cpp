@@ -110,6 +110,11 @@ bool complete_warps(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaT
     c.warps_n = 1;
     return c.warps_m != 0;
   }
+  if (c.square()) {
+    c.warps_m = gauss_square_warps(c.tile_m);
+    c.warps_n = c.sections_m = c.sections_n = 1;
+    return c.tile_m == c.tile_n && p.m <= c.reached_m() && p.n <= c.reached_n() && c.fold == 1;
+  }
   if (c.whole_warpgroups()) {
     c.warps_m = warpgroup_warps;
     c.warps_n = 1;
@@ -221,6 +226,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   // A group sums whole chunks in single precision; complex numbers come in chunks of one segment.
   if (c.tf32 != 0 && (c.split != 1 || c.rows > rows_of_early_sums)) return false;
   if ((c.complex_tiles() || c.whole_warpgroups()) && (c.split != 1 || c.rows != c.segment)) return false;
+  if (c.square() && c.a.pitch != c.b.pitch) return false;  // its warps have either operand on either side
   // Whole warpgroups of a block all take part.
   if (c.whole_warpgroups() && (c.groups != most_groups || c.a.panels != 1 || c.b.panels != 1)) return false;
   if (c.turned != 0 && !(p.row_major && lanes_may_turn(c) && lanes_turn(c.a.pitch))) return false;
@@ -283,11 +289,11 @@ void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search sear
     }
     return true;
   };
-  const auto add_shape = [&](int tile_m, int tile_n, int tf32, bool gauss) {
+  const auto add_shape = [&](int tile_m, int tile_n, int tf32, int gauss) {
     c.tile_m = tile_m;
     c.tile_n = tile_n;
     c.tf32 = tf32;
-    c.gauss = gauss ? 1 : 0;
+    c.gauss = gauss;
     const bool legal = add_feeds(usual_feeds(p), tight_boxes);
     if (c.tile_n == 0 && p.row_major) {
       c.turned = 1;
@@ -300,26 +306,32 @@ void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search sear
     if (usual_feeds(p) != boxes_both) add_feeds(boxes_both, padded_boxes);
   };
   for (const GramShape& shape : gram_shapes) {
-    if (p.same) add_shape(shape.blocks, 0, 0, false);
+    if (p.same) add_shape(shape.blocks, 0, 0, 0);
   }
-  for (const TileShape& tile : tsmttsm_tiles) add_shape(tile.m, tile.n, 0, false);
+  for (const TileShape& tile : tsmttsm_tiles) add_shape(tile.m, tile.n, 0, 0);
   if (device.warpgroups && warpgroups_pay(p)) {
-    for (const TileShape& tile : warpgroup_tiles) add_shape(tile.m, tile.n, 2, false);
+    for (const TileShape& tile : warpgroup_tiles) add_shape(tile.m, tile.n, 2, 0);
+  }
+  if (p.parts == 2 && p.real_bytes == 8) {
+    for (const TileShape& tile : gauss_square_tiles) {
+      const auto covers = [&](std::int64_t width) { return width <= 16 * tile.m && width > 16 * (tile.m - 1); };
+      if (covers(p.m) && covers(p.n)) add_shape(tile.m, tile.n, 0, 2);
+    }
   }
   if (!fewer_products_pay(p)) return;
   if (p.real_bytes == 8) {
     // Twelve warps share few columns better; they want registers that only compute capability 9.0 hands over.
     const bool twelve = device.bulk_copies && p.m <= 96 && p.n <= 96;
     for (const TileShape& tile : gauss_tiles) {
-      if (search == Search::all || (gauss_warps(tile) > computing_warps) == twelve) add_shape(tile.m, tile.n, 0, true);
+      if (search == Search::all || (gauss_warps(tile) > computing_warps) == twelve) add_shape(tile.m, tile.n, 0, 1);
     }
     return;
   }
   if (device.warpgroups) {
-    for (const TileShape& tile : complex_warpgroup_tiles) add_shape(tile.m, tile.n, 3, false);
+    for (const TileShape& tile : complex_warpgroup_tiles) add_shape(tile.m, tile.n, 3, 0);
   }
   if (!device.warpgroups || search == Search::all) {
-    for (const TileShape& tile : split_gauss_tiles) add_shape(tile.m, tile.n, 1, true);
+    for (const TileShape& tile : split_gauss_tiles) add_shape(tile.m, tile.n, 1, 1);
   }
 }
 

@@ -20,6 +20,10 @@ RingWork work_of_16_rows(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   const auto live_columns = static_cast<double>(std::min<std::int64_t>(ceil_div(p.n, 16), c.warps_n * c.tile_n));
   const double warps = c.warps_m * c.warps_n;
   if (takes_pairs(c)) return {warps * pair_tile.m * pair_tile.n, warps * 8 * pair_tile.m, warps * 4 * pair_tile.n};
+  if (c.square()) {  // src/cuda/tsmttsm_gauss_square.cuh
+    const double pieces = (c.tile_m * c.tile_m + 1) / 2;  // NOLINT(bugprone-integer-division)
+    return {3 * pieces, 4 * 7.5 * warps, 0};
+  }
   if (!c.gram()) {
     const double pieces = c.gauss != 0 ? 3.0 * c.warps_m * c.tile_m * live_columns : warps * c.tile_m * c.tile_n;
     return {pieces, warps * 8 * c.tile_m, warps * 4 * c.tile_n};

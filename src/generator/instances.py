@@ -93,6 +93,9 @@ FAMILIES = {
                           lambda real, blocks, warps, by_columns: blocks >= warps >= 1 and warps <= 8),
     "gauss_tiles": Family("tsmttsm_gauss", "tsmttsm_ring.cuh tsmttsm_gauss.cuh", "TsmttsmRingKernel",
                           "tsmttsm_ring_kernel<{real}, {by_columns}, GaussTiles<{m}, {n}>>", choices=BY_COLUMNS),
+    "gauss_square_tiles": Family("tsmttsm_gauss_square", "tsmttsm_ring.cuh tsmttsm_gauss_square.cuh",
+                                 "TsmttsmRingKernel", "tsmttsm_ring_kernel<{real}, {by_columns}, GaussSquare<{m}>>",
+                                 choices=BY_COLUMNS, makes=lambda real, m, n, by_columns: m == n and m in (5, 7)),
     "split_gauss_tiles": Family("tsmttsm_gauss", "tsmttsm_ring.cuh tsmttsm_split.cuh", "TsmttsmRingKernel",
                                 "tsmttsm_ring_kernel<{real}, {by_columns}, SplitGaussTiles<{m}, {n}>>",
                                 choices=BY_COLUMNS,
@@ -181,7 +184,7 @@ def family_of_row(product, kernel, words, tile):
     if product in ("tsmttsm", "gram"):
         if kernel == "ring" and tile[1:] == [0]:
             return "gram_shapes"
-        ring = {(0, 0): "tsmttsm_tiles", (0, 1): "gauss_tiles", (1, 1): "split_gauss_tiles", (2, 0): "warpgroup_tiles",
+        ring = {(0, 0): "tsmttsm_tiles", (0, 1): "gauss_tiles", (0, 2): "gauss_square_tiles", (1, 1): "split_gauss_tiles", (2, 0): "warpgroup_tiles",
                 (3, 0): "complex_warpgroup_tiles"}
         known = {"ring": ring.get((tf32, gauss)), "direct": "direct_shapes", "columns": "columns_tiles"}
     else:
