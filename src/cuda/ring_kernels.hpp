@@ -86,7 +86,7 @@ template <class Real>
 TsmmBoxesKernel<Real> tsmm_held_kernel_of();
 /// tsmm_gauss_register_tiles.
 template <class Real>
-TsmmBoxesKernel<Real> tsmm_gauss_registers_kernel_of(int m, int n);
+TsmmBoxesKernel<Real> tsmm_gauss_registers_kernel_of(int m, int n, bool by_columns);
 
 /// tsmm_warps_tiles.
 template <class Real>

@@ -203,7 +203,9 @@ void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const La
     launcher.launch_early(pack_kernel<Real>, ceil_div(numbers, 128), 128, 0, p, pieces, packed);
     p.packed = packed;
   }
-  launcher.launch_early(boxes_kernel_of<Real>(x), x.parts, block_threads, x.shared_bytes, p);
+  const int threads =
+      x.holds_gauss() ? dispatch::gauss_register_warps(x.tile_n) * warp_size + loading_threads : block_threads;
+  launcher.launch_early(boxes_kernel_of<Real>(x, !p.out.b.row_major), x.parts, threads, x.shared_bytes, p);
 }
 
 template <class T>

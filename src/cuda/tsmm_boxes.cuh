@@ -164,11 +164,11 @@ __device__ inline void copy_panel(const TsmmBoxes<Real>& p, int boxes, std::uint
 
 /// The warps that load: one of them takes tickets and, of boxes, starts all; plain copies are shared by four. A last
 /// stage for each of so many groups says that there is nothing more.
-template <int tb, bool plain, class Real>
+template <int tb, bool plain, int first_thread = computing_threads, class Real>
 __device__ inline void load_chunks(const TsmmBoxes<Real>& p, const BoxStages<Real>& stages, std::uint32_t (&tickets)[2],
                                    int groups = 1) {
 #if __CUDA_ARCH__ >= 900
-  const int thread = static_cast<int>(threadIdx.x) - computing_threads;
+  const int thread = static_cast<int>(threadIdx.x) - first_thread;
   const bool leads = thread < warp_size && elected();
   const int boxes = p.sets * tb;
   const unsigned small_bytes = static_cast<unsigned>(stages.small_numbers) * sizeof(double);

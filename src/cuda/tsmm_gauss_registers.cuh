@@ -12,7 +12,8 @@
 ///
 /// C stays in registers, so that shared memory is read for A alone: each warp has 16 columns of one half of C's rows.
 /// The products are B^T = C^T A^T, 8 rows of B at a time. Of every two such sets, each of a pair of warps begins one
-/// with its half of C's rows and finishes the other: what was begun passes through shared memory.
+/// with its half of C's rows and finishes the other: what was begun passes through shared memory. Where C is small, two
+/// pairs hold the same part of it and take other sets.
 ///
 /// Where a result is not finite, its warp computes it again with all four products, so that only true infinities are
 /// seen.
@@ -23,23 +24,71 @@ inline constexpr int handed_numbers = dispatch::gauss_pair_bytes / static_cast<i
 inline constexpr int set_numbers = 8 * 16;
 static_assert(handed_numbers == 4 * set_numbers);
 
-/// sum += left right, of depth 4 `depth`: as long products as there are move the fewest registers.
-template <int depth>
-__device__ inline void multiply_deep(double (&sum)[4], const double (&left)[2 * depth], const double (&right)[depth]) {
+/// What a pair of warps begins for one another. Addresses are kept in registers, which are scarce, as short as they are.
+template <int pairs>
+class HandedOver {
+ public:
+  __device__ HandedOver(unsigned char* memory, Barrier (&barriers)[pairs][2][2], int pair, int half, int lane)
+      : given_(shared_address(memory) + static_cast<unsigned>(pair * dispatch::gauss_pair_bytes +
+                                                              (2 * half * set_numbers + lane) * numbers_bytes)),
+        own_(shared_address(&barriers[pair][half])),
+        other_(half == 0 ? 1 : -1) {
+    asm volatile("" : "+r"(given_), "+r"(own_), "+r"(other_));
+  }
+
+  __device__ void give(unsigned turn, const double (&re)[4], const double (&im)[4]) const {
+    const std::uint32_t to = given_ + turn % 2 * set_numbers * numbers_bytes;
 #pragma unroll
-  for (int d = 0; d + 4 <= depth; d += 4) {
-    const double(&l)[8] = reinterpret_cast<const double(&)[8]>(left[2 * d]);
-    multiply_16x8x16(sum, l, reinterpret_cast<const double(&)[4]>(right[d]));
+    for (int v = 0; v < 4; ++v) {
+      asm volatile("st.shared.v2.f64 [%0], {%1, %2};" ::"r"(to + v * warp_size * numbers_bytes), "d"(re[v]), "d"(im[v])
+                   : "memory");
+    }
+    arrive_at(own_ + turn % 2 * static_cast<unsigned>(sizeof(Barrier)));
   }
-  constexpr int of_four = depth / 4 * 4;
-  if constexpr (depth % 4 >= 2) {
-    const double l[4] = {left[2 * of_four], left[2 * of_four + 1], left[2 * of_four + 2], left[2 * of_four + 3]};
-    const double r[2] = {right[of_four], right[of_four + 1]};
-    multiply_16x8x8(sum, l, r);
+
+  __device__ void add_begun(unsigned turn, double (&re)[4], double (&im)[4]) const {
+    wait_at(own_ + turn % 2 * static_cast<unsigned>(sizeof(Barrier)) +
+                static_cast<unsigned>(other_ * 2 * static_cast<int>(sizeof(Barrier))),
+            turn / 2 % 2);
+    const std::uint32_t from = given_ + turn % 2 * set_numbers * numbers_bytes +
+                               static_cast<unsigned>(other_ * 2 * set_numbers * numbers_bytes);
+#pragma unroll
+    for (int v = 0; v < 4; ++v) {
+      double begun_re, begun_im;
+      asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];"
+                   : "=d"(begun_re), "=d"(begun_im)
+                   : "r"(from + v * warp_size * numbers_bytes)
+                   : "memory");
+      re[v] += begun_re;
+      im[v] += begun_im;
+    }
   }
-  if constexpr (depth % 2 == 1) {
-    const double l[2] = {left[2 * depth - 2], left[2 * depth - 1]};
-    multiply_16x8x4(sum, l, right[depth - 1]);
+
+ private:
+  static constexpr int numbers_bytes = sizeof(double2);
+  std::uint32_t given_;  ///< where this lane's sums go
+  std::uint32_t own_;    ///< the first of its barriers
+  int other_;            ///< 1 or -1: where the other half's lie
+};
+
+/// sum += left right, of depth 4 `depth`. Long products take the fewest instructions, short ones the fewest registers,
+/// since their right factors may lie anywhere.
+template <int depth, bool short_ones, class Right>
+__device__ inline void multiply(double (&sum)[4], const double (&left)[2 * depth], const Right& right) {
+  constexpr int of_four = short_ones ? 0 : depth / 4 * 4;
+#pragma unroll
+  for (int d = 0; d < of_four; d += 4) {
+    const double r[4] = {right(d), right(d + 1), right(d + 2), right(d + 3)};
+    multiply_16x8x16(sum, reinterpret_cast<const double(&)[8]>(left[2 * d]), r);
+  }
+  constexpr int of_two = short_ones ? 0 : depth / 2 * 2;
+  if constexpr (of_two > of_four) {
+    const double r[2] = {right(of_four), right(of_four + 1)};
+    multiply_16x8x8(sum, reinterpret_cast<const double(&)[4]>(left[2 * of_four]), r);
+  }
+#pragma unroll
+  for (int d = of_two; d < depth; ++d) {
+    multiply_16x8x4(sum, reinterpret_cast<const double(&)[2]>(left[2 * d]), right(d));
   }
 }
 
@@ -75,39 +124,36 @@ struct GaussFactor {
 
 /// Where a lane's numbers of A lie in a stage, and its results in B. Of 8 rows, products number those of a row-major
 /// operand as they are; of a column-major one, neighbours belong to lanes that write side by side.
+template <bool rows>
 struct GaussPlaces {
   int first_a;     ///< of its row, at depth lane % 4
   int depth_step;  ///< to 4 columns of A further
   int set_step;    ///< to 8 rows further
-  int row[2];      ///< of its results in a set
+  int row;         ///< the first one of its results in a set
   int column;      ///< the first one of scalars; the second one is 8 further
-  std::int64_t second_row, second_column;
   double* first_b;
 
   __device__ GaussPlaces(const TsmmBoxes<double>& p, int first_depth, int first_column, int lane) {
     const int group = lane / 4;
     const int q = lane % 4;
-    const bool rows = p.out.b.row_major;
     first_a = rows ? group * p.a.pitch + 2 * (first_depth + q)
                    : 2 * (group / 2 + 4 * (group % 2)) + (first_depth + q) * p.a.pitch;
     depth_step = rows ? 8 : 4 * p.a.pitch;
     set_step = rows ? 8 * p.a.pitch : 16;
-    row[0] = rows ? 2 * q : q;
-    row[1] = row[0] + (rows ? 1 : 4);
+    row = rows ? 2 * q : q;
     column = first_column + group;
-    first_b = p.out.b.data + p.out.b.offset(row[0], 2 * column);
-    second_row = p.out.b.offset(row[1] - row[0], 0);
-    second_column = p.out.b.offset(0, 16);
+    first_b = p.out.b.data + p.out.b.offset(row, 2 * column);
   }
 
-  /// Calls f(v, place) for what lies in B of the set that begins at a row.
+  /// Calls f(v, place) for what lies in B of the set that begins at a row; so many rows follow.
   template <class F>
-  __device__ void visit(const TsmmBoxes<double>& p, std::int64_t first_row, const F& f) const {
+  __device__ void visit(const TsmmBoxes<double>& p, std::int64_t first_row, int left, const F& f) const {
     double* const first = first_b + first_row * p.out.b.row_stride;
 #pragma unroll
     for (int v = 0; v < 4; ++v) {
-      if (first_row + row[v % 2] < p.out.k && 2 * (column + v / 2 * 8) < p.out.n) {
-        f(v, first + v % 2 * second_row + v / 2 * second_column);
+      constexpr int second_row = rows ? 1 : 4;
+      if (row + v % 2 * second_row < left && 2 * (column + v / 2 * 8) < p.out.n) {
+        f(v, first + p.out.b.offset(v % 2 * second_row, v / 2 * 16));
       }
     }
   }
@@ -115,8 +161,11 @@ struct GaussPlaces {
 
 /// 8 rows x 16 columns, one entry after the other with all products; `stage` points to the box, `row` counts in it.
 __device__ inline void multiply_set_plainly(const TsmmBoxes<double>& p, const double* stage, int row0,
-                                            std::int64_t first_row, int first_column, Factor beta, int lane) {
+                                            std::int64_t first_row, int first_column) {
+  int lane;  // not to be kept in a register until then
+  asm volatile("mov.u32 %0, %laneid;" : "=r"(lane));
   const Factor alpha = p.alpha.read();
+  const Factor beta = p.beta.read();
   const bool rows = p.out.b.row_major;
 #pragma unroll 1
   for (int i = lane; i < 8 * 32; i += warp_size) {  // both parts of an entry by neighbouring lanes
@@ -142,15 +191,22 @@ __device__ inline void multiply_set_plainly(const TsmmBoxes<double>& p, const do
   }
 }
 
+/// Pairs of warps that share out the rows of a box.
+template <int pieces>
+inline constexpr int gauss_row_pairs = dispatch::gauss_row_pairs(pieces);
+
 /// A block takes `depth` times 8 rows of C and 16 `pieces` complex columns.
-template <int depth, int pieces>
-__global__ void __launch_bounds__(block_threads, 1)
+template <int depth, int pieces, bool by_columns>
+__global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_size + loading_threads, 1)
     tsmm_gauss_registers_kernel(const __grid_constant__ TsmmBoxes<double> p) {
 #if __CUDA_ARCH__ >= 900
-  static_assert(2 * pieces == computing_warps);
+  constexpr int row_pairs = gauss_row_pairs<pieces>;
+  constexpr int pairs = pieces * row_pairs;
+  constexpr int warps = 2 * pairs;
+  constexpr bool many = warps > computing_warps;
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ RingBarriers barriers;
-  __shared__ Barrier handed_over[pieces][2][2];  // by either half; in turns, for one may be a turn ahead
+  __shared__ Barrier handed_over[pairs][2][2];  // by either half; in turns, for one may be a turn ahead
   __shared__ std::uint32_t chunk_of[max_stages];
   __shared__ std::uint32_t tickets[2];
   release_next_kernel();
@@ -158,45 +214,48 @@ __global__ void __launch_bounds__(block_threads, 1)
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   const BoxStages<double> stages{barriers, chunk_of, memory, p.a.numbers() * static_cast<int>(sizeof(double)), 0};
   if (threadIdx.x == 0) {
-    for (int i = 0; i < pieces; ++i) {
+    for (int i = 0; i < pairs; ++i) {
       for (int j = 0; j < 4; ++j) handed_over[i][j / 2][j % 2].initialize(warp_size);
     }
-    barriers.initialize(p.stages, computing_warps);
+    barriers.initialize(p.stages, warps);
   }
   await_previous_kernel();
   __syncthreads();
   const bool reads_a = !p.alpha.read().is_zero();
 
-  if (warp >= computing_warps) {
-    give_registers<40>();
-    if (reads_a && warp == computing_warps) load_chunks<1, false>(p, stages, tickets);
+  if (warp >= warps) {
+    give_registers<many ? 32 : 40>();
+    if (reads_a && warp == warps) load_chunks<1, false, warps * warp_size>(p, stages, tickets);
     return;
   }
 
-  take_registers<232>();
-  // The halves of a pair share a tensor core, so that all of these have the same to do.
-  const int piece = warp % pieces;
-  const int half = warp / pieces;
+  take_registers<many ? 160 : 232>();
+  const int pair = warp % pairs;
+  const int piece = pair % pieces;
+  const int half = warp / pairs;
   const int first_column = 16 * piece;
   const int first_depth = 4 * depth * half;
-  const GaussPlaces places(p, first_depth, first_column, lane);
-  const Factor beta = p.beta.read();
-  const bool adds = !beta.is_zero();
+  const GaussPlaces<!by_columns> places(p, first_depth, first_column, lane);
+  const bool adds = !p.beta.read().is_zero();
   const int rows = p.out.box_rows;
-  const int turns = rows / 16;
-  const auto set_of = [&](int turn, int role) { return 2 * turn + (half ^ role); };
+  const int first_set = 2 * (pair / pieces) + half;  // to begin with; its neighbour is to be finished
+  const auto left_from = [&](std::int64_t first_row) {
+    return static_cast<int>(min(p.out.k - first_row, std::int64_t{8}));
+  };
   const auto write = [&](std::int64_t first_row, const double(&re)[4], const double(&im)[4]) {
+    const int left = left_from(first_row);
     if (p.out.in_pairs) {
-      places.visit(p, first_row, [&](int v, double* to) { write_pair(to, re[v], im[v]); });
+      places.visit(p, first_row, left, [&](int v, double* to) { write_pair(to, re[v], im[v]); });
     } else {
-      places.visit(p, first_row, [&](int v, double* to) {
+      places.visit(p, first_row, left, [&](int v, double* to) {
         to[0] = re[v];
         to[1] = im[v];
       });
     }
   };
   const auto add_old = [&](std::int64_t first_row, double(&re)[4], double(&im)[4]) {
-    places.visit(p, first_row, [&](int v, const double* old) {
+    const Factor beta = p.beta.read();
+    places.visit(p, first_row, left_from(first_row), [&](int v, const double* old) {
       const Factor scaled = scale(beta, {old[0], old[1]});
       re[v] += scaled.re;
       im[v] += scaled.im;
@@ -204,8 +263,8 @@ __global__ void __launch_bounds__(block_threads, 1)
   };
   if (!reads_a) {
     for (std::uint32_t chunk = blockIdx.x; chunk < p.chunks; chunk += gridDim.x) {
-      for (int turn = 0; turn < turns; ++turn) {
-        const std::int64_t first_row = std::int64_t{chunk} * rows + 8 * set_of(turn, 1);
+      for (int set = first_set; set < rows / 8; set += 2 * row_pairs) {
+        const std::int64_t first_row = std::int64_t{chunk} * rows + 8 * set;
         double re[4] = {}, im[4] = {};
         if (adds) add_old(first_row, re, im);
         write(first_row, re, im);
@@ -216,9 +275,7 @@ __global__ void __launch_bounds__(block_threads, 1)
 
   GaussFactor<depth> c;
   c.read(p, first_depth, first_column, lane);
-  auto* const handed = reinterpret_cast<double2*>(memory + p.stages * stages.bytes()) + piece * handed_numbers + lane;
-  double2* const given = handed + 2 * half * set_numbers;
-  const double2* const taken = handed + 2 * (half ^ 1) * set_numbers;
+  const HandedOver<pairs> handed(memory + p.stages * stages.bytes(), handed_over, pair, half, lane);
   RingPosition at{0, 0};
   unsigned turns_done = 0;
   for (;;) {
@@ -227,55 +284,42 @@ __global__ void __launch_bounds__(block_threads, 1)
     if (chunk == no_chunk) break;
     const double* const stage = reinterpret_cast<const double*>(memory + at.stage * stages.bytes());
 #pragma unroll 1
-    for (int turn = 0; turn < turns; ++turn, ++turns_done) {
-      const unsigned place = turns_done % 2;
+    for (int set = first_set; set < rows / 8; set += 2 * row_pairs, ++turns_done) {
 #pragma unroll
-      for (int role = 0; role < 2; ++role) {
-        const int set = set_of(turn, role);
+      for (int role = 0; role < 2; ++role, set ^= 1) {
         const double* const a = stage + places.first_a + set * places.set_step;
-        double re_a[depth], im_a[depth], sum_a[depth];
+        double2 both[depth];
+        double sum_a[depth];
 #pragma unroll
-        for (int d = 0; d < depth; ++d) {
-          const double2 both = *reinterpret_cast<const double2*>(a + d * places.depth_step);
-          re_a[d] = both.x;
-          im_a[d] = both.y;
-        }
+        for (int d = 0; d < depth; ++d) both[d] = *reinterpret_cast<const double2*>(a + d * places.depth_step);
 #pragma unroll
-        for (int d = 0; d < depth; ++d) sum_a[d] = re_a[d] + im_a[d];
+        for (int d = 0; d < depth; ++d) sum_a[d] = both[d].x + both[d].y;
         double re[4] = {};
-        multiply_deep<depth>(re, c.re, sum_a);
+        multiply<depth, many>(re, c.re, [&](int d) { return sum_a[d]; });
         double im[4];
 #pragma unroll
         for (int v = 0; v < 4; ++v) im[v] = re[v];
-        if (role == 1) {
-          handed_over[piece][half ^ 1][place].wait(turns_done / 2 % 2);
-#pragma unroll
-          for (int v = 0; v < 4; ++v) {
-            const double2 begun = taken[place * set_numbers + v * warp_size];
-            re[v] += begun.x;
-            im[v] += begun.y;
-          }
-        }
-        multiply_deep<depth>(im, c.difference, re_a);
-        multiply_deep<depth>(re, c.negative_sum, im_a);
+        if (role == 1) handed.add_begun(turns_done, re, im);
+        multiply<depth, many>(im, c.difference, [&](int d) { return both[d].x; });
+        multiply<depth, many>(re, c.negative_sum, [&](int d) { return both[d].y; });
         if (role == 0) {
-#pragma unroll
-          for (int v = 0; v < 4; ++v) given[place * set_numbers + v * warp_size] = make_double2(re[v], im[v]);
-          handed_over[piece][half][place].arrive();
+          handed.give(turns_done, re, im);
           continue;
         }
-        const std::int64_t first_row = std::int64_t{chunk} * rows + 8 * set;
         unsigned largest = 0;  // exponent, without the sign; integers leave double precision's pipe to the tensor cores
 #pragma unroll
         for (int v = 0; v < 4; ++v) {
           largest = max(largest, static_cast<unsigned>(__double2hiint(re[v])) << 1);
           largest = max(largest, static_cast<unsigned>(__double2hiint(im[v])) << 1);
         }
+        std::uint32_t from_here = chunk;
+        asm volatile("" : "+r"(from_here));  // half as many registers as a row
+        const std::int64_t first_row = std::int64_t{from_here} * rows + 8 * set;
         if (__all_sync(0xffffffffU, largest < 0xffe00000U)) {
           if (adds) add_old(first_row, re, im);
           write(first_row, re, im);
         } else {
-          multiply_set_plainly(p, stage, 8 * set, first_row, first_column, beta, lane);
+          multiply_set_plainly(p, stage, 8 * set, first_row, first_column);
         }
       }
     }

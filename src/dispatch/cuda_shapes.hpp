@@ -56,7 +56,11 @@ constexpr int tsmm_box_blocks(const TileShape& tile) { return tile.n == 1 ? 2 : 
 inline constexpr int tsmm_warps_blocks = 2;
 /// Of A and of B where C stays in registers.
 inline constexpr int most_held_columns = 64;
-/// What a pair of warps hands over in shared memory (tsmm_gauss_register_tiles).
+/// Pairs of warps that share out the rows of a box, and computing warps of a block (tsmm_gauss_register_tiles): where C
+/// is small, more of them hold it.
+constexpr int gauss_row_pairs(int pieces) { return pieces <= 3 ? 2 : 1; }
+constexpr int gauss_register_warps(int pieces) { return 2 * pieces * gauss_row_pairs(pieces); }
+/// What a pair of warps hands over in shared memory.
 inline constexpr int gauss_pair_bytes = 8192;
 inline constexpr TileShape tsmm_gauss_tile = tsmm_gauss_tiles[0];
 

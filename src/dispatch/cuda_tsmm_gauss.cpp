@@ -29,9 +29,10 @@ bool complete_gauss_registers(const CudaDevice& device, const CudaTsmmProblem& p
   c.classes = 1;
   c.groups = 1;
   c.small_in_ring = false;
-  c.warps = 2 * c.tile_n;
+  c.warps = gauss_register_warps(c.tile_n);
   if (c.row_warps == 0) c.row_warps = p.row_major ? 2 : 4;
   c.rows = 16 * c.row_warps;
+  if (c.row_warps % gauss_row_pairs(c.tile_n) != 0) return false;
   const int panel = 16 * c.blocks_n;  // what products take, zeros beyond A
   if (c.panel != 0 && c.panel != panel) return false;
   c.panel = panel;
@@ -39,7 +40,7 @@ bool complete_gauss_registers(const CudaDevice& device, const CudaTsmmProblem& p
   if (c.pitch > longest_box) return false;
   const std::int64_t stage = std::int64_t{p.row_major ? c.rows : c.panel / 2} * c.pitch * p.real_bytes;
   if (stage % line_bytes != 0) return false;
-  const std::int64_t beside = std::int64_t{c.tile_n} * gauss_pair_bytes;
+  const std::int64_t beside = std::int64_t{c.warps / 2} * gauss_pair_bytes;
   const std::int64_t room = device.shared_bytes - static_bytes - beside;
   if (c.stages == 0) c.stages = static_cast<int>(std::min<std::int64_t>(room / stage, 32));
   if (c.stages < 2 || c.stages > max_stages || c.stages * stage > room) return false;
@@ -52,7 +53,7 @@ bool complete_gauss_registers(const CudaDevice& device, const CudaTsmmProblem& p
 
 void add_gauss_registers(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
   // As measured on an H200: others are better for fewer columns.
-  if (p.parts == 1 || p.real_bytes != 8 || p.m <= 96 || p.n <= 96) return;
+  if (p.parts == 1 || p.real_bytes != 8 || p.m <= 64 || p.n <= 64) return;
   const auto add = [&](const TileShape& tile, int row_warps) {
     CudaTsmm c{};
     c.kernel = CudaKernel::boxes;
@@ -79,7 +80,7 @@ CudaWork gauss_registers_work(const CudaDevice& device, const CudaTsmmProblem& p
   work.bytes = static_cast<double>(p.k) * static_cast<double>(p.m + (p.reads_output ? 2 : 1) * p.n) * p.real_bytes;
   work.bandwidth = 0.97 * device.copy_bandwidth;
   // Of 8 rows: each warp's products of depth 4, four of which a multiprocessor makes in 16 clocks, and sums besides.
-  const double products = static_cast<double>(turns * c.rows / 8) * c.warps * 3 * c.blocks_n;
+  const double products = static_cast<double>(turns * c.rows / 8) * 2 * c.tile_n * 3 * c.blocks_n;
   work.product_clocks = products * 4 * 1.15;
   work.shared_clocks = products * 2.2;
   work.overlap = 0.95;
