@@ -39,9 +39,9 @@ class HandedOver {
   __device__ void give(unsigned turn, const double (&re)[4], const double (&im)[4]) const {
     const std::uint32_t to = given_ + turn % 2 * set_numbers * numbers_bytes;
 #pragma unroll
-    for (int v = 0; v < 4; ++v) {
-      asm volatile("st.shared.v2.f64 [%0], {%1, %2};" ::"r"(to + v * warp_size * numbers_bytes), "d"(re[v]), "d"(im[v])
-                   : "memory");
+    for (int v = 0; v < 4; v += 2) {
+      store_pair(to + v * warp_size * numbers_bytes, re[v], re[v + 1]);
+      store_pair(to + (v + 1) * warp_size * numbers_bytes, im[v], im[v + 1]);
     }
     arrive_at(own_ + turn % 2 * static_cast<unsigned>(sizeof(Barrier)));
   }
@@ -53,42 +53,46 @@ class HandedOver {
     const std::uint32_t from = given_ + turn % 2 * set_numbers * numbers_bytes +
                                static_cast<unsigned>(other_ * 2 * set_numbers * numbers_bytes);
 #pragma unroll
-    for (int v = 0; v < 4; ++v) {
-      double begun_re, begun_im;
-      asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];"
-                   : "=d"(begun_re), "=d"(begun_im)
-                   : "r"(from + v * warp_size * numbers_bytes)
-                   : "memory");
-      re[v] += begun_re;
-      im[v] += begun_im;
+    for (int v = 0; v < 4; v += 2) {
+      add_pair(from + v * warp_size * numbers_bytes, re[v], re[v + 1]);
+      add_pair(from + (v + 1) * warp_size * numbers_bytes, im[v], im[v + 1]);
     }
   }
 
  private:
+  __device__ static void store_pair(std::uint32_t to, double one, double other) {
+    asm volatile("st.shared.v2.f64 [%0], {%1, %2};" ::"r"(to), "d"(one), "d"(other) : "memory");
+  }
+  __device__ static void add_pair(std::uint32_t from, double& one, double& other) {
+    double begun, other_begun;
+    asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(begun), "=d"(other_begun) : "r"(from) : "memory");
+    one += begun;
+    other += other_begun;
+  }
+
   static constexpr int numbers_bytes = sizeof(double2);
   std::uint32_t given_;  ///< where this lane's sums go
   std::uint32_t own_;    ///< the first of its barriers
   int other_;            ///< 1 or -1: where the other half's lie
 };
 
-/// sum += left right, of depth 4 `depth`. Long products take the fewest instructions, short ones the fewest registers,
-/// since their right factors may lie anywhere.
-template <int depth, bool short_ones, class Right>
-__device__ inline void multiply(double (&sum)[4], const double (&left)[2 * depth], const Right& right) {
-  constexpr int of_four = short_ones ? 0 : depth / 4 * 4;
+/// sum += left right, of depth 4 `depth`, by products as long as there are.
+template <int depth>
+__device__ inline void multiply_deep(double (&sum)[4], const double (&left)[2 * depth], const double (&right)[depth]) {
 #pragma unroll
-  for (int d = 0; d < of_four; d += 4) {
-    const double r[4] = {right(d), right(d + 1), right(d + 2), right(d + 3)};
-    multiply_16x8x16(sum, reinterpret_cast<const double(&)[8]>(left[2 * d]), r);
+  for (int d = 0; d + 4 <= depth; d += 4) {
+    const double(&l)[8] = reinterpret_cast<const double(&)[8]>(left[2 * d]);
+    multiply_16x8x16(sum, l, reinterpret_cast<const double(&)[4]>(right[d]));
   }
-  constexpr int of_two = short_ones ? 0 : depth / 2 * 2;
-  if constexpr (of_two > of_four) {
-    const double r[2] = {right(of_four), right(of_four + 1)};
-    multiply_16x8x8(sum, reinterpret_cast<const double(&)[4]>(left[2 * of_four]), r);
+  constexpr int of_four = depth / 4 * 4;
+  if constexpr (depth % 4 >= 2) {
+    const double l[4] = {left[2 * of_four], left[2 * of_four + 1], left[2 * of_four + 2], left[2 * of_four + 3]};
+    const double r[2] = {right[of_four], right[of_four + 1]};
+    multiply_16x8x8(sum, l, r);
   }
-#pragma unroll
-  for (int d = of_two; d < depth; ++d) {
-    multiply_16x8x4(sum, reinterpret_cast<const double(&)[2]>(left[2 * d]), right(d));
+  if constexpr (depth % 2 == 1) {
+    const double l[2] = {left[2 * depth - 2], left[2 * depth - 1]};
+    multiply_16x8x4(sum, l, right[depth - 1]);
   }
 }
 
@@ -152,8 +156,10 @@ struct GaussPlaces {
 #pragma unroll
     for (int v = 0; v < 4; ++v) {
       constexpr int second_row = rows ? 1 : 4;
+      const std::int64_t to_row = rows ? p.out.b.row_stride : 2 * second_row;
+      const std::int64_t to_column = rows ? 16 : 8 * p.out.b.column_stride;
       if (row + v % 2 * second_row < left && 2 * (column + v / 2 * 8) < p.out.n) {
-        f(v, first + p.out.b.offset(v % 2 * second_row, v / 2 * 16));
+        f(v, first + v % 2 * to_row + v / 2 * to_column);
       }
     }
   }
@@ -230,9 +236,9 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
   }
 
   take_registers<many ? 160 : 232>();
-  const int pair = warp % pairs;
-  const int piece = pair % pieces;
   const int half = warp / pairs;
+  const int pair = (warp + half) % pairs;  // its halves have different tensor cores, so that these wait less for either
+  const int piece = pair % pieces;
   const int first_column = 16 * piece;
   const int first_depth = 4 * depth * half;
   const GaussPlaces<!by_columns> places(p, first_depth, first_column, lane);
@@ -283,29 +289,40 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
     const std::uint32_t chunk = chunk_of[at.stage];
     if (chunk == no_chunk) break;
     const double* const stage = reinterpret_cast<const double*>(memory + at.stage * stages.bytes());
+    double2 both[depth];
+    const auto load = [&](int set) {
+      const double* const a = stage + places.first_a + set * places.set_step;
+#pragma unroll
+      for (int d = 0; d < depth; ++d) both[d] = *reinterpret_cast<const double2*>(a + d * places.depth_step);
+    };
+    load(first_set);
 #pragma unroll 1
     for (int set = first_set; set < rows / 8; set += 2 * row_pairs, ++turns_done) {
 #pragma unroll
       for (int role = 0; role < 2; ++role, set ^= 1) {
-        const double* const a = stage + places.first_a + set * places.set_step;
-        double2 both[depth];
-        double sum_a[depth];
+        double re_a[depth], im_a[depth], sum_a[depth];
 #pragma unroll
-        for (int d = 0; d < depth; ++d) both[d] = *reinterpret_cast<const double2*>(a + d * places.depth_step);
-#pragma unroll
-        for (int d = 0; d < depth; ++d) sum_a[d] = both[d].x + both[d].y;
+        for (int d = 0; d < depth; ++d) {
+          re_a[d] = both[d].x;
+          im_a[d] = both[d].y;
+          sum_a[d] = both[d].x + both[d].y;
+        }
         double re[4] = {};
-        multiply<depth, many>(re, c.re, [&](int d) { return sum_a[d]; });
+        multiply_deep<depth>(re, c.re, sum_a);
         double im[4];
 #pragma unroll
         for (int v = 0; v < 4; ++v) im[v] = re[v];
         if (role == 1) handed.add_begun(turns_done, re, im);
-        multiply<depth, many>(im, c.difference, [&](int d) { return both[d].x; });
-        multiply<depth, many>(re, c.negative_sum, [&](int d) { return both[d].y; });
+        multiply_deep<depth>(im, c.difference, re_a);
+        multiply_deep<depth>(re, c.negative_sum, im_a);
+        // The next numbers come while these are multiplied.
         if (role == 0) {
+          load(set ^ 1);
           handed.give(turns_done, re, im);
           continue;
         }
+        const int next = (set ^ 1) + 2 * row_pairs;
+        if (next < rows / 8) load(next);
         unsigned largest = 0;  // exponent, without the sign; integers leave double precision's pipe to the tensor cores
 #pragma unroll
         for (int v = 0; v < 4; ++v) {
