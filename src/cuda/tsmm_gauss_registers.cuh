@@ -24,7 +24,8 @@ inline constexpr int handed_numbers = dispatch::gauss_pair_bytes / static_cast<i
 inline constexpr int set_numbers = 8 * 16;
 static_assert(handed_numbers == 4 * set_numbers);
 
-/// What a pair of warps begins for one another. Addresses are kept in registers, which are scarce, as short as they are.
+/// What a pair of warps begins for one another. Addresses are kept in registers, which are scarce, as short as they
+/// are.
 template <int pairs>
 class HandedOver {
  public:

@@ -27,9 +27,9 @@ struct GaussSquare {
   static constexpr int warps = dispatch::computing_warps;
   static constexpr int sharing = dispatch::gauss_square_warps(blocks);
   double sign;
-  int warp;                      ///< of those that share the result
-  int turn;                      ///< until it has the shared block
-  double sum[3][3][4] = {};      ///< of its pieces: sums of re re, im im and (re + im)(re + im)
+  int warp;                  ///< of those that share the result
+  int turn;                  ///< until it has the shared block
+  double sum[3][3][4] = {};  ///< of its pieces: sums of re re, im im and (re + im)(re + im)
   double shared[3][4] = {};
 
   __device__ GaussSquare(double sign_of_a, int own) : sign(sign_of_a), warp(own), turn(own) {}

@@ -258,6 +258,12 @@ __device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share
   }
 }
 
+/// Whether tiles are those of one of the warps that share all of the result (tsmttsm_gauss_square.cuh).
+template <class Tiles>
+inline constexpr bool shares_result = requires {
+  Tiles::sharing;
+};
+
 /// The stages are read: their memory takes the groups' sums, side by side as far as they fit. Then all threads add them
 /// in fixed order and write the block's partial sum, of a Gram matrix from the entries on and above the diagonal.
 template <bool gram, class Tiles, class Real>
@@ -265,8 +271,7 @@ __device__ inline void add_groups(const TsmttsmRing<Real>& p, const Share& share
                                   int row0, int column0, const Tiles& tiles) {
   double* const sums = reinterpret_cast<double*>(memory);
   const int pitch = p.sum_pitch;
-  constexpr bool square = requires { Tiles::sharing; };
-  const int size = Tiles::rows * (gram || square ? 1 : p.warps_m) * pitch;  // of a group's sum
+  const int size = Tiles::rows * (gram || shares_result<Tiles> ? 1 : p.warps_m) * pitch;  // of a group's sum
   const int threads = p.groups * p.warps_m * p.warps_n * warp_size;
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   double* const own = sums + group % p.copies * size + row0 * pitch + column0;
@@ -287,7 +292,7 @@ __device__ inline void add_groups(const TsmttsmRing<Real>& p, const Share& share
       out = turn == 0 ? make_double2(one, other) : make_double2(out.x + one, out.y + other);
     });
   }
-  if constexpr (square) {
+  if constexpr (shares_result<Tiles>) {  // of what all warps of a group have a part
     for (int turn = 0; turn < p.groups * Tiles::sharing; ++turn) {
       meet(1, threads);
       if (group != turn / Tiles::sharing || tiles.warp != turn % Tiles::sharing) continue;
@@ -359,23 +364,25 @@ __global__ void __launch_bounds__(Tiles::warps* warp_size + loading_threads, 1)
   release_next_kernel();
   const Share share(p, p.warps_m * Tiles::rows, p.warps_n * Tiles::columns);
   run_ring<by_columns, Tiles::warps>(p, share, barriers, memory, [&](int group, int warp) {
-    if constexpr (requires { Tiles::sharing; }) {
+    const auto add = [&](int row0, int column0, Tiles& tiles) {
+      add_chunks<by_columns>(p, share, barriers, memory, group, row0, column0, tiles);
+      add_groups<false>(p, share, memory, group, row0, column0, tiles);
+    };
+    if constexpr (shares_result<Tiles>) {
       Tiles tiles(p.sign, warp);
-      add_chunks<by_columns>(p, share, barriers, memory, group, 0, 0, tiles);
-      add_groups<false>(p, share, memory, group, 0, 0, tiles);
+      add(0, 0, tiles);
       return;
     } else {
-    Tiles tiles;
-    // Warps of one residue modulo 4 share a tensor core: those with few live columns stand beside others.
-    constexpr bool complex = Tiles::numbers == 2;
-    const int row0 = (complex ? warp % p.warps_m : warp / p.warps_n) * tiles.rows;
-    const int column0 = (complex ? warp / p.warps_m : warp % p.warps_n) * tiles.columns;
-    if constexpr (complex) {
-      tiles.sign = p.sign;
-      tiles.live = (p.n - share.column0 - column0 + 15) / 16;
-    }
-    add_chunks<by_columns>(p, share, barriers, memory, group, row0, column0, tiles);
-    add_groups<false>(p, share, memory, group, row0, column0, tiles);
+      Tiles tiles;
+      // Warps of one residue modulo 4 share a tensor core: those with few live columns stand beside others.
+      constexpr bool complex = Tiles::numbers == 2;
+      const int row0 = (complex ? warp % p.warps_m : warp / p.warps_n) * tiles.rows;
+      const int column0 = (complex ? warp / p.warps_m : warp % p.warps_n) * tiles.columns;
+      if constexpr (complex) {
+        tiles.sign = p.sign;
+        tiles.live = (p.n - share.column0 - column0 + 15) / 16;
+      }
+      add(row0, column0, tiles);
     }
   });
 }

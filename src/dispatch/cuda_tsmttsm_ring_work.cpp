@@ -21,8 +21,8 @@ RingWork work_of_16_rows(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   const double warps = c.warps_m * c.warps_n;
   if (takes_pairs(c)) return {warps * pair_tile.m * pair_tile.n, warps * 8 * pair_tile.m, warps * 4 * pair_tile.n};
   if (c.square()) {  // src/cuda/tsmttsm_gauss_square.cuh
-    const double pieces = (c.tile_m * c.tile_m + 1) / 2;  // NOLINT(bugprone-integer-division)
-    return {3 * pieces, 4 * 7.5 * warps, 0};
+    const int pieces = (c.tile_m * c.tile_m + 1) / 2;
+    return {3.0 * pieces, 30 * warps, 0};
   }
   if (!c.gram()) {
     const double pieces = c.gauss != 0 ? 3.0 * c.warps_m * c.tile_m * live_columns : warps * c.tile_m * c.tile_n;

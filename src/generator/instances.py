@@ -184,8 +184,8 @@ def family_of_row(product, kernel, words, tile):
     if product in ("tsmttsm", "gram"):
         if kernel == "ring" and tile[1:] == [0]:
             return "gram_shapes"
-        ring = {(0, 0): "tsmttsm_tiles", (0, 1): "gauss_tiles", (0, 2): "gauss_square_tiles", (1, 1): "split_gauss_tiles", (2, 0): "warpgroup_tiles",
-                (3, 0): "complex_warpgroup_tiles"}
+        ring = {(0, 0): "tsmttsm_tiles", (0, 1): "gauss_tiles", (0, 2): "gauss_square_tiles",
+                (1, 1): "split_gauss_tiles", (2, 0): "warpgroup_tiles", (3, 0): "complex_warpgroup_tiles"}
         known = {"ring": ring.get((tf32, gauss)), "direct": "direct_shapes", "columns": "columns_tiles"}
     else:
         ring = "tsmm_split_tiles" if tf32 else "tsmm_deep_tiles" if tile[1:] == [0] else "tsmm_tiles"
