@@ -131,12 +131,12 @@ struct GaussFactor {
 /// operand as they are; of a column-major one, neighbours belong to lanes that write side by side.
 template <bool rows>
 struct GaussPlaces {
-  int first_a;     ///< of its row, at depth lane % 4
-  int depth_step;  ///< to 4 columns of A further
-  int set_step;    ///< to 8 rows further
-  int row;         ///< the first one of its results in a set
-  int column;      ///< the first one of scalars; the second one is 8 further
-  double* first_b;
+  int first_a;           ///< of its row, at depth lane % 4
+  int depth_step;        ///< to 4 columns of A further
+  int set_step;          ///< to 8 rows further
+  int row;               ///< the first one of its results in a set
+  int column;            ///< the first one of scalars; the second one is 8 further
+  std::int64_t first_b;  ///< from the chunk's first row
 
   __device__ GaussPlaces(const TsmmBoxes<double>& p, int first_depth, int first_column, int lane) {
     const int group = lane / 4;
@@ -147,13 +147,13 @@ struct GaussPlaces {
     set_step = rows ? 8 * p.a.pitch : 16;
     row = rows ? 2 * q : q;
     column = first_column + group;
-    first_b = p.out.b.data + p.out.b.offset(row, 2 * column);
+    first_b = p.out.b.offset(row, 2 * column);
   }
 
-  /// Calls f(v, place) for what lies in B of the set that begins at a row; so many rows follow.
+  /// Calls f(v, place) for what lies in B of the set that begins at a row of a chunk; so many rows follow.
   template <class F>
-  __device__ void visit(const TsmmBoxes<double>& p, std::int64_t first_row, int left, const F& f) const {
-    double* const first = first_b + first_row * p.out.b.row_stride;
+  __device__ void visit(const TsmmBoxes<double>& p, double* chunk, int first_row, int left, const F& f) const {
+    double* const first = chunk + first_b + first_row * p.out.b.row_stride;
 #pragma unroll
     for (int v = 0; v < 4; ++v) {
       constexpr int second_row = rows ? 1 : 4;
@@ -166,9 +166,61 @@ struct GaussPlaces {
   }
 };
 
-/// 8 rows x 16 columns, one entry after the other with all products; `stage` points to the box, `row` counts in it.
-__device__ inline void multiply_set_plainly(const TsmmBoxes<double>& p, const double* stage, int row0,
-                                            std::int64_t first_row, int first_column) {
+/// Two buffers for a chunk's results, whole rows of a tight B side by side: where these begin within sectors of memory,
+/// no part of a sector is then written alone.
+struct StagedBarriers {
+  Barrier full[2], empty[2];
+  std::uint32_t chunk[2];
+
+  __device__ void initialize(unsigned warps) {
+    for (int i = 0; i < 2; ++i) {
+      full[i].initialize(warps * warp_size);
+      empty[i].initialize(1);
+    }
+  }
+};
+struct StagedChunks {
+  StagedBarriers& barriers;
+  unsigned char* memory;
+  int numbers;  ///< in a buffer
+  unsigned turn = 0;
+
+  /// By the computing warps: the place of a chunk's results, and when all of these are there.
+  __device__ double* take(std::uint32_t chunk) {
+    barriers.empty[turn % 2].wait(turn / 2 % 2 ^ 1);
+    if (threadIdx.x == 0) barriers.chunk[turn % 2] = chunk;
+    return reinterpret_cast<double*>(memory) + turn % 2 * numbers;
+  }
+  __device__ void give() {
+    publish_to_bulk_copies();
+    barriers.full[turn % 2].arrive();
+    ++turn;
+  }
+
+  /// By one warp, until there is no chunk.
+  __device__ void store(const Results<double>& out) {
+    for (;; ++turn) {
+      barriers.full[turn % 2].wait(turn / 2 % 2);
+      const std::uint32_t chunk = barriers.chunk[turn % 2];
+      if (chunk == no_chunk) break;
+      if (elected()) {
+        const std::int64_t first = std::int64_t{chunk} * numbers;
+        const std::int64_t count = min(out.k * out.n - first, std::int64_t{numbers});
+        bulk_store(out.b.data + first, reinterpret_cast<const double*>(memory) + turn % 2 * numbers,
+                   static_cast<unsigned>(count * static_cast<int>(sizeof(double))));
+        bulk_stores_have_read<0>();
+        barriers.empty[turn % 2].arrive();
+      }
+      __syncwarp();
+    }
+    bulk_stores_are_done();
+  }
+};
+
+/// 8 rows x 16 columns, one entry after the other with all products; `stage` points to the box, `old` to the chunk's
+/// part of B, `to` to its results; rows count in these, so many of them follow.
+__device__ inline void multiply_set_plainly(const TsmmBoxes<double>& p, const double* stage, const double* old,
+                                            double* to, int first_row, int left, int first_column) {
   int lane;  // not to be kept in a register until then
   asm volatile("mov.u32 %0, %laneid;" : "=r"(lane));
   const Factor alpha = p.alpha.read();
@@ -176,25 +228,24 @@ __device__ inline void multiply_set_plainly(const TsmmBoxes<double>& p, const do
   const bool rows = p.out.b.row_major;
 #pragma unroll 1
   for (int i = lane; i < 8 * 32; i += warp_size) {  // both parts of an entry by neighbouring lanes
-    const int row = i / 32;
+    const int row = first_row + i / 32;
     const int column = 2 * first_column + i % 32;
-    const bool mine = first_row + row < p.out.k && column < p.out.n;
+    const bool mine = i / 32 < left && column < p.out.n;
     Factor value{0, 0};
     if (mine) {
 #pragma unroll 1
       for (int d = 0; d < p.m; ++d) {
-        const double a =
-            rows ? stage[(row0 + row) * p.a.pitch + d] : stage[d / 2 * p.a.pitch + 2 * (row0 + row) + d % 2];
+        const double a = rows ? stage[row * p.a.pitch + d] : stage[d / 2 * p.a.pitch + 2 * row + d % 2];
         value.re += a * p.small.scaled(d, column, alpha);
       }
-      if (!beta.is_zero()) {
-        const double* const old = p.out.b.data + p.out.b.offset(first_row + row, column - column % 2);
-        const Factor scaled = scale(beta, {old[0], old[1]});
-        value.re += column % 2 == 0 ? scaled.re : scaled.im;
-      }
+    }
+    if (!beta.is_zero() && mine) {
+      const double* const entry = old + p.out.b.offset(row, column - column % 2);
+      const Factor scaled = scale(beta, {entry[0], entry[1]});
+      value.re += column % 2 == 0 ? scaled.re : scaled.im;
     }
     __syncwarp();  // both parts of a complex entry are read before either is written
-    if (mine) p.out.b.data[p.out.b.offset(first_row + row, column)] = value.re;
+    if (mine) to[p.out.b.offset(row, column)] = value.re;
   }
 }
 
@@ -216,6 +267,7 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
   __shared__ Barrier handed_over[pairs][2][2];  // by either half; in turns, for one may be a turn ahead
   __shared__ std::uint32_t chunk_of[max_stages];
   __shared__ std::uint32_t tickets[2];
+  __shared__ StagedBarriers staged_barriers;
   release_next_kernel();
   const int warp = static_cast<int>(threadIdx.x) / warp_size;
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
@@ -224,15 +276,20 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
     for (int i = 0; i < pairs; ++i) {
       for (int j = 0; j < 4; ++j) handed_over[i][j / 2][j % 2].initialize(warp_size);
     }
+    staged_barriers.initialize(warps);
     barriers.initialize(p.stages, warps);
   }
   await_previous_kernel();
   __syncthreads();
   const bool reads_a = !p.alpha.read().is_zero();
 
+  const bool staged = p.out.staged_pitch != 0;
+  StagedChunks results{staged_barriers, memory + p.stages * stages.bytes() + pairs * dispatch::gauss_pair_bytes,
+                       p.out.box_rows * p.out.n};
   if (warp >= warps) {
     give_registers<many ? 32 : 40>();
     if (reads_a && warp == warps) load_chunks<1, false, warps * warp_size>(p, stages, tickets);
+    if (reads_a && staged && warp == warps + 1) results.store(p.out);
     return;
   }
 
@@ -246,23 +303,25 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
   const bool adds = !p.beta.read().is_zero();
   const int rows = p.out.box_rows;
   const int first_set = 2 * (pair / pieces) + half;  // to begin with; its neighbour is to be finished
-  const auto left_from = [&](std::int64_t first_row) {
-    return static_cast<int>(min(p.out.k - first_row, std::int64_t{8}));
+  const auto of_chunk = [&](std::uint32_t chunk) {
+    return p.out.b.data + std::int64_t{chunk} * rows * p.out.b.row_stride;
   };
-  const auto write = [&](std::int64_t first_row, const double(&re)[4], const double(&im)[4]) {
-    const int left = left_from(first_row);
+  const auto left_of = [&](std::uint32_t chunk) {
+    return static_cast<int>(min(p.out.k - std::int64_t{chunk} * rows, std::int64_t{rows}));
+  };
+  const auto write = [&](double* to, int first_row, int left, const double(&re)[4], const double(&im)[4]) {
     if (p.out.in_pairs) {
-      places.visit(p, first_row, left, [&](int v, double* to) { write_pair(to, re[v], im[v]); });
+      places.visit(p, to, first_row, left, [&](int v, double* at) { write_pair(at, re[v], im[v]); });
     } else {
-      places.visit(p, first_row, left, [&](int v, double* to) {
-        to[0] = re[v];
-        to[1] = im[v];
+      places.visit(p, to, first_row, left, [&](int v, double* at) {
+        at[0] = re[v];
+        at[1] = im[v];
       });
     }
   };
-  const auto add_old = [&](std::int64_t first_row, double(&re)[4], double(&im)[4]) {
+  const auto add_old = [&](std::uint32_t chunk, int first_row, int left, double(&re)[4], double(&im)[4]) {
     const Factor beta = p.beta.read();
-    places.visit(p, first_row, left_from(first_row), [&](int v, const double* old) {
+    places.visit(p, of_chunk(chunk), first_row, left, [&](int v, const double* old) {
       const Factor scaled = scale(beta, {old[0], old[1]});
       re[v] += scaled.re;
       im[v] += scaled.im;
@@ -271,10 +330,10 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
   if (!reads_a) {
     for (std::uint32_t chunk = blockIdx.x; chunk < p.chunks; chunk += gridDim.x) {
       for (int set = first_set; set < rows / 8; set += 2 * row_pairs) {
-        const std::int64_t first_row = std::int64_t{chunk} * rows + 8 * set;
+        const int left = left_of(chunk) - 8 * set;
         double re[4] = {}, im[4] = {};
-        if (adds) add_old(first_row, re, im);
-        write(first_row, re, im);
+        if (adds) add_old(chunk, 8 * set, left, re, im);
+        write(of_chunk(chunk), 8 * set, left, re, im);
       }
     }
     return;
@@ -290,6 +349,8 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
     const std::uint32_t chunk = chunk_of[at.stage];
     if (chunk == no_chunk) break;
     const double* const stage = reinterpret_cast<const double*>(memory + at.stage * stages.bytes());
+    double* const to = staged ? results.take(chunk) : of_chunk(chunk);
+    const int left = left_of(chunk);
     double2 both[depth];
     const auto load = [&](int set) {
       const double* const a = stage + places.first_a + set * places.set_step;
@@ -330,19 +391,21 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
           largest = max(largest, static_cast<unsigned>(__double2hiint(re[v])) << 1);
           largest = max(largest, static_cast<unsigned>(__double2hiint(im[v])) << 1);
         }
-        std::uint32_t from_here = chunk;
-        asm volatile("" : "+r"(from_here));  // half as many registers as a row
-        const std::int64_t first_row = std::int64_t{from_here} * rows + 8 * set;
         if (__all_sync(0xffffffffU, largest < 0xffe00000U)) {
-          if (adds) add_old(first_row, re, im);
-          write(first_row, re, im);
+          if (adds) add_old(chunk, 8 * set, left - 8 * set, re, im);
+          write(to, 8 * set, left - 8 * set, re, im);
         } else {
-          multiply_set_plainly(p, stage, 8 * set, first_row, first_column);
+          multiply_set_plainly(p, stage, of_chunk(chunk), to, 8 * set, left - 8 * set, first_column);
         }
       }
     }
     barriers.empty[at.stage].arrive();
     at.advance(1, p.stages);
+    if (staged) results.give();
+  }
+  if (staged) {
+    results.take(no_chunk);
+    results.give();
   }
 #endif
 }

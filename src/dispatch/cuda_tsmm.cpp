@@ -336,8 +336,8 @@ void collect(const CudaDevice& device, const CudaTsmmProblem& problem, Search se
   if (to.empty()) add_ring(device, problem, search, to);
   if (to.empty()) add_warps(device, problem, search, to);
   if (to.empty()) add_direct(device, problem, search, to);
-  add_gauss(device, problem, to);
-  add_gauss_registers(device, problem, search, to);
+  const bool in_registers = add_gauss_registers(device, problem, search, to);
+  if (all || !in_registers) add_gauss(device, problem, to);
   add_warpgroup(device, problem, search, to);
   CudaTsmm general{};
   general.kernel = CudaKernel::general;

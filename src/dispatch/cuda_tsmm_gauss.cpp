@@ -12,9 +12,12 @@ constexpr int numbers_of_line = 16;
 
 // Complex numbers are read at once.
 bool gauss_serves(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
-  return boxes_serve(device, p) && p.parts == 2 && p.real_bytes == 8 && p.aligned && c.plain == 0 && c.staged == 0 &&
+  return boxes_serve(device, p) && p.parts == 2 && p.real_bytes == 8 && p.aligned && c.plain == 0 &&
          p.m <= 16 * c.blocks_n && p.n <= 32 * c.tile_n;
 }
+
+// Whole rows of B lie side by side.
+bool stages_rows(const CudaTsmmProblem& p) { return p.row_major && p.aligned_output && p.pitch_b == p.n; }
 
 // From line to line of a box: four lanes read four neighbours of a row or of two columns, the next four go on in other
 // banks.
@@ -30,7 +33,7 @@ bool complete_gauss_registers(const CudaDevice& device, const CudaTsmmProblem& p
   c.groups = 1;
   c.small_in_ring = false;
   c.warps = gauss_register_warps(c.tile_n);
-  if (c.row_warps == 0) c.row_warps = p.row_major ? 2 : 4;
+  if (c.row_warps == 0) c.row_warps = !p.row_major ? 4 : gauss_row_pairs(c.tile_n) > 1 ? 2 : c.blocks_n == 7 ? 6 : 4;
   c.rows = 16 * c.row_warps;
   if (c.row_warps % gauss_row_pairs(c.tile_n) != 0) return false;
   const int panel = 16 * c.blocks_n;  // what products take, zeros beyond A
@@ -40,7 +43,10 @@ bool complete_gauss_registers(const CudaDevice& device, const CudaTsmmProblem& p
   if (c.pitch > longest_box) return false;
   const std::int64_t stage = std::int64_t{p.row_major ? c.rows : c.panel / 2} * c.pitch * p.real_bytes;
   if (stage % line_bytes != 0) return false;
-  const std::int64_t beside = std::int64_t{c.warps / 2} * gauss_pair_bytes;
+  if (c.staged != 0 && !stages_rows(p)) return false;
+  c.staged_pitch = c.staged != 0 ? static_cast<int>(p.n) : 0;
+  const std::int64_t beside =
+      std::int64_t{c.warps / 2} * gauss_pair_bytes + 2 * std::int64_t{c.rows} * c.staged_pitch * p.real_bytes;
   const std::int64_t room = device.shared_bytes - static_bytes - beside;
   if (c.stages == 0) c.stages = static_cast<int>(std::min<std::int64_t>(room / stage, 32));
   if (c.stages < 2 || c.stages > max_stages || c.stages * stage > room) return false;
@@ -51,27 +57,34 @@ bool complete_gauss_registers(const CudaDevice& device, const CudaTsmmProblem& p
   return true;
 }
 
-void add_gauss_registers(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+bool add_gauss_registers(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
   // As measured on an H200: others are better for fewer columns.
-  if (p.parts == 1 || p.real_bytes != 8 || p.m <= 64 || p.n <= 64) return;
-  const auto add = [&](const TileShape& tile, int row_warps) {
+  if (p.parts == 1 || p.real_bytes != 8 || p.m <= 64 || p.n <= 64) return false;
+  const auto add = [&](const TileShape& tile, int row_warps, bool staged) {
     CudaTsmm c{};
     c.kernel = CudaKernel::boxes;
     c.gauss = c.held = 1;
     c.blocks_n = tile.m;
     c.tile_n = tile.n;
     c.row_warps = row_warps;
+    c.staged = staged ? 1 : 0;
     if (!complete(device, p, c)) return false;
     to.push_back(c);
     return true;
   };
+  bool any = false;
   for (const TileShape& tile : tsmm_gauss_register_tiles) {  // the narrow ones first
-    const bool fits = add(tile, 0);
-    if (fits && search == Search::usual) return;
+    // Rows that begin within sectors of memory would be written in parts of these.
+    const bool staged = stages_rows(p) && p.n / 2 % 2 != 0 && gauss_row_pairs(tile.n) > 1;
+    const bool fits = add(tile, 0, staged);
+    any = any || fits;
+    if (fits && search == Search::usual) break;
     for (const int row_warps : {1, 2, 3, 4, 6}) {
-      if (fits) add(tile, row_warps);
+      if (fits) add(tile, row_warps, staged);
+      if (fits && stages_rows(p)) add(tile, row_warps, !staged);
     }
   }
+  return any;
 }
 
 CudaWork gauss_registers_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {

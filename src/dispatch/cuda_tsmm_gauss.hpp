@@ -9,7 +9,8 @@
 /// four, with C in registers (src/cuda/tsmm_gauss_registers.cuh). They are boxes (cuda_tsmm_boxes.hpp) with `gauss` and `held`.
 namespace blockvec::kernels::dispatch {
 
-void add_gauss_registers(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to);
+/// Whether there are any.
+bool add_gauss_registers(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to);
 bool complete_gauss_registers(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c);
 CudaWork gauss_registers_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c);
 
