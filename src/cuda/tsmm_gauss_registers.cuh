@@ -253,8 +253,8 @@ __device__ inline void multiply_set_plainly(const TsmmBoxes<double>& p, const do
 template <int pieces>
 inline constexpr int gauss_row_pairs = dispatch::gauss_row_pairs(pieces);
 
-/// A block takes `depth` times 8 rows of C and 16 `pieces` complex columns.
-template <int depth, int pieces, bool by_columns>
+/// A block takes 4 `fours` rows of C, the second half of them the fewer ones, and 16 `pieces` complex columns.
+template <int fours, int pieces, bool by_columns>
 __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_size + loading_threads, 1)
     tsmm_gauss_registers_kernel(const __grid_constant__ TsmmBoxes<double> p) {
 #if __CUDA_ARCH__ >= 900
@@ -298,7 +298,8 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
   const int pair = (warp + half) % pairs;  // its halves have different tensor cores, so that these wait less for either
   const int piece = pair % pieces;
   const int first_column = 16 * piece;
-  const int first_depth = 4 * depth * half;
+  constexpr int more = (fours + 1) / 2;
+  const int first_depth = 4 * more * half;
   const GaussPlaces<!by_columns> places(p, first_depth, first_column, lane);
   const bool adds = !p.beta.read().is_zero();
   const int rows = p.out.box_rows;
@@ -339,73 +340,81 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
     return;
   }
 
-  GaussFactor<depth> c;
-  c.read(p, first_depth, first_column, lane);
-  const HandedOver<pairs> handed(memory + p.stages * stages.bytes(), handed_over, pair, half, lane);
-  RingPosition at{0, 0};
-  unsigned turns_done = 0;
-  for (;;) {
-    barriers.full[at.stage].wait(at.parity);
-    const std::uint32_t chunk = chunk_of[at.stage];
-    if (chunk == no_chunk) break;
-    const double* const stage = reinterpret_cast<const double*>(memory + at.stage * stages.bytes());
-    double* const to = staged ? results.take(chunk) : of_chunk(chunk);
-    const int left = left_of(chunk);
-    double2 both[depth];
-    const auto load = [&](int set) {
-      const double* const a = stage + places.first_a + set * places.set_step;
+  const auto compute = [&]<int depth>() {
+    GaussFactor<depth> c;
+    c.read(p, first_depth, first_column, lane);
+    const HandedOver<pairs> handed(memory + p.stages * stages.bytes(), handed_over, pair, half, lane);
+    RingPosition at{0, 0};
+    unsigned turns_done = 0;
+    for (;;) {
+      barriers.full[at.stage].wait(at.parity);
+      const std::uint32_t chunk = chunk_of[at.stage];
+      if (chunk == no_chunk) break;
+      const double* const stage = reinterpret_cast<const double*>(memory + at.stage * stages.bytes());
+      double* const to = staged ? results.take(chunk) : of_chunk(chunk);
+      const int left = left_of(chunk);
+      double2 both[depth];
+      const auto load = [&](int set) {
+        const double* const a = stage + places.first_a + set * places.set_step;
 #pragma unroll
-      for (int d = 0; d < depth; ++d) both[d] = *reinterpret_cast<const double2*>(a + d * places.depth_step);
-    };
-    load(first_set);
+        for (int d = 0; d < depth; ++d) both[d] = *reinterpret_cast<const double2*>(a + d * places.depth_step);
+      };
+      load(first_set);
 #pragma unroll 1
-    for (int set = first_set; set < rows / 8; set += 2 * row_pairs, ++turns_done) {
+      for (int set = first_set; set < rows / 8; set += 2 * row_pairs, ++turns_done) {
 #pragma unroll
-      for (int role = 0; role < 2; ++role, set ^= 1) {
-        double re_a[depth], im_a[depth], sum_a[depth];
+        for (int role = 0; role < 2; ++role, set ^= 1) {
+          double re_a[depth], im_a[depth], sum_a[depth];
 #pragma unroll
-        for (int d = 0; d < depth; ++d) {
-          re_a[d] = both[d].x;
-          im_a[d] = both[d].y;
-          sum_a[d] = both[d].x + both[d].y;
-        }
-        double re[4] = {};
-        multiply_deep<depth>(re, c.re, sum_a);
-        double im[4];
+          for (int d = 0; d < depth; ++d) {
+            re_a[d] = both[d].x;
+            im_a[d] = both[d].y;
+            sum_a[d] = both[d].x + both[d].y;
+          }
+          double re[4] = {};
+          multiply_deep<depth>(re, c.re, sum_a);
+          double im[4];
 #pragma unroll
-        for (int v = 0; v < 4; ++v) im[v] = re[v];
-        if (role == 1) handed.add_begun(turns_done, re, im);
-        multiply_deep<depth>(im, c.difference, re_a);
-        multiply_deep<depth>(re, c.negative_sum, im_a);
-        // The next numbers come while these are multiplied.
-        if (role == 0) {
-          load(set ^ 1);
-          handed.give(turns_done, re, im);
-          continue;
-        }
-        const int next = (set ^ 1) + 2 * row_pairs;
-        if (next < rows / 8) load(next);
-        unsigned largest = 0;  // exponent, without the sign; integers leave double precision's pipe to the tensor cores
+          for (int v = 0; v < 4; ++v) im[v] = re[v];
+          if (role == 1) handed.add_begun(turns_done, re, im);
+          multiply_deep<depth>(im, c.difference, re_a);
+          multiply_deep<depth>(re, c.negative_sum, im_a);
+          // The next numbers come while these are multiplied.
+          if (role == 0) {
+            load(set ^ 1);
+            handed.give(turns_done, re, im);
+            continue;
+          }
+          const int next = (set ^ 1) + 2 * row_pairs;
+          if (next < rows / 8) load(next);
+          unsigned largest =
+              0;  // exponent, without the sign; integers leave double precision's pipe to the tensor cores
 #pragma unroll
-        for (int v = 0; v < 4; ++v) {
-          largest = max(largest, static_cast<unsigned>(__double2hiint(re[v])) << 1);
-          largest = max(largest, static_cast<unsigned>(__double2hiint(im[v])) << 1);
-        }
-        if (__all_sync(0xffffffffU, largest < 0xffe00000U)) {
-          if (adds) add_old(chunk, 8 * set, left - 8 * set, re, im);
-          write(to, 8 * set, left - 8 * set, re, im);
-        } else {
-          multiply_set_plainly(p, stage, of_chunk(chunk), to, 8 * set, left - 8 * set, first_column);
+          for (int v = 0; v < 4; ++v) {
+            largest = max(largest, static_cast<unsigned>(__double2hiint(re[v])) << 1);
+            largest = max(largest, static_cast<unsigned>(__double2hiint(im[v])) << 1);
+          }
+          if (__all_sync(0xffffffffU, largest < 0xffe00000U)) {
+            if (adds) add_old(chunk, 8 * set, left - 8 * set, re, im);
+            write(to, 8 * set, left - 8 * set, re, im);
+          } else {
+            multiply_set_plainly(p, stage, of_chunk(chunk), to, 8 * set, left - 8 * set, first_column);
+          }
         }
       }
+      barriers.empty[at.stage].arrive();
+      at.advance(1, p.stages);
+      if (staged) results.give();
     }
-    barriers.empty[at.stage].arrive();
-    at.advance(1, p.stages);
-    if (staged) results.give();
-  }
-  if (staged) {
-    results.take(no_chunk);
-    results.give();
+    if (staged) {
+      results.take(no_chunk);
+      results.give();
+    }
+  };
+  if (fours % 2 == 0 || half == 0) {
+    compute.template operator()<more>();
+  } else {
+    compute.template operator()<fours / 2>();
   }
 #endif
 }

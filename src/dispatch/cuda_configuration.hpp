@@ -179,7 +179,7 @@ struct CudaTsmm {
   int tf32;             ///< ring, columns, warpgroup: as for tsmttsm
   int gauss;            ///< boxes: as for tsmttsm; tile_n counts complex columns
   int held;             ///< boxes: 1 if C stays in registers (tsmm_held.cu, tsmm_gauss_registers.cuh); with gauss,
-                        ///< blocks_n counts eights of its rows, tile_n sixteens of its columns, row_warps those of a
+                        ///< blocks_n counts fours of its rows, tile_n sixteens of its columns, row_warps those of a
                         ///< box's rows
   int shared_bytes;
   std::int64_t parts;  ///< blocks of threads

@@ -13,7 +13,7 @@ constexpr int numbers_of_line = 16;
 // Complex numbers are read at once.
 bool gauss_serves(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
   return boxes_serve(device, p) && p.parts == 2 && p.real_bytes == 8 && p.aligned && c.plain == 0 &&
-         p.m <= 16 * c.blocks_n && p.n <= 32 * c.tile_n;
+         p.m <= 8 * c.blocks_n && p.n <= 32 * c.tile_n;
 }
 
 // Whole rows of B lie side by side.
@@ -22,7 +22,8 @@ bool stages_rows(const CudaTsmmProblem& p) { return p.row_major && p.aligned_out
 // From line to line of a box: four lanes read four neighbours of a row or of two columns, the next four go on in other
 // banks.
 int pitch_of(const CudaTsmmProblem& p, const CudaTsmm& c) {
-  return p.row_major ? c.panel + numbers_of_line / 2 : 2 * c.rows + numbers_of_line / 4;
+  constexpr int apart = numbers_of_line / 2;  // an odd number of these
+  return p.row_major ? (c.panel / apart % 2 != 0 ? c.panel : c.panel + apart) : 2 * c.rows + numbers_of_line / 4;
 }
 
 }  // namespace
@@ -33,10 +34,10 @@ bool complete_gauss_registers(const CudaDevice& device, const CudaTsmmProblem& p
   c.groups = 1;
   c.small_in_ring = false;
   c.warps = gauss_register_warps(c.tile_n);
-  if (c.row_warps == 0) c.row_warps = !p.row_major ? 4 : gauss_row_pairs(c.tile_n) > 1 ? 2 : c.blocks_n == 7 ? 6 : 4;
+  if (c.row_warps == 0) c.row_warps = !p.row_major ? 4 : gauss_row_pairs(c.tile_n) > 1 ? 2 : c.blocks_n <= 14 ? 6 : 4;
   c.rows = 16 * c.row_warps;
   if (c.row_warps % gauss_row_pairs(c.tile_n) != 0) return false;
-  const int panel = 16 * c.blocks_n;  // what products take, zeros beyond A
+  const int panel = 8 * c.blocks_n;  // what products take, zeros beyond A
   if (c.panel != 0 && c.panel != panel) return false;
   c.panel = panel;
   c.pitch = pitch_of(p, c);
@@ -93,7 +94,7 @@ CudaWork gauss_registers_work(const CudaDevice& device, const CudaTsmmProblem& p
   work.bytes = static_cast<double>(p.k) * static_cast<double>(p.m + (p.reads_output ? 2 : 1) * p.n) * p.real_bytes;
   work.bandwidth = 0.97 * device.copy_bandwidth;
   // Of 8 rows: each warp's products of depth 4, four of which a multiprocessor makes in 16 clocks, and sums besides.
-  const double products = static_cast<double>(turns * c.rows / 8) * 2 * c.tile_n * 3 * c.blocks_n;
+  const double products = static_cast<double>(turns * c.rows / 8) * c.tile_n * 3 * c.blocks_n;
   work.product_clocks = products * 4 * 1.15;
   work.shared_clocks = products * 2.2;
   work.overlap = 0.95;

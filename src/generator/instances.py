@@ -132,7 +132,7 @@ FAMILIES = {
                                "tsmm_gauss_kernel<GaussRows<{m}, {n}>>"),
     "tsmm_gauss_register_tiles": Family("tsmm_gauss_registers", "tsmm_gauss_registers.cuh", "TsmmBoxesKernel",
                                         "tsmm_gauss_registers_kernel<{m}, {n}, {by_columns}>", choices=BY_COLUMNS,
-                                        makes=lambda real, m, n, by_columns: 1 <= m <= 8 and n in (3, 4)),
+                                        makes=lambda real, m, n, by_columns: 2 <= m <= 16 and n in (3, 4)),
     "tsmm_warps_tiles": Family("tsmm_warps", "tsmm_warps.cuh", "TsmmWarpsKernel",
                                "tsmm_warps_kernel<{real}, {m}, {n}>"),
     "tsmm_column_tiles": Family("tsmm_columns", "tsmm_columns.cuh", "TsmmColumnsKernel",
