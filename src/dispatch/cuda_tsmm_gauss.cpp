@@ -9,6 +9,7 @@ namespace blockvec::kernels::dispatch {
 namespace {
 
 constexpr int numbers_of_line = 16;
+constexpr int sector_bytes = 32;
 
 // Complex numbers are read at once.
 bool gauss_serves(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
@@ -61,6 +62,9 @@ bool complete_gauss_registers(const CudaDevice& device, const CudaTsmmProblem& p
 bool add_gauss_registers(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
   // As measured on an H200: others are better for fewer columns.
   if (p.parts == 1 || p.real_bytes != 8 || p.m <= 64 || p.n <= 64) return false;
+  // Columns that begin within sectors of memory are better stored as longer pieces, where products leave the time.
+  const bool in_sectors = p.row_major || p.pitch_b * p.real_bytes % sector_bytes == 0;
+  if (search == Search::usual && !in_sectors && p.m <= 96 && p.n <= 96) return false;
   const auto add = [&](const TileShape& tile, int row_warps, bool staged) {
     CudaTsmm c{};
     c.kernel = CudaKernel::boxes;
