@@ -39,9 +39,12 @@ TsmttsmRingKernel<Real> tsmttsm_gauss_kernel_of(int m, int n, bool by_columns);
 /// gauss_square_tiles.
 template <class Real>
 TsmttsmRingKernel<Real> tsmttsm_gauss_square_kernel_of(int m, int n, bool by_columns);
-/// warpgroup_tiles; `aligned`: pairs of neighbours in a row, or four rows of a column, can be read at once.
+/// warpgroup_tiles.
 template <class Real>
-TsmttsmRingKernel<Real> tsmttsm_warpgroup_kernel_of(int m, int n, bool by_columns, bool aligned);
+TsmttsmRingKernel<Real> tsmttsm_warpgroup_kernel_of(int m, int n);
+/// row_warpgroup_tiles; `aligned`: pairs of neighbours in a row can be read at once.
+template <class Real>
+TsmttsmRingKernel<Real> tsmttsm_rows_warpgroup_kernel_of(int m, int n, bool aligned);
 /// complex_warpgroup_tiles.
 template <class Real>
 TsmttsmRingKernel<Real> tsmttsm_complex_warpgroup_kernel_of(int m, int n, bool by_columns);

@@ -99,12 +99,6 @@ __device__ inline void turn_rows(const TsmttsmRing<float>& p, const Share& share
   }
 }
 
-/// Left factors are computed before any product is started that takes some of them.
-__device__ inline void complete_before_products(unsigned (&left)[gauss_products][2][4]) {
-#pragma unroll
-  for (int i = 0; i < gauss_products * 8; ++i) asm volatile("" : "+r"((&left[0][0][0])[i]));
-}
-
 __device__ inline void await_all_products() { asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory"); }
 
 /// Every other unit of the block, by a warpgroup.
@@ -183,7 +177,8 @@ __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share,
         split_left({fmaf(sign, x[t][0].y, x[t][0].x), fmaf(sign, x[t][1].y, x[t][1].x),
                     fmaf(sign, x[t][2].y, x[t][2].x), fmaf(sign, x[t][3].y, x[t][3].x)},
                    left[t][2]);
-        complete_before_products(left[t]);
+#pragma unroll
+        for (int which = 0; which < gauss_products; ++which) complete_before_products(left[t][which]);
         if (t == 1 && unit + gauss_groups < all_units) read();
         const bool begins = t == 0 || Buffers::in_unit == 2;  // a buffer
         if (begins) {
@@ -258,7 +253,7 @@ __device__ inline void load_gauss(const TsmttsmRing<float>& p, const Share& shar
 }
 
 template <bool by_columns, int columns>
-__global__ void __launch_bounds__(gauss_block_threads, 1)
+__global__ void __launch_bounds__(turning_block_threads, 1)
     tsmttsm_gauss_warpgroup_kernel(const __grid_constant__ TsmttsmRing<float> p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ __align__(128) unsigned char memory[];
@@ -285,7 +280,7 @@ __global__ void __launch_bounds__(gauss_block_threads, 1)
     }
     publish_barriers();
   }
-  for (int i = static_cast<int>(threadIdx.x); i < columns / 2 * warpgroup_threads; i += gauss_block_threads) {
+  for (int i = static_cast<int>(threadIdx.x); i < columns / 2 * warpgroup_threads; i += turning_block_threads) {
     sums[i] = make_double2(0, 0);
   }
   constexpr int multiplying_warps = multiplying_threads / warp_size;

@@ -32,12 +32,11 @@ struct WarpgroupProduct {
   double sum[count] = {};
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  /// 8 rows: left[high, low][...], `right` is the address of as many turned ones.
-  __device__ void start(const unsigned (&left)[2][4], std::uint32_t right) {
-    using Turned = TurnedRows<columns>;
-    start_product<1>(early[0], left[1], right_factor(right, Turned::four_rows));
-    start_product<1>(early[0], left[0], right_factor(right + Turned::part, Turned::four_rows));
-    start_product<1>(early[0], left[0], right_factor(right, Turned::four_rows));
+  /// 8 rows: left[high, low][...], and the factor of as many turned ones.
+  __device__ void start(const unsigned (&left)[2][4], std::uint64_t right) {
+    start_product<1>(early[0], left[1], right);
+    start_product<1>(early[0], left[0], right + TurnedRows<columns>::part / 16);
+    start_product<1>(early[0], left[0], right);
   }
 #endif
 
@@ -89,8 +88,8 @@ struct PlaceOfSums {
 /// Adds so many rows in double precision and from memory, as join could not.
 template <int columns, bool neighbours>
 __device__ inline void add_plainly(WarpgroupProduct<columns>& product, const PlaceOfSums<columns, neighbours>& place,
-                                   const TsmttsmRing<float>& p, std::int64_t first_row) {
-  const std::int64_t end = min(first_row + p.rows, p.k);
+                                   const TsmttsmRing<float>& p, std::int64_t first_row, int rows) {
+  const std::int64_t end = min(first_row + rows, p.k);
 #pragma unroll 1
   for (std::int64_t i = first_row; i < end; ++i) {
 #pragma unroll
@@ -238,7 +237,7 @@ __global__ void __launch_bounds__(block_threads, 1)
               if (t == 0) meet(2 + group, warpgroup_threads);
               split_left({of_a[t][0].x, of_a[t][0].y, of_a[t][1].x, of_a[t][1].y}, left[t]);
               open_products();
-              product.start(left[t], right + t * Turned::step);
+              product.start(left[t], right_factor(right + t * Turned::step, Turned::four_rows));
               commit_products();
             }
             buffer = buffer == (turned_buffers - 1) * Turned::bytes ? 0 : buffer + Turned::bytes;
@@ -252,7 +251,7 @@ __global__ void __launch_bounds__(block_threads, 1)
       if (!product.join([&](int i) { return place.counts(p, i); })) {
 #pragma unroll 1
         for (int again = first_turn; again < turn; again += in_turn) {
-          add_plainly(product, place, p, std::int64_t{share.chunk<by_columns>(p, again)} * p.rows);
+          add_plainly(product, place, p, std::int64_t{share.chunk<by_columns>(p, again)} * p.rows, p.rows);
         }
       }
     }

@@ -16,6 +16,7 @@ namespace {
 std::int64_t turned_bytes(const CudaTsmttsm& c) {
   if (!c.whole_warpgroups()) return 0;
   if (c.complex_tiles()) return gauss_extra_bytes(c.columns_of_tile() / 2);
+  if (c.turns_beside()) return turned_rows_bytes(c.columns_of_tile());
   return 2 * 2 * 3 * 16 * c.columns_of_tile() * std::int64_t{sizeof(float)};
 }
 std::int64_t room_of_stages(const CudaDevice& device, const CudaTsmttsm& c) {
@@ -178,6 +179,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   if (c.gram() && !p.same) return false;
   // Products of a matrix with itself would not be symmetric to the last bit.
   if (c.tf32 != 0 && (!p.may_split || p.same || p.real_bytes != 4)) return false;
+  if (c.whole_warpgroups() && c.tf32 != 3 && (c.tf32 == 4) != p.row_major) return false;
   if (!p.row_major && c.tf32 != 0 && c.tf32 != 3 && (c.complex_tiles() || (c.whole_warpgroups() && p.parts == 2))) {
     return false;
   }
@@ -195,7 +197,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   if (c.fold == 0) c.fold = p.row_major && c.feeds == flat_both ? usual_fold(p) : 1;
   if (c.fold > 1 && (!folds(p) || c.feeds != flat_both)) return false;
   if (!complete_warps(device, p, c)) return false;
-  const int most_groups = c.tf32 == 3 ? 1 : ring_warps(c) / (c.warps_m * c.warps_n);
+  const int most_groups = c.tf32 == 3 ? 1 : c.tf32 == 4 ? 2 : ring_warps(c) / (c.warps_m * c.warps_n);
   if (!(p.row_major ? complete_rows(device, p, most_groups, c) : complete_ring_columns(device, p, c))) return false;
   const std::int64_t chunks = ceil_div(ceil_div(p.k, c.fold), c.rows);
   std::int64_t most_parts = device.multiprocessors;
@@ -231,7 +233,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   if (c.whole_warpgroups() && (c.groups != most_groups || c.a.panels != 1 || c.b.panels != 1)) return false;
   if (c.turned != 0 && !(p.row_major && lanes_may_turn(c) && lanes_turn(c.a.pitch))) return false;
   const int in_turn = c.tf32 == 3 ? gauss_stages_step(c.columns_of_tile() / 2, c.rows) : c.groups / c.split;
-  if (c.tf32 == 3 && (c.rows & (c.rows - 1)) != 0) return false;
+  if (c.turns_beside() && (c.rows & (c.rows - 1)) != 0) return false;
   if (c.stages == 0) c.stages = whole_groups(std::min(room / stage, round_up(turns, in_turn)), in_turn);
   if (c.stages < std::max<std::int64_t>(in_turn, least_stages)) return false;
   if (c.stages % in_turn != 0 || c.stages > max_stages) return false;
@@ -310,7 +312,11 @@ void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search sear
   }
   for (const TileShape& tile : tsmttsm_tiles) add_shape(tile.m, tile.n, 0, 0);
   if (device.warpgroups && warpgroups_pay(p)) {
-    for (const TileShape& tile : warpgroup_tiles) add_shape(tile.m, tile.n, 2, 0);
+    if (p.row_major) {
+      for (const TileShape& tile : row_warpgroup_tiles) add_shape(tile.m, tile.n, 4, 0);
+    } else {
+      for (const TileShape& tile : warpgroup_tiles) add_shape(tile.m, tile.n, 2, 0);
+    }
   }
   if (p.parts == 2 && p.real_bytes == 8) {
     for (const TileShape& tile : gauss_square_tiles) {

@@ -3,9 +3,16 @@
 #include <algorithm>
 #include <cstdint>
 
-/// Rows of B that tsmttsm of complex single precision keeps turned in shared memory
-/// (src/cuda/tsmttsm_gauss_warpgroup.cuh).
+/// Rows of B that tsmttsm of single precision keeps turned in shared memory (src/cuda/tsmttsm_rows_warpgroup.cuh and,
+/// for complex numbers, src/cuda/tsmttsm_gauss_warpgroup.cuh).
 namespace blockvec::kernels::dispatch {
+
+/// Real numbers: four warps turn 16 rows at a time, each into two buffers of its own.
+inline constexpr int buffers_of_turning_warp = 2;
+constexpr std::int64_t turned_rows_bytes(int columns) {
+  constexpr int parts = 2;
+  return std::int64_t{4} * buffers_of_turning_warp * 16 * parts * columns * 4;
+}
 
 /// Two warpgroups multiply units of so many rows in turn; for each, two warps turn them.
 inline constexpr int gauss_groups = 2;

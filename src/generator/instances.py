@@ -101,10 +101,12 @@ FAMILIES = {
                                 choices=BY_COLUMNS,
                                 makes=lambda real, m, n, by_columns: m >= 1 and by_columns == "false"),
     "warpgroup_tiles": Family("tsmttsm_warpgroup", "tsmttsm_warpgroup.cuh", "TsmttsmRingKernel",
-                              "tsmttsm_warpgroup_kernel<8 * {n}, {by_columns}, {aligned}>",
-                              choices={**BY_COLUMNS, "bool aligned": ("false", "true")},
-                              makes=lambda real, m, n, by_columns, aligned: m == 1 and 4 <= n <= 8
-                              and (by_columns, aligned) != ("true", "false")),
+                              "tsmttsm_warpgroup_kernel<8 * {n}, true, true>",
+                              makes=lambda real, m, n: m == 1 and 4 <= n <= 8),
+    "row_warpgroup_tiles": Family("tsmttsm_rows_warpgroup", "tsmttsm_rows_warpgroup.cuh", "TsmttsmRingKernel",
+                                  "tsmttsm_rows_warpgroup_kernel<8 * {n}, {aligned}>",
+                                  choices={"bool aligned": ("false", "true")},
+                                  makes=lambda real, m, n, aligned: m == 1 and 4 <= n <= 8),
     "complex_warpgroup_tiles": Family("tsmttsm_complex_warpgroup", "tsmttsm_gauss_warpgroup.cuh", "TsmttsmRingKernel",
                                       "tsmttsm_gauss_warpgroup_kernel<{by_columns}, 8 * {n}>", choices=BY_COLUMNS,
                                       makes=lambda real, m, n, by_columns: m == 1 and 4 <= n <= 8),
@@ -185,7 +187,8 @@ def family_of_row(product, kernel, words, tile):
         if kernel == "ring" and tile[1:] == [0]:
             return "gram_shapes"
         ring = {(0, 0): "tsmttsm_tiles", (0, 1): "gauss_tiles", (0, 2): "gauss_square_tiles",
-                (1, 1): "split_gauss_tiles", (2, 0): "warpgroup_tiles", (3, 0): "complex_warpgroup_tiles"}
+                (1, 1): "split_gauss_tiles", (2, 0): "warpgroup_tiles", (3, 0): "complex_warpgroup_tiles",
+                (4, 0): "row_warpgroup_tiles"}
         known = {"ring": ring.get((tf32, gauss)), "direct": "direct_shapes", "columns": "columns_tiles"}
     else:
         ring = "tsmm_split_tiles" if tf32 else "tsmm_deep_tiles" if tile[1:] == [0] else "tsmm_tiles"

@@ -1,0 +1,59 @@
+#pragma once
+
+#include "src/cuda/tsmttsm_warpgroup.cuh"
+#include "src/dispatch/cuda_turned_rows.hpp"
+
+/// Blocks of which one warpgroup loads, one turns B's rows, and two multiply units of rows in turn: who takes which
+/// unit, and how they tell one another.
+namespace blockvec::kernels::cuda {
+
+inline constexpr int multiplying_groups = 2;
+inline constexpr int multiplying_threads = multiplying_groups * warpgroup_threads;
+inline constexpr int turning_block_threads = multiplying_threads + warpgroup_threads + loading_threads;
+
+/// Left factors are computed before any product is started that takes some of them.
+__device__ inline void complete_before_products(unsigned (&left)[2][4]) {
+#pragma unroll
+  for (int i = 0; i < 8; ++i) asm volatile("" : "+r"((&left[0][0])[i]));
+}
+
+/// Where a warp stands that takes one of so many units; chunks have a power of two of them.
+template <int step>
+class UnitPosition {
+ public:
+  int unit;  ///< of its chunk
+  RingPosition at;
+
+  __device__ UnitPosition(int first, int units, int stages)
+      : unit(first % units),
+        at{first / units, 0},
+        home_(unit),
+        units_(units),
+        chunks_(max(1, step / units)),
+        stages_(stages) {}
+  /// Whether the next one is in another chunk.
+  __device__ bool leaves() const { return unit + step >= units_; }
+  __device__ void advance() {
+    const bool leaves = this->leaves();
+    unit = leaves ? home_ : unit + step;
+    at.advance(leaves ? chunks_ : 0, stages_);
+  }
+
+ private:
+  int home_, units_, chunks_, stages_;
+};
+
+/// One lane speaks for a warp whose lanes are all done.
+__device__ inline void arrive_as_warp(std::uint32_t barrier) {
+  __syncwarp();
+  if (elected()) arrive_at(barrier);
+}
+
+/// The address of barriers, which the compiler is to keep in a register instead of asking for it again and again.
+__device__ inline std::uint32_t kept_address(const Barrier* barriers) {
+  std::uint32_t address = shared_address(barriers);
+  asm volatile("" : "+r"(address));
+  return address;
+}
+
+}  // namespace blockvec::kernels::cuda
