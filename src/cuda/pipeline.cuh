@@ -31,6 +31,16 @@ __device__ inline void wait_at(std::uint32_t barrier, unsigned parity) {
       : "memory");
 }
 
+/// Whether it has ended, as the warp's first lane sees it.
+__device__ inline bool is_over(std::uint32_t barrier, unsigned parity) {
+  unsigned done;
+  asm volatile("{ .reg .pred done; mbarrier.test_wait.parity.shared.b64 done, [%1], %2; selp.u32 %0, 1, 0, done; }"
+               : "=r"(done)
+               : "r"(barrier), "r"(parity)
+               : "memory");
+  return __shfl_sync(0xffffffffU, done, 0) != 0;
+}
+
 /// A barrier in shared memory whose phases alternate: a phase ends when all arrivals and all bytes announced are in.
 class Barrier {
  public:
@@ -65,6 +75,12 @@ class Barrier {
 __device__ inline void meet(int name, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(name), "r"(threads) : "memory");
 }
+
+/// The same in two: those who signal go on at once.
+__device__ inline void signal_others(int name, int threads) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(name), "r"(threads) : "memory");
+}
+__device__ inline void await_others(int name, int threads) { meet(name, threads); }
 
 /// Shared memory that was written by plain stores, or is being read, may now be read or overwritten by bulk copies.
 __device__ inline void publish_to_bulk_copies() {

@@ -21,15 +21,14 @@ struct GaussSums {
   static constexpr int count = columns / 2;
   float early[gauss_products][count];
 
-  /// Adds those of one half to the others; where not all that count are `finite` in the whole warp, the group's units
-  /// from `first_unit` to `end_unit` again from memory.
-  template <bool by_columns, int half>
+  /// Adds those to these; where not all that count are finite in the whole warp, the group's units from `first_unit` to
+  /// `end_unit` again from memory.
+  template <bool by_columns>
   __device__ void join(const TsmttsmRing<float>& p, const Share& share, const PlaceOfGaussSums& place, bool finite,
                        double2* sums, int first_unit, int end_unit) {
-    constexpr int first = half * (count / 2);
     if (finite) {
 #pragma unroll
-      for (int i = first; i < first + count / 2; ++i) {
+      for (int i = 0; i < count; ++i) {
         const double2 old = sums[i * warpgroup_threads];
         const float2 more = product(p, i);
         sums[i * warpgroup_threads] = make_double2(old.x + more.x, old.y + more.y);
@@ -37,7 +36,7 @@ struct GaussSums {
       return;
     }
 #pragma unroll 1
-    for (int i = first; i < first + count / 2; ++i) {
+    for (int i = 0; i < count; ++i) {
       if (!place.counts(p, i)) continue;
       double2 sum = sums[i * warpgroup_threads];
 #pragma unroll 1
@@ -59,15 +58,17 @@ struct GaussSums {
     }
   }
 
-  /// Whether all products that count are, in the whole warp.
+  /// Whether all products that count are, in the whole warp: those of columns beyond B are as others (turn_rows).
   __device__ bool finite(const TsmttsmRing<float>& p, const PlaceOfGaussSums& place) const {
-    float zero = 0;
+    float zero[2] = {};
 #pragma unroll
     for (int i = 0; i < count; ++i) {
       const float2 sum = product(p, i);
-      if (place.counts(p, i)) zero = fmaf(sum.x, 0.0F, fmaf(sum.y, 0.0F, zero));
+      float& of_row = zero[i % 4 / 2];
+      of_row = fmaf(sum.x, 0.0F, fmaf(sum.y, 0.0F, of_row));
     }
-    return __all_sync(0xffffffffU, zero == 0);
+    const bool finite = (zero[0] == 0 || 2 * place.row(0) >= p.m) && (zero[1] == 0 || 2 * place.row(2) >= p.m);
+    return __all_sync(0xffffffffU, finite);
   }
 
   __device__ void clear() {

@@ -12,6 +12,10 @@ inline constexpr int unit_rows = dispatch::gauss_unit_rows;
 /// Units whose sums are of single precision, of both warpgroups.
 inline constexpr int gauss_early_units = gauss_groups * dispatch::rows_of_early_sums / unit_rows;
 
+/// Barriers of a group's threads and the other one's, by which it waits until it may add to the sums: this one, or the
+/// next.
+inline constexpr int sums_are_free = 2;
+
 /// B's rows, turned. Each warpgroup that multiplies has its own buffers.
 template <int columns>
 struct GaussBuffers {

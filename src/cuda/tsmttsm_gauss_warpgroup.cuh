@@ -48,8 +48,9 @@ __device__ inline void turn_rows(const TsmttsmRing<float>& p, const Share& share
 #pragma unroll
     for (int half = 0; half < Buffers::in_unit; ++half) {
       const int row = (half + four / 2) * p.map.by_second + four % 2 * p.map.by_first;
-      from[half][i] =
-          p.b.segment[0] + row * p.b.row_step + p.b.template place_of_column<by_columns>(0, 2 * (item % columns));
+      // Columns beyond B are read elsewhere: what is there might not be finite.
+      const int column = min(2 * (item % columns), p.n - 2);
+      from[half][i] = p.b.segment[0] + row * p.b.row_step + p.b.template place_of_column<by_columns>(0, column);
     }
   }
   const int to_next = p.map.by_lane * p.b.row_step;
@@ -130,7 +131,8 @@ __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share,
   const std::uint32_t full_turned = kept_address(turned_barriers.full + group * Buffers::count);
   const std::uint32_t empty_turned = kept_address(turned_barriers.empty + group * Buffers::count);
   const std::uint32_t right0 = shared_address(turned) + group * Buffers::count * Buffers::bytes;
-  const auto sign = static_cast<float>(p.sign);
+  auto sign = static_cast<float>(p.sign);
+  asm volatile("" : "+f"(sign));  // which the compiler is not to compute again and again
   const int units = p.rows / unit_rows;
   const int all_units = __shfl_sync(0xffffffffU, share.turns<by_columns>(p), 0) * units;
   double2* const sums = all_sums + threadIdx.x % warpgroup_threads;
@@ -141,6 +143,7 @@ __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share,
   RingPosition buffer{0, 0};
   // The next unit's numbers come while products run; then its stage is free.
   float2 x[2][4];
+  int leaving = -1;  // stage whose last numbers these are
   const auto read = [&] {
     const int stage = next.at.stage;
     wait_at(full + 8 * stage, next.at.parity);
@@ -150,16 +153,18 @@ __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share,
 #pragma unroll
       for (int v = 0; v < 4; ++v) x[t][v] = read_shared_pair(a + t * second + v / 2 * first + v % 2 * eight);
     }
-    if (next.leaves()) {
-      publish_to_bulk_copies();  // the numbers are on their way still
-      arrive_as_warp(empty + 8 * stage);
-    }
+    if (next.leaves()) leaving = stage;
     next.advance();
   };
   if (group < all_units) read();
-  // Sums that products may add to must not meet others at the end of a loop but this one: the compiler would wait
-  // there.
-  for (int first_unit = group; first_unit < all_units + group; first_unit += gauss_early_units) {
+  // Each group adds its sums while the other one multiplies, in turn: there is one order for each sum. The second group
+  // begins, with half as many units. Sums that products may add to must not meet others at the end of a loop but this
+  // one: the compiler would wait there.
+  const int behind = group == 0 ? 0 : gauss_early_units / 2;
+  const int rounds = (all_units + gauss_early_units / 2 + gauss_early_units - 1) / gauss_early_units;
+  for (int round = 0; round < rounds; ++round) {
+    const int first_unit = max(0, round * gauss_early_units - behind) + group;
+    const int end_unit = min((round + 1) * gauss_early_units - behind, all_units);
     product.clear();
     int last = -1;  // buffer, whose products may run
     const auto give_back = [&] {
@@ -167,7 +172,6 @@ __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share,
       arrive_as_warp(empty_turned + 8 * last);
       last = -1;
     };
-    const int end_unit = min(first_unit - group + gauss_early_units, all_units);
 #pragma unroll 1
     for (int unit = first_unit; unit < end_unit; unit += gauss_groups) {
 #pragma unroll
@@ -179,13 +183,20 @@ __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share,
                    left[t][2]);
 #pragma unroll
         for (int which = 0; which < gauss_products; ++which) complete_before_products(left[t][which]);
-        if (t == 1 && unit + gauss_groups < all_units) read();
+        if (t == 1) {
+          if (leaving >= 0) arrive_as_warp(empty + 8 * leaving);
+          leaving = -1;
+          if (unit + gauss_groups < all_units) read();
+        }
         const bool begins = t == 0 || Buffers::in_unit == 2;  // a buffer
         if (begins) {
-          // Buffers are few: those of products that are done must not wait for the next ones.
-          await_all_products();
-          give_back();
-          wait_at(full_turned + 8 * buffer.stage, buffer.parity);
+          // Buffers are few: those of products that are done must not wait for rows that are not turned yet.
+          const std::uint32_t turned_now = full_turned + 8 * buffer.stage;
+          if (!is_over(turned_now, buffer.parity)) {
+            await_all_products();
+            give_back();
+            wait_at(turned_now, buffer.parity);
+          }
         }
         const std::uint32_t right = __shfl_sync(0xffffffffU, right0 + buffer.stage * Buffers::bytes, 0);
         const std::uint64_t factors = right_factor(right, Turned::four_rows);  // 16 bytes on: one more
@@ -200,6 +211,7 @@ __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share,
         }
         commit_products();
         await_products_but_last();  // those with the other factors are done
+        if (begins) give_back();
         if (t == 1 || Buffers::in_unit == 2) {
           last = buffer.stage;
           buffer.advance(1, Buffers::count);
@@ -211,14 +223,9 @@ __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share,
     PlaceOfGaussSums place = first_place;
     asm volatile("" : "+r"(place.left), "+r"(place.right));  // what follows of it is not to stay in registers
     const bool finite = product.finite(p, place);
-    // Each group adds to one half first: there is one order for each sum.
-    const auto join = [&]<int half>() {
-      product.template join<by_columns, half>(p, share, place, finite, sums, first_unit, end_unit);
-    };
-    meet(1, multiplying_threads);
-    group == 0 ? join.template operator()<0>() : join.template operator()<1>();
-    meet(1, multiplying_threads);
-    group == 0 ? join.template operator()<1>() : join.template operator()<0>();
+    if (group == 0 || round > 0) await_others(sums_are_free + group, multiplying_threads);
+    product.template join<by_columns>(p, share, place, finite, sums, first_unit, end_unit);
+    if (group == 1 || round + 1 < rounds) signal_others(sums_are_free + 1 - group, multiplying_threads);
   }
 
   meet(1, multiplying_threads);
