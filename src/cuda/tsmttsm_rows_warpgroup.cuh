@@ -207,21 +207,7 @@ __device__ inline void multiply_units(const TsmttsmRing<float>& p, const Share& 
       }
     }
   }
-  // The second group's sums go to the first one.
-  double* const sums = reinterpret_cast<double*>(ring) + threadIdx.x % warpgroup_threads;
-  meet(1, multiplying_threads + warpgroup_threads);  // all stages have been read
-  if (group == 1) {
-#pragma unroll
-    for (int i = 0; i < Product::count; ++i) sums[i * warpgroup_threads] = product.sum[i];
-  }
-  meet(2, multiplying_threads);
-  if (group == 1) return;
-  double* const partial = p.partial + static_cast<std::int64_t>(share.part) * p.m * p.n;
-#pragma unroll
-  for (int i = 0; i < Product::count; ++i) {
-    const double sum = product.sum[i] + sums[i * warpgroup_threads];
-    if (first_place.counts(p, i)) partial[first_place.row(i) * p.n + first_place.column(i)] = sum;
-  }
+  add_second_group(product, first_place, p, share, ring, group);
 }
 #endif
 
@@ -261,7 +247,6 @@ __global__ void __launch_bounds__(turning_block_threads, 1)
   } else if (warp >= multiplying_warps) {
     give_registers<112>();
     turn_halves<columns, aligned>(p, share, barriers, turning, memory, turned, warp - multiplying_warps);
-    meet(1, multiplying_threads + warpgroup_threads);
   } else {
     take_registers<176>();
     multiply_units<columns, aligned>(p, share, barriers, turning, memory, turned, warp);

@@ -102,6 +102,28 @@ __device__ inline void add_plainly(WarpgroupProduct<columns>& product, const Pla
   }
 }
 
+/// The second of two groups gives its sums to the first one, which writes the block's: where stages were, once all have
+/// been read.
+template <int columns, bool neighbours>
+__device__ inline void add_second_group(const WarpgroupProduct<columns>& product,
+                                        const PlaceOfSums<columns, neighbours>& place, const TsmttsmRing<float>& p,
+                                        const Share& share, unsigned char* memory, int group) {
+  double* const sums = reinterpret_cast<double*>(memory) + threadIdx.x % warpgroup_threads;
+  meet(1, 2 * warpgroup_threads);
+  if (group == 1) {
+#pragma unroll
+    for (int i = 0; i < product.count; ++i) sums[i * warpgroup_threads] = product.sum[i];
+  }
+  meet(1, 2 * warpgroup_threads);
+  if (group == 1) return;
+  double* const partial = p.partial + static_cast<std::int64_t>(share.part) * p.m * p.n;
+#pragma unroll
+  for (int i = 0; i < product.count; ++i) {
+    const double sum = product.sum[i] + sums[i * warpgroup_threads];
+    if (place.counts(p, i)) partial[place.row(i) * p.n + place.column(i)] = sum;
+  }
+}
+
 /// Two neighbours at an address in shared memory.
 __device__ inline float2 read_shared_pair(std::uint32_t from) {
   float2 pair;
@@ -255,21 +277,7 @@ __global__ void __launch_bounds__(block_threads, 1)
         }
       }
     }
-    // The second group's sums go to the first one.
-    double* const sums = reinterpret_cast<double*>(memory) + threadIdx.x % warpgroup_threads;
-    meet(1, computing_threads);  // all stages have been read
-    if (group == 1) {
-#pragma unroll
-      for (int i = 0; i < Product::count; ++i) sums[i * warpgroup_threads] = product.sum[i];
-    }
-    meet(1, computing_threads);
-    if (group == 1) return;
-    double* const partial = p.partial + static_cast<std::int64_t>(share.part) * p.m * p.n;
-#pragma unroll
-    for (int i = 0; i < Product::count; ++i) {
-      const double sum = product.sum[i] + sums[i * warpgroup_threads];
-      if (first_place.counts(p, i)) partial[first_place.row(i) * p.n + first_place.column(i)] = sum;
-    }
+    add_second_group(product, first_place, p, share, memory, group);
   });
 #endif
 }
