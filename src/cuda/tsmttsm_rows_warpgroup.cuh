@@ -27,12 +27,6 @@ struct TurningBarriers {
   Barrier empty[turning_warps * buffers_of_turning_warp];
 };
 
-/// Numbers of two columns that are so many bytes apart.
-template <bool neighbours>
-__device__ inline float2 read_pair(std::uint32_t from, std::uint32_t apart) {
-  return neighbours ? read_shared_pair(from) : make_float2(read_shared(from), read_shared(from + apart));
-}
-
 /// Rows of a unit's second half begin so far from its first ones.
 __device__ inline int second_half_of(const RowMap& map) { return map.by_lane == 8 ? 4 : turned_rows; }
 

@@ -3,13 +3,12 @@
 #include "src/cuda/tsmttsm_ring.cuh"
 #include "src/cuda/warpgroup.cuh"
 
-/// tsmttsm in single precision by split products (split.cuh) of whole warpgroups. A goes from the stage to registers;
-/// of B, 16 rows at a time are written to shared memory again, in two parts and turned as the tensor cores want them,
-/// while the 16 rows before are multiplied. The sums of so many rows are added up in double precision.
+/// tsmttsm of columns in single precision by split products (split.cuh) of whole warpgroups. A goes from the stage to
+/// registers; of B, 16 rows at a time are written to shared memory again, in two parts and turned as the tensor cores
+/// want them, while the 16 rows before are multiplied. The sums of so many rows are added up in double precision.
 ///
-/// Two columns that a lane reads are a pair: neighbours where rows are aligned to them, else columns some way apart,
-/// for lanes to meet different banks. Up to 32 pairs of A stand for two rows of the result each, and two warpgroups
-/// take stages in turn.
+/// Two columns that a lane reads are a pair: some way apart, for lanes to meet different banks. Up to 32 pairs of A
+/// stand for two rows of the result each, and two warpgroups take stages in turn.
 namespace blockvec::kernels::cuda {
 
 inline constexpr int turned_rows = 16;
@@ -145,6 +144,12 @@ __device__ inline float read_shared(std::uint32_t from) {
   return x;
 }
 
+/// Numbers of two columns that are so many bytes apart.
+template <bool neighbours>
+__device__ inline float2 read_pair(std::uint32_t from, std::uint32_t apart) {
+  return neighbours ? read_shared_pair(from) : make_float2(read_shared(from), read_shared(from + apart));
+}
+
 /// Four rows of a pair of columns that are so many bytes apart.
 __device__ inline void read_four_pairs(std::uint32_t from, std::uint32_t apart, float2 (&x)[4]) {
   const float4 one = read_shared_four(from);
@@ -155,8 +160,8 @@ __device__ inline void read_four_pairs(std::uint32_t from, std::uint32_t apart, 
   x[3] = make_float2(one.w, other.w);
 }
 
-/// `aligned`: neighbours in a row can be read at once, or four rows of a column.
-template <int columns, bool by_columns, bool aligned>
+/// Four rows of a column can be read at once.
+template <int columns>
 __global__ void __launch_bounds__(block_threads, 1)
     tsmttsm_warpgroup_kernel(const __grid_constant__ TsmttsmRing<float> p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -164,7 +169,7 @@ __global__ void __launch_bounds__(block_threads, 1)
   __shared__ RingBarriers barriers;
   release_next_kernel();
   const Share share(p, 0, 0);
-  run_ring<by_columns>(p, share, barriers, memory, [&](int, int) {
+  run_ring<true>(p, share, barriers, memory, [&](int, int) {
     using Product = WarpgroupProduct<columns>;
     using Turned = TurnedRows<columns>;
     constexpr int pairs = columns / 2;
@@ -175,29 +180,23 @@ __global__ void __launch_bounds__(block_threads, 1)
     const int group = warp / 4;
     const int own_warp = warp % 4;
     unsigned char* const turned = memory + p.stages * p.stage_bytes + group * turned_buffers * Turned::bytes;
-    constexpr bool neighbours = aligned && !by_columns;
-    constexpr int next_pair = neighbours ? 2 : 1;
-    const PlaceOfSums<columns, neighbours> first_place{own_warp * 16 + lane / 4 * next_pair, 2 * (lane % 4)};
+    const PlaceOfSums<columns, false> first_place{own_warp * 16 + lane / 4, 2 * (lane % 4)};
     // Bytes from row to row, from a lane's first number to the others of 16 rows, and from a pair's first column to the
     // other one.
     const int row_a = 4 * p.a.row_step;
     const int first = p.map.by_first * row_a;
     const int second = p.map.by_second * row_a;
-    const std::uint32_t apart_a = 4 * (by_columns ? p.a.eight_columns : 8);
+    const std::uint32_t apart_a = 4 * p.a.eight_columns;
     const std::uint32_t start_a = shared_address(memory) +
-                                  4 * (p.a.segment[0] + p.a.template place_of_column<by_columns>(0, first_place.left)) +
+                                  4 * (p.a.segment[0] + p.a.template place_of_column<true>(0, first_place.left)) +
                                   p.map.by_lane * (lane % 4) * row_a;
     // A lane turns 4 rows of its pair of B.
     const bool turns_rows = lane < pairs;
     const int row_b = 4 * p.b.row_step;
-    const std::uint32_t apart_b = 4 * pairs / 8 * (by_columns ? p.b.eight_columns : 8);
+    const std::uint32_t apart_b = 4 * pairs / 8 * p.b.eight_columns;
     const std::uint32_t start_b = shared_address(memory) + p.offset_b +
-                                  4 * (p.b.segment[0] + p.b.template place_of_column<by_columns>(0, next_pair * lane)) +
+                                  4 * (p.b.segment[0] + p.b.template place_of_column<true>(0, lane)) +
                                   (p.map.by_first * (own_warp % 2) + p.map.by_second * (own_warp / 2)) * row_b;
-    const int next_b = p.map.by_lane * row_b;
-    const auto read_pair = [](std::uint32_t from, std::uint32_t apart) {
-      return neighbours ? read_shared_pair(from) : make_float2(read_shared(from), read_shared(from + apart));
-    };
     const int second_half = p.map.by_lane == 8 ? 4 : 16;  // of 32 rows
     unsigned char* const own = turned + own_warp / 2 * Turned::step + own_warp % 2 * Turned::four_rows + lane * 16;
     const std::uint32_t right0 = shared_address(turned);
@@ -206,7 +205,7 @@ __global__ void __launch_bounds__(block_threads, 1)
     unsigned left[2][2][4];
     RingPosition at{group, 0};
     int buffer = 0;
-    const int turns = __shfl_sync(0xffffffffU, share.turns<by_columns>(p), 0);
+    const int turns = __shfl_sync(0xffffffffU, share.turns<true>(p), 0);
     // Sums that products may add to must not meet others where a loop ends but here: the compiler would wait there.
     for (int turn = at.stage; turn < turns;) {
       product.clear();
@@ -222,17 +221,11 @@ __global__ void __launch_bounds__(block_threads, 1)
 #pragma unroll
           for (int u = 0; u < 2; ++u) {
             float2 of_b[4] = {};
-            if (turns_rows) {
-              if constexpr (by_columns && aligned) {
-                read_four_pairs(b, apart_b, of_b);
-              } else {
-#pragma unroll
-                for (int q = 0; q < 4; ++q) of_b[q] = read_pair(b + q * next_b, apart_b);
-              }
-            }
+            if (turns_rows) read_four_pairs(b, apart_b, of_b);
             float2 of_a[2][2];
 #pragma unroll
-            for (int v = 0; v < 4; ++v) of_a[v / 2][v % 2] = read_pair(a + v % 2 * first + v / 2 * second, apart_a);
+            for (int v = 0; v < 4; ++v)
+              of_a[v / 2][v % 2] = read_pair<false>(a + v % 2 * first + v / 2 * second, apart_a);
             const int on = u == 0 ? second_half : 2 * turned_rows - second_half;
             a += on * row_a;
             b += on * row_b;
@@ -273,7 +266,7 @@ __global__ void __launch_bounds__(block_threads, 1)
       if (!product.join([&](int i) { return place.counts(p, i); })) {
 #pragma unroll 1
         for (int again = first_turn; again < turn; again += in_turn) {
-          add_plainly(product, place, p, std::int64_t{share.chunk<by_columns>(p, again)} * p.rows, p.rows);
+          add_plainly(product, place, p, std::int64_t{share.chunk<true>(p, again)} * p.rows, p.rows);
         }
       }
     }

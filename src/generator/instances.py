@@ -101,7 +101,7 @@ FAMILIES = {
                                 choices=BY_COLUMNS,
                                 makes=lambda real, m, n, by_columns: m >= 1 and by_columns == "false"),
     "warpgroup_tiles": Family("tsmttsm_warpgroup", "tsmttsm_warpgroup.cuh", "TsmttsmRingKernel",
-                              "tsmttsm_warpgroup_kernel<8 * {n}, true, true>",
+                              "tsmttsm_warpgroup_kernel<8 * {n}>",
                               makes=lambda real, m, n: m == 1 and 4 <= n <= 8),
     "row_warpgroup_tiles": Family("tsmttsm_rows_warpgroup", "tsmttsm_rows_warpgroup.cuh", "TsmttsmRingKernel",
                                   "tsmttsm_rows_warpgroup_kernel<8 * {n}, {aligned}>",
