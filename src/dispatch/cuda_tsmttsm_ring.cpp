@@ -26,7 +26,6 @@ std::int64_t room_of_stages(const CudaDevice& device, const CudaTsmttsm& c) {
 // Split sums and complex ones have more to do about a chunk.
 std::int64_t chunk_bytes_of(const CudaTsmttsm& c) {
   if (c.tf32 == 3) return 65536;
-  if (c.tf32 == 4) return 45056;
   if (c.tf32 != 0) return 32768;
   return c.gauss == 0 ? 16384 : ring_warps(c) > computing_warps ? 45056 : 65536;
 }
@@ -171,7 +170,7 @@ bool fewer_products_pay(const CudaTsmttsmProblem& p) {
 }
 
 bool warpgroups_pay(const CudaTsmttsmProblem& p) {
-  return p.real_bytes == 4 && p.may_split && p.m * p.n > (p.row_major ? 20 : 24) * (p.m + p.n);
+  return p.real_bytes == 4 && p.may_split && p.m * p.n > 24 * (p.m + p.n);
 }
 
 }  // namespace

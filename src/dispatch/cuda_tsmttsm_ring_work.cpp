@@ -102,7 +102,7 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const 
   const double turning = c.turned != 0 ? 0.985 : 1;
   work.bandwidth = box_efficiency(p, c) * turning * device.read_bandwidth;
   // Split products take less of the tensor cores, and more instructions for each number that is loaded.
-  const double piece_clocks = c.tf32 != 0 ? 10 : p.real_bytes == 4 ? 17.3 : 16;
+  const double piece_clocks = c.tf32 != 0 ? 10 : 16;
   work.product_clocks = steps * piece_clocks * each.pieces * ring_warps(c) / (c.groups * c.warps_m * c.warps_n);
   // As measured on an H200.
   if (p.parts == 2 && p.real_bytes == 4 && !p.row_major && c.feeds == boxes_both) work.product_clocks *= 1.04;
