@@ -24,7 +24,9 @@ struct GaussBuffers {
   static constexpr int product = TurnedRows<columns>::bytes / in_unit;  ///< bytes: of re, im or re + im
   static constexpr int bytes = gauss_products * product;
   static constexpr int sharing = dispatch::gauss_shares_units(columns) ? 2 : 1;  ///< warps that turn a unit
-  static constexpr int step = 2 * gauss_groups / sharing;                        ///< units from a warp's to its next
+  /// Whether products may go on running while there is a full buffer, as measured on an H200.
+  static constexpr bool looks_first = columns == 48 || columns == 56;
+  static constexpr int step = 2 * gauss_groups / sharing;  ///< units from a warp's to its next
 };
 
 struct TurnedBarriers {

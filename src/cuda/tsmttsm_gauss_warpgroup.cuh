@@ -36,13 +36,14 @@ __device__ inline void turn_rows(const TsmttsmRing<float>& p, const Share& share
   using Turned = TurnedRows<columns>;
   using Buffers = GaussBuffers<columns>;
   constexpr int sharing = Buffers::sharing;
-  constexpr int rounds = columns / (8 * sharing * Buffers::in_unit);  // four rows of a column for every lane
+  constexpr int items = 4 * columns / Buffers::in_unit;  // four rows of a column
+  constexpr int rounds = (items + sharing * warp_size - 1) / (sharing * warp_size);
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   int from[Buffers::in_unit][rounds];
   int to[rounds];
 #pragma unroll
   for (int i = 0; i < rounds; ++i) {
-    const int item = lane + (i * sharing + warp % sharing) * warp_size;
+    const int item = min(lane + (i * sharing + warp % sharing) * warp_size, items - 1);
     const int four = item / columns;
     to[i] = four / 2 * Turned::step + four % 2 * Turned::four_rows + item % columns * 16;
 #pragma unroll
@@ -53,6 +54,8 @@ __device__ inline void turn_rows(const TsmttsmRing<float>& p, const Share& share
       from[half][i] = p.b.segment[0] + row * p.b.row_step + p.b.template place_of_column<by_columns>(0, column);
     }
   }
+  constexpr bool all_turn = items == rounds * sharing * warp_size;  // in the last round, too
+  const bool turns_last = all_turn || lane + ((rounds - 1) * sharing + warp % sharing) * warp_size < items;
   const int to_next = p.map.by_lane * p.b.row_step;
   const bool together = by_columns && p.wide;
   const int turns = share.turns<by_columns>(p);
@@ -80,6 +83,7 @@ __device__ inline void turn_rows(const TsmttsmRing<float>& p, const Share& share
         float2 x[4];
         read_four(rows + from[half][i], to_next, together, x);
         if (i == 0) wait_at(empty_turned + 8 * buffer.stage, buffer.parity);
+        if (i == rounds - 1 && !turns_last) continue;
 #pragma unroll
         for (int which = 0; which < gauss_products; ++which) {
           SplitNumber both[4];
@@ -192,7 +196,7 @@ __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share,
         if (begins) {
           // Buffers are few: those of products that are done must not wait for rows that are not turned yet.
           const std::uint32_t turned_now = full_turned + 8 * buffer.stage;
-          if (!is_over(turned_now, buffer.parity)) {
+          if (!Buffers::looks_first || !is_over(turned_now, buffer.parity)) {
             await_all_products();
             give_back();
             wait_at(turned_now, buffer.parity);

@@ -18,8 +18,8 @@ constexpr std::int64_t turned_rows_bytes(int columns) {
 inline constexpr int gauss_groups = 2;
 inline constexpr int gauss_unit_rows = 16;
 
-/// Whether those two warps share each unit: where all lanes have the same to do. Else they take units in turn.
-constexpr bool gauss_shares_units(int columns) { return columns % 16 == 0; }
+/// Whether those two warps share each unit: where most lanes have the same to do. Else they take units in turn.
+constexpr bool gauss_shares_units(int columns) { return columns >= 48; }
 /// Buffers of a warpgroup, as many for each warp that takes units; and rows of one. Beside them, stages for a
 /// microsecond's rows must fit.
 inline constexpr int gauss_buffers = 2;
