@@ -47,7 +47,8 @@ inline constexpr int least_deep_warps = 4;
 /// Of a block of tsmm, their warps, and the rows that each takes at a time.
 inline constexpr int tsmm_warpgroups = 3;
 /// Barriers that tell of full stages which `takers` take in turn: each of them is the same taker's every time. Another
-/// taker could come to a stage while its last filling is still under way, and take that barrier's last phase for its own.
+/// taker could come to a stage while its last filling is still under way, and take that barrier's last phase for its
+/// own.
 constexpr int full_barriers(int stages, int takers) { return stages % takers == 0 ? stages : stages * takers; }
 inline constexpr int warpgroup_warps = 4;
 inline constexpr int warpgroup_rows = 64;

@@ -6,7 +6,8 @@
 #include "src/dispatch/cuda_model.hpp"
 
 /// tsmm's candidates for wide complex operands in double precision, of either layout, by three real products instead of
-/// four, with C in registers (src/cuda/tsmm_gauss_registers.cuh). They are boxes (cuda_tsmm_boxes.hpp) with `gauss` and `held`.
+/// four, with C in registers (src/cuda/tsmm_gauss_registers.cuh). They are boxes (cuda_tsmm_boxes.hpp) with `gauss` and
+/// `held`.
 namespace blockvec::kernels::dispatch {
 
 /// Whether there are any.
