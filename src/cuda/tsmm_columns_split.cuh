@@ -11,7 +11,7 @@ namespace blockvec::kernels::cuda {
 using dispatch::warpgroup_warps;
 
 /// A lane's numbers of two rows, 8 apart, in columns q + 4 i.
-template <int parts>
+template <int parts, bool turns>
 struct ColumnPairs {
   const float* row;  ///< the one that is read first, of the lane's first column
   int to_other;
@@ -23,12 +23,21 @@ struct ColumnPairs {
     constexpr int slots = 8 / parts;
     const float* const first = row + step / 2 * slots * to_four;
     const int left = columns - step / 2 * slots * 4;
+    if (__all_sync(0xffffffffU, 4 * (slots - 1) < left)) {
+      read<false>(first, left, x);
+    } else {
+      read<true>(first, left, x);
+    }
+  }
+  template <bool guarded>
+  __device__ void read(const float* first, int left, float (&x)[2][2][4]) const {
+    constexpr int slots = 8 / parts;
 #pragma unroll
     for (int slot = 0; slot < slots; ++slot) {
-      const bool there = 4 * slot < left;
+      const bool there = !guarded || 4 * slot < left;
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        const float* const from = first + slot * to_four + half * to_other;
+        const float* const from = first + slot * to_four + half * (turns ? to_other : 8 * parts);
         if constexpr (parts == 2) {
           const float2 both = there ? *reinterpret_cast<const float2*>(from) : make_float2(0, 0);
           x[0][half][slot] = both.x;
@@ -40,13 +49,15 @@ struct ColumnPairs {
     }
   }
   __device__ void arrange(float (&x)[2][2][4]) const {
+    if constexpr (turns) {
 #pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      float& one = x[i / 4][0][i % 4];
-      float& other = x[i / 4][1][i % 4];
-      const float was = one;
-      one = turned ? other : was;
-      other = turned ? was : other;
+      for (int i = 0; i < 8; ++i) {
+        float& one = x[i / 4][0][i % 4];
+        float& other = x[i / 4][1][i % 4];
+        const float was = one;
+        one = turned ? other : was;
+        other = turned ? was : other;
+      }
     }
   }
 };
@@ -63,52 +74,18 @@ __device__ __noinline__ float multiply_plainly(const TsmmColumnPieces<float>& p,
   return static_cast<float>(value);
 }
 
-/// `columns`: of B, a multiple of 8; a chunk has so many steps.
-template <int parts, int columns, int chunk_steps>
-__global__ void __launch_bounds__(warpgroup_block_threads, 1)
-    tsmm_columns_split_kernel(const __grid_constant__ TsmmColumnPieces<float> p) {
+/// What warp `warp` has to compute: its warpgroup takes steps of 64 rows in turn. `right`: C, in so many steps.
+template <int parts, int columns, int chunk_steps, bool turns>
+__device__ inline void multiply_pieces(const TsmmColumnPieces<float>& p, PieceStages& shared, unsigned char* memory,
+                                       std::uint32_t right, int steps, int warp) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  extern __shared__ __align__(128) unsigned char memory[];
-  __shared__ PieceStages shared;
-  release_next_kernel();
-  // The compiler must see that all lanes of a warp go the same way: products that run beside others need it.
-  const int warp = __shfl_sync(0xffffffffU, static_cast<int>(threadIdx.x) / warp_size, 0);
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
-  constexpr int rows = chunk_steps * warpgroup_rows;
-  if (threadIdx.x == 0) shared.initialize(p.stages, chunk_steps * warpgroup_warps);
-  await_previous_kernel();
-  __syncthreads();
-
-  if (warp >= warpgroup_warps * warpgroups) {
-    give_registers<56>();
-    // Every warpgroup finds a mark, and so does each warp that stores.
-    constexpr int marks = chunk_steps > 1 ? piece_storers : warpgroups;
-    const int own = warp - warpgroup_warps * warpgroups;
-    if (own == 0) load_pieces(p, shared, memory, rows * parts, marks);
-    if (own > 0 && own <= piece_storers) store_pieces(p, shared, memory, own - 1);
-    return;
-  }
-
-  take_registers<152>();
-  constexpr int width = 2 * pairs_of_step / parts;  // columns of a step
-  const int steps = (p.m + width - 1) / width;
-  float* const packed = reinterpret_cast<float*>(memory + p.stages * p.stage_bytes);
-  const Factor alpha = p.alpha.read();
-  pack_steps<columns>(steps, packed, [&](int step, int half, int which, int depth, int place) {
-    const int row = 4 * (parts == 2 ? 2 * step + half : 4 * step + 2 * half + which) + depth;
-    const int column = place / 8 * 8 + place % 8 / 2 + place % 2 * 4;
-    if (row >= p.m || column >= p.n) return 0.0;
-    return p.small.scaled(row * parts, column * parts + (parts == 2 ? which : 0), alpha);
-  });
-  publish_to_bulk_copies();
-  meet(1, warpgroups * warpgroup_threads);
-  const bool reads_a = !alpha.is_zero();
+  const bool reads_a = !p.alpha.read().is_zero();
   const Factor beta = p.beta.read();
   const bool adds = p.loads_b && !beta.is_zero();
-  const std::uint32_t right = shared_address(packed);
   const int q = lane % 4;
   // Where columns begin in the same bank, every other lane takes its second row first.
-  const bool turned = p.turns && q % 2 == 1;
+  const bool turned = turns && q % 2 == 1;
   const int row0 = warp % 4 * 16 + lane / 4;
   const int first_row = row0 + (turned ? 8 : 0);
   const int to_other = (turned ? -8 : 8) * parts;
@@ -132,7 +109,7 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
     WarpgroupSums<parts, columns> sums;
     sums.clear();
     if (reads_a) {
-      const ColumnPairs<parts> fragments{stage + first_a, to_other, 4 * p.a.pitch, p.m - q, turned};
+      const ColumnPairs<parts, turns> fragments{stage + first_a, to_other, 4 * p.a.pitch, p.m - q, turned};
       multiply_steps(sums, fragments, right, steps);
       if (!__all_sync(0xffffffffU, sums.finite())) {  // only true infinities are to be seen
 #pragma unroll
@@ -156,7 +133,7 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
       const int i = slot / 2 * 4 + slot % 2;
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        float* const to = out + slot * 4 * p.b.pitch + half * to_other;
+        float* const to = out + slot * 4 * p.b.pitch + half * (turns ? to_other : 8 * parts);
         float value[2];
 #pragma unroll
         for (int part = 0; part < parts; ++part) {
@@ -179,6 +156,51 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
     shared.done[at.stage].arrive();
     step += warpgroups;
     settle(true);
+  }
+#endif
+}
+
+/// `columns`: of B, a multiple of 8; a chunk has so many steps.
+template <int parts, int columns, int chunk_steps>
+__global__ void __launch_bounds__(warpgroup_block_threads, 1)
+    tsmm_columns_split_kernel(const __grid_constant__ TsmmColumnPieces<float> p) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  extern __shared__ __align__(128) unsigned char memory[];
+  __shared__ PieceStages shared;
+  release_next_kernel();
+  // The compiler must see that all lanes of a warp go the same way: products that run beside others need it.
+  const int warp = __shfl_sync(0xffffffffU, static_cast<int>(threadIdx.x) / warp_size, 0);
+  if (threadIdx.x == 0) shared.initialize(p.stages, chunk_steps * warpgroup_warps);
+  await_previous_kernel();
+  __syncthreads();
+
+  if (warp >= warpgroup_warps * warpgroups) {
+    give_registers<56>();
+    // Every warpgroup finds a mark, and so does each warp that stores.
+    constexpr int marks = chunk_steps > 1 ? piece_storers : warpgroups;
+    const int own = warp - warpgroup_warps * warpgroups;
+    if (own == 0) load_pieces(p, shared, memory, chunk_steps * warpgroup_rows * parts, marks);
+    if (own > 0 && own <= piece_storers) store_pieces(p, shared, memory, own - 1);
+    return;
+  }
+
+  take_registers<152>();
+  constexpr int width = 2 * pairs_of_step / parts;  // columns of a step
+  const int steps = (p.m + width - 1) / width;
+  float* const packed = reinterpret_cast<float*>(memory + p.stages * p.stage_bytes);
+  const Factor alpha = p.alpha.read();
+  pack_steps<columns>(steps, packed, [&](int step, int half, int which, int depth, int place) {
+    const int row = 4 * (parts == 2 ? 2 * step + half : 4 * step + 2 * half + which) + depth;
+    const int column = place / 8 * 8 + place % 8 / 2 + place % 2 * 4;
+    if (row >= p.m || column >= p.n) return 0.0;
+    return p.small.scaled(row * parts, column * parts + (parts == 2 ? which : 0), alpha);
+  });
+  publish_to_bulk_copies();
+  meet(1, warpgroups * warpgroup_threads);
+  if (p.turns) {
+    multiply_pieces<parts, columns, chunk_steps, true>(p, shared, memory, shared_address(packed), steps, warp);
+  } else {
+    multiply_pieces<parts, columns, chunk_steps, false>(p, shared, memory, shared_address(packed), steps, warp);
   }
 #endif
 }
