@@ -202,6 +202,7 @@ struct StagedChunks {
     for (;; ++turn) {
       barriers.full[turn % 2].wait(turn / 2 % 2);
       const std::uint32_t chunk = barriers.chunk[turn % 2];
+      __syncwarp();  // all lanes have read it before it is overwritten
       if (chunk == no_chunk) break;
       if (elected()) {
         const std::int64_t first = std::int64_t{chunk} * numbers;
