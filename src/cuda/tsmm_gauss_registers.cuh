@@ -388,8 +388,8 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
           }
           const int next = (set ^ 1) + 2 * row_pairs;
           if (next < rows / 8) load(next);
-          unsigned largest =
-              0;  // exponent, without the sign; integers leave double precision's pipe to the tensor cores
+          // Of all exponents, without signs; integers leave double precision's pipe to the tensor cores.
+          unsigned largest = 0;
 #pragma unroll
           for (int v = 0; v < 4; ++v) {
             largest = max(largest, static_cast<unsigned>(__double2hiint(re[v])) << 1);

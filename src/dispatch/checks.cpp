@@ -137,6 +137,16 @@ void check_sweep(std::span<const Operand> v, const Operand& s, const Operand& w,
   }
 }
 
+void check_alignment(const char* product, std::initializer_list<Operand> operands) {
+  for (const Operand& a : operands) {
+    const auto bytes = static_cast<std::uintptr_t>(std::min<std::int64_t>(a.entry_bytes, 8));
+    const std::uintptr_t beyond = reinterpret_cast<std::uintptr_t>(a.data) % bytes;
+    if (empty(a) || beyond == 0) continue;
+    fail(product, shape(a) + " with data " + std::to_string(beyond) + " bytes beyond a multiple of " +
+                      std::to_string(bytes) + ": expected entries at such multiples");
+  }
+}
+
 void check_execution(const char* product, int threads, std::span<std::byte> workspace, std::size_t needed) {
   if (threads < 0) fail(product, std::to_string(threads) + " threads: expected at least 0");
   if (!workspace.empty() && workspace.size() < needed) {

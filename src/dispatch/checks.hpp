@@ -3,6 +3,7 @@
 #include <blockvec/kernels/matrix.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 
 /// Argument checks of the products, shared by the oracle and the fast kernels. Each throws ShapeError naming the
@@ -34,6 +35,8 @@ void check_tsmm(const Operand& a, const Operand& c, const Operand& b);
 void check_tsmm_inplace(const Operand& v, const Operand& c);
 void check_sweep(std::span<const Operand> v, const Operand& s, const Operand& w, const Operand& x, const Operand& p,
                  const Operand& g);
+/// For devices, which load entries whole: data at multiples of an entry's size, or of 8 bytes if that is less.
+void check_alignment(const char* product, std::initializer_list<Operand> operands);
 void check_execution(const char* product, int threads, std::span<std::byte> workspace, std::size_t needed);
 
 template <class T>

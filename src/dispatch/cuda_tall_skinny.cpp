@@ -25,6 +25,8 @@ bool is_zero(const cuda::Coefficients<T>& x) {
 template <class T>
 void run_tsmttsm(cuda::TsmttsmCall<T> call, const CudaExecution& execution) {
   dispatch::check_tsmttsm(call.a, call.b, call.c);
+  dispatch::check_alignment(
+      "tsmttsm", {dispatch::operand("A", call.a), dispatch::operand("B", call.b), dispatch::operand("C", call.c)});
   if (call.c.rows == 0 || call.c.columns == 0) return;
   check_workspace("tsmttsm", execution.workspace,
                   cuda_tsmttsm_workspace<T>(call.a.rows, call.a.columns, call.b.columns));
@@ -37,6 +39,9 @@ void run_tsmttsm(cuda::TsmttsmCall<T> call, const CudaExecution& execution) {
 
 template <class T>
 void run_tsmm(const char* product, cuda::TsmmCall<T> call, const CudaExecution& execution) {
+  const bool in_place = call.a.data == call.b.data;
+  dispatch::check_alignment(product, {dispatch::operand(in_place ? "V" : "A", call.a), dispatch::operand("C", call.c),
+                                      dispatch::operand("B", call.b)});
   if (call.a.columns == 1 && call.b.columns == 1 && call.a.layout == Layout::column_major) {
     call.a.layout = call.b.layout = Layout::row_major;  // single columns are rows of one entry
     call.a.ld = call.b.ld = 1;

@@ -15,6 +15,7 @@ struct CUstream_st;
 ///
 /// Calls are ordered on the caller's stream. They allocate nothing and do not wait for the device, so that each can be
 /// captured in a CUDA graph. The same call gives the same bits on the same device, whatever else runs there.
+/// Entries begin at multiples of their size, those of complex<double> of 8 bytes: else ShapeError.
 /// Sums are kept in double precision for all four types, but for split products of single precision (SinglePrecision).
 namespace blockvec::kernels {
 

@@ -1,3 +1,5 @@
+#include "src/dispatch/checks.hpp"
+
 #include <gtest/gtest.h>
 
 #include <blockvec/kernels/error.hpp>
@@ -109,6 +111,20 @@ TEST_F(Checks, ColumnRangesOfOneParentAreApart) {
   // Rows [0, 5) and [5, 10) of one column-major parent.
   EXPECT_EQ(tsmm_error({x.data(), 5, 3, 10, column}, {y.data(), 3, 2, 2, row}, {x.data() + 5, 5, 2, 10, column}),
             "no ShapeError");
+}
+
+TEST_F(Checks, EntriesOfDevicesAtMultiplesOfTheirSize) {
+  const auto error = [](std::int64_t entry_bytes, std::uintptr_t address, std::int64_t rows = 5) {
+    const dispatch::Operand a{"A", reinterpret_cast<const void*>(address), rows, 3, 3, row, entry_bytes};
+    return message_of([&] { dispatch::check_alignment("tsmm", {a}); });
+  };
+  EXPECT_EQ(error(8, 4100),
+            "tsmm: A is 5 x 3 row-major with data 4 bytes beyond a multiple of 8: expected entries at such multiples");
+  EXPECT_EQ(error(4, 4098),
+            "tsmm: A is 5 x 3 row-major with data 2 bytes beyond a multiple of 4: expected entries at such multiples");
+  EXPECT_EQ(error(4, 4100), "no ShapeError");
+  EXPECT_EQ(error(16, 4104), "no ShapeError");
+  EXPECT_EQ(error(8, 4100, 0), "no ShapeError");
 }
 
 TEST_F(Checks, WorkspaceTooSmall) {
