@@ -79,6 +79,8 @@ std::int64_t stage_pitch_b(const CudaTsmmProblem& p, const CudaTsmm& c) {
 std::int64_t pitch_out(const CudaTsmmProblem& p, const CudaTsmm& c) { return c.boxes_b ? stage_pitch_b(p, c) : p.n; }
 
 bool is_narrow(const CudaTsmm& c) { return c.tile_n == 0; }
+// Columns of B up to which those sum in double precision.
+constexpr int widest_exact_narrow = 8;
 
 // Warps share out A's columns.
 bool is_deep(const CudaTsmm& c) { return c.blocks_n == 0; }
@@ -181,6 +183,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm&
   c.boxes_b = !is_deep(c) && p.n * p.real_bytes % 16 == 0 &&
               comes_in_boxes(device, p.k, p.n, p.pitch_b, p.real_bytes, p.aligned_output);
   if (is_narrow(c) && (p.n > c.blocks_n || p.m > narrow_depth(c.blocks_n))) return false;
+  if (is_narrow(c) && c.blocks_n > widest_exact_narrow && !p.may_split) return false;
   if (is_deep(c) && (!deep_serves(p) || p.n > 16 * c.tile_n)) return false;
   if (c.tf32 != 0 && (!p.may_split || p.real_bytes != 4)) return false;
   const std::int64_t warps = is_narrow(c) ? 1
@@ -217,7 +220,7 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const Cud
     work.tensor_cores = true;
   } else if (is_narrow(c)) {
     const double sets = rows / 32;
-    work.product_clocks = sets * static_cast<double>(p.m) * c.blocks_n / (c.blocks_n > 8 ? 4 : 2);
+    work.product_clocks = sets * static_cast<double>(p.m) * c.blocks_n / (c.blocks_n > widest_exact_narrow ? 4 : 2);
     work.shared_clocks = sets * static_cast<double>(p.m + p.n) * 2;
     work.overlap = 0.9;
   } else {
@@ -284,7 +287,7 @@ void add_ring(const CudaDevice& device, const CudaTsmmProblem& p, Search search,
   if (!all && !ring_is_better(p) && !boxed_ring_is_better(device, p) && !to.empty()) return;
   for (const TileShape& tile : tsmm_tiles) {
     // Measured on an H200 for 9 and 10 columns; tensor cores are as good from 11 on.
-    if (!all && tile.m == 0 && tile.n > 8 && (p.n < 9 || p.n > 10)) continue;
+    if (!all && tile.m == 0 && tile.n > widest_exact_narrow && (p.n < 9 || p.n > 10)) continue;
     // In double precision tensor cores are as good there.
     if (all || p.real_bytes == 4 || tile.m != 0 || tile.n <= 4) add_shape(tile, false);
   }

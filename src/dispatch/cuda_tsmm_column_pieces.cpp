@@ -51,7 +51,8 @@ std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c) {
 
 bool serves(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
   if (p.row_major || p.m <= 0 || c.blocks_n == 0 || c.groups > 1) return false;
-  const bool has_kernel = is_split(c) ? device.warpgroups && p.may_split && p.real_bytes == 4 : device.bulk_copies;
+  if (p.real_bytes == 4 && !p.may_split) return false;  // sums are of A's precision
+  const bool has_kernel = is_split(c) ? device.warpgroups && p.real_bytes == 4 : device.bulk_copies;
   return has_kernel && p.n <= (is_split(c) ? 8 : 1) * c.tile_n * p.parts;
 }
 

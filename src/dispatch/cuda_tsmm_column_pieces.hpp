@@ -15,7 +15,7 @@ constexpr std::int64_t piece_bytes(std::int64_t columns, int pitch, int real_byt
   return round_up(columns * pitch * real_bytes + 16, line_bytes);
 }
 
-/// Candidates without tensor cores, for few columns of B.
+/// Candidates without tensor cores, for few columns of B; sums are of the operands' precision.
 bool columns_fma_is_better(const CudaDevice& device, const CudaTsmmProblem& p);
 void add_columns_fma(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to);
 /// Those of single precision, by split products.

@@ -16,7 +16,7 @@ struct CUstream_st;
 /// Calls are ordered on the caller's stream. They allocate nothing and do not wait for the device, so that each can be
 /// captured in a CUDA graph. The same call gives the same bits on the same device, whatever else runs there.
 /// Entries begin at multiples of their size, those of complex<double> of 8 bytes: else ShapeError.
-/// Sums are kept in double precision for all four types, but for split products of single precision (SinglePrecision).
+/// Sums are kept in double precision for all four types, but where SinglePrecision::split allows others.
 namespace blockvec::kernels {
 
 /// A CUDA call failed: the message names the operation, its shape and CUDA's own words.
@@ -25,10 +25,11 @@ class CudaError : public Error {
   using Error::Error;
 };
 
-/// How products of single precision may be formed where the tensor cores' double precision is slower than memory.
+/// How products of single precision may be formed where double precision is slower than memory.
 enum class SinglePrecision : std::uint8_t {
   split,  ///< of wide operands as three products of numbers of 11 bits (TF32), summed in single precision: all of a row
-          ///< (tsmm), or those of up to 256 rows (tsmttsm of two matrices)
+          ///< (tsmm), or those of up to 256 rows (tsmttsm of two matrices); of narrow operands (tsmm, up to 24 columns
+          ///< of scalars) without tensor cores and all in single precision, beyond whose range their sums overflow
   plain   ///< in double precision all the same
 };
 
@@ -62,8 +63,8 @@ std::size_t cuda_tsmttsm_workspace(std::int64_t k, std::int64_t m, std::int64_t 
 /// B = alpha A C + beta B with A K x M, C M x N, B K x N, all in device memory.
 /// Cost: one pass over A and B (K (M + 2 N) words with beta != 0).
 /// Error: at most (gamma(M + 3) of double precision + u) |alpha| |A| |C| (+ 2 u |beta B|) entry by entry; of wide
-/// operands 4 gamma(M + 8) for complex double precision, gamma(4 M + 48) of single precision (complex: 3 gamma(8 M + 48))
-/// more where its products are split.
+/// operands 4 gamma(M + 8) for complex double precision, gamma(4 M + 48) of single precision (complex: 3 gamma(8 M +
+/// 48)) more unless the caller wants it plain.
 template <class T>
 void tsmm(T alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> c, T beta,
           Matrix<T> b, Triangle triangle, const CudaExecution& execution);

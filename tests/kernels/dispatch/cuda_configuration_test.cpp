@@ -147,6 +147,25 @@ TEST(CudaConfiguration, EveryCandidateOfTsmmIsLegal) {
   });
 }
 
+// No sums of single precision for those who want it plain.
+TEST(CudaConfiguration, PlainProductsAreSummedInDoublePrecision) {
+  for (std::int64_t width = 1; width <= 64; ++width) {
+    for (const int parts : {1, 2}) {
+      for (const bool rows : {true, false}) {
+        const std::int64_t n = parts * width;
+        const std::int64_t pitch = rows ? n : parts * 1000001;
+        CudaTsmmProblem p{1000001, n, n, pitch, pitch, 4, rows, false, false, parts, true, false, true};
+        p.may_split = false;
+        for (const CudaTsmm& c : candidates(devices[0], p, Search::all)) {
+          const bool by_fma =
+              c.kernel == CudaKernel::columns || (c.kernel == CudaKernel::ring && c.tile_n == 0 && c.blocks_n > 8);
+          EXPECT_TRUE(c.tf32 == 0 && !by_fma) << name(p) << ": " << words(c);
+        }
+      }
+    }
+  }
+}
+
 TEST(CudaConfiguration, DevicesWithoutBulkCopiesHaveRings) {
   const CudaDevice& device = devices[1];
   ASSERT_FALSE(device.bulk_copies);
