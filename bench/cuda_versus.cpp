@@ -30,6 +30,9 @@ constexpr int calls_of_graph = 8;
 constexpr double slow_call = 0.03;  // seconds: not repeated
 constexpr int rounds_of_close_calls = 5;
 
+/// Whether calls of their own, one kind after the other, do not decide who is faster.
+bool is_close(double ratio) { return ratio > 0.96 && ratio < 1.05; }
+
 template <class T>
 constexpr bool is_complex = !std::is_floating_point_v<T>;
 
@@ -194,12 +197,15 @@ Measured Versus::measure_type(const Case& c, std::size_t bytes) {
   pause();
   result.roof = roof_of(c, x, bytes);
   const auto mine = [&](int i) { ours(c, all(i)); };
+  const double seconds = time(bytes, settings_.reps, mine);
+  result.gbps = speed(seconds);
   if (settings_.cublas) {
-    const InTurns seconds = time_in_turns(bytes, mine, [&](int i) { peer(c, all(i)); });
-    result.gbps = speed(seconds.mine);
-    result.cublas = speed(seconds.theirs);
-  } else {
-    result.gbps = speed(time(bytes, settings_.reps, mine));
+    const auto theirs = [&](int i) { peer(c, all(i)); };
+    pause();
+    const double peer_seconds = time(bytes, settings_.reps, theirs);
+    result.cublas = speed(peer_seconds);
+    result.ratio = peer_seconds / seconds;
+    if (is_close(result.ratio)) result.ratio = ratio_in_turns(bytes, mine, theirs);
   }
   if (c.in_place()) filled_ = 0;  // its numbers have become small
   const CudaExplanation why =
@@ -220,37 +226,34 @@ double Versus::time(std::size_t bytes, int reps, Call&& call) {
                            stream_, calls_of_graph, reps, [] {}, call);
 }
 
-// Medians of calls that take turns, so that slow spells of the card meet both; close ones are decided by more of them.
-// One more call of either goes ahead of the one that counts: what the cache holds then is its own.
+// Median seconds of theirs over those of ours where both take turns, so that slow spells and the heat of the card meet
+// both; what stays close is decided by more of them. One more call of either goes ahead of the one that counts: what
+// the cache holds then is its own.
 template <class Mine, class Theirs>
-Versus::InTurns Versus::time_in_turns(std::size_t bytes, Mine&& mine, Theirs&& theirs) {
-  const bool in_graph = bytes <= most_in_graph;
-  const double once = median_seconds(stream_, 1, 1, slow_call, theirs);
-  if (once > (in_graph ? 3e-3 : slow_call)) return {time(bytes, settings_.reps, mine), once};
+double Versus::ratio_in_turns(std::size_t bytes, Mine&& mine, Theirs&& theirs) {
   std::vector<double> ours;
   std::vector<double> peers;
   const auto take_turns = [&](const auto& one, const auto& other) {
-    for (int round = 0; round < rounds_of_close_calls; ++round) {
-      if (round > 0) pause();
+    double ratio = 1;
+    for (int round = 0; round < rounds_of_close_calls && is_close(ratio); ++round) {
+      pause();
       for (int i = 0; i < 2 * settings_.reps; i += 2) {
         one(i);
         ours.push_back(one(i + 1));
         other(i);
         peers.push_back(other(i + 1));
       }
-      const double ratio = median(peers) / median(ours);
-      if (ratio < 0.97 || ratio > 1.05) break;
+      ratio = median(peers) / median(ours);
     }
+    return ratio;
   };
-  if (in_graph) {
-    const Captured own(stream_, calls_of_graph, mine);
-    const Captured peer(stream_, calls_of_graph, theirs);
-    take_turns([&](int) { return own.seconds(); }, [&](int) { return peer.seconds(); });
-  } else {
-    take_turns([&](int i) { return seconds_of(stream_, i, mine); },
-               [&](int i) { return seconds_of(stream_, i, theirs); });
+  if (bytes > most_in_graph) {
+    return take_turns([&](int i) { return seconds_of(stream_, i, mine); },
+                      [&](int i) { return seconds_of(stream_, i, theirs); });
   }
-  return {median(ours), median(peers)};
+  const Captured own(stream_, calls_of_graph, mine);
+  const Captured peer(stream_, calls_of_graph, theirs);
+  return take_turns([&](int) { return own.seconds(); }, [&](int) { return peer.seconds(); });
 }
 
 // Seconds of one of many calls in a graph; cold: each takes operands that are not in the cache.
@@ -425,7 +428,8 @@ std::string Versus::header(const std::string& commit, std::size_t bytes) {
       text, sizeof text,
       "# %s, %s, commit %s, CUDA runtime %d, cuBLAS %d; driver, clock now, at most, of memory, power limit, "
       "temperature: %s\n"
-      "# operands of %zu bytes, median of %d after 2%s, a pause of %d ms before each case; roofs: read %.0f GB/s, "
+      "# operands of %zu bytes, median of %d after 2%s, a pause of %d ms before a case and before cuBLAS's calls;\n"
+      "# ratios between 0.96 and 1.05: of calls of both that take turns; roofs: read %.0f GB/s, "
       "copy %.0f, double precision %.1f TF (complex: 3/4 of the products), single precision %.0f TF\n"
       "# ld is B's too where m = n; a layout of row+3 starts at column 3\n"
       "# roofs count 64-byte pieces touched; that of tsmm of views with m = n is a plain copy of the entries\n",

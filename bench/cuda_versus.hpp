@@ -12,12 +12,13 @@ namespace bench {
 struct VersusSettings {
   std::size_t bytes;  ///< of an operand
   int reps;
-  int pause;  ///< ms before a case
+  int pause;  ///< ms before a case, and before cuBLAS's calls
   bool cublas;
 };
 
 struct Measured {
-  double gbps, roof, cublas;
+  double gbps, roof, cublas;  ///< each of calls of its own after a pause
+  double ratio;               ///< to cuBLAS; where that is close, of calls that take turns
   std::string kernel, configuration;
 };
 
@@ -68,11 +69,8 @@ class Versus {
   void peer(const Case& c, const Operands<T>& x);
   template <class Call>
   double time(std::size_t bytes, int reps, Call&& call);
-  struct InTurns {
-    double mine, theirs;  ///< seconds
-  };
   template <class Mine, class Theirs>
-  InTurns time_in_turns(std::size_t bytes, Mine&& mine, Theirs&& theirs);
+  double ratio_in_turns(std::size_t bytes, Mine&& mine, Theirs&& theirs);
   struct Load {
     double seconds, of_call, of_last_call;
     std::string power_and_clock;
