@@ -76,12 +76,6 @@ __device__ inline void meet(int name, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(name), "r"(threads) : "memory");
 }
 
-/// The same in two: those who signal go on at once.
-__device__ inline void signal_others(int name, int threads) {
-  asm volatile("bar.arrive %0, %1;" ::"r"(name), "r"(threads) : "memory");
-}
-__device__ inline void await_others(int name, int threads) { meet(name, threads); }
-
 /// Shared memory that was written by plain stores, or is being read, may now be read or overwritten by bulk copies.
 __device__ inline void publish_to_bulk_copies() {
 #if __CUDA_ARCH__ >= 900

@@ -12,10 +12,6 @@ inline constexpr int unit_rows = dispatch::gauss_unit_rows;
 /// Units whose sums are of single precision, of both warpgroups.
 inline constexpr int gauss_early_units = gauss_groups * dispatch::rows_of_early_sums / unit_rows;
 
-/// Barriers of a group's threads and the other one's, by which it waits until it may add to the sums: this one, or the
-/// next.
-inline constexpr int sums_are_free = 2;
-
 /// B's rows, turned. Each warpgroup that multiplies has its own buffers.
 template <int columns>
 struct GaussBuffers {
@@ -32,6 +28,7 @@ struct GaussBuffers {
 struct TurnedBarriers {
   Barrier full[gauss_groups * dispatch::gauss_buffers];
   Barrier empty[gauss_groups * dispatch::gauss_buffers];
+  Barrier sums[gauss_groups];  ///< a group may add to the sums: the other one has
 };
 
 }  // namespace blockvec::kernels::cuda

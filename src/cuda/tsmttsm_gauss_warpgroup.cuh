@@ -140,6 +140,8 @@ __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share,
   const int units = p.rows / unit_rows;
   const int all_units = __shfl_sync(0xffffffffU, share.turns<by_columns>(p), 0) * units;
   double2* const sums = all_sums + threadIdx.x % warpgroup_threads;
+  const std::uint32_t own_turn = kept_address(turned_barriers.sums + group);
+  const std::uint32_t other_turn = kept_address(turned_barriers.sums + 1 - group);
 
   Sums product;
   unsigned left[2][gauss_products][2][4];
@@ -227,9 +229,9 @@ __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share,
     PlaceOfGaussSums place = first_place;
     asm volatile("" : "+r"(place.left), "+r"(place.right));  // what follows of it is not to stay in registers
     const bool finite = product.finite(p, place);
-    if (group == 0 || round > 0) await_others(sums_are_free + group, multiplying_threads);
+    if (group == 0 || round > 0) wait_at(own_turn, (round + group) % 2);
     product.template join<by_columns>(p, share, place, finite, sums, first_unit, end_unit);
-    if (group == 1 || round + 1 < rounds) signal_others(sums_are_free + 1 - group, multiplying_threads);
+    arrive_as_warp(other_turn);
   }
 
   meet(1, multiplying_threads);
@@ -289,6 +291,7 @@ __global__ void __launch_bounds__(turning_block_threads, 1)
       turned_barriers.full[i].initialize(sharing);
       turned_barriers.empty[i].initialize(warpgroup_threads / warp_size);
     }
+    for (Barrier& turn : turned_barriers.sums) turn.initialize(warpgroup_threads / warp_size);
     publish_barriers();
   }
   for (int i = static_cast<int>(threadIdx.x); i < columns / 2 * warpgroup_threads; i += turning_block_threads) {
