@@ -175,7 +175,7 @@ struct StagedBarriers {
   __device__ void initialize(unsigned warps) {
     for (int i = 0; i < 2; ++i) {
       full[i].initialize(warps * warp_size);
-      empty[i].initialize(1);
+      empty[i].initialize(warp_size);
     }
   }
 };
@@ -202,7 +202,6 @@ struct StagedChunks {
     for (;; ++turn) {
       barriers.full[turn % 2].wait(turn / 2 % 2);
       const std::uint32_t chunk = barriers.chunk[turn % 2];
-      __syncwarp();  // all lanes have read it before it is overwritten
       if (chunk == no_chunk) break;
       if (elected()) {
         const std::int64_t first = std::int64_t{chunk} * numbers;
@@ -210,9 +209,9 @@ struct StagedChunks {
         bulk_store(out.b.data + first, reinterpret_cast<const double*>(memory) + turn % 2 * numbers,
                    static_cast<unsigned>(count * static_cast<int>(sizeof(double))));
         bulk_stores_have_read<0>();
-        barriers.empty[turn % 2].arrive();
       }
       __syncwarp();
+      barriers.empty[turn % 2].arrive();  // all lanes have read the chunk's number, too
     }
     bulk_stores_are_done();
   }

@@ -231,7 +231,7 @@ __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share,
     const bool finite = product.finite(p, place);
     if (group == 0 || round > 0) wait_at(own_turn, (round + group) % 2);
     product.template join<by_columns>(p, share, place, finite, sums, first_unit, end_unit);
-    arrive_as_warp(other_turn);
+    arrive_at(other_turn);
   }
 
   meet(1, multiplying_threads);
@@ -291,7 +291,7 @@ __global__ void __launch_bounds__(turning_block_threads, 1)
       turned_barriers.full[i].initialize(sharing);
       turned_barriers.empty[i].initialize(warpgroup_threads / warp_size);
     }
-    for (Barrier& turn : turned_barriers.sums) turn.initialize(warpgroup_threads / warp_size);
+    for (Barrier& turn : turned_barriers.sums) turn.initialize(warpgroup_threads);
     publish_barriers();
   }
   for (int i = static_cast<int>(threadIdx.x); i < columns / 2 * warpgroup_threads; i += turning_block_threads) {
