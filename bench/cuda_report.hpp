@@ -26,9 +26,13 @@ class Report {
   Report(const Report&) = delete;
   Report& operator=(const Report&) = delete;
 
-  bool has(const std::string& key) const {
+  bool has(const std::string& key) const { return !values(key).empty(); }
+
+  /// What follows a row's key and a comma; empty where there is no such row.
+  std::string values(const std::string& key) const {
     const auto next = rows_.lower_bound(key + ',');
-    return next != rows_.end() && next->compare(0, key.size() + 1, key + ',') == 0;
+    const bool found = next != rows_.end() && next->compare(0, key.size() + 1, key + ',') == 0;
+    return found ? next->substr(key.size() + 1) : std::string();
   }
 
   template <class... Values>

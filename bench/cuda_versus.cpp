@@ -95,7 +95,8 @@ Versus::~Versus() {
 }
 
 std::int64_t Versus::rows_of(const Case& c, std::size_t bytes) const {
-  return static_cast<std::int64_t>(bytes / size_of(c.type)) / std::max({c.m, c.n, c.ld});
+  const auto entries = static_cast<std::int64_t>(bytes / size_of(c.type));
+  return c.row_major ? entries / std::max({c.m, c.n, c.ld}) : entries / std::max(c.m, c.n) - c.ld;
 }
 
 Measured Versus::measure(const Case& c, std::size_t bytes) {
@@ -116,8 +117,9 @@ template <class T>
 Versus::Operands<T> Versus::operands(const Case& c, std::size_t bytes, int turn) const {
   const std::int64_t k = rows_of(c, bytes);
   const Layout layout = c.row_major ? Layout::row_major : Layout::column_major;
-  const std::int64_t ld_a = c.row_major ? std::max(c.ld, c.m) : k;
-  const std::int64_t ld_b = !c.row_major ? k : c.in_place() || c.product == "gram" || c.m == c.n ? ld_a : c.n;
+  const std::int64_t ld_a = c.leading_dimension(k);
+  const bool alike = c.in_place() || c.product == "gram" || c.m == c.n;
+  const std::int64_t ld_b = alike ? ld_a : c.row_major ? c.n : k;
   const bool one = c.product == "gram" || c.in_place();
   const std::int64_t start_b = ld_b == ld_a ? c.offset : 0;
   return {
@@ -209,8 +211,9 @@ Measured Versus::measure_type(const Case& c, std::size_t bytes) {
   }
   if (c.in_place()) filled_ = 0;  // its numbers have become small
   const CudaExplanation why =
-      c.reduces() ? explain_cuda_tsmttsm<T>(x.a, c.product == "gram" ? Matrix<const T>(x.a) : Matrix<const T>(x.b))
-                  : explain_cuda_tsmm<T>(x.a, Matrix<const T>(x.b), c.adds());
+      c.reduces()    ? explain_cuda_tsmttsm<T>(x.a, c.product == "gram" ? Matrix<const T>(x.a) : Matrix<const T>(x.b))
+         : c.in_place() ? explain_cuda_tsmm_inplace<T>(x.a, c.n)
+                     : explain_cuda_tsmm<T>(x.a, Matrix<const T>(x.b), c.adds());
   result.kernel = why.kernel;
   result.configuration = why.configuration;
   return result;
