@@ -69,7 +69,7 @@ class Autotune {
  public:
   explicit Autotune(const Settings& settings)
       : settings_(settings),
-        device_(cuda::current_device()),
+        device_(cuda::current_device({"cuda_autotune", std::stoll(settings.at("k")), 0, 0})),
         bytes_(std::stoull(settings.at("bytes"))),
         k_(std::stoll(settings.at("k"))),
         load_(std::stod(settings.at("load"))),

@@ -140,6 +140,22 @@ void Versus::ours(const Case& c, const Operands<T>& x) {
   }
 }
 
+// Why the call above runs as it does.
+template <class T, class Result>
+void Versus::explain(const Case& c, const Operands<T>& x, Result& result) {
+  CudaExplanation why;
+  if (c.reduces()) {
+    why = explain_cuda_tsmttsm<T>(Op::conjugate_transpose, T(1), x.a, x.b, T(0), x.c, {});
+  } else if (c.in_place()) {
+    why = explain_cuda_tsmm_inplace<T>(x.a, x.c, Triangle::general, {});
+  } else {
+    why = explain_cuda_tsmm<T>(T(1), x.a, x.c, T(c.adds() ? 1 : 0), x.b, Triangle::general, {});
+  }
+  result.kernel = why.kernel;
+  result.configuration = why.configuration;
+  result.why = why.text();
+}
+
 // cuBLAS's nearest product; in place, one with a result elsewhere. Row-major matrices are the transposes of its own.
 template <class T>
 void Versus::peer(const Case& c, const Operands<T>& x) {
@@ -210,12 +226,7 @@ Measured Versus::measure_type(const Case& c, std::size_t bytes) {
     if (is_close(result.ratio)) result.ratio = ratio_in_turns(bytes, mine, theirs);
   }
   if (c.in_place()) filled_ = 0;  // its numbers have become small
-  const CudaExplanation why =
-      c.reduces()    ? explain_cuda_tsmttsm<T>(x.a, c.product == "gram" ? Matrix<const T>(x.a) : Matrix<const T>(x.b))
-         : c.in_place() ? explain_cuda_tsmm_inplace<T>(x.a, c.n)
-                     : explain_cuda_tsmm<T>(x.a, Matrix<const T>(x.b), c.adds());
-  result.kernel = why.kernel;
-  result.configuration = why.configuration;
+  explain(c, x, result);
   return result;
 }
 
@@ -284,9 +295,7 @@ MeasuredShort Versus::measure_short(std::int64_t width, std::int64_t k) {
   result.cublas_us = 1e6 * time_in_graph(true, theirs);
   result.cublas_warm_us = 1e6 * time_in_graph(false, theirs);
   const Operands<double> x = operands<double>(c, bytes, 0);
-  const CudaExplanation why = explain_cuda_tsmttsm<double>(x.a, x.b);
-  result.kernel = why.kernel;
-  result.configuration = why.configuration;
+  explain(c, x, result);
   return result;
 }
 
@@ -339,10 +348,7 @@ MeasuredLoad Versus::measure_load(const Case& c, double seconds) {
     });
     result.bare_gbps = useful / bare.of_last_call * 1e-9;
   }
-  const CudaExplanation why =
-      c.reduces() ? explain_cuda_tsmttsm<double>(x.a, x.b) : explain_cuda_tsmm<double>(x.a, x.b, false);
-  result.kernel = why.kernel;
-  result.configuration = why.configuration;
+  explain(c, x, result);
   return result;
 }
 

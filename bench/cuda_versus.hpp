@@ -20,12 +20,14 @@ struct Measured {
   double gbps, roof, cublas;  ///< each of calls of its own after a pause
   double ratio;               ///< to cuBLAS; where that is close, of calls that take turns
   std::string kernel, configuration;
+  std::string why;  ///< explain_cuda_*, in one line
 };
 
 struct MeasuredShort {
   double us, warm_us;  ///< operands in memory, or in the second-level cache where they fit
   double cublas_us, cublas_warm_us;
   std::string kernel, configuration;
+  std::string why;  ///< explain_cuda_*, in one line
 };
 
 struct MeasuredLoad {
@@ -33,6 +35,7 @@ struct MeasuredLoad {
   double bare_gbps;             ///< at 64 columns, the same bytes and products without more (read_and_multiply); else 0
   std::string power_and_clock;  ///< "watts,MHz" halfway through
   std::string kernel, configuration;
+  std::string why;  ///< explain_cuda_*, in one line
 };
 
 class Versus {
@@ -65,6 +68,8 @@ class Versus {
   Operands<T> operands(const Case& c, std::size_t bytes, int turn) const;
   template <class T>
   void ours(const Case& c, const Operands<T>& x);
+  template <class T, class Result>
+  void explain(const Case& c, const Operands<T>& x, Result& result);
   template <class T>
   void peer(const Case& c, const Operands<T>& x);
   template <class Call>

@@ -5,27 +5,15 @@
 #include <blockvec/kernels/cuda.hpp>
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "src/cuda/launch.hpp"
 
 namespace blockvec::kernels::cuda {
 
-/// Throws CudaError naming the operation (and its shape) if a CUDA call failed.
-inline void check(cudaError_t error, std::string_view operation) {
-  if (error == cudaSuccess) return;
-  throw CudaError(std::string(operation) + ": " + cudaGetErrorName(error) + ", " + cudaGetErrorString(error));
-}
-
-/// What a launch belongs to, put into words only where it fails.
-struct Product {
-  const char* name;
-  std::int64_t k, m, n;
-};
+/// Throws CudaError naming the product and its shape if a CUDA call failed.
 inline void check(cudaError_t error, const Product& product) {
   if (error == cudaSuccess) return;
-  check(error, std::string(product.name) + " with K = " + std::to_string(product.k) +
-                   ", M = " + std::to_string(product.m) + ", N = " + std::to_string(product.n));
+  throw CudaError(words(product) + ": " + cudaGetErrorName(error) + ", " + cudaGetErrorString(error));
 }
 
 /// Whether a kernel may begin while the one before it on the stream still runs. If so, it must wait by itself
@@ -50,7 +38,7 @@ void launch(void (*kernel)(Arguments...), dim3 grid, int threads, int shared_byt
   configuration.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
   configuration.stream = stream;
   configuration.attrs = &early;
-  configuration.numAttrs = start == Start::early && current_device().bulk_copies ? 1 : 0;
+  configuration.numAttrs = start == Start::early && current_device(operation).bulk_copies ? 1 : 0;
   void* pointers[] = {&arguments...};
   check(cudaLaunchKernelExC(&configuration, reinterpret_cast<const void*>(kernel), pointers), operation);
 }

@@ -17,32 +17,29 @@ constexpr int probe_threads = 32;
 __global__ void __launch_bounds__(probe_threads) probe() {}
 constexpr int threads_of_warpgroup_code = 64;
 
-int attribute(cudaDeviceAttr which, int device) {
+int attribute(cudaDeviceAttr which, int device, const Product& product) {
   int value = 0;
-  check(cudaDeviceGetAttribute(&value, which, device), "device query");
+  check(cudaDeviceGetAttribute(&value, which, device), product);
   return value;
 }
 
-dispatch::CudaDevice query(int device) {
-  const int major = attribute(cudaDevAttrComputeCapabilityMajor, device);
-  const int minor = attribute(cudaDevAttrComputeCapabilityMinor, device);
-  if (major < 8) {
-    throw CudaError("device " + std::to_string(device) + " has compute capability " + std::to_string(major) + "." +
-                    std::to_string(minor) + ": expected at least 8.0");
-  }
+dispatch::CudaDevice query(int device, const Product& product) {
+  const auto value = [&](cudaDeviceAttr which) { return attribute(which, device, product); };
+  const int major = value(cudaDevAttrComputeCapabilityMajor);
+  const int minor = value(cudaDevAttrComputeCapabilityMinor);
+  check_capability(device, major, minor, product);
   cudaFuncAttributes code{};
-  check(cudaFuncGetAttributes(&code, probe), "device query");
+  check(cudaFuncGetAttributes(&code, probe), product);
   cudaDeviceProp properties{};
-  check(cudaGetDeviceProperties(&properties, device), "device query");
+  check(cudaGetDeviceProperties(&properties, device), product);
   // Kernels reach about 94 % of the interface's bandwidth when they read, and 86 % when they write as much.
-  const double interface =
-      2e3 * attribute(cudaDevAttrMemoryClockRate, device) * attribute(cudaDevAttrGlobalMemoryBusWidth, device) / 8;
-  return {attribute(cudaDevAttrMultiProcessorCount, device),
-          attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+  const double interface = 2e3 * value(cudaDevAttrMemoryClockRate) * value(cudaDevAttrGlobalMemoryBusWidth) / 8;
+  return {value(cudaDevAttrMultiProcessorCount),
+          value(cudaDevAttrMaxSharedMemoryPerBlockOptin),
           code.ptxVersion >= 90,
           properties.name,
           10 * major + minor,
-          0.95e3 * attribute(cudaDevAttrClockRate, device),
+          0.95e3 * value(cudaDevAttrClockRate),
           0.94 * interface,
           0.86 * interface,
           code.maxThreadsPerBlock == threads_of_warpgroup_code};
@@ -50,20 +47,31 @@ dispatch::CudaDevice query(int device) {
 
 }  // namespace
 
-const dispatch::CudaDevice& current_device() {
+std::string words(const Product& product) {
+  return std::string(product.name) + " with K = " + std::to_string(product.k) + ", M = " + std::to_string(product.m) +
+         ", N = " + std::to_string(product.n);
+}
+
+void check_capability(int device, int major, int minor, const Product& product) {
+  if (major >= 8) return;
+  throw CudaError(words(product) + ": device " + std::to_string(device) + " has compute capability " +
+                  std::to_string(major) + "." + std::to_string(minor) + ": expected at least 8.0");
+}
+
+const dispatch::CudaDevice& current_device(const Product& product) {
   int device = 0;
-  check(cudaGetDevice(&device), "device query");
+  check(cudaGetDevice(&device), product);
   // Queries cost more than a short product: asked once a device. Whoever asks twice gets the same answer.
   constexpr int remembered = 64;
   static std::array<std::atomic<const dispatch::CudaDevice*>, remembered> known{};
   if (device >= remembered) {
     thread_local dispatch::CudaDevice other{};
-    return other = query(device);
+    return other = query(device, product);
   }
   auto& slot = known[static_cast<std::size_t>(device)];
   const dispatch::CudaDevice* found = slot.load();
   if (found == nullptr) {
-    const auto* const fresh = new dispatch::CudaDevice(query(device));
+    const auto* const fresh = new dispatch::CudaDevice(query(device, product));
     if (slot.compare_exchange_strong(found, fresh)) return *fresh;
     delete fresh;
   }

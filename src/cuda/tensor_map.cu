@@ -15,7 +15,7 @@ constexpr int unit_bytes = 16;
 
 /// The driver's encoder, found at run time: nothing links the driver's library.
 using Encode = decltype(&cuTensorMapEncodeTiled);
-Encode find_encoder(const char* operation) {
+Encode find_encoder(const Product& operation) {
   void* found = nullptr;
   cudaDriverEntryPointQueryResult result{};
 #if CUDART_VERSION >= 12050
@@ -25,12 +25,12 @@ Encode find_encoder(const char* operation) {
   check(cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &found, cudaEnableDefault, &result), operation);
 #endif
   if (result != cudaDriverEntryPointSuccess) {
-    throw CudaError(std::string(operation) + ": the driver has no cuTensorMapEncodeTiled");
+    throw CudaError(words(operation) + ": the driver has no cuTensorMapEncodeTiled");
   }
   return reinterpret_cast<Encode>(found);
 }
 
-Encode encoder(const char* operation) {
+Encode encoder(const Product& operation) {
   static const Encode found = find_encoder(operation);
   return found;
 }
@@ -39,7 +39,7 @@ Encode encoder(const char* operation) {
 template <class Real, std::size_t dimensions>
 void encode(CUtensorMap& map, const void* start, const std::array<cuuint64_t, dimensions>& extents,
             const std::array<cuuint64_t, dimensions - 1>& stride_bytes, const std::array<cuuint32_t, dimensions>& box,
-            const char* operation) {
+            const Product& operation) {
   const auto type = std::is_same_v<Real, double> ? CU_TENSOR_MAP_DATA_TYPE_FLOAT64 : CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
   std::array<cuuint32_t, dimensions> steps;
   steps.fill(1);
@@ -48,12 +48,12 @@ void encode(CUtensorMap& map, const void* start, const std::array<cuuint64_t, di
                          box.data(), steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
                          CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result == CUDA_SUCCESS) return;
-  std::string words;
+  std::string tensor;
   for (std::size_t i = 0; i < dimensions; ++i) {
-    words += (i > 0 ? " x " : " ") + std::to_string(extents[i]) + " in boxes of " + std::to_string(box[i]);
-    if (i > 0) words += " with stride " + std::to_string(stride_bytes[i - 1]);
+    tensor += (i > 0 ? " x " : " ") + std::to_string(extents[i]) + " in boxes of " + std::to_string(box[i]);
+    if (i > 0) tensor += " with stride " + std::to_string(stride_bytes[i - 1]);
   }
-  throw CudaError(std::string(operation) + ": cuTensorMapEncodeTiled refused" + words + ": error " +
+  throw CudaError(words(operation) + ": cuTensorMapEncodeTiled refused" + tensor + ": error " +
                   std::to_string(static_cast<int>(result)));
 }
 
@@ -66,7 +66,7 @@ int box_classes(std::int64_t distance, int real_bytes) {
 }
 
 template <class Real>
-Boxes boxes(const Lines<Real>& lines, int classes, int pitch, int lines_of_class, const char* operation) {
+Boxes boxes(const Lines<Real>& lines, int classes, int pitch, int lines_of_class, const Product& operation) {
   Boxes made{};
   made.classes = classes;
   made.pitch = pitch;
@@ -89,7 +89,7 @@ Boxes boxes(const Lines<Real>& lines, int classes, int pitch, int lines_of_class
 }
 
 template <class Real>
-CUtensorMap box_map(const Lines<Real>& lines, int numbers, int lines_of_box, const char* operation) {
+CUtensorMap box_map(const Lines<Real>& lines, int numbers, int lines_of_box, const Product& operation) {
   CUtensorMap map{};
   encode<Real, 2>(map, lines.data, {static_cast<cuuint64_t>(lines.length), static_cast<cuuint64_t>(lines.count)},
                   {static_cast<cuuint64_t>(lines.distance) * sizeof(Real)},
@@ -98,7 +98,7 @@ CUtensorMap box_map(const Lines<Real>& lines, int numbers, int lines_of_box, con
 }
 
 template <class Real>
-Boxes cut_boxes(const Lines<Real>& lines, int cut, int pitch, int lines_of_box, const char* operation) {
+Boxes cut_boxes(const Lines<Real>& lines, int cut, int pitch, int lines_of_box, const Product& operation) {
   Boxes made = boxes(lines, 1, pitch, lines_of_box, operation);
   made.cut = cut;
   made.uncut = static_cast<int>(lines.length / cut * cut);
@@ -110,11 +110,11 @@ Boxes cut_boxes(const Lines<Real>& lines, int cut, int pitch, int lines_of_box, 
   return made;
 }
 
-template CUtensorMap box_map(const Lines<float>&, int, int, const char*);
-template CUtensorMap box_map(const Lines<double>&, int, int, const char*);
-template Boxes boxes(const Lines<float>&, int, int, int, const char*);
-template Boxes boxes(const Lines<double>&, int, int, int, const char*);
-template Boxes cut_boxes(const Lines<float>&, int, int, int, const char*);
-template Boxes cut_boxes(const Lines<double>&, int, int, int, const char*);
+template CUtensorMap box_map(const Lines<float>&, int, int, const Product&);
+template CUtensorMap box_map(const Lines<double>&, int, int, const Product&);
+template Boxes boxes(const Lines<float>&, int, int, int, const Product&);
+template Boxes boxes(const Lines<double>&, int, int, int, const Product&);
+template Boxes cut_boxes(const Lines<float>&, int, int, int, const Product&);
+template Boxes cut_boxes(const Lines<double>&, int, int, int, const Product&);
 
 }  // namespace blockvec::kernels::cuda

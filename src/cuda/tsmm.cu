@@ -76,7 +76,7 @@ Staged<real_t<T>> staged_rows(const Matrix<const T>& a, bool boxed, int rows, co
   if (boxed) {
     const Lines<Real> of = lines(a);
     s.row_step = static_cast<int>(round_up(of.length, 16 / sizeof(Real)));
-    s.boxes = boxes(of, 1, s.row_step, rows, operation.name);
+    s.boxes = boxes(of, 1, s.row_step, rows, operation);
   } else {
     s.stream = stream(a, 1);
     s.row_step = s.stream.pitch;
@@ -170,9 +170,9 @@ void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const La
     p.a.pitch = x.pitch;
     p.a.lines = lines_of_class;
   } else if (x.classes == 1 && of_line < a.length && reinterpret_cast<std::uintptr_t>(a.data) % 16 == 0) {
-    p.a = cut_boxes(a, of_line, x.pitch, lines_of_class, launcher.operation.name);
+    p.a = cut_boxes(a, of_line, x.pitch, lines_of_class, launcher.operation);
   } else {
-    p.a = boxes(a, x.classes, x.pitch, lines_of_class, launcher.operation.name);
+    p.a = boxes(a, x.classes, x.pitch, lines_of_class, launcher.operation);
   }
   p.out = results(call.b, box_rows, x.staged_pitch);
   if (row_major && x.classes == 2) p.out.map = {2, 8, 1};  // rows that meet are of one class
@@ -243,7 +243,7 @@ PieceColumns<real_t<T>> piece_columns(const Matrix<T>& a, int pitch, int rows, c
             p.distance < (std::int64_t{1} << 40) / static_cast<std::int64_t>(sizeof(Real));
   if (p.boxed) {
     p.map = box_map(Lines<Number>{reinterpret_cast<const Number*>(p.data), a.rows, a.columns, a.ld}, rows, p.count,
-                    operation.name);
+                    operation);
   }
   return p;
 }
@@ -378,7 +378,7 @@ void launch_general(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, real_t
 template <class T>
 void launch_tsmm(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const CudaExecution& execution) {
   using dispatch::CudaKernel;
-  const Product operation{"tsmm", call.a.rows, call.a.columns, call.b.columns};
+  const Product operation = product_of(call);
   const Launcher launcher{execution.stream, operation, workspace_start<unsigned>(execution)};
   if (x.kernel == CudaKernel::direct) return launch_direct(call, x, launcher);
   if (x.kernel == CudaKernel::general) return launch_general(call, x, workspace_start<real_t<T>>(execution), launcher);

@@ -32,7 +32,7 @@ Staged<real_t<T>> staged(const Matrix<const T>& a, const dispatch::CudaFeed& fee
       whole.class_step = feed.class_step;
       const std::int64_t distance = a.columns == 1 ? round_up(whole.length, 4) : whole.distance;
       s.boxes = boxes(Lines<Real>{whole.data, whole.length, a.columns, distance}, feed.classes, feed.pitch, feed.panel,
-                      operation.name);
+                      operation);
     }
     s.row_step = parts;
     s.eight_columns = 8 / parts / feed.classes * feed.pitch;
@@ -51,7 +51,7 @@ Staged<real_t<T>> staged(const Matrix<const T>& a, const dispatch::CudaFeed& fee
   const std::int64_t length = parts * a.columns;
   // The distance of one line alone is nothing to tensor maps.
   const Lines<Real> lines{real_data(a), length, a.rows, a.rows == 1 ? round_up(length, 4) : parts * a.ld};
-  s.boxes = boxes(lines, feed.classes, feed.pitch, feed.lines, operation.name);
+  s.boxes = boxes(lines, feed.classes, feed.pitch, feed.lines, operation);
   s.panel_places = s.boxes.numbers();
   for (int i = 0; i < segments; ++i) s.segment[i] = i * s.boxes.class_numbers() + s.boxes.lead[i];
   return s;
@@ -220,7 +220,7 @@ void launch_tsmttsm(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& con
                     const CudaExecution& execution) {
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
-  const Product operation{"tsmttsm", call.a.rows, call.a.columns, call.b.columns};
+  const Product operation = product_of(call);
   double* const partial = workspace_start<double>(execution);
   if (configuration.kernel == dispatch::CudaKernel::ring) {
     launch_ring(call, configuration, partial, execution.stream, operation);

@@ -137,14 +137,44 @@ void check_sweep(std::span<const Operand> v, const Operand& s, const Operand& w,
   }
 }
 
-void check_alignment(const char* product, std::initializer_list<Operand> operands) {
-  for (const Operand& a : operands) {
-    const auto bytes = static_cast<std::uintptr_t>(std::min<std::int64_t>(a.entry_bytes, 8));
-    const std::uintptr_t beyond = reinterpret_cast<std::uintptr_t>(a.data) % bytes;
-    if (empty(a) || beyond == 0) continue;
-    fail(product, shape(a) + " with data " + std::to_string(beyond) + " bytes beyond a multiple of " +
-                      std::to_string(bytes) + ": expected entries at such multiples");
+void check_alignment(const char* product, const Operand& a) {
+  const auto bytes = static_cast<std::uintptr_t>(std::min<std::int64_t>(a.entry_bytes, 8));
+  const std::uintptr_t beyond = reinterpret_cast<std::uintptr_t>(a.data) % bytes;
+  if (empty(a) || beyond == 0) return;
+  fail(product, shape(a) + " with data " + std::to_string(beyond) + " bytes beyond a multiple of " +
+                    std::to_string(bytes) + ": expected entries at such multiples");
+}
+
+void check_device_memory(const char* product, const Operand& out, std::span<const Operand> inputs,
+                         std::span<std::byte> workspace) {
+  const auto size = static_cast<std::int64_t>(workspace.size());
+  const Operand scratch{"workspace", workspace.data(), 1, size, size, Layout::row_major, 1};
+  const auto check_workspace = [&](const Operand& a) {
+    if (!overlap(scratch, a)) return;
+    fail(product, shape(a) + " and workspace of " + std::to_string(size) +
+                      " bytes share memory: expected workspace apart from " + a.name);
+  };
+  if (size > 0 && workspace.data() == nullptr) {
+    fail(product, "workspace of " + std::to_string(size) + " bytes with null data: expected device memory");
   }
+  check_alignment(product, out);
+  check_workspace(out);
+  for (const Operand& in : inputs) {
+    check_alignment(product, in);
+    check_apart(product, out, in);
+    check_workspace(in);
+  }
+}
+
+void check_workspace_size(const char* product, std::span<std::byte> workspace, std::size_t needed) {
+  if (workspace.size() >= needed) return;
+  fail(product, "workspace of " + std::to_string(workspace.size()) + " bytes of device memory: expected at least " +
+                    std::to_string(needed) + " bytes");
+}
+
+void check_coefficient(const char* product, const char* name, const void* place) {
+  if (place != nullptr) return;
+  fail(product, std::string(name) + " is a null pointer: expected a place in device memory that holds its value");
 }
 
 void check_execution(const char* product, int threads, std::span<std::byte> workspace, std::size_t needed) {

@@ -3,7 +3,6 @@
 #include <blockvec/kernels/matrix.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <span>
 
 /// Argument checks of the products, shared by the oracle and the fast kernels. Each throws ShapeError naming the
@@ -36,7 +35,14 @@ void check_tsmm_inplace(const Operand& v, const Operand& c);
 void check_sweep(std::span<const Operand> v, const Operand& s, const Operand& w, const Operand& x, const Operand& p,
                  const Operand& g);
 /// For devices, which load entries whole: data at multiples of an entry's size, or of 8 bytes if that is less.
-void check_alignment(const char* product, std::initializer_list<Operand> operands);
+void check_alignment(const char* product, const Operand& a);
+/// All operands of a device: aligned; the output apart from the inputs; a workspace in memory of its own, gaps between
+/// rows or columns of operands left out of it, too.
+void check_device_memory(const char* product, const Operand& out, std::span<const Operand> inputs,
+                         std::span<std::byte> workspace);
+void check_workspace_size(const char* product, std::span<std::byte> workspace, std::size_t needed);
+/// alpha or beta in device memory.
+void check_coefficient(const char* product, const char* name, const void* place);
 void check_execution(const char* product, int threads, std::span<std::byte> workspace, std::size_t needed);
 
 template <class T>

@@ -1,10 +1,11 @@
 #include "src/dispatch/cuda_explain.hpp"
 
+#include <blockvec/kernels/tall_skinny.hpp>
 #include <complex>
 #include <sstream>
 
 #include "src/cuda/launch.hpp"
-#include "src/dispatch/cuda_problems.hpp"
+#include "src/dispatch/cuda_calls.hpp"
 #include "src/dispatch/cuda_words.hpp"
 
 namespace blockvec::kernels {
@@ -21,19 +22,25 @@ CudaExplanation explanation(const CudaChoice<Configuration>& choice, double byte
           name_of(choice.prediction.bound)};
 }
 
-double words_of(std::int64_t k, std::int64_t width) { return static_cast<double>(k) * static_cast<double>(width); }
+/// Kernels see real numbers: `bytes(T())` with T of their size.
+template <class Bytes>
+double bytes_of_reals(int real_bytes, Bytes&& bytes) {
+  return real_bytes == sizeof(float) ? bytes(float()) : bytes(double());
+}
 
 }  // namespace
 
 CudaExplanation explain(const CudaDevice& device, const CudaTsmttsmProblem& p) {
-  return explanation(choose(device, p), p.real_bytes * words_of(p.k, p.m + (p.same ? 0 : p.n)));
+  return explanation(choose(device, p), bytes_of_reals(p.real_bytes, [&](auto real) {
+                       return tsmttsm_bytes<decltype(real)>(p.k, p.m, p.n, p.same);
+                     }));
 }
 
 CudaExplanation explain(const CudaDevice& device, const CudaTsmmProblem& p) {
-  return explanation(choose(device, p), p.real_bytes * words_of(p.k, p.m + (p.reads_output ? 2 : 1) * p.n));
+  return explanation(choose(device, p), bytes_of_reals(p.real_bytes, [&](auto real) {
+                       return tsmm_bytes<decltype(real)>(p.k, p.m, p.n, p.reads_output);
+                     }));
 }
-
-}  // namespace dispatch
 
 namespace {
 
@@ -46,7 +53,15 @@ CudaExplanation nothing() {
   return nothing;
 }
 
+/// A checked call's explanation for the current device.
+template <class Call>
+CudaExplanation explain_call(const Call& call, const CudaExecution& execution) {
+  if (!has_result(call)) return nothing();
+  return explain(cuda::current_device(cuda::product_of(call)), problem_of(call, execution.single_precision));
+}
+
 }  // namespace
+}  // namespace dispatch
 
 std::string CudaExplanation::text() const {
   std::ostringstream line;
@@ -56,42 +71,110 @@ std::string CudaExplanation::text() const {
 }
 
 template <class T>
-CudaExplanation explain_cuda_tsmttsm(const Matrix<const T>& a, const Matrix<const T>& b) {
-  if (a.rows == 0 || a.columns == 0 || b.columns == 0) return nothing();
-  Matrix<const T> left = a;
-  Matrix<const T> right = b;
-  dispatch::prefer_rows(left, right);
-  return dispatch::explain(cuda::current_device(), dispatch::problem_of(left, right));
+CudaExplanation explain_cuda_tsmttsm(Op op, T alpha, std::type_identity_t<Matrix<const T>> a,
+                                     std::type_identity_t<Matrix<const T>> b, T beta, Matrix<T> c,
+                                     const CudaExecution& execution) {
+  return dispatch::explain_call(dispatch::checked_tsmttsm<T>({op, {alpha, nullptr}, {beta, nullptr}, a, b, c}, {}),
+                                execution);
 }
 
 template <class T>
-CudaExplanation explain_cuda_tsmm(const Matrix<const T>& a, const Matrix<const T>& b, bool reads_output) {
-  if (b.rows == 0 || b.columns == 0) return nothing();
-  return dispatch::explain(cuda::current_device(), dispatch::problem_of(a, b, reads_output));
+CudaExplanation explain_cuda_tsmttsm(Op op, const T* alpha, std::type_identity_t<Matrix<const T>> a,
+                                     std::type_identity_t<Matrix<const T>> b, const T* beta, Matrix<T> c,
+                                     const CudaExecution& execution) {
+  return dispatch::explain_call(dispatch::checked_tsmttsm<T>({op, dispatch::in_memory("tsmttsm", "alpha", alpha),
+                                                              dispatch::in_memory("tsmttsm", "beta", beta), a, b, c},
+                                                             {}),
+                                execution);
 }
 
 template <class T>
-CudaExplanation explain_cuda_tsmm_inplace(const Matrix<const T>& v, std::int64_t columns) {
-  Matrix<const T> first = v;
-  first.columns = columns;
-  return explain_cuda_tsmm(v, first, false);
+CudaExplanation explain_cuda_tsmm(T alpha, std::type_identity_t<Matrix<const T>> a,
+                                  std::type_identity_t<Matrix<const T>> c, T beta, Matrix<T> b, Triangle triangle,
+                                  const CudaExecution& execution) {
+  return dispatch::explain_call(dispatch::checked_tsmm<T>({{alpha, nullptr}, {beta, nullptr}, a, c, b, triangle}, {}),
+                                execution);
 }
 
-template CudaExplanation explain_cuda_tsmttsm(const Matrix<const float>&, const Matrix<const float>&);
-template CudaExplanation explain_cuda_tsmm(const Matrix<const float>&, const Matrix<const float>&, bool);
-template CudaExplanation explain_cuda_tsmm_inplace(const Matrix<const float>&, std::int64_t);
-template CudaExplanation explain_cuda_tsmttsm(const Matrix<const double>&, const Matrix<const double>&);
-template CudaExplanation explain_cuda_tsmm(const Matrix<const double>&, const Matrix<const double>&, bool);
-template CudaExplanation explain_cuda_tsmm_inplace(const Matrix<const double>&, std::int64_t);
-template CudaExplanation explain_cuda_tsmttsm(const Matrix<const std::complex<float>>&,
-                                              const Matrix<const std::complex<float>>&);
-template CudaExplanation explain_cuda_tsmm(const Matrix<const std::complex<float>>&,
-                                           const Matrix<const std::complex<float>>&, bool);
-template CudaExplanation explain_cuda_tsmm_inplace(const Matrix<const std::complex<float>>&, std::int64_t);
-template CudaExplanation explain_cuda_tsmttsm(const Matrix<const std::complex<double>>&,
-                                              const Matrix<const std::complex<double>>&);
-template CudaExplanation explain_cuda_tsmm(const Matrix<const std::complex<double>>&,
-                                           const Matrix<const std::complex<double>>&, bool);
-template CudaExplanation explain_cuda_tsmm_inplace(const Matrix<const std::complex<double>>&, std::int64_t);
+template <class T>
+CudaExplanation explain_cuda_tsmm(const T* alpha, std::type_identity_t<Matrix<const T>> a,
+                                  std::type_identity_t<Matrix<const T>> c, const T* beta, Matrix<T> b,
+                                  Triangle triangle, const CudaExecution& execution) {
+  return dispatch::explain_call(
+      dispatch::checked_tsmm<T>(
+          {dispatch::in_memory("tsmm", "alpha", alpha), dispatch::in_memory("tsmm", "beta", beta), a, c, b, triangle},
+          {}),
+      execution);
+}
+
+template <class T>
+CudaExplanation explain_cuda_tsmm_inplace(Matrix<T> v, std::type_identity_t<Matrix<const T>> c, Triangle triangle,
+                                          const CudaExecution& execution) {
+  return dispatch::explain_call(dispatch::checked_tsmm_inplace<T>(v, c, triangle, {}), execution);
+}
+
+template CudaExplanation explain_cuda_tsmttsm<float>(Op, float, Matrix<const float>, Matrix<const float>, float,
+                                                     Matrix<float>, const CudaExecution&);
+template CudaExplanation explain_cuda_tsmttsm<float>(Op, const float*, Matrix<const float>, Matrix<const float>,
+                                                     const float*, Matrix<float>, const CudaExecution&);
+template CudaExplanation explain_cuda_tsmm<float>(float, Matrix<const float>, Matrix<const float>, float, Matrix<float>,
+                                                  Triangle, const CudaExecution&);
+template CudaExplanation explain_cuda_tsmm<float>(const float*, Matrix<const float>, Matrix<const float>, const float*,
+                                                  Matrix<float>, Triangle, const CudaExecution&);
+template CudaExplanation explain_cuda_tsmm_inplace<float>(Matrix<float>, Matrix<const float>, Triangle,
+                                                          const CudaExecution&);
+template CudaExplanation explain_cuda_tsmttsm<double>(Op, double, Matrix<const double>, Matrix<const double>, double,
+                                                      Matrix<double>, const CudaExecution&);
+template CudaExplanation explain_cuda_tsmttsm<double>(Op, const double*, Matrix<const double>, Matrix<const double>,
+                                                      const double*, Matrix<double>, const CudaExecution&);
+template CudaExplanation explain_cuda_tsmm<double>(double, Matrix<const double>, Matrix<const double>, double,
+                                                   Matrix<double>, Triangle, const CudaExecution&);
+template CudaExplanation explain_cuda_tsmm<double>(const double*, Matrix<const double>, Matrix<const double>,
+                                                   const double*, Matrix<double>, Triangle, const CudaExecution&);
+template CudaExplanation explain_cuda_tsmm_inplace<double>(Matrix<double>, Matrix<const double>, Triangle,
+                                                           const CudaExecution&);
+template CudaExplanation explain_cuda_tsmttsm<std::complex<float>>(Op, std::complex<float>,
+                                                                   Matrix<const std::complex<float>>,
+                                                                   Matrix<const std::complex<float>>,
+                                                                   std::complex<float>, Matrix<std::complex<float>>,
+                                                                   const CudaExecution&);
+template CudaExplanation explain_cuda_tsmttsm<std::complex<float>>(Op, const std::complex<float>*,
+                                                                   Matrix<const std::complex<float>>,
+                                                                   Matrix<const std::complex<float>>,
+                                                                   const std::complex<float>*,
+                                                                   Matrix<std::complex<float>>, const CudaExecution&);
+template CudaExplanation explain_cuda_tsmm<std::complex<float>>(std::complex<float>, Matrix<const std::complex<float>>,
+                                                                Matrix<const std::complex<float>>, std::complex<float>,
+                                                                Matrix<std::complex<float>>, Triangle,
+                                                                const CudaExecution&);
+template CudaExplanation explain_cuda_tsmm<std::complex<float>>(const std::complex<float>*,
+                                                                Matrix<const std::complex<float>>,
+                                                                Matrix<const std::complex<float>>,
+                                                                const std::complex<float>*, Matrix<std::complex<float>>,
+                                                                Triangle, const CudaExecution&);
+template CudaExplanation explain_cuda_tsmm_inplace<std::complex<float>>(Matrix<std::complex<float>>,
+                                                                        Matrix<const std::complex<float>>, Triangle,
+                                                                        const CudaExecution&);
+template CudaExplanation explain_cuda_tsmttsm<std::complex<double>>(Op, std::complex<double>,
+                                                                    Matrix<const std::complex<double>>,
+                                                                    Matrix<const std::complex<double>>,
+                                                                    std::complex<double>, Matrix<std::complex<double>>,
+                                                                    const CudaExecution&);
+template CudaExplanation explain_cuda_tsmttsm<std::complex<double>>(Op, const std::complex<double>*,
+                                                                    Matrix<const std::complex<double>>,
+                                                                    Matrix<const std::complex<double>>,
+                                                                    const std::complex<double>*,
+                                                                    Matrix<std::complex<double>>, const CudaExecution&);
+template CudaExplanation explain_cuda_tsmm<std::complex<double>>(std::complex<double>,
+                                                                 Matrix<const std::complex<double>>,
+                                                                 Matrix<const std::complex<double>>,
+                                                                 std::complex<double>, Matrix<std::complex<double>>,
+                                                                 Triangle, const CudaExecution&);
+template CudaExplanation explain_cuda_tsmm<std::complex<double>>(
+    const std::complex<double>*, Matrix<const std::complex<double>>, Matrix<const std::complex<double>>,
+    const std::complex<double>*, Matrix<std::complex<double>>, Triangle, const CudaExecution&);
+template CudaExplanation explain_cuda_tsmm_inplace<std::complex<double>>(Matrix<std::complex<double>>,
+                                                                         Matrix<const std::complex<double>>, Triangle,
+                                                                         const CudaExecution&);
 
 }  // namespace blockvec::kernels

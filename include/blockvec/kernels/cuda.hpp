@@ -15,11 +15,16 @@ struct CUstream_st;
 ///
 /// Calls are ordered on the caller's stream. They allocate nothing and do not wait for the device, so that each can be
 /// captured in a CUDA graph. The same call gives the same bits on the same device, whatever else runs there.
-/// Entries begin at multiples of their size, those of complex<double> of 8 bytes: else ShapeError.
 /// Sums are kept in double precision for all four types, but where SinglePrecision::split allows others.
+///
+/// Bad arguments get a ShapeError that names the operands and what was expected, before anything is launched: as on the
+/// host, and for entries that do not begin at multiples of their size (those of complex<double> of 8 bytes), for null
+/// pointers to alpha or beta, for these in the output's memory, and for a workspace that is too small, null or shares
+/// memory with an operand.
 namespace blockvec::kernels {
 
-/// A CUDA call failed: the message names the operation, its shape and CUDA's own words.
+/// A CUDA call failed, there is no device, or its compute capability is less than 8.0: the message names the operation
+/// and its shape, with CUDA's own words.
 class CudaError : public Error {
  public:
   using Error::Error;
@@ -35,19 +40,20 @@ enum class SinglePrecision : std::uint8_t {
 
 /// Where a call runs: the current device.
 struct CudaExecution {
-  CUstream_st* stream = nullptr;        ///< cudaStream_t
-  std::span<std::byte> workspace = {};  ///< device memory, at least what *_workspace says; one call at a time
+  CUstream_st* stream = nullptr;  ///< cudaStream_t
+  std::span<std::byte> workspace =
+      {};  ///< device memory apart from all operands, as much as *_workspace says; one call at a time
   SinglePrecision single_precision = SinglePrecision::split;
 };
 
 /// C = alpha A^op B + beta C with A K x M, B K x N, C M x N, all in device memory; B may be A.
-/// alpha and beta are values, or point to device memory and are read when the product runs.
+/// alpha and beta are values, or both are read from device memory when the product runs; neither pointer may be null.
 /// Cost: one pass over A and B (one over A where A is B); workspace for one C a multiprocessor or so.
 /// Error: |C_computed - C| <= (gamma(K + 3) of double precision + u) |alpha| |A|^T |B| (+ 2 u |beta C|) entry by entry.
 /// Of wide operands, complex products are made of three real ones: 4 gamma(K + 8) instead, by the magnitude of complex
 /// numbers; a small imaginary part may have no digits of its own, and NaN may stand for infinities. Products of single
 /// precision are split, unless the caller wants them plain: 8 gamma(min(4 K + 48, 1072)) of single precision more.
-/// Throws ShapeError before anything is launched, CudaError if a launch fails.
+/// Throws ShapeError naming operands and shapes before anything is launched, CudaError naming product and shape.
 /// Source: Ernst, Hager, Thies, Wellein 2020, section 3, for tensor cores and bulk copies.
 template <class T>
 void tsmttsm(Op op, T alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> b, T beta,
@@ -56,15 +62,19 @@ template <class T>
 void tsmttsm(Op op, const T* alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> b,
              const T* beta, Matrix<T> c, const CudaExecution& execution);
 
-/// Bytes of device memory that tsmttsm asks for on the current device, whatever the layout and the strides.
+/// Bytes of device memory that tsmttsm asks for on the current device, whatever the layout and the strides; K, M and N
+/// are those of the product. Throws CudaError where there is no device for it.
 template <class T>
 std::size_t cuda_tsmttsm_workspace(std::int64_t k, std::int64_t m, std::int64_t n);
 
-/// B = alpha A C + beta B with A K x M, C M x N, B K x N, all in device memory.
-/// Cost: one pass over A and B (K (M + 2 N) words with beta != 0).
+/// B = alpha A C + beta B with A K x M, C M x N, B K x N, all in device memory, B apart from A and C. alpha and beta as
+/// for tsmttsm. A triangle other than general takes the opposite triangle of C as zero without reading it.
+/// Cost: one pass over A and B: K (M + N) words (K (M + 2 N) with beta != 0), 2 K M N flops (8 for complex).
 /// Error: at most (gamma(M + 3) of double precision + u) |alpha| |A| |C| (+ 2 u |beta B|) entry by entry; of wide
 /// operands 4 gamma(M + 8) for complex double precision, gamma(4 M + 48) of single precision (complex: 3 gamma(8 M +
 /// 48)) more unless the caller wants it plain.
+/// Throws ShapeError and CudaError as tsmttsm does.
+/// Source: Ernst et al. 2020, section 4, for tensor cores, bulk copies and tensor maps.
 template <class T>
 void tsmm(T alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> c, T beta,
           Matrix<T> b, Triangle triangle, const CudaExecution& execution);
@@ -72,12 +82,15 @@ template <class T>
 void tsmm(const T* alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> c,
           const T* beta, Matrix<T> b, Triangle triangle, const CudaExecution& execution);
 
-/// V <- V C in place: the first N columns of V become V C, the others keep their values. C is M x N with N <= M.
+/// V <- V C in place: the first N columns of V become V C, the others keep their values. V is K x M, C is M x N with
+/// N <= M, apart from V; both in device memory.
+/// Cost: one pass over V: K (M + N) words, 2 K M N flops (8 for complex). Error as tsmm with alpha = 1 and beta = 0.
+/// Throws ShapeError and CudaError as tsmttsm does. Source: as tsmm.
 template <class T>
 void tsmm_inplace(Matrix<T> v, std::type_identity_t<Matrix<const T>> c, Triangle triangle,
                   const CudaExecution& execution);
 
-/// Bytes of device memory that tsmm and tsmm_inplace ask for on the current device.
+/// Bytes of device memory that tsmm and tsmm_inplace ask for on the current device, as for tsmttsm.
 template <class T>
 std::size_t cuda_tsmm_workspace(std::int64_t k, std::int64_t m, std::int64_t n);
 
@@ -94,15 +107,29 @@ struct CudaExplanation {
   std::string text() const;
 };
 
-/// Which kernel a product of these operands runs on, and with what configuration. Only their shapes count, and whether
-/// two are the same; alpha and beta are taken as values of the host, alpha as not 0.
+/// Which kernel a call with these arguments runs on, and with what configuration: all that decides it counts, alpha and
+/// beta, where they are, and how single precision may be formed. Stream and workspace do not matter, no matrix is read.
+/// Cost: microseconds of the host, fewer where the same was asked for lately; nothing is launched.
+/// Throws ShapeError where the call would, but for the workspace, and CudaError where there is no device for it.
+/// Source: none, a model of our own (src/dispatch/cuda_model.hpp) and tables of measurements (src/tuning).
 template <class T>
-CudaExplanation explain_cuda_tsmttsm(const Matrix<const T>& a, const Matrix<const T>& b);
-/// `reads_output`: beta is not 0, or in device memory.
+CudaExplanation explain_cuda_tsmttsm(Op op, T alpha, std::type_identity_t<Matrix<const T>> a,
+                                     std::type_identity_t<Matrix<const T>> b, T beta, Matrix<T> c,
+                                     const CudaExecution& execution);
 template <class T>
-CudaExplanation explain_cuda_tsmm(const Matrix<const T>& a, const Matrix<const T>& b, bool reads_output);
-/// `columns` of C, those that are written.
+CudaExplanation explain_cuda_tsmttsm(Op op, const T* alpha, std::type_identity_t<Matrix<const T>> a,
+                                     std::type_identity_t<Matrix<const T>> b, const T* beta, Matrix<T> c,
+                                     const CudaExecution& execution);
 template <class T>
-CudaExplanation explain_cuda_tsmm_inplace(const Matrix<const T>& v, std::int64_t columns);
+CudaExplanation explain_cuda_tsmm(T alpha, std::type_identity_t<Matrix<const T>> a,
+                                  std::type_identity_t<Matrix<const T>> c, T beta, Matrix<T> b, Triangle triangle,
+                                  const CudaExecution& execution);
+template <class T>
+CudaExplanation explain_cuda_tsmm(const T* alpha, std::type_identity_t<Matrix<const T>> a,
+                                  std::type_identity_t<Matrix<const T>> c, const T* beta, Matrix<T> b,
+                                  Triangle triangle, const CudaExecution& execution);
+template <class T>
+CudaExplanation explain_cuda_tsmm_inplace(Matrix<T> v, std::type_identity_t<Matrix<const T>> c, Triangle triangle,
+                                          const CudaExecution& execution);
 
 }  // namespace blockvec::kernels

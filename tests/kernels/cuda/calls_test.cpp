@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
+#include "src/dispatch/cuda_calls.hpp"
 #include "tests/kernels/cuda/products.hpp"
 
 /// How calls behave beside their results: graphs, errors, workspace, words about configurations.
@@ -14,23 +18,30 @@ using namespace test;
 
 class CudaCalls : public OnDevice {};
 
-/// Captures `call` on a stream and replays it.
-template <class Call>
-void replay(Call&& call, int times) {
+/// Captures `call` on a stream and hands the graph to `use`.
+template <class Call, class Use>
+void capture(Call&& call, Use&& use) {
   cudaStream_t stream = nullptr;
   cudaGraph_t graph = nullptr;
-  cudaGraphExec_t ready = nullptr;
   expect_success(cudaDeviceSynchronize());  // this stream waits for no fill or copy that is still under way
   expect_success(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   expect_success(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
   call(stream);
   expect_success(cudaStreamEndCapture(stream, &graph));
-  expect_success(cudaGraphInstantiate(&ready, graph, 0));
-  for (int i = 0; i < times; ++i) expect_success(cudaGraphLaunch(ready, stream));
-  expect_success(cudaStreamSynchronize(stream));
-  cudaGraphExecDestroy(ready);
+  use(graph, stream);
   cudaGraphDestroy(graph);
   cudaStreamDestroy(stream);
+}
+
+template <class Call>
+void replay(Call&& call, int times) {
+  capture(call, [times](cudaGraph_t graph, cudaStream_t stream) {
+    cudaGraphExec_t ready = nullptr;
+    expect_success(cudaGraphInstantiate(&ready, graph, 0));
+    for (int i = 0; i < times; ++i) expect_success(cudaGraphLaunch(ready, stream));
+    expect_success(cudaStreamSynchronize(stream));
+    cudaGraphExecDestroy(ready);
+  });
 }
 
 TEST_F(CudaCalls, AreCapturedInGraphs) {
@@ -83,6 +94,107 @@ std::string message_of(Call&& call) {
     return error.what();
   }
   return "no error";
+}
+
+/// Kernels that `call` launches, each with its blocks, threads and shared memory.
+template <class Call>
+std::vector<std::tuple<const void*, unsigned, unsigned, unsigned, unsigned>> kernels_of(Call&& call) {
+  std::vector<std::tuple<const void*, unsigned, unsigned, unsigned, unsigned>> kernels;
+  capture(call, [&](cudaGraph_t graph, cudaStream_t) {
+    std::size_t count = 0;
+    expect_success(cudaGraphGetNodes(graph, nullptr, &count));
+    std::vector<cudaGraphNode_t> nodes(count);
+    expect_success(cudaGraphGetNodes(graph, nodes.data(), &count));
+    for (cudaGraphNode_t node : nodes) {
+      cudaKernelNodeParams x{};
+      expect_success(cudaGraphKernelNodeGetParams(node, &x));
+      kernels.emplace_back(x.func, x.gridDim.x, x.gridDim.y, x.blockDim.x, x.sharedMemBytes);
+    }
+  });
+  std::sort(kernels.begin(), kernels.end());
+  return kernels;
+}
+
+/// What explain_cuda_* says of a call: its words, completed, launch the same kernels.
+template <class Configuration, class TypedCall, class Call, class Launch>
+void expect_explained(const CudaExplanation& why, const TypedCall& typed, SinglePrecision single_precision, Call&& call,
+                      Launch&& launch) {
+  SCOPED_TRACE(why.text());
+  Configuration x{};
+  if (why.kernel == "general") {
+    x.kernel = dispatch::CudaKernel::general;
+  } else if (why.kernel != "none") {
+    ASSERT_TRUE(dispatch::read_words(why.kernel, why.configuration, x));
+  }
+  const dispatch::CudaDevice& device = cuda::current_device(cuda::product_of(typed));
+  ASSERT_TRUE(dispatch::complete(device, dispatch::problem_of(typed, single_precision), x));
+  EXPECT_EQ(dispatch::words(x), why.configuration);
+  EXPECT_TRUE(why.source == "model" || why.source.find("measured nvidia_h200.csv:") == 0) << why.source;
+  const auto launched = kernels_of(call);
+  EXPECT_FALSE(launched.empty());
+  EXPECT_EQ(launched, kernels_of([&](cudaStream_t stream) { launch(x, stream); }));
+}
+
+template <class T>
+void expect_explained(std::int64_t k, std::int64_t m, std::int64_t n, Layout layout, std::int64_t pad) {
+  SCOPED_TRACE(shape(k, m, n) + (layout == Layout::row_major ? " rows" : " columns"));
+  const std::int64_t widest = std::max(m, n) + pad;
+  const std::int64_t ld = layout == Layout::row_major ? widest : k + pad;
+  const DeviceMemory first(static_cast<std::size_t>(widest * (k + pad)) * sizeof(T));
+  const DeviceMemory second(static_cast<std::size_t>(widest * (k + pad)) * sizeof(T));
+  const DeviceMemory small(static_cast<std::size_t>(m * n + 2) * sizeof(T));
+  const DeviceMemory workspace(std::max(cuda_tsmttsm_workspace<T>(k, m, n), cuda_tsmm_workspace<T>(k, m, n)));
+  const Matrix<T> a{first.as<T>(), k, m, ld, layout};
+  const Matrix<T> b{second.as<T>(), k, n, ld, layout};
+  const Matrix<T> c{small.as<T>(), m, n, n, Layout::row_major};
+  const T* const place = small.as<T>() + m * n;
+  for (const SinglePrecision how : {SinglePrecision::split, SinglePrecision::plain}) {
+    const auto on = [&](cudaStream_t stream) { return CudaExecution{stream, workspace.bytes(), how}; };
+    const auto tsmttsm_of = [&](auto alpha, auto beta, const cuda::Coefficients<T>& x, const cuda::Coefficients<T>& y) {
+      const auto typed = dispatch::checked_tsmttsm<T>({Op::transpose, x, y, a, b, c}, {});
+      expect_explained<dispatch::CudaTsmttsm>(
+          explain_cuda_tsmttsm<T>(Op::transpose, alpha, a, b, beta, c, on(nullptr)), typed, how,
+          [&](cudaStream_t stream) { tsmttsm<T>(Op::transpose, alpha, a, b, beta, c, on(stream)); },
+          [&](const auto& configuration, cudaStream_t stream) {
+            cuda::launch_tsmttsm(typed, configuration, on(stream));
+          });
+    };
+    const auto expect_tsmm = [&](const CudaExplanation& why, const cuda::TsmmCall<T>& typed, auto&& call) {
+      expect_explained<dispatch::CudaTsmm>(why, typed, how, call, [&](const auto& configuration, cudaStream_t stream) {
+        cuda::launch_tsmm(typed, configuration, on(stream));
+      });
+    };
+    const auto tsmm_of = [&](auto alpha, auto beta, const cuda::Coefficients<T>& x, const cuda::Coefficients<T>& y) {
+      expect_tsmm(explain_cuda_tsmm<T>(alpha, a, c, beta, b, Triangle::general, on(nullptr)),
+                  dispatch::checked_tsmm<T>({x, y, a, c, b, Triangle::general}, {}),
+                  [&](cudaStream_t stream) { tsmm<T>(alpha, a, c, beta, b, Triangle::general, on(stream)); });
+    };
+    for (const auto& [alpha, beta] : {std::pair{T(1), T(0)}, {T(1), T(2)}, {T(0), T(1)}}) {
+      tsmttsm_of(alpha, beta, {alpha, nullptr}, {beta, nullptr});
+      tsmm_of(alpha, beta, {alpha, nullptr}, {beta, nullptr});
+    }
+    tsmttsm_of(place, place + 1, {T(1), place}, {T(1), place + 1});
+    tsmm_of(place, place + 1, {T(1), place}, {T(1), place + 1});
+    if (n > m) continue;
+    expect_tsmm(explain_cuda_tsmm_inplace<T>(a, c, Triangle::upper, on(nullptr)),
+                dispatch::checked_tsmm_inplace<T>(a, c, Triangle::upper, {}),
+                [&](cudaStream_t stream) { tsmm_inplace<T>(a, c, Triangle::upper, on(stream)); });
+  }
+}
+
+TEST_F(CudaCalls, RunOnTheKernelsThatExplanationsName) {
+  for (const Layout layout : {Layout::row_major, Layout::column_major}) {
+    for (const std::int64_t pad : {0, 3}) {
+      for (const auto& [m, n] : {std::pair{1, 1}, {4, 4}, {17, 17}, {33, 33}, {64, 64}, {96, 8}, {150, 150}}) {
+        for (const std::int64_t k : {100, 20000}) {
+          expect_explained<float>(k, m, n, layout, pad);
+          expect_explained<double>(k, m, n, layout, pad);
+          expect_explained<std::complex<float>>(k, m, n, layout, pad);
+          expect_explained<std::complex<double>>(k, m, n, layout, pad);
+        }
+      }
+    }
+  }
 }
 
 TEST_F(CudaCalls, WorkspaceTooSmall) {

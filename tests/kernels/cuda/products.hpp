@@ -18,7 +18,7 @@ namespace blockvec::kernels::test {
 enum class Way { plain, device_scalars, few_blocks };
 
 inline dispatch::CudaDevice few_blocks() {
-  dispatch::CudaDevice device = cuda::current_device();
+  dispatch::CudaDevice device = cuda::current_device({"few_blocks", 0, 0, 0});
   device.multiprocessors = 2;
   return device;
 }

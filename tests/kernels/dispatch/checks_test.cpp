@@ -116,7 +116,7 @@ TEST_F(Checks, ColumnRangesOfOneParentAreApart) {
 TEST_F(Checks, EntriesOfDevicesAtMultiplesOfTheirSize) {
   const auto error = [](std::int64_t entry_bytes, std::uintptr_t address, std::int64_t rows = 5) {
     const dispatch::Operand a{"A", reinterpret_cast<const void*>(address), rows, 3, 3, row, entry_bytes};
-    return message_of([&] { dispatch::check_alignment("tsmm", {a}); });
+    return message_of([&] { dispatch::check_alignment("tsmm", a); });
   };
   EXPECT_EQ(error(8, 4100),
             "tsmm: A is 5 x 3 row-major with data 4 bytes beyond a multiple of 8: expected entries at such multiples");
