@@ -7,6 +7,8 @@
 //   sustained  10 s of unbroken load each, at the widths of widths=8;...;64; at 64, then 5 s of the same bytes and
 //              products by a plain kernel (bare_gbps, of its last second)
 // products=tsmttsm,gram types=D,Z: only these of a plan's rows.
+// Beside each row, standard output says which kernel served it and why: a row of the table of measured configurations
+// (file:line) or the model, and what the model expects.
 // Each kind writes a file of its own to DIRECTORY: cuda_vs_cublas.csv, ..._widths.csv (the plan of that name),
 // ..._64MiB.csv, ..._short.csv, ..._pieces.csv, ..._sustained.csv.
 // Rows that are there already are not measured again; what does not fit into `seconds` is left to the next run.
@@ -100,6 +102,7 @@ class Program {
       const Measured x = versus_.measure(c, bytes);
       report.add(key, "%.0f,%.0f,%.4f,%.0f,%.3f,%s,%s", x.gbps, x.roof, x.gbps / x.roof, x.cublas, x.ratio,
                  x.kernel.c_str(), x.configuration.c_str());
+      std::puts(x.why.c_str());
       count(x.cublas > 0 && x.ratio < 1);
     }
   }
@@ -119,6 +122,7 @@ class Program {
         const MeasuredShort x = versus_.measure_short(width, k);
         report.add(key, "%.2f,%.2f,%.2f,%.2f,%.3f,%s,%s", x.us, x.warm_us, x.cublas_us, x.cublas_warm_us,
                    x.cublas_us / x.us, x.kernel.c_str(), x.configuration.c_str());
+        std::puts(x.why.c_str());
         count(x.cublas_us < x.us);
       }
     }
@@ -151,6 +155,7 @@ class Program {
         const MeasuredLoad x = versus_.measure_load(c, std::stod(settings_.at("load_seconds")));
         report.add(key, "%.1f,%.0f,%.0f,%.0f,%.4f,%.0f,%s,%s,%s", x.seconds, x.gbps, x.last_gbps, x.roof,
                    x.gbps / x.roof, x.bare_gbps, x.power_and_clock.c_str(), x.kernel.c_str(), x.configuration.c_str());
+        std::puts(x.why.c_str());
         count(false);
       }
     }
