@@ -4,12 +4,13 @@
 // All candidates are measured that the model expects to take at most `bound` times as long as its own choice, and no
 // more than `most` of them, evenly; the best ones again, fewer and fewer, at last in turns with what a call chooses
 // today. The table says whether the best one is faster or the same against the noise of these repeated runs: the spread
-// of the medians of three thirds of them. k=0: operands of so many bytes; the row then serves any K from an eighth of
-// that. Else, and where they are small, it serves K / 3 to 3 K, and calls are timed in a CUDA graph. Rows that are
-// there already are not measured again; no new one is begun after `seconds`. rest=3: the card rests three times as
-// long as it worked, so that its power does not limit its clock. load=0.5: the few best ones by the model
-// under unbroken load, so many seconds at a time: there the card's power limits its clock, and fewer instructions a
-// byte are faster.
+// of the medians of three thirds of them. Where calls are served by a row today, it takes turns with the model's
+// choice, too; if it is slower, a row says so, to take its place, and the best one is compared with the model's choice.
+// k=0: operands of so many bytes; the row then serves any K from an eighth of that. Else, and where they are small, it
+// serves K / 3 to 3 K, and calls are timed in a CUDA graph. Rows that are there already are not measured again; no new
+// one is begun after `seconds`. rest=3: the card rests three times as long as it worked, so that its power does not
+// limit its clock. load=0.5: the few best ones by the model under unbroken load, so many seconds at a time: there the
+// card's power limits its clock, and fewer instructions a byte are faster.
 #include <blockvec/kernels/cuda.hpp>
 #include <blockvec/kernels/tall_skinny.hpp>
 #include <chrono>
@@ -227,6 +228,12 @@ class Autotune {
       keep_best(entries, 12, 1, 1, launch);
       keep_best(entries, 4, 0, 3, launch);
     }
+    // Ahead of them what calls choose today, and what they would without the table.
+    const bool by_row = !today.row.empty();
+    if (by_row) {
+      const auto usual = dispatch::candidates(device_, problem);
+      entries.insert(entries.begin(), {dispatch::best_candidate(device_, problem, usual).configuration, 0, 0});
+    }
     entries.insert(entries.begin(), {today.configuration, 0, 0});
 
     // The last ones, in turns.
@@ -236,18 +243,15 @@ class Autotune {
       for (std::size_t i = 0; i < entries.size(); ++i)
         seconds[i].push_back(time(entries[i].configuration, 0, 1, launch));
     }
-    std::size_t best = 0;
-    for (std::size_t i = 1; i < entries.size(); ++i) {
-      if (median(seconds[i]) < median(seconds[best])) best = i;
+    for (const Finding& x : findings(seconds, by_row)) {
+      const Configuration& c = entries[x.entry].configuration;
+      report_.add(head, "%s,%s,%.0f,%.0f,%.4f,%s,%s,%s", dispatch::name_of(c.kernel).c_str(),
+                  dispatch::words(c).c_str(), useful / median(seconds[x.entry]) * 1e-9,
+                  useful / median(seconds[x.reference]) * 1e-9, x.comparison.noise, name_of(x.comparison.verdict),
+                  date().c_str(), settings_.at("commit").c_str());
+      if (x.comparison.verdict == Verdict::slower)
+        std::printf("%s is slower than the model's choice: to be replaced\n", std::string(today.row).c_str());
     }
-    const double noise = std::max(noise_of(seconds[0]), noise_of(seconds[best]));
-    const double gain = median(seconds[0]) / median(seconds[best]) - 1;
-    const bool faster = best != 0 && gain > noise;
-    const Configuration& chosen = faster ? entries[best].configuration : entries[0].configuration;
-    report_.add(head, "%s,%s,%.0f,%.0f,%.4f,%s,%s,%s", dispatch::name_of(chosen.kernel).c_str(),
-                dispatch::words(chosen).c_str(), useful / median(seconds[faster ? best : 0]) * 1e-9,
-                useful / median(seconds[0]) * 1e-9, noise, faster ? "faster" : "same", date().c_str(),
-                settings_.at("commit").c_str());
   }
 
   template <class Configuration>
@@ -273,15 +277,6 @@ class Autotune {
     const double seconds = median_seconds(stream_, warm, reps, 1, [&](int i) { launch(c, i); });
     std::this_thread::sleep_for(std::chrono::duration<double>(rest_ * (warm + reps) * seconds));
     return seconds;
-  }
-
-  static double noise_of(const std::vector<double>& seconds) {
-    std::vector<double> medians;
-    const auto third = static_cast<std::ptrdiff_t>(seconds.size() / 3);
-    for (int i = 0; i < 3; ++i)
-      medians.push_back(median({seconds.begin() + i * third, seconds.begin() + (i + 1) * third}));
-    const auto [least, most] = std::minmax_element(medians.begin(), medians.end());
-    return *most / *least - 1;
   }
 
   static std::string date() {

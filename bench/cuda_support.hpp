@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bench/settings.hpp"
+#include "bench/verdict.hpp"
 
 /// What programs that measure on a device share: memory, time, and cuBLAS by one name for its four types.
 namespace bench {
@@ -62,12 +63,6 @@ double seconds_of(cudaStream_t stream, int i, Call&& call) {
   call(i);
   stop.record(stream);
   return stop.seconds_since(start);
-}
-
-inline double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 /// Median of `reps` calls after `warm` others; a call that takes longer than `limit` seconds is the only one. The first

@@ -6,7 +6,7 @@
 TABLE.json (src/tuning/instances.json) names the tiles of each family of kernels; ROWS.csv are tables of measured
 configurations (src/tuning/rows.hpp). FOLDER gets
     cuda_shapes.inc     the tiles as arrays, for src/dispatch/cuda_shapes.hpp
-    tuning_lines.inc    the lines of the tables of rows, for src/tuning/rows.cpp
+    tuning_lines.inc    the lines of the tables of rows that serve calls, for src/tuning/rows.cpp
     FAMILY_TYPE_PART.cu definitions of the functions of src/cuda/ring_kernels.hpp, which compile side by side
 and no other file stays there. Prints the names of the last ones. A row whose tile the table lacks, or that no template
 makes, is an error.
@@ -222,11 +222,13 @@ def check_row(table, product, letter, kernel, configuration):
 
 
 def rows_of(file, table):
-    """(number, text) of each measured row of a table; all of them name kernels that exist."""
+    """(number, text) of each row of a table that was not measured slower; all of them name kernels that exist."""
     for number, line in enumerate(file.read_text().splitlines(), 1):
         if not line or line.startswith(("#", "device,")):
             continue
         cells = line.split(",")
+        if cells[15:16] == ["slower"]:
+            continue
         try:
             check_row(table, cells[3], cells[4], cells[10], cells[11])
         except (IndexError, KeyError, ValueError) as error:

@@ -18,7 +18,9 @@
 ///                              B's is A's where m is n, else tight; row-major views begin at multiples of 16 bytes
 ///   kernel, configuration      in the words of explain_cuda_*; what is left out follows by rule
 ///   gbps, model_gbps, noise    measured with it and with what calls chose before; relative noise of both
-///   verdict, date, commit      faster, same or slower than that
+///   verdict, date, commit      faster, same or slower than that. A row that was measured slower with newer kernels
+///                              stays to tell so, in place of the one that said faster: it serves no call, and the
+///                              generator leaves it out
 /// Of rows that cover a call the first one counts, if it is legal there.
 namespace blockvec::kernels::tuning {
 
@@ -56,7 +58,7 @@ struct Line {
 /// The row that a line stands for; none where it cannot be read.
 std::optional<Row> read_row(const Line& line);
 
-/// All lines of all tables, titles and comments left out; and all rows that can be read.
+/// All lines of all tables, titles, comments and slower rows left out; and all rows that can be read.
 const std::vector<Line>& lines();
 const std::vector<Row>& rows();
 

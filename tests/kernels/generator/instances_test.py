@@ -120,6 +120,14 @@ class Files(unittest.TestCase):
             self.generate(folder, row())
             self.assertEqual(before, {file: file.stat().st_mtime_ns for file in out.iterdir()})
 
+    def test_slower_rows_serve_nothing(self):
+        with tempfile.TemporaryDirectory() as folder:
+            slower = row(configuration="tile 9x9").replace("faster", "slower")  # its kernel may be gone
+            run = self.generate(folder, f"{slower}\n{row()}")
+            self.assertEqual(run.returncode, 0, run.stderr)
+            lines = (Path(folder) / "out" / "tuning_lines.inc").read_text()
+            self.assertEqual(lines, f'{{"rows.csv", 4, "{row()}"}},\n')
+
     def test_a_bad_row_is_named_and_nothing_is_written(self):
         with tempfile.TemporaryDirectory() as folder:
             for bad in [row(configuration="tile 9x9"), row(configuration="rows 16"), row(configuration="tile big"),
