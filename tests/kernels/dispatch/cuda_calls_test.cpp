@@ -9,6 +9,7 @@
 #include <functional>
 #include <string>
 
+#include "src/cuda/check.cuh"
 #include "src/dispatch/cuda_explain.hpp"
 #include "src/dispatch/cuda_words.hpp"
 
@@ -127,6 +128,13 @@ TEST(CudaDeviceErrors, DevicesThatAreTooOld) {
             "least 8.0");
   EXPECT_EQ(message_of([&] { cuda::check_capability(0, 8, 0, product); }), "no error");
   EXPECT_EQ(message_of([&] { cuda::check_capability(0, 10, 3, product); }), "no error");
+}
+
+TEST(CudaDeviceErrors, FailedCallsNameProductAndShape) {
+  const cuda::Product product{"tsmttsm", 1000, 4, 2};
+  EXPECT_EQ(message_of([&] { cuda::check(cudaErrorInvalidValue, product); }),
+            "CudaError tsmttsm with K = 1000, M = 4, N = 2: cudaErrorInvalidValue, invalid argument");
+  EXPECT_EQ(message_of([&] { cuda::check(cudaSuccess, product); }), "no error");
 }
 
 TEST_F(CudaArguments, NoDevice) {
