@@ -10,6 +10,30 @@ namespace blockvec::kernels::cuda {
 inline constexpr int fma_warps = 8;
 inline constexpr int fma_block_threads = (fma_warps + 4) * warp_size;
 
+/// A row's results in double precision, so that only true infinities are seen; `first`: its number in a column. The
+/// operands are read in memory, since results have taken their places in the stage.
+template <int parts>
+__device__ __noinline__ void multiply_row_plainly(const TsmmColumnPieces<float>& p, std::int64_t first, float* out) {
+  if (first < 0 || first >= p.length) return;  // not B's
+  const Factor alpha = p.alpha.read();
+  const Factor beta = p.beta.read();
+  const int depth = alpha.is_zero() ? 0 : p.m * parts;
+#pragma unroll 1
+  for (int j = 0; j < p.n * parts; ++j) {
+    double value = 0;
+    if (p.loads_b && !beta.is_zero()) {
+      const float* const old = p.b.data + j / parts * p.b.distance + first;
+      const Factor scaled = scale(beta, {static_cast<double>(old[0]), static_cast<double>(old[parts - 1])});
+      value = j % parts == 0 ? scaled.re : scaled.im;
+    }
+#pragma unroll 1
+    for (int d = 0; d < depth; ++d) {
+      value += p.a.data[d / parts * p.a.distance + first + d % parts] * p.small.scaled(d, j, alpha);
+    }
+    out[j / parts * p.b.pitch + j % parts] = static_cast<float>(value);
+  }
+}
+
 /// `columns`: of B at most, even; a thread has so many rows at a time. C lies in shared memory, row by row of so many.
 template <class Real, int parts, int columns, int rows>
 __global__ void __launch_bounds__(fma_block_threads, 1)
@@ -51,7 +75,8 @@ __global__ void __launch_bounds__(fma_block_threads, 1)
 
   for (RingPosition at{0, 0};; at.advance(1, p.stages)) {
     shared.full[at.stage].wait(at.parity);
-    if (shared.chunk_of[at.stage] == no_chunk) break;
+    const std::uint32_t chunk = shared.chunk_of[at.stage];
+    if (chunk == no_chunk) break;
     Real* const stage = reinterpret_cast<Real*>(memory + at.stage * p.stage_bytes);
     for (int first = warp * warp_size * rows; first * parts < numbers; first += fma_warps * warp_size * rows) {
       const int place = (first + lane) * parts;
@@ -85,22 +110,49 @@ __global__ void __launch_bounds__(fma_block_threads, 1)
           }
         }
       }
-      Real* out = stage + p.offset_b / static_cast<int>(sizeof(Real)) + p.b.shift + place;
+      Real* const out = stage + p.offset_b / static_cast<int>(sizeof(Real)) + p.b.shift + place;
+      const auto entry = [&](int j, int r) -> Scalar& {
+        return *reinterpret_cast<Scalar*>(out + j * p.b.pitch + r * warp_size * parts);
+      };
+      if (adds) {
 #pragma unroll
-      for (int j = 0; j < columns; ++j, out += p.b.pitch) {
+        for (int j = 0; j < columns; ++j) {
+          if (j >= p.n) break;
+#pragma unroll
+          for (int r = 0; r < rows; ++r) {
+            const Scalar& to = entry(j, r);
+            const Factor old = scale(beta, {static_cast<double>(to.part[0]), static_cast<double>(to.part[parts - 1])});
+            sum[r][j][0] += static_cast<Real>(old.re);
+            if constexpr (parts == 2) sum[r][j][1] += static_cast<Real>(old.im);
+          }
+        }
+      }
+      Real zero[rows] = {};  // as long as all results are finite
+#pragma unroll
+      for (int j = 0; j < columns; ++j) {
         if (j >= p.n) break;
 #pragma unroll
         for (int r = 0; r < rows; ++r) {
-          Scalar& to = *reinterpret_cast<Scalar*>(out + r * warp_size * parts);
           Scalar result;
 #pragma unroll
-          for (int part = 0; part < parts; ++part) result.part[part] = sum[r][j][part];
-          if (adds) {
-            const Factor old = scale(beta, {static_cast<double>(to.part[0]), static_cast<double>(to.part[parts - 1])});
-            result.part[0] += static_cast<Real>(old.re);
-            if constexpr (parts == 2) result.part[1] += static_cast<Real>(old.im);
+          for (int part = 0; part < parts; ++part) {
+            result.part[part] = sum[r][j][part];
+            if constexpr (sizeof(Real) == 4) zero[r] = fma(result.part[part], Real(0), zero[r]);
           }
-          to = result;
+          entry(j, r) = result;
+        }
+      }
+      if constexpr (sizeof(Real) == 4) {
+        bool finite = true;
+#pragma unroll
+        for (int r = 0; r < rows; ++r) finite = finite && zero[r] == 0;
+        if (!finite) [[unlikely]] {
+          const std::int64_t row = static_cast<std::int64_t>(chunk) * p.stored - p.early + place;
+#pragma unroll
+          for (int r = 0; r < rows; ++r) {
+            const int apart = r * warp_size * parts;
+            if (zero[r] != 0) multiply_row_plainly<parts>(p, row + apart, out + apart);
+          }
         }
       }
     }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <type_traits>
+
 #include "src/cuda/tsmm_chunks.cuh"
 #include "src/dispatch/cuda_shapes.hpp"
 
@@ -35,6 +37,48 @@ struct alignas(unit * sizeof(Real)) Neighbouring {
   Real number[unit];
 };
 
+/// A row's results on their way out, plus beta times what B held. Returns whether all that were summed in single
+/// precision are finite.
+template <bool adds, int unit, int columns, class Number, class Real>
+__device__ inline bool put_row(const TsmmRing<Real>& p, const Number (&sum)[columns], Real* out, const Real* old,
+                               Factor beta) {
+  using Unit = Neighbouring<unit, Real>;
+  float zero = 0;
+#pragma unroll
+  for (int j = 0; j < columns; j += unit) {
+    if (j >= p.n) break;
+    Unit stored;
+#pragma unroll
+    for (int u = 0; u < unit; ++u) {
+      Number value = sum[j + u];
+      if (adds) value += static_cast<Number>(scaled_entry(old, j + u, beta));
+      stored.number[u] = static_cast<Real>(value);
+      if constexpr (std::is_same_v<Number, float>) zero = fmaf(value, 0.0F, zero);
+    }
+    *reinterpret_cast<Unit*>(out + j) = stored;
+  }
+  return zero == 0;
+}
+
+/// One result in double precision, from a row of A.
+template <class Real>
+__device__ inline Real plain_result(const TsmmRing<Real>& p, const Real* a, const Real* old, int column, bool adds,
+                                    Factor alpha, Factor beta) {
+  double value = adds ? scaled_entry(old, column, beta) : 0.0;
+#pragma unroll 1
+  for (int d = 0; d < p.m; ++d) value += a[d] * p.small.scaled(d, column, alpha);
+  return static_cast<Real>(value);
+}
+
+/// Those of a row that are not all finite in single precision: only true infinities are seen.
+template <bool adds>
+__device__ __noinline__ void put_row_plainly(const TsmmRing<float>& p, const float* a, float* out, const float* old,
+                                             Factor beta) {
+  const Factor alpha = p.alpha.read();
+#pragma unroll 1
+  for (int j = 0; j < p.n; ++j) out[j] = plain_result(p, a, old, j, adds, alpha, beta);
+}
+
 /// Rows of few numbers, where tensor cores would mostly idle: a lane a row, C's entries read by all lanes at once.
 /// Several rows of a lane are on their way at a time.
 template <bool adds, int unit, int columns, class Real>
@@ -44,7 +88,6 @@ __device__ inline void narrow_rows(const TsmmRing<Real>& p, const double* c, con
   constexpr int depth = narrow_depth<columns>;
   constexpr int batch = columns < 8 ? 8 : 4;
   const int m = p.m;
-  const int n = p.n;
   for (int first = lane; first < p.rows; first += batch * warp_size) {
     Real left[batch][depth];
 #pragma unroll
@@ -73,17 +116,7 @@ __device__ inline void narrow_rows(const TsmmRing<Real>& p, const double* c, con
     for (int r = 0; r < batch; ++r) {
       const int row = first + r * warp_size;
       if (row >= p.rows) break;
-#pragma unroll
-      for (int j = 0; j < columns; j += unit) {
-        if (j >= n) break;
-        Unit stored;
-#pragma unroll
-        for (int u = 0; u < unit; ++u) {
-          if (adds) sum[r][j + u] += scaled_entry(old + row * p.old.row_step, j + u, beta);
-          stored.number[u] = static_cast<Real>(sum[r][j + u]);
-        }
-        *reinterpret_cast<Unit*>(out + row * p.pitch_out + j) = stored;
-      }
+      put_row<adds, unit>(p, sum[r], out + row * p.pitch_out, old + row * p.old.row_step, beta);
     }
   }
 }
@@ -124,16 +157,10 @@ __device__ inline void narrow_rows(const TsmmRing<float>& p, const float* c, con
     for (int r = 0; r < batch; ++r) {
       const int row = first + r * warp_size;
       if (row >= p.rows) break;
-#pragma unroll
-      for (int j = 0; j < columns; j += unit) {
-        if (j >= p.n) break;
-        Unit stored;
-#pragma unroll
-        for (int u = 0; u < unit; ++u) {
-          stored.number[u] = sum[r][j + u];
-          if (adds) stored.number[u] += static_cast<float>(scaled_entry(old + row * p.old.row_step, j + u, beta));
-        }
-        *reinterpret_cast<Unit*>(out + row * p.pitch_out + j) = stored;
+      float* const to = out + row * p.pitch_out;
+      const float* const held = old + row * p.old.row_step;
+      if (!put_row<adds, unit>(p, sum[r], to, held, beta)) [[unlikely]] {
+        put_row_plainly<adds>(p, from[r], to, held, beta);
       }
     }
   }

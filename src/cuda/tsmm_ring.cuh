@@ -198,10 +198,8 @@ __device__ inline void multiply_plainly(const TsmmRing<Real>& p, const Real* a, 
     const int row = i / columns;
     const int column = column0 + i % columns;
     if (column >= p.n) continue;
-    double value = adds ? scaled_entry(old + row * p.old.row_step, column, beta) : 0.0;
-#pragma unroll 1
-    for (int d = 0; d < p.m; ++d) value += a[row * p.a.row_step + d] * p.small.scaled(d, column, alpha);
-    out[row * p.pitch_out + column] = static_cast<Real>(value);
+    out[row * p.pitch_out + column] =
+        plain_result(p, a + row * p.a.row_step, old + row * p.old.row_step, column, adds, alpha, beta);
   }
 }
 

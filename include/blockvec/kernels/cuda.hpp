@@ -34,7 +34,8 @@ class CudaError : public Error {
 enum class SinglePrecision : std::uint8_t {
   split,  ///< of wide operands as three products of numbers of 11 bits (TF32), summed in single precision: all of a row
           ///< (tsmm), or those of up to 256 rows (tsmttsm of two matrices); of narrow operands (tsmm, up to 24 columns
-          ///< of scalars) without tensor cores and all in single precision, beyond whose range their sums overflow
+          ///< of scalars) without tensor cores and all in single precision. What such sums do not hold is computed
+          ///< again in double precision: only true infinities and NaN are seen
   plain   ///< in double precision all the same
 };
 
@@ -70,9 +71,9 @@ std::size_t cuda_tsmttsm_workspace(std::int64_t k, std::int64_t m, std::int64_t 
 /// B = alpha A C + beta B with A K x M, C M x N, B K x N, all in device memory, B apart from A and C. alpha and beta as
 /// for tsmttsm. A triangle other than general takes the opposite triangle of C as zero without reading it.
 /// Cost: one pass over A and B: K (M + N) words (K (M + 2 N) with beta != 0), 2 K M N flops (8 for complex).
-/// Error: at most (gamma(M + 3) of double precision + u) |alpha| |A| |C| (+ 2 u |beta B|) entry by entry; of wide
-/// operands 4 gamma(M + 8) for complex double precision, gamma(4 M + 48) of single precision (complex: 3 gamma(8 M +
-/// 48)) more unless the caller wants it plain.
+/// Error: at most (gamma(M + 3) of double precision + u) |alpha| |A| |C| (+ 2 u |beta B|) entry by entry. Wide operands
+/// of complex double precision have 4 gamma(M + 8) more; those of single precision, unless the caller wants it plain,
+/// gamma(4 M + 48), and complex ones 3 gamma(8 M + 48).
 /// Throws ShapeError and CudaError as tsmttsm does.
 /// Source: Ernst et al. 2020, section 4, for tensor cores, bulk copies and tensor maps.
 template <class T>

@@ -161,7 +161,32 @@ struct OnCuda {
 inline constexpr DeviceRun plain_run{Way::plain};
 inline constexpr DeviceRun run_on_few_blocks{Way::few_blocks};
 
-/// B = alpha A C + beta B with every configuration that a call may choose, or tuning, on two multiprocessors.
+/// B = alpha A C + beta B with every configuration that a call may choose, or tuning, on two multiprocessors; `check`
+/// sees each result, until it fails.
+template <class T, class Check>
+void run_every_tsmm(T alpha, GuardedMatrix<T>& a, GuardedMatrix<T>& c, T beta, const GuardedMatrix<T>& before,
+                    dispatch::Search search, Check&& check) {
+  const OnDeviceMatrix<T> device_a(a);
+  const OnDeviceMatrix<T> device_c(c);
+  const Matrix<const T> view_a = device_a.view();
+  GuardedMatrix<T> b = before;
+  OnDeviceMatrix<T> device_b(b);
+  for (const auto& x : candidates(few_blocks(), tsmm_problem(view_a, device_b.view(), alpha, beta), search)) {
+    SCOPED_TRACE(dispatch::name_of(x.kernel) + ' ' + dispatch::words(x));
+    b.memory() = before.memory();
+    device_b.upload();
+    const DeviceMemory workspace(x.workspace_bytes);
+    cuda::launch_tsmm<T>(
+        {{alpha, nullptr}, {beta, nullptr}, view_a, device_c.view(), device_b.view(), Triangle::general}, x,
+        {nullptr, workspace.bytes()});
+    expect_success(cudaDeviceSynchronize());
+    device_b.download();
+    ASSERT_TRUE(b.guards_hold());
+    ASSERT_NO_FATAL_FAILURE(check(b));
+  }
+}
+
+/// The same of random numbers, with the oracle's results.
 template <class T>
 void expect_every_tsmm(std::int64_t k, std::int64_t m, std::int64_t n, const Placement& place, T alpha, T beta,
                        dispatch::Search search = dispatch::Search::usual) {
@@ -181,28 +206,13 @@ void expect_every_tsmm(std::int64_t k, std::int64_t m, std::int64_t n, const Pla
   const double bound =
       (2 * gamma<T>(m + 3) + fewer_tsmm_gamma<T>(m, n)) * std::abs(alpha) * largest * largest * static_cast<double>(m) +
       (beta == T(0) ? 0 : 2 * gamma<T>(2) * std::abs(beta) * largest);
-  const OnDeviceMatrix<T> device_a(a);
-  const OnDeviceMatrix<T> device_c(c);
-  const Matrix<const T> view_a = device_a.view();
-  GuardedMatrix<T> b = before;
-  OnDeviceMatrix<T> device_b(b);
-  for (const auto& x : candidates(few_blocks(), tsmm_problem(view_a, device_b.view(), alpha, beta), search)) {
-    SCOPED_TRACE(dispatch::name_of(x.kernel) + ' ' + dispatch::words(x));
-    b.memory() = before.memory();
-    device_b.upload();
-    const DeviceMemory workspace(x.workspace_bytes);
-    cuda::launch_tsmm<T>(
-        {{alpha, nullptr}, {beta, nullptr}, view_a, device_c.view(), device_b.view(), Triangle::general}, x,
-        {nullptr, workspace.bytes()});
-    expect_success(cudaDeviceSynchronize());
-    device_b.download();
-    ASSERT_TRUE(b.guards_hold());
+  run_every_tsmm(alpha, a, c, beta, before, search, [&](const GuardedMatrix<T>& b) {
     for (std::int64_t row = 0; row < k; ++row) {
       for (std::int64_t j = 0; j < n; ++j) {
         ASSERT_LE(std::abs(b(row, j) - expected(row, j)), bound) << "entry " << row << ", " << j;
       }
     }
-  }
+  });
 }
 
 }  // namespace blockvec::kernels::test

@@ -1,7 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <complex>
 #include <cstdint>
+#include <limits>
+#include <random>
+#include <type_traits>
+#include <vector>
 
 #include "tests/kernels/cuda/products.hpp"
 #include "tests/kernels/support/tsmm_cases.hpp"
@@ -108,6 +113,121 @@ TYPED_TEST(CudaTsmm, AlignedViewsInPlace) {
         expect_tsmm_inplace<T>(run_on_few_blocks, k, width, width - 1, place, Triangle::upper);
         expect_tsmm<T>(run_on_few_blocks, k, width, 4, place, T(1), T(0));
         if (this->HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+/// Row k of A times column j of C.
+template <class T>
+auto in_double_precision(const GuardedMatrix<T>& a, std::int64_t k, const GuardedMatrix<T>& c, std::int64_t j) {
+  using Wide = std::conditional_t<is_complex<T>, std::complex<double>, double>;
+  Wide sum(0);
+  for (std::int64_t i = 0; i < a.view().columns; ++i) sum += Wide(a(k, i)) * Wide(c(i, j));
+  return sum;
+}
+
+// By turns rows whose terms leave the range of single precision although their sums do not, rows of ordinary numbers,
+// and rows with an infinity.
+template <class T>
+void expect_no_early_overflow(std::int64_t k, std::int64_t m, std::int64_t n, const Placement& place, T beta) {
+  if (left_out()) return;
+  SCOPED_TRACE("tsmm " + shape(k, m, n) + name(place));
+  constexpr double large = 2e38;
+  std::mt19937 random = random_of(k, m, n);
+  std::uniform_real_distribution<double> upper_half(0.5, 1);
+  const auto number = [&](double scale) { return value<T>(scale * upper_half(random), scale * upper_half(random)); };
+  GuardedMatrix<T> a(k, m, place.layout, place.pad, place.offset, poison<T>());
+  GuardedMatrix<T> c(m, n, place.small_layout, place.pad, place.offset, poison<T>());
+  GuardedMatrix<T> before(k, n, place.layout, place.pad, place.offset, mark<T>());
+  a.fill(random);
+  fill_result(before, beta, random);
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) c(i, j) = i < m / 2 || 2 * i + 1 == m ? number(4) : c(m - 1 - i, j);
+  }
+  for (std::int64_t row = 0; row < k; row += 2) {
+    for (std::int64_t i = 0; i < m / 2; ++i) {
+      a(row, i) = number(large);
+      a(row, m - 1 - i) = -a(row, i) * static_cast<real_of<T>>(1 - upper_half(random) / (8 * static_cast<double>(m)));
+    }
+    if (row % 8 == 6) a(row, m / 2) = T(std::numeric_limits<real_of<T>>::infinity());
+  }
+  const double gamma_of_split = gamma<T>(parts<T> * 4 * m + 48);
+  const std::vector<double> small = absolute_values(c);
+  std::vector<double> scale(static_cast<std::size_t>(n));
+  const auto check = [&](const GuardedMatrix<T>& b) {
+    for (std::int64_t row = 0; row < k; ++row) {
+      absolute_row(a, row, small, scale);
+      for (std::int64_t j = 0; j < n; ++j) {
+        if (row % 8 == 6) {
+          ASSERT_FALSE(std::isfinite(std::abs(b(row, j)))) << "entry " << row << ", " << j;
+          ASSERT_FALSE(!is_complex<T> && is_nan(b(row, j))) << "entry " << row << ", " << j;
+          continue;
+        }
+        auto expected = in_double_precision(a, row, c, j);
+        using Wide = decltype(expected);
+        if (beta != T(0)) expected += Wide(beta) * Wide(before(row, j));
+        const double bound = (device_gamma<T>(m + 3) + gamma_of_split) * scale[static_cast<std::size_t>(j)] +
+                             (beta == T(0) ? 0 : 2 * gamma<T>(2) * std::abs(beta * before(row, j)));
+        ASSERT_LE(std::abs(Wide(b(row, j)) - expected), bound)
+            << "entry " << row << ", " << j << ": " << b(row, j) << " for " << expected;
+      }
+    }
+  };
+  run_every_tsmm(T(1), a, c, beta, before, dispatch::Search::usual, check);
+}
+
+TYPED_TEST(CudaTsmm, SumsThatOverflow) {
+  using T = TypeParam;
+  if constexpr (sizeof(real_of<T>) == 4) {
+    for (const Layout layout : layouts) {
+      for (std::int64_t width = 1; width <= 24; ++width) {
+        for (const std::int64_t pad : {0, 1}) {
+          const Placement place{layout, Layout::row_major, pad, pad};
+          const std::int64_t m = width + (width > 12 ? width % 3 : 0);
+          expect_no_early_overflow<T>(601 + 300 * pad, m, width, place, T(0));
+          expect_no_early_overflow<T>(601, m, width, place, value<T>(0.5, -1));
+          if (this->HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+// Sums of plain single precision are as accurate as double precision lets them be.
+TYPED_TEST(CudaTsmm, PlainSinglePrecision) {
+  using T = TypeParam;
+  std::uniform_real_distribution<double> upper_half(0.5, 1);
+  for (const Layout layout : layouts) {
+    for (std::int64_t width = 1; width <= 24; ++width) {
+      std::mt19937 random(static_cast<unsigned>(width));
+      GuardedMatrix<T> a(1000, width, layout, 0, 0, mark<T>());
+      GuardedMatrix<T> c(width, width, Layout::row_major, 0, 0, mark<T>());
+      GuardedMatrix<T> b(1000, width, layout, 0, 0, mark<T>());
+      for (const GuardedMatrix<T>* const x : {&a, &c}) {
+        for (std::int64_t i = 0; i < x->view().rows; ++i) {
+          // Of one sign, so that roundings of sums are as large as they get.
+          for (std::int64_t j = 0; j < width; ++j) (*x)(i, j) = value<T>(upper_half(random), 0.1 * upper_half(random));
+        }
+      }
+      OnDeviceMatrix<T> device_a(a);
+      OnDeviceMatrix<T> device_c(c);
+      OnDeviceMatrix<T> device_b(b);
+      const DeviceMemory workspace(cuda_tsmm_workspace<T>(1000, width, width));
+      const CudaExecution execution{nullptr, workspace.bytes(), SinglePrecision::plain};
+      tsmm<T>(T(1), device_a.view(), device_c.view(), T(0), device_b.view(), Triangle::general, execution);
+      expect_success(cudaDeviceSynchronize());
+      device_b.download();
+      const std::vector<double> small = absolute_values(c);
+      std::vector<double> scale(static_cast<std::size_t>(width));
+      for (std::int64_t row = 0; row < 1000; ++row) {
+        absolute_row(a, row, small, scale);
+        for (std::int64_t j = 0; j < width; ++j) {
+          const auto sum = in_double_precision(a, row, c, j);
+          using Wide = std::remove_const_t<decltype(sum)>;
+          ASSERT_LE(std::abs(Wide(b(row, j)) - sum), device_gamma<T>(width + 3) * scale[static_cast<std::size_t>(j)])
+              << "width " << width << ", entry " << row << ", " << j;
+        }
       }
     }
   }

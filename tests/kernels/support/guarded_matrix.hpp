@@ -70,6 +70,7 @@ class GuardedMatrix {
 
   /// All of its memory, guards included, and where in it the matrix starts.
   std::vector<T>& memory() { return memory_; }
+  const std::vector<T>& memory() const { return memory_; }
   std::int64_t offset() const { return view_.data - memory_.data(); }
 
   T& operator()(std::int64_t i, std::int64_t j) const {
