@@ -206,7 +206,7 @@ __device__ inline void multiply_plainly(const TsmmRing<Real>& p, const Real* a, 
 /// `tf32`: by split products (tsmm_split.cuh).
 template <class Real, int tn, int tb, bool tf32 = false>
 __global__ void __launch_bounds__(block_threads, 1) tsmm_ring_kernel(const __grid_constant__ TsmmRing<Real> p) {
-  using Number = std::conditional_t<tf32 || (tn == 0 && tb > 8), float, double>;
+  using Number = std::conditional_t<tf32 || (tn == 0 && tb > dispatch::widest_exact_narrow), float, double>;
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ RingBarriers barriers;
   __shared__ std::uint32_t chunk_of[max_stages];

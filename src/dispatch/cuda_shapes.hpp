@@ -41,6 +41,8 @@ inline constexpr int columns_warps = 8;
 inline constexpr int columns_stages = 4;
 /// Columns of A that tsmm takes at most without tensor cores.
 constexpr int narrow_depth(int columns) { return columns < 4 ? 4 : columns; }
+/// Columns of B up to which those sums are of double precision, and C with them; beyond, of single precision.
+inline constexpr int widest_exact_narrow = 8;
 /// Columns of A for each of the warps that share them out (tsmm_deep_tiles).
 inline constexpr int deep_columns = 64;
 inline constexpr int least_deep_warps = 4;

@@ -79,8 +79,7 @@ std::int64_t stage_pitch_b(const CudaTsmmProblem& p, const CudaTsmm& c) {
 std::int64_t pitch_out(const CudaTsmmProblem& p, const CudaTsmm& c) { return c.boxes_b ? stage_pitch_b(p, c) : p.n; }
 
 bool is_narrow(const CudaTsmm& c) { return c.tile_n == 0; }
-// Columns of B up to which those sum in double precision.
-constexpr int widest_exact_narrow = 8;
+bool sums_in_single(const CudaTsmm& c) { return is_narrow(c) && c.blocks_n > widest_exact_narrow; }
 
 // Warps share out A's columns.
 bool is_deep(const CudaTsmm& c) { return c.blocks_n == 0; }
@@ -98,8 +97,11 @@ std::int64_t ring_stage_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
 // C, as the kernel keeps it in shared memory.
 std::int64_t small_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
   if (c.tf32 != 0) return std::int64_t{8} * c.warps * c.tile_n * 16 * round_up(p.m, 8);  // two parts
-  return std::int64_t{sizeof(double)} *
-         (is_narrow(c) ? c.blocks_n * narrow_depth(c.blocks_n) : c.warps * c.tile_n * ceil_div(p.m, 4) * 64);
+  if (is_narrow(c)) {
+    const std::size_t bytes = sums_in_single(c) ? sizeof(float) : sizeof(double);
+    return static_cast<std::int64_t>(bytes) * c.blocks_n * narrow_depth(c.blocks_n);
+  }
+  return std::int64_t{sizeof(double)} * c.warps * c.tile_n * ceil_div(p.m, 4) * 64;
 }
 
 // What lies beside the stages.
@@ -183,7 +185,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm&
   c.boxes_b = !is_deep(c) && p.n * p.real_bytes % 16 == 0 &&
               comes_in_boxes(device, p.k, p.n, p.pitch_b, p.real_bytes, p.aligned_output);
   if (is_narrow(c) && (p.n > c.blocks_n || p.m > narrow_depth(c.blocks_n))) return false;
-  if (is_narrow(c) && c.blocks_n > widest_exact_narrow && !p.may_split) return false;
+  if (sums_in_single(c) && !p.may_split) return false;
   if (is_deep(c) && (!deep_serves(p) || p.n > 16 * c.tile_n)) return false;
   if (c.tf32 != 0 && (!p.may_split || p.real_bytes != 4)) return false;
   const std::int64_t warps = is_narrow(c) ? 1
@@ -220,7 +222,7 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const Cud
     work.tensor_cores = true;
   } else if (is_narrow(c)) {
     const double sets = rows / 32;
-    work.product_clocks = sets * static_cast<double>(p.m) * c.blocks_n / (c.blocks_n > widest_exact_narrow ? 4 : 2);
+    work.product_clocks = sets * static_cast<double>(p.m) * c.blocks_n / (sums_in_single(c) ? 4 : 2);
     work.shared_clocks = sets * static_cast<double>(p.m + p.n) * 2;
     work.overlap = 0.9;
   } else {
