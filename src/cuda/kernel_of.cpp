@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "src/cuda/tsmttsm_narrow.hpp"
+#include "src/cuda/tsmttsm_columns_narrow.hpp"
 
 namespace blockvec::kernels::cuda {
 namespace {

@@ -6,7 +6,7 @@
 #include "src/cuda/succession.cuh"
 #include "src/cuda/tsmm_chunks.cuh"
 #include "src/cuda/tsmm_factor.cuh"
-#include "src/cuda/tsmm_narrow.cuh"
+#include "src/cuda/tsmm_rows_narrow.cuh"
 #include "src/cuda/tsmm_split.cuh"
 
 /// tsmm on tensor cores: B^T = C^T A^T, A's chunks through a ring, B's chunks through shared memory and bulk stores.

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "src/dispatch/cuda_narrow.hpp"
 #include "src/dispatch/cuda_stages.hpp"
+#include "src/dispatch/cuda_tsmttsm_columns_narrow.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -61,7 +61,7 @@ bool may_win(const CudaDevice& device, const CudaTsmttsmProblem& p, const CudaTs
   return !p.same && !splits_pairs && widest <= (p.real_bytes == 8 ? 8 : 4) * p.parts;
 }
 
-// Tile 0 x n: n columns of scalars in either operand, threads that own rows (src/cuda/tsmttsm_narrow.cu).
+// Tile 0 x n: n columns of scalars in either operand, threads that own rows (src/cuda/tsmttsm_columns_narrow.cu).
 bool complete_narrow(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
   const std::int64_t width = std::int64_t{p.parts} * c.tile_n;
   const bool aligned = p.parts == 1 || p.real_bytes == 4;  // complex numbers are loaded whole

@@ -1,10 +1,10 @@
 #pragma once
 
-/// tsmttsm of a few columns, column-major (tsmttsm_narrow.cu).
+/// tsmttsm of a few columns, column-major (tsmttsm_columns_narrow.cu).
 namespace blockvec::kernels::cuda {
 
 template <class Real>
-struct TsmttsmNarrow;  // tsmttsm_narrow.cuh
+struct TsmttsmNarrow;  // tsmttsm_columns_narrow.cuh
 
 template <class Real>
 using TsmttsmNarrowKernel = void (*)(TsmttsmNarrow<Real>);

@@ -1,8 +1,8 @@
 #include <type_traits>
 
 #include "src/cuda/succession.cuh"
-#include "src/cuda/tsmttsm_narrow.cuh"
-#include "src/dispatch/cuda_narrow.hpp"
+#include "src/cuda/tsmttsm_columns_narrow.cuh"
+#include "src/dispatch/cuda_tsmttsm_columns_narrow.hpp"
 
 /// Where columns are so few that most of what tensor cores multiply would be nothing: threads own rows, and all sums.
 namespace blockvec::kernels::cuda {

@@ -3,9 +3,9 @@
 #include <cstdint>
 
 #include "src/cuda/scalar.cuh"
-#include "src/cuda/tsmttsm_narrow.hpp"
+#include "src/cuda/tsmttsm_columns_narrow.hpp"
 
-/// What the kernel of tsmttsm_narrow.cu takes.
+/// What the kernel of tsmttsm_columns_narrow.cu takes.
 namespace blockvec::kernels::cuda {
 
 template <class Real>

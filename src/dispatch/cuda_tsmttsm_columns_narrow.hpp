@@ -1,6 +1,6 @@
 #pragma once
 
-/// tsmttsm of a few columns by threads that own rows (src/cuda/tsmttsm_narrow.cu).
+/// tsmttsm of a few columns by threads that own rows (src/cuda/tsmttsm_columns_narrow.cu).
 namespace blockvec::kernels::dispatch {
 
 inline constexpr int narrow_threads = 256;
