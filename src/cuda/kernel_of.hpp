@@ -14,7 +14,7 @@ template <class Real>
 TsmttsmRingKernel<Real> ring_kernel_of(const dispatch::CudaTsmttsm& x, bool by_columns, bool aligned) {
   if constexpr (sizeof(Real) == 4) {
     if (x.tf32 == 3) return tsmttsm_complex_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);
-    if (x.tf32 == 4) return tsmttsm_rows_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n, aligned);
+    if (x.tf32 == 4) return tsmttsm_rows_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n, by_columns || aligned, by_columns);
     if (x.tf32 == 2 && aligned) return tsmttsm_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n);
   }
   if constexpr (sizeof(Real) == 8) {

@@ -42,9 +42,9 @@ TsmttsmRingKernel<Real> tsmttsm_gauss_square_kernel_of(int m, int n, bool by_col
 /// warpgroup_tiles.
 template <class Real>
 TsmttsmRingKernel<Real> tsmttsm_warpgroup_kernel_of(int m, int n);
-/// row_warpgroup_tiles; `aligned`: pairs of neighbours in a row can be read at once.
+/// row_warpgroup_tiles; `aligned`: pairs of neighbours in a row can be read at once, as complex numbers of columns.
 template <class Real>
-TsmttsmRingKernel<Real> tsmttsm_rows_warpgroup_kernel_of(int m, int n, bool aligned);
+TsmttsmRingKernel<Real> tsmttsm_rows_warpgroup_kernel_of(int m, int n, bool aligned, bool by_columns);
 /// complex_warpgroup_tiles.
 template <class Real>
 TsmttsmRingKernel<Real> tsmttsm_complex_warpgroup_kernel_of(int m, int n, bool by_columns);

@@ -108,10 +108,10 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
   p.split = x.split;
   p.groups_in_turn = x.groups / x.split;
   p.steps = x.segment / 16;
-  const bool gauss = x.tf32 == 3;
-  p.wide = by_columns && (parts == 1 || gauss) && p.a.columns.even && (p.same || p.b.columns.even);
+  const bool turned = by_columns && x.turns_beside();  // complex columns
+  p.wide = by_columns && (parts == 1 || turned) && p.a.columns.even && (p.same || p.b.columns.even);
   p.run = by_columns ? run_of(call, p.chunks, x.parts) : 1;
-  p.map = by_columns && gauss                         ? dispatch::column_map(x.a.pitch / parts)
+  p.map = turned                                      ? dispatch::column_map(x.a.pitch / parts)
           : by_columns && x.whole_warpgroups()        ? dispatch::whole_column_map(x.a.pitch)
           : by_columns && x.gauss != 0                ? dispatch::complex_column_map(x.a.pitch)
           : p.wide || (by_columns && x.a.classes > 1) ? dispatch::wide_column_map(parts * sizeof(Real))

@@ -2,7 +2,7 @@
 
 #include "src/cuda/tsmttsm_units.cuh"
 
-/// tsmttsm of row-major operands in single precision by split products (split.cuh) of whole warpgroups:
+/// tsmttsm in single precision, of rows or of complex columns, by split products (split.cuh) of whole warpgroups:
 ///
 ///   memory -> ring of stages -> rows of B, turned, in two parts
 ///                    |                      |
@@ -11,8 +11,8 @@
 /// One warpgroup loads, one turns B's rows, and two multiply units of 32 rows in turn: of each, two warps have turned
 /// 16 rows each. The sums of so many rows are added up in double precision.
 ///
-/// Two columns that a lane reads are a pair: neighbours where rows are `aligned` to them, else columns some way apart,
-/// for lanes to meet different banks.
+/// Two columns that a lane reads are a pair: neighbours where rows are `aligned` to them, as a complex column's parts
+/// are, else columns some way apart, for lanes to meet different banks.
 namespace blockvec::kernels::cuda {
 
 inline constexpr int half_units = 2;  ///< of turned_rows
@@ -30,8 +30,25 @@ struct TurningBarriers {
 /// Rows of a unit's second half begin so far from its first ones.
 __device__ inline int second_half_of(const RowMap& map) { return map.by_lane == 8 ? 4 : turned_rows; }
 
+/// Four pairs of neighbours, so far apart; `together`: they follow one another, at a multiple of 16 bytes.
+template <bool aligned>
+__device__ inline void read_four_pairs(std::uint32_t from, int to_next, std::uint32_t apart, bool together,
+                                       float2 (&x)[4]) {
+  if (together) {
+#pragma unroll
+    for (int q = 0; q < 4; q += 2) {
+      const float4 two = read_shared_four(from + 8 * q);
+      x[q] = make_float2(two.x, two.y);
+      x[q + 1] = make_float2(two.z, two.w);
+    }
+  } else {
+#pragma unroll
+    for (int q = 0; q < 4; ++q) x[q] = read_pair<aligned>(from + q * to_next, apart);
+  }
+}
+
 /// Turns one half of every unit that a multiplying warpgroup takes.
-template <int columns, bool aligned>
+template <int columns, bool aligned, bool by_columns>
 __device__ inline void turn_halves(const TsmttsmRing<float>& p, const Share& share, RingBarriers& barriers,
                                    TurningBarriers& turning, const unsigned char* ring, unsigned char* turned,
                                    int warp) {
@@ -55,14 +72,15 @@ __device__ inline void turn_halves(const TsmttsmRing<float>& p, const Share& sha
     const int column = min((aligned ? 2 : 1) * pair, aligned ? (p.n - 1) & ~1 : p.n - 1);
     const int second = aligned ? column + 1 : min(pair + pairs, p.n - 1);
     const int first_row = p.map.by_first * (four % 2) + p.map.by_second * (four / 2) + half * second_half_of(p.map);
-    from[i] = p.offset_b + 4 * (p.b.segment[0] + p.b.template place_of_column<false>(0, column)) + first_row * row;
+    from[i] = p.offset_b + 4 * (p.b.segment[0] + p.b.template place_of_column<by_columns>(0, column)) + first_row * row;
     apart[i] = 4 * (second - column);
     second_counts[i] = second < p.n ? ~0U : 0U;
     to[i] = four / 2 * Turned::step + four % 2 * Turned::four_rows + pair * 16;
   }
   const int next_row = p.map.by_lane * row;
+  const bool together = by_columns && p.wide;
   const int units = p.rows / whole_unit_rows;
-  const int all_units = share.turns<false>(p) * units;
+  const int all_units = share.turns<by_columns>(p) * units;
   const std::uint32_t start = shared_address(ring);
   const std::uint32_t full = kept_address(barriers.full);
   const std::uint32_t empty = kept_address(barriers.empty);
@@ -78,10 +96,7 @@ __device__ inline void turn_halves(const TsmttsmRing<float>& p, const Share& sha
     const std::uint32_t rows = start + stage * p.stage_bytes + next.unit * whole_unit_rows * row;
     float2 x[rounds][4];
 #pragma unroll
-    for (int i = 0; i < rounds; ++i) {
-#pragma unroll
-      for (int q = 0; q < 4; ++q) x[i][q] = read_pair<aligned>(rows + from[i] + q * next_row, apart[i]);
-    }
+    for (int i = 0; i < rounds; ++i) read_four_pairs<aligned>(rows + from[i], next_row, apart[i], together, x[i]);
     wait_at(empty_turned + 8 * buffer.stage, buffer.parity);
     unsigned char* const all = turned + buffer.stage * Turned::bytes;
 #pragma unroll
@@ -108,7 +123,7 @@ __device__ inline void turn_halves(const TsmttsmRing<float>& p, const Share& sha
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 /// Every other unit of the block, by a warpgroup.
-template <int columns, bool aligned>
+template <int columns, bool aligned, bool by_columns>
 __device__ inline void multiply_units(const TsmttsmRing<float>& p, const Share& share, RingBarriers& barriers,
                                       TurningBarriers& turning, unsigned char* ring, const unsigned char* turned,
                                       int warp) {
@@ -118,7 +133,9 @@ __device__ inline void multiply_units(const TsmttsmRing<float>& p, const Share& 
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   const int group = warp / 4;
   const int own_warp = warp % 4;
-  const PlaceOfSums<columns, aligned> first_place{own_warp * 16 + lane / 4 * (aligned ? 2 : 1), 2 * (lane % 4)};
+  // Half of a warp reads at a time: of columns in two classes those of one.
+  const int of_lane = by_columns && p.a.columns.classes == 2 ? lane / 4 % 4 * 2 + lane / 16 : lane / 4;
+  const PlaceOfSums<columns, aligned> first_place{own_warp * 16 + of_lane * (aligned ? 2 : 1), 2 * (lane % 4)};
   // Bytes from a lane's first number to the others of 16 rows. Warps beyond the result read one place only.
   const int reads = 16 * own_warp < p.m ? 1 : 0;
   const int row = 4 * p.a.row_step * reads;
@@ -126,9 +143,9 @@ __device__ inline void multiply_units(const TsmttsmRing<float>& p, const Share& 
   const int second = p.map.by_second * row;
   const int second_half = second_half_of(p.map) * row;
   const std::uint32_t start = shared_address(ring) + 4 * p.a.segment[0] + p.map.by_lane * (lane % 4) * row +
-                              4 * reads * p.a.template place_of_column<false>(0, first_place.left);
+                              4 * reads * p.a.template place_of_column<by_columns>(0, first_place.left);
   const int units = p.rows / whole_unit_rows;
-  const int all_units = __shfl_sync(0xffffffffU, share.turns<false>(p), 0) * units;
+  const int all_units = __shfl_sync(0xffffffffU, share.turns<by_columns>(p), 0) * units;
   const std::uint32_t full = kept_address(barriers.full);
   const std::uint32_t empty = kept_address(barriers.empty);
   const std::uint32_t full_turned = kept_address(turning.full + group * buffers);
@@ -196,7 +213,7 @@ __device__ inline void multiply_units(const TsmttsmRing<float>& p, const Share& 
     if (!product.join([&](int i) { return counts[i % 4 / 2]; })) {
 #pragma unroll 1
       for (int again = first_unit; again < end_unit; again += multiplying_groups) {
-        const std::int64_t first_row = std::int64_t{share.chunk<false>(p, again / units)} * p.rows;
+        const std::int64_t first_row = std::int64_t{share.chunk<by_columns>(p, again / units)} * p.rows;
         add_plainly(product, place, p, first_row + again % units * whole_unit_rows, whole_unit_rows);
       }
     }
@@ -205,10 +222,11 @@ __device__ inline void multiply_units(const TsmttsmRing<float>& p, const Share& 
 }
 #endif
 
-template <int columns, bool aligned>
+template <int columns, bool aligned, bool by_columns>
 __global__ void __launch_bounds__(turning_block_threads, 1)
     tsmttsm_rows_warpgroup_kernel(const __grid_constant__ TsmttsmRing<float> p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  static_assert(aligned || !by_columns);
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ RingBarriers barriers;
   __shared__ TurningBarriers turning;
@@ -222,7 +240,7 @@ __global__ void __launch_bounds__(turning_block_threads, 1)
     // Both groups read stages of more than one unit.
     const int groups = min(p.rows / whole_unit_rows, multiplying_groups);
     for (int s = 0; s < p.stages; ++s) {
-      barriers.full[s].initialize(1);
+      barriers.full[s].initialize(by_columns ? loading_threads / warp_size : 1);
       barriers.empty[s].initialize(groups * (warpgroup_threads / warp_size + half_units));
     }
     for (int i = 0; i < turning_warps * buffers_of_turning_warp; ++i) {
@@ -231,19 +249,19 @@ __global__ void __launch_bounds__(turning_block_threads, 1)
     }
     publish_barriers();
   }
-  if (warp >= multiplying_warps + turning_warps) prefetch(p, share);
+  if (!by_columns && warp >= multiplying_warps + turning_warps) prefetch(p, share);
   await_previous_kernel();
   if (p.alpha.read().is_zero()) return;
   __syncthreads();
   if (warp >= multiplying_warps + turning_warps) {
-    give_registers<32>();
-    load<false>(p, share, barriers, memory);
+    give_registers<by_columns ? 40 : 32>();
+    load<by_columns>(p, share, barriers, memory);
   } else if (warp >= multiplying_warps) {
     give_registers<112>();
-    turn_halves<columns, aligned>(p, share, barriers, turning, memory, turned, warp - multiplying_warps);
+    turn_halves<columns, aligned, by_columns>(p, share, barriers, turning, memory, turned, warp - multiplying_warps);
   } else {
     take_registers<176>();
-    multiply_units<columns, aligned>(p, share, barriers, turning, memory, turned, warp);
+    multiply_units<columns, aligned, by_columns>(p, share, barriers, turning, memory, turned, warp);
   }
 #endif
 }

@@ -98,7 +98,7 @@ void feed_columns(const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
   CudaFeedRequest a = request_a(p, c);
   CudaFeedRequest b = request_b(p, c);
   if (c.whole_warpgroups()) {  // lanes read a row of 4 complex columns of A or of 8 real ones, 4 rows of a column of B
-    a.apart = c.complex_tiles() ? 8 : 4;
+    a.apart = p.parts == 2 ? 8 : 4;
     b.apart = 4;
   } else if (c.gauss != 0) {  // complex numbers of 16 bytes, in 4 rows of 2 columns
     a.apart = b.apart = 8;

@@ -85,7 +85,7 @@ bool complete_ring_columns(const CudaDevice& device, const CudaTsmttsmProblem& p
     while (piece > usual_piece && !columns_fit(device, p, piece, enough(), c)) piece /= 2;
     while (piece > line_bytes && !columns_fit(device, p, piece, stages, c)) piece -= line_bytes;
     c.rows = piece / (p.parts * p.real_bytes) / least * least;
-    while (c.tf32 == 3 && (c.rows & (c.rows - 1)) != 0) c.rows &= c.rows - 1;  // a power of two
+    while (c.turns_beside() && (c.rows & (c.rows - 1)) != 0) c.rows &= c.rows - 1;  // a power of two
     while (c.rows > least && c.rows * std::int64_t{device.multiprocessors} > p.k) c.rows = c.rows / 2 / least * least;
     c.rows = std::max(c.rows, least);
   }
@@ -170,7 +170,8 @@ bool fewer_products_pay(const CudaTsmttsmProblem& p) {
 }
 
 bool warpgroups_pay(const CudaTsmttsmProblem& p) {
-  return p.real_bytes == 4 && p.may_split && p.m * p.n > 24 * (p.m + p.n);
+  const bool complex_columns = p.parts == 2 && !p.row_major;
+  return p.real_bytes == 4 && p.may_split && p.m * p.n > (complex_columns ? 16 : 24) * (p.m + p.n);
 }
 
 }  // namespace
@@ -179,10 +180,9 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   if (c.gram() && !p.same) return false;
   // Products of a matrix with itself would not be symmetric to the last bit.
   if (c.tf32 != 0 && (!p.may_split || p.same || p.real_bytes != 4)) return false;
-  if (c.whole_warpgroups() && c.tf32 != 3 && (c.tf32 == 4) != p.row_major) return false;
-  if (!p.row_major && c.tf32 != 0 && c.tf32 != 3 && (c.complex_tiles() || (c.whole_warpgroups() && p.parts == 2))) {
-    return false;
-  }
+  if (c.tf32 == 2 && (p.row_major || p.parts == 2)) return false;
+  if (c.tf32 == 4 && !p.row_major && p.parts == 1) return false;
+  if (!p.row_major && c.tf32 == 1) return false;
   if (c.whole_warpgroups() ? !device.warpgroups || c.gauss != 0 : c.tf32 != 0 && c.gauss == 0) return false;
   if (c.complex_tiles() && (p.parts != 2 || !p.aligned || p.same || (c.tf32 != 0) != (p.real_bytes == 4))) {
     return false;
@@ -191,7 +191,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   if (c.feeds != flat_both && !device.bulk_copies) return false;
   if (!feeds_serve(p, c.feeds)) return false;
   // Whole warpgroups read real columns 16 bytes at a time, complex ones number by number.
-  if (!p.row_major && c.whole_warpgroups() && c.feeds != boxes_both) return false;
+  if (!p.row_major && c.whole_warpgroups() && c.tf32 != 4 && c.feeds != boxes_both) return false;
   if (!p.row_major && c.tf32 == 2 && (lead_of(p, p.pitch_a) != 0 || lead_of(p, p.pitch_b) != 0)) return false;
   if (c.padding == padding_by_rule) c.padding = c.feeds == usual_feeds(p) ? tight_boxes : padded_boxes;
   if (c.fold == 0) c.fold = p.row_major && c.feeds == flat_both ? usual_fold(p) : 1;
@@ -232,7 +232,10 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   // Whole warpgroups of a block all take part.
   if (c.whole_warpgroups() && (c.groups != most_groups || c.a.panels != 1 || c.b.panels != 1)) return false;
   if (c.turned != 0 && !(p.row_major && lanes_may_turn(c) && lanes_turn(c.a.pitch))) return false;
-  const int in_turn = c.tf32 == 3 ? gauss_stages_step(c.columns_of_tile() / 2, c.rows) : c.groups / c.split;
+  const bool shared_stages = c.tf32 == 4 && !p.row_major && c.rows >= 64;  // by both groups
+  const int in_turn = c.tf32 == 3     ? gauss_stages_step(c.columns_of_tile() / 2, c.rows)
+                      : shared_stages ? 1
+                                      : c.groups / c.split;
   if (c.turns_beside() && (c.rows & (c.rows - 1)) != 0) return false;
   if (c.stages == 0) c.stages = whole_groups(std::min(room / stage, round_up(turns, in_turn)), in_turn);
   if (c.stages < std::max<std::int64_t>(in_turn, least_stages)) return false;
@@ -316,6 +319,7 @@ void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search sear
       for (const TileShape& tile : row_warpgroup_tiles) add_shape(tile.m, tile.n, 4, 0);
     } else {
       for (const TileShape& tile : warpgroup_tiles) add_shape(tile.m, tile.n, 2, 0);
+      for (const TileShape& tile : row_warpgroup_tiles) add_shape(tile.m, tile.n, 4, 0);
     }
   }
   if (p.parts == 2 && p.real_bytes == 8) {

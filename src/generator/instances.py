@@ -104,9 +104,10 @@ FAMILIES = {
                               "tsmttsm_warpgroup_kernel<8 * {n}>",
                               makes=lambda real, m, n: m == 1 and 4 <= n <= 8),
     "row_warpgroup_tiles": Family("tsmttsm_rows_warpgroup", "tsmttsm_rows_warpgroup.cuh", "TsmttsmRingKernel",
-                                  "tsmttsm_rows_warpgroup_kernel<8 * {n}, {aligned}>",
-                                  choices={"bool aligned": ("false", "true")},
-                                  makes=lambda real, m, n, aligned: m == 1 and 4 <= n <= 8),
+                                  "tsmttsm_rows_warpgroup_kernel<8 * {n}, {aligned}, {by_columns}>",
+                                  choices={"bool aligned": ("false", "true"), **BY_COLUMNS},
+                                  makes=lambda real, m, n, aligned, by_columns: m == 1 and 4 <= n <= 8
+                                  and (by_columns == "false" or aligned == "true")),
     "complex_warpgroup_tiles": Family("tsmttsm_complex_warpgroup", "tsmttsm_gauss_warpgroup.cuh", "TsmttsmRingKernel",
                                       "tsmttsm_gauss_warpgroup_kernel<{by_columns}, 8 * {n}>", choices=BY_COLUMNS,
                                       makes=lambda real, m, n, by_columns: m == 1 and 4 <= n <= 8),
