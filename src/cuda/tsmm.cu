@@ -110,8 +110,10 @@ void launch_ring(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Lau
   p.map = !by_warpgroups ? dispatch::row_map(p.a.row_step)
           : paired       ? dispatch::row_map(p.a.row_step / 2)
                          : dispatch::RowMap{1, 4, 8};
-  const int threads =
-      by_warpgroups ? (dispatch::tsmm_warpgroups + 1) * dispatch::warpgroup_warps * warp_size : block_threads;
+  const int warps = by_warpgroups ? dispatch::tsmm_warpgroups * dispatch::warpgroup_warps
+                    : x.tf32 != 0 ? dispatch::split_warps({x.tile_n, x.blocks_n})
+                                  : computing_warps;
+  const int threads = warps * warp_size + loading_threads;
   launcher.launch_early(ring_kernel_of<Real>(x, parts, paired), x.parts, threads, x.shared_bytes, p);
 }
 

@@ -203,9 +203,16 @@ __device__ inline void multiply_plainly(const TsmmRing<Real>& p, const Real* a, 
   }
 }
 
+/// Computing warps of a block.
+template <int tn, int tb, bool tf32>
+inline constexpr int ring_warps = tf32 ? dispatch::split_warps({tn, tb}) : computing_warps;
+
 /// `tf32`: by split products (tsmm_split.cuh).
 template <class Real, int tn, int tb, bool tf32 = false>
-__global__ void __launch_bounds__(block_threads, 1) tsmm_ring_kernel(const __grid_constant__ TsmmRing<Real> p) {
+__global__ void __launch_bounds__(ring_warps<tn, tb, tf32>* warp_size + loading_threads, 1)
+    tsmm_ring_kernel(const __grid_constant__ TsmmRing<Real> p) {
+  constexpr int warps = ring_warps<tn, tb, tf32>;
+  constexpr int threads = warps * warp_size;
   using Number = std::conditional_t<tf32 || (tn == 0 && tb > dispatch::widest_exact_narrow), float, double>;
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ RingBarriers barriers;
@@ -223,9 +230,9 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_ring_kernel(const __gri
   await_previous_kernel();
   __syncthreads();
 
-  if (warp >= computing_warps) {
+  if (warp >= warps) {
     give_registers<40>();
-    if (warp > computing_warps) return;
+    if (warp > warps) return;
     if (p.stage_bytes_b != 0) {
       load_chunks<true>(p, barriers, chunk_of, ring, bytes_a);
     } else {
@@ -234,19 +241,18 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_ring_kernel(const __gri
     return;
   }
 
-  take_registers<232>();
+  take_registers<warps == computing_warps ? 232 : 152>();
   // While the first chunks are on their way.
   const Factor beta = p.beta.read();
   const int thread = static_cast<int>(threadIdx.x);
   if constexpr (tn == 0) {
-    pack_narrow<tb>(p.small, p.m, p.n, p.alpha.read(), packed, thread, computing_threads);
+    pack_narrow<tb>(p.small, p.m, p.n, p.alpha.read(), packed, thread, threads);
   } else if constexpr (tf32) {
-    pack_split(p.small, p.m, p.n, p.warps * tn, p.alpha.read(), packed, thread, computing_threads);
+    pack_split(p.small, p.m, p.n, p.warps * tn, p.alpha.read(), packed, thread, threads);
   } else {
-    pack(p.small, p.m, p.n, p.alpha.read(), OrderOfPieces{p.warps * tn, (p.m + 3) / 4}, packed, thread,
-         computing_threads);
+    pack(p.small, p.m, p.n, p.alpha.read(), OrderOfPieces{p.warps * tn, (p.m + 3) / 4}, packed, thread, threads);
   }
-  meet(1, computing_threads);
+  meet(1, threads);
   const int group = warp / p.warps;
   if (group >= p.groups) return;
   const int group_threads = p.warps * warp_size;

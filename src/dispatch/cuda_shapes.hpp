@@ -18,6 +18,11 @@ struct DirectShape {
   int m, n, warps;
 };
 
+/// Of tsmttsm with a border: pieces of 16 x 8, and columns of scalars beyond them.
+struct BorderedTile {
+  int m, n, extras;
+};
+
 /// Of tsmm by whole warpgroups: real numbers of a scalar, and pieces of 8 columns of scalars.
 struct WarpgroupTile {
   int parts, n;
@@ -34,11 +39,16 @@ struct DirectColumns {
 inline constexpr int rows_of_early_sums = 256;
 /// Computing warps of a block (gauss_tiles): the fewer sums a warp has, the more of them there are.
 constexpr int gauss_warps(const TileShape& tile) { return tile.m * tile.n <= 3 ? 12 : 8; }
+/// Warps of a block that multiply the border without tensor cores (bordered_tiles).
+inline constexpr int border_warps = 4;
 /// Warps that share a square result of so many blocks of 8 complex columns (gauss_square_tiles).
 constexpr int gauss_square_warps(int blocks) { return blocks == 5 ? 4 : 8; }
 /// Warps and stages of a block (columns_tiles).
 inline constexpr int columns_warps = 8;
 inline constexpr int columns_stages = 4;
+/// Computing warps of a block of tsmm whose products are split (tsmm_split_tiles): more of them, where they have few
+/// sums, hide more of what they wait for.
+constexpr int split_warps(const TileShape& tile) { return tile.m * tile.n <= 12 ? 12 : 8; }
 /// Columns of A that tsmm takes at most without tensor cores.
 constexpr int narrow_depth(int columns) { return columns < 4 ? 4 : columns; }
 /// Columns of B up to which those sums are of double precision, and C with them; beyond, of single precision.

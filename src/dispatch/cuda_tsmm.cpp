@@ -78,6 +78,8 @@ std::int64_t stage_pitch_b(const CudaTsmmProblem& p, const CudaTsmm& c) {
 }
 std::int64_t pitch_out(const CudaTsmmProblem& p, const CudaTsmm& c) { return c.boxes_b ? stage_pitch_b(p, c) : p.n; }
 
+int ring_warps(const CudaTsmm& c) { return c.tf32 != 0 ? split_warps({c.tile_n, c.blocks_n}) : computing_warps; }
+
 bool is_narrow(const CudaTsmm& c) { return c.tile_n == 0; }
 bool sums_in_single(const CudaTsmm& c) { return is_narrow(c) && c.blocks_n > widest_exact_narrow; }
 
@@ -146,7 +148,7 @@ bool fit_scattered(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm&
   const std::int64_t bytes = stage_pitch_a(p, c) * p.real_bytes;
   const bool reads = p.m >= 4 * p.n && p.m <= 48;
   CudaTsmm tried = c;
-  tried.groups = std::min(reads ? 8 : 4, computing_warps / c.warps);
+  tried.groups = std::min(reads ? 8 : 4, ring_warps(c) / c.warps);
   tried.rows = std::max(32, chunk_rows(bytes + p.n * p.real_bytes, 14336, p.real_bytes, p.k,
                                        std::int64_t{device.multiprocessors} * tried.groups));
   if (!reads) {
@@ -159,7 +161,7 @@ bool fit_scattered(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm&
 
 // The most groups of warps and the longest chunks that fit, where the configuration leaves them open.
 bool fit_groups(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
-  const int most_groups = computing_warps / c.warps;
+  const int most_groups = ring_warps(c) / c.warps;
   if (c.groups != 0 && c.rows != 0) return c.groups <= most_groups && fit_boxes(c) && fit_stages(device, p, c);
   if (is_scattered(p, c) && fit_scattered(device, p, c)) return true;
   const int step = row_step(p, c);
@@ -191,7 +193,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm&
   const std::int64_t warps = is_narrow(c) ? 1
                              : is_deep(c) ? ceil_div(p.m, deep_columns)
                                           : ceil_div(ceil_div(p.n, 16), c.tile_n);
-  if (warps > computing_warps) return false;
+  if (warps > ring_warps(c)) return false;
   c.warps = static_cast<int>(warps);
   c.output_in_ring = p.reads_output && (c.boxes_b || streams(p.n, p.pitch_b));
   if (c.rows % row_step(p, c) != 0 || !fit_groups(device, p, c)) return false;
@@ -209,7 +211,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm&
 CudaWork ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
   const auto rows = static_cast<double>(turns * c.rows);
-  const double busy_part = static_cast<double>(computing_warps) / (c.groups * c.warps);
+  const double busy_part = static_cast<double>(ring_warps(c)) / (c.groups * c.warps);
   CudaWork work{};
   work.bytes = tall_bytes(p) + static_cast<double>(p.k) * static_cast<double>(stage_pitch_a(p, c) - p.m) * p.real_bytes;
   // Few groups of warps wait for one another's stages, but for those that multiply little.
@@ -271,7 +273,7 @@ void add_ring(const CudaDevice& device, const CudaTsmmProblem& p, Search search,
   const auto add_shape = [&](const TileShape& tile, bool tf32) {
     const CudaTsmm usual = add(tile, tf32, 0, 0, 0, 0);
     if (search == Search::usual || usual.warps == 0) return;
-    for (int groups = computing_warps / usual.warps; groups > 0; groups /= 2) {
+    for (int groups = ring_warps(usual) / usual.warps; groups > 0; groups /= 2) {
       for (int rows = row_step(p, usual); rows <= 1024; rows *= 2) {
         const CudaTsmm full = add(tile, tf32, groups, rows, 0, 0);
         for (int ticket = 1; ticket <= 16; ticket *= 2) add(tile, tf32, groups, rows, 0, ticket);
@@ -288,8 +290,10 @@ void add_ring(const CudaDevice& device, const CudaTsmmProblem& p, Search search,
   }
   if (!all && !ring_is_better(p) && !boxed_ring_is_better(device, p) && !to.empty()) return;
   for (const TileShape& tile : tsmm_tiles) {
-    // Measured on an H200 for 9 and 10 columns; tensor cores are as good from 11 on.
-    if (!all && tile.m == 0 && tile.n > widest_exact_narrow && (p.n < 9 || p.n > 10)) continue;
+    // Measured on an H200 for 5, 9 and 10 columns; tensor cores are as good from 11 on.
+    const bool plain_is_better = p.n == 5 || p.n == 9 || p.n == 10;
+    if (!all && tile.m == 0 && tile.n > widest_exact_narrow && !plain_is_better) continue;
+    if (!all && tile.m == 0 && tile.n <= widest_exact_narrow && p.n == 5 && p.may_split) continue;
     // In double precision tensor cores are as good there.
     if (all || p.real_bytes == 4 || tile.m != 0 || tile.n <= 4) add_shape(tile, false);
   }
