@@ -13,8 +13,10 @@ bool has_kernel(const dispatch::CudaTsmmProblem& p, const dispatch::CudaTsmm& x)
 template <class Real>
 TsmttsmRingKernel<Real> ring_kernel_of(const dispatch::CudaTsmttsm& x, bool by_columns, bool aligned) {
   if constexpr (sizeof(Real) == 4) {
+    if (x.extras != 0) return tsmttsm_bordered_kernel_of<Real>(x.tile_m, x.tile_n, x.extras);
     if (x.tf32 == 3) return tsmttsm_complex_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);
-    if (x.tf32 == 4) return tsmttsm_rows_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n, by_columns || aligned, by_columns);
+    if (x.tf32 == 4)
+      return tsmttsm_rows_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n, by_columns || aligned, by_columns);
     if (x.tf32 == 2 && aligned) return tsmttsm_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n);
   }
   if constexpr (sizeof(Real) == 8) {

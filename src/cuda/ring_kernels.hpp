@@ -49,6 +49,10 @@ TsmttsmRingKernel<Real> tsmttsm_rows_warpgroup_kernel_of(int m, int n, bool alig
 template <class Real>
 TsmttsmRingKernel<Real> tsmttsm_complex_warpgroup_kernel_of(int m, int n, bool by_columns);
 
+/// bordered_tiles.
+template <class Real>
+TsmttsmRingKernel<Real> tsmttsm_bordered_kernel_of(int m, int n, int extras);
+
 /// direct_shapes.
 template <class Real>
 using TsmttsmDirectKernel = void (*)(TsmttsmDirect<Real>);

@@ -131,8 +131,9 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
            Start::early, p, dispatch::SquarePairs(x.sections_m, x.parts));
   } else {
     const bool aligned = by_columns ? p.wide : has_aligned_pairs(p.a) && has_aligned_pairs(p.b);
-    launch(ring_kernel_of<Real>(x, by_columns, aligned), blocks, dispatch::ring_warps(x) * warp_size + loading_threads,
-           x.shared_bytes, stream_of_call, operation, Start::early, p);
+    const int warps = dispatch::ring_warps(x) + (x.extras != 0 ? dispatch::border_warps : 0);
+    launch(ring_kernel_of<Real>(x, by_columns, aligned), blocks, warps * warp_size + loading_threads, x.shared_bytes,
+           stream_of_call, operation, Start::early, p);
   }
 }
 

@@ -17,7 +17,7 @@ __device__ inline void complete_before_products(unsigned (&left)[2][4]) {
   for (int i = 0; i < 8; ++i) asm volatile("" : "+r"((&left[0][0])[i]));
 }
 
-/// Where a warp stands that takes one of so many units; chunks have a power of two of them.
+/// Where a warp stands that takes one of so many units; chunks have a power of two of them, or as many at least.
 template <int step>
 class UnitPosition {
  public:
@@ -27,20 +27,20 @@ class UnitPosition {
   __device__ UnitPosition(int first, int units, int stages)
       : unit(first % units),
         at{first / units, 0},
-        home_(unit),
         units_(units),
+        wrap_(max(units, step)),
         chunks_(max(1, step / units)),
         stages_(stages) {}
   /// Whether the next one is in another chunk.
   __device__ bool leaves() const { return unit + step >= units_; }
   __device__ void advance() {
     const bool leaves = this->leaves();
-    unit = leaves ? home_ : unit + step;
+    unit += step - (leaves ? wrap_ : 0);
     at.advance(leaves ? chunks_ : 0, stages_);
   }
 
  private:
-  int home_, units_, chunks_, stages_;
+  int units_, wrap_, chunks_, stages_;
 };
 
 /// One lane speaks for a warp whose lanes are all done.

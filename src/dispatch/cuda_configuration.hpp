@@ -100,6 +100,7 @@ struct CudaTsmttsm {
                                ///< rows. Another warpgroup turns B for 3 and 4
   int gauss;                   ///< 1: complex products are made of three real ones; tiles count complex numbers; 2: the
                                ///< same, warps share a square result, tiles count its blocks of 8 columns
+  int extras;                  ///< columns of scalars beyond the tile, without tensor cores (bordered_tiles)
   int neighbours;              ///< Neighbours (direct)
   int threads;                 ///< of a block (direct)
   int rows;                    ///< of a chunk

@@ -63,7 +63,7 @@ bool complete_rows(const CudaDevice& device, const CudaTsmttsmProblem& p, int mo
 
 // Bulk copies of shorter pieces of columns take longer to ask for than to come; boxes do not.
 int least_piece(const CudaTsmttsm& c) { return c.feeds == boxes_both ? 256 : 384; }
-constexpr int usual_piece = 512;
+int usual_piece(const CudaTsmttsm& c) { return c.tf32 == 4 && c.feeds == columns_both ? 768 : 512; }
 constexpr int most_piece = 8192;
 
 // Whether so many stages of pieces of so many bytes fit, with what follows for the chunks of column-major operands.
@@ -74,6 +74,12 @@ bool columns_fit(const CudaDevice& device, const CudaTsmttsmProblem& p, int piec
          (c.feeds != boxes_both || std::max(c.a.pitch, c.b.pitch) <= longest_box);
 }
 
+// Whether warps that take units of rows in turn know where they stand in chunks.
+bool units_fill(const CudaTsmttsm& c) {
+  const bool power_of_two = (c.rows & (c.rows - 1)) == 0;
+  return !c.turns_beside() || power_of_two || (c.tf32 == 4 && c.rows >= 64);
+}
+
 // The same for column-major operands: pieces of columns as long as four stages hold them, but for many columns.
 bool complete_ring_columns(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
   const int least = c.tf32 == 3 ? gauss_unit_rows : least_rows(p.real_bytes);
@@ -82,10 +88,11 @@ bool complete_ring_columns(const CudaDevice& device, const CudaTsmttsmProblem& p
     int piece = most_piece;
     // Shorter pieces than of 1024 bytes are worse than few stages, but in double precision.
     const auto enough = [&] { return p.real_bytes == 4 && c.feeds == columns_both && piece <= 1024 ? 3 : 4; };
-    while (piece > usual_piece && !columns_fit(device, p, piece, enough(), c)) piece /= 2;
+    while (piece > usual_piece(c) && !columns_fit(device, p, piece, enough(), c))
+      piece = std::max(piece / 2, usual_piece(c));
     while (piece > line_bytes && !columns_fit(device, p, piece, stages, c)) piece -= line_bytes;
     c.rows = piece / (p.parts * p.real_bytes) / least * least;
-    while (c.turns_beside() && (c.rows & (c.rows - 1)) != 0) c.rows &= c.rows - 1;  // a power of two
+    while (!units_fill(c)) c.rows -= least;
     while (c.rows > least && c.rows * std::int64_t{device.multiprocessors} > p.k) c.rows = c.rows / 2 / least * least;
     c.rows = std::max(c.rows, least);
   }
@@ -93,6 +100,14 @@ bool complete_ring_columns(const CudaDevice& device, const CudaTsmttsmProblem& p
   feed_columns(p, c);
   if (c.feeds == boxes_both && std::max(c.a.pitch, c.b.pitch) > longest_box) return false;
   return true;
+}
+
+// The tile and columns beyond it are all of a square result.
+bool has_border(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  const int width = 4 * c.tile_n + c.extras;
+  const bool covered = 8 * c.tile_m >= width || 8 * c.tile_m + c.extras == width;
+  return p.m == 2 * width && p.n == p.m && p.parts == 2 && p.real_bytes == 4 && p.may_split && !p.row_major &&
+         !p.same && c.fold == 1 && c.feeds == columns_both && c.tf32 == 0 && c.gauss == 0 && covered;
 }
 
 // Warps that share a stage; where they would be too many, sections of P, of those that load least.
@@ -110,6 +125,10 @@ bool complete_warps(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaT
     c.warps_m = shape == std::end(gram_shapes) ? 0 : shape->warps;
     c.warps_n = 1;
     return c.warps_m != 0;
+  }
+  if (c.extras != 0) {
+    c.warps_m = c.warps_n = c.sections_m = c.sections_n = 1;
+    return device.bulk_copies && has_border(p, c);
   }
   if (c.square()) {
     c.warps_m = gauss_square_warps(c.tile_m);
@@ -170,8 +189,7 @@ bool fewer_products_pay(const CudaTsmttsmProblem& p) {
 }
 
 bool warpgroups_pay(const CudaTsmttsmProblem& p) {
-  const bool complex_columns = p.parts == 2 && !p.row_major;
-  return p.real_bytes == 4 && p.may_split && p.m * p.n > (complex_columns ? 16 : 24) * (p.m + p.n);
+  return p.real_bytes == 4 && p.may_split && p.m * p.n > 24 * (p.m + p.n);
 }
 
 }  // namespace
@@ -236,7 +254,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   const int in_turn = c.tf32 == 3     ? gauss_stages_step(c.columns_of_tile() / 2, c.rows)
                       : shared_stages ? 1
                                       : c.groups / c.split;
-  if (c.turns_beside() && (c.rows & (c.rows - 1)) != 0) return false;
+  if (!units_fill(c)) return false;
   if (c.stages == 0) c.stages = whole_groups(std::min(room / stage, round_up(turns, in_turn)), in_turn);
   if (c.stages < std::max<std::int64_t>(in_turn, least_stages)) return false;
   if (c.stages % in_turn != 0 || c.stages > max_stages) return false;
@@ -267,6 +285,7 @@ void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search sear
     made.turned = c.turned;
     made.tf32 = c.tf32;
     made.gauss = c.gauss;
+    made.extras = c.extras;
     made.rows = rows;
     made.stages = stages;
     if (complete(device, p, made)) to.push_back(made);
@@ -314,6 +333,11 @@ void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search sear
     if (p.same) add_shape(shape.blocks, 0, 0, 0);
   }
   for (const TileShape& tile : tsmttsm_tiles) add_shape(tile.m, tile.n, 0, 0);
+  for (const BorderedTile& tile : bordered_tiles) {
+    c.extras = tile.extras;
+    if (p.m == 2 * (4 * tile.n + tile.extras) && p.parts == 2 && p.real_bytes == 4) add_shape(tile.m, tile.n, 0, 0);
+  }
+  c.extras = 0;
   if (device.warpgroups && warpgroups_pay(p)) {
     if (p.row_major) {
       for (const TileShape& tile : row_warpgroup_tiles) add_shape(tile.m, tile.n, 4, 0);

@@ -24,6 +24,7 @@ constexpr Word<CudaTsmttsm> tsmttsm_words[] = {{"tile", &CudaTsmttsm::tile_m, &C
                                                {"turned", &CudaTsmttsm::turned},
                                                {"tf32", &CudaTsmttsm::tf32},
                                                {"gauss", &CudaTsmttsm::gauss},
+                                               {"extras", &CudaTsmttsm::extras},
                                                {"segment", &CudaTsmttsm::segment},
                                                {"rows", &CudaTsmttsm::rows},
                                                {"stages", &CudaTsmttsm::stages},

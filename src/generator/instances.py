@@ -111,6 +111,9 @@ FAMILIES = {
     "complex_warpgroup_tiles": Family("tsmttsm_complex_warpgroup", "tsmttsm_gauss_warpgroup.cuh", "TsmttsmRingKernel",
                                       "tsmttsm_gauss_warpgroup_kernel<{by_columns}, 8 * {n}>", choices=BY_COLUMNS,
                                       makes=lambda real, m, n, by_columns: m == 1 and 4 <= n <= 8),
+    "bordered_tiles": Family("tsmttsm_bordered", "tsmttsm_bordered.cuh", "TsmttsmRingKernel",
+                             "tsmttsm_bordered_kernel<{m}, {n}, {extras}>", ("m", "n", "extras"), shape="BorderedTile",
+                             makes=lambda real, m, n, extras: m >= 1 and n >= 1 and 1 <= extras <= 8),
     "direct_shapes": Family("tsmttsm_direct", "tsmttsm_direct.cuh", "TsmttsmDirectKernel",
                             "tsmttsm_direct_kernel<{real}, {neighbours}, {m}, {n}, {warps}>", ("m", "n", "warps"),
                             ("m", "n"), "DirectShape",
@@ -187,6 +190,8 @@ def family_of_row(product, kernel, words, tile):
     if product in ("tsmttsm", "gram"):
         if kernel == "ring" and tile[1:] == [0]:
             return "gram_shapes"
+        if int(words.get("extras", 0)):
+            return "bordered_tiles"
         ring = {(0, 0): "tsmttsm_tiles", (0, 1): "gauss_tiles", (0, 2): "gauss_square_tiles",
                 (1, 1): "split_gauss_tiles", (2, 0): "warpgroup_tiles", (3, 0): "complex_warpgroup_tiles",
                 (4, 0): "row_warpgroup_tiles"}
@@ -214,6 +219,8 @@ def check_row(table, product, letter, kernel, configuration):
     family = FAMILIES[name]
     if name == "tsmm_warpgroup_tiles":
         tile = [PARTS[letter], *tile]
+    elif name == "bordered_tiles":
+        tile = [*tile, int(words["extras"])]
     elif name == "tsmm_direct_shapes":
         tile = [*reversed(tile), int(words["panel"])]
     key = len(family.key or family.numbers)

@@ -140,19 +140,33 @@ TYPED_TEST(CudaTsmttsm, InfinityStaysInfinity) {
 // Of a complex matrix too large for its products' sums in single precision, what cancels is still right.
 TEST_F(OnDevice, SplitSumsThatOverflow) {
   using T = std::complex<float>;
-  GuardedMatrix<T> a(500, 64, Layout::row_major, 0, 0, mark<T>());
-  a.fill_with(T(1));
-  for (int row = 0; row < 500; ++row) a(row, 1) = row % 2 == 0 ? T(3e37F) : T(-3e37F);
-  GuardedMatrix<T> b(500, 64, Layout::row_major, 0, 0, mark<T>());
-  b.fill_with(T(100));
-  OnDeviceMatrix<T> device_a(a);
-  OnDeviceMatrix<T> device_b(b);
-  GuardedMatrix<T> c(64, 64, Layout::row_major, 0, 0, mark<T>());
-  OnDeviceMatrix<T> device_c(c);
-  run_tsmttsm<T>(Way::plain, Op::transpose, T(1), device_a.view(), device_b.view(), T(0), device_c.view());
-  device_c.download();
-  EXPECT_EQ(c(1, 7), T(0));
-  EXPECT_NEAR(c(0, 7).real(), 50000, 1);
+  const auto check = [](Layout layout, std::int64_t k, std::int64_t width) {
+    SCOPED_TRACE(std::to_string(k) + " x " + std::to_string(width));
+    const std::int64_t last = width - 1;
+    GuardedMatrix<T> a(k, width, layout, 0, 0, mark<T>());
+    a.fill_with(T(1));
+    for (const std::int64_t column : {std::int64_t{1}, last}) {
+      for (std::int64_t row = 0; row < k; ++row) a(row, column) = row % 2 == 0 ? T(3e37F) : T(-3e37F);
+    }
+    GuardedMatrix<T> b(k, width, layout, 0, 0, mark<T>());
+    b.fill_with(T(100));
+    OnDeviceMatrix<T> device_a(a);
+    OnDeviceMatrix<T> device_b(b);
+    GuardedMatrix<T> c(width, width, Layout::row_major, 0, 0, mark<T>());
+    OnDeviceMatrix<T> device_c(c);
+    run_tsmttsm<T>(Way::plain, Op::transpose, T(1), device_a.view(), device_b.view(), T(0), device_c.view());
+    device_c.download();
+    for (const std::int64_t column : {std::int64_t{7}, last}) {
+      EXPECT_EQ(c(1, column), T(0));
+      EXPECT_EQ(c(last, column), T(0));
+      EXPECT_NEAR(c(0, column).real(), 100 * static_cast<float>(k), 1);
+    }
+  };
+  check(Layout::row_major, 500, 64);
+  for (const std::int64_t width : {17, 18, 19, 21, 22, 27, 32, 64}) {
+    check(Layout::column_major, 500, width);
+    check(Layout::column_major, 20000, width);
+  }
 }
 
 // Sums of plain single precision are as accurate as double precision lets them be.
