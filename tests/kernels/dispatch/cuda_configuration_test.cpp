@@ -103,10 +103,10 @@ int warps_of(const CudaTsmttsm& c) { return c.warps_m * c.warps_n; }
 int warps_of(const CudaTsmm& c) { return c.warps; }
 
 int most_warps(const CudaTsmttsm& c) { return ring_warps(c); }
-int most_warps(const CudaTsmm&) { return computing_warps; }
+int most_warps(const CudaTsmm& c) { return c.tf32 != 0 ? split_warps({c.tile_n, c.blocks_n}) : computing_warps; }
 
-// Sets of warps that take whole stages in turn.
-int in_turn(const CudaTsmttsm& c) { return c.groups / c.split; }
+// Sets of warps that take whole stages in turn; warpgroups share long ones.
+int in_turn(const CudaTsmttsm& c) { return c.tf32 == 4 && c.rows >= 64 ? 1 : c.groups / c.split; }
 int in_turn(const CudaTsmm& c) { return c.groups; }
 
 bool comes_in_boxes(const CudaTsmttsm& c) { return c.kernel == CudaKernel::ring && c.feeds != flat_both; }
