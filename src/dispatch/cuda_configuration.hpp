@@ -150,7 +150,7 @@ struct CudaTsmmProblem {
   bool in_place;
   bool reads_output;            ///< beta may differ from 0
   int parts = 1;                ///< real numbers of a scalar
-  bool aligned = false;         ///< A starts on a multiple of 16 bytes
+  bool aligned = false;         ///< A starts on a multiple of 16 bytes, and so does B where scalars have 16
   bool may_skip_a = false;      ///< alpha is or may be 0: A must not be read then
   bool aligned_output = false;  ///< B starts on a multiple of 32 bytes, a sector of memory
   bool may_split = true;        ///< as for tsmttsm

@@ -39,6 +39,8 @@ CudaTsmttsmProblem problem_of(const Matrix<const T>& a, const Matrix<const T>& b
 
 template <class T>
 CudaTsmmProblem problem_of(const Matrix<const T>& a, const Matrix<const T>& b, bool reads_output) {
+  const auto address = [](const Matrix<const T>& x) { return reinterpret_cast<std::uintptr_t>(x.data); };
+  constexpr bool whole = sizeof(T) == 16;  // entries of B may begin within 16 bytes as well
   return {a.rows,
           parts<T> * a.columns,
           parts<T> * b.columns,
@@ -49,9 +51,9 @@ CudaTsmmProblem problem_of(const Matrix<const T>& a, const Matrix<const T>& b, b
           a.data == b.data,
           reads_output,
           parts<T>,
-          reinterpret_cast<std::uintptr_t>(a.data) % 16 == 0,
+          (address(a) | (whole ? address(b) : 0)) % 16 == 0,
           false,
-          reinterpret_cast<std::uintptr_t>(b.data) % 32 == 0};
+          address(b) % 32 == 0};
 }
 
 }  // namespace blockvec::kernels::dispatch

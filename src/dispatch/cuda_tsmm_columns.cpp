@@ -13,8 +13,10 @@ namespace {
 constexpr int column_static_bytes = 4096;   // of barriers and the like
 constexpr std::int64_t most_columns = 128;  // of A: boxes serve more
 
+// Complex numbers are read and written at once.
 bool columns_serve(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
-  return device.bulk_copies && !p.row_major && p.m > 0 && p.real_bytes == 8 && c.tf32 == 0;
+  return device.bulk_copies && !p.row_major && p.m > 0 && p.real_bytes == 8 && c.tf32 == 0 &&
+         (p.parts == 1 || p.aligned);
 }
 
 std::int64_t scalars_of(const CudaTsmmProblem& p) { return p.m / p.parts; }

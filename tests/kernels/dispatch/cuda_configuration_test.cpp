@@ -166,6 +166,16 @@ TEST(CudaConfiguration, PlainProductsAreSummedInDoublePrecision) {
   }
 }
 
+// Kernels that read complex columns entry by entry want these at multiples of their size.
+TEST(CudaConfiguration, ComplexColumnsMayBeginWithinEntries) {
+  for (std::int64_t width = 1; width <= 64; ++width) {
+    CudaTsmmProblem p{1000001, 2 * width, 2 * width, 2000002, 2000002, 8, false, false, false, 2};
+    for (const CudaTsmm& c : candidates(devices[0], p, Search::all)) {
+      EXPECT_TRUE(c.kernel != CudaKernel::columns && c.gauss == 0) << name(p) << ": " << words(c);
+    }
+  }
+}
+
 TEST(CudaConfiguration, DevicesWithoutBulkCopiesHaveRings) {
   const CudaDevice& device = devices[1];
   ASSERT_FALSE(device.bulk_copies);
