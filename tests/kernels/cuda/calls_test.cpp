@@ -9,6 +9,7 @@
 
 #include "src/dispatch/cuda_calls.hpp"
 #include "tests/kernels/cuda/products.hpp"
+#include "tests/kernels/cuda/streams.hpp"
 
 /// How calls behave beside their results: graphs, errors, workspace, words about configurations.
 namespace blockvec::kernels {
@@ -17,32 +18,6 @@ namespace {
 using namespace test;
 
 class CudaCalls : public OnDevice {};
-
-/// Captures `call` on a stream and hands the graph to `use`.
-template <class Call, class Use>
-void capture(Call&& call, Use&& use) {
-  cudaStream_t stream = nullptr;
-  cudaGraph_t graph = nullptr;
-  expect_success(cudaDeviceSynchronize());  // this stream waits for no fill or copy that is still under way
-  expect_success(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  expect_success(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-  call(stream);
-  expect_success(cudaStreamEndCapture(stream, &graph));
-  use(graph, stream);
-  cudaGraphDestroy(graph);
-  cudaStreamDestroy(stream);
-}
-
-template <class Call>
-void replay(Call&& call, int times) {
-  capture(call, [times](cudaGraph_t graph, cudaStream_t stream) {
-    cudaGraphExec_t ready = nullptr;
-    expect_success(cudaGraphInstantiate(&ready, graph, 0));
-    for (int i = 0; i < times; ++i) expect_success(cudaGraphLaunch(ready, stream));
-    expect_success(cudaStreamSynchronize(stream));
-    cudaGraphExecDestroy(ready);
-  });
-}
 
 TEST_F(CudaCalls, AreCapturedInGraphs) {
   for (const std::int64_t width : {4, 17, 64}) {
@@ -63,13 +38,13 @@ TEST_F(CudaCalls, AreCapturedInGraphs) {
       const DeviceMemory workspace(
           std::max(cuda_tsmttsm_workspace<double>(k, width, width), cuda_tsmm_workspace<double>(k, width, width)));
       // The Gram matrix, then A times it: twice, the second time with what the first left behind.
-      replay(
-          [&](cudaStream_t stream) {
-            const CudaExecution execution{stream, workspace.bytes()};
-            tsmttsm(Op::transpose, 1.0, device_a.view(), device_a.view(), 1.0, device_c.view(), execution);
-            tsmm(1.0, device_a.view(), device_c.view(), 1.0, device_b.view(), Triangle::general, execution);
-          },
-          2);
+      const Stream stream;
+      const Captured graph(stream, [&](cudaStream_t on) {
+        const CudaExecution execution{on, workspace.bytes()};
+        tsmttsm(Op::transpose, 1.0, device_a.view(), device_a.view(), 1.0, device_c.view(), execution);
+        tsmm(1.0, device_a.view(), device_c.view(), 1.0, device_b.view(), Triangle::general, execution);
+      });
+      for (int i = 0; i < 2; ++i) graph.replay();
       device_b.download();
       const double scale = static_cast<double>(k) * static_cast<double>(width);
       for (int i = 0; i < 2; ++i) {
@@ -100,17 +75,17 @@ std::string message_of(Call&& call) {
 template <class Call>
 std::vector<std::tuple<const void*, unsigned, unsigned, unsigned, unsigned>> kernels_of(Call&& call) {
   std::vector<std::tuple<const void*, unsigned, unsigned, unsigned, unsigned>> kernels;
-  capture(call, [&](cudaGraph_t graph, cudaStream_t) {
-    std::size_t count = 0;
-    expect_success(cudaGraphGetNodes(graph, nullptr, &count));
-    std::vector<cudaGraphNode_t> nodes(count);
-    expect_success(cudaGraphGetNodes(graph, nodes.data(), &count));
-    for (cudaGraphNode_t node : nodes) {
-      cudaKernelNodeParams x{};
-      expect_success(cudaGraphKernelNodeGetParams(node, &x));
-      kernels.emplace_back(x.func, x.gridDim.x, x.gridDim.y, x.blockDim.x, x.sharedMemBytes);
-    }
-  });
+  const Stream stream;
+  const Captured captured(stream, call);
+  std::size_t count = 0;
+  expect_success(cudaGraphGetNodes(captured.graph(), nullptr, &count));
+  std::vector<cudaGraphNode_t> nodes(count);
+  expect_success(cudaGraphGetNodes(captured.graph(), nodes.data(), &count));
+  for (cudaGraphNode_t node : nodes) {
+    cudaKernelNodeParams x{};
+    expect_success(cudaGraphKernelNodeGetParams(node, &x));
+    kernels.emplace_back(x.func, x.gridDim.x, x.gridDim.y, x.blockDim.x, x.sharedMemBytes);
+  }
   std::sort(kernels.begin(), kernels.end());
   return kernels;
 }

@@ -15,8 +15,11 @@
 /// Device memory for tests, and copies of guarded matrices in it.
 namespace blockvec::kernels::test {
 
+/// Throws where a call failed; the failure that it leaves says in what product.
 inline void expect_success(cudaError_t error) {
-  if (error != cudaSuccess) throw std::runtime_error(cudaGetErrorString(error));
+  if (error == cudaSuccess) return;
+  ADD_FAILURE() << cudaGetErrorString(error);
+  throw std::runtime_error(cudaGetErrorString(error));
 }
 
 inline bool has_device() {
@@ -62,7 +65,7 @@ class OnDeviceMatrix {
   explicit OnDeviceMatrix(GuardedMatrix<T>& host) : host_(host), memory_(host.memory().size() * sizeof(T)) {
     upload();
     view_ = host.view();
-    view_.data = memory_.as<T>() + host.offset();
+    view_.data = reinterpret_cast<T*>(memory_.as<std::byte>() + host.byte_offset());
   }
   const Matrix<T>& view() const { return view_; }
   void upload() {

@@ -2,6 +2,10 @@
 
 #include <array>
 #include <cstring>
+#include <iterator>
+#include <optional>
+#include <random>
+#include <vector>
 
 #include "tests/kernels/cuda/products.hpp"
 
@@ -21,20 +25,19 @@ float value_of_bytes() {
   return value;
 }
 
-class CudaLong : public OnDevice {
- protected:
-  void SetUp() override {
-    OnDevice::SetUp();
-    if (IsSkipped()) return;
-    std::size_t free = 0;
-    std::size_t total = 0;
-    expect_success(cudaMemGetInfo(&free, &total));
-    if (free < std::size_t{4} * needed) GTEST_SKIP() << "the device has not " << 4 * needed << " bytes to spare";
-  }
-  static constexpr std::size_t needed = static_cast<std::size_t>(k + 64) * sizeof(float);
-};
+class CudaLong : public OnDevice {};
+
+bool fits(std::size_t bytes) {
+  std::size_t free = 0;
+  std::size_t total = 0;
+  expect_success(cudaMemGetInfo(&free, &total));
+  return bytes <= free;
+}
+
+constexpr std::size_t needed = static_cast<std::size_t>(k + 64) * sizeof(float);
 
 TEST_F(CudaLong, TsmttsmAddsAllRows) {
+  if (!fits(3 * needed)) GTEST_SKIP() << "too little memory";
   const DeviceMemory memory(2 * needed, byte);
   const DeviceMemory result(4 * sizeof(float));
   const double v = value_of_bytes();
@@ -56,6 +59,7 @@ TEST_F(CudaLong, TsmttsmAddsAllRows) {
 }
 
 TEST_F(CudaLong, TsmmWritesAllRows) {
+  if (!fits(3 * needed)) GTEST_SKIP() << "too little memory";
   const DeviceMemory from(needed, byte);
   const DeviceMemory to(needed, 0xff);  // NaN
   const DeviceMemory small(sizeof(float));
@@ -74,6 +78,192 @@ TEST_F(CudaLong, TsmmWritesAllRows) {
     unsigned after = 0;
     expect_success(cudaMemcpy(&after, to.as<float>() + k, sizeof after, cudaMemcpyDeviceToHost));
     EXPECT_EQ(after, 0xffffffffU);
+  }
+}
+
+/// Some rows: the first, the last, and those where 32 bits end.
+constexpr std::int64_t window_rows = 64;
+constexpr std::int64_t windows[] = {0, (std::int64_t{1} << 29) - 32, (std::int64_t{1} << 30) - 32,
+                                    (std::int64_t{1} << 31) - 32, k - window_rows};
+
+/// A number made of these bytes alone.
+template <class T>
+T number_of_bytes() {
+  T number;
+  std::memset(&number, byte, sizeof number);
+  return number;
+}
+
+/// A matrix of k rows in device memory, all the same number but in those windows; so are the gaps between its lines.
+template <class T>
+class LongMatrix {
+ public:
+  LongMatrix(std::int64_t columns, Layout layout, std::int64_t pad) : memory_(bytes(columns, layout, pad), byte) {
+    const std::int64_t minor = layout == Layout::row_major ? columns : k;
+    view_ = {memory_.as<T>(), k, columns, minor + pad, layout};
+    for (std::size_t i = 0; i < std::size(windows); ++i) {
+      windows_.emplace_back(window_rows, columns, layout, layout == Layout::row_major ? pad : 0, 0,
+                            number_of_bytes<T>());
+    }
+  }
+  static std::size_t bytes(std::int64_t columns, Layout layout, std::int64_t pad) {
+    const bool rows = layout == Layout::row_major;
+    return sizeof(T) * static_cast<std::size_t>(rows ? k * (columns + pad) : columns * (k + pad));
+  }
+
+  const Matrix<T>& view() const { return view_; }
+  std::vector<GuardedMatrix<T>>& windows_of_host() { return windows_; }
+
+  /// Numbers that tell rows and columns from one another, and count beside all the others.
+  template <class Random>
+  void fill(Random& random) {
+    std::uniform_real_distribution<double> uniform(0.5, 1);
+    for (GuardedMatrix<T>& window : windows_) {
+      for (std::int64_t i = 0; i < window_rows; ++i) {
+        for (std::int64_t j = 0; j < view_.columns; ++j) {
+          window(i, j) = static_cast<T>((sizeof(T) == 4 ? 1e4 : 1) * uniform(random));
+        }
+      }
+    }
+    copy(true);
+  }
+  void download() { copy(false); }
+
+  /// Whether all gaps within the windows, or behind columns, still hold the same number.
+  bool guards_hold() const {
+    for (const GuardedMatrix<T>& window : windows_) {
+      if (!window.guards_hold()) return false;
+    }
+    if (view_.layout == Layout::row_major) return true;
+    std::vector<T> gap(static_cast<std::size_t>(view_.ld - k));
+    for (std::int64_t j = 0; j < view_.columns; ++j) {
+      expect_success(
+          cudaMemcpy(gap.data(), view_.data + j * view_.ld + k, gap.size() * sizeof(T), cudaMemcpyDeviceToHost));
+      for (const T number : gap) {
+        if (number != number_of_bytes<T>()) return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  void copy(bool to_device) {
+    const bool rows = view_.layout == Layout::row_major;
+    const std::size_t pitch = static_cast<std::size_t>(view_.ld) * sizeof(T);
+    for (std::size_t i = 0; i < windows_.size(); ++i) {
+      const Matrix<T>& host = windows_[i].view();
+      T* const device = view_.data + windows[i] * (rows ? view_.ld : 1);
+      const std::size_t host_pitch = static_cast<std::size_t>(host.ld) * sizeof(T);
+      const auto lines = static_cast<std::size_t>(rows ? window_rows : view_.columns);
+      if (to_device) {
+        expect_success(cudaMemcpy2D(device, pitch, host.data, host_pitch, host_pitch, lines, cudaMemcpyHostToDevice));
+      } else {
+        expect_success(cudaMemcpy2D(host.data, host_pitch, device, pitch, host_pitch, lines, cudaMemcpyDeviceToHost));
+      }
+    }
+  }
+
+  DeviceMemory memory_;
+  Matrix<T> view_;
+  std::vector<GuardedMatrix<T>> windows_;
+};
+
+template <class T>
+void expect_long_tsmm(std::int64_t m, std::int64_t n, Layout layout, std::int64_t pad, T beta, bool in_place) {
+  SCOPED_TRACE("tsmm " + shape(k, m, n) + name(Placement{layout, Layout::row_major, pad, 0}));
+  const std::size_t bytes_b = in_place ? 0 : LongMatrix<T>::bytes(n, layout, 2 * pad);
+  if (!fits(LongMatrix<T>::bytes(m, layout, pad) + bytes_b + (std::size_t{1} << 30))) return;
+  std::mt19937 random = random_of(7, m, n);
+  LongMatrix<T> a(m, layout, pad);
+  a.fill(random);
+  GuardedMatrix<T> c(m, n, Layout::row_major, 0, 0, mark<T>());
+  c.fill(random);
+  const OnDeviceMatrix<T> device_c(c);
+  const std::vector<GuardedMatrix<T>> a_before = a.windows_of_host();
+  std::optional<LongMatrix<T>> other;
+  if (!in_place) other.emplace(n, layout, 2 * pad).fill(random);
+  LongMatrix<T>& b = in_place ? a : *other;
+  const std::vector<GuardedMatrix<T>> b_before = b.windows_of_host();
+  Matrix<T> first = b.view();
+  first.columns = n;
+  run_tsmm<T>(Way::plain, T(1), a.view(), device_c.view(), beta, first, Triangle::general, in_place);
+  b.download();
+  EXPECT_TRUE(b.guards_hold());
+  for (std::size_t i = 0; i < std::size(windows); ++i) {
+    SCOPED_TRACE("rows from " + std::to_string(windows[i]));
+    GuardedMatrix<wide_of<T>> expected = widened(b_before[i], Layout::row_major);
+    reference::tsmm<wide_of<T>>(1, widened(a_before[i], Layout::row_major).view(), widened(c, Layout::row_major).view(),
+                                beta, {expected.view().data, window_rows, n, expected.view().ld, Layout::row_major});
+    expect_close(b.windows_of_host()[i], expected, a_before[i], c, b_before[i], T(1), beta, bound_of_tsmm<T>(m, n));
+    for (std::int64_t row = 0; row < window_rows; ++row) {
+      for (std::int64_t j = n; j < b.view().columns; ++j) {
+        ASSERT_TRUE(same_bits(b.windows_of_host()[i](row, j), b_before[i](row, j))) << "a column to keep";
+      }
+    }
+  }
+}
+
+TEST_F(CudaLong, TsmmOfColumns) {
+  expect_long_tsmm<float>(2, 2, Layout::column_major, 0, 0, false);
+  expect_long_tsmm<float>(2, 3, Layout::column_major, 3, 0.5F, false);
+  expect_long_tsmm<double>(2, 2, Layout::column_major, 1, 0, false);
+  expect_long_tsmm<double>(3, 2, Layout::column_major, 0, -2, false);
+}
+
+TEST_F(CudaLong, TsmmOfRows) {
+  expect_long_tsmm<float>(3, 2, Layout::row_major, 2, 0.5F, false);
+  expect_long_tsmm<float>(3, 3, Layout::row_major, 0, 0, false);
+  expect_long_tsmm<double>(2, 2, Layout::row_major, 1, -2, false);
+  expect_long_tsmm<double>(3, 3, Layout::row_major, 0, 0, false);
+}
+
+TEST_F(CudaLong, TsmmInPlace) {
+  for (const Layout layout : layouts) {
+    expect_long_tsmm<float>(3, 3, layout, 0, 0, true);
+    expect_long_tsmm<float>(4, 3, layout, 1, 0, true);
+    expect_long_tsmm<double>(4, 4, layout, 0, 0, true);
+    expect_long_tsmm<double>(3, 2, layout, 1, 0, true);
+  }
+}
+
+template <class T>
+void expect_long_tsmttsm(std::int64_t m, std::int64_t n, Layout layout, std::int64_t pad, T beta) {
+  SCOPED_TRACE("tsmttsm " + shape(k, m, n) + name(Placement{layout, Layout::row_major, pad, 0}));
+  if (!fits(LongMatrix<T>::bytes(m, layout, pad) + LongMatrix<T>::bytes(n, layout, 0) + (std::size_t{1} << 30))) return;
+  std::mt19937 random = random_of(7, m, n);
+  LongMatrix<T> a(m, layout, pad);
+  LongMatrix<T> b(n, layout, 0);
+  a.fill(random);
+  b.fill(random);
+  GuardedMatrix<T> c(m, n, Layout::row_major, 1, 0, mark<T>());
+  c.fill(random);
+  const T alpha = T(1) / 65536;
+  const GuardedMatrix<T> before = c;
+  OnDeviceMatrix<T> device_c(c);
+  run_tsmttsm<T>(Way::plain, Op::transpose, alpha, a.view(), b.view(), beta, device_c.view());
+  device_c.download();
+  EXPECT_TRUE(c.guards_hold());
+  const double square = static_cast<double>(number_of_bytes<T>()) * number_of_bytes<T>();
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      double sum = static_cast<double>(k - window_rows * static_cast<std::int64_t>(std::size(windows))) * square;
+      for (std::size_t w = 0; w < std::size(windows); ++w) {
+        for (std::int64_t row = 0; row < window_rows; ++row) {
+          sum += static_cast<double>(a.windows_of_host()[w](row, i)) * b.windows_of_host()[w](row, j);
+        }
+      }
+      const double expected = alpha * sum + static_cast<double>(beta) * before(i, j);
+      EXPECT_NEAR(c(i, j), expected, device_gamma<T>(k + 3) * alpha * sum + error_of_old(beta, before(i, j)))
+          << "entry " << i << ", " << j;
+    }
+  }
+}
+
+TEST_F(CudaLong, TsmttsmOfViews) {
+  for (const Layout layout : layouts) {
+    expect_long_tsmttsm<float>(3, 2, layout, 1, 0.5F);
+    expect_long_tsmttsm<double>(2, 2, layout, 1, 0);
+    expect_long_tsmttsm<double>(2, 3, layout, 0, -2);
   }
 }
 

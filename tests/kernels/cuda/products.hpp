@@ -13,12 +13,20 @@
 /// Products on the device against the oracle, entry by entry.
 namespace blockvec::kernels::test {
 
-/// How a product is run: as a caller would, with alpha and beta in device memory, or on so few blocks that every stage
-/// of a ring is filled several times.
-enum class Way { plain, device_scalars, few_blocks };
+/// How a product is run: as a caller would, with alpha and beta in device memory, on so few blocks that every stage
+/// of a ring is filled several times, or there with the configuration of a longer call.
+enum class Way { plain, device_scalars, few_blocks, as_longer };
+
+/// The call whose configuration a product takes.
+struct Longer {
+  std::int64_t rows = 0;
+  std::string row = {};  ///< of a table, where it is to be found; empty: anywhere
+};
+
+inline const dispatch::CudaDevice& whole_device() { return cuda::current_device({"tests", 0, 0, 0}); }
 
 inline dispatch::CudaDevice few_blocks() {
-  dispatch::CudaDevice device = cuda::current_device({"few_blocks", 0, 0, 0});
+  dispatch::CudaDevice device = whole_device();
   device.multiprocessors = 2;
   return device;
 }
@@ -29,27 +37,84 @@ inline constexpr int parts = is_complex<T> ? 2 : 1;
 /// Rounding of a sum of n products in double precision, and of the result to T.
 template <class T>
 double device_gamma(std::int64_t n) {
-  return gamma<std::conditional_t<is_complex<T>, std::complex<double>, double>>(n) + gamma<T>(2);
+  return gamma<wide_of<T>>(n) + gamma<real_of<T>>(1);
 }
 
-/// Complex products of so wide operands are made of three real ones (Gauss), those of single precision of TF32
-/// (SinglePrecision), which costs so much accuracy.
+/// What three real products for a complex one (Gauss), sums of split products (SinglePrecision), or such of single
+/// precision of `terms` terms add to that.
 template <class T>
-double fewer_products_gamma(std::int64_t k, std::int64_t m, std::int64_t n) {
-  if (sizeof(real_of<T>) == 8) return is_complex<T> && m * n > 20 * (m + n) ? gamma<T>(k + 8) : 0.0;
-  return parts<T> * m * n > 24 * (m + n) ? 2 * gamma<T>(std::min<std::int64_t>(4 * k + 48, 1072)) : 0.0;
+double sum_error(bool gauss, bool split, std::int64_t k) {
+  return (gauss && sizeof(T) == 16 ? gamma<T>(k + 8) : 0) +
+         (split ? 2 * gamma<T>(std::min<std::int64_t>(4 * k + 48, 1072)) : 0);
+}
+template <class T>
+double row_error(bool gauss, bool split, bool single, std::int64_t m) {
+  return (gauss ? gamma<T>(m + 8) : 0) + (split ? gamma<T>(parts<T> * 4 * m + 48) : 0) + (single ? gamma<T>(m + 3) : 0);
 }
 
-/// The same of tsmm.
+/// Of these configurations.
 template <class T>
-double fewer_tsmm_gamma(std::int64_t m, std::int64_t n) {
-  if (sizeof(real_of<T>) == 8) return is_complex<T> && m * n > 24 * (m + n) ? gamma<T>(m + 8) : 0.0;
-  return parts<T> * m * n >= 10 * (m + n) ? gamma<T>(parts<T> * 4 * m + 48) : 0.0;
+double bound_of(const dispatch::CudaTsmttsm& x, std::int64_t k) {
+  return device_gamma<T>(k + 3) + sum_error<T>(x.gauss != 0, x.tf32 != 0 || x.extras != 0, k);
+}
+template <class T>
+double bound_of(const dispatch::CudaTsmm& x, std::int64_t m) {
+  const bool split = x.tf32 != 0 || x.kernel == dispatch::CudaKernel::warpgroup;
+  const bool by_fma = x.kernel == dispatch::CudaKernel::columns ||
+                      (x.kernel == dispatch::CudaKernel::ring && x.tile_n == 0 && x.blocks_n > 8);
+  return device_gamma<T>(m + 3) + row_error<T>(x.gauss != 0, split, sizeof(real_of<T>) == 4 && by_fma && !split, m);
+}
+
+/// Whether a call may make three real products for complex ones of double precision (tsmttsm of two matrices).
+template <class T>
+bool may_take_gauss(std::int64_t m, std::int64_t n) {
+  return sizeof(T) == 16 && (std::min(m, n) > 32 || m * n > 20 * (m + n));
+}
+
+/// Of what calls of these shapes choose, at most.
+template <class T>
+double bound_of_tsmttsm(std::int64_t k, std::int64_t m, std::int64_t n) {
+  constexpr bool single = sizeof(real_of<T>) == 4;
+  return device_gamma<T>(k + 3) + sum_error<T>(may_take_gauss<T>(m, n), single && parts<T> * m * n > 24 * (m + n), k);
+}
+template <class T>
+double bound_of_tsmm(std::int64_t m, std::int64_t n) {
+  constexpr bool single = sizeof(real_of<T>) == 4;
+  const bool gauss = !single && is_complex<T> && m * n > 24 * (m + n);
+  const bool split = single && parts<T> * m * n >= 8 * (m + n);
+  return device_gamma<T>(m + 3) + row_error<T>(gauss, split, single && !split, m);
+}
+
+/// What a longer call of such operands would run, for these: on few blocks, but where each has to have one chunk alone.
+template <class Problem>
+auto configuration_of(const Longer& longer, const Problem& problem) {
+  Problem long_problem = problem;
+  if (!problem.row_major) {  // columns are as far apart as before, modulo lines of memory
+    const std::int64_t least = std::min(problem.pitch_a, problem.pitch_b);
+    const std::int64_t more = std::max<std::int64_t>(0, longer.rows * problem.parts - least + 63) / 64 * 64;
+    long_problem.pitch_a += more;
+    long_problem.pitch_b += more;
+  }
+  long_problem.k = longer.rows;
+  const auto choice = dispatch::choose(whole_device(), long_problem);
+  EXPECT_TRUE(longer.row.empty() || choice.row == longer.row) << choice.row;
+  const std::string words = dispatch::words(choice.configuration);
+  auto configuration = choice.configuration;
+  configuration = {};
+  if (choice.configuration.kernel == dispatch::CudaKernel::general) {  // its words leave parts to the device
+    configuration.kernel = dispatch::CudaKernel::general;
+  } else {
+    EXPECT_TRUE(dispatch::read_words(dispatch::name_of(choice.configuration.kernel), words, configuration)) << words;
+  }
+  auto on_all_blocks = configuration;
+  if (dispatch::complete(few_blocks(), problem, configuration)) return configuration;
+  EXPECT_TRUE(dispatch::complete(whole_device(), problem, on_all_blocks)) << words;
+  return on_all_blocks;
 }
 
 template <class T>
 void run_tsmttsm(Way way, Op op, T alpha, const Matrix<const T>& a, const Matrix<const T>& b, T beta,
-                 const Matrix<T>& c) {
+                 const Matrix<T>& c, const Longer& longer = {}) {
   const DeviceMemory workspace(cuda_tsmttsm_workspace<T>(a.rows, a.columns, b.columns));
   const CudaExecution execution{nullptr, workspace.bytes()};
   if (way == Way::device_scalars) {
@@ -58,9 +123,10 @@ void run_tsmttsm(Way way, Op op, T alpha, const Matrix<const T>& a, const Matrix
     expect_success(cudaMemcpy(scalars.as<T>(), values, sizeof values, cudaMemcpyHostToDevice));
     tsmttsm(op, scalars.as<const T>(), a, b, scalars.as<const T>() + 1, c, execution);
     expect_success(cudaDeviceSynchronize());
-  } else if (way == Way::few_blocks && c.rows > 0 && c.columns > 0) {
+  } else if (way != Way::plain && c.rows > 0 && c.columns > 0) {
     const dispatch::CudaTsmttsmProblem problem = dispatch::problem_of(a, b);
-    const auto configuration = dispatch::configure_cuda_tsmttsm(few_blocks(), problem);
+    const auto configuration = way == Way::few_blocks ? dispatch::configure_cuda_tsmttsm(few_blocks(), problem)
+                                                      : configuration_of(longer, problem);
     const DeviceMemory own(configuration.workspace_bytes);
     cuda::launch_tsmttsm<T>({op, {alpha, nullptr}, {beta, nullptr}, a, b, c}, configuration, {nullptr, own.bytes()});
     expect_success(cudaDeviceSynchronize());
@@ -79,7 +145,7 @@ dispatch::CudaTsmmProblem tsmm_problem(const Matrix<const T>& a, const Matrix<T>
 
 template <class T>
 void run_tsmm(Way way, T alpha, const Matrix<const T>& a, const Matrix<const T>& c, T beta, const Matrix<T>& b,
-              Triangle triangle, bool in_place) {
+              Triangle triangle, bool in_place, const Longer& longer = {}) {
   const DeviceMemory workspace(cuda_tsmm_workspace<T>(a.rows, a.columns, b.columns));
   const CudaExecution execution{nullptr, workspace.bytes()};
   if (way == Way::device_scalars) {
@@ -88,8 +154,10 @@ void run_tsmm(Way way, T alpha, const Matrix<const T>& a, const Matrix<const T>&
     expect_success(cudaMemcpy(scalars.as<T>(), values, sizeof values, cudaMemcpyHostToDevice));
     tsmm(scalars.as<const T>(), a, c, scalars.as<const T>() + 1, b, triangle, execution);
     expect_success(cudaDeviceSynchronize());
-  } else if (way == Way::few_blocks && b.rows > 0 && b.columns > 0) {
-    const auto configuration = dispatch::configure_cuda_tsmm(few_blocks(), tsmm_problem(a, b, alpha, beta));
+  } else if (way != Way::plain && b.rows > 0 && b.columns > 0) {
+    const dispatch::CudaTsmmProblem problem = tsmm_problem(a, b, alpha, beta);
+    const auto configuration = way == Way::few_blocks ? dispatch::configure_cuda_tsmm(few_blocks(), problem)
+                                                      : configuration_of(longer, problem);
     const DeviceMemory own(configuration.workspace_bytes);
     cuda::launch_tsmm<T>({{alpha, nullptr}, {beta, nullptr}, a, c, b, triangle}, configuration, {nullptr, own.bytes()});
     expect_success(cudaDeviceSynchronize());
@@ -110,32 +178,34 @@ struct DeviceRun {
   using Copy = OnDeviceMatrix<T>;
 
   Way way = Way::plain;
+  Longer longer = {};
 
   template <class T>
   void tsmttsm(Op op, T alpha, const Matrix<const T>& a, const Matrix<const T>& b, T beta, const Matrix<T>& c) const {
-    run_tsmttsm<T>(way, op, alpha, a, b, beta, c);
+    run_tsmttsm<T>(way, op, alpha, a, b, beta, c, longer);
   }
   template <class T>
   void tsmm(T alpha, const Matrix<const T>& a, const Matrix<const T>& c, T beta, const Matrix<T>& b,
             Triangle triangle) const {
-    run_tsmm<T>(way, alpha, a, c, beta, b, triangle, false);
+    run_tsmm<T>(way, alpha, a, c, beta, b, triangle, false, longer);
   }
   template <class T>
   void tsmm_inplace(const Matrix<T>& v, const Matrix<const T>& c, Triangle triangle) const {
     Matrix<T> first = v;
     first.columns = c.columns;
-    run_tsmm<T>(way, T(1), v, c, T(0), first, triangle, true);
+    run_tsmm<T>(way, T(1), v, c, T(0), first, triangle, true, longer);
   }
   template <class T>
   double sum_bound(std::int64_t k, std::int64_t m, std::int64_t n) const {
-    return device_gamma<T>(k + 3) + fewer_products_gamma<T>(k, m, n);
+    return bound_of_tsmttsm<T>(k, m, n);
   }
   template <class T>
   double row_bound(std::int64_t m, std::int64_t n) const {
-    return fewer_tsmm_gamma<T>(m, n);
+    return bound_of_tsmm<T>(m, n);
   }
   std::int64_t rows(std::int64_t k) const { return way == Way::few_blocks ? k + 930 : k; }
   std::string name() const {
+    if (way == Way::as_longer) return ", as of " + std::to_string(longer.rows) + " rows " + longer.row;
     return way == Way::few_blocks ? ", few blocks" : way == Way::device_scalars ? ", scalars on the device" : "";
   }
 };
@@ -161,8 +231,8 @@ struct OnCuda {
 inline constexpr DeviceRun plain_run{Way::plain};
 inline constexpr DeviceRun run_on_few_blocks{Way::few_blocks};
 
-/// B = alpha A C + beta B with every configuration that a call may choose, or tuning, on two multiprocessors; `check`
-/// sees each result, until it fails.
+/// B = alpha A C + beta B with every configuration that a call may choose, or tuning, on two multiprocessors;
+/// `check(b, configuration)` sees each result, until it fails.
 template <class T, class Check>
 void run_every_tsmm(T alpha, GuardedMatrix<T>& a, GuardedMatrix<T>& c, T beta, const GuardedMatrix<T>& before,
                     dispatch::Search search, Check&& check) {
@@ -172,6 +242,7 @@ void run_every_tsmm(T alpha, GuardedMatrix<T>& a, GuardedMatrix<T>& c, T beta, c
   GuardedMatrix<T> b = before;
   OnDeviceMatrix<T> device_b(b);
   for (const auto& x : candidates(few_blocks(), tsmm_problem(view_a, device_b.view(), alpha, beta), search)) {
+    if (left_out()) continue;
     SCOPED_TRACE(dispatch::name_of(x.kernel) + ' ' + dispatch::words(x));
     b.memory() = before.memory();
     device_b.upload();
@@ -182,7 +253,7 @@ void run_every_tsmm(T alpha, GuardedMatrix<T>& a, GuardedMatrix<T>& c, T beta, c
     expect_success(cudaDeviceSynchronize());
     device_b.download();
     ASSERT_TRUE(b.guards_hold());
-    ASSERT_NO_FATAL_FAILURE(check(b));
+    ASSERT_NO_FATAL_FAILURE(check(b, x));
   }
 }
 
@@ -192,24 +263,24 @@ void expect_every_tsmm(std::int64_t k, std::int64_t m, std::int64_t n, const Pla
                        dispatch::Search search = dispatch::Search::usual) {
   SCOPED_TRACE("tsmm " + shape(k, m, n) + name(place));
   std::mt19937 random = random_of(k, m, n);
-  const Placement place_b = beside(place);
-  GuardedMatrix<T> a(k, m, place.layout, place.pad, place.offset, poison<T>());
-  GuardedMatrix<T> c(m, n, place.small_layout, place.pad, place.offset, poison<T>());
-  GuardedMatrix<T> before(k, n, place.layout, place_b.pad, place_b.offset, mark<T>());
+  GuardedMatrix<T> a = placed(k, m, place, poison<T>());
+  GuardedMatrix<T> c = small_placed(m, n, place, poison<T>());
+  GuardedMatrix<T> before = placed(k, n, beside(place), mark<T>());
   a.fill(random);
   c.fill(random);
   fill_result(before, beta, random);
-  GuardedMatrix<T> expected = before;
-  reference::tsmm(alpha, a.view(), c.view(), beta, expected.view());
+  using Wide = wide_of<T>;
+  GuardedMatrix<Wide> expected = widened(before, Layout::row_major);
+  reference::tsmm(Wide(alpha), widened(a, Layout::row_major).view(), widened(c, Layout::column_major).view(),
+                  Wide(beta), expected.view());
   // One bound for all entries by the largest magnitude of those of A, B and C.
   const double largest = is_complex<T> ? std::sqrt(2.0) : 1.0;
-  const double bound =
-      (2 * gamma<T>(m + 3) + fewer_tsmm_gamma<T>(m, n)) * std::abs(alpha) * largest * largest * static_cast<double>(m) +
-      (beta == T(0) ? 0 : 2 * gamma<T>(2) * std::abs(beta) * largest);
-  run_every_tsmm(alpha, a, c, beta, before, search, [&](const GuardedMatrix<T>& b) {
+  const double scale = std::abs(alpha) * largest * largest * static_cast<double>(m);
+  run_every_tsmm(alpha, a, c, beta, before, search, [&](const GuardedMatrix<T>& b, const dispatch::CudaTsmm& x) {
+    const double bound = (bound_of<T>(x, m) + gamma<Wide>(m + 3)) * scale + error_of_old(beta, value<T>(largest, 0));
     for (std::int64_t row = 0; row < k; ++row) {
       for (std::int64_t j = 0; j < n; ++j) {
-        ASSERT_LE(std::abs(b(row, j) - expected(row, j)), bound) << "entry " << row << ", " << j;
+        ASSERT_LE(std::abs(Wide(b(row, j)) - expected(row, j)), bound) << "entry " << row << ", " << j;
       }
     }
   });

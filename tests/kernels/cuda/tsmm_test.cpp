@@ -120,10 +120,9 @@ TYPED_TEST(CudaTsmm, AlignedViewsInPlace) {
 
 /// Row k of A times column j of C.
 template <class T>
-auto in_double_precision(const GuardedMatrix<T>& a, std::int64_t k, const GuardedMatrix<T>& c, std::int64_t j) {
-  using Wide = std::conditional_t<is_complex<T>, std::complex<double>, double>;
-  Wide sum(0);
-  for (std::int64_t i = 0; i < a.view().columns; ++i) sum += Wide(a(k, i)) * Wide(c(i, j));
+wide_of<T> in_double_precision(const GuardedMatrix<T>& a, std::int64_t k, const GuardedMatrix<T>& c, std::int64_t j) {
+  wide_of<T> sum(0);
+  for (std::int64_t i = 0; i < a.view().columns; ++i) sum += wide_of<T>(a(k, i)) * wide_of<T>(c(i, j));
   return sum;
 }
 
@@ -155,7 +154,7 @@ void expect_no_early_overflow(std::int64_t k, std::int64_t m, std::int64_t n, co
   const double gamma_of_split = gamma<T>(parts<T> * 4 * m + 48);
   const std::vector<double> small = absolute_values(c);
   std::vector<double> scale(static_cast<std::size_t>(n));
-  const auto check = [&](const GuardedMatrix<T>& b) {
+  const auto check = [&](const GuardedMatrix<T>& b, const dispatch::CudaTsmm&) {
     for (std::int64_t row = 0; row < k; ++row) {
       absolute_row(a, row, small, scale);
       for (std::int64_t j = 0; j < n; ++j) {

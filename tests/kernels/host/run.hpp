@@ -38,8 +38,8 @@ struct HostRun {
     return gamma<T>(summation_depth(k) + 3);
   }
   template <class T>
-  double row_bound(std::int64_t, std::int64_t) const {
-    return 0;
+  double row_bound(std::int64_t m, std::int64_t) const {
+    return gamma<T>(m + 3);
   }
   std::int64_t rows(std::int64_t k) const { return k; }
   std::string name() const { return ""; }

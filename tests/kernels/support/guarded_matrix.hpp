@@ -5,6 +5,7 @@
 #include <blockvec/kernels/tall_skinny.hpp>
 #include <cmath>
 #include <complex>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -26,6 +27,9 @@ template <class T>
 using real_of = typename RealOf<T>::type;
 template <class T>
 inline constexpr bool is_complex = !std::is_same_v<T, real_of<T>>;
+/// The same scalars in double precision.
+template <class T>
+using wide_of = std::conditional_t<is_complex<T>, std::complex<double>, double>;
 
 inline constexpr Layout layouts[] = {Layout::row_major, Layout::column_major};
 inline constexpr Op ops[] = {Op::transpose, Op::conjugate_transpose};
@@ -50,28 +54,35 @@ bool is_nan(const T& x) {
   return x != x;
 }
 
-/// A matrix with `pad` entries between its runs and `offset` ones before it, all of which hold `guard`.
+/// A matrix with `pad` entries between its runs and `offset` ones before it, and `shift` real numbers more, all of
+/// which hold `guard`.
 template <class T>
 class GuardedMatrix {
  public:
-  GuardedMatrix(std::int64_t rows, std::int64_t columns, Layout layout, std::int64_t pad, std::int64_t offset, T guard)
+  GuardedMatrix(std::int64_t rows, std::int64_t columns, Layout layout, std::int64_t pad, std::int64_t offset, T guard,
+                int shift = 0)
       : guard_(guard) {
     const std::int64_t minor = layout == Layout::row_major ? columns : rows;
     const std::int64_t major = layout == Layout::row_major ? rows : columns;
     memory_.assign(static_cast<std::size_t>(offset + major * (minor + pad) + 64), guard);
-    view_ = {memory_.data() + offset, rows, columns, minor + pad, layout};
+    view_ = {place(offset * static_cast<std::int64_t>(sizeof(T)) + shift * static_cast<std::int64_t>(sizeof(Real))),
+             rows, columns, minor + pad, layout};
   }
 
   GuardedMatrix(const GuardedMatrix& other) : memory_(other.memory_), guard_(other.guard_), view_(other.view_) {
-    view_.data = memory_.data() + (other.view_.data - other.memory_.data());
+    view_.data = place(other.byte_offset());
   }
+
+  GuardedMatrix& operator=(const GuardedMatrix&) = delete;
 
   const Matrix<T>& view() const { return view_; }
 
   /// All of its memory, guards included, and where in it the matrix starts.
   std::vector<T>& memory() { return memory_; }
   const std::vector<T>& memory() const { return memory_; }
-  std::int64_t offset() const { return view_.data - memory_.data(); }
+  std::int64_t byte_offset() const {
+    return reinterpret_cast<const std::byte*>(view_.data) - reinterpret_cast<const std::byte*>(memory_.data());
+  }
 
   T& operator()(std::int64_t i, std::int64_t j) const {
     return view_.layout == Layout::row_major ? view_.data[i * view_.ld + j] : view_.data[i + j * view_.ld];
@@ -91,16 +102,20 @@ class GuardedMatrix {
     }
   }
 
-  /// Whether every entry of memory outside the matrix still holds the guard.
+  /// Whether every number of memory outside the matrix still holds the guard's.
   bool guards_hold() const {
-    std::vector<bool> inside(memory_.size(), false);
+    const std::size_t parts = sizeof(T) / sizeof(Real);
+    const auto* const numbers = reinterpret_cast<const Real*>(memory_.data());
+    const auto* const guard = reinterpret_cast<const Real*>(&guard_);
+    std::vector<bool> inside(parts * memory_.size(), false);
     for (std::int64_t i = 0; i < view_.rows; ++i) {
       for (std::int64_t j = 0; j < view_.columns; ++j) {
-        inside[static_cast<std::size_t>(&(*this)(i, j) - memory_.data())] = true;
+        const auto at = static_cast<std::size_t>(reinterpret_cast<const Real*>(&(*this)(i, j)) - numbers);
+        for (std::size_t part = 0; part < parts; ++part) inside[at + part] = true;
       }
     }
-    for (std::size_t i = 0; i < memory_.size(); ++i) {
-      if (!inside[i] && !same_bits(memory_[i], guard_)) return false;
+    for (std::size_t i = 0; i < inside.size(); ++i) {
+      if (!inside[i] && !same_bits(numbers[i], guard[i % parts])) return false;
     }
     return true;
   }
@@ -115,10 +130,25 @@ class GuardedMatrix {
   }
 
  private:
+  using Real = real_of<T>;
+
+  T* place(std::int64_t byte) { return reinterpret_cast<T*>(reinterpret_cast<std::byte*>(memory_.data()) + byte); }
+
   std::vector<T> memory_;
   T guard_;
   Matrix<T> view_;
 };
+
+/// The same in double precision, without gaps.
+template <class T>
+GuardedMatrix<wide_of<T>> widened(const GuardedMatrix<T>& a, Layout layout) {
+  const Matrix<T>& view = a.view();
+  GuardedMatrix<wide_of<T>> wide(view.rows, view.columns, layout, 0, 0, wide_of<T>(0));
+  for (std::int64_t i = 0; i < view.rows; ++i) {
+    for (std::int64_t j = 0; j < view.columns; ++j) wide(i, j) = wide_of<T>(a(i, j));
+  }
+  return wide;
+}
 
 /// A guard for inputs: whoever reads it shows it.
 template <class T>

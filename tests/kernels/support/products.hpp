@@ -10,12 +10,12 @@
 
 #include "tests/kernels/support/guarded_matrix.hpp"
 
-/// One product of each kind, computed by the fast kernels and by the oracle, compared entry by entry; on the host or on
-/// a device, as a `Run` has it:
+/// One product of each kind, computed by the fast kernels and by the oracle in double precision, compared entry by
+/// entry; on the host or on a device, as a `Run` has it:
 ///   Run::Copy<T>(matrix)         a guarded matrix where the product runs: view(), and download() into the matrix
 ///   run.tsmttsm(op, alpha, a, b, beta, c), run.tsmm(alpha, a, c, beta, b, triangle), run.tsmm_inplace(v, c, triangle)
-///   run.sum_bound<T>(k, m, n)    relative error of tsmttsm's sums beyond the oracle's
-///   run.row_bound<T>(m, n)       that of tsmm beyond twice the oracle's
+///   run.sum_bound<T>(k, m, n)    relative error of tsmttsm's sums, as documented
+///   run.row_bound<T>(m, n)       that of tsmm
 ///   run.rows(k)                  k, or more where so few rows would leave something untried
 ///   run.name()
 namespace blockvec::kernels::test {
@@ -32,12 +32,13 @@ struct Placement {
   Layout small_layout = Layout::row_major;
   std::int64_t pad = 0;     ///< entries between the runs of every operand
   std::int64_t offset = 0;  ///< entries before the first
+  int shift = 0;            ///< and real numbers
 };
 
 inline std::string name(const Placement& p) {
   return std::string(p.layout == Layout::row_major ? "row-major" : "column-major") + ", small " +
          (p.small_layout == Layout::row_major ? "row-major" : "column-major") + ", pad " + std::to_string(p.pad) +
-         ", offset " + std::to_string(p.offset);
+         ", offset " + std::to_string(p.offset) + (p.shift == 0 ? "" : " and " + std::to_string(p.shift) + " numbers");
 }
 
 inline std::string shape(std::int64_t k, std::int64_t m, std::int64_t n) {
@@ -48,13 +49,28 @@ inline std::mt19937 random_of(std::int64_t k, std::int64_t m, std::int64_t n) {
   return std::mt19937(static_cast<unsigned>(k * 10007 + m * 101 + n));
 }
 
-/// For checkers that slow everything down: of a program's products only every so manieth, BLOCKVEC_TEST_EVERY, is
-/// tried.
+/// For checkers that slow everything down: of a test's products the first few, then ever fewer, down to one of so many
+/// as BLOCKVEC_TEST_EVERY says.
 inline bool left_out() {
   static const char* const text = std::getenv("BLOCKVEC_TEST_EVERY");
   static const int every = text == nullptr ? 1 : std::max(1, std::atoi(text));
   static int count = 0;
-  return count++ % every != 0;
+  static int next = 0;
+  const int number = count++;
+  if (number != next) return true;
+  next += std::min(every, 1 + number / 2);
+  return false;
+}
+
+/// A matrix at a place.
+template <class T>
+GuardedMatrix<T> placed(std::int64_t rows, std::int64_t columns, const Placement& place, T guard) {
+  return {rows, columns, place.layout, place.pad, place.offset, guard, place.shift};
+}
+/// The small matrix that goes with those.
+template <class T>
+GuardedMatrix<T> small_placed(std::int64_t rows, std::int64_t columns, const Placement& place, T guard) {
+  return {rows, columns, place.small_layout, place.pad, place.offset, guard, place.shift};
 }
 
 /// Random numbers, or what beta = 0 must not read.
@@ -68,7 +84,13 @@ void fill_result(GuardedMatrix<T>& result, T beta, Random& random) {
 }
 
 /// Where B's operand lies beside A's.
-inline Placement beside(const Placement& a) { return {a.layout, a.small_layout, 2 * a.pad, a.offset / 2}; }
+inline Placement beside(const Placement& a) { return {a.layout, a.small_layout, 2 * a.pad, a.offset / 2, a.shift}; }
+
+/// Bound of what beta B adds to the error of an entry whose old value is given.
+template <class T>
+double error_of_old(T beta, T old) {
+  return beta == T(0) ? 0 : (gamma<T>(2) + gamma<wide_of<T>>(2)) * std::abs(beta * old);
+}
 
 /// A lies at `place`, and so does C; B at `place_b`.
 template <class T, class Run>
@@ -78,28 +100,30 @@ void expect_tsmttsm(const Run& run, std::int64_t k, std::int64_t m, std::int64_t
   SCOPED_TRACE("tsmttsm " + shape(k, m, n) + name(place) + (same_operand ? ", with itself" : ", B " + name(place_b)) +
                run.name());
   std::mt19937 random = random_of(k, m, n);
-  GuardedMatrix<T> a(k, m, place.layout, place.pad, place.offset, poison<T>());
-  GuardedMatrix<T> other(k, n, place_b.layout, place_b.pad, place_b.offset, poison<T>());
+  GuardedMatrix<T> a = placed(k, m, place, poison<T>());
+  GuardedMatrix<T> other = placed(k, n, place_b, poison<T>());
   a.fill(random);
   other.fill(random);
   GuardedMatrix<T>& b = same_operand ? a : other;
-  GuardedMatrix<T> c(m, n, place.small_layout, place.pad, place.offset, mark<T>());
+  GuardedMatrix<T> c = small_placed(m, n, place, mark<T>());
   fill_result(c, beta, random);
   const GuardedMatrix<T> before = c;
-  GuardedMatrix<T> expected = c;
-  reference::tsmttsm(op, alpha, a.view(), b.view(), beta, expected.view());
+  using Wide = wide_of<T>;
+  GuardedMatrix<Wide> expected = widened(c, Layout::row_major);
+  reference::tsmttsm(op, Wide(alpha), widened(a, Layout::column_major).view(), widened(b, Layout::column_major).view(),
+                     Wide(beta), expected.view());
   const typename Run::template Copy<T> copy_a(a), copy_b(other);
   typename Run::template Copy<T> copy_c(c);
   run.template tsmttsm<T>(op, alpha, copy_a.view(), same_operand ? copy_a.view() : copy_b.view(), beta, copy_c.view());
   copy_c.download();
   ASSERT_TRUE(c.guards_hold());
   // Both are within their bound of the exact result.
-  const double bound = (run.template sum_bound<T>(k, m, n) + gamma<T>(k + 3)) * std::abs(alpha);
+  const double bound = (run.template sum_bound<T>(k, m, n) + gamma<Wide>(k + 3)) * std::abs(alpha);
   const std::vector<double> scale = absolute_product(a, b);
   for (std::int64_t i = 0; i < m; ++i) {
     for (std::int64_t j = 0; j < n; ++j) {
-      const double of_beta = beta == T(0) ? 0 : 2 * gamma<T>(2) * std::abs(beta * before(i, j));
-      ASSERT_LE(std::abs(c(i, j) - expected(i, j)), bound * scale[static_cast<std::size_t>(i * n + j)] + of_beta)
+      ASSERT_LE(std::abs(Wide(c(i, j)) - expected(i, j)),
+                bound * scale[static_cast<std::size_t>(i * n + j)] + error_of_old(beta, before(i, j)))
           << "entry " << i << ", " << j << ": " << c(i, j) << " for " << expected(i, j);
     }
   }
@@ -111,19 +135,20 @@ void expect_tsmttsm(const Run& run, std::int64_t k, std::int64_t m, std::int64_t
   expect_tsmttsm<T>(run, k, m, n, place, beside(place), op, alpha, beta, same_operand);
 }
 
+/// `bound`: relative error of tsmm.
 template <class T>
-void expect_close(const GuardedMatrix<T>& result, const GuardedMatrix<T>& expected, const GuardedMatrix<T>& a,
-                  const GuardedMatrix<T>& c, const GuardedMatrix<T>& before, T alpha, T beta, double more = 0) {
-  const std::int64_t m = a.view().columns;
+void expect_close(const GuardedMatrix<T>& result, const GuardedMatrix<wide_of<T>>& expected, const GuardedMatrix<T>& a,
+                  const GuardedMatrix<T>& c, const GuardedMatrix<T>& before, T alpha, T beta, double bound) {
+  using Wide = wide_of<T>;
   const std::int64_t n = c.view().columns;
-  const double bound = (2 * gamma<T>(m + 3) + more) * std::abs(alpha);
+  const double relative = (bound + gamma<Wide>(a.view().columns + 3)) * std::abs(alpha);
   const std::vector<double> small = absolute_values(c);
   std::vector<double> scale(static_cast<std::size_t>(n));
   for (std::int64_t k = 0; k < a.view().rows; ++k) {
     absolute_row(a, k, small, scale);
     for (std::int64_t j = 0; j < n; ++j) {
-      const double of_beta = beta == T(0) ? 0 : 2 * gamma<T>(2) * std::abs(beta * before(k, j));
-      ASSERT_LE(std::abs(result(k, j) - expected(k, j)), bound * scale[static_cast<std::size_t>(j)] + of_beta)
+      ASSERT_LE(std::abs(Wide(result(k, j)) - expected(k, j)),
+                relative * scale[static_cast<std::size_t>(j)] + error_of_old(beta, before(k, j)))
           << "entry " << k << ", " << j << ": " << result(k, j) << " for " << expected(k, j);
     }
   }
@@ -141,24 +166,26 @@ GuardedMatrix<T> without_opposite(const GuardedMatrix<T>& c, Triangle triangle, 
   return result;
 }
 
+/// A lies at `place`, and so does C; B at `place_b`.
 template <class T, class Run>
-void expect_tsmm(const Run& run, std::int64_t k, std::int64_t m, std::int64_t n, const Placement& place, T alpha,
-                 T beta, Triangle triangle = Triangle::general) {
+void expect_tsmm(const Run& run, std::int64_t k, std::int64_t m, std::int64_t n, const Placement& place,
+                 const Placement& place_b, T alpha, T beta, Triangle triangle = Triangle::general) {
   if (left_out()) return;
   SCOPED_TRACE("tsmm " + shape(k, m, n) + name(place) + run.name());
   std::mt19937 random = random_of(k, m, n);
-  const Placement place_b = beside(place);
-  GuardedMatrix<T> a(k, m, place.layout, place.pad, place.offset, poison<T>());
-  GuardedMatrix<T> c(m, n, place.small_layout, place.pad, place.offset, poison<T>());
-  GuardedMatrix<T> b(k, n, place.layout, place_b.pad, place_b.offset, mark<T>());
+  GuardedMatrix<T> a = placed(k, m, place, poison<T>());
+  GuardedMatrix<T> c = small_placed(m, n, place, poison<T>());
+  GuardedMatrix<T> b = placed(k, n, place_b, mark<T>());
   a.fill(random);
   c.fill(random);
   fill_result(b, beta, random);
   const GuardedMatrix<T> before = b;
-  GuardedMatrix<T> expected = b;
   const GuardedMatrix<T> zeros = without_opposite(c, triangle, T(0));
   GuardedMatrix<T> poisoned = without_opposite(c, triangle, poison<T>());
-  reference::tsmm(alpha, a.view(), zeros.view(), beta, expected.view());
+  using Wide = wide_of<T>;
+  GuardedMatrix<Wide> expected = widened(b, Layout::row_major);
+  reference::tsmm(Wide(alpha), widened(a, Layout::row_major).view(), widened(zeros, Layout::column_major).view(),
+                  Wide(beta), expected.view());
   const typename Run::template Copy<T> copy_a(a), copy_c(poisoned);
   typename Run::template Copy<T> copy_b(b);
   run.template tsmm<T>(alpha, copy_a.view(), copy_c.view(), beta, copy_b.view(), triangle);
@@ -168,20 +195,26 @@ void expect_tsmm(const Run& run, std::int64_t k, std::int64_t m, std::int64_t n,
 }
 
 template <class T, class Run>
+void expect_tsmm(const Run& run, std::int64_t k, std::int64_t m, std::int64_t n, const Placement& place, T alpha,
+                 T beta, Triangle triangle = Triangle::general) {
+  expect_tsmm<T>(run, k, m, n, place, beside(place), alpha, beta, triangle);
+}
+
+template <class T, class Run>
 void expect_tsmm_inplace(const Run& run, std::int64_t k, std::int64_t m, std::int64_t n, const Placement& place,
                          Triangle triangle = Triangle::general) {
   if (left_out()) return;
   SCOPED_TRACE("tsmm_inplace " + shape(k, m, n) + name(place) + run.name());
   std::mt19937 random = random_of(k, m, n);
-  GuardedMatrix<T> v(k, m, place.layout, place.pad, place.offset, mark<T>());
-  GuardedMatrix<T> c(m, n, place.small_layout, place.pad, place.offset, poison<T>());
+  GuardedMatrix<T> v = placed(k, m, place, mark<T>());
+  GuardedMatrix<T> c = small_placed(m, n, place, poison<T>());
   v.fill(random);
   c.fill(random);
   const GuardedMatrix<T> before = v;
-  GuardedMatrix<T> expected = v;
   const GuardedMatrix<T> zeros = without_opposite(c, triangle, T(0));
   GuardedMatrix<T> poisoned = without_opposite(c, triangle, poison<T>());
-  reference::tsmm_inplace(expected.view(), zeros.view());
+  GuardedMatrix<wide_of<T>> expected = widened(v, Layout::row_major);
+  reference::tsmm_inplace(expected.view(), widened(zeros, Layout::column_major).view());
   const typename Run::template Copy<T> copy_c(poisoned);
   typename Run::template Copy<T> copy_v(v);
   run.template tsmm_inplace<T>(copy_v.view(), copy_c.view(), triangle);
