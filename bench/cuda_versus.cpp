@@ -195,7 +195,7 @@ double Versus::roof_of(const Case& c, const Operands<T>& x, std::size_t bytes) {
     if (!c.reduces() && c.m == c.n && c.ld > c.m && sizeof(T) % sizeof(double) == 0) {
       // Memory reads what is written in part, and serves single pieces slowly: the roof is a plain copy of the entries.
       const auto copy = [&](int) { copy_rows(rows_of_view(x.a), rows_of_view(x.b), stream_); };
-      memory = useful * 1e-9 / time(bytes, 3, copy);
+      memory = tsmm_bytes<T>(k, c.m, c.n, false) * 1e-9 / time(bytes, 3, copy);
     }
   }
   const double flops = product_flops<T>(k, c.m, c.n) * (is_complex<T> ? complex_products : 1) * (same ? 0.5 : 1);

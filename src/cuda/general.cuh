@@ -2,8 +2,8 @@
 
 #include "src/cuda/operands.cuh"
 
-/// Both products for any layout and stride: 32 x 32 pieces of the result, 256 threads with 2 x 2 entries each, operands
-/// through shared memory in double precision. What no faster kernel serves comes here.
+/// Both products for any layout and stride, but in place: 32 x 32 pieces of the result, 256 threads with 2 x 2 entries
+/// each, operands through shared memory in double precision. What no faster kernel serves comes here.
 namespace blockvec::kernels::cuda {
 
 inline constexpr int piece_size = 32;
@@ -86,23 +86,7 @@ struct TsmmGeneral {
   Coefficient<Real> alpha, beta;
   std::int64_t k;
   std::int64_t m, n;
-  Real* copies;  ///< in place: 32 rows of A a block, row-major; else null
 };
-
-/// One block's rows of A, copied before they are overwritten.
-template <class Real>
-__device__ inline Tall<const Real> keep_rows(const TsmmGeneral<Real>& p, std::int64_t row0) {
-  Real* const copy = p.copies + blockIdx.x * piece_size * p.m;
-  const std::int64_t rows = min(static_cast<std::int64_t>(piece_size), p.k - row0);
-  __syncthreads();  // everybody is done with the copy's last use
-  for (std::int64_t index = threadIdx.x; index < rows * p.m; index += general_threads) {
-    const std::int64_t i = p.a.row_major ? index / p.m : index % rows;
-    const std::int64_t j = p.a.row_major ? index % p.m : index / rows;
-    copy[i * p.m + j] = p.a.data[p.a.offset(row0 + i, j)];
-  }
-  __syncthreads();
-  return {copy - row0 * p.m, p.m, 1, 1, true};
-}
 
 /// Blocks take pieces of 32 rows in turn, and of each all columns of B.
 template <class Real>
@@ -116,11 +100,10 @@ __global__ void __launch_bounds__(general_threads) tsmm_general_kernel(const Tsm
   const int j = static_cast<int>(threadIdx.x) % 16 * 2;  // two neighbours: both parts of a complex entry
   for (std::int64_t row0 = static_cast<std::int64_t>(blockIdx.x) * piece_size; row0 < p.k;
        row0 += static_cast<std::int64_t>(gridDim.x) * piece_size) {
-    const Tall<const Real> source = p.copies == nullptr ? p.a : keep_rows(p, row0);
     for (std::int64_t column0 = 0; column0 < p.n; column0 += piece_size) {
       double sum[2][2] = {};
       for (std::int64_t depth0 = 0; depth0 < depths; depth0 += piece_size) {
-        load_piece(a, source, row0, p.k, depth0, p.m);
+        load_piece(a, p.a, row0, p.k, depth0, p.m);
         for (int index = static_cast<int>(threadIdx.x); index < piece_size * piece_size; index += general_threads) {
           const std::int64_t row = depth0 + index / piece_size;
           const std::int64_t column = column0 + index % piece_size;

@@ -12,6 +12,7 @@
 #include "src/cuda/tsmm_columns_fma.cuh"
 #include "src/cuda/tsmm_columns_split.cuh"
 #include "src/cuda/tsmm_direct.cuh"
+#include "src/cuda/tsmm_parts.hpp"
 #include "src/cuda/tsmm_ring.cuh"
 #include "src/cuda/tsmm_warps.cuh"
 #include "src/cuda/views.cuh"
@@ -358,7 +359,7 @@ void launch_direct(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const L
 }
 
 template <class T>
-void launch_general(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, real_t<T>* copies, const Launcher& launcher) {
+void launch_general(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Launcher& launcher) {
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   TsmmGeneral<Real> p{};
@@ -370,7 +371,6 @@ void launch_general(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, real_t
   p.k = call.a.rows;
   p.m = parts * call.a.columns;
   p.n = parts * call.b.columns;
-  p.copies = call.a.data == call.b.data ? copies : nullptr;
   launch(tsmm_general_kernel<Real>, dim3(static_cast<unsigned>(x.parts)), general_threads, 0, launcher.stream,
          launcher.operation, p);
 }
@@ -382,8 +382,9 @@ void launch_tsmm(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Cud
   using dispatch::CudaKernel;
   const Product operation = product_of(call);
   const Launcher launcher{execution.stream, operation, workspace_start<unsigned>(execution)};
+  if (x.in_parts()) return launch_in_parts(call, x, execution);
   if (x.kernel == CudaKernel::direct) return launch_direct(call, x, launcher);
-  if (x.kernel == CudaKernel::general) return launch_general(call, x, workspace_start<real_t<T>>(execution), launcher);
+  if (x.kernel == CudaKernel::general) return launch_general(call, x, launcher);
   // Where C is packed by a kernel of its own, that one makes the tickets ready, too.
   if (!x.small_in_ring) launcher.launch_early(zero_tickets, 1, 1, 0, launcher.tickets);
   if (x.kernel == CudaKernel::boxes) return launch_boxes(call, x, launcher);

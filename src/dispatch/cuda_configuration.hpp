@@ -187,11 +187,15 @@ struct CudaTsmm {
   int shared_bytes;
   std::int64_t parts;  ///< blocks of threads
   std::size_t workspace_bytes;
+  /// Of a product in parts (the rest is the configuration of one of them): columns of B at a time, and rows, where
+  /// these go through the workspace; 0: all.
+  std::int64_t part_columns, part_rows;
 
+  constexpr bool in_parts() const { return part_columns != 0; }
   constexpr bool holds_gauss() const { return gauss != 0 && held != 0; }
 };
 
-/// As for tsmttsm.
+/// As for tsmttsm, but for products in parts (`choose`): none of these in place, and none that is fast elsewhere.
 std::vector<CudaTsmm> candidates(const CudaDevice& device, const CudaTsmmProblem& problem,
                                  Search search = Search::usual);
 bool complete(const CudaDevice& device, const CudaTsmmProblem& problem, CudaTsmm& configuration);

@@ -30,16 +30,12 @@ void complete_general(const CudaDevice& device, const CudaTsmmProblem& p, CudaTs
   c = {};
   c.kernel = CudaKernel::general;
   c.parts = std::min<std::int64_t>(ceil_div(p.k, general_rows), 8 * device.multiprocessors);
-  // In place, a block keeps a copy of the rows that it is about to overwrite.
-  c.workspace_bytes =
-      p.in_place ? static_cast<std::size_t>(c.parts * general_rows * p.m * p.real_bytes) + workspace_alignment : 0;
 }
 
 CudaWork general_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
   const auto tiles = static_cast<double>(ceil_div(p.n, general_columns));
   CudaWork work{};
-  work.bytes = tall_bytes(p) * (p.in_place ? 2 : 1) +
-               static_cast<double>(p.k) * static_cast<double>(p.m) * (tiles - 1) * p.real_bytes;
+  work.bytes = tall_bytes(p) + static_cast<double>(p.k) * static_cast<double>(p.m) * (tiles - 1) * p.real_bytes;
   work.bandwidth = device.copy_bandwidth / 2;
   work.parts = std::min<double>(device.multiprocessors, static_cast<double>(c.parts));
   const double pieces =
@@ -322,6 +318,7 @@ bool complete(const CudaDevice& device, const CudaTsmmProblem& problem, CudaTsmm
     case CudaKernel::direct:
       return complete_direct(device, problem, configuration);
     case CudaKernel::general:
+      if (problem.in_place) return false;
       complete_general(device, problem, configuration);
       return true;
     case CudaKernel::none:
@@ -350,8 +347,7 @@ void collect(const CudaDevice& device, const CudaTsmmProblem& problem, Search se
   add_warpgroup(device, problem, search, to);
   CudaTsmm general{};
   general.kernel = CudaKernel::general;
-  complete(device, problem, general);
-  to.push_back(general);
+  if (complete(device, problem, general)) to.push_back(general);
 }
 
 }  // namespace
@@ -393,9 +389,58 @@ CudaPrediction predict(const CudaDevice& device, const CudaTsmmProblem& problem,
   return predict(device, work_of(device, problem, configuration));
 }
 
-CudaChoice<CudaTsmm> choose(const CudaDevice& device, const CudaTsmmProblem& problem) {
+namespace {
+
+// What goes through the workspace at a time where no kernel multiplies in place: it stays in the cache until it has
+// been copied back.
+constexpr std::int64_t slab_bytes = std::int64_t{32} << 20;
+
+std::int64_t slab_rows(std::int64_t k, std::int64_t n, int real_bytes) {
+  return std::min(k, std::max<std::int64_t>(slab_bytes / (n * real_bytes) / 1024 * 1024, 256));
+}
+
+CudaChoice<CudaTsmm> choose_whole(const CudaDevice& device, const CudaTsmmProblem& problem) {
   return row_or_best<CudaTsmm>(device, problem,
                                [&](std::vector<CudaTsmm>& found) { collect(device, problem, Search::usual, found); });
+}
+
+// The widest parts that have a kernel of their own.
+CudaChoice<CudaTsmm> choose_in_parts(const CudaDevice& device, const CudaTsmmProblem& problem) {
+  CudaTsmmProblem part = problem;
+  if (problem.in_place) {
+    part.in_place = false;
+    part.k = slab_rows(problem.k, problem.n, problem.real_bytes);
+    part.pitch_b = problem.row_major ? problem.n : problem.parts * part.k;
+    part.aligned_output = true;
+  }
+  CudaChoice<CudaTsmm> choice = choose_whole(device, part);
+  for (std::int64_t count = 2; choice.configuration.kernel == CudaKernel::general && part.n > 8 * problem.parts;
+       ++count) {
+    part.n = round_up(ceil_div(problem.n, count), 8 * problem.parts);
+    choice = choose_whole(device, part);
+  }
+  const std::int64_t columns = ceil_div(problem.n, part.n);
+  choice.configuration.part_columns = part.n / problem.parts;
+  choice.configuration.part_rows = problem.in_place ? part.k : 0;
+  choice.configuration.workspace_bytes =
+      cuda_tsmm_workspace(device, problem.k, problem.m, problem.n, problem.real_bytes);
+  choice.prediction.seconds *= static_cast<double>(columns);
+  if (problem.in_place) {
+    const double copied = 2 * static_cast<double>(part.k * problem.n) * problem.real_bytes / device.copy_bandwidth;
+    choice.prediction.seconds = (choice.prediction.seconds + launch_seconds + copied) * static_cast<double>(problem.k) /
+                                static_cast<double>(part.k);
+  }
+  return choice;
+}
+
+}  // namespace
+
+CudaChoice<CudaTsmm> choose(const CudaDevice& device, const CudaTsmmProblem& problem) {
+  const CudaChoice<CudaTsmm> whole = choose_whole(device, problem);
+  const bool none = whole.configuration.kernel == CudaKernel::none;
+  if (!none && whole.configuration.kernel != CudaKernel::general) return whole;
+  const CudaChoice<CudaTsmm> in_parts = choose_in_parts(device, problem);
+  return none || in_parts.prediction.seconds < whole.prediction.seconds ? in_parts : whole;
 }
 
 CudaTsmm configure_cuda_tsmm(const CudaDevice& device, const CudaTsmmProblem& problem) {
@@ -404,12 +449,12 @@ CudaTsmm configure_cuda_tsmm(const CudaDevice& device, const CudaTsmmProblem& pr
 
 std::size_t cuda_tsmm_workspace(const CudaDevice& device, std::int64_t k, std::int64_t m, std::int64_t n,
                                 int real_bytes) {
-  const CudaTsmmProblem p{k, m, n, m, n, real_bytes, true, true, false};
-  CudaTsmm general{};
-  complete_general(device, p, general);
-  // C, padded to whole panels and tiles, and what hands out the chunks.
+  // C, padded to whole panels and tiles, and what hands out the chunks; of products in parts, C as a whole and, in
+  // place, results on their way.
   const auto packed = static_cast<std::size_t>((m + 128) * std::max<std::int64_t>(2 * n, 64));
-  return std::max(general.workspace_bytes, packed * sizeof(double) + 2 * workspace_alignment);
+  const auto whole = static_cast<std::size_t>(m * n * real_bytes);
+  const auto slab = static_cast<std::size_t>(slab_rows(k, n, real_bytes) * n * real_bytes);
+  return slab + whole + packed * sizeof(double) + 6 * workspace_alignment;
 }
 
 }  // namespace blockvec::kernels::dispatch

@@ -187,6 +187,12 @@ std::string words(const CudaTsmttsm& configuration) {
 }
 
 std::string words(const CudaTsmm& configuration) {
+  if (configuration.in_parts()) {
+    CudaTsmm part = configuration;
+    part.part_columns = 0;
+    const std::string rows = part.part_rows > 0 ? std::to_string(part.part_rows) + " rows of " : "";
+    return "parts of " + rows + std::to_string(configuration.part_columns) + " columns: " + words(part);
+  }
   const auto& c = configuration;
   if (c.kernel == CudaKernel::general) return std::to_string(c.parts) + " blocks";
   if (c.kernel == CudaKernel::direct) return say(c, tsmm_direct_words);

@@ -102,6 +102,28 @@ TYPED_TEST(CudaTsmm, NarrowColumns) {
   }
 }
 
+// More columns than a kernel takes, in parts of B's columns; in place, rows go through the workspace: of one slab, or
+// more.
+TYPED_TEST(CudaTsmm, InParts) {
+  using T = TypeParam;
+  for (const Layout layout : layouts) {
+    const Placement place{layout, Layout::row_major, 1, 1};
+    for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{150, 140}, {70, 260}, {9, 500}}) {
+      expect_tsmm<T>(DeviceRun{}, 333, m, n, place, value<T>(2, 1), value<T>(0.5, -1));
+      for (const Triangle triangle : {Triangle::upper, Triangle::lower}) {
+        expect_tsmm<T>(run_on_few_blocks, 77, m, n, {layout, layout, 3, 0}, T(1), T(0), triangle);
+      }
+    }
+    const std::int64_t slab = (std::int64_t{32} << 20) / 140 / static_cast<std::int64_t>(sizeof(T));
+    expect_tsmm_inplace<T>(run_on_few_blocks, slab + 77, 150, 140, place);
+    for (const Triangle triangle : {Triangle::upper, Triangle::lower}) {
+      expect_tsmm_inplace<T>(run_on_few_blocks, 333, 300, 300, place, triangle);
+    }
+    expect_tsmm_inplace<T>(run_on_few_blocks, 1, 515, 7, place);
+    if (this->HasFatalFailure()) return;
+  }
+}
+
 // Columns to keep, guards and poisoned neighbours beside views whose rows begin at multiples of 16 bytes.
 TYPED_TEST(CudaTsmm, AlignedViewsInPlace) {
   using T = TypeParam;
