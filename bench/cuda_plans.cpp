@@ -96,6 +96,14 @@ std::vector<Case> column() {
   return cases;
 }
 
+std::vector<Case> wide_squares() {
+  std::vector<Case> cases;
+  for (const bool row_major : {true, false})
+    add_squares(cases, both, 'D', row_major, {80, 96, 100, 128, 200, 256, 512});
+  for (const char type : {'Z', 'S', 'C'}) add_squares(cases, both, type, true, {96, 128, 256});
+  return cases;
+}
+
 /// The other types beside squares.
 std::vector<Case> types() {
   std::vector<Case> cases;
@@ -139,6 +147,7 @@ std::vector<Case> plan(const std::string& name) {
   if (name == "views") return views();
   if (name == "odd") return odd();
   if (name == "column") return column();
+  if (name == "wide") return wide_squares();
   if (name == "types") return types();
   if (name == "gram") {
     add_squares(cases, {"gram", "tsmm_inplace"}, 'D', true, all_widths());

@@ -33,6 +33,7 @@ struct Case {
 ///   views      D: columns of a basis of 64 or 128, by 4, 8 and 16, both products and updates; 4 to 56 of them in place
 ///   odd        D: leading dimensions 65, 100 and 513, odd first columns, every width to 32
 ///   column     D, column-major: the rectangles, Gram matrices, updates, in place, gaps between columns
+///   wide       squares of 80 to 512 columns, both products: D, and a few of Z, S and C
 ///   types      Z, S, C: rectangles, Gram matrices, updates, in place, views
 ///   widths     every width 1 to 64, both products: Z, S and C by rows, all four by columns
 ///   chosen     a few of everything

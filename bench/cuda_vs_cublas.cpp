@@ -9,8 +9,8 @@
 // products=tsmttsm,gram types=D,Z: only these of a plan's rows.
 // Beside each row, standard output says which kernel served it and why: a row of the table of measured configurations
 // (file:line) or the model, and what the model expects.
-// Each kind writes a file of its own to DIRECTORY: cuda_vs_cublas.csv, ..._widths.csv (the plan of that name),
-// ..._64MiB.csv, ..._short.csv, ..._pieces.csv, ..._sustained.csv.
+// Each kind writes a file of its own to DIRECTORY: cuda_vs_cublas.csv, ..._widths.csv, ..._odd.csv and ..._types.csv
+// (the plans of these names), ..._64MiB.csv, ..._short.csv, ..._pieces.csv, ..._sustained.csv.
 // Rows that are there already are not measured again; what does not fit into `seconds` is left to the next run.
 // Exit status 1 if any product of the plans is slower than cuBLAS, 2 for an error.
 #include <algorithm>
@@ -40,6 +40,9 @@ std::string key_of(const Case& c, std::int64_t k) {
          std::to_string(c.leading_dimension(k)) + ',' + std::to_string(k);
 }
 
+/// Plans of many rows, which a second card may measure at the same time.
+bool own_file(const std::string& plan) { return plan == "widths" || plan == "odd" || plan == "types"; }
+
 class Program {
  public:
   explicit Program(const Settings& settings)
@@ -59,7 +62,7 @@ class Program {
       } else if (name == "sustained") {
         sustained();
       } else if (at == std::string::npos) {
-        table(plan(name), versus_.bytes(), name == "widths" ? "_widths" : "");
+        table(plan(name), versus_.bytes(), own_file(name) ? '_' + name : "");
       } else {
         const std::string size = name.substr(at + 1);
         if (size != "64MiB") throw std::runtime_error("operands of 64MiB or of their usual size, not of " + size);
