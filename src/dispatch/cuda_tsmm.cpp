@@ -391,12 +391,11 @@ CudaPrediction predict(const CudaDevice& device, const CudaTsmmProblem& problem,
 
 namespace {
 
-// What goes through the workspace at a time where no kernel multiplies in place: it stays in the cache until it has
-// been copied back.
-constexpr std::int64_t slab_bytes = std::int64_t{32} << 20;
-
+// What goes through the workspace at a time where no kernel multiplies in place: of up to 128 columns as much as stays
+// in the cache until it is copied back; of more, the parts of a slab have so much to do that few slabs are better.
 std::int64_t slab_rows(std::int64_t k, std::int64_t n, int real_bytes) {
-  return std::min(k, std::max<std::int64_t>(slab_bytes / (n * real_bytes) / 1024 * 1024, 256));
+  const std::int64_t bytes = std::int64_t{n > 128 ? 128 : 32} << 20;
+  return std::min(k, std::max<std::int64_t>(bytes / (n * real_bytes) / 1024 * 1024, 256));
 }
 
 CudaChoice<CudaTsmm> choose_whole(const CudaDevice& device, const CudaTsmmProblem& problem) {

@@ -114,8 +114,8 @@ TYPED_TEST(CudaTsmm, InParts) {
         expect_tsmm<T>(run_on_few_blocks, 77, m, n, {layout, layout, 3, 0}, T(1), T(0), triangle);
       }
     }
-    const std::int64_t slab = (std::int64_t{32} << 20) / 140 / static_cast<std::int64_t>(sizeof(T));
-    expect_tsmm_inplace<T>(run_on_few_blocks, slab + 77, 150, 140, place);
+    const std::int64_t slab = (std::int64_t{128} << 20) / 260 / static_cast<std::int64_t>(sizeof(T));
+    expect_tsmm_inplace<T>(run_on_few_blocks, slab + 77, 270, 260, place);
     for (const Triangle triangle : {Triangle::upper, Triangle::lower}) {
       expect_tsmm_inplace<T>(run_on_few_blocks, 333, 300, 300, place, triangle);
     }
