@@ -102,8 +102,22 @@ TYPED_TEST(CudaTsmm, NarrowColumns) {
   }
 }
 
-// More columns than a kernel takes, in parts of B's columns; in place, rows go through the workspace: of one slab, or
-// more.
+/// In place through the workspace, by slabs of few rows.
+struct SlabRun : DeviceRun {
+  template <class T>
+  void tsmm_inplace(const Matrix<T>& v, const Matrix<const T>& c, Triangle triangle) const {
+    Matrix<T> first = v;
+    first.columns = c.columns;
+    auto x = dispatch::configure_cuda_tsmm(few_blocks(), tsmm_problem(Matrix<const T>(v), first, T(1), T(0)));
+    ASSERT_GT(x.part_rows, 0) << "a kernel multiplies in place";
+    x.part_rows = 512;
+    const DeviceMemory workspace(x.workspace_bytes);
+    cuda::launch_tsmm<T>({{T(1), nullptr}, {T(0), nullptr}, v, c, first, triangle}, x, {nullptr, workspace.bytes()});
+    expect_success(cudaDeviceSynchronize());
+  }
+};
+
+// More columns than a kernel takes, in parts of B's columns; in place, rows go through the workspace, slab by slab.
 TYPED_TEST(CudaTsmm, InParts) {
   using T = TypeParam;
   for (const Layout layout : layouts) {
@@ -114,8 +128,8 @@ TYPED_TEST(CudaTsmm, InParts) {
         expect_tsmm<T>(run_on_few_blocks, 77, m, n, {layout, layout, 3, 0}, T(1), T(0), triangle);
       }
     }
-    const std::int64_t slab = (std::int64_t{128} << 20) / 260 / static_cast<std::int64_t>(sizeof(T));
-    expect_tsmm_inplace<T>(run_on_few_blocks, slab + 77, 270, 260, place);
+    expect_tsmm_inplace<T>(SlabRun{}, 2 * 512 + 77, 150, 140, place);
+    expect_tsmm_inplace<T>(run_on_few_blocks, 2 * 512 + 77, 150, 140, place);
     for (const Triangle triangle : {Triangle::upper, Triangle::lower}) {
       expect_tsmm_inplace<T>(run_on_few_blocks, 333, 300, 300, place, triangle);
     }
