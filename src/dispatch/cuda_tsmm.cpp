@@ -446,7 +446,7 @@ CudaTsmm configure_cuda_tsmm(const CudaDevice& device, const CudaTsmmProblem& pr
   return choose(device, problem).configuration;
 }
 
-std::size_t cuda_tsmm_workspace(const CudaDevice& device, std::int64_t k, std::int64_t m, std::int64_t n,
+std::size_t cuda_tsmm_workspace(const CudaDevice& /*device*/, std::int64_t k, std::int64_t m, std::int64_t n,
                                 int real_bytes) {
   // C, padded to whole panels and tiles, and what hands out the chunks; of products in parts, C as a whole and, in
   // place, results on their way.
