@@ -109,11 +109,12 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
   p.groups_in_turn = x.groups / x.split;
   p.steps = x.segment / 16;
   const bool turned = by_columns && x.turns_beside();  // complex columns
+  const bool complex = x.gauss != 0 || (parts == 2 && sizeof(Real) == sizeof(double));
   p.wide = by_columns && (parts == 1 || turned) && p.a.columns.even && (p.same || p.b.columns.even);
   p.run = by_columns ? run_of(call, p.chunks, x.parts) : 1;
   p.map = turned                                      ? dispatch::column_map(x.a.pitch / parts)
           : by_columns && x.whole_warpgroups()        ? dispatch::whole_column_map(x.a.pitch)
-          : by_columns && x.gauss != 0                ? dispatch::complex_column_map(x.a.pitch)
+          : by_columns && complex                     ? dispatch::complex_column_map(x.a.pitch)
           : p.wide || (by_columns && x.a.classes > 1) ? dispatch::wide_column_map(parts * sizeof(Real))
           : by_columns                                ? dispatch::column_map(x.a.pitch)
                        : dispatch::row_map_of(x, p.a.row_step, p.b.row_step, sizeof(Real));
@@ -121,6 +122,8 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
   p.alpha = coefficient(call.alpha);
   p.partial = partial;
   p.sign = call.op == Op::conjugate_transpose ? -1 : 1;
+  if (p.sign < 0 && sizeof(Real) == sizeof(double))
+    p.flips = dispatch::flipping_bit(by_columns ? x.a.pitch : p.a.row_step, !by_columns);
   p.whole_a = tall(call.a);
   p.whole_b = tall(call.b);
   p.k = call.a.rows;

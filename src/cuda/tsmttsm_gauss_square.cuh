@@ -1,6 +1,6 @@
 #pragma once
 
-#include "src/cuda/tsmttsm_tiles.cuh"
+#include "src/cuda/tsmttsm_gauss.cuh"
 
 /// Complex products by three real ones (tsmttsm_gauss.cuh) of a square result that is no multiple of 16 columns.
 namespace blockvec::kernels::cuda {
@@ -22,6 +22,7 @@ struct GaussSquare {
   static constexpr bool in_chunks = false;
   static constexpr bool may_turn = false;
   static constexpr int numbers = 2;
+  static constexpr bool flips = true;
   static constexpr int rows = 16 * blocks;
   static constexpr int columns = 16 * blocks;
   static constexpr int warps = dispatch::computing_warps;
@@ -40,8 +41,10 @@ struct GaussSquare {
     const bool turned = left_is_b();
     const Real* const left_start = turned ? b : a;
     const Real* const right_start = turned ? a : b;
-    const double left_sign = turned ? 1 : sign;
-    const double right_sign = turned ? sign : 1;
+    const double sign_a = lane.flip * sign;
+    const double sign_b = lane.flip;
+    const double left_sign = turned ? sign_b : sign_a;
+    const double right_sign = turned ? sign_a : sign_b;
     double left[3][8], right[3][4];
     if (blocks == 7 && warp >= 6) {
       read_right(right, right_start, lane, 6, right_sign);
@@ -58,15 +61,15 @@ struct GaussSquare {
         multiply(sum[y], left, right);
       }
       if (blocks == 5 && warp == 3) {
-        read_left<2>(left, b, lane, 0, 1);
+        read_left<2>(left, b, lane, 0, sign_b);
       } else {
         read_right(right, right_start, lane, first_right(0) + 2, right_sign);
       }
       multiply(sum[2], left, right);
     }
     if (turn == 0) {
-      read_left<1>(left, b, lane, blocks == 5 ? 2 : 6, 1);
-      read_right(right, a, lane, blocks - 1, sign);
+      read_left<1>(left, b, lane, blocks == 5 ? 2 : 6, sign_b);
+      read_right(right, a, lane, blocks - 1, sign_a);
       multiply(shared, left, right);
     }
     turn = turn == 0 ? sharing - 1 : turn - 1;
@@ -110,27 +113,20 @@ struct GaussSquare {
 
   template <int count, class LaneOf, class Real>
   __device__ static void read_left(double (&left)[3][8], const Real* start, const LaneOf& lane, int block,
-                                   double sign_of_im) {
+                                   double sign_of_second) {
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
-      double re = 0, im = 0;
-      if (i % 2 < count) lane.read_complex(start, block + i % 2, i / 2, re, im);
-      left[0][i] = re;
-      left[1][i] = im;
-      left[2][i] = i % 2 < count ? re + sign_of_im * im : 0;
+      left[0][i] = left[1][i] = 0;
+      if (i % 2 < count) lane.read_parts(start, block + i % 2, i / 2, left[0][i], left[1][i]);
     }
+    complete_factors(left, sign_of_second);
   }
   template <class LaneOf, class Real>
   __device__ static void read_right(double (&right)[3][4], const Real* start, const LaneOf& lane, int block,
-                                    double sign_of_im) {
+                                    double sign_of_second) {
 #pragma unroll
-    for (int j = 0; j < 4; ++j) {
-      double re, im;
-      lane.read_complex(start, block, j, re, im);
-      right[0][j] = re;
-      right[1][j] = im;
-      right[2][j] = re + sign_of_im * im;
-    }
+    for (int j = 0; j < 4; ++j) lane.read_parts(start, block, j, right[0][j], right[1][j]);
+    complete_factors(right, sign_of_second);
   }
   __device__ static void multiply(double (&to)[3][4], const double (&left)[3][8], const double (&right)[3][4]) {
 #pragma unroll

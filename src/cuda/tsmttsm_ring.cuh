@@ -44,6 +44,7 @@ struct TsmttsmRing {
   Coefficient<Real> alpha;
   double* partial;  ///< [block][m][n]
   double sign;      ///< of tsmttsm_gauss.cuh
+  int flips;        ///< there: which bit of its number flips a lane (tsmttsm_tiles.cuh)
   // Of tsmttsm_split.cuh alone: the operands in memory, and how many chunks are summed in single precision.
   Tall<const Real> whole_a, whole_b;
   std::int64_t k;
@@ -153,11 +154,18 @@ __device__ inline void load(const TsmttsmRing<Real>& p, const Share& share, Ring
   }
 }
 
+/// Whether lanes may be flipped (tsmttsm_tiles.cuh).
+template <class Tiles>
+inline constexpr bool flips_lanes = requires {
+  Tiles::flips;
+};
+
 /// The rows of an operand that a lane multiplies.
 template <bool by_columns, bool turned, bool wide, class Real>
-__device__ inline Lane<by_columns, turned, wide> lane_of(const Staged<Real>& operand, const RowMap& map) {
+__device__ inline Lane<by_columns, turned, wide> lane_of(const Staged<Real>& operand, const RowMap& map, int flips) {
   Lane<by_columns, turned, wide> lane;
   lane.turn = turned ? static_cast<int>(threadIdx.x) % 4 / 2 * 8 : 0;
+  lane.flip = (static_cast<int>(threadIdx.x) & flips) != 0 ? -1 : 1;
   lane.first = map.by_first * operand.row_step;
   lane.second = map.by_second * operand.row_step;
   lane.eight_columns = operand.eight_columns;
@@ -190,16 +198,17 @@ template <bool simple, bool turned, bool by_columns, bool wide, class Tiles, cla
 __device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share, RingBarriers& barriers,
                                   const unsigned char* ring, int group, int column_a, int column_b, Tiles& tiles) {
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
-  const auto lane_a = lane_of<by_columns, turned, wide>(p.a, p.map);
-  const auto lane_b = lane_of<by_columns, turned, wide>(p.b, p.map);
+  const int flips = flips_lanes<Tiles> ? p.flips : 0;
+  const auto lane_a = lane_of<by_columns, turned, wide>(p.a, p.map, flips);
+  const auto lane_b = lane_of<by_columns, turned, wide>(p.b, p.map, flips);
   const int first_row = p.map.by_lane * (lane % 4);
   const auto place = [&](const Staged<Real>& operand, int first, int column) {
     return operand.template place_of_column<by_columns>(first, column + Tiles::numbers * (lane / 4)) +
-           first_row * operand.row_step;
+           first_row * operand.row_step + (lane_a.flip < 0 ? 1 : 0);
   };
   const int place_a = place(p.a, share.row0, column_a) + (turned ? lane_a.turn : 0);
   const int place_b = place(p.b, share.column0, column_b) + (turned ? lane_b.turn : 0);
-  const int first_step = simple ? 0 : group % p.split;
+  int step = simple ? 0 : group % p.split;  // groups that share stages take steps in turn, through all of them
   const int step_by = simple ? 1 : p.split;
   const int in_turn = simple ? p.groups : p.groups_in_turn;
   RingPosition at{simple ? group : group / p.split, 0};
@@ -207,7 +216,7 @@ __device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share
   for (int left = share.turns<by_columns>(p) - at.stage; left > 0; left -= in_turn) {
     barriers.full[at.stage].wait(at.parity);
     const unsigned char* const stage = ring + at.stage * p.stage_bytes;
-    int step = first_step;
+    if (simple) step = 0;
     for (int s = 0; s < (simple ? 1 : p.segments); ++s, step -= p.steps) {
       const Real* a = reinterpret_cast<const Real*>(stage) + p.a.segment[s] + place_a;
       const Real* b = reinterpret_cast<const Real*>(stage + p.offset_b) + p.b.segment[s] + place_b;
@@ -241,8 +250,8 @@ __device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share
   const auto add = [&]<bool simple, bool turned, bool wide>() {
     add_chunks<simple, turned, by_columns, wide>(p, share, barriers, ring, group, column_a, column_b, tiles);
   };
-  if constexpr (Tiles::numbers == 2) {  // chunks are of one segment, each for one group
-    add.template operator()<true, false, false>();
+  if constexpr (Tiles::numbers == 2) {  // chunks are of one segment, of rows each for one group
+    add.template operator()<!by_columns || Tiles::in_chunks, false, false>();
   } else if constexpr (by_columns) {
     if (p.wide) {
       add.template operator()<false, false, true>();

@@ -16,12 +16,16 @@ namespace blockvec::kernels::cuda {
 /// first, from other banks than the others, and put them right afterwards.
 ///
 /// Columns that begin at multiples of 16 bytes are read `wide`: so many bytes of one at a time.
+///
+/// Parts of complex numbers are read one by one, so that each comes to where tensor cores take it from. Half of the
+/// lanes are flipped: they take the imaginary part for the real one, from the banks that the others leave.
 template <bool by_columns, bool turned = false, bool reads_wide = false>
 struct Lane {
   static constexpr bool wide = reads_wide;
   int first, second;  // numbers to its second and its third row
   int eight_columns;
   int turn;  // 0, or 8: turned, and so is where it starts to read
+  int flip;  // -1: flipped, and so is where it starts to read; else 1
 
   template <class Real>
   __device__ Real number(const Real* start, int block, int j) const {
@@ -52,6 +56,15 @@ struct Lane {
     const auto both = *reinterpret_cast<const std::conditional_t<sizeof(Real) == 8, double2, float2>*>(at);
     re = both.x;
     im = both.y;
+  }
+
+  /// The same, of flipped lanes the imaginary part for the real one.
+  template <class Real>
+  __device__ void read_parts(const Real* start, int block, int j, Real& re, Real& im) const {
+    const Real* const row = start + (j % 2) * first + (j / 2) * second;
+    const Real* const at = row + block * (by_columns ? 2 * eight_columns : 16);
+    re = at[0];
+    im = at[flip];
   }
 
   /// Its real part (0) or imaginary part (1) alone.

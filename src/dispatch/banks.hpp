@@ -32,6 +32,11 @@ constexpr RowMap whole_column_map(std::int64_t pitch) { return pitch % 2 != 0 ? 
 constexpr RowMap complex_column_map(std::int64_t pitch) {
   return pitch / 2 % 2 != 0 ? RowMap{2, 1, 8} : RowMap{1, 4, 8};
 }
+/// Lanes that read the parts of complex numbers one by one, half of them the imaginary part first, all four rows in
+/// other banks: which bit of a lane's number tells, for rows or columns of this pitch.
+constexpr int flipping_bit(std::int64_t pitch, bool row_major) {
+  return pitch / 2 % 2 != 0 || (row_major && pitch / 2 % 4 != 0) ? 1 : 2;
+}
 /// And where a lane reads 16 bytes of a column at a time, or columns of several classes fill 16 bytes between them.
 constexpr RowMap wide_column_map(std::size_t bytes) { return bytes == 4 ? RowMap{4, 1, 2} : RowMap{2, 1, 8}; }
 

@@ -20,6 +20,12 @@ std::int64_t padded(std::int64_t numbers, int step, int unit) {
   return (multiples + (multiples % 2 == 0 ? 1 : 0)) * step;
 }
 
+// Columns a multiple of four complex numbers apart would share banks: two of them more, or less where there is room.
+int pitch_in_banks(const CudaFeedRequest& r, int pitch) {
+  if (!r.flips || pitch % 8 != 0) return pitch;
+  return pitch % 16 == 0 ? pitch + 4 : pitch - 4;
+}
+
 }  // namespace
 
 CudaFeed flat_feed(const CudaFeedRequest& r) {
@@ -69,10 +75,10 @@ CudaFeed column_feed(const CudaFeedRequest& r, int parts) {
   const std::int64_t pitch = least + ((r.pitch - least) % line + line) % line;
   const std::int64_t columns = ceil_div(r.width, parts);
   feed.classes = feed.panels = 1;
-  feed.pitch = static_cast<int>(pitch);
+  feed.pitch = pitch_in_banks(r, static_cast<int>(pitch));
   feed.lines = static_cast<int>(columns);
-  feed.bytes_beyond = static_cast<int>((ceil_div(r.reached, parts) - columns) * pitch * r.real_bytes);
-  feed.stage_bytes = whole_lines(columns * pitch * std::int64_t{r.real_bytes}) + line_bytes;
+  feed.bytes_beyond = static_cast<int>((ceil_div(r.reached, parts) - columns) * feed.pitch * r.real_bytes);
+  feed.stage_bytes = whole_lines(columns * feed.pitch * r.real_bytes) + line_bytes;
   return feed;
 }
 
@@ -82,7 +88,7 @@ CudaFeed boxed_column_feed(const CudaFeedRequest& r, int parts) {
   feed.boxed = true;
   feed.classes = box_classes(r.pitch, r.real_bytes);
   feed.lines = static_cast<int>(columns);
-  feed.pitch = parts * r.rows + std::max<int>(r.apart, r.lead == 0 ? 0 : 16 / r.real_bytes);
+  feed.pitch = pitch_in_banks(r, parts * r.rows + std::max<int>(r.apart, r.lead == 0 ? 0 : 16 / r.real_bytes));
   const std::int64_t of_class = ceil_div(columns, feed.classes);
   feed.panels = static_cast<int>(ceil_div(of_class, longest_box));
   feed.panel = static_cast<int>(ceil_div(of_class, feed.panels));

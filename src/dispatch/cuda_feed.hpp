@@ -44,7 +44,8 @@ struct CudaFeedRequest {
   int step;              ///< panels are multiples of so many columns
   int lead;              ///< numbers that a line may begin after a multiple of 16 bytes
   int real_bytes;
-  int apart = 0;  ///< numbers between columns of a class in boxes, for lanes to meet different banks
+  int apart = 0;       ///< numbers between columns of a class in boxes, for lanes to meet different banks
+  bool flips = false;  ///< lanes read one part of complex numbers in 4 rows of 4 columns (banks.hpp)
 };
 
 /// A chunk is one piece.

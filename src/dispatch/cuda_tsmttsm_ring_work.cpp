@@ -86,14 +86,17 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const 
   const std::int64_t step_b = comes_once(p, c) ? step_a : c.b.pitch * (c.b.boxed ? 1 : classes);
   const RowMap map = row_map_of(c, step_a, step_b, static_cast<std::size_t>(p.real_bytes));
   const auto clocks = [&](std::int64_t pitch) {
-    // Complex numbers are read whole, and pairs of others where rows begin at multiples of them.
+    // Complex numbers are read in parts, pairs of single ones where rows begin at multiples of them.
     constexpr int read_apart = 3;
+    constexpr int flipped = 4;
+    constexpr int in_few_banks = 16;
     const int plain = c.whole_warpgroups() && !p.row_major    ? 2
                       : !p.row_major                          ? 4
                       : c.gauss == 0 && !c.whole_warpgroups() ? fragment_read_clocks(map, pitch, p.real_bytes)
                       : pitch % 2 != 0                        ? read_apart
                       : p.real_bytes == 4                     ? fragment_read_clocks(map, pitch / 2, 8)
-                                                              : 2 * fragment_read_clocks(map, pitch, 8);
+                      : pitch % 16 != 0                       ? flipped
+                                                              : in_few_banks;
     return c.turned != 0 ? plain / 2 : plain;
   };
   CudaWork work{};
