@@ -91,6 +91,12 @@ bool complete_ring_columns(const CudaDevice& device, const CudaTsmttsmProblem& p
     while (piece > usual_piece(c) && !columns_fit(device, p, piece, enough(), c))
       piece = std::max(piece / 2, usual_piece(c));
     while (piece > line_bytes && !columns_fit(device, p, piece, stages, c)) piece -= line_bytes;
+    // Complex numbers whose products leave time for memory: three longer ones come faster than four.
+    if (p.parts == 2 && p.real_bytes == 8 && (c.gauss == 0 || c.square())) {
+      for (int longer = 1024; longer > piece; longer -= 256) {
+        if (columns_fit(device, p, longer, stages, c)) piece = longer;
+      }
+    }
     c.rows = piece / (p.parts * p.real_bytes) / least * least;
     while (!units_fill(c)) c.rows -= least;
     while (c.rows > least && c.rows * std::int64_t{device.multiprocessors} > p.k) c.rows = c.rows / 2 / least * least;
@@ -241,11 +247,12 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
     const auto stages = [&] { return whole_groups(room / stage, c.groups / most_sharing(c.groups)); };
     while (!p.row_major && c.groups > 1 && stages() < least_stages) c.groups /= 2;
   }
-  if (c.split == 0) c.split = p.row_major || c.tf32 != 0 || c.gauss != 0 ? 1 : most_sharing(c.groups);
+  if (c.split == 0) c.split = p.row_major || c.tf32 != 0 || (c.gauss != 0 && !c.square()) ? 1 : most_sharing(c.groups);
   if (c.groups > most_groups || c.groups % c.split != 0 || c.split > most_split) return false;
   // A group sums whole chunks in single precision; complex numbers come in chunks of one segment.
   if (c.tf32 != 0 && (c.split != 1 || c.rows > rows_of_early_sums)) return false;
-  if ((c.complex_tiles() || c.whole_warpgroups()) && (c.split != 1 || c.rows != c.segment)) return false;
+  if ((c.complex_tiles() || c.whole_warpgroups()) && c.rows != c.segment) return false;
+  if ((c.whole_warpgroups() || (c.complex_tiles() && p.row_major)) && c.split != 1) return false;
   if (c.square() && c.a.pitch != c.b.pitch) return false;  // its warps have either operand on either side
   // Whole warpgroups of a block all take part.
   if (c.whole_warpgroups() && (c.groups != most_groups || c.a.panels != 1 || c.b.panels != 1)) return false;
