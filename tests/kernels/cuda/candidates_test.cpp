@@ -113,7 +113,7 @@ TEST_F(CudaCandidates, OfTsmttsmOfColumns) {
       expect_all_tsmttsm<float>(1157, s.m, s.n, place, false);
       if (HasFatalFailure()) return;
     }
-    for (const Sides& s : {Sides{2, 2}, Sides{30, 29}, Sides{64, 35}}) {
+    for (const Sides& s : {Sides{2, 2}, Sides{18, 18}, Sides{21, 21}, Sides{30, 29}, Sides{64, 35}}) {
       expect_all_tsmttsm<std::complex<float>>(1157, s.m, s.n, place, false);
       if (HasFatalFailure()) return;
     }

@@ -75,7 +75,8 @@ bool may_take_gauss(std::int64_t m, std::int64_t n) {
 template <class T>
 double bound_of_tsmttsm(std::int64_t k, std::int64_t m, std::int64_t n) {
   constexpr bool single = sizeof(real_of<T>) == 4;
-  return device_gamma<T>(k + 3) + sum_error<T>(may_take_gauss<T>(m, n), single && parts<T> * m * n > 24 * (m + n), k);
+  constexpr std::int64_t least = is_complex<T> ? 16 : 24;  // of columns, few beyond whole pieces are summed so, too
+  return device_gamma<T>(k + 3) + sum_error<T>(may_take_gauss<T>(m, n), single && parts<T> * m * n > least * (m + n), k);
 }
 template <class T>
 double bound_of_tsmm(std::int64_t m, std::int64_t n) {
@@ -98,6 +99,9 @@ auto configuration_of(const Longer& longer, const Problem& problem) {
   long_problem.k = longer.rows;
   const auto choice = dispatch::choose(whole_device(), long_problem);
   EXPECT_TRUE(longer.row.empty() || choice.row == longer.row) << choice.row;
+  if constexpr (std::is_same_v<Problem, dispatch::CudaTsmmProblem>) {
+    if (choice.configuration.in_parts()) return dispatch::choose(few_blocks(), problem).configuration;
+  }
   const std::string words = dispatch::words(choice.configuration);
   auto configuration = choice.configuration;
   configuration = {};
