@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "src/cuda/tsmttsm_columns_narrow.hpp"
-
 namespace blockvec::kernels::cuda {
 namespace {
 
@@ -12,12 +10,11 @@ using dispatch::CudaKernel;
 template <class Real>
 bool has_kernel_of(const dispatch::CudaTsmttsmProblem& p, const dispatch::CudaTsmttsm& x) {
   // Whole warpgroups read aligned columns alone, rows of any kind.
-  if (x.kernel == CudaKernel::ring) return ring_kernel_of<Real>(x, !p.row_major, !p.row_major) != nullptr;
+  if (x.kernel == CudaKernel::ring) return ring_kernel_of<Real>(x, p.parts, !p.row_major, !p.row_major) != nullptr;
   if constexpr (sizeof(Real) == 8) {
     if (x.kernel == CudaKernel::columns) return tsmttsm_columns_kernel_of<Real>(x.tile_m, x.tile_n) != nullptr;
   }
   if (x.kernel != CudaKernel::direct) return x.kernel == CudaKernel::general;
-  if (x.tile_m == 0) return tsmttsm_narrow_kernel_of<Real>(p.parts, x.tile_n) != nullptr;
   const auto neighbours = static_cast<dispatch::Neighbours>(std::max(x.neighbours, 1));  // any, for those by rule
   return tsmttsm_direct_kernel_of<Real>(x.tile_m, x.tile_n, neighbours) != nullptr;
 }

@@ -11,7 +11,8 @@ bool has_kernel(const dispatch::CudaTsmmProblem& p, const dispatch::CudaTsmm& x)
 
 /// `aligned`: of both operands, pairs of neighbours in a row, or four rows of a column, can be read at once.
 template <class Real>
-TsmttsmRingKernel<Real> ring_kernel_of(const dispatch::CudaTsmttsm& x, bool by_columns, bool aligned) {
+TsmttsmRingKernel<Real> ring_kernel_of(const dispatch::CudaTsmttsm& x, int parts, bool by_columns, bool aligned) {
+  if (x.narrow()) return by_columns ? tsmttsm_narrow_kernel_of<Real>(x.tile_m, x.tile_n, parts) : nullptr;
   if constexpr (sizeof(Real) == 4) {
     if (x.extras != 0) return tsmttsm_bordered_kernel_of<Real>(x.tile_m, x.tile_n, x.extras);
     if (x.tf32 == 3) return tsmttsm_complex_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);

@@ -33,6 +33,9 @@ TsmttsmRingKernel<Real> tsmttsm_ring_kernel_of(int m, int n, bool by_columns);
 /// gram_shapes.
 template <class Real>
 TsmttsmRingKernel<Real> tsmttsm_gram_kernel_of(int blocks, bool by_columns);
+/// tsmttsm_narrow_tiles, of column-major operands alone; scalars have so many real numbers.
+template <class Real>
+TsmttsmRingKernel<Real> tsmttsm_narrow_kernel_of(int m, int n, int parts);
 /// gauss_tiles; in single precision split_gauss_tiles, of row-major operands alone.
 template <class Real>
 TsmttsmRingKernel<Real> tsmttsm_gauss_kernel_of(int m, int n, bool by_columns);

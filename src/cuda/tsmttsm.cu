@@ -3,7 +3,6 @@
 #include "src/cuda/kernel_of.hpp"
 #include "src/cuda/tensor_map.hpp"
 #include "src/cuda/tsmttsm_columns.cuh"
-#include "src/cuda/tsmttsm_columns_narrow.cuh"
 #include "src/cuda/tsmttsm_direct.cuh"
 #include "src/cuda/tsmttsm_pairs.hpp"
 #include "src/cuda/tsmttsm_ring.cuh"
@@ -135,8 +134,8 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
   } else {
     const bool aligned = by_columns ? p.wide : has_aligned_pairs(p.a) && has_aligned_pairs(p.b);
     const int warps = dispatch::ring_warps(x) + (x.extras != 0 ? dispatch::border_warps : 0);
-    launch(ring_kernel_of<Real>(x, by_columns, aligned), blocks, warps * warp_size + loading_threads, x.shared_bytes,
-           stream_of_call, operation, Start::early, p);
+    launch(ring_kernel_of<Real>(x, parts, by_columns, aligned), blocks, warps * warp_size + loading_threads,
+           x.shared_bytes, stream_of_call, operation, Start::early, p);
   }
 }
 
@@ -149,22 +148,6 @@ DirectShare share_of(const dispatch::CudaTsmttsm& x, std::int64_t m, std::int64_
           x.sections_m,
           x.sections_n,
           partial};
-}
-
-template <class T>
-void launch_narrow(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& x, double* partial,
-                   cudaStream_t stream_of_call, const Product& operation) {
-  TsmttsmNarrow<real_t<T>> p{};
-  p.a = real_data(call.a);
-  p.b = real_data(call.b);
-  p.k = call.a.rows;
-  p.distance_a = call.a.ld;
-  p.distance_b = call.b.ld;
-  p.sign = call.op == Op::conjugate_transpose ? -1 : 1;
-  p.alpha = coefficient(call.alpha);
-  p.partial = partial;
-  launch(tsmttsm_narrow_kernel_of<real_t<T>>(parts_of<T>, x.tile_n), dim3(static_cast<unsigned>(x.parts)), x.threads,
-         x.shared_bytes, stream_of_call, operation, Start::early, p);
 }
 
 template <class T>
@@ -233,11 +216,7 @@ void launch_tsmttsm(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& con
       launch_columns(call, configuration, partial, execution.stream, operation);
     }
   } else if (configuration.kernel == dispatch::CudaKernel::direct) {
-    if (configuration.tile_m == 0) {
-      launch_narrow(call, configuration, partial, execution.stream, operation);
-    } else {
-      launch_direct(call, configuration, partial, execution.stream, operation);
-    }
+    launch_direct(call, configuration, partial, execution.stream, operation);
   } else if (configuration.kernel == dispatch::CudaKernel::general) {
     launch_general(call, configuration, partial, execution.stream, operation);
   }

@@ -1,22 +1,68 @@
 #pragma once
 
-#include <cstdint>
+#include "src/cuda/tsmttsm_ring.cuh"
 
-#include "src/cuda/scalar.cuh"
-#include "src/cuda/tsmttsm_columns_narrow.hpp"
-
-/// What the kernel of tsmttsm_columns_narrow.cu takes.
+/// tsmttsm of so few columns, column-major, that most of what tensor cores multiply would be nothing: threads own rows,
+/// and all sums.
 namespace blockvec::kernels::cuda {
 
-template <class Real>
-struct TsmttsmNarrow {
-  const Real* a;
-  const Real* b;
-  std::int64_t k;
-  std::int64_t distance_a, distance_b;  ///< from column to column, in scalars
-  double sign;                          ///< of A's imaginary parts
-  Coefficient<Real> alpha;
-  double* partial;  ///< [block][real view of the result]
-};
+/// `width` real columns of either operand, in scalars of `parts` real numbers. All warps share every stage.
+template <class Real, int parts, int width>
+__global__ void __launch_bounds__(block_threads, 1) tsmttsm_narrow_kernel(const __grid_constant__ TsmttsmRing<Real> p) {
+  struct alignas(parts * sizeof(Real)) Scalar {
+    Real part[parts];
+  };
+  extern __shared__ __align__(128) unsigned char memory[];
+  __shared__ RingBarriers barriers;
+  release_next_kernel();
+  const Share share(p, width, width);
+  run_ring<true>(p, share, barriers, memory, [&](int, int) {
+    const int thread = static_cast<int>(threadIdx.x);
+    const int threads = p.groups * warp_size;
+    const auto read = [&](const Columns<Real>& columns, const unsigned char* stage, int row, double(&to)[width]) {
+      const Real* const first = reinterpret_cast<const Real*>(stage) + columns.shift(0) + row * parts;
+#pragma unroll
+      for (int j = 0; j < width; j += parts) {
+        const Scalar scalar = *reinterpret_cast<const Scalar*>(first + j / parts * columns.pitch);
+#pragma unroll
+        for (int i = 0; i < parts; ++i) to[j + i] = scalar.part[i];
+      }
+    };
+    double sum[width][width] = {};
+    RingPosition at{0, 0};
+    for (int left = share.turns<true>(p); left > 0; --left) {
+      barriers.full[at.stage].wait(at.parity);
+      const unsigned char* const stage = memory + at.stage * p.stage_bytes;
+#pragma unroll 4
+      for (int row = thread; row < p.rows; row += threads) {
+        double a[width], b[width];
+        read(p.a.columns, stage, row, a);
+        read(p.b.columns, stage + p.offset_b, row, b);
+#pragma unroll
+        for (int i = 0; i < width; ++i) {
+#pragma unroll
+          for (int j = 0; j < width; ++j) sum[i][j] = fma(a[i], b[j], sum[i][j]);
+        }
+      }
+      barriers.empty[at.stage].arrive();
+      at.advance(1, p.stages);
+    }
+
+    meet(1, threads);  // the stages are read: their memory takes the warps' sums
+    double* const sums = reinterpret_cast<double*>(memory);
+#pragma unroll
+    for (int i = 0; i < width * width; ++i) {
+      double all = sum[i / width][i % width];
+#pragma unroll
+      for (int apart = warp_size / 2; apart > 0; apart /= 2) all += __shfl_xor_sync(0xffffffffU, all, apart);
+      if (thread % warp_size == 0) sums[thread / warp_size * width * width + i] = all;
+    }
+    meet(1, threads);
+    if (thread >= width * width) return;
+    double all = 0;
+    for (int w = 0; w < p.groups; ++w) all += sums[w * width * width + thread];
+    p.partial[static_cast<std::int64_t>(share.part) * width * width + thread] = all;
+  });
+}
 
 }  // namespace blockvec::kernels::cuda

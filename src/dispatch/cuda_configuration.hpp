@@ -87,7 +87,7 @@ struct CudaTsmttsm {
   CudaKernel kernel;
   int fold;                    ///< rows that are taken as one wide row
   int tile_m, tile_n;          ///< pieces of 16 x 8 of P a warp holds; Gram: blocks of 8 columns in all, and 0; direct:
-                               ///< blocks of 8 columns of A and of B
+                               ///< blocks of 8 columns of A and of B; threads that own rows: 0, and either's columns
   int warps_m, warps_n;        ///< warps that share the rows of a stage
   int sections_m, sections_n;  ///< of P, where it is too large for one block: each has its own blocks
   int groups;                  ///< such sets of warps
@@ -113,6 +113,7 @@ struct CudaTsmttsm {
   std::size_t workspace_bytes;
 
   bool gram() const { return tile_n == 0; }
+  bool narrow() const { return tile_m == 0; }
   /// Columns of A and B that the warps' tiles cover.
   int reached_m() const { return gram() ? (tile_m + 1) / 2 * 16 : (square() ? 1 : warps_m) * rows_of_tile(); }
   int reached_n() const { return gram() ? tile_m * 8 : warps_n * columns_of_tile(); }
@@ -120,8 +121,8 @@ struct CudaTsmttsm {
   constexpr bool turns_beside() const { return tf32 >= 3; }
   constexpr bool complex_tiles() const { return gauss != 0 || tf32 == 3; }
   constexpr bool square() const { return gauss == 2; }
-  int rows_of_tile() const { return (complex_tiles() && !square() ? 32 : 16) * tile_m; }
-  int columns_of_tile() const { return (complex_tiles() ? 16 : 8) * tile_n; }
+  int rows_of_tile() const { return narrow() ? tile_n : (complex_tiles() && !square() ? 32 : 16) * tile_m; }
+  int columns_of_tile() const { return narrow() ? tile_n : (complex_tiles() ? 16 : 8) * tile_n; }
   /// Of a group's sum in shared memory.
   std::int64_t sum_bytes() const { return std::int64_t{reached_m()} * reached_n() * std::int64_t{sizeof(double)}; }
 };

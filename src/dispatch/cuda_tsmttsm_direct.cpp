@@ -4,7 +4,6 @@
 #include <iterator>
 
 #include "src/dispatch/cuda_stages.hpp"
-#include "src/dispatch/cuda_tsmttsm_columns_narrow.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -61,35 +60,6 @@ bool may_win(const CudaDevice& device, const CudaTsmttsmProblem& p, const CudaTs
   return !p.same && !splits_pairs && widest <= (p.real_bytes == 8 ? 8 : 4) * p.parts;
 }
 
-// Tile 0 x n: n columns of scalars in either operand, threads that own rows (src/cuda/tsmttsm_columns_narrow.cu).
-bool complete_narrow(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
-  const std::int64_t width = std::int64_t{p.parts} * c.tile_n;
-  const bool aligned = p.parts == 1 || p.real_bytes == 4;  // complex numbers are loaded whole
-  if (p.row_major || p.same || p.pitch_a == 0 || p.m != width || p.n != width || !aligned) return false;
-  constexpr int rows = narrow_threads * narrow_rows;
-  c.warps_m = c.warps_n = c.sections_m = c.sections_n = c.groups = c.fold = 1;
-  c.neighbours = static_cast<int>(Neighbours::none);
-  c.threads = narrow_threads;
-  c.rows = rows;
-  c.shared_bytes = 0;
-  c.parts = std::min<std::int64_t>(
-      ceil_div(p.k, rows), narrow_blocks(p.real_bytes, p.parts, c.tile_n) * std::int64_t{device.multiprocessors});
-  c.workspace_bytes = static_cast<std::size_t>(c.parts * p.m * p.n) * sizeof(double) + workspace_alignment;
-  return true;
-}
-
-CudaWork narrow_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
-  CudaWork work{};
-  work.bytes = static_cast<double>(p.k) * static_cast<double>((p.m + p.n) * p.real_bytes);
-  work.bandwidth = (p.real_bytes * p.parts == 4 ? 0.8 : 0.92) * device.read_bandwidth;
-  work.parts = std::min<double>(static_cast<double>(c.parts), device.multiprocessors);
-  work.bytes_in_flight =
-      narrow_blocks(p.real_bytes, p.parts, c.tile_n) * c.rows * static_cast<double>((p.m + p.n) * p.real_bytes);
-  work.launches = 2;
-  work.waits = 1;
-  return work;
-}
-
 }  // namespace
 
 double touched_bytes(std::int64_t width, std::int64_t pitch, int real_bytes) {
@@ -100,7 +70,6 @@ double touched_bytes(std::int64_t width, std::int64_t pitch, int real_bytes) {
 }
 
 bool complete_direct(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
-  if (c.tile_m == 0) return complete_narrow(device, p, c);
   const DirectShape* const shape = shape_of(c);
   if (shape == nullptr || p.pitch_a == 0) return false;
   if (c.neighbours == 0) c.neighbours = static_cast<int>(usual_neighbours(p));
@@ -135,7 +104,6 @@ bool complete_direct(const CudaDevice& device, const CudaTsmttsmProblem& p, Cuda
 }
 
 CudaWork direct_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
-  if (c.tile_m == 0) return narrow_work(device, p, c);
   const auto k = static_cast<double>(p.k);
   const auto touched = [&](std::int64_t width, std::int64_t pitch) {
     return p.row_major ? touched_bytes(width, pitch, p.real_bytes) : static_cast<double>(width * p.real_bytes);
@@ -179,12 +147,6 @@ void add_direct(const CudaDevice& device, const CudaTsmttsmProblem& p, Search se
     if (complete(device, p, c) && (search == Search::all || may_win(device, p, c))) to.push_back(c);
     return c;
   };
-  for (const int columns : {2, 3}) {
-    CudaTsmttsm c{};
-    c.kernel = CudaKernel::direct;
-    c.tile_n = columns;
-    if (complete(device, p, c)) to.push_back(c);
-  }
   for (const DirectShape& shape : direct_shapes) {
     const CudaTsmttsm usual = add(shape, Neighbours::by_rule, 0, 0);
     if (search == Search::usual) continue;

@@ -207,13 +207,14 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   if (c.tf32 == 2 && (p.row_major || p.parts == 2)) return false;
   if (c.tf32 == 4 && !p.row_major && p.parts == 1) return false;
   if (!p.row_major && c.tf32 == 1) return false;
+  if (c.narrow() && (p.row_major || p.same || p.m != c.tile_n || p.n != c.tile_n)) return false;
   if (c.whole_warpgroups() ? !device.warpgroups || c.gauss != 0 : c.tf32 != 0 && c.gauss == 0) return false;
   if (c.complex_tiles() && (p.parts != 2 || !p.aligned || p.same || (c.tf32 != 0) != (p.real_bytes == 4))) {
     return false;
   }
   if (c.feeds == feeds_by_rule) c.feeds = device.bulk_copies ? usual_feeds(p) : flat_both;
   if (c.feeds != flat_both && !device.bulk_copies) return false;
-  if (!feeds_serve(p, c.feeds)) return false;
+  if (!feeds_serve(p, c.feeds) || (c.narrow() && c.feeds != columns_both)) return false;
   // Whole warpgroups read real columns 16 bytes at a time, complex ones number by number.
   if (!p.row_major && c.whole_warpgroups() && c.tf32 != 4 && c.feeds != boxes_both) return false;
   if (!p.row_major && c.tf32 == 2 && (lead_of(p, p.pitch_a) != 0 || lead_of(p, p.pitch_b) != 0)) return false;
@@ -249,6 +250,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   }
   if (c.split == 0) c.split = p.row_major || c.tf32 != 0 || (c.gauss != 0 && !c.square()) ? 1 : most_sharing(c.groups);
   if (c.groups > most_groups || c.groups % c.split != 0 || c.split > most_split) return false;
+  if (c.narrow() && c.split != c.groups) return false;  // threads share every chunk
   // A group sums whole chunks in single precision; complex numbers come in chunks of one segment.
   if (c.tf32 != 0 && (c.split != 1 || c.rows > rows_of_early_sums)) return false;
   if ((c.complex_tiles() || c.whole_warpgroups()) && c.rows != c.segment) return false;
@@ -338,6 +340,9 @@ void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search sear
   };
   for (const GramShape& shape : gram_shapes) {
     if (p.same) add_shape(shape.blocks, 0, 0, 0);
+  }
+  for (const TileShape& tile : tsmttsm_narrow_tiles) {
+    if (tile.n == p.n) add_shape(tile.m, tile.n, 0, 0);
   }
   for (const TileShape& tile : tsmttsm_tiles) add_shape(tile.m, tile.n, 0, 0);
   for (const BorderedTile& tile : bordered_tiles) {

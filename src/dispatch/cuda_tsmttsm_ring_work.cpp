@@ -19,6 +19,7 @@ RingWork work_of_16_rows(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   // Pieces beyond the result are left out.
   const auto live_columns = static_cast<double>(std::min<std::int64_t>(ceil_div(p.n, 16), c.warps_n * c.tile_n));
   const double warps = c.warps_m * c.warps_n;
+  if (c.narrow()) return {0.02 * static_cast<double>(p.m * p.n), static_cast<double>(p.m), static_cast<double>(p.n)};
   if (takes_pairs(c)) return {warps * pair_tile.m * pair_tile.n, warps * 8 * pair_tile.m, warps * 4 * pair_tile.n};
   if (c.square()) {  // src/cuda/tsmttsm_gauss_square.cuh
     const int pieces = (c.tile_m * c.tile_m + 1) / 2;
@@ -90,7 +91,8 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const 
     constexpr int read_apart = 3;
     constexpr int flipped = 4;
     constexpr int in_few_banks = 16;
-    const int plain = c.whole_warpgroups() && !p.row_major    ? 2
+    const int plain = c.narrow()                              ? 1
+                      : c.whole_warpgroups() && !p.row_major  ? 2
                       : !p.row_major                          ? 4
                       : c.gauss == 0 && !c.whole_warpgroups() ? fragment_read_clocks(map, pitch, p.real_bytes)
                       : pitch % 2 != 0                        ? read_apart

@@ -87,6 +87,9 @@ FAMILIES = {
     "tsmttsm_tiles": Family("tsmttsm_ring", "tsmttsm_ring.cuh", "TsmttsmRingKernel",
                             "tsmttsm_ring_kernel<{real}, {by_columns}, FullTiles<{m}, {n}>>", choices=BY_COLUMNS,
                             makes=sums_fit),
+    "tsmttsm_narrow_tiles": Family("tsmttsm_narrow", "tsmttsm_columns_narrow.cuh", "TsmttsmRingKernel",
+                                   "tsmttsm_narrow_kernel<{real}, {parts}, {n}>", by_parts=True,
+                                   makes=lambda real, m, n, parts: m == 0 and n % parts == 0),
     "gram_shapes": Family("tsmttsm_gram", "tsmttsm_ring.cuh", "TsmttsmRingKernel",
                           "tsmttsm_gram_kernel<{real}, {by_columns}, {blocks}, {warps}>", ("blocks", "warps"),
                           ("blocks",), "GramShape", BY_COLUMNS,
@@ -188,8 +191,8 @@ def family_of_row(product, kernel, words, tile):
     """The family that a row of measured configurations means; None: one without tiles."""
     tf32, gauss, held = (int(words.get(word, 0)) for word in ("tf32", "gauss", "held"))
     if product in ("tsmttsm", "gram"):
-        if kernel == "ring" and tile[1:] == [0]:
-            return "gram_shapes"
+        if kernel == "ring" and 0 in tile:
+            return "gram_shapes" if tile[1:] == [0] else "tsmttsm_narrow_tiles"
         if int(words.get("extras", 0)):
             return "bordered_tiles"
         ring = {(0, 0): "tsmttsm_tiles", (0, 1): "gauss_tiles", (0, 2): "gauss_square_tiles",

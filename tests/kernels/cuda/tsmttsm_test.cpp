@@ -96,6 +96,20 @@ TYPED_TEST(CudaTsmttsm, ManyRows) {
   }
 }
 
+// Columns of any alignment, in less than a chunk and in many.
+TYPED_TEST(CudaTsmttsm, FewColumns) {
+  using T = TypeParam;
+  for (const std::int64_t width : {2, 3}) {
+    for (const std::int64_t k : {1, 17, 1000, 30001}) {
+      for (const std::int64_t pad : {0, 1, 2, 3}) {
+        const Placement place{Layout::column_major, Layout::row_major, pad, pad % 2};
+        expect_tsmttsm<T>(run_on_few_blocks, k, width, width, place, Op::conjugate_transpose, T(1), T(0));
+        if (this->HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 // Of wide Gram matrices only sections on and above the diagonal are computed.
 TYPED_TEST(CudaTsmttsm, WideGramMatrices) {
   using T = TypeParam;

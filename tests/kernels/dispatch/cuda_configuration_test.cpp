@@ -221,6 +221,18 @@ TEST(CudaConfiguration, SquaresOf64ColumnsHoldCInRegisters) {
   }
 }
 
+TEST(CudaConfiguration, ThreeColumnsDoWithoutTensorCores) {
+  for (const int real_bytes : {4, 8}) {
+    CudaTsmttsmProblem p{100000001, 3, 3, 100000001, 100000001, real_bytes, false, false};
+    const CudaTsmttsm c = choose(devices[0], p).configuration;
+    EXPECT_EQ(c.kernel, CudaKernel::ring);
+    EXPECT_TRUE(c.narrow()) << words(c);
+    EXPECT_EQ(c.split, c.groups) << words(c);  // all threads share every chunk
+    p.n = 4;
+    EXPECT_FALSE(choose(devices[0], p).configuration.narrow());
+  }
+}
+
 TEST(CudaConfiguration, WordsStandForTheWholeConfiguration) {
   const auto expect_same = [](const auto& device, const auto& p) {
     for (const auto& c : candidates(device, p, Search::all)) {

@@ -86,13 +86,14 @@ class Rows(unittest.TestCase):
         for arguments in [(), ("gram", "S", "ring", "tile 16x0 warps 4x1"), ("tsmttsm", "Z", "ring", "tile 1x4 gauss 1"),
                           ("tsmttsm", "C", "ring", "tile 1x8 tf32 3"), ("tsmttsm", "Z", "direct", "tile 4x3"),
                           ("tsmttsm", "D", "general", "132 parts"), ("tsmm", "D", "ring", "tile 1x0"),
+                          ("tsmttsm", "S", "ring", "tile 0x3"), ("tsmttsm", "C", "ring", "tile 0x4"),
                           ("update", "S", "ring", "tile 4x4 tf32 1"), ("tsmm", "C", "warpgroup", "tile 3"),
                           ("tsmm", "D", "direct", "tile 2x8 panel 8"), ("tsmm", "Z", "columns", "tile 1x8")]:
             self.check(*arguments)
 
     def test_tiles_that_are_not_compiled_are_refused(self):
         for arguments in [("tsmttsm", "D", "ring", "tile 3x8"), ("gram", "D", "ring", "tile 9x0"),
-                          ("tsmttsm", "D", "ring", "tile 1x8 tf32 2"), ("tsmm", "S", "warpgroup", "tile 3"),
+                          ("tsmttsm", "D", "ring", "tile 0x4"), ("tsmttsm", "D", "ring", "tile 1x8 tf32 2"), ("tsmm", "S", "warpgroup", "tile 3"),
                           ("tsmm", "D", "direct", "tile 2x8 panel 2"), ("tsmm", "S", "columns", "tile 1x8")]:
             with self.assertRaisesRegex(instances.Refused, "has no tile"):
                 self.check(*arguments)
