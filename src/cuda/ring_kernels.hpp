@@ -94,6 +94,9 @@ TsmmBoxesKernel<Real> tsmm_gauss_kernel_of(int m, int n);
 /// tsmm_held.cu.
 template <class Real>
 TsmmBoxesKernel<Real> tsmm_held_kernel_of();
+/// tsmm_once.cu.
+template <class Real>
+TsmmBoxesKernel<Real> tsmm_once_kernel_of();
 /// tsmm_gauss_register_tiles.
 template <class Real>
 TsmmBoxesKernel<Real> tsmm_gauss_registers_kernel_of(int m, int n, bool by_columns);

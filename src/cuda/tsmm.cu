@@ -191,7 +191,7 @@ void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const La
   p.panels = static_cast<int>(ceil_div(p.m, x.panel));
   p.sets = x.groups;
   p.stages = x.stages;
-  p.depth_classes = depth_classes;
+  p.depth_classes = x.takes_once() ? 2 : depth_classes;  // lanes read two columns at a time
   for (int v = 0; v < 4; ++v) {
     const int turn = v % depth_classes;
     p.step[v] = row_major ? 4 * v
@@ -206,8 +206,9 @@ void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const La
     launcher.launch_early(pack_kernel<Real>, ceil_div(numbers, 128), 128, 0, p, pieces, packed);
     p.packed = packed;
   }
-  const int threads =
-      x.holds_gauss() ? dispatch::gauss_register_warps(x.tile_n) * warp_size + loading_threads : block_threads;
+  const int threads = x.holds_gauss()  ? dispatch::gauss_register_warps(x.tile_n) * warp_size + loading_threads
+                      : x.takes_once() ? computing_threads
+                                       : block_threads;
   launcher.launch_early(boxes_kernel_of<Real>(x, !p.out.b.row_major), x.parts, threads, x.shared_bytes, p);
 }
 

@@ -175,14 +175,15 @@ struct CudaTsmm {
   int panel;            ///< boxes, deep, warps: columns of A in a stage; columns, direct: of scalars, loaded at a time
   int pitch;            ///< boxes, deep, warps: real numbers from line to line in a stage
   int classes;          ///< boxes: that lines are dealt into
-  bool small_in_ring;   ///< boxes: C comes panel by panel with A
+  bool small_in_ring;   ///< boxes: C comes from a kernel of its own, panel by panel with A
   int staged;           ///< boxes, warps: 1 if results go through shared memory, to be written in whole sectors
   int plain;            ///< boxes: 1 if A comes by plain copies instead
   int staged_pitch;     ///< boxes, columns: real numbers from line to line of results there
   int early;            ///< columns, in pieces: rows of a chunk that it does not store, to store whole sectors
   int tf32;             ///< ring, columns, warpgroup: as for tsmttsm
   int gauss;            ///< boxes: as for tsmttsm; tile_n counts complex columns
-  int held;             ///< boxes: 1 if C stays in registers (tsmm_held.cu, tsmm_gauss_registers.cuh); with gauss,
+  int held;             ///< boxes: 1 if C stays in registers (tsmm_held.cu, tsmm_gauss_registers.cuh), 2 if it stays
+                        ///< in the first-level cache, where every block takes one chunk (tsmm_once.cu); with gauss,
                         ///< blocks_n counts fours of its rows, tile_n sixteens of its columns, row_warps those of a
                         ///< box's rows
   int shared_bytes;
@@ -194,6 +195,7 @@ struct CudaTsmm {
 
   constexpr bool in_parts() const { return part_columns != 0; }
   constexpr bool holds_gauss() const { return gauss != 0 && held != 0; }
+  constexpr bool takes_once() const { return held == 2; }
 };
 
 /// As for tsmttsm, but for products in parts (`choose`): none of these in place, and none that is fast elsewhere.

@@ -6,6 +6,7 @@
 
 #include "src/dispatch/cuda_stages.hpp"
 #include "src/dispatch/cuda_tsmm_gauss.hpp"
+#include "src/dispatch/cuda_tsmm_once.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -164,6 +165,7 @@ bool boxes_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
 
 bool complete_boxes(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   if (c.holds_gauss()) return complete_gauss_registers(device, p, c);
+  if (c.takes_once()) return complete_once(device, p, c);
   if (!boxes_serve(device, p) || (c.gauss != 0 && !gauss_serves(p, c))) return false;
   if (c.held != 0) {
     if (!held_serves(p, c)) return false;
@@ -289,13 +291,14 @@ void add_gauss(const CudaDevice& device, const CudaTsmmProblem& p, std::vector<C
   if (complete(device, p, c)) to.push_back(c);
 }
 
-// As measured on an H200 at 64 columns: no slower, and with fewer joules a byte, which counts under unbroken load.
-bool add_held(const CudaDevice& device, const CudaTsmmProblem& p, std::vector<CudaTsmm>& to) {
+// As measured on an H200 at 64 columns: no slower, and with fewer joules a byte, which counts under unbroken load; in
+// place blocks that take one chunk are faster.
+bool add_held(const CudaDevice& device, const CudaTsmmProblem& p, int held, std::vector<CudaTsmm>& to) {
   CudaTsmm c{};
   c.kernel = CudaKernel::boxes;
   c.blocks_n = 1;
-  c.tile_n = 4;
-  c.held = 1;
+  c.tile_n = held == 1 ? 4 : 8;
+  c.held = held;
   if (!complete(device, p, c)) return false;
   to.push_back(c);
   return true;
@@ -303,7 +306,9 @@ bool add_held(const CudaDevice& device, const CudaTsmmProblem& p, std::vector<Cu
 
 void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
   if (search == Search::all || (p.m == 64 && p.n == 64)) {
-    if (add_held(device, p, to) && search == Search::usual) return;
+    for (const int held : {2, 1}) {
+      if (add_held(device, p, held, to) && search == Search::usual) return;
+    }
   }
   const auto add = [&](const Shape& shape, bool staged, bool plain, int groups = 0, int ticket = 0) {
     CudaTsmm c{};
@@ -355,6 +360,7 @@ void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search
 
 CudaWork boxes_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
   if (c.holds_gauss()) return gauss_registers_work(device, p, c);
+  if (c.takes_once()) return once_work(device, p, c);
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
   const double busy_part = static_cast<double>(computing_warps) / (warp_groups(c) * c.row_warps * c.warps);
   const auto k = static_cast<double>(p.k);

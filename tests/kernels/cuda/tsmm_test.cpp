@@ -87,6 +87,19 @@ TYPED_TEST(CudaTsmm, SameBitsEveryTimeAndInPlace) {
   }
 }
 
+// The last chunk of rows of any length.
+TYPED_TEST(CudaTsmm, SixtyFourColumnsInPlace) {
+  using T = TypeParam;
+  for (const std::int64_t k : {1, 15, 16, 127, 128, 129, 1000, 9001}) {
+    for (const std::int64_t offset : {0, 2, 4, 8}) {
+      const Placement place{Layout::row_major, Layout::column_major, 0, offset};
+      expect_tsmm_inplace<T>(run_on_few_blocks, k, 64, 64, place);
+      expect_tsmm_inplace<T>(run_on_few_blocks, k, 64, 64, place, Triangle::upper);
+      if (this->HasFatalFailure()) return;
+    }
+  }
+}
+
 // Columns of any width, alignment and length.
 TYPED_TEST(CudaTsmm, NarrowColumns) {
   using T = TypeParam;

@@ -221,6 +221,23 @@ TEST(CudaConfiguration, SquaresOf64ColumnsHoldCInRegisters) {
   }
 }
 
+TEST(CudaConfiguration, SixtyFourColumnsInPlaceAreTakenOnce) {
+  CudaTsmmProblem p{1 << 20, 64, 64, 64, 64, 8, true, true, false};
+  p.aligned = p.aligned_output = true;
+  const CudaTsmm c = choose(devices[0], p).configuration;
+  EXPECT_TRUE(c.takes_once()) << words(c);
+  EXPECT_EQ(c.parts * c.rows, p.k);
+  for (const auto& change : std::vector<void (*)(CudaTsmmProblem&)>{
+           [](CudaTsmmProblem& x) { x.in_place = false; }, [](CudaTsmmProblem& x) { x.aligned = false; },
+           [](CudaTsmmProblem& x) { x.may_skip_a = true; }, [](CudaTsmmProblem& x) { x.reads_output = true; },
+           [](CudaTsmmProblem& x) { x.pitch_a = x.pitch_b = 66; }, [](CudaTsmmProblem& x) { x.n = 62; },
+           [](CudaTsmmProblem& x) { x.real_bytes = 4; }}) {
+    CudaTsmmProblem other = p;
+    change(other);
+    EXPECT_FALSE(choose(devices[0], other).configuration.takes_once());
+  }
+}
+
 TEST(CudaConfiguration, ThreeColumnsDoWithoutTensorCores) {
   for (const int real_bytes : {4, 8}) {
     CudaTsmttsmProblem p{100000001, 3, 3, 100000001, 100000001, real_bytes, false, false};
