@@ -228,6 +228,11 @@ void launch_warps(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const La
   launcher.launch_early(tsmm_warps_kernel_of<Real>(x.blocks_n, x.tile_n), x.parts, sharing_threads, x.shared_bytes, p);
 }
 
+/// Chunks of columns that are stored `early` numbers before the chunk's own first one, at most, and end as early.
+std::uint32_t chunks_of(std::int64_t length, int early, int stored) {
+  return static_cast<std::uint32_t>(ceil_div(length + std::max(early - 1, 0), stored));
+}
+
 /// Columns, `pitch` real numbers apart in a stage, of which a chunk holds `rows`.
 template <class T>
 PieceColumns<real_t<T>> piece_columns(const Matrix<T>& a, int pitch, int rows, const Product& operation) {
@@ -267,8 +272,7 @@ TsmmColumnPieces<real_t<T>> column_pieces(const TsmmCall<T>& call, const dispatc
   p.m = static_cast<int>(call.a.columns);
   p.n = static_cast<int>(call.b.columns);
   p.stored = parts * x.rows - p.early;
-  // Columns that are stored from early on end as early.
-  p.chunks = static_cast<std::uint32_t>(ceil_div(p.length + std::max(p.early - 1, 0), p.stored));
+  p.chunks = chunks_of(p.length, p.early, p.stored);
   p.stages = x.stages;
   const auto bytes_a = static_cast<int>(dispatch::piece_bytes(p.m, x.pitch, sizeof(Real)));
   const auto bytes_b = static_cast<int>(dispatch::piece_bytes(p.n, x.staged_pitch, sizeof(Real)));
@@ -306,6 +310,8 @@ void launch_columns(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const 
   p.m = static_cast<int>(parts * call.a.columns);
   p.n = static_cast<int>(parts * call.b.columns);
   p.rows = x.rows;
+  p.early = parts * x.early;
+  p.chunks = chunks_of(parts * call.a.rows, p.early, p.stored());
   p.row_warps = x.row_warps;
   p.column_warps = x.warps;
   p.groups = x.groups;

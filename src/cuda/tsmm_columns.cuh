@@ -197,7 +197,7 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_columns_kernel(const __
   const int row0 = in_group % p.row_warps * 16 * tb + lane / 4;
   const int q = lane % 4;
   const int pieces = p.column_warps * tn;
-  const int first_b = p.b.shift(0) + column0 / parts * p.b.pitch + row0 * parts;
+  const int first_b = p.shift(p.b) + column0 / parts * p.b.pitch + row0 * parts;
   const bool reads_a = !p.alpha.read().is_zero();
   const Factor beta = p.beta.read();
   const bool adds = p.loads_b && !beta.is_zero();
@@ -215,7 +215,7 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_columns_kernel(const __
     for (int i = 0; i < tb * tn * 4; ++i) sum[i / (4 * tn)][i / 4 % tn][i % 4] = 0;
     if (reads_a) {
       const Real* const a =
-          reinterpret_cast<const Real*>(memory + at.stage * p.stage_bytes) + p.a.shift(0) + row0 * parts;
+          reinterpret_cast<const Real*>(memory + at.stage * p.stage_bytes) + p.shift(p.a) + row0 * parts;
       const double* const c = packed + column0 * 8 + 2 * lane;
       multiply_columns<parts>(sum, a, p.a.pitch, c, pieces, scalars, p.neighbours_a, q);
     }

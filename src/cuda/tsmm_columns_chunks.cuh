@@ -6,7 +6,8 @@
 
 /// Chunks of a column-major A on their way into shared memory, and of B on their way out, for tsmm_columns.cuh and
 /// tsmm_columns_split.cuh: a ring of stages that warps load, others compute from and others again store. Results take
-/// the place of what was there, and leave as one piece of every column.
+/// the place of what was there, and leave as one piece of every column. Where columns begin within lines of memory, a
+/// chunk may hold a few rows more than it stores: of every column it stores as many, whole lines.
 namespace blockvec::kernels::cuda {
 
 inline constexpr int column_unroll = 2;
@@ -28,8 +29,9 @@ struct TsmmColumns : TsmmTask<Real> {
   Columns<Real> a, b;
   Real* out;  ///< B
   std::int64_t k;
-  int m, n;  ///< real columns
-  int rows;  ///< of a chunk
+  int m, n;   ///< real columns
+  int rows;   ///< that a chunk holds
+  int early;  ///< of a column's numbers there: those before the ones that it stores, a line or none
   int row_warps, column_warps, groups;
   int stages;
   int stage_bytes;
@@ -37,6 +39,17 @@ struct TsmmColumns : TsmmTask<Real> {
   bool loads_b;  ///< what B held comes along there
   bool meets;    ///< warps of a group wait for one another before results take the place of A's numbers
   int neighbours_a, neighbours_b;  ///< which columns lanes take: column_of_slot's k
+
+  /// Of a column's numbers, those that a chunk stores, and the first one that it holds.
+  __host__ __device__ int stored() const { return rows * b.parts - early; }
+  __device__ std::int64_t first(std::uint32_t chunk) const {
+    return static_cast<std::int64_t>(chunk) * stored() - early;
+  }
+  /// Where an operand's first column begins in a stage: as in memory.
+  __device__ int shift(const Columns<Real>& columns) const {
+    constexpr int line = line_bytes / static_cast<int>(sizeof(Real));
+    return (columns.shift(0) + line - early) % line;
+  }
 };
 
 /// What the warps of a block share.
@@ -78,18 +91,19 @@ __device__ inline int column_of_slot(int k, int q, int s) {
 template <class Real>
 class PiecesIn {
  public:
-  __device__ PiecesIn(const Columns<Real>& columns, int rows, int own)
-      : columns_(columns),
-        numbers_(rows * columns.parts),
+  __device__ PiecesIn(const TsmmColumns<Real>& p, const Columns<Real>& columns, int own)
+      : p_(p),
+        columns_(columns),
+        numbers_(p.rows * columns.parts),
         width_(columns.count),
-        shift_(columns.shift(0)),
-        own_(own),
-        from_(columns.column(0)) {}
+        shift_(p.shift(columns)),
+        own_(own) {}
 
   /// Bulk copies would leave the matrix at its ends.
   __device__ bool in_bulk(std::uint32_t chunk) const {
-    return (chunk != 0 || shift_ % unit == 0) &&
-           (chunk + std::int64_t{1}) * numbers_ + (columns_.even ? 0 : unit) <= columns_.length;
+    const std::int64_t first = p_.first(chunk);
+    return first >= (columns_.even ? 0 : shift_ % unit) &&
+           first + numbers_ + (columns_.even ? 0 : unit) <= columns_.length;
   }
   __device__ unsigned bytes() const {
     unsigned sum = 0;
@@ -100,7 +114,7 @@ class PiecesIn {
 #if __CUDA_ARCH__ >= 900
   /// By one lane.
   __device__ void start_bulk(std::uint32_t chunk, unsigned char* stage, Barrier& full) const {
-    const Real* from = from_ + own_ * columns_.distance + static_cast<std::int64_t>(chunk) * numbers_;
+    const Real* from = columns_.column(own_) + p_.first(chunk);
     int place = shift_ + own_ * columns_.pitch;
     Real* const to = reinterpret_cast<Real*>(stage);
     // Several at a time: one after the other takes longer than their bytes.
@@ -116,12 +130,12 @@ class PiecesIn {
 
   /// By the warp; zeros beyond the matrix.
   __device__ void start_plain(std::uint32_t chunk, unsigned char* stage) const {
-    const std::int64_t first = static_cast<std::int64_t>(chunk) * numbers_;
+    const std::int64_t first = p_.first(chunk);
     for (int j = own_; j < width_; j += column_loaders) {
       Real* const to = reinterpret_cast<Real*>(stage) + shift_ + j * columns_.pitch;
-      const Real* const from = from_ + j * columns_.distance + first;
+      const Real* const from = columns_.column(j) + first;
       for (int i = static_cast<int>(threadIdx.x) % warp_size; i < numbers_; i += warp_size) {
-        const bool valid = first + i < columns_.length;
+        const bool valid = first + i >= 0 && first + i < columns_.length;
         async_copy<sizeof(Real)>(to + i, valid ? from + i : columns_.data, valid);
       }
     }
@@ -133,12 +147,12 @@ class PiecesIn {
     return static_cast<unsigned>(((place & (unit - 1)) + numbers_ + unit - 1) / unit * 16);
   }
 
+  const TsmmColumns<Real>& p_;
   const Columns<Real>& columns_;
   int numbers_;  ///< of a column in a chunk
   int width_;    ///< columns
   int shift_;    ///< numbers from the start of a stage
   int own_;
-  const Real* from_;
 };
 
 /// The warps that load. Stages are filled chunk by chunk; marks say that there is nothing more.
@@ -158,8 +172,8 @@ __device__ inline void load_columns(const TsmmColumns<Real>& p, ColumnStages& sh
     turn ^= 1;
     return first;
   };
-  const PiecesIn<Real> a(p.a, p.rows, own);
-  const PiecesIn<Real> b(p.b, p.rows, own);
+  const PiecesIn<Real> a(p, p.a, own);
+  const PiecesIn<Real> b(p, p.b, own);
   const unsigned bytes_a = a.bytes();
   const unsigned bytes_b = reads_b ? b.bytes() : 0;
   std::uint32_t first = share_ticket(take_ticket());
@@ -195,46 +209,50 @@ __device__ inline void load_columns(const TsmmColumns<Real>& p, ColumnStages& sh
 #endif
 }
 
-/// A chunk of B out of a stage, whose columns begin there at the same places of 16 bytes as in memory.
+/// A chunk of B out of a stage, whose columns begin there at `from`, at the same places of 16 bytes as in memory.
 template <class Real>
 __device__ inline void store_chunk(const TsmmColumns<Real>& p, const Real* from, std::uint32_t chunk, int shift) {
 #if __CUDA_ARCH__ >= 900
   constexpr int unit = 16 / static_cast<int>(sizeof(Real));
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   const int scalars = p.n / p.b.parts;
-  const int numbers = p.rows * p.b.parts;
+  const int numbers = p.stored();
   const std::int64_t first = static_cast<std::int64_t>(chunk) * numbers;
-  Real* const to = p.out + first;
-  const auto left = static_cast<int>(min(p.b.length - first, static_cast<std::int64_t>(numbers)));
-  if (left < numbers) {
+  constexpr int line = line_bytes / static_cast<int>(sizeof(Real));
+  const bool lines = p.early != 0;
+  // Where column j begins in a line: so many numbers are stored before `first`, or left out up to a multiple of 16
+  // bytes.
+  const int step = static_cast<int>(p.b.distance % line);
+  const auto late = [&](int j) { return lines ? (shift + j * step) & (line - 1) : 0; };
+  const auto skipped = [&](int j) { return lines ? 0 : -(shift + j * step) & (unit - 1); };
+  if ((chunk == 0 && lines) || first + numbers > p.b.length) {
     for (int j = 0; j < scalars; ++j) {
-      for (int i = lane; i < left; i += warp_size) to[j * p.b.distance + i] = from[j * p.b.pitch + i];
+      const std::int64_t begin = first - late(j);
+      for (int i = lane; i < numbers; i += warp_size) {
+        if (begin + i < 0 || begin + i >= p.b.length) continue;
+        p.out[j * p.b.distance + begin + i] = from[j * p.b.pitch + p.early - late(j) + i];
+      }
     }
     return;
   }
-  // Numbers before a multiple of 16 bytes.
-  const auto early = [&](int place) { return -place & (unit - 1); };
   if (elected()) {
-    Real* column = to;
-    const Real* piece = from;
-    int place = shift;
+    Real* column = p.out + first;
+    const Real* piece = from + p.early;
 #pragma unroll column_unroll
     for (int j = 0; j < scalars; ++j) {
-      const int skipped = early(place);
-      start_bulk_store(column + skipped, piece + skipped, static_cast<unsigned>((numbers - skipped) / unit * 16));
+      const int to = skipped(j) - late(j);
+      start_bulk_store(column + to, piece + to, static_cast<unsigned>((numbers - skipped(j)) / unit * 16));
       column += p.b.distance;
       piece += p.b.pitch;
-      place += p.b.pitch;
     }
     commit_stores();
   }
-  if (!p.b.even) {  // what is left at both ends of a piece
+  if (!lines && !p.b.even) {  // what is left at both ends of a piece
     for (int i = lane; i < scalars * unit; i += warp_size) {
       const int j = i / unit;
-      const int skipped = early(shift + j * p.b.pitch);
-      if (skipped == 0) continue;
-      const int place = i % unit < skipped ? i % unit : numbers - unit + i % unit;
-      to[j * p.b.distance + place] = from[j * p.b.pitch + place];
+      if (skipped(j) == 0) continue;
+      const int place = i % unit < skipped(j) ? i % unit : numbers - unit + i % unit;
+      p.out[first + j * p.b.distance + place] = from[j * p.b.pitch + place];
     }
   }
   if (elected()) bulk_stores_have_read<0>();
@@ -245,7 +263,7 @@ __device__ inline void store_chunk(const TsmmColumns<Real>& p, const Real* from,
 template <class Real>
 __device__ inline void store_columns(const TsmmColumns<Real>& p, ColumnStages& shared, unsigned char* memory, int own) {
 #if __CUDA_ARCH__ >= 900
-  const int shift = p.b.shift(0);
+  const int shift = p.shift(p.b);
   for (RingPosition at{own, 0};; at.advance(column_storers, p.stages)) {
     shared.done[at.stage].wait(at.parity);
     const std::uint32_t chunk = shared.chunk_of[at.stage];

@@ -179,7 +179,7 @@ struct CudaTsmm {
   int staged;           ///< boxes, warps: 1 if results go through shared memory, to be written in whole sectors
   int plain;            ///< boxes: 1 if A comes by plain copies instead
   int staged_pitch;     ///< boxes, columns: real numbers from line to line of results there
-  int early;            ///< columns, in pieces: rows of a chunk that it does not store, to store whole sectors
+  int early;            ///< columns: rows of a chunk that it does not store, to store whole sectors or lines
   int tf32;             ///< ring, columns, warpgroup: as for tsmttsm
   int gauss;            ///< boxes: as for tsmttsm; tile_n counts complex columns
   int held;             ///< boxes: 1 if C stays in registers (tsmm_held.cu, tsmm_gauss_registers.cuh), 2 if it stays

@@ -151,6 +151,20 @@ TYPED_TEST(CudaTsmm, InParts) {
   }
 }
 
+// Columns that begin within lines of memory, of which whole ones are stored.
+TYPED_TEST(CudaTsmm, ManyColumnsOfManyRows) {
+  using T = TypeParam;
+  for (const std::int64_t width : {44, 57, 62}) {
+    for (const std::int64_t pad : {0, 1, 2, 5}) {
+      const Placement place{Layout::column_major, Layout::row_major, pad, pad % 3};
+      expect_tsmm<T>(run_on_few_blocks, 2801, width, width, place, T(1), T(0));
+      expect_tsmm<T>(run_on_few_blocks, 2801, width - 7, width, place, value<T>(2, 1), value<T>(0.5, -1));
+      expect_tsmm_inplace<T>(run_on_few_blocks, 2801, width, width, place);
+      if (this->HasFatalFailure()) return;
+    }
+  }
+}
+
 // Columns to keep, guards and poisoned neighbours beside views whose rows begin at multiples of 16 bytes.
 TYPED_TEST(CudaTsmm, AlignedViewsInPlace) {
   using T = TypeParam;

@@ -238,6 +238,21 @@ TEST(CudaConfiguration, SixtyFourColumnsInPlaceAreTakenOnce) {
   }
 }
 
+TEST(CudaConfiguration, ShortPiecesOfColumnsAtOddPlacesAreStoredAsWholeLines) {
+  const auto early = [](std::int64_t k, std::int64_t width, bool in_place) {
+    const CudaTsmmProblem p{k, width, width, k, k, 8, false, in_place, false};
+    const CudaTsmm c = choose(devices[0], p).configuration;
+    EXPECT_EQ(c.kernel, CudaKernel::columns) << words(c);
+    EXPECT_GE(c.parts, 1);
+    return c.early;
+  };
+  EXPECT_EQ(early(9418787, 57, false), 16);
+  EXPECT_EQ(early(9418787, 57, true), 0);
+  EXPECT_EQ(early(8659208, 62, false), 0);
+  EXPECT_EQ(early(20001, 57, false), 0);
+  EXPECT_EQ(early(20000001, 30, false), 0);
+}
+
 TEST(CudaConfiguration, ThreeColumnsDoWithoutTensorCores) {
   for (const int real_bytes : {4, 8}) {
     CudaTsmttsmProblem p{100000001, 3, 3, 100000001, 100000001, real_bytes, false, false};
