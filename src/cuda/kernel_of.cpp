@@ -9,10 +9,13 @@ using dispatch::CudaKernel;
 
 template <class Real>
 bool has_kernel_of(const dispatch::CudaTsmttsmProblem& p, const dispatch::CudaTsmttsm& x) {
-  // Whole warpgroups read aligned columns alone, rows of any kind.
-  if (x.kernel == CudaKernel::ring) return ring_kernel_of<Real>(x, p.parts, !p.row_major, !p.row_major) != nullptr;
+  if (x.kernel == CudaKernel::ring) return ring_kernel_of<Real>(x, p.parts, !p.row_major, false) != nullptr;
   if constexpr (sizeof(Real) == 8) {
     if (x.kernel == CudaKernel::columns) return tsmttsm_columns_kernel_of<Real>(x.tile_m, x.tile_n) != nullptr;
+  } else {
+    if (x.kernel == CudaKernel::warpgroup) {
+      return tsmttsm_columns_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n) != nullptr;
+    }
   }
   if (x.kernel != CudaKernel::direct) return x.kernel == CudaKernel::general;
   const auto neighbours = static_cast<dispatch::Neighbours>(std::max(x.neighbours, 1));  // any, for those by rule

@@ -9,7 +9,7 @@ namespace blockvec::kernels::cuda {
 bool has_kernel(const dispatch::CudaTsmttsmProblem& p, const dispatch::CudaTsmttsm& x);
 bool has_kernel(const dispatch::CudaTsmmProblem& p, const dispatch::CudaTsmm& x);
 
-/// `aligned`: of both operands, pairs of neighbours in a row, or four rows of a column, can be read at once.
+/// `aligned`: of both operands, pairs of neighbours in a row can be read at once.
 template <class Real>
 TsmttsmRingKernel<Real> ring_kernel_of(const dispatch::CudaTsmttsm& x, int parts, bool by_columns, bool aligned) {
   if (x.narrow()) return by_columns ? tsmttsm_narrow_kernel_of<Real>(x.tile_m, x.tile_n, parts) : nullptr;
@@ -18,7 +18,6 @@ TsmttsmRingKernel<Real> ring_kernel_of(const dispatch::CudaTsmttsm& x, int parts
     if (x.tf32 == 3) return tsmttsm_complex_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);
     if (x.tf32 == 4)
       return tsmttsm_rows_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n, by_columns || aligned, by_columns);
-    if (x.tf32 == 2 && aligned) return tsmttsm_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n);
   }
   if constexpr (sizeof(Real) == 8) {
     if (x.square()) return tsmttsm_gauss_square_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);

@@ -11,6 +11,13 @@ __device__ inline std::uint32_t shared_address(const void* p) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
 }
 
+/// A number there.
+__device__ inline float read_shared(std::uint32_t from) {
+  float x;
+  asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x) : "r"(from) : "memory");
+  return x;
+}
+
 /// For barriers whose addresses are kept: arrival, and the wait for the end of the phase of a parity.
 __device__ inline void arrive_at(std::uint32_t barrier) {
   asm volatile("{ .reg .b64 state; mbarrier.arrive.shared.b64 state, [%0]; }" ::"r"(barrier) : "memory");

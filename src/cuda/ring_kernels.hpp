@@ -9,6 +9,7 @@ namespace blockvec::kernels::cuda {
 template <class Real>
 struct TsmttsmRing;
 struct TsmttsmColumns;
+struct TsmttsmColumnsWarpgroup;
 template <class Real>
 struct TsmttsmDirect;
 template <class Real>
@@ -42,9 +43,6 @@ TsmttsmRingKernel<Real> tsmttsm_gauss_kernel_of(int m, int n, bool by_columns);
 /// gauss_square_tiles.
 template <class Real>
 TsmttsmRingKernel<Real> tsmttsm_gauss_square_kernel_of(int m, int n, bool by_columns);
-/// warpgroup_tiles.
-template <class Real>
-TsmttsmRingKernel<Real> tsmttsm_warpgroup_kernel_of(int m, int n);
 /// row_warpgroup_tiles; `aligned`: pairs of neighbours in a row can be read at once, as complex numbers of columns.
 template <class Real>
 TsmttsmRingKernel<Real> tsmttsm_rows_warpgroup_kernel_of(int m, int n, bool aligned, bool by_columns);
@@ -67,6 +65,12 @@ template <class Real>
 using TsmttsmColumnsKernel = void (*)(TsmttsmColumns);
 template <class Real>
 TsmttsmColumnsKernel<Real> tsmttsm_columns_kernel_of(int m, int n);
+
+/// columns_warpgroup_tiles.
+template <class Real>
+using TsmttsmColumnsWarpgroupKernel = void (*)(TsmttsmColumnsWarpgroup);
+template <class Real>
+TsmttsmColumnsWarpgroupKernel<Real> tsmttsm_columns_warpgroup_kernel_of(int m, int n);
 
 template <class Real>
 using TsmmRingKernel = void (*)(TsmmRing<Real>);

@@ -23,9 +23,11 @@ int box_classes(std::int64_t distance, int real_bytes);
 /// Boxes of `pitch` numbers (a multiple of 16 bytes, at most 256, at least a line's share plus 16 bytes where lines do
 /// not start on multiples of 16 bytes) by `lines_of_class` (at most 256) lines of each of `classes` classes, which may
 /// be more than box_classes says so that two operands go together.
+/// `long_pieces`: of several lines of memory of 128 bytes, which the cache asks for at once.
 /// Throws CudaError, naming the operation and its shape, if the driver refuses.
 template <class Real>
-Boxes boxes(const Lines<Real>& lines, int classes, int pitch, int lines_of_class, const Product& operation);
+Boxes boxes(const Lines<Real>& lines, int classes, int pitch, int lines_of_class, const Product& operation,
+            bool long_pieces = false);
 
 /// The same where boxes start at multiples of `cut` numbers (a multiple of 16 bytes, at most a line's length) and take
 /// no more of a line. For lines of a single class that start on multiples of 16 bytes.

@@ -3,6 +3,7 @@
 #include "src/cuda/kernel_of.hpp"
 #include "src/cuda/tensor_map.hpp"
 #include "src/cuda/tsmttsm_columns.cuh"
+#include "src/cuda/tsmttsm_columns_warpgroup.cuh"
 #include "src/cuda/tsmttsm_direct.cuh"
 #include "src/cuda/tsmttsm_pairs.hpp"
 #include "src/cuda/tsmttsm_ring.cuh"
@@ -107,12 +108,11 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
   p.split = x.split;
   p.groups_in_turn = x.groups / x.split;
   p.steps = x.segment / 16;
-  const bool turned = by_columns && x.turns_beside();  // complex columns
+  const bool turned = by_columns && x.whole_warpgroups();  // complex columns
   const bool complex = x.gauss != 0 || (parts == 2 && sizeof(Real) == sizeof(double));
   p.wide = by_columns && (parts == 1 || turned) && p.a.columns.even && (p.same || p.b.columns.even);
   p.run = by_columns ? run_of(call, p.chunks, x.parts) : 1;
   p.map = turned                                      ? dispatch::column_map(x.a.pitch / parts)
-          : by_columns && x.whole_warpgroups()        ? dispatch::whole_column_map(x.a.pitch)
           : by_columns && complex                     ? dispatch::complex_column_map(x.a.pitch)
           : p.wide || (by_columns && x.a.classes > 1) ? dispatch::wide_column_map(parts * sizeof(Real))
           : by_columns                                ? dispatch::column_map(x.a.pitch)
@@ -181,6 +181,43 @@ void launch_columns(const TsmttsmCall<double>& call, const dispatch::CudaTsmttsm
          stream_of_call, operation, Start::early, p);
 }
 
+void launch_columns_warpgroup(const TsmttsmCall<float>& call, const dispatch::CudaTsmttsm& x, double* partial,
+                              cudaStream_t stream_of_call, const Product& operation) {
+  TsmttsmColumnsWarpgroup p{};
+  const auto split_columns = [&](const Matrix<const float>& a, const dispatch::CudaFeed& feed, int first_byte,
+                                 int class_positions) {
+    const Lines<float> lines{a.data, a.rows, a.columns, a.columns == 1 ? round_up(a.rows, 4) : a.ld};
+    // Whole lines of memory: what pads them in a stage would cost one more of each.
+    const bool whole =
+        a.ld * sizeof(float) % line_bytes == 0 && reinterpret_cast<std::uintptr_t>(a.data) % line_bytes == 0;
+    SplitColumns made{};
+    made.boxes = whole && a.rows >= x.rows ? cut_boxes(lines, x.rows, feed.pitch, feed.lines, operation.name)
+                                           : boxes(lines, feed.classes, feed.pitch, feed.lines, operation.name, !whole);
+    made.class_numbers = feed.class_step;
+    made.class_positions = class_positions;
+    made.first_byte = first_byte;
+    made.data = a.data;
+    made.distance = a.ld;
+    made.count = static_cast<int>(a.columns);
+    return made;
+  };
+  p.a = split_columns(call.a, x.a, 0, split_rows / x.a.classes);
+  // Lanes that read eights of columns meet in no bank if these are of one class each: where there is room for it.
+  const int eights = static_cast<int>(round_up(x.b.lines, 8));
+  p.b = split_columns(call.b, x.b, x.a.stage_bytes, x.b.classes * eights <= 8 * x.tile_n ? eights : x.b.lines);
+  p.k = call.a.rows;
+  p.chunks = static_cast<std::uint32_t>(ceil_div(call.a.rows, x.rows));
+  p.run = run_of(call, p.chunks, x.parts);
+  p.pieces = x.rows / piece_rows;
+  p.stages = x.stages;
+  p.stage_bytes = x.a.stage_bytes + x.b.stage_bytes;
+  p.pieces_in_sum = dispatch::rows_of_early_sums / piece_rows;
+  p.alpha = coefficient(call.alpha);
+  p.partial = partial;
+  launch(tsmttsm_columns_warpgroup_kernel_of<float>(x.tile_m, x.tile_n), dim3(static_cast<unsigned>(x.parts)),
+         split_block_threads, x.shared_bytes, stream_of_call, operation, Start::early, p);
+}
+
 template <class T>
 void launch_general(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& configuration, double* partial,
                     cudaStream_t stream_of_call, const Product& operation) {
@@ -214,6 +251,10 @@ void launch_tsmttsm(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& con
   } else if (configuration.kernel == dispatch::CudaKernel::columns) {
     if constexpr (std::is_same_v<T, double>) {
       launch_columns(call, configuration, partial, execution.stream, operation);
+    }
+  } else if (configuration.kernel == dispatch::CudaKernel::warpgroup) {
+    if constexpr (std::is_same_v<T, float>) {
+      launch_columns_warpgroup(call, configuration, partial, execution.stream, operation);
     }
   } else if (configuration.kernel == dispatch::CudaKernel::direct) {
     launch_direct(call, configuration, partial, execution.stream, operation);

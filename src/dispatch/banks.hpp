@@ -25,8 +25,6 @@ constexpr RowMap row_map(std::int64_t pitch) {
 
 /// The same for columns, one number after the other, of this pitch.
 constexpr RowMap column_map(std::int64_t pitch) { return pitch % 2 != 0 ? RowMap{4, 1, 2} : RowMap{1, 4, 8}; }
-/// Where whole warpgroups read 8 columns of 4 rows, one number after the other.
-constexpr RowMap whole_column_map(std::int64_t pitch) { return pitch % 2 != 0 ? RowMap{8, 1, 2} : RowMap{1, 4, 8}; }
 /// And where a lane reads complex numbers of 16 bytes: columns an odd number of these apart share no banks in every
 /// other row.
 constexpr RowMap complex_column_map(std::int64_t pitch) {
@@ -45,7 +43,7 @@ constexpr RowMap wide_column_map(std::size_t bytes) { return bytes == 4 ? RowMap
 constexpr RowMap row_map_of(const CudaTsmttsm& c, std::int64_t pitch_a, std::int64_t pitch_b, std::size_t real_bytes) {
   const bool by_a = c.whole_warpgroups() || c.warps_n * c.tile_m * 2 >= c.warps_m * c.tile_n;
   const std::int64_t pitch = by_a ? pitch_a : pitch_b;
-  if (c.whole_warpgroups() && pitch % 2 != 0) return whole_column_map(pitch);  // as well
+  if (c.whole_warpgroups() && pitch % 2 != 0) return {8, 1, 2};
   return row_map(real_bytes == 4 && pitch % 2 == 0 ? pitch / 2 : pitch);
 }
 

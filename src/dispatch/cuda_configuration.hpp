@@ -95,9 +95,8 @@ struct CudaTsmttsm {
   int feeds;                   ///< CudaFeeds
   int padding;                 ///< CudaPadding
   int turned;                  ///< 1: half of the lanes read in another order (banks.hpp)
-  int tf32;                    ///< 1: products of single precision are split; 2: by whole warpgroups, 4 warps for 64
-                               ///< columns of A; 3: of as many complex ones, tiles count complex numbers; 4: as 2, for
-                               ///< rows. Another warpgroup turns B for 3 and 4
+  int tf32;                    ///< 1: products of single precision are split; 3, 4: by whole warpgroups, 4 warps for
+                               ///< 64 columns of A, and another one turns B; 3: of complex ones, which tiles count
   int gauss;                   ///< 1: complex products are made of three real ones; tiles count complex numbers; 2: the
                                ///< same, warps share a square result, tiles count its blocks of 8 columns
   int extras;                  ///< columns of scalars beyond the tile, without tensor cores (bordered_tiles)
@@ -117,8 +116,7 @@ struct CudaTsmttsm {
   /// Columns of A and B that the warps' tiles cover.
   int reached_m() const { return gram() ? (tile_m + 1) / 2 * 16 : (square() ? 1 : warps_m) * rows_of_tile(); }
   int reached_n() const { return gram() ? tile_m * 8 : warps_n * columns_of_tile(); }
-  constexpr bool whole_warpgroups() const { return tf32 >= 2; }
-  constexpr bool turns_beside() const { return tf32 >= 3; }
+  constexpr bool whole_warpgroups() const { return tf32 >= 3; }
   constexpr bool complex_tiles() const { return gauss != 0 || tf32 == 3; }
   constexpr bool square() const { return gauss == 2; }
   int rows_of_tile() const { return narrow() ? tile_n : (complex_tiles() && !square() ? 32 : 16) * tile_m; }

@@ -15,7 +15,7 @@ constexpr std::int64_t round_up(std::int64_t a, std::int64_t step) { return ceil
 inline constexpr int computing_warps = 8;
 /// Of a block of tsmttsm's ring.
 constexpr int ring_warps(const CudaTsmttsm& c) {
-  if (c.turns_beside()) return 3 * warpgroup_warps;
+  if (c.whole_warpgroups()) return 3 * warpgroup_warps;
   return c.gauss == 1 ? gauss_warps({c.tile_m, c.tile_n}) : computing_warps;
 }
 inline constexpr int max_stages = 64;

@@ -5,6 +5,7 @@
 #include "src/dispatch/cuda_model.hpp"
 #include "src/dispatch/cuda_stages.hpp"
 #include "src/dispatch/cuda_tsmttsm_columns.hpp"
+#include "src/dispatch/cuda_tsmttsm_columns_warpgroup.hpp"
 #include "src/dispatch/cuda_tsmttsm_direct.hpp"
 #include "src/dispatch/cuda_tsmttsm_ring.hpp"
 
@@ -57,6 +58,8 @@ bool complete(const CudaDevice& device, const CudaTsmttsmProblem& problem, CudaT
       return complete_ring(device, problem, configuration);
     case CudaKernel::columns:
       return complete_columns(device, problem, configuration);
+    case CudaKernel::warpgroup:
+      return complete_columns_warpgroup(device, problem, configuration);
     case CudaKernel::direct:
       return complete_direct(device, problem, configuration);
     case CudaKernel::general:
@@ -65,7 +68,6 @@ bool complete(const CudaDevice& device, const CudaTsmttsmProblem& problem, CudaT
     case CudaKernel::boxes:
     case CudaKernel::deep:
     case CudaKernel::warps:
-    case CudaKernel::warpgroup:
     case CudaKernel::none:
       break;
   }
@@ -79,6 +81,7 @@ void collect(const CudaDevice& device, const CudaTsmttsmProblem& problem, Search
   if (all || columns_are_better(problem)) add_columns(device, problem, search, to);
   if (all || to.empty()) {
     add_ring(device, problem, search, to);
+    add_columns_warpgroup(device, problem, search, to);
     add_direct(device, problem, search, to);
   }
   CudaTsmttsm general{};
@@ -101,6 +104,8 @@ CudaPrediction predict(const CudaDevice& device, const CudaTsmttsmProblem& probl
       return predict(device, ring_work(device, problem, configuration));
     case CudaKernel::columns:
       return predict(device, columns_work(device, problem, configuration));
+    case CudaKernel::warpgroup:
+      return predict(device, columns_warpgroup_work(device, problem, configuration));
     case CudaKernel::direct:
       return predict(device, direct_work(device, problem, configuration));
     case CudaKernel::general:
@@ -108,7 +113,6 @@ CudaPrediction predict(const CudaDevice& device, const CudaTsmttsmProblem& probl
     case CudaKernel::boxes:
     case CudaKernel::deep:
     case CudaKernel::warps:
-    case CudaKernel::warpgroup:
     case CudaKernel::none:
       break;
   }

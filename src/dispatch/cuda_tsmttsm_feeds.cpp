@@ -97,8 +97,8 @@ void feed_columns(const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
   };
   CudaFeedRequest a = request_a(p, c);
   CudaFeedRequest b = request_b(p, c);
-  if (c.whole_warpgroups()) {  // lanes read a row of 4 complex columns of A or of 8 real ones, 4 rows of a column of B
-    a.apart = p.parts == 2 ? 8 : 4;
+  if (c.whole_warpgroups()) {  // lanes read a row of 4 complex columns of A, 4 rows of a column of B
+    a.apart = 8;
     b.apart = 4;
   } else if (c.gauss != 0 && p.real_bytes == 8) {
     a.flips = b.flips = true;

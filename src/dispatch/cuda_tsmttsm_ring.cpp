@@ -12,12 +12,10 @@
 namespace blockvec::kernels::dispatch {
 namespace {
 
-// B's rows, turned, in two parts: three times 16 for each of two warpgroups.
+// B's rows, turned, in two parts.
 std::int64_t turned_bytes(const CudaTsmttsm& c) {
   if (!c.whole_warpgroups()) return 0;
-  if (c.complex_tiles()) return gauss_extra_bytes(c.columns_of_tile() / 2);
-  if (c.turns_beside()) return turned_rows_bytes(c.columns_of_tile());
-  return 2 * 2 * 3 * 16 * c.columns_of_tile() * std::int64_t{sizeof(float)};
+  return c.complex_tiles() ? gauss_extra_bytes(c.columns_of_tile() / 2) : turned_rows_bytes(c.columns_of_tile());
 }
 std::int64_t room_of_stages(const CudaDevice& device, const CudaTsmttsm& c) {
   return device.shared_bytes - static_bytes - turned_bytes(c);
@@ -77,13 +75,13 @@ bool columns_fit(const CudaDevice& device, const CudaTsmttsmProblem& p, int piec
 // Whether warps that take units of rows in turn know where they stand in chunks.
 bool units_fill(const CudaTsmttsm& c) {
   const bool power_of_two = (c.rows & (c.rows - 1)) == 0;
-  return !c.turns_beside() || power_of_two || (c.tf32 == 4 && c.rows >= 64);
+  return !c.whole_warpgroups() || power_of_two || (c.tf32 == 4 && c.rows >= 64);
 }
 
 // The same for column-major operands: pieces of columns as long as four stages hold them, but for many columns.
 bool complete_ring_columns(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
   const int least = c.tf32 == 3 ? gauss_unit_rows : least_rows(p.real_bytes);
-  const int stages = c.tf32 == 2 ? 4 : 3;  // two groups take them in turn
+  constexpr int stages = 3;
   if (c.rows == 0) {
     int piece = most_piece;
     // Shorter pieces than of 1024 bytes are worse than few stages, but in double precision.
@@ -204,7 +202,6 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   if (c.gram() && !p.same) return false;
   // Products of a matrix with itself would not be symmetric to the last bit.
   if (c.tf32 != 0 && (!p.may_split || p.same || p.real_bytes != 4)) return false;
-  if (c.tf32 == 2 && (p.row_major || p.parts == 2)) return false;
   if (c.tf32 == 4 && !p.row_major && p.parts == 1) return false;
   if (!p.row_major && c.tf32 == 1) return false;
   if (c.narrow() && (p.row_major || p.same || p.m != c.tile_n || p.n != c.tile_n)) return false;
@@ -215,9 +212,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   if (c.feeds == feeds_by_rule) c.feeds = device.bulk_copies ? usual_feeds(p) : flat_both;
   if (c.feeds != flat_both && !device.bulk_copies) return false;
   if (!feeds_serve(p, c.feeds) || (c.narrow() && c.feeds != columns_both)) return false;
-  // Whole warpgroups read real columns 16 bytes at a time, complex ones number by number.
   if (!p.row_major && c.whole_warpgroups() && c.tf32 != 4 && c.feeds != boxes_both) return false;
-  if (!p.row_major && c.tf32 == 2 && (lead_of(p, p.pitch_a) != 0 || lead_of(p, p.pitch_b) != 0)) return false;
   if (c.padding == padding_by_rule) c.padding = c.feeds == usual_feeds(p) ? tight_boxes : padded_boxes;
   if (c.fold == 0) c.fold = p.row_major && c.feeds == flat_both ? usual_fold(p) : 1;
   if (c.fold > 1 && (!folds(p) || c.feeds != flat_both)) return false;
@@ -351,12 +346,7 @@ void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search sear
   }
   c.extras = 0;
   if (device.warpgroups && warpgroups_pay(p)) {
-    if (p.row_major) {
-      for (const TileShape& tile : row_warpgroup_tiles) add_shape(tile.m, tile.n, 4, 0);
-    } else {
-      for (const TileShape& tile : warpgroup_tiles) add_shape(tile.m, tile.n, 2, 0);
-      for (const TileShape& tile : row_warpgroup_tiles) add_shape(tile.m, tile.n, 4, 0);
-    }
+    for (const TileShape& tile : row_warpgroup_tiles) add_shape(tile.m, tile.n, 4, 0);
   }
   if (p.parts == 2 && p.real_bytes == 8) {
     for (const TileShape& tile : gauss_square_tiles) {

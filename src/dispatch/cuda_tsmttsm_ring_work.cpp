@@ -116,9 +116,8 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const 
     // As measured on an H200, whose tensor cores alone would take half of it. B is written again, turned.
     const bool complex = c.complex_tiles();
     const double more_clocks = clocks(step_a) - 2;
-    work.product_clocks = steps * (complex       ? 60 + 9 * c.reached_n() + 20 * more_clocks
-                                   : c.tf32 == 4 ? 200 + 1.75 * c.reached_n() + 12 * more_clocks
-                                                 : 200 + 55 * more_clocks);
+    work.product_clocks =
+        steps * (complex ? 60 + 9 * c.reached_n() + 20 * more_clocks : 200 + 1.75 * c.reached_n() + 12 * more_clocks);
     work.shared_clocks = steps * ((complex ? 24 : 16) * clocks(step_a) + 1.5 * c.reached_n());
   }
   work.overlap = 0.9;

@@ -40,6 +40,9 @@ constexpr Word<CudaTsmttsm> tsmttsm_columns_words[] = {{"tile", &CudaTsmttsm::ti
                                                        {"sections", &CudaTsmttsm::sections_m, &CudaTsmttsm::sections_n},
                                                        {"groups", &CudaTsmttsm::groups},
                                                        {"rows", &CudaTsmttsm::rows}};
+constexpr Word<CudaTsmttsm> tsmttsm_warpgroup_words[] = {{"tile", &CudaTsmttsm::tile_m, &CudaTsmttsm::tile_n},
+                                                         {"rows", &CudaTsmttsm::rows},
+                                                         {"stages", &CudaTsmttsm::stages}};
 constexpr Word<CudaTsmm> tsmm_words[] = {{"tile", &CudaTsmm::tile_n, &CudaTsmm::blocks_n},
                                          {"tf32", &CudaTsmm::tf32},
                                          {"warps", &CudaTsmm::warps},
@@ -181,9 +184,10 @@ std::string words(const CudaTsmttsm& configuration) {
   const auto& c = configuration;
   if (c.kernel == CudaKernel::none) return "nothing to multiply";
   if (c.kernel == CudaKernel::general) return std::to_string(c.parts) + " parts";
-  return c.kernel == CudaKernel::columns  ? say(c, tsmttsm_columns_words)
-         : c.kernel == CudaKernel::direct ? say(c, tsmttsm_direct_words)
-                                          : say(c, tsmttsm_words);
+  return c.kernel == CudaKernel::columns     ? say(c, tsmttsm_columns_words)
+         : c.kernel == CudaKernel::warpgroup ? say(c, tsmttsm_warpgroup_words)
+         : c.kernel == CudaKernel::direct    ? say(c, tsmttsm_direct_words)
+                                             : say(c, tsmttsm_words);
 }
 
 std::string words(const CudaTsmm& configuration) {
@@ -206,9 +210,10 @@ std::string words(const CudaTsmm& configuration) {
 bool read_words(std::string_view kernel, std::string_view words, CudaTsmttsm& configuration) {
   configuration = {};
   if (!read_kernel(kernel, configuration.kernel)) return false;
-  return configuration.kernel == CudaKernel::columns  ? read(words, configuration, tsmttsm_columns_words)
-         : configuration.kernel == CudaKernel::direct ? read(words, configuration, tsmttsm_direct_words)
-                                                      : read(words, configuration, tsmttsm_words);
+  return configuration.kernel == CudaKernel::columns     ? read(words, configuration, tsmttsm_columns_words)
+         : configuration.kernel == CudaKernel::warpgroup ? read(words, configuration, tsmttsm_warpgroup_words)
+         : configuration.kernel == CudaKernel::direct    ? read(words, configuration, tsmttsm_direct_words)
+                                                         : read(words, configuration, tsmttsm_words);
 }
 
 bool read_words(std::string_view kernel, std::string_view words, CudaTsmm& configuration) {

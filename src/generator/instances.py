@@ -103,14 +103,14 @@ FAMILIES = {
                                 "tsmttsm_ring_kernel<{real}, {by_columns}, SplitGaussTiles<{m}, {n}>>",
                                 choices=BY_COLUMNS,
                                 makes=lambda real, m, n, by_columns: m >= 1 and by_columns == "false"),
-    "warpgroup_tiles": Family("tsmttsm_warpgroup", "tsmttsm_warpgroup.cuh", "TsmttsmRingKernel",
-                              "tsmttsm_warpgroup_kernel<8 * {n}>",
-                              makes=lambda real, m, n: m == 1 and 4 <= n <= 8),
     "row_warpgroup_tiles": Family("tsmttsm_rows_warpgroup", "tsmttsm_rows_warpgroup.cuh", "TsmttsmRingKernel",
                                   "tsmttsm_rows_warpgroup_kernel<8 * {n}, {aligned}, {by_columns}>",
                                   choices={"bool aligned": ("false", "true"), **BY_COLUMNS},
                                   makes=lambda real, m, n, aligned, by_columns: m == 1 and 4 <= n <= 8
                                   and (by_columns == "false" or aligned == "true")),
+    "columns_warpgroup_tiles": Family("tsmttsm_columns_warpgroup", "tsmttsm_columns_warpgroup.cuh",
+                                      "TsmttsmColumnsWarpgroupKernel", "tsmttsm_columns_warpgroup_kernel<8 * {n}>",
+                                      makes=lambda real, m, n: m == 1 and 4 <= n <= 8),
     "complex_warpgroup_tiles": Family("tsmttsm_complex_warpgroup", "tsmttsm_gauss_warpgroup.cuh", "TsmttsmRingKernel",
                                       "tsmttsm_gauss_warpgroup_kernel<{by_columns}, 8 * {n}>", choices=BY_COLUMNS,
                                       makes=lambda real, m, n, by_columns: m == 1 and 4 <= n <= 8),
@@ -196,9 +196,9 @@ def family_of_row(product, kernel, words, tile):
         if int(words.get("extras", 0)):
             return "bordered_tiles"
         ring = {(0, 0): "tsmttsm_tiles", (0, 1): "gauss_tiles", (0, 2): "gauss_square_tiles",
-                (1, 1): "split_gauss_tiles", (2, 0): "warpgroup_tiles", (3, 0): "complex_warpgroup_tiles",
-                (4, 0): "row_warpgroup_tiles"}
-        known = {"ring": ring.get((tf32, gauss)), "direct": "direct_shapes", "columns": "columns_tiles"}
+                (1, 1): "split_gauss_tiles", (3, 0): "complex_warpgroup_tiles", (4, 0): "row_warpgroup_tiles"}
+        known = {"ring": ring.get((tf32, gauss)), "direct": "direct_shapes", "columns": "columns_tiles",
+                 "warpgroup": "columns_warpgroup_tiles"}
     else:
         ring = "tsmm_split_tiles" if tf32 else "tsmm_deep_tiles" if tile[1:] == [0] else "tsmm_tiles"
         boxes = ("tsmm_gauss_register_tiles" if held else "tsmm_gauss_tiles") if gauss else "tsmm_box_tiles"
