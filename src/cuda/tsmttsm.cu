@@ -191,8 +191,8 @@ void launch_columns_warpgroup(const TsmttsmCall<float>& call, const dispatch::Cu
     const bool whole =
         a.ld * sizeof(float) % line_bytes == 0 && reinterpret_cast<std::uintptr_t>(a.data) % line_bytes == 0;
     SplitColumns made{};
-    made.boxes = whole && a.rows >= x.rows ? cut_boxes(lines, x.rows, feed.pitch, feed.lines, operation.name)
-                                           : boxes(lines, feed.classes, feed.pitch, feed.lines, operation.name, !whole);
+    made.boxes = whole && a.rows >= x.rows ? cut_boxes(lines, x.rows, feed.pitch, feed.lines, operation)
+                                           : boxes(lines, feed.classes, feed.pitch, feed.lines, operation, !whole);
     made.class_numbers = feed.class_step;
     made.class_positions = class_positions;
     made.first_byte = first_byte;

@@ -127,6 +127,15 @@ __device__ inline float2 read_shared_pair(std::uint32_t from) {
   asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(pair.x), "=f"(pair.y) : "r"(from) : "memory");
   return pair;
 }
+__device__ inline float4 read_shared_four(std::uint32_t from) {
+  float4 x;
+  asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(x.x), "=f"(x.y), "=f"(x.z), "=f"(x.w)
+               : "r"(from)
+               : "memory");
+  return x;
+}
+
 /// Numbers of two columns that are so many bytes apart.
 template <bool neighbours>
 __device__ inline float2 read_pair(std::uint32_t from, std::uint32_t apart) {
