@@ -212,12 +212,18 @@ __global__ void __launch_bounds__(bordered_threads + loading_threads, 1)
     tsmttsm_bordered_kernel(const __grid_constant__ TsmttsmRing<float> p) {
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ RingBarriers barriers;
+  __shared__ Barrier stages_are_read, memory_is_free;
   release_next_kernel();
   const Share share(p, 0, 0);
   const int warp = static_cast<int>(threadIdx.x) / warp_size;
   if (threadIdx.x == 0) {
     barriers.initialize(p.stages, static_cast<unsigned>(p.split + border_warps), loading_threads / warp_size);
+    for (Barrier* const barrier : {&stages_are_read, &memory_is_free}) barrier->initialize(bordered_threads);
   }
+  const auto meet_others = [](Barrier& barrier) {
+    barrier.arrive();
+    barrier.wait(0);
+  };
   await_previous_kernel();
   if (p.alpha.read().is_zero()) return;
   __syncthreads();
@@ -229,16 +235,16 @@ __global__ void __launch_bounds__(bordered_threads + loading_threads, 1)
     const int own = warp - computing_warps;
     Border<m, n, extras> border(p, own);
     border.add_chunks(share, barriers, memory);
-    meet(2, bordered_threads);  // stages are read
-    meet(3, bordered_threads);  // their memory is free again
+    meet_others(stages_are_read);
+    meet_others(memory_is_free);
     border.store(share, reinterpret_cast<double2*>(memory), own);
   } else {
     take_registers<176>();
     FullTiles<m, n> tiles;
     if (warp < p.groups) add_chunks<false, false, true, false>(p, share, barriers, memory, warp, 0, 0, tiles);
-    meet(2, bordered_threads);
+    meet_others(stages_are_read);
     if (warp < p.groups) add_groups<false>(p, share, memory, warp, 0, 0, tiles);
-    meet(3, bordered_threads);
+    meet_others(memory_is_free);
   }
 }
 

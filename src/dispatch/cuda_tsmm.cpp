@@ -164,11 +164,15 @@ bool fit_groups(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c)
   const std::int64_t row_bytes = stage_pitch_a(p, c) * p.real_bytes;
   const std::int64_t most_bytes = is_narrow(c) && p.real_bytes == 4 ? 7168 : 8192;
   const int least_groups = c.groups;
-  for (int groups = least_groups != 0 ? least_groups : most_groups; groups > 0; groups /= 2) {
+  // As measured on an H200: twelve groups with short chunks are slower than eight with longer ones.
+  const std::int64_t least_bytes = most_groups > computing_warps ? 3712 : 0;
+  int groups = least_groups != 0 ? least_groups : most_groups;
+  for (; groups > 0; groups = groups > computing_warps ? computing_warps : groups / 2) {
     c.groups = groups;
     c.rows = std::max(
         step, chunk_rows(row_bytes, most_bytes, p.real_bytes, p.k, std::int64_t{device.multiprocessors} * groups));
     for (; c.rows >= step; c.rows /= 2) {
+      if (least_groups == 0 && groups > computing_warps && c.rows * row_bytes < least_bytes) break;
       if (fit_boxes(c) && fit_stages(device, p, c)) return true;
     }
     if (least_groups != 0) break;
@@ -286,10 +290,9 @@ void add_ring(const CudaDevice& device, const CudaTsmmProblem& p, Search search,
   }
   if (!all && !ring_is_better(p) && !boxed_ring_is_better(device, p) && !to.empty()) return;
   for (const TileShape& tile : tsmm_tiles) {
-    // Measured on an H200 for 5, 9 and 10 columns; tensor cores are as good from 11 on.
-    const bool plain_is_better = p.n == 5 || p.n == 9 || p.n == 10;
+    // Measured on an H200 for 9 and 10 columns; tensor cores are as good from 11 on.
+    const bool plain_is_better = p.n == 9 || p.n == 10;
     if (!all && tile.m == 0 && tile.n > widest_exact_narrow && !plain_is_better) continue;
-    if (!all && tile.m == 0 && tile.n <= widest_exact_narrow && p.n == 5 && p.may_split) continue;
     // In double precision tensor cores are as good there.
     if (all || p.real_bytes == 4 || tile.m != 0 || tile.n <= 4) add_shape(tile, false);
   }

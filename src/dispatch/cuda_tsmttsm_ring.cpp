@@ -254,6 +254,8 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   // Whole warpgroups of a block all take part.
   if (c.whole_warpgroups() && (c.groups != most_groups || c.a.panels != 1 || c.b.panels != 1)) return false;
   if (c.turned != 0 && !(p.row_major && lanes_may_turn(c) && lanes_turn(c.a.pitch))) return false;
+  // Pieces of 512 bytes come too slowly for it, as measured on an H200.
+  if (c.tf32 == 4 && c.feeds == columns_both && c.rows < 96) return false;
   const bool shared_stages = c.tf32 == 4 && !p.row_major && c.rows >= 64;  // by both groups
   const int in_turn = c.tf32 == 3     ? gauss_stages_step(c.columns_of_tile() / 2, c.rows)
                       : shared_stages ? 1

@@ -96,13 +96,18 @@ void expect_explained(const CudaExplanation& why, const TypedCall& typed, Single
                       Launch&& launch) {
   SCOPED_TRACE(why.text());
   Configuration x{};
-  if (why.kernel == "general") {
-    x.kernel = dispatch::CudaKernel::general;
-  } else if (why.kernel != "none") {
-    ASSERT_TRUE(dispatch::read_words(why.kernel, why.configuration, x));
-  }
   const dispatch::CudaDevice& device = cuda::current_device(cuda::product_of(typed));
-  ASSERT_TRUE(dispatch::complete(device, dispatch::problem_of(typed, single_precision), x));
+  const auto problem = dispatch::problem_of(typed, single_precision);
+  if (why.configuration.rfind("parts of ", 0) == 0) {  // the words are those of a part
+    x = dispatch::choose(device, problem).configuration;
+  } else {
+    if (why.kernel == "general") {
+      x.kernel = dispatch::CudaKernel::general;
+    } else if (why.kernel != "none") {
+      ASSERT_TRUE(dispatch::read_words(why.kernel, why.configuration, x));
+    }
+    ASSERT_TRUE(dispatch::complete(device, problem, x));
+  }
   EXPECT_EQ(dispatch::words(x), why.configuration);
   EXPECT_TRUE(why.source == "model" || why.source.find("measured nvidia_h200.csv:") == 0) << why.source;
   const auto launched = kernels_of(call);

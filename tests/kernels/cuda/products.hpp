@@ -55,7 +55,8 @@ double row_error(bool gauss, bool split, bool single, std::int64_t m) {
 /// Of these configurations.
 template <class T>
 double bound_of(const dispatch::CudaTsmttsm& x, std::int64_t k) {
-  return device_gamma<T>(k + 3) + sum_error<T>(x.gauss != 0, x.tf32 != 0 || x.extras != 0, k);
+  const bool split = x.tf32 != 0 || x.extras != 0 || x.kernel == dispatch::CudaKernel::warpgroup;
+  return device_gamma<T>(k + 3) + sum_error<T>(x.gauss != 0, split, k);
 }
 template <class T>
 double bound_of(const dispatch::CudaTsmm& x, std::int64_t m) {
@@ -76,7 +77,8 @@ template <class T>
 double bound_of_tsmttsm(std::int64_t k, std::int64_t m, std::int64_t n) {
   constexpr bool single = sizeof(real_of<T>) == 4;
   constexpr std::int64_t least = is_complex<T> ? 16 : 24;  // of columns, few beyond whole pieces are summed so, too
-  return device_gamma<T>(k + 3) + sum_error<T>(may_take_gauss<T>(m, n), single && parts<T> * m * n > least * (m + n), k);
+  return device_gamma<T>(k + 3) +
+         sum_error<T>(may_take_gauss<T>(m, n), single && parts<T> * m * n > least * (m + n), k);
 }
 template <class T>
 double bound_of_tsmm(std::int64_t m, std::int64_t n) {
