@@ -217,7 +217,7 @@ void expect_no_early_overflow(std::int64_t k, std::int64_t m, std::int64_t n, co
   const double gamma_of_split = gamma<T>(parts<T> * 4 * m + 48);
   const std::vector<double> small = absolute_values(c);
   std::vector<double> scale(static_cast<std::size_t>(n));
-  const auto check = [&](const GuardedMatrix<T>& b, const dispatch::CudaTsmm&) {
+  const auto check = [&](const GuardedMatrix<T>& b, const auto&...) {
     for (std::int64_t row = 0; row < k; ++row) {
       absolute_row(a, row, small, scale);
       for (std::int64_t j = 0; j < n; ++j) {
@@ -237,6 +237,15 @@ void expect_no_early_overflow(std::int64_t k, std::int64_t m, std::int64_t n, co
     }
   };
   run_every_tsmm(T(1), a, c, beta, before, dispatch::Search::usual, check);
+  if (beta != T(0) || m < n) return;
+  GuardedMatrix<T> v = a;
+  OnDeviceMatrix<T> device_v(v);
+  const OnDeviceMatrix<T> device_c(c);
+  run_on_few_blocks.tsmm_inplace<T>(device_v.view(), device_c.view(), Triangle::general);
+  device_v.download();
+  SCOPED_TRACE("in place");
+  ASSERT_TRUE(v.guards_hold());
+  check(v);
 }
 
 TYPED_TEST(CudaTsmm, SumsThatOverflow) {
