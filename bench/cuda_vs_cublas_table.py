@@ -49,8 +49,6 @@ GROUPS = [
     ("B = A C + B; in place: 16 to 512 columns to 1 to 32", ("update", "tsmm_inplace"), rows_of("D", "row", not_square)),
     ("views of 16 to 64 columns out of 64 or 128", ("tsmttsm", "tsmm"),
      lambda r: r["type"] == "D" and r["layout"] == "row" and r["lda"] in (64, 128) and r["lda"] != r["m"]),
-    ("of such views: in place", (None, "tsmm_inplace"),
-     lambda r: r["type"] == "D" and square(r) and r["lda"] in (64, 128) and not tight(r)),
     ("views of odd leading dimension or start, widths to 32", ("tsmttsm", "tsmm"),
      lambda r: r["type"] == "D" and r["layout"].startswith("row") and r["lda"] in (65, 100, 513)),
     ("column-major, M = N = 1..64", ("tsmttsm", "tsmm"), rows_of("D", "column", narrow)),

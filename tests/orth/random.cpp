@@ -51,7 +51,8 @@ class RandomCase {
                           : generator_.chance(0.7) ? Deficiency::drop
                                                    : Deficiency::report;
     width_ = generator_.chance(0.5) ? 0 : generator_.integer(1, std::max<std::int64_t>(1, block_.x.columns));
-    reproducible_ = generator_.chance(0.1);
+    // Devices refuse reproducible sums.
+    reproducible_ = generator_.chance(0.1) && is_host_space<typename K::Space>;
     spoilt_ = b() > 0 && generator_.chance(0.02);
   }
 
