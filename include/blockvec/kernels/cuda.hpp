@@ -70,12 +70,12 @@ std::size_t cuda_tsmttsm_workspace(std::int64_t k, std::int64_t m, std::int64_t 
 
 /// B = alpha A C + beta B with A K x M, C M x N, B K x N, all in device memory, B apart from A and C. alpha and beta as
 /// for tsmttsm. A triangle other than general takes the opposite triangle of C as zero without reading it.
-/// Cost: one pass over A and B: K (M + N) words (K (M + 2 N) with beta != 0), 2 K M N flops (8 for complex).
-/// Error: at most (gamma(M + 3) of double precision + u) |alpha| |A| |C| (+ 2 u |beta B|) entry by entry. Wide operands
-/// of complex double precision have 4 gamma(M + 8) more; those of single precision, unless the caller wants it plain,
-/// gamma(4 M + 48), and complex ones 3 gamma(8 M + 48).
-/// Throws ShapeError and CudaError as tsmttsm does.
-/// Source: Ernst et al. 2020, section 4, for tensor cores, bulk copies and tensor maps.
+/// Cost: one pass over A and B: K (M + N) words (K (M + 2 N) with beta != 0), 2 K M N flops (8 for complex). Of more
+/// than 128 columns of B (64 complex ones), A is read again for each part of so many. Error: at most (gamma(M + 3) of
+/// double precision + u) |alpha| |A| |C| (+ 2 u |beta B|) entry by entry. Wide operands of complex double precision
+/// have 4 gamma(M + 8) more; those of single precision, unless the caller wants it plain, gamma(4 M + 48), and complex
+/// ones 3 gamma(8 M + 48). Throws ShapeError and CudaError as tsmttsm does. Source: Ernst et al. 2020, section 4, for
+/// tensor cores, bulk copies and tensor maps.
 template <class T>
 void tsmm(T alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> c, T beta,
           Matrix<T> b, Triangle triangle, const CudaExecution& execution);
@@ -85,8 +85,9 @@ void tsmm(const T* alpha, std::type_identity_t<Matrix<const T>> a, std::type_ide
 
 /// V <- V C in place: the first N columns of V become V C, the others keep their values. V is K x M, C is M x N with
 /// N <= M, apart from V; both in device memory.
-/// Cost: one pass over V: K (M + N) words, 2 K M N flops (8 for complex). Error as tsmm with alpha = 1 and beta = 0.
-/// Throws ShapeError and CudaError as tsmttsm does. Source: as tsmm.
+/// Cost: one pass over V: K (M + N) words, 2 K M N flops (8 for complex); of more columns than tsmm takes at once, and
+/// where K is beyond 2^31, rows go through the workspace, up to 128 MiB at a time. Error as tsmm with alpha = 1 and
+/// beta = 0. Throws ShapeError and CudaError as tsmttsm does. Source: as tsmm.
 template <class T>
 void tsmm_inplace(Matrix<T> v, std::type_identity_t<Matrix<const T>> c, Triangle triangle,
                   const CudaExecution& execution);
