@@ -33,9 +33,10 @@ class CudaError : public Error {
 /// How products of single precision may be formed where double precision is slower than memory.
 enum class SinglePrecision : std::uint8_t {
   split,  ///< of wide operands as three products of numbers of 11 bits (TF32), summed in single precision: all of a row
-          ///< (tsmm), or those of up to 256 rows (tsmttsm of two matrices); of narrow operands (tsmm, up to 24 columns
-          ///< of scalars) without tensor cores and all in single precision. What such sums do not hold is computed
-          ///< again in double precision: only true infinities and NaN are seen
+          ///< (tsmm), or those of up to 256 rows (tsmttsm of two matrices); of narrow operands without tensor cores, in
+          ///< single precision as well: all of a row (tsmm, up to 24 columns of scalars), or up to 256 rows of a few
+          ///< columns of C (tsmttsm, 17 to 19 complex ones by columns). What such sums do not hold is computed again in
+          ///< double precision: only true infinities and NaN are seen
   plain   ///< in double precision all the same
 };
 
