@@ -58,17 +58,17 @@ template <class Real>
 struct UnfoldedSmall {
   Small<Real> from;
   Tall<Real> to;
-  int m, n;
+  std::int64_t m, n;
 };
 
 /// A triangular C with zeros in the other half.
 template <class Real>
 __global__ void __launch_bounds__(copying_threads) unfold_kernel(const UnfoldedSmall<Real> p) {
-  const int scalars = p.m * p.n;
-  for (int i = static_cast<int>(blockIdx.x * copying_threads + threadIdx.x); i < scalars;
-       i += static_cast<int>(gridDim.x) * copying_threads) {
-    const int row = i / p.n;
-    const int column = i % p.n;
+  const std::int64_t scalars = p.m * p.n;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * copying_threads + threadIdx.x; i < scalars;
+       i += std::int64_t{gridDim.x} * copying_threads) {
+    const std::int64_t row = i / p.n;
+    const std::int64_t column = i % p.n;
     const bool counts = p.from.half == Half::none || (p.from.half == Half::upper ? row <= column : row >= column);
     const Real* const from = p.from.data + row * p.from.row_stride + column * p.from.column_stride;
     Real* const to = p.to.data + p.to.offset(row, p.to.parts * column);
@@ -118,8 +118,7 @@ void launch_in_parts(const TsmmCall<T>& call, const dispatch::CudaTsmm& configur
   Matrix<const T> c = call.c;
   if (call.triangle != Triangle::general && columns < n) {
     const Matrix<T> whole{workspace.take<T>(m * n), m, n, n, Layout::row_major};
-    const UnfoldedSmall<real_t<T>> p{small(call.c, call.triangle), tall(whole), static_cast<int>(m),
-                                     static_cast<int>(n)};
+    const UnfoldedSmall<real_t<T>> p{small(call.c, call.triangle), tall(whole), m, n};
     launch(unfold_kernel<real_t<T>>, dim3(static_cast<unsigned>(ceil_div(m * n, copying_threads))), copying_threads, 0,
            execution.stream, operation, p);
     c = whole;

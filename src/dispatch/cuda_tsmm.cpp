@@ -164,15 +164,15 @@ bool fit_groups(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c)
   const std::int64_t row_bytes = stage_pitch_a(p, c) * p.real_bytes;
   const std::int64_t most_bytes = is_narrow(c) && p.real_bytes == 4 ? 7168 : 8192;
   const int least_groups = c.groups;
-  // As measured on an H200: twelve groups with short chunks are slower than eight with longer ones.
-  const std::int64_t least_bytes = most_groups > computing_warps ? 3712 : 0;
+  // As measured on an H200: twelve groups with shorter chunks are slower than eight with longer ones.
+  constexpr std::int64_t least_bytes_of_twelve = 3712;
   int groups = least_groups != 0 ? least_groups : most_groups;
   for (; groups > 0; groups = groups > computing_warps ? computing_warps : groups / 2) {
     c.groups = groups;
     c.rows = std::max(
         step, chunk_rows(row_bytes, most_bytes, p.real_bytes, p.k, std::int64_t{device.multiprocessors} * groups));
     for (; c.rows >= step; c.rows /= 2) {
-      if (least_groups == 0 && groups > computing_warps && c.rows * row_bytes < least_bytes) break;
+      if (least_groups == 0 && groups > computing_warps && c.rows * row_bytes < least_bytes_of_twelve) break;
       if (fit_boxes(c) && fit_stages(device, p, c)) return true;
     }
     if (least_groups != 0) break;
