@@ -95,7 +95,7 @@ __device__ inline void turn_rows(const TsmttsmRing<float>& p, const Share& share
               make_uint4(both[0].low, both[1].low, both[2].low, both[3].low);
         }
       }
-      if (half == Buffers::in_unit - 1 && next.leaves()) arrive_as_warp(empty + 8 * stage);
+      if (half == Buffers::in_unit - 1 && next.leaves()) arrive_at(empty + 8 * stage);
       publish_to_bulk_copies();
       arrive_as_warp(full_turned + 8 * buffer.stage);
       // Where warps take units in turn, buffers as well.
@@ -190,7 +190,7 @@ __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share,
 #pragma unroll
         for (int which = 0; which < gauss_products; ++which) complete_before_products(left[t][which]);
         if (t == 1) {
-          if (leaving >= 0) arrive_as_warp(empty + 8 * leaving);
+          if (leaving >= 0) arrive_at(empty + 8 * leaving);
           leaving = -1;
           if (unit + gauss_groups < all_units) read();
         }
@@ -285,7 +285,7 @@ __global__ void __launch_bounds__(turning_block_threads, 1)
   if (threadIdx.x == 0) {
     for (int s = 0; s < p.stages; ++s) {
       barriers.full[s].initialize(by_columns ? loading_threads / warp_size : 1);
-      barriers.empty[s].initialize(min(units, gauss_groups) * 4 + min(units, Buffers::step) * sharing);
+      barriers.empty[s].initialize((min(units, gauss_groups) * 4 + min(units, Buffers::step) * sharing) * warp_size);
     }
     for (int i = 0; i < buffers; ++i) {
       turned_barriers.full[i].initialize(sharing);

@@ -116,7 +116,7 @@ __device__ inline void turn_halves(const TsmttsmRing<float>& p, const Share& sha
     }
     publish_to_bulk_copies();
     arrive_as_warp(full_turned + 8 * buffer.stage);
-    if (next.leaves() && elected()) arrive_at(empty + 8 * stage);
+    if (next.leaves()) arrive_at(empty + 8 * stage);
     buffer.advance(1, buffers_of_turning_warp);
   }
 }
@@ -192,7 +192,7 @@ __device__ inline void multiply_units(const TsmttsmRing<float>& p, const Share& 
           } else if (half == 0) {
             read(1);
           } else {
-            if (next.leaves()) arrive_as_warp(empty + 8 * stage);
+            if (next.leaves()) arrive_at(empty + 8 * stage);
             next.advance();
             if (unit + multiplying_groups < all_units) read(0);
           }
@@ -241,7 +241,7 @@ __global__ void __launch_bounds__(turning_block_threads, 1)
     const int groups = min(p.rows / whole_unit_rows, multiplying_groups);
     for (int s = 0; s < p.stages; ++s) {
       barriers.full[s].initialize(by_columns ? loading_threads / warp_size : 1);
-      barriers.empty[s].initialize(groups * (warpgroup_threads / warp_size + half_units));
+      barriers.empty[s].initialize(groups * (warpgroup_threads + half_units * warp_size));
     }
     for (int i = 0; i < turning_warps * buffers_of_turning_warp; ++i) {
       turning.full[i].initialize(1);
