@@ -48,17 +48,9 @@ struct SplitProducts {
     for (int i = 0; i < count; ++i) early[0][i] = 0;
   }
 
-  /// Adds the sums of single precision to those of double precision if all that count are finite in the whole warp.
+  /// Adds early sums to the others if all that count are finite in the whole warp.
   __device__ bool join() {
-    float zero = 0;
-#pragma unroll
-    for (int i = 0; i < count; ++i) zero = fmaf(counts(i) ? early[0][i] : 0.0F, 0.0F, zero);
-    const bool finite = __all_sync(0xffffffffU, zero == 0);
-#pragma unroll
-    for (int i = 0; i < count; ++i) {
-      if (finite) sum[i] += early[0][i];
-    }
-    return finite;
+    return join_if_finite(early[0], sum, [this](int i) { return counts(i); });
   }
 
   /// Adds a piece's rows in double precision and from memory, as join could not.

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "src/cuda/tsmttsm_units.cuh"
+#include "src/cuda/tsmttsm_rows_sums.cuh"
 
 /// tsmttsm in single precision, of rows or of complex columns, by split products (split.cuh) of whole warpgroups:
 ///

@@ -1,15 +1,37 @@
 #pragma once
 
-#include "src/cuda/tsmttsm_warpgroup.cuh"
+#include "src/cuda/tsmttsm_ring.cuh"
+#include "src/cuda/warpgroup.cuh"
 #include "src/dispatch/cuda_turned_rows.hpp"
 
 /// Blocks of which one warpgroup loads, one turns B's rows, and two multiply units of rows in turn: who takes which
-/// unit, and how they tell one another.
+/// unit, how they tell one another, and how turned rows stand.
 namespace blockvec::kernels::cuda {
 
 inline constexpr int multiplying_groups = 2;
 inline constexpr int multiplying_threads = multiplying_groups * warpgroup_threads;
 inline constexpr int turning_block_threads = multiplying_threads + warpgroup_threads + loading_threads;
+
+inline constexpr int turned_rows = 16;
+
+/// Turned rows of B for one warpgroup: [8 rows][high, low][4 rows][column][4].
+template <int columns>
+struct TurnedRows {
+  static constexpr int four_rows = columns * 16;  ///< bytes
+  static constexpr int part = 2 * four_rows;
+  static constexpr int step = 2 * part;
+  static constexpr int bytes = turned_rows / 8 * step;
+};
+
+/// The left factors of four numbers.
+__device__ inline void split_left(const float (&x)[4], unsigned (&left)[2][4]) {
+#pragma unroll
+  for (int v = 0; v < 4; ++v) {
+    const SplitNumber both = split(x[v]);
+    left[0][v] = both.high;
+    left[1][v] = both.low;
+  }
+}
 
 /// Left factors are computed before any product is started that takes some of them.
 __device__ inline void complete_before_products(unsigned (&left)[2][4]) {
@@ -54,6 +76,27 @@ __device__ inline std::uint32_t kept_address(const Barrier* barriers) {
   std::uint32_t address = shared_address(barriers);
   asm volatile("" : "+r"(address));
   return address;
+}
+
+/// Two neighbours at an address in shared memory.
+__device__ inline float2 read_shared_pair(std::uint32_t from) {
+  float2 pair;
+  asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(pair.x), "=f"(pair.y) : "r"(from) : "memory");
+  return pair;
+}
+__device__ inline float4 read_shared_four(std::uint32_t from) {
+  float4 x;
+  asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(x.x), "=f"(x.y), "=f"(x.z), "=f"(x.w)
+               : "r"(from)
+               : "memory");
+  return x;
+}
+
+/// Numbers of two columns that are so many bytes apart.
+template <bool neighbours>
+__device__ inline float2 read_pair(std::uint32_t from, std::uint32_t apart) {
+  return neighbours ? read_shared_pair(from) : make_float2(read_shared(from), read_shared(from + apart));
 }
 
 }  // namespace blockvec::kernels::cuda

@@ -1,25 +1,10 @@
 #pragma once
 
-#include "src/cuda/tsmttsm_ring.cuh"
-#include "src/cuda/warpgroup.cuh"
+#include "src/cuda/tsmttsm_units.cuh"
 
-/// tsmttsm in single precision by split products (split.cuh) of whole warpgroups (tsmttsm_rows_warpgroup.cuh). A goes
-/// from the stage to registers; of B, 16 rows at a time are written to shared memory again, in two parts and turned as
-/// the tensor cores want them. The sums of so many rows are added up in double precision.
-///
-/// Two columns that a lane reads are a pair, and up to 32 pairs of A stand for two rows of the result each.
+/// What tsmttsm_rows_warpgroup.cuh sums: split products in single precision, now and then added up in double precision.
+/// Up to 32 pairs of columns of A stand for two rows of the result each.
 namespace blockvec::kernels::cuda {
-
-inline constexpr int turned_rows = 16;
-
-/// Turned rows of B for one warpgroup: [8 rows][high, low][4 rows][column][4].
-template <int columns>
-struct TurnedRows {
-  static constexpr int four_rows = columns * 16;  ///< bytes
-  static constexpr int part = 2 * four_rows;
-  static constexpr int step = 2 * part;
-  static constexpr int bytes = turned_rows / 8 * step;
-};
 
 /// A lane's sums, of two rows of the warp's 16 and a quarter of the columns.
 template <int columns>
@@ -37,18 +22,10 @@ struct WarpgroupProduct {
   }
 #endif
 
-  /// Adds the sums of single precision to those of double precision if all that count(i) are finite in the whole warp.
+  /// Adds early sums to the others if all that count(i) are finite in the whole warp.
   template <class Counts>
   __device__ bool join(const Counts& counts) {
-    float zero = 0;
-#pragma unroll
-    for (int i = 0; i < count; ++i) zero = fmaf(counts(i) ? early[0][i] : 0.0F, 0.0F, zero);
-    const bool finite = __all_sync(0xffffffffU, zero == 0);
-#pragma unroll
-    for (int i = 0; i < count; ++i) {
-      if (finite) sum[i] += early[0][i];
-    }
-    return finite;
+    return join_if_finite(early[0], sum, counts);
   }
 
   __device__ void clear() {
@@ -56,16 +33,6 @@ struct WarpgroupProduct {
     for (int i = 0; i < count; ++i) early[0][i] = 0;
   }
 };
-
-/// The left factors of four numbers.
-__device__ inline void split_left(const float (&x)[4], unsigned (&left)[2][4]) {
-#pragma unroll
-  for (int v = 0; v < 4; ++v) {
-    const SplitNumber both = split(x[v]);
-    left[0][v] = both.high;
-    left[1][v] = both.low;
-  }
-}
 
 /// Where a lane's sums stand in the result: of pairs of neighbours in B, the first ones' columns come before the second
 /// ones'.
@@ -119,27 +86,6 @@ __device__ inline void add_second_group(const WarpgroupProduct<columns>& product
     const double sum = product.sum[i] + sums[i * warpgroup_threads];
     if (place.counts(p, i)) partial[place.row(i) * p.n + place.column(i)] = sum;
   }
-}
-
-/// Two neighbours at an address in shared memory.
-__device__ inline float2 read_shared_pair(std::uint32_t from) {
-  float2 pair;
-  asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(pair.x), "=f"(pair.y) : "r"(from) : "memory");
-  return pair;
-}
-__device__ inline float4 read_shared_four(std::uint32_t from) {
-  float4 x;
-  asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
-               : "=f"(x.x), "=f"(x.y), "=f"(x.z), "=f"(x.w)
-               : "r"(from)
-               : "memory");
-  return x;
-}
-
-/// Numbers of two columns that are so many bytes apart.
-template <bool neighbours>
-__device__ inline float2 read_pair(std::uint32_t from, std::uint32_t apart) {
-  return neighbours ? read_shared_pair(from) : make_float2(read_shared(from), read_shared(from + apart));
 }
 
 }  // namespace blockvec::kernels::cuda
