@@ -62,11 +62,22 @@ struct ColumnPairs {
   }
 };
 
-/// One result in double precision, from A's numbers of a row on.
+/// beta times the number of `parts` that stands there.
 template <int parts>
-__device__ __noinline__ float multiply_plainly(const TsmmColumnPieces<float>& p, const float* a, int column, int part) {
+__device__ inline Factor scaled_number(Factor beta, const float* number) {
+  return scale(beta, {static_cast<double>(number[0]), static_cast<double>(number[parts - 1])});
+}
+
+/// One result in double precision, from A's numbers of a row on; `old`: B's number there, null if none is added.
+template <int parts>
+__device__ __noinline__ float plain_number(const TsmmColumnPieces<float>& p, const float* a, const float* old,
+                                           int column, int part) {
   const Factor alpha = p.alpha.read();
   double value = 0;
+  if (old != nullptr) {
+    const Factor scaled = scaled_number<parts>(p.beta.read(), old);
+    value = part == 0 ? scaled.re : scaled.im;
+  }
 #pragma unroll 1
   for (int d = 0; d < p.m * parts; ++d) {
     value += a[d / parts * p.a.pitch + d % parts] * p.small.scaled(d, column * parts + part, alpha);
@@ -108,21 +119,25 @@ __device__ inline void multiply_pieces(const TsmmColumnPieces<float>& p, PieceSt
     float* const stage = reinterpret_cast<float*>(memory + at.stage * p.stage_bytes) + step * warpgroup_rows * parts;
     WarpgroupSums<parts, columns> sums;
     sums.clear();
+    bool adds_beta = adds;
     if (reads_a) {
       const ColumnPairs<parts, turns> fragments{stage + first_a, to_other, 4 * p.a.pitch, p.m - q, turned};
       multiply_steps(sums, fragments, right, steps);
       if (!__all_sync(0xffffffffU, sums.finite())) {  // only true infinities are to be seen
+        const float* const b = stage + p.offset_b / static_cast<int>(sizeof(float)) + p.b.shift;
 #pragma unroll
         for (int part = 0; part < parts; ++part) {
 #pragma unroll
           for (int i = 0; i < columns / 2; ++i) {
             const int column = i / 4 * 8 + q + i % 2 * 4;
             if (column < p.n) {
-              const float* const row = stage + p.a.shift + (row0 + i / 2 % 2 * 8) * parts;
-              sums.sum[part][i] = multiply_plainly<parts>(p, row, column, part);
+              const int row = (row0 + i / 2 % 2 * 8) * parts;
+              sums.sum[part][i] = plain_number<parts>(p, stage + p.a.shift + row,
+                                                      adds ? b + column * p.b.pitch + row : nullptr, column, part);
             }
           }
         }
+        adds_beta = false;
       }
     }
     __syncwarp();  // all of a row has been read
@@ -139,10 +154,10 @@ __device__ inline void multiply_pieces(const TsmmColumnPieces<float>& p, PieceSt
         for (int part = 0; part < parts; ++part) {
           value[part] = (half == 1) != turned ? sums.sum[part][i + 2] : sums.sum[part][i];
         }
-        if (adds) {
-          const Factor old = scale(beta, {static_cast<double>(to[0]), static_cast<double>(to[parts - 1])});
-          value[0] += static_cast<float>(old.re);
-          if constexpr (parts == 2) value[1] += static_cast<float>(old.im);
+        if (adds_beta) {
+          const Factor old = scaled_number<parts>(beta, to);
+          value[0] = static_cast<float>(value[0] + old.re);
+          if constexpr (parts == 2) value[1] = static_cast<float>(value[1] + old.im);
         }
         if constexpr (parts == 2) {
           *reinterpret_cast<float2*>(to) = make_float2(value[0], value[1]);

@@ -177,9 +177,8 @@ __device__ inline void put_rows(const TsmmRing<Real>& p, const Number (&sum)[tn]
         for (int half = 0; half < 2; ++half) {
           const int offset = 16 * x + 8 * half;
           if (column + offset < p.n) {
-            Number value = sum[x][t][2 * half + odd];
-            if (adds) value += static_cast<Number>(scaled_entry(from, column + offset, beta));
-            to[offset] = static_cast<Real>(value);
+            const Number own = sum[x][t][2 * half + odd];
+            to[offset] = static_cast<Real>(adds ? own + scaled_entry(from, column + offset, beta) : own);
           }
         }
       }

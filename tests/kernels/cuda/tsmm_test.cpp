@@ -265,6 +265,56 @@ TYPED_TEST(CudaTsmm, SumsThatOverflow) {
   }
 }
 
+// A C and beta B, of opposite signs, where the latter alone leaves the range of single precision.
+template <class T>
+void expect_no_overflow_of_beta(std::int64_t k, std::int64_t width, Layout layout) {
+  if (left_out()) return;
+  const Placement place{layout, Layout::row_major, 0, 0};
+  SCOPED_TRACE("tsmm " + shape(k, width, width) + name(place));
+  std::mt19937 random = random_of(k, width, width);
+  GuardedMatrix<T> a(k, width, place.layout, place.pad, place.offset, poison<T>());
+  GuardedMatrix<T> c(width, width, place.small_layout, place.pad, place.offset, poison<T>());
+  GuardedMatrix<T> before(k, width, place.layout, place.pad, place.offset, mark<T>());
+  a.fill(random);
+  c.fill(random);
+  const T beta(1.5);
+  for (std::int64_t j = 0; j < width; ++j) c(0, j) = T(1);
+  for (std::int64_t row = 0; row < k; ++row) {
+    a(row, 0) = value<T>(-2.5e38, -1.5e38);
+    for (std::int64_t j = 0; j < width; ++j) before(row, j) = value<T>(2.5e38, 2.4e38);
+  }
+  const double gamma_of_split = gamma<T>(parts<T> * 4 * width + 48);
+  const std::vector<double> small = absolute_values(c);
+  std::vector<double> scale(static_cast<std::size_t>(width));
+  const auto check = [&](const GuardedMatrix<T>& b, const auto&...) {
+    for (std::int64_t row = 0; row < k; ++row) {
+      absolute_row(a, row, small, scale);
+      for (std::int64_t j = 0; j < width; ++j) {
+        auto expected = in_double_precision(a, row, c, j);
+        using Wide = decltype(expected);
+        expected += Wide(beta) * Wide(before(row, j));
+        const double bound = (device_gamma<T>(width + 3) + gamma_of_split) * scale[static_cast<std::size_t>(j)] +
+                             2 * gamma<T>(2) * std::abs(Wide(beta) * Wide(before(row, j)));
+        ASSERT_LE(std::abs(Wide(b(row, j)) - expected), bound)
+            << "entry " << row << ", " << j << ": " << b(row, j) << " for " << expected;
+      }
+    }
+  };
+  run_every_tsmm(T(1), a, c, beta, before, dispatch::Search::usual, check);
+}
+
+TYPED_TEST(CudaTsmm, UpdatesWhoseSecondTermOverflows) {
+  using T = TypeParam;
+  if constexpr (sizeof(real_of<T>) == 4) {
+    for (const Layout layout : layouts) {
+      for (std::int64_t width = 1; width <= 64; ++width) {
+        expect_no_overflow_of_beta<T>(601, width, layout);
+        if (this->HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 // Sums of plain single precision are as accurate as double precision lets them be.
 TYPED_TEST(CudaTsmm, PlainSinglePrecision) {
   using T = TypeParam;
