@@ -165,7 +165,7 @@ __device__ inline void store_plain(const TsmmRing<Real>& p, const Outgoing<Real>
 template <bool adds, int tn, int tb, class Number, class Real>
 __device__ inline bool put_rows(const TsmmRing<Real>& p, const Number (&sum)[tn][tb][4], Real* out, const Real* old,
                                 int column, Factor beta, int lane) {
-  float zero = 0;
+  float zero[4] = {};  // as long as they are
 #pragma unroll
   for (int t = 0; t < tb; ++t) {
 #pragma unroll
@@ -182,7 +182,8 @@ __device__ inline bool put_rows(const TsmmRing<Real>& p, const Number (&sum)[tn]
             Number value = sum[x][t][2 * half + odd];
             if constexpr (adds) {
               value += static_cast<Number>(scaled_entry(from, column + offset, beta));
-              if constexpr (std::is_same_v<Number, float>) zero = fmaf(value, 0.0F, zero);
+              float& chain = zero[2 * half + odd];
+              if constexpr (std::is_same_v<Number, float>) chain = fmaf(value, 0.0F, chain);
             }
             to[offset] = static_cast<Real>(value);
           }
@@ -190,7 +191,7 @@ __device__ inline bool put_rows(const TsmmRing<Real>& p, const Number (&sum)[tn]
       }
     }
   }
-  return zero == 0;
+  return (zero[0] + zero[1]) + (zero[2] + zero[3]) == 0;
 }
 
 /// Results that are not finite as split products are computed again, one after the other, in double precision: only
