@@ -154,7 +154,11 @@ __device__ inline void multiply_pieces(const TsmmColumnPieces<float>& p, PieceSt
         for (int part = 0; part < parts; ++part) {
           value[part] = (half == 1) != turned ? sums.sum[part][i + 2] : sums.sum[part][i];
         }
-        if (adds_beta) {
+        if (adds_beta && beta.im == 0) {  // single precision need not hold what is added
+#pragma unroll
+          for (int part = 0; part < parts; ++part)
+            value[part] = fmaf(static_cast<float>(beta.re), to[part], value[part]);
+        } else if (adds_beta) {
           const Factor old = scaled_number<parts>(beta, to);
           value[0] = static_cast<float>(value[0] + old.re);
           if constexpr (parts == 2) value[1] = static_cast<float>(value[1] + old.im);

@@ -160,12 +160,20 @@ __device__ inline void store_plain(const TsmmRing<Real>& p, const Outgoing<Real>
   }
 }
 
+/// A sum plus beta times entry `column` of a row, which single precision need not hold by itself.
+template <class Real>
+__device__ inline double plus_scaled_entry(double sum, const Real* row, int column, Factor beta) {
+  return sum + scaled_entry(row, column, beta);
+}
+__device__ inline float plus_scaled_entry(float sum, const float* row, int column, Factor beta) {
+  if (beta.im == 0) return fmaf(static_cast<float>(beta.re), row[column], sum);
+  return static_cast<float>(sum + scaled_entry(row, column, beta));
+}
+
 /// Results on their way out: the entries of 8 tb rows that a lane holds, plus beta times what B held if it came along.
-/// Returns whether all that were added in single precision are finite.
 template <bool adds, int tn, int tb, class Number, class Real>
-__device__ inline bool put_rows(const TsmmRing<Real>& p, const Number (&sum)[tn][tb][4], Real* out, const Real* old,
+__device__ inline void put_rows(const TsmmRing<Real>& p, const Number (&sum)[tn][tb][4], Real* out, const Real* old,
                                 int column, Factor beta, int lane) {
-  float zero[4] = {};  // as long as they are
 #pragma unroll
   for (int t = 0; t < tb; ++t) {
 #pragma unroll
@@ -180,18 +188,13 @@ __device__ inline bool put_rows(const TsmmRing<Real>& p, const Number (&sum)[tn]
           const int offset = 16 * x + 8 * half;
           if (column + offset < p.n) {
             Number value = sum[x][t][2 * half + odd];
-            if constexpr (adds) {
-              value += static_cast<Number>(scaled_entry(from, column + offset, beta));
-              float& chain = zero[2 * half + odd];
-              if constexpr (std::is_same_v<Number, float>) chain = fmaf(value, 0.0F, chain);
-            }
+            if (adds) value = plus_scaled_entry(value, from, column + offset, beta);
             to[offset] = static_cast<Real>(value);
           }
         }
       }
     }
   }
-  return (zero[0] + zero[1]) + (zero[2] + zero[3]) == 0;
 }
 
 /// Results that are not finite as split products are computed again, one after the other, in double precision: only
@@ -307,16 +310,12 @@ __global__ void __launch_bounds__(ring_warps<tn, tb, tf32>* warp_size + loading_
         if (row0 == 0) wait_for_room();
         Real* const to = out.rows + row0 * p.pitch_out;
         const Real* const held = old + row0 * p.old.row_step;
-        bool finite = !tf32 || all_finite(sum);
-        if (finite && adds) {
-          finite = put_rows<true>(p, sum, to, held, column0 + lane / 4, beta, lane);
-          if (tf32) finite = __all_sync(0xffffffffU, finite);
-        } else if (finite) {
-          put_rows<false>(p, sum, to, held, column0 + lane / 4, beta, lane);
-        }
-        if (tf32 && !finite) {
-          __syncwarp();  // other lanes may have put what is computed again
+        if (tf32 && !all_finite(sum)) {
           multiply_plainly<8 * tb, 16 * tn>(p, a + row0 * p.a.row_step, to, held, column0, adds, beta, lane);
+        } else if (adds) {
+          put_rows<true>(p, sum, to, held, column0 + lane / 4, beta, lane);
+        } else {
+          put_rows<false>(p, sum, to, held, column0 + lane / 4, beta, lane);
         }
       }
     }
