@@ -8,7 +8,8 @@
 
 /// tsmm of many columns of A and few of B, column-major, in double precision: A crosses shared memory once, panel by
 /// panel in long pieces of its columns, while the results of a chunk of rows stay in registers. C is packed beside the
-/// stages, or comes with A's panels where it leaves too little room for them.
+/// stages, or comes with A's panels where it leaves too little room for them. Rows are all read before they are written,
+/// so that B may be A.
 ///
 /// A warp has `tb` sets of 16 rows, a lane two neighbours of each. Pieces lie in a stage at the same places of a line
 /// as in memory: bulk copies are slower elsewhere. There, columns begin in the same bank, so that the lanes of four
@@ -205,6 +206,36 @@ __device__ inline void visit_deep(const TsmmColumnsDeep& p, double (&sum)[tb][tn
   }
 }
 
+/// What B holds there times beta, as sums: all loads are on their way at once.
+template <int tb, int tn>
+__device__ inline void read_deep(const TsmmColumnsDeep& p, double (&sum)[tb][tn][4], const double* first, int rows,
+                                 int lane, bool in_pairs, double beta) {
+#pragma unroll
+  for (int t = 0; t < tb; ++t) {
+    const int row = 16 * t + 2 * DeepRows<tb>::pair_of(lane / 4, t);
+#pragma unroll
+    for (int x = 0; x < tn; ++x) {
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const int column = 8 * x + 2 * (lane % 4) + i;
+        const int there = column < p.n ? rows - row : 0;
+        const double* const place = first + row + column * p.pitch_b;
+        double2 old = {};
+        if (in_pairs && there > 1) {
+          old = *reinterpret_cast<const double2*>(place);
+        } else {
+          if (there > 0) old.x = place[0];
+          if (there > 1) old.y = place[1];
+        }
+        sum[t][x][i] = old.x;
+        sum[t][x][2 + i] = old.y;
+      }
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < tb * tn * 4; ++i) sum[i / (4 * tn)][i / 4 % tn][i % 4] *= beta;
+}
+
 template <int tb, int tn>
 __global__ void __launch_bounds__(block_threads, 1)
     tsmm_columns_deep_kernel(const __grid_constant__ TsmmColumnsDeep p) {
@@ -249,12 +280,6 @@ __global__ void __launch_bounds__(block_threads, 1)
     const int rows = static_cast<int>(min(p.k - first_row, std::int64_t{min(16 * tb, p.rows - row0)}));
     double* const b = p.b + first_row;
     double sum[tb][tn][4] = {};
-    if (!beta.is_zero()) {
-      visit_deep(p, sum, b, rows, lane, [&](const double* place, bool both, double& one, double& other) {
-        one = beta.re * place[0];
-        if (both) other = beta.re * place[1];
-      });
-    }
     for (int column = 0; column < p.m; column += p.a.at_once, at.advance(1, p.stages)) {
       if (column > 0) barriers.full[at.stage].wait(at.parity);
       const unsigned char* const stage = memory + at.stage * p.stage_bytes;
@@ -264,6 +289,13 @@ __global__ void __launch_bounds__(block_threads, 1)
         multiply_deep(sum, in_set, a, p.a.pitch, c + 2 * lane, min(p.a.at_once, p.m - column), q);
       }
       barriers.empty[at.stage].arrive();
+    }
+    if (!beta.is_zero()) {  // beside the writes: earlier, these reads would come between those of A
+      double old[tb][tn][4];
+      read_deep(p, old, b, rows, lane, in_pairs, beta.re);
+#pragma unroll
+      for (int i = 0; i < tb * tn * 4; ++i)
+        sum[i / (4 * tn)][i / 4 % tn][i % 4] += old[i / (4 * tn)][i / 4 % tn][i % 4];
     }
     visit_deep(p, sum, b, rows, lane, [&](double* place, bool both, double one, double other) {
       if (in_pairs && both) {

@@ -165,6 +165,19 @@ TYPED_TEST(CudaTsmm, ManyColumnsOfManyRows) {
   }
 }
 
+// Few results of many columns, which stream past their sums, and take the place of the first ones.
+TYPED_TEST(CudaTsmm, FewOfManyColumns) {
+  using T = TypeParam;
+  for (const std::int64_t k : {2049, 2052, 2306}) {
+    for (const std::int64_t n : {1, 7, 16, 30}) {
+      const Placement place{Layout::column_major, Layout::row_major, k % 2 + 2, n % 3 * 2};
+      expect_tsmm<T>(run_on_few_blocks, k, 130, n, place, T(2), T(0.5));
+      expect_tsmm_inplace<T>(run_on_few_blocks, k, 130, n, place);
+      if (this->HasFatalFailure()) return;
+    }
+  }
+}
+
 // Columns to keep, guards and poisoned neighbours beside views whose rows begin at multiples of 16 bytes.
 TYPED_TEST(CudaTsmm, AlignedViewsInPlace) {
   using T = TypeParam;
