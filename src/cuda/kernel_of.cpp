@@ -37,8 +37,11 @@ bool has_kernel_of(const dispatch::CudaTsmmProblem& p, const dispatch::CudaTsmm&
     case CudaKernel::deep:
       if constexpr (sizeof(Real) == 8) return tsmm_columns_deep_kernel_of<Real>(x.blocks_n, x.tile_n) != nullptr;
       break;
+    case CudaKernel::panels:
+      if constexpr (sizeof(Real) == 8) return tsmm_panels_kernel_of<Real>(x.blocks_n, x.tile_n) != nullptr;
+      break;
     case CudaKernel::direct:
-      return tsmm_direct_kernel_of<Real>(x.tile_n, x.blocks_n, x.panel, p.parts) != nullptr;
+      return direct_kernel_of<Real>(x, p.parts) != nullptr;
     case CudaKernel::general:
       return true;
     case CudaKernel::none:

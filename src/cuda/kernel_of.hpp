@@ -50,6 +50,15 @@ TsmmBoxesKernel<Real> boxes_kernel_of(const dispatch::CudaTsmm& x, bool by_colum
   return tsmm_boxes_kernel_of<Real>(x.blocks_n, x.tile_n);
 }
 
+template <class Real>
+TsmmDirectKernel<Real> direct_kernel_of(const dispatch::CudaTsmm& x, int parts) {
+  if (x.shares_rows()) {
+    if constexpr (sizeof(Real) == 8) return tsmm_shared_rows_kernel_of<Real>(x.panel);
+    return nullptr;
+  }
+  return tsmm_direct_kernel_of<Real>(x.tile_n, x.blocks_n, x.panel, parts);
+}
+
 /// Without tensor cores.
 inline bool by_fma(const dispatch::CudaTsmm& x) { return x.tf32 == 0 && x.row_warps == 0; }
 

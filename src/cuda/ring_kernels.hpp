@@ -23,6 +23,7 @@ struct TsmmColumns;
 template <class Real>
 struct TsmmColumnPieces;
 struct TsmmColumnsDeep;
+struct TsmmPanels;
 template <class Real>
 struct TsmmDirect;
 
@@ -131,10 +132,19 @@ using TsmmColumnsDeepKernel = void (*)(TsmmColumnsDeep);
 template <class Real>
 TsmmColumnsDeepKernel<Real> tsmm_columns_deep_kernel_of(int m, int n);
 
+/// tsmm_panels_tiles.
+template <class Real>
+using TsmmPanelsKernel = void (*)(TsmmPanels);
+template <class Real>
+TsmmPanelsKernel<Real> tsmm_panels_kernel_of(int m, int n);
+
 /// tsmm_direct_shapes; likewise.
 template <class Real>
 using TsmmDirectKernel = void (*)(TsmmDirect<Real>);
 template <class Real>
 TsmmDirectKernel<Real> tsmm_direct_kernel_of(int columns, int rows, int panel, int parts);
+/// tsmm_shared_rows_tiles.
+template <class Real>
+TsmmDirectKernel<Real> tsmm_shared_rows_kernel_of(int columns);
 
 }  // namespace blockvec::kernels::cuda

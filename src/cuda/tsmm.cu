@@ -12,6 +12,7 @@
 #include "src/cuda/tsmm_columns_fma.cuh"
 #include "src/cuda/tsmm_columns_split.cuh"
 #include "src/cuda/tsmm_direct.cuh"
+#include "src/cuda/tsmm_panels.cuh"
 #include "src/cuda/tsmm_parts.hpp"
 #include "src/cuda/tsmm_ring.cuh"
 #include "src/cuda/tsmm_warps.cuh"
@@ -354,6 +355,21 @@ void launch_columns_deep(const TsmmCall<double>& call, const dispatch::CudaTsmm&
                         x.shared_bytes, p);
 }
 
+void launch_panels(const TsmmCall<double>& call, const dispatch::CudaTsmm& x, const Launcher& launcher) {
+  const TsmmPanels p{tall(call.a),
+                     tall(call.b),
+                     small(call.c, call.triangle),
+                     coefficient(call.alpha),
+                     coefficient(call.beta),
+                     call.a.rows,
+                     static_cast<int>(call.a.columns),
+                     static_cast<int>(call.b.columns),
+                     written_in_pairs(call.b),
+                     x.panel};
+  launcher.launch_early(tsmm_panels_kernel_of<double>(x.blocks_n, x.tile_n), x.parts, x.blocks_n * warp_size,
+                        x.shared_bytes, p);
+}
+
 template <class T>
 void launch_direct(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Launcher& launcher) {
   using Real = real_t<T>;
@@ -361,8 +377,8 @@ void launch_direct(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const L
   const TsmmDirect<Real> p{
       tall(call.a),           tall(call.b), small(call.c, call.triangle),     coefficient(call.alpha),
       coefficient(call.beta), call.a.rows,  static_cast<int>(call.a.columns), static_cast<int>(call.b.columns)};
-  launch(tsmm_direct_kernel_of<Real>(x.tile_n, x.blocks_n, x.panel, parts), dim3(static_cast<unsigned>(x.parts)),
-         direct_threads, x.shared_bytes, launcher.stream, launcher.operation, p);
+  launch(direct_kernel_of<Real>(x, parts), dim3(static_cast<unsigned>(x.parts)), direct_threads, x.shared_bytes,
+         launcher.stream, launcher.operation, p);
 }
 
 template <class T>
@@ -392,6 +408,9 @@ void launch_tsmm(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Cud
   if (x.in_parts()) return launch_in_parts(call, x, execution);
   if (x.kernel == CudaKernel::direct) return launch_direct(call, x, launcher);
   if (x.kernel == CudaKernel::general) return launch_general(call, x, launcher);
+  if constexpr (std::is_same_v<T, double>) {
+    if (x.kernel == CudaKernel::panels) return launch_panels(call, x, launcher);
+  }
   // Where C is packed by a kernel of its own, that one makes the tickets ready, too.
   if (!x.small_in_ring) launcher.launch_early(zero_tickets, 1, 1, 0, launcher.tickets);
   if (x.kernel == CudaKernel::boxes) return launch_boxes(call, x, launcher);

@@ -49,6 +49,7 @@ enum class CudaKernel : std::uint8_t {
   warps,    ///< tensor cores; every warp feeds itself by plain asynchronous copies of its rows
   columns,  ///< tensor cores, fed by pieces of columns: plain asynchronous copies (tsmttsm) or tensor maps (tsmm)
   deep,     ///< the same for many columns of A and few of B (tsmm)
+  panels,   ///< tensor cores; every block takes one chunk of rows, panel by panel of A's columns (tsmm)
   warpgroup,  ///< single precision by split products of whole warpgroups, through a ring as well
   direct,     ///< fed by loads of any layout and stride into registers; tensor cores, but for tsmm
   general     ///< any layout and stride
@@ -161,7 +162,7 @@ struct CudaTsmm {
   int tile_n;    ///< pieces of 16 columns of B a warp holds; boxes, columns, deep, warps: of 8; warpgroup: of 8
                  ///< columns of scalars; direct: columns of scalars
   int blocks_n;  ///< sets of 8 rows it holds at a time; 0: one, and warps share out A's columns; boxes, columns,
-                 ///< deep, warps: of 16; direct: rows of a thread
+                 ///< deep, warps: of 16; direct: rows of a thread, 0: lanes share rows
   int warps;     ///< that share a stage, side by side along the columns of B
   int groups;
   int rows;
@@ -171,7 +172,8 @@ struct CudaTsmm {
   bool boxes_a;         ///< ring: A comes in boxes
   bool boxes_b;         ///< ring: B comes and goes in boxes
   int row_warps;        ///< boxes, columns: along the rows; boxes: groups are sets of boxes in a stage
-  int panel;            ///< boxes, deep, warps: columns of A in a stage; columns, direct: of scalars, loaded at a time
+  int panel;            ///< boxes, deep, warps: columns of A in a stage; columns, direct: of scalars, loaded at a time;
+                        ///< panels: fetched ahead
   int pitch;            ///< boxes, deep, warps: real numbers from line to line in a stage
   int classes;          ///< boxes: that lines are dealt into
   bool small_in_ring;   ///< boxes: C comes from a kernel of its own, panel by panel with A
@@ -195,6 +197,7 @@ struct CudaTsmm {
   constexpr bool in_parts() const { return part_columns != 0; }
   constexpr bool holds_gauss() const { return gauss != 0 && held != 0; }
   constexpr bool takes_once() const { return held == 2; }
+  constexpr bool shares_rows() const { return kernel == CudaKernel::direct && blocks_n == 0; }
 };
 
 /// As for tsmttsm, but for products in parts (`choose`): none of these in place, and none that is fast elsewhere.

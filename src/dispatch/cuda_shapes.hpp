@@ -67,6 +67,9 @@ inline constexpr int warpgroup_rows = 64;
 /// Blocks of a multiprocessor: two where a thread needs few registers, so that one hides what the other waits for.
 constexpr int tsmm_box_blocks(const TileShape& tile) { return tile.n == 1 ? 2 : 1; }
 inline constexpr int tsmm_warps_blocks = 2;
+/// Columns of A in a stage, and stages of a block (tsmm_panels_tiles).
+inline constexpr int panels_panel = 32;
+inline constexpr int panels_stages = 3;
 /// Of A and of B where C stays in registers.
 inline constexpr int most_held_columns = 64;
 /// Pairs of warps that share out the rows of a box, and computing warps of a block (tsmm_gauss_register_tiles): where C

@@ -13,6 +13,7 @@
 #include "src/dispatch/cuda_tsmm_columns_deep.hpp"
 #include "src/dispatch/cuda_tsmm_direct.hpp"
 #include "src/dispatch/cuda_tsmm_gauss.hpp"
+#include "src/dispatch/cuda_tsmm_panels.hpp"
 #include "src/dispatch/cuda_tsmm_warpgroup.hpp"
 #include "src/dispatch/cuda_tsmm_warps.hpp"
 
@@ -318,6 +319,8 @@ bool complete(const CudaDevice& device, const CudaTsmmProblem& problem, CudaTsmm
       return complete_columns(device, problem, configuration);
     case CudaKernel::deep:
       return complete_columns_deep(device, problem, configuration);
+    case CudaKernel::panels:
+      return complete_panels(device, problem, configuration);
     case CudaKernel::direct:
       return complete_direct(device, problem, configuration);
     case CudaKernel::general:
@@ -336,9 +339,10 @@ void collect(const CudaDevice& device, const CudaTsmmProblem& problem, Search se
   const bool all = search == Search::all;
   if (all || columns_fma_is_better(device, problem)) add_columns_fma(device, problem, search, to);
   if (all || (to.empty() && direct_is_better(problem))) add_direct(device, problem, search, to);
-  const bool in_boxes = boxed_ring_is_better(device, problem);
+  const bool in_boxes = to.empty() && boxed_ring_is_better(device, problem);
   if (all || ring_is_better(problem) || deep_is_better(problem) || in_boxes) add_ring(device, problem, search, to);
   if (all || (warps_are_better(problem) && !in_boxes)) add_warps(device, problem, search, to);
+  if (all || panels_are_better(device, problem)) add_panels(device, problem, search, to);
   if (all || columns_deep_is_better(device, problem)) add_columns_deep(device, problem, search, to);
   if (all || to.empty()) add_columns(device, problem, search, to);
   if (all || to.empty()) add_boxes(device, problem, search, to);
@@ -377,6 +381,8 @@ CudaWork work_of(const CudaDevice& device, const CudaTsmmProblem& problem, const
       return columns_work(device, problem, configuration);
     case CudaKernel::deep:
       return columns_deep_work(device, problem, configuration);
+    case CudaKernel::panels:
+      return panels_work(device, problem, configuration);
     case CudaKernel::direct:
       return direct_work(device, problem, configuration);
     case CudaKernel::general:

@@ -5,7 +5,8 @@
 #include "src/dispatch/cuda_configuration.hpp"
 #include "src/dispatch/cuda_model.hpp"
 
-/// tsmm's candidates whose threads load rows of column-major operands straight into registers: up to 16 columns of B.
+/// tsmm's candidates whose threads load rows of column-major operands straight into registers: up to 16 columns of B;
+/// or whose lanes share rows of row-major ones.
 namespace blockvec::kernels::dispatch {
 
 /// Boxes are as fast where all columns start at multiples of 16 bytes and are neither very few nor many.

@@ -67,6 +67,7 @@ bool complete(const CudaDevice& device, const CudaTsmttsmProblem& problem, CudaT
       return true;
     case CudaKernel::boxes:
     case CudaKernel::deep:
+    case CudaKernel::panels:
     case CudaKernel::warps:
     case CudaKernel::none:
       break;
@@ -112,6 +113,7 @@ CudaPrediction predict(const CudaDevice& device, const CudaTsmttsmProblem& probl
       return predict(device, general_work(device, problem, configuration));
     case CudaKernel::boxes:
     case CudaKernel::deep:
+    case CudaKernel::panels:
     case CudaKernel::warps:
     case CudaKernel::none:
       break;

@@ -77,11 +77,13 @@ constexpr Word<CudaTsmm> tsmm_deep_words[] = {{"tile", &CudaTsmm::blocks_n, &Cud
                                               {"panel", &CudaTsmm::panel},
                                               {"stages", &CudaTsmm::stages},
                                               {"ticket", &CudaTsmm::chunks_per_ticket}};
+constexpr Word<CudaTsmm> tsmm_panels_words[] = {{"tile", &CudaTsmm::blocks_n, &CudaTsmm::tile_n}};
 constexpr Word<CudaTsmm> tsmm_direct_words[] = {{"tile", &CudaTsmm::blocks_n, &CudaTsmm::tile_n},
                                                 {"panel", &CudaTsmm::panel}};
 
-constexpr CudaKernel kernels[] = {CudaKernel::ring, CudaKernel::boxes,     CudaKernel::warps,  CudaKernel::columns,
-                                  CudaKernel::deep, CudaKernel::warpgroup, CudaKernel::direct, CudaKernel::general};
+constexpr CudaKernel kernels[] = {CudaKernel::ring,      CudaKernel::boxes,  CudaKernel::warps,
+                                  CudaKernel::columns,   CudaKernel::deep,   CudaKernel::panels,
+                                  CudaKernel::warpgroup, CudaKernel::direct, CudaKernel::general};
 
 template <class Configuration, std::size_t count>
 std::string say(const Configuration& c, const Word<Configuration> (&known)[count]) {
@@ -154,6 +156,8 @@ std::string name_of(CudaKernel kernel) {
       return "columns";
     case CudaKernel::deep:
       return "deep";
+    case CudaKernel::panels:
+      return "panels";
     case CudaKernel::warpgroup:
       return "warpgroup";
     case CudaKernel::direct:
@@ -204,6 +208,7 @@ std::string words(const CudaTsmm& configuration) {
   if (c.kernel == CudaKernel::warpgroup) return say(c, tsmm_warpgroup_words);
   if (c.kernel == CudaKernel::columns) return say(c, tsmm_columns_words);
   if (c.kernel == CudaKernel::deep) return say(c, tsmm_deep_words);
+  if (c.kernel == CudaKernel::panels) return say(c, tsmm_panels_words);
   return c.kernel == CudaKernel::boxes ? say(c, tsmm_boxes_words) : say(c, tsmm_words);
 }
 
@@ -224,6 +229,7 @@ bool read_words(std::string_view kernel, std::string_view words, CudaTsmm& confi
   if (configuration.kernel == CudaKernel::warpgroup) return read(words, configuration, tsmm_warpgroup_words);
   if (configuration.kernel == CudaKernel::columns) return read(words, configuration, tsmm_columns_words);
   if (configuration.kernel == CudaKernel::deep) return read(words, configuration, tsmm_deep_words);
+  if (configuration.kernel == CudaKernel::panels) return read(words, configuration, tsmm_panels_words);
   return configuration.kernel == CudaKernel::boxes ? read(words, configuration, tsmm_boxes_words)
                                                    : read(words, configuration, tsmm_words);
 }

@@ -157,10 +157,16 @@ FAMILIES = {
     "tsmm_columns_deep_tiles": Family("tsmm_columns_deep", "tsmm_columns_deep.cuh", "TsmmColumnsDeepKernel",
                                       "tsmm_columns_deep_kernel<{m}, {n}>",
                                       makes=lambda real, m, n: real == "double" and m in (2, 4) and n >= 1),
+    "tsmm_panels_tiles": Family("tsmm_panels", "tsmm_panels.cuh", "TsmmPanelsKernel", "tsmm_panels_kernel<{m}, {n}>",
+                                makes=lambda real, m, n: real == "double" and m in (4, 8) and 1 <= n <= 4),
     "tsmm_direct_shapes": Family("tsmm_direct", "tsmm_direct.cuh", "TsmmDirectKernel",
                                  "tsmm_direct_kernel<{real}, {parts}, {columns}, {rows}, {panel}>",
                                  ("columns", "rows", "panel"), shape="DirectColumns", by_parts=True,
                                  makes=lambda real, columns, rows, panel, parts: min(columns, rows, panel) >= 1),
+    "tsmm_shared_rows_tiles": Family("tsmm_shared_rows", "tsmm_shared_rows.cuh", "TsmmDirectKernel",
+                                     "tsmm_shared_rows_kernel<{real}, {columns}, {lanes}>", ("columns", "lanes"),
+                                     ("columns",), makes=lambda real, columns, lanes: lanes in (16, 32)
+                                     and columns % lanes == 0),
 }
 
 
@@ -205,7 +211,8 @@ def family_of_row(product, kernel, words, tile):
         known = {"ring": ring, "boxes": boxes, "warps": "tsmm_warps_tiles",
                  "columns": "tsmm_column_split_tiles" if tf32 else
                             "tsmm_column_tiles" if words.get("warps", "1")[0] != "0" else "tsmm_column_fma_tiles",
-                 "deep": "tsmm_columns_deep_tiles", "warpgroup": "tsmm_warpgroup_tiles", "direct": "tsmm_direct_shapes"}
+                 "deep": "tsmm_columns_deep_tiles", "warpgroup": "tsmm_warpgroup_tiles", "panels": "tsmm_panels_tiles",
+                 "direct": "tsmm_direct_shapes" if tile[0] else "tsmm_shared_rows_tiles"}
     if known.get(kernel) is None:
         raise Refused(f"{product} has no such kernel: {kernel}")
     return known[kernel]
@@ -226,6 +233,8 @@ def check_row(table, product, letter, kernel, configuration):
         tile = [*tile, int(words["extras"])]
     elif name == "tsmm_direct_shapes":
         tile = [*reversed(tile), int(words["panel"])]
+    elif name == "tsmm_shared_rows_tiles":
+        tile = [int(words["panel"])]
     key = len(family.key or family.numbers)
     wanted = letter if family.by_parts else LETTER[REAL[letter]]
     if not any(other == wanted and shape[:key] == tile[:key] for other, shape in entries_of(table[name])):

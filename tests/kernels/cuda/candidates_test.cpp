@@ -162,7 +162,7 @@ TEST_F(CudaCandidates, OfComplexTsmm) {
 
 TEST_F(CudaCandidates, OfTsmmOfViews) {
   for (const Placement& place : {padded, columns}) {
-    for (const Sides& s : {Sides{8, 8}, Sides{33, 33}, Sides{64, 8}}) {
+    for (const Sides& s : {Sides{8, 8}, Sides{16, 1}, Sides{31, 1}, Sides{33, 33}, Sides{64, 8}}) {
       expect_every_tsmm<double>(1157, s.m, s.n, place, 1, 0.5, dispatch::Search::all);
     }
   }
@@ -197,6 +197,8 @@ TEST_F(CudaCandidates, OfTsmmOfAlignedViews) {
     const Placement place{Layout::row_major, Layout::row_major, x.pad, 0};
     expect_every_tsmm<double>(677, x.m, x.n, place, 1, 0.5, dispatch::Search::all);
     expect_every_tsmm<double>(677, x.m, x.n, place, 1, 0.0);
+    expect_every_tsmm<double>(677, x.m, x.n, {place.layout, Layout::column_major, x.pad, 2}, 2, 0.0,
+                              dispatch::Search::all);
     expect_every_tsmm<float>(677, x.m, x.n, {place.layout, place.small_layout, 4 - x.m % 4 + x.pad / 4 * 4, 0}, 1,
                              0.5F);
     expect_every_tsmm<std::complex<double>>(677, x.m, x.n, place, 1, {0.5, -0.25});

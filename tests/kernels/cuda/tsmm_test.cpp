@@ -178,6 +178,37 @@ TYPED_TEST(CudaTsmm, FewOfManyColumns) {
   }
 }
 
+// One result a row, of rows that begin anywhere and lie apart.
+TYPED_TEST(CudaTsmm, RowsToOneColumn) {
+  using T = TypeParam;
+  for (const std::int64_t m : {2, 15, 16, 17, 31, 32}) {
+    for (const std::int64_t k : {1, 16, 255, 3001}) {
+      const Placement place{Layout::row_major, Layout::column_major, 33 + k % 2, m % 3};
+      expect_tsmm<T>(run_on_few_blocks, k, m, 1, place, T(1), T(0));
+      expect_tsmm<T>(run_on_few_blocks, k, m, 1, place, value<T>(2, 1), value<T>(0.5, -1));
+      expect_tsmm_inplace<T>(run_on_few_blocks, k, m, 1, place);
+      if (this->HasFatalFailure()) return;
+    }
+  }
+}
+
+// So few rows that blocks take a chunk each.
+TYPED_TEST(CudaTsmm, FewRowsOfManyColumns) {
+  using T = TypeParam;
+  for (const std::int64_t m : {258, 512, 515}) {
+    for (const std::int64_t n : {1, 8, 15, 32}) {
+      for (const std::int64_t k : {1, 127, 128, 300}) {
+        const Placement place{Layout::row_major, k == 300 ? Layout::column_major : Layout::row_major,
+                              m % 2 + 2 * (n % 2), k % 2};
+        expect_tsmm<T>(run_on_few_blocks, k, m, n, place, value<T>(2, 1), value<T>(0.5, -1));
+        expect_tsmm_inplace<T>(run_on_few_blocks, k, m, n, place);
+        expect_tsmm_inplace<T>(run_on_few_blocks, k, m, n, place, Triangle::upper);
+        if (this->HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 // Columns to keep, guards and poisoned neighbours beside views whose rows begin at multiples of 16 bytes.
 TYPED_TEST(CudaTsmm, AlignedViewsInPlace) {
   using T = TypeParam;
