@@ -40,6 +40,7 @@ struct TsmttsmRing {
   bool turned;  ///< half of the lanes turn (tsmttsm_tiles.cuh)
   // Of column-major operands alone.
   bool wide;          ///< columns are read 16 bytes at a time
+  bool swizzled;      ///< or as SwizzledLane does
   std::uint32_t run;  ///< of chunks that a block takes one after the other
   Coefficient<Real> alpha;
   double* partial;  ///< [block][m][n]
@@ -160,16 +161,26 @@ inline constexpr bool flips_lanes = requires {
   Tiles::flips;
 };
 
+/// Whether columns may come swizzled.
+template <class Tiles, class Real>
+inline constexpr bool may_swizzle = requires {
+  requires Tiles::may_swizzle && sizeof(Real) == 8;
+};
+
 /// The rows of an operand that a lane multiplies.
-template <bool by_columns, bool turned, bool wide, class Real>
-__device__ inline Lane<by_columns, turned, wide> lane_of(const Staged<Real>& operand, const RowMap& map, int flips) {
-  Lane<by_columns, turned, wide> lane;
-  lane.turn = turned ? static_cast<int>(threadIdx.x) % 4 / 2 * 8 : 0;
-  lane.flip = (static_cast<int>(threadIdx.x) & flips) != 0 ? -1 : 1;
-  lane.first = map.by_first * operand.row_step;
-  lane.second = map.by_second * operand.row_step;
-  lane.eight_columns = operand.eight_columns;
-  return lane;
+template <bool by_columns, bool turned, Reads reads, class Real>
+__device__ inline auto lane_of(const Staged<Real>& operand, const RowMap& map, int flips) {
+  if constexpr (reads == Reads::swizzled) {
+    return SwizzledLane(static_cast<int>(threadIdx.x) % warp_size);
+  } else {
+    Lane<by_columns, turned, reads == Reads::wide> lane;
+    lane.turn = turned ? static_cast<int>(threadIdx.x) % 4 / 2 * 8 : 0;
+    lane.flip = (static_cast<int>(threadIdx.x) & flips) != 0 ? -1 : 1;
+    lane.first = map.by_first * operand.row_step;
+    lane.second = map.by_second * operand.row_step;
+    lane.eight_columns = operand.eight_columns;
+    return lane;
+  }
 }
 
 /// Adds again, in double precision and from memory, what a warp's early sums were to hold: those of `count` chunks, the
@@ -194,15 +205,16 @@ __device__ inline void add_again(const TsmttsmRing<Real>& p, const Share& share,
 
 /// A computing warp's part of all chunks of the block: its columns of A begin at column_a, of B at column_b. `simple`:
 /// a chunk is one segment, which one group takes; fewer registers are needed to know where it is.
-template <bool simple, bool turned, bool by_columns, bool wide, class Tiles, class Real>
+template <bool simple, bool turned, bool by_columns, Reads reads, class Tiles, class Real>
 __device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share, RingBarriers& barriers,
                                   const unsigned char* ring, int group, int column_a, int column_b, Tiles& tiles) {
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   const int flips = flips_lanes<Tiles> ? p.flips : 0;
-  const auto lane_a = lane_of<by_columns, turned, wide>(p.a, p.map, flips);
-  const auto lane_b = lane_of<by_columns, turned, wide>(p.b, p.map, flips);
+  const auto lane_a = lane_of<by_columns, turned, reads>(p.a, p.map, flips);
+  const auto lane_b = lane_of<by_columns, turned, reads>(p.b, p.map, flips);
   const int first_row = p.map.by_lane * (lane % 4);
   const auto place = [&](const Staged<Real>& operand, int first, int column) {
+    if constexpr (reads == Reads::swizzled) return operand.template place_of_column<by_columns>(first, column);
     return operand.template place_of_column<by_columns>(first, column + Tiles::numbers * (lane / 4)) +
            first_row * operand.row_step + (lane_a.flip < 0 ? 1 : 0);
   };
@@ -247,23 +259,26 @@ __device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share
 template <bool by_columns, class Tiles, class Real>
 __device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share, RingBarriers& barriers,
                                   const unsigned char* ring, int group, int column_a, int column_b, Tiles& tiles) {
-  const auto add = [&]<bool simple, bool turned, bool wide>() {
-    add_chunks<simple, turned, by_columns, wide>(p, share, barriers, ring, group, column_a, column_b, tiles);
+  const auto add = [&]<bool simple, bool turned, Reads reads = Reads::one_by_one>() {
+    add_chunks<simple, turned, by_columns, reads>(p, share, barriers, ring, group, column_a, column_b, tiles);
   };
   if constexpr (Tiles::numbers == 2) {  // chunks are of one segment, of rows each for one group
-    add.template operator()<!by_columns || Tiles::in_chunks, false, false>();
+    add.template operator()<!by_columns || Tiles::in_chunks, false>();
   } else if constexpr (by_columns) {
+    if constexpr (may_swizzle<Tiles, Real>) {
+      if (p.swizzled) return add.template operator()<true, false, Reads::swizzled>();
+    }
     if (p.wide) {
-      add.template operator()<false, false, true>();
+      add.template operator()<false, false, Reads::wide>();
     } else {
-      add.template operator()<false, false, false>();
+      add.template operator()<false, false>();
     }
   } else if (p.segments != 1 || p.split != 1) {
-    add.template operator()<false, false, false>();
+    add.template operator()<false, false>();
   } else if (Tiles::may_turn && p.turned) {
-    add.template operator()<true, Tiles::may_turn, false>();
+    add.template operator()<true, Tiles::may_turn>();
   } else {
-    add.template operator()<true, false, false>();
+    add.template operator()<true, false>();
   }
 }
 
@@ -368,7 +383,7 @@ __device__ inline void run_ring(const TsmttsmRing<Real>& p, const Share& share, 
 template <class Real, bool by_columns, class Tiles>
 __global__ void __launch_bounds__(Tiles::warps* warp_size + loading_threads, 1)
     tsmttsm_ring_kernel(const __grid_constant__ TsmttsmRing<Real> p) {
-  extern __shared__ __align__(128) unsigned char memory[];
+  extern __shared__ __align__(1024) unsigned char memory[];
   __shared__ RingBarriers barriers;
   release_next_kernel();
   const Share share(p, p.warps_m * Tiles::rows, p.warps_n * Tiles::columns);
@@ -398,7 +413,7 @@ __global__ void __launch_bounds__(Tiles::warps* warp_size + loading_threads, 1)
 
 template <class Real, bool by_columns, int blocks, int warps>
 __global__ void __launch_bounds__(block_threads, 1) tsmttsm_gram_kernel(const __grid_constant__ TsmttsmRing<Real> p) {
-  extern __shared__ __align__(128) unsigned char memory[];
+  extern __shared__ __align__(1024) unsigned char memory[];
   __shared__ RingBarriers barriers;
   release_next_kernel();
   const Share share(p, 0, 0);

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cstdint>
 #include <type_traits>
 
 #include "src/cuda/mma.cuh"
 #include "src/cuda/operands.cuh"
 #include "src/dispatch/banks.hpp"
+#include "src/dispatch/cuda_feed.hpp"
 #include "src/dispatch/cuda_stages.hpp"
 
 /// The pieces of P = A^T B that a warp of tsmttsm keeps in registers.
@@ -89,6 +91,34 @@ struct Lane {
   }
 };
 
+/// The same of columns that come swizzled (tensor_map.hpp): 16 rows at a time, of each column 128 bytes. Rows are dealt
+/// to j so that 16 lanes, four columns next to one another, meet all banks.
+struct SwizzledLane {
+  static constexpr bool wide = false;
+  static constexpr int flip = 1;
+  static constexpr int turn = 0;
+  int at[4];  // of row j of the lane's column
+
+  __device__ explicit SwizzledLane(int lane) {
+    const int column = lane / 4;
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      const int sixteen_bytes = (lane % 4 / 2 * 4 + j) ^ column;
+      at[j] = column * dispatch::swizzled_rows + 2 * sixteen_bytes + lane % 2;
+    }
+  }
+
+  template <class Real>
+  __device__ Real number(const Real* start, int block, int j) const {
+    return start[at[j] + block * 8 * dispatch::swizzled_rows];
+  }
+  template <class Real>
+  __device__ void read_pair(const Real* start, int block, int j, double& one, double& other) const {
+    one = number(start, block, j);
+    other = number(start, block + 1, j);
+  }
+};
+
 /// The same of an operand in memory, wherever it ends: zero beyond.
 template <class Real>
 struct MemoryLane {
@@ -116,11 +146,15 @@ struct MemoryLane {
   }
 };
 
+/// How lanes read columns.
+enum class Reads : std::uint8_t { one_by_one, wide, swizzled };
+
 /// m x n pieces of 16 x 8.
 template <int m, int n>
 struct FullTiles {
   static constexpr bool in_chunks = false;
   static constexpr bool may_turn = false;
+  static constexpr bool may_swizzle = dispatch::may_swizzle(m, n);
   static constexpr int numbers = 1;  ///< real ones that a lane reads side by side
   static constexpr int rows = 16 * m;
   static constexpr int columns = 8 * n;

@@ -82,6 +82,9 @@ bool units_fill(const CudaTsmttsm& c) {
 bool complete_ring_columns(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
   const int least = c.tf32 == 3 ? gauss_unit_rows : least_rows(p.real_bytes);
   constexpr int stages = 3;
+  if (c.rows == 0 && c.padding == swizzled_boxes) {
+    c.rows = p.k < 2 * swizzled_rows * std::int64_t{device.multiprocessors} ? swizzled_rows : 2 * swizzled_rows;
+  }
   if (c.rows == 0) {
     int piece = most_piece;
     // Shorter pieces than of 1024 bytes are worse than few stages, but in double precision.
@@ -192,6 +195,11 @@ bool fewer_products_pay(const CudaTsmttsmProblem& p) {
          (p.real_bytes == 8 ? p.m * p.n > 40 * (p.m + p.n) : p.may_split && p.m * p.n > 32 * (p.m + p.n));
 }
 
+bool may_be_swizzled(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  return !p.row_major && p.real_bytes == 8 && p.parts == 1 && c.feeds == boxes_both && lead_of(p, p.pitch_a) == 0 &&
+         lead_of(p, p.pitch_b) == 0 && may_swizzle(c.tile_m, c.tile_n);
+}
+
 bool warpgroups_pay(const CudaTsmttsmProblem& p) {
   return p.real_bytes == 4 && p.may_split && p.m * p.n > 24 * (p.m + p.n);
 }
@@ -214,6 +222,8 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   if (!feeds_serve(p, c.feeds) || (c.narrow() && c.feeds != columns_both)) return false;
   if (!p.row_major && c.whole_warpgroups() && c.tf32 != 4 && c.feeds != boxes_both) return false;
   if (c.padding == padding_by_rule) c.padding = c.feeds == usual_feeds(p) ? tight_boxes : padded_boxes;
+  const bool swizzled = c.padding == swizzled_boxes;
+  if (swizzled && !may_be_swizzled(p, c)) return false;
   if (c.fold == 0) c.fold = p.row_major && c.feeds == flat_both ? usual_fold(p) : 1;
   if (c.fold > 1 && (!folds(p) || c.feeds != flat_both)) return false;
   if (!complete_warps(device, p, c)) return false;
@@ -243,9 +253,13 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
     const auto stages = [&] { return whole_groups(room / stage, c.groups / most_sharing(c.groups)); };
     while (!p.row_major && c.groups > 1 && stages() < least_stages) c.groups /= 2;
   }
-  if (c.split == 0) c.split = p.row_major || c.tf32 != 0 || (c.gauss != 0 && !c.square()) ? 1 : most_sharing(c.groups);
+  if (c.split == 0) {
+    const bool apart = p.row_major || swizzled || c.tf32 != 0 || (c.gauss != 0 && !c.square());
+    c.split = apart ? 1 : most_sharing(c.groups);
+  }
   if (c.groups > most_groups || c.groups % c.split != 0 || c.split > most_split) return false;
   if (c.narrow() && c.split != c.groups) return false;  // threads share every chunk
+  if (swizzled && c.split != 1) return false;
   // A group sums whole chunks in single precision; complex numbers come in chunks of one segment.
   if (c.tf32 != 0 && (c.split != 1 || c.rows > rows_of_early_sums)) return false;
   if ((c.complex_tiles() || c.whole_warpgroups()) && c.rows != c.segment) return false;
@@ -331,6 +345,7 @@ void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search sear
       c.turned = 0;
     }
     if (!p.row_major) add_feeds(boxes_both, tight_boxes);
+    if (!p.row_major && may_swizzle(tile_m, tile_n)) add_feeds(boxes_both, swizzled_boxes);
     if (!p.row_major || (usual_feeds(p) == flat_both && legal && !banks_conflict(p))) return;
     if (usual_feeds(p) != flat_both) add_feeds(usual_feeds(p), padded_boxes);
     if (usual_feeds(p) != boxes_both) add_feeds(boxes_both, padded_boxes);

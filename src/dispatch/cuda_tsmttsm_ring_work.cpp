@@ -93,6 +93,7 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const 
     constexpr int in_few_banks = 16;
     const int plain = c.narrow()                              ? 1
                       : c.whole_warpgroups() && !p.row_major  ? 2
+                      : c.padding == swizzled_boxes           ? 2
                       : !p.row_major                          ? 4
                       : c.gauss == 0 && !c.whole_warpgroups() ? fragment_read_clocks(map, pitch, p.real_bytes)
                       : pitch % 2 != 0                        ? read_apart
