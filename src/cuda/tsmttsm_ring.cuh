@@ -288,6 +288,38 @@ inline constexpr bool shares_result = requires {
   Tiles::sharing;
 };
 
+/// Where the block's part of a partial sum begins, and how much of it there is.
+struct PartialPlace {
+  double* start;
+  int rows, columns;
+
+  template <class Tiles, class Real>
+  __device__ PartialPlace(const TsmttsmRing<Real>& p, const Share& share, const Tiles&)
+      : start(p.partial + (static_cast<std::int64_t>(share.part) * p.m + share.row0) * p.n + share.column0),
+        rows(min(p.m - share.row0, p.warps_m * Tiles::rows)),
+        columns(min(p.n - share.column0, p.warps_n * Tiles::columns)) {}
+};
+
+/// The partial sum of a block of one group, straight from registers.
+template <class Tiles, class Real>
+__device__ inline void write_group(const TsmttsmRing<Real>& p, const Share& share, int row0, int column0,
+                                   const Tiles& tiles) {
+  const PartialPlace place(p, share, tiles);
+  const bool even = p.n % 2 == 0;
+  tiles.for_each_pair(static_cast<int>(threadIdx.x) % warp_size, [&](double one, double other, int row, int column) {
+    row += row0;
+    column += column0;
+    if (row >= place.rows || column >= place.columns) return;
+    double* const out = place.start + row * p.n + column;
+    if (even) {
+      *reinterpret_cast<double2*>(out) = make_double2(one, other);
+    } else {
+      out[0] = one;
+      if (column + 1 < place.columns) out[1] = other;
+    }
+  });
+}
+
 /// The stages are read: their memory takes the groups' sums, side by side as far as they fit. Then all threads add them
 /// in fixed order and write the block's partial sum, of a Gram matrix from the entries on and above the diagonal.
 template <bool gram, class Tiles, class Real>
@@ -328,31 +360,36 @@ __device__ inline void add_groups(const TsmttsmRing<Real>& p, const Share& share
     }
   }
   meet(1, threads);
-  double* const partial = p.partial + (static_cast<std::int64_t>(share.part) * p.m + share.row0) * p.n + share.column0;
-  const int rows = min(p.m - share.row0, p.warps_m * Tiles::rows);
-  const int columns = min(p.n - share.column0, p.warps_n * Tiles::columns);
-  const int first = static_cast<int>(threadIdx.x);
-  int row = first / columns;
-  int column = first % columns;
-  const int more_rows = threads / columns;
-  const int more_columns = threads % columns;
+  const PartialPlace place(p, share, tiles);
+  // All copies are asked for at once, the last one again where there are fewer than `most`.
+  const auto write = [&]<int most>() {
+    const int first = static_cast<int>(threadIdx.x);
+    int row = first / place.columns;
+    int column = first % place.columns;
+    const int more_rows = threads / place.columns;
+    const int more_columns = threads % place.columns;
 #pragma unroll 4
-  for (int entry = first; entry < rows * columns; entry += threads) {
-    const double* const of_first = sums + (gram && row > column ? column * pitch + row : row * pitch + column);
-    // All are asked for at once, the last one again where there are fewer.
-    double copies[computing_warps];
+    for (int entry = first; entry < place.rows * place.columns; entry += threads) {
+      const double* const of_first = sums + (gram && row > column ? column * pitch + row : row * pitch + column);
+      double copies[most];
 #pragma unroll
-    for (int i = 0; i < computing_warps; ++i) copies[i] = of_first[min(i, p.copies - 1) * size];
-    double sum = copies[0];
+      for (int i = 0; i < most; ++i) copies[i] = of_first[min(i, p.copies - 1) * size];
+      double sum = copies[0];
 #pragma unroll
-    for (int i = 1; i < computing_warps; ++i) sum = i < p.copies ? sum + copies[i] : sum;
-    partial[row * p.n + column] = sum;
-    row += more_rows;
-    column += more_columns;
-    if (column >= columns) {
-      column -= columns;
-      ++row;
+      for (int i = 1; i < most; ++i) sum = i < p.copies ? sum + copies[i] : sum;
+      place.start[row * p.n + column] = sum;
+      row += more_rows;
+      column += more_columns;
+      if (column >= place.columns) {
+        column -= place.columns;
+        ++row;
+      }
     }
+  };
+  if (p.copies <= 2) {
+    write.template operator()<2>();
+  } else {
+    write.template operator()<computing_warps>();
   }
 }
 
@@ -390,6 +427,9 @@ __global__ void __launch_bounds__(Tiles::warps* warp_size + loading_threads, 1)
   run_ring<by_columns, Tiles::warps>(p, share, barriers, memory, [&](int group, int warp) {
     const auto add = [&](int row0, int column0, Tiles& tiles) {
       add_chunks<by_columns>(p, share, barriers, memory, group, row0, column0, tiles);
+      if constexpr (!shares_result<Tiles>) {
+        if (p.groups == 1) return write_group(p, share, row0, column0, tiles);
+      }
       add_groups<false>(p, share, memory, group, row0, column0, tiles);
     };
     if constexpr (shares_result<Tiles>) {

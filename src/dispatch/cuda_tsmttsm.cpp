@@ -98,7 +98,10 @@ std::vector<CudaTsmttsm> candidates(const CudaDevice& device, const CudaTsmttsmP
   return found;
 }
 
-CudaPrediction predict(const CudaDevice& device, const CudaTsmttsmProblem& problem, const CudaTsmttsm& configuration) {
+namespace {
+
+CudaPrediction predict_parts(const CudaDevice& device, const CudaTsmttsmProblem& problem,
+                             const CudaTsmttsm& configuration) {
   switch (configuration.kernel) {
     case CudaKernel::ring:
       return predict(device, ring_work(device, problem, configuration));
@@ -117,6 +120,15 @@ CudaPrediction predict(const CudaDevice& device, const CudaTsmttsmProblem& probl
       break;
   }
   return {launch_seconds, CudaBound::latency, 0};
+}
+
+}  // namespace
+
+CudaPrediction predict(const CudaDevice& device, const CudaTsmttsmProblem& problem, const CudaTsmttsm& configuration) {
+  CudaPrediction made = predict_parts(device, problem, configuration);
+  const auto sum_bytes = static_cast<std::int64_t>(configuration.workspace_bytes);
+  made.seconds += static_cast<double>(moved_sum_bytes(sum_bytes)) / device.read_bandwidth;
+  return made;
 }
 
 CudaChoice<CudaTsmttsm> choose(const CudaDevice& device, const CudaTsmttsmProblem& problem) {

@@ -117,7 +117,14 @@ bool has_border(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
          !p.same && c.fold == 1 && c.feeds == columns_both && c.tf32 == 0 && c.gauss == 0 && covered;
 }
 
-// Warps that share a stage; where they would be too many, sections of P, of those that load least.
+// Sections are cut out of rows by boxes.
+bool may_divide(const CudaTsmttsm& c) {
+  return c.fold == 1 && (c.feeds == columns_both ||
+                         ((c.sections_m == 1 || in_boxes_a(c.feeds)) && (c.sections_n == 1 || in_boxes_b(c.feeds))));
+}
+
+// Warps that share a stage, and sections of P where they would be too many, or where rows are so few that partial sums
+// of all of it would weigh more than an operand that is read again: what moves least.
 bool complete_warps(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
   if (c.gram() && c.fold * p.m > 8 * c.tile_m) {
     c.warps_m = pair_warps_m;
@@ -164,23 +171,20 @@ bool complete_warps(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaT
       return std::int64_t{c.sections_m} * c.sections_n;
     };
     std::int64_t sections = divide();
-    if (p.row_major && sections > 1 && c.warps_m * c.warps_n < most_warps) continue;
+    if (p.row_major && sections > 1 && most_warps % (c.warps_m * c.warps_n) != 0) continue;
     for (CudaTsmttsm x = c; !p.row_major && c.warps_n > 1 && !columns_fit(device, p, least_piece(c), 3, x); x = c) {
       --c.warps_n;
       sections = divide();
     }
-    const std::int64_t loads = sections * (c.reached_m() + c.reached_n());
-    if (least != 0 && loads >= least) continue;
-    least = loads;
+    if (sections > 1 && !may_divide(c)) continue;
+    const std::int64_t moved =
+        p.k * sections * (c.reached_m() + c.reached_n()) * p.real_bytes + moved_sum_bytes(device.multiprocessors * c.sum_bytes());
+    if (least != 0 && moved >= least) continue;
+    least = moved;
     best = c;
   }
-  if (least == 0) return false;
   c = best;
-  const bool divided = c.sections_m * c.sections_n > 1;
-  if (!divided) return true;
-  // Sections are cut out of rows by boxes.
-  return c.fold == 1 && (c.feeds == columns_both ||
-                         ((c.sections_m == 1 || in_boxes_a(c.feeds)) && (c.sections_n == 1 || in_boxes_b(c.feeds))));
+  return least != 0;
 }
 
 // What could be read in flat pieces may come in boxes for their padding where rows begin in few banks.
