@@ -97,7 +97,8 @@ Boxes swizzled_boxes(const Lines<Real>& lines, int pitch, int lines_of_box, cons
   made.classes = 1;
   made.pitch = pitch;
   made.lines = lines_of_box;
-  encode<Real, 2>(made.map[0], lines.data, {static_cast<cuuint64_t>(lines.length), static_cast<cuuint64_t>(lines.count)},
+  encode<Real, 2>(made.map[0], lines.data,
+                  {static_cast<cuuint64_t>(lines.length), static_cast<cuuint64_t>(lines.count)},
                   {static_cast<cuuint64_t>(lines.distance) * sizeof(Real)},
                   {static_cast<cuuint32_t>(pitch), static_cast<cuuint32_t>(lines_of_box)}, operation, false,
                   CU_TENSOR_MAP_SWIZZLE_128B);

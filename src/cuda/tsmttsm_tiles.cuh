@@ -161,19 +161,31 @@ struct FullTiles {
   static constexpr int warps = dispatch::computing_warps;
   double sum[m][n][4] = {};
 
-  /// Adds 16 rows; a and b point to the lane's first entries.
+  /// Adds 16 rows; a and b point to the lane's first entries. One operand's factors stay in registers, the other one's
+  /// go by: of square tiles B's stay, which take less room, and products that follow one another share a factor, which
+  /// costs less power.
   template <class LaneOf, class Real>
   __device__ void add(const Real* a, const LaneOf& lane_a, const Real* b, const LaneOf& lane_b) {
+    if constexpr (m == 4 && n == 4) {
+      double right[n][4];
+#pragma unroll
+      for (int y = 0; y < n; ++y) read_right(b, lane_b, y, right[y]);
+#pragma unroll
+      for (int x = 0; x < m; ++x) {
+        double left[8];
+        read_left(a, lane_a, x, left);
+#pragma unroll
+        for (int i = 0; i < n; ++i) {
+          const int y = x % 2 == 0 ? i : n - 1 - i;
+          multiply_16x8x16(sum[x][y], left, right[y]);
+        }
+      }
+      return;
+    }
     double left[m][8];
     if constexpr (LaneOf::wide && sizeof(Real) == 4) {  // else what comes together would have to be moved apart
 #pragma unroll
-      for (int x = 0; x < m; ++x) {
-        double blocks[2][4];
-        lane_a.read_wide(a, 2 * x, blocks[0]);
-        lane_a.read_wide(a, 2 * x + 1, blocks[1]);
-#pragma unroll
-        for (int v = 0; v < 8; ++v) left[x][v] = blocks[v % 2][v / 2];
-      }
+      for (int x = 0; x < m; ++x) read_left(a, lane_a, x, left[x]);
     } else {
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
@@ -184,12 +196,7 @@ struct FullTiles {
 #pragma unroll
     for (int y = 0; y < n; ++y) {
       double right[4];
-      if constexpr (LaneOf::wide) {
-        lane_b.read_wide(b, y, right);
-      } else {
-#pragma unroll
-        for (int j = 0; j < 4; ++j) right[j] = lane_b.number(b, y, j);
-      }
+      read_right(b, lane_b, y, right);
 #pragma unroll
       for (int x = 0; x < m; ++x) multiply_16x8x16(sum[x][y], left[x], right);
     }
@@ -207,6 +214,31 @@ struct FullTiles {
           visit(sum[x][y][v], sum[x][y][v + 1], 16 * x + lane / 4 + 4 * v, 8 * y + 2 * (lane % 4));
         }
       }
+    }
+  }
+
+ private:
+  template <class LaneOf, class Real>
+  __device__ static void read_left(const Real* a, const LaneOf& lane, int x, double (&to)[8]) {
+    if constexpr (LaneOf::wide && sizeof(Real) == 4) {
+      double blocks[2][4];
+      lane.read_wide(a, 2 * x, blocks[0]);
+      lane.read_wide(a, 2 * x + 1, blocks[1]);
+#pragma unroll
+      for (int v = 0; v < 8; ++v) to[v] = blocks[v % 2][v / 2];
+    } else {
+#pragma unroll
+      for (int j = 0; j < 4; ++j) lane.read_pair(a, 2 * x, j, to[2 * j], to[2 * j + 1]);
+    }
+  }
+
+  template <class LaneOf, class Real>
+  __device__ static void read_right(const Real* b, const LaneOf& lane, int y, double (&to)[4]) {
+    if constexpr (LaneOf::wide) {
+      lane.read_wide(b, y, to);
+    } else {
+#pragma unroll
+      for (int j = 0; j < 4; ++j) to[j] = lane.number(b, y, j);
     }
   }
 };

@@ -59,7 +59,7 @@ constexpr bool lanes_may_turn(const CudaTsmttsm& c) {
 
 /// Columns may come swizzled, 16 rows at a time (src/cuda/tsmttsm_tiles.cuh): for wide results, which many lanes read.
 constexpr bool may_swizzle(int tile_m, int tile_n) {
-  return (tile_m == 2 && tile_n == 8) || (tile_m == 16 && tile_n == 0);
+  return (tile_m == 4 && tile_n == 4) || (tile_m == 16 && tile_n == 0);
 }
 
 /// Clocks in which a warp reads one number a lane for the fragments of tsmttsm: lane l row by_lane (l % 4), column l

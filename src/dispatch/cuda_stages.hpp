@@ -47,12 +47,6 @@ constexpr int chunk_rows(std::int64_t row_bytes, std::int64_t chunk_bytes, int r
   return rows;
 }
 
-/// Partial sums are written to the cache and read again: what that costs, in bytes of memory, where they are many. The
-/// first ones go while blocks begin and end.
-constexpr std::int64_t moved_sum_bytes(std::int64_t bytes) {
-  return 2 * std::max<std::int64_t>(0, bytes - (std::int64_t{5} << 20));
-}
-
 /// Chunks that a block takes at a time: of about so many bytes, as measured on an H200.
 constexpr int chunks_of_ticket(std::int64_t chunk_bytes, std::int64_t bytes = 32768) {
   return static_cast<int>(std::clamp<std::int64_t>((bytes + chunk_bytes / 2) / chunk_bytes, 1, 16));

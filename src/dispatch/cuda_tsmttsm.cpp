@@ -3,6 +3,7 @@
 #include "src/cuda/kernel_of.hpp"
 #include "src/dispatch/cuda_configuration.hpp"
 #include "src/dispatch/cuda_model.hpp"
+#include "src/dispatch/cuda_sections.hpp"
 #include "src/dispatch/cuda_stages.hpp"
 #include "src/dispatch/cuda_tsmttsm_columns.hpp"
 #include "src/dispatch/cuda_tsmttsm_columns_warpgroup.hpp"
@@ -126,8 +127,10 @@ CudaPrediction predict_parts(const CudaDevice& device, const CudaTsmttsmProblem&
 
 CudaPrediction predict(const CudaDevice& device, const CudaTsmttsmProblem& problem, const CudaTsmttsm& configuration) {
   CudaPrediction made = predict_parts(device, problem, configuration);
-  const auto sum_bytes = static_cast<std::int64_t>(configuration.workspace_bytes);
-  made.seconds += static_cast<double>(moved_sum_bytes(sum_bytes)) / device.read_bandwidth;
+  if (sums_weigh(device, problem)) {
+    const std::int64_t entries = configuration.parts * problem.m * problem.n;
+    made.seconds += static_cast<double>(moved_sums(entries)) / device.read_bandwidth;
+  }
   return made;
 }
 

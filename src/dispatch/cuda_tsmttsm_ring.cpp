@@ -42,7 +42,8 @@ bool complete_rows(const CudaDevice& device, const CudaTsmttsmProblem& p, int mo
     const std::int64_t row_bytes = c.fold * width * p.real_bytes;
     // Gram matrices of middling widths are measured to like many small stages.
     const bool small = c.gram() && row_bytes >= 128 && row_bytes <= 256;
-    const bool wide = c.gram() && c.tile_m > 8;  // of whose warps each has many products in a row
+    // Warps that have many products in a row, and meet at the end of a chunk.
+    const bool wide = (c.gram() && c.tile_m > 8) || (is_pair_section(c) && c.feeds == boxes_both);
     const std::int64_t chunk_bytes = wide ? 32 * row_bytes : small ? 8192 : chunk_bytes_of(c);
     c.rows = std::max(least, chunk_rows(row_bytes, chunk_bytes, p.real_bytes, ceil_div(p.k, c.fold),
                                         std::int64_t{device.multiprocessors} * groups, 4096));
@@ -124,7 +125,7 @@ bool may_divide(const CudaTsmttsm& c) {
 }
 
 // Warps that share a stage, and sections of P where they would be too many, or where rows are so few that partial sums
-// of all of it would weigh more than an operand that is read again: what moves least.
+// of all of it weigh more than an operand that is read again: what moves least.
 bool complete_warps(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
   if (c.gram() && c.fold * p.m > 8 * c.tile_m) {
     c.warps_m = pair_warps_m;
@@ -161,6 +162,7 @@ bool complete_warps(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaT
   std::int64_t least = 0;
   CudaTsmttsm best = c;
   const int most_warps = ring_warps(c);
+  const bool few = sums_weigh(device, p);
   for (int warps_m = 1; warps_m <= most_warps; ++warps_m) {
     if (warps_m > most_m) break;
     c.warps_m = warps_m;
@@ -171,14 +173,16 @@ bool complete_warps(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaT
       return std::int64_t{c.sections_m} * c.sections_n;
     };
     std::int64_t sections = divide();
-    if (p.row_major && sections > 1 && most_warps % (c.warps_m * c.warps_n) != 0) continue;
+    const int warps = c.warps_m * c.warps_n;
+    if (p.row_major && sections > 1 && (few ? most_warps % warps : most_warps - warps) != 0) continue;
     for (CudaTsmttsm x = c; !p.row_major && c.warps_n > 1 && !columns_fit(device, p, least_piece(c), 3, x); x = c) {
       --c.warps_n;
       sections = divide();
     }
     if (sections > 1 && !may_divide(c)) continue;
-    const std::int64_t moved =
-        p.k * sections * (c.reached_m() + c.reached_n()) * p.real_bytes + moved_sum_bytes(device.multiprocessors * c.sum_bytes());
+    const std::int64_t loads = sections * (c.reached_m() + c.reached_n());
+    const std::int64_t sums = std::int64_t{device.multiprocessors} * c.reached_m() * c.reached_n();
+    const std::int64_t moved = few ? p.k * loads * p.real_bytes + moved_sums(sums) : loads;
     if (least != 0 && moved >= least) continue;
     least = moved;
     best = c;

@@ -82,6 +82,16 @@ TYPED_TEST(CudaTsmttsm, LargeResults) {
   }
 }
 
+// Rows so few that blocks share out the result rather than the rows.
+TEST_F(OnDevice, FewRowsOfLargeResults) {
+  for (const std::int64_t offset : {0, 1}) {
+    const Placement tight{Layout::row_major, Layout::row_major, 0, offset};
+    expect_tsmttsm<double>(plain_run, 8201, 512, 31, tight, Op::transpose, 1, 0);
+    expect_tsmttsm<double>(plain_run, 16500, 130, 129, tight, Op::transpose, 1, 0);
+    expect_tsmttsm<std::complex<double>>(plain_run, 17001, 62, 64, tight, Op::conjugate_transpose, 1, 0);
+  }
+}
+
 // Columns that begin at multiples of 16 bytes, some of them of 128: those of doubles come swizzled.
 TYPED_TEST(CudaTsmttsm, WideColumns) {
   using T = TypeParam;
