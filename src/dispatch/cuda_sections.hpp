@@ -24,8 +24,16 @@ struct SquarePairs {
   std::int64_t blocks() const { return std::int64_t{on_diagonal} * parts + std::int64_t{above} * parts_above; }
 };
 
-/// Bytes that so many entries of partial sums move.
-constexpr std::int64_t moved_sums(std::int64_t entries) { return 2 * entries * std::int64_t{sizeof(double)}; }
+/// Bytes that so many entries of partial sums move; sums of complex numbers take as much again.
+constexpr std::int64_t moved_sums(const CudaTsmttsmProblem& p, std::int64_t entries) {
+  return 2 * p.parts * entries * std::int64_t{sizeof(double)};
+}
+/// What sections read again comes from the cache for the most part: the rest of it.
+inline constexpr double read_again = 0.3;
+/// How many of the operands' columns so many sections of m x n load again, as part of all.
+inline double columns_again(const CudaTsmttsmProblem& p, double sections, double m, double n) {
+  return sections * (m + n) / static_cast<double>(p.m + (p.same ? 0 : p.n)) - 1;
+}
 
 /// Blocks of threads, where `parts` (of the squares on the diagonal) share the rows.
 inline std::int64_t block_count(const CudaTsmttsm& c, std::int64_t parts) {
@@ -38,7 +46,8 @@ inline std::int64_t block_count(const CudaTsmttsm& c, std::int64_t parts) {
 inline bool sums_weigh(const CudaDevice& device, const CudaTsmttsmProblem& p) {
   constexpr std::int64_t least = std::int64_t{1} << 25;
   const std::int64_t operands = p.k * (p.m + p.n) * p.real_bytes;
-  return p.row_major && !p.same && operands >= least && 8 * moved_sums(device.multiprocessors * p.m * p.n) > operands;
+  return p.row_major && !p.same && operands >= least &&
+         8 * moved_sums(p, device.multiprocessors * p.m * p.n) > operands;
 }
 
 /// Such a section is covered by full tiles of 8 warps, or by the warps of two of the largest Gram matrices.

@@ -129,7 +129,7 @@ CudaPrediction predict(const CudaDevice& device, const CudaTsmttsmProblem& probl
   CudaPrediction made = predict_parts(device, problem, configuration);
   if (sums_weigh(device, problem)) {
     const std::int64_t entries = configuration.parts * problem.m * problem.n;
-    made.seconds += static_cast<double>(moved_sums(entries)) / device.read_bandwidth;
+    made.seconds += static_cast<double>(moved_sums(problem, entries)) / device.read_bandwidth;
   }
   return made;
 }

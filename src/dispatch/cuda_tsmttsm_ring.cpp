@@ -118,12 +118,6 @@ bool has_border(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
          !p.same && c.fold == 1 && c.feeds == columns_both && c.tf32 == 0 && c.gauss == 0 && covered;
 }
 
-// Sections are cut out of rows by boxes.
-bool may_divide(const CudaTsmttsm& c) {
-  return c.fold == 1 && (c.feeds == columns_both ||
-                         ((c.sections_m == 1 || in_boxes_a(c.feeds)) && (c.sections_n == 1 || in_boxes_b(c.feeds))));
-}
-
 // Warps that share a stage, and sections of P where they would be too many, or where rows are so few that partial sums
 // of all of it weigh more than an operand that is read again: what moves least.
 bool complete_warps(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
@@ -159,7 +153,7 @@ bool complete_warps(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaT
   }
   const std::int64_t most_m = ceil_div(c.fold * p.m, c.rows_of_tile());
   const std::int64_t most_n = ceil_div(c.fold * p.n, c.columns_of_tile());
-  std::int64_t least = 0;
+  double least = 0;
   CudaTsmttsm best = c;
   const int most_warps = ring_warps(c);
   const bool few = sums_weigh(device, p);
@@ -179,16 +173,23 @@ bool complete_warps(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaT
       --c.warps_n;
       sections = divide();
     }
-    if (sections > 1 && !may_divide(c)) continue;
-    const std::int64_t loads = sections * (c.reached_m() + c.reached_n());
-    const std::int64_t sums = std::int64_t{device.multiprocessors} * c.reached_m() * c.reached_n();
-    const std::int64_t moved = few ? p.k * loads * p.real_bytes + moved_sums(sums) : loads;
+    const double again = columns_again(p, static_cast<double>(sections), c.reached_m(), c.reached_n());
+    double moved = 1 + again;
+    if (few) {
+      const auto operands = static_cast<double>(p.k * (p.m + p.n) * p.real_bytes);
+      const std::int64_t sums = std::int64_t{device.multiprocessors} * c.reached_m() * c.reached_n();
+      moved = operands * (1 + read_again * again) + static_cast<double>(moved_sums(p, sums));
+    }
     if (least != 0 && moved >= least) continue;
     least = moved;
     best = c;
   }
+  if (least == 0) return false;
   c = best;
-  return least != 0;
+  if (c.sections_m * c.sections_n == 1) return true;
+  // Sections are cut out of rows by boxes.
+  return c.fold == 1 && (c.feeds == columns_both ||
+                         ((c.sections_m == 1 || in_boxes_a(c.feeds)) && (c.sections_n == 1 || in_boxes_b(c.feeds))));
 }
 
 // What could be read in flat pieces may come in boxes for their padding where rows begin in few banks.
