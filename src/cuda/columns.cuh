@@ -22,6 +22,7 @@ struct Columns {
   int box;                ///< columns of a class in a box; 0: columns come one by one
   int classes;            ///< of columns in boxes, else 1
   int class_step;         ///< numbers from a class's first column to the next one's in a stage
+  bool swizzled;          ///< boxes are swizzled, one for every 16 rows (tsmttsm_tiles.cuh)
 
   __host__ __device__ const Real* column(int j) const { return data + j * distance; }
   /// Numbers between the start of a stage and its first column, if that is column j.
@@ -59,7 +60,7 @@ class ColumnFeeder {
   __device__ unsigned bytes() const {
     unsigned sum = 0;
     if (columns_.box != 0) {
-      for (int i = own_; i < boxes_.classes * panels(); i += loading_warps)
+      for (int i = own_; i < box_count(); i += loading_warps)
         sum += static_cast<unsigned>(columns_.box * columns_.pitch) * sizeof(Real);
       return sum;
     }
@@ -70,9 +71,16 @@ class ColumnFeeder {
 #if __CUDA_ARCH__ >= 900
   /// By one lane.
   __device__ void start_bulk(std::uint32_t chunk, unsigned char* stage, Barrier& full) const {
+    if (columns_.swizzled) {
+      for (int i = own_; i < box_count(); i += loading_warps) {
+        Real* const to = reinterpret_cast<Real*>(stage) + i * columns_.box * columns_.pitch;
+        tensor_load(to, boxes_.map[0], static_cast<int>(chunk) * numbers_ + i * columns_.pitch, first_, full);
+      }
+      return;
+    }
     if (columns_.box != 0) {
       const int class_shift = boxes_.classes >> 1;  // of 1, 2, 4
-      const int count = panels() << class_shift;
+      const int count = box_count();
       for (int i = own_; i < count; i += loading_warps) {
         const int c = i & (boxes_.classes - 1);
         const int line = (i >> class_shift) * columns_.box;
@@ -111,9 +119,11 @@ class ColumnFeeder {
   static constexpr int unit = 16 / static_cast<int>(sizeof(Real));
   static constexpr int loading_warps = loading_threads / warp_size;
 
-  /// Boxes of a class.
-  __device__ int panels() const {
-    return (columns_.at_once + boxes_.classes * columns_.box - 1) / (boxes_.classes * columns_.box);
+  /// Boxes of a chunk.
+  __device__ int box_count() const {
+    if (columns_.swizzled) return numbers_ / columns_.pitch;
+    const int together = boxes_.classes * columns_.box;
+    return (columns_.at_once + together - 1) / together * boxes_.classes;
   }
   /// Numbers from the last multiple of 16 bytes to a column.
   __device__ int lead(int j) const { return (shift_ + j * columns_.pitch) % unit; }

@@ -34,6 +34,11 @@ Boxes boxes(const Lines<Real>& lines, int classes, int pitch, int lines_of_class
 template <class Real>
 Boxes cut_boxes(const Lines<Real>& lines, int cut, int pitch, int lines_of_box, const Product& operation);
 
+/// Boxes of `pitch` numbers (128 bytes) of `lines_of_box` lines each, for lines that begin at multiples of 16 bytes. In
+/// shared memory, at a multiple of 1024 bytes, the 16 bytes numbered i of line l stand where i xor l % 8 would.
+template <class Real>
+Boxes swizzled_boxes(const Lines<Real>& lines, int pitch, int lines_of_box, const Product& operation);
+
 /// The map of boxes of `numbers` by `lines_of_box`, for lines that begin at multiples of 16 bytes.
 template <class Real>
 CUtensorMap box_map(const Lines<Real>& lines, int numbers, int lines_of_box, const Product& operation);

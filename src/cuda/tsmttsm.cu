@@ -31,8 +31,14 @@ Staged<real_t<T>> staged(const Matrix<const T>& a, const dispatch::CudaFeed& fee
       whole.classes = feed.classes;
       whole.class_step = feed.class_step;
       const std::int64_t distance = a.columns == 1 ? round_up(whole.length, 4) : whole.distance;
-      s.boxes = boxes(Lines<Real>{whole.data, whole.length, a.columns, distance}, feed.classes, feed.pitch, feed.panel,
-                      operation);
+      const Lines<Real> lines{whole.data, whole.length, a.columns, distance};
+      if (x.padding == dispatch::swizzled_boxes) {
+        whole.swizzled = true;
+        s.boxes = swizzled_boxes(lines, feed.pitch, feed.panel, operation);
+        s.row_step = feed.panel;  // a sixteenth of the way to the next 16 rows
+        return s;
+      }
+      s.boxes = boxes(lines, feed.classes, feed.pitch, feed.panel, operation);
     }
     s.row_step = parts;
     s.eight_columns = 8 / parts / feed.classes * feed.pitch;
@@ -111,6 +117,7 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
   const bool turned = by_columns && x.whole_warpgroups();  // complex columns
   const bool complex = x.gauss != 0 || (parts == 2 && sizeof(Real) == sizeof(double));
   p.wide = by_columns && (parts == 1 || turned) && p.a.columns.even && (p.same || p.b.columns.even);
+  p.swizzled = x.padding == dispatch::swizzled_boxes;
   p.run = by_columns ? run_of(call, p.chunks, x.parts) : 1;
   p.map = turned                                      ? dispatch::column_map(x.a.pitch / parts)
           : by_columns && complex                     ? dispatch::complex_column_map(x.a.pitch)

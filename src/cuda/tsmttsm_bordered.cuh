@@ -241,7 +241,8 @@ __global__ void __launch_bounds__(bordered_threads + loading_threads, 1)
   } else {
     take_registers<176>();
     FullTiles<m, n> tiles;
-    if (warp < p.groups) add_chunks<false, false, true, false>(p, share, barriers, memory, warp, 0, 0, tiles);
+    if (warp < p.groups)
+      add_chunks<false, false, true, Reads::one_by_one>(p, share, barriers, memory, warp, 0, 0, tiles);
     meet_others(stages_are_read);
     if (warp < p.groups) add_groups<false>(p, share, memory, warp, 0, 0, tiles);
     meet_others(memory_is_free);

@@ -13,6 +13,7 @@ namespace blockvec::kernels::cuda {
 struct GramSquare {
   static constexpr bool in_chunks = false;
   static constexpr bool may_turn = false;
+  static constexpr bool may_swizzle = true;
   static constexpr bool mirrors = true;
   static constexpr int numbers = 1;
   static constexpr int warps = 4;

@@ -58,7 +58,7 @@ __device__ inline void write_tile(const TsmttsmRing<Real>& p, const Share& share
 template <class Real, bool by_columns>
 __global__ void __launch_bounds__(block_threads, 1)
     tsmttsm_pairs_kernel(const __grid_constant__ TsmttsmRing<Real> p, const dispatch::SquarePairs squares) {
-  extern __shared__ __align__(128) unsigned char memory[];
+  extern __shared__ __align__(1024) unsigned char memory[];
   __shared__ RingBarriers barriers;
   release_next_kernel();
   const PairShare pair(p, squares);

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "src/cuda/staged.cuh"
 #include "src/cuda/succession.cuh"
 #include "src/cuda/tsmttsm_gram_square.cuh"
+#include "src/cuda/tsmttsm_share.cuh"
 #include "src/cuda/tsmttsm_split.cuh"
 #include "src/cuda/tsmttsm_tiles.cuh"
 
@@ -16,71 +16,6 @@
 ///           +----+----+                        At the end the groups' sums are added in shared memory in fixed order.
 ///            8 tn columns a warp
 namespace blockvec::kernels::cuda {
-
-template <class Real>
-struct TsmttsmRing {
-  Staged<Real> a, b;
-  bool same;  ///< B is A, and `b` as `a`: a stage holds its rows once
-  int m, n;
-  int sections_m, sections_n;  ///< of P, which blocks share out
-  std::uint32_t chunks;
-  int rows;  ///< of a chunk
-  int segments;
-  int stages;
-  int stage_bytes;
-  int offset_b;  ///< bytes from the start of a stage to B's part
-  int warps_m, warps_n;
-  int groups;
-  int copies;     ///< of P in shared memory at the end
-  int sum_pitch;  ///< numbers from row to row of these
-  int split;
-  int groups_in_turn;  ///< groups / split
-  int steps;           ///< of 16 rows in a segment
-  RowMap map;
-  bool turned;  ///< half of the lanes turn (tsmttsm_tiles.cuh)
-  // Of column-major operands alone.
-  bool wide;          ///< columns are read 16 bytes at a time
-  std::uint32_t run;  ///< of chunks that a block takes one after the other
-  Coefficient<Real> alpha;
-  double* partial;  ///< [block][m][n]
-  double sign;      ///< of tsmttsm_gauss.cuh
-  int flips;        ///< there: which bit of its number flips a lane (tsmttsm_tiles.cuh)
-  // Of tsmttsm_split.cuh alone: the operands in memory, and how many chunks are summed in single precision.
-  Tall<const Real> whole_a, whole_b;
-  std::int64_t k;
-  int chunks_in_sum;
-};
-
-/// A block's share of the product: a section of P, and every so many chunks of rows, or runs of them.
-struct Share {
-  std::uint32_t part, parts;
-  int row0, column0;
-
-  template <class Real>
-  __device__ Share(const TsmttsmRing<Real>& p, int rows, int columns) {
-    const auto sections = static_cast<std::uint32_t>(p.sections_m * p.sections_n);
-    part = blockIdx.x / sections;
-    parts = gridDim.x / sections;
-    const int section = static_cast<int>(blockIdx.x % sections);
-    row0 = section / p.sections_n * rows;
-    column0 = section % p.sections_n * columns;
-  }
-
-  /// Such chunks there are; and the one of a turn.
-  template <bool by_columns, class Real>
-  __device__ int turns(const TsmttsmRing<Real>& p) const {
-    if constexpr (!by_columns) return static_cast<int>((p.chunks - part + parts - 1) / parts);
-    const std::uint32_t rounds = p.chunks / (parts * p.run);
-    const auto left = static_cast<int>(p.chunks - (rounds * parts + part) * p.run);
-    return static_cast<int>(rounds * p.run) + min(max(left, 0), static_cast<int>(p.run));
-  }
-  template <bool by_columns, class Real>
-  __device__ std::uint32_t chunk(const TsmttsmRing<Real>& p, int turn) const {
-    const auto t = static_cast<std::uint32_t>(turn);
-    if constexpr (!by_columns) return part + t * parts;
-    return (t / p.run * parts + part) * p.run + t % p.run;
-  }
-};
 
 /// One of `loaders` warps that take chunks in turn: fill(chunk, stage, barrier).
 template <bool by_columns, class Real, class Fill>
@@ -160,16 +95,26 @@ inline constexpr bool flips_lanes = requires {
   Tiles::flips;
 };
 
+/// Whether columns may come swizzled.
+template <class Tiles, class Real>
+inline constexpr bool may_swizzle = requires {
+  requires Tiles::may_swizzle && sizeof(Real) == 8;
+};
+
 /// The rows of an operand that a lane multiplies.
-template <bool by_columns, bool turned, bool wide, class Real>
-__device__ inline Lane<by_columns, turned, wide> lane_of(const Staged<Real>& operand, const RowMap& map, int flips) {
-  Lane<by_columns, turned, wide> lane;
-  lane.turn = turned ? static_cast<int>(threadIdx.x) % 4 / 2 * 8 : 0;
-  lane.flip = (static_cast<int>(threadIdx.x) & flips) != 0 ? -1 : 1;
-  lane.first = map.by_first * operand.row_step;
-  lane.second = map.by_second * operand.row_step;
-  lane.eight_columns = operand.eight_columns;
-  return lane;
+template <bool by_columns, bool turned, Reads reads, class Real>
+__device__ inline auto lane_of(const Staged<Real>& operand, const RowMap& map, int flips) {
+  if constexpr (reads == Reads::swizzled) {
+    return SwizzledLane(static_cast<int>(threadIdx.x) % warp_size);
+  } else {
+    Lane<by_columns, turned, reads == Reads::wide> lane;
+    lane.turn = turned ? static_cast<int>(threadIdx.x) % 4 / 2 * 8 : 0;
+    lane.flip = (static_cast<int>(threadIdx.x) & flips) != 0 ? -1 : 1;
+    lane.first = map.by_first * operand.row_step;
+    lane.second = map.by_second * operand.row_step;
+    lane.eight_columns = operand.eight_columns;
+    return lane;
+  }
 }
 
 /// Adds again, in double precision and from memory, what a warp's early sums were to hold: those of `count` chunks, the
@@ -194,15 +139,16 @@ __device__ inline void add_again(const TsmttsmRing<Real>& p, const Share& share,
 
 /// A computing warp's part of all chunks of the block: its columns of A begin at column_a, of B at column_b. `simple`:
 /// a chunk is one segment, which one group takes; fewer registers are needed to know where it is.
-template <bool simple, bool turned, bool by_columns, bool wide, class Tiles, class Real>
+template <bool simple, bool turned, bool by_columns, Reads reads, class Tiles, class Real>
 __device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share, RingBarriers& barriers,
                                   const unsigned char* ring, int group, int column_a, int column_b, Tiles& tiles) {
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   const int flips = flips_lanes<Tiles> ? p.flips : 0;
-  const auto lane_a = lane_of<by_columns, turned, wide>(p.a, p.map, flips);
-  const auto lane_b = lane_of<by_columns, turned, wide>(p.b, p.map, flips);
+  const auto lane_a = lane_of<by_columns, turned, reads>(p.a, p.map, flips);
+  const auto lane_b = lane_of<by_columns, turned, reads>(p.b, p.map, flips);
   const int first_row = p.map.by_lane * (lane % 4);
   const auto place = [&](const Staged<Real>& operand, int first, int column) {
+    if constexpr (reads == Reads::swizzled) return operand.template place_of_column<by_columns>(first, column);
     return operand.template place_of_column<by_columns>(first, column + Tiles::numbers * (lane / 4)) +
            first_row * operand.row_step + (lane_a.flip < 0 ? 1 : 0);
   };
@@ -247,23 +193,26 @@ __device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share
 template <bool by_columns, class Tiles, class Real>
 __device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share, RingBarriers& barriers,
                                   const unsigned char* ring, int group, int column_a, int column_b, Tiles& tiles) {
-  const auto add = [&]<bool simple, bool turned, bool wide>() {
-    add_chunks<simple, turned, by_columns, wide>(p, share, barriers, ring, group, column_a, column_b, tiles);
+  const auto add = [&]<bool simple, bool turned, Reads reads = Reads::one_by_one>() {
+    add_chunks<simple, turned, by_columns, reads>(p, share, barriers, ring, group, column_a, column_b, tiles);
   };
   if constexpr (Tiles::numbers == 2) {  // chunks are of one segment, of rows each for one group
-    add.template operator()<!by_columns || Tiles::in_chunks, false, false>();
+    add.template operator()<!by_columns || Tiles::in_chunks, false>();
   } else if constexpr (by_columns) {
+    if constexpr (may_swizzle<Tiles, Real>) {
+      if (p.swizzled) return add.template operator()<true, false, Reads::swizzled>();
+    }
     if (p.wide) {
-      add.template operator()<false, false, true>();
+      add.template operator()<false, false, Reads::wide>();
     } else {
-      add.template operator()<false, false, false>();
+      add.template operator()<false, false>();
     }
   } else if (p.segments != 1 || p.split != 1) {
-    add.template operator()<false, false, false>();
+    add.template operator()<false, false>();
   } else if (Tiles::may_turn && p.turned) {
-    add.template operator()<true, Tiles::may_turn, false>();
+    add.template operator()<true, Tiles::may_turn>();
   } else {
-    add.template operator()<true, false, false>();
+    add.template operator()<true, false>();
   }
 }
 
@@ -272,6 +221,38 @@ template <class Tiles>
 inline constexpr bool shares_result = requires {
   Tiles::sharing;
 };
+
+/// Where the block's part of a partial sum begins, and how much of it there is.
+struct PartialPlace {
+  double* start;
+  int rows, columns;
+
+  template <class Tiles, class Real>
+  __device__ PartialPlace(const TsmttsmRing<Real>& p, const Share& share, const Tiles&)
+      : start(p.partial + (static_cast<std::int64_t>(share.part) * p.m + share.row0) * p.n + share.column0),
+        rows(min(p.m - share.row0, p.warps_m * Tiles::rows)),
+        columns(min(p.n - share.column0, p.warps_n * Tiles::columns)) {}
+};
+
+/// The partial sum of a block of one group, straight from registers.
+template <class Tiles, class Real>
+__device__ inline void write_group(const TsmttsmRing<Real>& p, const Share& share, int row0, int column0,
+                                   const Tiles& tiles) {
+  const PartialPlace place(p, share, tiles);
+  const bool even = p.n % 2 == 0;
+  tiles.for_each_pair(static_cast<int>(threadIdx.x) % warp_size, [&](double one, double other, int row, int column) {
+    row += row0;
+    column += column0;
+    if (row >= place.rows || column >= place.columns) return;
+    double* const out = place.start + row * p.n + column;
+    if (even) {
+      *reinterpret_cast<double2*>(out) = make_double2(one, other);
+    } else {
+      out[0] = one;
+      if (column + 1 < place.columns) out[1] = other;
+    }
+  });
+}
 
 /// The stages are read: their memory takes the groups' sums, side by side as far as they fit. Then all threads add them
 /// in fixed order and write the block's partial sum, of a Gram matrix from the entries on and above the diagonal.
@@ -313,31 +294,36 @@ __device__ inline void add_groups(const TsmttsmRing<Real>& p, const Share& share
     }
   }
   meet(1, threads);
-  double* const partial = p.partial + (static_cast<std::int64_t>(share.part) * p.m + share.row0) * p.n + share.column0;
-  const int rows = min(p.m - share.row0, p.warps_m * Tiles::rows);
-  const int columns = min(p.n - share.column0, p.warps_n * Tiles::columns);
-  const int first = static_cast<int>(threadIdx.x);
-  int row = first / columns;
-  int column = first % columns;
-  const int more_rows = threads / columns;
-  const int more_columns = threads % columns;
+  const PartialPlace place(p, share, tiles);
+  // All copies are asked for at once, the last one again where there are fewer than `most`.
+  const auto write = [&]<int most>() {
+    const int first = static_cast<int>(threadIdx.x);
+    int row = first / place.columns;
+    int column = first % place.columns;
+    const int more_rows = threads / place.columns;
+    const int more_columns = threads % place.columns;
 #pragma unroll 4
-  for (int entry = first; entry < rows * columns; entry += threads) {
-    const double* const of_first = sums + (gram && row > column ? column * pitch + row : row * pitch + column);
-    // All are asked for at once, the last one again where there are fewer.
-    double copies[computing_warps];
+    for (int entry = first; entry < place.rows * place.columns; entry += threads) {
+      const double* const of_first = sums + (gram && row > column ? column * pitch + row : row * pitch + column);
+      double copies[most];
 #pragma unroll
-    for (int i = 0; i < computing_warps; ++i) copies[i] = of_first[min(i, p.copies - 1) * size];
-    double sum = copies[0];
+      for (int i = 0; i < most; ++i) copies[i] = of_first[min(i, p.copies - 1) * size];
+      double sum = copies[0];
 #pragma unroll
-    for (int i = 1; i < computing_warps; ++i) sum = i < p.copies ? sum + copies[i] : sum;
-    partial[row * p.n + column] = sum;
-    row += more_rows;
-    column += more_columns;
-    if (column >= columns) {
-      column -= columns;
-      ++row;
+      for (int i = 1; i < most; ++i) sum = i < p.copies ? sum + copies[i] : sum;
+      place.start[row * p.n + column] = sum;
+      row += more_rows;
+      column += more_columns;
+      if (column >= place.columns) {
+        column -= place.columns;
+        ++row;
+      }
     }
+  };
+  if (p.copies <= 2) {
+    write.template operator()<2>();
+  } else {
+    write.template operator()<computing_warps>();
   }
 }
 
@@ -368,13 +354,16 @@ __device__ inline void run_ring(const TsmttsmRing<Real>& p, const Share& share, 
 template <class Real, bool by_columns, class Tiles>
 __global__ void __launch_bounds__(Tiles::warps* warp_size + loading_threads, 1)
     tsmttsm_ring_kernel(const __grid_constant__ TsmttsmRing<Real> p) {
-  extern __shared__ __align__(128) unsigned char memory[];
+  extern __shared__ __align__(1024) unsigned char memory[];
   __shared__ RingBarriers barriers;
   release_next_kernel();
   const Share share(p, p.warps_m * Tiles::rows, p.warps_n * Tiles::columns);
   run_ring<by_columns, Tiles::warps>(p, share, barriers, memory, [&](int group, int warp) {
     const auto add = [&](int row0, int column0, Tiles& tiles) {
       add_chunks<by_columns>(p, share, barriers, memory, group, row0, column0, tiles);
+      if constexpr (!shares_result<Tiles>) {
+        if (p.groups == 1) return write_group(p, share, row0, column0, tiles);
+      }
       add_groups<false>(p, share, memory, group, row0, column0, tiles);
     };
     if constexpr (shares_result<Tiles>) {
@@ -398,7 +387,7 @@ __global__ void __launch_bounds__(Tiles::warps* warp_size + loading_threads, 1)
 
 template <class Real, bool by_columns, int blocks, int warps>
 __global__ void __launch_bounds__(block_threads, 1) tsmttsm_gram_kernel(const __grid_constant__ TsmttsmRing<Real> p) {
-  extern __shared__ __align__(128) unsigned char memory[];
+  extern __shared__ __align__(1024) unsigned char memory[];
   __shared__ RingBarriers barriers;
   release_next_kernel();
   const Share share(p, 0, 0);

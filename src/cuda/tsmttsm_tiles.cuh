@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cstdint>
 #include <type_traits>
 
 #include "src/cuda/mma.cuh"
 #include "src/cuda/operands.cuh"
 #include "src/dispatch/banks.hpp"
+#include "src/dispatch/cuda_feed.hpp"
 #include "src/dispatch/cuda_stages.hpp"
 
 /// The pieces of P = A^T B that a warp of tsmttsm keeps in registers.
@@ -89,6 +91,34 @@ struct Lane {
   }
 };
 
+/// The same of columns that come swizzled (tensor_map.hpp): 16 rows at a time, of each column 128 bytes. Rows are dealt
+/// to j so that 16 lanes, four columns next to one another, meet all banks.
+struct SwizzledLane {
+  static constexpr bool wide = false;
+  static constexpr int flip = 1;
+  static constexpr int turn = 0;
+  int at[4];  // of row j of the lane's column
+
+  __device__ explicit SwizzledLane(int lane) {
+    const int column = lane / 4;
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      const int sixteen_bytes = (lane % 4 / 2 * 4 + j) ^ column;
+      at[j] = column * dispatch::swizzled_rows + 2 * sixteen_bytes + lane % 2;
+    }
+  }
+
+  template <class Real>
+  __device__ Real number(const Real* start, int block, int j) const {
+    return start[at[j] + block * 8 * dispatch::swizzled_rows];
+  }
+  template <class Real>
+  __device__ void read_pair(const Real* start, int block, int j, double& one, double& other) const {
+    one = number(start, block, j);
+    other = number(start, block + 1, j);
+  }
+};
+
 /// The same of an operand in memory, wherever it ends: zero beyond.
 template <class Real>
 struct MemoryLane {
@@ -116,30 +146,46 @@ struct MemoryLane {
   }
 };
 
+/// How lanes read columns.
+enum class Reads : std::uint8_t { one_by_one, wide, swizzled };
+
 /// m x n pieces of 16 x 8.
 template <int m, int n>
 struct FullTiles {
   static constexpr bool in_chunks = false;
   static constexpr bool may_turn = false;
+  static constexpr bool may_swizzle = dispatch::may_swizzle(m, n);
   static constexpr int numbers = 1;  ///< real ones that a lane reads side by side
   static constexpr int rows = 16 * m;
   static constexpr int columns = 8 * n;
   static constexpr int warps = dispatch::computing_warps;
   double sum[m][n][4] = {};
 
-  /// Adds 16 rows; a and b point to the lane's first entries.
+  /// Adds 16 rows; a and b point to the lane's first entries. One operand's factors stay in registers, the other one's
+  /// go by: of square tiles B's stay, which take less room, and products that follow one another share a factor, which
+  /// costs less power.
   template <class LaneOf, class Real>
   __device__ void add(const Real* a, const LaneOf& lane_a, const Real* b, const LaneOf& lane_b) {
+    if constexpr (m == 4 && n == 4) {
+      double right[n][4];
+#pragma unroll
+      for (int y = 0; y < n; ++y) read_right(b, lane_b, y, right[y]);
+#pragma unroll
+      for (int x = 0; x < m; ++x) {
+        double left[8];
+        read_left(a, lane_a, x, left);
+#pragma unroll
+        for (int i = 0; i < n; ++i) {
+          const int y = x % 2 == 0 ? i : n - 1 - i;
+          multiply_16x8x16(sum[x][y], left, right[y]);
+        }
+      }
+      return;
+    }
     double left[m][8];
     if constexpr (LaneOf::wide && sizeof(Real) == 4) {  // else what comes together would have to be moved apart
 #pragma unroll
-      for (int x = 0; x < m; ++x) {
-        double blocks[2][4];
-        lane_a.read_wide(a, 2 * x, blocks[0]);
-        lane_a.read_wide(a, 2 * x + 1, blocks[1]);
-#pragma unroll
-        for (int v = 0; v < 8; ++v) left[x][v] = blocks[v % 2][v / 2];
-      }
+      for (int x = 0; x < m; ++x) read_left(a, lane_a, x, left[x]);
     } else {
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
@@ -150,12 +196,7 @@ struct FullTiles {
 #pragma unroll
     for (int y = 0; y < n; ++y) {
       double right[4];
-      if constexpr (LaneOf::wide) {
-        lane_b.read_wide(b, y, right);
-      } else {
-#pragma unroll
-        for (int j = 0; j < 4; ++j) right[j] = lane_b.number(b, y, j);
-      }
+      read_right(b, lane_b, y, right);
 #pragma unroll
       for (int x = 0; x < m; ++x) multiply_16x8x16(sum[x][y], left[x], right);
     }
@@ -173,6 +214,31 @@ struct FullTiles {
           visit(sum[x][y][v], sum[x][y][v + 1], 16 * x + lane / 4 + 4 * v, 8 * y + 2 * (lane % 4));
         }
       }
+    }
+  }
+
+ private:
+  template <class LaneOf, class Real>
+  __device__ static void read_left(const Real* a, const LaneOf& lane, int x, double (&to)[8]) {
+    if constexpr (LaneOf::wide && sizeof(Real) == 4) {
+      double blocks[2][4];
+      lane.read_wide(a, 2 * x, blocks[0]);
+      lane.read_wide(a, 2 * x + 1, blocks[1]);
+#pragma unroll
+      for (int v = 0; v < 8; ++v) to[v] = blocks[v % 2][v / 2];
+    } else {
+#pragma unroll
+      for (int j = 0; j < 4; ++j) lane.read_pair(a, 2 * x, j, to[2 * j], to[2 * j + 1]);
+    }
+  }
+
+  template <class LaneOf, class Real>
+  __device__ static void read_right(const Real* b, const LaneOf& lane, int y, double (&to)[4]) {
+    if constexpr (LaneOf::wide) {
+      lane.read_wide(b, y, to);
+    } else {
+#pragma unroll
+      for (int j = 0; j < 4; ++j) to[j] = lane.number(b, y, j);
     }
   }
 };

@@ -57,6 +57,11 @@ constexpr bool lanes_may_turn(const CudaTsmttsm& c) {
   return c.split == 1 && c.rows == c.segment && c.tf32 == 0 && c.gauss == 0 && may_turn(c.tile_m, c.tile_n);
 }
 
+/// Columns may come swizzled, 16 rows at a time (src/cuda/tsmttsm_tiles.cuh): for wide results, which many lanes read.
+constexpr bool may_swizzle(int tile_m, int tile_n) {
+  return (tile_m == 4 && tile_n == 4) || (tile_m == 16 && tile_n == 0);
+}
+
 /// Clocks in which a warp reads one number a lane for the fragments of tsmttsm: lane l row by_lane (l % 4), column l
 /// / 4.
 int fragment_read_clocks(const RowMap& map, std::int64_t pitch, int real_bytes);

@@ -78,8 +78,9 @@ enum class Search : std::uint8_t { usual, all };
 /// Which operands come in boxes, or both by columns (cuda_feed.hpp).
 enum CudaFeeds : int { feeds_by_rule, flat_both, boxes_a, boxes_b, boxes_both, columns_both };
 
-/// Whether boxes of rows are wider than these, so that lanes meet different banks.
-enum CudaPadding : int { padding_by_rule, tight_boxes, padded_boxes };
+/// Whether boxes of rows are wider than these, so that lanes meet different banks; or boxes of columns have few rows
+/// and are swizzled to the same end.
+enum CudaPadding : int { padding_by_rule, tight_boxes, padded_boxes, swizzled_boxes };
 
 /// Neighbours in memory that the direct kernel loads at once (src/cuda/direct.cuh).
 enum class Neighbours : int { by_rule, none, in_columns, in_rows };

@@ -102,4 +102,15 @@ CudaFeed boxed_column_feed(const CudaFeedRequest& r, int parts) {
   return feed;
 }
 
+CudaFeed swizzled_column_feed(const CudaFeedRequest& r) {
+  CudaFeed feed{};
+  feed.boxed = true;
+  feed.classes = feed.panels = 1;
+  feed.pitch = swizzled_rows;
+  feed.panel = feed.lines = static_cast<int>(round_up(r.width, 8));  // swizzles repeat after eight
+  feed.bytes_beyond = static_cast<int>(std::max<std::int64_t>(0, r.reached - feed.lines) * feed.pitch * r.real_bytes);
+  feed.stage_bytes = r.rows * feed.lines * r.real_bytes;
+  return feed;
+}
+
 }  // namespace blockvec::kernels::dispatch

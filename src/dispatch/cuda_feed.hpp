@@ -59,5 +59,8 @@ CudaFeed row_feed(const CudaFeedRequest& request, int classes, int bank_step);
 CudaFeed column_feed(const CudaFeedRequest& request, int parts);
 /// The same in boxes of `panel` columns of a class: classes lie one after the other.
 CudaFeed boxed_column_feed(const CudaFeedRequest& request, int parts);
+/// Columns of numbers of 8 bytes that begin at multiples of 16, in swizzled boxes of 16 rows of all of them.
+inline constexpr int swizzled_rows = 16;
+CudaFeed swizzled_column_feed(const CudaFeedRequest& request);
 
 }  // namespace blockvec::kernels::dispatch

@@ -3,6 +3,7 @@
 #include "src/cuda/kernel_of.hpp"
 #include "src/dispatch/cuda_configuration.hpp"
 #include "src/dispatch/cuda_model.hpp"
+#include "src/dispatch/cuda_sections.hpp"
 #include "src/dispatch/cuda_stages.hpp"
 #include "src/dispatch/cuda_tsmttsm_columns.hpp"
 #include "src/dispatch/cuda_tsmttsm_columns_warpgroup.hpp"
@@ -99,7 +100,10 @@ std::vector<CudaTsmttsm> candidates(const CudaDevice& device, const CudaTsmttsmP
   return found;
 }
 
-CudaPrediction predict(const CudaDevice& device, const CudaTsmttsmProblem& problem, const CudaTsmttsm& configuration) {
+namespace {
+
+CudaPrediction predict_parts(const CudaDevice& device, const CudaTsmttsmProblem& problem,
+                             const CudaTsmttsm& configuration) {
   switch (configuration.kernel) {
     case CudaKernel::ring:
       return predict(device, ring_work(device, problem, configuration));
@@ -119,6 +123,17 @@ CudaPrediction predict(const CudaDevice& device, const CudaTsmttsmProblem& probl
       break;
   }
   return {launch_seconds, CudaBound::latency, 0};
+}
+
+}  // namespace
+
+CudaPrediction predict(const CudaDevice& device, const CudaTsmttsmProblem& problem, const CudaTsmttsm& configuration) {
+  CudaPrediction made = predict_parts(device, problem, configuration);
+  if (sums_weigh(device, problem)) {
+    const std::int64_t entries = configuration.parts * problem.m * problem.n;
+    made.seconds += static_cast<double>(moved_sums(problem, entries)) / device.read_bandwidth;
+  }
+  return made;
 }
 
 CudaChoice<CudaTsmttsm> choose(const CudaDevice& device, const CudaTsmttsmProblem& problem) {

@@ -93,6 +93,7 @@ void feed_rows(const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
 void feed_columns(const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
   c.segment = c.rows;
   const auto feed = [&](const CudaFeedRequest& r) {
+    if (c.padding == swizzled_boxes) return swizzled_column_feed(r);
     return c.feeds == boxes_both ? boxed_column_feed(r, p.parts) : column_feed(r, p.parts);
   };
   CudaFeedRequest a = request_a(p, c);

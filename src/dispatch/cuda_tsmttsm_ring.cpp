@@ -42,7 +42,8 @@ bool complete_rows(const CudaDevice& device, const CudaTsmttsmProblem& p, int mo
     const std::int64_t row_bytes = c.fold * width * p.real_bytes;
     // Gram matrices of middling widths are measured to like many small stages.
     const bool small = c.gram() && row_bytes >= 128 && row_bytes <= 256;
-    const bool wide = c.gram() && c.tile_m > 8;  // of whose warps each has many products in a row
+    // Warps that have many products in a row, and meet at the end of a chunk.
+    const bool wide = (c.gram() && c.tile_m > 8) || (is_pair_section(c) && c.feeds == boxes_both);
     const std::int64_t chunk_bytes = wide ? 32 * row_bytes : small ? 8192 : chunk_bytes_of(c);
     c.rows = std::max(least, chunk_rows(row_bytes, chunk_bytes, p.real_bytes, ceil_div(p.k, c.fold),
                                         std::int64_t{device.multiprocessors} * groups, 4096));
@@ -82,6 +83,9 @@ bool units_fill(const CudaTsmttsm& c) {
 bool complete_ring_columns(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
   const int least = c.tf32 == 3 ? gauss_unit_rows : least_rows(p.real_bytes);
   constexpr int stages = 3;
+  if (c.rows == 0 && c.padding == swizzled_boxes) {
+    c.rows = p.k < 2 * swizzled_rows * std::int64_t{device.multiprocessors} ? swizzled_rows : 2 * swizzled_rows;
+  }
   if (c.rows == 0) {
     int piece = most_piece;
     // Shorter pieces than of 1024 bytes are worse than few stages, but in double precision.
@@ -114,7 +118,8 @@ bool has_border(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
          !p.same && c.fold == 1 && c.feeds == columns_both && c.tf32 == 0 && c.gauss == 0 && covered;
 }
 
-// Warps that share a stage; where they would be too many, sections of P, of those that load least.
+// Warps that share a stage, and sections of P where they would be too many, or where rows are so few that partial sums
+// of all of it weigh more than an operand that is read again: what moves least.
 bool complete_warps(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
   if (c.gram() && c.fold * p.m > 8 * c.tile_m) {
     c.warps_m = pair_warps_m;
@@ -148,9 +153,10 @@ bool complete_warps(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaT
   }
   const std::int64_t most_m = ceil_div(c.fold * p.m, c.rows_of_tile());
   const std::int64_t most_n = ceil_div(c.fold * p.n, c.columns_of_tile());
-  std::int64_t least = 0;
+  double least = 0;
   CudaTsmttsm best = c;
   const int most_warps = ring_warps(c);
+  const bool few = sums_weigh(device, p);
   for (int warps_m = 1; warps_m <= most_warps; ++warps_m) {
     if (warps_m > most_m) break;
     c.warps_m = warps_m;
@@ -161,20 +167,26 @@ bool complete_warps(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaT
       return std::int64_t{c.sections_m} * c.sections_n;
     };
     std::int64_t sections = divide();
-    if (p.row_major && sections > 1 && c.warps_m * c.warps_n < most_warps) continue;
+    const int warps = c.warps_m * c.warps_n;
+    if (p.row_major && sections > 1 && (few ? most_warps % warps : most_warps - warps) != 0) continue;
     for (CudaTsmttsm x = c; !p.row_major && c.warps_n > 1 && !columns_fit(device, p, least_piece(c), 3, x); x = c) {
       --c.warps_n;
       sections = divide();
     }
-    const std::int64_t loads = sections * (c.reached_m() + c.reached_n());
-    if (least != 0 && loads >= least) continue;
-    least = loads;
+    const double again = columns_again(p, static_cast<double>(sections), c.reached_m(), c.reached_n());
+    double moved = 1 + again;
+    if (few) {
+      const auto operands = static_cast<double>(p.k * (p.m + p.n) * p.real_bytes);
+      const std::int64_t sums = std::int64_t{device.multiprocessors} * c.reached_m() * c.reached_n();
+      moved = operands * (1 + read_again * again) + static_cast<double>(moved_sums(p, sums));
+    }
+    if (least != 0 && moved >= least) continue;
+    least = moved;
     best = c;
   }
   if (least == 0) return false;
   c = best;
-  const bool divided = c.sections_m * c.sections_n > 1;
-  if (!divided) return true;
+  if (c.sections_m * c.sections_n == 1) return true;
   // Sections are cut out of rows by boxes.
   return c.fold == 1 && (c.feeds == columns_both ||
                          ((c.sections_m == 1 || in_boxes_a(c.feeds)) && (c.sections_n == 1 || in_boxes_b(c.feeds))));
@@ -190,6 +202,11 @@ bool banks_conflict(const CudaTsmttsmProblem& p) {
 bool fewer_products_pay(const CudaTsmttsmProblem& p) {
   return p.parts == 2 &&
          (p.real_bytes == 8 ? p.m * p.n > 40 * (p.m + p.n) : p.may_split && p.m * p.n > 32 * (p.m + p.n));
+}
+
+bool may_be_swizzled(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  return !p.row_major && p.real_bytes == 8 && p.parts == 1 && c.feeds == boxes_both && lead_of(p, p.pitch_a) == 0 &&
+         lead_of(p, p.pitch_b) == 0 && may_swizzle(c.tile_m, c.tile_n);
 }
 
 bool warpgroups_pay(const CudaTsmttsmProblem& p) {
@@ -214,6 +231,8 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   if (!feeds_serve(p, c.feeds) || (c.narrow() && c.feeds != columns_both)) return false;
   if (!p.row_major && c.whole_warpgroups() && c.tf32 != 4 && c.feeds != boxes_both) return false;
   if (c.padding == padding_by_rule) c.padding = c.feeds == usual_feeds(p) ? tight_boxes : padded_boxes;
+  const bool swizzled = c.padding == swizzled_boxes;
+  if (swizzled && !may_be_swizzled(p, c)) return false;
   if (c.fold == 0) c.fold = p.row_major && c.feeds == flat_both ? usual_fold(p) : 1;
   if (c.fold > 1 && (!folds(p) || c.feeds != flat_both)) return false;
   if (!complete_warps(device, p, c)) return false;
@@ -243,9 +262,13 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
     const auto stages = [&] { return whole_groups(room / stage, c.groups / most_sharing(c.groups)); };
     while (!p.row_major && c.groups > 1 && stages() < least_stages) c.groups /= 2;
   }
-  if (c.split == 0) c.split = p.row_major || c.tf32 != 0 || (c.gauss != 0 && !c.square()) ? 1 : most_sharing(c.groups);
+  if (c.split == 0) {
+    const bool apart = p.row_major || swizzled || c.tf32 != 0 || (c.gauss != 0 && !c.square());
+    c.split = apart ? 1 : most_sharing(c.groups);
+  }
   if (c.groups > most_groups || c.groups % c.split != 0 || c.split > most_split) return false;
   if (c.narrow() && c.split != c.groups) return false;  // threads share every chunk
+  if (swizzled && c.split != 1) return false;
   // A group sums whole chunks in single precision; complex numbers come in chunks of one segment.
   if (c.tf32 != 0 && (c.split != 1 || c.rows > rows_of_early_sums)) return false;
   if ((c.complex_tiles() || c.whole_warpgroups()) && c.rows != c.segment) return false;
@@ -331,6 +354,7 @@ void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search sear
       c.turned = 0;
     }
     if (!p.row_major) add_feeds(boxes_both, tight_boxes);
+    if (!p.row_major && may_swizzle(tile_m, tile_n)) add_feeds(boxes_both, swizzled_boxes);
     if (!p.row_major || (usual_feeds(p) == flat_both && legal && !banks_conflict(p))) return;
     if (usual_feeds(p) != flat_both) add_feeds(usual_feeds(p), padded_boxes);
     if (usual_feeds(p) != boxes_both) add_feeds(boxes_both, padded_boxes);

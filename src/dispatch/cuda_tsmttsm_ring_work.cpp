@@ -66,14 +66,15 @@ double box_efficiency(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   return padding * (usual_feeds(p) == flat_both || (even && pieces) ? 1 : even ? 0.94 : 0.87);
 }
 
-// How many of the operands' columns sections load again, as part of all.
-double columns_again(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+// The same for a configuration's sections.
+double columns_again(const CudaDevice& device, const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   const auto sections = static_cast<double>(block_count(c, 1));
-  if (p.row_major) return 1 - 1 / sections;
+  if (p.row_major && !sums_weigh(device, p)) return 1 - 1 / sections;
   if (comes_once(p, c)) return 0;
-  const auto loaded =
-      static_cast<double>(std::min<std::int64_t>(c.reached_m(), p.m) + std::min<std::int64_t>(c.reached_n(), p.n));
-  return sections * (takes_pairs(c) ? 2 * pair_side : loaded) / static_cast<double>(p.m + (p.same ? 0 : p.n)) - 1;
+  const auto width = [&](int reached, std::int64_t whole) {
+    return static_cast<double>(takes_pairs(c) ? pair_side : std::min<std::int64_t>(reached, whole));
+  };
+  return columns_again(p, sections, width(c.reached_m(), p.m), width(c.reached_n(), p.n));
 }
 
 }  // namespace
@@ -93,6 +94,7 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const 
     constexpr int in_few_banks = 16;
     const int plain = c.narrow()                              ? 1
                       : c.whole_warpgroups() && !p.row_major  ? 2
+                      : c.padding == swizzled_boxes           ? 2
                       : !p.row_major                          ? 4
                       : c.gauss == 0 && !c.whole_warpgroups() ? fragment_read_clocks(map, pitch, p.real_bytes)
                       : pitch % 2 != 0                        ? read_apart
@@ -103,13 +105,15 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const 
   };
   CudaWork work{};
   // Sections read the same columns at about the same time, from the cache for the most part.
-  work.bytes = (1 + 0.3 * columns_again(p, c)) * ring_bytes(p, c);
+  work.bytes = (1 + read_again * columns_again(device, p, c)) * ring_bytes(p, c);
   const double turning = c.turned != 0 ? 0.985 : 1;
   work.bandwidth = box_efficiency(p, c) * turning * device.read_bandwidth;
   // Split products take less of the tensor cores, and more instructions for each number that is loaded.
   const double piece_clocks = c.tf32 != 0 ? 10 : 16;
   work.product_clocks = steps * piece_clocks * each.pieces * ring_warps(c) / (c.groups * c.warps_m * c.warps_n);
-  // As measured on an H200.
+  // As measured on an H200: products that share factors take less power (src/cuda/tsmttsm_tiles.cuh), but factors in
+  // single precision more instructions.
+  if (is_pair_section(c) && p.real_bytes == 8) work.product_clocks *= 0.98;
   if (p.parts == 2 && p.real_bytes == 4 && !p.row_major && c.feeds == boxes_both) work.product_clocks *= 1.04;
   work.shared_clocks = steps * (each.fragments_a * clocks(step_a) + each.fragments_b * clocks(step_b));
   if (c.whole_warpgroups()) {

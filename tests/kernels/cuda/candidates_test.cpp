@@ -120,11 +120,13 @@ TEST_F(CudaCandidates, OfTsmttsmOfColumns) {
     expect_all_tsmttsm<double>(1157, 3, 3, place, false);
     expect_all_tsmttsm<double>(1157, 20, 33, place, false);
     expect_all_tsmttsm<float>(1157, 40, 40, place, true);
+    expect_all_tsmttsm<double>(1157, 100, 70, place, false);
+    expect_all_tsmttsm<double>(1157, 100, 100, place, true);
   }
 }
 
 TEST_F(CudaCandidates, OfWideGramMatrices) {
-  for (const Placement& place : {tight, padded, columns}) {
+  for (const Placement& place : {tight, padded, columns, columns_evenly}) {
     expect_all_tsmttsm<double>(301, 290, 290, place, true);
     expect_all_tsmttsm<float>(301, 290, 290, place, true);
   }

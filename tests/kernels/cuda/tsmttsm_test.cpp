@@ -82,6 +82,34 @@ TYPED_TEST(CudaTsmttsm, LargeResults) {
   }
 }
 
+// Rows so few that blocks share out the result rather than the rows.
+TEST_F(OnDevice, FewRowsOfLargeResults) {
+  for (const std::int64_t offset : {0, 1}) {
+    const Placement tight{Layout::row_major, Layout::row_major, 0, offset};
+    expect_tsmttsm<double>(plain_run, 8201, 512, 31, tight, Op::transpose, 1, 0);
+    expect_tsmttsm<double>(plain_run, 16500, 130, 129, tight, Op::transpose, 1, 0);
+    expect_tsmttsm<std::complex<double>>(plain_run, 17001, 62, 64, tight, Op::conjugate_transpose, 1, 0);
+  }
+}
+
+// Columns that begin at multiples of 16 bytes, some of them of 128: those of doubles come swizzled.
+TYPED_TEST(CudaTsmttsm, WideColumns) {
+  using T = TypeParam;
+  for (const std::int64_t k : {2, 16, 96, 334, 5002}) {
+    for (const std::int64_t offset : {0, 4}) {
+      const Placement a{Layout::column_major, Layout::row_major, offset, offset};
+      for (const std::int64_t width : {65, 97, 128, 137, 256}) {
+        if (k * width > 200000 || (k == 334 && width != 137)) continue;
+        expect_tsmttsm<T>(run_on_few_blocks, k, width, 265 - width, a, Op::conjugate_transpose, T(1), T(0));
+        expect_tsmttsm<T>(run_on_few_blocks, k, width, width, a, Op::conjugate_transpose, T(1), T(0), true);
+        if (this->HasFatalFailure()) return;
+      }
+    }
+  }
+  const Placement tight{Layout::column_major, Layout::row_major, 0, 0};
+  expect_tsmttsm<T>(run_on_few_blocks, 5002, 140, 140, tight, Op::conjugate_transpose, T(1), T(0), true);
+}
+
 // More chunks than stages, whatever the device.
 TYPED_TEST(CudaTsmttsm, ManyRows) {
   using T = TypeParam;
