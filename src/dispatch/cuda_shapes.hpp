@@ -75,6 +75,7 @@ constexpr int gauss_row_pairs(int pieces) { return pieces <= 3 ? 2 : 1; }
 constexpr int gauss_register_warps(int pieces) { return 2 * pieces * gauss_row_pairs(pieces); }
 /// What a pair of warps hands over in shared memory.
 inline constexpr int gauss_pair_bytes = 8192;
-inline constexpr TileShape tsmm_gauss_tile = tsmm_gauss_tiles[0];
+/// Whether warps have so many sums (tsmm_gauss_tiles) that A and C may come panel by panel.
+constexpr bool gauss_by_panels(const TileShape& tile) { return tile.m * tile.n >= 4; }
 
 }  // namespace blockvec::kernels::dispatch

@@ -8,6 +8,7 @@
 #include "src/dispatch/cuda_model.hpp"
 #include "src/dispatch/cuda_stages.hpp"
 #include "src/dispatch/cuda_tsmm_boxes.hpp"
+#include "src/dispatch/cuda_tsmm_boxes_split.hpp"
 #include "src/dispatch/cuda_tsmm_column_pieces.hpp"
 #include "src/dispatch/cuda_tsmm_columns.hpp"
 #include "src/dispatch/cuda_tsmm_columns_deep.hpp"
@@ -346,8 +347,10 @@ void collect(const CudaDevice& device, const CudaTsmmProblem& problem, Search se
   if (to.empty()) add_warps(device, problem, search, to);
   if (to.empty()) add_direct(device, problem, search, to);
   const bool in_registers = add_gauss_registers(device, problem, search, to);
-  if (all || !in_registers) add_gauss(device, problem, to);
+  if (all || !in_registers) add_gauss(device, problem, search, to);
+  const std::size_t before = to.size();
   add_warpgroup(device, problem, search, to);
+  if (all || to.size() == before) add_boxes_split(device, problem, search, to);
   CudaTsmm general{};
   general.kernel = CudaKernel::general;
   if (complete(device, problem, general)) to.push_back(general);
