@@ -298,8 +298,7 @@ __global__ void __launch_bounds__(block_threads, tsmm_blocks<tb, tn>)
     const int group = lane / 4;
     const int row =
         16 * warp_row + p.out.map.by_lane * (group % 4) + p.out.map.by_first * (group / 4) + p.out.map.by_second * half;
-    start[half] =
-        p.out.b.row_major ? place_of_row(p, row) + lane % 4 : p.out.b.parts * row + lane % 4 * p.a.pitch;
+    start[half] = p.out.b.row_major ? place_of_row(p, row) + lane % 4 : p.out.b.parts * row + lane % 4 * p.a.pitch;
   }
 
   constexpr bool ahead = tsmm_blocks<tb, tn> == 1 ? tb * tn <= 8 : tb == 1;  // as far as registers go

@@ -41,12 +41,17 @@ class PairPlaces {
 
   __device__ float* row(std::int64_t row) const { return out_.b.data + row * out_.b.row_stride; }
 
+  /// What is read later comes into the cache.
+  __device__ void prefetch(std::int64_t of_row) const {
+    if (of_row < out_.k) visit([&](int, int column, bool) { prefetch_line(row(of_row) + column); });
+  }
+
   __device__ void read(std::int64_t of_row, float2 (&old)[count]) const {
     if (of_row >= out_.k) return;
     visit([&](int i, int column, bool both) {
       const float* const from = row(of_row) + column;
-      old[i] = out_.in_pairs && both ? *reinterpret_cast<const float2*>(from)
-                                     : make_float2(from[0], both ? from[1] : 0.0F);
+      old[i] =
+          out_.in_pairs && both ? *reinterpret_cast<const float2*>(from) : make_float2(from[0], both ? from[1] : 0.0F);
     });
   }
 
@@ -95,7 +100,8 @@ __device__ inline void multiply_row_plainly(const TsmmBoxes<float>& p, std::int6
 
 /// `tb` boxes of 128 rows, `columns` columns of scalars.
 template <int parts, int tb, int columns>
-__global__ void __launch_bounds__(block_threads, 1) tsmm_boxes_split_kernel(const __grid_constant__ TsmmBoxes<float> p) {
+__global__ void __launch_bounds__(block_threads, 1)
+    tsmm_boxes_split_kernel(const __grid_constant__ TsmmBoxes<float> p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   constexpr bool early = parts * tb * columns <= 64;  // old results have registers while the new ones are computed
   extern __shared__ __align__(128) unsigned char memory[];
@@ -202,13 +208,21 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_boxes_split_kernel(cons
   RingPosition at{0, 0};
   for (std::uint32_t turn = blockIdx.x;; turn += gridDim.x) {  // in turns where there is nothing to wait for
     if (reads_a) barriers.full[at.stage].wait(at.parity);
-    const std::uint32_t chunk =
-        __shfl_sync(0xffffffffU, reads_a ? chunk_of[at.stage] : turn < p.chunks ? turn : no_chunk, 0);
+    const std::uint32_t chunk = __shfl_sync(0xffffffffU,
+                                            reads_a           ? chunk_of[at.stage]
+                                            : turn < p.chunks ? turn
+                                                              : no_chunk,
+                                            0);
     if (chunk == no_chunk) break;
     const std::int64_t first_row = static_cast<std::int64_t>(chunk) * p.out.box_rows * tb;
 #pragma unroll
     for (int t = 0; t < tb; ++t) {
-      if (early && adds) read_old(first_row, t, old[early ? t : 0]);
+      if (early && adds) {
+        read_old(first_row, t, old[early ? t : 0]);
+      } else if (adds) {
+        places.prefetch(first_row + row_of(t, 0));
+        places.prefetch(first_row + row_of(t, 1));
+      }
       sums[t].clear();
     }
 #pragma unroll 1

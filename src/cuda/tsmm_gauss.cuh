@@ -32,8 +32,7 @@ __device__ inline void join_sums(const double (&sum)[3][tb][tn][4], double (&rea
 /// Where a lane finds its numbers: of A in either half of the rows of a box, of packed C.
 struct Sources {
   const double* a[2];
-  int box;    ///< from box to box
-  int depth_step;  ///< from column to column of scalars
+  int box;  ///< from box to box
   const double* c;
   int pieces;  ///< of C in all
   int depth;   ///< rows of C, scalars as the tile takes them
@@ -76,12 +75,14 @@ inline __global__ void pack_gauss_kernel(const __grid_constant__ TsmmBoxes<doubl
 }
 
 /// Complex double precision: tb pieces of 16 rows times tn pieces of 8 complex columns.
-template <int tb, int tn>
+template <int tb, int tn, bool by_columns>
 struct GaussTile {
   static constexpr int boxes = tb;
   static constexpr int pieces = tn;
   static constexpr bool with_sums = !dispatch::gauss_by_panels({tb, tn});
   static constexpr int piece_numbers = gauss_piece_numbers(with_sums);
+  /// From column to column of scalars of a box.
+  static constexpr int depth_step = by_columns ? dispatch::gauss_column_pitch : 2;
   double sum[3][tb][tn][4];
 
   __device__ void clear() {
@@ -101,11 +102,11 @@ struct GaussTile {
       for (int t = 0; t < tb; ++t) {
 #pragma unroll
         for (int v = 0; v < 8; ++v) {
-          read(a[v % 2] + t * from.box + 4 * (v / 2) * from.depth_step, left[0][t][v], left[1][t][v]);
+          read(a[v % 2] + t * from.box + 4 * (v / 2) * depth_step, left[0][t][v], left[1][t][v]);
         }
       }
-      a[0] += 16 * from.depth_step;
-      a[1] += 16 * from.depth_step;
+      a[0] += 16 * depth_step;
+      a[1] += 16 * depth_step;
       double right[with_sums ? 3 : 2][tn][4];
 #pragma unroll
       for (int part = 0; part < (with_sums ? 3 : 2); ++part) {
@@ -133,7 +134,7 @@ struct GaussTile {
       for (int t = 0; t < tb; ++t) {
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
-          read(a[half] + t * from.box + 4 * v * from.depth_step, left[0][t][half], left[1][t][half]);
+          read(a[half] + t * from.box + 4 * v * depth_step, left[0][t][half], left[1][t][half]);
           left[2][t][half] = left[0][t][half] + left[1][t][half];
         }
       }
@@ -264,10 +265,8 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_gauss_kernel(const __gr
     const int group = lane / 4;
     const int row =
         16 * warp_row + p.out.map.by_lane * (group % 4) + p.out.map.by_first * (group / 4) + p.out.map.by_second * half;
-    start[half] =
-        p.out.b.row_major ? place_of_row(p, row) + 2 * (lane % 4) : 2 * row + lane % 4 * p.a.pitch;
+    start[half] = (Tile::depth_step == 2 ? place_of_row(p, row) : 2 * row) + lane % 4 * Tile::depth_step;
   }
-  const int depth_step = p.out.b.row_major ? 2 : p.a.pitch;
   const std::int64_t chunk_rows = static_cast<std::int64_t>(box_rows) * tb * p.sets;
   const auto finish = [&](std::int64_t first_row, double(&result)[tb][tn][4]) {
     if (!beta.is_zero()) {
@@ -287,6 +286,7 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_gauss_kernel(const __gr
     if (chunk == no_chunk) break;
     for (int set = 0; set < p.sets; ++set) {
       const std::int64_t first_row = chunk * chunk_rows + set * tb * box_rows;
+      if (reads_a && !beta.is_zero()) places.template prefetch<tb, tn>(first_row);
       Tile tile;
       tile.clear();
       const double* stage = nullptr;
@@ -299,11 +299,10 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_gauss_kernel(const __gr
         }
         const unsigned char* const first = memory + at.stage * stages.bytes();
         stage = reinterpret_cast<const double*>(first) + set * tb * box;
-        const double* const c = resident ? packed + panel * small_numbers
-                                         : reinterpret_cast<const double*>(first + stages.bytes_a);
+        const double* const c =
+            resident ? packed + panel * small_numbers : reinterpret_cast<const double*>(first + stages.bytes_a);
         tile.multiply({{stage + start[0], stage + start[1]},
                        box,
-                       depth_step,
                        c + first_piece * Tile::piece_numbers,
                        pieces,
                        min(p.panel, p.m - panel * p.panel) / 2},

@@ -32,8 +32,8 @@ struct OddWidths {
   }
 };
 
-/// C in two parts by so many threads; entry(step, half, which, depth, column) is that of a step of 8 pairs, of its first
-/// or second four, of their first or second numbers, pair `depth` of these.
+/// C in two parts by so many threads; entry(step, half, which, depth, column) is that of a step of 8 pairs, of its
+/// first or second four, of their first or second numbers, pair `depth` of these.
 template <class Entry>
 __device__ inline void pack_steps(int steps, int columns, float* packed, int thread, int threads, const Entry& entry) {
   const int count = steps * 2 * right_factor_rows * columns;

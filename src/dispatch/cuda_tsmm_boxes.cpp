@@ -100,8 +100,8 @@ bool fit_ring(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
 // Lines of panels of this width; false if the boxes are not such as tensor maps take.
 bool fit_panel(const CudaTsmmProblem& p, std::int64_t panel, CudaTsmm& c) {
   const std::int64_t lead = c.plain == 0 && (c.classes > 1 || !p.aligned) ? unit_bytes / p.real_bytes - 1 : 0;
-  const std::int64_t pitch = spread(p, (p.row_major ? round_up(panel, 4) : p.parts * box_rows(c)) + lead,
-                                    c.gauss != 0 && p.row_major);
+  const std::int64_t pitch =
+      spread(p, (p.row_major ? round_up(panel, 4) : p.parts * box_rows(c)) + lead, c.gauss != 0 && p.row_major);
   if (pitch > longest_side || panel / depth_classes(p, c) > longest_side) return false;
   c.panel = static_cast<int>(panel);
   c.pitch = static_cast<int>(pitch);
@@ -117,10 +117,10 @@ bool fit_stage(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) 
   const std::int64_t whole = round_up(p.m, panel_step(p, c));
   if (c.gauss != 0) {
     c.groups = 1;
-    if (c.panel == 0) c.panel = static_cast<int>(whole <= 128 || p.in_place ? whole : 32);
-    if (c.panel == whole) return fit_panel(p, whole, c);
     // C comes along for many rows; results that are not finite are computed again from A.
     const bool by_panels = gauss_by_panels({c.blocks_n, c.tile_n}) && row_numbers >= 128 && !p.in_place;
+    if (c.panel == 0) c.panel = static_cast<int>(whole <= 128 || !by_panels ? whole : p.row_major ? 32 : 64);
+    if (c.panel == whole) return fit_panel(p, whole, c);
     return by_panels && c.panel % 32 == 0 && c.panel < p.m && fit_panel(p, c.panel, c);
   }
   if (c.panel != 0) {
@@ -191,6 +191,7 @@ bool complete_boxes(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm
   if (warps > computing_warps) return false;
   c.warps = static_cast<int>(warps);
   if (c.row_warps == 0) c.row_warps = computing_warps / c.warps;
+  if (c.gauss != 0 && !p.row_major && c.row_warps != gauss_column_row_warps) return false;
   if (c.row_warps * c.warps > computing_warps || !fit_stage(device, p, c)) return false;
   c.rows = box_rows(c) * boxes_of_stage(c);
   const int stages = c.stages;

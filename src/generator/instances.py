@@ -142,7 +142,9 @@ FAMILIES = {
                                    makes=lambda real, m, n, parts: real == "float" and 1 <= m <= 2
                                    and n in (4, 8, 16) and m * n * parts <= 16),
     "tsmm_gauss_tiles": Family("tsmm_gauss", "tsmm_gauss.cuh", "TsmmBoxesKernel",
-                               "tsmm_gauss_kernel<GaussTile<{m}, {n}>>"),
+                               "tsmm_gauss_kernel<GaussTile<{m}, {n}, {by_columns}>>", choices=BY_COLUMNS,
+                               makes=lambda real, m, n, by_columns: m * n <= 4
+                               and (by_columns == "true") == (m > 1)),
     "tsmm_gauss_register_tiles": Family("tsmm_gauss_registers", "tsmm_gauss_registers.cuh", "TsmmBoxesKernel",
                                         "tsmm_gauss_registers_kernel<{m}, {n}, {by_columns}>", choices=BY_COLUMNS,
                                         makes=lambda real, m, n, by_columns: 2 <= m <= 16 and n in (2, 3, 4)),
