@@ -286,7 +286,6 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_gauss_kernel(const __gr
     if (chunk == no_chunk) break;
     for (int set = 0; set < p.sets; ++set) {
       const std::int64_t first_row = chunk * chunk_rows + set * tb * box_rows;
-      if (reads_a && !beta.is_zero()) places.template prefetch<tb, tn>(first_row);
       Tile tile;
       tile.clear();
       const double* stage = nullptr;

@@ -28,9 +28,6 @@ __device__ inline void write_pair(double* to, double a, double b) {
 }
 __device__ inline void write_pair(float* to, float a, float b) { *reinterpret_cast<float2*>(to) = make_float2(a, b); }
 
-/// Asks for what lies there, into the second-level cache.
-__device__ inline void prefetch_line(const void* at) { asm volatile("prefetch.global.L2 [%0];" ::"l"(at)); }
-
 /// Where a lane's results lie in B.
 template <class Real>
 class Places {
@@ -45,12 +42,6 @@ class Places {
     to_piece_ = p.b.offset(0, 8);
     to_half_ = p.map.by_second * p.b.row_stride;
     to_box_ = p.box_rows * p.b.row_stride;
-  }
-
-  /// What is read later comes into the cache.
-  template <int tb, int tn>
-  __device__ void prefetch(std::int64_t first_row) const {
-    visit<tb, tn>(first_row, [](int, int, int, const Real* one, bool) { prefetch_line(one); });
   }
 
   template <int tb, int tn>

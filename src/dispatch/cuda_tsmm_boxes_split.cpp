@@ -118,6 +118,9 @@ void add_boxes_split(const CudaDevice& device, const CudaTsmmProblem& p, Search 
   const bool staged = stages_results(p);
   for (const TileShape& tile : tsmm_box_split_tiles) {
     if (tile.n > 4 && 4 * p.parts * tile.n >= p.n) continue;  // a narrower one does as much
+    // Short rows come faster in flat pieces, old ones of B with them.
+    const int shortest = p.parts == 1 && tile.n > 4 ? 96 : 48;
+    if (search == Search::usual && p.reads_output && p.m < shortest) continue;
     const auto add = [&](int panel, int stages, bool through_shared) {
       CudaTsmm c{};
       c.kernel = CudaKernel::boxes;
