@@ -272,6 +272,10 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_gauss_kernel(const __gr
     if (!beta.is_zero()) {
 #pragma unroll
       for (int t = 0; t < tb; ++t) {
+        if (__all_sync(0xffffffffU, places.template inside<tn>(first_row + t * box_rows))) {
+          places.add_inside(first_row + t * box_rows, result[t], beta);
+          continue;
+        }
         double old[1][tn][4];
         places.read(first_row + t * box_rows, old);
         add_scaled(reinterpret_cast<double(&)[1][tn][4]>(result[t]), old, beta);

@@ -304,10 +304,7 @@ void add_gauss(const CudaDevice& device, const CudaTsmmProblem& p, Search search
         c.gauss = 1;
         c.panel = panel;
         c.stages = stages;
-        if (!complete(device, p, c)) continue;
-        // As measured on an H200: results of panels wait for old ones longer than products save.
-        const bool waits = p.reads_output && c.panel < p.m;
-        if (search == Search::all || !waits) to.push_back(c);
+        if (complete(device, p, c)) to.push_back(c);
       }
     }
   }
