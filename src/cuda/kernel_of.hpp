@@ -40,12 +40,14 @@ TsmmRingKernel<Real> ring_kernel_of(const dispatch::CudaTsmm& x, int parts, bool
 }
 
 template <class Real>
-TsmmBoxesKernel<Real> boxes_kernel_of(const dispatch::CudaTsmm& x, bool by_columns) {
+TsmmBoxesKernel<Real> boxes_kernel_of(const dispatch::CudaTsmm& x, int parts, bool by_columns) {
   if constexpr (sizeof(Real) == 8) {
     if (x.holds_gauss()) return tsmm_gauss_registers_kernel_of<Real>(x.blocks_n, x.tile_n, by_columns);
-    if (x.gauss != 0) return tsmm_gauss_kernel_of<Real>(x.blocks_n, x.tile_n);
+    if (x.gauss != 0) return tsmm_gauss_kernel_of<Real>(x.blocks_n, x.tile_n, by_columns);
     if (x.takes_once()) return tsmm_once_kernel_of<Real>();
     if (x.held != 0) return tsmm_held_kernel_of<Real>();
+  } else {
+    if (x.tf32 != 0) return tsmm_boxes_split_kernel_of<Real>(x.blocks_n, x.tile_n, parts);
   }
   return tsmm_boxes_kernel_of<Real>(x.blocks_n, x.tile_n);
 }

@@ -93,9 +93,12 @@ using TsmmBoxesKernel = void (*)(TsmmBoxes<Real>);
 /// tsmm_box_tiles.
 template <class Real>
 TsmmBoxesKernel<Real> tsmm_boxes_kernel_of(int m, int n);
+/// tsmm_box_split_tiles; scalars have so many real numbers.
+template <class Real>
+TsmmBoxesKernel<Real> tsmm_boxes_split_kernel_of(int m, int n, int parts);
 /// tsmm_gauss_tiles.
 template <class Real>
-TsmmBoxesKernel<Real> tsmm_gauss_kernel_of(int m, int n);
+TsmmBoxesKernel<Real> tsmm_gauss_kernel_of(int m, int n, bool by_columns);
 /// tsmm_held.cu.
 template <class Real>
 TsmmBoxesKernel<Real> tsmm_held_kernel_of();

@@ -7,11 +7,13 @@
 #include "src/cuda/kernel_of.hpp"
 #include "src/cuda/tensor_map.hpp"
 #include "src/cuda/tsmm_boxes.cuh"
+#include "src/cuda/tsmm_boxes_split.cuh"
 #include "src/cuda/tsmm_columns.cuh"
 #include "src/cuda/tsmm_columns_deep.cuh"
 #include "src/cuda/tsmm_columns_fma.cuh"
 #include "src/cuda/tsmm_columns_split.cuh"
 #include "src/cuda/tsmm_direct.cuh"
+#include "src/cuda/tsmm_gauss.cuh"
 #include "src/cuda/tsmm_panels.cuh"
 #include "src/cuda/tsmm_parts.hpp"
 #include "src/cuda/tsmm_ring.cuh"
@@ -168,8 +170,8 @@ void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const La
   const int depth_classes = row_major ? 1 : parts * x.classes;
   const int of_line = row_major ? x.panel : parts * box_rows;  // what a box takes of each
   const int lines_of_class = row_major ? box_rows / x.classes : x.panel / depth_classes;
+  if (x.plain != 0 || x.tf32 != 0 || x.gauss != 0) p.lines = plain_lines(a, row_major ? x.panel : of_line);
   if (x.plain != 0) {
-    p.lines = plain_lines(a, row_major ? x.panel : of_line);
     p.a.classes = 1;
     p.a.pitch = x.pitch;
     p.a.lines = lines_of_class;
@@ -204,13 +206,20 @@ void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const La
     auto* const packed = launcher.packed<double>();
     const int pieces = x.warps * x.tile_n;
     const std::int64_t numbers = std::int64_t{p.panels} * p.panel_numbers(pieces);
-    launcher.launch_early(pack_kernel<Real>, ceil_div(numbers, 128), 128, 0, p, pieces, packed);
+    const std::int64_t blocks = ceil_div(numbers, 128);
+    if (x.tf32 == 0 && x.gauss == 0) {
+      launcher.launch_early(pack_kernel<Real>, blocks, 128, 0, p, pieces, packed);
+    } else if constexpr (sizeof(Real) == 4) {
+      launcher.launch_early(pack_split_kernel, blocks, 128, 0, p, 8 * pieces, reinterpret_cast<float*>(packed));
+    } else {
+      launcher.launch_early(pack_gauss_kernel, blocks, 128, 0, p, pieces, packed);
+    }
     p.packed = packed;
   }
   const int threads = x.holds_gauss()  ? dispatch::gauss_register_warps(x.tile_n) * warp_size + loading_threads
                       : x.takes_once() ? computing_threads
                                        : block_threads;
-  launcher.launch_early(boxes_kernel_of<Real>(x, !p.out.b.row_major), x.parts, threads, x.shared_bytes, p);
+  launcher.launch_early(boxes_kernel_of<Real>(x, parts, !p.out.b.row_major), x.parts, threads, x.shared_bytes, p);
 }
 
 template <class T>

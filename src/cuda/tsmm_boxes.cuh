@@ -123,6 +123,13 @@ struct BoxStages {
   __device__ int bytes() const { return bytes_a + small_numbers * static_cast<int>(sizeof(double)); }
 };
 
+/// A row of a row-major box in its stage.
+template <class Real>
+__device__ inline int place_of_row(const TsmmBoxes<Real>& p, int row) {
+  const int row_class = row % p.a.classes;
+  return row_class * p.a.class_numbers() + row / p.a.classes * p.a.pitch + p.a.lead[row_class];
+}
+
 /// One lane starts a panel of a chunk.
 template <class Real>
 __device__ inline void start_boxes(const TsmmBoxes<Real>& p, const BoxStages<Real>& stages, int boxes,
@@ -291,10 +298,7 @@ __global__ void __launch_bounds__(block_threads, tsmm_blocks<tb, tn>)
     const int group = lane / 4;
     const int row =
         16 * warp_row + p.out.map.by_lane * (group % 4) + p.out.map.by_first * (group / 4) + p.out.map.by_second * half;
-    const int row_class = row % p.a.classes;
-    start[half] = p.out.b.row_major
-                      ? row_class * p.a.class_numbers() + row / p.a.classes * p.a.pitch + p.a.lead[row_class] + lane % 4
-                      : p.out.b.parts * row + lane % 4 * p.a.pitch;
+    start[half] = p.out.b.row_major ? place_of_row(p, row) + lane % 4 : p.out.b.parts * row + lane % 4 * p.a.pitch;
   }
 
   constexpr bool ahead = tsmm_blocks<tb, tn> == 1 ? tb * tn <= 8 : tb == 1;  // as far as registers go

@@ -208,12 +208,13 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
   const int steps = (p.m + width - 1) / width;
   float* const packed = reinterpret_cast<float*>(memory + p.stages * p.stage_bytes);
   const Factor alpha = p.alpha.read();
-  pack_steps<columns>(steps, packed, [&](int step, int half, int which, int depth, int place) {
+  const auto entry = [&](int step, int half, int which, int depth, int place) {
     const int row = 4 * (parts == 2 ? 2 * step + half : 4 * step + 2 * half + which) + depth;
-    const int column = place / 8 * 8 + place % 8 / 2 + place % 2 * 4;
+    const int column = column_of_pair(place);
     if (row >= p.m || column >= p.n) return 0.0;
     return p.small.scaled(row * parts, column * parts + (parts == 2 ? which : 0), alpha);
-  });
+  };
+  pack_steps(steps, columns, packed, static_cast<int>(threadIdx.x), warpgroups * warpgroup_threads, entry);
   publish_to_bulk_copies();
   meet(1, warpgroups * warpgroup_threads);
   if (p.turns) {

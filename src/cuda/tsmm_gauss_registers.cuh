@@ -262,6 +262,7 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
   constexpr int pairs = pieces * row_pairs;
   constexpr int warps = 2 * pairs;
   constexpr bool many = warps > computing_warps;
+  constexpr bool early = pieces <= 2;  // old results have registers while the new ones are computed
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ RingBarriers barriers;
   __shared__ Barrier handed_over[pairs][2][2];  // by either half; in turns, for one may be a turn ahead
@@ -320,20 +321,28 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
       });
     }
   };
-  const auto add_old = [&](std::uint32_t chunk, int first_row, int left, double(&re)[4], double(&im)[4]) {
+  const auto read_old = [&](std::uint32_t chunk, int first_row, int left, Factor(&old)[4]) {
+    places.visit(p, of_chunk(chunk), first_row, left, [&](int v, const double* at) { old[v] = {at[0], at[1]}; });
+  };
+  const auto add_old = [&](const Factor(&old)[4], double(&re)[4], double(&im)[4]) {
     const Factor beta = p.beta.read();
-    places.visit(p, of_chunk(chunk), first_row, left, [&](int v, const double* old) {
-      const Factor scaled = scale(beta, {old[0], old[1]});
+#pragma unroll
+    for (int v = 0; v < 4; ++v) {
+      const Factor scaled = scale(beta, old[v]);
       re[v] += scaled.re;
       im[v] += scaled.im;
-    });
+    }
   };
   if (!reads_a) {
     for (std::uint32_t chunk = blockIdx.x; chunk < p.chunks; chunk += gridDim.x) {
       for (int set = first_set; set < rows / 8; set += 2 * row_pairs) {
         const int left = left_of(chunk) - 8 * set;
         double re[4] = {}, im[4] = {};
-        if (adds) add_old(chunk, 8 * set, left, re, im);
+        if (adds) {
+          Factor old[4] = {};
+          read_old(chunk, 8 * set, left, old);
+          add_old(old, re, im);
+        }
         write(of_chunk(chunk), 8 * set, left, re, im);
       }
     }
@@ -371,6 +380,8 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
             im_a[d] = both[d].y;
             sum_a[d] = both[d].x + both[d].y;
           }
+          Factor old[4] = {};
+          if (early && adds && role == 1) read_old(chunk, 8 * set, left - 8 * set, old);
           double re[4] = {};
           multiply_deep<depth>(re, c.re, sum_a);
           double im[4];
@@ -395,7 +406,8 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
             largest = max(largest, static_cast<unsigned>(__double2hiint(im[v])) << 1);
           }
           if (__all_sync(0xffffffffU, largest < 0xffe00000U)) {
-            if (adds) add_old(chunk, 8 * set, left - 8 * set, re, im);
+            if (!early && adds) read_old(chunk, 8 * set, left - 8 * set, old);
+            if (adds) add_old(old, re, im);
             write(to, 8 * set, left - 8 * set, re, im);
           } else {
             multiply_set_plainly(p, stage, of_chunk(chunk), to, 8 * set, left - 8 * set, first_column);

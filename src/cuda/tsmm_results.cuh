@@ -52,6 +52,30 @@ class Places {
     });
   }
 
+  /// Whether B has all of a lane's rows of a box and all pieces, in pairs.
+  template <int tn>
+  __device__ bool inside(std::int64_t first_row) const {
+    return p_.in_pairs && first_row + row_ + p_.map.by_second < p_.k && column_ + 8 * (tn - 1) + second_ < p_.n;
+  }
+  /// sum += beta times what lies there inside; as many at a time as there are registers for.
+  template <int tn>
+  __device__ void add_inside(std::int64_t first_row, double (&sum)[tn][4], Factor beta) const {
+    constexpr int at_a_time = 4;
+#pragma unroll
+    for (int i = 0; i < 2 * tn; i += at_a_time) {
+      const double* const row = first_ + first_row * p_.b.row_stride + i / tn * to_half_ + i % tn * to_piece_;
+      double2 old[at_a_time];
+#pragma unroll
+      for (int x = 0; x < at_a_time; ++x) old[x] = *reinterpret_cast<const double2*>(row + x * to_piece_);
+#pragma unroll
+      for (int x = 0; x < at_a_time; ++x) {
+        const Factor scaled = scale(beta, {old[x].x, old[x].y});
+        sum[i % tn + x][2 * (i / tn)] += scaled.re;
+        sum[i % tn + x][2 * (i / tn) + 1] += scaled.im;
+      }
+    }
+  }
+
   template <int tb, int tn, class Number>
   __device__ void write(std::int64_t first_row, const Number (&sum)[tb][tn][4]) const {
     visit<tb, tn>(first_row, [&](int t, int x, int half, Real* one, bool both) {

@@ -32,12 +32,12 @@ struct OddWidths {
   }
 };
 
-/// C in two parts by the computing warps; entry(step, half, which, depth, column) is that of a step of 8 pairs, of its
+/// C in two parts by so many threads; entry(step, half, which, depth, column) is that of a step of 8 pairs, of its
 /// first or second four, of their first or second numbers, pair `depth` of these.
-template <int columns, class Entry>
-__device__ inline void pack_steps(int steps, float* packed, const Entry& entry) {
+template <class Entry>
+__device__ inline void pack_steps(int steps, int columns, float* packed, int thread, int threads, const Entry& entry) {
   const int count = steps * 2 * right_factor_rows * columns;
-  for (int i = static_cast<int>(threadIdx.x); i < count; i += warpgroups * warpgroup_threads) {
+  for (int i = thread; i < count; i += threads) {
     const int column = i / 32 % (columns / 8) * 8 + i / 4 % 8;
     const SplitNumber both = split(
         static_cast<float>(entry(i / (16 * columns), i / (4 * columns) % 2, i / (8 * columns) % 2, i % 4, column)));
@@ -48,21 +48,38 @@ __device__ inline void pack_steps(int steps, float* packed, const Entry& entry) 
 }
 
 /// Complex columns as a lane wants them: its two results of a block of 8 stand 4 apart.
+__device__ inline int column_of_pair(int column) { return column / 8 * 8 + column % 8 / 2 + 4 * (column % 2); }
+
+/// Entries of alpha C, m x n real numbers, that go with pairs of neighbours.
+template <class Task>
+struct PairedEntries {
+  const Task& p;
+  int m, n;
+  Factor alpha;
+
+  __device__ double operator()(int step, int half, int which, int depth, int column) const {
+    const int pair = step * pairs_of_step + 4 * half + depth;
+    const bool is_complex = p.small.parts == 2;
+    const int row = is_complex ? 2 * pair : 2 * pair + which;
+    if (is_complex) column = 2 * column_of_pair(column) + which;
+    return row < m && column < n ? p.small.scaled(row, column, alpha) : 0.0;
+  }
+};
+
 template <int parts, int columns, bool paired>
 __device__ inline void pack_pairs(const TsmmRing<float>& p, int steps, float* packed) {
   const Factor alpha = p.alpha.read();
-  pack_steps<columns>(steps, packed, [&](int step, int half, int which, int depth, int column) {
-    const int pair = step * pairs_of_step + 4 * half + depth;
-    const int block = column / 8;
-    const int place = column % 8;
-    int row = parts == 2 ? 2 * pair : 2 * pair + which;
-    if (parts == 2) column = 2 * (8 * block + place / 2 + 4 * (place % 2)) + which;
-    if (!paired) {
-      row = OddWidths::depth(step / 2 * 32, p.m, depth, 4 * (step % 2) + 2 * half + which);
-      column = OddWidths::column<columns>(block, place / 2, place % 2);
-    }
-    return row < p.m && column < p.n ? p.small.scaled(row, column, alpha) : 0.0;
-  });
+  const int thread = static_cast<int>(threadIdx.x);
+  constexpr int threads = warpgroups * warpgroup_threads;
+  if constexpr (paired) {
+    pack_steps(steps, columns, packed, thread, threads, PairedEntries<TsmmRing<float>>{p, p.m, p.n, alpha});
+  } else {
+    pack_steps(steps, columns, packed, thread, threads, [&](int step, int half, int which, int depth, int place) {
+      const int row = OddWidths::depth(step / 2 * 32, p.m, depth, 4 * (step % 2) + 2 * half + which);
+      const int column = OddWidths::column<columns>(place / 8, place % 8 / 2, place % 2);
+      return row < p.m && column < p.n ? p.small.scaled(row, column, alpha) : 0.0;
+    });
+  }
 }
 
 /// Whether it holds for all threads that share `name`; they wait for one another.

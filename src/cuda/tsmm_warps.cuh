@@ -119,8 +119,12 @@ __device__ inline void await_stage(int stages) {
   }
 }
 
+/// Blocks of a multiprocessor.
+template <int tb, int tn>
+inline constexpr int sharing_blocks = dispatch::tsmm_warps_blocks({tb, tn});
+
 template <class Real, int tb, int tn>
-__global__ void __launch_bounds__(sharing_threads, dispatch::tsmm_warps_blocks)
+__global__ void __launch_bounds__(sharing_threads, sharing_blocks<tb, tn>)
     tsmm_warps_kernel(const __grid_constant__ TsmmWarps<Real> p) {
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ SharedTicket ticket;

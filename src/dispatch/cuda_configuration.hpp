@@ -182,7 +182,8 @@ struct CudaTsmm {
   int plain;            ///< boxes: 1 if A comes by plain copies instead
   int staged_pitch;     ///< boxes, columns: real numbers from line to line of results there
   int early;            ///< columns: rows of a chunk that it does not store, to store whole sectors or lines
-  int tf32;             ///< ring, columns, warpgroup: as for tsmttsm
+  int tf32;             ///< ring, columns, warpgroup: as for tsmttsm; boxes: by whole warpgroups, for which tile_n
+                        ///< counts 8 columns of scalars, blocks_n boxes of 128 rows
   int gauss;            ///< boxes: as for tsmttsm; tile_n counts complex columns
   int held;             ///< boxes: 1 if C stays in registers (tsmm_held.cu, tsmm_gauss_registers.cuh), 2 if it stays
                         ///< in the first-level cache, where every block takes one chunk (tsmm_once.cu); with gauss,

@@ -8,6 +8,7 @@
 #include "src/dispatch/cuda_model.hpp"
 #include "src/dispatch/cuda_stages.hpp"
 #include "src/dispatch/cuda_tsmm_boxes.hpp"
+#include "src/dispatch/cuda_tsmm_boxes_split.hpp"
 #include "src/dispatch/cuda_tsmm_column_pieces.hpp"
 #include "src/dispatch/cuda_tsmm_columns.hpp"
 #include "src/dispatch/cuda_tsmm_columns_deep.hpp"
@@ -217,6 +218,7 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const Cud
   work.bytes = tall_bytes(p) + static_cast<double>(p.k) * static_cast<double>(stage_pitch_a(p, c) - p.m) * p.real_bytes;
   // Few groups of warps wait for one another's stages, but for those that multiply little.
   work.bandwidth = device.copy_bandwidth * (is_deep(c) ? 1.0 : std::min(1.0, 0.42 * c.groups));
+  if (p.reads_output && p.real_bytes == 4) work.bandwidth *= 0.75;  // old results are converted one by one
   if (is_deep(c)) {
     const double products = rows / 8 * c.warps * c.tile_n * (deep_columns / 16);
     work.product_clocks = products * 16 * busy_part;
@@ -350,8 +352,10 @@ void collect(const CudaDevice& device, const CudaTsmmProblem& problem, Search se
   if (to.empty()) add_warps(device, problem, search, to);
   if (to.empty()) add_direct(device, problem, search, to);
   const bool in_registers = add_gauss_registers(device, problem, search, to);
-  if (all || !in_registers) add_gauss(device, problem, to);
+  if (all || !in_registers) add_gauss(device, problem, search, to);
+  const std::size_t before = to.size();
   add_warpgroup(device, problem, search, to);
+  if (all || to.size() == before) add_boxes_split(device, problem, search, to);
   CudaTsmm general{};
   general.kernel = CudaKernel::general;
   if (complete(device, problem, general)) to.push_back(general);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "src/dispatch/cuda_stages.hpp"
+#include "src/dispatch/cuda_tsmm_boxes_split.hpp"
 #include "src/dispatch/cuda_tsmm_gauss.hpp"
 #include "src/dispatch/cuda_tsmm_once.hpp"
 
@@ -18,12 +19,6 @@ constexpr std::int64_t longest_side = 256;  // of a box
 std::int64_t distance(const CudaTsmmProblem& p) {
   const std::int64_t lines = p.row_major ? p.k : p.m / p.parts;
   return lines > 1 ? p.pitch_a : round_up(p.row_major ? p.m : p.parts * p.k, 4);
-}
-
-int classes_of(const CudaTsmmProblem& p) {
-  int classes = 1;
-  while (classes * distance(p) * p.real_bytes % unit_bytes != 0) classes *= 2;
-  return classes;
 }
 
 // From line to line, so that the lanes of a warp meet different banks: each takes one of four neighbours of a row, or
@@ -60,9 +55,10 @@ std::int64_t numbers_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c) {
   return boxes_of_stage(c) * c.classes * class_numbers(p, c);
 }
 
-// C packed, so many rows of it; complex numbers as their parts and the sum of both, not as 2 x 2 real ones.
+// C packed, so many rows of it; complex numbers as their parts, and the sum of both, not as 2 x 2 real ones.
 std::int64_t small_bytes(const CudaTsmm& c, std::int64_t rows) {
-  return rows * c.warps * columns_of_tile(c) * std::int64_t{sizeof(double)} * (c.gauss != 0 ? 3 : 4) / 4;
+  const int of_four = c.gauss == 0 ? 4 : gauss_by_panels({c.blocks_n, c.tile_n}) ? 2 : 3;
+  return rows * c.warps * columns_of_tile(c) * std::int64_t{sizeof(double)} * of_four / 4;
 }
 std::int64_t resident_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
   return c.small_in_ring || c.held != 0 ? 0 : small_bytes(c, round_up(p.m, 16));
@@ -104,7 +100,8 @@ bool fit_ring(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
 // Lines of panels of this width; false if the boxes are not such as tensor maps take.
 bool fit_panel(const CudaTsmmProblem& p, std::int64_t panel, CudaTsmm& c) {
   const std::int64_t lead = c.plain == 0 && (c.classes > 1 || !p.aligned) ? unit_bytes / p.real_bytes - 1 : 0;
-  const std::int64_t pitch = spread(p, (p.row_major ? round_up(panel, 4) : p.parts * box_rows(c)) + lead, c.gauss != 0);
+  const std::int64_t pitch =
+      spread(p, (p.row_major ? round_up(panel, 4) : p.parts * box_rows(c)) + lead, c.gauss != 0 && p.row_major);
   if (pitch > longest_side || panel / depth_classes(p, c) > longest_side) return false;
   c.panel = static_cast<int>(panel);
   c.pitch = static_cast<int>(pitch);
@@ -120,7 +117,11 @@ bool fit_stage(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) 
   const std::int64_t whole = round_up(p.m, panel_step(p, c));
   if (c.gauss != 0) {
     c.groups = 1;
-    return (c.panel == 0 || c.panel == whole) && fit_panel(p, whole, c);
+    // C comes along for many rows; results that are not finite are computed again from A.
+    const bool by_panels = gauss_by_panels({c.blocks_n, c.tile_n}) && row_numbers >= 128 && !p.in_place;
+    if (c.panel == 0) c.panel = static_cast<int>(whole <= 128 || !by_panels ? whole : p.row_major ? 32 : 64);
+    if (c.panel == whole) return fit_panel(p, whole, c);
+    return by_panels && c.panel % 32 == 0 && c.panel < p.m && fit_panel(p, c.panel, c);
   }
   if (c.panel != 0) {
     return (c.panel == whole || (c.panel % 16 == 0 && c.panel < p.m && c.groups == 1)) && fit_panel(p, c.panel, c);
@@ -143,7 +144,7 @@ bool fit_stage(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) 
 
 // Complex numbers are read at once.
 bool gauss_serves(const CudaTsmmProblem& p, const CudaTsmm& c) {
-  return p.row_major && p.parts == 2 && p.real_bytes == 8 && p.aligned && c.plain == 0 && c.staged == 0;
+  return p.parts == 2 && p.real_bytes == 8 && p.aligned && c.plain == 0 && c.staged == 0;
 }
 
 // C fits into registers; lanes read and write 16 bytes, and whole steps of 16 columns of A.
@@ -156,34 +157,47 @@ bool held_serves(const CudaTsmmProblem& p, const CudaTsmm& c) {
 
 }  // namespace
 
+int box_classes_of(const CudaTsmmProblem& p) {
+  int classes = 1;
+  while (classes * distance(p) * p.real_bytes % unit_bytes != 0) classes *= 2;
+  return classes;
+}
+
+// Memory is written in sectors of 32 bytes: lanes alone fill them where all lines of B start with one.
+bool stages_results(const CudaTsmmProblem& p) {
+  return (!p.aligned_output || p.pitch_b * p.real_bytes % 32 != 0) && 4 * p.n > p.m;
+}
+
 // Tensor maps count in 32 bits, and every class of lines has at least one.
 bool boxes_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
   const std::int64_t most = std::numeric_limits<std::int32_t>::max() - 4096;
   return device.bulk_copies && p.m > 0 && p.parts * p.k < most && p.m < most &&
-         (p.row_major ? p.k : p.m / p.parts) >= classes_of(p);
+         (p.row_major ? p.k : p.m / p.parts) >= box_classes_of(p);
 }
 
 bool complete_boxes(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   if (c.holds_gauss()) return complete_gauss_registers(device, p, c);
   if (c.takes_once()) return complete_once(device, p, c);
+  if (c.tf32 != 0) return complete_boxes_split(device, p, c);
   if (!boxes_serve(device, p) || (c.gauss != 0 && !gauss_serves(p, c))) return false;
   if (c.held != 0) {
     if (!held_serves(p, c)) return false;
     c.groups = 1;
     if (c.row_warps == 0) c.row_warps = 2;
   }
-  c.classes = c.plain != 0 ? 1 : classes_of(p);
+  c.classes = c.plain != 0 ? 1 : box_classes_of(p);
   std::int64_t warps = 1;
   while (warps * columns_of_tile(c) < p.n) warps *= 2;
   if (warps > computing_warps) return false;
   c.warps = static_cast<int>(warps);
   if (c.row_warps == 0) c.row_warps = computing_warps / c.warps;
+  if (c.gauss != 0 && !p.row_major && c.row_warps != gauss_column_row_warps) return false;
   if (c.row_warps * c.warps > computing_warps || !fit_stage(device, p, c)) return false;
   c.rows = box_rows(c) * boxes_of_stage(c);
   const int stages = c.stages;
   c.small_in_ring = false;
   if (!fit_ring(device, p, c)) {
-    c.small_in_ring = c.panel < p.m && c.gauss == 0;
+    c.small_in_ring = c.panel < p.m;
     c.stages = stages;
     if (!c.small_in_ring || !fit_ring(device, p, c)) return false;
   }
@@ -213,13 +227,8 @@ bool is_tight(const CudaTsmmProblem& p) { return p.row_major && streams(p.m, p.p
 // fill and all that are misaligned.
 bool copies_plainly(const CudaTsmmProblem& p) {
   const std::int64_t bytes = p.m * p.real_bytes;
-  const bool fills = bytes <= 128 || bytes > 224 || !p.aligned || classes_of(p) > 1;
+  const bool fills = bytes <= 128 || bytes > 224 || !p.aligned || box_classes_of(p) > 1;
   return p.row_major && !is_tight(p) && p.n <= 16 && bytes <= 256 && fills;
-}
-
-// Memory is written in sectors of 32 bytes: lanes alone fill them where all lines of B start with one.
-bool stages_results(const CudaTsmmProblem& p) {
-  return (!p.aligned_output || p.pitch_b * p.real_bytes % 32 != 0) && 4 * p.n > p.m;
 }
 
 // Ring and boxes beside each other on an H200: few results that old ones are added to, and some squares.
@@ -281,14 +290,24 @@ bool ring_is_better(const CudaTsmmProblem& p) {
   return p.m <= 128 && (p.m <= 64 || p.n <= 64 || stages_results(p)) && !boxes_win(p);
 }
 
-void add_gauss(const CudaDevice& device, const CudaTsmmProblem& p, std::vector<CudaTsmm>& to) {
+void add_gauss(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
   if (p.parts == 1 || p.m * p.n <= 48 * (p.m + p.n)) return;  // narrower ones wait for memory anyway
-  CudaTsmm c{};
-  c.kernel = CudaKernel::boxes;
-  c.blocks_n = tsmm_gauss_tile.m;
-  c.tile_n = tsmm_gauss_tile.n;
-  c.gauss = 1;
-  if (complete(device, p, c)) to.push_back(c);
+  for (const TileShape& tile : tsmm_gauss_tiles) {
+    for (const int panel : {0, 32, 64, 128}) {
+      if (panel != 0 && search == Search::usual) break;
+      for (const int stages : {0, 2, 3, 4}) {
+        if (stages != 0 && search == Search::usual) break;
+        CudaTsmm c{};
+        c.kernel = CudaKernel::boxes;
+        c.blocks_n = tile.m;
+        c.tile_n = tile.n;
+        c.gauss = 1;
+        c.panel = panel;
+        c.stages = stages;
+        if (complete(device, p, c)) to.push_back(c);
+      }
+    }
+  }
 }
 
 // As measured on an H200 at 64 columns: no slower, and with fewer joules a byte, which counts under unbroken load; in
@@ -361,6 +380,7 @@ void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search
 CudaWork boxes_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
   if (c.holds_gauss()) return gauss_registers_work(device, p, c);
   if (c.takes_once()) return once_work(device, p, c);
+  if (c.tf32 != 0) return boxes_split_work(device, p, c);
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
   const double busy_part = static_cast<double>(computing_warps) / (warp_groups(c) * c.row_warps * c.warps);
   const auto k = static_cast<double>(p.k);

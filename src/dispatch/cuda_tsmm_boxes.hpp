@@ -11,8 +11,12 @@ namespace blockvec::kernels::dispatch {
 /// Flat pieces (the ring's) are as fast for rows without gaps, but for wide ones and some squares.
 bool ring_is_better(const CudaTsmmProblem& p);
 void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to);
-/// The one for wide complex operands by three real products (src/cuda/tsmm_gauss.cuh).
-void add_gauss(const CudaDevice& device, const CudaTsmmProblem& p, std::vector<CudaTsmm>& to);
+/// Those for wide complex operands by three real products (src/cuda/tsmm_gauss.cuh).
+void add_gauss(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to);
+/// Classes of lines that lie multiples of 16 bytes apart (src/cuda/boxes.cuh).
+int box_classes_of(const CudaTsmmProblem& p);
+/// Whether results go through shared memory, so that memory's sectors are written whole.
+bool stages_results(const CudaTsmmProblem& p);
 /// Whether tensor maps can describe A.
 bool boxes_serve(const CudaDevice& device, const CudaTsmmProblem& p);
 bool complete_boxes(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c);

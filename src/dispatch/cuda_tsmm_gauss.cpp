@@ -61,7 +61,7 @@ bool complete_gauss_registers(const CudaDevice& device, const CudaTsmmProblem& p
 
 bool add_gauss_registers(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
   // As measured on an H200: others are better for fewer columns.
-  if (p.parts == 1 || p.real_bytes != 8 || p.m <= 64 || p.n <= 64) return false;
+  if (p.parts == 1 || p.real_bytes != 8 || p.m <= 64 || p.n <= 32) return false;
   // Columns that begin within sectors of memory are better stored as longer pieces, where products leave the time.
   const bool in_sectors = p.row_major || p.pitch_b * p.real_bytes % sector_bytes == 0;
   if (search == Search::usual && !in_sectors && p.m <= 96 && p.n <= 96) return false;

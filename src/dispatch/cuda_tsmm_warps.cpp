@@ -18,12 +18,15 @@ std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c) {
 // As measured on an H200: boxes are as fast where rows are whole lines of memory and B is another matrix.
 bool warps_are_better(const CudaTsmmProblem& p) {
   const std::int64_t distance = p.pitch_a * p.real_bytes;
+  if (p.row_major && p.real_bytes == 4 && p.parts == 2 && p.m > 32 && p.n > 32) {
+    return !streams(p.m, p.pitch_a) && p.m <= 64 && p.n <= 64 && (!p.aligned || distance % 16 != 0);
+  }
   return p.row_major && !streams(p.m, p.pitch_a) && p.n <= 32 && p.m <= 32 &&
          (!p.aligned || distance % line_bytes != 0 || p.in_place);
 }
 
 bool complete_warps(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
-  constexpr std::int64_t most_panel = 32;
+  const std::int64_t most_panel = 256 / p.real_bytes;
   if (!p.row_major || p.m < 1 || p.n > 8 * c.tile_n || c.stages < 2 || c.stages > 4) return false;
   c.warps = 1;
   c.rows = 16 * c.blocks_n;
@@ -36,7 +39,8 @@ bool complete_warps(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm
   const std::int64_t turns = ceil_div(p.k, c.rows);
   if (bytes + static_bytes > device.shared_bytes || turns > std::numeric_limits<std::int32_t>::max()) return false;
   c.shared_bytes = static_cast<int>(bytes);
-  const int blocks = tsmm_warps_blocks * (bytes + static_bytes) <= device.shared_bytes ? tsmm_warps_blocks : 1;
+  const int most_blocks = tsmm_warps_blocks({c.blocks_n, c.tile_n});
+  const int blocks = most_blocks * (bytes + static_bytes) <= device.shared_bytes ? most_blocks : 1;
   if (c.chunks_per_ticket == 0) c.chunks_per_ticket = p.n > 24 && c.staged == 0 ? 16 : p.n > 24 || p.in_place ? 8 : 4;
   c.parts = std::min<std::int64_t>(ceil_div(turns, computing_warps), blocks * device.multiprocessors);
   c.workspace_bytes = sizeof(unsigned) + workspace_alignment;

@@ -57,6 +57,7 @@ constexpr Word<CudaTsmm> tsmm_boxes_words[] = {{"tile", &CudaTsmm::blocks_n, &Cu
                                                {"panel", &CudaTsmm::panel},
                                                {"staged", &CudaTsmm::staged},
                                                {"plain", &CudaTsmm::plain},
+                                               {"tf32", &CudaTsmm::tf32},
                                                {"gauss", &CudaTsmm::gauss},
                                                {"held", &CudaTsmm::held},
                                                {"stages", &CudaTsmm::stages},

@@ -137,11 +137,17 @@ FAMILIES = {
                                    and 2 <= n <= 8),
     "tsmm_box_tiles": Family("tsmm_boxes", "tsmm_boxes.cuh", "TsmmBoxesKernel",
                              "tsmm_boxes_kernel<{real}, {m}, {n}>"),
+    "tsmm_box_split_tiles": Family("tsmm_boxes_split", "tsmm_boxes_split.cuh", "TsmmBoxesKernel",
+                                   "tsmm_boxes_split_kernel<{parts}, {m}, 8 * {n}>", by_parts=True,
+                                   makes=lambda real, m, n, parts: real == "float" and 1 <= m <= 2
+                                   and n in (4, 8, 16) and m * n * parts <= 16),
     "tsmm_gauss_tiles": Family("tsmm_gauss", "tsmm_gauss.cuh", "TsmmBoxesKernel",
-                               "tsmm_gauss_kernel<GaussRows<{m}, {n}>>"),
+                               "tsmm_gauss_kernel<GaussTile<{m}, {n}, {by_columns}>>", choices=BY_COLUMNS,
+                               makes=lambda real, m, n, by_columns: m * n <= 4
+                               and (by_columns == "true") == (m > 1)),
     "tsmm_gauss_register_tiles": Family("tsmm_gauss_registers", "tsmm_gauss_registers.cuh", "TsmmBoxesKernel",
                                         "tsmm_gauss_registers_kernel<{m}, {n}, {by_columns}>", choices=BY_COLUMNS,
-                                        makes=lambda real, m, n, by_columns: 2 <= m <= 16 and n in (3, 4)),
+                                        makes=lambda real, m, n, by_columns: 2 <= m <= 16 and n in (2, 3, 4)),
     "tsmm_warps_tiles": Family("tsmm_warps", "tsmm_warps.cuh", "TsmmWarpsKernel",
                                "tsmm_warps_kernel<{real}, {m}, {n}>"),
     "tsmm_column_tiles": Family("tsmm_columns", "tsmm_columns.cuh", "TsmmColumnsKernel",
@@ -207,7 +213,8 @@ def family_of_row(product, kernel, words, tile):
                  "warpgroup": "columns_warpgroup_tiles"}
     else:
         ring = "tsmm_split_tiles" if tf32 else "tsmm_deep_tiles" if tile[1:] == [0] else "tsmm_tiles"
-        boxes = ("tsmm_gauss_register_tiles" if held else "tsmm_gauss_tiles") if gauss else "tsmm_box_tiles"
+        boxes = ("tsmm_gauss_register_tiles" if held else "tsmm_gauss_tiles") if gauss else \
+            "tsmm_box_split_tiles" if tf32 else "tsmm_box_tiles"
         known = {"ring": ring, "boxes": boxes, "warps": "tsmm_warps_tiles",
                  "columns": "tsmm_column_split_tiles" if tf32 else
                             "tsmm_column_tiles" if words.get("warps", "1")[0] != "0" else "tsmm_column_fma_tiles",

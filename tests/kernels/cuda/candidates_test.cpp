@@ -179,6 +179,28 @@ TEST_F(CudaCandidates, OfTsmmOfViews) {
   }
 }
 
+// C stays in registers or in the blocks, or comes along panel by panel.
+TEST_F(CudaCandidates, OfComplexTsmmOfManyColumns) {
+  for (const Placement& place : {tight, padded, padded_evenly, columns, columns_evenly}) {
+    for (const Sides& s : {Sides{31, 31}, Sides{64, 32}, Sides{300, 30}}) {
+      expect_every_tsmm<std::complex<double>>(1157, s.m, s.n, place, 1, {0.5, -0.25}, dispatch::Search::all);
+      expect_every_tsmm<std::complex<float>>(1157, s.m, s.n, place, 1, {0.5F, -0.25F}, dispatch::Search::all);
+      expect_every_tsmm<std::complex<float>>(1157, s.m, s.n, place, 1, 0, dispatch::Search::all);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST_F(CudaCandidates, OfUpdatesInSinglePrecision) {
+  for (const Placement& place : {tight, padded, padded_evenly}) {
+    for (const Sides& s : {Sides{64, 32}, Sides{61, 33}, Sides{300, 100}}) {
+      expect_every_tsmm<float>(1157, s.m, s.n, place, 1, 1.0F, dispatch::Search::all);
+      expect_every_tsmm<float>(1157, s.m, s.n, place, 1, 0.5F, dispatch::Search::all);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 // C stays in the blocks, or comes along panel by panel; chunks end within a pair of rows, or not.
 TEST_F(CudaCandidates, OfTsmmOfManyColumns) {
   for (const Sides& s : {Sides{64, 8}, Sides{200, 16}, Sides{130, 30}, Sides{515, 30}}) {

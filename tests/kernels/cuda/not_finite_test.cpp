@@ -74,13 +74,13 @@ void expect_row(const GuardedMatrix<T>& b, std::int64_t k, std::int64_t columns,
 }
 
 template <class T>
-void expect_in_rows(const DeviceRun& run, Layout layout, std::int64_t width, bool in_place) {
+void expect_in_rows(const DeviceRun& run, Layout layout, std::int64_t m, std::int64_t n, bool in_place) {
   if (left_out()) return;
-  SCOPED_TRACE(shape(700, width, width) + (layout == Layout::row_major ? "row-major" : "column-major") + run.name() +
+  SCOPED_TRACE(shape(700, m, n) + (layout == Layout::row_major ? "row-major" : "column-major") + run.name() +
                (in_place ? ", in place" : ""));
-  std::mt19937 random(static_cast<unsigned>(width));
-  GuardedMatrix<T> a(700, width, layout, width % 2, 0, mark<T>());
-  GuardedMatrix<T> c(width, width, Layout::row_major, 0, 0, mark<T>());
+  std::mt19937 random(static_cast<unsigned>(m));
+  GuardedMatrix<T> a(700, m, layout, m % 2, 0, mark<T>());
+  GuardedMatrix<T> c(m, n, Layout::row_major, 0, 0, mark<T>());
   a.fill(random);
   c.fill(random);
   const std::vector<Special<T>> all = specials<T>();
@@ -88,9 +88,9 @@ void expect_in_rows(const DeviceRun& run, Layout layout, std::int64_t width, boo
     return k % 37 == 11 ? &all[static_cast<std::size_t>(k / 37) % all.size()] : nullptr;
   };
   for (std::int64_t k = 0; k < 700; ++k) {
-    if (const auto* const special = special_of(k)) a(k, k % width) = special->value;
+    if (const auto* const special = special_of(k)) a(k, k % m) = special->value;
   }
-  GuardedMatrix<T> b(700, width, layout, width % 2, 0, mark<T>());
+  GuardedMatrix<T> b(700, n, layout, m % 2, 0, mark<T>());
   OnDeviceMatrix<T> device_a(a), device_b(b);
   const OnDeviceMatrix<T> device_c(c);
   if (in_place) {
@@ -102,7 +102,7 @@ void expect_in_rows(const DeviceRun& run, Layout layout, std::int64_t width, boo
   result.download();
   for (std::int64_t k = 0; k < 700; ++k) {
     const auto* const special = special_of(k);
-    expect_row(in_place ? a : b, k, width, special == nullptr ? Kind::finite : special->kind);
+    expect_row(in_place ? a : b, k, n, special == nullptr ? Kind::finite : special->kind);
     if (testing::Test::HasFatalFailure()) return;
   }
 }
@@ -113,11 +113,18 @@ TYPED_TEST(CudaNotFinite, StaysInItsRow) {
     for (const std::int64_t width : widths) {
       for (const DeviceRun& run : runs<T>(width)) {
         if (width == 1 && layout == Layout::column_major && run.way == Way::as_longer) continue;
-        expect_in_rows<T>(run, layout, width, false);
-        expect_in_rows<T>(run, layout, width, true);
+        expect_in_rows<T>(run, layout, width, width, false);
+        expect_in_rows<T>(run, layout, width, width, true);
         if (this->HasFatalFailure()) return;
       }
     }
+  }
+}
+
+TYPED_TEST(CudaNotFinite, StaysInItsRowOfManyColumns) {
+  using T = TypeParam;
+  for (const Layout layout : layouts) {
+    for (const std::int64_t m : {63, 64, 301, 512}) expect_in_rows<T>(run_on_few_blocks, layout, m, 32, false);
   }
 }
 

@@ -151,6 +151,15 @@ TYPED_TEST(CudaTsmm, InParts) {
   }
 }
 
+TYPED_TEST(CudaTsmm, NothingOfManyColumns) {
+  using T = TypeParam;
+  for (const Layout layout : layouts) {
+    for (const std::int64_t m : {31, 64, 300}) {
+      expect_tsmm<T>(run_on_few_blocks, 1001, m, 30, {layout, Layout::row_major, 1, 0}, T(0), value<T>(0.5, -1));
+    }
+  }
+}
+
 // Columns that begin within lines of memory, of which whole ones are stored.
 TYPED_TEST(CudaTsmm, ManyColumnsOfManyRows) {
   using T = TypeParam;
@@ -305,6 +314,8 @@ TYPED_TEST(CudaTsmm, SumsThatOverflow) {
           if (this->HasFatalFailure()) return;
         }
       }
+      expect_no_early_overflow<T>(601, 64, 32, {layout, Layout::row_major, 0, 0}, T(1));
+      expect_no_early_overflow<T>(301, 200, 30, {layout, Layout::row_major, 2, 0}, value<T>(0.5, -1));
     }
   }
 }

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <vector>
+
+#include "src/dispatch/cuda_configuration.hpp"
+#include "src/dispatch/cuda_model.hpp"
+
+/// tsmm's candidates by split products of whole warpgroups that fetch A in boxes (src/cuda/tsmm_boxes_split.cuh): rows
+/// of any stride and width, and updates. They are boxes (cuda_tsmm_boxes.hpp) with `tf32`.
+namespace blockvec::kernels::dispatch {
+
+void add_boxes_split(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to);
+bool complete_boxes_split(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c);
+CudaWork boxes_split_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c);
+
+}  // namespace blockvec::kernels::dispatch
