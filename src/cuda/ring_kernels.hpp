@@ -92,6 +92,9 @@ using TsmmBoxesKernel = void (*)(TsmmBoxes<Real>);
 /// tsmm_box_tiles.
 template <class Real>
 TsmmBoxesKernel<Real> tsmm_boxes_kernel_of(int m, int n);
+/// tsmm_wide_tiles.
+template <class Real>
+TsmmBoxesKernel<Real> tsmm_wide_kernel_of(int m, int n);
 /// tsmm_gauss_tiles.
 template <class Real>
 TsmmBoxesKernel<Real> tsmm_gauss_kernel_of(int m, int n);

@@ -15,6 +15,7 @@
 #include "src/dispatch/cuda_tsmm_gauss.hpp"
 #include "src/dispatch/cuda_tsmm_warpgroup.hpp"
 #include "src/dispatch/cuda_tsmm_warps.hpp"
+#include "src/dispatch/cuda_tsmm_wide.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -310,6 +311,8 @@ bool complete(const CudaDevice& device, const CudaTsmmProblem& problem, CudaTsmm
       return complete_ring(device, problem, configuration);
     case CudaKernel::boxes:
       return complete_boxes(device, problem, configuration);
+    case CudaKernel::wide:
+      return complete_wide(device, problem, configuration);
     case CudaKernel::warps:
       return complete_warps(device, problem, configuration);
     case CudaKernel::warpgroup:
@@ -336,6 +339,7 @@ void collect(const CudaDevice& device, const CudaTsmmProblem& problem, Search se
   const bool all = search == Search::all;
   if (all || columns_fma_is_better(device, problem)) add_columns_fma(device, problem, search, to);
   if (all || (to.empty() && direct_is_better(problem))) add_direct(device, problem, search, to);
+  if (all || wide_is_better(device, problem)) add_wide(device, problem, search, to);
   const bool in_boxes = boxed_ring_is_better(device, problem);
   if (all || ring_is_better(problem) || deep_is_better(problem) || in_boxes) add_ring(device, problem, search, to);
   if (all || (warps_are_better(problem) && !in_boxes)) add_warps(device, problem, search, to);
@@ -369,6 +373,8 @@ CudaWork work_of(const CudaDevice& device, const CudaTsmmProblem& problem, const
       return ring_work(device, problem, configuration);
     case CudaKernel::boxes:
       return boxes_work(device, problem, configuration);
+    case CudaKernel::wide:
+      return wide_work(device, problem, configuration);
     case CudaKernel::warps:
       return warps_work(device, problem, configuration);
     case CudaKernel::warpgroup:

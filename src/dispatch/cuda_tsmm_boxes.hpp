@@ -15,6 +15,11 @@ void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search
 void add_gauss(const CudaDevice& device, const CudaTsmmProblem& p, std::vector<CudaTsmm>& to);
 /// Whether tensor maps can describe A.
 bool boxes_serve(const CudaDevice& device, const CudaTsmmProblem& p);
+/// Classes of lines that have strides and addresses such as tensor maps want.
+int box_classes(const CudaTsmmProblem& p);
+/// Lines of panels of this width; false if the boxes are not such as tensor maps take.
+bool fit_panel(const CudaTsmmProblem& p, std::int64_t panel, CudaTsmm& c);
+std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c);
 bool complete_boxes(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c);
 CudaWork boxes_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c);
 

@@ -66,6 +66,7 @@ bool complete(const CudaDevice& device, const CudaTsmttsmProblem& problem, CudaT
       complete_general(device, problem, configuration);
       return true;
     case CudaKernel::boxes:
+    case CudaKernel::wide:
     case CudaKernel::deep:
     case CudaKernel::warps:
     case CudaKernel::none:
@@ -111,6 +112,7 @@ CudaPrediction predict(const CudaDevice& device, const CudaTsmttsmProblem& probl
     case CudaKernel::general:
       return predict(device, general_work(device, problem, configuration));
     case CudaKernel::boxes:
+    case CudaKernel::wide:
     case CudaKernel::deep:
     case CudaKernel::warps:
     case CudaKernel::none:

@@ -137,6 +137,8 @@ FAMILIES = {
                                    and 2 <= n <= 8),
     "tsmm_box_tiles": Family("tsmm_boxes", "tsmm_boxes.cuh", "TsmmBoxesKernel",
                              "tsmm_boxes_kernel<{real}, {m}, {n}>"),
+    "tsmm_wide_tiles": Family("tsmm_wide", "tsmm_wide.cuh", "TsmmBoxesKernel", "tsmm_wide_kernel<{real}, {m}, {n}>",
+                              makes=lambda real, m, n: m == 2 and 1 <= n <= 8),
     "tsmm_gauss_tiles": Family("tsmm_gauss", "tsmm_gauss.cuh", "TsmmBoxesKernel",
                                "tsmm_gauss_kernel<GaussRows<{m}, {n}>>"),
     "tsmm_gauss_register_tiles": Family("tsmm_gauss_registers", "tsmm_gauss_registers.cuh", "TsmmBoxesKernel",
@@ -202,7 +204,7 @@ def family_of_row(product, kernel, words, tile):
     else:
         ring = "tsmm_split_tiles" if tf32 else "tsmm_deep_tiles" if tile[1:] == [0] else "tsmm_tiles"
         boxes = ("tsmm_gauss_register_tiles" if held else "tsmm_gauss_tiles") if gauss else "tsmm_box_tiles"
-        known = {"ring": ring, "boxes": boxes, "warps": "tsmm_warps_tiles",
+        known = {"ring": ring, "boxes": boxes, "wide": "tsmm_wide_tiles", "warps": "tsmm_warps_tiles",
                  "columns": "tsmm_column_split_tiles" if tf32 else
                             "tsmm_column_tiles" if words.get("warps", "1")[0] != "0" else "tsmm_column_fma_tiles",
                  "deep": "tsmm_columns_deep_tiles", "warpgroup": "tsmm_warpgroup_tiles", "direct": "tsmm_direct_shapes"}
