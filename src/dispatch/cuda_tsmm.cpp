@@ -455,13 +455,14 @@ CudaTsmm configure_cuda_tsmm(const CudaDevice& device, const CudaTsmmProblem& pr
   return choose(device, problem).configuration;
 }
 
-std::size_t cuda_tsmm_workspace(const CudaDevice& /*device*/, std::int64_t k, std::int64_t m, std::int64_t n,
+std::size_t cuda_tsmm_workspace(const CudaDevice& device, std::int64_t k, std::int64_t m, std::int64_t n,
                                 int real_bytes) {
   // C, padded to whole panels and tiles, and what hands out the chunks; of products in parts, C as a whole and, in
   // place, results on their way.
   const auto packed = static_cast<std::size_t>((m + 128) * std::max<std::int64_t>(2 * n, 64));
   const auto whole = static_cast<std::size_t>(m * n * real_bytes);
-  const auto slab = static_cast<std::size_t>(slab_rows(k, n, real_bytes) * n * real_bytes);
+  const std::int64_t slab_entries = wide_serves_in_place(device, k, n) ? 0 : slab_rows(k, n, real_bytes) * n;
+  const auto slab = static_cast<std::size_t>(slab_entries * real_bytes);
   return slab + whole + packed * sizeof(double) + 6 * workspace_alignment;
 }
 

@@ -1,6 +1,7 @@
 #include "src/dispatch/cuda_tsmm_wide.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "src/dispatch/cuda_stages.hpp"
 #include "src/dispatch/cuda_tsmm_boxes.hpp"
@@ -9,8 +10,9 @@ namespace blockvec::kernels::dispatch {
 namespace {
 
 constexpr int most_sections_in_place = 8;  // blocks of a cluster that every device takes
-constexpr int chunks_of_cluster = 8;       // where there are enough: clusters that come late have little to do
-constexpr int usual_rows = 128;
+constexpr std::int64_t section_columns = 128;
+constexpr int chunks_of_cluster = 8;  // where there are enough: clusters that come late have little to do
+constexpr std::int64_t usual_rows = 128;
 
 std::int64_t items(const CudaTsmmProblem& p, const CudaTsmm& c) { return ceil_div(p.k, c.rows) * c.sections; }
 
@@ -47,10 +49,16 @@ bool complete_wide(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm&
   return true;
 }
 
+bool wide_serves_in_place(const CudaDevice& device, std::int64_t k, std::int64_t n) {
+  constexpr std::int64_t most_rows = std::numeric_limits<std::int32_t>::max() / 2 - 4096;  // of complex numbers
+  return device.bulk_copies && k >= 4 && k < most_rows && n > section_columns &&
+         n <= most_sections_in_place * section_columns;
+}
+
 // As measured on an H200: narrower ones wait for memory, and have kernels that multiply less.
 bool wide_is_better(const CudaDevice& device, const CudaTsmmProblem& p) {
   if (p.n <= 96 || p.m <= 96) return false;
-  const std::int64_t sections = ceil_div(p.n, 128);
+  const std::int64_t sections = ceil_div(p.n, section_columns);
   if (p.in_place && sections > 1) return sections <= most_sections_in_place;
   return ceil_div(p.k, usual_rows) * sections >= device.multiprocessors;
 }
