@@ -32,17 +32,18 @@ class WideItems {
   __device__ std::uint32_t first() const { return p_.clustered ? blockIdx.x / p_.sections : blockIdx.x; }
   __device__ std::uint32_t step() const { return p_.clustered ? gridDim.x / p_.sections : gridDim.x; }
 
-  /// The panels of A that a section needs: of a triangular C, not those with zeros alone.
+  /// The panels of A that a section needs: of a triangular C, not those with zeros alone, but for a cluster.
   __device__ int first_panel(int section) const {
     const int before = section * section_columns();
-    return p_.small.half == Half::lower ? min(before / p_.panel, p_.panels - 1) : 0;
+    return skips(Half::lower) ? min(before / p_.panel, p_.panels - 1) : 0;
   }
   __device__ int end_panel(int section) const {
     const int end = (section + 1) * section_columns();
-    return p_.small.half == Half::upper ? min((end + p_.panel - 1) / p_.panel, p_.panels) : p_.panels;
+    return skips(Half::upper) ? min((end + p_.panel - 1) / p_.panel, p_.panels) : p_.panels;
   }
 
  private:
+  __device__ bool skips(Half half) const { return p_.small.half == half && !p_.clustered; }
   __device__ int section_columns() const { return 8 * p_.section_pieces; }
 
   const TsmmBoxes<Real>& p_;
@@ -80,6 +81,27 @@ __device__ inline void load_items(const TsmmBoxes<Real>& p, const BoxStages<Real
 #endif
 }
 
+/// A warp sees A's panels arrive and tells the blocks of the cluster when all of a chunk have. That is well before they
+/// have been multiplied: blocks hardly wait for one another. A chunk must have more panels than there are stages, so
+/// that no warp is still to be told of the chunk before.
+template <class Real>
+__device__ inline void tell_when_read(const TsmmBoxes<Real>& p, const BoxStages<Real>& stages,
+                                      const WideItems<Real>& items, Barrier& all_read) {
+#if __CUDA_ARCH__ >= 900
+  const auto lane = static_cast<int>(threadIdx.x) % warp_size;
+  RingPosition at{0, 0};
+  for (std::uint32_t item = items.first(); item < items.count(); item += items.step()) {
+    for (int panel = 0; panel < p.panels; ++panel) {
+      stages.barriers.full[at.stage].wait(at.parity);
+      stages.barriers.empty[at.stage].arrive();
+      at.advance(1, p.stages);
+    }
+    __syncwarp();
+    if (lane < p.sections) arrive_in_cluster(all_read, static_cast<unsigned>(lane));
+  }
+#endif
+}
+
 template <class Real, int tb, int tn>
 __global__ void __launch_bounds__(block_threads, 1) tsmm_wide_kernel(const __grid_constant__ TsmmBoxes<Real> p) {
 #if __CUDA_ARCH__ >= 900
@@ -97,8 +119,8 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_wide_kernel(const __gri
   const int bytes = stages.bytes();
   const WideItems<Real> items(p);
   if (threadIdx.x == 0) {
-    all_read.initialize(static_cast<unsigned>(computing_warps * p.sections));
-    barriers.initialize(p.stages, computing_warps);
+    all_read.initialize(static_cast<unsigned>(p.sections));
+    barriers.initialize(p.stages, computing_warps + (p.clustered ? 1 : 0));
   }
   await_previous_kernel();
   if (p.clustered) {
@@ -111,6 +133,7 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_wide_kernel(const __gri
   if (warp >= computing_warps) {
     give_registers<40>();
     if (reads_a && warp == computing_warps && elected()) load_items<tb>(p, stages, items);
+    if (reads_a && warp == computing_warps + 1 && p.clustered) tell_when_read(p, stages, items, all_read);
     __syncwarp();
     if (p.clustered) meet_in_cluster();  // barriers stay as long as others arrive there
     return;
@@ -146,18 +169,15 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_wide_kernel(const __gri
     return;
   }
 
-  // Of the boxes of a step of 16 columns, so many are loaded while the step before is multiplied, as registers allow.
-  constexpr int ahead = tn < 8 ? tb : tb / 2;
-  const auto load = [&](auto& left, int stage, int step, int first_box, int end_box) {
-    const Real* const a = reinterpret_cast<const Real*>(memory + stage * bytes) + step * p.depth_step;
+  const auto multiply = [&](const unsigned char* stage, int step) {
+    const Real* const a = reinterpret_cast<const Real*>(stage) + step * p.depth_step;
+    const double* const c = reinterpret_cast<const double*>(stage + first_c) + step * 128 * pieces;
+    double left[tb][8];
 #pragma unroll
-    for (int t = first_box; t < end_box; ++t) {
+    for (int t = 0; t < tb; ++t) {
 #pragma unroll
       for (int v = 0; v < 8; ++v) left[t][v] = a[start[v % 2] + t * box + p.step[v / 2]];
     }
-  };
-  const auto multiply = [&](const double(&left)[tb][8], int stage, int step) {
-    const double* const c = reinterpret_cast<const double*>(memory + stage * bytes + first_c) + step * 128 * pieces;
 #pragma unroll
     for (int x = 0; x < tn; ++x) {
       const double2 first = *reinterpret_cast<const double2*>(c + 64 * x);
@@ -175,34 +195,19 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_wide_kernel(const __gri
     const std::uint32_t item = chunk_of[at.stage];
     if (item == no_chunk) break;
     clear();
-    double left[tb][8];
-    double next[ahead][8];
-    load(left, at.stage, 0, 0, ahead);
     const int section = items.section(item);
+    const int first = items.first_panel(section);
     const int end = items.end_panel(section);
-    for (int panel = items.first_panel(section); panel < end; ++panel) {
-      const int steps = (min(p.panel, p.m - panel * p.panel) + 15) / 16;
-      RingPosition following = at;
-      following.advance(1, p.stages);
 #pragma unroll 1
-      for (int step = 0; step < steps; ++step) {
-        load(left, at.stage, step, ahead, tb);
-        if (step + 1 < steps) {
-          load(next, at.stage, step + 1, 0, ahead);
-        } else if (panel + 1 < end) {
-          barriers.full[following.stage].wait(following.parity);
-          load(next, following.stage, 0, 0, ahead);
-        }
-        multiply(left, at.stage, step);
-#pragma unroll
-        for (int i = 0; i < ahead * 8; ++i) left[i / 8][i % 8] = next[i / 8][i % 8];
-      }
+    for (int panel = first; panel < end; ++panel) {
+      if (panel > first) barriers.full[at.stage].wait(at.parity);
+      const int steps = (min(p.panel, p.m - panel * p.panel) + 15) / 16;
+#pragma unroll 1
+      for (int step = 0; step < steps; ++step) multiply(memory + at.stage * bytes, step);
       barriers.empty[at.stage].arrive();
-      at = following;
+      at.advance(1, p.stages);
     }
     if (p.clustered) {
-      __syncwarp();
-      if (lane < p.sections) arrive_in_cluster(all_read, static_cast<unsigned>(lane));
       wait_for_cluster(all_read, turn);
       turn ^= 1;
     }

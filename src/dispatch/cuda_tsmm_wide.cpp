@@ -11,7 +11,8 @@ namespace {
 
 constexpr int most_sections_in_place = 8;  // blocks of a cluster that every device takes
 constexpr std::int64_t section_columns = 128;
-constexpr int chunks_of_cluster = 8;  // where there are enough: clusters that come late have little to do
+constexpr std::int64_t section_columns_in_place = 256;
+constexpr int chunks_of_cluster = 16;  // where there are enough: clusters that come late have little to do
 constexpr std::int64_t usual_rows = 128;
 
 std::int64_t items(const CudaTsmmProblem& p, const CudaTsmm& c) { return ceil_div(p.k, c.rows) * c.sections; }
@@ -20,7 +21,7 @@ std::int64_t items(const CudaTsmmProblem& p, const CudaTsmm& c) { return ceil_di
 
 bool complete_wide(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   if (!boxes_serve(device, p) || c.gauss != 0 || c.held != 0 || c.staged != 0 || c.plain != 0) return false;
-  c.warps = p.n <= 8 * c.tile_n ? 1 : 2;
+  c.warps = p.n <= 8 * c.tile_n ? 1 : p.in_place && p.n > 16 * c.tile_n ? 4 : 2;
   c.row_warps = computing_warps / c.warps;
   c.groups = 1;
   c.chunks_per_ticket = 1;
@@ -30,18 +31,21 @@ bool complete_wide(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm&
   if (c.in_cluster && c.sections > most_sections_in_place) return false;
   c.classes = box_classes(p);
   c.small_in_ring = true;
-  if (c.panel == 0) c.panel = 16;
+  if (c.panel == 0) c.panel = c.warps <= 2 && p.m > 128 ? 32 : 16;  // three stages at least
   if (c.panel % 16 != 0 || !fit_panel(p, c.panel, c)) return false;
   const std::int64_t stage = bytes_of_stage(p, c);
-  const std::int64_t most = (device.shared_bytes - static_bytes) / stage;
+  std::int64_t most = (device.shared_bytes - static_bytes) / stage;
+  if (c.in_cluster) most = std::min(most, ceil_div(p.m, c.panel) - 1);
   if (c.stages == 0) c.stages = static_cast<int>(std::min<std::int64_t>(most, max_stages));
   if (c.stages < 2 || c.stages > most || c.stages > max_stages) return false;
   c.shared_bytes = static_cast<int>(c.stages * stage);
   const std::int64_t chunks = ceil_div(p.k, c.rows);
   c.parts = std::min<std::int64_t>(items(p, c), device.multiprocessors);
   if (c.in_cluster) {
+    // Clusters of more than two blocks leave multiprocessors idle, nobody says how many.
     const std::int64_t at_once = std::max<std::int64_t>(device.multiprocessors / c.sections, 1);
-    c.parts = c.sections * std::min(chunks, std::max(at_once, ceil_div(chunks, chunks_of_cluster)));
+    const std::int64_t clusters = c.sections == 2 ? at_once : std::max(at_once, ceil_div(chunks, chunks_of_cluster));
+    c.parts = c.sections * std::min(chunks, clusters);
   }
   c.workspace_bytes =
       2 * workspace_alignment +
@@ -52,15 +56,14 @@ bool complete_wide(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm&
 bool wide_serves_in_place(const CudaDevice& device, std::int64_t k, std::int64_t n) {
   constexpr std::int64_t most_rows = std::numeric_limits<std::int32_t>::max() / 2 - 4096;  // of complex numbers
   return device.bulk_copies && k >= 4 && k < most_rows && n > section_columns &&
-         n <= most_sections_in_place * section_columns;
+         n <= most_sections_in_place * section_columns_in_place;
 }
 
 // As measured on an H200: narrower ones wait for memory, and have kernels that multiply less.
 bool wide_is_better(const CudaDevice& device, const CudaTsmmProblem& p) {
   if (p.n <= 96 || p.m <= 96) return false;
-  const std::int64_t sections = ceil_div(p.n, section_columns);
-  if (p.in_place && sections > 1) return sections <= most_sections_in_place;
-  return ceil_div(p.k, usual_rows) * sections >= device.multiprocessors;
+  if (p.in_place && p.n > section_columns) return p.n <= most_sections_in_place * section_columns_in_place;
+  return ceil_div(p.k, usual_rows) * ceil_div(p.n, section_columns) >= device.multiprocessors;
 }
 
 void add_wide(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {

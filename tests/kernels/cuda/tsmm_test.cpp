@@ -164,15 +164,18 @@ TYPED_TEST(CudaTsmm, ManyColumns) {
         ++turn;
         const Placement place{layout, Layout::row_major, turn % 3, turn % 2};
         expect_tsmm_inplace<T>(run_on_few_blocks, k, width, width, place);
-        if (k % 2 == 1) expect_tsmm<T>(run_on_few_blocks, k, width, width + 3, place, value<T>(2, 1), value<T>(0.5, -1));
+        if (k % 2 == 1)
+          expect_tsmm<T>(run_on_few_blocks, k, width, width + 3, place, value<T>(2, 1), value<T>(0.5, -1));
         if (this->HasFatalFailure()) return;
       }
     }
     for (const Triangle triangle : {Triangle::upper, Triangle::lower}) {
       expect_tsmm<T>(run_on_few_blocks, 1030, 270, 270, {layout, layout, 0, 0}, T(1), T(0), triangle);
-      expect_tsmm_inplace<T>(run_on_few_blocks, 1030, 270 / parts, 270 / parts, {layout, layout, 0, 0}, triangle);
+      expect_tsmm_inplace<T>(run_on_few_blocks, 1030, 270, 270, {layout, layout, 0, 0}, triangle);
     }
-    expect_tsmm_inplace<T>(run_on_few_blocks, 129, 1000 / parts, 1000 / parts, {layout, layout, 0, 0});
+    for (const std::int64_t width : {600, 1800}) {  // real ones
+      expect_tsmm_inplace<T>(run_on_few_blocks, 700 - width / 3, width / parts, width / parts, {layout, layout, 1, 0});
+    }
     expect_tsmm<T>(run_on_few_blocks, 300, 110, 140, {layout, layout, 0, 0}, T(0), value<T>(0.5, -1));
   }
 }
