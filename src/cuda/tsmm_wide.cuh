@@ -204,6 +204,7 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_wide_kernel(const __gri
       const int steps = (min(p.panel, p.m - panel * p.panel) + 15) / 16;
 #pragma unroll 1
       for (int step = 0; step < steps; ++step) multiply(memory + at.stage * bytes, step);
+      // Behind the loop, where products have begun that need all that was read: reads under way would be too late.
       barriers.empty[at.stage].arrive();
       at.advance(1, p.stages);
     }
