@@ -178,14 +178,7 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_wide_kernel(const __gri
 #pragma unroll
       for (int v = 0; v < 8; ++v) left[t][v] = a[start[v % 2] + t * box + p.step[v / 2]];
     }
-#pragma unroll
-    for (int x = 0; x < tn; ++x) {
-      const double2 first = *reinterpret_cast<const double2*>(c + 64 * x);
-      const double2 second = *reinterpret_cast<const double2*>(c + 64 * (pieces + x));
-      const double right[4] = {first.x, first.y, second.x, second.y};
-#pragma unroll
-      for (int t = 0; t < tb; ++t) multiply_16x8x16(sum[t][x], left[t], right);
-    }
+    multiply_step(sum, left, c, pieces);
   };
 
   RingPosition at{0, 0};
