@@ -21,30 +21,47 @@ inline void check(cudaError_t error, const Product& product) {
 /// where that runs, on newer devices too, kernels begin after the previous ones.
 enum class Start : std::uint8_t { after_previous, early };
 
+/// Blocks of a kernel, and of each of their clusters.
+struct Grid {
+  dim3 blocks;
+  unsigned cluster = 1;
+
+  Grid(dim3 all) : blocks(all) {}
+  Grid(dim3 all, unsigned of_cluster) : blocks(all), cluster(of_cluster) {}
+};
+
 /// Launches a kernel with any amount of shared memory.
 template <class... Arguments>
-void launch(void (*kernel)(Arguments...), dim3 grid, int threads, int shared_bytes, cudaStream_t stream,
+void launch(void (*kernel)(Arguments...), const Grid& grid, int threads, int shared_bytes, cudaStream_t stream,
             const Product& operation, Start start, Arguments... arguments) {
   // 48 KB need no permission, but a kernel's static shared memory counts, too.
   if (shared_bytes > 40 * 1024) {
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes), operation);
   }
-  cudaLaunchAttribute early{};
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchAttribute attributes[2]{};
   cudaLaunchConfig_t configuration{};
-  configuration.gridDim = grid;
+  configuration.attrs = attributes;
+  if (start == Start::early && current_device(operation).bulk_copies) {
+    cudaLaunchAttribute& early = attributes[configuration.numAttrs++];
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+  }
+  if (grid.cluster > 1) {
+    cudaLaunchAttribute& cluster = attributes[configuration.numAttrs++];
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim.x = grid.cluster;
+    cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
+  }
+  configuration.gridDim = grid.blocks;
   configuration.blockDim = dim3(static_cast<unsigned>(threads));
   configuration.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
   configuration.stream = stream;
-  configuration.attrs = &early;
-  configuration.numAttrs = start == Start::early && current_device(operation).bulk_copies ? 1 : 0;
   void* pointers[] = {&arguments...};
   check(cudaLaunchKernelExC(&configuration, reinterpret_cast<const void*>(kernel), pointers), operation);
 }
 
 template <class... Arguments>
-void launch(void (*kernel)(Arguments...), dim3 grid, int threads, int shared_bytes, cudaStream_t stream,
+void launch(void (*kernel)(Arguments...), const Grid& grid, int threads, int shared_bytes, cudaStream_t stream,
             const Product& operation, Arguments... arguments) {
   launch(kernel, grid, threads, shared_bytes, stream, operation, Start::after_previous, arguments...);
 }

@@ -30,6 +30,8 @@ bool has_kernel_of(const dispatch::CudaTsmmProblem& p, const dispatch::CudaTsmm&
       return ring_kernel_of<Real>(x, p.parts, p.pitch_a % 2 == 0) != nullptr;
     case CudaKernel::boxes:
       return boxes_kernel_of<Real>(x, p.parts, !p.row_major) != nullptr;
+    case CudaKernel::wide:
+      return tsmm_wide_kernel_of<Real>(x.blocks_n, x.tile_n) != nullptr;
     case CudaKernel::warps:
       return tsmm_warps_kernel_of<Real>(x.blocks_n, x.tile_n) != nullptr;
     case CudaKernel::columns:

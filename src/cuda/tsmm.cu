@@ -47,8 +47,13 @@ struct Launcher {
   template <class... Arguments>
   void launch_early(void (*kernel)(Arguments...), std::int64_t blocks, int threads, int shared_bytes,
                     Arguments... arguments) const {
-    launch(kernel, dim3(static_cast<unsigned>(blocks)), threads, shared_bytes, stream, operation, Start::early,
-           arguments...);
+    launch_clusters(kernel, blocks, 1, threads, shared_bytes, arguments...);
+  }
+  template <class... Arguments>
+  void launch_clusters(void (*kernel)(Arguments...), std::int64_t blocks, int of_cluster, int threads, int shared_bytes,
+                       Arguments... arguments) const {
+    const Grid grid(dim3(static_cast<unsigned>(blocks)), static_cast<unsigned>(of_cluster));
+    launch(kernel, grid, threads, shared_bytes, stream, operation, Start::early, arguments...);
   }
 };
 
@@ -202,19 +207,25 @@ void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const La
                                 4 * (v / depth_classes) * x.pitch;
   }
   p.depth_step = row_major ? 16 : 16 / depth_classes * x.pitch;
+  p.section_pieces = x.warps * x.tile_n;
+  p.sections = std::max(x.sections, 1);
+  p.clustered = x.in_cluster;
   if (x.small_in_ring) {
     auto* const packed = launcher.packed<double>();
-    const int pieces = x.warps * x.tile_n;
-    const std::int64_t numbers = std::int64_t{p.panels} * p.panel_numbers(pieces);
-    const std::int64_t blocks = ceil_div(numbers, 128);
+    const std::int64_t numbers = std::int64_t{p.sections} * p.panels * p.panel_numbers(p.section_pieces);
     if (x.tf32 == 0 && x.gauss == 0) {
-      launcher.launch_early(pack_kernel<Real>, blocks, 128, 0, p, pieces, packed);
+      launcher.launch_early(pack_kernel<Real>, ceil_div(numbers, 512), 128, 0, p, packed);
     } else if constexpr (sizeof(Real) == 4) {
-      launcher.launch_early(pack_split_kernel, blocks, 128, 0, p, 8 * pieces, reinterpret_cast<float*>(packed));
+      launcher.launch_early(pack_split_kernel, ceil_div(numbers, 128), 128, 0, p, 8 * p.section_pieces,
+                            reinterpret_cast<float*>(packed));
     } else {
-      launcher.launch_early(pack_gauss_kernel, blocks, 128, 0, p, pieces, packed);
+      launcher.launch_early(pack_gauss_kernel, ceil_div(numbers, 128), 128, 0, p, p.section_pieces, packed);
     }
     p.packed = packed;
+  }
+  if (x.kernel == dispatch::CudaKernel::wide) {
+    return launcher.launch_clusters(tsmm_wide_kernel_of<Real>(x.blocks_n, x.tile_n), x.parts,
+                                    p.clustered ? p.sections : 1, block_threads, x.shared_bytes, p);
   }
   const int threads = x.holds_gauss()  ? dispatch::gauss_register_warps(x.tile_n) * warp_size + loading_threads
                       : x.takes_once() ? computing_threads
@@ -422,7 +433,7 @@ void launch_tsmm(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Cud
   }
   // Where C is packed by a kernel of its own, that one makes the tickets ready, too.
   if (!x.small_in_ring) launcher.launch_early(zero_tickets, 1, 1, 0, launcher.tickets);
-  if (x.kernel == CudaKernel::boxes) return launch_boxes(call, x, launcher);
+  if (x.kernel == CudaKernel::boxes || x.kernel == CudaKernel::wide) return launch_boxes(call, x, launcher);
   if (x.kernel == CudaKernel::warps) return launch_warps(call, x, launcher);
   if (x.kernel == CudaKernel::columns) {
     if constexpr (sizeof(real_t<T>) == 8) {

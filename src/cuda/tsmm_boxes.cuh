@@ -34,6 +34,9 @@ struct TsmmBoxes : TsmmTask<Real> {
   int depth_step;        ///< from 16 columns of A to the next ones
   int depth_classes;     ///< consecutive columns of A that lanes of one q read in turn: see depth_of
   const double* packed;  ///< C in the order of steps, to come panel by panel with A's; null: it stays in the block
+  int section_pieces;    ///< of 8 columns of B, of those that a block takes at a time
+  int sections;          ///< of B's columns
+  bool clustered;        ///< each section has a block of a cluster (tsmm_wide.cuh)
 
   /// Numbers of C, packed for pieces of 8 columns, that go with a panel.
   __host__ __device__ int panel_numbers(int pieces) const { return panel * pieces * 8; }
@@ -45,14 +48,30 @@ inline constexpr int tsmm_blocks = dispatch::tsmm_box_blocks({tb, tn});
 
 /// C for all blocks, where it does not fit into each, and their tickets.
 template <class Real>
-__global__ void pack_kernel(const __grid_constant__ TsmmBoxes<Real> p, int pieces, double* packed) {
+__global__ void pack_kernel(const __grid_constant__ TsmmBoxes<Real> p, double* packed) {
   release_next_kernel();
   await_previous_kernel();
   if (blockIdx.x == 0 && threadIdx.x == 0) *p.tickets = 0;
   if (p.alpha.read().is_zero()) return;
-  const OrderOfSteps order{pieces, p.panels * p.panel / 8, p.depth_classes, p.out.has_neighbours()};
+  const OrderOfSections order{
+      {p.sections * p.section_pieces, p.panels * p.panel / 8, p.depth_classes, p.out.has_neighbours()},
+      p.section_pieces};
   pack(p.small, p.m, p.out.n, p.alpha.read(), order, packed, static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x),
        static_cast<int>(gridDim.x * blockDim.x));
+}
+
+/// sum += A C for 16 columns of A, which a lane holds, and this warp's pieces of C.
+template <int tb, int tn>
+__device__ inline void multiply_step(double (&sum)[tb][tn][4], const double (&left)[tb][8], const double* c,
+                                     int pieces) {
+#pragma unroll
+  for (int x = 0; x < tn; ++x) {
+    const double2 first = *reinterpret_cast<const double2*>(c + 64 * x);
+    const double2 second = *reinterpret_cast<const double2*>(c + 64 * (pieces + x));
+    const double right[4] = {first.x, first.y, second.x, second.y};
+#pragma unroll
+    for (int t = 0; t < tb; ++t) multiply_16x8x16(sum[t][x], left[t], right);
+  }
 }
 
 /// sum += A C for the boxes of a set and `steps` steps of 4 columns of A; `a` points to this lane's first entries of
@@ -78,14 +97,7 @@ __device__ inline void multiply_panel(const Parameters& p, double (&sum)[tb][tn]
     if (!ahead) load(left);
     at += p.depth_step;
     if (ahead && s + 8 <= steps) load(next);
-#pragma unroll
-    for (int x = 0; x < tn; ++x) {
-      const double2 first = *reinterpret_cast<const double2*>(c + 64 * x);
-      const double2 second = *reinterpret_cast<const double2*>(c + 64 * (pieces + x));
-      const double right[4] = {first.x, first.y, second.x, second.y};
-#pragma unroll
-      for (int t = 0; t < tb; ++t) multiply_16x8x16(sum[t][x], left[t], right);
-    }
+    multiply_step(sum, left, c, pieces);
     if (ahead) {
 #pragma unroll
       for (int t = 0; t < tb; ++t) {
@@ -167,6 +179,14 @@ __device__ inline void copy_panel(const TsmmBoxes<Real>& p, int boxes, std::uint
                                   parts * box_rows, stage + box * p.a.numbers(), p.a.pitch, thread);
     }
   }
+}
+
+/// Where a lane's entries of either half of a warp's rows begin in a stage.
+template <class Real>
+__device__ inline int first_entry(const TsmmBoxes<Real>& p, int warp_row, int lane, int half) {
+  const RowMap& map = p.out.map;
+  const int row = 16 * warp_row + map.by_lane * (lane / 4 % 4) + map.by_first * (lane / 16) + map.by_second * half;
+  return p.out.b.row_major ? place_of_row(p, row) + lane % 4 : p.out.b.parts * row + lane % 4 * p.a.pitch;
 }
 
 /// The warps that load: one of them takes tickets and, of boxes, starts all; plain copies are shared by four. A last
@@ -294,12 +314,7 @@ __global__ void __launch_bounds__(block_threads, tsmm_blocks<tb, tn>)
   const Places<Real> places(p.out, warp_row, column0, lane);
   int start[2];
 #pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    const int group = lane / 4;
-    const int row =
-        16 * warp_row + p.out.map.by_lane * (group % 4) + p.out.map.by_first * (group / 4) + p.out.map.by_second * half;
-    start[half] = p.out.b.row_major ? place_of_row(p, row) + lane % 4 : p.out.b.parts * row + lane % 4 * p.a.pitch;
-  }
+  for (int half = 0; half < 2; ++half) start[half] = first_entry(p, warp_row, lane, half);
 
   constexpr bool ahead = tsmm_blocks<tb, tn> == 1 ? tb * tn <= 8 : tb == 1;  // as far as registers go
   constexpr bool early = tb * tn <= 4;  // old results have registers while the new ones are computed

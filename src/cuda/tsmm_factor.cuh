@@ -44,6 +44,15 @@ struct OrderOfSteps {
   __device__ int index(int piece, int block) const { return block * pieces + piece; }
 };
 
+/// [section of pieces][pair of steps][piece of 8 columns][lane][2].
+struct OrderOfSections : OrderOfSteps {
+  int section_pieces;
+
+  __device__ int index(int piece, int block) const {
+    return (piece / section_pieces * blocks + block) * section_pieces + piece % section_pieces;
+  }
+};
+
 /// Packs alpha C, zeros beyond its m rows and n columns, by whole warps. Loads of a batch are on their way at a time:
 /// no entry waits for the one before.
 template <class Real, class Order>

@@ -76,6 +76,26 @@ class Places {
     }
   }
 
+  /// sum += beta times what lies there, a row at a time: few registers hold what is on its way.
+  template <int tb, int tn>
+  __device__ void add(std::int64_t first_row, Factor beta, double (&sum)[tb][tn][4]) const {
+#pragma unroll
+    for (int i = 0; i < 2 * tb; ++i) {
+      Real old[tn][2] = {};
+      visit<1, tn>(first_row + i / 2 * p_.box_rows, [&](int, int x, int half, const Real* one, bool both) {
+        if (half != i % 2) return;
+        old[x][0] = *one;
+        if (both) old[x][1] = one[to_second_];
+      });
+#pragma unroll
+      for (int x = 0; x < tn; ++x) {
+        const Factor scaled = scale(beta, {static_cast<double>(old[x][0]), static_cast<double>(old[x][1])});
+        sum[i / 2][x][2 * (i % 2)] += scaled.re;
+        sum[i / 2][x][2 * (i % 2) + 1] += scaled.im;
+      }
+    }
+  }
+
   template <int tb, int tn, class Number>
   __device__ void write(std::int64_t first_row, const Number (&sum)[tb][tn][4]) const {
     visit<tb, tn>(first_row, [&](int t, int x, int half, Real* one, bool both) {

@@ -46,6 +46,7 @@ enum class CudaKernel : std::uint8_t {
   none,     ///< nothing is multiplied
   ring,     ///< tensor cores, fed by asynchronous copies through a ring in shared memory, in bulk where the device can
   boxes,    ///< the same for operands of any stride, fed by tensor maps
+  wide,     ///< the same for many columns of A and of B (tsmm)
   warps,    ///< tensor cores; every warp feeds itself by plain asynchronous copies of its rows
   columns,  ///< tensor cores, fed by pieces of columns: plain asynchronous copies (tsmttsm) or tensor maps (tsmm)
   deep,     ///< the same for many columns of A and few of B (tsmm)
@@ -191,6 +192,8 @@ struct CudaTsmm {
                         ///< box's rows
   int shared_bytes;
   std::int64_t parts;  ///< blocks of threads
+  int sections;        ///< wide: of B's columns, each for other blocks; in place those of a cluster
+  bool in_cluster;     ///< wide: these write once all have read
   std::size_t workspace_bytes;
   /// Of a product in parts (the rest is the configuration of one of them): columns of B at a time, and rows, where
   /// these go through the workspace; 0: all.

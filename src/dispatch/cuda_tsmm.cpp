@@ -17,6 +17,7 @@
 #include "src/dispatch/cuda_tsmm_panels.hpp"
 #include "src/dispatch/cuda_tsmm_warpgroup.hpp"
 #include "src/dispatch/cuda_tsmm_warps.hpp"
+#include "src/dispatch/cuda_tsmm_wide.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -313,6 +314,8 @@ bool complete(const CudaDevice& device, const CudaTsmmProblem& problem, CudaTsmm
       return complete_ring(device, problem, configuration);
     case CudaKernel::boxes:
       return complete_boxes(device, problem, configuration);
+    case CudaKernel::wide:
+      return complete_wide(device, problem, configuration);
     case CudaKernel::warps:
       return complete_warps(device, problem, configuration);
     case CudaKernel::warpgroup:
@@ -341,6 +344,7 @@ void collect(const CudaDevice& device, const CudaTsmmProblem& problem, Search se
   const bool all = search == Search::all;
   if (all || columns_fma_is_better(device, problem)) add_columns_fma(device, problem, search, to);
   if (all || (to.empty() && direct_is_better(problem))) add_direct(device, problem, search, to);
+  if (all || wide_is_better(device, problem)) add_wide(device, problem, search, to);
   const bool in_boxes = to.empty() && boxed_ring_is_better(device, problem);
   if (all || ring_is_better(problem) || deep_is_better(problem) || in_boxes) add_ring(device, problem, search, to);
   if (all || (warps_are_better(problem) && !in_boxes)) add_warps(device, problem, search, to);
@@ -377,6 +381,8 @@ CudaWork work_of(const CudaDevice& device, const CudaTsmmProblem& problem, const
       return ring_work(device, problem, configuration);
     case CudaKernel::boxes:
       return boxes_work(device, problem, configuration);
+    case CudaKernel::wide:
+      return wide_work(device, problem, configuration);
     case CudaKernel::warps:
       return warps_work(device, problem, configuration);
     case CudaKernel::warpgroup:
@@ -459,13 +465,14 @@ CudaTsmm configure_cuda_tsmm(const CudaDevice& device, const CudaTsmmProblem& pr
   return choose(device, problem).configuration;
 }
 
-std::size_t cuda_tsmm_workspace(const CudaDevice& /*device*/, std::int64_t k, std::int64_t m, std::int64_t n,
+std::size_t cuda_tsmm_workspace(const CudaDevice& device, std::int64_t k, std::int64_t m, std::int64_t n,
                                 int real_bytes) {
   // C, padded to whole panels and tiles, and what hands out the chunks; of products in parts, C as a whole and, in
   // place, results on their way.
   const auto packed = static_cast<std::size_t>((m + 128) * std::max<std::int64_t>(2 * n, 64));
   const auto whole = static_cast<std::size_t>(m * n * real_bytes);
-  const auto slab = static_cast<std::size_t>(slab_rows(k, n, real_bytes) * n * real_bytes);
+  const std::int64_t slab_entries = wide_serves_in_place(device, k, n) ? 0 : slab_rows(k, n, real_bytes) * n;
+  const auto slab = static_cast<std::size_t>(slab_entries * real_bytes);
   return slab + whole + packed * sizeof(double) + 6 * workspace_alignment;
 }
 

@@ -72,9 +72,29 @@ std::int64_t staged_bytes(const CudaTsmmProblem& p, CudaTsmm& c) {
   c.staged_pitch = static_cast<int>(spread(p, p.row_major ? columns : p.parts * rows));
   return round_up((p.row_major ? rows : columns / p.parts) * c.staged_pitch * p.real_bytes, line_bytes);
 }
+}  // namespace
+
+int box_classes(const CudaTsmmProblem& p) {
+  int classes = 1;
+  while (classes * distance(p) * p.real_bytes % unit_bytes != 0) classes *= 2;
+  return classes;
+}
+
 std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c) {
   return numbers_of_stage(p, c) * p.real_bytes + (c.small_in_ring ? small_bytes(c, c.panel) : 0);
 }
+
+bool fit_panel(const CudaTsmmProblem& p, std::int64_t panel, CudaTsmm& c) {
+  const std::int64_t lead = c.plain == 0 && (c.classes > 1 || !p.aligned) ? unit_bytes / p.real_bytes - 1 : 0;
+  const std::int64_t pitch =
+      spread(p, (p.row_major ? round_up(panel, 4) : p.parts * box_rows(c)) + lead, c.gauss != 0 && p.row_major);
+  if (pitch > longest_side || panel / depth_classes(p, c) > longest_side) return false;
+  c.panel = static_cast<int>(panel);
+  c.pitch = static_cast<int>(pitch);
+  return class_numbers(p, c) * p.real_bytes % line_bytes == 0;
+}
+
+namespace {
 
 // A multiprocessor's memory has a kilobyte for each block that is nobody's.
 std::int64_t shared_bytes_of_block(const CudaDevice& device, const CudaTsmm& c) {
@@ -95,17 +115,6 @@ bool fit_ring(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   }
   c.shared_bytes = static_cast<int>(beside + c.stages * stage);
   return c.stages >= 2 * groups && c.stages % groups == 0 && c.stages <= max_stages && c.stages * stage <= room;
-}
-
-// Lines of panels of this width; false if the boxes are not such as tensor maps take.
-bool fit_panel(const CudaTsmmProblem& p, std::int64_t panel, CudaTsmm& c) {
-  const std::int64_t lead = c.plain == 0 && (c.classes > 1 || !p.aligned) ? unit_bytes / p.real_bytes - 1 : 0;
-  const std::int64_t pitch =
-      spread(p, (p.row_major ? round_up(panel, 4) : p.parts * box_rows(c)) + lead, c.gauss != 0 && p.row_major);
-  if (pitch > longest_side || panel / depth_classes(p, c) > longest_side) return false;
-  c.panel = static_cast<int>(panel);
-  c.pitch = static_cast<int>(pitch);
-  return class_numbers(p, c) * p.real_bytes % line_bytes == 0;
 }
 
 // A stage holds so many bytes at most: whole rows, and several sets of them, or panels of near-equal width.
@@ -157,12 +166,6 @@ bool held_serves(const CudaTsmmProblem& p, const CudaTsmm& c) {
 
 }  // namespace
 
-int box_classes_of(const CudaTsmmProblem& p) {
-  int classes = 1;
-  while (classes * distance(p) * p.real_bytes % unit_bytes != 0) classes *= 2;
-  return classes;
-}
-
 // Memory is written in sectors of 32 bytes: lanes alone fill them where all lines of B start with one.
 bool stages_results(const CudaTsmmProblem& p) {
   return (!p.aligned_output || p.pitch_b * p.real_bytes % 32 != 0) && 4 * p.n > p.m;
@@ -172,7 +175,7 @@ bool stages_results(const CudaTsmmProblem& p) {
 bool boxes_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
   const std::int64_t most = std::numeric_limits<std::int32_t>::max() - 4096;
   return device.bulk_copies && p.m > 0 && p.parts * p.k < most && p.m < most &&
-         (p.row_major ? p.k : p.m / p.parts) >= box_classes_of(p);
+         (p.row_major ? p.k : p.m / p.parts) >= box_classes(p);
 }
 
 bool complete_boxes(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
@@ -185,7 +188,7 @@ bool complete_boxes(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm
     c.groups = 1;
     if (c.row_warps == 0) c.row_warps = 2;
   }
-  c.classes = c.plain != 0 ? 1 : box_classes_of(p);
+  c.classes = c.plain != 0 ? 1 : box_classes(p);
   std::int64_t warps = 1;
   while (warps * columns_of_tile(c) < p.n) warps *= 2;
   if (warps > computing_warps) return false;
@@ -227,7 +230,7 @@ bool is_tight(const CudaTsmmProblem& p) { return p.row_major && streams(p.m, p.p
 // fill and all that are misaligned.
 bool copies_plainly(const CudaTsmmProblem& p) {
   const std::int64_t bytes = p.m * p.real_bytes;
-  const bool fills = bytes <= 128 || bytes > 224 || !p.aligned || box_classes_of(p) > 1;
+  const bool fills = bytes <= 128 || bytes > 224 || !p.aligned || box_classes(p) > 1;
   return p.row_major && !is_tight(p) && p.n <= 16 && bytes <= 256 && fills;
 }
 

@@ -14,11 +14,14 @@ void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search
 /// Those for wide complex operands by three real products (src/cuda/tsmm_gauss.cuh).
 void add_gauss(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to);
 /// Classes of lines that lie multiples of 16 bytes apart (src/cuda/boxes.cuh).
-int box_classes_of(const CudaTsmmProblem& p);
+int box_classes(const CudaTsmmProblem& p);
 /// Whether results go through shared memory, so that memory's sectors are written whole.
 bool stages_results(const CudaTsmmProblem& p);
 /// Whether tensor maps can describe A.
 bool boxes_serve(const CudaDevice& device, const CudaTsmmProblem& p);
+/// Lines of panels of this width; false if the boxes are not such as tensor maps take.
+bool fit_panel(const CudaTsmmProblem& p, std::int64_t panel, CudaTsmm& c);
+std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c);
 bool complete_boxes(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c);
 CudaWork boxes_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c);
 

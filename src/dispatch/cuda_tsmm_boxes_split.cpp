@@ -54,14 +54,15 @@ bool fit_panel(const CudaDevice& device, const CudaTsmmProblem& p, std::int64_t 
 
 }  // namespace
 
+bool boxes_split_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
+  if (!device.warpgroups || p.real_bytes != 4 || !p.may_split || !p.row_major || !boxes_serve(device, p)) return false;
+  const int classes = box_classes(p);
+  return p.parts == 2 ? classes <= 2 : classes == 1 && p.aligned;
+}
+
 bool complete_boxes_split(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
-  if (!device.warpgroups || !boxes_serve(device, p) || p.real_bytes != 4 || !p.may_split || !p.row_major ||
-      c.plain != 0) {
-    return false;
-  }
-  c.classes = box_classes_of(p);
-  // Pairs of neighbours are read at once.
-  if (c.classes > 2 || (p.parts == 1 && (c.classes != 1 || !p.aligned))) return false;
+  if (!boxes_split_serve(device, p) || c.plain != 0) return false;
+  c.classes = box_classes(p);
   if (p.n > p.parts * columns_of(c)) return false;
   c.groups = 1;
   c.warps = 1;

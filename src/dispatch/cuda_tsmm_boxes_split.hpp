@@ -9,6 +9,8 @@
 /// of any stride and width, and updates. They are boxes (cuda_tsmm_boxes.hpp) with `tf32`.
 namespace blockvec::kernels::dispatch {
 
+/// Whether they can serve, whatever the widths: pairs of neighbours are read at once.
+bool boxes_split_serve(const CudaDevice& device, const CudaTsmmProblem& p);
 void add_boxes_split(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to);
 bool complete_boxes_split(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c);
 CudaWork boxes_split_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c);

@@ -67,6 +67,7 @@ bool complete(const CudaDevice& device, const CudaTsmttsmProblem& problem, CudaT
       complete_general(device, problem, configuration);
       return true;
     case CudaKernel::boxes:
+    case CudaKernel::wide:
     case CudaKernel::deep:
     case CudaKernel::panels:
     case CudaKernel::warps:
@@ -116,6 +117,7 @@ CudaPrediction predict_parts(const CudaDevice& device, const CudaTsmttsmProblem&
     case CudaKernel::general:
       return predict(device, general_work(device, problem, configuration));
     case CudaKernel::boxes:
+    case CudaKernel::wide:
     case CudaKernel::deep:
     case CudaKernel::panels:
     case CudaKernel::warps:

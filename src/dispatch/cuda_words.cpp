@@ -62,6 +62,8 @@ constexpr Word<CudaTsmm> tsmm_boxes_words[] = {{"tile", &CudaTsmm::blocks_n, &Cu
                                                {"held", &CudaTsmm::held},
                                                {"stages", &CudaTsmm::stages},
                                                {"ticket", &CudaTsmm::chunks_per_ticket}};
+constexpr Word<CudaTsmm> tsmm_wide_words[] = {
+    {"tile", &CudaTsmm::blocks_n, &CudaTsmm::tile_n}, {"panel", &CudaTsmm::panel}, {"stages", &CudaTsmm::stages}};
 constexpr Word<CudaTsmm> tsmm_warps_words[] = {{"tile", &CudaTsmm::blocks_n, &CudaTsmm::tile_n},
                                                {"staged", &CudaTsmm::staged},
                                                {"stages", &CudaTsmm::stages},
@@ -82,9 +84,9 @@ constexpr Word<CudaTsmm> tsmm_panels_words[] = {{"tile", &CudaTsmm::blocks_n, &C
 constexpr Word<CudaTsmm> tsmm_direct_words[] = {{"tile", &CudaTsmm::blocks_n, &CudaTsmm::tile_n},
                                                 {"panel", &CudaTsmm::panel}};
 
-constexpr CudaKernel kernels[] = {CudaKernel::ring,      CudaKernel::boxes,  CudaKernel::warps,
-                                  CudaKernel::columns,   CudaKernel::deep,   CudaKernel::panels,
-                                  CudaKernel::warpgroup, CudaKernel::direct, CudaKernel::general};
+constexpr CudaKernel kernels[] = {CudaKernel::ring,    CudaKernel::boxes,  CudaKernel::wide,   CudaKernel::warps,
+                                  CudaKernel::columns, CudaKernel::deep,   CudaKernel::panels, CudaKernel::warpgroup,
+                                  CudaKernel::direct,  CudaKernel::general};
 
 template <class Configuration, std::size_t count>
 std::string say(const Configuration& c, const Word<Configuration> (&known)[count]) {
@@ -151,6 +153,8 @@ std::string name_of(CudaKernel kernel) {
       return "ring";
     case CudaKernel::boxes:
       return "boxes";
+    case CudaKernel::wide:
+      return "wide";
     case CudaKernel::warps:
       return "warps";
     case CudaKernel::columns:
@@ -205,6 +209,7 @@ std::string words(const CudaTsmm& configuration) {
   const auto& c = configuration;
   if (c.kernel == CudaKernel::general) return std::to_string(c.parts) + " blocks";
   if (c.kernel == CudaKernel::direct) return say(c, tsmm_direct_words);
+  if (c.kernel == CudaKernel::wide) return say(c, tsmm_wide_words);
   if (c.kernel == CudaKernel::warps) return say(c, tsmm_warps_words);
   if (c.kernel == CudaKernel::warpgroup) return say(c, tsmm_warpgroup_words);
   if (c.kernel == CudaKernel::columns) return say(c, tsmm_columns_words);
@@ -226,6 +231,7 @@ bool read_words(std::string_view kernel, std::string_view words, CudaTsmm& confi
   configuration = {};
   if (!read_kernel(kernel, configuration.kernel)) return false;
   if (configuration.kernel == CudaKernel::direct) return read(words, configuration, tsmm_direct_words);
+  if (configuration.kernel == CudaKernel::wide) return read(words, configuration, tsmm_wide_words);
   if (configuration.kernel == CudaKernel::warps) return read(words, configuration, tsmm_warps_words);
   if (configuration.kernel == CudaKernel::warpgroup) return read(words, configuration, tsmm_warpgroup_words);
   if (configuration.kernel == CudaKernel::columns) return read(words, configuration, tsmm_columns_words);

@@ -141,6 +141,8 @@ FAMILIES = {
                                    "tsmm_boxes_split_kernel<{parts}, {m}, 8 * {n}>", by_parts=True,
                                    makes=lambda real, m, n, parts: real == "float" and 1 <= m <= 2
                                    and n in (4, 8, 16) and m * n * parts <= 16),
+    "tsmm_wide_tiles": Family("tsmm_wide", "tsmm_wide.cuh", "TsmmBoxesKernel", "tsmm_wide_kernel<{real}, {m}, {n}>",
+                              makes=lambda real, m, n: m == 2 and 1 <= n <= 8),
     "tsmm_gauss_tiles": Family("tsmm_gauss", "tsmm_gauss.cuh", "TsmmBoxesKernel",
                                "tsmm_gauss_kernel<GaussTile<{m}, {n}, {by_columns}>>", choices=BY_COLUMNS,
                                makes=lambda real, m, n, by_columns: m * n <= 4
@@ -215,7 +217,7 @@ def family_of_row(product, kernel, words, tile):
         ring = "tsmm_split_tiles" if tf32 else "tsmm_deep_tiles" if tile[1:] == [0] else "tsmm_tiles"
         boxes = ("tsmm_gauss_register_tiles" if held else "tsmm_gauss_tiles") if gauss else \
             "tsmm_box_split_tiles" if tf32 else "tsmm_box_tiles"
-        known = {"ring": ring, "boxes": boxes, "warps": "tsmm_warps_tiles",
+        known = {"ring": ring, "boxes": boxes, "wide": "tsmm_wide_tiles", "warps": "tsmm_warps_tiles",
                  "columns": "tsmm_column_split_tiles" if tf32 else
                             "tsmm_column_tiles" if words.get("warps", "1")[0] != "0" else "tsmm_column_fma_tiles",
                  "deep": "tsmm_columns_deep_tiles", "warpgroup": "tsmm_warpgroup_tiles", "panels": "tsmm_panels_tiles",

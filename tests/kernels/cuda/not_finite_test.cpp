@@ -128,6 +128,15 @@ TYPED_TEST(CudaNotFinite, StaysInItsRowOfManyColumns) {
   }
 }
 
+TYPED_TEST(CudaNotFinite, StaysInItsRowOfWideMatrices) {
+  for (const Layout layout : layouts) {
+    for (const bool in_place : {false, true}) {
+      expect_in_rows<TypeParam>(run_on_few_blocks, layout, 131, 131, in_place);
+    }
+    if (this->HasFatalFailure()) return;
+  }
+}
+
 // An infinity in the small matrix reaches a column of B.
 TYPED_TEST(CudaNotFinite, OfTheSmallMatrixStaysInItsColumn) {
   using T = TypeParam;

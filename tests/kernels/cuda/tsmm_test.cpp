@@ -121,7 +121,9 @@ struct SlabRun : DeviceRun {
   void tsmm_inplace(const Matrix<T>& v, const Matrix<const T>& c, Triangle triangle) const {
     Matrix<T> first = v;
     first.columns = c.columns;
-    auto x = dispatch::configure_cuda_tsmm(few_blocks(), tsmm_problem(Matrix<const T>(v), first, T(1), T(0)));
+    auto device = few_blocks();
+    device.bulk_copies = false;
+    auto x = dispatch::configure_cuda_tsmm(device, tsmm_problem(Matrix<const T>(v), first, T(1), T(0)));
     ASSERT_GT(x.part_rows, 0) << "a kernel multiplies in place";
     x.part_rows = 512;
     const DeviceMemory workspace(x.workspace_bytes);
@@ -157,6 +159,33 @@ TYPED_TEST(CudaTsmm, NothingOfManyColumns) {
     for (const std::int64_t m : {31, 64, 300}) {
       expect_tsmm<T>(run_on_few_blocks, 1001, m, 30, {layout, Layout::row_major, 1, 0}, T(0), value<T>(0.5, -1));
     }
+  }
+}
+
+// Sections of B's columns, in place for the blocks of a cluster, and rows around the end of a chunk.
+TYPED_TEST(CudaTsmm, ManyColumns) {
+  using T = TypeParam;
+  constexpr std::int64_t parts = test::parts<T>;
+  for (const Layout layout : layouts) {
+    std::int64_t turn = 0;
+    for (const std::int64_t width : {97, 100, 128, 200, 257}) {
+      for (const std::int64_t k : {255, 256, 257}) {
+        ++turn;
+        const Placement place{layout, Layout::row_major, turn % 3, turn % 2};
+        expect_tsmm_inplace<T>(run_on_few_blocks, k, width, width, place);
+        if (k % 2 == 1)
+          expect_tsmm<T>(run_on_few_blocks, k, width, width + 3, place, value<T>(2, 1), value<T>(0.5, -1));
+        if (this->HasFatalFailure()) return;
+      }
+    }
+    for (const Triangle triangle : {Triangle::upper, Triangle::lower}) {
+      expect_tsmm<T>(run_on_few_blocks, 1030, 270, 270, {layout, layout, 0, 0}, T(1), T(0), triangle);
+      expect_tsmm_inplace<T>(run_on_few_blocks, 1030, 270, 270, {layout, layout, 0, 0}, triangle);
+    }
+    for (const std::int64_t width : {600, 1800}) {  // real ones
+      expect_tsmm_inplace<T>(run_on_few_blocks, 700 - width / 3, width / parts, width / parts, {layout, layout, 1, 0});
+    }
+    expect_tsmm<T>(run_on_few_blocks, 300, 110, 140, {layout, layout, 0, 0}, T(0), value<T>(0.5, -1));
   }
 }
 

@@ -110,7 +110,7 @@ int in_turn(const CudaTsmttsm& c) { return c.tf32 == 4 && c.rows >= 64 ? 1 : c.g
 int in_turn(const CudaTsmm& c) { return c.groups; }
 
 bool comes_in_boxes(const CudaTsmttsm& c) { return c.kernel == CudaKernel::ring && c.feeds != flat_both; }
-bool comes_in_boxes(const CudaTsmm& c) { return c.kernel == CudaKernel::boxes; }
+bool comes_in_boxes(const CudaTsmm& c) { return c.kernel == CudaKernel::boxes || c.kernel == CudaKernel::wide; }
 
 template <class Problem, class Configuration>
 void expect_legal(const CudaDevice& device, const Problem& p, const Configuration& c, std::size_t workspace) {
@@ -148,6 +148,27 @@ TEST(CudaConfiguration, EveryCandidateOfTsmmIsLegal) {
     ASSERT_TRUE(!found.empty() || (p.in_place && chosen.part_rows > 0));
     for (const CudaTsmm& c : found) expect_legal(device, p, c, workspace);
   });
+}
+
+// The workspace has no slab then, whatever the stride and the alignment.
+TEST(CudaConfiguration, ManyColumnsAreMultipliedInPlace) {
+  for (const std::int64_t n : {130, 200, 256, 258, 514, 1000, 1500, 2048}) {
+    for (const std::int64_t k : {4, 129, 1000003}) {
+      for (const auto& [parts, real_bytes] : {std::pair{1, 4}, {1, 8}, {2, 4}, {2, 8}}) {
+        for (const std::int64_t pad : {0, 1, 2, 3}) {
+          for (const int bits : {0, 1, 2, 3}) {
+            const bool rows = bits % 2 == 0;
+            const std::int64_t pitch = rows ? n + parts * pad : parts * (k + pad);
+            CudaTsmmProblem p{k, n, n, pitch, pitch, real_bytes, rows, true, false, parts, bits / 2 == 0, false, true};
+            const CudaTsmm chosen = choose(devices[0], p).configuration;
+            EXPECT_TRUE(chosen.kernel == CudaKernel::wide && !chosen.in_parts()) << name(p) << ": " << words(chosen);
+            EXPECT_TRUE(chosen.in_cluster == (chosen.sections > 1) && chosen.parts % chosen.sections == 0) << name(p);
+            EXPECT_LE(chosen.workspace_bytes, cuda_tsmm_workspace(devices[0], k, n, n, real_bytes)) << name(p);
+          }
+        }
+      }
+    }
+  }
 }
 
 // No sums of single precision for those who want it plain.

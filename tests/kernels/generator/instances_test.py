@@ -61,7 +61,7 @@ class Tables(unittest.TestCase):
                                    ("tsmttsm_tiles", "X", [2, 8]), ("tsmm_tiles", "S", [0, 3]),
                                    ("tsmm_tiles", "S", [8, 8]), ("gram_shapes", "D", [2, 3]),
                                    ("tsmm_column_tiles", "S", [1, 2]), ("tsmm_warpgroup_tiles", "S", [3, 4]),
-                                   ("tsmm_direct_shapes", "C", [1, 0, 2])]:
+                                   ("tsmm_direct_shapes", "C", [1, 0, 2]), ("tsmm_wide_tiles", "D", [2, 9])]:
             table = committed()
             table[name]["tiles"].append([letter, *tile])
             with self.assertRaisesRegex(instances.Refused,
@@ -88,7 +88,8 @@ class Rows(unittest.TestCase):
                           ("tsmttsm", "D", "general", "132 parts"), ("tsmm", "D", "ring", "tile 1x0"),
                           ("tsmttsm", "S", "ring", "tile 0x3"), ("tsmttsm", "C", "ring", "tile 0x4"),
                           ("update", "S", "ring", "tile 4x4 tf32 1"), ("tsmm", "C", "warpgroup", "tile 3"),
-                          ("tsmm", "D", "direct", "tile 2x8 panel 8"), ("tsmm", "Z", "columns", "tile 1x8")]:
+                          ("tsmm", "D", "direct", "tile 2x8 panel 8"), ("tsmm", "Z", "columns", "tile 1x8"),
+                          ("tsmm", "C", "wide", "tile 2x8 panel 16")]:
             self.check(*arguments)
 
     def test_tiles_that_are_not_compiled_are_refused(self):
