@@ -242,7 +242,7 @@ void launch_warps(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const La
   p.m = static_cast<int>(parts * call.a.columns);
   p.lines = plain_lines(lines(call.a), std::min(x.panel, p.m));
   p.out = results(call.b, 16, x.pitch);
-  for (p.out.sharing_lanes = 1; p.out.sharing_lanes < p.out.n;) p.out.sharing_lanes *= 2;
+  for (p.out.sharing_lanes = 1; p.out.sharing_lanes < std::min(p.out.n, warp_size);) p.out.sharing_lanes *= 2;
   p.staged = x.staged != 0;
   p.panel = x.panel;
   p.stages = x.stages;

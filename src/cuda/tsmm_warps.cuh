@@ -93,19 +93,20 @@ class SharedTurns {
   bool has_ticket_ = false;
 };
 
-/// Writes `rows` rows of B from shared memory by one warp, each by as many lanes as it has numbers, up to a power of 2.
+/// Writes `rows` rows of B from shared memory by one warp, each by as many lanes as it has numbers, up to a power of 2
+/// and to all of them.
 template <class Real>
 __device__ inline void write_rows(const Results<Real>& p, const Real* staged, std::int64_t first_row, int rows,
                                   int lane) {
   const int lanes = p.sharing_lanes;
-  const int column = lane % lanes;
-  if (column >= p.n) return;
   const int step = warp_size / lanes;
-  int row = lane / lanes;
-  Real* to = p.b.data + (first_row + row) * p.b.row_stride + column;
-  const Real* from = staged + row * p.staged_pitch + column;
+  for (int column = lane % lanes; column < p.n; column += lanes) {
+    int row = lane / lanes;
+    Real* to = p.b.data + (first_row + row) * p.b.row_stride + column;
+    const Real* from = staged + row * p.staged_pitch + column;
 #pragma unroll 4
-  for (; row < rows; row += step, to += step * p.b.row_stride, from += step * p.staged_pitch) *to = *from;
+    for (; row < rows; row += step, to += step * p.b.row_stride, from += step * p.staged_pitch) *to = *from;
+  }
 }
 
 /// Waits for all groups of this thread's copies but the last `stages` - 2.
