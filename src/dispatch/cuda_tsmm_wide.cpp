@@ -60,9 +60,14 @@ bool wide_serves_in_place(const CudaDevice& device, std::int64_t k, std::int64_t
          n <= most_sections_in_place * section_columns_in_place;
 }
 
-// As measured on an H200: narrower ones wait for memory, and have kernels that multiply less.
+// As measured on an H200: narrower ones wait for memory, and have kernels that multiply less; so have columns of floats
+// as far as split products take them.
 bool wide_is_better(const CudaDevice& device, const CudaTsmmProblem& p) {
   if (p.n <= 96 || p.m <= 96) return false;
+  if (device.warpgroups && p.may_split && p.real_bytes == 4 && !p.row_major && p.n <= 64 * p.parts &&
+      p.m <= 64 * p.parts) {
+    return false;
+  }
   if (p.in_place && p.n > section_columns) return p.n <= most_sections_in_place * section_columns_in_place;
   if (boxes_split_serve(device, p)) return false;  // in parts of columns, and with products of single precision
   return ceil_div(p.k, usual_rows) * ceil_div(p.n, section_columns) >= device.multiprocessors;
