@@ -72,7 +72,8 @@ std::size_t cuda_tsmttsm_workspace(std::int64_t k, std::int64_t m, std::int64_t 
 /// B = alpha A C + beta B with A K x M, C M x N, B K x N, all in device memory, B apart from A and C. alpha and beta as
 /// for tsmttsm. A triangle other than general takes the opposite triangle of C as zero without reading it.
 /// Cost: one pass over A and B: K (M + N) words (K (M + 2 N) with beta != 0), 2 K M N flops (8 for complex). Of more
-/// than 128 columns of B (64 complex ones), A is read again for each part of so many. Error: at most (gamma(M + 3) of
+/// than 128 columns of B, sections of so many take A from the device's cache one after the other; where products are
+/// split, A is read again for each 128 of them (64 complex ones). Error: at most (gamma(M + 3) of
 /// double precision + u) |alpha| |A| |C| (+ 2 u |beta B|) entry by entry. Wide operands of complex double precision
 /// have 4 gamma(M + 8) more; those of single precision, unless the caller wants it plain, gamma(4 M + 48), and complex
 /// ones 3 gamma(8 M + 48). Throws ShapeError and CudaError as tsmttsm does. Source: Ernst et al. 2020, section 4, for
