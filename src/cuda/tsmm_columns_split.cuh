@@ -85,15 +85,15 @@ __device__ __noinline__ float plain_number(const TsmmColumnPieces<float>& p, con
   return static_cast<float>(value);
 }
 
-/// What warp `warp` has to compute: its warpgroup takes steps of 64 rows in turn. `right`: C, in so many steps.
-template <int parts, int columns, int chunk_steps, bool turns>
+/// What warp `warp` has to compute: its warpgroup takes steps of 64 rows in turn. `right`: C, in so many steps; `adds`:
+/// beta B comes to it.
+template <int parts, int columns, int chunk_steps, bool turns, bool adds>
 __device__ inline void multiply_pieces(const TsmmColumnPieces<float>& p, PieceStages& shared, unsigned char* memory,
                                        std::uint32_t right, int steps, int warp) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   const bool reads_a = !p.alpha.read().is_zero();
-  const Factor beta = p.beta.read();
-  const bool adds = p.loads_b && !beta.is_zero();
+  [[maybe_unused]] const Factor beta = p.beta.read();
   const int q = lane % 4;
   // Where columns begin in the same bank, every other lane takes its second row first.
   const bool turned = turns && q % 2 == 1;
@@ -119,7 +119,7 @@ __device__ inline void multiply_pieces(const TsmmColumnPieces<float>& p, PieceSt
     float* const stage = reinterpret_cast<float*>(memory + at.stage * p.stage_bytes) + step * warpgroup_rows * parts;
     WarpgroupSums<parts, columns> sums;
     sums.clear();
-    bool adds_beta = adds;
+    [[maybe_unused]] bool added = false;
     if (reads_a) {
       const ColumnPairs<parts, turns> fragments{stage + first_a, to_other, 4 * p.a.pitch, p.m - q, turned};
       multiply_steps(sums, fragments, right, steps);
@@ -137,7 +137,7 @@ __device__ inline void multiply_pieces(const TsmmColumnPieces<float>& p, PieceSt
             }
           }
         }
-        adds_beta = false;
+        added = true;
       }
     }
     __syncwarp();  // all of a row has been read
@@ -154,14 +154,18 @@ __device__ inline void multiply_pieces(const TsmmColumnPieces<float>& p, PieceSt
         for (int part = 0; part < parts; ++part) {
           value[part] = (half == 1) != turned ? sums.sum[part][i + 2] : sums.sum[part][i];
         }
-        if (adds_beta && beta.im == 0) {  // single precision need not hold what is added
+        if constexpr (adds) {
+          // Single precision need not hold what is added; scalars of one part have a real beta.
+          if (!added && (parts == 1 || beta.im == 0)) {
 #pragma unroll
-          for (int part = 0; part < parts; ++part)
-            value[part] = fmaf(static_cast<float>(beta.re), to[part], value[part]);
-        } else if (adds_beta) {
-          const Factor old = scaled_number<parts>(beta, to);
-          value[0] = static_cast<float>(value[0] + old.re);
-          if constexpr (parts == 2) value[1] = static_cast<float>(value[1] + old.im);
+            for (int part = 0; part < parts; ++part) {
+              value[part] = fmaf(static_cast<float>(beta.re), to[part], value[part]);
+            }
+          } else if (!added) {
+            const Factor old = scaled_number<parts>(beta, to);
+            value[0] = static_cast<float>(value[0] + old.re);
+            value[1] = static_cast<float>(value[1] + old.im);
+          }
         }
         if constexpr (parts == 2) {
           *reinterpret_cast<float2*>(to) = make_float2(value[0], value[1]);
@@ -217,10 +221,13 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
   pack_steps(steps, columns, packed, static_cast<int>(threadIdx.x), warpgroups * warpgroup_threads, entry);
   publish_to_bulk_copies();
   meet(1, warpgroups * warpgroup_threads);
-  if (p.turns) {
-    multiply_pieces<parts, columns, chunk_steps, true>(p, shared, memory, shared_address(packed), steps, warp);
+  const auto multiply = [&]<bool turns, bool adds>() {
+    multiply_pieces<parts, columns, chunk_steps, turns, adds>(p, shared, memory, shared_address(packed), steps, warp);
+  };
+  if (p.loads_b && !p.beta.read().is_zero()) {
+    p.turns ? multiply.template operator()<true, true>() : multiply.template operator()<false, true>();
   } else {
-    multiply_pieces<parts, columns, chunk_steps, false>(p, shared, memory, shared_address(packed), steps, warp);
+    p.turns ? multiply.template operator()<true, false>() : multiply.template operator()<false, false>();
   }
 #endif
 }

@@ -321,28 +321,20 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
       });
     }
   };
-  const auto read_old = [&](std::uint32_t chunk, int first_row, int left, Factor(&old)[4]) {
-    places.visit(p, of_chunk(chunk), first_row, left, [&](int v, const double* at) { old[v] = {at[0], at[1]}; });
-  };
-  const auto add_old = [&](const Factor(&old)[4], double(&re)[4], double(&im)[4]) {
+  const auto add_old = [&](std::uint32_t chunk, int first_row, int left, double(&re)[4], double(&im)[4]) {
     const Factor beta = p.beta.read();
-#pragma unroll
-    for (int v = 0; v < 4; ++v) {
-      const Factor scaled = scale(beta, old[v]);
+    places.visit(p, of_chunk(chunk), first_row, left, [&](int v, const double* old) {
+      const Factor scaled = scale(beta, {old[0], old[1]});
       re[v] += scaled.re;
       im[v] += scaled.im;
-    }
+    });
   };
   if (!reads_a) {
     for (std::uint32_t chunk = blockIdx.x; chunk < p.chunks; chunk += gridDim.x) {
       for (int set = first_set; set < rows / 8; set += 2 * row_pairs) {
         const int left = left_of(chunk) - 8 * set;
         double re[4] = {}, im[4] = {};
-        if (adds) {
-          Factor old[4] = {};
-          read_old(chunk, 8 * set, left, old);
-          add_old(old, re, im);
-        }
+        if (adds) add_old(chunk, 8 * set, left, re, im);
         write(of_chunk(chunk), 8 * set, left, re, im);
       }
     }
@@ -380,8 +372,14 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
             im_a[d] = both[d].y;
             sum_a[d] = both[d].x + both[d].y;
           }
-          Factor old[4] = {};
-          if (early && adds && role == 1) read_old(chunk, 8 * set, left - 8 * set, old);
+          [[maybe_unused]] Factor old[4] = {};
+          if constexpr (early) {
+            if (adds && role == 1) {
+              places.visit(p, of_chunk(chunk), 8 * set, left - 8 * set, [&](int v, const double* at) {
+                old[v] = {at[0], at[1]};
+              });
+            }
+          }
           double re[4] = {};
           multiply_deep<depth>(re, c.re, sum_a);
           double im[4];
@@ -406,8 +404,17 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
             largest = max(largest, static_cast<unsigned>(__double2hiint(im[v])) << 1);
           }
           if (__all_sync(0xffffffffU, largest < 0xffe00000U)) {
-            if (!early && adds) read_old(chunk, 8 * set, left - 8 * set, old);
-            if (adds) add_old(old, re, im);
+            if constexpr (early) {
+              const Factor beta = p.beta.read();
+#pragma unroll
+              for (int v = 0; v < 4 && adds; ++v) {
+                const Factor scaled = scale(beta, old[v]);
+                re[v] += scaled.re;
+                im[v] += scaled.im;
+              }
+            } else if (adds) {
+              add_old(chunk, 8 * set, left - 8 * set, re, im);
+            }
             write(to, 8 * set, left - 8 * set, re, im);
           } else {
             multiply_set_plainly(p, stage, of_chunk(chunk), to, 8 * set, left - 8 * set, first_column);
