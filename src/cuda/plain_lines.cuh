@@ -8,6 +8,10 @@
 /// copies: whatever their alignment and distance, and faster than boxes where lines are short.
 namespace blockvec::kernels::cuda {
 
+/// Brings a line of memory into the cache that all multiprocessors share, where it is right whatever is written
+/// meanwhile.
+__device__ inline void prefetch_line(const void* at) { asm volatile("prefetch.global.L2 [%0];" ::"l"(at)); }
+
 template <class Real>
 struct PlainLines {
   const Real* data;

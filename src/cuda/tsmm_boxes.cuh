@@ -60,20 +60,6 @@ __global__ void pack_kernel(const __grid_constant__ TsmmBoxes<Real> p, double* p
        static_cast<int>(gridDim.x * blockDim.x));
 }
 
-/// sum += A C for 16 columns of A, which a lane holds, and this warp's pieces of C.
-template <int tb, int tn>
-__device__ inline void multiply_step(double (&sum)[tb][tn][4], const double (&left)[tb][8], const double* c,
-                                     int pieces) {
-#pragma unroll
-  for (int x = 0; x < tn; ++x) {
-    const double2 first = *reinterpret_cast<const double2*>(c + 64 * x);
-    const double2 second = *reinterpret_cast<const double2*>(c + 64 * (pieces + x));
-    const double right[4] = {first.x, first.y, second.x, second.y};
-#pragma unroll
-    for (int t = 0; t < tb; ++t) multiply_16x8x16(sum[t][x], left[t], right);
-  }
-}
-
 /// sum += A C for the boxes of a set and `steps` steps of 4 columns of A; `a` points to this lane's first entries of
 /// either half of the rows, `c` to this warp's pieces. `ahead`: the next entries of A are on their way while these are
 /// multiplied.

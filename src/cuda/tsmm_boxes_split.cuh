@@ -23,9 +23,6 @@ inline __global__ void pack_split_kernel(const __grid_constant__ TsmmBoxes<float
              PairedEntries<TsmmBoxes<float>>{p, p.m, p.out.n, alpha});
 }
 
-/// Asks for what lies there, into the second-level cache.
-__device__ inline void prefetch_line(const void* at) { asm volatile("prefetch.global.L2 [%0];" ::"l"(at)); }
-
 /// Where a warp's results lie in B: 16 rows of each box. Of a row a lane has every fourth pair of neighbours.
 template <int count>
 class PairPlaces {

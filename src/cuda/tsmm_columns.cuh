@@ -1,7 +1,7 @@
 #pragma once
 
-#include "src/cuda/mma.cuh"
 #include "src/cuda/tsmm_columns_chunks.cuh"
+#include "src/cuda/tsmm_factor.cuh"
 
 /// tsmm of column-major operands on tensor cores, in double precision. Groups of warps take the chunks in turn; in a
 /// group, warps stand `row_warps` deep along the rows and `column_warps` wide along B's columns, each with `tb` pieces
@@ -111,14 +111,7 @@ __device__ inline void multiply_columns(double (&sum)[tb][tn][4], const Real* a,
 #pragma unroll
       for (int v = 0; v < 8; ++v) factors[t][v] = now.at(t, v);
     }
-#pragma unroll
-    for (int x = 0; x < tn; ++x) {
-      const double2 first = *reinterpret_cast<const double2*>(c + 64 * x);
-      const double2 second = *reinterpret_cast<const double2*>(c + 64 * (pieces + x));
-      const double right[4] = {first.x, first.y, second.x, second.y};
-#pragma unroll
-      for (int t = 0; t < tb; ++t) multiply_16x8x16(sum[t][x], factors[t], right);
-    }
+    multiply_step(sum, factors, c, pieces);
     if (ahead) now = next;
   }
 }

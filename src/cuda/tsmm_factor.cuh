@@ -1,5 +1,6 @@
 #pragma once
 
+#include "src/cuda/mma.cuh"
 #include "src/cuda/operands.cuh"
 #include "src/cuda/ring.cuh"
 
@@ -106,6 +107,20 @@ __device__ inline void pack(const Small<Real>& small, int m, int n, Factor alpha
       }
       *reinterpret_cast<double2*>(to[b]) = make_double2(value[0], value[1]);
     }
+  }
+}
+
+/// sum += A C for 16 columns of A, which a lane holds, and a warp's pieces of C as OrderOfSteps has them.
+template <int tb, int tn>
+__device__ inline void multiply_step(double (&sum)[tb][tn][4], const double (&left)[tb][8], const double* c,
+                                     int pieces) {
+#pragma unroll
+  for (int x = 0; x < tn; ++x) {
+    const double2 first = *reinterpret_cast<const double2*>(c + 64 * x);
+    const double2 second = *reinterpret_cast<const double2*>(c + 64 * (pieces + x));
+    const double right[4] = {first.x, first.y, second.x, second.y};
+#pragma unroll
+    for (int t = 0; t < tb; ++t) multiply_16x8x16(sum[t][x], left[t], right);
   }
 }
 

@@ -81,9 +81,6 @@ class PanelsOfSmall {
   bool in_pairs_;
 };
 
-/// Brings a line into the cache that all multiprocessors share, where it is right whatever is written meanwhile.
-__device__ inline void prefetch(const double* from) { asm volatile("prefetch.global.L2 [%0];" ::"l"(from)); }
-
 /// Writes the warp's 16 rows, of which `rows` are there, beta times what they held added.
 template <int pieces>
 __device__ inline void write_panels(const TsmmPanels& p, const double (&sum)[pieces][4], std::int64_t first_row,
@@ -132,7 +129,7 @@ __global__ void __launch_bounds__(32 * warps, 16 / warps) tsmm_panels_kernel(con
   release_next_kernel();
   const int lines = p.fetched / 16;
   for (int i = thread; i < Shape::rows * lines; i += Shape::threads) {
-    if (i / lines < rows) prefetch(p.a.data + (first_row + i / lines) * p.a.row_stride + i % lines * 16);
+    if (i / lines < rows) prefetch_line(p.a.data + (first_row + i / lines) * p.a.row_stride + i % lines * 16);
   }
   await_previous_kernel();
 

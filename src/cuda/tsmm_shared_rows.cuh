@@ -1,6 +1,7 @@
 #pragma once
 
 #include "src/cuda/tsmm_direct.cuh"
+#include "src/dispatch/cuda_shapes.hpp"
 
 /// tsmm of few columns of A to one of B, row-major, whatever the rows' stride and alignment: neighbouring lanes share a
 /// row and load it in one go, many rows at a time, straight into registers. Of as many rows' sums as they have loaded
@@ -10,7 +11,7 @@
 /// tsmm_direct.cuh.
 namespace blockvec::kernels::cuda {
 
-inline constexpr int shared_rows = 16;  ///< of the lanes that share them
+using dispatch::shared_rows;
 
 /// Adds lanes' parts of 2 `step` sums and deals these out: lane i gets sum i.
 template <int step>

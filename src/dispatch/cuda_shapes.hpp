@@ -67,6 +67,8 @@ inline constexpr int warpgroup_rows = 64;
 /// Blocks of a multiprocessor: two where a thread needs few registers, so that one hides what the other waits for.
 constexpr int tsmm_box_blocks(const TileShape& tile) { return tile.n == 1 ? 2 : 1; }
 constexpr int tsmm_warps_blocks(const TileShape& tile) { return tile.n > 4 ? 1 : 2; }
+/// Rows of the lanes that share them (tsmm_shared_rows_tiles).
+inline constexpr int shared_rows = 16;
 /// Columns of A in a stage, and stages of a block (tsmm_panels_tiles).
 inline constexpr int panels_panel = 32;
 inline constexpr int panels_stages = 3;
@@ -78,10 +80,11 @@ constexpr int gauss_row_pairs(int pieces) { return pieces <= 3 ? 2 : 1; }
 constexpr int gauss_register_warps(int pieces) { return 2 * pieces * gauss_row_pairs(pieces); }
 /// What a pair of warps hands over in shared memory.
 inline constexpr int gauss_pair_bytes = 8192;
-/// Whether warps have so many sums (tsmm_gauss_tiles) that A and C may come panel by panel.
-inline constexpr int gauss_column_row_warps = 4;  ///< of column-major operands
-/// Real numbers from column to column of their boxes: four lanes read two rows of four columns each in other banks.
+/// Warps along the rows of column-major operands (tsmm_gauss_tiles), and real numbers from column to column of their
+/// boxes: four lanes read two rows of four columns each in other banks.
+inline constexpr int gauss_column_row_warps = 4;
 inline constexpr int gauss_column_pitch = 2 * 16 * gauss_column_row_warps + 4;
+/// Whether warps have so many sums that A and C may come panel by panel.
 constexpr bool gauss_by_panels(const TileShape& tile) { return tile.m * tile.n >= 4; }
 
 }  // namespace blockvec::kernels::dispatch

@@ -10,7 +10,6 @@ namespace blockvec::kernels::dispatch {
 namespace {
 
 constexpr int threads = 256;
-constexpr int shared_rows = 16;  // of lanes that share them
 
 // Numbers of a row that a lane loads.
 int loads_of(const CudaTsmm& c) {
