@@ -297,9 +297,11 @@ TsmmColumnPieces<real_t<T>> column_pieces(const TsmmCall<T>& call, const dispatc
   p.stages = x.stages;
   const auto bytes_a = static_cast<int>(dispatch::piece_bytes(p.m, x.pitch, sizeof(Real)));
   const auto bytes_b = static_cast<int>(dispatch::piece_bytes(p.n, x.staged_pitch, sizeof(Real)));
-  p.offset_b = x.output_in_ring ? bytes_a : 0;
-  p.stage_bytes = x.output_in_ring ? bytes_a + bytes_b : std::max(bytes_a, bytes_b);
+  const bool apart = x.output_in_ring || x.staged != 0;
+  p.offset_b = apart ? bytes_a : 0;
+  p.stage_bytes = apart ? bytes_a + bytes_b : std::max(bytes_a, bytes_b);
   p.loads_b = x.output_in_ring;
+  p.fetches_b = !x.output_in_ring;
   p.turns = p.a.pitch % 16 == 0;
   return p;
 }

@@ -175,11 +175,15 @@ __device__ inline int first_entry(const TsmmBoxes<Real>& p, int warp_row, int la
   return p.out.b.row_major ? place_of_row(p, row) + lane % 4 : p.out.b.parts * row + lane % 4 * p.a.pitch;
 }
 
+struct Nothing {
+  __device__ void operator()(std::uint32_t) const {}
+};
+
 /// The warps that load: one of them takes tickets and, of boxes, starts all; plain copies are shared by four. A last
-/// stage for each of so many groups says that there is nothing more.
-template <int tb, bool plain, int first_thread = computing_threads, class Real>
+/// stage for each of so many groups says that there is nothing more. on_chunk(chunk) follows a chunk's copies.
+template <int tb, bool plain, int first_thread = computing_threads, class Real, class OnChunk = Nothing>
 __device__ inline void load_chunks(const TsmmBoxes<Real>& p, const BoxStages<Real>& stages, std::uint32_t (&tickets)[2],
-                                   int groups = 1) {
+                                   int groups = 1, const OnChunk& on_chunk = {}) {
 #if __CUDA_ARCH__ >= 900
   const int thread = static_cast<int>(threadIdx.x) - first_thread;
   const bool leads = thread < warp_size && elected();
@@ -225,6 +229,7 @@ __device__ inline void load_chunks(const TsmmBoxes<Real>& p, const BoxStages<Rea
         __syncwarp();
         at.advance(1, p.stages);
       }
+      on_chunk(chunk);
     }
     turn ^= 1;
     first = share_ticket(turn, next);

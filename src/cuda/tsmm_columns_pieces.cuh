@@ -33,9 +33,10 @@ struct TsmmColumnPieces : TsmmTask<Real> {
   int early;            ///< those that it holds before them, at most: a line, a sector, or none
   int stages;
   int stage_bytes;
-  int offset_b;  ///< of B's numbers in a stage: results
-  bool loads_b;  ///< what B held comes along there
-  bool turns;    ///< A's columns begin in the same bank
+  int offset_b;    ///< of B's numbers in a stage: results
+  bool loads_b;    ///< what B held comes along there
+  bool fetches_b;  ///< or into the L2 cache, from where threads read it
+  bool turns;      ///< A's columns begin in the same bank
 };
 
 inline constexpr int piece_storers = 2;  ///< warps
@@ -88,6 +89,17 @@ class PiecesOf {
                 full);
     }
   }
+  /// Into the L2 cache.
+  __device__ void prefetch(std::int64_t first) const {
+    if (columns_.boxed) {
+      if (elected()) tensor_prefetch(columns_.map, static_cast<int>(first / columns_.parts), 0);
+      return;
+    }
+    for (int j = lane(); j < columns_.count; j += warp_size) {
+      const int before = place(j) % unit;
+      bulk_prefetch(columns_.data + j * columns_.distance + first - before, bytes_of(place(j)));
+    }
+  }
   /// Zeros beyond the matrix.
   __device__ void start_plain(std::int64_t first, std::int64_t length, unsigned char* stage) const {
     for (int j = 0; j < columns_.count; ++j) {
@@ -118,7 +130,9 @@ template <class Real>
 __device__ inline void load_pieces(const TsmmColumnPieces<Real>& p, PieceStages& shared, unsigned char* ring,
                                    int numbers, int marks) {
   const bool reads_a = !p.alpha.read().is_zero();
-  const bool reads_b = p.loads_b && !p.beta.read().is_zero();
+  const bool adds = !p.beta.read().is_zero();
+  const bool reads_b = p.loads_b && adds;
+  const bool fetches_b = p.fetches_b && adds;
   const PiecesOf<Real> a(p.a, numbers);
   const PiecesOf<Real> b(p.b, numbers);
   RingPosition at{0, 1};
@@ -140,6 +154,7 @@ __device__ inline void load_pieces(const TsmmColumnPieces<Real>& p, PieceStages&
     __syncwarp();
     if (bulk_a) a.start_bulk(first, stage, full);
     if (bulk_b) b.start_bulk(first, stage + p.offset_b, full);
+    if (fetches_b && b.in_bulk(first, p.length)) b.prefetch(first);
     __syncwarp();
     at.advance(1, p.stages);
   });

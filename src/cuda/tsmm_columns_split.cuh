@@ -62,20 +62,81 @@ struct ColumnPairs {
   }
 };
 
-/// beta times the number of `parts` that stands there.
+/// What B held comes along in stages, or from the cache, where stages would else hold too short pieces of columns.
+enum class Old : std::uint8_t { none, staged, fetched };
+
+/// A result += beta times what B held there, by one rounding, since single precision need not hold what is added.
 template <int parts>
-__device__ inline Factor scaled_number(Factor beta, const float* number) {
-  return scale(beta, {static_cast<double>(number[0]), static_cast<double>(number[parts - 1])});
+__device__ inline void add_scaled(Factor beta, float2 old, float& re, float& im) {
+  if (parts == 1 || beta.im == 0) {
+    re = fmaf(static_cast<float>(beta.re), old.x, re);
+    if constexpr (parts == 2) im = fmaf(static_cast<float>(beta.re), old.y, im);
+  } else {
+    const Factor scaled = scale(beta, {static_cast<double>(old.x), static_cast<double>(old.y)});
+    re = static_cast<float>(re + scaled.re);
+    im = static_cast<float>(im + scaled.im);
+  }
 }
 
-/// One result in double precision, from A's numbers of a row on; `old`: B's number there, null if none is added.
+/// Where a lane's results of a chunk belong in B: in two rows, 8 apart, of columns q + 4 i.
 template <int parts>
-__device__ __noinline__ float plain_number(const TsmmColumnPieces<float>& p, const float* a, const float* old,
-                                           int column, int part) {
+struct OldNumbers {
+  const float* number;   ///< of the lane's first column and row
+  std::int64_t to_four;  ///< from a column to the fourth after it
+  int columns;           ///< from the lane's first one on
+  bool there[2];         ///< the row is one of B's
+
+  /// In slot i; nothing where B ends. Without branches, so that others are under way at the same time.
+  __device__ float2 read(int slot, int half) const {
+    const float* const from = number + slot * to_four + half * 8 * parts;
+    const int mine = 4 * slot < columns && there[half];
+    float2 was{0, 0};
+    if constexpr (parts == 2) {
+      asm("{ .reg .pred p; setp.ne.s32 p, %3, 0; @p ld.global.cg.v2.f32 {%0, %1}, [%2]; }"
+          : "+f"(was.x), "+f"(was.y)
+          : "l"(from), "r"(mine));
+    } else {
+      asm("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p ld.global.cg.f32 %0, [%1]; }" : "+f"(was.x) : "l"(from), "r"(mine));
+    }
+    return was;
+  }
+
+  /// sums += beta B; many numbers are on their way at a time.
+  template <int wide>
+  __device__ void add_to(WarpgroupSums<parts, wide>& sums, Factor beta) const {
+    constexpr int slots = wide / 4;
+    constexpr int batch = slots % 8 == 0 ? 8 : slots % 6 == 0 ? 6 : slots;
+#pragma unroll
+    for (int first = 0; first < slots; first += batch) {
+      float2 old[2 * batch];
+#pragma unroll
+      for (int i = 0; i < 2 * batch; ++i) old[i] = read(first + i / 2, i % 2);
+      const auto add = [&](Factor factor) {
+#pragma unroll
+        for (int i = 0; i < 2 * batch; ++i) {
+          const int slot = first + i / 2;
+          const int at = slot / 2 * 4 + slot % 2 + 2 * (i % 2);
+          add_scaled<parts>(factor, old[i], sums.sum[0][at], sums.sum[parts - 1][at]);
+        }
+      };
+      if (parts == 1 || beta.im == 0) {  // asked once
+        add({beta.re, 0});
+      } else {
+        add(beta);
+      }
+    }
+  }
+};
+
+/// One result in double precision, from A's numbers of a row on, where B held `old`.
+template <int parts>
+__device__ __noinline__ float plain_number(const TsmmColumnPieces<float>& p, const float* a, float2 old, int column,
+                                           int part) {
   const Factor alpha = p.alpha.read();
+  const Factor beta = p.beta.read();
   double value = 0;
-  if (old != nullptr) {
-    const Factor scaled = scaled_number<parts>(p.beta.read(), old);
+  if (!beta.is_zero()) {
+    const Factor scaled = scale(beta, {static_cast<double>(old.x), static_cast<double>(old.y)});
     value = part == 0 ? scaled.re : scaled.im;
   }
 #pragma unroll 1
@@ -86,8 +147,8 @@ __device__ __noinline__ float plain_number(const TsmmColumnPieces<float>& p, con
 }
 
 /// What warp `warp` has to compute: its warpgroup takes steps of 64 rows in turn. `right`: C, in so many steps; `adds`:
-/// beta B comes to it.
-template <int parts, int columns, int chunk_steps, bool turns, bool adds>
+/// where what beta B adds comes from.
+template <int parts, int columns, int chunk_steps, bool turns, Old adds>
 __device__ inline void multiply_pieces(const TsmmColumnPieces<float>& p, PieceStages& shared, unsigned char* memory,
                                        std::uint32_t right, int steps, int warp) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -115,30 +176,48 @@ __device__ inline void multiply_pieces(const TsmmColumnPieces<float>& p, PieceSt
   settle(false);
   for (;;) {
     shared.full[at.stage].wait(at.parity);
-    if (__shfl_sync(0xffffffffU, shared.chunk_of[at.stage], 0) == no_chunk) break;
+    const std::uint32_t chunk = __shfl_sync(0xffffffffU, shared.chunk_of[at.stage], 0);
+    if (chunk == no_chunk) break;
     float* const stage = reinterpret_cast<float*>(memory + at.stage * p.stage_bytes) + step * warpgroup_rows * parts;
     WarpgroupSums<parts, columns> sums;
     sums.clear();
+    // Of rows that a chunk holds without storing them, what this reads may be another block's result already.
+    const auto old = [&] {
+      const std::int64_t number =
+          static_cast<std::int64_t>(chunk) * p.stored - p.early + (step * warpgroup_rows + row0) * parts;
+      const auto there = [&](std::int64_t at) { return at >= 0 && at < p.length; };
+      return OldNumbers<parts>{
+          p.b.data + q * p.b.distance + number, 4 * p.b.distance, p.n - q, {there(number), there(number + 8 * parts)}};
+    };
     [[maybe_unused]] bool added = false;
     if (reads_a) {
       const ColumnPairs<parts, turns> fragments{stage + first_a, to_other, 4 * p.a.pitch, p.m - q, turned};
       multiply_steps(sums, fragments, right, steps);
       if (!__all_sync(0xffffffffU, sums.finite())) {  // only true infinities are to be seen
-        const float* const b = stage + p.offset_b / static_cast<int>(sizeof(float)) + p.b.shift;
 #pragma unroll
-        for (int part = 0; part < parts; ++part) {
+        for (int i = 0; i < columns / 2; ++i) {
+          const int slot = i / 4 * 2 + i % 2;
+          const int half = i / 2 % 2;
+          const int column = 4 * slot + q;
+          if (column >= p.n) continue;
+          float2 was{0, 0};
+          if constexpr (adds == Old::fetched) was = old().read(slot, half);
+          if constexpr (adds == Old::staged) {
+            const float* const held =
+                stage + first_b + slot * 4 * p.b.pitch + (half == 1) * 8 * parts - (turned ? 8 * parts : 0);
+            was = {held[0], held[parts - 1]};
+          }
+          const float* const row = stage + p.a.shift + (row0 + half * 8) * parts;
 #pragma unroll
-          for (int i = 0; i < columns / 2; ++i) {
-            const int column = i / 4 * 8 + q + i % 2 * 4;
-            if (column < p.n) {
-              const int row = (row0 + i / 2 % 2 * 8) * parts;
-              sums.sum[part][i] = plain_number<parts>(p, stage + p.a.shift + row,
-                                                      adds ? b + column * p.b.pitch + row : nullptr, column, part);
-            }
+          for (int part = 0; part < parts; ++part) {
+            sums.sum[part][i] = plain_number<parts>(p, row, was, column, part);
           }
         }
         added = true;
       }
+    }
+    if constexpr (adds == Old::fetched) {
+      if (!added) old().add_to(sums, beta);
     }
     __syncwarp();  // all of a row has been read
     float* const out = stage + first_b;
@@ -154,18 +233,8 @@ __device__ inline void multiply_pieces(const TsmmColumnPieces<float>& p, PieceSt
         for (int part = 0; part < parts; ++part) {
           value[part] = (half == 1) != turned ? sums.sum[part][i + 2] : sums.sum[part][i];
         }
-        if constexpr (adds) {
-          // Single precision need not hold what is added; scalars of one part have a real beta.
-          if (!added && (parts == 1 || beta.im == 0)) {
-#pragma unroll
-            for (int part = 0; part < parts; ++part) {
-              value[part] = fmaf(static_cast<float>(beta.re), to[part], value[part]);
-            }
-          } else if (!added) {
-            const Factor old = scaled_number<parts>(beta, to);
-            value[0] = static_cast<float>(value[0] + old.re);
-            value[1] = static_cast<float>(value[1] + old.im);
-          }
+        if constexpr (adds == Old::staged) {
+          if (!added) add_scaled<parts>(beta, {to[0], to[parts - 1]}, value[0], value[parts - 1]);
         }
         if constexpr (parts == 2) {
           *reinterpret_cast<float2*>(to) = make_float2(value[0], value[1]);
@@ -221,14 +290,20 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
   pack_steps(steps, columns, packed, static_cast<int>(threadIdx.x), warpgroups * warpgroup_threads, entry);
   publish_to_bulk_copies();
   meet(1, warpgroups * warpgroup_threads);
-  const auto multiply = [&]<bool turns, bool adds>() {
+  const auto multiply = [&]<bool turns, Old adds>() {
     multiply_pieces<parts, columns, chunk_steps, turns, adds>(p, shared, memory, shared_address(packed), steps, warp);
   };
-  if (p.loads_b && !p.beta.read().is_zero()) {
-    p.turns ? multiply.template operator()<true, true>() : multiply.template operator()<false, true>();
-  } else {
-    p.turns ? multiply.template operator()<true, false>() : multiply.template operator()<false, false>();
-  }
+  const auto multiply_or_add = [&]<bool turns>() {
+    constexpr bool may_stage = parts == 1 || chunk_steps > 1;
+    if (p.beta.read().is_zero()) {
+      multiply.template operator()<turns, Old::none>();
+    } else if (may_stage && p.loads_b) {
+      if constexpr (may_stage) multiply.template operator()<turns, Old::staged>();
+    } else {
+      multiply.template operator()<turns, Old::fetched>();
+    }
+  };
+  p.turns ? multiply_or_add.template operator()<true>() : multiply_or_add.template operator()<false>();
 #endif
 }
 

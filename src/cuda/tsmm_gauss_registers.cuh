@@ -1,5 +1,6 @@
 #pragma once
 
+#include "src/cuda/plain_lines.cuh"
 #include "src/cuda/succession.cuh"
 #include "src/cuda/tsmm_boxes.cuh"
 
@@ -249,6 +250,22 @@ __device__ inline void multiply_set_plainly(const TsmmBoxes<double>& p, const do
   }
 }
 
+/// What B holds in a chunk's rows, into the L2 cache, by a warp.
+__device__ inline void fetch_old(const Results<double>& out, std::uint32_t chunk) {
+#if __CUDA_ARCH__ >= 900
+  const std::int64_t first_row = std::int64_t{chunk} * out.box_rows;
+  const auto rows = static_cast<int>(min(out.k - first_row, std::int64_t{out.box_rows}));
+  const int lines = out.b.row_major ? rows : out.n / 2;
+  const int bytes = (out.b.row_major ? out.n : 2 * rows) * static_cast<int>(sizeof(double));
+  for (int i = static_cast<int>(threadIdx.x) % warp_size; i < lines; i += warp_size) {
+    const std::int64_t place = out.b.row_major ? out.b.offset(first_row + i, 0) : out.b.offset(first_row, 2 * i);
+    const auto begin = reinterpret_cast<std::uintptr_t>(out.b.data + place);
+    const std::uintptr_t whole = begin / 16 * 16;  // what bulk copies move
+    bulk_prefetch(reinterpret_cast<const void*>(whole), static_cast<unsigned>((begin + bytes + 15) / 16 * 16 - whole));
+  }
+#endif
+}
+
 /// Pairs of warps that share out the rows of a box.
 template <int pieces>
 inline constexpr int gauss_row_pairs = dispatch::gauss_row_pairs(pieces);
@@ -263,6 +280,7 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
   constexpr int warps = 2 * pairs;
   constexpr bool many = warps > computing_warps;
   constexpr bool early = pieces <= 2;  // old results have registers while the new ones are computed
+  constexpr bool fetches = !many;      // and the warp that loads has some to ask for them before
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ RingBarriers barriers;
   __shared__ Barrier handed_over[pairs][2][2];  // by either half; in turns, for one may be a turn ahead
@@ -289,7 +307,11 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
                        p.out.box_rows * p.out.n};
   if (warp >= warps) {
     give_registers<many ? 32 : 40>();
-    if (reads_a && warp == warps) load_chunks<1, false, warps * warp_size>(p, stages, tickets);
+    const bool adds = !p.beta.read().is_zero();
+    const auto fetch = [&](std::uint32_t chunk) {
+      if (fetches && adds) fetch_old(p.out, chunk);
+    };
+    if (reads_a && warp == warps) load_chunks<1, false, warps * warp_size>(p, stages, tickets, 1, fetch);
     if (reads_a && staged && warp == warps + 1) results.store(p.out);
     return;
   }
@@ -323,11 +345,20 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
   };
   const auto add_old = [&](std::uint32_t chunk, int first_row, int left, double(&re)[4], double(&im)[4]) {
     const Factor beta = p.beta.read();
-    places.visit(p, of_chunk(chunk), first_row, left, [&](int v, const double* old) {
-      const Factor scaled = scale(beta, {old[0], old[1]});
-      re[v] += scaled.re;
-      im[v] += scaled.im;
-    });
+    constexpr int at_once = many ? 2 : 4;  // as far as registers go
+#pragma unroll
+    for (int first = 0; first < 4; first += at_once) {
+      Factor old[4] = {};
+      places.visit(p, of_chunk(chunk), first_row, left, [&](int v, const double* at) {
+        if (v / at_once == first / at_once) old[v] = {at[0], at[1]};
+      });
+#pragma unroll
+      for (int v = first; v < first + at_once; ++v) {
+        const Factor scaled = scale(beta, old[v]);
+        re[v] += scaled.re;
+        im[v] += scaled.im;
+      }
+    }
   };
   if (!reads_a) {
     for (std::uint32_t chunk = blockIdx.x; chunk < p.chunks; chunk += gridDim.x) {
@@ -378,6 +409,12 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
               places.visit(p, of_chunk(chunk), 8 * set, left - 8 * set, [&](int v, const double* at) {
                 old[v] = {at[0], at[1]};
               });
+            }
+          }
+          if constexpr (!early && !fetches) {
+            if (adds && role == 0) {
+              places.visit(p, of_chunk(chunk), 8 * (set ^ 1), left - 8 * (set ^ 1),
+                           [](int, const double* at) { prefetch_line(at); });
             }
           }
           double re[4] = {};

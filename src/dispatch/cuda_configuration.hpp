@@ -179,7 +179,8 @@ struct CudaTsmm {
   int pitch;            ///< boxes, deep, warps: real numbers from line to line in a stage
   int classes;          ///< boxes: that lines are dealt into
   bool small_in_ring;   ///< boxes: C comes from a kernel of its own, panel by panel with A
-  int staged;           ///< boxes, warps: 1 if results go through shared memory, to be written in whole sectors
+  int staged;           ///< boxes, warps: 1 if results go through shared memory, to be written in whole sectors;
+                        ///< columns: if they do not take the place of A's numbers in a stage
   int plain;            ///< boxes: 1 if A comes by plain copies instead
   int staged_pitch;     ///< boxes, columns: real numbers from line to line of results there
   int early;            ///< columns: rows of a chunk that it does not store, to store whole sectors or lines

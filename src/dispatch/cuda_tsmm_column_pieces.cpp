@@ -1,6 +1,7 @@
 #include "src/dispatch/cuda_tsmm_column_pieces.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -46,7 +47,7 @@ std::int64_t small_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
 std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c) {
   const std::int64_t a = piece_bytes(p.m / p.parts, c.pitch, p.real_bytes);
   const std::int64_t b = piece_bytes(p.n / p.parts, c.staged_pitch, p.real_bytes);
-  return c.output_in_ring ? a + b : std::max(a, b);
+  return c.output_in_ring || c.staged != 0 ? a + b : std::max(a, b);
 }
 
 bool serves(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
@@ -56,12 +57,21 @@ bool serves(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& 
   return has_kernel && p.n <= (is_split(c) ? 8 : 1) * c.tile_n * p.parts;
 }
 
+// As measured on an H200: where what B held would leave room for short pieces of columns alone, it had better come from
+// the cache. That it comes along is faster with short ones, too, where they begin at multiples of 16 bytes.
+bool fetches_old(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  constexpr int short_piece = 768;
+  const bool even =
+      p.parts == 1 && begins_at(p.aligned, p.pitch_a, unit_of(p)) && begins_at(p.aligned_output, p.pitch_b, unit_of(p));
+  return !even && c.rows * p.parts * p.real_bytes < short_piece;
+}
+
 // What follows from the rows of a chunk; false if too few stages fit.
 bool fit_pieces(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   c.pitch = pitch_of(p, c, p.pitch_a, p.aligned);
   c.staged_pitch = pitch_of(p, c, p.pitch_b, p.aligned_output);
   c.early = early_of(p, c);
-  c.output_in_ring = p.reads_output || !alike(p, c);
+  c.staged = alike(p, c) ? 0 : 1;
   const std::int64_t room = device.shared_bytes - static_bytes - small_bytes(p, c);
   const std::int64_t stage = bytes_of_stage(p, c);
   const int stages = static_cast<int>(std::clamp<std::int64_t>(room / stage, 0, 32));
@@ -82,7 +92,13 @@ bool complete_column_pieces(const CudaDevice& device, const CudaTsmmProblem& p, 
   c.warps = c.groups = 1;
   c.panel = static_cast<int>(p.m / p.parts);
   c.rows = is_split(c) ? warpgroup_rows * c.blocks_n : static_cast<int>(longest_piece / (p.parts * p.real_bytes));
+  c.output_in_ring = p.reads_output && !(is_split(c) && fetches_old(p, c));
   bool fits = fit_pieces(device, p, c);
+  if (!fits && is_split(c) && c.output_in_ring) {
+    c.output_in_ring = false;
+    c.stages = 0;
+    fits = fit_pieces(device, p, c);
+  }
   for (const int least = 32 * c.blocks_n; !is_split(c) && c.rows > least; fits = fit_pieces(device, p, c)) {
     if (fits && p.m * c.rows * p.real_bytes <= largest_chunk) break;
     c.rows /= 2;
@@ -139,11 +155,12 @@ void add_column_pieces(const CudaDevice& device, const CudaTsmmProblem& p, Searc
     }
     return;
   }
-  // The narrowest tile that holds B's rows, and of such the one with the longest chunks.
+  // The narrowest tile that holds B's rows, and of such the one with the longest chunks; for updates, rather one in
+  // whose stages there is room for what B held.
   CudaTsmm best{};
+  const auto order = [](const CudaTsmm& x) { return std::tuple(x.output_in_ring, -x.tile_n, x.blocks_n); };
   for (const TileShape& tile : tsmm_column_split_tiles) {
-    const bool better = best.tile_n == 0 || tile.n < best.tile_n || (tile.n == best.tile_n && tile.m > best.blocks_n);
-    if (better && legal(tile, 0, c)) best = c;
+    if (legal(tile, 0, c) && (best.tile_n == 0 || order(c) > order(best))) best = c;
   }
   if (best.tile_n != 0) to.push_back(best);
 }
