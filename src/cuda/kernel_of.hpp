@@ -47,6 +47,7 @@ TsmmBoxesKernel<Real> boxes_kernel_of(const dispatch::CudaTsmm& x, int parts, bo
     if (x.takes_once()) return tsmm_once_kernel_of<Real>();
     if (x.held != 0) return tsmm_held_kernel_of<Real>();
   } else {
+    if (x.tf32 != 0 && by_columns) return tsmm_column_boxes_split_kernel_of<Real>(x.blocks_n, x.tile_n, parts);
     if (x.tf32 != 0) return tsmm_boxes_split_kernel_of<Real>(x.blocks_n, x.tile_n, parts);
   }
   return tsmm_boxes_kernel_of<Real>(x.blocks_n, x.tile_n);

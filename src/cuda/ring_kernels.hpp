@@ -96,6 +96,9 @@ TsmmBoxesKernel<Real> tsmm_boxes_kernel_of(int m, int n);
 /// tsmm_box_split_tiles; scalars have so many real numbers.
 template <class Real>
 TsmmBoxesKernel<Real> tsmm_boxes_split_kernel_of(int m, int n, int parts);
+/// tsmm_column_box_split_tiles; likewise.
+template <class Real>
+TsmmBoxesKernel<Real> tsmm_column_boxes_split_kernel_of(int m, int n, int parts);
 /// tsmm_wide_tiles.
 template <class Real>
 TsmmBoxesKernel<Real> tsmm_wide_kernel_of(int m, int n);

@@ -229,7 +229,8 @@ void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const La
   }
   const int threads = x.holds_gauss()  ? dispatch::gauss_register_warps(x.tile_n) * warp_size + loading_threads
                       : x.takes_once() ? computing_threads
-                                       : block_threads;
+                      : x.tf32 != 0 && !row_major ? x.row_warps * x.groups * warp_size + loading_threads
+                                                  : block_threads;
   launcher.launch_early(boxes_kernel_of<Real>(x, parts, !p.out.b.row_major), x.parts, threads, x.shared_bytes, p);
 }
 

@@ -18,9 +18,16 @@ inline __global__ void pack_split_kernel(const __grid_constant__ TsmmBoxes<float
   if (blockIdx.x == 0 && threadIdx.x == 0) *p.tickets = 0;
   const Factor alpha = p.alpha.read();
   if (alpha.is_zero()) return;
-  pack_steps(p.panels * p.panel / (2 * pairs_of_step), columns, packed,
-             static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x), static_cast<int>(gridDim.x * blockDim.x),
-             PairedEntries<TsmmBoxes<float>>{p, p.m, p.out.n, alpha});
+  const auto pack = [&](const auto& entry) {
+    pack_steps(p.panels * p.panel / (2 * pairs_of_step), columns, packed,
+               static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x), static_cast<int>(gridDim.x * blockDim.x),
+               entry);
+  };
+  if (p.out.b.row_major) {
+    pack(PairedEntries<TsmmBoxes<float>>{p, p.m, p.out.n, alpha});
+  } else {
+    pack(ColumnEntries<TsmmBoxes<float>>{p, p.m, p.out.n, alpha});
+  }
 }
 
 /// Where a warp's results lie in B: 16 rows of each box. Of a row a lane has every fourth pair of neighbours.
@@ -77,15 +84,19 @@ template <int numbers, class Put>
 __device__ inline void multiply_row_plainly(const TsmmBoxes<float>& p, std::int64_t row, int lane, const Put& put) {
   const Factor alpha = p.alpha.read();
   const Factor beta = p.beta.read();
-  const float* const a = p.lines.data + row * p.lines.distance;
-  double value[numbers / warp_size];
+  const bool by_columns = !p.out.b.row_major;
+  const int parts = p.out.b.parts;
+  const float* const a = p.lines.data + (by_columns ? parts * row : row * p.lines.distance);
+  const auto place = [&](int d) { return by_columns ? d / parts * p.lines.distance + d % parts : d; };
+  constexpr int of_lane = (numbers + warp_size - 1) / warp_size;
+  double value[of_lane];
 #pragma unroll
-  for (int i = 0; i < numbers / warp_size; ++i) {
+  for (int i = 0; i < of_lane; ++i) {
     const int column = lane + i * warp_size;
     value[i] = 0;
     if (column >= p.out.n) continue;
 #pragma unroll 1
-    for (int d = 0; d < p.m; ++d) value[i] += a[d] * p.small.scaled(d, column, alpha);
+    for (int d = 0; d < p.m; ++d) value[i] += a[place(d)] * p.small.scaled(d, column, alpha);
     if (beta.is_zero()) continue;
     const float* const old = p.out.b.data + p.out.b.offset(row, column - column % p.out.b.parts);
     const Factor scaled = scale(beta, {static_cast<double>(old[0]), p.out.b.parts == 2 ? old[1] : 0.0});
@@ -93,7 +104,7 @@ __device__ inline void multiply_row_plainly(const TsmmBoxes<float>& p, std::int6
   }
   __syncwarp();
 #pragma unroll
-  for (int i = 0; i < numbers / warp_size; ++i) {
+  for (int i = 0; i < of_lane; ++i) {
     if (lane + i * warp_size < p.out.n) put(lane + i * warp_size, static_cast<float>(value[i]));
   }
 }

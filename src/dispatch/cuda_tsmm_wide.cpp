@@ -69,7 +69,8 @@ bool wide_is_better(const CudaDevice& device, const CudaTsmmProblem& p) {
     return false;
   }
   if (p.in_place && p.n > section_columns) return p.n <= most_sections_in_place * section_columns_in_place;
-  if (boxes_split_serve(device, p)) return false;  // in parts of columns, and with products of single precision
+  // Rows are multiplied in parts of columns, with products of single precision.
+  if (p.row_major && boxes_split_serve(device, p)) return false;
   return ceil_div(p.k, usual_rows) * ceil_div(p.n, section_columns) >= device.multiprocessors;
 }
 

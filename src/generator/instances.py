@@ -141,6 +141,10 @@ FAMILIES = {
                                    "tsmm_boxes_split_kernel<{parts}, {m}, 8 * {n}>", by_parts=True,
                                    makes=lambda real, m, n, parts: real == "float" and 1 <= m <= 2
                                    and n in (4, 8, 16) and m * n * parts <= 16),
+    "tsmm_column_box_split_tiles": Family("tsmm_column_boxes_split", "tsmm_boxes_split_columns.cuh",
+                                          "TsmmBoxesKernel", "tsmm_column_boxes_split_kernel<{parts}, {m}, 8 * {n}>",
+                                          by_parts=True, makes=lambda real, m, n, parts: real == "float" and 1 <= m <= 2
+                                          and n in (2, 4)),
     "tsmm_wide_tiles": Family("tsmm_wide", "tsmm_wide.cuh", "TsmmBoxesKernel", "tsmm_wide_kernel<{real}, {m}, {n}>",
                               makes=lambda real, m, n: m == 2 and 1 <= n <= 8),
     "tsmm_gauss_tiles": Family("tsmm_gauss", "tsmm_gauss.cuh", "TsmmBoxesKernel",

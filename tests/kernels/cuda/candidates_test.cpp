@@ -207,6 +207,10 @@ TEST_F(CudaCandidates, OfTsmmOfManyColumns) {
     expect_every_tsmm<double>(1157, s.m, s.n, columns_evenly, 1, 0.5, dispatch::Search::all);
     expect_every_tsmm<double>(2052, s.m, s.n, {Layout::column_major, Layout::row_major, 8, 2}, 2, 0.0,
                               dispatch::Search::all);
+    for (const float beta : {0.0F, 0.5F}) {
+      expect_every_tsmm<float>(1157, s.m, s.n, columns_evenly, 1, beta, dispatch::Search::all);
+      expect_every_tsmm<std::complex<float>>(1157, s.m, s.n, columns_evenly, 1, beta, dispatch::Search::all);
+    }
     if (HasFatalFailure()) return;
   }
 }

@@ -44,7 +44,7 @@ TYPED_TEST(CudaTsmm, EveryConfiguration) {
   };
   const Case cases[] = {{777, 5, 3, 1, 1},     {777, 16, 16, 0, 0},   {777, 37, 27, 1, 1},  {777, 33, 35, 0, 0},
                         {778, 57, 45, 0, 0},   {776, 40, 48, 0, 0},   {301, 130, 70, 2, 0}, {150, 515, 66, 1, 0},
-                        {5001, 130, 12, 1, 0}, {3200, 515, 16, 2, 0}, {4099, 135, 7, 3, 0}};
+                        {5001, 130, 12, 1, 0}, {3200, 515, 16, 2, 0}, {4099, 135, 7, 3, 0}, {2600, 150, 30, 0, 0}};
   for (const Layout layout : layouts) {
     for (const Case& x : cases) {
       const Placement place{layout, Layout::row_major, x.pad, x.offset};
