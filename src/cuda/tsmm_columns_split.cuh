@@ -3,6 +3,7 @@
 #include "src/cuda/succession.cuh"
 #include "src/cuda/tsmm_columns_pieces.cuh"
 #include "src/cuda/tsmm_warpgroup.cuh"
+#include "src/dispatch/cuda_tsmm_column_pieces.hpp"
 
 /// tsmm of column-major operands in single precision, by split products of whole warpgroups (tsmm_warpgroup.cuh):
 /// chunks of rows go through a ring as in tsmm_columns_pieces.cuh, warpgroups take their steps of 64 rows in turn.
@@ -252,6 +253,9 @@ __device__ inline void multiply_pieces(const TsmmColumnPieces<float>& p, PieceSt
 #endif
 }
 
+template <int parts, int columns, int chunk_steps>
+inline constexpr bool stages_hold_old = dispatch::may_hold_old(parts, chunk_steps, columns / 8);
+
 /// `columns`: of B, a multiple of 8; a chunk has so many steps.
 template <int parts, int columns, int chunk_steps>
 __global__ void __launch_bounds__(warpgroup_block_threads, 1)
@@ -294,11 +298,10 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
     multiply_pieces<parts, columns, chunk_steps, turns, adds>(p, shared, memory, shared_address(packed), steps, warp);
   };
   const auto multiply_or_add = [&]<bool turns>() {
-    constexpr bool may_stage = parts == 1 || chunk_steps > 1;
     if (p.beta.read().is_zero()) {
       multiply.template operator()<turns, Old::none>();
-    } else if (may_stage && p.loads_b) {
-      if constexpr (may_stage) multiply.template operator()<turns, Old::staged>();
+    } else if (stages_hold_old<parts, columns, chunk_steps> && p.loads_b) {
+      if constexpr (stages_hold_old<parts, columns, chunk_steps>) multiply.template operator()<turns, Old::staged>();
     } else {
       multiply.template operator()<turns, Old::fetched>();
     }

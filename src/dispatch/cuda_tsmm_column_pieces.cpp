@@ -57,13 +57,13 @@ bool serves(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& 
   return has_kernel && p.n <= (is_split(c) ? 8 : 1) * c.tile_n * p.parts;
 }
 
+bool in_short_pieces(const CudaTsmmProblem& p, const CudaTsmm& c) { return c.rows * p.parts * p.real_bytes < 768; }
+
 // As measured on an H200: where what B held would leave room for short pieces of columns alone, it had better come from
 // the cache. That it comes along is faster with short ones, too, where they begin at multiples of 16 bytes.
 bool fetches_old(const CudaTsmmProblem& p, const CudaTsmm& c) {
-  constexpr int short_piece = 768;
-  const bool even =
-      p.parts == 1 && begins_at(p.aligned, p.pitch_a, unit_of(p)) && begins_at(p.aligned_output, p.pitch_b, unit_of(p));
-  return !even && c.rows * p.parts * p.real_bytes < short_piece;
+  const bool even = begins_at(p.aligned, p.pitch_a, unit_of(p)) && begins_at(p.aligned_output, p.pitch_b, unit_of(p));
+  return in_short_pieces(p, c) && !(even && may_hold_old(p.parts, c.blocks_n, c.tile_n));
 }
 
 // What follows from the rows of a chunk; false if too few stages fit.
@@ -158,7 +158,10 @@ void add_column_pieces(const CudaDevice& device, const CudaTsmmProblem& p, Searc
   // The narrowest tile that holds B's rows, and of such the one with the longest chunks; for updates, rather one in
   // whose stages there is room for what B held.
   CudaTsmm best{};
-  const auto order = [](const CudaTsmm& x) { return std::tuple(x.output_in_ring, -x.tile_n, x.blocks_n); };
+  const auto order = [&](const CudaTsmm& x) {
+    const bool roomy = x.output_in_ring && (p.parts == 1 || !in_short_pieces(p, x));
+    return std::tuple(roomy, -x.tile_n, x.blocks_n);
+  };
   for (const TileShape& tile : tsmm_column_split_tiles) {
     if (legal(tile, 0, c) && (best.tile_n == 0 || order(c) > order(best))) best = c;
   }

@@ -15,6 +15,10 @@ constexpr std::int64_t piece_bytes(std::int64_t columns, int pitch, int real_byt
   return round_up(columns * pitch * real_bytes + 16, line_bytes);
 }
 
+/// Whether the kernel of split products whose chunks have so many steps of 64 rows, and tiles so many eights of B's
+/// columns, can find in its stages what B held: registers do not go further.
+constexpr bool may_hold_old(int parts, int steps, int tile_n) { return parts == 1 || steps > 1 || tile_n <= 4; }
+
 /// Candidates without tensor cores, for few columns of B; sums are of the operands' precision.
 bool columns_fma_is_better(const CudaDevice& device, const CudaTsmmProblem& p);
 void add_columns_fma(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to);
