@@ -213,6 +213,7 @@ void launch_columns_warpgroup(const TsmttsmCall<float>& call, const dispatch::Cu
   const int eights = static_cast<int>(round_up(x.b.lines, 8));
   p.b = split_columns(call.b, x.b, x.a.stage_bytes, x.b.classes * eights <= 8 * x.tile_n ? eights : x.b.lines);
   p.k = call.a.rows;
+  p.sections = x.sections_m;
   p.chunks = static_cast<std::uint32_t>(ceil_div(call.a.rows, x.rows));
   p.run = run_of(call, p.chunks, x.parts);
   p.pieces = x.rows / piece_rows;
@@ -221,8 +222,9 @@ void launch_columns_warpgroup(const TsmttsmCall<float>& call, const dispatch::Cu
   p.pieces_in_sum = dispatch::rows_of_early_sums / piece_rows;
   p.alpha = coefficient(call.alpha);
   p.partial = partial;
-  launch(tsmttsm_columns_warpgroup_kernel_of<float>(x.tile_m, x.tile_n), dim3(static_cast<unsigned>(x.parts)),
-         split_block_threads, x.shared_bytes, stream_of_call, operation, Start::early, p);
+  launch(tsmttsm_columns_warpgroup_kernel_of<float>(x.tile_m, x.tile_n),
+         dim3(static_cast<unsigned>(block_count(x, x.parts))), split_block_threads, x.shared_bytes, stream_of_call,
+         operation, Start::early, p);
 }
 
 template <class T>

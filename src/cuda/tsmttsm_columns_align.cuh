@@ -39,10 +39,10 @@ struct SplitColumns {
     const int line = position - of * class_positions;
     return {of, min(line, boxes.lines - 1), line < boxes.lines};
   }
-  /// `count` or more where there is none.
-  __device__ int column(int position) const {
+  /// Where boxes begin with column `first`; `count` or more where there is none.
+  __device__ int column(int position, int first) const {
     const Place at = find(position);
-    return at.exists ? at.line * boxes.classes + at.of_class : count;
+    return at.exists ? first + at.line * boxes.classes + at.of_class : count;
   }
   __device__ int lead(int position) const { return boxes.lead[find(position).of_class]; }
   /// Numbers from the start of the operand's part of a stage to a column's box.
@@ -55,13 +55,14 @@ struct SplitColumns {
 struct TsmttsmColumnsWarpgroup {
   SplitColumns a, b;
   std::int64_t k;
+  int sections;  ///< of A's columns, which blocks share out
   std::uint32_t chunks, run;
   int pieces;  ///< of a chunk: 1, 2 or 4
   int stages;
   int stage_bytes;
   int pieces_in_sum;  ///< that a warpgroup sums in single precision
   Coefficient<float> alpha;
-  double* partial;  ///< [block][column of A][column of B]
+  double* partial;  ///< [part][column of A][column of B]
 };
 
 inline constexpr int split_groups = 2;
@@ -86,12 +87,17 @@ struct SplitBarriers {
   Barrier aligned_full[dispatch::most_aligned_pieces], aligned_empty[dispatch::most_aligned_pieces];
 };
 
-/// Chunks of a block: runs of them.
+/// A section of a block, and its chunks: runs of them.
 struct ColumnShare {
   std::uint32_t run, part, parts;
+  int first_column;  ///< of A
   int turns;
 
-  __device__ explicit ColumnShare(const TsmttsmColumnsWarpgroup& p) : run(p.run), part(blockIdx.x), parts(gridDim.x) {
+  __device__ explicit ColumnShare(const TsmttsmColumnsWarpgroup& p)
+      : run(p.run),
+        part(blockIdx.x / static_cast<std::uint32_t>(p.sections)),
+        parts(gridDim.x / static_cast<std::uint32_t>(p.sections)),
+        first_column(static_cast<int>(blockIdx.x % static_cast<std::uint32_t>(p.sections)) * split_rows) {
     const std::uint32_t rounds = p.chunks / (parts * run);
     const auto left = static_cast<int>(p.chunks - (rounds * parts + part) * run);
     turns = __shfl_sync(0xffffffffU, static_cast<int>(rounds * run) + min(max(left, 0), static_cast<int>(run)), 0);
@@ -146,10 +152,11 @@ __device__ inline void load_split(const TsmttsmColumnsWarpgroup& p, const Column
     unsigned char* const stage = ring + at.stage * p.stage_bytes;
     own_boxes([&](const SplitColumns& of, int c) {
       unsigned char* const to = stage + of.first_byte + 4 * c * of.class_numbers;
+      const int line = &of == &p.a ? share.first_column / of.boxes.classes : 0;
       if (of.boxes.cut != 0 && first < of.boxes.uncut) {
-        tensor_load_piece(to, of.boxes.map[1], first / of.boxes.cut, 0, barriers.full[at.stage]);
+        tensor_load_piece(to, of.boxes.map[1], first / of.boxes.cut, line, barriers.full[at.stage]);
       } else {
-        tensor_load(to, of.boxes.map[c], first, 0, barriers.full[at.stage]);
+        tensor_load(to, of.boxes.map[c], first, line, barriers.full[at.stage]);
       }
     });
     at.advance(1, p.stages);

@@ -10,7 +10,7 @@
 ///                    |                            |
 ///                    `-> A, in registers -> 64 columns of A x `columns` of B, sums of single precision
 ///
-/// One warpgroup loads, one aligns B, and two multiply pieces in turn.
+/// One warpgroup loads, one aligns B, and two multiply pieces in turn. More columns of A are sections for other blocks.
 namespace blockvec::kernels::cuda {
 
 /// The first 8 numbers of B's columns (AlignedColumns).
@@ -28,19 +28,24 @@ struct SplitProducts {
 
   float early[1][count];
   double sum[count] = {};
-  int left;              ///< position of the first column of A
+  int first;             ///< column of A in the section
+  int left;              ///< position of the lane's first column of A
   int right;             ///< of the first one of B
   unsigned counted = 0;  ///< a bit for each sum within the result
 
-  __device__ SplitProducts(const TsmttsmColumnsWarpgroup& p, int warp, int lane)
-      : left(16 * warp + lane / 4), right(2 * (lane % 4)) {
+  __device__ SplitProducts(const TsmttsmColumnsWarpgroup& p, int first_column, int warp, int lane)
+      : first(first_column), left(16 * warp + lane / 4), right(2 * (lane % 4)) {
     const bool rows[] = {row(p, 0) < p.a.count, row(p, 2) < p.a.count};
 #pragma unroll
     for (int i = 0; i < count; ++i) counted |= rows[i % 4 / 2] && column(p, i) < p.b.count ? 1U << i : 0;
   }
 
-  __device__ int row(const TsmttsmColumnsWarpgroup& p, int i) const { return p.a.column(left + 8 * (i % 4 / 2)); }
-  __device__ int column(const TsmttsmColumnsWarpgroup& p, int i) const { return p.b.column(right + i / 4 * 8 + i % 2); }
+  __device__ int row(const TsmttsmColumnsWarpgroup& p, int i) const {
+    return p.a.column(left + 8 * (i % 4 / 2), first);
+  }
+  __device__ int column(const TsmttsmColumnsWarpgroup& p, int i) const {
+    return p.b.column(right + i / 4 * 8 + i % 2, 0);
+  }
   __device__ bool counts(int i) const { return (counted >> i & 1) != 0; }
 
   __device__ void clear() {
@@ -68,8 +73,8 @@ struct SplitProducts {
     }
   }
 
-  __device__ void store(const TsmttsmColumnsWarpgroup& p) const {
-    double* const partial = p.partial + static_cast<std::int64_t>(blockIdx.x) * p.a.count * p.b.count;
+  __device__ void store(const TsmttsmColumnsWarpgroup& p, std::uint32_t part) const {
+    double* const partial = p.partial + static_cast<std::int64_t>(part) * p.a.count * p.b.count;
 #pragma unroll
     for (int i = 0; i < count; ++i) {
       if (counts(i)) partial[row(p, i) * p.b.count + column(p, i)] = sum[i];
@@ -86,7 +91,7 @@ __device__ inline void multiply_split(const TsmttsmColumnsWarpgroup& p, const Co
   constexpr int steps = piece_rows / right_factor_rows;
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   const int group = warp / 4;
-  Products product(p, warp % 4, lane);
+  Products product(p, share.first_column, warp % 4, lane);
   const auto start_of = [&](int position) {
     return shared_address(ring) + p.a.first_byte + 4 * (p.a.place(position) + p.a.lead(position) + lane % 4);
   };
@@ -168,7 +173,7 @@ __device__ inline void multiply_split(const TsmttsmColumnsWarpgroup& p, const Co
   if (group == 1) return;
 #pragma unroll
   for (int i = 0; i < Products::count; ++i) product.sum[i] += sums[i * warpgroup_threads];
-  product.store(p);
+  product.store(p, share.part);
 }
 #endif
 

@@ -23,7 +23,7 @@ struct GaussSums {
 
   /// Adds those to these; where not all that count are finite in the whole warp, the group's units from `first_unit` to
   /// `end_unit` again from memory.
-  template <bool by_columns>
+  template <bool by_columns, int in_turn>
   __device__ void join(const TsmttsmRing<float>& p, const Share& share, const PlaceOfGaussSums& place, bool finite,
                        double2* sums, int first_unit, int end_unit) {
     if (finite) {
@@ -40,7 +40,7 @@ struct GaussSums {
       if (!place.counts(p, i)) continue;
       double2 sum = sums[i * warpgroup_threads];
 #pragma unroll 1
-      for (int unit = first_unit; unit < end_unit; unit += gauss_groups) {
+      for (int unit = first_unit; unit < end_unit; unit += in_turn) {
         const int units = p.rows / unit_rows;
         const std::int64_t start =
             std::int64_t{share.chunk<by_columns>(p, unit / units)} * p.rows + unit % units * unit_rows;

@@ -9,13 +9,18 @@ namespace blockvec::kernels::cuda {
 inline constexpr int gauss_products = 3;
 using dispatch::gauss_groups;
 inline constexpr int unit_rows = dispatch::gauss_unit_rows;
-/// Units whose sums are of single precision, of both warpgroups.
-inline constexpr int gauss_early_units = gauss_groups * dispatch::rows_of_early_sums / unit_rows;
+/// Either warpgroups take units in turn, or all of them, where they are `apart`: each has 64 columns of A of its own.
+template <bool apart>
+inline constexpr int groups_in_turn = apart ? 1 : gauss_groups;
+/// Units whose sums are of single precision, of warpgroups in turn.
+template <bool apart>
+inline constexpr int gauss_early_units = groups_in_turn<apart>* dispatch::rows_of_early_sums / unit_rows;
 
-/// B's rows, turned. Each warpgroup that multiplies has its own buffers.
-template <int columns>
+/// B's rows, turned. Each warpgroup that multiplies has its own buffers, unless all take the same units.
+template <int columns, bool apart>
 struct GaussBuffers {
-  static constexpr int count = dispatch::gauss_buffers;
+  static constexpr int sets = groups_in_turn<apart>;
+  static constexpr int count = gauss_groups * dispatch::gauss_buffers / sets;  ///< in a set
   static constexpr int in_unit = unit_rows / dispatch::gauss_buffer_rows(columns);
   static constexpr int product = TurnedRows<columns>::bytes / in_unit;  ///< bytes: of re, im or re + im
   static constexpr int bytes = gauss_products * product;

@@ -9,7 +9,10 @@
 ///                    |                            |
 ///                    `-> A, in registers -> the three products, 64 complex columns of A x `columns` of B
 ///
-/// One warpgroup loads, one turns B's rows, and two multiply, in units of 16 rows. These add their sums of so many rows
+/// Wider results are cut into sections of 64 rows, each for other blocks.
+///
+/// One warpgroup loads, one turns B's rows, and two multiply, in units of 16 rows: in turn, or each its 64 columns of A
+/// (`apart`, 128 columns a section: B is turned half as often). These add their sums of so many rows
 /// to one sum of double precision in shared memory.
 namespace blockvec::kernels::cuda {
 
@@ -29,12 +32,12 @@ __device__ inline void read_four(const float* from, int to_next, bool together, 
 }
 
 /// Turns B's rows.
-template <bool by_columns, int columns>
+template <bool by_columns, int columns, bool apart>
 __device__ inline void turn_rows(const TsmttsmRing<float>& p, const Share& share, RingBarriers& barriers,
                                  TurnedBarriers& turned_barriers, const unsigned char* ring, unsigned char* turned,
                                  int warp) {
   using Turned = TurnedRows<columns>;
-  using Buffers = GaussBuffers<columns>;
+  using Buffers = GaussBuffers<columns, apart>;
   constexpr int sharing = Buffers::sharing;
   constexpr int items = 4 * columns / Buffers::in_unit;  // four rows of a column
   constexpr int rounds = (items + sharing * warp_size - 1) / (sharing * warp_size);
@@ -61,13 +64,13 @@ __device__ inline void turn_rows(const TsmttsmRing<float>& p, const Share& share
   const int turns = share.turns<by_columns>(p);
   const int units = p.rows / unit_rows;
   const int first_unit = warp / sharing;
-  const int group = first_unit % gauss_groups;
-  const std::uint32_t full_turned = kept_address(turned_barriers.full + group * Buffers::count);
-  const std::uint32_t empty_turned = kept_address(turned_barriers.empty + group * Buffers::count);
+  const int set = first_unit % Buffers::sets;
+  const std::uint32_t full_turned = kept_address(turned_barriers.full + set * Buffers::count);
+  const std::uint32_t empty_turned = kept_address(turned_barriers.empty + set * Buffers::count);
   const std::uint32_t full = kept_address(barriers.full);
   const std::uint32_t empty = kept_address(barriers.empty);
-  turned += group * Buffers::count * Buffers::bytes;
-  RingPosition buffer{first_unit / gauss_groups, 1};
+  turned += set * Buffers::count * Buffers::bytes;
+  RingPosition buffer{first_unit / Buffers::sets, 1};
   const int all_units = turns * units;
   UnitPosition<Buffers::step> next(first_unit, units, p.stages);
   for (int unit = first_unit; unit < all_units; unit += Buffers::step, next.advance()) {
@@ -99,7 +102,7 @@ __device__ inline void turn_rows(const TsmttsmRing<float>& p, const Share& share
       publish_to_bulk_copies();
       arrive_as_warp(full_turned + 8 * buffer.stage);
       // Where warps take units in turn, buffers as well.
-      buffer.advance(Buffers::step / gauss_groups, Buffers::count);
+      buffer.advance(Buffers::step / Buffers::sets, Buffers::count);
     }
   }
 }
@@ -107,45 +110,51 @@ __device__ inline void turn_rows(const TsmttsmRing<float>& p, const Share& share
 __device__ inline void await_all_products() { asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory"); }
 
 /// Every other unit of the block, by a warpgroup.
-template <bool by_columns, int columns>
+template <bool by_columns, int columns, bool apart>
 __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share, RingBarriers& barriers,
                                 TurnedBarriers& turned_barriers, unsigned char* ring, unsigned char* turned,
                                 double2* all_sums, int warp) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   using Sums = GaussSums<columns>;
   using Turned = TurnedRows<columns>;
-  using Buffers = GaussBuffers<columns>;
+  using Buffers = GaussBuffers<columns, apart>;
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   const int group = warp / 4;
   const int own_warp = warp % 4;
   // Half of a warp reads at a time: of columns in two classes those of one.
   const int of_lane = by_columns && p.a.columns.classes == 2 ? lane / 4 % 4 * 2 + lane / 16 : lane / 4;
-  const PlaceOfGaussSums first_place{own_warp * 16 + of_lane, 2 * (lane % 4)};
+  constexpr int in_turn = groups_in_turn<apart>;
+  constexpr int early_units = gauss_early_units<apart>;
+  const int set = apart ? 0 : group;
+  const int first_column = share.row0 + (apart ? group * 2 * dispatch::warpgroup_rows : 0);
+  const PlaceOfGaussSums first_place{first_column / 2 + own_warp * 16 + of_lane, 2 * (lane % 4)};
   // Bytes from a lane's first number to the others of 16 rows. Warps beyond the result read one place only.
-  const int reads = 32 * own_warp < p.m ? 1 : 0;
+  const int reads = first_column + 32 * own_warp < p.m ? 1 : 0;
   const int row = 4 * p.a.row_step * reads;
   const int first = p.map.by_first * row;
   const int second = p.map.by_second * row;
   const int sixteen = unit_rows * row;
   const int eight = 8 * (by_columns ? p.a.eight_columns : 8) * reads;
-  const std::uint32_t start = shared_address(ring) + 4 * p.a.segment[0] + p.map.by_lane * (lane % 4) * row +
-                              4 * reads * p.a.template place_of_column<by_columns>(0, 2 * first_place.left);
+  const std::uint32_t start =
+      shared_address(ring) + 4 * p.a.segment[0] + p.map.by_lane * (lane % 4) * row +
+      4 * reads * p.a.template place_of_column<by_columns>(share.row0, 2 * first_place.left - share.row0);
   const std::uint32_t full = kept_address(barriers.full);
   const std::uint32_t empty = kept_address(barriers.empty);
-  const std::uint32_t full_turned = kept_address(turned_barriers.full + group * Buffers::count);
-  const std::uint32_t empty_turned = kept_address(turned_barriers.empty + group * Buffers::count);
-  const std::uint32_t right0 = shared_address(turned) + group * Buffers::count * Buffers::bytes;
+  const std::uint32_t full_turned = kept_address(turned_barriers.full + set * Buffers::count);
+  const std::uint32_t empty_turned = kept_address(turned_barriers.empty + set * Buffers::count);
+  const std::uint32_t right0 = shared_address(turned) + set * Buffers::count * Buffers::bytes;
   auto sign = static_cast<float>(p.sign);
   asm volatile("" : "+f"(sign));  // which the compiler is not to compute again and again
   const int units = p.rows / unit_rows;
   const int all_units = __shfl_sync(0xffffffffU, share.turns<by_columns>(p), 0) * units;
-  double2* const sums = all_sums + threadIdx.x % warpgroup_threads;
+  double2* const sums = all_sums + (apart ? threadIdx.x / warpgroup_threads * Sums::count * warpgroup_threads : 0) +
+                        threadIdx.x % warpgroup_threads;
   const std::uint32_t own_turn = kept_address(turned_barriers.sums + group);
   const std::uint32_t other_turn = kept_address(turned_barriers.sums + 1 - group);
 
   Sums product;
   unsigned left[2][gauss_products][2][4];
-  UnitPosition<gauss_groups> next(group, units, p.stages);
+  UnitPosition<in_turn> next(set, units, p.stages);
   RingPosition buffer{0, 0};
   // The next unit's numbers come while products run; then its stage is free.
   float2 x[2][4];
@@ -162,15 +171,15 @@ __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share,
     if (next.leaves()) leaving = stage;
     next.advance();
   };
-  if (group < all_units) read();
+  if (set < all_units) read();
   // Each group adds its sums while the other one multiplies, in turn: there is one order for each sum. The second group
   // begins, with half as many units. Sums that products may add to must not meet others at the end of a loop but this
   // one: the compiler would wait there.
-  const int behind = group == 0 ? 0 : gauss_early_units / 2;
-  const int rounds = (all_units + gauss_early_units / 2 + gauss_early_units - 1) / gauss_early_units;
+  const int behind = group == 0 ? 0 : early_units / 2;
+  const int rounds = (all_units + early_units / 2 + early_units - 1) / early_units;
   for (int round = 0; round < rounds; ++round) {
-    const int first_unit = max(0, round * gauss_early_units - behind) + group;
-    const int end_unit = min((round + 1) * gauss_early_units - behind, all_units);
+    const int first_unit = max(0, round * early_units - behind) + set;
+    const int end_unit = min((round + 1) * early_units - behind, all_units);
     product.clear();
     int last = -1;  // buffer, whose products may run
     const auto give_back = [&] {
@@ -179,7 +188,7 @@ __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share,
       last = -1;
     };
 #pragma unroll 1
-    for (int unit = first_unit; unit < end_unit; unit += gauss_groups) {
+    for (int unit = first_unit; unit < end_unit; unit += in_turn) {
 #pragma unroll
       for (int t = 0; t < 2; ++t) {
         split_left({x[t][0].x, x[t][1].x, x[t][2].x, x[t][3].x}, left[t][0]);
@@ -192,7 +201,7 @@ __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share,
         if (t == 1) {
           if (leaving >= 0) arrive_at(empty + 8 * leaving);
           leaving = -1;
-          if (unit + gauss_groups < all_units) read();
+          if (unit + in_turn < all_units) read();
         }
         const bool begins = t == 0 || Buffers::in_unit == 2;  // a buffer
         if (begins) {
@@ -229,15 +238,15 @@ __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share,
     PlaceOfGaussSums place = first_place;
     asm volatile("" : "+r"(place.left), "+r"(place.right));  // what follows of it is not to stay in registers
     const bool finite = product.finite(p, place);
-    if (group == 0 || round > 0) wait_at(own_turn, (round + group) % 2);
-    product.template join<by_columns>(p, share, place, finite, sums, first_unit, end_unit);
-    arrive_at(other_turn);
+    if (!apart && (group == 0 || round > 0)) wait_at(own_turn, (round + group) % 2);
+    product.template join<by_columns, in_turn>(p, share, place, finite, sums, first_unit, end_unit);
+    if (!apart) arrive_at(other_turn);
   }
 
-  meet(1, multiplying_threads);
+  if (!apart) meet(1, multiplying_threads);
   double* const partial = p.partial + static_cast<std::int64_t>(share.part) * p.m * p.n;
 #pragma unroll 1
-  for (int i = group; i < Sums::count; i += gauss_groups) {
+  for (int i = set; i < Sums::count; i += in_turn) {
     if (!first_place.counts(p, i)) continue;
     const double2 sum = sums[i * warpgroup_threads];
     double* const to = partial + 2 * first_place.row(i) * p.n + 2 * first_place.column(i);
@@ -255,7 +264,7 @@ __device__ inline void load_gauss(const TsmttsmRing<float>& p, const Share& shar
   const int loader = static_cast<int>(threadIdx.x) % loading_threads / warp_size;
   if constexpr (!by_columns) {
     if (loader != 0) return;  // chunks are long: one warp asks for them
-    const RowFeeder<float> a(p.a, p.rows, 0);
+    const RowFeeder<float> a(p.a, p.rows, share.row0);
     const RowFeeder<float> b(p.b, p.rows, 0);
     load_chunks<false>(p, share, barriers, ring, 0, 1, [&](std::uint32_t chunk, unsigned char* stage, Barrier& full) {
       fill_stage<true>(a, b, p.offset_b, chunk, stage, full);
@@ -265,19 +274,19 @@ __device__ inline void load_gauss(const TsmttsmRing<float>& p, const Share& shar
   }
 }
 
-template <bool by_columns, int columns>
+template <bool by_columns, int columns, bool apart>
 __global__ void __launch_bounds__(turning_block_threads, 1)
     tsmttsm_gauss_warpgroup_kernel(const __grid_constant__ TsmttsmRing<float> p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ RingBarriers barriers;
   __shared__ TurnedBarriers turned_barriers;
-  using Buffers = GaussBuffers<columns>;
+  using Buffers = GaussBuffers<columns, apart>;
   constexpr int sharing = Buffers::sharing;
-  constexpr int buffers = gauss_groups * Buffers::count;
+  constexpr int buffers = Buffers::sets * Buffers::count;
   const int units = p.rows / unit_rows;
   release_next_kernel();
-  const Share share(p, 0, 0);
+  const Share share(p, 2 * dispatch::warpgroup_rows * (apart ? gauss_groups : 1), 0);
   // The compiler must see that all lanes of a warp go the same way: products that run beside others need it.
   const int warp = __shfl_sync(0xffffffffU, static_cast<int>(threadIdx.x) / warp_size, 0);
   unsigned char* const turned = memory + p.stages * p.stage_bytes;
@@ -285,16 +294,18 @@ __global__ void __launch_bounds__(turning_block_threads, 1)
   if (threadIdx.x == 0) {
     for (int s = 0; s < p.stages; ++s) {
       barriers.full[s].initialize(by_columns ? loading_threads / warp_size : 1);
-      barriers.empty[s].initialize((min(units, gauss_groups) * 4 + min(units, Buffers::step) * sharing) * warp_size);
+      const int multiplying = apart ? gauss_groups : min(units, gauss_groups);  // groups that read a stage
+      barriers.empty[s].initialize((multiplying * 4 + min(units, Buffers::step) * sharing) * warp_size);
     }
     for (int i = 0; i < buffers; ++i) {
       turned_barriers.full[i].initialize(sharing);
-      turned_barriers.empty[i].initialize(warpgroup_threads / warp_size);
+      turned_barriers.empty[i].initialize((apart ? gauss_groups : 1) * warpgroup_threads / warp_size);
     }
     for (Barrier& turn : turned_barriers.sums) turn.initialize(warpgroup_threads);
     publish_barriers();
   }
-  for (int i = static_cast<int>(threadIdx.x); i < columns / 2 * warpgroup_threads; i += turning_block_threads) {
+  for (int i = static_cast<int>(threadIdx.x); i < (apart ? gauss_groups : 1) * columns / 2 * warpgroup_threads;
+       i += turning_block_threads) {
     sums[i] = make_double2(0, 0);
   }
   constexpr int multiplying_warps = multiplying_threads / warp_size;
@@ -307,10 +318,10 @@ __global__ void __launch_bounds__(turning_block_threads, 1)
     load_gauss<by_columns>(p, share, barriers, memory);
   } else if (warp >= multiplying_warps) {
     give_registers<56>();
-    turn_rows<by_columns, columns>(p, share, barriers, turned_barriers, memory, turned, warp % 4);
+    turn_rows<by_columns, columns, apart>(p, share, barriers, turned_barriers, memory, turned, warp % 4);
   } else {
     take_registers<208>();
-    multiply<by_columns, columns>(p, share, barriers, turned_barriers, memory, turned, sums, warp);
+    multiply<by_columns, columns, apart>(p, share, barriers, turned_barriers, memory, turned, sums, warp);
   }
 #endif
 }

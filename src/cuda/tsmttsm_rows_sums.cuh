@@ -66,12 +66,10 @@ __device__ inline void add_plainly(WarpgroupProduct<columns>& product, const Pla
   }
 }
 
-/// The second of two groups gives its sums to the first one, which writes the block's: where stages were, once all have
-/// been read.
-template <int columns, bool neighbours>
-__device__ inline void add_second_group(const WarpgroupProduct<columns>& product,
-                                        const PlaceOfSums<columns, neighbours>& place, const TsmttsmRing<float>& p,
-                                        const Share& share, unsigned char* memory, int group) {
+/// The second of two groups gives its sums to the first one, where stages were, once all have been read. Whether this
+/// is the first one.
+template <int columns>
+__device__ inline bool add_second_group(WarpgroupProduct<columns>& product, unsigned char* memory, int group) {
   double* const sums = reinterpret_cast<double*>(memory) + threadIdx.x % warpgroup_threads;
   meet(1, 2 * warpgroup_threads);
   if (group == 1) {
@@ -79,12 +77,20 @@ __device__ inline void add_second_group(const WarpgroupProduct<columns>& product
     for (int i = 0; i < product.count; ++i) sums[i * warpgroup_threads] = product.sum[i];
   }
   meet(1, 2 * warpgroup_threads);
-  if (group == 1) return;
+  if (group == 1) return false;
+#pragma unroll
+  for (int i = 0; i < product.count; ++i) product.sum[i] += sums[i * warpgroup_threads];
+  return true;
+}
+
+/// A group's part of the block's partial sum.
+template <int columns, bool neighbours>
+__device__ inline void store(const WarpgroupProduct<columns>& product, const PlaceOfSums<columns, neighbours>& place,
+                             const TsmttsmRing<float>& p, const Share& share) {
   double* const partial = p.partial + static_cast<std::int64_t>(share.part) * p.m * p.n;
 #pragma unroll
   for (int i = 0; i < product.count; ++i) {
-    const double sum = product.sum[i] + sums[i * warpgroup_threads];
-    if (place.counts(p, i)) partial[place.row(i) * p.n + place.column(i)] = sum;
+    if (place.counts(p, i)) partial[place.row(i) * p.n + place.column(i)] = product.sum[i];
   }
 }
 

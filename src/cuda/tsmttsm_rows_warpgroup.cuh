@@ -8,8 +8,11 @@
 ///                    |                      |
 ///                    `-> A, in registers -> products, 64 columns of A x `columns` of B
 ///
+/// Wider results are cut into sections of 64 rows, each for other blocks.
+///
 /// One warpgroup loads, one turns B's rows, and two multiply units of 32 rows in turn: of each, two warps have turned
-/// 16 rows each. The sums of so many rows are added up in double precision.
+/// 16 rows each; or, `apart`, all units, each with 64 columns of A of its own. The sums of so many rows are added up in
+/// double precision.
 ///
 /// Two columns that a lane reads are a pair: neighbours where rows are `aligned` to them, as a complex column's parts
 /// are, else columns some way apart, for lanes to meet different banks.
@@ -122,39 +125,43 @@ __device__ inline void turn_halves(const TsmttsmRing<float>& p, const Share& sha
 }
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-/// Every other unit of the block, by a warpgroup.
-template <int columns, bool aligned, bool by_columns>
+/// Every other unit of the block, by a warpgroup; or all of them, where they are `apart`.
+template <int columns, bool aligned, bool by_columns, bool apart>
 __device__ inline void multiply_units(const TsmttsmRing<float>& p, const Share& share, RingBarriers& barriers,
                                       TurningBarriers& turning, unsigned char* ring, const unsigned char* turned,
                                       int warp) {
   using Product = WarpgroupProduct<columns>;
   using Turned = TurnedRows<columns>;
   constexpr int buffers = half_units * buffers_of_turning_warp;
+  constexpr int in_turn = apart ? 1 : multiplying_groups;
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   const int group = warp / 4;
   const int own_warp = warp % 4;
   // Half of a warp reads at a time: of columns in two classes those of one.
   const int of_lane = by_columns && p.a.columns.classes == 2 ? lane / 4 % 4 * 2 + lane / 16 : lane / 4;
-  const PlaceOfSums<columns, aligned> first_place{own_warp * 16 + of_lane * (aligned ? 2 : 1), 2 * (lane % 4)};
+  const int set = apart ? 0 : group;
+  const int first_of_warp = share.row0 + (apart ? group * dispatch::warpgroup_rows : 0) + own_warp * 16;
+  const PlaceOfSums<columns, aligned> first_place{first_of_warp + of_lane * (aligned ? 2 : 1), 2 * (lane % 4)};
   // Bytes from a lane's first number to the others of 16 rows. Warps beyond the result read one place only.
-  const int reads = 16 * own_warp < p.m ? 1 : 0;
+  const int reads = first_of_warp < p.m ? 1 : 0;
   const int row = 4 * p.a.row_step * reads;
   const int first = p.map.by_first * row;
   const int second = p.map.by_second * row;
   const int second_half = second_half_of(p.map) * row;
-  const std::uint32_t start = shared_address(ring) + 4 * p.a.segment[0] + p.map.by_lane * (lane % 4) * row +
-                              4 * reads * p.a.template place_of_column<by_columns>(0, first_place.left);
+  const std::uint32_t start =
+      shared_address(ring) + 4 * p.a.segment[0] + p.map.by_lane * (lane % 4) * row +
+      4 * reads * p.a.template place_of_column<by_columns>(share.row0, first_place.left - share.row0);
   const int units = p.rows / whole_unit_rows;
   const int all_units = __shfl_sync(0xffffffffU, share.turns<by_columns>(p), 0) * units;
   const std::uint32_t full = kept_address(barriers.full);
   const std::uint32_t empty = kept_address(barriers.empty);
-  const std::uint32_t full_turned = kept_address(turning.full + group * buffers);
-  const std::uint32_t empty_turned = kept_address(turning.empty + group * buffers);
-  const std::uint32_t right0 = shared_address(turned) + group * buffers * Turned::bytes;
+  const std::uint32_t full_turned = kept_address(turning.full + set * buffers);
+  const std::uint32_t empty_turned = kept_address(turning.empty + set * buffers);
+  const std::uint32_t right0 = shared_address(turned) + set * buffers * Turned::bytes;
 
   Product product;
   unsigned left[2][2][4];
-  UnitPosition<multiplying_groups> next(group, units, p.stages);
+  UnitPosition<in_turn> next(set, units, p.stages);
   RingPosition buffer{0, 0};
   int stage = 0;
   // The next half's numbers come while products run.
@@ -168,17 +175,17 @@ __device__ inline void multiply_units(const TsmttsmRing<float>& p, const Share& 
 #pragma unroll
     for (int v = 0; v < 4; ++v) x[v] = read_pair<aligned>(a + v % 2 * first + v / 2 * second, 4 * 8);
   };
-  if (group < all_units) read(0);
+  if (set < all_units) read(0);
   // Sums that products may add to must not meet others where a loop ends but here: the compiler would wait there.
-  for (int first_unit = group; first_unit < all_units; first_unit += multiplying_groups * early_units) {
+  for (int first_unit = set; first_unit < all_units; first_unit += in_turn * early_units) {
     product.clear();
-    const int end_unit = min(first_unit + multiplying_groups * early_units, all_units);
+    const int end_unit = min(first_unit + in_turn * early_units, all_units);
     int last = -1;  // buffer, whose products may run
 #pragma unroll 1
-    for (int unit = first_unit; unit < end_unit; unit += multiplying_groups) {
+    for (int unit = first_unit; unit < end_unit; unit += in_turn) {
 #pragma unroll
       for (int half = 0; half < half_units; ++half) {
-        const int place = half * buffers_of_turning_warp + buffer.stage;
+        const int place = (apart ? unit % 2 * buffers : 0) + half * buffers_of_turning_warp + buffer.stage;
         std::uint64_t factors = 0;
 #pragma unroll
         for (int t = 0; t < 2; ++t) {
@@ -194,7 +201,7 @@ __device__ inline void multiply_units(const TsmttsmRing<float>& p, const Share& 
           } else {
             if (next.leaves()) arrive_at(empty + 8 * stage);
             next.advance();
-            if (unit + multiplying_groups < all_units) read(0);
+            if (unit + in_turn < all_units) read(0);
           }
           open_products();
           product.start(left[t], factors + t * Turned::step / 16);
@@ -202,7 +209,7 @@ __device__ inline void multiply_units(const TsmttsmRing<float>& p, const Share& 
         }
         last = place;
       }
-      buffer.advance(1, buffers_of_turning_warp);
+      if (!apart || unit % 2 == 1) buffer.advance(1, buffers_of_turning_warp);
     }
     await_products(product.early);
     if (last >= 0) arrive_as_warp(empty_turned + 8 * last);
@@ -212,17 +219,18 @@ __device__ inline void multiply_units(const TsmttsmRing<float>& p, const Share& 
     const bool counts[] = {place.row(0) < p.m, place.row(2) < p.m};
     if (!product.join([&](int i) { return counts[i % 4 / 2]; })) {
 #pragma unroll 1
-      for (int again = first_unit; again < end_unit; again += multiplying_groups) {
+      for (int again = first_unit; again < end_unit; again += in_turn) {
         const std::int64_t first_row = std::int64_t{share.chunk<by_columns>(p, again / units)} * p.rows;
         add_plainly(product, place, p, first_row + again % units * whole_unit_rows, whole_unit_rows);
       }
     }
   }
-  add_second_group(product, first_place, p, share, ring, group);
+  if (!apart && !add_second_group(product, ring, group)) return;
+  store(product, first_place, p, share);
 }
 #endif
 
-template <int columns, bool aligned, bool by_columns>
+template <int columns, bool aligned, bool by_columns, bool apart>
 __global__ void __launch_bounds__(turning_block_threads, 1)
     tsmttsm_rows_warpgroup_kernel(const __grid_constant__ TsmttsmRing<float> p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -231,21 +239,22 @@ __global__ void __launch_bounds__(turning_block_threads, 1)
   __shared__ RingBarriers barriers;
   __shared__ TurningBarriers turning;
   release_next_kernel();
-  const Share share(p, 0, 0);
+  const Share share(p, dispatch::warpgroup_rows * (apart ? multiplying_groups : 1), 0);
   // The compiler must see that all lanes of a warp go the same way: products that run beside others need it.
   const int warp = __shfl_sync(0xffffffffU, static_cast<int>(threadIdx.x) / warp_size, 0);
   constexpr int multiplying_warps = multiplying_threads / warp_size;
   unsigned char* const turned = memory + p.stages * p.stage_bytes;
   if (threadIdx.x == 0) {
     // Both groups read stages of more than one unit.
-    const int groups = min(p.rows / whole_unit_rows, multiplying_groups);
+    const int turned_groups = min(p.rows / whole_unit_rows, multiplying_groups);
+    const int groups = apart ? multiplying_groups : turned_groups;
     for (int s = 0; s < p.stages; ++s) {
       barriers.full[s].initialize(by_columns ? loading_threads / warp_size : 1);
-      barriers.empty[s].initialize(groups * (warpgroup_threads + half_units * warp_size));
+      barriers.empty[s].initialize(groups * warpgroup_threads + turned_groups * half_units * warp_size);
     }
     for (int i = 0; i < turning_warps * buffers_of_turning_warp; ++i) {
       turning.full[i].initialize(1);
-      turning.empty[i].initialize(warpgroup_threads / warp_size);
+      turning.empty[i].initialize((apart ? multiplying_groups : 1) * warpgroup_threads / warp_size);
     }
     publish_barriers();
   }
@@ -261,7 +270,7 @@ __global__ void __launch_bounds__(turning_block_threads, 1)
     turn_halves<columns, aligned, by_columns>(p, share, barriers, turning, memory, turned, warp - multiplying_warps);
   } else {
     take_registers<176>();
-    multiply_units<columns, aligned, by_columns>(p, share, barriers, turning, memory, turned, warp);
+    multiply_units<columns, aligned, by_columns, apart>(p, share, barriers, turning, memory, turned, warp);
   }
 #endif
 }

@@ -99,7 +99,7 @@ struct CudaTsmttsm {
   int padding;                 ///< CudaPadding
   int turned;                  ///< 1: half of the lanes read in another order (banks.hpp)
   int tf32;                    ///< 1: products of single precision are split; 3, 4: by whole warpgroups, 4 warps for
-                               ///< 64 columns of A, and another one turns B; 3: of complex ones, which tiles count,
+                               ///< 64 columns of A, tile_m times, another turns B; 3: complex ones, tiles count them,
                                ///< in three real products; 4: of real numbers, or of complex columns' parts
   int gauss;                   ///< 1: complex products are made of three real ones; tiles count complex numbers; 2: the
                                ///< same, warps share a square result, tiles count its blocks of 8 columns

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "src/dispatch/cuda_sections.hpp"
 #include "src/dispatch/cuda_split_columns.hpp"
 #include "src/dispatch/cuda_stages.hpp"
 #include "src/dispatch/cuda_tsmttsm_feeds.hpp"
@@ -25,13 +26,12 @@ CudaFeed split_feed(const CudaTsmttsmProblem& p, std::int64_t columns, std::int6
 
 bool complete_columns_warpgroup(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
   const bool serves = device.warpgroups && p.real_bytes == 4 && p.parts == 1 && p.may_split && !p.row_major &&
-                      !p.same && feeds_serve(p, boxes_both) && p.m > 0 && p.n > 0 && p.m <= split_rows &&
-                      p.n <= 8 * c.tile_n;
+                      !p.same && feeds_serve(p, boxes_both) && p.m > 0 && p.n > 0 && p.n <= 8 * c.tile_n;
   if (!serves) return false;
   const std::int64_t room = device.shared_bytes - static_bytes - aligned_bytes(8 * c.tile_n);
   const auto feed = [&](int rows) {
     c.rows = rows;
-    c.a = split_feed(p, p.m, p.pitch_a, rows);
+    c.a = split_feed(p, std::min<std::int64_t>(p.m, split_rows), p.pitch_a, rows);
     c.b = split_feed(p, p.n, p.pitch_b, rows);
     return std::int64_t{c.a.stage_bytes} + c.b.stage_bytes;
   };
@@ -51,11 +51,13 @@ bool complete_columns_warpgroup(const CudaDevice& device, const CudaTsmttsmProbl
   const std::int64_t sums = std::int64_t{8} * c.tile_n * split_rows * std::int64_t{sizeof(double)};
   if (sums > room) return false;
   c.shared_bytes = static_cast<int>(std::max(c.stages * stage, sums) + aligned_bytes(8 * c.tile_n));
-  c.warps_m = c.warps_n = c.sections_m = c.sections_n = 1;
+  c.warps_m = c.warps_n = c.sections_n = 1;
+  c.sections_m = static_cast<int>(ceil_div(p.m, split_rows));
   c.groups = c.split = c.fold = 1;
   c.segment = c.rows;
   const std::int64_t chunks = ceil_div(p.k, c.rows);
-  const std::int64_t turns = ceil_div(chunks, std::min<std::int64_t>(chunks, device.multiprocessors));
+  const std::int64_t most_parts = std::max<std::int64_t>(1, device.multiprocessors / c.sections_m);
+  const std::int64_t turns = ceil_div(chunks, std::min<std::int64_t>(chunks, most_parts));
   c.parts = ceil_div(chunks, turns);
   c.part_rows = 0;
   c.workspace_bytes = static_cast<std::size_t>(c.parts * p.m * p.n) * sizeof(double) + workspace_alignment;
@@ -67,14 +69,16 @@ CudaWork columns_warpgroup_work(const CudaDevice& device, const CudaTsmttsmProbl
   const auto pieces = static_cast<double>(turns * c.rows / piece_rows);
   const double columns = 8 * c.tile_n;
   CudaWork work{};
-  work.bytes = static_cast<double>(p.k) * static_cast<double>(p.m + p.n) * p.real_bytes;
+  const double again =
+      columns_again(p, c.sections_m, std::min<double>(static_cast<double>(p.m), split_rows), static_cast<double>(p.n));
+  work.bytes = (1 + read_again * again) * static_cast<double>(p.k) * static_cast<double>(p.m + p.n) * p.real_bytes;
   work.bandwidth = 0.92 * device.read_bandwidth;
   // Three products of 64 columns of A, which tensor cores multiply at 1024 numbers a clock; as measured on an H200,
   // shared memory takes longer.
   work.product_clocks = pieces * (60 + 1.1 * 3 * split_rows * piece_rows * columns / 1024);
   work.shared_clocks = pieces * 13.3 * columns;
   work.overlap = 0.9;
-  work.parts = static_cast<double>(c.parts);
+  work.parts = static_cast<double>(block_count(c, c.parts));
   work.bytes_in_flight = static_cast<double>(c.stages * (c.a.stage_bytes + c.b.stage_bytes));
   work.launches = 2;
   work.waits = 2;  // descriptions of boxes are fetched first

@@ -15,7 +15,8 @@ namespace {
 // B's rows, turned, in two parts.
 std::int64_t turned_bytes(const CudaTsmttsm& c) {
   if (!c.whole_warpgroups()) return 0;
-  return c.complex_tiles() ? gauss_extra_bytes(c.columns_of_tile() / 2) : turned_rows_bytes(c.columns_of_tile());
+  return c.complex_tiles() ? gauss_extra_bytes(c.columns_of_tile() / 2, c.tile_m)
+                           : turned_rows_bytes(c.columns_of_tile());
 }
 std::int64_t room_of_stages(const CudaDevice& device, const CudaTsmttsm& c) {
   return device.shared_bytes - static_bytes - turned_bytes(c);
@@ -79,10 +80,13 @@ bool units_fill(const CudaTsmttsm& c) {
   return !c.whole_warpgroups() || power_of_two || (c.tf32 == 4 && c.rows >= 64);
 }
 
+// Of column-major operands: what warpgroups side by side keep of sums leaves room for two.
+int least_column_stages(const CudaTsmttsm& c) { return c.whole_warpgroups() && c.tile_m > 1 ? 2 : 3; }
+
 // The same for column-major operands: pieces of columns as long as four stages hold them, but for many columns.
 bool complete_ring_columns(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
   const int least = c.tf32 == 3 ? gauss_unit_rows : least_rows(p.real_bytes);
-  constexpr int stages = 3;
+  const int stages = least_column_stages(c);
   if (c.rows == 0 && c.padding == swizzled_boxes) {
     c.rows = p.k < 2 * swizzled_rows * std::int64_t{device.multiprocessors} ? swizzled_rows : 2 * swizzled_rows;
   }
@@ -149,7 +153,9 @@ bool complete_warps(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaT
     c.warps_n = 1;
     c.sections_m = static_cast<int>(ceil_div(p.m, c.reached_m()));
     c.sections_n = static_cast<int>(ceil_div(p.n, c.reached_n()));
-    return c.sections_m * c.sections_n == 1 && c.fold == 1;
+    const bool all_multiply = c.tile_m == 1 || 2 * p.m > c.reached_m();
+    return c.sections_n == 1 && c.fold == 1 && all_multiply &&
+           (c.sections_m == 1 || c.feeds == columns_both || in_boxes_a(c.feeds));
   }
   const std::int64_t most_m = ceil_div(c.fold * p.m, c.rows_of_tile());
   const std::int64_t most_n = ceil_div(c.fold * p.n, c.columns_of_tile());
@@ -253,7 +259,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   const std::int64_t stage = c.a.stage_bytes + c.b.stage_bytes;
   const std::int64_t room = room_of_stages(device, c);
   // Two that are on their way while one is read; long stages of rows do with one.
-  const std::int64_t least_stages = std::min<std::int64_t>(turns, p.row_major ? 2 : 3);
+  const std::int64_t least_stages = std::min<std::int64_t>(turns, p.row_major ? 2 : least_column_stages(c));
   if (c.groups == 0) {
     c.groups = most_groups;
     // Those without a chunk would only add zeros.
@@ -275,10 +281,10 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   if ((c.whole_warpgroups() || (c.complex_tiles() && p.row_major)) && c.split != 1) return false;
   if (c.square() && c.a.pitch != c.b.pitch) return false;  // its warps have either operand on either side
   // Whole warpgroups of a block all take part.
-  if (c.whole_warpgroups() && (c.groups != most_groups || c.a.panels != 1 || c.b.panels != 1)) return false;
+  if (c.whole_warpgroups() && (c.groups != most_groups || c.a.panels > c.tile_m || c.b.panels != 1)) return false;
   if (c.turned != 0 && !(p.row_major && lanes_may_turn(c) && lanes_turn(c.a.pitch))) return false;
-  // Pieces of 512 bytes come too slowly for it, as measured on an H200.
-  if (c.tf32 == 4 && c.feeds == columns_both && c.rows < 96) return false;
+  // Pieces of 512 bytes come too slowly for it, and those of so many columns, as measured on an H200.
+  if (c.tf32 == 4 && c.feeds == columns_both && (c.rows < 96 || c.tile_m > 1)) return false;
   const bool shared_stages = c.tf32 == 4 && !p.row_major && c.rows >= 64;  // by both groups
   const int in_turn = c.tf32 == 3     ? gauss_stages_step(c.columns_of_tile() / 2, c.rows)
                       : shared_stages ? 1

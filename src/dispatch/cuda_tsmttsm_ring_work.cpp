@@ -69,7 +69,7 @@ double box_efficiency(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
 // The same for a configuration's sections.
 double columns_again(const CudaDevice& device, const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   const auto sections = static_cast<double>(block_count(c, 1));
-  if (p.row_major && !sums_weigh(device, p)) return 1 - 1 / sections;
+  if (p.row_major && !sums_weigh(device, p) && !c.whole_warpgroups()) return 1 - 1 / sections;
   if (comes_once(p, c)) return 0;
   const auto width = [&](int reached, std::int64_t whole) {
     return static_cast<double>(takes_pairs(c) ? pair_side : std::min<std::int64_t>(reached, whole));
@@ -115,17 +115,18 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const 
   // single precision more instructions.
   if (is_pair_section(c) && p.real_bytes == 8) work.product_clocks *= 0.98;
   if (p.parts == 2 && p.real_bytes == 4 && !p.row_major && c.feeds == boxes_both) work.product_clocks *= 1.04;
+  if (p.real_bytes == 4 && c.tf32 == 0 && p.m > 4 * p.n) work.product_clocks *= p.row_major ? 1.1 : 1.15;
   work.shared_clocks = steps * (each.fragments_a * clocks(step_a) + each.fragments_b * clocks(step_b));
   if (c.whole_warpgroups()) {
     // As measured on an H200, whose tensor cores alone would take half of it. B is written again, turned.
     const bool complex = c.complex_tiles();
     const double more_clocks = clocks(step_a) - 2;
-    work.product_clocks =
-        steps * (complex ? 60 + 9 * c.reached_n() + 20 * more_clocks : 200 + 1.75 * c.reached_n() + 12 * more_clocks);
-    work.shared_clocks = steps * ((complex ? 24 : 16) * clocks(step_a) + 1.5 * c.reached_n());
+    work.product_clocks = steps * (complex ? c.tile_m * (60 + 9 * c.reached_n() + 20 * more_clocks)
+                                           : c.tile_m * (200 + 1.75 * c.reached_n() + 12 * more_clocks));
+    work.shared_clocks = steps * ((complex ? 24 : 16) * c.tile_m * clocks(step_a) + 1.5 * c.reached_n());
   }
   work.overlap = 0.9;
-  work.parts = static_cast<double>(c.parts);
+  work.parts = static_cast<double>(c.whole_warpgroups() ? block_count(c, c.parts) : c.parts);
   work.bytes_in_flight = static_cast<double>(c.stages * (c.a.stage_bytes + c.b.stage_bytes));
   work.launches = 2;
   work.waits = c.feeds == flat_both ? 1 : 2;  // descriptions of boxes are fetched first

@@ -25,11 +25,11 @@ constexpr bool gauss_shares_units(int columns) { return columns >= 48; }
 inline constexpr int gauss_buffers = 2;
 constexpr int gauss_buffer_rows(int columns) { return columns <= 56 ? 16 : 8; }
 
-/// Of all buffers and of a sum of double precision, for so many complex columns of B and 64 of A.
-constexpr std::int64_t gauss_extra_bytes(int columns) {
+/// Of all buffers and of a sum of double precision, for so many complex columns of B and `sets` of 64 of A.
+constexpr std::int64_t gauss_extra_bytes(int columns, int sets) {
   constexpr int numbers = 3 * 2;  // of a complex one: re, im and their sum, in two parts each
   const int rows = gauss_groups * gauss_buffers * gauss_buffer_rows(columns);
-  return std::int64_t{columns} * (rows * numbers * 4 + 64 * 2 * 8);
+  return std::int64_t{columns} * (rows * numbers * 4 + sets * 64 * 2 * 8);
 }
 
 /// Warps that skip chunks must come back to the same stages: of so many, a multiple of this. Chunks have powers of two

@@ -104,16 +104,17 @@ FAMILIES = {
                                 choices=BY_COLUMNS,
                                 makes=lambda real, m, n, by_columns: m >= 1 and by_columns == "false"),
     "row_warpgroup_tiles": Family("tsmttsm_rows_warpgroup", "tsmttsm_rows_warpgroup.cuh", "TsmttsmRingKernel",
-                                  "tsmttsm_rows_warpgroup_kernel<8 * {n}, {aligned}, {by_columns}>",
+                                  "tsmttsm_rows_warpgroup_kernel<8 * {n}, {aligned}, {by_columns}, {m} == 2>",
                                   choices={"bool aligned": ("false", "true"), **BY_COLUMNS},
-                                  makes=lambda real, m, n, aligned, by_columns: m == 1 and 4 <= n <= 8
-                                  and (by_columns == "false" or aligned == "true")),
+                                  makes=lambda real, m, n, aligned, by_columns: 4 <= n <= 8
+                                  and (m == 1 or (m == 2 and n == 4)) and (by_columns == "false" or aligned == "true")),
     "columns_warpgroup_tiles": Family("tsmttsm_columns_warpgroup", "tsmttsm_columns_warpgroup.cuh",
                                       "TsmttsmColumnsWarpgroupKernel", "tsmttsm_columns_warpgroup_kernel<8 * {n}>",
                                       makes=lambda real, m, n: m == 1 and 4 <= n <= 8),
     "complex_warpgroup_tiles": Family("tsmttsm_complex_warpgroup", "tsmttsm_gauss_warpgroup.cuh", "TsmttsmRingKernel",
-                                      "tsmttsm_gauss_warpgroup_kernel<{by_columns}, 8 * {n}>", choices=BY_COLUMNS,
-                                      makes=lambda real, m, n, by_columns: m == 1 and 4 <= n <= 8),
+                                      "tsmttsm_gauss_warpgroup_kernel<{by_columns}, 8 * {n}, {m} == 2>", choices=BY_COLUMNS,
+                                      makes=lambda real, m, n, by_columns: 3 <= n <= 8 and (
+                                          m == 1 or (m == 2 and n == 4))),
     "bordered_tiles": Family("tsmttsm_bordered", "tsmttsm_bordered.cuh", "TsmttsmRingKernel",
                              "tsmttsm_bordered_kernel<{m}, {n}, {extras}>", ("m", "n", "extras"), shape="BorderedTile",
                              makes=lambda real, m, n, extras: m >= 1 and n >= 1 and 1 <= extras <= 8),

@@ -125,6 +125,20 @@ TEST_F(CudaCandidates, OfTsmttsmOfColumns) {
   }
 }
 
+// Blocks of whole warpgroups take sections of A's columns, the last ones with few or none for some warps.
+TEST_F(CudaCandidates, OfTsmttsmOfManyColumns) {
+  for (const Placement& place : {tight, padded, padded_evenly, columns, columns_evenly, columns_in_lines}) {
+    for (const Sides& s : {Sides{130, 31}, Sides{201, 28}, Sides{256, 32}, Sides{100, 61}}) {
+      expect_all_tsmttsm<float>(1157, s.m, s.n, place, false);
+      if (HasFatalFailure()) return;
+    }
+    for (const Sides& s : {Sides{65, 24}, Sides{100, 31}, Sides{128, 32}, Sides{143, 19}}) {
+      expect_all_tsmttsm<std::complex<float>>(1157, s.m, s.n, place, false);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 TEST_F(CudaCandidates, OfWideGramMatrices) {
   for (const Placement& place : {tight, padded, columns, columns_evenly}) {
     expect_all_tsmttsm<double>(301, 290, 290, place, true);

@@ -247,6 +247,7 @@ TYPED_TEST(CudaNotFinite, PassesToItsEntriesOfWideMatrices) {
   for (const Layout layout : layouts) {
     expect_in_entries<T>(run_on_few_blocks, layout, 200, 200, true);
     expect_in_entries<T>(run_on_few_blocks, layout, 512, 32, false);
+    expect_in_entries<T>(run_on_few_blocks, layout, 201, 31, false);
     expect_in_entries<T>(run_on_few_blocks, layout, 130, 130, false);
   }
 }

@@ -82,6 +82,22 @@ TYPED_TEST(CudaTsmttsm, LargeResults) {
   }
 }
 
+// Many columns of A and middling ones of B, in many chunks; all of A's sections have the same of B.
+TYPED_TEST(CudaTsmttsm, ManyColumnsOfA) {
+  using T = TypeParam;
+  for (const Layout layout : layouts) {
+    for (const std::int64_t pad : {0, 1}) {
+      const Placement place{layout, Layout::row_major, pad, 0};
+      for (const std::int64_t m : {72, 193, 512}) {
+        for (const std::int64_t n : {8, 24, 31, 32}) {
+          expect_tsmttsm<T>(run_on_few_blocks, 1201, m, n, place, Op::conjugate_transpose, T(1), T(0));
+          if (this->HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
 // Rows so few that blocks share out the result rather than the rows.
 TEST_F(OnDevice, FewRowsOfLargeResults) {
   for (const std::int64_t offset : {0, 1}) {
