@@ -33,7 +33,7 @@ bool has_kernel_of(const dispatch::CudaTsmmProblem& p, const dispatch::CudaTsmm&
     case CudaKernel::wide:
       return tsmm_wide_kernel_of<Real>(x.blocks_n, x.tile_n) != nullptr;
     case CudaKernel::warps:
-      return tsmm_warps_kernel_of<Real>(x.blocks_n, x.tile_n) != nullptr;
+      return warps_kernel_of<Real>(x) != nullptr;
     case CudaKernel::columns:
       return has_columns_kernel<Real>(x, p.parts);
     case CudaKernel::deep:

@@ -54,6 +54,14 @@ TsmmBoxesKernel<Real> boxes_kernel_of(const dispatch::CudaTsmm& x, int parts, bo
 }
 
 template <class Real>
+TsmmWarpsKernel<Real> warps_kernel_of(const dispatch::CudaTsmm& x) {
+  if constexpr (sizeof(Real) == 4) {
+    if (x.tf32 != 0) return tsmm_warps_split_kernel_of<Real>(x.blocks_n, x.tile_n);
+  }
+  return tsmm_warps_kernel_of<Real>(x.blocks_n, x.tile_n);
+}
+
+template <class Real>
 TsmmDirectKernel<Real> direct_kernel_of(const dispatch::CudaTsmm& x, int parts) {
   if (x.shares_rows()) {
     if constexpr (sizeof(Real) == 8) return tsmm_shared_rows_kernel_of<Real>(x.panel);

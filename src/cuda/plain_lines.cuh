@@ -37,6 +37,17 @@ __device__ inline void copy_lines(const PlainLines<Real>& from, std::int64_t lin
   const Real* source = from.data + (line + i) * from.distance + first + place;
   const std::int64_t source_step = step * from.distance;
   Real* target = to + i * pitch + place;
+  if (valid_lines == lines && width <= lanes * at_a_time) {  // then all lines have the same for a thread
+    const int numbers = min(max(valid - place, 0), at_a_time);
+    if (place >= width) return;
+    if (numbers == 0) source = from.data;
+    const std::int64_t to_next = numbers == 0 ? 0 : source_step;
+#pragma unroll 8
+    for (; i < lines; i += step, source += to_next, target += step * pitch) {
+      async_copy_part<copy_bytes>(target, source, numbers * static_cast<int>(sizeof(Real)));
+    }
+    return;
+  }
 #pragma unroll 4
   for (; i < lines; i += step, source += source_step, target += step * pitch) {
     for (int j = 0; place + j < width; j += lanes * at_a_time) {

@@ -120,6 +120,9 @@ template <class Real>
 using TsmmWarpsKernel = void (*)(TsmmWarps<Real>);
 template <class Real>
 TsmmWarpsKernel<Real> tsmm_warps_kernel_of(int m, int n);
+/// tsmm_warps_split_tiles.
+template <class Real>
+TsmmWarpsKernel<Real> tsmm_warps_split_kernel_of(int m, int n);
 
 /// tsmm_column_tiles; scalars have so many real numbers.
 template <class Real>

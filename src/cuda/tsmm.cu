@@ -247,7 +247,7 @@ void launch_warps(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const La
   p.staged = x.staged != 0;
   p.panel = x.panel;
   p.stages = x.stages;
-  launcher.launch_early(tsmm_warps_kernel_of<Real>(x.blocks_n, x.tile_n), x.parts, sharing_threads, x.shared_bytes, p);
+  launcher.launch_early(warps_kernel_of<Real>(x), x.parts, sharing_threads, x.shared_bytes, p);
 }
 
 /// Chunks of columns that are stored `early` numbers before the chunk's own first one, at most, and end as early.

@@ -111,8 +111,8 @@ class Places {
   }
 
   /// Into shared memory, line by line.
-  template <int tb, int tn>
-  __device__ void stage(Real* staged, const double (&sum)[tb][tn][4]) const {
+  template <int tb, int tn, class Number>
+  __device__ void stage(Real* staged, const Number (&sum)[tb][tn][4]) const {
     const int pitch = p_.staged_pitch;
     const bool rows = p_.b.row_major;
     const int row_step = rows ? pitch : p_.b.parts;
@@ -210,8 +210,8 @@ __device__ inline void add_scaled(Number (&sum)[tb][tn][4], const Real (&old)[tb
       for (int half = 0; half < 2; ++half) {
         const Factor scaled =
             scale(beta, {static_cast<double>(old[t][x][2 * half]), static_cast<double>(old[t][x][2 * half + 1])});
-        sum[t][x][2 * half] += static_cast<Number>(scaled.re);
-        sum[t][x][2 * half + 1] += static_cast<Number>(scaled.im);
+        sum[t][x][2 * half] = static_cast<Number>(sum[t][x][2 * half] + scaled.re);
+        sum[t][x][2 * half + 1] = static_cast<Number>(sum[t][x][2 * half + 1] + scaled.im);
       }
     }
   }

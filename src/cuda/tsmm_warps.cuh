@@ -1,9 +1,14 @@
 #pragma once
 
+#include <type_traits>
+
 #include "src/cuda/plain_lines.cuh"
+#include "src/cuda/split.cuh"
 #include "src/cuda/succession.cuh"
 #include "src/cuda/tsmm_boxes.cuh"
+#include "src/cuda/tsmm_plain_rows.cuh"
 #include "src/cuda/tsmm_results.cuh"
+#include "src/cuda/tsmm_split.cuh"
 
 /// tsmm of row-major operands where every warp works by itself: it copies its rows of A into stages of its own by plain
 /// asynchronous copies, whatever their stride and alignment, multiplies them and writes their results.
@@ -93,19 +98,73 @@ class SharedTurns {
   bool has_ticket_ = false;
 };
 
-/// Writes `rows` rows of B from shared memory by one warp, each by as many lanes as it has numbers, up to a power of 2
-/// and to all of them.
-template <class Real>
-__device__ inline void write_rows(const Results<Real>& p, const Real* staged, std::int64_t first_row, int rows,
-                                  int lane) {
+/// Writes `rows` rows of B from shared memory by one warp, each by as many lanes as it has numbers - or pairs of them -
+/// up to a power of 2 and to all of them.
+template <class Unit, class Real>
+__device__ inline void write_units(const Results<Real>& p, const Real* staged, std::int64_t first_row, int rows,
+                                   int lane) {
+  constexpr int numbers = sizeof(Unit) / sizeof(Real);
   const int lanes = p.sharing_lanes;
   const int step = warp_size / lanes;
-  for (int column = lane % lanes; column < p.n; column += lanes) {
+  for (int column = numbers * (lane % lanes); column < p.n; column += numbers * lanes) {
     int row = lane / lanes;
     Real* to = p.b.data + (first_row + row) * p.b.row_stride + column;
     const Real* from = staged + row * p.staged_pitch + column;
-#pragma unroll 4
-    for (; row < rows; row += step, to += step * p.b.row_stride, from += step * p.staged_pitch) *to = *from;
+#pragma unroll 8
+    for (; row < rows; row += step, to += step * p.b.row_stride, from += step * p.staged_pitch) {
+      *reinterpret_cast<Unit*>(to) = *reinterpret_cast<const Unit*>(from);
+    }
+  }
+}
+
+template <class Real>
+__device__ inline void write_rows(const Results<Real>& p, const Real* staged, std::int64_t first_row, int rows,
+                                  int lane) {
+  if constexpr (sizeof(Real) == 4) {
+    if (p.in_pairs && p.n % 2 == 0) return write_units<float2>(p, staged, first_row, rows, lane);
+  }
+  write_units<Real>(p, staged, first_row, rows, lane);
+}
+
+/// C in two parts, in the places of its numbers: [8 rows of C][piece of 8 columns][lane][high, low][2].
+__device__ inline void split_in_place(double* packed, int pairs, int thread, int threads) {
+  for (int i = thread; i < pairs; i += threads) {
+    const double2 both = reinterpret_cast<const double2*>(packed)[i];
+    const SplitNumber first = split(static_cast<float>(both.x));
+    const SplitNumber second = split(static_cast<float>(both.y));
+    reinterpret_cast<uint4*>(packed)[i] = make_uint4(first.high, second.high, first.low, second.low);
+  }
+}
+
+/// sum += A C by split products, for `steps` steps of 8 columns of A; as multiply_panel.
+template <int tb, int tn>
+__device__ inline void multiply_panel_split(float (&sum)[tb][tn][4], const float* const (&a)[2], int box,
+                                            const double* c, int steps) {
+#pragma unroll 1
+  for (int s = 0; s < steps; ++s) {
+    unsigned high[tb][4], low[tb][4];
+#pragma unroll
+    for (int t = 0; t < tb; ++t) {
+#pragma unroll
+      for (int v = 0; v < 4; ++v) {
+        const SplitNumber both = split(a[v % 2][t * box + 8 * s + 4 * (v / 2)]);
+        high[t][v] = both.high;
+        low[t][v] = both.low;
+      }
+    }
+#pragma unroll
+    for (int x = 0; x < tn; ++x) {
+      const uint4 both = *reinterpret_cast<const uint4*>(c + 64 * (s * tn + x));
+      const unsigned right_high[2] = {both.x, both.y};
+      const unsigned right_low[2] = {both.z, both.w};
+      // Small products first.
+#pragma unroll
+      for (int t = 0; t < tb; ++t) multiply_tf32(sum[t][x], low[t], right_high);
+#pragma unroll
+      for (int t = 0; t < tb; ++t) multiply_tf32(sum[t][x], high[t], right_low);
+#pragma unroll
+      for (int t = 0; t < tb; ++t) multiply_tf32(sum[t][x], high[t], right_high);
+    }
   }
 }
 
@@ -124,9 +183,13 @@ __device__ inline void await_stage(int stages) {
 template <int tb, int tn>
 inline constexpr int sharing_blocks = dispatch::tsmm_warps_blocks({tb, tn});
 
-template <class Real, int tb, int tn>
+/// `tf32`: by split products. Where results are not finite then, the warp computes their rows again in double precision
+/// from memory: only true infinities are seen.
+template <class Real, int tb, int tn, bool tf32 = false>
 __global__ void __launch_bounds__(sharing_threads, sharing_blocks<tb, tn>)
     tsmm_warps_kernel(const __grid_constant__ TsmmWarps<Real> p) {
+  using Number = std::conditional_t<tf32, float, double>;
+  constexpr int step_columns = tf32 ? 8 : 4;  // of A
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ SharedTicket ticket;
   constexpr int rows_of_turn = 16 * tb;
@@ -147,6 +210,10 @@ __global__ void __launch_bounds__(sharing_threads, sharing_blocks<tb, tn>)
   if (m > 0) {
     const OrderOfSteps order{tn, depth / 8, p.depth_classes, p.out.has_neighbours()};
     pack(p.small, m, p.out.n, p.alpha.read(), order, packed, static_cast<int>(threadIdx.x), sharing_threads);
+    if constexpr (tf32) {
+      __syncthreads();
+      split_in_place(packed, depth / 8 * tn * warp_size, static_cast<int>(threadIdx.x), sharing_threads);
+    }
   }
   __syncthreads();
 
@@ -160,7 +227,7 @@ __global__ void __launch_bounds__(sharing_threads, sharing_blocks<tb, tn>)
     if (lane == stage) turn_of = over ? no_chunk : ahead;
     if (!over) {
       const std::int64_t first_row = static_cast<std::int64_t>(ahead) * rows_of_turn;
-      const int width = min(p.panel, (m - ahead_column + 3) / 4 * 4);
+      const int width = min(p.panel, static_cast<int>(round_up(m - ahead_column, step_columns)));
       copy_lines<warp_size>(p.lines, first_row, rows_of_turn, ahead_column, width, ring + stage * stage_numbers, pitch,
                             lane);
       ahead_column += p.panel;
@@ -172,14 +239,29 @@ __global__ void __launch_bounds__(sharing_threads, sharing_blocks<tb, tn>)
     commit_copies();
   };
 
-  double sum[tb][tn][4] = {};
+  Number sum[tb][tn][4] = {};
+  const auto clear = [&] {
+#pragma unroll
+    for (int i = 0; i < tb * tn * 4; ++i) sum[i / (4 * tn)][i / 4 % tn][i % 4] = 0;
+  };
   const auto finish = [&](std::int64_t first_row, Real* stage) {
+    if constexpr (tf32) {
+      if (!all_finite(sum)) {
+#pragma unroll 1
+        for (std::int64_t row = first_row; row < min(first_row + rows_of_turn, p.out.k); ++row) {
+          float* const to = p.out.b.data + row * p.out.b.row_stride;
+          multiply_row_plainly<8 * tn>(p, row, lane, [&](int column, float value) { to[column] = value; });
+        }
+        clear();
+        return;
+      }
+    }
     if (adds) {
 #pragma unroll
       for (int t = 0; t < tb; ++t) {
         Real old[1][tn][4] = {};
         places.read(first_row + 16 * t, old);
-        add_scaled(reinterpret_cast<double(&)[1][tn][4]>(sum[t]), old, beta);
+        add_scaled(reinterpret_cast<Number(&)[1][tn][4]>(sum[t]), old, beta);
       }
     }
     if (p.staged) {
@@ -191,8 +273,7 @@ __global__ void __launch_bounds__(sharing_threads, sharing_blocks<tb, tn>)
     } else {
       places.write(first_row, sum);
     }
-#pragma unroll
-    for (int i = 0; i < tb * tn * 4; ++i) sum[i / (4 * tn)][i / 4 % tn][i % 4] = 0;
+    clear();
   };
 
   for (int stage = 0; stage + 1 < p.stages; ++stage) fill(stage);
@@ -205,8 +286,13 @@ __global__ void __launch_bounds__(sharing_threads, sharing_blocks<tb, tn>)
     if (turn == no_chunk) break;
     Real* const here = ring + stage * stage_numbers;
     const Real* const a[2] = {here + start, here + start + 8 * pitch};
-    const int steps = (min(p.panel, m - column) + 3) / 4;
-    multiply_panel<(tb * tn <= 2)>(p, sum, a, 16 * pitch, packed + column * tn * 8 + 2 * lane, tn, steps);
+    const int steps = (min(p.panel, m - column) + step_columns - 1) / step_columns;
+    const double* const c = packed + column * tn * 8 + 2 * lane;
+    if constexpr (tf32) {
+      multiply_panel_split(sum, a, 16 * pitch, c, steps);
+    } else {
+      multiply_panel<(tb * tn <= 2)>(p, sum, a, 16 * pitch, c, tn, steps);
+    }
     turns.put_spare();
     column += p.panel;
     if (column >= m) {

@@ -41,6 +41,13 @@ __device__ inline void await_products_but_last() { asm volatile("wgmma.wait_grou
 
 /// sum += sign left right, by all warps of the group.
 template <int sign>
+__device__ inline void start_product(float (&sum)[4], const unsigned (&left)[4], std::uint64_t right) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, %8, 1, %9, 1;"
+               : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+               : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "l"(right), "n"(sign));
+}
+
+template <int sign>
 __device__ inline void start_product(float (&sum)[8], const unsigned (&left)[4], std::uint64_t right) {
   asm volatile(
       "wgmma.mma_async.sync.aligned.m64n16k8.f32.tf32.tf32 {"

@@ -147,7 +147,8 @@ bool fit_scattered(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm&
   const std::int64_t bytes = stage_pitch_a(p, c) * p.real_bytes;
   const bool reads = p.m >= 4 * p.n && p.m <= 48;
   CudaTsmm tried = c;
-  tried.groups = std::min(reads ? 8 : 4, ring_warps(c) / c.warps);
+  const bool splits_few = c.tf32 != 0 && c.tile_n == 1;  // which multiply fast
+  tried.groups = std::min(reads ? 8 : splits_few ? 6 : 4, ring_warps(c) / c.warps);
   tried.rows = std::max(32, chunk_rows(bytes + p.n * p.real_bytes, 14336, p.real_bytes, p.k,
                                        std::int64_t{device.multiprocessors} * tried.groups));
   if (!reads) {
@@ -293,16 +294,22 @@ void add_ring(const CudaDevice& device, const CudaTsmmProblem& p, Search search,
     for (const TileShape& tile : tsmm_deep_tiles) add_shape(tile, false);
   }
   if (!all && !ring_is_better(p) && !boxed_ring_is_better(device, p) && !to.empty()) return;
+  // As measured on an H200: conversions to double precision would bind narrow views that are written as much as read.
+  const bool split = p.real_bytes == 4 && p.may_split && !streams(p.m, p.pitch_a) && p.n <= 16 &&
+                     (p.parts == 2 ? p.m >= 32 && p.n > 8 : p.m >= 16 && p.m < 4 * p.n && p.n > 4 && p.n <= 8);
   for (const TileShape& tile : tsmm_tiles) {
+    if (!all && split) break;
     // Measured on an H200 for 9 and 10 columns; tensor cores are as good from 11 on.
     const bool plain_is_better = p.n == 9 || p.n == 10;
     if (!all && tile.m == 0 && tile.n > widest_exact_narrow && !plain_is_better) continue;
     // In double precision tensor cores are as good there.
     if (all || p.real_bytes == 4 || tile.m != 0 || tile.n <= 4) add_shape(tile, false);
   }
-  // Narrower ones wait for memory anyway.
-  if (p.real_bytes != 4 || 2 * p.m * p.n < 17 * (p.m + p.n)) return;
-  for (const TileShape& tile : tsmm_split_tiles) add_shape(tile, true);
+  if (p.real_bytes != 4) return;
+  for (const TileShape& tile : tsmm_split_tiles) {
+    const bool serves = tile.m == 1 ? p.n <= 16 && (all || split) : 2 * p.m * p.n >= 17 * (p.m + p.n);
+    if (serves) add_shape(tile, true);  // narrower ones wait for memory anyway
+  }
 }
 
 }  // namespace
@@ -342,6 +349,11 @@ namespace {
 
 void collect(const CudaDevice& device, const CudaTsmmProblem& problem, Search search, std::vector<CudaTsmm>& to) {
   const bool all = search == Search::all;
+  if (!all && split_is_better_for_few(problem)) {
+    add_warpgroup(device, problem, search, to);
+    if (to.empty()) add_boxes_split(device, problem, search, to);
+    if (!to.empty()) return;
+  }
   if (all || columns_fma_is_better(device, problem)) add_columns_fma(device, problem, search, to);
   if (all || (to.empty() && direct_is_better(problem))) add_direct(device, problem, search, to);
   if (all || wide_is_better(device, problem)) add_wide(device, problem, search, to);

@@ -73,6 +73,13 @@ bool boxes_split_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
   return p.parts == 2 ? classes <= 2 : classes == 1 && p.aligned;
 }
 
+// As measured on an H200.
+bool split_is_better_for_few(const CudaTsmmProblem& p) {
+  if (p.real_bytes != 4 || !p.row_major || !p.may_split || p.n > 16) return false;
+  if (streams(p.m, p.pitch_a)) return p.m >= (p.reads_output ? 64 : 128);
+  return p.m >= 128 || (p.m == 64 && p.n > 8 && !p.reads_output);
+}
+
 bool complete_boxes_split(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   if (!boxes_split_serve(device, p) || c.plain != 0) return false;
   if (!p.row_major && c.staged != 0) return false;
@@ -168,20 +175,25 @@ void add_column_boxes_split(const CudaDevice& device, const CudaTsmmProblem& p, 
 
 void add_boxes_split(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
   if (!p.row_major) return add_column_boxes_split(device, p, search, to);
-  if (p.real_bytes != 4 || p.m * p.n < 16 * (p.m + p.n)) return;  // narrower ones wait for memory anyway
-  if (search == Search::usual && warps_are_better(p)) return;
+  const bool few = split_is_better_for_few(p);
+  const bool usual = search == Search::usual;
+  if (p.real_bytes != 4) return;
+  if (usual && !few && p.m * p.n < 16 * (p.m + p.n)) return;  // narrower ones wait for memory anyway
+  if (usual && warps_are_better(p)) return;
   for (const TileShape& tile : tsmm_box_split_tiles) {
-    if (tile.n > 4 && 4 * p.parts * tile.n >= p.n) continue;  // a narrower one does as much
+    const bool narrower_does = tile.n > 1 && 4 * p.parts * tile.n >= p.n;
+    if (narrower_does && (usual || tile.n > 4)) continue;
+    if (usual && few && (tile.m == 2) != (p.m <= 64)) continue;  // chunks of short rows are many
     // Short rows come faster in flat pieces, old ones of B with them.
     const int shortest = p.parts == 1 && tile.n > 4 ? 96 : 48;
-    if (search == Search::usual && p.reads_output && p.m < shortest) continue;
+    if (usual && p.reads_output && p.m < shortest) continue;
     const auto add = [&](int panel, int stages, bool through_shared) {
       CudaTsmm c = configuration_of(tile, panel, stages);
       c.staged = through_shared ? 1 : 0;
       if (complete(device, p, c)) to.push_back(c);
     };
     add(0, 0, false);  // as measured on an H200: even where rows begin within sectors of memory
-    if (search == Search::usual) continue;
+    if (usual) continue;
     add(0, 0, true);
     for (const int panel : {16, 32, 48, 64, 128}) {
       add(panel, 0, true);

@@ -11,6 +11,8 @@ namespace blockvec::kernels::dispatch {
 
 /// Whether they can serve, whatever the widths: pairs of neighbours are read at once.
 bool boxes_split_serve(const CudaDevice& device, const CudaTsmmProblem& p);
+/// Rows of many columns of A to few of B: conversions to double precision, and columns of tiles that idle, would bind.
+bool split_is_better_for_few(const CudaTsmmProblem& p);
 void add_boxes_split(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to);
 bool complete_boxes_split(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c);
 CudaWork boxes_split_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c);

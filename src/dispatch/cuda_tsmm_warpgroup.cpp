@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "src/dispatch/cuda_stages.hpp"
+#include "src/dispatch/cuda_tsmm_boxes_split.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -78,8 +79,12 @@ CudaWork warpgroup_work(const CudaDevice& device, const CudaTsmmProblem& p, cons
 }
 
 void add_warpgroup(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
-  if (p.real_bytes != 4 || p.m * p.n < 16 * (p.m + p.n)) return;  // narrower ones wait for memory anyway
+  if (p.real_bytes != 4) return;
+  const bool few = split_is_better_for_few(p);
+  if (search == Search::usual && !few && p.m * p.n < 16 * (p.m + p.n)) return;  // narrower ones wait for memory anyway
   for (const WarpgroupTile& tile : tsmm_warpgroup_tiles) {
+    if (few && 8 * p.parts * (tile.n - 1) >= p.n) continue;            // a narrower one does as much
+    if (search == Search::usual && tile.n <= 2 && p.m < 64) continue;  // the ring is as fast
     const auto add = [&](int stages, int ticket) {
       CudaTsmm c{};
       c.kernel = CudaKernel::warpgroup;

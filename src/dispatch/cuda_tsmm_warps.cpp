@@ -30,7 +30,8 @@ bool complete_warps(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm
   if (!p.row_major || p.m < 1 || p.n > 8 * c.tile_n || c.stages < 2 || c.stages > 4) return false;
   c.warps = 1;
   c.rows = 16 * c.blocks_n;
-  c.panel = static_cast<int>(p.m <= most_panel ? round_up(p.m, 4) : most_panel);
+  if (c.tf32 != 0 && (p.real_bytes != 4 || !p.may_split)) return false;
+  c.panel = static_cast<int>(p.m <= most_panel ? round_up(p.m, c.tf32 != 0 ? 8 : 4) : most_panel);
   // Lanes of a warp take one of four neighbours of a row, and meet different banks.
   const std::int64_t numbers = std::max<std::int64_t>(c.panel, c.staged != 0 ? 8 * c.tile_n : 0);
   c.pitch = static_cast<int>(round_up(numbers + 4, 8) - 4);
@@ -50,9 +51,10 @@ bool complete_warps(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm
 void add_warps(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
   // Memory is written in sectors of 32 bytes: lanes alone fill them where all rows of B start with one.
   const bool staged = !p.aligned_output || p.pitch_b * p.real_bytes % 32 != 0 || p.n * p.real_bytes % 32 != 0;
-  const auto add = [&](const TileShape& tile, int stages, bool by_rows, int ticket) {
+  const auto add = [&](const TileShape& tile, bool split, int stages, bool by_rows, int ticket) {
     CudaTsmm c{};
     c.kernel = CudaKernel::warps;
+    c.tf32 = split ? 1 : 0;
     c.blocks_n = tile.m;
     c.tile_n = tile.n;
     c.stages = stages;
@@ -62,19 +64,24 @@ void add_warps(const CudaDevice& device, const CudaTsmmProblem& p, Search search
   };
   const bool few = p.n <= 24;
   const int usual_stages = p.in_place ? (few ? 4 : 2) : few ? 2 : 3;
-  for (const TileShape& tile : tsmm_warps_tiles) {
-    if (tile.n > 1 && 8 * (tile.n - 1) >= p.n) continue;  // a narrower one does as much
+  // As measured on an H200: double precision binds products of many columns, and is as good for few.
+  const bool splits = p.real_bytes == 4 && p.may_split && p.n > 32;
+  const auto add_shape = [&](const TileShape& tile, bool split) {
+    if (tile.n > 1 && 8 * (tile.n - 1) >= p.n) return;  // a narrower one does as much
     if (search == Search::usual) {
-      add(tile, usual_stages, staged, 0);
-      continue;
+      const bool wide_rows = p.real_bytes == 4 && !few && !split && !p.in_place;
+      if (split == splits) add(tile, split, wide_rows ? 2 : usual_stages, staged, split ? 16 : wide_rows ? 4 : 0);
+      return;
     }
     for (const int stages : {2, 3, 4}) {
       for (const int ticket : {4, 8, 16}) {
-        add(tile, stages, staged, ticket);
-        add(tile, stages, !staged, ticket);
+        add(tile, split, stages, staged, ticket);
+        add(tile, split, stages, !staged, ticket);
       }
     }
-  }
+  };
+  for (const TileShape& tile : tsmm_warps_tiles) add_shape(tile, false);
+  for (const TileShape& tile : tsmm_warps_split_tiles) add_shape(tile, true);
 }
 
 CudaWork warps_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
@@ -84,7 +91,7 @@ CudaWork warps_work(const CudaDevice& device, const CudaTsmmProblem& p, const Cu
   CudaWork work{};
   work.bytes = static_cast<double>(p.k) * static_cast<double>(p.m + (p.reads_output ? 2 : 1) * p.n) * p.real_bytes;
   work.bandwidth = 0.95 * device.copy_bandwidth;
-  work.product_clocks = products * 16;
+  work.product_clocks = products * (c.tf32 != 0 ? 10 : 16);
   work.shared_clocks = products * (16.0 / c.tile_n + 8.0 / c.blocks_n);
   work.overlap = 0.5;
   work.tensor_cores = true;

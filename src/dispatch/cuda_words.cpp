@@ -65,6 +65,7 @@ constexpr Word<CudaTsmm> tsmm_boxes_words[] = {{"tile", &CudaTsmm::blocks_n, &Cu
 constexpr Word<CudaTsmm> tsmm_wide_words[] = {
     {"tile", &CudaTsmm::blocks_n, &CudaTsmm::tile_n}, {"panel", &CudaTsmm::panel}, {"stages", &CudaTsmm::stages}};
 constexpr Word<CudaTsmm> tsmm_warps_words[] = {{"tile", &CudaTsmm::blocks_n, &CudaTsmm::tile_n},
+                                               {"tf32", &CudaTsmm::tf32},
                                                {"staged", &CudaTsmm::staged},
                                                {"stages", &CudaTsmm::stages},
                                                {"ticket", &CudaTsmm::chunks_per_ticket}};

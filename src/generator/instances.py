@@ -135,13 +135,13 @@ FAMILIES = {
                                    "tsmm_warpgroup_kernel<{parts}, 8 * {n}, {paired}>", ("parts", "n"),
                                    shape="WarpgroupTile", choices={"bool paired": ("false", "true")},
                                    makes=lambda real, parts, n, paired: 1 <= parts <= (2 if paired == "true" else 1)
-                                   and 2 <= n <= 8),
+                                   and 1 <= n <= 8),
     "tsmm_box_tiles": Family("tsmm_boxes", "tsmm_boxes.cuh", "TsmmBoxesKernel",
                              "tsmm_boxes_kernel<{real}, {m}, {n}>"),
     "tsmm_box_split_tiles": Family("tsmm_boxes_split", "tsmm_boxes_split.cuh", "TsmmBoxesKernel",
                                    "tsmm_boxes_split_kernel<{parts}, {m}, 8 * {n}>", by_parts=True,
                                    makes=lambda real, m, n, parts: real == "float" and 1 <= m <= 2
-                                   and n in (4, 8, 16) and m * n * parts <= 16),
+                                   and n in (1, 2, 4, 8, 16) and m * n * parts <= 16),
     "tsmm_column_box_split_tiles": Family("tsmm_column_boxes_split", "tsmm_boxes_split_columns.cuh",
                                           "TsmmBoxesKernel", "tsmm_column_boxes_split_kernel<{parts}, {m}, 8 * {n}>",
                                           by_parts=True, makes=lambda real, m, n, parts: real == "float" and 1 <= m <= 2
@@ -157,6 +157,9 @@ FAMILIES = {
                                         makes=lambda real, m, n, by_columns: 2 <= m <= 16 and n in (2, 3, 4)),
     "tsmm_warps_tiles": Family("tsmm_warps", "tsmm_warps.cuh", "TsmmWarpsKernel",
                                "tsmm_warps_kernel<{real}, {m}, {n}>"),
+    "tsmm_warps_split_tiles": Family("tsmm_warps_split", "tsmm_warps.cuh", "TsmmWarpsKernel",
+                                     "tsmm_warps_kernel<{real}, {m}, {n}, true>",
+                                     makes=lambda real, m, n: real == "float" and m >= 1 and 1 <= n <= 8),
     "tsmm_column_tiles": Family("tsmm_columns", "tsmm_columns.cuh", "TsmmColumnsKernel",
                                 "tsmm_columns_kernel<{real}, {parts}, {m}, {n}>", by_parts=True,
                                 makes=lambda real, m, n, parts: real == "double" and m >= 1 and n >= 1),
@@ -222,7 +225,8 @@ def family_of_row(product, kernel, words, tile):
         ring = "tsmm_split_tiles" if tf32 else "tsmm_deep_tiles" if tile[1:] == [0] else "tsmm_tiles"
         boxes = ("tsmm_gauss_register_tiles" if held else "tsmm_gauss_tiles") if gauss else \
             "tsmm_box_split_tiles" if tf32 else "tsmm_box_tiles"
-        known = {"ring": ring, "boxes": boxes, "wide": "tsmm_wide_tiles", "warps": "tsmm_warps_tiles",
+        known = {"ring": ring, "boxes": boxes, "wide": "tsmm_wide_tiles",
+                 "warps": "tsmm_warps_split_tiles" if tf32 else "tsmm_warps_tiles",
                  "columns": "tsmm_column_split_tiles" if tf32 else
                             "tsmm_column_tiles" if words.get("warps", "1")[0] != "0" else "tsmm_column_fma_tiles",
                  "deep": "tsmm_columns_deep_tiles", "warpgroup": "tsmm_warpgroup_tiles", "panels": "tsmm_panels_tiles",

@@ -193,6 +193,22 @@ TEST_F(CudaCandidates, OfTsmmOfViews) {
   }
 }
 
+// Of many columns of A and few of B, and of narrow views.
+TEST_F(CudaCandidates, OfFewColumnsInSinglePrecision) {
+  struct Case {
+    std::int64_t m, n, pad;
+  };
+  for (const Case& x : {Case{64, 8, 0}, Case{128, 5, 0}, Case{128, 16, 64}, Case{301, 8, 3}, Case{512, 3, 0},
+                        Case{16, 8, 48}, Case{12, 5, 4}, Case{8, 1, 56}, Case{32, 8, 32}}) {
+    const Placement place{Layout::row_major, Layout::row_major, x.pad, 0};
+    for (const float beta : {0.0F, 0.5F}) {
+      expect_every_tsmm<float>(677, x.m, x.n, place, 1, beta, dispatch::Search::all);
+      expect_every_tsmm<std::complex<float>>(677, x.m, x.n, place, 1, {beta, -beta / 2}, dispatch::Search::all);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 // C stays in registers or in the blocks, or comes along panel by panel.
 TEST_F(CudaCandidates, OfComplexTsmmOfManyColumns) {
   for (const Placement& place : {tight, padded, padded_evenly, columns, columns_evenly}) {
