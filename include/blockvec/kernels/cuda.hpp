@@ -32,7 +32,7 @@ class CudaError : public Error {
 
 /// How products of single precision may be formed where double precision is slower than memory.
 enum class SinglePrecision : std::uint8_t {
-  split,  ///< of wide operands (tsmm: and of few columns of B where A has 32 and more real ones) as three products of
+  split,  ///< of wide operands (tsmm: and of few columns of B where A has 16 and more real ones) as three products of
           ///< numbers of 11 bits (TF32), summed in single precision: all of a row (tsmm), or those of up to 256 rows
           ///< (tsmttsm of two matrices); of narrow operands without tensor cores, in single precision as well: all of a
           ///< row (tsmm, up to 24 columns of scalars), or up to 256 rows of a few columns of C (tsmttsm, 17 to 19
@@ -77,7 +77,7 @@ std::size_t cuda_tsmttsm_workspace(std::int64_t k, std::int64_t m, std::int64_t 
 /// split, A is read again for each 128 of them (64 complex ones). Error: at most (gamma(M + 3) of
 /// double precision + u) |alpha| |A| |C| (+ 2 u |beta B|) entry by entry. Wide operands of complex double precision
 /// have 4 gamma(M + 8) more; those of single precision, unless the caller wants it plain, gamma(4 M + 48), and complex
-/// ones 3 gamma(8 M + 48), as has single precision of few columns of B where A has 32 and more real ones. Throws
+/// ones 3 gamma(8 M + 48), as has single precision of few columns of B where A has 16 and more real ones. Throws
 /// ShapeError and CudaError as tsmttsm does. Source: Ernst et al. 2020, section 4, for tensor cores, bulk copies and
 /// tensor maps.
 template <class T>

@@ -84,7 +84,7 @@ template <class T>
 double bound_of_tsmm(std::int64_t m, std::int64_t n) {
   constexpr bool single = sizeof(real_of<T>) == 4;
   const bool gauss = !single && is_complex<T> && m * n > 24 * (m + n);
-  const bool few = parts<T> * n <= 16 && parts<T> * m >= 32;  // columns of B, and enough of A
+  const bool few = parts<T> * n <= 16 && parts<T> * m >= 16;  // columns of B, and enough of A
   const bool split = single && (parts<T> * m * n >= 8 * (m + n) || few);
   return device_gamma<T>(m + 3) + row_error<T>(gauss, split, single && !split, m);
 }
