@@ -13,6 +13,7 @@ using Widths = std::vector<std::int64_t>;
 
 const Widths some_widths{1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 28, 32, 33, 40, 48, 56, 57, 61, 64};
 const Widths few_widths{1, 2, 4, 8, 16, 24, 32, 33, 48, 64};
+const Widths updated_widths{8, 16, 24, 32, 33, 40, 48, 57, 64};
 const Widths wide{16, 64, 128, 256, 512};
 const Widths narrow{1, 2, 4, 8, 16, 32};
 const std::vector<std::string> both{"tsmttsm", "tsmm"};
@@ -90,6 +91,7 @@ std::vector<Case> column() {
   add_squares(cases, {"gram", "tsmm_inplace"}, 'D', false, some_widths);
   add_squares(cases, {"gram", "tsmm_inplace"}, 'D', false, {128, 256, 512});
   add_rectangles(cases, {"update"}, 'D', false, wide, {1, 4, 8, 32});
+  add_squares(cases, {"update"}, 'D', false, updated_widths);
   add_rectangles(cases, {"tsmm_inplace"}, 'D', false, {64, 512}, {4, 16});
   for (const std::int64_t offset : {0, 1})
     add_squares(cases, all_products, 'D', false, {4, 8, 16, 24, 33, 64}, 63, offset);
@@ -111,6 +113,7 @@ std::vector<Case> types() {
     for (const bool row_major : {true, false}) {
       add_rectangles(cases, {"tsmttsm", "tsmm", "update"}, type, row_major, {64, 512}, {8, 32});
       add_squares(cases, {"gram", "tsmm_inplace"}, type, row_major, {4, 8, 16, 24, 32, 48, 64});
+      add_squares(cases, {"update"}, type, row_major, updated_widths);
     }
     add_rectangles(cases, both, type, true, {16, 32}, {8}, 64);
     add_squares(cases, both, type, true, {8, 31}, 65);
@@ -152,6 +155,7 @@ std::vector<Case> plan(const std::string& name) {
   if (name == "gram") {
     add_squares(cases, {"gram", "tsmm_inplace"}, 'D', true, all_widths());
     add_squares(cases, {"gram", "tsmm_inplace"}, 'D', true, {128, 256, 512});
+    add_squares(cases, {"update"}, 'D', true, updated_widths);
   } else if (name == "rectangle") {
     add_rectangles(cases, {"tsmttsm", "tsmm", "update", "tsmm_inplace"}, 'D', true, wide, narrow);
   } else if (name == "chosen") {
