@@ -55,9 +55,7 @@ class BlockTables : public ::testing::Test {
       return;
     }
     EXPECT_LE(run.residual(), 4 * rounding_residual<Scalar>(x.columns)) << what;
-    // Where single precision is summed in double, as on devices, methods lose less.
-    constexpr bool wider_sums = !is_host_space<typename K::Space> && sizeof(RealOf<Scalar>) == sizeof(float);
-    constexpr double clearly = wider_sums ? 2 : 4;
+    constexpr double clearly = 4;
     const double least = fate == Fate::rounding ? 0
                          : fate == Fate::lost   ? 0.5
                                                 : clearly * rounding / static_cast<double>(x.columns);
