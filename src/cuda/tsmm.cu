@@ -229,8 +229,7 @@ void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const La
   }
   const int threads = x.holds_gauss()  ? dispatch::gauss_register_warps(x.tile_n) * warp_size + loading_threads
                       : x.takes_once() ? computing_threads
-                      : x.tf32 != 0 && !row_major ? x.row_warps * x.groups * warp_size + loading_threads
-                                                  : block_threads;
+                                       : block_threads;
   launcher.launch_early(boxes_kernel_of<Real>(x, parts, !p.out.b.row_major), x.parts, threads, x.shared_bytes, p);
 }
 
@@ -302,7 +301,6 @@ TsmmColumnPieces<real_t<T>> column_pieces(const TsmmCall<T>& call, const dispatc
   p.offset_b = apart ? bytes_a : 0;
   p.stage_bytes = apart ? bytes_a + bytes_b : std::max(bytes_a, bytes_b);
   p.loads_b = x.output_in_ring;
-  p.fetches_b = !x.output_in_ring;
   p.turns = p.a.pitch % 16 == 0;
   return p;
 }

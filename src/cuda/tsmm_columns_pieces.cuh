@@ -33,10 +33,9 @@ struct TsmmColumnPieces : TsmmTask<Real> {
   int early;            ///< those that it holds before them, at most: a line, a sector, or none
   int stages;
   int stage_bytes;
-  int offset_b;    ///< of B's numbers in a stage: results
-  bool loads_b;    ///< what B held comes along there
-  bool fetches_b;  ///< or into the L2 cache, from where threads read it
-  bool turns;      ///< A's columns begin in the same bank
+  int offset_b;  ///< of B's numbers in a stage: results
+  bool loads_b;  ///< what B held comes along there; else into the L2 cache, from where threads read it
+  bool turns;    ///< A's columns begin in the same bank
 };
 
 inline constexpr int piece_storers = 2;  ///< warps
@@ -132,7 +131,7 @@ __device__ inline void load_pieces(const TsmmColumnPieces<Real>& p, PieceStages&
   const bool reads_a = !p.alpha.read().is_zero();
   const bool adds = !p.beta.read().is_zero();
   const bool reads_b = p.loads_b && adds;
-  const bool fetches_b = p.fetches_b && adds;
+  const bool fetches_b = !p.loads_b && adds;
   const PiecesOf<Real> a(p.a, numbers);
   const PiecesOf<Real> b(p.b, numbers);
   RingPosition at{0, 1};

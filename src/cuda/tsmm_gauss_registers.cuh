@@ -343,6 +343,11 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
       });
     }
   };
+  const auto add_number = [](Factor beta, Factor old, double& re, double& im) {
+    const Factor scaled = scale(beta, old);
+    re += scaled.re;
+    im += scaled.im;
+  };
   const auto add_old = [&](std::uint32_t chunk, int first_row, int left, double(&re)[4], double(&im)[4]) {
     const Factor beta = p.beta.read();
     constexpr int at_once = many ? 2 : 4;  // as far as registers go
@@ -353,11 +358,7 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
         if (v / at_once == first / at_once) old[v] = {at[0], at[1]};
       });
 #pragma unroll
-      for (int v = first; v < first + at_once; ++v) {
-        const Factor scaled = scale(beta, old[v]);
-        re[v] += scaled.re;
-        im[v] += scaled.im;
-      }
+      for (int v = first; v < first + at_once; ++v) add_number(beta, old[v], re[v], im[v]);
     }
   };
   if (!reads_a) {
@@ -444,11 +445,7 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
             if constexpr (early) {
               const Factor beta = p.beta.read();
 #pragma unroll
-              for (int v = 0; v < 4 && adds; ++v) {
-                const Factor scaled = scale(beta, old[v]);
-                re[v] += scaled.re;
-                im[v] += scaled.im;
-              }
+              for (int v = 0; v < 4 && adds; ++v) add_number(beta, old[v], re[v], im[v]);
             } else if (adds) {
               add_old(chunk, 8 * set, left - 8 * set, re, im);
             }
