@@ -98,9 +98,10 @@ const Row table[] = {
     {"pip-dd/cgs2", rounding, rounding, rounding, rounding, rounding}};
 
 TYPED_TEST(BlockTables, MethodsHoldWhereTheorySaysAndFailWhereItDoesNot) {
-  // Condition numbers as powers of 1/eps: 0.35 is 3e5 in double precision, 0.63 about 8e9.
+  // Condition numbers as powers of 1/eps: 0.35 is 3e5 in double precision, 0.63 about 8e9. Losses are to show where
+  // sums of single precision are rounded once, too, as on a device.
   constexpr std::int64_t rows = 300, width = 5, blocks = 10;
-  const double low = this->kappa(0.33), high = this->kappa(0.6), first = this->kappa(0.2);
+  const double low = this->kappa(0.33), high = this->kappa(0.6), first = this->kappa(0.3);
   const auto glued = this->glued(rows, blocks, width, low, 1), glued_beyond = this->glued(rows, blocks, width, high, 1),
              piled = this->generator.piled(rows, blocks, width, low),
              piled_beyond = this->generator.piled(rows, blocks, width, high),
@@ -120,7 +121,7 @@ TYPED_TEST(BlockTables, MethodsHoldWhereTheorySaysAndFailWhereItDoesNot) {
 
 TYPED_TEST(BlockTables, SoTheyDoOnLaeuchliAndMonomialMatrices) {
   constexpr std::int64_t rows = 300, width = 5, n = 25;
-  const double low = this->kappa(0.33), high = this->kappa(0.6);
+  const double low = this->kappa(0.37), high = this->kappa(0.6);
   struct Expected {
     const char* method;
     Fate laeuchli, laeuchli_beyond, monomial;
