@@ -27,6 +27,11 @@ struct CudaWork {
   bool tensor_cores;
 };
 
+/// What tsmm reads and writes of A and B.
+inline double tall_bytes(const CudaTsmmProblem& p) {
+  return static_cast<double>(p.k) * static_cast<double>(p.m + (p.reads_output ? 2 : 1) * p.n) * p.real_bytes;
+}
+
 inline constexpr double launch_seconds = 2.0e-6;
 inline constexpr double memory_latency = 0.8e-6;
 

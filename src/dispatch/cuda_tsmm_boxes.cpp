@@ -386,9 +386,8 @@ CudaWork boxes_work(const CudaDevice& device, const CudaTsmmProblem& p, const Cu
   if (c.tf32 != 0) return boxes_split_work(device, p, c);
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
   const double busy_part = static_cast<double>(computing_warps) / (warp_groups(c) * c.row_warps * c.warps);
-  const auto k = static_cast<double>(p.k);
   CudaWork work{};
-  work.bytes = k * static_cast<double>(p.m + (p.reads_output ? 2 : 1) * p.n) * p.real_bytes;
+  work.bytes = tall_bytes(p);
   // What a box takes beyond its panel or its rows crosses the second-level cache once more; boxes of aligned lines are
   // cut instead (tensor_map.hpp).
   const bool cut = c.plain != 0 || (p.aligned && c.classes == 1);

@@ -113,7 +113,7 @@ CudaWork boxes_split_work(const CudaDevice& device, const CudaTsmmProblem& p, co
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
   const auto rows = static_cast<double>(turns * c.rows);
   CudaWork work{};
-  work.bytes = static_cast<double>(p.k) * static_cast<double>(p.m + (p.reads_output ? 2 : 1) * p.n) * p.real_bytes;
+  work.bytes = tall_bytes(p);
   work.bandwidth = 0.97 * device.copy_bandwidth;
   // C crosses the second-level cache with every chunk, which is twice as fast.
   if (c.small_in_ring) {

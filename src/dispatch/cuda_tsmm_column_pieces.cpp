@@ -172,7 +172,7 @@ CudaWork column_pieces_work(const CudaDevice& device, const CudaTsmmProblem& p, 
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows - c.early), c.parts);
   const auto rows = static_cast<double>(turns * c.rows);
   CudaWork work{};
-  work.bytes = static_cast<double>(p.k) * static_cast<double>(p.m + (p.reads_output ? 2 : 1) * p.n) * p.real_bytes;
+  work.bytes = tall_bytes(p);
   work.bandwidth = 0.97 * device.copy_bandwidth;
   // A's rows come, are read, and go as results, which meet in banks.
   const double moved = rows * static_cast<double>(p.m + p.n) * 3 * p.real_bytes / 128;

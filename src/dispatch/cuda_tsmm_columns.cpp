@@ -156,7 +156,7 @@ CudaWork columns_work(const CudaDevice& device, const CudaTsmmProblem& p, const 
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows - c.early), c.parts);
   const auto rows = static_cast<double>(turns * c.rows);
   CudaWork work{};
-  work.bytes = static_cast<double>(p.k) * static_cast<double>(p.m + (p.reads_output ? 2 : 1) * p.n) * p.real_bytes;
+  work.bytes = tall_bytes(p);
   work.bandwidth = 0.97 * device.copy_bandwidth;
   // Chunks come, are read, and go as results.
   const double moved = rows * static_cast<double>(p.m + p.n) * 2 * p.real_bytes / 128;

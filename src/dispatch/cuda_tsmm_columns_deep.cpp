@@ -45,7 +45,8 @@ int balanced_rows(std::int64_t k, int most, int step, std::int64_t blocks) {
 
 }  // namespace
 
-// As measured on an H200: blocks that have few chunks each wait for the last ones, and boxes add to many columns faster.
+// As measured on an H200: blocks that have few chunks each wait for the last ones, and boxes add to many columns
+// faster.
 bool columns_deep_is_better(const CudaDevice& device, const CudaTsmmProblem& p) {
   return !p.row_major && p.m >= 128 && p.n <= (p.reads_output || p.in_place ? 16 : 32) &&
          p.k >= 512 * device.multiprocessors;
@@ -101,7 +102,7 @@ CudaWork columns_deep_work(const CudaDevice& device, const CudaTsmmProblem& p, c
   const double rows = static_cast<double>(ceil_div(ceil_div(p.k, c.rows), c.parts) * c.rows);  // of a block
   const double steps = rows / 16 * static_cast<double>(ceil_div(p.m, 16));
   CudaWork work{};
-  work.bytes = static_cast<double>(p.k) * static_cast<double>(p.m + (p.reads_output ? 2 : 1) * p.n) * p.real_bytes;
+  work.bytes = tall_bytes(p);
   work.bandwidth = device.copy_bandwidth;
   work.product_clocks = steps * c.tile_n * 16;
   work.shared_clocks = steps * (32 + 8.0 * c.tile_n / c.blocks_n);

@@ -85,7 +85,7 @@ CudaWork direct_work(const CudaDevice& device, const CudaTsmmProblem& p, const C
   const double rows = static_cast<double>(ceil_div(c.parts, device.multiprocessors) * c.rows);
   const double products = static_cast<double>(p.m) * p.parts * c.tile_n;
   CudaWork work{};
-  work.bytes = static_cast<double>(p.k) * static_cast<double>(p.m + (p.reads_output ? 2 : 1) * p.n) * p.real_bytes;
+  work.bytes = tall_bytes(p);
   work.bandwidth = 0.97 * device.copy_bandwidth;
   work.product_clocks = rows * products / 64;
   work.shared_clocks = c.shares_rows() ? rows : rows * static_cast<double>(p.m) * c.tile_n / (64.0 * c.blocks_n);

@@ -95,7 +95,7 @@ bool add_gauss_registers(const CudaDevice& device, const CudaTsmmProblem& p, Sea
 CudaWork gauss_registers_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
   CudaWork work{};
-  work.bytes = static_cast<double>(p.k) * static_cast<double>(p.m + (p.reads_output ? 2 : 1) * p.n) * p.real_bytes;
+  work.bytes = tall_bytes(p);
   work.bandwidth = 0.97 * device.copy_bandwidth;
   // Of 8 rows: each warp's products of depth 4, four of which a multiprocessor makes in 16 clocks, and sums besides.
   const double products = static_cast<double>(turns * c.rows / 8) * c.tile_n * 3 * c.blocks_n;

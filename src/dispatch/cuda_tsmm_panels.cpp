@@ -62,7 +62,7 @@ CudaWork panels_work(const CudaDevice& device, const CudaTsmmProblem& p, const C
   const std::int64_t turns = ceil_div(c.parts, device.multiprocessors * blocks);
   const double steps = static_cast<double>(turns * blocks * c.blocks_n) * static_cast<double>(ceil_div(p.m, 16));
   CudaWork work{};
-  work.bytes = static_cast<double>(p.k) * static_cast<double>(p.m + (p.reads_output ? 2 : 1) * p.n) * p.real_bytes;
+  work.bytes = tall_bytes(p);
   // What runs at the end has memory for itself, but cannot use it.
   work.bandwidth = 0.97 * device.copy_bandwidth * static_cast<double>(c.parts) /
                    static_cast<double>(turns * blocks * device.multiprocessors);

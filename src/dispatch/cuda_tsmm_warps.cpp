@@ -89,7 +89,7 @@ CudaWork warps_work(const CudaDevice& device, const CudaTsmmProblem& p, const Cu
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts) * blocks;
   const double products = static_cast<double>(turns * c.blocks_n * c.tile_n * ceil_div(p.m, 4)) / 4;
   CudaWork work{};
-  work.bytes = static_cast<double>(p.k) * static_cast<double>(p.m + (p.reads_output ? 2 : 1) * p.n) * p.real_bytes;
+  work.bytes = tall_bytes(p);
   work.bandwidth = 0.95 * device.copy_bandwidth;
   work.product_clocks = products * (c.tf32 != 0 ? 10 : 16);
   work.shared_clocks = products * (16.0 / c.tile_n + 8.0 / c.blocks_n);

@@ -96,9 +96,8 @@ void add_wide(const CudaDevice& device, const CudaTsmmProblem& p, Search search,
 
 CudaWork wide_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
   const auto blocks = std::min<std::int64_t>(c.parts, device.multiprocessors);
-  const auto k = static_cast<double>(p.k);
   CudaWork work{};
-  work.bytes = k * static_cast<double>(p.m + (p.reads_output ? 2 : 1) * p.n) * p.real_bytes;
+  work.bytes = tall_bytes(p);
   work.bandwidth = 0.95 * device.copy_bandwidth;
   const double products =
       static_cast<double>(ceil_div(items(p, c), blocks) * (c.rows / 16) * c.warps * c.tile_n * ceil_div(p.m, 16));
