@@ -29,9 +29,11 @@ TsmttsmRingKernel<Real> ring_kernel_of(const dispatch::CudaTsmttsm& x, int parts
 
 /// `paired`: rows of A begin two numbers apart, or multiples of it.
 template <class Real>
-TsmmRingKernel<Real> ring_kernel_of(const dispatch::CudaTsmm& x, int parts, bool paired) {
+TsmmRingKernel<Real> ring_kernel_of(const dispatch::CudaTsmm& x, int parts, bool paired, bool updates) {
   if constexpr (sizeof(Real) == 4) {
-    if (x.kernel == dispatch::CudaKernel::warpgroup) return tsmm_warpgroup_kernel_of<Real>(parts, x.tile_n, paired);
+    if (x.kernel == dispatch::CudaKernel::warpgroup) {
+      return tsmm_warpgroup_kernel_of<Real>(parts, x.tile_n, paired, updates);
+    }
     if (x.tf32 != 0) return tsmm_split_kernel_of<Real>(x.tile_n, x.blocks_n);
   } else {
     if (x.blocks_n == 0) return tsmm_deep_kernel_of<Real>(x.tile_n, x.blocks_n);

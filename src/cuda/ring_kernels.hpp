@@ -84,9 +84,9 @@ TsmmRingKernel<Real> tsmm_deep_kernel_of(int m, int n);
 /// tsmm_split_tiles.
 template <class Real>
 TsmmRingKernel<Real> tsmm_split_kernel_of(int m, int n);
-/// tsmm_warpgroup_tiles.
+/// tsmm_warpgroup_tiles; `updates`: where beta is not zero.
 template <class Real>
-TsmmRingKernel<Real> tsmm_warpgroup_kernel_of(int parts, int n, bool paired);
+TsmmRingKernel<Real> tsmm_warpgroup_kernel_of(int parts, int n, bool paired, bool updates);
 
 template <class Real>
 using TsmmBoxesKernel = void (*)(TsmmBoxes<Real>);

@@ -16,7 +16,6 @@ struct Factor {
   double re;
   double im;
   __host__ __device__ bool is_zero() const { return re == 0 && im == 0; }
-  __host__ __device__ bool is_one() const { return re == 1 && im == 0; }
 };
 
 /// factor times x; a real factor takes the parts of x one by one, so that Inf stays Inf.

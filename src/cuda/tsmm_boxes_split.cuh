@@ -68,18 +68,6 @@ class PairPlaces {
   int column_;
 };
 
-/// sum += beta old.
-__device__ inline void add_pair(float& first, float& second, float2 old, Factor beta) {
-  if (beta.is_one()) {
-    first += old.x;
-    second += old.y;
-    return;
-  }
-  const Factor scaled = scale(beta, {static_cast<double>(old.x), static_cast<double>(old.y)});
-  first = static_cast<float>(first + scaled.re);
-  second = static_cast<float>(second + scaled.im);
-}
-
 /// `tb` boxes of 128 rows, `columns` columns of scalars.
 template <int parts, int tb, int columns>
 __global__ void __launch_bounds__(block_threads, 1)

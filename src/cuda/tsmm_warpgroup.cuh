@@ -4,8 +4,8 @@
 #include "src/cuda/warpgroup.cuh"
 
 /// tsmm in single precision by split products (split.cuh) of whole warpgroups: A's rows come through a ring and go to
-/// registers, C lies in shared memory in two parts. Results take the place of A's rows in the stage, from where one
-/// warp stores them in bulk.
+/// registers, C lies in shared memory in two parts. Results take the place of A's rows in the stage, or of what B held
+/// and came with them, from where one warp stores them in bulk.
 ///
 /// Two neighbours of a row of A are a pair: the parts of a complex number, or two real ones. First and second numbers
 /// of pairs are factors of their own, each with its rows of C. Rows of odd widths are read number by number.
@@ -248,16 +248,28 @@ struct OddRows {
   __device__ void arrange(float (&)[2][2][4]) const {}
 };
 
-/// The warp that stores results, stage by stage, and hands the stages back.
+/// sum += beta old, of a pair.
+__device__ inline void add_pair(float& first, float& second, float2 old, Factor beta) {
+  if (beta.im == 0) {
+    first = fmaf(static_cast<float>(beta.re), old.x, first);
+    second = fmaf(static_cast<float>(beta.re), old.y, second);
+    return;
+  }
+  const Factor scaled = scale(beta, {static_cast<double>(old.x), static_cast<double>(old.y)});
+  first = static_cast<float>(first + scaled.re);
+  second = static_cast<float>(second + scaled.im);
+}
+
+/// The warp that stores results, stage by stage, and hands the stages back. `results`: of the first stage.
 __device__ inline void store_chunks(const TsmmRing<float>& p, RingBarriers& barriers, Barrier* done,
-                                    const std::uint32_t* chunk_of, const unsigned char* ring, int bytes, int shift) {
-  RingPosition at{0, 0};
-  for (;; at.advance(1, p.stages)) {
+                                    const std::uint32_t* chunk_of, const unsigned char* results, int bytes) {
+  int busy = warpgroups;
+  for (RingPosition at{0, 0};; at.advance(1, p.stages)) {
     done[at.stage].wait(at.parity);
     const std::uint32_t chunk = chunk_of[at.stage];
-    if (chunk == no_chunk) break;
-    if (chunk != nothing_to_store && elected()) {
-      const float* const from = reinterpret_cast<const float*>(ring + at.stage * bytes) + shift;
+    if (chunk == no_chunk && --busy == 0) break;
+    if (chunk < nothing_to_store && elected()) {
+      const float* const from = reinterpret_cast<const float*>(results + at.stage * bytes) + p.old.segment[0];
       bulk_store(p.b + static_cast<std::int64_t>(chunk) * p.rows * p.n, from,
                  static_cast<unsigned>(p.rows * p.n * sizeof(float)));
       bulk_stores_have_read<0>();
@@ -268,7 +280,8 @@ __device__ inline void store_chunks(const TsmmRing<float>& p, RingBarriers& barr
   if (elected()) bulk_stores_are_done();
 }
 
-template <int parts, int columns, bool paired>
+/// `updates`: what B held comes along, and beta times it is added.
+template <int parts, int columns, bool paired, bool updates>
 __global__ void __launch_bounds__(warpgroup_block_threads, 1)
     tsmm_warpgroup_kernel(const __grid_constant__ TsmmRing<float> p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -280,11 +293,12 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
   // The compiler must see that all lanes of a warp go the same way: products that run beside others need it.
   const int warp = __shfl_sync(0xffffffffU, static_cast<int>(threadIdx.x) / warp_size, 0);
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
-  const int bytes = stage_bytes<float>(p.rows, max(p.a.row_step, p.n));
+  const int bytes_a = stage_bytes<float>(p.rows, updates ? p.a.row_step : max(p.a.row_step, p.n));
+  const int bytes = bytes_a + p.stage_bytes_b;
+  const int results_at = updates ? bytes_a : 0;  // in a stage
   const int steps = (p.m + 2 * pairs_of_step - 1) / (2 * pairs_of_step);
   float* const packed = reinterpret_cast<float*>(memory);
   unsigned char* const ring = memory + steps * step_numbers(columns) * static_cast<int>(sizeof(float));
-  const int shift_out = static_cast<int>(reinterpret_cast<std::uintptr_t>(p.b) % line_bytes / sizeof(float));
   if (threadIdx.x == 0) {
     for (int s = 0; s < p.stages; ++s) done[s].initialize(warpgroup_threads);
     barriers.initialize(p.full_barriers, 1);
@@ -294,8 +308,8 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
 
   if (warp >= 4 * warpgroups) {
     give_registers<32>();
-    if (warp == 4 * warpgroups) load_chunks<false, true>(p, barriers, chunk_of, ring, bytes);
-    if (warp == 4 * warpgroups + 1) store_chunks(p, barriers, done, chunk_of, ring, bytes, shift_out);
+    if (warp == 4 * warpgroups) load_chunks<updates, true>(p, barriers, chunk_of, ring, bytes_a);
+    if (warp == 4 * warpgroups + 1) store_chunks(p, barriers, done, chunk_of, ring + results_at, bytes);
     return;
   }
 
@@ -317,6 +331,8 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
   const bool turns_out = p.n % 16 == 0;
   const int turn_in = p.a.row_step % 16 == 0 ? lane / 4 % 4 : 0;
   const int turn_out = turns_out ? lane / 4 % 4 : 0;
+  const Factor beta = updates ? p.beta.read() : Factor{0, 0};
+  const bool adds = updates && !beta.is_zero();
 
   RingPosition told{group, 0};
   for (;; told.advance(warpgroups, p.full_barriers)) {
@@ -330,6 +346,7 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
     }
     unsigned char* const stage = ring + at * bytes;
     const float* const a = reinterpret_cast<const float*>(stage) + p.a.segment[0];
+    float* const results = reinterpret_cast<float*>(stage + results_at) + p.old.segment[0];
     WarpgroupSums<parts, columns> sums;
     sums.clear();
     const float* const row[2] = {a + row_of_half[0] * p.a.row_step, a + row_of_half[1] * p.a.row_step};
@@ -354,20 +371,30 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
         double value = 0;
 #pragma unroll 1
         for (int d = 0; d < p.m; ++d) value += a[i / p.n * p.a.row_step + d] * p.small.scaled(d, i % p.n, alpha);
+        if (adds) value = plus_scaled_entry(value, results + i / p.n * p.old.row_step, i % p.n, beta);
         p.b[(first_row + i / p.n) * p.pitch_b + i % p.n] = static_cast<float>(value);
       }
     } else {
       const bool bulk = flat && valid_rows == p.rows;
-      float* const out = bulk ? reinterpret_cast<float*>(stage) + shift_out : p.b + first_row * p.pitch_b;
+      float* const out = bulk ? results : p.b + first_row * p.pitch_b;
       const int pitch = bulk ? p.n : static_cast<int>(p.pitch_b);
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         if (row_of_half[half] >= valid_rows) continue;
         float* const to = out + static_cast<std::int64_t>(row_of_half[half]) * pitch;
+        const float* const old = results + row_of_half[half] * p.old.row_step;
         if constexpr (paired) {
 #pragma unroll
           for (int sixteen = 0; sixteen < (parts * columns + 31) / 32; ++sixteen) {
+            const auto pair_of = [&](int v) { return 16 * sixteen + 4 * (v ^ turn_out) + q; };
             float first[4], second[4];
+            float2 held[4];
+            if (adds) {
+#pragma unroll
+              for (int v = 0; v < 4; ++v) {
+                if (2 * pair_of(v) < p.n) held[v] = reinterpret_cast<const float2*>(old)[pair_of(v)];
+              }
+            }
             sums.pairs(sixteen, half, first, second);
             if (turns_out) {
               undo_turn(first, turn_out);
@@ -375,7 +402,8 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
             }
 #pragma unroll
             for (int v = 0; v < 4; ++v) {
-              const int pair = 16 * sixteen + 4 * (v ^ turn_out) + q;
+              if (adds) add_pair(first[v], second[v], held[v], beta);
+              const int pair = pair_of(v);
               if (2 * pair < p.n) reinterpret_cast<float2*>(to)[pair] = make_float2(first[v], second[v]);
             }
           }
@@ -383,7 +411,9 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
 #pragma unroll
           for (int i = 0; i < columns / 4; ++i) {
             const int column = OddWidths::column<columns>(i / 2, q, i % 2);
-            if (column < p.n) to[column] = sums.sum[0][i / 2 * 4 + 2 * half + i % 2];
+            float value = sums.sum[0][i / 2 * 4 + 2 * half + i % 2];
+            if (adds && column < p.n) value = fmaf(static_cast<float>(beta.re), old[column], value);
+            if (column < p.n) to[column] = value;
           }
         }
       }

@@ -21,9 +21,10 @@ std::int64_t small_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
   return steps_of(p) * pairs_of_step * 4 * columns_of(c) * std::int64_t{sizeof(float)};
 }
 
-// Results take the place of A's rows.
+// Results take the place of A's rows, or of what B held.
 std::int64_t bytes_of_stage(const CudaTsmmProblem& p) {
-  return stage_bytes(warpgroup_rows, std::max(p.pitch_a, p.n), p.real_bytes);
+  const auto bytes = [&](std::int64_t pitch) { return stage_bytes(warpgroup_rows, pitch, p.real_bytes); };
+  return p.reads_output ? bytes(p.pitch_a) + bytes(p.pitch_b) : bytes(std::max(p.pitch_a, p.n));
 }
 
 // Pairs are read and written at once, or all by itself where both distances from row to row are odd.
@@ -34,21 +35,22 @@ bool singly(const CudaTsmmProblem& p) { return p.pitch_a % 2 == 1 && p.pitch_b %
 
 bool complete_warpgroup(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   const bool serves = device.warpgroups && p.real_bytes == 4 && p.may_split && p.row_major && p.m > 0 &&
-                      !p.may_skip_a && !p.reads_output && streams(p.m, p.pitch_a) && p.aligned && p.aligned_output &&
-                      (in_pairs(p) || singly(p));
+                      !p.may_skip_a && streams(p.m, p.pitch_a) && p.aligned && p.aligned_output &&
+                      (!p.reads_output || streams(p.n, p.pitch_b)) && (in_pairs(p) || singly(p));
   if (!serves || p.n > p.parts * columns_of(c)) return false;
   c.tf32 = 1;
   c.warps = warpgroup_warps;
   c.groups = tsmm_warpgroups;
   c.rows = warpgroup_rows;
+  c.output_in_ring = p.reads_output;
   const std::int64_t room = device.shared_bytes - static_bytes - small_bytes(p, c);
   const std::int64_t stage = bytes_of_stage(p);
   if (c.stages == 0) {
     c.stages = static_cast<int>(std::clamp<std::int64_t>(room / stage, 0, 32));
     if (c.stages * tsmm_warpgroups > max_stages) c.stages = whole_groups(c.stages, tsmm_warpgroups);
   }
-  // One is filled or stored while the warpgroups have the others.
-  if (c.stages <= tsmm_warpgroups || c.stages * stage > room) return false;
+  // One is filled or stored while the warpgroups have the others; of updates, they have fewer.
+  if (c.stages < (p.reads_output ? 2 : tsmm_warpgroups + 1) || c.stages * stage > room) return false;
   if (full_barriers(c.stages, tsmm_warpgroups) > max_stages) return false;
   c.shared_bytes = static_cast<int>(small_bytes(p, c) + c.stages * stage);
   if (c.chunks_per_ticket == 0) c.chunks_per_ticket = chunks_of_ticket(c.rows * (p.pitch_a + p.n) * p.real_bytes);
@@ -61,14 +63,15 @@ CudaWork warpgroup_work(const CudaDevice& device, const CudaTsmmProblem& p, cons
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
   const auto rows = static_cast<double>(turns * c.rows);
   CudaWork work{};
-  work.bytes = static_cast<double>(p.k) * static_cast<double>(p.pitch_a + p.n) * p.real_bytes;
+  const std::int64_t crossings = p.reads_output ? 2 : 1;  // of B
+  work.bytes = static_cast<double>(p.k) * static_cast<double>(p.pitch_a + crossings * p.n) * p.real_bytes;
   work.bandwidth = device.copy_bandwidth;
   // Three products of tensor cores that multiply 1024 numbers a clock, of complex numbers each for four.
   const auto depth = static_cast<double>(steps_of(p) * pairs_of_step);
   const double products = rows * depth * columns_of(c) * (p.parts == 2 ? 12 : 6);
   work.product_clocks = products / 1024;
   // They read C again for every 64 rows; A's rows come, are read, and go as results.
-  work.shared_clocks = products / 2048 + rows * static_cast<double>(p.m + p.n) * 2 / 32;
+  work.shared_clocks = products / 2048 + rows * static_cast<double>(p.m + crossings * p.n) * 2 / 32;
   work.overlap = 0.8;
   work.tensor_cores = true;
   work.parts = static_cast<double>(c.parts);
@@ -81,10 +84,12 @@ CudaWork warpgroup_work(const CudaDevice& device, const CudaTsmmProblem& p, cons
 void add_warpgroup(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
   if (p.real_bytes != 4) return;
   const bool few = split_is_better_for_few(p);
-  if (search == Search::usual && !few && p.m * p.n < 16 * (p.m + p.n)) return;  // narrower ones wait for memory anyway
+  if (search == Search::usual && few && p.reads_output) return;
+  if (search == Search::usual && !few && p.m * p.n < (p.reads_output ? 2 : 16) * (p.m + p.n))
+    return;  // narrower ones wait for memory anyway
   for (const WarpgroupTile& tile : tsmm_warpgroup_tiles) {
-    if (few && 8 * p.parts * (tile.n - 1) >= p.n) continue;            // a narrower one does as much
-    if (search == Search::usual && tile.n <= 2 && p.m < 64) continue;  // the ring is as fast
+    if (few && 8 * p.parts * (tile.n - 1) >= p.n) continue;                               // a narrower one does as much
+    if (search == Search::usual && tile.n <= 2 && p.m < 64 && !p.reads_output) continue;  // the ring is as fast
     const auto add = [&](int stages, int ticket) {
       CudaTsmm c{};
       c.kernel = CudaKernel::warpgroup;

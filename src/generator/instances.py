@@ -132,10 +132,11 @@ FAMILIES = {
     "tsmm_split_tiles": Family("tsmm_split", "tsmm_ring.cuh", "TsmmRingKernel",
                                "tsmm_ring_kernel<{real}, {m}, {n}, true>"),
     "tsmm_warpgroup_tiles": Family("tsmm_warpgroup", "tsmm_warpgroup.cuh", "TsmmRingKernel",
-                                   "tsmm_warpgroup_kernel<{parts}, 8 * {n}, {paired}>", ("parts", "n"),
-                                   shape="WarpgroupTile", choices={"bool paired": ("false", "true")},
-                                   makes=lambda real, parts, n, paired: 1 <= parts <= (2 if paired == "true" else 1)
-                                   and 1 <= n <= 8),
+                                   "tsmm_warpgroup_kernel<{parts}, 8 * {n}, {paired}, {updates}>", ("parts", "n"),
+                                   shape="WarpgroupTile", choices={"bool paired": ("false", "true"),
+                                                                   "bool updates": ("false", "true")},
+                                   makes=lambda real, parts, n, paired, updates: 1 <= n <= 8
+                                   and 1 <= parts <= (2 if paired == "true" else 1)),
     "tsmm_box_tiles": Family("tsmm_boxes", "tsmm_boxes.cuh", "TsmmBoxesKernel",
                              "tsmm_boxes_kernel<{real}, {m}, {n}>"),
     "tsmm_box_split_tiles": Family("tsmm_boxes_split", "tsmm_boxes_split.cuh", "TsmmBoxesKernel",
