@@ -263,12 +263,12 @@ __device__ inline void add_pair(float& first, float& second, float2 old, Factor 
 /// The warp that stores results, stage by stage, and hands the stages back. `results`: of the first stage.
 __device__ inline void store_chunks(const TsmmRing<float>& p, RingBarriers& barriers, Barrier* done,
                                     const std::uint32_t* chunk_of, const unsigned char* results, int bytes) {
-  int busy = warpgroups;
-  for (RingPosition at{0, 0};; at.advance(1, p.stages)) {
+  RingPosition at{0, 0};
+  for (;; at.advance(1, p.stages)) {
     done[at.stage].wait(at.parity);
     const std::uint32_t chunk = chunk_of[at.stage];
-    if (chunk == no_chunk && --busy == 0) break;
-    if (chunk < nothing_to_store && elected()) {
+    if (chunk == no_chunk) break;
+    if (chunk != nothing_to_store && elected()) {
       const float* const from = reinterpret_cast<const float*>(results + at.stage * bytes) + p.old.segment[0];
       bulk_store(p.b + static_cast<std::int64_t>(chunk) * p.rows * p.n, from,
                  static_cast<unsigned>(p.rows * p.n * sizeof(float)));

@@ -31,6 +31,13 @@ std::int64_t bytes_of_stage(const CudaTsmmProblem& p) {
 bool in_pairs(const CudaTsmmProblem& p) { return (p.m | p.n | p.pitch_a | p.pitch_b) % 2 == 0; }
 bool singly(const CudaTsmmProblem& p) { return p.pitch_a % 2 == 1 && p.pitch_b % 2 == 1; }
 
+// Narrower ones wait for memory anyway; as measured on an H200, updates by the ring do longer, but where chunks are
+// short.
+bool is_wide_enough(const CudaTsmmProblem& p) {
+  if (!p.reads_output) return p.m * p.n >= 16 * (p.m + p.n);
+  return p.m * p.n >= 8 * (p.m + p.n) && p.m + 2 * p.n > 48;
+}
+
 }  // namespace
 
 bool complete_warpgroup(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
@@ -49,8 +56,8 @@ bool complete_warpgroup(const CudaDevice& device, const CudaTsmmProblem& p, Cuda
     c.stages = static_cast<int>(std::clamp<std::int64_t>(room / stage, 0, 32));
     if (c.stages * tsmm_warpgroups > max_stages) c.stages = whole_groups(c.stages, tsmm_warpgroups);
   }
-  // One is filled or stored while the warpgroups have the others; of updates, they have fewer.
-  if (c.stages < (p.reads_output ? 2 : tsmm_warpgroups + 1) || c.stages * stage > room) return false;
+  // One is filled or stored while the warpgroups have the others; stages of updates are long, and three are enough.
+  if (c.stages < (p.reads_output ? 3 : tsmm_warpgroups + 1) || c.stages * stage > room) return false;
   if (full_barriers(c.stages, tsmm_warpgroups) > max_stages) return false;
   c.shared_bytes = static_cast<int>(small_bytes(p, c) + c.stages * stage);
   if (c.chunks_per_ticket == 0) c.chunks_per_ticket = chunks_of_ticket(c.rows * (p.pitch_a + p.n) * p.real_bytes);
@@ -84,12 +91,12 @@ CudaWork warpgroup_work(const CudaDevice& device, const CudaTsmmProblem& p, cons
 void add_warpgroup(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
   if (p.real_bytes != 4) return;
   const bool few = split_is_better_for_few(p);
-  if (search == Search::usual && few && p.reads_output) return;
-  if (search == Search::usual && !few && p.m * p.n < (p.reads_output ? 2 : 16) * (p.m + p.n))
-    return;  // narrower ones wait for memory anyway
+  const bool is_better = few ? !p.reads_output : is_wide_enough(p);  // boxes are as fast for updates by few columns
+  if (search == Search::usual && !is_better) return;
   for (const WarpgroupTile& tile : tsmm_warpgroup_tiles) {
-    if (few && 8 * p.parts * (tile.n - 1) >= p.n) continue;                               // a narrower one does as much
-    if (search == Search::usual && tile.n <= 2 && p.m < 64 && !p.reads_output) continue;  // the ring is as fast
+    if (few && 8 * p.parts * (tile.n - 1) >= p.n) continue;  // a narrower one does as much
+    const bool ring_is_as_fast = tile.n <= 2 && p.m < 64 && !p.reads_output;
+    if (search == Search::usual && ring_is_as_fast) continue;
     const auto add = [&](int stages, int ticket) {
       CudaTsmm c{};
       c.kernel = CudaKernel::warpgroup;
