@@ -27,7 +27,7 @@ bool has_kernel_of(const dispatch::CudaTsmmProblem& p, const dispatch::CudaTsmm&
   switch (x.kernel) {
     case CudaKernel::ring:
     case CudaKernel::warpgroup:
-      return ring_kernel_of<Real>(x, p.parts, p.pitch_a % 2 == 0, p.reads_output) != nullptr;
+      return ring_kernel_of<Real>(x, p.parts, p.m, p.pitch_a % 2 == 0, p.reads_output) != nullptr;
     case CudaKernel::boxes:
       return boxes_kernel_of<Real>(x, p.parts, !p.row_major) != nullptr;
     case CudaKernel::wide:

@@ -27,16 +27,17 @@ TsmttsmRingKernel<Real> ring_kernel_of(const dispatch::CudaTsmttsm& x, int parts
   return tsmttsm_ring_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);
 }
 
-/// `paired`: rows of A begin two numbers apart, or multiples of it.
+/// A has m real columns. `paired`: its rows begin two numbers apart, or multiples of it. `updates`: beta may not be
+/// zero.
 template <class Real>
-TsmmRingKernel<Real> ring_kernel_of(const dispatch::CudaTsmm& x, int parts, bool paired, bool updates) {
+TsmmRingKernel<Real> ring_kernel_of(const dispatch::CudaTsmm& x, int parts, std::int64_t m, bool paired, bool updates) {
   if constexpr (sizeof(Real) == 4) {
     if (x.kernel == dispatch::CudaKernel::warpgroup) {
       return tsmm_warpgroup_kernel_of<Real>(parts, x.tile_n, paired, updates);
     }
     if (x.tf32 != 0) return tsmm_split_kernel_of<Real>(x.tile_n, x.blocks_n);
   } else {
-    if (x.blocks_n == 0) return tsmm_deep_kernel_of<Real>(x.tile_n, x.blocks_n);
+    if (x.blocks_n == 0) return tsmm_deep_kernel_of<Real>(x.tile_n, x.blocks_n, dispatch::deep_columns(m));
   }
   return tsmm_ring_kernel_of<Real>(x.tile_n, x.blocks_n);
 }

@@ -78,9 +78,9 @@ using TsmmRingKernel = void (*)(TsmmRing<Real>);
 /// tsmm_tiles.
 template <class Real>
 TsmmRingKernel<Real> tsmm_ring_kernel_of(int m, int n);
-/// tsmm_deep_tiles.
+/// tsmm_deep_tiles, of so many columns of A a warp.
 template <class Real>
-TsmmRingKernel<Real> tsmm_deep_kernel_of(int m, int n);
+TsmmRingKernel<Real> tsmm_deep_kernel_of(int m, int n, int columns);
 /// tsmm_split_tiles.
 template <class Real>
 TsmmRingKernel<Real> tsmm_split_kernel_of(int m, int n);

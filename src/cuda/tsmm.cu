@@ -123,7 +123,8 @@ void launch_ring(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Lau
                     : x.tf32 != 0 ? dispatch::split_warps({x.tile_n, x.blocks_n})
                                   : computing_warps;
   const int threads = warps * warp_size + loading_threads;
-  launcher.launch_early(ring_kernel_of<Real>(x, parts, paired, x.output_in_ring), x.parts, threads, x.shared_bytes, p);
+  const auto kernel = ring_kernel_of<Real>(x, parts, p.m, paired, x.output_in_ring);
+  launcher.launch_early(kernel, x.parts, threads, x.shared_bytes, p);
 }
 
 /// Lines that are to be copied plainly, by so many numbers of each at a time.

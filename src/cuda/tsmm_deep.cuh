@@ -7,19 +7,16 @@
 /// rows of C in registers, so that A alone crosses shared memory, and meets the others there with sums of its own.
 namespace blockvec::kernels::cuda {
 
-using dispatch::deep_columns;
-inline constexpr int deep_steps = deep_columns / 16;  // of 16 columns of A that a warp multiplies
-
-/// A warp's part of C, for `pieces` of 16 columns of B. Lanes take neighbouring columns of A in one load: lane q of
-/// those of a step 2 q, 2 q + 1, 2 q + 8, and 2 q + 9.
-template <int pieces>
+/// A warp's part of C, for `pieces` of 16 columns of B and `columns` of A. Lanes take neighbouring columns of A in one
+/// load: lane q of those of a step of 16 takes 2 q, 2 q + 1, 2 q + 8, and 2 q + 9.
+template <int pieces, int columns>
 class DeepFactor {
  public:
   __device__ DeepFactor(const TsmmRing<double>& p, int first_depth, int lane) {
     const Factor alpha = p.alpha.read();
     const auto visit = [&](const auto& entry) {
 #pragma unroll
-      for (int s = 0; s < deep_steps; ++s) {
+      for (int s = 0; s < steps; ++s) {
 #pragma unroll
         for (int x = 0; x < pieces; ++x) {
 #pragma unroll
@@ -45,29 +42,34 @@ class DeepFactor {
   /// `turn` 8 rather than 0 read the second half of a step first: where all rows begin in the same bank, they keep
   /// apart.
   __device__ void multiply(double (&sum)[pieces][4], const double* a, int m, int turn) const {
-    double right[deep_steps][4];
 #pragma unroll
-    for (int s = 0; s < deep_steps; ++s) {
-      double2 pair[2];
+    for (int first = 0; first < steps; first += at_once) {
+      double right[at_once][4];
 #pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const int depth = 16 * s + (half == 0 ? turn : 8 - turn);
-        pair[half] = depth < m ? *reinterpret_cast<const double2*>(a + depth) : make_double2(0, 0);
+      for (int s = 0; s < at_once; ++s) {
+        double2 pair[2];
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          const int depth = 16 * (first + s) + (half == 0 ? turn : 8 - turn);
+          pair[half] = depth < m ? *reinterpret_cast<const double2*>(a + depth) : make_double2(0, 0);
+        }
+        right[s][0] = turn == 0 ? pair[0].x : pair[1].x;
+        right[s][1] = turn == 0 ? pair[0].y : pair[1].y;
+        right[s][2] = turn == 0 ? pair[1].x : pair[0].x;
+        right[s][3] = turn == 0 ? pair[1].y : pair[0].y;
       }
-      right[s][0] = turn == 0 ? pair[0].x : pair[1].x;
-      right[s][1] = turn == 0 ? pair[0].y : pair[1].y;
-      right[s][2] = turn == 0 ? pair[1].x : pair[0].x;
-      right[s][3] = turn == 0 ? pair[1].y : pair[0].y;
-    }
 #pragma unroll
-    for (int s = 0; s < deep_steps; ++s) {
+      for (int s = 0; s < at_once; ++s) {
 #pragma unroll
-      for (int x = 0; x < pieces; ++x) multiply_16x8x16(sum[x], left_[s][x], right[s]);
+        for (int x = 0; x < pieces; ++x) multiply_16x8x16(sum[x], left_[first + s][x], right[s]);
+      }
     }
   }
 
  private:
-  double left_[deep_steps][pieces][8];
+  static constexpr int steps = columns / 16;
+  static constexpr int at_once = 4;  // for which there are registers
+  double left_[steps][pieces][8];
 };
 
 /// Results of 8 rows, which the threads of a group share out: all warps' sums lie in shared memory in the order of B's
@@ -136,7 +138,7 @@ class DeepResults {
   double* b_ = nullptr;
 };
 
-template <int pieces>
+template <int pieces, int columns>
 __global__ void __launch_bounds__(block_threads, 1) tsmm_deep_kernel(const __grid_constant__ TsmmRing<double> p) {
   using Results = DeepResults<pieces>;
   extern __shared__ __align__(128) unsigned char memory[];
@@ -171,8 +173,8 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_deep_kernel(const __gri
   if (group >= p.groups) return;
   const int place = warp % p.warps;
   const int threads = p.warps * warp_size;
-  const int first_depth = place * deep_columns;
-  const DeepFactor<pieces> factor(p, first_depth, lane);
+  const int first_depth = place * columns;
+  const DeepFactor<pieces, columns> factor(p, first_depth, lane);
   Results results(p, place * warp_size + lane, threads);
   const int start = p.a.segment[0] + lane / 4 * p.a.row_step + first_depth + 2 * (lane % 4);
   const int m = p.m - first_depth - 2 * (lane % 4);

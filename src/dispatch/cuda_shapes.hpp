@@ -53,8 +53,8 @@ constexpr int split_warps(const TileShape& tile) { return tile.m * tile.n <= 12 
 constexpr int narrow_depth(int columns) { return columns < 4 ? 4 : columns; }
 /// Columns of B up to which those sums are of double precision, and C with them; beyond, of single precision.
 inline constexpr int widest_exact_narrow = 8;
-/// Columns of A for each of the warps that share them out (tsmm_deep_tiles).
-inline constexpr int deep_columns = 64;
+/// Columns of A, of m, for each of the warps that share them out (tsmm_deep_tiles).
+constexpr int deep_columns(std::int64_t m) { return m > 512 ? 128 : 64; }
 inline constexpr int least_deep_warps = 4;
 /// Of a block of tsmm, their warps, and the rows that each takes at a time.
 inline constexpr int tsmm_warpgroups = 3;

@@ -44,7 +44,7 @@ bool is_deep(const CudaTsmm& c) { return c.blocks_n == 0; }
 
 bool deep_serves(const CudaTsmmProblem& p) {
   return p.real_bytes == 8 && p.aligned && p.m % 2 == 0 && p.pitch_a % 2 == 0 &&  // numbers come in pairs
-         p.m > deep_columns * (least_deep_warps - 1);
+         p.m > deep_columns(p.m) * (least_deep_warps - 1);
 }
 
 std::int64_t ring_stage_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
@@ -154,7 +154,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm&
   if (is_deep(c) && (!deep_serves(p) || p.n > 16 * c.tile_n)) return false;
   if (c.tf32 != 0 && (!p.may_split || p.real_bytes != 4)) return false;
   const std::int64_t warps = is_narrow(c) ? 1
-                             : is_deep(c) ? ceil_div(p.m, deep_columns)
+                             : is_deep(c) ? ceil_div(p.m, deep_columns(p.m))
                                           : ceil_div(ceil_div(p.n, 16), c.tile_n);
   if (warps > ring_warps(c)) return false;
   c.warps = static_cast<int>(warps);
@@ -181,7 +181,7 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const Cud
   work.bandwidth = device.copy_bandwidth * (is_deep(c) ? 1.0 : std::min(1.0, 0.42 * c.groups));
   if (p.reads_output && p.real_bytes == 4) work.bandwidth *= 0.75;  // as measured on an H200
   if (is_deep(c)) {
-    const double products = rows / 8 * c.warps * c.tile_n * (deep_columns / 16);
+    const double products = rows / 8 * c.warps * c.tile_n * (deep_columns(p.m) / 16);
     work.product_clocks = products * 16 * busy_part;
     work.shared_clocks = products * 16 / c.tile_n + rows / 8 * c.warps * static_cast<double>(p.n) * 2;
     work.overlap = 0.25;

@@ -233,7 +233,7 @@ TYPED_TEST(CudaTsmm, RowsToOneColumn) {
 // So few rows that blocks take a chunk each.
 TYPED_TEST(CudaTsmm, FewRowsOfManyColumns) {
   using T = TypeParam;
-  for (const std::int64_t m : {258, 512, 515}) {
+  for (const std::int64_t m : {258, 512, 515, 1018}) {
     for (const std::int64_t n : {1, 8, 15, 32}) {
       for (const std::int64_t k : {1, 127, 128, 300}) {
         const Placement place{Layout::row_major, k == 300 ? Layout::column_major : Layout::row_major,
