@@ -357,6 +357,8 @@ void launch_columns_deep(const TsmmCall<double>& call, const dispatch::CudaTsmm&
   TsmmColumnsDeep p{};
   set_task(p, call, x, launcher.tickets);
   p.a = columns(call.a, x.panel, x.pitch);
+  p.old = columns<double>(call.b, x.panel, x.staged_pitch);
+  p.loads_old = x.output_in_ring;
   p.b = call.b.data;
   p.pitch_b = call.b.ld;
   p.k = call.a.rows;
@@ -364,7 +366,8 @@ void launch_columns_deep(const TsmmCall<double>& call, const dispatch::CudaTsmm&
   p.n = static_cast<int>(call.b.columns);
   p.rows = x.rows;
   p.stages = x.stages;
-  p.offset_c = p.stage_bytes = static_cast<int>(dispatch::column_bytes(x.panel, x.pitch, sizeof(double)));
+  p.offset_c = p.stage_bytes =
+      static_cast<int>(dispatch::column_bytes(x.panel, std::max(x.pitch, x.staged_pitch), sizeof(double)));
   if (x.small_in_ring) {
     p.panel_bytes = x.panel * x.tile_n * 8 * static_cast<int>(sizeof(double));
     p.stage_bytes += p.panel_bytes;

@@ -8,8 +8,8 @@
 
 /// tsmm of many columns of A and few of B, column-major, in double precision: A crosses shared memory once, panel by
 /// panel in long pieces of its columns, while the results of a chunk of rows stay in registers. C is packed beside the
-/// stages, or comes with A's panels where it leaves too little room for them. Rows are all read before they are written,
-/// so that B may be A.
+/// stages, or comes with A's panels where it leaves too little room for them. Rows are all read before they are
+/// written, so that B may be A.
 ///
 /// A warp has `tb` sets of 16 rows, a lane two neighbours of each. Pieces lie in a stage at the same places of a line
 /// as in memory: bulk copies are slower elsewhere. There, columns begin in the same bank, so that the lanes of four
@@ -17,7 +17,9 @@
 namespace blockvec::kernels::cuda {
 
 struct TsmmColumnsDeep : TsmmTask<double> {
-  Columns<double> a;  ///< at_once: columns of a panel, whole sixteens
+  Columns<double> a;    ///< at_once: columns of a panel, whole sixteens
+  Columns<double> old;  ///< B
+  bool loads_old;       ///< it follows A's panels into the ring, or lanes read it
   double* b;
   std::int64_t pitch_b;
   std::int64_t k;
@@ -53,6 +55,7 @@ __device__ inline void load_panels(const TsmmColumnsDeep& p, RingBarriers& barri
 #if __CUDA_ARCH__ >= 900
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   const bool leads = own == 0 && elected();
+  const bool fetches_old = p.loads_old && !p.beta.read().is_zero();
   RingPosition at{0, 1};
   int turn = 0;
   const auto take_ticket = [&] { return leads ? atomicAdd(p.tickets, 1U) : 0U; };
@@ -71,20 +74,19 @@ __device__ inline void load_panels(const TsmmColumnsDeep& p, RingBarriers& barri
       const std::int64_t first_row = static_cast<std::int64_t>(chunk) * p.rows;
       const int rows = static_cast<int>(min(p.k - first_row, std::int64_t{p.rows}));
       const bool in_bulk = rows % 2 == 0;  // else a bulk copy would read beyond the last row
-      const double* from = p.a.column(own) + first_row;
       const double* c = p.packed;
-      for (int column = 0; column < p.m; column += p.a.at_once, at.advance(1, p.stages)) {
+      const auto fetch = [&](const Columns<double>& columns, int column, unsigned bytes_c) {
         barriers.empty[at.stage].wait(at.parity);
         Barrier& full = barriers.full[at.stage];
         unsigned char* const stage = memory + at.stage * p.stage_bytes;
-        double* to = reinterpret_cast<double*>(stage) + p.a.shift(column) + own * p.a.pitch;
-        const int width = min(p.a.at_once, p.m - column);
-        const int mine = (width - own + deep_loaders - 1) / deep_loaders;
+        double* to = reinterpret_cast<double*>(stage) + columns.shift(column) + own * columns.pitch;
+        const double* from = columns.column(column + own) + first_row;
+        const int mine = (min(columns.at_once, columns.count - column) - own + deep_loaders - 1) / deep_loaders;
         if (!in_bulk) {
           for (int j = 0; j < mine; ++j) {
             for (int i = lane; i < rows; i += warp_size) {
-              async_copy<sizeof(double)>(to + j * deep_loaders * p.a.pitch + i,
-                                         from + j * deep_loaders * p.a.distance + i, true);
+              async_copy<sizeof(double)>(to + j * deep_loaders * columns.pitch + i,
+                                         from + j * deep_loaders * columns.distance + i, true);
             }
           }
           full.await_copies();
@@ -93,22 +95,26 @@ __device__ inline void load_panels(const TsmmColumnsDeep& p, RingBarriers& barri
         if (elected()) {
           if (own == 0) chunk_of[at.stage] = chunk;
           const auto bytes = static_cast<unsigned>(rows) * static_cast<unsigned>(sizeof(double));
-          const unsigned bytes_c = own == 0 ? static_cast<unsigned>(p.panel_bytes) : 0;
           full.arrive_and_expect((in_bulk ? static_cast<unsigned>(mine) * bytes : 0) + bytes_c);
           if (bytes_c != 0) bulk_load(stage + p.offset_c, c, bytes_c, full);
           if (in_bulk) {
-            const double* piece = from;
 #pragma unroll 2
             for (int j = 0; j < mine; ++j) {
-              bulk_load(to, piece, bytes, full);
-              to += deep_loaders * p.a.pitch;
-              piece += deep_loaders * p.a.distance;
+              bulk_load(to, from, bytes, full);
+              to += deep_loaders * columns.pitch;
+              from += deep_loaders * columns.distance;
             }
           }
         }
         __syncwarp();
-        from += p.a.at_once * p.a.distance;
+        at.advance(1, p.stages);
+      };
+      for (int column = 0; column < p.m; column += p.a.at_once) {
+        fetch(p.a, column, own == 0 ? static_cast<unsigned>(p.panel_bytes) : 0);
         c += p.panel_bytes / static_cast<int>(sizeof(double));
+      }
+      if (fetches_old) {
+        for (int column = 0; column < p.n; column += p.old.at_once) fetch(p.old, column, 0);
       }
     }
     first = share_ticket(next);
@@ -236,6 +242,28 @@ __device__ inline void read_deep(const TsmmColumnsDeep& p, double (&sum)[tb][tn]
   for (int i = 0; i < tb * tn * 4; ++i) sum[i / (4 * tn)][i / 4 % tn][i % 4] *= beta;
 }
 
+/// sum += beta times what B held in a panel of columns from `first` on; `old` points to the warp's rows of column 0.
+template <int tb, int tn>
+__device__ inline void add_deep(const TsmmColumnsDeep& p, double (&sum)[tb][tn][4], const double* old, int first,
+                                int lane, double beta) {
+#pragma unroll
+  for (int t = 0; t < tb; ++t) {
+    const int row = 16 * t + 2 * DeepRows<tb>::pair_of(lane / 4, t);
+#pragma unroll
+    for (int x = 0; x < tn; ++x) {
+      if (8 * x < first || 8 * x >= first + p.old.at_once) continue;
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const int column = 8 * x + 2 * (lane % 4) + i;
+        if (column >= p.n) continue;
+        const double2 pair = *reinterpret_cast<const double2*>(old + column * p.old.pitch + row);
+        sum[t][x][i] += beta * pair.x;
+        sum[t][x][2 + i] += beta * pair.y;
+      }
+    }
+  }
+}
+
 template <int tb, int tn>
 __global__ void __launch_bounds__(block_threads, 1)
     tsmm_columns_deep_kernel(const __grid_constant__ TsmmColumnsDeep p) {
@@ -290,7 +318,15 @@ __global__ void __launch_bounds__(block_threads, 1)
       }
       barriers.empty[at.stage].arrive();
     }
-    if (!beta.is_zero()) {  // beside the writes: earlier, these reads would come between those of A
+    if (!beta.is_zero() && p.loads_old) {
+      for (int column = 0; column < p.n; column += p.old.at_once, at.advance(1, p.stages)) {
+        barriers.full[at.stage].wait(at.parity);
+        const double* const old = reinterpret_cast<const double*>(memory + at.stage * p.stage_bytes) +
+                                  p.old.shift(column) - column * p.old.pitch + row0;
+        if (rows > 0) add_deep(p, sum, old, column, lane, beta.re);
+        barriers.empty[at.stage].arrive();
+      }
+    } else if (!beta.is_zero()) {  // beside the writes: earlier, these reads would come between those of A
       double old[tb][tn][4];
       read_deep(p, old, b, rows, lane, in_pairs, beta.re);
 #pragma unroll

@@ -14,7 +14,8 @@ std::int64_t small_bytes(const CudaTsmm& c, std::int64_t rows) {
 }
 
 std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c) {
-  return column_bytes(c.panel, c.pitch, p.real_bytes) + (c.small_in_ring ? small_bytes(c, c.panel) : 0);
+  return column_bytes(c.panel, std::max(c.pitch, c.staged_pitch), p.real_bytes) +
+         (c.small_in_ring ? small_bytes(c, c.panel) : 0);
 }
 
 bool fit_stages(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c, int least) {
@@ -48,8 +49,7 @@ int balanced_rows(std::int64_t k, int most, int step, std::int64_t blocks) {
 // As measured on an H200: blocks that have few chunks each wait for the last ones, and boxes add to many columns
 // faster.
 bool columns_deep_is_better(const CudaDevice& device, const CudaTsmmProblem& p) {
-  return !p.row_major && p.m >= 128 && p.n <= (p.reads_output || p.in_place ? 16 : 32) &&
-         p.k >= 512 * device.multiprocessors;
+  return !p.row_major && p.m >= 128 && p.n <= (p.in_place ? 16 : 32) && p.k >= 512 * device.multiprocessors;
 }
 
 bool complete_columns_deep(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
@@ -65,6 +65,9 @@ bool complete_columns_deep(const CudaDevice& device, const CudaTsmmProblem& p, C
   if (c.panel == 0) c.panel = 16;
   if (c.panel % 16 != 0) return false;
   c.pitch = c.rows + static_cast<int>(p.pitch_a % (line_bytes / p.real_bytes));  // columns lie there as in memory
+  // Many old results follow A into the ring: lanes would wait for them.
+  c.output_in_ring = p.reads_output && c.tile_n > 2 && p.aligned_output && p.pitch_b % 2 == 0;
+  c.staged_pitch = c.output_in_ring ? c.rows + static_cast<int>(p.pitch_b % (line_bytes / p.real_bytes)) : 0;
   // Where C stays in the block, the ring is to hold four short panels or two long ones.
   const int stages = c.stages;
   c.small_in_ring = false;
