@@ -203,16 +203,23 @@ TYPED_TEST(CudaTsmm, ManyColumnsOfManyRows) {
   }
 }
 
-// Few results of many columns, which stream past their sums, and take the place of the first ones.
+// Few results of many columns, which stream past their sums, take the place of the first ones, or follow what B held.
 TYPED_TEST(CudaTsmm, FewOfManyColumns) {
   using T = TypeParam;
   for (const std::int64_t k : {2049, 2052, 2306}) {
-    for (const std::int64_t n : {1, 7, 16, 30}) {
+    for (const std::int64_t n : {1, 7, 16, 17, 30}) {
       const Placement place{Layout::column_major, Layout::row_major, k % 2 + 2, n % 3 * 2};
       expect_tsmm<T>(run_on_few_blocks, k, 130, n, place, T(2), T(0.5));
+      const Placement place_b{Layout::column_major, Layout::row_major, k % 2 + 4, n % 3};
+      expect_tsmm<T>(run_on_few_blocks, k, 130, n, place, place_b, T(2), T(0.5));
       expect_tsmm_inplace<T>(run_on_few_blocks, k, 130, n, place);
       if (this->HasFatalFailure()) return;
     }
+  }
+  if constexpr (std::is_same_v<T, double>) {  // what B held is found to be unwanted on the device
+    const Placement place{Layout::column_major, Layout::row_major, 1, 0};
+    for (const T beta : {0.0, 0.5})
+      expect_tsmm<T>(DeviceRun{Way::device_scalars}, 69999, 128, 20, place, place, T(1), beta);
   }
 }
 
