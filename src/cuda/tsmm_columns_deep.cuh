@@ -19,7 +19,7 @@ namespace blockvec::kernels::cuda {
 struct TsmmColumnsDeep : TsmmTask<double> {
   Columns<double> a;    ///< at_once: columns of a panel, whole sixteens
   Columns<double> old;  ///< B
-  bool loads_old;       ///< it follows A's panels into the ring, or lanes read it
+  bool loads_old;       ///< it comes ahead of A's panels, or lanes read it
   double* b;
   std::int64_t pitch_b;
   std::int64_t k;
@@ -109,12 +109,12 @@ __device__ inline void load_panels(const TsmmColumnsDeep& p, RingBarriers& barri
         __syncwarp();
         at.advance(1, p.stages);
       };
+      if (fetches_old) {
+        for (int column = 0; column < p.n; column += p.old.at_once) fetch(p.old, column, 0);
+      }
       for (int column = 0; column < p.m; column += p.a.at_once) {
         fetch(p.a, column, own == 0 ? static_cast<unsigned>(p.panel_bytes) : 0);
         c += p.panel_bytes / static_cast<int>(sizeof(double));
-      }
-      if (fetches_old) {
-        for (int column = 0; column < p.n; column += p.old.at_once) fetch(p.old, column, 0);
       }
     }
     first = share_ticket(next);
@@ -295,6 +295,7 @@ __global__ void __launch_bounds__(block_threads, 1)
     meet(1, computing_threads);
   }
   const Factor beta = p.beta.read();
+  const bool adds = !beta.is_zero();
   const DeepRows<tb> in_set(lane);
   const int q = lane % 4;
   const int row0 = 16 * tb * warp;
@@ -308,8 +309,17 @@ __global__ void __launch_bounds__(block_threads, 1)
     const int rows = static_cast<int>(min(p.k - first_row, std::int64_t{min(16 * tb, p.rows - row0)}));
     double* const b = p.b + first_row;
     double sum[tb][tn][4] = {};
+    if (adds && p.loads_old) {
+      for (int column = 0; column < p.n; column += p.old.at_once, at.advance(1, p.stages)) {
+        barriers.full[at.stage].wait(at.parity);
+        const double* const old = reinterpret_cast<const double*>(memory + at.stage * p.stage_bytes) +
+                                  p.old.shift(column) - column * p.old.pitch + row0;
+        if (rows > 0) add_deep(p, sum, old, column, lane, beta.re);
+        barriers.empty[at.stage].arrive();
+      }
+    }
     for (int column = 0; column < p.m; column += p.a.at_once, at.advance(1, p.stages)) {
-      if (column > 0) barriers.full[at.stage].wait(at.parity);
+      barriers.full[at.stage].wait(at.parity);
       const unsigned char* const stage = memory + at.stage * p.stage_bytes;
       const double* const a = reinterpret_cast<const double*>(stage) + p.a.shift(column) + q * p.a.pitch + row0;
       const double* const c = resident ? packed + column * 8 * tn : reinterpret_cast<const double*>(stage + p.offset_c);
@@ -318,15 +328,7 @@ __global__ void __launch_bounds__(block_threads, 1)
       }
       barriers.empty[at.stage].arrive();
     }
-    if (!beta.is_zero() && p.loads_old) {
-      for (int column = 0; column < p.n; column += p.old.at_once, at.advance(1, p.stages)) {
-        barriers.full[at.stage].wait(at.parity);
-        const double* const old = reinterpret_cast<const double*>(memory + at.stage * p.stage_bytes) +
-                                  p.old.shift(column) - column * p.old.pitch + row0;
-        if (rows > 0) add_deep(p, sum, old, column, lane, beta.re);
-        barriers.empty[at.stage].arrive();
-      }
-    } else if (!beta.is_zero()) {  // beside the writes: earlier, these reads would come between those of A
+    if (adds && !p.loads_old) {  // beside the writes: earlier, these reads would come between those of A
       double old[tb][tn][4];
       read_deep(p, old, b, rows, lane, in_pairs, beta.re);
 #pragma unroll

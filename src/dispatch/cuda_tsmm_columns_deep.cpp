@@ -65,7 +65,7 @@ bool complete_columns_deep(const CudaDevice& device, const CudaTsmmProblem& p, C
   if (c.panel == 0) c.panel = 16;
   if (c.panel % 16 != 0) return false;
   c.pitch = c.rows + static_cast<int>(p.pitch_a % (line_bytes / p.real_bytes));  // columns lie there as in memory
-  // Many old results follow A into the ring: lanes would wait for them.
+  // Many old results go ahead of A into the ring: lanes would wait for them.
   c.output_in_ring = p.reads_output && c.tile_n > 2 && p.aligned_output && p.pitch_b % 2 == 0;
   c.staged_pitch = c.output_in_ring ? c.rows + static_cast<int>(p.pitch_b % (line_bytes / p.real_bytes)) : 0;
   // Where C stays in the block, the ring is to hold four short panels or two long ones.

@@ -203,7 +203,7 @@ TYPED_TEST(CudaTsmm, ManyColumnsOfManyRows) {
   }
 }
 
-// Few results of many columns, which stream past their sums, take the place of the first ones, or follow what B held.
+// Few results of many columns, which stream past their sums, take the place of the first ones, or are added to.
 TYPED_TEST(CudaTsmm, FewOfManyColumns) {
   using T = TypeParam;
   for (const std::int64_t k : {2049, 2052, 2306}) {
