@@ -120,7 +120,8 @@ bool columns_fma_is_better(const CudaDevice& device, const CudaTsmmProblem& p) {
   if (!device.bulk_copies || p.row_major || p.m > 2 * p.n) return false;
   const std::int64_t n = p.n / p.parts;
   if (p.real_bytes == 8) return p.parts == 1 && n > 9 && n <= 11;
-  const std::int64_t most = p.reads_output ? (p.parts == 2 ? 9 : 16) : (p.parts == 2 ? 12 : 24);
+  const bool adds_to_wide = p.reads_output && p.m * p.n >= 8 * (p.m + p.n);
+  const std::int64_t most = adds_to_wide ? (p.parts == 2 ? 9 : 16) : (p.parts == 2 ? 12 : 24);
   return n > 2 && n <= most;
 }
 
