@@ -63,7 +63,7 @@ bool complete_rows(const CudaDevice& device, const CudaTsmttsmProblem& p, int mo
 
 // Bulk copies of shorter pieces of columns take longer to ask for than to come; boxes do not.
 int least_piece(const CudaTsmttsm& c) { return c.feeds == boxes_both ? 256 : 384; }
-int usual_piece(const CudaTsmttsm& c) { return c.tf32 == 4 && c.feeds == columns_both ? 768 : 512; }
+int usual_piece(const CudaTsmttsm& c) { return c.tf32 == 4 && c.feeds == columns_both ? 1024 : 512; }
 constexpr int most_piece = 8192;
 
 // Whether so many stages of pieces of so many bytes fit, with what follows for the chunks of column-major operands.
@@ -283,8 +283,8 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   // Whole warpgroups of a block all take part.
   if (c.whole_warpgroups() && (c.groups != most_groups || c.a.panels > c.tile_m || c.b.panels != 1)) return false;
   if (c.turned != 0 && !(p.row_major && lanes_may_turn(c) && lanes_turn(c.a.pitch))) return false;
-  // Pieces of 512 bytes come too slowly for it, and those of so many columns, as measured on an H200.
-  if (c.tf32 == 4 && c.feeds == columns_both && (c.rows < 96 || c.tile_m > 1)) return false;
+  // Shorter pieces come too slowly for it, and those of so many columns, as measured on an H200.
+  if (c.tf32 == 4 && c.feeds == columns_both && (c.rows < 128 || c.tile_m > 1)) return false;
   const bool shared_stages = c.tf32 == 4 && !p.row_major && c.rows >= 64;  // by both groups
   const int in_turn = c.tf32 == 3     ? gauss_stages_step(c.columns_of_tile() / 2, c.rows)
                       : shared_stages ? 1

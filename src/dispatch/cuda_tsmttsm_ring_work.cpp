@@ -53,10 +53,12 @@ double box_efficiency(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   if (!p.row_major) {
     const int piece = c.rows * p.parts * p.real_bytes;
     const bool whole_lines = p.pitch_a * p.real_bytes % line_bytes == 0 && p.pitch_b * p.real_bytes % line_bytes == 0;
-    const double length = piece < 256 ? (c.tf32 == 3 ? 0.6 : 0.93) : piece < 512 ? 0.97 : 1;
+    const double shortest = c.tf32 == 3 ? 0.5 : p.real_bytes == 4 ? 0.73 : 0.93;
+    const double length = piece < 256 ? shortest : piece < 512 ? 0.97 : 1;
     const int stage = c.a.stage_bytes + c.b.stage_bytes;
     const double asked_at_once = c.tf32 == 3 ? 1 : std::min(1.0, stage / 24576.0);
-    if (c.feeds == boxes_both) return (whole_lines ? 0.98 : 0.85) * length * asked_at_once;
+    const double whole_boxes = p.real_bytes == 4 && c.tf32 == 0 ? 0.91 : 0.98;
+    if (c.feeds == boxes_both) return (whole_lines ? whole_boxes : 0.85) * length * asked_at_once;
     const double asked = length - 1e-4 * (c.a.lines + c.b.lines);
     return std::min((whole_lines ? 0.985 : 0.975) * asked, piece / 290.0);
   }
