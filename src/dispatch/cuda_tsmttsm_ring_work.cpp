@@ -60,7 +60,7 @@ double box_efficiency(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
     const double whole_boxes = p.real_bytes == 4 && c.tf32 == 0 ? 0.91 : 0.98;
     if (c.feeds == boxes_both) return (whole_lines ? whole_boxes : 0.85) * length * asked_at_once;
     const double asked = length - 1e-4 * (c.a.lines + c.b.lines);
-    return std::min((whole_lines ? 0.985 : 0.975) * asked, piece / 290.0);
+    return std::min((whole_lines ? 0.985 : 0.975) * asked, piece / (p.real_bytes == 4 ? 440.0 : 290.0));
   }
   const auto whole = [&](bool boxed, std::int64_t pitch) { return !boxed || pitch * p.real_bytes % 64 == 0; };
   const bool pieces = whole(in_boxes_a(c.feeds), p.pitch_a) && whole(in_boxes_b(c.feeds), p.pitch_b);
