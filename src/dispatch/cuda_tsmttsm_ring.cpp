@@ -29,6 +29,20 @@ std::int64_t chunk_bytes_of(const CudaTsmttsm& c) {
   return c.gauss == 0 ? 16384 : ring_warps(c) > computing_warps ? 45056 : 65536;
 }
 
+// Gram matrices of so many columns that warps share the products of a row, where numbers are converted or complex.
+bool is_long_gram(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  return c.gram() && c.tile_m > 8 && p.m <= 8 * c.tile_m && (p.real_bytes == 4 || p.parts == 2);
+}
+
+std::int64_t usual_chunk_bytes(const CudaTsmttsmProblem& p, const CudaTsmttsm& c, std::int64_t row_bytes) {
+  // Warps that have many products in a row, and meet at the end of a chunk.
+  if (is_long_gram(p, c)) return (p.real_bytes == 4 ? 128 : 64) * row_bytes;
+  if ((c.gram() && c.tile_m > 8) || (is_pair_section(c) && c.feeds == boxes_both)) return 32 * row_bytes;
+  // Gram matrices of middling widths are measured to like many small stages; where numbers are converted, longer ones.
+  if (c.gram() && row_bytes >= 128 && row_bytes <= 256) return p.real_bytes == 4 ? 64 * row_bytes : 8192;
+  return chunk_bytes_of(c);
+}
+
 // Rows of a chunk, row-major, and its feeds.
 bool complete_rows(const CudaDevice& device, const CudaTsmttsmProblem& p, int most_groups, CudaTsmttsm& c) {
   const std::int64_t width_a = in_boxes_a(c.feeds) ? std::min<std::int64_t>(p.m, c.reached_m()) : p.pitch_a;
@@ -38,28 +52,18 @@ bool complete_rows(const CudaDevice& device, const CudaTsmttsmProblem& p, int mo
   // Complex rows are even: 16 of them are whole lines.
   const int least = std::max(16 * classes, c.tf32 == 3 ? gauss_unit_rows : least_rows(p.real_bytes));
   const bool any_rows = c.rows == 0;
-  const bool wide_gram = c.gram() && c.tile_m > 8;
-  const bool long_gram = wide_gram && p.m <= 8 * c.tile_m && (p.real_bytes == 4 || p.parts == 2);
   if (any_rows) {
     const int groups = c.groups != 0 ? c.groups : most_groups;
     const std::int64_t row_bytes = c.fold * width * p.real_bytes;
-    // Gram matrices of middling widths are measured to like many small stages; where numbers are converted, longer
-    // ones.
-    const bool small = c.gram() && row_bytes >= 128 && row_bytes <= 256;
-    const std::int64_t small_bytes = p.real_bytes == 4 ? 64 * row_bytes : 8192;
-    // Warps that have many products in a row, and meet at the end of a chunk.
-    const bool wide = wide_gram || (is_pair_section(c) && c.feeds == boxes_both);
-    const int wide_rows = !long_gram ? 32 : p.real_bytes == 4 ? 128 : 64;
-    const std::int64_t chunk_bytes = wide ? wide_rows * row_bytes : small ? small_bytes : chunk_bytes_of(c);
-    c.rows = std::max(least, chunk_rows(row_bytes, chunk_bytes, p.real_bytes, ceil_div(p.k, c.fold),
-                                        std::int64_t{device.multiprocessors} * groups, 4096));
+    c.rows = std::max(least, chunk_rows(row_bytes, usual_chunk_bytes(p, c, row_bytes), p.real_bytes,
+                                        ceil_div(p.k, c.fold), std::int64_t{device.multiprocessors} * groups, 4096));
     if (c.feeds != flat_both) c.rows = std::min(c.rows, longest_box * classes);
   }
   if (c.rows % least != 0 || (c.feeds != flat_both && c.rows > longest_box * classes)) return false;
   feed_rows(p, c);
   // Padding may take more room than the rows themselves.
   while (any_rows && c.rows > least &&
-         std::max(most_groups, c.tf32 == 3 || long_gram ? 4 : 1) * (c.a.stage_bytes + c.b.stage_bytes) >
+         std::max(most_groups, c.tf32 == 3 || is_long_gram(p, c) ? 4 : 1) * (c.a.stage_bytes + c.b.stage_bytes) >
              room_of_stages(device, c)) {
     c.rows /= 2;
     feed_rows(p, c);
