@@ -46,8 +46,7 @@ int balanced_rows(std::int64_t k, int most, int step, std::int64_t blocks) {
 
 }  // namespace
 
-// As measured on an H200: blocks that have few chunks each wait for the last ones, and boxes add to many columns
-// faster.
+// As measured on an H200: blocks that have few chunks each wait for the last ones.
 bool columns_deep_is_better(const CudaDevice& device, const CudaTsmmProblem& p) {
   return !p.row_major && p.m >= 128 && p.n <= (p.in_place ? 16 : 32) && p.k >= 512 * device.multiprocessors;
 }
