@@ -9,7 +9,7 @@ using dispatch::CudaKernel;
 
 template <class Real>
 bool has_kernel_of(const dispatch::CudaTsmttsmProblem& p, const dispatch::CudaTsmttsm& x) {
-  if (x.kernel == CudaKernel::ring) return ring_kernel_of<Real>(x, p.parts, !p.row_major, false) != nullptr;
+  if (x.kernel == CudaKernel::ring) return ring_kernel_of<Real>(x, p.parts, !p.row_major, p.same, false) != nullptr;
   if constexpr (sizeof(Real) == 8) {
     if (x.kernel == CudaKernel::columns) return tsmttsm_columns_kernel_of<Real>(x.tile_m, x.tile_n) != nullptr;
   } else {

@@ -9,10 +9,15 @@ namespace blockvec::kernels::cuda {
 bool has_kernel(const dispatch::CudaTsmttsmProblem& p, const dispatch::CudaTsmttsm& x);
 bool has_kernel(const dispatch::CudaTsmmProblem& p, const dispatch::CudaTsmm& x);
 
-/// `aligned`: of both operands, pairs of neighbours in a row can be read at once.
+/// `same`: of a Gram matrix. `aligned`: of both operands, pairs of neighbours in a row can be read at once.
 template <class Real>
-TsmttsmRingKernel<Real> ring_kernel_of(const dispatch::CudaTsmttsm& x, int parts, bool by_columns, bool aligned) {
-  if (x.narrow()) return by_columns ? tsmttsm_narrow_kernel_of<Real>(x.tile_m, x.tile_n, parts) : nullptr;
+TsmttsmRingKernel<Real> ring_kernel_of(const dispatch::CudaTsmttsm& x, int parts, bool by_columns, bool same,
+                                       bool aligned) {
+  if (x.narrow()) {
+    if (!by_columns) return nullptr;
+    return same ? tsmttsm_narrow_gram_kernel_of<Real>(x.tile_m, x.tile_n, parts)
+                : tsmttsm_narrow_kernel_of<Real>(x.tile_m, x.tile_n, parts);
+  }
   if constexpr (sizeof(Real) == 4) {
     if (x.extras != 0) return tsmttsm_bordered_kernel_of<Real>(x.tile_m, x.tile_n, x.extras);
     if (x.tf32 == 3) return tsmttsm_complex_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);

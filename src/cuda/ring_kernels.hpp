@@ -38,6 +38,9 @@ TsmttsmRingKernel<Real> tsmttsm_gram_kernel_of(int blocks, bool by_columns);
 /// tsmttsm_narrow_tiles, of column-major operands alone; scalars have so many real numbers.
 template <class Real>
 TsmttsmRingKernel<Real> tsmttsm_narrow_kernel_of(int m, int n, int parts);
+/// gram_narrow_tiles, likewise.
+template <class Real>
+TsmttsmRingKernel<Real> tsmttsm_narrow_gram_kernel_of(int m, int n, int parts);
 /// gauss_tiles; in single precision split_gauss_tiles, of row-major operands alone.
 template <class Real>
 TsmttsmRingKernel<Real> tsmttsm_gauss_kernel_of(int m, int n, bool by_columns);
@@ -84,7 +87,7 @@ TsmmRingKernel<Real> tsmm_deep_kernel_of(int m, int n, int columns);
 /// tsmm_split_tiles.
 template <class Real>
 TsmmRingKernel<Real> tsmm_split_kernel_of(int m, int n);
-/// tsmm_warpgroup_tiles; `updates`: where beta is not zero.
+/// tsmm_warpgroup_tiles; `updates`: beta may not be zero.
 template <class Real>
 TsmmRingKernel<Real> tsmm_warpgroup_kernel_of(int parts, int n, bool paired, bool updates);
 

@@ -141,7 +141,7 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
   } else {
     const bool aligned = by_columns ? p.wide : has_aligned_pairs(p.a) && has_aligned_pairs(p.b);
     const int warps = dispatch::ring_warps(x) + (x.extras != 0 ? dispatch::border_warps : 0);
-    launch(ring_kernel_of<Real>(x, parts, by_columns, aligned), blocks, warps * warp_size + loading_threads,
+    launch(ring_kernel_of<Real>(x, parts, by_columns, p.same, aligned), blocks, warps * warp_size + loading_threads,
            x.shared_bytes, stream_of_call, operation, Start::early, p);
   }
 }

@@ -6,8 +6,9 @@
 /// and all sums.
 namespace blockvec::kernels::cuda {
 
-/// `width` real columns of either operand, in scalars of `parts` real numbers. All warps share every stage.
-template <class Real, int parts, int width>
+/// `width` real columns of either operand, in scalars of `parts` real numbers; of a Gram matrix, A is B, too. All warps
+/// share every stage.
+template <class Real, int parts, int width, bool gram>
 __global__ void __launch_bounds__(block_threads, 1) tsmttsm_narrow_kernel(const __grid_constant__ TsmttsmRing<Real> p) {
   struct alignas(parts * sizeof(Real)) Scalar {
     Real part[parts];
@@ -35,13 +36,14 @@ __global__ void __launch_bounds__(block_threads, 1) tsmttsm_narrow_kernel(const 
       const unsigned char* const stage = memory + at.stage * p.stage_bytes;
 #pragma unroll 4
       for (int row = thread; row < p.rows; row += threads) {
-        double a[width], b[width];
+        double a[width];
         read(p.a.columns, stage, row, a);
-        read(p.b.columns, stage + p.offset_b, row, b);
+        double b[width];
+        if constexpr (!gram) read(p.b.columns, stage + p.offset_b, row, b);
 #pragma unroll
         for (int i = 0; i < width; ++i) {
 #pragma unroll
-          for (int j = 0; j < width; ++j) sum[i][j] = fma(a[i], b[j], sum[i][j]);
+          for (int j = gram ? i : 0; j < width; ++j) sum[i][j] = fma(a[i], gram ? a[j] : b[j], sum[i][j]);
         }
       }
       barriers.empty[at.stage].arrive();
@@ -52,7 +54,9 @@ __global__ void __launch_bounds__(block_threads, 1) tsmttsm_narrow_kernel(const 
     double* const sums = reinterpret_cast<double*>(memory);
 #pragma unroll
     for (int i = 0; i < width * width; ++i) {
-      double all = sum[i / width][i % width];
+      const int row = i / width;
+      const int column = i % width;
+      double all = gram && row > column ? sum[column][row] : sum[row][column];
 #pragma unroll
       for (int apart = warp_size / 2; apart > 0; apart /= 2) all += __shfl_xor_sync(0xffffffffU, all, apart);
       if (thread % warp_size == 0) sums[thread / warp_size * width * width + i] = all;

@@ -237,7 +237,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   if (c.tf32 != 0 && (!p.may_split || p.same || p.real_bytes != 4)) return false;
   if (c.tf32 == 4 && !p.row_major && p.parts == 1) return false;
   if (!p.row_major && c.tf32 == 1) return false;
-  if (c.narrow() && (p.row_major || p.same || p.m != c.tile_n || p.n != c.tile_n)) return false;
+  if (c.narrow() && (p.row_major || p.m != c.tile_n || p.n != c.tile_n)) return false;
   if (c.whole_warpgroups() ? !device.warpgroups || c.gauss != 0 : c.tf32 != 0 && c.gauss == 0) return false;
   if (c.complex_tiles() && (p.parts != 2 || !p.aligned || p.same || (c.tf32 != 0) != (p.real_bytes == 4))) {
     return false;
@@ -378,8 +378,15 @@ void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search sear
   for (const GramShape& shape : gram_shapes) {
     if (p.same) add_shape(shape.blocks, 0, 0, 0);
   }
-  for (const TileShape& tile : tsmttsm_narrow_tiles) {
-    if (tile.n == p.n) add_shape(tile.m, tile.n, 0, 0);
+  const auto add_narrow = [&](const auto& tiles) {
+    for (const TileShape& tile : tiles) {
+      if (tile.n == p.n) add_shape(tile.m, tile.n, 0, 0);
+    }
+  };
+  if (p.same) {
+    add_narrow(gram_narrow_tiles);
+  } else {
+    add_narrow(tsmttsm_narrow_tiles);
   }
   for (const TileShape& tile : tsmttsm_tiles) add_shape(tile.m, tile.n, 0, 0);
   for (const BorderedTile& tile : bordered_tiles) {

@@ -19,7 +19,10 @@ RingWork work_of_16_rows(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   // Pieces beyond the result are left out.
   const auto live_columns = static_cast<double>(std::min<std::int64_t>(ceil_div(p.n, 16), c.warps_n * c.tile_n));
   const double warps = c.warps_m * c.warps_n;
-  if (c.narrow()) return {0.02 * static_cast<double>(p.m * p.n), static_cast<double>(p.m), static_cast<double>(p.n)};
+  if (c.narrow()) {
+    const std::int64_t products = p.same ? p.m * (p.m + 1) / 2 : p.m * p.n;
+    return {0.02 * static_cast<double>(products), static_cast<double>(p.m), static_cast<double>(p.same ? 0 : p.n)};
+  }
   if (takes_pairs(c)) return {warps * pair_tile.m * pair_tile.n, warps * 8 * pair_tile.m, warps * 4 * pair_tile.n};
   if (c.square()) {  // src/cuda/tsmttsm_gauss_square.cuh
     const int pieces = (c.tile_m * c.tile_m + 1) / 2;

@@ -88,8 +88,11 @@ FAMILIES = {
                             "tsmttsm_ring_kernel<{real}, {by_columns}, FullTiles<{m}, {n}>>", choices=BY_COLUMNS,
                             makes=sums_fit),
     "tsmttsm_narrow_tiles": Family("tsmttsm_narrow", "tsmttsm_columns_narrow.cuh", "TsmttsmRingKernel",
-                                   "tsmttsm_narrow_kernel<{real}, {parts}, {n}>", by_parts=True,
+                                   "tsmttsm_narrow_kernel<{real}, {parts}, {n}, false>", by_parts=True,
                                    makes=lambda real, m, n, parts: m == 0 and n % parts == 0),
+    "gram_narrow_tiles": Family("tsmttsm_narrow_gram", "tsmttsm_columns_narrow.cuh", "TsmttsmRingKernel",
+                                "tsmttsm_narrow_kernel<{real}, {parts}, {n}, true>", by_parts=True,
+                                makes=lambda real, m, n, parts: m == 0 and n % parts == 0),
     "gram_shapes": Family("tsmttsm_gram", "tsmttsm_ring.cuh", "TsmttsmRingKernel",
                           "tsmttsm_gram_kernel<{real}, {by_columns}, {blocks}, {warps}>", ("blocks", "warps"),
                           ("blocks",), "GramShape", BY_COLUMNS,
@@ -216,7 +219,7 @@ def family_of_row(product, kernel, words, tile):
     tf32, gauss, held = (int(words.get(word, 0)) for word in ("tf32", "gauss", "held"))
     if product in ("tsmttsm", "gram"):
         if kernel == "ring" and 0 in tile:
-            return "gram_shapes" if tile[1:] == [0] else "tsmttsm_narrow_tiles"
+            return "gram_shapes" if tile[1:] == [0] else f"{product}_narrow_tiles"
         if int(words.get("extras", 0)):
             return "bordered_tiles"
         ring = {(0, 0): "tsmttsm_tiles", (0, 1): "gauss_tiles", (0, 2): "gauss_square_tiles",

@@ -125,6 +125,18 @@ TEST_F(CudaCandidates, OfTsmttsmOfColumns) {
   }
 }
 
+// Tiles of few columns, each for one width.
+TEST_F(CudaCandidates, OfNarrowGramMatrices) {
+  for (const Placement& place : {columns, columns_evenly, columns_oddly, columns_in_lines}) {
+    for (std::int64_t width = 2; width <= 12; ++width) {
+      expect_all_tsmttsm<float>(1157, width, width, place, true);
+      if (width <= 4) expect_all_tsmttsm<double>(1157, width, width, place, true);
+      if (width <= 6) expect_all_tsmttsm<std::complex<float>>(1157, width, width, place, true);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 // Blocks of whole warpgroups take sections of A's columns, the last ones with few or none for some warps.
 TEST_F(CudaCandidates, OfTsmttsmOfManyColumns) {
   for (const Placement& place : {tight, padded, padded_evenly, columns, columns_evenly, columns_in_lines}) {

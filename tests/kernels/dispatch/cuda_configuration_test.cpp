@@ -288,6 +288,17 @@ TEST(CudaConfiguration, ThreeColumnsDoWithoutTensorCores) {
   }
 }
 
+TEST(CudaConfiguration, GramMatricesOfFewColumnsDoWithoutTensorCores) {
+  for (std::int64_t width = 2; width <= 13; ++width) {
+    for (const int real_bytes : {4, 8}) {
+      const CudaTsmttsmProblem p{100000001, width, width, 100000001, 100000001, real_bytes, false, true};
+      const CudaTsmttsm c = choose(devices[0], p).configuration;
+      const bool narrow = real_bytes == 8 ? width <= 3 : width != 8 && width <= 12;
+      EXPECT_EQ(c.narrow(), narrow) << width << ": " << words(c);
+    }
+  }
+}
+
 TEST(CudaConfiguration, WordsStandForTheWholeConfiguration) {
   const auto expect_same = [](const auto& device, const auto& p) {
     for (const auto& c : candidates(device, p, Search::all)) {
