@@ -14,6 +14,7 @@ struct Columns {
   const Real* data;
   std::int64_t distance;  ///< from column to column
   std::int64_t length;    ///< of a column
+  int before;             ///< of these, numbers ahead of the first row, for which zeros come
   int count;              ///< columns of scalars
   int at_once;            ///< of them that a block takes
   int parts;              ///< real numbers of a scalar
@@ -51,6 +52,7 @@ class ColumnFeeder {
 
   /// Bulk copies move whole multiples of 16 bytes; those that would leave the matrix are left to plain copies.
   __device__ bool in_bulk(std::uint32_t chunk) const {
+    if (chunk == 0 && columns_.before != 0) return false;
     const bool begins = chunk != 0 || shift_ % unit == 0;
     return columns_.box != 0 ||
            (begins && (chunk + std::int64_t{1}) * numbers_ + (columns_.even ? 0 : unit) <= columns_.length);
@@ -109,9 +111,9 @@ class ColumnFeeder {
     for (int i = static_cast<int>(threadIdx.x) % warp_size; i < count; i += warp_size) {
       const int j = own_ + i / numbers_ * loading_warps;
       const std::int64_t row = first + i % numbers_;
-      const bool valid = row < columns_.length;  // zeros come of what lies beyond
+      const bool valid = row >= columns_.before && row < columns_.length;  // zeros come of what lies beyond
       async_copy<sizeof(Real)>(reinterpret_cast<Real*>(stage) + shift_ + j * columns_.pitch + i % numbers_,
-                               valid ? from_ + j * columns_.distance + row : from_, valid);
+                               valid ? from_ + j * columns_.distance + row : from_ + columns_.before, valid);
     }
   }
 

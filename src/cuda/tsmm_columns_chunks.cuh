@@ -102,7 +102,7 @@ class PiecesIn {
   /// Bulk copies would leave the matrix at its ends.
   __device__ bool in_bulk(std::uint32_t chunk) const {
     const std::int64_t first = p_.first(chunk);
-    return first >= (columns_.even ? 0 : shift_ % unit) &&
+    return first >= max(columns_.before, columns_.even ? 0 : shift_ % unit) &&
            first + numbers_ + (columns_.even ? 0 : unit) <= columns_.length;
   }
   __device__ unsigned bytes() const {
@@ -135,8 +135,8 @@ class PiecesIn {
       Real* const to = reinterpret_cast<Real*>(stage) + shift_ + j * columns_.pitch;
       const Real* const from = columns_.column(j) + first;
       for (int i = static_cast<int>(threadIdx.x) % warp_size; i < numbers_; i += warp_size) {
-        const bool valid = first + i >= 0 && first + i < columns_.length;
-        async_copy<sizeof(Real)>(to + i, valid ? from + i : columns_.data, valid);
+        const bool valid = first + i >= columns_.before && first + i < columns_.length;
+        async_copy<sizeof(Real)>(to + i, valid ? from + i : columns_.data + columns_.before, valid);
       }
     }
   }
@@ -225,11 +225,11 @@ __device__ inline void store_chunk(const TsmmColumns<Real>& p, const Real* from,
   const int step = static_cast<int>(p.b.distance % line);
   const auto late = [&](int j) { return lines ? (shift + j * step) & (line - 1) : 0; };
   const auto skipped = [&](int j) { return lines ? 0 : -(shift + j * step) & (unit - 1); };
-  if ((chunk == 0 && lines) || first + numbers > p.b.length) {
+  if ((chunk == 0 && (lines || p.b.before != 0)) || first + numbers > p.b.length) {
     for (int j = 0; j < scalars; ++j) {
       const std::int64_t begin = first - late(j);
       for (int i = lane; i < numbers; i += warp_size) {
-        if (begin + i < 0 || begin + i >= p.b.length) continue;
+        if (begin + i < p.b.before || begin + i >= p.b.length) continue;
         p.out[j * p.b.distance + begin + i] = from[j * p.b.pitch + p.early - late(j) + i];
       }
     }

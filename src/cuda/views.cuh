@@ -42,21 +42,38 @@ Stream<real_t<T>> stream(const Matrix<const T>& a, int fold) {
   return {real_data(a), parts * ((a.rows - 1) * a.ld + a.columns), static_cast<int>(fold * parts * a.ld)};
 }
 
-/// Column-major; a block takes so many columns at once, `pitch` numbers from one to the next in a stage.
+/// Column-major, from so many rows before it on; a block takes so many columns at once, `pitch` numbers from one to the
+/// next in a stage.
 template <class T>
-Columns<real_t<T>> columns(const Matrix<const T>& a, int at_once, int pitch) {
+Columns<real_t<T>> columns(const Matrix<const T>& a, int at_once, int pitch, int before = 0) {
   constexpr int parts = parts_of<T>;
   Columns<real_t<T>> made{};
-  made.data = real_data(a);
+  made.data = real_data(a) - parts * before;
   made.distance = parts * a.ld;
-  made.length = parts * a.rows;
+  made.length = parts * (before + a.rows);
+  made.before = parts * before;
   made.count = static_cast<int>(a.columns);
   made.at_once = at_once;
   made.parts = parts;
   made.pitch = pitch;
   made.classes = 1;
-  made.even = made.distance * sizeof(real_t<T>) % 16 == 0 && reinterpret_cast<std::uintptr_t>(a.data) % 16 == 0;
+  made.even = made.distance * sizeof(real_t<T>) % 16 == 0 && reinterpret_cast<std::uintptr_t>(made.data) % 16 == 0;
   return made;
+}
+
+/// Rows from the last begin of a line, or at least of 16 bytes, to the first row of column-major operands, if that is
+/// as far for all of their columns: chunks that begin there share no line, and are read 16 bytes at a time.
+template <class T, class U>
+int rows_before(const Matrix<T>& a, const Matrix<U>& b) {
+  const auto found = [&](std::uintptr_t unit) -> std::int64_t {
+    const auto place = [&](const auto& x) { return reinterpret_cast<std::uintptr_t>(x.data) % unit; };
+    const auto alike = [&](const auto& x) { return x.columns == 1 || x.ld * sizeof(T) % unit == 0; };
+    const std::uintptr_t bytes = place(a);
+    if (!alike(a) || !alike(b) || place(b) != bytes || bytes % sizeof(T) != 0) return -1;
+    return static_cast<std::int64_t>(bytes / sizeof(T));
+  };
+  const std::int64_t of_line = found(line_bytes);
+  return static_cast<int>(std::max<std::int64_t>(of_line >= 0 ? of_line : found(16), 0));
 }
 
 template <class T>

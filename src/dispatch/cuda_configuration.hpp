@@ -40,6 +40,8 @@ struct CudaTsmttsmProblem {
   int parts = 1;          ///< real numbers of a scalar
   bool aligned = false;   ///< operands begin at multiples of 16 bytes
   bool may_split = true;  ///< single precision: three products of TF32 may stand for one
+  /// Real columns in double precision that would be aligned if all began a row earlier: chunks of a ring do.
+  bool aligned_before = false;
 };
 
 enum class CudaKernel : std::uint8_t {

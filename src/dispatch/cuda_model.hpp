@@ -77,8 +77,9 @@ inline auto members(const CudaDevice& device) {
   return std::tie(multiprocessors, shared_bytes, bulk_copies, name, capability, clock, read, copy, warpgroups);
 }
 inline auto members(const CudaTsmttsmProblem& problem) {
-  const auto& [k, m, n, pitch_a, pitch_b, real_bytes, row_major, same, parts, aligned, may_split] = problem;
-  return std::tie(k, m, n, pitch_a, pitch_b, real_bytes, row_major, same, parts, aligned, may_split);
+  const auto& [k, m, n, pitch_a, pitch_b, real_bytes, row_major, same, parts, aligned, may_split, aligned_before] =
+      problem;
+  return std::tie(k, m, n, pitch_a, pitch_b, real_bytes, row_major, same, parts, aligned, may_split, aligned_before);
 }
 inline auto members(const CudaTsmmProblem& problem) {
   const auto& [k, m, n, pitch_a, pitch_b, real_bytes, row_major, in_place, reads_output, parts, aligned, may_skip_a,

@@ -25,6 +25,8 @@ void prefer_rows(Matrix<const T>& a, Matrix<const T>& b) {
 template <class T>
 CudaTsmttsmProblem problem_of(const Matrix<const T>& a, const Matrix<const T>& b) {
   const bool same = a.data == b.data && a.ld == b.ld && a.columns == b.columns;
+  const auto beyond = [](const Matrix<const T>& x) { return reinterpret_cast<std::uintptr_t>(x.data) % 16; };
+  const bool columns = a.layout == Layout::column_major && std::is_same_v<T, double>;
   return {a.rows,
           parts<T> * a.columns,
           parts<T> * b.columns,
@@ -34,7 +36,9 @@ CudaTsmttsmProblem problem_of(const Matrix<const T>& a, const Matrix<const T>& b
           a.layout == Layout::row_major,
           same,
           parts<T>,
-          (reinterpret_cast<std::uintptr_t>(a.data) | reinterpret_cast<std::uintptr_t>(b.data)) % 16 == 0};
+          (beyond(a) | beyond(b)) == 0,
+          true,
+          columns && a.ld % 2 == 0 && b.ld % 2 == 0 && beyond(a) == 8 && beyond(b) == 8};
 }
 
 template <class T>

@@ -50,7 +50,7 @@ int usual_feeds(const CudaTsmttsmProblem& p) {
 }
 
 int lead_of(const CudaTsmttsmProblem& p, std::int64_t pitch) {
-  return p.aligned && box_classes(pitch, p.real_bytes) == 1 ? 0 : 16 / p.real_bytes - 1;
+  return (p.aligned || p.aligned_before) && box_classes(pitch, p.real_bytes) == 1 ? 0 : 16 / p.real_bytes - 1;
 }
 
 bool feeds_serve(const CudaTsmttsmProblem& p, int feeds) {

@@ -221,8 +221,8 @@ bool fewer_products_pay(const CudaTsmttsmProblem& p) {
 }
 
 bool may_be_swizzled(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
-  return !p.row_major && p.real_bytes == 8 && p.parts == 1 && c.feeds == boxes_both && lead_of(p, p.pitch_a) == 0 &&
-         lead_of(p, p.pitch_b) == 0 && may_swizzle(c.tile_m, c.tile_n);
+  return p.aligned && !p.row_major && p.real_bytes == 8 && p.parts == 1 && c.feeds == boxes_both &&
+         lead_of(p, p.pitch_a) == 0 && lead_of(p, p.pitch_b) == 0 && may_swizzle(c.tile_m, c.tile_n);
 }
 
 bool warpgroups_pay(const CudaTsmttsmProblem& p) {

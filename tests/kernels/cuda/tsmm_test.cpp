@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "tests/kernels/cuda/products.hpp"
+#include "tests/kernels/cuda/longer.hpp"
 #include "tests/kernels/support/tsmm_cases.hpp"
 
 namespace blockvec::kernels {
@@ -111,6 +111,29 @@ TYPED_TEST(CudaTsmm, NarrowColumns) {
       expect_every_tsmm<T>(k, width + 13, width, place, value<T>(2, 1), value<T>(0.5, -1));
       expect_tsmm_inplace<T>(run_on_few_blocks, k, width + pad, width, place);
       if (this->HasFatalFailure()) return;
+    }
+  }
+}
+
+// All columns begin equally far within lines, or within 16 bytes: chunks begin ahead of the first row.
+TYPED_TEST(CudaTsmm, ColumnsWithinLines) {
+  using T = TypeParam;
+  for (const std::int64_t unit : {32, 4}) {  // numbers
+    for (const std::int64_t offset : {1, 2, 3, 13, 31}) {
+      if (offset >= unit) continue;
+      for (const std::int64_t k : {1, 16, 31, 130, 2207}) {
+        const std::int64_t pad = (unit - k % unit) % unit;
+        const Placement place{Layout::column_major, Layout::row_major, pad, offset};
+        for (const std::int64_t m : {1, 5, 16, 21, 33, 64}) {
+          for (const DeviceRun& run : {run_on_few_blocks, DeviceRun{Way::as_longer, {usual_rows<T>(m)}}}) {
+            if (run.way == Way::as_longer && k < 1000) continue;
+            expect_tsmm<T>(run, k, m, m, place, place, T(1), T(0));
+            expect_tsmm<T>(run, k, m, m - k % 2 * (m / 9), place, place, value<T>(2, 1), value<T>(0.5, -1));
+            expect_tsmm_inplace<T>(run, k, m, m, place);
+          }
+          if (this->HasFatalFailure()) return;
+        }
+      }
     }
   }
 }

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "tests/kernels/cuda/products.hpp"
+#include "tests/kernels/cuda/longer.hpp"
 #include "tests/kernels/support/tsmttsm_cases.hpp"
 
 namespace blockvec::kernels {
@@ -124,6 +124,31 @@ TYPED_TEST(CudaTsmttsm, WideColumns) {
   }
   const Placement tight{Layout::column_major, Layout::row_major, 0, 0};
   expect_tsmttsm<T>(run_on_few_blocks, 5002, 140, 140, tight, Op::conjugate_transpose, T(1), T(0), true);
+}
+
+// All columns begin equally far within lines, or within 16 bytes: chunks begin ahead of the first row.
+TYPED_TEST(CudaTsmttsm, ColumnsWithinLines) {
+  using T = TypeParam;
+  for (const std::int64_t unit : {32, 4}) {  // numbers
+    for (const std::int64_t offset : {1, 2, 3, 13, 31}) {
+      if (offset >= unit) continue;
+      for (const std::int64_t k : {1, 3, 16, 31, 130, 1207, 5000}) {
+        const std::int64_t pad = (unit - k % unit) % unit;
+        const Placement place{Layout::column_major, Layout::row_major, pad, offset};
+        const Placement elsewhere{Layout::column_major, Layout::row_major, pad, offset - 1};
+        for (const std::int64_t m : {1, 2, 3, 5, 8, 21, 33, 64}) {
+          const std::int64_t n = m < 4 ? m : m - k % 3;
+          for (const DeviceRun& run : {run_on_few_blocks, DeviceRun{Way::as_longer, {usual_rows<T>(m)}}}) {
+            if (run.way == Way::as_longer && k < 1000) continue;
+            expect_tsmttsm<T>(run, k, m, n, place, place, Op::conjugate_transpose, T(1), T(0));
+            expect_tsmttsm<T>(run, k, m, m, place, Op::conjugate_transpose, T(1), T(0), true);
+          }
+          if (k == 130) expect_tsmttsm<T>(run_on_few_blocks, k, m, n, place, elsewhere, Op::transpose, T(1), T(0));
+          if (this->HasFatalFailure()) return;
+        }
+      }
+    }
+  }
 }
 
 // More chunks than stages, whatever the device.

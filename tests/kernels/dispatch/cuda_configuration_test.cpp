@@ -299,6 +299,17 @@ TEST(CudaConfiguration, GramMatricesOfFewColumnsDoWithoutTensorCores) {
   }
 }
 
+TEST(CudaConfiguration, ColumnsThatBeginAlikeAreServedAsAligned) {
+  for (const std::int64_t width : {16, 33, 64}) {
+    CudaTsmttsmProblem p{8388544, width, width, 8388608, 8388608, 8, false, false};
+    p.aligned = true;
+    const CudaTsmttsm aligned = choose(devices[0], p).configuration;
+    p.aligned = false;
+    p.aligned_before = true;
+    EXPECT_EQ(words(choose(devices[0], p).configuration), words(aligned));
+  }
+}
+
 TEST(CudaConfiguration, WordsStandForTheWholeConfiguration) {
   const auto expect_same = [](const auto& device, const auto& p) {
     for (const auto& c : candidates(device, p, Search::all)) {
