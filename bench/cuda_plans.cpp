@@ -121,16 +121,18 @@ std::vector<Case> types() {
   return cases;
 }
 
-/// One case, e.g. tsmm:C:column:64:64 or tsmttsm:D:row:16:8:100 with a leading dimension.
+/// One case, e.g. tsmm:C:column:64:64 or tsmttsm:D:row+3:16:8:100 with an offset and a leading dimension.
 Case one_case(const std::string& name) {
   const std::vector<std::string> words = split(name, ':');
   if (words.size() != 5 && words.size() != 6) throw std::runtime_error("no case is called " + name);
+  const std::vector<std::string> layout = split(words[2], '+');
   return {words[0],
           words[1].at(0),
-          words[2] == "row",
+          layout.at(0) == "row",
           std::stoll(words[3]),
           std::stoll(words[4]),
-          words.size() == 6 ? std::stoll(words[5]) : 0};
+          words.size() == 6 ? std::stoll(words[5]) : 0,
+          layout.size() == 2 ? std::stoll(layout[1]) : 0};
 }
 
 }  // namespace

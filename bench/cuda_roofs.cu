@@ -77,34 +77,34 @@ __global__ void __launch_bounds__(work_threads, 2)
 constexpr int piece_ahead = 4;
 constexpr std::size_t piece_bytes = 64;
 
-/// The first 8 bytes of piece `index` of so many a row, or null where the row does not touch that many.
-__device__ const unsigned long long* piece_of(const Rows& rows, std::size_t index, std::size_t pieces) {
+/// The first 4 bytes of piece `index` of so many a row, or null where the row does not touch that many.
+__device__ const unsigned* piece_of(const Rows& rows, std::size_t index, std::size_t pieces) {
   const std::size_t begin = reinterpret_cast<std::size_t>(rows.data) + index / pieces * rows.pitch;
   const std::size_t piece = index % pieces;
   const std::size_t at = piece == 0 ? begin : begin / piece_bytes * piece_bytes + piece * piece_bytes;
-  return at < begin + rows.width ? reinterpret_cast<const unsigned long long*>(at) : nullptr;
+  return at < begin + rows.width ? reinterpret_cast<const unsigned*>(at) : nullptr;
 }
 
 __global__ void read_pieces_kernel(const Rows a, const Rows b, std::size_t pieces_a, std::size_t pieces_b,
-                                   unsigned long long* sink) {
-  unsigned long long sum = 0;
+                                   unsigned* sink) {
+  unsigned sum = 0;
   const std::size_t count_a = a.count * pieces_a;
   const std::size_t count = count_a + b.count * pieces_b;
   const std::size_t stride = static_cast<std::size_t>(gridDim.x) * threads;
   for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * threads + threadIdx.x; i < count;
        i += piece_ahead * stride) {
-    unsigned long long x[piece_ahead];
+    unsigned x[piece_ahead];
 #pragma unroll
     for (int j = 0; j < piece_ahead; ++j) {
       const std::size_t at = i + static_cast<std::size_t>(j) * stride;
-      const unsigned long long* from = nullptr;
+      const unsigned* from = nullptr;
       if (at < count) from = at < count_a ? piece_of(a, at, pieces_a) : piece_of(b, at - count_a, pieces_b);
       x[j] = from == nullptr ? 0 : *from;
     }
 #pragma unroll
     for (int j = 0; j < piece_ahead; ++j) sum ^= x[j];
   }
-  if (sum == 0x123456789ABCDEFULL) *sink = sum;
+  if (sum == 0x12345678U) *sink = sum;
 }
 
 __global__ void scale_kernel(const double2* from, double2* to, std::size_t count) {
@@ -199,9 +199,9 @@ void read_and_multiply(const void* from, void* to, std::size_t bytes, void* sink
 }
 
 void read_pieces(const Rows& a, const Rows& b, void* sink, CUstream_st* stream) {
-  const auto most = [](const Rows& rows) { return (rows.width + piece_bytes - 8) / piece_bytes + 1; };
+  const auto most = [](const Rows& rows) { return (rows.width + piece_bytes - 4) / piece_bytes + 1; };
   read_pieces_kernel<<<32 * multiprocessors(), threads, 0, stream>>>(a, b, most(a), most(b),
-                                                                     static_cast<unsigned long long*>(sink));
+                                                                     static_cast<unsigned*>(sink));
 }
 
 void scale_all(const double* from, double* to, std::size_t count, CUstream_st* stream) {

@@ -22,7 +22,7 @@ struct Rows {
   std::size_t count, width, pitch;
 };
 
-/// Reads a number of every 64-byte piece that the rows of two views touch; rows begin at multiples of 8 bytes.
+/// Reads a number of every 64-byte piece that the rows of two views touch; rows begin at multiples of 4 bytes.
 void read_pieces(const Rows& a, const Rows& b, void* sink, CUstream_st* stream);
 
 /// Writes twice the numbers that it reads.

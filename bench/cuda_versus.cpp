@@ -52,6 +52,21 @@ double useful_part(std::int64_t row_bytes, std::int64_t pitch_bytes, std::int64_
   return static_cast<double>(row_bytes) / static_cast<double>(touched);
 }
 
+/// visit(a number of the type).
+template <class Visit>
+auto with_type(char type, Visit&& visit) {
+  switch (type) {
+    case 'S':
+      return visit(float{});
+    case 'C':
+      return visit(std::complex<float>{});
+    case 'Z':
+      return visit(std::complex<double>{});
+    default:
+      return visit(double{});
+  }
+}
+
 template <class T>
 Rows rows_of_view(const Matrix<T>& a) {
   const auto bytes = [](std::int64_t numbers) { return sizeof(T) * static_cast<std::size_t>(numbers); };
@@ -100,17 +115,7 @@ std::int64_t Versus::rows_of(const Case& c, std::size_t bytes) const {
 }
 
 Measured Versus::measure(const Case& c, std::size_t bytes) {
-  fill(c.type);
-  switch (c.type) {
-    case 'S':
-      return measure_type<float>(c, bytes);
-    case 'C':
-      return measure_type<std::complex<float>>(c, bytes);
-    case 'Z':
-      return measure_type<std::complex<double>>(c, bytes);
-    default:
-      return measure_type<double>(c, bytes);
-  }
+  return with_type(c.type, [&](auto zero) { return measure_type<decltype(zero)>(c, bytes); });
 }
 
 template <class T>
@@ -205,6 +210,7 @@ double Versus::roof_of(const Case& c, const Operands<T>& x, std::size_t bytes) {
 
 template <class T>
 Measured Versus::measure_type(const Case& c, std::size_t bytes) {
+  fill(c.type);
   const auto all = [&](int turn) { return operands<T>(c, bytes, turn); };
   const Operands<T> x = all(0);
   const std::int64_t k = x.a.rows;
@@ -353,8 +359,13 @@ MeasuredLoad Versus::measure_load(const Case& c, double seconds) {
 }
 
 double Versus::measure_pieces(const Case& c) {
-  fill('D');
-  const Operands<double> x = operands<double>(c, settings_.bytes, 0);
+  return with_type(c.type, [&](auto zero) { return pieces_of<decltype(zero)>(c); });
+}
+
+template <class T>
+double Versus::pieces_of(const Case& c) {
+  fill(c.type);
+  const Operands<T> x = operands<T>(c, settings_.bytes, 0);
   const Rows a = rows_of_view(x.a);
   const Rows b = rows_of_view(x.b);
   pause();
@@ -365,8 +376,7 @@ double Versus::measure_pieces(const Case& c) {
       copy_rows(a, b, stream_);
     }
   });
-  return (c.reduces() ? tsmttsm_bytes<double>(x.a.rows, c.m, c.n) : tsmm_bytes<double>(x.a.rows, c.m, c.n)) / seconds *
-         1e-9;
+  return (c.reduces() ? tsmttsm_bytes<T>(x.a.rows, c.m, c.n) : tsmm_bytes<T>(x.a.rows, c.m, c.n)) / seconds * 1e-9;
 }
 
 // Numbers of a type are filled in as such: the bits of others might be NaN.

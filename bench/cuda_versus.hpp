@@ -63,6 +63,8 @@ class Versus {
   template <class T>
   Measured measure_type(const Case& c, std::size_t bytes);
   template <class T>
+  double pieces_of(const Case& c);
+  template <class T>
   struct Operands;
   template <class T>
   Operands<T> operands(const Case& c, std::size_t bytes, int turn) const;

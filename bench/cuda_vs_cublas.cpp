@@ -2,8 +2,8 @@
 //   cuda_vs_cublas out=DIRECTORY plans=square,short,gram,rectangle,... seconds=480 commit=...
 // A plan is one of cuda_plans.hpp; or such a one with operands of 64 MiB, e.g. square@64MiB; or one of
 //   short      4 and 16 columns at K = 1e3 to 1e6, in CUDA graphs
-//   pieces     what plain kernels reach with the views of the plans `views` and `odd`: for tsmttsm, reads of the
-//              64-byte pieces that odd ones touch; for tsmm, a copy of the entries
+//   pieces     what plain kernels reach with the views of the plans `odd`, `views` and `types`: for tsmttsm, reads of
+//              the 64-byte pieces that odd ones and those of other types touch; for tsmm in double, a copy of entries
 //   sustained  10 s of unbroken load each, at the widths of widths=8;...;64; at 64, then 5 s of the same bytes and
 //              products by a plain kernel (bare_gbps, of its last second)
 // products=tsmttsm,gram types=D,Z: only these of a plan's rows.
@@ -79,6 +79,8 @@ class Program {
     return words.empty() || std::find(words.begin(), words.end(), word) != words.end();
   }
 
+  bool wanted(const Case& c) const { return wanted("products", c.product) && wanted("types", std::string(1, c.type)); }
+
   bool late() {
     const bool late = std::chrono::steady_clock::now() >= end_;
     if (late) ++left_out_;
@@ -95,7 +97,7 @@ class Program {
                          "product,type,layout,m,n,lda,k,gbps,roof_gbps,share,cublas_gbps,ratio,kernel,configuration");
     for (const Case& c : cases) {
       const std::string key = key_of(c, versus_.rows_of(c, bytes));
-      if (!wanted("products", c.product) || !wanted("types", std::string(1, c.type))) continue;
+      if (!wanted(c)) continue;
       if (counted(report, key) || late()) continue;
       const Measured x = versus_.measure(c, bytes);
       report.add(key, "%.0f,%.0f,%.4f,%.0f,%.3f,%s,%s", x.gbps, x.roof, x.gbps / x.roof, x.cublas, x.ratio,
@@ -124,11 +126,13 @@ class Program {
 
   void pieces() {
     Report report = open("_pieces", versus_.bytes(), "product,type,layout,m,n,lda,k,gbps");
-    for (const char* const name : {"odd", "views"}) {
+    for (const char* const name : {"odd", "views", "types"}) {
       for (const Case& c : plan(name)) {
         const std::string key = key_of(c, versus_.rows_of(c, versus_.bytes()));
-        const bool known = c.reduces() ? std::string("odd") == name && c.product != "gram" : !c.adds();
-        if (!known || !wanted("products", c.product) || report.has(key) || late()) continue;
+        const bool odd = std::string("views") != name;
+        const bool known = c.reduces() ? odd && c.product != "gram" : c.type == 'D' && !c.adds();
+        const bool view = c.row_major && c.ld != 0;
+        if (!known || !view || !wanted(c) || report.has(key) || late()) continue;
         report.add(key, "%.0f", versus_.measure_pieces(c));
         count(false);
       }
