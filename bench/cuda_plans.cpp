@@ -113,6 +113,7 @@ std::vector<Case> types() {
     for (const bool row_major : {true, false}) {
       add_rectangles(cases, {"tsmttsm", "tsmm", "update"}, type, row_major, {64, 512}, {8, 32});
       add_squares(cases, {"gram", "tsmm_inplace"}, type, row_major, {4, 8, 16, 24, 32, 48, 64});
+      add_squares(cases, {"gram"}, type, row_major, {2, 3, 5, 6, 7, 9, 10, 11, 12, 14, 17, 20, 28, 33, 40, 57});
       add_squares(cases, {"update"}, type, row_major, updated_widths);
     }
     add_rectangles(cases, both, type, true, {16, 32}, {8}, 64);
