@@ -283,7 +283,8 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
     c.split = apart ? 1 : most_sharing(c.groups);
   }
   if (c.groups > most_groups || c.groups % c.split != 0 || c.split > most_split) return false;
-  if (c.narrow() && c.split != c.groups) return false;  // threads share every chunk
+  // Threads share every chunk, and each has an entry of the result at most.
+  if (c.narrow() && (c.split != c.groups || p.m * p.n > 32 * c.groups)) return false;
   if (swizzled && c.split != 1) return false;
   // A group sums whole chunks in single precision; complex numbers come in chunks of one segment.
   if (c.tf32 != 0 && (c.split != 1 || c.rows > rows_of_early_sums)) return false;
