@@ -37,7 +37,8 @@ struct Case {
 ///   types      Z, S, C: rectangles, Gram matrices, updates, in place, views
 ///   widths     every width 1 to 64, both products: Z, S and C by rows, all four by columns
 ///   chosen     a few of everything
-///   a single case, such as tsmm:C:column:64:64 or, with a leading dimension, tsmttsm:D:row:16:8:100
+///   a single case, such as tsmm:C:column:64:64 or, with a leading dimension, tsmttsm:D:row:16:8:100, or with an
+///   offset, too, gram:D:column+1:64:64:63
 /// Throws std::runtime_error where the name is none of these.
 std::vector<Case> plan(const std::string& name);
 

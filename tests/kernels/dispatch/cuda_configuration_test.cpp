@@ -295,6 +295,7 @@ TEST(CudaConfiguration, GramMatricesOfFewColumnsDoWithoutTensorCores) {
       const CudaTsmttsm c = choose(devices[0], p).configuration;
       const bool narrow = real_bytes == 8 ? width <= 3 : width != 8 && width <= 12;
       EXPECT_EQ(c.narrow(), narrow) << width << ": " << words(c);
+      if (!narrow || width * width <= 32) continue;  // one warp writes all sums
       for (const CudaTsmttsm& other : candidates(devices[0], p, Search::all)) {
         const bool owns_rows = other.kernel == CudaKernel::ring && other.narrow();
         EXPECT_TRUE(!owns_rows || width * width <= 32 * other.groups) << words(other);
