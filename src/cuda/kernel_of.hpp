@@ -14,9 +14,8 @@ template <class Real>
 TsmttsmRingKernel<Real> ring_kernel_of(const dispatch::CudaTsmttsm& x, int parts, bool by_columns, bool same,
                                        bool aligned) {
   if (x.narrow()) {
-    if (!by_columns) return nullptr;
-    return same ? tsmttsm_narrow_gram_kernel_of<Real>(x.tile_m, x.tile_n, parts)
-                : tsmttsm_narrow_kernel_of<Real>(x.tile_m, x.tile_n, parts);
+    if (same) return tsmttsm_narrow_gram_kernel_of<Real>(x.tile_m, x.tile_n, by_columns, parts);
+    return by_columns ? tsmttsm_narrow_kernel_of<Real>(x.tile_m, x.tile_n, parts) : nullptr;
   }
   if constexpr (sizeof(Real) == 4) {
     if (x.extras != 0) return tsmttsm_bordered_kernel_of<Real>(x.tile_m, x.tile_n, x.extras);

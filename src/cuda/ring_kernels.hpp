@@ -38,9 +38,9 @@ TsmttsmRingKernel<Real> tsmttsm_gram_kernel_of(int blocks, bool by_columns);
 /// tsmttsm_narrow_tiles, of column-major operands alone; scalars have so many real numbers.
 template <class Real>
 TsmttsmRingKernel<Real> tsmttsm_narrow_kernel_of(int m, int n, int parts);
-/// gram_narrow_tiles, likewise.
+/// gram_narrow_tiles, in either layout.
 template <class Real>
-TsmttsmRingKernel<Real> tsmttsm_narrow_gram_kernel_of(int m, int n, int parts);
+TsmttsmRingKernel<Real> tsmttsm_narrow_gram_kernel_of(int m, int n, bool by_columns, int parts);
 /// gauss_tiles; in single precision split_gauss_tiles, of row-major operands alone.
 template <class Real>
 TsmttsmRingKernel<Real> tsmttsm_gauss_kernel_of(int m, int n, bool by_columns);

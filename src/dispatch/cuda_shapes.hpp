@@ -37,6 +37,8 @@ struct DirectColumns {
 
 /// Rows whose products are summed in single precision at most (split_gauss_tiles).
 inline constexpr int rows_of_early_sums = 256;
+/// Real numbers of a row that threads read at a time (gram_narrow_tiles, row-major).
+constexpr int narrow_neighbours(int columns) { return columns % 2 == 0 ? 2 : 1; }
 /// Computing warps of a block (gauss_tiles): the fewer sums a warp has, the more of them there are.
 constexpr int gauss_warps(const TileShape& tile) { return tile.m * tile.n <= 3 ? 12 : 8; }
 /// Warps of a block that multiply the border without tensor cores (bordered_tiles).

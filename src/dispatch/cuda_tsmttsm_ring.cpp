@@ -35,8 +35,9 @@ bool is_long_gram(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
 }
 
 std::int64_t usual_chunk_bytes(const CudaTsmttsmProblem& p, const CudaTsmttsm& c, std::int64_t row_bytes) {
+  if (c.narrow()) return 1024 * row_bytes;  // several rows for each thread
   // Warps that have many products in a row, and meet at the end of a chunk.
-  if (is_long_gram(p, c)) return (p.real_bytes == 4 ? 128 : 64) * row_bytes;
+  if (is_long_gram(p, c)) return (p.real_bytes == 4 ? 32 : 16) * c.warps_m * row_bytes;
   if ((c.gram() && c.tile_m > 8) || (is_pair_section(c) && c.feeds == boxes_both)) return 32 * row_bytes;
   // Gram matrices of middling widths are measured to like many small stages; where numbers are converted, longer ones.
   if (c.gram() && row_bytes >= 128 && row_bytes <= 256) return p.real_bytes == 4 ? 64 * row_bytes : 8192;
@@ -102,8 +103,9 @@ bool complete_ring_columns(const CudaDevice& device, const CudaTsmttsmProblem& p
   }
   if (c.rows == 0) {
     int piece = most_piece;
-    // Shorter pieces than of 1024 bytes are worse than few stages, but in double precision.
-    const auto enough = [&] { return p.real_bytes == 4 && c.feeds == columns_both && piece <= 1024 ? 3 : 4; };
+    // Shorter pieces than these are worse than few stages, but in double precision.
+    const int short_piece = c.gram() ? 2048 : 1024;
+    const auto enough = [&] { return p.real_bytes == 4 && c.feeds == columns_both && piece <= short_piece ? 3 : 4; };
     while (piece > usual_piece(c) && !columns_fit(device, p, piece, enough(), c))
       piece = std::max(piece / 2, usual_piece(c));
     while (piece > line_bytes && !columns_fit(device, p, piece, stages, c)) piece -= line_bytes;
@@ -225,6 +227,15 @@ bool may_be_swizzled(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
          lead_of(p, p.pitch_a) == 0 && lead_of(p, p.pitch_b) == 0 && may_swizzle(c.tile_m, c.tile_n);
 }
 
+// Threads that own rows: of row-major ones whole numbers of what they read at a time.
+bool owns_rows(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  if (p.m != c.tile_n || p.n != c.tile_n) return false;
+  if (!p.row_major) return c.feeds == columns_both;
+  const int together = narrow_neighbours(c.tile_n);
+  return p.same && c.feeds == flat_both && c.fold <= 1 && p.pitch_a % together == 0 &&
+         (p.aligned || p.parts % together == 0);
+}
+
 bool warpgroups_pay(const CudaTsmttsmProblem& p) {
   return p.real_bytes == 4 && p.may_split && p.m * p.n > 24 * (p.m + p.n);
 }
@@ -237,19 +248,18 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   if (c.tf32 != 0 && (!p.may_split || p.same || p.real_bytes != 4)) return false;
   if (c.tf32 == 4 && !p.row_major && p.parts == 1) return false;
   if (!p.row_major && c.tf32 == 1) return false;
-  if (c.narrow() && (p.row_major || p.m != c.tile_n || p.n != c.tile_n)) return false;
   if (c.whole_warpgroups() ? !device.warpgroups || c.gauss != 0 : c.tf32 != 0 && c.gauss == 0) return false;
   if (c.complex_tiles() && (p.parts != 2 || !p.aligned || p.same || (c.tf32 != 0) != (p.real_bytes == 4))) {
     return false;
   }
   if (c.feeds == feeds_by_rule) c.feeds = device.bulk_copies ? usual_feeds(p) : flat_both;
   if (c.feeds != flat_both && !device.bulk_copies) return false;
-  if (!feeds_serve(p, c.feeds) || (c.narrow() && c.feeds != columns_both)) return false;
+  if (!feeds_serve(p, c.feeds) || (c.narrow() && !owns_rows(p, c))) return false;
   if (!p.row_major && c.whole_warpgroups() && c.tf32 != 4 && c.feeds != boxes_both) return false;
   if (c.padding == padding_by_rule) c.padding = c.feeds == usual_feeds(p) ? tight_boxes : padded_boxes;
   const bool swizzled = c.padding == swizzled_boxes;
   if (swizzled && !may_be_swizzled(p, c)) return false;
-  if (c.fold == 0) c.fold = p.row_major && c.feeds == flat_both ? usual_fold(p) : 1;
+  if (c.fold == 0) c.fold = p.row_major && c.feeds == flat_both && !c.narrow() ? usual_fold(p) : 1;
   if (c.fold > 1 && (!folds(p) || c.feeds != flat_both)) return false;
   if (!complete_warps(device, p, c)) return false;
   const int most_groups = c.tf32 == 3 ? 1 : c.tf32 == 4 ? 2 : ring_warps(c) / (c.warps_m * c.warps_n);
@@ -273,13 +283,13 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   if (c.groups == 0) {
     c.groups = most_groups;
     // Those without a chunk would only add zeros.
-    while (p.row_major && !c.whole_warpgroups() && c.groups / 2 >= turns) c.groups /= 2;
+    while (p.row_major && !c.whole_warpgroups() && !c.narrow() && c.groups / 2 >= turns) c.groups /= 2;
     // All that take stages in turn have as many.
     const auto stages = [&] { return whole_groups(room / stage, c.groups / most_sharing(c.groups)); };
     while (!p.row_major && c.groups > 1 && stages() < least_stages) c.groups /= 2;
   }
   if (c.split == 0) {
-    const bool apart = p.row_major || swizzled || c.tf32 != 0 || (c.gauss != 0 && !c.square());
+    const bool apart = (p.row_major && !c.narrow()) || swizzled || c.tf32 != 0 || (c.gauss != 0 && !c.square());
     c.split = apart ? 1 : most_sharing(c.groups);
   }
   if (c.groups > most_groups || c.groups % c.split != 0 || c.split > most_split) return false;
@@ -384,10 +394,12 @@ void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search sear
       if (tile.n == p.n) add_shape(tile.m, tile.n, 0, 0);
     }
   };
-  if (p.same) {
-    add_narrow(gram_narrow_tiles);
-  } else {
+  // As measured on an H200: of columns unless pieces of 8 are full, of rows where numbers are converted.
+  const bool pays = p.row_major ? p.real_bytes == 4 && p.n > 2 : p.n != 8;
+  if (!p.same) {
     add_narrow(tsmttsm_narrow_tiles);
+  } else if (pays || search == Search::all) {
+    add_narrow(gram_narrow_tiles);
   }
   for (const TileShape& tile : tsmttsm_tiles) add_shape(tile.m, tile.n, 0, 0);
   for (const BorderedTile& tile : bordered_tiles) {

@@ -127,11 +127,25 @@ TEST_F(CudaCandidates, OfTsmttsmOfColumns) {
 
 // Tiles of few columns, each for one width.
 TEST_F(CudaCandidates, OfNarrowGramMatrices) {
-  for (const Placement& place : {columns, columns_evenly, columns_oddly, columns_in_lines}) {
+  for (const Placement& place : {columns, columns_evenly, columns_oddly, columns_in_lines, tight, padded}) {
     for (std::int64_t width = 2; width <= 12; ++width) {
       expect_all_tsmttsm<float>(1157, width, width, place, true);
       if (width <= 4) expect_all_tsmttsm<double>(1157, width, width, place, true);
       if (width <= 6) expect_all_tsmttsm<std::complex<float>>(1157, width, width, place, true);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST_F(CudaCandidates, OfGramMatrices) {
+  for (const Placement& place : {tight, padded, columns, columns_evenly, columns_oddly}) {
+    for (const std::int64_t width : {5, 17, 33, 50, 57, 66, 80, 101, 125}) {
+      expect_all_tsmttsm<float>(1157, width, width, place, true);
+      if (HasFatalFailure()) return;
+    }
+    for (const std::int64_t width : {9, 28, 33, 57}) {
+      expect_all_tsmttsm<std::complex<float>>(1157, width, width, place, true);
+      expect_all_tsmttsm<std::complex<double>>(1157, width, width, place, true);
       if (HasFatalFailure()) return;
     }
   }

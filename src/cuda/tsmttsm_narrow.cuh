@@ -2,44 +2,54 @@
 
 #include "src/cuda/tsmttsm_ring.cuh"
 
-/// tsmttsm of so few columns, column-major, that most of what tensor cores multiply would be nothing: threads own rows,
-/// and all sums.
+/// tsmttsm of so few columns that most of what tensor cores multiply would be nothing: threads own rows, and all sums.
 namespace blockvec::kernels::cuda {
+
+/// Of a row's numbers, as many at a time as all rows begin at multiples of.
+template <int width>
+inline constexpr int read_together = dispatch::narrow_neighbours(width);
+
+/// A row of `width` real numbers in a stage: columns of scalars of `parts` of them, or neighbours.
+template <bool by_columns, int parts, int width, class Real>
+__device__ inline void read_narrow_row(const Staged<Real>& operand, const unsigned char* stage, int row,
+                                       double (&to)[width]) {
+  constexpr int together = by_columns ? parts : read_together<width>;
+  struct alignas(together * sizeof(Real)) Numbers {
+    Real number[together];
+  };
+  const Real* const first = reinterpret_cast<const Real*>(stage) +
+                            (by_columns ? operand.columns.shift(0) + row * parts
+                                        : operand.segment[0] + row * operand.row_step);
+#pragma unroll
+  for (int j = 0; j < width; j += together) {
+    const auto some = *reinterpret_cast<const Numbers*>(first + (by_columns ? j / parts * operand.columns.pitch : j));
+#pragma unroll
+    for (int i = 0; i < together; ++i) to[j + i] = some.number[i];
+  }
+}
 
 /// `width` real columns of either operand, in scalars of `parts` real numbers; of a Gram matrix, A is B, too. All warps
 /// share every stage.
-template <class Real, int parts, int width, bool gram>
+template <class Real, int parts, int width, bool gram, bool by_columns>
 __global__ void __launch_bounds__(block_threads, 1) tsmttsm_narrow_kernel(const __grid_constant__ TsmttsmRing<Real> p) {
-  struct alignas(parts * sizeof(Real)) Scalar {
-    Real part[parts];
-  };
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ RingBarriers barriers;
   release_next_kernel();
   const Share share(p, width, width);
-  run_ring<true>(p, share, barriers, memory, [&](int, int) {
+  run_ring<by_columns>(p, share, barriers, memory, [&](int, int) {
     const int thread = static_cast<int>(threadIdx.x);
     const int threads = p.groups * warp_size;
-    const auto read = [&](const Columns<Real>& columns, const unsigned char* stage, int row, double(&to)[width]) {
-      const Real* const first = reinterpret_cast<const Real*>(stage) + columns.shift(0) + row * parts;
-#pragma unroll
-      for (int j = 0; j < width; j += parts) {
-        const Scalar scalar = *reinterpret_cast<const Scalar*>(first + j / parts * columns.pitch);
-#pragma unroll
-        for (int i = 0; i < parts; ++i) to[j + i] = scalar.part[i];
-      }
-    };
     double sum[width][width] = {};
     RingPosition at{0, 0};
-    for (int left = share.turns<true>(p); left > 0; --left) {
+    for (int left = share.turns<by_columns>(p); left > 0; --left) {
       barriers.full[at.stage].wait(at.parity);
       const unsigned char* const stage = memory + at.stage * p.stage_bytes;
 #pragma unroll 4
       for (int row = thread; row < p.rows; row += threads) {
         double a[width];
-        read(p.a.columns, stage, row, a);
+        read_narrow_row<by_columns, parts>(p.a, stage, row, a);
         double b[width];
-        if constexpr (!gram) read(p.b.columns, stage + p.offset_b, row, b);
+        if constexpr (!gram) read_narrow_row<by_columns, parts>(p.b, stage + p.offset_b, row, b);
 #pragma unroll
         for (int i = 0; i < width; ++i) {
 #pragma unroll
