@@ -210,6 +210,7 @@ class Border {
 template <int m, int n, int extras>
 __global__ void __launch_bounds__(bordered_threads + loading_threads, 1)
     tsmttsm_bordered_kernel(const __grid_constant__ TsmttsmRing<float> p) {
+  if constexpr (!has_bulk_copies) return;
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ RingBarriers barriers;
   __shared__ Barrier stages_are_read, memory_is_free;

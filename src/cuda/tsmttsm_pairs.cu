@@ -58,6 +58,7 @@ __device__ inline void write_tile(const TsmttsmRing<Real>& p, const Share& share
 template <class Real, bool by_columns>
 __global__ void __launch_bounds__(block_threads, 1)
     tsmttsm_pairs_kernel(const __grid_constant__ TsmttsmRing<Real> p, const dispatch::SquarePairs squares) {
+  if constexpr (!has_bulk_copies) return;
   extern __shared__ __align__(1024) unsigned char memory[];
   __shared__ RingBarriers barriers;
   release_next_kernel();

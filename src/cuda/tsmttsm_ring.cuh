@@ -331,6 +331,8 @@ __device__ inline void add_groups(const TsmttsmRing<Real>& p, const Share& share
 template <bool by_columns, int warps = computing_warps, class Real, class Compute>
 __device__ inline void run_ring(const TsmttsmRing<Real>& p, const Share& share, RingBarriers& barriers,
                                 unsigned char* ring, Compute&& compute) {
+  // No configuration takes columns without bulk copies.
+  if constexpr (by_columns && !has_bulk_copies) return;
   const int warp = static_cast<int>(threadIdx.x) / warp_size;
   const int group_warps = p.warps_m * p.warps_n;
   const unsigned filling_warps = by_columns ? loading_threads / warp_size : 1;

@@ -92,7 +92,9 @@ FAMILIES = {
                                    makes=lambda real, m, n, parts: m == 0 and n % parts == 0),
     "gram_narrow_tiles": Family("tsmttsm_narrow_gram", "tsmttsm_narrow.cuh", "TsmttsmRingKernel",
                                 "tsmttsm_narrow_kernel<{real}, {parts}, {n}, true, {by_columns}>", choices=BY_COLUMNS,
-                                by_parts=True, makes=lambda real, m, n, by_columns, parts: m == 0 and n % parts == 0),
+                                by_parts=True,
+                                makes=lambda real, m, n, by_columns, parts: m == 0 and n % parts == 0
+                                and (by_columns == "true" or (real == "float" and n > 2))),
     "gram_shapes": Family("tsmttsm_gram", "tsmttsm_ring.cuh", "TsmttsmRingKernel",
                           "tsmttsm_gram_kernel<{real}, {by_columns}, {blocks}, {warps}>", ("blocks", "warps"),
                           ("blocks",), "GramShape", BY_COLUMNS,

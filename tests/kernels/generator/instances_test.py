@@ -93,7 +93,7 @@ class Rows(unittest.TestCase):
             self.check(*arguments)
 
     def test_tiles_that_are_not_compiled_are_refused(self):
-        for arguments in [("tsmttsm", "D", "ring", "tile 3x8"), ("gram", "D", "ring", "tile 9x0"),
+        for arguments in [("tsmttsm", "D", "ring", "tile 3x8"), ("gram", "D", "ring", "tile 11x0"),
                           ("tsmttsm", "D", "ring", "tile 0x4"), ("tsmm", "S", "warpgroup", "tile 7"),
                           ("tsmm", "D", "direct", "tile 2x8 panel 2"), ("tsmm", "S", "columns", "tile 1x8")]:
             with self.assertRaisesRegex(instances.Refused, "has no tile"):
