@@ -281,16 +281,17 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   const std::int64_t room = room_of_stages(device, c);
   // Two that are on their way while one is read; long stages of rows do with one.
   const std::int64_t least_stages = std::min<std::int64_t>(turns, p.row_major ? 2 : least_column_stages(c));
+  const bool rows_in_turn = p.row_major && !c.narrow();  // a group takes whole chunks of rows
   if (c.groups == 0) {
     c.groups = most_groups;
     // Those without a chunk would only add zeros.
-    while (p.row_major && !c.whole_warpgroups() && !c.narrow() && c.groups / 2 >= turns) c.groups /= 2;
+    while (rows_in_turn && !c.whole_warpgroups() && c.groups / 2 >= turns) c.groups /= 2;
     // All that take stages in turn have as many.
     const auto stages = [&] { return whole_groups(room / stage, c.groups / most_sharing(c.groups)); };
     while (!p.row_major && c.groups > 1 && stages() < least_stages) c.groups /= 2;
   }
   if (c.split == 0) {
-    const bool apart = (p.row_major && !c.narrow()) || swizzled || c.tf32 != 0 || (c.gauss != 0 && !c.square());
+    const bool apart = rows_in_turn || swizzled || c.tf32 != 0 || (c.gauss != 0 && !c.square());
     c.split = apart ? 1 : most_sharing(c.groups);
   }
   if (c.groups > most_groups || c.groups % c.split != 0 || c.split > most_split) return false;
