@@ -3,8 +3,11 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <blockvec/kernels/error.hpp>
 #include <sstream>
+#include <string_view>
 
 namespace blockvec::examples {
 namespace {
@@ -46,6 +49,35 @@ void add_problem_options(CLI::App& app, ProgramOptions& options) {
       ->group(group);
   app.add_option("--write-matrix", options.write_matrix_file, "write the matrix in Matrix Market format to this file")
       ->group(group);
+}
+
+/// Options of some problems only, and these problems.
+constexpr struct {
+  const char* option;
+  std::array<std::string_view, 3> problems;
+} owned_options[] = {
+    {"--grid", {"laplacian", "anderson", "graphene"}},
+    {"--sites", {"heisenberg"}},
+    {"--up", {"heisenberg"}},
+    {"--periodic", {"heisenberg"}},
+    {"--delta", {"heisenberg"}},
+    {"--disorder", {"anderson"}},
+    {"--flux", {"graphene"}},
+};
+
+/// Throws where an option is given that means nothing beside the others.
+void check_combinations(const CLI::App& app, const ProgramOptions& options) {
+  const bool reads_file = app.count("--matrix") > 0;
+  if (reads_file && app.count("--problem") > 0) throw CLI::ValidationError("--problem and --matrix exclude each other");
+  for (const auto& [option, problems] : owned_options) {
+    if (app.count(option) == 0) continue;
+    if (reads_file)
+      throw CLI::ValidationError(fmt::format("{} and --matrix exclude each other: the file holds the matrix", option));
+    if (std::find(problems.begin(), problems.end(), options.problem) == problems.end()) {
+      const std::string_view chosen = app.count("--problem") > 0 ? "" : ", the default";
+      throw CLI::ValidationError(fmt::format("{} is no option of --problem {}{}", option, options.problem, chosen));
+    }
+  }
 }
 
 void add_solver_options(CLI::App& app, ProgramOptions& options) {
@@ -108,8 +140,7 @@ std::optional<int> parse_command_line(int argc, char** argv, bool print, Program
   add_output_options(app, options);
   try {
     app.parse(argc, argv);
-    if (app.count("--problem") > 0 && app.count("--matrix") > 0)
-      throw CLI::ValidationError("--problem and --matrix exclude each other");
+    check_combinations(app, options);
     const bool escalate = options.lanczos.orth.escalate;
     options.lanczos.orth = orth::parse_options(options.orth);
     options.lanczos.orth.escalate = escalate;
