@@ -9,6 +9,8 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "chebyshev_filter.hpp"
@@ -59,7 +61,7 @@ class BlockLanczos {
     choose_filter();
     start_search();
     for (;;) {
-      if (search() == Outcome::gave_up) return finish(false);
+      if (search() != Outcome::found) return finish(false);
       if (has_suspect() && found_in_search_ > 0) {
         start_search();
         continue;
@@ -71,7 +73,7 @@ class BlockLanczos {
   }
 
  private:
-  enum class Outcome { found, gave_up };
+  enum class Outcome { found, gave_up, stopped };
   /// A pair that was found, in terms of sign * A.
   struct Pair {
     Real value = 0;
@@ -103,6 +105,7 @@ class BlockLanczos {
     for (;;) {
       if (!space_.trouble().empty()) return Outcome::gave_up;
       while (space_.has_room()) {
+        if (is_asked_to_stop_) return Outcome::stopped;
         applications_ += space_.next() * std::max(1, transform_.degree());
         space_.extend(transform_);
         space_.rayleigh_ritz();
@@ -340,6 +343,7 @@ class BlockLanczos {
   /// The wanted ones of all pairs that were found, with residuals recomputed from A.
   Result finish(bool found) {
     const std::int64_t missing = std::max<std::int64_t>(0, options_.wanted - std::ssize(pairs_));
+    if (is_asked_to_stop_) space_.settle(missing);
     const std::int64_t columns = space_.locked() + (found ? 0 : std::min(missing, space_.active()));
     const std::int64_t width = std::min(columns, options_.wanted);
     const Vector basis = space_.leading_vectors(columns);
@@ -357,6 +361,7 @@ class BlockLanczos {
     }
     std::sort(estimated.begin(), estimated.end(), [](const Pair& a, const Pair& b) { return a.value < b.value; });
     result.converged = found && width == options_.wanted;
+    if (is_asked_to_stop_ && !found) result.stopped = stopped_by_observer;
     if (!space_.trouble().empty()) result.stopped = "a block could not be made orthonormal: " + space_.trouble();
     for (std::size_t i = 0; i < recomputed.size(); ++i) {
       result.eigenvalues.push_back(static_cast<double>(sign_ * recomputed[i].value));
@@ -424,8 +429,38 @@ class BlockLanczos {
     std::stable_sort(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     pairs.resize(std::min(pairs.size(), static_cast<std::size_t>(options_.wanted)));
     for (const auto& pair : pairs) step.residuals.push_back(static_cast<double>(pair.second));
-    if (observer_) observer_(step);
+    add_found(step);
+    is_asked_to_stop_ = !agreed_to_go_on(step);
     history_.push_back(std::move(step));
+  }
+
+  /// The wanted ones of the locked pairs.
+  void add_found(LanczosStep& step) const {
+    std::vector<Pair> found = pairs_;
+    std::sort(found.begin(), found.end(), [](const Pair& a, const Pair& b) { return a.value < b.value; });
+    found.resize(static_cast<std::size_t>(step.converged));
+    for (const Pair& pair : found) {
+      step.eigenvalues.push_back(static_cast<double>(sign_ * pair.value));
+      step.residual_norms.push_back(static_cast<double>(pair.residual));
+    }
+  }
+
+  /// Does no observer ask to stop? One reduction of a word, which does not count as one of the method's.
+  bool agreed_to_go_on(const LanczosStep& step) const {
+    enum : std::int64_t { go_on, stop, fail };
+    std::int64_t wish = go_on;
+    std::string message;
+    try {
+      if (observer_ && !observer_(step)) wish = stop;
+    } catch (const std::exception& error) {
+      wish = fail;
+      message = error.what();
+    }
+    const Communicator& communicator = a_.context().communicator();
+    std::int64_t strongest = wish;
+    communicator.max(std::span(&strongest, 1));
+    if (strongest == fail) communicator.agree(wish != fail, message);
+    return strongest == go_on;
   }
 
   /// No residual of a unit vector is larger than this.
@@ -488,6 +523,7 @@ class BlockLanczos {
   Real top_ = -std::numeric_limits<Real>::infinity();
   Real distrust_ = 1;  // by how much estimates were found to be too small
   bool filter_allowed_ = true;
+  bool is_asked_to_stop_ = false;
   bool is_check_ = false;  // this search is for what others may have missed
   Real suspect_ = 0;       // the highest eigenvalue that it may find again
   std::int64_t found_in_search_ = 0;
@@ -502,7 +538,7 @@ class BlockLanczos {
 
 /// The eigenpairs of `a`, a SparseOperator or anything alike, at the end of the spectrum that the options name.
 /// Collective. Not converged within max_restarts: result.converged is false, and the pairs are the best ones known. So
-/// it is where orthogonalisation without escalation fails; result.stopped then says how.
+/// it is where an observer asks to stop, or orthogonalisation without escalation fails; result.stopped then says which.
 /// Memory: (basis + 3 block + 2 wanted) columns. Throws InputError for options that do not fit, OutOfMemoryError naming
 /// the bytes.
 template <class Scalar, class Layout, class Operator>

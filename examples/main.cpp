@@ -38,7 +38,10 @@ RunSummary solve(const Context& context, const RowDistribution& rows, const RowS
   context.profile().start();
   context.history().start();
   ProgressPrinter progress(options.lanczos.wanted, context.communicator().size());
-  const LanczosObserver observer = talks ? LanczosObserver(std::ref(progress)) : LanczosObserver();
+  const auto observer = [&](const LanczosStep& step) {
+    if (talks) progress(step);
+    return true;
+  };
   LanczosResult<Scalar, Layout> result = block_lanczos<Scalar, Layout>(a, options.lanczos, observer);
   context.profile().stop();
   context.history().stop();

@@ -14,11 +14,12 @@ namespace blockvec::examples {
 namespace {
 
 template <class Scalar, class Layout = RowMajor>
-LanczosResult<Scalar, Layout> solve(const RowSource<Scalar>& source, const LanczosOptions& options) {
+LanczosResult<Scalar, Layout> solve(const RowSource<Scalar>& source, const LanczosOptions& options,
+                                    const LanczosObserver& observer = {}) {
   const auto context = Context::world(1);
   const auto rows = RowDistribution::uniform(source.size(), context.communicator());
   SparseOperator<Scalar> a(context, rows, source);
-  return block_lanczos<Scalar, Layout>(a, options);
+  return block_lanczos<Scalar, Layout>(a, options, observer);
 }
 
 /// Converged, and right: eigenvalues with multiplicities, residuals as promised, orthonormal vectors.
@@ -168,6 +169,82 @@ TEST(BlockLanczos, SaysWhenItGaveUp) {
   EXPECT_GT(*std::max_element(result.residual_norms.begin(), result.residual_norms.end()),
             options.tolerance * result.norm_estimate);
   for (const double value : result.eigenvalues) EXPECT_TRUE(std::isfinite(value));
+}
+
+double norm(const std::vector<double>& values) {
+  return std::sqrt(std::inner_product(values.begin(), values.end(), values.begin(), 0.));
+}
+
+// Whichever rank asks, all end at the same block with what is known.
+TEST(BlockLanczos, StopsBeforeTheNextBlock) {
+  const Communicator world = Communicator::world();
+  const Laplacian grid({20, 21});
+  const auto exact = exact_laplacian({20, 21});
+  for (const int filter : {0, LanczosOptions::automatic_filter}) {
+    const LanczosOptions options = with(6, 2, filter);
+    const auto blocks = static_cast<int>(solve<double>(grid, options).history.size());
+    for (int last = 1; last < blocks; ++last) {
+      SCOPED_TRACE(testing::Message() << "filter " << filter << ", block " << last << " of " << blocks);
+      int seen = 0;
+      LanczosStep latest;
+      const auto result = solve<double>(grid, options, [&](const LanczosStep& step) {
+        latest = step;
+        return ++seen < last || world.rank() != last % world.size();
+      });
+      ASSERT_EQ(seen, last);
+      if (result.converged) continue;  // the last block has brought all that was missing
+      EXPECT_EQ(result.stopped, stopped_by_observer);
+      EXPECT_EQ(std::ssize(result.history), last);
+      const double limit = options.tolerance * result.norm_estimate;
+      EXPECT_LE(latest.converged, std::count_if(result.residual_norms.begin(), result.residual_norms.end(),
+                                                [&](double residual) { return residual <= limit; }));
+      // The vectors are those that the last step told of.
+      EXPECT_LE(norm(result.residual_norms), 2 * norm(latest.residuals) + limit);
+      // Ritz values bound the eigenvalues from above, in their order.
+      for (std::size_t i = 0; i < result.eigenvalues.size(); ++i) EXPECT_GE(result.eigenvalues[i], exact[i] - limit);
+      EXPECT_LE(result.orthogonality_loss, 64 * 6 * std::sqrt(420.) * epsilon<double>);
+    }
+  }
+}
+
+TEST(BlockLanczos, StepsTellWhatIsFound) {
+  const auto exact = exact_laplacian({20, 21});
+  for (const auto which : {Which::smallest, Which::largest}) {
+    LanczosOptions options = with(6, 2, 0);
+    options.which = which;
+    const auto result = solve<double>(Laplacian({20, 21}), options);
+    const double limit = options.tolerance * result.norm_estimate + 8 * 420 * epsilon<double> * exact.back();
+    EXPECT_TRUE(result.history.front().eigenvalues.empty());
+    EXPECT_FALSE(result.history.back().eigenvalues.empty());
+    for (const LanczosStep& step : result.history) {
+      ASSERT_EQ(std::ssize(step.eigenvalues), step.converged);
+      ASSERT_EQ(std::ssize(step.residual_norms), step.converged);
+      for (std::size_t i = 0; i < step.eigenvalues.size(); ++i) {
+        EXPECT_LE(step.residual_norms[i], limit);
+        EXPECT_TRUE(std::any_of(exact.begin(), exact.end(),
+                                [&](double value) { return std::abs(value - step.eigenvalues[i]) <= limit; }));
+        if (i > 0) {
+          EXPECT_LE(step.eigenvalues[i - 1] * (which == Which::smallest ? 1 : -1),
+                    step.eigenvalues[i] * (which == Which::smallest ? 1 : -1));
+        }
+      }
+    }
+  }
+}
+
+TEST(BlockLanczos, WhatOneObserverThrowsEndsAll) {
+  const Communicator world = Communicator::world();
+  int seen = 0;
+  try {
+    solve<double>(Laplacian({20, 21}), with(6, 2), [&](const LanczosStep&) -> bool {
+      if (++seen == 3 && world.rank() == world.size() - 1) throw Error("the observer has seen enough");
+      return true;
+    });
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()).find("the observer has seen enough"), 0U) << error.what();
+  }
+  EXPECT_EQ(seen, 3);
 }
 
 TEST(BlockLanczos, RepeatsBitForBit) {
