@@ -16,7 +16,8 @@ constexpr const char* description =
     "Finds a few eigenpairs at one end of the spectrum of a sparse real symmetric or complex Hermitian matrix, by "
     "thick-restart block\n"
     "Lanczos on BlockVec's block vectors. Alone or under mpirun. Without any option: the Heisenberg ring of 20 sites.\n"
-    "Exit status: 0 converged, 1 not converged (what was found is reported), 2 error.";
+    "Exit status: 0 converged; 1 not converged, or stopped by SIGINT or SIGTERM (what was found is reported); "
+    "2 error, or an output could not be written.";
 
 void add_problem_options(CLI::App& app, ProgramOptions& options) {
   const std::string group = "Matrix";
@@ -154,11 +155,7 @@ std::optional<int> parse_command_line(int argc, char** argv, bool print, Program
     if (print) fmt::print(stderr, "error: --orth: {}\n", error.what());
     return 2;
   }
-  if (argc == 1) {
-    options.periodic = true;
-    options.json_file = "examples/output/heisenberg.json";
-    options.plot_file = "examples/output/heisenberg.png";
-  }
+  if (argc == 1) options.periodic = true;
   if (app.count("--up") == 0) options.up = options.sites / 2;
   return std::nullopt;
 }
