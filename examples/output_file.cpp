@@ -66,18 +66,18 @@ std::string shared(std::string text, const Communicator& communicator) {
 }  // namespace
 
 OutputFile::OutputFile(std::string name) : name_(std::move(name)) {
-  std::error_code unknown;
-  target_ = fs::weakly_canonical(fs::absolute(name_), unknown);
-  if (unknown || target_.empty()) fail(name_, unknown ? unknown.message() : "there is no such path");
   bool exists = false;
   const struct ::stat status = status_of(name_.c_str(), exists);
   if (exists && S_ISDIR(status.st_mode)) fail(name_, "it is a folder");
   if (exists && access(name_.c_str(), W_OK) != 0) fail(name_, std::strerror(errno));
   if (exists && !S_ISREG(status.st_mode)) {
     is_direct_ = true;
-    draft_ = name_;
+    target_ = draft_ = name_;
     return;
   }
+  std::error_code unknown;
+  target_ = fs::weakly_canonical(fs::absolute(name_), unknown);
+  if (unknown) fail(name_, unknown.message());
   if (exists && is_standard_output(status)) fail(name_, "it is the standard output, too");
   draft_ = create_draft(name_, target_);
   has_draft_ = true;

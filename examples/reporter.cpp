@@ -28,7 +28,11 @@ Reporter::Reporter(const ProgramOptions& options, OutputFiles& files, Interrupti
       progress_(options.lanczos.wanted, communicator.size()) {
   if (!is_first_) return;
   interruption.on_no_answer(communicator.size() > 1 ? grace_of_ranks : grace_alone, [this](bool reports) {
-    if (reports) report_unfinished(fmt::format("{} (rank 0), before the end of a block", interruption_.cause()));
+    if (reports) {
+      const std::string why = interruption_.cause() + on_this_rank() + ", while a block was under way";
+      print_error("stopped: " + why);
+      report_unfinished(why);
+    }
     files_.discard();
   });
 }
@@ -91,10 +95,10 @@ nlohmann::json Reporter::report(const RunSummary& run, const Context& context) {
   return json;
 }
 
-void Reporter::give_up(std::string_view message) {
+void Reporter::give_up(const std::string& message) {
   if (!is_first_) return;
   claim_report();
-  report_unfinished(fmt::format("{} (rank 0)", message));
+  report_unfinished(message + on_this_rank());
 }
 
 void Reporter::report_unfinished(const std::string& why) {
@@ -103,7 +107,6 @@ void Reporter::report_unfinished(const std::string& why) {
     known_.stopped = why;
     return known_;
   }();
-  print_error("stopped: " + why);
   if (run.history.empty()) return;
   say(result_table(run, options_));
   write_json(to_json(run, options_));
@@ -136,6 +139,10 @@ void Reporter::claim_report() {
   while (!interruption_.claim_report()) pause();
 }
 
+std::string Reporter::on_this_rank() const {
+  return communicator_.size() > 1 ? fmt::format(" (rank {})", communicator_.rank()) : "";
+}
+
 void Reporter::say(std::string_view text) {
   if (talks_) said(print(text));
 }
@@ -143,7 +150,7 @@ void Reporter::say(std::string_view text) {
 void Reporter::said(int error) {
   if (error == 0) return;
   talks_ = false;
-  failed(fmt::format("standard output: cannot be written: {} (rank 0)", std::strerror(error)));
+  failed(fmt::format("standard output: cannot be written: {}{}", std::strerror(error), on_this_rank()));
   interruption_.ask_since_output_is_lost();
 }
 

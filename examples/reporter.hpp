@@ -36,7 +36,7 @@ class Reporter {
   template <class WriteVectors>
   int finish(const RunSummary& run, const Context& context, WriteVectors&& write_vectors);
   /// An exception ends this rank: what is known is reported.
-  void give_up(std::string_view message);
+  void give_up(const std::string& message);
 
  private:
   nlohmann::json report(const RunSummary& run, const Context& context);
@@ -44,6 +44,7 @@ class Reporter {
   void write_json(const nlohmann::json& json);
   void plot(const nlohmann::json& json);
   void claim_report();
+  std::string on_this_rank() const;
   void say(std::string_view text);
   void said(int error);
   void failed(std::string_view message);
