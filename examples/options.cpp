@@ -1,6 +1,7 @@
 #include "options.hpp"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -8,6 +9,8 @@
 #include <blockvec/kernels/error.hpp>
 #include <sstream>
 #include <string_view>
+
+#include "write_all.hpp"
 
 namespace blockvec::examples {
 namespace {
@@ -147,12 +150,13 @@ std::optional<int> parse_command_line(int argc, char** argv, bool print, Program
     options.lanczos.orth.escalate = escalate;
   } catch (const CLI::ParseError& error) {
     std::ostringstream out;
-    const int status = app.exit(error, out, out);
-    if (print)
-      (status == 0 ? std::fputs(out.str().c_str(), stdout) : std::fputs(("error: " + out.str()).c_str(), stderr));
-    return status == 0 ? 0 : 2;
+    const bool is_help = app.exit(error, out, out) == 0;
+    const std::string text = out.str();
+    if (print && !is_help) print_error(text.substr(0, text.find_last_not_of('\n') + 1));
+    const bool is_printed = !print || !is_help || write_all(STDOUT_FILENO, text) == 0;
+    return is_help && is_printed ? 0 : 2;
   } catch (const Error& error) {
-    if (print) fmt::print(stderr, "error: --orth: {}\n", error.what());
+    if (print) print_error(fmt::format("--orth: {}", error.what()));
     return 2;
   }
   if (argc == 1) options.periodic = true;

@@ -21,9 +21,10 @@ namespace {
   throw OutputError(fmt::format("{}: cannot be written: {}", name, cause));
 }
 
-struct ::stat status_of(const char* path, bool& exists) {
+/// Nothing if there is no such file.
+std::optional<struct ::stat> status_of(const std::string& path) {
   struct ::stat status {};
-  exists = stat(path, &status) == 0;
+  if (stat(path.c_str(), &status) != 0) return std::nullopt;
   return status;
 }
 
@@ -66,11 +67,10 @@ std::string shared(std::string text, const Communicator& communicator) {
 }  // namespace
 
 OutputFile::OutputFile(std::string name) : name_(std::move(name)) {
-  bool exists = false;
-  const struct ::stat status = status_of(name_.c_str(), exists);
-  if (exists && S_ISDIR(status.st_mode)) fail(name_, "it is a folder");
-  if (exists && access(name_.c_str(), W_OK) != 0) fail(name_, std::strerror(errno));
-  if (exists && !S_ISREG(status.st_mode)) {
+  const auto status = status_of(name_);
+  if (status && S_ISDIR(status->st_mode)) fail(name_, "it is a folder");
+  if (status && access(name_.c_str(), W_OK) != 0) fail(name_, std::strerror(errno));
+  if (status && !S_ISREG(status->st_mode)) {
     is_direct_ = true;
     target_ = draft_ = name_;
     return;
@@ -78,10 +78,10 @@ OutputFile::OutputFile(std::string name) : name_(std::move(name)) {
   std::error_code unknown;
   target_ = fs::weakly_canonical(fs::absolute(name_), unknown);
   if (unknown) fail(name_, unknown.message());
-  if (exists && is_standard_output(status)) fail(name_, "it is the standard output, too");
+  if (status && is_standard_output(*status)) fail(name_, "it is the standard output, too");
   draft_ = create_draft(name_, target_);
   has_draft_ = true;
-  if (exists) chmod(draft_.c_str(), status.st_mode & 07777);
+  if (status) chmod(draft_.c_str(), status->st_mode & 07777);
 }
 
 void OutputFile::write(std::string_view content) {
@@ -106,8 +106,7 @@ void OutputFile::publish() {
 }
 
 void OutputFile::discard() noexcept {
-  if (has_draft_) unlink(draft_.c_str());
-  has_draft_ = false;
+  if (has_draft_.exchange(false)) unlink(draft_.c_str());
 }
 
 OutputFiles::OutputFiles(const ProgramOptions& options, const Communicator& communicator) {

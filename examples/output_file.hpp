@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <blockvec/communicator.hpp>
 #include <filesystem>
 #include <optional>
@@ -43,7 +44,7 @@ class OutputFile {
   std::filesystem::path target_;
   std::string draft_;
   bool is_direct_ = false;
-  bool has_draft_ = false;
+  std::atomic<bool> has_draft_ = false;  // discard() may be called from another thread
 };
 
 /// The files that the options name, all of which can be written as far as can be known before. Only the first rank has

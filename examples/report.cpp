@@ -30,7 +30,7 @@ int ProgressPrinter::operator()(const LanczosStep& step) {
                            filter, is_terminal_ ? "" : "\n"));
 }
 
-int ProgressPrinter::finish() { return is_terminal_ && last_ >= 0 ? print("\r\033[K") : 0; }
+int ProgressPrinter::finish() { return is_terminal_ ? print("\r\033[K") : 0; }
 
 namespace {
 std::string table_of_unfinished(const RunSummary& run, const ProgramOptions& options) {

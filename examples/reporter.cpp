@@ -108,6 +108,7 @@ void Reporter::report_unfinished(const std::string& why) {
     return known_;
   }();
   if (run.history.empty()) return;
+  if (talks_) said(progress_.finish());
   say(result_table(run, options_));
   write_json(to_json(run, options_));
 }
