@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 
-PROGRAM = sys.argv[1]
+PROGRAM = os.path.abspath(sys.argv[1])
 LAUNCHER = sys.argv[2:]
 PROBLEM = ("--problem", "laplacian", "--grid", 12, 12)
 OUTPUTS = ("--json", "--plot", "--vectors", "--write-matrix")
