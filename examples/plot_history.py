@@ -61,7 +61,7 @@ def main():
     except ImportError as error:
         sys.exit(f"plot_history.py: {error}")
 
-    with sys.stdin if sys.argv[1] == "-" else open(sys.argv[1], encoding="utf-8") as file:
+    with sys.stdin.buffer if sys.argv[1] == "-" else open(sys.argv[1], encoding="utf-8") as file:
         run = json.load(file)
     if len(sys.argv) == 4:
         run["versions"]["commit"] = sys.argv[3]
