@@ -29,7 +29,7 @@ Reporter::Reporter(const ProgramOptions& options, OutputFiles& files, Interrupti
   if (!is_first_) return;
   interruption.on_no_answer(communicator.size() > 1 ? grace_of_ranks : grace_alone, [this](bool reports) {
     if (reports) {
-      const std::string why = interruption_.cause() + on_this_rank() + ", while a block was under way";
+      const std::string why = interruption_.cause() + on_this_rank() + ", while a step was under way";
       print_error("stopped: " + why);
       report_unfinished(why);
     }
