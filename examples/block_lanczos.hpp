@@ -186,6 +186,7 @@ class BlockLanczos {
       pairs_.push_back({pair.value, pair.residual, estimate(verified)});
     }
     found_in_search_ += verified;
+    if (verified > 0) latest_find_ = restarts_;
     found_at_once_ = verified;
     space_.lock(verified);
   }
@@ -276,16 +277,33 @@ class BlockLanczos {
   // -----------------------------------------------------------------------------------------------------
 
   /// Before the first search: a filter for the spectrum as a short look shows it, if the basis is small beside the
-  /// matrix.
+  /// matrix. A level of more copies than the basis has columns is kept in one piece. Each start finds only a block of
+  /// its copies, with a filter or without. So there is no filter where plain steps within one basis do as much, and
+  /// none that looks into the level before a search without it has had its time.
   void choose_filter() {
     if (options_.filter_degree == 0 || a_.rows().global_rows() <= options_.basis) return;
     SpectrumProbe<Operator, Scalar, Layout> probe(a_, sign_);
-    const auto bounds = probe.run(static_cast<Real>(options_.basis), options_.seed);
+    const auto bounds = probe.run(static_cast<Real>(options_.basis), least_filtered_gap(), options_.seed);
     applications_ += probe.applications();
     if (!bounds) return;
     norm_ = bounds->norm;
     top_ = bounds->top;
+    is_crowded_ = bounds->is_crowded;
+    const double steps = static_cast<double>(options_.basis) / static_cast<double>(options_.block);
+    const bool is_automatic = options_.filter_degree == LanczosOptions::automatic_filter;
+    if (is_crowded_ && is_automatic && degree_for(bounds->lowest, bounds->cut) <= steps) return;
     set_filter(bounds->lowest, bounds->cut);
+  }
+
+  /// The degree that raises the lowest eigenvalue to filter_range.
+  double degree_for(Real lowest, Real cut) const {
+    return std::acosh(filter_range) / static_cast<double>(std::acosh(1 + 2 * (cut - lowest) / (top_ - cut)));
+  }
+  /// The same turned round: the least distance of a cut from the lowest eigenvalue, in widths of the spectrum, that the
+  /// greatest degree is enough for.
+  static Real least_filtered_gap() {
+    const double root = std::sinh(std::acosh(filter_range) / most_degree / 2);
+    return static_cast<Real>(root * root / (1 + root * root));
   }
 
   /// The filter for this cut, of the degree asked for or of one that raises the lowest eigenvalue to filter_range.
@@ -294,34 +312,42 @@ class BlockLanczos {
     if (!(lowest < cut && cut < top_)) return false;
     int degree = options_.filter_degree;
     if (degree < 0) {
-      const Real growth = std::acosh(1 + 2 * (cut - lowest) / (top_ - cut));
-      degree = static_cast<int>(std::min<double>(most_degree, std::acosh(filter_range) / growth));
+      degree = static_cast<int>(std::min<double>(most_degree, degree_for(lowest, cut)));
       if (degree < std::max<double>(least_degree, filter_improvement * transform_.degree())) return false;
     }
     transform_ = Transform(a_, sign_, cut, top_, degree);
     return true;
   }
 
-  /// Right after a restart before which nothing was found: where the Ritz values known by now ask for a filter (or a
-  /// much stronger one), begins again with it, from combinations of the Ritz vectors.
+  /// Right after a restart: where the Ritz values known by now ask for a filter (or a much stronger one), begins again
+  /// with it, from combinations of the Ritz vectors. While pairs are found, what finds them stays.
   void improve_filter() {
-    if (!filter_allowed_ || options_.filter_degree == 0 || !pairs_.empty()) return;
-    if (transform_.degree() > 0 && options_.filter_degree > 0) return;
+    if (!filter_allowed_ || options_.filter_degree == 0 || (transform_.degree() > 0 && options_.filter_degree > 0)) {
+      return;
+    }
+    const bool is_stalled = restarts_ - latest_find_ >= patience;
+    if (!is_stalled && (is_crowded_ || !pairs_.empty())) return;
     const auto& values = space_.values();
     const auto first_unwanted = static_cast<std::size_t>(to_find());
-    if (first_unwanted < 1 || first_unwanted >= values.size()) return;
-    const Real lowest = transform_.eigenvalue(values[0]);
+    if (first_unwanted >= values.size() || (first_unwanted < 1 && pairs_.empty())) return;
+    Real lowest = transform_.eigenvalue(values[0]);
+    Real last = first_unwanted > 0 ? transform_.eigenvalue(values[first_unwanted - 1]) : lowest;
+    for (const Pair& pair : pairs_) {
+      lowest = std::min(lowest, pair.value);
+      last = std::max(last, pair.value);
+    }
     // The unwanted part begins clearly above the last wanted eigenvalue, which may have copies: a filter that cuts
     // right above it would not tell it from what is damped.
-    const Real last = transform_.eigenvalue(values[first_unwanted - 1]);
+    const Real clear = std::max(least_cut_gap * (last - lowest), same_eigenvalue * tolerance());
     std::size_t first_damped = first_unwanted;
-    while (first_damped + 1 < values.size() &&
-           transform_.eigenvalue(values[first_damped]) < last + least_cut_gap * (last - lowest)) {
+    while (first_damped + 1 < values.size() && transform_.eigenvalue(values[first_damped]) < last + clear) {
       ++first_damped;
     }
     const Real cut = transform_.eigenvalue(values[first_damped]);
     if (!set_filter(lowest, cut)) return;
-    space_.start_from_active(std::min<std::int64_t>(space_.active(), to_find() + options_.block), options_.seed);
+    latest_find_ = restarts_;
+    const std::int64_t count = std::max<std::int64_t>(1, to_find()) + options_.block;
+    space_.start_from_active(std::min<std::int64_t>(space_.active(), count), options_.seed);
   }
 
   // ---- results
@@ -504,6 +530,7 @@ class BlockLanczos {
   static constexpr double filter_improvement = 1.5;  // a change of filter must raise the degree by this
   static constexpr int least_degree = 3;
   static constexpr int most_degree = 300;
+  static constexpr std::int64_t patience = 30;  // restarts that find nothing before the filter changes
   static constexpr int most_refinements = 3;
 
   Operator& a_;
@@ -519,6 +546,8 @@ class BlockLanczos {
   Real top_ = -std::numeric_limits<Real>::infinity();
   Real distrust_ = 1;  // by how much estimates were found to be too small
   bool filter_allowed_ = true;
+  bool is_crowded_ = false;       // the lowest level has more copies than the basis has columns
+  std::int64_t latest_find_ = 0;  // the restart at which a pair was found, or the filter changed, last
   bool is_asked_to_stop_ = false;
   bool is_check_ = false;  // this search is for what others may have missed
   Real suspect_ = 0;       // the highest eigenvalue that it may find again
