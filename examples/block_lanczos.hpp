@@ -289,21 +289,23 @@ class BlockLanczos {
     norm_ = bounds->norm;
     top_ = bounds->top;
     is_crowded_ = bounds->is_crowded;
-    const double steps = static_cast<double>(options_.basis) / static_cast<double>(options_.block);
+    const std::int64_t steps = options_.basis / options_.block;
     const bool is_automatic = options_.filter_degree == LanczosOptions::automatic_filter;
     if (is_crowded_ && is_automatic && degree_for(bounds->lowest, bounds->cut) <= steps) return;
     set_filter(bounds->lowest, bounds->cut);
   }
 
-  /// The degree that raises the lowest eigenvalue to filter_range.
-  double degree_for(Real lowest, Real cut) const {
-    return std::acosh(filter_range) / static_cast<double>(std::acosh(1 + 2 * (cut - lowest) / (top_ - cut)));
+  /// The greatest degree, most_degree at most, that raises the lowest eigenvalue to filter_range or less.
+  int degree_for(Real lowest, Real cut) const {
+    const Real t = 1 + 2 * (cut - lowest) / (top_ - cut);
+    int degree = 1;
+    while (degree < most_degree && chebyshev(degree + 1, t) <= filter_range) ++degree;
+    return degree;
   }
-  /// The same turned round: the least distance of a cut from the lowest eigenvalue, in widths of the spectrum, that the
-  /// greatest degree is enough for.
+  /// The least distance of a cut from the lowest eigenvalue, in widths of the spectrum, that most_degree is enough for.
   static Real least_filtered_gap() {
-    const double root = std::sinh(std::acosh(filter_range) / most_degree / 2);
-    return static_cast<Real>(root * root / (1 + root * root));
+    const Real t = chebyshev_inverse<Real>(most_degree, filter_range);
+    return (t - 1) / (t + 1);
   }
 
   /// The filter for this cut, of the degree asked for or of one that raises the lowest eigenvalue to filter_range.
@@ -312,7 +314,7 @@ class BlockLanczos {
     if (!(lowest < cut && cut < top_)) return false;
     int degree = options_.filter_degree;
     if (degree < 0) {
-      degree = static_cast<int>(std::min<double>(most_degree, degree_for(lowest, cut)));
+      degree = degree_for(lowest, cut);
       if (degree < std::max<double>(least_degree, filter_improvement * transform_.degree())) return false;
     }
     transform_ = Transform(a_, sign_, cut, top_, degree);
@@ -449,7 +451,7 @@ class BlockLanczos {
     step.filter_degree = transform_.degree();
     std::vector<std::pair<Real, Real>> pairs;
     for (const Pair& pair : pairs_) pairs.emplace_back(pair.value, pair.residual);
-    for (std::int64_t i = 0; i < space_.active(); ++i) {
+    for (std::int64_t i = 0; i < std::min(space_.active(), options_.wanted); ++i) {
       pairs.emplace_back(transform_.eigenvalue(space_.values()[static_cast<std::size_t>(i)]), bounded(estimate(i)));
     }
     std::stable_sort(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -526,7 +528,7 @@ class BlockLanczos {
   static constexpr Real least_cut_gap = Real(0.1);  // between the wanted part and the cut, in widths of the former
   // What the filter does to the lowest eigenvalue: two digits or so are gained by a step then. A stronger filter costs
   // more columns of A in all, a weaker one more orthogonalisation; in between it hardly matters.
-  static constexpr double filter_range = 300;
+  static constexpr Real filter_range = 300;
   static constexpr double filter_improvement = 1.5;  // a change of filter must raise the degree by this
   static constexpr int least_degree = 3;
   static constexpr int most_degree = 300;
