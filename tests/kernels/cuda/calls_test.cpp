@@ -241,9 +241,9 @@ void expect_inside_workspace(std::int64_t k, std::int64_t m, std::int64_t n, Lay
   std::vector<unsigned char> after(bytes + 2 * guard);
   expect_success(cudaMemcpy(after.data(), memory.as<void>(), after.size(), cudaMemcpyDeviceToHost));
   for (std::size_t i = 0; i < guard; ++i) ASSERT_TRUE(after[i] == 0x5a && after[guard + bytes + i] == 0x5a);
-  std::vector<unsigned char> result(static_cast<std::size_t>(m * n) * sizeof(T), 0xff);
-  expect_success(cudaMemcpy(result.data(), c.as<void>(), result.size(), cudaMemcpyDeviceToHost));
-  for (const unsigned char byte : result) ASSERT_EQ(byte, 0) << "zeros have another sum";
+  std::vector<T> result(static_cast<std::size_t>(m * n), T(1));
+  expect_success(cudaMemcpy(result.data(), c.as<T>(), result.size() * sizeof(T), cudaMemcpyDeviceToHost));
+  for (const T entry : result) ASSERT_EQ(entry, T(0)) << "of zeros";
 }
 
 // Of wide results blocks take sections, so that fewer partial sums lie there than there are multiprocessors.
