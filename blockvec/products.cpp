@@ -43,14 +43,15 @@ void for_pieces(std::span<const BlockVector<Scalar, Layout, Space>> v, const Sma
   }
 }
 
+/// Block vectors that the host sweeps in one pass; more are taken one after the other, as on a device.
+constexpr std::size_t most_pieces = 4;
+
 /// Small matrices that are null are left out.
 template <class Scalar, class Layout, class Space>
 void local_sweep(std::span<const BlockVector<Scalar, Layout, Space>> v, const SmallMatrix<Scalar, Space>* s,
                  const BlockVector<Scalar, Layout, Space>& w, const SmallMatrix<Scalar, Space>* x,
                  kernels::Triangle triangle, const SmallMatrix<Scalar, Space>* p, const SmallMatrix<Scalar, Space>* g) {
   using Kernel = KernelScalar<Scalar>;
-  constexpr std::size_t most_pieces = 4;
-  if (v.size() > most_pieces) throw ShapeError("gram_schmidt_sweep: V is more than four block vectors");
   kernels::Matrix<const Kernel> pieces[most_pieces];
   std::int64_t widths[most_pieces];
   for (std::size_t i = 0; i < v.size(); ++i) {
@@ -83,14 +84,13 @@ void gram_schmidt_sweep(std::span<const std::type_identity_t<BlockVector<Scalar,
                         const std::type_identity_t<SmallMatrix<Scalar, Space>>* x, kernels::Triangle triangle) {
   require_sweep<Scalar, Layout, Space>(v, s, w, x);
   if constexpr (is_host_space<Space>) {
-    local_sweep<Scalar, Layout, Space>(v, s, w, x, triangle, nullptr, nullptr);
-  } else {
-    if (s != nullptr) {
-      for_pieces<Scalar, Layout, Space>(
-          v, *s, [&](const auto& piece, const auto& rows) { update(Scalar(-1), piece, rows, Scalar(1), w); });
-    }
-    if (x != nullptr) multiply_in_place(w, *x, triangle);
+    if (v.size() <= most_pieces) return local_sweep<Scalar, Layout, Space>(v, s, w, x, triangle, nullptr, nullptr);
   }
+  if (s != nullptr) {
+    for_pieces<Scalar, Layout, Space>(
+        v, *s, [&](const auto& piece, const auto& rows) { update(Scalar(-1), piece, rows, Scalar(1), w); });
+  }
+  if (x != nullptr) multiply_in_place(w, *x, triangle);
 }
 
 template <class Scalar, class Layout, class Space>
@@ -159,7 +159,7 @@ InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add_
     require_room(static_cast<int>(v.size()) + 1);
   }
   require(w, w, g, 1);
-  if (!is_host_space<Space> || context_.is_reproducible()) {
+  if (!is_host_space<Space> || context_.is_reproducible() || v.size() > most_pieces) {
     gram_schmidt_sweep(v, s, w, x, triangle);
     if (p != nullptr) {
       for_pieces(v, *p, [&](const auto& piece, const auto& rows) { add(piece, w, rows); });

@@ -45,10 +45,10 @@ template <class Scalar, class Layout, class Space>
 void multiply_in_place(const BlockVector<Scalar, Layout, Space>& v, const SmallMatrix<Scalar, Space>& c,
                        kernels::Triangle triangle = kernels::Triangle::general);
 
-/// One sweep of block Gram-Schmidt, W <- (W - V S) X. V is up to four block vectors side by side, or none; S is m x b,
-/// X b x b, of a triangular X the other triangle is never read; S or X null: that step is left out.
-/// InnerProducts::add_swept asks for the next sweep's products along with it. Cost: on the host one pass, K (m + 2b)
-/// words; on a device those of update and multiply_in_place. No reduction.
+/// One sweep of block Gram-Schmidt, W <- (W - V S) X. V is any number of block vectors side by side, or none; S is m x
+/// b, X b x b, of a triangular X the other triangle is never read; S or X null: that step is left out.
+/// InnerProducts::add_swept asks for the next sweep's products along with it. Cost: of up to four block vectors on the
+/// host one pass, K (m + 2b) words; else those of update and multiply_in_place. No reduction.
 template <class Scalar, class Layout, class Space>
 void gram_schmidt_sweep(std::span<const std::type_identity_t<BlockVector<Scalar, Layout, Space>>> v,
                         const std::type_identity_t<SmallMatrix<Scalar, Space>>* s,
@@ -70,9 +70,9 @@ class InnerProducts {
 
   InnerProducts& add(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
                      const SmallMatrix<Scalar, Space>& c);
-  /// gram_schmidt_sweep, then P = V^H W (unless null) and G = W^H W of the new W. On the host all in one pass, K (m +
-  /// 2b) words, or K (m + b) where S and X are null; on a device one after the other, in a reproducible Context the
-  /// products apart.
+  /// gram_schmidt_sweep, then P = V^H W (unless null) and G = W^H W of the new W: with P a product for each of V's
+  /// block vectors, and one more. Of up to four on the host all in one pass, K (m + 2b) words, or K (m + b) where S and
+  /// X are null; else one after the other, in a reproducible Context the products apart.
   InnerProducts& add_swept(std::span<const BlockVector<Scalar, Layout, Space>> v, const SmallMatrix<Scalar, Space>* s,
                            const BlockVector<Scalar, Layout, Space>& w, const SmallMatrix<Scalar, Space>* x,
                            kernels::Triangle triangle, const SmallMatrix<Scalar, Space>* p,
