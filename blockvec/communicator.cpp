@@ -66,10 +66,6 @@ void write_refusal(Envelope& envelope, int rank, std::string_view reason) {
   std::memcpy(envelope.contents, reason.data(), envelope.count);
 }
 
-std::string_view reason_of(const Envelope& envelope) {
-  return {reinterpret_cast<const char*>(envelope.contents), envelope.count};
-}
-
 const char* name_of(Reduction reduction) {
   return reduction == Reduction::sum ? "sum" : reduction == Reduction::max ? "maximum" : "minimum";
 }
@@ -91,7 +87,7 @@ const char* name_of(WireType type) {
 // Throws on every rank alike; `what` says in words what this rank meant.
 template <class What>
 void judge(const Envelope& envelope, const What& what) {
-  if (envelope.refusing != Envelope::nobody) throw RefusedError(envelope.refusing, reason_of(envelope));
+  if (envelope.refusing != Envelope::nobody) throw RefusedError(envelope);
   if (envelope.lowest == envelope.highest) return;
   throw DisagreementError(what() +
                           "; all ranks must call the same operations with operands of the same widths and types");
@@ -186,10 +182,12 @@ void Communicator::agree(bool ok, std::string_view message) const {
     throw Error(std::string(message));
   }
   Envelope envelope = envelope_for(Meeting::agreement, {});
+  const std::uint64_t meant = envelope.lowest;
   if (!ok) write_refusal(envelope, rank(), message);
   backend_->meet(envelope);
-  if (envelope.refusing != Envelope::nobody) {
-    throw Error(std::string(reason_of(envelope)) + " (rank " + std::to_string(envelope.refusing) + ")");
+  if (envelope.refusing != Envelope::nobody && envelope.lowest == meant) {  // not somewhere else
+    throw RefusedError(envelope.refusing,
+                       std::string(envelope.reason()) + " (rank " + std::to_string(envelope.refusing) + ")");
   }
   judge(envelope, [] { return std::string("an agreement met other operations"); });
 }

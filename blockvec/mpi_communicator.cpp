@@ -249,8 +249,7 @@ class MpiBackend final : public CommunicatorBackend {
     for (std::size_t i = receives; i < requests_.size(); ++i) {
       if (requests_[i] != MPI_REQUEST_NULL) MPI_Request_free(&requests_[i]);
     }
-    throw RefusedError(envelope.refusing,
-                       {reinterpret_cast<const char*>(envelope.contents), static_cast<std::size_t>(envelope.count)});
+    throw RefusedError(envelope);
   }
 
   // A message that is too long is an error of MPI_Testall.

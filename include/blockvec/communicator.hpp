@@ -19,12 +19,14 @@ class DisagreementError : public ShapeError {
   using ShapeError::ShapeError;
 };
 
-/// Another rank met an error and took no part in the operation: the message names that rank and its reason. It throws
-/// its own error, all others throw this one.
+/// A rank met an error and took no part in the operation: the message names that rank and its reason. It throws its own
+/// error, all others throw this one.
 class RefusedError : public Error {
  public:
-  RefusedError(int rank, std::string_view reason)
-      : Error("rank " + std::to_string(rank) + " refused: " + std::string(reason)), rank_(rank) {}
+  RefusedError(int rank, const std::string& message) : Error(message), rank_(rank) {}
+  explicit RefusedError(const Envelope& refusal)
+      : RefusedError(refusal.refusing,
+                     "rank " + std::to_string(refusal.refusing) + " refused: " + std::string(refusal.reason())) {}
   int rank() const { return rank_; }
 
  private:
@@ -98,8 +100,8 @@ class Communicator {
   }
   void barrier() const;
 
-  /// Throws Error with `message` on every rank if `ok` is false on any; the message of the lowest such rank is used.
-  /// One message.
+  /// Throws RefusedError with `message` on every rank if `ok` is false on any; the message of the lowest such rank is
+  /// used, and the rank named. One message. (This process alone throws Error.)
   void agree(bool ok, std::string_view message) const;
 
   /// Takes this rank's part in whatever the other ranks wait for, or come to next: they throw RefusedError with this

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string_view>
 
 namespace blockvec {
 
@@ -35,6 +36,8 @@ struct Envelope {
   /// Takes in what other ranks sent. In whatever order and grouping that happens, verdicts come out alike; it commutes
   /// to the last bit.
   void merge(const Envelope& other);
+  /// The reason of a rank that refuses, as text.
+  std::string_view reason() const { return {reinterpret_cast<const char*>(contents), count}; }
 };
 static_assert(sizeof(Envelope) == 8192);
 

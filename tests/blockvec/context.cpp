@@ -183,6 +183,9 @@ TEST(Context, CollectiveStagesNest) {
   };
   expect_end([&] { context.collective([&] { context.collective([&] { inner(fails); }); }); });
   expect_end([&] { context.collective([&] { context.callers([&] { inner(fails); }); }); });
+  // An agreement that has failed is known to all.
+  expect_on_every_rank<RefusedError>(context, {"no file (rank 0)"},
+                                     [&] { context.collective([&] { ranks.agree(!fails, "no file"); }); });
   // All ranks throw, and send nothing.
   const auto throws = [&] { context.collective([&] { context.callers([] { throw Error("the caller's"); }); }); };
   expect_on_every_rank<Error>(context, {"the caller's"}, throws);
