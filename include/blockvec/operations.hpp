@@ -12,8 +12,9 @@
 /// space of this build (space.hpp).
 /// All throw ShapeError naming the operands, their shapes and what was expected, before anything is launched or sent.
 /// None allocates once the context's workspace is warm. Only operations that say "reduction" communicate; those are
-/// collective. In a reproducible Context each of these costs two reductions, and its bits depend on neither ranks nor
-/// threads (Summation, context.hpp; operands on the host, else Error).
+/// collective. If one of them throws on some ranks before its reduction, it throws on every rank, RefusedError on the
+/// others (Context::collective). In a reproducible Context each of these costs two reductions, and its bits depend on
+/// neither ranks nor threads (Summation, context.hpp; operands on the host, else Error).
 namespace blockvec {
 
 /// C = V^H W, summed over all ranks. C is m x b with the same bits on every rank. V and W may be the same or overlap
@@ -59,10 +60,10 @@ void gram_schmidt_sweep(std::span<const std::type_identity_t<BlockVector<Scalar,
 ///     InnerProducts<double> products(context);
 ///     products.add(V, W, S).add_dd(W, W, G).reduce();
 /// Each product is computed when it is added, and its matrix holds this rank's share until reduce(), by which all ranks
-/// must have added the same shapes in the same order (a disagreement throws ShapeError on every rank). At most 16
-/// products. With one product in double-double among them, all travel as double-double numbers.
-/// In a reproducible Context products are computed by reduce(): V and W keep their values until then, and all have one
-/// distribution of rows.
+/// must have added the same shapes in the same order (a disagreement throws DisagreementError on every rank). At most
+/// 16 products. With one product in double-double among them, all travel as double-double numbers. In a reproducible
+/// Context products are computed by reduce(): V and W keep their values until then, and all have one distribution of
+/// rows.
 template <class Scalar, class Layout = RowMajor, class Space = DefaultSpace>
 class InnerProducts {
  public:
@@ -89,8 +90,10 @@ class InnerProducts {
   void require(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
                const SmallMatrix<Scalar, Space>& c, int products) const;
   void require_room(int products) const;
+  void record(const DoubleDoubleMatrix<Scalar, Space>& c, const RowDistribution& rows);
   void record(const DoubleDoubleMatrix<Scalar, Space>& c);
   void sum_double_doubles(Scalar* values);
+  void forget() noexcept;
 
   using Kernel = typename ScalarTraits<Scalar>::Kernel;
   void record_reproducible(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
