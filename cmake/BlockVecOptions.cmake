@@ -4,8 +4,14 @@ option(BLOCKVEC_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(BLOCKVEC_BUILD_EXAMPLES "Build the example programs" ${PROJECT_IS_TOP_LEVEL})
 option(BLOCKVEC_BUILD_BENCH "Build the benchmarks" OFF)
 option(BLOCKVEC_KERNELS_ONLY "Build BlockVec::kernels alone, without Kokkos, MPI and LAPACK" OFF)
+option(BLOCKVEC_BUILD_FUZZERS "Build the fuzz targets of tests/fuzz instead of replaying their corpus (clang only)" OFF)
 option(BLOCKVEC_WARNINGS_AS_ERRORS "Treat warnings as errors" OFF)
 set(BLOCKVEC_SANITIZE "" CACHE STRING "Value of -fsanitize= for every target, e.g. address,undefined or thread")
+
+if(BLOCKVEC_BUILD_FUZZERS AND NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  message(FATAL_ERROR "BLOCKVEC_BUILD_FUZZERS needs clang, whose libFuzzer it uses: set CMAKE_CXX_COMPILER=clang++, or "
+                      "configure with --preset fuzz.")
+endif()
 
 if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
