@@ -37,12 +37,14 @@ RunSummary solve(const Context& context, const RowDistribution& rows, const RowS
   }
   context.profile().start();
   context.history().start();
+  LanczosOptions lanczos = options.lanczos;
+  lanczos.checkpoint.matrix = fmt::format("{}, {} nonzeros", run.matrix, run.nonzeros);
   ProgressPrinter progress(options.lanczos.wanted, context.communicator().size());
   const auto observer = [&](const LanczosStep& step) {
     if (talks) progress(step);
     return true;
   };
-  LanczosResult<Scalar, Layout> result = block_lanczos<Scalar, Layout>(a, options.lanczos, observer);
+  LanczosResult<Scalar, Layout> result = block_lanczos<Scalar, Layout>(a, lanczos, observer);
   context.profile().stop();
   context.history().stop();
   if (talks) progress.finish();
