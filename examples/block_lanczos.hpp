@@ -526,6 +526,10 @@ class BlockLanczos {
     if (options.filter_degree < LanczosOptions::automatic_filter) {
       throw InputError(fmt::format("block_lanczos: a filter has no degree {}", options.filter_degree));
     }
+    if (options.filter_degree > most_degree) {
+      throw InputError(fmt::format("block_lanczos: a filter of degree {} overflows; the greatest sensible one is {}",
+                                   options.filter_degree, most_degree));
+    }
     options.block = std::min(options.block, rows);
     if (options.basis == 0) options.basis = default_basis(options.wanted, options.block);
     const std::int64_t least = options.wanted + 3 * options.block;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Plots the residual history of a block_lanczos run: plot_history.py RUN.json PICTURE.png"""
+"""Plots the residual history of a block_lanczos run: plot_history.py RUN.json PICTURE.png; "-" reads the JSON from standard input"""
 import json
+import pathlib
 import sys
 
 
@@ -15,7 +16,7 @@ def main():
     except ImportError as error:
         sys.exit(f"plot_history.py: {error}")
 
-    with open(sys.argv[1]) as file:
+    with sys.stdin if sys.argv[1] == "-" else open(sys.argv[1]) as file:
         run = json.load(file)
     history = run["history"]
     figure, axes = pyplot.subplots(1, 2, figsize=(11, 4.5), sharey=True)
@@ -23,16 +24,19 @@ def main():
         for pair in range(len(run["eigenvalues"])):
             points = [(step[key], step["residuals"][pair]) for step in history if len(step["residuals"]) > pair]
             points = [(x, max(y, 1e-17)) for x, y in points if y is not None]
-            axis.semilogy(*zip(*points), marker=".", markersize=3, linewidth=1, label=f"{run['eigenvalues'][pair]:.6f}")
+            x, y = zip(*points) if points else ((), ())
+            axis.semilogy(x, y, marker=".", markersize=3, linewidth=1, label=f"{run['eigenvalues'][pair]:.6f}")
         axis.axhline(run["options"]["tol"] * run["norm_estimate"], color="black", linestyle="--", linewidth=0.8)
         axis.set_xlabel(label)
         axis.grid(alpha=0.3)
     axes[0].set_ylabel("residual norm (estimated until a pair is locked)")
-    axes[1].legend(title="eigenvalue", fontsize="x-small", title_fontsize="x-small")
+    if run["eigenvalues"]:
+        axes[1].legend(title="eigenvalue", fontsize="x-small", title_fontsize="x-small")
     state = "" if run["converged"] else ", not converged"
     figure.suptitle(f"{run['matrix']['description']}: {run['matrix']['rows']} rows, {run['seconds']:.2f} s{state}")
     figure.tight_layout()
-    figure.savefig(sys.argv[2], dpi=130)
+    with open(sys.argv[2], "wb") as file:
+        figure.savefig(file, format=pathlib.Path(sys.argv[2]).suffix[1:] or "png", dpi=130)
 
 
 main()
