@@ -16,6 +16,7 @@
 #include "chebyshev_filter.hpp"
 #include "input_error.hpp"
 #include "krylov_space.hpp"
+#include "lanczos_checkpoint.hpp"
 #include "lanczos_types.hpp"
 #include "spectrum_probe.hpp"
 
@@ -49,6 +50,7 @@ class BlockLanczos {
         observer_(std::move(observer)),
         sign_(options.which == Which::smallest ? Real(1) : Real(-1)),
         transform_(a, sign_),
+        checkpoint_(a, options_),
         space_(a.context(), a.rows(), options_.basis, options_.block, options.orth),
         vectors_(a.context(), a.rows(), options_.wanted, "eigenvectors"),
         first_reduction_(a.context().reductions()) {
@@ -57,9 +59,27 @@ class BlockLanczos {
     fill(scratch_like(scope, vectors_, options_.wanted + 2 * options_.block), Scalar(0));
   }
 
+  /// All that the search goes on from before a block, for an archive (state_archive.hpp).
+  template <class Archive>
+  void state(Archive& archive) {
+    double elapsed = seconds();
+    std::int64_t counted = reductions();
+    archive(elapsed, counted, transform_, space_, pairs_, history_, norm_, top_, distrust_, filter_allowed_,
+            is_crowded_, latest_find_, is_check_, suspect_, found_in_search_, found_at_once_, refinements_, starts_,
+            restarts_, applications_);
+    if constexpr (Archive::reads) {
+      begin_ = Clock::now() - std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(elapsed));
+      first_reduction_ = a_.context().reductions() - counted;
+    }
+  }
+
   Result solve() {
-    choose_filter();
-    start_search();
+    if (checkpoint_.is_continuation()) {
+      checkpoint_.restore(*this);
+    } else {
+      choose_filter();
+      start_search();
+    }
     for (;;) {
       if (search() != Outcome::found) return finish(false);
       if (has_suspect() && found_in_search_ > 0) {
@@ -74,11 +94,18 @@ class BlockLanczos {
 
  private:
   enum class Outcome { found, gave_up, stopped };
+  /// What is to happen before the next block, the stronger the later it stands here.
+  enum class Wish : std::int64_t { go_on, save, stop, fail };
   /// A pair that was found, in terms of sign * A.
   struct Pair {
     Real value = 0;
     Real residual = 0;  // recomputed
     Real estimate = 0;
+
+    template <class Archive>
+    void state(Archive& archive) {
+      archive(value, residual, estimate);
+    }
   };
 
   static Real real_part(Scalar value) {
@@ -105,7 +132,8 @@ class BlockLanczos {
     for (;;) {
       if (!space_.trouble().empty()) return Outcome::gave_up;
       while (space_.has_room()) {
-        if (is_asked_to_stop_) return Outcome::stopped;
+        if (wish_ != Wish::go_on) save();
+        if (wish_ == Wish::stop) return Outcome::stopped;
         applications_ += space_.next() * std::max(1, transform_.degree());
         space_.extend(transform_);
         space_.rayleigh_ritz();
@@ -371,7 +399,7 @@ class BlockLanczos {
   /// The wanted ones of all pairs that were found, with residuals recomputed from A.
   Result finish(bool found) {
     const std::int64_t missing = std::max<std::int64_t>(0, options_.wanted - std::ssize(pairs_));
-    if (is_asked_to_stop_) space_.settle(missing);
+    if (wish_ == Wish::stop) space_.settle(missing);
     const std::int64_t columns = space_.locked() + (found ? 0 : std::min(missing, space_.active()));
     const std::int64_t width = std::min(columns, options_.wanted);
     const Vector basis = space_.leading_vectors(columns);
@@ -389,7 +417,7 @@ class BlockLanczos {
     }
     std::sort(estimated.begin(), estimated.end(), [](const Pair& a, const Pair& b) { return a.value < b.value; });
     result.converged = found && width == options_.wanted;
-    if (is_asked_to_stop_ && !found) result.stopped = stopped_by_observer;
+    if (!found) result.stopped = stopped_;
     if (!space_.trouble().empty()) result.stopped = "a block could not be made orthonormal: " + space_.trouble();
     for (std::size_t i = 0; i < recomputed.size(); ++i) {
       result.eigenvalues.push_back(static_cast<double>(sign_ * recomputed[i].value));
@@ -402,7 +430,7 @@ class BlockLanczos {
     result.restarts = restarts_;
     result.starts = starts_;
     result.applications = applications_;
-    result.reductions = a_.context().reductions() - first_reduction_;
+    result.reductions = reductions();
     result.filter_degree = transform_.degree();
     result.seconds = seconds();
     result.history = history_;
@@ -446,7 +474,7 @@ class BlockLanczos {
     step.restart = restarts_;
     step.converged = std::min(std::ssize(pairs_), options_.wanted);
     step.seconds = seconds();
-    step.reductions = a_.context().reductions() - first_reduction_;
+    step.reductions = reductions();
     step.applications = applications_;
     step.filter_degree = transform_.degree();
     std::vector<std::pair<Real, Real>> pairs;
@@ -458,7 +486,8 @@ class BlockLanczos {
     pairs.resize(std::min(pairs.size(), static_cast<std::size_t>(options_.wanted)));
     for (const auto& pair : pairs) step.residuals.push_back(static_cast<double>(pair.second));
     add_found(step);
-    is_asked_to_stop_ = !agreed_to_go_on(step);
+    wish_ = agreed_wish(step);
+    if (wish_ == Wish::stop) stopped_ = stopped_by_observer;
     history_.push_back(std::move(step));
   }
 
@@ -473,27 +502,40 @@ class BlockLanczos {
     }
   }
 
-  /// Does no observer ask to stop? One reduction of a word, which does not count as one of the method's.
-  bool agreed_to_go_on(const LanczosStep& step) const {
-    enum : std::int64_t { go_on, stop, fail };
-    std::int64_t wish = go_on;
+  /// The strongest wish of the observers and of the first rank's clock. One reduction of a word, which does not count
+  /// as one of the method's.
+  Wish agreed_wish(const LanczosStep& step) const {
+    const Communicator& communicator = a_.context().communicator();
+    Wish wish = communicator.rank() == 0 && checkpoint_.is_due() ? Wish::save : Wish::go_on;
     std::string message;
     try {
-      if (observer_ && !observer_(step)) wish = stop;
+      if (observer_ && !observer_(step)) wish = Wish::stop;
     } catch (const std::exception& error) {
-      wish = fail;
+      wish = Wish::fail;
       message = error.what();
     }
-    const Communicator& communicator = a_.context().communicator();
-    std::int64_t strongest = wish;
+    auto strongest = static_cast<std::int64_t>(wish);
     communicator.max(std::span(&strongest, 1));
-    if (strongest == fail) communicator.agree(wish != fail, message);
-    return strongest == go_on;
+    if (strongest == static_cast<std::int64_t>(Wish::fail)) communicator.agree(wish != Wish::fail, message);
+    return static_cast<Wish>(strongest);
+  }
+
+  /// Writes a checkpoint, if there is to be one. Where that fails the search ends: what it has found is worth more than
+  /// what nobody could go on from.
+  void save() {
+    if (!checkpoint_.is_wanted()) return;
+    try {
+      checkpoint_.save(*this);
+    } catch (const InputError& error) {
+      stopped_ += (stopped_.empty() ? "" : "; ") + std::string(error.what());
+      wish_ = Wish::stop;
+    }
   }
 
   /// No residual of a unit vector is larger than this.
   Real bounded(Real residual) const { return std::min(residual, 2 * norm_); }
 
+  std::int64_t reductions() const { return a_.context().reductions() - first_reduction_; }
   double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
 
   static LanczosOptions checked(LanczosOptions options, std::int64_t rows) {
@@ -506,6 +548,10 @@ class BlockLanczos {
       throw InputError(fmt::format("block_lanczos: a block has at least 1 column, not {}", options.block));
     if (!(options.tolerance > 0))
       throw InputError(fmt::format("block_lanczos: the tolerance must be positive, not {}", options.tolerance));
+    if (!(options.checkpoint.seconds >= 0)) {
+      throw InputError(
+          fmt::format("block_lanczos: there cannot be {} seconds between checkpoints", options.checkpoint.seconds));
+    }
     if (options.filter_degree < LanczosOptions::automatic_filter) {
       throw InputError(fmt::format("block_lanczos: a filter has no degree {}", options.filter_degree));
     }
@@ -544,19 +590,21 @@ class BlockLanczos {
   LanczosObserver observer_;
   Real sign_;
   Transform transform_;
+  LanczosCheckpoint<Operator, Scalar, Layout> checkpoint_;
   KrylovSpace<Scalar, Layout> space_;
   Vector vectors_;
   std::vector<Pair> pairs_;  // locked, in the order of their columns
   std::vector<LanczosStep> history_;
+  Wish wish_ = Wish::go_on;
+  std::string stopped_;  // why
   Real norm_ = 0;
   Real top_ = -std::numeric_limits<Real>::infinity();
   Real distrust_ = 1;  // by how much estimates were found to be too small
   bool filter_allowed_ = true;
   bool is_crowded_ = false;       // the lowest level has more copies than the basis has columns
   std::int64_t latest_find_ = 0;  // the restart at which a pair was found, or the filter changed, last
-  bool is_asked_to_stop_ = false;
-  bool is_check_ = false;  // this search is for what others may have missed
-  Real suspect_ = 0;       // the highest eigenvalue that it may find again
+  bool is_check_ = false;         // this search is for what others may have missed
+  Real suspect_ = 0;              // the highest eigenvalue that it may find again
   std::int64_t found_in_search_ = 0;
   std::int64_t found_at_once_ = 0;  // at the latest restart that found any
   int refinements_ = 0;

@@ -57,6 +57,12 @@ class SpectralTransform {
   SpectralTransform(Operator& a, Real sign, Real cut, Real top, int degree)
       : a_(&a), sign_(sign), centre_((cut + top) / 2), half_width_((top - cut) / 2), degree_(degree) {}
 
+  /// What a checkpoint keeps (state_archive.hpp).
+  template <class Archive>
+  void state(Archive& archive) {
+    archive(centre_, half_width_, degree_);
+  }
+
   /// 0: A itself.
   int degree() const { return degree_; }
   /// Only eigenvalues of sign * A below this can be wanted ones.

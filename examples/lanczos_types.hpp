@@ -11,6 +11,14 @@ namespace blockvec::examples {
 
 enum class Which { smallest, largest };  ///< algebraically
 
+/// How long runs are saved and continued (docs/checkpoints.md).
+struct CheckpointOptions {
+  std::string file;      ///< empty: nothing is saved
+  double seconds = 600;  ///< from one checkpoint to the next; 0: after every block
+  std::string restart;   ///< the checkpoint that the run goes on from; empty: it begins anew
+  std::string matrix;    ///< one line for people, where a checkpoint is refused
+};
+
 struct LanczosOptions {
   std::int64_t wanted = 8;  ///< eigenpairs asked for
   std::int64_t block = 3;   ///< columns of a Krylov block: narrow ones need fewer columns of A in all
@@ -21,6 +29,7 @@ struct LanczosOptions {
   std::uint64_t seed = 1;  ///< of the starting blocks
   int filter_degree = automatic_filter;
   orth::Options orth = {};
+  CheckpointOptions checkpoint = {};
 
   static constexpr int automatic_filter = -1;  ///< chosen from the spectrum as far as it is known; 0: no filter
 };
@@ -39,6 +48,13 @@ struct LanczosStep {
   std::vector<double> residuals;       ///< of the wanted pairs, best known eigenvalue first: recomputed or estimated
   std::vector<double> eigenvalues;     ///< found so far, wanted end first; lower ones may be missing
   std::vector<double> residual_norms;  ///< of these, recomputed from A
+
+  /// What a checkpoint keeps (state_archive.hpp).
+  template <class Archive>
+  void state(Archive& archive) {
+    archive(restart, converged, seconds, reductions, applications, filter_degree, residuals, eigenvalues,
+            residual_norms);
+  }
 };
 
 template <class Scalar, class Layout>
