@@ -63,6 +63,21 @@ class KrylovSpace {
   const std::vector<Real>& values() const { return values_; }
   const std::vector<Real>& residuals() const { return residuals_; }
 
+  /// All that the next block depends on, for an archive that writes it or reads it back (state_archive.hpp). Not in the
+  /// midst of a step: Ritz vectors of H are not kept.
+  template <class Archive>
+  void state(Archive& archive) {
+    std::int64_t draws[] = {replacing_.draws(), dropping_.draws()};
+    archive(locked_, active_, next_, coupled_, couples_block_, values_, residuals_, draws[0], draws[1]);
+    archive.tall(basis_.columns(0, locked_ + active_));
+    archive.tall(next_vectors());
+    if (couples_block_) archive.tall(coupled_vectors());
+    archive.small(h_.block(0, active_, 0, active_));
+    archive.small(coupling());
+    replacing_.set_draws(draws[0]);
+    dropping_.set_draws(draws[1]);
+  }
+
   /// Begins again with a block of random columns orthogonal to the locked ones. Returns its width.
   std::int64_t start_random(std::uint64_t seed, std::int64_t first_column) {
     next_ = std::min(block_, rows_left(0));

@@ -11,6 +11,14 @@ namespace blockvec::examples {
 
 enum class Which { smallest, largest };  ///< algebraically
 
+/// How long runs are saved and continued (docs/checkpoints.md).
+struct CheckpointOptions {
+  std::string file;      ///< empty: nothing is saved
+  double seconds = 600;  ///< from one checkpoint to the next; 0: after every block
+  std::string restart;   ///< the checkpoint that the run goes on from; empty: it begins anew
+  std::string matrix;    ///< one line for people, where a checkpoint is refused
+};
+
 struct LanczosOptions {
   std::int64_t wanted = 8;  ///< eigenpairs asked for
   std::int64_t block = 3;   ///< columns of a Krylov block: narrow ones need fewer columns of A in all
@@ -21,12 +29,17 @@ struct LanczosOptions {
   std::uint64_t seed = 1;  ///< of the starting blocks
   int filter_degree = automatic_filter;
   orth::Options orth = {};
+  CheckpointOptions checkpoint = {};
 
   static constexpr int automatic_filter = -1;  ///< chosen from the spectrum as far as it is known; 0: no filter
+  static constexpr int most_filter_degree = 300;
 };
 
 /// Columns of the basis where nobody says how many.
 inline std::int64_t default_basis(std::int64_t wanted, std::int64_t block) { return 2 * wanted + 12 * block; }
+
+/// The options with defaults filled in, for a matrix with so many rows. Throws InputError for those that do not fit.
+LanczosOptions checked(LanczosOptions options, std::int64_t rows);
 
 /// One look at the Ritz pairs, after each block.
 struct LanczosStep {
@@ -39,6 +52,13 @@ struct LanczosStep {
   std::vector<double> residuals;       ///< of the wanted pairs, best known eigenvalue first: recomputed or estimated
   std::vector<double> eigenvalues;     ///< found so far, wanted end first; lower ones may be missing
   std::vector<double> residual_norms;  ///< of these, recomputed from A
+
+  /// What a checkpoint keeps (state_archive.hpp).
+  template <class Archive>
+  void state(Archive& archive) {
+    archive(restart, converged, seconds, reductions, applications, filter_degree, residuals, eigenvalues,
+            residual_norms);
+  }
 };
 
 template <class Scalar, class Layout>

@@ -121,6 +121,24 @@ void add_solver_options(CLI::App& app, ProgramOptions& options) {
       ->group(group);
 }
 
+void add_checkpoint_options(CLI::App& app, ProgramOptions& options) {
+  const std::string group = "Long runs (docs/checkpoints.md)";
+  CheckpointOptions& checkpoint = options.lanczos.checkpoint;
+  CLI::Option* file = app.add_option("--checkpoint", checkpoint.file,
+                                     "save the run to this file now and then, and where SIGINT or SIGTERM ends it")
+                          ->group(group);
+  app.add_option_function<double>(
+         "--checkpoint-every", [&](double minutes) { checkpoint.seconds = 60 * minutes; },
+         "minutes from one checkpoint to the next; 0: after every block")
+      ->default_str("10")
+      ->check(CLI::NonNegativeNumber)
+      ->needs(file)
+      ->group(group);
+  app.add_option("--restart", checkpoint.restart,
+                 "go on from this checkpoint: same matrix, same solver options, as many ranks as before")
+      ->group(group);
+}
+
 void add_output_options(CLI::App& app, ProgramOptions& options) {
   const std::string group = "Output";
   app.add_option("--json", options.json_file, "write everything that was found and measured to this file")
@@ -141,6 +159,7 @@ std::optional<int> parse_command_line(int argc, char** argv, bool print, Program
   app.get_formatter()->column_width(28);
   add_problem_options(app, options);
   add_solver_options(app, options);
+  add_checkpoint_options(app, options);
   add_output_options(app, options);
   try {
     app.parse(argc, argv);

@@ -16,9 +16,10 @@ int solve_and_report(Operator& a, RunSummary run, const ProgramOptions& options,
   context.profile().start();
   context.history().start();
   LanczosResult<Scalar, Layout> result;
+  LanczosOptions lanczos = options.lanczos;
+  lanczos.checkpoint.matrix = fmt::format("{}, {} nonzeros", run.matrix, run.nonzeros);
   try {
-    result = block_lanczos<Scalar, Layout>(a, options.lanczos,
-                                           [&](const LanczosStep& step) { return reporter.observe(step); });
+    result = block_lanczos<Scalar, Layout>(a, lanczos, [&](const LanczosStep& step) { return reporter.observe(step); });
   } catch (const InputError&) {
     throw;
   } catch (const std::exception& error) {
@@ -30,7 +31,9 @@ int solve_and_report(Operator& a, RunSummary run, const ProgramOptions& options,
 
   run.is_finished = true;
   run.converged = result.converged;
-  run.stopped = result.stopped == stopped_by_observer ? reporter.reason_to_stop() : std::move(result.stopped);
+  run.stopped = std::move(result.stopped);
+  if (run.stopped.starts_with(stopped_by_observer))
+    run.stopped.replace(0, std::string_view(stopped_by_observer).size(), reporter.reason_to_stop());
   run.orthogonalisation = context.history().summary();
   run.eigenvalues = std::move(result.eigenvalues);
   run.residual_norms = std::move(result.residual_norms);
