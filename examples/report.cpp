@@ -17,12 +17,17 @@ ProgressPrinter::ProgressPrinter(std::int64_t wanted, int ranks)
     : wanted_(wanted), is_terminal_(ranks == 1 && isatty(STDOUT_FILENO) == 1) {}
 
 int ProgressPrinter::operator()(const LanczosStep& step) {
-  constexpr double terminal_interval = 0.1;  // seconds
+  // Seconds. A launcher that is busy ending ranks reads no more: a flood of lines would stand before the result then.
+  constexpr double least_interval = 0.2;
+  constexpr double terminal_interval = 0.1;
   constexpr double line_interval = 1;
-  const bool is_due = step.seconds - last_ >= (is_terminal_ ? terminal_interval : line_interval);
-  if (last_ >= 0 && !is_due && step.restart == last_restart_) return 0;
+  const bool has_news = step.converged != last_converged_;
+  const bool is_new_restart = step.restart != last_restart_;
+  const double interval = is_terminal_ ? terminal_interval : is_new_restart ? least_interval : line_interval;
+  if (last_ >= 0 && !has_news && step.seconds - last_ < interval) return 0;
   last_ = step.seconds;
   last_restart_ = step.restart;
+  last_converged_ = step.converged;
   const double worst = step.residuals.empty() ? 0 : *std::max_element(step.residuals.begin(), step.residuals.end());
   const std::string filter = step.filter_degree == 0 ? "" : fmt::format(", filter {}", step.filter_degree);
   return print(fmt::format("{}restart {:3}, converged {} of {}, worst residual {:.1e}, {:.2f} s{}{}",

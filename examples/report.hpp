@@ -48,6 +48,7 @@ class ProgressPrinter {
   bool is_terminal_;
   double last_ = -1;
   std::int64_t last_restart_ = -1;
+  std::int64_t last_converged_ = -1;
 };
 
 /// The table of eigenvalues and residuals, and what it took.

@@ -83,17 +83,18 @@ std::string Reporter::reason_to_stop() {
 }
 
 nlohmann::json Reporter::report(const RunSummary& run, const Context& context) {
-  // Who is told to end has no time to measure the machine.
+  // Who is told to end has no time to measure the machine, and perhaps nobody reads much of what he prints.
   const bool has_time = !is_stopped_ && !interruption_.is_asked();
+  nlohmann::json json = to_json(run, options_);
+  if (!has_time) write_json(json);
   if (talks_) said(progress_.finish());
   say(result_table(run, options_) + literature_comparison(run, options_));
   if (!talks_ && !has_time) print_error(fmt::format("stopped: {}", run.stopped));
-  nlohmann::json json = to_json(run, options_);
   if (has_time) {
     if (talks_) say(context.report());
     if (files_.json || files_.plot) add_measurements(json, context);
+    write_json(json);
   }
-  write_json(json);
   return json;
 }
 
@@ -110,9 +111,9 @@ void Reporter::report_unfinished(const std::string& why) {
     return known_;
   }();
   if (run.history.empty()) return;
+  write_json(to_json(run, options_));
   if (talks_) said(progress_.finish());
   say(result_table(run, options_));
-  write_json(to_json(run, options_));
 }
 
 void Reporter::write_json(const nlohmann::json& json) {

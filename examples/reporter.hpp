@@ -13,7 +13,8 @@
 namespace blockvec::examples {
 
 /// What a run has to say, whether it ends well or not: progress, what was found, files, exit status. What was found is
-/// printed first. A file that cannot be written leaves the others alone.
+/// printed first, except that JSON comes first after a signal or an error. A file that cannot be written leaves the
+/// others alone.
 class Reporter {
  public:
   static constexpr int error_status = 2;
