@@ -35,6 +35,12 @@ if(BLOCKVEC_SANITIZE)
   add_link_options(-fsanitize=${BLOCKVEC_SANITIZE})
 endif()
 
+# Before 1.0 every minor version may change the interface.
+set(blockvec_soversion ${PROJECT_VERSION_MAJOR})
+if(PROJECT_VERSION VERSION_LESS 1.0)
+  set(blockvec_soversion ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+endif()
+
 # blockvec_add_library(kernels SOURCES ...): the library BlockVec::kernels, from target blockvec_kernels.
 function(blockvec_add_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES" ${ARGN})
@@ -42,7 +48,7 @@ function(blockvec_add_library name)
   add_library(BlockVec::${name} ALIAS blockvec_${name})
   set_target_properties(blockvec_${name} PROPERTIES
     EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON
-    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+    VERSION ${PROJECT_VERSION} SOVERSION ${blockvec_soversion})
   target_compile_features(blockvec_${name} PUBLIC cxx_std_20)
   target_link_libraries(blockvec_${name} PRIVATE $<BUILD_INTERFACE:blockvec_flags>)
   target_include_directories(blockvec_${name}
