@@ -26,7 +26,7 @@ def row(what, machine, here, others, name):
 def eigenvalues(what, problem):
     """Libraries that find all pairs with their seconds, then those that do not."""
     name = "cpu/eigen_peers.csv"
-    mine = [r for r in read(name) if r["problem"] == problem]
+    mine = [r for r in read(name) if r["problem"] == problem and r.get("best", "yes") == "yes"]
     here = next(r["seconds"] for r in mine if r["library"] == "block_lanczos")
     peers = sorted((r for r in mine if r["library"] != "block_lanczos"), key=lambda r: float(r["seconds"]))
     parts = [f"{r['library']} {seconds(r['seconds'])}" for r in peers if r["missed"] == "0"]
