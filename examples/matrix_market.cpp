@@ -3,86 +3,21 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
-#include <limits>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "collective.hpp"
-#include "matrix_market_lines.hpp"
+#include "host_memory.hpp"
+#include "matrix_market_header.hpp"
 
 namespace blockvec::examples {
 namespace {
 
-enum class Format { coordinate, array };
-enum class Field { real, integer, complex, pattern };
-enum class Symmetry { general, symmetric, hermitian };
-
-struct Header {
-  Format format;
-  Field field;
-  Symmetry symmetry;
-  std::int64_t size;
-  std::int64_t entries;  // lines of entries
-};
-
-template <class Value>
-struct Word {
-  std::string_view text;
-  Value value;
-};
-
-template <class Value, std::size_t count>
-Value choose(MatrixMarketLines& lines, std::string_view what, const Word<Value> (&words)[count]) {
-  std::string text(lines.word());
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  std::string known;
-  for (const Word<Value>& word : words) {
-    if (text == word.text) return word.value;
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", word.text);
-  }
-  lines.fail(fmt::format("the {} \"{}\" is not one of {}", what, text, known));
-}
-
-Header read_header(MatrixMarketLines& lines) {
-  if (!lines.next_line()) lines.fail("the file is empty");
-  if (lines.word() != "%%MatrixMarket") {
-    lines.fail("this is not a Matrix Market file: it does not begin with \"%%MatrixMarket matrix\"");
-  }
-  enum class Object { matrix };
-  choose<Object>(lines, "object", {{"matrix", Object::matrix}});
-  Header header{};
-  header.format = choose<Format>(lines, "format", {{"coordinate", Format::coordinate}, {"array", Format::array}});
-  header.field = choose<Field>(
-      lines, "field",
-      {{"real", Field::real}, {"integer", Field::integer}, {"complex", Field::complex}, {"pattern", Field::pattern}});
-  header.symmetry = choose<Symmetry>(
-      lines, "symmetry",
-      {{"general", Symmetry::general}, {"symmetric", Symmetry::symmetric}, {"hermitian", Symmetry::hermitian}});
-  lines.expect_end();
-  if (header.format == Format::array && header.field == Field::pattern) lines.fail("an array cannot be a pattern");
-  if (header.symmetry == Symmetry::hermitian && header.field != Field::complex)
-    lines.fail("only complex matrices can be hermitian");
-
-  if (!lines.next_data_line()) lines.fail("the file ends before the line of sizes");
-  const std::int64_t rows = lines.integer("number of rows");
-  const std::int64_t columns = lines.integer("number of columns");
-  if (header.format == Format::coordinate) header.entries = lines.integer("number of entries");
-  lines.expect_end();
-  if (rows < 0 || columns < 0 || header.entries < 0) lines.fail("sizes cannot be negative");
-  if (rows != columns)
-    lines.fail(fmt::format("the matrix is {} x {}: only square ones have eigenvalues", rows, columns));
-  header.size = rows;
-  if (header.format == Format::array) {
-    const auto n = static_cast<__int128>(rows);
-    const __int128 entries = header.symmetry == Symmetry::general ? n * n : n * (n + 1) / 2;
-    if (entries > std::numeric_limits<std::int64_t>::max())
-      lines.fail(fmt::format("an array of {} rows is too large", rows));
-    header.entries = static_cast<std::int64_t>(entries);
-  }
-  return header;
-}
+using Format = MatrixMarketHeader::Format;
+using Field = MatrixMarketHeader::Field;
+using Symmetry = MatrixMarketHeader::Symmetry;
 
 template <class Scalar>
 struct Entry {
@@ -91,10 +26,27 @@ struct Entry {
   Scalar value;
 };
 
+using Place = std::pair<std::int64_t, std::int64_t>;
+
+template <class Scalar>
+Place place(const Entry<Scalar>& entry) {
+  return {entry.row, entry.column};
+}
+
+template <class Scalar>
+double magnitude(Scalar value) {
+  if constexpr (ScalarTraits<Scalar>::is_complex) {
+    return std::hypot(value.real(), value.imag());
+  } else {
+    return std::abs(value);
+  }
+}
+
+/// Without negative zeros, which messages would show.
 template <class Scalar>
 Scalar conjugate(Scalar value) {
   if constexpr (ScalarTraits<Scalar>::is_complex) {
-    return Kokkos::conj(value);
+    return {value.real(), 0 - value.imag()};
   } else {
     return value;
   }
@@ -112,22 +64,6 @@ Scalar read_value(MatrixMarketLines& lines, Field field) {
   }
 }
 
-/// Sorted by row and column, entries of the same place summed in the order in which they came.
-template <class Scalar>
-void sort_and_sum(std::vector<Entry<Scalar>>& entries) {
-  const auto place = [](const Entry<Scalar>& e) { return std::pair(e.row, e.column); };
-  std::stable_sort(entries.begin(), entries.end(), [&](const auto& a, const auto& b) { return place(a) < place(b); });
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (kept > 0 && place(entries[kept - 1]) == place(entries[i])) {
-      entries[kept - 1].value += entries[i].value;
-    } else {
-      entries[kept++] = entries[i];
-    }
-  }
-  entries.resize(kept);
-}
-
 template <class Scalar>
 std::string value_text(Scalar value) {
   if constexpr (ScalarTraits<Scalar>::is_complex) {
@@ -137,32 +73,73 @@ std::string value_text(Scalar value) {
   }
 }
 
-/// This rank's rows, and the conjugate transpose of its columns, which must be the same thing.
+/// Appends; asks whether there is memory each time that the array has to grow by much.
+template <class Scalar>
+void append(std::vector<Entry<Scalar>>& entries, const Entry<Scalar>& entry) {
+  if (entries.size() == entries.capacity()) expect_memory("matrix entries", 2 * entries.size() * sizeof(entry));
+  entries.push_back(entry);
+}
+
+/// Sorted by row and column, entries of the same place summed in the order in which they came.
+template <class Scalar>
+void sort_and_sum(const std::string& path, std::vector<Entry<Scalar>>& entries) {
+  const auto before = [](const Entry<Scalar>& a, const Entry<Scalar>& b) { return place(a) < place(b); };
+  if (!std::is_sorted(entries.begin(), entries.end(), before)) std::stable_sort(entries.begin(), entries.end(), before);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (kept > 0 && place(entries[kept - 1]) == place(entries[i])) {
+      entries[kept - 1].value += entries[i].value;
+    } else {
+      entries[kept++] = entries[i];
+    }
+  }
+  entries.resize(kept);
+  for (const Entry<Scalar>& entry : entries) {
+    if (!std::isfinite(magnitude(entry.value))) {
+      throw InputError(fmt::format("{}: what is given for entry ({}, {}) adds up to {}", path, entry.row + 1,
+                                   entry.column + 1, value_text(entry.value)));
+    }
+  }
+}
+
+/// The value at a place; 0 where there is no entry.
+template <class Scalar>
+Scalar value_at(const std::vector<Entry<Scalar>>& entries, const Place& where) {
+  const auto entry = std::lower_bound(entries.begin(), entries.end(), where,
+                                      [](const Entry<Scalar>& e, const Place& p) { return place(e) < p; });
+  return entry != entries.end() && place(*entry) == where ? entry->value : Scalar(0);
+}
+
+/// Every entry must be the conjugate of the one across the diagonal, to rounding of the matrix: values that were
+/// computed differ by eps times its norm, however small they are themselves. `columns` is the conjugate transpose of
+/// other ranks' rows in this rank's columns. Names the first entry that is not.
 template <class Scalar>
 void check_hermitian(const std::string& path, const std::vector<Entry<Scalar>>& rows,
-                     const std::vector<Entry<Scalar>>& columns) {
-  using Kokkos::abs;
-  using std::abs;
-  const auto before = [](const Entry<Scalar>& a, const Entry<Scalar>& b) {
-    return std::pair(a.row, a.column) < std::pair(b.row, b.column);
+                     const std::vector<Entry<Scalar>>& columns, const RowDistribution& distribution,
+                     double frobenius_norm) {
+  const double limit = 4 * epsilon<Scalar> * frobenius_norm;
+  std::optional<Entry<Scalar>> first;  // in the upper triangle
+  Scalar across{};
+  const auto compare = [&](const Entry<Scalar>& entry, Scalar mirrored) {
+    if (magnitude(entry.value - conjugate(mirrored)) <= limit) return;
+    const bool is_upper = entry.row <= entry.column;
+    const Entry<Scalar> upper = is_upper ? entry : Entry<Scalar>{entry.column, entry.row, mirrored};
+    if (first && place(*first) <= place(upper)) return;
+    first = upper;
+    across = is_upper ? mirrored : entry.value;
   };
-  auto row = rows.begin();
-  auto column = columns.begin();
-  while (row != rows.end() || column != columns.end()) {
-    const bool only_row = column == columns.end() || (row != rows.end() && before(*row, *column));
-    const bool only_column = !only_row && (row == rows.end() || before(*column, *row));
-    const Entry<Scalar>& here = only_column ? *column : *row;
-    const Scalar value = only_column ? Scalar(0) : row->value;
-    const Scalar mirrored = only_row ? Scalar(0) : column->value;
-    // Sums of duplicates may differ by rounding.
-    const double limit = 4 * epsilon<Scalar> * (abs(value) + abs(mirrored));
-    if (!(abs(value - mirrored) <= limit)) {
-      throw InputError(fmt::format("{}: the matrix is not Hermitian: entry ({}, {}) is {}, but entry ({}, {}) is {}",
-                                   path, here.row + 1, here.column + 1, value_text(value), here.column + 1,
-                                   here.row + 1, value_text(conjugate(mirrored))));
-    }
-    if (!only_column) ++row;
-    if (!only_row) ++column;
+  for (const Entry<Scalar>& entry : rows) {
+    const Place mirror(entry.column, entry.row);
+    const bool is_own = mirror.first >= distribution.begin() && mirror.first < distribution.end();
+    compare(entry, is_own ? value_at(rows, mirror) : conjugate(value_at(columns, place(entry))));
+  }
+  for (const Entry<Scalar>& entry : columns) {
+    compare({entry.row, entry.column, value_at(rows, place(entry))}, conjugate(entry.value));
+  }
+  if (first) {
+    throw InputError(fmt::format("{}: the matrix is not Hermitian: entry ({}, {}) is {}, but entry ({}, {}) is {}",
+                                 path, first->row + 1, first->column + 1, value_text(first->value), first->column + 1,
+                                 first->row + 1, value_text(across)));
   }
 }
 
@@ -185,49 +162,65 @@ class FileRows final : public RowSource<Scalar> {
   std::vector<Entry<Scalar>> entries_;  // by row and column
 };
 
+/// A row or column number, from 0.
+std::int64_t read_index(MatrixMarketLines& lines, std::string_view what, std::int64_t size) {
+  const std::int64_t number = lines.integer(what);
+  if (number < 1 || number > size) lines.fail(fmt::format("{} {} is outside of 1 to {}", what, number, size));
+  return number - 1;
+}
+
+/// An entry of a symmetric or hermitian matrix, which must be Hermitian itself and in the triangle of those before.
 template <class Scalar>
-std::vector<Entry<Scalar>> read_entries(const std::string& path, MatrixMarketLines& lines, const Header& header,
-                                        const RowDistribution& distribution) {
+void check_entry(const MatrixMarketLines& lines, Symmetry symmetry, const Entry<Scalar>& entry, int& triangle) {
+  const auto& [row, column, value] = entry;
+  const int side = row > column ? 1 : row < column ? -1 : 0;
+  if (side != 0 && triangle == -side) {
+    lines.fail(
+        fmt::format("entry ({}, {}) is in the other triangle than those before: of a symmetric or hermitian matrix "
+                    "only one is given",
+                    row + 1, column + 1));
+  }
+  if (side != 0) triangle = side;
+  if constexpr (ScalarTraits<Scalar>::is_complex) {
+    if (symmetry == Symmetry::symmetric && value.imag() != 0) {
+      lines.fail(fmt::format("entry ({}, {}) = {} makes this complex symmetric matrix not Hermitian", row + 1,
+                             column + 1, value_text(value)));
+    }
+    if (symmetry == Symmetry::hermitian && side == 0 && value.imag() != 0) {
+      lines.fail(fmt::format("the diagonal entry ({}, {}) = {} of a Hermitian matrix must be real", row + 1, column + 1,
+                             value_text(value)));
+    }
+  }
+}
+
+template <class Scalar>
+std::vector<Entry<Scalar>> read_entries(const std::string& path, MatrixMarketLines& lines,
+                                        const MatrixMarketHeader& header, const RowDistribution& distribution) {
   std::vector<Entry<Scalar>> rows;
-  std::vector<Entry<Scalar>> mirrored;  // general matrices: what the columns say of this rank's rows
+  std::vector<Entry<Scalar>> columns;  // general matrices: what other ranks' rows say of this rank's
   const auto is_mine = [&](std::int64_t row) { return row >= distribution.begin() && row < distribution.end(); };
   const bool is_general = header.symmetry == Symmetry::general;
   int triangle = 0;  // of a symmetric file: the sign of row - column, once known
+  double frobenius_norm = 0;
   std::int64_t row = 0;
   std::int64_t column = 0;
   for (std::int64_t index = 0; index < header.entries; ++index) {
     if (!lines.next_data_line()) lines.fail(fmt::format("the file ends after {} of {} entries", index, header.entries));
     if (header.format == Format::coordinate) {
-      row = lines.integer("row") - 1;
-      column = lines.integer("column") - 1;
-      if (row < 0 || row >= header.size) lines.fail(fmt::format("row {} is outside of 1 to {}", row + 1, header.size));
-      if (column < 0 || column >= header.size)
-        lines.fail(fmt::format("column {} is outside of 1 to {}", column + 1, header.size));
+      row = read_index(lines, "row", header.size);
+      column = read_index(lines, "column", header.size);
     }
-    Scalar value = read_value<Scalar>(lines, header.field);
+    const Entry<Scalar> entry{row, column, read_value<Scalar>(lines, header.field)};
+    const Entry<Scalar> mirrored{column, row, conjugate(entry.value)};
     lines.expect_end();
-    const int side = row > column ? 1 : row < column ? -1 : 0;
-    if (!is_general && side != 0) {
-      if (triangle == -side)
-        lines.fail(
-            fmt::format("entry ({}, {}) is in the other triangle than those before: of a symmetric or hermitian matrix "
-                        "only one is given",
-                        row + 1, column + 1));
-      triangle = side;
+    if (is_mine(row)) append(rows, entry);
+    if (is_general) {
+      if (is_mine(column) && !is_mine(row)) append(columns, mirrored);
+      frobenius_norm = std::hypot(frobenius_norm, magnitude(entry.value));
+    } else {
+      check_entry(lines, header.symmetry, entry, triangle);
+      if (is_mine(column) && row != column) append(rows, mirrored);
     }
-    if constexpr (ScalarTraits<Scalar>::is_complex) {
-      if (header.symmetry == Symmetry::symmetric && value.imag() != 0) {
-        lines.fail(fmt::format("entry ({}, {}) = {} makes this complex symmetric matrix not Hermitian", row + 1,
-                               column + 1, value_text(value)));
-      }
-      if (header.symmetry == Symmetry::hermitian && side == 0 && value.imag() != 0) {
-        lines.fail(fmt::format("the diagonal entry ({}, {}) = {} of a Hermitian matrix must be real", row + 1,
-                               column + 1, value_text(value)));
-      }
-    }
-    if (is_mine(row)) rows.push_back({row, column, value});
-    if (is_mine(column) && (is_general || side != 0))
-      (is_general ? mirrored : rows).push_back({column, row, conjugate(value)});
     if (header.format == Format::array && ++row == header.size) {
       ++column;
       row = is_general ? 0 : column;
@@ -235,16 +228,17 @@ std::vector<Entry<Scalar>> read_entries(const std::string& path, MatrixMarketLin
   }
   if (lines.next_data_line())
     lines.fail(fmt::format("there is more after the {} entries that were announced", header.entries));
-  sort_and_sum(rows);
+  sort_and_sum(path, rows);
   if (is_general) {
-    sort_and_sum(mirrored);
-    check_hermitian(path, rows, mirrored);
+    if (!std::isfinite(frobenius_norm)) throw InputError(fmt::format("{}: the norm of the matrix overflows", path));
+    sort_and_sum(path, columns);
+    check_hermitian(path, rows, columns, distribution, frobenius_norm);
   }
   return rows;
 }
 
 template <class Scalar>
-LocalMatrix<Scalar> read_rows(const std::string& path, MatrixMarketLines& lines, const Header& header,
+LocalMatrix<Scalar> read_rows(const std::string& path, MatrixMarketLines& lines, const MatrixMarketHeader& header,
                               const Communicator& communicator) {
   LocalMatrix<Scalar> result;
   result.rows = RowDistribution::uniform(header.size, communicator);
@@ -264,7 +258,7 @@ LocalMatrix<Scalar> read_rows(const std::string& path, MatrixMarketLines& lines,
 MatrixMarketMatrix read_matrix_market(const std::string& path, const Communicator& communicator) {
   return collectively(communicator, [&]() -> MatrixMarketMatrix {
     MatrixMarketLines lines(path);
-    const Header header = read_header(lines);
+    const MatrixMarketHeader header = read_header(lines);
     if (header.field == Field::complex) return read_rows<Complex<double>>(path, lines, header, communicator);
     return read_rows<double>(path, lines, header, communicator);
   });

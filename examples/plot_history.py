@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Plots the residual history of a block_lanczos run: plot_history.py RUN.json PICTURE.png [COMMIT]
 
-A COMMIT is noted in RUN.json, too, so that the picture can be drawn again.
+A COMMIT is noted in RUN.json, too, so that the picture can be drawn again. "-" instead of RUN.json is standard input.
 """
 import json
+import pathlib
 import sys
 
 ESTIMATED = dict(marker="o", markersize=3.2, linewidth=1.3)
@@ -60,7 +61,7 @@ def main():
     except ImportError as error:
         sys.exit(f"plot_history.py: {error}")
 
-    with open(sys.argv[1], encoding="utf-8") as file:
+    with sys.stdin.buffer if sys.argv[1] == "-" else open(sys.argv[1], encoding="utf-8") as file:
         run = json.load(file)
     if len(sys.argv) == 4:
         run["versions"]["commit"] = sys.argv[3]
@@ -85,7 +86,8 @@ def main():
                     fontsize=13, fontweight="bold", y=0.985)
     figure.text(0.995, 0.01, setting_of(run), ha="right", fontsize=8, color="#718096")
     figure.tight_layout(rect=(0, 0.025, 1, 0.93))
-    figure.savefig(sys.argv[2], dpi=120)
+    with open(sys.argv[2], "wb") as file:
+        figure.savefig(file, format=pathlib.Path(sys.argv[2]).suffix[1:] or "png", dpi=120)
 
 
 main()
