@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""block_lanczos beside ARPACK, SLEPc and PRIMME: the 8 lowest eigenpairs of a matrix, on the same cores, to the same accuracy.
+"""block_lanczos beside ARPACK, SLEPc and PRIMME: 8 lowest eigenpairs, on the same cores, to the same accuracy.
 
     bench/eigen_peers.py --program build/release/examples/block_lanczos --out bench/results/cpu/eigen_peers
     bench/eigen_peers.py --out bench/results/cpu/eigen_peers --draw      # the picture and a table from the CSV
@@ -18,6 +18,7 @@ and PRIMME multiply through Python; they get a product on all cores where that i
 A library ends early when its share of --budget is spent, or a run after --limit seconds; the table says so. Needs
 python3-scipy, python3-slepc4py and python3-matplotlib (Debian), and primme (PyPI); a peer that is missing is left out.
 """
+
 import argparse
 import concurrent.futures
 import csv
@@ -51,22 +52,50 @@ SMALL_PROBLEMS = {  # to try this program
 # Likely winners first: the others are left out where time runs short. ncv 0: the library's own choice.
 SETTINGS = {
     "block_lanczos": [{}],
-    "SLEPc": [{"method": "krylovschur", "ncv": 0}, {"method": "krylovschur", "ncv": 40},
-              {"method": "krylovschur", "ncv": 80}, {"method": "krylovschur", "filter": 20, "ncv": 40},
-              {"method": "krylovschur", "filter": 10, "ncv": 40}, {"method": "krylovschur", "filter": 40, "ncv": 40},
-              {"method": "lobpcg", "block": 8, "pc": "none"}, {"method": "gd", "block": 4, "ncv": 40, "pc": "none"},
-              {"method": "gd", "block": 8, "ncv": 80, "pc": "none"}, {"method": "gd", "block": 1, "ncv": 40, "pc": "none"},
-              {"method": "lobpcg", "block": 12, "pc": "none"}, {"method": "lobpcg", "block": 8, "pc": "bjacobi"},
-              {"method": "gd", "block": 4, "ncv": 40, "pc": "bjacobi"}],
+    "SLEPc": [
+        {"method": "krylovschur", "ncv": 0},
+        {"method": "krylovschur", "ncv": 40},
+        {"method": "krylovschur", "ncv": 80},
+        {"method": "krylovschur", "filter": 20, "ncv": 40},
+        {"method": "krylovschur", "filter": 10, "ncv": 40},
+        {"method": "krylovschur", "filter": 40, "ncv": 40},
+        {"method": "lobpcg", "block": 8, "pc": "none"},
+        {"method": "gd", "block": 4, "ncv": 40, "pc": "none"},
+        {"method": "gd", "block": 8, "ncv": 80, "pc": "none"},
+        {"method": "gd", "block": 1, "ncv": 40, "pc": "none"},
+        {"method": "lobpcg", "block": 12, "pc": "none"},
+        {"method": "lobpcg", "block": 8, "pc": "bjacobi"},
+        {"method": "gd", "block": 4, "ncv": 40, "pc": "bjacobi"},
+    ],
     "ARPACK": [{"ncv": 40}, {"ncv": 20}, {"ncv": 80}],
-    "PRIMME": [{"method": "DYNAMIC", "block": 1, "ncv": 40}, {"method": "JDQMR", "block": 1, "ncv": 40},
-               {"method": "GD_Olsen_plusK", "block": 4, "ncv": 40}, {"method": "GD_Olsen_plusK", "block": 1, "ncv": 40},
-               {"method": "LOBPCG_OrthoBasis", "block": 8}, {"method": "JDQMR", "block": 4, "ncv": 40},
-               {"method": "GD_Olsen_plusK", "block": 8, "ncv": 80}, {"method": "GD_Olsen_plusK", "block": 2, "ncv": 40},
-               {"method": "JDQMR_ETol", "block": 1, "ncv": 40}, {"method": "JDQMR", "block": 8, "ncv": 80}],
+    "PRIMME": [
+        {"method": "DYNAMIC", "block": 1, "ncv": 40},
+        {"method": "JDQMR", "block": 1, "ncv": 40},
+        {"method": "GD_Olsen_plusK", "block": 4, "ncv": 40},
+        {"method": "GD_Olsen_plusK", "block": 1, "ncv": 40},
+        {"method": "LOBPCG_OrthoBasis", "block": 8},
+        {"method": "JDQMR", "block": 4, "ncv": 40},
+        {"method": "GD_Olsen_plusK", "block": 8, "ncv": 80},
+        {"method": "GD_Olsen_plusK", "block": 2, "ncv": 40},
+        {"method": "JDQMR_ETol", "block": 1, "ncv": 40},
+        {"method": "JDQMR", "block": 8, "ncv": 80},
+    ],
 }
-COLUMNS = ["problem", "library", "best", "seconds", "seconds_min", "seconds_max", "runs", "missed", "residual", "target",
-           "setting", "tolerance", "ratio_to_block_lanczos"]
+COLUMNS = [
+    "problem",
+    "library",
+    "best",
+    "seconds",
+    "seconds_min",
+    "seconds_max",
+    "runs",
+    "missed",
+    "residual",
+    "target",
+    "setting",
+    "tolerance",
+    "ratio_to_block_lanczos",
+]
 
 
 class TooSlow(Exception):
@@ -114,33 +143,48 @@ def residual(matrix, values, vectors):
 def solve_arpack(matrix, tolerance, setting, hints, cores):
     operator = faster_product(matrix, cores, 1)
     begin = time.perf_counter()
-    values, vectors = scipy.sparse.linalg.eigsh(operator, k=NEV, which="SA", ncv=setting["ncv"], tol=tolerance, maxiter=100000)
+    values, vectors = scipy.sparse.linalg.eigsh(
+        operator, k=NEV, which="SA", ncv=setting["ncv"], tol=tolerance, maxiter=100000
+    )
     return time.perf_counter() - begin, values, vectors, f"SciPy {scipy.__version__}"
 
 
 def solve_primme(matrix, tolerance, setting, hints, cores):
     import primme
+
     operator = faster_product(matrix, cores, setting["block"])
     begin = time.perf_counter()
-    values, vectors = primme.eigsh(operator, k=NEV, which="SA", tol=tolerance, method="PRIMME_" + setting["method"],
-                                   maxBlockSize=setting["block"], ncv=setting.get("ncv"))
+    values, vectors = primme.eigsh(
+        operator,
+        k=NEV,
+        which="SA",
+        tol=tolerance,
+        method="PRIMME_" + setting["method"],
+        maxBlockSize=setting["block"],
+        ncv=setting.get("ncv"),
+    )
     return time.perf_counter() - begin, values, vectors, f"primme {importlib.metadata.version('primme')}"
 
 
 def solve_slepc(matrix, tolerance, setting, hints, cores):
     """On all ranks of an mpirun; the result is gathered on each, and the first one reports it."""
     for folder in glob.glob("/usr/lib/slepcdir/*/*-real/lib/python3/dist-packages") + glob.glob(
-            "/usr/lib/petscdir/*/*-real/lib/python3/dist-packages"):
+        "/usr/lib/petscdir/*/*-real/lib/python3/dist-packages"
+    ):
         sys.path.append(folder)
     import slepc4py
+
     slepc4py.init([])
     from petsc4py import PETSc
     from slepc4py import SLEPc
+
     n = matrix.shape[0]
     local = PETSc.Vec().createMPI(n).getOwnershipRange()
-    rows = matrix[local[0]:local[1]]
-    a = PETSc.Mat().createAIJ(size=((local[1] - local[0], n), (local[1] - local[0], n)),
-                              csr=(rows.indptr.astype(PETSc.IntType), rows.indices.astype(PETSc.IntType), rows.data))
+    rows = matrix[local[0] : local[1]]
+    a = PETSc.Mat().createAIJ(
+        size=((local[1] - local[0], n), (local[1] - local[0], n)),
+        csr=(rows.indptr.astype(PETSc.IntType), rows.indices.astype(PETSc.IntType), rows.data),
+    )
     a.setOption(PETSc.Mat.Option.HERMITIAN, True)
     eps = SLEPc.EPS().create()
     eps.setOperators(a)
@@ -192,12 +236,21 @@ def child(arguments):
     """One run of one peer, in a process of its own: prints what it found."""
     task = json.loads(arguments.child)
     matrix = scipy.sparse.load_npz(task["matrix"])
-    seconds, values, vectors, version = PEERS[task["peer"]](matrix, task["tolerance"], task["setting"], task["hints"],
-                                                            arguments.cores)
+    seconds, values, vectors, version = PEERS[task["peer"]](
+        matrix, task["tolerance"], task["setting"], task["hints"], arguments.cores
+    )
     if seconds is not None:
         order = np.argsort(values)
-        print(json.dumps({"seconds": seconds, "values": np.asarray(values)[order].tolist(), "version": version,
-                          "residual": residual(matrix, np.asarray(values), vectors)}))
+        print(
+            json.dumps(
+                {
+                    "seconds": seconds,
+                    "values": np.asarray(values)[order].tolist(),
+                    "version": version,
+                    "residual": residual(matrix, np.asarray(values), vectors),
+                }
+            )
+        )
 
 
 def run_peer(peer, matrix_file, hints, cores, setting, tolerance, limit):
@@ -210,8 +263,9 @@ def run_peer(peer, matrix_file, hints, cores, setting, tolerance, limit):
         environment["OMP_NUM_THREADS"] = "1"
     begin = time.monotonic()
     try:
-        result = subprocess.run(command, capture_output=True, text=True, env=environment,
-                                timeout=limit + (15 if peer == "SLEPc" else 0))
+        result = subprocess.run(
+            command, capture_output=True, text=True, env=environment, timeout=limit + (15 if peer == "SLEPc" else 0)
+        )
     except subprocess.TimeoutExpired as error:
         raise TooSlow(f"stopped after {limit:.0f} s") from error
     if result.returncode != 0:
@@ -224,13 +278,34 @@ def run_peer(peer, matrix_file, hints, cores, setting, tolerance, limit):
 
 def run_ours(program, options, matrix, folder, cores, setting, tolerance, limit):
     answer, vectors = os.path.join(folder, "ours.json"), os.path.join(folder, "ours.mtx")
-    subprocess.run([program, *options, "--nev", str(NEV), "--tol", repr(tolerance), "--threads", str(cores), "--quiet",
-                    "--json", answer, "--vectors", vectors], check=True, env=dict(os.environ, OMP_PROC_BIND="true"))
+    subprocess.run(
+        [
+            program,
+            *options,
+            "--nev",
+            str(NEV),
+            "--tol",
+            repr(tolerance),
+            "--threads",
+            str(cores),
+            "--quiet",
+            "--json",
+            answer,
+            "--vectors",
+            vectors,
+        ],
+        check=True,
+        env=dict(os.environ, OMP_PROC_BIND="true"),
+    )
     with open(answer, encoding="utf-8") as file:
         result = json.load(file)
     values = np.array(result["eigenvalues"])
-    return {"seconds": result["seconds"], "values": sorted(values.tolist()), "version": f"BlockVec {result['versions']['blockvec']}",
-            "residual": residual(matrix, values, scipy.io.mmread(vectors))}
+    return {
+        "seconds": result["seconds"],
+        "values": sorted(values.tolist()),
+        "version": f"BlockVec {result['versions']['blockvec']}",
+        "residual": residual(matrix, values, scipy.io.mmread(vectors)),
+    }
 
 
 def starting_tolerance(peer, norm, values):
@@ -239,7 +314,7 @@ def starting_tolerance(peer, norm, values):
 
 
 def count_missed(found, exact, accuracy):
-    """How many of the exact eigenvalues, copies counted, have no partner of their own among those found. Both ascending."""
+    """How many exact eigenvalues, copies counted, have no partner of their own among those found. Both ascending."""
     rest, missed = list(found), 0
     for value in exact:
         partner = next((x for x in rest if abs(x - value) <= accuracy), None)
@@ -270,7 +345,9 @@ def tried(library, run, norm, values, arguments, notes):
         try:
             for _ in range(4):
                 # A run that is three times as slow as a complete answer is not the best one.
-                limit = min(arguments.limit, max(left, 10), 3 * best["seconds"] + 10 if best and not best["missed"] else 1e9)
+                limit = min(
+                    arguments.limit, max(left, 10), 3 * best["seconds"] + 10 if best and not best["missed"] else 1e9
+                )
                 result = run(setting, tolerance, limit)
                 if result["residual"] <= ACCURACY * norm:
                     break
@@ -281,10 +358,18 @@ def tried(library, run, norm, values, arguments, notes):
             notes.append(f"{library}, {name}: {error}")
             print("  " + notes[-1], flush=True)
             continue
-        result.update(setting=name, tolerance=tolerance, missed=count_missed(result["values"], values, 10 * ACCURACY * norm),
-                      times=[result["seconds"]], key=setting)
-        print(f"  {library:14s} {name:36s} {result['seconds']:8.2f} s  residual {result['residual']:.1e}  "
-              f"missed {result['missed']}", flush=True)
+        result.update(
+            setting=name,
+            tolerance=tolerance,
+            missed=count_missed(result["values"], values, 10 * ACCURACY * norm),
+            times=[result["seconds"]],
+            key=setting,
+        )
+        print(
+            f"  {library:14s} {name:36s} {result['seconds']:8.2f} s  residual {result['residual']:.1e}  "
+            f"missed {result['missed']}",
+            flush=True,
+        )
         found.append(result)
         if best is None or (result["missed"], result["seconds"]) < (best["missed"], best["seconds"]):
             best = result
@@ -297,7 +382,9 @@ def tried(library, run, norm, values, arguments, notes):
 
 def commit():
     here = os.path.dirname(os.path.abspath(__file__))
-    return subprocess.run(["git", "-C", here, "describe", "--always", "--dirty"], capture_output=True, text=True).stdout.strip()
+    return subprocess.run(
+        ["git", "-C", here, "describe", "--always", "--dirty"], capture_output=True, text=True
+    ).stdout.strip()
 
 
 def processor():
@@ -319,14 +406,20 @@ def read_csv(path):
 
 def setting_text(row):
     """What a row says of its setting; older tables have JSON."""
-    return describe(json.loads(row["setting"])).replace("PRIMME_", "") if row["setting"].startswith("{") else row["setting"]
+    return (
+        describe(json.loads(row["setting"])).replace("PRIMME_", "")
+        if row["setting"].startswith("{")
+        else row["setting"]
+    )
 
 
 def draw(comments, rows, picture):
     """Every setting as a dot on an axis of seconds, the best of each library large and with its name."""
     import matplotlib
+
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
+
     problems = list(dict.fromkeys(row["problem"] for row in rows))
     figure, axes = plt.subplots(1, len(problems), figsize=(7.2 * len(problems), 3.6), squeeze=False)
     for axis, problem in zip(axes[0], problems):
@@ -336,11 +429,26 @@ def draw(comments, rows, picture):
             color = "#c53030" if chosen["library"] == "block_lanczos" else "#2b6cb0"
             for row in (row for row in mine if row["library"] == chosen["library"]):
                 large = row is chosen
-                axis.plot(float(row["seconds"]), height, "o", ms=11 if large else 5, color="white" if row["missed"] != "0" else color,
-                          mec=color, mew=1.6 if large else 1, alpha=1 if large else 0.55, zorder=3 if large else 2)
+                axis.plot(
+                    float(row["seconds"]),
+                    height,
+                    "o",
+                    ms=11 if large else 5,
+                    color="white" if row["missed"] != "0" else color,
+                    mec=color,
+                    mew=1.6 if large else 1,
+                    alpha=1 if large else 0.55,
+                    zorder=3 if large else 2,
+                )
             missed = f", misses {chosen['missed']} of {NEV}" if chosen["missed"] != "0" else ""
-            axis.annotate(f"{float(chosen['seconds']):.2f} s{missed}: {setting_text(chosen)}", (float(chosen["seconds"]), height),
-                          xytext=(0, 9), textcoords="offset points", ha="center", fontsize=8.5)
+            axis.annotate(
+                f"{float(chosen['seconds']):.2f} s{missed}: {setting_text(chosen)}",
+                (float(chosen["seconds"]), height),
+                xytext=(0, 9),
+                textcoords="offset points",
+                ha="center",
+                fontsize=8.5,
+            )
         seconds = [float(row["seconds"]) for row in mine]
         axis.set_xscale("log")
         axis.set_xlim(min(seconds) / 3, max(seconds) * 3)
@@ -353,8 +461,14 @@ def draw(comments, rows, picture):
         axis.set_axisbelow(True)
         axis.spines[["top", "right", "left"]].set_visible(False)
         axis.tick_params(length=0)
-    figure.text(0.5, 0.07, "Large: the best setting of each library. Small: the others tried. Hollow: wanted eigenvalues are missing.",
-                ha="center", fontsize=9, color="#4a5568")
+    figure.text(
+        0.5,
+        0.07,
+        "Large: the best setting of each library. Small: the others tried. Hollow: wanted eigenvalues are missing.",
+        ha="center",
+        fontsize=9,
+        color="#4a5568",
+    )
     figure.text(0.995, 0.015, comments[0], ha="right", fontsize=8, color="#718096")
     figure.tight_layout(rect=(0, 0.1, 1, 1))
     figure.savefig(picture, dpi=120)
@@ -365,7 +479,10 @@ def print_table(rows):
     print("| matrix | library | seconds | missing | setting |\n|---|---|---|---|---|")
     for row in rows:
         if row["best"] == "yes":
-            print(f"| {row['problem']} | {row['library']} | {float(row['seconds']):.2f} | {row['missed']} of {NEV} | {setting_text(row)} |")
+            print(
+                f"| {row['problem']} | {row['library']} | {float(row['seconds']):.2f} | {row['missed']} of {NEV} "
+                f"| {setting_text(row)} |"
+            )
 
 
 def measure(arguments):
@@ -374,40 +491,63 @@ def measure(arguments):
     with tempfile.TemporaryDirectory() as folder:
         for problem, options in (SMALL_PROBLEMS if arguments.small else PROBLEMS).items():
             text, packed = os.path.join(folder, "matrix.mtx"), os.path.join(folder, "matrix.npz")
-            subprocess.run([arguments.program, *options, "--write-matrix", text, "--quiet"], check=True, stdout=subprocess.DEVNULL)
+            subprocess.run(
+                [arguments.program, *options, "--write-matrix", text, "--quiet"], check=True, stdout=subprocess.DEVNULL
+            )
             matrix = scipy.io.mmread(text).tocsr()
             scipy.sparse.save_npz(packed, matrix, compressed=False)
-            norm = float(abs(scipy.sparse.linalg.eigsh(matrix, k=1, which="LM", tol=1e-3, return_eigenvectors=False)[0]))
+            norm = float(
+                abs(scipy.sparse.linalg.eigsh(matrix, k=1, which="LM", tol=1e-3, return_eigenvectors=False)[0])
+            )
             top = float(scipy.sparse.linalg.eigsh(matrix, k=1, which="LA", tol=1e-3, return_eigenvectors=False)[0])
-            print(f"{problem}: n = {matrix.shape[0]}, {matrix.nnz} entries, ||A|| = {norm:.4f}, residuals to {ACCURACY * norm:.1e}",
-                  flush=True)
+            print(
+                f"{problem}: n = {matrix.shape[0]}, {matrix.nnz} entries, ||A|| = {norm:.4f}, "
+                f"residuals to {ACCURACY * norm:.1e}",
+                flush=True,
+            )
 
             def ours(setting, tolerance, limit):
                 return run_ours(arguments.program, options, matrix, folder, arguments.cores, setting, tolerance, limit)
 
             values = np.array(ours({}, ACCURACY / 100, arguments.limit)["values"])
             width = values[-1] - values[0]
-            hints = {"interval": [values[0] - 0.1 * width, values[-1] + 0.01 * width],
-                     "range": [values[0] - 0.1 * width, top + 0.01 * norm]}
+            hints = {
+                "interval": [values[0] - 0.1 * width, values[-1] + 0.01 * width],
+                "range": [values[0] - 0.1 * width, top + 0.01 * norm],
+            }
             reference = None
             for library in SETTINGS:
+
                 def peer(setting, tolerance, limit, library=library):
                     return run_peer(library, packed, hints, arguments.cores, setting, tolerance, limit)
 
                 remarks = []
-                for result in tried(library, ours if library == "block_lanczos" else peer, norm, values, arguments, remarks):
+                for result in tried(
+                    library, ours if library == "block_lanczos" else peer, norm, values, arguments, remarks
+                ):
                     seconds = statistics.median(result["times"])
                     reference = seconds if library == "block_lanczos" else reference
                     versions.add(result["version"])
-                    rows.append({"problem": problem, "library": library, "best": "yes" if result.get("best") else "no",
-                                 "seconds": round(seconds, 3), "seconds_min": round(min(result["times"]), 3),
-                                 "seconds_max": round(max(result["times"]), 3), "runs": len(result["times"]),
-                                 "missed": str(result["missed"]), "residual": f"{result['residual']:.2e}",
-                                 "target": f"{ACCURACY * norm:.2e}", "setting": result["setting"],
-                                 "tolerance": f"{result['tolerance']:.2e}",
-                                 "ratio_to_block_lanczos": round(seconds / reference, 2) if reference else ""})
+                    rows.append(
+                        {
+                            "problem": problem,
+                            "library": library,
+                            "best": "yes" if result.get("best") else "no",
+                            "seconds": round(seconds, 3),
+                            "seconds_min": round(min(result["times"]), 3),
+                            "seconds_max": round(max(result["times"]), 3),
+                            "runs": len(result["times"]),
+                            "missed": str(result["missed"]),
+                            "residual": f"{result['residual']:.2e}",
+                            "target": f"{ACCURACY * norm:.2e}",
+                            "setting": result["setting"],
+                            "tolerance": f"{result['tolerance']:.2e}",
+                            "ratio_to_block_lanczos": round(seconds / reference, 2) if reference else "",
+                        }
+                    )
                 notes += [f"left out on {problem}: {remark}" for remark in remarks]
-    first = f"{datetime.date.today()}, commit {commit()}, {processor()}, {arguments.cores} cores, {', '.join(sorted(versions))}"
+    machine = f"{processor()}, {arguments.cores} cores"
+    first = f"{datetime.date.today()}, commit {commit()}, {machine}, {', '.join(sorted(versions))}"
     return [first, f"best: the median of {arguments.runs} runs; other settings: one run"] + notes, rows
 
 
