@@ -4,7 +4,8 @@
 plot_host_kernels.py --csv TABLE.csv --png PICTURE.png --commit ID RUN.json...   writes the table, draws the picture
 plot_host_kernels.py --csv TABLE.csv --png PICTURE.png                           draws the picture of a table
 The JSON files come from host_kernels --benchmark_out=RUN.json. Files with different filters complete one another. Rows
-that several files have become one: its median, and of shares and ratios also the least and the greatest.
+that several files have become one: its median, and of shares and ratios also the least and the greatest. Prints the
+table of docs/performance.md.
 """
 
 import argparse
@@ -196,6 +197,31 @@ def draw(path, comments, rows):
     figure.savefig(path, dpi=110)
 
 
+def print_table(rows):
+    """The table of docs/performance.md: double precision, widths to 32, of the last column also wider and with gaps."""
+    print(
+        "| | share, median | share, least | OpenBLAS, mean | OpenBLAS, least over widths 1..64 |\n|---|---|---|---|---|"
+    )
+    for layout in COLORS:
+        for product in ("tsmttsm", "tsmm"):
+            narrow = [row for row in squares(rows, product, "double", layout) if int(row["m"]) <= 32]
+            wanted = (product, "double", layout)
+            ratios = [
+                float(row["ratio"])
+                for row in rows
+                if (row["product"], row["type"], row["layout"]) == wanted
+                and row["m"] == row["n"]
+                and int(row["m"]) <= 64
+            ]
+            if narrow:
+                shares = [100 * float(row["share_of_binding_roof"]) for row in narrow]
+                mean = statistics.mean(float(row["ratio"]) for row in narrow)
+                print(
+                    f"| `{product}`, {layout}-major | {statistics.median(shares):.0f} % | {min(shares):.0f} % "
+                    f"| {mean:.1f} x | {min(ratios):.1f} x |"
+                )
+
+
 def commit_of(comments):
     """Commit and machine, without the details of OpenBLAS."""
     line = next(line for line in comments if line.startswith("commit"))
@@ -213,7 +239,9 @@ def main():
     if arguments.files:
         contexts, runs = zip(*(rows_of(path) for path in arguments.files))
         write_csv(arguments.csv, contexts, merged([row for run in runs for row in run]), arguments.commit)
-    draw(arguments.png, *read_csv(arguments.csv))
+    comments, rows = read_csv(arguments.csv)
+    draw(arguments.png, comments, rows)
+    print_table(rows)
 
 
 if __name__ == "__main__":
