@@ -123,8 +123,12 @@ void OutputFiles::open(const ProgramOptions& options) {
   };
   std::vector<Name> names;
   std::error_code unknown;
-  if (!options.matrix_file.empty())
-    names.push_back({"--matrix", fs::weakly_canonical(fs::absolute(options.matrix_file), unknown)});
+  const auto know = [&](const char* option, const std::string& name) {
+    if (!name.empty()) names.push_back({option, fs::weakly_canonical(fs::absolute(name), unknown)});
+  };
+  know("--matrix", options.matrix_file);
+  know("--checkpoint", options.lanczos.checkpoint.file);
+  know("--restart", options.lanczos.checkpoint.restart);
   const auto open_one = [&](const char* option, const std::string& name, std::optional<OutputFile>& file) {
     if (name.empty()) return;
     file.emplace(name);

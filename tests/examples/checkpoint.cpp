@@ -157,6 +157,11 @@ TEST(Checkpoint, GoesOnInLaterSearches) {
   expect_continues<RowMajor>(Anderson({8, 8, 8}, 0, 1), with(9, 1, 7));
 }
 
+// The lowest level has more copies than the basis has columns: the filter comes late, if at all.
+TEST(Checkpoint, GoesOnWithinACrowdedLevel) {
+  expect_continues<ColumnMajor>(Graphene<Complex<double>>({16, 16}, 1, 8), with(3, 1));
+}
+
 // Few rows: blocks that become narrower, and the whole space.
 TEST(Checkpoint, GoesOnWhereHardlyAnyRowsAreLeft) {
   expect_continues<ColumnMajor>(Laplacian({13}), with(13, 3));

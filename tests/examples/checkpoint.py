@@ -70,6 +70,8 @@ def main():
         assert "(Laplacian, 30 x 31 Dirichlet grid, " in errors, errors
         errors = run(folder, "--checkpoint", folder / "missing" / "run.ckp", status=2)
         assert "missing/run.ckp: the checkpoint cannot be written: No such file or directory" in errors, errors
+        errors = run(folder, "--checkpoint", folder / "run.json", status=2)
+        assert "run.json: both --checkpoint and --json have this name" in errors, errors
         run(folder, "--checkpoint-every", 1, status=2)
         run(folder, "--checkpoint", checkpoint, "--checkpoint-every", -1, status=2)
 
