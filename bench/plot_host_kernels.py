@@ -4,8 +4,10 @@
 plot_host_kernels.py --csv TABLE.csv --png PICTURE.png --commit ID RUN.json...   writes the table, draws the picture
 plot_host_kernels.py --csv TABLE.csv --png PICTURE.png                           draws the picture of a table
 The JSON files come from host_kernels --benchmark_out=RUN.json. Files with different filters complete one another. Rows
-that several files have become one: its median, and of shares and ratios also the least and the greatest.
+that several files have become one: its median, and of shares and ratios also the least and the greatest. Prints the
+table of docs/performance.md.
 """
+
 import argparse
 import collections
 import csv
@@ -22,8 +24,12 @@ import matplotlib.pyplot as plt
 
 PROBLEM = ["product", "type", "layout", "m", "n", "lda", "k"]
 WITH_RANGE = ["share", "share_of_binding_roof", "openblas_share_of_binding_roof", "ratio"]
-COLUMNS = (PROBLEM + ["gbps", "gflops", "roof_gbps"] + [f"{name}{end}" for name in WITH_RANGE for end in ("", "_min", "_max")] +
-           ["openblas_gbps", "runs", "kernel"])
+COLUMNS = (
+    PROBLEM
+    + ["gbps", "gflops", "roof_gbps"]
+    + [f"{name}{end}" for name in WITH_RANGE for end in ("", "_min", "_max")]
+    + ["openblas_gbps", "runs", "kernel"]
+)
 DIGITS = {"gbps": 2, "gflops": 1, "roof_gbps": 2, "openblas_gbps": 2, "ratio": 2}
 TYPES = ["float", "double", "complex_float", "complex_double"]
 COLORS = {"row": "#2b6cb0", "column": "#dd7a1f"}
@@ -36,15 +42,26 @@ def rows_of(path):
     rows = []
     for entry in data["benchmarks"]:
         product, kind, layout = entry["name"].split("/")[:3]
-        rows.append({
-            "product": product, "type": kind, "layout": layout,
-            "m": int(entry["m"]), "n": int(entry["n"]), "lda": int(entry["lda"]), "k": int(entry["k"]),
-            "gbps": entry["GB/s"], "gflops": entry["GFLOP/s"], "roof_gbps": entry["roof_GB/s"],
-            "openblas_gbps": entry["openblas_GB/s"], "share": entry["share"],
-            "share_of_binding_roof": entry["share_of_binding_roof"],
-            "openblas_share_of_binding_roof": entry["share_of_binding_roof"] / entry["ratio"],
-            "ratio": entry["ratio"], "kernel": entry.get("label", ""),
-        })
+        rows.append(
+            {
+                "product": product,
+                "type": kind,
+                "layout": layout,
+                "m": int(entry["m"]),
+                "n": int(entry["n"]),
+                "lda": int(entry["lda"]),
+                "k": int(entry["k"]),
+                "gbps": entry["GB/s"],
+                "gflops": entry["GFLOP/s"],
+                "roof_gbps": entry["roof_GB/s"],
+                "openblas_gbps": entry["openblas_GB/s"],
+                "share": entry["share"],
+                "share_of_binding_roof": entry["share_of_binding_roof"],
+                "openblas_share_of_binding_roof": entry["share_of_binding_roof"] / entry["ratio"],
+                "ratio": entry["ratio"],
+                "kernel": entry.get("label", ""),
+            }
+        )
     return data["context"], rows
 
 
@@ -68,17 +85,26 @@ def merged(runs):
 def write_csv(path, contexts, rows, commit):
     with open(path, "w", newline="", encoding="utf-8") as file:
         first = contexts[0]
-        file.write(f"# commit {commit}; {processor()}, {first['num_cpus']} cores; {platform.system()}; "
-                   f"OpenBLAS {first['openblas']}\n")
-        file.write(f"# host_kernels: both products on the host, {len(contexts)} runs, in each the median of 3, operands of "
-                   f"{first['operands_MiB_each']} MiB each on huge pages; median, least (_min) and greatest (_max) over the runs\n")
+        file.write(
+            f"# commit {commit}; {processor()}, {first['num_cpus']} cores; {platform.system()}; "
+            f"OpenBLAS {first['openblas']}\n"
+        )
+        file.write(
+            f"# host_kernels: both products on the host, {len(contexts)} runs, in each the median of 3, operands of "
+            f"{first['operands_MiB_each']} MiB each on huge pages; median, least (_min) and greatest (_max) over runs\n"
+        )
         for run, context in enumerate(contexts):
-            figures = ", ".join(f"{key} {float(value):.1f}" for key, value in context.items()
-                                if key.endswith(("GB/s", "GFLOP/s")))
-            file.write(f"# run {run}: {context['date']}; threads {context['threads']}, "
-                       f"OpenBLAS threads {context['openblas_threads']}; {figures}\n")
-        file.write("# share: least traffic over time, of roof_gbps, the bandwidth sampled beside each row (tsmm with gaps "
-                   "between rows: copy through the caches)\n")
+            figures = ", ".join(
+                f"{key} {float(value):.1f}" for key, value in context.items() if key.endswith(("GB/s", "GFLOP/s"))
+            )
+            file.write(
+                f"# run {run}: {context['date']}; threads {context['threads']}, "
+                f"OpenBLAS threads {context['openblas_threads']}; {figures}\n"
+            )
+        file.write(
+            "# share: least traffic over time, of roof_gbps, the bandwidth sampled beside each row (tsmm with gaps "
+            "between rows: copy through the caches)\n"
+        )
         file.write("# share_of_binding_roof: the same where arithmetic (the FMA rate of the run) binds before memory\n")
         writer = csv.DictWriter(file, COLUMNS)
         writer.writeheader()
@@ -108,8 +134,16 @@ def processor():
 
 def squares(rows, product, kind, layout):
     """Rows with M = N and nothing between rows or columns, by width."""
-    return sorted((r for r in rows if (r["product"], r["type"], r["layout"]) == (product, kind, layout) and r["m"] == r["n"]
-                   and r["lda"] == (r["m"] if layout == "row" else r["k"])), key=lambda r: int(r["m"]))
+    return sorted(
+        (
+            r
+            for r in rows
+            if (r["product"], r["type"], r["layout"]) == (product, kind, layout)
+            and r["m"] == r["n"]
+            and r["lda"] == (r["m"] if layout == "row" else r["k"])
+        ),
+        key=lambda r: int(r["m"]),
+    )
 
 
 def draw_band(panel, rows, name, color, label, **style):
@@ -126,7 +160,9 @@ def draw(path, comments, rows):
             for layout, color in COLORS.items():
                 chosen = squares(rows, product, kind, layout)
                 draw_band(panel, chosen, "share_of_binding_roof", color, f"BlockVec, {layout}-major", lw=2)
-                draw_band(panel, chosen, "openblas_share_of_binding_roof", color, f"OpenBLAS, {layout}-major", lw=1.2, ls="--")
+                draw_band(
+                    panel, chosen, "openblas_share_of_binding_roof", color, f"OpenBLAS, {layout}-major", lw=1.2, ls="--"
+                )
             panel.axhline(100, color="black", lw=0.9, ls=(0, (4, 3)))
             panel.set_xlim(0, 65)
             panel.set_ylim(0, 125)
@@ -142,14 +178,48 @@ def draw(path, comments, rows):
     for panel, name in zip(panels[:, 0], ["inner product, C = $A^H B$", "update, B = A C"]):
         panel.set_ylabel(f"{name}\n% of the binding roof")
     runs = max(int(row.get("runs") or 1) for row in rows)
-    figure.suptitle("Speed of both products on a processor, against what memory and arithmetic allow", fontsize=14, weight="bold")
+    figure.suptitle(
+        "Speed of both products on a processor, against what memory and arithmetic allow", fontsize=14, weight="bold"
+    )
     handles, labels = panels[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="upper center", ncol=4, frameon=False, bbox_to_anchor=(0.5, 0.955))
-    figure.text(0.995, 0.008, "; ".join([commit_of(comments), f"{runs} run" + ("s: median, and band from least to greatest"
-                                                                              if runs > 1 else "")]),
-                ha="right", fontsize=8, color="#718096")
+    figure.text(
+        0.995,
+        0.008,
+        "; ".join(
+            [commit_of(comments), f"{runs} run" + ("s: median, and band from least to greatest" if runs > 1 else "")]
+        ),
+        ha="right",
+        fontsize=8,
+        color="#718096",
+    )
     figure.tight_layout(rect=(0, 0.02, 1, 0.93))
     figure.savefig(path, dpi=110)
+
+
+def print_table(rows):
+    """The table of docs/performance.md: double precision, widths to 32, of the last column also wider and with gaps."""
+    print(
+        "| | share, median | share, least | OpenBLAS, mean | OpenBLAS, least over widths 1..64 |\n|---|---|---|---|---|"
+    )
+    for layout in COLORS:
+        for product in ("tsmttsm", "tsmm"):
+            narrow = [row for row in squares(rows, product, "double", layout) if int(row["m"]) <= 32]
+            wanted = (product, "double", layout)
+            ratios = [
+                float(row["ratio"])
+                for row in rows
+                if (row["product"], row["type"], row["layout"]) == wanted
+                and row["m"] == row["n"]
+                and int(row["m"]) <= 64
+            ]
+            if narrow:
+                shares = [100 * float(row["share_of_binding_roof"]) for row in narrow]
+                mean = statistics.mean(float(row["ratio"]) for row in narrow)
+                print(
+                    f"| `{product}`, {layout}-major | {statistics.median(shares):.0f} % | {min(shares):.0f} % "
+                    f"| {mean:.1f} x | {min(ratios):.1f} x |"
+                )
 
 
 def commit_of(comments):
@@ -169,7 +239,9 @@ def main():
     if arguments.files:
         contexts, runs = zip(*(rows_of(path) for path in arguments.files))
         write_csv(arguments.csv, contexts, merged([row for run in runs for row in run]), arguments.commit)
-    draw(arguments.png, *read_csv(arguments.csv))
+    comments, rows = read_csv(arguments.csv)
+    draw(arguments.png, comments, rows)
+    print_table(rows)
 
 
 if __name__ == "__main__":

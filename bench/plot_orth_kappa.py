@@ -4,6 +4,7 @@
 plot_orth_kappa.py TABLE.csv PICTURE.png
 A method's class follows from its figures: the slope of its loss, and whether it broke down.
 """
+
 import collections
 import csv
 import math
@@ -14,12 +15,18 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-EPS = 2.0 ** -52
+EPS = 2.0**-52
 BLUE, ORANGE, GREEN, GREY, RED = "#2b6cb0", "#dd7a1f", "#2f855a", "#a0aec0", "#c53030"
-ROWS = [("default", 16, "Within a block", "{rows} x {columns}"),
-        ("glued", 50, "Between blocks", "{rows} x {columns}, blocks of 5, glued")]
-CLASSES = [("square", "Grows as ε κ²", ORANGE), ("linear", "Grows as ε κ", BLUE),
-           ("breaks", "At ε, then breaks", RED), ("stays", "Stays at ε", GREEN)]
+ROWS = [
+    ("default", 16, "Within a block", "{rows} x {columns}"),
+    ("glued", 50, "Between blocks", "{rows} x {columns}, blocks of 5, glued"),
+]
+CLASSES = [
+    ("square", "Grows as ε κ²", ORANGE),
+    ("linear", "Grows as ε κ", BLUE),
+    ("breaks", "At ε, then breaks", RED),
+    ("stays", "Stays at ε", GREEN),
+]
 POWERS = {"square": 2, "linear": 1}  # of kappa
 STYLES = ["-", "--", "-.", ":"]
 
@@ -74,8 +81,8 @@ def mark_break(panel, points):
 
 def draw_lines(panel, members, color, power):
     """One line a method, beside eps kappa^power."""
-    kappas = [10.0 ** step for step in range(17)]
-    panel.loglog(kappas, [EPS * kappa ** power for kappa in kappas], color=GREY, lw=5, alpha=0.35, zorder=0)
+    kappas = [10.0**step for step in range(17)]
+    panel.loglog(kappas, [EPS * kappa**power for kappa in kappas], color=GREY, lw=5, alpha=0.35, zorder=0)
     for (method, points), style in zip(members.items(), STYLES * len(members)):
         panel.loglog(*zip(*visible(points)), color=color, lw=1.8, ls=style, label=method, zorder=2)
         mark_break(panel, points)
@@ -94,19 +101,40 @@ def draw_band(panel, members, color):
         end = last_before_break(points)
         groups[round(math.log10(end[0])) if end else None].append(method)
     kappas = sorted(losses)
-    panel.fill_between(kappas, [min(losses[kappa]) / 1.3 for kappa in kappas],
-                       [max(losses[kappa]) * 1.3 for kappa in kappas], color=color, alpha=0.3, lw=0)
+    panel.fill_between(
+        kappas,
+        [min(losses[kappa]) / 1.3 for kappa in kappas],
+        [max(losses[kappa]) * 1.3 for kappa in kappas],
+        color=color,
+        alpha=0.3,
+        lw=0,
+    )
     if "default" in members:
         panel.loglog(*zip(*visible(members["default"])), color="black", lw=2, zorder=3)
     height = 0.95
     for end, methods in sorted(groups.items(), key=lambda item: item[0] or 99):
         if end is not None:
-            panel.text(0.05, height, f"up to κ = $10^{{{end}}}$", fontsize=9, weight="bold", color=RED, va="top",
-                       transform=panel.transAxes)
+            panel.text(
+                0.05,
+                height,
+                f"up to κ = $10^{{{end}}}$",
+                fontsize=9,
+                weight="bold",
+                color=RED,
+                va="top",
+                transform=panel.transAxes,
+            )
             height -= 0.08
         for method in methods:
-            panel.text(0.05, height, method + (", which may escalate" if method == "default" else ""), fontsize=9, va="top",
-                       transform=panel.transAxes, weight="bold" if method == "default" else "normal")
+            panel.text(
+                0.05,
+                height,
+                method + (", which may escalate" if method == "default" else ""),
+                fontsize=9,
+                va="top",
+                transform=panel.transAxes,
+                weight="bold" if method == "default" else "normal",
+            )
             height -= 0.075
         height -= 0.03
 
@@ -140,10 +168,18 @@ def main():
         setting = setting.format(rows=size, columns=columns)
         axes[index][0].set_ylabel(f"{kind}\n{setting}\n" r"loss $\Vert I - Q^H Q\Vert_F$", fontsize=10)
         axes[index][-1].text(1e16, EPS * 0.6, "ε", ha="right", va="top", fontsize=11)
-    figure.suptitle("Loss of orthogonality of each method, when it may not escalate", fontsize=15, weight="bold", y=0.985)
-    figure.text(0.5, 0.925, "✕: the method breaks down beyond this condition.   Dashed: precision ε of double.   "
-                "Wide grey line: ε κ² or ε κ.   Coloured band: from the least to the greatest loss of the methods named.",
-                ha="center", fontsize=9.5, color="#4a5568")
+    figure.suptitle(
+        "Loss of orthogonality of each method, when it may not escalate", fontsize=15, weight="bold", y=0.985
+    )
+    figure.text(
+        0.5,
+        0.925,
+        "✕: the method breaks down beyond this condition.   Dashed: precision ε of double.   "
+        "Wide grey line: ε κ² or ε κ.   Coloured band: from the least to the greatest loss of the methods named.",
+        ha="center",
+        fontsize=9.5,
+        color="#4a5568",
+    )
     figure.text(0.995, 0.008, comments[0] + "; double precision", ha="right", fontsize=8, color="#718096")
     figure.tight_layout(rect=(0, 0.02, 1, 0.95))
     figure.savefig(picture, dpi=110)

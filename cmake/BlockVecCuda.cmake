@@ -28,7 +28,7 @@ if(NOT BLOCKVEC_ENABLE_CUDA)
   return()
 endif()
 
-# Code for 9.0a serves that device alone, with all of its instructions; code for 8.0 any newer one, too.
+# Code for 9.0a or 10.0a serves that device alone, with all of its instructions; code for 8.0 any newer one, too.
 set(blockvec_usual_architectures OFF)
 if(NOT CMAKE_CUDA_ARCHITECTURES)
   set(blockvec_usual_architectures ON)
@@ -36,7 +36,7 @@ if(NOT CMAKE_CUDA_ARCHITECTURES)
 endif()
 blockvec_enable_cuda_language()
 if(blockvec_usual_architectures AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.8)
-  list(APPEND CMAKE_CUDA_ARCHITECTURES 100-real)
+  list(APPEND CMAKE_CUDA_ARCHITECTURES 100a-real)
 endif()
 if(CMAKE_CUDA_ARCHITECTURES STREQUAL "native" AND CMAKE_CUDA_ARCHITECTURES_NATIVE)
   set(CMAKE_CUDA_ARCHITECTURES ${CMAKE_CUDA_ARCHITECTURES_NATIVE})

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <blockvec/blockvec.hpp>
 #include <blockvec/orth/dense.hpp>
@@ -311,7 +309,7 @@ class BlockLanczos {
   void choose_filter() {
     if (options_.filter_degree == 0 || a_.rows().global_rows() <= options_.basis) return;
     SpectrumProbe<Operator, Scalar, Layout> probe(a_, sign_);
-    const auto bounds = probe.run(static_cast<Real>(options_.basis), least_filtered_gap(), options_.seed);
+    const auto bounds = probe.run(static_cast<Real>(options_.basis), least_filtered_gap<Real>(), options_.seed);
     applications_ += probe.applications();
     if (!bounds) return;
     norm_ = bounds->norm;
@@ -319,21 +317,8 @@ class BlockLanczos {
     is_crowded_ = bounds->is_crowded;
     const std::int64_t steps = options_.basis / options_.block;
     const bool is_automatic = options_.filter_degree == LanczosOptions::automatic_filter;
-    if (is_crowded_ && is_automatic && degree_for(bounds->lowest, bounds->cut) <= steps) return;
+    if (is_crowded_ && is_automatic && filter_degree_for(bounds->lowest, bounds->cut, top_) <= steps) return;
     set_filter(bounds->lowest, bounds->cut);
-  }
-
-  /// The greatest degree, most_degree at most, that raises the lowest eigenvalue to filter_range or less.
-  int degree_for(Real lowest, Real cut) const {
-    const Real t = 1 + 2 * (cut - lowest) / (top_ - cut);
-    int degree = 1;
-    while (degree < most_degree && chebyshev(degree + 1, t) <= filter_range) ++degree;
-    return degree;
-  }
-  /// The least distance of a cut from the lowest eigenvalue, in widths of the spectrum, that most_degree is enough for.
-  static Real least_filtered_gap() {
-    const Real t = chebyshev_inverse<Real>(most_degree, filter_range);
-    return (t - 1) / (t + 1);
   }
 
   /// The filter for this cut, of the degree asked for or of one that raises the lowest eigenvalue to filter_range.
@@ -342,7 +327,7 @@ class BlockLanczos {
     if (!(lowest < cut && cut < top_)) return false;
     int degree = options_.filter_degree;
     if (degree < 0) {
-      degree = degree_for(lowest, cut);
+      degree = filter_degree_for(lowest, cut, top_);
       if (degree < std::max<double>(least_degree, filter_improvement * transform_.degree())) return false;
     }
     transform_ = Transform(a_, sign_, cut, top_, degree);
@@ -538,50 +523,14 @@ class BlockLanczos {
   std::int64_t reductions() const { return a_.context().reductions() - first_reduction_; }
   double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
 
-  static LanczosOptions checked(LanczosOptions options, std::int64_t rows) {
-    if (rows < 1) throw InputError("block_lanczos: the matrix has no rows");
-    if (options.wanted < 1 || options.wanted > rows) {
-      throw InputError(
-          fmt::format("block_lanczos: {} eigenpairs were asked of a matrix with {} rows", options.wanted, rows));
-    }
-    if (options.block < 1)
-      throw InputError(fmt::format("block_lanczos: a block has at least 1 column, not {}", options.block));
-    if (!(options.tolerance > 0))
-      throw InputError(fmt::format("block_lanczos: the tolerance must be positive, not {}", options.tolerance));
-    if (!(options.checkpoint.seconds >= 0)) {
-      throw InputError(
-          fmt::format("block_lanczos: there cannot be {} seconds between checkpoints", options.checkpoint.seconds));
-    }
-    if (options.filter_degree < LanczosOptions::automatic_filter) {
-      throw InputError(fmt::format("block_lanczos: a filter has no degree {}", options.filter_degree));
-    }
-    if (options.filter_degree > most_degree) {
-      throw InputError(fmt::format("block_lanczos: a filter of degree {} overflows; the greatest sensible one is {}",
-                                   options.filter_degree, most_degree));
-    }
-    options.block = std::min(options.block, rows);
-    if (options.basis == 0) options.basis = default_basis(options.wanted, options.block);
-    const std::int64_t least = options.wanted + 3 * options.block;
-    if (options.basis < std::min(least, rows)) {
-      throw InputError(fmt::format(
-          "block_lanczos: a basis of {} columns is too small for {} eigenpairs with blocks of {}: at least {}",
-          options.basis, options.wanted, options.block, least));
-    }
-    return options;
-  }
-
   using Clock = std::chrono::steady_clock;
   using Transform = SpectralTransform<Operator, Scalar, Layout>;
 
   static constexpr Real same_eigenvalue = 10;  // times the tolerance: two eigenvalues count as one
   static constexpr Real missing_ratio = Real(1e-3);
-  static constexpr Real least_cut_gap = Real(0.1);  // between the wanted part and the cut, in widths of the former
-  // What the filter does to the lowest eigenvalue: two digits or so are gained by a step then. A stronger filter costs
-  // more columns of A in all, a weaker one more orthogonalisation; in between it hardly matters.
-  static constexpr Real filter_range = 300;
+  static constexpr Real least_cut_gap = Real(0.1);   // between the wanted part and the cut, in widths of the former
   static constexpr double filter_improvement = 1.5;  // a change of filter must raise the degree by this
   static constexpr int least_degree = 3;
-  static constexpr int most_degree = 300;
   static constexpr std::int64_t patience = 30;  // restarts that find nothing before the filter changes
   static constexpr int most_refinements = 3;
 

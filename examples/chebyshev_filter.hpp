@@ -7,6 +7,8 @@
 #include <limits>
 #include <utility>
 
+#include "lanczos_types.hpp"
+
 namespace blockvec::examples {
 
 /// T_degree(t), the Chebyshev polynomial, for any t. Here and below multiplications and additions are all there is, so
@@ -36,6 +38,29 @@ Real chebyshev_inverse(int degree, Real value) {
     (chebyshev(degree, middle) < value ? low : high) = middle;
   }
   return high;
+}
+
+/// What an automatic filter does to the lowest eigenvalue: two digits or so are gained by a step then. A stronger
+/// filter costs more columns of A in all, a weaker one more orthogonalisation; in between it hardly matters.
+template <class Real>
+constexpr Real filter_range = 300;
+
+/// The degree of the filter that leaves [cut, top] unwanted: the greatest one that raises the lowest eigenvalue to
+/// filter_range at most.
+template <class Real>
+int filter_degree_for(Real lowest, Real cut, Real top) {
+  const Real t = 1 + 2 * (cut - lowest) / (top - cut);
+  int degree = 1;
+  while (degree < LanczosOptions::most_filter_degree && chebyshev(degree + 1, t) <= filter_range<Real>) ++degree;
+  return degree;
+}
+
+/// The least distance of a cut from the lowest eigenvalue, in widths of the spectrum, that the greatest degree is
+/// enough for.
+template <class Real>
+Real least_filtered_gap() {
+  const Real t = chebyshev_inverse(LanczosOptions::most_filter_degree, filter_range<Real>);
+  return (t - 1) / (t + 1);
 }
 
 /// What a Krylov space is built with: sign * A, or a Chebyshev polynomial of it. Either way the wanted end of the

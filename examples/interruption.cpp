@@ -55,10 +55,11 @@ std::string Interruption::cause() const {
   return "";
 }
 
-void Interruption::on_no_answer(double grace, LastAct act) {
+void Interruption::on_no_answer(double grace, std::function<void()> report, std::function<void()> clean_up) {
   const std::lock_guard lock(mutex_);
   grace_ = std::min(grace, deadline);
-  act_ = std::move(act);
+  report_ = std::move(report);
+  clean_up_ = std::move(clean_up);
 }
 
 // Any thread may be the one that is interrupted: an atomic and a semaphore are all that is allowed here.
@@ -89,30 +90,30 @@ bool Interruption::wait(double seconds) {
   return true;
 }
 
-void Interruption::act(bool reports) {
-  // A report may wait for a reader or for a disk.
-  std::signal(SIGALRM, [](int) { _exit(exit_status); });
-  alarm(hanging_report);
-  const std::lock_guard lock(mutex_);
-  if (act_) act_(reports);
-  _exit(exit_status);
-}
-
 void Interruption::watch() {
   while (!wait(1e6)) {
   }
-  const double grace = [&] {
-    const std::lock_guard lock(mutex_);
-    return grace_;
-  }();
+  if (is_over_) return;
+  std::signal(SIGALRM, [](int) { _exit(exit_status); });
+  alarm(alarm_at);
   const auto is_over_within = [&](double seconds) {
     while (!is_over_ && wait(seconds)) {
     }
     return is_over_.load();
   };
+  const double grace = [&] {
+    const std::lock_guard lock(mutex_);
+    return grace_;
+  }();
   if (is_over_within(grace)) return;
-  if (claim_report()) act(true);
-  if (!is_over_within(deadline - grace)) act(false);
+  if (const std::unique_lock nobody_reports(report_mutex_, std::try_to_lock); nobody_reports) {
+    const std::lock_guard lock(mutex_);
+    if (report_) report_();
+  }
+  if (is_over_within(deadline - grace)) return;
+  const std::lock_guard lock(mutex_);
+  if (clean_up_) clean_up_();
+  _exit(exit_status);
 }
 
 }  // namespace blockvec::examples

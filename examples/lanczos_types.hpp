@@ -32,10 +32,14 @@ struct LanczosOptions {
   CheckpointOptions checkpoint = {};
 
   static constexpr int automatic_filter = -1;  ///< chosen from the spectrum as far as it is known; 0: no filter
+  static constexpr int most_filter_degree = 300;
 };
 
 /// Columns of the basis where nobody says how many.
 inline std::int64_t default_basis(std::int64_t wanted, std::int64_t block) { return 2 * wanted + 12 * block; }
+
+/// The options with defaults filled in, for a matrix with so many rows. Throws InputError for those that do not fit.
+LanczosOptions checked(LanczosOptions options, std::int64_t rows);
 
 /// One look at the Ritz pairs, after each block.
 struct LanczosStep {

@@ -80,7 +80,6 @@ OutputFile::OutputFile(std::string name) : name_(std::move(name)) {
   if (unknown) fail(name_, unknown.message());
   if (status && is_standard_output(*status)) fail(name_, "it is the standard output, too");
   draft_ = create_draft(name_, target_);
-  has_draft_ = true;
   if (status) chmod(draft_.c_str(), status->st_mode & 07777);
 }
 
@@ -102,11 +101,10 @@ void OutputFile::publish() {
     discard();
     fail(name_, std::strerror(error));
   }
-  has_draft_ = false;
 }
 
 void OutputFile::discard() noexcept {
-  if (has_draft_.exchange(false)) unlink(draft_.c_str());
+  if (!is_direct_) unlink(draft_.c_str());
 }
 
 OutputFiles::OutputFiles(const ProgramOptions& options, const Communicator& communicator) {

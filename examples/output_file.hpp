@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <blockvec/communicator.hpp>
 #include <filesystem>
 #include <optional>
@@ -36,7 +35,7 @@ class OutputFile {
   void write(std::string_view content);
   /// The draft is complete. Throws OutputError; the draft is then gone.
   void publish();
-  /// Removes the draft, if there is one still.
+  /// Removes the draft, if there is one still. It may be written anew. Any thread may call this.
   void discard() noexcept;
 
  private:
@@ -44,7 +43,6 @@ class OutputFile {
   std::filesystem::path target_;
   std::string draft_;
   bool is_direct_ = false;
-  std::atomic<bool> has_draft_ = false;  // discard() may be called from another thread
 };
 
 /// The files that the options name, all of which can be written as far as can be known before. Only the first rank has

@@ -27,18 +27,19 @@ Reporter::Reporter(const ProgramOptions& options, OutputFiles& files, Interrupti
       talks_(is_first_ && !options.quiet),
       progress_(options.lanczos.wanted, communicator.size()) {
   if (!is_first_) return;
-  interruption.on_no_answer(communicator.size() > 1 ? grace_of_ranks : grace_alone, [this](bool reports) {
-    if (reports) {
-      const std::string why = interruption_.cause() + on_this_rank() + ", while a block was under way";
-      print_error("stopped: " + why);
-      report_unfinished(why);
-    }
-    files_.discard();
-  });
+  const auto report = [this] {
+    if (has_reported_) return;
+    const std::string why = interruption_.cause() + on_this_rank() + ", while a step was under way";
+    print_error("stopped: " + why);
+    report_unfinished(why);
+    files_.discard();  // who still comes to write them begins anew
+  };
+  interruption.on_no_answer(communicator.size() > 1 ? grace_of_ranks : grace_alone, report,
+                            [this] { files_.discard(); });
 }
 
 Reporter::~Reporter() {
-  if (is_first_) interruption_.on_no_answer(grace_alone, nullptr);
+  if (is_first_) interruption_.forget_what_to_do();
 }
 
 void Reporter::begin(RunSummary run) {
@@ -71,7 +72,8 @@ bool Reporter::observe(const LanczosStep& step) {
   return !interruption_.is_asked();
 }
 
-std::string Reporter::reason_to_stop() const {
+std::string Reporter::reason_to_stop() {
+  is_stopped_ = true;
   try {
     communicator_.agree(!interruption_.is_asked(), interruption_.cause());
   } catch (const Error& error) {
@@ -82,7 +84,7 @@ std::string Reporter::reason_to_stop() const {
 
 nlohmann::json Reporter::report(const RunSummary& run, const Context& context) {
   // Who is told to end has no time to measure the machine.
-  const bool has_time = !interruption_.is_asked();
+  const bool has_time = !is_stopped_ && !interruption_.is_asked();
   if (talks_) said(progress_.finish());
   say(result_table(run, options_) + literature_comparison(run, options_));
   if (!talks_ && !has_time) print_error(fmt::format("stopped: {}", run.stopped));
@@ -97,7 +99,7 @@ nlohmann::json Reporter::report(const RunSummary& run, const Context& context) {
 
 void Reporter::give_up(const std::string& message) {
   if (!is_first_) return;
-  claim_report();
+  const auto reporting = start_report();
   report_unfinished(message + on_this_rank());
 }
 
@@ -135,9 +137,10 @@ void Reporter::plot(const nlohmann::json& json) {
   }
 }
 
-void Reporter::claim_report() {
-  // The process is about to end.
-  while (!interruption_.claim_report()) pause();
+std::unique_lock<std::mutex> Reporter::start_report() {
+  auto lock = interruption_.start_report();
+  has_reported_ = true;
+  return lock;
 }
 
 std::string Reporter::on_this_rank() const {

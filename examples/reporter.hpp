@@ -31,7 +31,7 @@ class Reporter {
   /// A LanczosObserver on every rank: false where this rank is asked to stop.
   bool observe(const LanczosStep& step);
   /// Why a search has stopped that an observer stopped. Collective.
-  std::string reason_to_stop() const;
+  std::string reason_to_stop();
   /// The run's end. Collective. write_vectors(file) writes the vectors, on every rank alike. The exit status.
   template <class WriteVectors>
   int finish(const RunSummary& run, const Context& context, WriteVectors&& write_vectors);
@@ -43,7 +43,7 @@ class Reporter {
   void report_unfinished(const std::string& why);
   void write_json(const nlohmann::json& json);
   void plot(const nlohmann::json& json);
-  void claim_report();
+  std::unique_lock<std::mutex> start_report();
   std::string on_this_rank() const;
   void say(std::string_view text);
   void said(int error);
@@ -56,6 +56,8 @@ class Reporter {
   bool is_first_;
   std::atomic<bool> talks_;
   std::atomic<bool> has_failed_ = false;
+  bool is_stopped_ = false;    // by an observer on any rank
+  bool has_reported_ = false;  // the run itself, of how it ended; under the lock of reports
   ProgressPrinter progress_;
   std::mutex mutex_;  // of what is known
   RunSummary known_;
@@ -63,7 +65,7 @@ class Reporter {
 
 template <class WriteVectors>
 int Reporter::finish(const RunSummary& run, const Context& context, WriteVectors&& write_vectors) {
-  claim_report();
+  const auto reporting = start_report();
   nlohmann::json json;
   if (is_first_) json = report(run, context);
   if (!files_.vectors_draft.empty()) {

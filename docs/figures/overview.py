@@ -3,6 +3,7 @@
 
 overview.py PICTURE.svg     (or .png; needs matplotlib and NumPy)
 """
+
 import sys
 
 import matplotlib
@@ -27,11 +28,15 @@ def matrix(panel, x, y, columns, height, color, rows=None):
     width = columns * UNIT
     if rows is None:
         for j in range(columns):
-            panel.add_patch(Rectangle((x + j * UNIT, y), UNIT, height, color=shade(color, 0.55 if j % 2 else 0.72), lw=0))
+            panel.add_patch(
+                Rectangle((x + j * UNIT, y), UNIT, height, color=shade(color, 0.55 if j % 2 else 0.72), lw=0)
+            )
     else:
         step = height / rows
         for i in range(rows):
-            panel.add_patch(Rectangle((x, y + i * step), width, step, color=shade(color, 0.55 if i % 2 else 0.72), lw=0))
+            panel.add_patch(
+                Rectangle((x, y + i * step), width, step, color=shade(color, 0.55 if i % 2 else 0.72), lw=0)
+            )
     panel.add_patch(Rectangle((x, y), width, height, fill=False, ec=color, lw=1.4))
     return x + width
 
@@ -52,8 +57,17 @@ def frame(panel, width, title, formula):
     panel.set_ylim(-0.95, 5.05)
     panel.set_aspect("equal")
     panel.axis("off")
-    panel.add_patch(FancyBboxPatch((0.05, -0.88), width - 0.1, 5.86, boxstyle="round,pad=0,rounding_size=0.18",
-                                   fc="#f7fafc", ec="#cbd5e0", lw=1))
+    panel.add_patch(
+        FancyBboxPatch(
+            (0.05, -0.88),
+            width - 0.1,
+            5.86,
+            boxstyle="round,pad=0,rounding_size=0.18",
+            fc="#f7fafc",
+            ec="#cbd5e0",
+            lw=1,
+        )
+    )
     text(panel, width / 2, 4.62, title, 12, weight="bold")
     text(panel, width / 2, 4.13, formula, 11, GREY)
 

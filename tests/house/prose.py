@@ -1,4 +1,5 @@
 """Sentences of Markdown pages: what is running text, where a sentence ends, how many words it has."""
+
 import re
 
 # A dot after these ends no sentence.
@@ -48,7 +49,7 @@ def paragraphs(text):
             after_item = False
         if not parts:
             begin = number
-        parts.append(line[item.end():].strip() if item else line.strip())
+        parts.append(line[item.end() :].strip() if item else line.strip())
     close()
     return found
 

@@ -1,4 +1,5 @@
 """What prose.py takes for a sentence."""
+
 import unittest
 
 import prose
@@ -6,8 +7,10 @@ import prose
 
 class Prose(unittest.TestCase):
     def test_sentences_end_before_a_new_beginning(self):
-        self.assertEqual(prose.sentences("It reads 0.5 GB/s. `tsmm` writes. Does it? Yes (twice). 8 columns follow."),
-                         ["It reads 0.5 GB/s.", "Code writes.", "Does it?", "Yes (twice).", "8 columns follow."])
+        self.assertEqual(
+            prose.sentences("It reads 0.5 GB/s. `tsmm` writes. Does it? Yes (twice). 8 columns follow."),
+            ["It reads 0.5 GB/s.", "Code writes.", "Does it?", "Yes (twice).", "8 columns follow."],
+        )
 
     def test_abbreviations_and_file_names_end_none(self):
         for text in ("Solvers, e.g. Lanczos, call a.hpp and `b.hpp. C`.", "See Ernst et al. 2020 for i.e. This."):
@@ -18,7 +21,7 @@ class Prose(unittest.TestCase):
         self.assertEqual(len(prose.sentences(paragraph)), 1)
 
     def test_code_tables_headings_and_pictures_are_no_prose(self):
-        text = "# Title\n\n```cpp\nint a. B\n```\n\n    code. More\n\n| a. B |\n|---|\n\n![picture. Two](a.png)\n\nProse.\n"
+        text = "# Title\n\n```cpp\nint a. B\n```\n\n    code. More\n\n| a. B |\n|---|\n\n![A. Two](a.png)\n\nProse."
         self.assertEqual(prose.paragraphs(text), [(14, "Prose.")])
 
     def test_list_items_stand_for_themselves(self):

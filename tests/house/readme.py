@@ -1,5 +1,6 @@
 """The first page and docs/ keep their word: programs and figures are those of the tests and result files, links lead
 somewhere, README.md is short, sentences are, too."""
+
 import pathlib
 import re
 import subprocess
@@ -24,7 +25,7 @@ def anchors(text):
 
 
 def broken_links(root, page, text):
-    """Relative links must lead to a file, and to a heading where they name one; so must names of files in backquotes."""
+    """Links and names of files in backquotes must lead to a file, links with a fragment to a heading."""
     found, prose_text = [], "\n".join(prose.without_code(text))
     for target in re.findall(r"\]\(([^)\s]+)\)", prose_text):
         if re.match(r"[a-z]+:", target):
@@ -67,7 +68,9 @@ def first_page(root, text):
         found.append("shows no program")
     if [block for block in blocks if not program.endswith(block)]:
         found.append("shows a program that is not the one in tests/house/consumer/use_orth.cpp")
-    table = subprocess.run([sys.executable, "-B", root / "docs/figures/first_page_table.py"], capture_output=True, text=True)
+    table = subprocess.run(
+        [sys.executable, "-B", root / "docs/figures/first_page_table.py"], capture_output=True, text=True
+    )
     if table.returncode != 0:
         found.append("docs/figures/first_page_table.py failed: " + table.stderr)
     for row in table.stdout.splitlines():

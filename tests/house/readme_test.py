@@ -1,4 +1,5 @@
 """readme.py notices what it is there for."""
+
 import pathlib
 import tempfile
 import unittest
@@ -27,9 +28,15 @@ class Readme(unittest.TestCase):
             (root / "docs").mkdir()
             other, page = root / "docs/other.md", root / "docs/page.md"
             other.write_text("# A Heading: `code`\n", encoding="utf-8")
-            for text, count in (("[a](other.md)", 0), ("[a](other.md#a-heading-code)", 0), ("[a](other.md#no)", 1),
-                                ("[a](missing.md)", 1), ("`docs/other.md` `docs/*.md`", 0), ("`src/missing.cpp`", 1),
-                                ("[a](https://example.org)", 0)):
+            for text, count in (
+                ("[a](other.md)", 0),
+                ("[a](other.md#a-heading-code)", 0),
+                ("[a](other.md#no)", 1),
+                ("[a](missing.md)", 1),
+                ("`docs/other.md` `docs/*.md`", 0),
+                ("`src/missing.cpp`", 1),
+                ("[a](https://example.org)", 0),
+            ):
                 self.assertEqual(len(readme.broken_links(root, page, text)), count, text)
 
     def test_another_program_or_row_is_found(self):
