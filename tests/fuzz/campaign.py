@@ -142,7 +142,7 @@ def main():
         f"built   {versions.read_text().strip() if versions.exists() else 'by an unknown compiler'}",
         f"on      {machine()}",
         f"limits  {SECONDS} s and {MEGABYTES} MB an input of at most {LONGEST} bytes",
-        f"checks  AddressSanitizer, UndefinedBehaviorSanitizer, {'leaks not looked for' if options.no_leaks else 'LeakSanitizer'}",
+        f"checks  AddressSanitizer, UndefinedBehaviorSanitizer{'' if options.no_leaks else ', LeakSanitizer'}",
     ]
     end = time.monotonic() + 60 * options.minutes
     good = True
