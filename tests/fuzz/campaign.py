@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""campaign.py FOLDER_OF_FUZZERS [--targets matrix_market ...] [--inputs 4000000] [--jobs 16] [--minutes 9] [--out FOLDER]
+"""campaign.py FOLDER_OF_FUZZERS [--targets NAME ...] [--inputs 4000000] [--jobs 16] [--minutes 9] [--out FOLDER]
 
 Searches for inputs that break what reads bytes from outside. Build the fuzzers before, with clang:
     cmake --preset fuzz && cmake --build --preset fuzz      (they lie in build/fuzz/tests/fuzz)
@@ -106,10 +106,15 @@ def machine():
     return f"{model[0] if model else platform.machine()}, {os.cpu_count()} processors, {platform.release()}"
 
 
+def git(*arguments):
+    try:
+        return subprocess.run(["git", "-C", HERE, *arguments], capture_output=True, text=True).stdout.strip()
+    except OSError:
+        return ""
+
+
 def commit():
-    run = subprocess.run(["git", "-C", HERE, "rev-parse", "HEAD"], capture_output=True, text=True)
-    changed = subprocess.run(["git", "-C", HERE, "status", "--porcelain"], capture_output=True, text=True).stdout.strip()
-    return (run.stdout.strip() or "unknown") + (" with changes" if changed else "")
+    return (git("rev-parse", "HEAD") or "unknown") + (" with changes" if git("status", "--porcelain") else "")
 
 
 def main():
@@ -121,7 +126,10 @@ def main():
     parser.add_argument("--minutes", type=float, default=9, help="at most, of all targets together")
     parser.add_argument("--out", type=Path, default=Path("fuzzed"))
     parser.add_argument("--commit", help="default: asked of git")
+    parser.add_argument("--no-leaks", action="store_true", help="look for no leaks: where processes may not be traced")
     options = parser.parse_args()
+    if options.no_leaks:
+        ENVIRONMENT["ASAN_OPTIONS"] += ":detect_leaks=0"
     fuzzers = {file.name[5:]: file.resolve() for file in sorted(options.fuzzers.glob("fuzz_*")) if file.is_file()}
     targets = options.targets or list(fuzzers)
     if not targets:
@@ -133,7 +141,8 @@ def main():
         f"commit  {options.commit or commit()}",
         f"built   {versions.read_text().strip() if versions.exists() else 'by an unknown compiler'}",
         f"on      {machine()}",
-        f"limits  {SECONDS} s and {MEGABYTES} MB an input of at most {LONGEST} bytes; AddressSanitizer, UndefinedBehaviorSanitizer",
+        f"limits  {SECONDS} s and {MEGABYTES} MB an input of at most {LONGEST} bytes",
+        f"checks  AddressSanitizer, UndefinedBehaviorSanitizer{'' if options.no_leaks else ', LeakSanitizer'}",
     ]
     end = time.monotonic() + 60 * options.minutes
     good = True
