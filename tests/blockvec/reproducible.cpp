@@ -351,6 +351,7 @@ TYPED_TEST(ReproducibleTest, BadOperandsThrowOnEveryRank) {
   // W is V on the last rank alone.
   const Vector copy = v.deep_copy();
   EXPECT_THROW(rank + 1 == ranks ? column_dots(v, v, c.block(0, 1, 0, 4)) : inner_product(v, copy, c), ShapeError);
+  EXPECT_THROW(inner_product(v, rank + 1 == ranks ? v : copy, c), DisagreementError);
   EXPECT_NO_THROW(inner_product(v, v, c));
 }
 
