@@ -94,8 +94,8 @@ inline auto members(const CudaTsmmProblem& problem) {
 template <class Configuration, class Problem>
 class LastChoices {
  public:
-  static constexpr std::size_t sets = 16;
-  static constexpr std::size_t places = 4;  ///< of a set
+  static constexpr std::size_t sets = 32;
+  static constexpr std::size_t places = 8;  ///< of a set
 
   /// Null for a product that is not among them.
   const CudaChoice<Configuration>* find(const CudaDevice& device, const Problem& problem) const {
