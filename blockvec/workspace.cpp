@@ -29,17 +29,12 @@ void Workspace<Space>::join_slabs() {
   if constexpr (!std::is_same_v<Space, Kokkos::HostSpace>) Kokkos::fence();  // work in it may be under way
   slabs_.clear();
   position_ = {};
-  try {
-    slabs_.push_back(detail::allocate<std::byte, Space>(whole + alignment, "BlockVec::Workspace"));
-    ++allocations_;
-  } catch (const OutOfMemoryError&) {
-    // What is needed next may be less; if not, that error is thrown.
-  }
+  slabs_.push_back(detail::allocate<std::byte, Space>(whole + alignment, "BlockVec::Workspace"));
+  ++allocations_;
 }
 
 template <class Space>
 void* Workspace<Space>::take(std::size_t bytes) {
-  if (position_.used == 0 && slabs_.size() > 1) join_slabs();
   const std::size_t need = rounded(bytes);
   while (position_.slab < slabs_.size() && position_.offset + need + alignment > slabs_[position_.slab].extent(0)) {
     ++position_.slab;
@@ -56,6 +51,18 @@ void* Workspace<Space>::take(std::size_t bytes) {
   position_.used += need;
   high_water_ = std::max(high_water_, position_.used);
   return address;
+}
+
+// Called by destructors, which have nobody to tell of an error: without memory the next take asks for what it needs,
+// and a device that has failed says so again to whoever calls it next.
+template <class Space>
+void Workspace<Space>::give_back(const Position& position) noexcept {
+  position_ = position;
+  if (position_.used > 0 || slabs_.size() < 2) return;
+  try {
+    join_slabs();
+  } catch (...) {
+  }
 }
 
 template class Workspace<Kokkos::HostSpace>;

@@ -35,7 +35,7 @@ class Workspace {
     std::size_t used = 0;
   };
   void* take(std::size_t bytes);
-  void give_back(const Position& position) noexcept { position_ = position; }
+  void give_back(const Position& position) noexcept;
   void join_slabs();
 
   std::vector<Slab> slabs_;
