@@ -147,6 +147,7 @@ struct Call {
     }
     dense::diagonal(g, squares);
     known = Products::all;
+    require_finite_image();
   }
 
   /// g and squares alone: all there is to know where V has been dealt with.
@@ -158,6 +159,7 @@ struct Call {
     dense::diagonal(g, squares);
     known = m == 0 ? Products::all : Products::gram;
     wide = sketched = false;
+    require_finite_image();
   }
 
   /// The same with g + low = W^H W in double-double. Without a metric: B W carries rounding errors of its own.
@@ -253,6 +255,20 @@ struct Call {
   void carry_out_waiting() {
     if (waits) carry_out(*this, {m > 0, true});
     waits = false;
+  }
+
+  /// After the first look, only the caller's B can bring in NaN or Inf: by B W, or by the B V that B W follows from.
+  void require_finite_image(Real number) const {
+    if (metric == nullptr || std::isfinite(number)) return;
+    throw NotFiniteError("orth: the inner product's B W, or B V, brings in NaN or Inf; W = " + whole->describe());
+  }
+  void require_finite_image() const {
+    if (metric == nullptr || !looked) return;
+    for (const Small* product : {&s, &g}) {
+      if (dense::first_non_finite_column(*product) >= 0) {
+        return require_finite_image(std::numeric_limits<Real>::quiet_NaN());
+      }
+    }
   }
 
   /// Where cancellation was strong, B W must be had from W anew.
@@ -411,8 +427,10 @@ struct Call {
   Tall image;                          ///< B W, if image_known; W itself without a metric
   bool* lost;                          ///< columns found dependent; they are zero in W
   bool scaled = false;
+  bool looked = false;  ///< look_at_block has been through
   bool image_known = false;
   bool euclidean_known = false;
+  bool trusts_image = false;                                   ///< the part of B V that the caller brought has been met
   Products known = Products::none;                             ///< what belongs to W as it is
   bool wide = false, sketched = false;                         ///< and so does low, or sketch
   bool triangular = true;                                      ///< r_total is
