@@ -147,7 +147,9 @@ struct Call {
     }
     dense::diagonal(g, squares);
     known = Products::all;
-    require_finite_image();
+    if (!looked) return;
+    require_finite_image(s);
+    require_finite_image(g);
   }
 
   /// g and squares alone: all there is to know where V has been dealt with.
@@ -159,7 +161,7 @@ struct Call {
     dense::diagonal(g, squares);
     known = m == 0 ? Products::all : Products::gram;
     wide = sketched = false;
-    require_finite_image();
+    if (looked) require_finite_image(g);
   }
 
   /// The same with g + low = W^H W in double-double. Without a metric: B W carries rounding errors of its own.
@@ -262,13 +264,9 @@ struct Call {
     if (metric == nullptr || std::isfinite(number)) return;
     throw NotFiniteError("orth: the inner product's B W, or B V, brings in NaN or Inf; W = " + whole->describe());
   }
-  void require_finite_image() const {
-    if (metric == nullptr || !looked) return;
-    for (const Small* product : {&s, &g}) {
-      if (dense::first_non_finite_column(*product) >= 0) {
-        return require_finite_image(std::numeric_limits<Real>::quiet_NaN());
-      }
-    }
+  void require_finite_image(const Small& products) const {
+    if (metric == nullptr || dense::first_non_finite_column(products) < 0) return;
+    require_finite_image(std::numeric_limits<Real>::quiet_NaN());
   }
 
   /// Where cancellation was strong, B W must be had from W anew.

@@ -22,8 +22,8 @@ void add_product(const Scalar* a, std::int64_t lda, std::int64_t inner, const Fa
     const std::int64_t rows = std::min(strip, m - first);
     for (std::int64_t j = 0; j < n; j += 2) {
       const bool two = j + 1 < n;
-      Scalar* const c0 = c + first + j * ldc;
-      Scalar* const c1 = two ? c0 + ldc : c0;
+      Scalar* const __restrict c0 = c + first + j * ldc;
+      Scalar* const __restrict c1 = two ? c0 + ldc : nullptr;
       std::int64_t l = 0;
       for (; two && l + 4 <= inner; l += 4) {
         const Scalar* const a0 = a + first + l * lda;
@@ -33,7 +33,6 @@ void add_product(const Scalar* a, std::int64_t lda, std::int64_t inner, const Fa
         const Scalar f0 = factor(l, j), f1 = factor(l + 1, j), f2 = factor(l + 2, j), f3 = factor(l + 3, j);
         const Scalar g0 = factor(l, j + 1), g1 = factor(l + 1, j + 1), g2 = factor(l + 2, j + 1),
                      g3 = factor(l + 3, j + 1);
-#pragma GCC ivdep
         for (std::int64_t i = 0; i < rows; ++i) {
           c0[i] = c0[i] + a0[i] * f0 + a1[i] * f1 + a2[i] * f2 + a3[i] * f3;
           c1[i] = c1[i] + a0[i] * g0 + a1[i] * g1 + a2[i] * g2 + a3[i] * g3;
