@@ -364,10 +364,13 @@ struct Call {
     if (metric != nullptr) return intra_under_metric(options.intra);
     return context.is_reproducible() ? intra_on_any_ranks(options.intra) : options.intra;
   }
-  /// The same for a W of unit columns, where the method within the block has made some of them.
+  /// The same for a W of unit columns, where the method within the block has made some of them. With a triangular R
+  /// each has come from the caller's column in its place: what later columns have of its direction proves nothing.
   bool holds_noise() {
     set_reference();
-    if (dense::within(reference, Real(0), 1 / (tolerance * tolerance))) return false;
+    const bool clean = triangular ? dense::inspect_factor(r_total, tolerance, original).rank + lost_columns() >= b
+                                  : dense::within(reference, Real(0), 1 / (tolerance * tolerance));
+    if (clean) return false;
     note(Reason::ill_conditioned);
     return true;
   }
@@ -380,7 +383,8 @@ struct Call {
         (has_inter && result.method.inter != options.inter) || (has_intra && result.method.intra != options.intra);
     if (other) note(Reason::not_here);
   }
-  bool has_lost() const { return std::find(lost, lost + b, true) != lost + b; }
+  std::int64_t lost_columns() const { return std::count(lost, lost + b, true); }
+  bool has_lost() const { return lost_columns() > 0; }
 
   // ---- notes -----------------------------------------------------------------------------------------------------
 
