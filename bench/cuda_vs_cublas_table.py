@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Prints the README's table from cuda_vs_cublas.csv, ..._widths.csv, ..._odd.csv and ..._types.csv: medians (least) of the
-share of the roof and of the ratio to cuBLAS.
+"""Prints the table of docs/performance.md from cuda_vs_cublas.csv, ..._widths.csv, ..._odd.csv and ..._types.csv:
+medians (least) of the share of the roof and of the ratio to cuBLAS.
 
     bench/cuda_vs_cublas_table.py [FOLDER]
 """

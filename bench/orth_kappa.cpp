@@ -1,9 +1,10 @@
-// Loss of orthogonality of every method against the condition of what it is given, and what the methods cost.
+// Measures the loss of orthogonality of every method against the condition number, and what the methods cost.
 //   orth_kappa what=kappa out=TABLE.csv commit=...
 //   mpirun -n 2 orth_kappa what=cost out=TABLE.csv commit=... rows=1000000 columns=64 width=8
-// kappa: the suite of tests/orth/suite.hpp, each matrix factorised X = Q R by blocks, methods doing what they were
-// asked (no escalation, no sweep left out), and the default method, which may. Measured in long double; "nan" where a
-// method gave up. cost: a random matrix by blocks on all ranks, the best of three; rows are appended to the table.
+// what=kappa factorises each matrix of tests/orth/suite.hpp, X = Q R, by blocks. Methods do what they were asked: they
+// neither escalate nor leave out a sweep. The default method may do both. Losses are computed in long double, and "nan"
+// says that a method gave up. what=cost factorises a random matrix by blocks on all ranks and takes the best of three.
+// Rows are appended to the table.
 #include <algorithm>
 #include <blockvec/blockvec.hpp>
 #include <blockvec/orth/orthogonalizer.hpp>
@@ -29,8 +30,9 @@ using Settings = std::map<std::string, std::string>;
 const Settings defaults{{"what", "kappa"},   {"out", "orth_kappa.csv"}, {"commit", "unknown"},
                         {"rows", "1000000"}, {"columns", "64"},         {"width", "8"}};
 
-const std::vector<std::string> within{"cgs",       "cgs2",       "cholqr", "cholqr2",     "scholqr3",         "svqb",
-                                      "dd-cholqr", "dd-cholqr2", "tsqr",   "rand-cholqr", "rand-cholqr-gauss"};
+const std::vector<std::string> within{
+    "cgs",       "cgs2",       "cholqr", "cholqr2",     "scholqr3",          "svqb",
+    "dd-cholqr", "dd-cholqr2", "tsqr",   "rand-cholqr", "rand-cholqr-gauss", "pcholqr"};
 const std::vector<std::string> between{"bcgs/tsqr",         "bmgs/tsqr",    "bcgs2/cholqr", "bcgs2/tsqr",
                                        "bcgsi+a/cholqr2",   "pip/cholqr",   "pip+/cholqr",  "pipi+/cholqr2",
                                        "pip-dd/dd-cholqr2", "p-1s/cholqr2", "p-2s/tsqr",    "p-1s2s/tsqr",

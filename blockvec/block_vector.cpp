@@ -1,3 +1,4 @@
+#include <atomic>
 #include <blockvec/block_vector.hpp>
 #include <blockvec/operations.hpp>
 
@@ -10,6 +11,12 @@ namespace blockvec {
 namespace {
 
 constexpr std::int64_t line_bytes = 128;
+
+// Zero is that of empty handles.
+std::uint64_t next_block() {
+  static std::atomic<std::uint64_t> blocks{0};
+  return ++blocks;
+}
 
 // Whole 128-byte lines for a row (row-major) or column, once one is at least that long: views that start on a line then
 // stream at full speed. Narrower blocks are stored without gaps.
@@ -32,10 +39,11 @@ View strided_view(Scalar* data, std::int64_t rows, std::int64_t width, std::int6
 }
 
 void require_ranks(const Context& context, const RowDistribution& rows, const std::string& label) {
-  if (rows.ranks() != context.communicator().size()) {
-    throw ShapeError("BlockVector " + label + ": distribution of " + rows.describe() + ", context of " +
-                     std::to_string(context.communicator().size()) + "; expected the same ranks");
-  }
+  const Communicator& communicator = context.communicator();
+  if (rows.lies_on(communicator)) return;
+  throw ShapeError("BlockVector " + label + ": distribution of " + rows.describe() + ", context of " +
+                   std::to_string(communicator.size()) +
+                   "; expected the same ranks in the same order, those of one communicator or of a duplicate");
 }
 
 void require_width(std::int64_t width, const std::string& label) {
@@ -77,7 +85,7 @@ void convert_entries(const V& v, const W& w) {
 template <class Scalar, class Layout, class Space>
 BlockVector<Scalar, Layout, Space>::BlockVector(const Context& context, const RowDistribution& rows, std::int64_t width,
                                                 const std::string& label)
-    : context_(context), rows_(rows), label_(std::make_shared<const std::string>(label)) {
+    : context_(context), rows_(rows), label_(std::make_shared<const std::string>(label)), block_(next_block()) {
   require_width(width, label);
   require_ranks(context, rows, label);
   const std::int64_t k = rows.local_rows();
@@ -111,6 +119,7 @@ BlockVector<Scalar, Layout, Space> BlockVector<Scalar, Layout, Space>::wrap(cons
   result.rows_ = rows;
   result.view_ = view;
   result.label_ = std::make_shared<const std::string>(label);
+  result.block_ = next_block();
   return result;
 }
 
@@ -148,7 +157,14 @@ BlockVector<Scalar, Layout, Space> BlockVector<Scalar, Layout, Space>::columns(s
   }
   BlockVector result(*this);
   result.view_ = Kokkos::subview(view_, Kokkos::ALL, std::pair<std::int64_t, std::int64_t>(begin, end));
+  result.first_column_ += begin;
   return result;
+}
+
+template <class Scalar, class Layout, class Space>
+bool BlockVector<Scalar, Layout, Space>::shares_columns(const BlockVector& other) const {
+  return block_ == other.block_ && first_column_ < other.first_column_ + other.width() &&
+         other.first_column_ < first_column_ + width() && width() > 0 && other.width() > 0;
 }
 
 template <class Scalar, class Layout, class Space>
@@ -213,6 +229,7 @@ BlockVector<Scalar, Layout, Space> scratch_like(WorkspaceScope<Space>& scope,
   result.rows_ = model.rows_;
   result.view_ = strided_view<typename BlockVector<Scalar, Layout, Space>::View>(data, k, width, ld);
   result.label_ = label;
+  result.block_ = next_block();
   return result;
 }
 

@@ -20,6 +20,14 @@ void require_same_rows(const char* operation, const V& v, const W& w) {
   }
 }
 
+/// What an operation writes has no column in common with what it reads. Throws ShapeError naming both, on every rank.
+template <class V>
+void require_apart(const char* operation, const V& v, const V& w) {
+  if (!v.shares_columns(w)) return;
+  throw ShapeError(std::string(operation) + ": V = " + v.describe() + " and W = " + w.describe() +
+                   " share columns of one block vector: expected W apart from V");
+}
+
 /// A small operand is ordered with the tall one. Throws ShapeError.
 template <class Small, class Tall>
 void require_same_context(const char* operation, const char* name, const Small& c, const Tall& v) {

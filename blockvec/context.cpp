@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <span>
 #include <thread>
 #include <tuple>
 #include <vector>
@@ -32,6 +33,8 @@ struct Context::State {
   Profile profile;
   History history;
   std::int64_t reductions = 0;
+  int depth = 0;                                 // of collective stages
+  bool is_left_to_the_callers = false;           // the error on its way
   std::optional<MachineBandwidth> bandwidth[2];  // of the host, of the device
 };
 
@@ -87,96 +90,12 @@ void Context::fence() const {
 #define BLOCKVEC_CONTEXT(Space) template void Context::fence<Space>() const;
 BLOCKVEC_FOR_SPACES(BLOCKVEC_CONTEXT)
 
-namespace {
-
-// What a sum over ranks is made of, and whole numbers as such.
-template <class Scalar>
-struct WireElement {
-  using type = RealOf<Scalar>;
-  static std::string_view name() { return std::is_integral_v<Scalar> ? "whole" : scalar_name<Scalar>(); }
-  static constexpr int digits = std::numeric_limits<type>::digits;
-};
-template <>
-struct WireElement<DoubleDouble> {
-  using type = DoubleDouble;
-  static std::string_view name() { return "double-double"; }
-  static constexpr int digits = std::numeric_limits<double>::digits;
-};
-template <class Element>
-Element element_of(std::uint64_t whole) {
-  if constexpr (std::is_same_v<Element, DoubleDouble>) {
-    return {static_cast<double>(whole), 0};
-  } else {
-    return static_cast<Element>(whole);
-  }
-}
-bool equal(const DoubleDouble& x, std::uint64_t whole) { return x.high + x.low == static_cast<double>(whole); }
-template <class Element>
-bool equal(Element x, std::uint64_t whole) {
-  return x == static_cast<Element>(whole);
-}
-
-// Two elements that tell whether the ranks mean the same reduction.
-template <class Element>
-struct Marks {
-  Element first, second;
-};
-
-// Reduces values over the ranks, and marks along with them, which judge() then looks at: it throws where ranks
-// disagree. The message that carries the marks has one length for every operation, so that ranks which disagree on the
-// shape still meet in it, and learn so.
-template <class Element, class Reduce, class Judge>
-void reduce_marked(const Context& context, Element* values, std::size_t count, const Marks<Element>& marks,
-                   const Reduce& reduce, const Judge& judge) {
-  constexpr std::size_t head = 1024;
-  const std::size_t in_head = std::min(count, head - 2);
-  WorkspaceScope<> scope(context);
-  Element* const buffer = scope.take<Element>(head + count - in_head);
-  std::copy_n(values, in_head, buffer);
-  std::fill(buffer + in_head, buffer + head - 2, Element{});
-  buffer[head - 2] = marks.first;
-  buffer[head - 1] = marks.second;
-  std::copy_n(values + in_head, count - in_head, buffer + head);
-  const Profile::Timer timer(context.profile(), Operation::reduction,
-                             static_cast<double>((count + 2) * sizeof(Element)), 0);
-  reduce(std::span(buffer, head));
-  judge(Marks<Element>{buffer[head - 2], buffer[head - 1]});
-  if (count > in_head) reduce(std::span(buffer + head, count - in_head));
-  std::copy_n(buffer, in_head, values);
-  std::copy_n(buffer + head, count - in_head, values + in_head);
-}
-
-[[noreturn]] void throw_disagreement(const char* what, std::int64_t count, std::string_view type) {
-  throw ShapeError(std::string("a ") + what + " over ranks met different operations or shapes: this rank sent " +
-                   std::to_string(count) + " " + std::string(type) +
-                   " values; all ranks must call the same operations with operands of the same widths");
-}
-
-}  // namespace
-
 template <class Scalar>
 void Context::sum(Scalar* values, std::int64_t count, std::uint64_t tag) const {
-  using Wire = WireElement<Scalar>;
-  using Element = typename Wire::type;
   ++state_->reductions;
   if (communicator().size() == 1) return;
-
-  // A fingerprint of the operation and its square: over P ranks their sums are P t and P t^2 exactly if all ranks sent
-  // the same t (Cauchy-Schwarz; small whole numbers, so the sums are exact).
-  tag ^= tag >> 32;
-  tag ^= tag >> 16;
-  const std::uint64_t small_tag = 1 + (tag ^ (tag >> 8)) % 127;
-  const auto ranks = static_cast<std::uint64_t>(communicator().size());
-  const bool exact = ranks * small_tag * small_tag < (std::uint64_t{1} << Wire::digits);
-  reduce_marked<Element>(
-      *this, reinterpret_cast<Element*>(values), static_cast<std::size_t>(count) * (sizeof(Scalar) / sizeof(Element)),
-      {element_of<Element>(small_tag), element_of<Element>(small_tag * small_tag)},
-      [&](std::span<Element> elements) { communicator().sum(elements); },
-      [&](const Marks<Element>& sums) {
-        if (!exact || (equal(sums.first, ranks * small_tag) && equal(sums.second, ranks * small_tag * small_tag)))
-          return;
-        throw_disagreement("sum", count, Wire::name());
-      });
+  const Profile::Timer timer(profile(), Operation::reduction, static_cast<double>(count) * sizeof(Scalar), 0);
+  communicator().sum(std::span(values, static_cast<std::size_t>(count)), tag);
 }
 
 template void Context::sum(float*, std::int64_t, std::uint64_t) const;
@@ -189,13 +108,38 @@ template void Context::sum(std::int64_t*, std::int64_t, std::uint64_t) const;
 void Context::max(std::int64_t* values, std::int64_t count, std::uint64_t tag) const {
   ++state_->reductions;
   if (communicator().size() == 1) return;
-  const auto mark = static_cast<std::int64_t>(tag >> 2);
-  reduce_marked<std::int64_t>(
-      *this, values, static_cast<std::size_t>(count), {mark, -mark},
-      [&](std::span<std::int64_t> words) { communicator().max(words); },
-      [&](const Marks<std::int64_t>& largest) {
-        if (largest.first != -largest.second) throw_disagreement("maximum", count, "whole");
-      });
+  const Profile::Timer timer(profile(), Operation::reduction, static_cast<double>(count) * sizeof(std::int64_t), 0);
+  communicator().max(std::span(values, static_cast<std::size_t>(count)), tag);
+}
+
+Context::Stage::Stage(State* state, bool is_collective) noexcept : state_(state), is_collective_(is_collective) {
+  if (state_ == nullptr) return;
+  depth_before_ = state_->depth;
+  state_->depth = is_collective ? depth_before_ + 1 : 0;
+  state_->is_left_to_the_callers = false;
+}
+
+Context::Stage::~Stage() {
+  if (state_ != nullptr) state_->depth = depth_before_;
+}
+
+void Context::Stage::fail() const noexcept {
+  if (state_ == nullptr) return;
+  if (!is_collective_) state_->is_left_to_the_callers = true;
+  if (depth_before_ > 0 || state_->is_left_to_the_callers) return;
+  try {
+    try {
+      throw;
+    } catch (const RefusedError&) {  // known to every rank, as the next one
+    } catch (const DisagreementError&) {
+    } catch (const std::exception& error) {
+      state_->communicator.refuse(error.what());
+    } catch (...) {
+      state_->communicator.refuse("unknown error");
+    }
+  } catch (...) {
+    // Ranks cannot be reached any more. The error on its way says why, or is all there is to say.
+  }
 }
 
 template <class Space>

@@ -94,7 +94,8 @@ void local_dots(const BlockVector<Scalar, Layout, Kokkos::CudaSpace>& v,
 }
 #endif
 
-constexpr std::uint64_t dots_tag = 0x646f7473u;
+// Ranks that mean these dots send this, and the count.
+std::uint64_t dots_tag(const RowDistribution& rows) { return 0x646f7473u ^ rows.fingerprint(); }
 
 // The column dots of all ranks, in memory that Space's execution space reaches; for as long as the scopes live.
 template <class Scalar, class Layout, class Space>
@@ -112,7 +113,7 @@ const Scalar* reduced_dots(const BlockVector<Scalar, Layout, Space>& v, const Bl
   if constexpr (is_host_space<Space>) {
     if (context.is_reproducible()) {
       const auto product = row_product(v, w, Wanted::diagonal);
-      sum_reproducibly(context, v.rows(), std::span<const RowProduct<Scalar>>(&product, 1), dots_tag, values);
+      sum_reproducibly(context, v.rows(), std::span<const RowProduct<Scalar>>(&product, 1), dots_tag(v.rows()), values);
       return values;
     }
   }
@@ -124,7 +125,7 @@ const Scalar* reduced_dots(const BlockVector<Scalar, Layout, Space>& v, const Bl
                               words * sizeof(Scalar), 1);
     context.fence<Space>();
   }
-  context.sum(values, width, dots_tag + static_cast<std::uint64_t>(width));
+  context.sum(values, width, dots_tag(v.rows()));
   return values;
 }
 
@@ -207,20 +208,22 @@ struct Fill {
 template <class Scalar, class Layout, class Space>
 void column_dots(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
                  const SmallMatrix<Scalar, Space>& dots) {
-  require_same_width("column_dots", v, w);
-  require_small("column_dots", "dots", dots, 1, v.width(), v);
+  v.context().collective([&] {
+    require_same_width("column_dots", v, w);
+    require_small("column_dots", "dots", dots, 1, v.width(), v);
+  });
   WorkspaceScope<Space> scope(v.context());
   WorkspaceScope<StagingSpaceOf<Space>> staging(v.context());
-  const Scalar* const values = reduced_dots(v, w, scope, staging);
+  const Scalar* const values = v.context().collective([&] { return reduced_dots(v, w, scope, staging); });
   for_entries<Space, RowMajor>(v.context(), 1, v.width(), TakeEvery<Scalar>{values, 1, dots.data(), dots.ld()});
 }
 
 template <class Scalar, class Layout, class Space>
 void column_norms(const BlockVector<Scalar, Layout, Space>& v, const SmallMatrix<RealOf<Scalar>, Space>& norms) {
-  require_small("column_norms", "norms", norms, 1, v.width(), v);
+  v.context().collective([&] { require_small("column_norms", "norms", norms, 1, v.width(), v); });
   WorkspaceScope<Space> scope(v.context());
   WorkspaceScope<StagingSpaceOf<Space>> staging(v.context());
-  const Scalar* const values = reduced_dots(v, v, scope, staging);
+  const Scalar* const values = v.context().collective([&] { return reduced_dots(v, v, scope, staging); });
   for_entries<Space, RowMajor>(v.context(), 1, v.width(), RootEvery<Scalar>{values, norms.data(), norms.ld()});
 }
 

@@ -24,9 +24,22 @@ void require_device() {
 #endif
 }
 
+// The status of every rank's process where an error has ended one of them.
+constexpr int error_status = 2;
+
+void print_error(const std::string& message) {
+  const int rank = detail::mpi_world_rank();
+  if (rank < 0) {
+    std::fprintf(stderr, "error: %s\n", message.c_str());
+  } else {
+    std::fprintf(stderr, "error on rank %d: %s\n", rank, message.c_str());
+  }
+  std::fflush(nullptr);
+}
+
 }  // namespace
 
-Environment::Environment(int& argc, char**& argv) {
+Environment::Environment(int& argc, char**& argv) : exceptions_before_(std::uncaught_exceptions()) {
   if (!Kokkos::is_initialized()) require_device();
   owns_mpi_ = detail::start_mpi(argc, argv);
   if (!Kokkos::is_initialized()) {
@@ -39,12 +52,16 @@ Environment::~Environment() {
   // mpiexec ends all ranks when the first one leaves with a nonzero status: what others have to say must be out before.
   std::cout.flush();
   std::fflush(nullptr);
+  if (owns_mpi_ && std::uncaught_exceptions() > exceptions_before_ && detail::mpi_world_rank() >= 0) {
+    // Whoever catches the exception can say what it was, but MPI ends with all ranks or with none.
+    print_error("an exception left the scope of the Environment while other ranks work");
+    detail::abort_all_ranks(error_status);
+  }
   if (owns_kokkos_) Kokkos::finalize();
   if (owns_mpi_) detail::stop_mpi();
 }
 
 int Environment::guard_erased(int (*call)(void*), void* body) noexcept {
-  constexpr int status = 2;
   std::string message;
   try {
     return call(body);
@@ -55,15 +72,9 @@ int Environment::guard_erased(int (*call)(void*), void* body) noexcept {
   } catch (...) {
     message = "unknown error";
   }
-  const int rank = detail::mpi_world_rank();
-  if (rank < 0) {
-    std::fprintf(stderr, "error: %s\n", message.c_str());
-  } else {
-    std::fprintf(stderr, "error on rank %d: %s\n", rank, message.c_str());
-  }
-  std::fflush(nullptr);
-  detail::abort_all_ranks(status);
-  return status;
+  print_error(message);
+  detail::abort_all_ranks(error_status);
+  return error_status;
 }
 
 }  // namespace blockvec

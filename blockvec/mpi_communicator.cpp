@@ -4,6 +4,7 @@
 #include <blockvec/mpi.hpp>
 #include <climits>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -42,15 +43,16 @@ MPI_Datatype mpi_type(WireType type) {
   return MPI_DATATYPE_NULL;  // MpiBackend's own
 }
 
-std::size_t bytes_of(WireType type) {
-  return type == WireType::float32 ? 4 : type == WireType::double_double ? sizeof(DoubleDouble) : 8;
-}
-
 // An MPI_Op. It commutes to the last bit, so that all ranks get the same bits where MPI lets them add in pairs.
 extern "C" void add_double_doubles(void* from, void* to, int* count, MPI_Datatype*) {
   const auto* const terms = static_cast<const DoubleDouble*>(from);
   auto* const sums = static_cast<DoubleDouble*>(to);
   for (int i = 0; i < *count; ++i) sums[i] = sums[i] + terms[i];
+}
+
+// Another one: all ranks' envelopes to one.
+extern "C" void merge_envelopes(void* from, void* to, int* count, MPI_Datatype*) {
+  for (int i = 0; i < *count; ++i) static_cast<Envelope*>(to)[i].merge(static_cast<const Envelope*>(from)[i]);
 }
 
 MPI_Op mpi_operation(Reduction reduction) {
@@ -65,6 +67,50 @@ MPI_Op mpi_operation(Reduction reduction) {
   return MPI_MIN;
 }
 
+// A type of some adjacent elements, and an operation on it that commutes.
+class TypeWithOperation {
+ public:
+  TypeWithOperation(int elements, MPI_Datatype element, MPI_User_function* function) {
+    constexpr int commutes = 1;
+    check(MPI_Type_contiguous(elements, element, &type_), "MPI_Type_contiguous");
+    check(MPI_Type_commit(&type_), "MPI_Type_commit");
+    check(MPI_Op_create(function, commutes, &operation_), "MPI_Op_create");
+  }
+  ~TypeWithOperation() {
+    if (!mpi_is_running()) return;
+    MPI_Op_free(&operation_);
+    MPI_Type_free(&type_);
+  }
+  TypeWithOperation(const TypeWithOperation&) = delete;
+  TypeWithOperation& operator=(const TypeWithOperation&) = delete;
+  MPI_Datatype type() const { return type_; }
+  MPI_Op operation() const { return operation_; }
+
+ private:
+  MPI_Datatype type_ = MPI_DATATYPE_NULL;
+  MPI_Op operation_ = MPI_OP_NULL;
+};
+
+int ranks_on_this_machine(MPI_Comm communicator) {
+  MPI_Comm local = MPI_COMM_NULL;
+  int size = 1;
+  check(MPI_Comm_split_type(communicator, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local), "MPI_Comm_split_type");
+  MPI_Comm_size(local, &size);
+  MPI_Comm_free(&local);
+  return size;
+}
+
+// Of the whole job; 0 where that is not known: only all its ranks together can count.
+int job_ranks_on_this_machine = 0;
+
+// What the launcher says, for ranks that start with a part of the job; 0 where it says nothing.
+int launched_on_this_machine() {
+  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}) {
+    if (const char* const text = std::getenv(name)) return std::max(0, std::atoi(text));
+  }
+  return 0;
+}
+
 // MPI counts are ints: longer transfers go in pieces.
 template <class Transfer>
 void in_pieces(void* data, std::size_t count, std::size_t element_bytes, Transfer transfer) {
@@ -76,36 +122,45 @@ void in_pieces(void* data, std::size_t count, std::size_t element_bytes, Transfe
 
 class MpiBackend final : public CommunicatorBackend {
  public:
-  explicit MpiBackend(MPI_Comm parent) {
+  explicit MpiBackend(MPI_Comm parent)
+      : double_doubles_(2, MPI_DOUBLE, add_double_doubles),
+        envelopes_(static_cast<int>(sizeof(Envelope)), MPI_BYTE, merge_envelopes) {
     check(MPI_Comm_dup(parent, &communicator_), "MPI_Comm_dup");
     MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN);
     MPI_Comm_rank(communicator_, &rank_);
     MPI_Comm_size(communicator_, &size_);
-    MPI_Comm local = MPI_COMM_NULL;
-    check(MPI_Comm_split_type(communicator_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &local),
-          "MPI_Comm_split_type");
-    MPI_Comm_size(local, &local_size_);
-    MPI_Comm_free(&local);
-    constexpr int commutes = 1;
-    check(MPI_Type_contiguous(2, MPI_DOUBLE, &double_double_), "MPI_Type_contiguous");
-    check(MPI_Type_commit(&double_double_), "MPI_Type_commit");
-    check(MPI_Op_create(add_double_doubles, commutes, &double_double_sum_), "MPI_Op_create");
+    const int known = job_ranks_on_this_machine > 0 ? job_ranks_on_this_machine : launched_on_this_machine();
+    local_size_ = std::max(known, ranks_on_this_machine(communicator_));
   }
   ~MpiBackend() override {
-    if (!mpi_is_running()) return;
-    MPI_Op_free(&double_double_sum_);
-    MPI_Type_free(&double_double_);
-    MPI_Comm_free(&communicator_);
+    if (mpi_is_running()) MPI_Comm_free(&communicator_);
   }
   std::string name() const override { return "MPI"; }
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   int local_size() const override { return local_size_; }
 
+  bool same_ranks(const CommunicatorBackend& other) const override {
+    const auto* const mpi = dynamic_cast<const MpiBackend*>(&other);
+    if (mpi == nullptr) return size_ == 1 && other.size() == 1;
+    int result = MPI_UNEQUAL;
+    check(MPI_Comm_compare(communicator_, mpi->communicator_, &result), "MPI_Comm_compare");
+    return result == MPI_IDENT || result == MPI_CONGRUENT;
+  }
+
+  void meet(Envelope& envelope) override {
+    if (envelope.refusing == rank_) send_notices();
+    check(MPI_Allreduce(MPI_IN_PLACE, &envelope, 1, envelopes_.type(), envelopes_.operation(), communicator_),
+          "MPI_Allreduce");
+    if (envelope.refusing == Envelope::nobody) return;
+    finish_notices();
+    ++refusals_;
+  }
+
   void all_reduce(void* values, std::size_t count, WireType type, Reduction reduction) override {
     const bool pairs = type == WireType::double_double;
-    const MPI_Datatype element = pairs ? double_double_ : mpi_type(type);
-    const MPI_Op operation = pairs ? double_double_sum_ : mpi_operation(reduction);
+    const MPI_Datatype element = pairs ? double_doubles_.type() : mpi_type(type);
+    const MPI_Op operation = pairs ? double_doubles_.operation() : mpi_operation(reduction);
     in_pieces(values, count, bytes_of(type), [&](void* piece, int length) {
       check(MPI_Allreduce(MPI_IN_PLACE, piece, length, element, operation, communicator_), "MPI_Allreduce");
     });
@@ -118,7 +173,7 @@ class MpiBackend final : public CommunicatorBackend {
   }
 
   void exchange(std::span<const Message> sends, std::span<const Message> receives) override {
-    constexpr int tag = 1;
+    const int tag = data_tag();
     requests_.clear();
     for (const Message& message : receives) {
       in_pieces(message.data, message.bytes, 1, [&](void* piece, int length) {
@@ -126,25 +181,99 @@ class MpiBackend final : public CommunicatorBackend {
               "MPI_Irecv");
       });
     }
+    const std::size_t received = requests_.size();
     for (const Message& message : sends) {
       in_pieces(message.data, message.bytes, 1, [&](void* piece, int length) {
         check(MPI_Isend(piece, length, MPI_BYTE, message.rank, tag, communicator_, &requests_.emplace_back()),
               "MPI_Isend");
       });
     }
-    check(MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+    statuses_.resize(requests_.size());
+    while (!all_done()) {
+      if (notice_came()) abandon(received);
+    }
+    require_sizes(receives);
   }
 
-  void barrier() override { check(MPI_Barrier(communicator_), "MPI_Barrier"); }
-
  private:
+  // ---- refusals: a rank that refuses tells all others by a message of its own, for the sake of those in exchange()
+  // ---- Tags count refusals, so that what an abandoned exchange has left behind never meets a later one.
+
+  static constexpr int tags = 8192;  // MPI has at least four times as many
+  int data_tag() const { return static_cast<int>(refusals_ % tags); }
+  int notice_tag() const { return tags + data_tag(); }
+
+  void send_notices() {
+    notices_.clear();
+    for (int rank = 0; rank < size_; ++rank) {
+      if (rank == rank_) continue;
+      check(MPI_Isend(nullptr, 0, MPI_BYTE, rank, notice_tag(), communicator_, &notices_.emplace_back()), "MPI_Isend");
+    }
+  }
+
+  bool notice_came() {
+    int came = 0;
+    check(MPI_Iprobe(MPI_ANY_SOURCE, notice_tag(), communicator_, &came, MPI_STATUS_IGNORE), "MPI_Iprobe");
+    return came != 0;
+  }
+
+  // All ranks have met: what they told one another is taken from the queues, as far as it has come.
+  void finish_notices() {
+    MPI_Status status;
+    for (int came = 1; came != 0;) {
+      check(MPI_Iprobe(MPI_ANY_SOURCE, notice_tag(), communicator_, &came, &status), "MPI_Iprobe");
+      if (came == 0) break;
+      check(MPI_Recv(nullptr, 0, MPI_BYTE, status.MPI_SOURCE, notice_tag(), communicator_, MPI_STATUS_IGNORE),
+            "MPI_Recv");
+    }
+    for (MPI_Request& notice : notices_) MPI_Request_free(&notice);  // without data: there is nothing to be kept
+    notices_.clear();
+  }
+
+  bool all_done() {
+    int done = 0;
+    check(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done, statuses_.data()), "MPI_Testall");
+    return done != 0;
+  }
+
+  // Leaves an exchange that some rank will not take part in. A receive that has met its message is finished, others
+  // are cancelled; sends keep their memory until all ranks have met, and so have nobody left who takes them.
+  [[noreturn]] void abandon(std::size_t receives) {
+    for (std::size_t i = 0; i < receives; ++i) {
+      if (requests_[i] == MPI_REQUEST_NULL) continue;
+      MPI_Cancel(&requests_[i]);
+      MPI_Wait(&requests_[i], MPI_STATUS_IGNORE);
+    }
+    Envelope envelope;
+    meet(envelope);
+    for (std::size_t i = receives; i < requests_.size(); ++i) {
+      if (requests_[i] != MPI_REQUEST_NULL) MPI_Request_free(&requests_[i]);
+    }
+    throw RefusedError(envelope);
+  }
+
+  // A message that is too long is an error of MPI_Testall.
+  void require_sizes(std::span<const Message> receives) const {
+    std::size_t next = 0;
+    for (const Message& message : receives) {
+      in_pieces(message.data, message.bytes, 1, [&](void*, int length) {
+        int bytes = 0;
+        MPI_Get_count(&statuses_[next++], MPI_BYTE, &bytes);
+        if (bytes == length) return;
+        throw Error("exchange: rank " + std::to_string(message.rank) + " sent " + std::to_string(bytes) +
+                    " bytes, expected " + std::to_string(length));
+      });
+    }
+  }
+
   MPI_Comm communicator_ = MPI_COMM_NULL;
-  MPI_Datatype double_double_ = MPI_DATATYPE_NULL;
-  MPI_Op double_double_sum_ = MPI_OP_NULL;
+  TypeWithOperation double_doubles_, envelopes_;
   int rank_ = 0;
   int size_ = 1;
   int local_size_ = 1;
-  std::vector<MPI_Request> requests_;
+  std::uint64_t refusals_ = 0;
+  std::vector<MPI_Request> requests_, notices_;
+  std::vector<MPI_Status> statuses_;
 };
 
 }  // namespace
@@ -167,6 +296,7 @@ int mpi_world_rank() {
 
 std::shared_ptr<CommunicatorBackend> mpi_world_backend() {
   if (mpi_world_rank() < 0) return nullptr;
+  if (job_ranks_on_this_machine == 0) job_ranks_on_this_machine = ranks_on_this_machine(MPI_COMM_WORLD);
   return std::make_shared<MpiBackend>(MPI_COMM_WORLD);
 }
 
@@ -177,6 +307,7 @@ bool start_mpi(int& argc, char**& argv) {
   int provided = 0;
   // Threads work between MPI calls only.
   check(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
+  job_ranks_on_this_machine = ranks_on_this_machine(MPI_COMM_WORLD);
   return true;
 }
 

@@ -28,7 +28,10 @@ template <class Scalar, class Layout, class Space>
 void require_sweep(std::span<const BlockVector<Scalar, Layout, Space>> v, const SmallMatrix<Scalar, Space>* s,
                    const BlockVector<Scalar, Layout, Space>& w, const SmallMatrix<Scalar, Space>* x) {
   constexpr const char* name = "gram_schmidt_sweep";
-  for (const auto& piece : v) require_same_rows(name, piece, w);
+  for (const auto& piece : v) {
+    require_same_rows(name, piece, w);
+    require_apart(name, piece, w);
+  }
   if (s != nullptr) require_small(name, "S", *s, total_width(v), w.width(), w);
   if (x != nullptr) require_small(name, "X", *x, w.width(), w.width(), w);
 }
@@ -43,14 +46,15 @@ void for_pieces(std::span<const BlockVector<Scalar, Layout, Space>> v, const Sma
   }
 }
 
+/// Block vectors that the host sweeps in one pass; more are taken one after the other, as on a device.
+constexpr std::size_t most_pieces = 4;
+
 /// Small matrices that are null are left out.
 template <class Scalar, class Layout, class Space>
 void local_sweep(std::span<const BlockVector<Scalar, Layout, Space>> v, const SmallMatrix<Scalar, Space>* s,
                  const BlockVector<Scalar, Layout, Space>& w, const SmallMatrix<Scalar, Space>* x,
                  kernels::Triangle triangle, const SmallMatrix<Scalar, Space>* p, const SmallMatrix<Scalar, Space>* g) {
   using Kernel = KernelScalar<Scalar>;
-  constexpr std::size_t most_pieces = 4;
-  if (v.size() > most_pieces) throw ShapeError("gram_schmidt_sweep: V is more than four block vectors");
   kernels::Matrix<const Kernel> pieces[most_pieces];
   std::int64_t widths[most_pieces];
   for (std::size_t i = 0; i < v.size(); ++i) {
@@ -83,14 +87,13 @@ void gram_schmidt_sweep(std::span<const std::type_identity_t<BlockVector<Scalar,
                         const std::type_identity_t<SmallMatrix<Scalar, Space>>* x, kernels::Triangle triangle) {
   require_sweep<Scalar, Layout, Space>(v, s, w, x);
   if constexpr (is_host_space<Space>) {
-    local_sweep<Scalar, Layout, Space>(v, s, w, x, triangle, nullptr, nullptr);
-  } else {
-    if (s != nullptr) {
-      for_pieces<Scalar, Layout, Space>(
-          v, *s, [&](const auto& piece, const auto& rows) { update(Scalar(-1), piece, rows, Scalar(1), w); });
-    }
-    if (x != nullptr) multiply_in_place(w, *x, triangle);
+    if (v.size() <= most_pieces) return local_sweep<Scalar, Layout, Space>(v, s, w, x, triangle, nullptr, nullptr);
   }
+  if (s != nullptr) {
+    for_pieces<Scalar, Layout, Space>(
+        v, *s, [&](const auto& piece, const auto& rows) { update(Scalar(-1), piece, rows, Scalar(1), w); });
+  }
+  if (x != nullptr) multiply_in_place(w, *x, triangle);
 }
 
 template <class Scalar, class Layout, class Space>
@@ -117,6 +120,13 @@ void InnerProducts<Scalar, Layout, Space>::record_reproducible(const BlockVector
   rows_ = v.rows();
   v_[count_] = v.matrix();
   w_[count_] = w.matrix();
+  record(c, rows_);
+}
+
+template <class Scalar, class Layout, class Space>
+void InnerProducts<Scalar, Layout, Space>::record(const DoubleDoubleMatrix<Scalar, Space>& c,
+                                                  const RowDistribution& rows) {
+  tag_ = tag_ * 1000003 + rows.fingerprint();
   record(c);
 }
 
@@ -134,17 +144,16 @@ template <class Scalar, class Layout, class Space>
 InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add(
     const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
     const SmallMatrix<Scalar, Space>& c) {
-  require(v, w, c, 1);
-  if (context_.is_reproducible()) {
-    record_reproducible(v, w, {c, {}});
-    return *this;
-  }
-  const std::int64_t k = v.local_rows();
-  const OperationTimer<Space> timer(context_, Operation::inner_product,
-                                    Cost<Scalar>::inner_product_bytes(k, v.width(), w.width(), same_block(v, w)),
-                                    Cost<Scalar>::product_flops(k, v.width(), w.width()));
-  local_inner_product(v, w, c);
-  record({c, {}});
+  context_.collective([&] {
+    require(v, w, c, 1);
+    if (context_.is_reproducible()) return record_reproducible(v, w, {c, {}});
+    const std::int64_t k = v.local_rows();
+    const OperationTimer<Space> timer(context_, Operation::inner_product,
+                                      Cost<Scalar>::inner_product_bytes(k, v.width(), w.width(), same_block(v, w)),
+                                      Cost<Scalar>::product_flops(k, v.width(), w.width()));
+    local_inner_product(v, w, c);
+    record({c, {}}, v.rows());
+  });
   return *this;
 }
 
@@ -153,24 +162,27 @@ InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add_
     std::span<const BlockVector<Scalar, Layout, Space>> v, const SmallMatrix<Scalar, Space>* s,
     const BlockVector<Scalar, Layout, Space>& w, const SmallMatrix<Scalar, Space>* x, kernels::Triangle triangle,
     const SmallMatrix<Scalar, Space>* p, const SmallMatrix<Scalar, Space>& g) {
-  require_sweep(v, s, w, x);
-  if (p != nullptr) {
-    require_small("inner_product", "P", *p, total_width(v), w.width(), w);
-    require_room(static_cast<int>(v.size()) + 1);
-  }
-  require(w, w, g, 1);
-  if (!is_host_space<Space> || context_.is_reproducible()) {
-    gram_schmidt_sweep(v, s, w, x, triangle);
+  context_.collective([&] {
+    require_sweep(v, s, w, x);
     if (p != nullptr) {
-      for_pieces(v, *p, [&](const auto& piece, const auto& rows) { add(piece, w, rows); });
+      require_small("inner_product", "P", *p, total_width(v), w.width(), w);
+      require_room(static_cast<int>(v.size()) + 1);
     }
-    return add(w, w, g);
-  }
-  if constexpr (is_host_space<Space>) {
-    local_sweep(v, s, w, x, triangle, p, &g);
-    if (p != nullptr) record({*p, {}});
-    record({g, {}});
-  }
+    require(w, w, g, 1);
+    if (!is_host_space<Space> || context_.is_reproducible() || v.size() > most_pieces) {
+      gram_schmidt_sweep(v, s, w, x, triangle);
+      if (p != nullptr) {
+        for_pieces(v, *p, [&](const auto& piece, const auto& rows) { add(piece, w, rows); });
+      }
+      add(w, w, g);
+      return;
+    }
+    if constexpr (is_host_space<Space>) {
+      local_sweep(v, s, w, x, triangle, p, &g);
+      if (p != nullptr) record({*p, {}}, w.rows());
+      record({g, {}}, w.rows());
+    }
+  });
   return *this;
 }
 
@@ -178,31 +190,32 @@ template <class Scalar, class Layout, class Space>
 InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add_dd(
     const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
     const DoubleDoubleMatrix<Scalar, Space>& c) {
-  require(v, w, c.high, 1);
-  require(v, w, c.low, 1);
-  if (context_.is_reproducible()) {
-    record_reproducible(v, w, c);
-    return *this;
-  }
-  const std::int64_t k = v.local_rows();
-  const OperationTimer<Space> timer(context_, Operation::inner_product,
-                                    Cost<Scalar>::inner_product_bytes(k, v.width(), w.width(), same_block(v, w)),
-                                    Cost<Scalar>::product_flops(k, v.width(), w.width()));
-  local_inner_product_dd(v, w, c);
-  record(c);
-  double_double_ = true;
+  context_.collective([&] {
+    require(v, w, c.high, 1);
+    require(v, w, c.low, 1);
+    if (context_.is_reproducible()) return record_reproducible(v, w, c);
+    const std::int64_t k = v.local_rows();
+    const OperationTimer<Space> timer(context_, Operation::inner_product,
+                                      Cost<Scalar>::inner_product_bytes(k, v.width(), w.width(), same_block(v, w)),
+                                      Cost<Scalar>::product_flops(k, v.width(), w.width()));
+    local_inner_product_dd(v, w, c);
+    record(c, v.rows());
+    double_double_ = true;
+  });
   return *this;
 }
 
 template <class Scalar, class Layout, class Space>
 InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add_share(
     const SmallMatrix<Scalar, Space>& c) {
-  if (!c.context().same(context_)) throw ShapeError("inner_product: C belongs to another context");
-  if (context_.is_reproducible()) {
-    throw Error("inner_product: a rank's share depends on its rows, and a reproducible Context has no sum for it");
-  }
-  require_room(1);
-  record({c, {}});
+  context_.collective([&] {
+    if (!c.context().same(context_)) throw ShapeError("inner_product: C belongs to another context");
+    if (context_.is_reproducible()) {
+      throw Error("inner_product: a rank's share depends on its rows, and a reproducible Context has no sum for it");
+    }
+    require_room(1);
+    record({c, {}});
+  });
   return *this;
 }
 
@@ -227,43 +240,60 @@ void InnerProducts<Scalar, Layout, Space>::sum_double_doubles(Scalar* values) {
 }
 
 template <class Scalar, class Layout, class Space>
+void InnerProducts<Scalar, Layout, Space>::forget() noexcept {
+  count_ = 0;
+  words_ = 0;
+  tag_ = 0;
+  double_double_ = false;
+}
+
+template <class Scalar, class Layout, class Space>
 void InnerProducts<Scalar, Layout, Space>::reduce() {
   if (count_ == 0) return;
+  struct AtTheEnd {
+    InnerProducts& products;
+    ~AtTheEnd() { products.forget(); }
+  };
+  const AtTheEnd forgets{*this};
   if constexpr (is_host_space<Space>) {
     if (context_.is_reproducible()) return reduce_reproducibly();
   }
   const bool alone = context_.communicator().size() == 1;
   WorkspaceScope<StagingSpaceOf<Space>> scope(context_);
-  const auto words = static_cast<std::size_t>(words_);
-  Scalar* const values = alone ? nullptr : scope.template take<Scalar>(double_double_ ? 2 * words : words);
-  if (!alone && double_double_) std::fill_n(values + words_, words_, Scalar(0));
-  const auto for_each = [&](auto copy) {
+  Scalar* values = nullptr;
+  // body(result, where its high part is packed); low parts follow words_ later.
+  const auto for_results = [&](auto body) {
     Scalar* packed = values;
-    for (int i = 0; i < count_ && !alone; packed += results_[i].rows() * results_[i].columns(), ++i) {
+    for (int i = 0; i < count_ && !alone; packed += results_[i].rows() * results_[i].columns(), ++i)
+      body(results_[i], packed);
+  };
+  const auto for_parts = [&](auto copy) {
+    for_results([&](const auto& result, Scalar* packed) {
       const auto copy_part = [&](const SmallMatrix<Scalar, Space>& c, Scalar* at) {
         copy(c.data(), static_cast<std::size_t>(c.ld()) * sizeof(Scalar), at,
              static_cast<std::size_t>(c.rows()) * sizeof(Scalar), static_cast<std::size_t>(c.columns()));
       };
-      copy_part(results_[i].high, packed);
-      copy_part(results_[i].low, packed + words_);
-    }
+      copy_part(result.high, packed);
+      if (double_double_) copy_part(result.low, packed + words_);
+    });
   };
-  for_each([&](Scalar* c, std::size_t pitch, Scalar* packed, std::size_t column, std::size_t columns) {
-    detail::copy_lines<Space>(context_, c, pitch, packed, column, column, columns);
-  });
-  if (!alone) context_.fence<Space>();
-  if (double_double_ && !alone) {
+  context_.collective([&] {
+    const auto words = static_cast<std::size_t>(words_);
+    if (!alone) values = scope.template take<Scalar>(double_double_ ? 2 * words : words);
+    for_parts([&](Scalar* c, std::size_t pitch, Scalar* packed, std::size_t column, std::size_t columns) {
+      detail::copy_lines<Space>(context_, c, pitch, packed, column, column, columns);
+    });
+    // From here on the host may write: no copy out of this memory is under way any more, be it an earlier call's.
+    if (!alone) context_.fence<Space>();
+    if (alone || !double_double_) return context_.sum(values, words_, tag_);
+    for_results([&](const auto& result, Scalar* packed) {
+      if (result.low.columns() == 0) std::fill_n(packed + words_, result.rows() * result.columns(), Scalar(0));
+    });
     sum_double_doubles(values);
-  } else {
-    context_.sum(values, words_, tag_);
-  }
-  for_each([&](Scalar* c, std::size_t pitch, Scalar* packed, std::size_t column, std::size_t columns) {
+  });
+  for_parts([&](Scalar* c, std::size_t pitch, Scalar* packed, std::size_t column, std::size_t columns) {
     detail::copy_lines<Space>(context_, packed, column, c, pitch, column, columns);
   });
-  count_ = 0;
-  words_ = 0;
-  tag_ = 0;
-  double_double_ = false;
 }
 
 template <class Scalar, class Layout, class Space>
@@ -280,9 +310,12 @@ void InnerProducts<Scalar, Layout, Space>::reduce_reproducibly() {
   }
   const OperationTimer<Space> timer(context_, Operation::inner_product, bytes, flops);
   WorkspaceScope<> scope(context_);
-  Scalar* sums = scope.template take<Scalar>(static_cast<std::size_t>(words));
-  sum_reproducibly(context_, rows_, std::span<const RowProduct<Scalar>>(products, static_cast<std::size_t>(count_)),
-                   tag_, sums);
+  const Scalar* sums = context_.collective([&] {
+    auto* const to = scope.template take<Scalar>(static_cast<std::size_t>(words));
+    const std::span<const RowProduct<Scalar>> all(products, static_cast<std::size_t>(count_));
+    sum_reproducibly(context_, rows_, all, tag_, to);
+    return to;
+  });
   for (int i = 0; i < count_; ++i) {
     const SmallMatrix<Scalar, Space>* const halves[] = {&results_[i].high, &results_[i].low};
     for (const auto* c : halves) {
@@ -291,10 +324,6 @@ void InnerProducts<Scalar, Layout, Space>::reduce_reproducibly() {
       }
     }
   }
-  count_ = 0;
-  words_ = 0;
-  tag_ = 0;
-  double_double_ = false;
 }
 
 template <class Scalar, class Layout, class Space>
@@ -314,6 +343,7 @@ void update(Scalar alpha, const BlockVector<Scalar, Layout, Space>& v, const Sma
             const BlockVector<Scalar, Layout, Space>& w) {
   constexpr const char* name = "update";
   require_same_rows(name, v, w);
+  require_apart(name, v, w);
   require_small(name, "C", c, v.width(), w.width(), v, w);
   const std::int64_t k = v.local_rows();
   const OperationTimer<Space> timer(v.context(), Operation::update,

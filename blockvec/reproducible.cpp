@@ -139,7 +139,8 @@ class ReproducibleSum {
     });
     if (partners == 0) return;
 
-    // Partners tell each other what they are about. Where they differ no rows travel, and the reduction throws.
+    // Partners tell each other what they are about. Where they differ no rows travel, and the reduction throws: their
+    // tags become unlike those of all others.
     std::uint64_t tag = tag_;
     for (const Product& product : products_) tag = tag * 1000003 + (product.same() ? 1 : 0);
     auto* const tags = scope_.template take<std::uint64_t>(partners);
@@ -154,6 +155,8 @@ class ReproducibleSum {
     if (lent.rows() > 0) meet(lent);
     share_.for_borrowed(meet);
     context_.communicator().exchange({sends, count}, {receives, count});
+    if (std::any_of(tags, tags + count, [&](std::uint64_t theirs) { return theirs != tag; }))
+      tag_ ^= static_cast<std::uint64_t>(context_.communicator().rank()) + 1;
 
     std::size_t sent = 0, received = 0, partner = 0;
     if (lent.rows() > 0 && tags[partner++] == tag) {

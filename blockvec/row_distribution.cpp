@@ -4,13 +4,24 @@
 #include <limits>
 
 namespace blockvec {
+namespace {
 
-RowDistribution RowDistribution::from_begins(std::vector<std::int64_t> begins, int rank) {
-  auto table = std::make_shared<Table>();
-  table->begins = std::move(begins);
-  table->rank = rank;
+std::uint64_t fingerprint_of(const std::vector<std::int64_t>& begins) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const std::int64_t begin : begins) {
+    hash = (hash ^ static_cast<std::uint64_t>(begin)) * 0x9e3779b97f4a7c15u;
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+
+}  // namespace
+
+RowDistribution RowDistribution::from_begins(std::vector<std::int64_t> begins, const Communicator& communicator) {
   RowDistribution distribution;
-  distribution.table_ = std::move(table);
+  const std::uint64_t fingerprint = fingerprint_of(begins);
+  distribution.table_ =
+      std::make_shared<Table>(Table{std::move(begins), communicator.rank(), fingerprint, communicator});
   return distribution;
 }
 
@@ -23,7 +34,7 @@ RowDistribution RowDistribution::uniform(std::int64_t global_rows, const Communi
   const std::int64_t more = global_rows % ranks;
   std::vector<std::int64_t> begins(static_cast<std::size_t>(ranks) + 1);
   for (std::int64_t r = 0; r <= ranks; ++r) begins[static_cast<std::size_t>(r)] = r * each + std::min(r, more);
-  return from_begins(std::move(begins), communicator.rank());
+  return from_begins(std::move(begins), communicator);
 }
 
 RowDistribution RowDistribution::from_rows(const std::vector<std::int64_t>& rows_of_rank,
@@ -44,17 +55,14 @@ RowDistribution RowDistribution::from_rows(const std::vector<std::int64_t>& rows
   }
   // The same table everywhere: its fingerprint's extremes over the ranks agree. A rank with a bad table says so here
   // too.
-  std::uint64_t fingerprint = 0xcbf29ce484222325u;
-  for (const std::int64_t begin : begins)
-    fingerprint = (fingerprint ^ static_cast<std::uint64_t>(begin)) * 0x100000001b3u;
-  const auto small = static_cast<std::int64_t>(fingerprint >> 2);
+  const auto small = static_cast<std::int64_t>(fingerprint_of(begins) >> 2);
   std::int64_t extremes[3] = {small, -small, problem.empty() ? 0 : 1};
   communicator.max(extremes);
   if (!problem.empty()) throw ShapeError(problem);
   if (extremes[0] != -extremes[1] || extremes[2] != 0) {
     throw ShapeError("RowDistribution::from_rows: the ranks passed different tables, or one of them a faulty one");
   }
-  return from_begins(std::move(begins), communicator.rank());
+  return from_begins(std::move(begins), communicator);
 }
 
 RowDistribution RowDistribution::from_local_rows(std::int64_t local_rows, const Communicator& communicator) {
@@ -67,9 +75,11 @@ RowDistribution RowDistribution::from_local_rows(std::int64_t local_rows, const 
       throw ShapeError("RowDistribution::from_local_rows: rank " + std::to_string(r) + " holds " +
                        std::to_string(rows[r]) + " rows, expected 0 or more");
     }
+    if (rows[r] > std::numeric_limits<std::int64_t>::max() - begins.back())
+      throw ShapeError("RowDistribution::from_local_rows: more rows than 64 bits hold");
     begins.push_back(begins.back() + rows[r]);
   }
-  return from_begins(std::move(begins), communicator.rank());
+  return from_begins(std::move(begins), communicator);
 }
 
 int RowDistribution::owner(std::int64_t global_row) const {
@@ -79,6 +89,10 @@ int RowDistribution::owner(std::int64_t global_row) const {
   }
   const auto& begins = table_->begins;
   return static_cast<int>(std::upper_bound(begins.begin(), begins.end(), global_row) - begins.begin()) - 1;
+}
+
+bool RowDistribution::lies_on(const Communicator& communicator) const {
+  return table_ && ranks() == communicator.size() && table_->communicator.same_ranks(communicator);
 }
 
 bool RowDistribution::operator==(const RowDistribution& other) const {

@@ -11,7 +11,13 @@ class OperationTimer {
  public:
   OperationTimer(const Context& context, Operation operation, double bytes, double flops)
       : context_(waited(context)), timer_(context.profile(), operation, bytes, flops, !is_host_space<Space>) {}
-  ~OperationTimer() { waited(context_); }
+  ~OperationTimer() {
+    try {
+      waited(context_);
+    } catch (...) {
+      // A device that has failed says so again to whoever asks next, and a destructor has nobody to tell.
+    }
+  }
   OperationTimer(const OperationTimer&) = delete;
   OperationTimer& operator=(const OperationTimer&) = delete;
 

@@ -22,8 +22,24 @@ std::size_t Workspace<Space>::capacity() const {
   return sum;
 }
 
+// One piece of the whole size serves the next round without gaps.
+template <class Space>
+void Workspace<Space>::join_slabs() {
+  const std::size_t whole = capacity();
+  if constexpr (!std::is_same_v<Space, Kokkos::HostSpace>) Kokkos::fence();  // work in it may be under way
+  slabs_.clear();
+  position_ = {};
+  try {
+    slabs_.push_back(detail::allocate<std::byte, Space>(whole + alignment, "BlockVec::Workspace"));
+    ++allocations_;
+  } catch (const OutOfMemoryError&) {
+    // What is needed next may be less; if not, that error is thrown.
+  }
+}
+
 template <class Space>
 void* Workspace<Space>::take(std::size_t bytes) {
+  if (position_.used == 0 && slabs_.size() > 1) join_slabs();
   const std::size_t need = rounded(bytes);
   while (position_.slab < slabs_.size() && position_.offset + need + alignment > slabs_[position_.slab].extent(0)) {
     ++position_.slab;
@@ -40,24 +56,6 @@ void* Workspace<Space>::take(std::size_t bytes) {
   position_.used += need;
   high_water_ = std::max(high_water_, position_.used);
   return address;
-}
-
-template <class Space>
-void Workspace<Space>::give_back(Position position) {
-  position_ = position;
-  // Nothing in use and several pieces: one piece of the whole size serves the next round without gaps.
-  if (position_.used == 0 && slabs_.size() > 1) {
-    const std::size_t whole = capacity();
-    if constexpr (!std::is_same_v<Space, Kokkos::HostSpace>) Kokkos::fence();  // work in it may be under way
-    slabs_.clear();
-    position_ = {};
-    try {
-      slabs_.push_back(detail::allocate<std::byte, Space>(whole + alignment, "BlockVec::Workspace"));
-      ++allocations_;
-    } catch (const std::exception&) {
-      slabs_.clear();  // asked for again, with an error if need be, by the next take
-    }
-  }
 }
 
 template class Workspace<Kokkos::HostSpace>;

@@ -1,5 +1,6 @@
 # CUDA as a language, for the kernels' device side: by default wherever a compiler for it is found that works.
 include(CheckLanguage)
+include(${CMAKE_CURRENT_LIST_DIR}/BlockVecCudaArchitectures.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/BlockVecCudaLanguage.cmake)
 set(blockvec_least_cuda 12.4)
 
@@ -27,7 +28,7 @@ if(NOT BLOCKVEC_ENABLE_CUDA)
   return()
 endif()
 
-# Code for 9.0a serves that device alone, with all of its instructions; code for 8.0 any newer one, too.
+# Code for 9.0a or 10.0a serves that device alone, with all of its instructions; code for 8.0 any newer one, too.
 set(blockvec_usual_architectures OFF)
 if(NOT CMAKE_CUDA_ARCHITECTURES)
   set(blockvec_usual_architectures ON)
@@ -35,8 +36,12 @@ if(NOT CMAKE_CUDA_ARCHITECTURES)
 endif()
 blockvec_enable_cuda_language()
 if(blockvec_usual_architectures AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.8)
-  list(APPEND CMAKE_CUDA_ARCHITECTURES 100-real)
+  list(APPEND CMAKE_CUDA_ARCHITECTURES 100a-real)
 endif()
+if(CMAKE_CUDA_ARCHITECTURES STREQUAL "native" AND CMAKE_CUDA_ARCHITECTURES_NATIVE)
+  set(CMAKE_CUDA_ARCHITECTURES ${CMAKE_CUDA_ARCHITECTURES_NATIVE})
+endif()
+blockvec_complete_architectures(CMAKE_CUDA_ARCHITECTURES)
 find_package(CUDAToolkit ${blockvec_least_cuda} REQUIRED)
 
 # The study of the paper's kernels has thousands of them: minutes of compilation, for one benchmark.

@@ -4,8 +4,14 @@ option(BLOCKVEC_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(BLOCKVEC_BUILD_EXAMPLES "Build the example programs" ${PROJECT_IS_TOP_LEVEL})
 option(BLOCKVEC_BUILD_BENCH "Build the benchmarks" OFF)
 option(BLOCKVEC_KERNELS_ONLY "Build BlockVec::kernels alone, without Kokkos, MPI and LAPACK" OFF)
+option(BLOCKVEC_BUILD_FUZZERS "Build the fuzz targets of tests/fuzz instead of replaying their corpus (clang only)" OFF)
 option(BLOCKVEC_WARNINGS_AS_ERRORS "Treat warnings as errors" OFF)
 set(BLOCKVEC_SANITIZE "" CACHE STRING "Value of -fsanitize= for every target, e.g. address,undefined or thread")
+
+if(BLOCKVEC_BUILD_FUZZERS AND NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  message(FATAL_ERROR "BLOCKVEC_BUILD_FUZZERS needs clang, whose libFuzzer it uses: set CMAKE_CXX_COMPILER=clang++, or "
+                      "configure with --preset fuzz.")
+endif()
 
 if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
@@ -29,6 +35,12 @@ if(BLOCKVEC_SANITIZE)
   add_link_options(-fsanitize=${BLOCKVEC_SANITIZE})
 endif()
 
+# Before 1.0 every minor version may change the interface.
+set(blockvec_soversion ${PROJECT_VERSION_MAJOR})
+if(PROJECT_VERSION VERSION_LESS 1.0)
+  set(blockvec_soversion ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+endif()
+
 # blockvec_add_library(kernels SOURCES ...): the library BlockVec::kernels, from target blockvec_kernels.
 function(blockvec_add_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES" ${ARGN})
@@ -36,7 +48,7 @@ function(blockvec_add_library name)
   add_library(BlockVec::${name} ALIAS blockvec_${name})
   set_target_properties(blockvec_${name} PROPERTIES
     EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON
-    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+    VERSION ${PROJECT_VERSION} SOVERSION ${blockvec_soversion})
   target_compile_features(blockvec_${name} PUBLIC cxx_std_20)
   target_link_libraries(blockvec_${name} PRIVATE $<BUILD_INTERFACE:blockvec_flags>)
   target_include_directories(blockvec_${name}

@@ -3,7 +3,7 @@
 
 tool_packages="g++ cmake ninja-build"
 library_packages="libhwy-dev libopenblas-dev liblapacke-dev libopenmpi-dev openmpi-bin librandom123-dev"
-example_packages="libcli11-dev nlohmann-json3-dev libfmt-dev python3 python3-matplotlib"
+example_packages="libcli11-dev nlohmann-json3-dev libfmt-dev zlib1g-dev python3 python3-matplotlib"
 test_packages="libgtest-dev"
 
 build="$root/build/release"
@@ -105,7 +105,7 @@ configure_build() {
 }
 requirements="BlockVec needs CMake 3.25 or newer, Ninja, a C++20 compiler with OpenMP, Highway, Kokkos and Kokkos Kernels \
 (3.4 to 5), LAPACKE with a BLAS, Random123, and, if wanted, MPI; for CUDA devices nvcc and Python 3; the examples also CLI11, \
-nlohmann-json, fmt and Python with matplotlib; the tests also GoogleTest. CMAKE_PREFIX_PATH or Kokkos_ROOT point CMake to those \
+nlohmann-json, fmt, zlib and Python with matplotlib; the tests also GoogleTest. CMAKE_PREFIX_PATH or Kokkos_ROOT point CMake to those \
 in unusual places."
 
 # As many compilers as there are processors and 1.5 GB of free memory for each.

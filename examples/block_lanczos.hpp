@@ -1,7 +1,5 @@
 #pragma once
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <blockvec/blockvec.hpp>
 #include <blockvec/orth/dense.hpp>
@@ -9,11 +7,14 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "chebyshev_filter.hpp"
 #include "input_error.hpp"
 #include "krylov_space.hpp"
+#include "lanczos_checkpoint.hpp"
 #include "lanczos_types.hpp"
 #include "spectrum_probe.hpp"
 
@@ -47,6 +48,7 @@ class BlockLanczos {
         observer_(std::move(observer)),
         sign_(options.which == Which::smallest ? Real(1) : Real(-1)),
         transform_(a, sign_),
+        checkpoint_(a, options_),
         space_(a.context(), a.rows(), options_.basis, options_.block, options.orth),
         vectors_(a.context(), a.rows(), options_.wanted, "eigenvectors"),
         first_reduction_(a.context().reductions()) {
@@ -55,11 +57,29 @@ class BlockLanczos {
     fill(scratch_like(scope, vectors_, options_.wanted + 2 * options_.block), Scalar(0));
   }
 
+  /// All that the search goes on from before a block, for an archive (state_archive.hpp).
+  template <class Archive>
+  void state(Archive& archive) {
+    double elapsed = seconds();
+    std::int64_t counted = reductions();
+    archive(elapsed, counted, transform_, space_, pairs_, history_, norm_, top_, distrust_, filter_allowed_,
+            is_crowded_, latest_find_, is_check_, suspect_, found_in_search_, found_at_once_, refinements_, starts_,
+            restarts_, applications_);
+    if constexpr (Archive::reads) {
+      begin_ = Clock::now() - std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(elapsed));
+      first_reduction_ = a_.context().reductions() - counted;
+    }
+  }
+
   Result solve() {
-    choose_filter();
-    start_search();
+    if (checkpoint_.is_continuation()) {
+      checkpoint_.restore(*this);
+    } else {
+      choose_filter();
+      start_search();
+    }
     for (;;) {
-      if (search() == Outcome::gave_up) return finish(false);
+      if (search() != Outcome::found) return finish(false);
       if (has_suspect() && found_in_search_ > 0) {
         start_search();
         continue;
@@ -71,12 +91,19 @@ class BlockLanczos {
   }
 
  private:
-  enum class Outcome { found, gave_up };
+  enum class Outcome { found, gave_up, stopped };
+  /// What is to happen before the next block, the stronger the later it stands here.
+  enum class Wish : std::int64_t { go_on, save, stop, fail };
   /// A pair that was found, in terms of sign * A.
   struct Pair {
     Real value = 0;
     Real residual = 0;  // recomputed
     Real estimate = 0;
+
+    template <class Archive>
+    void state(Archive& archive) {
+      archive(value, residual, estimate);
+    }
   };
 
   static Real real_part(Scalar value) {
@@ -103,6 +130,8 @@ class BlockLanczos {
     for (;;) {
       if (!space_.trouble().empty()) return Outcome::gave_up;
       while (space_.has_room()) {
+        if (wish_ != Wish::go_on) save();
+        if (wish_ == Wish::stop) return Outcome::stopped;
         applications_ += space_.next() * std::max(1, transform_.degree());
         space_.extend(transform_);
         space_.rayleigh_ritz();
@@ -183,6 +212,7 @@ class BlockLanczos {
       pairs_.push_back({pair.value, pair.residual, estimate(verified)});
     }
     found_in_search_ += verified;
+    if (verified > 0) latest_find_ = restarts_;
     found_at_once_ = verified;
     space_.lock(verified);
   }
@@ -273,15 +303,21 @@ class BlockLanczos {
   // -----------------------------------------------------------------------------------------------------
 
   /// Before the first search: a filter for the spectrum as a short look shows it, if the basis is small beside the
-  /// matrix.
+  /// matrix. A level of more copies than the basis has columns is kept in one piece. Each start finds only a block of
+  /// its copies, with a filter or without. So there is no filter where plain steps within one basis do as much, and
+  /// none that looks into the level before a search without it has had its time.
   void choose_filter() {
     if (options_.filter_degree == 0 || a_.rows().global_rows() <= options_.basis) return;
     SpectrumProbe<Operator, Scalar, Layout> probe(a_, sign_);
-    const auto bounds = probe.run(static_cast<Real>(options_.basis), options_.seed);
+    const auto bounds = probe.run(static_cast<Real>(options_.basis), least_filtered_gap<Real>(), options_.seed);
     applications_ += probe.applications();
     if (!bounds) return;
     norm_ = bounds->norm;
     top_ = bounds->top;
+    is_crowded_ = bounds->is_crowded;
+    const std::int64_t steps = options_.basis / options_.block;
+    const bool is_automatic = options_.filter_degree == LanczosOptions::automatic_filter;
+    if (is_crowded_ && is_automatic && filter_degree_for(bounds->lowest, bounds->cut, top_) <= steps) return;
     set_filter(bounds->lowest, bounds->cut);
   }
 
@@ -291,34 +327,42 @@ class BlockLanczos {
     if (!(lowest < cut && cut < top_)) return false;
     int degree = options_.filter_degree;
     if (degree < 0) {
-      const Real growth = std::acosh(1 + 2 * (cut - lowest) / (top_ - cut));
-      degree = static_cast<int>(std::min<double>(most_degree, std::acosh(filter_range) / growth));
+      degree = filter_degree_for(lowest, cut, top_);
       if (degree < std::max<double>(least_degree, filter_improvement * transform_.degree())) return false;
     }
     transform_ = Transform(a_, sign_, cut, top_, degree);
     return true;
   }
 
-  /// Right after a restart before which nothing was found: where the Ritz values known by now ask for a filter (or a
-  /// much stronger one), begins again with it, from combinations of the Ritz vectors.
+  /// Right after a restart: where the Ritz values known by now ask for a filter (or a much stronger one), begins again
+  /// with it, from combinations of the Ritz vectors. While pairs are found, what finds them stays.
   void improve_filter() {
-    if (!filter_allowed_ || options_.filter_degree == 0 || !pairs_.empty()) return;
-    if (transform_.degree() > 0 && options_.filter_degree > 0) return;
+    if (!filter_allowed_ || options_.filter_degree == 0 || (transform_.degree() > 0 && options_.filter_degree > 0)) {
+      return;
+    }
+    const bool is_stalled = restarts_ - latest_find_ >= patience;
+    if (!is_stalled && (is_crowded_ || !pairs_.empty())) return;
     const auto& values = space_.values();
     const auto first_unwanted = static_cast<std::size_t>(to_find());
-    if (first_unwanted < 1 || first_unwanted >= values.size()) return;
-    const Real lowest = transform_.eigenvalue(values[0]);
+    if (first_unwanted >= values.size() || (first_unwanted < 1 && pairs_.empty())) return;
+    Real lowest = transform_.eigenvalue(values[0]);
+    Real last = first_unwanted > 0 ? transform_.eigenvalue(values[first_unwanted - 1]) : lowest;
+    for (const Pair& pair : pairs_) {
+      lowest = std::min(lowest, pair.value);
+      last = std::max(last, pair.value);
+    }
     // The unwanted part begins clearly above the last wanted eigenvalue, which may have copies: a filter that cuts
     // right above it would not tell it from what is damped.
-    const Real last = transform_.eigenvalue(values[first_unwanted - 1]);
+    const Real clear = std::max(least_cut_gap * (last - lowest), same_eigenvalue * tolerance());
     std::size_t first_damped = first_unwanted;
-    while (first_damped + 1 < values.size() &&
-           transform_.eigenvalue(values[first_damped]) < last + least_cut_gap * (last - lowest)) {
+    while (first_damped + 1 < values.size() && transform_.eigenvalue(values[first_damped]) < last + clear) {
       ++first_damped;
     }
     const Real cut = transform_.eigenvalue(values[first_damped]);
     if (!set_filter(lowest, cut)) return;
-    space_.start_from_active(std::min<std::int64_t>(space_.active(), to_find() + options_.block), options_.seed);
+    latest_find_ = restarts_;
+    const std::int64_t count = std::max<std::int64_t>(1, to_find()) + options_.block;
+    space_.start_from_active(std::min<std::int64_t>(space_.active(), count), options_.seed);
   }
 
   // ---- results
@@ -340,6 +384,7 @@ class BlockLanczos {
   /// The wanted ones of all pairs that were found, with residuals recomputed from A.
   Result finish(bool found) {
     const std::int64_t missing = std::max<std::int64_t>(0, options_.wanted - std::ssize(pairs_));
+    if (wish_ == Wish::stop) space_.settle(missing);
     const std::int64_t columns = space_.locked() + (found ? 0 : std::min(missing, space_.active()));
     const std::int64_t width = std::min(columns, options_.wanted);
     const Vector basis = space_.leading_vectors(columns);
@@ -357,6 +402,7 @@ class BlockLanczos {
     }
     std::sort(estimated.begin(), estimated.end(), [](const Pair& a, const Pair& b) { return a.value < b.value; });
     result.converged = found && width == options_.wanted;
+    if (!found) result.stopped = stopped_;
     if (!space_.trouble().empty()) result.stopped = "a block could not be made orthonormal: " + space_.trouble();
     for (std::size_t i = 0; i < recomputed.size(); ++i) {
       result.eigenvalues.push_back(static_cast<double>(sign_ * recomputed[i].value));
@@ -369,7 +415,7 @@ class BlockLanczos {
     result.restarts = restarts_;
     result.starts = starts_;
     result.applications = applications_;
-    result.reductions = a_.context().reductions() - first_reduction_;
+    result.reductions = reductions();
     result.filter_degree = transform_.degree();
     result.seconds = seconds();
     result.history = history_;
@@ -413,62 +459,79 @@ class BlockLanczos {
     step.restart = restarts_;
     step.converged = std::min(std::ssize(pairs_), options_.wanted);
     step.seconds = seconds();
-    step.reductions = a_.context().reductions() - first_reduction_;
+    step.reductions = reductions();
     step.applications = applications_;
     step.filter_degree = transform_.degree();
     std::vector<std::pair<Real, Real>> pairs;
     for (const Pair& pair : pairs_) pairs.emplace_back(pair.value, pair.residual);
-    for (std::int64_t i = 0; i < space_.active(); ++i) {
+    for (std::int64_t i = 0; i < std::min(space_.active(), options_.wanted); ++i) {
       pairs.emplace_back(transform_.eigenvalue(space_.values()[static_cast<std::size_t>(i)]), bounded(estimate(i)));
     }
     std::stable_sort(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     pairs.resize(std::min(pairs.size(), static_cast<std::size_t>(options_.wanted)));
     for (const auto& pair : pairs) step.residuals.push_back(static_cast<double>(pair.second));
-    if (observer_) observer_(step);
+    add_found(step);
+    wish_ = agreed_wish(step);
+    if (wish_ == Wish::stop) stopped_ = stopped_by_observer;
     history_.push_back(std::move(step));
+  }
+
+  /// The wanted ones of the locked pairs.
+  void add_found(LanczosStep& step) const {
+    std::vector<Pair> found = pairs_;
+    std::sort(found.begin(), found.end(), [](const Pair& a, const Pair& b) { return a.value < b.value; });
+    found.resize(static_cast<std::size_t>(step.converged));
+    for (const Pair& pair : found) {
+      step.eigenvalues.push_back(static_cast<double>(sign_ * pair.value));
+      step.residual_norms.push_back(static_cast<double>(pair.residual));
+    }
+  }
+
+  /// The strongest wish of the observers and of the first rank's clock. One reduction of a word, which does not count
+  /// as one of the method's.
+  Wish agreed_wish(const LanczosStep& step) const {
+    const Communicator& communicator = a_.context().communicator();
+    Wish wish = communicator.rank() == 0 && checkpoint_.is_due() ? Wish::save : Wish::go_on;
+    std::string message;
+    try {
+      if (observer_ && !observer_(step)) wish = Wish::stop;
+    } catch (const std::exception& error) {
+      wish = Wish::fail;
+      message = error.what();
+    }
+    auto strongest = static_cast<std::int64_t>(wish);
+    communicator.max(std::span(&strongest, 1));
+    if (strongest == static_cast<std::int64_t>(Wish::fail)) communicator.agree(wish != Wish::fail, message);
+    return static_cast<Wish>(strongest);
+  }
+
+  /// Writes a checkpoint, if there is to be one. Where that fails the search ends: what it has found is worth more than
+  /// what nobody could go on from.
+  void save() {
+    if (!checkpoint_.is_wanted()) return;
+    try {
+      checkpoint_.save(*this);
+    } catch (const InputError& error) {
+      stopped_ += (stopped_.empty() ? "" : "; ") + std::string(error.what());
+      wish_ = Wish::stop;
+    }
   }
 
   /// No residual of a unit vector is larger than this.
   Real bounded(Real residual) const { return std::min(residual, 2 * norm_); }
 
+  std::int64_t reductions() const { return a_.context().reductions() - first_reduction_; }
   double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
-
-  static LanczosOptions checked(LanczosOptions options, std::int64_t rows) {
-    if (rows < 1) throw InputError("block_lanczos: the matrix has no rows");
-    if (options.wanted < 1 || options.wanted > rows) {
-      throw InputError(
-          fmt::format("block_lanczos: {} eigenpairs were asked of a matrix with {} rows", options.wanted, rows));
-    }
-    if (options.block < 1)
-      throw InputError(fmt::format("block_lanczos: a block has at least 1 column, not {}", options.block));
-    if (!(options.tolerance > 0))
-      throw InputError(fmt::format("block_lanczos: the tolerance must be positive, not {}", options.tolerance));
-    if (options.filter_degree < LanczosOptions::automatic_filter) {
-      throw InputError(fmt::format("block_lanczos: a filter has no degree {}", options.filter_degree));
-    }
-    options.block = std::min(options.block, rows);
-    if (options.basis == 0) options.basis = default_basis(options.wanted, options.block);
-    const std::int64_t least = options.wanted + 3 * options.block;
-    if (options.basis < std::min(least, rows)) {
-      throw InputError(fmt::format(
-          "block_lanczos: a basis of {} columns is too small for {} eigenpairs with blocks of {}: at least {}",
-          options.basis, options.wanted, options.block, least));
-    }
-    return options;
-  }
 
   using Clock = std::chrono::steady_clock;
   using Transform = SpectralTransform<Operator, Scalar, Layout>;
 
   static constexpr Real same_eigenvalue = 10;  // times the tolerance: two eigenvalues count as one
   static constexpr Real missing_ratio = Real(1e-3);
-  static constexpr Real least_cut_gap = Real(0.1);  // between the wanted part and the cut, in widths of the former
-  // What the filter does to the lowest eigenvalue: two digits or so are gained by a step then. A stronger filter costs
-  // more columns of A in all, a weaker one more orthogonalisation; in between it hardly matters.
-  static constexpr double filter_range = 300;
+  static constexpr Real least_cut_gap = Real(0.1);   // between the wanted part and the cut, in widths of the former
   static constexpr double filter_improvement = 1.5;  // a change of filter must raise the degree by this
   static constexpr int least_degree = 3;
-  static constexpr int most_degree = 300;
+  static constexpr std::int64_t patience = 30;  // restarts that find nothing before the filter changes
   static constexpr int most_refinements = 3;
 
   Operator& a_;
@@ -476,16 +539,21 @@ class BlockLanczos {
   LanczosObserver observer_;
   Real sign_;
   Transform transform_;
+  LanczosCheckpoint<Operator, Scalar, Layout> checkpoint_;
   KrylovSpace<Scalar, Layout> space_;
   Vector vectors_;
   std::vector<Pair> pairs_;  // locked, in the order of their columns
   std::vector<LanczosStep> history_;
+  Wish wish_ = Wish::go_on;
+  std::string stopped_;  // why
   Real norm_ = 0;
   Real top_ = -std::numeric_limits<Real>::infinity();
   Real distrust_ = 1;  // by how much estimates were found to be too small
   bool filter_allowed_ = true;
-  bool is_check_ = false;  // this search is for what others may have missed
-  Real suspect_ = 0;       // the highest eigenvalue that it may find again
+  bool is_crowded_ = false;       // the lowest level has more copies than the basis has columns
+  std::int64_t latest_find_ = 0;  // the restart at which a pair was found, or the filter changed, last
+  bool is_check_ = false;         // this search is for what others may have missed
+  Real suspect_ = 0;              // the highest eigenvalue that it may find again
   std::int64_t found_in_search_ = 0;
   std::int64_t found_at_once_ = 0;  // at the latest restart that found any
   int refinements_ = 0;
@@ -498,7 +566,7 @@ class BlockLanczos {
 
 /// The eigenpairs of `a`, a SparseOperator or anything alike, at the end of the spectrum that the options name.
 /// Collective. Not converged within max_restarts: result.converged is false, and the pairs are the best ones known. So
-/// it is where orthogonalisation without escalation fails; result.stopped then says how.
+/// it is where an observer asks to stop, or orthogonalisation without escalation fails; result.stopped then says which.
 /// Memory: (basis + 3 block + 2 wanted) columns. Throws InputError for options that do not fit, OutOfMemoryError naming
 /// the bytes.
 template <class Scalar, class Layout, class Operator>

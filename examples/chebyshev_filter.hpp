@@ -1,13 +1,67 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <blockvec/block_vector.hpp>
 #include <blockvec/operations.hpp>
-#include <cmath>
 #include <limits>
 #include <utility>
 
+#include "lanczos_types.hpp"
+
 namespace blockvec::examples {
+
+/// T_degree(t), the Chebyshev polynomial, for any t. Here and below multiplications and additions are all there is, so
+/// that ranks on different processors get the same bits: libraries choose their cosh by the processor.
+template <class Real>
+Real chebyshev(int degree, Real t) {
+  Real even = 1, odd = t;  // T_k and T_(k+1), k being the leading bits of the degree
+  for (unsigned bit = std::bit_floor(static_cast<unsigned>(degree)); bit != 0; bit >>= 1) {
+    const Real between = 2 * even * odd - t;
+    if ((static_cast<unsigned>(degree) & bit) != 0) {
+      even = between;
+      odd = 2 * odd * odd - 1;
+    } else {
+      odd = between;
+      even = 2 * even * even - 1;
+    }
+  }
+  return even;
+}
+
+/// The t >= 1 at which T_degree takes a value >= 1, by bisection: T_degree is convex there, and its slope at 1 is the
+/// square of the degree.
+template <class Real>
+Real chebyshev_inverse(int degree, Real value) {
+  Real low = 1, high = 1 + (value - 1) / (static_cast<Real>(degree) * static_cast<Real>(degree));
+  for (Real middle = low + (high - low) / 2; low < middle && middle < high; middle = low + (high - low) / 2) {
+    (chebyshev(degree, middle) < value ? low : high) = middle;
+  }
+  return high;
+}
+
+/// What an automatic filter does to the lowest eigenvalue: two digits or so are gained by a step then. A stronger
+/// filter costs more columns of A in all, a weaker one more orthogonalisation; in between it hardly matters.
+template <class Real>
+constexpr Real filter_range = 300;
+
+/// The degree of the filter that leaves [cut, top] unwanted: the greatest one that raises the lowest eigenvalue to
+/// filter_range at most.
+template <class Real>
+int filter_degree_for(Real lowest, Real cut, Real top) {
+  const Real t = 1 + 2 * (cut - lowest) / (top - cut);
+  int degree = 1;
+  while (degree < LanczosOptions::most_filter_degree && chebyshev(degree + 1, t) <= filter_range<Real>) ++degree;
+  return degree;
+}
+
+/// The least distance of a cut from the lowest eigenvalue, in widths of the spectrum, that the greatest degree is
+/// enough for.
+template <class Real>
+Real least_filtered_gap() {
+  const Real t = chebyshev_inverse(LanczosOptions::most_filter_degree, filter_range<Real>);
+  return (t - 1) / (t + 1);
+}
 
 /// What a Krylov space is built with: sign * A, or a Chebyshev polynomial of it. Either way the wanted end of the
 /// spectrum becomes the lower end. The polynomial is -T_d(t), where t maps the unwanted interval [cut, top] of sign * A
@@ -27,6 +81,12 @@ class SpectralTransform {
   /// The polynomial of degree >= 1; cut < top are eigenvalues of sign * A.
   SpectralTransform(Operator& a, Real sign, Real cut, Real top, int degree)
       : a_(&a), sign_(sign), centre_((cut + top) / 2), half_width_((top - cut) / 2), degree_(degree) {}
+
+  /// What a checkpoint keeps (state_archive.hpp).
+  template <class Archive>
+  void state(Archive& archive) {
+    archive(centre_, half_width_, degree_);
+  }
 
   /// 0: A itself.
   int degree() const { return degree_; }
@@ -58,16 +118,13 @@ class SpectralTransform {
   /// cut.
   Real eigenvalue(Real value) const {
     if (degree_ == 0) return value;
-    return centre_ - half_width_ * std::cosh(std::acosh(std::max(-value, Real(1))) / static_cast<Real>(degree_));
+    return centre_ - half_width_ * chebyshev_inverse(degree_, std::max(-value, Real(1)));
   }
 
   /// The other way round: C's eigenvalue for one of sign * A.
   Real value(Real eigenvalue) const {
     if (degree_ == 0) return eigenvalue;
-    const Real t = (centre_ - eigenvalue) / half_width_;
-    const auto degree = static_cast<Real>(degree_);
-    if (t > 1) return -std::cosh(degree * std::acosh(t));
-    return -std::cos(degree * std::acos(std::max(t, Real(-1))));
+    return -chebyshev(degree_, std::max((centre_ - eigenvalue) / half_width_, Real(-1)));
   }
 
   /// A residual norm of a pair of C times this bounds that of the pair of A: on the whole spectrum

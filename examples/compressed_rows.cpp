@@ -7,22 +7,14 @@
 #include <blockvec/kernels/parallel.hpp>
 #include <blockvec/scalar.hpp>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numeric>
 
+#include "host_memory.hpp"
+
 namespace blockvec::examples {
 namespace {
-
-/// A contiguous share of the rows, with global columns: what one thread gathers at a time.
-template <class Scalar>
-struct Slice {
-  std::vector<std::int64_t> columns;
-  std::vector<Scalar> values;
-  std::vector<std::int64_t> row_ends;
-  std::int64_t own_entries = 0;
-  std::int64_t own_offset = 0;
-  std::int64_t ghost_offset = 0;
-};
 
 constexpr std::int64_t rows_per_slice = 4096;
 
@@ -35,31 +27,44 @@ bool is_finite(Scalar value) {
   }
 }
 
+/// Reads rows one after the other into the same memory.
 template <class Scalar>
-void append_sorted(std::int64_t row, const RowEntries<Scalar>& entries, std::vector<std::size_t>& order,
-                   std::int64_t size, Slice<Scalar>& slice) {
-  order.resize(entries.columns.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  // Stable: entries of one column are summed in the order in which they came.
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return entries.columns[a] < entries.columns[b]; });
-  const std::size_t row_begin = slice.columns.size();
-  for (const std::size_t index : order) {
-    const std::int64_t column = entries.columns[index];
-    if (column < 0 || column >= size) {
-      throw Error(fmt::format("row {} has an entry in column {} of a matrix with {} columns", row, column, size));
+class RowReader {
+ public:
+  explicit RowReader(const RowSource<Scalar>& source) : source_(source) {}
+
+  /// Columns ascend, entries of one column are summed in the order in which they came.
+  const RowEntries<Scalar>& read(std::int64_t row) {
+    given_.clear();
+    source_.append_row(row, given_);
+    order_.resize(given_.columns.size());
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+    std::stable_sort(order_.begin(), order_.end(),
+                     [&](std::size_t a, std::size_t b) { return given_.columns[a] < given_.columns[b]; });
+    sorted_.clear();
+    for (const std::size_t index : order_) {
+      const std::int64_t column = given_.columns[index];
+      if (column < 0 || column >= source_.size()) {
+        throw Error(
+            fmt::format("row {} has an entry in column {} of a matrix with {} columns", row, column, source_.size()));
+      }
+      if (!sorted_.columns.empty() && sorted_.columns.back() == column) {
+        sorted_.values.back() += given_.values[index];
+      } else {
+        sorted_.add(column, given_.values[index]);
+      }
+      if (!is_finite(sorted_.values.back()))
+        throw NotFiniteError(fmt::format("entry ({}, {}) of the matrix is not finite", row, column));
     }
-    if (slice.columns.size() > row_begin && slice.columns.back() == column) {
-      slice.values.back() += entries.values[index];
-    } else {
-      slice.columns.push_back(column);
-      slice.values.push_back(entries.values[index]);
-    }
-    if (!is_finite(slice.values.back()))
-      throw NotFiniteError(fmt::format("entry ({}, {}) of the matrix is not finite", row, column));
+    return sorted_;
   }
-  slice.row_ends.push_back(static_cast<std::int64_t>(slice.columns.size()));
-}
+
+ private:
+  const RowSource<Scalar>& source_;
+  RowEntries<Scalar> given_;
+  RowEntries<Scalar> sorted_;
+  std::vector<std::size_t> order_;
+};
 
 void sort_unique(std::vector<std::int64_t>& numbers) {
   std::sort(numbers.begin(), numbers.end());
@@ -67,25 +72,64 @@ void sort_unique(std::vector<std::int64_t>& numbers) {
 }
 
 template <class View>
-View allocate(const char* label, std::size_t count) {
+void allocate(View& array, const char* label, std::size_t count) {
   try {
-    return View(Kokkos::view_alloc(std::string(label), Kokkos::WithoutInitializing), count);
+    array = View(Kokkos::view_alloc(std::string(label), Kokkos::WithoutInitializing), count);
   } catch (const std::exception&) {
-    throw OutOfMemoryError(
-        fmt::format("{}: cannot allocate {} bytes", label, count * sizeof(typename View::value_type)));
+    throw OutOfMemoryError(fmt::format("{}: no memory for {} bytes", label, count * sizeof(typename View::value_type)));
   }
 }
 
+/// Two arrays, one for each part.
 template <class Scalar>
-CompressedRows<Scalar> allocate_rows(std::int64_t rows, std::int64_t entries) {
-  CompressedRows<Scalar> result;
-  result.row_begin =
-      allocate<decltype(result.row_begin)>("BlockVec::examples::row_begin", static_cast<std::size_t>(rows + 1));
-  result.columns = allocate<decltype(result.columns)>("BlockVec::examples::columns", static_cast<std::size_t>(entries));
-  result.values = allocate<decltype(result.values)>("BlockVec::examples::values", static_cast<std::size_t>(entries));
-  result.row_begin(0) = 0;
-  return result;
+void allocate_row_begins(SplitRows<Scalar>& split, std::int64_t rows) {
+  const auto count = static_cast<std::size_t>(rows) + 1;
+  expect_memory("BlockVec::examples::row_begin", 2 * count * sizeof(std::size_t));
+  for (CompressedRows<Scalar>* part : {&split.own, &split.ghost}) {
+    allocate(part->row_begin, "BlockVec::examples::row_begin", count);
+    part->row_begin(0) = 0;
+  }
 }
+
+/// Turns the lengths of rows into where they begin, and makes room for their entries.
+template <class Scalar>
+void allocate_entries(SplitRows<Scalar>& split) {
+  std::size_t entries = 0;
+  for (CompressedRows<Scalar>* part : {&split.own, &split.ghost}) {
+    const auto& begin = part->row_begin;
+    std::partial_sum(begin.data(), begin.data() + begin.extent(0), begin.data());
+    entries += begin(begin.extent(0) - 1);
+  }
+  expect_memory("BlockVec::examples::values and columns", entries * (sizeof(Scalar) + sizeof(int)));
+  for (CompressedRows<Scalar>* part : {&split.own, &split.ghost}) {
+    const std::size_t count = part->row_begin(part->row_begin.extent(0) - 1);
+    allocate(part->columns, "BlockVec::examples::columns", count);
+    allocate(part->values, "BlockVec::examples::values", count);
+  }
+}
+
+/// Writes one row of a part; what does not fit is counted only.
+template <class Scalar>
+class RowWriter {
+ public:
+  RowWriter(const CompressedRows<Scalar>& part, std::int64_t row)
+      : part_(part),
+        next_(part.row_begin(static_cast<std::size_t>(row))),
+        end_(part.row_begin(static_cast<std::size_t>(row) + 1)) {}
+  bool is_full() const { return next_ == end_; }
+  void add(std::int64_t column, Scalar value) {
+    if (next_ < end_) {
+      part_.columns(next_) = static_cast<int>(column);
+      part_.values(next_) = value;
+    }
+    ++next_;
+  }
+
+ private:
+  const CompressedRows<Scalar>& part_;
+  std::size_t next_;
+  std::size_t end_;
+};
 
 }  // namespace
 
@@ -96,82 +140,70 @@ SplitRows<Scalar> compress_rows(const RowDistribution& rows, const RowSource<Sca
     throw Error(fmt::format("{} rows on one rank: local column numbers have 32 bits; use more ranks", local_rows));
   }
   const auto is_own = [&rows](std::int64_t column) { return column >= rows.begin() && column < rows.end(); };
+  const bool together = cut == Cut::together;
   const std::int64_t slice_count = (local_rows + rows_per_slice - 1) / rows_per_slice;
-  std::vector<Slice<Scalar>> slices(static_cast<std::size_t>(slice_count));
+  /// `read_slice(item, begin, end, reader)` for each range of this rank's rows, by threads.
+  const auto for_each_slice = [&](auto&& read_slice) {
+    kernels::parallel_for(threads, slice_count, [&](std::int64_t item, int) {
+      RowReader<Scalar> reader(source);
+      read_slice(item, item * rows_per_slice, std::min(local_rows, (item + 1) * rows_per_slice), reader);
+    });
+  };
 
-  kernels::parallel_for(threads, slice_count, [&](std::int64_t item, int) {
-    Slice<Scalar>& slice = slices[static_cast<std::size_t>(item)];
-    RowEntries<Scalar> entries;
-    std::vector<std::size_t> order;
-    try {
-      for (std::int64_t row = item * rows_per_slice; row < std::min(local_rows, (item + 1) * rows_per_slice); ++row) {
-        entries.clear();
-        source.append_row(rows.begin() + row, entries);
-        append_sorted(rows.begin() + row, entries, order, source.size(), slice);
-      }
-    } catch (const std::bad_alloc&) {
-      const std::size_t bytes = 2 * slice.columns.capacity() * (sizeof(std::int64_t) + sizeof(Scalar));
-      throw OutOfMemoryError(fmt::format("matrix rows: cannot allocate about {} bytes more", bytes));
-    }
-    slice.own_entries = cut == Cut::together ? std::ssize(slice.columns)
-                                             : std::count_if(slice.columns.begin(), slice.columns.end(), is_own);
-  });
-
+  // Rows are read twice: first for their lengths, so that no entry is held twice and all memory is asked for before.
   SplitRows<Scalar> result;
-  std::int64_t own_entries = 0;
-  std::int64_t ghost_entries = 0;
-  for (Slice<Scalar>& slice : slices) {
-    slice.own_offset = own_entries;
-    slice.ghost_offset = ghost_entries;
-    own_entries += slice.own_entries;
-    ghost_entries += static_cast<std::int64_t>(slice.columns.size()) - slice.own_entries;
-    std::vector<std::int64_t> others;
-    std::copy_if(slice.columns.begin(), slice.columns.end(), std::back_inserter(others),
-                 [&](std::int64_t column) { return !is_own(column); });
-    sort_unique(others);
-    result.ghosts.insert(result.ghosts.end(), others.begin(), others.end());
+  allocate_row_begins(result, local_rows);
+  std::vector<std::vector<std::int64_t>> slice_ghosts(static_cast<std::size_t>(slice_count));
+  for_each_slice([&](std::int64_t item, std::int64_t begin, std::int64_t end, RowReader<Scalar>& reader) {
+    std::vector<std::int64_t> ghosts;
+    for (std::int64_t row = begin; row < end; ++row) {
+      const std::vector<std::int64_t>& columns = reader.read(rows.begin() + row).columns;
+      const std::size_t before = ghosts.size();
+      std::copy_if(columns.begin(), columns.end(), std::back_inserter(ghosts),
+                   [&](std::int64_t column) { return !is_own(column); });
+      const std::size_t ghost_entries = together ? 0 : ghosts.size() - before;
+      result.own.row_begin(static_cast<std::size_t>(row) + 1) = columns.size() - ghost_entries;
+      result.ghost.row_begin(static_cast<std::size_t>(row) + 1) = ghost_entries;
+    }
+    sort_unique(ghosts);
+    slice_ghosts[static_cast<std::size_t>(item)] = std::move(ghosts);
+  });
+  for (std::vector<std::int64_t>& ghosts : slice_ghosts) {
+    result.ghosts.insert(result.ghosts.end(), ghosts.begin(), ghosts.end());
+    ghosts = {};
   }
   sort_unique(result.ghosts);
   result.ghosts_before =
       std::lower_bound(result.ghosts.begin(), result.ghosts.end(), rows.begin()) - result.ghosts.begin();
-  const bool together = cut == Cut::together;
   if (together && local_rows + std::ssize(result.ghosts) > std::numeric_limits<int>::max()) {
     throw Error(fmt::format("{} rows and {} of other ranks: local column numbers have 32 bits; use more ranks",
                             local_rows, result.ghosts.size()));
   }
-  result.own = allocate_rows<Scalar>(local_rows, own_entries);
-  result.ghost = allocate_rows<Scalar>(local_rows, ghost_entries);
+  allocate_entries(result);
 
-  kernels::parallel_for(threads, slice_count, [&](std::int64_t item, int) {
-    Slice<Scalar>& slice = slices[static_cast<std::size_t>(item)];
-    auto own = static_cast<std::size_t>(slice.own_offset);
-    auto ghost = static_cast<std::size_t>(slice.ghost_offset);
-    std::size_t entry = 0;
-    auto row = static_cast<std::size_t>(item * rows_per_slice);
-    for (const std::int64_t row_end : slice.row_ends) {
-      for (; entry < static_cast<std::size_t>(row_end); ++entry) {
-        const std::int64_t column = slice.columns[entry];
+  for_each_slice([&](std::int64_t, std::int64_t begin, std::int64_t end, RowReader<Scalar>& reader) {
+    for (std::int64_t row = begin; row < end; ++row) {
+      const RowEntries<Scalar>& entries = reader.read(rows.begin() + row);
+      RowWriter own(result.own, row);
+      RowWriter ghost(result.ghost, row);
+      for (std::size_t i = 0; i < entries.columns.size(); ++i) {
+        const std::int64_t column = entries.columns[i];
         if (is_own(column)) {
-          result.own.columns(own) = static_cast<int>(column - rows.begin());
-          result.own.values(own++) = slice.values[entry];
+          own.add(column - rows.begin(), entries.values[i]);
+          continue;
+        }
+        const std::int64_t position =
+            std::lower_bound(result.ghosts.begin(), result.ghosts.end(), column) - result.ghosts.begin();
+        const std::int64_t behind = position < result.ghosts_before ? 0 : local_rows;
+        if (together) {
+          own.add(position - result.ghosts_before + behind, entries.values[i]);
         } else {
-          const std::int64_t position =
-              std::lower_bound(result.ghosts.begin(), result.ghosts.end(), column) - result.ghosts.begin();
-          if (together) {
-            const std::int64_t behind = position < result.ghosts_before ? 0 : local_rows;
-            result.own.columns(own) = static_cast<int>(position - result.ghosts_before + behind);
-            result.own.values(own++) = slice.values[entry];
-          } else {
-            result.ghost.columns(ghost) = static_cast<int>(position);
-            result.ghost.values(ghost++) = slice.values[entry];
-          }
+          ghost.add(position, entries.values[i]);
         }
       }
-      ++row;
-      result.own.row_begin(row) = own;
-      result.ghost.row_begin(row) = ghost;
+      if (own.is_full() && ghost.is_full()) continue;
+      throw Error(fmt::format("row {} of the matrix has other entries when it is read again", rows.begin() + row));
     }
-    slice = {};
   });
   return result;
 }

@@ -37,9 +37,10 @@ struct SplitRows {
   std::int64_t ghosts_before = 0;    ///< this rank's rows
 };
 
-/// Reads this rank's rows from `source` with `threads` threads; entries of one column are summed. Sends nothing.
-/// Throws OutOfMemoryError naming the bytes, Error for a column outside the matrix, NotFiniteError naming row and
-/// column.
+/// Reads this rank's rows from `source` with `threads` threads, each row twice: first for its length. Entries of one
+/// column are summed. Memory: what is returned, and a row for each thread. Sends nothing.
+/// Throws OutOfMemoryError naming the bytes before it takes more memory than the machine has left, Error for a column
+/// outside the matrix or a row that changes, NotFiniteError naming row and column.
 template <class Scalar>
 SplitRows<Scalar> compress_rows(const RowDistribution& rows, const RowSource<Scalar>& source, int threads,
                                 Cut cut = Cut::own_and_ghost);

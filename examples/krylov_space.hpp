@@ -63,6 +63,21 @@ class KrylovSpace {
   const std::vector<Real>& values() const { return values_; }
   const std::vector<Real>& residuals() const { return residuals_; }
 
+  /// All that the next block depends on, for an archive that writes it or reads it back (state_archive.hpp). Not in the
+  /// midst of a step: Ritz vectors of H are not kept.
+  template <class Archive>
+  void state(Archive& archive) {
+    std::int64_t draws[] = {replacing_.draws(), dropping_.draws()};
+    archive(locked_, active_, next_, coupled_, couples_block_, values_, residuals_, draws[0], draws[1]);
+    archive.tall(basis_.columns(0, locked_ + active_));
+    archive.tall(next_vectors());
+    if (couples_block_) archive.tall(coupled_vectors());
+    archive.small(h_.block(0, active_, 0, active_));
+    archive.small(coupling());
+    replacing_.set_draws(draws[0]);
+    dropping_.set_draws(draws[1]);
+  }
+
   /// Begins again with a block of random columns orthogonal to the locked ones. Returns its width.
   std::int64_t start_random(std::uint64_t seed, std::int64_t first_column) {
     next_ = std::min(block_, rows_left(0));
@@ -96,7 +111,8 @@ class KrylovSpace {
   void drop_locked(std::int64_t index) {
     --locked_;
     if (index != locked_) copy(basis_.column(locked_), basis_.column(index));
-    active_ = next_ = coupled_ = 0;
+    active_ = next_ = 0;
+    couple(0, false);
   }
 
   /// One block step: the next block joins the basis, and what C makes of it, orthogonalised against everything, is the
@@ -129,7 +145,7 @@ class KrylovSpace {
     active_ += width;
     std::swap(previous_block_, next_block_);
     std::swap(next_block_, image_);
-    couple(previous_block_.columns(0, width));
+    couple(width, true);
     next_ = replaces ? width : std::min(result.rank, left);
     orth::dense::multiply(Scalar(1), r.block(0, next_, 0, width), true, identity_.block(0, next_, 0, next_), false,
                           Scalar(0), coupling());
@@ -157,10 +173,16 @@ class KrylovSpace {
     multiply_in_place(active_vectors(active_), z);
     std::swap(coupling_, new_coupling_);
     active_ = kept;
-    couple(active_vectors(active_));
+    couple(active_, false);
     values_.resize(static_cast<std::size_t>(kept));
     residuals_.resize(static_cast<std::size_t>(kept));
     set_h_to_values();
+  }
+
+  /// Before a look at the vectors that is to be the last: the active ones become the first `count` Ritz vectors, if
+  /// they are no Ritz vectors yet.
+  void settle(std::int64_t count) {
+    if (couples_block_) restart(std::min(count, active_));
   }
 
   /// The first `count` active vectors are done: from now on they are projected out and nothing else. Right after
@@ -168,7 +190,7 @@ class KrylovSpace {
   void lock(std::int64_t count) {
     locked_ += count;
     active_ -= count;
-    couple(active_vectors(active_));
+    couple(active_, false);
     orth::dense::copy(coupling_.block(count, count + active_, 0, next_), new_coupling_.block(0, active_, 0, next_));
     std::swap(coupling_, new_coupling_);
     values_.erase(values_.begin(), values_.begin() + count);
@@ -208,7 +230,7 @@ class KrylovSpace {
   Vector next_vectors() const { return next_block_.columns(0, next_); }
 
   std::int64_t accept_start() {
-    coupled_ = 0;
+    couple(0, false);
     values_.clear();
     residuals_.clear();
     const orth::Result result = replacing_.project_and_normalize(locked_vectors(), next_vectors());
@@ -216,10 +238,13 @@ class KrylovSpace {
     return next_;
   }
 
-  /// The active vectors with a part in C Q: the last `coupled_` ones, of which a copy will do.
-  void couple(const Vector& vectors) {
-    coupled_vectors_ = vectors;
-    coupled_ = vectors.width();
+  /// C Q has a part in the last `count` active vectors: the block before Q, or else all that a restart left.
+  void couple(std::int64_t count, bool is_block) {
+    coupled_ = count;
+    couples_block_ = is_block;
+  }
+  Vector coupled_vectors() const {
+    return couples_block_ ? previous_block_.columns(0, coupled_) : active_vectors(coupled_);
   }
 
   /// W -= V_c (V_c^H C Q) + Q (Q^H C Q): the terms of the three-term recurrence, whose coefficients are known or cheap.
@@ -228,7 +253,7 @@ class KrylovSpace {
     const Small own = local_.block(coupled_, coupled_ + next_, 0, next_);
     orth::dense::copy(coupling(), known);
     inner_product(q, w, own);
-    if (coupled_ > 0) update(Scalar(-1), coupled_vectors_, known, Scalar(1), w);
+    if (coupled_ > 0) update(Scalar(-1), coupled_vectors(), known, Scalar(1), w);
     update(Scalar(-1), q, own, Scalar(1), w);
   }
 
@@ -242,11 +267,11 @@ class KrylovSpace {
   std::int64_t columns_;
   Vector basis_;
   Vector previous_block_, next_block_, image_;  // rows side by side
-  Vector coupled_vectors_;
   std::int64_t locked_ = 0;
   std::int64_t active_ = 0;
   std::int64_t next_ = 0;
   std::int64_t coupled_ = 0;
+  bool couples_block_ = false;
   Small h_, ritz_vectors_, coefficients_;  // upper triangle of H; eigenvectors of H; room for others
   Small coupling_, new_coupling_;
   Small s_, local_, r_, identity_;

@@ -19,12 +19,15 @@ struct LocalMatrix {
 };
 using MatrixMarketMatrix = std::variant<LocalMatrix<double>, LocalMatrix<Complex<double>>>;
 
-/// Reads a square Hermitian matrix, its rows spread evenly over the ranks; every rank reads the whole file and keeps
-/// its rows. Taken are coordinate and array files; real, integer, complex and pattern (ones); symmetric, hermitian, and
-/// general if the matrix is Hermitian to rounding. Comments and blank lines may stand anywhere, lines may end in CR LF,
-/// indices begin at 1. Entries that are given twice are summed; of a symmetric or hermitian matrix only one triangle
-/// may be given, either one in coordinate files. Memory: this rank's entries twice while reading. Collective. Throws
-/// InputError "FILE:LINE: ..." on every rank, if any rank finds fault with the file.
+/// Reads a square Hermitian matrix, its rows spread evenly over the ranks; every rank reads the whole file, plain or
+/// gzipped, and keeps its rows. Taken are coordinate and array files; real, integer, complex and pattern (ones);
+/// symmetric, hermitian, and general if every entry differs from the one across the diagonal by at most 4 eps times the
+/// Frobenius norm. Words may be in any case, exponents may have a D, integers are rounded to double. Comments and blank
+/// lines may stand anywhere, lines may end in CR LF, indices begin at 1. Entries that are given twice are summed; of a
+/// symmetric or hermitian matrix only one triangle may be given, either one in coordinate files. Memory: 24 bytes an
+/// entry of this rank (32 if complex), half as much again to sort them; while a general matrix is read also the entries
+/// of other ranks' rows in this rank's columns. What a header promises costs nothing before it is read. Collective.
+/// Throws InputError "FILE:LINE: ..." on every rank, if any rank finds fault with the file.
 MatrixMarketMatrix read_matrix_market(const std::string& path, const Communicator& communicator);
 
 /// Writes the lower triangle of a Hermitian matrix in coordinate format, 17 digits: real symmetric, or complex

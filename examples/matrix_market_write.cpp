@@ -70,7 +70,7 @@ void write_matrix_market(const std::string& path, const RowDistribution& rows, c
                                          source.describe(), source.size(), source.size(), entries);
   write_in_turn(path, communicator, header, [&](std::ofstream& file) {
     for_each_lower(rows, source, [&](std::int64_t row, std::int64_t column, Scalar value) {
-      file << row + 1 << ' ' << column + 1 << ' ' << value_text(value) << '\n';
+      file << fmt::format("{} {} {}\n", row + 1, column + 1, value_text(value));
     });
   });
 }

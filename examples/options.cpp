@@ -1,10 +1,16 @@
 #include "options.hpp"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <blockvec/kernels/error.hpp>
 #include <sstream>
+#include <string_view>
+
+#include "write_all.hpp"
 
 namespace blockvec::examples {
 namespace {
@@ -13,7 +19,8 @@ constexpr const char* description =
     "Finds a few eigenpairs at one end of the spectrum of a sparse real symmetric or complex Hermitian matrix, by "
     "thick-restart block\n"
     "Lanczos on BlockVec's block vectors. Alone or under mpirun. Without any option: the Heisenberg ring of 20 sites.\n"
-    "Exit status: 0 converged, 1 not converged (what was found is reported), 2 error.";
+    "Exit status: 0 converged; 1 not converged, or stopped by SIGINT or SIGTERM (what was found is reported); "
+    "2 error, or an output could not be written.";
 
 void add_problem_options(CLI::App& app, ProgramOptions& options) {
   const std::string group = "Matrix";
@@ -46,6 +53,35 @@ void add_problem_options(CLI::App& app, ProgramOptions& options) {
       ->group(group);
   app.add_option("--write-matrix", options.write_matrix_file, "write the matrix in Matrix Market format to this file")
       ->group(group);
+}
+
+/// Options of some problems only, and these problems.
+constexpr struct {
+  const char* option;
+  std::array<std::string_view, 3> problems;
+} owned_options[] = {
+    {"--grid", {"laplacian", "anderson", "graphene"}},
+    {"--sites", {"heisenberg"}},
+    {"--up", {"heisenberg"}},
+    {"--periodic", {"heisenberg"}},
+    {"--delta", {"heisenberg"}},
+    {"--disorder", {"anderson"}},
+    {"--flux", {"graphene"}},
+};
+
+/// Throws where an option is given that means nothing beside the others.
+void check_combinations(const CLI::App& app, const ProgramOptions& options) {
+  const bool reads_file = app.count("--matrix") > 0;
+  if (reads_file && app.count("--problem") > 0) throw CLI::ValidationError("--problem and --matrix exclude each other");
+  for (const auto& [option, problems] : owned_options) {
+    if (app.count(option) == 0) continue;
+    if (reads_file)
+      throw CLI::ValidationError(fmt::format("{} and --matrix exclude each other: the file holds the matrix", option));
+    if (std::find(problems.begin(), problems.end(), options.problem) == problems.end()) {
+      const std::string_view chosen = app.count("--problem") > 0 ? "" : ", the default";
+      throw CLI::ValidationError(fmt::format("{} is no option of --problem {}{}", option, options.problem, chosen));
+    }
+  }
 }
 
 void add_solver_options(CLI::App& app, ProgramOptions& options) {
@@ -85,6 +121,24 @@ void add_solver_options(CLI::App& app, ProgramOptions& options) {
       ->group(group);
 }
 
+void add_checkpoint_options(CLI::App& app, ProgramOptions& options) {
+  const std::string group = "Long runs (docs/checkpoints.md)";
+  CheckpointOptions& checkpoint = options.lanczos.checkpoint;
+  CLI::Option* file = app.add_option("--checkpoint", checkpoint.file,
+                                     "save the run to this file now and then, and where SIGINT or SIGTERM ends it")
+                          ->group(group);
+  app.add_option_function<double>(
+         "--checkpoint-every", [&](double minutes) { checkpoint.seconds = 60 * minutes; },
+         "minutes from one checkpoint to the next; 0: after every block")
+      ->default_str("10")
+      ->check(CLI::NonNegativeNumber)
+      ->needs(file)
+      ->group(group);
+  app.add_option("--restart", checkpoint.restart,
+                 "go on from this checkpoint: same matrix, same solver options, as many ranks as before")
+      ->group(group);
+}
+
 void add_output_options(CLI::App& app, ProgramOptions& options) {
   const std::string group = "Output";
   app.add_option("--json", options.json_file, "write everything that was found and measured to this file")
@@ -105,29 +159,26 @@ std::optional<int> parse_command_line(int argc, char** argv, bool print, Program
   app.get_formatter()->column_width(28);
   add_problem_options(app, options);
   add_solver_options(app, options);
+  add_checkpoint_options(app, options);
   add_output_options(app, options);
   try {
     app.parse(argc, argv);
-    if (app.count("--problem") > 0 && app.count("--matrix") > 0)
-      throw CLI::ValidationError("--problem and --matrix exclude each other");
+    check_combinations(app, options);
     const bool escalate = options.lanczos.orth.escalate;
     options.lanczos.orth = orth::parse_options(options.orth);
     options.lanczos.orth.escalate = escalate;
   } catch (const CLI::ParseError& error) {
     std::ostringstream out;
-    const int status = app.exit(error, out, out);
-    if (print)
-      (status == 0 ? std::fputs(out.str().c_str(), stdout) : std::fputs(("error: " + out.str()).c_str(), stderr));
-    return status == 0 ? 0 : 2;
+    const bool is_help = app.exit(error, out, out) == 0;
+    const std::string text = out.str();
+    if (print && !is_help) print_error(text.substr(0, text.find_last_not_of('\n') + 1));
+    const bool is_printed = !print || !is_help || write_all(STDOUT_FILENO, text) == 0;
+    return is_help && is_printed ? 0 : 2;
   } catch (const Error& error) {
-    if (print) fmt::print(stderr, "error: --orth: {}\n", error.what());
+    if (print) print_error(fmt::format("--orth: {}", error.what()));
     return 2;
   }
-  if (argc == 1) {
-    options.periodic = true;
-    options.json_file = "examples/output/heisenberg.json";
-    options.plot_file = "examples/output/heisenberg.png";
-  }
+  if (argc == 1) options.periodic = true;
   if (app.count("--up") == 0) options.up = options.sites / 2;
   return std::nullopt;
 }

@@ -35,8 +35,7 @@ struct ProgramOptions {
 };
 
 /// Reads the command line. An exit status means that the program is to end with it: --help was printed (0), or what was
-/// wrong (2); `print` says whether this rank does the printing. Without any argument: the Heisenberg ring of 20 sites,
-/// with JSON and plot in examples/output.
+/// wrong (2); `print` says whether this rank does the printing. Without any argument: the Heisenberg ring of 20 sites.
 std::optional<int> parse_command_line(int argc, char** argv, bool print, ProgramOptions& options);
 
 }  // namespace blockvec::examples

@@ -9,32 +9,44 @@
 #include <cstdio>
 
 #include "problems/bethe_ansatz.hpp"
+#include "write_all.hpp"
 
 namespace blockvec::examples {
 
 ProgressPrinter::ProgressPrinter(std::int64_t wanted, int ranks)
     : wanted_(wanted), is_terminal_(ranks == 1 && isatty(STDOUT_FILENO) == 1) {}
 
-void ProgressPrinter::operator()(const LanczosStep& step) {
+int ProgressPrinter::operator()(const LanczosStep& step) {
   constexpr double terminal_interval = 0.1;  // seconds
   constexpr double line_interval = 1;
   const bool is_due = step.seconds - last_ >= (is_terminal_ ? terminal_interval : line_interval);
-  if (last_ >= 0 && !is_due && step.restart == last_restart_) return;
+  if (last_ >= 0 && !is_due && step.restart == last_restart_) return 0;
   last_ = step.seconds;
   last_restart_ = step.restart;
   const double worst = step.residuals.empty() ? 0 : *std::max_element(step.residuals.begin(), step.residuals.end());
   const std::string filter = step.filter_degree == 0 ? "" : fmt::format(", filter {}", step.filter_degree);
-  fmt::print("{}restart {:3}, converged {} of {}, worst residual {:.1e}, {:.2f} s{}{}", is_terminal_ ? "\r\033[K" : "",
-             step.restart, step.converged, wanted_, worst, step.seconds, filter, is_terminal_ ? "" : "\n");
-  std::fflush(stdout);
+  return print(fmt::format("{}restart {:3}, converged {} of {}, worst residual {:.1e}, {:.2f} s{}{}",
+                           is_terminal_ ? "\r\033[K" : "", step.restart, step.converged, wanted_, worst, step.seconds,
+                           filter, is_terminal_ ? "" : "\n"));
 }
 
-void ProgressPrinter::finish() {
-  if (is_terminal_ && last_ >= 0) fmt::print("\r\033[K");
-  std::fflush(stdout);
+int ProgressPrinter::finish() { return is_terminal_ ? print("\r\033[K") : 0; }
+
+namespace {
+std::string table_of_unfinished(const RunSummary& run, const ProgramOptions& options) {
+  std::string text = fmt::format("{:>4}  {:>22}  {:>12}\n", "", "eigenvalue", "residual");
+  for (std::size_t i = 0; i < run.eigenvalues.size(); ++i)
+    text += fmt::format("{:>4}  {:>22.14f}  {:>12.3e}\n", i + 1, run.eigenvalues[i], run.residual_norms[i]);
+  return text + fmt::format(
+                    "NOT CONVERGED: {} of {} pairs were found by then; lower ones may be missing.\n"
+                    "stopped: {}\n{:.3f} s; {} restarts, A applied to {} columns, {} reductions\n",
+                    run.eigenvalues.size(), options.lanczos.wanted, run.stopped, run.seconds, run.restarts,
+                    run.applications, run.reductions);
 }
+}  // namespace
 
 std::string result_table(const RunSummary& run, const ProgramOptions& options) {
+  if (!run.is_finished) return table_of_unfinished(run, options);
   std::string text = fmt::format("{:>4}  {:>22}  {:>12}  {:>12}\n", "", "eigenvalue", "residual", "estimated");
   for (std::size_t i = 0; i < run.eigenvalues.size(); ++i) {
     text += fmt::format("{:>4}  {:>22.14f}  {:>12.3e}  {:>12.3e}\n", i + 1, run.eigenvalues[i], run.residual_norms[i],

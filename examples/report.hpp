@@ -11,9 +11,12 @@ namespace blockvec::examples {
 struct RunSummary {
   std::string matrix;  ///< one line for people
   std::string scalar;
+  int ranks = 1;
+  int threads = 1;  ///< of each rank
   std::int64_t rows = 0;
   std::int64_t nonzeros = 0;
   double setup_seconds = 0;  ///< filling the matrix
+  bool is_finished = false;  ///< the solver came to an end; else this is what was known at its latest block
   bool converged = false;
   std::string stopped;            ///< why, where it ended before its time
   std::string orthogonalisation;  ///< how often it was done, and how often otherwise than asked
@@ -32,12 +35,13 @@ struct RunSummary {
 };
 
 /// Prints progress: one line that is rewritten on a terminal, a line now and then elsewhere. An MPI launcher looks like
-/// a terminal to its ranks whether or not it writes to one, so with several ranks it is lines.
+/// a terminal to its ranks whether or not it writes to one, so with several ranks it is lines. What it returns is 0, or
+/// the errno of printing.
 class ProgressPrinter {
  public:
   ProgressPrinter(std::int64_t wanted, int ranks);
-  void operator()(const LanczosStep& step);
-  void finish();
+  int operator()(const LanczosStep& step);
+  int finish();
 
  private:
   std::int64_t wanted_;
@@ -51,10 +55,12 @@ std::string result_table(const RunSummary& run, const ProgramOptions& options);
 /// For Heisenberg rings at half filling: the ground-state energy per site beside that of the Bethe ansatz. Else empty.
 std::string literature_comparison(const RunSummary& run, const ProgramOptions& options);
 /// All of it.
-nlohmann::json to_json(const RunSummary& run, const ProgramOptions& options, const Context& context);
-/// Makes the directories on the way. Throws InputError.
-void write_json(const std::string& path, const nlohmann::json& json);
-/// Runs plot_history.py on a JSON file; false, with a message on standard error, if that did not work.
-bool plot_history(const std::string& json_file, const std::string& plot_file);
+nlohmann::json to_json(const RunSummary& run, const ProgramOptions& options);
+/// What the context has measured, too. Takes some 0.2 s for the machine's bandwidth.
+void add_measurements(nlohmann::json& json, const Context& context);
+/// As text. What is not UTF-8, as a file's name may be, is replaced.
+std::string json_text(const nlohmann::json& json);
+/// Runs plot_history.py on the text of a JSON file. Empty, or why that did not work.
+std::string plot_history(const std::string& json, const std::string& plot_file);
 
 }  // namespace blockvec::examples

@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,12 +9,11 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <thread>
 
-#include "input_error.hpp"
 #include "report.hpp"
+#include "write_all.hpp"
 
 namespace blockvec::examples {
 namespace {
@@ -92,15 +92,15 @@ nlohmann::json history_json(const std::vector<LanczosStep>& history) {
 
 }  // namespace
 
-nlohmann::json to_json(const RunSummary& run, const ProgramOptions& options, const Context& context) {
+nlohmann::json to_json(const RunSummary& run, const ProgramOptions& options) {
   return {
       {"matrix", {{"description", run.matrix}, {"rows", run.rows}, {"nonzeros", run.nonzeros}, {"scalar", run.scalar}}},
       {"eigenvalues", run.eigenvalues},
       {"residual_norms", run.residual_norms},
       {"residual_estimates", run.residual_estimates},
       {"converged", run.converged},
+      {"finished", run.is_finished},
       {"stopped", run.stopped},
-      {"orthogonalisation", orthogonalisation_json(context.history())},
       {"orthogonality_loss", run.orthogonality_loss},
       {"norm_estimate", run.norm_estimate},
       {"reductions", run.reductions},
@@ -110,14 +110,9 @@ nlohmann::json to_json(const RunSummary& run, const ProgramOptions& options, con
       {"filter_degree", run.filter_degree},
       {"seconds", run.seconds},
       {"seconds_setup", run.setup_seconds},
-      {"ranks", context.communicator().size()},
-      {"threads", context.threads()},
-      {"operations", operations_json(context)},
-      {"machine",
-       {{"processor", processor_name()},
-        {"cores", std::thread::hardware_concurrency()},
-        {"read_bytes_per_second", context.bandwidth().read},
-        {"copy_bytes_per_second", context.bandwidth().copy}}},
+      {"ranks", run.ranks},
+      {"threads", run.threads},
+      {"machine", {{"processor", processor_name()}, {"cores", std::thread::hardware_concurrency()}}},
       {"versions",
        {{"blockvec", fmt::format("{}.{}.{}", BLOCKVEC_VERSION_MAJOR, BLOCKVEC_VERSION_MINOR, BLOCKVEC_VERSION_PATCH)},
         {"kokkos", fmt::format("{}.{}.{}", KOKKOS_VERSION / 10000, KOKKOS_VERSION / 100 % 100, KOKKOS_VERSION % 100)},
@@ -126,39 +121,43 @@ nlohmann::json to_json(const RunSummary& run, const ProgramOptions& options, con
       {"history", history_json(run.history)}};
 }
 
-void write_json(const std::string& path, const nlohmann::json& json) {
-  std::error_code status;
-  const auto folder = std::filesystem::path(path).parent_path();
-  if (!folder.empty()) std::filesystem::create_directories(folder, status);
-  errno = 0;
-  std::ofstream file(path);
-  file << json.dump(2) << '\n';
-  file.close();
-  if (!file) throw InputError(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
+void add_measurements(nlohmann::json& json, const Context& context) {
+  json["orthogonalisation"] = orthogonalisation_json(context.history());
+  json["operations"] = operations_json(context);
+  json["machine"]["read_bytes_per_second"] = context.bandwidth().read;
+  json["machine"]["copy_bytes_per_second"] = context.bandwidth().copy;
 }
 
-bool plot_history(const std::string& json_file, const std::string& plot_file) {
-  std::error_code status;
-  const auto folder = std::filesystem::path(plot_file).parent_path();
-  if (!folder.empty()) std::filesystem::create_directories(folder, status);
+std::string json_text(const nlohmann::json& json) {
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+std::string plot_history(const std::string& json, const std::string& plot_file) {
   // The first python3 on the path may be one that lacks matplotlib.
   constexpr const char* script =
       "for python in python3 /usr/bin/python3; do "
       "if \"$python\" -c 'import matplotlib' 2>/dev/null; then exec \"$python\" \"$@\"; fi; done; exit 127";
+  int pipe_ends[2];
+  if (pipe2(pipe_ends, O_CLOEXEC) != 0) return std::strerror(errno);
   const pid_t child = fork();
   if (child == 0) {
-    execl("/bin/sh", "sh", "-c", script, "sh", BLOCKVEC_PLOT_SCRIPT, json_file.c_str(), plot_file.c_str(),
+    dup2(pipe_ends[0], STDIN_FILENO);
+    execl("/bin/sh", "sh", "-c", script, "sh", BLOCKVEC_PLOT_SCRIPT, "-", plot_file.c_str(),
           static_cast<char*>(nullptr));
     _exit(127);
   }
+  const int error = child < 0 ? errno : 0;
+  close(pipe_ends[0]);
+  if (child > 0) write_all(pipe_ends[1], json);
+  close(pipe_ends[1]);
+  if (child < 0) return std::strerror(error);
   int result = -1;
-  if (child > 0) waitpid(child, &result, 0);
-  if (child > 0 && WIFEXITED(result) && WEXITSTATUS(result) == 0) return true;
-  fmt::print(
-      stderr,
-      "{}: not plotted; python3 with matplotlib is needed (Debian: python3-matplotlib). Afterwards: python3 {} {} {}\n",
-      plot_file, BLOCKVEC_PLOT_SCRIPT, json_file, plot_file);
-  return false;
+  while (waitpid(child, &result, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFEXITED(result) && WEXITSTATUS(result) == 0) return "";
+  if (WIFEXITED(result) && WEXITSTATUS(result) == 127)
+    return "python3 with matplotlib is needed (Debian: python3-matplotlib)";
+  return fmt::format("{} failed", BLOCKVEC_PLOT_SCRIPT);
 }
 
 }  // namespace blockvec::examples

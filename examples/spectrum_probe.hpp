@@ -17,6 +17,9 @@ struct SpectrumBounds {
   Real cut;     ///< a Ritz value with about as many eigenvalues below it as were asked for, or more
   Real top;     ///< no eigenvalue is above, in all likelihood
   Real norm;    ///< of A at least this: the largest Ritz value in absolute terms
+  /// More eigenvalues than were asked for lie so close to the lowest one that the cut had to be put above them: a level
+  /// of many copies, or nearly so.
+  bool is_crowded;
 };
 
 /// Lanczos from one random vector, short and without reorthogonalisation: far cheaper than steps in blocks, and it sees
@@ -41,7 +44,9 @@ class SpectrumProbe {
         dot_(a.context(), 1, 1, "BlockVec::examples::probe_dot"),
         norm_(a.context(), 1, 1, "BlockVec::examples::probe_norm") {}
 
-  std::optional<Bounds> run(Real count, std::uint64_t seed) {
+  /// The cut is at least `least_gap` times the width of the spectrum above the lowest Ritz value, whatever the count: a
+  /// level wider than the count is not cut.
+  std::optional<Bounds> run(Real count, Real least_gap, std::uint64_t seed) {
     constexpr int most_steps = 60;
     constexpr int steps_between_looks = 4;
     fill_random(current_, seed);
@@ -50,7 +55,7 @@ class SpectrumProbe {
     for (int steps = 1; steps <= most_steps; ++steps) {
       const bool goes_on = step();
       if (goes_on && steps % steps_between_looks != 0) continue;
-      bounds = look(count);
+      bounds = look(count, least_gap);
       if (is_resolved_ || !goes_on) break;
     }
     return bounds;
@@ -80,7 +85,7 @@ class SpectrumProbe {
     return true;
   }
 
-  std::optional<Bounds> look(Real count) {
+  std::optional<Bounds> look(Real count, Real least_gap) {
     const auto n = diagonal_.size();
     HostMatrix<Real> t("BlockVec::examples::tridiagonal", n, n);
     for (std::size_t i = 0; i < n; ++i) {
@@ -95,14 +100,19 @@ class SpectrumProbe {
     const auto vectors = z.to_host();
     const auto values = row.to_host();
     const auto rows = static_cast<Real>(a_.rows().global_rows());
+    const Real lowest = values(0, 0);
+    const Real top = values(0, n - 1) + coupling_.back() * std::abs(vectors(n - 1, n - 1));
     Real below = 0;
+    bool is_crowded = false;
     for (std::size_t i = 0; i < n; ++i) {
       below += rows * vectors(0, i) * vectors(0, i);
       if (i == 1) is_resolved_ = below <= count;
       if (i < 1 || below < count) continue;
-      const Real highest = values(0, n - 1);
-      return Bounds{values(0, 0), values(0, i), highest + coupling_.back() * std::abs(vectors(n - 1, n - 1)),
-                    std::max(std::abs(values(0, 0)), std::abs(highest))};
+      if (values(0, i) - lowest < least_gap * (top - lowest)) {
+        is_crowded = true;
+        continue;
+      }
+      return Bounds{lowest, values(0, i), top, std::max(std::abs(lowest), std::abs(values(0, n - 1))), is_crowded};
     }
     return std::nullopt;
   }

@@ -99,14 +99,14 @@ struct Call {
   /// image = B W. Without a metric that is W itself.
   void apply_metric() {
     if (metric == nullptr || image_known) return;
-    metric->apply(w, image);
+    context.callers([&] { metric->apply(w, image); });
     result.applications += b;
     image_known = true;
   }
   /// Y = B X for other vectors; nothing without a metric.
   void apply_metric_to(const Tall& x, const Tall& y) {
     if (metric == nullptr) return;
-    metric->apply(x, y);
+    context.callers([&] { metric->apply(x, y); });
     result.applications += x.width();
   }
 

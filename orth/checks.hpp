@@ -16,10 +16,13 @@ void require_operands(const char* verb, const Context& context, const Basis<Scal
     throw ShapeError(std::string("orth::") + verb + ": W = " + w.describe() +
                      ": expected the orthogonalizer's context");
   }
+  const auto fail = [&](const char* expected) {
+    throw ShapeError(std::string("orth::") + verb + ": V = " + v.describe() + " and W = " + w.describe() + expected);
+  };
   v.for_pieces([&](const auto& piece, std::int64_t, std::int64_t) {
-    if (piece.context().same(context) && piece.rows() == w.rows()) return;
-    throw ShapeError(std::string("orth::") + verb + ": V = " + v.describe() + " and W = " + w.describe() +
-                     ": expected the same context and distribution of rows");
+    if (!piece.context().same(context) || !(piece.rows() == w.rows()))
+      fail(": expected the same context and distribution of rows");
+    if (piece.shares_columns(w)) fail(" share columns of one block vector: expected W apart from V");
   });
 }
 
@@ -45,6 +48,9 @@ void require_metric(const char* verb, const Basis<Scalar, Layout, Space>& v,
       (block.width() != w.width() || !(block.rows() == w.rows()) || !block.context().same(w.context()))) {
     fail("B W = " + block.describe() + ", expected a block vector like W = " + w.describe());
   }
+  bool is_apart = !block.shares_columns(w);
+  v.for_pieces([&](const auto& piece, std::int64_t, std::int64_t) { is_apart &= !block.shares_columns(piece); });
+  if (!is_apart) fail("B W = " + block.describe() + " shares columns with V or W, expected it apart from them");
 }
 
 template <class Small>

@@ -57,38 +57,40 @@ Result Orthogonalizer::factorize(const std::type_identity_t<Basis<Scalar, Layout
                                  const std::type_identity_t<SmallMatrix<Scalar, Space>>* r, std::int64_t width,
                                  const std::type_identity_t<Metric<Scalar, Layout, Space>>* metric) {
   constexpr const char* verb = "factorize";
-  require_operands(verb, context_, v, x);
-  require_metric(verb, v, x, metric);
-  require_coefficients(verb, "S", s, v.width(), x.width());
-  require_coefficients(verb, "R", r, x.width(), x.width());
-  if (width < 1)
-    throw ShapeError("orth::factorize: blocks of " + std::to_string(width) + " columns, expected 1 or more");
-  if (options_.panel_width % width != 0) {
-    throw ShapeError("orth::factorize: panels of " + std::to_string(options_.panel_width) +
-                     " columns, expected a multiple of the block's " + std::to_string(width));
-  }
-  if (x.width() == 0) return {};
-  if (v.pieces() == v.most_pieces) throw ShapeError("orth::factorize: V may have three pieces, X being a fourth");
-  const std::int64_t reductions_before = context_.reductions();
-  Factorization<Scalar, Layout, Space> f(context_, options_, draws_, v, x, width, metric);
-  f.result.method = {options_.inter, options_.intra, true, true};
-  run_skeleton(f);
-  Result& result = f.result;
-  std::sort(result.lost.begin(), result.lost.end());
-  result.rank = f.n - f.missing - static_cast<std::int64_t>(result.lost.size());
-  const bool moved = !result.lost.empty() && options_.deficiency != Deficiency::replace;
-  if (moved) drop_lost_columns(f);
-  if (metric != nullptr && metric->image_of_block.width() == f.n && (moved || !f.keeps_image)) {
-    metric->apply(x, metric->image_of_block);
-    result.applications += f.n;
-  }
-  if (s != nullptr) dense::copy(f.s, *s);
-  if (r != nullptr) dense::copy(f.r, *r);
-  result.reductions = context_.reductions() - reductions_before;
-  result.passes = static_cast<double>(f.words) / static_cast<double>(f.n);
-  record(context_, verb, {options_.inter, options_.intra, true, true}, result, f.n);
-  require_full_rank(options_, x, v, result);
-  return std::move(f.result);
+  return context_.collective([&]() -> Result {
+    require_operands(verb, context_, v, x);
+    require_metric(verb, v, x, metric);
+    require_coefficients(verb, "S", s, v.width(), x.width());
+    require_coefficients(verb, "R", r, x.width(), x.width());
+    if (width < 1)
+      throw ShapeError("orth::factorize: blocks of " + std::to_string(width) + " columns, expected 1 or more");
+    if (options_.panel_width % width != 0) {
+      throw ShapeError("orth::factorize: panels of " + std::to_string(options_.panel_width) +
+                       " columns, expected a multiple of the block's " + std::to_string(width));
+    }
+    if (x.width() == 0) return {};
+    if (v.pieces() == v.most_pieces) throw ShapeError("orth::factorize: V may have three pieces, X being a fourth");
+    const std::int64_t reductions_before = context_.reductions();
+    Factorization<Scalar, Layout, Space> f(context_, options_, draws_, v, x, width, metric);
+    f.result.method = {options_.inter, options_.intra, true, true};
+    run_skeleton(f);
+    Result& result = f.result;
+    std::sort(result.lost.begin(), result.lost.end());
+    result.rank = f.n - f.missing - static_cast<std::int64_t>(result.lost.size());
+    const bool moved = !result.lost.empty() && options_.deficiency != Deficiency::replace;
+    if (moved) drop_lost_columns(f);
+    if (metric != nullptr && metric->image_of_block.width() == f.n && (moved || !f.keeps_image)) {
+      context_.callers([&] { metric->apply(x, metric->image_of_block); });
+      result.applications += f.n;
+    }
+    if (s != nullptr) dense::copy(f.s, *s);
+    if (r != nullptr) dense::copy(f.r, *r);
+    result.reductions = context_.reductions() - reductions_before;
+    result.passes = static_cast<double>(f.words) / static_cast<double>(f.n);
+    record(context_, verb, {options_.inter, options_.intra, true, true}, result, f.n);
+    require_full_rank(options_, x, v, result);
+    return std::move(f.result);
+  });
 }
 
 template <class Scalar, class Layout, class Space>

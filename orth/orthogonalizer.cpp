@@ -17,15 +17,17 @@ Result Orthogonalizer::project(const std::type_identity_t<Basis<Scalar, Layout, 
                                const BlockVector<Scalar, Layout, Space>& w,
                                const std::type_identity_t<SmallMatrix<Scalar, Space>>* s,
                                const std::type_identity_t<Metric<Scalar, Layout, Space>>* metric) {
-  require_operands("project", context_, v, w);
-  require_metric("project", v, w, metric);
-  require_coefficients("project", "S", s, v.width(), w.width());
-  if (w.width() == 0) return {};
-  Call<Scalar, Layout, Space> call(context_, options_, draws_, v, w, metric);
-  project_block(call);
-  finish<Scalar, Layout, Space>(call, s, nullptr);
-  record(context_, "project", {options_.inter, options_.intra, true, false}, call.result, w.width());
-  return std::move(call.result);
+  return context_.collective([&]() -> Result {
+    require_operands("project", context_, v, w);
+    require_metric("project", v, w, metric);
+    require_coefficients("project", "S", s, v.width(), w.width());
+    if (w.width() == 0) return {};
+    Call<Scalar, Layout, Space> call(context_, options_, draws_, v, w, metric);
+    project_block(call);
+    finish<Scalar, Layout, Space>(call, s, nullptr);
+    record(context_, "project", {options_.inter, options_.intra, true, false}, call.result, w.width());
+    return std::move(call.result);
+  });
 }
 
 template <class Scalar, class Layout, class Space>
@@ -41,26 +43,31 @@ Result Orthogonalizer::project_and_normalize(const std::type_identity_t<Basis<Sc
                                              const std::type_identity_t<SmallMatrix<Scalar, Space>>* s,
                                              const std::type_identity_t<SmallMatrix<Scalar, Space>>* r,
                                              const std::type_identity_t<Metric<Scalar, Layout, Space>>* metric) {
-  require_operands("project_and_normalize", context_, v, w);
-  require_metric("project_and_normalize", v, w, metric);
-  require_coefficients("project_and_normalize", "S", s, v.width(), w.width());
-  require_coefficients("project_and_normalize", "R", r, w.width(), w.width());
-  if (w.width() == 0) return {};
-  Call<Scalar, Layout, Space> call(context_, options_, draws_, v, w, metric);
-  Result result = orthonormalize(call, s, r);
-  record(context_, v.width() > 0 ? "project_and_normalize" : "normalize",
-         {options_.inter, options_.intra, v.width() > 0, true}, result, w.width());
-  require_full_rank(options_, w, v, result);
-  return result;
+  return context_.collective([&]() -> Result {
+    require_operands("project_and_normalize", context_, v, w);
+    require_metric("project_and_normalize", v, w, metric);
+    require_coefficients("project_and_normalize", "S", s, v.width(), w.width());
+    require_coefficients("project_and_normalize", "R", r, w.width(), w.width());
+    if (w.width() == 0) return {};
+    Call<Scalar, Layout, Space> call(context_, options_, draws_, v, w, metric);
+    Result result = orthonormalize(call, s, r);
+    record(context_, v.width() > 0 ? "project_and_normalize" : "normalize",
+           {options_.inter, options_.intra, v.width() > 0, true}, result, w.width());
+    require_full_rank(options_, w, v, result);
+    return result;
+  });
 }
 
 template <class Scalar, class Layout, class Space>
 RealOf<Scalar> orthogonality_loss(const BlockVector<Scalar, Layout, Space>& v) {
   using Small = SmallMatrix<Scalar, Space>;
   WorkspaceScope<Space> scope(v.context());
-  const Small gram = Small::scratch(scope, v.width(), v.width());
+  const Small gram = v.context().collective([&] {
+    const Small product = Small::scratch(scope, v.width(), v.width());
+    inner_product(v, v, product);
+    return product;
+  });
   const Small identity = Small::scratch(scope, v.width(), v.width());
-  inner_product(v, v, gram);
   dense::set_identity(identity);
   dense::axpby(Scalar(-1), identity, Scalar(1), gram);
   return dense::frobenius_norm(gram);

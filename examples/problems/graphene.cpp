@@ -17,7 +17,8 @@ Graphene<Scalar>::Graphene(const std::vector<std::int64_t>& grid, std::int64_t f
     throw InputError(fmt::format("graphene: --flux {} {}: the denominator must be positive", flux_p, flux_q));
   if (!ScalarTraits<Scalar>::is_complex && flux_p != 0)
     throw InputError("graphene: a real matrix holds no magnetic flux");
-  flux_p_ = ((flux_p % flux_q) + flux_q) % flux_q;  // whole quanta change nothing
+  flux_p_ = flux_p % flux_q;  // whole quanta change nothing
+  if (flux_p_ < 0) flux_p_ += flux_q;
   const auto phases = static_cast<__int128>(lengths_[0]) * flux_p_;
   if (phases % flux_q != 0) {
     throw InputError(fmt::format(

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <cstddef>
+#include <limits>
 
 #include "input_error.hpp"
 
@@ -16,12 +17,13 @@ std::array<std::int64_t, 3> grid_lengths(std::string_view problem, const std::ve
     throw InputError(fmt::format("{}: --grid takes {} lengths, got {}", problem, wanted, grid.size()));
   }
   std::array<std::int64_t, 3> lengths{1, 1, 1};
+  // Twice the points are addressed on a lattice with two sites a cell.
+  constexpr std::int64_t most_points = std::numeric_limits<std::int64_t>::max() / 2;
   std::int64_t points = 1;
   for (std::size_t d = 0; d < grid.size(); ++d) {
     if (grid[d] < 1)
       throw InputError(fmt::format("{}: --grid {}: lengths must be positive", problem, fmt::join(grid, " ")));
-    // Twice the points are addressed on a lattice with two sites a cell.
-    if (__builtin_mul_overflow(points, 2 * grid[d], &lengths[d])) {
+    if (grid[d] > most_points / points) {
       throw InputError(
           fmt::format("{}: --grid {}: more points than 64-bit row numbers", problem, fmt::join(grid, " ")));
     }

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <bit>
+#include <cmath>
 
 #include "input_error.hpp"
 
@@ -15,6 +16,7 @@ SpinChain::SpinChain(int sites, int up, bool periodic, double delta)
   }
   if (up < 0 || up > sites)
     throw InputError(fmt::format("heisenberg: --up {}: must be between 0 and --sites {}", up, sites));
+  if (!std::isfinite(delta)) throw InputError(fmt::format("heisenberg: --delta {}: must be finite", delta));
   for (std::size_t n = 0; n < binomials_.size(); ++n) {
     binomials_[n][0] = 1;
     for (std::size_t k = 1; k <= n; ++k) binomials_[n][k] = binomials_[n - 1][k - 1] + binomials_[n - 1][k];

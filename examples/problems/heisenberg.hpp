@@ -14,7 +14,7 @@ namespace blockvec::examples {
 /// also bound to the first. Two spins on a ring share two bonds, which add up; one spin has none.
 class SpinChain final : public RowSource<double> {
  public:
-  /// Throws InputError unless 1 <= sites <= 62 and 0 <= up <= sites.
+  /// Throws InputError unless 1 <= sites <= 62, 0 <= up <= sites and delta is finite.
   SpinChain(int sites, int up, bool periodic, double delta);
 
   std::int64_t size() const override { return binomial(sites_, up_); }

@@ -54,6 +54,9 @@ class BlockVector {
   /// The columns [begin, end), sharing memory; views of views too. Allocates nothing. Throws ShapeError.
   BlockVector columns(std::int64_t begin, std::int64_t end) const;
   BlockVector column(std::int64_t index) const { return columns(index, index + 1); }
+  /// Whether both are views of one block vector with a column in common: the same verdict on every rank, those without
+  /// rows included. Memory that was wrapped twice counts as two block vectors.
+  bool shares_columns(const BlockVector& other) const;
 
   /// A copy with memory of its own. One pass: reads and writes K m words.
   BlockVector deep_copy(const std::string& label = "copy") const;
@@ -85,6 +88,8 @@ class BlockVector {
   Kokkos::View<Scalar*, Space> storage_{static_cast<Scalar*>(nullptr),
                                         0};  // keeps owned memory alive; empty where wrapped
   std::shared_ptr<const std::string> label_;
+  std::uint64_t block_ = 0;  // a number that views of one block vector share
+  std::int64_t first_column_ = 0;
 };
 
 /// A temporary from scratch memory: contents undefined, lives as long as the scope, allocates nothing once the

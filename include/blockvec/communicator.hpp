@@ -1,21 +1,36 @@
 #pragma once
 
+#include <blockvec/envelope.hpp>
 #include <blockvec/kernels/double_double.hpp>
+#include <blockvec/kernels/error.hpp>
 #include <blockvec/scalar.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace blockvec {
 
-enum class Reduction { sum, max, min };
-enum class WireType {
-  float32,
-  float64,
-  int64,
-  double_double  ///< two float64, as DoubleDouble; sum only
+/// The ranks met in different operations, or with different shapes. Every rank throws it.
+class DisagreementError : public ShapeError {
+ public:
+  using ShapeError::ShapeError;
+};
+
+/// A rank met an error and took no part in the operation: the message names that rank and its reason. It throws its own
+/// error, all others throw this one.
+class RefusedError : public Error {
+ public:
+  RefusedError(int rank, const std::string& message) : Error(message), rank_(rank) {}
+  explicit RefusedError(const Envelope& refusal)
+      : RefusedError(refusal.refusing,
+                     "rank " + std::to_string(refusal.refusing) + " refused: " + std::string(refusal.reason())) {}
+  int rank() const { return rank_; }
+
+ private:
+  int rank_;
 };
 
 /// A contiguous piece of memory that goes to, or comes from, another rank.
@@ -32,18 +47,25 @@ class CommunicatorBackend {
   virtual std::string name() const = 0;
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  /// Ranks that share this rank's machine, itself included.
+  /// Ranks of the whole job that share this rank's machine, itself included, whether they belong to this or not.
   virtual int local_size() const = 0;
-  /// In place over all ranks, with the same bits everywhere afterwards.
+  /// Whether the other one has the same processes, in the same order.
+  virtual bool same_ranks(const CommunicatorBackend& other) const = 0;
+  /// Merges the envelopes of all ranks, with the same bits everywhere afterwards. Where this rank's one refuses, ranks
+  /// that wait in exchange() come here, too.
+  virtual void meet(Envelope& envelope) = 0;
+  /// In place over all ranks, with the same bits everywhere afterwards. Ranks have met and mean the same.
   virtual void all_reduce(void* values, std::size_t count, WireType type, Reduction reduction) = 0;
   virtual void broadcast(void* values, std::size_t bytes, int root) = 0;
-  /// Posts all receives, then all sends, and waits for them.
+  /// Posts all receives, then all sends, and waits for them. Throws RefusedError where a rank refuses meanwhile.
   virtual void exchange(std::span<const Message> sends, std::span<const Message> receives) = 0;
-  virtual void barrier() = 0;
 };
 
 /// The ranks that share a block vector: this process alone, or an MPI communicator. A handle: copies share the ranks.
-/// Every operation is collective; a failure of the transport is an Error that names the operation.
+/// Every operation is collective. Its first 8 KiB travel in one message, which says what the rank is about: if ranks
+/// disagree on the operation, its type, the count or the tag, every rank throws DisagreementError, and nothing is
+/// changed. If a rank refuses, the others throw RefusedError. A failure of the transport is an Error that names the
+/// operation.
 class Communicator {
  public:
   /// This process alone.
@@ -54,36 +76,42 @@ class Communicator {
 
   int rank() const { return backend_->rank(); }
   int size() const { return backend_->size(); }
+  /// Ranks of the whole job that share this rank's machine: what its cores are divided by.
   int local_size() const { return backend_->local_size(); }
   std::string name() const { return backend_->name(); }
 
   /// Reduces `values` in place over all ranks; complex values count as pairs of reals (sum only). One message in the
-  /// machine's sense.
-  void sum(std::span<float> values) const;
-  void sum(std::span<double> values) const;
-  void sum(std::span<Complex<float>> values) const;
-  void sum(std::span<Complex<double>> values) const;
-  void sum(std::span<std::int64_t> values) const;
-  void sum(std::span<DoubleDouble> values) const;
-  void max(std::span<double> values) const;
-  void max(std::span<std::int64_t> values) const;
-  void min(std::span<std::int64_t> values) const;
+  /// machine's sense, a second one for what lies beyond 8 KiB. `tag` is anything that the ranks must agree on besides.
+  void sum(std::span<float> values, std::uint64_t tag = 0) const;
+  void sum(std::span<double> values, std::uint64_t tag = 0) const;
+  void sum(std::span<Complex<float>> values, std::uint64_t tag = 0) const;
+  void sum(std::span<Complex<double>> values, std::uint64_t tag = 0) const;
+  void sum(std::span<std::int64_t> values, std::uint64_t tag = 0) const;
+  void sum(std::span<DoubleDouble> values, std::uint64_t tag = 0) const;
+  void max(std::span<double> values, std::uint64_t tag = 0) const;
+  void max(std::span<std::int64_t> values, std::uint64_t tag = 0) const;
+  void min(std::span<std::int64_t> values, std::uint64_t tag = 0) const;
 
   /// The root's bytes to everybody.
-  void broadcast(std::span<std::byte> values, int root) const {
-    backend_->broadcast(values.data(), values.size(), root);
-  }
-  /// One message per entry and direction; both sides name the same sizes.
+  void broadcast(std::span<std::byte> values, int root) const;
+  /// One message per entry and direction; both sides name the same sizes. Throws Error where one differs.
   void exchange(std::span<const Message> sends, std::span<const Message> receives) const {
     backend_->exchange(sends, receives);
   }
-  void barrier() const { backend_->barrier(); }
+  void barrier() const;
 
-  /// Throws Error with `message` on every rank if `ok` is false on any; the message of the lowest such rank is used.
-  /// Two small reductions.
-  void agree(bool ok, const std::string& message) const;
+  /// Throws RefusedError with `message` on every rank if `ok` is false on any; the message of the lowest such rank is
+  /// used, and the rank named. One message. (This process alone throws Error.)
+  void agree(bool ok, std::string_view message) const;
 
-  bool same_ranks(const Communicator& other) const { return backend_ == other.backend_; }
+  /// Takes this rank's part in whatever the other ranks wait for, or come to next: they throw RefusedError with this
+  /// reason. Returns when they all have learnt so, and what follows is a fresh start for every rank.
+  void refuse(std::string_view reason) const;
+
+  /// Whether both have the same processes in the same order: copies, or duplicates of one MPI communicator. Local.
+  bool same_ranks(const Communicator& other) const {
+    return backend_ == other.backend_ || backend_->same_ranks(*other.backend_);
+  }
 
  private:
   std::shared_ptr<CommunicatorBackend> backend_;

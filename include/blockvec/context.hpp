@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace blockvec {
 
@@ -74,15 +75,31 @@ class Context {
   /// machine.
   std::int64_t reductions() const;
   /// Sums values over the ranks in place, with the same bits on each, as one reduction. `tag` names the operation and
-  /// its shapes: if the ranks disagree on it (or on the count), every rank throws ShapeError instead of waiting or
-  /// adding up what does not belong together. The tag travels with the first 1022 real words, in one message; words
-  /// beyond those follow in a second.
+  /// its shapes: if the ranks disagree on it, on the type or on the count, every rank throws DisagreementError instead
+  /// of waiting or adding up what does not belong together. That is found out by the message that carries the first 8
+  /// KiB; what lies beyond follows in a second.
   /// Scalar is a block vector's; DoubleDouble: then the sum over the ranks is in double-double, too; or std::int64_t,
   /// whose sums are exact. Others are added rank by rank, in a reproducible Context too.
   template <class Scalar>
   void sum(Scalar* values, std::int64_t count, std::uint64_t tag) const;
   /// The same for the largest value.
   void max(std::int64_t* values, std::int64_t count, std::uint64_t tag) const;
+
+  /// Runs body(), the part of an operation that leads to a reduction and ends with its last one, and returns what it
+  /// returns. If it throws on some ranks, these take part in the reduction that the others wait in, or come to next:
+  /// the others throw RefusedError, which names the lowest such rank and its reason. So the operation ends on every
+  /// rank, and all may go on with the next one. Costs nothing where nothing fails. These calls nest; the outermost one
+  /// acts.
+  template <class Body>
+  decltype(auto) collective(Body&& body) const {
+    return staged(true, std::forward<Body>(body));
+  }
+  /// Runs a collective function of the caller's inside of such a body. It is on its own there: what it throws, it has
+  /// to throw on every rank.
+  template <class Body>
+  decltype(auto) callers(Body&& body) const {
+    return staged(false, std::forward<Body>(body));
+  }
 
   /// Operations, calls, seconds, GB/s, GFLOP/s and the share of the measured bandwidth of this machine, or of the
   /// device where they ran there, as a table of text.
@@ -96,6 +113,32 @@ class Context {
  private:
   struct State;
   const ExecutionSpaces& execution_spaces() const;
+
+  // A stage of a collective operation, from construction to destruction.
+  class Stage {
+   public:
+    Stage(State* state, bool is_collective) noexcept;
+    ~Stage();
+    Stage(const Stage&) = delete;
+    Stage& operator=(const Stage&) = delete;
+    void fail() const noexcept;  // what is being handled leaves it
+
+   private:
+    State* state_;
+    bool is_collective_;
+    int depth_before_ = 0;
+  };
+  template <class Body>
+  decltype(auto) staged(bool is_collective, Body&& body) const {
+    const Stage stage(state_.get(), is_collective);
+    try {
+      return std::forward<Body>(body)();
+    } catch (...) {
+      stage.fail();
+      throw;
+    }
+  }
+
   std::shared_ptr<State> state_;
 };
 

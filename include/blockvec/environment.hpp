@@ -16,8 +16,8 @@ class NoDeviceError : public Error {
 ///
 /// In builds with a Kokkos for CUDA, each rank takes a device of its machine by its number there, as Kokkos does
 /// (KOKKOS_MAP_DEVICE_ID_BY); without any, the constructor throws NoDeviceError.
-/// With more than one rank, an exception that leaves main's scope on one rank would leave the others waiting; see
-/// `guard`.
+/// With more than one rank, an exception that leaves the scope of an Environment which started MPI ends all ranks with
+/// status 2, since the others would wait for this one for ever. `guard` says besides which error it was.
 class Environment {
  public:
   Environment(int& argc, char**& argv);
@@ -36,6 +36,7 @@ class Environment {
 
  private:
   static int guard_erased(int (*call)(void*), void* body) noexcept;
+  int exceptions_before_;
   bool owns_mpi_ = false;
   bool owns_kokkos_ = false;
 };

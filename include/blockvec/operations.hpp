@@ -12,8 +12,9 @@
 /// space of this build (space.hpp).
 /// All throw ShapeError naming the operands, their shapes and what was expected, before anything is launched or sent.
 /// None allocates once the context's workspace is warm. Only operations that say "reduction" communicate; those are
-/// collective. In a reproducible Context each of these costs two reductions, and its bits depend on neither ranks nor
-/// threads (Summation, context.hpp; operands on the host, else Error).
+/// collective. If one of them throws on some ranks before its reduction, it throws on every rank, RefusedError on the
+/// others (Context::collective). In a reproducible Context each of these costs two reductions, and its bits depend on
+/// neither ranks nor threads (Summation, context.hpp; operands on the host, else Error).
 namespace blockvec {
 
 /// C = V^H W, summed over all ranks. C is m x b with the same bits on every rank. V and W may be the same or overlap
@@ -45,10 +46,10 @@ template <class Scalar, class Layout, class Space>
 void multiply_in_place(const BlockVector<Scalar, Layout, Space>& v, const SmallMatrix<Scalar, Space>& c,
                        kernels::Triangle triangle = kernels::Triangle::general);
 
-/// One sweep of block Gram-Schmidt, W <- (W - V S) X. V is up to four block vectors side by side, or none; S is m x b,
-/// X b x b, of a triangular X the other triangle is never read; S or X null: that step is left out.
-/// InnerProducts::add_swept asks for the next sweep's products along with it. Cost: on the host one pass, K (m + 2b)
-/// words; on a device those of update and multiply_in_place. No reduction.
+/// One sweep of block Gram-Schmidt, W <- (W - V S) X. V is any number of block vectors side by side, or none; S is m x
+/// b, X b x b, of a triangular X the other triangle is never read; S or X null: that step is left out.
+/// InnerProducts::add_swept asks for the next sweep's products along with it. Cost: of up to four block vectors on the
+/// host one pass, K (m + 2b) words; else those of update and multiply_in_place. No reduction.
 template <class Scalar, class Layout, class Space>
 void gram_schmidt_sweep(std::span<const std::type_identity_t<BlockVector<Scalar, Layout, Space>>> v,
                         const std::type_identity_t<SmallMatrix<Scalar, Space>>* s,
@@ -59,10 +60,10 @@ void gram_schmidt_sweep(std::span<const std::type_identity_t<BlockVector<Scalar,
 ///     InnerProducts<double> products(context);
 ///     products.add(V, W, S).add_dd(W, W, G).reduce();
 /// Each product is computed when it is added, and its matrix holds this rank's share until reduce(), by which all ranks
-/// must have added the same shapes in the same order (a disagreement throws ShapeError on every rank). At most 16
-/// products. With one product in double-double among them, all travel as double-double numbers.
-/// In a reproducible Context products are computed by reduce(): V and W keep their values until then, and all have one
-/// distribution of rows.
+/// must have added the same shapes in the same order (a disagreement throws DisagreementError on every rank). At most
+/// 16 products. With one product in double-double among them, all travel as double-double numbers. In a reproducible
+/// Context products are computed by reduce(): V and W keep their values until then, and all have one distribution of
+/// rows.
 template <class Scalar, class Layout = RowMajor, class Space = DefaultSpace>
 class InnerProducts {
  public:
@@ -70,9 +71,9 @@ class InnerProducts {
 
   InnerProducts& add(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
                      const SmallMatrix<Scalar, Space>& c);
-  /// gram_schmidt_sweep, then P = V^H W (unless null) and G = W^H W of the new W. On the host all in one pass, K (m +
-  /// 2b) words, or K (m + b) where S and X are null; on a device one after the other, in a reproducible Context the
-  /// products apart.
+  /// gram_schmidt_sweep, then P = V^H W (unless null) and G = W^H W of the new W: with P a product for each of V's
+  /// block vectors, and one more. Of up to four on the host all in one pass, K (m + 2b) words, or K (m + b) where S and
+  /// X are null; else one after the other, in a reproducible Context the products apart.
   InnerProducts& add_swept(std::span<const BlockVector<Scalar, Layout, Space>> v, const SmallMatrix<Scalar, Space>* s,
                            const BlockVector<Scalar, Layout, Space>& w, const SmallMatrix<Scalar, Space>* x,
                            kernels::Triangle triangle, const SmallMatrix<Scalar, Space>* p,
@@ -89,8 +90,10 @@ class InnerProducts {
   void require(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
                const SmallMatrix<Scalar, Space>& c, int products) const;
   void require_room(int products) const;
+  void record(const DoubleDoubleMatrix<Scalar, Space>& c, const RowDistribution& rows);
   void record(const DoubleDoubleMatrix<Scalar, Space>& c);
   void sum_double_doubles(Scalar* values);
+  void forget() noexcept;
 
   using Kernel = typename ScalarTraits<Scalar>::Kernel;
   void record_reproducible(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,

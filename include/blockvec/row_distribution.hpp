@@ -8,7 +8,7 @@
 
 namespace blockvec {
 
-/// Which contiguous range of global rows each rank holds. A handle: copies share the table.
+/// Which contiguous range of global rows each rank of a Communicator holds. A handle: copies share the table.
 class RowDistribution {
  public:
   RowDistribution() = default;  ///< an empty handle, to be assigned to
@@ -30,6 +30,10 @@ class RowDistribution {
   std::int64_t end() const { return begin(table_->rank + 1); }
   std::int64_t begin(int rank) const { return table_->begins[static_cast<std::size_t>(rank)]; }
   int ranks() const { return static_cast<int>(table_->begins.size()) - 1; }
+  /// Whether the rows lie on these ranks: the same processes in the same order.
+  bool lies_on(const Communicator& communicator) const;
+  /// A number that tells distributions apart, the same on every rank: operations pass it along with their shapes.
+  std::uint64_t fingerprint() const { return table_->fingerprint; }
   /// The rank that holds a global row, by bisection.
   int owner(std::int64_t global_row) const;
 
@@ -40,9 +44,11 @@ class RowDistribution {
  private:
   struct Table {
     std::vector<std::int64_t> begins;  // ranks + 1 entries
-    int rank = 0;
+    int rank;
+    std::uint64_t fingerprint;
+    Communicator communicator;
   };
-  static RowDistribution from_begins(std::vector<std::int64_t> begins, int rank);
+  static RowDistribution from_begins(std::vector<std::int64_t> begins, const Communicator& communicator);
   std::shared_ptr<const Table> table_;
 };
 

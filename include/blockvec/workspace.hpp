@@ -35,7 +35,8 @@ class Workspace {
     std::size_t used = 0;
   };
   void* take(std::size_t bytes);
-  void give_back(Position position);
+  void give_back(const Position& position) noexcept { position_ = position; }
+  void join_slabs();
 
   std::vector<Slab> slabs_;
   Position position_;

@@ -3,6 +3,7 @@
 
 #include "src/cuda/check.cuh"
 #include "src/cuda/launch.hpp"
+#include "src/dispatch/cuda_device.hpp"
 
 namespace blockvec::kernels::cuda {
 namespace {
@@ -32,17 +33,12 @@ dispatch::CudaDevice query(int device, const Product& product) {
   check(cudaFuncGetAttributes(&code, probe), product);
   cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, device), product);
-  // Kernels reach about 94 % of the interface's bandwidth when they read, and 86 % when they write as much.
-  const double interface = 2e3 * value(cudaDevAttrMemoryClockRate) * value(cudaDevAttrGlobalMemoryBusWidth) / 8;
-  return {value(cudaDevAttrMultiProcessorCount),
-          value(cudaDevAttrMaxSharedMemoryPerBlockOptin),
-          code.ptxVersion >= 90,
-          properties.name,
-          10 * major + minor,
-          0.95e3 * value(cudaDevAttrClockRate),
-          0.94 * interface,
-          0.86 * interface,
-          code.maxThreadsPerBlock == threads_of_warpgroup_code};
+  dispatch::CudaDevice found{value(cudaDevAttrMultiProcessorCount), value(cudaDevAttrMaxSharedMemoryPerBlockOptin),
+                             code.ptxVersion >= 90, properties.name, 10 * major + minor};
+  found.warpgroups = code.maxThreadsPerBlock == threads_of_warpgroup_code;
+  dispatch::set_rates(
+      found, {value(cudaDevAttrClockRate), value(cudaDevAttrMemoryClockRate), value(cudaDevAttrGlobalMemoryBusWidth)});
+  return found;
 }
 
 }  // namespace

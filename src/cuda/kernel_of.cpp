@@ -1,20 +1,28 @@
 #include "src/cuda/kernel_of.hpp"
 
 #include <algorithm>
+#include <blockvec/kernels/error.hpp>
+
+#include "src/dispatch/cuda_words.hpp"
 
 namespace blockvec::kernels::cuda {
 namespace {
 
 using dispatch::CudaKernel;
 
+// Only single precision is split, and only complex products are made of three real ones.
 template <class Real>
 bool has_kernel_of(const dispatch::CudaTsmttsmProblem& p, const dispatch::CudaTsmttsm& x) {
+  if (sizeof(Real) == 8 && (x.tf32 != 0 || x.extras != 0)) return false;
+  if (p.parts == 1 && x.complex_tiles()) return false;
   if (x.kernel == CudaKernel::ring) return ring_kernel_of<Real>(x, p.parts, !p.row_major, p.same, false) != nullptr;
   if constexpr (sizeof(Real) == 8) {
-    if (x.kernel == CudaKernel::columns) return tsmttsm_columns_kernel_of<Real>(x.tile_m, x.tile_n) != nullptr;
+    if (x.kernel == CudaKernel::columns) {
+      return p.parts == 1 && tsmttsm_columns_kernel_of<Real>(x.tile_m, x.tile_n) != nullptr;
+    }
   } else {
     if (x.kernel == CudaKernel::warpgroup) {
-      return tsmttsm_columns_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n) != nullptr;
+      return p.parts == 1 && tsmttsm_columns_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n) != nullptr;
     }
   }
   if (x.kernel != CudaKernel::direct) return x.kernel == CudaKernel::general;
@@ -24,6 +32,9 @@ bool has_kernel_of(const dispatch::CudaTsmttsmProblem& p, const dispatch::CudaTs
 
 template <class Real>
 bool has_kernel_of(const dispatch::CudaTsmmProblem& p, const dispatch::CudaTsmm& x) {
+  if (sizeof(Real) == 8 && x.tf32 != 0) return false;
+  if (p.parts == 1 && x.gauss != 0) return false;
+  const bool real_double = sizeof(Real) == 8 && p.parts == 1;
   switch (x.kernel) {
     case CudaKernel::ring:
     case CudaKernel::warpgroup:
@@ -37,10 +48,10 @@ bool has_kernel_of(const dispatch::CudaTsmmProblem& p, const dispatch::CudaTsmm&
     case CudaKernel::columns:
       return has_columns_kernel<Real>(x, p.parts);
     case CudaKernel::deep:
-      if constexpr (sizeof(Real) == 8) return tsmm_columns_deep_kernel_of<Real>(x.blocks_n, x.tile_n) != nullptr;
+      if constexpr (sizeof(Real) == 8) return real_double && tsmm_columns_deep_kernel_of<Real>(x.blocks_n, x.tile_n);
       break;
     case CudaKernel::panels:
-      if constexpr (sizeof(Real) == 8) return tsmm_panels_kernel_of<Real>(x.blocks_n, x.tile_n) != nullptr;
+      if constexpr (sizeof(Real) == 8) return real_double && tsmm_panels_kernel_of<Real>(x.blocks_n, x.tile_n);
       break;
     case CudaKernel::direct:
       return direct_kernel_of<Real>(x, p.parts) != nullptr;
@@ -60,6 +71,25 @@ bool has_kernel(const dispatch::CudaTsmttsmProblem& p, const dispatch::CudaTsmtt
 
 bool has_kernel(const dispatch::CudaTsmmProblem& p, const dispatch::CudaTsmm& x) {
   return p.real_bytes == 4 ? has_kernel_of<float>(p, x) : has_kernel_of<double>(p, x);
+}
+
+namespace {
+
+template <class Problem, class Configuration>
+void require(const Problem& p, const Configuration& x, const Product& product) {
+  if (has_kernel(p, x)) return;
+  throw Error(words(product) + ": no kernel of this type for \"" + dispatch::name_of(x.kernel) + ' ' +
+              dispatch::words(x) + '"');
+}
+
+}  // namespace
+
+void require_kernel(const dispatch::CudaTsmttsmProblem& p, const dispatch::CudaTsmttsm& x, const Product& product) {
+  require(p, x, product);
+}
+
+void require_kernel(const dispatch::CudaTsmmProblem& p, const dispatch::CudaTsmm& x, const Product& product) {
+  require(p, x, product);
 }
 
 }  // namespace blockvec::kernels::cuda

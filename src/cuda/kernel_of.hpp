@@ -1,5 +1,6 @@
 #pragma once
 
+#include "src/cuda/launch.hpp"
 #include "src/cuda/ring_kernels.hpp"
 
 /// The kernel that a configuration names.
@@ -8,6 +9,9 @@ namespace blockvec::kernels::cuda {
 /// Whether it is compiled; that is known before the configuration is complete.
 bool has_kernel(const dispatch::CudaTsmttsmProblem& p, const dispatch::CudaTsmttsm& x);
 bool has_kernel(const dispatch::CudaTsmmProblem& p, const dispatch::CudaTsmm& x);
+/// Throws Error naming product and configuration where it is not.
+void require_kernel(const dispatch::CudaTsmttsmProblem& p, const dispatch::CudaTsmttsm& x, const Product& product);
+void require_kernel(const dispatch::CudaTsmmProblem& p, const dispatch::CudaTsmm& x, const Product& product);
 
 /// `same`: of a Gram matrix. `aligned`: of both operands, pairs of neighbours in a row can be read at once.
 template <class Real>

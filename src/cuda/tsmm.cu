@@ -19,6 +19,7 @@
 #include "src/cuda/tsmm_ring.cuh"
 #include "src/cuda/tsmm_warps.cuh"
 #include "src/cuda/views.cuh"
+#include "src/dispatch/cuda_calls.hpp"
 #include "src/dispatch/cuda_tsmm_column_pieces.hpp"
 #include "src/dispatch/cuda_tsmm_columns.hpp"
 #include "src/dispatch/cuda_tsmm_columns_deep.hpp"
@@ -432,6 +433,7 @@ void launch_tsmm(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Cud
   const Product operation = product_of(call);
   const Launcher launcher{execution.stream, operation, workspace_start<unsigned>(execution)};
   if (x.in_parts()) return launch_in_parts(call, x, execution);
+  require_kernel(dispatch::problem_of(call, execution.single_precision), x, operation);
   if (x.kernel == CudaKernel::direct) return launch_direct(call, x, launcher);
   if (x.kernel == CudaKernel::general) return launch_general(call, x, launcher);
   if constexpr (std::is_same_v<T, double>) {

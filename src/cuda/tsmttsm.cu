@@ -9,6 +9,7 @@
 #include "src/cuda/tsmttsm_ring.cuh"
 #include "src/cuda/tsmttsm_sum.cuh"
 #include "src/cuda/views.cuh"
+#include "src/dispatch/cuda_calls.hpp"
 #include "src/dispatch/cuda_sections.hpp"
 
 namespace blockvec::kernels::cuda {
@@ -260,6 +261,9 @@ void launch_tsmttsm(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& con
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   const Product operation = product_of(call);
+  const bool multiplies = configuration.kernel != dispatch::CudaKernel::none;
+  // What no kernel wrote must not be summed.
+  if (multiplies) require_kernel(dispatch::problem_of(call, execution.single_precision), configuration, operation);
   double* const partial = workspace_start<double>(execution);
   if (configuration.kernel == dispatch::CudaKernel::ring) {
     launch_ring(call, configuration, partial, execution.stream, operation);
@@ -278,7 +282,7 @@ void launch_tsmttsm(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& con
   }
   TsmttsmSum<Real> sum{};
   sum.partial = partial;
-  sum.parts = configuration.kernel == dispatch::CudaKernel::none ? 0 : configuration.parts;
+  sum.parts = multiplies ? configuration.parts : 0;
   sum.fold = configuration.fold;
   sum.m = parts * call.a.columns;
   sum.n = parts * call.b.columns;
@@ -295,8 +299,7 @@ void launch_tsmttsm(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& con
   sum.lanes = sum_lanes(entries);
   const auto blocks = static_cast<unsigned>(ceil_div(entries, sum.lanes));
   // The general kernel does not know how to wait, nor does what was not launched.
-  const bool waits =
-      configuration.kernel != dispatch::CudaKernel::none && configuration.kernel != dispatch::CudaKernel::general;
+  const bool waits = multiplies && configuration.kernel != dispatch::CudaKernel::general;
   const Start start = waits ? Start::early : Start::after_previous;
   launch(tsmttsm_sum_kernel<parts == 2, Real>, dim3(blocks), sum_threads(sum.lanes, sum.parts * sum.fold), 0,
          execution.stream, operation, start, sum);

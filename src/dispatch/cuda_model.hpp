@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <tuple>
@@ -88,29 +89,55 @@ inline auto members(const CudaTsmmProblem& problem) {
                   aligned_output, may_split);
 }
 
-/// The choices that a thread made last. A search takes microseconds, and a solver asks for a few shapes again and
-/// again.
+/// The choices that a thread made last. A search takes microseconds, and a solver asks for a few products again and
+/// again. All of a product tells its place, and products that fall into one set stand side by side there.
 template <class Configuration, class Problem>
-struct LastChoices {
+class LastChoices {
+ public:
+  static constexpr std::size_t sets = 16;
+  static constexpr std::size_t places = 4;  ///< of a set
+
+  /// Null for a product that is not among them.
+  const CudaChoice<Configuration>* find(const CudaDevice& device, const Problem& problem) const {
+    for (const Entry& entry : sets_[set_of(device, problem)].entries) {
+      const bool same = entry.made && members(entry.problem) == members(problem);
+      if (same && members(entry.device) == members(device)) return &entry.choice;
+    }
+    return nullptr;
+  }
+
+  /// Takes the place of the oldest one of its set.
+  void keep(const CudaDevice& device, const Problem& problem, const CudaChoice<Configuration>& choice) {
+    Set& set = sets_[set_of(device, problem)];
+    set.entries[set.oldest] = Entry{device, problem, choice, true};
+    set.oldest = (set.oldest + 1) % places;
+  }
+
+ private:
   struct Entry {
     CudaDevice device;
     Problem problem;
     CudaChoice<Configuration> choice;
     bool made = false;
   };
-  static constexpr std::size_t places = 64;
-  std::vector<Entry> entries = std::vector<Entry>(places);
+  struct Set {
+    std::array<Entry, places> entries;
+    std::size_t oldest = 0;
+  };
 
-  /// Where the choice for a problem is kept, or another one's.
-  Entry& place_of(const CudaDevice& device, const Problem& p) {
-    const std::int64_t extents[] = {p.k, p.m, p.n, p.pitch_a, p.pitch_b, device.multiprocessors, device.capability};
+  static std::size_t set_of(const CudaDevice& device, const Problem& problem) {
     std::uint64_t mixed = 0;
-    for (const std::int64_t x : extents) {
+    const auto mix = [&](std::int64_t x) {
       mixed = (mixed ^ static_cast<std::uint64_t>(x)) * 0x9E3779B97F4A7C15U;
       mixed ^= mixed >> 32;
-    }
-    return entries[mixed % places];
+    };
+    mix(device.multiprocessors);
+    mix(device.capability);
+    std::apply([&](const auto&... member) { (mix(member), ...); }, members(problem));
+    return mixed % sets;
   }
+
+  std::vector<Set> sets_ = std::vector<Set>(sets);
 };
 
 /// The measured row that covers a call, else the best of what collect(found) finds.
@@ -130,14 +157,10 @@ CudaChoice<Configuration> search_choice(const CudaDevice& device, const Problem&
 template <class Configuration, class Problem, class Collect>
 CudaChoice<Configuration> row_or_best(const CudaDevice& device, const Problem& problem, Collect&& collect) {
   thread_local LastChoices<Configuration, Problem> last;
-  auto& entry = last.place_of(device, problem);
-  if (!entry.made || members(entry.problem) != members(problem) || members(entry.device) != members(device)) {
-    entry.device = device;
-    entry.problem = problem;
-    entry.choice = search_choice<Configuration>(device, problem, collect);
-    entry.made = true;
-  }
-  return entry.choice;
+  if (const auto* const known = last.find(device, problem)) return *known;
+  const CudaChoice<Configuration> choice = search_choice<Configuration>(device, problem, collect);
+  last.keep(device, problem, choice);
+  return choice;
 }
 
 }  // namespace blockvec::kernels::dispatch

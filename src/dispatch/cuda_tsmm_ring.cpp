@@ -44,7 +44,8 @@ bool is_deep(const CudaTsmm& c) { return c.blocks_n == 0; }
 
 bool deep_serves(const CudaTsmmProblem& p) {
   return p.real_bytes == 8 && p.aligned && p.m % 2 == 0 && p.pitch_a % 2 == 0 &&  // numbers come in pairs
-         p.m > deep_columns(p.m) * (least_deep_warps - 1);
+         p.m > deep_columns(p.m) * (least_deep_warps - 1) &&
+         8 * p.pitch_b <= std::numeric_limits<std::int32_t>::max();  // places in 8 rows of B have 32 bits
 }
 
 std::int64_t ring_stage_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {

@@ -1,7 +1,9 @@
 #include "src/dispatch/cuda_tsmm_warpgroup.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
+#include <limits>
 
 #include "src/dispatch/cuda_stages.hpp"
 #include "src/dispatch/cuda_tsmm_boxes_split.hpp"
@@ -43,7 +45,8 @@ bool is_wide_enough(const CudaTsmmProblem& p) {
 bool complete_warpgroup(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   const bool serves = device.warpgroups && p.real_bytes == 4 && p.may_split && p.row_major && p.m > 0 &&
                       !p.may_skip_a && streams(p.m, p.pitch_a) && p.aligned && p.aligned_output &&
-                      (!p.reads_output || streams(p.n, p.pitch_b)) && (in_pairs(p) || singly(p));
+                      (!p.reads_output || streams(p.n, p.pitch_b)) && (in_pairs(p) || singly(p)) &&
+                      p.pitch_b <= std::numeric_limits<std::int32_t>::max();  // the kernel counts it in 32 bits
   if (!serves || p.n > p.parts * columns_of(c)) return false;
   c.tf32 = 1;
   c.warps = warpgroup_warps;

@@ -147,14 +147,36 @@ CudaTsmttsm configure_cuda_tsmttsm(const CudaDevice& device, const CudaTsmttsmPr
   return choose(device, problem).configuration;
 }
 
+namespace {
+
+// Entries of P that a block holds at most; the tiles of complex numbers reach no further.
+constexpr std::int64_t most_block_sums = [] {
+  int pieces = 0;
+  for (const TileShape& tile : tsmttsm_tiles) pieces = std::max(pieces, tile.m * tile.n);
+  return std::int64_t{16 * 8} * pieces * computing_warps;
+}();
+
+// Blocks of threads that share one sum of all of P, at least.
+double least_blocks(std::int64_t m, std::int64_t n) {
+  const double sections = std::max(1.0, static_cast<double>(m * n) / static_cast<double>(most_block_sums));
+  if (m != n || m <= pair_side) return sections;
+  // It may be a Gram matrix: only the squares on and above its diagonal are computed, 16 of 17 parts of these above.
+  const SquarePairs squares(static_cast<int>(ceil_div(m, pair_side)), 1);
+  return std::min(sections, squares.on_diagonal + 16.0 / 17.0 * squares.above);
+}
+
+}  // namespace
+
+// Each multiprocessor has one block, and each block has a chunk of 16 rows or more; of narrow rows it takes several at
+// a time, and sums their products with one another as well.
 std::size_t cuda_tsmttsm_workspace(const CudaDevice& device, std::int64_t k, std::int64_t m, std::int64_t n,
                                    int real_bytes) {
-  const CudaTsmttsmProblem p{k, m, n, m, n, real_bytes, true, false};
-  const auto sums = device.multiprocessors * std::max<std::int64_t>(m * n, most_folded_sums);
-  const auto blocks = static_cast<std::size_t>(sums) * sizeof(double) + workspace_alignment;
+  const auto blocks = static_cast<std::int64_t>(device.multiprocessors / least_blocks(m, n));
+  const std::int64_t parts = std::clamp<std::int64_t>(blocks, 1, ceil_div(k, 16));
+  const std::int64_t sums = parts * std::max(m * n, most_folded_sums);
   CudaTsmttsm general{};
-  complete_general(device, p, general);
-  return std::max(blocks, general.workspace_bytes);
+  complete_general(device, {k, m, n, m, n, real_bytes, true, false}, general);
+  return std::max(static_cast<std::size_t>(sums) * sizeof(double) + workspace_alignment, general.workspace_bytes);
 }
 
 }  // namespace blockvec::kernels::dispatch

@@ -4,6 +4,10 @@
 
 #include "tests/support/naive.hpp"
 
+#if BLOCKVEC_HAVE_MPI
+#include <blockvec/mpi.hpp>
+#endif
+
 namespace blockvec {
 namespace {
 
@@ -74,6 +78,120 @@ TEST(Communicator, AgreesOrThrowsTheSameEverywhere) {
       [&] { world.agree(world.rank() != failing, "rank " + std::to_string(world.rank()) + " has no file"); });
   testing::expect_parts(message, {("rank " + std::to_string(failing) + " has no file").c_str()});
 }
+
+TEST(Communicator, BroadcastsAnySize) {
+  const Communicator world = Communicator::world();
+  const int root = world.size() - 1;
+  for (const std::size_t bytes :
+       {std::size_t{0}, std::size_t{1}, std::size_t{8160}, std::size_t{8161}, std::size_t{50001}}) {
+    std::vector<std::byte> values(bytes), expected(bytes);
+    for (std::size_t i = 0; i < bytes; ++i) expected[i] = static_cast<std::byte>(i * 7 + 1);
+    if (world.rank() == root) values = expected;
+    world.broadcast(values, root);
+    EXPECT_EQ(values, expected);
+  }
+}
+
+TEST(Communicator, NoticesRanksThatDisagree) {
+  const Communicator world = Communicator::world();
+  if (world.size() == 1) GTEST_SKIP() << "needs two ranks";
+  const bool first = world.rank() == 0;
+  std::vector<std::byte> bytes(9000);
+  std::vector<double> values(9000, 1.0);
+  const auto part = [&](auto& all, std::size_t count) { return std::span(all).first(count); };
+  EXPECT_THROW(world.sum(part(values, first ? 10 : 11)), DisagreementError);
+  EXPECT_THROW(first ? world.sum(part(values, 10)) : world.max(part(values, 10)), DisagreementError);
+  EXPECT_THROW(world.broadcast(part(bytes, first ? 10 : 9000), 0), DisagreementError);
+  EXPECT_THROW(world.broadcast(part(bytes, 10), first ? 0 : 1), DisagreementError);
+  EXPECT_THROW(first ? world.agree(true, "") : world.barrier(), DisagreementError);
+  EXPECT_NO_THROW(world.barrier());
+}
+
+TEST(Communicator, ExchangeNoticesOtherSizes) {
+  const Communicator world = Communicator::world();
+  if (world.size() == 1) GTEST_SKIP() << "needs two ranks";
+  std::byte buffer[16] = {};
+  if (world.rank() == 0) {
+    const Message send{1, buffer, 8};
+    world.exchange(std::span(&send, 1), {});
+  } else if (world.rank() == 1) {
+    const Message receive{0, buffer, 16};
+    testing::expect_parts(testing::message_of<Error>([&] { world.exchange({}, std::span(&receive, 1)); }),
+                          {"rank 0 sent 8 bytes", "expected 16"});
+  }
+  world.barrier();
+}
+
+#if BLOCKVEC_HAVE_MPI
+/// An MPI communicator of some ranks of the job.
+class Part {
+ public:
+  Part(int color, int key) { MPI_Comm_split(MPI_COMM_WORLD, color, key, &part_); }
+  ~Part() { MPI_Comm_free(&part_); }
+  Part(const Part&) = delete;
+  Part& operator=(const Part&) = delete;
+  Communicator communicator() const { return mpi_communicator(part_); }
+
+ private:
+  MPI_Comm part_ = MPI_COMM_NULL;
+};
+
+TEST(Communicator, PartsOfTheJobWorkByThemselvesAndShareTheMachine) {
+  const Communicator world = Communicator::world();
+  const Part part(world.rank() % 2, world.rank());
+  const Communicator half = part.communicator();
+  EXPECT_EQ(half.rank(), world.rank() / 2);
+  EXPECT_EQ(half.size(), (world.size() + 1 - world.rank() % 2) / 2);
+  std::vector<std::int64_t> ones(2000, 1);
+  half.sum(std::span(ones));
+  EXPECT_EQ(ones, std::vector<std::int64_t>(2000, half.size()));
+
+  // Cores are shared with the ranks of other parts, too.
+  MPI_Comm machine = MPI_COMM_NULL;
+  int ranks_here = 0;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
+  MPI_Comm_size(machine, &ranks_here);
+  MPI_Comm_free(&machine);
+  EXPECT_EQ(half.local_size(), ranks_here);
+  EXPECT_EQ(world.local_size(), ranks_here);
+  EXPECT_EQ(Part(world.rank(), 0).communicator().local_size(), ranks_here);
+
+  // One half may fail while the other works.
+  const Context context(half, 1);
+  if (world.rank() % 2 == 1) {
+    EXPECT_THROW(context.collective([] { throw Error("on purpose"); }), Error);
+  }
+  EXPECT_NO_THROW(half.barrier());
+  EXPECT_NO_THROW(world.barrier());
+}
+
+TEST(Communicator, KnowsTheSameRanksInTheSameOrder) {
+  const Communicator world = Communicator::world();
+  const Part duplicate(0, world.rank()), reversed(0, -world.rank()), single(world.rank(), 0);
+  const Communicator copy = world;
+  EXPECT_TRUE(copy.same_ranks(world));
+  EXPECT_TRUE(Communicator::world().same_ranks(world));
+  EXPECT_TRUE(duplicate.communicator().same_ranks(world));
+  EXPECT_TRUE(single.communicator().same_ranks(Communicator::self()));
+  EXPECT_TRUE(Communicator::self().same_ranks(single.communicator()));
+  const bool alone = world.size() == 1;
+  EXPECT_EQ(reversed.communicator().same_ranks(world), alone);
+  EXPECT_EQ(single.communicator().same_ranks(world), alone);
+  EXPECT_EQ(world.same_ranks(Communicator::self()), alone);
+
+  // Rows lie on ranks: a block vector wants those of its context.
+  const Context context(world, 1);
+  const auto rows_on = [](const Communicator& ranks) { return RowDistribution::uniform(100, ranks); };
+  for (const Communicator& ranks : {copy, Communicator::world(), duplicate.communicator()})
+    EXPECT_NO_THROW(BlockVector<double>(context, rows_on(ranks), 2, "V"));
+  if (alone) return;
+  for (const Communicator& ranks : {reversed.communicator(), single.communicator(), Communicator::self()}) {
+    testing::expect_parts(
+        testing::message_of<ShapeError>([&] { BlockVector<double>(context, rows_on(ranks), 2, "V"); }),
+        {"BlockVector V", "100 rows over", "expected the same ranks in the same order"});
+  }
+}
+#endif
 
 }  // namespace
 }  // namespace blockvec

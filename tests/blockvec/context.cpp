@@ -1,4 +1,6 @@
 #include <blockvec/context.hpp>
+#include <functional>
+#include <span>
 
 #include "tests/support/naive.hpp"
 
@@ -36,7 +38,7 @@ void expect_sums(std::int64_t count) {
 }
 
 TEST(Context, SumsAnyCountInOneReduction) {
-  for (const std::int64_t count : {0, 1, 30, 510, 511, 512, 1021, 1022, 1023, 5000}) {
+  for (const std::int64_t count : {0, 1, 30, 509, 510, 511, 1019, 1020, 1021, 2040, 2041, 5000}) {
     expect_sums<float>(count);
     expect_sums<double>(count);
     expect_sums<Complex<float>>(count);
@@ -47,7 +49,7 @@ TEST(Context, SumsAnyCountInOneReduction) {
 TEST(Context, WholeNumbersHaveExactSumsAndMaxima) {
   const Context context = Context::world(1);
   const int ranks = context.communicator().size(), rank = context.communicator().rank();
-  for (const std::int64_t count : {0, 1, 1022, 1023, 3000}) {
+  for (const std::int64_t count : {0, 1, 1020, 1021, 3000}) {
     std::vector<std::int64_t> sums(static_cast<std::size_t>(count)), largest = sums;
     const std::int64_t large = std::int64_t{1} << 60;  // beyond what doubles count
     for (std::size_t i = 0; i < sums.size(); ++i) {
@@ -65,24 +67,129 @@ TEST(Context, WholeNumbersHaveExactSumsAndMaxima) {
   }
 }
 
+// Calls `action`, which is to throw an Exception on every rank with these parts in its message; the next sum is right.
+template <class Exception, class Action>
+void expect_on_every_rank(const Context& context, std::initializer_list<const char*> parts, const Action& action) {
+  expect_parts(message_of<Exception>(action), parts);
+  std::vector<double> ones(2000, 1.0);
+  context.sum(ones.data(), 2000, 1);
+  EXPECT_EQ(ones, std::vector<double>(2000, context.communicator().size()));
+}
+
 TEST(Context, NoticesRanksThatDisagree) {
   const Context context = Context::world(1);
   if (context.communicator().size() == 1) GTEST_SKIP() << "needs two ranks";
   const bool first = context.communicator().rank() == 0;
-  std::vector<double> values(40, 1.0);
-  // Same count, another operation; then other counts.
-  expect_parts(message_of<ShapeError>([&] { context.sum(values.data(), 40, first ? 1 : 2); }),
-               {"different operations or shapes", "40"});
-  expect_parts(message_of<ShapeError>([&] { context.sum(values.data(), first ? 35 : 40, first ? 35 : 40); }),
-               {"different operations or shapes"});
-  std::vector<double> many(5000, 1.0);
-  expect_parts(message_of<ShapeError>([&] { context.sum(many.data(), first ? 5000 : 3, first ? 5000 : 3); }),
-               {"different operations or shapes"});
-  EXPECT_NO_THROW(context.sum(values.data(), 40, 1));
+  const auto expect_disagreement = [&](std::initializer_list<const char*> parts, const auto& action) {
+    expect_on_every_rank<DisagreementError>(context, parts, action);
+  };
+  std::vector<double> values(5000, 1.0);
+  // Another operation; then other counts alone, below and beyond what travels in one message.
+  expect_disagreement({"different operations or shapes", "40 double"},
+                      [&] { context.sum(values.data(), 40, first ? 1 : 2); });
+  expect_disagreement({"different operations or shapes", "sum"},
+                      [&] { context.sum(values.data(), first ? 1 : 2, std::uint64_t{1} << 63); });
+  expect_disagreement({first ? "3 double" : "10 double"}, [&] { context.sum(values.data(), first ? 3 : 10, 7); });
+  for (const std::int64_t count : {0, 1020, 1021, 2000, 5000}) {
+    expect_disagreement({first ? "3 double" : std::to_string(count).c_str()},
+                        [&] { context.sum(values.data(), first ? 3 : count, 7); });
+  }
+  // Tags that differ by 127, in one high bit, or in both halves alike.
+  for (const std::uint64_t tag : {std::uint64_t{134}, std::uint64_t{1} << 63 | 7, std::uint64_t{0x700000000}})
+    expect_disagreement({"different"}, [&] { context.sum(values.data(), 40, first ? 7 : tag); });
+  EXPECT_EQ(values, std::vector<double>(5000, 1.0)) << "nothing was changed";
+
+  // Other types and operations.
+  std::vector<float> floats(40, 1);
   std::vector<std::int64_t> whole(5000, 1);
-  expect_parts(message_of<ShapeError>([&] { context.max(whole.data(), first ? 5000 : 3, first ? 5000 : 3); }),
-               {"different operations or shapes", "maximum"});
-  EXPECT_NO_THROW(context.max(whole.data(), 5000, 1));
+  expect_disagreement({first ? "40 double" : "40 float"},
+                      [&] { first ? context.sum(values.data(), 40, 7) : context.sum(floats.data(), 40, 7); });
+  expect_disagreement({first ? "maximum" : "sum", "40 whole"},
+                      [&] { first ? context.max(whole.data(), 40, 7) : context.sum(whole.data(), 40, 7); });
+  expect_disagreement({"maximum"}, [&] { context.max(whole.data(), first ? 5000 : 3, 7); });
+  expect_disagreement({first ? "barrier" : "sum"},
+                      [&] { first ? context.communicator().barrier() : context.sum(values.data(), 4, 7); });
+}
+
+// Whatever the others wait in, they learn who refused and why, and all go on together.
+TEST(Context, ARankThatFailsEndsTheOperationOnEveryRank) {
+  const Context context = Context::world(1);
+  const Communicator& ranks = context.communicator();
+  if (ranks.size() == 1) GTEST_SKIP() << "needs two ranks";
+  const int failing = ranks.size() - 1;
+  const bool fails = ranks.rank() == failing;
+  const std::string refused = "rank " + std::to_string(failing) + " refused: no memory on purpose";
+  std::vector<double> values(3000, 1.0);
+  std::vector<std::int64_t> whole(10, 1);
+  std::byte received[100] = {};
+  const Message from_failing{failing, received, sizeof received};
+  const Message to_failing{failing, values.data(), 3000 * sizeof(double)};
+  const std::function<void()> waits[] = {
+      [&] { context.sum(values.data(), 3000, 7); },
+      [&] { context.max(whole.data(), 10, 7); },
+      [&] { ranks.barrier(); },
+      [&] { ranks.broadcast(received, failing); },
+      [&] { ranks.agree(true, ""); },
+      [&] { ranks.exchange({}, std::span(&from_failing, 1)); },
+      [&] { ranks.exchange(std::span(&to_failing, 1), std::span(&from_failing, 1)); },
+  };
+  for (const auto& wait : waits) {
+    const auto operation = [&] {
+      context.collective([&] {
+        if (fails) throw OutOfMemoryError("no memory on purpose");
+        wait();
+      });
+    };
+    if (fails) {
+      expect_on_every_rank<OutOfMemoryError>(context, {"no memory on purpose"}, operation);
+    } else {
+      expect_on_every_rank<RefusedError>(context, {refused.c_str()}, operation);
+    }
+  }
+  EXPECT_EQ(values, std::vector<double>(3000, 1.0)) << "nothing was changed";
+}
+
+TEST(Context, AllRanksMayFailAndEachKeepsItsError) {
+  const Context context = Context::world(1);
+  const bool first = context.communicator().rank() == 0;
+  const auto operation = [&] {
+    context.collective([&] {
+      if (first) throw ShapeError("shape on purpose");
+      throw OutOfMemoryError("memory on purpose");
+    });
+  };
+  if (first) {
+    expect_on_every_rank<ShapeError>(context, {"shape on purpose"}, operation);
+  } else {
+    expect_on_every_rank<OutOfMemoryError>(context, {"memory on purpose"}, operation);
+  }
+}
+
+// The outermost stage tells the others, once. What a caller's function throws is left to it.
+TEST(Context, CollectiveStagesNest) {
+  const Context context = Context::world(1);
+  const Communicator& ranks = context.communicator();
+  if (ranks.size() == 1) GTEST_SKIP() << "needs two ranks";
+  const bool fails = ranks.rank() == 0;
+  std::vector<double> values(10, 1.0);
+  const auto inner = [&](bool throws) {
+    context.collective([&] {
+      if (throws) throw Error("on purpose");
+      context.sum(values.data(), 10, 7);
+    });
+  };
+  const auto expect_end = [&](const std::function<void()>& operation) {
+    expect_on_every_rank<Error>(context, {fails ? "on purpose" : "rank 0 refused: on purpose"}, operation);
+  };
+  expect_end([&] { context.collective([&] { context.collective([&] { inner(fails); }); }); });
+  expect_end([&] { context.collective([&] { context.callers([&] { inner(fails); }); }); });
+  // An agreement that has failed is known to all.
+  expect_on_every_rank<RefusedError>(context, {"no file (rank 0)"},
+                                     [&] { context.collective([&] { ranks.agree(!fails, "no file"); }); });
+  // All ranks throw, and send nothing.
+  const auto throws = [&] { context.collective([&] { context.callers([] { throw Error("the caller's"); }); }); };
+  expect_on_every_rank<Error>(context, {"the caller's"}, throws);
+  EXPECT_EQ(context.collective([] { return 5; }), 5);
 }
 
 TEST(Context, ReportNamesWhatRan) {

@@ -2,6 +2,9 @@
 #include <cuda_runtime.h>
 
 #include <blockvec/kernels/tall_skinny.hpp>
+#include <chrono>
+#include <memory>
+#include <thread>
 
 #include "tests/support/naive.hpp"
 
@@ -134,6 +137,78 @@ TYPED_TEST(DeviceTest, ProductsEqualTheHosts) {
         ASSERT_LE(std::abs(mine[i][j] - theirs[i][j]), 2 * testing::gamma<Scalar>(m + 4) * bound);
     }
   }
+}
+
+/// Two ranks, the other of which does what this one does. They keep the stream busy when they have met: copies that are
+/// ordered there after that come late.
+class LateTwins final : public CommunicatorBackend {
+ public:
+  explicit LateTwins(cudaStream_t stream) : stream_(stream) {}
+  std::string name() const override { return "twins"; }
+  int rank() const override { return 0; }
+  int size() const override { return 2; }
+  int local_size() const override { return 2; }
+  bool same_ranks(const CommunicatorBackend& other) const override { return this == &other; }
+  void meet(Envelope& envelope) override {
+    const Envelope other = envelope;
+    envelope.merge(other);
+    const auto sleep = [](void*) { std::this_thread::sleep_for(std::chrono::milliseconds(50)); };
+    EXPECT_EQ(cudaLaunchHostFunc(stream_, sleep, nullptr), cudaSuccess);
+  }
+  void all_reduce(void*, std::size_t, WireType, Reduction) override { ADD_FAILURE() << "more than one message"; }
+  void broadcast(void*, std::size_t, int) override {}
+  void exchange(std::span<const Message>, std::span<const Message>) override {}
+
+ private:
+  cudaStream_t stream_;
+};
+
+// Staging memory is reused from one reduction to the next: the host must not write it while copies out of it are under
+// way.
+TYPED_TEST(DeviceTest, ReductionsInARowKeepTheirResults) {
+  using Vector = typename TypeParam::Vector;
+  using Small = typename TypeParam::Small;
+  using Products = InnerProducts<typename TypeParam::Scalar, typename TypeParam::Layout, Device>;
+  constexpr std::int64_t m = 5, b = 3;
+  const Stream stream;
+  const Context context(Communicator(std::make_shared<LateTwins>(stream.get())), 1,
+                        {.cuda = Kokkos::Cuda(stream.get())});
+  const auto rows = RowDistribution::uniform(2000, context.communicator());
+  const Vector v(context, rows, m, "V"), first(context, rows, b, "first"), second(context, rows, b, "second");
+  fill_random(v, 1);
+  fill_random(first, 2);
+  fill_random(second, 3);
+  struct Results {
+    explicit Results(const Context& where) : s(where, m, b), high(where, b, b), low(where, b, b), dots(where, 1, b) {}
+    Small s, high, low, dots;
+  };
+  const auto reduce = [&](const Vector& w, const Results& to) {
+    inner_product_dd(w, w, {to.high, to.low});
+    Products(context).add(v, w, to.s).add_dd(w, w, {to.high, to.low}).reduce();
+    column_dots(w, w, to.dots);
+  };
+  const Results waited_first(context), waited_second(context), in_a_row_first(context), in_a_row_second(context);
+  reduce(first, waited_first);
+  context.fence<Device>();
+  reduce(second, waited_second);
+  context.fence<Device>();
+  reduce(first, in_a_row_first);
+  reduce(second, in_a_row_second);
+  context.fence<Device>();
+  const auto expect_equal = [](const Small& mine, const Small& expected) {
+    const auto x = mine.to_host(), y = expected.to_host();
+    for (std::size_t j = 0; j < x.extent(1); ++j) {
+      for (std::size_t i = 0; i < x.extent(0); ++i) ASSERT_EQ(x(i, j), y(i, j)) << i << ", " << j;
+    }
+  };
+  const auto expect_same = [&](const Results& mine, const Results& expected) {
+    expect_equal(mine.s, expected.s);
+    expect_equal(mine.high, expected.high);
+    expect_equal(mine.low, expected.low);
+    expect_equal(mine.dots, expected.dots);
+  };
+  expect_same(in_a_row_first, waited_first);
+  expect_same(in_a_row_second, waited_second);
 }
 
 TEST(Device, CopiesBetweenSpacesKeepLayoutAndGaps) {

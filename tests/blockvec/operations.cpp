@@ -350,6 +350,50 @@ TYPED_TEST(OperationsTest, SweepIsItsStepsOneAfterTheOther) {
   }
 }
 
+// The same verdict and the same numbers on host and device, however many block vectors V comes as.
+TYPED_TEST(OperationsTest, ASweepTakesAnyNumberOfBlockVectors) {
+  using Scalar = typename TypeParam::Scalar;
+  using Products = InnerProducts<Scalar, typename TypeParam::Layout, typename TypeParam::Space>;
+  const Context context = Context::world(2);
+  constexpr std::int64_t k = 300, b = 2;
+  const auto rows = RowDistribution::uniform(k, context.communicator());
+  for (const std::int64_t m : {4, 5, 8, 9, 15, 16}) {
+    const typename TestFixture::Guarded v(context, rows, m, 1), w(context, rows, b, 2), steps(context, rows, b, 2);
+    const auto s = this->random_small(context, m, b, 5), x = this->random_small(context, b, b, 6);
+    const typename TypeParam::Small p(context, m, b), g(context, b, b), expected_p(context, m, b),
+        expected_g(context, b, b);
+    std::vector<typename TypeParam::Vector> pieces;
+    for (std::int64_t j = 0; j < m; ++j) pieces.push_back(v.block.column(j));
+    if (m == 16) {  // and one more product than fit
+      EXPECT_THROW(Products(context).add_swept(pieces, &s, w.block, &x, kernels::Triangle::upper, &p, g), ShapeError);
+      EXPECT_EQ(testing::local_copy(w.block), testing::local_copy(steps.block));
+      gram_schmidt_sweep(pieces, &s, w.block, &x, kernels::Triangle::upper);
+    } else {
+      Products(context).add_swept(pieces, &s, w.block, &x, kernels::Triangle::upper, &p, g).reduce();
+    }
+    for (std::int64_t j = 0; j < m; ++j)
+      update(Scalar(-1), v.block.column(j), s.block(j, j + 1, 0, b), Scalar(1), steps.block);
+    multiply_in_place(steps.block, x, kernels::Triangle::upper);
+    EXPECT_EQ(testing::local_copy(w.block), testing::local_copy(steps.block)) << m << " block vectors";
+    v.expect_intact();
+    w.expect_intact();
+    if (m == 16) continue;
+    inner_product(v.block, steps.block, expected_p);
+    inner_product(steps.block, steps.block, expected_g);
+    // Entries of V, S and X are at most sqrt(2) in absolute value, so those of W are at most these.
+    const double largest = std::sqrt(2.0) * b * (std::sqrt(2.0) + 2.0 * static_cast<double>(m));
+    const double bound = gamma<Scalar>(2 * k + 6) * k * largest * largest;
+    for (const auto& [found, expected] :
+         {std::pair{p.to_host(), expected_p.to_host()}, {g.to_host(), expected_g.to_host()}}) {
+      for (std::size_t j = 0; j < found.extent(1); ++j) {
+        for (std::size_t i = 0; i < found.extent(0); ++i) {
+          this->expect_near(found(i, j), testing::widened(expected(i, j)), bound, "products");
+        }
+      }
+    }
+  }
+}
+
 TYPED_TEST(OperationsTest, ColumnDotsAndNorms) {
   using Scalar = typename TypeParam::Scalar;
   const Context context = Context::world(2);

@@ -42,6 +42,26 @@ TEST(Workspace, AsksTheSystemOnlyWhileTheHighWaterMarkRises) {
   EXPECT_GE(workspace.capacity(), workspace.high_water());
 }
 
+// Memory is asked for where an error can be thrown: a destructor only gives back.
+TEST(Workspace, TheEndOfAScopeAsksForNothing) {
+  const Context context = Context::self(1);
+  const Workspace<>& workspace = context.workspace();
+  {
+    WorkspaceScope scope(context);
+    for (std::size_t n = 100000; n <= 400000; n += 100000) scope.take<double>(n);
+  }
+  const std::int64_t pieces = workspace.allocations();
+  const std::size_t whole = workspace.capacity();
+  EXPECT_GT(pieces, 1);
+  WorkspaceScope scope(context);
+  EXPECT_EQ(workspace.allocations(), pieces);
+  scope.take<double>(1);
+  EXPECT_EQ(workspace.allocations(), pieces + 1) << "one piece of the whole size";
+  EXPECT_EQ(workspace.capacity(), whole);
+  scope.take<double>(900000);
+  EXPECT_EQ(workspace.allocations(), pieces + 1);
+}
+
 TEST(Workspace, KeepsWhatAnOuterScopeHolds) {
   const Context context = Context::self(1);
   WorkspaceScope outer(context);

@@ -26,15 +26,20 @@ HostMatrix<Scalar> dense(const RowSource<Scalar>& source) {
 
 /// All eigenvalues, ascending.
 template <class Scalar>
-std::vector<double> spectrum(const RowSource<Scalar>& source) {
-  const std::int64_t n = source.size();
+std::vector<double> spectrum(const HostMatrix<Scalar>& matrix) {
+  const auto n = static_cast<std::int64_t>(matrix.extent(0));
   const Context context = Context::self(1);
   SmallMatrix<Scalar> a(context, n, n);
   SmallMatrix<double> values(context, 1, n);
-  a.from_host(dense(source));
+  a.from_host(matrix);
   orth::dense::eigendecomposition(a, values, a);
   const auto host = values.to_host();
   return std::vector<double>(host.data(), host.data() + n);
+}
+
+template <class Scalar>
+std::vector<double> spectrum(const RowSource<Scalar>& source) {
+  return spectrum(dense(source));
 }
 
 /// What LAPACK's eigenvalues of a matrix with norm `norm` may be off by: a modest multiple of n eps norm.

@@ -5,6 +5,8 @@
 #include <numbers>
 #include <vector>
 
+#include "dense.hpp"
+
 /// Spectra that are known in closed form, ascending, multiplicities included.
 namespace blockvec::examples {
 
@@ -56,6 +58,34 @@ inline std::vector<double> exact_graphene(std::int64_t nx, std::int64_t ny) {
       const double value = std::hypot(1 + std::cos(a) + std::cos(b), std::sin(a) + std::sin(b));
       result.push_back(value);
       result.push_back(-value);
+    }
+  }
+  return sorted(result);
+}
+
+/// Graphene with p/q flux quanta a hexagon, nx a multiple of q: plane waves over cells of q hexagons leave q x q
+/// matrices M that lead from one sublattice to the other, whose singular values come with both signs.
+inline std::vector<double> exact_graphene(std::int64_t nx, std::int64_t ny, std::int64_t p, std::int64_t q) {
+  const auto wave = [](double turns) {
+    const double angle = 2 * std::numbers::pi * turns;
+    return Complex<double>(std::cos(angle), std::sin(angle));
+  };
+  std::vector<double> result;
+  const auto size = static_cast<std::size_t>(q);
+  for (std::int64_t a = 0; a < nx / q; ++a) {
+    for (std::int64_t l = 0; l < ny; ++l) {
+      HostMatrix<Complex<double>> both("both", 2 * size, 2 * size);  // 0, M^H above M, 0
+      const auto add = [&](std::size_t i, std::size_t j, Complex<double> value) {
+        both(size + i, j) -= value;
+        both(j, size + i) -= Kokkos::conj(value);
+      };
+      for (std::size_t j = 0; j < size; ++j) {
+        const double turns = static_cast<double>(static_cast<std::int64_t>(j) * p) / static_cast<double>(q);
+        add(j, j, 1.0 + wave(turns - static_cast<double>(l) / static_cast<double>(ny)));
+        add(j, (j + size - 1) % size, j == 0 ? wave(-static_cast<double>(a * q) / static_cast<double>(nx)) : 1.0);
+      }
+      const auto values = spectrum(both);
+      result.insert(result.end(), values.begin(), values.end());
     }
   }
   return sorted(result);

@@ -1,6 +1,8 @@
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <limits>
 
 #include "dense.hpp"
 #include "exact.hpp"
@@ -66,6 +68,14 @@ TEST(Laplacian, RefusesGrids) {
               Laplacian({4000000000, 4000000000});
             }),
             "laplacian: --grid 4000000000 4000000000: more points than 64-bit row numbers");
+  // Twice the points are addressed: 2^62 of them are too many, and one length can be as well.
+  EXPECT_EQ(message_of([] { Laplacian({std::int64_t{1} << 62}); }),
+            "laplacian: --grid 4611686018427387904: more points than 64-bit row numbers");
+  EXPECT_EQ(message_of([] {
+              Laplacian({1, 6000000000000000000, 1});
+            }),
+            "laplacian: --grid 1 6000000000000000000 1: more points than 64-bit row numbers");
+  EXPECT_EQ(Laplacian({(std::int64_t{1} << 62) - 1, 1}).size(), (std::int64_t{1} << 62) - 1);
 }
 
 TEST(Anderson, CleanLatticeHasItsSpectrum) {
@@ -125,6 +135,14 @@ TEST(Graphene, RefusesFluxThatDoesNotFit) {
               Graphene<Complex<double>>({4, 4}, 1, 0);
             }),
             "graphene: --flux 1 0: the denominator must be positive");
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(
+      message_of([] {
+        Graphene<Complex<double>>({1, 1}, most - 1, most);
+      }),
+      fmt::format("graphene: --flux {0} {1} does not fit a sheet of 1 cells in the first direction: 1 * {0} is no "
+                  "multiple of {1}",
+                  most - 1, most));
   EXPECT_EQ(message_of([] { Graphene<double>({4, 4}, 1, 2); }), "graphene: a real matrix holds no magnetic flux");
 }
 
@@ -175,6 +193,8 @@ TEST(SpinChain, SectorsBelongToMultiplets) {
   EXPECT_EQ(found, one.size());
   EXPECT_EQ(message_of([] { SpinChain(63, 1, true, 1); }), "heisenberg: --sites 63: must be between 1 and 62");
   EXPECT_EQ(message_of([] { SpinChain(4, 5, true, 1); }), "heisenberg: --up 5: must be between 0 and --sites 4");
+  EXPECT_EQ(message_of([] { SpinChain(4, 2, true, std::numeric_limits<double>::infinity()); }),
+            "heisenberg: --delta inf: must be finite");
 }
 
 }  // namespace

@@ -132,6 +132,12 @@ def main():
             (["--problem", "graphene", "--grid", 4, 4, "--flux", 1, 3], "does not fit"),
             (["--sites", 4, "--nev", 7], "7 eigenpairs were asked of a matrix with 6 rows"),
             (["--problem", "laplacian", "--grid", 100, "--nev", 0], "0 eigenpairs"),
+            (["--problem", "laplacian", "--grid", 100, "--filter", 5000], "degree 5000 overflows; the greatest sensible one is 300"),
+            (["--matrix", matrix, "--grid", 4, 4], "--grid and --matrix exclude each other"),
+            (["--matrix", matrix, "--sites", 4], "--sites and --matrix exclude each other"),
+            (["--matrix", matrix, "--problem", "laplacian"], "--problem and --matrix exclude each other"),
+            (["--problem", "laplacian", "--grid", 9, "--periodic"], "--periodic is no option of --problem laplacian"),
+            (["--grid", 9, 9], "--grid is no option of --problem heisenberg, the default"),
             (["--problem", "laplacian", "--grid", 100, "--json", os.path.join(folder, "matrix.mtx", "x.json")], "cannot be written"),
         ):
             errors = run(*arguments, status=2).stderr

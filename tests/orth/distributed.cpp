@@ -3,6 +3,7 @@
 
 #include "orth/first_rank.hpp"
 #include "tests/orth/support.hpp"
+#include "tests/support/naive.hpp"
 
 namespace blockvec::test {
 namespace {
@@ -183,6 +184,77 @@ TYPED_TEST(Distributed, FewerRowsThanRanksOrColumns) {
     EXPECT_LE(trial.loss(), rounding_loss<Scalar>(count / 2 + 3));
     EXPECT_EQ(trial.zero_columns, 3 - result.rank);
   }
+}
+
+// All rows on the first rank: the others see nothing of them.
+TYPED_TEST(Distributed, OverlapsReachRanksWithoutRows) {
+  using Scalar = typename TypeParam::Scalar;
+  using Tall = typename TypeParam::Vector;
+  const Communicator& ranks = this->context.communicator();
+  std::vector<std::int64_t> table(static_cast<std::size_t>(ranks.size()), 0);
+  table[0] = 20;
+  const auto rows = RowDistribution::from_rows(table, ranks);
+  const Tall storage(this->context, rows, 8, "basis");
+  fill_random(storage, 3);
+  orth::Orthogonalizer orthogonalizer(this->context);
+  const Tall v = storage.columns(0, 4), w = storage.columns(3, 5);
+  const auto expect_error = [&](const auto& action) {
+    testing::expect_parts(testing::message_of<ShapeError>(action),
+                          {"basis (20 x 4)", "basis (20 x 2)", "share columns"});
+  };
+  expect_error([&] { orthogonalizer.project(v, w); });
+  expect_error([&] { orthogonalizer.project_and_normalize(v, w); });
+  expect_error([&] { orthogonalizer.factorize(v, w, nullptr, nullptr, 2); });
+  if constexpr (is_host_space<typename TypeParam::Space>) {
+    // The same memory wrapped twice: the first rank alone can know.
+    std::vector<Scalar> memory(20 * 20, Scalar(1));
+    const Tall first = Tall::wrap(this->context, rows, memory.data(), 4, 20, "first");
+    const Tall second =
+        Tall::wrap(this->context, rows, memory.data() + (std::is_same_v<typename TypeParam::Layout, RowMajor> ? 3 : 60),
+                   2, 20, "second");
+    fill_random(first, 4);
+    if (ranks.size() > 1) {
+      testing::expect_refusal<ShapeError>(ranks, 0, {"share memory"},
+                                          [&] { orthogonalizer.project_and_normalize(first, second); });
+    }
+  }
+  EXPECT_EQ(orthogonalizer.normalize(v).rank, 4) << "all go on";
+}
+
+TYPED_TEST(Distributed, ARankThatFailsEndsAVerbOnEveryRank) {
+  using Scalar = typename TypeParam::Scalar;
+  using Tall = typename TypeParam::Vector;
+  const Communicator& ranks = this->context.communicator();
+  if (ranks.size() == 1) GTEST_SKIP() << "needs two ranks";
+  const auto rows = RowDistribution::uniform(50, ranks);
+  const Tall basis(this->context, rows, 6, "basis"), image(this->context, rows, 2, "image");
+  fill_random(basis, 3);
+  orth::Orthogonalizer orthogonalizer(this->context);
+  orthogonalizer.normalize(basis.columns(0, 4));
+  const Tall v = basis.columns(0, 4), w = basis.columns(4, 6);
+  for (int failing = 0; failing < ranks.size(); ++failing) {
+    const bool fails = ranks.rank() == failing;
+    const typename TypeParam::Small s(this->context, fails ? 3 : 4, 2);
+    testing::expect_refusal<ShapeError>(ranks, failing, {"project_and_normalize: S is 3 x 2"},
+                                        [&] { orthogonalizer.project_and_normalize(v, w, &s); });
+    testing::expect_refusal<ShapeError>(ranks, failing, {"project: S is 3 x 2"},
+                                        [&] { orthogonalizer.project(v, w, &s); });
+    testing::expect_refusal<ShapeError>(ranks, failing, {"factorize: S is 3 x 2"},
+                                        [&] { orthogonalizer.factorize(v, w, &s, nullptr, 2); });
+  }
+  // What the caller's B throws, it throws on every rank; others learn of what happens inside of it as anywhere.
+  orth::Metric<Scalar, typename TypeParam::Layout, typename TypeParam::Space> metric;
+  metric.apply = [](const Tall&, const Tall&) { throw Error("B does not work"); };
+  testing::expect_parts(testing::message_of<Error>([&] { orthogonalizer.normalize(w, nullptr, &metric); }),
+                        {"B does not work"});
+  const typename TypeParam::Small c(this->context, 2, 2);
+  metric.apply = [&](const Tall& x, const Tall& y) {
+    const std::int64_t width = ranks.rank() == 0 ? 1 : 2;
+    inner_product(x, x, c.block(0, 2, 0, width));
+    copy(x, y);
+  };
+  testing::expect_refusal<ShapeError>(ranks, 0, {"C is 2 x 1"}, [&] { orthogonalizer.normalize(w, nullptr, &metric); });
+  EXPECT_EQ(orthogonalizer.project_and_normalize(v, w).rank, 2) << "all go on";
 }
 
 }  // namespace

@@ -351,6 +351,39 @@ TYPED_TEST(Methods, ReductionsAndPassesAreThoseOfTheMethod) {
   }
 }
 
+// BMGS takes V in blocks of basis_width columns, one reduction for each; one more is CholQR's.
+TYPED_TEST(Methods, BmgsTakesTheBasisInBlocksOfBasisWidth) {
+  using Scalar = typename TestFixture::ScalarType;
+  constexpr std::int64_t m = 12, b = 6;
+  for (const std::int64_t width : {0, 1, 4, 5, 6, 12, 100}) {
+    SCOPED_TRACE(width);
+    auto trial = this->beside_basis(100, m, b, 1.0, 1e-3);
+    Options options = this->options("bmgs/cholqr", false, false);
+    options.basis_width = width;
+    const auto result = trial.run(options);
+    const std::int64_t columns = std::min(m, width > 0 ? width : b);
+    const std::int64_t blocks = (m + columns - 1) / columns;
+    EXPECT_EQ(result.reductions, blocks + 1) << result.describe();
+    // A look at all of V, another one at each block but the first, and the change of W by each; CholQR's 3 b, or 4 b in
+    // steps.
+    const std::int64_t words = (m + b) + (m - columns + (blocks - 1) * b) + (m + 2 * blocks * b);
+    const double within = is_host_space<typename TypeParam::Space> ? 3 : 4;
+    EXPECT_NEAR(result.passes, static_cast<double>(words) / b + within, 64 * epsilon<double>);
+    EXPECT_LE(trial.residual(), rounding_residual<Scalar>(m + b));
+    EXPECT_LE(trial.loss(), rounding_loss<Scalar>(m + b));
+
+    // In factorize the basis of a block are those before it.
+    const auto x = this->generator.random(100, 3 * b);
+    const auto rows = this->rows(100);
+    typename TypeParam::Vector q(this->context, rows, 3 * b);
+    distribute<Scalar>(x, q);
+    orth::Orthogonalizer orthogonalizer(this->context, options);
+    const std::int64_t of_one = width > 0 ? (b + width - 1) / width : 1;
+    const std::int64_t of_two = width > 0 ? (2 * b + width - 1) / width : 2;
+    EXPECT_EQ(orthogonalizer.factorize(q, nullptr, b).reductions, 1 + (of_one + 1) + (of_two + 1));
+  }
+}
+
 TYPED_TEST(Methods, SecondSweepIsLeftOutOnlyWhereTheFirstWasEnough) {
   using Scalar = typename TestFixture::ScalarType;
   constexpr std::int64_t m = 10, b = 5;

@@ -107,4 +107,14 @@ inline void expect_parts(const std::string& message, std::initializer_list<const
   }
 }
 
+/// Runs `action`, which is to throw an Exception with these parts on one rank, and to tell all others so.
+template <class Exception, class Action>
+void expect_refusal(const Communicator& communicator, int failing, std::initializer_list<const char*> parts,
+                    Action action) {
+  const bool fails = communicator.rank() == failing;
+  const std::string message = fails ? message_of<Exception>(action) : message_of<RefusedError>(action);
+  expect_parts(message, parts);
+  if (!fails) expect_parts(message, {("rank " + std::to_string(failing) + " refused: ").c_str()});
+}
+
 }  // namespace blockvec::testing

@@ -191,6 +191,11 @@ class Orthogonalizer {
   const Context& context() const { return context_; }
   const Options& options() const { return options_; }
 
+  /// Random columns drawn so far, which replace dependent columns or make sketches. What is drawn next depends on this
+  /// count and the seed alone: one that is set to the count of another goes on with the same bits.
+  std::int64_t draws() const { return draws_; }
+  void set_draws(std::int64_t draws) { draws_ = draws; }
+
   /// W <- (I - V V^H) W; W_in = V S + W_out. V has orthonormal columns. W is not normalised.
   /// One sweep, a second one for methods that project twice or where more than 1/64 of a column's square went. A sweep:
   /// one reduction, 2m + 3b words. result.rank counts the columns that are not in the range of V; result.lost names the

@@ -223,5 +223,47 @@ TEST_F(CudaCalls, WorkspaceIsNotOverrun) {
   }
 }
 
+/// A product of K rows in a workspace of just what is asked for, between guards.
+template <class T>
+void expect_inside_workspace(std::int64_t k, std::int64_t m, std::int64_t n, Layout layout, bool same) {
+  SCOPED_TRACE(shape(k, m, n) + (layout == Layout::row_major ? " row-major" : " column-major") +
+               (same ? ", B is A" : ""));
+  const auto ld = [&](std::int64_t columns) { return layout == Layout::row_major ? columns : k; };
+  const DeviceMemory a(static_cast<std::size_t>(k * m) * sizeof(T), 0),
+      b(static_cast<std::size_t>(k * n) * sizeof(T), 0);
+  const DeviceMemory c(static_cast<std::size_t>(m * n) * sizeof(T), 0xff);
+  const Matrix<const T> left{a.as<T>(), k, m, ld(m), layout}, right{b.as<T>(), k, n, ld(n), layout};
+  constexpr std::size_t guard = 1024;
+  const std::size_t bytes = cuda_tsmttsm_workspace<T>(k, m, n);
+  const DeviceMemory memory(bytes + 2 * guard, 0x5a);
+  tsmttsm(Op::transpose, T(1), left, same ? left : right, T(0), {c.as<T>(), m, n, n, Layout::row_major},
+          CudaExecution{nullptr, memory.bytes().subspan(guard, bytes)});
+  std::vector<unsigned char> after(bytes + 2 * guard);
+  expect_success(cudaMemcpy(after.data(), memory.as<void>(), after.size(), cudaMemcpyDeviceToHost));
+  for (std::size_t i = 0; i < guard; ++i) ASSERT_TRUE(after[i] == 0x5a && after[guard + bytes + i] == 0x5a);
+  std::vector<T> result(static_cast<std::size_t>(m * n), T(1));
+  expect_success(cudaMemcpy(result.data(), c.as<T>(), result.size() * sizeof(T), cudaMemcpyDeviceToHost));
+  for (const T entry : result) ASSERT_EQ(entry, T(0)) << "of zeros";
+}
+
+// Of wide results blocks take sections, so that fewer partial sums lie there than there are multiprocessors.
+TEST_F(CudaCalls, WorkspaceOfWideResultsIsNotOverrun) {
+  for (const Layout layout : {Layout::row_major, Layout::column_major}) {
+    for (const auto& [m, n] :
+         {std::pair{144, 128}, {136, 136}, {300, 20}, {258, 254}, {300, 300}, {512, 512}, {700, 700}}) {
+      for (const std::int64_t k : {40, 3000, 60000}) {
+        for (const bool same : {false, true}) {
+          if (same && m != n) continue;
+          expect_inside_workspace<float>(k, m, n, layout, same);
+          expect_inside_workspace<double>(k, m, n, layout, same);
+          expect_inside_workspace<std::complex<float>>(k, m / 2, n / 2, layout, same);
+          expect_inside_workspace<std::complex<double>>(k, m / 2, n / 2, layout, same);
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace blockvec::kernels

@@ -267,5 +267,60 @@ TEST_F(CudaLong, TsmttsmOfViews) {
   }
 }
 
+/// B's rows lie further apart than 32 bits count: every configuration that a call or a table may name writes them where
+/// they are.
+template <class T>
+void expect_rows_far_apart(std::int64_t rows, std::int64_t m, std::int64_t n, std::int64_t ld, T beta) {
+  SCOPED_TRACE("tsmm " + shape(rows, m, n) + " with rows " + std::to_string(ld) + " apart");
+  const std::size_t bytes = static_cast<std::size_t>((rows - 1) * ld + n) * sizeof(T);
+  if (!fits(bytes + (std::size_t{1} << 28))) GTEST_SKIP() << "too little memory";
+  std::mt19937 random = random_of(rows, m, n);
+  GuardedMatrix<T> a(rows, m, Layout::row_major, 0, 0, mark<T>());
+  GuardedMatrix<T> c(m, n, Layout::row_major, 0, 0, mark<T>());
+  GuardedMatrix<T> before(rows, n, Layout::row_major, 0, 0, mark<T>());
+  a.fill(random);
+  c.fill(random);
+  before.fill(random);
+  const OnDeviceMatrix<T> device_a(a);
+  const OnDeviceMatrix<T> device_c(c);
+  const DeviceMemory memory(bytes, byte);
+  const Matrix<T> b{memory.as<T>(), rows, n, ld, Layout::row_major};
+  const auto copy = [&](GuardedMatrix<T>& host, cudaMemcpyKind kind) {
+    for (std::int64_t row = 0; row < rows; ++row) {
+      T* const here = &host(row, 0);
+      T* const there = b.data + row * ld;
+      const bool up = kind == cudaMemcpyHostToDevice;
+      expect_success(cudaMemcpy(up ? there : here, up ? here : there, static_cast<std::size_t>(n) * sizeof(T), kind));
+    }
+  };
+  GuardedMatrix<wide_of<T>> expected = widened(before, Layout::row_major);
+  reference::tsmm<wide_of<T>>(1, widened(a, Layout::row_major).view(), widened(c, Layout::row_major).view(), beta,
+                              expected.view());
+  const auto problem = tsmm_problem<T>(device_a.view(), b, T(1), beta);
+  for (const auto& x : dispatch::candidates(few_blocks(), problem, dispatch::Search::all)) {
+    if (left_out()) continue;
+    SCOPED_TRACE(dispatch::name_of(x.kernel) + ' ' + dispatch::words(x));
+    copy(before, cudaMemcpyHostToDevice);
+    const DeviceMemory workspace(x.workspace_bytes);
+    cuda::launch_tsmm<T>({{T(1), nullptr}, {beta, nullptr}, device_a.view(), device_c.view(), b, Triangle::general}, x,
+                         {nullptr, workspace.bytes()});
+    expect_success(cudaDeviceSynchronize());
+    GuardedMatrix<T> after = before;
+    copy(after, cudaMemcpyDeviceToHost);
+    expect_close(after, expected, a, c, before, T(1), beta, bound_of<T>(x, m));
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+TEST_F(CudaLong, TsmmOfRowsFarApart) {
+  // Warps that share out A's columns take 8 rows of B at a time, whole warpgroups 64.
+  for (const double beta : {0.0, 0.5})
+    expect_rows_far_apart<double>(8, 256, 6, (std::int64_t{1} << 28) + (1 << 26), beta);
+  for (const float beta : {0.0F, 0.5F}) {
+    expect_rows_far_apart<float>(3, 64, 32, (std::int64_t{1} << 31) + 32, beta);
+    expect_rows_far_apart<float>(3, 63, 31, (std::int64_t{1} << 31) + 33, beta);
+  }
+}
+
 }  // namespace
 }  // namespace blockvec::kernels

@@ -1,0 +1,166 @@
+#include "reporter.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "input_error.hpp"
+#include "write_all.hpp"
+
+namespace blockvec::examples {
+namespace {
+
+// Open MPI kills the ranks a second after it has sent them SIGTERM.
+constexpr double grace_of_ranks = 0.4;
+constexpr double grace_alone = 5;
+
+}  // namespace
+
+Reporter::Reporter(const ProgramOptions& options, OutputFiles& files, Interruption& interruption,
+                   const Communicator& communicator)
+    : options_(options),
+      files_(files),
+      interruption_(interruption),
+      communicator_(communicator),
+      is_first_(communicator.rank() == 0),
+      talks_(is_first_ && !options.quiet),
+      progress_(options.lanczos.wanted, communicator.size()) {
+  if (!is_first_) return;
+  const auto report = [this] {
+    if (has_reported_) return;
+    const std::string why = interruption_.cause() + on_this_rank() + ", while a step was under way";
+    print_error("stopped: " + why);
+    report_unfinished(why);
+    files_.discard();  // who still comes to write them begins anew
+  };
+  interruption.on_no_answer(communicator.size() > 1 ? grace_of_ranks : grace_alone, report,
+                            [this] { files_.discard(); });
+}
+
+Reporter::~Reporter() {
+  if (is_first_) interruption_.forget_what_to_do();
+}
+
+void Reporter::begin(RunSummary run) {
+  const std::string line = fmt::format("{}: {} rows, {} nonzeros, {}, {} rank(s) with {} thread(s)\n", run.matrix,
+                                       run.rows, run.nonzeros, run.scalar, run.ranks, run.threads);
+  {
+    const std::lock_guard lock(mutex_);
+    known_ = std::move(run);
+  }
+  collectively(communicator_, [&] {
+    if (const int error = talks_ ? print(line) : 0)
+      throw OutputError(fmt::format("standard output: cannot be written: {}", std::strerror(error)));
+    return true;
+  });
+}
+
+bool Reporter::observe(const LanczosStep& step) {
+  if (talks_) said(progress_(step));
+  if (is_first_) {
+    const std::lock_guard lock(mutex_);
+    known_.eigenvalues = step.eigenvalues;
+    known_.residual_norms = step.residual_norms;
+    known_.restarts = step.restart;
+    known_.applications = step.applications;
+    known_.reductions = step.reductions;
+    known_.filter_degree = step.filter_degree;
+    known_.seconds = step.seconds;
+    known_.history.push_back(step);
+  }
+  return !interruption_.is_asked();
+}
+
+std::string Reporter::reason_to_stop() {
+  is_stopped_ = true;
+  try {
+    communicator_.agree(!interruption_.is_asked(), interruption_.cause());
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+nlohmann::json Reporter::report(const RunSummary& run, const Context& context) {
+  // Who is told to end has no time to measure the machine.
+  const bool has_time = !is_stopped_ && !interruption_.is_asked();
+  if (talks_) said(progress_.finish());
+  say(result_table(run, options_) + literature_comparison(run, options_));
+  if (!talks_ && !has_time) print_error(fmt::format("stopped: {}", run.stopped));
+  nlohmann::json json = to_json(run, options_);
+  if (has_time) {
+    if (talks_) say(context.report());
+    if (files_.json || files_.plot) add_measurements(json, context);
+  }
+  write_json(json);
+  return json;
+}
+
+void Reporter::give_up(const std::string& message) {
+  if (!is_first_) return;
+  const auto reporting = start_report();
+  report_unfinished(message + on_this_rank());
+}
+
+void Reporter::report_unfinished(const std::string& why) {
+  const RunSummary run = [&] {
+    const std::lock_guard lock(mutex_);
+    known_.stopped = why;
+    return known_;
+  }();
+  if (run.history.empty()) return;
+  if (talks_) said(progress_.finish());
+  say(result_table(run, options_));
+  write_json(to_json(run, options_));
+}
+
+void Reporter::write_json(const nlohmann::json& json) {
+  if (!files_.json) return;
+  try {
+    files_.json->write(json_text(json));
+    say(fmt::format("wrote {}\n", files_.json->name()));
+  } catch (const OutputError& error) {
+    failed(error.what());
+  }
+}
+
+void Reporter::plot(const nlohmann::json& json) {
+  if (!files_.plot) return;
+  try {
+    const std::string trouble = plot_history(json_text(json), files_.plot->draft());
+    if (!trouble.empty()) throw OutputError(fmt::format("{}: not plotted: {}", files_.plot->name(), trouble));
+    files_.plot->publish();
+    say(fmt::format("wrote {}\n", files_.plot->name()));
+  } catch (const OutputError& error) {
+    failed(error.what());
+  }
+}
+
+std::unique_lock<std::mutex> Reporter::start_report() {
+  auto lock = interruption_.start_report();
+  has_reported_ = true;
+  return lock;
+}
+
+std::string Reporter::on_this_rank() const {
+  return communicator_.size() > 1 ? fmt::format(" (rank {})", communicator_.rank()) : "";
+}
+
+void Reporter::say(std::string_view text) {
+  if (talks_) said(print(text));
+}
+
+void Reporter::said(int error) {
+  if (error == 0) return;
+  talks_ = false;
+  failed(fmt::format("standard output: cannot be written: {}{}", std::strerror(error), on_this_rank()));
+  interruption_.ask_since_output_is_lost();
+}
+
+void Reporter::failed(std::string_view message) {
+  has_failed_ = true;
+  print_error(message);
+}
+
+}  // namespace blockvec::examples

@@ -1,0 +1,53 @@
+#pragma once
+
+#include "block_lanczos.hpp"
+#include "matrix_market.hpp"
+#include "reporter.hpp"
+
+namespace blockvec::examples {
+
+/// Solves and reports as the options say; `run` holds what is known of the matrix. Collective; the exit status.
+template <class Scalar, class Layout, class Operator>
+int solve_and_report(Operator& a, RunSummary run, const ProgramOptions& options, Reporter& reporter) {
+  const Context& context = a.context();
+  run.ranks = context.communicator().size();
+  run.threads = context.threads();
+  reporter.begin(run);
+  context.profile().start();
+  context.history().start();
+  LanczosResult<Scalar, Layout> result;
+  LanczosOptions lanczos = options.lanczos;
+  lanczos.checkpoint.matrix = fmt::format("{}, {} nonzeros", run.matrix, run.nonzeros);
+  try {
+    result = block_lanczos<Scalar, Layout>(a, lanczos, [&](const LanczosStep& step) { return reporter.observe(step); });
+  } catch (const InputError&) {
+    throw;
+  } catch (const std::exception& error) {
+    reporter.give_up(error.what());
+    throw;
+  }
+  context.profile().stop();
+  context.history().stop();
+
+  run.is_finished = true;
+  run.converged = result.converged;
+  run.stopped = std::move(result.stopped);
+  if (run.stopped.starts_with(stopped_by_observer))
+    run.stopped.replace(0, std::string_view(stopped_by_observer).size(), reporter.reason_to_stop());
+  run.orthogonalisation = context.history().summary();
+  run.eigenvalues = std::move(result.eigenvalues);
+  run.residual_norms = std::move(result.residual_norms);
+  run.residual_estimates = std::move(result.residual_estimates);
+  run.orthogonality_loss = result.orthogonality_loss;
+  run.norm_estimate = result.norm_estimate;
+  run.restarts = result.restarts;
+  run.starts = result.starts;
+  run.applications = result.applications;
+  run.reductions = result.reductions;
+  run.filter_degree = result.filter_degree;
+  run.seconds = result.seconds;
+  run.history = std::move(result.history);
+  return reporter.finish(run, context, [&](const std::string& file) { write_matrix_market(file, result.vectors); });
+}
+
+}  // namespace blockvec::examples

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <blockvec/kernels/double_double.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+namespace blockvec {
+
+enum class Reduction : std::int32_t { sum, max, min };
+enum class WireType : std::int32_t {
+  float32,
+  float64,
+  int64,
+  double_double  ///< two float64, as DoubleDouble; sum only
+};
+constexpr std::size_t bytes_of(WireType type) {
+  return type == WireType::float32 ? 4 : type == WireType::double_double ? sizeof(DoubleDouble) : 8;
+}
+
+/// What every collective operation of a Communicator begins with: one message of one length, whatever the ranks are
+/// about. So ranks that mean different things still meet in it, and learn so; and a rank that has failed can say so to
+/// others, without knowing what they wait for.
+struct Envelope {
+  static constexpr std::size_t room = 8192 - 32;
+  static constexpr std::int32_t nobody = std::numeric_limits<std::int32_t>::max();
+
+  std::uint64_t lowest = 0, highest = 0;  ///< of the ranks' fingerprints: all mean the same where these are equal
+  std::int32_t refusing = nobody;         ///< the lowest rank that refuses; the contents are then its reason
+  std::uint32_t count = 0;                ///< values in the contents, or letters
+  WireType type = WireType::int64;
+  Reduction reduction = Reduction::sum;
+  alignas(8) std::byte contents[room] = {};
+
+  /// Takes in what other ranks sent. In whatever order and grouping that happens, verdicts come out alike; it commutes
+  /// to the last bit.
+  void merge(const Envelope& other);
+  /// The reason of a rank that refuses, as text.
+  std::string_view reason() const { return {reinterpret_cast<const char*>(contents), count}; }
+};
+static_assert(sizeof(Envelope) == 8192);
+
+}  // namespace blockvec
