@@ -147,6 +147,9 @@ struct Call {
     }
     dense::diagonal(g, squares);
     known = Products::all;
+    if (!looked) return;
+    require_finite_image(s);
+    require_finite_image(g);
   }
 
   /// g and squares alone: all there is to know where V has been dealt with.
@@ -158,6 +161,7 @@ struct Call {
     dense::diagonal(g, squares);
     known = m == 0 ? Products::all : Products::gram;
     wide = sketched = false;
+    if (looked) require_finite_image(g);
   }
 
   /// The same with g + low = W^H W in double-double. Without a metric: B W carries rounding errors of its own.
@@ -255,6 +259,16 @@ struct Call {
     waits = false;
   }
 
+  /// After the first look, only the caller's B can bring in NaN or Inf: by B W, or by the B V that B W follows from.
+  void require_finite_image(Real number) const {
+    if (metric == nullptr || std::isfinite(number)) return;
+    throw NotFiniteError("orth: the inner product's B W, or B V, brings in NaN or Inf; W = " + whole->describe());
+  }
+  void require_finite_image(const Small& products) const {
+    if (metric == nullptr || dense::first_non_finite_column(products) < 0) return;
+    require_finite_image(std::numeric_limits<Real>::quiet_NaN());
+  }
+
   /// Where cancellation was strong, B W must be had from W anew.
   void keep_image_if(bool accurate) { image_known = image_known && accurate; }
 
@@ -350,10 +364,13 @@ struct Call {
     if (metric != nullptr) return intra_under_metric(options.intra);
     return context.is_reproducible() ? intra_on_any_ranks(options.intra) : options.intra;
   }
-  /// The same for a W of unit columns, where the method within the block has made some of them.
+  /// The same for a W of unit columns, where the method within the block has made some of them. With a triangular R
+  /// each has come from the caller's column in its place: what later columns have of its direction proves nothing.
   bool holds_noise() {
     set_reference();
-    if (dense::within(reference, Real(0), 1 / (tolerance * tolerance))) return false;
+    const bool clean = triangular ? dense::inspect_factor(r_total, tolerance, original).rank + lost_columns() >= b
+                                  : dense::within(reference, Real(0), 1 / (tolerance * tolerance));
+    if (clean) return false;
     note(Reason::ill_conditioned);
     return true;
   }
@@ -366,7 +383,8 @@ struct Call {
         (has_inter && result.method.inter != options.inter) || (has_intra && result.method.intra != options.intra);
     if (other) note(Reason::not_here);
   }
-  bool has_lost() const { return std::find(lost, lost + b, true) != lost + b; }
+  std::int64_t lost_columns() const { return std::count(lost, lost + b, true); }
+  bool has_lost() const { return lost_columns() > 0; }
 
   // ---- notes -----------------------------------------------------------------------------------------------------
 
@@ -411,8 +429,10 @@ struct Call {
   Tall image;                          ///< B W, if image_known; W itself without a metric
   bool* lost;                          ///< columns found dependent; they are zero in W
   bool scaled = false;
+  bool looked = false;  ///< look_at_block has been through
   bool image_known = false;
   bool euclidean_known = false;
+  bool trusts_image = false;                                   ///< the part of B V that the caller brought has been met
   Products known = Products::none;                             ///< what belongs to W as it is
   bool wide = false, sketched = false;                         ///< and so does low, or sketch
   bool triangular = true;                                      ///< r_total is

@@ -71,6 +71,7 @@ Sweep<RealOf<Scalar>> orthogonalize_columns(Call<Scalar, Layout, Space>& call, R
       }
       products.reduce();
       if (pass > 1 || !lengths_known) square = dense::real_entry(product, 0, 0);
+      call.require_finite_image(square);
       if (pass == 1) square_before = square;
       if (!(std::sqrt(square) > limit) || (j == 0 && !repeats_basis)) break;
       Real part = 0;

@@ -33,6 +33,7 @@ bool draw_column(Call<Scalar, Layout, Space>& call, std::int64_t j) {
       products.add(call.w, image, t).add(vector, image, product).reduce();
     }
     const Real square = dense::real_entry(product, 0, 0);
+    call.require_finite_image(square);
     if (pass == 0) first = square;
     if (!(square > call.tolerance * call.tolerance * first)) return false;
     call.v.for_pieces([&](const auto& piece, std::int64_t begin, std::int64_t end) {
@@ -84,12 +85,15 @@ void drop_lost(Call<Scalar, Layout, Space>& call) {
   }
 }
 
+/// Last of all: outputs are set, and the history knows.
 template <class Tall, class Basis>
-[[noreturn]] void throw_rank_error(const Tall& w, const Basis& v, const Result& result) {
+void require_full_rank(const Options& options, const Tall& w, const Basis& v, const Result& result) {
+  if (result.lost.empty() || options.deficiency != Deficiency::report) return;
   std::string columns;
   for (const std::int64_t j : result.lost) columns += (columns.empty() ? "" : ", ") + std::to_string(j);
   throw RankError("orth: W = " + w.describe() + " has rank " + std::to_string(result.rank) +
-                  (v.width() > 0 ? " beside V = " + v.describe() : "") + "; dependent columns: " + columns);
+                      (v.width() > 0 ? " beside V = " + v.describe() : "") + "; dependent columns: " + columns,
+                  result);
 }
 
 /// Fills result.rank and result.lost and does what the options say about lost columns.
@@ -106,7 +110,6 @@ void settle_deficiency(Call<Scalar, Layout, Space>& call) {
   if (call.options.deficiency == Deficiency::replace) return replace_lost(call);
   if (call.keeps_lost_in_place) return;
   drop_lost(call);
-  if (call.options.deficiency == Deficiency::report) throw_rank_error(call.w, call.v, result);
 }
 
 }  // namespace blockvec::orth

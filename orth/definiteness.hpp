@@ -29,7 +29,7 @@ void require_definite(Call<Scalar, Layout, Space>& call) {
     const Real square = dense::entry(call.euclidean, 0, j);
     if (!(square > 0)) continue;
     const Real ratio = std::sqrt(dense::entry(call.image_squares, 0, j) / square);
-    if (!std::isfinite(ratio)) throw NotFiniteError("orth: B W holds NaN or Inf, W = " + call.whole->describe());
+    call.require_finite_image(ratio);
     norm = std::max(norm, ratio);
   }
   const Real share = 2 * call.tolerance * norm;

@@ -7,52 +7,69 @@
 #include "orth/host_dense.hpp"
 #include "orth/loops.hpp"
 
-// BLAS by its Fortran interface, which every BLAS library has.
-// NOLINTBEGIN(readability-identifier-naming)
-extern "C" {
-void sgemm_(const char*, const char*, const int*, const int*, const int*, const float*, const float*, const int*,
-            const float*, const int*, const float*, float*, const int*);
-void dgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*,
-            const double*, const int*, const double*, double*, const int*);
-void cgemm_(const char*, const char*, const int*, const int*, const int*, const void*, const void*, const int*,
-            const void*, const int*, const void*, void*, const int*);
-void zgemm_(const char*, const char*, const int*, const int*, const int*, const void*, const void*, const int*,
-            const void*, const int*, const void*, void*, const int*);
-}
-// NOLINTEND(readability-identifier-naming)
-
 namespace blockvec::orth::dense {
 namespace {
 
-template <class Scalar>
-constexpr auto gemm() {
-  if constexpr (std::is_same_v<Scalar, float>) {
-    return sgemm_;
-  } else if constexpr (std::is_same_v<Scalar, double>) {
-    return dgemm_;
-  } else if constexpr (std::is_same_v<Scalar, Complex<float>>) {
-    return cgemm_;
-  } else {
-    return zgemm_;
+struct FirstFactor {};
+
+// C += A B(:, j) for column j of alpha op(B), whose entries are at(l, j). Four columns of A and two of C at a time,
+// rows by strips that stay in the first cache; each entry adds its products one by one, in the order of A's columns.
+template <class Scalar, class Factor>
+void add_product(const Scalar* a, std::int64_t lda, std::int64_t inner, const Factor& factor, Scalar* c,
+                 std::int64_t ldc, std::int64_t m, std::int64_t n) {
+  constexpr std::int64_t strip = 512;
+  for (std::int64_t first = 0; first < m; first += strip) {
+    const std::int64_t rows = std::min(strip, m - first);
+    for (std::int64_t j = 0; j < n; j += 2) {
+      const bool two = j + 1 < n;
+      Scalar* const __restrict c0 = c + first + j * ldc;
+      Scalar* const __restrict c1 = two ? c0 + ldc : nullptr;
+      std::int64_t l = 0;
+      for (; two && l + 4 <= inner; l += 4) {
+        const Scalar* const a0 = a + first + l * lda;
+        const Scalar* const a1 = a0 + lda;
+        const Scalar* const a2 = a1 + lda;
+        const Scalar* const a3 = a2 + lda;
+        const Scalar f0 = factor(l, j), f1 = factor(l + 1, j), f2 = factor(l + 2, j), f3 = factor(l + 3, j);
+        const Scalar g0 = factor(l, j + 1), g1 = factor(l + 1, j + 1), g2 = factor(l + 2, j + 1),
+                     g3 = factor(l + 3, j + 1);
+        for (std::int64_t i = 0; i < rows; ++i) {
+          c0[i] = c0[i] + a0[i] * f0 + a1[i] * f1 + a2[i] * f2 + a3[i] * f3;
+          c1[i] = c1[i] + a0[i] * g0 + a1[i] * g1 + a2[i] * g2 + a3[i] * g3;
+        }
+      }
+      for (; l < inner; ++l) {
+        const Scalar* const a0 = a + first + l * lda;
+        const Scalar f0 = factor(l, j);
+        for (std::int64_t i = 0; i < rows; ++i) c0[i] += a0[i] * f0;
+        if (!two) continue;
+        const Scalar g0 = factor(l, j + 1);
+        for (std::int64_t i = 0; i < rows; ++i) c1[i] += a0[i] * g0;
+      }
+    }
   }
 }
 
-// Below this many products, the loops here are quicker than a call of BLAS that may wake its threads.
-constexpr std::int64_t worth_a_blas_call = std::int64_t{32} * 32 * 32;
-
+// The loops are this file's own: a BLAS chooses its kernels by the processor, so that ranks might differ in bits.
 template <class Scalar, class Space>
 void multiply_by_loops(Scalar alpha, const SmallMatrix<Scalar, Space>& a, bool conjugate_a,
                        const SmallMatrix<Scalar, Space>& b, bool conjugate_b, const SmallMatrix<Scalar, Space>& c) {
-  const std::int64_t inner = conjugate_a ? a.rows() : a.columns();
-  for (std::int64_t j = 0; j < c.columns(); ++j) {
-    for (std::int64_t l = 0; l < inner; ++l) {
-      const Scalar factor = alpha * (conjugate_b ? conjugate(at(b, j, l)) : at(b, l, j));
-      if (conjugate_a) {
-        for (std::int64_t i = 0; i < c.rows(); ++i) at(c, i, j) += conjugate(at(a, l, i)) * factor;
-      } else {
-        for (std::int64_t i = 0; i < c.rows(); ++i) at(c, i, j) += at(a, i, l) * factor;
-      }
+  const std::int64_t m = c.rows(), inner = conjugate_a ? a.rows() : a.columns();
+  const Scalar* first = a.data();
+  std::int64_t ld = a.ld();
+  if (conjugate_a) {
+    Scalar* const turned = work_array<Scalar, FirstFactor>(m * inner);
+    for (std::int64_t i = 0; i < m; ++i) {
+      for (std::int64_t l = 0; l < inner; ++l) turned[i + l * m] = conjugate(at(a, l, i));
     }
+    first = turned;
+    ld = m;
+  }
+  const auto add = [&](const auto& factor) { add_product(first, ld, inner, factor, c.data(), c.ld(), m, c.columns()); };
+  if (conjugate_b) {
+    add([&](std::int64_t l, std::int64_t j) { return alpha * conjugate(at(b, j, l)); });
+  } else {
+    add([&](std::int64_t l, std::int64_t j) { return alpha * at(b, l, j); });
   }
 }
 
@@ -103,13 +120,6 @@ void multiply(Scalar alpha, const SmallMatrix<Scalar, Space>& a, bool conjugate_
     return for_each_entry<Space>(c.context(), m, n,
                                  EntryOfProduct<Scalar>{alpha, beta, entries(a), entries(b), entries(c), inner,
                                                         conjugate_a, conjugate_b, beta != Scalar(0)});
-  }
-  if (m * n * inner > worth_a_blas_call) {
-    const int sizes[] = {static_cast<int>(m), static_cast<int>(n), static_cast<int>(inner)};
-    const int lds[] = {static_cast<int>(a.ld()), static_cast<int>(b.ld()), static_cast<int>(c.ld())};
-    gemm<Scalar>()(conjugate_a ? "C" : "N", conjugate_b ? "C" : "N", &sizes[0], &sizes[1], &sizes[2], &alpha, a.data(),
-                   &lds[0], b.data(), &lds[1], &beta, c.data(), &lds[2]);
-    return;
   }
   if (beta == Scalar(0)) {
     fill(c, Scalar(0));

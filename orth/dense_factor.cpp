@@ -6,85 +6,9 @@
 #include "blockvec/instantiate.hpp"
 #include "orth/host_dense.hpp"
 #include "orth/householder.hpp"
-#include "orth/lapacke.hpp"
-
-// Of OpenBLAS; null with any other BLAS.
-extern "C" {
-[[gnu::weak]] int openblas_get_parallel();
-[[gnu::weak]] int openblas_get_num_threads();
-[[gnu::weak]] void openblas_set_num_threads(int threads);
-}
 
 namespace blockvec::orth::dense {
 namespace {
-
-struct EigenWork {};
-struct EigenIntegers {};
-struct EigenReals {};
-struct SvqbValues {};
-struct SvqbVectors {};
-
-template <class T>
-T* as_standard(T* x) {
-  return x;
-}
-template <class Real>
-std::complex<Real>* as_standard(Complex<Real>* x) {
-  return reinterpret_cast<std::complex<Real>*>(x);
-}
-
-/// While it lives, OpenBLAS works in the calling thread alone. Its own threads gain nothing on small matrices, and they
-/// wait for their next task by spinning, on the cores that the passes over tall data need. Nothing happens with another
-/// BLAS, or with an OpenBLAS that uses OpenMP's threads.
-class CallingThreadAlone {
- public:
-  CallingThreadAlone() {
-    constexpr int own_threads = 1;
-    if (openblas_get_parallel == nullptr || openblas_get_parallel() != own_threads) return;
-    threads_ = openblas_get_num_threads();
-    openblas_set_num_threads(1);
-  }
-  ~CallingThreadAlone() {
-    if (threads_ > 0) openblas_set_num_threads(threads_);
-  }
-  CallingThreadAlone(const CallingThreadAlone&) = delete;
-  CallingThreadAlone& operator=(const CallingThreadAlone&) = delete;
-
- private:
-  int threads_ = 0;
-};
-
-/// LAPACK's divide-and-conquer eigensolver, with work arrays that are kept.
-template <class Scalar>
-int call_heevd(lapack_int n, Scalar* a, lapack_int lda, RealOf<Scalar>* values) {
-  using Real = RealOf<Scalar>;
-  const CallingThreadAlone alone;
-  const auto call = [&](Scalar* work, lapack_int work_size, Real* reals, lapack_int reals_size, lapack_int* integers,
-                        lapack_int integers_size) -> int {
-    const auto run = [&](auto routine, auto... real_work) {
-      return static_cast<int>(routine(LAPACK_COL_MAJOR, 'V', 'U', n, as_standard(a), lda, values, as_standard(work),
-                                      work_size, real_work..., integers, integers_size));
-    };
-    if constexpr (std::is_same_v<Scalar, float>) {
-      return run(LAPACKE_ssyevd_work);
-    } else if constexpr (std::is_same_v<Scalar, double>) {
-      return run(LAPACKE_dsyevd_work);
-    } else if constexpr (std::is_same_v<Scalar, Complex<float>>) {
-      return run(LAPACKE_cheevd_work, reals, reals_size);
-    } else {
-      return run(LAPACKE_zheevd_work, reals, reals_size);
-    }
-  };
-  Scalar work_size = Scalar(0);
-  Real reals_size = 0;
-  lapack_int integers_size = 0;
-  const int info = call(&work_size, -1, &reals_size, -1, &integers_size, -1);
-  if (info != 0) return info;
-  const auto words = static_cast<lapack_int>(real_part(work_size)) + 1;
-  const auto reals = static_cast<lapack_int>(reals_size) + 1;
-  return call(work_array<Scalar, EigenWork>(words), words, work_array<Real, EigenReals>(reals), reals,
-              work_array<lapack_int, EigenIntegers>(integers_size), integers_size);
-}
 
 template <class Scalar, class Space>
 bool upper_triangle_is_finite(const SmallMatrix<Scalar, Space>& a) {
@@ -196,79 +120,6 @@ RealOf<Scalar> amplification(const SmallMatrix<RealOf<Scalar>, Space>& squares, 
 }
 
 template <class Scalar, class Space>
-void eigendecomposition(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<RealOf<Scalar>, Space>& values,
-                        const SmallMatrix<Scalar, Space>& z) {
-  using Real = RealOf<Scalar>;
-  require_square("eigendecomposition", "A", a);
-  require_shape("eigendecomposition", "values", values, 1, a.columns());
-  require_shape("eigendecomposition", "Z", z, a.rows(), a.columns());
-  if constexpr (!is_host_space<Space>) {
-    return on_host([&](const auto& from, const auto& l, const auto& to) { return eigendecomposition(from, l, to); },
-                   reads(a), writes(values), writes(z));
-  }
-  const std::int64_t n = a.columns();
-  if (n == 0) return;
-  for (std::int64_t j = 0; j < n; ++j) {
-    for (std::int64_t i = 0; i <= j; ++i) {
-      if (!finite(at(a, i, j))) {
-        throw NotFiniteError("dense::eigendecomposition: A (" + shape(a) + ") holds NaN or Inf in column " +
-                             std::to_string(j));
-      }
-    }
-  }
-  if (z.data() != a.data()) copy(a, z);
-  Real* const ascending = work_array<Real, SvqbValues>(n);
-  const int info = call_heevd(static_cast<lapack_int>(n), z.data(), static_cast<lapack_int>(z.ld()), ascending);
-  if (info != 0) {
-    throw Error("dense::eigendecomposition: LAPACK's heevd ended with info = " + std::to_string(info) + " for A (" +
-                shape(a) + ")");
-  }
-  for (std::int64_t j = 0; j < n; ++j) at(values, 0, j) = ascending[j];
-}
-
-template <class Scalar, class Space>
-SvqbResult<Scalar> svqb(const SmallMatrix<Scalar, Space>& c, const SmallMatrix<RealOf<Scalar>, Space>& reference,
-                        RealOf<Scalar> tolerance, const SmallMatrix<Scalar, Space>& b,
-                        const SmallMatrix<Scalar, Space>& r) {
-  using Real = RealOf<Scalar>;
-  require_square("svqb", "C", c);
-  require_shape("svqb", "reference", reference, 1, c.columns());
-  require_shape("svqb", "B", b, c.rows(), c.columns());
-  require_shape("svqb", "R", r, c.rows(), c.columns());
-  if constexpr (!is_host_space<Space>) {
-    return on_host([&](const auto& x, const auto& y, const auto& to_b,
-                       const auto& to_r) { return svqb(x, y, tolerance, to_b, to_r); },
-                   updates(c), reads(reference), writes(b), writes(r));
-  }
-  const std::int64_t n = c.columns();
-  SvqbResult<Scalar> result;
-  if (n == 0) return result;
-  Real* const lengths = work_array<Real, SvqbVectors>(2 * n);
-  for (std::int64_t j = 0; j < n; ++j) lengths[j] = at(reference, 0, j) > 0 ? std::sqrt(at(reference, 0, j)) : Real(1);
-  for (std::int64_t j = 0; j < n; ++j) {
-    for (std::int64_t i = 0; i <= j; ++i) at(c, i, j) = at(c, i, j) / lengths[i] / lengths[j];
-  }
-  const SmallMatrix<Real, Space> values(
-      c.context(), typename SmallMatrix<Real, Space>::View(lengths + n, 1, static_cast<std::size_t>(n)));
-  eigendecomposition(c, values, c);
-  const Real largest = at(values, 0, n - 1);
-  const Real floor = tolerance * largest;
-  // A block of zeros has nothing to be lifted to.
-  const auto lifted = [&](std::int64_t k) { return largest > 0 ? std::max(at(values, 0, k), floor) : Real(1); };
-  for (std::int64_t k = 0; k < n; ++k) {
-    if (at(values, 0, k) > floor && largest > 0) ++result.rank;
-    const Real root = std::sqrt(lifted(k));
-    for (std::int64_t i = 0; i < n; ++i) {
-      at(b, i, k) = at(c, i, k) / (lengths[i] * root);
-      at(r, k, i) = at(reference, 0, i) > 0 ? conjugate(at(c, i, k)) * (root * lengths[i]) : Scalar(0);
-    }
-  }
-  result.amplification = std::max(Real(1), 1 / lifted(0));
-  result.condition_estimate = std::sqrt(std::max(Real(1), lifted(n - 1) / lifted(0)));
-  return result;
-}
-
-template <class Scalar, class Space>
 RealOf<Scalar> shift_diagonal(const SmallMatrix<Scalar, Space>& g, const SmallMatrix<RealOf<Scalar>, Space>& squares,
                               RealOf<Scalar> factor) {
   using Real = RealOf<Scalar>;
@@ -342,11 +193,6 @@ void qr_factor(const SmallMatrix<Scalar, Space>& y, const SmallMatrix<Scalar, Sp
                                            const SmallMatrix<RealOf<Scalar>, Space>*, bool);                           \
   template void triangular_inverse(const SmallMatrix<Scalar, Space>&, const SmallMatrix<Scalar, Space>&);              \
   template RealOf<Scalar> amplification(const SmallMatrix<RealOf<Scalar>, Space>&, const SmallMatrix<Scalar, Space>&); \
-  template void eigendecomposition(const SmallMatrix<Scalar, Space>&, const SmallMatrix<RealOf<Scalar>, Space>&,       \
-                                   const SmallMatrix<Scalar, Space>&);                                                 \
-  template SvqbResult<Scalar> svqb(const SmallMatrix<Scalar, Space>&, const SmallMatrix<RealOf<Scalar>, Space>&,       \
-                                   RealOf<Scalar>, const SmallMatrix<Scalar, Space>&,                                  \
-                                   const SmallMatrix<Scalar, Space>&);                                                 \
   template RealOf<Scalar> shift_diagonal(const SmallMatrix<Scalar, Space>&, const SmallMatrix<RealOf<Scalar>, Space>&, \
                                          RealOf<Scalar>);                                                              \
   template CholeskyResult<Scalar> inspect_factor(const SmallMatrix<Scalar, Space>&, RealOf<Scalar>,                    \

@@ -88,7 +88,7 @@ Result Orthogonalizer::factorize(const std::type_identity_t<Basis<Scalar, Layout
     result.reductions = context_.reductions() - reductions_before;
     result.passes = static_cast<double>(f.words) / static_cast<double>(f.n);
     record(context_, verb, {options_.inter, options_.intra, true, true}, result, f.n);
-    if (!result.lost.empty() && options_.deficiency == Deficiency::report) throw_rank_error(x, v, result);
+    require_full_rank(options_, x, v, result);
     return std::move(f.result);
   });
 }

@@ -37,7 +37,12 @@ KOKKOS_INLINE_FUNCTION float magnitude(float x) { return std::abs(x); }
 KOKKOS_INLINE_FUNCTION double magnitude(double x) { return std::abs(x); }
 template <class Real>
 KOKKOS_INLINE_FUNCTION Real magnitude(const Complex<Real>& x) {
-  return std::hypot(x.real(), x.imag());
+  // Not std::hypot, which may choose its instructions by the processor.
+  const Real re = std::abs(x.real()), im = std::abs(x.imag());
+  const Real large = re > im ? re : im, small = re > im ? im : re;
+  if (!(small > 0)) return large + small;  // NaN as well
+  const Real quotient = small / large;
+  return large * std::sqrt(1 + quotient * quotient);
 }
 
 inline bool finite(float x) { return std::isfinite(x); }

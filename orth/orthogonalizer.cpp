@@ -21,11 +21,7 @@ Result Orthogonalizer::project(const std::type_identity_t<Basis<Scalar, Layout, 
     require_operands("project", context_, v, w);
     require_metric("project", v, w, metric);
     require_coefficients("project", "S", s, v.width(), w.width());
-    if (v.width() == 0 || w.width() == 0) {
-      Result nothing;
-      nothing.rank = w.width();
-      return nothing;
-    }
+    if (w.width() == 0) return {};
     Call<Scalar, Layout, Space> call(context_, options_, draws_, v, w, metric);
     project_block(call);
     finish<Scalar, Layout, Space>(call, s, nullptr);
@@ -57,6 +53,7 @@ Result Orthogonalizer::project_and_normalize(const std::type_identity_t<Basis<Sc
     Result result = orthonormalize(call, s, r);
     record(context_, v.width() > 0 ? "project_and_normalize" : "normalize",
            {options_.inter, options_.intra, v.width() > 0, true}, result, w.width());
+    require_full_rank(options_, w, v, result);
     return result;
   });
 }

@@ -67,6 +67,18 @@ Sweep<RealOf<Scalar>> chosen_sweeps(Call<Scalar, Layout, Space>& call) {
   return sweep_of(call, plan.second, otherwise);
 }
 
+/// B Q, which may have followed from the caller's B V.
+template <class Scalar, class Layout, class Space>
+void require_finite_result(Call<Scalar, Layout, Space>& call) {
+  WorkspaceScope<Space> scope(call.context);
+  const auto norms = SmallMatrix<RealOf<Scalar>, Space>::scratch(scope, 1, call.b);
+  column_norms(call.image, norms);
+  call.words += call.b;
+  if (dense::first_non_finite_column(norms) >= 0) {
+    call.require_finite_image(std::numeric_limits<RealOf<Scalar>>::quiet_NaN());
+  }
+}
+
 /// What is left to do when W is as it shall be: coefficients of the caller's block, B W, costs.
 template <class Scalar, class Layout, class Space>
 void finish(Call<Scalar, Layout, Space>& call, const SmallMatrix<Scalar, Space>* s,
@@ -74,7 +86,10 @@ void finish(Call<Scalar, Layout, Space>& call, const SmallMatrix<Scalar, Space>*
   undo_scales(call);
   if (s != nullptr) dense::copy(call.s_total, *s);
   if (r != nullptr) dense::copy(call.r_total, *r);
-  if (call.metric != nullptr && call.metric->image_of_block.width() == call.b) call.apply_metric();
+  if (call.metric != nullptr && call.metric->image_of_block.width() == call.b) {
+    call.apply_metric();
+    if (call.metric->image_of_basis.width() > 0 && !call.trusts_image) require_finite_result(call);
+  }
   call.result.reductions = call.context.reductions() - call.reductions_before;
   call.result.passes = static_cast<double>(call.words) / static_cast<double>(call.b);
 }

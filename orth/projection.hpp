@@ -15,11 +15,15 @@ void project_block(Call<Scalar, Layout, Space>& call) {
   const Inter inter = call.inter();
   const int sweeps = plan_of(inter).second == Kind::none ? 1 : 2;
   const int least = call.options.adaptive ? 1 : sweeps;
-  const int most = call.options.escalate ? 4 : sweeps;
+  const int most = call.m == 0 ? 0 : call.options.escalate ? 4 : sweeps;
   constexpr Real enough = 1 - Sweep<Real>::passed_on_limit;
   call.begin_method(true, false);
+  if (call.m == 0 && call.metric == nullptr) call.reduce_gram();
   look_at_block(call);
-  Real share = 0;  // of the squares of columns that are not in V's range, the least that the last sweep left
+  // Of the squares of columns that are not in V's range, the least that the last sweep left.
+  Real share = call.m == 0 ? 1 : 0;
+  dense::copy(call.squares, call.lengths);
+  dense::fill(call.parts, Real(0));
   const auto limit = [&](std::int64_t j) { return call.tolerance * std::sqrt(dense::entry(call.original, 0, j)); };
   for (int i = 0; i < most && (i < least || share < enough); ++i) {
     call.reduce();
@@ -44,18 +48,7 @@ void project_block(Call<Scalar, Layout, Space>& call) {
   }
   call.result.rank = call.b - static_cast<std::int64_t>(call.result.lost.size());
   call.result.orthonormal = share >= enough;
-  if (call.scaled) {
-    WorkspaceScope<Space> scope(call.context);
-    const auto factors = SmallMatrix<Scalar, Space>::scratch(scope, 1, call.b);
-    const auto inverse = SmallMatrix<Real, Space>::scratch(scope, 1, call.b);
-    dense::copy(call.scales, inverse);
-    dense::reciprocals(inverse);
-    dense::fill(factors, Scalar(1));
-    dense::scale_columns(factors, inverse, factors);
-    scale_columns(call.w, factors);
-    call.words += 2 * call.b;
-    call.image_known = false;
-  }
+  if (call.scaled) unscale_block(call);
 }
 
 }  // namespace blockvec::orth

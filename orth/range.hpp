@@ -35,6 +35,36 @@ void require_finite(const char* name, const Block& block, const RealSmall& norms
                        std::to_string(first_column + column));
 }
 
+/// W's columns get back the lengths that they came with.
+template <class Scalar, class Layout, class Space>
+void unscale_block(Call<Scalar, Layout, Space>& call) {
+  WorkspaceScope<Space> scope(call.context);
+  const auto factors = SmallMatrix<Scalar, Space>::scratch(scope, 1, call.b);
+  const auto inverse = SmallMatrix<RealOf<Scalar>, Space>::scratch(scope, 1, call.b);
+  dense::copy(call.scales, inverse);
+  dense::reciprocals(inverse);
+  dense::fill(factors, Scalar(1));
+  dense::scale_columns(factors, inverse, factors);
+  scale_columns(call.w, factors);
+  call.words += 2 * call.b;
+  call.image_known = false;
+}
+
+/// image = B W with W's columns scaled, W itself being as it was. Throws where that holds NaN or Inf.
+template <class Scalar, class Layout, class Space>
+void measure_image(Call<Scalar, Layout, Space>& call, const SmallMatrix<Scalar, Space>& factors,
+                   const SmallMatrix<RealOf<Scalar>, Space>& norms) {
+  WorkspaceScope<Space> scope(call.context);
+  const auto scaled = scratch_like(scope, call.w, call.b);
+  copy(call.w, scaled);
+  scale_columns(scaled, factors);
+  call.apply_metric_to(scaled, call.image);
+  call.image_known = true;
+  call.words += 4 * call.b;
+  measure_out_of_range(call, call.image, norms, 1);
+  require_finite("B W for W", *call.whole, norms.block(0, 1, 0, call.b), call.first_column);
+}
+
 /// For squares out of range: finds out why. NaN or Inf throw, with W and V as they were; else W's columns are scaled by
 /// powers of two to lengths near 1. Columns of zeros stay.
 template <class Scalar, class Layout, class Space>
@@ -61,13 +91,18 @@ void repair_range(Call<Scalar, Layout, Space>& call) {
   const auto factors = SmallMatrix<Scalar, Space>::scratch(scope, 1, call.b);
   dense::fill(factors, Scalar(1));
   dense::scale_columns(factors, call.scales, factors);
+  call.image_known = call.euclidean_known = false;
+  if (call.metric != nullptr) measure_image(call, factors, norms);
   scale_columns(call.w, factors);
   call.words += 2 * call.b;
   call.scaled = true;
   call.note(Reason::badly_scaled);
-  call.image_known = call.euclidean_known = false;
   call.known = Products::none;
   call.reduce();
+  if (dense::first_non_finite_column(call.s) < 0 && dense::first_non_finite_column(call.g) < 0) return;
+  unscale_block(call);
+  throw NotFiniteError("orth: V^H W overflows, W having unit columns: V = " + call.v.describe() +
+                       " is far from orthonormal");
 }
 
 /// One reduction where all is well: that of the first sweep. Afterwards call.original is set.
@@ -82,6 +117,7 @@ void look_at_block(Call<Scalar, Layout, Space>& call) {
   if (!finite || !dense::within(call.squares, low, high)) repair_range(call);
   require_definite(call);
   dense::copy(call.squares, call.original);
+  call.looked = true;
 }
 
 /// Coefficients of the caller's block from those of the scaled one.

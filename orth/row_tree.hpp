@@ -8,14 +8,14 @@
 namespace blockvec::orth {
 
 /// Householder QR of tall rows on the host by chunks, the R's of one level standing on one another as the rows of the
-/// next, up to a level of one chunk:
+/// next, up to a level of one chunk; within a chunk, short pieces of rows do the same (householder::Pieces):
 ///
 ///     rows     level 1    level 2           Fixed chunks: the same bits for any number of threads. The reflections
 ///     [ A_0 ]  [ R_0 ]                       stay where the rows were; of the rest, about b / chunk of the rows is
 ///     [ A_1 ]  [ R_1 ]    [ R ]              scratch memory.
 ///     [ ... ]  [ ... ]
 ///
-/// Cost: factor and form, each one pass that reads and writes, 4 rows b^2 flops together (16 for complex).
+/// Cost: factor and form, each one pass that reads and writes, about 5 rows b^2 flops together (20 for complex).
 template <class Scalar>
 class RowTree {
  public:
@@ -28,13 +28,15 @@ class RowTree {
     const auto take = [&](std::int64_t count) { return scope.take<Scalar>(static_cast<std::size_t>(count)); };
     const std::int64_t chunk_rows =
         std::max<std::int64_t>(4 * b, 65536 / (b * static_cast<std::int64_t>(sizeof(Scalar))));
-    Level level{data, rows, row_step, column_step, 0, nullptr};
+    Level level{data, rows, row_step, column_step, 0, 0, nullptr};
     for (; levels_ < most_levels; ++levels_) {
       level.chunks = rows > 0 ? std::max<std::int64_t>(1, level.rows / chunk_rows) : 0;
-      level.tau = take(std::max<std::int64_t>(level.chunks, 1) * b);
+      const std::int64_t longest = level.chunks > 0 ? (level.rows + level.chunks - 1) / level.chunks : 0;
+      level.sigmas = householder::Pieces(longest, b).sigmas(b);
+      level.sigma = take(std::max<std::int64_t>(level.chunks, 1) * level.sigmas);
       level_[levels_] = level;
       if (level.chunks <= 1) break;
-      level = {take(level.chunks * b * b), level.chunks * b, b, 1, 0, nullptr};
+      level = {take(level.chunks * b * b), level.chunks * b, b, 1, 0, 0, nullptr};
     }
     // The longest chunk has less than two chunks' rows.
     buffer_size_ = 2 * chunk_rows * b;
@@ -53,7 +55,7 @@ class RowTree {
       const Level& level = level_[l];
       for_chunks(level, [&](std::int64_t chunk, std::int64_t first, std::int64_t n, Scalar* a, Scalar*, Scalar* sums) {
         load(level, first, n, a, l == 0 ? scales : nullptr);
-        householder::factor(a, n, b_, level.tau + chunk * b_, sums);
+        householder::factor_by_pieces(a, n, b_, level.sigma + chunk * level.sigmas, sums);
         store(level, first, n, a);
         Scalar* const r = l == levels_ ? root_ : level_[l + 1].data + chunk * b_ * b_;
         for (std::int64_t k = 0; k < std::min(n, b_); ++k) householder::copy_upper_row(a, b_, k, r + k * b_);
@@ -71,7 +73,7 @@ class RowTree {
                    std::copy_n(top, std::min(n, b_) * b_, c);
                    std::fill(c + std::min(n, b_) * b_, c + n * b_, Scalar(0));
                    load(level, first, n, a, nullptr);
-                   householder::apply(a, n, b_, level.tau + chunk * b_, c, sums);
+                   householder::apply_by_pieces(a, n, b_, level.sigma + chunk * level.sigmas, c, sums);
                    store(level, first, n, c);
                  });
     }
@@ -81,7 +83,8 @@ class RowTree {
   struct Level {
     Scalar* data;
     std::int64_t rows, row_step, column_step, chunks;
-    Scalar* tau;
+    std::int64_t sigmas;  // of a chunk
+    Scalar* sigma;
   };
   static constexpr int most_levels = 31;  // each has at most a quarter of the rows of the one before
 

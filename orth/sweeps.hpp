@@ -20,6 +20,7 @@ void subtract_block_by_block(Call<Scalar, Layout, Space>& call) {
       if (begin > 0) {
         call.apply_metric();
         inner_product(block, call.image, s);
+        call.require_finite_image(s);
         call.words += end - begin + call.b;
       }
       update(Scalar(-1), block, s, Scalar(1), call.w);

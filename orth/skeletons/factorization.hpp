@@ -55,6 +55,7 @@ struct Factorization {
   void introduce(OneBlock& call, std::int64_t begin) const {
     call.whole = &x;
     call.first_column = begin;
+    call.trusts_image = begin > 0;
     call.keeps_lost_in_place = options.deficiency != Deficiency::replace;
   }
 

@@ -1,6 +1,7 @@
 #include <blockvec/operations.hpp>
 #include <limits>
 
+#include "orth/first_rank.hpp"
 #include "tests/orth/support.hpp"
 #include "tests/support/naive.hpp"
 
@@ -146,6 +147,30 @@ TYPED_TEST(Distributed, ErrorsReachEveryRank) {
   Options options;
   options.deficiency = orth::Deficiency::report;
   EXPECT_THROW(duplicates.run(options), orth::RankError);
+}
+
+TEST(FirstRank, HandsItsNumbersOrItsErrorToAll) {
+  const Context context = Context::world(1);
+  const int rank = context.communicator().rank();
+  for (const std::int64_t count : {1, 8, 3000}) {  // 3000: more than one message holds
+    std::vector<double> values(static_cast<std::size_t>(count), -1);
+    int calls = 0;
+    orth::on_first_rank(context, count, values.data(), [&](double* numbers) {
+      ++calls;
+      for (std::int64_t i = 0; i < count; ++i) numbers[i] = 1 / static_cast<double>(3 + i + rank);
+    });
+    EXPECT_EQ(calls, rank == 0 ? 1 : 0);
+    for (std::int64_t i = 0; i < count; ++i) {
+      EXPECT_EQ(values[static_cast<std::size_t>(i)], 1 / static_cast<double>(3 + i));
+    }
+    try {
+      orth::on_first_rank(context, count, values.data(), [](double*) { throw ShapeError("no result"); });
+      ADD_FAILURE() << "expected an error";
+    } catch (const Error& error) {
+      const std::string text = error.what(), whole = "no result";
+      EXPECT_EQ(text, rank == 0 ? whole : "on the first rank: " + whole.substr(0, static_cast<std::size_t>(count)));
+    }
+  }
 }
 
 TYPED_TEST(Distributed, FewerRowsThanRanksOrColumns) {

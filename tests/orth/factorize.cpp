@@ -301,6 +301,51 @@ TYPED_TEST(Factorize, AnyScaleOfColumnsIsFine) {
   }
 }
 
+const char* const every_method_within[] = {
+    "cgs",        "cgs2", "cholqr",      "cholqr2",           "svqb",   "scholqr3", "dd-cholqr",
+    "dd-cholqr2", "tsqr", "rand-cholqr", "rand-cholqr-gauss", "pcholqr"};
+
+/// Rounding of products of n terms, and none of the size of a column: no row is less accurate than others.
+TYPED_TEST(Factorize, NoEntryOfTheResidualIsBeyondRounding) {
+  using Scalar = typename TestFixture::ScalarType;
+  constexpr std::int64_t count = 3001, n = 20, width = 5;
+  const auto x = rounded<Scalar>(this->generator.random(count, n));
+  double largest = 0;
+  for (const auto& entry : x.entries) largest = std::max(largest, static_cast<double>(std::abs(entry)));
+  const double bound = 2 * complex_factor<Scalar> * this->eps * std::sqrt(static_cast<double>(n)) * largest;
+  for (const char* within : every_method_within) {
+    const auto run = this->run(x, width, this->options(std::string("bcgs2/") + within, true));
+    const auto qr = product(collect(run.q), collect(run.r));
+    double worst = 0;
+    for (std::size_t i = 0; i < x.entries.size(); ++i) {
+      worst = std::max(worst, static_cast<double>(std::abs(x.entries[i] - qr.entries[i])));
+    }
+    EXPECT_LE(worst, bound) << within;
+  }
+}
+
+TYPED_TEST(Factorize, ProductsOfIntegersHaveTheirRank) {
+  using Scalar = typename TestFixture::ScalarType;
+  constexpr std::int64_t count = 3001, n = 15, rank = 3;
+  typename TestFixture::Columns left(count, rank), right(rank, n);
+  for (auto* factor : {&left, &right}) {
+    for (auto& entry : factor->entries) entry = Wide<Scalar>(static_cast<long double>(this->generator.integer(-3, 3)));
+  }
+  const auto x = product(left, right);
+  for (const std::int64_t width : {std::int64_t{5}, n}) {
+    for (const char* within : every_method_within) {
+      for (const bool escalate : {true, false}) {
+        const auto run = this->run(x, width, this->options(std::string("bcgs2/") + within, escalate));
+        SCOPED_TRACE(std::string(within) + ", width " + std::to_string(width) + ": " + run.result.describe());
+        EXPECT_TRUE(run.result.orthonormal || !escalate);
+        if (run.result.orthonormal || std::string(within) == "tsqr") {
+          EXPECT_EQ(run.result.rank, rank);
+        }
+      }
+    }
+  }
+}
+
 TYPED_TEST(Factorize, BadInputIsNamed) {
   using Scalar = typename TestFixture::ScalarType;
   const typename TypeParam::Vector x(this->context, RowDistribution::uniform(30, this->context.communicator()), 6, "X");

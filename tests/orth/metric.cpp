@@ -175,7 +175,7 @@ TYPED_TEST(MetricTest, ItIsAppliedOnceASweepAndLessWithImagesAtHand) {
       const auto result =
           orth::Orthogonalizer(this->context, options).project_and_normalize(v, w, nullptr, nullptr, &metric);
       EXPECT_EQ(this->applied, (has_images ? expected.with : expected.without) * b) << result.describe();
-      EXPECT_EQ(result.reductions, expected.reductions);
+      EXPECT_EQ(result.reductions, expected.reductions + (has_images ? 1 : 0)) << "one shows that B Q is finite";
       EXPECT_LE(this->b_loss(join(columns_of(all, 0, m), collect(w))), 3 * rounding_loss<Scalar>(m + b));
     }
   }
@@ -286,7 +286,9 @@ TYPED_TEST(MetricTest, StepsOfASweepAreOnePass) {
     const auto result =
         orth::Orthogonalizer(this->context, options).project_and_normalize(v, w, nullptr, nullptr, &metric);
     // Lengths at first; then twice products of V and W with B W, and a change of W, and of B W where B V is at hand.
-    const std::int64_t words = 2 * b + 2 * ((m + b) + 2 * b) + (has_images ? 4 : 2) * (m + 2 * b);
+    // Then B Q is looked at.
+    const std::int64_t words =
+        2 * b + 2 * ((m + b) + 2 * b) + (has_images ? 4 : 2) * (m + 2 * b) + (has_images ? b : 0);
     EXPECT_EQ(result.passes * b, static_cast<double>(words)) << result.describe();
     EXPECT_LE(this->b_loss(join(v_given, collect(w))), 3 * rounding_loss<Scalar>(m + b));
   }
@@ -327,6 +329,71 @@ TYPED_TEST(MetricTest, ASemiDefiniteOrIndefiniteOneIsAnError) {
             "no error");
 }
 
+TYPED_TEST(MetricTest, WhatItsImagesBringInIsNeverSilent) {
+  using Scalar = typename TestFixture::ScalarType;
+  using Real = RealOf<Scalar>;
+  const auto v_given = this->b_orthonormal(m);
+  auto x = this->generator.random(count, b);
+  for (std::int64_t i = 0; i < count; ++i) x(i, 2) = Wide<Scalar>(0);
+  for (const char* method : methods) {
+    for (const Real bad : {std::numeric_limits<Real>::quiet_NaN(), std::numeric_limits<Real>::infinity()}) {
+      for (const int verb : {0, 1, 2, 3}) {
+        const auto run = [&](const auto& metric, const auto& w) {
+          return this->message([&] {
+            const auto v = this->tall(v_given, "V");
+            orth::Orthogonalizer orthogonalizer(this->context, orth::parse_options(method));
+            if (verb == 0) orthogonalizer.project(v, w, nullptr, &metric);
+            if (verb == 1) orthogonalizer.project_and_normalize(v, w, nullptr, nullptr, &metric);
+            if (verb == 2) orthogonalizer.normalize(w, nullptr, &metric);
+            if (verb == 3) orthogonalizer.factorize(v, w, nullptr, nullptr, 2, &metric);
+          });
+        };
+        // By B, in one column, at its first application or a later one; even where W's column is zero.
+        for (const std::int64_t column : {0, 2, 4}) {
+          for (const int good : {0, 1}) {
+            SCOPED_TRACE(std::string(method) + ", verb " + std::to_string(verb) + ", column " + std::to_string(column) +
+                         " after " + std::to_string(good));
+            auto metric = this->metric_of(mass);
+            int met = 0;
+            metric.apply = [&, apply = metric.apply](const auto& from, const auto& to) {
+              apply(from, to);
+              const std::int64_t j = verb == 3 ? column % 2 : column;
+              if (met++ >= good && to.width() > j) testing::put(to, 5, j, Scalar(bad));
+            };
+            const auto w = this->tall(x, "W");
+            const std::string text = run(metric, w);
+            if (good == 0) {
+              EXPECT_EQ(text, verb == 3 ? "orth: B W for W = " + w.describe() + " holds NaN or Inf in column " +
+                                              std::to_string(column % 2)
+                                        : "orth: B W for W = " + w.describe() + " holds NaN or Inf in column " +
+                                              std::to_string(column));
+              EXPECT_TRUE(collect(w).entries == rounded<Scalar>(x).entries) << "W was changed";
+            } else if (met > good && text != "no error") {
+              EXPECT_NE(text.find("NaN or Inf"), std::string::npos) << text;
+            }
+            for (const auto& entry : collect(w).entries) EXPECT_TRUE(std::isfinite(std::norm(entry)));
+          }
+        }
+        // By B V.
+        if (verb == 2) continue;
+        SCOPED_TRACE(std::string(method) + ", verb " + std::to_string(verb) + ", B V");
+        auto metric = this->metric_of(mass);
+        const auto bv = this->tall(mass * v_given, "B V"), bw = this->tall(x, "B W");
+        testing::put(bv, 7, 3, Scalar(bad));
+        metric.image_of_basis = bv;
+        metric.image_of_block = bw;
+        const auto w = this->tall(x, "W");
+        const std::string text = run(metric, w);
+        const auto image = collect(bw);
+        const bool clean = std::all_of(image.entries.begin(), image.entries.end(),
+                                       [](const auto& entry) { return std::isfinite(std::norm(entry)); });
+        EXPECT_TRUE(text.find("NaN or Inf") != std::string::npos || (text == "no error" && clean)) << text;
+        for (const auto& entry : collect(w).entries) EXPECT_TRUE(std::isfinite(std::norm(entry)));
+      }
+    }
+  }
+}
+
 TYPED_TEST(MetricTest, OperandsThatDoNotFitAreNamed) {
   using Scalar = typename TestFixture::ScalarType;
   const auto v = this->tall(this->b_orthonormal(m), "V"), w = this->tall(this->generator.random(count, b), "W");
@@ -346,7 +413,7 @@ TYPED_TEST(MetricTest, OperandsThatDoNotFitAreNamed) {
             "orth::project_and_normalize: the inner product's B is missing");
   metric.apply = [](const auto&, const auto& y) { fill(y, Scalar(std::numeric_limits<RealOf<Scalar>>::quiet_NaN())); };
   EXPECT_EQ(this->message([&] { orthogonalizer.normalize(w, nullptr, &metric); }),
-            "orth: B W holds NaN or Inf, W = " + w.describe());
+            "orth: B W for W = " + w.describe() + " holds NaN or Inf in column 0");
 }
 
 TYPED_TEST(MetricTest, SeveralPiecesCountAsOneBasis) {

@@ -33,12 +33,16 @@ std::vector<std::string> words(bool within) {
   return found;
 }
 
+/// The operand that holds NaN or Inf.
+enum class Spoilt { none, w, v, image, image_of_basis };
+
 /// One random case: what is asked, what came of it, and whether that is as promised.
 template <class K>
 class RandomCase {
  public:
   using Scalar = typename K::Scalar;
   using Columns = HostColumns<Wide<Scalar>>;
+  using Tall = typename K::Vector;
   using Pieces = orth::Basis<Scalar, typename K::Layout, typename K::Space>;
 
   explicit RandomCase(unsigned seed) : generator_(seed), block_(RandomBlocks<Scalar>(generator_)()) {
@@ -53,67 +57,114 @@ class RandomCase {
     width_ = generator_.chance(0.5) ? 0 : generator_.integer(1, std::max<std::int64_t>(1, block_.x.columns));
     // Devices refuse reproducible sums.
     reproducible_ = generator_.chance(0.1) && is_host_space<typename K::Space>;
-    spoilt_ = b() > 0 && generator_.chance(0.02);
+    const auto odd = [&](std::int64_t last) { return generator_.chance(0.5) ? 0 : up_to(last); };
+    frame_ = {odd(3), odd(7), odd(7)};
+    weights_.assign(static_cast<std::size_t>(block_.x.rows), 0);
+    has_metric_ = !has_denormals() && generator_.chance(0.15);
+    has_images_ = has_metric_ && generator_.chance(0.5);
+    if (has_metric_) {
+      for (int& weight : weights_) weight = static_cast<int>(generator_.integer(-1, 1));
+    }
+    if (b() > 0 && generator_.chance(0.05)) {
+      const Spoilt operands[] = {Spoilt::w, m() > 0 ? Spoilt::v : Spoilt::w, has_metric_ ? Spoilt::image : Spoilt::w,
+                                 has_images_ && m() > 0 ? Spoilt::image_of_basis : Spoilt::w};
+      spoilt_ = operands[up_to(3)];
+    }
   }
 
   void run(const Context& plain, const Context& reproducible) {
     const Context& context = reproducible_ ? reproducible : plain;
     const auto rows = RowDistribution::uniform(block_.x.rows, context.communicator());
-    if (spoilt_) {
-      using Real = std::numeric_limits<RealOf<Scalar>>;
-      block_.x(up_to(block_.x.rows - 1), up_to(b() - 1)) =
-          Wide<Scalar>(generator_.chance(0.5) ? Real::quiet_NaN() : Real::infinity());
-    }
-    Trial<K> trial(context, rows, block_.v, block_.x);
+    using Real = std::numeric_limits<RealOf<Scalar>>;
+    const auto bad = generator_.chance(0.5) ? Real::quiet_NaN() : Real::infinity();
+    const std::int64_t bad_row = up_to(block_.x.rows - 1);
+    const auto spoil = [&](Columns& a) { a(bad_row, up_to(a.columns - 1)) = Wide<Scalar>(bad); };
+    if (spoilt_ == Spoilt::w) spoil(block_.x);
+    if (spoilt_ == Spoilt::v) spoil(block_.v);
+    Trial<K> trial(context, rows, weighted(block_.v, -1), weighted(block_.x, -1), frame_);
     const std::int64_t middle = up_to(m()), end = generator_.integer(middle, m());
     const Pieces pieces{trial.v.columns(0, middle), trial.v.columns(middle, end), trial.v.columns(end, m())};
+    Tall image_of_basis, image_of_block;
+    orth::Metric<Scalar, typename K::Layout, typename K::Space> metric;
+    if (has_metric_) {
+      metric.apply = [&](const Tall& from, const Tall& to) {
+        Columns image = weighted(collect(from), 2);
+        if (spoilt_ == Spoilt::image) image(bad_row, image.columns - 1) = Wide<Scalar>(bad);
+        distribute<Scalar>(image, to);
+      };
+    }
+    if (has_images_) {
+      image_of_basis = Tall(context, rows, m(), "B V");
+      image_of_block = Tall(context, rows, b(), "B W");
+      Columns image = weighted(block_.v, 1);
+      if (spoilt_ == Spoilt::image_of_basis) spoil(image);
+      distribute<Scalar>(image, image_of_basis);
+      metric.image_of_basis = {image_of_basis.columns(0, middle), image_of_basis.columns(middle, end),
+                               image_of_basis.columns(end, m())};
+      metric.image_of_block = image_of_block;
+    }
+    const auto* const given = has_metric_ ? &metric : nullptr;
     orth::Orthogonalizer orthogonalizer(context, options_);
     bool reported = false, refused = false;
     try {
-      trial.result = width_ == 0 ? orthogonalizer.project_and_normalize(pieces, trial.w, &trial.s, &trial.r)
-                                 : orthogonalizer.factorize(pieces, trial.w, &trial.s, &trial.r, width_);
-    } catch (const orth::RankError&) {
+      trial.result = width_ == 0 ? orthogonalizer.project_and_normalize(pieces, trial.w, &trial.s, &trial.r, given)
+                                 : orthogonalizer.factorize(pieces, trial.w, &trial.s, &trial.r, width_, given);
+    } catch (const orth::RankError& error) {
+      trial.result = error.result();
       reported = true;
     } catch (const NotFiniteError&) {
       refused = true;
     }
     result = trial.result;
     SCOPED_TRACE(describe());
-    EXPECT_TRUE(trial.guards_hold());
-    // What a method without escalation stops before is not looked at.
-    EXPECT_TRUE(refused == spoilt_ || (width_ > 0 && !options_.escalate && !result.orthonormal));
-    if (spoilt_) return;
-    EXPECT_TRUE(is_finite(collect(trial.w)));
-    const double loss = trial.loss();
-    if (reported) {
-      EXPECT_EQ(options_.deficiency, Deficiency::report);
-      EXPECT_GT(trial.zero_columns, 0);
-      if (options_.escalate) {
-        EXPECT_LE(loss, rounding_loss<Scalar>(m() + b()));
-      }
+    EXPECT_TRUE(spoilt_ == Spoilt::v || trial.guards_hold());
+    if (spoilt_ == Spoilt::image_of_basis) {  // it is met where it is used
+      EXPECT_TRUE(is_finite(collect(trial.w)));
+      EXPECT_TRUE(refused || is_finite(join(collect(trial.w), collect(image_of_block))));
       return;
     }
+    // What a method without escalation stops before is not looked at.
+    EXPECT_TRUE(refused == (spoilt_ != Spoilt::none) || (width_ > 0 && !options_.escalate && !result.orthonormal));
+    if (spoilt_ != Spoilt::none) return;
+    const Columns q = weighted(collect(trial.w), 1);
+    EXPECT_TRUE(is_finite(q));
+    std::vector<std::int64_t> zeros;
+    for (std::int64_t j = 0; j < b(); ++j) {
+      if (norm(columns_of(q, j, j + 1)) == 0) zeros.push_back(m() + j);
+    }
+    const double loss = loss_of_orthogonality(join(block_.v, q), zeros);
+    const std::int64_t zero_columns = std::ssize(zeros);
+    if (reported) {
+      EXPECT_EQ(options_.deficiency, Deficiency::report);
+      EXPECT_GT(zero_columns, 0);
+    }
     EXPECT_TRUE(is_finite(collect(trial.s)) && is_finite(collect(trial.r)));
+    if (has_images_ && image_of_block.width() > 0) {
+      EXPECT_TRUE(is_finite(collect(image_of_block)));
+    }
     EXPECT_LE(result.reductions, most_reductions());
     if (options_.escalate) {
       EXPECT_TRUE(result.orthonormal);
       EXPECT_EQ(result.rank + std::ssize(result.lost), b());
-      EXPECT_TRUE(result.lost.empty() || options_.deficiency != Deficiency::report);
-      judge(trial);
+      EXPECT_EQ(reported, !result.lost.empty() && options_.deficiency == Deficiency::report);
+      judge(q);
       const std::int64_t room = std::min(b(), block_.x.rows - m());
-      EXPECT_EQ(trial.zero_columns, options_.deficiency == Deficiency::replace ? b() - room : b() - result.rank);
+      EXPECT_EQ(zero_columns, options_.deficiency == Deficiency::replace ? b() - room : b() - result.rank);
     }
     if (result.orthonormal) {
-      EXPECT_LE(loss, rounding_loss<Scalar>(m() + b()));
+      EXPECT_LE(loss, condition() * rounding_loss<Scalar>(m() + b()));
     }
-    if (result.orthonormal || width_ == 0) check_residual(trial);
+    if (result.orthonormal || width_ == 0) check_residual(trial, q);
   }
 
   std::string describe() const {
     return block_.text + ", " + to_string(options_.inter) + "/" + to_string(options_.intra) +
            (width_ > 0 ? ", factorize by " + std::to_string(width_) : "") +
            (options_.adaptive ? "" : ", not adaptive") + (options_.escalate ? "" : ", no escalation") +
-           (reproducible_ ? ", reproducible" : "") + (spoilt_ ? ", not finite" : "") + ": " + result.describe();
+           (reproducible_ ? ", reproducible" : "") + (has_metric_ ? ", in a metric" : "") +
+           (has_images_ ? " with images" : "") + (spoilt_ == Spoilt::none ? "" : ", not finite") + ", from " +
+           std::to_string(frame_.front) + " + " + std::to_string(frame_.start) + ", apart by " +
+           std::to_string(frame_.extra) + ": " + result.describe();
   }
   bool has_denormals() const { return block_.text.find("denormal") != std::string::npos; }
 
@@ -124,6 +175,19 @@ class RandomCase {
   std::int64_t b() const { return block_.x.columns; }
   std::int64_t up_to(std::int64_t last) { return generator_.integer(0, last); }
   double tolerance() const { return static_cast<double>(orth::rank_tolerance<Scalar>(m(), b())); }
+
+  /// D^power A, D being diagonal: under the metric B = D^2, D^-1 X is to D^-1 V what X is to V else. D's entries are
+  /// powers of two, so that nothing is rounded.
+  Columns weighted(Columns a, int power) const {
+    for (std::int64_t j = 0; j < a.columns; ++j) {
+      for (std::int64_t i = 0; i < a.rows; ++i) {
+        a(i, j) *= std::ldexp(1.0L, power * weights_[static_cast<std::size_t>(i)]);
+      }
+    }
+    return a;
+  }
+  /// Of D: a share of the length in the metric's terms may be that much more, or less, of the Euclidean one.
+  double condition() const { return has_metric_ ? 4 : 1; }
 
   static bool is_finite(const Columns& a) {
     return std::all_of(a.entries.begin(), a.entries.end(), [](const auto& x) { return std::isfinite(std::norm(x)); });
@@ -139,8 +203,7 @@ class RandomCase {
   }
 
   /// Whether the right columns were called dependent, block by block. What took their place counts for later blocks.
-  void judge(const Trial<K>& trial) {
-    const Columns q = collect(trial.w);
+  void judge(const Columns& q) {
     Span<Scalar> span;
     for (std::int64_t j = 0; j < m(); ++j) span.add(block_.v, j);
     const std::int64_t width = width_ == 0 ? std::max<std::int64_t>(b(), 1) : width_;
@@ -161,12 +224,12 @@ class RandomCase {
 
   /// X = V S + Q R by columns: rounding errors relative to what is added up, lost columns' rests, and the denormal
   /// steps of S and R.
-  void check_residual(const Trial<K>& trial) {
-    const Columns s = collect(trial.s), q = collect(trial.w), r = collect(trial.r);
+  void check_residual(const Trial<K>& trial, const Columns& q) {
+    const Columns s = collect(trial.s), r = collect(trial.r);
     const Columns vs = product(block_.v, s), qr = product(q, r);
     // Shifted CholQR3 puts blocks back by a product with what it had divided by; SVQB goes through up to six factors.
     const bool many = options_.intra == Intra::shifted_cholqr3 || options_.intra == Intra::svqb;
-    const double relative = (many ? 16 : 4) * rounding_residual<Scalar>(m() + b());
+    const double relative = condition() * (many ? 16 : 4) * rounding_residual<Scalar>(m() + b());
     const double rest = tolerance() * std::sqrt(static_cast<double>(b()));
     const double floor = 4 * static_cast<double>(m() + b()) * static_cast<double>(denormal_step<Scalar>);
     const double size = std::max(1.0, norm(q) / std::sqrt(static_cast<double>(b())));
@@ -184,7 +247,11 @@ class RandomCase {
   RandomBlock<Scalar> block_;
   orth::Options options_;
   std::int64_t width_ = 0;  // of factorize's blocks; 0: project_and_normalize
-  bool reproducible_ = false, spoilt_ = false;
+  bool reproducible_ = false;
+  Frame frame_;
+  bool has_metric_ = false, has_images_ = false;
+  std::vector<int> weights_;
+  Spoilt spoilt_ = Spoilt::none;
 };
 
 TYPED_TEST(RandomCases, AreOrthonormalOrSayWhatIsMissing) {

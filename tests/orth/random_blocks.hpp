@@ -24,7 +24,7 @@ struct RandomBlock {
 
 /// Up to 20 columns of V and 12 of X, 1 to 60 rows. A column of X is new, nearly a mixture of what stands before it
 /// (V, and X's columns), such a mixture, the double of one of them, or zero; then columns are scaled: not at all, by up
-/// to 10^+-290 (single: 10^+-36), into the range of denormal numbers (one of them, many, or the whole block), or all of
+/// to 10^+-300 (single: 10^+-37), into the range of denormal numbers (one of them, many, or the whole block), or all of
 /// that.
 template <class Scalar>
 class RandomBlocks {
@@ -63,7 +63,7 @@ class RandomBlocks {
  private:
   static constexpr bool single = std::is_same_v<RealOf<Scalar>, float>;
   static constexpr int digits = single ? 8 : 17;
-  static constexpr int range = single ? 36 : 290;
+  static constexpr int range = single ? 37 : 300;
 
   long double power(int low, int high) {
     return std::pow(10.0L, static_cast<long double>(draw_.integer(1000 * low, 1000 * high)) / 1000);

@@ -29,6 +29,13 @@ double rounding_residual(std::int64_t columns) {
          static_cast<double>(std::max<std::int64_t>(columns, 1));
 }
 
+/// Where a block vector begins and how far apart its lines are, in entries: a view may have any of that.
+struct Frame {
+  std::int64_t front = 0;  ///< columns before the first
+  std::int64_t start = 0;  ///< entries between an aligned address and the first one
+  std::int64_t extra = 0;  ///< entries between the end of a line and the next one
+};
+
 /// A basis and a block beside it in one allocation with room to spare, their values, and what orthogonalising them
 /// gave.
 template <class K>
@@ -40,14 +47,17 @@ struct Trial {
   Trial(const Context& context, const RowDistribution& rows, const Columns& v_, const Columns& x_)
       : v_given(rounded<Scalar>(v_)),
         x(rounded<Scalar>(x_)),
-        storage(context, rows, v_.columns + x_.columns + 1, "basis"),
-        v(storage.columns(0, v_.columns)),
-        w(storage.columns(v_.columns, v_.columns + x_.columns)),
-        s(context, v_.columns, x_.columns, "S"),
-        r(context, x_.columns, x_.columns, "R") {
-    fill(storage, Scalar(7));  // a guard beside W
-    distribute<Scalar>(v_given, v);
-    distribute<Scalar>(x, w);
+        storage(context, rows, v_.columns + x_.columns + 1, "basis") {
+    begin(0);
+  }
+  Trial(const Context& context, const RowDistribution& rows, const Columns& v_, const Columns& x_, const Frame& frame)
+      : v_given(rounded<Scalar>(v_)), x(rounded<Scalar>(x_)) {
+    const std::int64_t width = frame.front + v_.columns + x_.columns + 1;
+    const bool by_rows = std::is_same_v<typename K::Layout, RowMajor>;
+    const std::int64_t lines = by_rows ? rows.local_rows() : width, length = by_rows ? width : rows.local_rows();
+    memory = Memory("memory", static_cast<std::size_t>(frame.start + lines * (length + frame.extra)));
+    storage = Tall::wrap(context, rows, memory.data() + frame.start, width, length + frame.extra, "basis");
+    begin(frame.front);
   }
 
   orth::Result run(const orth::Options& options) {
@@ -69,8 +79,9 @@ struct Trial {
   double residual() const { return relative_residual(x, v_given, collect(s), collect(w), collect(r)); }
   double basis_loss() const { return loss_of_orthogonality(v_given); }
   bool guards_hold() const {
-    const auto v_now = collect(v), guard = collect(storage.column(storage.width() - 1));
-    for (const auto& entry : guard.entries) {
+    const auto v_now = collect(v);
+    const auto guards = join(collect(storage.columns(0, front)), collect(storage.column(storage.width() - 1)));
+    for (const auto& entry : guards.entries) {
       if (entry != Wide<Scalar>(7)) return false;
     }
     return v_now.entries == v_given.entries;
@@ -85,11 +96,27 @@ struct Trial {
     return norm(defect) / (length * length);
   }
 
+  using Memory = Kokkos::View<Scalar*, typename K::Space>;
+  Memory memory;
   Columns v_given, x;
+  std::int64_t front = 0;
   Tall storage, v, w;
   typename K::Small s, r;
   orth::Result result;
   mutable std::int64_t zero_columns = 0;
+
+ private:
+  void begin(std::int64_t front_) {
+    front = front_;
+    const std::int64_t m = v_given.columns, b = x.columns;
+    v = storage.columns(front, front + m);
+    w = storage.columns(front + m, front + m + b);
+    s = typename K::Small(storage.context(), m, b, "S");
+    r = typename K::Small(storage.context(), b, b, "R");
+    fill(storage, Scalar(7));  // guards beside V and W
+    distribute<Scalar>(v_given, v);
+    distribute<Scalar>(x, w);
+  }
 };
 
 }  // namespace blockvec::test

@@ -7,10 +7,12 @@
 
 /// Dense operations on replicated small matrices, in the order of their context's instance: the only way in which a
 /// method touches small data. What a function returns is an explicit read on the host, of a few numbers.
-/// On a device, what is done entry by entry and products are kernels there; factorisations run on the host, on LAPACK,
-/// by way of staging memory (blockvec::on_host), and wait for it. Matrices are column-major blocks of any leading
-/// dimension; outputs may not overlap inputs unless said so. All throw ShapeError on shapes that do not fit and never
-/// communicate: equal inputs give equal bits on every rank. Work arrays are kept between calls; nothing allocates once
+/// On a device, what is done entry by entry and products are kernels there; factorisations run on the host, by way
+/// of staging memory (blockvec::on_host), and wait for it. Matrices are column-major blocks of any leading dimension;
+/// outputs may not overlap inputs unless said so. All throw ShapeError on shapes that do not fit.
+/// Equal inputs give equal bits on every rank of a program, whatever the ranks' processors, BLAS and threads: loops are
+/// the library's own, and what LAPACK computes comes from the first rank (eigendecomposition, svqb). Nothing else
+/// communicates. On devices this asks for one model of them. Work arrays are kept between calls; nothing allocates once
 /// they are warm.
 namespace blockvec::orth::dense {
 
@@ -63,11 +65,11 @@ Real smallest_quotient(const SmallMatrix<Real, Space>& part, const SmallMatrix<R
 /// The sum of part(0, j) / whole(0, j) over j with whole > 0; for V^H W and W's columns ||V^H W D^-1||_F^2.
 template <class Real, class Space>
 Real sum_of_shares(const SmallMatrix<Real, Space>& whole, const SmallMatrix<Real, Space>& part);
-/// quotients(0, j) = the smallest squares(0, i) / |r(j, i)|^2 over those i for which neither is zero; 0 if there is none.
-/// R is n x n.
+/// quotients(0, j) = the smallest squares(0, i) / |r(j, i)|^2 over those i for which neither is zero; 0 if there is
+/// none. R is n x n.
 template <class Scalar, class Space>
 void divide_by_rows(const SmallMatrix<RealOf<Scalar>, Space>& squares, const SmallMatrix<Scalar, Space>& r,
-                      const SmallMatrix<RealOf<Scalar>, Space>& quotients);
+                    const SmallMatrix<RealOf<Scalar>, Space>& quotients);
 
 /// What a factorisation tells the host.
 template <class Scalar>
@@ -142,7 +144,8 @@ template <class Scalar, class Space>
 RealOf<Scalar> amplification(const SmallMatrix<RealOf<Scalar>, Space>& squares, const SmallMatrix<Scalar, Space>& x);
 
 /// A = Z diag(values) Z^H for a Hermitian A (upper triangle read); values (1 x n, real) ascending, Z (n x n) may be A.
-/// Throws NotFiniteError for NaN or Inf, Error if LAPACK does not converge.
+/// Up to 32 columns by Jacobi rotations; wider ones by LAPACK on the first rank, in one reduction of n^2 + n numbers,
+/// collective. Throws NotFiniteError for NaN or Inf, and Error if there is no convergence, on every rank.
 template <class Scalar, class Space>
 void eigendecomposition(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<RealOf<Scalar>, Space>& values,
                         const SmallMatrix<Scalar, Space>& z);
@@ -157,7 +160,8 @@ struct SvqbResult {
 /// One sweep of SVQB. With D = diag(reference)^(1/2) and D^-1 C D^-1 = Z diag(l) Z^H, eigenvalues below tolerance *
 /// max(l) lifted to that: B = D^-1 Z diag(l)^(-1/2) and R = diag(l)^(1/2) Z^H D, so that B R = I. C is n x n Hermitian
 /// (upper triangle read), reference 1 x n; zeros in it, of columns of zeros, count as 1, and those columns of R are
-/// zero. C is overwritten. Source: Stathopoulos, Wu 2002, SIAM J. Sci. Comput. 23(6).
+/// zero. C is overwritten. Communicates as eigendecomposition() does. Source: Stathopoulos, Wu 2002, SIAM J. Sci.
+/// Comput. 23(6).
 template <class Scalar, class Space>
 SvqbResult<Scalar> svqb(const SmallMatrix<Scalar, Space>& c, const SmallMatrix<RealOf<Scalar>, Space>& reference,
                         RealOf<Scalar> tolerance, const SmallMatrix<Scalar, Space>& b,

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 /// Orthogonalisation of block vectors: project a new block W (K x b) against an orthonormal basis V (K x m) and make it
@@ -24,7 +25,8 @@ enum class Intra {
   cholqr,   ///< Gram matrix and Cholesky: eps kappa^2, breaks near kappa = eps^-1/2; 1
   cholqr2,  ///< CholQR twice: eps, breaks there too; 2 (Yamamoto, Nakatsukasa, Yanagisawa, Fukaya 2015)
   svqb,     ///< Gram matrix and eigendecomposition, small eigenvalues lifted, repeated until orthonormal: eps; 1 a
-            ///< sweep, up to 6 sweeps (Stathopoulos, Wu 2002)
+            ///< sweep, up to 6 sweeps; blocks of more than 32 columns 2 a sweep, the second for the eigenvectors,
+            ///< which the first rank computes for all (Stathopoulos, Wu 2002)
   shifted_cholqr3,  ///< CholQR with a shift of 11 (K b + b (b + 1)) u, then CholQR2: eps while kappa is below about
                     ///< (eps shift)^-1/2, the shorter the columns the nearer to 1 / eps; 3 (Fukaya, Kannan,
                     ///< Nakatsukasa, Yamamoto, Yanagisawa 2020)
@@ -72,7 +74,8 @@ enum class Inter {
   p_2s,        ///< projection and the method within, then PIP in the reduction of the next block's projection: eps
                ///< while eps kappa <= 1/2, with a strong method within; 1 + i [4]
   p_adaptive,  ///< p-1s, and p-2s from the first block on where PIP breaks, or leaves a Gram matrix with a condition of
-               ///< 3 or more: as p-2s; 1 as long as that does not happen [4]
+               ///< 3 or more: as p-2s; 1 as long as that does not happen, 2 for blocks of more than 32 columns, whose
+               ///< eigenvalues the first rank computes for all [4]
   two_stage    ///< PIP for each block, then for panels of many (Options::panel_width) once more: as pipi+; 1, and 1 a
                ///< panel [5]
 };
@@ -82,7 +85,7 @@ enum class Inter {
 enum class Deficiency {
   replace,  ///< random columns, orthogonal to everything, take their place: W keeps b orthonormal columns
   drop,     ///< the first `rank` columns of W are orthonormal, in their old order, the others zero
-  report    ///< throws RankError
+  report    ///< as drop, then throws RankError
 };
 
 /// Why something else was done than what was asked.
@@ -95,12 +98,6 @@ enum class Reason {
   rank_deficient,   ///< columns were dependent
   bad_basis,        ///< V is so far from orthonormal that projections on it do not settle
   no_room  ///< columns were dependent, and there are too few rows for as many orthonormal columns: some are zero
-};
-
-/// Thrown under Deficiency::report; names the rank and the columns. W then holds what Deficiency::drop would give.
-class RankError : public Error {
- public:
-  using Error::Error;
 };
 
 struct Options {
@@ -156,6 +153,17 @@ struct Result {
   std::string describe() const;
 };
 
+/// Thrown under Deficiency::report when all work is done; names the rank and the columns. W, S, R, B W and the
+/// context's history are then what Deficiency::drop gives: X = V S + W R holds.
+class RankError : public Error {
+ public:
+  RankError(const std::string& message, Result result) : Error(message), result_(std::move(result)) {}
+  const Result& result() const { return result_; }  ///< what the verb would have returned
+
+ private:
+  Result result_;
+};
+
 /// A column of W counts as dependent if what is left of it beside V (m columns) and the columns before it is at most
 /// this share of its norm: 8 sqrt(m + b) eps, a little above what rounding leaves of a column that is dependent
 /// exactly.
@@ -174,8 +182,9 @@ RealOf<Scalar> rank_tolerance(std::int64_t m, std::int64_t b);
 /// All verbs: V, a block vector or several ({locked, V}; m columns in all, orthonormal together), and W share context
 /// and rows and do not overlap; S (m x b) and R (b x b) are optional. Widths from 0 up. Lengths, angles and
 /// orthonormality are those of the metric where one is given. Columns whose squares would overflow or underflow are
-/// scaled first. Throws ShapeError naming operands; NotFiniteError naming operand and column if W or V holds NaN or
-/// Inf, W being as it was; RankError as asked. Collective.
+/// scaled first. Throws ShapeError naming operands; NotFiniteError naming operand and column if W, V or the first B W
+/// holds NaN or Inf, W being as it was; the same for what a later B W, or B V, brings in, W being as far as it had
+/// come; RankError as asked, with all outputs set. Collective: all ranks decide alike, since they hold the same bits.
 class Orthogonalizer {
  public:
   explicit Orthogonalizer(Context context, Options options = {}) : context_(std::move(context)), options_(options) {}
@@ -190,7 +199,7 @@ class Orthogonalizer {
   /// W <- (I - V V^H) W; W_in = V S + W_out. V has orthonormal columns. W is not normalised.
   /// One sweep, a second one for methods that project twice or where more than 1/64 of a column's square went. A sweep:
   /// one reduction, 2m + 3b words. result.rank counts the columns that are not in the range of V; result.lost names the
-  /// others, whose rest is noise.
+  /// others, whose rest is noise. Without columns of V, W is looked at: one reduction, b words.
   template <class Scalar, class Layout, class Space>
   Result project(const std::type_identity_t<Basis<Scalar, Layout, Space>>& v,
                  const BlockVector<Scalar, Layout, Space>& w,
