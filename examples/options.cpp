@@ -32,7 +32,7 @@ void add_problem_options(CLI::App& app, ProgramOptions& options) {
       ->check(CLI::IsMember({"laplacian", "heisenberg", "anderson", "graphene"}))
       ->group(group);
   app.add_option("--matrix", options.matrix_file,
-                 "Matrix Market file to be read instead: coordinate or array, Hermitian")
+                 "Matrix Market file to be read instead, plain or gzipped: coordinate or array, Hermitian")
       ->group(group);
   app.add_option("--grid", options.grid,
                  "lengths (default: 40 40 40 for laplacian, 20 20 20 for anderson, 60 60 for graphene)")
@@ -128,10 +128,13 @@ void add_checkpoint_options(CLI::App& app, ProgramOptions& options) {
                                      "save the run to this file now and then, and where SIGINT or SIGTERM ends it")
                           ->group(group);
   app.add_option_function<double>(
-         "--checkpoint-every", [&](double minutes) { checkpoint.seconds = 60 * minutes; },
+         "--checkpoint-every",
+         [&](double minutes) {
+           if (!(minutes >= 0)) throw CLI::ValidationError("--checkpoint-every", "expected 0 minutes or more");
+           checkpoint.seconds = 60 * minutes;
+         },
          "minutes from one checkpoint to the next; 0: after every block")
       ->default_str("10")
-      ->check(CLI::NonNegativeNumber)
       ->needs(file)
       ->group(group);
   app.add_option("--restart", checkpoint.restart,

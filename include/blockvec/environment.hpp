@@ -1,7 +1,6 @@
 #pragma once
 
 #include <blockvec/kernels/error.hpp>
-#include <type_traits>
 
 namespace blockvec {
 
@@ -30,8 +29,8 @@ class Environment {
   /// waiting.
   template <class Body>
   static int guard(Body&& body) noexcept {
-    return guard_erased([](void* function) { return (*static_cast<std::remove_reference_t<Body>*>(function))(); },
-                        &body);
+    auto call = [&] { return body(); };  // body may be a function, which has no address as an object
+    return guard_erased([](void* function) { return (*static_cast<decltype(call)*>(function))(); }, &call);
   }
 
  private:

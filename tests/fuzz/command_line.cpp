@@ -28,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   // What is taken is what --help promises.
-  if (options.threads < 0 || options.lanczos.checkpoint.seconds < 0) std::abort();
+  if (options.threads < 0 || !(options.lanczos.checkpoint.seconds >= 0)) std::abort();
   if (options.layout != "row" && options.layout != "column") std::abort();
   return 0;
 }
