@@ -8,6 +8,7 @@
 #include <array>
 #include <blockvec/kernels/error.hpp>
 #include <sstream>
+#include <stdexcept>
 #include <string_view>
 
 #include "write_all.hpp"
@@ -179,6 +180,9 @@ std::optional<int> parse_command_line(int argc, char** argv, bool print, Program
     return is_help && is_printed ? 0 : 2;
   } catch (const Error& error) {
     if (print) print_error(fmt::format("--orth: {}", error.what()));
+    return 2;
+  } catch (const std::out_of_range&) {  // CLI11 lets this one out
+    if (print) print_error("a flag was given a number that 64 bits do not hold; it takes true or false");
     return 2;
   }
   if (argc == 1) options.periodic = true;
