@@ -10,7 +10,7 @@
 namespace blockvec::examples {
 
 /// Runs body(), which must not communicate, on every rank. If it throws on any, every rank throws an InputError with
-/// the message of the lowest such rank: nobody is left waiting. Two small reductions.
+/// the message of the lowest such rank: nobody is left waiting. One small message.
 template <class Body>
 auto collectively(const Communicator& communicator, Body&& body) {
   std::optional<decltype(body())> result;
