@@ -98,10 +98,14 @@ nlohmann::json Reporter::report(const RunSummary& run, const Context& context) {
   return json;
 }
 
-void Reporter::give_up(const std::string& message) {
+void Reporter::give_up(const std::string& message, bool is_others) {
+  if (!is_others) {
+    const int rank = communicator_.rank();
+    print_error(message, communicator_.size() > 1 ? fmt::format("error on rank {}", rank) : "error");
+  }
   if (!is_first_) return;
   const auto reporting = start_report();
-  report_unfinished(message + on_this_rank());
+  report_unfinished(is_others ? message : message + on_this_rank());
 }
 
 void Reporter::report_unfinished(const std::string& why) {

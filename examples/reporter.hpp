@@ -36,8 +36,9 @@ class Reporter {
   /// The run's end. Collective. write_vectors(file) writes the vectors, on every rank alike. The exit status.
   template <class WriteVectors>
   int finish(const RunSummary& run, const Context& context, WriteVectors&& write_vectors);
-  /// An exception ends this rank: what is known is reported.
-  void give_up(const std::string& message);
+  /// An exception ends this rank: its message is printed unless the rank that it comes from does so, and what is known
+  /// is reported.
+  void give_up(const std::string& message, bool is_others);
 
  private:
   nlohmann::json report(const RunSummary& run, const Context& context);

@@ -19,12 +19,17 @@ int solve_and_report(Operator& a, RunSummary run, const ProgramOptions& options,
   LanczosOptions lanczos = options.lanczos;
   lanczos.checkpoint.matrix = fmt::format("{}, {} nonzeros", run.matrix, run.nonzeros);
   try {
-    result = block_lanczos<Scalar, Layout>(a, lanczos, [&](const LanczosStep& step) { return reporter.observe(step); });
+    // An error on one rank ends the search on all of them, and all stay until the first one has reported.
+    result = context.collective([&] {
+      return block_lanczos<Scalar, Layout>(a, lanczos, [&](const LanczosStep& step) { return reporter.observe(step); });
+    });
   } catch (const InputError&) {
     throw;
   } catch (const std::exception& error) {
-    reporter.give_up(error.what());
-    throw;
+    const bool is_others = dynamic_cast<const RefusedError*>(&error) != nullptr;
+    reporter.give_up(error.what(), is_others);
+    context.communicator().barrier();
+    return Reporter::error_status;
   }
   context.profile().stop();
   context.history().stop();

@@ -26,7 +26,9 @@ int write_all(int file, std::string_view text) {
 
 int print(std::string_view text) { return write_all(STDOUT_FILENO, text); }
 
-void print_error(std::string_view message) { write_all(STDERR_FILENO, fmt::format("error: {}\n", message)); }
+void print_error(std::string_view message, std::string_view what) {
+  write_all(STDERR_FILENO, fmt::format("{}: {}\n", what, message));
+}
 
 void guard_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {

@@ -128,7 +128,6 @@ def main():
             (["--matrix", os.path.join(folder, "none.mtx")], "none.mtx: cannot be read"),
             (["--problem", "nothing"], "--problem"),
             (["--frobnicate"], "frobnicate"),
-            (["--no-escalation=99999999999999999999"], "it takes true or false"),
             (["--checkpoint", out, "--checkpoint-every", "nan"], "expected 0 minutes or more"),
             (["--orth", "magic"], "magic"),
             (["--problem", "graphene", "--grid", 4, 4, "--flux", 1, 3], "does not fit"),
