@@ -30,6 +30,7 @@ class OutputFile {
   const std::string& name() const { return name_; }                ///< as it was given
   const std::filesystem::path& target() const { return target_; }  ///< in full, links followed
   const std::string& draft() const { return draft_; }              ///< where the content goes
+  bool is_direct() const { return is_direct_; }                    ///< a pipe or a device
 
   /// The whole content, and publish(). Throws OutputError; the draft is then gone.
   void write(std::string_view content);

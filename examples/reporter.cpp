@@ -57,7 +57,6 @@ void Reporter::begin(RunSummary run) {
 }
 
 bool Reporter::observe(const LanczosStep& step) {
-  if (talks_) said(progress_(step));
   if (is_first_) {
     const std::lock_guard lock(mutex_);
     known_.eigenvalues = step.eigenvalues;
@@ -69,7 +68,21 @@ bool Reporter::observe(const LanczosStep& step) {
     known_.seconds = step.seconds;
     known_.history.push_back(step);
   }
+  if (step.converged > saved_) save_found(step.converged);
+  if (talks_) said(progress_(step));
   return !interruption_.is_asked();
+}
+
+// Whoever kills this process leaves no time for it. A disk that is full is reported at the end.
+void Reporter::save_found(std::int64_t count) {
+  saved_ = count;
+  if (!is_first_ || !files_.json || files_.json->is_direct()) return;
+  const auto writing = interruption_.start_report();
+  try {
+    const std::lock_guard lock(mutex_);
+    files_.json->write(json_text(to_json(known_, options_)));
+  } catch (const OutputError&) {
+  }
 }
 
 std::string Reporter::reason_to_stop() {

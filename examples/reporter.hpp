@@ -13,8 +13,8 @@
 namespace blockvec::examples {
 
 /// What a run has to say, whether it ends well or not: progress, what was found, files, exit status. What was found is
-/// printed first, except that JSON comes first after a signal or an error. A file that cannot be written leaves the
-/// others alone.
+/// printed first, except that JSON comes first after a signal or an error, and each time that pairs are found. A file
+/// that cannot be written leaves the others alone.
 class Reporter {
  public:
   static constexpr int error_status = 2;
@@ -43,6 +43,7 @@ class Reporter {
  private:
   nlohmann::json report(const RunSummary& run, const Context& context);
   void report_unfinished(const std::string& why);
+  void save_found(std::int64_t count);
   void write_json(const nlohmann::json& json);
   void plot(const nlohmann::json& json);
   std::unique_lock<std::mutex> start_report();
@@ -58,6 +59,7 @@ class Reporter {
   bool is_first_;
   std::atomic<bool> talks_;
   std::atomic<bool> has_failed_ = false;
+  std::int64_t saved_ = 0;     // pairs that JSON holds already
   bool is_stopped_ = false;    // by an observer on any rank
   bool has_reported_ = false;  // the run itself, of how it ended; under the lock of reports
   ProgressPrinter progress_;

@@ -30,7 +30,15 @@ def table():
     start = next(index for index, line in enumerate(lines) if line.startswith("| fault |"))
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[start:] if line.startswith("|")]
     rows = [dict(zip(cells[0], row)) for row in cells[2:]]
-    return [row for row in rows if str(RANKS) in re.findall(r"\d+", row["ranks"])]
+    rows = [row for row in rows if str(RANKS) in re.findall(r"\d+", row["ranks"])]
+    rows = [row for row in rows if "Open MPI" not in row["fault"] or f"(Open MPI {launcher_version()})" in row["fault"]]
+    return [{**row, "fault": row["fault"].split(" (")[0]} for row in rows]
+
+
+def launcher_version():
+    """4 or 5."""
+    text = subprocess.run([LAUNCHER[0], "--version"], capture_output=True, text=True).stdout if LAUNCHER else ""
+    return 4 if re.search(r"\b4\.\d", text) else 5
 
 
 def write_matrix(file):
@@ -168,7 +176,7 @@ def check(row, rank, run):
     assert re.search(pattern, text), f"no {pattern!r} in:\n{text}"
 
     printed = re.findall(r"^ +\d+ +(-?[\d.]+) +[\d.e+-]+", "".join(run.lines), re.M)
-    assert bool(printed) == (row["printed"] == "yes"), text
+    assert row["printed"] == "any" or bool(printed) == (row["printed"] == "yes"), text
     if printed:
         check_found([float(value) for value in printed])
     content = (run.folder / "run.json").read_text()
@@ -176,7 +184,7 @@ def check(row, rank, run):
     if content != OLD:
         result = json.loads(content)
         check_found(result["eigenvalues"])
-        assert result["converged"] is False and result["stopped"], result["stopped"]
+        assert result["converged"] is False and (result["stopped"] or not result["finished"]), result
     content = (run.folder / "vectors.mtx").read_text()
     if row["vectors"] == "old":
         assert content == OLD
