@@ -31,8 +31,8 @@ def eigenvalues(what, problem):
     here = next(r["seconds"] for r in mine if r["library"] == "block_lanczos")
     peers = sorted((r for r in mine if r["library"] != "block_lanczos"), key=lambda r: float(r["seconds"]))
     parts = [f"{r['library']} {seconds(r['seconds'])}" for r in peers if r["missed"] == "0"]
-    incomplete = " and ".join(r["library"] for r in peers if r["missed"] != "0")
-    parts += [f"{incomplete} miss some"] if incomplete else []
+    incomplete = [r["library"] for r in peers if r["missed"] != "0"]
+    parts += [" and ".join(incomplete) + (" miss some" if len(incomplete) > 1 else " misses some")] if incomplete else []
     return row(what, "2 cores", seconds(here), ", ".join(parts), name)
 
 
@@ -87,7 +87,7 @@ def device_kernel(what, product):
 def rows():
     return [
         eigenvalues("8 lowest energies, 20 spins", "heisenberg ring 20"),
-        eigenvalues("8 lowest eigenvalues, 60³ grid", "laplacian 60^3"),
+        eigenvalues("8 lowest values, 60³ grid", "laplacian 60^3"),
         orthogonalisation(),
         host_kernel("Inner product, 1 to 32 columns", "tsmttsm"),
         host_kernel("Update, 1 to 32 columns", "tsmm"),
