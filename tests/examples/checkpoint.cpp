@@ -218,7 +218,7 @@ class Refusal : public testing::Test {
     }
     return "no error";
   }
-  /// Of a file with these bytes.
+  /// The message with which a restart from a file with these bytes is refused.
   std::string message(const std::vector<char>& bytes) {
     if (is_first_) write(path_, bytes);
     world_.barrier();
