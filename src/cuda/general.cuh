@@ -2,8 +2,8 @@
 
 #include "src/cuda/operands.cuh"
 
-/// Both products for any layout and stride, but in place: 32 x 32 pieces of the result, 256 threads with 2 x 2 entries
-/// each, operands through shared memory in double precision. What no faster kernel serves comes here.
+/// tsmm for any layout and stride, except in place: 32 x 32 pieces of the result, 256 threads with 2 x 2 entries each,
+/// operands through shared memory in double precision. What no faster kernel serves comes here.
 namespace blockvec::kernels::cuda {
 
 inline constexpr int piece_size = 32;
@@ -25,56 +25,6 @@ __device__ inline void load_piece(Piece& piece, const Tall<const Real>& a, std::
     }
     const bool inside = row0 + i < rows && column0 + j < columns;
     piece[i][j] = inside ? static_cast<double>(a.data[a.offset(row0 + i, column0 + j)]) : 0.0;
-  }
-}
-
-template <class Real>
-struct TsmttsmGeneral {
-  Tall<const Real> a, b;
-  Coefficient<Real> alpha;
-  std::int64_t k;
-  std::int64_t m, n;
-  std::int64_t part_rows;
-  double* partial;  ///< [part][m][n]
-};
-
-/// Block x: a part of the rows; block y: a piece of P = A^T B.
-template <class Real>
-__global__ void __launch_bounds__(general_threads) tsmttsm_general_kernel(const TsmttsmGeneral<Real> p) {
-  __shared__ Piece a;
-  __shared__ Piece b;
-  if (p.alpha.read().is_zero()) return;
-  const std::int64_t pieces_n = ceil_div(p.n, piece_size);
-  const std::int64_t row0 = blockIdx.y / pieces_n * piece_size;
-  const std::int64_t column0 = blockIdx.y % pieces_n * piece_size;
-  const int i = static_cast<int>(threadIdx.x) / 16;
-  const int j = static_cast<int>(threadIdx.x) % 16;
-  double sum[2][2] = {};
-  const std::int64_t begin = blockIdx.x * p.part_rows;
-  const std::int64_t end = min(p.k, begin + p.part_rows);
-  for (std::int64_t k = begin; k < end; k += piece_size) {
-    load_piece(a, p.a, k, end, row0, p.m);
-    load_piece(b, p.b, k, end, column0, p.n);
-    __syncthreads();
-#pragma unroll 8
-    for (int depth = 0; depth < piece_size; ++depth) {
-#pragma unroll
-      for (int x = 0; x < 2; ++x) {
-#pragma unroll
-        for (int y = 0; y < 2; ++y) sum[x][y] += a[depth][i + 16 * x] * b[depth][j + 16 * y];
-      }
-    }
-    __syncthreads();
-  }
-  double* const out = p.partial + blockIdx.x * p.m * p.n;
-#pragma unroll
-  for (int x = 0; x < 2; ++x) {
-#pragma unroll
-    for (int y = 0; y < 2; ++y) {
-      const std::int64_t row = row0 + i + 16 * x;
-      const std::int64_t column = column0 + j + 16 * y;
-      if (row < p.m && column < p.n) out[row * p.n + column] = sum[x][y];
-    }
   }
 }
 

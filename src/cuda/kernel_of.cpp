@@ -13,19 +13,10 @@ using dispatch::CudaKernel;
 // Only single precision is split, and only complex products are made of three real ones.
 template <class Real>
 bool has_kernel_of(const dispatch::CudaTsmttsmProblem& p, const dispatch::CudaTsmttsm& x) {
-  if (sizeof(Real) == 8 && (x.tf32 != 0 || x.extras != 0)) return false;
+  if (sizeof(Real) == 8 && x.tf32 != 0) return false;
   if (p.parts == 1 && x.complex_tiles()) return false;
   if (x.kernel == CudaKernel::ring) return ring_kernel_of<Real>(x, p.parts, !p.row_major, p.same, false) != nullptr;
-  if constexpr (sizeof(Real) == 8) {
-    if (x.kernel == CudaKernel::columns) {
-      return p.parts == 1 && tsmttsm_columns_kernel_of<Real>(x.tile_m, x.tile_n) != nullptr;
-    }
-  } else {
-    if (x.kernel == CudaKernel::warpgroup) {
-      return p.parts == 1 && tsmttsm_columns_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n) != nullptr;
-    }
-  }
-  if (x.kernel != CudaKernel::direct) return x.kernel == CudaKernel::general;
+  if (x.kernel != CudaKernel::direct) return false;
   const auto neighbours = static_cast<dispatch::Neighbours>(std::max(x.neighbours, 1));  // any, for those by rule
   return tsmttsm_direct_kernel_of<Real>(x.tile_m, x.tile_n, neighbours) != nullptr;
 }
@@ -47,9 +38,6 @@ bool has_kernel_of(const dispatch::CudaTsmmProblem& p, const dispatch::CudaTsmm&
       return warps_kernel_of<Real>(x) != nullptr;
     case CudaKernel::columns:
       return has_columns_kernel<Real>(x, p.parts);
-    case CudaKernel::deep:
-      if constexpr (sizeof(Real) == 8) return real_double && tsmm_columns_deep_kernel_of<Real>(x.blocks_n, x.tile_n);
-      break;
     case CudaKernel::panels:
       if constexpr (sizeof(Real) == 8) return real_double && tsmm_panels_kernel_of<Real>(x.blocks_n, x.tile_n);
       break;

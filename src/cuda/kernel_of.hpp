@@ -22,7 +22,6 @@ TsmttsmRingKernel<Real> ring_kernel_of(const dispatch::CudaTsmttsm& x, int parts
     return by_columns ? tsmttsm_narrow_kernel_of<Real>(x.tile_m, x.tile_n, parts) : nullptr;
   }
   if constexpr (sizeof(Real) == 4) {
-    if (x.extras != 0) return tsmttsm_bordered_kernel_of<Real>(x.tile_m, x.tile_n, x.extras);
     if (x.tf32 == 3) return tsmttsm_complex_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);
     if (x.tf32 == 4)
       return tsmttsm_rows_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n, by_columns || aligned, by_columns);
@@ -30,7 +29,9 @@ TsmttsmRingKernel<Real> ring_kernel_of(const dispatch::CudaTsmttsm& x, int parts
   if constexpr (sizeof(Real) == 8) {
     if (x.square()) return tsmttsm_gauss_square_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);
   }
-  if (x.gauss != 0) return tsmttsm_gauss_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);
+  if constexpr (sizeof(Real) == 8) {
+    if (x.gauss != 0) return tsmttsm_gauss_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);
+  }
   if (x.gram()) return tsmttsm_gram_kernel_of<Real>(x.tile_m, by_columns);
   return tsmttsm_ring_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);
 }
@@ -55,10 +56,7 @@ TsmmBoxesKernel<Real> boxes_kernel_of(const dispatch::CudaTsmm& x, int parts, bo
   if constexpr (sizeof(Real) == 8) {
     if (x.holds_gauss()) return tsmm_gauss_registers_kernel_of<Real>(x.blocks_n, x.tile_n, by_columns);
     if (x.gauss != 0) return tsmm_gauss_kernel_of<Real>(x.blocks_n, x.tile_n, by_columns);
-    if (x.takes_once()) return tsmm_once_kernel_of<Real>();
-    if (x.held != 0) return tsmm_held_kernel_of<Real>();
   } else {
-    if (x.tf32 != 0 && by_columns) return tsmm_column_boxes_split_kernel_of<Real>(x.blocks_n, x.tile_n, parts);
     if (x.tf32 != 0) return tsmm_boxes_split_kernel_of<Real>(x.blocks_n, x.tile_n, parts);
   }
   return tsmm_boxes_kernel_of<Real>(x.blocks_n, x.tile_n);
@@ -74,10 +72,6 @@ TsmmWarpsKernel<Real> warps_kernel_of(const dispatch::CudaTsmm& x) {
 
 template <class Real>
 TsmmDirectKernel<Real> direct_kernel_of(const dispatch::CudaTsmm& x, int parts) {
-  if (x.shares_rows()) {
-    if constexpr (sizeof(Real) == 8) return tsmm_shared_rows_kernel_of<Real>(x.panel);
-    return nullptr;
-  }
   return tsmm_direct_kernel_of<Real>(x.tile_n, x.blocks_n, x.panel, parts);
 }
 

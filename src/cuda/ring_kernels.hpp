@@ -8,8 +8,6 @@ namespace blockvec::kernels::cuda {
 
 template <class Real>
 struct TsmttsmRing;
-struct TsmttsmColumns;
-struct TsmttsmColumnsWarpgroup;
 template <class Real>
 struct TsmttsmDirect;
 template <class Real>
@@ -22,7 +20,6 @@ template <class Real>
 struct TsmmColumns;
 template <class Real>
 struct TsmmColumnPieces;
-struct TsmmColumnsDeep;
 struct TsmmPanels;
 template <class Real>
 struct TsmmDirect;
@@ -41,7 +38,7 @@ TsmttsmRingKernel<Real> tsmttsm_narrow_kernel_of(int m, int n, int parts);
 /// gram_narrow_tiles, in either layout.
 template <class Real>
 TsmttsmRingKernel<Real> tsmttsm_narrow_gram_kernel_of(int m, int n, bool by_columns, int parts);
-/// gauss_tiles; in single precision split_gauss_tiles, of row-major operands alone.
+/// gauss_tiles.
 template <class Real>
 TsmttsmRingKernel<Real> tsmttsm_gauss_kernel_of(int m, int n, bool by_columns);
 /// gauss_square_tiles.
@@ -54,27 +51,11 @@ TsmttsmRingKernel<Real> tsmttsm_rows_warpgroup_kernel_of(int m, int n, bool alig
 template <class Real>
 TsmttsmRingKernel<Real> tsmttsm_complex_warpgroup_kernel_of(int m, int n, bool by_columns);
 
-/// bordered_tiles.
-template <class Real>
-TsmttsmRingKernel<Real> tsmttsm_bordered_kernel_of(int m, int n, int extras);
-
 /// direct_shapes.
 template <class Real>
 using TsmttsmDirectKernel = void (*)(TsmttsmDirect<Real>);
 template <class Real>
 TsmttsmDirectKernel<Real> tsmttsm_direct_kernel_of(int m, int n, dispatch::Neighbours neighbours);
-
-/// columns_tiles.
-template <class Real>
-using TsmttsmColumnsKernel = void (*)(TsmttsmColumns);
-template <class Real>
-TsmttsmColumnsKernel<Real> tsmttsm_columns_kernel_of(int m, int n);
-
-/// columns_warpgroup_tiles.
-template <class Real>
-using TsmttsmColumnsWarpgroupKernel = void (*)(TsmttsmColumnsWarpgroup);
-template <class Real>
-TsmttsmColumnsWarpgroupKernel<Real> tsmttsm_columns_warpgroup_kernel_of(int m, int n);
 
 template <class Real>
 using TsmmRingKernel = void (*)(TsmmRing<Real>);
@@ -99,21 +80,12 @@ TsmmBoxesKernel<Real> tsmm_boxes_kernel_of(int m, int n);
 /// tsmm_box_split_tiles; scalars have so many real numbers.
 template <class Real>
 TsmmBoxesKernel<Real> tsmm_boxes_split_kernel_of(int m, int n, int parts);
-/// tsmm_column_box_split_tiles; likewise.
-template <class Real>
-TsmmBoxesKernel<Real> tsmm_column_boxes_split_kernel_of(int m, int n, int parts);
 /// tsmm_wide_tiles.
 template <class Real>
 TsmmBoxesKernel<Real> tsmm_wide_kernel_of(int m, int n);
 /// tsmm_gauss_tiles.
 template <class Real>
 TsmmBoxesKernel<Real> tsmm_gauss_kernel_of(int m, int n, bool by_columns);
-/// tsmm_held.cu.
-template <class Real>
-TsmmBoxesKernel<Real> tsmm_held_kernel_of();
-/// tsmm_once.cu.
-template <class Real>
-TsmmBoxesKernel<Real> tsmm_once_kernel_of();
 /// tsmm_gauss_register_tiles.
 template <class Real>
 TsmmBoxesKernel<Real> tsmm_gauss_registers_kernel_of(int m, int n, bool by_columns);
@@ -141,12 +113,6 @@ TsmmColumnPiecesKernel<Real> tsmm_columns_split_kernel_of(int m, int n, int part
 template <class Real>
 TsmmColumnPiecesKernel<Real> tsmm_columns_fma_kernel_of(int m, int n, int parts);
 
-/// tsmm_columns_deep_tiles.
-template <class Real>
-using TsmmColumnsDeepKernel = void (*)(TsmmColumnsDeep);
-template <class Real>
-TsmmColumnsDeepKernel<Real> tsmm_columns_deep_kernel_of(int m, int n);
-
 /// tsmm_panels_tiles.
 template <class Real>
 using TsmmPanelsKernel = void (*)(TsmmPanels);
@@ -158,8 +124,5 @@ template <class Real>
 using TsmmDirectKernel = void (*)(TsmmDirect<Real>);
 template <class Real>
 TsmmDirectKernel<Real> tsmm_direct_kernel_of(int columns, int rows, int panel, int parts);
-/// tsmm_shared_rows_tiles.
-template <class Real>
-TsmmDirectKernel<Real> tsmm_shared_rows_kernel_of(int columns);
 
 }  // namespace blockvec::kernels::cuda

@@ -9,7 +9,6 @@
 #include "src/cuda/tsmm_boxes.cuh"
 #include "src/cuda/tsmm_boxes_split.cuh"
 #include "src/cuda/tsmm_columns.cuh"
-#include "src/cuda/tsmm_columns_deep.cuh"
 #include "src/cuda/tsmm_columns_fma.cuh"
 #include "src/cuda/tsmm_columns_split.cuh"
 #include "src/cuda/tsmm_direct.cuh"
@@ -22,7 +21,6 @@
 #include "src/dispatch/cuda_calls.hpp"
 #include "src/dispatch/cuda_tsmm_column_pieces.hpp"
 #include "src/dispatch/cuda_tsmm_columns.hpp"
-#include "src/dispatch/cuda_tsmm_columns_deep.hpp"
 
 namespace blockvec::kernels::cuda {
 namespace {
@@ -177,12 +175,8 @@ void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const La
   const int depth_classes = row_major ? 1 : parts * x.classes;
   const int of_line = row_major ? x.panel : parts * box_rows;  // what a box takes of each
   const int lines_of_class = row_major ? box_rows / x.classes : x.panel / depth_classes;
-  if (x.plain != 0 || x.tf32 != 0 || x.gauss != 0) p.lines = plain_lines(a, row_major ? x.panel : of_line);
-  if (x.plain != 0) {
-    p.a.classes = 1;
-    p.a.pitch = x.pitch;
-    p.a.lines = lines_of_class;
-  } else if (x.classes == 1 && of_line < a.length && reinterpret_cast<std::uintptr_t>(a.data) % 16 == 0) {
+  if (x.tf32 != 0 || x.gauss != 0) p.lines = plain_lines(a, row_major ? x.panel : of_line);
+  if (x.classes == 1 && of_line < a.length && reinterpret_cast<std::uintptr_t>(a.data) % 16 == 0) {
     p.a = cut_boxes(a, of_line, x.pitch, lines_of_class, launcher.operation);
   } else {
     p.a = boxes(a, x.classes, x.pitch, lines_of_class, launcher.operation);
@@ -201,7 +195,7 @@ void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const La
   p.panels = static_cast<int>(ceil_div(p.m, x.panel));
   p.sets = x.groups;
   p.stages = x.stages;
-  p.depth_classes = x.takes_once() ? 2 : depth_classes;  // lanes read two columns at a time
+  p.depth_classes = depth_classes;
   for (int v = 0; v < 4; ++v) {
     const int turn = v % depth_classes;
     p.step[v] = row_major ? 4 * v
@@ -229,9 +223,8 @@ void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const La
     return launcher.launch_clusters(tsmm_wide_kernel_of<Real>(x.blocks_n, x.tile_n), x.parts,
                                     p.clustered ? p.sections : 1, block_threads, x.shared_bytes, p);
   }
-  const int threads = x.holds_gauss()  ? dispatch::gauss_register_warps(x.tile_n) * warp_size + loading_threads
-                      : x.takes_once() ? computing_threads
-                                       : block_threads;
+  const int threads =
+      x.holds_gauss() ? dispatch::gauss_register_warps(x.tile_n) * warp_size + loading_threads : block_threads;
   launcher.launch_early(boxes_kernel_of<Real>(x, parts, !p.out.b.row_major), x.parts, threads, x.shared_bytes, p);
 }
 
@@ -355,33 +348,6 @@ void launch_columns(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const 
                         x.shared_bytes, p);
 }
 
-void launch_columns_deep(const TsmmCall<double>& call, const dispatch::CudaTsmm& x, const Launcher& launcher) {
-  TsmmColumnsDeep p{};
-  set_task(p, call, x, launcher.tickets);
-  p.a = columns(call.a, x.panel, x.pitch);
-  p.old = columns<double>(call.b, x.panel, x.staged_pitch);
-  p.loads_old = x.output_in_ring;
-  p.b = call.b.data;
-  p.pitch_b = call.b.ld;
-  p.k = call.a.rows;
-  p.m = static_cast<int>(call.a.columns);
-  p.n = static_cast<int>(call.b.columns);
-  p.rows = x.rows;
-  p.stages = x.stages;
-  p.offset_c = p.stage_bytes =
-      static_cast<int>(dispatch::column_bytes(x.panel, std::max(x.pitch, x.staged_pitch), sizeof(double)));
-  if (x.small_in_ring) {
-    p.panel_bytes = x.panel * x.tile_n * 8 * static_cast<int>(sizeof(double));
-    p.stage_bytes += p.panel_bytes;
-    auto* const packed = launcher.packed<double>();
-    const std::int64_t numbers = round_up(p.m, x.panel) * x.tile_n * 8;
-    launcher.launch_early(pack_deep_kernel, ceil_div(numbers, 256), 128, 0, p, x.tile_n, packed);
-    p.packed = packed;
-  }
-  launcher.launch_early(tsmm_columns_deep_kernel_of<double>(x.blocks_n, x.tile_n), x.parts, block_threads,
-                        x.shared_bytes, p);
-}
-
 void launch_panels(const TsmmCall<double>& call, const dispatch::CudaTsmm& x, const Launcher& launcher) {
   const TsmmPanels p{tall(call.a),
                      tall(call.b),
@@ -448,9 +414,6 @@ void launch_tsmm(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Cud
       if (!by_fma(x)) return launch_columns(call, x, launcher);
     }
     return launch_column_pieces(call, x, launcher);
-  }
-  if constexpr (std::is_same_v<T, double>) {
-    if (x.kernel == CudaKernel::deep) return launch_columns_deep(call, x, launcher);
   }
   launch_ring(call, x, launcher);  // or by whole warpgroups
 }

@@ -21,8 +21,8 @@ namespace blockvec::kernels::cuda {
 
 template <class Real>
 struct TsmmBoxes : TsmmTask<Real> {
-  Boxes a;                 ///< if `lines` are not set; the stage's layout in any case
-  PlainLines<Real> lines;  ///< A, to be copied plainly
+  Boxes a;
+  PlainLines<Real> lines;  ///< A as it lies in memory, for what is computed again
   Results<Real> out;
   int m;
   int row_warps, column_warps;
@@ -148,25 +148,6 @@ __device__ inline void start_boxes(const TsmmBoxes<Real>& p, const BoxStages<Rea
 #endif
 }
 
-/// The loading warps copy a panel of a chunk.
-template <class Real>
-__device__ inline void copy_panel(const TsmmBoxes<Real>& p, int boxes, std::uint32_t chunk, int panel, Real* stage,
-                                  int thread) {
-  const int box_rows = p.out.box_rows;
-  const std::int64_t row = static_cast<std::int64_t>(chunk) * boxes * box_rows;
-  const int column = panel * p.panel;
-  if (p.out.b.row_major) {
-    const int width = min(p.panel, (p.m - column + 3) / 4 * 4);
-    copy_lines<loading_threads>(p.lines, row, boxes * box_rows, column, width, stage, p.a.pitch, thread);
-  } else {
-    const int parts = p.out.b.parts;
-    for (int box = 0; box < boxes; ++box) {
-      copy_lines<loading_threads>(p.lines, column / parts, p.panel / parts, parts * (row + box * box_rows),
-                                  parts * box_rows, stage + box * p.a.numbers(), p.a.pitch, thread);
-    }
-  }
-}
-
 /// Where a lane's entries of either half of a warp's rows begin in a stage.
 template <class Real>
 __device__ inline int first_entry(const TsmmBoxes<Real>& p, int warp_row, int lane, int half) {
@@ -179,11 +160,11 @@ struct Nothing {
   __device__ void operator()(std::uint32_t) const {}
 };
 
-/// The warps that load: one of them takes tickets and, of boxes, starts all; plain copies are shared by four. A last
-/// stage for each of so many groups says that there is nothing more. on_chunk(chunk) follows a chunk's copies.
-template <int tb, bool plain, int first_thread = computing_threads, class Real, class OnChunk = Nothing>
+/// The warp that loads takes tickets and starts all boxes; a last stage says that there is nothing more.
+/// on_chunk(chunk) follows a chunk's copies.
+template <int tb, int first_thread = computing_threads, class Real, class OnChunk = Nothing>
 __device__ inline void load_chunks(const TsmmBoxes<Real>& p, const BoxStages<Real>& stages, std::uint32_t (&tickets)[2],
-                                   int groups = 1, const OnChunk& on_chunk = {}) {
+                                   const OnChunk& on_chunk = {}) {
 #if __CUDA_ARCH__ >= 900
   const int thread = static_cast<int>(threadIdx.x) - first_thread;
   const bool leads = thread < warp_size && elected();
@@ -192,11 +173,7 @@ __device__ inline void load_chunks(const TsmmBoxes<Real>& p, const BoxStages<Rea
   RingPosition at{0, 1};
   const auto share_ticket = [&](int turn, unsigned ticket) {
     if (leads) tickets[turn] = ticket;
-    if constexpr (plain) {
-      meet(2, loading_threads);
-    } else {
-      __syncwarp();
-    }
+    __syncwarp();
     return tickets[turn] * p.chunks_per_ticket;
   };
   const auto take_ticket = [&] { return leads ? atomicAdd(p.tickets, 1U) : 0U; };
@@ -210,21 +187,14 @@ __device__ inline void load_chunks(const TsmmBoxes<Real>& p, const BoxStages<Rea
         stages.barriers.empty[at.stage].wait(at.parity);
         Barrier& full = stages.barriers.full[at.stage];
         Real* const stage = reinterpret_cast<Real*>(stages.memory + at.stage * stages.bytes());
-        if constexpr (plain) {
-          copy_panel(p, boxes, chunk, panel, stage, thread);
-          full.await_copies();
-          __syncwarp();
-        }
         if (leads) {
           stages.chunk_of[at.stage] = chunk;
-          full.arrive_and_expect((plain ? 0U : static_cast<unsigned>(stages.bytes_a)) + small_bytes);
+          full.arrive_and_expect(static_cast<unsigned>(stages.bytes_a) + small_bytes);
           if (small_bytes != 0) {
             const double* const small = p.packed + static_cast<std::int64_t>(panel) * stages.small_numbers;
             bulk_load(reinterpret_cast<unsigned char*>(stage) + stages.bytes_a, small, small_bytes, full);
           }
-          if constexpr (!plain) start_boxes(p, stages, boxes, chunk, panel, stage, full);
-        } else if (plain && thread >= warp_size && elected()) {
-          full.arrive();
+          start_boxes(p, stages, boxes, chunk, panel, stage, full);
         }
         __syncwarp();
         at.advance(1, p.stages);
@@ -234,13 +204,9 @@ __device__ inline void load_chunks(const TsmmBoxes<Real>& p, const BoxStages<Rea
     turn ^= 1;
     first = share_ticket(turn, next);
   }
-  for (int group = 0; group < groups; ++group) {
-    stages.barriers.empty[at.stage].wait(at.parity);
-    if (leads) stages.chunk_of[at.stage] = no_chunk;
-    if (elected()) stages.barriers.full[at.stage].arrive();
-    __syncwarp();
-    at.advance(1, p.stages);
-  }
+  stages.barriers.empty[at.stage].wait(at.parity);
+  if (leads) stages.chunk_of[at.stage] = no_chunk;
+  if (elected()) stages.barriers.full[at.stage].arrive();
 #endif
 }
 
@@ -266,26 +232,14 @@ __global__ void __launch_bounds__(block_threads, tsmm_blocks<tb, tn>)
   double* const packed = reinterpret_cast<double*>(memory + p.stages * bytes);
   Real* const staged =
       reinterpret_cast<Real*>(packed + (resident ? static_cast<int>(round_up(p.m, 16)) * pieces * 8 : 0));
-  const bool plain = p.lines.data != nullptr;
-  if (threadIdx.x == 0) {
-    for (int s = 0; s < p.stages; ++s) {
-      barriers.full[s].initialize(plain ? loading_threads / warp_size : 1);
-      barriers.empty[s].initialize(static_cast<unsigned>(warps * warp_size));
-    }
-    publish_barriers();
-  }
+  if (threadIdx.x == 0) barriers.initialize(p.stages, static_cast<unsigned>(warps));
   await_previous_kernel();
   __syncthreads();
   const bool reads_a = !p.alpha.read().is_zero();
 
   if (warp >= computing_warps) {
     give_registers<tsmm_blocks<tb, tn> == 2 ? 48 : 56>();
-    if (!reads_a) return;
-    if (plain) {
-      load_chunks<tb, true>(p, stages, tickets);
-    } else if (warp == computing_warps) {
-      load_chunks<tb, false>(p, stages, tickets);
-    }
+    if (reads_a && warp == computing_warps) load_chunks<tb>(p, stages, tickets);
     return;
   }
 

@@ -1,9 +1,6 @@
 #include "src/cuda/check.cuh"
-#include "src/cuda/general.cuh"
 #include "src/cuda/kernel_of.hpp"
 #include "src/cuda/tensor_map.hpp"
-#include "src/cuda/tsmttsm_columns.cuh"
-#include "src/cuda/tsmttsm_columns_warpgroup.cuh"
 #include "src/cuda/tsmttsm_direct.cuh"
 #include "src/cuda/tsmttsm_pairs.hpp"
 #include "src/cuda/tsmttsm_ring.cuh"
@@ -94,7 +91,7 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
   // Boxes of several classes, or swizzled, lie in stages as plain copies do not write them; split sums count rows from
   // the first one on.
   const bool may_begin_before = by_columns && x.a.classes == 1 && x.b.classes <= 1 &&
-                                x.padding != dispatch::swizzled_boxes && x.tf32 == 0 && x.gauss == 0 && x.extras == 0;
+                                x.padding != dispatch::swizzled_boxes && x.tf32 == 0 && x.gauss == 0;
   const int before = may_begin_before ? rows_before(call.a, call.b) : 0;
   p.a = staged(call.a, x.a, x, before, operation);
   p.b = p.same ? p.a : staged(call.b, x.b, x, before, operation);
@@ -140,16 +137,15 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
   p.whole_a = tall(call.a);
   p.whole_b = tall(call.b);
   p.k = call.a.rows;
-  p.chunks_in_sum = std::max(1, dispatch::rows_of_early_sums / x.rows);
   const dim3 blocks(static_cast<unsigned>(block_count(x, x.parts)));
   if (takes_pairs(x)) {
     launch(tsmttsm_pairs_kernel_of<Real>(by_columns), blocks, block_threads, x.shared_bytes, stream_of_call, operation,
            Start::early, p, dispatch::SquarePairs(x.sections_m, x.parts));
   } else {
     const bool aligned = by_columns ? p.wide : has_aligned_pairs(p.a) && has_aligned_pairs(p.b);
-    const int warps = dispatch::ring_warps(x) + (x.extras != 0 ? dispatch::border_warps : 0);
-    launch(ring_kernel_of<Real>(x, parts, by_columns, p.same, aligned), blocks, warps * warp_size + loading_threads,
-           x.shared_bytes, stream_of_call, operation, Start::early, p);
+    launch(ring_kernel_of<Real>(x, parts, by_columns, p.same, aligned), blocks,
+           dispatch::ring_warps(x) * warp_size + loading_threads, x.shared_bytes, stream_of_call, operation,
+           Start::early, p);
   }
 }
 
@@ -180,79 +176,6 @@ void launch_direct(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& x, d
          operation, Start::early, p);
 }
 
-void launch_columns(const TsmttsmCall<double>& call, const dispatch::CudaTsmttsm& x, double* partial,
-                    cudaStream_t stream_of_call, const Product& operation) {
-  TsmttsmColumns p{};
-  p.a = tall(call.a);
-  p.b = tall(call.b);
-  p.k = call.a.rows;
-  p.rows = x.rows;
-  p.pitch = x.a.pitch;
-  p.share = share_of(x, call.a.columns, call.b.columns, partial);
-  p.alpha = coefficient(call.alpha);
-  launch(tsmttsm_columns_kernel_of<double>(x.tile_m, x.tile_n),
-         dim3(static_cast<unsigned>(x.parts * x.sections_m * x.sections_n)), columns_threads, x.shared_bytes,
-         stream_of_call, operation, Start::early, p);
-}
-
-void launch_columns_warpgroup(const TsmttsmCall<float>& call, const dispatch::CudaTsmttsm& x, double* partial,
-                              cudaStream_t stream_of_call, const Product& operation) {
-  TsmttsmColumnsWarpgroup p{};
-  const auto split_columns = [&](const Matrix<const float>& a, const dispatch::CudaFeed& feed, int first_byte,
-                                 int class_positions) {
-    const Lines<float> lines{a.data, a.rows, a.columns, a.columns == 1 ? round_up(a.rows, 4) : a.ld};
-    // Whole lines of memory: what pads them in a stage would cost one more of each.
-    const bool whole =
-        a.ld * sizeof(float) % line_bytes == 0 && reinterpret_cast<std::uintptr_t>(a.data) % line_bytes == 0;
-    SplitColumns made{};
-    made.boxes = whole && a.rows >= x.rows ? cut_boxes(lines, x.rows, feed.pitch, feed.lines, operation)
-                                           : boxes(lines, feed.classes, feed.pitch, feed.lines, operation, !whole);
-    made.class_numbers = feed.class_step;
-    made.class_positions = class_positions;
-    made.first_byte = first_byte;
-    made.data = a.data;
-    made.distance = a.ld;
-    made.count = static_cast<int>(a.columns);
-    return made;
-  };
-  p.a = split_columns(call.a, x.a, 0, split_rows / x.a.classes);
-  // Lanes that read eights of columns meet in no bank if these are of one class each: where there is room for it.
-  const int eights = static_cast<int>(round_up(x.b.lines, 8));
-  p.b = split_columns(call.b, x.b, x.a.stage_bytes, x.b.classes * eights <= 8 * x.tile_n ? eights : x.b.lines);
-  p.k = call.a.rows;
-  p.sections = x.sections_m;
-  p.chunks = static_cast<std::uint32_t>(ceil_div(call.a.rows, x.rows));
-  p.run = run_of(call, p.chunks, x.parts);
-  p.pieces = x.rows / piece_rows;
-  p.stages = x.stages;
-  p.stage_bytes = x.a.stage_bytes + x.b.stage_bytes;
-  p.pieces_in_sum = dispatch::rows_of_early_sums / piece_rows;
-  p.alpha = coefficient(call.alpha);
-  p.partial = partial;
-  launch(tsmttsm_columns_warpgroup_kernel_of<float>(x.tile_m, x.tile_n),
-         dim3(static_cast<unsigned>(block_count(x, x.parts))), split_block_threads, x.shared_bytes, stream_of_call,
-         operation, Start::early, p);
-}
-
-template <class T>
-void launch_general(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& configuration, double* partial,
-                    cudaStream_t stream_of_call, const Product& operation) {
-  using Real = real_t<T>;
-  constexpr int parts = parts_of<T>;
-  TsmttsmGeneral<Real> p{};
-  p.a = tall(call.a);
-  p.b = tall(call.b);
-  p.alpha = coefficient(call.alpha);
-  p.k = call.a.rows;
-  p.m = parts * call.a.columns;
-  p.n = parts * call.b.columns;
-  p.part_rows = configuration.part_rows;
-  p.partial = partial;
-  const dim3 grid(static_cast<unsigned>(configuration.parts),
-                  static_cast<unsigned>(ceil_div(p.m, piece_size) * ceil_div(p.n, piece_size)));
-  launch(tsmttsm_general_kernel<Real>, grid, general_threads, 0, stream_of_call, operation, p);
-}
-
 }  // namespace
 
 template <class T>
@@ -267,18 +190,8 @@ void launch_tsmttsm(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& con
   double* const partial = workspace_start<double>(execution);
   if (configuration.kernel == dispatch::CudaKernel::ring) {
     launch_ring(call, configuration, partial, execution.stream, operation);
-  } else if (configuration.kernel == dispatch::CudaKernel::columns) {
-    if constexpr (std::is_same_v<T, double>) {
-      launch_columns(call, configuration, partial, execution.stream, operation);
-    }
-  } else if (configuration.kernel == dispatch::CudaKernel::warpgroup) {
-    if constexpr (std::is_same_v<T, float>) {
-      launch_columns_warpgroup(call, configuration, partial, execution.stream, operation);
-    }
   } else if (configuration.kernel == dispatch::CudaKernel::direct) {
     launch_direct(call, configuration, partial, execution.stream, operation);
-  } else if (configuration.kernel == dispatch::CudaKernel::general) {
-    launch_general(call, configuration, partial, execution.stream, operation);
   }
   TsmttsmSum<Real> sum{};
   sum.partial = partial;
@@ -298,9 +211,7 @@ void launch_tsmttsm(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& con
   const std::int64_t entries = call.c.rows * call.c.columns;
   sum.lanes = sum_lanes(entries);
   const auto blocks = static_cast<unsigned>(ceil_div(entries, sum.lanes));
-  // The general kernel does not know how to wait, nor does what was not launched.
-  const bool waits = multiplies && configuration.kernel != dispatch::CudaKernel::general;
-  const Start start = waits ? Start::early : Start::after_previous;
+  const Start start = multiplies ? Start::early : Start::after_previous;
   launch(tsmttsm_sum_kernel<parts == 2, Real>, dim3(blocks), sum_threads(sum.lanes, sum.parts * sum.fold), 0,
          execution.stream, operation, start, sum);
 }

@@ -19,7 +19,6 @@ __device__ inline void complete_factors(double (&of)[3][count], double sign) {
 /// Such sums of m x n pieces of 16 x 8 complex numbers, for complex double precision.
 template <int m, int n>
 struct GaussTiles {
-  static constexpr bool in_chunks = false;
   static constexpr bool may_turn = false;
   static constexpr int numbers = 2;
   static constexpr bool flips = true;

@@ -19,7 +19,6 @@ namespace blockvec::kernels::cuda {
 template <int blocks>
 struct GaussSquare {
   static_assert(blocks == 5 || blocks == 7);
-  static constexpr bool in_chunks = false;
   static constexpr bool may_turn = false;
   static constexpr int numbers = 2;
   static constexpr bool flips = true;

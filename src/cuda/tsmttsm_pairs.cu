@@ -35,16 +35,12 @@ struct PairShare {
 };
 
 /// What a warp's tile has on and above the diagonal of the block's partial sum, straight from its registers; and what
-/// lies beside the diagonal below it, the other half of a complex entry on it. `mirrors`: of blocks below the diagonal
-/// the mirror image.
-template <bool mirrors, class Tiles, class Real>
+/// lies beside the diagonal below it, the other half of a complex entry on it.
+template <class Tiles, class Real>
 __device__ inline void write_tile(const TsmttsmRing<Real>& p, const Share& share, int row0, int column0,
                                   const Tiles& tiles) {
   double* const partial = p.partial + static_cast<std::int64_t>(share.part) * p.m * p.n;
-  const auto write = [&](double entry, int row, int column) {
-    const bool mirror = mirrors && row / 8 > column / 8;
-    const int i = mirror ? column : row;
-    const int j = mirror ? row : column;
+  const auto write = [&](double entry, int i, int j) {
     if (i > j || j >= p.n) return;
     partial[i * p.n + j] = entry;
     if (j == i + 1) partial[j * p.n + i] = entry;
@@ -70,15 +66,16 @@ __global__ void __launch_bounds__(block_threads, 1)
       const int row0 = warp / dispatch::pair_warps_n * tiles.rows;
       const int column0 = warp % dispatch::pair_warps_n * tiles.columns;
       add_chunks<by_columns>(p, share, barriers, memory, 0, row0, column0, tiles);
-      write_tile<false>(p, share, share.row0 + row0, share.column0 + column0, tiles);
+      write_tile(p, share, share.row0 + row0, share.column0 + column0, tiles);
       return;
     }
-    static_assert(dispatch::pair_gram.blocks == GramSquare::blocks && dispatch::pair_gram.warps == GramSquare::warps);
-    const bool second = warp >= GramSquare::warps;
-    GramSquare tiles(warp % GramSquare::warps);
-    add_chunks<by_columns>(p, share, barriers, memory + (second ? p.offset_b : 0), 0, 0, 0, tiles);
-    const int start = second ? share.column0 : share.row0;
-    write_tile<true>(p, share, start, start, tiles);
+    constexpr dispatch::GramShape gram = dispatch::pair_gram;
+    const bool second = warp >= gram.warps;
+    with_gram_tiles<gram.blocks, gram.warps>(warp % gram.warps, [&](auto&& tiles) {
+      add_chunks<by_columns>(p, share, barriers, memory + (second ? p.offset_b : 0), 0, 0, 0, tiles);
+      const int start = second ? share.column0 : share.row0;
+      write_tile(p, share, start, start, tiles);
+    });
   });
 }
 

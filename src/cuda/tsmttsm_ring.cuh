@@ -3,9 +3,7 @@
 #include <utility>
 
 #include "src/cuda/succession.cuh"
-#include "src/cuda/tsmttsm_gram_square.cuh"
 #include "src/cuda/tsmttsm_share.cuh"
-#include "src/cuda/tsmttsm_split.cuh"
 #include "src/cuda/tsmttsm_tiles.cuh"
 
 /// tsmttsm on tensor cores, fed by a ring of bulk copies: P = A^T B of real views, one partial sum a block.
@@ -117,26 +115,6 @@ __device__ inline auto lane_of(const Staged<Real>& operand, const RowMap& map, i
   }
 }
 
-/// Adds again, in double precision and from memory, what a warp's early sums were to hold: those of `count` chunks, the
-/// last of them in turn `last`.
-template <class Tiles, class Real>
-__device__ inline void add_again(const TsmttsmRing<Real>& p, const Share& share, int last, int count, int column_a,
-                                 int column_b, Tiles& tiles) {
-  const int lane = static_cast<int>(threadIdx.x) % warp_size;
-  const int column = Tiles::numbers * (lane / 4);
-  MemoryLane<Real> a{p.whole_a, p.k, p.m, 0, share.row0 + column_a + column};
-  MemoryLane<Real> b{p.whole_b, p.k, p.n, 0, share.column0 + column_b + column};
-#pragma unroll 1
-  for (int i = 0; i < count; ++i) {
-    const std::int64_t chunk = share.part + static_cast<std::int64_t>(last - i * p.groups) * share.parts;
-#pragma unroll 1
-    for (int row = 0; row < p.rows; row += 16) {
-      a.row = b.row = chunk * p.rows + row + lane % 4;
-      tiles.add(p.whole_a.data, a, p.whole_b.data, b);
-    }
-  }
-}
-
 /// A computing warp's part of all chunks of the block: its columns of A begin at column_a, of B at column_b. `simple`:
 /// a chunk is one segment, which one group takes; fewer registers are needed to know where it is.
 template <bool simple, bool turned, bool by_columns, Reads reads, class Tiles, class Real>
@@ -158,7 +136,6 @@ __device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share
   const int step_by = simple ? 1 : p.split;
   const int in_turn = simple ? p.groups : p.groups_in_turn;
   RingPosition at{simple ? group : group / p.split, 0};
-  int early = 0;  // chunks whose sums are of single precision so far
   for (int left = share.turns<by_columns>(p) - at.stage; left > 0; left -= in_turn) {
     barriers.full[at.stage].wait(at.parity);
     const unsigned char* const stage = ring + at.stage * p.stage_bytes;
@@ -168,25 +145,14 @@ __device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share
       const Real* b = reinterpret_cast<const Real*>(stage + p.offset_b) + p.b.segment[s] + place_b;
       a += step * 16 * p.a.row_step;
       b += step * 16 * p.b.row_step;
-      if constexpr (Tiles::in_chunks) {
-        tiles.add_split(a, lane_a, 16 * p.a.row_step, b, lane_b, 16 * p.b.row_step, p.steps);
-        step = p.steps;
-      } else {
-        for (; step < p.steps; step += step_by) {
-          tiles.add(a, lane_a, b, lane_b);
-          a += step_by * 16 * p.a.row_step;
-          b += step_by * 16 * p.b.row_step;
-        }
+      for (; step < p.steps; step += step_by) {
+        tiles.add(a, lane_a, b, lane_b);
+        a += step_by * 16 * p.a.row_step;
+        b += step_by * 16 * p.b.row_step;
       }
     }
     barriers.empty[at.stage].arrive();
     at.advance(in_turn, p.stages);
-    if constexpr (Tiles::in_chunks) {
-      if (++early < p.chunks_in_sum && left > in_turn) continue;
-      const bool added = tiles.close(lane, p.m - share.row0 - column_a, p.n - share.column0 - column_b);
-      if (!added) add_again(p, share, share.turns<by_columns>(p) - left, early, column_a, column_b, tiles);
-      early = 0;
-    }
   }
 }
 
@@ -197,7 +163,7 @@ __device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share
     add_chunks<simple, turned, by_columns, reads>(p, share, barriers, ring, group, column_a, column_b, tiles);
   };
   if constexpr (Tiles::numbers == 2) {  // chunks are of one segment, of rows each for one group
-    add.template operator()<!by_columns || Tiles::in_chunks, false>();
+    add.template operator()<!by_columns, false>();
   } else if constexpr (by_columns) {
     if constexpr (may_swizzle<Tiles, Real>) {
       if (p.swizzled) return add.template operator()<true, false, Reads::swizzled>();
@@ -269,15 +235,6 @@ __device__ inline void add_groups(const TsmttsmRing<Real>& p, const Share& share
     meet(1, threads);
     if (group < turn || group >= turn + p.copies) continue;
     tiles.for_each_pair(lane, [&](double one, double other, int row, int column) {
-      if constexpr (gram) {
-        if (Tiles::mirrors && row / 8 > column / 8) {
-          double& first = own[column * pitch + row];
-          double& second = own[(column + 1) * pitch + row];
-          first = turn == 0 ? one : first + one;
-          second = turn == 0 ? other : second + other;
-          return;
-        }
-      }
       double2& out = *reinterpret_cast<double2*>(own + row * pitch + column);
       out = turn == 0 ? make_double2(one, other) : make_double2(out.x + one, out.y + other);
     });
@@ -394,18 +351,10 @@ __global__ void __launch_bounds__(block_threads, 1) tsmttsm_gram_kernel(const __
   release_next_kernel();
   const Share share(p, 0, 0);
   run_ring<by_columns>(p, share, barriers, memory, [&](int group, int warp) {
-    const auto add = [&](auto&& tiles) {
+    with_gram_tiles<blocks, warps>(warp, [&](auto&& tiles) {
       add_chunks<by_columns>(p, share, barriers, memory, group, 0, 0, tiles);
       add_groups<true>(p, share, memory, group, 0, 0, tiles);
-    };
-    if constexpr (blocks == GramSquare::blocks) {
-      add(GramSquare(warp));
-    } else {
-      [&]<int... own>(std::integer_sequence<int, own...>) {
-        ((warp == own ? add(GramTiles<blocks, warps, own>{}) : void()), ...);
-      }
-      (std::make_integer_sequence<int, warps>());
-    }
+    });
   });
 }
 

@@ -34,10 +34,9 @@ struct TsmttsmRing {
   double* partial;  ///< [block][m][n]
   double sign;      ///< of tsmttsm_gauss.cuh
   int flips;        ///< there: which bit of its number flips a lane (tsmttsm_tiles.cuh)
-  // Of tsmttsm_split.cuh alone: the operands in memory, and how many chunks are summed in single precision.
+  // Of whole warpgroups alone: the operands in memory.
   Tall<const Real> whole_a, whole_b;
   std::int64_t k;
-  int chunks_in_sum;
 };
 
 /// A block's share of the product: a section of P, and every so many chunks of rows, or runs of them.

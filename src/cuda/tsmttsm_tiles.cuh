@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 #include "src/cuda/mma.cuh"
 #include "src/cuda/operands.cuh"
@@ -119,40 +120,12 @@ struct SwizzledLane {
   }
 };
 
-/// The same of an operand in memory, wherever it ends: zero beyond.
-template <class Real>
-struct MemoryLane {
-  static constexpr bool wide = false;
-  Tall<const Real> from;
-  std::int64_t rows;
-  int columns;
-  std::int64_t row;  ///< the lane's first
-  int column;
-
-  __device__ Real at(std::int64_t i, int j) const {
-    return i < rows && j < columns ? from.data[from.offset(i, j)] : Real(0);
-  }
-  __device__ Real number(const Real*, int block, int j) const { return at(row + 4 * j, column + 8 * block); }
-  __device__ Real part(const Real*, int block, int j, int which) const {
-    return at(row + 4 * j, column + 16 * block + which);
-  }
-  __device__ void read_complex(const Real* start, int block, int j, Real& re, Real& im) const {
-    re = part(start, block, j, 0);
-    im = part(start, block, j, 1);
-  }
-  __device__ void read_pair(const Real* start, int block, int j, double& one, double& other) const {
-    one = number(start, block, j);
-    other = number(start, block + 1, j);
-  }
-};
-
 /// How lanes read columns.
 enum class Reads : std::uint8_t { one_by_one, wide, swizzled };
 
 /// m x n pieces of 16 x 8.
 template <int m, int n>
 struct FullTiles {
-  static constexpr bool in_chunks = false;
   static constexpr bool may_turn = false;
   static constexpr bool may_swizzle = dispatch::may_swizzle(m, n);
   static constexpr int numbers = 1;  ///< real ones that a lane reads side by side
@@ -247,10 +220,9 @@ struct FullTiles {
 /// fall to one of `warps` warps, a high one and a low one each. What is loaded as a right factor serves as a left one.
 template <int blocks, int warps, int warp>
 struct GramTiles {
-  static constexpr bool in_chunks = false;
-  static constexpr bool mirrors = false;  ///< whether blocks below the diagonal stand for those above it
   static constexpr int numbers = 1;
   static constexpr bool may_turn = dispatch::may_turn(blocks, 0);
+  static constexpr bool may_swizzle = dispatch::may_swizzle(blocks, 0);
   static constexpr int rows = (blocks + 1) / 2 * 16;
   static constexpr int columns = 8 * blocks;
   static constexpr int bands = (blocks + 1) / 2;
@@ -315,5 +287,14 @@ struct GramTiles {
     }
   }
 };
+
+/// visit(the tiles of this one of the `warps` warps): each has code of its own.
+template <int blocks, int warps, class Visit>
+__device__ inline void with_gram_tiles(int warp, Visit&& visit) {
+  [&]<int... own>(std::integer_sequence<int, own...>) {
+    ((warp == own ? visit(GramTiles<blocks, warps, own>{}) : void()), ...);
+  }
+  (std::make_integer_sequence<int, warps>());
+}
 
 }  // namespace blockvec::kernels::cuda

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "src/cuda/split.cuh"
 #include "src/cuda/tsmttsm_ring.cuh"
 #include "src/cuda/warpgroup.cuh"
 #include "src/dispatch/cuda_turned_rows.hpp"

@@ -50,12 +50,11 @@ enum class CudaKernel : std::uint8_t {
   boxes,    ///< the same for operands of any stride, fed by tensor maps
   wide,     ///< the same for many columns of A and of B (tsmm)
   warps,    ///< tensor cores; every warp feeds itself by plain asynchronous copies of its rows
-  columns,  ///< tensor cores, fed by pieces of columns: plain asynchronous copies (tsmttsm) or tensor maps (tsmm)
-  deep,     ///< the same for many columns of A and few of B (tsmm)
+  columns,  ///< tensor cores, fed by pieces of columns (tsmm)
   panels,   ///< tensor cores; every block takes one chunk of rows, panel by panel of A's columns (tsmm)
-  warpgroup,  ///< single precision by split products of whole warpgroups, through a ring as well
+  warpgroup,  ///< single precision by split products of whole warpgroups, through a ring as well (tsmm)
   direct,     ///< fed by loads of any layout and stride into registers; tensor cores, but for tsmm
-  general     ///< any layout and stride
+  general     ///< any layout and stride (tsmm)
 };
 
 /// What limits a configuration, by the model.
@@ -100,12 +99,11 @@ struct CudaTsmttsm {
   int feeds;                   ///< CudaFeeds
   int padding;                 ///< CudaPadding
   int turned;                  ///< 1: half of the lanes read in another order (banks.hpp)
-  int tf32;                    ///< 1: products of single precision are split; 3, 4: by whole warpgroups, 4 warps for
-                               ///< 64 columns of A, tile_m times, another turns B; 3: complex ones, tiles count them,
-                               ///< in three real products; 4: of real numbers, or of complex columns' parts
+  int tf32;                    ///< 3, 4: products of single precision are split, by whole warpgroups, 4 warps for 64
+                               ///< columns of A, tile_m times, another turns B; 3: complex ones, tiles count them, in
+                               ///< three real products; 4: of real numbers, or of complex columns' parts
   int gauss;                   ///< 1: complex products are made of three real ones; tiles count complex numbers; 2: the
                                ///< same, warps share a square result, tiles count its blocks of 8 columns
-  int extras;                  ///< columns of scalars beyond the tile, without tensor cores (bordered_tiles)
   int neighbours;              ///< Neighbours (direct)
   int threads;                 ///< of a block (direct)
   int rows;                    ///< of a chunk
@@ -114,7 +112,6 @@ struct CudaTsmttsm {
   CudaFeed a, b;
   int shared_bytes;
   std::int64_t parts;      ///< partial sums
-  std::int64_t part_rows;  ///< rows of a part (general)
   std::size_t workspace_bytes;
 
   bool gram() const { return tile_n == 0; }
@@ -122,7 +119,7 @@ struct CudaTsmttsm {
   /// Columns of A and B that the warps' tiles cover.
   int reached_m() const { return gram() ? (tile_m + 1) / 2 * 16 : (square() ? 1 : warps_m) * rows_of_tile(); }
   int reached_n() const { return gram() ? tile_m * 8 : warps_n * columns_of_tile(); }
-  constexpr bool whole_warpgroups() const { return tf32 >= 3; }
+  constexpr bool whole_warpgroups() const { return tf32 != 0; }
   constexpr bool complex_tiles() const { return gauss != 0 || tf32 == 3; }
   constexpr bool square() const { return gauss == 2; }
   int rows_of_tile() const { return narrow() ? tile_n : (complex_tiles() && !square() ? 32 : 16) * tile_m; }
@@ -142,8 +139,7 @@ CudaChoice<CudaTsmttsm> choose(const CudaDevice& device, const CudaTsmttsmProble
 CudaTsmttsm configure_cuda_tsmttsm(const CudaDevice& device, const CudaTsmttsmProblem& problem);
 
 /// Enough for every layout and stride of these extents.
-std::size_t cuda_tsmttsm_workspace(const CudaDevice& device, std::int64_t k, std::int64_t m, std::int64_t n,
-                                   int real_bytes);
+std::size_t cuda_tsmttsm_workspace(const CudaDevice& device, std::int64_t k, std::int64_t m, std::int64_t n);
 
 /// One product B = A C + beta B as the kernels see it.
 struct CudaTsmmProblem {
@@ -163,10 +159,10 @@ struct CudaTsmmProblem {
 
 struct CudaTsmm {
   CudaKernel kernel;
-  int tile_n;    ///< pieces of 16 columns of B a warp holds; boxes, columns, deep, warps: of 8; warpgroup: of 8
-                 ///< columns of scalars; direct: columns of scalars
-  int blocks_n;  ///< sets of 8 rows it holds at a time; 0: one, and warps share out A's columns; boxes, columns,
-                 ///< deep, warps: of 16; direct: rows of a thread, 0: lanes share rows
+  int tile_n;    ///< pieces of 16 columns of B a warp holds; boxes, columns, warps: of 8; warpgroup: of 8 columns of
+                 ///< scalars; direct: columns of scalars
+  int blocks_n;  ///< sets of 8 rows it holds at a time; 0: one, and warps share out A's columns; boxes, columns, warps:
+                 ///< of 16; direct: rows of a thread
   int warps;     ///< that share a stage, side by side along the columns of B
   int groups;
   int rows;
@@ -176,23 +172,20 @@ struct CudaTsmm {
   bool boxes_a;         ///< ring: A comes in boxes
   bool boxes_b;         ///< ring: B comes and goes in boxes
   int row_warps;        ///< boxes, columns: along the rows; boxes: groups are sets of boxes in a stage
-  int panel;            ///< boxes, deep, warps: columns of A in a stage; columns, direct: of scalars, loaded at a time;
+  int panel;            ///< boxes, warps: columns of A in a stage; columns, direct: of scalars, loaded at a time;
                         ///< panels: fetched ahead
-  int pitch;            ///< boxes, deep, warps: real numbers from line to line in a stage
+  int pitch;            ///< boxes, warps: real numbers from line to line in a stage
   int classes;          ///< boxes: that lines are dealt into
   bool small_in_ring;   ///< boxes: C comes from a kernel of its own, panel by panel with A
   int staged;           ///< boxes, warps: 1 if results go through shared memory, to be written in whole sectors;
                         ///< columns: if they do not take the place of A's numbers in a stage
-  int plain;            ///< boxes: 1 if A comes by plain copies instead
   int staged_pitch;     ///< boxes, columns: real numbers from line to line of results there
   int early;            ///< columns: rows of a chunk that it does not store, to store whole sectors or lines
   int tf32;             ///< ring, columns, warpgroup: as for tsmttsm; boxes: by whole warpgroups, for which tile_n
                         ///< counts 8 columns of scalars, blocks_n boxes of 128 rows
   int gauss;            ///< boxes: as for tsmttsm; tile_n counts complex columns
-  int held;             ///< boxes: 1 if C stays in registers (tsmm_held.cu, tsmm_gauss_registers.cuh), 2 if it stays
-                        ///< in the first-level cache, where every block takes one chunk (tsmm_once.cu); with gauss,
-                        ///< blocks_n counts fours of its rows, tile_n sixteens of its columns, row_warps those of a
-                        ///< box's rows
+  int held;             ///< boxes with gauss: 1 if C stays in registers (tsmm_gauss_registers.cuh): blocks_n counts
+                        ///< fours of its rows, tile_n sixteens of its columns, row_warps those of a box's rows
   int shared_bytes;
   std::int64_t parts;  ///< blocks of threads
   int sections;        ///< wide: of B's columns, each for other blocks; in place those of a cluster
@@ -204,8 +197,6 @@ struct CudaTsmm {
 
   constexpr bool in_parts() const { return part_columns != 0; }
   constexpr bool holds_gauss() const { return gauss != 0 && held != 0; }
-  constexpr bool takes_once() const { return held == 2; }
-  constexpr bool shares_rows() const { return kernel == CudaKernel::direct && blocks_n == 0; }
 };
 
 /// As for tsmttsm, but for products in parts (`choose`): none of these in place, and none that is fast elsewhere.

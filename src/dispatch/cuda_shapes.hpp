@@ -18,11 +18,6 @@ struct DirectShape {
   int m, n, warps;
 };
 
-/// Of tsmttsm with a border: pieces of 16 x 8, and columns of scalars beyond them.
-struct BorderedTile {
-  int m, n, extras;
-};
-
 /// Of tsmm by whole warpgroups: real numbers of a scalar, and pieces of 8 columns of scalars.
 struct WarpgroupTile {
   int parts, n;
@@ -35,19 +30,14 @@ struct DirectColumns {
 
 #include "cuda_shapes.inc"
 
-/// Rows whose products are summed in single precision at most (split_gauss_tiles).
+/// Rows whose products are summed in single precision at most (row_warpgroup_tiles, complex_warpgroup_tiles).
 inline constexpr int rows_of_early_sums = 256;
 /// Real numbers of a row that threads read at a time (gram_narrow_tiles, row-major).
 constexpr int narrow_neighbours(int columns) { return columns % 2 == 0 ? 2 : 1; }
 /// Computing warps of a block (gauss_tiles): the fewer sums a warp has, the more of them there are.
 constexpr int gauss_warps(const TileShape& tile) { return tile.m * tile.n <= 3 ? 12 : 8; }
-/// Warps of a block that multiply the border without tensor cores (bordered_tiles).
-inline constexpr int border_warps = 4;
 /// Warps that share a square result of so many blocks of 8 complex columns (gauss_square_tiles).
 constexpr int gauss_square_warps(int blocks) { return blocks == 5 ? 4 : 8; }
-/// Warps and stages of a block (columns_tiles).
-inline constexpr int columns_warps = 8;
-inline constexpr int columns_stages = 4;
 /// Computing warps of a block of tsmm whose products are split (tsmm_split_tiles): more of them, where they have few
 /// sums, hide more of what they wait for.
 constexpr int split_warps(const TileShape& tile) { return tile.m * tile.n <= 12 ? 12 : 8; }
@@ -69,13 +59,9 @@ inline constexpr int warpgroup_rows = 64;
 /// Blocks of a multiprocessor: two where a thread needs few registers, so that one hides what the other waits for.
 constexpr int tsmm_box_blocks(const TileShape& tile) { return tile.n == 1 ? 2 : 1; }
 constexpr int tsmm_warps_blocks(const TileShape& tile) { return tile.n > 4 ? 1 : 2; }
-/// Rows of the lanes that share them (tsmm_shared_rows_tiles).
-inline constexpr int shared_rows = 16;
 /// Columns of A in a stage, and stages of a block (tsmm_panels_tiles).
 inline constexpr int panels_panel = 32;
 inline constexpr int panels_stages = 3;
-/// Of A and of B where C stays in registers.
-inline constexpr int most_held_columns = 64;
 /// Pairs of warps that share out the rows of a box, and computing warps of a block (tsmm_gauss_register_tiles): where C
 /// is small, more of them hold it.
 constexpr int gauss_row_pairs(int pieces) { return pieces <= 3 ? 2 : 1; }

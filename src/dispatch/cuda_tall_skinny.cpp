@@ -13,8 +13,7 @@ namespace {
 template <class T>
 std::size_t tsmttsm_workspace(const dispatch::CudaDevice& device, const cuda::Product& p) {
   if (p.k <= 0 || p.m <= 0 || p.n <= 0) return 0;
-  return dispatch::cuda_tsmttsm_workspace(device, p.k, dispatch::parts<T> * p.m, dispatch::parts<T> * p.n,
-                                          dispatch::real_bytes<T>);
+  return dispatch::cuda_tsmttsm_workspace(device, p.k, dispatch::parts<T> * p.m, dispatch::parts<T> * p.n);
 }
 
 template <class T>

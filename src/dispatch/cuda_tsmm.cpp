@@ -8,7 +8,6 @@
 #include "src/dispatch/cuda_tsmm_boxes_split.hpp"
 #include "src/dispatch/cuda_tsmm_column_pieces.hpp"
 #include "src/dispatch/cuda_tsmm_columns.hpp"
-#include "src/dispatch/cuda_tsmm_columns_deep.hpp"
 #include "src/dispatch/cuda_tsmm_direct.hpp"
 #include "src/dispatch/cuda_tsmm_gauss.hpp"
 #include "src/dispatch/cuda_tsmm_panels.hpp"
@@ -63,8 +62,6 @@ bool complete(const CudaDevice& device, const CudaTsmmProblem& problem, CudaTsmm
       return complete_warpgroup(device, problem, configuration);
     case CudaKernel::columns:
       return complete_columns(device, problem, configuration);
-    case CudaKernel::deep:
-      return complete_columns_deep(device, problem, configuration);
     case CudaKernel::panels:
       return complete_panels(device, problem, configuration);
     case CudaKernel::direct:
@@ -95,7 +92,6 @@ void collect(const CudaDevice& device, const CudaTsmmProblem& problem, Search se
   if (all || ring_is_better(problem) || deep_is_better(problem) || in_boxes) add_ring(device, problem, search, to);
   if (all || (warps_are_better(problem) && !in_boxes)) add_warps(device, problem, search, to);
   if (all || panels_are_better(device, problem)) add_panels(device, problem, search, to);
-  if (all || columns_deep_is_better(device, problem)) add_columns_deep(device, problem, search, to);
   if (all || to.empty()) add_columns(device, problem, search, to);
   if (all || to.empty()) add_boxes(device, problem, search, to);
   if (to.empty()) add_ring(device, problem, search, to);
@@ -135,8 +131,6 @@ CudaWork work_of(const CudaDevice& device, const CudaTsmmProblem& problem, const
       return warpgroup_work(device, problem, configuration);
     case CudaKernel::columns:
       return columns_work(device, problem, configuration);
-    case CudaKernel::deep:
-      return columns_deep_work(device, problem, configuration);
     case CudaKernel::panels:
       return panels_work(device, problem, configuration);
     case CudaKernel::direct:

@@ -7,7 +7,6 @@
 #include "src/dispatch/cuda_stages.hpp"
 #include "src/dispatch/cuda_tsmm_boxes_split.hpp"
 #include "src/dispatch/cuda_tsmm_gauss.hpp"
-#include "src/dispatch/cuda_tsmm_once.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -30,8 +29,6 @@ std::int64_t spread(const CudaTsmmProblem& p, std::int64_t numbers, bool whole_c
 
 int blocks_of(const CudaTsmm& c) { return tsmm_box_blocks({c.blocks_n, c.tile_n}); }
 int box_rows(const CudaTsmm& c) { return 16 * c.row_warps; }
-// Of warps that take stages in turn: only those that hold C do.
-int warp_groups(const CudaTsmm& c) { return c.held != 0 ? computing_warps / (c.row_warps * c.warps) : 1; }
 int boxes_of_stage(const CudaTsmm& c) { return c.groups * c.blocks_n; }
 
 // Consecutive columns of A that lanes of one kind take in turn.
@@ -61,7 +58,7 @@ std::int64_t small_bytes(const CudaTsmm& c, std::int64_t rows) {
   return rows * c.warps * columns_of_tile(c) * std::int64_t{sizeof(double)} * of_four / 4;
 }
 std::int64_t resident_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
-  return c.small_in_ring || c.held != 0 ? 0 : small_bytes(c, round_up(p.m, 16));
+  return c.small_in_ring ? 0 : small_bytes(c, round_up(p.m, 16));
 }
 // Results on their way to memory, so many rows at a time.
 std::int64_t staged_bytes(const CudaTsmmProblem& p, CudaTsmm& c) {
@@ -85,7 +82,7 @@ std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c) {
 }
 
 bool fit_panel(const CudaTsmmProblem& p, std::int64_t panel, CudaTsmm& c) {
-  const std::int64_t lead = c.plain == 0 && (c.classes > 1 || !p.aligned) ? unit_bytes / p.real_bytes - 1 : 0;
+  const std::int64_t lead = c.classes > 1 || !p.aligned ? unit_bytes / p.real_bytes - 1 : 0;
   const std::int64_t pitch =
       spread(p, (p.row_major ? round_up(panel, 4) : p.parts * box_rows(c)) + lead, c.gauss != 0 && p.row_major);
   if (pitch > longest_side || panel / depth_classes(p, c) > longest_side) return false;
@@ -107,21 +104,15 @@ bool fit_ring(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   const std::int64_t beside = resident_bytes(p, c) + staged_bytes(p, c);
   const std::int64_t room = shared_bytes_of_block(device, c) - static_bytes - beside;
   const std::int64_t stage = bytes_of_stage(p, c);
-  const int groups = warp_groups(c);
-  if (c.stages == 0) {
-    // As measured on an H200 in place: memory that is read and written serves few bytes at a time best.
-    const std::int64_t most = c.held != 0 && c.gauss == 0 && p.in_place ? 2 * groups : 32;
-    c.stages = whole_groups(std::min(std::max<std::int64_t>(room, 0) / stage, most), groups);
-  }
+  if (c.stages == 0) c.stages = static_cast<int>(std::min<std::int64_t>(std::max<std::int64_t>(room, 0) / stage, 32));
   c.shared_bytes = static_cast<int>(beside + c.stages * stage);
-  return c.stages >= 2 * groups && c.stages % groups == 0 && c.stages <= max_stages && c.stages * stage <= room;
+  return c.stages >= 2 && c.stages <= max_stages && c.stages * stage <= room;
 }
 
 // A stage holds so many bytes at most: whole rows, and several sets of them, or panels of near-equal width.
 bool fit_stage(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   constexpr std::int64_t most_bytes = 40960;
-  // Copying warps rather wait for few large stages; columns come by fours.
-  const std::int64_t good_bytes = c.plain != 0 || (!p.row_major && p.m < 4) ? 40960 : 20480;
+  const std::int64_t good_bytes = !p.row_major && p.m < 4 ? 40960 : 20480;  // columns come by fours
   const std::int64_t row_numbers = std::int64_t{box_rows(c)} * c.blocks_n;
   const std::int64_t whole = round_up(p.m, panel_step(p, c));
   if (c.gauss != 0) {
@@ -153,15 +144,7 @@ bool fit_stage(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) 
 
 // Complex numbers are read at once.
 bool gauss_serves(const CudaTsmmProblem& p, const CudaTsmm& c) {
-  return p.parts == 2 && p.real_bytes == 8 && p.aligned && c.plain == 0 && c.staged == 0;
-}
-
-// C fits into registers; lanes read and write 16 bytes, and whole steps of 16 columns of A.
-bool held_serves(const CudaTsmmProblem& p, const CudaTsmm& c) {
-  return p.row_major && p.parts == 1 && p.real_bytes == 8 && p.aligned && p.aligned_output && p.pitch_a % 2 == 0 &&
-         p.pitch_b % 2 == 0 && p.m % 16 == 0 && p.n % 2 == 0 && p.m <= most_held_columns && p.n <= most_held_columns &&
-         !p.reads_output && c.blocks_n == 1 && c.tile_n == 4 && c.plain == 0 && c.staged == 0 && c.gauss == 0 &&
-         c.groups <= 1 && (c.panel == 0 || c.panel == p.m);
+  return p.parts == 2 && p.real_bytes == 8 && p.aligned && c.staged == 0;
 }
 
 }  // namespace
@@ -180,15 +163,9 @@ bool boxes_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
 
 bool complete_boxes(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   if (c.holds_gauss()) return complete_gauss_registers(device, p, c);
-  if (c.takes_once()) return complete_once(device, p, c);
   if (c.tf32 != 0) return complete_boxes_split(device, p, c);
   if (!boxes_serve(device, p) || (c.gauss != 0 && !gauss_serves(p, c))) return false;
-  if (c.held != 0) {
-    if (!held_serves(p, c)) return false;
-    c.groups = 1;
-    if (c.row_warps == 0) c.row_warps = 2;
-  }
-  c.classes = c.plain != 0 ? 1 : box_classes(p);
+  c.classes = box_classes(p);
   std::int64_t warps = 1;
   while (warps * columns_of_tile(c) < p.n) warps *= 2;
   if (warps > computing_warps) return false;
@@ -205,10 +182,7 @@ bool complete_boxes(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm
     if (!c.small_in_ring || !fit_ring(device, p, c)) return false;
   }
   const std::int64_t chunk_bytes = c.rows * p.m * p.real_bytes;
-  if (c.chunks_per_ticket == 0) {
-    const std::int64_t good_bytes = c.plain != 0 ? 65536 : 20480;  // warps that copy wait for one another's tickets
-    c.chunks_per_ticket = chunks_of_ticket(chunk_bytes, good_bytes);
-  }
+  if (c.chunks_per_ticket == 0) c.chunks_per_ticket = chunks_of_ticket(chunk_bytes, 20480);
   c.parts = std::min<std::int64_t>(ceil_div(p.k, c.rows), blocks_of(c) * device.multiprocessors);
   c.workspace_bytes = 2 * workspace_alignment;
   if (c.small_in_ring) c.workspace_bytes += static_cast<std::size_t>(small_bytes(c, round_up(p.m, c.panel)));
@@ -225,14 +199,6 @@ struct Shape {
 };
 
 bool is_tight(const CudaTsmmProblem& p) { return p.row_major && streams(p.m, p.pitch_a); }
-
-// Boxes ask for every line on its own, in pieces of 128 bytes: short rows come faster plainly, those that such pieces
-// fill and all that are misaligned.
-bool copies_plainly(const CudaTsmmProblem& p) {
-  const std::int64_t bytes = p.m * p.real_bytes;
-  const bool fills = bytes <= 128 || bytes > 224 || !p.aligned || box_classes(p) > 1;
-  return p.row_major && !is_tight(p) && p.n <= 16 && bytes <= 256 && fills;
-}
 
 // Ring and boxes beside each other on an H200: few results that old ones are added to, and some squares.
 bool boxes_win(const CudaTsmmProblem& p) {
@@ -263,7 +229,6 @@ Shapes usual_shapes_of_columns(const CudaTsmmProblem& p, int pieces) {
 
 Shapes usual_shapes_of_rows(const CudaTsmmProblem& p, int pieces) {
   const std::int64_t bytes = p.m * p.real_bytes;
-  if (copies_plainly(p)) return {bytes <= 128 || pieces == 2 ? Shape{{2, 1}, 8 / pieces, 0} : Shape{{1, 1}, 8, 0}};
   if (is_tight(p) && boxes_win(p) && p.n <= 2) return {{{2, 1}, 8, 0}};
   if (bytes <= 128 && pieces == 2) return {{{1, 2}, 8, 0}};
   if (p.m >= 256 && (pieces == 1 || (pieces == 2 && p.m == 256))) return {{{1, 1}, 2, 128}};
@@ -313,26 +278,8 @@ void add_gauss(const CudaDevice& device, const CudaTsmmProblem& p, Search search
   }
 }
 
-// As measured on an H200 at 64 columns: no slower, and with fewer joules a byte, which counts under unbroken load; in
-// place blocks that take one chunk are faster.
-bool add_held(const CudaDevice& device, const CudaTsmmProblem& p, int held, std::vector<CudaTsmm>& to) {
-  CudaTsmm c{};
-  c.kernel = CudaKernel::boxes;
-  c.blocks_n = 1;
-  c.tile_n = held == 1 ? 4 : 8;
-  c.held = held;
-  if (!complete(device, p, c)) return false;
-  to.push_back(c);
-  return true;
-}
-
 void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
-  if (search == Search::all || (p.m == 64 && p.n == 64)) {
-    for (const int held : {2, 1}) {
-      if (add_held(device, p, held, to) && search == Search::usual) return;
-    }
-  }
-  const auto add = [&](const Shape& shape, bool staged, bool plain, int groups = 0, int ticket = 0) {
+  const auto add = [&](const Shape& shape, bool staged, int groups = 0, int ticket = 0) {
     CudaTsmm c{};
     c.kernel = CudaKernel::boxes;
     c.blocks_n = shape.tile.m;
@@ -342,17 +289,15 @@ void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search
     c.groups = shape.panel != 0 ? 1 : groups;
     c.chunks_per_ticket = ticket;
     c.staged = staged ? 1 : 0;
-    c.plain = plain ? 1 : 0;
     if (!complete(device, p, c)) return 0;
     to.push_back(c);
     return c.stages;
   };
   const bool staged = stages_results(p);
-  const bool plain = copies_plainly(p);
   if (search == Search::usual) {
     int most = 0;
     for (const Shape& shape : usual_shapes(p)) {
-      most = std::max(most, add(shape, staged, plain));
+      most = std::max(most, add(shape, staged));
       if (most >= 3) return;
     }
     if (most > 0) return;
@@ -361,36 +306,33 @@ void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search
   for (const TileShape& tile : tsmm_box_tiles) {
     if (tile.n > narrow && std::int64_t{tile.n} * 8 >= 2 * p.n) continue;  // a narrower one does as much
     for (const int row_warps : {8, 4, 2, 1}) {
-      add({tile, row_warps, 0}, staged, plain);
+      add({tile, row_warps, 0}, staged);
       if (search == Search::usual) continue;
       for (const int ticket : {1, 2, 4}) {
-        add({tile, row_warps, 0}, staged, plain, 1, ticket);
-        for (const int groups : {1, 2, 4, 8}) {
+        add({tile, row_warps, 0}, staged, 1, ticket);
+        for (const int groups : {2, 4, 8}) {
           if (!p.row_major || is_tight(p)) break;
-          if (groups > 1) add({tile, row_warps, 0}, staged, plain, groups, ticket);
-          add({tile, row_warps, 0}, staged, !plain, groups, ticket);
+          add({tile, row_warps, 0}, staged, groups, ticket);
         }
         for (const int panel : {16, 32, 64, 128}) {
-          if (panel < p.m) add({tile, row_warps, panel}, staged, plain, 0, ticket);
+          if (panel < p.m) add({tile, row_warps, panel}, staged, 0, ticket);
         }
       }
-      add({tile, row_warps, 0}, !staged, plain);
-      add({tile, row_warps, 0}, staged, !plain);
+      add({tile, row_warps, 0}, !staged);
     }
   }
 }
 
 CudaWork boxes_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
   if (c.holds_gauss()) return gauss_registers_work(device, p, c);
-  if (c.takes_once()) return once_work(device, p, c);
   if (c.tf32 != 0) return boxes_split_work(device, p, c);
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
-  const double busy_part = static_cast<double>(computing_warps) / (warp_groups(c) * c.row_warps * c.warps);
+  const double busy_part = static_cast<double>(computing_warps) / (c.row_warps * c.warps);
   CudaWork work{};
   work.bytes = tall_bytes(p);
   // What a box takes beyond its panel or its rows crosses the second-level cache once more; boxes of aligned lines are
   // cut instead (tensor_map.hpp).
-  const bool cut = c.plain != 0 || (p.aligned && c.classes == 1);
+  const bool cut = p.aligned && c.classes == 1;
   const std::int64_t useful = cut ? c.pitch : !p.row_major ? p.parts * box_rows(c) : c.panel < p.m ? c.panel : c.pitch;
   work.bandwidth = 0.97 * device.copy_bandwidth * static_cast<double>(c.pitch + useful) / (2.0 * c.pitch);
   if (p.row_major && c.panel < p.m) work.bandwidth *= c.panel * p.real_bytes / (c.panel * p.real_bytes + 8.0);

@@ -22,15 +22,13 @@ std::int64_t spread(std::int64_t numbers) { return round_up(numbers + 8, 16) - 8
 std::int64_t small_bytes(const CudaTsmm& c, std::int64_t rows) {
   return round_up(rows, numbers_of_step) * columns_of(c) * 2 * std::int64_t{sizeof(float)};
 }
-std::int64_t box_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
-  const std::int64_t lines = p.row_major ? box_rows : c.panel / p.parts;
-  return c.groups * c.blocks_n * lines * c.pitch * std::int64_t{sizeof(float)};
+std::int64_t box_bytes(const CudaTsmm& c) {
+  return std::int64_t{c.blocks_n} * box_rows * c.pitch * std::int64_t{sizeof(float)};
 }
 
-// From line to line of a box.
+// From row to row of a box.
 std::int64_t pitch_of(const CudaTsmmProblem& p, const CudaTsmm& c, std::int64_t panel) {
-  if (!p.row_major) return p.parts * 16 * c.row_warps + 8;  // lanes of four columns meet different banks
-  const bool moved = c.classes > 1 || !p.aligned;           // rows begin earlier than their numbers
+  const bool moved = c.classes > 1 || !p.aligned;  // rows begin earlier than their numbers
   return spread(panel + (moved ? 3 : 0));
 }
 
@@ -38,20 +36,20 @@ std::int64_t pitch_of(const CudaTsmmProblem& p, const CudaTsmm& c, std::int64_t 
 bool fit_panel(const CudaDevice& device, const CudaTsmmProblem& p, std::int64_t panel, CudaTsmm& c) {
   c.panel = static_cast<int>(panel);
   c.pitch = static_cast<int>(pitch_of(p, c, panel));
-  if (c.pitch > longest_side || (!p.row_major && panel / p.parts > longest_side)) return false;
+  if (c.pitch > longest_side) return false;
   c.staged_pitch = c.staged != 0 ? static_cast<int>(spread(p.n)) : 0;
   const std::int64_t staged = std::int64_t{c.blocks_n} * box_rows * c.staged_pitch * std::int64_t{sizeof(float)};
   const int stages = c.stages;
   for (const bool resident : {true, false}) {
     const std::int64_t beside = staged + (resident ? small_bytes(c, p.m) : 0);
     const std::int64_t room = device.shared_bytes - static_bytes - beside;
-    const std::int64_t stage = box_bytes(p, c) + (resident ? 0 : small_bytes(c, panel));
+    const std::int64_t stage = box_bytes(c) + (resident ? 0 : small_bytes(c, panel));
     c.small_in_ring = !resident;
     c.stages = stages != 0 ? stages : static_cast<int>(std::clamp<std::int64_t>(room / stage, 0, 16));
     c.shared_bytes = static_cast<int>(beside + c.stages * stage);
     // As measured on an H200.
     const bool enough =
-        stages != 0 || c.stages >= 3 || (c.stages == 2 && (box_bytes(p, c) >= 65536 || (resident && c.tile_n >= 8)));
+        stages != 0 || c.stages >= 3 || (c.stages == 2 && (box_bytes(c) >= 65536 || (resident && c.tile_n >= 8)));
     if (enough && c.stages >= 2 && c.stages * stage <= room) return true;
     if (panel >= p.m) break;
   }
@@ -59,17 +57,11 @@ bool fit_panel(const CudaDevice& device, const CudaTsmmProblem& p, std::int64_t 
   return false;
 }
 
-// As measured on an H200: stages of columns hold 35 KiB, twice as much where tensor cores have much to do.
-std::int64_t longest_column_panel(const CudaTsmmProblem& p, const CudaTsmm& c) {
-  return (p.parts == 2 && c.tile_n > 2 ? 128 : 64) / c.blocks_n;
-}
-
 }  // namespace
 
 bool boxes_split_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
-  if (!device.warpgroups || p.real_bytes != 4 || !p.may_split || !boxes_serve(device, p)) return false;
+  if (!device.warpgroups || p.real_bytes != 4 || !p.row_major || !p.may_split || !boxes_serve(device, p)) return false;
   const int classes = box_classes(p);
-  if (!p.row_major) return classes == 1 && p.aligned && !p.may_skip_a;
   return p.parts == 2 ? classes <= 2 : classes == 1 && p.aligned;
 }
 
@@ -81,23 +73,19 @@ bool split_is_better_for_few(const CudaTsmmProblem& p) {
 }
 
 bool complete_boxes_split(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
-  if (!boxes_split_serve(device, p) || c.plain != 0) return false;
-  if (!p.row_major && c.staged != 0) return false;
+  if (!boxes_split_serve(device, p)) return false;
   c.classes = box_classes(p);
   if (p.n > p.parts * columns_of(c)) return false;
-  // Columns of complex numbers come in boxes of half as many rows.
-  c.groups = p.row_major ? 1 : p.parts;
-  c.warps = 1;
-  c.row_warps = computing_warps / c.groups;
+  c.groups = c.warps = 1;
+  c.row_warps = computing_warps;
   c.rows = box_rows * c.blocks_n;
   const std::int64_t whole = round_up(p.m, numbers_of_step);
   if (c.panel != 0) {
     if (c.panel % numbers_of_step != 0 || (c.panel != whole && c.panel >= p.m)) return false;
     if (!fit_panel(device, p, c.panel, c)) return false;
   } else {
-    const std::int64_t longest = p.row_major ? 64 : longest_column_panel(p, c);
-    bool fits = (p.row_major || whole <= longest) && fit_panel(device, p, whole, c);
-    for (std::int64_t panel = longest; !fits && panel >= numbers_of_step; panel /= 2) {
+    bool fits = fit_panel(device, p, whole, c);
+    for (std::int64_t panel = 64; !fits && panel >= numbers_of_step; panel /= 2) {
       fits = panel < p.m && fit_panel(device, p, panel, c);
     }
     if (!fits) return false;
@@ -130,7 +118,7 @@ CudaWork boxes_split_work(const CudaDevice& device, const CudaTsmmProblem& p, co
   work.overlap = 0.6;
   work.tensor_cores = true;
   work.parts = static_cast<double>(c.parts);
-  work.bytes_in_flight = (c.stages - 1.5) * static_cast<double>(box_bytes(p, c));
+  work.bytes_in_flight = (c.stages - 1.5) * static_cast<double>(box_bytes(c));
   work.launches = 2;
   work.waits = 2;
   return work;
@@ -149,35 +137,12 @@ CudaTsmm configuration_of(const TileShape& tile, int panel, int stages) {
   return c;
 }
 
-void add_column_boxes_split(const CudaDevice& device, const CudaTsmmProblem& p, Search search,
-                            std::vector<CudaTsmm>& to) {
-  if (!boxes_split_serve(device, p)) return;
-  // As measured on an H200: whole rows of up to 512 bytes are faster (cuda_tsmm_columns.hpp), and of few columns of B
-  // boxes with products in double precision.
-  if (search == Search::usual && (p.m <= 128 || p.n <= 8 * p.parts)) return;
-  for (const TileShape& tile : tsmm_column_box_split_tiles) {
-    if (tile.n > 2 && 4 * p.parts * tile.n >= p.n) continue;  // a narrower one does as much
-    // Complex ones are faster with panels twice as wide.
-    if (search == Search::usual && p.parts * tile.m > 2) continue;
-    const auto add = [&](int panel, int stages) {
-      CudaTsmm c = configuration_of(tile, panel, stages);
-      if (complete(device, p, c)) to.push_back(c);
-    };
-    add(0, 0);
-    if (search == Search::usual) continue;
-    for (const int panel : {32, 64, 128}) {
-      for (const int stages : {0, 2, 3, 4}) add(panel, stages);
-    }
-  }
-}
-
 }  // namespace
 
 void add_boxes_split(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
-  if (!p.row_major) return add_column_boxes_split(device, p, search, to);
   const bool few = split_is_better_for_few(p);
   const bool usual = search == Search::usual;
-  if (p.real_bytes != 4) return;
+  if (p.real_bytes != 4 || !p.row_major) return;
   if (usual && !few && p.m * p.n < 16 * (p.m + p.n)) return;  // narrower ones wait for memory anyway
   if (usual && warps_are_better(p)) return;
   for (const TileShape& tile : tsmm_box_split_tiles) {

@@ -122,7 +122,10 @@ Shape usual_shape(const CudaTsmmProblem& p) {
 int fewer_warps(int row_warps) { return row_warps == 8 ? 6 : row_warps == 6 ? 4 : row_warps / 2; }
 
 // Boxes serve what does not fit into a stage at once, or has too many results for registers.
-bool boxes_are_better(const CudaTsmmProblem& p) { return p.m > 4 * p.n || p.n > (p.parts == 2 ? 96 : 64); }
+bool boxes_are_better(const CudaTsmmProblem& p) {
+  const bool few_results = p.m >= most_columns ? p.m >= 4 * p.n : p.m > 4 * p.n;
+  return few_results || p.n > (p.parts == 2 ? 96 : 64);
+}
 
 }  // namespace
 

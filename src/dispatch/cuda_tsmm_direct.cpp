@@ -11,22 +11,13 @@ namespace {
 
 constexpr int threads = 256;
 
-// Numbers of a row that a lane loads.
-int loads_of(const CudaTsmm& c) {
-  for (const TileShape& tile : tsmm_shared_rows_tiles) {
-    if (tile.m == c.panel) return tile.m / tile.n;
-  }
-  return 1;
-}
-
 }  // namespace
 
 // As measured on an H200.
 bool direct_is_better(const CudaTsmmProblem& p) {
   const std::int64_t n = p.n / p.parts;
   if (p.row_major) {
-    const bool few = p.m == p.parts || (p.m <= 32 && p.parts == 1 && p.real_bytes == 8);
-    return n == 1 && few && !streams(p.m, p.pitch_a);
+    return n == 1 && p.m == p.parts && !streams(p.m, p.pitch_a);
   }
   if (n <= 2) return true;
   const bool aligned = p.aligned && p.aligned_output && p.pitch_a * p.real_bytes % 16 == 0;
@@ -37,12 +28,6 @@ bool direct_is_better(const CudaTsmmProblem& p) {
 bool complete_direct(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   if (p.n > p.parts * c.tile_n) return false;
   c.warps = 1;
-  if (c.shares_rows()) {
-    if (!p.row_major || p.parts != 1 || p.m > c.panel) return false;
-    c.rows = shared_rows * threads * loads_of(c) / c.panel;
-    c.parts = ceil_div(p.k, c.rows);
-    return c.parts <= std::numeric_limits<std::int32_t>::max();
-  }
   c.rows = c.blocks_n * threads;
   c.parts = ceil_div(p.k, c.rows);
   const std::int64_t bytes = round_up(p.m, c.panel * p.parts) * c.tile_n * std::int64_t{sizeof(double)};
@@ -52,17 +37,6 @@ bool complete_direct(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsm
 }
 
 void add_direct(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
-  if (p.row_major && p.n == p.parts && p.m > p.parts) {
-    for (const TileShape& tile : tsmm_shared_rows_tiles) {
-      CudaTsmm c{};
-      c.kernel = CudaKernel::direct;
-      c.tile_n = 1;
-      c.panel = tile.m;
-      if (!complete(device, p, c)) continue;
-      to.push_back(c);
-      if (search == Search::usual) return;
-    }
-  }
   bool taken = false;
   for (const DirectColumns& shape : tsmm_direct_shapes) {
     CudaTsmm c{};
@@ -88,12 +62,11 @@ CudaWork direct_work(const CudaDevice& device, const CudaTsmmProblem& p, const C
   work.bytes = tall_bytes(p);
   work.bandwidth = 0.97 * device.copy_bandwidth;
   work.product_clocks = rows * products / 64;
-  work.shared_clocks = c.shares_rows() ? rows : rows * static_cast<double>(p.m) * c.tile_n / (64.0 * c.blocks_n);
+  work.shared_clocks = rows * static_cast<double>(p.m) * c.tile_n / (64.0 * c.blocks_n);
   work.overlap = 0.9;
   work.parts = static_cast<double>(std::min<std::int64_t>(c.parts, device.multiprocessors));
-  work.bytes_in_flight = c.shares_rows() ? 32768.0 * loads_of(c)
-                                         : 2.0 * 1024 * c.blocks_n *
-                                               static_cast<double>(std::min<std::int64_t>(c.panel, p.m)) * p.real_bytes;
+  work.bytes_in_flight =
+      2.0 * 1024 * c.blocks_n * static_cast<double>(std::min<std::int64_t>(c.panel, p.m)) * p.real_bytes;
   work.launches = 1;
   work.waits = 2;
   return work;

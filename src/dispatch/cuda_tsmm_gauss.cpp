@@ -13,7 +13,7 @@ constexpr int sector_bytes = 32;
 
 // Complex numbers are read at once.
 bool gauss_serves(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
-  return boxes_serve(device, p) && p.parts == 2 && p.real_bytes == 8 && p.aligned && c.plain == 0 &&
+  return boxes_serve(device, p) && p.parts == 2 && p.real_bytes == 8 && p.aligned && 
          p.m <= 8 * c.blocks_n && p.n <= 32 * c.tile_n;
 }
 

@@ -207,12 +207,12 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const Cud
   return work;
 }
 
-// As measured on an H200: boxes come at the speed of plain copies, but for very short rows; where B is read, too,
-// copies by other kernels are as fast.
+// As measured on an H200: boxes come at the speed of plain copies, except very short rows; where B is read, too, rows of
+// more than two lines and many columns of B are served by boxes panel by panel as fast.
 bool boxed_ring_is_better(const CudaDevice& device, const CudaTsmmProblem& p) {
   const std::int64_t bytes = p.m * p.real_bytes;
-  return p.row_major && !p.may_skip_a && !p.reads_output && bytes >= 64 && bytes <= 512 && p.n <= 64 &&
-         boxes_a_serve(device, p);
+  const bool narrow = p.reads_output ? bytes <= 256 && p.n <= 16 : bytes <= 512 && p.n <= 64;
+  return p.row_major && !p.may_skip_a && bytes >= 64 && narrow && boxes_a_serve(device, p);
 }
 
 // As measured on an H200.

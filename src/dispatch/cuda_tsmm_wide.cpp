@@ -21,7 +21,7 @@ std::int64_t items(const CudaTsmmProblem& p, const CudaTsmm& c) { return ceil_di
 }  // namespace
 
 bool complete_wide(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
-  if (!boxes_serve(device, p) || c.gauss != 0 || c.held != 0 || c.staged != 0 || c.plain != 0) return false;
+  if (!boxes_serve(device, p) || c.gauss != 0 || c.held != 0 || c.staged != 0) return false;
   c.warps = p.n <= 8 * c.tile_n ? 1 : p.in_place && p.n > 16 * c.tile_n ? 4 : 2;
   c.row_warps = computing_warps / c.warps;
   c.groups = 1;

@@ -5,46 +5,10 @@
 #include "src/dispatch/cuda_model.hpp"
 #include "src/dispatch/cuda_sections.hpp"
 #include "src/dispatch/cuda_stages.hpp"
-#include "src/dispatch/cuda_tsmttsm_columns.hpp"
-#include "src/dispatch/cuda_tsmttsm_columns_warpgroup.hpp"
 #include "src/dispatch/cuda_tsmttsm_direct.hpp"
 #include "src/dispatch/cuda_tsmttsm_ring.hpp"
 
 namespace blockvec::kernels::dispatch {
-namespace {
-
-// The kernel that takes any layout: result tiles of 32 x 32, parts of at least 512 rows.
-constexpr int general_tile = 32;
-
-void complete_general(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
-  c = {};
-  c.kernel = CudaKernel::general;
-  c.fold = 1;
-  const std::int64_t tiles = ceil_div(p.m, general_tile) * ceil_div(p.n, general_tile);
-  const std::int64_t most = std::max<std::int64_t>(1, 8 * device.multiprocessors / tiles);
-  c.part_rows = round_up(ceil_div(p.k, std::min(most, ceil_div(p.k, 512))), 32);
-  c.parts = ceil_div(p.k, c.part_rows);
-  c.workspace_bytes = static_cast<std::size_t>(c.parts * p.m * p.n) * sizeof(double) + workspace_alignment;
-}
-
-CudaWork general_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
-  const auto tiles_m = static_cast<double>(ceil_div(p.m, general_tile));
-  const auto tiles_n = static_cast<double>(ceil_div(p.n, general_tile));
-  const auto k = static_cast<double>(p.k);
-  CudaWork work{};
-  work.bytes = k * (static_cast<double>(p.m) * tiles_n + static_cast<double>(p.n) * tiles_m) * p.real_bytes;
-  work.bandwidth = device.read_bandwidth / 2;  // loads are waited for, and numbers far apart cost a sector each
-  work.parts = std::min<double>(device.multiprocessors, static_cast<double>(c.parts) * tiles_m * tiles_n);
-  const double rows = std::max(k * tiles_m * tiles_n / work.parts, static_cast<double>(c.part_rows));
-  work.product_clocks = 16 * rows;
-  work.shared_clocks = 48 * rows;
-  work.bytes_in_flight = 65536;
-  work.launches = 2;
-  work.waits = static_cast<double>(ceil_div(std::min(p.k, c.part_rows), 32));
-  return work;
-}
-
-}  // namespace
 
 bool complete(const CudaDevice& device, const CudaTsmttsmProblem& problem, CudaTsmttsm& configuration) {
   if (problem.k == 0) {
@@ -57,40 +21,25 @@ bool complete(const CudaDevice& device, const CudaTsmttsmProblem& problem, CudaT
   switch (configuration.kernel) {
     case CudaKernel::ring:
       return complete_ring(device, problem, configuration);
-    case CudaKernel::columns:
-      return complete_columns(device, problem, configuration);
-    case CudaKernel::warpgroup:
-      return complete_columns_warpgroup(device, problem, configuration);
     case CudaKernel::direct:
       return complete_direct(device, problem, configuration);
-    case CudaKernel::general:
-      complete_general(device, problem, configuration);
-      return true;
-    case CudaKernel::boxes:
-    case CudaKernel::wide:
-    case CudaKernel::deep:
-    case CudaKernel::panels:
-    case CudaKernel::warps:
-    case CudaKernel::none:
-      break;
+    default:
+      return false;
   }
-  return false;
 }
 
 namespace {
 
 void collect(const CudaDevice& device, const CudaTsmttsmProblem& problem, Search search, std::vector<CudaTsmttsm>& to) {
-  const bool all = search == Search::all;
-  if (all || columns_are_better(problem)) add_columns(device, problem, search, to);
-  if (all || to.empty()) {
-    add_ring(device, problem, search, to);
-    add_columns_warpgroup(device, problem, search, to);
-    add_direct(device, problem, search, to);
+  if (problem.k == 0) {
+    CudaTsmttsm nothing{};
+    complete(device, problem, nothing);
+    to.push_back(nothing);
+    return;
   }
-  CudaTsmttsm general{};
-  general.kernel = CudaKernel::general;
-  complete(device, problem, general);
-  to.push_back(general);
+  add_ring(device, problem, search, to);
+  add_direct(device, problem, search, to);
+  if (to.empty()) add_direct(device, problem, Search::all, to);  // takes any layout and stride
 }
 
 }  // namespace
@@ -108,23 +57,11 @@ CudaPrediction predict_parts(const CudaDevice& device, const CudaTsmttsmProblem&
   switch (configuration.kernel) {
     case CudaKernel::ring:
       return predict(device, ring_work(device, problem, configuration));
-    case CudaKernel::columns:
-      return predict(device, columns_work(device, problem, configuration));
-    case CudaKernel::warpgroup:
-      return predict(device, columns_warpgroup_work(device, problem, configuration));
     case CudaKernel::direct:
       return predict(device, direct_work(device, problem, configuration));
-    case CudaKernel::general:
-      return predict(device, general_work(device, problem, configuration));
-    case CudaKernel::boxes:
-    case CudaKernel::wide:
-    case CudaKernel::deep:
-    case CudaKernel::panels:
-    case CudaKernel::warps:
-    case CudaKernel::none:
-      break;
+    default:
+      return {launch_seconds, CudaBound::latency, 0};
   }
-  return {launch_seconds, CudaBound::latency, 0};
 }
 
 }  // namespace
@@ -169,14 +106,11 @@ double least_blocks(std::int64_t m, std::int64_t n) {
 
 // Each multiprocessor has one block, and each block has a chunk of 16 rows or more; of narrow rows it takes several at
 // a time, and sums their products with one another as well.
-std::size_t cuda_tsmttsm_workspace(const CudaDevice& device, std::int64_t k, std::int64_t m, std::int64_t n,
-                                   int real_bytes) {
+std::size_t cuda_tsmttsm_workspace(const CudaDevice& device, std::int64_t k, std::int64_t m, std::int64_t n) {
   const auto blocks = static_cast<std::int64_t>(device.multiprocessors / least_blocks(m, n));
   const std::int64_t parts = std::clamp<std::int64_t>(blocks, 1, ceil_div(k, 16));
   const std::int64_t sums = parts * std::max(m * n, most_folded_sums);
-  CudaTsmttsm general{};
-  complete_general(device, {k, m, n, m, n, real_bytes, true, false}, general);
-  return std::max(static_cast<std::size_t>(sums) * sizeof(double) + workspace_alignment, general.workspace_bytes);
+  return static_cast<std::size_t>(sums) * sizeof(double) + workspace_alignment;
 }
 
 }  // namespace blockvec::kernels::dispatch

@@ -102,10 +102,8 @@ void feed_columns(const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
   if (c.whole_warpgroups()) {  // lanes read a row of 4 complex columns of A, 4 rows of a column of B
     a.apart = 8;
     b.apart = 4;
-  } else if (c.gauss != 0 && p.real_bytes == 8) {
+  } else if (c.gauss != 0) {
     a.flips = b.flips = true;
-  } else if (c.gauss != 0) {  // complex numbers in 4 rows of 2 columns
-    a.apart = b.apart = 8;
   } else if (box_classes(p.pitch_a, p.real_bytes) > 1) {  // rows of all classes stand side by side in half of the banks
     a.apart = b.apart = 64 / p.real_bytes;
   } else if (p.real_bytes == 4) {  // 4 rows of 4 complex columns, or 16 bytes of 4 rows of 2 columns

@@ -25,7 +25,7 @@ std::int64_t room_of_stages(const CudaDevice& device, const CudaTsmttsm& c) {
 // Split sums and complex ones have more to do about a chunk.
 std::int64_t chunk_bytes_of(const CudaTsmttsm& c) {
   if (c.tf32 == 3) return 65536;
-  if (c.tf32 != 0) return 32768;
+  if (c.tf32 == 4) return 32768;
   return c.gauss == 0 ? 16384 : ring_warps(c) > computing_warps ? 45056 : 65536;
 }
 
@@ -126,14 +126,6 @@ bool complete_ring_columns(const CudaDevice& device, const CudaTsmttsmProblem& p
   return true;
 }
 
-// The tile and columns beyond it are all of a square result.
-bool has_border(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
-  const int width = 4 * c.tile_n + c.extras;
-  const bool covered = 8 * c.tile_m >= width || 8 * c.tile_m + c.extras == width;
-  return p.m == 2 * width && p.n == p.m && p.parts == 2 && p.real_bytes == 4 && p.may_split && !p.row_major &&
-         !p.same && c.fold == 1 && c.feeds == columns_both && c.tf32 == 0 && c.gauss == 0 && covered;
-}
-
 // Warps that share a stage, and sections of P where they would be too many, or where rows are so few that partial sums
 // of all of it weigh more than an operand that is read again: what moves least.
 bool complete_warps(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
@@ -150,10 +142,6 @@ bool complete_warps(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaT
     c.warps_m = shape == std::end(gram_shapes) ? 0 : shape->warps;
     c.warps_n = 1;
     return c.warps_m != 0;
-  }
-  if (c.extras != 0) {
-    c.warps_m = c.warps_n = c.sections_m = c.sections_n = 1;
-    return device.bulk_copies && has_border(p, c);
   }
   if (c.square()) {
     c.warps_m = gauss_square_warps(c.tile_m);
@@ -248,8 +236,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   // Products of a matrix with itself would not be symmetric to the last bit.
   if (c.tf32 != 0 && (!p.may_split || p.same || p.real_bytes != 4)) return false;
   if (c.tf32 == 4 && !p.row_major && p.parts == 1) return false;
-  if (!p.row_major && c.tf32 == 1) return false;
-  if (c.whole_warpgroups() ? !device.warpgroups || c.gauss != 0 : c.tf32 != 0 && c.gauss == 0) return false;
+  if (c.whole_warpgroups() && (!device.warpgroups || c.gauss != 0)) return false;
   if (c.complex_tiles() && (p.parts != 2 || !p.aligned || p.same || (c.tf32 != 0) != (p.real_bytes == 4))) {
     return false;
   }
@@ -291,7 +278,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
     while (!p.row_major && c.groups > 1 && stages() < least_stages) c.groups /= 2;
   }
   if (c.split == 0) {
-    const bool apart = rows_in_turn || swizzled || c.tf32 != 0 || (c.gauss != 0 && !c.square());
+    const bool apart = rows_in_turn || swizzled || c.whole_warpgroups() || (c.gauss != 0 && !c.square());
     c.split = apart ? 1 : most_sharing(c.groups);
   }
   if (c.groups > most_groups || c.groups % c.split != 0 || c.split > most_split) return false;
@@ -299,7 +286,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   if (c.narrow() && (c.split != c.groups || p.m * p.n > 32 * c.groups)) return false;
   if (swizzled && c.split != 1) return false;
   // A group sums whole chunks in single precision; complex numbers come in chunks of one segment.
-  if (c.tf32 != 0 && (c.split != 1 || c.rows > rows_of_early_sums)) return false;
+  if (c.whole_warpgroups() && (c.split != 1 || c.rows > rows_of_early_sums)) return false;
   if ((c.complex_tiles() || c.whole_warpgroups()) && c.rows != c.segment) return false;
   if ((c.whole_warpgroups() || (c.complex_tiles() && p.row_major)) && c.split != 1) return false;
   if (c.square() && c.a.pitch != c.b.pitch) return false;  // its warps have either operand on either side
@@ -321,7 +308,6 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   const std::int64_t shared = std::max(c.stages * stage, c.tf32 == 3 ? 0 : copies * c.sum_bytes());
   if (shared > room) return false;
   c.shared_bytes = static_cast<int>(shared + turned_bytes(c));
-  c.part_rows = 0;
   c.workspace_bytes =
       static_cast<std::size_t>(c.parts * c.fold * c.fold * p.m * p.n) * sizeof(double) + workspace_alignment;
   return true;
@@ -343,7 +329,6 @@ void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search sear
     made.turned = c.turned;
     made.tf32 = c.tf32;
     made.gauss = c.gauss;
-    made.extras = c.extras;
     made.rows = rows;
     made.stages = stages;
     if (complete(device, p, made)) to.push_back(made);
@@ -402,11 +387,6 @@ void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search sear
     add_narrow(gram_narrow_tiles);
   }
   for (const TileShape& tile : tsmttsm_tiles) add_shape(tile.m, tile.n, 0, 0);
-  for (const BorderedTile& tile : bordered_tiles) {
-    c.extras = tile.extras;
-    if (p.m == 2 * (4 * tile.n + tile.extras) && p.parts == 2 && p.real_bytes == 4) add_shape(tile.m, tile.n, 0, 0);
-  }
-  c.extras = 0;
   if (device.warpgroups && warpgroups_pay(p)) {
     for (const TileShape& tile : row_warpgroup_tiles) add_shape(tile.m, tile.n, 4, 0);
   }
@@ -425,12 +405,8 @@ void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search sear
     }
     return;
   }
-  if (device.warpgroups) {
-    for (const TileShape& tile : complex_warpgroup_tiles) add_shape(tile.m, tile.n, 3, 0);
-  }
-  if (!device.warpgroups || search == Search::all) {
-    for (const TileShape& tile : split_gauss_tiles) add_shape(tile.m, tile.n, 1, 1);
-  }
+  if (!device.warpgroups) return;
+  for (const TileShape& tile : complex_warpgroup_tiles) add_shape(tile.m, tile.n, 3, 0);
 }
 
 }  // namespace blockvec::kernels::dispatch

@@ -32,7 +32,6 @@ RingWork work_of_16_rows(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
     const double pieces = c.gauss != 0 ? 3.0 * c.warps_m * c.tile_m * live_columns : warps * c.tile_m * c.tile_n;
     return {pieces, warps * 8 * c.tile_m, warps * 4 * c.tile_n};
   }
-  if (c.tile_m == pair_gram.blocks) return {68, 4 * 44, 0};  // src/cuda/tsmttsm_gram_square.cuh
   const int bands = (c.tile_m + 1) / 2;
   double pieces = 0;
   for (int x = 0; x < bands; ++x) pieces += c.tile_m - 2 * x;
@@ -113,9 +112,7 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const 
   work.bytes = (1 + read_again * columns_again(device, p, c)) * ring_bytes(p, c);
   const double turning = c.turned != 0 ? 0.985 : 1;
   work.bandwidth = box_efficiency(p, c) * turning * device.read_bandwidth;
-  // Split products take less of the tensor cores, and more instructions for each number that is loaded.
-  const double piece_clocks = c.tf32 != 0 ? 10 : 16;
-  work.product_clocks = steps * piece_clocks * each.pieces * ring_warps(c) / (c.groups * c.warps_m * c.warps_n);
+  work.product_clocks = steps * 16 * each.pieces * ring_warps(c) / (c.groups * c.warps_m * c.warps_n);
   // As measured on an H200: products that share factors take less power (src/cuda/tsmttsm_tiles.cuh), but factors in
   // single precision more instructions.
   if (is_pair_section(c) && p.real_bytes == 8) work.product_clocks *= 0.98;

@@ -24,7 +24,6 @@ constexpr Word<CudaTsmttsm> tsmttsm_words[] = {{"tile", &CudaTsmttsm::tile_m, &C
                                                {"turned", &CudaTsmttsm::turned},
                                                {"tf32", &CudaTsmttsm::tf32},
                                                {"gauss", &CudaTsmttsm::gauss},
-                                               {"extras", &CudaTsmttsm::extras},
                                                {"segment", &CudaTsmttsm::segment},
                                                {"rows", &CudaTsmttsm::rows},
                                                {"stages", &CudaTsmttsm::stages},
@@ -35,14 +34,6 @@ constexpr Word<CudaTsmttsm> tsmttsm_direct_words[] = {{"tile", &CudaTsmttsm::til
                                                       {"groups", &CudaTsmttsm::groups},
                                                       {"neighbours", &CudaTsmttsm::neighbours},
                                                       {"fold", &CudaTsmttsm::fold}};
-constexpr Word<CudaTsmttsm> tsmttsm_columns_words[] = {{"tile", &CudaTsmttsm::tile_m, &CudaTsmttsm::tile_n},
-                                                       {"warps", &CudaTsmttsm::warps_m, &CudaTsmttsm::warps_n},
-                                                       {"sections", &CudaTsmttsm::sections_m, &CudaTsmttsm::sections_n},
-                                                       {"groups", &CudaTsmttsm::groups},
-                                                       {"rows", &CudaTsmttsm::rows}};
-constexpr Word<CudaTsmttsm> tsmttsm_warpgroup_words[] = {{"tile", &CudaTsmttsm::tile_m, &CudaTsmttsm::tile_n},
-                                                         {"rows", &CudaTsmttsm::rows},
-                                                         {"stages", &CudaTsmttsm::stages}};
 constexpr Word<CudaTsmm> tsmm_words[] = {{"tile", &CudaTsmm::tile_n, &CudaTsmm::blocks_n},
                                          {"tf32", &CudaTsmm::tf32},
                                          {"warps", &CudaTsmm::warps},
@@ -56,7 +47,6 @@ constexpr Word<CudaTsmm> tsmm_boxes_words[] = {{"tile", &CudaTsmm::blocks_n, &Cu
                                                {"groups", &CudaTsmm::groups},
                                                {"panel", &CudaTsmm::panel},
                                                {"staged", &CudaTsmm::staged},
-                                               {"plain", &CudaTsmm::plain},
                                                {"tf32", &CudaTsmm::tf32},
                                                {"gauss", &CudaTsmm::gauss},
                                                {"held", &CudaTsmm::held},
@@ -77,17 +67,12 @@ constexpr Word<CudaTsmm> tsmm_columns_words[] = {{"tile", &CudaTsmm::blocks_n, &
                                                  {"tf32", &CudaTsmm::tf32},
                                                  {"stages", &CudaTsmm::stages},
                                                  {"ticket", &CudaTsmm::chunks_per_ticket}};
-constexpr Word<CudaTsmm> tsmm_deep_words[] = {{"tile", &CudaTsmm::blocks_n, &CudaTsmm::tile_n},
-                                              {"panel", &CudaTsmm::panel},
-                                              {"stages", &CudaTsmm::stages},
-                                              {"ticket", &CudaTsmm::chunks_per_ticket}};
 constexpr Word<CudaTsmm> tsmm_panels_words[] = {{"tile", &CudaTsmm::blocks_n, &CudaTsmm::tile_n}};
 constexpr Word<CudaTsmm> tsmm_direct_words[] = {{"tile", &CudaTsmm::blocks_n, &CudaTsmm::tile_n},
                                                 {"panel", &CudaTsmm::panel}};
 
 constexpr CudaKernel kernels[] = {CudaKernel::ring,    CudaKernel::boxes,  CudaKernel::wide,   CudaKernel::warps,
-                                  CudaKernel::columns, CudaKernel::deep,   CudaKernel::panels, CudaKernel::warpgroup,
-                                  CudaKernel::direct,  CudaKernel::general};
+                                  CudaKernel::columns, CudaKernel::panels, CudaKernel::warpgroup, CudaKernel::direct, CudaKernel::general};
 
 template <class Configuration, std::size_t count>
 std::string say(const Configuration& c, const Word<Configuration> (&known)[count]) {
@@ -160,8 +145,6 @@ std::string name_of(CudaKernel kernel) {
       return "warps";
     case CudaKernel::columns:
       return "columns";
-    case CudaKernel::deep:
-      return "deep";
     case CudaKernel::panels:
       return "panels";
     case CudaKernel::warpgroup:
@@ -193,11 +176,7 @@ std::string name_of(CudaBound bound) {
 std::string words(const CudaTsmttsm& configuration) {
   const auto& c = configuration;
   if (c.kernel == CudaKernel::none) return "nothing to multiply";
-  if (c.kernel == CudaKernel::general) return std::to_string(c.parts) + " parts";
-  return c.kernel == CudaKernel::columns     ? say(c, tsmttsm_columns_words)
-         : c.kernel == CudaKernel::warpgroup ? say(c, tsmttsm_warpgroup_words)
-         : c.kernel == CudaKernel::direct    ? say(c, tsmttsm_direct_words)
-                                             : say(c, tsmttsm_words);
+  return c.kernel == CudaKernel::direct ? say(c, tsmttsm_direct_words) : say(c, tsmttsm_words);
 }
 
 std::string words(const CudaTsmm& configuration) {
@@ -214,7 +193,6 @@ std::string words(const CudaTsmm& configuration) {
   if (c.kernel == CudaKernel::warps) return say(c, tsmm_warps_words);
   if (c.kernel == CudaKernel::warpgroup) return say(c, tsmm_warpgroup_words);
   if (c.kernel == CudaKernel::columns) return say(c, tsmm_columns_words);
-  if (c.kernel == CudaKernel::deep) return say(c, tsmm_deep_words);
   if (c.kernel == CudaKernel::panels) return say(c, tsmm_panels_words);
   return c.kernel == CudaKernel::boxes ? say(c, tsmm_boxes_words) : say(c, tsmm_words);
 }
@@ -222,10 +200,8 @@ std::string words(const CudaTsmm& configuration) {
 bool read_words(std::string_view kernel, std::string_view words, CudaTsmttsm& configuration) {
   configuration = {};
   if (!read_kernel(kernel, configuration.kernel)) return false;
-  return configuration.kernel == CudaKernel::columns     ? read(words, configuration, tsmttsm_columns_words)
-         : configuration.kernel == CudaKernel::warpgroup ? read(words, configuration, tsmttsm_warpgroup_words)
-         : configuration.kernel == CudaKernel::direct    ? read(words, configuration, tsmttsm_direct_words)
-                                                         : read(words, configuration, tsmttsm_words);
+  return configuration.kernel == CudaKernel::direct ? read(words, configuration, tsmttsm_direct_words)
+                                                    : read(words, configuration, tsmttsm_words);
 }
 
 bool read_words(std::string_view kernel, std::string_view words, CudaTsmm& configuration) {
@@ -236,7 +212,6 @@ bool read_words(std::string_view kernel, std::string_view words, CudaTsmm& confi
   if (configuration.kernel == CudaKernel::warps) return read(words, configuration, tsmm_warps_words);
   if (configuration.kernel == CudaKernel::warpgroup) return read(words, configuration, tsmm_warpgroup_words);
   if (configuration.kernel == CudaKernel::columns) return read(words, configuration, tsmm_columns_words);
-  if (configuration.kernel == CudaKernel::deep) return read(words, configuration, tsmm_deep_words);
   if (configuration.kernel == CudaKernel::panels) return read(words, configuration, tsmm_panels_words);
   return configuration.kernel == CudaKernel::boxes ? read(words, configuration, tsmm_boxes_words)
                                                    : read(words, configuration, tsmm_words);

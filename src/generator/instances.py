@@ -104,32 +104,20 @@ FAMILIES = {
     "gauss_square_tiles": Family("tsmttsm_gauss_square", "tsmttsm_ring.cuh tsmttsm_gauss_square.cuh",
                                  "TsmttsmRingKernel", "tsmttsm_ring_kernel<{real}, {by_columns}, GaussSquare<{m}>>",
                                  choices=BY_COLUMNS, makes=lambda real, m, n, by_columns: m == n and m in (5, 7)),
-    "split_gauss_tiles": Family("tsmttsm_gauss", "tsmttsm_ring.cuh tsmttsm_split.cuh", "TsmttsmRingKernel",
-                                "tsmttsm_ring_kernel<{real}, {by_columns}, SplitGaussTiles<{m}, {n}>>",
-                                choices=BY_COLUMNS,
-                                makes=lambda real, m, n, by_columns: m >= 1 and by_columns == "false"),
     "row_warpgroup_tiles": Family("tsmttsm_rows_warpgroup", "tsmttsm_rows_warpgroup.cuh", "TsmttsmRingKernel",
                                   "tsmttsm_rows_warpgroup_kernel<8 * {n}, {aligned}, {by_columns}, {m} == 2>",
                                   choices={"bool aligned": ("false", "true"), **BY_COLUMNS},
                                   makes=lambda real, m, n, aligned, by_columns: 4 <= n <= 8
                                   and (m == 1 or (m == 2 and n == 4)) and (by_columns == "false" or aligned == "true")),
-    "columns_warpgroup_tiles": Family("tsmttsm_columns_warpgroup", "tsmttsm_columns_warpgroup.cuh",
-                                      "TsmttsmColumnsWarpgroupKernel", "tsmttsm_columns_warpgroup_kernel<8 * {n}>",
-                                      makes=lambda real, m, n: m == 1 and 4 <= n <= 8),
     "complex_warpgroup_tiles": Family("tsmttsm_complex_warpgroup", "tsmttsm_gauss_warpgroup.cuh", "TsmttsmRingKernel",
                                       "tsmttsm_gauss_warpgroup_kernel<{by_columns}, 8 * {n}, {m} == 2>", choices=BY_COLUMNS,
                                       makes=lambda real, m, n, by_columns: 3 <= n <= 8 and (
                                           m == 1 or (m == 2 and n == 4))),
-    "bordered_tiles": Family("tsmttsm_bordered", "tsmttsm_bordered.cuh", "TsmttsmRingKernel",
-                             "tsmttsm_bordered_kernel<{m}, {n}, {extras}>", ("m", "n", "extras"), shape="BorderedTile",
-                             makes=lambda real, m, n, extras: m >= 1 and n >= 1 and 1 <= extras <= 8),
     "direct_shapes": Family("tsmttsm_direct", "tsmttsm_direct.cuh", "TsmttsmDirectKernel",
                             "tsmttsm_direct_kernel<{real}, {neighbours}, {m}, {n}, {warps}>", ("m", "n", "warps"),
                             ("m", "n"), "DirectShape",
                             {"Neighbours neighbours": tuple(f"Neighbours::{n}" for n in ("none", "in_columns",
                                                                                         "in_rows"))}),
-    "columns_tiles": Family("tsmttsm_columns", "tsmttsm_columns.cuh", "TsmttsmColumnsKernel",
-                            "tsmttsm_columns_kernel<{m}, {n}>"),
     "tsmm_tiles": Family("tsmm_ring", "tsmm_ring.cuh", "TsmmRingKernel", "tsmm_ring_kernel<{real}, {m}, {n}>",
                          makes=results_fit),
     "tsmm_deep_tiles": Family("tsmm_deep", "tsmm_deep.cuh", "TsmmRingKernel", "tsmm_deep_kernel<{m}, {columns}>",
@@ -149,10 +137,6 @@ FAMILIES = {
                                    "tsmm_boxes_split_kernel<{parts}, {m}, 8 * {n}>", by_parts=True,
                                    makes=lambda real, m, n, parts: real == "float" and 1 <= m <= 2
                                    and n in (1, 2, 4, 8, 16) and m * n * parts <= 16),
-    "tsmm_column_box_split_tiles": Family("tsmm_column_boxes_split", "tsmm_boxes_split_columns.cuh",
-                                          "TsmmBoxesKernel", "tsmm_column_boxes_split_kernel<{parts}, {m}, 8 * {n}>",
-                                          by_parts=True, makes=lambda real, m, n, parts: real == "float" and 1 <= m <= 2
-                                          and n in (2, 4)),
     "tsmm_wide_tiles": Family("tsmm_wide", "tsmm_wide.cuh", "TsmmBoxesKernel", "tsmm_wide_kernel<{real}, {m}, {n}>",
                               makes=lambda real, m, n: m == 2 and 1 <= n <= 8),
     "tsmm_gauss_tiles": Family("tsmm_gauss", "tsmm_gauss.cuh", "TsmmBoxesKernel",
@@ -177,19 +161,12 @@ FAMILIES = {
     "tsmm_column_fma_tiles": Family("tsmm_columns_fma", "tsmm_columns_fma.cuh", "TsmmColumnPiecesKernel",
                                     "tsmm_columns_fma_kernel<{real}, {parts}, {n}, {m}>", by_parts=True,
                                     makes=lambda real, m, n, parts: m >= 1 and n * parts % 4 == 0),
-    "tsmm_columns_deep_tiles": Family("tsmm_columns_deep", "tsmm_columns_deep.cuh", "TsmmColumnsDeepKernel",
-                                      "tsmm_columns_deep_kernel<{m}, {n}>",
-                                      makes=lambda real, m, n: real == "double" and m in (2, 4) and n >= 1),
     "tsmm_panels_tiles": Family("tsmm_panels", "tsmm_panels.cuh", "TsmmPanelsKernel", "tsmm_panels_kernel<{m}, {n}>",
                                 makes=lambda real, m, n: real == "double" and m in (4, 8) and 1 <= n <= 4),
     "tsmm_direct_shapes": Family("tsmm_direct", "tsmm_direct.cuh", "TsmmDirectKernel",
                                  "tsmm_direct_kernel<{real}, {parts}, {columns}, {rows}, {panel}>",
                                  ("columns", "rows", "panel"), shape="DirectColumns", by_parts=True,
                                  makes=lambda real, columns, rows, panel, parts: min(columns, rows, panel) >= 1),
-    "tsmm_shared_rows_tiles": Family("tsmm_shared_rows", "tsmm_shared_rows.cuh", "TsmmDirectKernel",
-                                     "tsmm_shared_rows_kernel<{real}, {columns}, {lanes}>", ("columns", "lanes"),
-                                     ("columns",), makes=lambda real, columns, lanes: lanes in (16, 32)
-                                     and columns % lanes == 0),
 }
 
 
@@ -222,12 +199,9 @@ def family_of_row(product, kernel, words, tile):
     if product in ("tsmttsm", "gram"):
         if kernel == "ring" and 0 in tile:
             return "gram_shapes" if tile[1:] == [0] else f"{product}_narrow_tiles"
-        if int(words.get("extras", 0)):
-            return "bordered_tiles"
         ring = {(0, 0): "tsmttsm_tiles", (0, 1): "gauss_tiles", (0, 2): "gauss_square_tiles",
-                (1, 1): "split_gauss_tiles", (3, 0): "complex_warpgroup_tiles", (4, 0): "row_warpgroup_tiles"}
-        known = {"ring": ring.get((tf32, gauss)), "direct": "direct_shapes", "columns": "columns_tiles",
-                 "warpgroup": "columns_warpgroup_tiles"}
+                (3, 0): "complex_warpgroup_tiles", (4, 0): "row_warpgroup_tiles"}
+        known = {"ring": ring.get((tf32, gauss)), "direct": "direct_shapes"}
     else:
         ring = "tsmm_split_tiles" if tf32 else "tsmm_deep_tiles" if tile[1:] == [0] else "tsmm_tiles"
         boxes = ("tsmm_gauss_register_tiles" if held else "tsmm_gauss_tiles") if gauss else \
@@ -236,8 +210,8 @@ def family_of_row(product, kernel, words, tile):
                  "warps": "tsmm_warps_split_tiles" if tf32 else "tsmm_warps_tiles",
                  "columns": "tsmm_column_split_tiles" if tf32 else
                             "tsmm_column_tiles" if words.get("warps", "1")[0] != "0" else "tsmm_column_fma_tiles",
-                 "deep": "tsmm_columns_deep_tiles", "warpgroup": "tsmm_warpgroup_tiles", "panels": "tsmm_panels_tiles",
-                 "direct": "tsmm_direct_shapes" if tile[0] else "tsmm_shared_rows_tiles"}
+                 "warpgroup": "tsmm_warpgroup_tiles", "panels": "tsmm_panels_tiles",
+                 "direct": "tsmm_direct_shapes"}
     if known.get(kernel) is None:
         raise Refused(f"{product} has no such kernel: {kernel}")
     return known[kernel]
@@ -254,12 +228,8 @@ def check_row(table, product, letter, kernel, configuration):
     family = FAMILIES[name]
     if name == "tsmm_warpgroup_tiles":
         tile = [PARTS[letter], *tile]
-    elif name == "bordered_tiles":
-        tile = [*tile, int(words["extras"])]
     elif name == "tsmm_direct_shapes":
         tile = [*reversed(tile), int(words["panel"])]
-    elif name == "tsmm_shared_rows_tiles":
-        tile = [int(words["panel"])]
     key = len(family.key or family.numbers)
     wanted = letter if family.by_parts else LETTER[REAL[letter]]
     if not any(other == wanted and shape[:key] == tile[:key] for other, shape in entries_of(table[name])):

@@ -55,8 +55,7 @@ double row_error(bool gauss, bool split, bool single, std::int64_t m) {
 /// Of these configurations.
 template <class T>
 double bound_of(const dispatch::CudaTsmttsm& x, std::int64_t k) {
-  const bool split = x.tf32 != 0 || x.extras != 0 || x.kernel == dispatch::CudaKernel::warpgroup;
-  return device_gamma<T>(k + 3) + sum_error<T>(x.gauss != 0, split, k);
+  return device_gamma<T>(k + 3) + sum_error<T>(x.gauss != 0, x.tf32 != 0, k);
 }
 template <class T>
 double bound_of(const dispatch::CudaTsmm& x, std::int64_t m) {

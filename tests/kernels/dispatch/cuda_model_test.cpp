@@ -14,8 +14,8 @@ const CudaDevice device{131, 232448, true, "a device without a table"};
 
 CudaTsmttsm marked(int mark) {
   CudaTsmttsm c{};
-  c.kernel = CudaKernel::general;
-  c.parts = c.part_rows = 1;
+  c.kernel = CudaKernel::direct;
+  c.parts = 1;
   c.threads = mark;
   return c;
 }

@@ -56,7 +56,7 @@ TEST(CudaTsmttsmWorkspace, IsEnoughForEveryConfiguration) {
       for (const auto& [m, n] : sides) {
         SCOPED_TRACE(extents(k, m, n));
         for_each_problem(k, m, n, [&](const CudaTsmttsmProblem& p) {
-          const std::size_t asked = cuda_tsmttsm_workspace(device, k, m, n, p.real_bytes);
+          const std::size_t asked = cuda_tsmttsm_workspace(device, k, m, n);
           for (const CudaTsmttsm& c : candidates(device, p, Search::all)) {
             EXPECT_LE(c.workspace_bytes, asked) << name_of(c.kernel) << ' ' << words(c);
           }
@@ -78,7 +78,7 @@ TEST(CudaTsmttsmWorkspace, IsAtMostTwiceWhatSomeConfigurationNeeds) {
       for_each_problem(k, m, n, [&](const CudaTsmttsmProblem& p) {
         for (const CudaTsmttsm& c : candidates(device, p)) needed = std::max(needed, c.workspace_bytes);
       });
-      EXPECT_LE(cuda_tsmttsm_workspace(device, k, m, n, 8), 2 * needed) << extents(k, m, n);
+      EXPECT_LE(cuda_tsmttsm_workspace(device, k, m, n), 2 * needed) << extents(k, m, n);
     }
   }
 }

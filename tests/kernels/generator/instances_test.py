@@ -85,7 +85,7 @@ class Rows(unittest.TestCase):
     def test_every_kind_of_kernel_is_found(self):
         for arguments in [(), ("gram", "S", "ring", "tile 16x0 warps 4x1"), ("tsmttsm", "Z", "ring", "tile 1x4 gauss 1"),
                           ("tsmttsm", "C", "ring", "tile 1x8 tf32 3"), ("tsmttsm", "Z", "direct", "tile 4x3"),
-                          ("tsmttsm", "D", "general", "132 parts"), ("tsmm", "D", "ring", "tile 1x0"),
+                          ("tsmm", "D", "general", "132 blocks"), ("tsmm", "D", "ring", "tile 1x0"),
                           ("tsmttsm", "S", "ring", "tile 0x3"), ("tsmttsm", "C", "ring", "tile 0x4"),
                           ("update", "S", "ring", "tile 4x4 tf32 1"), ("tsmm", "C", "warpgroup", "tile 3"),
                           ("tsmm", "D", "direct", "tile 2x8 panel 8"), ("tsmm", "Z", "columns", "tile 1x8"),
