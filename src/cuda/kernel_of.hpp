@@ -6,33 +6,40 @@
 /// The kernel that a configuration names.
 namespace blockvec::kernels::cuda {
 
-/// Whether it is compiled; that is known before the configuration is complete.
-bool has_kernel(const dispatch::CudaTsmttsmProblem& p, const dispatch::CudaTsmttsm& x);
-bool has_kernel(const dispatch::CudaTsmmProblem& p, const dispatch::CudaTsmm& x);
-/// Throws Error naming product and configuration where it is not.
+/// Throws Error naming product and configuration where it is not compiled.
 void require_kernel(const dispatch::CudaTsmttsmProblem& p, const dispatch::CudaTsmttsm& x, const Product& product);
 void require_kernel(const dispatch::CudaTsmmProblem& p, const dispatch::CudaTsmm& x, const Product& product);
 
-/// `same`: of a Gram matrix. `aligned`: of both operands, pairs of neighbours in a row can be read at once.
+/// `aligned`: of both operands, pairs of neighbours in a row can be read at once.
 template <class Real>
-TsmttsmRingKernel<Real> ring_kernel_of(const dispatch::CudaTsmttsm& x, int parts, bool by_columns, bool same,
-                                       bool aligned) {
-  if (x.narrow()) {
-    if (same) return tsmttsm_narrow_gram_kernel_of<Real>(x.tile_m, x.tile_n, by_columns, parts);
-    return by_columns ? tsmttsm_narrow_kernel_of<Real>(x.tile_m, x.tile_n, parts) : nullptr;
+TsmttsmRingKernel<Real> ring_kernel_of(const dispatch::CudaTsmttsm& x, int parts, bool by_columns, bool aligned) {
+  using dispatch::TsmttsmKernel;
+  switch (x.kernel) {
+    case TsmttsmKernel::fma:
+      return tsmttsm_fma_kernel_of<Real>(x.tile_n, parts);
+    case TsmttsmKernel::gram_fma:
+      return tsmttsm_gram_fma_kernel_of<Real>(x.tile_n, by_columns, parts);
+    case TsmttsmKernel::gram:
+      return tsmttsm_gram_kernel_of<Real>(x.tile_m, by_columns);
+    case TsmttsmKernel::tf32_warpgroup:
+      if constexpr (sizeof(Real) == 4) {
+        return tsmttsm_tf32_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n, by_columns || aligned, by_columns);
+      }
+      break;
+    case TsmttsmKernel::tf32_3m_warpgroup:
+      if constexpr (sizeof(Real) == 4) {
+        return tsmttsm_tf32_3m_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);
+      }
+      break;
+    case TsmttsmKernel::ring_3m:
+      if constexpr (sizeof(Real) == 8) return tsmttsm_ring_3m_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);
+      break;
+    case TsmttsmKernel::square_3m:
+      if constexpr (sizeof(Real) == 8) return tsmttsm_square_3m_kernel_of<Real>(x.tile_m, by_columns);
+      break;
+    default:
+      break;
   }
-  if constexpr (sizeof(Real) == 4) {
-    if (x.tf32 == 3) return tsmttsm_complex_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);
-    if (x.tf32 == 4)
-      return tsmttsm_rows_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n, by_columns || aligned, by_columns);
-  }
-  if constexpr (sizeof(Real) == 8) {
-    if (x.square()) return tsmttsm_gauss_square_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);
-  }
-  if constexpr (sizeof(Real) == 8) {
-    if (x.gauss != 0) return tsmttsm_gauss_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);
-  }
-  if (x.gram()) return tsmttsm_gram_kernel_of<Real>(x.tile_m, by_columns);
   return tsmttsm_ring_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);
 }
 
@@ -40,52 +47,42 @@ TsmttsmRingKernel<Real> ring_kernel_of(const dispatch::CudaTsmttsm& x, int parts
 /// zero.
 template <class Real>
 TsmmRingKernel<Real> ring_kernel_of(const dispatch::CudaTsmm& x, int parts, std::int64_t m, bool paired, bool updates) {
+  using dispatch::TsmmKernel;
+  if (x.kernel == TsmmKernel::row_fma) return tsmm_row_fma_kernel_of<Real>(x.blocks_n);
   if constexpr (sizeof(Real) == 4) {
-    if (x.kernel == dispatch::CudaKernel::warpgroup) {
-      return tsmm_warpgroup_kernel_of<Real>(parts, x.tile_n, paired, updates);
+    if (x.kernel == TsmmKernel::tf32_warpgroup) {
+      return tsmm_tf32_warpgroup_kernel_of<Real>(x.tile_n, paired, updates, parts);
     }
-    if (x.tf32 != 0) return tsmm_split_kernel_of<Real>(x.tile_n, x.blocks_n);
+    if (x.kernel == TsmmKernel::row_ring_tf32) return tsmm_row_ring_tf32_kernel_of<Real>(x.tile_n, x.blocks_n);
   } else {
-    if (x.blocks_n == 0) return tsmm_deep_kernel_of<Real>(x.tile_n, x.blocks_n, dispatch::deep_columns(m));
+    if (x.kernel == TsmmKernel::row_deep) return tsmm_row_deep_kernel_of<Real>(x.tile_n, dispatch::deep_columns(m));
   }
-  return tsmm_ring_kernel_of<Real>(x.tile_n, x.blocks_n);
+  return tsmm_row_ring_kernel_of<Real>(x.tile_n, x.blocks_n);
 }
 
 template <class Real>
 TsmmBoxesKernel<Real> boxes_kernel_of(const dispatch::CudaTsmm& x, int parts, bool by_columns) {
+  using dispatch::TsmmKernel;
+  if (x.kernel == TsmmKernel::wide) return tsmm_wide_kernel_of<Real>(x.blocks_n, x.tile_n);
   if constexpr (sizeof(Real) == 8) {
-    if (x.holds_gauss()) return tsmm_gauss_registers_kernel_of<Real>(x.blocks_n, x.tile_n, by_columns);
-    if (x.gauss != 0) return tsmm_gauss_kernel_of<Real>(x.blocks_n, x.tile_n, by_columns);
+    if (x.kernel == TsmmKernel::registers_3m) {
+      return tsmm_registers_3m_kernel_of<Real>(x.blocks_n, x.tile_n, by_columns);
+    }
+    if (x.kernel == TsmmKernel::strided_3m) return tsmm_strided_3m_kernel_of<Real>(x.blocks_n, x.tile_n, by_columns);
   } else {
-    if (x.tf32 != 0) return tsmm_boxes_split_kernel_of<Real>(x.blocks_n, x.tile_n, parts);
+    if (x.kernel == TsmmKernel::strided_tf32) return tsmm_strided_tf32_kernel_of<Real>(x.blocks_n, x.tile_n, parts);
   }
-  return tsmm_boxes_kernel_of<Real>(x.blocks_n, x.tile_n);
+  return tsmm_strided_kernel_of<Real>(x.blocks_n, x.tile_n);
 }
 
 template <class Real>
 TsmmWarpsKernel<Real> warps_kernel_of(const dispatch::CudaTsmm& x) {
   if constexpr (sizeof(Real) == 4) {
-    if (x.tf32 != 0) return tsmm_warps_split_kernel_of<Real>(x.blocks_n, x.tile_n);
+    if (x.kernel == dispatch::TsmmKernel::per_warp_tf32) {
+      return tsmm_per_warp_tf32_kernel_of<Real>(x.blocks_n, x.tile_n);
+    }
   }
-  return tsmm_warps_kernel_of<Real>(x.blocks_n, x.tile_n);
-}
-
-template <class Real>
-TsmmDirectKernel<Real> direct_kernel_of(const dispatch::CudaTsmm& x, int parts) {
-  return tsmm_direct_kernel_of<Real>(x.tile_n, x.blocks_n, x.panel, parts);
-}
-
-/// Without tensor cores.
-inline bool by_fma(const dispatch::CudaTsmm& x) { return x.tf32 == 0 && x.row_warps == 0; }
-
-template <class Real>
-bool has_columns_kernel(const dispatch::CudaTsmm& x, int parts) {
-  if (by_fma(x)) return tsmm_columns_fma_kernel_of<Real>(x.blocks_n, x.tile_n, parts) != nullptr;
-  if constexpr (sizeof(Real) == 4) {
-    return tsmm_columns_split_kernel_of<Real>(x.blocks_n, x.tile_n, parts) != nullptr;
-  } else {
-    return tsmm_columns_kernel_of<Real>(x.blocks_n, x.tile_n, parts) != nullptr;
-  }
+  return tsmm_per_warp_kernel_of<Real>(x.blocks_n, x.tile_n);
 }
 
 }  // namespace blockvec::kernels::cuda

@@ -25,6 +25,8 @@
 namespace blockvec::kernels::cuda {
 namespace {
 
+using dispatch::TsmmKernel;
+
 __global__ void zero_tickets(unsigned* tickets) {
   release_next_kernel();
   await_previous_kernel();
@@ -113,14 +115,14 @@ void launch_ring(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Lau
   p.full_barriers = dispatch::full_barriers(x.stages, x.groups);
   p.groups = x.groups;
   p.warps = x.warps;
-  const bool by_warpgroups = x.kernel == dispatch::CudaKernel::warpgroup;
+  const bool by_warpgroups = x.kernel == dispatch::TsmmKernel::tf32_warpgroup;
   const bool paired = p.a.row_step % 2 == 0;
   p.map = !by_warpgroups ? dispatch::row_map(p.a.row_step)
           : paired       ? dispatch::row_map(p.a.row_step / 2)
                          : dispatch::RowMap{1, 4, 8};
   const int warps = by_warpgroups ? dispatch::tsmm_warpgroups * dispatch::warpgroup_warps
-                    : x.tf32 != 0 ? dispatch::split_warps({x.tile_n, x.blocks_n})
-                                  : computing_warps;
+                    : x.kernel == dispatch::TsmmKernel::row_ring_tf32 ? dispatch::split_warps({x.tile_n, x.blocks_n})
+                                                                      : computing_warps;
   const int threads = warps * warp_size + loading_threads;
   const auto kernel = ring_kernel_of<Real>(x, parts, p.m, paired, x.output_in_ring);
   launcher.launch_early(kernel, x.parts, threads, x.shared_bytes, p);
@@ -175,7 +177,10 @@ void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const La
   const int depth_classes = row_major ? 1 : parts * x.classes;
   const int of_line = row_major ? x.panel : parts * box_rows;  // what a box takes of each
   const int lines_of_class = row_major ? box_rows / x.classes : x.panel / depth_classes;
-  if (x.tf32 != 0 || x.gauss != 0) p.lines = plain_lines(a, row_major ? x.panel : of_line);
+  const bool splits = x.kernel == TsmmKernel::strided_tf32;
+  const bool by_3m = x.kernel == TsmmKernel::strided_3m;
+  const bool holds_c = x.kernel == TsmmKernel::registers_3m;
+  if (splits || by_3m || holds_c) p.lines = plain_lines(a, row_major ? x.panel : of_line);
   if (x.classes == 1 && of_line < a.length && reinterpret_cast<std::uintptr_t>(a.data) % 16 == 0) {
     p.a = cut_boxes(a, of_line, x.pitch, lines_of_class, launcher.operation);
   } else {
@@ -209,7 +214,7 @@ void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const La
   if (x.small_in_ring) {
     auto* const packed = launcher.packed<double>();
     const std::int64_t numbers = std::int64_t{p.sections} * p.panels * p.panel_numbers(p.section_pieces);
-    if (x.tf32 == 0 && x.gauss == 0) {
+    if (!splits && !by_3m) {
       launcher.launch_early(pack_kernel<Real>, ceil_div(numbers, 512), 128, 0, p, packed);
     } else if constexpr (sizeof(Real) == 4) {
       launcher.launch_early(pack_split_kernel, ceil_div(numbers, 128), 128, 0, p, 8 * p.section_pieces,
@@ -219,13 +224,9 @@ void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const La
     }
     p.packed = packed;
   }
-  if (x.kernel == dispatch::CudaKernel::wide) {
-    return launcher.launch_clusters(tsmm_wide_kernel_of<Real>(x.blocks_n, x.tile_n), x.parts,
-                                    p.clustered ? p.sections : 1, block_threads, x.shared_bytes, p);
-  }
-  const int threads =
-      x.holds_gauss() ? dispatch::gauss_register_warps(x.tile_n) * warp_size + loading_threads : block_threads;
-  launcher.launch_early(boxes_kernel_of<Real>(x, parts, !p.out.b.row_major), x.parts, threads, x.shared_bytes, p);
+  const int threads = holds_c ? dispatch::gauss_register_warps(x.tile_n) * warp_size + loading_threads : block_threads;
+  launcher.launch_clusters(boxes_kernel_of<Real>(x, parts, !p.out.b.row_major), x.parts, p.clustered ? p.sections : 1,
+                           threads, x.shared_bytes, p);
 }
 
 template <class T>
@@ -305,11 +306,11 @@ void launch_column_pieces(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, 
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   const TsmmColumnPieces<Real> p = column_pieces(call, x, launcher);
-  if (by_fma(x)) {
-    launcher.launch_early(tsmm_columns_fma_kernel_of<Real>(x.blocks_n, x.tile_n, parts), x.parts, fma_block_threads,
+  if (x.kernel == TsmmKernel::column_fma) {
+    launcher.launch_early(tsmm_column_fma_kernel_of<Real>(x.blocks_n, x.tile_n, parts), x.parts, fma_block_threads,
                           x.shared_bytes, p);
   } else if constexpr (sizeof(Real) == 4) {
-    launcher.launch_early(tsmm_columns_split_kernel_of<Real>(x.blocks_n, x.tile_n, parts), x.parts,
+    launcher.launch_early(tsmm_column_tf32_kernel_of<Real>(x.blocks_n, x.tile_n, parts), x.parts,
                           warpgroup_block_threads, x.shared_bytes, p);
   }
 }
@@ -344,7 +345,7 @@ void launch_columns(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const 
   p.meets = !p.loads_b && (p.column_warps > 1 || !alike);
   p.neighbours_a = dispatch::column_neighbours(p.a.pitch, sizeof(Real));
   p.neighbours_b = dispatch::column_neighbours(p.b.pitch, sizeof(Real));
-  launcher.launch_early(tsmm_columns_kernel_of<Real>(x.blocks_n, x.tile_n, parts), x.parts, block_threads,
+  launcher.launch_early(tsmm_column_ring_kernel_of<Real>(x.blocks_n, x.tile_n, parts), x.parts, block_threads,
                         x.shared_bytes, p);
 }
 
@@ -359,7 +360,7 @@ void launch_panels(const TsmmCall<double>& call, const dispatch::CudaTsmm& x, co
                      static_cast<int>(call.b.columns),
                      written_in_pairs(call.b),
                      x.panel};
-  launcher.launch_early(tsmm_panels_kernel_of<double>(x.blocks_n, x.tile_n), x.parts, x.blocks_n * warp_size,
+  launcher.launch_early(tsmm_short_k_kernel_of<double>(x.blocks_n, x.tile_n), x.parts, x.blocks_n * warp_size,
                         x.shared_bytes, p);
 }
 
@@ -370,7 +371,7 @@ void launch_direct(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const L
   const TsmmDirect<Real> p{
       tall(call.a),           tall(call.b), small(call.c, call.triangle),     coefficient(call.alpha),
       coefficient(call.beta), call.a.rows,  static_cast<int>(call.a.columns), static_cast<int>(call.b.columns)};
-  launch(direct_kernel_of<Real>(x, parts), dim3(static_cast<unsigned>(x.parts)), direct_threads, x.shared_bytes,
+  launch(tsmm_direct_kernel_of<Real>(x.blocks_n, x.tile_n, x.panel, parts), dim3(static_cast<unsigned>(x.parts)), direct_threads, x.shared_bytes,
          launcher.stream, launcher.operation, p);
 }
 
@@ -395,27 +396,46 @@ void launch_general(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const 
 
 template <class T>
 void launch_tsmm(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const CudaExecution& execution) {
-  using dispatch::CudaKernel;
   const Product operation = product_of(call);
   const Launcher launcher{execution.stream, operation, workspace_start<unsigned>(execution)};
   if (x.in_parts()) return launch_in_parts(call, x, execution);
   require_kernel(dispatch::problem_of(call, execution.single_precision), x, operation);
-  if (x.kernel == CudaKernel::direct) return launch_direct(call, x, launcher);
-  if (x.kernel == CudaKernel::general) return launch_general(call, x, launcher);
-  if constexpr (std::is_same_v<T, double>) {
-    if (x.kernel == CudaKernel::panels) return launch_panels(call, x, launcher);
-  }
   // Where C is packed by a kernel of its own, that one makes the tickets ready, too.
-  if (!x.small_in_ring) launcher.launch_early(zero_tickets, 1, 1, 0, launcher.tickets);
-  if (x.kernel == CudaKernel::boxes || x.kernel == CudaKernel::wide) return launch_boxes(call, x, launcher);
-  if (x.kernel == CudaKernel::warps) return launch_warps(call, x, launcher);
-  if (x.kernel == CudaKernel::columns) {
-    if constexpr (sizeof(real_t<T>) == 8) {
-      if (!by_fma(x)) return launch_columns(call, x, launcher);
-    }
-    return launch_column_pieces(call, x, launcher);
+  const bool takes_tickets =
+      x.kernel != TsmmKernel::direct && x.kernel != TsmmKernel::general && x.kernel != TsmmKernel::short_k;
+  if (takes_tickets && !x.small_in_ring) launcher.launch_early(zero_tickets, 1, 1, 0, launcher.tickets);
+  switch (x.kernel) {
+    case TsmmKernel::row_ring:
+    case TsmmKernel::row_ring_tf32:
+    case TsmmKernel::row_fma:
+    case TsmmKernel::row_deep:
+    case TsmmKernel::tf32_warpgroup:
+      return launch_ring(call, x, launcher);
+    case TsmmKernel::column_ring:
+      if constexpr (sizeof(real_t<T>) == 8) return launch_columns(call, x, launcher);
+      break;
+    case TsmmKernel::column_tf32:
+    case TsmmKernel::column_fma:
+      return launch_column_pieces(call, x, launcher);
+    case TsmmKernel::strided:
+    case TsmmKernel::strided_3m:
+    case TsmmKernel::strided_tf32:
+    case TsmmKernel::registers_3m:
+    case TsmmKernel::wide:
+      return launch_boxes(call, x, launcher);
+    case TsmmKernel::per_warp:
+    case TsmmKernel::per_warp_tf32:
+      return launch_warps(call, x, launcher);
+    case TsmmKernel::short_k:
+      if constexpr (std::is_same_v<T, double>) return launch_panels(call, x, launcher);
+      break;
+    case TsmmKernel::direct:
+      return launch_direct(call, x, launcher);
+    case TsmmKernel::general:
+      return launch_general(call, x, launcher);
+    case TsmmKernel::none:
+      break;
   }
-  launch_ring(call, x, launcher);  // or by whole warpgroups
 }
 
 template void launch_tsmm(const TsmmCall<float>&, const dispatch::CudaTsmm&, const CudaExecution&);

@@ -91,7 +91,7 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
   // Boxes of several classes, or swizzled, lie in stages as plain copies do not write them; split sums count rows from
   // the first one on.
   const bool may_begin_before = by_columns && x.a.classes == 1 && x.b.classes <= 1 &&
-                                x.padding != dispatch::swizzled_boxes && x.tf32 == 0 && x.gauss == 0;
+                                x.padding != dispatch::swizzled_boxes && !x.whole_warpgroups() && !x.ring_3m();
   const int before = may_begin_before ? rows_before(call.a, call.b) : 0;
   p.a = staged(call.a, x.a, x, before, operation);
   p.b = p.same ? p.a : staged(call.b, x.b, x, before, operation);
@@ -119,7 +119,7 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
   p.groups_in_turn = x.groups / x.split;
   p.steps = x.segment / 16;
   const bool turned = by_columns && x.whole_warpgroups();  // complex columns
-  const bool complex = x.gauss != 0 || (parts == 2 && sizeof(Real) == sizeof(double));
+  const bool complex = x.ring_3m() || (parts == 2 && sizeof(Real) == sizeof(double));
   p.wide = by_columns && (parts == 1 || turned) && p.a.columns.even && (p.same || p.b.columns.even);
   p.swizzled = x.padding == dispatch::swizzled_boxes;
   p.run = by_columns ? run_of(call, p.chunks, x.parts) : 1;
@@ -143,7 +143,7 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
            Start::early, p, dispatch::SquarePairs(x.sections_m, x.parts));
   } else {
     const bool aligned = by_columns ? p.wide : has_aligned_pairs(p.a) && has_aligned_pairs(p.b);
-    launch(ring_kernel_of<Real>(x, parts, by_columns, p.same, aligned), blocks,
+    launch(ring_kernel_of<Real>(x, parts, by_columns, aligned), blocks,
            dispatch::ring_warps(x) * warp_size + loading_threads, x.shared_bytes, stream_of_call, operation,
            Start::early, p);
   }
@@ -184,14 +184,14 @@ void launch_tsmttsm(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& con
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   const Product operation = product_of(call);
-  const bool multiplies = configuration.kernel != dispatch::CudaKernel::none;
+  const bool multiplies = configuration.kernel != dispatch::TsmttsmKernel::none;
   // What no kernel wrote must not be summed.
   if (multiplies) require_kernel(dispatch::problem_of(call, execution.single_precision), configuration, operation);
   double* const partial = workspace_start<double>(execution);
-  if (configuration.kernel == dispatch::CudaKernel::ring) {
-    launch_ring(call, configuration, partial, execution.stream, operation);
-  } else if (configuration.kernel == dispatch::CudaKernel::direct) {
+  if (configuration.kernel == dispatch::TsmttsmKernel::direct) {
     launch_direct(call, configuration, partial, execution.stream, operation);
+  } else if (multiplies) {
+    launch_ring(call, configuration, partial, execution.stream, operation);
   }
   TsmttsmSum<Real> sum{};
   sum.partial = partial;

@@ -54,7 +54,7 @@ constexpr bool may_turn(int tile_m, int tile_n) {
   return tile_n == 0 && tile_m <= 12;  // Gram matrices' tiles leave registers for it
 }
 constexpr bool lanes_may_turn(const CudaTsmttsm& c) {
-  return c.split == 1 && c.rows == c.segment && c.tf32 == 0 && c.gauss == 0 && may_turn(c.tile_m, c.tile_n);
+  return c.split == 1 && c.rows == c.segment && c.kernel == TsmttsmKernel::gram && may_turn(c.tile_m, c.tile_n);
 }
 
 /// Columns may come swizzled, 16 rows at a time (src/cuda/tsmttsm_tiles.cuh): for wide results, which many lanes read.

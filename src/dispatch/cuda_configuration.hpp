@@ -44,17 +44,43 @@ struct CudaTsmttsmProblem {
   bool aligned_before = false;
 };
 
-enum class CudaKernel : std::uint8_t {
-  none,     ///< nothing is multiplied
-  ring,     ///< tensor cores, fed by asynchronous copies through a ring in shared memory, in bulk where the device can
-  boxes,    ///< the same for operands of any stride, fed by tensor maps
-  wide,     ///< the same for many columns of A and of B (tsmm)
-  warps,    ///< tensor cores; every warp feeds itself by plain asynchronous copies of its rows
-  columns,  ///< tensor cores, fed by pieces of columns (tsmm)
-  panels,   ///< tensor cores; every block takes one chunk of rows, panel by panel of A's columns (tsmm)
-  warpgroup,  ///< single precision by split products of whole warpgroups, through a ring as well (tsmm)
-  direct,     ///< fed by loads of any layout and stride into registers; tensor cores, but for tsmm
-  general     ///< any layout and stride (tsmm)
+/// The kernels of tsmttsm. Each name is that of its list in src/tuning/instances.json (tsmttsm_NAME), of its word in
+/// tables and explanations, and of its file.
+enum class TsmttsmKernel : std::uint8_t {
+  none,               ///< nothing is multiplied
+  ring,               ///< FP64 tensor cores, fed by asynchronous copies through a multistage pipeline
+  ring_3m,            ///< the ring for complex double precision: three real products for one
+  square_3m,          ///< ring_3m for square results of an odd number of 8-column blocks
+  gram,               ///< the ring for A^H A: only what lies on and above the diagonal
+  gram_wide,          ///< A^H A of more columns than one block of threads holds
+  fma,                ///< few columns, column-major: threads own rows, without tensor cores
+  gram_fma,           ///< A^H A of few columns likewise, in either layout
+  tf32_warpgroup,     ///< single precision: 3xTF32 by wgmma
+  tf32_3m_warpgroup,  ///< complex single precision: 3xTF32 by wgmma, three real products for one
+  direct              ///< FP64 tensor cores; fragments straight from memory, any layout and stride
+};
+
+/// The kernels of tsmm, likewise.
+enum class TsmmKernel : std::uint8_t {
+  none,
+  row_ring,        ///< FP64 tensor cores; flat rows, or narrow views by tensor maps, through a multistage pipeline
+  row_ring_tf32,   ///< the same in single precision: 3xTF32
+  row_fma,         ///< few columns: threads own rows, without tensor cores
+  row_deep,        ///< many columns of A and few of B: C in registers, warps share out A's columns
+  column_ring,     ///< FP64 tensor cores; pieces of columns in and out in bulk
+  column_tf32,     ///< the same in single precision: 3xTF32 by wgmma
+  column_fma,      ///< the same for few columns, without tensor cores
+  strided,         ///< FP64 tensor cores; A by tensor maps in K slices, any stride and layout
+  strided_3m,      ///< the same for complex double precision: three real products for one
+  strided_tf32,    ///< the same in single precision, row-major: 3xTF32 by wgmma
+  registers_3m,    ///< complex double precision: three real products for one, C in registers
+  wide,            ///< many columns of A and of B: a CTA tile of B at a time; in place by clusters
+  per_warp,        ///< every warp copies, multiplies and writes for itself: narrow views of any alignment
+  per_warp_tf32,   ///< the same in complex single precision: 3xTF32
+  tf32_warpgroup,  ///< single precision, tight rows: 3xTF32 by wgmma
+  short_k,         ///< few rows of many columns: one row tile a block
+  direct,          ///< a thread owns rows and loads them itself: few columns
+  general          ///< any layout and stride
 };
 
 /// What limits a configuration, by the model.
@@ -88,10 +114,10 @@ enum CudaPadding : int { padding_by_rule, tight_boxes, padded_boxes, swizzled_bo
 enum class Neighbours : int { by_rule, none, in_columns, in_rows };
 
 struct CudaTsmttsm {
-  CudaKernel kernel;
+  TsmttsmKernel kernel;
   int fold;                    ///< rows that are taken as one wide row
-  int tile_m, tile_n;          ///< pieces of 16 x 8 of P a warp holds; Gram: blocks of 8 columns in all, and 0; direct:
-                               ///< blocks of 8 columns of A and of B; threads that own rows: 0, and either's columns
+  int tile_m, tile_n;          ///< pieces of 16 x 8 of P a warp holds; gram: blocks of 8 columns in all; direct: blocks
+                               ///< of 8 columns of A and of B; fma: tile_n columns of either
   int warps_m, warps_n;        ///< warps that share the rows of a stage
   int sections_m, sections_n;  ///< of P, where it is too large for one block: each has its own blocks
   int groups;                  ///< such sets of warps
@@ -99,11 +125,6 @@ struct CudaTsmttsm {
   int feeds;                   ///< CudaFeeds
   int padding;                 ///< CudaPadding
   int turned;                  ///< 1: half of the lanes read in another order (banks.hpp)
-  int tf32;                    ///< 3, 4: products of single precision are split, by whole warpgroups, 4 warps for 64
-                               ///< columns of A, tile_m times, another turns B; 3: complex ones, tiles count them, in
-                               ///< three real products; 4: of real numbers, or of complex columns' parts
-  int gauss;                   ///< 1: complex products are made of three real ones; tiles count complex numbers; 2: the
-                               ///< same, warps share a square result, tiles count its blocks of 8 columns
   int neighbours;              ///< Neighbours (direct)
   int threads;                 ///< of a block (direct)
   int rows;                    ///< of a chunk
@@ -114,16 +135,19 @@ struct CudaTsmttsm {
   std::int64_t parts;      ///< partial sums
   std::size_t workspace_bytes;
 
-  bool gram() const { return tile_n == 0; }
-  bool narrow() const { return tile_m == 0; }
+  constexpr bool gram() const { return kernel == TsmttsmKernel::gram || kernel == TsmttsmKernel::gram_wide; }
+  constexpr bool by_fma() const { return kernel == TsmttsmKernel::fma || kernel == TsmttsmKernel::gram_fma; }
   /// Columns of A and B that the warps' tiles cover.
   int reached_m() const { return gram() ? (tile_m + 1) / 2 * 16 : (square() ? 1 : warps_m) * rows_of_tile(); }
   int reached_n() const { return gram() ? tile_m * 8 : warps_n * columns_of_tile(); }
-  constexpr bool whole_warpgroups() const { return tf32 != 0; }
-  constexpr bool complex_tiles() const { return gauss != 0 || tf32 == 3; }
-  constexpr bool square() const { return gauss == 2; }
-  int rows_of_tile() const { return narrow() ? tile_n : (complex_tiles() && !square() ? 32 : 16) * tile_m; }
-  int columns_of_tile() const { return narrow() ? tile_n : (complex_tiles() ? 16 : 8) * tile_n; }
+  constexpr bool warpgroup_3m() const { return kernel == TsmttsmKernel::tf32_3m_warpgroup; }
+  constexpr bool whole_warpgroups() const { return kernel == TsmttsmKernel::tf32_warpgroup || warpgroup_3m(); }
+  constexpr bool square() const { return kernel == TsmttsmKernel::square_3m; }
+  constexpr bool ring_3m() const { return kernel == TsmttsmKernel::ring_3m || square(); }
+  /// Tiles count complex numbers, whose products are made of three real ones.
+  constexpr bool complex_tiles() const { return ring_3m() || warpgroup_3m(); }
+  int rows_of_tile() const { return by_fma() ? tile_n : (complex_tiles() && !square() ? 32 : 16) * tile_m; }
+  int columns_of_tile() const { return by_fma() ? tile_n : (complex_tiles() ? 16 : 8) * tile_n; }
   /// Of a group's sum in shared memory.
   std::int64_t sum_bytes() const { return std::int64_t{reached_m()} * reached_n() * std::int64_t{sizeof(double)}; }
 };
@@ -158,34 +182,31 @@ struct CudaTsmmProblem {
 };
 
 struct CudaTsmm {
-  CudaKernel kernel;
-  int tile_n;    ///< pieces of 16 columns of B a warp holds; boxes, columns, warps: of 8; warpgroup: of 8 columns of
-                 ///< scalars; direct: columns of scalars
-  int blocks_n;  ///< sets of 8 rows it holds at a time; 0: one, and warps share out A's columns; boxes, columns, warps:
-                 ///< of 16; direct: rows of a thread
+  TsmmKernel kernel;
+  int tile_n;    ///< row_ring, row_deep: pieces of 16 columns of B that a warp holds; strided, column_ring, wide,
+                 ///< per_warp, short_k: of 8 columns; registers_3m: of 16 complex columns; by wgmma: of 8 columns of
+                 ///< scalars; row_fma, column_fma, direct: columns, of scalars but for the first
+  int blocks_n;  ///< row_ring: sets of 8 rows that a warp holds at a time; strided, column_ring, wide, per_warp: of 16;
+                 ///< strided_tf32: of 128, column_tf32: of 64; column_fma, direct: rows of a thread; short_k: warps;
+                 ///< registers_3m: fours of C's rows
   int warps;     ///< that share a stage, side by side along the columns of B
   int groups;
   int rows;
   int stages;
   int chunks_per_ticket;
   bool output_in_ring;  ///< B's rows come with A's, to be scaled by beta
-  bool boxes_a;         ///< ring: A comes in boxes
-  bool boxes_b;         ///< ring: B comes and goes in boxes
-  int row_warps;        ///< boxes, columns: along the rows; boxes: groups are sets of boxes in a stage
-  int panel;            ///< boxes, warps: columns of A in a stage; columns, direct: of scalars, loaded at a time;
-                        ///< panels: fetched ahead
-  int pitch;            ///< boxes, warps: real numbers from line to line in a stage
-  int classes;          ///< boxes: that lines are dealt into
-  bool small_in_ring;   ///< boxes: C comes from a kernel of its own, panel by panel with A
-  int staged;           ///< boxes, warps: 1 if results go through shared memory, to be written in whole sectors;
-                        ///< columns: if they do not take the place of A's numbers in a stage
-  int staged_pitch;     ///< boxes, columns: real numbers from line to line of results there
-  int early;            ///< columns: rows of a chunk that it does not store, to store whole sectors or lines
-  int tf32;             ///< ring, columns, warpgroup: as for tsmttsm; boxes: by whole warpgroups, for which tile_n
-                        ///< counts 8 columns of scalars, blocks_n boxes of 128 rows
-  int gauss;            ///< boxes: as for tsmttsm; tile_n counts complex columns
-  int held;             ///< boxes with gauss: 1 if C stays in registers (tsmm_gauss_registers.cuh): blocks_n counts
-                        ///< fours of its rows, tile_n sixteens of its columns, row_warps those of a box's rows
+  bool boxes_a;         ///< row rings: A comes in boxes
+  bool boxes_b;         ///< row rings: B comes and goes in boxes
+  int row_warps;        ///< strided, column rings: along the rows; strided: groups are sets of boxes in a stage
+  int panel;            ///< strided, per_warp: columns of A in a stage; column rings, direct: of scalars, loaded at a
+                        ///< time; short_k: fetched ahead
+  int pitch;            ///< strided, per_warp: real numbers from line to line in a stage
+  int classes;          ///< strided: that lines are dealt into
+  bool small_in_ring;   ///< strided: C comes from a kernel of its own, panel by panel with A
+  int staged;           ///< strided, per_warp: 1 if results go through shared memory, to be written in whole sectors;
+                        ///< column rings: if they do not take the place of A's numbers in a stage
+  int staged_pitch;     ///< strided, column rings: real numbers from line to line of results there
+  int early;            ///< column rings: rows of a chunk that it does not store, to store whole sectors or lines
   int shared_bytes;
   std::int64_t parts;  ///< blocks of threads
   int sections;        ///< wide: of B's columns, each for other blocks; in place those of a cluster
@@ -196,7 +217,6 @@ struct CudaTsmm {
   std::int64_t part_columns, part_rows;
 
   constexpr bool in_parts() const { return part_columns != 0; }
-  constexpr bool holds_gauss() const { return gauss != 0 && held != 0; }
 };
 
 /// As for tsmttsm, but for products in parts (`choose`): none of these in place, and none that is fast elsewhere.

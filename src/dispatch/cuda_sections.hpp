@@ -8,7 +8,7 @@
 /// much as any other, then the squares above it.
 namespace blockvec::kernels::dispatch {
 
-inline bool takes_pairs(const CudaTsmttsm& c) { return c.gram() && c.sections_m > 1; }
+inline bool takes_pairs(const CudaTsmttsm& c) { return c.kernel == TsmttsmKernel::gram_wide; }
 
 /// Such squares, and in how many parts the rows are shared out: blocks for two squares on the diagonal have 17/16 of
 /// the products of one above it, and as many more parts.
@@ -54,7 +54,7 @@ inline bool sums_weigh(const CudaDevice& device, const CudaTsmttsmProblem& p) {
 inline constexpr TileShape pair_tile{4, 4};
 inline constexpr int pair_warps_m = 2;
 inline constexpr int pair_warps_n = 4;
-inline constexpr GramShape pair_gram = gram_shapes[std::size(gram_shapes) - 1];
+inline constexpr GramShape pair_gram = tsmttsm_gram_shapes[std::size(tsmttsm_gram_shapes) - 1];
 inline constexpr int pair_side = 8 * pair_gram.blocks;
 inline bool is_pair_section(const CudaTsmttsm& c) {
   return c.tile_m == pair_tile.m && c.tile_n == pair_tile.n && c.warps_m == pair_warps_m && c.warps_n == pair_warps_n;

@@ -16,7 +16,7 @@ inline constexpr int computing_warps = 8;
 /// Of a block of tsmttsm's ring.
 constexpr int ring_warps(const CudaTsmttsm& c) {
   if (c.whole_warpgroups()) return 3 * warpgroup_warps;
-  return c.gauss == 1 ? gauss_warps({c.tile_m, c.tile_n}) : computing_warps;
+  return c.kernel == TsmttsmKernel::ring_3m ? gauss_warps({c.tile_m, c.tile_n}) : computing_warps;
 }
 inline constexpr int max_stages = 64;
 inline constexpr int line_bytes = 128;

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "src/cuda/kernel_of.hpp"
 #include "src/dispatch/cuda_configuration.hpp"
+#include "src/dispatch/cuda_kernels.hpp"
 #include "src/dispatch/cuda_model.hpp"
 #include "src/dispatch/cuda_stages.hpp"
 #include "src/dispatch/cuda_tsmm_boxes.hpp"
@@ -24,7 +24,7 @@ constexpr int general_columns = 32;
 
 void complete_general(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   c = {};
-  c.kernel = CudaKernel::general;
+  c.kernel = TsmmKernel::general;
   c.parts = std::min<std::int64_t>(ceil_div(p.k, general_rows), 8 * device.multiprocessors);
 }
 
@@ -48,29 +48,41 @@ CudaWork general_work(const CudaDevice& device, const CudaTsmmProblem& p, const 
 }  // namespace
 
 bool complete(const CudaDevice& device, const CudaTsmmProblem& problem, CudaTsmm& configuration) {
-  if (!cuda::has_kernel(problem, configuration)) return false;
+  if (!has_kernel(problem, configuration)) return false;
   switch (configuration.kernel) {
-    case CudaKernel::ring:
+    case TsmmKernel::row_ring:
+    case TsmmKernel::row_ring_tf32:
+    case TsmmKernel::row_fma:
+    case TsmmKernel::row_deep:
       return complete_ring(device, problem, configuration);
-    case CudaKernel::boxes:
-      return complete_boxes(device, problem, configuration);
-    case CudaKernel::wide:
-      return complete_wide(device, problem, configuration);
-    case CudaKernel::warps:
-      return complete_warps(device, problem, configuration);
-    case CudaKernel::warpgroup:
-      return complete_warpgroup(device, problem, configuration);
-    case CudaKernel::columns:
+    case TsmmKernel::column_ring:
       return complete_columns(device, problem, configuration);
-    case CudaKernel::panels:
+    case TsmmKernel::column_tf32:
+    case TsmmKernel::column_fma:
+      return complete_column_pieces(device, problem, configuration);
+    case TsmmKernel::strided:
+    case TsmmKernel::strided_3m:
+      return complete_boxes(device, problem, configuration);
+    case TsmmKernel::strided_tf32:
+      return complete_boxes_split(device, problem, configuration);
+    case TsmmKernel::registers_3m:
+      return complete_gauss_registers(device, problem, configuration);
+    case TsmmKernel::wide:
+      return complete_wide(device, problem, configuration);
+    case TsmmKernel::per_warp:
+    case TsmmKernel::per_warp_tf32:
+      return complete_warps(device, problem, configuration);
+    case TsmmKernel::tf32_warpgroup:
+      return complete_warpgroup(device, problem, configuration);
+    case TsmmKernel::short_k:
       return complete_panels(device, problem, configuration);
-    case CudaKernel::direct:
+    case TsmmKernel::direct:
       return complete_direct(device, problem, configuration);
-    case CudaKernel::general:
+    case TsmmKernel::general:
       if (problem.in_place) return false;
       complete_general(device, problem, configuration);
       return true;
-    case CudaKernel::none:
+    case TsmmKernel::none:
       break;
   }
   return false;
@@ -103,7 +115,7 @@ void collect(const CudaDevice& device, const CudaTsmmProblem& problem, Search se
   add_warpgroup(device, problem, search, to);
   if (all || to.size() == before) add_boxes_split(device, problem, search, to);
   CudaTsmm general{};
-  general.kernel = CudaKernel::general;
+  general.kernel = TsmmKernel::general;
   if (complete(device, problem, general)) to.push_back(general);
 }
 
@@ -119,24 +131,36 @@ namespace {
 
 CudaWork work_of(const CudaDevice& device, const CudaTsmmProblem& problem, const CudaTsmm& configuration) {
   switch (configuration.kernel) {
-    case CudaKernel::ring:
+    case TsmmKernel::row_ring:
+    case TsmmKernel::row_ring_tf32:
+    case TsmmKernel::row_fma:
+    case TsmmKernel::row_deep:
       return ring_work(device, problem, configuration);
-    case CudaKernel::boxes:
-      return boxes_work(device, problem, configuration);
-    case CudaKernel::wide:
-      return wide_work(device, problem, configuration);
-    case CudaKernel::warps:
-      return warps_work(device, problem, configuration);
-    case CudaKernel::warpgroup:
-      return warpgroup_work(device, problem, configuration);
-    case CudaKernel::columns:
+    case TsmmKernel::column_ring:
       return columns_work(device, problem, configuration);
-    case CudaKernel::panels:
+    case TsmmKernel::column_tf32:
+    case TsmmKernel::column_fma:
+      return column_pieces_work(device, problem, configuration);
+    case TsmmKernel::strided:
+    case TsmmKernel::strided_3m:
+      return boxes_work(device, problem, configuration);
+    case TsmmKernel::strided_tf32:
+      return boxes_split_work(device, problem, configuration);
+    case TsmmKernel::registers_3m:
+      return gauss_registers_work(device, problem, configuration);
+    case TsmmKernel::wide:
+      return wide_work(device, problem, configuration);
+    case TsmmKernel::per_warp:
+    case TsmmKernel::per_warp_tf32:
+      return warps_work(device, problem, configuration);
+    case TsmmKernel::tf32_warpgroup:
+      return warpgroup_work(device, problem, configuration);
+    case TsmmKernel::short_k:
       return panels_work(device, problem, configuration);
-    case CudaKernel::direct:
+    case TsmmKernel::direct:
       return direct_work(device, problem, configuration);
-    case CudaKernel::general:
-    case CudaKernel::none:
+    case TsmmKernel::general:
+    case TsmmKernel::none:
       break;
   }
   return general_work(device, problem, configuration);
@@ -172,7 +196,7 @@ CudaChoice<CudaTsmm> choose_in_parts(const CudaDevice& device, const CudaTsmmPro
     part.aligned_output = true;
   }
   CudaChoice<CudaTsmm> choice = choose_whole(device, part);
-  for (std::int64_t count = 2; choice.configuration.kernel == CudaKernel::general && part.n > 8 * problem.parts;
+  for (std::int64_t count = 2; choice.configuration.kernel == TsmmKernel::general && part.n > 8 * problem.parts;
        ++count) {
     part.n = round_up(ceil_div(problem.n, count), 8 * problem.parts);
     choice = choose_whole(device, part);
@@ -195,8 +219,8 @@ CudaChoice<CudaTsmm> choose_in_parts(const CudaDevice& device, const CudaTsmmPro
 
 CudaChoice<CudaTsmm> choose(const CudaDevice& device, const CudaTsmmProblem& problem) {
   const CudaChoice<CudaTsmm> whole = choose_whole(device, problem);
-  const bool none = whole.configuration.kernel == CudaKernel::none;
-  if (!none && whole.configuration.kernel != CudaKernel::general) return whole;
+  const bool none = whole.configuration.kernel == TsmmKernel::none;
+  if (!none && whole.configuration.kernel != TsmmKernel::general) return whole;
   const CudaChoice<CudaTsmm> in_parts = choose_in_parts(device, problem);
   return none || in_parts.prediction.seconds < whole.prediction.seconds ? in_parts : whole;
 }

@@ -27,6 +27,7 @@ std::int64_t spread(const CudaTsmmProblem& p, std::int64_t numbers, bool whole_c
   return round_up(numbers + shift, 2 * shift) - shift;
 }
 
+bool is_3m(const CudaTsmm& c) { return c.kernel == TsmmKernel::strided_3m; }
 int blocks_of(const CudaTsmm& c) { return tsmm_box_blocks({c.blocks_n, c.tile_n}); }
 int box_rows(const CudaTsmm& c) { return 16 * c.row_warps; }
 int boxes_of_stage(const CudaTsmm& c) { return c.groups * c.blocks_n; }
@@ -36,11 +37,11 @@ std::int64_t depth_classes(const CudaTsmmProblem& p, const CudaTsmm& c) {
   return p.row_major ? 1 : p.parts * c.classes;
 }
 
-int columns_of_tile(const CudaTsmm& c) { return (c.gauss != 0 ? 16 : 8) * c.tile_n; }
+int columns_of_tile(const CudaTsmm& c) { return (is_3m(c) ? 16 : 8) * c.tile_n; }
 
 // Panels start at multiples of this; so does a single one, up to the matrix's width, end.
 std::int64_t panel_step(const CudaTsmmProblem& p, const CudaTsmm& c) {
-  if (c.gauss != 0) return 8;
+  if (is_3m(c)) return 8;
   return p.row_major ? 4 : (p.real_bytes == 8 ? 4 : 8) * depth_classes(p, c);
 }
 
@@ -54,7 +55,7 @@ std::int64_t numbers_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c) {
 
 // C packed, so many rows of it; complex numbers as their parts, and the sum of both, not as 2 x 2 real ones.
 std::int64_t small_bytes(const CudaTsmm& c, std::int64_t rows) {
-  const int of_four = c.gauss == 0 ? 4 : gauss_by_panels({c.blocks_n, c.tile_n}) ? 2 : 3;
+  const int of_four = !is_3m(c) ? 4 : gauss_by_panels({c.blocks_n, c.tile_n}) ? 2 : 3;
   return rows * c.warps * columns_of_tile(c) * std::int64_t{sizeof(double)} * of_four / 4;
 }
 std::int64_t resident_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
@@ -84,7 +85,7 @@ std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c) {
 bool fit_panel(const CudaTsmmProblem& p, std::int64_t panel, CudaTsmm& c) {
   const std::int64_t lead = c.classes > 1 || !p.aligned ? unit_bytes / p.real_bytes - 1 : 0;
   const std::int64_t pitch =
-      spread(p, (p.row_major ? round_up(panel, 4) : p.parts * box_rows(c)) + lead, c.gauss != 0 && p.row_major);
+      spread(p, (p.row_major ? round_up(panel, 4) : p.parts * box_rows(c)) + lead, is_3m(c) && p.row_major);
   if (pitch > longest_side || panel / depth_classes(p, c) > longest_side) return false;
   c.panel = static_cast<int>(panel);
   c.pitch = static_cast<int>(pitch);
@@ -115,7 +116,7 @@ bool fit_stage(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) 
   const std::int64_t good_bytes = !p.row_major && p.m < 4 ? 40960 : 20480;  // columns come by fours
   const std::int64_t row_numbers = std::int64_t{box_rows(c)} * c.blocks_n;
   const std::int64_t whole = round_up(p.m, panel_step(p, c));
-  if (c.gauss != 0) {
+  if (is_3m(c)) {
     c.groups = 1;
     // C comes along for many rows; results that are not finite are computed again from A.
     const bool by_panels = gauss_by_panels({c.blocks_n, c.tile_n}) && row_numbers >= 128 && !p.in_place;
@@ -162,16 +163,14 @@ bool boxes_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
 }
 
 bool complete_boxes(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
-  if (c.holds_gauss()) return complete_gauss_registers(device, p, c);
-  if (c.tf32 != 0) return complete_boxes_split(device, p, c);
-  if (!boxes_serve(device, p) || (c.gauss != 0 && !gauss_serves(p, c))) return false;
+  if (!boxes_serve(device, p) || (is_3m(c) && !gauss_serves(p, c))) return false;
   c.classes = box_classes(p);
   std::int64_t warps = 1;
   while (warps * columns_of_tile(c) < p.n) warps *= 2;
   if (warps > computing_warps) return false;
   c.warps = static_cast<int>(warps);
   if (c.row_warps == 0) c.row_warps = computing_warps / c.warps;
-  if (c.gauss != 0 && !p.row_major && c.row_warps != gauss_column_row_warps) return false;
+  if (is_3m(c) && !p.row_major && c.row_warps != gauss_column_row_warps) return false;
   if (c.row_warps * c.warps > computing_warps || !fit_stage(device, p, c)) return false;
   c.rows = box_rows(c) * boxes_of_stage(c);
   const int stages = c.stages;
@@ -260,16 +259,15 @@ bool ring_is_better(const CudaTsmmProblem& p) {
 
 void add_gauss(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
   if (p.parts == 1 || p.m * p.n <= 48 * (p.m + p.n)) return;  // narrower ones wait for memory anyway
-  for (const TileShape& tile : tsmm_gauss_tiles) {
+  for (const TileShape& tile : tsmm_strided_3m_shapes) {
     for (const int panel : {0, 32, 64, 128}) {
       if (panel != 0 && search == Search::usual) break;
       for (const int stages : {0, 2, 3, 4}) {
         if (stages != 0 && search == Search::usual) break;
         CudaTsmm c{};
-        c.kernel = CudaKernel::boxes;
+        c.kernel = TsmmKernel::strided_3m;
         c.blocks_n = tile.m;
         c.tile_n = tile.n;
-        c.gauss = 1;
         c.panel = panel;
         c.stages = stages;
         if (complete(device, p, c)) to.push_back(c);
@@ -281,7 +279,7 @@ void add_gauss(const CudaDevice& device, const CudaTsmmProblem& p, Search search
 void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
   const auto add = [&](const Shape& shape, bool staged, int groups = 0, int ticket = 0) {
     CudaTsmm c{};
-    c.kernel = CudaKernel::boxes;
+    c.kernel = TsmmKernel::strided;
     c.blocks_n = shape.tile.m;
     c.tile_n = shape.tile.n;
     c.row_warps = shape.row_warps;
@@ -303,7 +301,7 @@ void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search
     if (most > 0) return;
   }
   const int narrow = search == Search::usual ? 1 : 2;
-  for (const TileShape& tile : tsmm_box_tiles) {
+  for (const TileShape& tile : tsmm_strided_shapes) {
     if (tile.n > narrow && std::int64_t{tile.n} * 8 >= 2 * p.n) continue;  // a narrower one does as much
     for (const int row_warps : {8, 4, 2, 1}) {
       add({tile, row_warps, 0}, staged);
@@ -324,8 +322,6 @@ void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search
 }
 
 CudaWork boxes_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
-  if (c.holds_gauss()) return gauss_registers_work(device, p, c);
-  if (c.tf32 != 0) return boxes_split_work(device, p, c);
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
   const double busy_part = static_cast<double>(computing_warps) / (c.row_warps * c.warps);
   CudaWork work{};
@@ -336,7 +332,7 @@ CudaWork boxes_work(const CudaDevice& device, const CudaTsmmProblem& p, const Cu
   const std::int64_t useful = cut ? c.pitch : !p.row_major ? p.parts * box_rows(c) : c.panel < p.m ? c.panel : c.pitch;
   work.bandwidth = 0.97 * device.copy_bandwidth * static_cast<double>(c.pitch + useful) / (2.0 * c.pitch);
   if (p.row_major && c.panel < p.m) work.bandwidth *= c.panel * p.real_bytes / (c.panel * p.real_bytes + 8.0);
-  const bool gauss = c.gauss != 0;
+  const bool gauss = is_3m(c);
   const std::int64_t depth = gauss ? p.m / 2 : p.m;
   const double products = static_cast<double>(turns * c.rows / 16 * c.warps * c.tile_n * ceil_div(depth, 4)) / 4;
   work.product_clocks = products * (gauss ? 48 : 16) * busy_part;

@@ -128,8 +128,7 @@ namespace {
 
 CudaTsmm configuration_of(const TileShape& tile, int panel, int stages) {
   CudaTsmm c{};
-  c.kernel = CudaKernel::boxes;
-  c.tf32 = 1;
+  c.kernel = TsmmKernel::strided_tf32;
   c.blocks_n = tile.m;
   c.tile_n = tile.n;
   c.panel = panel;
@@ -145,7 +144,7 @@ void add_boxes_split(const CudaDevice& device, const CudaTsmmProblem& p, Search 
   if (p.real_bytes != 4 || !p.row_major) return;
   if (usual && !few && p.m * p.n < 16 * (p.m + p.n)) return;  // narrower ones wait for memory anyway
   if (usual && warps_are_better(p)) return;
-  for (const TileShape& tile : tsmm_box_split_tiles) {
+  for (const TileShape& tile : tsmm_strided_tf32_shapes) {
     const bool narrower_does = tile.n > 1 && 4 * p.parts * tile.n >= p.n;
     if (narrower_does && (usual || tile.n > 4)) continue;
     if (usual && few && (tile.m == 2) != (p.m <= 64)) continue;  // chunks of short rows are many

@@ -9,7 +9,7 @@ namespace {
 int unit_of(const CudaTsmmProblem& p) { return 16 / p.real_bytes; }  // real numbers that bulk copies move
 int line_of(const CudaTsmmProblem& p) { return line_bytes / p.real_bytes; }
 
-bool is_split(const CudaTsmm& c) { return c.tf32 != 0; }
+bool is_split(const CudaTsmm& c) { return c.kernel == TsmmKernel::column_tf32; }
 
 // Whether all columns begin at multiples of so many real numbers; `aligned` says it of the first one.
 bool begins_at(bool aligned, std::int64_t pitch, int numbers) { return aligned && pitch % numbers == 0; }
@@ -126,9 +126,9 @@ bool columns_fma_is_better(const CudaDevice& device, const CudaTsmmProblem& p) {
 }
 
 void add_columns_fma(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
-  for (const TileShape& tile : tsmm_column_fma_tiles) {  // the first one that holds B's columns is the narrowest one
+  for (const TileShape& tile : tsmm_column_fma_shapes) {  // the first one that holds B's columns is the narrowest one
     CudaTsmm c{};
-    c.kernel = CudaKernel::columns;
+    c.kernel = TsmmKernel::column_fma;
     c.blocks_n = tile.m;
     c.tile_n = tile.n;
     if (!complete(device, p, c)) continue;
@@ -140,17 +140,16 @@ void add_columns_fma(const CudaDevice& device, const CudaTsmmProblem& p, Search 
 void add_column_pieces(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
   const auto legal = [&](const TileShape& tile, int ticket, CudaTsmm& c) {
     c = {};
-    c.kernel = CudaKernel::columns;
+    c.kernel = TsmmKernel::column_tf32;
     c.blocks_n = tile.m;
     c.tile_n = tile.n;
     c.chunks_per_ticket = ticket;
-    c.tf32 = 1;
     return complete(device, p, c);
   };
   CudaTsmm c{};
   if (search != Search::all && p.m * p.n < 4 * (p.m + p.n)) return;  // narrower ones are faster without tensor cores
   if (search == Search::all) {
-    for (const TileShape& tile : tsmm_column_split_tiles) {
+    for (const TileShape& tile : tsmm_column_tf32_shapes) {
       for (const int ticket : {0, 2, 3}) {
         if (legal(tile, ticket, c)) to.push_back(c);
       }
@@ -164,7 +163,7 @@ void add_column_pieces(const CudaDevice& device, const CudaTsmmProblem& p, Searc
     const bool roomy = x.output_in_ring && (p.parts == 1 || !in_short_pieces(p, x));
     return std::tuple(roomy, -x.tile_n, x.blocks_n);
   };
-  for (const TileShape& tile : tsmm_column_split_tiles) {
+  for (const TileShape& tile : tsmm_column_tf32_shapes) {
     if (legal(tile, 0, c) && (best.tile_n == 0 || order(c) > order(best))) best = c;
   }
   if (best.tile_n != 0) to.push_back(best);

@@ -14,8 +14,8 @@ constexpr int column_static_bytes = 4096;   // of barriers and the like
 constexpr std::int64_t most_columns = 128;  // of A: boxes serve more
 
 // Complex numbers are read and written at once.
-bool columns_serve(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
-  return device.bulk_copies && !p.row_major && p.m > 0 && p.real_bytes == 8 && c.tf32 == 0 &&
+bool columns_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
+  return device.bulk_copies && !p.row_major && p.m > 0 && p.real_bytes == 8 &&
          (p.parts == 1 || p.aligned);
 }
 
@@ -72,8 +72,7 @@ bool fit_stages(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c)
 }  // namespace
 
 bool complete_columns(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
-  if (p.real_bytes == 4 || c.row_warps == 0) return complete_column_pieces(device, p, c);
-  if (!columns_serve(device, p, c) || scalars_of(p) > most_columns) return false;
+  if (!columns_serve(device, p) || scalars_of(p) > most_columns) return false;
   const std::int64_t warps = ceil_div(p.n, 8 * c.tile_n);
   if (warps * c.row_warps > computing_warps) return false;
   c.warps = static_cast<int>(warps);
@@ -133,7 +132,7 @@ void add_columns(const CudaDevice& device, const CudaTsmmProblem& p, Search sear
   if (p.real_bytes == 4) return add_column_pieces(device, p, search, to);
   const auto add = [&](const Shape& shape) {
     CudaTsmm c{};
-    c.kernel = CudaKernel::columns;
+    c.kernel = TsmmKernel::column_ring;
     c.blocks_n = shape.tile.m;
     c.tile_n = shape.tile.n;
     c.row_warps = shape.row_warps;
@@ -149,13 +148,12 @@ void add_columns(const CudaDevice& device, const CudaTsmmProblem& p, Search sear
     }
     return;
   }
-  for (const TileShape& tile : tsmm_column_tiles) {
+  for (const TileShape& tile : tsmm_column_ring_shapes) {
     for (const int row_warps : {8, 4, 2, 1}) add({tile, row_warps});
   }
 }
 
 CudaWork columns_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
-  if (p.real_bytes == 4 || c.row_warps == 0) return column_pieces_work(device, p, c);
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows - c.early), c.parts);
   const auto rows = static_cast<double>(turns * c.rows);
   CudaWork work{};

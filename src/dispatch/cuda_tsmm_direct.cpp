@@ -38,9 +38,9 @@ bool complete_direct(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsm
 
 void add_direct(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
   bool taken = false;
-  for (const DirectColumns& shape : tsmm_direct_shapes) {
+  for (const ThreadShape& shape : tsmm_direct_shapes) {
     CudaTsmm c{};
-    c.kernel = CudaKernel::direct;
+    c.kernel = TsmmKernel::direct;
     c.tile_n = shape.columns;
     c.blocks_n = shape.rows;
     c.panel = shape.panel;

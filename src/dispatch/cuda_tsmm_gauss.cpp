@@ -13,7 +13,7 @@ constexpr int sector_bytes = 32;
 
 // Complex numbers are read at once.
 bool gauss_serves(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
-  return boxes_serve(device, p) && p.parts == 2 && p.real_bytes == 8 && p.aligned && 
+  return boxes_serve(device, p) && p.parts == 2 && p.real_bytes == 8 && p.aligned &&
          p.m <= 8 * c.blocks_n && p.n <= 32 * c.tile_n;
 }
 
@@ -67,8 +67,7 @@ bool add_gauss_registers(const CudaDevice& device, const CudaTsmmProblem& p, Sea
   if (search == Search::usual && !in_sectors && p.m <= 96 && p.n <= 96) return false;
   const auto add = [&](const TileShape& tile, int row_warps, bool staged) {
     CudaTsmm c{};
-    c.kernel = CudaKernel::boxes;
-    c.gauss = c.held = 1;
+    c.kernel = TsmmKernel::registers_3m;
     c.blocks_n = tile.m;
     c.tile_n = tile.n;
     c.row_warps = row_warps;
@@ -78,7 +77,7 @@ bool add_gauss_registers(const CudaDevice& device, const CudaTsmmProblem& p, Sea
     return true;
   };
   bool any = false;
-  for (const TileShape& tile : tsmm_gauss_register_tiles) {  // the narrow ones first
+  for (const TileShape& tile : tsmm_registers_3m_shapes) {  // the narrow ones first
     // Rows that begin within sectors of memory would be written in parts of these.
     const bool staged = stages_rows(p) && p.n / 2 % 2 != 0 && gauss_row_pairs(tile.n) > 1;
     const bool fits = add(tile, 0, staged);

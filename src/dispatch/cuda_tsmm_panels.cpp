@@ -46,11 +46,11 @@ bool complete_panels(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsm
 }
 
 void add_panels(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
-  for (const TileShape& tile : tsmm_panels_tiles) {
+  for (const TileShape& tile : tsmm_short_k_shapes) {
     const bool narrower = tile.n > 1 && 4 * tile.n >= p.n;  // does as much
     if (search == Search::usual && (narrower || tile.m != (p.m >= many_columns ? 8 : 4))) continue;
     CudaTsmm c{};
-    c.kernel = CudaKernel::panels;
+    c.kernel = TsmmKernel::short_k;
     c.blocks_n = tile.m;
     c.tile_n = tile.n;
     if (complete(device, p, c)) to.push_back(c);

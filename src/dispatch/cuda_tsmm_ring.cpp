@@ -34,13 +34,14 @@ std::int64_t stage_pitch_b(const CudaTsmmProblem& p, const CudaTsmm& c) {
 }
 std::int64_t pitch_out(const CudaTsmmProblem& p, const CudaTsmm& c) { return c.boxes_b ? stage_pitch_b(p, c) : p.n; }
 
-int ring_warps(const CudaTsmm& c) { return c.tf32 != 0 ? split_warps({c.tile_n, c.blocks_n}) : computing_warps; }
+bool is_split(const CudaTsmm& c) { return c.kernel == TsmmKernel::row_ring_tf32; }
+int ring_warps(const CudaTsmm& c) { return is_split(c) ? split_warps({c.tile_n, c.blocks_n}) : computing_warps; }
 
-bool is_narrow(const CudaTsmm& c) { return c.tile_n == 0; }
-bool sums_in_single(const CudaTsmm& c) { return is_narrow(c) && c.blocks_n > widest_exact_narrow; }
+bool by_fma(const CudaTsmm& c) { return c.kernel == TsmmKernel::row_fma; }
+bool sums_in_single(const CudaTsmm& c) { return by_fma(c) && c.blocks_n > widest_exact_narrow; }
 
 // Warps share out A's columns.
-bool is_deep(const CudaTsmm& c) { return c.blocks_n == 0; }
+bool is_deep(const CudaTsmm& c) { return c.kernel == TsmmKernel::row_deep; }
 
 bool deep_serves(const CudaTsmmProblem& p) {
   return p.real_bytes == 8 && p.aligned && p.m % 2 == 0 && p.pitch_a % 2 == 0 &&  // numbers come in pairs
@@ -55,8 +56,8 @@ std::int64_t ring_stage_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
 
 // C, as the kernel keeps it in shared memory.
 std::int64_t small_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
-  if (c.tf32 != 0) return std::int64_t{8} * c.warps * c.tile_n * 16 * round_up(p.m, 8);  // two parts
-  if (is_narrow(c)) {
+  if (is_split(c)) return std::int64_t{8} * c.warps * c.tile_n * 16 * round_up(p.m, 8);  // two parts
+  if (by_fma(c)) {
     const std::size_t bytes = sums_in_single(c) ? sizeof(float) : sizeof(double);
     return static_cast<std::int64_t>(bytes) * c.blocks_n * narrow_depth(c.blocks_n);
   }
@@ -73,7 +74,7 @@ std::int64_t fixed_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
 
 int row_step(const CudaTsmmProblem& p, const CudaTsmm& c) {
   if (is_deep(c)) return 8;  // whole lines, since rows are whole pairs
-  return std::max(is_narrow(c) ? 32 : 8 * c.blocks_n, least_rows(p.real_bytes));
+  return std::max(by_fma(c) ? 32 : 8 * c.blocks_n, least_rows(p.real_bytes));
 }
 
 // Stages, results on their way out and C share a block's memory; false if they do not fit.
@@ -87,7 +88,7 @@ bool fit_stages(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c)
   c.shared_bytes = static_cast<int>(fixed + c.stages * stage);
   // Every group works on one stage while another one is filled, and enough is on its way at any time.
   // Those who multiply less do not drain it.
-  const std::int64_t least_bytes = c.boxes_a ? 24576 : c.tf32 != 0 ? 49152 : 65536;
+  const std::int64_t least_bytes = c.boxes_a ? 24576 : is_split(c) ? 49152 : 65536;
   const bool enough =
       c.stages >= 2 * c.groups && c.stages % c.groups == 0 && c.stages <= max_stages && c.stages * stage >= least_bytes;
   if (!chosen && !enough) c.stages = 0;
@@ -105,7 +106,7 @@ bool fit_scattered(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm&
   const std::int64_t bytes = stage_pitch_a(p, c) * p.real_bytes;
   const bool reads = p.m >= 4 * p.n && p.m <= 48;
   CudaTsmm tried = c;
-  const bool splits_few = c.tf32 != 0 && c.tile_n == 1;  // which multiply fast
+  const bool splits_few = is_split(c) && c.tile_n == 1;  // which multiply fast
   tried.groups = std::min(reads ? 8 : splits_few ? 6 : 4, ring_warps(c) / c.warps);
   tried.rows = std::max(32, chunk_rows(bytes + p.n * p.real_bytes, 14336, p.real_bytes, p.k,
                                        std::int64_t{device.multiprocessors} * tried.groups));
@@ -124,7 +125,7 @@ bool fit_groups(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c)
   if (is_scattered(p, c) && fit_scattered(device, p, c)) return true;
   const int step = row_step(p, c);
   const std::int64_t row_bytes = stage_pitch_a(p, c) * p.real_bytes;
-  const std::int64_t most_bytes = is_narrow(c) && p.real_bytes == 4 ? 7168 : 8192;
+  const std::int64_t most_bytes = by_fma(c) && p.real_bytes == 4 ? 7168 : 8192;
   const int least_groups = c.groups;
   // As measured on an H200: twelve groups with shorter chunks are slower than eight with longer ones.
   constexpr std::int64_t least_bytes_of_twelve = 3712;
@@ -150,11 +151,11 @@ bool complete_ring(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm&
   // Boxes are written in whole units, which must be B's.
   c.boxes_b = !is_deep(c) && p.n * p.real_bytes % 16 == 0 &&
               comes_in_boxes(device, p.k, p.n, p.pitch_b, p.real_bytes, p.aligned_output);
-  if (is_narrow(c) && (p.n > c.blocks_n || p.m > narrow_depth(c.blocks_n))) return false;
+  if (by_fma(c) && (p.n > c.blocks_n || p.m > narrow_depth(c.blocks_n))) return false;
   if (sums_in_single(c) && !p.may_split) return false;
   if (is_deep(c) && (!deep_serves(p) || p.n > 16 * c.tile_n)) return false;
-  if (c.tf32 != 0 && (!p.may_split || p.real_bytes != 4)) return false;
-  const std::int64_t warps = is_narrow(c) ? 1
+  if (is_split(c) && (!p.may_split || p.real_bytes != 4)) return false;
+  const std::int64_t warps = by_fma(c) ? 1
                              : is_deep(c) ? ceil_div(p.m, deep_columns(p.m))
                                           : ceil_div(ceil_div(p.n, 16), c.tile_n);
   if (warps > ring_warps(c)) return false;
@@ -187,7 +188,7 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const Cud
     work.shared_clocks = products * 16 / c.tile_n + rows / 8 * c.warps * static_cast<double>(p.n) * 2;
     work.overlap = 0.25;
     work.tensor_cores = true;
-  } else if (is_narrow(c)) {
+  } else if (by_fma(c)) {
     const double sets = rows / 32;
     work.product_clocks = sets * static_cast<double>(p.m) * c.blocks_n / (sums_in_single(c) ? 4 : 2);
     work.shared_clocks = sets * static_cast<double>(p.m + p.n) * 2;
@@ -195,9 +196,9 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const Cud
   } else {
     // C's entries serve so many rows, A's so many columns; idle warps and columns cost as much as busy ones.
     const double products = rows / 8 * c.warps * c.tile_n * static_cast<double>(ceil_div(p.m, 4)) / 4;
-    work.product_clocks = products * (c.tf32 != 0 ? 10 : 16) * busy_part;
+    work.product_clocks = products * (is_split(c) ? 10 : 16) * busy_part;
     work.shared_clocks = products * (16.0 / c.blocks_n + 12.0 / c.tile_n) * busy_part;
-    work.overlap = c.tf32 != 0 ? 0.6 : 0.25;
+    work.overlap = is_split(c) ? 0.6 : 0.25;
     work.tensor_cores = true;
   }
   work.parts = static_cast<double>(c.parts);
@@ -222,12 +223,12 @@ bool deep_is_better(const CudaTsmmProblem& p) {
 
 void add_ring(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
   if (!ring_serves(device, p)) return;
-  const auto add = [&](const TileShape& tile, bool tf32, int groups, int rows, int stages, int chunks_per_ticket) {
+  const auto add = [&](TsmmKernel kernel, const TileShape& tile, int groups, int rows, int stages,
+                       int chunks_per_ticket) {
     CudaTsmm c{};
-    c.kernel = CudaKernel::ring;
+    c.kernel = kernel;
     c.tile_n = tile.m;
     c.blocks_n = tile.n;
-    c.tf32 = tf32 ? 1 : 0;
     c.groups = groups;
     c.rows = rows;
     c.stages = stages;
@@ -235,40 +236,40 @@ void add_ring(const CudaDevice& device, const CudaTsmmProblem& p, Search search,
     if (complete(device, p, c)) to.push_back(c);
     return c;
   };
-  const auto add_shape = [&](const TileShape& tile, bool tf32) {
-    const CudaTsmm usual = add(tile, tf32, 0, 0, 0, 0);
+  const auto add_shape = [&](TsmmKernel kernel, const TileShape& tile) {
+    const CudaTsmm usual = add(kernel, tile, 0, 0, 0, 0);
     if (search == Search::usual || usual.warps == 0) return;
     for (int groups = ring_warps(usual) / usual.warps; groups > 0; groups /= 2) {
       for (int rows = row_step(p, usual); rows <= 1024; rows *= 2) {
-        const CudaTsmm full = add(tile, tf32, groups, rows, 0, 0);
-        for (int ticket = 1; ticket <= 16; ticket *= 2) add(tile, tf32, groups, rows, 0, ticket);
+        const CudaTsmm full = add(kernel, tile, groups, rows, 0, 0);
+        for (int ticket = 1; ticket <= 16; ticket *= 2) add(kernel, tile, groups, rows, 0, ticket);
         const int half = full.stages / 2 / groups * groups;
-        if (half > 0) add(tile, tf32, groups, rows, half, 0);
+        if (half > 0) add(kernel, tile, groups, rows, half, 0);
         if (!usual.boxes_a) continue;
-        for (const int ticket : {0, 1, 2, 4}) add(tile, tf32, groups, rows, 2 * groups, ticket);
+        for (const int ticket : {0, 1, 2, 4}) add(kernel, tile, groups, rows, 2 * groups, ticket);
       }
     }
   };
   const bool all = search == Search::all;
   if (all || deep_is_better(p)) {
-    for (const TileShape& tile : tsmm_deep_tiles) add_shape(tile, false);
+    for (const Columns& shape : tsmm_row_deep_shapes) add_shape(TsmmKernel::row_deep, {shape.n, 0});
   }
   if (!all && !ring_is_better(p) && !boxed_ring_is_better(device, p) && !to.empty()) return;
   // As measured on an H200: conversions to double precision would bind narrow views that are written as much as read.
   const bool split = p.real_bytes == 4 && p.may_split && !streams(p.m, p.pitch_a) && p.n <= 16 &&
                      (p.parts == 2 ? p.m >= 32 && p.n > 8 : p.m >= 16 && p.m < 4 * p.n && p.n > 4 && p.n <= 8);
-  for (const TileShape& tile : tsmm_tiles) {
-    if (!all && split) break;
-    // Measured on an H200 for 9 and 10 columns; tensor cores are as good from 11 on.
-    const bool plain_is_better = p.n == 9 || p.n == 10;
-    if (!all && tile.m == 0 && tile.n > widest_exact_narrow && !plain_is_better) continue;
-    // In double precision tensor cores are as good there.
-    if (all || p.real_bytes == 4 || tile.m != 0 || tile.n <= 4) add_shape(tile, false);
+  if (all || !split) {
+    for (const Columns& shape : tsmm_row_fma_shapes) {
+      // Measured on an H200 for 9 and 10 columns; tensor cores are as good from 11 on, in double precision from 5 on.
+      const bool is_better = shape.n <= (p.real_bytes == 4 ? widest_exact_narrow : 4) || p.n == 9 || p.n == 10;
+      if (all || is_better) add_shape(TsmmKernel::row_fma, {0, shape.n});
+    }
+    for (const TileShape& tile : tsmm_row_ring_shapes) add_shape(TsmmKernel::row_ring, tile);
   }
   if (p.real_bytes != 4) return;
-  for (const TileShape& tile : tsmm_split_tiles) {
+  for (const TileShape& tile : tsmm_row_ring_tf32_shapes) {
     const bool serves = tile.m == 1 ? p.n <= 16 && (all || split) : 2 * p.m * p.n >= 17 * (p.m + p.n);
-    if (serves) add_shape(tile, true);  // narrower ones wait for memory anyway
+    if (serves) add_shape(TsmmKernel::row_ring_tf32, tile);  // narrower ones wait for memory anyway
   }
 }
 

@@ -48,7 +48,6 @@ bool complete_warpgroup(const CudaDevice& device, const CudaTsmmProblem& p, Cuda
                       (!p.reads_output || streams(p.n, p.pitch_b)) && (in_pairs(p) || singly(p)) &&
                       p.pitch_b <= std::numeric_limits<std::int32_t>::max();  // the kernel counts it in 32 bits
   if (!serves || p.n > p.parts * columns_of(c)) return false;
-  c.tf32 = 1;
   c.warps = warpgroup_warps;
   c.groups = tsmm_warpgroups;
   c.rows = warpgroup_rows;
@@ -96,17 +95,17 @@ void add_warpgroup(const CudaDevice& device, const CudaTsmmProblem& p, Search se
   const bool few = split_is_better_for_few(p);
   const bool is_better = few ? !p.reads_output : is_wide_enough(p);  // boxes are as fast for updates by few columns
   if (search == Search::usual && !is_better) return;
-  for (const WarpgroupTile& tile : tsmm_warpgroup_tiles) {
+  for (const Columns& tile : tsmm_tf32_warpgroup_shapes) {
     if (few && 8 * p.parts * (tile.n - 1) >= p.n) continue;  // a narrower one does as much
     const bool ring_is_as_fast = tile.n <= 2 && p.m < 64 && !p.reads_output;
     if (search == Search::usual && ring_is_as_fast) continue;
     const auto add = [&](int stages, int ticket) {
       CudaTsmm c{};
-      c.kernel = CudaKernel::warpgroup;
+      c.kernel = TsmmKernel::tf32_warpgroup;
       c.tile_n = tile.n;
       c.stages = stages;
       c.chunks_per_ticket = ticket;
-      if (tile.parts == p.parts && complete(device, p, c)) to.push_back(c);
+      if (complete(device, p, c)) to.push_back(c);
     };
     add(0, 0);
     if (search == Search::usual) continue;

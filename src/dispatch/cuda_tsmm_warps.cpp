@@ -8,6 +8,8 @@
 namespace blockvec::kernels::dispatch {
 namespace {
 
+bool is_split(const CudaTsmm& c) { return c.kernel == TsmmKernel::per_warp_tf32; }
+
 // Of a warp.
 std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c) {
   return std::int64_t{c.rows} * c.pitch * p.real_bytes;
@@ -30,8 +32,8 @@ bool complete_warps(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm
   if (!p.row_major || p.m < 1 || p.n > 8 * c.tile_n || c.stages < 2 || c.stages > 4) return false;
   c.warps = 1;
   c.rows = 16 * c.blocks_n;
-  if (c.tf32 != 0 && (p.real_bytes != 4 || !p.may_split)) return false;
-  c.panel = static_cast<int>(p.m <= most_panel ? round_up(p.m, c.tf32 != 0 ? 8 : 4) : most_panel);
+  if (is_split(c) && (p.real_bytes != 4 || !p.may_split)) return false;
+  c.panel = static_cast<int>(p.m <= most_panel ? round_up(p.m, is_split(c) ? 8 : 4) : most_panel);
   // Lanes of a warp take one of four neighbours of a row, and meet different banks.
   const std::int64_t numbers = std::max<std::int64_t>(c.panel, c.staged != 0 ? 8 * c.tile_n : 0);
   c.pitch = static_cast<int>(round_up(numbers + 4, 8) - 4);
@@ -53,8 +55,7 @@ void add_warps(const CudaDevice& device, const CudaTsmmProblem& p, Search search
   const bool staged = !p.aligned_output || p.pitch_b * p.real_bytes % 32 != 0 || p.n * p.real_bytes % 32 != 0;
   const auto add = [&](const TileShape& tile, bool split, int stages, bool by_rows, int ticket) {
     CudaTsmm c{};
-    c.kernel = CudaKernel::warps;
-    c.tf32 = split ? 1 : 0;
+    c.kernel = split ? TsmmKernel::per_warp_tf32 : TsmmKernel::per_warp;
     c.blocks_n = tile.m;
     c.tile_n = tile.n;
     c.stages = stages;
@@ -80,8 +81,8 @@ void add_warps(const CudaDevice& device, const CudaTsmmProblem& p, Search search
       }
     }
   };
-  for (const TileShape& tile : tsmm_warps_tiles) add_shape(tile, false);
-  for (const TileShape& tile : tsmm_warps_split_tiles) add_shape(tile, true);
+  for (const TileShape& tile : tsmm_per_warp_shapes) add_shape(tile, false);
+  for (const TileShape& tile : tsmm_per_warp_tf32_shapes) add_shape(tile, true);
 }
 
 CudaWork warps_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
@@ -91,7 +92,7 @@ CudaWork warps_work(const CudaDevice& device, const CudaTsmmProblem& p, const Cu
   CudaWork work{};
   work.bytes = tall_bytes(p);
   work.bandwidth = 0.95 * device.copy_bandwidth;
-  work.product_clocks = products * (c.tf32 != 0 ? 10 : 16);
+  work.product_clocks = products * (is_split(c) ? 10 : 16);
   work.shared_clocks = products * (16.0 / c.tile_n + 8.0 / c.blocks_n);
   work.overlap = 0.5;
   work.tensor_cores = true;

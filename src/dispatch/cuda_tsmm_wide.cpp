@@ -21,7 +21,7 @@ std::int64_t items(const CudaTsmmProblem& p, const CudaTsmm& c) { return ceil_di
 }  // namespace
 
 bool complete_wide(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
-  if (!boxes_serve(device, p) || c.gauss != 0 || c.held != 0 || c.staged != 0) return false;
+  if (!boxes_serve(device, p) || c.staged != 0) return false;
   c.warps = p.n <= 8 * c.tile_n ? 1 : p.in_place && p.n > 16 * c.tile_n ? 4 : 2;
   c.row_warps = computing_warps / c.warps;
   c.groups = 1;
@@ -77,13 +77,13 @@ bool wide_is_better(const CudaDevice& device, const CudaTsmmProblem& p) {
 void add_wide(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
   const auto add = [&](int tile_n, int panel) {
     CudaTsmm c{};
-    c.kernel = CudaKernel::wide;
+    c.kernel = TsmmKernel::wide;
     c.blocks_n = 2;
     c.tile_n = tile_n;
     c.panel = panel;
     if (complete(device, p, c)) to.push_back(c);
   };
-  for (const TileShape& tile : tsmm_wide_tiles) {
+  for (const TileShape& tile : tsmm_wide_shapes) {
     if (search == Search::usual) {
       add(tile.n, 0);
       continue;

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "src/cuda/kernel_of.hpp"
+#include "src/dispatch/cuda_kernels.hpp"
 #include "src/dispatch/cuda_configuration.hpp"
 #include "src/dispatch/cuda_model.hpp"
 #include "src/dispatch/cuda_sections.hpp"
@@ -17,15 +17,9 @@ bool complete(const CudaDevice& device, const CudaTsmttsmProblem& problem, CudaT
     configuration.rows = configuration.segment = 1;
     return true;
   }
-  if (!cuda::has_kernel(problem, configuration)) return false;
-  switch (configuration.kernel) {
-    case CudaKernel::ring:
-      return complete_ring(device, problem, configuration);
-    case CudaKernel::direct:
-      return complete_direct(device, problem, configuration);
-    default:
-      return false;
-  }
+  if (!has_kernel(problem, configuration)) return false;
+  if (configuration.kernel == TsmttsmKernel::direct) return complete_direct(device, problem, configuration);
+  return complete_ring(device, problem, configuration);
 }
 
 namespace {
@@ -54,14 +48,9 @@ namespace {
 
 CudaPrediction predict_parts(const CudaDevice& device, const CudaTsmttsmProblem& problem,
                              const CudaTsmttsm& configuration) {
-  switch (configuration.kernel) {
-    case CudaKernel::ring:
-      return predict(device, ring_work(device, problem, configuration));
-    case CudaKernel::direct:
-      return predict(device, direct_work(device, problem, configuration));
-    default:
-      return {launch_seconds, CudaBound::latency, 0};
-  }
+  if (configuration.kernel == TsmttsmKernel::none) return {launch_seconds, CudaBound::latency, 0};
+  const bool direct = configuration.kernel == TsmttsmKernel::direct;
+  return predict(device, direct ? direct_work(device, problem, configuration) : ring_work(device, problem, configuration));
 }
 
 }  // namespace
@@ -89,7 +78,7 @@ namespace {
 // Entries of P that a block holds at most; the tiles of complex numbers reach no further.
 constexpr std::int64_t most_block_sums = [] {
   int pieces = 0;
-  for (const TileShape& tile : tsmttsm_tiles) pieces = std::max(pieces, tile.m * tile.n);
+  for (const TileShape& tile : tsmttsm_ring_shapes) pieces = std::max(pieces, tile.m * tile.n);
   return std::int64_t{16 * 8} * pieces * computing_warps;
 }();
 

@@ -36,9 +36,9 @@ Neighbours usual_neighbours(const CudaTsmttsmProblem& p) {
 
 const DirectShape* shape_of(const CudaTsmttsm& c) {
   const DirectShape* const shape =
-      std::find_if(std::begin(direct_shapes), std::end(direct_shapes),
+      std::find_if(std::begin(tsmttsm_direct_shapes), std::end(tsmttsm_direct_shapes),
                    [&](const DirectShape& s) { return s.m == c.tile_m && s.n == c.tile_n; });
-  return shape == std::end(direct_shapes) ? nullptr : shape;
+  return shape == std::end(tsmttsm_direct_shapes) ? nullptr : shape;
 }
 
 // Rows that may be taken as one where they are so narrow that most lanes would repeat what others load.
@@ -138,7 +138,7 @@ void add_direct(const CudaDevice& device, const CudaTsmttsmProblem& p, Search se
   if (p.k == 0) return;
   const auto add = [&](const DirectShape& shape, Neighbours neighbours, int fold, int groups) {
     CudaTsmttsm c{};
-    c.kernel = CudaKernel::direct;
+    c.kernel = TsmttsmKernel::direct;
     c.tile_m = shape.m;
     c.tile_n = shape.n;
     c.neighbours = static_cast<int>(neighbours);
@@ -147,7 +147,7 @@ void add_direct(const CudaDevice& device, const CudaTsmttsmProblem& p, Search se
     if (complete(device, p, c) && (search == Search::all || may_win(device, p, c))) to.push_back(c);
     return c;
   };
-  for (const DirectShape& shape : direct_shapes) {
+  for (const DirectShape& shape : tsmttsm_direct_shapes) {
     const CudaTsmttsm usual = add(shape, Neighbours::by_rule, 0, 0);
     if (search == Search::usual) continue;
     for (const Neighbours neighbours : {Neighbours::none, Neighbours::in_columns, Neighbours::in_rows}) {

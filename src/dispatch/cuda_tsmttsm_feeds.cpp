@@ -70,7 +70,7 @@ int row_classes(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   const int b = in_boxes_b(c.feeds) ? box_classes(p.pitch_b, p.real_bytes) : 1;
   // Rows of 4-byte numbers an odd distance apart meet in banks less if every other one is taken.
   const bool odd = p.real_bytes == 4 && c.feeds == flat_both && c.fold * p.pitch_a % 2 != 0 && !c.whole_warpgroups() &&
-                   !c.narrow();
+                   !c.by_fma();
   return odd ? 2 : std::max(a, b);
 }
 
@@ -102,7 +102,7 @@ void feed_columns(const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
   if (c.whole_warpgroups()) {  // lanes read a row of 4 complex columns of A, 4 rows of a column of B
     a.apart = 8;
     b.apart = 4;
-  } else if (c.gauss != 0) {
+  } else if (c.ring_3m()) {
     a.flips = b.flips = true;
   } else if (box_classes(p.pitch_a, p.real_bytes) > 1) {  // rows of all classes stand side by side in half of the banks
     a.apart = b.apart = 64 / p.real_bytes;

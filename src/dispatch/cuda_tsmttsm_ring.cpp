@@ -24,9 +24,9 @@ std::int64_t room_of_stages(const CudaDevice& device, const CudaTsmttsm& c) {
 
 // Split sums and complex ones have more to do about a chunk.
 std::int64_t chunk_bytes_of(const CudaTsmttsm& c) {
-  if (c.tf32 == 3) return 65536;
-  if (c.tf32 == 4) return 32768;
-  return c.gauss == 0 ? 16384 : ring_warps(c) > computing_warps ? 45056 : 65536;
+  if (c.warpgroup_3m()) return 65536;
+  if (c.whole_warpgroups()) return 32768;
+  return !c.ring_3m() ? 16384 : ring_warps(c) > computing_warps ? 45056 : 65536;
 }
 
 // Gram matrices of so many columns that warps share the products of a row, where numbers are converted or complex.
@@ -35,7 +35,7 @@ bool is_long_gram(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
 }
 
 std::int64_t usual_chunk_bytes(const CudaTsmttsmProblem& p, const CudaTsmttsm& c, std::int64_t row_bytes) {
-  if (c.narrow()) return 1024 * row_bytes;  // several rows for each thread
+  if (c.by_fma()) return 1024 * row_bytes;  // several rows for each thread
   // Warps that have many products in a row, and meet at the end of a chunk.
   if (is_long_gram(p, c)) return (p.real_bytes == 4 ? 32 : 16) * c.warps_m * row_bytes;
   if ((c.gram() && c.tile_m > 8) || (is_pair_section(c) && c.feeds == boxes_both)) return 32 * row_bytes;
@@ -51,7 +51,7 @@ bool complete_rows(const CudaDevice& device, const CudaTsmttsmProblem& p, int mo
   const std::int64_t width = width_a + (comes_once(p, c) ? 0 : width_b);
   const int classes = row_classes(p, c);
   // Complex rows are even: 16 of them are whole lines.
-  const int least = std::max(16 * classes, c.tf32 == 3 ? gauss_unit_rows : least_rows(p.real_bytes));
+  const int least = std::max(16 * classes, c.warpgroup_3m() ? gauss_unit_rows : least_rows(p.real_bytes));
   const bool any_rows = c.rows == 0;
   if (any_rows) {
     const int groups = c.groups != 0 ? c.groups : most_groups;
@@ -64,7 +64,7 @@ bool complete_rows(const CudaDevice& device, const CudaTsmttsmProblem& p, int mo
   feed_rows(p, c);
   // Padding may take more room than the rows themselves.
   while (any_rows && c.rows > least &&
-         std::max(most_groups, c.tf32 == 3 || is_long_gram(p, c) ? 4 : 1) * (c.a.stage_bytes + c.b.stage_bytes) >
+         std::max(most_groups, c.warpgroup_3m() || is_long_gram(p, c) ? 4 : 1) * (c.a.stage_bytes + c.b.stage_bytes) >
              room_of_stages(device, c)) {
     c.rows /= 2;
     feed_rows(p, c);
@@ -74,7 +74,7 @@ bool complete_rows(const CudaDevice& device, const CudaTsmttsmProblem& p, int mo
 
 // Bulk copies of shorter pieces of columns take longer to ask for than to come; boxes do not.
 int least_piece(const CudaTsmttsm& c) { return c.feeds == boxes_both ? 256 : 384; }
-int usual_piece(const CudaTsmttsm& c) { return c.tf32 == 4 && c.feeds == columns_both ? 1024 : 512; }
+int usual_piece(const CudaTsmttsm& c) { return c.kernel == TsmttsmKernel::tf32_warpgroup && c.feeds == columns_both ? 1024 : 512; }
 constexpr int most_piece = 8192;
 
 // Whether so many stages of pieces of so many bytes fit, with what follows for the chunks of column-major operands.
@@ -88,7 +88,7 @@ bool columns_fit(const CudaDevice& device, const CudaTsmttsmProblem& p, int piec
 // Whether warps that take units of rows in turn know where they stand in chunks.
 bool units_fill(const CudaTsmttsm& c) {
   const bool power_of_two = (c.rows & (c.rows - 1)) == 0;
-  return !c.whole_warpgroups() || power_of_two || (c.tf32 == 4 && c.rows >= 64);
+  return !c.whole_warpgroups() || power_of_two || (c.kernel == TsmttsmKernel::tf32_warpgroup && c.rows >= 64);
 }
 
 // Of column-major operands: what warpgroups side by side keep of sums leaves room for two.
@@ -96,7 +96,7 @@ int least_column_stages(const CudaTsmttsm& c) { return c.whole_warpgroups() && c
 
 // The same for column-major operands: pieces of columns as long as four stages hold them, but for many columns.
 bool complete_ring_columns(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
-  const int least = c.tf32 == 3 ? gauss_unit_rows : least_rows(p.real_bytes);
+  const int least = c.warpgroup_3m() ? gauss_unit_rows : least_rows(p.real_bytes);
   const int stages = least_column_stages(c);
   if (c.rows == 0 && c.padding == swizzled_boxes) {
     c.rows = p.k < 2 * swizzled_rows * std::int64_t{device.multiprocessors} ? swizzled_rows : 2 * swizzled_rows;
@@ -110,7 +110,7 @@ bool complete_ring_columns(const CudaDevice& device, const CudaTsmttsmProblem& p
       piece = std::max(piece / 2, usual_piece(c));
     while (piece > line_bytes && !columns_fit(device, p, piece, stages, c)) piece -= line_bytes;
     // Complex numbers whose products leave time for memory: three longer ones come faster than four.
-    if (p.parts == 2 && p.real_bytes == 8 && (c.gauss == 0 || c.square())) {
+    if (p.parts == 2 && p.real_bytes == 8 && (!c.ring_3m() || c.square())) {
       for (int longer = 1024; longer > piece; longer -= 256) {
         if (columns_fit(device, p, longer, stages, c)) piece = longer;
       }
@@ -129,24 +129,27 @@ bool complete_ring_columns(const CudaDevice& device, const CudaTsmttsmProblem& p
 // Warps that share a stage, and sections of P where they would be too many, or where rows are so few that partial sums
 // of all of it weigh more than an operand that is read again: what moves least.
 bool complete_warps(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
-  if (c.gram() && c.fold * p.m > 8 * c.tile_m) {
+  if (c.kernel == TsmttsmKernel::gram_wide) {
+    c.tile_m = pair_gram.blocks;
     c.warps_m = pair_warps_m;
     c.warps_n = pair_warps_n;
     c.sections_m = c.sections_n = static_cast<int>(ceil_div(p.m, pair_side));
-    return c.tile_m == pair_gram.blocks && c.fold == 1 && (c.feeds == boxes_both || c.feeds == columns_both);
+    return c.sections_m > 1 && c.fold == 1 && (c.feeds == boxes_both || c.feeds == columns_both);
   }
-  if (c.gram()) {
-    const GramShape* const shape = std::find_if(std::begin(gram_shapes), std::end(gram_shapes),
+  if (c.kernel == TsmttsmKernel::gram) {
+    if (c.fold * p.m > 8 * c.tile_m) return false;
+    const GramShape* const shape = std::find_if(std::begin(tsmttsm_gram_shapes), std::end(tsmttsm_gram_shapes),
                                                 [&](const GramShape& s) { return s.blocks == c.tile_m; });
     c.sections_m = c.sections_n = 1;
-    c.warps_m = shape == std::end(gram_shapes) ? 0 : shape->warps;
+    c.warps_m = shape == std::end(tsmttsm_gram_shapes) ? 0 : shape->warps;
     c.warps_n = 1;
     return c.warps_m != 0;
   }
   if (c.square()) {
+    c.tile_n = c.tile_m;
     c.warps_m = gauss_square_warps(c.tile_m);
     c.warps_n = c.sections_m = c.sections_n = 1;
-    return c.tile_m == c.tile_n && p.m <= c.reached_m() && p.n <= c.reached_n() && c.fold == 1;
+    return p.m <= c.reached_m() && p.n <= c.reached_n() && c.fold == 1;
   }
   if (c.whole_warpgroups()) {
     c.warps_m = warpgroup_warps;
@@ -234,23 +237,21 @@ bool warpgroups_pay(const CudaTsmttsmProblem& p) {
 bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
   if (c.gram() && !p.same) return false;
   // Products of a matrix with itself would not be symmetric to the last bit.
-  if (c.tf32 != 0 && (!p.may_split || p.same || p.real_bytes != 4)) return false;
-  if (c.tf32 == 4 && !p.row_major && p.parts == 1) return false;
-  if (c.whole_warpgroups() && (!device.warpgroups || c.gauss != 0)) return false;
-  if (c.complex_tiles() && (p.parts != 2 || !p.aligned || p.same || (c.tf32 != 0) != (p.real_bytes == 4))) {
-    return false;
-  }
+  if (c.whole_warpgroups() && (!device.warpgroups || !p.may_split || p.same || p.real_bytes != 4)) return false;
+  if (c.kernel == TsmttsmKernel::tf32_warpgroup && !p.row_major && p.parts == 1) return false;
+  if (c.complex_tiles() && (p.parts != 2 || !p.aligned || p.same)) return false;
+  if (c.ring_3m() && p.real_bytes != 8) return false;
   if (c.feeds == feeds_by_rule) c.feeds = device.bulk_copies ? usual_feeds(p) : flat_both;
   if (c.feeds != flat_both && !device.bulk_copies) return false;
-  if (!feeds_serve(p, c.feeds) || (c.narrow() && !owns_rows(p, c))) return false;
-  if (!p.row_major && c.whole_warpgroups() && c.tf32 != 4 && c.feeds != boxes_both) return false;
+  if (!feeds_serve(p, c.feeds) || (c.by_fma() && !owns_rows(p, c))) return false;
+  if (!p.row_major && c.warpgroup_3m() && c.feeds != boxes_both) return false;
   if (c.padding == padding_by_rule) c.padding = c.feeds == usual_feeds(p) ? tight_boxes : padded_boxes;
   const bool swizzled = c.padding == swizzled_boxes;
   if (swizzled && !may_be_swizzled(p, c)) return false;
-  if (c.fold == 0) c.fold = p.row_major && c.feeds == flat_both && !c.narrow() ? usual_fold(p) : 1;
+  if (c.fold == 0) c.fold = p.row_major && c.feeds == flat_both && !c.by_fma() ? usual_fold(p) : 1;
   if (c.fold > 1 && (!folds(p) || c.feeds != flat_both)) return false;
   if (!complete_warps(device, p, c)) return false;
-  const int most_groups = c.tf32 == 3 ? 1 : c.tf32 == 4 ? 2 : ring_warps(c) / (c.warps_m * c.warps_n);
+  const int most_groups = c.warpgroup_3m() ? 1 : c.kernel == TsmttsmKernel::tf32_warpgroup ? 2 : ring_warps(c) / (c.warps_m * c.warps_n);
   if (!(p.row_major ? complete_rows(device, p, most_groups, c) : complete_ring_columns(device, p, c))) return false;
   const std::int64_t chunks = ceil_div(ceil_div(p.k, c.fold), c.rows);
   std::int64_t most_parts = device.multiprocessors;
@@ -268,7 +269,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   const std::int64_t room = room_of_stages(device, c);
   // Two that are on their way while one is read; long stages of rows do with one.
   const std::int64_t least_stages = std::min<std::int64_t>(turns, p.row_major ? 2 : least_column_stages(c));
-  const bool rows_in_turn = p.row_major && !c.narrow();  // a group takes whole chunks of rows
+  const bool rows_in_turn = p.row_major && !c.by_fma();  // a group takes whole chunks of rows
   if (c.groups == 0) {
     c.groups = most_groups;
     // Those without a chunk would only add zeros.
@@ -278,12 +279,12 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
     while (!p.row_major && c.groups > 1 && stages() < least_stages) c.groups /= 2;
   }
   if (c.split == 0) {
-    const bool apart = rows_in_turn || swizzled || c.whole_warpgroups() || (c.gauss != 0 && !c.square());
+    const bool apart = rows_in_turn || swizzled || c.whole_warpgroups() || (c.ring_3m() && !c.square());
     c.split = apart ? 1 : most_sharing(c.groups);
   }
   if (c.groups > most_groups || c.groups % c.split != 0 || c.split > most_split) return false;
   // Threads share every chunk, and each has an entry of the result at most.
-  if (c.narrow() && (c.split != c.groups || p.m * p.n > 32 * c.groups)) return false;
+  if (c.by_fma() && (c.split != c.groups || p.m * p.n > 32 * c.groups)) return false;
   if (swizzled && c.split != 1) return false;
   // A group sums whole chunks in single precision; complex numbers come in chunks of one segment.
   if (c.whole_warpgroups() && (c.split != 1 || c.rows > rows_of_early_sums)) return false;
@@ -294,9 +295,9 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   if (c.whole_warpgroups() && (c.groups != most_groups || c.a.panels > c.tile_m || c.b.panels != 1)) return false;
   if (c.turned != 0 && !(p.row_major && lanes_may_turn(c) && lanes_turn(c.a.pitch))) return false;
   // Shorter pieces come too slowly for it, and those of so many columns, as measured on an H200.
-  if (c.tf32 == 4 && c.feeds == columns_both && (c.rows < 128 || c.tile_m > 1)) return false;
-  const bool shared_stages = c.tf32 == 4 && !p.row_major && c.rows >= 64;  // by both groups
-  const int in_turn = c.tf32 == 3     ? gauss_stages_step(c.columns_of_tile() / 2, c.rows)
+  if (c.kernel == TsmttsmKernel::tf32_warpgroup && c.feeds == columns_both && (c.rows < 128 || c.tile_m > 1)) return false;
+  const bool shared_stages = c.kernel == TsmttsmKernel::tf32_warpgroup && !p.row_major && c.rows >= 64;  // by both groups
+  const int in_turn = c.warpgroup_3m()     ? gauss_stages_step(c.columns_of_tile() / 2, c.rows)
                       : shared_stages ? 1
                                       : c.groups / c.split;
   if (!units_fill(c)) return false;
@@ -305,7 +306,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   if (c.stages % in_turn != 0 || c.stages > max_stages) return false;
   // The groups' sums side by side, as many as fit.
   const std::int64_t copies = std::clamp<std::int64_t>(room / c.sum_bytes(), 1, c.groups);
-  const std::int64_t shared = std::max(c.stages * stage, c.tf32 == 3 ? 0 : copies * c.sum_bytes());
+  const std::int64_t shared = std::max(c.stages * stage, c.warpgroup_3m() ? 0 : copies * c.sum_bytes());
   if (shared > room) return false;
   c.shared_bytes = static_cast<int>(shared + turned_bytes(c));
   c.workspace_bytes =
@@ -318,7 +319,7 @@ void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search sear
   CudaTsmttsm c{};
   const auto add = [&](int fold, int groups, int split, int rows, int stages) {
     CudaTsmttsm made{};
-    made.kernel = CudaKernel::ring;
+    made.kernel = c.kernel;
     made.tile_m = c.tile_m;
     made.tile_n = c.tile_n;
     made.fold = fold;
@@ -327,8 +328,6 @@ void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search sear
     made.feeds = c.feeds;
     made.padding = c.padding;
     made.turned = c.turned;
-    made.tf32 = c.tf32;
-    made.gauss = c.gauss;
     made.rows = rows;
     made.stages = stages;
     if (complete(device, p, made)) to.push_back(made);
@@ -356,13 +355,12 @@ void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search sear
     }
     return true;
   };
-  const auto add_shape = [&](int tile_m, int tile_n, int tf32, int gauss) {
+  const auto add_shape = [&](TsmttsmKernel kernel, int tile_m, int tile_n) {
+    c.kernel = kernel;
     c.tile_m = tile_m;
     c.tile_n = tile_n;
-    c.tf32 = tf32;
-    c.gauss = gauss;
     const bool legal = add_feeds(usual_feeds(p), tight_boxes);
-    if (c.tile_n == 0 && p.row_major) {
+    if (kernel == TsmttsmKernel::gram && p.row_major) {
       c.turned = 1;
       add_feeds(usual_feeds(p), tight_boxes);
       c.turned = 0;
@@ -373,40 +371,43 @@ void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search sear
     if (usual_feeds(p) != flat_both) add_feeds(usual_feeds(p), padded_boxes);
     if (usual_feeds(p) != boxes_both) add_feeds(boxes_both, padded_boxes);
   };
-  for (const GramShape& shape : gram_shapes) {
-    if (p.same) add_shape(shape.blocks, 0, 0, 0);
+  using enum TsmttsmKernel;
+  if (p.same) {
+    for (const GramShape& shape : tsmttsm_gram_shapes) add_shape(gram, shape.blocks, 0);
+    add_shape(gram_wide, pair_gram.blocks, 0);
   }
-  const auto add_narrow = [&](const auto& tiles) {
-    for (const TileShape& tile : tiles) {
-      if (tile.n == p.n) add_shape(tile.m, tile.n, 0, 0);
+  const auto add_fma = [&](TsmttsmKernel kernel, const auto& shapes) {
+    for (const Columns& shape : shapes) {
+      if (shape.n == p.n) add_shape(kernel, 0, shape.n);
     }
   };
   if (!p.same) {
-    add_narrow(tsmttsm_narrow_tiles);
+    add_fma(fma, tsmttsm_fma_shapes);
   } else if (p.row_major || p.n != 8 || search == Search::all) {  // of eight columns, pieces are full
-    add_narrow(gram_narrow_tiles);
+    add_fma(gram_fma, tsmttsm_gram_fma_shapes);
   }
-  for (const TileShape& tile : tsmttsm_tiles) add_shape(tile.m, tile.n, 0, 0);
+  for (const TileShape& tile : tsmttsm_ring_shapes) add_shape(ring, tile.m, tile.n);
   if (device.warpgroups && warpgroups_pay(p)) {
-    for (const TileShape& tile : row_warpgroup_tiles) add_shape(tile.m, tile.n, 4, 0);
+    for (const TileShape& tile : tsmttsm_tf32_warpgroup_shapes) add_shape(tf32_warpgroup, tile.m, tile.n);
   }
   if (p.parts == 2 && p.real_bytes == 8) {
-    for (const TileShape& tile : gauss_square_tiles) {
-      const auto covers = [&](std::int64_t width) { return width <= 16 * tile.m && width > 16 * (tile.m - 1); };
-      if (covers(p.m) && covers(p.n)) add_shape(tile.m, tile.n, 0, 2);
+    for (const Columns& blocks : tsmttsm_square_3m_shapes) {
+      const auto covers = [&](std::int64_t width) { return width <= 16 * blocks.n && width > 16 * (blocks.n - 1); };
+      if (covers(p.m) && covers(p.n)) add_shape(square_3m, blocks.n, blocks.n);
     }
   }
   if (!fewer_products_pay(p)) return;
   if (p.real_bytes == 8) {
     // Twelve warps share few columns better; they want registers that only compute capability 9.0 hands over.
     const bool twelve = device.bulk_copies && p.m <= 96 && p.n <= 96;
-    for (const TileShape& tile : gauss_tiles) {
-      if (search == Search::all || (gauss_warps(tile) > computing_warps) == twelve) add_shape(tile.m, tile.n, 0, 1);
+    for (const TileShape& tile : tsmttsm_ring_3m_shapes) {
+      const bool usual = (gauss_warps(tile) > computing_warps) == twelve;
+      if (search == Search::all || usual) add_shape(ring_3m, tile.m, tile.n);
     }
     return;
   }
   if (!device.warpgroups) return;
-  for (const TileShape& tile : complex_warpgroup_tiles) add_shape(tile.m, tile.n, 3, 0);
+  for (const TileShape& tile : tsmttsm_tf32_3m_warpgroup_shapes) add_shape(tf32_3m_warpgroup, tile.m, tile.n);
 }
 
 }  // namespace blockvec::kernels::dispatch

@@ -19,7 +19,7 @@ RingWork work_of_16_rows(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   // Pieces beyond the result are left out.
   const auto live_columns = static_cast<double>(std::min<std::int64_t>(ceil_div(p.n, 16), c.warps_n * c.tile_n));
   const double warps = c.warps_m * c.warps_n;
-  if (c.narrow()) {
+  if (c.by_fma()) {
     const std::int64_t products = p.same ? p.m * (p.m + 1) / 2 : p.m * p.n;
     return {0.02 * static_cast<double>(products), static_cast<double>(p.m), static_cast<double>(p.same ? 0 : p.n)};
   }
@@ -29,7 +29,7 @@ RingWork work_of_16_rows(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
     return {3.0 * pieces, 30 * warps, 0};
   }
   if (!c.gram()) {
-    const double pieces = c.gauss != 0 ? 3.0 * c.warps_m * c.tile_m * live_columns : warps * c.tile_m * c.tile_n;
+    const double pieces = c.ring_3m() ? 3.0 * c.warps_m * c.tile_m * live_columns : warps * c.tile_m * c.tile_n;
     return {pieces, warps * 8 * c.tile_m, warps * 4 * c.tile_n};
   }
   const int bands = (c.tile_m + 1) / 2;
@@ -55,11 +55,11 @@ double box_efficiency(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   if (!p.row_major) {
     const int piece = c.rows * p.parts * p.real_bytes;
     const bool whole_lines = p.pitch_a * p.real_bytes % line_bytes == 0 && p.pitch_b * p.real_bytes % line_bytes == 0;
-    const double shortest = c.tf32 == 3 ? 0.5 : p.real_bytes == 4 ? 0.73 : 0.93;
+    const double shortest = c.warpgroup_3m() ? 0.5 : p.real_bytes == 4 ? 0.73 : 0.93;
     const double length = piece < 256 ? shortest : piece < 512 ? 0.97 : 1;
     const int stage = c.a.stage_bytes + c.b.stage_bytes;
-    const double asked_at_once = c.tf32 == 3 ? 1 : std::min(1.0, stage / 24576.0);
-    const double whole_boxes = p.real_bytes == 4 && c.tf32 == 0 ? 0.91 : 0.98;
+    const double asked_at_once = c.warpgroup_3m() ? 1 : std::min(1.0, stage / 24576.0);
+    const double whole_boxes = p.real_bytes == 4 && !c.whole_warpgroups() ? 0.91 : 0.98;
     if (c.feeds == boxes_both) return (whole_lines ? whole_boxes : 0.85) * length * asked_at_once;
     const double asked = length - 1e-4 * (c.a.lines + c.b.lines);
     return std::min((whole_lines ? 0.985 : 0.975) * asked, piece / (p.real_bytes == 4 ? 440.0 : 290.0));
@@ -96,11 +96,11 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const 
     constexpr int read_apart = 3;
     constexpr int flipped = 4;
     constexpr int in_few_banks = 16;
-    const int plain = c.narrow()                              ? 1
+    const int plain = c.by_fma()                              ? 1
                       : c.whole_warpgroups() && !p.row_major  ? 2
                       : c.padding == swizzled_boxes           ? 2
                       : !p.row_major                          ? 4
-                      : c.gauss == 0 && !c.whole_warpgroups() ? fragment_read_clocks(map, pitch, p.real_bytes)
+                      : !c.ring_3m() && !c.whole_warpgroups() ? fragment_read_clocks(map, pitch, p.real_bytes)
                       : pitch % 2 != 0                        ? read_apart
                       : p.real_bytes == 4                     ? fragment_read_clocks(map, pitch / 2, 8)
                       : pitch % 16 != 0                       ? flipped
@@ -117,7 +117,7 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const 
   // single precision more instructions.
   if (is_pair_section(c) && p.real_bytes == 8) work.product_clocks *= 0.98;
   if (p.parts == 2 && p.real_bytes == 4 && !p.row_major && c.feeds == boxes_both) work.product_clocks *= 1.04;
-  if (p.real_bytes == 4 && c.tf32 == 0 && p.m > 4 * p.n) work.product_clocks *= p.row_major ? 1.1 : 1.15;
+  if (p.real_bytes == 4 && !c.whole_warpgroups() && p.m > 4 * p.n) work.product_clocks *= p.row_major ? 1.1 : 1.15;
   work.shared_clocks = steps * (each.fragments_a * clocks(step_a) + each.fragments_b * clocks(step_b));
   if (c.whole_warpgroups()) {
     // As measured on an H200, whose tensor cores alone would take half of it. B is written again, turned.

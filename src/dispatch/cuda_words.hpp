@@ -8,7 +8,8 @@
 /// Configurations in words, the same in tuning tables, benchmarks and explanations: "tile 2x8 groups 4 rows 16".
 namespace blockvec::kernels::dispatch {
 
-std::string name_of(CudaKernel kernel);
+std::string name_of(TsmttsmKernel kernel);
+std::string name_of(TsmmKernel kernel);
 std::string name_of(CudaBound bound);
 
 /// All that a configuration chooses; without commas.

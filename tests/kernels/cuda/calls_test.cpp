@@ -101,9 +101,7 @@ void expect_explained(const CudaExplanation& why, const TypedCall& typed, Single
   if (why.configuration.rfind("parts of ", 0) == 0) {  // the words are those of a part
     x = dispatch::choose(device, problem).configuration;
   } else {
-    if (why.kernel == "general") {
-      x.kernel = dispatch::CudaKernel::general;
-    } else if (why.kernel != "none") {
+    if (why.kernel != "none") {
       ASSERT_TRUE(dispatch::read_words(why.kernel, why.configuration, x));
     }
     ASSERT_TRUE(dispatch::complete(device, problem, x));

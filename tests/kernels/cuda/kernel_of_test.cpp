@@ -67,25 +67,26 @@ void expect_tsmm_refused(const char* kernel, const char* words, Layout layout = 
 constexpr auto by_columns = Layout::column_major;
 
 TEST(CudaKernelOf, RefusesTsmttsmOfTheWrongType) {
-  expect_tsmttsm_refused<double>("warpgroup", "tile 1x4 rows 32", by_columns);
-  expect_tsmttsm_refused<double>("ring", "tile 1x4 tf32 4 rows 32 fold 1");
-  expect_tsmttsm_refused<double>("ring", "tile 1x4 gauss 1 rows 32 fold 1");
-  expect_tsmttsm_refused<float>("ring", "tile 1x4 tf32 3 rows 32 fold 1");
+  expect_tsmttsm_refused<float>("fma", "columns 3 rows 32 fold 1");
+  expect_tsmttsm_refused<double>("tf32_warpgroup", "tile 1x4 rows 32 fold 1");
+  expect_tsmttsm_refused<double>("ring_3m", "tile 1x4 rows 32 fold 1");
+  expect_tsmttsm_refused<float>("tf32_3m_warpgroup", "tile 1x4 rows 32 fold 1");
+  expect_tsmttsm_refused<double>("gram", "blocks 4 rows 32 fold 1");
 }
 
 TEST(CudaKernelOf, RefusesTilesThatAreNotCompiled) {
   expect_tsmttsm_refused<double>("ring", "tile 7x7 rows 32 fold 1");
   expect_tsmttsm_refused<double>("direct", "tile 7x7 fold 1");
-  expect_tsmttsm_refused<double>("boxes", "tile 1x4");
-  expect_tsmm_refused<double>("ring", "tile 9x9 rows 32");
-  expect_tsmm_refused<double>("boxes", "tile 9x9");
+  expect_tsmm_refused<double>("row_ring", "tile 9x9 rows 32");
+  expect_tsmm_refused<double>("strided", "tile 9x9");
 }
 
 TEST(CudaKernelOf, RefusesTsmmOfTheWrongType) {
-  expect_tsmm_refused<float>("panels", "tile 4x4");
-  expect_tsmm_refused<std::complex<double>>("panels", "tile 4x4");
-  expect_tsmm_refused<double>("ring", "tile 2x4 tf32 1 rows 32");
-  expect_tsmm_refused<double>("boxes", "tile 1x4 gauss 1");
+  expect_tsmm_refused<float>("short_k", "tile 4x4");
+  expect_tsmm_refused<std::complex<double>>("short_k", "tile 4x4");
+  expect_tsmm_refused<double>("row_ring_tf32", "tile 2x4 rows 32");
+  expect_tsmm_refused<double>("strided_3m", "tile 1x4");
+  expect_tsmm_refused<double>("column_tf32", "tile 4x2", by_columns);
 }
 
 }  // namespace

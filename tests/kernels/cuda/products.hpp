@@ -55,14 +55,17 @@ double row_error(bool gauss, bool split, bool single, std::int64_t m) {
 /// Of these configurations.
 template <class T>
 double bound_of(const dispatch::CudaTsmttsm& x, std::int64_t k) {
-  return device_gamma<T>(k + 3) + sum_error<T>(x.gauss != 0, x.tf32 != 0, k);
+  return device_gamma<T>(k + 3) + sum_error<T>(x.ring_3m(), x.whole_warpgroups(), k);
 }
 template <class T>
 double bound_of(const dispatch::CudaTsmm& x, std::int64_t m) {
-  const bool split = x.tf32 != 0 || x.kernel == dispatch::CudaKernel::warpgroup;
-  const bool by_fma = x.kernel == dispatch::CudaKernel::columns ||
-                      (x.kernel == dispatch::CudaKernel::ring && x.tile_n == 0 && x.blocks_n > 8);
-  return device_gamma<T>(m + 3) + row_error<T>(x.gauss != 0, split, sizeof(real_of<T>) == 4 && by_fma && !split, m);
+  using dispatch::TsmmKernel;
+  const std::string name = dispatch::name_of(x.kernel);
+  const bool split = name.find("tf32") != std::string::npos;
+  const bool by_3m = name.find("3m") != std::string::npos;
+  const bool in_single = x.kernel == TsmmKernel::column_fma ||
+                         (x.kernel == TsmmKernel::row_fma && x.blocks_n > dispatch::widest_exact_narrow);
+  return device_gamma<T>(m + 3) + row_error<T>(by_3m, split, sizeof(real_of<T>) == 4 && in_single, m);
 }
 
 /// Whether a call may make three real products for complex ones of double precision (tsmttsm of two matrices).
@@ -107,11 +110,7 @@ auto configuration_of(const Longer& longer, const Problem& problem) {
   const std::string words = dispatch::words(choice.configuration);
   auto configuration = choice.configuration;
   configuration = {};
-  if (choice.configuration.kernel == dispatch::CudaKernel::general) {  // its words leave parts to the device
-    configuration.kernel = dispatch::CudaKernel::general;
-  } else {
-    EXPECT_TRUE(dispatch::read_words(dispatch::name_of(choice.configuration.kernel), words, configuration)) << words;
-  }
+  EXPECT_TRUE(dispatch::read_words(dispatch::name_of(choice.configuration.kernel), words, configuration)) << words;
   auto on_all_blocks = configuration;
   if (dispatch::complete(few_blocks(), problem, configuration)) return configuration;
   EXPECT_TRUE(dispatch::complete(whole_device(), problem, on_all_blocks)) << words;

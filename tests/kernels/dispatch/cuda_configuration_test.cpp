@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "src/cuda/kernel_of.hpp"
 #include "src/dispatch/banks.hpp"
 #include "src/dispatch/cuda_explain.hpp"
+#include "src/dispatch/cuda_kernels.hpp"
 #include "src/dispatch/cuda_model.hpp"
 #include "src/dispatch/cuda_sections.hpp"
 #include "src/dispatch/cuda_stages.hpp"
@@ -92,7 +92,7 @@ std::string name(const CudaTsmmProblem& p) {
 
 // Chunks of which each begins at the same place of a line as the others.
 bool has_whole_lines(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
-  const int parts = c.tf32 == 3 ? 2 : 1;  // rows of complex numbers are even
+  const int parts = c.warpgroup_3m() ? 2 : 1;  // rows of complex numbers are even
   return parts * c.rows % least_rows(p.real_bytes) == 0;
 }
 bool has_whole_lines(const CudaTsmmProblem& p, const CudaTsmm& c) {
@@ -103,23 +103,37 @@ int warps_of(const CudaTsmttsm& c) { return c.warps_m * c.warps_n; }
 int warps_of(const CudaTsmm& c) { return c.warps; }
 
 int most_warps(const CudaTsmttsm& c) { return ring_warps(c); }
-int most_warps(const CudaTsmm& c) { return c.tf32 != 0 ? split_warps({c.tile_n, c.blocks_n}) : computing_warps; }
+int most_warps(const CudaTsmm& c) {
+  return c.kernel == TsmmKernel::row_ring_tf32 ? split_warps({c.tile_n, c.blocks_n}) : computing_warps;
+}
 
 // Sets of warps that take whole stages in turn; warpgroups share long ones.
-int in_turn(const CudaTsmttsm& c) { return c.tf32 == 4 && c.rows >= 64 ? 1 : c.groups / c.split; }
+int in_turn(const CudaTsmttsm& c) {
+  return c.kernel == TsmttsmKernel::tf32_warpgroup && c.rows >= 64 ? 1 : c.groups / c.split;
+}
 int in_turn(const CudaTsmm& c) { return c.groups; }
 
-bool comes_in_boxes(const CudaTsmttsm& c) { return c.kernel == CudaKernel::ring && c.feeds != flat_both; }
-bool comes_in_boxes(const CudaTsmm& c) { return c.kernel == CudaKernel::boxes || c.kernel == CudaKernel::wide; }
+// Those that chunks go through, stage by stage.
+bool is_ring(const CudaTsmttsm& c) { return c.kernel != TsmttsmKernel::direct; }
+bool is_ring(const CudaTsmm& c) {
+  return c.kernel == TsmmKernel::row_ring || c.kernel == TsmmKernel::row_ring_tf32 ||
+         c.kernel == TsmmKernel::row_fma || c.kernel == TsmmKernel::row_deep;
+}
+
+bool comes_in_boxes(const CudaTsmttsm& c) { return is_ring(c) && c.feeds != flat_both; }
+bool comes_in_boxes(const CudaTsmm& c) {
+  return c.kernel == TsmmKernel::strided || c.kernel == TsmmKernel::strided_3m ||
+         c.kernel == TsmmKernel::strided_tf32 || c.kernel == TsmmKernel::registers_3m || c.kernel == TsmmKernel::wide;
+}
 
 template <class Problem, class Configuration>
 void expect_legal(const CudaDevice& device, const Problem& p, const Configuration& c, std::size_t workspace) {
-  EXPECT_LE(c.shared_bytes + (c.kernel == CudaKernel::ring ? static_bytes : 0), device.shared_bytes);
+  EXPECT_LE(c.shared_bytes + (is_ring(c) ? static_bytes : 0), device.shared_bytes);
   EXPECT_LE(c.workspace_bytes, workspace);
   EXPECT_GE(c.parts, 1);
   EXPECT_TRUE(device.bulk_copies || !comes_in_boxes(c)) << words(c);
-  EXPECT_TRUE(cuda::has_kernel(p, c)) << words(c);
-  if (c.kernel != CudaKernel::ring) return;
+  EXPECT_TRUE(has_kernel(p, c)) << words(c);
+  if (!is_ring(c)) return;
   EXPECT_LE(warps_of(c) * c.groups, most_warps(c));
   EXPECT_EQ(c.stages % in_turn(c), 0);
   EXPECT_GE(c.stages, 1);
@@ -143,7 +157,7 @@ TEST(CudaConfiguration, EveryCandidateOfTsmmIsLegal) {
     const std::size_t workspace = cuda_tsmm_workspace(device, p.k, p.m, p.n, p.real_bytes);
     const auto found = candidates(device, p, Search::all);
     const CudaTsmm chosen = choose(device, p).configuration;
-    EXPECT_NE(chosen.kernel, CudaKernel::none);
+    EXPECT_NE(chosen.kernel, TsmmKernel::none);
     EXPECT_LE(chosen.workspace_bytes, workspace);
     ASSERT_TRUE(!found.empty() || (p.in_place && chosen.part_rows > 0));
     for (const CudaTsmm& c : found) expect_legal(device, p, c, workspace);
@@ -161,8 +175,8 @@ TEST(CudaConfiguration, ManyColumnsAreMultipliedInPlace) {
             const std::int64_t pitch = rows ? n + parts * pad : parts * (k + pad);
             CudaTsmmProblem p{k, n, n, pitch, pitch, real_bytes, rows, true, false, parts, bits / 2 == 0, false, true};
             const CudaTsmm chosen = choose(devices[0], p).configuration;
-            EXPECT_TRUE(chosen.kernel != CudaKernel::none && !chosen.in_parts()) << name(p) << ": " << words(chosen);
-            if (chosen.kernel == CudaKernel::wide) {
+            EXPECT_TRUE(chosen.kernel != TsmmKernel::none && !chosen.in_parts()) << name(p) << ": " << words(chosen);
+            if (chosen.kernel == TsmmKernel::wide) {
               EXPECT_TRUE(chosen.in_cluster == (chosen.sections > 1) && chosen.parts % chosen.sections == 0) << name(p);
             }
             EXPECT_LE(chosen.workspace_bytes, cuda_tsmm_workspace(devices[0], k, n, n, real_bytes)) << name(p);
@@ -183,9 +197,10 @@ TEST(CudaConfiguration, PlainProductsAreSummedInDoublePrecision) {
         CudaTsmmProblem p{1000001, n, n, pitch, pitch, 4, rows, false, false, parts, true, false, true};
         p.may_split = false;
         for (const CudaTsmm& c : candidates(devices[0], p, Search::all)) {
-          const bool by_fma =
-              c.kernel == CudaKernel::columns || (c.kernel == CudaKernel::ring && c.tile_n == 0 && c.blocks_n > 8);
-          EXPECT_TRUE(c.tf32 == 0 && !by_fma) << name(p) << ": " << words(c);
+          EXPECT_EQ(name_of(c.kernel).find("tf32"), std::string::npos) << name(p) << ": " << words(c);
+          const bool in_single = c.kernel == TsmmKernel::column_fma ||
+                                 (c.kernel == TsmmKernel::row_fma && c.blocks_n > widest_exact_narrow);
+          EXPECT_FALSE(in_single) << name(p) << ": " << words(c);
         }
       }
     }
@@ -197,7 +212,8 @@ TEST(CudaConfiguration, ComplexColumnsMayBeginWithinEntries) {
   for (std::int64_t width = 1; width <= 64; ++width) {
     CudaTsmmProblem p{1000001, 2 * width, 2 * width, 2000002, 2000002, 8, false, false, false, 2};
     for (const CudaTsmm& c : candidates(devices[0], p, Search::all)) {
-      EXPECT_TRUE(c.kernel != CudaKernel::columns && c.gauss == 0) << name(p) << ": " << words(c);
+      EXPECT_NE(c.kernel, TsmmKernel::column_ring) << name(p) << ": " << words(c);
+      EXPECT_EQ(name_of(c.kernel).find("3m"), std::string::npos) << name(p) << ": " << words(c);
     }
   }
 }
@@ -207,9 +223,10 @@ TEST(CudaConfiguration, DevicesWithoutBulkCopiesHaveRings) {
   ASSERT_FALSE(device.bulk_copies);
   for (std::int64_t width = 1; width <= 64; ++width) {
     const CudaTsmttsmProblem reduces{1000000, width, width, width, width, 8, true, false};
-    EXPECT_EQ(configure_cuda_tsmttsm(device, reduces).kernel, CudaKernel::ring) << name(reduces);
+    EXPECT_EQ(configure_cuda_tsmttsm(device, reduces).kernel, TsmttsmKernel::ring) << name(reduces);
     const CudaTsmmProblem maps{1000000, width, width, width, width, 8, true, false, false};
-    EXPECT_EQ(configure_cuda_tsmm(device, maps).kernel, CudaKernel::ring) << name(maps);
+    const TsmmKernel ring = width <= 4 ? TsmmKernel::row_fma : TsmmKernel::row_ring;
+    EXPECT_EQ(configure_cuda_tsmm(device, maps).kernel, ring) << name(maps);
   }
 }
 
@@ -231,7 +248,7 @@ TEST(CudaConfiguration, ShortPiecesOfColumnsAtOddPlacesAreStoredAsWholeLines) {
   const auto early = [](std::int64_t k, std::int64_t width, bool in_place) {
     const CudaTsmmProblem p{k, width, width, k, k, 8, false, in_place, false};
     const CudaTsmm c = choose(devices[0], p).configuration;
-    EXPECT_EQ(c.kernel, CudaKernel::columns) << words(c);
+    EXPECT_EQ(c.kernel, TsmmKernel::column_ring) << words(c);
     EXPECT_GE(c.parts, 1);
     return c.early;
   };
@@ -246,11 +263,10 @@ TEST(CudaConfiguration, ThreeColumnsDoWithoutTensorCores) {
   for (const int real_bytes : {4, 8}) {
     CudaTsmttsmProblem p{100000001, 3, 3, 100000001, 100000001, real_bytes, false, false};
     const CudaTsmttsm c = choose(devices[0], p).configuration;
-    EXPECT_EQ(c.kernel, CudaKernel::ring);
-    EXPECT_TRUE(c.narrow()) << words(c);
+    EXPECT_EQ(c.kernel, TsmttsmKernel::fma) << words(c);
     EXPECT_EQ(c.split, c.groups) << words(c);  // all threads share every chunk
     p.n = 4;
-    EXPECT_FALSE(choose(devices[0], p).configuration.narrow());
+    EXPECT_NE(choose(devices[0], p).configuration.kernel, TsmttsmKernel::fma);
   }
 }
 
@@ -263,10 +279,10 @@ TEST(CudaConfiguration, GramMatricesOfFewColumnsDoWithoutTensorCores) {
         p.aligned = rows;
         const CudaTsmttsm c = choose(devices[0], p).configuration;
         const bool narrow = real_bytes == 8 ? !rows && width <= 3 : width != (rows ? 2 : 8) && width <= 12;
-        EXPECT_EQ(c.narrow(), narrow) << width << ": " << words(c);
+        EXPECT_EQ(c.kernel == TsmttsmKernel::gram_fma, narrow) << width << ": " << words(c);
         if (!narrow || width * width <= 32) continue;  // one warp writes all sums
         for (const CudaTsmttsm& other : candidates(devices[0], p, Search::all)) {
-          const bool owns_rows = other.kernel == CudaKernel::ring && other.narrow();
+          const bool owns_rows = other.kernel == TsmttsmKernel::gram_fma;
           EXPECT_TRUE(!owns_rows || width * width <= 32 * other.groups) << words(other);
         }
       }
@@ -285,9 +301,8 @@ TEST(CudaConfiguration, ThreadsOwnRowsThatTheyCanReadTwoNumbersAtATime) {
           p.aligned = aligned;
           const bool whole = width % 2 != 0 || (p.pitch_a % 2 == 0 && (aligned || parts == 2));
           const std::vector<CudaTsmttsm> found = candidates(devices[0], p);
-          const bool owns_rows = std::any_of(found.begin(), found.end(), [](const CudaTsmttsm& c) {
-            return c.kernel == CudaKernel::ring && c.narrow();
-          });
+          const bool owns_rows = std::any_of(
+              found.begin(), found.end(), [](const CudaTsmttsm& c) { return c.kernel == TsmttsmKernel::gram_fma; });
           EXPECT_EQ(owns_rows, whole) << width << '+' << pad << ", parts " << parts << ", aligned " << aligned;
         }
       }
@@ -310,7 +325,6 @@ TEST(CudaConfiguration, WordsStandForTheWholeConfiguration) {
   const auto expect_same = [](const auto& device, const auto& p) {
     for (const auto& c : candidates(device, p, Search::all)) {
       auto again = c;
-      if (c.kernel == CudaKernel::general) continue;  // says how many parts there are, not which to take
       ASSERT_TRUE(read_words(name_of(c.kernel), words(c), again)) << words(c);
       ASSERT_TRUE(complete(device, p, again)) << words(c);
       EXPECT_EQ(words(again), words(c));
@@ -408,7 +422,7 @@ TEST(CudaModel, HasNoCliffBetweenWidths) {
 }
 
 // Of tsmttsm in double precision, on multiples of 16 bytes.
-CudaKernel kernel_of(const CudaDevice& device, std::int64_t m, std::int64_t n, std::int64_t pitch, bool row_major) {
+TsmttsmKernel kernel_of(const CudaDevice& device, std::int64_t m, std::int64_t n, std::int64_t pitch, bool row_major) {
   const std::int64_t pitch_b = row_major && m != n ? n : pitch;
   return choose(device, CudaTsmttsmProblem{5000000, m, n, pitch, pitch_b, 8, row_major, false, 1, true})
       .configuration.kernel;
@@ -416,15 +430,15 @@ CudaKernel kernel_of(const CudaDevice& device, std::int64_t m, std::int64_t n, s
 
 TEST(CudaModel, LoadsDirectlyWhatRingsServeBadly) {
   const CudaDevice h200 = devices.front();
-  EXPECT_EQ(kernel_of(h200, 8, 8, 8, true), CudaKernel::ring);
-  EXPECT_EQ(kernel_of(h200, 64, 8, 64, true), CudaKernel::ring);
-  EXPECT_EQ(kernel_of(h200, 8, 8, 65, true), CudaKernel::direct);
-  EXPECT_EQ(kernel_of(h200, 32, 32, 513, true), CudaKernel::direct);
-  EXPECT_EQ(kernel_of(h200, 4, 4, 5000000, false), CudaKernel::direct);
-  EXPECT_EQ(kernel_of(h200, 16, 16, 5000000, false), CudaKernel::ring);
-  EXPECT_EQ(kernel_of(h200, 512, 8, 5000000, false), CudaKernel::ring);
+  EXPECT_EQ(kernel_of(h200, 8, 8, 8, true), TsmttsmKernel::ring);
+  EXPECT_EQ(kernel_of(h200, 64, 8, 64, true), TsmttsmKernel::ring);
+  EXPECT_EQ(kernel_of(h200, 8, 8, 65, true), TsmttsmKernel::direct);
+  EXPECT_EQ(kernel_of(h200, 32, 32, 513, true), TsmttsmKernel::direct);
+  EXPECT_EQ(kernel_of(h200, 4, 4, 5000000, false), TsmttsmKernel::direct);
+  EXPECT_EQ(kernel_of(h200, 16, 16, 5000000, false), TsmttsmKernel::ring);
+  EXPECT_EQ(kernel_of(h200, 512, 8, 5000000, false), TsmttsmKernel::ring);
   // Without bulk copies views do not come in boxes.
-  EXPECT_EQ(kernel_of(devices[1], 40, 40, 65, true), CudaKernel::direct);
+  EXPECT_EQ(kernel_of(devices[1], 40, 40, 65, true), TsmttsmKernel::direct);
 }
 
 TEST(CudaModel, NamesWhatBinds) {

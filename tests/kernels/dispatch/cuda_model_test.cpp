@@ -14,14 +14,14 @@ const CudaDevice device{131, 232448, true, "a device without a table"};
 
 CudaTsmttsm marked(int mark) {
   CudaTsmttsm c{};
-  c.kernel = CudaKernel::direct;
+  c.kernel = TsmttsmKernel::direct;
   c.parts = 1;
   c.threads = mark;
   return c;
 }
 CudaTsmm marked_tsmm(int mark) {
   CudaTsmm c{};
-  c.kernel = CudaKernel::general;
+  c.kernel = TsmmKernel::general;
   c.parts = 1;
   c.rows = mark;
   return c;

@@ -43,9 +43,11 @@ class Tables(unittest.TestCase):
             self.assertIn(f"return {following}(" if f"{following}.cu" in texts else "return nullptr;", text)
 
     def test_a_tile_becomes_an_entry_and_its_kernels(self):
-        table = {**committed(), "tsmttsm_tiles": {"serves": "everything", "types": "SD", "tiles": [["S", 2, 8]]}}
-        self.assertIn("/// everything\ninline constexpr TileShape tsmttsm_tiles[] = {{2, 8}};\n",
+        table = {**committed(), "tsmttsm_ring": {"serves": "everything", "types": "SD", "tiles": [["S", 2, 8]]}}
+        self.assertIn("/// everything\ninline constexpr TileShape tsmttsm_ring_shapes[] = {{2, 8}};\n",
                       instances.shapes_text(instances.checked(table)))
+        self.assertIn("inline constexpr CompiledKernel tsmttsm_ring_compiled[] = {{4, {2, 8, 0}}, {4, {2, 8, 1}}};\n",
+                      instances.compiled_text(table))
         texts = instances.sources(table)
         self.assertNotIn("tsmttsm_ring_double_0.cu", texts)
         text = texts["tsmttsm_ring_float_0.cu"]
@@ -56,12 +58,12 @@ class Tables(unittest.TestCase):
                           f"return tsmttsm_ring_kernel<float, {by_columns}, FullTiles<2, 8>>;\n", text)
 
     def test_what_no_template_makes_is_refused(self):
-        for name, letter, tile in [("tsmttsm_tiles", "D", [4, 8]), ("tsmttsm_tiles", "D", [1]),
-                                   ("tsmttsm_tiles", "D", [0, 1]), ("tsmttsm_tiles", "Z", [2, 8]),
-                                   ("tsmttsm_tiles", "X", [2, 8]), ("tsmm_tiles", "S", [0, 3]),
-                                   ("tsmm_tiles", "S", [8, 8]), ("gram_shapes", "D", [2, 3]),
-                                   ("tsmm_column_tiles", "S", [1, 2]), ("tsmm_warpgroup_tiles", "S", [3, 4]),
-                                   ("tsmm_direct_shapes", "C", [1, 0, 2]), ("tsmm_wide_tiles", "D", [2, 9])]:
+        for name, letter, tile in [("tsmttsm_ring", "D", [4, 8]), ("tsmttsm_ring", "D", [1]),
+                                   ("tsmttsm_ring", "D", [0, 1]), ("tsmttsm_ring", "Z", [2, 8]),
+                                   ("tsmttsm_ring", "X", [2, 8]), ("tsmm_row_fma", "S", [3]),
+                                   ("tsmm_row_ring", "S", [8, 8]), ("tsmttsm_gram", "D", [2, 3]),
+                                   ("tsmm_column_ring", "S", [1, 2]), ("tsmm_tf32_warpgroup", "S", [9]),
+                                   ("tsmm_direct", "C", [1, 0, 2]), ("tsmm_wide", "D", [2, 9])]:
             table = committed()
             table[name]["tiles"].append([letter, *tile])
             with self.assertRaisesRegex(instances.Refused,
@@ -70,8 +72,8 @@ class Tables(unittest.TestCase):
 
     def test_families_are_those_that_the_library_knows(self):
         table = committed()
-        tiles = table.pop("tsmttsm_tiles")
-        with self.assertRaisesRegex(instances.Refused, "tsmttsm_tiles: the table lacks it"):
+        tiles = table.pop("tsmttsm_ring")
+        with self.assertRaisesRegex(instances.Refused, "tsmttsm_ring: the table lacks it"):
             instances.checked(table)
         with self.assertRaisesRegex(instances.Refused, "more_tiles: no template"):
             instances.checked({**committed(), "more_tiles": tiles})
@@ -83,22 +85,22 @@ class Rows(unittest.TestCase):
         instances.check_row(committed(), cells[3], cells[4], cells[10], cells[11])
 
     def test_every_kind_of_kernel_is_found(self):
-        for arguments in [(), ("gram", "S", "ring", "tile 16x0 warps 4x1"), ("tsmttsm", "Z", "ring", "tile 1x4 gauss 1"),
-                          ("tsmttsm", "C", "ring", "tile 1x8 tf32 3"), ("tsmttsm", "Z", "direct", "tile 4x3"),
-                          ("tsmm", "D", "general", "132 blocks"), ("tsmm", "D", "ring", "tile 1x0"),
-                          ("tsmttsm", "S", "ring", "tile 0x3"), ("tsmttsm", "C", "ring", "tile 0x4"),
-                          ("update", "S", "ring", "tile 4x4 tf32 1"), ("tsmm", "C", "warpgroup", "tile 3"),
-                          ("tsmm", "D", "direct", "tile 2x8 panel 8"), ("tsmm", "Z", "columns", "tile 1x8"),
+        for arguments in [(), ("gram", "S", "gram", "blocks 16"), ("tsmttsm", "Z", "ring_3m", "tile 1x4"),
+                          ("tsmttsm", "C", "tf32_3m_warpgroup", "tile 1x8"), ("tsmttsm", "Z", "direct", "tile 4x3"),
+                          ("tsmm", "D", "general", ""), ("tsmm", "D", "row_deep", "tile 1"),
+                          ("tsmttsm", "S", "fma", "columns 3"), ("tsmttsm", "C", "fma", "columns 4"),
+                          ("update", "S", "row_ring_tf32", "tile 4x4"), ("tsmm", "C", "tf32_warpgroup", "tile 3"),
+                          ("tsmm", "D", "direct", "tile 2x8 panel 8"), ("tsmm", "Z", "column_ring", "tile 1x8"),
                           ("tsmm", "C", "wide", "tile 2x8 panel 16")]:
             self.check(*arguments)
 
     def test_tiles_that_are_not_compiled_are_refused(self):
-        for arguments in [("tsmttsm", "D", "ring", "tile 3x8"), ("gram", "D", "ring", "tile 11x0"),
-                          ("tsmttsm", "D", "ring", "tile 0x4"), ("tsmm", "S", "warpgroup", "tile 7"),
-                          ("tsmm", "D", "direct", "tile 2x8 panel 2"), ("tsmm", "S", "columns", "tile 1x8")]:
+        for arguments in [("tsmttsm", "D", "ring", "tile 3x8"), ("gram", "D", "gram", "blocks 11"),
+                          ("tsmttsm", "D", "fma", "columns 4"), ("tsmm", "S", "tf32_warpgroup", "tile 7"),
+                          ("tsmm", "D", "direct", "tile 2x8 panel 2"), ("tsmm", "S", "column_ring", "tile 1x8")]:
             with self.assertRaisesRegex(instances.Refused, "has no tile"):
                 self.check(*arguments)
-        for kernel, tile in [("warps", "tile 1x1"), ("ring", "tile 1x8 tf32 2")]:
+        for kernel, tile in [("per_warp", "tile 1x1"), ("rings", "tile 1x8")]:
             with self.assertRaisesRegex(instances.Refused, "no such kernel: " + kernel):
                 self.check("tsmttsm", "D", kernel, tile)
 
@@ -116,7 +118,7 @@ class Files(unittest.TestCase):
             self.assertEqual(run.returncode, 0, run.stderr)
             out = Path(folder) / "out"
             self.assertEqual({file.name for file in out.iterdir()},
-                             {*run.stdout.split(), "cuda_shapes.inc", "tuning_lines.inc"})
+                             {*run.stdout.split(), "cuda_shapes.inc", "cuda_compiled.inc", "tuning_lines.inc"})
             self.assertEqual((out / "tuning_lines.inc").read_text(), f'{{"rows.csv", 3, "{row()}"}},\n')
             before = {file: file.stat().st_mtime_ns for file in out.iterdir()}
             (out / "tsmm_old_double_0.cu").write_text("")
