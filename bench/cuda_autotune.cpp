@@ -23,10 +23,10 @@
 #include "bench/cuda_report.hpp"
 #include "bench/cuda_roofs.hpp"
 #include "bench/cuda_support.hpp"
-#include "src/cuda/launch.hpp"
-#include "src/dispatch/cuda_model.hpp"
-#include "src/dispatch/cuda_problems.hpp"
-#include "src/dispatch/cuda_words.hpp"
+#include "src/dispatch/cuda/launch.hpp"
+#include "src/dispatch/cuda/model.hpp"
+#include "src/dispatch/cuda/problems.hpp"
+#include "src/dispatch/cuda/text.hpp"
 
 namespace {
 

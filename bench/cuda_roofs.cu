@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "bench/cuda_roofs.hpp"
-#include "src/cuda/mma.cuh"
+#include "src/cuda/ptx/mma_f64.cuh"
 
 namespace bench {
 namespace {

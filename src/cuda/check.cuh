@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "src/cuda/launch.hpp"
+#include "src/dispatch/cuda/launch.hpp"
 
 namespace blockvec::kernels::cuda {
 

@@ -2,8 +2,8 @@
 #include <atomic>
 
 #include "src/cuda/check.cuh"
-#include "src/cuda/launch.hpp"
-#include "src/dispatch/cuda_device.hpp"
+#include "src/dispatch/cuda/launch.hpp"
+#include "src/dispatch/cuda/device.hpp"
 
 namespace blockvec::kernels::cuda {
 namespace {

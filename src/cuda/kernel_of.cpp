@@ -2,8 +2,8 @@
 
 #include <blockvec/kernels/error.hpp>
 
-#include "src/dispatch/cuda_kernels.hpp"
-#include "src/dispatch/cuda_words.hpp"
+#include "src/dispatch/cuda/kernels.hpp"
+#include "src/dispatch/cuda/text.hpp"
 
 namespace blockvec::kernels::cuda {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "src/cuda/launch.hpp"
-#include "src/cuda/ring_kernels.hpp"
+#include "src/dispatch/cuda/launch.hpp"
+#include "src/cuda/kernels.hpp"
 
 /// The kernel that a configuration names.
 namespace blockvec::kernels::cuda {

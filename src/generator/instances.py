@@ -5,10 +5,10 @@
 
 TABLE.json (src/tuning/instances.json) names the tiles of each family of kernels; ROWS.csv are tables of measured
 configurations (src/tuning/rows.hpp). FOLDER gets
-    cuda_shapes.inc     the tiles as arrays, for src/dispatch/cuda_shapes.hpp
-    cuda_compiled.inc   all kernels that they become, for src/dispatch/cuda_kernels.cpp
+    cuda_shapes.inc     the tiles as arrays, for src/dispatch/cuda/shapes.hpp
+    cuda_compiled.inc   all kernels that they become, for src/dispatch/cuda/kernels.cpp
     tuning_lines.inc    the lines of the tables of rows that serve calls, for src/tuning/rows.cpp
-    FAMILY_TYPE_PART.cu definitions of the functions of src/cuda/ring_kernels.hpp, which compile side by side
+    FAMILY_TYPE_PART.cu definitions of the functions of src/cuda/kernels.hpp, which compile side by side
 and no other file stays there. Prints the names of the last ones. A row whose tile the table lacks, or that no template
 makes, is an error.
 """
@@ -87,83 +87,83 @@ NEIGHBOURS = tuple(f"Neighbours::{name}" for name in ("none", "in_columns", "in_
 RING = "TsmttsmRingKernel"
 BOXES = "TsmmBoxesKernel"
 FAMILIES = {
-    "tsmttsm_ring": Family("tsmttsm_ring.cuh", RING, "tsmttsm_ring_kernel<{real}, {by_columns}, FullTiles<{m}, {n}>>",
+    "tsmttsm_ring": Family("tsmttsm/ring.cuh", RING, "tsmttsm_ring_kernel<{real}, {by_columns}, FullTiles<{m}, {n}>>",
                            choices=BY_COLUMNS, makes=sums_fit),
-    "tsmttsm_ring_3m": Family("tsmttsm_ring.cuh tsmttsm_gauss.cuh", RING,
+    "tsmttsm_ring_3m": Family("tsmttsm/ring.cuh tsmttsm/ring_3m.cuh", RING,
                               "tsmttsm_ring_kernel<{real}, {by_columns}, GaussTiles<{m}, {n}>>", choices=BY_COLUMNS,
                               makes=lambda real, m, n, by_columns: real == "double" and m >= 1),
-    "tsmttsm_square_3m": Family("tsmttsm_ring.cuh tsmttsm_gauss_square.cuh", RING,
+    "tsmttsm_square_3m": Family("tsmttsm/ring.cuh tsmttsm/square_3m.cuh", RING,
                                 "tsmttsm_ring_kernel<{real}, {by_columns}, GaussSquare<{blocks}>>", ("blocks",),
                                 shape="Columns", words=("blocks",), choices=BY_COLUMNS,
                                 makes=lambda real, blocks, by_columns: real == "double" and blocks in (5, 7)),
-    "tsmttsm_gram": Family("tsmttsm_ring.cuh", RING, "tsmttsm_gram_kernel<{real}, {by_columns}, {blocks}, {warps}>",
+    "tsmttsm_gram": Family("tsmttsm/ring.cuh", RING, "tsmttsm_gram_kernel<{real}, {by_columns}, {blocks}, {warps}>",
                            ("blocks", "warps"), ("blocks",), "GramShape", ("blocks",), BY_COLUMNS,
                            lambda real, blocks, warps, by_columns: blocks >= warps >= 1 and warps <= 8),
-    "tsmttsm_fma": Family("tsmttsm_narrow.cuh", RING, "tsmttsm_narrow_kernel<{real}, {parts}, {columns}, false, true>",
+    "tsmttsm_fma": Family("tsmttsm/fma.cuh", RING, "tsmttsm_narrow_kernel<{real}, {parts}, {columns}, false, true>",
                           ("columns",), shape="Columns", words=("columns",), by_parts=True,
                           makes=lambda real, columns, parts: columns >= 1 and columns % parts == 0),
-    "tsmttsm_gram_fma": Family("tsmttsm_narrow.cuh", RING,
+    "tsmttsm_gram_fma": Family("tsmttsm/fma.cuh", RING,
                                "tsmttsm_narrow_kernel<{real}, {parts}, {columns}, true, {by_columns}>", ("columns",),
                                shape="Columns", words=("columns",), choices=BY_COLUMNS, by_parts=True,
                                makes=lambda real, columns, by_columns, parts: columns >= 1 and columns % parts == 0
                                and (by_columns == "true" or (real == "float" and columns > 2))),
-    "tsmttsm_tf32_warpgroup": Family("tsmttsm_rows_warpgroup.cuh", RING,
+    "tsmttsm_tf32_warpgroup": Family("tsmttsm/tf32_warpgroup.cuh", RING,
                                      "tsmttsm_rows_warpgroup_kernel<8 * {n}, {aligned}, {by_columns}, {m} == 2>",
                                      choices={"bool aligned": ("false", "true"), **BY_COLUMNS},
                                      makes=lambda real, m, n, aligned, by_columns: real == "float" and 4 <= n <= 8
                                      and (m == 1 or (m == 2 and n == 4))
                                      and (by_columns == "false" or aligned == "true")),
-    "tsmttsm_tf32_3m_warpgroup": Family("tsmttsm_gauss_warpgroup.cuh", RING,
+    "tsmttsm_tf32_3m_warpgroup": Family("tsmttsm/tf32_3m_warpgroup.cuh", RING,
                                         "tsmttsm_gauss_warpgroup_kernel<{by_columns}, 8 * {n}, {m} == 2>",
                                         choices=BY_COLUMNS,
                                         makes=lambda real, m, n, by_columns: real == "float" and 3 <= n <= 8
                                         and (m == 1 or (m == 2 and n == 4))),
-    "tsmttsm_direct": Family("tsmttsm_direct.cuh", "TsmttsmDirectKernel",
+    "tsmttsm_direct": Family("tsmttsm/direct.cuh", "TsmttsmDirectKernel",
                              "tsmttsm_direct_kernel<{real}, {neighbours}, {m}, {n}, {warps}>", ("m", "n", "warps"),
                              ("m", "n"), "DirectShape", choices={"Neighbours neighbours": NEIGHBOURS}),
-    "tsmm_row_ring": Family("tsmm_ring.cuh", "TsmmRingKernel", "tsmm_ring_kernel<{real}, {m}, {n}>",
+    "tsmm_row_ring": Family("tsmm/row_ring.cuh", "TsmmRingKernel", "tsmm_ring_kernel<{real}, {m}, {n}>",
                             makes=results_fit),
-    "tsmm_row_ring_tf32": Family("tsmm_ring.cuh", "TsmmRingKernel", "tsmm_ring_kernel<{real}, {m}, {n}, true>",
+    "tsmm_row_ring_tf32": Family("tsmm/row_ring.cuh", "TsmmRingKernel", "tsmm_ring_kernel<{real}, {m}, {n}, true>",
                                  makes=lambda real, m, n: real == "float" and m >= 1),
-    "tsmm_row_fma": Family("tsmm_ring.cuh", "TsmmRingKernel", "tsmm_ring_kernel<{real}, 0, {columns}>", ("columns",),
+    "tsmm_row_fma": Family("tsmm/row_ring.cuh", "TsmmRingKernel", "tsmm_ring_kernel<{real}, 0, {columns}>", ("columns",),
                            shape="Columns", words=("columns",),
                            makes=lambda real, columns: columns in ((1, 2, 4, 8, 12) if real == "float" else (1, 2, 4))),
-    "tsmm_row_deep": Family("tsmm_deep.cuh", "TsmmRingKernel", "tsmm_deep_kernel<{n}, {columns}>", ("n",),
+    "tsmm_row_deep": Family("tsmm/row_deep.cuh", "TsmmRingKernel", "tsmm_deep_kernel<{n}, {columns}>", ("n",),
                             shape="Columns", choices={"int columns": (64, 128)},
                             makes=lambda real, n, columns: real == "double" and 1 <= n <= 128 // columns),
-    "tsmm_column_ring": Family("tsmm_columns.cuh", "TsmmColumnsKernel", "tsmm_columns_kernel<{real}, {parts}, {m}, {n}>",
+    "tsmm_column_ring": Family("tsmm/column_ring.cuh", "TsmmColumnsKernel", "tsmm_columns_kernel<{real}, {parts}, {m}, {n}>",
                                by_parts=True, makes=lambda real, m, n, parts: real == "double" and m >= 1 and n >= 1),
-    "tsmm_column_tf32": Family("tsmm_columns_split.cuh", "TsmmColumnPiecesKernel",
+    "tsmm_column_tf32": Family("tsmm/column_tf32.cuh", "TsmmColumnPiecesKernel",
                                "tsmm_columns_split_kernel<{parts}, 8 * {n}, {m}>", by_parts=True,
                                makes=lambda real, m, n, parts: real == "float" and 1 <= m <= 4 and 2 <= n <= 8),
-    "tsmm_column_fma": Family("tsmm_columns_fma.cuh", "TsmmColumnPiecesKernel",
+    "tsmm_column_fma": Family("tsmm/column_fma.cuh", "TsmmColumnPiecesKernel",
                               "tsmm_columns_fma_kernel<{real}, {parts}, {n}, {m}>", by_parts=True,
                               makes=lambda real, m, n, parts: m >= 1 and n * parts % 4 == 0),
-    "tsmm_strided": Family("tsmm_boxes.cuh", BOXES, "tsmm_boxes_kernel<{real}, {m}, {n}>"),
-    "tsmm_strided_3m": Family("tsmm_gauss.cuh", BOXES, "tsmm_gauss_kernel<GaussTile<{m}, {n}, {by_columns}>>",
+    "tsmm_strided": Family("tsmm/strided.cuh", BOXES, "tsmm_boxes_kernel<{real}, {m}, {n}>"),
+    "tsmm_strided_3m": Family("tsmm/strided_3m.cuh", BOXES, "tsmm_gauss_kernel<GaussTile<{m}, {n}, {by_columns}>>",
                               choices=BY_COLUMNS,
                               makes=lambda real, m, n, by_columns: real == "double" and m * n <= 4
                               and (by_columns == "true") == (m > 1)),
-    "tsmm_strided_tf32": Family("tsmm_boxes_split.cuh", BOXES, "tsmm_boxes_split_kernel<{parts}, {m}, 8 * {n}>",
+    "tsmm_strided_tf32": Family("tsmm/strided_tf32.cuh", BOXES, "tsmm_boxes_split_kernel<{parts}, {m}, 8 * {n}>",
                                 by_parts=True, makes=lambda real, m, n, parts: real == "float" and 1 <= m <= 2
                                 and n in (1, 2, 4, 8, 16) and m * n * parts <= 16),
-    "tsmm_registers_3m": Family("tsmm_gauss_registers.cuh", BOXES, "tsmm_gauss_registers_kernel<{m}, {n}, {by_columns}>",
+    "tsmm_registers_3m": Family("tsmm/registers_3m.cuh", BOXES, "tsmm_gauss_registers_kernel<{m}, {n}, {by_columns}>",
                                 choices=BY_COLUMNS, makes=lambda real, m, n, by_columns: real == "double"
                                 and 2 <= m <= 16 and n in (2, 3, 4)),
-    "tsmm_wide": Family("tsmm_wide.cuh", BOXES, "tsmm_wide_kernel<{real}, {m}, {n}>",
+    "tsmm_wide": Family("tsmm/wide.cuh", BOXES, "tsmm_wide_kernel<{real}, {m}, {n}>",
                         makes=lambda real, m, n: m == 2 and 1 <= n <= 8),
-    "tsmm_per_warp": Family("tsmm_warps.cuh", "TsmmWarpsKernel", "tsmm_warps_kernel<{real}, {m}, {n}>"),
-    "tsmm_per_warp_tf32": Family("tsmm_warps.cuh", "TsmmWarpsKernel", "tsmm_warps_kernel<{real}, {m}, {n}, true>",
+    "tsmm_per_warp": Family("tsmm/per_warp.cuh", "TsmmWarpsKernel", "tsmm_warps_kernel<{real}, {m}, {n}>"),
+    "tsmm_per_warp_tf32": Family("tsmm/per_warp.cuh", "TsmmWarpsKernel", "tsmm_warps_kernel<{real}, {m}, {n}, true>",
                                  makes=lambda real, m, n: real == "float" and m >= 1 and 1 <= n <= 8),
-    "tsmm_tf32_warpgroup": Family("tsmm_warpgroup.cuh", "TsmmRingKernel",
+    "tsmm_tf32_warpgroup": Family("tsmm/tf32_warpgroup.cuh", "TsmmRingKernel",
                                   "tsmm_warpgroup_kernel<{parts}, 8 * {n}, {paired}, {updates}>", ("n",),
                                   shape="Columns", by_parts=True,
                                   choices={"bool paired": ("false", "true"), "bool updates": ("false", "true")},
                                   makes=lambda real, n, paired, updates, parts: real == "float" and 1 <= n <= 8
                                   and parts <= (2 if paired == "true" else 1)),
-    "tsmm_short_k": Family("tsmm_panels.cuh", "TsmmPanelsKernel", "tsmm_panels_kernel<{m}, {n}>",
+    "tsmm_short_k": Family("tsmm/short_k.cuh", "TsmmPanelsKernel", "tsmm_panels_kernel<{m}, {n}>",
                            makes=lambda real, m, n: real == "double" and m in (4, 8) and 1 <= n <= 4),
-    "tsmm_direct": Family("tsmm_direct.cuh", "TsmmDirectKernel",
+    "tsmm_direct": Family("tsmm/direct.cuh", "TsmmDirectKernel",
                           "tsmm_direct_kernel<{real}, {parts}, {columns}, {rows}, {panel}>",
                           ("rows", "columns", "panel"), shape="ThreadShape", words=("tile", "panel"), by_parts=True,
                           makes=lambda real, columns, rows, panel, parts: min(columns, rows, panel) >= 1),
@@ -263,7 +263,7 @@ def part_text(stem, real, kernels, part, parts):
     name = lambda i: f"{stem}_{real}_{i}"
     following = f"{name(part + 1)}({', '.join(family.names())})" if part + 1 < parts else "nullptr"
     head = f"{pointer} {name(part)}" if part else f"template <>\n{pointer} {stem}_kernel_of<{real}>"
-    lines = [f'#include "src/cuda/{header}"' for header in ["ring_kernels.hpp", *family.headers.split()]]
+    lines = [f'#include "src/cuda/{header}"' for header in ["kernels.hpp", *family.headers.split()]]
     lines += ["", "namespace blockvec::kernels::cuda {", ""]
     lines += [f"{pointer} {name(part + 1)}({', '.join(family.parameters())});", ""] if part + 1 < parts else []
     lines += [f"{head}({', '.join(family.parameters())}) {{"]

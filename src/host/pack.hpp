@@ -4,7 +4,7 @@
 #include <blockvec/kernels/matrix.hpp>
 #include <cstdint>
 
-#include "src/dispatch/configuration.hpp"
+#include "src/dispatch/host/configuration.hpp"
 #include "src/host/products.hpp"
 #include "src/host/real.hpp"
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "src/dispatch/configuration.hpp"
+#include "src/dispatch/host/configuration.hpp"
 #include "src/host/real.hpp"
 
 namespace blockvec::kernels::host {

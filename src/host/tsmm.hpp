@@ -3,7 +3,7 @@
 #include <blockvec/kernels/tall_skinny.hpp>
 #include <cstdint>
 
-#include "src/dispatch/configuration.hpp"
+#include "src/dispatch/host/configuration.hpp"
 #include "src/host/real.hpp"
 
 namespace blockvec::kernels::host {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "src/dispatch/checks.hpp"
+#include "src/dispatch/host/checks.hpp"
 #include "src/reference/entry.hpp"
 
 namespace blockvec::kernels::reference {

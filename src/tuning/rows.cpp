@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "src/dispatch/cuda_words.hpp"
+#include "src/dispatch/cuda/text.hpp"
 
 namespace blockvec::kernels::tuning {
 namespace {

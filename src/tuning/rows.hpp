@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "src/dispatch/cuda_configuration.hpp"
+#include "src/dispatch/cuda/configuration.hpp"
 
 /// Configurations that were measured: one table per device, a CSV file beside this one. Its columns:
 ///   device, capability, multiprocessors   a row serves devices of this name, or of these two numbers

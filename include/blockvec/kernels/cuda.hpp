@@ -117,7 +117,7 @@ struct CudaExplanation {
 /// beta, where they are, and how single precision may be formed. Stream and workspace do not matter, no matrix is read.
 /// Cost: microseconds of the host, fewer where the same was asked for lately; nothing is launched.
 /// Throws ShapeError where the call would, but for the workspace, and CudaError where there is no device for it.
-/// Source: none, a model of our own (src/dispatch/cuda_model.hpp) and tables of measurements (src/tuning).
+/// Source: none, a model of our own (src/dispatch/cuda/model.hpp) and tables of measurements (src/tuning).
 template <class T>
 CudaExplanation explain_cuda_tsmttsm(Op op, T alpha, std::type_identity_t<Matrix<const T>> a,
                                      std::type_identity_t<Matrix<const T>> b, T beta, Matrix<T> c,

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "src/dispatch/cuda_calls.hpp"
+#include "src/dispatch/cuda/calls.hpp"
 #include "tests/kernels/cuda/products.hpp"
 #include "tests/kernels/cuda/streams.hpp"
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "src/dispatch/cuda_problems.hpp"
-#include "src/dispatch/cuda_words.hpp"
+#include "src/dispatch/cuda/problems.hpp"
+#include "src/dispatch/cuda/text.hpp"
 #include "tests/kernels/cuda/products.hpp"
 
 /// Every configuration that a table can name, for one shape of each kind, against the oracle; few blocks have all

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <string>
 
-#include "src/cuda/launch.hpp"
-#include "src/dispatch/cuda_words.hpp"
+#include "src/dispatch/cuda/launch.hpp"
+#include "src/dispatch/cuda/text.hpp"
 
 /// Configurations whose kernel does not fit the call are refused before anything is launched: no device is needed.
 namespace blockvec::kernels::cuda {

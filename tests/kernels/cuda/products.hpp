@@ -3,10 +3,10 @@
 #include <random>
 #include <string>
 
-#include "src/cuda/launch.hpp"
-#include "src/dispatch/cuda_configuration.hpp"
-#include "src/dispatch/cuda_problems.hpp"
-#include "src/dispatch/cuda_words.hpp"
+#include "src/dispatch/cuda/launch.hpp"
+#include "src/dispatch/cuda/configuration.hpp"
+#include "src/dispatch/cuda/problems.hpp"
+#include "src/dispatch/cuda/text.hpp"
 #include "tests/kernels/cuda/device.hpp"
 #include "tests/kernels/support/products.hpp"
 

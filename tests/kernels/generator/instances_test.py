@@ -51,7 +51,7 @@ class Tables(unittest.TestCase):
         texts = instances.sources(table)
         self.assertNotIn("tsmttsm_ring_double_0.cu", texts)
         text = texts["tsmttsm_ring_float_0.cu"]
-        self.assertIn('#include "src/cuda/tsmttsm_ring.cuh"\n', text)
+        self.assertIn('#include "src/cuda/tsmttsm/ring.cuh"\n', text)
         self.assertIn("TsmttsmRingKernel<float> tsmttsm_ring_kernel_of<float>(int m, int n, bool by_columns) {\n", text)
         for by_columns in ["false", "true"]:
             self.assertIn(f"  if (m == 2 && n == 8 && by_columns == {by_columns}) "

@@ -1,0 +1,300 @@
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "src/cuda/ptx/mma_f64.cuh"
+#include "src/cuda/operands/matrix.cuh"
+#include "src/dispatch/cuda/banks.hpp"
+#include "src/dispatch/cuda/feed.hpp"
+#include "src/dispatch/cuda/stages.hpp"
+
+/// The pieces of P = A^T B that a warp of tsmttsm keeps in registers.
+namespace blockvec::kernels::cuda {
+
+/// A lane's entries of 16 rows of a stage: j = 0..3 chooses one of its rows, `block` one of its columns, 8 apart.
+///
+/// Where all rows begin in the same bank, half of the lanes may be turned: of a pair of blocks they read the second one
+/// first, from other banks than the others, and put them right afterwards.
+///
+/// Columns that begin at multiples of 16 bytes are read `wide`: so many bytes of one at a time.
+///
+/// Parts of complex numbers are read one by one, so that each comes to where tensor cores take it from. Half of the
+/// lanes are flipped: they take the imaginary part for the real one, from the banks that the others leave.
+template <bool by_columns, bool turned = false, bool reads_wide = false>
+struct Lane {
+  static constexpr bool wide = reads_wide;
+  int first, second;  // numbers to its second and its third row
+  int eight_columns;
+  int turn;  // 0, or 8: turned, and so is where it starts to read
+  int flip;  // -1: flipped, and so is where it starts to read; else 1
+
+  template <class Real>
+  __device__ Real number(const Real* start, int block, int j) const {
+    const Real* const row = start + (j % 2) * first + (j / 2) * second;
+    return row[block * (by_columns ? eight_columns : 8) - (turned ? turn : 0)];
+  }
+
+  /// All four of a block, where they are read wide.
+  template <class Real>
+  __device__ void read_wide(const Real* start, int block, double (&to)[4]) const {
+    constexpr int numbers = 16 / sizeof(Real);
+    struct alignas(16) Numbers {
+      Real number[numbers];
+    };
+#pragma unroll
+    for (int j = 0; j < 4; j += numbers) {
+      const Numbers some = *reinterpret_cast<const Numbers*>(start + block * eight_columns + j / 2 * second);
+#pragma unroll
+      for (int i = 0; i < numbers; ++i) to[j + i] = some.number[i];
+    }
+  }
+
+  /// One of a complex number: real and imaginary part, 8 columns of both from block to block.
+  template <class Real>
+  __device__ void read_complex(const Real* start, int block, int j, Real& re, Real& im) const {
+    const Real* const row = start + (j % 2) * first + (j / 2) * second;
+    const Real* const at = row + block * (by_columns ? 2 * eight_columns : 16);
+    const auto both = *reinterpret_cast<const std::conditional_t<sizeof(Real) == 8, double2, float2>*>(at);
+    re = both.x;
+    im = both.y;
+  }
+
+  /// The same, of flipped lanes the imaginary part for the real one.
+  template <class Real>
+  __device__ void read_parts(const Real* start, int block, int j, Real& re, Real& im) const {
+    const Real* const row = start + (j % 2) * first + (j / 2) * second;
+    const Real* const at = row + block * (by_columns ? 2 * eight_columns : 16);
+    re = at[0];
+    im = at[flip];
+  }
+
+  /// Its real part (0) or imaginary part (1) alone.
+  template <class Real>
+  __device__ Real part(const Real* start, int block, int j, int which) const {
+    const Real* const row = start + (j % 2) * first + (j / 2) * second;
+    return row[block * (by_columns ? 2 * eight_columns : 16) + which];
+  }
+
+  template <class Real>
+  __device__ void read_pair(const Real* start, int block, int j, double& one, double& other) const {
+    if constexpr (turned) {
+      const Real* const row = start + (j % 2) * first + (j / 2) * second;
+      const Real early = row[block * 8];
+      const Real late = row[block * 8 + 8 - 2 * turn];
+      one = turn != 0 ? late : early;
+      other = turn != 0 ? early : late;
+    } else {
+      one = number(start, block, j);
+      other = number(start, block + 1, j);
+    }
+  }
+};
+
+/// The same of columns that come swizzled (tensor_map.hpp): 16 rows at a time, of each column 128 bytes. Rows are dealt
+/// to j so that 16 lanes, four columns next to one another, meet all banks.
+struct SwizzledLane {
+  static constexpr bool wide = false;
+  static constexpr int flip = 1;
+  static constexpr int turn = 0;
+  int at[4];  // of row j of the lane's column
+
+  __device__ explicit SwizzledLane(int lane) {
+    const int column = lane / 4;
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      const int sixteen_bytes = (lane % 4 / 2 * 4 + j) ^ column;
+      at[j] = column * dispatch::swizzled_rows + 2 * sixteen_bytes + lane % 2;
+    }
+  }
+
+  template <class Real>
+  __device__ Real number(const Real* start, int block, int j) const {
+    return start[at[j] + block * 8 * dispatch::swizzled_rows];
+  }
+  template <class Real>
+  __device__ void read_pair(const Real* start, int block, int j, double& one, double& other) const {
+    one = number(start, block, j);
+    other = number(start, block + 1, j);
+  }
+};
+
+/// How lanes read columns.
+enum class Reads : std::uint8_t { one_by_one, wide, swizzled };
+
+/// m x n pieces of 16 x 8.
+template <int m, int n>
+struct FullTiles {
+  static constexpr bool may_turn = false;
+  static constexpr bool may_swizzle = dispatch::may_swizzle(m, n);
+  static constexpr int numbers = 1;  ///< real ones that a lane reads side by side
+  static constexpr int rows = 16 * m;
+  static constexpr int columns = 8 * n;
+  static constexpr int warps = dispatch::computing_warps;
+  double sum[m][n][4] = {};
+
+  /// Adds 16 rows; a and b point to the lane's first entries. One operand's factors stay in registers, the other one's
+  /// go by: of square tiles B's stay, which take less room, and products that follow one another share a factor, which
+  /// costs less power.
+  template <class LaneOf, class Real>
+  __device__ void add(const Real* a, const LaneOf& lane_a, const Real* b, const LaneOf& lane_b) {
+    if constexpr (m == 4 && n == 4) {
+      double right[n][4];
+#pragma unroll
+      for (int y = 0; y < n; ++y) read_right(b, lane_b, y, right[y]);
+#pragma unroll
+      for (int x = 0; x < m; ++x) {
+        double left[8];
+        read_left(a, lane_a, x, left);
+#pragma unroll
+        for (int i = 0; i < n; ++i) {
+          const int y = x % 2 == 0 ? i : n - 1 - i;
+          multiply_16x8x16(sum[x][y], left, right[y]);
+        }
+      }
+      return;
+    }
+    double left[m][8];
+    if constexpr (LaneOf::wide && sizeof(Real) == 4) {  // else what comes together would have to be moved apart
+#pragma unroll
+      for (int x = 0; x < m; ++x) read_left(a, lane_a, x, left[x]);
+    } else {
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+#pragma unroll
+        for (int x = 0; x < m; ++x) lane_a.read_pair(a, 2 * x, j, left[x][2 * j], left[x][2 * j + 1]);
+      }
+    }
+#pragma unroll
+    for (int y = 0; y < n; ++y) {
+      double right[4];
+      read_right(b, lane_b, y, right);
+#pragma unroll
+      for (int x = 0; x < m; ++x) multiply_16x8x16(sum[x][y], left[x], right);
+    }
+  }
+
+  /// visit(entry, its neighbour on the right, row in the warp's tile, column in it).
+  template <class Visit>
+  __device__ void for_each_pair(int lane, Visit&& visit) const {
+#pragma unroll
+    for (int x = 0; x < m; ++x) {
+#pragma unroll
+      for (int y = 0; y < n; ++y) {
+#pragma unroll
+        for (int v = 0; v < 4; v += 2) {
+          visit(sum[x][y][v], sum[x][y][v + 1], 16 * x + lane / 4 + 4 * v, 8 * y + 2 * (lane % 4));
+        }
+      }
+    }
+  }
+
+ private:
+  template <class LaneOf, class Real>
+  __device__ static void read_left(const Real* a, const LaneOf& lane, int x, double (&to)[8]) {
+    if constexpr (LaneOf::wide && sizeof(Real) == 4) {
+      double blocks[2][4];
+      lane.read_wide(a, 2 * x, blocks[0]);
+      lane.read_wide(a, 2 * x + 1, blocks[1]);
+#pragma unroll
+      for (int v = 0; v < 8; ++v) to[v] = blocks[v % 2][v / 2];
+    } else {
+#pragma unroll
+      for (int j = 0; j < 4; ++j) lane.read_pair(a, 2 * x, j, to[2 * j], to[2 * j + 1]);
+    }
+  }
+
+  template <class LaneOf, class Real>
+  __device__ static void read_right(const Real* b, const LaneOf& lane, int y, double (&to)[4]) {
+    if constexpr (LaneOf::wide) {
+      lane.read_wide(b, y, to);
+    } else {
+#pragma unroll
+      for (int j = 0; j < 4; ++j) to[j] = lane.number(b, y, j);
+    }
+  }
+};
+
+/// A's Gram matrix of `blocks` blocks of 8 columns: of the pieces on and above the diagonal, the bands of 16 rows that
+/// fall to one of `warps` warps, a high one and a low one each. What is loaded as a right factor serves as a left one.
+template <int blocks, int warps, int warp>
+struct GramTiles {
+  static constexpr int numbers = 1;
+  static constexpr bool may_turn = dispatch::may_turn(blocks, 0);
+  static constexpr bool may_swizzle = dispatch::may_swizzle(blocks, 0);
+  static constexpr int rows = (blocks + 1) / 2 * 16;
+  static constexpr int columns = 8 * blocks;
+  static constexpr int bands = (blocks + 1) / 2;
+  static constexpr int own_bands = (bands + 2 * warps - 1 - warp) / (2 * warps) + (bands + warp) / (2 * warps);
+  __host__ __device__ static constexpr int band(int x) {
+    return x / 2 * 2 * warps + (x % 2 == 0 ? warp : 2 * warps - 1 - warp);
+  }
+  double sum[own_bands][blocks - 2 * warp][4] = {};  // of later bands only the pieces from the diagonal on are used
+
+  template <class LaneOf, class Real>
+  __device__ void add(const Real* a, const LaneOf& lane_a, const Real*, const LaneOf&) {
+    double left[own_bands][8];
+#pragma unroll
+    for (int y = 2 * warp; y < blocks; y += 2) {
+      double right[2][4] = {};
+      if constexpr (LaneOf::wide && blocks <= 8) {
+        lane_a.read_wide(a, y, right[0]);
+        if (y + 1 < blocks) lane_a.read_wide(a, y + 1, right[1]);
+      } else {
+#pragma unroll
+        for (int j = 0; j < 4; ++j) {
+          if (y + 1 < blocks) {
+            lane_a.read_pair(a, y, j, right[0][j], right[1][j]);
+          } else {
+            right[0][j] = lane_a.number(a, y, j);
+          }
+        }
+      }
+#pragma unroll
+      for (int x = 0; x < own_bands; ++x) {
+        if (y / 2 != band(x)) continue;
+#pragma unroll
+        for (int j = 0; j < 4; ++j) {
+          left[x][2 * j] = right[0][j];
+          left[x][2 * j + 1] = right[1][j];
+        }
+      }
+#pragma unroll
+      for (int z = 0; z < 2; ++z) {
+        if (y + z >= blocks) continue;
+#pragma unroll
+        for (int x = 0; x < own_bands; ++x) {
+          if (y / 2 >= band(x)) multiply_16x8x16(sum[x][y + z - 2 * warp], left[x], right[z]);
+        }
+      }
+    }
+  }
+
+  template <class Visit>
+  __device__ void for_each_pair(int lane, Visit&& visit) const {
+#pragma unroll
+    for (int x = 0; x < own_bands; ++x) {
+#pragma unroll
+      for (int y = 2 * warp; y < blocks; ++y) {
+        if (y / 2 < band(x)) continue;
+        const double(&entry)[4] = sum[x][y - 2 * warp];
+#pragma unroll
+        for (int v = 0; v < 4; v += 2) {
+          visit(entry[v], entry[v + 1], 16 * band(x) + lane / 4 + 4 * v, 8 * y + 2 * (lane % 4));
+        }
+      }
+    }
+  }
+};
+
+/// visit(the tiles of this one of the `warps` warps): each has code of its own.
+template <int blocks, int warps, class Visit>
+__device__ inline void with_gram_tiles(int warp, Visit&& visit) {
+  [&]<int... own>(std::integer_sequence<int, own...>) {
+    ((warp == own ? visit(GramTiles<blocks, warps, own>{}) : void()), ...);
+  }
+  (std::make_integer_sequence<int, warps>());
+}
+
+}  // namespace blockvec::kernels::cuda

@@ -1,0 +1,176 @@
+#pragma once
+
+#include "src/cuda/operands/load_tma.cuh"
+#include "src/cuda/operands/load_flat_rows.cuh"
+
+/// Column-major operands on their way into the stages of a ring: a chunk of rows is a piece of every column. Either
+/// each piece comes by a bulk copy of its own, or many come in a box (boxes.cuh); then short pieces come as fast.
+/// Either way columns begin anywhere: in a stage as many numbers after a multiple of 16 bytes as in memory.
+namespace blockvec::kernels::cuda {
+
+/// An operand; lengths and distances count real numbers.
+template <class Real>
+struct Columns {
+  const Real* data;
+  std::int64_t distance;  ///< from column to column
+  std::int64_t length;    ///< of a column
+  int before;             ///< of these, numbers ahead of the first row, for which zeros come
+  int count;              ///< columns of scalars
+  int at_once;            ///< of them that a block takes
+  int parts;              ///< real numbers of a scalar
+  int pitch;              ///< from column to column in a stage: as `distance` modulo 16 bytes
+  bool even;              ///< all columns begin at multiples of 16 bytes
+  int box;                ///< columns of a class in a box; 0: columns come one by one
+  int classes;            ///< of columns in boxes, else 1
+  int class_step;         ///< numbers from a class's first column to the next one's in a stage
+  bool swizzled;          ///< boxes are swizzled, one for every 16 rows (math/f64_tiles.cuh)
+
+  __host__ __device__ const Real* column(int j) const { return data + j * distance; }
+  /// Numbers between the start of a stage and its first column, if that is column j.
+  __device__ int shift(int j) const {
+    if (box != 0) return 0;
+    return static_cast<int>(reinterpret_cast<std::uintptr_t>(column(j)) % line_bytes / sizeof(Real));
+  }
+  /// Numbers from the first column in a stage to column j there.
+  __device__ int place(int j) const { return j % classes * class_step + j / classes * pitch; }
+};
+
+/// A loading warp's view of it, from column `first` on. Of these it takes every so many, from the one numbered `own`
+/// on; or of their boxes.
+template <class Real>
+class ColumnFeeder {
+ public:
+  __device__ ColumnFeeder(const Columns<Real>& columns, const Boxes& boxes, int rows, int first, int own)
+      : columns_(columns),
+        boxes_(boxes),
+        from_(columns.column(first)),
+        first_(first),
+        numbers_(rows * columns.parts),
+        width_(min(columns.at_once, columns.count - first)),
+        shift_(columns.shift(first)),
+        own_(own) {}
+
+  /// Bulk copies move whole multiples of 16 bytes; those that would leave the matrix are left to plain copies.
+  __device__ bool in_bulk(std::uint32_t chunk) const {
+    if (chunk == 0 && columns_.before != 0) return false;
+    const bool begins = chunk != 0 || shift_ % unit == 0;
+    return columns_.box != 0 ||
+           (begins && (chunk + std::int64_t{1}) * numbers_ + (columns_.even ? 0 : unit) <= columns_.length);
+  }
+
+  /// Of the warp's pieces of a chunk in bulk.
+  __device__ unsigned bytes() const {
+    unsigned sum = 0;
+    if (columns_.box != 0) {
+      for (int i = own_; i < box_count(); i += loading_warps)
+        sum += static_cast<unsigned>(columns_.box * columns_.pitch) * sizeof(Real);
+      return sum;
+    }
+    for (int j = own_; j < width_; j += loading_warps) sum += bytes_of(lead(j));
+    return sum;
+  }
+
+#if __CUDA_ARCH__ >= 900
+  /// By one lane.
+  __device__ void start_bulk(std::uint32_t chunk, unsigned char* stage, Barrier& full) const {
+    if (columns_.swizzled) {
+      for (int i = own_; i < box_count(); i += loading_warps) {
+        Real* const to = reinterpret_cast<Real*>(stage) + i * columns_.box * columns_.pitch;
+        tensor_load(to, boxes_.map[0], static_cast<int>(chunk) * numbers_ + i * columns_.pitch, first_, full);
+      }
+      return;
+    }
+    if (columns_.box != 0) {
+      const int class_shift = boxes_.classes >> 1;  // of 1, 2, 4
+      const int count = box_count();
+      for (int i = own_; i < count; i += loading_warps) {
+        const int c = i & (boxes_.classes - 1);
+        const int line = (i >> class_shift) * columns_.box;
+        Real* const to = reinterpret_cast<Real*>(stage) + c * columns_.class_step + line * columns_.pitch;
+        tensor_load(to, boxes_.map[c], static_cast<int>(chunk) * numbers_, (first_ >> class_shift) + line, full);
+      }
+      return;
+    }
+    const Real* from = from_ + own_ * columns_.distance + static_cast<std::int64_t>(chunk) * numbers_;
+    Real* to = reinterpret_cast<Real*>(stage) + shift_ + own_ * columns_.pitch;
+#pragma unroll 1
+    for (int j = own_; j < width_; j += loading_warps) {
+      const int before = lead(j);
+      bulk_load(to - before, from - before, bytes_of(before), full);
+      from += loading_warps * columns_.distance;
+      to += loading_warps * columns_.pitch;
+    }
+  }
+#endif
+
+  /// By the warp.
+  __device__ void start_plain(std::uint32_t chunk, unsigned char* stage) const {
+    const std::int64_t first = static_cast<std::int64_t>(chunk) * numbers_;
+    const int count = (width_ - own_ + loading_warps - 1) / loading_warps * numbers_;
+#pragma unroll 1
+    for (int i = static_cast<int>(threadIdx.x) % warp_size; i < count; i += warp_size) {
+      const int j = own_ + i / numbers_ * loading_warps;
+      const std::int64_t row = first + i % numbers_;
+      const bool valid = row >= columns_.before && row < columns_.length;  // zeros come of what lies beyond
+      async_copy<sizeof(Real)>(reinterpret_cast<Real*>(stage) + shift_ + j * columns_.pitch + i % numbers_,
+                               valid ? from_ + j * columns_.distance + row : from_ + columns_.before, valid);
+    }
+  }
+
+ private:
+  static constexpr int unit = 16 / static_cast<int>(sizeof(Real));
+  static constexpr int loading_warps = loading_threads / warp_size;
+
+  /// Boxes of a chunk.
+  __device__ int box_count() const {
+    if (columns_.swizzled) return numbers_ / columns_.pitch;
+    const int together = boxes_.classes * columns_.box;
+    return (columns_.at_once + together - 1) / together * boxes_.classes;
+  }
+  /// Numbers from the last multiple of 16 bytes to a column.
+  __device__ int lead(int j) const { return (shift_ + j * columns_.pitch) % unit; }
+  __device__ unsigned bytes_of(int lead) const {
+    return static_cast<unsigned>((lead + numbers_ + unit - 1) / unit * 16);
+  }
+
+  const Columns<Real>& columns_;
+  const Boxes& boxes_;
+  const Real* from_;
+  int first_;
+  int numbers_;  ///< of a column in a chunk
+  int width_;    ///< columns
+  int shift_;    ///< numbers from the start of a stage
+  int own_;
+};
+
+/// All loading warps fill every stage, each with its columns.
+template <bool two, class Real>
+__device__ inline void fill_stage(const ColumnFeeder<Real>& a, const ColumnFeeder<Real>& b, int offset_b,
+                                  unsigned bytes_a, unsigned bytes_b, std::uint32_t chunk, unsigned char* stage,
+                                  Barrier& full) {
+#if __CUDA_ARCH__ >= 900
+  const bool bulk_a = a.in_bulk(chunk);
+  const bool bulk_b = !two || b.in_bulk(chunk);
+#else
+  constexpr bool bulk_a = false;
+  constexpr bool bulk_b = !two;
+#endif
+  if (!bulk_a || !bulk_b) {
+    if (!bulk_a) a.start_plain(chunk, stage);
+    if (!bulk_b) b.start_plain(chunk, stage + offset_b);
+    full.await_copies();
+    __syncwarp();
+  }
+  if (elected()) {
+#if __CUDA_ARCH__ >= 900
+    full.arrive_and_expect((bulk_a ? bytes_a : 0) + (two && bulk_b ? bytes_b : 0));
+    if (bulk_a) a.start_bulk(chunk, stage, full);
+    if (two && bulk_b) b.start_bulk(chunk, stage + offset_b, full);
+#else
+    full.arrive();
+#endif
+  }
+  __syncwarp();
+}
+
+}  // namespace blockvec::kernels::cuda

@@ -1,0 +1,148 @@
+#pragma once
+
+#include <cstdint>
+
+#include "src/cuda/operands/matrix.cuh"
+#include "src/cuda/ptx/pipeline.cuh"
+#include "src/dispatch/cuda/banks.hpp"
+
+/// A ring of stages in shared memory: one warp fills them with chunks of rows, the others empty them.
+namespace blockvec::kernels::cuda {
+
+inline constexpr int warp_size = 32;
+inline constexpr int computing_warps = 8;
+inline constexpr int computing_threads = computing_warps * warp_size;
+inline constexpr int loading_threads = 128;  // a whole warpgroup, so that its registers can be given away
+inline constexpr int block_threads = computing_threads + loading_threads;
+inline constexpr int line_bytes = 128;
+using dispatch::RowMap;
+
+/// Where a thread stands in the ring.
+struct RingPosition {
+  int stage;
+  unsigned parity;
+
+  __device__ void advance(int steps, int stages) {
+    stage += steps;
+    if (stage >= stages) {
+      stage -= stages;
+      parity ^= 1;
+    }
+  }
+};
+
+/// Barriers of a ring of up to `max_stages` stages.
+inline constexpr int max_stages = 64;
+struct RingBarriers {
+  Barrier full[max_stages];
+  Barrier empty[max_stages];
+
+  /// By one thread, before the block's first barrier. Every thread that reads a stage arrives when it is done.
+  __device__ void initialize(int stages, unsigned emptying_warps, unsigned filling_warps = 1) {
+    for (int s = 0; s < stages; ++s) {
+      full[s].initialize(filling_warps);
+      empty[s].initialize(emptying_warps * warp_size);
+    }
+    publish_barriers();
+  }
+};
+
+/// The mark of a stage that says: no more chunks.
+inline constexpr std::uint32_t no_chunk = 0xffffffffU;
+
+/// Bytes of a stage of `rows` rows. Bulk copies run at full speed only where source and destination are congruent
+/// modulo a line, hence up to a line of shift.
+template <class Real>
+__host__ __device__ constexpr int stage_bytes(int rows, int pitch) {
+  return static_cast<int>(round_up(static_cast<std::int64_t>(rows) * pitch * sizeof(Real), line_bytes)) + line_bytes;
+}
+
+/// Real numbers between the start of a stage and its first row, the same for all chunks of whole lines.
+template <class Real>
+__host__ __device__ inline int stage_shift(const Stream<Real>& stream) {
+  return static_cast<int>(reinterpret_cast<std::uintptr_t>(stream.data) % line_bytes / sizeof(Real));
+}
+
+/// An operand on its way into stages, chunk by chunk.
+template <class Real>
+class Feed {
+ public:
+  __device__ Feed(const Stream<Real>& stream, int rows)
+      : from_(stream.data), count_(stream.count), numbers_(rows * stream.pitch), shift_(stage_shift(stream)) {
+    // Bulk copies move whole multiples of 16 bytes: those that would leave the matrix are left to plain copies.
+    constexpr int sixteen_bytes = 16 / sizeof(Real);
+    lead_ = static_cast<int>(reinterpret_cast<std::uintptr_t>(from_) % 16 / sizeof(Real));
+    first_bulk_ = lead_ != 0 ? 1 : 0;
+    end_bulk_ = static_cast<std::uint32_t>((count_ - (lead_ != 0 ? sixteen_bytes : 0)) / numbers_);
+  }
+
+  __device__ bool in_bulk(std::uint32_t chunk) const { return chunk >= first_bulk_ && chunk < end_bulk_; }
+
+#if __CUDA_ARCH__ >= 900
+  __device__ unsigned bytes() const {
+    return static_cast<unsigned>((lead_ + numbers_) * static_cast<int>(sizeof(Real)) + 15) / 16 * 16;
+  }
+  /// By one lane.
+  __device__ void start_bulk(std::uint32_t chunk, unsigned char* stage, Barrier& full) const {
+    Real* const to = reinterpret_cast<Real*>(stage) + shift_ - lead_;
+    bulk_load(to, from_ - lead_ + static_cast<std::uint64_t>(chunk) * static_cast<std::uint32_t>(numbers_), bytes(),
+              full);
+  }
+#endif
+
+#if __CUDA_ARCH__ >= 900
+  /// By one lane, into the cache alone.
+  __device__ void prefetch(std::uint32_t chunk) const {
+    if (!in_bulk(chunk)) return;
+    bulk_prefetch(from_ - lead_ + static_cast<std::uint64_t>(chunk) * static_cast<std::uint32_t>(numbers_), bytes());
+  }
+#endif
+
+  /// By a warp; numbers beyond the matrix are zero.
+  __device__ void start_plain(std::uint32_t chunk, unsigned char* stage, int lane) const {
+    Real* const to = reinterpret_cast<Real*>(stage) + shift_;
+    const std::int64_t first = static_cast<std::int64_t>(chunk) * numbers_;
+    int begin = 0;
+    if constexpr (!has_bulk_copies) {
+      // All chunks come this way: 16 bytes at a time as far as they go. Where chunks come in bulk, this code would
+      // only be in the way of what is done for every chunk.
+      constexpr int unit = 16 / sizeof(Real);
+      const Real* const from = from_ + first;
+      const int valid = static_cast<int>(min(static_cast<std::int64_t>(numbers_), count_ - first));
+      const int early = min((unit - lead_) % unit, valid);
+      const int units = (valid - early) / unit;
+      if (lane < early) async_copy<sizeof(Real)>(to + lane, from + lane, true);
+#pragma unroll 4
+      for (int i = lane; i < units; i += warp_size) {
+        async_copy<16>(to + early + i * unit, from + early + i * unit, true);
+      }
+      begin = early + units * unit;
+    }
+    for (int i = begin + lane; i < numbers_; i += warp_size) {
+      const bool valid = first + i < count_;
+      async_copy<sizeof(Real)>(to + i, from_ + (valid ? first + i : 0), valid);
+    }
+  }
+
+ private:
+  const Real* from_;
+  std::int64_t count_;
+  std::uint32_t first_bulk_;
+  std::uint32_t end_bulk_;
+  int numbers_;  ///< in a chunk
+  int shift_;    ///< from the start of a stage
+  int lead_;     ///< numbers from the last multiple of 16 bytes to the matrix
+};
+
+/// One lane of the warp, the same every time: cheaper than to remember who.
+__device__ inline bool elected() {
+#if __CUDA_ARCH__ >= 900
+  unsigned chosen = 0;
+  asm volatile("{ .reg .pred p; elect.sync _|p, 0xffffffff; selp.u32 %0, 1, 0, p; }" : "=r"(chosen));
+  return chosen != 0;
+#else
+  return threadIdx.x % warp_size == 0;
+#endif
+}
+
+}  // namespace blockvec::kernels::cuda

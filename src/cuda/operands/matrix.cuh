@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+
+#include "src/cuda/operands/scalar.cuh"
+
+/// How kernels address their operands. Extents, widths and strides count real numbers (scalar.cuh).
+namespace blockvec::kernels::cuda {
+
+/// A tall matrix of any layout: entry (row, column) of its real view.
+template <class Real>
+struct Tall {
+  Real* data;
+  std::int64_t row_stride;
+  std::int64_t column_stride;  ///< between columns of scalars
+  int parts;                   ///< real numbers of a scalar: 1, or 2 for complex
+  bool row_major;
+
+  __host__ __device__ std::int64_t offset(std::int64_t row, std::int64_t column) const {
+    return parts == 1 ? row * row_stride + column * column_stride
+                      : row * row_stride + (column >> 1) * column_stride + (column & 1);
+  }
+};
+
+enum class Half { none, upper, lower };
+
+/// The small matrix C of tsmm as a real matrix: a complex entry c stands for the 2 x 2 piece (re c, im c; -im c, re c).
+template <class Real>
+struct Small {
+  const Real* data;
+  std::int64_t row_stride;
+  std::int64_t column_stride;
+  int parts;
+  Half half;  ///< the triangle that counts
+
+  /// Entry (row, column) of alpha C. The opposite triangle is not read.
+  __device__ double scaled(int row, int column, Factor alpha) const {
+    const int i = row / parts;
+    const int j = column / parts;
+    if ((half == Half::upper && i > j) || (half == Half::lower && i < j)) return 0;
+    const Real* const entry = data + i * row_stride + j * column_stride;
+    const double re = entry[0];
+    if (parts == 1) return alpha.re * re;
+    const Factor scaled = scale(alpha, {re, static_cast<double>(entry[1])});
+    if (row % 2 == column % 2) return scaled.re;
+    return row % 2 == 0 ? scaled.im : -scaled.im;
+  }
+};
+
+/// Rows of a matrix without gaps in memory, or with small gaps that are read along: chunks of rows are flat pieces.
+template <class Real>
+struct Stream {
+  const Real* data;
+  std::int64_t count;  ///< real numbers from the first entry to the last
+  int pitch;           ///< real numbers from row to row
+};
+
+__host__ __device__ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+__host__ __device__ constexpr std::int64_t round_up(std::int64_t a, std::int64_t step) {
+  return ceil_div(a, step) * step;
+}
+
+}  // namespace blockvec::kernels::cuda

@@ -1,0 +1,49 @@
+#pragma once
+
+#include "src/cuda/ptx/pipeline.cuh"
+
+/// Blocks of a cluster, which run at the same time and reach one another's barriers.
+namespace blockvec::kernels::cuda {
+
+#if __CUDA_ARCH__ >= 900
+__device__ inline unsigned rank_in_cluster() {
+  unsigned rank;
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+
+/// All threads of the cluster that still run wait for one another, by whole warps.
+__device__ inline void meet_in_cluster() {
+  asm volatile(
+      "barrier.cluster.arrive.release.aligned;\n"
+      "barrier.cluster.wait.acquire.aligned;\n" ::
+          : "memory");
+}
+
+/// Arrival at the same barrier of another block.
+__device__ inline void arrive_in_cluster(Barrier& barrier, unsigned rank) {
+  asm volatile(
+      "{\n"
+      ".reg .b32 remote;\n"
+      "mapa.shared::cluster.u32 remote, %0, %1;\n"
+      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];\n"
+      "}\n" ::"r"(shared_address(&barrier)),
+      "r"(rank)
+      : "memory");
+}
+
+/// Waits for the end of a phase in which other blocks arrive.
+__device__ inline void wait_for_cluster(Barrier& barrier, unsigned parity) {
+  asm volatile(
+      "{\n"
+      ".reg .pred done;\n"
+      "again:\n"
+      "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
+      "@!done bra again;\n"
+      "}\n" ::"r"(shared_address(&barrier)),
+      "r"(parity)
+      : "memory");
+}
+#endif
+
+}  // namespace blockvec::kernels::cuda

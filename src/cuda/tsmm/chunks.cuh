@@ -1,0 +1,81 @@
+#pragma once
+
+#include "src/cuda/operands/matrix.cuh"
+#include "src/cuda/operands/staged.cuh"
+#include "src/cuda/tsmm/task.cuh"
+
+/// tsmm's chunks of rows on their way into the ring, handed out by a ticket.
+namespace blockvec::kernels::cuda {
+
+template <class Real>
+struct TsmmRing : TsmmTask<Real> {
+  Staged<Real> a;
+  Staged<Real> old;   ///< B: boxed if its rows come and go in boxes
+  int stage_bytes_b;  ///< of B's rows in a stage, to be scaled by beta; 0: they do not come through the ring
+  Real* b;
+  std::int64_t pitch_b;
+  int pitch_out;  ///< from row to row of results on their way to B
+  int m, n;
+  std::int64_t k;
+  int rows;
+  int stages;
+  int groups;
+  int warps;  ///< of a group
+  RowMap map;
+  int full_barriers;  ///< whole warpgroups: see dispatch::full_barriers
+};
+
+/// Visits the chunks of the tickets that this warp takes. The next ticket is on its way while the chunks of the last
+/// one are visited.
+template <class Task, class Visit>
+__device__ inline void for_each_chunk(const Task& p, const Visit& visit) {
+  const auto take_ticket = [&] {
+    unsigned ticket = 0;
+    if (elected()) ticket = atomicAdd(p.tickets, 1U);
+    return ticket;
+  };
+  const auto first_chunk = [&](unsigned ticket) {
+    return static_cast<std::uint32_t>(__reduce_or_sync(0xffffffffU, ticket)) * p.chunks_per_ticket;
+  };
+  std::uint32_t first = first_chunk(take_ticket());
+  while (first < p.chunks) {
+    const unsigned next = take_ticket();
+    const std::uint32_t end = min(first + p.chunks_per_ticket, p.chunks);
+    for (std::uint32_t chunk = first; chunk < end; ++chunk) visit(chunk);
+    first = first_chunk(next);
+  }
+}
+
+/// The warp that loads: takes tickets, fills stages, and tells every group when there is nothing more. `in_turn`:
+/// groups take stages in turn, so that barriers may be more than stages (full_barriers).
+template <bool two, bool in_turn = false, class Real>
+__device__ inline void load_chunks(const TsmmRing<Real>& p, RingBarriers& barriers, std::uint32_t* chunk_of,
+                                   unsigned char* ring, int bytes_a) {
+  const RowFeeder<Real> a(p.a, p.rows, 0);
+  const RowFeeder<Real> b(p.old, p.rows, 0);
+  RingPosition at{0, 1};
+  RingPosition told{0, 0};
+  const auto full = [&]() -> Barrier& { return barriers.full[in_turn ? told.stage : at.stage]; };
+  const auto advance = [&] {
+    at.advance(1, p.stages);
+    if (in_turn) told.advance(1, p.full_barriers);
+  };
+  const int bytes = bytes_a + p.stage_bytes_b;
+  for_each_chunk(p, [&](std::uint32_t chunk) {
+    barriers.empty[at.stage].wait(at.parity);
+    if (elected()) chunk_of[at.stage] = chunk;  // the lane that arrives
+    fill_stage<two>(a, b, bytes_a, chunk, ring + at.stage * bytes, full());
+    advance();
+  });
+  for (int group = 0; group < p.groups; ++group) {
+    barriers.empty[at.stage].wait(at.parity);
+    if (elected()) {
+      chunk_of[at.stage] = no_chunk;
+      full().arrive();
+    }
+    __syncwarp();
+    advance();
+  }
+}
+
+}  // namespace blockvec::kernels::cuda

@@ -1,0 +1,231 @@
+#pragma once
+
+#include "src/cuda/tsmm/column_chunks.cuh"
+#include "src/cuda/tsmm/factor.cuh"
+
+/// tsmm of column-major operands on tensor cores, in double precision. Groups of warps take the chunks in turn; in a
+/// group, warps stand `row_warps` deep along the rows and `column_warps` wide along B's columns, each with `tb` pieces
+/// of 16 rows times `tn` pieces of 8 columns. Eight lanes continue one another along a column of a stage, and four of
+/// them take such columns that no bank is wanted twice (column_of_slot); C's rows and columns lie in that order.
+/// Chunks are handed out by a ticket, as in tsmm/row_ring.cuh; all of a chunk is loaded before any of it is written, so
+/// that B may be A.
+namespace blockvec::kernels::cuda {
+
+/// Slots of a lane: numbers of a column, or whole complex ones, in 16 columns of real numbers.
+template <int parts>
+inline constexpr int slots_of_step = 4 / parts;
+
+/// Column of scalars that slot s of lane q of a warp's results is, where a piece of 8 real columns has `parts` of them:
+/// slots that no longer fit 2^k neighbours lie in the pieces' own order.
+template <int parts, int tn>
+__device__ inline int result_column(int k, int q, int s) {
+  constexpr int of_piece = 2 / parts;
+  const bool fits = s < (tn * of_piece >> k << k);
+  return column_of_slot(fits ? k : of_piece - 1, q, s);
+}
+
+/// C as the tensor cores want it, [8 real rows][piece of 8 columns][lane][2]: a lane reads 16 bytes at a time.
+template <int parts, int tn, class Real>
+__device__ inline void pack_columns(const TsmmColumns<Real>& p, double* packed, int thread, int threads) {
+  constexpr int slots = slots_of_step<parts>;
+  const Factor alpha = p.alpha.read();
+  const int pieces = p.column_warps * tn;
+  const int steps = (p.m + 15) / 16;
+  const int count = steps * 2 * pieces * 64;
+  for (int i = thread; i < count; i += threads) {
+    const int lane = i / 2 % warp_size;
+    const int piece = i / 64 % pieces;
+    const int half = i / 64 / pieces % 2;
+    const int step = i / 128 / pieces;
+    const int v = 2 * half + i % 2;
+    const int row = column_of_slot(p.neighbours_a, lane % 4, step * slots + v / parts) * parts + v % parts;
+    const int place = lane / 4;  // in a piece: lane place / 2 has two real columns
+    const int slot = parts == 2 ? piece % tn : 2 * (piece % tn) + place % 2;
+    const int of_warp = result_column<parts, tn>(p.neighbours_b, place / 2, slot);
+    const int column = piece / tn * 8 * tn + of_warp * parts + (parts == 2 ? place % 2 : 0);
+    packed[i] = row < p.m && column < p.n ? p.small.scaled(row, column, alpha) : 0.0;
+  }
+}
+
+/// A lane's numbers of a step: 16 real columns of a stage.
+template <int parts, int tb, class Real>
+struct ColumnStep {
+  static constexpr int slots = slots_of_step<parts>;
+  struct alignas(parts * sizeof(Real)) Scalar {
+    Real part[parts];
+  };
+  Scalar number[tb][2][slots];
+
+  template <bool guarded>
+  __device__ void read(const Real* a, const int (&offset)[slots], const int (&column)[slots], int columns) {
+#pragma unroll
+    for (int s = 0; s < slots; ++s) {
+#pragma unroll
+      for (int t = 0; t < tb; ++t) {
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          // What follows A is not ours to multiply with, not even by zero.
+          if (guarded && column[s] >= columns) {
+            number[t][half][s] = Scalar{};
+          } else {
+            number[t][half][s] = *reinterpret_cast<const Scalar*>(a + offset[s] + (16 * t + 8 * half) * parts);
+          }
+        }
+      }
+    }
+  }
+  __device__ double at(int t, int v) const { return number[t][v % 2][v / 2 / parts].part[v / 2 % parts]; }
+};
+
+/// sum += A C for `columns` columns; `a` points to this lane's rows of its first column, `c` to its entries
+/// of C.
+template <int parts, int tb, int tn, class Real>
+__device__ inline void multiply_columns(double (&sum)[tb][tn][4], const Real* a, int pitch, const double* c, int pieces,
+                                        int columns, int neighbours, int q) {
+  using Step = ColumnStep<parts, tb, Real>;
+  constexpr bool ahead = tb * tn <= 8;
+  int column[Step::slots], offset[Step::slots];
+#pragma unroll
+  for (int s = 0; s < Step::slots; ++s) {
+    column[s] = column_of_slot(neighbours, q, s);
+    offset[s] = column[s] * pitch;
+  }
+  constexpr int width = 4 * Step::slots;
+  Step now, next;
+  const auto load = [&](Step& step, int left) {
+    if (left >= width) {
+      step.template read<false>(a, offset, column, left);
+    } else {
+      step.template read<true>(a, offset, column, left);
+    }
+    a += width * pitch;
+  };
+  if (ahead) load(now, columns);
+#pragma unroll 1
+  for (int left = columns; left > 0; left -= width, c += 2 * 64 * pieces) {
+    if (!ahead) load(now, left);
+    if (ahead && left > width) load(next, left - width);
+    double factors[tb][8];
+#pragma unroll
+    for (int t = 0; t < tb; ++t) {
+#pragma unroll
+      for (int v = 0; v < 8; ++v) factors[t][v] = now.at(t, v);
+    }
+    multiply_step(sum, factors, c, pieces);
+    if (ahead) now = next;
+  }
+}
+
+/// A lane's results to B's chunk in a stage, plus beta times what is there if it `adds`; `out` points to the lane's
+/// rows of its warp's first column.
+template <int parts, bool adds, int tb, int tn, class Real>
+__device__ inline void put_columns(const double (&sum)[tb][tn][4], Real* out, int pitch, int columns, int neighbours,
+                                   int q, Factor beta) {
+  constexpr int of_piece = 2 / parts;
+#pragma unroll
+  for (int x = 0; x < tn; ++x) {
+#pragma unroll
+    for (int i = 0; i < of_piece; ++i) {
+      const int column = result_column<parts, tn>(neighbours, q, of_piece * x + i);
+      if (column >= columns) continue;
+      Real* const to = out + column * pitch;
+#pragma unroll
+      for (int t = 0; t < tb; ++t) {
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          using Scalar = typename ColumnStep<parts, 1, Real>::Scalar;
+          Scalar& place = *reinterpret_cast<Scalar*>(to + (16 * t + 8 * half) * parts);
+          double value[2] = {sum[t][x][2 * half + i], sum[t][x][2 * half + parts - 1]};
+          if constexpr (adds) {
+            const Scalar was = place;
+            const Factor old =
+                scale(beta, {static_cast<double>(was.part[0]), static_cast<double>(was.part[parts - 1])});
+            value[0] += old.re;
+            value[1] += old.im;
+          }
+          Scalar result;
+          result.part[0] = static_cast<Real>(value[0]);
+          if constexpr (parts == 2) result.part[1] = static_cast<Real>(value[1]);
+          place = result;
+        }
+      }
+    }
+  }
+}
+
+template <class Real, int parts, int tb, int tn>
+__global__ void __launch_bounds__(block_threads, 1) tsmm_columns_kernel(const __grid_constant__ TsmmColumns<Real> p) {
+#if __CUDA_ARCH__ >= 900
+  extern __shared__ __align__(128) unsigned char memory[];
+  __shared__ ColumnStages shared;
+  release_next_kernel();
+  const int warp = static_cast<int>(threadIdx.x) / warp_size;
+  const int lane = static_cast<int>(threadIdx.x) % warp_size;
+  const int group_warps = p.row_warps * p.column_warps;
+  if (threadIdx.x == 0) {
+    shared.initialize(p.stages, group_warps * warp_size);
+  }
+  await_previous_kernel();
+  __syncthreads();
+
+  if (warp >= computing_warps) {
+    give_registers<88>();
+    const int own = warp - computing_warps;
+    if (own < column_loaders) {
+      load_columns(p, shared, memory, own);
+    } else {
+      store_columns(p, shared, memory, own - column_loaders);
+    }
+    return;
+  }
+
+  take_registers<208>();
+  double* const packed = reinterpret_cast<double*>(memory + p.stages * p.stage_bytes);
+  pack_columns<parts, tn>(p, packed, static_cast<int>(threadIdx.x), computing_threads);
+  meet(1, computing_threads);
+  const int group = warp / group_warps;
+  if (group >= p.groups) return;
+  const int in_group = warp % group_warps;
+  const int column0 = in_group / p.row_warps * 8 * tn;
+  const int row0 = in_group % p.row_warps * 16 * tb + lane / 4;
+  const int q = lane % 4;
+  const int pieces = p.column_warps * tn;
+  const int first_b = p.shift(p.b) + column0 / parts * p.b.pitch + row0 * parts;
+  const bool reads_a = !p.alpha.read().is_zero();
+  const Factor beta = p.beta.read();
+  const bool adds = p.loads_b && !beta.is_zero();
+  const int scalars = p.m / parts;
+
+  RingPosition at{group, 0};
+  for (;;) {
+    shared.barriers.full[at.stage].wait(at.parity);
+    if (shared.chunk_of[at.stage] == no_chunk) {
+      shared.pass_marks(at, group, p.groups, p.stages);
+      break;
+    }
+    double sum[tb][tn][4];
+#pragma unroll
+    for (int i = 0; i < tb * tn * 4; ++i) sum[i / (4 * tn)][i / 4 % tn][i % 4] = 0;
+    if (reads_a) {
+      const Real* const a =
+          reinterpret_cast<const Real*>(memory + at.stage * p.stage_bytes) + p.shift(p.a) + row0 * parts;
+      const double* const c = packed + column0 * 8 + 2 * lane;
+      multiply_columns<parts>(sum, a, p.a.pitch, c, pieces, scalars, p.neighbours_a, q);
+    }
+    __syncwarp();  // all of a row has been read
+    if (p.meets) meet(3 + group, group_warps * warp_size);
+    Real* const out = reinterpret_cast<Real*>(memory + at.stage * p.stage_bytes + p.offset_b) + first_b;
+    const int columns = (p.n - column0) / parts;
+    if (adds) {
+      put_columns<parts, true>(sum, out, p.b.pitch, columns, p.neighbours_b, q, beta);
+    } else {
+      put_columns<parts, false>(sum, out, p.b.pitch, columns, p.neighbours_b, q, beta);
+    }
+    publish_to_bulk_copies();
+    shared.done[at.stage].arrive();
+    at.advance(p.groups, p.stages);
+  }
+#endif
+}
+
+}  // namespace blockvec::kernels::cuda

@@ -1,0 +1,313 @@
+#pragma once
+
+#include "src/cuda/ptx/dependent_launch.cuh"
+#include "src/cuda/tsmm/column_pieces.cuh"
+#include "src/cuda/tsmm/tf32_warpgroup.cuh"
+#include "src/dispatch/cuda/tsmm/column_pieces.hpp"
+
+/// tsmm of column-major operands in single precision, by split products of whole warpgroups (tsmm/tf32_warpgroup.cuh):
+/// chunks of rows go through a ring as in tsmm/column_pieces.cuh, warpgroups take their steps of 64 rows in turn.
+namespace blockvec::kernels::cuda {
+
+using dispatch::warpgroup_warps;
+
+/// A lane's numbers of two rows, 8 apart, in columns q + 4 i.
+template <int parts, bool turns>
+struct ColumnPairs {
+  const float* row;  ///< the one that is read first, of the lane's first column
+  int to_other;
+  int to_four;  ///< from a column to the fourth after it
+  int columns;  ///< from the lane's first one on
+  bool turned;
+
+  __device__ void read(int step, float (&x)[2][2][4]) const {
+    constexpr int slots = 8 / parts;
+    const float* const first = row + step / 2 * slots * to_four;
+    const int left = columns - step / 2 * slots * 4;
+    if (__all_sync(0xffffffffU, 4 * (slots - 1) < left)) {
+      read<false>(first, left, x);
+    } else {
+      read<true>(first, left, x);
+    }
+  }
+  template <bool guarded>
+  __device__ void read(const float* first, int left, float (&x)[2][2][4]) const {
+    constexpr int slots = 8 / parts;
+#pragma unroll
+    for (int slot = 0; slot < slots; ++slot) {
+      const bool there = !guarded || 4 * slot < left;
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const float* const from = first + slot * to_four + half * (turns ? to_other : 8 * parts);
+        if constexpr (parts == 2) {
+          const float2 both = there ? *reinterpret_cast<const float2*>(from) : make_float2(0, 0);
+          x[0][half][slot] = both.x;
+          x[1][half][slot] = both.y;
+        } else {
+          x[slot % 2][half][slot / 2] = there ? *from : 0.0F;
+        }
+      }
+    }
+  }
+  __device__ void arrange(float (&x)[2][2][4]) const {
+    if constexpr (turns) {
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        float& one = x[i / 4][0][i % 4];
+        float& other = x[i / 4][1][i % 4];
+        const float was = one;
+        one = turned ? other : was;
+        other = turned ? was : other;
+      }
+    }
+  }
+};
+
+/// What B held comes along in stages, or from the cache, where stages would else hold too short pieces of columns.
+enum class Old : std::uint8_t { none, staged, fetched };
+
+/// A result += beta times what B held there, by one rounding, since single precision need not hold what is added.
+template <int parts>
+__device__ inline void add_scaled(Factor beta, float2 old, float& re, float& im) {
+  if (parts == 1 || beta.im == 0) {
+    re = fmaf(static_cast<float>(beta.re), old.x, re);
+    if constexpr (parts == 2) im = fmaf(static_cast<float>(beta.re), old.y, im);
+  } else {
+    const Factor scaled = scale(beta, {static_cast<double>(old.x), static_cast<double>(old.y)});
+    re = static_cast<float>(re + scaled.re);
+    im = static_cast<float>(im + scaled.im);
+  }
+}
+
+/// Where a lane's results of a chunk belong in B: in two rows, 8 apart, of columns q + 4 i.
+template <int parts>
+struct OldNumbers {
+  const float* number;   ///< of the lane's first column and row
+  std::int64_t to_four;  ///< from a column to the fourth after it
+  int columns;           ///< from the lane's first one on
+  bool there[2];         ///< the row is one of B's
+
+  /// In slot i; nothing where B ends. Without branches, so that others are under way at the same time.
+  __device__ float2 read(int slot, int half) const {
+    const float* const from = number + slot * to_four + half * 8 * parts;
+    const int mine = 4 * slot < columns && there[half];
+    float2 was{0, 0};
+    if constexpr (parts == 2) {
+      asm("{ .reg .pred p; setp.ne.s32 p, %3, 0; @p ld.global.cg.v2.f32 {%0, %1}, [%2]; }"
+          : "+f"(was.x), "+f"(was.y)
+          : "l"(from), "r"(mine));
+    } else {
+      asm("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p ld.global.cg.f32 %0, [%1]; }" : "+f"(was.x) : "l"(from), "r"(mine));
+    }
+    return was;
+  }
+
+  /// sums += beta B; many numbers are on their way at a time.
+  template <int wide>
+  __device__ void add_to(WarpgroupSums<parts, wide>& sums, Factor beta) const {
+    constexpr int slots = wide / 4;
+    constexpr int batch = slots % 8 == 0 ? 8 : slots % 6 == 0 ? 6 : slots;
+#pragma unroll
+    for (int first = 0; first < slots; first += batch) {
+      float2 old[2 * batch];
+#pragma unroll
+      for (int i = 0; i < 2 * batch; ++i) old[i] = read(first + i / 2, i % 2);
+      const auto add = [&](Factor factor) {
+#pragma unroll
+        for (int i = 0; i < 2 * batch; ++i) {
+          const int slot = first + i / 2;
+          const int at = slot / 2 * 4 + slot % 2 + 2 * (i % 2);
+          add_scaled<parts>(factor, old[i], sums.sum[0][at], sums.sum[parts - 1][at]);
+        }
+      };
+      if (parts == 1 || beta.im == 0) {  // asked once
+        add({beta.re, 0});
+      } else {
+        add(beta);
+      }
+    }
+  }
+};
+
+/// One result in double precision, from A's numbers of a row on, where B held `old`.
+template <int parts>
+__device__ __noinline__ float plain_number(const TsmmColumnPieces<float>& p, const float* a, float2 old, int column,
+                                           int part) {
+  const Factor alpha = p.alpha.read();
+  const Factor beta = p.beta.read();
+  double value = 0;
+  if (!beta.is_zero()) {
+    const Factor scaled = scale(beta, {static_cast<double>(old.x), static_cast<double>(old.y)});
+    value = part == 0 ? scaled.re : scaled.im;
+  }
+#pragma unroll 1
+  for (int d = 0; d < p.m * parts; ++d) {
+    value += a[d / parts * p.a.pitch + d % parts] * p.small.scaled(d, column * parts + part, alpha);
+  }
+  return static_cast<float>(value);
+}
+
+/// What warp `warp` has to compute: its warpgroup takes steps of 64 rows in turn. `right`: C, in so many steps; `adds`:
+/// where what beta B adds comes from.
+template <int parts, int columns, int chunk_steps, bool turns, Old adds>
+__device__ inline void multiply_pieces(const TsmmColumnPieces<float>& p, PieceStages& shared, unsigned char* memory,
+                                       std::uint32_t right, int steps, int warp) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  const int lane = static_cast<int>(threadIdx.x) % warp_size;
+  const bool reads_a = !p.alpha.read().is_zero();
+  [[maybe_unused]] const Factor beta = p.beta.read();
+  const int q = lane % 4;
+  // Where columns begin in the same bank, every other lane takes its second row first.
+  const bool turned = turns && q % 2 == 1;
+  const int row0 = warp % 4 * 16 + lane / 4;
+  const int first_row = row0 + (turned ? 8 : 0);
+  const int to_other = (turned ? -8 : 8) * parts;
+  const int first_a = p.a.shift + q * p.a.pitch + first_row * parts;
+  const int first_b = p.offset_b / static_cast<int>(sizeof(float)) + p.b.shift + q * p.b.pitch + first_row * parts;
+
+  RingPosition at{0, 0};
+  int step = warp / warpgroup_warps;  // of the chunk
+  // On to the chunk of this step. All chunks are waited for in turn: else a stage could seem full from its last one.
+  const auto settle = [&](bool waited) {
+    for (; step >= chunk_steps; step -= chunk_steps, waited = false) {
+      if (!waited) shared.full[at.stage].wait(at.parity);
+      at.advance(1, p.stages);
+    }
+  };
+  settle(false);
+  for (;;) {
+    shared.full[at.stage].wait(at.parity);
+    const std::uint32_t chunk = __shfl_sync(0xffffffffU, shared.chunk_of[at.stage], 0);
+    if (chunk == no_chunk) break;
+    float* const stage = reinterpret_cast<float*>(memory + at.stage * p.stage_bytes) + step * warpgroup_rows * parts;
+    WarpgroupSums<parts, columns> sums;
+    sums.clear();
+    // Of rows that a chunk holds without storing them, what this reads may be another block's result already.
+    const auto old = [&] {
+      const std::int64_t number =
+          static_cast<std::int64_t>(chunk) * p.stored - p.early + (step * warpgroup_rows + row0) * parts;
+      const auto there = [&](std::int64_t at) { return at >= 0 && at < p.length; };
+      return OldNumbers<parts>{
+          p.b.data + q * p.b.distance + number, 4 * p.b.distance, p.n - q, {there(number), there(number + 8 * parts)}};
+    };
+    [[maybe_unused]] bool added = false;
+    if (reads_a) {
+      const ColumnPairs<parts, turns> fragments{stage + first_a, to_other, 4 * p.a.pitch, p.m - q, turned};
+      multiply_steps(sums, fragments, right, steps);
+      if (!__all_sync(0xffffffffU, sums.finite())) {  // only true infinities are to be seen
+#pragma unroll
+        for (int i = 0; i < columns / 2; ++i) {
+          const int slot = i / 4 * 2 + i % 2;
+          const int half = i / 2 % 2;
+          const int column = 4 * slot + q;
+          if (column >= p.n) continue;
+          float2 was{0, 0};
+          if constexpr (adds == Old::fetched) was = old().read(slot, half);
+          if constexpr (adds == Old::staged) {
+            const float* const held =
+                stage + first_b + slot * 4 * p.b.pitch + (half == 1) * 8 * parts - (turned ? 8 * parts : 0);
+            was = {held[0], held[parts - 1]};
+          }
+          const float* const row = stage + p.a.shift + (row0 + half * 8) * parts;
+#pragma unroll
+          for (int part = 0; part < parts; ++part) {
+            sums.sum[part][i] = plain_number<parts>(p, row, was, column, part);
+          }
+        }
+        added = true;
+      }
+    }
+    if constexpr (adds == Old::fetched) {
+      if (!added) old().add_to(sums, beta);
+    }
+    __syncwarp();  // all of a row has been read
+    float* const out = stage + first_b;
+#pragma unroll
+    for (int slot = 0; slot < columns / 4; ++slot) {
+      if (4 * slot >= p.n - q) continue;
+      const int i = slot / 2 * 4 + slot % 2;
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        float* const to = out + slot * 4 * p.b.pitch + half * (turns ? to_other : 8 * parts);
+        float value[2];
+#pragma unroll
+        for (int part = 0; part < parts; ++part) {
+          value[part] = (half == 1) != turned ? sums.sum[part][i + 2] : sums.sum[part][i];
+        }
+        if constexpr (adds == Old::staged) {
+          if (!added) add_scaled<parts>(beta, {to[0], to[parts - 1]}, value[0], value[parts - 1]);
+        }
+        if constexpr (parts == 2) {
+          *reinterpret_cast<float2*>(to) = make_float2(value[0], value[1]);
+        } else {
+          *to = value[0];
+        }
+      }
+    }
+    publish_to_bulk_copies();
+    __syncwarp();
+    shared.done[at.stage].arrive();
+    step += warpgroups;
+    settle(true);
+  }
+#endif
+}
+
+template <int parts, int columns, int chunk_steps>
+inline constexpr bool stages_hold_old = dispatch::may_hold_old(parts, chunk_steps, columns / 8);
+
+/// `columns`: of B, a multiple of 8; a chunk has so many steps.
+template <int parts, int columns, int chunk_steps>
+__global__ void __launch_bounds__(warpgroup_block_threads, 1)
+    tsmm_columns_split_kernel(const __grid_constant__ TsmmColumnPieces<float> p) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  extern __shared__ __align__(128) unsigned char memory[];
+  __shared__ PieceStages shared;
+  release_next_kernel();
+  // The compiler must see that all lanes of a warp go the same way: products that run beside others need it.
+  const int warp = __shfl_sync(0xffffffffU, static_cast<int>(threadIdx.x) / warp_size, 0);
+  if (threadIdx.x == 0) shared.initialize(p.stages, chunk_steps * warpgroup_warps);
+  await_previous_kernel();
+  __syncthreads();
+
+  if (warp >= warpgroup_warps * warpgroups) {
+    give_registers<56>();
+    // Every warpgroup finds a mark, and so does each warp that stores.
+    constexpr int marks = chunk_steps > 1 ? piece_storers : warpgroups;
+    const int own = warp - warpgroup_warps * warpgroups;
+    if (own == 0) load_pieces(p, shared, memory, chunk_steps * warpgroup_rows * parts, marks);
+    if (own > 0 && own <= piece_storers) store_pieces(p, shared, memory, own - 1);
+    return;
+  }
+
+  take_registers<152>();
+  constexpr int width = 2 * pairs_of_step / parts;  // columns of a step
+  const int steps = (p.m + width - 1) / width;
+  float* const packed = reinterpret_cast<float*>(memory + p.stages * p.stage_bytes);
+  const Factor alpha = p.alpha.read();
+  const auto entry = [&](int step, int half, int which, int depth, int place) {
+    const int row = 4 * (parts == 2 ? 2 * step + half : 4 * step + 2 * half + which) + depth;
+    const int column = column_of_pair(place);
+    if (row >= p.m || column >= p.n) return 0.0;
+    return p.small.scaled(row * parts, column * parts + (parts == 2 ? which : 0), alpha);
+  };
+  pack_steps(steps, columns, packed, static_cast<int>(threadIdx.x), warpgroups * warpgroup_threads, entry);
+  publish_to_bulk_copies();
+  meet(1, warpgroups * warpgroup_threads);
+  const auto multiply = [&]<bool turns, Old adds>() {
+    multiply_pieces<parts, columns, chunk_steps, turns, adds>(p, shared, memory, shared_address(packed), steps, warp);
+  };
+  const auto multiply_or_add = [&]<bool turns>() {
+    if (p.beta.read().is_zero()) {
+      multiply.template operator()<turns, Old::none>();
+    } else if (stages_hold_old<parts, columns, chunk_steps> && p.loads_b) {
+      if constexpr (stages_hold_old<parts, columns, chunk_steps>) multiply.template operator()<turns, Old::staged>();
+    } else {
+      multiply.template operator()<turns, Old::fetched>();
+    }
+  };
+  p.turns ? multiply_or_add.template operator()<true>() : multiply_or_add.template operator()<false>();
+#endif
+}
+
+}  // namespace blockvec::kernels::cuda

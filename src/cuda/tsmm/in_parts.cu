@@ -1,0 +1,160 @@
+#include <algorithm>
+#include <complex>
+#include <cstddef>
+#include <span>
+
+#include "src/cuda/check.cuh"
+#include "src/cuda/operands/matrix.cuh"
+#include "src/cuda/tsmm/in_parts.hpp"
+#include "src/cuda/operands/views.cuh"
+#include "src/dispatch/cuda/calls.hpp"
+
+namespace blockvec::kernels::cuda {
+namespace {
+
+/// Rows of a row-major matrix, or columns of a column-major one, in real numbers.
+template <class Real>
+struct CopiedRuns {
+  Real* to;
+  const Real* from;
+  std::int64_t to_distance, from_distance;  ///< from run to run
+  std::int64_t runs, length;
+};
+
+constexpr int copying_threads = 256;
+constexpr int copied_at_a_time = 1024;
+
+/// A warp copies so many numbers of a run at a time.
+template <class Real>
+__global__ void __launch_bounds__(copying_threads) copy_runs_kernel(const CopiedRuns<Real> p) {
+  constexpr int warps = copying_threads / 32;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const std::int64_t sections = ceil_div(p.length, copied_at_a_time);
+  for (std::int64_t i = std::int64_t{blockIdx.x} * warps + threadIdx.x / 32; i < p.runs * sections;
+       i += std::int64_t{gridDim.x} * warps) {
+    const std::int64_t run = i / sections;
+    const std::int64_t first = i % sections * copied_at_a_time;
+    const int count = static_cast<int>(min(p.length - first, std::int64_t{copied_at_a_time}));
+    Real* const to = p.to + run * p.to_distance + first;
+    const Real* const from = p.from + run * p.from_distance + first;
+#pragma unroll 8
+    for (int j = lane; j < count; j += 32) to[j] = from[j];
+  }
+}
+
+template <class T>
+void copy(const Matrix<T>& from, const Matrix<T>& to, cudaStream_t stream, const Product& operation) {
+  constexpr int parts = parts_of<T>;
+  const bool rows = from.layout == Layout::row_major;
+  const CopiedRuns<real_t<T>> p{
+      real_data(to),   real_data(Matrix<const T>(from)), parts * to.ld,
+      parts * from.ld, rows ? from.rows : from.columns,  parts * (rows ? from.columns : from.rows)};
+  const std::int64_t warps = p.runs * ceil_div(p.length, copied_at_a_time);
+  const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(ceil_div(warps, copying_threads / 32), 1 << 16));
+  launch(copy_runs_kernel<real_t<T>>, dim3(blocks), copying_threads, 0, stream, operation, p);
+}
+
+template <class Real>
+struct UnfoldedSmall {
+  Small<Real> from;
+  Tall<Real> to;
+  std::int64_t m, n;
+};
+
+/// A triangular C with zeros in the other half.
+template <class Real>
+__global__ void __launch_bounds__(copying_threads) unfold_kernel(const UnfoldedSmall<Real> p) {
+  const std::int64_t scalars = p.m * p.n;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * copying_threads + threadIdx.x; i < scalars;
+       i += std::int64_t{gridDim.x} * copying_threads) {
+    const std::int64_t row = i / p.n;
+    const std::int64_t column = i % p.n;
+    const bool counts = p.from.half == Half::none || (p.from.half == Half::upper ? row <= column : row >= column);
+    const Real* const from = p.from.data + row * p.from.row_stride + column * p.from.column_stride;
+    Real* const to = p.to.data + p.to.offset(row, p.to.parts * column);
+    for (int part = 0; part < p.to.parts; ++part) to[part] = counts ? from[part] : Real(0);
+  }
+}
+
+template <class T>
+Matrix<T> piece_of(const Matrix<T>& a, std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) {
+  const bool by_rows = a.layout == Layout::row_major;
+  return {a.data + (by_rows ? row * a.ld + column : row + column * a.ld), rows, columns, a.ld, a.layout};
+}
+
+/// Takes what it hands out from the beginning of the workspace.
+class Workspace {
+ public:
+  explicit Workspace(std::span<std::byte> all) : left_(all) {}
+
+  template <class T>
+  T* take(std::int64_t count) {
+    constexpr std::uintptr_t sector = 32;
+    const auto start = reinterpret_cast<std::uintptr_t>(left_.data());
+    const std::size_t gap = (start + sector - 1) / sector * sector - start;
+    T* const taken = reinterpret_cast<T*>(left_.data() + gap);
+    left_ = left_.subspan(gap + static_cast<std::size_t>(count) * sizeof(T));
+    return taken;
+  }
+  std::span<std::byte> left() const { return left_; }
+
+ private:
+  std::span<std::byte> left_;
+};
+
+}  // namespace
+
+template <class T>
+void launch_in_parts(const TsmmCall<T>& call, const dispatch::CudaTsmm& configuration, const CudaExecution& execution) {
+  const std::int64_t k = call.a.rows;
+  const std::int64_t m = call.a.columns;
+  const std::int64_t n = call.b.columns;
+  const std::int64_t columns = configuration.part_columns;
+  const bool in_place = configuration.part_rows != 0;
+  const std::int64_t rows = in_place ? configuration.part_rows : k;
+  const Product operation{in_place ? "tsmm_inplace" : "tsmm", k, m, n};
+  Workspace workspace(execution.workspace);
+
+  Matrix<const T> c = call.c;
+  if (call.triangle != Triangle::general && columns < n) {
+    const Matrix<T> whole{workspace.take<T>(m * n), m, n, n, Layout::row_major};
+    const UnfoldedSmall<real_t<T>> p{small(call.c, call.triangle), tall(whole), m, n};
+    launch(unfold_kernel<real_t<T>>, dim3(static_cast<unsigned>(ceil_div(m * n, copying_threads))), copying_threads, 0,
+           execution.stream, operation, p);
+    c = whole;
+  }
+  Matrix<T> results = call.b;
+  if (in_place) {
+    const bool by_rows = call.b.layout == Layout::row_major;
+    results = {workspace.take<T>(rows * n), rows, n, by_rows ? n : rows, call.b.layout};
+  }
+  CudaExecution inner = execution;
+  inner.workspace = workspace.left();
+  for (std::int64_t row = 0; row < k; row += rows) {
+    const std::int64_t some = std::min(rows, k - row);
+    for (std::int64_t column = 0; column < n; column += columns) {
+      TsmmCall<T> part = call;
+      const std::int64_t end = std::min(n, column + columns);
+      // Of a triangle, the rows of C that are not zero there.
+      std::int64_t depth = 0;
+      std::int64_t depth_end = m;
+      if (columns < n && call.triangle == Triangle::upper) depth_end = std::min(m, end);
+      if (columns < n && call.triangle == Triangle::lower) depth = std::min(m - 1, column);
+      part.a = piece_of(call.a, row, some, depth, depth_end - depth);
+      part.c = piece_of(c, depth, depth_end - depth, column, end - column);
+      part.b = piece_of(results, in_place ? 0 : row, some, column, end - column);
+      if (columns < n) part.triangle = Triangle::general;
+      const auto problem = dispatch::problem_of(part, execution.single_precision);
+      launch_tsmm(part, dispatch::configure_cuda_tsmm(current_device(operation), problem), inner);
+    }
+    if (in_place)
+      copy(piece_of(results, 0, some, 0, n), piece_of(call.b, row, some, 0, n), execution.stream, operation);
+  }
+}
+
+template void launch_in_parts(const TsmmCall<float>&, const dispatch::CudaTsmm&, const CudaExecution&);
+template void launch_in_parts(const TsmmCall<double>&, const dispatch::CudaTsmm&, const CudaExecution&);
+template void launch_in_parts(const TsmmCall<std::complex<float>>&, const dispatch::CudaTsmm&, const CudaExecution&);
+template void launch_in_parts(const TsmmCall<std::complex<double>>&, const dispatch::CudaTsmm&, const CudaExecution&);
+
+}  // namespace blockvec::kernels::cuda

@@ -1,0 +1,446 @@
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+
+#include "src/cuda/check.cuh"
+#include "src/cuda/tsmm/general.cuh"
+#include "src/cuda/kernel_of.hpp"
+#include "src/cuda/operands/tensor_map.hpp"
+#include "src/cuda/tsmm/strided.cuh"
+#include "src/cuda/tsmm/strided_tf32.cuh"
+#include "src/cuda/tsmm/column_ring.cuh"
+#include "src/cuda/tsmm/column_fma.cuh"
+#include "src/cuda/tsmm/column_tf32.cuh"
+#include "src/cuda/tsmm/direct.cuh"
+#include "src/cuda/tsmm/strided_3m.cuh"
+#include "src/cuda/tsmm/short_k.cuh"
+#include "src/cuda/tsmm/in_parts.hpp"
+#include "src/cuda/tsmm/row_ring.cuh"
+#include "src/cuda/tsmm/per_warp.cuh"
+#include "src/cuda/operands/views.cuh"
+#include "src/dispatch/cuda/calls.hpp"
+#include "src/dispatch/cuda/tsmm/column_pieces.hpp"
+#include "src/dispatch/cuda/tsmm/column_ring.hpp"
+
+namespace blockvec::kernels::cuda {
+namespace {
+
+using dispatch::TsmmKernel;
+
+__global__ void zero_tickets(unsigned* tickets) {
+  release_next_kernel();
+  await_previous_kernel();
+  *tickets = 0;
+}
+
+/// Launches the kernels of a call, one after the other.
+struct Launcher {
+  cudaStream_t stream;
+  const Product& operation;
+  unsigned* tickets;  ///< in the workspace
+
+  /// What else of the workspace kernels leave for one another.
+  template <class Entry>
+  Entry* packed() const {
+    return reinterpret_cast<Entry*>(tickets + 4);
+  }
+
+  template <class... Arguments>
+  void launch_early(void (*kernel)(Arguments...), std::int64_t blocks, int threads, int shared_bytes,
+                    Arguments... arguments) const {
+    launch_clusters(kernel, blocks, 1, threads, shared_bytes, arguments...);
+  }
+  template <class... Arguments>
+  void launch_clusters(void (*kernel)(Arguments...), std::int64_t blocks, int of_cluster, int threads, int shared_bytes,
+                       Arguments... arguments) const {
+    const Grid grid(dim3(static_cast<unsigned>(blocks)), static_cast<unsigned>(of_cluster));
+    launch(kernel, grid, threads, shared_bytes, stream, operation, Start::early, arguments...);
+  }
+};
+
+template <class T>
+void set_task(TsmmTask<real_t<T>>& p, const TsmmCall<T>& call, const dispatch::CudaTsmm& x, unsigned* tickets) {
+  p = {small(call.c, call.triangle),
+       coefficient(call.alpha),
+       coefficient(call.beta),
+       tickets,
+       static_cast<std::uint32_t>(ceil_div(call.a.rows, x.rows)),
+       static_cast<std::uint32_t>(x.chunks_per_ticket)};
+}
+
+/// Rows of a row-major matrix, or columns of a column-major one.
+template <class T>
+Lines<real_t<T>> lines(const Matrix<const T>& a) {
+  constexpr int parts = parts_of<T>;
+  if (a.layout == Layout::row_major) return {real_data(a), parts * a.columns, a.rows, parts * a.ld};
+  return {real_data(a), parts * a.rows, a.columns, parts * a.ld};
+}
+
+/// `rows` rows of a row-major matrix at a time: flat, with what gaps there are, or in boxes.
+template <class T>
+Staged<real_t<T>> staged_rows(const Matrix<const T>& a, bool boxed, int rows, const Product& operation) {
+  using Real = real_t<T>;
+  Staged<Real> s{};
+  s.boxed = boxed;
+  s.panels = 1;
+  if (boxed) {
+    const Lines<Real> of = lines(a);
+    s.row_step = static_cast<int>(round_up(of.length, 16 / sizeof(Real)));
+    s.boxes = boxes(of, 1, s.row_step, rows, operation);
+  } else {
+    s.stream = stream(a, 1);
+    s.row_step = s.stream.pitch;
+    s.segment[0] = stage_shift(s.stream);
+  }
+  return s;
+}
+
+template <class T>
+void launch_ring(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Launcher& launcher) {
+  using Real = real_t<T>;
+  constexpr int parts = parts_of<T>;
+  TsmmRing<Real> p{};
+  set_task(p, call, x, launcher.tickets);
+  p.a = staged_rows(call.a, x.boxes_a, x.rows, launcher.operation);
+  p.old = staged_rows(Matrix<const T>(call.b), x.boxes_b, x.rows, launcher.operation);
+  p.b = real_data(call.b);
+  p.pitch_b = parts * call.b.ld;
+  p.pitch_out = x.boxes_b ? p.old.row_step : static_cast<int>(parts * call.b.columns);
+  p.stage_bytes_b = x.output_in_ring ? stage_bytes<Real>(x.rows, p.old.row_step) : 0;
+  p.m = static_cast<int>(parts * call.a.columns);
+  p.n = static_cast<int>(parts * call.b.columns);
+  p.k = call.a.rows;
+  p.rows = x.rows;
+  p.stages = x.stages;
+  p.full_barriers = dispatch::full_barriers(x.stages, x.groups);
+  p.groups = x.groups;
+  p.warps = x.warps;
+  const bool by_warpgroups = x.kernel == dispatch::TsmmKernel::tf32_warpgroup;
+  const bool paired = p.a.row_step % 2 == 0;
+  p.map = !by_warpgroups ? dispatch::row_map(p.a.row_step)
+          : paired       ? dispatch::row_map(p.a.row_step / 2)
+                         : dispatch::RowMap{1, 4, 8};
+  const int warps = by_warpgroups ? dispatch::tsmm_warpgroups * dispatch::warpgroup_warps
+                    : x.kernel == dispatch::TsmmKernel::row_ring_tf32 ? dispatch::split_warps({x.tile_n, x.blocks_n})
+                                                                      : computing_warps;
+  const int threads = warps * warp_size + loading_threads;
+  const auto kernel = ring_kernel_of<Real>(x, parts, p.m, paired, x.output_in_ring);
+  launcher.launch_early(kernel, x.parts, threads, x.shared_bytes, p);
+}
+
+/// Lines that are to be copied plainly, by so many numbers of each at a time.
+template <class Real>
+PlainLines<Real> plain_lines(const Lines<Real>& a, int numbers) {
+  PlainLines<Real> made{a.data, a.distance, a.length, a.count, 16, 1};
+  const auto fits = [&](int bytes) {
+    return reinterpret_cast<std::uintptr_t>(a.data) % bytes == 0 &&
+           (a.count == 1 || a.distance * static_cast<std::int64_t>(sizeof(Real)) % bytes == 0);
+  };
+  while (!fits(made.copy_bytes)) made.copy_bytes /= 2;
+  const int at_a_time = made.copy_bytes / static_cast<int>(sizeof(Real));
+  while (made.sharing_lanes < warp_size && made.sharing_lanes * at_a_time < numbers) made.sharing_lanes *= 2;
+  return made;
+}
+
+/// Whether two neighbours of every row can be written at once.
+template <class T>
+bool written_in_pairs(const Matrix<T>& b) {
+  const bool neighbours = b.layout == Layout::row_major || parts_of<T> == 2;
+  return neighbours && parts_of<T> * b.ld % 2 == 0 &&
+         reinterpret_cast<std::uintptr_t>(b.data) % (2 * sizeof(real_t<T>)) == 0;
+}
+
+/// Where results lie, and how they go there; which lanes share a line is left to the kernel's rule.
+template <class T>
+Results<real_t<T>> results(const Matrix<T>& b, int box_rows, int staged_pitch) {
+  Results<real_t<T>> out{};
+  out.b = tall(b);
+  out.n = static_cast<int>(parts_of<T> * b.columns);
+  out.k = b.rows;
+  out.in_pairs = written_in_pairs(b);
+  out.box_rows = box_rows;
+  out.map = {1, 4, 8};
+  out.staged_pitch = staged_pitch;
+  return out;
+}
+
+template <class T>
+void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Launcher& launcher) {
+  using Real = real_t<T>;
+  constexpr int parts = parts_of<T>;
+  const bool row_major = call.a.layout == Layout::row_major;
+  TsmmBoxes<Real> p{};
+  set_task(p, call, x, launcher.tickets);
+  Lines<Real> a = lines(call.a);
+  if (a.count == 1) a.distance = round_up(a.length, 4);  // whatever a single line's is
+  const int box_rows = 16 * x.row_warps;
+  const int depth_classes = row_major ? 1 : parts * x.classes;
+  const int of_line = row_major ? x.panel : parts * box_rows;  // what a box takes of each
+  const int lines_of_class = row_major ? box_rows / x.classes : x.panel / depth_classes;
+  const bool splits = x.kernel == TsmmKernel::strided_tf32;
+  const bool by_3m = x.kernel == TsmmKernel::strided_3m;
+  const bool holds_c = x.kernel == TsmmKernel::registers_3m;
+  if (splits || by_3m || holds_c) p.lines = plain_lines(a, row_major ? x.panel : of_line);
+  if (x.classes == 1 && of_line < a.length && reinterpret_cast<std::uintptr_t>(a.data) % 16 == 0) {
+    p.a = cut_boxes(a, of_line, x.pitch, lines_of_class, launcher.operation);
+  } else {
+    p.a = boxes(a, x.classes, x.pitch, lines_of_class, launcher.operation);
+  }
+  p.out = results(call.b, box_rows, x.staged_pitch);
+  if (row_major && x.classes == 2) p.out.map = {2, 8, 1};  // rows that meet are of one class
+  if (row_major && x.classes > 2) p.out.map = {4, 1, 2};
+  for (p.out.sharing_lanes = 4; p.out.sharing_lanes < warp_size;) {  // enough for a line that starts anywhere
+    if (row_major && p.out.n + 3 <= p.out.sharing_lanes) break;
+    p.out.sharing_lanes *= 2;
+  }
+  p.m = static_cast<int>(parts * call.a.columns);
+  p.row_warps = x.row_warps;
+  p.column_warps = x.warps;
+  p.panel = x.panel;
+  p.panels = static_cast<int>(ceil_div(p.m, x.panel));
+  p.sets = x.groups;
+  p.stages = x.stages;
+  p.depth_classes = depth_classes;
+  for (int v = 0; v < 4; ++v) {
+    const int turn = v % depth_classes;
+    p.step[v] = row_major ? 4 * v
+                          : turn % parts + turn / parts * x.panel / depth_classes * x.pitch + p.a.lead[turn / parts] +
+                                4 * (v / depth_classes) * x.pitch;
+  }
+  p.depth_step = row_major ? 16 : 16 / depth_classes * x.pitch;
+  p.section_pieces = x.warps * x.tile_n;
+  p.sections = std::max(x.sections, 1);
+  p.clustered = x.in_cluster;
+  if (x.small_in_ring) {
+    auto* const packed = launcher.packed<double>();
+    const std::int64_t numbers = std::int64_t{p.sections} * p.panels * p.panel_numbers(p.section_pieces);
+    if (!splits && !by_3m) {
+      launcher.launch_early(pack_kernel<Real>, ceil_div(numbers, 512), 128, 0, p, packed);
+    } else if constexpr (sizeof(Real) == 4) {
+      launcher.launch_early(pack_split_kernel, ceil_div(numbers, 128), 128, 0, p, 8 * p.section_pieces,
+                            reinterpret_cast<float*>(packed));
+    } else {
+      launcher.launch_early(pack_gauss_kernel, ceil_div(numbers, 128), 128, 0, p, p.section_pieces, packed);
+    }
+    p.packed = packed;
+  }
+  const int threads = holds_c ? dispatch::gauss_register_warps(x.tile_n) * warp_size + loading_threads : block_threads;
+  launcher.launch_clusters(boxes_kernel_of<Real>(x, parts, !p.out.b.row_major), x.parts, p.clustered ? p.sections : 1,
+                           threads, x.shared_bytes, p);
+}
+
+template <class T>
+void launch_warps(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Launcher& launcher) {
+  using Real = real_t<T>;
+  constexpr int parts = parts_of<T>;
+  TsmmWarps<Real> p{};
+  set_task(p, call, x, launcher.tickets);
+  p.m = static_cast<int>(parts * call.a.columns);
+  p.lines = plain_lines(lines(call.a), std::min(x.panel, p.m));
+  p.out = results(call.b, 16, x.pitch);
+  for (p.out.sharing_lanes = 1; p.out.sharing_lanes < std::min(p.out.n, warp_size);) p.out.sharing_lanes *= 2;
+  p.staged = x.staged != 0;
+  p.panel = x.panel;
+  p.stages = x.stages;
+  launcher.launch_early(warps_kernel_of<Real>(x), x.parts, sharing_threads, x.shared_bytes, p);
+}
+
+/// Chunks of columns that are stored `early` numbers before the chunk's own first one, at most, and end as early.
+std::uint32_t chunks_of(std::int64_t length, int early, int stored) {
+  return static_cast<std::uint32_t>(ceil_div(length + std::max(early - 1, 0), stored));
+}
+
+/// Columns, `pitch` real numbers apart in a stage, of which a chunk holds `rows`.
+template <class T>
+PieceColumns<real_t<T>> piece_columns(const Matrix<T>& a, int pitch, int rows, const Product& operation) {
+  using Real = real_t<T>;
+  constexpr int parts = parts_of<T>;
+  using Number = std::conditional_t<parts * sizeof(Real) == 4, float, double>;  // as large as a scalar of 4 or 8 bytes
+  PieceColumns<Real> p{};
+  p.data = real_data(a);
+  p.distance = parts * a.ld;
+  p.count = static_cast<int>(a.columns);
+  p.pitch = pitch;
+  p.parts = parts;
+  p.shift = static_cast<int>(reinterpret_cast<std::uintptr_t>(p.data) / sizeof(Real) % bulk_unit<Real>);
+  // Tensor maps count rows in 32 bits and strides in 40, boxes to 256.
+  p.boxed = sizeof(T) <= 8 && rows <= 256 && p.shift == 0 && p.distance % bulk_unit<Real> == 0 &&
+            pitch == rows * parts && a.columns <= 256 && a.rows < std::numeric_limits<std::int32_t>::max() - 4096 &&
+            p.distance < (std::int64_t{1} << 40) / static_cast<std::int64_t>(sizeof(Real));
+  if (p.boxed) {
+    p.map = box_map(Lines<Number>{reinterpret_cast<const Number*>(p.data), a.rows, a.columns, a.ld}, rows, p.count,
+                    operation);
+  }
+  return p;
+}
+
+template <class T>
+TsmmColumnPieces<real_t<T>> column_pieces(const TsmmCall<T>& call, const dispatch::CudaTsmm& x,
+                                          const Launcher& launcher) {
+  using Real = real_t<T>;
+  constexpr int parts = parts_of<T>;
+  TsmmColumnPieces<Real> p{};
+  set_task(p, call, x, launcher.tickets);
+  p.early = parts * x.early;
+  p.a = piece_columns(Matrix<T>{const_cast<T*>(call.a.data), call.a.rows, call.a.columns, call.a.ld, call.a.layout},
+                      x.pitch, x.rows, launcher.operation);
+  p.b = piece_columns(call.b, x.staged_pitch, x.rows, launcher.operation);
+  p.length = parts * call.a.rows;
+  p.m = static_cast<int>(call.a.columns);
+  p.n = static_cast<int>(call.b.columns);
+  p.stored = parts * x.rows - p.early;
+  p.chunks = chunks_of(p.length, p.early, p.stored);
+  p.stages = x.stages;
+  const auto bytes_a = static_cast<int>(dispatch::piece_bytes(p.m, x.pitch, sizeof(Real)));
+  const auto bytes_b = static_cast<int>(dispatch::piece_bytes(p.n, x.staged_pitch, sizeof(Real)));
+  const bool apart = x.output_in_ring || x.staged != 0;
+  p.offset_b = apart ? bytes_a : 0;
+  p.stage_bytes = apart ? bytes_a + bytes_b : std::max(bytes_a, bytes_b);
+  p.loads_b = x.output_in_ring;
+  p.turns = p.a.pitch % 16 == 0;
+  return p;
+}
+
+template <class T>
+void launch_column_pieces(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Launcher& launcher) {
+  using Real = real_t<T>;
+  constexpr int parts = parts_of<T>;
+  const TsmmColumnPieces<Real> p = column_pieces(call, x, launcher);
+  if (x.kernel == TsmmKernel::column_fma) {
+    launcher.launch_early(tsmm_column_fma_kernel_of<Real>(x.blocks_n, x.tile_n, parts), x.parts, fma_block_threads,
+                          x.shared_bytes, p);
+  } else if constexpr (sizeof(Real) == 4) {
+    launcher.launch_early(tsmm_column_tf32_kernel_of<Real>(x.blocks_n, x.tile_n, parts), x.parts,
+                          warpgroup_block_threads, x.shared_bytes, p);
+  }
+}
+
+template <class T>
+void launch_columns(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Launcher& launcher) {
+  using Real = real_t<T>;
+  constexpr int parts = parts_of<T>;
+  TsmmColumns<Real> p{};
+  set_task(p, call, x, launcher.tickets);
+  const int before = x.early == 0 ? rows_before(call.a, call.b) : 0;
+  p.a = columns(call.a, x.panel, x.pitch, before);
+  p.b = columns<T>(call.b, static_cast<int>(call.b.columns), x.staged_pitch, before);
+  p.out = real_data(call.b) - parts * before;
+  p.k = call.a.rows;
+  p.m = static_cast<int>(parts * call.a.columns);
+  p.n = static_cast<int>(parts * call.b.columns);
+  p.rows = x.rows;
+  p.early = parts * x.early;
+  p.chunks = chunks_of(parts * (before + call.a.rows), p.early, p.stored());
+  p.row_warps = x.row_warps;
+  p.column_warps = x.warps;
+  p.groups = x.groups;
+  p.stages = x.stages;
+  p.loads_b = x.output_in_ring;
+  const auto bytes_a = static_cast<int>(dispatch::column_bytes(x.panel, x.pitch, sizeof(Real)));
+  const auto bytes_b = static_cast<int>(dispatch::column_bytes(call.b.columns, x.staged_pitch, sizeof(Real)));
+  p.offset_b = p.loads_b ? bytes_a : 0;
+  p.stage_bytes = p.loads_b ? bytes_a + bytes_b : std::max(bytes_a, bytes_b);
+  const auto place = [](const void* data) { return reinterpret_cast<std::uintptr_t>(data) % line_bytes; };
+  const bool alike = p.a.pitch == p.b.pitch && place(p.a.data) == place(p.b.data);
+  p.meets = !p.loads_b && (p.column_warps > 1 || !alike);
+  p.neighbours_a = dispatch::column_neighbours(p.a.pitch, sizeof(Real));
+  p.neighbours_b = dispatch::column_neighbours(p.b.pitch, sizeof(Real));
+  launcher.launch_early(tsmm_column_ring_kernel_of<Real>(x.blocks_n, x.tile_n, parts), x.parts, block_threads,
+                        x.shared_bytes, p);
+}
+
+void launch_panels(const TsmmCall<double>& call, const dispatch::CudaTsmm& x, const Launcher& launcher) {
+  const TsmmPanels p{tall(call.a),
+                     tall(call.b),
+                     small(call.c, call.triangle),
+                     coefficient(call.alpha),
+                     coefficient(call.beta),
+                     call.a.rows,
+                     static_cast<int>(call.a.columns),
+                     static_cast<int>(call.b.columns),
+                     written_in_pairs(call.b),
+                     x.panel};
+  launcher.launch_early(tsmm_short_k_kernel_of<double>(x.blocks_n, x.tile_n), x.parts, x.blocks_n * warp_size,
+                        x.shared_bytes, p);
+}
+
+template <class T>
+void launch_direct(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Launcher& launcher) {
+  using Real = real_t<T>;
+  constexpr int parts = parts_of<T>;
+  const TsmmDirect<Real> p{
+      tall(call.a),           tall(call.b), small(call.c, call.triangle),     coefficient(call.alpha),
+      coefficient(call.beta), call.a.rows,  static_cast<int>(call.a.columns), static_cast<int>(call.b.columns)};
+  launch(tsmm_direct_kernel_of<Real>(x.blocks_n, x.tile_n, x.panel, parts), dim3(static_cast<unsigned>(x.parts)), direct_threads, x.shared_bytes,
+         launcher.stream, launcher.operation, p);
+}
+
+template <class T>
+void launch_general(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Launcher& launcher) {
+  using Real = real_t<T>;
+  constexpr int parts = parts_of<T>;
+  TsmmGeneral<Real> p{};
+  p.a = tall(call.a);
+  p.b = tall(call.b);
+  p.c = small(call.c, call.triangle);
+  p.alpha = coefficient(call.alpha);
+  p.beta = coefficient(call.beta);
+  p.k = call.a.rows;
+  p.m = parts * call.a.columns;
+  p.n = parts * call.b.columns;
+  launch(tsmm_general_kernel<Real>, dim3(static_cast<unsigned>(x.parts)), general_threads, 0, launcher.stream,
+         launcher.operation, p);
+}
+
+}  // namespace
+
+template <class T>
+void launch_tsmm(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const CudaExecution& execution) {
+  const Product operation = product_of(call);
+  const Launcher launcher{execution.stream, operation, workspace_start<unsigned>(execution)};
+  if (x.in_parts()) return launch_in_parts(call, x, execution);
+  require_kernel(dispatch::problem_of(call, execution.single_precision), x, operation);
+  // Where C is packed by a kernel of its own, that one makes the tickets ready, too.
+  const bool takes_tickets =
+      x.kernel != TsmmKernel::direct && x.kernel != TsmmKernel::general && x.kernel != TsmmKernel::short_k;
+  if (takes_tickets && !x.small_in_ring) launcher.launch_early(zero_tickets, 1, 1, 0, launcher.tickets);
+  switch (x.kernel) {
+    case TsmmKernel::row_ring:
+    case TsmmKernel::row_ring_tf32:
+    case TsmmKernel::row_fma:
+    case TsmmKernel::row_deep:
+    case TsmmKernel::tf32_warpgroup:
+      return launch_ring(call, x, launcher);
+    case TsmmKernel::column_ring:
+      if constexpr (sizeof(real_t<T>) == 8) return launch_columns(call, x, launcher);
+      break;
+    case TsmmKernel::column_tf32:
+    case TsmmKernel::column_fma:
+      return launch_column_pieces(call, x, launcher);
+    case TsmmKernel::strided:
+    case TsmmKernel::strided_3m:
+    case TsmmKernel::strided_tf32:
+    case TsmmKernel::registers_3m:
+    case TsmmKernel::wide:
+      return launch_boxes(call, x, launcher);
+    case TsmmKernel::per_warp:
+    case TsmmKernel::per_warp_tf32:
+      return launch_warps(call, x, launcher);
+    case TsmmKernel::short_k:
+      if constexpr (std::is_same_v<T, double>) return launch_panels(call, x, launcher);
+      break;
+    case TsmmKernel::direct:
+      return launch_direct(call, x, launcher);
+    case TsmmKernel::general:
+      return launch_general(call, x, launcher);
+    case TsmmKernel::none:
+      break;
+  }
+}
+
+template void launch_tsmm(const TsmmCall<float>&, const dispatch::CudaTsmm&, const CudaExecution&);
+template void launch_tsmm(const TsmmCall<double>&, const dispatch::CudaTsmm&, const CudaExecution&);
+template void launch_tsmm(const TsmmCall<std::complex<float>>&, const dispatch::CudaTsmm&, const CudaExecution&);
+template void launch_tsmm(const TsmmCall<std::complex<double>>&, const dispatch::CudaTsmm&, const CudaExecution&);
+
+}  // namespace blockvec::kernels::cuda

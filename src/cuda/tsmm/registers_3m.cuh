@@ -1,0 +1,475 @@
+#pragma once
+
+#include "src/cuda/operands/load_plain.cuh"
+#include "src/cuda/ptx/dependent_launch.cuh"
+#include "src/cuda/tsmm/strided.cuh"
+
+/// tsmm of complex double precision by three real products instead of four, in either layout; A comes in boxes
+/// (tsmm/strided.cuh).
+///
+/// With Gauss: t = C.re (A.re + A.im); the result is (t - A.im (C.re + C.im), t + A.re (C.im - C.re)). Sums of C's
+/// parts are made once, and both parts of a result are summed from t on: besides A.re + A.im nothing is added by
+/// instructions that would keep the tensor cores waiting.
+///
+/// C stays in registers, so that shared memory is read for A alone: each warp has 16 columns of one half of C's rows.
+/// The products are B^T = C^T A^T, 8 rows of B at a time. Of every two such sets, each of a pair of warps begins one
+/// with its half of C's rows and finishes the other: what was begun passes through shared memory. Where C is small, two
+/// pairs hold the same part of it and take other sets.
+///
+/// Where a result is not finite, its warp computes it again with all four products, so that only true infinities are
+/// seen.
+namespace blockvec::kernels::cuda {
+
+/// What pairs of warps hand over: two sets of 8 x 16 complex numbers each way, so that none is overwritten unread.
+inline constexpr int handed_numbers = dispatch::gauss_pair_bytes / static_cast<int>(sizeof(double2));
+inline constexpr int set_numbers = 8 * 16;
+static_assert(handed_numbers == 4 * set_numbers);
+
+/// What a pair of warps begins for one another. Addresses are kept in registers, which are scarce, as short as they
+/// are.
+template <int pairs>
+class HandedOver {
+ public:
+  __device__ HandedOver(unsigned char* memory, Barrier (&barriers)[pairs][2][2], int pair, int half, int lane)
+      : given_(shared_address(memory) + static_cast<unsigned>(pair * dispatch::gauss_pair_bytes +
+                                                              (2 * half * set_numbers + lane) * numbers_bytes)),
+        own_(shared_address(&barriers[pair][half])),
+        other_(half == 0 ? 1 : -1) {
+    asm volatile("" : "+r"(given_), "+r"(own_), "+r"(other_));
+  }
+
+  __device__ void give(unsigned turn, const double (&re)[4], const double (&im)[4]) const {
+    const std::uint32_t to = given_ + turn % 2 * set_numbers * numbers_bytes;
+#pragma unroll
+    for (int v = 0; v < 4; v += 2) {
+      store_pair(to + v * warp_size * numbers_bytes, re[v], re[v + 1]);
+      store_pair(to + (v + 1) * warp_size * numbers_bytes, im[v], im[v + 1]);
+    }
+    arrive_at(own_ + turn % 2 * static_cast<unsigned>(sizeof(Barrier)));
+  }
+
+  __device__ void add_begun(unsigned turn, double (&re)[4], double (&im)[4]) const {
+    wait_at(own_ + turn % 2 * static_cast<unsigned>(sizeof(Barrier)) +
+                static_cast<unsigned>(other_ * 2 * static_cast<int>(sizeof(Barrier))),
+            turn / 2 % 2);
+    const std::uint32_t from = given_ + turn % 2 * set_numbers * numbers_bytes +
+                               static_cast<unsigned>(other_ * 2 * set_numbers * numbers_bytes);
+#pragma unroll
+    for (int v = 0; v < 4; v += 2) {
+      add_pair(from + v * warp_size * numbers_bytes, re[v], re[v + 1]);
+      add_pair(from + (v + 1) * warp_size * numbers_bytes, im[v], im[v + 1]);
+    }
+  }
+
+ private:
+  __device__ static void store_pair(std::uint32_t to, double one, double other) {
+    asm volatile("st.shared.v2.f64 [%0], {%1, %2};" ::"r"(to), "d"(one), "d"(other) : "memory");
+  }
+  __device__ static void add_pair(std::uint32_t from, double& one, double& other) {
+    double begun, other_begun;
+    asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(begun), "=d"(other_begun) : "r"(from) : "memory");
+    one += begun;
+    other += other_begun;
+  }
+
+  static constexpr int numbers_bytes = sizeof(double2);
+  std::uint32_t given_;  ///< where this lane's sums go
+  std::uint32_t own_;    ///< the first of its barriers
+  int other_;            ///< 1 or -1: where the other half's lie
+};
+
+/// sum += left right, of depth 4 `depth`, by products as long as there are.
+template <int depth>
+__device__ inline void multiply_deep(double (&sum)[4], const double (&left)[2 * depth], const double (&right)[depth]) {
+#pragma unroll
+  for (int d = 0; d + 4 <= depth; d += 4) {
+    const double(&l)[8] = reinterpret_cast<const double(&)[8]>(left[2 * d]);
+    multiply_16x8x16(sum, l, reinterpret_cast<const double(&)[4]>(right[d]));
+  }
+  constexpr int of_four = depth / 4 * 4;
+  if constexpr (depth % 4 >= 2) {
+    const double l[4] = {left[2 * of_four], left[2 * of_four + 1], left[2 * of_four + 2], left[2 * of_four + 3]};
+    const double r[2] = {right[of_four], right[of_four + 1]};
+    multiply_16x8x8(sum, l, r);
+  }
+  if constexpr (depth % 2 == 1) {
+    const double l[2] = {left[2 * depth - 2], left[2 * depth - 1]};
+    multiply_16x8x4(sum, l, right[depth - 1]);
+  }
+}
+
+/// A warp's part of alpha C: a lane has columns lane / 4 and 8 more, rows lane % 4 and so many fours more.
+template <int depth>
+struct GaussFactor {
+  double re[2 * depth], difference[2 * depth], negative_sum[2 * depth];
+
+  __device__ void read(const TsmmBoxes<double>& p, int first_row, int first_column, int lane) {
+    const Factor alpha = p.alpha.read();
+#pragma unroll
+    for (int d = 0; d < depth; ++d) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const int row = 2 * (first_row + 4 * d + lane % 4);
+        const int column = 2 * (first_column + 8 * half + lane / 4);
+        double c_re = 0;
+        double c_im = 0;
+        if (row < p.m && column < p.out.n) {
+          c_re = p.small.scaled(row, column, alpha);
+          c_im = p.small.scaled(row, column + 1, alpha);
+        }
+        const int i = 2 * d + half;
+        re[i] = c_re;
+        difference[i] = c_im - c_re;
+        negative_sum[i] = -(c_re + c_im);
+        // They are to stay, not to be computed again from one another.
+        asm volatile("" : "+d"(re[i]), "+d"(difference[i]), "+d"(negative_sum[i]));
+      }
+    }
+  }
+};
+
+/// Where a lane's numbers of A lie in a stage, and its results in B. Of 8 rows, products number those of a row-major
+/// operand as they are; of a column-major one, neighbours belong to lanes that write side by side.
+template <bool rows>
+struct GaussPlaces {
+  int first_a;           ///< of its row, at depth lane % 4
+  int depth_step;        ///< to 4 columns of A further
+  int set_step;          ///< to 8 rows further
+  int row;               ///< the first one of its results in a set
+  int column;            ///< the first one of scalars; the second one is 8 further
+  std::int64_t first_b;  ///< from the chunk's first row
+
+  __device__ GaussPlaces(const TsmmBoxes<double>& p, int first_depth, int first_column, int lane) {
+    const int group = lane / 4;
+    const int q = lane % 4;
+    first_a = rows ? group * p.a.pitch + 2 * (first_depth + q)
+                   : 2 * (group / 2 + 4 * (group % 2)) + (first_depth + q) * p.a.pitch;
+    depth_step = rows ? 8 : 4 * p.a.pitch;
+    set_step = rows ? 8 * p.a.pitch : 16;
+    row = rows ? 2 * q : q;
+    column = first_column + group;
+    first_b = p.out.b.offset(row, 2 * column);
+  }
+
+  /// Calls f(v, place) for what lies in B of the set that begins at a row of a chunk; so many rows follow.
+  template <class F>
+  __device__ void visit(const TsmmBoxes<double>& p, double* chunk, int first_row, int left, const F& f) const {
+    double* const first = chunk + first_b + first_row * p.out.b.row_stride;
+#pragma unroll
+    for (int v = 0; v < 4; ++v) {
+      constexpr int second_row = rows ? 1 : 4;
+      const std::int64_t to_row = rows ? p.out.b.row_stride : 2 * second_row;
+      const std::int64_t to_column = rows ? 16 : 8 * p.out.b.column_stride;
+      if (row + v % 2 * second_row < left && 2 * (column + v / 2 * 8) < p.out.n) {
+        f(v, first + v % 2 * to_row + v / 2 * to_column);
+      }
+    }
+  }
+};
+
+/// Two buffers for a chunk's results, whole rows of a tight B side by side: where these begin within sectors of memory,
+/// no part of a sector is then written alone.
+struct StagedBarriers {
+  Barrier full[2], empty[2];
+  std::uint32_t chunk[2];
+
+  __device__ void initialize(unsigned warps) {
+    for (int i = 0; i < 2; ++i) {
+      full[i].initialize(warps * warp_size);
+      empty[i].initialize(warp_size);
+    }
+  }
+};
+struct StagedChunks {
+  StagedBarriers& barriers;
+  unsigned char* memory;
+  int numbers;  ///< in a buffer
+  unsigned turn = 0;
+
+  /// By the computing warps: the place of a chunk's results, and when all of these are there.
+  __device__ double* take(std::uint32_t chunk) {
+    barriers.empty[turn % 2].wait(turn / 2 % 2 ^ 1);
+    if (threadIdx.x == 0) barriers.chunk[turn % 2] = chunk;
+    return reinterpret_cast<double*>(memory) + turn % 2 * numbers;
+  }
+  __device__ void give() {
+    publish_to_bulk_copies();
+    barriers.full[turn % 2].arrive();
+    ++turn;
+  }
+
+  /// By one warp, until there is no chunk.
+  __device__ void store(const Results<double>& out) {
+    for (;; ++turn) {
+      barriers.full[turn % 2].wait(turn / 2 % 2);
+      const std::uint32_t chunk = barriers.chunk[turn % 2];
+      if (chunk == no_chunk) break;
+      if (elected()) {
+        const std::int64_t first = std::int64_t{chunk} * numbers;
+        const std::int64_t count = min(out.k * out.n - first, std::int64_t{numbers});
+        bulk_store(out.b.data + first, reinterpret_cast<const double*>(memory) + turn % 2 * numbers,
+                   static_cast<unsigned>(count * static_cast<int>(sizeof(double))));
+        bulk_stores_have_read<0>();
+      }
+      __syncwarp();
+      barriers.empty[turn % 2].arrive();  // all lanes have read the chunk's number, too
+    }
+    bulk_stores_are_done();
+  }
+};
+
+/// 8 rows x 16 columns, one entry after the other with all products; `stage` points to the box, `old` to the chunk's
+/// part of B, `to` to its results; rows count in these, so many of them follow.
+__device__ inline void multiply_set_plainly(const TsmmBoxes<double>& p, const double* stage, const double* old,
+                                            double* to, int first_row, int left, int first_column) {
+  int lane;  // not to be kept in a register until then
+  asm volatile("mov.u32 %0, %laneid;" : "=r"(lane));
+  const Factor alpha = p.alpha.read();
+  const Factor beta = p.beta.read();
+  const bool rows = p.out.b.row_major;
+#pragma unroll 1
+  for (int i = lane; i < 8 * 32; i += warp_size) {  // both parts of an entry by neighbouring lanes
+    const int row = first_row + i / 32;
+    const int column = 2 * first_column + i % 32;
+    const bool mine = i / 32 < left && column < p.out.n;
+    Factor value{0, 0};
+    if (mine) {
+#pragma unroll 1
+      for (int d = 0; d < p.m; ++d) {
+        const double a = rows ? stage[row * p.a.pitch + d] : stage[d / 2 * p.a.pitch + 2 * row + d % 2];
+        value.re += a * p.small.scaled(d, column, alpha);
+      }
+    }
+    if (!beta.is_zero() && mine) {
+      const double* const entry = old + p.out.b.offset(row, column - column % 2);
+      const Factor scaled = scale(beta, {entry[0], entry[1]});
+      value.re += column % 2 == 0 ? scaled.re : scaled.im;
+    }
+    __syncwarp();  // both parts of a complex entry are read before either is written
+    if (mine) to[p.out.b.offset(row, column)] = value.re;
+  }
+}
+
+/// What B holds in a chunk's rows, into the L2 cache, by a warp.
+__device__ inline void fetch_old(const Results<double>& out, std::uint32_t chunk) {
+#if __CUDA_ARCH__ >= 900
+  const std::int64_t first_row = std::int64_t{chunk} * out.box_rows;
+  const auto rows = static_cast<int>(min(out.k - first_row, std::int64_t{out.box_rows}));
+  const int lines = out.b.row_major ? rows : out.n / 2;
+  const int bytes = (out.b.row_major ? out.n : 2 * rows) * static_cast<int>(sizeof(double));
+  for (int i = static_cast<int>(threadIdx.x) % warp_size; i < lines; i += warp_size) {
+    const std::int64_t place = out.b.row_major ? out.b.offset(first_row + i, 0) : out.b.offset(first_row, 2 * i);
+    const auto begin = reinterpret_cast<std::uintptr_t>(out.b.data + place);
+    const std::uintptr_t whole = begin / 16 * 16;  // what bulk copies move
+    bulk_prefetch(reinterpret_cast<const void*>(whole), static_cast<unsigned>((begin + bytes + 15) / 16 * 16 - whole));
+  }
+#endif
+}
+
+/// Pairs of warps that share out the rows of a box.
+template <int pieces>
+inline constexpr int gauss_row_pairs = dispatch::gauss_row_pairs(pieces);
+
+/// A block takes 4 `fours` rows of C, the second half of them the fewer ones, and 16 `pieces` complex columns.
+template <int fours, int pieces, bool by_columns>
+__global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_size + loading_threads, 1)
+    tsmm_gauss_registers_kernel(const __grid_constant__ TsmmBoxes<double> p) {
+#if __CUDA_ARCH__ >= 900
+  constexpr int row_pairs = gauss_row_pairs<pieces>;
+  constexpr int pairs = pieces * row_pairs;
+  constexpr int warps = 2 * pairs;
+  constexpr bool many = warps > computing_warps;
+  constexpr bool early = pieces <= 2;  // old results have registers while the new ones are computed
+  constexpr bool fetches = !many;      // and the warp that loads has some to ask for them before
+  extern __shared__ __align__(128) unsigned char memory[];
+  __shared__ RingBarriers barriers;
+  __shared__ Barrier handed_over[pairs][2][2];  // by either half; in turns, for one may be a turn ahead
+  __shared__ std::uint32_t chunk_of[max_stages];
+  __shared__ std::uint32_t tickets[2];
+  __shared__ StagedBarriers staged_barriers;
+  release_next_kernel();
+  const int warp = static_cast<int>(threadIdx.x) / warp_size;
+  const int lane = static_cast<int>(threadIdx.x) % warp_size;
+  const BoxStages<double> stages{barriers, chunk_of, memory, p.a.numbers() * static_cast<int>(sizeof(double)), 0};
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < pairs; ++i) {
+      for (int j = 0; j < 4; ++j) handed_over[i][j / 2][j % 2].initialize(warp_size);
+    }
+    staged_barriers.initialize(warps);
+    barriers.initialize(p.stages, warps);
+  }
+  await_previous_kernel();
+  __syncthreads();
+  const bool reads_a = !p.alpha.read().is_zero();
+
+  const bool staged = p.out.staged_pitch != 0;
+  StagedChunks results{staged_barriers, memory + p.stages * stages.bytes() + pairs * dispatch::gauss_pair_bytes,
+                       p.out.box_rows * p.out.n};
+  if (warp >= warps) {
+    give_registers<many ? 32 : 40>();
+    const bool adds = !p.beta.read().is_zero();
+    const auto fetch = [&](std::uint32_t chunk) {
+      if (fetches && adds) fetch_old(p.out, chunk);
+    };
+    if (reads_a && warp == warps) load_chunks<1, warps * warp_size>(p, stages, tickets, fetch);
+    if (reads_a && staged && warp == warps + 1) results.store(p.out);
+    return;
+  }
+
+  take_registers<many ? 160 : 232>();
+  const int half = warp / pairs;
+  const int pair = (warp + half) % pairs;  // its halves have different tensor cores, so that these wait less for either
+  const int piece = pair % pieces;
+  const int first_column = 16 * piece;
+  constexpr int more = (fours + 1) / 2;
+  const int first_depth = 4 * more * half;
+  const GaussPlaces<!by_columns> places(p, first_depth, first_column, lane);
+  const bool adds = !p.beta.read().is_zero();
+  const int rows = p.out.box_rows;
+  const int first_set = 2 * (pair / pieces) + half;  // to begin with; its neighbour is to be finished
+  const auto of_chunk = [&](std::uint32_t chunk) {
+    return p.out.b.data + std::int64_t{chunk} * rows * p.out.b.row_stride;
+  };
+  const auto left_of = [&](std::uint32_t chunk) {
+    return static_cast<int>(min(p.out.k - std::int64_t{chunk} * rows, std::int64_t{rows}));
+  };
+  const auto write = [&](double* to, int first_row, int left, const double(&re)[4], const double(&im)[4]) {
+    if (p.out.in_pairs) {
+      places.visit(p, to, first_row, left, [&](int v, double* at) { write_pair(at, re[v], im[v]); });
+    } else {
+      places.visit(p, to, first_row, left, [&](int v, double* at) {
+        at[0] = re[v];
+        at[1] = im[v];
+      });
+    }
+  };
+  const auto add_number = [](Factor beta, Factor old, double& re, double& im) {
+    const Factor scaled = scale(beta, old);
+    re += scaled.re;
+    im += scaled.im;
+  };
+  const auto add_old = [&](std::uint32_t chunk, int first_row, int left, double(&re)[4], double(&im)[4]) {
+    const Factor beta = p.beta.read();
+    constexpr int at_once = many ? 2 : 4;  // as far as registers go
+#pragma unroll
+    for (int first = 0; first < 4; first += at_once) {
+      Factor old[4] = {};
+      places.visit(p, of_chunk(chunk), first_row, left, [&](int v, const double* at) {
+        if (v / at_once == first / at_once) old[v] = {at[0], at[1]};
+      });
+#pragma unroll
+      for (int v = first; v < first + at_once; ++v) add_number(beta, old[v], re[v], im[v]);
+    }
+  };
+  if (!reads_a) {
+    for (std::uint32_t chunk = blockIdx.x; chunk < p.chunks; chunk += gridDim.x) {
+      for (int set = first_set; set < rows / 8; set += 2 * row_pairs) {
+        const int left = left_of(chunk) - 8 * set;
+        double re[4] = {}, im[4] = {};
+        if (adds) add_old(chunk, 8 * set, left, re, im);
+        write(of_chunk(chunk), 8 * set, left, re, im);
+      }
+    }
+    return;
+  }
+
+  const auto compute = [&]<int depth>() {
+    GaussFactor<depth> c;
+    c.read(p, first_depth, first_column, lane);
+    const HandedOver<pairs> handed(memory + p.stages * stages.bytes(), handed_over, pair, half, lane);
+    RingPosition at{0, 0};
+    unsigned turns_done = 0;
+    for (;;) {
+      barriers.full[at.stage].wait(at.parity);
+      const std::uint32_t chunk = chunk_of[at.stage];
+      if (chunk == no_chunk) break;
+      const double* const stage = reinterpret_cast<const double*>(memory + at.stage * stages.bytes());
+      double* const to = staged ? results.take(chunk) : of_chunk(chunk);
+      const int left = left_of(chunk);
+      double2 both[depth];
+      const auto load = [&](int set) {
+        const double* const a = stage + places.first_a + set * places.set_step;
+#pragma unroll
+        for (int d = 0; d < depth; ++d) both[d] = *reinterpret_cast<const double2*>(a + d * places.depth_step);
+      };
+      load(first_set);
+#pragma unroll 1
+      for (int set = first_set; set < rows / 8; set += 2 * row_pairs, ++turns_done) {
+#pragma unroll
+        for (int role = 0; role < 2; ++role, set ^= 1) {
+          double re_a[depth], im_a[depth], sum_a[depth];
+#pragma unroll
+          for (int d = 0; d < depth; ++d) {
+            re_a[d] = both[d].x;
+            im_a[d] = both[d].y;
+            sum_a[d] = both[d].x + both[d].y;
+          }
+          [[maybe_unused]] Factor old[4] = {};
+          if constexpr (early) {
+            if (adds && role == 1) {
+              places.visit(p, of_chunk(chunk), 8 * set, left - 8 * set, [&](int v, const double* at) {
+                old[v] = {at[0], at[1]};
+              });
+            }
+          }
+          if constexpr (!early && !fetches) {
+            if (adds && role == 0) {
+              places.visit(p, of_chunk(chunk), 8 * (set ^ 1), left - 8 * (set ^ 1),
+                           [](int, const double* at) { prefetch_line(at); });
+            }
+          }
+          double re[4] = {};
+          multiply_deep<depth>(re, c.re, sum_a);
+          double im[4];
+#pragma unroll
+          for (int v = 0; v < 4; ++v) im[v] = re[v];
+          if (role == 1) handed.add_begun(turns_done, re, im);
+          multiply_deep<depth>(im, c.difference, re_a);
+          multiply_deep<depth>(re, c.negative_sum, im_a);
+          // The next numbers come while these are multiplied.
+          if (role == 0) {
+            load(set ^ 1);
+            handed.give(turns_done, re, im);
+            continue;
+          }
+          const int next = (set ^ 1) + 2 * row_pairs;
+          if (next < rows / 8) load(next);
+          // Of all exponents, without signs; integers leave double precision's pipe to the tensor cores.
+          unsigned largest = 0;
+#pragma unroll
+          for (int v = 0; v < 4; ++v) {
+            largest = max(largest, static_cast<unsigned>(__double2hiint(re[v])) << 1);
+            largest = max(largest, static_cast<unsigned>(__double2hiint(im[v])) << 1);
+          }
+          if (__all_sync(0xffffffffU, largest < 0xffe00000U)) {
+            if constexpr (early) {
+              const Factor beta = p.beta.read();
+#pragma unroll
+              for (int v = 0; v < 4 && adds; ++v) add_number(beta, old[v], re[v], im[v]);
+            } else if (adds) {
+              add_old(chunk, 8 * set, left - 8 * set, re, im);
+            }
+            write(to, 8 * set, left - 8 * set, re, im);
+          } else {
+            multiply_set_plainly(p, stage, of_chunk(chunk), to, 8 * set, left - 8 * set, first_column);
+          }
+        }
+      }
+      barriers.empty[at.stage].arrive();
+      at.advance(1, p.stages);
+      if (staged) results.give();
+    }
+    if (staged) {
+      results.take(no_chunk);
+      results.give();
+    }
+  };
+  if (fours % 2 == 0 || half == 0) {
+    compute.template operator()<more>();
+  } else {
+    compute.template operator()<fours / 2>();
+  }
+#endif
+}
+
+}  // namespace blockvec::kernels::cuda

@@ -1,0 +1,189 @@
+#pragma once
+
+#include <type_traits>
+
+#include "src/cuda/tsmm/chunks.cuh"
+#include "src/dispatch/cuda/shapes.hpp"
+
+/// tsmm of rows of few numbers, where tensor cores would mostly idle (tsmm/row_ring.cuh).
+namespace blockvec::kernels::cuda {
+
+/// beta times entry `column` of a row of B, which a complex beta takes from two neighbours.
+template <class Real>
+__device__ inline double scaled_entry(const Real* row, int column, Factor beta) {
+  const double own = row[column];
+  if (beta.im == 0) return beta.re * own;
+  const double other = row[column ^ 1];
+  return column % 2 == 0 ? beta.re * own - beta.im * other : beta.re * own + beta.im * other;
+}
+
+/// Numbers of A's rows that are multiplied where B has so few columns.
+template <int columns>
+inline constexpr int narrow_depth = dispatch::narrow_depth(columns);
+
+/// C for rows of few numbers: [row][columns], zeros beyond it.
+template <int columns, class Real, class Number>
+__device__ inline void pack_narrow(const Small<Real>& small, int m, int n, Factor alpha, Number* packed, int thread,
+                                   int threads) {
+  for (int i = thread; i < columns * narrow_depth<columns>; i += threads) {
+    const int row = i / columns;
+    packed[i] = static_cast<Number>(row < m && i % columns < n ? small.scaled(row, i % columns, alpha) : 0.0);
+  }
+}
+
+/// `unit` neighbours in memory, moved at once.
+template <int unit, class Real>
+struct alignas(unit * sizeof(Real)) Neighbouring {
+  Real number[unit];
+};
+
+/// A row's results on their way out, plus beta times what B held. Returns whether all that were summed in single
+/// precision are finite.
+template <bool adds, int unit, int columns, class Number, class Real>
+__device__ inline bool put_row(const TsmmRing<Real>& p, const Number (&sum)[columns], Real* out, const Real* old,
+                               Factor beta) {
+  using Unit = Neighbouring<unit, Real>;
+  float zero = 0;
+#pragma unroll
+  for (int j = 0; j < columns; j += unit) {
+    if (j >= p.n) break;
+    Unit stored;
+#pragma unroll
+    for (int u = 0; u < unit; ++u) {
+      Number value = sum[j + u];
+      if (adds) value += static_cast<Number>(scaled_entry(old, j + u, beta));
+      stored.number[u] = static_cast<Real>(value);
+      if constexpr (std::is_same_v<Number, float>) zero = fmaf(value, 0.0F, zero);
+    }
+    *reinterpret_cast<Unit*>(out + j) = stored;
+  }
+  return zero == 0;
+}
+
+/// One result in double precision, from a row of A.
+template <class Real>
+__device__ inline Real plain_result(const TsmmRing<Real>& p, const Real* a, const Real* old, int column, bool adds,
+                                    Factor alpha, Factor beta) {
+  double value = adds ? scaled_entry(old, column, beta) : 0.0;
+#pragma unroll 1
+  for (int d = 0; d < p.m; ++d) value += a[d] * p.small.scaled(d, column, alpha);
+  return static_cast<Real>(value);
+}
+
+/// Those of a row that are not all finite in single precision: only true infinities are seen.
+template <bool adds>
+__device__ __noinline__ void put_row_plainly(const TsmmRing<float>& p, const float* a, float* out, const float* old,
+                                             Factor beta) {
+  const Factor alpha = p.alpha.read();
+#pragma unroll 1
+  for (int j = 0; j < p.n; ++j) out[j] = plain_result(p, a, old, j, adds, alpha, beta);
+}
+
+/// Rows of few numbers, where tensor cores would mostly idle: a lane a row, C's entries read by all lanes at once.
+/// Several rows of a lane are on their way at a time.
+template <bool adds, int unit, int columns, class Real>
+__device__ inline void narrow_rows(const TsmmRing<Real>& p, const double* c, const Real* a, Real* out, const Real* old,
+                                   Factor beta, int lane) {
+  using Unit = Neighbouring<unit, Real>;
+  constexpr int depth = narrow_depth<columns>;
+  constexpr int batch = columns < 8 ? 8 : 4;
+  const int m = p.m;
+  for (int first = lane; first < p.rows; first += batch * warp_size) {
+    Real left[batch][depth];
+#pragma unroll
+    for (int r = 0; r < batch; ++r) {
+      const int row = min(first + r * warp_size, p.rows - 1);
+#pragma unroll
+      for (int i = 0; i < depth; i += unit) {
+        Unit loaded{};
+        if (i < m) loaded = *reinterpret_cast<const Unit*>(a + row * p.a.row_step + i);
+#pragma unroll
+        for (int u = 0; u < unit; ++u) left[r][i + u] = loaded.number[u];
+      }
+    }
+    double sum[batch][columns] = {};
+#pragma unroll
+    for (int i = 0; i < depth; ++i) {
+      if (i >= m) break;  // conversions would take as long as those that are needed
+#pragma unroll
+      for (int j = 0; j < columns; ++j) {
+        const double factor = c[columns * i + j];
+#pragma unroll
+        for (int r = 0; r < batch; ++r) sum[r][j] += static_cast<double>(left[r][i]) * factor;
+      }
+    }
+#pragma unroll
+    for (int r = 0; r < batch; ++r) {
+      const int row = first + r * warp_size;
+      if (row >= p.rows) break;
+      put_row<adds, unit>(p, sum[r], out + row * p.pitch_out, old + row * p.old.row_step, beta);
+    }
+  }
+}
+
+/// The same of more columns, which sums in double precision would take longer than memory.
+template <bool adds, int unit, int columns>
+__device__ inline void narrow_rows(const TsmmRing<float>& p, const float* c, const float* a, float* out,
+                                   const float* old, Factor beta, int lane) {
+  using Unit = Neighbouring<unit, float>;
+  constexpr int batch = 2;
+  for (int first = lane; first < p.rows; first += batch * warp_size) {
+    const float* from[batch];
+#pragma unroll
+    for (int r = 0; r < batch; ++r) from[r] = a + min(first + r * warp_size, p.rows - 1) * p.a.row_step;
+    float sum[batch][columns] = {};
+#pragma unroll 4
+    for (int i = 0; i < p.m; i += unit) {
+      Unit left[batch];
+#pragma unroll
+      for (int r = 0; r < batch; ++r) left[r] = *reinterpret_cast<const Unit*>(from[r] + i);
+#pragma unroll
+      for (int u = 0; u < unit; ++u) {
+        const auto* const four = reinterpret_cast<const Neighbouring<4, float>*>(c + (i + u) * columns);
+#pragma unroll
+        for (int j = 0; j < columns / 4; ++j) {
+          const Neighbouring<4, float> right = four[j];
+#pragma unroll
+          for (int v = 0; v < 4; ++v) {
+#pragma unroll
+            for (int r = 0; r < batch; ++r) {
+              sum[r][4 * j + v] = fmaf(left[r].number[u], right.number[v], sum[r][4 * j + v]);
+            }
+          }
+        }
+      }
+    }
+#pragma unroll
+    for (int r = 0; r < batch; ++r) {
+      const int row = first + r * warp_size;
+      if (row >= p.rows) break;
+      float* const to = out + row * p.pitch_out;
+      const float* const held = old + row * p.old.row_step;
+      if (!put_row<adds, unit>(p, sum[r], to, held, beta)) [[unlikely]] {
+        put_row_plainly<adds>(p, from[r], to, held, beta);
+      }
+    }
+  }
+}
+
+/// The same by as wide accesses as the alignment of A's and B's rows allows.
+template <bool adds, int columns, class Real, class Number>
+__device__ inline void narrow_rows(const TsmmRing<Real>& p, const Number* c, const Real* a, Real* out, const Real* old,
+                                   Factor beta, int lane) {
+  constexpr int most = 16 / sizeof(Real) < columns ? 16 / sizeof(Real) : columns;  // 1, 2 or 4
+  constexpr int some = most == 4 ? 2 : most;
+  const auto aligned = [&](int unit) {
+    const auto places = reinterpret_cast<std::uintptr_t>(a) | reinterpret_cast<std::uintptr_t>(out);
+    return p.m % unit == 0 && p.n % unit == 0 && p.a.row_step % unit == 0 && p.pitch_out % unit == 0 &&
+           places % (unit * sizeof(Real)) == 0;
+  };
+  if (aligned(most)) {
+    narrow_rows<adds, most, columns>(p, c, a, out, old, beta, lane);
+  } else if (aligned(some)) {
+    narrow_rows<adds, some, columns>(p, c, a, out, old, beta, lane);
+  } else {
+    narrow_rows<adds, 1, columns>(p, c, a, out, old, beta, lane);
+  }
+}
+
+}  // namespace blockvec::kernels::cuda

@@ -1,0 +1,154 @@
+#pragma once
+
+#include <type_traits>
+
+#include "src/cuda/operands/matrix.cuh"
+#include "src/cuda/ptx/dependent_launch.cuh"
+
+/// The second stage of tsmttsm: the partial sums become C, in fixed order.
+namespace blockvec::kernels::cuda {
+
+inline constexpr int most_sum_threads = 512;
+inline constexpr int most_sum_lanes = 32;
+inline constexpr int sum_batch = 9;  // loads that a thread has on their way at a time
+
+template <class Real>
+struct TsmttsmSum {
+  const double* partial;  ///< [part][fold m][fold n]
+  std::int64_t parts;
+  int fold;
+  int lanes;          ///< entries of C a block, a power of 2: the fewer, the more threads share the parts of each
+  std::int64_t m, n;  ///< real widths, without fold
+  int square;         ///< 0, or partial sums are there on and above the diagonal alone, and of entries beyond its
+                      ///< squares of so many numbers
+  std::int64_t parts_above;  ///< fewer of them
+  bool conjugate;
+  Coefficient<Real> alpha, beta;
+  Real* c;
+  std::int64_t row_stride;
+  std::int64_t column_stride;
+};
+
+/// Entries of C that a block serves.
+constexpr int sum_lanes(std::int64_t entries) {
+  int lanes = 8;
+  while (lanes < entries && lanes < most_sum_lanes) lanes *= 2;
+  return lanes;
+}
+
+/// Threads of a block: as many as leave each one batch of terms.
+constexpr int sum_threads(int lanes, std::int64_t terms) {
+  int threads = most_sum_lanes;
+  while (threads < most_sum_threads && threads / lanes * sum_batch < terms) threads *= 2;
+  return threads;
+}
+
+/// Of an entry.
+template <bool complex>
+using Sum = std::conditional_t<complex, Factor, double>;
+
+__device__ inline void add(double& sum, double x) { sum += x; }
+__device__ inline void add(Factor& sum, Factor x) {
+  sum.re += x.re;
+  sum.im += x.im;
+}
+
+/// One term of an entry of A^op B: of a complex one, what products of real and imaginary parts stand for; `down` and
+/// `right` lead to an entry's neighbours.
+template <bool complex>
+__device__ inline Sum<complex> term(const double* at, [[maybe_unused]] int down, [[maybe_unused]] int right,
+                                    [[maybe_unused]] double sign) {
+  if constexpr (complex) {
+    return {at[0] + sign * at[down + right], at[right] - sign * at[down]};
+  } else {
+    return at[0];
+  }
+}
+
+template <bool complex, class Real>
+__device__ inline void store_entry(const TsmttsmSum<Real>& p, std::int64_t i, std::int64_t j, Factor sum, Factor alpha,
+                                   Factor beta) {
+  Real* const out = p.c + i * p.row_stride + j * p.column_stride;
+  Factor value = alpha.is_zero() ? Factor{0, 0} : scale(alpha, sum);
+  if (!beta.is_zero()) {
+    const Factor old = scale(beta, {static_cast<double>(out[0]), complex ? static_cast<double>(out[1]) : 0.0});
+    value.re += old.re;
+    value.im += old.im;
+  }
+  out[0] = static_cast<Real>(value.re);
+  if (complex) out[1] = static_cast<Real>(value.im);
+}
+
+/// A block's threads stand as [slice][lane]: slices share the terms of an entry, parts by the diagonal blocks that a
+/// folded product has in each; their sums are added as a tree. All that can be computed is before the parts are there.
+/// Two blocks fit into a multiprocessor: the next kernel finds more of these free.
+template <bool complex, class Real>
+__global__ void __launch_bounds__(most_sum_threads, complex ? 1 : 2) tsmttsm_sum_kernel(const TsmttsmSum<Real> p) {
+  __shared__ Sum<complex> sums[most_sum_threads];
+  release_next_kernel();
+  constexpr int scalar_parts = complex ? 2 : 1;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int lane = thread % p.lanes;
+  const int slice = thread / p.lanes;
+  const int slices = static_cast<int>(blockDim.x) / p.lanes;
+  const int columns = static_cast<int>(p.n) / scalar_parts;
+  const std::int64_t entry = static_cast<std::int64_t>(blockIdx.x) * p.lanes + lane;
+  const bool valid = entry < p.m / scalar_parts * columns;
+  const std::int64_t i = entry / columns;
+  const std::int64_t j = entry % columns;
+  const int pitch = p.fold * static_cast<int>(p.n);
+  const bool below = p.square != 0 && i > j;
+  const bool beyond = p.square != 0 && scalar_parts * i / p.square != scalar_parts * j / p.square;
+  const int down = below ? 1 : pitch;
+  const int right = below ? pitch : 1;
+  const int terms = valid ? static_cast<int>(beyond ? p.parts_above : p.parts) * p.fold : 0;
+  const double sign = p.conjugate ? 1 : -1;
+  // From a slice's term to its next one: so many parts on, and so many diagonal blocks; beyond the last one, a part
+  // more.
+  const std::int64_t part = p.fold * p.m * pitch;
+  const std::int64_t diagonal = p.m * pitch + p.n;
+  const std::int64_t step = slices / p.fold * part + slices % p.fold * diagonal;
+  const std::int64_t carry = part - p.fold * diagonal;
+  int diagonals = slice % p.fold;
+  const double* at = p.partial + scalar_parts * (below ? j * pitch + i : i * pitch + j);
+  at += slice / p.fold * part + diagonals * diagonal;
+  await_previous_kernel();
+  const Factor alpha = p.alpha.read();
+  Sum<complex> sum{};
+  if (!alpha.is_zero()) {
+    for (int first = slice; first < terms; first += sum_batch * slices) {
+      Sum<complex> batch[sum_batch];
+#pragma unroll
+      for (int u = 0; u < sum_batch; ++u) {
+        batch[u] = {};
+        if (first + u * slices < terms) batch[u] = term<complex>(at, down, right, sign);
+        at += step;
+        diagonals += slices % p.fold;
+        if (diagonals >= p.fold) {
+          diagonals -= p.fold;
+          at += carry;
+        }
+      }
+#pragma unroll
+      for (int u = 0; u < sum_batch; ++u) add(sum, batch[u]);
+    }
+  }
+  for (int left = slices; left > 1;) {
+    const int next = left > 4 ? left / 4 : 1;
+    sums[thread] = sum;
+    __syncthreads();
+    if (slice < next) {
+      for (int other = slice + next; other < left; other += next) add(sum, sums[other * p.lanes + lane]);
+    }
+    __syncthreads();
+    left = next;
+  }
+  if (slice != 0 || !valid) return;
+  if constexpr (complex) {
+    store_entry<complex>(p, i, j, sum, alpha, p.beta.read());
+  } else {
+    store_entry<complex>(p, i, j, {sum, 0}, alpha, p.beta.read());
+  }
+}
+
+}  // namespace blockvec::kernels::cuda

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "src/cuda/kernels.hpp"
+#include "src/dispatch/cuda/sections.hpp"
+
+namespace blockvec::kernels::cuda {
+
+/// The kernel for Gram matrices that are wider than one block holds (dispatch/cuda_sections.hpp), with its squares.
+template <class Real>
+using TsmttsmPairsKernel = void (*)(TsmttsmRing<Real>, dispatch::SquarePairs);
+template <class Real>
+TsmttsmPairsKernel<Real> tsmttsm_pairs_kernel_of(bool by_columns);
+
+}  // namespace blockvec::kernels::cuda

@@ -1,0 +1,226 @@
+#include "src/cuda/check.cuh"
+#include "src/cuda/kernel_of.hpp"
+#include "src/cuda/operands/tensor_map.hpp"
+#include "src/cuda/tsmttsm/direct.cuh"
+#include "src/cuda/tsmttsm/gram_wide.hpp"
+#include "src/cuda/tsmttsm/ring.cuh"
+#include "src/cuda/tsmttsm/final_sum.cuh"
+#include "src/cuda/operands/views.cuh"
+#include "src/dispatch/cuda/calls.hpp"
+#include "src/dispatch/cuda/sections.hpp"
+
+namespace blockvec::kernels::cuda {
+namespace {
+
+/// An operand as a configuration feeds it, its rows in `segments` segments; column-major, from so many rows before it
+/// on.
+template <class T>
+Staged<real_t<T>> staged(const Matrix<const T>& a, const dispatch::CudaFeed& feed, const dispatch::CudaTsmttsm& x,
+                         int before, const Product& operation) {
+  const int segments = x.rows / x.segment;
+  using Real = real_t<T>;
+  constexpr int parts = parts_of<T>;
+  Staged<Real> s{};
+  s.stream.pitch = 1;
+  if (a.layout == Layout::column_major) {
+    s.columns = columns(a, feed.lines, feed.pitch, before);
+    if (feed.boxed) {
+      auto& whole = s.columns;
+      whole.box = feed.panel;
+      whole.classes = feed.classes;
+      whole.class_step = feed.class_step;
+      const std::int64_t distance = a.columns == 1 ? round_up(whole.length, 4) : whole.distance;
+      const Lines<Real> lines{whole.data, whole.length, a.columns, distance};
+      if (x.padding == dispatch::swizzled_boxes) {
+        whole.swizzled = true;
+        s.boxes = swizzled_boxes(lines, feed.pitch, feed.panel, operation);
+        s.row_step = feed.panel;  // a sixteenth of the way to the next 16 rows
+        return s;
+      }
+      s.boxes = boxes(lines, feed.classes, feed.pitch, feed.panel, operation);
+    }
+    s.row_step = parts;
+    s.eight_columns = 8 / parts / feed.classes * feed.pitch;
+    return s;
+  }
+  s.boxed = feed.boxed;
+  s.panels = feed.panels;
+  s.panel = feed.panel;
+  s.row_step = feed.pitch;
+  if (!feed.boxed) {
+    s.stream = stream(a, x.fold);
+    s.row_step *= segments;
+    for (int i = 0; i < segments; ++i) s.segment[i] = stage_shift(s.stream) + i * feed.pitch;
+    return s;
+  }
+  const std::int64_t length = parts * a.columns;
+  // The distance of one line alone is nothing to tensor maps.
+  const Lines<Real> lines{real_data(a), length, a.rows, a.rows == 1 ? round_up(length, 4) : parts * a.ld};
+  s.boxes = boxes(lines, feed.classes, feed.pitch, feed.lines, operation);
+  s.panel_places = s.boxes.numbers();
+  for (int i = 0; i < segments; ++i) s.segment[i] = i * s.boxes.class_numbers() + s.boxes.lead[i];
+  return s;
+}
+
+/// Columns that begin within lines share these with the next chunk: a block that takes it soon finds them in the cache.
+/// Runs are short beside all that a block has to do.
+template <class T>
+std::uint32_t run_of(const TsmttsmCall<T>& call, std::uint32_t chunks, std::int64_t parts) {
+  const auto whole_lines = [](const Matrix<const T>& a) { return a.ld * sizeof(T) % line_bytes == 0; };
+  if (whole_lines(call.a) && whole_lines(call.b)) return 1;
+  std::uint32_t run = 16;
+  while (run > 1 && chunks / parts < 128 * run) run /= 2;
+  return run;
+}
+
+/// Whether two neighbours of every row of a stage begin at multiples of their common size.
+template <class Real>
+bool has_aligned_pairs(const Staged<Real>& a) {
+  return a.row_step % 2 == 0 && a.segment[0] % 2 == 0;
+}
+
+template <class T>
+void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& configuration, double* partial,
+                 cudaStream_t stream_of_call, const Product& operation) {
+  using Real = real_t<T>;
+  constexpr int parts = parts_of<T>;
+  const auto& x = configuration;
+  const bool by_columns = call.a.layout == Layout::column_major;
+  TsmttsmRing<Real> p{};
+  p.same = x.b.stage_bytes == 0;
+  // Boxes of several classes, or swizzled, lie in stages as plain copies do not write them; split sums count rows from
+  // the first one on.
+  const bool may_begin_before = by_columns && x.a.classes == 1 && x.b.classes <= 1 &&
+                                x.padding != dispatch::swizzled_boxes && !x.whole_warpgroups() && !x.ring_3m();
+  const int before = may_begin_before ? rows_before(call.a, call.b) : 0;
+  p.a = staged(call.a, x.a, x, before, operation);
+  p.b = p.same ? p.a : staged(call.b, x.b, x, before, operation);
+  p.m = static_cast<int>(x.fold * parts * call.a.columns);
+  p.n = static_cast<int>(x.fold * parts * call.b.columns);
+  p.chunks = static_cast<std::uint32_t>(ceil_div(ceil_div(before + call.a.rows, x.fold), x.rows));
+  p.rows = x.rows;
+  p.segments = x.rows / x.segment;
+  p.stages = x.stages;
+  p.stage_bytes = x.a.stage_bytes + x.b.stage_bytes;
+  p.offset_b = p.same ? 0 : x.a.stage_bytes;
+  p.sections_m = x.sections_m;
+  p.sections_n = x.sections_n;
+  p.warps_m = x.warps_m;
+  p.warps_n = x.warps_n;
+  p.groups = x.groups;
+  // Rows half of the banks apart do not meet where a warp writes pairs of entries of eight of them.
+  const auto copies = [&](int pitch) {
+    return std::min(x.groups, x.shared_bytes / (x.reached_m() * pitch * static_cast<int>(sizeof(double))));
+  };
+  const int apart = x.reached_n() / 8 % 2 != 0 ? x.reached_n() : x.reached_n() + 8;
+  p.sum_pitch = copies(apart) == copies(x.reached_n()) ? apart : x.reached_n();
+  p.copies = copies(p.sum_pitch);
+  p.split = x.split;
+  p.groups_in_turn = x.groups / x.split;
+  p.steps = x.segment / 16;
+  const bool turned = by_columns && x.whole_warpgroups();  // complex columns
+  const bool complex = x.ring_3m() || (parts == 2 && sizeof(Real) == sizeof(double));
+  p.wide = by_columns && (parts == 1 || turned) && p.a.columns.even && (p.same || p.b.columns.even);
+  p.swizzled = x.padding == dispatch::swizzled_boxes;
+  p.run = by_columns ? run_of(call, p.chunks, x.parts) : 1;
+  p.map = turned                                      ? dispatch::column_map(x.a.pitch / parts)
+          : by_columns && complex                     ? dispatch::complex_column_map(x.a.pitch)
+          : p.wide || (by_columns && x.a.classes > 1) ? dispatch::wide_column_map(parts * sizeof(Real))
+          : by_columns                                ? dispatch::column_map(x.a.pitch)
+                       : dispatch::row_map_of(x, p.a.row_step, p.b.row_step, sizeof(Real));
+  p.turned = x.turned != 0;
+  p.alpha = coefficient(call.alpha);
+  p.partial = partial;
+  p.sign = call.op == Op::conjugate_transpose ? -1 : 1;
+  if (p.sign < 0 && sizeof(Real) == sizeof(double))
+    p.flips = dispatch::flipping_bit(by_columns ? x.a.pitch : p.a.row_step, !by_columns);
+  p.whole_a = tall(call.a);
+  p.whole_b = tall(call.b);
+  p.k = call.a.rows;
+  const dim3 blocks(static_cast<unsigned>(block_count(x, x.parts)));
+  if (takes_pairs(x)) {
+    launch(tsmttsm_pairs_kernel_of<Real>(by_columns), blocks, block_threads, x.shared_bytes, stream_of_call, operation,
+           Start::early, p, dispatch::SquarePairs(x.sections_m, x.parts));
+  } else {
+    const bool aligned = by_columns ? p.wide : has_aligned_pairs(p.a) && has_aligned_pairs(p.b);
+    launch(ring_kernel_of<Real>(x, parts, by_columns, aligned), blocks,
+           dispatch::ring_warps(x) * warp_size + loading_threads, x.shared_bytes, stream_of_call, operation,
+           Start::early, p);
+  }
+}
+
+DirectShare share_of(const dispatch::CudaTsmttsm& x, std::int64_t m, std::int64_t n, double* partial) {
+  return {static_cast<int>(x.fold * m),
+          static_cast<int>(x.fold * n),
+          x.warps_m,
+          x.warps_n,
+          x.groups,
+          x.sections_m,
+          x.sections_n,
+          partial};
+}
+
+template <class T>
+void launch_direct(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& x, double* partial,
+                   cudaStream_t stream_of_call, const Product& operation) {
+  constexpr int parts = parts_of<T>;
+  TsmttsmDirect<real_t<T>> p{};
+  p.a = tall(call.a);
+  p.b = tall(call.b);
+  p.k = call.a.rows;
+  p.fold = x.fold;
+  p.share = share_of(x, parts * call.a.columns, parts * call.b.columns, partial);
+  p.alpha = coefficient(call.alpha);
+  launch(tsmttsm_direct_kernel_of<real_t<T>>(x.tile_m, x.tile_n, static_cast<Neighbours>(x.neighbours)),
+         dim3(static_cast<unsigned>(x.parts * x.sections_m * x.sections_n)), x.threads, x.shared_bytes, stream_of_call,
+         operation, Start::early, p);
+}
+
+}  // namespace
+
+template <class T>
+void launch_tsmttsm(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& configuration,
+                    const CudaExecution& execution) {
+  using Real = real_t<T>;
+  constexpr int parts = parts_of<T>;
+  const Product operation = product_of(call);
+  const bool multiplies = configuration.kernel != dispatch::TsmttsmKernel::none;
+  // What no kernel wrote must not be summed.
+  if (multiplies) require_kernel(dispatch::problem_of(call, execution.single_precision), configuration, operation);
+  double* const partial = workspace_start<double>(execution);
+  if (configuration.kernel == dispatch::TsmttsmKernel::direct) {
+    launch_direct(call, configuration, partial, execution.stream, operation);
+  } else if (multiplies) {
+    launch_ring(call, configuration, partial, execution.stream, operation);
+  }
+  TsmttsmSum<Real> sum{};
+  sum.partial = partial;
+  sum.parts = multiplies ? configuration.parts : 0;
+  sum.fold = configuration.fold;
+  sum.m = parts * call.a.columns;
+  sum.n = parts * call.b.columns;
+  sum.square = takes_pairs(configuration) ? dispatch::pair_side : 0;
+  sum.parts_above = dispatch::SquarePairs(configuration.sections_m, configuration.parts).parts_above;
+  sum.conjugate = call.op == Op::conjugate_transpose;
+  sum.alpha = coefficient(call.alpha);
+  sum.beta = coefficient(call.beta);
+  sum.c = real_data(call.c);
+  const bool rows = call.c.layout == Layout::row_major;
+  sum.row_stride = parts * (rows ? call.c.ld : 1);
+  sum.column_stride = parts * (rows ? 1 : call.c.ld);
+  const std::int64_t entries = call.c.rows * call.c.columns;
+  sum.lanes = sum_lanes(entries);
+  const auto blocks = static_cast<unsigned>(ceil_div(entries, sum.lanes));
+  const Start start = multiplies ? Start::early : Start::after_previous;
+  launch(tsmttsm_sum_kernel<parts == 2, Real>, dim3(blocks), sum_threads(sum.lanes, sum.parts * sum.fold), 0,
+         execution.stream, operation, start, sum);
+}
+
+template void launch_tsmttsm(const TsmttsmCall<float>&, const dispatch::CudaTsmttsm&, const CudaExecution&);
+template void launch_tsmttsm(const TsmttsmCall<double>&, const dispatch::CudaTsmttsm&, const CudaExecution&);
+template void launch_tsmttsm(const TsmttsmCall<std::complex<float>>&, const dispatch::CudaTsmttsm&,
+                             const CudaExecution&);
+template void launch_tsmttsm(const TsmttsmCall<std::complex<double>>&, const dispatch::CudaTsmttsm&,
+                             const CudaExecution&);
+
+}  // namespace blockvec::kernels::cuda

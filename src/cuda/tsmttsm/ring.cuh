@@ -1,0 +1,361 @@
+#pragma once
+
+#include <utility>
+
+#include "src/cuda/ptx/dependent_launch.cuh"
+#include "src/cuda/tsmttsm/share.cuh"
+#include "src/cuda/math/f64_tiles.cuh"
+
+/// tsmttsm on tensor cores, fed by a ring of bulk copies: P = A^T B of real views, one partial sum a block.
+///
+///            warps_n warps                     The warps of a group share the result as shown, each with its pieces of
+///           +----+----+                        16 x 8 in registers through all chunks of the block. Groups take whole
+///   warps_m | wm |    |  16 tm rows a warp     stages in turn, or `split` groups share a stage, in turns of 16 rows.
+///           +----+----+                        At the end the groups' sums are added in shared memory in fixed order.
+///            8 tn columns a warp
+namespace blockvec::kernels::cuda {
+
+/// One of `loaders` warps that take chunks in turn: fill(chunk, stage, barrier).
+template <bool by_columns, class Real, class Fill>
+__device__ inline void load_chunks(const TsmttsmRing<Real>& p, const Share& share, RingBarriers& barriers,
+                                   unsigned char* ring, int loader, int loaders, Fill&& fill) {
+  loaders = min(loaders, p.stages);
+  if (loader >= loaders) return;
+  const int turns = share.turns<by_columns>(p);
+  RingPosition at{loader, 1};  // the first round finds the stages empty
+  for (int turn = loader; turn < turns; turn += loaders) {
+    const std::uint32_t chunk = share.template chunk<by_columns>(p, turn);
+    barriers.empty[at.stage].wait(at.parity);
+    fill(chunk, ring + at.stage * p.stage_bytes, barriers.full[at.stage]);
+    at.advance(loaders, p.stages);
+  }
+}
+
+/// By the loading warps of row-major operands, before these are known to be there: each one's first chunk comes into
+/// the cache, which hides nothing that is written meanwhile, and with it what describes boxes. Where results are large,
+/// their sums keep all multiprocessors busy until then: it would only be asked for twice.
+inline constexpr int most_entries_ahead = 1024;
+template <class Real>
+__device__ inline void prefetch([[maybe_unused]] const TsmttsmRing<Real>& p, [[maybe_unused]] const Share& share) {
+#if __CUDA_ARCH__ >= 900
+  const int turn = static_cast<int>(threadIdx.x) % loading_threads / warp_size;
+  if (p.m > most_entries_ahead / p.n || turn >= min(share.turns<false>(p), p.stages) || !elected()) return;
+  const std::uint32_t chunk = share.chunk<false>(p, turn);
+  RowFeeder<Real>(p.a, p.rows, share.row0).prefetch(chunk);
+  if (!p.same) RowFeeder<Real>(p.b, p.rows, share.column0).prefetch(chunk);
+#endif
+}
+
+/// Of row-major operands warps take chunks in turn: more is asked for while one of them still counts. Of column-major
+/// ones they share every chunk.
+template <bool by_columns, class Real>
+__device__ inline void load(const TsmttsmRing<Real>& p, const Share& share, RingBarriers& barriers,
+                            unsigned char* ring) {
+  constexpr int loaders = loading_threads / warp_size;
+  const int loader = static_cast<int>(threadIdx.x) % loading_threads / warp_size;
+  if constexpr (by_columns) {
+    const int parts = p.a.columns.parts;
+    const ColumnFeeder<Real> a(p.a.columns, p.a.boxes, p.rows, share.row0 / parts, loader);
+    const ColumnFeeder<Real> b(p.b.columns, p.b.boxes, p.rows, share.column0 / parts, loaders - 1 - loader);
+    const auto load_columns = [&]<bool two>() {
+      const unsigned bytes_a = a.bytes();
+      const unsigned bytes_b = two ? b.bytes() : 0;
+      load_chunks<by_columns>(p, share, barriers, ring, 0, 1,
+                              [&](std::uint32_t chunk, unsigned char* stage, Barrier& full) {
+                                fill_stage<two>(a, b, p.offset_b, bytes_a, bytes_b, chunk, stage, full);
+                              });
+    };
+    if (p.same) {
+      load_columns.template operator()<false>();
+    } else {
+      load_columns.template operator()<true>();
+    }
+    return;
+  }
+  const RowFeeder<Real> a(p.a, p.rows, share.row0);
+  const RowFeeder<Real> b(p.b, p.rows, share.column0);
+  const auto load_rows = [&]<bool two>() {
+    load_chunks<by_columns>(p, share, barriers, ring, loader, loaders,
+                            [&](std::uint32_t chunk, unsigned char* stage, Barrier& full) {
+                              fill_stage<two>(a, b, p.offset_b, chunk, stage, full);
+                            });
+  };
+  if (p.same) {
+    load_rows.template operator()<false>();
+  } else {
+    load_rows.template operator()<true>();
+  }
+}
+
+/// Whether lanes may be flipped (math/f64_tiles.cuh).
+template <class Tiles>
+inline constexpr bool flips_lanes = requires {
+  Tiles::flips;
+};
+
+/// Whether columns may come swizzled.
+template <class Tiles, class Real>
+inline constexpr bool may_swizzle = requires {
+  requires Tiles::may_swizzle && sizeof(Real) == 8;
+};
+
+/// The rows of an operand that a lane multiplies.
+template <bool by_columns, bool turned, Reads reads, class Real>
+__device__ inline auto lane_of(const Staged<Real>& operand, const RowMap& map, int flips) {
+  if constexpr (reads == Reads::swizzled) {
+    return SwizzledLane(static_cast<int>(threadIdx.x) % warp_size);
+  } else {
+    Lane<by_columns, turned, reads == Reads::wide> lane;
+    lane.turn = turned ? static_cast<int>(threadIdx.x) % 4 / 2 * 8 : 0;
+    lane.flip = (static_cast<int>(threadIdx.x) & flips) != 0 ? -1 : 1;
+    lane.first = map.by_first * operand.row_step;
+    lane.second = map.by_second * operand.row_step;
+    lane.eight_columns = operand.eight_columns;
+    return lane;
+  }
+}
+
+/// A computing warp's part of all chunks of the block: its columns of A begin at column_a, of B at column_b. `simple`:
+/// a chunk is one segment, which one group takes; fewer registers are needed to know where it is.
+template <bool simple, bool turned, bool by_columns, Reads reads, class Tiles, class Real>
+__device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share, RingBarriers& barriers,
+                                  const unsigned char* ring, int group, int column_a, int column_b, Tiles& tiles) {
+  const int lane = static_cast<int>(threadIdx.x) % warp_size;
+  const int flips = flips_lanes<Tiles> ? p.flips : 0;
+  const auto lane_a = lane_of<by_columns, turned, reads>(p.a, p.map, flips);
+  const auto lane_b = lane_of<by_columns, turned, reads>(p.b, p.map, flips);
+  const int first_row = p.map.by_lane * (lane % 4);
+  const auto place = [&](const Staged<Real>& operand, int first, int column) {
+    if constexpr (reads == Reads::swizzled) return operand.template place_of_column<by_columns>(first, column);
+    return operand.template place_of_column<by_columns>(first, column + Tiles::numbers * (lane / 4)) +
+           first_row * operand.row_step + (lane_a.flip < 0 ? 1 : 0);
+  };
+  const int place_a = place(p.a, share.row0, column_a) + (turned ? lane_a.turn : 0);
+  const int place_b = place(p.b, share.column0, column_b) + (turned ? lane_b.turn : 0);
+  int step = simple ? 0 : group % p.split;  // groups that share stages take steps in turn, through all of them
+  const int step_by = simple ? 1 : p.split;
+  const int in_turn = simple ? p.groups : p.groups_in_turn;
+  RingPosition at{simple ? group : group / p.split, 0};
+  for (int left = share.turns<by_columns>(p) - at.stage; left > 0; left -= in_turn) {
+    barriers.full[at.stage].wait(at.parity);
+    const unsigned char* const stage = ring + at.stage * p.stage_bytes;
+    if (simple) step = 0;
+    for (int s = 0; s < (simple ? 1 : p.segments); ++s, step -= p.steps) {
+      const Real* a = reinterpret_cast<const Real*>(stage) + p.a.segment[s] + place_a;
+      const Real* b = reinterpret_cast<const Real*>(stage + p.offset_b) + p.b.segment[s] + place_b;
+      a += step * 16 * p.a.row_step;
+      b += step * 16 * p.b.row_step;
+      for (; step < p.steps; step += step_by) {
+        tiles.add(a, lane_a, b, lane_b);
+        a += step_by * 16 * p.a.row_step;
+        b += step_by * 16 * p.b.row_step;
+      }
+    }
+    barriers.empty[at.stage].arrive();
+    at.advance(in_turn, p.stages);
+  }
+}
+
+template <bool by_columns, class Tiles, class Real>
+__device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share, RingBarriers& barriers,
+                                  const unsigned char* ring, int group, int column_a, int column_b, Tiles& tiles) {
+  const auto add = [&]<bool simple, bool turned, Reads reads = Reads::one_by_one>() {
+    add_chunks<simple, turned, by_columns, reads>(p, share, barriers, ring, group, column_a, column_b, tiles);
+  };
+  if constexpr (Tiles::numbers == 2) {  // chunks are of one segment, of rows each for one group
+    add.template operator()<!by_columns, false>();
+  } else if constexpr (by_columns) {
+    if constexpr (may_swizzle<Tiles, Real>) {
+      if (p.swizzled) return add.template operator()<true, false, Reads::swizzled>();
+    }
+    if (p.wide) {
+      add.template operator()<false, false, Reads::wide>();
+    } else {
+      add.template operator()<false, false>();
+    }
+  } else if (p.segments != 1 || p.split != 1) {
+    add.template operator()<false, false>();
+  } else if (Tiles::may_turn && p.turned) {
+    add.template operator()<true, Tiles::may_turn>();
+  } else {
+    add.template operator()<true, false>();
+  }
+}
+
+/// Whether tiles are those of one of the warps that share all of the result (tsmttsm/square_3m.cuh).
+template <class Tiles>
+inline constexpr bool shares_result = requires {
+  Tiles::sharing;
+};
+
+/// Where the block's part of a partial sum begins, and how much of it there is.
+struct PartialPlace {
+  double* start;
+  int rows, columns;
+
+  template <class Tiles, class Real>
+  __device__ PartialPlace(const TsmttsmRing<Real>& p, const Share& share, const Tiles&)
+      : start(p.partial + (static_cast<std::int64_t>(share.part) * p.m + share.row0) * p.n + share.column0),
+        rows(min(p.m - share.row0, p.warps_m * Tiles::rows)),
+        columns(min(p.n - share.column0, p.warps_n * Tiles::columns)) {}
+};
+
+/// The partial sum of a block of one group, straight from registers.
+template <class Tiles, class Real>
+__device__ inline void write_group(const TsmttsmRing<Real>& p, const Share& share, int row0, int column0,
+                                   const Tiles& tiles) {
+  const PartialPlace place(p, share, tiles);
+  const bool even = p.n % 2 == 0;
+  tiles.for_each_pair(static_cast<int>(threadIdx.x) % warp_size, [&](double one, double other, int row, int column) {
+    row += row0;
+    column += column0;
+    if (row >= place.rows || column >= place.columns) return;
+    double* const out = place.start + row * p.n + column;
+    if (even) {
+      *reinterpret_cast<double2*>(out) = make_double2(one, other);
+    } else {
+      out[0] = one;
+      if (column + 1 < place.columns) out[1] = other;
+    }
+  });
+}
+
+/// The stages are read: their memory takes the groups' sums, side by side as far as they fit. Then all threads add them
+/// in fixed order and write the block's partial sum, of a Gram matrix from the entries on and above the diagonal.
+template <bool gram, class Tiles, class Real>
+__device__ inline void add_groups(const TsmttsmRing<Real>& p, const Share& share, unsigned char* memory, int group,
+                                  int row0, int column0, const Tiles& tiles) {
+  double* const sums = reinterpret_cast<double*>(memory);
+  const int pitch = p.sum_pitch;
+  const int size = Tiles::rows * (gram || shares_result<Tiles> ? 1 : p.warps_m) * pitch;  // of a group's sum
+  const int threads = p.groups * p.warps_m * p.warps_n * warp_size;
+  const int lane = static_cast<int>(threadIdx.x) % warp_size;
+  double* const own = sums + group % p.copies * size + row0 * pitch + column0;
+  for (int turn = 0; turn < p.groups; turn += p.copies) {
+    meet(1, threads);
+    if (group < turn || group >= turn + p.copies) continue;
+    tiles.for_each_pair(lane, [&](double one, double other, int row, int column) {
+      double2& out = *reinterpret_cast<double2*>(own + row * pitch + column);
+      out = turn == 0 ? make_double2(one, other) : make_double2(out.x + one, out.y + other);
+    });
+  }
+  if constexpr (shares_result<Tiles>) {  // of what all warps of a group have a part
+    for (int turn = 0; turn < p.groups * Tiles::sharing; ++turn) {
+      meet(1, threads);
+      if (group != turn / Tiles::sharing || tiles.warp != turn % Tiles::sharing) continue;
+      const bool first = turn < p.copies * Tiles::sharing && tiles.warp == 0;
+      tiles.for_each_shared_pair(lane, [&](double one, double other, int row, int column) {
+        double2& out = *reinterpret_cast<double2*>(own + row * pitch + column);
+        out = first ? make_double2(one, other) : make_double2(out.x + one, out.y + other);
+      });
+    }
+  }
+  meet(1, threads);
+  const PartialPlace place(p, share, tiles);
+  // All copies are asked for at once, the last one again where there are fewer than `most`.
+  const auto write = [&]<int most>() {
+    const int first = static_cast<int>(threadIdx.x);
+    int row = first / place.columns;
+    int column = first % place.columns;
+    const int more_rows = threads / place.columns;
+    const int more_columns = threads % place.columns;
+#pragma unroll 4
+    for (int entry = first; entry < place.rows * place.columns; entry += threads) {
+      const double* const of_first = sums + (gram && row > column ? column * pitch + row : row * pitch + column);
+      double copies[most];
+#pragma unroll
+      for (int i = 0; i < most; ++i) copies[i] = of_first[min(i, p.copies - 1) * size];
+      double sum = copies[0];
+#pragma unroll
+      for (int i = 1; i < most; ++i) sum = i < p.copies ? sum + copies[i] : sum;
+      place.start[row * p.n + column] = sum;
+      row += more_rows;
+      column += more_columns;
+      if (column >= place.columns) {
+        column -= place.columns;
+        ++row;
+      }
+    }
+  };
+  if (p.copies <= 2) {
+    write.template operator()<2>();
+  } else {
+    write.template operator()<computing_warps>();
+  }
+}
+
+/// The block: `compute(group, warp of the group)` by the computing warps, while another one loads.
+template <bool by_columns, int warps = computing_warps, class Real, class Compute>
+__device__ inline void run_ring(const TsmttsmRing<Real>& p, const Share& share, RingBarriers& barriers,
+                                unsigned char* ring, Compute&& compute) {
+  // No configuration takes columns without bulk copies.
+  if constexpr (by_columns && !has_bulk_copies) return;
+  const int warp = static_cast<int>(threadIdx.x) / warp_size;
+  const int group_warps = p.warps_m * p.warps_n;
+  const unsigned filling_warps = by_columns ? loading_threads / warp_size : 1;
+  if (threadIdx.x == 0) barriers.initialize(p.stages, static_cast<unsigned>(group_warps * p.split), filling_warps);
+  if (!by_columns && warp >= warps) prefetch(p, share);
+  await_previous_kernel();
+  if (p.alpha.read().is_zero()) return;
+  __syncthreads();
+
+  if (warp >= warps) {
+    give_registers<by_columns ? 40 : 24>();  // many columns take more to keep track of
+    load<by_columns>(p, share, barriers, ring);
+    return;
+  }
+  take_registers<(warps > computing_warps) ? (by_columns ? 152 : 160) : by_columns ? 232 : 240>();
+  const int group = warp / group_warps;
+  if (group < p.groups) compute(group, warp % group_warps);
+}
+
+/// Each warp has a `Tiles` of the result.
+template <class Real, bool by_columns, class Tiles>
+__global__ void __launch_bounds__(Tiles::warps* warp_size + loading_threads, 1)
+    tsmttsm_ring_kernel(const __grid_constant__ TsmttsmRing<Real> p) {
+  extern __shared__ __align__(1024) unsigned char memory[];
+  __shared__ RingBarriers barriers;
+  release_next_kernel();
+  const Share share(p, p.warps_m * Tiles::rows, p.warps_n * Tiles::columns);
+  run_ring<by_columns, Tiles::warps>(p, share, barriers, memory, [&](int group, int warp) {
+    const auto add = [&](int row0, int column0, Tiles& tiles) {
+      add_chunks<by_columns>(p, share, barriers, memory, group, row0, column0, tiles);
+      if constexpr (!shares_result<Tiles>) {
+        if (p.groups == 1) return write_group(p, share, row0, column0, tiles);
+      }
+      add_groups<false>(p, share, memory, group, row0, column0, tiles);
+    };
+    if constexpr (shares_result<Tiles>) {
+      Tiles tiles(p.sign, warp);
+      add(0, 0, tiles);
+      return;
+    } else {
+      Tiles tiles;
+      // Warps of one residue modulo 4 share a tensor core: those with few live columns stand beside others.
+      constexpr bool complex = Tiles::numbers == 2;
+      const int row0 = (complex ? warp % p.warps_m : warp / p.warps_n) * tiles.rows;
+      const int column0 = (complex ? warp / p.warps_m : warp % p.warps_n) * tiles.columns;
+      if constexpr (complex) {
+        tiles.sign = p.sign;
+        tiles.live = (p.n - share.column0 - column0 + 15) / 16;
+      }
+      add(row0, column0, tiles);
+    }
+  });
+}
+
+template <class Real, bool by_columns, int blocks, int warps>
+__global__ void __launch_bounds__(block_threads, 1) tsmttsm_gram_kernel(const __grid_constant__ TsmttsmRing<Real> p) {
+  extern __shared__ __align__(1024) unsigned char memory[];
+  __shared__ RingBarriers barriers;
+  release_next_kernel();
+  const Share share(p, 0, 0);
+  run_ring<by_columns>(p, share, barriers, memory, [&](int group, int warp) {
+    with_gram_tiles<blocks, warps>(warp, [&](auto&& tiles) {
+      add_chunks<by_columns>(p, share, barriers, memory, group, 0, 0, tiles);
+      add_groups<true>(p, share, memory, group, 0, 0, tiles);
+    });
+  });
+}
+
+}  // namespace blockvec::kernels::cuda

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "src/dispatch/cuda/launch.hpp"
+#include "src/dispatch/host/checks.hpp"
+#include "src/dispatch/cuda/problems.hpp"
+
+/// A caller's arguments: checked, and as the problem that a kernel is chosen for. Calls and what explains them share
+/// it, so that both speak of the same kernel.
+namespace blockvec::kernels::dispatch {
+
+/// alpha or beta from device memory.
+template <class T>
+cuda::Coefficients<T> in_memory(const char* product, const char* name, const T* place) {
+  check_coefficient(product, name, place);
+  return {T(1), place};
+}
+
+/// alpha or beta as an operand, without entries where it is a value.
+template <class T>
+Operand operand(const char* name, const cuda::Coefficients<T>& x) {
+  const std::int64_t entries = x.device == nullptr ? 0 : 1;
+  return operand(name, Matrix<const T>{x.device, entries, entries, entries});
+}
+
+/// The call, once its arguments have been checked; single columns come as rows of one entry, which are served best.
+template <class T>
+cuda::TsmttsmCall<T> checked_tsmttsm(cuda::TsmttsmCall<T> call, std::span<std::byte> workspace) {
+  check_tsmttsm(call.a, call.b, call.c);
+  const std::array inputs{operand("A", call.a), operand("B", call.b), operand("alpha", call.alpha),
+                          operand("beta", call.beta)};
+  check_device_memory("tsmttsm", operand("C", call.c), inputs, workspace);
+  prefer_rows(call.a, call.b);
+  return call;
+}
+
+template <class T>
+void prefer_rows(cuda::TsmmCall<T>& call) {
+  if (call.a.columns != 1 || call.b.columns != 1 || call.a.layout == Layout::row_major) return;
+  call.a.layout = call.b.layout = Layout::row_major;
+  call.a.ld = call.b.ld = 1;
+}
+
+template <class T>
+cuda::TsmmCall<T> checked_tsmm(cuda::TsmmCall<T> call, std::span<std::byte> workspace) {
+  check_tsmm(call.a, call.c, call.b);
+  const std::array inputs{operand("A", call.a), operand("C", call.c), operand("alpha", call.alpha),
+                          operand("beta", call.beta)};
+  check_device_memory("tsmm", operand("B", call.b), inputs, workspace);
+  prefer_rows(call);
+  return call;
+}
+
+template <class T>
+cuda::TsmmCall<T> checked_tsmm_inplace(const Matrix<T>& v, const Matrix<const T>& c, Triangle triangle,
+                                       std::span<std::byte> workspace) {
+  check_tsmm_inplace(v, c);
+  check_device_memory("tsmm_inplace", operand("V", v), std::array{operand("C", c)}, workspace);
+  Matrix<T> first = v;  // the columns that are written
+  first.columns = c.columns;
+  cuda::TsmmCall<T> call{{T(1), nullptr}, {T(0), nullptr}, v, c, first, triangle};
+  prefer_rows(call);
+  return call;
+}
+
+/// Whether a call has a result at all.
+template <class T>
+bool has_result(const cuda::TsmttsmCall<T>& call) {
+  return call.c.rows > 0 && call.c.columns > 0;
+}
+template <class T>
+bool has_result(const cuda::TsmmCall<T>& call) {
+  return call.b.rows > 0 && call.b.columns > 0;
+}
+
+template <class T>
+bool may_be_zero(const cuda::Coefficients<T>& x) {
+  return x.device != nullptr || x.value == T(0);
+}
+
+/// What the kernel of a checked call is chosen for.
+template <class T>
+CudaTsmttsmProblem problem_of(const cuda::TsmttsmCall<T>& call, SinglePrecision single_precision) {
+  CudaTsmttsmProblem problem = problem_of(call.a, call.b);
+  problem.may_split = single_precision == SinglePrecision::split;
+  if (call.alpha.device == nullptr && call.alpha.value == T(0)) problem.k = 0;
+  return problem;
+}
+
+template <class T>
+CudaTsmmProblem problem_of(const cuda::TsmmCall<T>& call, SinglePrecision single_precision) {
+  const bool reads_output = call.beta.device != nullptr || call.beta.value != T(0);
+  CudaTsmmProblem problem = problem_of(call.a, Matrix<const T>(call.b), reads_output);
+  problem.may_split = single_precision == SinglePrecision::split;
+  problem.may_skip_a = may_be_zero(call.alpha);
+  return problem;
+}
+
+}  // namespace blockvec::kernels::dispatch

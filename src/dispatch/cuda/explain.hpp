@@ -1,0 +1,13 @@
+#pragma once
+
+#include <blockvec/kernels/cuda.hpp>
+
+#include "src/dispatch/cuda/configuration.hpp"
+
+/// Explanations for any device, present or not.
+namespace blockvec::kernels::dispatch {
+
+CudaExplanation explain(const CudaDevice& device, const CudaTsmttsmProblem& problem);
+CudaExplanation explain(const CudaDevice& device, const CudaTsmmProblem& problem);
+
+}  // namespace blockvec::kernels::dispatch

@@ -1,0 +1,166 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+#include <vector>
+
+#include "src/dispatch/cuda/configuration.hpp"
+#include "src/tuning/rows.hpp"
+
+/// What a configuration takes: the slowest of memory and multiprocessors, once they run, after a start.
+/// Bandwidths are those that plain kernels reach; clocks of a multiprocessor are counted by each kind of kernel.
+namespace blockvec::kernels::dispatch {
+
+/// What a kind of kernel knows about one of its configurations.
+struct CudaWork {
+  double bytes;            ///< that cross the memory's interface
+  double bandwidth;        ///< that they can have
+  double product_clocks;   ///< of the multiprocessor that has most to do: tensor cores, or FMA
+  double shared_clocks;    ///< and its reads from shared memory
+  double overlap;          ///< part of the shorter one of both that hides behind the longer one
+  double parts;            ///< multiprocessors that work
+  double bytes_in_flight;  ///< that each of them asks for ahead
+  double launches;         ///< kernels, and fills of memory
+  double waits;            ///< for memory, one after the other, that nothing hides
+  bool tensor_cores;
+};
+
+/// What tsmm reads and writes of A and B.
+inline double tall_bytes(const CudaTsmmProblem& p) {
+  return static_cast<double>(p.k) * static_cast<double>(p.m + (p.reads_output ? 2 : 1) * p.n) * p.real_bytes;
+}
+
+inline constexpr double launch_seconds = 2.0e-6;
+inline constexpr double memory_latency = 0.8e-6;
+
+inline CudaPrediction predict(const CudaDevice& device, const CudaWork& work) {
+  const double in_flight = std::min(work.bytes, work.parts * work.bytes_in_flight);
+  const double flow = std::min(work.bandwidth, in_flight / memory_latency);
+  const double memory = work.bytes / flow;
+  const double longer = std::max(work.product_clocks, work.shared_clocks);
+  const double shorter = std::min(work.product_clocks, work.shared_clocks);
+  const double busy = (longer + (1 - work.overlap) * shorter) / device.clock;
+  const double start = work.launches * launch_seconds + work.waits * memory_latency;
+  CudaBound bound = CudaBound::memory;
+  if (busy > memory) {
+    bound = work.shared_clocks > work.product_clocks ? CudaBound::shared_memory
+            : work.tensor_cores                      ? CudaBound::tensor_cores
+                                                     : CudaBound::arithmetic;
+  }
+  if (start > std::max(memory, busy)) bound = CudaBound::latency;
+  return {start + std::max(memory, busy), bound, busy};
+}
+
+/// The less the better. Where memory takes as long, so do fewer clocks: they cost power, and with it the clock itself.
+inline double cost(const CudaPrediction& prediction) { return prediction.seconds + 0.05 * prediction.busy_seconds; }
+
+/// The candidate of the least cost, the first one of equals.
+template <class Problem, class Configuration>
+CudaChoice<Configuration> best_candidate(const CudaDevice& device, const Problem& problem,
+                                         const std::vector<Configuration>& candidates) {
+  CudaChoice<Configuration> best{};
+  bool first = true;
+  for (const Configuration& c : candidates) {
+    const CudaPrediction prediction = predict(device, problem, c);
+    if (!first && cost(prediction) >= cost(best.prediction)) continue;
+    best = {c, prediction, {}};
+    first = false;
+  }
+  return best;
+}
+
+/// All that there is to compare.
+inline auto members(const CudaDevice& device) {
+  const auto& [multiprocessors, shared_bytes, bulk_copies, name, capability, clock, read, copy, warpgroups] = device;
+  return std::tie(multiprocessors, shared_bytes, bulk_copies, name, capability, clock, read, copy, warpgroups);
+}
+inline auto members(const CudaTsmttsmProblem& problem) {
+  const auto& [k, m, n, pitch_a, pitch_b, real_bytes, row_major, same, parts, aligned, may_split, aligned_before] =
+      problem;
+  return std::tie(k, m, n, pitch_a, pitch_b, real_bytes, row_major, same, parts, aligned, may_split, aligned_before);
+}
+inline auto members(const CudaTsmmProblem& problem) {
+  const auto& [k, m, n, pitch_a, pitch_b, real_bytes, row_major, in_place, reads_output, parts, aligned, may_skip_a,
+               aligned_output, may_split] = problem;
+  return std::tie(k, m, n, pitch_a, pitch_b, real_bytes, row_major, in_place, reads_output, parts, aligned, may_skip_a,
+                  aligned_output, may_split);
+}
+
+/// The choices that a thread made last. A search takes microseconds, and a solver asks for a few products again and
+/// again. All of a product tells its place, and products that fall into one set stand side by side there.
+template <class Configuration, class Problem>
+class LastChoices {
+ public:
+  static constexpr std::size_t sets = 32;
+  static constexpr std::size_t places = 8;  ///< of a set
+
+  /// Null for a product that is not among them.
+  const CudaChoice<Configuration>* find(const CudaDevice& device, const Problem& problem) const {
+    for (const Entry& entry : sets_[set_of(device, problem)].entries) {
+      const bool same = entry.made && members(entry.problem) == members(problem);
+      if (same && members(entry.device) == members(device)) return &entry.choice;
+    }
+    return nullptr;
+  }
+
+  /// Takes the place of the oldest one of its set.
+  void keep(const CudaDevice& device, const Problem& problem, const CudaChoice<Configuration>& choice) {
+    Set& set = sets_[set_of(device, problem)];
+    set.entries[set.oldest] = Entry{device, problem, choice, true};
+    set.oldest = (set.oldest + 1) % places;
+  }
+
+ private:
+  struct Entry {
+    CudaDevice device;
+    Problem problem;
+    CudaChoice<Configuration> choice;
+    bool made = false;
+  };
+  struct Set {
+    std::array<Entry, places> entries;
+    std::size_t oldest = 0;
+  };
+
+  static std::size_t set_of(const CudaDevice& device, const Problem& problem) {
+    std::uint64_t mixed = 0;
+    const auto mix = [&](std::int64_t x) {
+      mixed = (mixed ^ static_cast<std::uint64_t>(x)) * 0x9E3779B97F4A7C15U;
+      mixed ^= mixed >> 32;
+    };
+    mix(device.multiprocessors);
+    mix(device.capability);
+    std::apply([&](const auto&... member) { (mix(member), ...); }, members(problem));
+    return mixed % sets;
+  }
+
+  std::vector<Set> sets_ = std::vector<Set>(sets);
+};
+
+/// The measured row that covers a call, else the best of what collect(found) finds.
+template <class Configuration, class Problem, class Collect>
+CudaChoice<Configuration> search_choice(const CudaDevice& device, const Problem& problem, Collect&& collect) {
+  Configuration measured{};
+  if (const tuning::Row* const row = tuning::find(device, problem, measured)) {
+    return {measured, predict(device, problem, measured), row->place};
+  }
+  thread_local std::vector<Configuration> found;  // kept: a call allocates nothing once it is warm
+  found.clear();
+  collect(found);
+  return best_candidate(device, problem, found);
+}
+
+/// The same: what a call runs.
+template <class Configuration, class Problem, class Collect>
+CudaChoice<Configuration> row_or_best(const CudaDevice& device, const Problem& problem, Collect&& collect) {
+  thread_local LastChoices<Configuration, Problem> last;
+  if (const auto* const known = last.find(device, problem)) return *known;
+  const CudaChoice<Configuration> choice = search_choice<Configuration>(device, problem, collect);
+  last.keep(device, problem, choice);
+  return choice;
+}
+
+}  // namespace blockvec::kernels::dispatch

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "src/dispatch/cuda/configuration.hpp"
+
+/// Rings of stages in shared memory: what both products' configurations share.
+namespace blockvec::kernels::dispatch {
+
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+constexpr std::int64_t round_up(std::int64_t a, std::int64_t step) { return ceil_div(a, step) * step; }
+
+inline constexpr int computing_warps = 8;
+/// Of a block of tsmttsm's ring.
+constexpr int ring_warps(const CudaTsmttsm& c) {
+  if (c.whole_warpgroups()) return 3 * warpgroup_warps;
+  return c.kernel == TsmttsmKernel::ring_3m ? gauss_warps({c.tile_m, c.tile_n}) : computing_warps;
+}
+inline constexpr int max_stages = 64;
+inline constexpr int line_bytes = 128;
+inline constexpr int static_bytes = 2048;  // barriers and the like
+inline constexpr std::int64_t largest_pitch = 8192;
+inline constexpr std::size_t workspace_alignment = 16;
+
+/// Rows of a stage start anywhere in a line.
+constexpr std::int64_t stage_bytes(std::int64_t rows, std::int64_t pitch, int real_bytes) {
+  return round_up(rows * pitch * real_bytes, line_bytes) + line_bytes;
+}
+
+/// Chunks are whole lines, whatever the width.
+constexpr int least_rows(int real_bytes) { return real_bytes == 8 ? 16 : 32; }
+
+/// Gaps between rows are read along while they are a small part.
+constexpr bool streams(std::int64_t width, std::int64_t pitch) {
+  return pitch != 0 && pitch <= largest_pitch && 8 * pitch <= 9 * width;
+}
+
+/// Rows of a chunk: so many bytes at most, and enough chunks for all warps, but of so many bytes at least.
+constexpr int chunk_rows(std::int64_t row_bytes, std::int64_t chunk_bytes, int real_bytes, std::int64_t k,
+                         std::int64_t chunks, std::int64_t least_bytes = 0) {
+  int rows = 1024;
+  const int least = least_rows(real_bytes);
+  while (rows > least && rows * row_bytes > chunk_bytes) rows /= 2;
+  while (rows > least && rows * row_bytes > least_bytes && ceil_div(k, rows) < chunks) rows /= 2;
+  return rows;
+}
+
+/// Chunks that a block takes at a time: of about so many bytes, as measured on an H200.
+constexpr int chunks_of_ticket(std::int64_t chunk_bytes, std::int64_t bytes = 32768) {
+  return static_cast<int>(std::clamp<std::int64_t>((bytes + chunk_bytes / 2) / chunk_bytes, 1, 16));
+}
+
+constexpr int whole_groups(std::int64_t stages, int groups) {
+  return static_cast<int>(std::min<std::int64_t>(stages, max_stages) / groups * groups);
+}
+
+}  // namespace blockvec::kernels::dispatch

@@ -1,0 +1,75 @@
+#include "src/dispatch/cuda/tsmm/direct.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+
+#include "src/dispatch/cuda/stages.hpp"
+
+namespace blockvec::kernels::dispatch {
+namespace {
+
+constexpr int threads = 256;
+
+}  // namespace
+
+// As measured on an H200.
+bool direct_is_better(const CudaTsmmProblem& p) {
+  const std::int64_t n = p.n / p.parts;
+  if (p.row_major) {
+    return n == 1 && p.m == p.parts && !streams(p.m, p.pitch_a);
+  }
+  if (n <= 2) return true;
+  const bool aligned = p.aligned && p.aligned_output && p.pitch_a * p.real_bytes % 16 == 0;
+  if (aligned && p.m > (p.real_bytes == 8 ? 256 : 16)) return false;
+  return n <= (p.real_bytes == 4 && p.parts == 1 ? 11 : 8);
+}
+
+bool complete_direct(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+  if (p.n > p.parts * c.tile_n) return false;
+  c.warps = 1;
+  c.rows = c.blocks_n * threads;
+  c.parts = ceil_div(p.k, c.rows);
+  const std::int64_t bytes = round_up(p.m, c.panel * p.parts) * c.tile_n * std::int64_t{sizeof(double)};
+  if (c.parts > std::numeric_limits<std::int32_t>::max() || bytes > device.shared_bytes) return false;
+  c.shared_bytes = static_cast<int>(bytes);
+  return true;
+}
+
+void add_direct(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+  bool taken = false;
+  for (const ThreadShape& shape : tsmm_direct_shapes) {
+    CudaTsmm c{};
+    c.kernel = TsmmKernel::direct;
+    c.tile_n = shape.columns;
+    c.blocks_n = shape.rows;
+    c.panel = shape.panel;
+    // The narrowest one that holds all columns; of two rows a thread has more to load at a time.
+    const bool two_rows = (p.real_bytes == 4 && p.parts == 1) || p.m > 256 * p.parts;
+    // Many columns of A make blocks of many rows too few.
+    const bool usual = !taken && (!p.row_major || shape.rows == 1) && (shape.columns != 1 || p.m <= 256 * p.parts) &&
+                       (p.row_major || shape.columns != 8 || (shape.rows == 2) == two_rows);
+    if ((search == Search::usual && !usual) || !complete(device, p, c)) continue;
+    taken = true;
+    to.push_back(c);
+  }
+}
+
+CudaWork direct_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+  const double rows = static_cast<double>(ceil_div(c.parts, device.multiprocessors) * c.rows);
+  const double products = static_cast<double>(p.m) * p.parts * c.tile_n;
+  CudaWork work{};
+  work.bytes = tall_bytes(p);
+  work.bandwidth = 0.97 * device.copy_bandwidth;
+  work.product_clocks = rows * products / 64;
+  work.shared_clocks = rows * static_cast<double>(p.m) * c.tile_n / (64.0 * c.blocks_n);
+  work.overlap = 0.9;
+  work.parts = static_cast<double>(std::min<std::int64_t>(c.parts, device.multiprocessors));
+  work.bytes_in_flight =
+      2.0 * 1024 * c.blocks_n * static_cast<double>(std::min<std::int64_t>(c.panel, p.m)) * p.real_bytes;
+  work.launches = 1;
+  work.waits = 2;
+  return work;
+}
+
+}  // namespace blockvec::kernels::dispatch

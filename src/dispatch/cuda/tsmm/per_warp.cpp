@@ -1,0 +1,107 @@
+#include "src/dispatch/cuda/tsmm/per_warp.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "src/dispatch/cuda/stages.hpp"
+
+namespace blockvec::kernels::dispatch {
+namespace {
+
+bool is_split(const CudaTsmm& c) { return c.kernel == TsmmKernel::per_warp_tf32; }
+
+// Of a warp.
+std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  return std::int64_t{c.rows} * c.pitch * p.real_bytes;
+}
+
+}  // namespace
+
+// As measured on an H200: boxes are as fast where rows are whole lines of memory and B is another matrix.
+bool warps_are_better(const CudaTsmmProblem& p) {
+  const std::int64_t distance = p.pitch_a * p.real_bytes;
+  if (p.row_major && p.real_bytes == 4 && p.parts == 2 && p.m > 32 && p.n > 32) {
+    return !streams(p.m, p.pitch_a) && p.m <= 64 && p.n <= 64 && (!p.aligned || distance % 16 != 0);
+  }
+  return p.row_major && !streams(p.m, p.pitch_a) && p.n <= 32 && p.m <= 32 &&
+         (!p.aligned || distance % line_bytes != 0 || p.in_place);
+}
+
+bool complete_warps(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+  const std::int64_t most_panel = 256 / p.real_bytes;
+  if (!p.row_major || p.m < 1 || p.n > 8 * c.tile_n || c.stages < 2 || c.stages > 4) return false;
+  c.warps = 1;
+  c.rows = 16 * c.blocks_n;
+  if (is_split(c) && (p.real_bytes != 4 || !p.may_split)) return false;
+  c.panel = static_cast<int>(p.m <= most_panel ? round_up(p.m, is_split(c) ? 8 : 4) : most_panel);
+  // Lanes of a warp take one of four neighbours of a row, and meet different banks.
+  const std::int64_t numbers = std::max<std::int64_t>(c.panel, c.staged != 0 ? 8 * c.tile_n : 0);
+  c.pitch = static_cast<int>(round_up(numbers + 4, 8) - 4);
+  const std::int64_t small = round_up(p.m, 16) * c.tile_n * 8 * std::int64_t{sizeof(double)};
+  const std::int64_t bytes = small + computing_warps * c.stages * bytes_of_stage(p, c);
+  const std::int64_t turns = ceil_div(p.k, c.rows);
+  if (bytes + static_bytes > device.shared_bytes || turns > std::numeric_limits<std::int32_t>::max()) return false;
+  c.shared_bytes = static_cast<int>(bytes);
+  const int most_blocks = tsmm_warps_blocks({c.blocks_n, c.tile_n});
+  const int blocks = most_blocks * (bytes + static_bytes) <= device.shared_bytes ? most_blocks : 1;
+  if (c.chunks_per_ticket == 0) c.chunks_per_ticket = p.n > 24 && c.staged == 0 ? 16 : p.n > 24 || p.in_place ? 8 : 4;
+  c.parts = std::min<std::int64_t>(ceil_div(turns, computing_warps), blocks * device.multiprocessors);
+  c.workspace_bytes = sizeof(unsigned) + workspace_alignment;
+  return true;
+}
+
+void add_warps(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+  // Memory is written in sectors of 32 bytes: lanes alone fill them where all rows of B start with one.
+  const bool staged = !p.aligned_output || p.pitch_b * p.real_bytes % 32 != 0 || p.n * p.real_bytes % 32 != 0;
+  const auto add = [&](const TileShape& tile, bool split, int stages, bool by_rows, int ticket) {
+    CudaTsmm c{};
+    c.kernel = split ? TsmmKernel::per_warp_tf32 : TsmmKernel::per_warp;
+    c.blocks_n = tile.m;
+    c.tile_n = tile.n;
+    c.stages = stages;
+    c.staged = by_rows ? 1 : 0;
+    c.chunks_per_ticket = ticket;
+    if (complete(device, p, c)) to.push_back(c);
+  };
+  const bool few = p.n <= 24;
+  const int usual_stages = p.in_place ? (few ? 4 : 2) : few ? 2 : 3;
+  // As measured on an H200: double precision binds products of many columns, and is as good for few.
+  const bool splits = p.real_bytes == 4 && p.may_split && p.n > 32;
+  const auto add_shape = [&](const TileShape& tile, bool split) {
+    if (tile.n > 1 && 8 * (tile.n - 1) >= p.n) return;  // a narrower one does as much
+    if (search == Search::usual) {
+      const bool wide_rows = p.real_bytes == 4 && !few && !split && !p.in_place;
+      if (split == splits) add(tile, split, wide_rows ? 2 : usual_stages, staged, split ? 16 : wide_rows ? 4 : 0);
+      return;
+    }
+    for (const int stages : {2, 3, 4}) {
+      for (const int ticket : {4, 8, 16}) {
+        add(tile, split, stages, staged, ticket);
+        add(tile, split, stages, !staged, ticket);
+      }
+    }
+  };
+  for (const TileShape& tile : tsmm_per_warp_shapes) add_shape(tile, false);
+  for (const TileShape& tile : tsmm_per_warp_tf32_shapes) add_shape(tile, true);
+}
+
+CudaWork warps_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+  const std::int64_t blocks = ceil_div(c.parts, device.multiprocessors);
+  const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts) * blocks;
+  const double products = static_cast<double>(turns * c.blocks_n * c.tile_n * ceil_div(p.m, 4)) / 4;
+  CudaWork work{};
+  work.bytes = tall_bytes(p);
+  work.bandwidth = 0.95 * device.copy_bandwidth;
+  work.product_clocks = products * (is_split(c) ? 10 : 16);
+  work.shared_clocks = products * (16.0 / c.tile_n + 8.0 / c.blocks_n);
+  work.overlap = 0.5;
+  work.tensor_cores = true;
+  work.parts = static_cast<double>(std::min<std::int64_t>(c.parts, device.multiprocessors));
+  work.bytes_in_flight = static_cast<double>(blocks * computing_warps * (c.stages - 1) * c.rows *
+                                             std::min<std::int64_t>(p.m, c.panel) * p.real_bytes);
+  work.launches = 2;
+  work.waits = 2;
+  return work;
+}
+
+}  // namespace blockvec::kernels::dispatch

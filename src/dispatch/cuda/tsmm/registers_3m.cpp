@@ -1,0 +1,113 @@
+#include "src/dispatch/cuda/tsmm/registers_3m.hpp"
+
+#include <algorithm>
+
+#include "src/dispatch/cuda/stages.hpp"
+#include "src/dispatch/cuda/tsmm/strided.hpp"
+
+namespace blockvec::kernels::dispatch {
+namespace {
+
+constexpr int numbers_of_line = 16;
+constexpr int sector_bytes = 32;
+
+// Complex numbers are read at once.
+bool gauss_serves(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+  return boxes_serve(device, p) && p.parts == 2 && p.real_bytes == 8 && p.aligned &&
+         p.m <= 8 * c.blocks_n && p.n <= 32 * c.tile_n;
+}
+
+// Whole rows of B lie side by side.
+bool stages_rows(const CudaTsmmProblem& p) { return p.row_major && p.aligned_output && p.pitch_b == p.n; }
+
+// From line to line of a box: four lanes read four neighbours of a row or of two columns, the next four go on in other
+// banks.
+int pitch_of(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  constexpr int apart = numbers_of_line / 2;  // an odd number of these
+  return p.row_major ? (c.panel / apart % 2 != 0 ? c.panel : c.panel + apart) : 2 * c.rows + numbers_of_line / 4;
+}
+
+}  // namespace
+
+bool complete_gauss_registers(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+  if (!gauss_serves(device, p, c)) return false;
+  c.classes = 1;
+  c.groups = 1;
+  c.small_in_ring = false;
+  c.warps = gauss_register_warps(c.tile_n);
+  if (c.row_warps == 0) c.row_warps = !p.row_major ? 4 : gauss_row_pairs(c.tile_n) > 1 ? 2 : c.blocks_n <= 14 ? 6 : 4;
+  c.rows = 16 * c.row_warps;
+  if (c.row_warps % gauss_row_pairs(c.tile_n) != 0) return false;
+  const int panel = 8 * c.blocks_n;  // what products take, zeros beyond A
+  if (c.panel != 0 && c.panel != panel) return false;
+  c.panel = panel;
+  c.pitch = pitch_of(p, c);
+  if (c.pitch > longest_box) return false;
+  const std::int64_t stage = std::int64_t{p.row_major ? c.rows : c.panel / 2} * c.pitch * p.real_bytes;
+  if (stage % line_bytes != 0) return false;
+  if (c.staged != 0 && !stages_rows(p)) return false;
+  c.staged_pitch = c.staged != 0 ? static_cast<int>(p.n) : 0;
+  const std::int64_t beside =
+      std::int64_t{c.warps / 2} * gauss_pair_bytes + 2 * std::int64_t{c.rows} * c.staged_pitch * p.real_bytes;
+  const std::int64_t room = device.shared_bytes - static_bytes - beside;
+  if (c.stages == 0) c.stages = static_cast<int>(std::min<std::int64_t>(room / stage, 32));
+  if (c.stages < 2 || c.stages > max_stages || c.stages * stage > room) return false;
+  c.shared_bytes = static_cast<int>(beside + c.stages * stage);
+  if (c.chunks_per_ticket == 0) c.chunks_per_ticket = 1;
+  c.parts = std::min<std::int64_t>(ceil_div(p.k, c.rows), device.multiprocessors);
+  c.workspace_bytes = 2 * workspace_alignment;
+  return true;
+}
+
+bool add_gauss_registers(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+  // As measured on an H200: others are better for fewer columns.
+  if (p.parts == 1 || p.real_bytes != 8 || p.m <= 64 || p.n <= 32) return false;
+  // Columns that begin within sectors of memory are better stored as longer pieces, where products leave the time.
+  const bool in_sectors = p.row_major || p.pitch_b * p.real_bytes % sector_bytes == 0;
+  if (search == Search::usual && !in_sectors && p.m <= 96 && p.n <= 96) return false;
+  const auto add = [&](const TileShape& tile, int row_warps, bool staged) {
+    CudaTsmm c{};
+    c.kernel = TsmmKernel::registers_3m;
+    c.blocks_n = tile.m;
+    c.tile_n = tile.n;
+    c.row_warps = row_warps;
+    c.staged = staged ? 1 : 0;
+    if (!complete(device, p, c)) return false;
+    to.push_back(c);
+    return true;
+  };
+  bool any = false;
+  for (const TileShape& tile : tsmm_registers_3m_shapes) {  // the narrow ones first
+    // Rows that begin within sectors of memory would be written in parts of these.
+    const bool staged = stages_rows(p) && p.n / 2 % 2 != 0 && gauss_row_pairs(tile.n) > 1;
+    const bool fits = add(tile, 0, staged);
+    any = any || fits;
+    if (fits && search == Search::usual) break;
+    for (const int row_warps : {1, 2, 3, 4, 6}) {
+      if (fits) add(tile, row_warps, staged);
+      if (fits && stages_rows(p)) add(tile, row_warps, !staged);
+    }
+  }
+  return any;
+}
+
+CudaWork gauss_registers_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+  const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
+  CudaWork work{};
+  work.bytes = tall_bytes(p);
+  work.bandwidth = 0.97 * device.copy_bandwidth;
+  // Of 8 rows: each warp's products of depth 4, four of which a multiprocessor makes in 16 clocks, and sums besides.
+  const double products = static_cast<double>(turns * c.rows / 8) * c.tile_n * 3 * c.blocks_n;
+  work.product_clocks = products * 4 * 1.15;
+  work.shared_clocks = products * 2.2;
+  work.overlap = 0.95;
+  work.tensor_cores = true;
+  work.parts = static_cast<double>(c.parts);
+  const int lines = p.row_major ? c.rows : c.panel / 2;
+  work.bytes_in_flight = (c.stages - 1.5) * static_cast<double>(lines * c.pitch * p.real_bytes);
+  work.launches = 2;
+  work.waits = 2;
+  return work;
+}
+
+}  // namespace blockvec::kernels::dispatch

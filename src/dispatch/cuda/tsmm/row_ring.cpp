@@ -1,0 +1,276 @@
+#include "src/dispatch/cuda/tsmm/row_ring.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "src/dispatch/cuda/stages.hpp"
+#include "src/dispatch/cuda/tsmm/strided.hpp"
+
+namespace blockvec::kernels::dispatch {
+namespace {
+
+// Whether rows of a view come in boxes, one at a time: tensor maps count in 32 bits, and in units of 16 bytes.
+bool comes_in_boxes(const CudaDevice& device, std::int64_t k, std::int64_t width, std::int64_t pitch, int real_bytes,
+                    bool aligned) {
+  const std::int64_t most = std::numeric_limits<std::int32_t>::max() - 4096;
+  return device.bulk_copies && aligned && k < most && pitch != width && pitch * real_bytes % 16 == 0 &&
+         round_up(width, 16 / real_bytes) <= longest_box;
+}
+
+bool boxes_a_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
+  return !streams(p.m, p.pitch_a) && comes_in_boxes(device, p.k, p.m, p.pitch_a, p.real_bytes, p.aligned);
+}
+
+bool ring_serves(const CudaDevice& device, const CudaTsmmProblem& p) {
+  return p.row_major && p.m > 0 && !p.may_skip_a && (streams(p.m, p.pitch_a) || boxes_a_serve(device, p));
+}
+
+// From row to row in a stage, and of results.
+std::int64_t stage_pitch_a(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  return c.boxes_a ? round_up(p.m, 16 / p.real_bytes) : p.pitch_a;
+}
+std::int64_t stage_pitch_b(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  return c.boxes_b ? round_up(p.n, 16 / p.real_bytes) : p.pitch_b;
+}
+std::int64_t pitch_out(const CudaTsmmProblem& p, const CudaTsmm& c) { return c.boxes_b ? stage_pitch_b(p, c) : p.n; }
+
+bool is_split(const CudaTsmm& c) { return c.kernel == TsmmKernel::row_ring_tf32; }
+int ring_warps(const CudaTsmm& c) { return is_split(c) ? split_warps({c.tile_n, c.blocks_n}) : computing_warps; }
+
+bool by_fma(const CudaTsmm& c) { return c.kernel == TsmmKernel::row_fma; }
+bool sums_in_single(const CudaTsmm& c) { return by_fma(c) && c.blocks_n > widest_exact_narrow; }
+
+// Warps share out A's columns.
+bool is_deep(const CudaTsmm& c) { return c.kernel == TsmmKernel::row_deep; }
+
+bool deep_serves(const CudaTsmmProblem& p) {
+  return p.real_bytes == 8 && p.aligned && p.m % 2 == 0 && p.pitch_a % 2 == 0 &&  // numbers come in pairs
+         p.m > deep_columns(p.m) * (least_deep_warps - 1) &&
+         8 * p.pitch_b <= std::numeric_limits<std::int32_t>::max();  // places in 8 rows of B have 32 bits
+}
+
+std::int64_t ring_stage_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  return stage_bytes(c.rows, stage_pitch_a(p, c), p.real_bytes) +
+         (c.output_in_ring ? stage_bytes(c.rows, stage_pitch_b(p, c), p.real_bytes) : 0);
+}
+
+// C, as the kernel keeps it in shared memory.
+std::int64_t small_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  if (is_split(c)) return std::int64_t{8} * c.warps * c.tile_n * 16 * round_up(p.m, 8);  // two parts
+  if (by_fma(c)) {
+    const std::size_t bytes = sums_in_single(c) ? sizeof(float) : sizeof(double);
+    return static_cast<std::int64_t>(bytes) * c.blocks_n * narrow_depth(c.blocks_n);
+  }
+  return std::int64_t{sizeof(double)} * c.warps * c.tile_n * ceil_div(p.m, 4) * 64;
+}
+
+// What lies beside the stages.
+std::int64_t fixed_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  if (is_deep(c)) {  // sums of all warps, of two turns
+    return std::int64_t{2} * c.groups * c.warps * 8 * (16 * c.tile_n + 2) * static_cast<std::int64_t>(sizeof(double));
+  }
+  return small_bytes(p, c) + c.groups * stage_bytes(c.rows, pitch_out(p, c), p.real_bytes);
+}
+
+int row_step(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  if (is_deep(c)) return 8;  // whole lines, since rows are whole pairs
+  return std::max(by_fma(c) ? 32 : 8 * c.blocks_n, least_rows(p.real_bytes));
+}
+
+// Stages, results on their way out and C share a block's memory; false if they do not fit.
+bool fit_stages(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+  const std::int64_t stage = ring_stage_bytes(p, c);
+  const std::int64_t fixed = fixed_bytes(p, c);
+  const std::int64_t room = device.shared_bytes - static_bytes;
+  const bool chosen = c.stages != 0;
+  if (fixed + (chosen ? c.stages : 1) * stage > room) return false;
+  if (!chosen) c.stages = whole_groups((room - fixed) / stage, c.groups);
+  c.shared_bytes = static_cast<int>(fixed + c.stages * stage);
+  // Every group works on one stage while another one is filled, and enough is on its way at any time.
+  // Those who multiply less do not drain it.
+  const std::int64_t least_bytes = c.boxes_a ? 24576 : is_split(c) ? 49152 : 65536;
+  const bool enough =
+      c.stages >= 2 * c.groups && c.stages % c.groups == 0 && c.stages <= max_stages && c.stages * stage >= least_bytes;
+  if (!chosen && !enough) c.stages = 0;
+  return enough;
+}
+
+bool fit_boxes(const CudaTsmm& c) { return !(c.boxes_a || c.boxes_b) || c.rows <= longest_box; }
+
+// Rows of views lie far apart: memory serves them best in small chunks, and where it is also written much, with little
+// on its way at a time.
+bool is_scattered(const CudaTsmmProblem& p, const CudaTsmm& c) { return c.boxes_a && !p.reads_output; }
+bool fit_scattered(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+  if (c.groups != 0 || c.rows != 0 || c.stages != 0) return false;
+  constexpr std::int64_t good_bytes = 65536;
+  const std::int64_t bytes = stage_pitch_a(p, c) * p.real_bytes;
+  const bool reads = p.m >= 4 * p.n && p.m <= 48;
+  CudaTsmm tried = c;
+  const bool splits_few = is_split(c) && c.tile_n == 1;  // which multiply fast
+  tried.groups = std::min(reads ? 8 : splits_few ? 6 : 4, ring_warps(c) / c.warps);
+  tried.rows = std::max(32, chunk_rows(bytes + p.n * p.real_bytes, 14336, p.real_bytes, p.k,
+                                       std::int64_t{device.multiprocessors} * tried.groups));
+  if (!reads) {
+    tried.stages = std::max(2, static_cast<int>(good_bytes / (tried.rows * bytes * tried.groups))) * tried.groups;
+  }
+  if (tried.rows % row_step(p, c) != 0 || !fit_boxes(tried) || !fit_stages(device, p, tried)) return false;
+  c = tried;
+  return true;
+}
+
+// The most groups of warps and the longest chunks that fit, where the configuration leaves them open.
+bool fit_groups(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+  const int most_groups = ring_warps(c) / c.warps;
+  if (c.groups != 0 && c.rows != 0) return c.groups <= most_groups && fit_boxes(c) && fit_stages(device, p, c);
+  if (is_scattered(p, c) && fit_scattered(device, p, c)) return true;
+  const int step = row_step(p, c);
+  const std::int64_t row_bytes = stage_pitch_a(p, c) * p.real_bytes;
+  const std::int64_t most_bytes = by_fma(c) && p.real_bytes == 4 ? 7168 : 8192;
+  const int least_groups = c.groups;
+  // As measured on an H200: twelve groups with shorter chunks are slower than eight with longer ones.
+  constexpr std::int64_t least_bytes_of_twelve = 3712;
+  int groups = least_groups != 0 ? least_groups : most_groups;
+  for (; groups > 0; groups = groups > computing_warps ? computing_warps : groups / 2) {
+    c.groups = groups;
+    c.rows = std::max(
+        step, chunk_rows(row_bytes, most_bytes, p.real_bytes, p.k, std::int64_t{device.multiprocessors} * groups));
+    for (; c.rows >= step; c.rows /= 2) {
+      if (least_groups == 0 && groups > computing_warps && c.rows * row_bytes < least_bytes_of_twelve) break;
+      if (fit_boxes(c) && fit_stages(device, p, c)) return true;
+    }
+    if (least_groups != 0) break;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool complete_ring(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+  if (!ring_serves(device, p)) return false;
+  c.boxes_a = !streams(p.m, p.pitch_a);
+  // Boxes are written in whole units, which must be B's.
+  c.boxes_b = !is_deep(c) && p.n * p.real_bytes % 16 == 0 &&
+              comes_in_boxes(device, p.k, p.n, p.pitch_b, p.real_bytes, p.aligned_output);
+  if (by_fma(c) && (p.n > c.blocks_n || p.m > narrow_depth(c.blocks_n))) return false;
+  if (sums_in_single(c) && !p.may_split) return false;
+  if (is_deep(c) && (!deep_serves(p) || p.n > 16 * c.tile_n)) return false;
+  if (is_split(c) && (!p.may_split || p.real_bytes != 4)) return false;
+  const std::int64_t warps = by_fma(c) ? 1
+                             : is_deep(c) ? ceil_div(p.m, deep_columns(p.m))
+                                          : ceil_div(ceil_div(p.n, 16), c.tile_n);
+  if (warps > ring_warps(c)) return false;
+  c.warps = static_cast<int>(warps);
+  c.output_in_ring = p.reads_output && (c.boxes_b || streams(p.n, p.pitch_b));
+  if (c.rows % row_step(p, c) != 0 || !fit_groups(device, p, c)) return false;
+  if (c.chunks_per_ticket == 0) {
+    // Of A and B together, as measured on an H200 for squares and for narrow B.
+    const std::int64_t chunk_bytes = c.rows * (stage_pitch_a(p, c) + p.n) * p.real_bytes;
+    const std::int64_t bytes = is_deep(c) ? 114688 : is_scattered(p, c) ? 24576 : 32768;
+    c.chunks_per_ticket = chunks_of_ticket(chunk_bytes, bytes);
+  }
+  c.parts = std::min<std::int64_t>(ceil_div(p.k, c.rows), device.multiprocessors);
+  c.workspace_bytes = sizeof(unsigned) + workspace_alignment;
+  return true;
+}
+
+CudaWork ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+  const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
+  const auto rows = static_cast<double>(turns * c.rows);
+  const double busy_part = static_cast<double>(ring_warps(c)) / (c.groups * c.warps);
+  CudaWork work{};
+  work.bytes = tall_bytes(p) + static_cast<double>(p.k) * static_cast<double>(stage_pitch_a(p, c) - p.m) * p.real_bytes;
+  // Few groups of warps wait for one another's stages, but for those that multiply little.
+  work.bandwidth = device.copy_bandwidth * (is_deep(c) ? 1.0 : std::min(1.0, 0.42 * c.groups));
+  if (p.reads_output && p.real_bytes == 4) work.bandwidth *= 0.75;  // as measured on an H200
+  if (is_deep(c)) {
+    const double products = rows / 8 * c.warps * c.tile_n * (deep_columns(p.m) / 16);
+    work.product_clocks = products * 16 * busy_part;
+    work.shared_clocks = products * 16 / c.tile_n + rows / 8 * c.warps * static_cast<double>(p.n) * 2;
+    work.overlap = 0.25;
+    work.tensor_cores = true;
+  } else if (by_fma(c)) {
+    const double sets = rows / 32;
+    work.product_clocks = sets * static_cast<double>(p.m) * c.blocks_n / (sums_in_single(c) ? 4 : 2);
+    work.shared_clocks = sets * static_cast<double>(p.m + p.n) * 2;
+    work.overlap = 0.9;
+  } else {
+    // C's entries serve so many rows, A's so many columns; idle warps and columns cost as much as busy ones.
+    const double products = rows / 8 * c.warps * c.tile_n * static_cast<double>(ceil_div(p.m, 4)) / 4;
+    work.product_clocks = products * (is_split(c) ? 10 : 16) * busy_part;
+    work.shared_clocks = products * (16.0 / c.blocks_n + 12.0 / c.tile_n) * busy_part;
+    work.overlap = is_split(c) ? 0.6 : 0.25;
+    work.tensor_cores = true;
+  }
+  work.parts = static_cast<double>(c.parts);
+  work.bytes_in_flight = static_cast<double>(c.stages * ring_stage_bytes(p, c));
+  work.launches = 2;
+  work.waits = 2;
+  return work;
+}
+
+// As measured on an H200: boxes come at the speed of plain copies, except very short rows; where B is read, too, rows of
+// more than two lines and many columns of B are served by boxes panel by panel as fast.
+bool boxed_ring_is_better(const CudaDevice& device, const CudaTsmmProblem& p) {
+  const std::int64_t bytes = p.m * p.real_bytes;
+  const bool narrow = p.reads_output ? bytes <= 256 && p.n <= 16 : bytes <= 512 && p.n <= 64;
+  return p.row_major && !p.may_skip_a && bytes >= 64 && narrow && boxes_a_serve(device, p);
+}
+
+// As measured on an H200.
+bool deep_is_better(const CudaTsmmProblem& p) {
+  return p.row_major && !p.may_skip_a && streams(p.m, p.pitch_a) && p.n <= 32 && deep_serves(p);
+}
+
+void add_ring(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+  if (!ring_serves(device, p)) return;
+  const auto add = [&](TsmmKernel kernel, const TileShape& tile, int groups, int rows, int stages,
+                       int chunks_per_ticket) {
+    CudaTsmm c{};
+    c.kernel = kernel;
+    c.tile_n = tile.m;
+    c.blocks_n = tile.n;
+    c.groups = groups;
+    c.rows = rows;
+    c.stages = stages;
+    c.chunks_per_ticket = chunks_per_ticket;
+    if (complete(device, p, c)) to.push_back(c);
+    return c;
+  };
+  const auto add_shape = [&](TsmmKernel kernel, const TileShape& tile) {
+    const CudaTsmm usual = add(kernel, tile, 0, 0, 0, 0);
+    if (search == Search::usual || usual.warps == 0) return;
+    for (int groups = ring_warps(usual) / usual.warps; groups > 0; groups /= 2) {
+      for (int rows = row_step(p, usual); rows <= 1024; rows *= 2) {
+        const CudaTsmm full = add(kernel, tile, groups, rows, 0, 0);
+        for (int ticket = 1; ticket <= 16; ticket *= 2) add(kernel, tile, groups, rows, 0, ticket);
+        const int half = full.stages / 2 / groups * groups;
+        if (half > 0) add(kernel, tile, groups, rows, half, 0);
+        if (!usual.boxes_a) continue;
+        for (const int ticket : {0, 1, 2, 4}) add(kernel, tile, groups, rows, 2 * groups, ticket);
+      }
+    }
+  };
+  const bool all = search == Search::all;
+  if (all || deep_is_better(p)) {
+    for (const Columns& shape : tsmm_row_deep_shapes) add_shape(TsmmKernel::row_deep, {shape.n, 0});
+  }
+  if (!all && !ring_is_better(p) && !boxed_ring_is_better(device, p) && !to.empty()) return;
+  // As measured on an H200: conversions to double precision would bind narrow views that are written as much as read.
+  const bool split = p.real_bytes == 4 && p.may_split && !streams(p.m, p.pitch_a) && p.n <= 16 &&
+                     (p.parts == 2 ? p.m >= 32 && p.n > 8 : p.m >= 16 && p.m < 4 * p.n && p.n > 4 && p.n <= 8);
+  if (all || !split) {
+    for (const Columns& shape : tsmm_row_fma_shapes) {
+      // Measured on an H200 for 9 and 10 columns; tensor cores are as good from 11 on, in double precision from 5 on.
+      const bool is_better = shape.n <= (p.real_bytes == 4 ? widest_exact_narrow : 4) || p.n == 9 || p.n == 10;
+      if (all || is_better) add_shape(TsmmKernel::row_fma, {0, shape.n});
+    }
+    for (const TileShape& tile : tsmm_row_ring_shapes) add_shape(TsmmKernel::row_ring, tile);
+  }
+  if (p.real_bytes != 4) return;
+  for (const TileShape& tile : tsmm_row_ring_tf32_shapes) {
+    const bool serves = tile.m == 1 ? p.n <= 16 && (all || split) : 2 * p.m * p.n >= 17 * (p.m + p.n);
+    if (serves) add_shape(TsmmKernel::row_ring_tf32, tile);  // narrower ones wait for memory anyway
+  }
+}
+
+}  // namespace blockvec::kernels::dispatch

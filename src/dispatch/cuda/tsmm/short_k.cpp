@@ -1,0 +1,80 @@
+#include "src/dispatch/cuda/tsmm/short_k.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "src/dispatch/cuda/stages.hpp"
+
+namespace blockvec::kernels::dispatch {
+namespace {
+
+// So many columns of A that blocks of 128 rows take one turn, as measured on an H200, and fetch the first ones ahead.
+constexpr std::int64_t many_columns = 512;
+
+// Of a block, in all: no stages that stay empty.
+std::int64_t ring_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  const int stage = c.rows * (panels_panel + 4) + panels_panel * (8 * c.tile_n + 4);
+  const std::int64_t stages = std::min<std::int64_t>(panels_stages, ceil_div(p.m, panels_panel));
+  return stages * stage * static_cast<std::int64_t>(sizeof(double));
+}
+
+// A multiprocessor's memory has a kilobyte for each block that is nobody's.
+std::int64_t blocks_at_a_time(const CudaDevice& device, const CudaTsmm& c) {
+  return std::min<std::int64_t>((device.shared_bytes + 1024) / (c.shared_bytes + 1024), 16 / c.blocks_n);
+}
+
+}  // namespace
+
+// As measured on an H200: many columns, of which C would keep other kernels' blocks waiting, and few turns of blocks.
+bool panels_are_better(const CudaDevice& device, const CudaTsmmProblem& p) {
+  return p.row_major && p.n <= 32 && p.m >= (p.n > 16 ? 256 : many_columns) &&
+         p.k * p.m <= std::int64_t{96000} * device.multiprocessors;
+}
+
+bool complete_panels(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+  // Rows of A come by pairs of numbers.
+  if (!p.row_major || p.real_bytes != 8 || p.parts != 1 || p.may_skip_a || p.m == 0 || p.n > 8 * c.tile_n ||
+      !p.aligned || p.pitch_a % 2 != 0) {
+    return false;
+  }
+  c.warps = 1;
+  c.panel = p.m >= many_columns ? 2 * panels_panel : 0;
+  c.rows = 16 * c.blocks_n;
+  c.shared_bytes = static_cast<int>(ring_bytes(p, c));
+  c.parts = ceil_div(p.k, c.rows);
+  return c.shared_bytes <= device.shared_bytes && c.parts <= std::numeric_limits<std::int32_t>::max();
+}
+
+void add_panels(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+  for (const TileShape& tile : tsmm_short_k_shapes) {
+    const bool narrower = tile.n > 1 && 4 * tile.n >= p.n;  // does as much
+    if (search == Search::usual && (narrower || tile.m != (p.m >= many_columns ? 8 : 4))) continue;
+    CudaTsmm c{};
+    c.kernel = TsmmKernel::short_k;
+    c.blocks_n = tile.m;
+    c.tile_n = tile.n;
+    if (complete(device, p, c)) to.push_back(c);
+  }
+}
+
+CudaWork panels_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+  const std::int64_t blocks = blocks_at_a_time(device, c);
+  const std::int64_t turns = ceil_div(c.parts, device.multiprocessors * blocks);
+  const double steps = static_cast<double>(turns * blocks * c.blocks_n) * static_cast<double>(ceil_div(p.m, 16));
+  CudaWork work{};
+  work.bytes = tall_bytes(p);
+  // What runs at the end has memory for itself, but cannot use it.
+  work.bandwidth = 0.97 * device.copy_bandwidth * static_cast<double>(c.parts) /
+                   static_cast<double>(turns * blocks * device.multiprocessors);
+  work.product_clocks = steps * c.tile_n * 16;
+  work.shared_clocks = steps * (16 + 8.0 * c.tile_n);
+  work.overlap = 0.5;
+  work.tensor_cores = true;
+  work.parts = static_cast<double>(std::min<std::int64_t>(c.parts, device.multiprocessors));
+  work.bytes_in_flight = static_cast<double>(blocks * (panels_stages - 1) * c.rows * panels_panel * p.real_bytes);
+  work.launches = 1;
+  work.waits = 2;
+  return work;
+}
+
+}  // namespace blockvec::kernels::dispatch

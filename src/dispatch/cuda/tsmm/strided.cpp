@@ -1,0 +1,350 @@
+#include "src/dispatch/cuda/tsmm/strided.hpp"
+
+#include <algorithm>
+#include <initializer_list>
+#include <limits>
+
+#include "src/dispatch/cuda/stages.hpp"
+#include "src/dispatch/cuda/tsmm/strided_tf32.hpp"
+#include "src/dispatch/cuda/tsmm/registers_3m.hpp"
+
+namespace blockvec::kernels::dispatch {
+namespace {
+
+constexpr std::int64_t unit_bytes = 16;
+constexpr std::int64_t longest_side = 256;  // of a box
+
+// Real numbers from line to line; a single line may lie anywhere.
+std::int64_t distance(const CudaTsmmProblem& p) {
+  const std::int64_t lines = p.row_major ? p.k : p.m / p.parts;
+  return lines > 1 ? p.pitch_a : round_up(p.row_major ? p.m : p.parts * p.k, 4);
+}
+
+// From line to line, so that the lanes of a warp meet different banks: each takes one of four neighbours of a row, or
+// one of four columns of several neighbouring rows.
+std::int64_t spread(const CudaTsmmProblem& p, std::int64_t numbers, bool whole_complex = false) {
+  const std::int64_t shift = whole_complex ? 8 : p.row_major || p.real_bytes == 8 ? 4 : 8 * p.parts;
+  return round_up(numbers + shift, 2 * shift) - shift;
+}
+
+bool is_3m(const CudaTsmm& c) { return c.kernel == TsmmKernel::strided_3m; }
+int blocks_of(const CudaTsmm& c) { return tsmm_box_blocks({c.blocks_n, c.tile_n}); }
+int box_rows(const CudaTsmm& c) { return 16 * c.row_warps; }
+int boxes_of_stage(const CudaTsmm& c) { return c.groups * c.blocks_n; }
+
+// Consecutive columns of A that lanes of one kind take in turn.
+std::int64_t depth_classes(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  return p.row_major ? 1 : p.parts * c.classes;
+}
+
+int columns_of_tile(const CudaTsmm& c) { return (is_3m(c) ? 16 : 8) * c.tile_n; }
+
+// Panels start at multiples of this; so does a single one, up to the matrix's width, end.
+std::int64_t panel_step(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  if (is_3m(c)) return 8;
+  return p.row_major ? 4 : (p.real_bytes == 8 ? 4 : 8) * depth_classes(p, c);
+}
+
+// Numbers of one class in a box, and in all.
+std::int64_t class_numbers(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  return (p.row_major ? box_rows(c) / c.classes : c.panel / depth_classes(p, c)) * c.pitch;
+}
+std::int64_t numbers_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  return boxes_of_stage(c) * c.classes * class_numbers(p, c);
+}
+
+// C packed, so many rows of it; complex numbers as their parts, and the sum of both, not as 2 x 2 real ones.
+std::int64_t small_bytes(const CudaTsmm& c, std::int64_t rows) {
+  const int of_four = !is_3m(c) ? 4 : gauss_by_panels({c.blocks_n, c.tile_n}) ? 2 : 3;
+  return rows * c.warps * columns_of_tile(c) * std::int64_t{sizeof(double)} * of_four / 4;
+}
+std::int64_t resident_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  return c.small_in_ring ? 0 : small_bytes(c, round_up(p.m, 16));
+}
+// Results on their way to memory, so many rows at a time.
+std::int64_t staged_bytes(const CudaTsmmProblem& p, CudaTsmm& c) {
+  c.staged_pitch = 0;
+  if (c.staged == 0) return 0;
+  const std::int64_t rows = std::int64_t{box_rows(c)} * c.blocks_n;
+  const std::int64_t columns = c.warps * columns_of_tile(c);
+  c.staged_pitch = static_cast<int>(spread(p, p.row_major ? columns : p.parts * rows));
+  return round_up((p.row_major ? rows : columns / p.parts) * c.staged_pitch * p.real_bytes, line_bytes);
+}
+}  // namespace
+
+int box_classes(const CudaTsmmProblem& p) {
+  int classes = 1;
+  while (classes * distance(p) * p.real_bytes % unit_bytes != 0) classes *= 2;
+  return classes;
+}
+
+std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  return numbers_of_stage(p, c) * p.real_bytes + (c.small_in_ring ? small_bytes(c, c.panel) : 0);
+}
+
+bool fit_panel(const CudaTsmmProblem& p, std::int64_t panel, CudaTsmm& c) {
+  const std::int64_t lead = c.classes > 1 || !p.aligned ? unit_bytes / p.real_bytes - 1 : 0;
+  const std::int64_t pitch =
+      spread(p, (p.row_major ? round_up(panel, 4) : p.parts * box_rows(c)) + lead, is_3m(c) && p.row_major);
+  if (pitch > longest_side || panel / depth_classes(p, c) > longest_side) return false;
+  c.panel = static_cast<int>(panel);
+  c.pitch = static_cast<int>(pitch);
+  return class_numbers(p, c) * p.real_bytes % line_bytes == 0;
+}
+
+namespace {
+
+// A multiprocessor's memory has a kilobyte for each block that is nobody's.
+std::int64_t shared_bytes_of_block(const CudaDevice& device, const CudaTsmm& c) {
+  const int blocks = blocks_of(c);
+  return (device.shared_bytes + 1024) / blocks - 1024;
+}
+
+// Stages and what stays beside them share a block's memory; false if they do not fit.
+bool fit_ring(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+  const std::int64_t beside = resident_bytes(p, c) + staged_bytes(p, c);
+  const std::int64_t room = shared_bytes_of_block(device, c) - static_bytes - beside;
+  const std::int64_t stage = bytes_of_stage(p, c);
+  if (c.stages == 0) c.stages = static_cast<int>(std::min<std::int64_t>(std::max<std::int64_t>(room, 0) / stage, 32));
+  c.shared_bytes = static_cast<int>(beside + c.stages * stage);
+  return c.stages >= 2 && c.stages <= max_stages && c.stages * stage <= room;
+}
+
+// A stage holds so many bytes at most: whole rows, and several sets of them, or panels of near-equal width.
+bool fit_stage(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+  constexpr std::int64_t most_bytes = 40960;
+  const std::int64_t good_bytes = !p.row_major && p.m < 4 ? 40960 : 20480;  // columns come by fours
+  const std::int64_t row_numbers = std::int64_t{box_rows(c)} * c.blocks_n;
+  const std::int64_t whole = round_up(p.m, panel_step(p, c));
+  if (is_3m(c)) {
+    c.groups = 1;
+    // C comes along for many rows; results that are not finite are computed again from A.
+    const bool by_panels = gauss_by_panels({c.blocks_n, c.tile_n}) && row_numbers >= 128 && !p.in_place;
+    if (c.panel == 0) c.panel = static_cast<int>(whole <= 128 || !by_panels ? whole : p.row_major ? 32 : 64);
+    if (c.panel == whole) return fit_panel(p, whole, c);
+    return by_panels && c.panel % 32 == 0 && c.panel < p.m && fit_panel(p, c.panel, c);
+  }
+  if (c.panel != 0) {
+    return (c.panel == whole || (c.panel % 16 == 0 && c.panel < p.m && c.groups == 1)) && fit_panel(p, c.panel, c);
+  }
+  const bool any_groups = c.groups == 0;
+  if (any_groups) c.groups = 1;
+  if (fit_panel(p, whole, c) && numbers_of_stage(p, c) * p.real_bytes <= most_bytes) {
+    while (any_groups && numbers_of_stage(p, c) * p.real_bytes * 2 <= good_bytes && c.groups < 8 &&
+           numbers_of_stage(p, c) * p.real_bytes * 2 <= most_bytes &&
+           ceil_div(p.k, row_numbers * c.groups * 2) >= 4 * device.multiprocessors) {
+      c.groups *= 2;
+    }
+    return true;
+  }
+  if (c.groups > 1) return false;
+  const std::int64_t most = std::max<std::int64_t>(16, (most_bytes / (row_numbers * p.real_bytes) - 4) / 16 * 16);
+  const std::int64_t panel = round_up(ceil_div(p.m, ceil_div(p.m, most)), 16);
+  return fit_panel(p, panel < p.m ? panel : whole, c);
+}
+
+// Complex numbers are read at once.
+bool gauss_serves(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  return p.parts == 2 && p.real_bytes == 8 && p.aligned && c.staged == 0;
+}
+
+}  // namespace
+
+// Memory is written in sectors of 32 bytes: lanes alone fill them where all lines of B start with one.
+bool stages_results(const CudaTsmmProblem& p) {
+  return (!p.aligned_output || p.pitch_b * p.real_bytes % 32 != 0) && 4 * p.n > p.m;
+}
+
+// Tensor maps count in 32 bits, and every class of lines has at least one.
+bool boxes_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
+  const std::int64_t most = std::numeric_limits<std::int32_t>::max() - 4096;
+  return device.bulk_copies && p.m > 0 && p.parts * p.k < most && p.m < most &&
+         (p.row_major ? p.k : p.m / p.parts) >= box_classes(p);
+}
+
+bool complete_boxes(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+  if (!boxes_serve(device, p) || (is_3m(c) && !gauss_serves(p, c))) return false;
+  c.classes = box_classes(p);
+  std::int64_t warps = 1;
+  while (warps * columns_of_tile(c) < p.n) warps *= 2;
+  if (warps > computing_warps) return false;
+  c.warps = static_cast<int>(warps);
+  if (c.row_warps == 0) c.row_warps = computing_warps / c.warps;
+  if (is_3m(c) && !p.row_major && c.row_warps != gauss_column_row_warps) return false;
+  if (c.row_warps * c.warps > computing_warps || !fit_stage(device, p, c)) return false;
+  c.rows = box_rows(c) * boxes_of_stage(c);
+  const int stages = c.stages;
+  c.small_in_ring = false;
+  if (!fit_ring(device, p, c)) {
+    c.small_in_ring = c.panel < p.m;
+    c.stages = stages;
+    if (!c.small_in_ring || !fit_ring(device, p, c)) return false;
+  }
+  const std::int64_t chunk_bytes = c.rows * p.m * p.real_bytes;
+  if (c.chunks_per_ticket == 0) c.chunks_per_ticket = chunks_of_ticket(chunk_bytes, 20480);
+  c.parts = std::min<std::int64_t>(ceil_div(p.k, c.rows), blocks_of(c) * device.multiprocessors);
+  c.workspace_bytes = 2 * workspace_alignment;
+  if (c.small_in_ring) c.workspace_bytes += static_cast<std::size_t>(small_bytes(c, round_up(p.m, c.panel)));
+  return true;
+}
+
+namespace {
+
+// What to try: 0 rows of warps or columns of a panel are left to the rules.
+struct Shape {
+  TileShape tile;
+  int row_warps;
+  int panel;
+};
+
+bool is_tight(const CudaTsmmProblem& p) { return p.row_major && streams(p.m, p.pitch_a); }
+
+// Ring and boxes beside each other on an H200: few results that old ones are added to, and some squares.
+bool boxes_win(const CudaTsmmProblem& p) {
+  return (p.reads_output && p.n <= 2 && p.m <= 32) || (p.m == p.n && (p.m == 16 || p.m == 64));
+}
+
+/// At most two, kept in place: a call that is served by boxes allocates nothing.
+class Shapes {
+ public:
+  Shapes(std::initializer_list<Shape> shapes) : count_(shapes.size()) {
+    std::copy(shapes.begin(), shapes.end(), shapes_);
+  }
+  const Shape* begin() const { return shapes_; }
+  const Shape* end() const { return shapes_ + count_; }
+
+ private:
+  Shape shapes_[2] = {};
+  std::size_t count_;
+};
+
+Shapes usual_shapes_of_columns(const CudaTsmmProblem& p, int pieces) {
+  if (pieces <= 1) return {{{2, 1}, 8, 0}, {{1, 2}, 8, 0}};
+  if (pieces == 2) return {{{2, 1}, 4, 0}, {{1, 2}, 8, 0}};
+  if (pieces <= 6) return {{{1, pieces}, 8, p.m > 128 ? 16 : 0}, {{1, pieces}, 4, 0}};
+  if (pieces <= 8) return {{{1, 8}, 8, 0}, {{2, 4}, 4, 0}};
+  return {};
+}
+
+Shapes usual_shapes_of_rows(const CudaTsmmProblem& p, int pieces) {
+  const std::int64_t bytes = p.m * p.real_bytes;
+  if (is_tight(p) && boxes_win(p) && p.n <= 2) return {{{2, 1}, 8, 0}};
+  if (bytes <= 128 && pieces == 2) return {{{1, 2}, 8, 0}};
+  if (p.m >= 256 && (pieces == 1 || (pieces == 2 && p.m == 256))) return {{{1, 1}, 2, 128}};
+  if (pieces <= 2 && p.m <= 256) return {{{1, 1}, 4, 0}};
+  if (pieces == 2) return {{{1, 2}, 4, 0}};
+  if (pieces <= 4) return {{{1, p.m <= 32 ? 4 : 2}, p.m <= 32 ? 8 : 4, 0}, {{1, 4}, 8, 64}};
+  if (pieces <= 6) return {{{1, 3}, 4, 0}, {{1, 6}, 8, 64}};
+  if (pieces <= 8) return p.m > 256 ? Shapes{{{2, 4}, 4, 64}} : Shapes{{{1, 4}, 4, 0}};
+  return {};
+}
+
+// As measured on an H200, the best first.
+Shapes usual_shapes(const CudaTsmmProblem& p) {
+  const auto pieces = static_cast<int>(std::min<std::int64_t>(ceil_div(p.n, 8), 64));
+  const auto found = p.row_major ? usual_shapes_of_rows(p, pieces) : usual_shapes_of_columns(p, pieces);
+  if (found.begin() != found.end()) return found;
+  if (pieces <= 12) return {{{2, 6}, 4, 0}};
+  if (pieces <= 16) return {{{2, 4}, 2, 0}, {{2, 4}, 2, 32}};
+  return {{{2, 4}, 0, 0}, {{2, 6}, 0, 0}};
+}
+
+}  // namespace
+
+bool ring_is_better(const CudaTsmmProblem& p) {
+  if (!is_tight(p) || p.may_skip_a) return false;
+  if (p.real_bytes == 4) return p.m <= 256;
+  return p.m <= 128 && (p.m <= 64 || p.n <= 64 || stages_results(p)) && !boxes_win(p);
+}
+
+void add_gauss(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+  if (p.parts == 1 || p.m * p.n <= 48 * (p.m + p.n)) return;  // narrower ones wait for memory anyway
+  for (const TileShape& tile : tsmm_strided_3m_shapes) {
+    for (const int panel : {0, 32, 64, 128}) {
+      if (panel != 0 && search == Search::usual) break;
+      for (const int stages : {0, 2, 3, 4}) {
+        if (stages != 0 && search == Search::usual) break;
+        CudaTsmm c{};
+        c.kernel = TsmmKernel::strided_3m;
+        c.blocks_n = tile.m;
+        c.tile_n = tile.n;
+        c.panel = panel;
+        c.stages = stages;
+        if (complete(device, p, c)) to.push_back(c);
+      }
+    }
+  }
+}
+
+void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+  const auto add = [&](const Shape& shape, bool staged, int groups = 0, int ticket = 0) {
+    CudaTsmm c{};
+    c.kernel = TsmmKernel::strided;
+    c.blocks_n = shape.tile.m;
+    c.tile_n = shape.tile.n;
+    c.row_warps = shape.row_warps;
+    c.panel = shape.panel;
+    c.groups = shape.panel != 0 ? 1 : groups;
+    c.chunks_per_ticket = ticket;
+    c.staged = staged ? 1 : 0;
+    if (!complete(device, p, c)) return 0;
+    to.push_back(c);
+    return c.stages;
+  };
+  const bool staged = stages_results(p);
+  if (search == Search::usual) {
+    int most = 0;
+    for (const Shape& shape : usual_shapes(p)) {
+      most = std::max(most, add(shape, staged));
+      if (most >= 3) return;
+    }
+    if (most > 0) return;
+  }
+  const int narrow = search == Search::usual ? 1 : 2;
+  for (const TileShape& tile : tsmm_strided_shapes) {
+    if (tile.n > narrow && std::int64_t{tile.n} * 8 >= 2 * p.n) continue;  // a narrower one does as much
+    for (const int row_warps : {8, 4, 2, 1}) {
+      add({tile, row_warps, 0}, staged);
+      if (search == Search::usual) continue;
+      for (const int ticket : {1, 2, 4}) {
+        add({tile, row_warps, 0}, staged, 1, ticket);
+        for (const int groups : {2, 4, 8}) {
+          if (!p.row_major || is_tight(p)) break;
+          add({tile, row_warps, 0}, staged, groups, ticket);
+        }
+        for (const int panel : {16, 32, 64, 128}) {
+          if (panel < p.m) add({tile, row_warps, panel}, staged, 0, ticket);
+        }
+      }
+      add({tile, row_warps, 0}, !staged);
+    }
+  }
+}
+
+CudaWork boxes_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+  const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
+  const double busy_part = static_cast<double>(computing_warps) / (c.row_warps * c.warps);
+  CudaWork work{};
+  work.bytes = tall_bytes(p);
+  // What a box takes beyond its panel or its rows crosses the second-level cache once more; boxes of aligned lines are
+  // cut instead (tensor_map.hpp).
+  const bool cut = p.aligned && c.classes == 1;
+  const std::int64_t useful = cut ? c.pitch : !p.row_major ? p.parts * box_rows(c) : c.panel < p.m ? c.panel : c.pitch;
+  work.bandwidth = 0.97 * device.copy_bandwidth * static_cast<double>(c.pitch + useful) / (2.0 * c.pitch);
+  if (p.row_major && c.panel < p.m) work.bandwidth *= c.panel * p.real_bytes / (c.panel * p.real_bytes + 8.0);
+  const bool gauss = is_3m(c);
+  const std::int64_t depth = gauss ? p.m / 2 : p.m;
+  const double products = static_cast<double>(turns * c.rows / 16 * c.warps * c.tile_n * ceil_div(depth, 4)) / 4;
+  work.product_clocks = products * (gauss ? 48 : 16) * busy_part;
+  work.shared_clocks = products * (16.0 / c.tile_n + 8.0 / c.blocks_n) * (gauss ? 2 : 1) * busy_part;
+  work.overlap = gauss ? 0.6 : 0;
+  work.tensor_cores = true;
+  work.parts = static_cast<double>(std::min<std::int64_t>(c.parts, device.multiprocessors));
+  work.bytes_in_flight = blocks_of(c) * (c.stages - 1.5) * static_cast<double>(numbers_of_stage(p, c) * p.real_bytes);
+  work.launches = 2;
+  if (c.small_in_ring) work.bandwidth *= static_cast<double>(c.rows) / static_cast<double>(c.rows + p.n);
+  work.waits = 2;
+  return work;
+}
+
+}  // namespace blockvec::kernels::dispatch

@@ -1,0 +1,169 @@
+#include "src/dispatch/cuda/tsmm/strided_tf32.hpp"
+
+#include <algorithm>
+
+#include "src/dispatch/cuda/stages.hpp"
+#include "src/dispatch/cuda/tsmm/strided.hpp"
+#include "src/dispatch/cuda/tsmm/per_warp.hpp"
+
+namespace blockvec::kernels::dispatch {
+namespace {
+
+constexpr std::int64_t longest_side = 256;  // of a box
+constexpr int numbers_of_step = 16;         // of A's columns
+constexpr int box_rows = 16 * computing_warps;
+
+int columns_of(const CudaTsmm& c) { return 8 * c.tile_n; }
+
+// From row to row in a stage: four lanes read four pairs of a row, the next four go on in other banks.
+std::int64_t spread(std::int64_t numbers) { return round_up(numbers + 8, 16) - 8; }
+
+// Rows of C in two parts.
+std::int64_t small_bytes(const CudaTsmm& c, std::int64_t rows) {
+  return round_up(rows, numbers_of_step) * columns_of(c) * 2 * std::int64_t{sizeof(float)};
+}
+std::int64_t box_bytes(const CudaTsmm& c) {
+  return std::int64_t{c.blocks_n} * box_rows * c.pitch * std::int64_t{sizeof(float)};
+}
+
+// From row to row of a box.
+std::int64_t pitch_of(const CudaTsmmProblem& p, const CudaTsmm& c, std::int64_t panel) {
+  const bool moved = c.classes > 1 || !p.aligned;  // rows begin earlier than their numbers
+  return spread(panel + (moved ? 3 : 0));
+}
+
+// C stays in the block or comes along with A.
+bool fit_panel(const CudaDevice& device, const CudaTsmmProblem& p, std::int64_t panel, CudaTsmm& c) {
+  c.panel = static_cast<int>(panel);
+  c.pitch = static_cast<int>(pitch_of(p, c, panel));
+  if (c.pitch > longest_side) return false;
+  c.staged_pitch = c.staged != 0 ? static_cast<int>(spread(p.n)) : 0;
+  const std::int64_t staged = std::int64_t{c.blocks_n} * box_rows * c.staged_pitch * std::int64_t{sizeof(float)};
+  const int stages = c.stages;
+  for (const bool resident : {true, false}) {
+    const std::int64_t beside = staged + (resident ? small_bytes(c, p.m) : 0);
+    const std::int64_t room = device.shared_bytes - static_bytes - beside;
+    const std::int64_t stage = box_bytes(c) + (resident ? 0 : small_bytes(c, panel));
+    c.small_in_ring = !resident;
+    c.stages = stages != 0 ? stages : static_cast<int>(std::clamp<std::int64_t>(room / stage, 0, 16));
+    c.shared_bytes = static_cast<int>(beside + c.stages * stage);
+    // As measured on an H200.
+    const bool enough =
+        stages != 0 || c.stages >= 3 || (c.stages == 2 && (box_bytes(c) >= 65536 || (resident && c.tile_n >= 8)));
+    if (enough && c.stages >= 2 && c.stages * stage <= room) return true;
+    if (panel >= p.m) break;
+  }
+  c.stages = stages;
+  return false;
+}
+
+}  // namespace
+
+bool boxes_split_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
+  if (!device.warpgroups || p.real_bytes != 4 || !p.row_major || !p.may_split || !boxes_serve(device, p)) return false;
+  const int classes = box_classes(p);
+  return p.parts == 2 ? classes <= 2 : classes == 1 && p.aligned;
+}
+
+// As measured on an H200.
+bool split_is_better_for_few(const CudaTsmmProblem& p) {
+  if (p.real_bytes != 4 || !p.row_major || !p.may_split || p.n > 16) return false;
+  if (streams(p.m, p.pitch_a)) return p.m >= (p.reads_output ? 64 : 128);
+  return p.m >= 128 || (p.m == 64 && p.n > 8 && !p.reads_output);
+}
+
+bool complete_boxes_split(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+  if (!boxes_split_serve(device, p)) return false;
+  c.classes = box_classes(p);
+  if (p.n > p.parts * columns_of(c)) return false;
+  c.groups = c.warps = 1;
+  c.row_warps = computing_warps;
+  c.rows = box_rows * c.blocks_n;
+  const std::int64_t whole = round_up(p.m, numbers_of_step);
+  if (c.panel != 0) {
+    if (c.panel % numbers_of_step != 0 || (c.panel != whole && c.panel >= p.m)) return false;
+    if (!fit_panel(device, p, c.panel, c)) return false;
+  } else {
+    bool fits = fit_panel(device, p, whole, c);
+    for (std::int64_t panel = 64; !fits && panel >= numbers_of_step; panel /= 2) {
+      fits = panel < p.m && fit_panel(device, p, panel, c);
+    }
+    if (!fits) return false;
+  }
+  if (c.chunks_per_ticket == 0) c.chunks_per_ticket = 1;
+  c.parts = std::min<std::int64_t>(ceil_div(p.k, c.rows), device.multiprocessors);
+  c.workspace_bytes = 2 * workspace_alignment;
+  if (c.small_in_ring) c.workspace_bytes += static_cast<std::size_t>(small_bytes(c, round_up(p.m, c.panel)));
+  return true;
+}
+
+CudaWork boxes_split_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+  const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
+  const auto rows = static_cast<double>(turns * c.rows);
+  CudaWork work{};
+  work.bytes = tall_bytes(p);
+  work.bandwidth = 0.97 * device.copy_bandwidth;
+  // C crosses the second-level cache with every chunk, which is twice as fast.
+  if (c.small_in_ring) {
+    const double chunk = static_cast<double>(c.rows) * static_cast<double>(p.m) * p.real_bytes;
+    work.bandwidth *= chunk / (chunk + 0.5 * static_cast<double>(small_bytes(c, p.m)));
+  }
+  // Old results come early where there are registers for them.
+  if (p.reads_output && p.parts * c.blocks_n * columns_of(c) > 64) work.bandwidth *= 0.85;
+  // As in warpgroup_work.
+  const auto pairs = static_cast<double>(round_up(p.m, numbers_of_step) / 2);
+  const double products = rows * pairs * columns_of(c) * (p.parts == 2 ? 12 : 6);
+  work.product_clocks = products / 1024;
+  work.shared_clocks = products / 2048 + rows * static_cast<double>(p.m + p.n) * 2 / 32;
+  work.overlap = 0.6;
+  work.tensor_cores = true;
+  work.parts = static_cast<double>(c.parts);
+  work.bytes_in_flight = (c.stages - 1.5) * static_cast<double>(box_bytes(c));
+  work.launches = 2;
+  work.waits = 2;
+  return work;
+}
+
+namespace {
+
+CudaTsmm configuration_of(const TileShape& tile, int panel, int stages) {
+  CudaTsmm c{};
+  c.kernel = TsmmKernel::strided_tf32;
+  c.blocks_n = tile.m;
+  c.tile_n = tile.n;
+  c.panel = panel;
+  c.stages = stages;
+  return c;
+}
+
+}  // namespace
+
+void add_boxes_split(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+  const bool few = split_is_better_for_few(p);
+  const bool usual = search == Search::usual;
+  if (p.real_bytes != 4 || !p.row_major) return;
+  if (usual && !few && p.m * p.n < 16 * (p.m + p.n)) return;  // narrower ones wait for memory anyway
+  if (usual && warps_are_better(p)) return;
+  for (const TileShape& tile : tsmm_strided_tf32_shapes) {
+    const bool narrower_does = tile.n > 1 && 4 * p.parts * tile.n >= p.n;
+    if (narrower_does && (usual || tile.n > 4)) continue;
+    if (usual && few && (tile.m == 2) != (p.m <= 64)) continue;  // chunks of short rows are many
+    // Short rows come faster in flat pieces, old ones of B with them.
+    const int shortest = p.parts == 1 && tile.n > 4 ? 96 : 48;
+    if (usual && p.reads_output && p.m < shortest) continue;
+    const auto add = [&](int panel, int stages, bool through_shared) {
+      CudaTsmm c = configuration_of(tile, panel, stages);
+      c.staged = through_shared ? 1 : 0;
+      if (complete(device, p, c)) to.push_back(c);
+    };
+    add(0, 0, false);  // as measured on an H200: even where rows begin within sectors of memory
+    if (usual) continue;
+    add(0, 0, true);
+    for (const int panel : {16, 32, 48, 64, 128}) {
+      add(panel, 0, true);
+      for (const int stages : {0, 2, 3, 4}) add(panel, stages, false);
+    }
+  }
+}
+
+}  // namespace blockvec::kernels::dispatch

@@ -1,0 +1,117 @@
+#include "src/dispatch/cuda/tsmm/tf32_warpgroup.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <limits>
+
+#include "src/dispatch/cuda/stages.hpp"
+#include "src/dispatch/cuda/tsmm/strided_tf32.hpp"
+
+namespace blockvec::kernels::dispatch {
+namespace {
+
+constexpr int pairs_of_step = 8;
+
+int columns_of(const CudaTsmm& c) { return 8 * c.tile_n; }
+
+// Steps of 8 pairs of neighbours in a row of A.
+std::int64_t steps_of(const CudaTsmmProblem& p) { return ceil_div(p.m, 2 * pairs_of_step); }
+
+// C in two parts, first and second numbers of pairs apart.
+std::int64_t small_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  return steps_of(p) * pairs_of_step * 4 * columns_of(c) * std::int64_t{sizeof(float)};
+}
+
+// Results take the place of A's rows, or of what B held.
+std::int64_t bytes_of_stage(const CudaTsmmProblem& p) {
+  const auto bytes = [&](std::int64_t pitch) { return stage_bytes(warpgroup_rows, pitch, p.real_bytes); };
+  return p.reads_output ? bytes(p.pitch_a) + bytes(p.pitch_b) : bytes(std::max(p.pitch_a, p.n));
+}
+
+// Pairs are read and written at once, or all by itself where both distances from row to row are odd.
+bool in_pairs(const CudaTsmmProblem& p) { return (p.m | p.n | p.pitch_a | p.pitch_b) % 2 == 0; }
+bool singly(const CudaTsmmProblem& p) { return p.pitch_a % 2 == 1 && p.pitch_b % 2 == 1; }
+
+// Narrower ones wait for memory anyway; as measured on an H200, updates by the ring do longer, but where chunks are
+// short.
+bool is_wide_enough(const CudaTsmmProblem& p) {
+  if (!p.reads_output) return p.m * p.n >= 16 * (p.m + p.n);
+  return p.m * p.n >= 8 * (p.m + p.n) && p.m + 2 * p.n > 48;
+}
+
+}  // namespace
+
+bool complete_warpgroup(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+  const bool serves = device.warpgroups && p.real_bytes == 4 && p.may_split && p.row_major && p.m > 0 &&
+                      !p.may_skip_a && streams(p.m, p.pitch_a) && p.aligned && p.aligned_output &&
+                      (!p.reads_output || streams(p.n, p.pitch_b)) && (in_pairs(p) || singly(p)) &&
+                      p.pitch_b <= std::numeric_limits<std::int32_t>::max();  // the kernel counts it in 32 bits
+  if (!serves || p.n > p.parts * columns_of(c)) return false;
+  c.warps = warpgroup_warps;
+  c.groups = tsmm_warpgroups;
+  c.rows = warpgroup_rows;
+  c.output_in_ring = p.reads_output;
+  const std::int64_t room = device.shared_bytes - static_bytes - small_bytes(p, c);
+  const std::int64_t stage = bytes_of_stage(p);
+  if (c.stages == 0) {
+    c.stages = static_cast<int>(std::clamp<std::int64_t>(room / stage, 0, 32));
+    if (c.stages * tsmm_warpgroups > max_stages) c.stages = whole_groups(c.stages, tsmm_warpgroups);
+  }
+  // One is filled or stored while the warpgroups have the others; stages of updates are long, and three are enough.
+  if (c.stages < (p.reads_output ? 3 : tsmm_warpgroups + 1) || c.stages * stage > room) return false;
+  if (full_barriers(c.stages, tsmm_warpgroups) > max_stages) return false;
+  c.shared_bytes = static_cast<int>(small_bytes(p, c) + c.stages * stage);
+  if (c.chunks_per_ticket == 0) c.chunks_per_ticket = chunks_of_ticket(c.rows * (p.pitch_a + p.n) * p.real_bytes);
+  c.parts = std::min<std::int64_t>(ceil_div(p.k, c.rows), device.multiprocessors);
+  c.workspace_bytes = sizeof(unsigned) + workspace_alignment;
+  return true;
+}
+
+CudaWork warpgroup_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+  const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
+  const auto rows = static_cast<double>(turns * c.rows);
+  CudaWork work{};
+  const std::int64_t crossings = p.reads_output ? 2 : 1;  // of B
+  work.bytes = static_cast<double>(p.k) * static_cast<double>(p.pitch_a + crossings * p.n) * p.real_bytes;
+  work.bandwidth = device.copy_bandwidth;
+  // Three products of tensor cores that multiply 1024 numbers a clock, of complex numbers each for four.
+  const auto depth = static_cast<double>(steps_of(p) * pairs_of_step);
+  const double products = rows * depth * columns_of(c) * (p.parts == 2 ? 12 : 6);
+  work.product_clocks = products / 1024;
+  // They read C again for every 64 rows; A's rows come, are read, and go as results.
+  work.shared_clocks = products / 2048 + rows * static_cast<double>(p.m + crossings * p.n) * 2 / 32;
+  work.overlap = 0.8;
+  work.tensor_cores = true;
+  work.parts = static_cast<double>(c.parts);
+  work.bytes_in_flight = static_cast<double>((c.stages - 1) * bytes_of_stage(p));
+  work.launches = 2;
+  work.waits = 2;
+  return work;
+}
+
+void add_warpgroup(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+  if (p.real_bytes != 4) return;
+  const bool few = split_is_better_for_few(p);
+  const bool is_better = few ? !p.reads_output : is_wide_enough(p);  // boxes are as fast for updates by few columns
+  if (search == Search::usual && !is_better) return;
+  for (const Columns& tile : tsmm_tf32_warpgroup_shapes) {
+    if (few && 8 * p.parts * (tile.n - 1) >= p.n) continue;  // a narrower one does as much
+    const bool ring_is_as_fast = tile.n <= 2 && p.m < 64 && !p.reads_output;
+    if (search == Search::usual && ring_is_as_fast) continue;
+    const auto add = [&](int stages, int ticket) {
+      CudaTsmm c{};
+      c.kernel = TsmmKernel::tf32_warpgroup;
+      c.tile_n = tile.n;
+      c.stages = stages;
+      c.chunks_per_ticket = ticket;
+      if (complete(device, p, c)) to.push_back(c);
+    };
+    add(0, 0);
+    if (search == Search::usual) continue;
+    for (const int ticket : {1, 2, 4}) add(0, ticket);
+    for (const int stages : {4, 6, 8}) add(stages, 0);
+  }
+}
+
+}  // namespace blockvec::kernels::dispatch

@@ -1,0 +1,105 @@
+#include <algorithm>
+
+#include "src/dispatch/cuda/kernels.hpp"
+#include "src/dispatch/cuda/configuration.hpp"
+#include "src/dispatch/cuda/model.hpp"
+#include "src/dispatch/cuda/sections.hpp"
+#include "src/dispatch/cuda/stages.hpp"
+#include "src/dispatch/cuda/tsmttsm/direct.hpp"
+#include "src/dispatch/cuda/tsmttsm/ring.hpp"
+
+namespace blockvec::kernels::dispatch {
+
+bool complete(const CudaDevice& device, const CudaTsmttsmProblem& problem, CudaTsmttsm& configuration) {
+  if (problem.k == 0) {
+    configuration = {};
+    configuration.fold = 1;
+    configuration.rows = configuration.segment = 1;
+    return true;
+  }
+  if (!has_kernel(problem, configuration)) return false;
+  if (configuration.kernel == TsmttsmKernel::direct) return complete_direct(device, problem, configuration);
+  return complete_ring(device, problem, configuration);
+}
+
+namespace {
+
+void collect(const CudaDevice& device, const CudaTsmttsmProblem& problem, Search search, std::vector<CudaTsmttsm>& to) {
+  if (problem.k == 0) {
+    CudaTsmttsm nothing{};
+    complete(device, problem, nothing);
+    to.push_back(nothing);
+    return;
+  }
+  add_ring(device, problem, search, to);
+  add_direct(device, problem, search, to);
+  if (to.empty()) add_direct(device, problem, Search::all, to);  // takes any layout and stride
+}
+
+}  // namespace
+
+std::vector<CudaTsmttsm> candidates(const CudaDevice& device, const CudaTsmttsmProblem& problem, Search search) {
+  std::vector<CudaTsmttsm> found;
+  collect(device, problem, search, found);
+  return found;
+}
+
+namespace {
+
+CudaPrediction predict_parts(const CudaDevice& device, const CudaTsmttsmProblem& problem,
+                             const CudaTsmttsm& configuration) {
+  if (configuration.kernel == TsmttsmKernel::none) return {launch_seconds, CudaBound::latency, 0};
+  const bool direct = configuration.kernel == TsmttsmKernel::direct;
+  return predict(device, direct ? direct_work(device, problem, configuration) : ring_work(device, problem, configuration));
+}
+
+}  // namespace
+
+CudaPrediction predict(const CudaDevice& device, const CudaTsmttsmProblem& problem, const CudaTsmttsm& configuration) {
+  CudaPrediction made = predict_parts(device, problem, configuration);
+  if (sums_weigh(device, problem)) {
+    const std::int64_t entries = configuration.parts * problem.m * problem.n;
+    made.seconds += static_cast<double>(moved_sums(problem, entries)) / device.read_bandwidth;
+  }
+  return made;
+}
+
+CudaChoice<CudaTsmttsm> choose(const CudaDevice& device, const CudaTsmttsmProblem& problem) {
+  return row_or_best<CudaTsmttsm>(
+      device, problem, [&](std::vector<CudaTsmttsm>& found) { collect(device, problem, Search::usual, found); });
+}
+
+CudaTsmttsm configure_cuda_tsmttsm(const CudaDevice& device, const CudaTsmttsmProblem& problem) {
+  return choose(device, problem).configuration;
+}
+
+namespace {
+
+// Entries of P that a block holds at most; the tiles of complex numbers reach no further.
+constexpr std::int64_t most_block_sums = [] {
+  int pieces = 0;
+  for (const TileShape& tile : tsmttsm_ring_shapes) pieces = std::max(pieces, tile.m * tile.n);
+  return std::int64_t{16 * 8} * pieces * computing_warps;
+}();
+
+// Blocks of threads that share one sum of all of P, at least.
+double least_blocks(std::int64_t m, std::int64_t n) {
+  const double sections = std::max(1.0, static_cast<double>(m * n) / static_cast<double>(most_block_sums));
+  if (m != n || m <= pair_side) return sections;
+  // It may be a Gram matrix: only the squares on and above its diagonal are computed, 16 of 17 parts of these above.
+  const SquarePairs squares(static_cast<int>(ceil_div(m, pair_side)), 1);
+  return std::min(sections, squares.on_diagonal + 16.0 / 17.0 * squares.above);
+}
+
+}  // namespace
+
+// Each multiprocessor has one block, and each block has a chunk of 16 rows or more; of narrow rows it takes several at
+// a time, and sums their products with one another as well.
+std::size_t cuda_tsmttsm_workspace(const CudaDevice& device, std::int64_t k, std::int64_t m, std::int64_t n) {
+  const auto blocks = static_cast<std::int64_t>(device.multiprocessors / least_blocks(m, n));
+  const std::int64_t parts = std::clamp<std::int64_t>(blocks, 1, ceil_div(k, 16));
+  const std::int64_t sums = parts * std::max(m * n, most_folded_sums);
+  return static_cast<std::size_t>(sums) * sizeof(double) + workspace_alignment;
+}
+
+}  // namespace blockvec::kernels::dispatch

@@ -1,0 +1,161 @@
+#include "src/dispatch/cuda/tsmttsm/direct.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "src/dispatch/cuda/stages.hpp"
+
+namespace blockvec::kernels::dispatch {
+namespace {
+
+// More warps ask for more pieces of memory than its caches take at a time.
+constexpr int groups_of_rows = 12;
+
+// All loads of so many neighbours must be aligned.
+bool serves(const CudaTsmttsmProblem& p, Neighbours neighbours) {
+  const auto every = [&](std::int64_t step) { return p.aligned && p.pitch_a % step == 0 && p.pitch_b % step == 0; };
+  switch (neighbours) {
+    case Neighbours::none:
+      return true;
+    case Neighbours::in_columns:
+      return !p.row_major && p.parts == 1 && every(16 / p.real_bytes);
+    case Neighbours::in_rows:
+      return p.row_major ? p.m % 2 == 0 && p.n % 2 == 0 && every(2) : p.parts == 2 && p.aligned;
+    case Neighbours::by_rule:
+      break;
+  }
+  return false;
+}
+
+Neighbours usual_neighbours(const CudaTsmttsmProblem& p) {
+  for (const Neighbours neighbours : {Neighbours::in_columns, Neighbours::in_rows}) {
+    if (serves(p, neighbours)) return neighbours;
+  }
+  return Neighbours::none;
+}
+
+const DirectShape* shape_of(const CudaTsmttsm& c) {
+  const DirectShape* const shape =
+      std::find_if(std::begin(tsmttsm_direct_shapes), std::end(tsmttsm_direct_shapes),
+                   [&](const DirectShape& s) { return s.m == c.tile_m && s.n == c.tile_n; });
+  return shape == std::end(tsmttsm_direct_shapes) ? nullptr : shape;
+}
+
+// Rows that may be taken as one where they are so narrow that most lanes would repeat what others load.
+int most_fold(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  const bool in_rows = c.neighbours == static_cast<int>(Neighbours::in_rows);
+  const std::int64_t room = in_rows ? 16 : 8;
+  if (8 * std::min(c.tile_m, c.tile_n) < room || 8 * std::max(c.tile_m, c.tile_n) > room) return 1;
+  return static_cast<int>(std::max<std::int64_t>(1, room / std::max(p.m, p.n)));
+}
+
+// Where measured on an H200 to be the fastest: views that one warp spans, and few columns. Operands that are one are
+// loaded twice; 16 rows of columns of single precision are few bytes.
+bool may_win(const CudaDevice& device, const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  if (!device.bulk_copies) return true;
+  const std::int64_t widest = std::max(p.m, p.n);
+  if (c.warps_m * c.warps_n > 1 || (p.same && widest > 8)) return false;
+  if (p.row_major) return true;
+  const bool splits_pairs = c.neighbours == static_cast<int>(Neighbours::in_rows) && c.tile_n == 1;
+  return !p.same && !splits_pairs && widest <= (p.real_bytes == 8 ? 8 : 4) * p.parts;
+}
+
+}  // namespace
+
+double touched_bytes(std::int64_t width, std::int64_t pitch, int real_bytes) {
+  const auto own = static_cast<double>(width * real_bytes);
+  const auto whole = static_cast<double>(pitch * real_bytes);
+  const double more = pitch * real_bytes % 64 == 0 ? static_cast<double>(-width * real_bytes & 63) : 56.0;
+  return std::min(own + more, whole);
+}
+
+bool complete_direct(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
+  const DirectShape* const shape = shape_of(c);
+  if (shape == nullptr || p.pitch_a == 0) return false;
+  if (c.neighbours == 0) c.neighbours = static_cast<int>(usual_neighbours(p));
+  if (!serves(p, static_cast<Neighbours>(c.neighbours))) return false;
+  const int foldable = most_fold(p, c);
+  // Lanes that take other rows' columns ask for pieces of memory far apart.
+  if (c.fold == 0) c.fold = p.row_major ? 1 : foldable;
+  if (c.fold > foldable) return false;
+  const std::int64_t warps_m = ceil_div(c.fold * p.m, 8 * c.tile_m);
+  const std::int64_t warps_n = ceil_div(c.fold * p.n, 8 * c.tile_n);
+  c.warps_m = static_cast<int>(std::min<std::int64_t>(warps_m, shape->warps));
+  c.warps_n = static_cast<int>(std::min<std::int64_t>(warps_n, shape->warps / c.warps_m));
+  c.sections_m = static_cast<int>(ceil_div(warps_m, c.warps_m));
+  c.sections_n = static_cast<int>(ceil_div(warps_n, c.warps_n));
+  const int most_groups = shape->warps / (c.warps_m * c.warps_n);
+  const std::int64_t steps = ceil_div(p.k, 16 * c.fold);
+  if (c.groups == 0) {
+    const int usual = p.row_major && !p.same ? std::min(most_groups, groups_of_rows) : most_groups;
+    c.groups = static_cast<int>(std::min<std::int64_t>(usual, steps));
+  }
+  if (c.groups > most_groups) return false;
+  c.shared_bytes = c.groups == 1 ? 0 : 64 * c.warps_m * c.tile_m * c.warps_n * c.tile_n * int{sizeof(double)};
+  if (c.shared_bytes > device.shared_bytes - static_bytes) return false;
+  const std::int64_t sections = std::int64_t{c.sections_m} * c.sections_n;
+  c.parts =
+      std::min<std::int64_t>(ceil_div(steps, c.groups), std::max<std::int64_t>(1, device.multiprocessors / sections));
+  c.threads = 32 * c.warps_m * c.warps_n * c.groups;
+  c.rows = 16 * c.fold;
+  c.workspace_bytes =
+      static_cast<std::size_t>(c.parts * c.fold * c.fold * p.m * p.n) * sizeof(double) + workspace_alignment;
+  return true;
+}
+
+CudaWork direct_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  const auto k = static_cast<double>(p.k);
+  const auto touched = [&](std::int64_t width, std::int64_t pitch) {
+    return p.row_major ? touched_bytes(width, pitch, p.real_bytes) : static_cast<double>(width * p.real_bytes);
+  };
+  const bool in_rows = c.neighbours == static_cast<int>(Neighbours::in_rows);
+  const bool in_columns = c.neighbours == static_cast<int>(Neighbours::in_columns);
+  const double sections = c.sections_m * c.sections_n;
+  const double steps = k / (16 * c.fold * static_cast<double>(c.parts) * c.groups);
+  const double warps = c.groups * c.warps_m * c.warps_n;
+  CudaWork work{};
+  const double again = 0.3 * (sections - 1) / sections;
+  work.bytes = (1 + again) * k * (touched(p.m, p.pitch_a) + (p.same ? 0 : touched(p.n, p.pitch_b)));
+  // Lanes beyond the columns repeat what others load.
+  const double loading = static_cast<double>(c.fold * std::max(p.m, p.n)) / (8 * std::max(c.tile_m, c.tile_n));
+  const double by_columns = in_rows && p.real_bytes == 4 ? 0.86 : 0.97;
+  work.bandwidth = (p.row_major ? 0.935 : by_columns - 0.42 * std::max(0.0, 1 - loading)) * device.read_bandwidth;
+  work.product_clocks = steps * warps * 16 * ((c.tile_m + 1) / 2) * c.tile_n;
+  // Loads of 256 bytes or twice that; each takes the cache some clocks for every line that it meets.
+  const double loads = (c.tile_m + c.tile_n) * (in_rows || in_columns ? 2 : 4);
+  work.shared_clocks = steps * warps * loads * 8;
+  work.overlap = 0.9;
+  work.parts = static_cast<double>(c.parts) * sections;
+  work.bytes_in_flight =
+      2 * work.bytes / k * 16 * c.fold * c.groups;  // some warps have the next rows on their way, too
+  work.launches = 2;
+  work.waits = 1;
+  work.tensor_cores = true;
+  return work;
+}
+
+void add_direct(const CudaDevice& device, const CudaTsmttsmProblem& p, Search search, std::vector<CudaTsmttsm>& to) {
+  if (p.k == 0) return;
+  const auto add = [&](const DirectShape& shape, Neighbours neighbours, int fold, int groups) {
+    CudaTsmttsm c{};
+    c.kernel = TsmttsmKernel::direct;
+    c.tile_m = shape.m;
+    c.tile_n = shape.n;
+    c.neighbours = static_cast<int>(neighbours);
+    c.fold = fold;
+    c.groups = groups;
+    if (complete(device, p, c) && (search == Search::all || may_win(device, p, c))) to.push_back(c);
+    return c;
+  };
+  for (const DirectShape& shape : tsmttsm_direct_shapes) {
+    const CudaTsmttsm usual = add(shape, Neighbours::by_rule, 0, 0);
+    if (search == Search::usual) continue;
+    for (const Neighbours neighbours : {Neighbours::none, Neighbours::in_columns, Neighbours::in_rows}) {
+      for (int fold = 1; fold <= most_fold(p, usual); fold *= 2) {
+        for (int groups = shape.warps; groups >= 4; groups /= 2) add(shape, neighbours, fold, groups);
+      }
+    }
+  }
+}
+
+}  // namespace blockvec::kernels::dispatch

@@ -1,0 +1,120 @@
+#include "src/dispatch/cuda/tsmttsm/feeds.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "src/dispatch/cuda/stages.hpp"
+
+namespace blockvec::kernels::dispatch {
+namespace {
+
+// Coordinates in boxes are 32 bits wide, strides 40; an empty class of lines has no box.
+bool fits_boxes(const CudaTsmttsmProblem& p) {
+  const std::int64_t longest = (std::int64_t{1} << 31) - 65536;
+  const std::int64_t stride = std::max(p.pitch_a, p.pitch_b) * p.real_bytes * most_box_classes;
+  return p.pitch_a != 0 && p.k >= most_box_classes && p.k * p.parts < longest && stride < std::int64_t{1} << 40;
+}
+
+CudaFeedRequest request_a(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  const std::int64_t width = c.sections_m == 1 ? c.fold * p.m : c.reached_m();
+  CudaFeedRequest r{width,       c.fold * p.pitch_a, c.reached_m(), c.rows, c.rows_of_tile(), lead_of(p, p.pitch_a),
+                    p.real_bytes};
+  if (c.gram()) r.reached = c.reached_n();
+  if (comes_once(p, c) && !c.gram()) {
+    r.reached = std::max(c.reached_m(), c.reached_n());
+    r.step = std::lcm(c.rows_of_tile(), c.columns_of_tile());
+  }
+  return r;
+}
+
+CudaFeedRequest request_b(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  if (c.gram()) return request_a(p, c);
+  const std::int64_t width = c.sections_n == 1 ? c.fold * p.n : c.reached_n();
+  return {width, c.fold * p.pitch_b, c.reached_n(), c.rows, c.columns_of_tile(), lead_of(p, p.pitch_b), p.real_bytes};
+}
+
+}  // namespace
+
+bool folds(const CudaTsmttsmProblem& p) { return p.pitch_a == p.m && (p.same || p.pitch_b == p.n); }
+int usual_fold(const CudaTsmttsmProblem& p) {
+  if (!folds(p)) return 1;
+  return static_cast<int>(
+      std::max<std::int64_t>(1, std::min(16 / std::max<std::int64_t>(p.m, 1), 8 / std::max<std::int64_t>(p.n, 1))));
+}
+
+int usual_feeds(const CudaTsmttsmProblem& p) {
+  if (!p.row_major) return columns_both;
+  const bool a = !streams(p.m, p.pitch_a);
+  const bool b = p.same ? a : !streams(p.n, p.pitch_b);
+  return a && b ? boxes_both : a ? boxes_a : b ? boxes_b : flat_both;
+}
+
+int lead_of(const CudaTsmttsmProblem& p, std::int64_t pitch) {
+  return (p.aligned || p.aligned_before) && box_classes(pitch, p.real_bytes) == 1 ? 0 : 16 / p.real_bytes - 1;
+}
+
+bool feeds_serve(const CudaTsmttsmProblem& p, int feeds) {
+  if (!p.row_major) {
+    return p.pitch_a != 0 && (feeds == columns_both || (feeds == boxes_both && fits_boxes(p)));
+  }
+  if (feeds == columns_both || (feeds != flat_both && !fits_boxes(p))) return false;
+  return (in_boxes_a(feeds) || streams(p.m, p.pitch_a)) && (p.same || in_boxes_b(feeds) || streams(p.n, p.pitch_b));
+}
+
+bool comes_once(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  return p.same && c.sections_m * c.sections_n == 1;
+}
+
+int row_classes(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  const int a = in_boxes_a(c.feeds) ? box_classes(p.pitch_a, p.real_bytes) : 1;
+  const int b = in_boxes_b(c.feeds) ? box_classes(p.pitch_b, p.real_bytes) : 1;
+  // Rows of 4-byte numbers an odd distance apart meet in banks less if every other one is taken.
+  const bool odd = p.real_bytes == 4 && c.feeds == flat_both && c.fold * p.pitch_a % 2 != 0 && !c.whole_warpgroups() &&
+                   !c.by_fma();
+  return odd ? 2 : std::max(a, b);
+}
+
+void feed_rows(const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
+  const int classes = row_classes(p, c);
+  const int unit = 16 / p.real_bytes;
+  const CudaFeedRequest a = request_a(p, c);
+  const CudaFeedRequest b = request_b(p, c);
+  const bool boxed_a = in_boxes_a(c.feeds);
+  const bool boxed_b = in_boxes_b(c.feeds);
+  // Both operands' rows are chosen alike: a box adapts to a flat operand's pitch.
+  const auto wants_single_step = [&](std::int64_t pitch) { return classes * pitch % (2 * unit) == unit; };
+  const bool single =
+      (!boxed_a && wants_single_step(a.pitch)) || (!comes_once(p, c) && !boxed_b && wants_single_step(b.pitch));
+  const int bank_step = c.padding == tight_boxes ? 0 : single ? unit : 2 * unit;
+  c.segment = c.rows / classes;
+  c.a = boxed_a ? row_feed(a, classes, bank_step) : flat_feed(a);
+  c.b = comes_once(p, c) ? CudaFeed{} : boxed_b ? row_feed(b, classes, bank_step) : flat_feed(b);
+}
+
+void feed_columns(const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
+  c.segment = c.rows;
+  const auto feed = [&](const CudaFeedRequest& r) {
+    if (c.padding == swizzled_boxes) return swizzled_column_feed(r);
+    return c.feeds == boxes_both ? boxed_column_feed(r, p.parts) : column_feed(r, p.parts);
+  };
+  CudaFeedRequest a = request_a(p, c);
+  CudaFeedRequest b = request_b(p, c);
+  if (c.whole_warpgroups()) {  // lanes read a row of 4 complex columns of A, 4 rows of a column of B
+    a.apart = 8;
+    b.apart = 4;
+  } else if (c.ring_3m()) {
+    a.flips = b.flips = true;
+  } else if (box_classes(p.pitch_a, p.real_bytes) > 1) {  // rows of all classes stand side by side in half of the banks
+    a.apart = b.apart = 64 / p.real_bytes;
+  } else if (p.real_bytes == 4) {  // 4 rows of 4 complex columns, or 16 bytes of 4 rows of 2 columns
+    a.apart = b.apart = p.parts == 2 ? 8 : 16;
+  }
+  c.a = feed(a);
+  c.b = comes_once(p, c) ? CudaFeed{} : feed(b);
+  // No lane reads the next stage.
+  const int beyond = std::max(c.a.bytes_beyond - c.b.stage_bytes, c.b.bytes_beyond);
+  CudaFeed& last = comes_once(p, c) ? c.a : c.b;
+  if (beyond > 0) last.stage_bytes += static_cast<int>(round_up(beyond, line_bytes));
+}
+
+}  // namespace blockvec::kernels::dispatch

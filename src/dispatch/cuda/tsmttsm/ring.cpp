@@ -1,0 +1,413 @@
+#include "src/dispatch/cuda/tsmttsm/ring.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "src/dispatch/cuda/banks.hpp"
+#include "src/dispatch/cuda/sections.hpp"
+#include "src/dispatch/cuda/stages.hpp"
+#include "src/dispatch/cuda/tsmttsm/feeds.hpp"
+#include "src/dispatch/cuda/tsmttsm/turned_rows.hpp"
+
+namespace blockvec::kernels::dispatch {
+namespace {
+
+// B's rows, turned, in two parts.
+std::int64_t turned_bytes(const CudaTsmttsm& c) {
+  if (!c.whole_warpgroups()) return 0;
+  return c.complex_tiles() ? gauss_extra_bytes(c.columns_of_tile() / 2, c.tile_m)
+                           : turned_rows_bytes(c.columns_of_tile());
+}
+std::int64_t room_of_stages(const CudaDevice& device, const CudaTsmttsm& c) {
+  return device.shared_bytes - static_bytes - turned_bytes(c);
+}
+
+// Split sums and complex ones have more to do about a chunk.
+std::int64_t chunk_bytes_of(const CudaTsmttsm& c) {
+  if (c.warpgroup_3m()) return 65536;
+  if (c.whole_warpgroups()) return 32768;
+  return !c.ring_3m() ? 16384 : ring_warps(c) > computing_warps ? 45056 : 65536;
+}
+
+// Gram matrices of so many columns that warps share the products of a row, where numbers are converted or complex.
+bool is_long_gram(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  return c.gram() && c.tile_m > 8 && p.m <= 8 * c.tile_m && (p.real_bytes == 4 || p.parts == 2);
+}
+
+std::int64_t usual_chunk_bytes(const CudaTsmttsmProblem& p, const CudaTsmttsm& c, std::int64_t row_bytes) {
+  if (c.by_fma()) return 1024 * row_bytes;  // several rows for each thread
+  // Warps that have many products in a row, and meet at the end of a chunk.
+  if (is_long_gram(p, c)) return (p.real_bytes == 4 ? 32 : 16) * c.warps_m * row_bytes;
+  if ((c.gram() && c.tile_m > 8) || (is_pair_section(c) && c.feeds == boxes_both)) return 32 * row_bytes;
+  // Gram matrices of middling widths are measured to like many small stages; where numbers are converted, longer ones.
+  if (c.gram() && row_bytes >= 128 && row_bytes <= 256) return p.real_bytes == 4 ? 64 * row_bytes : 8192;
+  return chunk_bytes_of(c);
+}
+
+// Rows of a chunk, row-major, and its feeds.
+bool complete_rows(const CudaDevice& device, const CudaTsmttsmProblem& p, int most_groups, CudaTsmttsm& c) {
+  const std::int64_t width_a = in_boxes_a(c.feeds) ? std::min<std::int64_t>(p.m, c.reached_m()) : p.pitch_a;
+  const std::int64_t width_b = in_boxes_b(c.feeds) ? std::min<std::int64_t>(p.n, c.reached_n()) : p.pitch_b;
+  const std::int64_t width = width_a + (comes_once(p, c) ? 0 : width_b);
+  const int classes = row_classes(p, c);
+  // Complex rows are even: 16 of them are whole lines.
+  const int least = std::max(16 * classes, c.warpgroup_3m() ? gauss_unit_rows : least_rows(p.real_bytes));
+  const bool any_rows = c.rows == 0;
+  if (any_rows) {
+    const int groups = c.groups != 0 ? c.groups : most_groups;
+    const std::int64_t row_bytes = c.fold * width * p.real_bytes;
+    c.rows = std::max(least, chunk_rows(row_bytes, usual_chunk_bytes(p, c, row_bytes), p.real_bytes,
+                                        ceil_div(p.k, c.fold), std::int64_t{device.multiprocessors} * groups, 4096));
+    if (c.feeds != flat_both) c.rows = std::min(c.rows, longest_box * classes);
+  }
+  if (c.rows % least != 0 || (c.feeds != flat_both && c.rows > longest_box * classes)) return false;
+  feed_rows(p, c);
+  // Padding may take more room than the rows themselves.
+  while (any_rows && c.rows > least &&
+         std::max(most_groups, c.warpgroup_3m() || is_long_gram(p, c) ? 4 : 1) * (c.a.stage_bytes + c.b.stage_bytes) >
+             room_of_stages(device, c)) {
+    c.rows /= 2;
+    feed_rows(p, c);
+  }
+  return true;
+}
+
+// Bulk copies of shorter pieces of columns take longer to ask for than to come; boxes do not.
+int least_piece(const CudaTsmttsm& c) { return c.feeds == boxes_both ? 256 : 384; }
+int usual_piece(const CudaTsmttsm& c) { return c.kernel == TsmttsmKernel::tf32_warpgroup && c.feeds == columns_both ? 1024 : 512; }
+constexpr int most_piece = 8192;
+
+// Whether so many stages of pieces of so many bytes fit, with what follows for the chunks of column-major operands.
+bool columns_fit(const CudaDevice& device, const CudaTsmttsmProblem& p, int piece, int stages, CudaTsmttsm& c) {
+  c.rows = piece / (p.parts * p.real_bytes);
+  feed_columns(p, c);
+  return stages * (c.a.stage_bytes + c.b.stage_bytes) <= room_of_stages(device, c) &&
+         (c.feeds != boxes_both || std::max(c.a.pitch, c.b.pitch) <= longest_box);
+}
+
+// Whether warps that take units of rows in turn know where they stand in chunks.
+bool units_fill(const CudaTsmttsm& c) {
+  const bool power_of_two = (c.rows & (c.rows - 1)) == 0;
+  return !c.whole_warpgroups() || power_of_two || (c.kernel == TsmttsmKernel::tf32_warpgroup && c.rows >= 64);
+}
+
+// Of column-major operands: what warpgroups side by side keep of sums leaves room for two.
+int least_column_stages(const CudaTsmttsm& c) { return c.whole_warpgroups() && c.tile_m > 1 ? 2 : 3; }
+
+// The same for column-major operands: pieces of columns as long as four stages hold them, but for many columns.
+bool complete_ring_columns(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
+  const int least = c.warpgroup_3m() ? gauss_unit_rows : least_rows(p.real_bytes);
+  const int stages = least_column_stages(c);
+  if (c.rows == 0 && c.padding == swizzled_boxes) {
+    c.rows = p.k < 2 * swizzled_rows * std::int64_t{device.multiprocessors} ? swizzled_rows : 2 * swizzled_rows;
+  }
+  if (c.rows == 0) {
+    int piece = most_piece;
+    // Shorter pieces than these are worse than few stages, but in double precision.
+    const int short_piece = c.gram() ? 2048 : 1024;
+    const auto enough = [&] { return p.real_bytes == 4 && c.feeds == columns_both && piece <= short_piece ? 3 : 4; };
+    while (piece > usual_piece(c) && !columns_fit(device, p, piece, enough(), c))
+      piece = std::max(piece / 2, usual_piece(c));
+    while (piece > line_bytes && !columns_fit(device, p, piece, stages, c)) piece -= line_bytes;
+    // Complex numbers whose products leave time for memory: three longer ones come faster than four.
+    if (p.parts == 2 && p.real_bytes == 8 && (!c.ring_3m() || c.square())) {
+      for (int longer = 1024; longer > piece; longer -= 256) {
+        if (columns_fit(device, p, longer, stages, c)) piece = longer;
+      }
+    }
+    c.rows = piece / (p.parts * p.real_bytes) / least * least;
+    while (!units_fill(c)) c.rows -= least;
+    while (c.rows > least && c.rows * std::int64_t{device.multiprocessors} > p.k) c.rows = c.rows / 2 / least * least;
+    c.rows = std::max(c.rows, least);
+  }
+  if (c.rows % least != 0) return false;
+  feed_columns(p, c);
+  if (c.feeds == boxes_both && std::max(c.a.pitch, c.b.pitch) > longest_box) return false;
+  return true;
+}
+
+// Warps that share a stage, and sections of P where they would be too many, or where rows are so few that partial sums
+// of all of it weigh more than an operand that is read again: what moves least.
+bool complete_warps(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
+  if (c.kernel == TsmttsmKernel::gram_wide) {
+    c.tile_m = pair_gram.blocks;
+    c.warps_m = pair_warps_m;
+    c.warps_n = pair_warps_n;
+    c.sections_m = c.sections_n = static_cast<int>(ceil_div(p.m, pair_side));
+    return c.sections_m > 1 && c.fold == 1 && (c.feeds == boxes_both || c.feeds == columns_both);
+  }
+  if (c.kernel == TsmttsmKernel::gram) {
+    if (c.fold * p.m > 8 * c.tile_m) return false;
+    const GramShape* const shape = std::find_if(std::begin(tsmttsm_gram_shapes), std::end(tsmttsm_gram_shapes),
+                                                [&](const GramShape& s) { return s.blocks == c.tile_m; });
+    c.sections_m = c.sections_n = 1;
+    c.warps_m = shape == std::end(tsmttsm_gram_shapes) ? 0 : shape->warps;
+    c.warps_n = 1;
+    return c.warps_m != 0;
+  }
+  if (c.square()) {
+    c.tile_n = c.tile_m;
+    c.warps_m = gauss_square_warps(c.tile_m);
+    c.warps_n = c.sections_m = c.sections_n = 1;
+    return p.m <= c.reached_m() && p.n <= c.reached_n() && c.fold == 1;
+  }
+  if (c.whole_warpgroups()) {
+    c.warps_m = warpgroup_warps;
+    c.warps_n = 1;
+    c.sections_m = static_cast<int>(ceil_div(p.m, c.reached_m()));
+    c.sections_n = static_cast<int>(ceil_div(p.n, c.reached_n()));
+    const bool all_multiply = c.tile_m == 1 || 2 * p.m > c.reached_m();
+    return c.sections_n == 1 && c.fold == 1 && all_multiply &&
+           (c.sections_m == 1 || c.feeds == columns_both || in_boxes_a(c.feeds));
+  }
+  const std::int64_t most_m = ceil_div(c.fold * p.m, c.rows_of_tile());
+  const std::int64_t most_n = ceil_div(c.fold * p.n, c.columns_of_tile());
+  double least = 0;
+  CudaTsmttsm best = c;
+  const int most_warps = ring_warps(c);
+  const bool few = sums_weigh(device, p);
+  for (int warps_m = 1; warps_m <= most_warps; ++warps_m) {
+    if (warps_m > most_m) break;
+    c.warps_m = warps_m;
+    c.warps_n = static_cast<int>(std::min<std::int64_t>(most_n, most_warps / warps_m));
+    const auto divide = [&] {
+      c.sections_m = static_cast<int>(ceil_div(most_m, c.warps_m));
+      c.sections_n = static_cast<int>(ceil_div(most_n, c.warps_n));
+      return std::int64_t{c.sections_m} * c.sections_n;
+    };
+    std::int64_t sections = divide();
+    const int warps = c.warps_m * c.warps_n;
+    if (p.row_major && sections > 1 && (few ? most_warps % warps : most_warps - warps) != 0) continue;
+    for (CudaTsmttsm x = c; !p.row_major && c.warps_n > 1 && !columns_fit(device, p, least_piece(c), 3, x); x = c) {
+      --c.warps_n;
+      sections = divide();
+    }
+    const double again = columns_again(p, static_cast<double>(sections), c.reached_m(), c.reached_n());
+    double moved = 1 + again;
+    if (few) {
+      const auto operands = static_cast<double>(p.k * (p.m + p.n) * p.real_bytes);
+      const std::int64_t sums = std::int64_t{device.multiprocessors} * c.reached_m() * c.reached_n();
+      moved = operands * (1 + read_again * again) + static_cast<double>(moved_sums(p, sums));
+    }
+    if (least != 0 && moved >= least) continue;
+    least = moved;
+    best = c;
+  }
+  if (least == 0) return false;
+  c = best;
+  if (c.sections_m * c.sections_n == 1) return true;
+  // Sections are cut out of rows by boxes.
+  return c.fold == 1 && (c.feeds == columns_both ||
+                         ((c.sections_m == 1 || in_boxes_a(c.feeds)) && (c.sections_n == 1 || in_boxes_b(c.feeds))));
+}
+
+// What could be read in flat pieces may come in boxes for their padding where rows begin in few banks.
+bool banks_conflict(const CudaTsmttsmProblem& p) {
+  const int free = 64 / p.real_bytes;
+  return p.pitch_a % free == 0 || p.pitch_b % free == 0;
+}
+
+// Where memory would have to wait for tensor cores that multiply everything in double precision.
+bool fewer_products_pay(const CudaTsmttsmProblem& p) {
+  return p.parts == 2 &&
+         (p.real_bytes == 8 ? p.m * p.n > 40 * (p.m + p.n) : p.may_split && p.m * p.n > 32 * (p.m + p.n));
+}
+
+bool may_be_swizzled(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  return p.aligned && !p.row_major && p.real_bytes == 8 && p.parts == 1 && c.feeds == boxes_both &&
+         lead_of(p, p.pitch_a) == 0 && lead_of(p, p.pitch_b) == 0 && may_swizzle(c.tile_m, c.tile_n);
+}
+
+// Threads that own rows: of row-major ones whole numbers of what they read at a time. As measured on an H200, others
+// are as fast where numbers are not converted, and faster at two of them.
+bool owns_rows(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  if (p.m != c.tile_n || p.n != c.tile_n) return false;
+  if (!p.row_major) return c.feeds == columns_both;
+  const int together = narrow_neighbours(c.tile_n);
+  return p.same && p.real_bytes == 4 && p.m > 2 && c.feeds == flat_both && c.fold <= 1 && p.pitch_a % together == 0 &&
+         (p.aligned || p.parts % together == 0);
+}
+
+bool warpgroups_pay(const CudaTsmttsmProblem& p) {
+  return p.real_bytes == 4 && p.may_split && p.m * p.n > 24 * (p.m + p.n);
+}
+
+}  // namespace
+
+bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
+  if (c.gram() && !p.same) return false;
+  // Products of a matrix with itself would not be symmetric to the last bit.
+  if (c.whole_warpgroups() && (!device.warpgroups || !p.may_split || p.same || p.real_bytes != 4)) return false;
+  if (c.kernel == TsmttsmKernel::tf32_warpgroup && !p.row_major && p.parts == 1) return false;
+  if (c.complex_tiles() && (p.parts != 2 || !p.aligned || p.same)) return false;
+  if (c.ring_3m() && p.real_bytes != 8) return false;
+  if (c.feeds == feeds_by_rule) c.feeds = device.bulk_copies ? usual_feeds(p) : flat_both;
+  if (c.feeds != flat_both && !device.bulk_copies) return false;
+  if (!feeds_serve(p, c.feeds) || (c.by_fma() && !owns_rows(p, c))) return false;
+  if (!p.row_major && c.warpgroup_3m() && c.feeds != boxes_both) return false;
+  if (c.padding == padding_by_rule) c.padding = c.feeds == usual_feeds(p) ? tight_boxes : padded_boxes;
+  const bool swizzled = c.padding == swizzled_boxes;
+  if (swizzled && !may_be_swizzled(p, c)) return false;
+  if (c.fold == 0) c.fold = p.row_major && c.feeds == flat_both && !c.by_fma() ? usual_fold(p) : 1;
+  if (c.fold > 1 && (!folds(p) || c.feeds != flat_both)) return false;
+  if (!complete_warps(device, p, c)) return false;
+  const int most_groups = c.warpgroup_3m() ? 1 : c.kernel == TsmttsmKernel::tf32_warpgroup ? 2 : ring_warps(c) / (c.warps_m * c.warps_n);
+  if (!(p.row_major ? complete_rows(device, p, most_groups, c) : complete_ring_columns(device, p, c))) return false;
+  const std::int64_t chunks = ceil_div(ceil_div(p.k, c.fold), c.rows);
+  std::int64_t most_parts = device.multiprocessors;
+  while (most_parts > 1 && block_count(c, most_parts) > device.multiprocessors) --most_parts;
+  c.parts = std::min(chunks, most_parts);
+  const std::int64_t turns = ceil_div(chunks, c.parts);
+  c.parts = ceil_div(chunks, turns);  // more would not end earlier, and have more to sum
+  const int most_split = c.rows / 16;
+  const auto most_sharing = [&](int groups) {
+    int split = std::min(groups, most_split);
+    while (groups % split != 0) --split;
+    return split;
+  };
+  const std::int64_t stage = c.a.stage_bytes + c.b.stage_bytes;
+  const std::int64_t room = room_of_stages(device, c);
+  // Two that are on their way while one is read; long stages of rows do with one.
+  const std::int64_t least_stages = std::min<std::int64_t>(turns, p.row_major ? 2 : least_column_stages(c));
+  const bool rows_in_turn = p.row_major && !c.by_fma();  // a group takes whole chunks of rows
+  if (c.groups == 0) {
+    c.groups = most_groups;
+    // Those without a chunk would only add zeros.
+    while (rows_in_turn && !c.whole_warpgroups() && c.groups / 2 >= turns) c.groups /= 2;
+    // All that take stages in turn have as many.
+    const auto stages = [&] { return whole_groups(room / stage, c.groups / most_sharing(c.groups)); };
+    while (!p.row_major && c.groups > 1 && stages() < least_stages) c.groups /= 2;
+  }
+  if (c.split == 0) {
+    const bool apart = rows_in_turn || swizzled || c.whole_warpgroups() || (c.ring_3m() && !c.square());
+    c.split = apart ? 1 : most_sharing(c.groups);
+  }
+  if (c.groups > most_groups || c.groups % c.split != 0 || c.split > most_split) return false;
+  // Threads share every chunk, and each has an entry of the result at most.
+  if (c.by_fma() && (c.split != c.groups || p.m * p.n > 32 * c.groups)) return false;
+  if (swizzled && c.split != 1) return false;
+  // A group sums whole chunks in single precision; complex numbers come in chunks of one segment.
+  if (c.whole_warpgroups() && (c.split != 1 || c.rows > rows_of_early_sums)) return false;
+  if ((c.complex_tiles() || c.whole_warpgroups()) && c.rows != c.segment) return false;
+  if ((c.whole_warpgroups() || (c.complex_tiles() && p.row_major)) && c.split != 1) return false;
+  if (c.square() && c.a.pitch != c.b.pitch) return false;  // its warps have either operand on either side
+  // Whole warpgroups of a block all take part.
+  if (c.whole_warpgroups() && (c.groups != most_groups || c.a.panels > c.tile_m || c.b.panels != 1)) return false;
+  if (c.turned != 0 && !(p.row_major && lanes_may_turn(c) && lanes_turn(c.a.pitch))) return false;
+  // Shorter pieces come too slowly for it, and those of so many columns, as measured on an H200.
+  if (c.kernel == TsmttsmKernel::tf32_warpgroup && c.feeds == columns_both && (c.rows < 128 || c.tile_m > 1)) return false;
+  const bool shared_stages = c.kernel == TsmttsmKernel::tf32_warpgroup && !p.row_major && c.rows >= 64;  // by both groups
+  const int in_turn = c.warpgroup_3m()     ? gauss_stages_step(c.columns_of_tile() / 2, c.rows)
+                      : shared_stages ? 1
+                                      : c.groups / c.split;
+  if (!units_fill(c)) return false;
+  if (c.stages == 0) c.stages = whole_groups(std::min(room / stage, round_up(turns, in_turn)), in_turn);
+  if (c.stages < std::max<std::int64_t>(in_turn, least_stages)) return false;
+  if (c.stages % in_turn != 0 || c.stages > max_stages) return false;
+  // The groups' sums side by side, as many as fit.
+  const std::int64_t copies = std::clamp<std::int64_t>(room / c.sum_bytes(), 1, c.groups);
+  const std::int64_t shared = std::max(c.stages * stage, c.warpgroup_3m() ? 0 : copies * c.sum_bytes());
+  if (shared > room) return false;
+  c.shared_bytes = static_cast<int>(shared + turned_bytes(c));
+  c.workspace_bytes =
+      static_cast<std::size_t>(c.parts * c.fold * c.fold * p.m * p.n) * sizeof(double) + workspace_alignment;
+  return true;
+}
+
+void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search search, std::vector<CudaTsmttsm>& to) {
+  if (p.k == 0) return;
+  CudaTsmttsm c{};
+  const auto add = [&](int fold, int groups, int split, int rows, int stages) {
+    CudaTsmttsm made{};
+    made.kernel = c.kernel;
+    made.tile_m = c.tile_m;
+    made.tile_n = c.tile_n;
+    made.fold = fold;
+    made.groups = groups;
+    made.split = split;
+    made.feeds = c.feeds;
+    made.padding = c.padding;
+    made.turned = c.turned;
+    made.rows = rows;
+    made.stages = stages;
+    if (complete(device, p, made)) to.push_back(made);
+    return made;
+  };
+  const auto add_feeds = [&](int feeds, int padding) {
+    c.feeds = feeds;
+    c.padding = padding;
+    const CudaTsmttsm usual = add(0, 0, 0, 0, 0);
+    const bool legal = usual.shared_bytes != 0;
+    if (search == Search::usual || !legal) return legal;
+    for (int fold = 1; fold <= usual.fold; fold *= 2) {
+      for (int groups = usual.groups; groups > 0; groups /= 2) {
+        // Each group for itself, or all together.
+        for (int split = 1; split <= groups; split = split < groups ? groups : groups + 1) {
+          for (int rows = least_rows(p.real_bytes); rows <= 1024; rows *= 2) {
+            const CudaTsmttsm full = add(fold, groups, split, rows, 0);
+            const int in_turn = groups / split;
+            for (int stages = full.stages / 2; stages >= 2 * in_turn; stages /= 2) {
+              add(fold, groups, split, rows, stages / in_turn * in_turn);
+            }
+          }
+        }
+      }
+    }
+    return true;
+  };
+  const auto add_shape = [&](TsmttsmKernel kernel, int tile_m, int tile_n) {
+    c.kernel = kernel;
+    c.tile_m = tile_m;
+    c.tile_n = tile_n;
+    const bool legal = add_feeds(usual_feeds(p), tight_boxes);
+    if (kernel == TsmttsmKernel::gram && p.row_major) {
+      c.turned = 1;
+      add_feeds(usual_feeds(p), tight_boxes);
+      c.turned = 0;
+    }
+    if (!p.row_major) add_feeds(boxes_both, tight_boxes);
+    if (!p.row_major && may_swizzle(tile_m, tile_n)) add_feeds(boxes_both, swizzled_boxes);
+    if (!p.row_major || (usual_feeds(p) == flat_both && legal && !banks_conflict(p))) return;
+    if (usual_feeds(p) != flat_both) add_feeds(usual_feeds(p), padded_boxes);
+    if (usual_feeds(p) != boxes_both) add_feeds(boxes_both, padded_boxes);
+  };
+  using enum TsmttsmKernel;
+  if (p.same) {
+    for (const GramShape& shape : tsmttsm_gram_shapes) add_shape(gram, shape.blocks, 0);
+    add_shape(gram_wide, pair_gram.blocks, 0);
+  }
+  const auto add_fma = [&](TsmttsmKernel kernel, const auto& shapes) {
+    for (const Columns& shape : shapes) {
+      if (shape.n == p.n) add_shape(kernel, 0, shape.n);
+    }
+  };
+  if (!p.same) {
+    add_fma(fma, tsmttsm_fma_shapes);
+  } else if (p.row_major || p.n != 8 || search == Search::all) {  // of eight columns, pieces are full
+    add_fma(gram_fma, tsmttsm_gram_fma_shapes);
+  }
+  for (const TileShape& tile : tsmttsm_ring_shapes) add_shape(ring, tile.m, tile.n);
+  if (device.warpgroups && warpgroups_pay(p)) {
+    for (const TileShape& tile : tsmttsm_tf32_warpgroup_shapes) add_shape(tf32_warpgroup, tile.m, tile.n);
+  }
+  if (p.parts == 2 && p.real_bytes == 8) {
+    for (const Columns& blocks : tsmttsm_square_3m_shapes) {
+      const auto covers = [&](std::int64_t width) { return width <= 16 * blocks.n && width > 16 * (blocks.n - 1); };
+      if (covers(p.m) && covers(p.n)) add_shape(square_3m, blocks.n, blocks.n);
+    }
+  }
+  if (!fewer_products_pay(p)) return;
+  if (p.real_bytes == 8) {
+    // Twelve warps share few columns better; they want registers that only compute capability 9.0 hands over.
+    const bool twelve = device.bulk_copies && p.m <= 96 && p.n <= 96;
+    for (const TileShape& tile : tsmttsm_ring_3m_shapes) {
+      const bool usual = (gauss_warps(tile) > computing_warps) == twelve;
+      if (search == Search::all || usual) add_shape(ring_3m, tile.m, tile.n);
+    }
+    return;
+  }
+  if (!device.warpgroups) return;
+  for (const TileShape& tile : tsmttsm_tf32_3m_warpgroup_shapes) add_shape(tf32_3m_warpgroup, tile.m, tile.n);
+}
+
+}  // namespace blockvec::kernels::dispatch

@@ -1,0 +1,202 @@
+#include <algorithm>
+#include <complex>
+#include <cstdint>
+
+#include "src/dispatch/host/checks.hpp"
+#include "src/dispatch/host/configuration.hpp"
+#include "src/host/scratch.hpp"
+#include "src/host/sweep.hpp"
+#include "src/host/tsmm.hpp"
+#include "src/host/tsmttsm.hpp"
+#include "src/host/tsmttsm_dd.hpp"
+
+namespace blockvec::kernels {
+namespace {
+
+// C = beta C where nothing is added; beta = 0 does not read it.
+template <class T>
+void scale(T beta, const Matrix<T>& c) {
+  for (std::int64_t i = 0; i < c.rows; ++i) {
+    for (std::int64_t j = 0; j < c.columns; ++j) {
+      T& entry = c.layout == Layout::row_major ? c.data[i * c.ld + j] : c.data[i + j * c.ld];
+      entry = beta == T(0) ? T(0) : beta * entry;
+    }
+  }
+}
+
+bool empty(std::int64_t rows, std::int64_t columns) { return rows == 0 || columns == 0; }
+
+}  // namespace
+
+std::int64_t summation_depth(std::int64_t k) {
+  if (k <= host::min_chunk_rows) return std::max<std::int64_t>(k, 0);
+  // In a chunk, then in the tree of a part, level by level, then in the tree of the parts.
+  const std::int64_t levels = host::tree_levels(host::ceil_div(k, host::min_chunk_rows));
+  constexpr std::int64_t part_levels = 6;
+  static_assert(std::int64_t{1} << part_levels == host::max_parts);
+  return std::min(k, host::max_chunk_rows) + host::fan_out * levels + part_levels;
+}
+
+template <class T>
+std::size_t tsmttsm_workspace(std::int64_t k, std::int64_t m, std::int64_t n, Layout layout) {
+  if (k <= 0 || m <= 0 || n <= 0) return 0;
+  return dispatch::configure_tsmttsm<T>(k, m, n, layout).workspace_bytes;
+}
+
+template <class T>
+std::size_t tsmm_workspace(std::int64_t k, std::int64_t m, std::int64_t n, Layout layout, int threads) {
+  if (k <= 0 || m < 0 || n <= 0) return 0;
+  return dispatch::configure_tsmm<T>(k, m, n, layout, threads).workspace_bytes;
+}
+
+template <class T>
+void tsmttsm(Op op, T alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> b, T beta,
+             Matrix<T> c, HostExecution execution) {
+  dispatch::check_tsmttsm(a, b, c);
+  dispatch::check_execution("tsmttsm", execution.threads, execution.workspace,
+                            tsmttsm_workspace<T>(a.rows, a.columns, b.columns, a.layout));
+  if (empty(c.rows, c.columns)) return;
+  if (alpha == T(0) || a.rows == 0) return scale(beta, c);
+  const auto configuration = dispatch::configure_tsmttsm<T>(a.rows, a.columns, b.columns, a.layout);
+  const host::Scratch scratch("tsmttsm", execution.workspace, configuration.workspace_bytes);
+  host::tsmttsm(op, alpha, a, b, beta, c, configuration, execution.threads, scratch.data<host::real_t<T>>());
+}
+
+template <class T>
+std::size_t tsmttsm_dd_workspace(std::int64_t k, std::int64_t m, std::int64_t n, int threads) {
+  if (k <= 0 || m <= 0 || n <= 0) return 0;
+  return dispatch::configure_tsmttsm_dd<T>(k, m, n, threads).workspace_bytes;
+}
+
+template <class T>
+void tsmttsm_dd(Op op, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> b, Matrix<T> high,
+                Matrix<T> low, HostExecution execution) {
+  dispatch::check_tsmttsm(a, b, high);
+  dispatch::check_tsmttsm(a, b, low);
+  dispatch::check_execution("tsmttsm_dd", execution.threads, execution.workspace,
+                            tsmttsm_dd_workspace<T>(a.rows, a.columns, b.columns, execution.threads));
+  if (empty(high.rows, high.columns)) return;
+  if (a.rows == 0) {
+    scale(T(0), high);
+    return scale(T(0), low);
+  }
+  const auto configuration = dispatch::configure_tsmttsm_dd<T>(a.rows, a.columns, b.columns, execution.threads);
+  const host::Scratch scratch("tsmttsm_dd", execution.workspace, configuration.workspace_bytes);
+  host::tsmttsm_dd(op, a, b, high, low, configuration, scratch.data<double>());
+}
+
+template <class T>
+void tsmm(T alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> c, T beta,
+          Matrix<T> b, Triangle triangle, HostExecution execution) {
+  dispatch::check_tsmm(a, c, b);
+  dispatch::check_execution("tsmm", execution.threads, execution.workspace,
+                            tsmm_workspace<T>(a.rows, a.columns, b.columns, a.layout, execution.threads));
+  if (empty(b.rows, b.columns)) return;
+  const auto configuration = dispatch::configure_tsmm<T>(a.rows, a.columns, b.columns, a.layout, execution.threads);
+  const host::Scratch scratch("tsmm", execution.workspace, configuration.workspace_bytes);
+  host::tsmm(alpha, a, c, beta, b, triangle, configuration, scratch.data<host::real_t<T>>());
+}
+
+template <class T>
+void tsmm_inplace(Matrix<T> v, std::type_identity_t<Matrix<const T>> c, Triangle triangle, HostExecution execution) {
+  dispatch::check_tsmm_inplace(v, c);
+  dispatch::check_execution("tsmm_inplace", execution.threads, execution.workspace,
+                            tsmm_workspace<T>(v.rows, v.columns, c.columns, v.layout, execution.threads));
+  if (empty(v.rows, c.columns)) return;
+  const auto configuration = dispatch::configure_tsmm<T>(v.rows, v.columns, c.columns, v.layout, execution.threads);
+  const host::Scratch scratch("tsmm_inplace", execution.workspace, configuration.workspace_bytes);
+  Matrix<T> first = v;  // the columns that are written
+  first.columns = c.columns;
+  host::tsmm(T(1), Matrix<const T>(v), c, T(0), first, triangle, configuration, scratch.data<host::real_t<T>>());
+}
+
+template <class T>
+std::size_t gram_schmidt_sweep_workspace(std::int64_t k, std::span<const std::int64_t> m, std::int64_t n, bool with_p,
+                                         bool with_g, Layout layout, int threads) {
+  if (k <= 0 || m.size() > dispatch::SweepConfiguration::most_pieces || n <= 0) return 0;
+  return dispatch::configure_sweep<T>(k, m, n, with_p, with_g, layout, threads).workspace_bytes;
+}
+
+template <class T>
+void gram_schmidt_sweep(std::span<const std::type_identity_t<Matrix<const T>>> v,
+                        std::type_identity_t<Matrix<const T>> s, Matrix<T> w, std::type_identity_t<Matrix<const T>> x,
+                        Triangle triangle, std::type_identity_t<Matrix<T>> p, std::type_identity_t<Matrix<T>> g,
+                        HostExecution execution) {
+  using dispatch::operand;
+  constexpr std::size_t most = dispatch::SweepConfiguration::most_pieces;
+  if (v.size() > most) throw ShapeError("gram_schmidt_sweep: V is more than four matrices");
+  dispatch::Operand operands[most];
+  std::int64_t columns[most];
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    operands[i] = operand("V", v[i]);
+    columns[i] = v[i].columns;
+  }
+  dispatch::check_sweep({operands, v.size()}, operand("S", s), operand("W", w), operand("X", x), operand("P", p),
+                        operand("G", g));
+  const auto configuration = dispatch::configure_sweep<T>(w.rows, {columns, v.size()}, w.columns, p.columns > 0,
+                                                          g.columns > 0, w.layout, execution.threads);
+  dispatch::check_execution("gram_schmidt_sweep", execution.threads, execution.workspace,
+                            empty(w.rows, w.columns) ? 0 : configuration.workspace_bytes);
+  if (empty(w.rows, w.columns)) {
+    scale(T(0), p);
+    return scale(T(0), g);
+  }
+  const host::Scratch scratch("gram_schmidt_sweep", execution.workspace, configuration.workspace_bytes);
+  host::gram_schmidt_sweep<T>({v, s, w, x, triangle, p, g}, configuration, scratch.data<host::real_t<T>>());
+}
+
+template std::size_t tsmttsm_workspace<float>(std::int64_t, std::int64_t, std::int64_t, Layout);
+template std::size_t tsmttsm_workspace<double>(std::int64_t, std::int64_t, std::int64_t, Layout);
+template std::size_t tsmttsm_workspace<std::complex<float>>(std::int64_t, std::int64_t, std::int64_t, Layout);
+template std::size_t tsmttsm_workspace<std::complex<double>>(std::int64_t, std::int64_t, std::int64_t, Layout);
+template std::size_t tsmm_workspace<float>(std::int64_t, std::int64_t, std::int64_t, Layout, int);
+template std::size_t tsmm_workspace<double>(std::int64_t, std::int64_t, std::int64_t, Layout, int);
+template std::size_t tsmm_workspace<std::complex<float>>(std::int64_t, std::int64_t, std::int64_t, Layout, int);
+template std::size_t tsmm_workspace<std::complex<double>>(std::int64_t, std::int64_t, std::int64_t, Layout, int);
+template void tsmttsm(Op, float, Matrix<const float>, Matrix<const float>, float, Matrix<float>, HostExecution);
+template void tsmttsm(Op, double, Matrix<const double>, Matrix<const double>, double, Matrix<double>, HostExecution);
+template void tsmttsm(Op, std::complex<float>, Matrix<const std::complex<float>>, Matrix<const std::complex<float>>,
+                      std::complex<float>, Matrix<std::complex<float>>, HostExecution);
+template void tsmttsm(Op, std::complex<double>, Matrix<const std::complex<double>>, Matrix<const std::complex<double>>,
+                      std::complex<double>, Matrix<std::complex<double>>, HostExecution);
+template std::size_t tsmttsm_dd_workspace<float>(std::int64_t, std::int64_t, std::int64_t, int);
+template std::size_t tsmttsm_dd_workspace<double>(std::int64_t, std::int64_t, std::int64_t, int);
+template std::size_t tsmttsm_dd_workspace<std::complex<float>>(std::int64_t, std::int64_t, std::int64_t, int);
+template std::size_t tsmttsm_dd_workspace<std::complex<double>>(std::int64_t, std::int64_t, std::int64_t, int);
+template void tsmttsm_dd(Op, Matrix<const float>, Matrix<const float>, Matrix<float>, Matrix<float>, HostExecution);
+template void tsmttsm_dd(Op, Matrix<const double>, Matrix<const double>, Matrix<double>, Matrix<double>, HostExecution);
+template void tsmttsm_dd(Op, Matrix<const std::complex<float>>, Matrix<const std::complex<float>>,
+                         Matrix<std::complex<float>>, Matrix<std::complex<float>>, HostExecution);
+template void tsmttsm_dd(Op, Matrix<const std::complex<double>>, Matrix<const std::complex<double>>,
+                         Matrix<std::complex<double>>, Matrix<std::complex<double>>, HostExecution);
+template void tsmm(float, Matrix<const float>, Matrix<const float>, float, Matrix<float>, Triangle, HostExecution);
+template void tsmm(double, Matrix<const double>, Matrix<const double>, double, Matrix<double>, Triangle, HostExecution);
+template void tsmm(std::complex<float>, Matrix<const std::complex<float>>, Matrix<const std::complex<float>>,
+                   std::complex<float>, Matrix<std::complex<float>>, Triangle, HostExecution);
+template void tsmm(std::complex<double>, Matrix<const std::complex<double>>, Matrix<const std::complex<double>>,
+                   std::complex<double>, Matrix<std::complex<double>>, Triangle, HostExecution);
+template void tsmm_inplace(Matrix<float>, Matrix<const float>, Triangle, HostExecution);
+template void tsmm_inplace(Matrix<double>, Matrix<const double>, Triangle, HostExecution);
+template void tsmm_inplace(Matrix<std::complex<float>>, Matrix<const std::complex<float>>, Triangle, HostExecution);
+template void tsmm_inplace(Matrix<std::complex<double>>, Matrix<const std::complex<double>>, Triangle, HostExecution);
+template std::size_t gram_schmidt_sweep_workspace<float>(std::int64_t, std::span<const std::int64_t>, std::int64_t,
+                                                         bool, bool, Layout, int);
+template std::size_t gram_schmidt_sweep_workspace<double>(std::int64_t, std::span<const std::int64_t>, std::int64_t,
+                                                          bool, bool, Layout, int);
+template std::size_t gram_schmidt_sweep_workspace<std::complex<float>>(std::int64_t, std::span<const std::int64_t>,
+                                                                       std::int64_t, bool, bool, Layout, int);
+template std::size_t gram_schmidt_sweep_workspace<std::complex<double>>(std::int64_t, std::span<const std::int64_t>,
+                                                                        std::int64_t, bool, bool, Layout, int);
+template void gram_schmidt_sweep(std::span<const Matrix<const float>>, Matrix<const float>, Matrix<float>,
+                                 Matrix<const float>, Triangle, Matrix<float>, Matrix<float>, HostExecution);
+template void gram_schmidt_sweep(std::span<const Matrix<const double>>, Matrix<const double>, Matrix<double>,
+                                 Matrix<const double>, Triangle, Matrix<double>, Matrix<double>, HostExecution);
+template void gram_schmidt_sweep(std::span<const Matrix<const std::complex<float>>>, Matrix<const std::complex<float>>,
+                                 Matrix<std::complex<float>>, Matrix<const std::complex<float>>, Triangle,
+                                 Matrix<std::complex<float>>, Matrix<std::complex<float>>, HostExecution);
+template void gram_schmidt_sweep(std::span<const Matrix<const std::complex<double>>>,
+                                 Matrix<const std::complex<double>>, Matrix<std::complex<double>>,
+                                 Matrix<const std::complex<double>>, Triangle, Matrix<std::complex<double>>,
+                                 Matrix<std::complex<double>>, HostExecution);
+
+}  // namespace blockvec::kernels

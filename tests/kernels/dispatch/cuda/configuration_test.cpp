@@ -1,0 +1,546 @@
+#include "src/dispatch/cuda/configuration.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "src/dispatch/cuda/banks.hpp"
+#include "src/dispatch/cuda/explain.hpp"
+#include "src/dispatch/cuda/kernels.hpp"
+#include "src/dispatch/cuda/model.hpp"
+#include "src/dispatch/cuda/sections.hpp"
+#include "src/dispatch/cuda/stages.hpp"
+#include "src/dispatch/cuda/text.hpp"
+#include "src/tuning/rows.hpp"
+
+/// Configurations of the CUDA kernels, their model and their tables: none of it needs a device.
+namespace blockvec::kernels::dispatch {
+namespace {
+
+// With bulk copies and much shared memory; without; and with few multiprocessors.
+const std::vector<CudaDevice> devices{{132, 232448, true, "NVIDIA H200", 90, 1.9e9, 4.6e12, 4.2e12, true},
+                                      {108, 166912, false, "another one", 80, 1.4e9, 1.4e12, 1.3e12},
+                                      {2, 232448, true, "a small one", 90}};
+
+const std::vector<std::int64_t> widths{1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 96, 127, 128, 512};
+const std::vector<std::int64_t> lengths{1, 15, 16, 1000, 100000, 5000000, (std::int64_t{1} << 31) + 3};
+
+template <class Visit>
+void for_each_tsmttsm(const std::vector<std::int64_t>& ks, Visit&& visit) {
+  for (const CudaDevice& device : devices) {
+    for (const std::int64_t k : ks) {
+      for (const std::int64_t m : widths) {
+        for (const std::int64_t n : {m, std::int64_t{1}, std::int64_t{32}}) {
+          for (const int bytes : {4, 8}) {
+            for (const bool rows : {true, false}) {
+              for (const std::int64_t pad : {0, 1, 100}) {
+                const CudaTsmttsmProblem p{k, m, n, m + pad, n + pad, bytes, rows, false};
+                visit(device, p);
+                if (pad == 0 && m % 2 == 0 && n % 2 == 0) {
+                  CudaTsmttsmProblem complex = p;
+                  complex.parts = 2;
+                  complex.aligned = true;
+                  visit(device, complex);
+                }
+                if (m != n) continue;
+                CudaTsmttsmProblem gram = p;
+                gram.same = true;
+                visit(device, gram);
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+template <class Visit>
+void for_each_tsmm(const std::vector<std::int64_t>& ks, Visit&& visit) {
+  for (const CudaDevice& device : devices) {
+    for (const std::int64_t k : ks) {
+      for (const std::int64_t m : widths) {
+        for (const std::int64_t n : {m, std::int64_t{1}, std::int64_t{32}}) {
+          for (const int bytes : {4, 8}) {
+            for (const bool rows : {true, false}) {
+              for (const bool adds : {true, false}) {
+                visit(device, CudaTsmmProblem{k, m, n, m, n, bytes, rows, false, adds});
+                if (m % 2 == 0 && n % 2 == 0) {
+                  visit(device, CudaTsmmProblem{k, m, n, m, n, bytes, rows, false, adds, 2, true, false, true});
+                }
+                if (n <= m && !adds) visit(device, CudaTsmmProblem{k, m, n, m, m, bytes, rows, true, false});
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+std::string name(const CudaTsmttsmProblem& p) {
+  return "K " + std::to_string(p.k) + " M " + std::to_string(p.m) + " N " + std::to_string(p.n) + " pitch " +
+         std::to_string(p.pitch_a) + (p.row_major ? " rows " : " columns ") + std::to_string(p.real_bytes);
+}
+std::string name(const CudaTsmmProblem& p) {
+  return "K " + std::to_string(p.k) + " M " + std::to_string(p.m) + " N " + std::to_string(p.n) +
+         (p.row_major ? " rows " : " columns ") + std::to_string(p.real_bytes);
+}
+
+// Chunks of which each begins at the same place of a line as the others.
+bool has_whole_lines(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+  const int parts = c.warpgroup_3m() ? 2 : 1;  // rows of complex numbers are even
+  return parts * c.rows % least_rows(p.real_bytes) == 0;
+}
+bool has_whole_lines(const CudaTsmmProblem& p, const CudaTsmm& c) {
+  return c.rows * p.pitch_a * p.real_bytes % line_bytes == 0;
+}
+
+int warps_of(const CudaTsmttsm& c) { return c.warps_m * c.warps_n; }
+int warps_of(const CudaTsmm& c) { return c.warps; }
+
+int most_warps(const CudaTsmttsm& c) { return ring_warps(c); }
+int most_warps(const CudaTsmm& c) {
+  return c.kernel == TsmmKernel::row_ring_tf32 ? split_warps({c.tile_n, c.blocks_n}) : computing_warps;
+}
+
+// Sets of warps that take whole stages in turn; warpgroups share long ones.
+int in_turn(const CudaTsmttsm& c) {
+  return c.kernel == TsmttsmKernel::tf32_warpgroup && c.rows >= 64 ? 1 : c.groups / c.split;
+}
+int in_turn(const CudaTsmm& c) { return c.groups; }
+
+// Those that chunks go through, stage by stage.
+bool is_ring(const CudaTsmttsm& c) { return c.kernel != TsmttsmKernel::direct; }
+bool is_ring(const CudaTsmm& c) {
+  return c.kernel == TsmmKernel::row_ring || c.kernel == TsmmKernel::row_ring_tf32 ||
+         c.kernel == TsmmKernel::row_fma || c.kernel == TsmmKernel::row_deep;
+}
+
+bool comes_in_boxes(const CudaTsmttsm& c) { return is_ring(c) && c.feeds != flat_both; }
+bool comes_in_boxes(const CudaTsmm& c) {
+  return c.kernel == TsmmKernel::strided || c.kernel == TsmmKernel::strided_3m ||
+         c.kernel == TsmmKernel::strided_tf32 || c.kernel == TsmmKernel::registers_3m || c.kernel == TsmmKernel::wide;
+}
+
+template <class Problem, class Configuration>
+void expect_legal(const CudaDevice& device, const Problem& p, const Configuration& c, std::size_t workspace) {
+  EXPECT_LE(c.shared_bytes + (is_ring(c) ? static_bytes : 0), device.shared_bytes);
+  EXPECT_LE(c.workspace_bytes, workspace);
+  EXPECT_GE(c.parts, 1);
+  EXPECT_TRUE(device.bulk_copies || !comes_in_boxes(c)) << words(c);
+  EXPECT_TRUE(has_kernel(p, c)) << words(c);
+  if (!is_ring(c)) return;
+  EXPECT_LE(warps_of(c) * c.groups, most_warps(c));
+  EXPECT_EQ(c.stages % in_turn(c), 0);
+  EXPECT_GE(c.stages, 1);
+  EXPECT_LE(c.stages, max_stages);
+  EXPECT_TRUE(has_whole_lines(p, c)) << words(c);
+}
+
+TEST(CudaConfiguration, EveryCandidateOfTsmttsmIsLegal) {
+  for_each_tsmttsm({16, 100000, lengths.back()}, [](const CudaDevice& device, const CudaTsmttsmProblem& p) {
+    SCOPED_TRACE(name(p));
+    const std::size_t workspace = cuda_tsmttsm_workspace(device, p.k, p.m, p.n);
+    const auto found = candidates(device, p, Search::all);
+    ASSERT_FALSE(found.empty());
+    for (const CudaTsmttsm& c : found) expect_legal(device, p, c, workspace);
+  });
+}
+
+TEST(CudaConfiguration, EveryCandidateOfTsmmIsLegal) {
+  for_each_tsmm({16, 100000, lengths.back()}, [](const CudaDevice& device, const CudaTsmmProblem& p) {
+    SCOPED_TRACE(name(p));
+    const std::size_t workspace = cuda_tsmm_workspace(device, p.k, p.m, p.n, p.real_bytes);
+    const auto found = candidates(device, p, Search::all);
+    const CudaTsmm chosen = choose(device, p).configuration;
+    EXPECT_NE(chosen.kernel, TsmmKernel::none);
+    EXPECT_LE(chosen.workspace_bytes, workspace);
+    ASSERT_TRUE(!found.empty() || (p.in_place && chosen.part_rows > 0));
+    for (const CudaTsmm& c : found) expect_legal(device, p, c, workspace);
+  });
+}
+
+// The workspace has no slab then, whatever the stride and the alignment.
+TEST(CudaConfiguration, ManyColumnsAreMultipliedInPlace) {
+  for (const std::int64_t n : {130, 200, 256, 258, 514, 1000, 1500, 2048}) {
+    for (const std::int64_t k : {4, 129, 1000003}) {
+      for (const auto& [parts, real_bytes] : {std::pair{1, 4}, {1, 8}, {2, 4}, {2, 8}}) {
+        for (const std::int64_t pad : {0, 1, 2, 3}) {
+          for (const int bits : {0, 1, 2, 3}) {
+            const bool rows = bits % 2 == 0;
+            const std::int64_t pitch = rows ? n + parts * pad : parts * (k + pad);
+            CudaTsmmProblem p{k, n, n, pitch, pitch, real_bytes, rows, true, false, parts, bits / 2 == 0, false, true};
+            const CudaTsmm chosen = choose(devices[0], p).configuration;
+            EXPECT_TRUE(chosen.kernel != TsmmKernel::none && !chosen.in_parts()) << name(p) << ": " << words(chosen);
+            if (chosen.kernel == TsmmKernel::wide) {
+              EXPECT_TRUE(chosen.in_cluster == (chosen.sections > 1) && chosen.parts % chosen.sections == 0) << name(p);
+            }
+            EXPECT_LE(chosen.workspace_bytes, cuda_tsmm_workspace(devices[0], k, n, n, real_bytes)) << name(p);
+          }
+        }
+      }
+    }
+  }
+}
+
+// No sums of single precision for those who want it plain.
+TEST(CudaConfiguration, PlainProductsAreSummedInDoublePrecision) {
+  for (std::int64_t width = 1; width <= 64; ++width) {
+    for (const int parts : {1, 2}) {
+      for (const bool rows : {true, false}) {
+        const std::int64_t n = parts * width;
+        const std::int64_t pitch = rows ? n : parts * 1000001;
+        CudaTsmmProblem p{1000001, n, n, pitch, pitch, 4, rows, false, false, parts, true, false, true};
+        p.may_split = false;
+        for (const CudaTsmm& c : candidates(devices[0], p, Search::all)) {
+          EXPECT_EQ(name_of(c.kernel).find("tf32"), std::string::npos) << name(p) << ": " << words(c);
+          const bool in_single = c.kernel == TsmmKernel::column_fma ||
+                                 (c.kernel == TsmmKernel::row_fma && c.blocks_n > widest_exact_narrow);
+          EXPECT_FALSE(in_single) << name(p) << ": " << words(c);
+        }
+      }
+    }
+  }
+}
+
+// Kernels that read complex columns entry by entry want these at multiples of their size.
+TEST(CudaConfiguration, ComplexColumnsMayBeginWithinEntries) {
+  for (std::int64_t width = 1; width <= 64; ++width) {
+    CudaTsmmProblem p{1000001, 2 * width, 2 * width, 2000002, 2000002, 8, false, false, false, 2};
+    for (const CudaTsmm& c : candidates(devices[0], p, Search::all)) {
+      EXPECT_NE(c.kernel, TsmmKernel::column_ring) << name(p) << ": " << words(c);
+      EXPECT_EQ(name_of(c.kernel).find("3m"), std::string::npos) << name(p) << ": " << words(c);
+    }
+  }
+}
+
+TEST(CudaConfiguration, DevicesWithoutBulkCopiesHaveRings) {
+  const CudaDevice& device = devices[1];
+  ASSERT_FALSE(device.bulk_copies);
+  for (std::int64_t width = 1; width <= 64; ++width) {
+    const CudaTsmttsmProblem reduces{1000000, width, width, width, width, 8, true, false};
+    EXPECT_EQ(configure_cuda_tsmttsm(device, reduces).kernel, TsmttsmKernel::ring) << name(reduces);
+    const CudaTsmmProblem maps{1000000, width, width, width, width, 8, true, false, false};
+    const TsmmKernel ring = width <= 4 ? TsmmKernel::row_fma : TsmmKernel::row_ring;
+    EXPECT_EQ(configure_cuda_tsmm(device, maps).kernel, ring) << name(maps);
+  }
+}
+
+// Blocks for about half of the sections, each of as many products as any other.
+TEST(CudaConfiguration, WideGramMatricesAreComputedOnceOverTheDiagonal) {
+  const int blocks[] = {2, 5, 8, 13};
+  for (int side = 2; side <= 5; ++side) {
+    const std::int64_t width = pair_side * side;
+    for (const bool rows : {true, false}) {
+      const CudaTsmttsmProblem p{1000000, width, width, rows ? width : 1000000, rows ? width : 1000000, 8, rows, true};
+      const CudaTsmttsm c = configure_cuda_tsmttsm(devices[0], p);
+      EXPECT_TRUE(takes_pairs(c)) << name(p) << ": " << words(c);
+      EXPECT_EQ(block_count(c, 1), blocks[side - 2]);
+    }
+  }
+}
+
+TEST(CudaConfiguration, ShortPiecesOfColumnsAtOddPlacesAreStoredAsWholeLines) {
+  const auto early = [](std::int64_t k, std::int64_t width, bool in_place) {
+    const CudaTsmmProblem p{k, width, width, k, k, 8, false, in_place, false};
+    const CudaTsmm c = choose(devices[0], p).configuration;
+    EXPECT_EQ(c.kernel, TsmmKernel::column_ring) << words(c);
+    EXPECT_GE(c.parts, 1);
+    return c.early;
+  };
+  EXPECT_EQ(early(9418787, 57, false), 16);
+  EXPECT_EQ(early(9418787, 57, true), 0);
+  EXPECT_EQ(early(8659208, 62, false), 0);
+  EXPECT_EQ(early(20001, 57, false), 0);
+  EXPECT_EQ(early(20000001, 30, false), 0);
+}
+
+TEST(CudaConfiguration, ThreeColumnsDoWithoutTensorCores) {
+  for (const int real_bytes : {4, 8}) {
+    CudaTsmttsmProblem p{100000001, 3, 3, 100000001, 100000001, real_bytes, false, false};
+    const CudaTsmttsm c = choose(devices[0], p).configuration;
+    EXPECT_EQ(c.kernel, TsmttsmKernel::fma) << words(c);
+    EXPECT_EQ(c.split, c.groups) << words(c);  // all threads share every chunk
+    p.n = 4;
+    EXPECT_NE(choose(devices[0], p).configuration.kernel, TsmttsmKernel::fma);
+  }
+}
+
+TEST(CudaConfiguration, GramMatricesOfFewColumnsDoWithoutTensorCores) {
+  for (std::int64_t width = 2; width <= 13; ++width) {
+    for (const int real_bytes : {4, 8}) {
+      for (const bool rows : {false, true}) {
+        const std::int64_t pitch = rows ? width : 100000001;
+        CudaTsmttsmProblem p{100000001, width, width, pitch, pitch, real_bytes, rows, true};
+        p.aligned = rows;
+        const CudaTsmttsm c = choose(devices[0], p).configuration;
+        const bool narrow = real_bytes == 8 ? !rows && width <= 3 : width != (rows ? 2 : 8) && width <= 12;
+        EXPECT_EQ(c.kernel == TsmttsmKernel::gram_fma, narrow) << width << ": " << words(c);
+        if (!narrow || width * width <= 32) continue;  // one warp writes all sums
+        for (const CudaTsmttsm& other : candidates(devices[0], p, Search::all)) {
+          const bool owns_rows = other.kernel == TsmttsmKernel::gram_fma;
+          EXPECT_TRUE(!owns_rows || width * width <= 32 * other.groups) << words(other);
+        }
+      }
+    }
+  }
+}
+
+TEST(CudaConfiguration, ThreadsOwnRowsThatTheyCanReadTwoNumbersAtATime) {
+  for (const std::int64_t width : {9, 10}) {
+    for (const std::int64_t pad : {0, 1}) {
+      for (const bool aligned : {true, false}) {
+        for (const int parts : {1, 2}) {
+          if (width % parts != 0 || pad % parts != 0) continue;
+          CudaTsmttsmProblem p{100000001, width, width, width + pad, width + pad, 4, true, true};
+          p.parts = parts;
+          p.aligned = aligned;
+          const bool whole = width % 2 != 0 || (p.pitch_a % 2 == 0 && (aligned || parts == 2));
+          const std::vector<CudaTsmttsm> found = candidates(devices[0], p);
+          const bool owns_rows = std::any_of(
+              found.begin(), found.end(), [](const CudaTsmttsm& c) { return c.kernel == TsmttsmKernel::gram_fma; });
+          EXPECT_EQ(owns_rows, whole) << width << '+' << pad << ", parts " << parts << ", aligned " << aligned;
+        }
+      }
+    }
+  }
+}
+
+TEST(CudaConfiguration, ColumnsThatBeginAlikeAreServedAsAligned) {
+  for (const std::int64_t width : {16, 33, 64}) {
+    CudaTsmttsmProblem p{8388544, width, width, 8388608, 8388608, 8, false, false};
+    p.aligned = true;
+    const CudaTsmttsm aligned = choose(devices[0], p).configuration;
+    p.aligned = false;
+    p.aligned_before = true;
+    EXPECT_EQ(words(choose(devices[0], p).configuration), words(aligned));
+  }
+}
+
+TEST(CudaConfiguration, WordsStandForTheWholeConfiguration) {
+  const auto expect_same = [](const auto& device, const auto& p) {
+    for (const auto& c : candidates(device, p, Search::all)) {
+      auto again = c;
+      ASSERT_TRUE(read_words(name_of(c.kernel), words(c), again)) << words(c);
+      ASSERT_TRUE(complete(device, p, again)) << words(c);
+      EXPECT_EQ(words(again), words(c));
+      EXPECT_EQ(again.shared_bytes, c.shared_bytes);
+      EXPECT_EQ(again.parts, c.parts);
+      EXPECT_EQ(again.workspace_bytes, c.workspace_bytes);
+    }
+  };
+  for_each_tsmttsm({100000}, expect_same);
+  for_each_tsmm({100000}, expect_same);
+}
+
+TEST(CudaConfiguration, WordsThatStandForNothing) {
+  CudaTsmttsm c{};
+  EXPECT_TRUE(read_words("ring", "tile 2x8", c));
+  EXPECT_TRUE(read_words("ring", "tile 2x8 rows 16", c));
+  EXPECT_EQ(c.rows, 16);
+  for (const char* const bad :
+       {"tile 2", "tile 2x", "tile x8", "tile", "rows", "rows x", "rows 16x2", "cows 16", "rows  16"}) {
+    EXPECT_FALSE(read_words("ring", bad, c)) << bad;
+  }
+  EXPECT_FALSE(read_words("thing", "tile 2x8", c));
+}
+
+// Bulk copies are fast where both sides begin at the same place of a line, and those of 16 bytes must not meet.
+TEST(CudaFeed, ColumnsLieAsTheyDoInMemory) {
+  for (const int real_bytes : {4, 8}) {
+    for (const int parts : {1, 2}) {
+      for (std::int64_t distance = 4096 * parts; distance < 4160 * parts; distance += parts) {
+        for (const int rows : {32, 64, 96}) {
+          const int lead = distance * real_bytes % 16 == 0 ? 0 : 16 / real_bytes - 1;
+          const CudaFeed feed = column_feed({5 * parts, distance, 8, rows, 8, lead, real_bytes}, parts);
+          EXPECT_EQ((distance - feed.pitch) * real_bytes % line_bytes, 0) << distance;
+          EXPECT_GE(feed.pitch, rows * parts + lead) << distance;
+          EXPECT_LT(feed.pitch, rows * parts + lead + line_bytes / real_bytes) << distance;
+          EXPECT_GE(feed.stage_bytes, 5 * feed.pitch * real_bytes + line_bytes - real_bytes) << distance;
+        }
+      }
+    }
+  }
+}
+
+// A warp reads 256 bytes of doubles or 128 of floats; shared memory gives 128 a clock where no two want the same bank.
+TEST(Banks, RowsOfTheMapMeetDifferentOnes) {
+  for (std::int64_t pitch = 8; pitch < 200; ++pitch) {
+    const int doubles = fragment_read_clocks(row_map(pitch), pitch, 8);
+    EXPECT_EQ(doubles, pitch % 16 == 0 ? 8 : pitch % 8 == 0 ? 4 : 2) << pitch;
+    EXPECT_EQ(doubles, fragment_read_clocks(row_map(pitch), pitch + 32, 8)) << pitch;
+    EXPECT_LE(fragment_read_clocks(row_map(pitch), pitch, 4), 4) << pitch;
+  }
+  EXPECT_EQ(fragment_read_clocks(row_map(32), 32, 4), 4);
+  EXPECT_EQ(fragment_read_clocks(row_map(40), 40, 4), 1);
+}
+
+// Whatever the shape, a time that grows with K and is no worse than that of the kernel that takes everything.
+template <class Problem>
+void expect_sensible(const CudaDevice& device, Problem p) {
+  SCOPED_TRACE(name(p));
+  double before = 0;
+  for (const std::int64_t k : lengths) {
+    p.k = k;
+    const auto choice = choose(device, p);
+    ASSERT_GT(choice.prediction.seconds, 0);
+    ASSERT_LT(choice.prediction.seconds, 1e6);
+    EXPECT_GE(choice.prediction.seconds, 0.6 * before);
+    before = choice.prediction.seconds;
+    for (const auto& c : candidates(device, p)) {
+      EXPECT_TRUE(!choice.row.empty() || cost(choice.prediction) <= cost(predict(device, p, c)));
+    }
+  }
+}
+
+TEST(CudaModel, CoversEveryShape) {
+  for_each_tsmttsm({1}, [](const CudaDevice& device, const CudaTsmttsmProblem& p) { expect_sensible(device, p); });
+  for_each_tsmm({1}, [](const CudaDevice& device, const CudaTsmmProblem& p) { expect_sensible(device, p); });
+}
+
+TEST(CudaModel, HasNoCliffBetweenWidths) {
+  const CudaDevice& device = devices.front();
+  double before[2] = {};
+  for (std::int64_t width = 1; width <= 64; ++width) {
+    const CudaTsmttsmProblem p{50000000, width, width, width, width, 8, true, false};
+    const CudaTsmmProblem q{50000000, width, width, width, width, 8, true, false, false};
+    const double now[2] = {choose(device, p).prediction.seconds, choose(device, q).prediction.seconds};
+    for (int i = 0; i < 2; ++i) {
+      // At most the step of the bytes, and a quarter for tiles that fit worse.
+      const double step = static_cast<double>(width) / static_cast<double>(std::max<std::int64_t>(1, width - 1));
+      if (width > 1) {
+        EXPECT_LE(now[i], 1.25 * step * before[i]) << width;
+        EXPECT_GE(now[i], 0.9 * before[i]) << width;
+      }
+      before[i] = now[i];
+    }
+  }
+}
+
+// Of tsmttsm in double precision, on multiples of 16 bytes.
+TsmttsmKernel kernel_of(const CudaDevice& device, std::int64_t m, std::int64_t n, std::int64_t pitch, bool row_major) {
+  const std::int64_t pitch_b = row_major && m != n ? n : pitch;
+  return choose(device, CudaTsmttsmProblem{5000000, m, n, pitch, pitch_b, 8, row_major, false, 1, true})
+      .configuration.kernel;
+}
+
+TEST(CudaModel, LoadsDirectlyWhatRingsServeBadly) {
+  const CudaDevice h200 = devices.front();
+  EXPECT_EQ(kernel_of(h200, 8, 8, 8, true), TsmttsmKernel::ring);
+  EXPECT_EQ(kernel_of(h200, 64, 8, 64, true), TsmttsmKernel::ring);
+  EXPECT_EQ(kernel_of(h200, 8, 8, 65, true), TsmttsmKernel::direct);
+  EXPECT_EQ(kernel_of(h200, 32, 32, 513, true), TsmttsmKernel::direct);
+  EXPECT_EQ(kernel_of(h200, 4, 4, 5000000, false), TsmttsmKernel::direct);
+  EXPECT_EQ(kernel_of(h200, 16, 16, 5000000, false), TsmttsmKernel::ring);
+  EXPECT_EQ(kernel_of(h200, 512, 8, 5000000, false), TsmttsmKernel::ring);
+  // Without bulk copies views do not come in boxes.
+  EXPECT_EQ(kernel_of(devices[1], 40, 40, 65, true), TsmttsmKernel::direct);
+}
+
+TEST(CudaModel, NamesWhatBinds) {
+  const CudaDevice& device = devices.front();
+  const CudaTsmttsmProblem narrow{100000000, 8, 8, 8, 8, 8, true, false};
+  CudaTsmttsmProblem wide{10000000, 128, 128, 128, 128, 8, true, false};
+  EXPECT_EQ(choose(device, narrow).prediction.bound, CudaBound::memory);
+  EXPECT_NE(choose(device, wide).prediction.bound, CudaBound::memory);
+  wide.k = 10;
+  EXPECT_EQ(choose(device, wide).prediction.bound, CudaBound::latency);
+}
+
+TEST(CudaExplain, SaysKernelConfigurationSourceAndBound) {
+  const CudaExplanation x =
+      explain({131, 232448, true, "no row's"}, CudaTsmttsmProblem{100000000, 8, 8, 8, 8, 8, true, false});
+  EXPECT_EQ(x.kernel, "ring");
+  EXPECT_EQ(x.configuration.find("tile 1x1 "), 0U) << x.configuration;
+  EXPECT_EQ(x.configuration.find(','), std::string::npos);
+  EXPECT_FALSE(x.source.empty());
+  EXPECT_EQ(x.bound, "memory");
+  EXPECT_NEAR(x.gbps * x.seconds, 12.8, 1e-6);
+  for (const std::string& part : {x.kernel, x.configuration, x.source, x.bound}) {
+    EXPECT_NE(x.text().find(part), std::string::npos) << x.text();
+  }
+  const CudaExplanation y = explain(devices[1], CudaTsmmProblem{1000, 8, 8, 8, 8, 8, true, false, false});
+  EXPECT_EQ(y.kernel, "general");
+  EXPECT_EQ(y.source, "model");
+}
+
+TEST(CudaTuning, EveryLineIsARow) {
+  EXPECT_EQ(tuning::rows().size(), tuning::lines().size());
+  for (const tuning::Line& line : tuning::lines()) {
+    EXPECT_TRUE(tuning::read_row(line).has_value()) << line.file << ':' << line.number << ": " << line.text;
+  }
+}
+
+template <class Configuration, class ProblemOf>
+void expect_row_serves(const tuning::Row& row, ProblemOf&& problem_of) {
+  CudaDevice device{row.multiprocessors, 232448, row.capability >= 90, row.device, row.capability};
+  device.warpgroups = row.capability == 90;
+  Configuration c{};
+  ASSERT_TRUE(read_words(row.kernel, row.configuration, c));
+  std::int64_t k = std::max<std::int64_t>(1, std::min<std::int64_t>(2 * row.k.from, row.k.to));
+  Configuration legal = c;
+  // Some serve only columns that begin anywhere.
+  if (!row.row_major && !complete(device, problem_of(k), legal)) ++k;
+  const auto p = problem_of(k);
+  EXPECT_TRUE(complete(device, p, c)) << name(p);
+  EXPECT_EQ(explain(device, p).source.find("measured "), 0U) << name(p);
+}
+
+// Within the shapes that it names, each row's configuration is legal, and a call there finds it or one above.
+TEST(CudaTuning, EveryRowServesACall) {
+  for (const tuning::Row& row : tuning::rows()) {
+    SCOPED_TRACE(row.place);
+    const std::int64_t m = row.parts * std::max<std::int64_t>(1, row.m.from);
+    const std::int64_t n = row.square ? m : row.parts * std::max<std::int64_t>(1, row.n.from);
+    const bool one = row.product == "gram" || row.product == "tsmm_inplace";
+    const auto pitch_a = [&](std::int64_t k) {
+      return !row.row_major ? row.parts * k : row.tight ? m : std::max(m, row.parts * row.ld.from);
+    };
+    const auto pitch_b = [&](std::int64_t k) { return one || m == n || !row.row_major ? pitch_a(k) : n; };
+    if (row.product == "tsmttsm" || row.product == "gram") {
+      expect_row_serves<CudaTsmttsm>(row, [&](std::int64_t k) {
+        CudaTsmttsmProblem p{k, m, n, pitch_a(k), pitch_b(k), row.real_bytes, row.row_major, one, row.parts};
+        p.aligned = true;
+        return p;
+      });
+    } else {
+      expect_row_serves<CudaTsmm>(row, [&](std::int64_t k) {
+        CudaTsmmProblem p{
+            k, m, n, pitch_a(k), pitch_b(k), row.real_bytes, row.row_major, one, row.product == "update", row.parts};
+        p.aligned = p.aligned_output = true;
+        return p;
+      });
+    }
+  }
+}
+
+TEST(CudaTuning, ReadsRows) {
+  const char* const good =
+      "NVIDIA H200,9.0,132,tsmttsm,D,row,33-40,m,1000000-*,tight,ring,tile 3x5 rows "
+      "16,4600,4500,0.002,faster,2026-11-21,abc";
+  const auto row = tuning::read_row({"t.csv", 7, good});
+  ASSERT_TRUE(row.has_value());
+  EXPECT_EQ(row->place, "t.csv:7");
+  EXPECT_EQ(row->capability, 90);
+  EXPECT_TRUE(row->m.has(40) && !row->m.has(41) && row->square && row->tight);
+  EXPECT_TRUE(row->k.has(std::int64_t{1} << 40) && !row->k.has(999999));
+  EXPECT_EQ(row->gbps, 4600);
+  EXPECT_EQ(row->date, "2026-11-21");
+  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{{"33-40", "33-"},
+                                                                                 {",D,", ",X,"},
+                                                                                 {",row,", ",rows,"},
+                                                                                 {"132", "many"},
+                                                                                 {",4600,", ",fast,"},
+                                                                                 {",abc", ""}}) {
+    std::string bad = good;
+    bad.replace(bad.find(from), from.size(), to);
+    EXPECT_FALSE(tuning::read_row({"t.csv", 7, bad.c_str()}).has_value()) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace blockvec::kernels::dispatch
