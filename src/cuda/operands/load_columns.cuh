@@ -3,30 +3,30 @@
 #include "src/cuda/operands/load_tma.cuh"
 #include "src/cuda/operands/load_flat_rows.cuh"
 
-/// Column-major operands on their way into the stages of a ring: a chunk of rows is a piece of every column. Either
-/// each piece comes by a bulk copy of its own, or many come in a box (boxes.cuh); then short pieces come as fast.
-/// Either way columns begin anywhere: in a stage as many numbers after a multiple of 16 bytes as in memory.
+/// Loads column-major operands into the stages of a pipeline. A row tile (chunk) is a piece of every column. Each piece
+/// comes by a bulk copy of its own, or one TMA tile (box, load_tma.cuh) brings many pieces, which makes short pieces as
+/// fast. In both cases a column may begin anywhere: in a stage it keeps its offset to a multiple of 16 bytes.
 namespace blockvec::kernels::cuda {
 
-/// An operand; lengths and distances count real numbers.
+/// A column-major operand. Lengths and distances count real numbers.
 template <class Real>
 struct Columns {
   const Real* data;
-  std::int64_t distance;  ///< from column to column
-  std::int64_t length;    ///< of a column
-  int before;             ///< of these, numbers ahead of the first row, for which zeros come
-  int count;              ///< columns of scalars
-  int at_once;            ///< of them that a block takes
-  int parts;              ///< real numbers of a scalar
-  int pitch;              ///< from column to column in a stage: as `distance` modulo 16 bytes
+  std::int64_t distance;  ///< from column to column in memory
+  std::int64_t length;    ///< of a column, the numbers of `before` included
+  int before;             ///< numbers ahead of the first row, which are loaded as zeros
+  int count;              ///< of columns of scalars
+  int at_once;            ///< columns that a thread block takes
+  int parts;              ///< real numbers per scalar
+  int pitch;              ///< from column to column in a stage; equal to `distance` modulo 16 bytes
   bool even;              ///< all columns begin at multiples of 16 bytes
-  int box;                ///< columns of a class in a box; 0: columns come one by one
-  int classes;            ///< of columns in boxes, else 1
+  int box;                ///< columns of a class in a TMA tile; 0: columns come one by one
+  int classes;            ///< of columns in TMA tiles (load_tma.cuh), else 1
   int class_step;         ///< numbers from a class's first column to the next one's in a stage
-  bool swizzled;          ///< boxes are swizzled, one for every 16 rows (math/f64_tiles.cuh)
+  bool swizzled;          ///< TMA tiles are swizzled, one for every 16 rows (math/f64_tiles.cuh)
 
   __host__ __device__ const Real* column(int j) const { return data + j * distance; }
-  /// Numbers between the start of a stage and its first column, if that is column j.
+  /// Numbers between the start of a stage and column j, where j is the first column in the stage.
   __device__ int shift(int j) const {
     if (box != 0) return 0;
     return static_cast<int>(reinterpret_cast<std::uintptr_t>(column(j)) % line_bytes / sizeof(Real));
@@ -35,8 +35,8 @@ struct Columns {
   __device__ int place(int j) const { return j % classes * class_step + j / classes * pitch; }
 };
 
-/// A loading warp's view of it, from column `first` on. Of these it takes every so many, from the one numbered `own`
-/// on; or of their boxes.
+/// What one loading warp loads of such an operand, from column `first` on. The warp takes the column or TMA tile
+/// numbered `own` and every `loading_warps`-th one after it.
 template <class Real>
 class ColumnFeeder {
  public:
@@ -50,7 +50,8 @@ class ColumnFeeder {
         shift_(columns.shift(first)),
         own_(own) {}
 
-  /// Bulk copies move whole multiples of 16 bytes; those that would leave the matrix are left to plain copies.
+  /// A bulk copy moves a multiple of 16 bytes. Where that would reach beyond the matrix, plain copies load the row
+  /// tile.
   __device__ bool in_bulk(std::uint32_t chunk) const {
     if (chunk == 0 && columns_.before != 0) return false;
     const bool begins = chunk != 0 || shift_ % unit == 0;
@@ -58,7 +59,7 @@ class ColumnFeeder {
            (begins && (chunk + std::int64_t{1}) * numbers_ + (columns_.even ? 0 : unit) <= columns_.length);
   }
 
-  /// Of the warp's pieces of a chunk in bulk.
+  /// Bytes of the row tile that this warp loads by bulk copies.
   __device__ unsigned bytes() const {
     unsigned sum = 0;
     if (columns_.box != 0) {
@@ -71,7 +72,7 @@ class ColumnFeeder {
   }
 
 #if __CUDA_ARCH__ >= 900
-  /// By one lane.
+  /// One lane calls this.
   __device__ void start_bulk(std::uint32_t chunk, unsigned char* stage, Barrier& full) const {
     if (columns_.swizzled) {
       for (int i = own_; i < box_count(); i += loading_warps) {
@@ -81,7 +82,7 @@ class ColumnFeeder {
       return;
     }
     if (columns_.box != 0) {
-      const int class_shift = boxes_.classes >> 1;  // of 1, 2, 4
+      const int class_shift = boxes_.classes >> 1;  // log2 of 1, 2 or 4
       const int count = box_count();
       for (int i = own_; i < count; i += loading_warps) {
         const int c = i & (boxes_.classes - 1);
@@ -103,7 +104,7 @@ class ColumnFeeder {
   }
 #endif
 
-  /// By the warp.
+  /// All lanes of the warp call this.
   __device__ void start_plain(std::uint32_t chunk, unsigned char* stage) const {
     const std::int64_t first = static_cast<std::int64_t>(chunk) * numbers_;
     const int count = (width_ - own_ + loading_warps - 1) / loading_warps * numbers_;
@@ -111,7 +112,7 @@ class ColumnFeeder {
     for (int i = static_cast<int>(threadIdx.x) % warp_size; i < count; i += warp_size) {
       const int j = own_ + i / numbers_ * loading_warps;
       const std::int64_t row = first + i % numbers_;
-      const bool valid = row >= columns_.before && row < columns_.length;  // zeros come of what lies beyond
+      const bool valid = row >= columns_.before && row < columns_.length;  // else the copy writes a zero
       async_copy<sizeof(Real)>(reinterpret_cast<Real*>(stage) + shift_ + j * columns_.pitch + i % numbers_,
                                valid ? from_ + j * columns_.distance + row : from_ + columns_.before, valid);
     }
@@ -121,13 +122,13 @@ class ColumnFeeder {
   static constexpr int unit = 16 / static_cast<int>(sizeof(Real));
   static constexpr int loading_warps = loading_threads / warp_size;
 
-  /// Boxes of a chunk.
+  /// TMA tiles of a row tile.
   __device__ int box_count() const {
     if (columns_.swizzled) return numbers_ / columns_.pitch;
     const int together = boxes_.classes * columns_.box;
     return (columns_.at_once + together - 1) / together * boxes_.classes;
   }
-  /// Numbers from the last multiple of 16 bytes to a column.
+  /// Numbers from the last multiple of 16 bytes to column j.
   __device__ int lead(int j) const { return (shift_ + j * columns_.pitch) % unit; }
   __device__ unsigned bytes_of(int lead) const {
     return static_cast<unsigned>((lead + numbers_ + unit - 1) / unit * 16);
@@ -137,13 +138,13 @@ class ColumnFeeder {
   const Boxes& boxes_;
   const Real* from_;
   int first_;
-  int numbers_;  ///< of a column in a chunk
-  int width_;    ///< columns
-  int shift_;    ///< numbers from the start of a stage
+  int numbers_;  ///< of a column in a row tile
+  int width_;    ///< columns in a stage
+  int shift_;    ///< numbers from the start of a stage to its first column
   int own_;
 };
 
-/// All loading warps fill every stage, each with its columns.
+/// Every loading warp calls this for every stage; each warp loads its own columns.
 template <bool two, class Real>
 __device__ inline void fill_stage(const ColumnFeeder<Real>& a, const ColumnFeeder<Real>& b, int offset_b,
                                   unsigned bytes_a, unsigned bytes_b, std::uint32_t chunk, unsigned char* stage,

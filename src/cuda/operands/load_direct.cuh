@@ -3,19 +3,19 @@
 #include "src/cuda/operands/matrix.cuh"
 #include "src/dispatch/cuda/configuration.hpp"
 
-/// Entries of a tall matrix of any layout, straight from memory into the fragments of mma.cuh.
+/// Loads entries of a tall matrix of any layout from memory directly into the fragments of ptx/mma_f64.cuh.
 ///
-/// A warp takes 16 rows at a time, of as many blocks of 8 columns as its tile has. Which of the rows a lane takes is
-/// free as long as both factors agree, and so is which column: neighbours in memory come in one load where they are
-/// aligned.
+/// A warp takes 16 rows at a time, of all blocks of 8 columns of its tile. Which of the rows a lane takes is free as
+/// long as both factors agree, and so is which column. One load brings neighbours in memory where they are aligned.
+/// Lane numbers: g = lane / 4, q = lane % 4; w is the count of numbers in a load, l the number of the load.
 ///
-///   neighbours  a load                  of lane g = lane / 4, q = lane % 4      columns of two blocks
-///   none        1 number                rows q + 4 l, column g of each block
-///   in_columns  16 bytes of a column    rows w q .. w q + w - 1, and 4 w more   as above
-///   in_rows     2 numbers of a row      rows q + 4 l, columns 2 g and 2 g + 1   turn by turn: even ones, odd ones
+///   neighbours  one load               rows                                  columns of two blocks
+///   none        1 number               q + 4 l                               g of each block
+///   in_columns  16 bytes of a column   w q .. w q + w - 1, then 4 w more     g of each block
+///   in_rows     2 numbers of a row     q + 4 l                               2 g and 2 g + 1, even and odd apart
 ///
-/// Narrow matrices are folded: a lane whose column would be column c + s * width takes column c of 16 rows further on,
-/// s times; products of different s are left aside when the sums are added.
+/// A narrow matrix is folded: the lane of column c + s * width takes column c of the rows 16 s further on. The final
+/// sum leaves out products of different s.
 namespace blockvec::kernels::cuda {
 
 using dispatch::Neighbours;
@@ -31,16 +31,16 @@ class DirectLane {
   };
   static constexpr bool in_rows = neighbours == Neighbours::in_rows;
   static constexpr bool in_columns = neighbours == Neighbours::in_columns;
-  static constexpr int units = in_rows ? (blocks + 1) / 2 : blocks;  // loads side by side
-  static constexpr int loads = in_columns ? 4 / numbers : 4;         // and one below the other
+  static constexpr int units = in_rows ? (blocks + 1) / 2 : blocks;  // loads that lie side by side
+  static constexpr int loads = in_columns ? 4 / numbers : 4;         // loads that follow one another in a column
   using Loads = Load[loads][units];
 
-  /// For the tile that begins at `first_column` of the folded matrix of `width` real columns.
+  /// The lane's part of the tile at `first_column` of the folded matrix of `width` real columns.
   __device__ DirectLane(const Tall<const Real>& a, int width, int fold, int first_column, int lane) {
     constexpr int unit_columns = in_rows ? 16 : 8;
     int column = first_column + (in_rows ? 2 : 1) * (lane / 4);
     row_ = (in_columns ? numbers : 1) * (lane % 4);
-    // What lies beyond the matrix repeats what lies in it: nothing else is read, and its sums are dropped.
+    // A lane beyond the matrix reads entries inside it instead: nothing else is read, and its sums are dropped.
     if (fold > 1) {
       if (column >= fold * width) column = 0;
       row_ += 16 * (column / width);
@@ -59,7 +59,7 @@ class DirectLane {
 
   __device__ void advance(std::int64_t rows) { at_ += rows * row_stride_; }
 
-  /// Of the rows from here on; `guarded`: only the first `rows` of them are there, and others count as zeros.
+  /// Loads from the current rows. `guarded`: only the first `rows` of them exist, and the others count as zeros.
   template <bool guarded>
   __device__ void load(Loads& to, int rows = 0) const {
 #pragma unroll
@@ -80,7 +80,7 @@ class DirectLane {
     }
   }
 
-  /// The same from a copy of the matrix whose first entry is at `start`.
+  /// Loads from a copy of the matrix whose first entry is at `start`; see load().
   __device__ void load_from(const Real* start, Loads& to) const {
     const int unit_step = static_cast<int>(unit_step_);
     const int load_step = static_cast<int>(load_step_);
@@ -94,14 +94,14 @@ class DirectLane {
     }
   }
 
-  /// Entry j of a block's column: of the same row in all blocks and both factors.
+  /// Entry j of a block's column. It belongs to the same row in all blocks and both factors.
   __device__ static double entry(const Loads& loaded, int block, int j) {
     if (block >= blocks) return 0;
     if constexpr (in_rows) return loaded[j][block / 2].number[block % 2];
     return loaded[j / numbers][block].number[j % numbers];
   }
 
-  /// The column of the tile that stands at `place` of a block.
+  /// The tile's column that stands at `place` of `block`.
   __device__ static int column_of(int block, int place) {
     return in_rows ? block / 2 * 16 + 2 * place + block % 2 : block * 8 + place;
   }

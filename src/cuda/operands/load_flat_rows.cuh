@@ -6,7 +6,8 @@
 #include "src/cuda/ptx/pipeline.cuh"
 #include "src/dispatch/cuda/banks.hpp"
 
-/// A ring of stages in shared memory: one warp fills them with chunks of rows, the others empty them.
+/// The multistage pipeline (ring) in shared memory: one warp fills its stages with row tiles (chunks), other warps
+/// empty them.
 namespace blockvec::kernels::cuda {
 
 inline constexpr int warp_size = 32;
@@ -17,7 +18,7 @@ inline constexpr int block_threads = computing_threads + loading_threads;
 inline constexpr int line_bytes = 128;
 using dispatch::RowMap;
 
-/// Where a thread stands in the ring.
+/// The stage and the barrier phase at which a thread stands in the pipeline.
 struct RingPosition {
   int stage;
   unsigned parity;
@@ -31,13 +32,13 @@ struct RingPosition {
   }
 };
 
-/// Barriers of a ring of up to `max_stages` stages.
+/// The barriers of a pipeline of up to `max_stages` stages.
 inline constexpr int max_stages = 64;
 struct RingBarriers {
   Barrier full[max_stages];
   Barrier empty[max_stages];
 
-  /// By one thread, before the block's first barrier. Every thread that reads a stage arrives when it is done.
+  /// One thread calls this before the block's first barrier. Every thread that reads a stage arrives when it is done.
   __device__ void initialize(int stages, unsigned emptying_warps, unsigned filling_warps = 1) {
     for (int s = 0; s < stages; ++s) {
       full[s].initialize(filling_warps);
@@ -47,29 +48,29 @@ struct RingBarriers {
   }
 };
 
-/// The mark of a stage that says: no more chunks.
+/// Marks a stage after which no row tile follows.
 inline constexpr std::uint32_t no_chunk = 0xffffffffU;
 
 /// Bytes of a stage of `rows` rows. Bulk copies run at full speed only where source and destination are congruent
-/// modulo a line, hence up to a line of shift.
+/// modulo a cache line. Hence a stage has room for a shift by up to one line.
 template <class Real>
 __host__ __device__ constexpr int stage_bytes(int rows, int pitch) {
   return static_cast<int>(round_up(static_cast<std::int64_t>(rows) * pitch * sizeof(Real), line_bytes)) + line_bytes;
 }
 
-/// Real numbers between the start of a stage and its first row, the same for all chunks of whole lines.
+/// Real numbers between the start of a stage and its first row. It is the same for all row tiles of whole lines.
 template <class Real>
 __host__ __device__ inline int stage_shift(const Stream<Real>& stream) {
   return static_cast<int>(reinterpret_cast<std::uintptr_t>(stream.data) % line_bytes / sizeof(Real));
 }
 
-/// An operand on its way into stages, chunk by chunk.
+/// Loads an operand without gaps into stages, one row tile (chunk) at a time.
 template <class Real>
 class Feed {
  public:
   __device__ Feed(const Stream<Real>& stream, int rows)
       : from_(stream.data), count_(stream.count), numbers_(rows * stream.pitch), shift_(stage_shift(stream)) {
-    // Bulk copies move whole multiples of 16 bytes: those that would leave the matrix are left to plain copies.
+    // A bulk copy moves a multiple of 16 bytes. Plain copies load the row tiles where that would leave the matrix.
     constexpr int sixteen_bytes = 16 / sizeof(Real);
     lead_ = static_cast<int>(reinterpret_cast<std::uintptr_t>(from_) % 16 / sizeof(Real));
     first_bulk_ = lead_ != 0 ? 1 : 0;
@@ -82,7 +83,7 @@ class Feed {
   __device__ unsigned bytes() const {
     return static_cast<unsigned>((lead_ + numbers_) * static_cast<int>(sizeof(Real)) + 15) / 16 * 16;
   }
-  /// By one lane.
+  /// One lane calls this.
   __device__ void start_bulk(std::uint32_t chunk, unsigned char* stage, Barrier& full) const {
     Real* const to = reinterpret_cast<Real*>(stage) + shift_ - lead_;
     bulk_load(to, from_ - lead_ + static_cast<std::uint64_t>(chunk) * static_cast<std::uint32_t>(numbers_), bytes(),
@@ -91,21 +92,21 @@ class Feed {
 #endif
 
 #if __CUDA_ARCH__ >= 900
-  /// By one lane, into the cache alone.
+  /// One lane calls this. The row tile comes only into the L2 cache.
   __device__ void prefetch(std::uint32_t chunk) const {
     if (!in_bulk(chunk)) return;
     bulk_prefetch(from_ - lead_ + static_cast<std::uint64_t>(chunk) * static_cast<std::uint32_t>(numbers_), bytes());
   }
 #endif
 
-  /// By a warp; numbers beyond the matrix are zero.
+  /// All lanes of a warp call this. Numbers beyond the matrix become zero.
   __device__ void start_plain(std::uint32_t chunk, unsigned char* stage, int lane) const {
     Real* const to = reinterpret_cast<Real*>(stage) + shift_;
     const std::int64_t first = static_cast<std::int64_t>(chunk) * numbers_;
     int begin = 0;
     if constexpr (!has_bulk_copies) {
-      // All chunks come this way: 16 bytes at a time as far as they go. Where chunks come in bulk, this code would
-      // only be in the way of what is done for every chunk.
+      // All row tiles come this way, by copies of 16 bytes as far as possible. Where bulk copies exist, this code would
+      // only slow down what is done for every row tile.
       constexpr int unit = 16 / sizeof(Real);
       const Real* const from = from_ + first;
       const int valid = static_cast<int>(min(static_cast<std::int64_t>(numbers_), count_ - first));
@@ -129,12 +130,12 @@ class Feed {
   std::int64_t count_;
   std::uint32_t first_bulk_;
   std::uint32_t end_bulk_;
-  int numbers_;  ///< in a chunk
-  int shift_;    ///< from the start of a stage
+  int numbers_;  ///< in a row tile
+  int shift_;    ///< numbers from the start of a stage to its first row
   int lead_;     ///< numbers from the last multiple of 16 bytes to the matrix
 };
 
-/// One lane of the warp, the same every time: cheaper than to remember who.
+/// True in one lane of the warp, always the same one. The instruction is cheaper than to remember which lane it is.
 __device__ inline bool elected() {
 #if __CUDA_ARCH__ >= 900
   unsigned chosen = 0;

@@ -4,12 +4,11 @@
 #include "src/cuda/ptx/pipeline.cuh"
 #include "src/cuda/operands/load_flat_rows.cuh"
 
-/// Lines of an operand - rows of a row-major matrix, columns of a column-major one - fetched by plain asynchronous
-/// copies: whatever their alignment and distance, and faster than boxes where lines are short.
+/// Loads lines of an operand by cp.async. Lines are the rows of a row-major matrix or the columns of a column-major
+/// one. Alignment and distance are free, and where lines are short this is faster than TMA tiles.
 namespace blockvec::kernels::cuda {
 
-/// Brings a line of memory into the cache that all multiprocessors share, where it is right whatever is written
-/// meanwhile.
+/// Brings a cache line into L2, which all multiprocessors share: it stays valid there whatever is written meanwhile.
 __device__ inline void prefetch_line(const void* at) { asm volatile("prefetch.global.L2 [%0];" ::"l"(at)); }
 
 template <class Real>
@@ -18,12 +17,12 @@ struct PlainLines {
   std::int64_t distance;
   std::int64_t length;  ///< real numbers of a line
   std::int64_t count;
-  int copy_bytes;     ///< 16, 8 or 4: as far as all lines are aligned
-  int sharing_lanes;  ///< that copy a line together
+  int copy_bytes;     ///< 16, 8 or 4: the largest copy for which all lines are aligned
+  int sharing_lanes;  ///< lanes that copy a line together
 };
 
-/// What lies at numbers `first` and on of lines `line` and on comes to `to`: `width` numbers of each of `lines` lines,
-/// from line to line `pitch`; zeros beyond the matrix. By `threads` threads.
+/// Copies `width` numbers of each of `lines` lines to `to`, from number `first` and line `line` on. Lines in `to` are
+/// `pitch` numbers apart; what lies beyond the matrix becomes zero. `threads` threads call this.
 template <int copy_bytes, int threads, class Real>
 __device__ inline void copy_lines(const PlainLines<Real>& from, std::int64_t line, int lines, std::int64_t first,
                                   int width, Real* to, int pitch, int thread) {
@@ -37,7 +36,7 @@ __device__ inline void copy_lines(const PlainLines<Real>& from, std::int64_t lin
   const Real* source = from.data + (line + i) * from.distance + first + place;
   const std::int64_t source_step = step * from.distance;
   Real* target = to + i * pitch + place;
-  if (valid_lines == lines && width <= lanes * at_a_time) {  // then all lines have the same for a thread
+  if (valid_lines == lines && width <= lanes * at_a_time) {  // then a thread copies as many numbers of every line
     const int numbers = min(max(valid - place, 0), at_a_time);
     if (place >= width) return;
     if (numbers == 0) source = from.data;

@@ -7,13 +7,13 @@
 /// How kernels address their operands. Extents, widths and strides count real numbers (scalar.cuh).
 namespace blockvec::kernels::cuda {
 
-/// A tall matrix of any layout: entry (row, column) of its real view.
+/// A tall matrix of any layout, addressed by entries (row, column) of its real view.
 template <class Real>
 struct Tall {
   Real* data;
   std::int64_t row_stride;
   std::int64_t column_stride;  ///< between columns of scalars
-  int parts;                   ///< real numbers of a scalar: 1, or 2 for complex
+  int parts;                   ///< real numbers per scalar: 1, or 2 for complex
   bool row_major;
 
   __host__ __device__ std::int64_t offset(std::int64_t row, std::int64_t column) const {
@@ -24,14 +24,14 @@ struct Tall {
 
 enum class Half { none, upper, lower };
 
-/// The small matrix C of tsmm as a real matrix: a complex entry c stands for the 2 x 2 piece (re c, im c; -im c, re c).
+/// The small matrix C of tsmm as a real matrix. A complex entry c stands for the 2 x 2 block (re c, im c; -im c, re c).
 template <class Real>
 struct Small {
   const Real* data;
   std::int64_t row_stride;
   std::int64_t column_stride;
   int parts;
-  Half half;  ///< the triangle that counts
+  Half half;  ///< the triangle that is read
 
   /// Entry (row, column) of alpha C. The opposite triangle is not read.
   __device__ double scaled(int row, int column, Factor alpha) const {
@@ -47,7 +47,7 @@ struct Small {
   }
 };
 
-/// Rows of a matrix without gaps in memory, or with small gaps that are read along: chunks of rows are flat pieces.
+/// Rows of a matrix without gaps in memory, or with small gaps that are loaded too: a row tile is one piece of memory.
 template <class Real>
 struct Stream {
   const Real* data;

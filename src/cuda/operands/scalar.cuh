@@ -4,31 +4,31 @@
 
 #include "src/real.hpp"
 
-/// Scalars as device code sees them. Every operand is a matrix of real numbers there: a complex one has its real and
-/// imaginary parts in turn, and products of such real views hold all that complex products need.
+/// Scalars as device code sees them. Every operand is a matrix of real numbers there. A complex operand has its real
+/// and imaginary parts alternate; products of such real views hold all that complex products need.
 namespace blockvec::kernels::cuda {
 
 template <class T>
 inline constexpr int parts_of = real_parts<T>;
 
-/// alpha or beta in device code, whatever its type: sums are kept in double precision.
+/// alpha or beta in device code, for every scalar type. It is double because sums are kept in double precision.
 struct Factor {
   double re;
   double im;
   __host__ __device__ bool is_zero() const { return re == 0 && im == 0; }
 };
 
-/// factor times x; a real factor takes the parts of x one by one, so that Inf stays Inf.
+/// factor times x. A real factor multiplies the two parts of x separately, so that Inf stays Inf.
 __device__ inline Factor scale(Factor factor, Factor x) {
   if (factor.im == 0) return {factor.re * x.re, factor.re * x.im};
   return {factor.re * x.re - factor.im * x.im, factor.re * x.im + factor.im * x.re};
 }
 
-/// alpha or beta of a call: a value of the host, or one in device memory that is read when the kernel runs.
+/// alpha or beta of a call: a host value, or a value in device memory that is read when the kernel runs.
 template <class Real>
 struct Coefficient {
   Factor value;
-  const Real* device;  ///< real and imaginary part, or null: `value` counts
+  const Real* device;  ///< real and imaginary part; null: `value` counts
   int parts;
 
   __device__ Factor read() const {

@@ -5,10 +5,10 @@
 #include "src/cuda/operands/load_flat_rows.cuh"
 #include "src/dispatch/cuda/feed.hpp"
 
-/// Operands on their way into the stages of a ring, and where their entries lie there.
+/// How operands come into the stages of a pipeline, and where their entries lie there.
 ///
-/// A chunk's rows stand in a stage in `segments` of equally many rows: those of a row-major matrix in boxes that fall
-/// into one class each (boxes.cuh).
+/// The rows of a row tile (chunk) stand in a stage in `segments` of equally many rows. A row-major matrix in TMA tiles
+/// has one class per segment (load_tma.cuh).
 namespace blockvec::kernels::cuda {
 
 using dispatch::most_segments;
@@ -16,18 +16,18 @@ using dispatch::most_segments;
 /// One operand. Strides and places count real numbers.
 template <class Real>
 struct Staged {
-  Stream<Real> stream;    ///< where it comes as flat pieces
-  Boxes boxes;            ///< where it comes in boxes, by rows or columns
-  Columns<Real> columns;  ///< where it is column-major
+  Stream<Real> stream;    ///< used where it comes as flat pieces
+  Boxes boxes;            ///< used where it comes in TMA tiles, by rows or columns
+  Columns<Real> columns;  ///< used where it is column-major
   bool boxed;
-  int panels;                  ///< boxes side by side
-  int panel;                   ///< from box to box: numbers of a row
-  int panel_places;            ///< from box to box in a stage
+  int panels;                  ///< TMA tiles side by side
+  int panel;                   ///< numbers of a row from TMA tile to TMA tile
+  int panel_places;            ///< from TMA tile to TMA tile in a stage
   int segment[most_segments];  ///< place of a segment's first row
-  int row_step;                ///< from row to row
-  int eight_columns;           ///< column-major: from a column to the eighth after it
+  int row_step;                ///< from row to row in a stage
+  int eight_columns;           ///< column-major: from a column to the eighth one after it
 
-  /// Place of column j in the first row of a segment, where the stage begins with column `first`.
+  /// Place of column j in the first row of a segment; the stage begins with column `first`.
   template <bool by_columns>
   __device__ int place_of_column(int first, int j) const {
     if constexpr (!by_columns) return j / panel * panel_places + j % panel;
@@ -36,12 +36,12 @@ struct Staged {
   }
 };
 
-/// A loading warp's view of a row-major operand: chunk by chunk into stages. What it does for a chunk is kept short:
-/// while it counts, nothing is asked for.
+/// Loads row tiles of a row-major operand into stages. Its work per row tile is short: while it computes, it requests
+/// no data.
 template <class Real>
 class RowFeeder {
  public:
-  /// From this column on: boxed operands may be cut into sections.
+  /// `first_column`: where the CTA tile begins in a row; only an operand in TMA tiles may be cut into CTA tiles.
   __device__ RowFeeder(const Staged<Real>& operand, int rows, int first_column)
       : operand_(operand), flat_(operand.stream, rows) {
     if (operand.boxed) {
@@ -55,10 +55,10 @@ class RowFeeder {
     }
   }
 
-  /// Some chunks of flat operands do not come in whole multiples of 16 bytes.
+  /// Some row tiles of flat operands are not a multiple of 16 bytes.
   __device__ bool in_bulk(std::uint32_t chunk) const { return operand_.boxed || flat_.in_bulk(chunk); }
 
-  /// By a warp.
+  /// All lanes of a warp call this.
   __device__ void start_plain(std::uint32_t chunk, unsigned char* stage, int lane) const {
     flat_.start_plain(chunk, stage, lane);
   }
@@ -66,7 +66,7 @@ class RowFeeder {
   __device__ unsigned bytes() const { return bytes_; }
 
 #if __CUDA_ARCH__ >= 900
-  /// By one lane.
+  /// One lane calls this.
   __device__ void start_bulk(std::uint32_t chunk, unsigned char* stage, Barrier& full) const {
     if (!operand_.boxed) return flat_.start_bulk(chunk, stage, full);
     const int start = static_cast<int>(chunk) * operand_.boxes.lines;
@@ -78,7 +78,7 @@ class RowFeeder {
     }
   }
 
-  /// The same into the cache alone.
+  /// Brings the row tile only into the L2 cache.
   __device__ void prefetch(std::uint32_t chunk) const {
     if (!operand_.boxed) return flat_.prefetch(chunk);
     const int start = static_cast<int>(chunk) * operand_.boxes.lines;
@@ -92,12 +92,12 @@ class RowFeeder {
  private:
   const Staged<Real>& operand_;
   Feed<Real> flat_;
-  int first_ = 0;  ///< number of a row
+  int first_ = 0;  ///< the first number of a row that is loaded
   int class_bytes_ = 0;
   unsigned bytes_ = 0;
 };
 
-/// A warp fills a stage with a chunk of both operands, or of one where they are the same.
+/// A warp fills a stage with a row tile of both operands, or of one where both are the same.
 template <bool two, class Real>
 __device__ inline void fill_stage(const RowFeeder<Real>& a, const RowFeeder<Real>& b, int offset_b, std::uint32_t chunk,
                                   unsigned char* stage, Barrier& full) {

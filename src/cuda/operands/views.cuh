@@ -8,7 +8,7 @@
 #include "src/cuda/operands/matrix.cuh"
 #include "src/cuda/operands/load_flat_rows.cuh"
 
-/// Operands of a call as kernels see them: real views.
+/// Makes the real views that kernels take from the operands of a call.
 namespace blockvec::kernels::cuda {
 
 template <class T>
@@ -42,8 +42,8 @@ Stream<real_t<T>> stream(const Matrix<const T>& a, int fold) {
   return {real_data(a), parts * ((a.rows - 1) * a.ld + a.columns), static_cast<int>(fold * parts * a.ld)};
 }
 
-/// Column-major, from so many rows before it on; a block takes so many columns at once, `pitch` numbers from one to the
-/// next in a stage.
+/// A column-major operand that begins `before` rows ahead of the matrix. A thread block takes `at_once` columns, which
+/// are `pitch` numbers apart in a stage.
 template <class T>
 Columns<real_t<T>> columns(const Matrix<const T>& a, int at_once, int pitch, int before = 0) {
   constexpr int parts = parts_of<T>;
@@ -61,8 +61,9 @@ Columns<real_t<T>> columns(const Matrix<const T>& a, int at_once, int pitch, int
   return made;
 }
 
-/// Rows from the last begin of a line, or at least of 16 bytes, to the first row of column-major operands, if that is
-/// as far for all of their columns: chunks that begin there share no line, and are read 16 bytes at a time.
+/// Rows from the last start of a cache line, or at least of 16 bytes, to the first row of column-major operands. It
+/// is 0 where columns differ in it. Row tiles that begin so many rows early share no cache line, and lanes read them 16
+/// bytes at a time.
 template <class T, class U>
 int rows_before(const Matrix<T>& a, const Matrix<U>& b) {
   const auto found = [&](std::uintptr_t unit) -> std::int64_t {

@@ -4,29 +4,31 @@
 #include "src/cuda/operands/staged.cuh"
 #include "src/cuda/tsmm/task.cuh"
 
-/// tsmm's chunks of rows on their way into the ring, handed out by a ticket.
+/// The producer side of tsmm's multistage pipeline (ring): a warp loads row tiles (chunks) into stages. A ticket
+/// decides which chunks a block takes.
 namespace blockvec::kernels::cuda {
 
 template <class Real>
 struct TsmmRing : TsmmTask<Real> {
   Staged<Real> a;
-  Staged<Real> old;   ///< B: boxed if its rows come and go in boxes
-  int stage_bytes_b;  ///< of B's rows in a stage, to be scaled by beta; 0: they do not come through the ring
+  Staged<Real> old;  ///< B's rows before the product; boxed: TMA loads and stores B's rows
+  /// Bytes of B's rows in a stage, which beta scales. 0: B's old rows do not come through the ring.
+  int stage_bytes_b;
   Real* b;
   std::int64_t pitch_b;
-  int pitch_out;  ///< from row to row of results on their way to B
+  int pitch_out;  ///< numbers from row to row in shared memory, where results wait for their store
   int m, n;
   std::int64_t k;
   int rows;
   int stages;
   int groups;
-  int warps;  ///< of a group
+  int warps;  ///< warps of a consumer warp group
   RowMap map;
-  int full_barriers;  ///< whole warpgroups: see dispatch::full_barriers
+  int full_barriers;  ///< number of barriers that announce full stages: see dispatch::full_barriers
 };
 
-/// Visits the chunks of the tickets that this warp takes. The next ticket is on its way while the chunks of the last
-/// one are visited.
+/// Calls visit(chunk) for every chunk of the tickets that this warp takes. The warp asks for its next ticket before it
+/// visits the chunks of the last one, so that it does not wait for the answer.
 template <class Task, class Visit>
 __device__ inline void for_each_chunk(const Task& p, const Visit& visit) {
   const auto take_ticket = [&] {
@@ -46,8 +48,8 @@ __device__ inline void for_each_chunk(const Task& p, const Visit& visit) {
   }
 }
 
-/// The warp that loads: takes tickets, fills stages, and tells every group when there is nothing more. `in_turn`:
-/// groups take stages in turn, so that barriers may be more than stages (full_barriers).
+/// The loading warp takes tickets and fills stages. At the end it sends every group a stage marked no_chunk. `in_turn`:
+/// groups take stages in turn, so that there may be more barriers than stages (full_barriers).
 template <bool two, bool in_turn = false, class Real>
 __device__ inline void load_chunks(const TsmmRing<Real>& p, RingBarriers& barriers, std::uint32_t* chunk_of,
                                    unsigned char* ring, int bytes_a) {
@@ -63,7 +65,7 @@ __device__ inline void load_chunks(const TsmmRing<Real>& p, RingBarriers& barrie
   const int bytes = bytes_a + p.stage_bytes_b;
   for_each_chunk(p, [&](std::uint32_t chunk) {
     barriers.empty[at.stage].wait(at.parity);
-    if (elected()) chunk_of[at.stage] = chunk;  // the lane that arrives
+    if (elected()) chunk_of[at.stage] = chunk;  // the same lane arrives at the barrier
     fill_stage<two>(a, b, bytes_a, chunk, ring + at.stage * bytes, full());
     advance();
   });

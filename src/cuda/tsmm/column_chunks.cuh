@@ -4,19 +4,20 @@
 #include "src/cuda/ptx/dependent_launch.cuh"
 #include "src/cuda/tsmm/task.cuh"
 
-/// Chunks of a column-major A on their way into shared memory, and of B on their way out, for tsmm/column_ring.cuh and
-/// tsmm/column_tf32.cuh: a ring of stages that warps load, others compute from and others again store. Results take
-/// the place of what was there, and leave as one piece of every column. Where columns begin within lines of memory, a
-/// chunk may hold a few rows more than it stores: of every column it stores as many, whole lines.
+/// The pipeline of tsmm/column_ring.cuh: row tiles (chunks) of a column-major A come into a ring of stages, and chunks
+/// of B leave from it. Some warps load stages, others compute, and others store. Results take the place of what a stage
+/// held. They leave as one piece of every column. Columns may begin within a line of memory. Then a chunk may hold a
+/// few rows more than it stores: of every column it stores the same number of rows, in whole lines.
 namespace blockvec::kernels::cuda {
 
 inline constexpr int column_unroll = 2;
-inline constexpr int column_loaders = 2;  ///< warps; as many store
+inline constexpr int column_loaders = 2;  ///< loading warps; as many warps store
 inline constexpr int column_storers = 2;
 static_assert(column_loaders + column_storers == loading_threads / warp_size);
 
 #if __CUDA_ARCH__ >= 900
-/// One of several copies out of shared memory, of `bytes` (a multiple of 16, both addresses too); see commit_stores.
+/// Starts one of several copies out of shared memory. `bytes` and both addresses are multiples of 16; see
+/// commit_stores.
 __device__ inline void start_bulk_store(void* to, const void* from, unsigned bytes) {
   asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(shared_address(from)),
                "r"(bytes)
@@ -30,36 +31,36 @@ struct TsmmColumns : TsmmTask<Real> {
   Real* out;  ///< B
   std::int64_t k;
   int m, n;   ///< real columns
-  int rows;   ///< that a chunk holds
-  int early;  ///< of a column's numbers there: those before the ones that it stores, a line or none
+  int rows;   ///< rows that a chunk holds
+  int early;  ///< overlap rows: numbers of a column that a chunk holds before those it stores; a line or none
   int row_warps, column_warps, groups;
   int stages;
   int stage_bytes;
-  int offset_b;  ///< of B's numbers in a stage: results
-  bool loads_b;  ///< what B held comes along there
-  bool meets;    ///< warps of a group wait for one another before results take the place of A's numbers
-  int neighbours_a, neighbours_b;  ///< which columns lanes take: column_of_slot's k
+  int offset_b;  ///< where B's numbers, the results, begin in a stage
+  bool loads_b;  ///< B's old numbers come there before the product
+  bool meets;    ///< the warps of a group wait for one another before results take the place of A's numbers
+  int neighbours_a, neighbours_b;  ///< which columns lanes take: k of column_of_slot
 
-  /// Of a column's numbers, those that a chunk stores, and the first one that it holds.
+  /// How many numbers of each column a chunk stores, and which one it holds first.
   __host__ __device__ int stored() const { return rows * b.parts - early; }
   __device__ std::int64_t first(std::uint32_t chunk) const {
     return static_cast<std::int64_t>(chunk) * stored() - early;
   }
-  /// Where an operand's first column begins in a stage: as in memory.
+  /// Where an operand's first column begins in a stage. Its misalignment is the same as in memory.
   __device__ int shift(const Columns<Real>& columns) const {
     constexpr int line = line_bytes / static_cast<int>(sizeof(Real));
     return (columns.shift(0) + line - early) % line;
   }
 };
 
-/// What the warps of a block share.
+/// Barriers and messages that the warps of a block share.
 struct ColumnStages {
   RingBarriers barriers;
   Barrier done[max_stages];
   std::uint32_t chunk_of[max_stages];
   std::uint32_t tickets[2];
 
-  /// By one thread, before the block's first barrier.
+  /// One thread calls this before the block's first barrier.
   __device__ void initialize(int stages, int group_threads) {
     for (int i = 0; i < stages; ++i) {
       barriers.full[i].initialize(column_loaders);
@@ -69,10 +70,10 @@ struct ColumnStages {
     publish_barriers();
   }
 
-  /// Of so many groups: they and those who store see marks.
+  /// How many stages end the work as marks: the computing groups and the storing warps each need to see one.
   __device__ static int marks(int groups) { return max(groups, column_storers); }
 
-  /// A group has found its first mark: it passes all of its marks on.
+  /// A group that has found its first mark passes all of its marks on.
   __device__ void pass_marks(RingPosition at, int group, int groups, int stages) {
     for (int i = group; i < marks(groups); i += groups, at.advance(groups, stages)) {
       barriers.full[at.stage].wait(at.parity);
@@ -81,13 +82,13 @@ struct ColumnStages {
   }
 };
 
-/// Slot s of lane q is this column: 2^k neighbours belong to one lane, so that lanes meet different banks.
+/// Returns the column of slot s of lane q. A lane has 2^k neighbouring columns, so that lanes meet different banks.
 __device__ inline int column_of_slot(int k, int q, int s) {
   return (s >> k << (k + 2)) + (q << k) + (s & ((1 << k) - 1));
 }
 
-/// Pieces of columns on their way into a stage by one of the warps that load: bulk copies of whole multiples of 16
-/// bytes, whose first ones may hold what lies before the piece.
+/// One of the loading warps loads its columns of a chunk into a stage. Bulk copies move whole multiples of 16 bytes: a
+/// copy may bring numbers that lie before the piece.
 template <class Real>
 class PiecesIn {
  public:
@@ -99,7 +100,7 @@ class PiecesIn {
         shift_(p.shift(columns)),
         own_(own) {}
 
-  /// Bulk copies would leave the matrix at its ends.
+  /// False where bulk copies would leave the matrix at its ends.
   __device__ bool in_bulk(std::uint32_t chunk) const {
     const std::int64_t first = p_.first(chunk);
     return first >= max(columns_.before, columns_.even ? 0 : shift_ % unit) &&
@@ -112,12 +113,12 @@ class PiecesIn {
   }
 
 #if __CUDA_ARCH__ >= 900
-  /// By one lane.
+  /// One lane calls this.
   __device__ void start_bulk(std::uint32_t chunk, unsigned char* stage, Barrier& full) const {
     const Real* from = columns_.column(own_) + p_.first(chunk);
     int place = shift_ + own_ * columns_.pitch;
     Real* const to = reinterpret_cast<Real*>(stage);
-    // Several at a time: one after the other takes longer than their bytes.
+    // Unrolled, so that several copies start at a time: one after the other takes longer than their bytes.
 #pragma unroll column_unroll
     for (int j = own_; j < width_; j += column_loaders) {
       const int early = place & (unit - 1);
@@ -128,7 +129,7 @@ class PiecesIn {
   }
 #endif
 
-  /// By the warp; zeros beyond the matrix.
+  /// The whole warp calls this. Zeros stand for what lies beyond the matrix.
   __device__ void start_plain(std::uint32_t chunk, unsigned char* stage) const {
     const std::int64_t first = p_.first(chunk);
     for (int j = own_; j < width_; j += column_loaders) {
@@ -149,13 +150,13 @@ class PiecesIn {
 
   const TsmmColumns<Real>& p_;
   const Columns<Real>& columns_;
-  int numbers_;  ///< of a column in a chunk
-  int width_;    ///< columns
-  int shift_;    ///< numbers from the start of a stage
+  int numbers_;  ///< numbers of a column in a chunk
+  int width_;    ///< columns of the operand
+  int shift_;    ///< numbers from the start of a stage to the first column
   int own_;
 };
 
-/// The warps that load. Stages are filled chunk by chunk; marks say that there is nothing more.
+/// The loading warps fill stages chunk by chunk. Stages marked no_chunk end the work.
 template <class Real>
 __device__ inline void load_columns(const TsmmColumns<Real>& p, ColumnStages& shared, unsigned char* memory, int own) {
 #if __CUDA_ARCH__ >= 900
@@ -178,7 +179,7 @@ __device__ inline void load_columns(const TsmmColumns<Real>& p, ColumnStages& sh
   const unsigned bytes_b = reads_b ? b.bytes() : 0;
   std::uint32_t first = share_ticket(take_ticket());
   while (first < p.chunks) {
-    const unsigned next = take_ticket();  // looked at when these chunks are under way
+    const unsigned next = take_ticket();  // used only when the copies of these chunks are under way
     const std::uint32_t end = min(first + p.chunks_per_ticket, p.chunks);
     for (std::uint32_t chunk = first; chunk < end; ++chunk, at.advance(1, p.stages)) {
       shared.barriers.empty[at.stage].wait(at.parity);
@@ -209,7 +210,8 @@ __device__ inline void load_columns(const TsmmColumns<Real>& p, ColumnStages& sh
 #endif
 }
 
-/// A chunk of B out of a stage, whose columns begin there at `from`, at the same places of 16 bytes as in memory.
+/// A warp stores a chunk of B from a stage. Its columns begin at `from`, as far from multiples of 16 bytes as in
+/// memory.
 template <class Real>
 __device__ inline void store_chunk(const TsmmColumns<Real>& p, const Real* from, std::uint32_t chunk, int shift) {
 #if __CUDA_ARCH__ >= 900
@@ -220,8 +222,8 @@ __device__ inline void store_chunk(const TsmmColumns<Real>& p, const Real* from,
   const std::int64_t first = static_cast<std::int64_t>(chunk) * numbers;
   constexpr int line = line_bytes / static_cast<int>(sizeof(Real));
   const bool lines = p.early != 0;
-  // Where column j begins in a line: so many numbers are stored before `first`, or left out up to a multiple of 16
-  // bytes.
+  // Where column j begins in a line. The chunk stores `late` numbers before `first`, or it skips numbers up to a
+  // multiple of 16 bytes.
   const int step = static_cast<int>(p.b.distance % line);
   const auto late = [&](int j) { return lines ? (shift + j * step) & (line - 1) : 0; };
   const auto skipped = [&](int j) { return lines ? 0 : -(shift + j * step) & (unit - 1); };
@@ -247,7 +249,7 @@ __device__ inline void store_chunk(const TsmmColumns<Real>& p, const Real* from,
     }
     commit_stores();
   }
-  if (!lines && !p.b.even) {  // what is left at both ends of a piece
+  if (!lines && !p.b.even) {  // plain stores write the remainder at both ends of a piece
     for (int i = lane; i < scalars * unit; i += warp_size) {
       const int j = i / unit;
       if (skipped(j) == 0) continue;
@@ -259,7 +261,7 @@ __device__ inline void store_chunk(const TsmmColumns<Real>& p, const Real* from,
 #endif
 }
 
-/// The warps that store, each every so many stages.
+/// The storing warps take stages in turn.
 template <class Real>
 __device__ inline void store_columns(const TsmmColumns<Real>& p, ColumnStages& shared, unsigned char* memory, int own) {
 #if __CUDA_ARCH__ >= 900

@@ -2,19 +2,19 @@
 
 #include "src/cuda/tsmm/column_pieces.cuh"
 
-/// tsmm of narrow column-major operands without tensor cores: chunks of rows go through a ring as
-/// in tsmm/column_pieces.cuh, a thread computes whole rows. It reads them all before it writes results to their
-/// places, so that nobody waits for anybody in a chunk.
+/// tsmm for narrow column-major operands without tensor cores. Chunks of rows go through a ring as in
+/// tsmm/column_pieces.cuh. A thread computes whole rows: it reads all of a row before it writes results in its place.
+/// So no thread waits for another within a chunk.
 namespace blockvec::kernels::cuda {
 
 inline constexpr int fma_warps = 8;
 inline constexpr int fma_block_threads = (fma_warps + 4) * warp_size;
 
-/// A row's results in double precision, so that only true infinities are seen; `first`: its number in a column. The
-/// operands are read in memory, since results have taken their places in the stage.
+/// Computes a row again in double precision, so that only true infinities remain. `first` is the row's number in a
+/// column. It reads the operands from memory, since results have taken their places in the stage.
 template <int parts>
 __device__ __noinline__ void multiply_row_plainly(const TsmmColumnPieces<float>& p, std::int64_t first, float* out) {
-  if (first < 0 || first >= p.length) return;  // not B's
+  if (first < 0 || first >= p.length) return;  // the row is not one of B's
   const Factor alpha = p.alpha.read();
   const Factor beta = p.beta.read();
   const int depth = alpha.is_zero() ? 0 : p.m * parts;
@@ -34,7 +34,7 @@ __device__ __noinline__ void multiply_row_plainly(const TsmmColumnPieces<float>&
   }
 }
 
-/// `columns`: of B at most, even; a thread has so many rows at a time. C lies in shared memory, row by row of so many.
+/// `columns`: at most so many columns of B, even. A thread has `rows` rows at a time. Shared memory has C, row by row.
 template <class Real, int parts, int columns, int rows>
 __global__ void __launch_bounds__(fma_block_threads, 1)
     tsmm_columns_fma_kernel(const __grid_constant__ TsmmColumnPieces<Real> p) {
@@ -127,7 +127,7 @@ __global__ void __launch_bounds__(fma_block_threads, 1)
           }
         }
       }
-      Real zero[rows] = {};  // as long as all results are finite
+      Real zero[rows] = {};  // stays zero as long as all results are finite
 #pragma unroll
       for (int j = 0; j < columns; ++j) {
         if (j >= p.n) break;

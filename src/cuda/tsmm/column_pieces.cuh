@@ -3,44 +3,46 @@
 #include "src/cuda/tsmm/chunks.cuh"
 #include "src/cuda/tsmm/column_chunks.cuh"
 
-/// Chunks of column-major operands on their way through a ring (tsmm/column_tf32.cuh, tsmm/column_fma.cuh): a bulk
-/// copy for every column, 32 at a time, both ways. Results take the place of A's numbers.
+/// Row tiles (chunks) of column-major operands on their way through a ring, for tsmm/column_tf32.cuh and
+/// tsmm/column_fma.cuh. Each column comes and goes by a bulk copy of its own; the 32 lanes of a warp start them.
+/// Results take the place of A's numbers.
 ///
 /// Bulk copies move whole units of 16 bytes, and memory is fastest with whole lines. So a chunk holds a few rows more
-/// than it stores: of every column it stores as many rows, from a whole line or sector on. What bulk copies cannot
-/// reach, at both ends of a matrix and of columns in place, plain ones do.
+/// than it stores: of every column it stores the same number of rows, from a whole line or sector on. Plain copies move
+/// what bulk copies cannot reach: both ends of a matrix, and of columns in place.
 namespace blockvec::kernels::cuda {
 
-/// An operand's columns; lengths count real numbers.
+/// The columns of an operand; lengths count real numbers.
 template <class Real>
 struct PieceColumns {
   Real* data;
   std::int64_t distance;  ///< from column to column
   int count;
-  int pitch;   ///< from column to column in a stage: as `distance` modulo 16 bytes
-  int shift;   ///< of the first column in a stage: as in memory
+  int pitch;   ///< from column to column in a stage; equals `distance` modulo 16 bytes
+  int shift;   ///< where the first column begins in a stage; its misalignment is as in memory
   int parts;   ///< real numbers of a scalar
-  bool boxed;  ///< columns begin at multiples of 16 bytes: all of a chunk's come in one box, and go
+  bool boxed;  ///< columns begin at multiples of 16 bytes: one TMA tile brings, or takes, all columns of a chunk
   CUtensorMap map;
 };
 
 template <class Real>
 struct TsmmColumnPieces : TsmmTask<Real> {
   PieceColumns<Real> a, b;
-  std::int64_t length;  ///< of a column, in real numbers
+  std::int64_t length;  ///< real numbers of a column
   int m, n;             ///< columns
   int stored;           ///< real numbers of a column that a chunk stores
-  int early;            ///< those that it holds before them, at most: a line, a sector, or none
+  int early;            ///< overlap rows: numbers that a chunk holds before those, at most; a line, a sector, or none
   int stages;
   int stage_bytes;
-  int offset_b;  ///< of B's numbers in a stage: results
-  bool loads_b;  ///< what B held comes along there; else into the L2 cache, from where threads read it
-  bool turns;    ///< A's columns begin in the same bank
+  int offset_b;  ///< where B's numbers, the results, begin in a stage
+  /// B's old numbers come there. Otherwise they come into the L2 cache, from where threads read them.
+  bool loads_b;
+  bool turns;  ///< A's columns begin in the same bank, and lanes read in different orders
 };
 
-inline constexpr int piece_storers = 2;  ///< warps
+inline constexpr int piece_storers = 2;  ///< storing warps
 template <class Real>
-inline constexpr int bulk_unit = 16 / static_cast<int>(sizeof(Real));  ///< numbers that bulk copies move
+inline constexpr int bulk_unit = 16 / static_cast<int>(sizeof(Real));  ///< numbers in 16 bytes, the unit of bulk copies
 template <class Real>
 inline constexpr int line = line_bytes / static_cast<int>(sizeof(Real));
 
@@ -50,7 +52,7 @@ struct PieceStages {
   Barrier empty[max_stages];
   std::uint32_t chunk_of[max_stages];
 
-  /// By one thread, before the block's first barrier; `warps` take part in a chunk.
+  /// One thread calls this before the block's first barrier. `warps` warps compute a chunk.
   __device__ void initialize(int stages, int warps) {
     for (int i = 0; i < stages; ++i) {
       full[i].initialize(1);
@@ -62,7 +64,7 @@ struct PieceStages {
 };
 
 #if __CUDA_ARCH__ >= 900
-/// Pieces of `numbers` real numbers, from number `first` of each column on, by a warp.
+/// A warp copies `numbers` real numbers of each column, from number `first` on.
 template <class Real>
 class PiecesOf {
  public:
@@ -72,7 +74,7 @@ class PiecesOf {
   }
   __device__ unsigned bytes() const { return bytes_; }
 
-  /// Bulk copies would leave the matrix at its ends.
+  /// False where bulk copies would leave the matrix at its ends.
   __device__ bool in_bulk(std::int64_t first, std::int64_t length) const {
     return columns_.boxed || (first >= columns_.shift % unit && first + numbers_ + unit - 1 <= length);
   }
@@ -88,7 +90,7 @@ class PiecesOf {
                 full);
     }
   }
-  /// Into the L2 cache.
+  /// Brings the numbers into the L2 cache.
   __device__ void prefetch(std::int64_t first) const {
     if (columns_.boxed) {
       if (elected()) tensor_prefetch(columns_.map, static_cast<int>(first / columns_.parts), 0);
@@ -99,7 +101,7 @@ class PiecesOf {
       bulk_prefetch(columns_.data + j * columns_.distance + first - before, bytes_of(place(j)));
     }
   }
-  /// Zeros beyond the matrix.
+  /// Zeros stand for what lies beyond the matrix.
   __device__ void start_plain(std::int64_t first, std::int64_t length, unsigned char* stage) const {
     for (int j = 0; j < columns_.count; ++j) {
       Real* const to = reinterpret_cast<Real*>(stage) + place(j);
@@ -124,7 +126,7 @@ class PiecesOf {
   unsigned bytes_ = 0;
 };
 
-/// The warp that loads: as load_chunks (tsmm/chunks.cuh). A chunk holds so many real numbers of a column.
+/// The loading warp works as load_chunks (tsmm/chunks.cuh) does. A chunk holds `numbers` real numbers of each column.
 template <class Real>
 __device__ inline void load_pieces(const TsmmColumnPieces<Real>& p, PieceStages& shared, unsigned char* ring,
                                    int numbers, int marks) {
@@ -167,7 +169,7 @@ __device__ inline void load_pieces(const TsmmColumnPieces<Real>& p, PieceStages&
   }
 }
 
-/// A chunk of B out of a stage, by a warp; it waits until the stage has been read.
+/// A warp stores a chunk of B from a stage, and waits until the stores have read the stage.
 template <class Real>
 __device__ inline void store_piece(const TsmmColumnPieces<Real>& p, const Real* stage, std::uint32_t chunk) {
   constexpr int unit = bulk_unit<Real>;
@@ -181,7 +183,8 @@ __device__ inline void store_piece(const TsmmColumnPieces<Real>& p, const Real* 
   }
   const auto place = static_cast<int>(reinterpret_cast<std::uintptr_t>(p.b.data) / sizeof(Real) % line<Real>);
   const auto step = static_cast<int>(p.b.distance % line<Real>);
-  // Numbers between a column's last multiple of what it is stored from and its piece; or else to its first one.
+  // late: numbers from a line or sector to the chunk's own first one. skipped: numbers from there to a multiple of 16
+  // bytes.
   const auto late = [&](int j) { return p.early == 0 ? 0 : (place + j * step) % p.early; };
   const auto skipped = [&](int j) { return p.early != 0 ? 0 : -(place + j * step) & (unit - 1); };
   const auto column = [&](int j) { return p.b.data + j * p.b.distance + first - late(j); };
@@ -204,7 +207,7 @@ __device__ inline void store_piece(const TsmmColumnPieces<Real>& p, const Real* 
                      static_cast<unsigned>((p.stored - skip) / unit * unit * sizeof(Real)));
   }
   commit_stores();
-  if (p.early == 0 && (place % unit != 0 || step % unit != 0)) {  // what is left at both ends of pieces
+  if (p.early == 0 && (place % unit != 0 || step % unit != 0)) {  // plain stores write the remainder at both ends
     for (int i = lane; i < p.n * unit; i += warp_size) {
       const int j = i / unit;
       const int skip = skipped(j);
@@ -216,18 +219,19 @@ __device__ inline void store_piece(const TsmmColumnPieces<Real>& p, const Real* 
   bulk_stores_have_read<0>();
 }
 
-/// The warps that store, each every so many stages.
+/// The storing warps take stages in turn.
 template <class Real>
 __device__ inline void store_pieces(const TsmmColumnPieces<Real>& p, PieceStages& shared, unsigned char* ring,
                                     int own) {
   int turn = own;
   for (RingPosition at{0, 0};; at.advance(1, p.stages)) {
-    shared.full[at.stage].wait(at.parity);  // all chunks in turn, so that no stage seems full from its last one
+    shared.full[at.stage].wait(
+        at.parity);  // waits for all chunks in turn, so that no stage seems full from an earlier chunk
     const std::uint32_t chunk = shared.chunk_of[at.stage];
     if (chunk == no_chunk) break;
     turn = (turn + 1) % piece_storers;
     if (turn != 1) {
-      shared.empty[at.stage].arrive();  // so that nobody overtakes a warp that has not seen a chunk of others yet
+      shared.empty[at.stage].arrive();  // nobody may overtake a warp that has not seen a chunk of others yet
       continue;
     }
     shared.done[at.stage].wait(at.parity);

@@ -3,20 +3,20 @@
 #include "src/cuda/tsmm/column_chunks.cuh"
 #include "src/cuda/tsmm/factor.cuh"
 
-/// tsmm of column-major operands on tensor cores, in double precision. Groups of warps take the chunks in turn; in a
-/// group, warps stand `row_warps` deep along the rows and `column_warps` wide along B's columns, each with `tb` pieces
-/// of 16 rows times `tn` pieces of 8 columns. Eight lanes continue one another along a column of a stage, and four of
-/// them take such columns that no bank is wanted twice (column_of_slot); C's rows and columns lie in that order.
-/// Chunks are handed out by a ticket, as in tsmm/row_ring.cuh; all of a chunk is loaded before any of it is written, so
-/// that B may be A.
+/// tsmm on tensor cores in double precision for column-major operands. Consumer warp groups take the chunks in turn. In
+/// a group, warps stand `row_warps` deep along the rows and `column_warps` wide along B's columns. Each warp holds `tb`
+/// x `tn` MMA tiles (pieces) of 16 rows x 8 columns. Eight lanes read neighbouring rows of a column in a stage. Four
+/// such sets of lanes read different columns, chosen so that no bank is wanted twice (column_of_slot). C's rows and
+/// columns lie in that order. Blocks take chunks from a ticket, as in tsmm/row_ring.cuh. A block loads all of a chunk
+/// before it writes any of it, so that B may be A.
 namespace blockvec::kernels::cuda {
 
-/// Slots of a lane: numbers of a column, or whole complex ones, in 16 columns of real numbers.
+/// Slots of a lane in 16 real columns. A slot is a real number, or a whole complex one.
 template <int parts>
 inline constexpr int slots_of_step = 4 / parts;
 
-/// Column of scalars that slot s of lane q of a warp's results is, where a piece of 8 real columns has `parts` of them:
-/// slots that no longer fit 2^k neighbours lie in the pieces' own order.
+/// Returns the column of B, in scalars, for slot s of lane q. An MMA tile of 8 real columns has 2 / `parts` slots a
+/// lane. Slots that do not fill 2^k neighbours any more keep the order of MMA tiles.
 template <int parts, int tn>
 __device__ inline int result_column(int k, int q, int s) {
   constexpr int of_piece = 2 / parts;
@@ -24,7 +24,7 @@ __device__ inline int result_column(int k, int q, int s) {
   return column_of_slot(fits ? k : of_piece - 1, q, s);
 }
 
-/// C as the tensor cores want it, [8 real rows][piece of 8 columns][lane][2]: a lane reads 16 bytes at a time.
+/// Packs C in the tensor cores' order, [8 rows][8 real columns][lane][2]: a lane reads 16 bytes at a time.
 template <int parts, int tn, class Real>
 __device__ inline void pack_columns(const TsmmColumns<Real>& p, double* packed, int thread, int threads) {
   constexpr int slots = slots_of_step<parts>;
@@ -39,7 +39,7 @@ __device__ inline void pack_columns(const TsmmColumns<Real>& p, double* packed, 
     const int step = i / 128 / pieces;
     const int v = 2 * half + i % 2;
     const int row = column_of_slot(p.neighbours_a, lane % 4, step * slots + v / parts) * parts + v % parts;
-    const int place = lane / 4;  // in a piece: lane place / 2 has two real columns
+    const int place = lane / 4;  // in an MMA tile, lane place / 2 has two real columns
     const int slot = parts == 2 ? piece % tn : 2 * (piece % tn) + place % 2;
     const int of_warp = result_column<parts, tn>(p.neighbours_b, place / 2, slot);
     const int column = piece / tn * 8 * tn + of_warp * parts + (parts == 2 ? place % 2 : 0);
@@ -47,7 +47,7 @@ __device__ inline void pack_columns(const TsmmColumns<Real>& p, double* packed, 
   }
 }
 
-/// A lane's numbers of a step: 16 real columns of a stage.
+/// A lane's numbers of a step, which is 16 real columns of a stage.
 template <int parts, int tb, class Real>
 struct ColumnStep {
   static constexpr int slots = slots_of_step<parts>;
@@ -64,7 +64,7 @@ struct ColumnStep {
       for (int t = 0; t < tb; ++t) {
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
-          // What follows A is not ours to multiply with, not even by zero.
+          // What follows A is not A's. We must not multiply with it, not even by zero.
           if (guarded && column[s] >= columns) {
             number[t][half][s] = Scalar{};
           } else {
@@ -77,7 +77,7 @@ struct ColumnStep {
   __device__ double at(int t, int v) const { return number[t][v % 2][v / 2 / parts].part[v / 2 % parts]; }
 };
 
-/// sum += A C for `columns` columns; `a` points to this lane's rows of its first column, `c` to its entries
+/// Adds A C to sum for `columns` columns of A. `a` points to this lane's rows of the first column, `c` to its entries
 /// of C.
 template <int parts, int tb, int tn, class Real>
 __device__ inline void multiply_columns(double (&sum)[tb][tn][4], const Real* a, int pitch, const double* c, int pieces,
@@ -116,8 +116,8 @@ __device__ inline void multiply_columns(double (&sum)[tb][tn][4], const Real* a,
   }
 }
 
-/// A lane's results to B's chunk in a stage, plus beta times what is there if it `adds`; `out` points to the lane's
-/// rows of its warp's first column.
+/// A lane writes its results to B's chunk in a stage, plus beta times what is there if it `adds`. `out` points to the
+/// lane's rows of its warp's first column.
 template <int parts, bool adds, int tb, int tn, class Real>
 __device__ inline void put_columns(const double (&sum)[tb][tn][4], Real* out, int pitch, int columns, int neighbours,
                                    int q, Factor beta) {
@@ -212,7 +212,7 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_columns_kernel(const __
       const double* const c = packed + column0 * 8 + 2 * lane;
       multiply_columns<parts>(sum, a, p.a.pitch, c, pieces, scalars, p.neighbours_a, q);
     }
-    __syncwarp();  // all of a row has been read
+    __syncwarp();  // all lanes have read their rows
     if (p.meets) meet(3 + group, group_warps * warp_size);
     Real* const out = reinterpret_cast<Real*>(memory + at.stage * p.stage_bytes + p.offset_b) + first_b;
     const int columns = (p.n - column0) / parts;

@@ -2,10 +2,10 @@
 
 #include "src/cuda/operands/matrix.cuh"
 
-/// tsmm without tensor cores, for few columns of B: a thread computes whole rows. Of column-major operands warps read
-/// and write long pieces of every column, whatever its alignment; of rows that lie far apart, they read each line once.
-/// C's entries are read by all lanes at once.
-/// Blocks are many and short: they start in the order of the rows, and what runs at a time lies close together.
+/// tsmm without tensor cores, for few columns of B: a thread computes whole rows. In column-major operands, warps read
+/// and write long parts of every column, whatever its alignment. Where rows lie far apart, warps read each line once.
+/// All lanes read the same entry of C at a time. Blocks are many and short. They start in the order of the rows, so
+/// that blocks that run at the same time touch neighbouring memory.
 namespace blockvec::kernels::cuda {
 
 template <class Real>
@@ -15,15 +15,15 @@ struct TsmmDirect {
   Small<Real> small;
   Coefficient<Real> alpha, beta;
   std::int64_t k;
-  int m, n;  ///< columns of scalars
+  int m, n;  ///< columns, counted in scalars
 };
 
 inline constexpr int direct_threads = 256;
 
-/// Up to `columns` columns of B; each thread has `rows` rows, and loads `batch` columns of A at a time.
+/// Computes up to `columns` columns of B. Each thread has `rows` rows, and loads `batch` columns of A at a time.
 template <class Real, int parts, int columns, int rows, int batch>
 __global__ void __launch_bounds__(direct_threads) tsmm_direct_kernel(const __grid_constant__ TsmmDirect<Real> p) {
-  extern __shared__ __align__(16) double small[];  // alpha C: row by row, zeros beyond, up to whole batches
+  extern __shared__ __align__(16) double small[];  // alpha C, row by row; zeros fill the last batch
   const Factor alpha = p.alpha.read();
   const Factor beta = p.beta.read();
   const int m = alpha.is_zero() ? 0 : p.m;  // A is not read then
@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(direct_threads) tsmm_direct_kernel(const __gri
       }
     }
   };
-  load(0);  // on its way while C is packed
+  load(0);  // these loads are under way while C is packed
   for (int i = thread; i < (m + batch - 1) / batch * batch * columns * parts; i += direct_threads) {
     const int row_of_c = i / (columns * parts);
     const int column = i % (columns * parts);

@@ -4,17 +4,17 @@
 #include "src/cuda/operands/matrix.cuh"
 #include "src/cuda/operands/load_flat_rows.cuh"
 
-/// The small matrix of tsmm, times alpha, in the orders in which tensor cores want it.
+/// Packs alpha C, the small matrix of tsmm, in the orders in which tensor cores read it.
 namespace blockvec::kernels::cuda {
 
 struct Place {
   int row, column;
 };
 
-/// [piece of 16 columns][depth / 4][lane][2], where a lane reads 16 bytes at a time.
+/// Order [16 columns of B][depth / 4][lane][2]: a lane reads 16 bytes at a time. Depth counts columns of A (rows of C).
 struct OrderOfPieces {
   int pieces;
-  int blocks;  ///< of 64 entries in a piece
+  int blocks;  ///< blocks of 64 entries in a piece, which is 16 columns wide
 
   __device__ Place operator()(int piece, int block, int lane, int which) const {
     return {4 * block + lane % 4, 16 * piece + lane / 4 + 8 * which};
@@ -22,17 +22,18 @@ struct OrderOfPieces {
   __device__ int index(int piece, int block) const { return piece * blocks + block; }
 };
 
-/// Column of A that lane q takes in step s of four where A comes in boxes: lanes of a warp meet different banks.
+/// The column of A that lane q reads in step s of four, where A comes in TMA tiles (boxes). The lanes of a warp meet
+/// different banks.
 __host__ __device__ inline int depth_of(int classes, int q, int s) {
   const int v = s % 4;
   return s / 4 * 16 + classes * q + v % classes + 4 * classes * (v / classes);
 }
 
-/// Column of B that place i of a piece of 8 stands for: neighbours in one lane where they are written as pairs, in
-/// neighbouring lanes where they are not.
+/// The column of B that place i of an MMA tile of 8 columns stands for. Where B is written in pairs, two neighbouring
+/// columns lie in one lane; elsewhere they lie in neighbouring lanes.
 __device__ inline int column_of(bool neighbours, int i) { return neighbours ? i : i / 2 + 4 * (i % 2); }
 
-/// [pair of steps][piece of 8 columns][lane][2].
+/// Order [pair of steps][8 columns of B][lane][2].
 struct OrderOfSteps {
   int pieces;
   int blocks;
@@ -45,7 +46,7 @@ struct OrderOfSteps {
   __device__ int index(int piece, int block) const { return block * pieces + piece; }
 };
 
-/// [section of pieces][pair of steps][piece of 8 columns][lane][2].
+/// Order [section of B's columns][pair of steps][8 columns of B][lane][2].
 struct OrderOfSections : OrderOfSteps {
   int section_pieces;
 
@@ -54,15 +55,15 @@ struct OrderOfSections : OrderOfSteps {
   }
 };
 
-/// Packs alpha C, zeros beyond its m rows and n columns, by whole warps. Loads of a batch are on their way at a time:
-/// no entry waits for the one before.
+/// Whole warps pack alpha C, with zeros beyond its m rows and n columns. A thread starts all loads of a batch before it
+/// uses any of them: no entry waits for the one before.
 template <class Real, class Order>
 __device__ inline void pack(const Small<Real>& small, int m, int n, Factor alpha, const Order& order, double* packed,
                             int thread, int threads) {
   constexpr int batch = 4;
   const int lane = thread % warp_size;
   const int step = threads / warp_size;
-  const int shift = small.parts - 1;  // a complex entry stands for two rows and columns
+  const int shift = small.parts - 1;  // a complex entry stands for two rows and two columns
   int piece = 0;
   int block = thread / warp_size;
   const auto settle = [&] {
@@ -110,7 +111,7 @@ __device__ inline void pack(const Small<Real>& small, int m, int n, Factor alpha
   }
 }
 
-/// sum += A C for 16 columns of A, which a lane holds, and a warp's pieces of C as OrderOfSteps has them.
+/// Adds A C to sum for 16 columns of A. A lane holds those of A; `c` points to the warp's columns in OrderOfSteps.
 template <int tb, int tn>
 __device__ inline void multiply_step(double (&sum)[tb][tn][4], const double (&left)[tb][8], const double* c,
                                      int pieces) {

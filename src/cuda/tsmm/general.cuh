@@ -2,16 +2,17 @@
 
 #include "src/cuda/operands/matrix.cuh"
 
-/// tsmm for any layout and stride, except in place: 32 x 32 pieces of the result, 256 threads with 2 x 2 entries each,
-/// operands through shared memory in double precision. What no faster kernel serves comes here.
+/// tsmm for any layout and stride, except in place; it serves calls that no faster kernel takes. A block of 256 threads
+/// computes 32 x 32 tiles of the result, 2 x 2 entries a thread. Operands pass through shared memory in double
+/// precision.
 namespace blockvec::kernels::cuda {
 
 inline constexpr int piece_size = 32;
 inline constexpr int general_threads = 256;
 using Piece = double[piece_size][piece_size + 1];
 
-/// piece[i][j] = entry (row0 + i, column0 + j) of a tall matrix, 0 beyond its extents. Neighbouring threads read
-/// neighbouring numbers.
+/// Sets piece[i][j] to entry (row0 + i, column0 + j) of a tall matrix, or to 0 beyond its extents. Neighbouring threads
+/// read neighbouring numbers.
 template <class Real>
 __device__ inline void load_piece(Piece& piece, const Tall<const Real>& a, std::int64_t row0, std::int64_t rows,
                                   std::int64_t column0, std::int64_t columns) {
@@ -38,7 +39,7 @@ struct TsmmGeneral {
   std::int64_t m, n;
 };
 
-/// Blocks take pieces of 32 rows in turn, and of each all columns of B.
+/// Blocks take row tiles of 32 rows in turn, and compute all columns of B for each.
 template <class Real>
 __global__ void __launch_bounds__(general_threads) tsmm_general_kernel(const TsmmGeneral<Real> p) {
   __shared__ Piece a;
@@ -47,7 +48,7 @@ __global__ void __launch_bounds__(general_threads) tsmm_general_kernel(const Tsm
   const Factor beta = p.beta.read();
   const std::int64_t depths = alpha.is_zero() ? 0 : p.m;
   const int i = static_cast<int>(threadIdx.x) / 16;
-  const int j = static_cast<int>(threadIdx.x) % 16 * 2;  // two neighbours: both parts of a complex entry
+  const int j = static_cast<int>(threadIdx.x) % 16 * 2;  // two neighbours hold both parts of a complex entry
   for (std::int64_t row0 = static_cast<std::int64_t>(blockIdx.x) * piece_size; row0 < p.k;
        row0 += static_cast<std::int64_t>(gridDim.x) * piece_size) {
     for (std::int64_t column0 = 0; column0 < p.n; column0 += piece_size) {

@@ -12,19 +12,19 @@
 namespace blockvec::kernels::cuda {
 namespace {
 
-/// Rows of a row-major matrix, or columns of a column-major one, in real numbers.
+/// What copy_runs_kernel copies: rows of a row-major matrix, or columns of a column-major one (runs), in real numbers.
 template <class Real>
 struct CopiedRuns {
   Real* to;
   const Real* from;
-  std::int64_t to_distance, from_distance;  ///< from run to run
+  std::int64_t to_distance, from_distance;  ///< numbers from run to run
   std::int64_t runs, length;
 };
 
 constexpr int copying_threads = 256;
 constexpr int copied_at_a_time = 1024;
 
-/// A warp copies so many numbers of a run at a time.
+/// A warp copies copied_at_a_time numbers of a run at a time.
 template <class Real>
 __global__ void __launch_bounds__(copying_threads) copy_runs_kernel(const CopiedRuns<Real> p) {
   constexpr int warps = copying_threads / 32;
@@ -61,7 +61,7 @@ struct UnfoldedSmall {
   std::int64_t m, n;
 };
 
-/// A triangular C with zeros in the other half.
+/// Copies a triangular C and sets the other half to zero.
 template <class Real>
 __global__ void __launch_bounds__(copying_threads) unfold_kernel(const UnfoldedSmall<Real> p) {
   const std::int64_t scalars = p.m * p.n;
@@ -82,7 +82,7 @@ Matrix<T> piece_of(const Matrix<T>& a, std::int64_t row, std::int64_t rows, std:
   return {a.data + (by_rows ? row * a.ld + column : row + column * a.ld), rows, columns, a.ld, a.layout};
 }
 
-/// Takes what it hands out from the beginning of the workspace.
+/// Hands out memory from the beginning of the workspace.
 class Workspace {
  public:
   explicit Workspace(std::span<std::byte> all) : left_(all) {}
@@ -135,7 +135,7 @@ void launch_in_parts(const TsmmCall<T>& call, const dispatch::CudaTsmm& configur
     for (std::int64_t column = 0; column < n; column += columns) {
       TsmmCall<T> part = call;
       const std::int64_t end = std::min(n, column + columns);
-      // Of a triangle, the rows of C that are not zero there.
+      // A triangle has zeros in these columns of C: only the rows from `depth` to `depth_end` count.
       std::int64_t depth = 0;
       std::int64_t depth_end = m;
       if (columns < n && call.triangle == Triangle::upper) depth_end = std::min(m, end);

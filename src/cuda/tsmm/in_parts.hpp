@@ -4,8 +4,8 @@
 
 namespace blockvec::kernels::cuda {
 
-/// tsmm of more columns than a kernel takes, some of B's at a time; in place where no kernel is, slabs of rows besides,
-/// into the workspace and back.
+/// Runs tsmm for more columns than a kernel takes: it cuts B's columns into parts. In place, where no kernel serves, it
+/// also cuts the rows into slabs, computes each slab into the workspace, and copies it back.
 template <class T>
 void launch_in_parts(const TsmmCall<T>& call, const dispatch::CudaTsmm& configuration, const CudaExecution& execution);
 

@@ -5,8 +5,8 @@
 #include "src/cuda/tsmm/factor.cuh"
 #include "src/dispatch/cuda/banks.hpp"
 
-/// Results of tsmm on their way from registers to B. A warp holds 16 rows of each of `tb` boxes times `tn` pieces of
-/// 8 columns; of a piece, lane 4 g + q holds two columns of two rows.
+/// How results of tsmm go from registers to B. A warp holds 16 rows of each of `tb` TMA tiles (boxes) times `tn` MMA
+/// tiles of 8 columns (pieces). In each MMA tile, lane 4 g + q holds two columns of two rows.
 namespace blockvec::kernels::cuda {
 
 template <class Real>
@@ -14,11 +14,12 @@ struct Results {
   Tall<Real> b;
   int n;
   std::int64_t k;
-  bool in_pairs;  ///< two neighbours of a row of B lie side by side where both can be written at once
+  bool in_pairs;  ///< two neighbouring numbers of a row of B lie side by side, aligned for one store
   int box_rows;
-  dispatch::RowMap map;  ///< rows of a warp: by_lane (g % 4) + by_first (g / 4) + by_second half
-  int staged_pitch;      ///< real numbers from line to line where results go through shared memory; 0: they do not
-  int sharing_lanes;     ///< lanes that write one line there
+  dispatch::RowMap map;  ///< a warp's rows by lane: by_lane (g % 4) + by_first (g / 4) + by_second half
+  /// Real numbers from line to line in shared memory, where results wait. 0: they go from registers to B directly.
+  int staged_pitch;
+  int sharing_lanes;  ///< lanes that write one such line to B together
 
   __host__ __device__ bool has_neighbours() const { return in_pairs || b.parts == 2; }
 };
@@ -28,7 +29,7 @@ __device__ inline void write_pair(double* to, double a, double b) {
 }
 __device__ inline void write_pair(float* to, float a, float b) { *reinterpret_cast<float2*>(to) = make_float2(a, b); }
 
-/// Where a lane's results lie in B.
+/// Knows where a lane's results lie in B.
 template <class Real>
 class Places {
  public:
@@ -52,12 +53,12 @@ class Places {
     });
   }
 
-  /// Whether B has all of a lane's rows of a box and all pieces, in pairs.
+  /// Whether all of a lane's rows of a box and all of its column pairs lie in B.
   template <int tn>
   __device__ bool inside(std::int64_t first_row) const {
     return p_.in_pairs && first_row + row_ + p_.map.by_second < p_.k && column_ + 8 * (tn - 1) + second_ < p_.n;
   }
-  /// sum += beta times what lies there inside; as many at a time as there are registers for.
+  /// Adds beta times B to sum, where inside() holds. It loads as many numbers at a time as registers can hold.
   template <int tn>
   __device__ void add_inside(std::int64_t first_row, double (&sum)[tn][4], Factor beta) const {
     constexpr int at_a_time = 4;
@@ -76,7 +77,7 @@ class Places {
     }
   }
 
-  /// sum += beta times what lies there, a row at a time: few registers hold what is on its way.
+  /// Adds beta times B to sum, one row at a time, so that loads under way need few registers.
   template <int tb, int tn>
   __device__ void add(std::int64_t first_row, Factor beta, double (&sum)[tb][tn][4]) const {
 #pragma unroll
@@ -110,7 +111,7 @@ class Places {
     });
   }
 
-  /// Into shared memory, line by line.
+  /// Writes the results to shared memory, line by line.
   template <int tb, int tn, class Number>
   __device__ void stage(Real* staged, const Number (&sum)[tb][tn][4]) const {
     const int pitch = p_.staged_pitch;
@@ -134,7 +135,7 @@ class Places {
   }
 
  private:
-  /// Calls f(t, x, half, place, whether the second column is there too) for what lies in B.
+  /// Calls f(t, x, half, place, has_second) for each place in B. has_second: the second column lies in B, too.
   template <int tb, int tn, class F>
   __device__ void visit(std::int64_t first_row, const F& f) const {
     const int rows = static_cast<int>(min(p_.k - first_row, static_cast<std::int64_t>(tb) * p_.box_rows)) - row_;
@@ -162,8 +163,8 @@ class Places {
   std::int64_t to_second_, to_piece_, to_half_, to_box_;
 };
 
-/// Writes `rows` rows of B from shared memory by all computing warps. Lanes of a group share a line and start on a
-/// multiple of their common length, so that memory's sectors are written whole wherever they belong to B.
+/// All computing warps write `rows` rows of B from shared memory. The lanes of a group share a line. They start at a
+/// multiple of their common length, so that they write whole memory sectors wherever these belong to B.
 template <class Real>
 __device__ inline void write_staged(const Results<Real>& p, const Real* staged, std::int64_t first_row, int rows,
                                     int thread, int threads) {
@@ -179,7 +180,7 @@ __device__ inline void write_staged(const Results<Real>& p, const Real* staged, 
   const int misaligned = static_cast<int>(reinterpret_cast<std::uintptr_t>(first) / sizeof(Real) % warp_size);
   const int misaligned_step = static_cast<int>(distance % warp_size);
   const auto begin_of = [&](int line) { return lane - ((misaligned + line * misaligned_step) & (lanes - 1)); };
-  if (by_rows && length <= lanes) {  // at most two numbers of a line for a lane
+  if (by_rows && length <= lanes) {  // a lane has at most two numbers of a line
 #pragma unroll 4
     for (int line = first_line; line < lines; line += step) {
       const int i = begin_of(line);

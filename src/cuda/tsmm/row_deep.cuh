@@ -3,12 +3,13 @@
 #include "src/cuda/ptx/mma_f64.cuh"
 #include "src/cuda/tsmm/row_ring.cuh"
 
-/// tsmm of wide A and few columns of B: the warps of a group stand side by side along the columns of A. Each keeps its
-/// rows of C in registers, so that A alone crosses shared memory, and meets the others there with sums of its own.
+/// tsmm for a wide A and few columns of B. The warps of a group stand side by side along the columns of A. Each warp
+/// keeps its rows of C in registers, so that only A passes through shared memory. There the warps also add up their
+/// sums.
 namespace blockvec::kernels::cuda {
 
-/// A warp's part of C, for `pieces` of 16 columns of B and `columns` of A. Lanes take neighbouring columns of A in one
-/// load: lane q of those of a step of 16 takes 2 q, 2 q + 1, 2 q + 8, and 2 q + 9.
+/// A warp's part of C, for `pieces` x 16 columns of B and `columns` columns of A. A lane takes neighbouring columns of
+/// A in one load: of 16 columns, lane q takes 2 q, 2 q + 1, 2 q + 8, and 2 q + 9.
 template <int pieces, int columns>
 class DeepFactor {
  public:
@@ -28,7 +29,7 @@ class DeepFactor {
         }
       }
     };
-    if (p.small.parts == 1 && p.small.half == Half::none) {  // all at once
+    if (p.small.parts == 1 && p.small.half == Half::none) {  // all loads at once, without branches
       const double* const data = p.small.data;
       visit([&](int depth, int column) {
         return alpha.re * data[depth * p.small.row_stride + column * p.small.column_stride];
@@ -38,9 +39,9 @@ class DeepFactor {
     }
   }
 
-  /// sum = C^T A^T for 8 rows; `a` points to this lane's first entry, `m` columns are there from it on. Lanes with
-  /// `turn` 8 rather than 0 read the second half of a step first: where all rows begin in the same bank, they keep
-  /// apart.
+  /// Adds C^T A^T to sum for 8 rows. `a` points to this lane's first entry, from which A has `m` more columns. Lanes
+  /// with `turn` 8 rather than 0 read the second half of a step first. So lanes meet different banks where all rows
+  /// begin in the same bank.
   __device__ void multiply(double (&sum)[pieces][4], const double* a, int m, int turn) const {
 #pragma unroll
     for (int first = 0; first < steps; first += at_once) {
@@ -68,12 +69,12 @@ class DeepFactor {
 
  private:
   static constexpr int steps = columns / 16;
-  static constexpr int at_once = 4;  // for which there are registers
+  static constexpr int at_once = 4;  // as many as registers can hold
   double left_[steps][pieces][8];
 };
 
-/// Results of 8 rows, which the threads of a group share out: all warps' sums lie in shared memory in the order of B's
-/// rows, so far apart that lanes that write them meet different banks.
+/// Adds up the warps' sums of 8 rows; the threads of a group share out the entries. All warps' sums lie in shared
+/// memory in the order of B's rows. Rows lie so far apart that lanes meet different banks when they write sums.
 template <int pieces>
 class DeepResults {
  public:
@@ -91,7 +92,7 @@ class DeepResults {
     }
   }
 
-  /// A warp's sums: `place` of its first ones.
+  /// Writes a warp's sums to shared memory; `place` is the place of the first one.
   __device__ static void put(const double (&sum)[pieces][4], double* place, int lane) {
     double* const mine = place + 2 * (lane % 4) * pitch + lane / 4;
 #pragma unroll
@@ -101,7 +102,7 @@ class DeepResults {
     }
   }
 
-  /// Takes up the rows from `first_row` on, of which B held `old` if that came along.
+  /// Starts 8 rows from `first_row` on. `old` points to B's old rows in the stage, or is null if these are in B.
   __device__ void begin(std::int64_t first_row, const double* old) {
     count_ = static_cast<int>(min(std::int64_t{8}, p_.k - first_row)) * p_.n;
     b_ = p_.b + first_row * p_.pitch_b;
@@ -111,7 +112,7 @@ class DeepResults {
     for (int i = 0; i < most; ++i) old_[i] = is_there(i) ? scaled_entry(from, to_[i], beta_) : 0.0;
   }
 
-  /// Adds what the warps put to `places` for these rows.
+  /// Adds the sums of all warps at `places` and writes these rows to B.
   __device__ void finish(const double* places) const {
 #pragma unroll
     for (int i = 0; i < most; ++i) {
@@ -126,13 +127,14 @@ class DeepResults {
   }
 
  private:
-  static constexpr int most = pieces * 4 / dispatch::least_deep_warps;  // of a thread
+  static constexpr int most = pieces * 4 / dispatch::least_deep_warps;  // results of a thread
   __device__ bool is_there(int i) const { return thread_ + i * threads_ < count_; }
 
   const TsmmRing<double>& p_;
   Factor beta_;
   int thread_, threads_;
-  int from_[most], to_[most];  ///< from the first one of 8 rows, in shared memory and in B
+  /// Place of each result from the first of 8 rows on, in shared memory and in B.
+  int from_[most], to_[most];
   double old_[most];
   int count_ = 0;
   double* b_ = nullptr;
@@ -144,7 +146,7 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_deep_kernel(const __gri
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ RingBarriers barriers;
   __shared__ std::uint32_t chunk_of[max_stages];
-  __shared__ Barrier sums_are_there[computing_warps];  // of a group
+  __shared__ Barrier sums_are_there[computing_warps];  // one for each group
   release_next_kernel();
   const int warp = static_cast<int>(threadIdx.x) / warp_size;
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
@@ -180,8 +182,8 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_deep_kernel(const __gri
   const int m = p.m - first_depth - 2 * (lane % 4);
   const int shift_b = p.old.segment[0];
   const int bank_turn = p.a.row_step % 16 == 0 ? lane / 4 % 2 * 8 : 0;
-  // Sums of one turn are added while the next one is multiplied, which puts its own beside them. A lane that arrives
-  // with its sums has added those of the turn before.
+  // Threads add the sums of one turn while warps multiply the next one. There are two buffers of sums, used in turn. A
+  // lane that arrives with new sums has already added those of the turn before.
   const int of_turn = p.warps * Results::of_warp;
   double* const sums = reinterpret_cast<double*>(memory + p.stages * bytes) + group * 2 * of_turn;
   unsigned turn = 0;

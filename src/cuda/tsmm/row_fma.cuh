@@ -5,10 +5,11 @@
 #include "src/cuda/tsmm/chunks.cuh"
 #include "src/dispatch/cuda/shapes.hpp"
 
-/// tsmm of rows of few numbers, where tensor cores would mostly idle (tsmm/row_ring.cuh).
+/// tsmm by FMA instructions for rows of few numbers, where tensor cores would mostly idle. tsmm/row_ring.cuh has the
+/// kernel.
 namespace blockvec::kernels::cuda {
 
-/// beta times entry `column` of a row of B, which a complex beta takes from two neighbours.
+/// Returns beta times entry `column` of a row of B. A complex beta needs both numbers of the entry.
 template <class Real>
 __device__ inline double scaled_entry(const Real* row, int column, Factor beta) {
   const double own = row[column];
@@ -17,11 +18,11 @@ __device__ inline double scaled_entry(const Real* row, int column, Factor beta) 
   return column % 2 == 0 ? beta.re * own - beta.im * other : beta.re * own + beta.im * other;
 }
 
-/// Numbers of A's rows that are multiplied where B has so few columns.
+/// The most numbers that a row of A may have where B has at most `columns` columns.
 template <int columns>
 inline constexpr int narrow_depth = dispatch::narrow_depth(columns);
 
-/// C for rows of few numbers: [row][columns], zeros beyond it.
+/// Packs alpha C as [row][columns], with zeros beyond C.
 template <int columns, class Real, class Number>
 __device__ inline void pack_narrow(const Small<Real>& small, int m, int n, Factor alpha, Number* packed, int thread,
                                    int threads) {
@@ -31,14 +32,14 @@ __device__ inline void pack_narrow(const Small<Real>& small, int m, int n, Facto
   }
 }
 
-/// `unit` neighbours in memory, moved at once.
+/// `unit` neighbouring numbers, moved by one access.
 template <int unit, class Real>
 struct alignas(unit * sizeof(Real)) Neighbouring {
   Real number[unit];
 };
 
-/// A row's results on their way out, plus beta times what B held. Returns whether all that were summed in single
-/// precision are finite.
+/// Writes a row's results to shared memory, plus beta times B's old row if it `adds`. Returns false if a sum of single
+/// precision is not finite.
 template <bool adds, int unit, int columns, class Number, class Real>
 __device__ inline bool put_row(const TsmmRing<Real>& p, const Number (&sum)[columns], Real* out, const Real* old,
                                Factor beta) {
@@ -60,7 +61,7 @@ __device__ inline bool put_row(const TsmmRing<Real>& p, const Number (&sum)[colu
   return zero == 0;
 }
 
-/// One result in double precision, from a row of A.
+/// Computes one result in double precision from a row of A.
 template <class Real>
 __device__ inline Real plain_result(const TsmmRing<Real>& p, const Real* a, const Real* old, int column, bool adds,
                                     Factor alpha, Factor beta) {
@@ -70,7 +71,8 @@ __device__ inline Real plain_result(const TsmmRing<Real>& p, const Real* a, cons
   return static_cast<Real>(value);
 }
 
-/// Those of a row that are not all finite in single precision: only true infinities are seen.
+/// Computes a row again in double precision after single precision made a result infinite or NaN. So only true
+/// infinities remain.
 template <bool adds>
 __device__ __noinline__ void put_row_plainly(const TsmmRing<float>& p, const float* a, float* out, const float* old,
                                              Factor beta) {
@@ -79,8 +81,8 @@ __device__ __noinline__ void put_row_plainly(const TsmmRing<float>& p, const flo
   for (int j = 0; j < p.n; ++j) out[j] = plain_result(p, a, old, j, adds, alpha, beta);
 }
 
-/// Rows of few numbers, where tensor cores would mostly idle: a lane a row, C's entries read by all lanes at once.
-/// Several rows of a lane are on their way at a time.
+/// Each lane computes whole rows; all lanes read the same entry of C at a time. A lane loads several rows before it
+/// multiplies them.
 template <bool adds, int unit, int columns, class Real>
 __device__ inline void narrow_rows(const TsmmRing<Real>& p, const double* c, const Real* a, Real* out, const Real* old,
                                    Factor beta, int lane) {
@@ -104,7 +106,7 @@ __device__ inline void narrow_rows(const TsmmRing<Real>& p, const double* c, con
     double sum[batch][columns] = {};
 #pragma unroll
     for (int i = 0; i < depth; ++i) {
-      if (i >= m) break;  // conversions would take as long as those that are needed
+      if (i >= m) break;  // conversions of columns beyond A would take as long as those that are needed
 #pragma unroll
       for (int j = 0; j < columns; ++j) {
         const double factor = c[columns * i + j];
@@ -121,7 +123,7 @@ __device__ inline void narrow_rows(const TsmmRing<Real>& p, const double* c, con
   }
 }
 
-/// The same of more columns, which sums in double precision would take longer than memory.
+/// Sums more columns in single precision. Sums in double precision would take longer than memory does.
 template <bool adds, int unit, int columns>
 __device__ inline void narrow_rows(const TsmmRing<float>& p, const float* c, const float* a, float* out,
                                    const float* old, Factor beta, int lane) {
@@ -166,7 +168,7 @@ __device__ inline void narrow_rows(const TsmmRing<float>& p, const float* c, con
   }
 }
 
-/// The same by as wide accesses as the alignment of A's and B's rows allows.
+/// Calls narrow_rows with the widest accesses that the alignment of A's and B's rows allows.
 template <bool adds, int columns, class Real, class Number>
 __device__ inline void narrow_rows(const TsmmRing<Real>& p, const Number* c, const Real* a, Real* out, const Real* old,
                                    Factor beta, int lane) {

@@ -9,23 +9,24 @@
 #include "src/cuda/tsmm/row_fma.cuh"
 #include "src/cuda/tsmm/row_ring_tf32.cuh"
 
-/// tsmm on tensor cores: B^T = C^T A^T, A's chunks through a ring, B's chunks through shared memory and bulk stores.
+/// tsmm on tensor cores as B^T = C^T A^T: a multistage pipeline (ring) in shared memory. Row tiles (chunks) of A come
+/// through the ring; row tiles of B go out through shared memory by bulk stores.
 ///
-/// Blocks that run side by side drift apart and disturb the memory's order, so that chunks are handed out by a ticket
-/// rather than in fixed turns. Who computes a row does not change it: results repeat bit for bit all the same.
-/// Warp groups take the stages in turn; the warps of a group stand side by side along the columns of B, each with `tn`
-/// pieces of 16 columns x `tb` sets of 8 rows in registers.
+/// Blocks that run side by side drift apart and disturb the memory's order. So blocks take chunks from a ticket rather
+/// than in fixed turns. The result of a row does not depend on the block that computes it: results repeat bit for bit.
+/// Consumer warp groups take the stages in turn. The warps of a group stand side by side along the columns of B. Each
+/// warp holds `tn` pieces of 16 columns x `tb` sets of 8 rows in registers.
 namespace blockvec::kernels::cuda {
 
-/// Row of the stage that column i (0..7) of set t of 8 rows stands for: lanes meet different banks, loading and
-/// storing.
+/// The row of a stage that column i (0..7) of set t of 8 rows stands for. With this order, lanes meet different banks
+/// when they load and when they store.
 __device__ inline int row_of(const RowMap& map, int i, int t) {
   const int turn = (i & 4) != 0 ? (i & 3) ^ 1 : i & 3;
   return map.by_lane * turn + map.by_first * (i / 4) + map.by_second * (t % 2) + 16 * (t / 2);
 }
 
-/// Where rows begin in the same bank, lanes of one column read their four numbers in different orders (v ^ turn) and
-/// put them right afterwards.
+/// Puts a lane's four numbers back into order. Where rows begin in the same bank, the lanes of one column read their
+/// four numbers in different orders (v ^ turn).
 template <class Number>
 __device__ inline void undo_turn(Number (&x)[4], int turn) {
   const auto exchange = [](bool really, Number& one, Number& other) {
@@ -39,8 +40,8 @@ __device__ inline void undo_turn(Number (&x)[4], int turn) {
   exchange(turn & 2, x[1], x[3]);
 }
 
-/// sum = C^T A^T for 8 tb rows of a stage; `c` points to this warp's pieces of packed C, `a` to this lane's first
-/// entries.
+/// Adds C^T A^T to sum for 8 tb rows of a stage. `c` points to this warp's columns of packed C, `a` to this lane's
+/// first entries. `turned`: lanes read in different orders (undo_turn).
 template <bool turned, int tn, int tb, class Real>
 __device__ inline void multiply_rows(double (&sum)[tn][tb][4], const double* c, int piece, const Real* a,
                                      const int (&row)[tb], int m, int lane) {
@@ -68,7 +69,7 @@ __device__ inline void multiply_rows(double (&sum)[tn][tb][4], const double* c, 
       for (int t = 0; t < tb; ++t) multiply_16x8x16(sum[x][t], left, right[t]);
     }
   }
-  // What follows a row in memory is not ours to multiply with, not even by zero.
+  // What follows a row in memory does not belong to A. We must not multiply with it, not even by zero.
   for (; depth < m; depth += 4, c += 64) {
     const bool inside = depth + depth4 < m;
     double right[tb];
@@ -84,7 +85,7 @@ __device__ inline void multiply_rows(double (&sum)[tn][tb][4], const double* c, 
   }
 }
 
-/// The same by split products, 8 tb rows at a time.
+/// Does the same by 3xTF32, for 8 tb rows at a time.
 template <bool turned, int tn, int tb>
 __device__ inline void multiply_rows(float (&sum)[tn][tb][4], const float* c, int piece, const float* a,
                                      const int (&row)[tb], int m, int lane) {
@@ -124,14 +125,14 @@ __device__ inline void multiply_rows(float (&sum)[tn][tb][4], const float* c, in
   }
 }
 
-/// Where a group's results lie in shared memory on their way out.
+/// Where a group's results lie in shared memory before they go to B.
 template <class Real>
 struct Outgoing {
   Real* rows;
-  int pitch;  ///< from row to row
+  int pitch;  ///< numbers from row to row
 };
 
-/// The rows that plain stores must write: B has gaps, ends within the chunk, or is read meanwhile.
+/// Writes rows by plain stores, where bulk stores cannot: B has gaps, ends within the chunk, or must be read here.
 template <class Real>
 __device__ inline void store_plain(const TsmmRing<Real>& p, const Outgoing<Real>& out, std::int64_t first_row,
                                    int valid_rows, Factor beta, int thread, int threads) {
@@ -140,7 +141,7 @@ __device__ inline void store_plain(const TsmmRing<Real>& p, const Outgoing<Real>
   const int column_step = threads % p.n;
   int row = thread / p.n;
   int column = thread % p.n;
-  // Both numbers of a complex entry are read before either is written: they are this warp's, in lock step.
+  // A warp works in lock step and owns complex entries as a whole. It reads both numbers before it writes one.
   while (__any_sync(0xffffffffU, row < valid_rows)) {
     const bool mine = row < valid_rows;
     Real* const to = p.b + (first_row + row) * p.pitch_b;
@@ -160,7 +161,7 @@ __device__ inline void store_plain(const TsmmRing<Real>& p, const Outgoing<Real>
   }
 }
 
-/// A sum plus beta times entry `column` of a row, which single precision need not hold by itself.
+/// Returns sum + beta times entry `column` of a row. That product alone need not fit into single precision.
 template <class Real>
 __device__ inline double plus_scaled_entry(double sum, const Real* row, int column, Factor beta) {
   return sum + scaled_entry(row, column, beta);
@@ -170,7 +171,8 @@ __device__ inline float plus_scaled_entry(float sum, const float* row, int colum
   return static_cast<float>(sum + scaled_entry(row, column, beta));
 }
 
-/// Results on their way out: the entries of 8 tb rows that a lane holds, plus beta times what B held if it came along.
+/// A lane writes its entries of 8 tb rows to shared memory. If it `adds`, it adds beta times B's old rows from the
+/// stage.
 template <bool adds, int tn, int tb, class Number, class Real>
 __device__ inline void put_rows(const TsmmRing<Real>& p, const Number (&sum)[tn][tb][4], Real* out, const Real* old,
                                 int column, Factor beta, int lane) {
@@ -197,8 +199,8 @@ __device__ inline void put_rows(const TsmmRing<Real>& p, const Number (&sum)[tn]
   }
 }
 
-/// Results that are not finite as split products are computed again, one after the other, in double precision: only
-/// true infinities are seen.
+/// Computes results that 3xTF32 made infinite or NaN again in double precision, one after the other. So only true
+/// infinities remain.
 template <int rows, int columns, class Real>
 __device__ inline void multiply_plainly(const TsmmRing<Real>& p, const Real* a, Real* out, const Real* old, int column0,
                                         bool adds, Factor beta, int lane) {
@@ -213,11 +215,11 @@ __device__ inline void multiply_plainly(const TsmmRing<Real>& p, const Real* a, 
   }
 }
 
-/// Computing warps of a block.
+/// The number of computing warps in a block.
 template <int tn, int tb, bool tf32>
 inline constexpr int ring_warps = tf32 ? dispatch::split_warps({tn, tb}) : computing_warps;
 
-/// `tf32`: by split products (tsmm/row_ring_tf32.cuh).
+/// `tf32`: the kernel multiplies by 3xTF32 (tsmm/row_ring_tf32.cuh). tn = 0: threads own rows (tsmm/row_fma.cuh).
 template <class Real, int tn, int tb, bool tf32 = false>
 __global__ void __launch_bounds__(ring_warps<tn, tb, tf32>* warp_size + loading_threads, 1)
     tsmm_ring_kernel(const __grid_constant__ TsmmRing<Real> p) {
@@ -252,7 +254,7 @@ __global__ void __launch_bounds__(ring_warps<tn, tb, tf32>* warp_size + loading_
   }
 
   take_registers<warps == computing_warps ? 232 : 152>();
-  // While the first chunks are on their way.
+  // The consumers pack C while the first chunks are on their way.
   const Factor beta = p.beta.read();
   const int thread = static_cast<int>(threadIdx.x);
   if constexpr (tn == 0) {
@@ -278,7 +280,7 @@ __global__ void __launch_bounds__(ring_warps<tn, tb, tf32>* warp_size + loading_
 #pragma unroll
   for (int t = 0; t < tb; ++t) row_in[t] = row_of(p.map, lane / 4, t) * p.a.row_step;
 
-  const auto wait_for_room = [&] {  // the results before these have left shared memory
+  const auto wait_for_room = [&] {  // waits until the results before these have left shared memory
     if (group_thread == 0) bulk_stores_have_read<0>();
     meet(1 + group, group_threads);
   };

@@ -3,13 +3,13 @@
 #include "src/cuda/operands/matrix.cuh"
 #include "src/cuda/math/tf32x3.cuh"
 
-/// tsmm in single precision by split products (split.cuh): C in two parts, and how they meet A's.
+/// tsmm in single precision by 3xTF32 (math/tf32x3.cuh): C is packed in two TF32 halves, which are multiplied with A's.
 namespace blockvec::kernels::cuda {
 
 inline constexpr int split_step = 256;  ///< numbers of packed C: 16 columns x 8 rows x 2 parts
 __host__ __device__ constexpr int split_piece(int m) { return (m + 7) / 8 * split_step; }
 
-/// C as the tensor cores want it, [piece of 16 columns][depth / 8][high, low][lane][4]: a lane reads 16 bytes at a
+/// Packs C in the tensor cores' order, [16 columns of B][depth / 8][high, low][lane][4]: a lane reads 16 bytes at a
 /// time.
 template <class Real>
 __device__ inline void pack_split(const Small<Real>& small, int m, int n, int pieces, Factor alpha, float* packed,
@@ -27,7 +27,7 @@ __device__ inline void pack_split(const Small<Real>& small, int m, int n, int pi
   }
 }
 
-/// sum += C^T A^T for 8 columns of A; `c` points to them in this warp's pieces of packed C.
+/// Adds C^T A^T to sum for 8 columns of A. `c` points to their rows of packed C, in this warp's columns.
 template <int tn, int tb>
 __device__ inline void add_split(float (&sum)[tn][tb][4], const float* c, int piece, const float (&right)[tb][2],
                                  int lane) {
@@ -52,7 +52,7 @@ __device__ inline void add_split(float (&sum)[tn][tb][4], const float* c, int pi
   }
 }
 
-/// In the whole warp.
+/// Whether all sums of the whole warp are finite.
 template <class Number, int tn, int tb>
 __device__ inline bool all_finite(const Number (&sum)[tn][tb][4]) {
   bool finite = true;

@@ -5,12 +5,12 @@
 #include "src/cuda/operands/load_flat_rows.cuh"
 #include "src/cuda/operands/scalar.cuh"
 
-/// Rows of tsmm in double precision, straight from memory: what is left to do where split products (split.cuh) gave
+/// Computes rows of tsmm in double precision, straight from memory. Kernels call it where 3xTF32 (math/tf32x3.cuh) gave
 /// infinities that may not be true ones.
 namespace blockvec::kernels::cuda {
 
-/// A row of up to `numbers` results, one entry after the other, by a warp; B may be A. Put takes a column and its
-/// value.
+/// A warp computes a row of up to `numbers` results, one entry after the other. B may be A. It calls put(column, value)
+/// after it has read the row.
 template <int numbers, class Task, class Put>
 __device__ inline void multiply_row_plainly(const Task& p, std::int64_t row, int lane, const Put& put) {
   const Factor alpha = p.alpha.read();

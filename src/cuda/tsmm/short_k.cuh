@@ -6,12 +6,12 @@
 #include "src/cuda/operands/load_plain.cuh"
 #include "src/cuda/ptx/dependent_launch.cuh"
 
-/// tsmm of row-major operands that are soon done with, in double precision: every block takes one chunk of rows, and A
-/// and C stream panel by panel past its sums in registers. No kernel has to go ahead of it, to pack C or to hand out
-/// tickets, and no block waits for all of C.
+/// tsmm in double precision for row-major operands with few rows. Every block takes one row tile (chunk). Panels (K
+/// slices) of A and C stream through shared memory past the block's sums in registers. No other kernel must run first
+/// to pack C or to reset tickets, and no block waits for all of C.
 ///
-/// A warp has 16 rows and all columns of B. Rows in a stage lie such that the lanes that read them meet different
-/// banks. A chunk is all read before any of it is written, so that B may be A.
+/// A warp has 16 rows and all columns of B. The pitch of rows in a stage lets the lanes that read them meet different
+/// banks. A block reads its whole chunk before it writes any of it, so that B may be A.
 namespace blockvec::kernels::cuda {
 
 struct TsmmPanels {
@@ -21,11 +21,11 @@ struct TsmmPanels {
   Coefficient<double> alpha, beta;
   std::int64_t k;
   int m, n;
-  bool in_pairs;  ///< two neighbours of every row of B can be written at once
-  int fetched;    ///< columns of A that a block fetches into the cache ahead of all else
+  bool in_pairs;  ///< two neighbours of every row of B can be written by one store
+  int fetched;    ///< columns of A that a block prefetches into the L2 cache before all else
 };
 
-/// A block's chunk, warp by warp, and its stages.
+/// The tile of a block, in warps and columns, and the layout of its stages.
 template <int warps, int pieces>
 struct PanelsShape {
   static constexpr int threads = 32 * warps;
@@ -35,10 +35,10 @@ struct PanelsShape {
   static constexpr int pitch_a = panel + 4;
   static constexpr int pitch_c = 8 * pieces + 4;
   static constexpr int start_c = rows * pitch_a;
-  static constexpr int stage = start_c + panel * pitch_c;  ///< numbers
+  static constexpr int stage = start_c + panel * pitch_c;  ///< in numbers
 };
 
-/// A thread's copies of panels of C.
+/// Copies panels of C into stages; a thread does its share.
 template <int warps, int pieces>
 class PanelsOfSmall {
  public:
@@ -47,7 +47,7 @@ class PanelsOfSmall {
     in_pairs_ = c.half == Half::none && c.column_stride == 1 && c.row_stride % 2 == 0 && p.n % 2 == 0 &&
                 reinterpret_cast<std::uintptr_t>(c.data) % 16 == 0;
   }
-  /// Rows `depth` and on; zeros beyond C.
+  /// Starts the copy of rows from `depth` on, with zeros beyond C.
   __device__ void start(double* to, int depth) const {
     if (in_pairs_) {
       start_by<2>(to, depth);
@@ -81,7 +81,7 @@ class PanelsOfSmall {
   bool in_pairs_;
 };
 
-/// Writes the warp's 16 rows, of which `rows` are there, beta times what they held added.
+/// Writes the warp's 16 rows, of which B has `rows`. It adds beta times their old values.
 template <int pieces>
 __device__ inline void write_panels(const TsmmPanels& p, const double (&sum)[pieces][4], std::int64_t first_row,
                                     int rows, int lane) {
@@ -134,7 +134,7 @@ __global__ void __launch_bounds__(32 * warps, 16 / warps) tsmm_panels_kernel(con
   await_previous_kernel();
 
   const PanelsOfSmall<warps, pieces> small(p, thread);
-  constexpr int of_row = panel / 2;  // threads
+  constexpr int of_row = panel / 2;  // threads for a row
   const int own_row = thread / of_row;
   const int own_column = thread % of_row * 2;
   const double* const from = p.a.data + (first_row + own_row) * p.a.row_stride + own_column;
@@ -159,7 +159,7 @@ __global__ void __launch_bounds__(32 * warps, 16 / warps) tsmm_panels_kernel(con
   int stage = 0;
   for (int depth = 0; depth < p.m; depth += panel) {
     await_copies<Shape::stages - 2>();
-    __syncthreads();  // all that was copied is there, and the stage before this one has been read
+    __syncthreads();  // all copies of this stage are done, and all warps have read the stage before this one
     fill(stage == 0 ? Shape::stages - 1 : stage - 1, depth + (Shape::stages - 1) * panel);
     const double* const here = ring + stage * Shape::stage;
     const double* const a = here + (row0 + lane / 4) * Shape::pitch_a + lane % 4;

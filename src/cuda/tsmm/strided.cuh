@@ -11,42 +11,44 @@
 #include "src/dispatch/cuda/banks.hpp"
 #include "src/dispatch/cuda/configuration.hpp"
 
-/// tsmm on tensor cores for operands of any stride in either layout, and of any width: A comes in boxes, one panel of
-/// its columns after the other, while the results of a chunk of rows stay in registers; they go to memory from there.
+/// tsmm on tensor cores for operands of any stride, in either layout, and of any width. TMA tiles (boxes) bring A to
+/// shared memory. One panel of A's columns (a K slice in GEMM's terms) follows the other, while the results of a row
+/// tile (chunk) stay in registers. They go to memory from there.
 ///
-/// Warps stand `row_warps` deep along the rows of a box and `column_warps` wide along the columns of B. Each holds `tb`
-/// pieces of 16 rows, one of every box, times `tn` pieces of 8 columns. A chunk's rows are all loaded before any of
-/// them is written, so that B may be A. Chunks are handed out by a ticket, as in tsmm/row_ring.cuh.
+/// Warps stand `row_warps` deep along the rows of a box and `column_warps` wide along the columns of B. Each warp holds
+/// `tb` x `tn` MMA tiles (pieces): 16 rows of each of `tb` boxes times `tn` x 8 columns. A block loads all rows of a
+/// chunk before it writes any of them, so that B may be A. Blocks take chunks from a ticket, as in tsmm/row_ring.cuh.
 namespace blockvec::kernels::cuda {
 
 template <class Real>
 struct TsmmBoxes : TsmmTask<Real> {
   Boxes a;
-  PlainLines<Real> lines;  ///< A as it lies in memory, for what is computed again
+  PlainLines<Real> lines;  ///< A in memory, for results that are computed again
   Results<Real> out;
   int m;
   int row_warps, column_warps;
   int panel;   ///< columns of A in a stage
-  int panels;  ///< that a row has
-  int sets;    ///< of tb boxes in a stage; more than one only where a row has one panel
+  int panels;  ///< panels that a row of A has
+  int sets;    ///< sets of tb boxes in a stage; more than one only if a row has one panel
   int stages;
-  int step[4];           ///< from depth 0 of a lane to its others among 16, in numbers of a stage
-  int depth_step;        ///< from 16 columns of A to the next ones
-  int depth_classes;     ///< consecutive columns of A that lanes of one q read in turn: see depth_of
-  const double* packed;  ///< C in the order of steps, to come panel by panel with A's; null: it stays in the block
-  int section_pieces;    ///< of 8 columns of B, of those that a block takes at a time
-  int sections;          ///< of B's columns
-  bool clustered;        ///< each section has a block of a cluster (tsmm/wide.cuh)
+  int step[4];        ///< from a lane's first depth to its others among 16, in numbers of a stage
+  int depth_step;     ///< from 16 columns of A to the next 16, in numbers of a stage
+  int depth_classes;  ///< how many consecutive columns of A lanes of one q read: see depth_of
+  /// C in the order of steps; a panel of it comes with each panel of A. Null: all of C stays in shared memory.
+  const double* packed;
+  int section_pieces;  ///< MMA tiles of 8 columns in a section, the columns of B that a block takes at a time
+  int sections;        ///< sections of B's columns
+  bool clustered;      ///< each block of a cluster takes one section (tsmm/wide.cuh)
 
-  /// Numbers of C, packed for pieces of 8 columns, that go with a panel.
+  /// How many numbers of packed C go with a panel, for `pieces` MMA tiles of 8 columns.
   __host__ __device__ int panel_numbers(int pieces) const { return panel * pieces * 8; }
 };
 
-/// Blocks of a multiprocessor.
+/// How many blocks a multiprocessor runs at a time.
 template <int tb, int tn>
 inline constexpr int tsmm_blocks = dispatch::tsmm_box_blocks({tb, tn});
 
-/// C for all blocks, where it does not fit into each, and their tickets.
+/// Packs C once for all blocks, where it does not fit into each of them, and sets their ticket to zero.
 template <class Real>
 __global__ void pack_kernel(const __grid_constant__ TsmmBoxes<Real> p, double* packed) {
   release_next_kernel();
@@ -60,9 +62,9 @@ __global__ void pack_kernel(const __grid_constant__ TsmmBoxes<Real> p, double* p
        static_cast<int>(gridDim.x * blockDim.x));
 }
 
-/// sum += A C for the boxes of a set and `steps` steps of 4 columns of A; `a` points to this lane's first entries of
-/// either half of the rows, `c` to this warp's pieces. `ahead`: the next entries of A are on their way while these are
-/// multiplied.
+/// Adds A C to sum for the boxes of a set and `steps` steps of 4 columns of A. `a` points to this lane's first entries
+/// of both halves of the rows, `c` to this warp's columns. `ahead`: the warp loads A's next entries while it multiplies
+/// these.
 template <bool ahead, int tb, int tn, class Parameters, class Real>
 __device__ inline void multiply_panel(const Parameters& p, double (&sum)[tb][tn][4], const Real* const (&a)[2], int box,
                                       const double* c, int pieces, int steps) {
@@ -110,25 +112,25 @@ __device__ inline void multiply_panel(const Parameters& p, double (&sum)[tb][tn]
   }
 }
 
-/// Where stages lie and what they hold.
+/// Knows where stages lie and what they hold.
 template <class Real>
 struct BoxStages {
   RingBarriers& barriers;
   std::uint32_t* chunk_of;
   unsigned char* memory;
   int bytes_a;
-  int small_numbers;  ///< of packed C that come with A's panel
+  int small_numbers;  ///< numbers of packed C that come with a panel of A
   __device__ int bytes() const { return bytes_a + small_numbers * static_cast<int>(sizeof(double)); }
 };
 
-/// A row of a row-major box in its stage.
+/// Where a row of a row-major box begins in its stage.
 template <class Real>
 __device__ inline int place_of_row(const TsmmBoxes<Real>& p, int row) {
   const int row_class = row % p.a.classes;
   return row_class * p.a.class_numbers() + row / p.a.classes * p.a.pitch + p.a.lead[row_class];
 }
 
-/// One lane starts a panel of a chunk.
+/// One lane starts the copies of one panel of a chunk.
 template <class Real>
 __device__ inline void start_boxes(const TsmmBoxes<Real>& p, const BoxStages<Real>& stages, int boxes,
                                    std::uint32_t chunk, int panel, Real* stage, Barrier& full) {
@@ -148,7 +150,7 @@ __device__ inline void start_boxes(const TsmmBoxes<Real>& p, const BoxStages<Rea
 #endif
 }
 
-/// Where a lane's entries of either half of a warp's rows begin in a stage.
+/// Where a lane's entries begin in a stage, for either half of a warp's rows.
 template <class Real>
 __device__ inline int first_entry(const TsmmBoxes<Real>& p, int warp_row, int lane, int half) {
   const RowMap& map = p.out.map;
@@ -160,8 +162,8 @@ struct Nothing {
   __device__ void operator()(std::uint32_t) const {}
 };
 
-/// The warp that loads takes tickets and starts all boxes; a last stage says that there is nothing more.
-/// on_chunk(chunk) follows a chunk's copies.
+/// The loading warp takes tickets and starts the copies of all boxes. A last stage, marked no_chunk, ends the work. It
+/// calls on_chunk(chunk) after it has started a chunk's copies.
 template <int tb, int first_thread = computing_threads, class Real, class OnChunk = Nothing>
 __device__ inline void load_chunks(const TsmmBoxes<Real>& p, const BoxStages<Real>& stages, std::uint32_t (&tickets)[2],
                                    const OnChunk& on_chunk = {}) {
@@ -180,7 +182,7 @@ __device__ inline void load_chunks(const TsmmBoxes<Real>& p, const BoxStages<Rea
   int turn = 0;
   std::uint32_t first = share_ticket(turn, take_ticket());
   while (first < p.chunks) {
-    const unsigned next = take_ticket();  // looked at when these chunks are under way
+    const unsigned next = take_ticket();  // used only when the copies of these chunks are under way
     const std::uint32_t end = min(first + p.chunks_per_ticket, p.chunks);
     for (std::uint32_t chunk = first; chunk < end; ++chunk) {
       for (int panel = 0; panel < p.panels; ++panel) {
@@ -261,8 +263,8 @@ __global__ void __launch_bounds__(block_threads, tsmm_blocks<tb, tn>)
 #pragma unroll
   for (int half = 0; half < 2; ++half) start[half] = first_entry(p, warp_row, lane, half);
 
-  constexpr bool ahead = tsmm_blocks<tb, tn> == 1 ? tb * tn <= 8 : tb == 1;  // as far as registers go
-  constexpr bool early = tb * tn <= 4;  // old results have registers while the new ones are computed
+  constexpr bool ahead = tsmm_blocks<tb, tn> == 1 ? tb * tn <= 8 : tb == 1;  // if registers suffice
+  constexpr bool early = tb * tn <= 4;  // B's old rows have registers of their own while sums are computed
   double sum[tb][tn][4];
   Real old[early ? tb : 1][tn][4];
   const auto add_old = [&](std::int64_t first_row) {
@@ -282,7 +284,7 @@ __global__ void __launch_bounds__(block_threads, tsmm_blocks<tb, tn>)
       places.write(first_row, sum);
       return;
     }
-    meet(1, warps * warp_size);  // what was there has been written
+    meet(1, warps * warp_size);  // all warps have written the results before these to B
     places.stage(staged, sum);
     meet(1, warps * warp_size);
     const std::int64_t rows = min(p.out.k - first_row, static_cast<std::int64_t>(tb) * box_rows);

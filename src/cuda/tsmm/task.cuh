@@ -6,13 +6,14 @@
 
 namespace blockvec::kernels::cuda {
 
-/// What tsmm's kernels have in common whose blocks share out chunks of rows.
+/// What all tsmm kernels share whose blocks take row tiles (chunks) from a ticket.
 template <class Real>
 struct TsmmTask {
-  Small<Real> small;  ///< C
+  Small<Real> small;  ///< the operand C
   Coefficient<Real> alpha, beta;
-  unsigned* tickets;  ///< zero at the start
+  unsigned* tickets;  ///< counter of the tile scheduler: the number of the next ticket; zero at the start
   std::uint32_t chunks;
+  /// A ticket stands for this many consecutive chunks.
   std::uint32_t chunks_per_ticket;
 };
 

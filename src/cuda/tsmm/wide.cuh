@@ -3,16 +3,16 @@
 #include "src/cuda/ptx/cluster.cuh"
 #include "src/cuda/tsmm/strided.cuh"
 
-/// tsmm of many columns on both sides, on tensor cores: B's columns in sections, of each a chunk of rows at a time,
-/// whose sums stay in registers while panels of A and of C pass through shared memory. A warp holds so many sums that
-/// it reads little there for each product.
+/// tsmm on tensor cores for many columns of A and of B. B's columns are cut into sections (CTA tiles). A block computes
+/// a chunk of rows of one section at a time. Its sums stay in registers, while panels (K slices) of A and C pass
+/// through shared memory. A warp holds so many sums that it reads little there for each product.
 ///
-/// Chunks of each section are handed out by a ticket, sections of the same rows in succession: A comes from memory
-/// once. Where B may be A, the blocks of a cluster have a section each, take the same chunks, and write once all have
+/// Blocks take items from a ticket. Sections of the same rows follow one another, so that A comes from memory once.
+/// Where B may be A, the blocks of a cluster take one section each, compute the same chunks, and write when all have
 /// read.
 namespace blockvec::kernels::cuda {
 
-/// What a block multiplies in succession.
+/// Numbers the items of work: a chunk of rows in a section. A clustered block has a fixed section.
 template <class Real>
 class WideItems {
  public:
@@ -28,11 +28,11 @@ class WideItems {
     return static_cast<int>(p_.clustered ? rank_ : item % p_.sections);
   }
 
-  /// In fixed turns.
+  /// Items in fixed turns, where no ticket is needed.
   __device__ std::uint32_t first() const { return p_.clustered ? blockIdx.x / p_.sections : blockIdx.x; }
   __device__ std::uint32_t step() const { return p_.clustered ? gridDim.x / p_.sections : gridDim.x; }
 
-  /// The panels of A that a section needs: of a triangular C, not those with zeros alone, but for a cluster.
+  /// Which panels of A a section needs. It skips panels where a triangular C has only zeros, except in a cluster.
   __device__ int first_panel(int section) const {
     const int before = section * section_columns();
     return skips(Half::lower) ? min(before / p_.panel, p_.panels - 1) : 0;
@@ -50,7 +50,7 @@ class WideItems {
   unsigned rank_;
 };
 
-/// One lane fills the stages.
+/// One lane loads: it fills the stages item by item.
 template <int tb, class Real>
 __device__ inline void load_items(const TsmmBoxes<Real>& p, const BoxStages<Real>& stages,
                                   const WideItems<Real>& items) {
@@ -59,7 +59,7 @@ __device__ inline void load_items(const TsmmBoxes<Real>& p, const BoxStages<Real
   const auto take = [&](std::uint32_t item) { return p.clustered ? item + items.step() : atomicAdd(p.tickets, 1U); };
   std::uint32_t item = p.clustered ? items.first() : take(0);
   while (item < items.count()) {
-    const std::uint32_t next = take(item);  // looked at when this one is under way
+    const std::uint32_t next = take(item);  // used only when the copies of this item are under way
     const int section = items.section(item);
     const int end = items.end_panel(section);
     for (int panel = items.first_panel(section); panel < end; ++panel) {
@@ -81,9 +81,9 @@ __device__ inline void load_items(const TsmmBoxes<Real>& p, const BoxStages<Real
 #endif
 }
 
-/// A warp sees A's panels arrive and tells the blocks of the cluster when all of a chunk have. That is well before they
-/// have been multiplied: blocks hardly wait for one another. A chunk must have more panels than there are stages, so
-/// that no warp is still to be told of the chunk before.
+/// A warp sees A's panels arrive. It tells the blocks of the cluster when all panels of a chunk have arrived. That is
+/// well before these are multiplied, so that blocks hardly wait for one another. A chunk must have more panels than
+/// there are stages: then every warp has been told of the chunk before.
 template <class Real>
 __device__ inline void tell_when_read(const TsmmBoxes<Real>& p, const BoxStages<Real>& stages,
                                       const WideItems<Real>& items, Barrier& all_read) {
@@ -135,7 +135,7 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_wide_kernel(const __gri
     if (reads_a && warp == computing_warps && elected()) load_items<tb>(p, stages, items);
     if (reads_a && warp == computing_warps + 1 && p.clustered) tell_when_read(p, stages, items, all_read);
     __syncwarp();
-    if (p.clustered) meet_in_cluster();  // barriers stay as long as others arrive there
+    if (p.clustered) meet_in_cluster();  // barriers must exist as long as other blocks arrive there
     return;
   }
 
@@ -197,7 +197,8 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_wide_kernel(const __gri
       const int steps = (min(p.panel, p.m - panel * p.panel) + 15) / 16;
 #pragma unroll 1
       for (int step = 0; step < steps; ++step) multiply(memory + at.stage * bytes, step);
-      // Behind the loop, where products have begun that need all that was read: reads under way would be too late.
+      // Arrives behind the loop: by then, products that need all that was read have begun. Inside, reads could still be
+      // under way.
       barriers.empty[at.stage].arrive();
       at.advance(1, p.stages);
     }

@@ -3,123 +3,62 @@
 #include "src/dispatch/cuda/configuration.hpp"
 #include "src/dispatch/cuda/kernels.hpp"
 #include "src/dispatch/cuda/model.hpp"
+#include "src/dispatch/cuda/rules.hpp"
 #include "src/dispatch/cuda/stages.hpp"
-#include "src/dispatch/cuda/tsmm/strided.hpp"
-#include "src/dispatch/cuda/tsmm/strided_tf32.hpp"
-#include "src/dispatch/cuda/tsmm/column_pieces.hpp"
-#include "src/dispatch/cuda/tsmm/column_ring.hpp"
-#include "src/dispatch/cuda/tsmm/direct.hpp"
-#include "src/dispatch/cuda/tsmm/registers_3m.hpp"
-#include "src/dispatch/cuda/tsmm/short_k.hpp"
-#include "src/dispatch/cuda/tsmm/row_ring.hpp"
-#include "src/dispatch/cuda/tsmm/tf32_warpgroup.hpp"
-#include "src/dispatch/cuda/tsmm/per_warp.hpp"
-#include "src/dispatch/cuda/tsmm/wide.hpp"
+#include "src/dispatch/cuda/tsmm/entries.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
 
-constexpr int general_rows = 32;
-constexpr int general_columns = 32;
-
-void complete_general(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
-  c = {};
-  c.kernel = TsmmKernel::general;
-  c.parts = std::min<std::int64_t>(ceil_div(p.k, general_rows), 8 * device.multiprocessors);
+const TsmmEntry& entry_of(TsmmKernel kernel) {
+  switch (kernel) {
+    case TsmmKernel::row_ring:
+    case TsmmKernel::row_ring_tf32:
+    case TsmmKernel::row_fma:
+    case TsmmKernel::row_deep:
+      return row_ring_entry;
+    case TsmmKernel::column_ring:
+      return column_ring_entry;
+    case TsmmKernel::column_tf32:
+      return column_tf32_entry;
+    case TsmmKernel::column_fma:
+      return column_fma_entry;
+    case TsmmKernel::strided:
+      return strided_entry;
+    case TsmmKernel::strided_3m:
+      return strided_3m_entry;
+    case TsmmKernel::strided_tf32:
+      return strided_tf32_entry;
+    case TsmmKernel::registers_3m:
+      return registers_3m_entry;
+    case TsmmKernel::wide:
+      return wide_entry;
+    case TsmmKernel::per_warp:
+    case TsmmKernel::per_warp_tf32:
+      return per_warp_entry;
+    case TsmmKernel::tf32_warpgroup:
+      return tf32_warpgroup_entry;
+    case TsmmKernel::short_k:
+      return short_k_entry;
+    case TsmmKernel::direct:
+      return direct_entry;
+    case TsmmKernel::general:
+    case TsmmKernel::none:
+      break;
+  }
+  return general_entry;
 }
 
-CudaWork general_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
-  const auto tiles = static_cast<double>(ceil_div(p.n, general_columns));
-  CudaWork work{};
-  work.bytes = tall_bytes(p) + static_cast<double>(p.k) * static_cast<double>(p.m) * (tiles - 1) * p.real_bytes;
-  work.bandwidth = device.copy_bandwidth / 2;
-  work.parts = std::min<double>(device.multiprocessors, static_cast<double>(c.parts));
-  const double pieces =
-      static_cast<double>(ceil_div(ceil_div(p.k, general_rows), c.parts)) * static_cast<double>(c.parts) / work.parts;
-  const double depth = static_cast<double>(p.m);
-  work.product_clocks = pieces * tiles * depth * 16;
-  work.shared_clocks = pieces * tiles * (depth * 48 + 32 * 32);
-  work.bytes_in_flight = 65536;
-  work.launches = 1;
-  work.waits = 1 + 3 * static_cast<double>(ceil_div(p.m, 32)) * tiles;
-  return work;
+void collect(const CudaDevice& device, const CudaTsmmProblem& problem, Search search, std::vector<CudaTsmm>& to) {
+  apply_rules(tsmm_rules(), device, problem, search, to,
+              [&](TsmmKernel kernel, Place) { entry_of(kernel).add(kernel, device, problem, search, to); });
 }
 
 }  // namespace
 
 bool complete(const CudaDevice& device, const CudaTsmmProblem& problem, CudaTsmm& configuration) {
-  if (!has_kernel(problem, configuration)) return false;
-  switch (configuration.kernel) {
-    case TsmmKernel::row_ring:
-    case TsmmKernel::row_ring_tf32:
-    case TsmmKernel::row_fma:
-    case TsmmKernel::row_deep:
-      return complete_ring(device, problem, configuration);
-    case TsmmKernel::column_ring:
-      return complete_columns(device, problem, configuration);
-    case TsmmKernel::column_tf32:
-    case TsmmKernel::column_fma:
-      return complete_column_pieces(device, problem, configuration);
-    case TsmmKernel::strided:
-    case TsmmKernel::strided_3m:
-      return complete_boxes(device, problem, configuration);
-    case TsmmKernel::strided_tf32:
-      return complete_boxes_split(device, problem, configuration);
-    case TsmmKernel::registers_3m:
-      return complete_gauss_registers(device, problem, configuration);
-    case TsmmKernel::wide:
-      return complete_wide(device, problem, configuration);
-    case TsmmKernel::per_warp:
-    case TsmmKernel::per_warp_tf32:
-      return complete_warps(device, problem, configuration);
-    case TsmmKernel::tf32_warpgroup:
-      return complete_warpgroup(device, problem, configuration);
-    case TsmmKernel::short_k:
-      return complete_panels(device, problem, configuration);
-    case TsmmKernel::direct:
-      return complete_direct(device, problem, configuration);
-    case TsmmKernel::general:
-      if (problem.in_place) return false;
-      complete_general(device, problem, configuration);
-      return true;
-    case TsmmKernel::none:
-      break;
-  }
-  return false;
+  return has_kernel(problem, configuration) && entry_of(configuration.kernel).complete(device, problem, configuration);
 }
-
-namespace {
-
-void collect(const CudaDevice& device, const CudaTsmmProblem& problem, Search search, std::vector<CudaTsmm>& to) {
-  const bool all = search == Search::all;
-  if (!all && split_is_better_for_few(problem)) {
-    add_warpgroup(device, problem, search, to);
-    if (to.empty()) add_boxes_split(device, problem, search, to);
-    if (!to.empty()) return;
-  }
-  if (all || columns_fma_is_better(device, problem)) add_columns_fma(device, problem, search, to);
-  if (all || (to.empty() && direct_is_better(problem))) add_direct(device, problem, search, to);
-  if (all || wide_is_better(device, problem)) add_wide(device, problem, search, to);
-  const bool in_boxes = to.empty() && boxed_ring_is_better(device, problem);
-  if (all || ring_is_better(problem) || deep_is_better(problem) || in_boxes) add_ring(device, problem, search, to);
-  if (all || (warps_are_better(problem) && !in_boxes)) add_warps(device, problem, search, to);
-  if (all || panels_are_better(device, problem)) add_panels(device, problem, search, to);
-  if (all || to.empty()) add_columns(device, problem, search, to);
-  if (all || to.empty()) add_boxes(device, problem, search, to);
-  if (to.empty()) add_ring(device, problem, search, to);
-  if (to.empty()) add_warps(device, problem, search, to);
-  if (to.empty()) add_direct(device, problem, search, to);
-  const bool in_registers = add_gauss_registers(device, problem, search, to);
-  if (all || !in_registers) add_gauss(device, problem, search, to);
-  const std::size_t before = to.size();
-  add_warpgroup(device, problem, search, to);
-  if (all || to.size() == before) add_boxes_split(device, problem, search, to);
-  CudaTsmm general{};
-  general.kernel = TsmmKernel::general;
-  if (complete(device, problem, general)) to.push_back(general);
-}
-
-}  // namespace
 
 std::vector<CudaTsmm> candidates(const CudaDevice& device, const CudaTsmmProblem& problem, Search search) {
   std::vector<CudaTsmm> found;
@@ -127,49 +66,8 @@ std::vector<CudaTsmm> candidates(const CudaDevice& device, const CudaTsmmProblem
   return found;
 }
 
-namespace {
-
-CudaWork work_of(const CudaDevice& device, const CudaTsmmProblem& problem, const CudaTsmm& configuration) {
-  switch (configuration.kernel) {
-    case TsmmKernel::row_ring:
-    case TsmmKernel::row_ring_tf32:
-    case TsmmKernel::row_fma:
-    case TsmmKernel::row_deep:
-      return ring_work(device, problem, configuration);
-    case TsmmKernel::column_ring:
-      return columns_work(device, problem, configuration);
-    case TsmmKernel::column_tf32:
-    case TsmmKernel::column_fma:
-      return column_pieces_work(device, problem, configuration);
-    case TsmmKernel::strided:
-    case TsmmKernel::strided_3m:
-      return boxes_work(device, problem, configuration);
-    case TsmmKernel::strided_tf32:
-      return boxes_split_work(device, problem, configuration);
-    case TsmmKernel::registers_3m:
-      return gauss_registers_work(device, problem, configuration);
-    case TsmmKernel::wide:
-      return wide_work(device, problem, configuration);
-    case TsmmKernel::per_warp:
-    case TsmmKernel::per_warp_tf32:
-      return warps_work(device, problem, configuration);
-    case TsmmKernel::tf32_warpgroup:
-      return warpgroup_work(device, problem, configuration);
-    case TsmmKernel::short_k:
-      return panels_work(device, problem, configuration);
-    case TsmmKernel::direct:
-      return direct_work(device, problem, configuration);
-    case TsmmKernel::general:
-    case TsmmKernel::none:
-      break;
-  }
-  return general_work(device, problem, configuration);
-}
-
-}  // namespace
-
 CudaPrediction predict(const CudaDevice& device, const CudaTsmmProblem& problem, const CudaTsmm& configuration) {
-  return predict(device, work_of(device, problem, configuration));
+  return predict(device, entry_of(configuration.kernel).work(device, problem, configuration));
 }
 
 namespace {

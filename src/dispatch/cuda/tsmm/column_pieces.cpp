@@ -1,4 +1,5 @@
 #include "src/dispatch/cuda/tsmm/column_pieces.hpp"
+#include "src/dispatch/cuda/tsmm/entries.hpp"
 
 #include <algorithm>
 #include <tuple>
@@ -86,7 +87,7 @@ constexpr std::int64_t largest_chunk = 49152;
 
 }  // namespace
 
-bool complete_column_pieces(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+static bool complete_column_pieces(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   if (!serves(device, p, c)) return false;
   c.row_warps = is_split(c) ? warpgroup_warps * c.blocks_n : 0;
   c.warps = c.groups = 1;
@@ -114,18 +115,7 @@ bool complete_column_pieces(const CudaDevice& device, const CudaTsmmProblem& p, 
   return true;
 }
 
-// As measured on an H200: tensor cores would idle, and threads that load for themselves wait for columns that begin
-// anywhere.
-bool columns_fma_is_better(const CudaDevice& device, const CudaTsmmProblem& p) {
-  if (!device.bulk_copies || p.row_major || p.m > 2 * p.n) return false;
-  const std::int64_t n = p.n / p.parts;
-  if (p.real_bytes == 8) return p.parts == 1 && n > 9 && n <= 11;
-  const bool adds_to_wide = p.reads_output && p.m * p.n >= 8 * (p.m + p.n);
-  const std::int64_t most = adds_to_wide ? (p.parts == 2 ? 9 : 16) : (p.parts == 2 ? 12 : 24);
-  return n > 2 && n <= most;
-}
-
-void add_columns_fma(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+static void add_columns_fma(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
   for (const TileShape& tile : tsmm_column_fma_shapes) {  // the first one that holds B's columns is the narrowest one
     CudaTsmm c{};
     c.kernel = TsmmKernel::column_fma;
@@ -137,7 +127,7 @@ void add_columns_fma(const CudaDevice& device, const CudaTsmmProblem& p, Search 
   }
 }
 
-void add_column_pieces(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+static void add_column_pieces(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
   const auto legal = [&](const TileShape& tile, int ticket, CudaTsmm& c) {
     c = {};
     c.kernel = TsmmKernel::column_tf32;
@@ -146,6 +136,7 @@ void add_column_pieces(const CudaDevice& device, const CudaTsmmProblem& p, Searc
     c.chunks_per_ticket = ticket;
     return complete(device, p, c);
   };
+  if (p.real_bytes != 4) return;
   CudaTsmm c{};
   if (search != Search::all && p.m * p.n < 4 * (p.m + p.n)) return;  // narrower ones are faster without tensor cores
   if (search == Search::all) {
@@ -169,7 +160,7 @@ void add_column_pieces(const CudaDevice& device, const CudaTsmmProblem& p, Searc
   if (best.tile_n != 0) to.push_back(best);
 }
 
-CudaWork column_pieces_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+static CudaWork column_pieces_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows - c.early), c.parts);
   const auto rows = static_cast<double>(turns * c.rows);
   CudaWork work{};
@@ -196,5 +187,8 @@ CudaWork column_pieces_work(const CudaDevice& device, const CudaTsmmProblem& p, 
   work.waits = 2;
   return work;
 }
+
+const TsmmEntry column_tf32_entry{add_column_pieces, complete_column_pieces, column_pieces_work};
+const TsmmEntry column_fma_entry{add_columns_fma, complete_column_pieces, column_pieces_work};
 
 }  // namespace blockvec::kernels::dispatch

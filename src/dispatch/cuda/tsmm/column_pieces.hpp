@@ -1,9 +1,6 @@
 #pragma once
 
-#include <vector>
-
 #include "src/dispatch/cuda/configuration.hpp"
-#include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/stages.hpp"
 
 /// tsmm's configurations for column-major operands whose chunks are pieces of columns (src/cuda/
@@ -18,14 +15,5 @@ constexpr std::int64_t piece_bytes(std::int64_t columns, int pitch, int real_byt
 /// Whether the kernel of split products whose chunks have so many steps of 64 rows, and tiles so many eights of B's
 /// columns, can find in its stages what B held: registers do not go further.
 constexpr bool may_hold_old(int parts, int steps, int tile_n) { return parts == 1 || steps > 1 || tile_n <= 4; }
-
-/// Candidates without tensor cores, for few columns of B; sums are of the operands' precision.
-bool columns_fma_is_better(const CudaDevice& device, const CudaTsmmProblem& p);
-void add_columns_fma(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to);
-/// Those of single precision, by split products.
-void add_column_pieces(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to);
-/// Any of them, and those of add_columns.
-bool complete_column_pieces(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c);
-CudaWork column_pieces_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c);
 
 }  // namespace blockvec::kernels::dispatch

@@ -1,4 +1,5 @@
 #include "src/dispatch/cuda/tsmm/column_ring.hpp"
+#include "src/dispatch/cuda/tsmm/entries.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -71,7 +72,7 @@ bool fit_stages(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c)
 
 }  // namespace
 
-bool complete_columns(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+static bool complete_columns(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   if (!columns_serve(device, p) || scalars_of(p) > most_columns) return false;
   const std::int64_t warps = ceil_div(p.n, 8 * c.tile_n);
   if (warps * c.row_warps > computing_warps) return false;
@@ -128,8 +129,8 @@ bool boxes_are_better(const CudaTsmmProblem& p) {
 
 }  // namespace
 
-void add_columns(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
-  if (p.real_bytes == 4) return add_column_pieces(device, p, search, to);
+static void add_columns(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+  if (p.real_bytes == 4) return;
   const auto add = [&](const Shape& shape) {
     CudaTsmm c{};
     c.kernel = TsmmKernel::column_ring;
@@ -153,7 +154,7 @@ void add_columns(const CudaDevice& device, const CudaTsmmProblem& p, Search sear
   }
 }
 
-CudaWork columns_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+static CudaWork columns_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows - c.early), c.parts);
   const auto rows = static_cast<double>(turns * c.rows);
   CudaWork work{};
@@ -173,5 +174,7 @@ CudaWork columns_work(const CudaDevice& device, const CudaTsmmProblem& p, const 
   work.waits = 2;
   return work;
 }
+
+const TsmmEntry column_ring_entry{add_columns, complete_columns, columns_work};
 
 }  // namespace blockvec::kernels::dispatch

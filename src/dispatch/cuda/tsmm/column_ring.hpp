@@ -1,9 +1,6 @@
 #pragma once
 
-#include <vector>
-
 #include "src/dispatch/cuda/configuration.hpp"
-#include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/stages.hpp"
 
 /// tsmm's candidates for column-major operands on tensor cores (src/cuda/tsmm/column_ring.cuh; in single precision those of
@@ -21,9 +18,5 @@ constexpr int column_neighbours(int pitch, int real_bytes) {
   const int banks = pitch * real_bytes / 4;
   return banks % 16 == 8 ? 0 : banks % 8 == 4 ? 1 : 2;
 }
-
-void add_columns(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to);
-bool complete_columns(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c);
-CudaWork columns_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c);
 
 }  // namespace blockvec::kernels::dispatch

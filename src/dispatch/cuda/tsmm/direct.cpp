@@ -1,4 +1,4 @@
-#include "src/dispatch/cuda/tsmm/direct.hpp"
+#include "src/dispatch/cuda/tsmm/entries.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -13,19 +13,7 @@ constexpr int threads = 256;
 
 }  // namespace
 
-// As measured on an H200.
-bool direct_is_better(const CudaTsmmProblem& p) {
-  const std::int64_t n = p.n / p.parts;
-  if (p.row_major) {
-    return n == 1 && p.m == p.parts && !streams(p.m, p.pitch_a);
-  }
-  if (n <= 2) return true;
-  const bool aligned = p.aligned && p.aligned_output && p.pitch_a * p.real_bytes % 16 == 0;
-  if (aligned && p.m > (p.real_bytes == 8 ? 256 : 16)) return false;
-  return n <= (p.real_bytes == 4 && p.parts == 1 ? 11 : 8);
-}
-
-bool complete_direct(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+static bool complete_direct(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   if (p.n > p.parts * c.tile_n) return false;
   c.warps = 1;
   c.rows = c.blocks_n * threads;
@@ -36,7 +24,7 @@ bool complete_direct(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsm
   return true;
 }
 
-void add_direct(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+static void add_direct(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
   bool taken = false;
   for (const ThreadShape& shape : tsmm_direct_shapes) {
     CudaTsmm c{};
@@ -55,7 +43,7 @@ void add_direct(const CudaDevice& device, const CudaTsmmProblem& p, Search searc
   }
 }
 
-CudaWork direct_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+static CudaWork direct_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
   const double rows = static_cast<double>(ceil_div(c.parts, device.multiprocessors) * c.rows);
   const double products = static_cast<double>(p.m) * p.parts * c.tile_n;
   CudaWork work{};
@@ -71,5 +59,7 @@ CudaWork direct_work(const CudaDevice& device, const CudaTsmmProblem& p, const C
   work.waits = 2;
   return work;
 }
+
+const TsmmEntry direct_entry{add_direct, complete_direct, direct_work};
 
 }  // namespace blockvec::kernels::dispatch

@@ -1,4 +1,4 @@
-#include "src/dispatch/cuda/tsmm/per_warp.hpp"
+#include "src/dispatch/cuda/tsmm/entries.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -17,17 +17,7 @@ std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c) {
 
 }  // namespace
 
-// As measured on an H200: boxes are as fast where rows are whole lines of memory and B is another matrix.
-bool warps_are_better(const CudaTsmmProblem& p) {
-  const std::int64_t distance = p.pitch_a * p.real_bytes;
-  if (p.row_major && p.real_bytes == 4 && p.parts == 2 && p.m > 32 && p.n > 32) {
-    return !streams(p.m, p.pitch_a) && p.m <= 64 && p.n <= 64 && (!p.aligned || distance % 16 != 0);
-  }
-  return p.row_major && !streams(p.m, p.pitch_a) && p.n <= 32 && p.m <= 32 &&
-         (!p.aligned || distance % line_bytes != 0 || p.in_place);
-}
-
-bool complete_warps(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+static bool complete_warps(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   const std::int64_t most_panel = 256 / p.real_bytes;
   if (!p.row_major || p.m < 1 || p.n > 8 * c.tile_n || c.stages < 2 || c.stages > 4) return false;
   c.warps = 1;
@@ -50,12 +40,14 @@ bool complete_warps(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm
   return true;
 }
 
-void add_warps(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+static void add_per_warp(TsmmKernel kernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+                  std::vector<CudaTsmm>& to) {
   // Memory is written in sectors of 32 bytes: lanes alone fill them where all rows of B start with one.
   const bool staged = !p.aligned_output || p.pitch_b * p.real_bytes % 32 != 0 || p.n * p.real_bytes % 32 != 0;
-  const auto add = [&](const TileShape& tile, bool split, int stages, bool by_rows, int ticket) {
+  const bool split = kernel == TsmmKernel::per_warp_tf32;
+  const auto add = [&](const TileShape& tile, int stages, bool by_rows, int ticket) {
     CudaTsmm c{};
-    c.kernel = split ? TsmmKernel::per_warp_tf32 : TsmmKernel::per_warp;
+    c.kernel = kernel;
     c.blocks_n = tile.m;
     c.tile_n = tile.n;
     c.stages = stages;
@@ -67,25 +59,28 @@ void add_warps(const CudaDevice& device, const CudaTsmmProblem& p, Search search
   const int usual_stages = p.in_place ? (few ? 4 : 2) : few ? 2 : 3;
   // As measured on an H200: double precision binds products of many columns, and is as good for few.
   const bool splits = p.real_bytes == 4 && p.may_split && p.n > 32;
-  const auto add_shape = [&](const TileShape& tile, bool split) {
+  const auto add_shape = [&](const TileShape& tile) {
     if (tile.n > 1 && 8 * (tile.n - 1) >= p.n) return;  // a narrower one does as much
     if (search == Search::usual) {
       const bool wide_rows = p.real_bytes == 4 && !few && !split && !p.in_place;
-      if (split == splits) add(tile, split, wide_rows ? 2 : usual_stages, staged, split ? 16 : wide_rows ? 4 : 0);
+      if (split == splits) add(tile, wide_rows ? 2 : usual_stages, staged, split ? 16 : wide_rows ? 4 : 0);
       return;
     }
     for (const int stages : {2, 3, 4}) {
       for (const int ticket : {4, 8, 16}) {
-        add(tile, split, stages, staged, ticket);
-        add(tile, split, stages, !staged, ticket);
+        add(tile, stages, staged, ticket);
+        add(tile, stages, !staged, ticket);
       }
     }
   };
-  for (const TileShape& tile : tsmm_per_warp_shapes) add_shape(tile, false);
-  for (const TileShape& tile : tsmm_per_warp_tf32_shapes) add_shape(tile, true);
+  if (split) {
+    for (const TileShape& tile : tsmm_per_warp_tf32_shapes) add_shape(tile);
+  } else {
+    for (const TileShape& tile : tsmm_per_warp_shapes) add_shape(tile);
+  }
 }
 
-CudaWork warps_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+static CudaWork warps_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
   const std::int64_t blocks = ceil_div(c.parts, device.multiprocessors);
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts) * blocks;
   const double products = static_cast<double>(turns * c.blocks_n * c.tile_n * ceil_div(p.m, 4)) / 4;
@@ -103,5 +98,7 @@ CudaWork warps_work(const CudaDevice& device, const CudaTsmmProblem& p, const Cu
   work.waits = 2;
   return work;
 }
+
+const TsmmEntry per_warp_entry{add_per_warp, complete_warps, warps_work};
 
 }  // namespace blockvec::kernels::dispatch

@@ -1,4 +1,4 @@
-#include "src/dispatch/cuda/tsmm/registers_3m.hpp"
+#include "src/dispatch/cuda/tsmm/entries.hpp"
 
 #include <algorithm>
 
@@ -29,7 +29,7 @@ int pitch_of(const CudaTsmmProblem& p, const CudaTsmm& c) {
 
 }  // namespace
 
-bool complete_gauss_registers(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+static bool complete_gauss_registers(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   if (!gauss_serves(device, p, c)) return false;
   c.classes = 1;
   c.groups = 1;
@@ -59,12 +59,12 @@ bool complete_gauss_registers(const CudaDevice& device, const CudaTsmmProblem& p
   return true;
 }
 
-bool add_gauss_registers(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+static void add_gauss_registers(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
   // As measured on an H200: others are better for fewer columns.
-  if (p.parts == 1 || p.real_bytes != 8 || p.m <= 64 || p.n <= 32) return false;
+  if (p.parts == 1 || p.real_bytes != 8 || p.m <= 64 || p.n <= 32) return;
   // Columns that begin within sectors of memory are better stored as longer pieces, where products leave the time.
   const bool in_sectors = p.row_major || p.pitch_b * p.real_bytes % sector_bytes == 0;
-  if (search == Search::usual && !in_sectors && p.m <= 96 && p.n <= 96) return false;
+  if (search == Search::usual && !in_sectors && p.m <= 96 && p.n <= 96) return;
   const auto add = [&](const TileShape& tile, int row_warps, bool staged) {
     CudaTsmm c{};
     c.kernel = TsmmKernel::registers_3m;
@@ -76,22 +76,19 @@ bool add_gauss_registers(const CudaDevice& device, const CudaTsmmProblem& p, Sea
     to.push_back(c);
     return true;
   };
-  bool any = false;
   for (const TileShape& tile : tsmm_registers_3m_shapes) {  // the narrow ones first
     // Rows that begin within sectors of memory would be written in parts of these.
     const bool staged = stages_rows(p) && p.n / 2 % 2 != 0 && gauss_row_pairs(tile.n) > 1;
     const bool fits = add(tile, 0, staged);
-    any = any || fits;
     if (fits && search == Search::usual) break;
     for (const int row_warps : {1, 2, 3, 4, 6}) {
       if (fits) add(tile, row_warps, staged);
       if (fits && stages_rows(p)) add(tile, row_warps, !staged);
     }
   }
-  return any;
 }
 
-CudaWork gauss_registers_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+static CudaWork gauss_registers_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
   CudaWork work{};
   work.bytes = tall_bytes(p);
@@ -109,5 +106,7 @@ CudaWork gauss_registers_work(const CudaDevice& device, const CudaTsmmProblem& p
   work.waits = 2;
   return work;
 }
+
+const TsmmEntry registers_3m_entry{add_gauss_registers, complete_gauss_registers, gauss_registers_work};
 
 }  // namespace blockvec::kernels::dispatch

@@ -1,4 +1,4 @@
-#include "src/dispatch/cuda/tsmm/row_ring.hpp"
+#include "src/dispatch/cuda/tsmm/entries.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -17,9 +17,19 @@ bool comes_in_boxes(const CudaDevice& device, std::int64_t k, std::int64_t width
          round_up(width, 16 / real_bytes) <= longest_box;
 }
 
+}  // namespace
+
 bool boxes_a_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
   return !streams(p.m, p.pitch_a) && comes_in_boxes(device, p.k, p.m, p.pitch_a, p.real_bytes, p.aligned);
 }
+
+bool deep_serves(const CudaTsmmProblem& p) {
+  return p.real_bytes == 8 && p.aligned && p.m % 2 == 0 && p.pitch_a % 2 == 0 &&  // numbers come in pairs
+         p.m > deep_columns(p.m) * (least_deep_warps - 1) &&
+         8 * p.pitch_b <= std::numeric_limits<std::int32_t>::max();  // places in 8 rows of B have 32 bits
+}
+
+namespace {
 
 bool ring_serves(const CudaDevice& device, const CudaTsmmProblem& p) {
   return p.row_major && p.m > 0 && !p.may_skip_a && (streams(p.m, p.pitch_a) || boxes_a_serve(device, p));
@@ -42,12 +52,6 @@ bool sums_in_single(const CudaTsmm& c) { return by_fma(c) && c.blocks_n > widest
 
 // Warps share out A's columns.
 bool is_deep(const CudaTsmm& c) { return c.kernel == TsmmKernel::row_deep; }
-
-bool deep_serves(const CudaTsmmProblem& p) {
-  return p.real_bytes == 8 && p.aligned && p.m % 2 == 0 && p.pitch_a % 2 == 0 &&  // numbers come in pairs
-         p.m > deep_columns(p.m) * (least_deep_warps - 1) &&
-         8 * p.pitch_b <= std::numeric_limits<std::int32_t>::max();  // places in 8 rows of B have 32 bits
-}
 
 std::int64_t ring_stage_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
   return stage_bytes(c.rows, stage_pitch_a(p, c), p.real_bytes) +
@@ -145,7 +149,7 @@ bool fit_groups(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c)
 
 }  // namespace
 
-bool complete_ring(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+static bool complete_ring(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   if (!ring_serves(device, p)) return false;
   c.boxes_a = !streams(p.m, p.pitch_a);
   // Boxes are written in whole units, which must be B's.
@@ -173,7 +177,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm&
   return true;
 }
 
-CudaWork ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+static CudaWork ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
   const auto rows = static_cast<double>(turns * c.rows);
   const double busy_part = static_cast<double>(ring_warps(c)) / (c.groups * c.warps);
@@ -208,23 +212,10 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const Cud
   return work;
 }
 
-// As measured on an H200: boxes come at the speed of plain copies, except very short rows; where B is read, too, rows of
-// more than two lines and many columns of B are served by boxes panel by panel as fast.
-bool boxed_ring_is_better(const CudaDevice& device, const CudaTsmmProblem& p) {
-  const std::int64_t bytes = p.m * p.real_bytes;
-  const bool narrow = p.reads_output ? bytes <= 256 && p.n <= 16 : bytes <= 512 && p.n <= 64;
-  return p.row_major && !p.may_skip_a && bytes >= 64 && narrow && boxes_a_serve(device, p);
-}
-
-// As measured on an H200.
-bool deep_is_better(const CudaTsmmProblem& p) {
-  return p.row_major && !p.may_skip_a && streams(p.m, p.pitch_a) && p.n <= 32 && deep_serves(p);
-}
-
-void add_ring(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+static void add_row_ring(TsmmKernel kernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+                  std::vector<CudaTsmm>& to) {
   if (!ring_serves(device, p)) return;
-  const auto add = [&](TsmmKernel kernel, const TileShape& tile, int groups, int rows, int stages,
-                       int chunks_per_ticket) {
+  const auto add = [&](const TileShape& tile, int groups, int rows, int stages, int chunks_per_ticket) {
     CudaTsmm c{};
     c.kernel = kernel;
     c.tile_n = tile.m;
@@ -236,41 +227,44 @@ void add_ring(const CudaDevice& device, const CudaTsmmProblem& p, Search search,
     if (complete(device, p, c)) to.push_back(c);
     return c;
   };
-  const auto add_shape = [&](TsmmKernel kernel, const TileShape& tile) {
-    const CudaTsmm usual = add(kernel, tile, 0, 0, 0, 0);
+  const auto add_shape = [&](const TileShape& tile) {
+    const CudaTsmm usual = add(tile, 0, 0, 0, 0);
     if (search == Search::usual || usual.warps == 0) return;
     for (int groups = ring_warps(usual) / usual.warps; groups > 0; groups /= 2) {
       for (int rows = row_step(p, usual); rows <= 1024; rows *= 2) {
-        const CudaTsmm full = add(kernel, tile, groups, rows, 0, 0);
-        for (int ticket = 1; ticket <= 16; ticket *= 2) add(kernel, tile, groups, rows, 0, ticket);
+        const CudaTsmm full = add(tile, groups, rows, 0, 0);
+        for (int ticket = 1; ticket <= 16; ticket *= 2) add(tile, groups, rows, 0, ticket);
         const int half = full.stages / 2 / groups * groups;
-        if (half > 0) add(kernel, tile, groups, rows, half, 0);
+        if (half > 0) add(tile, groups, rows, half, 0);
         if (!usual.boxes_a) continue;
-        for (const int ticket : {0, 1, 2, 4}) add(kernel, tile, groups, rows, 2 * groups, ticket);
+        for (const int ticket : {0, 1, 2, 4}) add(tile, groups, rows, 2 * groups, ticket);
       }
     }
   };
   const bool all = search == Search::all;
-  if (all || deep_is_better(p)) {
-    for (const Columns& shape : tsmm_row_deep_shapes) add_shape(TsmmKernel::row_deep, {shape.n, 0});
-  }
-  if (!all && !ring_is_better(p) && !boxed_ring_is_better(device, p) && !to.empty()) return;
   // As measured on an H200: conversions to double precision would bind narrow views that are written as much as read.
   const bool split = p.real_bytes == 4 && p.may_split && !streams(p.m, p.pitch_a) && p.n <= 16 &&
                      (p.parts == 2 ? p.m >= 32 && p.n > 8 : p.m >= 16 && p.m < 4 * p.n && p.n > 4 && p.n <= 8);
-  if (all || !split) {
+  if (kernel == TsmmKernel::row_deep) {
+    for (const Columns& shape : tsmm_row_deep_shapes) add_shape({shape.n, 0});
+  } else if (kernel == TsmmKernel::row_fma) {
     for (const Columns& shape : tsmm_row_fma_shapes) {
       // Measured on an H200 for 9 and 10 columns; tensor cores are as good from 11 on, in double precision from 5 on.
       const bool is_better = shape.n <= (p.real_bytes == 4 ? widest_exact_narrow : 4) || p.n == 9 || p.n == 10;
-      if (all || is_better) add_shape(TsmmKernel::row_fma, {0, shape.n});
+      if (all || (is_better && !split)) add_shape({0, shape.n});
     }
-    for (const TileShape& tile : tsmm_row_ring_shapes) add_shape(TsmmKernel::row_ring, tile);
-  }
-  if (p.real_bytes != 4) return;
-  for (const TileShape& tile : tsmm_row_ring_tf32_shapes) {
-    const bool serves = tile.m == 1 ? p.n <= 16 && (all || split) : 2 * p.m * p.n >= 17 * (p.m + p.n);
-    if (serves) add_shape(TsmmKernel::row_ring_tf32, tile);  // narrower ones wait for memory anyway
+  } else if (kernel == TsmmKernel::row_ring) {
+    for (const TileShape& tile : tsmm_row_ring_shapes) {
+      if (all || !split) add_shape(tile);
+    }
+  } else if (p.real_bytes == 4) {
+    for (const TileShape& tile : tsmm_row_ring_tf32_shapes) {
+      const bool serves = tile.m == 1 ? p.n <= 16 && (all || split) : 2 * p.m * p.n >= 17 * (p.m + p.n);
+      if (serves) add_shape(tile);  // narrower ones wait for memory anyway
+    }
   }
 }
+
+const TsmmEntry row_ring_entry{add_row_ring, complete_ring, ring_work};
 
 }  // namespace blockvec::kernels::dispatch

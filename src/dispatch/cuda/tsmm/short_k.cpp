@@ -1,4 +1,4 @@
-#include "src/dispatch/cuda/tsmm/short_k.hpp"
+#include "src/dispatch/cuda/tsmm/entries.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -25,13 +25,7 @@ std::int64_t blocks_at_a_time(const CudaDevice& device, const CudaTsmm& c) {
 
 }  // namespace
 
-// As measured on an H200: many columns, of which C would keep other kernels' blocks waiting, and few turns of blocks.
-bool panels_are_better(const CudaDevice& device, const CudaTsmmProblem& p) {
-  return p.row_major && p.n <= 32 && p.m >= (p.n > 16 ? 256 : many_columns) &&
-         p.k * p.m <= std::int64_t{96000} * device.multiprocessors;
-}
-
-bool complete_panels(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+static bool complete_panels(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   // Rows of A come by pairs of numbers.
   if (!p.row_major || p.real_bytes != 8 || p.parts != 1 || p.may_skip_a || p.m == 0 || p.n > 8 * c.tile_n ||
       !p.aligned || p.pitch_a % 2 != 0) {
@@ -45,7 +39,7 @@ bool complete_panels(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsm
   return c.shared_bytes <= device.shared_bytes && c.parts <= std::numeric_limits<std::int32_t>::max();
 }
 
-void add_panels(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+static void add_panels(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
   for (const TileShape& tile : tsmm_short_k_shapes) {
     const bool narrower = tile.n > 1 && 4 * tile.n >= p.n;  // does as much
     if (search == Search::usual && (narrower || tile.m != (p.m >= many_columns ? 8 : 4))) continue;
@@ -57,7 +51,7 @@ void add_panels(const CudaDevice& device, const CudaTsmmProblem& p, Search searc
   }
 }
 
-CudaWork panels_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+static CudaWork panels_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
   const std::int64_t blocks = blocks_at_a_time(device, c);
   const std::int64_t turns = ceil_div(c.parts, device.multiprocessors * blocks);
   const double steps = static_cast<double>(turns * blocks * c.blocks_n) * static_cast<double>(ceil_div(p.m, 16));
@@ -76,5 +70,7 @@ CudaWork panels_work(const CudaDevice& device, const CudaTsmmProblem& p, const C
   work.waits = 2;
   return work;
 }
+
+const TsmmEntry short_k_entry{add_panels, complete_panels, panels_work};
 
 }  // namespace blockvec::kernels::dispatch

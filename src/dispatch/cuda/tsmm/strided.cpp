@@ -1,12 +1,11 @@
 #include "src/dispatch/cuda/tsmm/strided.hpp"
+#include "src/dispatch/cuda/tsmm/entries.hpp"
 
 #include <algorithm>
 #include <initializer_list>
 #include <limits>
 
 #include "src/dispatch/cuda/stages.hpp"
-#include "src/dispatch/cuda/tsmm/strided_tf32.hpp"
-#include "src/dispatch/cuda/tsmm/registers_3m.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -162,7 +161,7 @@ bool boxes_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
          (p.row_major ? p.k : p.m / p.parts) >= box_classes(p);
 }
 
-bool complete_boxes(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+static bool complete_boxes(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   if (!boxes_serve(device, p) || (is_3m(c) && !gauss_serves(p, c))) return false;
   c.classes = box_classes(p);
   std::int64_t warps = 1;
@@ -251,13 +250,7 @@ Shapes usual_shapes(const CudaTsmmProblem& p) {
 
 }  // namespace
 
-bool ring_is_better(const CudaTsmmProblem& p) {
-  if (!is_tight(p) || p.may_skip_a) return false;
-  if (p.real_bytes == 4) return p.m <= 256;
-  return p.m <= 128 && (p.m <= 64 || p.n <= 64 || stages_results(p)) && !boxes_win(p);
-}
-
-void add_gauss(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+static void add_gauss(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
   if (p.parts == 1 || p.m * p.n <= 48 * (p.m + p.n)) return;  // narrower ones wait for memory anyway
   for (const TileShape& tile : tsmm_strided_3m_shapes) {
     for (const int panel : {0, 32, 64, 128}) {
@@ -276,7 +269,7 @@ void add_gauss(const CudaDevice& device, const CudaTsmmProblem& p, Search search
   }
 }
 
-void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+static void add_boxes(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
   const auto add = [&](const Shape& shape, bool staged, int groups = 0, int ticket = 0) {
     CudaTsmm c{};
     c.kernel = TsmmKernel::strided;
@@ -321,7 +314,7 @@ void add_boxes(const CudaDevice& device, const CudaTsmmProblem& p, Search search
   }
 }
 
-CudaWork boxes_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+static CudaWork boxes_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
   const double busy_part = static_cast<double>(computing_warps) / (c.row_warps * c.warps);
   CudaWork work{};
@@ -346,5 +339,8 @@ CudaWork boxes_work(const CudaDevice& device, const CudaTsmmProblem& p, const Cu
   work.waits = 2;
   return work;
 }
+
+const TsmmEntry strided_entry{add_boxes, complete_boxes, boxes_work};
+const TsmmEntry strided_3m_entry{add_gauss, complete_boxes, boxes_work};
 
 }  // namespace blockvec::kernels::dispatch

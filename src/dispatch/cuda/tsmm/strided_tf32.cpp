@@ -1,10 +1,10 @@
-#include "src/dispatch/cuda/tsmm/strided_tf32.hpp"
+#include "src/dispatch/cuda/tsmm/entries.hpp"
 
 #include <algorithm>
 
+#include "src/dispatch/cuda/rules.hpp"
 #include "src/dispatch/cuda/stages.hpp"
 #include "src/dispatch/cuda/tsmm/strided.hpp"
-#include "src/dispatch/cuda/tsmm/per_warp.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -65,14 +65,7 @@ bool boxes_split_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
   return p.parts == 2 ? classes <= 2 : classes == 1 && p.aligned;
 }
 
-// As measured on an H200.
-bool split_is_better_for_few(const CudaTsmmProblem& p) {
-  if (p.real_bytes != 4 || !p.row_major || !p.may_split || p.n > 16) return false;
-  if (streams(p.m, p.pitch_a)) return p.m >= (p.reads_output ? 64 : 128);
-  return p.m >= 128 || (p.m == 64 && p.n > 8 && !p.reads_output);
-}
-
-bool complete_boxes_split(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+static bool complete_boxes_split(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   if (!boxes_split_serve(device, p)) return false;
   c.classes = box_classes(p);
   if (p.n > p.parts * columns_of(c)) return false;
@@ -97,7 +90,7 @@ bool complete_boxes_split(const CudaDevice& device, const CudaTsmmProblem& p, Cu
   return true;
 }
 
-CudaWork boxes_split_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+static CudaWork boxes_split_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
   const auto rows = static_cast<double>(turns * c.rows);
   CudaWork work{};
@@ -138,12 +131,12 @@ CudaTsmm configuration_of(const TileShape& tile, int panel, int stages) {
 
 }  // namespace
 
-void add_boxes_split(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
-  const bool few = split_is_better_for_few(p);
+static void add_boxes_split(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+  const bool few = splits_few_columns(p);
   const bool usual = search == Search::usual;
   if (p.real_bytes != 4 || !p.row_major) return;
   if (usual && !few && p.m * p.n < 16 * (p.m + p.n)) return;  // narrower ones wait for memory anyway
-  if (usual && warps_are_better(p)) return;
+  if (usual && prefers_per_warp(p)) return;
   for (const TileShape& tile : tsmm_strided_tf32_shapes) {
     const bool narrower_does = tile.n > 1 && 4 * p.parts * tile.n >= p.n;
     if (narrower_does && (usual || tile.n > 4)) continue;
@@ -165,5 +158,7 @@ void add_boxes_split(const CudaDevice& device, const CudaTsmmProblem& p, Search 
     }
   }
 }
+
+const TsmmEntry strided_tf32_entry{add_boxes_split, complete_boxes_split, boxes_split_work};
 
 }  // namespace blockvec::kernels::dispatch

@@ -1,12 +1,12 @@
-#include "src/dispatch/cuda/tsmm/tf32_warpgroup.hpp"
+#include "src/dispatch/cuda/tsmm/entries.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <limits>
 
+#include "src/dispatch/cuda/rules.hpp"
 #include "src/dispatch/cuda/stages.hpp"
-#include "src/dispatch/cuda/tsmm/strided_tf32.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -42,7 +42,7 @@ bool is_wide_enough(const CudaTsmmProblem& p) {
 
 }  // namespace
 
-bool complete_warpgroup(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+static bool complete_warpgroup(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   const bool serves = device.warpgroups && p.real_bytes == 4 && p.may_split && p.row_major && p.m > 0 &&
                       !p.may_skip_a && streams(p.m, p.pitch_a) && p.aligned && p.aligned_output &&
                       (!p.reads_output || streams(p.n, p.pitch_b)) && (in_pairs(p) || singly(p)) &&
@@ -68,7 +68,7 @@ bool complete_warpgroup(const CudaDevice& device, const CudaTsmmProblem& p, Cuda
   return true;
 }
 
-CudaWork warpgroup_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+static CudaWork warpgroup_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
   const auto rows = static_cast<double>(turns * c.rows);
   CudaWork work{};
@@ -90,9 +90,9 @@ CudaWork warpgroup_work(const CudaDevice& device, const CudaTsmmProblem& p, cons
   return work;
 }
 
-void add_warpgroup(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+static void add_warpgroup(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
   if (p.real_bytes != 4) return;
-  const bool few = split_is_better_for_few(p);
+  const bool few = splits_few_columns(p);
   const bool is_better = few ? !p.reads_output : is_wide_enough(p);  // boxes are as fast for updates by few columns
   if (search == Search::usual && !is_better) return;
   for (const Columns& tile : tsmm_tf32_warpgroup_shapes) {
@@ -113,5 +113,7 @@ void add_warpgroup(const CudaDevice& device, const CudaTsmmProblem& p, Search se
     for (const int stages : {4, 6, 8}) add(stages, 0);
   }
 }
+
+const TsmmEntry tf32_warpgroup_entry{add_warpgroup, complete_warpgroup, warpgroup_work};
 
 }  // namespace blockvec::kernels::dispatch

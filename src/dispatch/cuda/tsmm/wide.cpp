@@ -1,26 +1,21 @@
-#include "src/dispatch/cuda/tsmm/wide.hpp"
+#include "src/dispatch/cuda/tsmm/entries.hpp"
 
 #include <algorithm>
 #include <limits>
 
 #include "src/dispatch/cuda/stages.hpp"
 #include "src/dispatch/cuda/tsmm/strided.hpp"
-#include "src/dispatch/cuda/tsmm/strided_tf32.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
 
-constexpr int most_sections_in_place = 8;  // blocks of a cluster that every device takes
-constexpr std::int64_t section_columns = 128;
-constexpr std::int64_t section_columns_in_place = 256;
 constexpr int chunks_of_cluster = 16;  // where there are enough: clusters that come late have little to do
-constexpr std::int64_t usual_rows = 128;
 
 std::int64_t items(const CudaTsmmProblem& p, const CudaTsmm& c) { return ceil_div(p.k, c.rows) * c.sections; }
 
 }  // namespace
 
-bool complete_wide(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+static bool complete_wide(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   if (!boxes_serve(device, p) || c.staged != 0) return false;
   c.warps = p.n <= 8 * c.tile_n ? 1 : p.in_place && p.n > 16 * c.tile_n ? 4 : 2;
   c.row_warps = computing_warps / c.warps;
@@ -57,24 +52,10 @@ bool complete_wide(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm&
 bool wide_serves_in_place(const CudaDevice& device, std::int64_t k, std::int64_t n) {
   constexpr std::int64_t most_rows = std::numeric_limits<std::int32_t>::max() / 2 - 4096;  // of complex numbers
   return device.bulk_copies && k >= 4 && k < most_rows && n > section_columns &&
-         n <= most_sections_in_place * section_columns_in_place;
+         n <= most_columns_in_place;
 }
 
-// As measured on an H200: narrower ones wait for memory, and have kernels that multiply less; so have columns of floats
-// as far as split products take them.
-bool wide_is_better(const CudaDevice& device, const CudaTsmmProblem& p) {
-  if (p.n <= 96 || p.m <= 96) return false;
-  if (device.warpgroups && p.may_split && p.real_bytes == 4 && !p.row_major && p.n <= 64 * p.parts &&
-      p.m <= 64 * p.parts) {
-    return false;
-  }
-  if (p.in_place && p.n > section_columns) return p.n <= most_sections_in_place * section_columns_in_place;
-  // Rows are multiplied in parts of columns, with products of single precision.
-  if (p.row_major && boxes_split_serve(device, p)) return false;
-  return ceil_div(p.k, usual_rows) * ceil_div(p.n, section_columns) >= device.multiprocessors;
-}
-
-void add_wide(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+static void add_wide(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
   const auto add = [&](int tile_n, int panel) {
     CudaTsmm c{};
     c.kernel = TsmmKernel::wide;
@@ -94,7 +75,7 @@ void add_wide(const CudaDevice& device, const CudaTsmmProblem& p, Search search,
   }
 }
 
-CudaWork wide_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+static CudaWork wide_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
   const auto blocks = std::min<std::int64_t>(c.parts, device.multiprocessors);
   CudaWork work{};
   work.bytes = tall_bytes(p);
@@ -112,5 +93,7 @@ CudaWork wide_work(const CudaDevice& device, const CudaTsmmProblem& p, const Cud
   work.waits = 2;
   return work;
 }
+
+const TsmmEntry wide_entry{add_wide, complete_wide, wide_work};
 
 }  // namespace blockvec::kernels::dispatch

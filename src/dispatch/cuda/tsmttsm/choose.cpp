@@ -3,6 +3,7 @@
 #include "src/dispatch/cuda/kernels.hpp"
 #include "src/dispatch/cuda/configuration.hpp"
 #include "src/dispatch/cuda/model.hpp"
+#include "src/dispatch/cuda/rules.hpp"
 #include "src/dispatch/cuda/sections.hpp"
 #include "src/dispatch/cuda/stages.hpp"
 #include "src/dispatch/cuda/tsmttsm/direct.hpp"
@@ -31,9 +32,10 @@ void collect(const CudaDevice& device, const CudaTsmttsmProblem& problem, Search
     to.push_back(nothing);
     return;
   }
-  add_ring(device, problem, search, to);
-  add_direct(device, problem, search, to);
-  if (to.empty()) add_direct(device, problem, Search::all, to);  // takes any layout and stride
+  apply_rules(tsmttsm_rules(), device, problem, search, to, [&](TsmttsmKernel kernel, Place place) {
+    if (kernel != TsmttsmKernel::direct) return add_ring(kernel, device, problem, search, to);
+    add_direct(device, problem, place == Place::if_none ? Search::all : search, to);
+  });
 }
 
 }  // namespace

@@ -135,7 +135,6 @@ CudaWork direct_work(const CudaDevice& device, const CudaTsmttsmProblem& p, cons
 }
 
 void add_direct(const CudaDevice& device, const CudaTsmttsmProblem& p, Search search, std::vector<CudaTsmttsm>& to) {
-  if (p.k == 0) return;
   const auto add = [&](const DirectShape& shape, Neighbours neighbours, int fold, int groups) {
     CudaTsmttsm c{};
     c.kernel = TsmttsmKernel::direct;

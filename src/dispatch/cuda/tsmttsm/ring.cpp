@@ -207,12 +207,6 @@ bool banks_conflict(const CudaTsmttsmProblem& p) {
   return p.pitch_a % free == 0 || p.pitch_b % free == 0;
 }
 
-// Where memory would have to wait for tensor cores that multiply everything in double precision.
-bool fewer_products_pay(const CudaTsmttsmProblem& p) {
-  return p.parts == 2 &&
-         (p.real_bytes == 8 ? p.m * p.n > 40 * (p.m + p.n) : p.may_split && p.m * p.n > 32 * (p.m + p.n));
-}
-
 bool may_be_swizzled(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   return p.aligned && !p.row_major && p.real_bytes == 8 && p.parts == 1 && c.feeds == boxes_both &&
          lead_of(p, p.pitch_a) == 0 && lead_of(p, p.pitch_b) == 0 && may_swizzle(c.tile_m, c.tile_n);
@@ -226,10 +220,6 @@ bool owns_rows(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   const int together = narrow_neighbours(c.tile_n);
   return p.same && p.real_bytes == 4 && p.m > 2 && c.feeds == flat_both && c.fold <= 1 && p.pitch_a % together == 0 &&
          (p.aligned || p.parts % together == 0);
-}
-
-bool warpgroups_pay(const CudaTsmttsmProblem& p) {
-  return p.real_bytes == 4 && p.may_split && p.m * p.n > 24 * (p.m + p.n);
 }
 
 }  // namespace
@@ -314,9 +304,10 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   return true;
 }
 
-void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search search, std::vector<CudaTsmttsm>& to) {
-  if (p.k == 0) return;
+void add_ring(TsmttsmKernel kernel, const CudaDevice& device, const CudaTsmttsmProblem& p, Search search,
+              std::vector<CudaTsmttsm>& to) {
   CudaTsmttsm c{};
+  c.kernel = kernel;
   const auto add = [&](int fold, int groups, int split, int rows, int stages) {
     CudaTsmttsm made{};
     made.kernel = c.kernel;
@@ -355,8 +346,7 @@ void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search sear
     }
     return true;
   };
-  const auto add_shape = [&](TsmttsmKernel kernel, int tile_m, int tile_n) {
-    c.kernel = kernel;
+  const auto add_shape = [&](int tile_m, int tile_n) {
     c.tile_m = tile_m;
     c.tile_n = tile_n;
     const bool legal = add_feeds(usual_feeds(p), tight_boxes);
@@ -371,43 +361,49 @@ void add_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, Search sear
     if (usual_feeds(p) != flat_both) add_feeds(usual_feeds(p), padded_boxes);
     if (usual_feeds(p) != boxes_both) add_feeds(boxes_both, padded_boxes);
   };
-  using enum TsmttsmKernel;
-  if (p.same) {
-    for (const GramShape& shape : tsmttsm_gram_shapes) add_shape(gram, shape.blocks, 0);
-    add_shape(gram_wide, pair_gram.blocks, 0);
-  }
-  const auto add_fma = [&](TsmttsmKernel kernel, const auto& shapes) {
+  const auto add_columns = [&](const auto& shapes) {
     for (const Columns& shape : shapes) {
-      if (shape.n == p.n) add_shape(kernel, 0, shape.n);
+      if (shape.n == p.n) add_shape(0, shape.n);
     }
   };
-  if (!p.same) {
-    add_fma(fma, tsmttsm_fma_shapes);
-  } else if (p.row_major || p.n != 8 || search == Search::all) {  // of eight columns, pieces are full
-    add_fma(gram_fma, tsmttsm_gram_fma_shapes);
-  }
-  for (const TileShape& tile : tsmttsm_ring_shapes) add_shape(ring, tile.m, tile.n);
-  if (device.warpgroups && warpgroups_pay(p)) {
-    for (const TileShape& tile : tsmttsm_tf32_warpgroup_shapes) add_shape(tf32_warpgroup, tile.m, tile.n);
-  }
-  if (p.parts == 2 && p.real_bytes == 8) {
-    for (const Columns& blocks : tsmttsm_square_3m_shapes) {
-      const auto covers = [&](std::int64_t width) { return width <= 16 * blocks.n && width > 16 * (blocks.n - 1); };
-      if (covers(p.m) && covers(p.n)) add_shape(square_3m, blocks.n, blocks.n);
+  const auto add_tiles = [&](const auto& tiles) {
+    for (const TileShape& tile : tiles) add_shape(tile.m, tile.n);
+  };
+  switch (kernel) {
+    case TsmttsmKernel::ring:
+      return add_tiles(tsmttsm_ring_shapes);
+    case TsmttsmKernel::tf32_warpgroup:
+      return add_tiles(tsmttsm_tf32_warpgroup_shapes);
+    case TsmttsmKernel::tf32_3m_warpgroup:
+      return add_tiles(tsmttsm_tf32_3m_warpgroup_shapes);
+    case TsmttsmKernel::fma:
+      return add_columns(tsmttsm_fma_shapes);
+    case TsmttsmKernel::gram_fma:
+      return add_columns(tsmttsm_gram_fma_shapes);
+    case TsmttsmKernel::gram:
+      for (const GramShape& shape : tsmttsm_gram_shapes) add_shape(shape.blocks, 0);
+      return;
+    case TsmttsmKernel::gram_wide:
+      return add_shape(pair_gram.blocks, 0);
+    case TsmttsmKernel::square_3m:
+      for (const Columns& blocks : tsmttsm_square_3m_shapes) {
+        const auto covers = [&](std::int64_t width) { return width <= 16 * blocks.n && width > 16 * (blocks.n - 1); };
+        if (covers(p.m) && covers(p.n)) add_shape(blocks.n, blocks.n);
+      }
+      return;
+    case TsmttsmKernel::ring_3m: {
+      // Twelve warps share few columns better; they want registers that only compute capability 9.0 hands over.
+      const bool twelve = device.bulk_copies && p.m <= 96 && p.n <= 96;
+      for (const TileShape& tile : tsmttsm_ring_3m_shapes) {
+        const bool usual = (gauss_warps(tile) > computing_warps) == twelve;
+        if (search == Search::all || usual) add_shape(tile.m, tile.n);
+      }
+      return;
     }
+    case TsmttsmKernel::direct:
+    case TsmttsmKernel::none:
+      break;
   }
-  if (!fewer_products_pay(p)) return;
-  if (p.real_bytes == 8) {
-    // Twelve warps share few columns better; they want registers that only compute capability 9.0 hands over.
-    const bool twelve = device.bulk_copies && p.m <= 96 && p.n <= 96;
-    for (const TileShape& tile : tsmttsm_ring_3m_shapes) {
-      const bool usual = (gauss_warps(tile) > computing_warps) == twelve;
-      if (search == Search::all || usual) add_shape(ring_3m, tile.m, tile.n);
-    }
-    return;
-  }
-  if (!device.warpgroups) return;
-  for (const TileShape& tile : tsmttsm_tf32_3m_warpgroup_shapes) add_shape(tf32_3m_warpgroup, tile.m, tile.n);
 }
 
 }  // namespace blockvec::kernels::dispatch

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "src/dispatch/cuda/configuration.hpp"
+
+/// The list at a glance: which kernels a call chooses from. Rules are read in order (rules_tsmttsm.cpp, rules_tsmm.cpp);
+/// among the configurations that they find, the model (model.hpp) takes the one that costs least.
+namespace blockvec::kernels::dispatch {
+
+/// What a rule's kernels are to those that the rules before it have found.
+enum class Place : std::uint8_t {
+  beside,           ///< the model decides between them
+  if_none,          ///< they are tried only where nothing has been found
+  unless_previous,  ///< they are tried only where the rule before found nothing
+  instead           ///< where they are found, no other rule is read
+};
+
+template <class Kernel, class Problem>
+struct Rule {
+  std::span<const Kernel> kernels;
+  Place place;
+  std::string_view serves;  ///< when, in words
+  bool (*applies)(const CudaDevice& device, const Problem& problem);
+  std::string_view measured;  ///< what justifies it: files stand in bench/results/h200
+};
+
+std::span<const Rule<TsmttsmKernel, CudaTsmttsmProblem>> tsmttsm_rules();
+std::span<const Rule<TsmmKernel, CudaTsmmProblem>> tsmm_rules();
+
+/// The candidates of a call, or for Search::all those of every kernel, whatever the rules say.
+/// add(kernel, place) adds a kernel's legal configurations to `found`.
+template <class Kernel, class Problem, class Configuration, class Add>
+void apply_rules(std::span<const Rule<Kernel, Problem>> rules, const CudaDevice& device, const Problem& problem,
+                 Search search, std::vector<Configuration>& found, Add&& add) {
+  std::size_t by_previous = 0;
+  std::uint32_t seen = 0;  // a bit for each kernel
+  for (const auto& rule : rules) {
+    const std::size_t before = found.size();
+    const bool reads = search == Search::all ||
+                       (rule.applies(device, problem) && (rule.place != Place::if_none || found.empty()) &&
+                        (rule.place != Place::unless_previous || by_previous == 0));
+    for (const Kernel kernel : rule.kernels) {
+      const std::uint32_t bit = std::uint32_t{1} << static_cast<int>(kernel);
+      if (!reads || (search == Search::all && (seen & bit) != 0)) continue;
+      seen |= bit;
+      add(kernel, rule.place);
+    }
+    by_previous = found.size() - before;
+    if (search == Search::usual && rule.place == Place::instead && by_previous > 0) return;
+  }
+}
+
+/// Rows of A of any stride, few columns of it and of B: every warp for itself.
+bool prefers_per_warp(const CudaTsmmProblem& p);
+/// Single precision, rows, at most 16 real columns of B: split products although memory would wait for them anyway.
+bool splits_few_columns(const CudaTsmmProblem& p);
+
+}  // namespace blockvec::kernels::dispatch
