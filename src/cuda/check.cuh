@@ -10,18 +10,18 @@
 
 namespace blockvec::kernels::cuda {
 
-/// Throws CudaError naming the product and its shape if a CUDA call failed.
+/// Throws CudaError with the product and its shape if a CUDA call failed.
 inline void check(cudaError_t error, const Product& product) {
   if (error == cudaSuccess) return;
   throw CudaError(words(product) + ": " + cudaGetErrorName(error) + ", " + cudaGetErrorString(error));
 }
 
-/// Whether a kernel may begin while the one before it on the stream still runs. If so, it must wait by itself
-/// (await_previous_kernel) before it reads what that one writes. Code for compute capability 8.0 knows no such wait:
-/// where that runs, on newer devices too, kernels begin after the previous ones.
+/// Whether a kernel may begin while the previous one on the stream still runs. If so, it must wait
+/// (await_previous_kernel) before it reads what that kernel writes. Code for compute capability 8.0 has no such wait:
+/// where it runs, on newer devices too, kernels begin after the previous ones.
 enum class Start : std::uint8_t { after_previous, early };
 
-/// Blocks of a kernel, and of each of their clusters.
+/// The thread blocks of a kernel, and the number of blocks in each cluster.
 struct Grid {
   dim3 blocks;
   unsigned cluster = 1;
@@ -66,7 +66,7 @@ void launch(void (*kernel)(Arguments...), const Grid& grid, int threads, int sha
   launch(kernel, grid, threads, shared_bytes, stream, operation, Start::after_previous, arguments...);
 }
 
-/// The first aligned place of a workspace.
+/// The first place of a workspace that is aligned to 16 bytes.
 template <class T>
 T* workspace_start(const CudaExecution& execution) {
   const auto start = reinterpret_cast<std::uintptr_t>(execution.workspace.data());

@@ -8,8 +8,8 @@
 namespace blockvec::kernels::cuda {
 namespace {
 
-// Its code's version tells which of the compiled variants the driver takes on a device, its bound whether that variant
-// has instructions of 9.0 alone.
+// The version of the probe's code tells which of the compiled variants the driver takes on a device. Its launch bound
+// tells whether that variant has the instructions that only 9.0 has (sm_90a).
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 constexpr int probe_threads = 64;
 #else
@@ -57,7 +57,7 @@ void check_capability(int device, int major, int minor, const Product& product) 
 const dispatch::CudaDevice& current_device(const Product& product) {
   int device = 0;
   check(cudaGetDevice(&device), product);
-  // Queries cost more than a short product: asked once a device. Whoever asks twice gets the same answer.
+  // Queries cost more than a short product, so each device is asked once. Whoever asks twice gets the same answer.
   constexpr int remembered = 64;
   static std::array<std::atomic<const dispatch::CudaDevice*>, remembered> known{};
   if (device >= remembered) {

@@ -3,14 +3,14 @@
 #include "src/dispatch/cuda/launch.hpp"
 #include "src/cuda/kernels.hpp"
 
-/// The kernel that a configuration names.
+/// Finds the kernel that a configuration names.
 namespace blockvec::kernels::cuda {
 
-/// Throws Error naming product and configuration where it is not compiled.
+/// Throws Error with the product and the configuration if the kernel is not compiled.
 void require_kernel(const dispatch::CudaTsmttsmProblem& p, const dispatch::CudaTsmttsm& x, const Product& product);
 void require_kernel(const dispatch::CudaTsmmProblem& p, const dispatch::CudaTsmm& x, const Product& product);
 
-/// `aligned`: of both operands, pairs of neighbours in a row can be read at once.
+/// `aligned`: in both operands, lanes can read pairs of neighbours in a row at once.
 template <class Real>
 TsmttsmRingKernel<Real> ring_kernel_of(const dispatch::CudaTsmttsm& x, int parts, bool by_columns, bool aligned) {
   using dispatch::TsmttsmKernel;
@@ -43,7 +43,7 @@ TsmttsmRingKernel<Real> ring_kernel_of(const dispatch::CudaTsmttsm& x, int parts
   return tsmttsm_ring_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);
 }
 
-/// A has m real columns. `paired`: its rows begin two numbers apart, or multiples of it. `updates`: beta may not be
+/// A has m real columns. `paired`: its rows begin a multiple of two numbers apart. `updates`: beta may differ from
 /// zero.
 template <class Real>
 TsmmRingKernel<Real> ring_kernel_of(const dispatch::CudaTsmm& x, int parts, std::int64_t m, bool paired, bool updates) {

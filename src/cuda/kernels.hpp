@@ -2,8 +2,8 @@
 
 #include "src/dispatch/cuda/configuration.hpp"
 
-/// NAME_kernel_of: the kernel for a tile of the list NAME of src/tuning/instances.json, of the type Real; null where the
-/// list has no such tile. src/generator/instances.py writes the definitions into the build tree.
+/// NAME_kernel_of returns the kernel for a tile of the list NAME of src/tuning/instances.json and for the type Real. It
+/// returns null where the list has no such tile. src/generator/instances.py writes the definitions into the build tree.
 namespace blockvec::kernels::cuda {
 
 template <class Real>
@@ -30,7 +30,7 @@ template <class Real>
 TsmttsmRingKernel<Real> tsmttsm_ring_kernel_of(int m, int n, bool by_columns);
 template <class Real>
 TsmttsmRingKernel<Real> tsmttsm_gram_kernel_of(int blocks, bool by_columns);
-/// Of column-major operands only; scalars have so many real numbers.
+/// For column-major operands only. `parts`: real numbers per scalar.
 template <class Real>
 TsmttsmRingKernel<Real> tsmttsm_fma_kernel_of(int columns, int parts);
 template <class Real>
@@ -39,7 +39,7 @@ template <class Real>
 TsmttsmRingKernel<Real> tsmttsm_ring_3m_kernel_of(int m, int n, bool by_columns);
 template <class Real>
 TsmttsmRingKernel<Real> tsmttsm_square_3m_kernel_of(int blocks, bool by_columns);
-/// `aligned`: pairs of neighbours in a row can be read at once, as complex numbers of columns.
+/// `aligned`: lanes can read pairs of neighbours in a row at once, like the complex numbers of columns.
 template <class Real>
 TsmttsmRingKernel<Real> tsmttsm_tf32_warpgroup_kernel_of(int m, int n, bool aligned, bool by_columns);
 template <class Real>
@@ -56,12 +56,12 @@ template <class Real>
 TsmmRingKernel<Real> tsmm_row_ring_kernel_of(int m, int n);
 template <class Real>
 TsmmRingKernel<Real> tsmm_row_fma_kernel_of(int columns);
-/// Warps have so many columns of A.
+/// `columns`: columns of A per warp.
 template <class Real>
 TsmmRingKernel<Real> tsmm_row_deep_kernel_of(int n, int columns);
 template <class Real>
 TsmmRingKernel<Real> tsmm_row_ring_tf32_kernel_of(int m, int n);
-/// `updates`: beta may not be zero.
+/// `updates`: beta may differ from zero.
 template <class Real>
 TsmmRingKernel<Real> tsmm_tf32_warpgroup_kernel_of(int n, bool paired, bool updates, int parts);
 
@@ -69,7 +69,7 @@ template <class Real>
 using TsmmBoxesKernel = void (*)(TsmmBoxes<Real>);
 template <class Real>
 TsmmBoxesKernel<Real> tsmm_strided_kernel_of(int m, int n);
-/// Scalars have so many real numbers.
+/// `parts`: real numbers per scalar.
 template <class Real>
 TsmmBoxesKernel<Real> tsmm_strided_tf32_kernel_of(int m, int n, int parts);
 template <class Real>

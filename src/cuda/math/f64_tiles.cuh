@@ -10,25 +10,26 @@
 #include "src/dispatch/cuda/feed.hpp"
 #include "src/dispatch/cuda/stages.hpp"
 
-/// The pieces of P = A^T B that a warp of tsmttsm keeps in registers.
+/// The MMA tiles of P = A^T B that a warp of tsmttsm keeps in registers, and how its lanes read their factors.
 namespace blockvec::kernels::cuda {
 
-/// A lane's entries of 16 rows of a stage: j = 0..3 chooses one of its rows, `block` one of its columns, 8 apart.
+/// Reads a lane's entries of 16 rows of a stage: j = 0..3 chooses one of its four rows, `block` one of its columns, 8
+/// apart.
 ///
-/// Where all rows begin in the same bank, half of the lanes may be turned: of a pair of blocks they read the second one
-/// first, from other banks than the others, and put them right afterwards.
+/// Where all rows begin in the same bank, half of the lanes may be `turned`. Of two blocks they read the second one
+/// first. Hence they meet other banks than the other lanes; they swap the two afterwards.
 ///
-/// Columns that begin at multiples of 16 bytes are read `wide`: so many bytes of one at a time.
+/// Columns that begin at multiples of 16 bytes are read `wide`: 16 bytes of a column at a time.
 ///
-/// Parts of complex numbers are read one by one, so that each comes to where tensor cores take it from. Half of the
-/// lanes are flipped: they take the imaginary part for the real one, from the banks that the others leave.
+/// Real and imaginary parts are read separately, so that each arrives in the register from which tensor cores take it.
+/// Half of the lanes are flipped: they read the imaginary part first, from the banks that the other lanes leave free.
 template <bool by_columns, bool turned = false, bool reads_wide = false>
 struct Lane {
   static constexpr bool wide = reads_wide;
-  int first, second;  // numbers to its second and its third row
+  int first, second;  // numbers from the lane's first row to its second and to its third row
   int eight_columns;
-  int turn;  // 0, or 8: turned, and so is where it starts to read
-  int flip;  // -1: flipped, and so is where it starts to read; else 1
+  int turn;  // 0, or 8 in a turned lane, which also starts to read 8 columns further on
+  int flip;  // -1 in a flipped lane, which also starts to read at the imaginary part; else 1
 
   template <class Real>
   __device__ Real number(const Real* start, int block, int j) const {
@@ -36,7 +37,7 @@ struct Lane {
     return row[block * (by_columns ? eight_columns : 8) - (turned ? turn : 0)];
   }
 
-  /// All four of a block, where they are read wide.
+  /// Reads all four entries of a block. The lane must be `wide`.
   template <class Real>
   __device__ void read_wide(const Real* start, int block, double (&to)[4]) const {
     constexpr int numbers = 16 / sizeof(Real);
@@ -51,7 +52,7 @@ struct Lane {
     }
   }
 
-  /// One of a complex number: real and imaginary part, 8 columns of both from block to block.
+  /// Reads a complex number. A block has 8 complex columns.
   template <class Real>
   __device__ void read_complex(const Real* start, int block, int j, Real& re, Real& im) const {
     const Real* const row = start + (j % 2) * first + (j / 2) * second;
@@ -61,7 +62,7 @@ struct Lane {
     im = both.y;
   }
 
-  /// The same, of flipped lanes the imaginary part for the real one.
+  /// Reads a complex number; a flipped lane gets its imaginary part as `re` and its real part as `im`.
   template <class Real>
   __device__ void read_parts(const Real* start, int block, int j, Real& re, Real& im) const {
     const Real* const row = start + (j % 2) * first + (j / 2) * second;
@@ -70,7 +71,7 @@ struct Lane {
     im = at[flip];
   }
 
-  /// Its real part (0) or imaginary part (1) alone.
+  /// Reads only the real part (0) or the imaginary part (1) of a complex number.
   template <class Real>
   __device__ Real part(const Real* start, int block, int j, int which) const {
     const Real* const row = start + (j % 2) * first + (j / 2) * second;
@@ -92,13 +93,13 @@ struct Lane {
   }
 };
 
-/// The same of columns that come swizzled (tensor_map.hpp): 16 rows at a time, of each column 128 bytes. Rows are dealt
-/// to j so that 16 lanes, four columns next to one another, meet all banks.
+/// Reads a lane's entries of swizzled columns (operands/tensor_map.hpp): 16 rows at a time, 128 bytes of each column.
+/// Rows are dealt to j so that 16 lanes, which read four adjacent columns, meet all banks.
 struct SwizzledLane {
   static constexpr bool wide = false;
   static constexpr int flip = 1;
   static constexpr int turn = 0;
-  int at[4];  // of row j of the lane's column
+  int at[4];  // place of row j of the lane's column
 
   __device__ explicit SwizzledLane(int lane) {
     const int column = lane / 4;
@@ -123,20 +124,20 @@ struct SwizzledLane {
 /// How lanes read columns.
 enum class Reads : std::uint8_t { one_by_one, wide, swizzled };
 
-/// m x n pieces of 16 x 8.
+/// m x n MMA tiles of 16 x 8.
 template <int m, int n>
 struct FullTiles {
   static constexpr bool may_turn = false;
   static constexpr bool may_swizzle = dispatch::may_swizzle(m, n);
-  static constexpr int numbers = 1;  ///< real ones that a lane reads side by side
+  static constexpr int numbers = 1;  ///< real numbers that a lane reads side by side
   static constexpr int rows = 16 * m;
   static constexpr int columns = 8 * n;
   static constexpr int warps = dispatch::computing_warps;
   double sum[m][n][4] = {};
 
-  /// Adds 16 rows; a and b point to the lane's first entries. One operand's factors stay in registers, the other one's
-  /// go by: of square tiles B's stay, which take less room, and products that follow one another share a factor, which
-  /// costs less power.
+  /// Adds 16 rows; a and b point to the lane's first entries. One operand's factors stay in registers, and the other
+  /// one's are loaded one after the other. In square tiles B's factors stay, which take fewer registers. Products that
+  /// follow one another then share a factor, which costs less power.
   template <class LaneOf, class Real>
   __device__ void add(const Real* a, const LaneOf& lane_a, const Real* b, const LaneOf& lane_b) {
     if constexpr (m == 4 && n == 4) {
@@ -156,7 +157,7 @@ struct FullTiles {
       return;
     }
     double left[m][8];
-    if constexpr (LaneOf::wide && sizeof(Real) == 4) {  // else what comes together would have to be moved apart
+    if constexpr (LaneOf::wide && sizeof(Real) == 4) {  // else one load's numbers would have to be moved apart
 #pragma unroll
       for (int x = 0; x < m; ++x) read_left(a, lane_a, x, left[x]);
     } else {
@@ -175,7 +176,7 @@ struct FullTiles {
     }
   }
 
-  /// visit(entry, its neighbour on the right, row in the warp's tile, column in it).
+  /// Calls visit(entry, its right neighbour, row in the warp's tile, column in the warp's tile).
   template <class Visit>
   __device__ void for_each_pair(int lane, Visit&& visit) const {
 #pragma unroll
@@ -216,8 +217,9 @@ struct FullTiles {
   }
 };
 
-/// A's Gram matrix of `blocks` blocks of 8 columns: of the pieces on and above the diagonal, the bands of 16 rows that
-/// fall to one of `warps` warps, a high one and a low one each. What is loaded as a right factor serves as a left one.
+/// MMA tiles on and above the diagonal of A's Gram matrix, which has `blocks` blocks of 8 columns. Each of `warps`
+/// warps takes bands of 16 rows, in pairs of a high and a low one. A right factor in registers also serves as a left
+/// one.
 template <int blocks, int warps, int warp>
 struct GramTiles {
   static constexpr int numbers = 1;
@@ -230,7 +232,7 @@ struct GramTiles {
   __host__ __device__ static constexpr int band(int x) {
     return x / 2 * 2 * warps + (x % 2 == 0 ? warp : 2 * warps - 1 - warp);
   }
-  double sum[own_bands][blocks - 2 * warp][4] = {};  // of later bands only the pieces from the diagonal on are used
+  double sum[own_bands][blocks - 2 * warp][4] = {};  // later bands use only the tiles from the diagonal on
 
   template <class LaneOf, class Real>
   __device__ void add(const Real* a, const LaneOf& lane_a, const Real*, const LaneOf&) {
@@ -288,7 +290,7 @@ struct GramTiles {
   }
 };
 
-/// visit(the tiles of this one of the `warps` warps): each has code of its own.
+/// Calls visit(tiles) with the tiles of warp number `warp` of `warps`. Each warp has code of its own.
 template <int blocks, int warps, class Visit>
 __device__ inline void with_gram_tiles(int warp, Visit&& visit) {
   [&]<int... own>(std::integer_sequence<int, own...>) {

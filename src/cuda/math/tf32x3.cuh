@@ -1,10 +1,10 @@
 #pragma once
 
-/// Products of single precision by split TF32: a number is the sum of two of 11 bits each, and three of the four
-/// products of such parts, in tensor cores with single-precision sums, stand for the product.
+/// Single-precision products by 3xTF32. A number is the sum of two numbers of 11 bits each. Tensor cores with
+/// single-precision sums compute three of the four products of these halves, which stand for the product.
 namespace blockvec::kernels::cuda {
 
-/// A number's first 11 bits and what they leave, as tensor cores take them: they read 11 bits.
+/// A number's first 11 bits and the remainder, in the form of TF32 operands, of which tensor cores read 11 bits.
 struct SplitNumber {
   unsigned high, low;
 };
@@ -27,7 +27,7 @@ __device__ inline void split(const float (&x)[rows][columns], unsigned (&parts)[
   }
 }
 
-/// 16 x 8 x 8; which lane holds what is as in multiply_16x8x16, with depths q and q + 4.
+/// sum += left right for a 16 x 8 x 8 MMA tile. Lanes hold entries as in multiply_16x8x8, with depths q and q + 4.
 __device__ inline void multiply_tf32(float (&sum)[4], const unsigned (&left)[4], const unsigned (&right)[2]) {
   asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
       "{%0, %1, %2, %3};"
@@ -35,11 +35,11 @@ __device__ inline void multiply_tf32(float (&sum)[4], const unsigned (&left)[4],
       : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right[0]), "r"(right[1]));
 }
 
-/// sum += left right for m x n pieces, 8 deep.
+/// sum += left right for m x n MMA tiles, 8 deep.
 template <int m, int n>
 __device__ inline void multiply_parts(float (&sum)[m][n][4], const unsigned (&left)[2][m][4],
                                       const unsigned (&right)[2][n][2]) {
-  // Small products first; those that wait for one another stand far apart.
+  // Small products come first; products that wait for one another stand far apart.
 #pragma unroll
   for (int product = 0; product < 3; ++product) {
 #pragma unroll
@@ -50,8 +50,8 @@ __device__ inline void multiply_parts(float (&sum)[m][n][4], const unsigned (&le
   }
 }
 
-/// Adds a lane's sums of single precision to those of double precision if all that count(i) are finite in the whole
-/// warp; says whether it did.
+/// Adds a lane's single-precision sums to its double-precision sums if, in the whole warp, all sums for which count(i)
+/// is true are finite. Returns whether it did.
 template <int count, class Counts>
 __device__ bool join_if_finite(const float (&early)[count], double (&sum)[count], const Counts& counts) {
   float zero = 0;

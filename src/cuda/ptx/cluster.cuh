@@ -2,7 +2,7 @@
 
 #include "src/cuda/ptx/pipeline.cuh"
 
-/// Blocks of a cluster, which run at the same time and reach one another's barriers.
+/// Thread blocks of a cluster. They run at the same time and can arrive at one another's barriers.
 namespace blockvec::kernels::cuda {
 
 #if __CUDA_ARCH__ >= 900
@@ -12,7 +12,7 @@ __device__ inline unsigned rank_in_cluster() {
   return rank;
 }
 
-/// All threads of the cluster that still run wait for one another, by whole warps.
+/// Waits until all threads of the cluster that still run have called it. All lanes of a warp call it together.
 __device__ inline void meet_in_cluster() {
   asm volatile(
       "barrier.cluster.arrive.release.aligned;\n"
@@ -20,7 +20,7 @@ __device__ inline void meet_in_cluster() {
           : "memory");
 }
 
-/// Arrival at the same barrier of another block.
+/// Arrives at the barrier that stands at the same place in another block of the cluster.
 __device__ inline void arrive_in_cluster(Barrier& barrier, unsigned rank) {
   asm volatile(
       "{\n"
@@ -32,7 +32,7 @@ __device__ inline void arrive_in_cluster(Barrier& barrier, unsigned rank) {
       : "memory");
 }
 
-/// Waits for the end of a phase in which other blocks arrive.
+/// Waits for the end of a phase in which other blocks of the cluster arrive.
 __device__ inline void wait_for_cluster(Barrier& barrier, unsigned parity) {
   asm volatile(
       "{\n"

@@ -1,16 +1,16 @@
 #pragma once
 
-/// Kernels that follow one another closely: the second one starts while the first one ends.
+/// Programmatic dependent launch: the next kernel starts while this one ends.
 namespace blockvec::kernels::cuda {
 
-/// A kernel that was launched to start early may start now.
+/// Allows the next kernel to start now if it was launched to start early.
 __device__ inline void release_next_kernel() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
 
-/// Waits until the kernel before this one has ended and all that it wrote can be read.
+/// Waits until the previous kernel has ended and all that it wrote can be read.
 __device__ inline void await_previous_kernel() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");

@@ -1,8 +1,8 @@
 #pragma once
 
-/// The double-precision tensor product of one warp: a 16 x 16 piece times a 16 x 8 piece, added to a 16 x 8 piece.
+/// One warp's tensor-core product in double precision: a 16 x 16 tile times a 16 x 8 tile, added to a 16 x 8 tile.
 ///
-/// Which lane holds what, with g = lane / 4 and q = lane % 4:
+/// The lanes hold these entries, with g = lane / 4 and q = lane % 4:
 ///   left[v]   row g + 8 (v % 2),   depth q + 4 (v / 2)       v = 0..7
 ///   right[v]  depth q + 4 v,       column g                  v = 0..3
 ///   sum[v]    row g + 8 (v / 2),   column 2 q + v % 2        v = 0..3
@@ -22,7 +22,7 @@ __device__ inline void multiply_16x8x16(double (&sum)[4], const double (&left)[8
       : "d"(left[0]), "d"(left[1]), "d"(left[2]), "d"(left[3]), "d"(left[4]), "d"(left[5]), "d"(left[6]), "d"(left[7]),
         "d"(right[0]), "d"(right[1]), "d"(right[2]), "d"(right[3]));
 #else
-  // The same piece from the instruction that compute capability 8.0 has: lanes hold the same entries.
+  // Compute capability 8.0 has only the smaller instruction; lanes hold the same entries.
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     double part[2] = {sum[2 * half], sum[2 * half + 1]};
@@ -34,7 +34,7 @@ __device__ inline void multiply_16x8x16(double (&sum)[4], const double (&left)[8
 #endif
 }
 
-/// The same with a depth of 8: left[0..3] and right[0..1] of the above.
+/// Like multiply_16x8x16 with a depth of 8: it takes left[0..3] and right[0..1].
 __device__ inline void multiply_16x8x8(double (&sum)[4], const double (&left)[4], const double (&right)[2]) {
 #if __CUDA_ARCH__ >= 900
   asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
@@ -53,7 +53,7 @@ __device__ inline void multiply_16x8x8(double (&sum)[4], const double (&left)[4]
 #endif
 }
 
-/// The same with a depth of 4: left[0..1] and right[0] of the above.
+/// Like multiply_16x8x16 with a depth of 4: it takes left[0..1] and right[0].
 __device__ inline void multiply_16x8x4(double (&sum)[4], const double (&left)[2], double right) {
 #if __CUDA_ARCH__ >= 900
   asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"

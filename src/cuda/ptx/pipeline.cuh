@@ -4,21 +4,22 @@
 
 #include <cstdint>
 
-/// Asynchronous copies into shared memory and the barriers that say when they have arrived: thin wrappers of PTX.
+/// Thin wrappers of PTX: asynchronous copies into shared memory, and the barriers that tell when they have arrived.
 namespace blockvec::kernels::cuda {
 
 __device__ inline std::uint32_t shared_address(const void* p) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
 }
 
-/// A number there.
+/// Reads a number at an address in shared memory.
 __device__ inline float read_shared(std::uint32_t from) {
   float x;
   asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x) : "r"(from) : "memory");
   return x;
 }
 
-/// For barriers whose addresses are kept: arrival, and the wait for the end of the phase of a parity.
+/// arrive_at and wait_at serve barriers whose addresses the caller keeps. wait_at waits for the end of the phase of
+/// this parity.
 __device__ inline void arrive_at(std::uint32_t barrier) {
   asm volatile("{ .reg .b64 state; mbarrier.arrive.shared.b64 state, [%0]; }" ::"r"(barrier) : "memory");
 }
@@ -38,7 +39,7 @@ __device__ inline void wait_at(std::uint32_t barrier, unsigned parity) {
       : "memory");
 }
 
-/// Whether it has ended, as the warp's first lane sees it.
+/// Whether the phase has ended, as the warp's first lane sees it.
 __device__ inline bool is_over(std::uint32_t barrier, unsigned parity) {
   unsigned done;
   asm volatile("{ .reg .pred done; mbarrier.test_wait.parity.shared.b64 done, [%1], %2; selp.u32 %0, 1, 0, done; }"
@@ -48,7 +49,7 @@ __device__ inline bool is_over(std::uint32_t barrier, unsigned parity) {
   return __shfl_sync(0xffffffffU, done, 0) != 0;
 }
 
-/// A barrier in shared memory whose phases alternate: a phase ends when all arrivals and all bytes announced are in.
+/// A barrier in shared memory with alternating phases: a phase ends when all arrivals and all announced bytes are in.
 class Barrier {
  public:
   __device__ void initialize(unsigned arrivals) {
@@ -57,12 +58,12 @@ class Barrier {
 
   __device__ void arrive() { arrive_at(address()); }
 
-  /// One more arrival is awaited in this phase: that of all asynchronous copies that this thread has issued so far.
+  /// Adds an arrival to this phase: it comes when all asynchronous copies of this thread so far have arrived.
   __device__ void await_copies() {
     asm volatile("cp.async.mbarrier.arrive.shared.b64 [%0];" ::"r"(address()) : "memory");
   }
 
-  /// Waits for the end of the phase of this parity.
+  /// Waits until the phase of this parity ends.
   __device__ void wait(unsigned parity) { wait_at(address(), parity); }
 
 #if __CUDA_ARCH__ >= 900
@@ -78,19 +79,19 @@ class Barrier {
   std::uint64_t word_;
 };
 
-/// Threads of one block that share `name` (1 to 15) wait for one another.
+/// Waits until `threads` threads of the block have called meet with the same `name` (1 to 15).
 __device__ inline void meet(int name, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(name), "r"(threads) : "memory");
 }
 
-/// Shared memory that was written by plain stores, or is being read, may now be read or overwritten by bulk copies.
+/// After this, bulk copies may read or overwrite shared memory that plain stores wrote or that threads were reading.
 __device__ inline void publish_to_bulk_copies() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 #endif
 }
 
-/// Barriers that were initialised are visible to bulk copies.
+/// After this, bulk copies see the barriers that were initialised.
 __device__ inline void publish_barriers() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
@@ -98,7 +99,7 @@ __device__ inline void publish_barriers() {
 }
 
 #if __CUDA_ARCH__ >= 900
-/// Copies `bytes` (a multiple of 16, both addresses too) into shared memory; the barrier counts them.
+/// Copies `bytes` bytes into shared memory. They and both addresses are multiples of 16; the barrier counts the bytes.
 __device__ inline void bulk_load(void* to, const void* from, unsigned bytes, Barrier& barrier) {
   asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
                    shared_address(to)),
@@ -106,13 +107,13 @@ __device__ inline void bulk_load(void* to, const void* from, unsigned bytes, Bar
                : "memory");
 }
 
-/// Brings the same into the cache that all multiprocessors share.
+/// Brings `bytes` bytes into the L2 cache, which all multiprocessors share.
 __device__ inline void bulk_prefetch(const void* from, unsigned bytes) {
   asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
 }
 
-/// Copies a box of a matrix that a tensor map describes into shared memory (at a multiple of 128 bytes): numbers
-/// `first` and on of lines `line` and on, zeros beyond the matrix; the barrier counts the bytes of the whole box.
+/// Copies a TMA tile into shared memory, to a multiple of 128 bytes: numbers `first` and on of lines `line` and on.
+/// What lies beyond the matrix becomes zero. The barrier counts the bytes of the whole TMA tile.
 __device__ inline void tensor_load(void* to, const CUtensorMap& map, int first, int line, Barrier& barrier) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
@@ -126,14 +127,14 @@ __device__ inline void tensor_prefetch(const CUtensorMap& map, int first, int li
 }
 #endif
 
-/// Compute capability 8.0 has none: there, nothing comes of what follows.
+/// Compute capability 8.0 has no bulk copies: there the functions below do nothing or are not called.
 #if __CUDA_ARCH__ >= 900
 inline constexpr bool has_bulk_copies = true;
 #else
 inline constexpr bool has_bulk_copies = false;
 #endif
 
-/// The same of a matrix whose lines are cut into pieces: numbers of piece `piece` of lines `line` and on.
+/// Copies a TMA tile of a matrix whose lines are cut into pieces: the numbers of piece `piece` of lines `line` and on.
 __device__ inline void tensor_load_piece(void* to, const CUtensorMap& map, int piece, int line, Barrier& barrier) {
   asm volatile(
       "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::
@@ -142,7 +143,7 @@ __device__ inline void tensor_load_piece(void* to, const CUtensorMap& map, int p
       : "memory");
 }
 
-/// Copies `bytes` (a multiple of 16, both addresses too) out of shared memory; see bulk_stores_have_read.
+/// Copies `bytes` bytes out of shared memory; they and both addresses are multiples of 16. See bulk_stores_have_read.
 __device__ inline void bulk_store([[maybe_unused]] void* to, [[maybe_unused]] const void* from,
                                   [[maybe_unused]] unsigned bytes) {
 #if __CUDA_ARCH__ >= 900
@@ -153,14 +154,14 @@ __device__ inline void bulk_store([[maybe_unused]] void* to, [[maybe_unused]] co
 #endif
 }
 
-/// Copies boxes of matrices that tensor maps describe out of shared memory, nothing beyond the matrix; they belong
-/// together once commit_stores has followed.
+/// Copies a TMA tile out of shared memory and writes nothing beyond the matrix. commit_stores makes one group of the
+/// TMA tiles before it.
 __device__ inline void tensor_store(const CUtensorMap& map, int first, int line, const void* from) {
   asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(&map), "r"(first),
                "r"(line), "r"(shared_address(from))
                : "memory");
 }
-/// The same of one box by itself.
+/// Copies one TMA tile that is a group by itself.
 __device__ inline void store_box([[maybe_unused]] const CUtensorMap& map, [[maybe_unused]] int first,
                                  [[maybe_unused]] int line, [[maybe_unused]] const void* from) {
 #if __CUDA_ARCH__ >= 900
@@ -170,7 +171,7 @@ __device__ inline void store_box([[maybe_unused]] const CUtensorMap& map, [[mayb
 }
 __device__ inline void commit_stores() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 
-/// Waits until this thread's bulk stores have read shared memory, all but the last `pending`.
+/// Waits until all bulk store groups of this thread, except the last `pending`, have read shared memory.
 template <int pending>
 __device__ inline void bulk_stores_have_read() {
 #if __CUDA_ARCH__ >= 900
@@ -185,7 +186,7 @@ __device__ inline void bulk_stores_are_done() {
 #endif
 }
 
-/// Copies 4, 8 or 16 bytes into shared memory asynchronously, zeros after the first `from_bytes`.
+/// Copies 4, 8 or 16 bytes into shared memory asynchronously; bytes after the first `from_bytes` become zero.
 template <int bytes>
 __device__ inline void async_copy_part(void* to, const void* from, int from_bytes) {
   if constexpr (bytes == 16) {
@@ -198,20 +199,21 @@ __device__ inline void async_copy_part(void* to, const void* from, int from_byte
   }
 }
 
-/// The same of all bytes, or of none.
+/// Copies all bytes if `valid`, else writes zeros.
 template <int bytes>
 __device__ inline void async_copy(void* to, const void* from, bool valid) {
   async_copy_part<bytes>(to, from, valid ? bytes : 0);
 }
 
-/// This thread's copies so far are a group; waits for all groups but the last `pending`.
+/// commit_copies makes a group of this thread's copies so far; await_copies waits for all groups except the last
+/// `pending`.
 __device__ inline void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template <int pending>
 __device__ inline void await_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
 }
 
-/// Registers per thread from here on: those of the loading warps go to the computing ones (sm_90a, sm_100a).
+/// Sets the registers per thread from here on. The loading warps give theirs to the computing warps (sm_90a, sm_100a).
 template <int count>
 __device__ inline void take_registers() {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL) || defined(__CUDA_ARCH_FEAT_SM100_ALL)

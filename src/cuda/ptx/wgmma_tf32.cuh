@@ -4,17 +4,17 @@
 
 #include "src/cuda/ptx/pipeline.cuh"
 
-/// Products of a warpgroup, four warps, in tensor cores: 64 rows times 8 deep, right factors from shared memory. They
-/// run beside the code that starts them (sm_90a).
+/// Tensor-core products (wgmma) of a warpgroup, which is four warps: 64 rows, 8 deep, with right factors from shared
+/// memory. They run asynchronously beside the code that starts them (sm_90a).
 ///
-/// Warp w of four, lane 4 g + q: left[v] is row 16 w + g + 8 (v % 2), depth q + 4 (v / 2); sum[4 j + v] is row 16 w + g
-/// + 8 (v / 2), column 8 j + 2 q + v % 2.
+/// Warp w of four, lane 4 g + q holds: left[v] is row 16 w + g + 8 (v % 2), depth q + 4 (v / 2); sum[4 j + v] is row 16
+/// w + g + 8 (v / 2), column 8 j + 2 q + v % 2.
 namespace blockvec::kernels::cuda {
 
 inline constexpr int warpgroup_threads = 128;
 
-/// A right factor of 8 rows in shared memory, [row / 4][column / 8][column % 8][row % 4], so many bytes from its first
-/// four rows to its others.
+/// Describes a right factor of 8 rows in shared memory, [row / 4][column / 8][column % 8][row % 4]. `to_four_rows`:
+/// bytes from its first four rows to the other four.
 __device__ inline std::uint64_t right_factor(std::uint32_t address, int to_four_rows) {
   constexpr std::uint64_t to_eight_columns = 128;
   return (address & 0x3ffffU) >> 4 | static_cast<std::uint64_t>(to_four_rows / 16) << 16 | to_eight_columns / 16 << 32;
@@ -22,13 +22,13 @@ __device__ inline std::uint64_t right_factor(std::uint32_t address, int to_four_
 inline constexpr int right_factor_rows = 8;
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-/// Registers and shared memory are as products started from here on are to find them.
+/// Products that start after this see the registers and the shared memory as they are now.
 __device__ inline void open_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 
-/// What was started so far may be waited for.
+/// Makes a group of the products that were started so far; only such groups can be waited for.
 __device__ inline void commit_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 
-/// Waits for all products that were committed; `sums` are theirs.
+/// Waits for all committed products; they add to `sums`.
 template <int sets, int count>
 __device__ inline void await_products(float (&sums)[sets][count]) {
   asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
@@ -36,10 +36,10 @@ __device__ inline void await_products(float (&sums)[sets][count]) {
   for (int i = 0; i < sets * count; ++i) asm volatile("" : "+f"((&sums[0][0])[i])::"memory");
 }
 
-/// Waits for all products but those that were committed last.
+/// Waits for all committed groups of products except the last one.
 __device__ inline void await_products_but_last() { asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory"); }
 
-/// sum += sign left right, by all warps of the group.
+/// Starts sum += sign left right. All warps of the group call this.
 template <int sign>
 __device__ inline void start_product(float (&sum)[4], const unsigned (&left)[4], std::uint64_t right) {
   asm volatile("wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, %8, 1, %9, 1;"

@@ -34,7 +34,7 @@ __device__ __noinline__ void multiply_row_plainly(const TsmmColumnPieces<float>&
   }
 }
 
-/// `columns`: at most so many columns of B, even. A thread has `rows` rows at a time. Shared memory has C, row by row.
+/// `columns`: the most columns of B, even. A thread has `rows` rows at a time. Shared memory has C, row by row.
 template <class Real, int parts, int columns, int rows>
 __global__ void __launch_bounds__(fma_block_threads, 1)
     tsmm_columns_fma_kernel(const __grid_constant__ TsmmColumnPieces<Real> p) {

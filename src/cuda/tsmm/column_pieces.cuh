@@ -16,9 +16,9 @@ namespace blockvec::kernels::cuda {
 template <class Real>
 struct PieceColumns {
   Real* data;
-  std::int64_t distance;  ///< from column to column
+  std::int64_t distance;  ///< numbers from column to column
   int count;
-  int pitch;   ///< from column to column in a stage; equals `distance` modulo 16 bytes
+  int pitch;   ///< numbers from column to column in a stage; equals `distance` modulo 16 bytes
   int shift;   ///< where the first column begins in a stage; its misalignment is as in memory
   int parts;   ///< real numbers of a scalar
   bool boxed;  ///< columns begin at multiples of 16 bytes: one TMA tile brings, or takes, all columns of a chunk
@@ -225,8 +225,7 @@ __device__ inline void store_pieces(const TsmmColumnPieces<Real>& p, PieceStages
                                     int own) {
   int turn = own;
   for (RingPosition at{0, 0};; at.advance(1, p.stages)) {
-    shared.full[at.stage].wait(
-        at.parity);  // waits for all chunks in turn, so that no stage seems full from an earlier chunk
+    shared.full[at.stage].wait(at.parity);  // waits for every chunk: no stage may seem full from an old one
     const std::uint32_t chunk = shared.chunk_of[at.stage];
     if (chunk == no_chunk) break;
     turn = (turn + 1) % piece_storers;

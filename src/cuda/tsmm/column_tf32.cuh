@@ -5,19 +5,20 @@
 #include "src/cuda/tsmm/tf32_warpgroup.cuh"
 #include "src/dispatch/cuda/tsmm/column_pieces.hpp"
 
-/// tsmm of column-major operands in single precision, by split products of whole warpgroups (tsmm/tf32_warpgroup.cuh):
-/// chunks of rows go through a ring as in tsmm/column_pieces.cuh, warpgroups take their steps of 64 rows in turn.
+/// tsmm in single precision for column-major operands, by 3xTF32 products of whole warpgroups
+/// (tsmm/tf32_warpgroup.cuh). Chunks of rows go through a ring as in tsmm/column_pieces.cuh. Warpgroups take the
+/// chunks' steps of 64 rows in turn.
 namespace blockvec::kernels::cuda {
 
 using dispatch::warpgroup_warps;
 
-/// A lane's numbers of two rows, 8 apart, in columns q + 4 i.
+/// Reads a lane's numbers of A: two rows, 8 apart, in columns q + 4 i. `turns`: half of the lanes swap their rows.
 template <int parts, bool turns>
 struct ColumnPairs {
-  const float* row;  ///< the one that is read first, of the lane's first column
+  const float* row;  ///< the row that the lane reads first, in its first column
   int to_other;
-  int to_four;  ///< from a column to the fourth after it
-  int columns;  ///< from the lane's first one on
+  int to_four;  ///< numbers from a column to the fourth after it
+  int columns;  ///< columns from the lane's first one on
   bool turned;
 
   __device__ void read(int step, float (&x)[2][2][4]) const {
@@ -63,10 +64,11 @@ struct ColumnPairs {
   }
 };
 
-/// What B held comes along in stages, or from the cache, where stages would else hold too short pieces of columns.
+/// Where B's old numbers come from: from stages, or from the L2 cache if stages would hold too short pieces of columns.
 enum class Old : std::uint8_t { none, staged, fetched };
 
-/// A result += beta times what B held there, by one rounding, since single precision need not hold what is added.
+/// Adds beta times B's old number to a result with a single rounding. The product alone need not fit into single
+/// precision.
 template <int parts>
 __device__ inline void add_scaled(Factor beta, float2 old, float& re, float& im) {
   if (parts == 1 || beta.im == 0) {
@@ -79,15 +81,16 @@ __device__ inline void add_scaled(Factor beta, float2 old, float& re, float& im)
   }
 }
 
-/// Where a lane's results of a chunk belong in B: in two rows, 8 apart, of columns q + 4 i.
+/// Where a lane's results of a chunk belong in B: two rows, 8 apart, of columns q + 4 i.
 template <int parts>
 struct OldNumbers {
-  const float* number;   ///< of the lane's first column and row
-  std::int64_t to_four;  ///< from a column to the fourth after it
-  int columns;           ///< from the lane's first one on
-  bool there[2];         ///< the row is one of B's
+  const float* number;   ///< in the lane's first column and row
+  std::int64_t to_four;  ///< numbers from a column to the fourth after it
+  int columns;           ///< columns from the lane's first one on
+  bool there[2];         ///< whether B has the row
 
-  /// In slot i; nothing where B ends. Without branches, so that others are under way at the same time.
+  /// Reads the number of slot i; zeros where B ends. The code has no branches, so that other loads are under way
+  /// meanwhile.
   __device__ float2 read(int slot, int half) const {
     const float* const from = number + slot * to_four + half * 8 * parts;
     const int mine = 4 * slot < columns && there[half];
@@ -102,7 +105,7 @@ struct OldNumbers {
     return was;
   }
 
-  /// sums += beta B; many numbers are on their way at a time.
+  /// Adds beta B to sums; many loads are under way at a time.
   template <int wide>
   __device__ void add_to(WarpgroupSums<parts, wide>& sums, Factor beta) const {
     constexpr int slots = wide / 4;
@@ -120,7 +123,7 @@ struct OldNumbers {
           add_scaled<parts>(factor, old[i], sums.sum[0][at], sums.sum[parts - 1][at]);
         }
       };
-      if (parts == 1 || beta.im == 0) {  // asked once
+      if (parts == 1 || beta.im == 0) {  // one test for the whole batch
         add({beta.re, 0});
       } else {
         add(beta);
@@ -129,7 +132,7 @@ struct OldNumbers {
   }
 };
 
-/// One result in double precision, from A's numbers of a row on, where B held `old`.
+/// Computes one result in double precision. `a` points to A's numbers of the row, `old` is what B held.
 template <int parts>
 __device__ __noinline__ float plain_number(const TsmmColumnPieces<float>& p, const float* a, float2 old, int column,
                                            int part) {
@@ -147,8 +150,8 @@ __device__ __noinline__ float plain_number(const TsmmColumnPieces<float>& p, con
   return static_cast<float>(value);
 }
 
-/// What warp `warp` has to compute: its warpgroup takes steps of 64 rows in turn. `right`: C, in so many steps; `adds`:
-/// where what beta B adds comes from.
+/// What a computing warp does: its warpgroup takes steps of 64 rows in turn. `right` is the address of C, packed in
+/// `steps` steps. `adds` says where B's old numbers come from.
 template <int parts, int columns, int chunk_steps, bool turns, Old adds>
 __device__ inline void multiply_pieces(const TsmmColumnPieces<float>& p, PieceStages& shared, unsigned char* memory,
                                        std::uint32_t right, int steps, int warp) {
@@ -157,7 +160,7 @@ __device__ inline void multiply_pieces(const TsmmColumnPieces<float>& p, PieceSt
   const bool reads_a = !p.alpha.read().is_zero();
   [[maybe_unused]] const Factor beta = p.beta.read();
   const int q = lane % 4;
-  // Where columns begin in the same bank, every other lane takes its second row first.
+  // Where columns begin in the same bank, every other lane reads its second row first.
   const bool turned = turns && q % 2 == 1;
   const int row0 = warp % 4 * 16 + lane / 4;
   const int first_row = row0 + (turned ? 8 : 0);
@@ -166,8 +169,8 @@ __device__ inline void multiply_pieces(const TsmmColumnPieces<float>& p, PieceSt
   const int first_b = p.offset_b / static_cast<int>(sizeof(float)) + p.b.shift + q * p.b.pitch + first_row * parts;
 
   RingPosition at{0, 0};
-  int step = warp / warpgroup_warps;  // of the chunk
-  // On to the chunk of this step. All chunks are waited for in turn: else a stage could seem full from its last one.
+  int step = warp / warpgroup_warps;  // the warpgroup's step in its chunk
+  // Goes on to the chunk of this step. It waits for all chunks in turn: else a stage could seem full from an old chunk.
   const auto settle = [&](bool waited) {
     for (; step >= chunk_steps; step -= chunk_steps, waited = false) {
       if (!waited) shared.full[at.stage].wait(at.parity);
@@ -182,7 +185,7 @@ __device__ inline void multiply_pieces(const TsmmColumnPieces<float>& p, PieceSt
     float* const stage = reinterpret_cast<float*>(memory + at.stage * p.stage_bytes) + step * warpgroup_rows * parts;
     WarpgroupSums<parts, columns> sums;
     sums.clear();
-    // Of rows that a chunk holds without storing them, what this reads may be another block's result already.
+    // In overlap rows, which a chunk holds but does not store, this may read another block's new result.
     const auto old = [&] {
       const std::int64_t number =
           static_cast<std::int64_t>(chunk) * p.stored - p.early + (step * warpgroup_rows + row0) * parts;
@@ -194,7 +197,7 @@ __device__ inline void multiply_pieces(const TsmmColumnPieces<float>& p, PieceSt
     if (reads_a) {
       const ColumnPairs<parts, turns> fragments{stage + first_a, to_other, 4 * p.a.pitch, p.m - q, turned};
       multiply_steps(sums, fragments, right, steps);
-      if (!__all_sync(0xffffffffU, sums.finite())) {  // only true infinities are to be seen
+      if (!__all_sync(0xffffffffU, sums.finite())) {  // so that only true infinities remain
 #pragma unroll
         for (int i = 0; i < columns / 2; ++i) {
           const int slot = i / 4 * 2 + i % 2;
@@ -220,7 +223,7 @@ __device__ inline void multiply_pieces(const TsmmColumnPieces<float>& p, PieceSt
     if constexpr (adds == Old::fetched) {
       if (!added) old().add_to(sums, beta);
     }
-    __syncwarp();  // all of a row has been read
+    __syncwarp();  // all lanes have read their rows
     float* const out = stage + first_b;
 #pragma unroll
     for (int slot = 0; slot < columns / 4; ++slot) {
@@ -256,7 +259,7 @@ __device__ inline void multiply_pieces(const TsmmColumnPieces<float>& p, PieceSt
 template <int parts, int columns, int chunk_steps>
 inline constexpr bool stages_hold_old = dispatch::may_hold_old(parts, chunk_steps, columns / 8);
 
-/// `columns`: of B, a multiple of 8; a chunk has so many steps.
+/// `columns`: the most columns of B, a multiple of 8. `chunk_steps`: steps of 64 rows in a chunk.
 template <int parts, int columns, int chunk_steps>
 __global__ void __launch_bounds__(warpgroup_block_threads, 1)
     tsmm_columns_split_kernel(const __grid_constant__ TsmmColumnPieces<float> p) {
@@ -264,7 +267,7 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ PieceStages shared;
   release_next_kernel();
-  // The compiler must see that all lanes of a warp go the same way: products that run beside others need it.
+  // The compiler must see that all lanes of a warp take the same path: asynchronous products (wgmma) need it.
   const int warp = __shfl_sync(0xffffffffU, static_cast<int>(threadIdx.x) / warp_size, 0);
   if (threadIdx.x == 0) shared.initialize(p.stages, chunk_steps * warpgroup_warps);
   await_previous_kernel();
@@ -272,7 +275,7 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
 
   if (warp >= warpgroup_warps * warpgroups) {
     give_registers<56>();
-    // Every warpgroup finds a mark, and so does each warp that stores.
+    // Every warpgroup and every storing warp must find a mark.
     constexpr int marks = chunk_steps > 1 ? piece_storers : warpgroups;
     const int own = warp - warpgroup_warps * warpgroups;
     if (own == 0) load_pieces(p, shared, memory, chunk_steps * warpgroup_rows * parts, marks);
@@ -281,7 +284,7 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
   }
 
   take_registers<152>();
-  constexpr int width = 2 * pairs_of_step / parts;  // columns of a step
+  constexpr int width = 2 * pairs_of_step / parts;  // columns of A in a step
   const int steps = (p.m + width - 1) / width;
   float* const packed = reinterpret_cast<float*>(memory + p.stages * p.stage_bytes);
   const Factor alpha = p.alpha.read();

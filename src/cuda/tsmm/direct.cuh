@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(direct_threads) tsmm_direct_kernel(const __gri
   extern __shared__ __align__(16) double small[];  // alpha C, row by row; zeros fill the last batch
   const Factor alpha = p.alpha.read();
   const Factor beta = p.beta.read();
-  const int m = alpha.is_zero() ? 0 : p.m;  // A is not read then
+  const int m = alpha.is_zero() ? 0 : p.m;  // alpha = 0: A is not read
   const int thread = static_cast<int>(threadIdx.x);
   std::int64_t row[rows];
   const Real* from[rows];

@@ -37,9 +37,9 @@ __global__ void zero_tickets(unsigned* tickets) {
 struct Launcher {
   cudaStream_t stream;
   const Product& operation;
-  unsigned* tickets;  ///< in the workspace
+  unsigned* tickets;  ///< the tile scheduler's counter, in the workspace
 
-  /// What else of the workspace kernels leave for one another.
+  /// The rest of the workspace, where a kernel leaves packed C for the next one.
   template <class Entry>
   Entry* packed() const {
     return reinterpret_cast<Entry*>(tickets + 4);
@@ -68,7 +68,7 @@ void set_task(TsmmTask<real_t<T>>& p, const TsmmCall<T>& call, const dispatch::C
        static_cast<std::uint32_t>(x.chunks_per_ticket)};
 }
 
-/// Rows of a row-major matrix, or columns of a column-major one.
+/// The lines of an operand: rows of a row-major matrix, or columns of a column-major one.
 template <class T>
 Lines<real_t<T>> lines(const Matrix<const T>& a) {
   constexpr int parts = parts_of<T>;
@@ -76,7 +76,7 @@ Lines<real_t<T>> lines(const Matrix<const T>& a) {
   return {real_data(a), parts * a.rows, a.columns, parts * a.ld};
 }
 
-/// `rows` rows of a row-major matrix at a time: flat, with what gaps there are, or in boxes.
+/// How a row-major operand comes, `rows` rows at a time: as flat row tiles, gaps included, or in TMA tiles (boxes).
 template <class T>
 Staged<real_t<T>> staged_rows(const Matrix<const T>& a, bool boxed, int rows, const Product& operation) {
   using Real = real_t<T>;
@@ -128,7 +128,7 @@ void launch_ring(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Lau
   launcher.launch_early(kernel, x.parts, threads, x.shared_bytes, p);
 }
 
-/// Lines that are to be copied plainly, by so many numbers of each at a time.
+/// Lines that plain copies bring, `numbers` numbers of a line at a time.
 template <class Real>
 PlainLines<Real> plain_lines(const Lines<Real>& a, int numbers) {
   PlainLines<Real> made{a.data, a.distance, a.length, a.count, 16, 1};
@@ -142,7 +142,7 @@ PlainLines<Real> plain_lines(const Lines<Real>& a, int numbers) {
   return made;
 }
 
-/// Whether two neighbours of every row can be written at once.
+/// Whether two neighbours of every row can be written by one store.
 template <class T>
 bool written_in_pairs(const Matrix<T>& b) {
   const bool neighbours = b.layout == Layout::row_major || parts_of<T> == 2;
@@ -150,7 +150,7 @@ bool written_in_pairs(const Matrix<T>& b) {
          reinterpret_cast<std::uintptr_t>(b.data) % (2 * sizeof(real_t<T>)) == 0;
 }
 
-/// Where results lie, and how they go there; which lanes share a line is left to the kernel's rule.
+/// Where results lie, and how they go there. The caller sets which lanes share a line.
 template <class T>
 Results<real_t<T>> results(const Matrix<T>& b, int box_rows, int staged_pitch) {
   Results<real_t<T>> out{};
@@ -172,10 +172,10 @@ void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const La
   TsmmBoxes<Real> p{};
   set_task(p, call, x, launcher.tickets);
   Lines<Real> a = lines(call.a);
-  if (a.count == 1) a.distance = round_up(a.length, 4);  // whatever a single line's is
+  if (a.count == 1) a.distance = round_up(a.length, 4);  // a single line has no distance to the next
   const int box_rows = 16 * x.row_warps;
   const int depth_classes = row_major ? 1 : parts * x.classes;
-  const int of_line = row_major ? x.panel : parts * box_rows;  // what a box takes of each
+  const int of_line = row_major ? x.panel : parts * box_rows;  // numbers of a line in a box
   const int lines_of_class = row_major ? box_rows / x.classes : x.panel / depth_classes;
   const bool splits = x.kernel == TsmmKernel::strided_tf32;
   const bool by_3m = x.kernel == TsmmKernel::strided_3m;
@@ -187,9 +187,9 @@ void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const La
     p.a = boxes(a, x.classes, x.pitch, lines_of_class, launcher.operation);
   }
   p.out = results(call.b, box_rows, x.staged_pitch);
-  if (row_major && x.classes == 2) p.out.map = {2, 8, 1};  // rows that meet are of one class
+  if (row_major && x.classes == 2) p.out.map = {2, 8, 1};  // rows that lanes read at a time are of one class
   if (row_major && x.classes > 2) p.out.map = {4, 1, 2};
-  for (p.out.sharing_lanes = 4; p.out.sharing_lanes < warp_size;) {  // enough for a line that starts anywhere
+  for (p.out.sharing_lanes = 4; p.out.sharing_lanes < warp_size;) {  // lanes enough for a line that starts anywhere
     if (row_major && p.out.n + 3 <= p.out.sharing_lanes) break;
     p.out.sharing_lanes *= 2;
   }
@@ -245,12 +245,12 @@ void launch_warps(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const La
   launcher.launch_early(warps_kernel_of<Real>(x), x.parts, sharing_threads, x.shared_bytes, p);
 }
 
-/// Chunks of columns that are stored `early` numbers before the chunk's own first one, at most, and end as early.
+/// How many chunks a column needs, if each stores up to `early` numbers before its own first one, and ends as early.
 std::uint32_t chunks_of(std::int64_t length, int early, int stored) {
   return static_cast<std::uint32_t>(ceil_div(length + std::max(early - 1, 0), stored));
 }
 
-/// Columns, `pitch` real numbers apart in a stage, of which a chunk holds `rows`.
+/// An operand's columns, `pitch` real numbers apart in a stage; a chunk holds `rows` rows of them.
 template <class T>
 PieceColumns<real_t<T>> piece_columns(const Matrix<T>& a, int pitch, int rows, const Product& operation) {
   using Real = real_t<T>;
@@ -263,7 +263,7 @@ PieceColumns<real_t<T>> piece_columns(const Matrix<T>& a, int pitch, int rows, c
   p.pitch = pitch;
   p.parts = parts;
   p.shift = static_cast<int>(reinterpret_cast<std::uintptr_t>(p.data) / sizeof(Real) % bulk_unit<Real>);
-  // Tensor maps count rows in 32 bits and strides in 40, boxes to 256.
+  // Tensor maps count rows in 32 bits and strides in 40 bits; a TMA tile has at most 256 rows and columns.
   p.boxed = sizeof(T) <= 8 && rows <= 256 && p.shift == 0 && p.distance % bulk_unit<Real> == 0 &&
             pitch == rows * parts && a.columns <= 256 && a.rows < std::numeric_limits<std::int32_t>::max() - 4096 &&
             p.distance < (std::int64_t{1} << 40) / static_cast<std::int64_t>(sizeof(Real));
@@ -400,7 +400,7 @@ void launch_tsmm(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Cud
   const Launcher launcher{execution.stream, operation, workspace_start<unsigned>(execution)};
   if (x.in_parts()) return launch_in_parts(call, x, execution);
   require_kernel(dispatch::problem_of(call, execution.single_precision), x, operation);
-  // Where C is packed by a kernel of its own, that one makes the tickets ready, too.
+  // Where a kernel of its own packs C, that kernel also sets the ticket to zero.
   const bool takes_tickets =
       x.kernel != TsmmKernel::direct && x.kernel != TsmmKernel::general && x.kernel != TsmmKernel::short_k;
   if (takes_tickets && !x.small_in_ring) launcher.launch_early(zero_tickets, 1, 1, 0, launcher.tickets);

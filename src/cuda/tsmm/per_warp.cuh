@@ -10,24 +10,24 @@
 #include "src/cuda/tsmm/results.cuh"
 #include "src/cuda/tsmm/row_ring_tf32.cuh"
 
-/// tsmm of row-major operands where every warp works by itself: it copies its rows of A into stages of its own by plain
-/// asynchronous copies, whatever their stride and alignment, multiplies them and writes their results.
+/// tsmm for row-major operands of any stride and alignment, where every warp works by itself. A warp copies its rows of
+/// A into stages of its own by plain asynchronous copies, multiplies them, and writes their results.
 ///
-/// A turn is 16 tb rows and all columns of B, 8 tn at most; a stage holds a panel of A's columns. C stays in shared
-/// memory. Rows of a turn are all read before the first of them is written, so that B may be A.
+/// A turn is a row tile of 16 tb rows with all columns of B, 8 tn at most. A stage holds a panel (K slice) of A's
+/// columns. C stays in shared memory. A warp reads all rows of a turn before it writes any of them, so that B may be A.
 namespace blockvec::kernels::cuda {
 
 template <class Real>
 struct TsmmWarps : TsmmTask<Real> {  // a chunk is a turn
 
   PlainLines<Real> lines;  ///< A
-  Results<Real> out;       ///< staged_pitch: real numbers from row to row of a stage, too
-  bool staged;             ///< results go to memory row by row
+  Results<Real> out;       ///< staged_pitch: also the real numbers from row to row of a stage
+  bool staged;             ///< results go to memory row by row, through a stage
   int m;
   int panel;
   int stages;
 
-  // Rows' numbers as lanes take them: see TsmmBoxes.
+  // Where a lane's other depths lie: see TsmmBoxes.
   static constexpr int depth_classes = 1;
   int step[4] = {0, 4, 8, 12};
   static constexpr int depth_step = 16;
@@ -36,25 +36,25 @@ struct TsmmWarps : TsmmTask<Real> {  // a chunk is a turn
 inline constexpr int sharing_warps = 8;
 inline constexpr int sharing_threads = sharing_warps * warp_size;
 
-/// A block's ticket for some turns, which its warps take one after the other: what runs at a time lies close together,
-/// and few ask for tickets. Whoever takes the last turn of a ticket puts a spare one in its place and asks for the
-/// next. All of it by atomic operations of one lane a warp.
+/// A block's ticket stands for some turns, which its warps take one after the other. So rows that are computed at the
+/// same time lie close together, and few warps ask for tickets. The warp that takes the last turn of a ticket puts the
+/// spare ticket in its place and asks for the next one. One lane of a warp does all of this by atomic operations.
 struct SharedTicket {
-  unsigned long long turns;  ///< the next one, and in the lower half how many are left
-  unsigned long long spare;  ///< turns, too; 0: it is on its way
+  unsigned long long turns;  ///< upper half: the next turn; lower half: how many turns remain
+  unsigned long long spare;  ///< the turns of the spare ticket; 0: it is on its way
 
   __device__ static unsigned long long turns_of(unsigned ticket, unsigned turns_per_ticket) {
     return static_cast<unsigned long long>(ticket * turns_per_ticket) << 32 | turns_per_ticket;
   }
 };
 
-/// A warp's way through the turns.
+/// Gives a warp one turn after the other.
 class SharedTurns {
  public:
   __device__ SharedTurns(SharedTicket& shared, unsigned* tickets, unsigned turns_per_ticket, int lane)
       : shared_(shared), tickets_(tickets), per_ticket_(turns_per_ticket), lane_(lane) {}
 
-  /// By one thread, before the block's first barrier.
+  /// One thread calls this before the block's first barrier.
   __device__ void begin() {
     shared_.turns = SharedTicket::turns_of(atomicAdd(tickets_, 1U), per_ticket_);
     shared_.spare = SharedTicket::turns_of(atomicAdd(tickets_, 1U), per_ticket_);
@@ -64,7 +64,7 @@ class SharedTurns {
     if (lane_ == 0) turn = take_by_one();
     return __shfl_sync(0xffffffffU, turn, 0);
   }
-  /// At any time once the warp has waited for other things anyway, and in the end.
+  /// A warp calls this after it has waited for other things anyway, and at the end.
   __device__ void put_spare() {
     if (has_ticket_) atomicExch(&shared_.spare, SharedTicket::turns_of(ticket_, per_ticket_));
     has_ticket_ = false;
@@ -98,8 +98,8 @@ class SharedTurns {
   bool has_ticket_ = false;
 };
 
-/// Writes `rows` rows of B from shared memory by one warp, each by as many lanes as it has numbers - or pairs of them -
-/// up to a power of 2 and to all of them.
+/// One warp writes `rows` rows of B from shared memory. As many lanes share a row as it has numbers, or pairs of them,
+/// rounded up to a power of 2, at most the whole warp.
 template <class Unit, class Real>
 __device__ inline void write_units(const Results<Real>& p, const Real* staged, std::int64_t first_row, int rows,
                                    int lane) {
@@ -126,7 +126,7 @@ __device__ inline void write_rows(const Results<Real>& p, const Real* staged, st
   write_units<Real>(p, staged, first_row, rows, lane);
 }
 
-/// C in two parts, in the places of its numbers: [8 rows of C][piece of 8 columns][lane][high, low][2].
+/// Splits packed C into two TF32 halves in place: [8 rows of C][8 columns][lane][high, low][2].
 __device__ inline void split_in_place(double* packed, int pairs, int thread, int threads) {
   for (int i = thread; i < pairs; i += threads) {
     const double2 both = reinterpret_cast<const double2*>(packed)[i];
@@ -136,7 +136,7 @@ __device__ inline void split_in_place(double* packed, int pairs, int thread, int
   }
 }
 
-/// sum += A C by split products, for `steps` steps of 8 columns of A; as multiply_panel.
+/// Adds A C to sum by 3xTF32, for `steps` steps of 8 columns of A; otherwise as multiply_panel.
 template <int tb, int tn>
 __device__ inline void multiply_panel_split(float (&sum)[tb][tn][4], const float* const (&a)[2], int box,
                                             const double* c, int steps) {
@@ -157,7 +157,7 @@ __device__ inline void multiply_panel_split(float (&sum)[tb][tn][4], const float
       const uint4 both = *reinterpret_cast<const uint4*>(c + 64 * (s * tn + x));
       const unsigned right_high[2] = {both.x, both.y};
       const unsigned right_low[2] = {both.z, both.w};
-      // Small products first.
+      // Small products come first.
 #pragma unroll
       for (int t = 0; t < tb; ++t) multiply_tf32(sum[t][x], low[t], right_high);
 #pragma unroll
@@ -168,7 +168,7 @@ __device__ inline void multiply_panel_split(float (&sum)[tb][tn][4], const float
   }
 }
 
-/// Waits for all groups of this thread's copies but the last `stages` - 2.
+/// Waits for this thread's groups of copies, except the last `stages` - 2.
 __device__ inline void await_stage(int stages) {
   if (stages == 2) {
     await_copies<0>();
@@ -179,17 +179,17 @@ __device__ inline void await_stage(int stages) {
   }
 }
 
-/// Blocks of a multiprocessor.
+/// How many blocks a multiprocessor runs at a time.
 template <int tb, int tn>
 inline constexpr int sharing_blocks = dispatch::tsmm_warps_blocks({tb, tn});
 
-/// `tf32`: by split products. Where results are not finite then, the warp computes their rows again in double precision
-/// from memory: only true infinities are seen.
+/// `tf32`: the warp multiplies by 3xTF32. Where results are not finite then, it computes their rows again in double
+/// precision from memory. So only true infinities remain.
 template <class Real, int tb, int tn, bool tf32 = false>
 __global__ void __launch_bounds__(sharing_threads, sharing_blocks<tb, tn>)
     tsmm_warps_kernel(const __grid_constant__ TsmmWarps<Real> p) {
   using Number = std::conditional_t<tf32, float, double>;
-  constexpr int step_columns = tf32 ? 8 : 4;  // of A
+  constexpr int step_columns = tf32 ? 8 : 4;  // columns of A in a step
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ SharedTicket ticket;
   constexpr int rows_of_turn = 16 * tb;
@@ -199,7 +199,7 @@ __global__ void __launch_bounds__(sharing_threads, sharing_blocks<tb, tn>)
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   const Factor beta = p.beta.read();
   const bool adds = !beta.is_zero();
-  const int m = p.alpha.read().is_zero() ? 0 : p.m;  // A is not read then
+  const int m = p.alpha.read().is_zero() ? 0 : p.m;  // alpha = 0: A is not read
   const int depth = static_cast<int>(round_up(p.m, 16));
   const int pitch = p.out.staged_pitch;
   const int stage_numbers = rows_of_turn * pitch;
@@ -219,9 +219,9 @@ __global__ void __launch_bounds__(sharing_threads, sharing_blocks<tb, tn>)
 
   const Places<Real> places(p.out, 0, 0, lane);
   const int start = lane / 4 * pitch + lane % 4;
-  std::uint32_t ahead = turns.take();  // to be copied next
+  std::uint32_t ahead = turns.take();  // the turn whose rows are copied next
   int ahead_column = 0;
-  std::uint32_t turn_of = 0;  // lane i's: the turn in stage i
+  std::uint32_t turn_of = 0;  // lane i keeps the turn of stage i
   const auto fill = [&](int stage) {
     const bool over = ahead >= p.chunks;
     if (lane == stage) turn_of = over ? no_chunk : ahead;
@@ -265,7 +265,7 @@ __global__ void __launch_bounds__(sharing_threads, sharing_blocks<tb, tn>)
       }
     }
     if (p.staged) {
-      __syncwarp();  // all have read what was there
+      __syncwarp();  // all lanes have read the stage
       places.stage(stage, sum);
       __syncwarp();
       const std::int64_t rows = min(p.out.k - first_row, static_cast<std::int64_t>(rows_of_turn));

@@ -4,29 +4,27 @@
 #include "src/cuda/ptx/dependent_launch.cuh"
 #include "src/cuda/tsmm/strided.cuh"
 
-/// tsmm of complex double precision by three real products instead of four, in either layout; A comes in boxes
-/// (tsmm/strided.cuh).
+/// tsmm in complex double precision, in either layout, by the 3M method: three real products instead of four. A comes
+/// in TMA tiles (boxes), as in tsmm/strided.cuh.
 ///
-/// With Gauss: t = C.re (A.re + A.im); the result is (t - A.im (C.re + C.im), t + A.re (C.im - C.re)). Sums of C's
-/// parts are made once, and both parts of a result are summed from t on: besides A.re + A.im nothing is added by
-/// instructions that would keep the tensor cores waiting.
+/// Gauss: t = C.re (A.re + A.im); the result is (t - A.im (C.re + C.im), t + A.re (C.im - C.re)). The kernel makes the
+/// sums of C's parts once, and both parts of a result continue from t. So only A.re + A.im is added by instructions
+/// that would keep the tensor cores waiting.
 ///
-/// C stays in registers, so that shared memory is read for A alone: each warp has 16 columns of one half of C's rows.
-/// The products are B^T = C^T A^T, 8 rows of B at a time. Of every two such sets, each of a pair of warps begins one
-/// with its half of C's rows and finishes the other: what was begun passes through shared memory. Where C is small, two
-/// pairs hold the same part of it and take other sets.
+/// C stays in registers, so that shared memory is read only for A. Each warp has 16 columns of one half of C's rows.
+/// The products are B^T = C^T A^T, 8 rows of B (a set) at a time. Two warps with both halves of C's rows are a pair. Of
+/// every two sets, each warp of the pair begins one with its half and finishes the other. The sums that it began pass
+/// through shared memory. Where C is small, two pairs hold the same part of it and take other sets.
 ///
-/// Where a result is not finite, its warp computes it again with all four products, so that only true infinities are
-/// seen.
+/// Where a result is not finite, its warp computes it again with all four products. So only true infinities remain.
 namespace blockvec::kernels::cuda {
 
-/// What pairs of warps hand over: two sets of 8 x 16 complex numbers each way, so that none is overwritten unread.
+/// Two sets of 8 x 16 complex numbers each way, which pairs of warps hand over. With two, none is overwritten unread.
 inline constexpr int handed_numbers = dispatch::gauss_pair_bytes / static_cast<int>(sizeof(double2));
 inline constexpr int set_numbers = 8 * 16;
 static_assert(handed_numbers == 4 * set_numbers);
 
-/// What a pair of warps begins for one another. Addresses are kept in registers, which are scarce, as short as they
-/// are.
+/// How the warps of a pair exchange the sums that they began. It keeps short addresses in registers, which are scarce.
 template <int pairs>
 class HandedOver {
  public:
@@ -73,12 +71,12 @@ class HandedOver {
   }
 
   static constexpr int numbers_bytes = sizeof(double2);
-  std::uint32_t given_;  ///< where this lane's sums go
-  std::uint32_t own_;    ///< the first of its barriers
-  int other_;            ///< 1 or -1: where the other half's lie
+  std::uint32_t given_;  ///< where this lane's own sums go
+  std::uint32_t own_;    ///< the first barrier of this warp
+  int other_;            ///< 1 or -1: where the other warp's barriers and sums lie
 };
 
-/// sum += left right, of depth 4 `depth`, by products as long as there are.
+/// Adds left right, of depth 4 `depth`, to sum; it uses the deepest MMA instructions that fit.
 template <int depth>
 __device__ inline void multiply_deep(double (&sum)[4], const double (&left)[2 * depth], const double (&right)[depth]) {
 #pragma unroll
@@ -98,7 +96,7 @@ __device__ inline void multiply_deep(double (&sum)[4], const double (&left)[2 * 
   }
 }
 
-/// A warp's part of alpha C: a lane has columns lane / 4 and 8 more, rows lane % 4 and so many fours more.
+/// A warp's part of alpha C. A lane has columns lane / 4 and lane / 4 + 8, and rows lane % 4 + 4 d.
 template <int depth>
 struct GaussFactor {
   double re[2 * depth], difference[2 * depth], negative_sum[2 * depth];
@@ -121,23 +119,23 @@ struct GaussFactor {
         re[i] = c_re;
         difference[i] = c_im - c_re;
         negative_sum[i] = -(c_re + c_im);
-        // They are to stay, not to be computed again from one another.
+        // The compiler must keep these values rather than compute them again from one another.
         asm volatile("" : "+d"(re[i]), "+d"(difference[i]), "+d"(negative_sum[i]));
       }
     }
   }
 };
 
-/// Where a lane's numbers of A lie in a stage, and its results in B. Of 8 rows, products number those of a row-major
-/// operand as they are; of a column-major one, neighbours belong to lanes that write side by side.
+/// Where a lane's numbers of A lie in a stage, and its results in B. In a row-major operand, products number the 8 rows
+/// as they are. In a column-major one, neighbouring rows belong to lanes that write side by side.
 template <bool rows>
 struct GaussPlaces {
-  int first_a;           ///< of its row, at depth lane % 4
-  int depth_step;        ///< to 4 columns of A further
-  int set_step;          ///< to 8 rows further
-  int row;               ///< the first one of its results in a set
-  int column;            ///< the first one of scalars; the second one is 8 further
-  std::int64_t first_b;  ///< from the chunk's first row
+  int first_a;           ///< the lane's row, at depth lane % 4
+  int depth_step;        ///< numbers to the fourth column of A after it
+  int set_step;          ///< numbers to the eighth row after it
+  int row;               ///< the first row of the lane's results in a set
+  int column;            ///< the lane's first column, in scalars; its second one is 8 further
+  std::int64_t first_b;  ///< numbers from the chunk's first row
 
   __device__ GaussPlaces(const TsmmBoxes<double>& p, int first_depth, int first_column, int lane) {
     const int group = lane / 4;
@@ -151,7 +149,8 @@ struct GaussPlaces {
     first_b = p.out.b.offset(row, 2 * column);
   }
 
-  /// Calls f(v, place) for what lies in B of the set that begins at a row of a chunk; so many rows follow.
+  /// Calls f(v, place) for a lane's results that lie in B. The set begins at `first_row` of a chunk, with `left` rows
+  /// in B.
   template <class F>
   __device__ void visit(const TsmmBoxes<double>& p, double* chunk, int first_row, int left, const F& f) const {
     double* const first = chunk + first_b + first_row * p.out.b.row_stride;
@@ -167,8 +166,8 @@ struct GaussPlaces {
   }
 };
 
-/// Two buffers for a chunk's results, whole rows of a tight B side by side: where these begin within sectors of memory,
-/// no part of a sector is then written alone.
+/// Two buffers for a chunk's results, where B is tight: whole rows lie side by side. Rows may begin within sectors of
+/// memory. The buffers make sure that no part of a sector is written alone.
 struct StagedBarriers {
   Barrier full[2], empty[2];
   std::uint32_t chunk[2];
@@ -183,10 +182,10 @@ struct StagedBarriers {
 struct StagedChunks {
   StagedBarriers& barriers;
   unsigned char* memory;
-  int numbers;  ///< in a buffer
+  int numbers;  ///< numbers in a buffer
   unsigned turn = 0;
 
-  /// By the computing warps: the place of a chunk's results, and when all of these are there.
+  /// The computing warps call take() for the place of a chunk's results, and give() when all of these are there.
   __device__ double* take(std::uint32_t chunk) {
     barriers.empty[turn % 2].wait(turn / 2 % 2 ^ 1);
     if (threadIdx.x == 0) barriers.chunk[turn % 2] = chunk;
@@ -198,7 +197,7 @@ struct StagedChunks {
     ++turn;
   }
 
-  /// By one warp, until there is no chunk.
+  /// One warp stores chunks until it finds no_chunk.
   __device__ void store(const Results<double>& out) {
     for (;; ++turn) {
       barriers.full[turn % 2].wait(turn / 2 % 2);
@@ -218,17 +217,17 @@ struct StagedChunks {
   }
 };
 
-/// 8 rows x 16 columns, one entry after the other with all products; `stage` points to the box, `old` to the chunk's
-/// part of B, `to` to its results; rows count in these, so many of them follow.
+/// Computes 8 rows x 16 columns again, one entry after the other, with all products. `stage` points to the box, `old`
+/// to the chunk's part of B, `to` to its results. `first_row` counts in these; `left` rows of B follow it.
 __device__ inline void multiply_set_plainly(const TsmmBoxes<double>& p, const double* stage, const double* old,
                                             double* to, int first_row, int left, int first_column) {
-  int lane;  // not to be kept in a register until then
+  int lane;  // read here, so that it needs no register before
   asm volatile("mov.u32 %0, %laneid;" : "=r"(lane));
   const Factor alpha = p.alpha.read();
   const Factor beta = p.beta.read();
   const bool rows = p.out.b.row_major;
 #pragma unroll 1
-  for (int i = lane; i < 8 * 32; i += warp_size) {  // both parts of an entry by neighbouring lanes
+  for (int i = lane; i < 8 * 32; i += warp_size) {  // neighbouring lanes have both parts of an entry
     const int row = first_row + i / 32;
     const int column = 2 * first_column + i % 32;
     const bool mine = i / 32 < left && column < p.out.n;
@@ -250,7 +249,7 @@ __device__ inline void multiply_set_plainly(const TsmmBoxes<double>& p, const do
   }
 }
 
-/// What B holds in a chunk's rows, into the L2 cache, by a warp.
+/// A warp brings B's old numbers of a chunk's rows into the L2 cache.
 __device__ inline void fetch_old(const Results<double>& out, std::uint32_t chunk) {
 #if __CUDA_ARCH__ >= 900
   const std::int64_t first_row = std::int64_t{chunk} * out.box_rows;
@@ -260,17 +259,17 @@ __device__ inline void fetch_old(const Results<double>& out, std::uint32_t chunk
   for (int i = static_cast<int>(threadIdx.x) % warp_size; i < lines; i += warp_size) {
     const std::int64_t place = out.b.row_major ? out.b.offset(first_row + i, 0) : out.b.offset(first_row, 2 * i);
     const auto begin = reinterpret_cast<std::uintptr_t>(out.b.data + place);
-    const std::uintptr_t whole = begin / 16 * 16;  // what bulk copies move
+    const std::uintptr_t whole = begin / 16 * 16;  // whole units of 16 bytes, which bulk copies move
     bulk_prefetch(reinterpret_cast<const void*>(whole), static_cast<unsigned>((begin + bytes + 15) / 16 * 16 - whole));
   }
 #endif
 }
 
-/// Pairs of warps that share out the rows of a box.
+/// How many pairs of warps share out the rows of a box.
 template <int pieces>
 inline constexpr int gauss_row_pairs = dispatch::gauss_row_pairs(pieces);
 
-/// A block takes 4 `fours` rows of C, the second half of them the fewer ones, and 16 `pieces` complex columns.
+/// A block takes 4 `fours` rows of C and 16 `pieces` complex columns. An odd `fours` gives the second half fewer rows.
 template <int fours, int pieces, bool by_columns>
 __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_size + loading_threads, 1)
     tsmm_gauss_registers_kernel(const __grid_constant__ TsmmBoxes<double> p) {
@@ -279,11 +278,11 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
   constexpr int pairs = pieces * row_pairs;
   constexpr int warps = 2 * pairs;
   constexpr bool many = warps > computing_warps;
-  constexpr bool early = pieces <= 2;  // old results have registers while the new ones are computed
-  constexpr bool fetches = !many;      // and the warp that loads has some to ask for them before
+  constexpr bool early = pieces <= 2;  // B's old numbers have registers of their own while sums are computed
+  constexpr bool fetches = !many;      // the loading warp has registers to prefetch them
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ RingBarriers barriers;
-  __shared__ Barrier handed_over[pairs][2][2];  // by either half; in turns, for one may be a turn ahead
+  __shared__ Barrier handed_over[pairs][2][2];  // two for either half, since one may be a turn ahead
   __shared__ std::uint32_t chunk_of[max_stages];
   __shared__ std::uint32_t tickets[2];
   __shared__ StagedBarriers staged_barriers;
@@ -318,7 +317,8 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
 
   take_registers<many ? 160 : 232>();
   const int half = warp / pairs;
-  const int pair = (warp + half) % pairs;  // its halves have different tensor cores, so that these wait less for either
+  // The two warps of a pair use different tensor cores, and wait less for either.
+  const int pair = (warp + half) % pairs;
   const int piece = pair % pieces;
   const int first_column = 16 * piece;
   constexpr int more = (fours + 1) / 2;
@@ -326,7 +326,7 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
   const GaussPlaces<!by_columns> places(p, first_depth, first_column, lane);
   const bool adds = !p.beta.read().is_zero();
   const int rows = p.out.box_rows;
-  const int first_set = 2 * (pair / pieces) + half;  // to begin with; its neighbour is to be finished
+  const int first_set = 2 * (pair / pieces) + half;  // begun first; this warp finishes its neighbour
   const auto of_chunk = [&](std::uint32_t chunk) {
     return p.out.b.data + std::int64_t{chunk} * rows * p.out.b.row_stride;
   };
@@ -350,7 +350,7 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
   };
   const auto add_old = [&](std::uint32_t chunk, int first_row, int left, double(&re)[4], double(&im)[4]) {
     const Factor beta = p.beta.read();
-    constexpr int at_once = many ? 2 : 4;  // as far as registers go
+    constexpr int at_once = many ? 2 : 4;  // as many as registers can hold
 #pragma unroll
     for (int first = 0; first < 4; first += at_once) {
       Factor old[4] = {};
@@ -434,7 +434,7 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
           }
           const int next = (set ^ 1) + 2 * row_pairs;
           if (next < rows / 8) load(next);
-          // Of all exponents, without signs; integers leave double precision's pipe to the tensor cores.
+          // Takes exponents without signs; integer instructions leave the double-precision pipe to the tensor cores.
           unsigned largest = 0;
 #pragma unroll
           for (int v = 0; v < 4; ++v) {

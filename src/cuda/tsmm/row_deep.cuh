@@ -92,7 +92,7 @@ class DeepResults {
     }
   }
 
-  /// Writes a warp's sums to shared memory; `place` is the place of the first one.
+  /// Writes a warp's sums to shared memory; `place` points to the first one.
   __device__ static void put(const double (&sum)[pieces][4], double* place, int lane) {
     double* const mine = place + 2 * (lane % 4) * pitch + lane / 4;
 #pragma unroll
@@ -127,7 +127,7 @@ class DeepResults {
   }
 
  private:
-  static constexpr int most = pieces * 4 / dispatch::least_deep_warps;  // results of a thread
+  static constexpr int most = pieces * 4 / dispatch::least_deep_warps;  // the most results of a thread
   __device__ bool is_there(int i) const { return thread_ + i * threads_ < count_; }
 
   const TsmmRing<double>& p_;

@@ -85,7 +85,7 @@ __device__ inline void multiply_rows(double (&sum)[tn][tb][4], const double* c, 
   }
 }
 
-/// Does the same by 3xTF32, for 8 tb rows at a time.
+/// Adds C^T A^T to sum by 3xTF32, for 8 tb rows at a time.
 template <bool turned, int tn, int tb>
 __device__ inline void multiply_rows(float (&sum)[tn][tb][4], const float* c, int piece, const float* a,
                                      const int (&row)[tb], int m, int lane) {

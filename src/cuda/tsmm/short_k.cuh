@@ -6,9 +6,9 @@
 #include "src/cuda/operands/load_plain.cuh"
 #include "src/cuda/ptx/dependent_launch.cuh"
 
-/// tsmm in double precision for row-major operands with few rows. Every block takes one row tile (chunk). Panels (K
-/// slices) of A and C stream through shared memory past the block's sums in registers. No other kernel must run first
-/// to pack C or to reset tickets, and no block waits for all of C.
+/// tsmm in double precision for row-major operands that take little time (short K). Every block takes one row tile
+/// (chunk). Panels (K slices) of A and C stream through shared memory past the block's sums in registers. No other
+/// kernel must run first to pack C or to reset tickets, and no block waits for all of C.
 ///
 /// A warp has 16 rows and all columns of B. The pitch of rows in a stage lets the lanes that read them meet different
 /// banks. A block reads its whole chunk before it writes any of it, so that B may be A.

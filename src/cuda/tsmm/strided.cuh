@@ -33,7 +33,7 @@ struct TsmmBoxes : TsmmTask<Real> {
   int stages;
   int step[4];        ///< from a lane's first depth to its others among 16, in numbers of a stage
   int depth_step;     ///< from 16 columns of A to the next 16, in numbers of a stage
-  int depth_classes;  ///< how many consecutive columns of A lanes of one q read: see depth_of
+  int depth_classes;  ///< number of consecutive columns of A that lanes of one q read in turn: see depth_of
   /// C in the order of steps; a panel of it comes with each panel of A. Null: all of C stays in shared memory.
   const double* packed;
   int section_pieces;  ///< MMA tiles of 8 columns in a section, the columns of B that a block takes at a time

@@ -3,15 +3,15 @@
 #include "src/cuda/ptx/dependent_launch.cuh"
 #include "src/cuda/tsmm/strided.cuh"
 
-/// tsmm of wide operands of complex double precision by three real products instead of four, as Gauss has them; loads
-/// and results are tsmm/strided.cuh's. Of many columns A comes panel by panel, and C with it.
+/// tsmm in complex double precision for wide operands by the 3M method: three real products instead of four (Gauss).
+/// Loads and stores are those of tsmm/strided.cuh. Where A has many columns, panels (K slices) of A and C come
+/// together.
 ///
-/// Where a result is not finite, its warp computes it again with all four products, so that only true infinities are
-/// seen.
+/// Where a result is not finite, its warp computes it again with all four products. So only true infinities remain.
 namespace blockvec::kernels::cuda {
 
-/// Three sums stand for a complex product: r = sum re re, i = sum im im, x = sum (re + im)(re + im); it is
-/// (r - i, x - r - i). As real numbers, side by side:
+/// Joins the three sums of a complex product: r = sum re re, i = sum im im, x = sum (re + im)(re + im). The product is
+/// (r - i, x - r - i). Its parts are written as neighbouring real numbers.
 template <int tb, int tn>
 __device__ inline void join_sums(const double (&sum)[3][tb][tn][4], double (&real)[tb][2 * tn][4]) {
 #pragma unroll
@@ -29,26 +29,26 @@ __device__ inline void join_sums(const double (&sum)[3][tb][tn][4], double (&rea
   }
 }
 
-/// Where a lane finds its numbers: of A in either half of the rows of a box, of packed C.
+/// Where a lane finds its numbers: A's in both halves of the rows of a box, and packed C's.
 struct Sources {
   const double* a[2];
-  int box;  ///< from box to box
+  int box;  ///< numbers from box to box
   const double* c;
-  int pieces;  ///< of C in all
-  int depth;   ///< rows of C, scalars as the tile takes them
+  int pieces;  ///< MMA tiles along all columns of C
+  int depth;   ///< rows of C, as scalars
 };
 
-/// Packed C: [8 rows][piece of 8 columns][re, im, re + im][lane][row / 4]. Sums would keep the tensor cores waiting;
-/// where C comes panel by panel they are left out, which costs less than to read them again and again.
+/// Size of a tile of packed C: [8 rows][8 columns][re, im, re + im][lane][row / 4]. To compute sums here would keep the
+/// tensor cores waiting. Where C comes in panels, its sums are left out: to read them again and again costs more.
 __host__ __device__ constexpr int gauss_piece_numbers(bool with_sums) { return (with_sums ? 3 : 2) * 2 * 32; }
 
-/// So many sets of 8 rows of C, times alpha, zeros beyond it.
+/// Packs `sets` sets of 8 rows of alpha C, with zeros beyond C.
 __device__ inline void pack_gauss(const TsmmBoxes<double>& p, int sets, int pieces, bool with_sums, double* packed,
                                   int thread, int threads) {
   const Factor alpha = p.alpha.read();
   const int lane = thread % warp_size;
   for (int index = thread / warp_size; index < sets * pieces; index += threads / warp_size) {
-    // Complex columns of one lane stand in two pieces of real ones: tsmm/results.cuh.
+    // The complex columns of one lane stand in two MMA tiles of real columns: tsmm/results.cuh.
     const int column = 2 * (index % pieces * 8 + column_of(false, lane / 4));
     double* const to = packed + index * gauss_piece_numbers(with_sums) + 2 * lane;
 #pragma unroll
@@ -64,7 +64,7 @@ __device__ inline void pack_gauss(const TsmmBoxes<double>& p, int sets, int piec
   }
 }
 
-/// C for all blocks, where it does not fit into each, and their tickets.
+/// Packs C once for all blocks, where it does not fit into each of them, and sets their ticket to zero.
 inline __global__ void pack_gauss_kernel(const __grid_constant__ TsmmBoxes<double> p, int pieces, double* packed) {
   release_next_kernel();
   await_previous_kernel();
@@ -74,14 +74,14 @@ inline __global__ void pack_gauss_kernel(const __grid_constant__ TsmmBoxes<doubl
              static_cast<int>(gridDim.x * blockDim.x));
 }
 
-/// Complex double precision: tb pieces of 16 rows times tn pieces of 8 complex columns.
+/// A warp's tile of complex double precision: tb x 16 rows times tn x 8 complex columns.
 template <int tb, int tn, bool by_columns>
 struct GaussTile {
   static constexpr int boxes = tb;
   static constexpr int pieces = tn;
   static constexpr bool with_sums = !dispatch::gauss_by_panels({tb, tn});
   static constexpr int piece_numbers = gauss_piece_numbers(with_sums);
-  /// From column to column of scalars of a box.
+  /// From column to column of a box, in scalars.
   static constexpr int depth_step = by_columns ? dispatch::gauss_column_pitch : 2;
   double sum[3][tb][tn][4];
 
@@ -176,7 +176,7 @@ struct GaussTile {
   }
 };
 
-/// A number of A that multiply_plainly takes: of a stage that holds whole rows, or from memory.
+/// Returns a number of A for multiply_plainly: from a stage if it holds whole rows, else from memory.
 __device__ inline double number_of(const TsmmBoxes<double>& p, const double* stage, std::int64_t first_row, int box,
                                    int row, int d) {
   const bool rows = p.out.b.row_major;
@@ -187,13 +187,14 @@ __device__ inline double number_of(const TsmmBoxes<double>& p, const double* sta
   return p.lines.data[rows ? in_a * p.lines.distance + d : d / 2 * p.lines.distance + 2 * in_a + d % 2];
 }
 
-/// One entry after the other, all products in double precision: 16 rows of each box of a stage, `columns` columns.
+/// Computes results again, entry by entry, with all products in double precision: 16 rows of each box, `columns`
+/// columns.
 __device__ inline void multiply_plainly(const TsmmBoxes<double>& p, const double* stage, int boxes, int warp_row,
                                         std::int64_t first_row, int column0, int columns, Factor beta, int lane) {
   const Factor alpha = p.alpha.read();
   const int box_rows = p.out.box_rows;
 #pragma unroll 1
-  for (int i = lane; i < boxes * 16 * columns; i += warp_size) {  // columns are many times a warp's lanes
+  for (int i = lane; i < boxes * 16 * columns; i += warp_size) {  // the number of entries is a multiple of warp_size
     const int box = i / columns / 16;
     const int row = 16 * warp_row + i / columns % 16;
     const int column = column0 + i % columns;
@@ -220,7 +221,7 @@ template <class Tile>
 __global__ void __launch_bounds__(block_threads, 1) tsmm_gauss_kernel(const __grid_constant__ TsmmBoxes<double> p) {
 #if __CUDA_ARCH__ >= 900
   constexpr int tb = Tile::boxes;
-  constexpr int tn = 2 * Tile::pieces;  // pieces of 8 real columns
+  constexpr int tn = 2 * Tile::pieces;  // MMA tiles of 8 real columns
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ RingBarriers barriers;
   __shared__ std::uint32_t chunk_of[max_stages];
@@ -284,7 +285,7 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_gauss_kernel(const __gr
     places.write(first_row, result);
   };
   RingPosition at{0, 0};
-  for (std::uint32_t turn = blockIdx.x;; turn += gridDim.x) {  // in turns where there is nothing to wait for
+  for (std::uint32_t turn = blockIdx.x;; turn += gridDim.x) {  // fixed turns where there is no A to wait for
     if (reads_a) barriers.full[at.stage].wait(at.parity);
     const std::uint32_t chunk = reads_a ? chunk_of[at.stage] : turn < p.chunks ? turn : no_chunk;
     if (chunk == no_chunk) break;
@@ -313,7 +314,7 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_gauss_kernel(const __gr
       }
       double result[tb][tn][4];
       tile.results(result);
-      unsigned largest = 0;  // exponent, without the sign; integers leave the double-precision pipe to the tensor cores
+      unsigned largest = 0;  // exponent without sign; integer code leaves the double-precision pipe to tensor cores
 #pragma unroll
       for (int i = 0; i < 4 * tb * tn; ++i) {
         largest = max(largest, static_cast<unsigned>(__double2hiint((&result[0][0][0])[i])) << 1);

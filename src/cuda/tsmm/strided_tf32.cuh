@@ -4,15 +4,15 @@
 #include "src/cuda/tsmm/rows_in_double.cuh"
 #include "src/cuda/tsmm/tf32_warpgroup.cuh"
 
-/// tsmm in single precision by split products (split.cuh) of whole warpgroups, of row-major operands of any stride and
-/// width: A comes in boxes, panel by panel (tsmm/strided.cuh), pairs of neighbours and C in two parts are those of
-/// tsmm/tf32_warpgroup.cuh. Two warpgroups share the 128 rows of a box.
+/// tsmm in single precision for row-major operands of any stride and width, by 3xTF32 products (math/tf32x3.cuh) of
+/// whole warpgroups. A comes in TMA tiles (boxes), panel by panel, as in tsmm/strided.cuh. Pairs of neighbours and C in
+/// two TF32 halves are those of tsmm/tf32_warpgroup.cuh. Two warpgroups share the 128 rows of a box.
 ///
-/// Where a result is not finite, its warp computes its rows again in double precision, one entry after the other, from
-/// memory: only true infinities are seen.
+/// Where a result is not finite, its warp computes its rows again in double precision from memory, one entry after the
+/// other. So only true infinities remain.
 namespace blockvec::kernels::cuda {
 
-/// C for all blocks, where it does not fit into each, and their tickets.
+/// Packs C once for all blocks, where it does not fit into each of them, and sets their ticket to zero.
 inline __global__ void pack_split_kernel(const __grid_constant__ TsmmBoxes<float> p, int columns, float* packed) {
   release_next_kernel();
   await_previous_kernel();
@@ -31,13 +31,13 @@ inline __global__ void pack_split_kernel(const __grid_constant__ TsmmBoxes<float
   }
 }
 
-/// Where a warp's results lie in B: 16 rows of each box. Of a row a lane has every fourth pair of neighbours.
+/// Where a warp's results lie in B: 16 rows of each box. In a row, a lane has every fourth pair of neighbours.
 template <int count>
 class PairPlaces {
  public:
   __device__ PairPlaces(const Results<float>& out, int lane) : out_(out), column_(2 * (lane % 4)) {}
 
-  /// Calls f(i, column, whether its neighbour is there too) for what lies in B.
+  /// Calls f(i, column, has_neighbour) for each pair in B. has_neighbour: the second column lies in B, too.
   template <class F>
   __device__ void visit(const F& f) const {
 #pragma unroll
@@ -49,7 +49,7 @@ class PairPlaces {
 
   __device__ float* row(std::int64_t row) const { return out_.b.data + row * out_.b.row_stride; }
 
-  /// What is read later comes into the cache.
+  /// Brings a row's numbers into the L2 cache, for a later read.
   __device__ void prefetch(std::int64_t of_row) const {
     if (of_row < out_.k) visit([&](int, int column, bool) { prefetch_line(row(of_row) + column); });
   }
@@ -68,18 +68,18 @@ class PairPlaces {
   int column_;
 };
 
-/// `tb` boxes of 128 rows, `columns` columns of scalars.
+/// A block takes `tb` boxes of 128 rows and `columns` columns of B, counted in scalars.
 template <int parts, int tb, int columns>
 __global__ void __launch_bounds__(block_threads, 1)
     tsmm_boxes_split_kernel(const __grid_constant__ TsmmBoxes<float> p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  constexpr bool early = parts * tb * columns <= 64;  // old results have registers while the new ones are computed
+  constexpr bool early = parts * tb * columns <= 64;  // old rows have registers while sums are computed
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ RingBarriers barriers;
   __shared__ std::uint32_t chunk_of[max_stages];
   __shared__ std::uint32_t tickets[2];
   release_next_kernel();
-  // The compiler must see that all lanes of a warp go the same way: products that run beside others need it.
+  // The compiler must see that all lanes of a warp take the same path: asynchronous products (wgmma) need it.
   const int warp = __shfl_sync(0xffffffffU, static_cast<int>(threadIdx.x) / warp_size, 0);
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   const int box = p.a.numbers();
@@ -105,7 +105,7 @@ __global__ void __launch_bounds__(block_threads, 1)
   if (reads_a && resident) {
     pack_steps(steps, columns, packed, static_cast<int>(threadIdx.x), computing_threads,
                PairedEntries<TsmmBoxes<float>>{p, p.m, p.out.n, p.alpha.read()});
-    publish_to_bulk_copies();  // products read shared memory as these do
+    publish_to_bulk_copies();  // wgmma reads shared memory by the same proxy
     meet(1, computing_threads);
   }
   int row_of_half[2];
@@ -117,7 +117,7 @@ __global__ void __launch_bounds__(block_threads, 1)
   const int start[2] = {place_of_row(p, row_of_half[0]), place_of_row(p, row_of_half[1])};
   const Factor beta = p.beta.read();
   const bool adds = !beta.is_zero();
-  constexpr int pairs = (parts * columns + 31) / 32 * 4;  // of a row, that a lane has
+  constexpr int pairs = (parts * columns + 31) / 32 * 4;  // pairs of a row that a lane has
   const PairPlaces<pairs> places(p.out, lane);
   const int pitch = p.out.staged_pitch;
   const bool in_pairs = p.out.in_pairs || pitch != 0;
@@ -135,7 +135,7 @@ __global__ void __launch_bounds__(block_threads, 1)
 #pragma unroll
     for (int t = 0; t < tb; ++t) finite = finite && sums[t].finite();
     finite = __all_sync(0xffffffffU, finite);
-    if (pitch != 0) meet(1, computing_threads);  // what was there has been written
+    if (pitch != 0) meet(1, computing_threads);  // the results before these have been written
     if (finite) {
 #pragma unroll
       for (int t = 0; t < tb; ++t) {
@@ -176,7 +176,7 @@ __global__ void __launch_bounds__(block_threads, 1)
   };
 
   RingPosition at{0, 0};
-  for (std::uint32_t turn = blockIdx.x;; turn += gridDim.x) {  // in turns where there is nothing to wait for
+  for (std::uint32_t turn = blockIdx.x;; turn += gridDim.x) {  // fixed turns where there is no A to wait for
     if (reads_a) barriers.full[at.stage].wait(at.parity);
     const std::uint32_t chunk = __shfl_sync(0xffffffffU,
                                             reads_a           ? chunk_of[at.stage]

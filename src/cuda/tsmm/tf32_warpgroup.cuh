@@ -3,28 +3,28 @@
 #include "src/cuda/tsmm/row_ring.cuh"
 #include "src/cuda/ptx/wgmma_tf32.cuh"
 
-/// tsmm in single precision by split products (split.cuh) of whole warpgroups: A's rows come through a ring and go to
-/// registers, C lies in shared memory in two parts. Results take the place of A's rows in the stage, or of what B held
-/// and came with them, from where one warp stores them in bulk.
+/// tsmm in single precision by 3xTF32 products (math/tf32x3.cuh) of whole warpgroups. A's rows come through a ring and
+/// go to registers; C lies in shared memory in two TF32 halves. Results take the place of A's rows in the stage. In an
+/// update they take the place of B's old rows, which came with A's. One warp stores them in bulk.
 ///
-/// Two neighbours of a row of A are a pair: the parts of a complex number, or two real ones. First and second numbers
-/// of pairs are factors of their own, each with its rows of C. Rows of odd widths are read number by number.
+/// Two neighbours of a row of A are a pair: the parts of a complex number, or two real ones. The first and the second
+/// numbers of pairs are separate factors, each with its rows of C. Rows of odd width are read number by number.
 namespace blockvec::kernels::cuda {
 
 using dispatch::warpgroup_rows;
 inline constexpr int warpgroups = dispatch::tsmm_warpgroups;
 inline constexpr int warpgroup_block_threads = (warpgroups + 1) * warpgroup_threads;
-inline constexpr int pairs_of_step = 8;  ///< of a row of A
+inline constexpr int pairs_of_step = 8;  ///< pairs of a row of A in a step
 
-/// Numbers of packed C that belong to 8 pairs: [first, second][high, low][8 rows x columns].
+/// Numbers of packed C for a step of 8 pairs: [first, second][high, low][8 rows x columns].
 __host__ __device__ constexpr int step_numbers(int columns) { return 4 * right_factor_rows * columns; }
 
-/// Which rows of C and columns of B lanes take where neighbours are no pairs: those of a lane side by side, so that odd
-/// distances from row to row keep lanes to different banks.
+/// Which rows of C and columns of B lanes take where neighbours are no pairs. A lane's own stand side by side, so that
+/// an odd distance from row to row sends lanes to different banks.
 struct OddWidths {
-  /// Of A's columns from `first` on, a multiple of 32: slot 2 v + which of lane q.
+  /// The column of A for slot 2 v + which of lane q; `first` is a multiple of 32.
   __device__ static int depth(int first, int m, int q, int slot) { return first + (m - first > 16 ? 8 : 4) * q + slot; }
-  /// Of the results of blocks of 8 columns: of block j, lane q's number `which`.
+  /// The column of B for number `which` of lane q in block j of 8 columns.
   template <int columns>
   __device__ static int column(int j, int q, int which) {
     const int blocks = min(4, columns / 8 - j / 4 * 4);
@@ -32,8 +32,8 @@ struct OddWidths {
   }
 };
 
-/// C in two parts by so many threads; entry(step, half, which, depth, column) is that of a step of 8 pairs, of its
-/// first or second four, of their first or second numbers, pair `depth` of these.
+/// Packs C in two TF32 halves. entry(step, half, which, depth, column) returns an entry of alpha C. A step has 8 pairs,
+/// `half` selects four of them, `which` their first or second numbers, and `depth` one pair of the four.
 template <class Entry>
 __device__ inline void pack_steps(int steps, int columns, float* packed, int thread, int threads, const Entry& entry) {
   const int count = steps * 2 * right_factor_rows * columns;
@@ -47,10 +47,10 @@ __device__ inline void pack_steps(int steps, int columns, float* packed, int thr
   }
 }
 
-/// Complex columns as a lane wants them: its two results of a block of 8 stand 4 apart.
+/// The complex column of B at a place of packed C: a lane's two results of a block of 8 stand 4 apart.
 __device__ inline int column_of_pair(int column) { return column / 8 * 8 + column % 8 / 2 + 4 * (column % 2); }
 
-/// Entries of alpha C, m x n real numbers, that go with pairs of neighbours.
+/// Returns entries of alpha C, m x n real numbers, for pairs of neighbours.
 template <class Task>
 struct PairedEntries {
   const Task& p;
@@ -66,8 +66,8 @@ struct PairedEntries {
   }
 };
 
-/// The same of column-major operands, where pairs of real numbers are no neighbours: four columns of A are followed by
-/// those that they are paired with.
+/// Returns entries of alpha C for column-major operands, where pairs of real numbers are no neighbours. Four columns of
+/// A come before the four that they are paired with.
 template <class Task>
 struct ColumnEntries {
   const Task& p;
@@ -97,7 +97,7 @@ __device__ inline void pack_pairs(const TsmmRing<float>& p, int steps, float* pa
   }
 }
 
-/// Whether it holds for all threads that share `name`; they wait for one another.
+/// Returns whether `holds` is true for all threads that share barrier `name`; they wait for one another.
 __device__ inline bool all_meet(int name, int threads, bool holds) {
   unsigned all = 0;
   asm volatile(
@@ -113,7 +113,7 @@ __device__ inline bool all_meet(int name, int threads, bool holds) {
 
 inline constexpr std::uint32_t nothing_to_store = no_chunk - 1;
 
-/// Sums of 64 rows by a warpgroup; complex ones in two parts.
+/// A warpgroup's sums of 64 rows; complex ones in two parts.
 template <int parts, int columns>
 struct WarpgroupSums {
   float sum[parts][columns / 2];
@@ -135,7 +135,7 @@ struct WarpgroupSums {
   __device__ void start(const unsigned (&left)[2][4], std::uint32_t right) {
     constexpr int part_bytes = right_factor_rows * columns * static_cast<int>(sizeof(float));
     constexpr int to_four_rows = 4 * columns * static_cast<int>(sizeof(float));
-    // Small products first.
+    // Small products come first.
     start_product<sign>(sum[target], left[1], right_factor(right, to_four_rows));
     start_product<sign>(sum[target], left[0], right_factor(right + part_bytes, to_four_rows));
     start_product<sign>(sum[target], left[0], right_factor(right, to_four_rows));
@@ -156,7 +156,8 @@ struct WarpgroupSums {
   }
 #endif
 
-  /// Results of the row g (half 0) or g + 8 (1) as pairs: of 16 neighbouring pairs lane q has four, pairs 4 v + q.
+  /// Returns a lane's results of row g (half 0) or g + 8 (half 1) as pairs. Of 16 neighbouring pairs, lane q has four:
+  /// 4 v + q.
   __device__ void pairs(int sixteen, int half, float (&first)[4], float (&second)[4]) const {
 #pragma unroll
     for (int v = 0; v < 4; ++v) {
@@ -169,8 +170,8 @@ struct WarpgroupSums {
   }
 };
 
-/// sums += A C; `fragments` give a lane's numbers of its two rows: read(step, x) fetches those of two steps of 8 pairs,
-/// x[first, second][row][v] of pairs q + 4 v, arrange(x) puts them in order once they are there.
+/// Adds A C to sums. `fragments` give a lane's numbers of its two rows. read(step, x) loads two steps of 8 pairs:
+/// x[first, second][row][v] of pairs q + 4 v. arrange(x) puts them in order when they have arrived.
 template <int parts, int columns, class Fragments>
 __device__ inline void multiply_steps(WarpgroupSums<parts, columns>& sums, const Fragments& fragments,
                                       std::uint32_t right, int steps) {
@@ -204,10 +205,10 @@ __device__ inline void multiply_steps(WarpgroupSums<parts, columns>& sums, const
 #endif
 }
 
-/// Fragments of two rows of a stage in pairs; where rows begin in the same bank, lanes take turns.
+/// Fragments of two rows of a stage, read in pairs. Where rows begin in the same bank, lanes read in different orders.
 struct PairedRows {
-  const float2* row[2];  ///< from this lane's first pair on
-  int pairs;             ///< from there on
+  const float2* row[2];  ///< this lane's first pair
+  int pairs;             ///< pairs from there on
   int turn;
 
   __device__ void read(int step, float (&x)[2][2][4]) const {
@@ -229,7 +230,7 @@ struct PairedRows {
   }
 };
 
-/// Fragments of two rows of odd widths.
+/// Fragments of two rows of odd width.
 struct OddRows {
   const float* row[2];
   int m;
@@ -248,7 +249,7 @@ struct OddRows {
   __device__ void arrange(float (&)[2][2][4]) const {}
 };
 
-/// sum += beta old, of a pair.
+/// Adds beta times an old pair to a pair of sums.
 __device__ inline void add_pair(float& first, float& second, float2 old, Factor beta) {
   if (beta.im == 0) {
     first = fmaf(static_cast<float>(beta.re), old.x, first);
@@ -260,7 +261,7 @@ __device__ inline void add_pair(float& first, float& second, float2 old, Factor 
   second = static_cast<float>(second + scaled.im);
 }
 
-/// The warp that stores results, stage by stage, and hands the stages back. `results`: of the first stage.
+/// The storing warp stores results stage by stage and hands the stages back. `results`: where the first stage has them.
 __device__ inline void store_chunks(const TsmmRing<float>& p, RingBarriers& barriers, Barrier* done,
                                     const std::uint32_t* chunk_of, const unsigned char* results, int bytes) {
   RingPosition at{0, 0};
@@ -280,7 +281,7 @@ __device__ inline void store_chunks(const TsmmRing<float>& p, RingBarriers& barr
   if (elected()) bulk_stores_are_done();
 }
 
-/// `updates`: what B held comes along, and beta times it is added.
+/// `updates`: B's old rows come through the ring, and beta times them is added.
 template <int parts, int columns, bool paired, bool updates>
 __global__ void __launch_bounds__(warpgroup_block_threads, 1)
     tsmm_warpgroup_kernel(const __grid_constant__ TsmmRing<float> p) {
@@ -290,12 +291,12 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
   __shared__ Barrier done[max_stages];
   __shared__ std::uint32_t chunk_of[max_stages];
   release_next_kernel();
-  // The compiler must see that all lanes of a warp go the same way: products that run beside others need it.
+  // The compiler must see that all lanes of a warp take the same path: asynchronous products (wgmma) need it.
   const int warp = __shfl_sync(0xffffffffU, static_cast<int>(threadIdx.x) / warp_size, 0);
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   const int bytes_a = stage_bytes<float>(p.rows, updates ? p.a.row_step : max(p.a.row_step, p.n));
   const int bytes = bytes_a + p.stage_bytes_b;
-  const int results_at = updates ? bytes_a : 0;  // in a stage
+  const int results_at = updates ? bytes_a : 0;  // where results lie in a stage
   const int steps = (p.m + 2 * pairs_of_step - 1) / (2 * pairs_of_step);
   float* const packed = reinterpret_cast<float*>(memory);
   unsigned char* const ring = memory + steps * step_numbers(columns) * static_cast<int>(sizeof(float));
@@ -337,7 +338,7 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
   RingPosition told{group, 0};
   for (;; told.advance(warpgroups, p.full_barriers)) {
     barriers.full[told.stage].wait(told.parity);
-    int at = told.stage;  // its stage
+    int at = told.stage;  // the stage that belongs to this barrier
     while (at >= p.stages) at -= p.stages;
     const std::uint32_t chunk = __shfl_sync(0xffffffffU, chunk_of[at], 0);
     if (chunk == no_chunk) {
@@ -360,7 +361,7 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
       multiply_steps(sums, OddRows{{row[0], row[1]}, p.m, q}, right, steps);
     }
 
-    // All rows have been read.
+    // All threads of the warpgroup have read their rows, once all_meet returns.
     const std::int64_t first_row = static_cast<std::int64_t>(chunk) * p.rows;
     const int valid_rows = static_cast<int>(min(static_cast<std::int64_t>(p.rows), p.k - first_row));
     const bool finite = all_meet(2 + group, warpgroup_threads, sums.finite());

@@ -3,10 +3,10 @@
 #include "src/cuda/tsmttsm/direct_tiles.cuh"
 #include "src/cuda/ptx/dependent_launch.cuh"
 
-/// tsmttsm on tensor cores without shared memory: P = A^T B of real views of any layout and stride, one partial sum a
-/// block. Each warp loads what it multiplies, the next rows while it multiplies these; warps that share rows find
-/// them in the cache. For what a ring of bulk copies serves badly: narrow or misaligned rows of wide matrices, and few
-/// columns.
+/// tsmttsm on tensor cores without shared memory: P = A^T B of real views of any layout and stride. Each thread block
+/// writes one partial sum. Each warp loads its own factors, the next rows while it multiplies the current ones. Warps
+/// that share rows find them in the cache. The kernel serves what a pipeline of bulk copies serves badly: narrow or
+/// misaligned rows of wide matrices, and few columns.
 namespace blockvec::kernels::cuda {
 
 template <class Real>
@@ -18,7 +18,7 @@ struct TsmttsmDirect {
   Coefficient<Real> alpha;
 };
 
-/// Adds the rows of a stream of steps of 16 rows (times fold): every so many of all steps.
+/// Adds every `streams`-th step of 16 rows (times fold), from step number `stream` on.
 template <class Tiles, class Real>
 __device__ inline void add_stream(const TsmttsmDirect<Real>& p, typename Tiles::LaneA a, typename Tiles::LaneB b,
                                   std::int64_t stream, std::int64_t streams, Tiles& tiles) {
@@ -33,7 +33,7 @@ __device__ inline void add_stream(const TsmttsmDirect<Real>& p, typename Tiles::
   const auto load = [&](int i) {
     a.template load<false>(next_a[i]);
     b.template load<false>(next_b[i]);
-    if (--to_load <= 0) return;  // the last ones again, which nobody multiplies
+    if (--to_load <= 0) return;  // then the last rows are loaded again, and nobody multiplies them
     a.advance(streams * rows);
     b.advance(streams * rows);
   };

@@ -3,24 +3,24 @@
 #include "src/cuda/operands/load_direct.cuh"
 #include "src/cuda/ptx/mma_f64.cuh"
 
-/// How blocks and warps share out P = A^T B, for kernels that take fragments from a matrix of any layout (direct.cuh).
+/// How thread blocks and warps share out P = A^T B in direct.cuh, whose kernels take any layout.
 namespace blockvec::kernels::cuda {
 
 struct DirectShare {
   int m, n;                    ///< real widths of P, times fold
-  int warps_m, warps_n;        ///< warps that share rows, side by side
-  int groups;                  ///< such sets of warps
-  int sections_m, sections_n;  ///< of P, which blocks share out
+  int warps_m, warps_n;        ///< warps side by side that share rows
+  int groups;                  ///< of warps_m x warps_n warps that share rows
+  int sections_m, sections_n;  ///< CTA tiles (sections) of P, which thread blocks share out
   double* partial;             ///< [part][m][n]
 };
 
-/// Where a warp stands in all that.
+/// Where a warp stands in a DirectShare.
 struct DirectPlace {
   int lane, group;
   std::int64_t part, parts;
-  int rows, columns;                ///< of a section
-  int section_row, section_column;  ///< its first ones in P
-  int row0, column0;                ///< the warp's first ones in the section
+  int rows, columns;                ///< of a CTA tile
+  int section_row, section_column;  ///< first row and column of the CTA tile in P
+  int row0, column0;                ///< the warp's first row and column in the CTA tile
 
   __device__ DirectPlace(const DirectShare& share, int tile_m, int tile_n) {
     lane = static_cast<int>(threadIdx.x) % 32;
@@ -40,8 +40,8 @@ struct DirectPlace {
   }
 };
 
-/// A warp's part of P: tile_m x tile_n blocks of 8 x 8. A factor that is an odd number of blocks wide has no pairs of
-/// them.
+/// A warp's part of P: tile_m x tile_n blocks of 8 x 8. A factor with an odd number of blocks cannot pair them, so it
+/// loads single numbers.
 template <class Real, Neighbours neighbours, int tile_m, int tile_n>
 struct DirectTiles {
   static constexpr Neighbours of(int tile) {
@@ -50,12 +50,12 @@ struct DirectTiles {
   using LaneA = DirectLane<Real, of(tile_m), tile_m>;
   using LaneB = DirectLane<Real, of(tile_n), tile_n>;
   static constexpr int pieces = (tile_m + 1) / 2;
-  /// Sets of 16 rows that are on their way: few columns of them are few bytes.
+  /// Sets of 16 rows that are being loaded. Few columns have few bytes in a set, hence more sets.
   static constexpr int ahead = neighbours != Neighbours::in_columns || tile_m + tile_n > 2
                                    ? 1
                                    : 24 / static_cast<int>(sizeof(Real)) - 1;
 
-  /// 16 rows as the tensor cores take them.
+  /// The factors of 16 rows in tensor-core order.
   struct Factors {
     double left[pieces][8];
     double right[tile_n][4];
@@ -83,7 +83,7 @@ struct DirectTiles {
     }
   }
 
-  /// visit(sum, row of the tile, column of it).
+  /// Calls visit(sum, row of the tile, column of the tile).
   template <class Visit>
   __device__ void for_each_entry(int lane, Visit&& visit) const {
 #pragma unroll
@@ -101,7 +101,8 @@ struct DirectTiles {
   }
 };
 
-/// The block's partial sum: its groups' sums, added in `sums`, shared memory of a section's size, in fixed order.
+/// Writes the thread block's partial sum. The groups' sums are added in fixed order in `sums`, which is shared memory
+/// of a CTA tile's size.
 template <class Tiles>
 __device__ inline void store_partial(const DirectShare& share, const DirectPlace& place, const Tiles& tiles,
                                      double* sums) {

@@ -5,23 +5,23 @@
 #include "src/cuda/operands/matrix.cuh"
 #include "src/cuda/ptx/dependent_launch.cuh"
 
-/// The second stage of tsmttsm: the partial sums become C, in fixed order.
+/// The second kernel of tsmttsm adds the partial sums in fixed order and writes C.
 namespace blockvec::kernels::cuda {
 
 inline constexpr int most_sum_threads = 512;
 inline constexpr int most_sum_lanes = 32;
-inline constexpr int sum_batch = 9;  // loads that a thread has on their way at a time
+inline constexpr int sum_batch = 9;  // loads that a thread issues before it uses the first one
 
 template <class Real>
 struct TsmttsmSum {
   const double* partial;  ///< [part][fold m][fold n]
   std::int64_t parts;
   int fold;
-  int lanes;          ///< entries of C a block, a power of 2: the fewer, the more threads share the parts of each
-  std::int64_t m, n;  ///< real widths, without fold
-  int square;         ///< 0, or partial sums are there on and above the diagonal alone, and of entries beyond its
-                      ///< squares of so many numbers
-  std::int64_t parts_above;  ///< fewer of them
+  int lanes;          ///< entries of C per block, a power of 2; with fewer, more threads share the terms of each
+  std::int64_t m, n;  ///< real widths of A and B, without fold
+  int square;         ///< 0, or partial sums exist only on and above the diagonal, and entries outside
+                      ///< the diagonal squares of so many numbers have fewer of them
+  std::int64_t parts_above;  ///< number of partial sums of entries outside these squares
   bool conjugate;
   Coefficient<Real> alpha, beta;
   Real* c;
@@ -29,21 +29,21 @@ struct TsmttsmSum {
   std::int64_t column_stride;
 };
 
-/// Entries of C that a block serves.
+/// Entries of C per thread block.
 constexpr int sum_lanes(std::int64_t entries) {
   int lanes = 8;
   while (lanes < entries && lanes < most_sum_lanes) lanes *= 2;
   return lanes;
 }
 
-/// Threads of a block: as many as leave each one batch of terms.
+/// Threads per block: enough that each has one batch of terms.
 constexpr int sum_threads(int lanes, std::int64_t terms) {
   int threads = most_sum_lanes;
   while (threads < most_sum_threads && threads / lanes * sum_batch < terms) threads *= 2;
   return threads;
 }
 
-/// Of an entry.
+/// The sum of an entry.
 template <bool complex>
 using Sum = std::conditional_t<complex, Factor, double>;
 
@@ -53,8 +53,8 @@ __device__ inline void add(Factor& sum, Factor x) {
   sum.im += x.im;
 }
 
-/// One term of an entry of A^op B: of a complex one, what products of real and imaginary parts stand for; `down` and
-/// `right` lead to an entry's neighbours.
+/// One term of an entry of A^op B. A complex term consists of the products of real and imaginary parts. `down` and
+/// `right` are the distances to the neighbours of an entry.
 template <bool complex>
 __device__ inline Sum<complex> term(const double* at, [[maybe_unused]] int down, [[maybe_unused]] int right,
                                     [[maybe_unused]] double sign) {
@@ -79,9 +79,9 @@ __device__ inline void store_entry(const TsmttsmSum<Real>& p, std::int64_t i, st
   if (complex) out[1] = static_cast<Real>(value.im);
 }
 
-/// A block's threads stand as [slice][lane]: slices share the terms of an entry, parts by the diagonal blocks that a
-/// folded product has in each; their sums are added as a tree. All that can be computed is before the parts are there.
-/// Two blocks fit into a multiprocessor: the next kernel finds more of these free.
+/// Threads of a block stand as [slice][lane]. Slices share the terms of an entry: partial sums times the `fold`
+/// diagonal blocks of each. A tree adds the slices' sums. Index arithmetic comes before the wait for the partial sums.
+/// Two blocks fit into a multiprocessor, so the next kernel finds more multiprocessors free.
 template <bool complex, class Real>
 __global__ void __launch_bounds__(most_sum_threads, complex ? 1 : 2) tsmttsm_sum_kernel(const TsmttsmSum<Real> p) {
   __shared__ Sum<complex> sums[most_sum_threads];
@@ -103,8 +103,8 @@ __global__ void __launch_bounds__(most_sum_threads, complex ? 1 : 2) tsmttsm_sum
   const int right = below ? pitch : 1;
   const int terms = valid ? static_cast<int>(beyond ? p.parts_above : p.parts) * p.fold : 0;
   const double sign = p.conjugate ? 1 : -1;
-  // From a slice's term to its next one: so many parts on, and so many diagonal blocks; beyond the last one, a part
-  // more.
+  // The distance from a slice's term to its next one is so many partial sums and so many diagonal blocks. `carry` leads
+  // on beyond the last diagonal block.
   const std::int64_t part = p.fold * p.m * pitch;
   const std::int64_t diagonal = p.m * pitch + p.n;
   const std::int64_t step = slices / p.fold * part + slices % p.fold * diagonal;

@@ -2,14 +2,15 @@
 
 #include "src/cuda/tsmttsm/ring.cuh"
 
-/// tsmttsm of so few columns that most of what tensor cores multiply would be nothing: threads own rows, and all sums.
+/// tsmttsm of so few columns that tensor cores would mostly multiply padding: each thread owns rows and keeps all sums.
 namespace blockvec::kernels::cuda {
 
-/// Of a row's numbers, as many at a time as all rows begin at multiples of.
+/// Numbers of a row that a thread reads at once: all rows begin at multiples of so many.
 template <int width>
 inline constexpr int read_together = dispatch::narrow_neighbours(width);
 
-/// A row of `width` real numbers in a stage: columns of scalars of `parts` of them, or neighbours.
+/// Reads a row of `width` real numbers of a stage. They lie in columns of scalars of `parts` real numbers, or side by
+/// side.
 template <bool by_columns, int parts, int width, class Real>
 __device__ inline void read_narrow_row(const Staged<Real>& operand, const unsigned char* stage, int row,
                                        double (&to)[width]) {
@@ -28,7 +29,7 @@ __device__ inline void read_narrow_row(const Staged<Real>& operand, const unsign
   }
 }
 
-/// `width` real columns of either operand, in scalars of `parts` real numbers; of a Gram matrix, A is B, too. All warps
+/// Both operands have `width` real columns, in scalars of `parts` real numbers. For a Gram matrix B is A. All warps
 /// share every stage.
 template <class Real, int parts, int width, bool gram, bool by_columns>
 __global__ void __launch_bounds__(block_threads, 1) tsmttsm_narrow_kernel(const __grid_constant__ TsmttsmRing<Real> p) {
@@ -60,7 +61,7 @@ __global__ void __launch_bounds__(block_threads, 1) tsmttsm_narrow_kernel(const 
       at.advance(1, p.stages);
     }
 
-    meet(1, threads);  // the stages are read: their memory takes the warps' sums
+    meet(1, threads);  // the stages have been read: their memory now takes the warps' sums
     double* const sums = reinterpret_cast<double*>(memory);
 #pragma unroll
     for (int i = 0; i < width * width; ++i) {

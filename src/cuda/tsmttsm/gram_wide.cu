@@ -2,16 +2,17 @@
 #include "src/cuda/tsmttsm/ring.cuh"
 #include "src/dispatch/cuda/sections.hpp"
 
-/// Gram matrices that are wider than one block holds: the sections on and above the diagonal (dispatch/cuda/sections.hpp).
+/// Gram matrices that are wider than one CTA tile. Blocks take the CTA tiles on and above the diagonal
+/// (dispatch/cuda/sections.hpp).
 namespace blockvec::kernels::cuda {
 namespace {
 
 using dispatch::pair_side;
 
-/// A block's share: its two operands begin at row0 and column0.
+/// A block's work: its two operands begin at row0 and column0.
 struct PairShare {
   Share share;
-  bool on_diagonal;  ///< it takes the squares at (row0, row0) and (column0, column0)
+  bool on_diagonal;  ///< the block takes the squares at (row0, row0) and (column0, column0)
 
   template <class Real>
   __device__ PairShare(const TsmttsmRing<Real>& p, const dispatch::SquarePairs& squares) : share(p, 0, 0) {
@@ -34,8 +35,8 @@ struct PairShare {
   }
 };
 
-/// What a warp's tile has on and above the diagonal of the block's partial sum, straight from its registers; and what
-/// lies beside the diagonal below it, the other half of a complex entry on it.
+/// Writes the entries of a warp's tile on and above the diagonal from registers into the block's partial sum. It also
+/// writes each entry beside the diagonal below it: there lies the other half of a complex entry on the diagonal.
 template <class Tiles, class Real>
 __device__ inline void write_tile(const TsmttsmRing<Real>& p, const Share& share, int row0, int column0,
                                   const Tiles& tiles) {

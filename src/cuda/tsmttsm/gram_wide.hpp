@@ -5,7 +5,7 @@
 
 namespace blockvec::kernels::cuda {
 
-/// The kernel for Gram matrices that are wider than one block holds (dispatch/cuda_sections.hpp), with its squares.
+/// The kernel for Gram matrices that are wider than one CTA tile, with its squares (dispatch/cuda/sections.hpp).
 template <class Real>
 using TsmttsmPairsKernel = void (*)(TsmttsmRing<Real>, dispatch::SquarePairs);
 template <class Real>

@@ -12,8 +12,8 @@
 namespace blockvec::kernels::cuda {
 namespace {
 
-/// An operand as a configuration feeds it, its rows in `segments` segments; column-major, from so many rows before it
-/// on.
+/// Describes an operand to the kernel, in the load mode of the configuration. Its row tiles have x.rows / x.segment
+/// segments. A column-major operand begins `before` rows early.
 template <class T>
 Staged<real_t<T>> staged(const Matrix<const T>& a, const dispatch::CudaFeed& feed, const dispatch::CudaTsmttsm& x,
                          int before, const Product& operation) {
@@ -34,7 +34,7 @@ Staged<real_t<T>> staged(const Matrix<const T>& a, const dispatch::CudaFeed& fee
       if (x.padding == dispatch::swizzled_boxes) {
         whole.swizzled = true;
         s.boxes = swizzled_boxes(lines, feed.pitch, feed.panel, operation);
-        s.row_step = feed.panel;  // a sixteenth of the way to the next 16 rows
+        s.row_step = feed.panel;  // a sixteenth of the distance to the next 16 rows
         return s;
       }
       s.boxes = boxes(lines, feed.classes, feed.pitch, feed.panel, operation);
@@ -54,7 +54,7 @@ Staged<real_t<T>> staged(const Matrix<const T>& a, const dispatch::CudaFeed& fee
     return s;
   }
   const std::int64_t length = parts * a.columns;
-  // The distance of one line alone is nothing to tensor maps.
+  // Tensor maps ignore the distance if there is only one line.
   const Lines<Real> lines{real_data(a), length, a.rows, a.rows == 1 ? round_up(length, 4) : parts * a.ld};
   s.boxes = boxes(lines, feed.classes, feed.pitch, feed.lines, operation);
   s.panel_places = s.boxes.numbers();
@@ -62,8 +62,9 @@ Staged<real_t<T>> staged(const Matrix<const T>& a, const dispatch::CudaFeed& fee
   return s;
 }
 
-/// Columns that begin within lines share these with the next chunk: a block that takes it soon finds them in the cache.
-/// Runs are short beside all that a block has to do.
+/// Row tiles that a block takes one after the other. Where columns do not begin at cache lines, adjacent row tiles
+/// share lines: a block that takes the next row tile soon finds them in the cache. Runs are short beside all the work
+/// of a block.
 template <class T>
 std::uint32_t run_of(const TsmttsmCall<T>& call, std::uint32_t chunks, std::int64_t parts) {
   const auto whole_lines = [](const Matrix<const T>& a) { return a.ld * sizeof(T) % line_bytes == 0; };
@@ -73,7 +74,7 @@ std::uint32_t run_of(const TsmttsmCall<T>& call, std::uint32_t chunks, std::int6
   return run;
 }
 
-/// Whether two neighbours of every row of a stage begin at multiples of their common size.
+/// Whether each pair of neighbours in a row of a stage is aligned to its size.
 template <class Real>
 bool has_aligned_pairs(const Staged<Real>& a) {
   return a.row_step % 2 == 0 && a.segment[0] % 2 == 0;
@@ -88,8 +89,8 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
   const bool by_columns = call.a.layout == Layout::column_major;
   TsmttsmRing<Real> p{};
   p.same = x.b.stage_bytes == 0;
-  // Boxes of several classes, or swizzled, lie in stages as plain copies do not write them; split sums count rows from
-  // the first one on.
+  // In stages, TMA tiles of several classes or swizzled ones have a layout that plain copies do not write. Kernels with
+  // 3xTF32 or 3M count rows from the first one on.
   const bool may_begin_before = by_columns && x.a.classes == 1 && x.b.classes <= 1 &&
                                 x.padding != dispatch::swizzled_boxes && !x.whole_warpgroups() && !x.ring_3m();
   const int before = may_begin_before ? rows_before(call.a, call.b) : 0;
@@ -108,7 +109,7 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
   p.warps_m = x.warps_m;
   p.warps_n = x.warps_n;
   p.groups = x.groups;
-  // Rows half of the banks apart do not meet where a warp writes pairs of entries of eight of them.
+  // A warp writes pairs of entries of eight rows at once. Rows that are half of the banks apart then do not conflict.
   const auto copies = [&](int pitch) {
     return std::min(x.groups, x.shared_bytes / (x.reached_m() * pitch * static_cast<int>(sizeof(double))));
   };
@@ -185,7 +186,7 @@ void launch_tsmttsm(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& con
   constexpr int parts = parts_of<T>;
   const Product operation = product_of(call);
   const bool multiplies = configuration.kernel != dispatch::TsmttsmKernel::none;
-  // What no kernel wrote must not be summed.
+  // Partial sums that no kernel wrote must not be summed.
   if (multiplies) require_kernel(dispatch::problem_of(call, execution.single_precision), configuration, operation);
   double* const partial = workspace_start<double>(execution);
   if (configuration.kernel == dispatch::TsmttsmKernel::direct) {

@@ -6,16 +6,17 @@
 #include "src/cuda/tsmttsm/share.cuh"
 #include "src/cuda/math/f64_tiles.cuh"
 
-/// tsmttsm on tensor cores, fed by a ring of bulk copies: P = A^T B of real views, one partial sum a block.
+/// tsmttsm on tensor cores, fed by a multistage pipeline (ring) of bulk copies: P = A^T B of real views. Each thread
+/// block writes one partial sum.
 ///
-///            warps_n warps                     The warps of a group share the result as shown, each with its pieces of
-///           +----+----+                        16 x 8 in registers through all chunks of the block. Groups take whole
-///   warps_m | wm |    |  16 tm rows a warp     stages in turn, or `split` groups share a stage, in turns of 16 rows.
+///            warps_n warps                     The warps of a group share the result as shown. Each keeps its MMA tiles of
+///           +----+----+                        16 x 8 in registers through all row tiles of the block. Groups take whole
+///   warps_m | wm |    |  16 tm rows a warp     stages in turn, or `split` groups share a stage and take 16 rows in turn.
 ///           +----+----+                        At the end the groups' sums are added in shared memory in fixed order.
 ///            8 tn columns a warp
 namespace blockvec::kernels::cuda {
 
-/// One of `loaders` warps that take chunks in turn: fill(chunk, stage, barrier).
+/// Loads row tiles as one of `loaders` warps that take them in turn: calls fill(chunk, stage, barrier).
 template <bool by_columns, class Real, class Fill>
 __device__ inline void load_chunks(const TsmttsmRing<Real>& p, const Share& share, RingBarriers& barriers,
                                    unsigned char* ring, int loader, int loaders, Fill&& fill) {
@@ -31,9 +32,9 @@ __device__ inline void load_chunks(const TsmttsmRing<Real>& p, const Share& shar
   }
 }
 
-/// By the loading warps of row-major operands, before these are known to be there: each one's first chunk comes into
-/// the cache, which hides nothing that is written meanwhile, and with it what describes boxes. Where results are large,
-/// their sums keep all multiprocessors busy until then: it would only be asked for twice.
+/// The loading warps of row-major operands call this before the operands are known to be complete. Each brings its
+/// first row tile into L2, which hides nothing that is written meanwhile, and the tensor maps too. Where results are
+/// large, their final sum keeps all multiprocessors busy until then, and the row tile would only be requested twice.
 inline constexpr int most_entries_ahead = 1024;
 template <class Real>
 __device__ inline void prefetch([[maybe_unused]] const TsmttsmRing<Real>& p, [[maybe_unused]] const Share& share) {
@@ -46,8 +47,8 @@ __device__ inline void prefetch([[maybe_unused]] const TsmttsmRing<Real>& p, [[m
 #endif
 }
 
-/// Of row-major operands warps take chunks in turn: more is asked for while one of them still counts. Of column-major
-/// ones they share every chunk.
+/// The loading warps of row-major operands take row tiles in turn: while one computes addresses, others have requested
+/// more. For column-major operands they share every row tile.
 template <bool by_columns, class Real>
 __device__ inline void load(const TsmttsmRing<Real>& p, const Share& share, RingBarriers& barriers,
                             unsigned char* ring) {
@@ -87,19 +88,19 @@ __device__ inline void load(const TsmttsmRing<Real>& p, const Share& share, Ring
   }
 }
 
-/// Whether lanes may be flipped (math/f64_tiles.cuh).
+/// Whether lanes may be flipped for these tiles (math/f64_tiles.cuh).
 template <class Tiles>
 inline constexpr bool flips_lanes = requires {
   Tiles::flips;
 };
 
-/// Whether columns may come swizzled.
+/// Whether columns may come swizzled for these tiles.
 template <class Tiles, class Real>
 inline constexpr bool may_swizzle = requires {
   requires Tiles::may_swizzle && sizeof(Real) == 8;
 };
 
-/// The rows of an operand that a lane multiplies.
+/// How a lane reads its rows of an operand.
 template <bool by_columns, bool turned, Reads reads, class Real>
 __device__ inline auto lane_of(const Staged<Real>& operand, const RowMap& map, int flips) {
   if constexpr (reads == Reads::swizzled) {
@@ -115,8 +116,8 @@ __device__ inline auto lane_of(const Staged<Real>& operand, const RowMap& map, i
   }
 }
 
-/// A computing warp's part of all chunks of the block: its columns of A begin at column_a, of B at column_b. `simple`:
-/// a chunk is one segment, which one group takes; fewer registers are needed to know where it is.
+/// Adds a computing warp's part of all row tiles of the block; its columns begin at column_a of A and column_b of B.
+/// `simple`: a row tile is one segment, and one group takes it. Then fewer registers hold its position.
 template <bool simple, bool turned, bool by_columns, Reads reads, class Tiles, class Real>
 __device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share, RingBarriers& barriers,
                                   const unsigned char* ring, int group, int column_a, int column_b, Tiles& tiles) {
@@ -132,7 +133,7 @@ __device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share
   };
   const int place_a = place(p.a, share.row0, column_a) + (turned ? lane_a.turn : 0);
   const int place_b = place(p.b, share.column0, column_b) + (turned ? lane_b.turn : 0);
-  int step = simple ? 0 : group % p.split;  // groups that share stages take steps in turn, through all of them
+  int step = simple ? 0 : group % p.split;  // groups that share stages take steps in turn, through all segments
   const int step_by = simple ? 1 : p.split;
   const int in_turn = simple ? p.groups : p.groups_in_turn;
   RingPosition at{simple ? group : group / p.split, 0};
@@ -162,7 +163,7 @@ __device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share
   const auto add = [&]<bool simple, bool turned, Reads reads = Reads::one_by_one>() {
     add_chunks<simple, turned, by_columns, reads>(p, share, barriers, ring, group, column_a, column_b, tiles);
   };
-  if constexpr (Tiles::numbers == 2) {  // chunks are of one segment, of rows each for one group
+  if constexpr (Tiles::numbers == 2) {  // a row tile is one segment; by columns, groups share its rows
     add.template operator()<!by_columns, false>();
   } else if constexpr (by_columns) {
     if constexpr (may_swizzle<Tiles, Real>) {
@@ -182,13 +183,13 @@ __device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share
   }
 }
 
-/// Whether tiles are those of one of the warps that share all of the result (tsmttsm/square_3m.cuh).
+/// Whether all warps of a group share a part of the result, as in tsmttsm/square_3m.cuh.
 template <class Tiles>
 inline constexpr bool shares_result = requires {
   Tiles::sharing;
 };
 
-/// Where the block's part of a partial sum begins, and how much of it there is.
+/// Where the block's CTA tile of a partial sum begins, and its extents.
 struct PartialPlace {
   double* start;
   int rows, columns;
@@ -200,7 +201,7 @@ struct PartialPlace {
         columns(min(p.n - share.column0, p.warps_n * Tiles::columns)) {}
 };
 
-/// The partial sum of a block of one group, straight from registers.
+/// Writes the partial sum of a block of one group directly from registers.
 template <class Tiles, class Real>
 __device__ inline void write_group(const TsmttsmRing<Real>& p, const Share& share, int row0, int column0,
                                    const Tiles& tiles) {
@@ -220,8 +221,9 @@ __device__ inline void write_group(const TsmttsmRing<Real>& p, const Share& shar
   });
 }
 
-/// The stages are read: their memory takes the groups' sums, side by side as far as they fit. Then all threads add them
-/// in fixed order and write the block's partial sum, of a Gram matrix from the entries on and above the diagonal.
+/// Adds the groups' sums once all stages have been read: their memory takes the sums, side by side as far as they fit.
+/// Then all threads add them in fixed order and write the block's partial sum. For a Gram matrix they read only the
+/// entries on and above the diagonal.
 template <bool gram, class Tiles, class Real>
 __device__ inline void add_groups(const TsmttsmRing<Real>& p, const Share& share, unsigned char* memory, int group,
                                   int row0, int column0, const Tiles& tiles) {
@@ -239,7 +241,7 @@ __device__ inline void add_groups(const TsmttsmRing<Real>& p, const Share& share
       out = turn == 0 ? make_double2(one, other) : make_double2(out.x + one, out.y + other);
     });
   }
-  if constexpr (shares_result<Tiles>) {  // of what all warps of a group have a part
+  if constexpr (shares_result<Tiles>) {  // adds the part of the result that all warps of a group share
     for (int turn = 0; turn < p.groups * Tiles::sharing; ++turn) {
       meet(1, threads);
       if (group != turn / Tiles::sharing || tiles.warp != turn % Tiles::sharing) continue;
@@ -252,7 +254,7 @@ __device__ inline void add_groups(const TsmttsmRing<Real>& p, const Share& share
   }
   meet(1, threads);
   const PartialPlace place(p, share, tiles);
-  // All copies are asked for at once, the last one again where there are fewer than `most`.
+  // All copies are loaded at once. Where there are fewer than `most`, the last one is loaded again.
   const auto write = [&]<int most>() {
     const int first = static_cast<int>(threadIdx.x);
     int row = first / place.columns;
@@ -284,11 +286,11 @@ __device__ inline void add_groups(const TsmttsmRing<Real>& p, const Share& share
   }
 }
 
-/// The block: `compute(group, warp of the group)` by the computing warps, while another one loads.
+/// Runs the block: the computing warps call compute(group, warp of the group), and the loading warps load.
 template <bool by_columns, int warps = computing_warps, class Real, class Compute>
 __device__ inline void run_ring(const TsmttsmRing<Real>& p, const Share& share, RingBarriers& barriers,
                                 unsigned char* ring, Compute&& compute) {
-  // No configuration takes columns without bulk copies.
+  // No configuration loads columns without bulk copies.
   if constexpr (by_columns && !has_bulk_copies) return;
   const int warp = static_cast<int>(threadIdx.x) / warp_size;
   const int group_warps = p.warps_m * p.warps_n;
@@ -300,7 +302,7 @@ __device__ inline void run_ring(const TsmttsmRing<Real>& p, const Share& share, 
   __syncthreads();
 
   if (warp >= warps) {
-    give_registers<by_columns ? 40 : 24>();  // many columns take more to keep track of
+    give_registers<by_columns ? 40 : 24>();  // many columns need more registers to keep track of
     load<by_columns>(p, share, barriers, ring);
     return;
   }
@@ -309,7 +311,7 @@ __device__ inline void run_ring(const TsmttsmRing<Real>& p, const Share& share, 
   if (group < p.groups) compute(group, warp % group_warps);
 }
 
-/// Each warp has a `Tiles` of the result.
+/// The kernel whose warps each have one `Tiles` of the result.
 template <class Real, bool by_columns, class Tiles>
 __global__ void __launch_bounds__(Tiles::warps* warp_size + loading_threads, 1)
     tsmttsm_ring_kernel(const __grid_constant__ TsmttsmRing<Real> p) {
@@ -331,7 +333,7 @@ __global__ void __launch_bounds__(Tiles::warps* warp_size + loading_threads, 1)
       return;
     } else {
       Tiles tiles;
-      // Warps of one residue modulo 4 share a tensor core: those with few live columns stand beside others.
+      // Warps of one residue modulo 4 share a tensor core. This puts warps with few live columns beside others.
       constexpr bool complex = Tiles::numbers == 2;
       const int row0 = (complex ? warp % p.warps_m : warp / p.warps_n) * tiles.rows;
       const int column0 = (complex ? warp / p.warps_m : warp % p.warps_n) * tiles.columns;

@@ -2,21 +2,21 @@
 
 #include "src/cuda/math/f64_tiles.cuh"
 
-/// Complex products by three real ones instead of four, as Gauss has them:
-///   r = sum re re, i = sum im im, x = sum (re + s im)(re + im), s = -1 for A^H B, 1 for A^T B:
-///   the real part of the product is r - s i, the imaginary one x - r - s i.
-/// The imaginary part is then as accurate as the product's magnitude, not as its own terms.
+/// 3M: complex products by three real ones instead of four, after Gauss:
+///   r = sum re re, i = sum im im, x = sum (re + s im)(re + im), s = -1 for A^H B, 1 for A^T B.
+/// The product's real part is r - s i, and its imaginary part is x - r - s i. The imaginary part is then as accurate as
+/// the product's magnitude, not as its own terms.
 namespace blockvec::kernels::cuda {
 
-/// Where lanes are flipped (math/f64_tiles.cuh), s is -1: with the real and imaginary parts of a row exchanged, r, i and
-/// x remain what they were if the third factors are im + re of A and im - re of B.
+/// Computes the third factors. Where lanes are flipped (math/f64_tiles.cuh), s is -1: a flipped lane exchanges the real
+/// and imaginary parts of a row. r, i and x then stay the same if the third factors are im + re of A and im - re of B.
 template <int count>
 __device__ inline void complete_factors(double (&of)[3][count], double sign) {
 #pragma unroll
   for (int v = 0; v < count; ++v) of[2][v] = of[0][v] + sign * of[1][v];
 }
 
-/// Such sums of m x n pieces of 16 x 8 complex numbers, for complex double precision.
+/// The sums r, i and x of m x n MMA tiles of 16 x 8 complex numbers, for complex double precision.
 template <int m, int n>
 struct GaussTiles {
   static constexpr bool may_turn = false;
@@ -26,19 +26,19 @@ struct GaussTiles {
   static constexpr int columns = 16 * n;
   static constexpr int warps = dispatch::gauss_warps({m, n});
   double sign;
-  int live;                     ///< pieces of 8 columns within the result
+  int live;                     ///< MMA tiles of 8 columns that lie within the result
   double sum[3][m][n][4] = {};  // r, i, x
 
   /// Adds 16 rows; a and b point to the lane's first entries.
   template <class LaneOf, class Real>
   __device__ void add(const Real* a, const LaneOf& lane_a, const Real* b, const LaneOf& lane_b) {
-    constexpr int depth = warps > 8 ? 8 : 16;  // registers hold half of the rows at a time
+    constexpr int depth = warps > 8 ? 8 : 16;  // half of the rows at a time where registers hold no more
 #pragma unroll
     for (int first = 0; first < 4; first += depth / 4) add_part<depth>(first, a, lane_a, b, lane_b);
   }
 
-  /// visit(entry, its neighbour on the right, row, column) of the real matrix A^T B, but for one of two entries that
-  /// only count together: it is 0.
+  /// Calls visit(entry, its right neighbour, row, column) with entries of the real matrix A^T B. Of two entries that
+  /// only count together, one is 0.
   template <class Visit>
   __device__ void for_each_pair(int lane, Visit&& visit) const {
 #pragma unroll
@@ -57,7 +57,7 @@ struct GaussTiles {
   }
 
  private:
-  /// So many rows, from the lane's row `first` on.
+  /// Adds `depth` rows, from the lane's row `first` on.
   template <int depth, class LaneOf, class Real>
   __device__ void add_part(int first, const Real* a, const LaneOf& lane_a, const Real* b, const LaneOf& lane_b) {
     double left[m][3][depth / 2];
@@ -71,7 +71,7 @@ struct GaussTiles {
     }
 #pragma unroll
     for (int y = 0; y < n; ++y) {
-      if (y >= live) break;  // without a branch the compiler copies the left factors for every piece
+      if (y >= live) break;  // without a branch the compiler copies the left factors for every MMA tile
       double right[3][depth / 4];
 #pragma unroll
       for (int j = 0; j < depth / 4; ++j) lane_b.read_parts(b, y, first + j, right[0][j], right[1][j]);

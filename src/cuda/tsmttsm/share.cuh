@@ -2,44 +2,44 @@
 
 #include "src/cuda/operands/staged.cuh"
 
-/// What the kernels of tsmttsm's ring (tsmttsm/ring.cuh) are told, and which part of the product a block takes.
+/// The arguments of tsmttsm's pipeline kernels (tsmttsm/ring.cuh), and the work range of a block.
 namespace blockvec::kernels::cuda {
 
 template <class Real>
 struct TsmttsmRing {
   Staged<Real> a, b;
-  bool same;  ///< B is A, and `b` as `a`: a stage holds its rows once
+  bool same;  ///< B is A, and `b` equals `a`: a stage holds the rows once
   int m, n;
-  int sections_m, sections_n;  ///< of P, which blocks share out
+  int sections_m, sections_n;  ///< CTA tiles (sections) of P, which blocks share out
   std::uint32_t chunks;
-  int rows;  ///< of a chunk
+  int rows;  ///< of a row tile
   int segments;
   int stages;
   int stage_bytes;
   int offset_b;  ///< bytes from the start of a stage to B's part
   int warps_m, warps_n;
   int groups;
-  int copies;     ///< of P in shared memory at the end
-  int sum_pitch;  ///< numbers from row to row of these
+  int copies;     ///< copies of P in shared memory at the end
+  int sum_pitch;  ///< numbers from row to row of a copy
   int split;
   int groups_in_turn;  ///< groups / split
-  int steps;           ///< of 16 rows in a segment
+  int steps;           ///< steps of 16 rows in a segment
   RowMap map;
-  bool turned;  ///< half of the lanes turn (math/f64_tiles.cuh)
-  // Of column-major operands alone.
-  bool wide;          ///< columns are read 16 bytes at a time
-  bool swizzled;      ///< or as SwizzledLane does
-  std::uint32_t run;  ///< of chunks that a block takes one after the other
+  bool turned;  ///< half of the lanes read their blocks in the other order (math/f64_tiles.cuh)
+  // Only for column-major operands:
+  bool wide;          ///< lanes read columns 16 bytes at a time
+  bool swizzled;      ///< lanes read columns as SwizzledLane does
+  std::uint32_t run;  ///< adjacent row tiles that a block takes one after the other
   Coefficient<Real> alpha;
   double* partial;  ///< [block][m][n]
-  double sign;      ///< of tsmttsm/ring_3m.cuh
-  int flips;        ///< there: which bit of its number flips a lane (math/f64_tiles.cuh)
-  // Of whole warpgroups alone: the operands in memory.
+  double sign;      ///< s of tsmttsm/ring_3m.cuh
+  int flips;        ///< 3M: which bit of a lane's number flips the lane (math/f64_tiles.cuh)
+  // Only for the warpgroup kernels: the operands in memory.
   Tall<const Real> whole_a, whole_b;
   std::int64_t k;
 };
 
-/// A block's share of the product: a section of P, and every so many chunks of rows, or runs of them.
+/// The work range (share) of a block: a CTA tile of P, and every `parts`-th row tile or run of row tiles.
 struct Share {
   std::uint32_t part, parts;
   int row0, column0;
@@ -54,7 +54,7 @@ struct Share {
     column0 = section % p.sections_n * columns;
   }
 
-  /// Such chunks there are; and the one of a turn.
+  /// turns() is the number of the block's row tiles; chunk() is the row tile of one turn.
   template <bool by_columns, class Real>
   __device__ int turns(const TsmttsmRing<Real>& p) const {
     if constexpr (!by_columns) return static_cast<int>((p.chunks - part + parts - 1) / parts);

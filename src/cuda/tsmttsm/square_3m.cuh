@@ -2,12 +2,13 @@
 
 #include "src/cuda/tsmttsm/ring_3m.cuh"
 
-/// Complex products by three real ones (tsmttsm/ring_3m.cuh) of a square result that is no multiple of 16 columns.
+/// 3M products (tsmttsm/ring_3m.cuh) of a square result whose width is not a multiple of 16 columns.
 namespace blockvec::kernels::cuda {
 
-/// Such sums of an odd number of blocks of 8 columns, in pieces of 16 columns of A x 8 of B or the other way around:
-/// left and right factors are made of the same numbers. Each warp has three of them. The block * has half a piece,
-/// which warps multiply in turns of 16 rows. Of A's blocks downwards and B's to the right, by warps:
+/// The sums r, i and x for an odd number of blocks of 8 columns. MMA tiles have 16 columns of A x 8 of B or the other
+/// way around: left and right factors hold the same numbers. Each warp has three MMA tiles. The block * is half an MMA
+/// tile; warps multiply it in turn, 16 rows each. The pictures show which warp has which block: A's go down, B's to the
+/// right.
 ///
 ///     0 0 0 2 2       0 0 0 3 3 3 6
 ///     0 0 0 2 2       0 0 0 3 3 3 6
@@ -27,14 +28,14 @@ struct GaussSquare {
   static constexpr int warps = dispatch::computing_warps;
   static constexpr int sharing = dispatch::gauss_square_warps(blocks);
   double sign;
-  int warp;                  ///< of those that share the result
-  int turn;                  ///< until it has the shared block
-  double sum[3][3][4] = {};  ///< of its pieces: sums of re re, im im and (re + im)(re + im)
+  int warp;                  ///< number among the warps that share the result
+  int turn;                  ///< steps until this warp multiplies the shared block
+  double sum[3][3][4] = {};  ///< of its MMA tiles: sums of re re, im im and (re + im)(re + im)
   double shared[3][4] = {};
 
   __device__ GaussSquare(double sign_of_a, int own) : sign(sign_of_a), warp(own), turn(own) {}
 
-  /// Adds 16 rows; a and b point to the lane's first entries, their rows are equally far apart.
+  /// Adds 16 rows; a and b point to the lane's first entries. The rows of a and b are equally far apart.
   template <class LaneOf, class Real>
   __device__ void add(const Real* a, const LaneOf& lane, const Real* b, const LaneOf&) {
     const bool turned = left_is_b();
@@ -74,7 +75,7 @@ struct GaussSquare {
     turn = turn == 0 ? sharing - 1 : turn - 1;
   }
 
-  /// As GaussTiles's.
+  /// Visits entries as GaussTiles::for_each_pair does.
   template <class Visit>
   __device__ void for_each_pair(int lane, Visit&& visit) const {
 #pragma unroll
@@ -89,7 +90,7 @@ struct GaussSquare {
     }
   }
 
-  /// This warp's part of what all of them share.
+  /// Visits this warp's part of the shared block.
   template <class Visit>
   __device__ void for_each_shared_pair(int lane, Visit&& visit) const {
 #pragma unroll
@@ -100,7 +101,7 @@ struct GaussSquare {
 
  private:
   __device__ bool left_is_b() const { return blocks == 5 ? warp >= 2 : warp == 7; }
-  /// The first blocks of its pieces.
+  /// The first blocks of MMA tile y.
   __device__ int first_left(int y) const {
     if (blocks == 5) return warp < 2 ? 2 * warp : warp == 3 && y == 2 ? 0 : 3;
     return warp < 6 ? 2 * (warp % 3) : 2 * y;

@@ -2,21 +2,20 @@
 
 #include "src/cuda/tsmttsm/tf32_3m_warpgroup_sums.cuh"
 
-/// tsmttsm in complex single precision by three real products (tsmttsm/ring_3m.cuh), split (split.cuh), of whole
-/// warpgroups:
+/// tsmttsm in complex single precision by 3M (tsmttsm/ring_3m.cuh) and 3xTF32 (math/tf32x3.cuh), by warpgroups:
 ///
-///   memory -> ring of stages -> rows of B, turned: real parts, imaginary parts, their sums, each in two parts
+///   memory -> stages of a pipeline -> rows of B, transposed: real parts, imaginary parts, their sums, each high and low
 ///                    |                            |
 ///                    `-> A, in registers -> the three products, 64 complex columns of A x `columns` of B
 ///
-/// Wider results are cut into sections of 64 rows, each for other blocks.
+/// Wider results are cut into CTA tiles of 64 rows, each for other thread blocks.
 ///
-/// One warpgroup loads, one turns B's rows, and two multiply, in units of 16 rows: in turn, or each its 64 columns of A
-/// (`apart`, 128 columns a section: B is turned half as often). These add their sums of so many rows
-/// to one sum of double precision in shared memory.
+/// One warpgroup loads, one transposes (turns) B's rows, and two multiply units of 16 rows. They take units in turn, or
+/// each has 64 columns of A (`apart`: a CTA tile has 128 columns, and B is transposed half as often). After at most
+/// `rows_of_early_sums` rows each adds its sums to a double-precision sum in shared memory.
 namespace blockvec::kernels::cuda {
 
-/// Four rows of a column; `together`: they follow one another, at a multiple of 16 bytes.
+/// Reads four rows of a column. `together`: they follow one another, at a multiple of 16 bytes.
 __device__ inline void read_four(const float* from, int to_next, bool together, float2 (&x)[4]) {
   if (together) {
 #pragma unroll
@@ -31,7 +30,7 @@ __device__ inline void read_four(const float* from, int to_next, bool together, 
   }
 }
 
-/// Turns B's rows.
+/// A warp of the transposing warpgroup transposes B's rows.
 template <bool by_columns, int columns, bool apart>
 __device__ inline void turn_rows(const TsmttsmRing<float>& p, const Share& share, RingBarriers& barriers,
                                  TurnedBarriers& turned_barriers, const unsigned char* ring, unsigned char* turned,
@@ -39,7 +38,7 @@ __device__ inline void turn_rows(const TsmttsmRing<float>& p, const Share& share
   using Turned = TurnedRows<columns>;
   using Buffers = GaussBuffers<columns, apart>;
   constexpr int sharing = Buffers::sharing;
-  constexpr int items = 4 * columns / Buffers::in_unit;  // four rows of a column
+  constexpr int items = 4 * columns / Buffers::in_unit;  // an item is four rows of a column
   constexpr int rounds = (items + sharing * warp_size - 1) / (sharing * warp_size);
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   int from[Buffers::in_unit][rounds];
@@ -52,7 +51,7 @@ __device__ inline void turn_rows(const TsmttsmRing<float>& p, const Share& share
 #pragma unroll
     for (int half = 0; half < Buffers::in_unit; ++half) {
       const int row = (half + four / 2) * p.map.by_second + four % 2 * p.map.by_first;
-      // Columns beyond B are read elsewhere: what is there might not be finite.
+      // Lanes beyond B read a column inside it: what lies beyond might not be finite.
       const int column = min(2 * (item % columns), p.n - 2);
       from[half][i] = p.b.segment[0] + row * p.b.row_step + p.b.template place_of_column<by_columns>(0, column);
     }
@@ -101,7 +100,7 @@ __device__ inline void turn_rows(const TsmttsmRing<float>& p, const Share& share
       if (half == Buffers::in_unit - 1 && next.leaves()) arrive_at(empty + 8 * stage);
       publish_to_bulk_copies();
       arrive_as_warp(full_turned + 8 * buffer.stage);
-      // Where warps take units in turn, buffers as well.
+      // Where warps take units in turn, they take buffers in turn as well.
       buffer.advance(Buffers::step / Buffers::sets, Buffers::count);
     }
   }
@@ -109,7 +108,7 @@ __device__ inline void turn_rows(const TsmttsmRing<float>& p, const Share& share
 
 __device__ inline void await_all_products() { asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory"); }
 
-/// Every other unit of the block, by a warpgroup.
+/// A multiplying warpgroup multiplies every other unit of the block, or every unit if `apart`.
 template <bool by_columns, int columns, bool apart>
 __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share, RingBarriers& barriers,
                                 TurnedBarriers& turned_barriers, unsigned char* ring, unsigned char* turned,
@@ -121,14 +120,14 @@ __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share,
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   const int group = warp / 4;
   const int own_warp = warp % 4;
-  // Half of a warp reads at a time: of columns in two classes those of one.
+  // Half of a warp reads at a time. Where columns have two classes, it reads those of one class.
   const int of_lane = by_columns && p.a.columns.classes == 2 ? lane / 4 % 4 * 2 + lane / 16 : lane / 4;
   constexpr int in_turn = groups_in_turn<apart>;
   constexpr int early_units = gauss_early_units<apart>;
   const int set = apart ? 0 : group;
   const int first_column = share.row0 + (apart ? group * 2 * dispatch::warpgroup_rows : 0);
   const PlaceOfGaussSums first_place{first_column / 2 + own_warp * 16 + of_lane, 2 * (lane % 4)};
-  // Bytes from a lane's first number to the others of 16 rows. Warps beyond the result read one place only.
+  // Bytes from a lane's first number to its others of 16 rows. Warps beyond the result read one place only.
   const int reads = first_column + 32 * own_warp < p.m ? 1 : 0;
   const int row = 4 * p.a.row_step * reads;
   const int first = p.map.by_first * row;
@@ -144,7 +143,7 @@ __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share,
   const std::uint32_t empty_turned = kept_address(turned_barriers.empty + set * Buffers::count);
   const std::uint32_t right0 = shared_address(turned) + set * Buffers::count * Buffers::bytes;
   auto sign = static_cast<float>(p.sign);
-  asm volatile("" : "+f"(sign));  // which the compiler is not to compute again and again
+  asm volatile("" : "+f"(sign));  // the compiler must not compute it again and again
   const int units = p.rows / unit_rows;
   const int all_units = __shfl_sync(0xffffffffU, share.turns<by_columns>(p), 0) * units;
   double2* const sums = all_sums + (apart ? threadIdx.x / warpgroup_threads * Sums::count * warpgroup_threads : 0) +
@@ -156,9 +155,9 @@ __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share,
   unsigned left[2][gauss_products][2][4];
   UnitPosition<in_turn> next(set, units, p.stages);
   RingPosition buffer{0, 0};
-  // The next unit's numbers come while products run; then its stage is free.
+  // The next unit's numbers are read while products run; then its stage is free.
   float2 x[2][4];
-  int leaving = -1;  // stage whose last numbers these are
+  int leaving = -1;  // stage whose last numbers are in x
   const auto read = [&] {
     const int stage = next.at.stage;
     wait_at(full + 8 * stage, next.at.parity);
@@ -172,16 +171,16 @@ __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share,
     next.advance();
   };
   if (set < all_units) read();
-  // Each group adds its sums while the other one multiplies, in turn: there is one order for each sum. The second group
-  // begins, with half as many units. Sums that products may add to must not meet others at the end of a loop but this
-  // one: the compiler would wait there.
+  // The groups add their sums in turn, one while the other multiplies, so that each sum has one order. The second group
+  // begins, with half as many units. Sums that running products add to must not meet other values at the end of any
+  // loop except this one: the compiler would wait there.
   const int behind = group == 0 ? 0 : early_units / 2;
   const int rounds = (all_units + early_units / 2 + early_units - 1) / early_units;
   for (int round = 0; round < rounds; ++round) {
     const int first_unit = max(0, round * early_units - behind) + set;
     const int end_unit = min((round + 1) * early_units - behind, all_units);
     product.clear();
-    int last = -1;  // buffer, whose products may run
+    int last = -1;  // buffer whose products may still run
     const auto give_back = [&] {
       if (last < 0) return;
       arrive_as_warp(empty_turned + 8 * last);
@@ -203,9 +202,9 @@ __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share,
           leaving = -1;
           if (unit + in_turn < all_units) read();
         }
-        const bool begins = t == 0 || Buffers::in_unit == 2;  // a buffer
+        const bool begins = t == 0 || Buffers::in_unit == 2;  // begins a buffer
         if (begins) {
-          // Buffers are few: those of products that are done must not wait for rows that are not turned yet.
+          // Buffers are few: those of finished products must not wait for rows that are not transposed yet.
           const std::uint32_t turned_now = full_turned + 8 * buffer.stage;
           if (!Buffers::looks_first || !is_over(turned_now, buffer.parity)) {
             await_all_products();
@@ -214,7 +213,7 @@ __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share,
           }
         }
         const std::uint32_t right = __shfl_sync(0xffffffffU, right0 + buffer.stage * Buffers::bytes, 0);
-        const std::uint64_t factors = right_factor(right, Turned::four_rows);  // 16 bytes on: one more
+        const std::uint64_t factors = right_factor(right, Turned::four_rows);  // in units of 16 bytes
         open_products();
 #pragma unroll
         for (int part = 0; part < 3; ++part) {
@@ -225,7 +224,7 @@ __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share,
           }
         }
         commit_products();
-        await_products_but_last();  // those with the other factors are done
+        await_products_but_last();  // the products with the other factors are done
         if (begins) give_back();
         if (t == 1 || Buffers::in_unit == 2) {
           last = buffer.stage;
@@ -236,7 +235,7 @@ __device__ inline void multiply(const TsmttsmRing<float>& p, const Share& share,
     await_products(product.early);
     give_back();
     PlaceOfGaussSums place = first_place;
-    asm volatile("" : "+r"(place.left), "+r"(place.right));  // what follows of it is not to stay in registers
+    asm volatile("" : "+r"(place.left), "+r"(place.right));  // values derived from it must not stay in registers
     const bool finite = product.finite(p, place);
     if (!apart && (group == 0 || round > 0)) wait_at(own_turn, (round + group) % 2);
     product.template join<by_columns, in_turn>(p, share, place, finite, sums, first_unit, end_unit);
@@ -263,7 +262,7 @@ __device__ inline void load_gauss(const TsmttsmRing<float>& p, const Share& shar
                                   unsigned char* ring) {
   const int loader = static_cast<int>(threadIdx.x) % loading_threads / warp_size;
   if constexpr (!by_columns) {
-    if (loader != 0) return;  // chunks are long: one warp asks for them
+    if (loader != 0) return;  // row tiles are long: one warp requests them
     const RowFeeder<float> a(p.a, p.rows, share.row0);
     const RowFeeder<float> b(p.b, p.rows, 0);
     load_chunks<false>(p, share, barriers, ring, 0, 1, [&](std::uint32_t chunk, unsigned char* stage, Barrier& full) {
@@ -287,7 +286,7 @@ __global__ void __launch_bounds__(turning_block_threads, 1)
   const int units = p.rows / unit_rows;
   release_next_kernel();
   const Share share(p, 2 * dispatch::warpgroup_rows * (apart ? gauss_groups : 1), 0);
-  // The compiler must see that all lanes of a warp go the same way: products that run beside others need it.
+  // The compiler must see that all lanes of a warp take the same branch: asynchronous products need it.
   const int warp = __shfl_sync(0xffffffffU, static_cast<int>(threadIdx.x) / warp_size, 0);
   unsigned char* const turned = memory + p.stages * p.stage_bytes;
   double2* const sums = reinterpret_cast<double2*>(turned + buffers * Buffers::bytes);

@@ -2,27 +2,28 @@
 
 #include "src/cuda/tsmttsm/tf32_3m_warpgroup_units.cuh"
 
-/// What tsmttsm/tf32_3m_warpgroup.cuh sums: three real products in single precision, now and then added to the complex
-/// one in double precision.
+/// The sums of tsmttsm/tf32_3m_warpgroup.cuh: three real products in single precision. From time to time they are added
+/// to the complex product in double precision.
 namespace blockvec::kernels::cuda {
 
-/// Where a lane's sums stand in the result, as a complex matrix.
+/// Where a lane's sums stand in the result, which is a complex matrix here.
 struct PlaceOfGaussSums {
-  int left, right;  ///< the first ones
+  int left, right;  ///< row and column of the first sum
 
   __device__ int row(int i) const { return left + 8 * (i % 4 / 2); }
   __device__ int column(int i) const { return right + i / 4 * 8 + i % 2; }
   __device__ bool counts(const TsmttsmRing<float>& p, int i) const { return 2 * row(i) < p.m && 2 * column(i) < p.n; }
 };
 
-/// The products' sums of single precision; those of double precision lie in shared memory, as [sum of a lane][thread].
+/// The single-precision sums of the three products. Double-precision sums lie in shared memory as [sum of a
+/// lane][thread].
 template <int columns>
 struct GaussSums {
   static constexpr int count = columns / 2;
   float early[gauss_products][count];
 
-  /// Adds those to these; where not all that count are finite in the whole warp, the group's units from `first_unit` to
-  /// `end_unit` again from memory.
+  /// Adds the single-precision sums to the double-precision sums. If `finite` is false, it adds the group's units from
+  /// `first_unit` to `end_unit` again from memory.
   template <bool by_columns, int in_turn>
   __device__ void join(const TsmttsmRing<float>& p, const Share& share, const PlaceOfGaussSums& place, bool finite,
                        double2* sums, int first_unit, int end_unit) {
@@ -58,7 +59,7 @@ struct GaussSums {
     }
   }
 
-  /// Whether all products that count are, in the whole warp: those of columns beyond B are as others (turn_rows).
+  /// Whether all products inside the result are finite in the whole warp. Columns beyond B repeat others (turn_rows).
   __device__ bool finite(const TsmttsmRing<float>& p, const PlaceOfGaussSums& place) const {
     float zero[2] = {};
 #pragma unroll
@@ -80,7 +81,7 @@ struct GaussSums {
   }
 
  private:
-  /// The complex product that three real ones stand for.
+  /// Combines the three real products to the complex one.
   __device__ float2 product(const TsmttsmRing<float>& p, int i) const {
     const float im = static_cast<float>(p.sign) * early[1][i];
     return make_float2(early[0][i] - im, early[2][i] - early[0][i] - im);

@@ -2,38 +2,39 @@
 
 #include "src/cuda/tsmttsm/tf32_warpgroup_sums.cuh"
 
-/// tsmttsm in single precision, of rows or of complex columns, by split products (split.cuh) of whole warpgroups:
+/// tsmttsm in single precision, for rows or complex columns, by 3xTF32 (math/tf32x3.cuh) and warpgroups:
 ///
-///   memory -> ring of stages -> rows of B, turned, in two parts
+///   memory -> stages of a pipeline -> rows of B, transposed, high and low
 ///                    |                      |
 ///                    `-> A, in registers -> products, 64 columns of A x `columns` of B
 ///
-/// Wider results are cut into sections of 64 rows, each for other blocks.
+/// Wider results are cut into CTA tiles of 64 rows, each for other thread blocks.
 ///
-/// One warpgroup loads, one turns B's rows, and two multiply units of 32 rows in turn: of each, two warps have turned
-/// 16 rows each; or, `apart`, all units, each with 64 columns of A of its own. The sums of so many rows are added up in
-/// double precision.
+/// One warpgroup loads, one transposes (turns) B's rows, and two multiply units of 32 rows. Two warps transpose 16 rows
+/// of each unit. The multiplying warpgroups take units in turn; or, `apart`, each takes all units, for its own 64
+/// columns of A. Sums of at most `rows_of_early_sums` rows are added up in double precision.
 ///
-/// Two columns that a lane reads are a pair: neighbours where rows are `aligned` to them, as a complex column's parts
-/// are, else columns some way apart, for lanes to meet different banks.
+/// Two columns that a lane reads are a pair. They are neighbours where rows are `aligned` to pairs, like the two parts
+/// of a complex column. Else they are some columns apart, so that lanes meet different banks.
 namespace blockvec::kernels::cuda {
 
-inline constexpr int half_units = 2;  ///< of turned_rows
+inline constexpr int half_units = 2;  ///< of turned_rows rows
 inline constexpr int whole_unit_rows = half_units * turned_rows;
-inline constexpr int early_units = dispatch::rows_of_early_sums / whole_unit_rows;  ///< of a warpgroup
+inline constexpr int early_units = dispatch::rows_of_early_sums / whole_unit_rows;  ///< units of a warpgroup before its sums go to double precision
 inline constexpr int turning_warps = multiplying_groups * half_units;
 using dispatch::buffers_of_turning_warp;
 
-/// Each turning warp has its own buffers.
+/// Barriers of the buffers. Each transposing warp has its own buffers.
 struct TurningBarriers {
   Barrier full[turning_warps * buffers_of_turning_warp];
   Barrier empty[turning_warps * buffers_of_turning_warp];
 };
 
-/// Rows of a unit's second half begin so far from its first ones.
+/// Rows from the first row of a unit to the first row of its second half.
 __device__ inline int second_half_of(const RowMap& map) { return map.by_lane == 8 ? 4 : turned_rows; }
 
-/// Four pairs of neighbours, so far apart; `together`: they follow one another, at a multiple of 16 bytes.
+/// Reads four pairs, `to_next` bytes from one to the next. `together`: they follow one another, at a multiple of 16
+/// bytes.
 template <bool aligned>
 __device__ inline void read_four_pairs(std::uint32_t from, int to_next, std::uint32_t apart, bool together,
                                        float2 (&x)[4]) {
@@ -50,14 +51,14 @@ __device__ inline void read_four_pairs(std::uint32_t from, int to_next, std::uin
   }
 }
 
-/// Turns one half of every unit that a multiplying warpgroup takes.
+/// A warp transposes one half of every unit that a multiplying warpgroup takes.
 template <int columns, bool aligned, bool by_columns>
 __device__ inline void turn_halves(const TsmttsmRing<float>& p, const Share& share, RingBarriers& barriers,
                                    TurningBarriers& turning, const unsigned char* ring, unsigned char* turned,
                                    int warp) {
   using Turned = TurnedRows<columns>;
   constexpr int pairs = columns / 2;
-  constexpr int rounds = (4 * pairs + warp_size - 1) / warp_size;  // four rows of a pair for every lane
+  constexpr int rounds = (4 * pairs + warp_size - 1) / warp_size;  // every lane takes four rows of a pair
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   const int half = warp % half_units;
   const int group = warp / half_units;
@@ -68,10 +69,10 @@ __device__ inline void turn_halves(const TsmttsmRing<float>& p, const Share& sha
   int to[rounds];
 #pragma unroll
   for (int i = 0; i < rounds; ++i) {
-    const int item = min(lane + i * warp_size, 4 * pairs - 1);  // the last ones are done again
+    const int item = min(lane + i * warp_size, 4 * pairs - 1);  // surplus lanes repeat the last item
     const int four = item / pairs;
     const int pair = item % pairs;
-    // Columns beyond B are read elsewhere: what is there might not be finite.
+    // Lanes beyond B read a column inside it: what lies beyond might not be finite.
     const int column = min((aligned ? 2 : 1) * pair, aligned ? (p.n - 1) & ~1 : p.n - 1);
     const int second = aligned ? column + 1 : min(pair + pairs, p.n - 1);
     const int first_row = p.map.by_first * (four % 2) + p.map.by_second * (four / 2) + half * second_half_of(p.map);
@@ -125,7 +126,7 @@ __device__ inline void turn_halves(const TsmttsmRing<float>& p, const Share& sha
 }
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-/// Every other unit of the block, by a warpgroup; or all of them, where they are `apart`.
+/// A warpgroup multiplies every other unit of the block, or every unit if `apart`.
 template <int columns, bool aligned, bool by_columns, bool apart>
 __device__ inline void multiply_units(const TsmttsmRing<float>& p, const Share& share, RingBarriers& barriers,
                                       TurningBarriers& turning, unsigned char* ring, const unsigned char* turned,
@@ -137,12 +138,12 @@ __device__ inline void multiply_units(const TsmttsmRing<float>& p, const Share& 
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   const int group = warp / 4;
   const int own_warp = warp % 4;
-  // Half of a warp reads at a time: of columns in two classes those of one.
+  // Half of a warp reads at a time. Where columns have two classes, it reads those of one class.
   const int of_lane = by_columns && p.a.columns.classes == 2 ? lane / 4 % 4 * 2 + lane / 16 : lane / 4;
   const int set = apart ? 0 : group;
   const int first_of_warp = share.row0 + (apart ? group * dispatch::warpgroup_rows : 0) + own_warp * 16;
   const PlaceOfSums<columns, aligned> first_place{first_of_warp + of_lane * (aligned ? 2 : 1), 2 * (lane % 4)};
-  // Bytes from a lane's first number to the others of 16 rows. Warps beyond the result read one place only.
+  // Bytes from a lane's first number to its others of 16 rows. Warps beyond the result read one place only.
   const int reads = first_of_warp < p.m ? 1 : 0;
   const int row = 4 * p.a.row_step * reads;
   const int first = p.map.by_first * row;
@@ -164,7 +165,7 @@ __device__ inline void multiply_units(const TsmttsmRing<float>& p, const Share& 
   UnitPosition<in_turn> next(set, units, p.stages);
   RingPosition buffer{0, 0};
   int stage = 0;
-  // The next half's numbers come while products run.
+  // The next half's numbers are read while products run.
   float2 x[4];
   const auto read = [&](int half) {
     if (half == 0) {
@@ -176,11 +177,11 @@ __device__ inline void multiply_units(const TsmttsmRing<float>& p, const Share& 
     for (int v = 0; v < 4; ++v) x[v] = read_pair<aligned>(a + v % 2 * first + v / 2 * second, 4 * 8);
   };
   if (set < all_units) read(0);
-  // Sums that products may add to must not meet others where a loop ends but here: the compiler would wait there.
+  // Sums that running products add to must not meet other values at the end of another loop: the compiler would wait.
   for (int first_unit = set; first_unit < all_units; first_unit += in_turn * early_units) {
     product.clear();
     const int end_unit = min(first_unit + in_turn * early_units, all_units);
-    int last = -1;  // buffer, whose products may run
+    int last = -1;  // buffer whose products may still run
 #pragma unroll 1
     for (int unit = first_unit; unit < end_unit; unit += in_turn) {
 #pragma unroll
@@ -189,7 +190,7 @@ __device__ inline void multiply_units(const TsmttsmRing<float>& p, const Share& 
         std::uint64_t factors = 0;
 #pragma unroll
         for (int t = 0; t < 2; ++t) {
-          await_products_but_last();  // those with these left factors are done, and then those with the last buffer
+          await_products_but_last();  // first those with these left factors are done, then those with the last buffer
           if (t == 1 && last >= 0) arrive_as_warp(empty_turned + 8 * last);
           split_left({x[2 * t].x, x[2 * t].y, x[2 * t + 1].x, x[2 * t + 1].y}, left[t]);
           complete_before_products(left[t]);
@@ -214,8 +215,8 @@ __device__ inline void multiply_units(const TsmttsmRing<float>& p, const Share& 
     await_products(product.early);
     if (last >= 0) arrive_as_warp(empty_turned + 8 * last);
     auto place = first_place;
-    asm volatile("" : "+r"(place.left), "+r"(place.right));  // what follows of it is not to stay in registers
-    // All columns of B are finite if those that count are, and rows of the result are not mixed.
+    asm volatile("" : "+r"(place.left), "+r"(place.right));  // values derived from it must not stay in registers
+    // All columns of B are finite if those inside B are, and rows of the result do not mix.
     const bool counts[] = {place.row(0) < p.m, place.row(2) < p.m};
     if (!product.join([&](int i) { return counts[i % 4 / 2]; })) {
 #pragma unroll 1
@@ -240,7 +241,7 @@ __global__ void __launch_bounds__(turning_block_threads, 1)
   __shared__ TurningBarriers turning;
   release_next_kernel();
   const Share share(p, dispatch::warpgroup_rows * (apart ? multiplying_groups : 1), 0);
-  // The compiler must see that all lanes of a warp go the same way: products that run beside others need it.
+  // The compiler must see that all lanes of a warp take the same branch: asynchronous products need it.
   const int warp = __shfl_sync(0xffffffffU, static_cast<int>(threadIdx.x) / warp_size, 0);
   constexpr int multiplying_warps = multiplying_threads / warp_size;
   unsigned char* const turned = memory + p.stages * p.stage_bytes;

@@ -2,11 +2,11 @@
 
 #include "src/cuda/tsmttsm/warpgroup_units.cuh"
 
-/// What tsmttsm/tf32_warpgroup.cuh sums: split products in single precision, now and then added up in double precision.
-/// Up to 32 pairs of columns of A stand for two rows of the result each.
+/// The sums of tsmttsm/tf32_warpgroup.cuh: 3xTF32 products in single precision. From time to time they are added up in
+/// double precision. Up to 32 pairs of columns of A stand for two rows of the result each.
 namespace blockvec::kernels::cuda {
 
-/// A lane's sums, of two rows of the warp's 16 and a quarter of the columns.
+/// A lane's sums: two of the warp's 16 rows and a quarter of the columns.
 template <int columns>
 struct WarpgroupProduct {
   static constexpr int count = columns / 2;
@@ -14,7 +14,7 @@ struct WarpgroupProduct {
   double sum[count] = {};
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  /// 8 rows: left[high, low][...], and the factor of as many turned ones.
+  /// Starts the products of 8 rows: left[high, low][...] times a factor of 8 transposed rows of B.
   __device__ void start(const unsigned (&left)[2][4], std::uint64_t right) {
     start_product<1>(early[0], left[1], right);
     start_product<1>(early[0], left[0], right + TurnedRows<columns>::part / 16);
@@ -22,7 +22,8 @@ struct WarpgroupProduct {
   }
 #endif
 
-  /// Adds early sums to the others if all that count(i) are finite in the whole warp.
+  /// Adds the single-precision sums to the double-precision ones if, in the whole warp, all for which count(i) are
+  /// finite.
   template <class Counts>
   __device__ bool join(const Counts& counts) {
     return join_if_finite(early[0], sum, counts);
@@ -34,8 +35,8 @@ struct WarpgroupProduct {
   }
 };
 
-/// Where a lane's sums stand in the result: of pairs of neighbours in B, the first ones' columns come before the second
-/// ones'.
+/// Where a lane's sums stand in the result. For pairs of neighbours in B, all first columns come before all second
+/// columns.
 template <int columns, bool neighbours>
 struct PlaceOfSums {
   int left;   ///< first column of the lane's pair of A
@@ -49,7 +50,7 @@ struct PlaceOfSums {
   __device__ bool counts(const TsmttsmRing<float>& p, int i) const { return row(i) < p.m && column(i) < p.n; }
 };
 
-/// Adds so many rows in double precision and from memory, as join could not.
+/// Adds `rows` rows in double precision and from memory, where join could not.
 template <int columns, bool neighbours>
 __device__ inline void add_plainly(WarpgroupProduct<columns>& product, const PlaceOfSums<columns, neighbours>& place,
                                    const TsmttsmRing<float>& p, std::int64_t first_row, int rows) {
@@ -61,13 +62,13 @@ __device__ inline void add_plainly(WarpgroupProduct<columns>& product, const Pla
       if (!place.counts(p, v)) continue;
       product.sum[v] += static_cast<double>(p.whole_a.data[p.whole_a.offset(i, place.row(v))]) *
                         p.whole_b.data[p.whole_b.offset(i, place.column(v))];
-      asm volatile("" : "+d"(product.sum[v])::"memory");  // one at a time: what is rare is not to take registers
+      asm volatile("" : "+d"(product.sum[v])::"memory");  // one at a time: this is rare and must not take registers
     }
   }
 }
 
-/// The second of two groups gives its sums to the first one, where stages were, once all have been read. Whether this
-/// is the first one.
+/// Once all stages have been read, the second of two groups gives its sums to the first one through their memory.
+/// Returns whether this is the first group.
 template <int columns>
 __device__ inline bool add_second_group(WarpgroupProduct<columns>& product, unsigned char* memory, int group) {
   double* const sums = reinterpret_cast<double*>(memory) + threadIdx.x % warpgroup_threads;
@@ -83,7 +84,7 @@ __device__ inline bool add_second_group(WarpgroupProduct<columns>& product, unsi
   return true;
 }
 
-/// A group's part of the block's partial sum.
+/// Writes a group's part of the block's partial sum.
 template <int columns, bool neighbours>
 __device__ inline void store(const WarpgroupProduct<columns>& product, const PlaceOfSums<columns, neighbours>& place,
                              const TsmttsmRing<float>& p, const Share& share) {

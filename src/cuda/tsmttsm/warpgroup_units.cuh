@@ -5,8 +5,8 @@
 #include "src/cuda/ptx/wgmma_tf32.cuh"
 #include "src/dispatch/cuda/tsmttsm/turned_rows.hpp"
 
-/// Blocks of which one warpgroup loads, one turns B's rows, and two multiply units of rows in turn: who takes which
-/// unit, how they tell one another, and how turned rows stand.
+/// Thread blocks where one warpgroup loads, one transposes (turns) B's rows, and two multiply units of rows in turn.
+/// This file says who takes which unit, how warps signal one another, and how transposed rows lie in memory.
 namespace blockvec::kernels::cuda {
 
 inline constexpr int multiplying_groups = 2;
@@ -15,7 +15,7 @@ inline constexpr int turning_block_threads = multiplying_threads + warpgroup_thr
 
 inline constexpr int turned_rows = 16;
 
-/// Turned rows of B for one warpgroup: [8 rows][high, low][4 rows][column][4].
+/// Layout of B's transposed rows for one warpgroup: [8 rows][high, low][4 rows][column][4].
 template <int columns>
 struct TurnedRows {
   static constexpr int four_rows = columns * 16;  ///< bytes
@@ -24,7 +24,7 @@ struct TurnedRows {
   static constexpr int bytes = turned_rows / 8 * step;
 };
 
-/// The left factors of four numbers.
+/// Splits four numbers into the left factors of 3xTF32.
 __device__ inline void split_left(const float (&x)[4], unsigned (&left)[2][4]) {
 #pragma unroll
   for (int v = 0; v < 4; ++v) {
@@ -34,17 +34,18 @@ __device__ inline void split_left(const float (&x)[4], unsigned (&left)[2][4]) {
   }
 }
 
-/// Left factors are computed before any product is started that takes some of them.
+/// Makes the compiler compute left factors before any product starts that takes some of them.
 __device__ inline void complete_before_products(unsigned (&left)[2][4]) {
 #pragma unroll
   for (int i = 0; i < 8; ++i) asm volatile("" : "+r"((&left[0][0])[i]));
 }
 
-/// Where a warp stands that takes one of so many units; chunks have a power of two of them, or as many at least.
+/// A warp's position when it takes every `step`-th unit. A row tile has `units` units: a power of two, or at least
+/// `step`.
 template <int step>
 class UnitPosition {
  public:
-  int unit;  ///< of its chunk
+  int unit;  ///< number in its row tile
   RingPosition at;
 
   __device__ UnitPosition(int first, int units, int stages)
@@ -54,7 +55,7 @@ class UnitPosition {
         wrap_(max(units, step)),
         chunks_(max(1, step / units)),
         stages_(stages) {}
-  /// Whether the next one is in another chunk.
+  /// Whether the next unit is in another row tile.
   __device__ bool leaves() const { return unit + step >= units_; }
   __device__ void advance() {
     const bool leaves = this->leaves();
@@ -66,20 +67,20 @@ class UnitPosition {
   int units_, wrap_, chunks_, stages_;
 };
 
-/// One lane speaks for a warp whose lanes are all done.
+/// One lane arrives for its warp, once all lanes are done.
 __device__ inline void arrive_as_warp(std::uint32_t barrier) {
   __syncwarp();
   if (elected()) arrive_at(barrier);
 }
 
-/// The address of barriers, which the compiler is to keep in a register instead of asking for it again and again.
+/// The address of barriers. The compiler must keep it in a register instead of computing it again and again.
 __device__ inline std::uint32_t kept_address(const Barrier* barriers) {
   std::uint32_t address = shared_address(barriers);
   asm volatile("" : "+r"(address));
   return address;
 }
 
-/// Two neighbours at an address in shared memory.
+/// Reads two neighbours at an address in shared memory.
 __device__ inline float2 read_shared_pair(std::uint32_t from) {
   float2 pair;
   asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(pair.x), "=f"(pair.y) : "r"(from) : "memory");
@@ -94,7 +95,7 @@ __device__ inline float4 read_shared_four(std::uint32_t from) {
   return x;
 }
 
-/// Numbers of two columns that are so many bytes apart.
+/// Reads numbers of two columns that are `apart` bytes apart.
 template <bool neighbours>
 __device__ inline float2 read_pair(std::uint32_t from, std::uint32_t apart) {
   return neighbours ? read_shared_pair(from) : make_float2(read_shared(from), read_shared(from + apart));
