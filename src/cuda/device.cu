@@ -2,8 +2,8 @@
 #include <atomic>
 
 #include "src/cuda/check.cuh"
-#include "src/dispatch/cuda/launch.hpp"
 #include "src/dispatch/cuda/device.hpp"
+#include "src/dispatch/cuda/launch.hpp"
 
 namespace blockvec::kernels::cuda {
 namespace {

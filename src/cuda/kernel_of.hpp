@@ -1,7 +1,7 @@
 #pragma once
 
-#include "src/dispatch/cuda/launch.hpp"
 #include "src/cuda/kernels.hpp"
+#include "src/dispatch/cuda/launch.hpp"
 
 /// Finds the kernel that a configuration names.
 namespace blockvec::kernels::cuda {

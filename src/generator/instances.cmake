@@ -1,5 +1,5 @@
 # The list of instantiations and the measured rows, written into the build tree whenever CMake runs; a change of what they
-# are made from makes it run again.
+# are made from makes it run again. Sets blockvec_cuda_kernels, the files with instantiations.
 find_package(Python3 COMPONENTS Interpreter)
 if(NOT Python3_FOUND)
   message(FATAL_ERROR "The list of BlockVec's CUDA kernels is written by a program in Python 3, which was not found: "
@@ -18,8 +18,7 @@ execute_process(COMMAND ${Python3_EXECUTABLE} -B ${generator} ${instances} ${gen
 if(NOT status EQUAL 0)
   message(FATAL_ERROR "${error}")
 endif()
-string(REGEX MATCHALL "[^\n]+" sources "${sources}")
-list(TRANSFORM sources PREPEND ${generated}/)
-target_sources(blockvec_kernels PRIVATE ${sources})
+string(REGEX MATCHALL "[^\n]+" blockvec_cuda_kernels "${sources}")
+list(TRANSFORM blockvec_cuda_kernels PREPEND ${generated}/)
 # Tests and benchmarks, too, read the shapes that are compiled.
 target_include_directories(blockvec_flags INTERFACE ${generated})

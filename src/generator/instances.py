@@ -96,7 +96,7 @@ FAMILIES = {
                                 "tsmttsm_ring_kernel<{real}, {by_columns}, GaussSquare<{blocks}>>", ("blocks",),
                                 shape="Columns", words=("blocks",), choices=BY_COLUMNS,
                                 makes=lambda real, blocks, by_columns: real == "double" and blocks in (5, 7)),
-    "tsmttsm_gram": Family("tsmttsm/ring.cuh", RING, "tsmttsm_gram_kernel<{real}, {by_columns}, {blocks}, {warps}>",
+    "tsmttsm_gram": Family("tsmttsm/gram.cuh", RING, "tsmttsm_gram_kernel<{real}, {by_columns}, {blocks}, {warps}>",
                            ("blocks", "warps"), ("blocks",), "GramShape", ("blocks",), BY_COLUMNS,
                            lambda real, blocks, warps, by_columns: blocks >= warps >= 1 and warps <= 8),
     "tsmttsm_fma": Family("tsmttsm/fma.cuh", RING, "tsmttsm_narrow_kernel<{real}, {parts}, {columns}, false, true>",

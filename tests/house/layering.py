@@ -19,11 +19,13 @@ CLOSED = {
     "kernels": re.compile(r"Kokkos|mpi\.h$|nccl"),
     "orth": re.compile(r"KokkosBlas|KokkosSparse|mpi\.h$|nccl|omp\.h$"),
 }
+# Folders of the kernels that must not include others of them: the choice of a kernel links without any.
+APART = {("src", "dispatch"): ("src", "cuda")}
 # Headers in include/blockvec that belong to the lowest layer.
 LOWEST = {"blockvec/version.hpp"}
 # In the build tree of a configured build: public ones, and those of a layer's own.
 GENERATED = {"blockvec/config.hpp": "blockvec"}
-PRIVATE_GENERATED = {"cuda_shapes.inc", "tuning_lines.inc"}
+PRIVATE_GENERATED = {"cuda_shapes.inc", "cuda_compiled.inc", "tuning_lines.inc"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]')
 
 
@@ -68,6 +70,8 @@ def violation(root, path, bracket, name):
             return f"{name} does not exist in this tree"
         return None
 
+    if header.parts[:2] == APART.get(path.parts[:2]):
+        return f"{'/'.join(path.parts[:2])} must not know {'/'.join(header.parts[:2])}"
     if header.parts[0] != "include":
         return None if header.parts[0] == path.parts[0] else f"{name} is private to {header.parts[0]}/"
     public = header.relative_to("include").as_posix()

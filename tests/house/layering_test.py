@@ -11,6 +11,8 @@ HEADERS = [
     "include/blockvec/kernels/matrix.hpp",
     "include/blockvec/orth/orthogonalizer.hpp",
     "src/host/tile.hpp",
+    "src/cuda/launch.hpp",
+    "src/dispatch/cuda/rules.hpp",
     "blockvec/state.hpp",
     "orth/detail.hpp",
     "examples/problems/heisenberg.hpp",
@@ -49,6 +51,10 @@ class Layering(unittest.TestCase):
         ]
         for path, name, layer, above in cases:
             self.assert_caught(path, f"#include <{name}>", f"{layer} stands below {above}, the layer of <{name}>")
+
+    def test_the_choice_of_a_kernel_knows_no_kernels(self):
+        self.assert_caught("src/dispatch/cuda/a.cpp", '#include "src/cuda/launch.hpp"', "src/dispatch must not know src/cuda")
+        self.assertEqual(self.found("src/cuda/a.cu", '#include "src/dispatch/cuda/rules.hpp"'), [])
 
     def test_spelling_hides_nothing(self):
         self.assert_caught("src/a.cpp", '  #  include   "mpi.h" // why', "kernels must not know mpi.h")

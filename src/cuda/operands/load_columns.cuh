@@ -1,7 +1,7 @@
 #pragma once
 
-#include "src/cuda/operands/load_tma.cuh"
 #include "src/cuda/operands/load_flat_rows.cuh"
+#include "src/cuda/operands/load_tma.cuh"
 
 /// Loads column-major operands into the stages of a pipeline. A row tile (chunk) is a piece of every column. Each piece
 /// comes by a bulk copy of its own, or one TMA tile (box, load_tma.cuh) brings many pieces, which makes short pieces as

@@ -64,7 +64,7 @@ __host__ __device__ inline int stage_shift(const Stream<Real>& stream) {
   return static_cast<int>(reinterpret_cast<std::uintptr_t>(stream.data) % line_bytes / sizeof(Real));
 }
 
-/// Loads an operand without gaps into stages, one row tile (chunk) at a time.
+/// Loads a flat operand (Stream) into stages, one row tile (chunk) at a time.
 template <class Real>
 class Feed {
  public:

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "src/cuda/operands/load_flat_rows.cuh"
 #include "src/cuda/operands/matrix.cuh"
 #include "src/cuda/ptx/pipeline.cuh"
-#include "src/cuda/operands/load_flat_rows.cuh"
 
 /// Loads lines of an operand by cp.async. Lines are the rows of a row-major matrix or the columns of a column-major
 /// one. Alignment and distance are free, and where lines are short this is faster than TMA tiles.

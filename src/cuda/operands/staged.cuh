@@ -1,8 +1,8 @@
 #pragma once
 
-#include "src/cuda/operands/load_tma.cuh"
 #include "src/cuda/operands/load_columns.cuh"
 #include "src/cuda/operands/load_flat_rows.cuh"
+#include "src/cuda/operands/load_tma.cuh"
 #include "src/dispatch/cuda/feed.hpp"
 
 /// How operands come into the stages of a pipeline, and where their entries lie there.

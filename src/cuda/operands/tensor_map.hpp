@@ -23,8 +23,8 @@ int box_classes(std::int64_t distance, int real_bytes);
 /// Makes TMA tiles (boxes) of `pitch` numbers by `lines_of_class` lines (at most 256) of each of `classes` classes.
 /// `pitch` is a multiple of 16 bytes and at most 256. Where lines do not start on multiples of 16 bytes, it is at least
 /// a line's share plus 16 bytes. `classes` may exceed box_classes(), so that two operands have equally many.
-/// `long_pieces`: a line spans several cache lines of 128 bytes, which L2 fetches at once. Throws CudaError, naming the
-/// operation and its shape, if the driver refuses.
+/// `long_pieces`: a TMA tile's line spans several cache lines of 128 bytes, which L2 fetches at once.
+/// Throws CudaError, naming the operation and its shape, if the driver refuses.
 template <class Real>
 Boxes boxes(const Lines<Real>& lines, int classes, int pitch, int lines_of_class, const Product& operation,
             bool long_pieces = false);

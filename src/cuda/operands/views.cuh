@@ -4,9 +4,9 @@
 #include <complex>
 
 #include "src/cuda/operands/load_columns.cuh"
-#include "src/dispatch/cuda/launch.hpp"
-#include "src/cuda/operands/matrix.cuh"
 #include "src/cuda/operands/load_flat_rows.cuh"
+#include "src/cuda/operands/matrix.cuh"
+#include "src/dispatch/cuda/launch.hpp"
 
 /// Makes the real views that kernels take from the operands of a call.
 namespace blockvec::kernels::cuda {

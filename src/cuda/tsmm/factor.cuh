@@ -1,8 +1,8 @@
 #pragma once
 
-#include "src/cuda/ptx/mma_f64.cuh"
-#include "src/cuda/operands/matrix.cuh"
 #include "src/cuda/operands/load_flat_rows.cuh"
+#include "src/cuda/operands/matrix.cuh"
+#include "src/cuda/ptx/mma_f64.cuh"
 
 /// Packs alpha C, the small matrix of tsmm, in the orders in which tensor cores read it.
 namespace blockvec::kernels::cuda {

@@ -5,8 +5,8 @@
 
 #include "src/cuda/check.cuh"
 #include "src/cuda/operands/matrix.cuh"
-#include "src/cuda/tsmm/in_parts.hpp"
 #include "src/cuda/operands/views.cuh"
+#include "src/cuda/tsmm/in_parts.hpp"
 #include "src/dispatch/cuda/calls.hpp"
 
 namespace blockvec::kernels::cuda {

@@ -3,21 +3,21 @@
 #include <type_traits>
 
 #include "src/cuda/check.cuh"
-#include "src/cuda/tsmm/general.cuh"
 #include "src/cuda/kernel_of.hpp"
 #include "src/cuda/operands/tensor_map.hpp"
-#include "src/cuda/tsmm/strided.cuh"
-#include "src/cuda/tsmm/strided_tf32.cuh"
-#include "src/cuda/tsmm/column_ring.cuh"
+#include "src/cuda/operands/views.cuh"
 #include "src/cuda/tsmm/column_fma.cuh"
+#include "src/cuda/tsmm/column_ring.cuh"
 #include "src/cuda/tsmm/column_tf32.cuh"
 #include "src/cuda/tsmm/direct.cuh"
-#include "src/cuda/tsmm/strided_3m.cuh"
-#include "src/cuda/tsmm/short_k.cuh"
+#include "src/cuda/tsmm/general.cuh"
 #include "src/cuda/tsmm/in_parts.hpp"
-#include "src/cuda/tsmm/row_ring.cuh"
 #include "src/cuda/tsmm/per_warp.cuh"
-#include "src/cuda/operands/views.cuh"
+#include "src/cuda/tsmm/row_ring.cuh"
+#include "src/cuda/tsmm/short_k.cuh"
+#include "src/cuda/tsmm/strided.cuh"
+#include "src/cuda/tsmm/strided_3m.cuh"
+#include "src/cuda/tsmm/strided_tf32.cuh"
 #include "src/dispatch/cuda/calls.hpp"
 #include "src/dispatch/cuda/tsmm/column_pieces.hpp"
 #include "src/dispatch/cuda/tsmm/column_ring.hpp"
@@ -371,8 +371,8 @@ void launch_direct(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const L
   const TsmmDirect<Real> p{
       tall(call.a),           tall(call.b), small(call.c, call.triangle),     coefficient(call.alpha),
       coefficient(call.beta), call.a.rows,  static_cast<int>(call.a.columns), static_cast<int>(call.b.columns)};
-  launch(tsmm_direct_kernel_of<Real>(x.blocks_n, x.tile_n, x.panel, parts), dim3(static_cast<unsigned>(x.parts)), direct_threads, x.shared_bytes,
-         launcher.stream, launcher.operation, p);
+  launch(tsmm_direct_kernel_of<Real>(x.blocks_n, x.tile_n, x.panel, parts), dim3(static_cast<unsigned>(x.parts)),
+         direct_threads, x.shared_bytes, launcher.stream, launcher.operation, p);
 }
 
 template <class T>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "src/cuda/ptx/pipeline.cuh"
 #include "src/cuda/operands/load_flat_rows.cuh"
+#include "src/cuda/ptx/pipeline.cuh"
 #include "src/cuda/tsmm/factor.cuh"
 #include "src/dispatch/cuda/banks.hpp"
 

@@ -2,8 +2,8 @@
 
 #include <type_traits>
 
-#include "src/cuda/ptx/mma_f64.cuh"
 #include "src/cuda/ptx/dependent_launch.cuh"
+#include "src/cuda/ptx/mma_f64.cuh"
 #include "src/cuda/tsmm/chunks.cuh"
 #include "src/cuda/tsmm/factor.cuh"
 #include "src/cuda/tsmm/row_fma.cuh"

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "src/cuda/operands/matrix.cuh"
 #include "src/cuda/math/tf32x3.cuh"
+#include "src/cuda/operands/matrix.cuh"
 
 /// tsmm in single precision by 3xTF32 (math/tf32x3.cuh): C is packed in two TF32 halves, which are multiplied with A's.
 namespace blockvec::kernels::cuda {

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "src/cuda/ptx/mma_f64.cuh"
-#include "src/cuda/operands/matrix.cuh"
-#include "src/cuda/ptx/pipeline.cuh"
 #include "src/cuda/operands/load_plain.cuh"
+#include "src/cuda/operands/matrix.cuh"
 #include "src/cuda/ptx/dependent_launch.cuh"
+#include "src/cuda/ptx/mma_f64.cuh"
+#include "src/cuda/ptx/pipeline.cuh"
 
 /// tsmm in double precision for row-major operands that take little time (short K). Every block takes one row tile
 /// (chunk). Panels (K slices) of A and C stream through shared memory past the block's sums in registers. No other

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "src/cuda/operands/load_tma.cuh"
-#include "src/cuda/ptx/mma_f64.cuh"
-#include "src/cuda/operands/load_plain.cuh"
 #include "src/cuda/operands/load_flat_rows.cuh"
+#include "src/cuda/operands/load_plain.cuh"
+#include "src/cuda/operands/load_tma.cuh"
 #include "src/cuda/ptx/dependent_launch.cuh"
+#include "src/cuda/ptx/mma_f64.cuh"
 #include "src/cuda/tsmm/factor.cuh"
 #include "src/cuda/tsmm/results.cuh"
 #include "src/cuda/tsmm/task.cuh"

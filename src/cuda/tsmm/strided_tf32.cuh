@@ -1,7 +1,7 @@
 #pragma once
 
-#include "src/cuda/tsmm/strided.cuh"
 #include "src/cuda/tsmm/rows_in_double.cuh"
+#include "src/cuda/tsmm/strided.cuh"
 #include "src/cuda/tsmm/tf32_warpgroup.cuh"
 
 /// tsmm in single precision for row-major operands of any stride and width, by 3xTF32 products (math/tf32x3.cuh) of

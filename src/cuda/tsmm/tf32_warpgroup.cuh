@@ -1,7 +1,7 @@
 #pragma once
 
-#include "src/cuda/tsmm/row_ring.cuh"
 #include "src/cuda/ptx/wgmma_tf32.cuh"
+#include "src/cuda/tsmm/row_ring.cuh"
 
 /// tsmm in single precision by 3xTF32 products (math/tf32x3.cuh) of whole warpgroups. A's rows come through a ring and
 /// go to registers; C lies in shared memory in two TF32 halves. Results take the place of A's rows in the stage. In an

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "src/cuda/tsmttsm/direct_tiles.cuh"
 #include "src/cuda/ptx/dependent_launch.cuh"
+#include "src/cuda/tsmttsm/direct_tiles.cuh"
 
 /// tsmttsm on tensor cores without shared memory: P = A^T B of real views of any layout and stride. Each thread block
 /// writes one partial sum. Each warp loads its own factors, the next rows while it multiplies the current ones. Warps

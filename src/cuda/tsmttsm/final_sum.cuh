@@ -17,10 +17,10 @@ struct TsmttsmSum {
   const double* partial;  ///< [part][fold m][fold n]
   std::int64_t parts;
   int fold;
-  int lanes;          ///< entries of C per block, a power of 2; with fewer, more threads share the terms of each
-  std::int64_t m, n;  ///< real widths of A and B, without fold
-  int square;         ///< 0, or partial sums exist only on and above the diagonal, and entries outside
-                      ///< the diagonal squares of so many numbers have fewer of them
+  int lanes;                 ///< entries of C per block, a power of 2; with fewer, more threads share the terms of each
+  std::int64_t m, n;         ///< real widths of A and B, without fold
+  int square;                ///< 0, or partial sums exist only on and above the diagonal, and entries outside
+                             ///< the diagonal squares of so many numbers have fewer of them
   std::int64_t parts_above;  ///< number of partial sums of entries outside these squares
   bool conjugate;
   Coefficient<Real> alpha, beta;

@@ -18,9 +18,9 @@ __device__ inline void read_narrow_row(const Staged<Real>& operand, const unsign
   struct alignas(together * sizeof(Real)) Numbers {
     Real number[together];
   };
-  const Real* const first = reinterpret_cast<const Real*>(stage) +
-                            (by_columns ? operand.columns.shift(0) + row * parts
-                                        : operand.segment[0] + row * operand.row_step);
+  const Real* const first =
+      reinterpret_cast<const Real*>(stage) +
+      (by_columns ? operand.columns.shift(0) + row * parts : operand.segment[0] + row * operand.row_step);
 #pragma unroll
   for (int j = 0; j < width; j += together) {
     const auto some = *reinterpret_cast<const Numbers*>(first + (by_columns ? j / parts * operand.columns.pitch : j));

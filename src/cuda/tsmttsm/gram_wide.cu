@@ -1,5 +1,5 @@
+#include "src/cuda/tsmttsm/gram.cuh"
 #include "src/cuda/tsmttsm/gram_wide.hpp"
-#include "src/cuda/tsmttsm/ring.cuh"
 #include "src/dispatch/cuda/sections.hpp"
 
 /// Gram matrices that are wider than one CTA tile. Blocks take the CTA tiles on and above the diagonal

@@ -1,11 +1,11 @@
 #include "src/cuda/check.cuh"
 #include "src/cuda/kernel_of.hpp"
 #include "src/cuda/operands/tensor_map.hpp"
+#include "src/cuda/operands/views.cuh"
 #include "src/cuda/tsmttsm/direct.cuh"
+#include "src/cuda/tsmttsm/final_sum.cuh"
 #include "src/cuda/tsmttsm/gram_wide.hpp"
 #include "src/cuda/tsmttsm/ring.cuh"
-#include "src/cuda/tsmttsm/final_sum.cuh"
-#include "src/cuda/operands/views.cuh"
 #include "src/dispatch/cuda/calls.hpp"
 #include "src/dispatch/cuda/sections.hpp"
 

@@ -1,17 +1,15 @@
 #pragma once
 
-#include <utility>
-
+#include "src/cuda/math/f64_tiles.cuh"
 #include "src/cuda/ptx/dependent_launch.cuh"
 #include "src/cuda/tsmttsm/share.cuh"
-#include "src/cuda/math/f64_tiles.cuh"
 
 /// tsmttsm on tensor cores, fed by a multistage pipeline (ring) of bulk copies: P = A^T B of real views. Each thread
 /// block writes one partial sum.
 ///
-///            warps_n warps                     The warps of a group share the result as shown. Each keeps its MMA tiles of
-///           +----+----+                        16 x 8 in registers through all row tiles of the block. Groups take whole
-///   warps_m | wm |    |  16 tm rows a warp     stages in turn, or `split` groups share a stage and take 16 rows in turn.
+///            warps_n warps                     The warps of a group share the result as shown. Each has MMA tiles of
+///           +----+----+                        16 x 8 in registers through all row tiles of the block. Groups take
+///   warps_m | wm |    |  16 tm rows a warp     whole stages in turn, or `split` groups share a stage, 16 rows in turn.
 ///           +----+----+                        At the end the groups' sums are added in shared memory in fixed order.
 ///            8 tn columns a warp
 namespace blockvec::kernels::cuda {
@@ -343,20 +341,6 @@ __global__ void __launch_bounds__(Tiles::warps* warp_size + loading_threads, 1)
       }
       add(row0, column0, tiles);
     }
-  });
-}
-
-template <class Real, bool by_columns, int blocks, int warps>
-__global__ void __launch_bounds__(block_threads, 1) tsmttsm_gram_kernel(const __grid_constant__ TsmttsmRing<Real> p) {
-  extern __shared__ __align__(1024) unsigned char memory[];
-  __shared__ RingBarriers barriers;
-  release_next_kernel();
-  const Share share(p, 0, 0);
-  run_ring<by_columns>(p, share, barriers, memory, [&](int group, int warp) {
-    with_gram_tiles<blocks, warps>(warp, [&](auto&& tiles) {
-      add_chunks<by_columns>(p, share, barriers, memory, group, 0, 0, tiles);
-      add_groups<true>(p, share, memory, group, 0, 0, tiles);
-    });
   });
 }
 

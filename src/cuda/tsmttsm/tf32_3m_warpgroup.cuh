@@ -4,7 +4,7 @@
 
 /// tsmttsm in complex single precision by 3M (tsmttsm/ring_3m.cuh) and 3xTF32 (math/tf32x3.cuh), by warpgroups:
 ///
-///   memory -> stages of a pipeline -> rows of B, transposed: real parts, imaginary parts, their sums, each high and low
+///   memory -> stages of a pipeline -> rows of B, transposed: re, im and re + im, each high and low
 ///                    |                            |
 ///                    `-> A, in registers -> the three products, 64 complex columns of A x `columns` of B
 ///

@@ -24,7 +24,7 @@ struct GaussBuffers {
   static constexpr int in_unit = unit_rows / dispatch::gauss_buffer_rows(columns);
   static constexpr int product = TurnedRows<columns>::bytes / in_unit;  ///< bytes of re, im or re + im
   static constexpr int bytes = gauss_products * product;
-  static constexpr int sharing = dispatch::gauss_shares_units(columns) ? 2 : 1;  ///< warps that transpose a unit together
+  static constexpr int sharing = dispatch::gauss_shares_units(columns) ? 2 : 1;  ///< warps that transpose one unit
   /// Whether products may go on running while a full buffer exists; measured on an H200.
   static constexpr bool looks_first = columns == 48 || columns == 56;
   static constexpr int step = 2 * gauss_groups / sharing;  ///< units from one of a warp's units to its next

@@ -10,9 +10,9 @@
 ///
 /// Wider results are cut into CTA tiles of 64 rows, each for other thread blocks.
 ///
-/// One warpgroup loads, one transposes (turns) B's rows, and two multiply units of 32 rows. Two warps transpose 16 rows
-/// of each unit. The multiplying warpgroups take units in turn; or, `apart`, each takes all units, for its own 64
-/// columns of A. Sums of at most `rows_of_early_sums` rows are added up in double precision.
+/// One warpgroup loads, one transposes (turns) B's rows, and two multiply units of 32 rows. Of each unit, two
+/// warps transpose 16 rows each. The multiplying warpgroups take units in turn; or, `apart`, each takes all units, for
+/// its own 64 columns of A. Sums of at most `rows_of_early_sums` rows are added up in double precision.
 ///
 /// Two columns that a lane reads are a pair. They are neighbours where rows are `aligned` to pairs, like the two parts
 /// of a complex column. Else they are some columns apart, so that lanes meet different banks.
@@ -20,7 +20,7 @@ namespace blockvec::kernels::cuda {
 
 inline constexpr int half_units = 2;  ///< of turned_rows rows
 inline constexpr int whole_unit_rows = half_units * turned_rows;
-inline constexpr int early_units = dispatch::rows_of_early_sums / whole_unit_rows;  ///< units of a warpgroup before its sums go to double precision
+inline constexpr int early_units = dispatch::rows_of_early_sums / whole_unit_rows;  ///< units of a warpgroup
 inline constexpr int turning_warps = multiplying_groups * half_units;
 using dispatch::buffers_of_turning_warp;
 

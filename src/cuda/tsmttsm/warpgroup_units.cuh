@@ -1,8 +1,8 @@
 #pragma once
 
 #include "src/cuda/math/tf32x3.cuh"
-#include "src/cuda/tsmttsm/ring.cuh"
 #include "src/cuda/ptx/wgmma_tf32.cuh"
+#include "src/cuda/tsmttsm/ring.cuh"
 #include "src/dispatch/cuda/tsmttsm/turned_rows.hpp"
 
 /// Thread blocks where one warpgroup loads, one transposes (turns) B's rows, and two multiply units of rows in turn.

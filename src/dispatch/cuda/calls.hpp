@@ -5,8 +5,8 @@
 #include <string>
 
 #include "src/dispatch/cuda/launch.hpp"
-#include "src/dispatch/host/checks.hpp"
 #include "src/dispatch/cuda/problems.hpp"
+#include "src/dispatch/host/checks.hpp"
 
 /// A caller's arguments: checked, and as the problem that a kernel is chosen for. Calls and what explains them share
 /// it, so that both speak of the same kernel.

@@ -12,8 +12,8 @@
 /// Problem -> configuration of the CUDA kernels, in one place; nothing here needs a device.
 /// Widths, leading dimensions and results count real numbers: a complex column is two of them.
 ///
-/// A kind of kernel adds its configurations to a product's candidates (dispatch/cuda/tsmttsm/choose.cpp, dispatch/cuda/tsmm/choose.cpp); a model
-/// (dispatch/cuda/model.hpp) says what each of them takes.
+/// A kind of kernel adds its configurations to a product's candidates (dispatch/cuda/tsmttsm/choose.cpp,
+/// dispatch/cuda/tsmm/choose.cpp); a model (dispatch/cuda/model.hpp) says what each of them takes.
 namespace blockvec::kernels::dispatch {
 
 /// What a configuration depends on of the device that it is for.
@@ -132,7 +132,7 @@ struct CudaTsmttsm {
   int stages;
   CudaFeed a, b;
   int shared_bytes;
-  std::int64_t parts;      ///< partial sums
+  std::int64_t parts;  ///< partial sums
   std::size_t workspace_bytes;
 
   constexpr bool gram() const { return kernel == TsmttsmKernel::gram || kernel == TsmttsmKernel::gram_wide; }

@@ -4,8 +4,8 @@
 #include <complex>
 #include <sstream>
 
-#include "src/dispatch/cuda/launch.hpp"
 #include "src/dispatch/cuda/calls.hpp"
+#include "src/dispatch/cuda/launch.hpp"
 #include "src/dispatch/cuda/text.hpp"
 
 namespace blockvec::kernels {

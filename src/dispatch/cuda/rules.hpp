@@ -8,8 +8,8 @@
 
 #include "src/dispatch/cuda/configuration.hpp"
 
-/// The list at a glance: which kernels a call chooses from. Rules are read in order (rules_tsmttsm.cpp, rules_tsmm.cpp);
-/// among the configurations that they find, the model (model.hpp) takes the one that costs least.
+/// The list at a glance: which kernels a call chooses from. Rules are read in order (rules_tsmttsm.cpp,
+/// rules_tsmm.cpp); among the configurations that they find, the model (model.hpp) takes the one that costs least.
 namespace blockvec::kernels::dispatch {
 
 /// What a rule's kernels are to those that the rules before it have found.
@@ -41,9 +41,9 @@ void apply_rules(std::span<const Rule<Kernel, Problem>> rules, const CudaDevice&
   std::uint32_t seen = 0;  // a bit for each kernel
   for (const auto& rule : rules) {
     const std::size_t before = found.size();
-    const bool reads = search == Search::all ||
-                       (rule.applies(device, problem) && (rule.place != Place::if_none || found.empty()) &&
-                        (rule.place != Place::unless_previous || by_previous == 0));
+    const bool reads =
+        search == Search::all || (rule.applies(device, problem) && (rule.place != Place::if_none || found.empty()) &&
+                                  (rule.place != Place::unless_previous || by_previous == 0));
     for (const Kernel kernel : rule.kernels) {
       const std::uint32_t bit = std::uint32_t{1} << static_cast<int>(kernel);
       if (!reads || (search == Search::all && (seen & bit) != 0)) continue;

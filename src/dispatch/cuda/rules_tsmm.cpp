@@ -61,8 +61,8 @@ bool prefers_column_fma(const CudaDevice& device, const Problem& p) {
   return n > 2 && n <= most;
 }
 
-// Narrower ones wait for memory, and have kernels that multiply less; so have columns of floats as far as split products
-// take them, and rows of floats, which are multiplied in parts of columns.
+// Narrower ones wait for memory, and have kernels that multiply less; so have columns of floats as far as split
+// products take them, and rows of floats, which are multiplied in parts of columns.
 bool prefers_wide(const CudaDevice& device, const Problem& p) {
   if (p.n <= 96 || p.m <= 96) return false;
   const bool split_columns = device.warpgroups && p.may_split && p.real_bytes == 4 && !p.row_major;
@@ -99,7 +99,8 @@ constexpr Rule<TsmmKernel, Problem> rules[] = {
     {row_rings, Place::if_none, "views of rows of 64 to 512 bytes; updates of up to 256 bytes and 16 columns of B",
      prefers_boxed_ring, "kernel_house.md: updates 14 to 54 % over strided"},
     {per_warps, Place::if_none, "narrow views that are misaligned or overwritten",
-     [](const CudaDevice&, const Problem& p) { return prefers_per_warp(p); }, "kernel_house.md: 7 % (to 24) over strided"},
+     [](const CudaDevice&, const Problem& p) { return prefers_per_warp(p); },
+     "kernel_house.md: 7 % (to 24) over strided"},
     {only<short_k>, Place::beside, "double, few rows of at least 256 columns, up to 32 columns of B", prefers_short_k,
      "kernel_house.md: 24 % over row_deep at K = 16384"},
     {only<column_ring>, Place::if_none, "double and complex double, column-major, 9 to 64 columns", always,

@@ -2,10 +2,10 @@
 #include <complex>
 #include <cstdint>
 
-#include "src/dispatch/cuda/launch.hpp"
-#include "src/dispatch/host/checks.hpp"
 #include "src/dispatch/cuda/calls.hpp"
 #include "src/dispatch/cuda/configuration.hpp"
+#include "src/dispatch/cuda/launch.hpp"
+#include "src/dispatch/host/checks.hpp"
 
 namespace blockvec::kernels {
 namespace {

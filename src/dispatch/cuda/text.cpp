@@ -38,13 +38,12 @@ constexpr Field<Reduces> reduces_rows{"rows", &Reduces::rows};
 constexpr Field<Reduces> reduces_stages{"stages", &Reduces::stages};
 constexpr Field<Reduces> fold{"fold", &Reduces::fold};
 
-constexpr Field<Reduces> ring_fields[] = {
-    reduces_tile, reduces_warps, reduces_sections, reduces_groups, split, feeds,
-    padding,      segment,       reduces_rows,     reduces_stages, fold};
+constexpr Field<Reduces> ring_fields[] = {reduces_tile, reduces_warps, reduces_sections, reduces_groups, split, feeds,
+                                          padding,      segment,       reduces_rows,     reduces_stages, fold};
 constexpr Field<Reduces> square_fields[] = {reduces_blocks, reduces_groups, split,          feeds, padding,
                                             segment,        reduces_rows,   reduces_stages, fold};
 constexpr Field<Reduces> gram_fields[] = {
-    reduces_blocks, reduces_groups, split,        feeds,          padding, {"turned", &Reduces::turned},
+    reduces_blocks, reduces_groups, split,          feeds, padding, {"turned", &Reduces::turned},
     segment,        reduces_rows,   reduces_stages, fold};
 constexpr Field<Reduces> wide_gram_fields[] = {reduces_sections, reduces_groups, split,          feeds, padding,
                                                segment,          reduces_rows,   reduces_stages, fold};
@@ -160,8 +159,8 @@ bool read(std::string_view kernel, std::string_view text, Configuration& c) {
   while (!text.empty()) {
     const std::string_view name = take_piece(text);
     std::string_view value = take_piece(text);
-    const auto field = std::find_if(known->fields.begin(), known->fields.end(),
-                                    [&](const auto& one) { return one.name == name; });
+    const auto field =
+        std::find_if(known->fields.begin(), known->fields.end(), [&](const auto& one) { return one.name == name; });
     if (field == known->fields.end() || !read_number(value, c.*field->first)) return false;
     if (field->second != nullptr) {
       if (value.empty() || value.front() != 'x') return false;

@@ -1,8 +1,9 @@
 #include "src/dispatch/cuda/tsmm/column_pieces.hpp"
-#include "src/dispatch/cuda/tsmm/entries.hpp"
 
 #include <algorithm>
 #include <tuple>
+
+#include "src/dispatch/cuda/tsmm/entries.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -115,7 +116,8 @@ static bool complete_column_pieces(const CudaDevice& device, const CudaTsmmProbl
   return true;
 }
 
-static void add_columns_fma(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+static void add_columns_fma(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+                            std::vector<CudaTsmm>& to) {
   for (const TileShape& tile : tsmm_column_fma_shapes) {  // the first one that holds B's columns is the narrowest one
     CudaTsmm c{};
     c.kernel = TsmmKernel::column_fma;
@@ -127,7 +129,8 @@ static void add_columns_fma(TsmmKernel, const CudaDevice& device, const CudaTsmm
   }
 }
 
-static void add_column_pieces(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+static void add_column_pieces(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+                              std::vector<CudaTsmm>& to) {
   const auto legal = [&](const TileShape& tile, int ticket, CudaTsmm& c) {
     c = {};
     c.kernel = TsmmKernel::column_tf32;

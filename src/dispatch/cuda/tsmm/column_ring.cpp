@@ -1,5 +1,4 @@
 #include "src/dispatch/cuda/tsmm/column_ring.hpp"
-#include "src/dispatch/cuda/tsmm/entries.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -7,6 +6,7 @@
 #include "src/dispatch/cuda/banks.hpp"
 #include "src/dispatch/cuda/stages.hpp"
 #include "src/dispatch/cuda/tsmm/column_pieces.hpp"
+#include "src/dispatch/cuda/tsmm/entries.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -16,8 +16,7 @@ constexpr std::int64_t most_columns = 128;  // of A: boxes serve more
 
 // Complex numbers are read and written at once.
 bool columns_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
-  return device.bulk_copies && !p.row_major && p.m > 0 && p.real_bytes == 8 &&
-         (p.parts == 1 || p.aligned);
+  return device.bulk_copies && !p.row_major && p.m > 0 && p.real_bytes == 8 && (p.parts == 1 || p.aligned);
 }
 
 std::int64_t scalars_of(const CudaTsmmProblem& p) { return p.m / p.parts; }
@@ -129,7 +128,8 @@ bool boxes_are_better(const CudaTsmmProblem& p) {
 
 }  // namespace
 
-static void add_columns(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+static void add_columns(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+                        std::vector<CudaTsmm>& to) {
   if (p.real_bytes == 4) return;
   const auto add = [&](const Shape& shape) {
     CudaTsmm c{};

@@ -3,8 +3,8 @@
 #include "src/dispatch/cuda/configuration.hpp"
 #include "src/dispatch/cuda/stages.hpp"
 
-/// tsmm's candidates for column-major operands on tensor cores (src/cuda/tsmm/column_ring.cuh; in single precision those of
-/// dispatch/cuda/tsmm/column_pieces.hpp): any stride, any alignment, widths whose C fits into shared memory.
+/// tsmm's candidates for column-major operands on tensor cores (src/cuda/tsmm/column_ring.cuh; in single precision
+/// those of dispatch/cuda/tsmm/column_pieces.hpp): any stride, any alignment, widths whose C fits into shared memory.
 namespace blockvec::kernels::dispatch {
 
 /// Bytes of so many columns in a stage, `pitch` numbers from one to the next; they start anywhere in a line.

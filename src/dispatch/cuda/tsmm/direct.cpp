@@ -1,10 +1,9 @@
-#include "src/dispatch/cuda/tsmm/entries.hpp"
-
 #include <algorithm>
 #include <iterator>
 #include <limits>
 
 #include "src/dispatch/cuda/stages.hpp"
+#include "src/dispatch/cuda/tsmm/entries.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -24,7 +23,8 @@ static bool complete_direct(const CudaDevice& device, const CudaTsmmProblem& p, 
   return true;
 }
 
-static void add_direct(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+static void add_direct(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+                       std::vector<CudaTsmm>& to) {
   bool taken = false;
   for (const ThreadShape& shape : tsmm_direct_shapes) {
     CudaTsmm c{};

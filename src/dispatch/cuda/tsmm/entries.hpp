@@ -18,7 +18,7 @@ struct TsmmEntry {
   CudaWork (*work)(const CudaDevice& device, const CudaTsmmProblem& problem, const CudaTsmm& configuration);
 };
 
-extern const TsmmEntry row_ring_entry;     ///< also of row_ring_tf32, row_fma and row_deep
+extern const TsmmEntry row_ring_entry;  ///< also of row_ring_tf32, row_fma and row_deep
 extern const TsmmEntry column_ring_entry;
 extern const TsmmEntry column_tf32_entry;  ///< column_pieces.cpp
 extern const TsmmEntry column_fma_entry;   ///< column_pieces.cpp

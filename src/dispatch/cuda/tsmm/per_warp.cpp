@@ -1,9 +1,8 @@
-#include "src/dispatch/cuda/tsmm/entries.hpp"
-
 #include <algorithm>
 #include <limits>
 
 #include "src/dispatch/cuda/stages.hpp"
+#include "src/dispatch/cuda/tsmm/entries.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -41,7 +40,7 @@ static bool complete_warps(const CudaDevice& device, const CudaTsmmProblem& p, C
 }
 
 static void add_per_warp(TsmmKernel kernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
-                  std::vector<CudaTsmm>& to) {
+                         std::vector<CudaTsmm>& to) {
   // Memory is written in sectors of 32 bytes: lanes alone fill them where all rows of B start with one.
   const bool staged = !p.aligned_output || p.pitch_b * p.real_bytes % 32 != 0 || p.n * p.real_bytes % 32 != 0;
   const bool split = kernel == TsmmKernel::per_warp_tf32;

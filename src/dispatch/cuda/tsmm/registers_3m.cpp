@@ -1,8 +1,7 @@
-#include "src/dispatch/cuda/tsmm/entries.hpp"
-
 #include <algorithm>
 
 #include "src/dispatch/cuda/stages.hpp"
+#include "src/dispatch/cuda/tsmm/entries.hpp"
 #include "src/dispatch/cuda/tsmm/strided.hpp"
 
 namespace blockvec::kernels::dispatch {
@@ -13,8 +12,8 @@ constexpr int sector_bytes = 32;
 
 // Complex numbers are read at once.
 bool gauss_serves(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
-  return boxes_serve(device, p) && p.parts == 2 && p.real_bytes == 8 && p.aligned &&
-         p.m <= 8 * c.blocks_n && p.n <= 32 * c.tile_n;
+  return boxes_serve(device, p) && p.parts == 2 && p.real_bytes == 8 && p.aligned && p.m <= 8 * c.blocks_n &&
+         p.n <= 32 * c.tile_n;
 }
 
 // Whole rows of B lie side by side.
@@ -59,7 +58,8 @@ static bool complete_gauss_registers(const CudaDevice& device, const CudaTsmmPro
   return true;
 }
 
-static void add_gauss_registers(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+static void add_gauss_registers(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+                                std::vector<CudaTsmm>& to) {
   // As measured on an H200: others are better for fewer columns.
   if (p.parts == 1 || p.real_bytes != 8 || p.m <= 64 || p.n <= 32) return;
   // Columns that begin within sectors of memory are better stored as longer pieces, where products leave the time.

@@ -1,9 +1,8 @@
-#include "src/dispatch/cuda/tsmm/entries.hpp"
-
 #include <algorithm>
 #include <limits>
 
 #include "src/dispatch/cuda/stages.hpp"
+#include "src/dispatch/cuda/tsmm/entries.hpp"
 #include "src/dispatch/cuda/tsmm/strided.hpp"
 
 namespace blockvec::kernels::dispatch {
@@ -159,7 +158,7 @@ static bool complete_ring(const CudaDevice& device, const CudaTsmmProblem& p, Cu
   if (sums_in_single(c) && !p.may_split) return false;
   if (is_deep(c) && (!deep_serves(p) || p.n > 16 * c.tile_n)) return false;
   if (is_split(c) && (!p.may_split || p.real_bytes != 4)) return false;
-  const std::int64_t warps = by_fma(c) ? 1
+  const std::int64_t warps = by_fma(c)    ? 1
                              : is_deep(c) ? ceil_div(p.m, deep_columns(p.m))
                                           : ceil_div(ceil_div(p.n, 16), c.tile_n);
   if (warps > ring_warps(c)) return false;
@@ -213,7 +212,7 @@ static CudaWork ring_work(const CudaDevice& device, const CudaTsmmProblem& p, co
 }
 
 static void add_row_ring(TsmmKernel kernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
-                  std::vector<CudaTsmm>& to) {
+                         std::vector<CudaTsmm>& to) {
   if (!ring_serves(device, p)) return;
   const auto add = [&](const TileShape& tile, int groups, int rows, int stages, int chunks_per_ticket) {
     CudaTsmm c{};

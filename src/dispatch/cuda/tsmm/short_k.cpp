@@ -1,9 +1,8 @@
-#include "src/dispatch/cuda/tsmm/entries.hpp"
-
 #include <algorithm>
 #include <limits>
 
 #include "src/dispatch/cuda/stages.hpp"
+#include "src/dispatch/cuda/tsmm/entries.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -39,7 +38,8 @@ static bool complete_panels(const CudaDevice& device, const CudaTsmmProblem& p, 
   return c.shared_bytes <= device.shared_bytes && c.parts <= std::numeric_limits<std::int32_t>::max();
 }
 
-static void add_panels(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+static void add_panels(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+                       std::vector<CudaTsmm>& to) {
   for (const TileShape& tile : tsmm_short_k_shapes) {
     const bool narrower = tile.n > 1 && 4 * tile.n >= p.n;  // does as much
     if (search == Search::usual && (narrower || tile.m != (p.m >= many_columns ? 8 : 4))) continue;

@@ -1,11 +1,11 @@
 #include "src/dispatch/cuda/tsmm/strided.hpp"
-#include "src/dispatch/cuda/tsmm/entries.hpp"
 
 #include <algorithm>
 #include <initializer_list>
 #include <limits>
 
 #include "src/dispatch/cuda/stages.hpp"
+#include "src/dispatch/cuda/tsmm/entries.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -250,7 +250,8 @@ Shapes usual_shapes(const CudaTsmmProblem& p) {
 
 }  // namespace
 
-static void add_gauss(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+static void add_gauss(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+                      std::vector<CudaTsmm>& to) {
   if (p.parts == 1 || p.m * p.n <= 48 * (p.m + p.n)) return;  // narrower ones wait for memory anyway
   for (const TileShape& tile : tsmm_strided_3m_shapes) {
     for (const int panel : {0, 32, 64, 128}) {
@@ -269,7 +270,8 @@ static void add_gauss(TsmmKernel, const CudaDevice& device, const CudaTsmmProble
   }
 }
 
-static void add_boxes(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+static void add_boxes(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+                      std::vector<CudaTsmm>& to) {
   const auto add = [&](const Shape& shape, bool staged, int groups = 0, int ticket = 0) {
     CudaTsmm c{};
     c.kernel = TsmmKernel::strided;

@@ -1,9 +1,8 @@
-#include "src/dispatch/cuda/tsmm/entries.hpp"
-
 #include <algorithm>
 
 #include "src/dispatch/cuda/rules.hpp"
 #include "src/dispatch/cuda/stages.hpp"
+#include "src/dispatch/cuda/tsmm/entries.hpp"
 #include "src/dispatch/cuda/tsmm/strided.hpp"
 
 namespace blockvec::kernels::dispatch {
@@ -131,7 +130,8 @@ CudaTsmm configuration_of(const TileShape& tile, int panel, int stages) {
 
 }  // namespace
 
-static void add_boxes_split(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+static void add_boxes_split(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+                            std::vector<CudaTsmm>& to) {
   const bool few = splits_few_columns(p);
   const bool usual = search == Search::usual;
   if (p.real_bytes != 4 || !p.row_major) return;

@@ -1,5 +1,3 @@
-#include "src/dispatch/cuda/tsmm/entries.hpp"
-
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
@@ -7,6 +5,7 @@
 
 #include "src/dispatch/cuda/rules.hpp"
 #include "src/dispatch/cuda/stages.hpp"
+#include "src/dispatch/cuda/tsmm/entries.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -90,7 +89,8 @@ static CudaWork warpgroup_work(const CudaDevice& device, const CudaTsmmProblem& 
   return work;
 }
 
-static void add_warpgroup(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+static void add_warpgroup(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+                          std::vector<CudaTsmm>& to) {
   if (p.real_bytes != 4) return;
   const bool few = splits_few_columns(p);
   const bool is_better = few ? !p.reads_output : is_wide_enough(p);  // boxes are as fast for updates by few columns

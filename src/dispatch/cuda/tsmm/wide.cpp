@@ -1,9 +1,8 @@
-#include "src/dispatch/cuda/tsmm/entries.hpp"
-
 #include <algorithm>
 #include <limits>
 
 #include "src/dispatch/cuda/stages.hpp"
+#include "src/dispatch/cuda/tsmm/entries.hpp"
 #include "src/dispatch/cuda/tsmm/strided.hpp"
 
 namespace blockvec::kernels::dispatch {
@@ -51,11 +50,11 @@ static bool complete_wide(const CudaDevice& device, const CudaTsmmProblem& p, Cu
 
 bool wide_serves_in_place(const CudaDevice& device, std::int64_t k, std::int64_t n) {
   constexpr std::int64_t most_rows = std::numeric_limits<std::int32_t>::max() / 2 - 4096;  // of complex numbers
-  return device.bulk_copies && k >= 4 && k < most_rows && n > section_columns &&
-         n <= most_columns_in_place;
+  return device.bulk_copies && k >= 4 && k < most_rows && n > section_columns && n <= most_columns_in_place;
 }
 
-static void add_wide(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+static void add_wide(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+                     std::vector<CudaTsmm>& to) {
   const auto add = [&](int tile_n, int panel) {
     CudaTsmm c{};
     c.kernel = TsmmKernel::wide;

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "src/dispatch/cuda/kernels.hpp"
 #include "src/dispatch/cuda/configuration.hpp"
+#include "src/dispatch/cuda/kernels.hpp"
 #include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/rules.hpp"
 #include "src/dispatch/cuda/sections.hpp"
@@ -52,7 +52,8 @@ CudaPrediction predict_parts(const CudaDevice& device, const CudaTsmttsmProblem&
                              const CudaTsmttsm& configuration) {
   if (configuration.kernel == TsmttsmKernel::none) return {launch_seconds, CudaBound::latency, 0};
   const bool direct = configuration.kernel == TsmttsmKernel::direct;
-  return predict(device, direct ? direct_work(device, problem, configuration) : ring_work(device, problem, configuration));
+  return predict(device,
+                 direct ? direct_work(device, problem, configuration) : ring_work(device, problem, configuration));
 }
 
 }  // namespace

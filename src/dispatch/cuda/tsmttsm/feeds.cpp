@@ -69,8 +69,8 @@ int row_classes(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   const int a = in_boxes_a(c.feeds) ? box_classes(p.pitch_a, p.real_bytes) : 1;
   const int b = in_boxes_b(c.feeds) ? box_classes(p.pitch_b, p.real_bytes) : 1;
   // Rows of 4-byte numbers an odd distance apart meet in banks less if every other one is taken.
-  const bool odd = p.real_bytes == 4 && c.feeds == flat_both && c.fold * p.pitch_a % 2 != 0 && !c.whole_warpgroups() &&
-                   !c.by_fma();
+  const bool odd =
+      p.real_bytes == 4 && c.feeds == flat_both && c.fold * p.pitch_a % 2 != 0 && !c.whole_warpgroups() && !c.by_fma();
   return odd ? 2 : std::max(a, b);
 }
 

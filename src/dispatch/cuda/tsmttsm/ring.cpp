@@ -74,7 +74,9 @@ bool complete_rows(const CudaDevice& device, const CudaTsmttsmProblem& p, int mo
 
 // Bulk copies of shorter pieces of columns take longer to ask for than to come; boxes do not.
 int least_piece(const CudaTsmttsm& c) { return c.feeds == boxes_both ? 256 : 384; }
-int usual_piece(const CudaTsmttsm& c) { return c.kernel == TsmttsmKernel::tf32_warpgroup && c.feeds == columns_both ? 1024 : 512; }
+int usual_piece(const CudaTsmttsm& c) {
+  return c.kernel == TsmttsmKernel::tf32_warpgroup && c.feeds == columns_both ? 1024 : 512;
+}
 constexpr int most_piece = 8192;
 
 // Whether so many stages of pieces of so many bytes fit, with what follows for the chunks of column-major operands.
@@ -241,7 +243,9 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   if (c.fold == 0) c.fold = p.row_major && c.feeds == flat_both && !c.by_fma() ? usual_fold(p) : 1;
   if (c.fold > 1 && (!folds(p) || c.feeds != flat_both)) return false;
   if (!complete_warps(device, p, c)) return false;
-  const int most_groups = c.warpgroup_3m() ? 1 : c.kernel == TsmttsmKernel::tf32_warpgroup ? 2 : ring_warps(c) / (c.warps_m * c.warps_n);
+  const int most_groups = c.warpgroup_3m()                            ? 1
+                          : c.kernel == TsmttsmKernel::tf32_warpgroup ? 2
+                                                                      : ring_warps(c) / (c.warps_m * c.warps_n);
   if (!(p.row_major ? complete_rows(device, p, most_groups, c) : complete_ring_columns(device, p, c))) return false;
   const std::int64_t chunks = ceil_div(ceil_div(p.k, c.fold), c.rows);
   std::int64_t most_parts = device.multiprocessors;
@@ -285,11 +289,13 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   if (c.whole_warpgroups() && (c.groups != most_groups || c.a.panels > c.tile_m || c.b.panels != 1)) return false;
   if (c.turned != 0 && !(p.row_major && lanes_may_turn(c) && lanes_turn(c.a.pitch))) return false;
   // Shorter pieces come too slowly for it, and those of so many columns, as measured on an H200.
-  if (c.kernel == TsmttsmKernel::tf32_warpgroup && c.feeds == columns_both && (c.rows < 128 || c.tile_m > 1)) return false;
-  const bool shared_stages = c.kernel == TsmttsmKernel::tf32_warpgroup && !p.row_major && c.rows >= 64;  // by both groups
-  const int in_turn = c.warpgroup_3m()     ? gauss_stages_step(c.columns_of_tile() / 2, c.rows)
-                      : shared_stages ? 1
-                                      : c.groups / c.split;
+  if (c.kernel == TsmttsmKernel::tf32_warpgroup && c.feeds == columns_both && (c.rows < 128 || c.tile_m > 1))
+    return false;
+  const bool shared_stages =
+      c.kernel == TsmttsmKernel::tf32_warpgroup && !p.row_major && c.rows >= 64;  // by both groups
+  const int in_turn = c.warpgroup_3m() ? gauss_stages_step(c.columns_of_tile() / 2, c.rows)
+                      : shared_stages  ? 1
+                                       : c.groups / c.split;
   if (!units_fill(c)) return false;
   if (c.stages == 0) c.stages = whole_groups(std::min(room / stage, round_up(turns, in_turn)), in_turn);
   if (c.stages < std::max<std::int64_t>(in_turn, least_stages)) return false;

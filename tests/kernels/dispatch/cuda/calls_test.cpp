@@ -182,6 +182,24 @@ cuda::TsmmCall<T> tsmm_call(std::int64_t width, const cuda::Coefficients<T>& alp
                                    {});
 }
 
+TEST(CudaExplain, SaysKernelConfigurationSourceAndBound) {
+  const CudaExplanation x = dispatch::explain({131, 232448, true, "no row's"},
+                                              dispatch::CudaTsmttsmProblem{100000000, 8, 8, 8, 8, 8, true, false});
+  EXPECT_EQ(x.kernel, "ring");
+  EXPECT_EQ(x.configuration.find("tile 1x1 "), 0U) << x.configuration;
+  EXPECT_EQ(x.configuration.find(','), std::string::npos);
+  EXPECT_FALSE(x.source.empty());
+  EXPECT_EQ(x.bound, "memory");
+  EXPECT_NEAR(x.gbps * x.seconds, 12.8, 1e-6);
+  for (const std::string& part : {x.kernel, x.configuration, x.source, x.bound}) {
+    EXPECT_NE(x.text().find(part), std::string::npos) << x.text();
+  }
+  const CudaExplanation y = dispatch::explain({108, 166912, false, "another one", 80, 1.4e9, 1.4e12, 1.3e12},
+                                              dispatch::CudaTsmmProblem{1000, 8, 8, 8, 8, 8, true, false, false});
+  EXPECT_EQ(y.kernel, "general");
+  EXPECT_EQ(y.source, "model");
+}
+
 TEST(CudaExplain, CountsWhereAlphaAndBetaAre) {
   const cuda::Coefficients<double> one{1, nullptr}, zero{0, nullptr}, anything{1, at(0x50000)};
   const std::string plain = explained(tsmm_call<double>(64, one, zero));

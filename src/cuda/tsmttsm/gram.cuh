@@ -1,0 +1,106 @@
+#pragma once
+
+#include <utility>
+
+#include "src/cuda/tsmttsm/ring.cuh"
+
+/// tsmttsm of a matrix with itself: of P = A^T A only the MMA tiles on and above the diagonal are computed.
+namespace blockvec::kernels::cuda {
+
+/// MMA tiles on and above the diagonal of A's Gram matrix, which has `blocks` blocks of 8 columns. Each of `warps`
+/// warps takes bands of 16 rows, in pairs of a high and a low one. A right factor in registers also serves as a left
+/// one.
+template <int blocks, int warps, int warp>
+struct GramTiles {
+  static constexpr int numbers = 1;
+  static constexpr bool may_turn = dispatch::may_turn(blocks, 0);
+  static constexpr bool may_swizzle = dispatch::may_swizzle(blocks, 0);
+  static constexpr int rows = (blocks + 1) / 2 * 16;
+  static constexpr int columns = 8 * blocks;
+  static constexpr int bands = (blocks + 1) / 2;
+  static constexpr int own_bands = (bands + 2 * warps - 1 - warp) / (2 * warps) + (bands + warp) / (2 * warps);
+  __host__ __device__ static constexpr int band(int x) {
+    return x / 2 * 2 * warps + (x % 2 == 0 ? warp : 2 * warps - 1 - warp);
+  }
+  double sum[own_bands][blocks - 2 * warp][4] = {};  // later bands use only the tiles from the diagonal on
+
+  template <class LaneOf, class Real>
+  __device__ void add(const Real* a, const LaneOf& lane_a, const Real*, const LaneOf&) {
+    double left[own_bands][8];
+#pragma unroll
+    for (int y = 2 * warp; y < blocks; y += 2) {
+      double right[2][4] = {};
+      if constexpr (LaneOf::wide && blocks <= 8) {
+        lane_a.read_wide(a, y, right[0]);
+        if (y + 1 < blocks) lane_a.read_wide(a, y + 1, right[1]);
+      } else {
+#pragma unroll
+        for (int j = 0; j < 4; ++j) {
+          if (y + 1 < blocks) {
+            lane_a.read_pair(a, y, j, right[0][j], right[1][j]);
+          } else {
+            right[0][j] = lane_a.number(a, y, j);
+          }
+        }
+      }
+#pragma unroll
+      for (int x = 0; x < own_bands; ++x) {
+        if (y / 2 != band(x)) continue;
+#pragma unroll
+        for (int j = 0; j < 4; ++j) {
+          left[x][2 * j] = right[0][j];
+          left[x][2 * j + 1] = right[1][j];
+        }
+      }
+#pragma unroll
+      for (int z = 0; z < 2; ++z) {
+        if (y + z >= blocks) continue;
+#pragma unroll
+        for (int x = 0; x < own_bands; ++x) {
+          if (y / 2 >= band(x)) multiply_16x8x16(sum[x][y + z - 2 * warp], left[x], right[z]);
+        }
+      }
+    }
+  }
+
+  template <class Visit>
+  __device__ void for_each_pair(int lane, Visit&& visit) const {
+#pragma unroll
+    for (int x = 0; x < own_bands; ++x) {
+#pragma unroll
+      for (int y = 2 * warp; y < blocks; ++y) {
+        if (y / 2 < band(x)) continue;
+        const double(&entry)[4] = sum[x][y - 2 * warp];
+#pragma unroll
+        for (int v = 0; v < 4; v += 2) {
+          visit(entry[v], entry[v + 1], 16 * band(x) + lane / 4 + 4 * v, 8 * y + 2 * (lane % 4));
+        }
+      }
+    }
+  }
+};
+
+/// Calls visit(tiles) with the tiles of warp number `warp` of `warps`. Each warp has code of its own.
+template <int blocks, int warps, class Visit>
+__device__ inline void with_gram_tiles(int warp, Visit&& visit) {
+  [&]<int... own>(std::integer_sequence<int, own...>) {
+    ((warp == own ? visit(GramTiles<blocks, warps, own>{}) : void()), ...);
+  }
+  (std::make_integer_sequence<int, warps>());
+}
+
+template <class Real, bool by_columns, int blocks, int warps>
+__global__ void __launch_bounds__(block_threads, 1) tsmttsm_gram_kernel(const __grid_constant__ TsmttsmRing<Real> p) {
+  extern __shared__ __align__(1024) unsigned char memory[];
+  __shared__ RingBarriers barriers;
+  release_next_kernel();
+  const Share share(p, 0, 0);
+  run_ring<by_columns>(p, share, barriers, memory, [&](int group, int warp) {
+    with_gram_tiles<blocks, warps>(warp, [&](auto&& tiles) {
+      add_chunks<by_columns>(p, share, barriers, memory, group, 0, 0, tiles);
+      add_groups<true>(p, share, memory, group, 0, 0, tiles);
+    });
+  });
+}
+
+}  // namespace blockvec::kernels::cuda
