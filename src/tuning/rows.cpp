@@ -56,7 +56,8 @@ bool covers_shape(const Row& row, const Problem& p) {
          row.m.has(p.m / p.parts) && (row.square ? p.n == p.m : row.n.has(p.n / p.parts)) && row.k.has(p.k);
 }
 
-// Rows of views are measured on such as begin at a multiple of 16 bytes, and where B is one only if it is as wide as A.
+// Rows for views were measured with operands that begin at a multiple of 16 bytes. B was a view only if it was as wide
+// as A.
 template <class Problem>
 bool covers_pitch(const Row& row, const Problem& p, bool one) {
   const bool tight_b = one || p.pitch_b == p.n;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int unit_bytes = 16;
 
-/// The driver's encoder, found at run time: nothing links the driver's library.
+/// Finds the driver's encoder at run time, so that nothing links the driver's library.
 using Encode = decltype(&cuTensorMapEncodeTiled);
 Encode find_encoder(const Product& operation) {
   void* found = nullptr;
@@ -35,7 +35,7 @@ Encode encoder(const Product& operation) {
   return found;
 }
 
-/// A map of so many dimensions, the first one without gaps.
+/// Encodes a tensor map of `dimensions` dimensions. The first dimension has no gaps.
 template <class Real, std::size_t dimensions>
 void encode(CUtensorMap& map, const void* start, const std::array<cuuint64_t, dimensions>& extents,
             const std::array<cuuint64_t, dimensions - 1>& stride_bytes, const std::array<cuuint32_t, dimensions>& box,
@@ -79,7 +79,7 @@ Boxes boxes(const Lines<Real>& lines, int classes, int pitch, int lines_of_class
     const std::uintptr_t start = address / unit_bytes * unit_bytes;
     made.lead[c] = static_cast<int>((address - start) / sizeof(Real));
     const std::int64_t count = (lines.count - c + classes - 1) / classes;
-    if (count <= 0) {  // an empty class; its box is never looked at, but must be one
+    if (count <= 0) {  // an empty class: its map is never used, but must be valid
       made.map[c] = made.map[0];
       continue;
     }

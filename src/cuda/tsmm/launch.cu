@@ -180,8 +180,13 @@ void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const La
   const bool splits = x.kernel == TsmmKernel::strided_tf32;
   const bool by_3m = x.kernel == TsmmKernel::strided_3m;
   const bool holds_c = x.kernel == TsmmKernel::registers_3m;
-  if (splits || by_3m || holds_c) p.lines = plain_lines(a, row_major ? x.panel : of_line);
-  if (x.classes == 1 && of_line < a.length && reinterpret_cast<std::uintptr_t>(a.data) % 16 == 0) {
+  const bool plain = x.kernel == TsmmKernel::strided_plain;
+  if (plain || splits || by_3m || holds_c) p.lines = plain_lines(a, row_major ? x.panel : of_line);
+  if (plain) {
+    p.a.classes = 1;
+    p.a.pitch = x.pitch;
+    p.a.lines = lines_of_class;
+  } else if (x.classes == 1 && of_line < a.length && reinterpret_cast<std::uintptr_t>(a.data) % 16 == 0) {
     p.a = cut_boxes(a, of_line, x.pitch, lines_of_class, launcher.operation);
   } else {
     p.a = boxes(a, x.classes, x.pitch, lines_of_class, launcher.operation);
@@ -418,6 +423,7 @@ void launch_tsmm(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Cud
     case TsmmKernel::column_fma:
       return launch_column_pieces(call, x, launcher);
     case TsmmKernel::strided:
+    case TsmmKernel::strided_plain:
     case TsmmKernel::strided_3m:
     case TsmmKernel::strided_tf32:
     case TsmmKernel::registers_3m:

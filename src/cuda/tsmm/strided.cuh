@@ -150,6 +150,17 @@ __device__ inline void start_boxes(const TsmmBoxes<Real>& p, const BoxStages<Rea
 #endif
 }
 
+/// The loading warps copy a K slice of a row tile by cp.async. Rows only.
+template <class Real>
+__device__ inline void copy_panel(const TsmmBoxes<Real>& p, int boxes, std::uint32_t chunk, int panel, Real* stage,
+                                  int thread) {
+  const int rows = boxes * p.out.box_rows;
+  const int column = panel * p.panel;
+  const int width = min(p.panel, (p.m - column + 3) / 4 * 4);
+  copy_lines<loading_threads>(p.lines, static_cast<std::int64_t>(chunk) * rows, rows, column, width, stage, p.a.pitch,
+                              thread);
+}
+
 /// Where a lane's entries begin in a stage, for either half of a warp's rows.
 template <class Real>
 __device__ inline int first_entry(const TsmmBoxes<Real>& p, int warp_row, int lane, int half) {
@@ -164,7 +175,7 @@ struct Nothing {
 
 /// The loading warp takes tickets and starts the copies of all boxes. A last stage, marked no_chunk, ends the work. It
 /// calls on_chunk(chunk) after it has started a chunk's copies.
-template <int tb, int first_thread = computing_threads, class Real, class OnChunk = Nothing>
+template <int tb, bool plain, int first_thread = computing_threads, class Real, class OnChunk = Nothing>
 __device__ inline void load_chunks(const TsmmBoxes<Real>& p, const BoxStages<Real>& stages, std::uint32_t (&tickets)[2],
                                    const OnChunk& on_chunk = {}) {
 #if __CUDA_ARCH__ >= 900
@@ -175,7 +186,11 @@ __device__ inline void load_chunks(const TsmmBoxes<Real>& p, const BoxStages<Rea
   RingPosition at{0, 1};
   const auto share_ticket = [&](int turn, unsigned ticket) {
     if (leads) tickets[turn] = ticket;
-    __syncwarp();
+    if constexpr (plain) {
+      meet(2, loading_threads);
+    } else {
+      __syncwarp();
+    }
     return tickets[turn] * p.chunks_per_ticket;
   };
   const auto take_ticket = [&] { return leads ? atomicAdd(p.tickets, 1U) : 0U; };
@@ -189,14 +204,21 @@ __device__ inline void load_chunks(const TsmmBoxes<Real>& p, const BoxStages<Rea
         stages.barriers.empty[at.stage].wait(at.parity);
         Barrier& full = stages.barriers.full[at.stage];
         Real* const stage = reinterpret_cast<Real*>(stages.memory + at.stage * stages.bytes());
+        if constexpr (plain) {
+          copy_panel(p, boxes, chunk, panel, stage, thread);
+          full.await_copies();
+          __syncwarp();
+        }
         if (leads) {
           stages.chunk_of[at.stage] = chunk;
-          full.arrive_and_expect(static_cast<unsigned>(stages.bytes_a) + small_bytes);
+          full.arrive_and_expect((plain ? 0U : static_cast<unsigned>(stages.bytes_a)) + small_bytes);
           if (small_bytes != 0) {
             const double* const small = p.packed + static_cast<std::int64_t>(panel) * stages.small_numbers;
             bulk_load(reinterpret_cast<unsigned char*>(stage) + stages.bytes_a, small, small_bytes, full);
           }
-          start_boxes(p, stages, boxes, chunk, panel, stage, full);
+          if constexpr (!plain) start_boxes(p, stages, boxes, chunk, panel, stage, full);
+        } else if (plain && thread >= warp_size && elected()) {
+          full.arrive();
         }
         __syncwarp();
         at.advance(1, p.stages);
@@ -234,14 +256,22 @@ __global__ void __launch_bounds__(block_threads, tsmm_blocks<tb, tn>)
   double* const packed = reinterpret_cast<double*>(memory + p.stages * bytes);
   Real* const staged =
       reinterpret_cast<Real*>(packed + (resident ? static_cast<int>(round_up(p.m, 16)) * pieces * 8 : 0));
-  if (threadIdx.x == 0) barriers.initialize(p.stages, static_cast<unsigned>(warps));
+  const bool plain = p.lines.data != nullptr;
+  if (threadIdx.x == 0) {
+    barriers.initialize(p.stages, static_cast<unsigned>(warps), plain ? loading_threads / warp_size : 1);
+  }
   await_previous_kernel();
   __syncthreads();
   const bool reads_a = !p.alpha.read().is_zero();
 
   if (warp >= computing_warps) {
     give_registers<tsmm_blocks<tb, tn> == 2 ? 48 : 56>();
-    if (reads_a && warp == computing_warps) load_chunks<tb>(p, stages, tickets);
+    if (!reads_a) return;
+    if (plain) {
+      load_chunks<tb, true>(p, stages, tickets);
+    } else if (warp == computing_warps) {
+      load_chunks<tb, false>(p, stages, tickets);
+    }
     return;
   }
 

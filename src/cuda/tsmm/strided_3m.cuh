@@ -244,7 +244,7 @@ __global__ void __launch_bounds__(block_threads, 1) tsmm_gauss_kernel(const __gr
 
   if (warp >= computing_warps) {
     give_registers<40>();
-    if (reads_a && warp == computing_warps) load_chunks<tb>(p, stages, tickets);
+    if (reads_a && warp == computing_warps) load_chunks<tb, false>(p, stages, tickets);
     return;
   }
 

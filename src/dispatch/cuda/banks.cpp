@@ -8,10 +8,10 @@ namespace {
 
 constexpr int lanes = 32;
 constexpr int by_lanes[] = {1, 2, 4};
-constexpr int pitches = 64;  // pitches above are like those from 32 on
+constexpr int pitches = 64;  // a larger pitch behaves like one from 32 on
 
 int count_clocks(int by_lane, int pitch, int real_bytes) {
-  const int together = std::min(lanes, 128 / real_bytes);  // that are served at a time at best, from as many places
+  const int together = std::min(lanes, 128 / real_bytes);  // lanes that one clock serves at best
   int clocks = 0;
   for (int first = 0; first < lanes; first += together) {
     std::array<std::array<int, lanes>, lanes> seen{};
@@ -21,7 +21,7 @@ int count_clocks(int by_lane, int pitch, int real_bytes) {
       const auto bank = static_cast<std::size_t>(place % together);
       auto& known = seen[bank];
       const auto end = known.begin() + count[bank];
-      if (std::find(known.begin(), end, place) != end) continue;  // one read serves all who want the same number
+      if (std::find(known.begin(), end, place) != end) continue;  // one read serves all lanes that read the same number
       *end = place;
       ++count[bank];
     }

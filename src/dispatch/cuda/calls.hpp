@@ -8,25 +8,25 @@
 #include "src/dispatch/cuda/problems.hpp"
 #include "src/dispatch/host/checks.hpp"
 
-/// A caller's arguments: checked, and as the problem that a kernel is chosen for. Calls and what explains them share
-/// it, so that both speak of the same kernel.
+/// Checks a caller's arguments and turns them into the problem that a kernel is chosen for. Calls and explanations both
+/// use this, so that they speak of the same kernel.
 namespace blockvec::kernels::dispatch {
 
-/// alpha or beta from device memory.
+/// Returns alpha or beta, which lies in device memory.
 template <class T>
 cuda::Coefficients<T> in_memory(const char* product, const char* name, const T* place) {
   check_coefficient(product, name, place);
   return {T(1), place};
 }
 
-/// alpha or beta as an operand, without entries where it is a value.
+/// Returns alpha or beta as an operand. If it is a value, the operand has no entries.
 template <class T>
 Operand operand(const char* name, const cuda::Coefficients<T>& x) {
   const std::int64_t entries = x.device == nullptr ? 0 : 1;
   return operand(name, Matrix<const T>{x.device, entries, entries, entries});
 }
 
-/// The call, once its arguments have been checked; single columns come as rows of one entry, which are served best.
+/// Checks the arguments and returns the call. Single columns become rows of one entry, which the kernels serve best.
 template <class T>
 cuda::TsmttsmCall<T> checked_tsmttsm(cuda::TsmttsmCall<T> call, std::span<std::byte> workspace) {
   check_tsmttsm(call.a, call.b, call.c);
@@ -81,7 +81,7 @@ bool may_be_zero(const cuda::Coefficients<T>& x) {
   return x.device != nullptr || x.value == T(0);
 }
 
-/// What the kernel of a checked call is chosen for.
+/// Returns the problem for which the kernel of a checked call is chosen.
 template <class T>
 CudaTsmttsmProblem problem_of(const cuda::TsmttsmCall<T>& call, SinglePrecision single_precision) {
   CudaTsmttsmProblem problem = problem_of(call.a, call.b);

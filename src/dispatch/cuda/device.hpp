@@ -2,18 +2,18 @@
 
 #include "src/dispatch/cuda/configuration.hpp"
 
-/// How fast a device is, as far as its driver says.
+/// How fast a device is, from what its driver reports.
 namespace blockvec::kernels::dispatch {
 
-/// Attributes of a device in CUDA's units. Drivers of virtual devices, and later ones, may say 0.
+/// Attributes of a device in CUDA's units. Later drivers, and drivers of virtual devices, may report 0.
 struct CudaRates {
-  int clock_khz;  ///< of multiprocessors
+  int clock_khz;  ///< clock rate of the multiprocessors
   int memory_clock_khz;
   int bus_bits;
 };
 
-/// Sets the clock and the bandwidths that kernels reach. What is not known is taken from an H200: its clock, and of its
-/// bandwidth as much for each multiprocessor.
+/// Sets the clock rate, and the bandwidths that kernels reach. Unknown values come from an H200: its clock rate, and
+/// its bandwidth per multiprocessor.
 void set_rates(CudaDevice& device, const CudaRates& rates);
 
 }  // namespace blockvec::kernels::dispatch

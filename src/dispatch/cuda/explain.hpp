@@ -4,7 +4,7 @@
 
 #include "src/dispatch/cuda/configuration.hpp"
 
-/// Explanations for any device, present or not.
+/// Explains the choice of a kernel for any device, whether it is present or not.
 namespace blockvec::kernels::dispatch {
 
 CudaExplanation explain(const CudaDevice& device, const CudaTsmttsmProblem& problem);

@@ -13,14 +13,15 @@ constexpr std::int64_t round_up(std::int64_t a, std::int64_t step) { return ceil
 
 int whole_lines(std::int64_t bytes) { return static_cast<int>(round_up(bytes, line_bytes)); }
 
-// The least odd multiple of `step` that holds so many numbers; where that is 0, the least multiple of `unit`.
+// Returns the least odd multiple of `step` that holds `numbers`. If `step` is 0, returns the least multiple of `unit`.
 std::int64_t padded(std::int64_t numbers, int step, int unit) {
   if (step == 0) return round_up(numbers, unit);
   const std::int64_t multiples = ceil_div(numbers, step);
   return (multiples + (multiples % 2 == 0 ? 1 : 0)) * step;
 }
 
-// Columns a multiple of four complex numbers apart would share banks: two of them more, or less where there is room.
+// Columns that lie a multiple of four complex numbers apart would share banks. Their pitch becomes two complex numbers
+// larger, or smaller where there is room.
 int pitch_in_banks(const CudaFeedRequest& r, int pitch) {
   if (!r.flips || pitch % 8 != 0) return pitch;
   return pitch % 16 == 0 ? pitch + 4 : pitch - 4;
@@ -35,7 +36,7 @@ CudaFeed flat_feed(const CudaFeedRequest& r) {
   feed.panel = static_cast<int>(r.reached);
   feed.panels = 1;
   feed.lines = r.rows;
-  // Chunks start anywhere in a line of 128 bytes; lanes beyond the width read on behind the last row.
+  // A chunk begins anywhere in a line of 128 bytes. Lanes beyond the width read on behind the last row.
   const std::int64_t beyond = std::max<std::int64_t>(0, r.reached - r.pitch);
   feed.stage_bytes = whole_lines((r.rows * r.pitch + beyond) * r.real_bytes) + line_bytes;
   return feed;
@@ -69,7 +70,7 @@ CudaFeed row_feed(const CudaFeedRequest& r, int classes, int bank_step) {
 
 CudaFeed column_feed(const CudaFeedRequest& r, int parts) {
   CudaFeed feed{};
-  // Bulk copies are fast where both sides begin at the same place of a line.
+  // Bulk copies are fast if source and destination begin at the same place of a line of 128 bytes.
   const int line = line_bytes / r.real_bytes;
   const std::int64_t least = parts * std::int64_t{r.rows} + r.lead;
   const std::int64_t pitch = least + ((r.pitch - least) % line + line) % line;
@@ -92,7 +93,7 @@ CudaFeed boxed_column_feed(const CudaFeedRequest& r, int parts) {
   const std::int64_t of_class = ceil_div(columns, feed.classes);
   feed.panels = static_cast<int>(ceil_div(of_class, longest_box));
   feed.panel = static_cast<int>(ceil_div(of_class, feed.panels));
-  if (feed.panels > 1) feed.panel = static_cast<int>(round_up(feed.panel, 8));  // boxes begin at lines
+  if (feed.panels > 1) feed.panel = static_cast<int>(round_up(feed.panel, 8));  // TMA tiles begin at lines of 128 bytes
   const std::int64_t numbers = round_up(std::int64_t{feed.panels} * feed.panel * feed.pitch, line_bytes / r.real_bytes);
   feed.class_step = static_cast<int>(numbers);
   const std::int64_t reached = ceil_div(ceil_div(r.reached, parts), feed.classes);
@@ -107,7 +108,7 @@ CudaFeed swizzled_column_feed(const CudaFeedRequest& r) {
   feed.boxed = true;
   feed.classes = feed.panels = 1;
   feed.pitch = swizzled_rows;
-  feed.panel = feed.lines = static_cast<int>(round_up(r.width, 8));  // swizzles repeat after eight
+  feed.panel = feed.lines = static_cast<int>(round_up(r.width, 8));  // a swizzle repeats after eight columns
   feed.bytes_beyond = static_cast<int>(std::max<std::int64_t>(0, r.reached - feed.lines) * feed.pitch * r.real_bytes);
   feed.stage_bytes = r.rows * feed.lines * r.real_bytes;
   return feed;

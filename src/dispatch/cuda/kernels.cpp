@@ -75,6 +75,7 @@ bool has_kernel(const CudaTsmmProblem& p, const CudaTsmm& x) {
     case TsmmKernel::column_fma:
       return is_in(tsmm_column_fma_compiled, x.blocks_n, x.tile_n, p.parts);
     case TsmmKernel::strided:
+    case TsmmKernel::strided_plain:
       return is_in(tsmm_strided_compiled, x.blocks_n, x.tile_n);
     case TsmmKernel::strided_3m:
       return complex_double && is_in(tsmm_strided_3m_compiled, x.blocks_n, x.tile_n, by_columns);

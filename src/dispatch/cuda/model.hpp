@@ -10,25 +10,25 @@
 #include "src/dispatch/cuda/configuration.hpp"
 #include "src/tuning/rows.hpp"
 
-/// What a configuration takes: the slowest of memory and multiprocessors, once they run, after a start.
-/// Bandwidths are those that plain kernels reach; clocks of a multiprocessor are counted by each kind of kernel.
+/// The time of a configuration: a start, and then the slower of memory and multiprocessors.
+/// Bandwidths are those that plain kernels reach. Each kind of kernel counts the clocks of a multiprocessor.
 namespace blockvec::kernels::dispatch {
 
-/// What a kind of kernel knows about one of its configurations.
+/// What a kind of kernel tells the model about one of its configurations.
 struct CudaWork {
-  double bytes;            ///< that cross the memory's interface
-  double bandwidth;        ///< that they can have
-  double product_clocks;   ///< of the multiprocessor that has most to do: tensor cores, or FMA
-  double shared_clocks;    ///< and its reads from shared memory
-  double overlap;          ///< part of the shorter one of both that hides behind the longer one
-  double parts;            ///< multiprocessors that work
-  double bytes_in_flight;  ///< that each of them asks for ahead
+  double bytes;            ///< bytes that cross the memory's interface
+  double bandwidth;        ///< bytes/s that they can reach
+  double product_clocks;   ///< products on the busiest multiprocessor, by tensor cores or FMA
+  double shared_clocks;    ///< reads from shared memory on that multiprocessor
+  double overlap;          ///< part of the shorter of both times that hides behind the longer
+  double parts;            ///< multiprocessors that have work
+  double bytes_in_flight;  ///< bytes that each of them has on their way
   double launches;         ///< kernels, and fills of memory
-  double waits;            ///< for memory, one after the other, that nothing hides
+  double waits;            ///< waits for memory, one after the other, that nothing hides
   bool tensor_cores;
 };
 
-/// What tsmm reads and writes of A and B.
+/// Bytes of A and B that tsmm reads and writes.
 inline double tall_bytes(const CudaTsmmProblem& p) {
   return static_cast<double>(p.k) * static_cast<double>(p.m + (p.reads_output ? 2 : 1) * p.n) * p.real_bytes;
 }
@@ -54,10 +54,11 @@ inline CudaPrediction predict(const CudaDevice& device, const CudaWork& work) {
   return {start + std::max(memory, busy), bound, busy};
 }
 
-/// The less the better. Where memory takes as long, so do fewer clocks: they cost power, and with it the clock itself.
+/// What `choose` minimizes. Where memory limits the time, fewer busy clocks are still better: clocks cost power, and
+/// power lowers the clock rate.
 inline double cost(const CudaPrediction& prediction) { return prediction.seconds + 0.05 * prediction.busy_seconds; }
 
-/// The candidate of the least cost, the first one of equals.
+/// The candidate of the least cost; of equal ones the first.
 template <class Problem, class Configuration>
 CudaChoice<Configuration> best_candidate(const CudaDevice& device, const Problem& problem,
                                          const std::vector<Configuration>& candidates) {
@@ -72,7 +73,7 @@ CudaChoice<Configuration> best_candidate(const CudaDevice& device, const Problem
   return best;
 }
 
-/// All that there is to compare.
+/// All members, for comparisons.
 inline auto members(const CudaDevice& device) {
   const auto& [multiprocessors, shared_bytes, bulk_copies, name, capability, clock, read, copy, warpgroups] = device;
   return std::tie(multiprocessors, shared_bytes, bulk_copies, name, capability, clock, read, copy, warpgroups);
@@ -89,15 +90,15 @@ inline auto members(const CudaTsmmProblem& problem) {
                   aligned_output, may_split);
 }
 
-/// The choices that a thread made last. A search takes microseconds, and a solver asks for a few products again and
-/// again. All of a product tells its place, and products that fall into one set stand side by side there.
+/// A cache of the choices that a thread made last. A search takes microseconds, and a solver asks for a few products
+/// again and again. A hash of all members of the problem gives the set; a set has several places.
 template <class Configuration, class Problem>
 class LastChoices {
  public:
   static constexpr std::size_t sets = 32;
-  static constexpr std::size_t places = 8;  ///< of a set
+  static constexpr std::size_t places = 8;  ///< places of a set
 
-  /// Null for a product that is not among them.
+  /// Returns null if the product is not in the cache.
   const CudaChoice<Configuration>* find(const CudaDevice& device, const Problem& problem) const {
     for (const Entry& entry : sets_[set_of(device, problem)].entries) {
       const bool same = entry.made && members(entry.problem) == members(problem);
@@ -106,7 +107,7 @@ class LastChoices {
     return nullptr;
   }
 
-  /// Takes the place of the oldest one of its set.
+  /// Stores a choice in place of the oldest one of its set.
   void keep(const CudaDevice& device, const Problem& problem, const CudaChoice<Configuration>& choice) {
     Set& set = sets_[set_of(device, problem)];
     set.entries[set.oldest] = Entry{device, problem, choice, true};
@@ -140,20 +141,20 @@ class LastChoices {
   std::vector<Set> sets_ = std::vector<Set>(sets);
 };
 
-/// The measured row that covers a call, else the best of what collect(found) finds.
+/// Returns the measured row that covers a call. If there is none, returns the best of what collect(found) finds.
 template <class Configuration, class Problem, class Collect>
 CudaChoice<Configuration> search_choice(const CudaDevice& device, const Problem& problem, Collect&& collect) {
   Configuration measured{};
   if (const tuning::Row* const row = tuning::find(device, problem, measured)) {
     return {measured, predict(device, problem, measured), row->place};
   }
-  thread_local std::vector<Configuration> found;  // kept: a call allocates nothing once it is warm
+  thread_local std::vector<Configuration> found;  // kept between calls, so that a later call allocates nothing
   found.clear();
   collect(found);
   return best_candidate(device, problem, found);
 }
 
-/// The same: what a call runs.
+/// Returns what a call runs: search_choice, with a cache.
 template <class Configuration, class Problem, class Collect>
 CudaChoice<Configuration> row_or_best(const CudaDevice& device, const Problem& problem, Collect&& collect) {
   thread_local LastChoices<Configuration, Problem> last;

@@ -6,7 +6,7 @@
 
 #include "src/dispatch/cuda/configuration.hpp"
 
-/// Products of a caller's matrices as the configuration sees them: in real numbers.
+/// A caller's product as a problem, which counts real numbers.
 namespace blockvec::kernels::dispatch {
 
 template <class T>
@@ -14,7 +14,7 @@ inline constexpr int parts = std::is_floating_point_v<T> ? 1 : 2;
 template <class T>
 inline constexpr int real_bytes = static_cast<int>(sizeof(T)) / parts<T>;
 
-/// Single columns are row-major matrices too, and those are served best.
+/// Makes single columns row-major, because the kernels for rows serve them best.
 template <class T>
 void prefer_rows(Matrix<const T>& a, Matrix<const T>& b) {
   if (a.layout == Layout::row_major || a.columns != 1 || b.columns != 1) return;
@@ -44,7 +44,7 @@ CudaTsmttsmProblem problem_of(const Matrix<const T>& a, const Matrix<const T>& b
 template <class T>
 CudaTsmmProblem problem_of(const Matrix<const T>& a, const Matrix<const T>& b, bool reads_output) {
   const auto address = [](const Matrix<const T>& x) { return reinterpret_cast<std::uintptr_t>(x.data); };
-  constexpr bool whole = sizeof(T) == 16;  // entries of B may begin within 16 bytes as well
+  constexpr bool whole = sizeof(T) == 16;  // entries of B have 16 bytes, which may be misaligned as well
   return {a.rows,
           parts<T> * a.columns,
           parts<T> * b.columns,

@@ -55,6 +55,9 @@ void apply_rules(std::span<const Rule<Kernel, Problem>> rules, const CudaDevice&
   }
 }
 
+/// Whether a kernel of tsmttsm that saves products has enough to save: m n / (m + n) products a number, beyond which
+/// memory would wait for the FP64 tensor cores. Narrower results are refused, whoever asks.
+bool has_enough_products(TsmttsmKernel kernel, const CudaTsmttsmProblem& p);
 /// Rows of A of any stride, few columns of it and of B: every warp for itself.
 bool prefers_per_warp(const CudaTsmmProblem& p);
 /// Single precision, rows, at most 16 real columns of B: split products although memory would wait for them anyway.

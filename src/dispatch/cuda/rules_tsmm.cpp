@@ -35,11 +35,21 @@ bool prefers_row_deep(const CudaDevice&, const Problem& p) {
   return is_tight(p) && !p.may_skip_a && p.n <= 32 && deep_serves(p);
 }
 
-// TMA tiles come at the speed of flat copies, except very short rows. Updates of more columns are as fast by K slices.
+// TMA tiles come at the speed of flat copies, except very short rows. Of updates, those by one column of rows that are
+// no whole lines.
 bool prefers_boxed_ring(const CudaDevice& device, const Problem& p) {
   const std::int64_t bytes = p.m * p.real_bytes;
-  const bool narrow = p.reads_output ? bytes <= 256 && p.n <= 16 : bytes <= 512 && p.n <= 64;
-  return p.row_major && !p.may_skip_a && bytes >= 64 && narrow && boxes_a_serve(device, p);
+  const bool update = p.n == p.parts && bytes <= 256 && p.pitch_a * p.real_bytes % line_bytes != 0;
+  return p.row_major && !p.may_skip_a && bytes >= 64 && bytes <= 512 && p.n <= 64 && (!p.reads_output || update) &&
+         boxes_a_serve(device, p);
+}
+
+// TMA asks for every row on its own, in pieces of 128 bytes: cp.async is faster for short rows that fill such pieces,
+// and for all that are misaligned.
+bool prefers_plain(const CudaDevice&, const Problem& p) {
+  const std::int64_t bytes = p.m * p.real_bytes;
+  const bool fills = bytes <= 128 || bytes > 224 || !p.aligned || box_classes(p) > 1;
+  return p.row_major && !is_tight(p) && p.n <= 16 && bytes <= 256 && fills;
 }
 
 bool prefers_direct(const CudaDevice&, const Problem& p) {
@@ -96,8 +106,8 @@ constexpr Rule<TsmmKernel, Problem> rules[] = {
      "kernel_house.md: 3 % (to 14) over strided"},
     {row_rings, Place::beside, "tight rows, to 128 columns (S, C: 256)", prefers_row_ring,
      "cuda_vs_cublas.csv: 95 to 101 % of the roof, M = N = 1..64"},
-    {row_rings, Place::if_none, "views of rows of 64 to 512 bytes; updates of up to 256 bytes and 16 columns of B",
-     prefers_boxed_ring, "kernel_house.md: updates 14 to 54 % over strided"},
+    {row_rings, Place::if_none, "views of rows of 64 to 512 bytes; updates by one column", prefers_boxed_ring,
+     "kernel_house.md: up to 41 % over strided, updates by one column 50 % over per_warp"},
     {per_warps, Place::if_none, "narrow views that are misaligned or overwritten",
      [](const CudaDevice&, const Problem& p) { return prefers_per_warp(p); },
      "kernel_house.md: 7 % (to 24) over strided"},
@@ -107,6 +117,8 @@ constexpr Rule<TsmmKernel, Problem> rules[] = {
      "kernel_house.md: 14 % (to 40) over strided"},
     {only<column_tf32>, Place::if_none, "single precision, column-major, 25 to 64 (C: 13 to 64) columns", always,
      "kernel_house.md: 61 % (to 78) over strided"},
+    {only<strided_plain>, Place::if_none, "views of rows of up to 256 bytes, up to 16 columns of B: mostly updates",
+     prefers_plain, "kernel_house.md: 14 to 54 % over strided, up to 20 % over row_ring"},
     {only<strided>, Place::if_none, "any stride, either layout", always,
      "cuda_vs_cublas.csv: 92 to 101 % of the roof on views"},
     {row_rings, Place::if_none, "devices without bulk copies: rows", always, "compute_80.csv"},

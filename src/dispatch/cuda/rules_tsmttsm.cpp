@@ -9,9 +9,6 @@ using enum TsmttsmKernel;
 template <TsmttsmKernel kernel>
 constexpr TsmttsmKernel only[] = {kernel};
 
-// Of that many products a number, m n / (m + n), tensor cores for double precision take longer than memory.
-bool exceeds(const Problem& p, std::int64_t products) { return p.m * p.n > products * (p.m + p.n); }
-
 bool is_complex_double(const Problem& p) { return p.parts == 2 && p.real_bytes == 8; }
 bool is_split(const CudaDevice& device, const Problem& p) {
   return device.warpgroups && p.real_bytes == 4 && p.may_split;
@@ -31,16 +28,16 @@ constexpr Rule<TsmttsmKernel, Problem> rules[] = {
     {only<ring>, Place::beside, "everything", [](const CudaDevice&, const Problem&) { return true; },
      "cuda_vs_cublas.csv: 98 to 100 % of the roof, M = N = 1..64"},
     {only<tf32_warpgroup>, Place::beside, "single precision, squares from 49 real columns on",
-     [](const CudaDevice& device, const Problem& p) { return is_split(device, p) && exceeds(p, 24); },
+     [](const CudaDevice& device, const Problem& p) { return is_split(device, p); },
      "kernel_house.md: 10 % (to 21) over ring"},
     {only<square_3m>, Place::beside, "complex double, squares of 33 to 40 and 49 to 56 columns",
      [](const CudaDevice&, const Problem& p) { return is_complex_double(p); },
      "kernel_house.md: 11 % (to 17) over ring_3m"},
     {only<ring_3m>, Place::beside, "complex double, squares from 41 columns on",
-     [](const CudaDevice&, const Problem& p) { return is_complex_double(p) && exceeds(p, 40); },
+     [](const CudaDevice&, const Problem& p) { return is_complex_double(p); },
      "kernel_house.md: 12 % (to 15) over ring"},
     {only<tf32_3m_warpgroup>, Place::beside, "complex single precision, squares from 33 columns on",
-     [](const CudaDevice& device, const Problem& p) { return p.parts == 2 && is_split(device, p) && exceeds(p, 32); },
+     [](const CudaDevice& device, const Problem& p) { return p.parts == 2 && is_split(device, p); },
      "kernel_house.md: 34 % (to 46) over ring"},
     {only<direct>, Place::beside, "views that one warp spans; few columns, column-major; all views without bulk copies",
      [](const CudaDevice&, const Problem&) { return true; }, "kernel_house.md: 8 % (to 35) over ring on odd views"},
@@ -51,5 +48,13 @@ constexpr Rule<TsmttsmKernel, Problem> rules[] = {
 }  // namespace
 
 std::span<const Rule<TsmttsmKernel, CudaTsmttsmProblem>> tsmttsm_rules() { return rules; }
+
+bool has_enough_products(TsmttsmKernel kernel, const CudaTsmttsmProblem& p) {
+  const std::int64_t products = kernel == tf32_warpgroup      ? 24
+                                : kernel == tf32_3m_warpgroup ? 32
+                                : kernel == ring_3m           ? 40
+                                                              : 0;
+  return products == 0 || p.m * p.n > products * (p.m + p.n);
+}
 
 }  // namespace blockvec::kernels::dispatch

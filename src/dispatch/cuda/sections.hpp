@@ -2,19 +2,19 @@
 
 #include "src/dispatch/cuda/configuration.hpp"
 
-/// tsmttsm's results that are too large for one block: which sections of them blocks take.
+/// Results of tsmttsm that are too large for one block: which CTA tiles (sections) of them the blocks take.
 ///
-/// Of a Gram matrix only what is on and above the diagonal: first the squares on it, two by two, whose blocks load as
-/// much as any other, then the squares above it.
+/// Of a Gram matrix, blocks compute only what is on and above the diagonal. First come the squares on it, in pairs: a
+/// block with two of them loads as much as any other block. Then come the squares above the diagonal.
 namespace blockvec::kernels::dispatch {
 
 inline bool takes_pairs(const CudaTsmttsm& c) { return c.kernel == TsmttsmKernel::gram_wide; }
 
-/// Such squares, and in how many parts the rows are shared out: blocks for two squares on the diagonal have 17/16 of
-/// the products of one above it, and as many more parts.
+/// The squares of a Gram matrix, and the number of parts into which their rows are divided. Two squares on the diagonal
+/// have 17/16 times the products of one square above it. So their rows are divided into as many times more parts.
 struct SquarePairs {
-  int on_diagonal, above;
-  int parts, parts_above;
+  int on_diagonal, above;  ///< pairs of squares on the diagonal, and squares above it
+  int parts, parts_above;  ///< parts of the rows for each of them
 
   SquarePairs(int side, std::int64_t parts_of_rows)
       : on_diagonal((side + 1) / 2),
@@ -24,25 +24,25 @@ struct SquarePairs {
   std::int64_t blocks() const { return std::int64_t{on_diagonal} * parts + std::int64_t{above} * parts_above; }
 };
 
-/// Bytes that so many entries of partial sums move; sums of complex numbers take as much again.
+/// Bytes that are moved for `entries` entries of partial sums. Complex numbers take twice as many.
 constexpr std::int64_t moved_sums(const CudaTsmttsmProblem& p, std::int64_t entries) {
   return 2 * p.parts * entries * std::int64_t{sizeof(double)};
 }
-/// What sections read again comes from the cache for the most part: the rest of it.
+/// The part of repeated reads that comes from memory. Sections read most of what they read again from the cache.
 inline constexpr double read_again = 0.3;
-/// How many of the operands' columns so many sections of m x n load again, as part of all.
+/// The columns that `sections` sections of m x n load again, as a fraction of all columns of the operands.
 inline double columns_again(const CudaTsmttsmProblem& p, double sections, double m, double n) {
   return sections * (m + n) / static_cast<double>(p.m + (p.same ? 0 : p.n)) - 1;
 }
 
-/// Blocks of threads, where `parts` (of the squares on the diagonal) share the rows.
+/// Thread blocks, if the rows are divided into `parts` parts (for squares on the diagonal).
 inline std::int64_t block_count(const CudaTsmttsm& c, std::int64_t parts) {
   return takes_pairs(c) ? SquarePairs(c.sections_m, parts).blocks() : parts * c.sections_m * c.sections_n;
 }
 
-/// Partial sums are written to the cache and read again. Where every multiprocessor has one of all of P, rows may be so
-/// few that this weighs against the operands: then blocks take sections of P although one block would hold it. Operands
-/// of less than `least` bytes take too little time for it to matter.
+/// Whether partial sums take much time compared with the operands. They are written to the cache and read again. With
+/// few rows this matters if every multiprocessor has a sum of all of P. Then blocks take sections of P, although one
+/// block could hold it. Operands of less than `least` bytes take too little time for it to matter.
 inline bool sums_weigh(const CudaDevice& device, const CudaTsmttsmProblem& p) {
   constexpr std::int64_t least = std::int64_t{1} << 25;
   const std::int64_t operands = p.k * (p.m + p.n) * p.real_bytes;
@@ -50,7 +50,8 @@ inline bool sums_weigh(const CudaDevice& device, const CudaTsmttsmProblem& p) {
          8 * moved_sums(p, device.multiprocessors * p.m * p.n) > operands;
 }
 
-/// Such a section is covered by full tiles of 8 warps, or by the warps of two of the largest Gram matrices.
+/// A square of a Gram matrix. 8 warps with full tiles cover one above the diagonal. The warps of two of the largest
+/// compiled Gram shapes cover two on the diagonal.
 inline constexpr TileShape pair_tile{4, 4};
 inline constexpr int pair_warps_m = 2;
 inline constexpr int pair_warps_n = 4;

@@ -6,14 +6,14 @@
 
 #include "src/dispatch/cuda/configuration.hpp"
 
-/// Rings of stages in shared memory: what both products' configurations share.
+/// Multistage pipelines (rings of stages) in shared memory: what the configurations of both products have in common.
 namespace blockvec::kernels::dispatch {
 
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 constexpr std::int64_t round_up(std::int64_t a, std::int64_t step) { return ceil_div(a, step) * step; }
 
-inline constexpr int computing_warps = 8;
-/// Of a block of tsmttsm's ring.
+inline constexpr int computing_warps = 8;  ///< consumer warps of a block
+/// Warps of a block of tsmttsm's ring that do not load. Of three whole warpgroups, one transposes B's rows.
 constexpr int ring_warps(const CudaTsmttsm& c) {
   if (c.whole_warpgroups()) return 3 * warpgroup_warps;
   return c.kernel == TsmttsmKernel::ring_3m ? gauss_warps({c.tile_m, c.tile_n}) : computing_warps;
@@ -24,20 +24,21 @@ inline constexpr int static_bytes = 2048;  // barriers and the like
 inline constexpr std::int64_t largest_pitch = 8192;
 inline constexpr std::size_t workspace_alignment = 16;
 
-/// Rows of a stage start anywhere in a line.
+/// Bytes of a stage of rows that may begin anywhere in a line of memory.
 constexpr std::int64_t stage_bytes(std::int64_t rows, std::int64_t pitch, int real_bytes) {
   return round_up(rows * pitch * real_bytes, line_bytes) + line_bytes;
 }
 
-/// Chunks are whole lines, whatever the width.
+/// The fewest rows of a row tile (chunk): a chunk is whole lines of memory, whatever its width.
 constexpr int least_rows(int real_bytes) { return real_bytes == 8 ? 16 : 32; }
 
-/// Gaps between rows are read along while they are a small part.
+/// Whether rows are read in one flat piece. The gaps between them are then read too; they must be a small part.
 constexpr bool streams(std::int64_t width, std::int64_t pitch) {
   return pitch != 0 && pitch <= largest_pitch && 8 * pitch <= 9 * width;
 }
 
-/// Rows of a chunk: so many bytes at most, and enough chunks for all warps, but of so many bytes at least.
+/// Rows of a row tile (chunk) of at most `chunk_bytes`. Where these make fewer than `chunks` chunks, chunks get
+/// shorter, until they have at most `least_bytes`.
 constexpr int chunk_rows(std::int64_t row_bytes, std::int64_t chunk_bytes, int real_bytes, std::int64_t k,
                          std::int64_t chunks, std::int64_t least_bytes = 0) {
   int rows = 1024;
@@ -47,11 +48,12 @@ constexpr int chunk_rows(std::int64_t row_bytes, std::int64_t chunk_bytes, int r
   return rows;
 }
 
-/// Chunks that a block takes at a time: of about so many bytes, as measured on an H200.
+/// Chunks per ticket: a block takes chunks of about `bytes` bytes at a time. The default was measured on an H200.
 constexpr int chunks_of_ticket(std::int64_t chunk_bytes, std::int64_t bytes = 32768) {
   return static_cast<int>(std::clamp<std::int64_t>((bytes + chunk_bytes / 2) / chunk_bytes, 1, 16));
 }
 
+/// `stages`, at most max_stages, rounded down to a multiple of `groups`.
 constexpr int whole_groups(std::int64_t stages, int groups) {
   return static_cast<int>(std::min<std::int64_t>(stages, max_stages) / groups * groups);
 }

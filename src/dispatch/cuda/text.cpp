@@ -102,6 +102,7 @@ constexpr Named<Maps> mapping_kernels[] = {
     {TsmmKernel::column_tf32, "column_tf32", column_fields},
     {TsmmKernel::column_fma, "column_fma", column_fields},
     {TsmmKernel::strided, "strided", strided_fields},
+    {TsmmKernel::strided_plain, "strided_plain", strided_fields},
     {TsmmKernel::strided_3m, "strided_3m", strided_fields},
     {TsmmKernel::strided_tf32, "strided_tf32", strided_fields},
     {TsmmKernel::registers_3m, "registers_3m", registers_fields},

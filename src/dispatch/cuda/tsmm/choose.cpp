@@ -24,6 +24,7 @@ const TsmmEntry& entry_of(TsmmKernel kernel) {
     case TsmmKernel::column_fma:
       return column_fma_entry;
     case TsmmKernel::strided:
+    case TsmmKernel::strided_plain:
       return strided_entry;
     case TsmmKernel::strided_3m:
       return strided_3m_entry;
@@ -72,8 +73,9 @@ CudaPrediction predict(const CudaDevice& device, const CudaTsmmProblem& problem,
 
 namespace {
 
-// What goes through the workspace at a time where no kernel multiplies in place: of up to 128 columns as much as stays
-// in the cache until it is copied back; of more, the parts of a slab have so much to do that few slabs are better.
+// The rows that go through the workspace at a time (a slab) if no kernel multiplies in place. Up to 128 columns, a slab
+// stays in the cache until it is copied back. For more columns, the parts of a slab have so much work that few slabs
+// are better.
 std::int64_t slab_rows(std::int64_t k, std::int64_t n, int real_bytes) {
   const std::int64_t bytes = std::int64_t{n > 128 ? 128 : 32} << 20;
   return std::min(k, std::max<std::int64_t>(bytes / (n * real_bytes) / 1024 * 1024, 256));
@@ -84,7 +86,7 @@ CudaChoice<CudaTsmm> choose_whole(const CudaDevice& device, const CudaTsmmProble
                                [&](std::vector<CudaTsmm>& found) { collect(device, problem, Search::usual, found); });
 }
 
-// The widest parts that have a kernel of their own.
+// Divides a product into the widest parts for which there is a kernel other than `general`.
 CudaChoice<CudaTsmm> choose_in_parts(const CudaDevice& device, const CudaTsmmProblem& problem) {
   CudaTsmmProblem part = problem;
   if (problem.in_place) {
@@ -129,8 +131,8 @@ CudaTsmm configure_cuda_tsmm(const CudaDevice& device, const CudaTsmmProblem& pr
 
 std::size_t cuda_tsmm_workspace(const CudaDevice& device, std::int64_t k, std::int64_t m, std::int64_t n,
                                 int real_bytes) {
-  // C, padded to whole panels and tiles, and what hands out the chunks; of products in parts, C as a whole and, in
-  // place, results on their way.
+  // The workspace holds C, padded to whole panels (K slices) and tiles, and the ticket that hands out chunks. For
+  // products in parts it also holds all of C and, in place, a slab of results.
   const auto packed = static_cast<std::size_t>((m + 128) * std::max<std::int64_t>(2 * n, 64));
   const auto whole = static_cast<std::size_t>(m * n * real_bytes);
   const std::int64_t slab_entries = wide_serves_in_place(device, k, n) ? 0 : slab_rows(k, n, real_bytes) * n;

@@ -8,16 +8,16 @@
 namespace blockvec::kernels::dispatch {
 namespace {
 
-int unit_of(const CudaTsmmProblem& p) { return 16 / p.real_bytes; }  // real numbers that bulk copies move
+int unit_of(const CudaTsmmProblem& p) { return 16 / p.real_bytes; }  // real numbers in a unit of bulk copies
 int line_of(const CudaTsmmProblem& p) { return line_bytes / p.real_bytes; }
 
 bool is_split(const CudaTsmm& c) { return c.kernel == TsmmKernel::column_tf32; }
 
-// Whether all columns begin at multiples of so many real numbers; `aligned` says it of the first one.
+// Whether all columns begin at multiples of `numbers` real numbers. `aligned`: the first column does.
 bool begins_at(bool aligned, std::int64_t pitch, int numbers) { return aligned && pitch % numbers == 0; }
 
-// From column to column of a stage: as far apart as in memory modulo 16 bytes, and for tensor cores four of them in
-// different banks, or for boxes without a gap.
+// The pitch of columns in a stage. Modulo 16 bytes it equals their distance in memory. For tensor cores, four columns
+// lie in different banks. For TMA tiles (boxes), columns have no gap between them.
 int pitch_of(const CudaTsmmProblem& p, const CudaTsmm& c, std::int64_t distance, bool aligned) {
   const int unit = unit_of(p);
   const int numbers = c.rows * p.parts;
@@ -27,25 +27,26 @@ int pitch_of(const CudaTsmmProblem& p, const CudaTsmm& c, std::int64_t distance,
   return pitch;
 }
 
-// Rows that a chunk holds before those that it stores, so that it stores from a line on, or where chunks are short from
-// a sector. In place, it must not hold rows that another one stores.
+// Overlap rows: a row tile (chunk) holds them before the rows that it stores, so that it stores from a whole line on,
+// or from a sector if chunks are short. In place, a chunk must not hold rows that another one stores.
 int early_of(const CudaTsmmProblem& p, const CudaTsmm& c) {
   if (p.in_place || (is_split(c) && begins_at(p.aligned_output, p.pitch_b, unit_of(p)))) return 0;
   return (is_split(c) || c.rows < 256 ? line_of(p) / 4 : line_of(p)) / p.parts;
 }
 
-// Results lie as A's numbers do.
+// Whether results lie in a stage exactly as A's numbers do.
 bool alike(const CudaTsmmProblem& p, const CudaTsmm& c) {
   return p.aligned && p.aligned_output && c.pitch == c.staged_pitch;
 }
 
-// C: in two parts, in steps of 8 pairs of real numbers; or row by row.
+// Bytes of C in shared memory: high and low for 3xTF32, in steps of 8 pairs of real numbers; else row by row.
 std::int64_t small_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
   if (is_split(c)) return ceil_div(p.m, 16) * 4 * 8 * 8 * c.tile_n * std::int64_t{sizeof(float)};
   return round_up(p.m * c.tile_n * p.real_bytes, 16);
 }
 
-// Results take the place of A's numbers where they lie alike, or that of B's.
+// Bytes of a stage. Results replace A's numbers if they lie alike, or else the old values of B, or have their own
+// place.
 std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c) {
   const std::int64_t a = piece_bytes(p.m / p.parts, c.pitch, p.real_bytes);
   const std::int64_t b = piece_bytes(p.n / p.parts, c.staged_pitch, p.real_bytes);
@@ -61,14 +62,15 @@ bool serves(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& 
 
 bool in_short_pieces(const CudaTsmmProblem& p, const CudaTsmm& c) { return c.rows * p.parts * p.real_bytes < 768; }
 
-// As measured on an H200: where what B held would leave room for short pieces of columns alone, it had better come from
-// the cache. That it comes along is faster with short ones, too, where they begin at multiples of 16 bytes.
+// Whether the old values of B are read from the cache instead of through stages. As measured on an H200, that is better
+// if stages would otherwise hold only short pieces of columns. But if columns begin at multiples of 16 bytes, stages
+// are faster with short pieces, too.
 bool fetches_old(const CudaTsmmProblem& p, const CudaTsmm& c) {
   const bool even = begins_at(p.aligned, p.pitch_a, unit_of(p)) && begins_at(p.aligned_output, p.pitch_b, unit_of(p));
   return in_short_pieces(p, c) && !(even && may_hold_old(p.parts, c.blocks_n, c.tile_n));
 }
 
-// What follows from the rows of a chunk; false if too few stages fit.
+// Sets what follows from the rows of a chunk. Returns false if too few stages fit.
 bool fit_pieces(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   c.pitch = pitch_of(p, c, p.pitch_a, p.aligned);
   c.staged_pitch = pitch_of(p, c, p.pitch_b, p.aligned_output);
@@ -82,7 +84,8 @@ bool fit_pieces(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c)
   return c.stages >= 3 && c.stages <= stages;
 }
 
-// Pieces of so many bytes, in chunks of at most so many: as measured on an H200, shorter ones keep memory less busy.
+// The bytes of a column's piece, and the most bytes of a chunk. As measured on an H200, shorter pieces keep memory less
+// busy.
 constexpr std::int64_t longest_piece = 4096;
 constexpr std::int64_t largest_chunk = 49152;
 
@@ -108,7 +111,7 @@ static bool complete_column_pieces(const CudaDevice& device, const CudaTsmmProbl
   }
   if (!fits) return false;
   if (c.chunks_per_ticket == 0) {
-    // As measured on an H200: of 3 and 4 columns without tensor cores, tickets would be taken too often.
+    // As measured on an H200, blocks would take tickets too often for 3 and 4 columns without tensor cores.
     c.chunks_per_ticket = chunks_of_ticket((p.m + p.n) * c.rows * p.real_bytes, is_split(c) ? 32768 : 49152);
   }
   c.parts = std::min<std::int64_t>(ceil_div(p.k, c.rows - c.early), device.multiprocessors);
@@ -118,7 +121,7 @@ static bool complete_column_pieces(const CudaDevice& device, const CudaTsmmProbl
 
 static void add_columns_fma(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
                             std::vector<CudaTsmm>& to) {
-  for (const TileShape& tile : tsmm_column_fma_shapes) {  // the first one that holds B's columns is the narrowest one
+  for (const TileShape& tile : tsmm_column_fma_shapes) {  // the first that holds B's columns is the narrowest
     CudaTsmm c{};
     c.kernel = TsmmKernel::column_fma;
     c.blocks_n = tile.m;
@@ -150,8 +153,8 @@ static void add_column_pieces(TsmmKernel, const CudaDevice& device, const CudaTs
     }
     return;
   }
-  // The narrowest tile that holds B's rows, and of such the one with the longest chunks; for updates, rather one in
-  // whose stages there is room for what B held.
+  // The best tile is the narrowest one that holds B's rows, and among these the one with the longest chunks. For
+  // updates, tiles are preferred whose stages have room for the old values of B.
   CudaTsmm best{};
   const auto order = [&](const CudaTsmm& x) {
     const bool roomy = x.output_in_ring && (p.parts == 1 || !in_short_pieces(p, x));
@@ -169,11 +172,11 @@ static CudaWork column_pieces_work(const CudaDevice& device, const CudaTsmmProbl
   CudaWork work{};
   work.bytes = tall_bytes(p);
   work.bandwidth = 0.97 * device.copy_bandwidth;
-  // A's rows come, are read, and go as results, which meet in banks.
+  // A's rows are stored in shared memory, read, and replaced by results; bank conflicts slow these down.
   const double moved = rows * static_cast<double>(p.m + p.n) * 3 * p.real_bytes / 128;
   if (is_split(c)) {
-    // Three products of tensor cores that multiply 1024 numbers a clock, of complex numbers each for four; they read C
-    // again for every 64 rows.
+    // 3xTF32 makes three products on tensor cores, which multiply 1024 numbers per clock. A complex product takes four
+    // real ones. Tensor cores read C again for every 64 rows.
     const double products = rows * static_cast<double>(round_up(p.m, 16)) * 8 * c.tile_n * (p.parts == 2 ? 6 : 3);
     work.product_clocks = products / 1024;
     work.shared_clocks = products / 2048 + moved;

@@ -11,19 +11,19 @@
 namespace blockvec::kernels::dispatch {
 namespace {
 
-constexpr int column_static_bytes = 4096;   // of barriers and the like
-constexpr std::int64_t most_columns = 128;  // of A: boxes serve more
+constexpr int column_static_bytes = 4096;   // for barriers and the like
+constexpr std::int64_t most_columns = 128;  // of A; `strided` serves more
 
-// Complex numbers are read and written at once.
+// Whether this kernel can serve a product. Complex numbers are read and written as a whole, so they must be aligned.
 bool columns_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
   return device.bulk_copies && !p.row_major && p.m > 0 && p.real_bytes == 8 && (p.parts == 1 || p.aligned);
 }
 
 std::int64_t scalars_of(const CudaTsmmProblem& p) { return p.m / p.parts; }
 
-// From column to column of a stage: as far apart as in memory modulo 16 bytes, such that lanes meet different banks.
-// Of real numbers in double precision, columns that begin at odd places lie as in memory modulo a line where they can,
-// as measured on an H200.
+// The pitch of columns in a stage. Modulo 16 bytes it equals their distance in memory, and lanes meet different banks.
+// If columns of real numbers begin at odd places, the pitch equals the distance modulo a whole line where possible.
+// That is faster, as measured on an H200.
 int pitch_of(const CudaTsmmProblem& p, const CudaTsmm& c, std::int64_t distance) {
   const int unit = 16 / p.real_bytes;
   if (p.parts == 1 && (distance % unit == 0 || !p.reads_output)) {
@@ -34,9 +34,9 @@ int pitch_of(const CudaTsmmProblem& p, const CudaTsmm& c, std::int64_t distance)
   return c.rows * p.parts + std::max(unit, 2 * p.parts) + static_cast<int>(distance % unit);
 }
 
-// Rows that a chunk holds before those it stores, so that it stores whole lines of memory where columns begin at odd
-// places: as measured on an H200 for many columns, whose pieces are short. At even places less is gained than lost. In
-// place, it must not hold rows that another one stores.
+// Overlap rows: a row tile (chunk) holds them before the rows that it stores, so that it stores whole lines of memory
+// if columns begin at odd places. As measured on an H200, this is faster for many columns, whose pieces are short. At
+// even places, it costs more than it gains. In place, a chunk must not hold rows that another one stores.
 int early_of(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
   constexpr int line = line_bytes / 8;
   const bool short_pieces = p.parts == 1 && p.n >= 44 && p.n <= 64 && p.m <= 64 && c.rows >= 8 * line;
@@ -44,12 +44,12 @@ int early_of(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm&
   return short_pieces && many_chunks && !p.in_place && p.pitch_b % 2 != 0 ? line : 0;
 }
 
-// C, packed: sixteens of real rows.
+// Bytes of packed C, whose real rows are padded to a multiple of 16.
 std::int64_t small_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
   return round_up(p.m, 16) * c.warps * c.tile_n * 8 * std::int64_t{sizeof(double)};
 }
 
-// Results take the place of A's numbers, or of B's where these come along.
+// Bytes of a stage. Results replace A's numbers, or B's old values if these come along.
 std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c) {
   const std::int64_t a = column_bytes(scalars_of(p), c.pitch, p.real_bytes);
   const std::int64_t b = column_bytes(p.n / p.parts, c.staged_pitch, p.real_bytes);
@@ -59,12 +59,12 @@ std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c) {
 bool fit_stages(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   const std::int64_t room = device.shared_bytes - column_static_bytes - small_bytes(p, c);
   const std::int64_t stage = bytes_of_stage(p, c);
-  // One of several groups, and a warp that stores, always meets the same stages: else it could take an earlier turn of
-  // a stage for its own.
+  // Each of several groups, and each warp that stores, always meets the same stages. Else it could mistake an earlier
+  // filling of a stage for its own.
   const int step = c.groups;
   if (c.stages == 0) c.stages = static_cast<int>(std::clamp<std::int64_t>(room / stage, 0, 32)) / step * step;
   c.shared_bytes = static_cast<int>(small_bytes(p, c) + c.stages * stage);
-  const bool one_waits = p.parts == 1 && !p.reads_output;  // while another is worked on
+  const bool one_waits = p.parts == 1 && !p.reads_output;  // one stage is loaded while another one is multiplied
   const int least = std::max(c.groups + 1, one_waits ? 2 : 3);
   return c.stages >= least && c.stages % step == 0 && c.stages <= max_stages && c.stages * stage <= room;
 }
@@ -103,7 +103,7 @@ struct Shape {
   int row_warps;
 };
 
-// As measured on an H200.
+// The best shape, as measured on an H200.
 Shape usual_shape(const CudaTsmmProblem& p) {
   const auto pieces = static_cast<int>(std::min<std::int64_t>(ceil_div(p.n, 8), 16));
   if (p.parts == 2) {
@@ -114,13 +114,14 @@ Shape usual_shape(const CudaTsmmProblem& p) {
   }
   if (pieces <= 3 || (pieces == 4 && p.m <= 48)) return {{2, std::max(pieces, 2)}, 8};
   if (pieces > 6) return {{1, 8}, 8};
-  return {{p.pitch_a % 4 != 0 && !p.reads_output ? 2 : 1, pieces}, 8};  // unaligned columns come in longer pieces
+  return {{p.pitch_a % 4 != 0 && !p.reads_output ? 2 : 1, pieces}, 8};  // unaligned columns have longer pieces
 }
 
-// To be tried next along the rows, where so many do not fit.
+// Returns the number of warps along the rows to try next, if `row_warps` do not fit.
 int fewer_warps(int row_warps) { return row_warps == 8 ? 6 : row_warps == 6 ? 4 : row_warps / 2; }
 
-// Boxes serve what does not fit into a stage at once, or has too many results for registers.
+// Whether the kernel `strided`, which uses TMA tiles, is better: for columns that do not fit into a stage at once, or
+// for too many results for registers.
 bool boxes_are_better(const CudaTsmmProblem& p) {
   const bool few_results = p.m >= most_columns ? p.m >= 4 * p.n : p.m > 4 * p.n;
   return few_results || p.n > (p.parts == 2 ? 96 : 64);
@@ -160,7 +161,7 @@ static CudaWork columns_work(const CudaDevice& device, const CudaTsmmProblem& p,
   CudaWork work{};
   work.bytes = tall_bytes(p);
   work.bandwidth = 0.97 * device.copy_bandwidth;
-  // Chunks come, are read, and go as results.
+  // Chunks are stored in shared memory, read, and replaced by results.
   const double moved = rows * static_cast<double>(p.m + p.n) * 2 * p.real_bytes / 128;
   const double busy_part = static_cast<double>(computing_warps) / (c.groups * c.row_warps * c.warps);
   const double products = rows / 16 * c.warps * c.tile_n * static_cast<double>(ceil_div(p.m, 16));

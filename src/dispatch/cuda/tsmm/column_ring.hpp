@@ -3,17 +3,19 @@
 #include "src/dispatch/cuda/configuration.hpp"
 #include "src/dispatch/cuda/stages.hpp"
 
-/// tsmm's candidates for column-major operands on tensor cores (src/cuda/tsmm/column_ring.cuh; in single precision
-/// those of dispatch/cuda/tsmm/column_pieces.hpp): any stride, any alignment, widths whose C fits into shared memory.
+/// Candidates of tsmm for column-major operands on tensor cores (src/cuda/tsmm/column_ring.cuh). They serve any stride,
+/// any alignment, and widths whose C fits into shared memory. In single precision, dispatch/cuda/tsmm/column_pieces.hpp
+/// has the candidates.
 namespace blockvec::kernels::dispatch {
 
-/// Bytes of so many columns in a stage, `pitch` numbers from one to the next; they start anywhere in a line.
+/// Bytes of `columns` columns in a stage, with `pitch` numbers from one to the next. They begin anywhere in a line.
 constexpr std::int64_t column_bytes(std::int64_t columns, int pitch, int real_bytes) {
   return round_up(columns * pitch * real_bytes, line_bytes) + line_bytes;
 }
 
-/// Lanes of a warp read eight numbers of each of four columns of a stage: 2^k neighbours belong to one lane, so that
-/// the others' columns lie a quarter of the banks further on each, or nearly so where `pitch` is odd.
+/// Returns k: 2^k neighbouring columns belong to one lane. The lanes of a warp read eight numbers of each of four
+/// columns of a stage. With this k, each of the four columns lies a quarter of the banks further on, or nearly so if
+/// `pitch` is odd.
 constexpr int column_neighbours(int pitch, int real_bytes) {
   const int banks = pitch * real_bytes / 4;
   return banks % 16 == 8 ? 0 : banks % 8 == 4 ? 1 : 2;

@@ -32,9 +32,9 @@ static void add_direct(TsmmKernel, const CudaDevice& device, const CudaTsmmProbl
     c.tile_n = shape.columns;
     c.blocks_n = shape.rows;
     c.panel = shape.panel;
-    // The narrowest one that holds all columns; of two rows a thread has more to load at a time.
+    // The usual shape is the narrowest one that holds all columns. A thread with two rows loads more at a time.
     const bool two_rows = (p.real_bytes == 4 && p.parts == 1) || p.m > 256 * p.parts;
-    // Many columns of A make blocks of many rows too few.
+    // If A has many columns, there would be too few blocks of many rows.
     const bool usual = !taken && (!p.row_major || shape.rows == 1) && (shape.columns != 1 || p.m <= 256 * p.parts) &&
                        (p.row_major || shape.columns != 8 || (shape.rows == 2) == two_rows);
     if ((search == Search::usual && !usual) || !complete(device, p, c)) continue;

@@ -9,7 +9,7 @@ namespace {
 
 bool is_split(const CudaTsmm& c) { return c.kernel == TsmmKernel::per_warp_tf32; }
 
-// Of a warp.
+// Bytes of one warp's stage.
 std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c) {
   return std::int64_t{c.rows} * c.pitch * p.real_bytes;
 }
@@ -23,7 +23,7 @@ static bool complete_warps(const CudaDevice& device, const CudaTsmmProblem& p, C
   c.rows = 16 * c.blocks_n;
   if (is_split(c) && (p.real_bytes != 4 || !p.may_split)) return false;
   c.panel = static_cast<int>(p.m <= most_panel ? round_up(p.m, is_split(c) ? 8 : 4) : most_panel);
-  // Lanes of a warp take one of four neighbours of a row, and meet different banks.
+  // Each lane takes one of four neighbours of a row. With this pitch, the lanes of a warp meet different banks.
   const std::int64_t numbers = std::max<std::int64_t>(c.panel, c.staged != 0 ? 8 * c.tile_n : 0);
   c.pitch = static_cast<int>(round_up(numbers + 4, 8) - 4);
   const std::int64_t small = round_up(p.m, 16) * c.tile_n * 8 * std::int64_t{sizeof(double)};
@@ -41,7 +41,8 @@ static bool complete_warps(const CudaDevice& device, const CudaTsmmProblem& p, C
 
 static void add_per_warp(TsmmKernel kernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
                          std::vector<CudaTsmm>& to) {
-  // Memory is written in sectors of 32 bytes: lanes alone fill them where all rows of B start with one.
+  // Memory is written in sectors of 32 bytes. Lanes fill them without shared memory only if all rows of B begin and end
+  // with a sector.
   const bool staged = !p.aligned_output || p.pitch_b * p.real_bytes % 32 != 0 || p.n * p.real_bytes % 32 != 0;
   const bool split = kernel == TsmmKernel::per_warp_tf32;
   const auto add = [&](const TileShape& tile, int stages, bool by_rows, int ticket) {
@@ -56,10 +57,10 @@ static void add_per_warp(TsmmKernel kernel, const CudaDevice& device, const Cuda
   };
   const bool few = p.n <= 24;
   const int usual_stages = p.in_place ? (few ? 4 : 2) : few ? 2 : 3;
-  // As measured on an H200: double precision binds products of many columns, and is as good for few.
+  // As measured on an H200, double precision limits products of many columns, and is as fast for few.
   const bool splits = p.real_bytes == 4 && p.may_split && p.n > 32;
   const auto add_shape = [&](const TileShape& tile) {
-    if (tile.n > 1 && 8 * (tile.n - 1) >= p.n) return;  // a narrower one does as much
+    if (tile.n > 1 && 8 * (tile.n - 1) >= p.n) return;  // a narrower tile is enough
     if (search == Search::usual) {
       const bool wide_rows = p.real_bytes == 4 && !few && !split && !p.in_place;
       if (split == splits) add(tile, wide_rows ? 2 : usual_stages, staged, split ? 16 : wide_rows ? 4 : 0);

@@ -10,19 +10,19 @@ namespace {
 constexpr int numbers_of_line = 16;
 constexpr int sector_bytes = 32;
 
-// Complex numbers are read at once.
+// Whether this kernel can serve a product. Complex numbers are read as a whole, so they must be aligned.
 bool gauss_serves(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
   return boxes_serve(device, p) && p.parts == 2 && p.real_bytes == 8 && p.aligned && p.m <= 8 * c.blocks_n &&
          p.n <= 32 * c.tile_n;
 }
 
-// Whole rows of B lie side by side.
+// Whether B is one contiguous piece of whole rows, so that results can be staged.
 bool stages_rows(const CudaTsmmProblem& p) { return p.row_major && p.aligned_output && p.pitch_b == p.n; }
 
-// From line to line of a box: four lanes read four neighbours of a row or of two columns, the next four go on in other
-// banks.
+// The pitch of lines in a TMA tile (box). Four lanes read four neighbours of a row, or of two columns. The next four
+// lanes meet other banks.
 int pitch_of(const CudaTsmmProblem& p, const CudaTsmm& c) {
-  constexpr int apart = numbers_of_line / 2;  // an odd number of these
+  constexpr int apart = numbers_of_line / 2;  // the pitch is an odd number of these
   return p.row_major ? (c.panel / apart % 2 != 0 ? c.panel : c.panel + apart) : 2 * c.rows + numbers_of_line / 4;
 }
 
@@ -37,7 +37,7 @@ static bool complete_gauss_registers(const CudaDevice& device, const CudaTsmmPro
   if (c.row_warps == 0) c.row_warps = !p.row_major ? 4 : gauss_row_pairs(c.tile_n) > 1 ? 2 : c.blocks_n <= 14 ? 6 : 4;
   c.rows = 16 * c.row_warps;
   if (c.row_warps % gauss_row_pairs(c.tile_n) != 0) return false;
-  const int panel = 8 * c.blocks_n;  // what products take, zeros beyond A
+  const int panel = 8 * c.blocks_n;  // columns that products read; they are zero beyond A
   if (c.panel != 0 && c.panel != panel) return false;
   c.panel = panel;
   c.pitch = pitch_of(p, c);
@@ -60,9 +60,9 @@ static bool complete_gauss_registers(const CudaDevice& device, const CudaTsmmPro
 
 static void add_gauss_registers(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
                                 std::vector<CudaTsmm>& to) {
-  // As measured on an H200: others are better for fewer columns.
+  // As measured on an H200, other kernels are better for fewer columns.
   if (p.parts == 1 || p.real_bytes != 8 || p.m <= 64 || p.n <= 32) return;
-  // Columns that begin within sectors of memory are better stored as longer pieces, where products leave the time.
+  // Columns that begin inside sectors of memory had better be stored in longer pieces, if products leave time for that.
   const bool in_sectors = p.row_major || p.pitch_b * p.real_bytes % sector_bytes == 0;
   if (search == Search::usual && !in_sectors && p.m <= 96 && p.n <= 96) return;
   const auto add = [&](const TileShape& tile, int row_warps, bool staged) {
@@ -76,8 +76,8 @@ static void add_gauss_registers(TsmmKernel, const CudaDevice& device, const Cuda
     to.push_back(c);
     return true;
   };
-  for (const TileShape& tile : tsmm_registers_3m_shapes) {  // the narrow ones first
-    // Rows that begin within sectors of memory would be written in parts of these.
+  for (const TileShape& tile : tsmm_registers_3m_shapes) {  // narrow tiles come first
+    // Without staging, rows that begin inside sectors of memory would be written in parts of sectors.
     const bool staged = stages_rows(p) && p.n / 2 % 2 != 0 && gauss_row_pairs(tile.n) > 1;
     const bool fits = add(tile, 0, staged);
     if (fits && search == Search::usual) break;
@@ -93,7 +93,8 @@ static CudaWork gauss_registers_work(const CudaDevice& device, const CudaTsmmPro
   CudaWork work{};
   work.bytes = tall_bytes(p);
   work.bandwidth = 0.97 * device.copy_bandwidth;
-  // Of 8 rows: each warp's products of depth 4, four of which a multiprocessor makes in 16 clocks, and sums besides.
+  // Products of depth 4 that the warps make for all sets of 8 rows. A multiprocessor makes four of them in 16 clocks,
+  // and adds sums besides.
   const double products = static_cast<double>(turns * c.rows / 8) * c.tile_n * 3 * c.blocks_n;
   work.product_clocks = products * 4 * 1.15;
   work.shared_clocks = products * 2.2;

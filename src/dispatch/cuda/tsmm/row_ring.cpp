@@ -8,7 +8,8 @@
 namespace blockvec::kernels::dispatch {
 namespace {
 
-// Whether rows of a view come in boxes, one at a time: tensor maps count in 32 bits, and in units of 16 bytes.
+// Whether the rows of a view come as TMA tiles (boxes), one per row tile. Tensor maps count in 32 bits, and in units of
+// 16 bytes.
 bool comes_in_boxes(const CudaDevice& device, std::int64_t k, std::int64_t width, std::int64_t pitch, int real_bytes,
                     bool aligned) {
   const std::int64_t most = std::numeric_limits<std::int32_t>::max() - 4096;
@@ -25,7 +26,7 @@ bool boxes_a_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
 bool deep_serves(const CudaTsmmProblem& p) {
   return p.real_bytes == 8 && p.aligned && p.m % 2 == 0 && p.pitch_a % 2 == 0 &&  // numbers come in pairs
          p.m > deep_columns(p.m) * (least_deep_warps - 1) &&
-         8 * p.pitch_b <= std::numeric_limits<std::int32_t>::max();  // places in 8 rows of B have 32 bits
+         8 * p.pitch_b <= std::numeric_limits<std::int32_t>::max();  // offsets in 8 rows of B have 32 bits
 }
 
 namespace {
@@ -34,7 +35,7 @@ bool ring_serves(const CudaDevice& device, const CudaTsmmProblem& p) {
   return p.row_major && p.m > 0 && !p.may_skip_a && (streams(p.m, p.pitch_a) || boxes_a_serve(device, p));
 }
 
-// From row to row in a stage, and of results.
+// The pitches of rows: of A and of B in a stage, and of results.
 std::int64_t stage_pitch_a(const CudaTsmmProblem& p, const CudaTsmm& c) {
   return c.boxes_a ? round_up(p.m, 16 / p.real_bytes) : p.pitch_a;
 }
@@ -49,7 +50,7 @@ int ring_warps(const CudaTsmm& c) { return is_split(c) ? split_warps({c.tile_n, 
 bool by_fma(const CudaTsmm& c) { return c.kernel == TsmmKernel::row_fma; }
 bool sums_in_single(const CudaTsmm& c) { return by_fma(c) && c.blocks_n > widest_exact_narrow; }
 
-// Warps share out A's columns.
+// Whether warps divide A's columns.
 bool is_deep(const CudaTsmm& c) { return c.kernel == TsmmKernel::row_deep; }
 
 std::int64_t ring_stage_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
@@ -57,9 +58,9 @@ std::int64_t ring_stage_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
          (c.output_in_ring ? stage_bytes(c.rows, stage_pitch_b(p, c), p.real_bytes) : 0);
 }
 
-// C, as the kernel keeps it in shared memory.
+// Bytes of C, as the kernel keeps it in shared memory.
 std::int64_t small_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
-  if (is_split(c)) return std::int64_t{8} * c.warps * c.tile_n * 16 * round_up(p.m, 8);  // two parts
+  if (is_split(c)) return std::int64_t{8} * c.warps * c.tile_n * 16 * round_up(p.m, 8);  // high and low
   if (by_fma(c)) {
     const std::size_t bytes = sums_in_single(c) ? sizeof(float) : sizeof(double);
     return static_cast<std::int64_t>(bytes) * c.blocks_n * narrow_depth(c.blocks_n);
@@ -67,20 +68,20 @@ std::int64_t small_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
   return std::int64_t{sizeof(double)} * c.warps * c.tile_n * ceil_div(p.m, 4) * 64;
 }
 
-// What lies beside the stages.
+// Bytes of shared memory besides the stages.
 std::int64_t fixed_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
-  if (is_deep(c)) {  // sums of all warps, of two turns
+  if (is_deep(c)) {  // sums of all warps, for two sets of 8 rows
     return std::int64_t{2} * c.groups * c.warps * 8 * (16 * c.tile_n + 2) * static_cast<std::int64_t>(sizeof(double));
   }
   return small_bytes(p, c) + c.groups * stage_bytes(c.rows, pitch_out(p, c), p.real_bytes);
 }
 
 int row_step(const CudaTsmmProblem& p, const CudaTsmm& c) {
-  if (is_deep(c)) return 8;  // whole lines, since rows are whole pairs
+  if (is_deep(c)) return 8;  // whole lines, because rows have an even number of columns
   return std::max(by_fma(c) ? 32 : 8 * c.blocks_n, least_rows(p.real_bytes));
 }
 
-// Stages, results on their way out and C share a block's memory; false if they do not fit.
+// Divides a block's shared memory among stages, results on their way out, and C. Returns false if they do not fit.
 bool fit_stages(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   const std::int64_t stage = ring_stage_bytes(p, c);
   const std::int64_t fixed = fixed_bytes(p, c);
@@ -89,8 +90,8 @@ bool fit_stages(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c)
   if (fixed + (chosen ? c.stages : 1) * stage > room) return false;
   if (!chosen) c.stages = whole_groups((room - fixed) / stage, c.groups);
   c.shared_bytes = static_cast<int>(fixed + c.stages * stage);
-  // Every group works on one stage while another one is filled, and enough is on its way at any time.
-  // Those who multiply less do not drain it.
+  // Every group works on one stage while another one is filled, and enough bytes are on their way at any time. Kernels
+  // that multiply less need fewer.
   const std::int64_t least_bytes = c.boxes_a ? 24576 : is_split(c) ? 49152 : 65536;
   const bool enough =
       c.stages >= 2 * c.groups && c.stages % c.groups == 0 && c.stages <= max_stages && c.stages * stage >= least_bytes;
@@ -100,8 +101,8 @@ bool fit_stages(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c)
 
 bool fit_boxes(const CudaTsmm& c) { return !(c.boxes_a || c.boxes_b) || c.rows <= longest_box; }
 
-// Rows of views lie far apart: memory serves them best in small chunks, and where it is also written much, with little
-// on its way at a time.
+// Rows of views lie far apart. Memory serves them best in small chunks. Where much is also written, only little should
+// be on its way at a time.
 bool is_scattered(const CudaTsmmProblem& p, const CudaTsmm& c) { return c.boxes_a && !p.reads_output; }
 bool fit_scattered(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   if (c.groups != 0 || c.rows != 0 || c.stages != 0) return false;
@@ -109,7 +110,7 @@ bool fit_scattered(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm&
   const std::int64_t bytes = stage_pitch_a(p, c) * p.real_bytes;
   const bool reads = p.m >= 4 * p.n && p.m <= 48;
   CudaTsmm tried = c;
-  const bool splits_few = is_split(c) && c.tile_n == 1;  // which multiply fast
+  const bool splits_few = is_split(c) && c.tile_n == 1;  // these multiply fast
   tried.groups = std::min(reads ? 8 : splits_few ? 6 : 4, ring_warps(c) / c.warps);
   tried.rows = std::max(32, chunk_rows(bytes + p.n * p.real_bytes, 14336, p.real_bytes, p.k,
                                        std::int64_t{device.multiprocessors} * tried.groups));
@@ -121,7 +122,7 @@ bool fit_scattered(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm&
   return true;
 }
 
-// The most groups of warps and the longest chunks that fit, where the configuration leaves them open.
+// Chooses the most consumer warp groups and the longest chunks that fit, if the configuration leaves them open.
 bool fit_groups(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   const int most_groups = ring_warps(c) / c.warps;
   if (c.groups != 0 && c.rows != 0) return c.groups <= most_groups && fit_boxes(c) && fit_stages(device, p, c);
@@ -130,7 +131,7 @@ bool fit_groups(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c)
   const std::int64_t row_bytes = stage_pitch_a(p, c) * p.real_bytes;
   const std::int64_t most_bytes = by_fma(c) && p.real_bytes == 4 ? 7168 : 8192;
   const int least_groups = c.groups;
-  // As measured on an H200: twelve groups with shorter chunks are slower than eight with longer ones.
+  // As measured on an H200, twelve groups with shorter chunks are slower than eight with longer ones.
   constexpr std::int64_t least_bytes_of_twelve = 3712;
   int groups = least_groups != 0 ? least_groups : most_groups;
   for (; groups > 0; groups = groups > computing_warps ? computing_warps : groups / 2) {
@@ -151,7 +152,7 @@ bool fit_groups(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c)
 static bool complete_ring(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   if (!ring_serves(device, p)) return false;
   c.boxes_a = !streams(p.m, p.pitch_a);
-  // Boxes are written in whole units, which must be B's.
+  // TMA tiles are written in whole units of 16 bytes, which must belong to B.
   c.boxes_b = !is_deep(c) && p.n * p.real_bytes % 16 == 0 &&
               comes_in_boxes(device, p.k, p.n, p.pitch_b, p.real_bytes, p.aligned_output);
   if (by_fma(c) && (p.n > c.blocks_n || p.m > narrow_depth(c.blocks_n))) return false;
@@ -166,7 +167,7 @@ static bool complete_ring(const CudaDevice& device, const CudaTsmmProblem& p, Cu
   c.output_in_ring = p.reads_output && (c.boxes_b || streams(p.n, p.pitch_b));
   if (c.rows % row_step(p, c) != 0 || !fit_groups(device, p, c)) return false;
   if (c.chunks_per_ticket == 0) {
-    // Of A and B together, as measured on an H200 for squares and for narrow B.
+    // Bytes of A and B per ticket, as measured on an H200 for squares and for narrow B.
     const std::int64_t chunk_bytes = c.rows * (stage_pitch_a(p, c) + p.n) * p.real_bytes;
     const std::int64_t bytes = is_deep(c) ? 114688 : is_scattered(p, c) ? 24576 : 32768;
     c.chunks_per_ticket = chunks_of_ticket(chunk_bytes, bytes);
@@ -182,7 +183,7 @@ static CudaWork ring_work(const CudaDevice& device, const CudaTsmmProblem& p, co
   const double busy_part = static_cast<double>(ring_warps(c)) / (c.groups * c.warps);
   CudaWork work{};
   work.bytes = tall_bytes(p) + static_cast<double>(p.k) * static_cast<double>(stage_pitch_a(p, c) - p.m) * p.real_bytes;
-  // Few groups of warps wait for one another's stages, but for those that multiply little.
+  // If groups are few, they wait for one another's stages, except groups that multiply little.
   work.bandwidth = device.copy_bandwidth * (is_deep(c) ? 1.0 : std::min(1.0, 0.42 * c.groups));
   if (p.reads_output && p.real_bytes == 4) work.bandwidth *= 0.75;  // as measured on an H200
   if (is_deep(c)) {
@@ -197,7 +198,8 @@ static CudaWork ring_work(const CudaDevice& device, const CudaTsmmProblem& p, co
     work.shared_clocks = sets * static_cast<double>(p.m + p.n) * 2;
     work.overlap = 0.9;
   } else {
-    // C's entries serve so many rows, A's so many columns; idle warps and columns cost as much as busy ones.
+    // Each entry of C that is read serves blocks_n sets of rows, each of A tile_n sets of columns. Idle warps and
+    // columns cost as much as busy ones.
     const double products = rows / 8 * c.warps * c.tile_n * static_cast<double>(ceil_div(p.m, 4)) / 4;
     work.product_clocks = products * (is_split(c) ? 10 : 16) * busy_part;
     work.shared_clocks = products * (16.0 / c.blocks_n + 12.0 / c.tile_n) * busy_part;
@@ -241,14 +243,15 @@ static void add_row_ring(TsmmKernel kernel, const CudaDevice& device, const Cuda
     }
   };
   const bool all = search == Search::all;
-  // As measured on an H200: conversions to double precision would bind narrow views that are written as much as read.
+  // As measured on an H200, conversions to double precision would limit narrow views that are written as much as read.
   const bool split = p.real_bytes == 4 && p.may_split && !streams(p.m, p.pitch_a) && p.n <= 16 &&
                      (p.parts == 2 ? p.m >= 32 && p.n > 8 : p.m >= 16 && p.m < 4 * p.n && p.n > 4 && p.n <= 8);
   if (kernel == TsmmKernel::row_deep) {
     for (const Columns& shape : tsmm_row_deep_shapes) add_shape({shape.n, 0});
   } else if (kernel == TsmmKernel::row_fma) {
     for (const Columns& shape : tsmm_row_fma_shapes) {
-      // Measured on an H200 for 9 and 10 columns; tensor cores are as good from 11 on, in double precision from 5 on.
+      // Measured on an H200 for 9 and 10 columns. Tensor cores are as fast from 11 columns on, in double precision from
+      // 5 on.
       const bool is_better = shape.n <= (p.real_bytes == 4 ? widest_exact_narrow : 4) || p.n == 9 || p.n == 10;
       if (all || (is_better && !split)) add_shape({0, shape.n});
     }
@@ -259,7 +262,7 @@ static void add_row_ring(TsmmKernel kernel, const CudaDevice& device, const Cuda
   } else if (p.real_bytes == 4) {
     for (const TileShape& tile : tsmm_row_ring_tf32_shapes) {
       const bool serves = tile.m == 1 ? p.n <= 16 && (all || split) : 2 * p.m * p.n >= 17 * (p.m + p.n);
-      if (serves) add_shape(tile);  // narrower ones wait for memory anyway
+      if (serves) add_shape(tile);  // narrower products wait for memory anyway
     }
   }
 }

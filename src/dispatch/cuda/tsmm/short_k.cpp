@@ -7,17 +7,19 @@
 namespace blockvec::kernels::dispatch {
 namespace {
 
-// So many columns of A that blocks of 128 rows take one turn, as measured on an H200, and fetch the first ones ahead.
+// From so many columns of A on, blocks have 128 rows, so that one wave of them is enough, and prefetch the first
+// columns. As measured on an H200.
 constexpr std::int64_t many_columns = 512;
 
-// Of a block, in all: no stages that stay empty.
+// Bytes of all stages of a block. No stage stays empty.
 std::int64_t ring_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
   const int stage = c.rows * (panels_panel + 4) + panels_panel * (8 * c.tile_n + 4);
   const std::int64_t stages = std::min<std::int64_t>(panels_stages, ceil_div(p.m, panels_panel));
   return stages * stage * static_cast<std::int64_t>(sizeof(double));
 }
 
-// A multiprocessor's memory has a kilobyte for each block that is nobody's.
+// Blocks that run on a multiprocessor at a time. Each of them takes another kilobyte of shared memory, which nobody can
+// use.
 std::int64_t blocks_at_a_time(const CudaDevice& device, const CudaTsmm& c) {
   return std::min<std::int64_t>((device.shared_bytes + 1024) / (c.shared_bytes + 1024), 16 / c.blocks_n);
 }
@@ -25,7 +27,7 @@ std::int64_t blocks_at_a_time(const CudaDevice& device, const CudaTsmm& c) {
 }  // namespace
 
 static bool complete_panels(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
-  // Rows of A come by pairs of numbers.
+  // Rows of A are copied in pairs of numbers.
   if (!p.row_major || p.real_bytes != 8 || p.parts != 1 || p.may_skip_a || p.m == 0 || p.n > 8 * c.tile_n ||
       !p.aligned || p.pitch_a % 2 != 0) {
     return false;
@@ -41,7 +43,7 @@ static bool complete_panels(const CudaDevice& device, const CudaTsmmProblem& p, 
 static void add_panels(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
                        std::vector<CudaTsmm>& to) {
   for (const TileShape& tile : tsmm_short_k_shapes) {
-    const bool narrower = tile.n > 1 && 4 * tile.n >= p.n;  // does as much
+    const bool narrower = tile.n > 1 && 4 * tile.n >= p.n;  // a narrower tile is enough
     if (search == Search::usual && (narrower || tile.m != (p.m >= many_columns ? 8 : 4))) continue;
     CudaTsmm c{};
     c.kernel = TsmmKernel::short_k;
@@ -57,7 +59,7 @@ static CudaWork panels_work(const CudaDevice& device, const CudaTsmmProblem& p, 
   const double steps = static_cast<double>(turns * blocks * c.blocks_n) * static_cast<double>(ceil_div(p.m, 16));
   CudaWork work{};
   work.bytes = tall_bytes(p);
-  // What runs at the end has memory for itself, but cannot use it.
+  // The blocks that run at the end have all of the bandwidth, but cannot use it.
   work.bandwidth = 0.97 * device.copy_bandwidth * static_cast<double>(c.parts) /
                    static_cast<double>(turns * blocks * device.multiprocessors);
   work.product_clocks = steps * c.tile_n * 16;

@@ -11,40 +11,41 @@ namespace blockvec::kernels::dispatch {
 namespace {
 
 constexpr std::int64_t unit_bytes = 16;
-constexpr std::int64_t longest_side = 256;  // of a box
+constexpr std::int64_t longest_side = 256;  // of a TMA tile (box)
 
-// Real numbers from line to line; a single line may lie anywhere.
+// Real numbers from line to line in memory. A single line may lie anywhere.
 std::int64_t distance(const CudaTsmmProblem& p) {
   const std::int64_t lines = p.row_major ? p.k : p.m / p.parts;
   return lines > 1 ? p.pitch_a : round_up(p.row_major ? p.m : p.parts * p.k, 4);
 }
 
-// From line to line, so that the lanes of a warp meet different banks: each takes one of four neighbours of a row, or
-// one of four columns of several neighbouring rows.
+// The pitch of lines in a stage that hold `numbers` numbers. With it, the lanes of a warp meet different banks. Each
+// lane takes one of four neighbours of a row, or one of four columns of several neighbouring rows.
 std::int64_t spread(const CudaTsmmProblem& p, std::int64_t numbers, bool whole_complex = false) {
   const std::int64_t shift = whole_complex ? 8 : p.row_major || p.real_bytes == 8 ? 4 : 8 * p.parts;
   return round_up(numbers + shift, 2 * shift) - shift;
 }
 
 bool is_3m(const CudaTsmm& c) { return c.kernel == TsmmKernel::strided_3m; }
+bool is_plain(const CudaTsmm& c) { return c.kernel == TsmmKernel::strided_plain; }
 int blocks_of(const CudaTsmm& c) { return tsmm_box_blocks({c.blocks_n, c.tile_n}); }
 int box_rows(const CudaTsmm& c) { return 16 * c.row_warps; }
 int boxes_of_stage(const CudaTsmm& c) { return c.groups * c.blocks_n; }
 
-// Consecutive columns of A that lanes of one kind take in turn.
+// The number of consecutive columns of A that lanes with the same lane % 4 take in turn.
 std::int64_t depth_classes(const CudaTsmmProblem& p, const CudaTsmm& c) {
   return p.row_major ? 1 : p.parts * c.classes;
 }
 
 int columns_of_tile(const CudaTsmm& c) { return (is_3m(c) ? 16 : 8) * c.tile_n; }
 
-// Panels start at multiples of this; so does a single one, up to the matrix's width, end.
+// Panels (K slices) begin at multiples of this. A single panel that covers the matrix's width also ends at one.
 std::int64_t panel_step(const CudaTsmmProblem& p, const CudaTsmm& c) {
   if (is_3m(c)) return 8;
   return p.row_major ? 4 : (p.real_bytes == 8 ? 4 : 8) * depth_classes(p, c);
 }
 
-// Numbers of one class in a box, and in all.
+// Numbers of one class in a TMA tile, and numbers in a stage.
 std::int64_t class_numbers(const CudaTsmmProblem& p, const CudaTsmm& c) {
   return (p.row_major ? box_rows(c) / c.classes : c.panel / depth_classes(p, c)) * c.pitch;
 }
@@ -52,7 +53,8 @@ std::int64_t numbers_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c) {
   return boxes_of_stage(c) * c.classes * class_numbers(p, c);
 }
 
-// C packed, so many rows of it; complex numbers as their parts, and the sum of both, not as 2 x 2 real ones.
+// Bytes of `rows` rows of packed C. Complex numbers are stored as 2 x 2 real ones; for 3M, only as re and im, or as re,
+// im and their sum.
 std::int64_t small_bytes(const CudaTsmm& c, std::int64_t rows) {
   const int of_four = !is_3m(c) ? 4 : gauss_by_panels({c.blocks_n, c.tile_n}) ? 2 : 3;
   return rows * c.warps * columns_of_tile(c) * std::int64_t{sizeof(double)} * of_four / 4;
@@ -60,7 +62,7 @@ std::int64_t small_bytes(const CudaTsmm& c, std::int64_t rows) {
 std::int64_t resident_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
   return c.small_in_ring ? 0 : small_bytes(c, round_up(p.m, 16));
 }
-// Results on their way to memory, so many rows at a time.
+// Bytes of results on their way to memory, which are the rows of blocks_n TMA tiles at a time.
 std::int64_t staged_bytes(const CudaTsmmProblem& p, CudaTsmm& c) {
   c.staged_pitch = 0;
   if (c.staged == 0) return 0;
@@ -82,7 +84,7 @@ std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c) {
 }
 
 bool fit_panel(const CudaTsmmProblem& p, std::int64_t panel, CudaTsmm& c) {
-  const std::int64_t lead = c.classes > 1 || !p.aligned ? unit_bytes / p.real_bytes - 1 : 0;
+  const std::int64_t lead = !is_plain(c) && (c.classes > 1 || !p.aligned) ? unit_bytes / p.real_bytes - 1 : 0;
   const std::int64_t pitch =
       spread(p, (p.row_major ? round_up(panel, 4) : p.parts * box_rows(c)) + lead, is_3m(c) && p.row_major);
   if (pitch > longest_side || panel / depth_classes(p, c) > longest_side) return false;
@@ -93,13 +95,13 @@ bool fit_panel(const CudaTsmmProblem& p, std::int64_t panel, CudaTsmm& c) {
 
 namespace {
 
-// A multiprocessor's memory has a kilobyte for each block that is nobody's.
+// Shared memory for a block. Each block of a multiprocessor takes another kilobyte, which nobody can use.
 std::int64_t shared_bytes_of_block(const CudaDevice& device, const CudaTsmm& c) {
   const int blocks = blocks_of(c);
   return (device.shared_bytes + 1024) / blocks - 1024;
 }
 
-// Stages and what stays beside them share a block's memory; false if they do not fit.
+// Divides a block's shared memory among stages and what stays besides them. Returns false if they do not fit.
 bool fit_ring(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   const std::int64_t beside = resident_bytes(p, c) + staged_bytes(p, c);
   const std::int64_t room = shared_bytes_of_block(device, c) - static_bytes - beside;
@@ -109,15 +111,17 @@ bool fit_ring(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   return c.stages >= 2 && c.stages <= max_stages && c.stages * stage <= room;
 }
 
-// A stage holds so many bytes at most: whole rows, and several sets of them, or panels of near-equal width.
+// Chooses what a stage holds, which has at most `most_bytes`: one or several sets of whole rows, or a panel. Panels
+// have nearly equal widths.
 bool fit_stage(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
   constexpr std::int64_t most_bytes = 40960;
-  const std::int64_t good_bytes = !p.row_major && p.m < 4 ? 40960 : 20480;  // columns come by fours
+  // Warps that copy had better wait for few large stages. Panels of columns have multiples of four columns.
+  const std::int64_t good_bytes = is_plain(c) || (!p.row_major && p.m < 4) ? 40960 : 20480;
   const std::int64_t row_numbers = std::int64_t{box_rows(c)} * c.blocks_n;
   const std::int64_t whole = round_up(p.m, panel_step(p, c));
   if (is_3m(c)) {
     c.groups = 1;
-    // C comes along for many rows; results that are not finite are computed again from A.
+    // C comes with A only if a chunk has many rows. Results that are not finite are computed again from A.
     const bool by_panels = gauss_by_panels({c.blocks_n, c.tile_n}) && row_numbers >= 128 && !p.in_place;
     if (c.panel == 0) c.panel = static_cast<int>(whole <= 128 || !by_panels ? whole : p.row_major ? 32 : 64);
     if (c.panel == whole) return fit_panel(p, whole, c);
@@ -142,19 +146,19 @@ bool fit_stage(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) 
   return fit_panel(p, panel < p.m ? panel : whole, c);
 }
 
-// Complex numbers are read at once.
+// Whether strided_3m can serve a product. It reads complex numbers as a whole.
 bool gauss_serves(const CudaTsmmProblem& p, const CudaTsmm& c) {
   return p.parts == 2 && p.real_bytes == 8 && p.aligned && c.staged == 0;
 }
 
 }  // namespace
 
-// Memory is written in sectors of 32 bytes: lanes alone fill them where all lines of B start with one.
+// Memory is written in sectors of 32 bytes. If all lines of B begin with one, lanes fill them without shared memory.
 bool stages_results(const CudaTsmmProblem& p) {
   return (!p.aligned_output || p.pitch_b * p.real_bytes % 32 != 0) && 4 * p.n > p.m;
 }
 
-// Tensor maps count in 32 bits, and every class of lines has at least one.
+// Tensor maps count in 32 bits, and every class must have at least one line.
 bool boxes_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
   const std::int64_t most = std::numeric_limits<std::int32_t>::max() - 4096;
   return device.bulk_copies && p.m > 0 && p.parts * p.k < most && p.m < most &&
@@ -162,8 +166,9 @@ bool boxes_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
 }
 
 static bool complete_boxes(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+  if (is_plain(c) && !p.row_major) return false;
   if (!boxes_serve(device, p) || (is_3m(c) && !gauss_serves(p, c))) return false;
-  c.classes = box_classes(p);
+  c.classes = is_plain(c) ? 1 : box_classes(p);
   std::int64_t warps = 1;
   while (warps * columns_of_tile(c) < p.n) warps *= 2;
   if (warps > computing_warps) return false;
@@ -180,7 +185,10 @@ static bool complete_boxes(const CudaDevice& device, const CudaTsmmProblem& p, C
     if (!c.small_in_ring || !fit_ring(device, p, c)) return false;
   }
   const std::int64_t chunk_bytes = c.rows * p.m * p.real_bytes;
-  if (c.chunks_per_ticket == 0) c.chunks_per_ticket = chunks_of_ticket(chunk_bytes, 20480);
+  if (c.chunks_per_ticket == 0) {
+    // Warps that copy wait for one another's tickets.
+    c.chunks_per_ticket = chunks_of_ticket(chunk_bytes, is_plain(c) ? 65536 : 20480);
+  }
   c.parts = std::min<std::int64_t>(ceil_div(p.k, c.rows), blocks_of(c) * device.multiprocessors);
   c.workspace_bytes = 2 * workspace_alignment;
   if (c.small_in_ring) c.workspace_bytes += static_cast<std::size_t>(small_bytes(c, round_up(p.m, c.panel)));
@@ -189,7 +197,7 @@ static bool complete_boxes(const CudaDevice& device, const CudaTsmmProblem& p, C
 
 namespace {
 
-// What to try: 0 rows of warps or columns of a panel are left to the rules.
+// A shape to try. Where row_warps or panel is 0, the rules choose it.
 struct Shape {
   TileShape tile;
   int row_warps;
@@ -198,12 +206,13 @@ struct Shape {
 
 bool is_tight(const CudaTsmmProblem& p) { return p.row_major && streams(p.m, p.pitch_a); }
 
-// Ring and boxes beside each other on an H200: few results that old ones are added to, and some squares.
+// Whether this kernel is faster than row_ring, as measured on an H200: for few results that are added to old ones, and
+// for some squares.
 bool boxes_win(const CudaTsmmProblem& p) {
   return (p.reads_output && p.n <= 2 && p.m <= 32) || (p.m == p.n && (p.m == 16 || p.m == 64));
 }
 
-/// At most two, kept in place: a call that is served by boxes allocates nothing.
+/// At most two shapes. They are stored in the object, so that a call allocates nothing.
 class Shapes {
  public:
   Shapes(std::initializer_list<Shape> shapes) : count_(shapes.size()) {
@@ -225,6 +234,10 @@ Shapes usual_shapes_of_columns(const CudaTsmmProblem& p, int pieces) {
   return {};
 }
 
+Shapes usual_plain_shapes(const CudaTsmmProblem& p, int pieces) {
+  return {p.m * p.real_bytes <= 128 || pieces == 2 ? Shape{{2, 1}, 8 / pieces, 0} : Shape{{1, 1}, 8, 0}};
+}
+
 Shapes usual_shapes_of_rows(const CudaTsmmProblem& p, int pieces) {
   const std::int64_t bytes = p.m * p.real_bytes;
   if (is_tight(p) && boxes_win(p) && p.n <= 2) return {{{2, 1}, 8, 0}};
@@ -238,9 +251,10 @@ Shapes usual_shapes_of_rows(const CudaTsmmProblem& p, int pieces) {
   return {};
 }
 
-// As measured on an H200, the best first.
-Shapes usual_shapes(const CudaTsmmProblem& p) {
+// The best shapes as measured on an H200, the best one first.
+Shapes usual_shapes(TsmmKernel kernel, const CudaTsmmProblem& p) {
   const auto pieces = static_cast<int>(std::min<std::int64_t>(ceil_div(p.n, 8), 64));
+  if (kernel == TsmmKernel::strided_plain) return usual_plain_shapes(p, pieces);
   const auto found = p.row_major ? usual_shapes_of_rows(p, pieces) : usual_shapes_of_columns(p, pieces);
   if (found.begin() != found.end()) return found;
   if (pieces <= 12) return {{{2, 6}, 4, 0}};
@@ -252,7 +266,7 @@ Shapes usual_shapes(const CudaTsmmProblem& p) {
 
 static void add_gauss(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
                       std::vector<CudaTsmm>& to) {
-  if (p.parts == 1 || p.m * p.n <= 48 * (p.m + p.n)) return;  // narrower ones wait for memory anyway
+  if (p.parts == 1 || p.m * p.n <= 48 * (p.m + p.n)) return;  // narrower products wait for memory anyway
   for (const TileShape& tile : tsmm_strided_3m_shapes) {
     for (const int panel : {0, 32, 64, 128}) {
       if (panel != 0 && search == Search::usual) break;
@@ -270,11 +284,11 @@ static void add_gauss(TsmmKernel, const CudaDevice& device, const CudaTsmmProble
   }
 }
 
-static void add_boxes(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+static void add_boxes(TsmmKernel kernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
                       std::vector<CudaTsmm>& to) {
   const auto add = [&](const Shape& shape, bool staged, int groups = 0, int ticket = 0) {
     CudaTsmm c{};
-    c.kernel = TsmmKernel::strided;
+    c.kernel = kernel;
     c.blocks_n = shape.tile.m;
     c.tile_n = shape.tile.n;
     c.row_warps = shape.row_warps;
@@ -289,7 +303,7 @@ static void add_boxes(TsmmKernel, const CudaDevice& device, const CudaTsmmProble
   const bool staged = stages_results(p);
   if (search == Search::usual) {
     int most = 0;
-    for (const Shape& shape : usual_shapes(p)) {
+    for (const Shape& shape : usual_shapes(kernel, p)) {
       most = std::max(most, add(shape, staged));
       if (most >= 3) return;
     }
@@ -297,7 +311,7 @@ static void add_boxes(TsmmKernel, const CudaDevice& device, const CudaTsmmProble
   }
   const int narrow = search == Search::usual ? 1 : 2;
   for (const TileShape& tile : tsmm_strided_shapes) {
-    if (tile.n > narrow && std::int64_t{tile.n} * 8 >= 2 * p.n) continue;  // a narrower one does as much
+    if (tile.n > narrow && std::int64_t{tile.n} * 8 >= 2 * p.n) continue;  // a narrower tile is enough
     for (const int row_warps : {8, 4, 2, 1}) {
       add({tile, row_warps, 0}, staged);
       if (search == Search::usual) continue;
@@ -321,9 +335,9 @@ static CudaWork boxes_work(const CudaDevice& device, const CudaTsmmProblem& p, c
   const double busy_part = static_cast<double>(computing_warps) / (c.row_warps * c.warps);
   CudaWork work{};
   work.bytes = tall_bytes(p);
-  // What a box takes beyond its panel or its rows crosses the second-level cache once more; boxes of aligned lines are
+  // What a TMA tile loads beyond its panel or its rows crosses the L2 cache once more. TMA tiles of aligned lines are
   // cut instead (tensor_map.hpp).
-  const bool cut = p.aligned && c.classes == 1;
+  const bool cut = is_plain(c) || (p.aligned && c.classes == 1);
   const std::int64_t useful = cut ? c.pitch : !p.row_major ? p.parts * box_rows(c) : c.panel < p.m ? c.panel : c.pitch;
   work.bandwidth = 0.97 * device.copy_bandwidth * static_cast<double>(c.pitch + useful) / (2.0 * c.pitch);
   if (p.row_major && c.panel < p.m) work.bandwidth *= c.panel * p.real_bytes / (c.panel * p.real_bytes + 8.0);

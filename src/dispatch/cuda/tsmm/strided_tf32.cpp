@@ -8,16 +8,17 @@
 namespace blockvec::kernels::dispatch {
 namespace {
 
-constexpr std::int64_t longest_side = 256;  // of a box
+constexpr std::int64_t longest_side = 256;  // of a TMA tile (box)
 constexpr int numbers_of_step = 16;         // of A's columns
 constexpr int box_rows = 16 * computing_warps;
 
 int columns_of(const CudaTsmm& c) { return 8 * c.tile_n; }
 
-// From row to row in a stage: four lanes read four pairs of a row, the next four go on in other banks.
+// The pitch of rows in a stage that hold `numbers` numbers. Four lanes read four pairs of a row. The next four lanes
+// meet other banks.
 std::int64_t spread(std::int64_t numbers) { return round_up(numbers + 8, 16) - 8; }
 
-// Rows of C in two parts.
+// Bytes of `rows` rows of C, high and low.
 std::int64_t small_bytes(const CudaTsmm& c, std::int64_t rows) {
   return round_up(rows, numbers_of_step) * columns_of(c) * 2 * std::int64_t{sizeof(float)};
 }
@@ -25,13 +26,13 @@ std::int64_t box_bytes(const CudaTsmm& c) {
   return std::int64_t{c.blocks_n} * box_rows * c.pitch * std::int64_t{sizeof(float)};
 }
 
-// From row to row of a box.
+// The pitch of rows in a TMA tile.
 std::int64_t pitch_of(const CudaTsmmProblem& p, const CudaTsmm& c, std::int64_t panel) {
-  const bool moved = c.classes > 1 || !p.aligned;  // rows begin earlier than their numbers
+  const bool moved = c.classes > 1 || !p.aligned;  // TMA tiles begin ahead of a row's numbers
   return spread(panel + (moved ? 3 : 0));
 }
 
-// C stays in the block or comes along with A.
+// Sets what follows from the width of a panel (K slice). C stays in the block, or comes with A if it does not fit.
 bool fit_panel(const CudaDevice& device, const CudaTsmmProblem& p, std::int64_t panel, CudaTsmm& c) {
   c.panel = static_cast<int>(panel);
   c.pitch = static_cast<int>(pitch_of(p, c, panel));
@@ -46,7 +47,7 @@ bool fit_panel(const CudaDevice& device, const CudaTsmmProblem& p, std::int64_t 
     c.small_in_ring = !resident;
     c.stages = stages != 0 ? stages : static_cast<int>(std::clamp<std::int64_t>(room / stage, 0, 16));
     c.shared_bytes = static_cast<int>(beside + c.stages * stage);
-    // As measured on an H200.
+    // These numbers of stages are enough, as measured on an H200.
     const bool enough =
         stages != 0 || c.stages >= 3 || (c.stages == 2 && (box_bytes(c) >= 65536 || (resident && c.tile_n >= 8)));
     if (enough && c.stages >= 2 && c.stages * stage <= room) return true;
@@ -95,14 +96,14 @@ static CudaWork boxes_split_work(const CudaDevice& device, const CudaTsmmProblem
   CudaWork work{};
   work.bytes = tall_bytes(p);
   work.bandwidth = 0.97 * device.copy_bandwidth;
-  // C crosses the second-level cache with every chunk, which is twice as fast.
+  // C crosses the L2 cache with every chunk, which is twice as fast.
   if (c.small_in_ring) {
     const double chunk = static_cast<double>(c.rows) * static_cast<double>(p.m) * p.real_bytes;
     work.bandwidth *= chunk / (chunk + 0.5 * static_cast<double>(small_bytes(c, p.m)));
   }
-  // Old results come early where there are registers for them.
+  // Old results are loaded early if there are registers for them.
   if (p.reads_output && p.parts * c.blocks_n * columns_of(c) > 64) work.bandwidth *= 0.85;
-  // As in warpgroup_work.
+  // The same counts as in warpgroup_work (tf32_warpgroup.cpp).
   const auto pairs = static_cast<double>(round_up(p.m, numbers_of_step) / 2);
   const double products = rows * pairs * columns_of(c) * (p.parts == 2 ? 12 : 6);
   work.product_clocks = products / 1024;
@@ -135,13 +136,13 @@ static void add_boxes_split(TsmmKernel, const CudaDevice& device, const CudaTsmm
   const bool few = splits_few_columns(p);
   const bool usual = search == Search::usual;
   if (p.real_bytes != 4 || !p.row_major) return;
-  if (usual && !few && p.m * p.n < 16 * (p.m + p.n)) return;  // narrower ones wait for memory anyway
+  if (usual && !few && p.m * p.n < 16 * (p.m + p.n)) return;  // narrower products wait for memory anyway
   if (usual && prefers_per_warp(p)) return;
   for (const TileShape& tile : tsmm_strided_tf32_shapes) {
     const bool narrower_does = tile.n > 1 && 4 * p.parts * tile.n >= p.n;
     if (narrower_does && (usual || tile.n > 4)) continue;
-    if (usual && few && (tile.m == 2) != (p.m <= 64)) continue;  // chunks of short rows are many
-    // Short rows come faster in flat pieces, old ones of B with them.
+    if (usual && few && (tile.m == 2) != (p.m <= 64)) continue;  // short rows: fewer, longer chunks
+    // Short rows come faster in flat pieces, together with B's old rows.
     const int shortest = p.parts == 1 && tile.n > 4 ? 96 : 48;
     if (usual && p.reads_output && p.m < shortest) continue;
     const auto add = [&](int panel, int stages, bool through_shared) {
@@ -149,7 +150,7 @@ static void add_boxes_split(TsmmKernel, const CudaDevice& device, const CudaTsmm
       c.staged = through_shared ? 1 : 0;
       if (complete(device, p, c)) to.push_back(c);
     };
-    add(0, 0, false);  // as measured on an H200: even where rows begin within sectors of memory
+    add(0, 0, false);  // as measured on an H200, best even if rows begin inside sectors of memory
     if (usual) continue;
     add(0, 0, true);
     for (const int panel : {16, 32, 48, 64, 128}) {

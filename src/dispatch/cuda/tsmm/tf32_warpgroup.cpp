@@ -14,26 +14,27 @@ constexpr int pairs_of_step = 8;
 
 int columns_of(const CudaTsmm& c) { return 8 * c.tile_n; }
 
-// Steps of 8 pairs of neighbours in a row of A.
+// The number of steps in a row of A. A step has 8 pairs of neighbours.
 std::int64_t steps_of(const CudaTsmmProblem& p) { return ceil_div(p.m, 2 * pairs_of_step); }
 
-// C in two parts, first and second numbers of pairs apart.
+// Bytes of C, high and low. The first and second rows of pairs are stored separately.
 std::int64_t small_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
   return steps_of(p) * pairs_of_step * 4 * columns_of(c) * std::int64_t{sizeof(float)};
 }
 
-// Results take the place of A's rows, or of what B held.
+// Bytes of a stage. Results replace A's rows, or B's old values.
 std::int64_t bytes_of_stage(const CudaTsmmProblem& p) {
   const auto bytes = [&](std::int64_t pitch) { return stage_bytes(warpgroup_rows, pitch, p.real_bytes); };
   return p.reads_output ? bytes(p.pitch_a) + bytes(p.pitch_b) : bytes(std::max(p.pitch_a, p.n));
 }
 
-// Pairs are read and written at once, or all by itself where both distances from row to row are odd.
+// Whether pairs are read and written at once. If both distances from row to row are odd, numbers are read and written
+// singly.
 bool in_pairs(const CudaTsmmProblem& p) { return (p.m | p.n | p.pitch_a | p.pitch_b) % 2 == 0; }
 bool singly(const CudaTsmmProblem& p) { return p.pitch_a % 2 == 1 && p.pitch_b % 2 == 1; }
 
-// Narrower ones wait for memory anyway; as measured on an H200, updates by the ring do longer, but where chunks are
-// short.
+// Narrower products wait for memory anyway. As measured on an H200, updates by row_ring take longer, except if chunks
+// are short. So the limit for updates is lower.
 bool is_wide_enough(const CudaTsmmProblem& p) {
   if (!p.reads_output) return p.m * p.n >= 16 * (p.m + p.n);
   return p.m * p.n >= 8 * (p.m + p.n) && p.m + 2 * p.n > 48;
@@ -57,7 +58,8 @@ static bool complete_warpgroup(const CudaDevice& device, const CudaTsmmProblem& 
     c.stages = static_cast<int>(std::clamp<std::int64_t>(room / stage, 0, 32));
     if (c.stages * tsmm_warpgroups > max_stages) c.stages = whole_groups(c.stages, tsmm_warpgroups);
   }
-  // One is filled or stored while the warpgroups have the others; stages of updates are long, and three are enough.
+  // One stage is filled or stored while the warpgroups have the others. Stages of updates are long, so that three are
+  // enough.
   if (c.stages < (p.reads_output ? 3 : tsmm_warpgroups + 1) || c.stages * stage > room) return false;
   if (full_barriers(c.stages, tsmm_warpgroups) > max_stages) return false;
   c.shared_bytes = static_cast<int>(small_bytes(p, c) + c.stages * stage);
@@ -74,11 +76,12 @@ static CudaWork warpgroup_work(const CudaDevice& device, const CudaTsmmProblem& 
   const std::int64_t crossings = p.reads_output ? 2 : 1;  // of B
   work.bytes = static_cast<double>(p.k) * static_cast<double>(p.pitch_a + crossings * p.n) * p.real_bytes;
   work.bandwidth = device.copy_bandwidth;
-  // Three products of tensor cores that multiply 1024 numbers a clock, of complex numbers each for four.
+  // 3xTF32 makes three products on tensor cores, which multiply 1024 numbers per clock. A complex product takes four
+  // real ones.
   const auto depth = static_cast<double>(steps_of(p) * pairs_of_step);
   const double products = rows * depth * columns_of(c) * (p.parts == 2 ? 12 : 6);
   work.product_clocks = products / 1024;
-  // They read C again for every 64 rows; A's rows come, are read, and go as results.
+  // Tensor cores read C again for every 64 rows. A's rows are stored in shared memory, read, and replaced by results.
   work.shared_clocks = products / 2048 + rows * static_cast<double>(p.m + crossings * p.n) * 2 / 32;
   work.overlap = 0.8;
   work.tensor_cores = true;
@@ -93,10 +96,11 @@ static void add_warpgroup(TsmmKernel, const CudaDevice& device, const CudaTsmmPr
                           std::vector<CudaTsmm>& to) {
   if (p.real_bytes != 4) return;
   const bool few = splits_few_columns(p);
-  const bool is_better = few ? !p.reads_output : is_wide_enough(p);  // boxes are as fast for updates by few columns
+  // For updates by few columns, strided_tf32 is as fast.
+  const bool is_better = few ? !p.reads_output : is_wide_enough(p);
   if (search == Search::usual && !is_better) return;
   for (const Columns& tile : tsmm_tf32_warpgroup_shapes) {
-    if (few && 8 * p.parts * (tile.n - 1) >= p.n) continue;  // a narrower one does as much
+    if (few && 8 * p.parts * (tile.n - 1) >= p.n) continue;  // a narrower tile is enough
     const bool ring_is_as_fast = tile.n <= 2 && p.m < 64 && !p.reads_output;
     if (search == Search::usual && ring_is_as_fast) continue;
     const auto add = [&](int stages, int ticket) {

@@ -8,7 +8,7 @@
 namespace blockvec::kernels::dispatch {
 namespace {
 
-constexpr int chunks_of_cluster = 16;  // where there are enough: clusters that come late have little to do
+constexpr int chunks_of_cluster = 16;  // if there are enough: clusters that start late then have little to do
 
 std::int64_t items(const CudaTsmmProblem& p, const CudaTsmm& c) { return ceil_div(p.k, c.rows) * c.sections; }
 
@@ -26,7 +26,7 @@ static bool complete_wide(const CudaDevice& device, const CudaTsmmProblem& p, Cu
   if (c.in_cluster && c.sections > most_sections_in_place) return false;
   c.classes = box_classes(p);
   c.small_in_ring = true;
-  if (c.panel == 0) c.panel = c.warps <= 2 && p.m > 128 ? 32 : 16;  // three stages at least
+  if (c.panel == 0) c.panel = c.warps <= 2 && p.m > 128 ? 32 : 16;  // at least three stages fit
   if (c.panel % 16 != 0 || !fit_panel(p, c.panel, c)) return false;
   const std::int64_t stage = bytes_of_stage(p, c);
   std::int64_t most = (device.shared_bytes - static_bytes) / stage;
@@ -37,7 +37,7 @@ static bool complete_wide(const CudaDevice& device, const CudaTsmmProblem& p, Cu
   const std::int64_t chunks = ceil_div(p.k, c.rows);
   c.parts = std::min<std::int64_t>(items(p, c), device.multiprocessors);
   if (c.in_cluster) {
-    // Clusters of more than two blocks leave multiprocessors idle, nobody says how many.
+    // Clusters of more than two blocks leave an unknown number of multiprocessors idle.
     const std::int64_t at_once = std::max<std::int64_t>(device.multiprocessors / c.sections, 1);
     const std::int64_t clusters = c.sections == 2 ? at_once : std::max(at_once, ceil_div(chunks, chunks_of_cluster));
     c.parts = c.sections * std::min(chunks, clusters);
@@ -81,7 +81,7 @@ static CudaWork wide_work(const CudaDevice& device, const CudaTsmmProblem& p, co
   work.bandwidth = 0.95 * device.copy_bandwidth;
   const double products =
       static_cast<double>(ceil_div(items(p, c), blocks) * (c.rows / 16) * c.warps * c.tile_n * ceil_div(p.m, 16));
-  // Results are written while the other half of the warps multiplies, at best.
+  // At best, half of the warps write results while the other half multiplies.
   work.product_clocks = products * 18;
   work.shared_clocks = products * (16.0 / c.tile_n + 8.0 / c.blocks_n);
   work.overlap = 0.9;

@@ -78,26 +78,27 @@ CudaTsmttsm configure_cuda_tsmttsm(const CudaDevice& device, const CudaTsmttsmPr
 
 namespace {
 
-// Entries of P that a block holds at most; the tiles of complex numbers reach no further.
+// The most entries of P that a block holds. Tiles of complex numbers hold no more.
 constexpr std::int64_t most_block_sums = [] {
   int pieces = 0;
   for (const TileShape& tile : tsmttsm_ring_shapes) pieces = std::max(pieces, tile.m * tile.n);
   return std::int64_t{16 * 8} * pieces * computing_warps;
 }();
 
-// Blocks of threads that share one sum of all of P, at least.
+// The fewest thread blocks that hold one sum of all of P.
 double least_blocks(std::int64_t m, std::int64_t n) {
   const double sections = std::max(1.0, static_cast<double>(m * n) / static_cast<double>(most_block_sums));
   if (m != n || m <= pair_side) return sections;
-  // It may be a Gram matrix: only the squares on and above its diagonal are computed, 16 of 17 parts of these above.
+  // It may be a Gram matrix. Then blocks compute only the squares on and above its diagonal. Those above it have 16/17
+  // as many parts.
   const SquarePairs squares(static_cast<int>(ceil_div(m, pair_side)), 1);
   return std::min(sections, squares.on_diagonal + 16.0 / 17.0 * squares.above);
 }
 
 }  // namespace
 
-// Each multiprocessor has one block, and each block has a chunk of 16 rows or more; of narrow rows it takes several at
-// a time, and sums their products with one another as well.
+// Each multiprocessor has one block, and each block has a row tile (chunk) of at least 16 rows. A block takes several
+// narrow rows as one wide row, and also sums the products of these rows with one another.
 std::size_t cuda_tsmttsm_workspace(const CudaDevice& device, std::int64_t k, std::int64_t m, std::int64_t n) {
   const auto blocks = static_cast<std::int64_t>(device.multiprocessors / least_blocks(m, n));
   const std::int64_t parts = std::clamp<std::int64_t>(blocks, 1, ceil_div(k, 16));

@@ -8,10 +8,10 @@
 namespace blockvec::kernels::dispatch {
 namespace {
 
-// More warps ask for more pieces of memory than its caches take at a time.
+// With more groups of warps, the caches get more requests than they take at a time.
 constexpr int groups_of_rows = 12;
 
-// All loads of so many neighbours must be aligned.
+// Whether every load of these neighbours is aligned.
 bool serves(const CudaTsmttsmProblem& p, Neighbours neighbours) {
   const auto every = [&](std::int64_t step) { return p.aligned && p.pitch_a % step == 0 && p.pitch_b % step == 0; };
   switch (neighbours) {
@@ -41,7 +41,7 @@ const DirectShape* shape_of(const CudaTsmttsm& c) {
   return shape == std::end(tsmttsm_direct_shapes) ? nullptr : shape;
 }
 
-// Rows that may be taken as one where they are so narrow that most lanes would repeat what others load.
+// The most narrow rows that may be taken as one wide row. Without that, most lanes would repeat what others load.
 int most_fold(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   const bool in_rows = c.neighbours == static_cast<int>(Neighbours::in_rows);
   const std::int64_t room = in_rows ? 16 : 8;
@@ -49,8 +49,8 @@ int most_fold(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   return static_cast<int>(std::max<std::int64_t>(1, room / std::max(p.m, p.n)));
 }
 
-// Where measured on an H200 to be the fastest: views that one warp spans, and few columns. Operands that are one are
-// loaded twice; 16 rows of columns of single precision are few bytes.
+// Whether this kernel may be the fastest, as measured on an H200: it is for views that one warp spans, and for few
+// columns. If B is A, it loads it twice. In single precision, 16 rows of columns are only a few bytes.
 bool may_win(const CudaDevice& device, const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   if (!device.bulk_copies) return true;
   const std::int64_t widest = std::max(p.m, p.n);
@@ -75,7 +75,7 @@ bool complete_direct(const CudaDevice& device, const CudaTsmttsmProblem& p, Cuda
   if (c.neighbours == 0) c.neighbours = static_cast<int>(usual_neighbours(p));
   if (!serves(p, static_cast<Neighbours>(c.neighbours))) return false;
   const int foldable = most_fold(p, c);
-  // Lanes that take other rows' columns ask for pieces of memory far apart.
+  // In row-major operands, lanes that take columns of other rows would read pieces of memory that lie far apart.
   if (c.fold == 0) c.fold = p.row_major ? 1 : foldable;
   if (c.fold > foldable) return false;
   const std::int64_t warps_m = ceil_div(c.fold * p.m, 8 * c.tile_m);
@@ -116,18 +116,18 @@ CudaWork direct_work(const CudaDevice& device, const CudaTsmttsmProblem& p, cons
   CudaWork work{};
   const double again = 0.3 * (sections - 1) / sections;
   work.bytes = (1 + again) * k * (touched(p.m, p.pitch_a) + (p.same ? 0 : touched(p.n, p.pitch_b)));
-  // Lanes beyond the columns repeat what others load.
+  // Lanes beyond the last column repeat what others load.
   const double loading = static_cast<double>(c.fold * std::max(p.m, p.n)) / (8 * std::max(c.tile_m, c.tile_n));
   const double by_columns = in_rows && p.real_bytes == 4 ? 0.86 : 0.97;
   work.bandwidth = (p.row_major ? 0.935 : by_columns - 0.42 * std::max(0.0, 1 - loading)) * device.read_bandwidth;
   work.product_clocks = steps * warps * 16 * ((c.tile_m + 1) / 2) * c.tile_n;
-  // Loads of 256 bytes or twice that; each takes the cache some clocks for every line that it meets.
+  // A load has 256 or 512 bytes. It takes the cache some clocks for every line that it touches.
   const double loads = (c.tile_m + c.tile_n) * (in_rows || in_columns ? 2 : 4);
   work.shared_clocks = steps * warps * loads * 8;
   work.overlap = 0.9;
   work.parts = static_cast<double>(c.parts) * sections;
   work.bytes_in_flight =
-      2 * work.bytes / k * 16 * c.fold * c.groups;  // some warps have the next rows on their way, too
+      2 * work.bytes / k * 16 * c.fold * c.groups;  // some warps have already requested the next rows
   work.launches = 2;
   work.waits = 1;
   work.tensor_cores = true;

@@ -8,7 +8,8 @@
 namespace blockvec::kernels::dispatch {
 namespace {
 
-// Coordinates in boxes are 32 bits wide, strides 40; an empty class of lines has no box.
+// Whether tensor maps can describe both operands. Coordinates have 32 bits, strides have 40. No class of lines may be
+// empty.
 bool fits_boxes(const CudaTsmttsmProblem& p) {
   const std::int64_t longest = (std::int64_t{1} << 31) - 65536;
   const std::int64_t stride = std::max(p.pitch_a, p.pitch_b) * p.real_bytes * most_box_classes;
@@ -68,7 +69,7 @@ bool comes_once(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
 int row_classes(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   const int a = in_boxes_a(c.feeds) ? box_classes(p.pitch_a, p.real_bytes) : 1;
   const int b = in_boxes_b(c.feeds) ? box_classes(p.pitch_b, p.real_bytes) : 1;
-  // Rows of 4-byte numbers an odd distance apart meet in banks less if every other one is taken.
+  // Rows of 4-byte numbers at an odd distance conflict less in banks if lanes take every other row.
   const bool odd =
       p.real_bytes == 4 && c.feeds == flat_both && c.fold * p.pitch_a % 2 != 0 && !c.whole_warpgroups() && !c.by_fma();
   return odd ? 2 : std::max(a, b);
@@ -81,7 +82,7 @@ void feed_rows(const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
   const CudaFeedRequest b = request_b(p, c);
   const bool boxed_a = in_boxes_a(c.feeds);
   const bool boxed_b = in_boxes_b(c.feeds);
-  // Both operands' rows are chosen alike: a box adapts to a flat operand's pitch.
+  // Lanes take the same rows of both operands. So the padding of a TMA tile adapts to the pitch of a flat operand.
   const auto wants_single_step = [&](std::int64_t pitch) { return classes * pitch % (2 * unit) == unit; };
   const bool single =
       (!boxed_a && wants_single_step(a.pitch)) || (!comes_once(p, c) && !boxed_b && wants_single_step(b.pitch));
@@ -99,19 +100,19 @@ void feed_columns(const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
   };
   CudaFeedRequest a = request_a(p, c);
   CudaFeedRequest b = request_b(p, c);
-  if (c.whole_warpgroups()) {  // lanes read a row of 4 complex columns of A, 4 rows of a column of B
+  if (c.whole_warpgroups()) {  // lanes read a row of 4 complex columns of A, and 4 rows of a column of B
     a.apart = 8;
     b.apart = 4;
   } else if (c.ring_3m()) {
     a.flips = b.flips = true;
-  } else if (box_classes(p.pitch_a, p.real_bytes) > 1) {  // rows of all classes stand side by side in half of the banks
+  } else if (box_classes(p.pitch_a, p.real_bytes) > 1) {  // rows of all classes together fill half of the banks
     a.apart = b.apart = 64 / p.real_bytes;
   } else if (p.real_bytes == 4) {  // 4 rows of 4 complex columns, or 16 bytes of 4 rows of 2 columns
     a.apart = b.apart = p.parts == 2 ? 8 : 16;
   }
   c.a = feed(a);
   c.b = comes_once(p, c) ? CudaFeed{} : feed(b);
-  // No lane reads the next stage.
+  // The last operand's part of a stage grows so that no lane reads the next stage.
   const int beyond = std::max(c.a.bytes_beyond - c.b.stage_bytes, c.b.bytes_beyond);
   CudaFeed& last = comes_once(p, c) ? c.a : c.b;
   if (beyond > 0) last.stage_bytes += static_cast<int>(round_up(beyond, line_bytes));

@@ -2,30 +2,30 @@
 
 #include "src/dispatch/cuda/configuration.hpp"
 
-/// How the operands of tsmttsm come into its ring: in flat pieces, in boxes, or as pieces of columns.
+/// Load modes (feeds) of tsmttsm's operands: flat pieces, TMA tiles (boxes), or pieces of columns.
 namespace blockvec::kernels::dispatch {
 
-/// Whether narrow rows may be taken several at a time: where they follow one another without a gap.
+/// Whether several narrow rows may be taken as one (folded): they must follow one another without a gap.
 bool folds(const CudaTsmttsmProblem& p);
 int usual_fold(const CudaTsmttsmProblem& p);
 
 inline bool in_boxes_a(int feeds) { return feeds == boxes_a || feeds == boxes_both; }
 inline bool in_boxes_b(int feeds) { return feeds == boxes_b || feeds == boxes_both; }
 
-/// Boxes where rows are not read in flat pieces.
+/// The usual load modes. Rows come as TMA tiles if they are not read in flat pieces.
 int usual_feeds(const CudaTsmttsmProblem& p);
 bool feeds_serve(const CudaTsmttsmProblem& p, int feeds);
 
-/// Numbers that boxes of this pitch may have in front of their first one.
+/// The misalignment that TMA tiles allow for: the most numbers in front of a line's first one, for this pitch.
 int lead_of(const CudaTsmttsmProblem& p, std::int64_t pitch);
 
-/// Where B is A, a stage holds its rows once, but for sections, which want different columns.
+/// Whether a stage holds rows once because B is A. Sections (CTA tiles) need different columns, so they hold both.
 bool comes_once(const CudaTsmttsmProblem& p, const CudaTsmttsm& c);
 
-/// Rows of both operands are dealt into one number of classes.
+/// The number of classes of rows. It is the same for both operands.
 int row_classes(const CudaTsmttsmProblem& p, const CudaTsmttsm& c);
 
-/// What follows for the operands from a chunk's rows.
+/// Sets the feeds of both operands from the rows of a chunk.
 void feed_rows(const CudaTsmttsmProblem& p, CudaTsmttsm& c);
 void feed_columns(const CudaTsmttsmProblem& p, CudaTsmttsm& c);
 

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "src/dispatch/cuda/banks.hpp"
+#include "src/dispatch/cuda/rules.hpp"
 #include "src/dispatch/cuda/sections.hpp"
 #include "src/dispatch/cuda/stages.hpp"
 #include "src/dispatch/cuda/tsmttsm/feeds.hpp"
@@ -12,7 +13,7 @@
 namespace blockvec::kernels::dispatch {
 namespace {
 
-// B's rows, turned, in two parts.
+// Bytes of B's transposed (turned) rows, which are split in two for 3xTF32.
 std::int64_t turned_bytes(const CudaTsmttsm& c) {
   if (!c.whole_warpgroups()) return 0;
   return c.complex_tiles() ? gauss_extra_bytes(c.columns_of_tile() / 2, c.tile_m)
@@ -22,35 +23,37 @@ std::int64_t room_of_stages(const CudaDevice& device, const CudaTsmttsm& c) {
   return device.shared_bytes - static_bytes - turned_bytes(c);
 }
 
-// Split sums and complex ones have more to do about a chunk.
+// Usual bytes of a row tile (chunk). 3xTF32 and complex products have more work per chunk.
 std::int64_t chunk_bytes_of(const CudaTsmttsm& c) {
   if (c.warpgroup_3m()) return 65536;
   if (c.whole_warpgroups()) return 32768;
   return !c.ring_3m() ? 16384 : ring_warps(c) > computing_warps ? 45056 : 65536;
 }
 
-// Gram matrices of so many columns that warps share the products of a row, where numbers are converted or complex.
+// Whether this is a Gram matrix of many columns, whose warps share the products of a row, and whose numbers are
+// converted or complex.
 bool is_long_gram(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   return c.gram() && c.tile_m > 8 && p.m <= 8 * c.tile_m && (p.real_bytes == 4 || p.parts == 2);
 }
 
 std::int64_t usual_chunk_bytes(const CudaTsmttsmProblem& p, const CudaTsmttsm& c, std::int64_t row_bytes) {
-  if (c.by_fma()) return 1024 * row_bytes;  // several rows for each thread
-  // Warps that have many products in a row, and meet at the end of a chunk.
+  if (c.by_fma()) return 1024 * row_bytes;  // each thread has several rows
+  // These warps have many products per row, and meet at the end of a chunk.
   if (is_long_gram(p, c)) return (p.real_bytes == 4 ? 32 : 16) * c.warps_m * row_bytes;
   if ((c.gram() && c.tile_m > 8) || (is_pair_section(c) && c.feeds == boxes_both)) return 32 * row_bytes;
-  // Gram matrices of middling widths are measured to like many small stages; where numbers are converted, longer ones.
+  // Measurements show: Gram matrices of medium width are fastest with many small stages. If numbers are converted,
+  // longer stages are better.
   if (c.gram() && row_bytes >= 128 && row_bytes <= 256) return p.real_bytes == 4 ? 64 * row_bytes : 8192;
   return chunk_bytes_of(c);
 }
 
-// Rows of a chunk, row-major, and its feeds.
+// Chooses the rows of a chunk of row-major operands, and sets the feeds.
 bool complete_rows(const CudaDevice& device, const CudaTsmttsmProblem& p, int most_groups, CudaTsmttsm& c) {
   const std::int64_t width_a = in_boxes_a(c.feeds) ? std::min<std::int64_t>(p.m, c.reached_m()) : p.pitch_a;
   const std::int64_t width_b = in_boxes_b(c.feeds) ? std::min<std::int64_t>(p.n, c.reached_n()) : p.pitch_b;
   const std::int64_t width = width_a + (comes_once(p, c) ? 0 : width_b);
   const int classes = row_classes(p, c);
-  // Complex rows are even: 16 of them are whole lines.
+  // Complex rows have an even number of reals: 16 rows are whole lines.
   const int least = std::max(16 * classes, c.warpgroup_3m() ? gauss_unit_rows : least_rows(p.real_bytes));
   const bool any_rows = c.rows == 0;
   if (any_rows) {
@@ -62,7 +65,7 @@ bool complete_rows(const CudaDevice& device, const CudaTsmttsmProblem& p, int mo
   }
   if (c.rows % least != 0 || (c.feeds != flat_both && c.rows > longest_box * classes)) return false;
   feed_rows(p, c);
-  // Padding may take more room than the rows themselves.
+  // With padding, stages may need too much room; then chunks get shorter.
   while (any_rows && c.rows > least &&
          std::max(most_groups, c.warpgroup_3m() || is_long_gram(p, c) ? 4 : 1) * (c.a.stage_bytes + c.b.stage_bytes) >
              room_of_stages(device, c)) {
@@ -72,14 +75,15 @@ bool complete_rows(const CudaDevice& device, const CudaTsmttsmProblem& p, int mo
   return true;
 }
 
-// Bulk copies of shorter pieces of columns take longer to ask for than to come; boxes do not.
+// The shortest usual piece of a column, in bytes. A shorter bulk copy takes longer to issue than to arrive. For TMA
+// tiles this does not hold.
 int least_piece(const CudaTsmttsm& c) { return c.feeds == boxes_both ? 256 : 384; }
 int usual_piece(const CudaTsmttsm& c) {
   return c.kernel == TsmttsmKernel::tf32_warpgroup && c.feeds == columns_both ? 1024 : 512;
 }
 constexpr int most_piece = 8192;
 
-// Whether so many stages of pieces of so many bytes fit, with what follows for the chunks of column-major operands.
+// Sets rows and feeds of column-major operands for pieces of `piece` bytes. Returns whether `stages` stages fit.
 bool columns_fit(const CudaDevice& device, const CudaTsmttsmProblem& p, int piece, int stages, CudaTsmttsm& c) {
   c.rows = piece / (p.parts * p.real_bytes);
   feed_columns(p, c);
@@ -87,16 +91,17 @@ bool columns_fit(const CudaDevice& device, const CudaTsmttsmProblem& p, int piec
          (c.feeds != boxes_both || std::max(c.a.pitch, c.b.pitch) <= longest_box);
 }
 
-// Whether warps that take units of rows in turn know where they stand in chunks.
+// Whether warps that take units of rows in turn can tell where they are in a chunk.
 bool units_fill(const CudaTsmttsm& c) {
   const bool power_of_two = (c.rows & (c.rows - 1)) == 0;
   return !c.whole_warpgroups() || power_of_two || (c.kernel == TsmttsmKernel::tf32_warpgroup && c.rows >= 64);
 }
 
-// Of column-major operands: what warpgroups side by side keep of sums leaves room for two.
+// The fewest stages of column-major operands. Warpgroups side by side keep so many sums that two stages must do.
 int least_column_stages(const CudaTsmttsm& c) { return c.whole_warpgroups() && c.tile_m > 1 ? 2 : 3; }
 
-// The same for column-major operands: pieces of columns as long as four stages hold them, but for many columns.
+// Chooses the rows of a chunk of column-major operands, and sets the feeds. Pieces of columns are so long that four
+// stages hold them. Many columns get fewer stages.
 bool complete_ring_columns(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
   const int least = c.warpgroup_3m() ? gauss_unit_rows : least_rows(p.real_bytes);
   const int stages = least_column_stages(c);
@@ -105,13 +110,13 @@ bool complete_ring_columns(const CudaDevice& device, const CudaTsmttsmProblem& p
   }
   if (c.rows == 0) {
     int piece = most_piece;
-    // Shorter pieces than these are worse than few stages, but in double precision.
+    // In single precision, pieces shorter than these are worse than few stages.
     const int short_piece = c.gram() ? 2048 : 1024;
     const auto enough = [&] { return p.real_bytes == 4 && c.feeds == columns_both && piece <= short_piece ? 3 : 4; };
     while (piece > usual_piece(c) && !columns_fit(device, p, piece, enough(), c))
       piece = std::max(piece / 2, usual_piece(c));
     while (piece > line_bytes && !columns_fit(device, p, piece, stages, c)) piece -= line_bytes;
-    // Complex numbers whose products leave time for memory: three longer ones come faster than four.
+    // Complex products that leave time for memory: three longer stages come faster than four.
     if (p.parts == 2 && p.real_bytes == 8 && (!c.ring_3m() || c.square())) {
       for (int longer = 1024; longer > piece; longer -= 256) {
         if (columns_fit(device, p, longer, stages, c)) piece = longer;
@@ -128,11 +133,11 @@ bool complete_ring_columns(const CudaDevice& device, const CudaTsmttsmProblem& p
   return true;
 }
 
-// Warps that share a stage, and sections of P where they would be too many, or where rows are so few that partial sums
-// of all of it weigh more than an operand that is read again: what moves least.
+// Chooses the warps that share a stage, and divides P into sections (CTA tiles) if these warps would be too many. It
+// also divides P if rows are few: then partial sums of all of P cost more than reading an operand again. The choice is
+// the one that moves the fewest bytes.
 bool complete_warps(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
   if (c.kernel == TsmttsmKernel::gram_wide) {
-    c.tile_m = pair_gram.blocks;
     c.warps_m = pair_warps_m;
     c.warps_n = pair_warps_n;
     c.sections_m = c.sections_n = static_cast<int>(ceil_div(p.m, pair_side));
@@ -148,7 +153,6 @@ bool complete_warps(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaT
     return c.warps_m != 0;
   }
   if (c.square()) {
-    c.tile_n = c.tile_m;
     c.warps_m = gauss_square_warps(c.tile_m);
     c.warps_n = c.sections_m = c.sections_n = 1;
     return p.m <= c.reached_m() && p.n <= c.reached_n() && c.fold == 1;
@@ -198,12 +202,13 @@ bool complete_warps(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaT
   if (least == 0) return false;
   c = best;
   if (c.sections_m * c.sections_n == 1) return true;
-  // Sections are cut out of rows by boxes.
+  // TMA tiles cut sections out of rows.
   return c.fold == 1 && (c.feeds == columns_both ||
                          ((c.sections_m == 1 || in_boxes_a(c.feeds)) && (c.sections_n == 1 || in_boxes_b(c.feeds))));
 }
 
-// What could be read in flat pieces may come in boxes for their padding where rows begin in few banks.
+// Whether rows begin in few banks. Then rows that could be read in flat pieces may come as TMA tiles, for their
+// padding.
 bool banks_conflict(const CudaTsmttsmProblem& p) {
   const int free = 64 / p.real_bytes;
   return p.pitch_a % free == 0 || p.pitch_b % free == 0;
@@ -214,8 +219,8 @@ bool may_be_swizzled(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
          lead_of(p, p.pitch_a) == 0 && lead_of(p, p.pitch_b) == 0 && may_swizzle(c.tile_m, c.tile_n);
 }
 
-// Threads that own rows: of row-major ones whole numbers of what they read at a time. As measured on an H200, others
-// are as fast where numbers are not converted, and faster at two of them.
+// Whether threads can own rows. A row-major row must be a whole number of a thread's loads. As measured on an H200,
+// other kernels are as fast where numbers are not converted, and faster for two columns.
 bool owns_rows(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   if (p.m != c.tile_n || p.n != c.tile_n) return false;
   if (!p.row_major) return c.feeds == columns_both;
@@ -227,8 +232,11 @@ bool owns_rows(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
 }  // namespace
 
 bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
+  if (!has_enough_products(c.kernel, p)) return false;
+  if (c.kernel == TsmttsmKernel::gram_wide) c.tile_m = pair_gram.blocks;
+  if (c.square()) c.tile_n = c.tile_m;
   if (c.gram() && !p.same) return false;
-  // Products of a matrix with itself would not be symmetric to the last bit.
+  // The product of a matrix with itself would not be symmetric to the last bit.
   if (c.whole_warpgroups() && (!device.warpgroups || !p.may_split || p.same || p.real_bytes != 4)) return false;
   if (c.kernel == TsmttsmKernel::tf32_warpgroup && !p.row_major && p.parts == 1) return false;
   if (c.complex_tiles() && (p.parts != 2 || !p.aligned || p.same)) return false;
@@ -252,7 +260,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   while (most_parts > 1 && block_count(c, most_parts) > device.multiprocessors) --most_parts;
   c.parts = std::min(chunks, most_parts);
   const std::int64_t turns = ceil_div(chunks, c.parts);
-  c.parts = ceil_div(chunks, turns);  // more would not end earlier, and have more to sum
+  c.parts = ceil_div(chunks, turns);  // more parts would not end earlier, and have more sums to add
   const int most_split = c.rows / 16;
   const auto most_sharing = [&](int groups) {
     int split = std::min(groups, most_split);
@@ -261,14 +269,14 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   };
   const std::int64_t stage = c.a.stage_bytes + c.b.stage_bytes;
   const std::int64_t room = room_of_stages(device, c);
-  // Two that are on their way while one is read; long stages of rows do with one.
+  // Two stages are loaded while one is read. For long stages of rows, one that is loaded is enough.
   const std::int64_t least_stages = std::min<std::int64_t>(turns, p.row_major ? 2 : least_column_stages(c));
-  const bool rows_in_turn = p.row_major && !c.by_fma();  // a group takes whole chunks of rows
+  const bool rows_in_turn = p.row_major && !c.by_fma();  // a group takes whole chunks
   if (c.groups == 0) {
     c.groups = most_groups;
-    // Those without a chunk would only add zeros.
+    // Groups without a chunk would only add zeros.
     while (rows_in_turn && !c.whole_warpgroups() && c.groups / 2 >= turns) c.groups /= 2;
-    // All that take stages in turn have as many.
+    // All groups that take stages in turn get equally many.
     const auto stages = [&] { return whole_groups(room / stage, c.groups / most_sharing(c.groups)); };
     while (!p.row_major && c.groups > 1 && stages() < least_stages) c.groups /= 2;
   }
@@ -277,22 +285,22 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
     c.split = apart ? 1 : most_sharing(c.groups);
   }
   if (c.groups > most_groups || c.groups % c.split != 0 || c.split > most_split) return false;
-  // Threads share every chunk, and each has an entry of the result at most.
+  // Threads share every chunk, and each has at most one entry of the result.
   if (c.by_fma() && (c.split != c.groups || p.m * p.n > 32 * c.groups)) return false;
   if (swizzled && c.split != 1) return false;
-  // A group sums whole chunks in single precision; complex numbers come in chunks of one segment.
+  // A group sums whole chunks in single precision. Chunks of complex numbers have one segment.
   if (c.whole_warpgroups() && (c.split != 1 || c.rows > rows_of_early_sums)) return false;
   if ((c.complex_tiles() || c.whole_warpgroups()) && c.rows != c.segment) return false;
   if ((c.whole_warpgroups() || (c.complex_tiles() && p.row_major)) && c.split != 1) return false;
-  if (c.square() && c.a.pitch != c.b.pitch) return false;  // its warps have either operand on either side
-  // Whole warpgroups of a block all take part.
+  if (c.square() && c.a.pitch != c.b.pitch) return false;  // its warps use each operand on either side of a product
+  // All warpgroups of a block take part.
   if (c.whole_warpgroups() && (c.groups != most_groups || c.a.panels > c.tile_m || c.b.panels != 1)) return false;
   if (c.turned != 0 && !(p.row_major && lanes_may_turn(c) && lanes_turn(c.a.pitch))) return false;
-  // Shorter pieces come too slowly for it, and those of so many columns, as measured on an H200.
+  // As measured on an H200, shorter pieces come too slowly, and so do pieces of so many columns.
   if (c.kernel == TsmttsmKernel::tf32_warpgroup && c.feeds == columns_both && (c.rows < 128 || c.tile_m > 1))
     return false;
   const bool shared_stages =
-      c.kernel == TsmttsmKernel::tf32_warpgroup && !p.row_major && c.rows >= 64;  // by both groups
+      c.kernel == TsmttsmKernel::tf32_warpgroup && !p.row_major && c.rows >= 64;  // both groups read each stage
   const int in_turn = c.warpgroup_3m() ? gauss_stages_step(c.columns_of_tile() / 2, c.rows)
                       : shared_stages  ? 1
                                        : c.groups / c.split;
@@ -300,7 +308,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   if (c.stages == 0) c.stages = whole_groups(std::min(room / stage, round_up(turns, in_turn)), in_turn);
   if (c.stages < std::max<std::int64_t>(in_turn, least_stages)) return false;
   if (c.stages % in_turn != 0 || c.stages > max_stages) return false;
-  // The groups' sums side by side, as many as fit.
+  // In the end, as many of the groups' sums as fit lie side by side in place of the stages.
   const std::int64_t copies = std::clamp<std::int64_t>(room / c.sum_bytes(), 1, c.groups);
   const std::int64_t shared = std::max(c.stages * stage, c.warpgroup_3m() ? 0 : copies * c.sum_bytes());
   if (shared > room) return false;
@@ -338,7 +346,7 @@ void add_ring(TsmttsmKernel kernel, const CudaDevice& device, const CudaTsmttsmP
     if (search == Search::usual || !legal) return legal;
     for (int fold = 1; fold <= usual.fold; fold *= 2) {
       for (int groups = usual.groups; groups > 0; groups /= 2) {
-        // Each group for itself, or all together.
+        // Each group has its own stages, or all groups share each stage.
         for (int split = 1; split <= groups; split = split < groups ? groups : groups + 1) {
           for (int rows = least_rows(p.real_bytes); rows <= 1024; rows *= 2) {
             const CudaTsmttsm full = add(fold, groups, split, rows, 0);
@@ -398,7 +406,8 @@ void add_ring(TsmttsmKernel kernel, const CudaDevice& device, const CudaTsmttsmP
       }
       return;
     case TsmttsmKernel::ring_3m: {
-      // Twelve warps share few columns better; they want registers that only compute capability 9.0 hands over.
+      // Twelve warps divide few columns better. They need registers that only compute capability 9.0 can move between
+      // warps.
       const bool twelve = device.bulk_copies && p.m <= 96 && p.n <= 96;
       for (const TileShape& tile : tsmttsm_ring_3m_shapes) {
         const bool usual = (gauss_warps(tile) > computing_warps) == twelve;

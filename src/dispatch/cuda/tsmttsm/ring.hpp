@@ -5,13 +5,13 @@
 #include "src/dispatch/cuda/configuration.hpp"
 #include "src/dispatch/cuda/model.hpp"
 
-/// tsmttsm's candidates that a ring of stages in shared memory feeds.
+/// Candidates of tsmttsm that a multistage pipeline (ring of stages) in shared memory feeds.
 namespace blockvec::kernels::dispatch {
 
-/// Entries of a block's partial sum where narrow rows are taken several at a time, at most.
+/// The most entries of a block's partial sum if several narrow rows are taken as one.
 inline constexpr std::int64_t most_folded_sums = 16 * 16;
 
-/// Adds those of one of its kernels.
+/// Adds the candidates of one kernel.
 void add_ring(TsmttsmKernel kernel, const CudaDevice& device, const CudaTsmttsmProblem& p, Search search,
               std::vector<CudaTsmttsm>& to);
 bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c);

@@ -10,13 +10,13 @@
 namespace blockvec::kernels::dispatch {
 namespace {
 
-// What a warp group does with 16 rows: products of pieces of 16 x 8, fragments of A and B loaded.
+// What a consumer warp group does with 16 rows: products of MMA tiles of 16 x 8, and loads of fragments of A and B.
 struct RingWork {
   double pieces, fragments_a, fragments_b;
 };
 
 RingWork work_of_16_rows(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
-  // Pieces beyond the result are left out.
+  // MMA tiles beyond the result are left out.
   const auto live_columns = static_cast<double>(std::min<std::int64_t>(ceil_div(p.n, 16), c.warps_n * c.tile_n));
   const double warps = c.warps_m * c.warps_n;
   if (c.by_fma()) {
@@ -47,8 +47,9 @@ double ring_bytes(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   return k * (row(p.m, p.pitch_a, in_boxes_a(c.feeds)) + (p.same ? 0 : row(p.n, p.pitch_b, in_boxes_b(c.feeds))));
 }
 
-// Boxes take turns with one another, and what they write beyond their lines takes time, too. As measured on an H200
-// where lines begin elsewhere than at multiples of 64 or 16 bytes, and for short pieces of columns.
+// The bandwidth that TMA tiles (boxes) reach, as a fraction. They come one after the other, and what they write beyond
+// their lines takes time, too. This was measured on an H200 for short pieces of columns, and for lines that do not
+// begin at multiples of 64 or 16 bytes.
 double box_efficiency(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   if (c.feeds == flat_both) return 1;
   const bool even = lead_of(p, p.pitch_a) == 0 && lead_of(p, p.pitch_b) == 0;
@@ -70,7 +71,7 @@ double box_efficiency(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   return padding * (usual_feeds(p) == flat_both || (even && pieces) ? 1 : even ? 0.94 : 0.87);
 }
 
-// The same for a configuration's sections.
+// The columns that the sections of a configuration load again, as a fraction of all columns.
 double columns_again(const CudaDevice& device, const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   const auto sections = static_cast<double>(block_count(c, 1));
   if (p.row_major && !sums_weigh(device, p) && !c.whole_warpgroups()) return 1 - 1 / sections;
@@ -92,7 +93,7 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const 
   const std::int64_t step_b = comes_once(p, c) ? step_a : c.b.pitch * (c.b.boxed ? 1 : classes);
   const RowMap map = row_map_of(c, step_a, step_b, static_cast<std::size_t>(p.real_bytes));
   const auto clocks = [&](std::int64_t pitch) {
-    // Complex numbers are read in parts, pairs of single ones where rows begin at multiples of them.
+    // Real and imaginary parts are read separately; in single precision both at once, if rows are aligned to pairs.
     constexpr int read_apart = 3;
     constexpr int flipped = 4;
     constexpr int in_few_banks = 16;
@@ -108,19 +109,20 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const 
     return c.turned != 0 ? plain / 2 : plain;
   };
   CudaWork work{};
-  // Sections read the same columns at about the same time, from the cache for the most part.
+  // Sections read the same columns at about the same time, and mostly from the cache.
   work.bytes = (1 + read_again * columns_again(device, p, c)) * ring_bytes(p, c);
   const double turning = c.turned != 0 ? 0.985 : 1;
   work.bandwidth = box_efficiency(p, c) * turning * device.read_bandwidth;
   work.product_clocks = steps * 16 * each.pieces * ring_warps(c) / (c.groups * c.warps_m * c.warps_n);
-  // As measured on an H200: products that share factors take less power (src/cuda/math/f64_tiles.cuh), but factors in
-  // single precision more instructions.
+  // As measured on an H200: products that share factors take less power (src/cuda/math/f64_tiles.cuh). Factors in
+  // single precision take more instructions.
   if (is_pair_section(c) && p.real_bytes == 8) work.product_clocks *= 0.98;
   if (p.parts == 2 && p.real_bytes == 4 && !p.row_major && c.feeds == boxes_both) work.product_clocks *= 1.04;
   if (p.real_bytes == 4 && !c.whole_warpgroups() && p.m > 4 * p.n) work.product_clocks *= p.row_major ? 1.1 : 1.15;
   work.shared_clocks = steps * (each.fragments_a * clocks(step_a) + each.fragments_b * clocks(step_b));
   if (c.whole_warpgroups()) {
-    // As measured on an H200, whose tensor cores alone would take half of it. B is written again, turned.
+    // These clocks were measured on an H200; tensor cores by themselves would take half of them. B is written again,
+    // transposed.
     const bool complex = c.complex_tiles();
     const double more_clocks = clocks(step_a) - 2;
     work.product_clocks = steps * (complex ? c.tile_m * (60 + 9 * c.reached_n() + 20 * more_clocks)
@@ -131,7 +133,7 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const 
   work.parts = static_cast<double>(c.whole_warpgroups() ? block_count(c, c.parts) : c.parts);
   work.bytes_in_flight = static_cast<double>(c.stages * (c.a.stage_bytes + c.b.stage_bytes));
   work.launches = 2;
-  work.waits = c.feeds == flat_both ? 1 : 2;  // descriptions of boxes are fetched first
+  work.waits = c.feeds == flat_both ? 1 : 2;  // tensor maps are fetched first
   work.tensor_cores = true;
   return work;
 }

@@ -20,7 +20,7 @@ namespace {
 CudaDevice h200() {
   CudaDevice device{132, 232448, true, "NVIDIA H200", 90};
   device.warpgroups = true;
-  set_rates(device, {1980000, 3201000, 6144});
+  set_rates(device, {1980000, 3201000, 6016});
   return device;
 }
 
