@@ -190,7 +190,8 @@ class MpiBackend final : public CommunicatorBackend {
     }
     statuses_.resize(requests_.size());
     while (!all_done()) {
-      if (notice_came()) abandon(received);
+      // A rank that has done its part here may have met an error since. What it sent before is complete by now.
+      if (notice_came() && !all_done()) abandon(received);
     }
     require_sizes(receives);
   }

@@ -73,7 +73,11 @@ class LanczosCheckpoint {
       file->begin(header_, std::move(section_bytes));
       file->append(state.bytes());
     });
-    tall.gather([&](std::span<const std::byte> bytes) { on_first([&] { file->append(bytes); }); });
+    try {
+      tall.gather([&](std::span<const std::byte> bytes) { on_first([&] { file->append(bytes); }); });
+    } catch (const RefusedError& refusal) {  // the first rank's, which came before this rank had asked for it
+      throw InputError(refusal.what());
+    }
     on_first([&] { file->publish(); });
     collectively(context_.communicator(), [&] {
       if (!trouble.empty()) throw InputError(trouble);
