@@ -190,8 +190,10 @@ class MpiBackend final : public CommunicatorBackend {
     }
     statuses_.resize(requests_.size());
     while (!all_done()) {
-      // A rank that has done its part here may have met an error since. What it sent before is complete by now.
-      if (notice_came() && !all_done()) abandon(received);
+      if (!notice_came()) continue;
+      // A rank that has done its part here may have met an error since: what it took and sent before is complete by now.
+      if (all_done()) break;
+      abandon(received);
     }
     require_sizes(receives);
   }
