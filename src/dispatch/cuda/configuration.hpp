@@ -45,8 +45,8 @@ struct CudaTsmttsmProblem {
   bool aligned_before = false;
 };
 
-/// The kernels of tsmttsm. A kernel has one name everywhere: of its list in src/tuning/instances.json (tsmttsm_NAME),
-/// in tables and explanations, and of its file.
+/// The kernels of tsmttsm. A kernel has one name everywhere: in src/tuning/instances.json (tsmttsm_NAME), in tables and
+/// in explanations. Its file has the name, too, unless several kernels share one (src/cuda/README.md).
 enum class TsmttsmKernel : std::uint8_t {
   none,               ///< nothing is multiplied
   ring,               ///< FP64 tensor cores; asynchronous copies feed them through a multistage pipeline (ring)
