@@ -245,7 +245,7 @@ class Autotune {
     }
     for (const Finding& x : findings(seconds, by_row)) {
       const Configuration& c = entries[x.entry].configuration;
-      report_.add(head, "%s,%s,%.0f,%.0f,%.4f,%s,%s,%s", dispatch::name_of(c.kernel).c_str(),
+      report_.add(head, "%s,%s,%.0f,%.0f,%.4f,%s,%s,%s", dispatch::name_of(c->kernel).c_str(),
                   dispatch::words(c).c_str(), useful / median(seconds[x.entry]) * 1e-9,
                   useful / median(seconds[x.reference]) * 1e-9, x.comparison.noise, name_of(x.comparison.verdict),
                   date().c_str(), settings_.at("commit").c_str());
@@ -256,7 +256,7 @@ class Autotune {
 
   template <class Configuration>
   static std::string name(const Configuration& c) {
-    return dispatch::name_of(c.kernel) + ' ' + dispatch::words(c);
+    return dispatch::name_of(c->kernel) + ' ' + dispatch::words(c);
   }
 
   /// Median seconds of a call; of short ones in a graph; under load, of those in the second half of its time.

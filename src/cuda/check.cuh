@@ -3,10 +3,12 @@
 #include <cuda_runtime.h>
 
 #include <blockvec/kernels/cuda.hpp>
+#include <blockvec/kernels/error.hpp>
 #include <cstdint>
 #include <string>
 
 #include "src/dispatch/cuda/launch.hpp"
+#include "src/dispatch/cuda/text.hpp"
 
 namespace blockvec::kernels::cuda {
 
@@ -14,6 +16,14 @@ namespace blockvec::kernels::cuda {
 inline void check(cudaError_t error, const Product& product) {
   if (error == cudaSuccess) return;
   throw CudaError(words(product) + ": " + cudaGetErrorName(error) + ", " + cudaGetErrorString(error));
+}
+
+/// Throws Error with the product and the configuration if the configuration's kernel is not compiled for the problem.
+template <class Problem, class Configuration>
+void require_kernel(const Problem& problem, const Configuration& configuration, const Product& product) {
+  if (dispatch::is_compiled(problem, configuration)) return;
+  throw Error(words(product) + ": no kernel of this type for \"" + dispatch::name_of(configuration->kernel) + ' ' +
+              dispatch::words(configuration) + '"');
 }
 
 /// Whether a kernel may begin while the previous one on the stream still runs. If so, it must wait

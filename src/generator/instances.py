@@ -6,11 +6,11 @@
 TABLE.json (src/tuning/instances.json) names the tiles of each family of kernels; ROWS.csv are tables of measured
 configurations (src/tuning/rows.hpp). FOLDER gets
     cuda_shapes.inc     the tiles as arrays, for src/dispatch/cuda/shapes.hpp
-    cuda_compiled.inc   all kernels that they become, for src/dispatch/cuda/kernels.cpp
+    cuda_compiled.inc   all kernels that they become, for src/dispatch/cuda/kernels.hpp
+    cuda_kernels.inc    declarations of the functions that find them, for src/cuda/kernels.hpp
     tuning_lines.inc    the lines of the tables of rows that serve calls, for src/tuning/rows.cpp
-    FAMILY_TYPE_PART.cu definitions of the functions of src/cuda/kernels.hpp, which compile side by side
-and no other file stays there. Prints the names of the last ones. A row whose tile the table lacks, or that no template
-makes, is an error.
+    FAMILY_TYPE_PART.cu definitions of these functions, which compile side by side
+and no other file stays there. Prints the names of the last ones. A tile that no template makes is an error.
 """
 import argparse
 import itertools
@@ -24,7 +24,6 @@ from files import write
 
 KERNELS_OF_A_FILE = 8
 REAL = {"S": "float", "D": "double", "C": "float", "Z": "double"}
-LETTER = {"float": "S", "double": "D"}
 PARTS = {"S": 1, "D": 1, "C": 2, "Z": 2}  # real numbers of a scalar
 MOST_REGISTERS = 232  # of a computing thread
 
@@ -43,12 +42,11 @@ class Family:
     """A template, and how the numbers of a tile become its arguments. Its name is that of the kernel: tsmm_wide is what
     C++ calls TsmmKernel::wide and tables "wide", and tsmm_wide_kernel_of finds its instantiations."""
     headers: str
-    pointer: str  # to its kernels
+    arguments: str  # the type of a kernel's argument
     kernel: str  # an instantiation
     numbers: tuple = ("m", "n")  # of a tile
     key: tuple = None  # those that name it; None: all
     shape: str = "TileShape"
-    words: tuple = ("tile",)  # of a configuration, which give the key
     choices: dict = field(default_factory=dict)  # further arguments, with all their values
     makes: Callable = lambda real, m, n, **others: m >= 1
     by_parts: bool = False  # complex numbers have kernels of their own; else those of their parts
@@ -84,8 +82,8 @@ def results_fit(real, m, n):
 
 BY_COLUMNS = {"bool by_columns": ("false", "true")}
 NEIGHBOURS = tuple(f"Neighbours::{name}" for name in ("none", "in_columns", "in_rows"))
-RING = "TsmttsmRingKernel"
-BOXES = "TsmmBoxesKernel"
+RING = "TsmttsmRing<{real}>"
+BOXES = "TsmmBoxes<{real}>"
 FAMILIES = {
     "tsmttsm_ring": Family("tsmttsm/ring.cuh", RING, "tsmttsm_ring_kernel<{real}, {by_columns}, FullTiles<{m}, {n}>>",
                            choices=BY_COLUMNS, makes=sums_fit),
@@ -94,17 +92,17 @@ FAMILIES = {
                               makes=lambda real, m, n, by_columns: real == "double" and m >= 1),
     "tsmttsm_square_3m": Family("tsmttsm/ring.cuh tsmttsm/square_3m.cuh", RING,
                                 "tsmttsm_ring_kernel<{real}, {by_columns}, GaussSquare<{blocks}>>", ("blocks",),
-                                shape="Columns", words=("blocks",), choices=BY_COLUMNS,
+                                shape="Columns", choices=BY_COLUMNS,
                                 makes=lambda real, blocks, by_columns: real == "double" and blocks in (5, 7)),
     "tsmttsm_gram": Family("tsmttsm/gram.cuh", RING, "tsmttsm_gram_kernel<{real}, {by_columns}, {blocks}, {warps}>",
-                           ("blocks", "warps"), ("blocks",), "GramShape", ("blocks",), BY_COLUMNS,
+                           ("blocks", "warps"), ("blocks",), "GramShape", BY_COLUMNS,
                            lambda real, blocks, warps, by_columns: blocks >= warps >= 1 and warps <= 8),
     "tsmttsm_fma": Family("tsmttsm/fma.cuh", RING, "tsmttsm_narrow_kernel<{real}, {parts}, {columns}, false, true>",
-                          ("columns",), shape="Columns", words=("columns",), by_parts=True,
+                          ("columns",), shape="Columns", by_parts=True,
                           makes=lambda real, columns, parts: columns >= 1 and columns % parts == 0),
     "tsmttsm_gram_fma": Family("tsmttsm/fma.cuh", RING,
                                "tsmttsm_narrow_kernel<{real}, {parts}, {columns}, true, {by_columns}>", ("columns",),
-                               shape="Columns", words=("columns",), choices=BY_COLUMNS, by_parts=True,
+                               shape="Columns", choices=BY_COLUMNS, by_parts=True,
                                makes=lambda real, columns, by_columns, parts: columns >= 1 and columns % parts == 0
                                and (by_columns == "true" or (real == "float" and columns > 2))),
     "tsmttsm_tf32_warpgroup": Family("tsmttsm/tf32_warpgroup.cuh", RING,
@@ -118,25 +116,25 @@ FAMILIES = {
                                         choices=BY_COLUMNS,
                                         makes=lambda real, m, n, by_columns: real == "float" and 3 <= n <= 8
                                         and (m == 1 or (m == 2 and n == 4))),
-    "tsmttsm_direct": Family("tsmttsm/direct.cuh", "TsmttsmDirectKernel",
+    "tsmttsm_direct": Family("tsmttsm/direct.cuh", "TsmttsmDirect<{real}>",
                              "tsmttsm_direct_kernel<{real}, {neighbours}, {m}, {n}, {warps}>", ("m", "n", "warps"),
                              ("m", "n"), "DirectShape", choices={"Neighbours neighbours": NEIGHBOURS}),
-    "tsmm_row_ring": Family("tsmm/row_ring.cuh", "TsmmRingKernel", "tsmm_ring_kernel<{real}, {m}, {n}>",
+    "tsmm_row_ring": Family("tsmm/row_ring.cuh", "TsmmRing<{real}>", "tsmm_ring_kernel<{real}, {m}, {n}>",
                             makes=results_fit),
-    "tsmm_row_ring_tf32": Family("tsmm/row_ring.cuh", "TsmmRingKernel", "tsmm_ring_kernel<{real}, {m}, {n}, true>",
+    "tsmm_row_ring_tf32": Family("tsmm/row_ring.cuh", "TsmmRing<{real}>", "tsmm_ring_kernel<{real}, {m}, {n}, true>",
                                  makes=lambda real, m, n: real == "float" and m >= 1),
-    "tsmm_row_fma": Family("tsmm/row_ring.cuh", "TsmmRingKernel", "tsmm_ring_kernel<{real}, 0, {columns}>", ("columns",),
-                           shape="Columns", words=("columns",),
+    "tsmm_row_fma": Family("tsmm/row_ring.cuh", "TsmmRing<{real}>", "tsmm_ring_kernel<{real}, 0, {columns}>", ("columns",),
+                           shape="Columns",
                            makes=lambda real, columns: columns in ((1, 2, 4, 8, 12) if real == "float" else (1, 2, 4))),
-    "tsmm_row_deep": Family("tsmm/row_deep.cuh", "TsmmRingKernel", "tsmm_deep_kernel<{n}, {columns}>", ("n",),
+    "tsmm_row_deep": Family("tsmm/row_deep.cuh", "TsmmRing<{real}>", "tsmm_deep_kernel<{n}, {columns}>", ("n",),
                             shape="Columns", choices={"int columns": (64, 128)},
                             makes=lambda real, n, columns: real == "double" and 1 <= n <= 128 // columns),
-    "tsmm_column_ring": Family("tsmm/column_ring.cuh", "TsmmColumnsKernel", "tsmm_columns_kernel<{real}, {parts}, {m}, {n}>",
+    "tsmm_column_ring": Family("tsmm/column_ring.cuh", "TsmmColumns<{real}>", "tsmm_columns_kernel<{real}, {parts}, {m}, {n}>",
                                by_parts=True, makes=lambda real, m, n, parts: real == "double" and m >= 1 and n >= 1),
-    "tsmm_column_tf32": Family("tsmm/column_tf32.cuh", "TsmmColumnPiecesKernel",
+    "tsmm_column_tf32": Family("tsmm/column_tf32.cuh", "TsmmColumnPieces<{real}>",
                                "tsmm_columns_split_kernel<{parts}, 8 * {n}, {m}>", by_parts=True,
                                makes=lambda real, m, n, parts: real == "float" and 1 <= m <= 4 and 2 <= n <= 8),
-    "tsmm_column_fma": Family("tsmm/column_fma.cuh", "TsmmColumnPiecesKernel",
+    "tsmm_column_fma": Family("tsmm/column_fma.cuh", "TsmmColumnPieces<{real}>",
                               "tsmm_columns_fma_kernel<{real}, {parts}, {n}, {m}>", by_parts=True,
                               makes=lambda real, m, n, parts: m >= 1 and n * parts % 4 == 0),
     "tsmm_strided": Family("tsmm/strided.cuh", BOXES, "tsmm_boxes_kernel<{real}, {m}, {n}>"),
@@ -152,20 +150,20 @@ FAMILIES = {
                                 and 2 <= m <= 16 and n in (2, 3, 4)),
     "tsmm_wide": Family("tsmm/wide.cuh", BOXES, "tsmm_wide_kernel<{real}, {m}, {n}>",
                         makes=lambda real, m, n: m == 2 and 1 <= n <= 8),
-    "tsmm_per_warp": Family("tsmm/per_warp.cuh", "TsmmWarpsKernel", "tsmm_warps_kernel<{real}, {m}, {n}>"),
-    "tsmm_per_warp_tf32": Family("tsmm/per_warp.cuh", "TsmmWarpsKernel", "tsmm_warps_kernel<{real}, {m}, {n}, true>",
+    "tsmm_per_warp": Family("tsmm/per_warp.cuh", "TsmmWarps<{real}>", "tsmm_warps_kernel<{real}, {m}, {n}>"),
+    "tsmm_per_warp_tf32": Family("tsmm/per_warp.cuh", "TsmmWarps<{real}>", "tsmm_warps_kernel<{real}, {m}, {n}, true>",
                                  makes=lambda real, m, n: real == "float" and m >= 1 and 1 <= n <= 8),
-    "tsmm_tf32_warpgroup": Family("tsmm/tf32_warpgroup.cuh", "TsmmRingKernel",
+    "tsmm_tf32_warpgroup": Family("tsmm/tf32_warpgroup.cuh", "TsmmRing<{real}>",
                                   "tsmm_warpgroup_kernel<{parts}, 8 * {n}, {paired}, {updates}>", ("n",),
                                   shape="Columns", by_parts=True,
                                   choices={"bool paired": ("false", "true"), "bool updates": ("false", "true")},
                                   makes=lambda real, n, paired, updates, parts: real == "float" and 1 <= n <= 8
                                   and parts <= (2 if paired == "true" else 1)),
-    "tsmm_short_k": Family("tsmm/short_k.cuh", "TsmmPanelsKernel", "tsmm_panels_kernel<{m}, {n}>",
+    "tsmm_short_k": Family("tsmm/short_k.cuh", "TsmmPanels", "tsmm_panels_kernel<{m}, {n}>",
                            makes=lambda real, m, n: real == "double" and m in (4, 8) and 1 <= n <= 4),
-    "tsmm_direct": Family("tsmm/direct.cuh", "TsmmDirectKernel",
+    "tsmm_direct": Family("tsmm/direct.cuh", "TsmmDirect<{real}>",
                           "tsmm_direct_kernel<{real}, {parts}, {columns}, {rows}, {panel}>",
-                          ("rows", "columns", "panel"), shape="ThreadShape", words=("tile", "panel"), by_parts=True,
+                          ("rows", "columns", "panel"), shape="ThreadShape", by_parts=True,
                           makes=lambda real, columns, rows, panel, parts: min(columns, rows, panel) >= 1),
 }
 
@@ -193,39 +191,11 @@ def checked(table):
     return table
 
 
-def check_row(table, product, letter, kernel, configuration):
-    """Refuses a row that names a tile for which there is no kernel."""
-    if kernel in ("general", "gram_wide"):
-        return
-    kernel = {"strided_plain": "strided"}.get(kernel, kernel)  # loads of their own, in the same kernels
-    name = ("tsmttsm_" if product in ("tsmttsm", "gram") else "tsmm_") + kernel
-    if name not in FAMILIES:
-        raise Refused(f"{product} has no such kernel: {kernel}")
-    family = FAMILIES[name]
-    pieces = configuration.split(" ")
-    words = dict(zip(pieces[::2], pieces[1::2]))
-    tile = [int(number) for word in family.words for number in words[word].split("x")]
-    key = len(family.key or family.numbers)
-    wanted = letter if family.by_parts else LETTER[REAL[letter]]
-    if not any(other == wanted and shape[:key] == tile for other, shape in entries_of(table[name])):
-        raise Refused(f"{name} has no tile {'x'.join(map(str, tile))} for {letter}")
-
-
-def rows_of(file, table):
-    """(number, text) of each row of a table that was not measured slower; all of them name kernels that exist."""
+def rows_of(file):
+    """(number, text) of each row of a table that was not measured slower."""
     for number, line in enumerate(file.read_text().splitlines(), 1):
-        if not line or line.startswith(("#", "device,")):
-            continue
-        cells = line.split(",")
-        if cells[15:16] == ["slower"]:
-            continue
-        try:
-            check_row(table, cells[3], cells[4], cells[10], cells[11])
-        except (IndexError, KeyError, ValueError) as error:
-            raise Refused(f"{file.name}:{number}: cannot be read ({error!r}): {line}") from error
-        except Refused as error:
-            raise Refused(f"{file.name}:{number}: {error}: {line}") from error
-        yield number, line
+        if line and not line.startswith(("#", "device,")) and line.split(",")[15:16] != ["slower"]:
+            yield number, line
 
 
 def shapes_text(table):
@@ -257,10 +227,22 @@ def compiled_text(table):
     return text
 
 
+def declarations_text(table):
+    """The functions that find kernels, behind the types of the kernels' arguments."""
+    types = sorted({FAMILIES[name].arguments for name in table})
+    text = "".join(("template <class Real>\n" if "{real}" in one else "") + f"struct {one.split('<')[0]};\n"
+                   for one in types)
+    for name in table:
+        family = FAMILIES[name]
+        text += (f"template <class Real>\nKernel<{family.arguments.format(real='Real')}> {name}_kernel_of("
+                 f"{', '.join(family.parameters())});\n")
+    return text
+
+
 def part_text(stem, real, kernels, part, parts):
     """A file with the `part`-th share of a family's kernels of one type; it asks the next part for all others."""
     family = FAMILIES[stem]
-    pointer = f"{family.pointer}<{real}>"
+    pointer = f"Kernel<{family.arguments.format(real=real)}>"
     name = lambda i: f"{stem}_{real}_{i}"
     following = f"{name(part + 1)}({', '.join(family.names())})" if part + 1 < parts else "nullptr"
     head = f"{pointer} {name(part)}" if part else f"template <>\n{pointer} {stem}_kernel_of<{real}>"
@@ -290,10 +272,10 @@ def generate(table_file, row_files):
     """({name: text} of all files, the names of those to be compiled)."""
     table = checked(json.loads(table_file.read_text()))
     lines = "".join(f'{{"{file.name}", {number}, {json.dumps(line)}}},\n'
-                    for file in row_files for number, line in rows_of(file, table))
+                    for file in row_files for number, line in rows_of(file))
     compiled = sources(table)
-    return {"cuda_shapes.inc": shapes_text(table), "cuda_compiled.inc": compiled_text(table), "tuning_lines.inc": lines,
-            **compiled}, list(compiled)
+    return {"cuda_shapes.inc": shapes_text(table), "cuda_compiled.inc": compiled_text(table),
+            "cuda_kernels.inc": declarations_text(table), "tuning_lines.inc": lines, **compiled}, list(compiled)
 
 
 def main():

@@ -25,7 +25,7 @@ APART = {("src", "dispatch"): ("src", "cuda")}
 LOWEST = {"blockvec/version.hpp"}
 # In the build tree of a configured build: public ones, and those of a layer's own.
 GENERATED = {"blockvec/config.hpp": "blockvec"}
-PRIVATE_GENERATED = {"cuda_shapes.inc", "cuda_compiled.inc", "tuning_lines.inc"}
+PRIVATE_GENERATED = {"cuda_shapes.inc", "cuda_compiled.inc", "cuda_kernels.inc", "tuning_lines.inc"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]')
 
 

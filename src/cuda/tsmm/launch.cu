@@ -3,7 +3,7 @@
 #include <type_traits>
 
 #include "src/cuda/check.cuh"
-#include "src/cuda/kernel_of.hpp"
+#include "src/cuda/kernels.hpp"
 #include "src/cuda/operands/tensor_map.hpp"
 #include "src/cuda/operands/views.cuh"
 #include "src/cuda/tsmm/column_fma.cuh"
@@ -39,6 +39,7 @@ struct Launcher {
   const Product& operation;
   unsigned* tickets;  ///< the tile scheduler's counter, in the workspace
 
+  void reset_ticket() const { launch_early(zero_tickets, 1, 1, 0, tickets); }
   /// The rest of the workspace, where a kernel leaves packed C for the next one.
   template <class Entry>
   Entry* packed() const {
@@ -59,7 +60,7 @@ struct Launcher {
 };
 
 template <class T>
-void set_task(TsmmTask<real_t<T>>& p, const TsmmCall<T>& call, const dispatch::CudaTsmm& x, unsigned* tickets) {
+void set_task(TsmmTask<real_t<T>>& p, const TsmmCall<T>& call, const dispatch::TsmmCommon& x, unsigned* tickets) {
   p = {small(call.c, call.triangle),
        coefficient(call.alpha),
        coefficient(call.beta),
@@ -95,8 +96,9 @@ Staged<real_t<T>> staged_rows(const Matrix<const T>& a, bool boxed, int rows, co
   return s;
 }
 
+/// The parameters of the kernels that bring whole rows.
 template <class T>
-void launch_ring(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Launcher& launcher) {
+TsmmRing<real_t<T>> row_tiles(const TsmmCall<T>& call, const dispatch::RowRing& x, const Launcher& launcher) {
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   TsmmRing<Real> p{};
@@ -115,17 +117,44 @@ void launch_ring(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Lau
   p.full_barriers = dispatch::full_barriers(x.stages, x.groups);
   p.groups = x.groups;
   p.warps = x.warps;
-  const bool by_warpgroups = x.kernel == dispatch::TsmmKernel::tf32_warpgroup;
-  const bool paired = p.a.row_step % 2 == 0;
-  p.map = !by_warpgroups ? dispatch::row_map(p.a.row_step)
-          : paired       ? dispatch::row_map(p.a.row_step / 2)
-                         : dispatch::RowMap{1, 4, 8};
-  const int warps = by_warpgroups ? dispatch::tsmm_warpgroups * dispatch::warpgroup_warps
-                    : x.kernel == dispatch::TsmmKernel::row_ring_tf32 ? dispatch::split_warps({x.tile_n, x.blocks_n})
-                                                                      : computing_warps;
-  const int threads = warps * warp_size + loading_threads;
-  const auto kernel = ring_kernel_of<Real>(x, parts, p.m, paired, x.output_in_ring);
-  launcher.launch_early(kernel, x.parts, threads, x.shared_bytes, p);
+  p.map = dispatch::row_map(p.a.row_step);
+  return p;
+}
+
+/// A has m real columns.
+template <class Real>
+Kernel<TsmmRing<Real>> kernel_of(const dispatch::RowRing& x, std::int64_t m) {
+  if (x.kernel == TsmmKernel::row_fma) return tsmm_row_fma_kernel_of<Real>(x.blocks_n);
+  if constexpr (sizeof(Real) == 4) {
+    if (x.kernel == TsmmKernel::row_ring_tf32) return tsmm_row_ring_tf32_kernel_of<Real>(x.tile_n, x.blocks_n);
+  } else {
+    if (x.kernel == TsmmKernel::row_deep) return tsmm_row_deep_kernel_of<Real>(x.tile_n, dispatch::deep_columns(m));
+  }
+  return tsmm_row_ring_kernel_of<Real>(x.tile_n, x.blocks_n);
+}
+
+template <class T>
+void launch_kernel(const TsmmCall<T>& call, const dispatch::RowRing& x, const Launcher& launcher) {
+  launcher.reset_ticket();
+  const TsmmRing<real_t<T>> p = row_tiles(call, x, launcher);
+  const int warps =
+      x.kernel == TsmmKernel::row_ring_tf32 ? dispatch::split_warps({x.tile_n, x.blocks_n}) : computing_warps;
+  launcher.launch_early(kernel_of<real_t<T>>(x, p.m), x.parts, warps * warp_size + loading_threads, x.shared_bytes, p);
+}
+
+template <class T>
+void launch_kernel(const TsmmCall<T>& call, const dispatch::Tf32Warpgroup& x, const Launcher& launcher) {
+  if constexpr (sizeof(real_t<T>) == 4) {
+    launcher.reset_ticket();
+    constexpr int groups = dispatch::tsmm_warpgroups;
+    constexpr int warps = dispatch::warpgroup_warps;
+    const dispatch::RowRing rows{x, x.tile_n, 0, warps, groups, x.output_in_ring, false, false};
+    TsmmRing<float> p = row_tiles(call, rows, launcher);
+    const bool paired = p.a.row_step % 2 == 0;  // rows begin a multiple of two numbers apart
+    p.map = paired ? dispatch::row_map(p.a.row_step / 2) : dispatch::RowMap{1, 4, 8};
+    launcher.launch_early(tsmm_tf32_warpgroup_kernel_of<float>(x.tile_n, paired, x.output_in_ring, parts_of<T>),
+                          x.parts, groups * warps * warp_size + loading_threads, x.shared_bytes, p);
+  }
 }
 
 /// Lines that plain copies bring, `numbers` numbers of a line at a time.
@@ -164,8 +193,24 @@ Results<real_t<T>> results(const Matrix<T>& b, int box_rows, int staged_pitch) {
   return out;
 }
 
+template <class Real>
+Kernel<TsmmBoxes<Real>> kernel_of(const dispatch::Strided& x, int parts, bool by_columns) {
+  if (x.kernel == TsmmKernel::wide) return tsmm_wide_kernel_of<Real>(x.blocks_n, x.tile_n);
+  if constexpr (sizeof(Real) == 8) {
+    if (x.kernel == TsmmKernel::registers_3m) {
+      return tsmm_registers_3m_kernel_of<Real>(x.blocks_n, x.tile_n, by_columns);
+    }
+    if (x.kernel == TsmmKernel::strided_3m) return tsmm_strided_3m_kernel_of<Real>(x.blocks_n, x.tile_n, by_columns);
+  } else {
+    if (x.kernel == TsmmKernel::strided_tf32) return tsmm_strided_tf32_kernel_of<Real>(x.blocks_n, x.tile_n, parts);
+  }
+  return tsmm_strided_kernel_of<Real>(x.blocks_n, x.tile_n);
+}
+
+/// Blocks compute `sections` CTA tiles of B's columns, those of a cluster the same rows of them.
 template <class T>
-void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Launcher& launcher) {
+void launch_sections(const TsmmCall<T>& call, const dispatch::Strided& x, int sections, bool in_cluster,
+                     const Launcher& launcher) {
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   const bool row_major = call.a.layout == Layout::row_major;
@@ -214,9 +259,11 @@ void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const La
   }
   p.depth_step = row_major ? 16 : 16 / depth_classes * x.pitch;
   p.section_pieces = x.warps * x.tile_n;
-  p.sections = std::max(x.sections, 1);
-  p.clustered = x.in_cluster;
-  if (x.small_in_ring) {
+  p.sections = sections;
+  p.clustered = in_cluster;
+  if (!x.small_in_ring) {
+    launcher.reset_ticket();
+  } else {  // the kernel that packs C resets the ticket, too
     auto* const packed = launcher.packed<double>();
     const std::int64_t numbers = std::int64_t{p.sections} * p.panels * p.panel_numbers(p.section_pieces);
     if (!splits && !by_3m) {
@@ -230,12 +277,31 @@ void launch_boxes(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const La
     p.packed = packed;
   }
   const int threads = holds_c ? dispatch::gauss_register_warps(x.tile_n) * warp_size + loading_threads : block_threads;
-  launcher.launch_clusters(boxes_kernel_of<Real>(x, parts, !p.out.b.row_major), x.parts, p.clustered ? p.sections : 1,
+  launcher.launch_clusters(kernel_of<Real>(x, parts, !p.out.b.row_major), x.parts, p.clustered ? p.sections : 1,
                            threads, x.shared_bytes, p);
 }
 
 template <class T>
-void launch_warps(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Launcher& launcher) {
+void launch_kernel(const TsmmCall<T>& call, const dispatch::Strided& x, const Launcher& launcher) {
+  launch_sections(call, x, 1, false, launcher);
+}
+
+template <class T>
+void launch_kernel(const TsmmCall<T>& call, const dispatch::Wide& x, const Launcher& launcher) {
+  launch_sections(call, x, x.sections, x.in_cluster, launcher);
+}
+
+template <class Real>
+Kernel<TsmmWarps<Real>> kernel_of(const dispatch::PerWarp& x) {
+  if constexpr (sizeof(Real) == 4) {
+    if (x.kernel == TsmmKernel::per_warp_tf32) return tsmm_per_warp_tf32_kernel_of<Real>(x.blocks_n, x.tile_n);
+  }
+  return tsmm_per_warp_kernel_of<Real>(x.blocks_n, x.tile_n);
+}
+
+template <class T>
+void launch_kernel(const TsmmCall<T>& call, const dispatch::PerWarp& x, const Launcher& launcher) {
+  launcher.reset_ticket();
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   TsmmWarps<Real> p{};
@@ -247,7 +313,7 @@ void launch_warps(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const La
   p.staged = x.staged != 0;
   p.panel = x.panel;
   p.stages = x.stages;
-  launcher.launch_early(warps_kernel_of<Real>(x), x.parts, sharing_threads, x.shared_bytes, p);
+  launcher.launch_early(kernel_of<Real>(x), x.parts, sharing_threads, x.shared_bytes, p);
 }
 
 /// How many chunks a column needs, if each stores up to `early` numbers before its own first one, and ends as early.
@@ -280,7 +346,7 @@ PieceColumns<real_t<T>> piece_columns(const Matrix<T>& a, int pitch, int rows, c
 }
 
 template <class T>
-TsmmColumnPieces<real_t<T>> column_pieces(const TsmmCall<T>& call, const dispatch::CudaTsmm& x,
+TsmmColumnPieces<real_t<T>> column_pieces(const TsmmCall<T>& call, const dispatch::ColumnPieces& x,
                                           const Launcher& launcher) {
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
@@ -307,7 +373,8 @@ TsmmColumnPieces<real_t<T>> column_pieces(const TsmmCall<T>& call, const dispatc
 }
 
 template <class T>
-void launch_column_pieces(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Launcher& launcher) {
+void launch_kernel(const TsmmCall<T>& call, const dispatch::ColumnPieces& x, const Launcher& launcher) {
+  launcher.reset_ticket();
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   const TsmmColumnPieces<Real> p = column_pieces(call, x, launcher);
@@ -321,13 +388,15 @@ void launch_column_pieces(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, 
 }
 
 template <class T>
-void launch_columns(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Launcher& launcher) {
+requires(sizeof(real_t<T>) == 8) void launch_kernel(const TsmmCall<T>& call, const dispatch::ColumnRing& x,
+                                                    const Launcher& launcher) {
+  launcher.reset_ticket();
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   TsmmColumns<Real> p{};
   set_task(p, call, x, launcher.tickets);
   const int before = x.early == 0 ? rows_before(call.a, call.b) : 0;
-  p.a = columns(call.a, x.panel, x.pitch, before);
+  p.a = columns(call.a, x.columns, x.pitch, before);
   p.b = columns<T>(call.b, static_cast<int>(call.b.columns), x.staged_pitch, before);
   p.out = real_data(call.b) - parts * before;
   p.k = call.a.rows;
@@ -341,7 +410,7 @@ void launch_columns(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const 
   p.groups = x.groups;
   p.stages = x.stages;
   p.loads_b = x.output_in_ring;
-  const auto bytes_a = static_cast<int>(dispatch::column_bytes(x.panel, x.pitch, sizeof(Real)));
+  const auto bytes_a = static_cast<int>(dispatch::column_bytes(x.columns, x.pitch, sizeof(Real)));
   const auto bytes_b = static_cast<int>(dispatch::column_bytes(call.b.columns, x.staged_pitch, sizeof(Real)));
   p.offset_b = p.loads_b ? bytes_a : 0;
   p.stage_bytes = p.loads_b ? bytes_a + bytes_b : std::max(bytes_a, bytes_b);
@@ -354,7 +423,7 @@ void launch_columns(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const 
                         x.shared_bytes, p);
 }
 
-void launch_panels(const TsmmCall<double>& call, const dispatch::CudaTsmm& x, const Launcher& launcher) {
+void launch_kernel(const TsmmCall<double>& call, const dispatch::ShortK& x, const Launcher& launcher) {
   const TsmmPanels p{tall(call.a),
                      tall(call.b),
                      small(call.c, call.triangle),
@@ -370,7 +439,7 @@ void launch_panels(const TsmmCall<double>& call, const dispatch::CudaTsmm& x, co
 }
 
 template <class T>
-void launch_direct(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Launcher& launcher) {
+void launch_kernel(const TsmmCall<T>& call, const dispatch::DirectTsmm& x, const Launcher& launcher) {
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   const TsmmDirect<Real> p{
@@ -381,7 +450,7 @@ void launch_direct(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const L
 }
 
 template <class T>
-void launch_general(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Launcher& launcher) {
+void launch_kernel(const TsmmCall<T>& call, const dispatch::GeneralTsmm& x, const Launcher& launcher) {
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   TsmmGeneral<Real> p{};
@@ -405,43 +474,11 @@ void launch_tsmm(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const Cud
   const Launcher launcher{execution.stream, operation, workspace_start<unsigned>(execution)};
   if (x.in_parts()) return launch_in_parts(call, x, execution);
   require_kernel(dispatch::problem_of(call, execution.single_precision), x, operation);
-  // Where a kernel of its own packs C, that kernel also sets the ticket to zero.
-  const bool takes_tickets =
-      x.kernel != TsmmKernel::direct && x.kernel != TsmmKernel::general && x.kernel != TsmmKernel::short_k;
-  if (takes_tickets && !x.small_in_ring) launcher.launch_early(zero_tickets, 1, 1, 0, launcher.tickets);
-  switch (x.kernel) {
-    case TsmmKernel::row_ring:
-    case TsmmKernel::row_ring_tf32:
-    case TsmmKernel::row_fma:
-    case TsmmKernel::row_deep:
-    case TsmmKernel::tf32_warpgroup:
-      return launch_ring(call, x, launcher);
-    case TsmmKernel::column_ring:
-      if constexpr (sizeof(real_t<T>) == 8) return launch_columns(call, x, launcher);
-      break;
-    case TsmmKernel::column_tf32:
-    case TsmmKernel::column_fma:
-      return launch_column_pieces(call, x, launcher);
-    case TsmmKernel::strided:
-    case TsmmKernel::strided_plain:
-    case TsmmKernel::strided_3m:
-    case TsmmKernel::strided_tf32:
-    case TsmmKernel::registers_3m:
-    case TsmmKernel::wide:
-      return launch_boxes(call, x, launcher);
-    case TsmmKernel::per_warp:
-    case TsmmKernel::per_warp_tf32:
-      return launch_warps(call, x, launcher);
-    case TsmmKernel::short_k:
-      if constexpr (std::is_same_v<T, double>) return launch_panels(call, x, launcher);
-      break;
-    case TsmmKernel::direct:
-      return launch_direct(call, x, launcher);
-    case TsmmKernel::general:
-      return launch_general(call, x, launcher);
-    case TsmmKernel::none:
-      break;
-  }
+  std::visit(
+      [&](const auto& of_kernel) {
+        if constexpr (requires { launch_kernel(call, of_kernel, launcher); }) launch_kernel(call, of_kernel, launcher);
+      },
+      x.of_kernel);
 }
 
 template void launch_tsmm(const TsmmCall<float>&, const dispatch::CudaTsmm&, const CudaExecution&);

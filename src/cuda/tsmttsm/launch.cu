@@ -1,5 +1,5 @@
 #include "src/cuda/check.cuh"
-#include "src/cuda/kernel_of.hpp"
+#include "src/cuda/kernels.hpp"
 #include "src/cuda/operands/tensor_map.hpp"
 #include "src/cuda/operands/views.cuh"
 #include "src/cuda/tsmttsm/direct.cuh"
@@ -15,7 +15,7 @@ namespace {
 /// Describes an operand to the kernel, in the load mode of the configuration. Its row tiles have x.rows / x.segment
 /// segments. A column-major operand begins `before` rows early.
 template <class T>
-Staged<real_t<T>> staged(const Matrix<const T>& a, const dispatch::CudaFeed& feed, const dispatch::CudaTsmttsm& x,
+Staged<real_t<T>> staged(const Matrix<const T>& a, const dispatch::CudaFeed& feed, const dispatch::RingTsmttsm& x,
                          int before, const Product& operation) {
   const int segments = x.rows / x.segment;
   using Real = real_t<T>;
@@ -80,12 +80,44 @@ bool has_aligned_pairs(const Staged<Real>& a) {
   return a.row_step % 2 == 0 && a.segment[0] % 2 == 0;
 }
 
+/// `aligned`: in both operands, lanes can read pairs of neighbours in a row at once.
+template <class Real>
+Kernel<TsmttsmRing<Real>> kernel_of(const dispatch::RingTsmttsm& x, int parts, bool by_columns, bool aligned) {
+  using dispatch::TsmttsmKernel;
+  switch (x.kernel) {
+    case TsmttsmKernel::fma:
+      return tsmttsm_fma_kernel_of<Real>(x.tile_n, parts);
+    case TsmttsmKernel::gram_fma:
+      return tsmttsm_gram_fma_kernel_of<Real>(x.tile_n, by_columns, parts);
+    case TsmttsmKernel::gram:
+      return tsmttsm_gram_kernel_of<Real>(x.tile_m, by_columns);
+    case TsmttsmKernel::tf32_warpgroup:
+      if constexpr (sizeof(Real) == 4) {
+        return tsmttsm_tf32_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n, by_columns || aligned, by_columns);
+      }
+      break;
+    case TsmttsmKernel::tf32_3m_warpgroup:
+      if constexpr (sizeof(Real) == 4) {
+        return tsmttsm_tf32_3m_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);
+      }
+      break;
+    case TsmttsmKernel::ring_3m:
+      if constexpr (sizeof(Real) == 8) return tsmttsm_ring_3m_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);
+      break;
+    case TsmttsmKernel::square_3m:
+      if constexpr (sizeof(Real) == 8) return tsmttsm_square_3m_kernel_of<Real>(x.tile_m, by_columns);
+      break;
+    default:
+      break;
+  }
+  return tsmttsm_ring_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);
+}
+
 template <class T>
-void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& configuration, double* partial,
-                 cudaStream_t stream_of_call, const Product& operation) {
+void launch_kernel(const TsmttsmCall<T>& call, const dispatch::RingTsmttsm& x, double* partial,
+                   cudaStream_t stream_of_call, const Product& operation) {
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
-  const auto& x = configuration;
   const bool by_columns = call.a.layout == Layout::column_major;
   TsmttsmRing<Real> p{};
   p.same = x.b.stage_bytes == 0;
@@ -144,13 +176,13 @@ void launch_ring(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& config
            Start::early, p, dispatch::SquarePairs(x.sections_m, x.parts));
   } else {
     const bool aligned = by_columns ? p.wide : has_aligned_pairs(p.a) && has_aligned_pairs(p.b);
-    launch(ring_kernel_of<Real>(x, parts, by_columns, aligned), blocks,
+    launch(kernel_of<Real>(x, parts, by_columns, aligned), blocks,
            dispatch::ring_warps(x) * warp_size + loading_threads, x.shared_bytes, stream_of_call, operation,
            Start::early, p);
   }
 }
 
-DirectShare share_of(const dispatch::CudaTsmttsm& x, std::int64_t m, std::int64_t n, double* partial) {
+DirectShare share_of(const dispatch::DirectTsmttsm& x, std::int64_t m, std::int64_t n, double* partial) {
   return {static_cast<int>(x.fold * m),
           static_cast<int>(x.fold * n),
           x.warps_m,
@@ -162,7 +194,7 @@ DirectShare share_of(const dispatch::CudaTsmttsm& x, std::int64_t m, std::int64_
 }
 
 template <class T>
-void launch_direct(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& x, double* partial,
+void launch_kernel(const TsmttsmCall<T>& call, const dispatch::DirectTsmttsm& x, double* partial,
                    cudaStream_t stream_of_call, const Product& operation) {
   constexpr int parts = parts_of<T>;
   TsmttsmDirect<real_t<T>> p{};
@@ -185,23 +217,30 @@ void launch_tsmttsm(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& con
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   const Product operation = product_of(call);
-  const bool multiplies = configuration.kernel != dispatch::TsmttsmKernel::none;
+  const bool multiplies = configuration->kernel != dispatch::TsmttsmKernel::none;
   // Partial sums that no kernel wrote must not be summed.
   if (multiplies) require_kernel(dispatch::problem_of(call, execution.single_precision), configuration, operation);
   double* const partial = workspace_start<double>(execution);
-  if (configuration.kernel == dispatch::TsmttsmKernel::direct) {
-    launch_direct(call, configuration, partial, execution.stream, operation);
-  } else if (multiplies) {
-    launch_ring(call, configuration, partial, execution.stream, operation);
-  }
   TsmttsmSum<Real> sum{};
   sum.partial = partial;
-  sum.parts = multiplies ? configuration.parts : 0;
-  sum.fold = configuration.fold;
+  sum.parts = multiplies ? configuration->parts : 0;
+  sum.fold = configuration->fold;
   sum.m = parts * call.a.columns;
   sum.n = parts * call.b.columns;
-  sum.square = takes_pairs(configuration) ? dispatch::pair_side : 0;
-  sum.parts_above = dispatch::SquarePairs(configuration.sections_m, configuration.parts).parts_above;
+  sum.parts_above = sum.parts;
+  std::visit(
+      [&]<class Configuration>(const Configuration& x) {
+        if constexpr (!std::is_same_v<Configuration, dispatch::NoTsmttsm>) {
+          launch_kernel(call, x, partial, execution.stream, operation);
+        }
+        if constexpr (std::is_same_v<Configuration, dispatch::RingTsmttsm>) {
+          if (takes_pairs(x)) {
+            sum.square = dispatch::pair_side;
+            sum.parts_above = dispatch::SquarePairs(x.sections_m, x.parts).parts_above;
+          }
+        }
+      },
+      configuration.of_kernel);
   sum.conjugate = call.op == Op::conjugate_transpose;
   sum.alpha = coefficient(call.alpha);
   sum.beta = coefficient(call.beta);

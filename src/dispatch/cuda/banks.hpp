@@ -44,7 +44,7 @@ constexpr RowMap wide_column_map(std::size_t bytes) { return bytes == 4 ? RowMap
 
 /// The map for rows in tsmttsm, whose lanes read 8 columns of 4 rows. The banks hold twice as many numbers of 4 bytes
 /// as of 8. A and B may need different maps; the operand that is read more often decides.
-constexpr RowMap row_map_of(const CudaTsmttsm& c, std::int64_t pitch_a, std::int64_t pitch_b, std::size_t real_bytes) {
+constexpr RowMap row_map_of(const RingTsmttsm& c, std::int64_t pitch_a, std::int64_t pitch_b, std::size_t real_bytes) {
   const bool by_a = c.whole_warpgroups() || c.warps_n * c.tile_m * 2 >= c.warps_m * c.tile_n;
   const std::int64_t pitch = by_a ? pitch_a : pitch_b;
   if (c.whole_warpgroups() && pitch % 2 != 0) return {8, 1, 2};
@@ -58,7 +58,7 @@ constexpr bool lanes_turn(std::int64_t pitch) { return pitch % 16 == 0; }
 constexpr bool may_turn(int tile_m, int tile_n) {
   return tile_n == 0 && tile_m <= 12;  // tiles of Gram matrices leave registers for it
 }
-constexpr bool lanes_may_turn(const CudaTsmttsm& c) {
+constexpr bool lanes_may_turn(const RingTsmttsm& c) {
   return c.split == 1 && c.rows == c.segment && c.kernel == TsmttsmKernel::gram && may_turn(c.tile_m, c.tile_n);
 }
 

@@ -1,9 +1,13 @@
 #pragma once
 
+#include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "src/dispatch/cuda/feed.hpp"
@@ -12,9 +16,12 @@
 /// Chooses the configuration of a CUDA kernel for a problem. Nothing here needs a device.
 /// Widths, leading dimensions and results count real numbers: a complex column is two of them.
 ///
-/// A kind of kernel adds its configurations to a product's candidates (dispatch/cuda/tsmttsm/choose.cpp,
-/// dispatch/cuda/tsmm/choose.cpp). A model (dispatch/cuda/model.hpp) predicts the time of each of them.
+/// A configuration is a variant of small structs: kernels that read the same parameters share one. The struct's file in
+/// dispatch/cuda/tsmttsm or dispatch/cuda/tsmm defines its entry: the kernel's candidates, what is legal, and the work
+/// that the model (dispatch/cuda/model.hpp) counts.
 namespace blockvec::kernels::dispatch {
+
+struct CudaWork;  // model.hpp
 
 /// The properties of a device on which a configuration depends.
 struct CudaDevice {
@@ -60,6 +67,9 @@ enum class TsmttsmKernel : std::uint8_t {
   tf32_3m_warpgroup,  ///< complex single precision: 3M and 3xTF32 by wgmma
   direct              ///< FP64 tensor cores; fragments come straight from memory; any layout and stride
 };
+inline constexpr std::string_view tsmttsm_kernels[] = {
+    "none", "ring",     "ring_3m",        "square_3m",         "gram",  "gram_wide",
+    "fma",  "gram_fma", "tf32_warpgroup", "tf32_3m_warpgroup", "direct"};
 
 /// The kernels of tsmm, named in the same way (tsmm_NAME).
 enum class TsmmKernel : std::uint8_t {
@@ -84,6 +94,10 @@ enum class TsmmKernel : std::uint8_t {
   direct,          ///< few columns: each thread owns rows and loads them itself
   general          ///< any layout and stride
 };
+inline constexpr std::string_view tsmm_kernels[] = {
+    "none",       "row_ring",      "row_ring_tf32",  "row_fma",    "row_deep",     "column_ring",  "column_tf32",
+    "column_fma", "strided",       "strided_plain",  "strided_3m", "strided_tf32", "registers_3m", "wide",
+    "per_warp",   "per_warp_tf32", "tf32_warpgroup", "short_k",    "direct",       "general"};
 
 /// What limits a configuration according to the model.
 enum class CudaBound : std::uint8_t { memory, tensor_cores, arithmetic, shared_memory, latency };
@@ -116,28 +130,79 @@ enum CudaPadding : int { padding_by_rule, tight_boxes, padded_boxes, swizzled_bo
 /// Which neighbours in memory the direct kernel loads at once (src/cuda/operands/load_direct.cuh).
 enum class Neighbours : int { by_rule, none, in_columns, in_rows };
 
-/// A configuration of tsmttsm. P = A^T B is the product in real numbers.
-struct CudaTsmttsm {
+/// A number of a configuration.
+template <class Configuration>
+using Member = int Configuration::*;
+
+/// A number of a configuration in words, or two as in "2x8".
+template <class Configuration>
+struct Field {
+  std::string_view name;
+  Member<Configuration> first;
+  Member<Configuration> second = nullptr;
+};
+
+/// What dispatch asks of the kernels whose configurations have one type.
+template <class Configuration, class Any, class Kernel, class Problem>
+struct CudaEntry {
+  /// The fields that tell the kernel's configurations apart. Texts and tables name them.
+  std::span<const Field<Configuration>> (*fields)(Kernel kernel);
+  /// Whether the kernel is compiled for the problem's type. This is known before the configuration is complete.
+  bool (*is_compiled)(const Problem& problem, const Configuration& configuration);
+  /// Computes the other members, as dispatch::complete does, for a kernel that is compiled.
+  bool (*complete)(const CudaDevice& device, const Problem& problem, Configuration& configuration);
+  /// Returns the work of a complete configuration, for the model.
+  CudaWork (*work)(const CudaDevice& device, const Problem& problem, const Configuration& configuration);
+  /// Adds the kernel's legal configurations to `found`: those that a call chooses from, or all.
+  void (*add)(Kernel kernel, const CudaDevice& device, const Problem& problem, Search search, std::vector<Any>& found);
+};
+
+/// Whether a variant holds configurations of this type.
+template <class Configuration, class Variant>
+inline constexpr bool is_alternative = false;
+template <class Configuration, class... Alternatives>
+inline constexpr bool is_alternative<Configuration, std::variant<Alternatives...>> =
+    (std::same_as<Configuration, Alternatives> || ...);
+
+struct CudaTsmttsm;
+template <class Configuration>
+using TsmttsmEntry = CudaEntry<Configuration, CudaTsmttsm, TsmttsmKernel, CudaTsmttsmProblem>;
+
+/// What all configurations of tsmttsm have. P = A^T B is the product in real numbers.
+struct TsmttsmCommon {
   TsmttsmKernel kernel;
-  int fold;              ///< narrow rows that are taken as one wide row
-  int tile_m, tile_n;    ///< MMA tiles of 16 x 8 of P per warp; gram: tile_m is the number of 8-column blocks of A;
-                         ///< direct: 8-column blocks of A and of B; fma: tile_n is the number of columns of A and of B
-  int warps_m, warps_n;  ///< warps of a consumer warp group along A's and B's columns; all read the same rows
+  int fold;  ///< narrow rows that are taken as one wide row
+  int rows;  ///< rows of a row tile (chunk)
+  int stages;
+  int shared_bytes;
+  std::int64_t parts;  ///< partial sums, one for each part of the rows
+  std::size_t workspace_bytes;
+};
+
+struct NoTsmttsm : TsmttsmCommon {
+  static constexpr TsmttsmKernel kernels[] = {TsmttsmKernel::none};
+  static const TsmttsmEntry<NoTsmttsm> entry;
+};
+
+/// All kernels that a multistage pipeline feeds.
+struct RingTsmttsm : TsmttsmCommon {
+  static constexpr TsmttsmKernel kernels[] = {
+      TsmttsmKernel::ring,     TsmttsmKernel::ring_3m,        TsmttsmKernel::square_3m,
+      TsmttsmKernel::gram,     TsmttsmKernel::gram_wide,      TsmttsmKernel::fma,
+      TsmttsmKernel::gram_fma, TsmttsmKernel::tf32_warpgroup, TsmttsmKernel::tf32_3m_warpgroup};
+  static const TsmttsmEntry<RingTsmttsm> entry;
+
+  int tile_m, tile_n;          ///< MMA tiles of 16 x 8 of P per warp; gram, square_3m: tile_m is the number of 8-column
+                               ///< blocks of A; fma: tile_n is the number of columns of A and of B
+  int warps_m, warps_n;        ///< warps of a consumer warp group along A's and B's columns; all read the same rows
   int sections_m, sections_n;  ///< CTA tiles (sections) of P, if it is too large for one block; each has its own blocks
   int groups;                  ///< consumer warp groups
   int split;                   ///< groups that share a stage: they take its rows in turn, 16 at a time
   int feeds;                   ///< CudaFeeds
   int padding;                 ///< CudaPadding
-  int turned;                  ///< 1: half of the lanes read columns in another order (banks.hpp)
-  int neighbours;              ///< Neighbours (direct)
-  int threads;                 ///< threads of a block (direct)
-  int rows;                    ///< rows of a row tile (chunk)
+  int turned;                  ///< gram: 1: half of the lanes read columns in another order (banks.hpp)
   int segment;                 ///< rows of a row tile that lie together in a stage
-  int stages;
   CudaFeed a, b;
-  int shared_bytes;
-  std::int64_t parts;  ///< partial sums, one for each part of the rows
-  std::size_t workspace_bytes;
 
   constexpr bool gram() const { return kernel == TsmttsmKernel::gram || kernel == TsmttsmKernel::gram_wide; }
   constexpr bool by_fma() const { return kernel == TsmttsmKernel::fma || kernel == TsmttsmKernel::gram_fma; }
@@ -154,6 +219,35 @@ struct CudaTsmttsm {
   int columns_of_tile() const { return by_fma() ? tile_n : (complex_tiles() ? 16 : 8) * tile_n; }
   /// Bytes of a group's sum in shared memory.
   std::int64_t sum_bytes() const { return std::int64_t{reached_m()} * reached_n() * std::int64_t{sizeof(double)}; }
+};
+
+struct DirectTsmttsm : TsmttsmCommon {
+  static constexpr TsmttsmKernel kernels[] = {TsmttsmKernel::direct};
+  static const TsmttsmEntry<DirectTsmttsm> entry;
+
+  int tile_m, tile_n;          ///< 8-column blocks of A and of B per warp
+  int warps_m, warps_n;        ///< warps of a group along A's and B's columns
+  int sections_m, sections_n;  ///< CTA tiles (sections) of P
+  int groups;                  ///< groups of warps, each with rows of its own
+  int neighbours;              ///< Neighbours
+  int threads;                 ///< threads of a block
+};
+
+/// A configuration of tsmttsm.
+struct CudaTsmttsm {
+  std::variant<NoTsmttsm, RingTsmttsm, DirectTsmttsm> of_kernel;
+
+  CudaTsmttsm() = default;
+  template <class Configuration>
+  requires is_alternative<Configuration, decltype(of_kernel)> CudaTsmttsm(const Configuration& configuration)
+      : of_kernel(configuration) {}
+
+  TsmttsmCommon* operator->() {
+    return std::visit([](auto& c) -> TsmttsmCommon* { return &c; }, of_kernel);
+  }
+  const TsmttsmCommon* operator->() const {
+    return std::visit([](const auto& c) -> const TsmttsmCommon* { return &c; }, of_kernel);
+  }
 };
 
 /// The legal configurations. There is at least one.
@@ -185,44 +279,168 @@ struct CudaTsmmProblem {
   bool may_split = true;        ///< as in CudaTsmttsmProblem
 };
 
-/// A configuration of tsmm. What is said of a kernel holds for its variants (_tf32, _3m), unless these are named.
-struct CudaTsmm {
+struct CudaTsmm;
+template <class Configuration>
+using TsmmEntry = CudaEntry<Configuration, CudaTsmm, TsmmKernel, CudaTsmmProblem>;
+
+/// What all configurations of tsmm have.
+struct TsmmCommon {
   TsmmKernel kernel;
-  int tile_n;    ///< sets of columns of B per warp. row_ring, row_deep: of 16; strided, column_ring, wide, per_warp,
-                 ///< short_k: of 8; strided_3m: of 8 complex ones; registers_3m: of 16 complex ones; strided_tf32,
-                 ///< column_tf32, tf32_warpgroup: of 8 columns of scalars; column_fma, direct: of one column of scalars
-  int blocks_n;  ///< sets of rows that a warp has at a time. row_ring: of 8; strided, column_ring, wide, per_warp:
-                 ///< of 16. strided_tf32: sets of 128 rows of a block, column_tf32: of 64; column_fma, direct: rows per
-                 ///< thread; short_k: warps; registers_3m: sets of 4 rows of C; row_fma: columns of B
-  int warps;     ///< warps that share a stage, side by side along B's columns; row_deep: along A's
-  int groups;    ///< consumer warp groups; strided: sets of blocks_n TMA tiles in a stage
-  int rows;      ///< rows of a row tile (chunk)
+  int rows;  ///< rows of a row tile (chunk)
   int stages;
   int chunks_per_ticket;
-  bool output_in_ring;  ///< B's old rows come with A's, to be scaled by beta
-  bool boxes_a;         ///< row rings: A comes as TMA tiles (boxes)
-  bool boxes_b;         ///< row rings: B comes and goes as TMA tiles
-  int row_warps;        ///< strided, column rings: warps along the rows
-  int panel;            ///< strided, per_warp: columns of A in a stage (K slice); column rings, direct: columns of
-                        ///< scalars loaded at a time; short_k: columns of A that are prefetched
-  int pitch;            ///< strided, per_warp: real numbers from line to line in a stage
-  int classes;          ///< strided: classes of A's lines (load_tma.cuh)
-  bool small_in_ring;   ///< strided: a kernel of its own packs C; K slices of C come with those of A
-  int staged;           ///< strided, per_warp: 1 if results go through shared memory, to be written in whole
-                        ///< sectors; column rings: 1 if results do not replace A's numbers in a stage
-  int staged_pitch;     ///< strided, column rings: real numbers from line to line of those results
-  int early;            ///< column rings: rows that a chunk holds but does not store (overlap rows), so that it
-                        ///< stores whole sectors or lines
   int shared_bytes;
   std::int64_t parts;  ///< thread blocks
-  int sections;        ///< wide: CTA tiles of B's columns, each for other blocks; in place, for the blocks of a cluster
-  bool in_cluster;     ///< wide: the blocks of a cluster compute the same chunks and write when all have read
   std::size_t workspace_bytes;
+};
+
+/// There is no kernel, or none has been chosen yet.
+struct NoTsmm : TsmmCommon {
+  static constexpr TsmmKernel kernels[] = {TsmmKernel::none};
+  static const TsmmEntry<NoTsmm> entry;
+};
+
+struct RowRing : TsmmCommon {
+  static constexpr TsmmKernel kernels[] = {TsmmKernel::row_ring, TsmmKernel::row_ring_tf32, TsmmKernel::row_fma,
+                                           TsmmKernel::row_deep};
+  static const TsmmEntry<RowRing> entry;
+
+  int tile_n;           ///< sets of 16 columns of B per warp
+  int blocks_n;         ///< sets of 8 rows that a warp has at a time; row_fma: columns of B
+  int warps;            ///< warps that share a stage, side by side along B's columns; row_deep: along A's
+  int groups;           ///< consumer warp groups
+  bool output_in_ring;  ///< B's old rows come with A's, to be scaled by beta
+  bool boxes_a;         ///< A comes as TMA tiles (boxes)
+  bool boxes_b;         ///< B comes and goes as TMA tiles
+};
+
+struct Tf32Warpgroup : TsmmCommon {
+  static constexpr TsmmKernel kernels[] = {TsmmKernel::tf32_warpgroup};
+  static const TsmmEntry<Tf32Warpgroup> entry;
+
+  int tile_n;           ///< sets of 8 columns of scalars of B
+  bool output_in_ring;  ///< as in RowRing
+};
+
+struct ColumnRing : TsmmCommon {
+  static constexpr TsmmKernel kernels[] = {TsmmKernel::column_ring};
+  static const TsmmEntry<ColumnRing> entry;
+
+  int tile_n;            ///< sets of 8 columns of B per warp
+  int blocks_n;          ///< sets of 16 rows that a warp has at a time
+  int row_warps, warps;  ///< warps that share a stage: along the rows, and along B's columns
+  int groups;            ///< consumer warp groups
+  int columns;           ///< columns of scalars of A
+  int pitch;             ///< real numbers from column to column of A in a stage
+  int staged_pitch;      ///< the same of B
+  int early;             ///< rows that a chunk holds but does not store (overlap rows), so that it stores whole lines
+  bool output_in_ring;   ///< as in RowRing
+};
+
+struct ColumnPieces : TsmmCommon {
+  static constexpr TsmmKernel kernels[] = {TsmmKernel::column_tf32, TsmmKernel::column_fma};
+  static const TsmmEntry<ColumnPieces> entry;
+
+  int tile_n;           ///< sets of 8 columns of scalars of B; column_fma: columns of scalars
+  int blocks_n;         ///< sets of 64 rows of a chunk; column_fma: rows per thread
+  int pitch;            ///< real numbers from column to column of A in a stage
+  int staged_pitch;     ///< the same of B
+  int staged;           ///< 1 if results do not replace A's numbers in a stage
+  int early;            ///< as in ColumnRing
+  bool output_in_ring;  ///< as in RowRing
+};
+
+struct Strided : TsmmCommon {
+  static constexpr TsmmKernel kernels[] = {TsmmKernel::strided, TsmmKernel::strided_plain, TsmmKernel::strided_3m};
+  static const TsmmEntry<Strided> entry;
+
+  int tile_n;    ///< sets of 8 columns of B per warp; strided_3m: of 8 complex ones, registers_3m: of 16 complex
+                 ///< ones; strided_tf32: of 8 columns of scalars of a block
+  int blocks_n;  ///< sets of 16 rows that a warp has at a time; strided_tf32: of 128 rows of a block;
+                 ///< registers_3m: sets of 4 rows of C
+  int row_warps, warps;  ///< warps that share a stage: along the rows, and along B's columns
+  int groups;            ///< sets of blocks_n TMA tiles in a stage
+  int panel;             ///< columns of A in a stage (K slice)
+  int pitch;             ///< real numbers from line to line in a stage
+  int classes;           ///< classes of A's lines (load_tma.cuh)
+  bool small_in_ring;    ///< a kernel of its own packs C; K slices of C come with those of A
+  int staged;            ///< 1 if results go through shared memory, to be written in whole sectors
+  int staged_pitch;      ///< real numbers from line to line of those results
+};
+
+struct StridedTf32 : Strided {
+  static constexpr TsmmKernel kernels[] = {TsmmKernel::strided_tf32};
+  static const TsmmEntry<StridedTf32> entry;
+};
+
+struct Registers3m : Strided {
+  static constexpr TsmmKernel kernels[] = {TsmmKernel::registers_3m};
+  static const TsmmEntry<Registers3m> entry;
+};
+
+struct Wide : Strided {
+  static constexpr TsmmKernel kernels[] = {TsmmKernel::wide};
+  static const TsmmEntry<Wide> entry;
+
+  int sections;     ///< CTA tiles of B's columns, each for other blocks; in place, for the blocks of a cluster
+  bool in_cluster;  ///< the blocks of a cluster compute the same chunks and write when all have read
+};
+
+struct PerWarp : TsmmCommon {
+  static constexpr TsmmKernel kernels[] = {TsmmKernel::per_warp, TsmmKernel::per_warp_tf32};
+  static const TsmmEntry<PerWarp> entry;
+
+  int tile_n;    ///< sets of 8 columns of B
+  int blocks_n;  ///< sets of 16 rows that a warp has at a time
+  int panel;     ///< columns of A in a stage (K slice)
+  int pitch;     ///< real numbers from row to row in a stage
+  int staged;    ///< as in Strided
+};
+
+struct ShortK : TsmmCommon {
+  static constexpr TsmmKernel kernels[] = {TsmmKernel::short_k};
+  static const TsmmEntry<ShortK> entry;
+
+  int tile_n;    ///< sets of 8 columns of B
+  int blocks_n;  ///< warps of a block, each with 16 rows
+  int panel;     ///< columns of A that are prefetched
+};
+
+struct DirectTsmm : TsmmCommon {
+  static constexpr TsmmKernel kernels[] = {TsmmKernel::direct};
+  static const TsmmEntry<DirectTsmm> entry;
+
+  int tile_n;    ///< columns of scalars of B
+  int blocks_n;  ///< rows per thread
+  int panel;     ///< columns of scalars that a thread loads at a time
+};
+
+struct GeneralTsmm : TsmmCommon {
+  static constexpr TsmmKernel kernels[] = {TsmmKernel::general};
+  static const TsmmEntry<GeneralTsmm> entry;
+};
+
+/// A configuration of tsmm.
+struct CudaTsmm {
+  std::variant<NoTsmm, RowRing, Tf32Warpgroup, ColumnRing, ColumnPieces, Strided, StridedTf32, Registers3m, Wide,
+               PerWarp, ShortK, DirectTsmm, GeneralTsmm>
+      of_kernel;
   /// For a product in parts: the columns of B in a part. Its rows, if the parts go through the workspace; 0: all rows.
-  /// The other members are then the configuration of one part.
-  std::int64_t part_columns, part_rows;
+  /// of_kernel is then the configuration of one part, and workspace_bytes that of the whole product.
+  std::int64_t part_columns = 0, part_rows = 0;
+
+  CudaTsmm() = default;
+  template <class Configuration>
+  requires is_alternative<Configuration, decltype(of_kernel)> CudaTsmm(const Configuration& configuration)
+      : of_kernel(configuration) {}
 
   constexpr bool in_parts() const { return part_columns != 0; }
+  TsmmCommon* operator->() {
+    return std::visit([](auto& c) -> TsmmCommon* { return &c; }, of_kernel);
+  }
+  const TsmmCommon* operator->() const {
+    return std::visit([](const auto& c) -> const TsmmCommon* { return &c; }, of_kernel);
+  }
 };
 
 /// As for tsmttsm, without products in parts, which only `choose` makes. Calls that need these find no candidate in
@@ -235,5 +453,27 @@ CudaChoice<CudaTsmm> choose(const CudaDevice& device, const CudaTsmmProblem& pro
 CudaTsmm configure_cuda_tsmm(const CudaDevice& device, const CudaTsmmProblem& problem);
 std::size_t cuda_tsmm_workspace(const CudaDevice& device, std::int64_t k, std::int64_t m, std::int64_t n,
                                 int real_bytes);
+
+/// Whether a configuration's kernel is compiled for the problem's type.
+template <class Problem, class Any>
+bool is_compiled(const Problem& problem, const Any& configuration) {
+  return std::visit([&](const auto& c) { return c.entry.is_compiled(problem, c); }, configuration.of_kernel);
+}
+
+/// dispatch::complete for the configuration of one kernel.
+template <class Problem, class Configuration>
+requires requires { &Configuration::entry; }
+bool complete(const CudaDevice& device, const Problem& problem, Configuration& c) {
+  return c.entry.is_compiled(problem, c) && c.entry.complete(device, problem, c);
+}
+
+/// Calls act(C{}) with the configuration type C of a kernel. Any is CudaTsmttsm or CudaTsmm.
+template <class Any, class Kernel, class Act>
+void with_configuration_of(Kernel kernel, Act&& act) {
+  [&]<class... Configurations>(const std::variant<Configurations...>*) {
+    const auto has = [&](const auto& kernels) { return std::ranges::find(kernels, kernel) != std::end(kernels); };
+    ((has(Configurations::kernels) ? (act(Configurations{}), true) : false) || ...);
+  }(static_cast<const decltype(Any::of_kernel)*>(nullptr));
+}
 
 }  // namespace blockvec::kernels::dispatch

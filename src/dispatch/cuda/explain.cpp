@@ -14,7 +14,7 @@ namespace {
 
 template <class Configuration>
 CudaExplanation explanation(const CudaChoice<Configuration>& choice, double bytes) {
-  return {name_of(choice.configuration.kernel),
+  return {name_of(choice.configuration->kernel),
           words(choice.configuration),
           choice.row.empty() ? "model" : "measured " + std::string(choice.row),
           choice.prediction.seconds,

@@ -1,12 +1,23 @@
 #pragma once
 
-#include "src/dispatch/cuda/configuration.hpp"
+#include <algorithm>
+#include <array>
+#include <cstddef>
 
-/// Which kernels are compiled: src/generator/instances.py writes the list.
+#include "src/dispatch/cuda/shapes.hpp"
+
+/// Which kernels are compiled: src/generator/instances.py writes the lists, one for each family of kernels.
 namespace blockvec::kernels::dispatch {
 
-/// Whether a configuration's kernel is compiled for the problem's type; known before the configuration is complete.
-bool has_kernel(const CudaTsmttsmProblem& problem, const CudaTsmttsm& configuration);
-bool has_kernel(const CudaTsmmProblem& problem, const CudaTsmm& configuration);
+#include "cuda_compiled.inc"
+
+/// Whether a list has a kernel for real numbers of this size whose key begins with these numbers. Zeros follow.
+template <std::size_t count, class... Numbers>
+bool is_among(const CompiledKernel (&compiled)[count], int real_bytes, Numbers... numbers) {
+  const std::array<int, 4> key{static_cast<int>(numbers)...};
+  return std::any_of(compiled, compiled + count, [&](const CompiledKernel& kernel) {
+    return kernel.real_bytes == real_bytes && std::equal(key.begin(), key.end(), kernel.key);
+  });
+}
 
 }  // namespace blockvec::kernels::dispatch

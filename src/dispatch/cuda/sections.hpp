@@ -8,7 +8,7 @@
 /// block with two of them loads as much as any other block. Then come the squares above the diagonal.
 namespace blockvec::kernels::dispatch {
 
-inline bool takes_pairs(const CudaTsmttsm& c) { return c.kernel == TsmttsmKernel::gram_wide; }
+inline bool takes_pairs(const RingTsmttsm& c) { return c.kernel == TsmttsmKernel::gram_wide; }
 
 /// The squares of a Gram matrix, and the number of parts into which their rows are divided. Two squares on the diagonal
 /// have 17/16 times the products of one square above it. So their rows are divided into as many times more parts.
@@ -36,7 +36,7 @@ inline double columns_again(const CudaTsmttsmProblem& p, double sections, double
 }
 
 /// Thread blocks, if the rows are divided into `parts` parts (for squares on the diagonal).
-inline std::int64_t block_count(const CudaTsmttsm& c, std::int64_t parts) {
+inline std::int64_t block_count(const RingTsmttsm& c, std::int64_t parts) {
   return takes_pairs(c) ? SquarePairs(c.sections_m, parts).blocks() : parts * c.sections_m * c.sections_n;
 }
 
@@ -57,7 +57,7 @@ inline constexpr int pair_warps_m = 2;
 inline constexpr int pair_warps_n = 4;
 inline constexpr GramShape pair_gram = tsmttsm_gram_shapes[std::size(tsmttsm_gram_shapes) - 1];
 inline constexpr int pair_side = 8 * pair_gram.blocks;
-inline bool is_pair_section(const CudaTsmttsm& c) {
+inline bool is_pair_section(const RingTsmttsm& c) {
   return c.tile_m == pair_tile.m && c.tile_n == pair_tile.n && c.warps_m == pair_warps_m && c.warps_n == pair_warps_n;
 }
 static_assert(pair_side == 16 * pair_tile.m * pair_warps_m && pair_side == 8 * pair_tile.n * pair_warps_n);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 /// The tile shapes of warps and threads for which kernels are compiled. Their lists stand in src/tuning/instances.json,
 /// which also says what each list serves.
 namespace blockvec::kernels::dispatch {

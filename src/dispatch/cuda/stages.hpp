@@ -14,7 +14,7 @@ constexpr std::int64_t round_up(std::int64_t a, std::int64_t step) { return ceil
 
 inline constexpr int computing_warps = 8;  ///< consumer warps of a block
 /// Warps of a block of tsmttsm's ring that do not load. Of three whole warpgroups, one transposes B's rows.
-constexpr int ring_warps(const CudaTsmttsm& c) {
+constexpr int ring_warps(const RingTsmttsm& c) {
   if (c.whole_warpgroups()) return 3 * warpgroup_warps;
   return c.kernel == TsmttsmKernel::ring_3m ? gauss_warps({c.tile_m, c.tile_n}) : computing_warps;
 }

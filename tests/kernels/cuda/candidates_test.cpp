@@ -41,11 +41,11 @@ void expect_all_tsmttsm(std::int64_t k, std::int64_t m, std::int64_t n, const Pl
   const auto problem = dispatch::problem_of(view_a, view_b);
   for (const auto& candidate : dispatch::candidates(few_blocks(), problem, dispatch::Search::all)) {
     if (left_out()) continue;
-    SCOPED_TRACE(dispatch::name_of(candidate.kernel) + ' ' + dispatch::words(candidate) + " for M " +
+    SCOPED_TRACE(dispatch::name_of(candidate->kernel) + ' ' + dispatch::words(candidate) + " for M " +
                  std::to_string(m) + " N " + std::to_string(n));
     c.fill_with(poison<T>());
     OnDeviceMatrix<T> device_c(c);
-    const DeviceMemory workspace(candidate.workspace_bytes);
+    const DeviceMemory workspace(candidate->workspace_bytes);
     cuda::launch_tsmttsm<T>({op, {T(1), nullptr}, {T(0), nullptr}, view_a, view_b, device_c.view()}, candidate,
                             {nullptr, workspace.bytes()});
     expect_success(cudaDeviceSynchronize());

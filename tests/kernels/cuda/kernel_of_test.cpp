@@ -1,5 +1,3 @@
-#include "src/cuda/kernel_of.hpp"
-
 #include <gtest/gtest.h>
 
 #include <blockvec/kernels/error.hpp>
@@ -24,7 +22,7 @@ template <class Configuration>
 Configuration configuration(const char* kernel, const char* words) {
   Configuration x{};
   EXPECT_TRUE(dispatch::read_words(kernel, words, x));
-  x.parts = 1;
+  x->parts = 1;
   return x;
 }
 
@@ -48,7 +46,7 @@ void expect_tsmttsm_refused(const char* kernel, const char* words, Layout layout
   const TsmttsmCall<T> call{
       Op::transpose, {T(1), nullptr}, {T(0), nullptr}, a, b, {at<T>(0x70000), 8, 8, 8, Layout::row_major}};
   EXPECT_EQ(message_of([&] { launch_tsmttsm(call, x, {}); }),
-            "tsmttsm with K = 1000, M = 8, N = 8: no kernel of this type for \"" + dispatch::name_of(x.kernel) + ' ' +
+            "tsmttsm with K = 1000, M = 8, N = 8: no kernel of this type for \"" + dispatch::name_of(x->kernel) + ' ' +
                 dispatch::words(x) + '"');
 }
 
@@ -60,7 +58,7 @@ void expect_tsmm_refused(const char* kernel, const char* words, Layout layout = 
   const TsmmCall<T> call{{T(1), nullptr},  {T(0), nullptr}, a, c, {at<T>(0x40000), 1000, 8, ld, layout},
                          Triangle::general};
   EXPECT_EQ(message_of([&] { launch_tsmm(call, x, {}); }),
-            "tsmm with K = 1000, M = 8, N = 8: no kernel of this type for \"" + dispatch::name_of(x.kernel) + ' ' +
+            "tsmm with K = 1000, M = 8, N = 8: no kernel of this type for \"" + dispatch::name_of(x->kernel) + ' ' +
                 dispatch::words(x) + '"');
 }
 

@@ -299,9 +299,9 @@ void expect_rows_far_apart(std::int64_t rows, std::int64_t m, std::int64_t n, st
   const auto problem = tsmm_problem<T>(device_a.view(), b, T(1), beta);
   for (const auto& x : dispatch::candidates(few_blocks(), problem, dispatch::Search::all)) {
     if (left_out()) continue;
-    SCOPED_TRACE(dispatch::name_of(x.kernel) + ' ' + dispatch::words(x));
+    SCOPED_TRACE(dispatch::name_of(x->kernel) + ' ' + dispatch::words(x));
     copy(before, cudaMemcpyHostToDevice);
-    const DeviceMemory workspace(x.workspace_bytes);
+    const DeviceMemory workspace(x->workspace_bytes);
     cuda::launch_tsmm<T>({{T(1), nullptr}, {beta, nullptr}, device_a.view(), device_c.view(), b, Triangle::general}, x,
                          {nullptr, workspace.bytes()});
     expect_success(cudaDeviceSynchronize());

@@ -41,18 +41,18 @@ auto visit_choice(const dispatch::CudaDevice& device, const Call& x, Visit&& vis
 }
 
 /// Rows of a chunk, in those of the matrix.
-inline std::int64_t chunk_of(const dispatch::CudaTsmttsm& x) { return std::int64_t{x.fold} * std::max(x.rows, 1); }
-inline std::int64_t chunk_of(const dispatch::CudaTsmm& x) { return std::max(x.rows, 1); }
+inline std::int64_t chunk_of(const dispatch::CudaTsmttsm& x) { return std::int64_t{x->fold} * std::max(x->rows, 1); }
+inline std::int64_t chunk_of(const dispatch::CudaTsmm& x) { return std::max(x->rows, 1); }
 inline std::int64_t chunks_per_ticket(const dispatch::CudaTsmttsm&) { return 1; }
-inline std::int64_t chunks_per_ticket(const dispatch::CudaTsmm& x) { return x.chunks_per_ticket; }
+inline std::int64_t chunks_per_ticket(const dispatch::CudaTsmm& x) { return x->chunks_per_ticket; }
 
 /// Enough for each of two blocks to fill all stages and some again, and a last chunk that is not full. Where there is
 /// one stage, chunks for a few blocks.
 template <class Configuration>
 std::int64_t several_chunks(const Configuration& x) {
   const std::int64_t chunk = chunk_of(x);
-  if (x.stages == 1) return 4 * chunk + chunk / 2 + 3;
-  return std::max<std::int64_t>(2 * chunk * (x.stages + chunks_per_ticket(x) + 1) + chunk / 2, 700) + 3;
+  if (x->stages == 1) return 4 * chunk + chunk / 2 + 3;
+  return std::max<std::int64_t>(2 * chunk * (x->stages + chunks_per_ticket(x) + 1) + chunk / 2, 700) + 3;
 }
 
 /// So many rows of such operands, with the call's configuration.

@@ -177,7 +177,7 @@ TYPED_TEST(CudaLonger, EndsOfChunksAndRings) {
         SCOPED_TRACE(name(call));
         const auto [chunk, ring] = visit_choice<T>(whole_device(), call, [](const auto& choice) {
           const auto& x = choice.configuration;
-          return std::pair{chunk_of(x), std::max(x.stages, 1) * chunk_of(x)};
+          return std::pair{chunk_of(x), std::max(x->stages, 1) * chunk_of(x)};
         });
         const std::int64_t ends[] = {chunk, ring, 2 * ring};
         ++turn;

@@ -3,8 +3,8 @@
 #include <random>
 #include <string>
 
-#include "src/dispatch/cuda/launch.hpp"
 #include "src/dispatch/cuda/configuration.hpp"
+#include "src/dispatch/cuda/launch.hpp"
 #include "src/dispatch/cuda/problems.hpp"
 #include "src/dispatch/cuda/text.hpp"
 #include "tests/kernels/cuda/device.hpp"
@@ -55,16 +55,20 @@ double row_error(bool gauss, bool split, bool single, std::int64_t m) {
 /// Of these configurations.
 template <class T>
 double bound_of(const dispatch::CudaTsmttsm& x, std::int64_t k) {
-  return device_gamma<T>(k + 3) + sum_error<T>(x.ring_3m(), x.whole_warpgroups(), k);
+  const auto* const ring = std::get_if<dispatch::RingTsmttsm>(&x.of_kernel);
+  const bool by_3m = ring != nullptr && ring->ring_3m();
+  const bool split = ring != nullptr && ring->whole_warpgroups();
+  return device_gamma<T>(k + 3) + sum_error<T>(by_3m, split, k);
 }
 template <class T>
 double bound_of(const dispatch::CudaTsmm& x, std::int64_t m) {
   using dispatch::TsmmKernel;
-  const std::string name = dispatch::name_of(x.kernel);
+  const std::string name = dispatch::name_of(x->kernel);
   const bool split = name.find("tf32") != std::string::npos;
   const bool by_3m = name.find("3m") != std::string::npos;
-  const bool in_single = x.kernel == TsmmKernel::column_fma ||
-                         (x.kernel == TsmmKernel::row_fma && x.blocks_n > dispatch::widest_exact_narrow);
+  const auto* const rows = std::get_if<dispatch::RowRing>(&x.of_kernel);
+  const bool in_single = x->kernel == TsmmKernel::column_fma ||
+                         (x->kernel == TsmmKernel::row_fma && rows->blocks_n > dispatch::widest_exact_narrow);
   return device_gamma<T>(m + 3) + row_error<T>(by_3m, split, sizeof(real_of<T>) == 4 && in_single, m);
 }
 
@@ -110,7 +114,7 @@ auto configuration_of(const Longer& longer, const Problem& problem) {
   const std::string words = dispatch::words(choice.configuration);
   auto configuration = choice.configuration;
   configuration = {};
-  EXPECT_TRUE(dispatch::read_words(dispatch::name_of(choice.configuration.kernel), words, configuration)) << words;
+  EXPECT_TRUE(dispatch::read_words(dispatch::name_of(choice.configuration->kernel), words, configuration)) << words;
   auto on_all_blocks = configuration;
   if (dispatch::complete(few_blocks(), problem, configuration)) return configuration;
   EXPECT_TRUE(dispatch::complete(whole_device(), problem, on_all_blocks)) << words;
@@ -132,7 +136,7 @@ void run_tsmttsm(Way way, Op op, T alpha, const Matrix<const T>& a, const Matrix
     const dispatch::CudaTsmttsmProblem problem = dispatch::problem_of(a, b);
     const auto configuration = way == Way::few_blocks ? dispatch::configure_cuda_tsmttsm(few_blocks(), problem)
                                                       : configuration_of(longer, problem);
-    const DeviceMemory own(configuration.workspace_bytes);
+    const DeviceMemory own(configuration->workspace_bytes);
     cuda::launch_tsmttsm<T>({op, {alpha, nullptr}, {beta, nullptr}, a, b, c}, configuration, {nullptr, own.bytes()});
     expect_success(cudaDeviceSynchronize());
   } else {
@@ -163,7 +167,7 @@ void run_tsmm(Way way, T alpha, const Matrix<const T>& a, const Matrix<const T>&
     const dispatch::CudaTsmmProblem problem = tsmm_problem(a, b, alpha, beta);
     const auto configuration = way == Way::few_blocks ? dispatch::configure_cuda_tsmm(few_blocks(), problem)
                                                       : configuration_of(longer, problem);
-    const DeviceMemory own(configuration.workspace_bytes);
+    const DeviceMemory own(configuration->workspace_bytes);
     cuda::launch_tsmm<T>({{alpha, nullptr}, {beta, nullptr}, a, c, b, triangle}, configuration, {nullptr, own.bytes()});
     expect_success(cudaDeviceSynchronize());
   } else if (in_place) {
@@ -248,10 +252,10 @@ void run_every_tsmm(T alpha, GuardedMatrix<T>& a, GuardedMatrix<T>& c, T beta, c
   OnDeviceMatrix<T> device_b(b);
   for (const auto& x : candidates(few_blocks(), tsmm_problem(view_a, device_b.view(), alpha, beta), search)) {
     if (left_out()) continue;
-    SCOPED_TRACE(dispatch::name_of(x.kernel) + ' ' + dispatch::words(x));
+    SCOPED_TRACE(dispatch::name_of(x->kernel) + ' ' + dispatch::words(x));
     b.memory() = before.memory();
     device_b.upload();
-    const DeviceMemory workspace(x.workspace_bytes);
+    const DeviceMemory workspace(x->workspace_bytes);
     cuda::launch_tsmm<T>(
         {{alpha, nullptr}, {beta, nullptr}, view_a, device_c.view(), device_b.view(), Triangle::general}, x,
         {nullptr, workspace.bytes()});

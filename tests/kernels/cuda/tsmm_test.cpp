@@ -149,7 +149,7 @@ struct SlabRun : DeviceRun {
     auto x = dispatch::configure_cuda_tsmm(device, tsmm_problem(Matrix<const T>(v), first, T(1), T(0)));
     ASSERT_GT(x.part_rows, 0) << "a kernel multiplies in place";
     x.part_rows = 512;
-    const DeviceMemory workspace(x.workspace_bytes);
+    const DeviceMemory workspace(x->workspace_bytes);
     cuda::launch_tsmm<T>({{T(1), nullptr}, {T(0), nullptr}, v, c, first, triangle}, x, {nullptr, workspace.bytes()});
     expect_success(cudaDeviceSynchronize());
   }

@@ -52,10 +52,18 @@ class Tables(unittest.TestCase):
         self.assertNotIn("tsmttsm_ring_double_0.cu", texts)
         text = texts["tsmttsm_ring_float_0.cu"]
         self.assertIn('#include "src/cuda/tsmttsm/ring.cuh"\n', text)
-        self.assertIn("TsmttsmRingKernel<float> tsmttsm_ring_kernel_of<float>(int m, int n, bool by_columns) {\n", text)
+        self.assertIn("Kernel<TsmttsmRing<float>> tsmttsm_ring_kernel_of<float>(int m, int n, bool by_columns) {\n", text)
         for by_columns in ["false", "true"]:
             self.assertIn(f"  if (m == 2 && n == 8 && by_columns == {by_columns}) "
                           f"return tsmttsm_ring_kernel<float, {by_columns}, FullTiles<2, 8>>;\n", text)
+
+    def test_every_lookup_is_declared_behind_its_argument(self):
+        text = instances.declarations_text(committed())
+        self.assertEqual(text.count("_kernel_of("), len(instances.FAMILIES))
+        self.assertIn("template <class Real>\nKernel<TsmttsmRing<Real>> tsmttsm_ring_kernel_of(int m, int n, "
+                      "bool by_columns);\n", text)
+        for one in ["template <class Real>\nstruct TsmttsmRing;\n", "\nstruct TsmmPanels;\n"]:
+            self.assertLess(text.index(one), text.index("_kernel_of("))
 
     def test_what_no_template_makes_is_refused(self):
         for name, letter, tile in [("tsmttsm_ring", "D", [4, 8]), ("tsmttsm_ring", "D", [1]),
@@ -79,32 +87,6 @@ class Tables(unittest.TestCase):
             instances.checked({**committed(), "more_tiles": tiles})
 
 
-class Rows(unittest.TestCase):
-    def check(self, *arguments):
-        cells = row(*arguments).split(",")
-        instances.check_row(committed(), cells[3], cells[4], cells[10], cells[11])
-
-    def test_every_kind_of_kernel_is_found(self):
-        for arguments in [(), ("gram", "S", "gram", "blocks 16"), ("tsmttsm", "Z", "ring_3m", "tile 1x4"),
-                          ("tsmttsm", "C", "tf32_3m_warpgroup", "tile 1x8"), ("tsmttsm", "Z", "direct", "tile 4x3"),
-                          ("tsmm", "D", "general", ""), ("tsmm", "D", "row_deep", "tile 1"),
-                          ("tsmttsm", "S", "fma", "columns 3"), ("tsmttsm", "C", "fma", "columns 4"),
-                          ("update", "S", "row_ring_tf32", "tile 4x4"), ("tsmm", "C", "tf32_warpgroup", "tile 3"),
-                          ("tsmm", "D", "direct", "tile 2x8 panel 8"), ("tsmm", "Z", "column_ring", "tile 1x8"),
-                          ("tsmm", "C", "wide", "tile 2x8 panel 16")]:
-            self.check(*arguments)
-
-    def test_tiles_that_are_not_compiled_are_refused(self):
-        for arguments in [("tsmttsm", "D", "ring", "tile 3x8"), ("gram", "D", "gram", "blocks 11"),
-                          ("tsmttsm", "D", "fma", "columns 4"), ("tsmm", "S", "tf32_warpgroup", "tile 7"),
-                          ("tsmm", "D", "direct", "tile 2x8 panel 2"), ("tsmm", "S", "column_ring", "tile 1x8")]:
-            with self.assertRaisesRegex(instances.Refused, "has no tile"):
-                self.check(*arguments)
-        for kernel, tile in [("per_warp", "tile 1x1"), ("rings", "tile 1x8")]:
-            with self.assertRaisesRegex(instances.Refused, "no such kernel: " + kernel):
-                self.check("tsmttsm", "D", kernel, tile)
-
-
 class Files(unittest.TestCase):
     def generate(self, folder, text):
         rows = Path(folder) / "rows.csv"
@@ -118,7 +100,8 @@ class Files(unittest.TestCase):
             self.assertEqual(run.returncode, 0, run.stderr)
             out = Path(folder) / "out"
             self.assertEqual({file.name for file in out.iterdir()},
-                             {*run.stdout.split(), "cuda_shapes.inc", "cuda_compiled.inc", "tuning_lines.inc"})
+                             {*run.stdout.split(), "cuda_shapes.inc", "cuda_compiled.inc", "cuda_kernels.inc",
+                              "tuning_lines.inc"})
             self.assertEqual((out / "tuning_lines.inc").read_text(), f'{{"rows.csv", 3, "{row()}"}},\n')
             before = {file: file.stat().st_mtime_ns for file in out.iterdir()}
             (out / "tsmm_old_double_0.cu").write_text("")
@@ -133,17 +116,7 @@ class Files(unittest.TestCase):
             lines = (Path(folder) / "out" / "tuning_lines.inc").read_text()
             self.assertEqual(lines, f'{{"rows.csv", 4, "{row()}"}},\n')
 
-    def test_a_bad_row_is_named_and_nothing_is_written(self):
-        with tempfile.TemporaryDirectory() as folder:
-            for bad in [row(configuration="tile 9x9"), row(configuration="rows 16"), row(configuration="tile big"),
-                        "A device,9.0,132"]:
-                run = self.generate(folder, f"{row()}\n{bad}")
-                self.assertNotEqual(run.returncode, 0)
-                self.assertIn("rows.csv:4: ", run.stderr)
-                self.assertIn(bad, run.stderr)
-                self.assertFalse((Path(folder) / "out").exists())
-
-    def test_the_committed_rows_are_good(self):
+    def test_the_committed_tables_are_good(self):
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run([sys.executable, "-B", GENERATOR, TUNING / "instances.json", folder, *TUNING.glob("*.csv")],
                            check=True, capture_output=True)

@@ -1,64 +1,31 @@
 #include <algorithm>
 
 #include "src/dispatch/cuda/configuration.hpp"
-#include "src/dispatch/cuda/kernels.hpp"
 #include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/rules.hpp"
 #include "src/dispatch/cuda/stages.hpp"
-#include "src/dispatch/cuda/tsmm/entries.hpp"
+#include "src/dispatch/cuda/tsmm/serves.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
 
-const TsmmEntry& entry_of(TsmmKernel kernel) {
-  switch (kernel) {
-    case TsmmKernel::row_ring:
-    case TsmmKernel::row_ring_tf32:
-    case TsmmKernel::row_fma:
-    case TsmmKernel::row_deep:
-      return row_ring_entry;
-    case TsmmKernel::column_ring:
-      return column_ring_entry;
-    case TsmmKernel::column_tf32:
-      return column_tf32_entry;
-    case TsmmKernel::column_fma:
-      return column_fma_entry;
-    case TsmmKernel::strided:
-    case TsmmKernel::strided_plain:
-      return strided_entry;
-    case TsmmKernel::strided_3m:
-      return strided_3m_entry;
-    case TsmmKernel::strided_tf32:
-      return strided_tf32_entry;
-    case TsmmKernel::registers_3m:
-      return registers_3m_entry;
-    case TsmmKernel::wide:
-      return wide_entry;
-    case TsmmKernel::per_warp:
-    case TsmmKernel::per_warp_tf32:
-      return per_warp_entry;
-    case TsmmKernel::tf32_warpgroup:
-      return tf32_warpgroup_entry;
-    case TsmmKernel::short_k:
-      return short_k_entry;
-    case TsmmKernel::direct:
-      return direct_entry;
-    case TsmmKernel::general:
-    case TsmmKernel::none:
-      break;
-  }
-  return general_entry;
-}
-
 void collect(const CudaDevice& device, const CudaTsmmProblem& problem, Search search, std::vector<CudaTsmm>& to) {
-  apply_rules(tsmm_rules(), device, problem, search, to,
-              [&](TsmmKernel kernel, Place) { entry_of(kernel).add(kernel, device, problem, search, to); });
+  apply_rules(tsmm_rules(), device, problem, search, to, [&](TsmmKernel kernel, Place) {
+    with_configuration_of<CudaTsmm>(kernel, [&](const auto& c) { c.entry.add(kernel, device, problem, search, to); });
+  });
 }
 
 }  // namespace
 
+const TsmmEntry<NoTsmm> NoTsmm::entry{
+    [](TsmmKernel) { return std::span<const Field<NoTsmm>>{}; },
+    [](const CudaTsmmProblem&, const NoTsmm&) { return false; },
+    [](const CudaDevice&, const CudaTsmmProblem&, NoTsmm&) { return false; },
+    [](const CudaDevice&, const CudaTsmmProblem&, const NoTsmm&) { return CudaWork{}; },
+    [](TsmmKernel, const CudaDevice&, const CudaTsmmProblem&, Search, std::vector<CudaTsmm>&) {}};
+
 bool complete(const CudaDevice& device, const CudaTsmmProblem& problem, CudaTsmm& configuration) {
-  return has_kernel(problem, configuration) && entry_of(configuration.kernel).complete(device, problem, configuration);
+  return std::visit([&](auto& c) { return complete(device, problem, c); }, configuration.of_kernel);
 }
 
 std::vector<CudaTsmm> candidates(const CudaDevice& device, const CudaTsmmProblem& problem, Search search) {
@@ -68,7 +35,8 @@ std::vector<CudaTsmm> candidates(const CudaDevice& device, const CudaTsmmProblem
 }
 
 CudaPrediction predict(const CudaDevice& device, const CudaTsmmProblem& problem, const CudaTsmm& configuration) {
-  return predict(device, entry_of(configuration.kernel).work(device, problem, configuration));
+  return std::visit([&](const auto& c) { return predict(device, c.entry.work(device, problem, c)); },
+                    configuration.of_kernel);
 }
 
 namespace {
@@ -96,7 +64,7 @@ CudaChoice<CudaTsmm> choose_in_parts(const CudaDevice& device, const CudaTsmmPro
     part.aligned_output = true;
   }
   CudaChoice<CudaTsmm> choice = choose_whole(device, part);
-  for (std::int64_t count = 2; choice.configuration.kernel == TsmmKernel::general && part.n > 8 * problem.parts;
+  for (std::int64_t count = 2; choice.configuration->kernel == TsmmKernel::general && part.n > 8 * problem.parts;
        ++count) {
     part.n = round_up(ceil_div(problem.n, count), 8 * problem.parts);
     choice = choose_whole(device, part);
@@ -104,7 +72,7 @@ CudaChoice<CudaTsmm> choose_in_parts(const CudaDevice& device, const CudaTsmmPro
   const std::int64_t columns = ceil_div(problem.n, part.n);
   choice.configuration.part_columns = part.n / problem.parts;
   choice.configuration.part_rows = problem.in_place ? part.k : 0;
-  choice.configuration.workspace_bytes =
+  choice.configuration->workspace_bytes =
       cuda_tsmm_workspace(device, problem.k, problem.m, problem.n, problem.real_bytes);
   choice.prediction.seconds *= static_cast<double>(columns);
   if (problem.in_place) {
@@ -119,8 +87,8 @@ CudaChoice<CudaTsmm> choose_in_parts(const CudaDevice& device, const CudaTsmmPro
 
 CudaChoice<CudaTsmm> choose(const CudaDevice& device, const CudaTsmmProblem& problem) {
   const CudaChoice<CudaTsmm> whole = choose_whole(device, problem);
-  const bool none = whole.configuration.kernel == TsmmKernel::none;
-  if (!none && whole.configuration.kernel != TsmmKernel::general) return whole;
+  const bool none = whole.configuration->kernel == TsmmKernel::none;
+  if (!none && whole.configuration->kernel != TsmmKernel::general) return whole;
   const CudaChoice<CudaTsmm> in_parts = choose_in_parts(device, problem);
   return none || in_parts.prediction.seconds < whole.prediction.seconds ? in_parts : whole;
 }

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
-#include "src/dispatch/cuda/tsmm/entries.hpp"
+#include "src/dispatch/cuda/kernels.hpp"
+#include "src/dispatch/cuda/model.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -11,14 +12,14 @@ namespace {
 int unit_of(const CudaTsmmProblem& p) { return 16 / p.real_bytes; }  // real numbers in a unit of bulk copies
 int line_of(const CudaTsmmProblem& p) { return line_bytes / p.real_bytes; }
 
-bool is_split(const CudaTsmm& c) { return c.kernel == TsmmKernel::column_tf32; }
+bool is_split(const ColumnPieces& c) { return c.kernel == TsmmKernel::column_tf32; }
 
 // Whether all columns begin at multiples of `numbers` real numbers. `aligned`: the first column does.
 bool begins_at(bool aligned, std::int64_t pitch, int numbers) { return aligned && pitch % numbers == 0; }
 
 // The pitch of columns in a stage. Modulo 16 bytes it equals their distance in memory. For tensor cores, four columns
 // lie in different banks. For TMA tiles (boxes), columns have no gap between them.
-int pitch_of(const CudaTsmmProblem& p, const CudaTsmm& c, std::int64_t distance, bool aligned) {
+int pitch_of(const CudaTsmmProblem& p, const ColumnPieces& c, std::int64_t distance, bool aligned) {
   const int unit = unit_of(p);
   const int numbers = c.rows * p.parts;
   if (is_split(c) && begins_at(aligned, distance, unit)) return numbers;
@@ -29,49 +30,49 @@ int pitch_of(const CudaTsmmProblem& p, const CudaTsmm& c, std::int64_t distance,
 
 // Overlap rows: a row tile (chunk) holds them before the rows that it stores, so that it stores from a whole line on,
 // or from a sector if chunks are short. In place, a chunk must not hold rows that another one stores.
-int early_of(const CudaTsmmProblem& p, const CudaTsmm& c) {
+int early_of(const CudaTsmmProblem& p, const ColumnPieces& c) {
   if (p.in_place || (is_split(c) && begins_at(p.aligned_output, p.pitch_b, unit_of(p)))) return 0;
   return (is_split(c) || c.rows < 256 ? line_of(p) / 4 : line_of(p)) / p.parts;
 }
 
 // Whether results lie in a stage exactly as A's numbers do.
-bool alike(const CudaTsmmProblem& p, const CudaTsmm& c) {
+bool alike(const CudaTsmmProblem& p, const ColumnPieces& c) {
   return p.aligned && p.aligned_output && c.pitch == c.staged_pitch;
 }
 
 // Bytes of C in shared memory: high and low for 3xTF32, in steps of 8 pairs of real numbers; else row by row.
-std::int64_t small_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
+std::int64_t small_bytes(const CudaTsmmProblem& p, const ColumnPieces& c) {
   if (is_split(c)) return ceil_div(p.m, 16) * 4 * 8 * 8 * c.tile_n * std::int64_t{sizeof(float)};
   return round_up(p.m * c.tile_n * p.real_bytes, 16);
 }
 
 // Bytes of a stage. Results replace A's numbers if they lie alike, or else the old values of B, or have their own
 // place.
-std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c) {
+std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const ColumnPieces& c) {
   const std::int64_t a = piece_bytes(p.m / p.parts, c.pitch, p.real_bytes);
   const std::int64_t b = piece_bytes(p.n / p.parts, c.staged_pitch, p.real_bytes);
   return c.output_in_ring || c.staged != 0 ? a + b : std::max(a, b);
 }
 
-bool serves(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
-  if (p.row_major || p.m <= 0 || c.blocks_n == 0 || c.groups > 1) return false;
+bool serves(const CudaDevice& device, const CudaTsmmProblem& p, const ColumnPieces& c) {
+  if (p.row_major || p.m <= 0 || c.blocks_n == 0) return false;
   if (p.real_bytes == 4 && !p.may_split) return false;  // sums are of A's precision
   const bool has_kernel = is_split(c) ? device.warpgroups && p.real_bytes == 4 : device.bulk_copies;
   return has_kernel && p.n <= (is_split(c) ? 8 : 1) * c.tile_n * p.parts;
 }
 
-bool in_short_pieces(const CudaTsmmProblem& p, const CudaTsmm& c) { return c.rows * p.parts * p.real_bytes < 768; }
+bool in_short_pieces(const CudaTsmmProblem& p, const ColumnPieces& c) { return c.rows * p.parts * p.real_bytes < 768; }
 
 // Whether the old values of B are read from the cache instead of through stages. As measured on an H200, that is better
 // if stages would otherwise hold only short pieces of columns. But if columns begin at multiples of 16 bytes, stages
 // are faster with short pieces, too.
-bool fetches_old(const CudaTsmmProblem& p, const CudaTsmm& c) {
+bool fetches_old(const CudaTsmmProblem& p, const ColumnPieces& c) {
   const bool even = begins_at(p.aligned, p.pitch_a, unit_of(p)) && begins_at(p.aligned_output, p.pitch_b, unit_of(p));
   return in_short_pieces(p, c) && !(even && may_hold_old(p.parts, c.blocks_n, c.tile_n));
 }
 
 // Sets what follows from the rows of a chunk. Returns false if too few stages fit.
-bool fit_pieces(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+bool fit_pieces(const CudaDevice& device, const CudaTsmmProblem& p, ColumnPieces& c) {
   c.pitch = pitch_of(p, c, p.pitch_a, p.aligned);
   c.staged_pitch = pitch_of(p, c, p.pitch_b, p.aligned_output);
   c.early = early_of(p, c);
@@ -91,11 +92,8 @@ constexpr std::int64_t largest_chunk = 49152;
 
 }  // namespace
 
-static bool complete_column_pieces(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+static bool complete_column_pieces(const CudaDevice& device, const CudaTsmmProblem& p, ColumnPieces& c) {
   if (!serves(device, p, c)) return false;
-  c.row_warps = is_split(c) ? warpgroup_warps * c.blocks_n : 0;
-  c.warps = c.groups = 1;
-  c.panel = static_cast<int>(p.m / p.parts);
   c.rows = is_split(c) ? warpgroup_rows * c.blocks_n : static_cast<int>(longest_piece / (p.parts * p.real_bytes));
   c.output_in_ring = p.reads_output && !(is_split(c) && fetches_old(p, c));
   bool fits = fit_pieces(device, p, c);
@@ -119,10 +117,10 @@ static bool complete_column_pieces(const CudaDevice& device, const CudaTsmmProbl
   return true;
 }
 
-static void add_columns_fma(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
-                            std::vector<CudaTsmm>& to) {
+static void add_column_fma(const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+                           std::vector<CudaTsmm>& to) {
   for (const TileShape& tile : tsmm_column_fma_shapes) {  // the first that holds B's columns is the narrowest
-    CudaTsmm c{};
+    ColumnPieces c{};
     c.kernel = TsmmKernel::column_fma;
     c.blocks_n = tile.m;
     c.tile_n = tile.n;
@@ -132,9 +130,9 @@ static void add_columns_fma(TsmmKernel, const CudaDevice& device, const CudaTsmm
   }
 }
 
-static void add_column_pieces(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
-                              std::vector<CudaTsmm>& to) {
-  const auto legal = [&](const TileShape& tile, int ticket, CudaTsmm& c) {
+static void add_column_tf32(const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+                            std::vector<CudaTsmm>& to) {
+  const auto legal = [&](const TileShape& tile, int ticket, ColumnPieces& c) {
     c = {};
     c.kernel = TsmmKernel::column_tf32;
     c.blocks_n = tile.m;
@@ -143,7 +141,7 @@ static void add_column_pieces(TsmmKernel, const CudaDevice& device, const CudaTs
     return complete(device, p, c);
   };
   if (p.real_bytes != 4) return;
-  CudaTsmm c{};
+  ColumnPieces c{};
   if (search != Search::all && p.m * p.n < 4 * (p.m + p.n)) return;  // narrower ones are faster without tensor cores
   if (search == Search::all) {
     for (const TileShape& tile : tsmm_column_tf32_shapes) {
@@ -155,8 +153,8 @@ static void add_column_pieces(TsmmKernel, const CudaDevice& device, const CudaTs
   }
   // The best tile is the narrowest one that holds B's rows, and among these the one with the longest chunks. For
   // updates, tiles are preferred whose stages have room for the old values of B.
-  CudaTsmm best{};
-  const auto order = [&](const CudaTsmm& x) {
+  ColumnPieces best{};
+  const auto order = [&](const ColumnPieces& x) {
     const bool roomy = x.output_in_ring && (p.parts == 1 || !in_short_pieces(p, x));
     return std::tuple(roomy, -x.tile_n, x.blocks_n);
   };
@@ -166,7 +164,7 @@ static void add_column_pieces(TsmmKernel, const CudaDevice& device, const CudaTs
   if (best.tile_n != 0) to.push_back(best);
 }
 
-static CudaWork column_pieces_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+static CudaWork column_pieces_work(const CudaDevice& device, const CudaTsmmProblem& p, const ColumnPieces& c) {
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows - c.early), c.parts);
   const auto rows = static_cast<double>(turns * c.rows);
   CudaWork work{};
@@ -194,7 +192,25 @@ static CudaWork column_pieces_work(const CudaDevice& device, const CudaTsmmProbl
   return work;
 }
 
-const TsmmEntry column_tf32_entry{add_column_pieces, complete_column_pieces, column_pieces_work};
-const TsmmEntry column_fma_entry{add_columns_fma, complete_column_pieces, column_pieces_work};
+static void add_column_pieces(TsmmKernel kernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+                              std::vector<CudaTsmm>& to) {
+  if (kernel == TsmmKernel::column_fma) return add_column_fma(device, p, search, to);
+  add_column_tf32(device, p, search, to);
+}
+
+static bool is_compiled(const CudaTsmmProblem& p, const ColumnPieces& c) {
+  if (is_split(c)) return is_among(tsmm_column_tf32_compiled, p.real_bytes, c.blocks_n, c.tile_n, p.parts);
+  return is_among(tsmm_column_fma_compiled, p.real_bytes, c.blocks_n, c.tile_n, p.parts);
+}
+
+static std::span<const Field<ColumnPieces>> fields(TsmmKernel) {
+  using C = ColumnPieces;
+  static constexpr Field<C> all[] = {
+      {"tile", &C::blocks_n, &C::tile_n}, {"stages", &C::stages}, {"ticket", &C::chunks_per_ticket}};
+  return all;
+}
+
+const TsmmEntry<ColumnPieces> ColumnPieces::entry{fields, is_compiled, complete_column_pieces, column_pieces_work,
+                                                  add_column_pieces};
 
 }  // namespace blockvec::kernels::dispatch

@@ -4,9 +4,10 @@
 #include <iterator>
 
 #include "src/dispatch/cuda/banks.hpp"
+#include "src/dispatch/cuda/kernels.hpp"
+#include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/stages.hpp"
 #include "src/dispatch/cuda/tsmm/column_pieces.hpp"
-#include "src/dispatch/cuda/tsmm/entries.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -24,7 +25,7 @@ std::int64_t scalars_of(const CudaTsmmProblem& p) { return p.m / p.parts; }
 // The pitch of columns in a stage. Modulo 16 bytes it equals their distance in memory, and lanes meet different banks.
 // If columns of real numbers begin at odd places, the pitch equals the distance modulo a whole line where possible.
 // That is faster, as measured on an H200.
-int pitch_of(const CudaTsmmProblem& p, const CudaTsmm& c, std::int64_t distance) {
+int pitch_of(const CudaTsmmProblem& p, const ColumnRing& c, std::int64_t distance) {
   const int unit = 16 / p.real_bytes;
   if (p.parts == 1 && (distance % unit == 0 || !p.reads_output)) {
     if (distance % unit == 0) return c.rows + (distance % 4 == 0 ? 4 : 2);
@@ -37,7 +38,7 @@ int pitch_of(const CudaTsmmProblem& p, const CudaTsmm& c, std::int64_t distance)
 // Overlap rows: a row tile (chunk) holds them before the rows that it stores, so that it stores whole lines of memory
 // if columns begin at odd places. As measured on an H200, this is faster for many columns, whose pieces are short. At
 // even places, it costs more than it gains. In place, a chunk must not hold rows that another one stores.
-int early_of(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+int early_of(const CudaDevice& device, const CudaTsmmProblem& p, const ColumnRing& c) {
   constexpr int line = line_bytes / 8;
   const bool short_pieces = p.parts == 1 && p.n >= 44 && p.n <= 64 && p.m <= 64 && c.rows >= 8 * line;
   const bool many_chunks = p.k >= std::int64_t{8} * c.rows * device.multiprocessors;
@@ -45,18 +46,18 @@ int early_of(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm&
 }
 
 // Bytes of packed C, whose real rows are padded to a multiple of 16.
-std::int64_t small_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
+std::int64_t small_bytes(const CudaTsmmProblem& p, const ColumnRing& c) {
   return round_up(p.m, 16) * c.warps * c.tile_n * 8 * std::int64_t{sizeof(double)};
 }
 
 // Bytes of a stage. Results replace A's numbers, or B's old values if these come along.
-std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c) {
+std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const ColumnRing& c) {
   const std::int64_t a = column_bytes(scalars_of(p), c.pitch, p.real_bytes);
   const std::int64_t b = column_bytes(p.n / p.parts, c.staged_pitch, p.real_bytes);
   return p.reads_output ? a + b : std::max(a, b);
 }
 
-bool fit_stages(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+bool fit_stages(const CudaDevice& device, const CudaTsmmProblem& p, ColumnRing& c) {
   const std::int64_t room = device.shared_bytes - column_static_bytes - small_bytes(p, c);
   const std::int64_t stage = bytes_of_stage(p, c);
   // Each of several groups, and each warp that stores, always meets the same stages. Else it could mistake an earlier
@@ -71,7 +72,7 @@ bool fit_stages(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c)
 
 }  // namespace
 
-static bool complete_columns(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+static bool complete_column_ring(const CudaDevice& device, const CudaTsmmProblem& p, ColumnRing& c) {
   if (!columns_serve(device, p) || scalars_of(p) > most_columns) return false;
   const std::int64_t warps = ceil_div(p.n, 8 * c.tile_n);
   if (warps * c.row_warps > computing_warps) return false;
@@ -82,10 +83,10 @@ static bool complete_columns(const CudaDevice& device, const CudaTsmmProblem& p,
   c.rows = 16 * c.blocks_n * c.row_warps;
   c.pitch = pitch_of(p, c, p.pitch_a);
   c.staged_pitch = pitch_of(p, c, p.pitch_b);
-  c.panel = static_cast<int>(scalars_of(p));
+  c.columns = static_cast<int>(scalars_of(p));
   c.early = early_of(device, p, c);
   c.output_in_ring = p.reads_output;
-  for (CudaTsmm tried = c; !fit_stages(device, p, tried); tried = c) {
+  for (ColumnRing tried = c; !fit_stages(device, p, tried); tried = c) {
     if (!any_groups || c.groups == 1) return false;
     c.groups /= 2;
   }
@@ -129,11 +130,11 @@ bool boxes_are_better(const CudaTsmmProblem& p) {
 
 }  // namespace
 
-static void add_columns(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
-                        std::vector<CudaTsmm>& to) {
+static void add_column_ring(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+                            std::vector<CudaTsmm>& to) {
   if (p.real_bytes == 4) return;
   const auto add = [&](const Shape& shape) {
-    CudaTsmm c{};
+    ColumnRing c{};
     c.kernel = TsmmKernel::column_ring;
     c.blocks_n = shape.tile.m;
     c.tile_n = shape.tile.n;
@@ -155,7 +156,7 @@ static void add_columns(TsmmKernel, const CudaDevice& device, const CudaTsmmProb
   }
 }
 
-static CudaWork columns_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+static CudaWork column_ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const ColumnRing& c) {
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows - c.early), c.parts);
   const auto rows = static_cast<double>(turns * c.rows);
   CudaWork work{};
@@ -176,6 +177,21 @@ static CudaWork columns_work(const CudaDevice& device, const CudaTsmmProblem& p,
   return work;
 }
 
-const TsmmEntry column_ring_entry{add_columns, complete_columns, columns_work};
+static bool is_compiled(const CudaTsmmProblem& p, const ColumnRing& c) {
+  return is_among(tsmm_column_ring_compiled, p.real_bytes, c.blocks_n, c.tile_n, p.parts);
+}
+
+static std::span<const Field<ColumnRing>> fields(TsmmKernel) {
+  using C = ColumnRing;
+  static constexpr Field<C> all[] = {{"tile", &C::blocks_n, &C::tile_n},
+                                     {"warps", &C::row_warps, &C::warps},
+                                     {"groups", &C::groups},
+                                     {"stages", &C::stages},
+                                     {"ticket", &C::chunks_per_ticket}};
+  return all;
+}
+
+const TsmmEntry<ColumnRing> ColumnRing::entry{fields, is_compiled, complete_column_ring, column_ring_work,
+                                              add_column_ring};
 
 }  // namespace blockvec::kernels::dispatch

@@ -2,8 +2,9 @@
 #include <iterator>
 #include <limits>
 
+#include "src/dispatch/cuda/kernels.hpp"
+#include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/stages.hpp"
-#include "src/dispatch/cuda/tsmm/entries.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -12,9 +13,8 @@ constexpr int threads = 256;
 
 }  // namespace
 
-static bool complete_direct(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+static bool complete_direct(const CudaDevice& device, const CudaTsmmProblem& p, DirectTsmm& c) {
   if (p.n > p.parts * c.tile_n) return false;
-  c.warps = 1;
   c.rows = c.blocks_n * threads;
   c.parts = ceil_div(p.k, c.rows);
   const std::int64_t bytes = round_up(p.m, c.panel * p.parts) * c.tile_n * std::int64_t{sizeof(double)};
@@ -27,7 +27,7 @@ static void add_direct(TsmmKernel, const CudaDevice& device, const CudaTsmmProbl
                        std::vector<CudaTsmm>& to) {
   bool taken = false;
   for (const ThreadShape& shape : tsmm_direct_shapes) {
-    CudaTsmm c{};
+    DirectTsmm c{};
     c.kernel = TsmmKernel::direct;
     c.tile_n = shape.columns;
     c.blocks_n = shape.rows;
@@ -43,7 +43,7 @@ static void add_direct(TsmmKernel, const CudaDevice& device, const CudaTsmmProbl
   }
 }
 
-static CudaWork direct_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+static CudaWork direct_work(const CudaDevice& device, const CudaTsmmProblem& p, const DirectTsmm& c) {
   const double rows = static_cast<double>(ceil_div(c.parts, device.multiprocessors) * c.rows);
   const double products = static_cast<double>(p.m) * p.parts * c.tile_n;
   CudaWork work{};
@@ -60,6 +60,16 @@ static CudaWork direct_work(const CudaDevice& device, const CudaTsmmProblem& p, 
   return work;
 }
 
-const TsmmEntry direct_entry{add_direct, complete_direct, direct_work};
+static bool is_compiled(const CudaTsmmProblem& p, const DirectTsmm& c) {
+  return is_among(tsmm_direct_compiled, p.real_bytes, c.blocks_n, c.tile_n, c.panel, p.parts);
+}
+
+static std::span<const Field<DirectTsmm>> fields(TsmmKernel) {
+  using C = DirectTsmm;
+  static constexpr Field<C> all[] = {{"tile", &C::blocks_n, &C::tile_n}, {"panel", &C::panel}};
+  return all;
+}
+
+const TsmmEntry<DirectTsmm> DirectTsmm::entry{fields, is_compiled, complete_direct, direct_work, add_direct};
 
 }  // namespace blockvec::kernels::dispatch

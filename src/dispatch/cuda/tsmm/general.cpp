@@ -1,7 +1,8 @@
 #include <algorithm>
 
+#include "src/dispatch/cuda/kernels.hpp"
+#include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/stages.hpp"
-#include "src/dispatch/cuda/tsmm/entries.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -9,7 +10,7 @@ namespace {
 constexpr int general_rows = 32;
 constexpr int general_columns = 32;
 
-bool complete_general(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+bool complete_general(const CudaDevice& device, const CudaTsmmProblem& p, GeneralTsmm& c) {
   if (p.in_place) return false;
   c = {};
   c.kernel = TsmmKernel::general;
@@ -17,7 +18,7 @@ bool complete_general(const CudaDevice& device, const CudaTsmmProblem& p, CudaTs
   return true;
 }
 
-CudaWork general_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+CudaWork general_work(const CudaDevice& device, const CudaTsmmProblem& p, const GeneralTsmm& c) {
   const auto tiles = static_cast<double>(ceil_div(p.n, general_columns));
   CudaWork work{};
   work.bytes = tall_bytes(p) + static_cast<double>(p.k) * static_cast<double>(p.m) * (tiles - 1) * p.real_bytes;
@@ -36,13 +37,15 @@ CudaWork general_work(const CudaDevice& device, const CudaTsmmProblem& p, const 
 
 void add_general(TsmmKernel kernel, const CudaDevice& device, const CudaTsmmProblem& p, Search,
                  std::vector<CudaTsmm>& to) {
-  CudaTsmm c{};
+  GeneralTsmm c{};
   c.kernel = kernel;
   if (complete_general(device, p, c)) to.push_back(c);
 }
 
 }  // namespace
 
-const TsmmEntry general_entry{add_general, complete_general, general_work};
+const TsmmEntry<GeneralTsmm> GeneralTsmm::entry{[](TsmmKernel) { return std::span<const Field<GeneralTsmm>>{}; },
+                                                [](const CudaTsmmProblem&, const GeneralTsmm&) { return true; },
+                                                complete_general, general_work, add_general};
 
 }  // namespace blockvec::kernels::dispatch

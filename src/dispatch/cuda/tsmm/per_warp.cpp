@@ -1,25 +1,25 @@
 #include <algorithm>
 #include <limits>
 
+#include "src/dispatch/cuda/kernels.hpp"
+#include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/stages.hpp"
-#include "src/dispatch/cuda/tsmm/entries.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
 
-bool is_split(const CudaTsmm& c) { return c.kernel == TsmmKernel::per_warp_tf32; }
+bool is_split(const PerWarp& c) { return c.kernel == TsmmKernel::per_warp_tf32; }
 
 // Bytes of one warp's stage.
-std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c) {
+std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const PerWarp& c) {
   return std::int64_t{c.rows} * c.pitch * p.real_bytes;
 }
 
 }  // namespace
 
-static bool complete_warps(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+static bool complete_per_warp(const CudaDevice& device, const CudaTsmmProblem& p, PerWarp& c) {
   const std::int64_t most_panel = 256 / p.real_bytes;
   if (!p.row_major || p.m < 1 || p.n > 8 * c.tile_n || c.stages < 2 || c.stages > 4) return false;
-  c.warps = 1;
   c.rows = 16 * c.blocks_n;
   if (is_split(c) && (p.real_bytes != 4 || !p.may_split)) return false;
   c.panel = static_cast<int>(p.m <= most_panel ? round_up(p.m, is_split(c) ? 8 : 4) : most_panel);
@@ -46,7 +46,7 @@ static void add_per_warp(TsmmKernel kernel, const CudaDevice& device, const Cuda
   const bool staged = !p.aligned_output || p.pitch_b * p.real_bytes % 32 != 0 || p.n * p.real_bytes % 32 != 0;
   const bool split = kernel == TsmmKernel::per_warp_tf32;
   const auto add = [&](const TileShape& tile, int stages, bool by_rows, int ticket) {
-    CudaTsmm c{};
+    PerWarp c{};
     c.kernel = kernel;
     c.blocks_n = tile.m;
     c.tile_n = tile.n;
@@ -80,7 +80,7 @@ static void add_per_warp(TsmmKernel kernel, const CudaDevice& device, const Cuda
   }
 }
 
-static CudaWork warps_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+static CudaWork per_warp_work(const CudaDevice& device, const CudaTsmmProblem& p, const PerWarp& c) {
   const std::int64_t blocks = ceil_div(c.parts, device.multiprocessors);
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts) * blocks;
   const double products = static_cast<double>(turns * c.blocks_n * c.tile_n * ceil_div(p.m, 4)) / 4;
@@ -99,6 +99,20 @@ static CudaWork warps_work(const CudaDevice& device, const CudaTsmmProblem& p, c
   return work;
 }
 
-const TsmmEntry per_warp_entry{add_per_warp, complete_warps, warps_work};
+static bool is_compiled(const CudaTsmmProblem& p, const PerWarp& c) {
+  if (is_split(c)) return is_among(tsmm_per_warp_tf32_compiled, p.real_bytes, c.blocks_n, c.tile_n);
+  return is_among(tsmm_per_warp_compiled, p.real_bytes, c.blocks_n, c.tile_n);
+}
+
+static std::span<const Field<PerWarp>> fields(TsmmKernel) {
+  using C = PerWarp;
+  static constexpr Field<C> all[] = {{"tile", &C::blocks_n, &C::tile_n},
+                                     {"staged", &C::staged},
+                                     {"stages", &C::stages},
+                                     {"ticket", &C::chunks_per_ticket}};
+  return all;
+}
+
+const TsmmEntry<PerWarp> PerWarp::entry{fields, is_compiled, complete_per_warp, per_warp_work, add_per_warp};
 
 }  // namespace blockvec::kernels::dispatch

@@ -1,7 +1,8 @@
 #include <algorithm>
 
+#include "src/dispatch/cuda/kernels.hpp"
+#include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/stages.hpp"
-#include "src/dispatch/cuda/tsmm/entries.hpp"
 #include "src/dispatch/cuda/tsmm/strided.hpp"
 
 namespace blockvec::kernels::dispatch {
@@ -11,7 +12,7 @@ constexpr int numbers_of_line = 16;
 constexpr int sector_bytes = 32;
 
 // Whether this kernel can serve a product. Complex numbers are read as a whole, so they must be aligned.
-bool gauss_serves(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+bool gauss_serves(const CudaDevice& device, const CudaTsmmProblem& p, const Registers3m& c) {
   return boxes_serve(device, p) && p.parts == 2 && p.real_bytes == 8 && p.aligned && p.m <= 8 * c.blocks_n &&
          p.n <= 32 * c.tile_n;
 }
@@ -21,14 +22,14 @@ bool stages_rows(const CudaTsmmProblem& p) { return p.row_major && p.aligned_out
 
 // The pitch of lines in a TMA tile (box). Four lanes read four neighbours of a row, or of two columns. The next four
 // lanes meet other banks.
-int pitch_of(const CudaTsmmProblem& p, const CudaTsmm& c) {
+int pitch_of(const CudaTsmmProblem& p, const Registers3m& c) {
   constexpr int apart = numbers_of_line / 2;  // the pitch is an odd number of these
   return p.row_major ? (c.panel / apart % 2 != 0 ? c.panel : c.panel + apart) : 2 * c.rows + numbers_of_line / 4;
 }
 
 }  // namespace
 
-static bool complete_gauss_registers(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+static bool complete_registers_3m(const CudaDevice& device, const CudaTsmmProblem& p, Registers3m& c) {
   if (!gauss_serves(device, p, c)) return false;
   c.classes = 1;
   c.groups = 1;
@@ -58,15 +59,15 @@ static bool complete_gauss_registers(const CudaDevice& device, const CudaTsmmPro
   return true;
 }
 
-static void add_gauss_registers(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
-                                std::vector<CudaTsmm>& to) {
+static void add_registers_3m(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+                             std::vector<CudaTsmm>& to) {
   // As measured on an H200, other kernels are better for fewer columns.
   if (p.parts == 1 || p.real_bytes != 8 || p.m <= 64 || p.n <= 32) return;
   // Columns that begin inside sectors of memory had better be stored in longer pieces, if products leave time for that.
   const bool in_sectors = p.row_major || p.pitch_b * p.real_bytes % sector_bytes == 0;
   if (search == Search::usual && !in_sectors && p.m <= 96 && p.n <= 96) return;
   const auto add = [&](const TileShape& tile, int row_warps, bool staged) {
-    CudaTsmm c{};
+    Registers3m c{};
     c.kernel = TsmmKernel::registers_3m;
     c.blocks_n = tile.m;
     c.tile_n = tile.n;
@@ -88,7 +89,7 @@ static void add_gauss_registers(TsmmKernel, const CudaDevice& device, const Cuda
   }
 }
 
-static CudaWork gauss_registers_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+static CudaWork registers_3m_work(const CudaDevice& device, const CudaTsmmProblem& p, const Registers3m& c) {
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
   CudaWork work{};
   work.bytes = tall_bytes(p);
@@ -108,6 +109,23 @@ static CudaWork gauss_registers_work(const CudaDevice& device, const CudaTsmmPro
   return work;
 }
 
-const TsmmEntry registers_3m_entry{add_gauss_registers, complete_gauss_registers, gauss_registers_work};
+static bool is_compiled(const CudaTsmmProblem& p, const Registers3m& c) {
+  return p.real_bytes == 8 && p.parts == 2 &&
+         is_among(tsmm_registers_3m_compiled, p.real_bytes, c.blocks_n, c.tile_n, !p.row_major);
+}
+
+static std::span<const Field<Registers3m>> fields(TsmmKernel) {
+  using C = Registers3m;
+  static constexpr Field<C> all[] = {{"tile", &C::blocks_n, &C::tile_n},
+                                     {"warps", &C::row_warps, &C::warps},
+                                     {"panel", &C::panel},
+                                     {"staged", &C::staged},
+                                     {"stages", &C::stages},
+                                     {"ticket", &C::chunks_per_ticket}};
+  return all;
+}
+
+const TsmmEntry<Registers3m> Registers3m::entry{fields, is_compiled, complete_registers_3m, registers_3m_work,
+                                                add_registers_3m};
 
 }  // namespace blockvec::kernels::dispatch

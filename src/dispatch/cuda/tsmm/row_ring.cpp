@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "src/dispatch/cuda/kernels.hpp"
+#include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/stages.hpp"
-#include "src/dispatch/cuda/tsmm/entries.hpp"
+#include "src/dispatch/cuda/tsmm/serves.hpp"
 #include "src/dispatch/cuda/tsmm/strided.hpp"
 
 namespace blockvec::kernels::dispatch {
@@ -36,30 +38,30 @@ bool ring_serves(const CudaDevice& device, const CudaTsmmProblem& p) {
 }
 
 // The pitches of rows: of A and of B in a stage, and of results.
-std::int64_t stage_pitch_a(const CudaTsmmProblem& p, const CudaTsmm& c) {
+std::int64_t stage_pitch_a(const CudaTsmmProblem& p, const RowRing& c) {
   return c.boxes_a ? round_up(p.m, 16 / p.real_bytes) : p.pitch_a;
 }
-std::int64_t stage_pitch_b(const CudaTsmmProblem& p, const CudaTsmm& c) {
+std::int64_t stage_pitch_b(const CudaTsmmProblem& p, const RowRing& c) {
   return c.boxes_b ? round_up(p.n, 16 / p.real_bytes) : p.pitch_b;
 }
-std::int64_t pitch_out(const CudaTsmmProblem& p, const CudaTsmm& c) { return c.boxes_b ? stage_pitch_b(p, c) : p.n; }
+std::int64_t pitch_out(const CudaTsmmProblem& p, const RowRing& c) { return c.boxes_b ? stage_pitch_b(p, c) : p.n; }
 
-bool is_split(const CudaTsmm& c) { return c.kernel == TsmmKernel::row_ring_tf32; }
-int ring_warps(const CudaTsmm& c) { return is_split(c) ? split_warps({c.tile_n, c.blocks_n}) : computing_warps; }
+bool is_split(const RowRing& c) { return c.kernel == TsmmKernel::row_ring_tf32; }
+int ring_warps(const RowRing& c) { return is_split(c) ? split_warps({c.tile_n, c.blocks_n}) : computing_warps; }
 
-bool by_fma(const CudaTsmm& c) { return c.kernel == TsmmKernel::row_fma; }
-bool sums_in_single(const CudaTsmm& c) { return by_fma(c) && c.blocks_n > widest_exact_narrow; }
+bool by_fma(const RowRing& c) { return c.kernel == TsmmKernel::row_fma; }
+bool sums_in_single(const RowRing& c) { return by_fma(c) && c.blocks_n > widest_exact_narrow; }
 
 // Whether warps divide A's columns.
-bool is_deep(const CudaTsmm& c) { return c.kernel == TsmmKernel::row_deep; }
+bool is_deep(const RowRing& c) { return c.kernel == TsmmKernel::row_deep; }
 
-std::int64_t ring_stage_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
+std::int64_t ring_stage_bytes(const CudaTsmmProblem& p, const RowRing& c) {
   return stage_bytes(c.rows, stage_pitch_a(p, c), p.real_bytes) +
          (c.output_in_ring ? stage_bytes(c.rows, stage_pitch_b(p, c), p.real_bytes) : 0);
 }
 
 // Bytes of C, as the kernel keeps it in shared memory.
-std::int64_t small_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
+std::int64_t small_bytes(const CudaTsmmProblem& p, const RowRing& c) {
   if (is_split(c)) return std::int64_t{8} * c.warps * c.tile_n * 16 * round_up(p.m, 8);  // high and low
   if (by_fma(c)) {
     const std::size_t bytes = sums_in_single(c) ? sizeof(float) : sizeof(double);
@@ -69,20 +71,20 @@ std::int64_t small_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
 }
 
 // Bytes of shared memory besides the stages.
-std::int64_t fixed_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
+std::int64_t fixed_bytes(const CudaTsmmProblem& p, const RowRing& c) {
   if (is_deep(c)) {  // sums of all warps, for two sets of 8 rows
     return std::int64_t{2} * c.groups * c.warps * 8 * (16 * c.tile_n + 2) * static_cast<std::int64_t>(sizeof(double));
   }
   return small_bytes(p, c) + c.groups * stage_bytes(c.rows, pitch_out(p, c), p.real_bytes);
 }
 
-int row_step(const CudaTsmmProblem& p, const CudaTsmm& c) {
+int row_step(const CudaTsmmProblem& p, const RowRing& c) {
   if (is_deep(c)) return 8;  // whole lines, because rows have an even number of columns
   return std::max(by_fma(c) ? 32 : 8 * c.blocks_n, least_rows(p.real_bytes));
 }
 
 // Divides a block's shared memory among stages, results on their way out, and C. Returns false if they do not fit.
-bool fit_stages(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+bool fit_stages(const CudaDevice& device, const CudaTsmmProblem& p, RowRing& c) {
   const std::int64_t stage = ring_stage_bytes(p, c);
   const std::int64_t fixed = fixed_bytes(p, c);
   const std::int64_t room = device.shared_bytes - static_bytes;
@@ -99,17 +101,17 @@ bool fit_stages(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c)
   return enough;
 }
 
-bool fit_boxes(const CudaTsmm& c) { return !(c.boxes_a || c.boxes_b) || c.rows <= longest_box; }
+bool fit_boxes(const RowRing& c) { return !(c.boxes_a || c.boxes_b) || c.rows <= longest_box; }
 
 // Rows of views lie far apart. Memory serves them best in small chunks. Where much is also written, only little should
 // be on its way at a time.
-bool is_scattered(const CudaTsmmProblem& p, const CudaTsmm& c) { return c.boxes_a && !p.reads_output; }
-bool fit_scattered(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+bool is_scattered(const CudaTsmmProblem& p, const RowRing& c) { return c.boxes_a && !p.reads_output; }
+bool fit_scattered(const CudaDevice& device, const CudaTsmmProblem& p, RowRing& c) {
   if (c.groups != 0 || c.rows != 0 || c.stages != 0) return false;
   constexpr std::int64_t good_bytes = 65536;
   const std::int64_t bytes = stage_pitch_a(p, c) * p.real_bytes;
   const bool reads = p.m >= 4 * p.n && p.m <= 48;
-  CudaTsmm tried = c;
+  RowRing tried = c;
   const bool splits_few = is_split(c) && c.tile_n == 1;  // these multiply fast
   tried.groups = std::min(reads ? 8 : splits_few ? 6 : 4, ring_warps(c) / c.warps);
   tried.rows = std::max(32, chunk_rows(bytes + p.n * p.real_bytes, 14336, p.real_bytes, p.k,
@@ -123,7 +125,7 @@ bool fit_scattered(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm&
 }
 
 // Chooses the most consumer warp groups and the longest chunks that fit, if the configuration leaves them open.
-bool fit_groups(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+bool fit_groups(const CudaDevice& device, const CudaTsmmProblem& p, RowRing& c) {
   const int most_groups = ring_warps(c) / c.warps;
   if (c.groups != 0 && c.rows != 0) return c.groups <= most_groups && fit_boxes(c) && fit_stages(device, p, c);
   if (is_scattered(p, c) && fit_scattered(device, p, c)) return true;
@@ -149,7 +151,7 @@ bool fit_groups(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c)
 
 }  // namespace
 
-static bool complete_ring(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+static bool complete_row_ring(const CudaDevice& device, const CudaTsmmProblem& p, RowRing& c) {
   if (!ring_serves(device, p)) return false;
   c.boxes_a = !streams(p.m, p.pitch_a);
   // TMA tiles are written in whole units of 16 bytes, which must belong to B.
@@ -177,7 +179,7 @@ static bool complete_ring(const CudaDevice& device, const CudaTsmmProblem& p, Cu
   return true;
 }
 
-static CudaWork ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+static CudaWork row_ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const RowRing& c) {
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
   const auto rows = static_cast<double>(turns * c.rows);
   const double busy_part = static_cast<double>(ring_warps(c)) / (c.groups * c.warps);
@@ -217,7 +219,7 @@ static void add_row_ring(TsmmKernel kernel, const CudaDevice& device, const Cuda
                          std::vector<CudaTsmm>& to) {
   if (!ring_serves(device, p)) return;
   const auto add = [&](const TileShape& tile, int groups, int rows, int stages, int chunks_per_ticket) {
-    CudaTsmm c{};
+    RowRing c{};
     c.kernel = kernel;
     c.tile_n = tile.m;
     c.blocks_n = tile.n;
@@ -229,11 +231,11 @@ static void add_row_ring(TsmmKernel kernel, const CudaDevice& device, const Cuda
     return c;
   };
   const auto add_shape = [&](const TileShape& tile) {
-    const CudaTsmm usual = add(tile, 0, 0, 0, 0);
+    const RowRing usual = add(tile, 0, 0, 0, 0);
     if (search == Search::usual || usual.warps == 0) return;
     for (int groups = ring_warps(usual) / usual.warps; groups > 0; groups /= 2) {
       for (int rows = row_step(p, usual); rows <= 1024; rows *= 2) {
-        const CudaTsmm full = add(tile, groups, rows, 0, 0);
+        const RowRing full = add(tile, groups, rows, 0, 0);
         for (int ticket = 1; ticket <= 16; ticket *= 2) add(tile, groups, rows, 0, ticket);
         const int half = full.stages / 2 / groups * groups;
         if (half > 0) add(tile, groups, rows, half, 0);
@@ -267,6 +269,31 @@ static void add_row_ring(TsmmKernel kernel, const CudaDevice& device, const Cuda
   }
 }
 
-const TsmmEntry row_ring_entry{add_row_ring, complete_ring, ring_work};
+static bool is_compiled(const CudaTsmmProblem& p, const RowRing& c) {
+  switch (c.kernel) {
+    case TsmmKernel::row_ring_tf32:
+      return is_among(tsmm_row_ring_tf32_compiled, p.real_bytes, c.tile_n, c.blocks_n);
+    case TsmmKernel::row_fma:
+      return is_among(tsmm_row_fma_compiled, p.real_bytes, c.blocks_n);
+    case TsmmKernel::row_deep:
+      return is_among(tsmm_row_deep_compiled, p.real_bytes, c.tile_n, deep_columns(p.m));
+    default:
+      return is_among(tsmm_row_ring_compiled, p.real_bytes, c.tile_n, c.blocks_n);
+  }
+}
+
+static std::span<const Field<RowRing>> fields(TsmmKernel kernel) {
+  using C = RowRing;
+  static constexpr Field<C> warps{"warps", &C::warps}, groups{"groups", &C::groups}, rows{"rows", &C::rows},
+      stages{"stages", &C::stages}, ticket{"ticket", &C::chunks_per_ticket};
+  static constexpr Field<C> ring[] = {{"tile", &C::tile_n, &C::blocks_n}, warps, groups, rows, stages, ticket};
+  static constexpr Field<C> fma[] = {{"columns", &C::blocks_n}, groups, rows, stages, ticket};
+  static constexpr Field<C> deep[] = {{"tile", &C::tile_n}, warps, groups, rows, stages, ticket};
+  if (kernel == TsmmKernel::row_fma) return fma;
+  if (kernel == TsmmKernel::row_deep) return deep;
+  return ring;
+}
+
+const TsmmEntry<RowRing> RowRing::entry{fields, is_compiled, complete_row_ring, row_ring_work, add_row_ring};
 
 }  // namespace blockvec::kernels::dispatch

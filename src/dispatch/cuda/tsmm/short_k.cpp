@@ -1,8 +1,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "src/dispatch/cuda/kernels.hpp"
+#include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/stages.hpp"
-#include "src/dispatch/cuda/tsmm/entries.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 constexpr std::int64_t many_columns = 512;
 
 // Bytes of all stages of a block. No stage stays empty.
-std::int64_t ring_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
+std::int64_t ring_bytes(const CudaTsmmProblem& p, const ShortK& c) {
   const int stage = c.rows * (panels_panel + 4) + panels_panel * (8 * c.tile_n + 4);
   const std::int64_t stages = std::min<std::int64_t>(panels_stages, ceil_div(p.m, panels_panel));
   return stages * stage * static_cast<std::int64_t>(sizeof(double));
@@ -20,19 +21,18 @@ std::int64_t ring_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
 
 // Blocks that run on a multiprocessor at a time. Each of them takes another kilobyte of shared memory, which nobody can
 // use.
-std::int64_t blocks_at_a_time(const CudaDevice& device, const CudaTsmm& c) {
+std::int64_t blocks_at_a_time(const CudaDevice& device, const ShortK& c) {
   return std::min<std::int64_t>((device.shared_bytes + 1024) / (c.shared_bytes + 1024), 16 / c.blocks_n);
 }
 
 }  // namespace
 
-static bool complete_panels(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+static bool complete_short_k(const CudaDevice& device, const CudaTsmmProblem& p, ShortK& c) {
   // Rows of A are copied in pairs of numbers.
   if (!p.row_major || p.real_bytes != 8 || p.parts != 1 || p.may_skip_a || p.m == 0 || p.n > 8 * c.tile_n ||
       !p.aligned || p.pitch_a % 2 != 0) {
     return false;
   }
-  c.warps = 1;
   c.panel = p.m >= many_columns ? 2 * panels_panel : 0;
   c.rows = 16 * c.blocks_n;
   c.shared_bytes = static_cast<int>(ring_bytes(p, c));
@@ -40,12 +40,12 @@ static bool complete_panels(const CudaDevice& device, const CudaTsmmProblem& p, 
   return c.shared_bytes <= device.shared_bytes && c.parts <= std::numeric_limits<std::int32_t>::max();
 }
 
-static void add_panels(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
-                       std::vector<CudaTsmm>& to) {
+static void add_short_k(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+                        std::vector<CudaTsmm>& to) {
   for (const TileShape& tile : tsmm_short_k_shapes) {
     const bool narrower = tile.n > 1 && 4 * tile.n >= p.n;  // a narrower tile is enough
     if (search == Search::usual && (narrower || tile.m != (p.m >= many_columns ? 8 : 4))) continue;
-    CudaTsmm c{};
+    ShortK c{};
     c.kernel = TsmmKernel::short_k;
     c.blocks_n = tile.m;
     c.tile_n = tile.n;
@@ -53,7 +53,7 @@ static void add_panels(TsmmKernel, const CudaDevice& device, const CudaTsmmProbl
   }
 }
 
-static CudaWork panels_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+static CudaWork short_k_work(const CudaDevice& device, const CudaTsmmProblem& p, const ShortK& c) {
   const std::int64_t blocks = blocks_at_a_time(device, c);
   const std::int64_t turns = ceil_div(c.parts, device.multiprocessors * blocks);
   const double steps = static_cast<double>(turns * blocks * c.blocks_n) * static_cast<double>(ceil_div(p.m, 16));
@@ -73,6 +73,15 @@ static CudaWork panels_work(const CudaDevice& device, const CudaTsmmProblem& p, 
   return work;
 }
 
-const TsmmEntry short_k_entry{add_panels, complete_panels, panels_work};
+static bool is_compiled(const CudaTsmmProblem& p, const ShortK& c) {
+  return p.real_bytes == 8 && p.parts == 1 && is_among(tsmm_short_k_compiled, p.real_bytes, c.blocks_n, c.tile_n);
+}
+
+static std::span<const Field<ShortK>> fields(TsmmKernel) {
+  static constexpr Field<ShortK> all[] = {{"tile", &ShortK::blocks_n, &ShortK::tile_n}};
+  return all;
+}
+
+const TsmmEntry<ShortK> ShortK::entry{fields, is_compiled, complete_short_k, short_k_work, add_short_k};
 
 }  // namespace blockvec::kernels::dispatch

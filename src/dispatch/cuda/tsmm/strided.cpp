@@ -4,8 +4,9 @@
 #include <initializer_list>
 #include <limits>
 
+#include "src/dispatch/cuda/kernels.hpp"
+#include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/stages.hpp"
-#include "src/dispatch/cuda/tsmm/entries.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -26,44 +27,42 @@ std::int64_t spread(const CudaTsmmProblem& p, std::int64_t numbers, bool whole_c
   return round_up(numbers + shift, 2 * shift) - shift;
 }
 
-bool is_3m(const CudaTsmm& c) { return c.kernel == TsmmKernel::strided_3m; }
-bool is_plain(const CudaTsmm& c) { return c.kernel == TsmmKernel::strided_plain; }
-int blocks_of(const CudaTsmm& c) { return tsmm_box_blocks({c.blocks_n, c.tile_n}); }
-int box_rows(const CudaTsmm& c) { return 16 * c.row_warps; }
-int boxes_of_stage(const CudaTsmm& c) { return c.groups * c.blocks_n; }
+bool is_3m(const Strided& c) { return c.kernel == TsmmKernel::strided_3m; }
+bool is_plain(const Strided& c) { return c.kernel == TsmmKernel::strided_plain; }
+int blocks_of(const Strided& c) { return tsmm_box_blocks({c.blocks_n, c.tile_n}); }
+int box_rows(const Strided& c) { return 16 * c.row_warps; }
+int boxes_of_stage(const Strided& c) { return c.groups * c.blocks_n; }
 
 // The number of consecutive columns of A that lanes with the same lane % 4 take in turn.
-std::int64_t depth_classes(const CudaTsmmProblem& p, const CudaTsmm& c) {
-  return p.row_major ? 1 : p.parts * c.classes;
-}
+std::int64_t depth_classes(const CudaTsmmProblem& p, const Strided& c) { return p.row_major ? 1 : p.parts * c.classes; }
 
-int columns_of_tile(const CudaTsmm& c) { return (is_3m(c) ? 16 : 8) * c.tile_n; }
+int columns_of_tile(const Strided& c) { return (is_3m(c) ? 16 : 8) * c.tile_n; }
 
 // Panels (K slices) begin at multiples of this. A single panel that covers the matrix's width also ends at one.
-std::int64_t panel_step(const CudaTsmmProblem& p, const CudaTsmm& c) {
+std::int64_t panel_step(const CudaTsmmProblem& p, const Strided& c) {
   if (is_3m(c)) return 8;
   return p.row_major ? 4 : (p.real_bytes == 8 ? 4 : 8) * depth_classes(p, c);
 }
 
 // Numbers of one class in a TMA tile, and numbers in a stage.
-std::int64_t class_numbers(const CudaTsmmProblem& p, const CudaTsmm& c) {
+std::int64_t class_numbers(const CudaTsmmProblem& p, const Strided& c) {
   return (p.row_major ? box_rows(c) / c.classes : c.panel / depth_classes(p, c)) * c.pitch;
 }
-std::int64_t numbers_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c) {
+std::int64_t numbers_of_stage(const CudaTsmmProblem& p, const Strided& c) {
   return boxes_of_stage(c) * c.classes * class_numbers(p, c);
 }
 
 // Bytes of `rows` rows of packed C. Complex numbers are stored as 2 x 2 real ones; for 3M, only as re and im, or as re,
 // im and their sum.
-std::int64_t small_bytes(const CudaTsmm& c, std::int64_t rows) {
+std::int64_t small_bytes(const Strided& c, std::int64_t rows) {
   const int of_four = !is_3m(c) ? 4 : gauss_by_panels({c.blocks_n, c.tile_n}) ? 2 : 3;
   return rows * c.warps * columns_of_tile(c) * std::int64_t{sizeof(double)} * of_four / 4;
 }
-std::int64_t resident_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
+std::int64_t resident_bytes(const CudaTsmmProblem& p, const Strided& c) {
   return c.small_in_ring ? 0 : small_bytes(c, round_up(p.m, 16));
 }
 // Bytes of results on their way to memory, which are the rows of blocks_n TMA tiles at a time.
-std::int64_t staged_bytes(const CudaTsmmProblem& p, CudaTsmm& c) {
+std::int64_t staged_bytes(const CudaTsmmProblem& p, Strided& c) {
   c.staged_pitch = 0;
   if (c.staged == 0) return 0;
   const std::int64_t rows = std::int64_t{box_rows(c)} * c.blocks_n;
@@ -79,11 +78,11 @@ int box_classes(const CudaTsmmProblem& p) {
   return classes;
 }
 
-std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const CudaTsmm& c) {
+std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const Strided& c) {
   return numbers_of_stage(p, c) * p.real_bytes + (c.small_in_ring ? small_bytes(c, c.panel) : 0);
 }
 
-bool fit_panel(const CudaTsmmProblem& p, std::int64_t panel, CudaTsmm& c) {
+bool fit_panel(const CudaTsmmProblem& p, std::int64_t panel, Strided& c) {
   const std::int64_t lead = !is_plain(c) && (c.classes > 1 || !p.aligned) ? unit_bytes / p.real_bytes - 1 : 0;
   const std::int64_t pitch =
       spread(p, (p.row_major ? round_up(panel, 4) : p.parts * box_rows(c)) + lead, is_3m(c) && p.row_major);
@@ -96,13 +95,13 @@ bool fit_panel(const CudaTsmmProblem& p, std::int64_t panel, CudaTsmm& c) {
 namespace {
 
 // Shared memory for a block. Each block of a multiprocessor takes another kilobyte, which nobody can use.
-std::int64_t shared_bytes_of_block(const CudaDevice& device, const CudaTsmm& c) {
+std::int64_t shared_bytes_of_block(const CudaDevice& device, const Strided& c) {
   const int blocks = blocks_of(c);
   return (device.shared_bytes + 1024) / blocks - 1024;
 }
 
 // Divides a block's shared memory among stages and what stays besides them. Returns false if they do not fit.
-bool fit_ring(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+bool fit_ring(const CudaDevice& device, const CudaTsmmProblem& p, Strided& c) {
   const std::int64_t beside = resident_bytes(p, c) + staged_bytes(p, c);
   const std::int64_t room = shared_bytes_of_block(device, c) - static_bytes - beside;
   const std::int64_t stage = bytes_of_stage(p, c);
@@ -113,7 +112,7 @@ bool fit_ring(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
 
 // Chooses what a stage holds, which has at most `most_bytes`: one or several sets of whole rows, or a panel. Panels
 // have nearly equal widths.
-bool fit_stage(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+bool fit_stage(const CudaDevice& device, const CudaTsmmProblem& p, Strided& c) {
   constexpr std::int64_t most_bytes = 40960;
   // Warps that copy had better wait for few large stages. Panels of columns have multiples of four columns.
   const std::int64_t good_bytes = is_plain(c) || (!p.row_major && p.m < 4) ? 40960 : 20480;
@@ -147,7 +146,7 @@ bool fit_stage(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) 
 }
 
 // Whether strided_3m can serve a product. It reads complex numbers as a whole.
-bool gauss_serves(const CudaTsmmProblem& p, const CudaTsmm& c) {
+bool gauss_serves(const CudaTsmmProblem& p, const Strided& c) {
   return p.parts == 2 && p.real_bytes == 8 && p.aligned && c.staged == 0;
 }
 
@@ -165,7 +164,7 @@ bool boxes_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
          (p.row_major ? p.k : p.m / p.parts) >= box_classes(p);
 }
 
-static bool complete_boxes(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+static bool complete_strided(const CudaDevice& device, const CudaTsmmProblem& p, Strided& c) {
   if (is_plain(c) && !p.row_major) return false;
   if (!boxes_serve(device, p) || (is_3m(c) && !gauss_serves(p, c))) return false;
   c.classes = is_plain(c) ? 1 : box_classes(p);
@@ -264,15 +263,14 @@ Shapes usual_shapes(TsmmKernel kernel, const CudaTsmmProblem& p) {
 
 }  // namespace
 
-static void add_gauss(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
-                      std::vector<CudaTsmm>& to) {
+static void add_3m(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
   if (p.parts == 1 || p.m * p.n <= 48 * (p.m + p.n)) return;  // narrower products wait for memory anyway
   for (const TileShape& tile : tsmm_strided_3m_shapes) {
     for (const int panel : {0, 32, 64, 128}) {
       if (panel != 0 && search == Search::usual) break;
       for (const int stages : {0, 2, 3, 4}) {
         if (stages != 0 && search == Search::usual) break;
-        CudaTsmm c{};
+        Strided c{};
         c.kernel = TsmmKernel::strided_3m;
         c.blocks_n = tile.m;
         c.tile_n = tile.n;
@@ -284,10 +282,10 @@ static void add_gauss(TsmmKernel, const CudaDevice& device, const CudaTsmmProble
   }
 }
 
-static void add_boxes(TsmmKernel kernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
-                      std::vector<CudaTsmm>& to) {
+static void add_plain_products(TsmmKernel kernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+                               std::vector<CudaTsmm>& to) {
   const auto add = [&](const Shape& shape, bool staged, int groups = 0, int ticket = 0) {
-    CudaTsmm c{};
+    Strided c{};
     c.kernel = kernel;
     c.blocks_n = shape.tile.m;
     c.tile_n = shape.tile.n;
@@ -330,7 +328,7 @@ static void add_boxes(TsmmKernel kernel, const CudaDevice& device, const CudaTsm
   }
 }
 
-static CudaWork boxes_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+static CudaWork strided_work(const CudaDevice& device, const CudaTsmmProblem& p, const Strided& c) {
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
   const double busy_part = static_cast<double>(computing_warps) / (c.row_warps * c.warps);
   CudaWork work{};
@@ -356,7 +354,22 @@ static CudaWork boxes_work(const CudaDevice& device, const CudaTsmmProblem& p, c
   return work;
 }
 
-const TsmmEntry strided_entry{add_boxes, complete_boxes, boxes_work};
-const TsmmEntry strided_3m_entry{add_gauss, complete_boxes, boxes_work};
+static void add_strided(TsmmKernel kernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+                        std::vector<CudaTsmm>& to) {
+  if (kernel == TsmmKernel::strided_3m) return add_3m(device, p, search, to);
+  add_plain_products(kernel, device, p, search, to);
+}
+
+static bool is_compiled(const CudaTsmmProblem& p, const Strided& c) {
+  if (is_3m(c)) {
+    return p.real_bytes == 8 && p.parts == 2 &&
+           is_among(tsmm_strided_3m_compiled, p.real_bytes, c.blocks_n, c.tile_n, !p.row_major);
+  }
+  return is_among(tsmm_strided_compiled, p.real_bytes, c.blocks_n, c.tile_n);
+}
+
+static std::span<const Field<Strided>> fields(TsmmKernel) { return strided_fields<Strided>; }
+
+const TsmmEntry<Strided> Strided::entry{fields, is_compiled, complete_strided, strided_work, add_strided};
 
 }  // namespace blockvec::kernels::dispatch

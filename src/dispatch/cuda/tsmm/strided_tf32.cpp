@@ -1,8 +1,10 @@
 #include <algorithm>
 
+#include "src/dispatch/cuda/kernels.hpp"
+#include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/rules.hpp"
 #include "src/dispatch/cuda/stages.hpp"
-#include "src/dispatch/cuda/tsmm/entries.hpp"
+#include "src/dispatch/cuda/tsmm/serves.hpp"
 #include "src/dispatch/cuda/tsmm/strided.hpp"
 
 namespace blockvec::kernels::dispatch {
@@ -12,28 +14,28 @@ constexpr std::int64_t longest_side = 256;  // of a TMA tile (box)
 constexpr int numbers_of_step = 16;         // of A's columns
 constexpr int box_rows = 16 * computing_warps;
 
-int columns_of(const CudaTsmm& c) { return 8 * c.tile_n; }
+int columns_of(const StridedTf32& c) { return 8 * c.tile_n; }
 
 // The pitch of rows in a stage that hold `numbers` numbers. Four lanes read four pairs of a row. The next four lanes
 // meet other banks.
 std::int64_t spread(std::int64_t numbers) { return round_up(numbers + 8, 16) - 8; }
 
 // Bytes of `rows` rows of C, high and low.
-std::int64_t small_bytes(const CudaTsmm& c, std::int64_t rows) {
+std::int64_t small_bytes(const StridedTf32& c, std::int64_t rows) {
   return round_up(rows, numbers_of_step) * columns_of(c) * 2 * std::int64_t{sizeof(float)};
 }
-std::int64_t box_bytes(const CudaTsmm& c) {
+std::int64_t box_bytes(const StridedTf32& c) {
   return std::int64_t{c.blocks_n} * box_rows * c.pitch * std::int64_t{sizeof(float)};
 }
 
 // The pitch of rows in a TMA tile.
-std::int64_t pitch_of(const CudaTsmmProblem& p, const CudaTsmm& c, std::int64_t panel) {
+std::int64_t pitch_of(const CudaTsmmProblem& p, const StridedTf32& c, std::int64_t panel) {
   const bool moved = c.classes > 1 || !p.aligned;  // TMA tiles begin ahead of a row's numbers
   return spread(panel + (moved ? 3 : 0));
 }
 
 // Sets what follows from the width of a panel (K slice). C stays in the block, or comes with A if it does not fit.
-bool fit_panel(const CudaDevice& device, const CudaTsmmProblem& p, std::int64_t panel, CudaTsmm& c) {
+bool fit_panel(const CudaDevice& device, const CudaTsmmProblem& p, std::int64_t panel, StridedTf32& c) {
   c.panel = static_cast<int>(panel);
   c.pitch = static_cast<int>(pitch_of(p, c, panel));
   if (c.pitch > longest_side) return false;
@@ -65,7 +67,7 @@ bool boxes_split_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
   return p.parts == 2 ? classes <= 2 : classes == 1 && p.aligned;
 }
 
-static bool complete_boxes_split(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+static bool complete_strided_tf32(const CudaDevice& device, const CudaTsmmProblem& p, StridedTf32& c) {
   if (!boxes_split_serve(device, p)) return false;
   c.classes = box_classes(p);
   if (p.n > p.parts * columns_of(c)) return false;
@@ -90,7 +92,7 @@ static bool complete_boxes_split(const CudaDevice& device, const CudaTsmmProblem
   return true;
 }
 
-static CudaWork boxes_split_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+static CudaWork strided_tf32_work(const CudaDevice& device, const CudaTsmmProblem& p, const StridedTf32& c) {
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
   const auto rows = static_cast<double>(turns * c.rows);
   CudaWork work{};
@@ -103,7 +105,7 @@ static CudaWork boxes_split_work(const CudaDevice& device, const CudaTsmmProblem
   }
   // Old results are loaded early if there are registers for them.
   if (p.reads_output && p.parts * c.blocks_n * columns_of(c) > 64) work.bandwidth *= 0.85;
-  // The same counts as in warpgroup_work (tf32_warpgroup.cpp).
+  // The same counts as in tf32_warpgroup.cpp.
   const auto pairs = static_cast<double>(round_up(p.m, numbers_of_step) / 2);
   const double products = rows * pairs * columns_of(c) * (p.parts == 2 ? 12 : 6);
   work.product_clocks = products / 1024;
@@ -119,8 +121,8 @@ static CudaWork boxes_split_work(const CudaDevice& device, const CudaTsmmProblem
 
 namespace {
 
-CudaTsmm configuration_of(const TileShape& tile, int panel, int stages) {
-  CudaTsmm c{};
+StridedTf32 configuration_of(const TileShape& tile, int panel, int stages) {
+  StridedTf32 c{};
   c.kernel = TsmmKernel::strided_tf32;
   c.blocks_n = tile.m;
   c.tile_n = tile.n;
@@ -131,8 +133,8 @@ CudaTsmm configuration_of(const TileShape& tile, int panel, int stages) {
 
 }  // namespace
 
-static void add_boxes_split(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
-                            std::vector<CudaTsmm>& to) {
+static void add_strided_tf32(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+                             std::vector<CudaTsmm>& to) {
   const bool few = splits_few_columns(p);
   const bool usual = search == Search::usual;
   if (p.real_bytes != 4 || !p.row_major) return;
@@ -146,7 +148,7 @@ static void add_boxes_split(TsmmKernel, const CudaDevice& device, const CudaTsmm
     const int shortest = p.parts == 1 && tile.n > 4 ? 96 : 48;
     if (usual && p.reads_output && p.m < shortest) continue;
     const auto add = [&](int panel, int stages, bool through_shared) {
-      CudaTsmm c = configuration_of(tile, panel, stages);
+      StridedTf32 c = configuration_of(tile, panel, stages);
       c.staged = through_shared ? 1 : 0;
       if (complete(device, p, c)) to.push_back(c);
     };
@@ -160,6 +162,13 @@ static void add_boxes_split(TsmmKernel, const CudaDevice& device, const CudaTsmm
   }
 }
 
-const TsmmEntry strided_tf32_entry{add_boxes_split, complete_boxes_split, boxes_split_work};
+static bool is_compiled(const CudaTsmmProblem& p, const StridedTf32& c) {
+  return is_among(tsmm_strided_tf32_compiled, p.real_bytes, c.blocks_n, c.tile_n, p.parts);
+}
+
+static std::span<const Field<StridedTf32>> fields(TsmmKernel) { return strided_fields<StridedTf32>; }
+
+const TsmmEntry<StridedTf32> StridedTf32::entry{fields, is_compiled, complete_strided_tf32, strided_tf32_work,
+                                                add_strided_tf32};
 
 }  // namespace blockvec::kernels::dispatch

@@ -3,22 +3,23 @@
 #include <iterator>
 #include <limits>
 
+#include "src/dispatch/cuda/kernels.hpp"
+#include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/rules.hpp"
 #include "src/dispatch/cuda/stages.hpp"
-#include "src/dispatch/cuda/tsmm/entries.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
 
 constexpr int pairs_of_step = 8;
 
-int columns_of(const CudaTsmm& c) { return 8 * c.tile_n; }
+int columns_of(const Tf32Warpgroup& c) { return 8 * c.tile_n; }
 
 // The number of steps in a row of A. A step has 8 pairs of neighbours.
 std::int64_t steps_of(const CudaTsmmProblem& p) { return ceil_div(p.m, 2 * pairs_of_step); }
 
 // Bytes of C, high and low. The first and second rows of pairs are stored separately.
-std::int64_t small_bytes(const CudaTsmmProblem& p, const CudaTsmm& c) {
+std::int64_t small_bytes(const CudaTsmmProblem& p, const Tf32Warpgroup& c) {
   return steps_of(p) * pairs_of_step * 4 * columns_of(c) * std::int64_t{sizeof(float)};
 }
 
@@ -42,14 +43,12 @@ bool is_wide_enough(const CudaTsmmProblem& p) {
 
 }  // namespace
 
-static bool complete_warpgroup(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+static bool complete_tf32_warpgroup(const CudaDevice& device, const CudaTsmmProblem& p, Tf32Warpgroup& c) {
   const bool serves = device.warpgroups && p.real_bytes == 4 && p.may_split && p.row_major && p.m > 0 &&
                       !p.may_skip_a && streams(p.m, p.pitch_a) && p.aligned && p.aligned_output &&
                       (!p.reads_output || streams(p.n, p.pitch_b)) && (in_pairs(p) || singly(p)) &&
                       p.pitch_b <= std::numeric_limits<std::int32_t>::max();  // the kernel counts it in 32 bits
   if (!serves || p.n > p.parts * columns_of(c)) return false;
-  c.warps = warpgroup_warps;
-  c.groups = tsmm_warpgroups;
   c.rows = warpgroup_rows;
   c.output_in_ring = p.reads_output;
   const std::int64_t room = device.shared_bytes - static_bytes - small_bytes(p, c);
@@ -69,7 +68,7 @@ static bool complete_warpgroup(const CudaDevice& device, const CudaTsmmProblem& 
   return true;
 }
 
-static CudaWork warpgroup_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+static CudaWork tf32_warpgroup_work(const CudaDevice& device, const CudaTsmmProblem& p, const Tf32Warpgroup& c) {
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
   const auto rows = static_cast<double>(turns * c.rows);
   CudaWork work{};
@@ -92,8 +91,8 @@ static CudaWork warpgroup_work(const CudaDevice& device, const CudaTsmmProblem& 
   return work;
 }
 
-static void add_warpgroup(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
-                          std::vector<CudaTsmm>& to) {
+static void add_tf32_warpgroup(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+                               std::vector<CudaTsmm>& to) {
   if (p.real_bytes != 4) return;
   const bool few = splits_few_columns(p);
   // For updates by few columns, strided_tf32 is as fast.
@@ -104,7 +103,7 @@ static void add_warpgroup(TsmmKernel, const CudaDevice& device, const CudaTsmmPr
     const bool ring_is_as_fast = tile.n <= 2 && p.m < 64 && !p.reads_output;
     if (search == Search::usual && ring_is_as_fast) continue;
     const auto add = [&](int stages, int ticket) {
-      CudaTsmm c{};
+      Tf32Warpgroup c{};
       c.kernel = TsmmKernel::tf32_warpgroup;
       c.tile_n = tile.n;
       c.stages = stages;
@@ -118,6 +117,17 @@ static void add_warpgroup(TsmmKernel, const CudaDevice& device, const CudaTsmmPr
   }
 }
 
-const TsmmEntry tf32_warpgroup_entry{add_warpgroup, complete_warpgroup, warpgroup_work};
+static bool is_compiled(const CudaTsmmProblem& p, const Tf32Warpgroup& c) {
+  return is_among(tsmm_tf32_warpgroup_compiled, p.real_bytes, c.tile_n, p.pitch_a % 2 == 0, p.reads_output, p.parts);
+}
+
+static std::span<const Field<Tf32Warpgroup>> fields(TsmmKernel) {
+  using C = Tf32Warpgroup;
+  static constexpr Field<C> all[] = {{"tile", &C::tile_n}, {"stages", &C::stages}, {"ticket", &C::chunks_per_ticket}};
+  return all;
+}
+
+const TsmmEntry<Tf32Warpgroup> Tf32Warpgroup::entry{fields, is_compiled, complete_tf32_warpgroup, tf32_warpgroup_work,
+                                                    add_tf32_warpgroup};
 
 }  // namespace blockvec::kernels::dispatch

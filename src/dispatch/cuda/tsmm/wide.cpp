@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "src/dispatch/cuda/kernels.hpp"
+#include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/stages.hpp"
-#include "src/dispatch/cuda/tsmm/entries.hpp"
+#include "src/dispatch/cuda/tsmm/serves.hpp"
 #include "src/dispatch/cuda/tsmm/strided.hpp"
 
 namespace blockvec::kernels::dispatch {
@@ -10,11 +12,11 @@ namespace {
 
 constexpr int chunks_of_cluster = 16;  // if there are enough: clusters that start late then have little to do
 
-std::int64_t items(const CudaTsmmProblem& p, const CudaTsmm& c) { return ceil_div(p.k, c.rows) * c.sections; }
+std::int64_t items(const CudaTsmmProblem& p, const Wide& c) { return ceil_div(p.k, c.rows) * c.sections; }
 
 }  // namespace
 
-static bool complete_wide(const CudaDevice& device, const CudaTsmmProblem& p, CudaTsmm& c) {
+static bool complete_wide(const CudaDevice& device, const CudaTsmmProblem& p, Wide& c) {
   if (!boxes_serve(device, p) || c.staged != 0) return false;
   c.warps = p.n <= 8 * c.tile_n ? 1 : p.in_place && p.n > 16 * c.tile_n ? 4 : 2;
   c.row_warps = computing_warps / c.warps;
@@ -56,7 +58,7 @@ bool wide_serves_in_place(const CudaDevice& device, std::int64_t k, std::int64_t
 static void add_wide(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
                      std::vector<CudaTsmm>& to) {
   const auto add = [&](int tile_n, int panel) {
-    CudaTsmm c{};
+    Wide c{};
     c.kernel = TsmmKernel::wide;
     c.blocks_n = 2;
     c.tile_n = tile_n;
@@ -74,7 +76,7 @@ static void add_wide(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem
   }
 }
 
-static CudaWork wide_work(const CudaDevice& device, const CudaTsmmProblem& p, const CudaTsmm& c) {
+static CudaWork wide_work(const CudaDevice& device, const CudaTsmmProblem& p, const Wide& c) {
   const auto blocks = std::min<std::int64_t>(c.parts, device.multiprocessors);
   CudaWork work{};
   work.bytes = tall_bytes(p);
@@ -93,6 +95,16 @@ static CudaWork wide_work(const CudaDevice& device, const CudaTsmmProblem& p, co
   return work;
 }
 
-const TsmmEntry wide_entry{add_wide, complete_wide, wide_work};
+static bool is_compiled(const CudaTsmmProblem& p, const Wide& c) {
+  return is_among(tsmm_wide_compiled, p.real_bytes, c.blocks_n, c.tile_n);
+}
+
+static std::span<const Field<Wide>> fields(TsmmKernel) {
+  using C = Wide;
+  static constexpr Field<C> all[] = {{"tile", &C::blocks_n, &C::tile_n}, {"panel", &C::panel}, {"stages", &C::stages}};
+  return all;
+}
+
+const TsmmEntry<Wide> Wide::entry{fields, is_compiled, complete_wide, wide_work, add_wide};
 
 }  // namespace blockvec::kernels::dispatch

@@ -1,26 +1,28 @@
 #include <algorithm>
 
 #include "src/dispatch/cuda/configuration.hpp"
-#include "src/dispatch/cuda/kernels.hpp"
 #include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/rules.hpp"
 #include "src/dispatch/cuda/sections.hpp"
 #include "src/dispatch/cuda/stages.hpp"
-#include "src/dispatch/cuda/tsmttsm/direct.hpp"
 #include "src/dispatch/cuda/tsmttsm/ring.hpp"
 
 namespace blockvec::kernels::dispatch {
 
+const TsmttsmEntry<NoTsmttsm> NoTsmttsm::entry{
+    [](TsmttsmKernel) { return std::span<const Field<NoTsmttsm>>{}; },
+    [](const CudaTsmttsmProblem&, const NoTsmttsm&) { return false; },
+    [](const CudaDevice&, const CudaTsmttsmProblem&, NoTsmttsm&) { return false; },
+    [](const CudaDevice&, const CudaTsmttsmProblem&, const NoTsmttsm&) { return CudaWork{}; },
+    [](TsmttsmKernel, const CudaDevice&, const CudaTsmttsmProblem&, Search, std::vector<CudaTsmttsm>&) {}};
+
 bool complete(const CudaDevice& device, const CudaTsmttsmProblem& problem, CudaTsmttsm& configuration) {
   if (problem.k == 0) {
     configuration = {};
-    configuration.fold = 1;
-    configuration.rows = configuration.segment = 1;
+    configuration->fold = configuration->rows = 1;
     return true;
   }
-  if (!has_kernel(problem, configuration)) return false;
-  if (configuration.kernel == TsmttsmKernel::direct) return complete_direct(device, problem, configuration);
-  return complete_ring(device, problem, configuration);
+  return std::visit([&](auto& c) { return complete(device, problem, c); }, configuration.of_kernel);
 }
 
 namespace {
@@ -33,8 +35,9 @@ void collect(const CudaDevice& device, const CudaTsmttsmProblem& problem, Search
     return;
   }
   apply_rules(tsmttsm_rules(), device, problem, search, to, [&](TsmttsmKernel kernel, Place place) {
-    if (kernel != TsmttsmKernel::direct) return add_ring(kernel, device, problem, search, to);
-    add_direct(device, problem, place == Place::if_none ? Search::all : search, to);
+    const Search wanted = place == Place::if_none ? Search::all : search;
+    with_configuration_of<CudaTsmttsm>(kernel,
+                                       [&](const auto& c) { c.entry.add(kernel, device, problem, wanted, to); });
   });
 }
 
@@ -46,22 +49,12 @@ std::vector<CudaTsmttsm> candidates(const CudaDevice& device, const CudaTsmttsmP
   return found;
 }
 
-namespace {
-
-CudaPrediction predict_parts(const CudaDevice& device, const CudaTsmttsmProblem& problem,
-                             const CudaTsmttsm& configuration) {
-  if (configuration.kernel == TsmttsmKernel::none) return {launch_seconds, CudaBound::latency, 0};
-  const bool direct = configuration.kernel == TsmttsmKernel::direct;
-  return predict(device,
-                 direct ? direct_work(device, problem, configuration) : ring_work(device, problem, configuration));
-}
-
-}  // namespace
-
 CudaPrediction predict(const CudaDevice& device, const CudaTsmttsmProblem& problem, const CudaTsmttsm& configuration) {
-  CudaPrediction made = predict_parts(device, problem, configuration);
+  if (configuration->kernel == TsmttsmKernel::none) return {launch_seconds, CudaBound::latency, 0};
+  CudaPrediction made = std::visit([&](const auto& c) { return predict(device, c.entry.work(device, problem, c)); },
+                                   configuration.of_kernel);
   if (sums_weigh(device, problem)) {
-    const std::int64_t entries = configuration.parts * problem.m * problem.n;
+    const std::int64_t entries = configuration->parts * problem.m * problem.n;
     made.seconds += static_cast<double>(moved_sums(problem, entries)) / device.read_bandwidth;
   }
   return made;

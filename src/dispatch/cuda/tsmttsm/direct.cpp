@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "src/dispatch/cuda/kernels.hpp"
+#include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/stages.hpp"
 
 namespace blockvec::kernels::dispatch {
@@ -34,7 +36,7 @@ Neighbours usual_neighbours(const CudaTsmttsmProblem& p) {
   return Neighbours::none;
 }
 
-const DirectShape* shape_of(const CudaTsmttsm& c) {
+const DirectShape* shape_of(const DirectTsmttsm& c) {
   const DirectShape* const shape =
       std::find_if(std::begin(tsmttsm_direct_shapes), std::end(tsmttsm_direct_shapes),
                    [&](const DirectShape& s) { return s.m == c.tile_m && s.n == c.tile_n; });
@@ -42,7 +44,7 @@ const DirectShape* shape_of(const CudaTsmttsm& c) {
 }
 
 // The most narrow rows that may be taken as one wide row. Without that, most lanes would repeat what others load.
-int most_fold(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+int most_fold(const CudaTsmttsmProblem& p, const DirectTsmttsm& c) {
   const bool in_rows = c.neighbours == static_cast<int>(Neighbours::in_rows);
   const std::int64_t room = in_rows ? 16 : 8;
   if (8 * std::min(c.tile_m, c.tile_n) < room || 8 * std::max(c.tile_m, c.tile_n) > room) return 1;
@@ -51,7 +53,7 @@ int most_fold(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
 
 // Whether this kernel may be the fastest, as measured on an H200: it is for views that one warp spans, and for few
 // columns. If B is A, it loads it twice. In single precision, 16 rows of columns are only a few bytes.
-bool may_win(const CudaDevice& device, const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+bool may_win(const CudaDevice& device, const CudaTsmttsmProblem& p, const DirectTsmttsm& c) {
   if (!device.bulk_copies) return true;
   const std::int64_t widest = std::max(p.m, p.n);
   if (c.warps_m * c.warps_n > 1 || (p.same && widest > 8)) return false;
@@ -69,7 +71,7 @@ double touched_bytes(std::int64_t width, std::int64_t pitch, int real_bytes) {
   return std::min(own + more, whole);
 }
 
-bool complete_direct(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
+static bool complete_direct(const CudaDevice& device, const CudaTsmttsmProblem& p, DirectTsmttsm& c) {
   const DirectShape* const shape = shape_of(c);
   if (shape == nullptr || p.pitch_a == 0) return false;
   if (c.neighbours == 0) c.neighbours = static_cast<int>(usual_neighbours(p));
@@ -103,7 +105,7 @@ bool complete_direct(const CudaDevice& device, const CudaTsmttsmProblem& p, Cuda
   return true;
 }
 
-CudaWork direct_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+static CudaWork direct_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const DirectTsmttsm& c) {
   const auto k = static_cast<double>(p.k);
   const auto touched = [&](std::int64_t width, std::int64_t pitch) {
     return p.row_major ? touched_bytes(width, pitch, p.real_bytes) : static_cast<double>(width * p.real_bytes);
@@ -134,9 +136,10 @@ CudaWork direct_work(const CudaDevice& device, const CudaTsmttsmProblem& p, cons
   return work;
 }
 
-void add_direct(const CudaDevice& device, const CudaTsmttsmProblem& p, Search search, std::vector<CudaTsmttsm>& to) {
+static void add_direct(TsmttsmKernel, const CudaDevice& device, const CudaTsmttsmProblem& p, Search search,
+                       std::vector<CudaTsmttsm>& to) {
   const auto add = [&](const DirectShape& shape, Neighbours neighbours, int fold, int groups) {
-    CudaTsmttsm c{};
+    DirectTsmttsm c{};
     c.kernel = TsmttsmKernel::direct;
     c.tile_m = shape.m;
     c.tile_n = shape.n;
@@ -147,7 +150,7 @@ void add_direct(const CudaDevice& device, const CudaTsmttsmProblem& p, Search se
     return c;
   };
   for (const DirectShape& shape : tsmttsm_direct_shapes) {
-    const CudaTsmttsm usual = add(shape, Neighbours::by_rule, 0, 0);
+    const DirectTsmttsm usual = add(shape, Neighbours::by_rule, 0, 0);
     if (search == Search::usual) continue;
     for (const Neighbours neighbours : {Neighbours::none, Neighbours::in_columns, Neighbours::in_rows}) {
       for (int fold = 1; fold <= most_fold(p, usual); fold *= 2) {
@@ -156,5 +159,22 @@ void add_direct(const CudaDevice& device, const CudaTsmttsmProblem& p, Search se
     }
   }
 }
+
+static bool is_compiled(const CudaTsmttsmProblem& p, const DirectTsmttsm& c) {
+  return is_among(tsmttsm_direct_compiled, p.real_bytes, c.tile_m, c.tile_n, Neighbours::none);  // all have all others
+}
+
+static std::span<const Field<DirectTsmttsm>> fields(TsmttsmKernel) {
+  using C = DirectTsmttsm;
+  static constexpr Field<C> all[] = {{"tile", &C::tile_m, &C::tile_n},
+                                     {"warps", &C::warps_m, &C::warps_n},
+                                     {"sections", &C::sections_m, &C::sections_n},
+                                     {"groups", &C::groups},
+                                     {"neighbours", &C::neighbours},
+                                     {"fold", &C::fold}};
+  return all;
+}
+
+const TsmttsmEntry<DirectTsmttsm> DirectTsmttsm::entry{fields, is_compiled, complete_direct, direct_work, add_direct};
 
 }  // namespace blockvec::kernels::dispatch

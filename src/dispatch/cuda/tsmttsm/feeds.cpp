@@ -16,7 +16,7 @@ bool fits_boxes(const CudaTsmttsmProblem& p) {
   return p.pitch_a != 0 && p.k >= most_box_classes && p.k * p.parts < longest && stride < std::int64_t{1} << 40;
 }
 
-CudaFeedRequest request_a(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+CudaFeedRequest request_a(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
   const std::int64_t width = c.sections_m == 1 ? c.fold * p.m : c.reached_m();
   CudaFeedRequest r{width,       c.fold * p.pitch_a, c.reached_m(), c.rows, c.rows_of_tile(), lead_of(p, p.pitch_a),
                     p.real_bytes};
@@ -28,7 +28,7 @@ CudaFeedRequest request_a(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   return r;
 }
 
-CudaFeedRequest request_b(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+CudaFeedRequest request_b(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
   if (c.gram()) return request_a(p, c);
   const std::int64_t width = c.sections_n == 1 ? c.fold * p.n : c.reached_n();
   return {width, c.fold * p.pitch_b, c.reached_n(), c.rows, c.columns_of_tile(), lead_of(p, p.pitch_b), p.real_bytes};
@@ -62,11 +62,11 @@ bool feeds_serve(const CudaTsmttsmProblem& p, int feeds) {
   return (in_boxes_a(feeds) || streams(p.m, p.pitch_a)) && (p.same || in_boxes_b(feeds) || streams(p.n, p.pitch_b));
 }
 
-bool comes_once(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+bool comes_once(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
   return p.same && c.sections_m * c.sections_n == 1;
 }
 
-int row_classes(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+int row_classes(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
   const int a = in_boxes_a(c.feeds) ? box_classes(p.pitch_a, p.real_bytes) : 1;
   const int b = in_boxes_b(c.feeds) ? box_classes(p.pitch_b, p.real_bytes) : 1;
   // Rows of 4-byte numbers at an odd distance conflict less in banks if lanes take every other row.
@@ -75,7 +75,7 @@ int row_classes(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   return odd ? 2 : std::max(a, b);
 }
 
-void feed_rows(const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
+void feed_rows(const CudaTsmttsmProblem& p, RingTsmttsm& c) {
   const int classes = row_classes(p, c);
   const int unit = 16 / p.real_bytes;
   const CudaFeedRequest a = request_a(p, c);
@@ -92,7 +92,7 @@ void feed_rows(const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
   c.b = comes_once(p, c) ? CudaFeed{} : boxed_b ? row_feed(b, classes, bank_step) : flat_feed(b);
 }
 
-void feed_columns(const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
+void feed_columns(const CudaTsmttsmProblem& p, RingTsmttsm& c) {
   c.segment = c.rows;
   const auto feed = [&](const CudaFeedRequest& r) {
     if (c.padding == swizzled_boxes) return swizzled_column_feed(r);

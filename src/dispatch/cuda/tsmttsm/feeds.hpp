@@ -20,13 +20,13 @@ bool feeds_serve(const CudaTsmttsmProblem& p, int feeds);
 int lead_of(const CudaTsmttsmProblem& p, std::int64_t pitch);
 
 /// Whether a stage holds rows once because B is A. Sections (CTA tiles) need different columns, so they hold both.
-bool comes_once(const CudaTsmttsmProblem& p, const CudaTsmttsm& c);
+bool comes_once(const CudaTsmttsmProblem& p, const RingTsmttsm& c);
 
 /// The number of classes of rows. It is the same for both operands.
-int row_classes(const CudaTsmttsmProblem& p, const CudaTsmttsm& c);
+int row_classes(const CudaTsmttsmProblem& p, const RingTsmttsm& c);
 
 /// Sets the feeds of both operands from the rows of a chunk.
-void feed_rows(const CudaTsmttsmProblem& p, CudaTsmttsm& c);
-void feed_columns(const CudaTsmttsmProblem& p, CudaTsmttsm& c);
+void feed_rows(const CudaTsmttsmProblem& p, RingTsmttsm& c);
+void feed_columns(const CudaTsmttsmProblem& p, RingTsmttsm& c);
 
 }  // namespace blockvec::kernels::dispatch

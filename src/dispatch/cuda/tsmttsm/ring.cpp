@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "src/dispatch/cuda/banks.hpp"
+#include "src/dispatch/cuda/kernels.hpp"
 #include "src/dispatch/cuda/rules.hpp"
 #include "src/dispatch/cuda/sections.hpp"
 #include "src/dispatch/cuda/stages.hpp"
@@ -14,17 +15,17 @@ namespace blockvec::kernels::dispatch {
 namespace {
 
 // Bytes of B's transposed (turned) rows, which are split in two for 3xTF32.
-std::int64_t turned_bytes(const CudaTsmttsm& c) {
+std::int64_t turned_bytes(const RingTsmttsm& c) {
   if (!c.whole_warpgroups()) return 0;
   return c.complex_tiles() ? gauss_extra_bytes(c.columns_of_tile() / 2, c.tile_m)
                            : turned_rows_bytes(c.columns_of_tile());
 }
-std::int64_t room_of_stages(const CudaDevice& device, const CudaTsmttsm& c) {
+std::int64_t room_of_stages(const CudaDevice& device, const RingTsmttsm& c) {
   return device.shared_bytes - static_bytes - turned_bytes(c);
 }
 
 // Usual bytes of a row tile (chunk). 3xTF32 and complex products have more work per chunk.
-std::int64_t chunk_bytes_of(const CudaTsmttsm& c) {
+std::int64_t chunk_bytes_of(const RingTsmttsm& c) {
   if (c.warpgroup_3m()) return 65536;
   if (c.whole_warpgroups()) return 32768;
   return !c.ring_3m() ? 16384 : ring_warps(c) > computing_warps ? 45056 : 65536;
@@ -32,11 +33,11 @@ std::int64_t chunk_bytes_of(const CudaTsmttsm& c) {
 
 // Whether this is a Gram matrix of many columns, whose warps share the products of a row, and whose numbers are
 // converted or complex.
-bool is_long_gram(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+bool is_long_gram(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
   return c.gram() && c.tile_m > 8 && p.m <= 8 * c.tile_m && (p.real_bytes == 4 || p.parts == 2);
 }
 
-std::int64_t usual_chunk_bytes(const CudaTsmttsmProblem& p, const CudaTsmttsm& c, std::int64_t row_bytes) {
+std::int64_t usual_chunk_bytes(const CudaTsmttsmProblem& p, const RingTsmttsm& c, std::int64_t row_bytes) {
   if (c.by_fma()) return 1024 * row_bytes;  // each thread has several rows
   // These warps have many products per row, and meet at the end of a chunk.
   if (is_long_gram(p, c)) return (p.real_bytes == 4 ? 32 : 16) * c.warps_m * row_bytes;
@@ -48,7 +49,7 @@ std::int64_t usual_chunk_bytes(const CudaTsmttsmProblem& p, const CudaTsmttsm& c
 }
 
 // Chooses the rows of a chunk of row-major operands, and sets the feeds.
-bool complete_rows(const CudaDevice& device, const CudaTsmttsmProblem& p, int most_groups, CudaTsmttsm& c) {
+bool complete_rows(const CudaDevice& device, const CudaTsmttsmProblem& p, int most_groups, RingTsmttsm& c) {
   const std::int64_t width_a = in_boxes_a(c.feeds) ? std::min<std::int64_t>(p.m, c.reached_m()) : p.pitch_a;
   const std::int64_t width_b = in_boxes_b(c.feeds) ? std::min<std::int64_t>(p.n, c.reached_n()) : p.pitch_b;
   const std::int64_t width = width_a + (comes_once(p, c) ? 0 : width_b);
@@ -77,14 +78,14 @@ bool complete_rows(const CudaDevice& device, const CudaTsmttsmProblem& p, int mo
 
 // The shortest usual piece of a column, in bytes. A shorter bulk copy takes longer to issue than to arrive. For TMA
 // tiles this does not hold.
-int least_piece(const CudaTsmttsm& c) { return c.feeds == boxes_both ? 256 : 384; }
-int usual_piece(const CudaTsmttsm& c) {
+int least_piece(const RingTsmttsm& c) { return c.feeds == boxes_both ? 256 : 384; }
+int usual_piece(const RingTsmttsm& c) {
   return c.kernel == TsmttsmKernel::tf32_warpgroup && c.feeds == columns_both ? 1024 : 512;
 }
 constexpr int most_piece = 8192;
 
 // Sets rows and feeds of column-major operands for pieces of `piece` bytes. Returns whether `stages` stages fit.
-bool columns_fit(const CudaDevice& device, const CudaTsmttsmProblem& p, int piece, int stages, CudaTsmttsm& c) {
+bool columns_fit(const CudaDevice& device, const CudaTsmttsmProblem& p, int piece, int stages, RingTsmttsm& c) {
   c.rows = piece / (p.parts * p.real_bytes);
   feed_columns(p, c);
   return stages * (c.a.stage_bytes + c.b.stage_bytes) <= room_of_stages(device, c) &&
@@ -92,17 +93,17 @@ bool columns_fit(const CudaDevice& device, const CudaTsmttsmProblem& p, int piec
 }
 
 // Whether warps that take units of rows in turn can tell where they are in a chunk.
-bool units_fill(const CudaTsmttsm& c) {
+bool units_fill(const RingTsmttsm& c) {
   const bool power_of_two = (c.rows & (c.rows - 1)) == 0;
   return !c.whole_warpgroups() || power_of_two || (c.kernel == TsmttsmKernel::tf32_warpgroup && c.rows >= 64);
 }
 
 // The fewest stages of column-major operands. Warpgroups side by side keep so many sums that two stages must do.
-int least_column_stages(const CudaTsmttsm& c) { return c.whole_warpgroups() && c.tile_m > 1 ? 2 : 3; }
+int least_column_stages(const RingTsmttsm& c) { return c.whole_warpgroups() && c.tile_m > 1 ? 2 : 3; }
 
 // Chooses the rows of a chunk of column-major operands, and sets the feeds. Pieces of columns are so long that four
 // stages hold them. Many columns get fewer stages.
-bool complete_ring_columns(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
+bool complete_ring_columns(const CudaDevice& device, const CudaTsmttsmProblem& p, RingTsmttsm& c) {
   const int least = c.warpgroup_3m() ? gauss_unit_rows : least_rows(p.real_bytes);
   const int stages = least_column_stages(c);
   if (c.rows == 0 && c.padding == swizzled_boxes) {
@@ -136,7 +137,7 @@ bool complete_ring_columns(const CudaDevice& device, const CudaTsmttsmProblem& p
 // Chooses the warps that share a stage, and divides P into sections (CTA tiles) if these warps would be too many. It
 // also divides P if rows are few: then partial sums of all of P cost more than reading an operand again. The choice is
 // the one that moves the fewest bytes.
-bool complete_warps(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
+bool complete_warps(const CudaDevice& device, const CudaTsmttsmProblem& p, RingTsmttsm& c) {
   if (c.kernel == TsmttsmKernel::gram_wide) {
     c.warps_m = pair_warps_m;
     c.warps_n = pair_warps_n;
@@ -169,7 +170,7 @@ bool complete_warps(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaT
   const std::int64_t most_m = ceil_div(c.fold * p.m, c.rows_of_tile());
   const std::int64_t most_n = ceil_div(c.fold * p.n, c.columns_of_tile());
   double least = 0;
-  CudaTsmttsm best = c;
+  RingTsmttsm best = c;
   const int most_warps = ring_warps(c);
   const bool few = sums_weigh(device, p);
   for (int warps_m = 1; warps_m <= most_warps; ++warps_m) {
@@ -184,7 +185,7 @@ bool complete_warps(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaT
     std::int64_t sections = divide();
     const int warps = c.warps_m * c.warps_n;
     if (p.row_major && sections > 1 && (few ? most_warps % warps : most_warps - warps) != 0) continue;
-    for (CudaTsmttsm x = c; !p.row_major && c.warps_n > 1 && !columns_fit(device, p, least_piece(c), 3, x); x = c) {
+    for (RingTsmttsm x = c; !p.row_major && c.warps_n > 1 && !columns_fit(device, p, least_piece(c), 3, x); x = c) {
       --c.warps_n;
       sections = divide();
     }
@@ -214,14 +215,14 @@ bool banks_conflict(const CudaTsmttsmProblem& p) {
   return p.pitch_a % free == 0 || p.pitch_b % free == 0;
 }
 
-bool may_be_swizzled(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+bool may_be_swizzled(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
   return p.aligned && !p.row_major && p.real_bytes == 8 && p.parts == 1 && c.feeds == boxes_both &&
          lead_of(p, p.pitch_a) == 0 && lead_of(p, p.pitch_b) == 0 && may_swizzle(c.tile_m, c.tile_n);
 }
 
 // Whether threads can own rows. A row-major row must be a whole number of a thread's loads. As measured on an H200,
 // other kernels are as fast where numbers are not converted, and faster for two columns.
-bool owns_rows(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+bool owns_rows(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
   if (p.m != c.tile_n || p.n != c.tile_n) return false;
   if (!p.row_major) return c.feeds == columns_both;
   const int together = narrow_neighbours(c.tile_n);
@@ -231,7 +232,7 @@ bool owns_rows(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
 
 }  // namespace
 
-bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c) {
+static bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, RingTsmttsm& c) {
   if (!has_enough_products(c.kernel, p)) return false;
   if (c.kernel == TsmttsmKernel::gram_wide) c.tile_m = pair_gram.blocks;
   if (c.square()) c.tile_n = c.tile_m;
@@ -318,12 +319,12 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTs
   return true;
 }
 
-void add_ring(TsmttsmKernel kernel, const CudaDevice& device, const CudaTsmttsmProblem& p, Search search,
-              std::vector<CudaTsmttsm>& to) {
-  CudaTsmttsm c{};
+static void add_ring(TsmttsmKernel kernel, const CudaDevice& device, const CudaTsmttsmProblem& p, Search search,
+                     std::vector<CudaTsmttsm>& to) {
+  RingTsmttsm c{};
   c.kernel = kernel;
   const auto add = [&](int fold, int groups, int split, int rows, int stages) {
-    CudaTsmttsm made{};
+    RingTsmttsm made{};
     made.kernel = c.kernel;
     made.tile_m = c.tile_m;
     made.tile_n = c.tile_n;
@@ -341,7 +342,7 @@ void add_ring(TsmttsmKernel kernel, const CudaDevice& device, const CudaTsmttsmP
   const auto add_feeds = [&](int feeds, int padding) {
     c.feeds = feeds;
     c.padding = padding;
-    const CudaTsmttsm usual = add(0, 0, 0, 0, 0);
+    const RingTsmttsm usual = add(0, 0, 0, 0, 0);
     const bool legal = usual.shared_bytes != 0;
     if (search == Search::usual || !legal) return legal;
     for (int fold = 1; fold <= usual.fold; fold *= 2) {
@@ -349,7 +350,7 @@ void add_ring(TsmttsmKernel kernel, const CudaDevice& device, const CudaTsmttsmP
         // Each group has its own stages, or all groups share each stage.
         for (int split = 1; split <= groups; split = split < groups ? groups : groups + 1) {
           for (int rows = least_rows(p.real_bytes); rows <= 1024; rows *= 2) {
-            const CudaTsmttsm full = add(fold, groups, split, rows, 0);
+            const RingTsmttsm full = add(fold, groups, split, rows, 0);
             const int in_turn = groups / split;
             for (int stages = full.stages / 2; stages >= 2 * in_turn; stages /= 2) {
               add(fold, groups, split, rows, stages / in_turn * in_turn);
@@ -420,5 +421,63 @@ void add_ring(TsmttsmKernel kernel, const CudaDevice& device, const CudaTsmttsmP
       break;
   }
 }
+
+static bool is_compiled(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
+  const bool by_columns = !p.row_major;
+  const auto is_in = [&](const auto& compiled, auto... numbers) {
+    return is_among(compiled, p.real_bytes, numbers...);
+  };
+  if (p.parts == 1 && c.complex_tiles()) return false;
+  switch (c.kernel) {
+    case TsmttsmKernel::ring_3m:
+      return is_in(tsmttsm_ring_3m_compiled, c.tile_m, c.tile_n, by_columns);
+    case TsmttsmKernel::square_3m:
+      return is_in(tsmttsm_square_3m_compiled, c.tile_m, by_columns);
+    case TsmttsmKernel::gram:
+      return p.same && is_in(tsmttsm_gram_compiled, c.tile_m, by_columns);
+    case TsmttsmKernel::gram_wide:
+      return p.same;
+    case TsmttsmKernel::fma:
+      return by_columns && !p.same && is_in(tsmttsm_fma_compiled, c.tile_n, p.parts);
+    case TsmttsmKernel::gram_fma:
+      return p.same && is_in(tsmttsm_gram_fma_compiled, c.tile_n, by_columns, p.parts);
+    case TsmttsmKernel::tf32_warpgroup:
+      return is_in(tsmttsm_tf32_warpgroup_compiled, c.tile_m, c.tile_n, by_columns, by_columns);
+    case TsmttsmKernel::tf32_3m_warpgroup:
+      return is_in(tsmttsm_tf32_3m_warpgroup_compiled, c.tile_m, c.tile_n, by_columns);
+    default:
+      return is_in(tsmttsm_ring_compiled, c.tile_m, c.tile_n, by_columns);
+  }
+}
+
+static std::span<const Field<RingTsmttsm>> fields(TsmttsmKernel kernel) {
+  using C = RingTsmttsm;
+  static constexpr Field<C> tile{"tile", &C::tile_m, &C::tile_n}, blocks{"blocks", &C::tile_m},
+      columns{"columns", &C::tile_n}, warps{"warps", &C::warps_m, &C::warps_n},
+      sections{"sections", &C::sections_m, &C::sections_n}, groups{"groups", &C::groups}, split{"split", &C::split},
+      feeds{"feeds", &C::feeds}, padding{"padding", &C::padding}, turned{"turned", &C::turned},
+      segment{"segment", &C::segment}, rows{"rows", &C::rows}, stages{"stages", &C::stages}, fold{"fold", &C::fold};
+  static constexpr Field<C> ring[] = {tile,    warps,   sections, groups, split, feeds,
+                                      padding, segment, rows,     stages, fold};
+  static constexpr Field<C> square[] = {blocks, groups, split, feeds, padding, segment, rows, stages, fold};
+  static constexpr Field<C> gram[] = {blocks, groups, split, feeds, padding, turned, segment, rows, stages, fold};
+  static constexpr Field<C> gram_wide[] = {sections, groups, split, feeds, padding, segment, rows, stages, fold};
+  static constexpr Field<C> fma[] = {columns, groups, split, feeds, padding, segment, rows, stages, fold};
+  switch (kernel) {
+    case TsmttsmKernel::square_3m:
+      return square;
+    case TsmttsmKernel::gram:
+      return gram;
+    case TsmttsmKernel::gram_wide:
+      return gram_wide;
+    case TsmttsmKernel::fma:
+    case TsmttsmKernel::gram_fma:
+      return fma;
+    default:
+      return ring;
+  }
+}
+
+const TsmttsmEntry<RingTsmttsm> RingTsmttsm::entry{fields, is_compiled, complete_ring, ring_work, add_ring};
 
 }  // namespace blockvec::kernels::dispatch

@@ -11,10 +11,7 @@ namespace blockvec::kernels::dispatch {
 /// The most entries of a block's partial sum if several narrow rows are taken as one.
 inline constexpr std::int64_t most_folded_sums = 16 * 16;
 
-/// Adds the candidates of one kernel.
-void add_ring(TsmttsmKernel kernel, const CudaDevice& device, const CudaTsmttsmProblem& p, Search search,
-              std::vector<CudaTsmttsm>& to);
-bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, CudaTsmttsm& c);
-CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const CudaTsmttsm& c);
+/// The work of a configuration, for the model.
+CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const RingTsmttsm& c);
 
 }  // namespace blockvec::kernels::dispatch

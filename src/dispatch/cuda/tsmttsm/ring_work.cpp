@@ -15,7 +15,7 @@ struct RingWork {
   double pieces, fragments_a, fragments_b;
 };
 
-RingWork work_of_16_rows(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+RingWork work_of_16_rows(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
   // MMA tiles beyond the result are left out.
   const auto live_columns = static_cast<double>(std::min<std::int64_t>(ceil_div(p.n, 16), c.warps_n * c.tile_n));
   const double warps = c.warps_m * c.warps_n;
@@ -38,7 +38,7 @@ RingWork work_of_16_rows(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
   return {pieces, 4.0 * (warps * c.tile_m - warps * (warps - 1)), 0};
 }
 
-double ring_bytes(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+double ring_bytes(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
   const auto k = static_cast<double>(p.k);
   if (!p.row_major) return k * static_cast<double>(p.m + (p.same ? 0 : p.n)) * p.real_bytes;
   const auto row = [&](std::int64_t width, std::int64_t pitch, bool boxed) {
@@ -50,7 +50,7 @@ double ring_bytes(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
 // The bandwidth that TMA tiles (boxes) reach, as a fraction. They come one after the other, and what they write beyond
 // their lines takes time, too. This was measured on an H200 for short pieces of columns, and for lines that do not
 // begin at multiples of 64 or 16 bytes.
-double box_efficiency(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+double box_efficiency(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
   if (c.feeds == flat_both) return 1;
   const bool even = lead_of(p, p.pitch_a) == 0 && lead_of(p, p.pitch_b) == 0;
   if (!p.row_major) {
@@ -72,7 +72,7 @@ double box_efficiency(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
 }
 
 // The columns that the sections of a configuration load again, as a fraction of all columns.
-double columns_again(const CudaDevice& device, const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+double columns_again(const CudaDevice& device, const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
   const auto sections = static_cast<double>(block_count(c, 1));
   if (p.row_major && !sums_weigh(device, p) && !c.whole_warpgroups()) return 1 - 1 / sections;
   if (comes_once(p, c)) return 0;
@@ -84,7 +84,7 @@ double columns_again(const CudaDevice& device, const CudaTsmttsmProblem& p, cons
 
 }  // namespace
 
-CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
   const std::int64_t turns = ceil_div(ceil_div(ceil_div(p.k, c.fold), c.rows), c.parts);
   const auto steps = static_cast<double>(round_up(turns, c.groups / c.split) * c.rows) / 16;
   const RingWork each = work_of_16_rows(p, c);

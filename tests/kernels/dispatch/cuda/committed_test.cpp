@@ -70,7 +70,7 @@ std::string chosen(const CudaDevice& device, const Row& row) {
   Matrix<const T> b{one ? a.data : at(second, ld_b == row.ld ? row.offset : 0), row.k, row.n, ld_b, layout};
   prefer_rows(a, b);
   const auto text = [](const auto& choice) {
-    return name_of(choice.configuration.kernel) + ' ' + words(choice.configuration);
+    return name_of(choice.configuration->kernel) + ' ' + words(choice.configuration);
   };
   if (row.product == "tsmttsm" || row.product == "gram") return text(choose(device, problem_of(a, b)));
   return text(choose(device, problem_of(a, b, row.product == "update")));

@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <concepts>
 #include <cstdint>
 #include <string>
+#include <type_traits>
+#include <variant>
 #include <vector>
 
 #include "src/dispatch/cuda/banks.hpp"
-#include "src/dispatch/cuda/kernels.hpp"
 #include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/sections.hpp"
 #include "src/dispatch/cuda/stages.hpp"
@@ -89,55 +91,53 @@ std::string name(const CudaTsmmProblem& p) {
          (p.row_major ? " rows " : " columns ") + std::to_string(p.real_bytes);
 }
 
+// The configuration of a kernel through whose stages chunks go, or null.
+const RingTsmttsm* ring_of(const CudaTsmttsm& c) { return std::get_if<RingTsmttsm>(&c.of_kernel); }
+const RowRing* ring_of(const CudaTsmm& c) { return std::get_if<RowRing>(&c.of_kernel); }
+
 // Chunks of which each begins at the same place of a line as the others.
-bool has_whole_lines(const CudaTsmttsmProblem& p, const CudaTsmttsm& c) {
+bool has_whole_lines(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
   const int parts = c.warpgroup_3m() ? 2 : 1;  // rows of complex numbers are even
   return parts * c.rows % least_rows(p.real_bytes) == 0;
 }
-bool has_whole_lines(const CudaTsmmProblem& p, const CudaTsmm& c) {
+bool has_whole_lines(const CudaTsmmProblem& p, const RowRing& c) {
   return c.rows * p.pitch_a * p.real_bytes % line_bytes == 0;
 }
 
-int warps_of(const CudaTsmttsm& c) { return c.warps_m * c.warps_n; }
-int warps_of(const CudaTsmm& c) { return c.warps; }
+int warps_of(const RingTsmttsm& c) { return c.warps_m * c.warps_n; }
+int warps_of(const RowRing& c) { return c.warps; }
 
-int most_warps(const CudaTsmttsm& c) { return ring_warps(c); }
-int most_warps(const CudaTsmm& c) {
+int most_warps(const RingTsmttsm& c) { return ring_warps(c); }
+int most_warps(const RowRing& c) {
   return c.kernel == TsmmKernel::row_ring_tf32 ? split_warps({c.tile_n, c.blocks_n}) : computing_warps;
 }
 
 // Sets of warps that take whole stages in turn; warpgroups share long ones.
-int in_turn(const CudaTsmttsm& c) {
+int in_turn(const RingTsmttsm& c) {
   return c.kernel == TsmttsmKernel::tf32_warpgroup && c.rows >= 64 ? 1 : c.groups / c.split;
 }
-int in_turn(const CudaTsmm& c) { return c.groups; }
+int in_turn(const RowRing& c) { return c.groups; }
 
-// Those that chunks go through, stage by stage.
-bool is_ring(const CudaTsmttsm& c) { return c.kernel != TsmttsmKernel::direct; }
-bool is_ring(const CudaTsmm& c) {
-  return c.kernel == TsmmKernel::row_ring || c.kernel == TsmmKernel::row_ring_tf32 || c.kernel == TsmmKernel::row_fma ||
-         c.kernel == TsmmKernel::row_deep;
-}
-
-bool comes_in_boxes(const CudaTsmttsm& c) { return is_ring(c) && c.feeds != flat_both; }
+bool comes_in_boxes(const CudaTsmttsm& c) { return ring_of(c) != nullptr && ring_of(c)->feeds != flat_both; }
 bool comes_in_boxes(const CudaTsmm& c) {
-  return c.kernel == TsmmKernel::strided || c.kernel == TsmmKernel::strided_3m ||
-         c.kernel == TsmmKernel::strided_tf32 || c.kernel == TsmmKernel::registers_3m || c.kernel == TsmmKernel::wide;
+  return std::visit([](const auto& x) { return std::derived_from<std::decay_t<decltype(x)>, Strided>; }, c.of_kernel) &&
+         c->kernel != TsmmKernel::strided_plain;
 }
 
 template <class Problem, class Configuration>
 void expect_legal(const CudaDevice& device, const Problem& p, const Configuration& c, std::size_t workspace) {
-  EXPECT_LE(c.shared_bytes + (is_ring(c) ? static_bytes : 0), device.shared_bytes);
-  EXPECT_LE(c.workspace_bytes, workspace);
-  EXPECT_GE(c.parts, 1);
+  const auto* const ring = ring_of(c);
+  EXPECT_LE(c->shared_bytes + (ring != nullptr ? static_bytes : 0), device.shared_bytes);
+  EXPECT_LE(c->workspace_bytes, workspace);
+  EXPECT_GE(c->parts, 1);
   EXPECT_TRUE(device.bulk_copies || !comes_in_boxes(c)) << words(c);
-  EXPECT_TRUE(has_kernel(p, c)) << words(c);
-  if (!is_ring(c)) return;
-  EXPECT_LE(warps_of(c) * c.groups, most_warps(c));
-  EXPECT_EQ(c.stages % in_turn(c), 0);
-  EXPECT_GE(c.stages, 1);
-  EXPECT_LE(c.stages, max_stages);
-  EXPECT_TRUE(has_whole_lines(p, c)) << words(c);
+  EXPECT_TRUE(is_compiled(p, c)) << words(c);
+  if (ring == nullptr) return;
+  EXPECT_LE(warps_of(*ring) * ring->groups, most_warps(*ring));
+  EXPECT_EQ(ring->stages % in_turn(*ring), 0);
+  EXPECT_GE(ring->stages, 1);
+  EXPECT_LE(ring->stages, max_stages);
+  EXPECT_TRUE(has_whole_lines(p, *ring)) << words(c);
 }
 
 TEST(CudaConfiguration, EveryCandidateOfTsmttsmIsLegal) {
@@ -156,8 +156,8 @@ TEST(CudaConfiguration, EveryCandidateOfTsmmIsLegal) {
     const std::size_t workspace = cuda_tsmm_workspace(device, p.k, p.m, p.n, p.real_bytes);
     const auto found = candidates(device, p, Search::all);
     const CudaTsmm chosen = choose(device, p).configuration;
-    EXPECT_NE(chosen.kernel, TsmmKernel::none);
-    EXPECT_LE(chosen.workspace_bytes, workspace);
+    EXPECT_NE(chosen->kernel, TsmmKernel::none);
+    EXPECT_LE(chosen->workspace_bytes, workspace);
     ASSERT_TRUE(!found.empty() || (p.in_place && chosen.part_rows > 0));
     for (const CudaTsmm& c : found) expect_legal(device, p, c, workspace);
   });
@@ -174,11 +174,11 @@ TEST(CudaConfiguration, ManyColumnsAreMultipliedInPlace) {
             const std::int64_t pitch = rows ? n + parts * pad : parts * (k + pad);
             CudaTsmmProblem p{k, n, n, pitch, pitch, real_bytes, rows, true, false, parts, bits / 2 == 0, false, true};
             const CudaTsmm chosen = choose(devices[0], p).configuration;
-            EXPECT_TRUE(chosen.kernel != TsmmKernel::none && !chosen.in_parts()) << name(p) << ": " << words(chosen);
-            if (chosen.kernel == TsmmKernel::wide) {
-              EXPECT_TRUE(chosen.in_cluster == (chosen.sections > 1) && chosen.parts % chosen.sections == 0) << name(p);
+            EXPECT_TRUE(chosen->kernel != TsmmKernel::none && !chosen.in_parts()) << name(p) << ": " << words(chosen);
+            if (const auto* const wide = std::get_if<Wide>(&chosen.of_kernel)) {
+              EXPECT_TRUE(wide->in_cluster == (wide->sections > 1) && wide->parts % wide->sections == 0) << name(p);
             }
-            EXPECT_LE(chosen.workspace_bytes, cuda_tsmm_workspace(devices[0], k, n, n, real_bytes)) << name(p);
+            EXPECT_LE(chosen->workspace_bytes, cuda_tsmm_workspace(devices[0], k, n, n, real_bytes)) << name(p);
           }
         }
       }
@@ -196,9 +196,10 @@ TEST(CudaConfiguration, PlainProductsAreSummedInDoublePrecision) {
         CudaTsmmProblem p{1000001, n, n, pitch, pitch, 4, rows, false, false, parts, true, false, true};
         p.may_split = false;
         for (const CudaTsmm& c : candidates(devices[0], p, Search::all)) {
-          EXPECT_EQ(name_of(c.kernel).find("tf32"), std::string::npos) << name(p) << ": " << words(c);
-          const bool in_single = c.kernel == TsmmKernel::column_fma ||
-                                 (c.kernel == TsmmKernel::row_fma && c.blocks_n > widest_exact_narrow);
+          EXPECT_EQ(name_of(c->kernel).find("tf32"), std::string::npos) << name(p) << ": " << words(c);
+          const bool in_single =
+              c->kernel == TsmmKernel::column_fma ||
+              (c->kernel == TsmmKernel::row_fma && std::get<RowRing>(c.of_kernel).blocks_n > widest_exact_narrow);
           EXPECT_FALSE(in_single) << name(p) << ": " << words(c);
         }
       }
@@ -211,8 +212,8 @@ TEST(CudaConfiguration, ComplexColumnsMayBeginWithinEntries) {
   for (std::int64_t width = 1; width <= 64; ++width) {
     CudaTsmmProblem p{1000001, 2 * width, 2 * width, 2000002, 2000002, 8, false, false, false, 2};
     for (const CudaTsmm& c : candidates(devices[0], p, Search::all)) {
-      EXPECT_NE(c.kernel, TsmmKernel::column_ring) << name(p) << ": " << words(c);
-      EXPECT_EQ(name_of(c.kernel).find("3m"), std::string::npos) << name(p) << ": " << words(c);
+      EXPECT_NE(c->kernel, TsmmKernel::column_ring) << name(p) << ": " << words(c);
+      EXPECT_EQ(name_of(c->kernel).find("3m"), std::string::npos) << name(p) << ": " << words(c);
     }
   }
 }
@@ -222,10 +223,10 @@ TEST(CudaConfiguration, DevicesWithoutBulkCopiesHaveRings) {
   ASSERT_FALSE(device.bulk_copies);
   for (std::int64_t width = 1; width <= 64; ++width) {
     const CudaTsmttsmProblem reduces{1000000, width, width, width, width, 8, true, false};
-    EXPECT_EQ(configure_cuda_tsmttsm(device, reduces).kernel, TsmttsmKernel::ring) << name(reduces);
+    EXPECT_EQ(configure_cuda_tsmttsm(device, reduces)->kernel, TsmttsmKernel::ring) << name(reduces);
     const CudaTsmmProblem maps{1000000, width, width, width, width, 8, true, false, false};
     const TsmmKernel ring = width <= 4 ? TsmmKernel::row_fma : TsmmKernel::row_ring;
-    EXPECT_EQ(configure_cuda_tsmm(device, maps).kernel, ring) << name(maps);
+    EXPECT_EQ(configure_cuda_tsmm(device, maps)->kernel, ring) << name(maps);
   }
 }
 
@@ -236,7 +237,7 @@ TEST(CudaConfiguration, WideGramMatricesAreComputedOnceOverTheDiagonal) {
     const std::int64_t width = pair_side * side;
     for (const bool rows : {true, false}) {
       const CudaTsmttsmProblem p{1000000, width, width, rows ? width : 1000000, rows ? width : 1000000, 8, rows, true};
-      const CudaTsmttsm c = configure_cuda_tsmttsm(devices[0], p);
+      const auto c = std::get<RingTsmttsm>(configure_cuda_tsmttsm(devices[0], p).of_kernel);
       EXPECT_TRUE(takes_pairs(c)) << name(p) << ": " << words(c);
       EXPECT_EQ(block_count(c, 1), blocks[side - 2]);
     }
@@ -246,8 +247,7 @@ TEST(CudaConfiguration, WideGramMatricesAreComputedOnceOverTheDiagonal) {
 TEST(CudaConfiguration, ShortPiecesOfColumnsAtOddPlacesAreStoredAsWholeLines) {
   const auto early = [](std::int64_t k, std::int64_t width, bool in_place) {
     const CudaTsmmProblem p{k, width, width, k, k, 8, false, in_place, false};
-    const CudaTsmm c = choose(devices[0], p).configuration;
-    EXPECT_EQ(c.kernel, TsmmKernel::column_ring) << words(c);
+    const auto c = std::get<ColumnRing>(choose(devices[0], p).configuration.of_kernel);
     EXPECT_GE(c.parts, 1);
     return c.early;
   };
@@ -262,10 +262,10 @@ TEST(CudaConfiguration, ThreeColumnsDoWithoutTensorCores) {
   for (const int real_bytes : {4, 8}) {
     CudaTsmttsmProblem p{100000001, 3, 3, 100000001, 100000001, real_bytes, false, false};
     const CudaTsmttsm c = choose(devices[0], p).configuration;
-    EXPECT_EQ(c.kernel, TsmttsmKernel::fma) << words(c);
-    EXPECT_EQ(c.split, c.groups) << words(c);  // all threads share every chunk
+    EXPECT_EQ(c->kernel, TsmttsmKernel::fma) << words(c);
+    EXPECT_EQ(ring_of(c)->split, ring_of(c)->groups) << words(c);  // all threads share every chunk
     p.n = 4;
-    EXPECT_NE(choose(devices[0], p).configuration.kernel, TsmttsmKernel::fma);
+    EXPECT_NE(choose(devices[0], p).configuration->kernel, TsmttsmKernel::fma);
   }
 }
 
@@ -278,11 +278,11 @@ TEST(CudaConfiguration, GramMatricesOfFewColumnsDoWithoutTensorCores) {
         p.aligned = rows;
         const CudaTsmttsm c = choose(devices[0], p).configuration;
         const bool narrow = real_bytes == 8 ? !rows && width <= 3 : width != (rows ? 2 : 8) && width <= 12;
-        EXPECT_EQ(c.kernel == TsmttsmKernel::gram_fma, narrow) << width << ": " << words(c);
+        EXPECT_EQ(c->kernel == TsmttsmKernel::gram_fma, narrow) << width << ": " << words(c);
         if (!narrow || width * width <= 32) continue;  // one warp writes all sums
         for (const CudaTsmttsm& other : candidates(devices[0], p, Search::all)) {
-          const bool owns_rows = other.kernel == TsmttsmKernel::gram_fma;
-          EXPECT_TRUE(!owns_rows || width * width <= 32 * other.groups) << words(other);
+          const bool owns_rows = other->kernel == TsmttsmKernel::gram_fma;
+          EXPECT_TRUE(!owns_rows || width * width <= 32 * ring_of(other)->groups) << words(other);
         }
       }
     }
@@ -301,7 +301,7 @@ TEST(CudaConfiguration, ThreadsOwnRowsThatTheyCanReadTwoNumbersAtATime) {
           const bool whole = width % 2 != 0 || (p.pitch_a % 2 == 0 && (aligned || parts == 2));
           const std::vector<CudaTsmttsm> found = candidates(devices[0], p);
           const bool owns_rows = std::any_of(found.begin(), found.end(),
-                                             [](const CudaTsmttsm& c) { return c.kernel == TsmttsmKernel::gram_fma; });
+                                             [](const CudaTsmttsm& c) { return c->kernel == TsmttsmKernel::gram_fma; });
           EXPECT_EQ(owns_rows, whole) << width << '+' << pad << ", parts " << parts << ", aligned " << aligned;
         }
       }
@@ -324,12 +324,12 @@ TEST(CudaConfiguration, WordsStandForTheWholeConfiguration) {
   const auto expect_same = [](const auto& device, const auto& p) {
     for (const auto& c : candidates(device, p, Search::all)) {
       auto again = c;
-      ASSERT_TRUE(read_words(name_of(c.kernel), words(c), again)) << words(c);
+      ASSERT_TRUE(read_words(name_of(c->kernel), words(c), again)) << words(c);
       ASSERT_TRUE(complete(device, p, again)) << words(c);
       EXPECT_EQ(words(again), words(c));
-      EXPECT_EQ(again.shared_bytes, c.shared_bytes);
-      EXPECT_EQ(again.parts, c.parts);
-      EXPECT_EQ(again.workspace_bytes, c.workspace_bytes);
+      EXPECT_EQ(again->shared_bytes, c->shared_bytes);
+      EXPECT_EQ(again->parts, c->parts);
+      EXPECT_EQ(again->workspace_bytes, c->workspace_bytes);
     }
   };
   for_each_tsmttsm({100000}, expect_same);
@@ -340,7 +340,7 @@ TEST(CudaConfiguration, WordsThatStandForNothing) {
   CudaTsmttsm c{};
   EXPECT_TRUE(read_words("ring", "tile 2x8", c));
   EXPECT_TRUE(read_words("ring", "tile 2x8 rows 16", c));
-  EXPECT_EQ(c.rows, 16);
+  EXPECT_EQ(c->rows, 16);
   for (const char* const bad :
        {"tile 2", "tile 2x", "tile x8", "tile", "rows", "rows x", "rows 16x2", "cows 16", "rows  16"}) {
     EXPECT_FALSE(read_words("ring", bad, c)) << bad;
@@ -424,7 +424,7 @@ TEST(CudaModel, HasNoCliffBetweenWidths) {
 TsmttsmKernel kernel_of(const CudaDevice& device, std::int64_t m, std::int64_t n, std::int64_t pitch, bool row_major) {
   const std::int64_t pitch_b = row_major && m != n ? n : pitch;
   return choose(device, CudaTsmttsmProblem{5000000, m, n, pitch, pitch_b, 8, row_major, false, 1, true})
-      .configuration.kernel;
+      .configuration->kernel;
 }
 
 TEST(CudaModel, LoadsDirectlyWhatRingsServeBadly) {

@@ -13,14 +13,14 @@ namespace {
 const CudaDevice device{131, 232448, true, "a device without a table"};
 
 CudaTsmttsm marked(int mark) {
-  CudaTsmttsm c{};
+  DirectTsmttsm c{};
   c.kernel = TsmttsmKernel::direct;
   c.parts = 1;
-  c.threads = mark;
+  c.rows = mark;
   return c;
 }
 CudaTsmm marked_tsmm(int mark) {
-  CudaTsmm c{};
+  GeneralTsmm c{};
   c.kernel = TsmmKernel::general;
   c.parts = 1;
   c.rows = mark;
@@ -34,7 +34,7 @@ int mark_of(const CudaTsmttsmProblem& problem, int mark, int& searches) {
                                     ++searches;
                                     found.push_back(marked(mark));
                                   })
-      .configuration.threads;
+      .configuration->rows;
 }
 int mark_of(const CudaTsmmProblem& problem, int mark, int& searches) {
   return row_or_best<CudaTsmm>(device, problem,
@@ -42,7 +42,7 @@ int mark_of(const CudaTsmmProblem& problem, int mark, int& searches) {
                                  ++searches;
                                  found.push_back(marked_tsmm(mark));
                                })
-      .configuration.rows;
+      .configuration->rows;
 }
 
 // Asked for in turn, as a solver does, all are searched for once.

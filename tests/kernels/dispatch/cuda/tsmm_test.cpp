@@ -20,7 +20,7 @@ bool any_of(const CudaTsmmProblem& p, Is&& is) {
 }
 
 TEST(CudaTsmmStrides, WarpsThatShareOutColumnsOfACountEightRowsOfB) {
-  const auto is_deep = [](const CudaTsmm& c) { return c.kernel == TsmmKernel::row_deep; };
+  const auto is_deep = [](const CudaTsmm& c) { return c->kernel == TsmmKernel::row_deep; };
   for (const bool updates : {false, true}) {
     CudaTsmmProblem p{100, 256, 6, 256, 6, 8, true, false, updates, 1, true, false, true};
     EXPECT_TRUE(any_of(p, is_deep));
@@ -32,7 +32,7 @@ TEST(CudaTsmmStrides, WarpsThatShareOutColumnsOfACountEightRowsOfB) {
 }
 
 TEST(CudaTsmmStrides, WholeWarpgroupsCountRowsOfB) {
-  const auto is_warpgroup = [](const CudaTsmm& c) { return c.kernel == TsmmKernel::tf32_warpgroup; };
+  const auto is_warpgroup = [](const CudaTsmm& c) { return c->kernel == TsmmKernel::tf32_warpgroup; };
   for (const std::int64_t odd : {0, 1}) {
     CudaTsmmProblem p{100, 64 - odd, 32 - odd, 64 - odd, 32 - odd, 4, true, false, false, 1, true, false, true};
     EXPECT_TRUE(any_of(p, is_warpgroup));

@@ -58,9 +58,9 @@ TEST(CudaTsmttsmWorkspace, IsEnoughForEveryConfiguration) {
         for_each_problem(k, m, n, [&](const CudaTsmttsmProblem& p) {
           const std::size_t asked = cuda_tsmttsm_workspace(device, k, m, n);
           for (const CudaTsmttsm& c : candidates(device, p, Search::all)) {
-            EXPECT_LE(c.workspace_bytes, asked) << name_of(c.kernel) << ' ' << words(c);
+            EXPECT_LE(c->workspace_bytes, asked) << name_of(c->kernel) << ' ' << words(c);
           }
-          EXPECT_LE(choose(device, p).configuration.workspace_bytes, asked);
+          EXPECT_LE(choose(device, p).configuration->workspace_bytes, asked);
         });
       }
     }
@@ -76,7 +76,7 @@ TEST(CudaTsmttsmWorkspace, IsAtMostTwiceWhatSomeConfigurationNeeds) {
       if (m * n < 256) continue;
       std::size_t needed = 0;
       for_each_problem(k, m, n, [&](const CudaTsmttsmProblem& p) {
-        for (const CudaTsmttsm& c : candidates(device, p)) needed = std::max(needed, c.workspace_bytes);
+        for (const CudaTsmttsm& c : candidates(device, p)) needed = std::max(needed, c->workspace_bytes);
       });
       EXPECT_LE(cuda_tsmttsm_workspace(device, k, m, n), 2 * needed) << extents(k, m, n);
     }
