@@ -25,7 +25,8 @@ set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
 add_library(blockvec_flags INTERFACE)
 target_compile_features(blockvec_flags INTERFACE cxx_std_20)
 target_compile_options(blockvec_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wconversion -Wshadow>
-                       $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wshadow --diag-suppress=554>)
+                       $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra,-Wshadow
+                                                      --diag-suppress=554>)
 if(BLOCKVEC_WARNINGS_AS_ERRORS)
   target_compile_options(blockvec_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>
                          $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>)

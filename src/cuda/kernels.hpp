@@ -1,6 +1,6 @@
 #pragma once
 
-#include "src/dispatch/cuda/configuration.hpp"
+#include "src/dispatch/cuda/constants.hpp"
 
 namespace blockvec::kernels::cuda {
 

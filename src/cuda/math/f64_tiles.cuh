@@ -5,9 +5,7 @@
 
 #include "src/cuda/operands/matrix.cuh"
 #include "src/cuda/ptx/mma_f64.cuh"
-#include "src/dispatch/cuda/banks.hpp"
-#include "src/dispatch/cuda/feed.hpp"
-#include "src/dispatch/cuda/stages.hpp"
+#include "src/dispatch/cuda/constants.hpp"
 
 /// The MMA tiles of P = A^T B that a warp of tsmttsm keeps in registers, and how its lanes read their factors.
 namespace blockvec::kernels::cuda {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "src/cuda/operands/matrix.cuh"
-#include "src/dispatch/cuda/configuration.hpp"
+#include "src/dispatch/cuda/constants.hpp"
 
 /// Loads entries of a tall matrix of any layout from memory directly into the fragments of ptx/mma_f64.cuh.
 ///

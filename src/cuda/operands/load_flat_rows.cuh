@@ -4,18 +4,19 @@
 
 #include "src/cuda/operands/matrix.cuh"
 #include "src/cuda/ptx/pipeline.cuh"
-#include "src/dispatch/cuda/banks.hpp"
+#include "src/dispatch/cuda/constants.hpp"
 
 /// The multistage pipeline (ring) in shared memory: one warp fills its stages with row tiles (chunks), other warps
 /// empty them.
 namespace blockvec::kernels::cuda {
 
 inline constexpr int warp_size = 32;
-inline constexpr int computing_warps = 8;
+using dispatch::computing_warps;
 inline constexpr int computing_threads = computing_warps * warp_size;
 inline constexpr int loading_threads = 128;  // a whole warpgroup, so that its registers can be given away
 inline constexpr int block_threads = computing_threads + loading_threads;
-inline constexpr int line_bytes = 128;
+using dispatch::line_bytes;
+using dispatch::max_stages;
 using dispatch::RowMap;
 
 /// The stage and the barrier phase at which a thread stands in the pipeline.
@@ -33,7 +34,6 @@ struct RingPosition {
 };
 
 /// The barriers of a pipeline of up to `max_stages` stages.
-inline constexpr int max_stages = 64;
 struct RingBarriers {
   Barrier full[max_stages];
   Barrier empty[max_stages];
@@ -55,7 +55,7 @@ inline constexpr std::uint32_t no_chunk = 0xffffffffU;
 /// modulo a cache line. Hence a stage has room for a shift by up to one line.
 template <class Real>
 __host__ __device__ constexpr int stage_bytes(int rows, int pitch) {
-  return static_cast<int>(round_up(static_cast<std::int64_t>(rows) * pitch * sizeof(Real), line_bytes)) + line_bytes;
+  return static_cast<int>(dispatch::stage_bytes(rows, pitch, sizeof(Real)));
 }
 
 /// Real numbers between the start of a stage and its first row. It is the same for all row tiles of whole lines.

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "src/cuda/operands/scalar.cuh"
+#include "src/dispatch/cuda/constants.hpp"
 
 /// How kernels address their operands. Extents, widths and strides count real numbers (scalar.cuh).
 namespace blockvec::kernels::cuda {
@@ -55,9 +56,7 @@ struct Stream {
   int pitch;           ///< real numbers from row to row
 };
 
-__host__ __device__ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-__host__ __device__ constexpr std::int64_t round_up(std::int64_t a, std::int64_t step) {
-  return ceil_div(a, step) * step;
-}
+using dispatch::ceil_div;
+using dispatch::round_up;
 
 }  // namespace blockvec::kernels::cuda

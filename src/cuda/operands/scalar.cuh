@@ -2,14 +2,9 @@
 
 #include <cstdint>
 
-#include "src/real.hpp"
-
 /// Scalars as device code sees them. Every operand is a matrix of real numbers there. A complex operand has its real
 /// and imaginary parts alternate; products of such real views hold all that complex products need.
 namespace blockvec::kernels::cuda {
-
-template <class T>
-inline constexpr int parts_of = real_parts<T>;
 
 /// alpha or beta in device code, for every scalar type. It is double because sums are kept in double precision.
 struct Factor {

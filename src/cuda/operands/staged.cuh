@@ -3,7 +3,7 @@
 #include "src/cuda/operands/load_columns.cuh"
 #include "src/cuda/operands/load_flat_rows.cuh"
 #include "src/cuda/operands/load_tma.cuh"
-#include "src/dispatch/cuda/feed.hpp"
+#include "src/dispatch/cuda/constants.hpp"
 
 /// How operands come into the stages of a pipeline, and where their entries lie there.
 ///

@@ -7,9 +7,13 @@
 #include "src/cuda/operands/load_flat_rows.cuh"
 #include "src/cuda/operands/matrix.cuh"
 #include "src/dispatch/cuda/launch.hpp"
+#include "src/real.hpp"
 
 /// Makes the real views that kernels take from the operands of a call.
 namespace blockvec::kernels::cuda {
+
+template <class T>
+inline constexpr int parts_of = real_parts<T>;
 
 template <class T>
 using real_pointer = std::conditional_t<std::is_const_v<T>, const real_t<T>*, real_t<T>*>;

@@ -3,7 +3,7 @@
 #include "src/cuda/ptx/dependent_launch.cuh"
 #include "src/cuda/tsmm/column_pieces.cuh"
 #include "src/cuda/tsmm/tf32_warpgroup.cuh"
-#include "src/dispatch/cuda/tsmm/column_pieces.hpp"
+#include "src/dispatch/cuda/constants.hpp"
 
 /// tsmm in single precision for column-major operands, by 3xTF32 products of whole warpgroups
 /// (tsmm/tf32_warpgroup.cuh). Chunks of rows go through a ring as in tsmm/column_pieces.cuh. Warpgroups take the

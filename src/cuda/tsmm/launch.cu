@@ -19,7 +19,6 @@
 #include "src/cuda/tsmm/strided_3m.cuh"
 #include "src/cuda/tsmm/strided_tf32.cuh"
 #include "src/dispatch/cuda/calls.hpp"
-#include "src/dispatch/cuda/tsmm/column_pieces.hpp"
 #include "src/dispatch/cuda/tsmm/column_ring.hpp"
 
 namespace blockvec::kernels::cuda {

@@ -3,7 +3,7 @@
 #include "src/cuda/operands/load_flat_rows.cuh"
 #include "src/cuda/ptx/pipeline.cuh"
 #include "src/cuda/tsmm/factor.cuh"
-#include "src/dispatch/cuda/banks.hpp"
+#include "src/dispatch/cuda/constants.hpp"
 
 /// How results of tsmm go from registers to B. A warp holds 16 rows of each of `tb` TMA tiles (boxes) times `tn` MMA
 /// tiles of 8 columns (pieces). In each MMA tile, lane 4 g + q holds two columns of two rows.

@@ -3,7 +3,7 @@
 #include <type_traits>
 
 #include "src/cuda/tsmm/chunks.cuh"
-#include "src/dispatch/cuda/shapes.hpp"
+#include "src/dispatch/cuda/constants.hpp"
 
 /// tsmm by FMA instructions for rows of few numbers, where tensor cores would mostly idle. tsmm/row_ring.cuh has the
 /// kernel.

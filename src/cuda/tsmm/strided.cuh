@@ -8,8 +8,7 @@
 #include "src/cuda/tsmm/factor.cuh"
 #include "src/cuda/tsmm/results.cuh"
 #include "src/cuda/tsmm/task.cuh"
-#include "src/dispatch/cuda/banks.hpp"
-#include "src/dispatch/cuda/configuration.hpp"
+#include "src/dispatch/cuda/constants.hpp"
 
 /// tsmm on tensor cores for operands of any stride, in either layout, and of any width. TMA tiles (boxes) bring A to
 /// shared memory. One panel of A's columns (a K slice in GEMM's terms) follows the other, while the results of a row

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "src/cuda/tsmttsm/warpgroup_units.cuh"
-#include "src/dispatch/cuda/tsmttsm/turned_rows.hpp"
+#include "src/dispatch/cuda/constants.hpp"
 
 /// Units of 16 rows that warps of tsmttsm/tf32_3m_warpgroup.cuh take in turn, and buffers for transposed rows of B.
 namespace blockvec::kernels::cuda {

@@ -3,7 +3,7 @@
 #include "src/cuda/math/tf32x3.cuh"
 #include "src/cuda/ptx/wgmma_tf32.cuh"
 #include "src/cuda/tsmttsm/ring.cuh"
-#include "src/dispatch/cuda/tsmttsm/turned_rows.hpp"
+#include "src/dispatch/cuda/constants.hpp"
 
 /// Thread blocks where one warpgroup loads, one transposes (turns) B's rows, and two multiply units of rows in turn.
 /// This file says who takes which unit, how warps signal one another, and how transposed rows lie in memory.

@@ -8,23 +8,6 @@
 /// after the other.
 namespace blockvec::kernels::dispatch {
 
-/// Which of 16 rows a lane takes, so that the lanes of a warp meet different banks. For j = 0..3 it takes row by_lane
-/// (lane % 4) + by_first (j % 2) + by_second (j / 2). If by_lane is 8, the map is for one half of 32 rows; the two
-/// halves begin 4 rows apart.
-struct RowMap {
-  int by_lane;
-  int by_first;
-  int by_second;
-};
-
-/// The map for rows of this pitch. The lanes of a warp read some 4 rows of 4 columns at a time. The map picks rows
-/// whose distance in banks keeps them apart.
-constexpr RowMap row_map(std::int64_t pitch) {
-  if (pitch % 2 != 0) return {4, 1, 2};
-  if (pitch % 4 != 0) return {2, 1, 8};
-  return {1, 4, 8};
-}
-
 /// The map for columns of this pitch, of which a lane reads one number at a time.
 constexpr RowMap column_map(std::int64_t pitch) { return pitch % 2 != 0 ? RowMap{4, 1, 2} : RowMap{1, 4, 8}; }
 /// The map for columns of which a lane reads complex numbers of 16 bytes. If columns are an odd number of these apart,
@@ -55,17 +38,8 @@ constexpr RowMap row_map_of(const RingTsmttsm& c, std::int64_t pitch_a, std::int
 /// in another order than the other lanes, which halves the clocks. `lanes_may_turn` wants a chunk of one segment, and
 /// one group per stage.
 constexpr bool lanes_turn(std::int64_t pitch) { return pitch % 16 == 0; }
-constexpr bool may_turn(int tile_m, int tile_n) {
-  return tile_n == 0 && tile_m <= 12;  // tiles of Gram matrices leave registers for it
-}
 constexpr bool lanes_may_turn(const RingTsmttsm& c) {
   return c.split == 1 && c.rows == c.segment && c.kernel == TsmttsmKernel::gram && may_turn(c.tile_m, c.tile_n);
-}
-
-/// Whether columns may come swizzled, 16 rows at a time (src/cuda/math/f64_tiles.cuh). They may for wide results, whose
-/// columns many lanes read.
-constexpr bool may_swizzle(int tile_m, int tile_n) {
-  return (tile_m == 4 && tile_n == 4) || (tile_m == 16 && tile_n == 0);
 }
 
 /// Clocks in which a warp reads one number per lane for the fragments of tsmttsm. Lane l reads row by_lane (l % 4) of

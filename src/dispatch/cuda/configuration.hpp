@@ -127,9 +127,6 @@ enum CudaFeeds : int { feeds_by_rule, flat_both, boxes_a, boxes_b, boxes_both, c
 /// columns may be swizzled: they have few rows then.
 enum CudaPadding : int { padding_by_rule, tight_boxes, padded_boxes, swizzled_boxes };
 
-/// Which neighbours in memory the direct kernel loads at once (src/cuda/operands/load_direct.cuh).
-enum class Neighbours : int { by_rule, none, in_columns, in_rows };
-
 /// A number of a configuration.
 template <class Configuration>
 using Member = int Configuration::*;

@@ -6,11 +6,6 @@
 namespace blockvec::kernels::dispatch {
 namespace {
 
-constexpr int line_bytes = 128;
-
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-constexpr std::int64_t round_up(std::int64_t a, std::int64_t step) { return ceil_div(a, step) * step; }
-
 int whole_lines(std::int64_t bytes) { return static_cast<int>(round_up(bytes, line_bytes)); }
 
 // Returns the least odd multiple of `step` that holds `numbers`. If `step` is 0, returns the least multiple of `unit`.

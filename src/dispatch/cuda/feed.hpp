@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "src/dispatch/cuda/constants.hpp"
+
 /// Load modes (feeds): how an operand of a CUDA kernel comes into shared memory. Nothing here needs a device.
 /// Lines are the rows of a row-major matrix or the columns of a column-major one. Lengths count real numbers.
 namespace blockvec::kernels::dispatch {
@@ -21,13 +23,6 @@ struct CudaFeed {
   int bytes_beyond;  ///< bytes of other data behind it that lanes may read, without effect
   int class_step;    ///< columns in TMA tiles: numbers from a class's first column to the next class's
 };
-
-/// The most numbers, or lines, that a TMA tile (box) has along a side.
-inline constexpr int longest_box = 256;
-inline constexpr int most_box_classes = 4;
-
-/// The most segments of a chunk in a stage. A segment holds the rows of one class.
-inline constexpr int most_segments = 8;
 
 /// The number of classes that lines of this distance fall into: 1, 2 or 4.
 constexpr int box_classes(std::int64_t distance, int real_bytes) {
@@ -62,7 +57,6 @@ CudaFeed column_feed(const CudaFeedRequest& request, int parts);
 CudaFeed boxed_column_feed(const CudaFeedRequest& request, int parts);
 /// The feed for columns of 8-byte numbers that begin at multiples of 16 bytes. Swizzled TMA tiles have 16 rows of all
 /// columns.
-inline constexpr int swizzled_rows = 16;
 CudaFeed swizzled_column_feed(const CudaFeedRequest& request);
 
 }  // namespace blockvec::kernels::dispatch

@@ -9,25 +9,14 @@
 /// Multistage pipelines (rings of stages) in shared memory: what the configurations of both products have in common.
 namespace blockvec::kernels::dispatch {
 
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-constexpr std::int64_t round_up(std::int64_t a, std::int64_t step) { return ceil_div(a, step) * step; }
-
-inline constexpr int computing_warps = 8;  ///< consumer warps of a block
 /// Warps of a block of tsmttsm's ring that do not load. Of three whole warpgroups, one transposes B's rows.
 constexpr int ring_warps(const RingTsmttsm& c) {
   if (c.whole_warpgroups()) return 3 * warpgroup_warps;
   return c.kernel == TsmttsmKernel::ring_3m ? gauss_warps({c.tile_m, c.tile_n}) : computing_warps;
 }
-inline constexpr int max_stages = 64;
-inline constexpr int line_bytes = 128;
 inline constexpr int static_bytes = 2048;  // barriers and the like
 inline constexpr std::int64_t largest_pitch = 8192;
 inline constexpr std::size_t workspace_alignment = 16;
-
-/// Bytes of a stage of rows that may begin anywhere in a line of memory.
-constexpr std::int64_t stage_bytes(std::int64_t rows, std::int64_t pitch, int real_bytes) {
-  return round_up(rows * pitch * real_bytes, line_bytes) + line_bytes;
-}
 
 /// The fewest rows of a row tile (chunk): a chunk is whole lines of memory, whatever its width.
 constexpr int least_rows(int real_bytes) { return real_bytes == 8 ? 16 : 32; }

@@ -1,10 +1,9 @@
-#include "src/dispatch/cuda/tsmm/column_pieces.hpp"
-
 #include <algorithm>
 #include <tuple>
 
 #include "src/dispatch/cuda/kernels.hpp"
 #include "src/dispatch/cuda/model.hpp"
+#include "src/dispatch/cuda/stages.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {

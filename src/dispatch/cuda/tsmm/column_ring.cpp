@@ -7,7 +7,6 @@
 #include "src/dispatch/cuda/kernels.hpp"
 #include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/stages.hpp"
-#include "src/dispatch/cuda/tsmm/column_pieces.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {

@@ -12,7 +12,6 @@ namespace blockvec::kernels::dispatch {
 namespace {
 
 constexpr std::int64_t unit_bytes = 16;
-constexpr std::int64_t longest_side = 256;  // of a TMA tile (box)
 
 // Real numbers from line to line in memory. A single line may lie anywhere.
 std::int64_t distance(const CudaTsmmProblem& p) {
@@ -72,11 +71,7 @@ std::int64_t staged_bytes(const CudaTsmmProblem& p, Strided& c) {
 }
 }  // namespace
 
-int box_classes(const CudaTsmmProblem& p) {
-  int classes = 1;
-  while (classes * distance(p) * p.real_bytes % unit_bytes != 0) classes *= 2;
-  return classes;
-}
+int box_classes(const CudaTsmmProblem& p) { return box_classes(distance(p), p.real_bytes); }
 
 std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const Strided& c) {
   return numbers_of_stage(p, c) * p.real_bytes + (c.small_in_ring ? small_bytes(c, c.panel) : 0);
@@ -86,7 +81,7 @@ bool fit_panel(const CudaTsmmProblem& p, std::int64_t panel, Strided& c) {
   const std::int64_t lead = !is_plain(c) && (c.classes > 1 || !p.aligned) ? unit_bytes / p.real_bytes - 1 : 0;
   const std::int64_t pitch =
       spread(p, (p.row_major ? round_up(panel, 4) : p.parts * box_rows(c)) + lead, is_3m(c) && p.row_major);
-  if (pitch > longest_side || panel / depth_classes(p, c) > longest_side) return false;
+  if (pitch > longest_box || panel / depth_classes(p, c) > longest_box) return false;
   c.panel = static_cast<int>(panel);
   c.pitch = static_cast<int>(pitch);
   return class_numbers(p, c) * p.real_bytes % line_bytes == 0;

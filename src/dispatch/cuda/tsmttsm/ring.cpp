@@ -9,10 +9,16 @@
 #include "src/dispatch/cuda/sections.hpp"
 #include "src/dispatch/cuda/stages.hpp"
 #include "src/dispatch/cuda/tsmttsm/feeds.hpp"
-#include "src/dispatch/cuda/tsmttsm/turned_rows.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
+
+// The number of stages is a multiple of this, so that warps that skip chunks always come back to the same stages. The
+// number of units in a chunk is a power of two.
+constexpr int gauss_stages_step(int columns, int rows) {
+  const int apart = gauss_shares_units(columns) ? gauss_groups : 2 * gauss_groups;  // units from one to a warp's next
+  return std::max(1, apart * gauss_unit_rows / rows);
+}
 
 // Bytes of B's transposed (turned) rows, which are split in two for 3xTF32.
 std::int64_t turned_bytes(const RingTsmttsm& c) {
