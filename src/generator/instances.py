@@ -39,8 +39,9 @@ def name_of(choice):
 
 @dataclass(frozen=True)
 class Family:
-    """A template, and how the numbers of a tile become its arguments. Its name is that of the kernel: tsmm_wide is what
-    C++ calls TsmmKernel::wide and tables "wide", and tsmm_wide_kernel_of finds its instantiations."""
+    """A template, and how the numbers of a tile become its arguments. Its name is that of the kernel, and of its
+    policy if that is not the usual one: tsmm_strided_3m is what C++ calls {TsmmKernel::strided, Policy::three_m}, and
+    tsmm_strided_3m_kernel_of finds its instantiations."""
     headers: str
     arguments: str  # the type of a kernel's argument
     kernel: str  # an instantiation
@@ -90,7 +91,7 @@ FAMILIES = {
     "tsmttsm_ring_3m": Family("tsmttsm/ring.cuh tsmttsm/ring_3m.cuh", RING,
                               "tsmttsm_ring_kernel<{real}, {by_columns}, GaussTiles<{m}, {n}>>", choices=BY_COLUMNS,
                               makes=lambda real, m, n, by_columns: real == "double" and m >= 1),
-    "tsmttsm_square_3m": Family("tsmttsm/ring.cuh tsmttsm/square_3m.cuh", RING,
+    "tsmttsm_ring_square_3m": Family("tsmttsm/ring.cuh tsmttsm/square_3m.cuh", RING,
                                 "tsmttsm_ring_kernel<{real}, {by_columns}, GaussSquare<{blocks}>>", ("blocks",),
                                 shape="Columns", choices=BY_COLUMNS,
                                 makes=lambda real, blocks, by_columns: real == "double" and blocks in (5, 7)),
@@ -100,7 +101,7 @@ FAMILIES = {
     "tsmttsm_fma": Family("tsmttsm/fma.cuh", RING, "tsmttsm_narrow_kernel<{real}, {parts}, {columns}, false, true>",
                           ("columns",), shape="Columns", by_parts=True,
                           makes=lambda real, columns, parts: columns >= 1 and columns % parts == 0),
-    "tsmttsm_gram_fma": Family("tsmttsm/fma.cuh", RING,
+    "tsmttsm_fma_gram": Family("tsmttsm/fma.cuh", RING,
                                "tsmttsm_narrow_kernel<{real}, {parts}, {columns}, true, {by_columns}>", ("columns",),
                                shape="Columns", choices=BY_COLUMNS, by_parts=True,
                                makes=lambda real, columns, by_columns, parts: columns >= 1 and columns % parts == 0
@@ -111,7 +112,7 @@ FAMILIES = {
                                      makes=lambda real, m, n, aligned, by_columns: real == "float" and 4 <= n <= 8
                                      and (m == 1 or (m == 2 and n == 4))
                                      and (by_columns == "false" or aligned == "true")),
-    "tsmttsm_tf32_3m_warpgroup": Family("tsmttsm/tf32_3m_warpgroup.cuh", RING,
+    "tsmttsm_tf32_warpgroup_3m": Family("tsmttsm/tf32_3m_warpgroup.cuh", RING,
                                         "tsmttsm_gauss_warpgroup_kernel<{by_columns}, 8 * {n}, {m} == 2>",
                                         choices=BY_COLUMNS,
                                         makes=lambda real, m, n, by_columns: real == "float" and 3 <= n <= 8
@@ -123,7 +124,7 @@ FAMILIES = {
                             makes=results_fit),
     "tsmm_row_ring_tf32": Family("tsmm/row_ring.cuh", "TsmmRing<{real}>", "tsmm_ring_kernel<{real}, {m}, {n}, true>",
                                  makes=lambda real, m, n: real == "float" and m >= 1),
-    "tsmm_row_fma": Family("tsmm/row_ring.cuh", "TsmmRing<{real}>", "tsmm_ring_kernel<{real}, 0, {columns}>", ("columns",),
+    "tsmm_row_ring_fma": Family("tsmm/row_ring.cuh", "TsmmRing<{real}>", "tsmm_ring_kernel<{real}, 0, {columns}>", ("columns",),
                            shape="Columns",
                            makes=lambda real, columns: columns in ((1, 2, 4, 8, 12) if real == "float" else (1, 2, 4))),
     "tsmm_row_deep": Family("tsmm/row_deep.cuh", "TsmmRing<{real}>", "tsmm_deep_kernel<{n}, {columns}>", ("n",),
@@ -131,10 +132,10 @@ FAMILIES = {
                             makes=lambda real, n, columns: real == "double" and 1 <= n <= 128 // columns),
     "tsmm_column_ring": Family("tsmm/column_ring.cuh", "TsmmColumns<{real}>", "tsmm_columns_kernel<{real}, {parts}, {m}, {n}>",
                                by_parts=True, makes=lambda real, m, n, parts: real == "double" and m >= 1 and n >= 1),
-    "tsmm_column_tf32": Family("tsmm/column_tf32.cuh", "TsmmColumnPieces<{real}>",
+    "tsmm_column_ring_tf32": Family("tsmm/column_tf32.cuh", "TsmmColumnPieces<{real}>",
                                "tsmm_columns_split_kernel<{parts}, 8 * {n}, {m}>", by_parts=True,
                                makes=lambda real, m, n, parts: real == "float" and 1 <= m <= 4 and 2 <= n <= 8),
-    "tsmm_column_fma": Family("tsmm/column_fma.cuh", "TsmmColumnPieces<{real}>",
+    "tsmm_column_ring_fma": Family("tsmm/column_fma.cuh", "TsmmColumnPieces<{real}>",
                               "tsmm_columns_fma_kernel<{real}, {parts}, {n}, {m}>", by_parts=True,
                               makes=lambda real, m, n, parts: m >= 1 and n * parts % 4 == 0),
     "tsmm_strided": Family("tsmm/strided.cuh", BOXES, "tsmm_boxes_kernel<{real}, {m}, {n}>"),

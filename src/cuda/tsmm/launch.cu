@@ -24,6 +24,7 @@
 namespace blockvec::kernels::cuda {
 namespace {
 
+using dispatch::Policy;
 using dispatch::TsmmKernel;
 
 __global__ void zero_tickets(unsigned* tickets) {
@@ -123,9 +124,9 @@ TsmmRing<real_t<T>> row_tiles(const TsmmCall<T>& call, const dispatch::RowRing& 
 /// A has m real columns.
 template <class Real>
 Kernel<TsmmRing<Real>> kernel_of(const dispatch::RowRing& x, std::int64_t m) {
-  if (x.kernel == TsmmKernel::row_fma) return tsmm_row_fma_kernel_of<Real>(x.blocks_n);
+  if (x.policy == Policy::fma) return tsmm_row_ring_fma_kernel_of<Real>(x.blocks_n);
   if constexpr (sizeof(Real) == 4) {
-    if (x.kernel == TsmmKernel::row_ring_tf32) return tsmm_row_ring_tf32_kernel_of<Real>(x.tile_n, x.blocks_n);
+    if (x.policy == Policy::tf32) return tsmm_row_ring_tf32_kernel_of<Real>(x.tile_n, x.blocks_n);
   } else {
     if (x.kernel == TsmmKernel::row_deep) return tsmm_row_deep_kernel_of<Real>(x.tile_n, dispatch::deep_columns(m));
   }
@@ -136,8 +137,7 @@ template <class T>
 void launch_kernel(const TsmmCall<T>& call, const dispatch::RowRing& x, const Launcher& launcher) {
   launcher.reset_ticket();
   const TsmmRing<real_t<T>> p = row_tiles(call, x, launcher);
-  const int warps =
-      x.kernel == TsmmKernel::row_ring_tf32 ? dispatch::split_warps({x.tile_n, x.blocks_n}) : computing_warps;
+  const int warps = x.policy == Policy::tf32 ? dispatch::split_warps({x.tile_n, x.blocks_n}) : computing_warps;
   launcher.launch_early(kernel_of<real_t<T>>(x, p.m), x.parts, warps * warp_size + loading_threads, x.shared_bytes, p);
 }
 
@@ -199,9 +199,9 @@ Kernel<TsmmBoxes<Real>> kernel_of(const dispatch::Strided& x, int parts, bool by
     if (x.kernel == TsmmKernel::registers_3m) {
       return tsmm_registers_3m_kernel_of<Real>(x.blocks_n, x.tile_n, by_columns);
     }
-    if (x.kernel == TsmmKernel::strided_3m) return tsmm_strided_3m_kernel_of<Real>(x.blocks_n, x.tile_n, by_columns);
+    if (x.policy == Policy::three_m) return tsmm_strided_3m_kernel_of<Real>(x.blocks_n, x.tile_n, by_columns);
   } else {
-    if (x.kernel == TsmmKernel::strided_tf32) return tsmm_strided_tf32_kernel_of<Real>(x.blocks_n, x.tile_n, parts);
+    if (x.policy == Policy::tf32) return tsmm_strided_tf32_kernel_of<Real>(x.blocks_n, x.tile_n, parts);
   }
   return tsmm_strided_kernel_of<Real>(x.blocks_n, x.tile_n);
 }
@@ -221,10 +221,10 @@ void launch_sections(const TsmmCall<T>& call, const dispatch::Strided& x, int se
   const int depth_classes = row_major ? 1 : parts * x.classes;
   const int of_line = row_major ? x.panel : parts * box_rows;  // numbers of a line in a box
   const int lines_of_class = row_major ? box_rows / x.classes : x.panel / depth_classes;
-  const bool splits = x.kernel == TsmmKernel::strided_tf32;
-  const bool by_3m = x.kernel == TsmmKernel::strided_3m;
+  const bool splits = x.policy == Policy::tf32;
+  const bool by_3m = x.policy == Policy::three_m;
   const bool holds_c = x.kernel == TsmmKernel::registers_3m;
-  const bool plain = x.kernel == TsmmKernel::strided_plain;
+  const bool plain = x.policy == Policy::plain;
   if (plain || splits || by_3m || holds_c) p.lines = plain_lines(a, row_major ? x.panel : of_line);
   if (plain) {
     p.a.classes = 1;
@@ -293,7 +293,7 @@ void launch_kernel(const TsmmCall<T>& call, const dispatch::Wide& x, const Launc
 template <class Real>
 Kernel<TsmmWarps<Real>> kernel_of(const dispatch::PerWarp& x) {
   if constexpr (sizeof(Real) == 4) {
-    if (x.kernel == TsmmKernel::per_warp_tf32) return tsmm_per_warp_tf32_kernel_of<Real>(x.blocks_n, x.tile_n);
+    if (x.policy == Policy::tf32) return tsmm_per_warp_tf32_kernel_of<Real>(x.blocks_n, x.tile_n);
   }
   return tsmm_per_warp_kernel_of<Real>(x.blocks_n, x.tile_n);
 }
@@ -377,11 +377,11 @@ void launch_kernel(const TsmmCall<T>& call, const dispatch::ColumnPieces& x, con
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   const TsmmColumnPieces<Real> p = column_pieces(call, x, launcher);
-  if (x.kernel == TsmmKernel::column_fma) {
-    launcher.launch_early(tsmm_column_fma_kernel_of<Real>(x.blocks_n, x.tile_n, parts), x.parts, fma_block_threads,
+  if (x.policy == Policy::fma) {
+    launcher.launch_early(tsmm_column_ring_fma_kernel_of<Real>(x.blocks_n, x.tile_n, parts), x.parts, fma_block_threads,
                           x.shared_bytes, p);
   } else if constexpr (sizeof(Real) == 4) {
-    launcher.launch_early(tsmm_column_tf32_kernel_of<Real>(x.blocks_n, x.tile_n, parts), x.parts,
+    launcher.launch_early(tsmm_column_ring_tf32_kernel_of<Real>(x.blocks_n, x.tile_n, parts), x.parts,
                           warpgroup_block_threads, x.shared_bytes, p);
   }
 }

@@ -6,8 +6,10 @@
 #include "src/cuda/tsmttsm/final_sum.cuh"
 #include "src/cuda/tsmttsm/gram_wide.hpp"
 #include "src/cuda/tsmttsm/ring.cuh"
+#include "src/dispatch/cuda/banks.hpp"
 #include "src/dispatch/cuda/calls.hpp"
 #include "src/dispatch/cuda/sections.hpp"
+#include "src/dispatch/cuda/stages.hpp"
 
 namespace blockvec::kernels::cuda {
 namespace {
@@ -80,35 +82,23 @@ bool has_aligned_pairs(const Staged<Real>& a) {
   return a.row_step % 2 == 0 && a.segment[0] % 2 == 0;
 }
 
-/// `aligned`: in both operands, lanes can read pairs of neighbours in a row at once.
+/// `same`: B is A. `aligned`: in both operands, lanes can read pairs of neighbours in a row at once.
 template <class Real>
-Kernel<TsmttsmRing<Real>> kernel_of(const dispatch::RingTsmttsm& x, int parts, bool by_columns, bool aligned) {
-  using dispatch::TsmttsmKernel;
-  switch (x.kernel) {
-    case TsmttsmKernel::fma:
-      return tsmttsm_fma_kernel_of<Real>(x.tile_n, parts);
-    case TsmttsmKernel::gram_fma:
-      return tsmttsm_gram_fma_kernel_of<Real>(x.tile_n, by_columns, parts);
-    case TsmttsmKernel::gram:
-      return tsmttsm_gram_kernel_of<Real>(x.tile_m, by_columns);
-    case TsmttsmKernel::tf32_warpgroup:
-      if constexpr (sizeof(Real) == 4) {
-        return tsmttsm_tf32_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n, by_columns || aligned, by_columns);
-      }
-      break;
-    case TsmttsmKernel::tf32_3m_warpgroup:
-      if constexpr (sizeof(Real) == 4) {
-        return tsmttsm_tf32_3m_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);
-      }
-      break;
-    case TsmttsmKernel::ring_3m:
-      if constexpr (sizeof(Real) == 8) return tsmttsm_ring_3m_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);
-      break;
-    case TsmttsmKernel::square_3m:
-      if constexpr (sizeof(Real) == 8) return tsmttsm_square_3m_kernel_of<Real>(x.tile_m, by_columns);
-      break;
-    default:
-      break;
+Kernel<TsmttsmRing<Real>> kernel_of(const dispatch::RingTsmttsm& x, int parts, bool same, bool by_columns,
+                                    bool aligned) {
+  if (x.gram()) return tsmttsm_gram_kernel_of<Real>(x.tile_m, by_columns);
+  if (x.by_fma()) {
+    return same ? tsmttsm_fma_gram_kernel_of<Real>(x.tile_n, by_columns, parts)
+                : tsmttsm_fma_kernel_of<Real>(x.tile_n, parts);
+  }
+  if constexpr (sizeof(Real) == 4) {
+    if (x.warpgroup_3m()) return tsmttsm_tf32_warpgroup_3m_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);
+    if (x.whole_warpgroups()) {
+      return tsmttsm_tf32_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n, by_columns || aligned, by_columns);
+    }
+  } else {
+    if (x.square()) return tsmttsm_ring_square_3m_kernel_of<Real>(x.tile_m, by_columns);
+    if (x.ring_3m()) return tsmttsm_ring_3m_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);
   }
   return tsmttsm_ring_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);
 }
@@ -176,7 +166,7 @@ void launch_kernel(const TsmttsmCall<T>& call, const dispatch::RingTsmttsm& x, d
            Start::early, p, dispatch::SquarePairs(x.sections_m, x.parts));
   } else {
     const bool aligned = by_columns ? p.wide : has_aligned_pairs(p.a) && has_aligned_pairs(p.b);
-    launch(kernel_of<Real>(x, parts, by_columns, aligned), blocks,
+    launch(kernel_of<Real>(x, parts, dispatch::are_same(call.a, call.b), by_columns, aligned), blocks,
            dispatch::ring_warps(x) * warp_size + loading_threads, x.shared_bytes, stream_of_call, operation,
            Start::early, p);
   }

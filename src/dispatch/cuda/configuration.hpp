@@ -52,52 +52,58 @@ struct CudaTsmttsmProblem {
   bool aligned_before = false;
 };
 
-/// The kernels of tsmttsm. A kernel has one name everywhere: in src/tuning/instances.json (tsmttsm_NAME), in tables and
-/// in explanations. Its file has the name, too, unless several kernels share one (src/cuda/README.md).
+/// The kernels of tsmttsm. A kernel has one name everywhere: it is that of its file in src/cuda/tsmttsm and in
+/// dispatch/cuda/tsmttsm, the word in tables and in explanations, and tsmttsm_NAME in src/tuning/instances.json.
 enum class TsmttsmKernel : std::uint8_t {
-  none,               ///< nothing is multiplied
-  ring,               ///< FP64 tensor cores; asynchronous copies feed them through a multistage pipeline (ring)
-  ring_3m,            ///< the ring for complex double precision by 3M: three real products for a complex one
-  square_3m,          ///< ring_3m for square results with an odd number of 8-column blocks
-  gram,               ///< the ring for A^H A: computes only what lies on and above the diagonal
-  gram_wide,          ///< A^H A of more columns than one thread block holds
-  fma,                ///< few columns, column-major: each thread owns rows; no tensor cores
-  gram_fma,           ///< A^H A of few columns, in either layout: each thread owns rows; no tensor cores
-  tf32_warpgroup,     ///< single precision: 3xTF32 by wgmma
-  tf32_3m_warpgroup,  ///< complex single precision: 3M and 3xTF32 by wgmma
-  direct              ///< FP64 tensor cores; fragments come straight from memory; any layout and stride
+  none,            ///< nothing is multiplied
+  ring,            ///< FP64 tensor cores; asynchronous copies feed them through a multistage pipeline (ring)
+  gram,            ///< the ring for A^H A: computes only what lies on and above the diagonal
+  fma,             ///< few columns: each thread owns rows; no tensor cores
+  tf32_warpgroup,  ///< single precision: 3xTF32 by wgmma
+  direct           ///< FP64 tensor cores; fragments come straight from memory; any layout and stride
 };
-inline constexpr std::string_view tsmttsm_kernels[] = {
-    "none", "ring",     "ring_3m",        "square_3m",         "gram",  "gram_wide",
-    "fma",  "gram_fma", "tf32_warpgroup", "tf32_3m_warpgroup", "direct"};
+inline constexpr std::string_view tsmttsm_kernels[] = {"none", "ring", "gram", "fma", "tf32_warpgroup", "direct"};
 
-/// The kernels of tsmm, named in the same way (tsmm_NAME).
+/// The kernels of tsmm, named in the same way.
 enum class TsmmKernel : std::uint8_t {
   none,
   row_ring,        ///< FP64 tensor cores; a multistage pipeline (ring) of flat rows, or of narrow views by tensor maps
-  row_ring_tf32,   ///< row_ring in single precision: 3xTF32
-  row_fma,         ///< few columns: each thread owns rows; no tensor cores
   row_deep,        ///< many columns of A and few of B: C stays in registers, each warp has some of A's columns
   column_ring,     ///< FP64 tensor cores; bulk copies load and store pieces of columns
-  column_tf32,     ///< column-major single precision: 3xTF32 by wgmma
-  column_fma,      ///< few columns, column-major; no tensor cores
   strided,         ///< FP64 tensor cores; tensor maps load A in K slices; any stride and layout
-  strided_plain,   ///< strided for short rows, which cp.async copies faster than TMA does
-  strided_3m,      ///< strided for complex double precision by 3M
-  strided_tf32,    ///< strided for single precision, row-major: 3xTF32 by wgmma
   registers_3m,    ///< complex double precision by 3M; C stays in registers
   wide,            ///< many columns of A and of B: one CTA tile of B at a time; in place by clusters
   per_warp,        ///< narrow views of any alignment: each warp copies, multiplies and writes for itself
-  per_warp_tf32,   ///< per_warp in complex single precision: 3xTF32
   tf32_warpgroup,  ///< single precision, tight rows: 3xTF32 by wgmma
   short_k,         ///< few rows of many columns: one row tile per block
   direct,          ///< few columns: each thread owns rows and loads them itself
   general          ///< any layout and stride
 };
-inline constexpr std::string_view tsmm_kernels[] = {
-    "none",       "row_ring",      "row_ring_tf32",  "row_fma",    "row_deep",     "column_ring",  "column_tf32",
-    "column_fma", "strided",       "strided_plain",  "strided_3m", "strided_tf32", "registers_3m", "wide",
-    "per_warp",   "per_warp_tf32", "tf32_warpgroup", "short_k",    "direct",       "general"};
+inline constexpr std::string_view tsmm_kernels[] = {"none",           "row_ring",     "row_deep", "column_ring",
+                                                    "strided",        "registers_3m", "wide",     "per_warp",
+                                                    "tf32_warpgroup", "short_k",      "direct",   "general"};
+
+/// How a kernel's template makes products or copies, where it has a choice. instances.json appends the policy to the
+/// kernel's name; tables and explanations name it in front of the configuration.
+enum class Policy : std::uint8_t {
+  usual,      ///< as the kernel's name and description say
+  fma,        ///< few columns: each thread owns rows; no tensor cores
+  tf32,       ///< single precision by 3xTF32
+  three_m,    ///< complex numbers by 3M: three real products for a complex one
+  square_3m,  ///< 3M for square results with an odd number of 8-column blocks
+  plain       ///< short rows, which cp.async copies faster than TMA does
+};
+inline constexpr std::string_view policies[] = {"usual", "fma", "tf32", "3m", "square_3m", "plain"};
+
+/// A kernel with its policy.
+template <class Kernel>
+struct Kind {
+  Kernel kernel;
+  Policy policy = Policy::usual;
+  bool operator==(const Kind&) const = default;
+};
+using TsmttsmKind = Kind<TsmttsmKernel>;
+using TsmmKind = Kind<TsmmKernel>;
 
 /// What limits a configuration according to the model.
 enum class CudaBound : std::uint8_t { memory, tensor_cores, arithmetic, shared_memory, latency };
@@ -143,15 +149,16 @@ struct Field {
 template <class Configuration, class Any, class Kernel, class Problem>
 struct CudaEntry {
   /// The fields that tell the kernel's configurations apart. Texts and tables name them.
-  std::span<const Field<Configuration>> (*fields)(Kernel kernel);
+  std::span<const Field<Configuration>> (*fields)(const Kind<Kernel>& kind);
   /// Whether the kernel is compiled for the problem's type. This is known before the configuration is complete.
   bool (*is_compiled)(const Problem& problem, const Configuration& configuration);
   /// Computes the other members, as dispatch::complete does, for a kernel that is compiled.
   bool (*complete)(const CudaDevice& device, const Problem& problem, Configuration& configuration);
   /// Returns the work of a complete configuration, for the model.
   CudaWork (*work)(const CudaDevice& device, const Problem& problem, const Configuration& configuration);
-  /// Adds the kernel's legal configurations to `found`: those that a call chooses from, or all.
-  void (*add)(Kernel kernel, const CudaDevice& device, const Problem& problem, Search search, std::vector<Any>& found);
+  /// Adds the legal configurations of a kind to `found`: those that a call chooses from, or all.
+  void (*add)(const Kind<Kernel>& kind, const CudaDevice& device, const Problem& problem, Search search,
+              std::vector<Any>& found);
 };
 
 /// Whether a variant holds configurations of this type.
@@ -166,8 +173,7 @@ template <class Configuration>
 using TsmttsmEntry = CudaEntry<Configuration, CudaTsmttsm, TsmttsmKernel, CudaTsmttsmProblem>;
 
 /// What all configurations of tsmttsm have. P = A^T B is the product in real numbers.
-struct TsmttsmCommon {
-  TsmttsmKernel kernel;
+struct TsmttsmCommon : TsmttsmKind {
   int fold;  ///< narrow rows that are taken as one wide row
   int rows;  ///< rows of a row tile (chunk)
   int stages;
@@ -177,16 +183,19 @@ struct TsmttsmCommon {
 };
 
 struct NoTsmttsm : TsmttsmCommon {
-  static constexpr TsmttsmKernel kernels[] = {TsmttsmKernel::none};
+  static constexpr TsmttsmKind kinds[] = {{TsmttsmKernel::none}};
   static const TsmttsmEntry<NoTsmttsm> entry;
 };
 
 /// All kernels that a multistage pipeline feeds.
 struct RingTsmttsm : TsmttsmCommon {
-  static constexpr TsmttsmKernel kernels[] = {
-      TsmttsmKernel::ring,     TsmttsmKernel::ring_3m,        TsmttsmKernel::square_3m,
-      TsmttsmKernel::gram,     TsmttsmKernel::gram_wide,      TsmttsmKernel::fma,
-      TsmttsmKernel::gram_fma, TsmttsmKernel::tf32_warpgroup, TsmttsmKernel::tf32_3m_warpgroup};
+  static constexpr TsmttsmKind kinds[] = {{TsmttsmKernel::ring},
+                                          {TsmttsmKernel::ring, Policy::three_m},
+                                          {TsmttsmKernel::ring, Policy::square_3m},
+                                          {TsmttsmKernel::gram},
+                                          {TsmttsmKernel::fma},
+                                          {TsmttsmKernel::tf32_warpgroup},
+                                          {TsmttsmKernel::tf32_warpgroup, Policy::three_m}};
   static const TsmttsmEntry<RingTsmttsm> entry;
 
   int tile_m, tile_n;          ///< MMA tiles of 16 x 8 of P per warp; gram, square_3m: tile_m is the number of 8-column
@@ -201,15 +210,15 @@ struct RingTsmttsm : TsmttsmCommon {
   int segment;                 ///< rows of a row tile that lie together in a stage
   CudaFeed a, b;
 
-  constexpr bool gram() const { return kernel == TsmttsmKernel::gram || kernel == TsmttsmKernel::gram_wide; }
-  constexpr bool by_fma() const { return kernel == TsmttsmKernel::fma || kernel == TsmttsmKernel::gram_fma; }
+  constexpr bool gram() const { return kernel == TsmttsmKernel::gram; }
+  constexpr bool by_fma() const { return kernel == TsmttsmKernel::fma; }
   /// Columns of A, and of B, that the warps' tiles cover.
   int reached_m() const { return gram() ? (tile_m + 1) / 2 * 16 : (square() ? 1 : warps_m) * rows_of_tile(); }
   int reached_n() const { return gram() ? tile_m * 8 : warps_n * columns_of_tile(); }
-  constexpr bool warpgroup_3m() const { return kernel == TsmttsmKernel::tf32_3m_warpgroup; }
-  constexpr bool whole_warpgroups() const { return kernel == TsmttsmKernel::tf32_warpgroup || warpgroup_3m(); }
-  constexpr bool square() const { return kernel == TsmttsmKernel::square_3m; }
-  constexpr bool ring_3m() const { return kernel == TsmttsmKernel::ring_3m || square(); }
+  constexpr bool whole_warpgroups() const { return kernel == TsmttsmKernel::tf32_warpgroup; }
+  constexpr bool warpgroup_3m() const { return whole_warpgroups() && policy == Policy::three_m; }
+  constexpr bool square() const { return policy == Policy::square_3m; }
+  constexpr bool ring_3m() const { return kernel == TsmttsmKernel::ring && policy != Policy::usual; }
   /// Whether tiles count complex numbers: a complex product is made of three real ones (3M).
   constexpr bool complex_tiles() const { return ring_3m() || warpgroup_3m(); }
   int rows_of_tile() const { return by_fma() ? tile_n : (complex_tiles() && !square() ? 32 : 16) * tile_m; }
@@ -219,7 +228,7 @@ struct RingTsmttsm : TsmttsmCommon {
 };
 
 struct DirectTsmttsm : TsmttsmCommon {
-  static constexpr TsmttsmKernel kernels[] = {TsmttsmKernel::direct};
+  static constexpr TsmttsmKind kinds[] = {{TsmttsmKernel::direct}};
   static const TsmttsmEntry<DirectTsmttsm> entry;
 
   int tile_m, tile_n;          ///< 8-column blocks of A and of B per warp
@@ -281,8 +290,7 @@ template <class Configuration>
 using TsmmEntry = CudaEntry<Configuration, CudaTsmm, TsmmKernel, CudaTsmmProblem>;
 
 /// What all configurations of tsmm have.
-struct TsmmCommon {
-  TsmmKernel kernel;
+struct TsmmCommon : TsmmKind {
   int rows;  ///< rows of a row tile (chunk)
   int stages;
   int chunks_per_ticket;
@@ -293,17 +301,19 @@ struct TsmmCommon {
 
 /// There is no kernel, or none has been chosen yet.
 struct NoTsmm : TsmmCommon {
-  static constexpr TsmmKernel kernels[] = {TsmmKernel::none};
+  static constexpr TsmmKind kinds[] = {{TsmmKernel::none}};
   static const TsmmEntry<NoTsmm> entry;
 };
 
 struct RowRing : TsmmCommon {
-  static constexpr TsmmKernel kernels[] = {TsmmKernel::row_ring, TsmmKernel::row_ring_tf32, TsmmKernel::row_fma,
-                                           TsmmKernel::row_deep};
+  static constexpr TsmmKind kinds[] = {{TsmmKernel::row_ring},
+                                       {TsmmKernel::row_ring, Policy::tf32},
+                                       {TsmmKernel::row_ring, Policy::fma},
+                                       {TsmmKernel::row_deep}};
   static const TsmmEntry<RowRing> entry;
 
   int tile_n;           ///< sets of 16 columns of B per warp
-  int blocks_n;         ///< sets of 8 rows that a warp has at a time; row_fma: columns of B
+  int blocks_n;         ///< sets of 8 rows that a warp has at a time; fma: columns of B
   int warps;            ///< warps that share a stage, side by side along B's columns; row_deep: along A's
   int groups;           ///< consumer warp groups
   bool output_in_ring;  ///< B's old rows come with A's, to be scaled by beta
@@ -312,7 +322,7 @@ struct RowRing : TsmmCommon {
 };
 
 struct Tf32Warpgroup : TsmmCommon {
-  static constexpr TsmmKernel kernels[] = {TsmmKernel::tf32_warpgroup};
+  static constexpr TsmmKind kinds[] = {{TsmmKernel::tf32_warpgroup}};
   static const TsmmEntry<Tf32Warpgroup> entry;
 
   int tile_n;           ///< sets of 8 columns of scalars of B
@@ -320,7 +330,7 @@ struct Tf32Warpgroup : TsmmCommon {
 };
 
 struct ColumnRing : TsmmCommon {
-  static constexpr TsmmKernel kernels[] = {TsmmKernel::column_ring};
+  static constexpr TsmmKind kinds[] = {{TsmmKernel::column_ring}};
   static const TsmmEntry<ColumnRing> entry;
 
   int tile_n;            ///< sets of 8 columns of B per warp
@@ -335,11 +345,11 @@ struct ColumnRing : TsmmCommon {
 };
 
 struct ColumnPieces : TsmmCommon {
-  static constexpr TsmmKernel kernels[] = {TsmmKernel::column_tf32, TsmmKernel::column_fma};
+  static constexpr TsmmKind kinds[] = {{TsmmKernel::column_ring, Policy::tf32}, {TsmmKernel::column_ring, Policy::fma}};
   static const TsmmEntry<ColumnPieces> entry;
 
-  int tile_n;           ///< sets of 8 columns of scalars of B; column_fma: columns of scalars
-  int blocks_n;         ///< sets of 64 rows of a chunk; column_fma: rows per thread
+  int tile_n;           ///< sets of 8 columns of scalars of B; fma: columns of scalars
+  int blocks_n;         ///< sets of 64 rows of a chunk; fma: rows per thread
   int pitch;            ///< real numbers from column to column of A in a stage
   int staged_pitch;     ///< the same of B
   int staged;           ///< 1 if results do not replace A's numbers in a stage
@@ -348,13 +358,14 @@ struct ColumnPieces : TsmmCommon {
 };
 
 struct Strided : TsmmCommon {
-  static constexpr TsmmKernel kernels[] = {TsmmKernel::strided, TsmmKernel::strided_plain, TsmmKernel::strided_3m};
+  static constexpr TsmmKind kinds[] = {
+      {TsmmKernel::strided}, {TsmmKernel::strided, Policy::plain}, {TsmmKernel::strided, Policy::three_m}};
   static const TsmmEntry<Strided> entry;
 
-  int tile_n;    ///< sets of 8 columns of B per warp; strided_3m: of 8 complex ones, registers_3m: of 16 complex
-                 ///< ones; strided_tf32: of 8 columns of scalars of a block
-  int blocks_n;  ///< sets of 16 rows that a warp has at a time; strided_tf32: of 128 rows of a block;
-                 ///< registers_3m: sets of 4 rows of C
+  int tile_n;            ///< sets of 8 columns of B per warp; 3m: of 8 complex ones, registers_3m: of 16 complex
+                         ///< ones; tf32: of 8 columns of scalars of a block
+  int blocks_n;          ///< sets of 16 rows that a warp has at a time; tf32: of 128 rows of a block;
+                         ///< registers_3m: sets of 4 rows of C
   int row_warps, warps;  ///< warps that share a stage: along the rows, and along B's columns
   int groups;            ///< sets of blocks_n TMA tiles in a stage
   int panel;             ///< columns of A in a stage (K slice)
@@ -366,17 +377,17 @@ struct Strided : TsmmCommon {
 };
 
 struct StridedTf32 : Strided {
-  static constexpr TsmmKernel kernels[] = {TsmmKernel::strided_tf32};
+  static constexpr TsmmKind kinds[] = {{TsmmKernel::strided, Policy::tf32}};
   static const TsmmEntry<StridedTf32> entry;
 };
 
 struct Registers3m : Strided {
-  static constexpr TsmmKernel kernels[] = {TsmmKernel::registers_3m};
+  static constexpr TsmmKind kinds[] = {{TsmmKernel::registers_3m}};
   static const TsmmEntry<Registers3m> entry;
 };
 
 struct Wide : Strided {
-  static constexpr TsmmKernel kernels[] = {TsmmKernel::wide};
+  static constexpr TsmmKind kinds[] = {{TsmmKernel::wide}};
   static const TsmmEntry<Wide> entry;
 
   int sections;     ///< CTA tiles of B's columns, each for other blocks; in place, for the blocks of a cluster
@@ -384,7 +395,7 @@ struct Wide : Strided {
 };
 
 struct PerWarp : TsmmCommon {
-  static constexpr TsmmKernel kernels[] = {TsmmKernel::per_warp, TsmmKernel::per_warp_tf32};
+  static constexpr TsmmKind kinds[] = {{TsmmKernel::per_warp}, {TsmmKernel::per_warp, Policy::tf32}};
   static const TsmmEntry<PerWarp> entry;
 
   int tile_n;    ///< sets of 8 columns of B
@@ -395,7 +406,7 @@ struct PerWarp : TsmmCommon {
 };
 
 struct ShortK : TsmmCommon {
-  static constexpr TsmmKernel kernels[] = {TsmmKernel::short_k};
+  static constexpr TsmmKind kinds[] = {{TsmmKernel::short_k}};
   static const TsmmEntry<ShortK> entry;
 
   int tile_n;    ///< sets of 8 columns of B
@@ -404,7 +415,7 @@ struct ShortK : TsmmCommon {
 };
 
 struct DirectTsmm : TsmmCommon {
-  static constexpr TsmmKernel kernels[] = {TsmmKernel::direct};
+  static constexpr TsmmKind kinds[] = {{TsmmKernel::direct}};
   static const TsmmEntry<DirectTsmm> entry;
 
   int tile_n;    ///< columns of scalars of B
@@ -413,7 +424,7 @@ struct DirectTsmm : TsmmCommon {
 };
 
 struct GeneralTsmm : TsmmCommon {
-  static constexpr TsmmKernel kernels[] = {TsmmKernel::general};
+  static constexpr TsmmKind kinds[] = {{TsmmKernel::general}};
   static const TsmmEntry<GeneralTsmm> entry;
 };
 
@@ -464,12 +475,18 @@ bool complete(const CudaDevice& device, const Problem& problem, Configuration& c
   return c.entry.is_compiled(problem, c) && c.entry.complete(device, problem, c);
 }
 
-/// Calls act(C{}) with the configuration type C of a kernel. Any is CudaTsmttsm or CudaTsmm.
+/// Calls act(c) with a configuration of a kind, of which nothing else is known. Any is CudaTsmttsm or CudaTsmm. Returns
+/// false if there is no such kind.
 template <class Any, class Kernel, class Act>
-void with_configuration_of(Kernel kernel, Act&& act) {
-  [&]<class... Configurations>(const std::variant<Configurations...>*) {
-    const auto has = [&](const auto& kernels) { return std::ranges::find(kernels, kernel) != std::end(kernels); };
-    ((has(Configurations::kernels) ? (act(Configurations{}), true) : false) || ...);
+bool with_configuration_of(const Kind<Kernel>& kind, Act&& act) {
+  const auto try_one = [&](auto c) {
+    if (std::ranges::find(c.kinds, kind) == std::end(c.kinds)) return false;
+    static_cast<Kind<Kernel>&>(c) = kind;
+    act(c);
+    return true;
+  };
+  return [&]<class... Configurations>(const std::variant<Configurations...>*) {
+    return (try_one(Configurations{}) || ...);
   }(static_cast<const decltype(Any::of_kernel)*>(nullptr));
 }
 

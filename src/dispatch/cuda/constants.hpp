@@ -69,20 +69,20 @@ struct TileShape {
   int m, n;
 };
 
-/// Largest number of rows that are summed in single precision (tsmttsm_tf32_warpgroup, tsmttsm_tf32_3m_warpgroup).
+/// Largest number of rows that are summed in single precision (tsmttsm_tf32_warpgroup, tsmttsm_tf32_warpgroup_3m).
 inline constexpr int rows_of_early_sums = 256;
-/// Real numbers of a row that a thread reads at a time (tsmttsm_gram_fma, row-major).
+/// Real numbers of a row that a thread reads at a time (tsmttsm_fma_gram, row-major).
 constexpr int narrow_neighbours(int columns) { return columns % 2 == 0 ? 2 : 1; }
 /// Consumer warps of a block (tsmttsm_ring_3m). If a warp has few sums, a block has more warps.
 constexpr int gauss_warps(const TileShape& tile) { return tile.m * tile.n <= 3 ? 12 : 8; }
-/// Warps that share a square result of `blocks` blocks of 8 complex columns (tsmttsm_square_3m).
+/// Warps that share a square result of `blocks` blocks of 8 complex columns (tsmttsm_ring_square_3m).
 constexpr int gauss_square_warps(int blocks) { return blocks == 5 ? 4 : 8; }
 /// Consumer warps of a block of tsmm by 3xTF32 (tsmm_row_ring_tf32). If a warp has few sums, more warps hide more of
 /// its waiting.
 constexpr int split_warps(const TileShape& tile) { return tile.m * tile.n <= 12 ? 12 : 8; }
-/// The most columns of A that tsmm_row_fma takes (no tensor cores), for `columns` columns of B.
+/// The most columns of A that tsmm_row_ring_fma takes (no tensor cores), for `columns` columns of B.
 constexpr int narrow_depth(int columns) { return columns < 4 ? 4 : columns; }
-/// The most columns of B for which tsmm_row_fma keeps sums and C in double precision. For more it uses single
+/// The most columns of B for which tsmm_row_ring_fma keeps sums and C in double precision. For more it uses single
 /// precision.
 inline constexpr int widest_exact_narrow = 8;
 /// Columns of A per warp, out of m columns (tsmm_row_deep).

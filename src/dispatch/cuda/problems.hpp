@@ -22,9 +22,14 @@ void prefer_rows(Matrix<const T>& a, Matrix<const T>& b) {
   b = {b.data, b.rows, 1, 1, Layout::row_major};
 }
 
+/// Whether the operands of tsmttsm are one, so that the product is a Gram matrix.
+template <class T>
+bool are_same(const Matrix<const T>& a, const Matrix<const T>& b) {
+  return a.data == b.data && a.ld == b.ld && a.columns == b.columns;
+}
+
 template <class T>
 CudaTsmttsmProblem problem_of(const Matrix<const T>& a, const Matrix<const T>& b) {
-  const bool same = a.data == b.data && a.ld == b.ld && a.columns == b.columns;
   const auto beyond = [](const Matrix<const T>& x) { return reinterpret_cast<std::uintptr_t>(x.data) % 16; };
   const bool columns = a.layout == Layout::column_major && std::is_same_v<T, double>;
   return {a.rows,
@@ -34,7 +39,7 @@ CudaTsmttsmProblem problem_of(const Matrix<const T>& a, const Matrix<const T>& b
           parts<T> * b.ld,
           real_bytes<T>,
           a.layout == Layout::row_major,
-          same,
+          are_same(a, b),
           parts<T>,
           (beyond(a) | beyond(b)) == 0,
           true,

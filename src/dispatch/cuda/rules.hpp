@@ -22,7 +22,7 @@ enum class Place : std::uint8_t {
 
 template <class Kernel, class Problem>
 struct Rule {
-  std::span<const Kernel> kernels;
+  std::span<const Kind<Kernel>> kinds;
   Place place;
   std::string_view serves;  ///< when, in words
   bool (*applies)(const CudaDevice& device, const Problem& problem);
@@ -33,22 +33,24 @@ std::span<const Rule<TsmttsmKernel, CudaTsmttsmProblem>> tsmttsm_rules();
 std::span<const Rule<TsmmKernel, CudaTsmmProblem>> tsmm_rules();
 
 /// The candidates of a call, or for Search::all those of every kernel, whatever the rules say.
-/// add(kernel, place) adds a kernel's legal configurations to `found`.
+/// add(kind, place) adds the legal configurations of a kind to `found`.
 template <class Kernel, class Problem, class Configuration, class Add>
 void apply_rules(std::span<const Rule<Kernel, Problem>> rules, const CudaDevice& device, const Problem& problem,
                  Search search, std::vector<Configuration>& found, Add&& add) {
   std::size_t by_previous = 0;
-  std::uint32_t seen = 0;  // a bit for each kernel
+  std::uint64_t seen = 0;  // a bit for each kind
   for (const auto& rule : rules) {
     const std::size_t before = found.size();
     const bool reads =
         search == Search::all || (rule.applies(device, problem) && (rule.place != Place::if_none || found.empty()) &&
                                   (rule.place != Place::unless_previous || by_previous == 0));
-    for (const Kernel kernel : rule.kernels) {
-      const std::uint32_t bit = std::uint32_t{1} << static_cast<int>(kernel);
+    for (const Kind<Kernel>& kind : rule.kinds) {
+      const auto number =
+          std::size(policies) * static_cast<std::size_t>(kind.kernel) + static_cast<std::size_t>(kind.policy);
+      const std::uint64_t bit = std::uint64_t{1} << number;
       if (!reads || (search == Search::all && (seen & bit) != 0)) continue;
       seen |= bit;
-      add(kernel, rule.place);
+      add(kind, rule.place);
     }
     by_previous = found.size() - before;
     if (search == Search::usual && rule.place == Place::instead && by_previous > 0) return;
@@ -57,7 +59,7 @@ void apply_rules(std::span<const Rule<Kernel, Problem>> rules, const CudaDevice&
 
 /// Whether a kernel of tsmttsm that saves products has enough to save: m n / (m + n) products a number, beyond which
 /// memory would wait for the FP64 tensor cores. Narrower results are refused, whoever asks.
-bool has_enough_products(TsmttsmKernel kernel, const CudaTsmttsmProblem& p);
+bool has_enough_products(const TsmttsmKind& kind, const CudaTsmttsmProblem& p);
 /// Rows of A of any stride, few columns of it and of B: every warp for itself.
 bool prefers_per_warp(const CudaTsmmProblem& p);
 /// Single precision, rows, at most 16 real columns of B: split products although memory would wait for them anyway.

@@ -9,10 +9,10 @@ namespace {
 using Problem = CudaTsmmProblem;
 using enum TsmmKernel;
 
-template <TsmmKernel kernel>
-constexpr TsmmKernel only[] = {kernel};
-constexpr TsmmKernel row_rings[] = {row_fma, row_ring, row_ring_tf32};
-constexpr TsmmKernel per_warps[] = {per_warp, per_warp_tf32};
+template <TsmmKernel kernel, Policy policy = Policy::usual>
+constexpr TsmmKind only[] = {{kernel, policy}};
+constexpr TsmmKind row_rings[] = {{row_ring, Policy::fma}, {row_ring}, {row_ring, Policy::tf32}};
+constexpr TsmmKind per_warps[] = {{per_warp}, {per_warp, Policy::tf32}};
 
 bool always(const CudaDevice&, const Problem&) { return true; }
 
@@ -92,12 +92,13 @@ bool prefers_short_k(const CudaDevice& device, const Problem& p) {
 constexpr Rule<TsmmKernel, Problem> rules[] = {
     {only<tf32_warpgroup>, Place::instead, "single precision, tight rows of many columns, few columns of B",
      [](const CudaDevice&, const Problem& p) { return splits_few_columns(p); },
-     "kernel_house.md: 26 % (to 56) over row_ring_tf32"},
-    {only<strided_tf32>, Place::instead, "single precision, other rows of many columns, few columns of B",
+     "kernel_house.md: 26 % (to 56) over row_ring tf32"},
+    {only<strided, Policy::tf32>, Place::instead, "single precision, other rows of many columns, few columns of B",
      [](const CudaDevice&, const Problem& p) { return splits_few_columns(p); },
      "kernel_house.md: 35 % (to 53) over strided and row_ring"},
-    {only<column_fma>, Place::beside, "column-major squares of 3 to 24 (S), 3 to 12 (C), 10 and 11 (D) columns",
-     prefers_column_fma, "kernel_house.md: 14 % (to 39) over column_tf32 and direct"},
+    {only<column_ring, Policy::fma>, Place::beside,
+     "column-major squares of 3 to 24 (S), 3 to 12 (C), 10 and 11 (D) columns", prefers_column_fma,
+     "kernel_house.md: 14 % (to 39) over column_ring tf32 and direct"},
     {only<direct>, Place::if_none, "column-major, up to 8 columns of B (S: 11); one column out of a wider matrix",
      prefers_direct, "kernel_house.md: 2 to 48 % over strided"},
     {only<wide>, Place::beside, "more than 96 columns of A and of B", prefers_wide,
@@ -115,10 +116,11 @@ constexpr Rule<TsmmKernel, Problem> rules[] = {
      "kernel_house.md: 24 % over row_deep at K = 16384"},
     {only<column_ring>, Place::if_none, "double and complex double, column-major, 9 to 64 columns", always,
      "kernel_house.md: 14 % (to 40) over strided"},
-    {only<column_tf32>, Place::if_none, "single precision, column-major, 25 to 64 (C: 13 to 64) columns", always,
-     "kernel_house.md: 61 % (to 78) over strided"},
-    {only<strided_plain>, Place::if_none, "views of rows of up to 256 bytes, up to 16 columns of B: mostly updates",
-     prefers_plain, "kernel_house.md: 14 to 54 % over strided, up to 20 % over row_ring"},
+    {only<column_ring, Policy::tf32>, Place::if_none, "single precision, column-major, 25 to 64 (C: 13 to 64) columns",
+     always, "kernel_house.md: 61 % (to 78) over strided"},
+    {only<strided, Policy::plain>, Place::if_none,
+     "views of rows of up to 256 bytes, up to 16 columns of B: mostly updates", prefers_plain,
+     "kernel_house.md: 14 to 54 % over strided, up to 20 % over row_ring"},
     {only<strided>, Place::if_none, "any stride, either layout", always,
      "cuda_vs_cublas.csv: 92 to 101 % of the roof on views"},
     {row_rings, Place::if_none, "rows, where nothing has been found: devices without bulk copies", always,
@@ -127,13 +129,13 @@ constexpr Rule<TsmmKernel, Problem> rules[] = {
      "compute_80.csv"},
     {only<direct>, Place::if_none, "columns, where nothing has been found: the same devices", always, "compute_80.csv"},
     {only<registers_3m>, Place::beside, "complex double, 33 to 64 columns of A, more than 16 of B", always,
-     "kernel_house.md: 9 % (to 23) over strided_3m"},
-    {only<strided_3m>, Place::unless_previous, "complex double, squares from 49 columns on", always,
+     "kernel_house.md: 9 % (to 23) over strided 3m"},
+    {only<strided, Policy::three_m>, Place::unless_previous, "complex double, squares from 49 columns on", always,
      "kernel_house.md: 17 % over strided"},
     {only<tf32_warpgroup>, Place::beside, "single precision, tight rows from 32 (C: 18) columns on", always,
-     "kernel_house.md: 26 % (to 56) over row_ring_tf32"},
-    {only<strided_tf32>, Place::unless_previous, "single precision, other rows from 32 real columns on", always,
-     "kernel_house.md: 35 % (to 53) over strided and row_ring"},
+     "kernel_house.md: 26 % (to 56) over row_ring tf32"},
+    {only<strided, Policy::tf32>, Place::unless_previous, "single precision, other rows from 32 real columns on",
+     always, "kernel_house.md: 35 % (to 53) over strided and row_ring"},
     {only<general>, Place::beside, "the remainder, whatever its layout and stride", always,
      "the only kernel that takes everything"},
 };

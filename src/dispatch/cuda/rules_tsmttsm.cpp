@@ -6,8 +6,8 @@ namespace {
 using Problem = CudaTsmttsmProblem;
 using enum TsmttsmKernel;
 
-template <TsmttsmKernel kernel>
-constexpr TsmttsmKernel only[] = {kernel};
+template <TsmttsmKernel kernel, Policy policy = Policy::usual>
+constexpr TsmttsmKind only[] = {{kernel, policy}};
 
 bool is_complex_double(const Problem& p) { return p.parts == 2 && p.real_bytes == 8; }
 bool is_split(const CudaDevice& device, const Problem& p) {
@@ -15,28 +15,25 @@ bool is_split(const CudaDevice& device, const Problem& p) {
 }
 
 constexpr Rule<TsmttsmKernel, Problem> rules[] = {
-    {only<gram>, Place::beside, "A^H A, up to 128 real columns",
-     [](const CudaDevice&, const Problem& p) { return p.same; }, "kernel_house.md: 17 % (2 to 41) over ring"},
-    {only<gram_wide>, Place::beside, "A^H A of more than 128 real columns",
-     [](const CudaDevice&, const Problem& p) { return p.same; }, "kernel_house.md: 47 % over ring"},
-    {only<fma>, Place::beside, "column-major, 3 real columns, or 2 complex ones in single precision",
-     [](const CudaDevice&, const Problem& p) { return !p.same && !p.row_major; },
-     "kernel_house.md: 4 % (to 46) over ring and direct"},
-    {only<gram_fma>, Place::beside, "A^H A of up to 12 real columns; of 8 columns, tensor cores have full tiles",
-     [](const CudaDevice&, const Problem& p) { return p.same && (p.row_major || p.n != 8); },
+    {only<gram>, Place::beside, "A^H A; beyond 128 real columns in CTA tiles",
+     [](const CudaDevice&, const Problem& p) { return p.same; },
+     "kernel_house.md: 17 % (2 to 41) over ring, in CTA tiles 47 %"},
+    {only<fma>, Place::beside,
+     "A^H A of up to 12 real columns, except 8, of which tensor cores have full tiles; column-major: A^H B of 3 real "
+     "columns, or of 2 complex ones in single precision",
+     [](const CudaDevice&, const Problem& p) { return p.row_major ? p.same : !p.same || p.n != 8; },
      "kernel_house.md: 3 % (to 23) over gram, by columns 4 % (to 46)"},
     {only<ring>, Place::beside, "everything", [](const CudaDevice&, const Problem&) { return true; },
      "cuda_vs_cublas.csv: 98 to 100 % of the roof, M = N = 1..64"},
     {only<tf32_warpgroup>, Place::beside, "single precision, squares from 49 real columns on",
      [](const CudaDevice& device, const Problem& p) { return is_split(device, p); },
      "kernel_house.md: 10 % (to 21) over ring"},
-    {only<square_3m>, Place::beside, "complex double, squares of 33 to 40 and 49 to 56 columns",
-     [](const CudaDevice&, const Problem& p) { return is_complex_double(p); },
-     "kernel_house.md: 11 % (to 17) over ring_3m"},
-    {only<ring_3m>, Place::beside, "complex double, squares from 41 columns on",
+    {only<ring, Policy::square_3m>, Place::beside, "complex double, squares of 33 to 40 and 49 to 56 columns",
+     [](const CudaDevice&, const Problem& p) { return is_complex_double(p); }, "kernel_house.md: 11 % (to 17) over 3m"},
+    {only<ring, Policy::three_m>, Place::beside, "complex double, squares from 41 columns on",
      [](const CudaDevice&, const Problem& p) { return is_complex_double(p); },
      "kernel_house.md: 12 % (to 15) over ring"},
-    {only<tf32_3m_warpgroup>, Place::beside, "complex single precision, squares from 33 columns on",
+    {only<tf32_warpgroup, Policy::three_m>, Place::beside, "complex single precision, squares from 33 columns on",
      [](const CudaDevice& device, const Problem& p) { return p.parts == 2 && is_split(device, p); },
      "kernel_house.md: 34 % (to 46) over ring"},
     {only<direct>, Place::beside, "views that one warp spans; few columns, column-major; all views without bulk copies",
@@ -49,11 +46,9 @@ constexpr Rule<TsmttsmKernel, Problem> rules[] = {
 
 std::span<const Rule<TsmttsmKernel, CudaTsmttsmProblem>> tsmttsm_rules() { return rules; }
 
-bool has_enough_products(TsmttsmKernel kernel, const CudaTsmttsmProblem& p) {
-  const std::int64_t products = kernel == tf32_warpgroup      ? 24
-                                : kernel == tf32_3m_warpgroup ? 32
-                                : kernel == ring_3m           ? 40
-                                                              : 0;
+bool has_enough_products(const TsmttsmKind& kind, const CudaTsmttsmProblem& p) {
+  const bool by_3m = kind.policy == Policy::three_m;
+  const std::int64_t products = kind.kernel == tf32_warpgroup ? (by_3m ? 32 : 24) : by_3m ? 40 : 0;
   return products == 0 || p.m * p.n > products * (p.m + p.n);
 }
 

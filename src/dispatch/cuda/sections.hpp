@@ -8,7 +8,8 @@
 /// block with two of them loads as much as any other block. Then come the squares above the diagonal.
 namespace blockvec::kernels::dispatch {
 
-inline bool takes_pairs(const RingTsmttsm& c) { return c.kernel == TsmttsmKernel::gram_wide; }
+/// Whether blocks take pairs of squares of a Gram matrix.
+inline bool takes_pairs(const RingTsmttsm& c) { return c.gram() && c.sections_m > 1; }
 
 /// The squares of a Gram matrix, and the number of parts into which their rows are divided. Two squares on the diagonal
 /// have 17/16 times the products of one square above it. So their rows are divided into as many times more parts.

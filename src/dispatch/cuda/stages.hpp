@@ -12,7 +12,7 @@ namespace blockvec::kernels::dispatch {
 /// Warps of a block of tsmttsm's ring that do not load. Of three whole warpgroups, one transposes B's rows.
 constexpr int ring_warps(const RingTsmttsm& c) {
   if (c.whole_warpgroups()) return 3 * warpgroup_warps;
-  return c.kernel == TsmttsmKernel::ring_3m ? gauss_warps({c.tile_m, c.tile_n}) : computing_warps;
+  return c.ring_3m() && !c.square() ? gauss_warps({c.tile_m, c.tile_n}) : computing_warps;
 }
 inline constexpr int static_bytes = 2048;  // barriers and the like
 inline constexpr std::int64_t largest_pitch = 8192;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <span>
+#include <iterator>
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -12,7 +12,8 @@ std::string say(const Any& configuration) {
   return std::visit(
       [](const auto& c) {
         std::string text;
-        for (const auto& field : c.entry.fields(c.kernel)) {
+        if (c.policy != Policy::usual) text = "policy " + std::string(policies[static_cast<std::size_t>(c.policy)]);
+        for (const auto& field : c.entry.fields(c)) {
           text += text.empty() ? "" : " ";
           text += std::string(field.name) + ' ' + std::to_string(c.*field.first);
           if (field.second != nullptr) text += 'x' + std::to_string(c.*field.second);
@@ -39,7 +40,7 @@ std::string_view take_piece(std::string_view& text) {
 
 template <class Configuration>
 bool read_fields(std::string_view text, Configuration& c) {
-  const auto fields = c.entry.fields(c.kernel);
+  const auto fields = c.entry.fields(c);
   while (!text.empty()) {
     const std::string_view name = take_piece(text);
     std::string_view value = take_piece(text);
@@ -55,14 +56,24 @@ bool read_fields(std::string_view text, Configuration& c) {
   return true;
 }
 
-template <class Kernel, class Any>
-bool read(std::span<const std::string_view> names, std::string_view name, std::string_view text, Any& to) {
-  const auto place = std::find(names.begin(), names.end(), name);
-  if (place == names.end()) return false;
-  const auto kernel = static_cast<Kernel>(place - names.begin());
+// The value whose word in `words` is `word`.
+template <class Value, std::size_t count>
+bool read_word(const std::string_view (&words)[count], std::string_view word, Value& value) {
+  const auto place = std::find(std::begin(words), std::end(words), word);
+  value = static_cast<Value>(place - std::begin(words));
+  return place != std::end(words);
+}
+
+template <class Kernel, std::size_t count, class Any>
+bool read(const std::string_view (&names)[count], std::string_view name, std::string_view text, Any& to) {
+  Kind<Kernel> kind{};
+  if (!read_word(names, name, kind.kernel)) return false;
+  if (text.starts_with("policy ")) {
+    take_piece(text);
+    if (!read_word(policies, take_piece(text), kind.policy)) return false;
+  }
   bool good = false;
-  with_configuration_of<Any>(kernel, [&](auto c) {
-    c.kernel = kernel;
+  with_configuration_of<Any>(kind, [&](auto& c) {
     good = read_fields(text, c);
     to = c;
   });

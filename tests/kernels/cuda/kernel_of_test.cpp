@@ -67,8 +67,8 @@ constexpr auto by_columns = Layout::column_major;
 TEST(CudaKernelOf, RefusesTsmttsmOfTheWrongType) {
   expect_tsmttsm_refused<float>("fma", "columns 3 rows 32 fold 1");
   expect_tsmttsm_refused<double>("tf32_warpgroup", "tile 1x4 rows 32 fold 1");
-  expect_tsmttsm_refused<double>("ring_3m", "tile 1x4 rows 32 fold 1");
-  expect_tsmttsm_refused<float>("tf32_3m_warpgroup", "tile 1x4 rows 32 fold 1");
+  expect_tsmttsm_refused<double>("ring", "policy 3m tile 1x4 rows 32 fold 1");
+  expect_tsmttsm_refused<float>("tf32_warpgroup", "policy 3m tile 1x4 rows 32 fold 1");
   expect_tsmttsm_refused<double>("gram", "blocks 4 rows 32 fold 1");
 }
 
@@ -82,9 +82,9 @@ TEST(CudaKernelOf, RefusesTilesThatAreNotCompiled) {
 TEST(CudaKernelOf, RefusesTsmmOfTheWrongType) {
   expect_tsmm_refused<float>("short_k", "tile 4x4");
   expect_tsmm_refused<std::complex<double>>("short_k", "tile 4x4");
-  expect_tsmm_refused<double>("row_ring_tf32", "tile 2x4 rows 32");
-  expect_tsmm_refused<double>("strided_3m", "tile 1x4");
-  expect_tsmm_refused<double>("column_tf32", "tile 4x2", by_columns);
+  expect_tsmm_refused<double>("row_ring", "policy tf32 tile 2x4 rows 32");
+  expect_tsmm_refused<double>("strided", "policy 3m tile 1x4");
+  expect_tsmm_refused<double>("column_ring", "policy tf32 tile 4x2", by_columns);
 }
 
 }  // namespace

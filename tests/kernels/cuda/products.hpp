@@ -62,13 +62,13 @@ double bound_of(const dispatch::CudaTsmttsm& x, std::int64_t k) {
 }
 template <class T>
 double bound_of(const dispatch::CudaTsmm& x, std::int64_t m) {
+  using dispatch::Policy;
   using dispatch::TsmmKernel;
-  const std::string name = dispatch::name_of(x->kernel);
-  const bool split = name.find("tf32") != std::string::npos;
-  const bool by_3m = name.find("3m") != std::string::npos;
+  const bool split = x->policy == Policy::tf32 || x->kernel == TsmmKernel::tf32_warpgroup;
+  const bool by_3m = x->policy == Policy::three_m || x->kernel == TsmmKernel::registers_3m;
   const auto* const rows = std::get_if<dispatch::RowRing>(&x.of_kernel);
-  const bool in_single = x->kernel == TsmmKernel::column_fma ||
-                         (x->kernel == TsmmKernel::row_fma && rows->blocks_n > dispatch::widest_exact_narrow);
+  const bool in_single =
+      x->policy == Policy::fma && (rows == nullptr || rows->blocks_n > dispatch::widest_exact_narrow);
   return device_gamma<T>(m + 3) + row_error<T>(by_3m, split, sizeof(real_of<T>) == 4 && in_single, m);
 }
 

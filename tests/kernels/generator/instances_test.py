@@ -68,7 +68,7 @@ class Tables(unittest.TestCase):
     def test_what_no_template_makes_is_refused(self):
         for name, letter, tile in [("tsmttsm_ring", "D", [4, 8]), ("tsmttsm_ring", "D", [1]),
                                    ("tsmttsm_ring", "D", [0, 1]), ("tsmttsm_ring", "Z", [2, 8]),
-                                   ("tsmttsm_ring", "X", [2, 8]), ("tsmm_row_fma", "S", [3]),
+                                   ("tsmttsm_ring", "X", [2, 8]), ("tsmm_row_ring_fma", "S", [3]),
                                    ("tsmm_row_ring", "S", [8, 8]), ("tsmttsm_gram", "D", [2, 3]),
                                    ("tsmm_column_ring", "S", [1, 2]), ("tsmm_tf32_warpgroup", "S", [9]),
                                    ("tsmm_direct", "C", [1, 0, 2]), ("tsmm_wide", "D", [2, 9])]:

@@ -11,7 +11,7 @@ namespace {
 int unit_of(const CudaTsmmProblem& p) { return 16 / p.real_bytes; }  // real numbers in a unit of bulk copies
 int line_of(const CudaTsmmProblem& p) { return line_bytes / p.real_bytes; }
 
-bool is_split(const ColumnPieces& c) { return c.kernel == TsmmKernel::column_tf32; }
+bool is_split(const ColumnPieces& c) { return c.policy == Policy::tf32; }
 
 // Whether all columns begin at multiples of `numbers` real numbers. `aligned`: the first column does.
 bool begins_at(bool aligned, std::int64_t pitch, int numbers) { return aligned && pitch % numbers == 0; }
@@ -118,9 +118,9 @@ static bool complete_column_pieces(const CudaDevice& device, const CudaTsmmProbl
 
 static void add_column_fma(const CudaDevice& device, const CudaTsmmProblem& p, Search search,
                            std::vector<CudaTsmm>& to) {
-  for (const TileShape& tile : tsmm_column_fma_shapes) {  // the first that holds B's columns is the narrowest
+  for (const TileShape& tile : tsmm_column_ring_fma_shapes) {  // the first that holds B's columns is the narrowest
     ColumnPieces c{};
-    c.kernel = TsmmKernel::column_fma;
+    static_cast<TsmmKind&>(c) = {TsmmKernel::column_ring, Policy::fma};
     c.blocks_n = tile.m;
     c.tile_n = tile.n;
     if (!complete(device, p, c)) continue;
@@ -133,7 +133,7 @@ static void add_column_tf32(const CudaDevice& device, const CudaTsmmProblem& p, 
                             std::vector<CudaTsmm>& to) {
   const auto legal = [&](const TileShape& tile, int ticket, ColumnPieces& c) {
     c = {};
-    c.kernel = TsmmKernel::column_tf32;
+    static_cast<TsmmKind&>(c) = {TsmmKernel::column_ring, Policy::tf32};
     c.blocks_n = tile.m;
     c.tile_n = tile.n;
     c.chunks_per_ticket = ticket;
@@ -143,7 +143,7 @@ static void add_column_tf32(const CudaDevice& device, const CudaTsmmProblem& p, 
   ColumnPieces c{};
   if (search != Search::all && p.m * p.n < 4 * (p.m + p.n)) return;  // narrower ones are faster without tensor cores
   if (search == Search::all) {
-    for (const TileShape& tile : tsmm_column_tf32_shapes) {
+    for (const TileShape& tile : tsmm_column_ring_tf32_shapes) {
       for (const int ticket : {0, 2, 3}) {
         if (legal(tile, ticket, c)) to.push_back(c);
       }
@@ -157,7 +157,7 @@ static void add_column_tf32(const CudaDevice& device, const CudaTsmmProblem& p, 
     const bool roomy = x.output_in_ring && (p.parts == 1 || !in_short_pieces(p, x));
     return std::tuple(roomy, -x.tile_n, x.blocks_n);
   };
-  for (const TileShape& tile : tsmm_column_tf32_shapes) {
+  for (const TileShape& tile : tsmm_column_ring_tf32_shapes) {
     if (legal(tile, 0, c) && (best.tile_n == 0 || order(c) > order(best))) best = c;
   }
   if (best.tile_n != 0) to.push_back(best);
@@ -191,18 +191,18 @@ static CudaWork column_pieces_work(const CudaDevice& device, const CudaTsmmProbl
   return work;
 }
 
-static void add_column_pieces(TsmmKernel kernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+static void add_column_pieces(const TsmmKind& kind, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
                               std::vector<CudaTsmm>& to) {
-  if (kernel == TsmmKernel::column_fma) return add_column_fma(device, p, search, to);
+  if (kind.policy == Policy::fma) return add_column_fma(device, p, search, to);
   add_column_tf32(device, p, search, to);
 }
 
 static bool is_compiled(const CudaTsmmProblem& p, const ColumnPieces& c) {
-  if (is_split(c)) return is_among(tsmm_column_tf32_compiled, p.real_bytes, c.blocks_n, c.tile_n, p.parts);
-  return is_among(tsmm_column_fma_compiled, p.real_bytes, c.blocks_n, c.tile_n, p.parts);
+  if (is_split(c)) return is_among(tsmm_column_ring_tf32_compiled, p.real_bytes, c.blocks_n, c.tile_n, p.parts);
+  return is_among(tsmm_column_ring_fma_compiled, p.real_bytes, c.blocks_n, c.tile_n, p.parts);
 }
 
-static std::span<const Field<ColumnPieces>> fields(TsmmKernel) {
+static std::span<const Field<ColumnPieces>> fields(const TsmmKind&) {
   using C = ColumnPieces;
   static constexpr Field<C> all[] = {
       {"tile", &C::blocks_n, &C::tile_n}, {"stages", &C::stages}, {"ticket", &C::chunks_per_ticket}};

@@ -129,7 +129,7 @@ bool boxes_are_better(const CudaTsmmProblem& p) {
 
 }  // namespace
 
-static void add_column_ring(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+static void add_column_ring(const TsmmKind&, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
                             std::vector<CudaTsmm>& to) {
   if (p.real_bytes == 4) return;
   const auto add = [&](const Shape& shape) {
@@ -180,7 +180,7 @@ static bool is_compiled(const CudaTsmmProblem& p, const ColumnRing& c) {
   return is_among(tsmm_column_ring_compiled, p.real_bytes, c.blocks_n, c.tile_n, p.parts);
 }
 
-static std::span<const Field<ColumnRing>> fields(TsmmKernel) {
+static std::span<const Field<ColumnRing>> fields(const TsmmKind&) {
   using C = ColumnRing;
   static constexpr Field<C> all[] = {{"tile", &C::blocks_n, &C::tile_n},
                                      {"warps", &C::row_warps, &C::warps},

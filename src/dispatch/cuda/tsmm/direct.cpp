@@ -23,7 +23,7 @@ static bool complete_direct(const CudaDevice& device, const CudaTsmmProblem& p, 
   return true;
 }
 
-static void add_direct(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+static void add_direct(const TsmmKind&, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
                        std::vector<CudaTsmm>& to) {
   bool taken = false;
   for (const ThreadShape& shape : tsmm_direct_shapes) {
@@ -64,7 +64,7 @@ static bool is_compiled(const CudaTsmmProblem& p, const DirectTsmm& c) {
   return is_among(tsmm_direct_compiled, p.real_bytes, c.blocks_n, c.tile_n, c.panel, p.parts);
 }
 
-static std::span<const Field<DirectTsmm>> fields(TsmmKernel) {
+static std::span<const Field<DirectTsmm>> fields(const TsmmKind&) {
   using C = DirectTsmm;
   static constexpr Field<C> all[] = {{"tile", &C::blocks_n, &C::tile_n}, {"panel", &C::panel}};
   return all;

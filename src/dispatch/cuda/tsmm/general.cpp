@@ -35,16 +35,16 @@ CudaWork general_work(const CudaDevice& device, const CudaTsmmProblem& p, const 
   return work;
 }
 
-void add_general(TsmmKernel kernel, const CudaDevice& device, const CudaTsmmProblem& p, Search,
+void add_general(const TsmmKind& kind, const CudaDevice& device, const CudaTsmmProblem& p, Search,
                  std::vector<CudaTsmm>& to) {
   GeneralTsmm c{};
-  c.kernel = kernel;
+  static_cast<TsmmKind&>(c) = kind;
   if (complete_general(device, p, c)) to.push_back(c);
 }
 
 }  // namespace
 
-const TsmmEntry<GeneralTsmm> GeneralTsmm::entry{[](TsmmKernel) { return std::span<const Field<GeneralTsmm>>{}; },
+const TsmmEntry<GeneralTsmm> GeneralTsmm::entry{[](const TsmmKind&) { return std::span<const Field<GeneralTsmm>>{}; },
                                                 [](const CudaTsmmProblem&, const GeneralTsmm&) { return true; },
                                                 complete_general, general_work, add_general};
 

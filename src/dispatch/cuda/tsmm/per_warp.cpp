@@ -8,7 +8,7 @@
 namespace blockvec::kernels::dispatch {
 namespace {
 
-bool is_split(const PerWarp& c) { return c.kernel == TsmmKernel::per_warp_tf32; }
+bool is_split(const PerWarp& c) { return c.policy == Policy::tf32; }
 
 // Bytes of one warp's stage.
 std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const PerWarp& c) {
@@ -39,15 +39,15 @@ static bool complete_per_warp(const CudaDevice& device, const CudaTsmmProblem& p
   return true;
 }
 
-static void add_per_warp(TsmmKernel kernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+static void add_per_warp(const TsmmKind& kind, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
                          std::vector<CudaTsmm>& to) {
   // Memory is written in sectors of 32 bytes. Lanes fill them without shared memory only if all rows of B begin and end
   // with a sector.
   const bool staged = !p.aligned_output || p.pitch_b * p.real_bytes % 32 != 0 || p.n * p.real_bytes % 32 != 0;
-  const bool split = kernel == TsmmKernel::per_warp_tf32;
+  const bool split = kind.policy == Policy::tf32;
   const auto add = [&](const TileShape& tile, int stages, bool by_rows, int ticket) {
     PerWarp c{};
-    c.kernel = kernel;
+    static_cast<TsmmKind&>(c) = kind;
     c.blocks_n = tile.m;
     c.tile_n = tile.n;
     c.stages = stages;
@@ -104,7 +104,7 @@ static bool is_compiled(const CudaTsmmProblem& p, const PerWarp& c) {
   return is_among(tsmm_per_warp_compiled, p.real_bytes, c.blocks_n, c.tile_n);
 }
 
-static std::span<const Field<PerWarp>> fields(TsmmKernel) {
+static std::span<const Field<PerWarp>> fields(const TsmmKind&) {
   using C = PerWarp;
   static constexpr Field<C> all[] = {{"tile", &C::blocks_n, &C::tile_n},
                                      {"staged", &C::staged},

@@ -59,7 +59,7 @@ static bool complete_registers_3m(const CudaDevice& device, const CudaTsmmProble
   return true;
 }
 
-static void add_registers_3m(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+static void add_registers_3m(const TsmmKind&, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
                              std::vector<CudaTsmm>& to) {
   // As measured on an H200, other kernels are better for fewer columns.
   if (p.parts == 1 || p.real_bytes != 8 || p.m <= 64 || p.n <= 32) return;
@@ -114,7 +114,7 @@ static bool is_compiled(const CudaTsmmProblem& p, const Registers3m& c) {
          is_among(tsmm_registers_3m_compiled, p.real_bytes, c.blocks_n, c.tile_n, !p.row_major);
 }
 
-static std::span<const Field<Registers3m>> fields(TsmmKernel) {
+static std::span<const Field<Registers3m>> fields(const TsmmKind&) {
   using C = Registers3m;
   static constexpr Field<C> all[] = {{"tile", &C::blocks_n, &C::tile_n},
                                      {"warps", &C::row_warps, &C::warps},

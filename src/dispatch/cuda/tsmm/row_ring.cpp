@@ -46,10 +46,10 @@ std::int64_t stage_pitch_b(const CudaTsmmProblem& p, const RowRing& c) {
 }
 std::int64_t pitch_out(const CudaTsmmProblem& p, const RowRing& c) { return c.boxes_b ? stage_pitch_b(p, c) : p.n; }
 
-bool is_split(const RowRing& c) { return c.kernel == TsmmKernel::row_ring_tf32; }
+bool is_split(const RowRing& c) { return c.policy == Policy::tf32; }
 int ring_warps(const RowRing& c) { return is_split(c) ? split_warps({c.tile_n, c.blocks_n}) : computing_warps; }
 
-bool by_fma(const RowRing& c) { return c.kernel == TsmmKernel::row_fma; }
+bool by_fma(const RowRing& c) { return c.policy == Policy::fma; }
 bool sums_in_single(const RowRing& c) { return by_fma(c) && c.blocks_n > widest_exact_narrow; }
 
 // Whether warps divide A's columns.
@@ -215,12 +215,12 @@ static CudaWork row_ring_work(const CudaDevice& device, const CudaTsmmProblem& p
   return work;
 }
 
-static void add_row_ring(TsmmKernel kernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+static void add_row_ring(const TsmmKind& kind, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
                          std::vector<CudaTsmm>& to) {
   if (!ring_serves(device, p)) return;
   const auto add = [&](const TileShape& tile, int groups, int rows, int stages, int chunks_per_ticket) {
     RowRing c{};
-    c.kernel = kernel;
+    static_cast<TsmmKind&>(c) = kind;
     c.tile_n = tile.m;
     c.blocks_n = tile.n;
     c.groups = groups;
@@ -248,16 +248,16 @@ static void add_row_ring(TsmmKernel kernel, const CudaDevice& device, const Cuda
   // As measured on an H200, conversions to double precision would limit narrow views that are written as much as read.
   const bool split = p.real_bytes == 4 && p.may_split && !streams(p.m, p.pitch_a) && p.n <= 16 &&
                      (p.parts == 2 ? p.m >= 32 && p.n > 8 : p.m >= 16 && p.m < 4 * p.n && p.n > 4 && p.n <= 8);
-  if (kernel == TsmmKernel::row_deep) {
+  if (kind.kernel == TsmmKernel::row_deep) {
     for (const Columns& shape : tsmm_row_deep_shapes) add_shape({shape.n, 0});
-  } else if (kernel == TsmmKernel::row_fma) {
-    for (const Columns& shape : tsmm_row_fma_shapes) {
+  } else if (kind.policy == Policy::fma) {
+    for (const Columns& shape : tsmm_row_ring_fma_shapes) {
       // Measured on an H200 for 9 and 10 columns. Tensor cores are as fast from 11 columns on, in double precision from
       // 5 on.
       const bool is_better = shape.n <= (p.real_bytes == 4 ? widest_exact_narrow : 4) || p.n == 9 || p.n == 10;
       if (all || (is_better && !split)) add_shape({0, shape.n});
     }
-  } else if (kernel == TsmmKernel::row_ring) {
+  } else if (kind.policy == Policy::usual) {
     for (const TileShape& tile : tsmm_row_ring_shapes) {
       if (all || !split) add_shape(tile);
     }
@@ -270,27 +270,21 @@ static void add_row_ring(TsmmKernel kernel, const CudaDevice& device, const Cuda
 }
 
 static bool is_compiled(const CudaTsmmProblem& p, const RowRing& c) {
-  switch (c.kernel) {
-    case TsmmKernel::row_ring_tf32:
-      return is_among(tsmm_row_ring_tf32_compiled, p.real_bytes, c.tile_n, c.blocks_n);
-    case TsmmKernel::row_fma:
-      return is_among(tsmm_row_fma_compiled, p.real_bytes, c.blocks_n);
-    case TsmmKernel::row_deep:
-      return is_among(tsmm_row_deep_compiled, p.real_bytes, c.tile_n, deep_columns(p.m));
-    default:
-      return is_among(tsmm_row_ring_compiled, p.real_bytes, c.tile_n, c.blocks_n);
-  }
+  if (is_split(c)) return is_among(tsmm_row_ring_tf32_compiled, p.real_bytes, c.tile_n, c.blocks_n);
+  if (by_fma(c)) return is_among(tsmm_row_ring_fma_compiled, p.real_bytes, c.blocks_n);
+  if (is_deep(c)) return is_among(tsmm_row_deep_compiled, p.real_bytes, c.tile_n, deep_columns(p.m));
+  return is_among(tsmm_row_ring_compiled, p.real_bytes, c.tile_n, c.blocks_n);
 }
 
-static std::span<const Field<RowRing>> fields(TsmmKernel kernel) {
+static std::span<const Field<RowRing>> fields(const TsmmKind& kind) {
   using C = RowRing;
   static constexpr Field<C> warps{"warps", &C::warps}, groups{"groups", &C::groups}, rows{"rows", &C::rows},
       stages{"stages", &C::stages}, ticket{"ticket", &C::chunks_per_ticket};
   static constexpr Field<C> ring[] = {{"tile", &C::tile_n, &C::blocks_n}, warps, groups, rows, stages, ticket};
   static constexpr Field<C> fma[] = {{"columns", &C::blocks_n}, groups, rows, stages, ticket};
   static constexpr Field<C> deep[] = {{"tile", &C::tile_n}, warps, groups, rows, stages, ticket};
-  if (kernel == TsmmKernel::row_fma) return fma;
-  if (kernel == TsmmKernel::row_deep) return deep;
+  if (kind.policy == Policy::fma) return fma;
+  if (kind.kernel == TsmmKernel::row_deep) return deep;
   return ring;
 }
 

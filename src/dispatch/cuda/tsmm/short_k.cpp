@@ -40,7 +40,7 @@ static bool complete_short_k(const CudaDevice& device, const CudaTsmmProblem& p,
   return c.shared_bytes <= device.shared_bytes && c.parts <= std::numeric_limits<std::int32_t>::max();
 }
 
-static void add_short_k(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+static void add_short_k(const TsmmKind&, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
                         std::vector<CudaTsmm>& to) {
   for (const TileShape& tile : tsmm_short_k_shapes) {
     const bool narrower = tile.n > 1 && 4 * tile.n >= p.n;  // a narrower tile is enough
@@ -77,7 +77,7 @@ static bool is_compiled(const CudaTsmmProblem& p, const ShortK& c) {
   return p.real_bytes == 8 && p.parts == 1 && is_among(tsmm_short_k_compiled, p.real_bytes, c.blocks_n, c.tile_n);
 }
 
-static std::span<const Field<ShortK>> fields(TsmmKernel) {
+static std::span<const Field<ShortK>> fields(const TsmmKind&) {
   static constexpr Field<ShortK> all[] = {{"tile", &ShortK::blocks_n, &ShortK::tile_n}};
   return all;
 }

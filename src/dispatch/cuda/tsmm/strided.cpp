@@ -26,8 +26,8 @@ std::int64_t spread(const CudaTsmmProblem& p, std::int64_t numbers, bool whole_c
   return round_up(numbers + shift, 2 * shift) - shift;
 }
 
-bool is_3m(const Strided& c) { return c.kernel == TsmmKernel::strided_3m; }
-bool is_plain(const Strided& c) { return c.kernel == TsmmKernel::strided_plain; }
+bool is_3m(const Strided& c) { return c.policy == Policy::three_m; }
+bool is_plain(const Strided& c) { return c.policy == Policy::plain; }
 int blocks_of(const Strided& c) { return tsmm_box_blocks({c.blocks_n, c.tile_n}); }
 int box_rows(const Strided& c) { return 16 * c.row_warps; }
 int boxes_of_stage(const Strided& c) { return c.groups * c.blocks_n; }
@@ -246,9 +246,9 @@ Shapes usual_shapes_of_rows(const CudaTsmmProblem& p, int pieces) {
 }
 
 // The best shapes as measured on an H200, the best one first.
-Shapes usual_shapes(TsmmKernel kernel, const CudaTsmmProblem& p) {
+Shapes usual_shapes(Policy policy, const CudaTsmmProblem& p) {
   const auto pieces = static_cast<int>(std::min<std::int64_t>(ceil_div(p.n, 8), 64));
-  if (kernel == TsmmKernel::strided_plain) return usual_plain_shapes(p, pieces);
+  if (policy == Policy::plain) return usual_plain_shapes(p, pieces);
   const auto found = p.row_major ? usual_shapes_of_rows(p, pieces) : usual_shapes_of_columns(p, pieces);
   if (found.begin() != found.end()) return found;
   if (pieces <= 12) return {{{2, 6}, 4, 0}};
@@ -266,7 +266,7 @@ static void add_3m(const CudaDevice& device, const CudaTsmmProblem& p, Search se
       for (const int stages : {0, 2, 3, 4}) {
         if (stages != 0 && search == Search::usual) break;
         Strided c{};
-        c.kernel = TsmmKernel::strided_3m;
+        static_cast<TsmmKind&>(c) = {TsmmKernel::strided, Policy::three_m};
         c.blocks_n = tile.m;
         c.tile_n = tile.n;
         c.panel = panel;
@@ -277,11 +277,11 @@ static void add_3m(const CudaDevice& device, const CudaTsmmProblem& p, Search se
   }
 }
 
-static void add_plain_products(TsmmKernel kernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+static void add_plain_products(Policy policy, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
                                std::vector<CudaTsmm>& to) {
   const auto add = [&](const Shape& shape, bool staged, int groups = 0, int ticket = 0) {
     Strided c{};
-    c.kernel = kernel;
+    static_cast<TsmmKind&>(c) = {TsmmKernel::strided, policy};
     c.blocks_n = shape.tile.m;
     c.tile_n = shape.tile.n;
     c.row_warps = shape.row_warps;
@@ -296,7 +296,7 @@ static void add_plain_products(TsmmKernel kernel, const CudaDevice& device, cons
   const bool staged = stages_results(p);
   if (search == Search::usual) {
     int most = 0;
-    for (const Shape& shape : usual_shapes(kernel, p)) {
+    for (const Shape& shape : usual_shapes(policy, p)) {
       most = std::max(most, add(shape, staged));
       if (most >= 3) return;
     }
@@ -349,10 +349,10 @@ static CudaWork strided_work(const CudaDevice& device, const CudaTsmmProblem& p,
   return work;
 }
 
-static void add_strided(TsmmKernel kernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+static void add_strided(const TsmmKind& kind, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
                         std::vector<CudaTsmm>& to) {
-  if (kernel == TsmmKernel::strided_3m) return add_3m(device, p, search, to);
-  add_plain_products(kernel, device, p, search, to);
+  if (kind.policy == Policy::three_m) return add_3m(device, p, search, to);
+  add_plain_products(kind.policy, device, p, search, to);
 }
 
 static bool is_compiled(const CudaTsmmProblem& p, const Strided& c) {
@@ -363,7 +363,7 @@ static bool is_compiled(const CudaTsmmProblem& p, const Strided& c) {
   return is_among(tsmm_strided_compiled, p.real_bytes, c.blocks_n, c.tile_n);
 }
 
-static std::span<const Field<Strided>> fields(TsmmKernel) { return strided_fields<Strided>; }
+static std::span<const Field<Strided>> fields(const TsmmKind&) { return strided_fields<Strided>; }
 
 const TsmmEntry<Strided> Strided::entry{fields, is_compiled, complete_strided, strided_work, add_strided};
 

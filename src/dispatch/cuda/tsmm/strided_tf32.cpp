@@ -123,7 +123,7 @@ namespace {
 
 StridedTf32 configuration_of(const TileShape& tile, int panel, int stages) {
   StridedTf32 c{};
-  c.kernel = TsmmKernel::strided_tf32;
+  static_cast<TsmmKind&>(c) = {TsmmKernel::strided, Policy::tf32};
   c.blocks_n = tile.m;
   c.tile_n = tile.n;
   c.panel = panel;
@@ -133,7 +133,7 @@ StridedTf32 configuration_of(const TileShape& tile, int panel, int stages) {
 
 }  // namespace
 
-static void add_strided_tf32(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+static void add_strided_tf32(const TsmmKind&, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
                              std::vector<CudaTsmm>& to) {
   const bool few = splits_few_columns(p);
   const bool usual = search == Search::usual;
@@ -166,7 +166,7 @@ static bool is_compiled(const CudaTsmmProblem& p, const StridedTf32& c) {
   return is_among(tsmm_strided_tf32_compiled, p.real_bytes, c.blocks_n, c.tile_n, p.parts);
 }
 
-static std::span<const Field<StridedTf32>> fields(TsmmKernel) { return strided_fields<StridedTf32>; }
+static std::span<const Field<StridedTf32>> fields(const TsmmKind&) { return strided_fields<StridedTf32>; }
 
 const TsmmEntry<StridedTf32> StridedTf32::entry{fields, is_compiled, complete_strided_tf32, strided_tf32_work,
                                                 add_strided_tf32};

@@ -91,7 +91,7 @@ static CudaWork tf32_warpgroup_work(const CudaDevice& device, const CudaTsmmProb
   return work;
 }
 
-static void add_tf32_warpgroup(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+static void add_tf32_warpgroup(const TsmmKind&, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
                                std::vector<CudaTsmm>& to) {
   if (p.real_bytes != 4) return;
   const bool few = splits_few_columns(p);
@@ -121,7 +121,7 @@ static bool is_compiled(const CudaTsmmProblem& p, const Tf32Warpgroup& c) {
   return is_among(tsmm_tf32_warpgroup_compiled, p.real_bytes, c.tile_n, p.pitch_a % 2 == 0, p.reads_output, p.parts);
 }
 
-static std::span<const Field<Tf32Warpgroup>> fields(TsmmKernel) {
+static std::span<const Field<Tf32Warpgroup>> fields(const TsmmKind&) {
   using C = Tf32Warpgroup;
   static constexpr Field<C> all[] = {{"tile", &C::tile_n}, {"stages", &C::stages}, {"ticket", &C::chunks_per_ticket}};
   return all;

@@ -55,7 +55,7 @@ bool wide_serves_in_place(const CudaDevice& device, std::int64_t k, std::int64_t
   return device.bulk_copies && k >= 4 && k < most_rows && n > section_columns && n <= most_columns_in_place;
 }
 
-static void add_wide(TsmmKernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+static void add_wide(const TsmmKind&, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
                      std::vector<CudaTsmm>& to) {
   const auto add = [&](int tile_n, int panel) {
     Wide c{};
@@ -99,7 +99,7 @@ static bool is_compiled(const CudaTsmmProblem& p, const Wide& c) {
   return is_among(tsmm_wide_compiled, p.real_bytes, c.blocks_n, c.tile_n);
 }
 
-static std::span<const Field<Wide>> fields(TsmmKernel) {
+static std::span<const Field<Wide>> fields(const TsmmKind&) {
   using C = Wide;
   static constexpr Field<C> all[] = {{"tile", &C::blocks_n, &C::tile_n}, {"panel", &C::panel}, {"stages", &C::stages}};
   return all;

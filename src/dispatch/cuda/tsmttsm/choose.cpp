@@ -10,11 +10,11 @@
 namespace blockvec::kernels::dispatch {
 
 const TsmttsmEntry<NoTsmttsm> NoTsmttsm::entry{
-    [](TsmttsmKernel) { return std::span<const Field<NoTsmttsm>>{}; },
+    [](const TsmttsmKind&) { return std::span<const Field<NoTsmttsm>>{}; },
     [](const CudaTsmttsmProblem&, const NoTsmttsm&) { return false; },
     [](const CudaDevice&, const CudaTsmttsmProblem&, NoTsmttsm&) { return false; },
     [](const CudaDevice&, const CudaTsmttsmProblem&, const NoTsmttsm&) { return CudaWork{}; },
-    [](TsmttsmKernel, const CudaDevice&, const CudaTsmttsmProblem&, Search, std::vector<CudaTsmttsm>&) {}};
+    [](const TsmttsmKind&, const CudaDevice&, const CudaTsmttsmProblem&, Search, std::vector<CudaTsmttsm>&) {}};
 
 bool complete(const CudaDevice& device, const CudaTsmttsmProblem& problem, CudaTsmttsm& configuration) {
   if (problem.k == 0) {
@@ -34,10 +34,9 @@ void collect(const CudaDevice& device, const CudaTsmttsmProblem& problem, Search
     to.push_back(nothing);
     return;
   }
-  apply_rules(tsmttsm_rules(), device, problem, search, to, [&](TsmttsmKernel kernel, Place place) {
+  apply_rules(tsmttsm_rules(), device, problem, search, to, [&](const TsmttsmKind& kind, Place place) {
     const Search wanted = place == Place::if_none ? Search::all : search;
-    with_configuration_of<CudaTsmttsm>(kernel,
-                                       [&](const auto& c) { c.entry.add(kernel, device, problem, wanted, to); });
+    with_configuration_of<CudaTsmttsm>(kind, [&](const auto& c) { c.entry.add(kind, device, problem, wanted, to); });
   });
 }
 

@@ -136,7 +136,7 @@ static CudaWork direct_work(const CudaDevice& device, const CudaTsmttsmProblem& 
   return work;
 }
 
-static void add_direct(TsmttsmKernel, const CudaDevice& device, const CudaTsmttsmProblem& p, Search search,
+static void add_direct(const TsmttsmKind&, const CudaDevice& device, const CudaTsmttsmProblem& p, Search search,
                        std::vector<CudaTsmttsm>& to) {
   const auto add = [&](const DirectShape& shape, Neighbours neighbours, int fold, int groups) {
     DirectTsmttsm c{};
@@ -164,7 +164,7 @@ static bool is_compiled(const CudaTsmttsmProblem& p, const DirectTsmttsm& c) {
   return is_among(tsmttsm_direct_compiled, p.real_bytes, c.tile_m, c.tile_n, Neighbours::none);  // all have all others
 }
 
-static std::span<const Field<DirectTsmttsm>> fields(TsmttsmKernel) {
+static std::span<const Field<DirectTsmttsm>> fields(const TsmttsmKind&) {
   using C = DirectTsmttsm;
   static constexpr Field<C> all[] = {{"tile", &C::tile_m, &C::tile_n},
                                      {"warps", &C::warps_m, &C::warps_n},

@@ -13,6 +13,8 @@
 namespace blockvec::kernels::dispatch {
 namespace {
 
+bool is_real_warpgroup(const RingTsmttsm& c) { return c.whole_warpgroups() && !c.warpgroup_3m(); }
+
 // The number of stages is a multiple of this, so that warps that skip chunks always come back to the same stages. The
 // number of units in a chunk is a power of two.
 constexpr int gauss_stages_step(int columns, int rows) {
@@ -85,9 +87,7 @@ bool complete_rows(const CudaDevice& device, const CudaTsmttsmProblem& p, int mo
 // The shortest usual piece of a column, in bytes. A shorter bulk copy takes longer to issue than to arrive. For TMA
 // tiles this does not hold.
 int least_piece(const RingTsmttsm& c) { return c.feeds == boxes_both ? 256 : 384; }
-int usual_piece(const RingTsmttsm& c) {
-  return c.kernel == TsmttsmKernel::tf32_warpgroup && c.feeds == columns_both ? 1024 : 512;
-}
+int usual_piece(const RingTsmttsm& c) { return is_real_warpgroup(c) && c.feeds == columns_both ? 1024 : 512; }
 constexpr int most_piece = 8192;
 
 // Sets rows and feeds of column-major operands for pieces of `piece` bytes. Returns whether `stages` stages fit.
@@ -101,7 +101,7 @@ bool columns_fit(const CudaDevice& device, const CudaTsmttsmProblem& p, int piec
 // Whether warps that take units of rows in turn can tell where they are in a chunk.
 bool units_fill(const RingTsmttsm& c) {
   const bool power_of_two = (c.rows & (c.rows - 1)) == 0;
-  return !c.whole_warpgroups() || power_of_two || (c.kernel == TsmttsmKernel::tf32_warpgroup && c.rows >= 64);
+  return !c.whole_warpgroups() || power_of_two || (is_real_warpgroup(c) && c.rows >= 64);
 }
 
 // The fewest stages of column-major operands. Warpgroups side by side keep so many sums that two stages must do.
@@ -144,13 +144,13 @@ bool complete_ring_columns(const CudaDevice& device, const CudaTsmttsmProblem& p
 // also divides P if rows are few: then partial sums of all of P cost more than reading an operand again. The choice is
 // the one that moves the fewest bytes.
 bool complete_warps(const CudaDevice& device, const CudaTsmttsmProblem& p, RingTsmttsm& c) {
-  if (c.kernel == TsmttsmKernel::gram_wide) {
+  if (c.gram() && c.tile_m == pair_gram.blocks && p.m > pair_side) {
     c.warps_m = pair_warps_m;
     c.warps_n = pair_warps_n;
     c.sections_m = c.sections_n = static_cast<int>(ceil_div(p.m, pair_side));
-    return c.sections_m > 1 && c.fold == 1 && (c.feeds == boxes_both || c.feeds == columns_both);
+    return c.fold == 1 && (c.feeds == boxes_both || c.feeds == columns_both);
   }
-  if (c.kernel == TsmttsmKernel::gram) {
+  if (c.gram()) {
     if (c.fold * p.m > 8 * c.tile_m) return false;
     const GramShape* const shape = std::find_if(std::begin(tsmttsm_gram_shapes), std::end(tsmttsm_gram_shapes),
                                                 [&](const GramShape& s) { return s.blocks == c.tile_m; });
@@ -239,13 +239,12 @@ bool owns_rows(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
 }  // namespace
 
 static bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, RingTsmttsm& c) {
-  if (!has_enough_products(c.kernel, p)) return false;
-  if (c.kernel == TsmttsmKernel::gram_wide) c.tile_m = pair_gram.blocks;
+  if (!has_enough_products(c, p)) return false;
   if (c.square()) c.tile_n = c.tile_m;
   if (c.gram() && !p.same) return false;
   // The product of a matrix with itself would not be symmetric to the last bit.
   if (c.whole_warpgroups() && (!device.warpgroups || !p.may_split || p.same || p.real_bytes != 4)) return false;
-  if (c.kernel == TsmttsmKernel::tf32_warpgroup && !p.row_major && p.parts == 1) return false;
+  if (is_real_warpgroup(c) && !p.row_major && p.parts == 1) return false;
   if (c.complex_tiles() && (p.parts != 2 || !p.aligned || p.same)) return false;
   if (c.ring_3m() && p.real_bytes != 8) return false;
   if (c.feeds == feeds_by_rule) c.feeds = device.bulk_copies ? usual_feeds(p) : flat_both;
@@ -258,9 +257,7 @@ static bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p,
   if (c.fold == 0) c.fold = p.row_major && c.feeds == flat_both && !c.by_fma() ? usual_fold(p) : 1;
   if (c.fold > 1 && (!folds(p) || c.feeds != flat_both)) return false;
   if (!complete_warps(device, p, c)) return false;
-  const int most_groups = c.warpgroup_3m()                            ? 1
-                          : c.kernel == TsmttsmKernel::tf32_warpgroup ? 2
-                                                                      : ring_warps(c) / (c.warps_m * c.warps_n);
+  const int most_groups = c.warpgroup_3m() ? 1 : is_real_warpgroup(c) ? 2 : ring_warps(c) / (c.warps_m * c.warps_n);
   if (!(p.row_major ? complete_rows(device, p, most_groups, c) : complete_ring_columns(device, p, c))) return false;
   const std::int64_t chunks = ceil_div(ceil_div(p.k, c.fold), c.rows);
   std::int64_t most_parts = device.multiprocessors;
@@ -304,10 +301,8 @@ static bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p,
   if (c.whole_warpgroups() && (c.groups != most_groups || c.a.panels > c.tile_m || c.b.panels != 1)) return false;
   if (c.turned != 0 && !(p.row_major && lanes_may_turn(c) && lanes_turn(c.a.pitch))) return false;
   // As measured on an H200, shorter pieces come too slowly, and so do pieces of so many columns.
-  if (c.kernel == TsmttsmKernel::tf32_warpgroup && c.feeds == columns_both && (c.rows < 128 || c.tile_m > 1))
-    return false;
-  const bool shared_stages =
-      c.kernel == TsmttsmKernel::tf32_warpgroup && !p.row_major && c.rows >= 64;  // both groups read each stage
+  if (is_real_warpgroup(c) && c.feeds == columns_both && (c.rows < 128 || c.tile_m > 1)) return false;
+  const bool shared_stages = is_real_warpgroup(c) && !p.row_major && c.rows >= 64;  // both groups read each stage
   const int in_turn = c.warpgroup_3m() ? gauss_stages_step(c.columns_of_tile() / 2, c.rows)
                       : shared_stages  ? 1
                                        : c.groups / c.split;
@@ -325,13 +320,13 @@ static bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p,
   return true;
 }
 
-static void add_ring(TsmttsmKernel kernel, const CudaDevice& device, const CudaTsmttsmProblem& p, Search search,
+static void add_ring(const TsmttsmKind& kind, const CudaDevice& device, const CudaTsmttsmProblem& p, Search search,
                      std::vector<CudaTsmttsm>& to) {
   RingTsmttsm c{};
-  c.kernel = kernel;
+  static_cast<TsmttsmKind&>(c) = kind;
   const auto add = [&](int fold, int groups, int split, int rows, int stages) {
     RingTsmttsm made{};
-    made.kernel = c.kernel;
+    static_cast<TsmttsmKind&>(made) = kind;
     made.tile_m = c.tile_m;
     made.tile_n = c.tile_n;
     made.fold = fold;
@@ -371,7 +366,7 @@ static void add_ring(TsmttsmKernel kernel, const CudaDevice& device, const CudaT
     c.tile_m = tile_m;
     c.tile_n = tile_n;
     const bool legal = add_feeds(usual_feeds(p), tight_boxes);
-    if (kernel == TsmttsmKernel::gram && p.row_major) {
+    if (c.gram() && p.row_major) {
       c.turned = 1;
       add_feeds(usual_feeds(p), tight_boxes);
       c.turned = 0;
@@ -390,41 +385,27 @@ static void add_ring(TsmttsmKernel kernel, const CudaDevice& device, const CudaT
   const auto add_tiles = [&](const auto& tiles) {
     for (const TileShape& tile : tiles) add_shape(tile.m, tile.n);
   };
-  switch (kernel) {
-    case TsmttsmKernel::ring:
-      return add_tiles(tsmttsm_ring_shapes);
-    case TsmttsmKernel::tf32_warpgroup:
-      return add_tiles(tsmttsm_tf32_warpgroup_shapes);
-    case TsmttsmKernel::tf32_3m_warpgroup:
-      return add_tiles(tsmttsm_tf32_3m_warpgroup_shapes);
-    case TsmttsmKernel::fma:
-      return add_columns(tsmttsm_fma_shapes);
-    case TsmttsmKernel::gram_fma:
-      return add_columns(tsmttsm_gram_fma_shapes);
-    case TsmttsmKernel::gram:
-      for (const GramShape& shape : tsmttsm_gram_shapes) add_shape(shape.blocks, 0);
-      return;
-    case TsmttsmKernel::gram_wide:
-      return add_shape(pair_gram.blocks, 0);
-    case TsmttsmKernel::square_3m:
-      for (const Columns& blocks : tsmttsm_square_3m_shapes) {
-        const auto covers = [&](std::int64_t width) { return width <= 16 * blocks.n && width > 16 * (blocks.n - 1); };
-        if (covers(p.m) && covers(p.n)) add_shape(blocks.n, blocks.n);
-      }
-      return;
-    case TsmttsmKernel::ring_3m: {
-      // Twelve warps divide few columns better. They need registers that only compute capability 9.0 can move between
-      // warps.
-      const bool twelve = device.bulk_copies && p.m <= 96 && p.n <= 96;
-      for (const TileShape& tile : tsmttsm_ring_3m_shapes) {
-        const bool usual = (gauss_warps(tile) > computing_warps) == twelve;
-        if (search == Search::all || usual) add_shape(tile.m, tile.n);
-      }
-      return;
+  if (c.gram()) {
+    for (const GramShape& shape : tsmttsm_gram_shapes) add_shape(shape.blocks, 0);
+  } else if (c.by_fma()) {
+    p.same ? add_columns(tsmttsm_fma_gram_shapes) : add_columns(tsmttsm_fma_shapes);
+  } else if (c.whole_warpgroups()) {
+    c.warpgroup_3m() ? add_tiles(tsmttsm_tf32_warpgroup_3m_shapes) : add_tiles(tsmttsm_tf32_warpgroup_shapes);
+  } else if (c.square()) {
+    for (const Columns& blocks : tsmttsm_ring_square_3m_shapes) {
+      const auto covers = [&](std::int64_t width) { return width <= 16 * blocks.n && width > 16 * (blocks.n - 1); };
+      if (covers(p.m) && covers(p.n)) add_shape(blocks.n, blocks.n);
     }
-    case TsmttsmKernel::direct:
-    case TsmttsmKernel::none:
-      break;
+  } else if (c.ring_3m()) {
+    // Twelve warps divide few columns better. They need registers that only compute capability 9.0 can move between
+    // warps.
+    const bool twelve = device.bulk_copies && p.m <= 96 && p.n <= 96;
+    for (const TileShape& tile : tsmttsm_ring_3m_shapes) {
+      const bool usual = (gauss_warps(tile) > computing_warps) == twelve;
+      if (search == Search::all || usual) add_shape(tile.m, tile.n);
+    }
+  } else {
+    add_tiles(tsmttsm_ring_shapes);
   }
 }
 
@@ -434,29 +415,21 @@ static bool is_compiled(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
     return is_among(compiled, p.real_bytes, numbers...);
   };
   if (p.parts == 1 && c.complex_tiles()) return false;
-  switch (c.kernel) {
-    case TsmttsmKernel::ring_3m:
-      return is_in(tsmttsm_ring_3m_compiled, c.tile_m, c.tile_n, by_columns);
-    case TsmttsmKernel::square_3m:
-      return is_in(tsmttsm_square_3m_compiled, c.tile_m, by_columns);
-    case TsmttsmKernel::gram:
-      return p.same && is_in(tsmttsm_gram_compiled, c.tile_m, by_columns);
-    case TsmttsmKernel::gram_wide:
-      return p.same;
-    case TsmttsmKernel::fma:
-      return by_columns && !p.same && is_in(tsmttsm_fma_compiled, c.tile_n, p.parts);
-    case TsmttsmKernel::gram_fma:
-      return p.same && is_in(tsmttsm_gram_fma_compiled, c.tile_n, by_columns, p.parts);
-    case TsmttsmKernel::tf32_warpgroup:
-      return is_in(tsmttsm_tf32_warpgroup_compiled, c.tile_m, c.tile_n, by_columns, by_columns);
-    case TsmttsmKernel::tf32_3m_warpgroup:
-      return is_in(tsmttsm_tf32_3m_warpgroup_compiled, c.tile_m, c.tile_n, by_columns);
-    default:
-      return is_in(tsmttsm_ring_compiled, c.tile_m, c.tile_n, by_columns);
+  if (c.gram()) return p.same && is_in(tsmttsm_gram_compiled, c.tile_m, by_columns);
+  if (c.by_fma()) {
+    return p.same ? is_in(tsmttsm_fma_gram_compiled, c.tile_n, by_columns, p.parts)
+                  : by_columns && is_in(tsmttsm_fma_compiled, c.tile_n, p.parts);
   }
+  if (c.warpgroup_3m()) return is_in(tsmttsm_tf32_warpgroup_3m_compiled, c.tile_m, c.tile_n, by_columns);
+  if (c.whole_warpgroups()) {
+    return is_in(tsmttsm_tf32_warpgroup_compiled, c.tile_m, c.tile_n, by_columns, by_columns);
+  }
+  if (c.square()) return is_in(tsmttsm_ring_square_3m_compiled, c.tile_m, by_columns);
+  if (c.ring_3m()) return is_in(tsmttsm_ring_3m_compiled, c.tile_m, c.tile_n, by_columns);
+  return is_in(tsmttsm_ring_compiled, c.tile_m, c.tile_n, by_columns);
 }
 
-static std::span<const Field<RingTsmttsm>> fields(TsmttsmKernel kernel) {
+static std::span<const Field<RingTsmttsm>> fields(const TsmttsmKind& kind) {
   using C = RingTsmttsm;
   static constexpr Field<C> tile{"tile", &C::tile_m, &C::tile_n}, blocks{"blocks", &C::tile_m},
       columns{"columns", &C::tile_n}, warps{"warps", &C::warps_m, &C::warps_n},
@@ -466,22 +439,13 @@ static std::span<const Field<RingTsmttsm>> fields(TsmttsmKernel kernel) {
   static constexpr Field<C> ring[] = {tile,    warps,   sections, groups, split, feeds,
                                       padding, segment, rows,     stages, fold};
   static constexpr Field<C> square[] = {blocks, groups, split, feeds, padding, segment, rows, stages, fold};
-  static constexpr Field<C> gram[] = {blocks, groups, split, feeds, padding, turned, segment, rows, stages, fold};
-  static constexpr Field<C> gram_wide[] = {sections, groups, split, feeds, padding, segment, rows, stages, fold};
+  static constexpr Field<C> gram[] = {blocks, sections, groups, split,  feeds, padding,
+                                      turned, segment,  rows,   stages, fold};
   static constexpr Field<C> fma[] = {columns, groups, split, feeds, padding, segment, rows, stages, fold};
-  switch (kernel) {
-    case TsmttsmKernel::square_3m:
-      return square;
-    case TsmttsmKernel::gram:
-      return gram;
-    case TsmttsmKernel::gram_wide:
-      return gram_wide;
-    case TsmttsmKernel::fma:
-    case TsmttsmKernel::gram_fma:
-      return fma;
-    default:
-      return ring;
-  }
+  if (kind.policy == Policy::square_3m) return square;
+  if (kind.kernel == TsmttsmKernel::gram) return gram;
+  if (kind.kernel == TsmttsmKernel::fma) return fma;
+  return ring;
 }
 
 const TsmttsmEntry<RingTsmttsm> RingTsmttsm::entry{fields, is_compiled, complete_ring, ring_work, add_ring};

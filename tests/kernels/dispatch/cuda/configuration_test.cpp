@@ -109,19 +109,19 @@ int warps_of(const RowRing& c) { return c.warps; }
 
 int most_warps(const RingTsmttsm& c) { return ring_warps(c); }
 int most_warps(const RowRing& c) {
-  return c.kernel == TsmmKernel::row_ring_tf32 ? split_warps({c.tile_n, c.blocks_n}) : computing_warps;
+  return c.policy == Policy::tf32 ? split_warps({c.tile_n, c.blocks_n}) : computing_warps;
 }
 
 // Sets of warps that take whole stages in turn; warpgroups share long ones.
 int in_turn(const RingTsmttsm& c) {
-  return c.kernel == TsmttsmKernel::tf32_warpgroup && c.rows >= 64 ? 1 : c.groups / c.split;
+  return c.whole_warpgroups() && !c.warpgroup_3m() && c.rows >= 64 ? 1 : c.groups / c.split;
 }
 int in_turn(const RowRing& c) { return c.groups; }
 
 bool comes_in_boxes(const CudaTsmttsm& c) { return ring_of(c) != nullptr && ring_of(c)->feeds != flat_both; }
 bool comes_in_boxes(const CudaTsmm& c) {
   return std::visit([](const auto& x) { return std::derived_from<std::decay_t<decltype(x)>, Strided>; }, c.of_kernel) &&
-         c->kernel != TsmmKernel::strided_plain;
+         c->policy != Policy::plain;
 }
 
 template <class Problem, class Configuration>
@@ -196,10 +196,11 @@ TEST(CudaConfiguration, PlainProductsAreSummedInDoublePrecision) {
         CudaTsmmProblem p{1000001, n, n, pitch, pitch, 4, rows, false, false, parts, true, false, true};
         p.may_split = false;
         for (const CudaTsmm& c : candidates(devices[0], p, Search::all)) {
-          EXPECT_EQ(name_of(c->kernel).find("tf32"), std::string::npos) << name(p) << ": " << words(c);
+          EXPECT_TRUE(c->kernel != TsmmKernel::tf32_warpgroup && c->policy != Policy::tf32)
+              << name(p) << ": " << words(c);
+          const auto* const rows_of = std::get_if<RowRing>(&c.of_kernel);
           const bool in_single =
-              c->kernel == TsmmKernel::column_fma ||
-              (c->kernel == TsmmKernel::row_fma && std::get<RowRing>(c.of_kernel).blocks_n > widest_exact_narrow);
+              c->policy == Policy::fma && (rows_of == nullptr || rows_of->blocks_n > widest_exact_narrow);
           EXPECT_FALSE(in_single) << name(p) << ": " << words(c);
         }
       }
@@ -213,7 +214,8 @@ TEST(CudaConfiguration, ComplexColumnsMayBeginWithinEntries) {
     CudaTsmmProblem p{1000001, 2 * width, 2 * width, 2000002, 2000002, 8, false, false, false, 2};
     for (const CudaTsmm& c : candidates(devices[0], p, Search::all)) {
       EXPECT_NE(c->kernel, TsmmKernel::column_ring) << name(p) << ": " << words(c);
-      EXPECT_EQ(name_of(c->kernel).find("3m"), std::string::npos) << name(p) << ": " << words(c);
+      EXPECT_NE(c->kernel, TsmmKernel::registers_3m) << name(p) << ": " << words(c);
+      EXPECT_NE(c->policy, Policy::three_m) << name(p) << ": " << words(c);
     }
   }
 }
@@ -225,8 +227,8 @@ TEST(CudaConfiguration, DevicesWithoutBulkCopiesHaveRings) {
     const CudaTsmttsmProblem reduces{1000000, width, width, width, width, 8, true, false};
     EXPECT_EQ(configure_cuda_tsmttsm(device, reduces)->kernel, TsmttsmKernel::ring) << name(reduces);
     const CudaTsmmProblem maps{1000000, width, width, width, width, 8, true, false, false};
-    const TsmmKernel ring = width <= 4 ? TsmmKernel::row_fma : TsmmKernel::row_ring;
-    EXPECT_EQ(configure_cuda_tsmm(device, maps)->kernel, ring) << name(maps);
+    const TsmmKind ring{TsmmKernel::row_ring, width <= 4 ? Policy::fma : Policy::usual};
+    EXPECT_EQ(static_cast<const TsmmKind&>(*configure_cuda_tsmm(device, maps).operator->()), ring) << name(maps);
   }
 }
 
@@ -278,10 +280,10 @@ TEST(CudaConfiguration, GramMatricesOfFewColumnsDoWithoutTensorCores) {
         p.aligned = rows;
         const CudaTsmttsm c = choose(devices[0], p).configuration;
         const bool narrow = real_bytes == 8 ? !rows && width <= 3 : width != (rows ? 2 : 8) && width <= 12;
-        EXPECT_EQ(c->kernel == TsmttsmKernel::gram_fma, narrow) << width << ": " << words(c);
+        EXPECT_EQ(c->kernel == TsmttsmKernel::fma, narrow) << width << ": " << words(c);
         if (!narrow || width * width <= 32) continue;  // one warp writes all sums
         for (const CudaTsmttsm& other : candidates(devices[0], p, Search::all)) {
-          const bool owns_rows = other->kernel == TsmttsmKernel::gram_fma;
+          const bool owns_rows = other->kernel == TsmttsmKernel::fma;
           EXPECT_TRUE(!owns_rows || width * width <= 32 * ring_of(other)->groups) << words(other);
         }
       }
@@ -301,7 +303,7 @@ TEST(CudaConfiguration, ThreadsOwnRowsThatTheyCanReadTwoNumbersAtATime) {
           const bool whole = width % 2 != 0 || (p.pitch_a % 2 == 0 && (aligned || parts == 2));
           const std::vector<CudaTsmttsm> found = candidates(devices[0], p);
           const bool owns_rows = std::any_of(found.begin(), found.end(),
-                                             [](const CudaTsmttsm& c) { return c->kernel == TsmttsmKernel::gram_fma; });
+                                             [](const CudaTsmttsm& c) { return c->kernel == TsmttsmKernel::fma; });
           EXPECT_EQ(owns_rows, whole) << width << '+' << pad << ", parts " << parts << ", aligned " << aligned;
         }
       }
