@@ -1,5 +1,6 @@
 # The list of instantiations and the measured rows, written into the build tree whenever CMake runs; a change of what they
-# are made from makes it run again. Sets blockvec_cuda_kernels, the files with instantiations.
+# are made from makes it run again. Sets blockvec_cuda_kernels_any, _bulk and _wgmma, the files with instantiations by what
+# their kernels need of a device.
 find_package(Python3 COMPONENTS Interpreter)
 if(NOT Python3_FOUND)
   message(FATAL_ERROR "The list of BlockVec's CUDA kernels is written by a program in Python 3, which was not found: "
@@ -18,7 +19,9 @@ execute_process(COMMAND ${Python3_EXECUTABLE} -B ${generator} ${instances} ${gen
 if(NOT status EQUAL 0)
   message(FATAL_ERROR "${error}")
 endif()
-string(REGEX MATCHALL "[^\n]+" blockvec_cuda_kernels "${sources}")
-list(TRANSFORM blockvec_cuda_kernels PREPEND ${generated}/)
+foreach(needs any bulk wgmma)
+  string(REGEX MATCHALL "${needs} [^\n]+" blockvec_cuda_kernels_${needs} "${sources}")
+  list(TRANSFORM blockvec_cuda_kernels_${needs} REPLACE "${needs} " "${generated}/")
+endforeach()
 # Tests and benchmarks, too, read the shapes that are compiled.
 target_include_directories(blockvec_flags INTERFACE ${generated})

@@ -10,11 +10,13 @@ configurations (src/tuning/rows.hpp). FOLDER gets
     cuda_kernels.inc    declarations of the functions that find them, for src/cuda/kernels.hpp
     tuning_lines.inc    the lines of the tables of rows that serve calls, for src/tuning/rows.cpp
     FAMILY_TYPE_PART.cu definitions of these functions, which compile side by side
-and no other file stays there. Prints the names of the last ones. A tile that no template makes is an error.
+and no other file stays there. Prints the names of the last ones, each behind what it needs of a device: any, bulk
+(copies; 9.0 and newer) or wgmma (9.0a). A tile that no template makes is an error.
 """
 import argparse
 import itertools
 import json
+import re
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,6 +53,7 @@ class Family:
     choices: dict = field(default_factory=dict)  # further arguments, with all their values
     makes: Callable = lambda real, m, n, **others: m >= 1
     by_parts: bool = False  # complex numbers have kernels of their own; else those of their parts
+    needs: str = "any"  # device code that its kernels exist in: any; bulk: 9.0 and newer; wgmma: 9.0a
 
     def names(self):
         """Of the numbers and choices that tell kernels apart."""
@@ -111,12 +114,12 @@ FAMILIES = {
                                      choices={"bool aligned": ("false", "true"), **BY_COLUMNS},
                                      makes=lambda real, m, n, aligned, by_columns: real == "float" and 4 <= n <= 8
                                      and (m == 1 or (m == 2 and n == 4))
-                                     and (by_columns == "false" or aligned == "true")),
+                                     and (by_columns == "false" or aligned == "true"), needs="wgmma"),
     "tsmttsm_tf32_warpgroup_3m": Family("tsmttsm/tf32_3m_warpgroup.cuh", RING,
                                         "tsmttsm_gauss_warpgroup_kernel<{by_columns}, 8 * {n}, {m} == 2>",
                                         choices=BY_COLUMNS,
                                         makes=lambda real, m, n, by_columns: real == "float" and 3 <= n <= 8
-                                        and (m == 1 or (m == 2 and n == 4))),
+                                        and (m == 1 or (m == 2 and n == 4)), needs="wgmma"),
     "tsmttsm_direct": Family("tsmttsm/direct.cuh", "TsmttsmDirect<{real}>",
                              "tsmttsm_direct_kernel<{real}, {neighbours}, {m}, {n}, {warps}>", ("m", "n", "warps"),
                              ("m", "n"), "DirectShape", choices={"Neighbours neighbours": NEIGHBOURS}),
@@ -124,33 +127,36 @@ FAMILIES = {
                             makes=results_fit),
     "tsmm_row_ring_tf32": Family("tsmm/row_ring.cuh", "TsmmRing<{real}>", "tsmm_ring_kernel<{real}, {m}, {n}, true>",
                                  makes=lambda real, m, n: real == "float" and m >= 1),
-    "tsmm_row_ring_fma": Family("tsmm/row_ring.cuh", "TsmmRing<{real}>", "tsmm_ring_kernel<{real}, 0, {columns}>", ("columns",),
+    "tsmm_row_ring_fma": Family("tsmm/row_ring.cuh", "TsmmRing<{real}>", "tsmm_ring_kernel<{real}, 0, {columns}>",
+                                ("columns",),
                            shape="Columns",
                            makes=lambda real, columns: columns in ((1, 2, 4, 8, 12) if real == "float" else (1, 2, 4))),
     "tsmm_row_deep": Family("tsmm/row_deep.cuh", "TsmmRing<{real}>", "tsmm_deep_kernel<{n}, {columns}>", ("n",),
                             shape="Columns", choices={"int columns": (64, 128)},
                             makes=lambda real, n, columns: real == "double" and 1 <= n <= 128 // columns),
-    "tsmm_column_ring": Family("tsmm/column_ring.cuh", "TsmmColumns<{real}>", "tsmm_columns_kernel<{real}, {parts}, {m}, {n}>",
-                               by_parts=True, makes=lambda real, m, n, parts: real == "double" and m >= 1 and n >= 1),
+    "tsmm_column_ring": Family("tsmm/column_ring.cuh", "TsmmColumns<{real}>",
+                               "tsmm_columns_kernel<{real}, {parts}, {m}, {n}>",
+                               by_parts=True, needs="bulk",
+                               makes=lambda real, m, n, parts: real == "double" and m >= 1 and n >= 1),
     "tsmm_column_ring_tf32": Family("tsmm/column_tf32.cuh", "TsmmColumnPieces<{real}>",
-                               "tsmm_columns_split_kernel<{parts}, 8 * {n}, {m}>", by_parts=True,
+                               "tsmm_columns_split_kernel<{parts}, 8 * {n}, {m}>", by_parts=True, needs="wgmma",
                                makes=lambda real, m, n, parts: real == "float" and 1 <= m <= 4 and 2 <= n <= 8),
     "tsmm_column_ring_fma": Family("tsmm/column_fma.cuh", "TsmmColumnPieces<{real}>",
                               "tsmm_columns_fma_kernel<{real}, {parts}, {n}, {m}>", by_parts=True,
-                              makes=lambda real, m, n, parts: m >= 1 and n * parts % 4 == 0),
-    "tsmm_strided": Family("tsmm/strided.cuh", BOXES, "tsmm_boxes_kernel<{real}, {m}, {n}>"),
+                              makes=lambda real, m, n, parts: m >= 1 and n * parts % 4 == 0, needs="bulk"),
+    "tsmm_strided": Family("tsmm/strided.cuh", BOXES, "tsmm_boxes_kernel<{real}, {m}, {n}>", needs="bulk"),
     "tsmm_strided_3m": Family("tsmm/strided_3m.cuh", BOXES, "tsmm_gauss_kernel<GaussTile<{m}, {n}, {by_columns}>>",
                               choices=BY_COLUMNS,
                               makes=lambda real, m, n, by_columns: real == "double" and m * n <= 4
-                              and (by_columns == "true") == (m > 1)),
+                              and (by_columns == "true") == (m > 1), needs="bulk"),
     "tsmm_strided_tf32": Family("tsmm/strided_tf32.cuh", BOXES, "tsmm_boxes_split_kernel<{parts}, {m}, 8 * {n}>",
                                 by_parts=True, makes=lambda real, m, n, parts: real == "float" and 1 <= m <= 2
-                                and n in (1, 2, 4, 8, 16) and m * n * parts <= 16),
+                                and n in (1, 2, 4, 8, 16) and m * n * parts <= 16, needs="wgmma"),
     "tsmm_registers_3m": Family("tsmm/registers_3m.cuh", BOXES, "tsmm_gauss_registers_kernel<{m}, {n}, {by_columns}>",
                                 choices=BY_COLUMNS, makes=lambda real, m, n, by_columns: real == "double"
-                                and 2 <= m <= 16 and n in (2, 3, 4)),
+                                and 2 <= m <= 16 and n in (2, 3, 4), needs="bulk"),
     "tsmm_wide": Family("tsmm/wide.cuh", BOXES, "tsmm_wide_kernel<{real}, {m}, {n}>",
-                        makes=lambda real, m, n: m == 2 and 1 <= n <= 8),
+                        makes=lambda real, m, n: m == 2 and 1 <= n <= 8, needs="bulk"),
     "tsmm_per_warp": Family("tsmm/per_warp.cuh", "TsmmWarps<{real}>", "tsmm_warps_kernel<{real}, {m}, {n}>"),
     "tsmm_per_warp_tf32": Family("tsmm/per_warp.cuh", "TsmmWarps<{real}>", "tsmm_warps_kernel<{real}, {m}, {n}, true>",
                                  makes=lambda real, m, n: real == "float" and m >= 1 and 1 <= n <= 8),
@@ -159,7 +165,7 @@ FAMILIES = {
                                   shape="Columns", by_parts=True,
                                   choices={"bool paired": ("false", "true"), "bool updates": ("false", "true")},
                                   makes=lambda real, n, paired, updates, parts: real == "float" and 1 <= n <= 8
-                                  and parts <= (2 if paired == "true" else 1)),
+                                  and parts <= (2 if paired == "true" else 1), needs="wgmma"),
     "tsmm_short_k": Family("tsmm/short_k.cuh", "TsmmPanels", "tsmm_panels_kernel<{m}, {n}>",
                            makes=lambda real, m, n: real == "double" and m in (4, 8) and 1 <= n <= 4),
     "tsmm_direct": Family("tsmm/direct.cuh", "TsmmDirect<{real}>",
@@ -170,7 +176,7 @@ FAMILIES = {
 
 
 def tiles_of(entry):
-    """(letters of types, tile) of all tiles of a family: its own letters stand in front of a tile, else its family's."""
+    """(letters of types, tile) of all tiles of a family. Letters in front of a tile replace those of the family."""
     for tile in entry["tiles"]:
         own = [cell for cell in tile if isinstance(cell, str)]
         yield (own[0] if own else entry["types"]), tile[len(own):]
@@ -269,6 +275,11 @@ def sources(table):
     return texts
 
 
+def family_of(source):
+    """The family whose kernels a file has."""
+    return re.fullmatch(r"(\w+)_(?:float|double)_\d+\.cu", source)[1]
+
+
 def generate(table_file, row_files):
     """({name: text} of all files, the names of those to be compiled)."""
     table = checked(json.loads(table_file.read_text()))
@@ -295,7 +306,7 @@ def main():
             file.unlink()
     for name, text in files.items():
         write(arguments.folder / name, text)
-    print("\n".join(compiled))
+    print("\n".join(f"{FAMILIES[family_of(name)].needs} {name}" for name in compiled))
 
 
 if __name__ == "__main__":

@@ -99,8 +99,10 @@ class Files(unittest.TestCase):
             run = self.generate(folder, row())
             self.assertEqual(run.returncode, 0, run.stderr)
             out = Path(folder) / "out"
+            needs, sources = zip(*map(str.split, run.stdout.splitlines()))
+            self.assertEqual(set(needs), {"any", "bulk", "wgmma"})
             self.assertEqual({file.name for file in out.iterdir()},
-                             {*run.stdout.split(), "cuda_shapes.inc", "cuda_compiled.inc", "cuda_kernels.inc",
+                             {*sources, "cuda_shapes.inc", "cuda_compiled.inc", "cuda_kernels.inc",
                               "tuning_lines.inc"})
             self.assertEqual((out / "tuning_lines.inc").read_text(), f'{{"rows.csv", 3, "{row()}"}},\n')
             before = {file: file.stat().st_mtime_ns for file in out.iterdir()}
