@@ -106,13 +106,14 @@ FAMILIES = {
                                makes=lambda real, columns, by_columns, parts: columns >= 1 and columns % parts == 0
                                and (by_columns == "true" or (real == "float" and columns > 2))),
     "tsmttsm_tf32_warpgroup": Family("tsmttsm/tf32_warpgroup.cuh", RING,
-                                     "tsmttsm_rows_warpgroup_kernel<8 * {n}, {aligned}, {by_columns}, {m} == 2>",
+                                     "tsmttsm_tf32_warpgroup_kernel<RealProducts<8 * {n}, {aligned}>, {by_columns}, "
+                                     "{m} == 2>",
                                      choices={"bool aligned": ("false", "true"), **BY_COLUMNS},
                                      makes=lambda real, m, n, aligned, by_columns: real == "float" and 4 <= n <= 8
                                      and (m == 1 or (m == 2 and n == 4))
                                      and (by_columns == "false" or aligned == "true")),
-    "tsmttsm_tf32_3m_warpgroup": Family("tsmttsm/tf32_3m_warpgroup.cuh", RING,
-                                        "tsmttsm_gauss_warpgroup_kernel<{by_columns}, 8 * {n}, {m} == 2>",
+    "tsmttsm_tf32_3m_warpgroup": Family("tsmttsm/tf32_warpgroup.cuh", RING,
+                                        "tsmttsm_tf32_warpgroup_kernel<GaussProducts<8 * {n}>, {by_columns}, {m} == 2>",
                                         choices=BY_COLUMNS,
                                         makes=lambda real, m, n, by_columns: real == "float" and 3 <= n <= 8
                                         and (m == 1 or (m == 2 and n == 4))),
