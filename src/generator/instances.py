@@ -82,6 +82,9 @@ def results_fit(real, m, n):
 
 BY_COLUMNS = {"bool by_columns": ("false", "true")}
 NEIGHBOURS = tuple(f"Neighbours::{name}" for name in ("none", "in_columns", "in_rows"))
+# The tiles of tsmttsm_direct whose lanes load neighbours. Those of other tiles load single numbers.
+LOADED_TOGETHER = {"float": {NEIGHBOURS[1]: [(1, 1)], NEIGHBOURS[2]: [(2, 2)]},
+                   "double": {NEIGHBOURS[1]: [(1, 1), (4, 4)], NEIGHBOURS[2]: [(2, 1), (2, 2), (4, 3), (4, 4)]}}
 RING = "TsmttsmRing<{real}>"
 BOXES = "TsmmBoxes<{real}>"
 FAMILIES = {
@@ -90,13 +93,17 @@ FAMILIES = {
     "tsmttsm_ring_3m": Family("tsmttsm/ring.cuh tsmttsm/ring_3m.cuh", RING,
                               "tsmttsm_ring_kernel<{real}, {by_columns}, GaussTiles<{m}, {n}>>", choices=BY_COLUMNS,
                               makes=lambda real, m, n, by_columns: real == "double" and m >= 1),
-    "tsmttsm_square_3m": Family("tsmttsm/ring.cuh tsmttsm/square_3m.cuh", RING,
+    "tsmttsm_square_3m": Family("tsmttsm/ring.cuh tsmttsm/ring_3m.cuh", RING,
                                 "tsmttsm_ring_kernel<{real}, {by_columns}, GaussSquare<{blocks}>>", ("blocks",),
                                 shape="Columns", choices=BY_COLUMNS,
                                 makes=lambda real, blocks, by_columns: real == "double" and blocks in (5, 7)),
-    "tsmttsm_gram": Family("tsmttsm/gram.cuh", RING, "tsmttsm_gram_kernel<{real}, {by_columns}, {blocks}, {warps}>",
+    "tsmttsm_gram": Family("tsmttsm/gram.cuh", RING, "tsmttsm_gram_kernel<{real}, {by_columns}, {blocks}, {warps}, false>",
                            ("blocks", "warps"), ("blocks",), "GramShape", BY_COLUMNS,
                            lambda real, blocks, warps, by_columns: blocks >= warps >= 1 and warps <= 8),
+    "tsmttsm_gram_wide": Family("tsmttsm/gram.cuh", RING,
+                                "tsmttsm_gram_kernel<{real}, {by_columns}, {blocks}, {warps}, true>",
+                                ("blocks", "warps"), ("blocks",), "GramShape", BY_COLUMNS,
+                                lambda real, blocks, warps, by_columns: (blocks, warps) == (16, 4)),
     "tsmttsm_fma": Family("tsmttsm/fma.cuh", RING, "tsmttsm_narrow_kernel<{real}, {parts}, {columns}, false, true>",
                           ("columns",), shape="Columns", by_parts=True,
                           makes=lambda real, columns, parts: columns >= 1 and columns % parts == 0),
@@ -119,7 +126,9 @@ FAMILIES = {
                                         and (m == 1 or (m == 2 and n == 4))),
     "tsmttsm_direct": Family("tsmttsm/direct.cuh", "TsmttsmDirect<{real}>",
                              "tsmttsm_direct_kernel<{real}, {neighbours}, {m}, {n}, {warps}>", ("m", "n", "warps"),
-                             ("m", "n"), "DirectShape", choices={"Neighbours neighbours": NEIGHBOURS}),
+                             ("m", "n"), "DirectShape", choices={"Neighbours neighbours": NEIGHBOURS},
+                             makes=lambda real, m, n, warps, neighbours: (m, n) in LOADED_TOGETHER[real].get(
+                                 neighbours, [(m, n)])),
     "tsmm_row_ring": Family("tsmm/row_ring.cuh", "TsmmRing<{real}>", "tsmm_ring_kernel<{real}, {m}, {n}>",
                             makes=results_fit),
     "tsmm_row_ring_tf32": Family("tsmm/row_ring.cuh", "TsmmRing<{real}>", "tsmm_ring_kernel<{real}, {m}, {n}, true>",

@@ -31,7 +31,7 @@ inline constexpr int most_segments = 8;
 /// Rows of a swizzled TMA tile of columns.
 inline constexpr int swizzled_rows = 16;
 
-/// Which neighbours in memory the direct kernel loads at once (src/cuda/operands/load_direct.cuh).
+/// Which neighbours in memory the direct kernel loads at once (src/cuda/tsmttsm/direct.cuh).
 enum class Neighbours : int { by_rule, none, in_columns, in_rows };
 
 // Bank conflicts (banks.hpp)
@@ -77,6 +77,27 @@ constexpr int narrow_neighbours(int columns) { return columns % 2 == 0 ? 2 : 1; 
 constexpr int gauss_warps(const TileShape& tile) { return tile.m * tile.n <= 3 ? 12 : 8; }
 /// Warps that share a square result of `blocks` blocks of 8 complex columns (tsmttsm_square_3m).
 constexpr int gauss_square_warps(int blocks) { return blocks == 5 ? 4 : 8; }
+/// The squares of a Gram matrix that is wider than one CTA tile (tsmttsm_gram_wide), and the number of parts into which
+/// their rows are divided. Two squares on the diagonal have 17/16 times the products of one square above it. So their
+/// rows are divided into as many times more parts.
+struct SquarePairs {
+  int on_diagonal, above;  ///< pairs of squares on the diagonal, and squares above it
+  int parts, parts_above;  ///< parts of the rows for each of them
+
+  constexpr SquarePairs(int side, std::int64_t parts_of_rows)
+      : on_diagonal((side + 1) / 2),
+        above(side * (side - 1) / 2),
+        parts(static_cast<int>(parts_of_rows)),
+        parts_above((16 * parts + 16) / 17) {}
+  constexpr std::int64_t blocks() const {
+    return std::int64_t{on_diagonal} * parts + std::int64_t{above} * parts_above;
+  }
+};
+
+/// The tile of a warp above the diagonal, and the warps that cover a square.
+inline constexpr TileShape pair_tile{4, 4};
+inline constexpr int pair_warps_m = 2;
+inline constexpr int pair_warps_n = 4;
 /// Consumer warps of a block of tsmm by 3xTF32 (tsmm_row_ring_tf32). If a warp has few sums, more warps hide more of
 /// its waiting.
 constexpr int split_warps(const TileShape& tile) { return tile.m * tile.n <= 12 ? 12 : 8; }

@@ -29,11 +29,18 @@ bool serves(const CudaTsmttsmProblem& p, Neighbours neighbours) {
   return false;
 }
 
-Neighbours usual_neighbours(const CudaTsmttsmProblem& p) {
-  for (const Neighbours neighbours : {Neighbours::in_columns, Neighbours::in_rows}) {
-    if (serves(p, neighbours)) return neighbours;
+bool is_compiled(const CudaTsmttsmProblem& p, const DirectTsmttsm& c) {
+  return is_among(tsmttsm_direct_compiled, p.real_bytes, c.tile_m, c.tile_n, loaded_neighbours(c));
+}
+
+// Sets the neighbours by rule. Returns whether a kernel loads them.
+bool complete_neighbours(const CudaTsmttsmProblem& p, DirectTsmttsm& c) {
+  if (c.neighbours != 0) return serves(p, static_cast<Neighbours>(c.neighbours)) && is_compiled(p, c);
+  for (const Neighbours neighbours : {Neighbours::in_columns, Neighbours::in_rows, Neighbours::none}) {
+    c.neighbours = static_cast<int>(neighbours);
+    if (serves(p, neighbours) && is_compiled(p, c)) return true;
   }
-  return Neighbours::none;
+  return false;
 }
 
 const DirectShape* shape_of(const DirectTsmttsm& c) {
@@ -74,8 +81,7 @@ double touched_bytes(std::int64_t width, std::int64_t pitch, int real_bytes) {
 static bool complete_direct(const CudaDevice& device, const CudaTsmttsmProblem& p, DirectTsmttsm& c) {
   const DirectShape* const shape = shape_of(c);
   if (shape == nullptr || p.pitch_a == 0) return false;
-  if (c.neighbours == 0) c.neighbours = static_cast<int>(usual_neighbours(p));
-  if (!serves(p, static_cast<Neighbours>(c.neighbours))) return false;
+  if (!complete_neighbours(p, c)) return false;
   const int foldable = most_fold(p, c);
   // In row-major operands, lanes that take columns of other rows would read pieces of memory that lie far apart.
   if (c.fold == 0) c.fold = p.row_major ? 1 : foldable;
@@ -158,10 +164,6 @@ static void add_direct(TsmttsmKernel, const CudaDevice& device, const CudaTsmtts
       }
     }
   }
-}
-
-static bool is_compiled(const CudaTsmttsmProblem& p, const DirectTsmttsm& c) {
-  return is_among(tsmttsm_direct_compiled, p.real_bytes, c.tile_m, c.tile_n, Neighbours::none);  // all have all others
 }
 
 static std::span<const Field<DirectTsmttsm>> fields(TsmttsmKernel) {
