@@ -111,7 +111,8 @@ FAMILIES = {
                                "tsmttsm_narrow_kernel<{real}, {parts}, {columns}, true, {by_columns}>", ("columns",),
                                shape="Columns", choices=BY_COLUMNS, by_parts=True,
                                makes=lambda real, columns, by_columns, parts: columns >= 1 and columns % parts == 0
-                               and (by_columns == "true" or (real == "float" and columns > 2))),
+                               and (columns != 8 if by_columns == "true"
+                                    else real == "float" and columns > 2 and parts == 1)),
     "tsmttsm_tf32_warpgroup": Family("tsmttsm/tf32_warpgroup.cuh", RING,
                                      "tsmttsm_tf32_warpgroup_kernel<RealProducts<8 * {n}, {aligned}>, {by_columns}, "
                                      "{m} == 2>",

@@ -87,7 +87,7 @@ Kernel<TsmttsmRing<Real>> kernel_of(const dispatch::RingTsmttsm& x, int parts, b
     case TsmttsmKernel::fma:
       return tsmttsm_fma_kernel_of<Real>(x.tile_n, parts);
     case TsmttsmKernel::gram_fma:
-      return tsmttsm_gram_fma_kernel_of<Real>(x.tile_n, by_columns, parts);
+      return tsmttsm_gram_fma_kernel_of<Real>(x.tile_n, by_columns, by_columns ? parts : 1);
     case TsmttsmKernel::gram:
       return tsmttsm_gram_kernel_of<Real>(x.tile_m, by_columns);
     case TsmttsmKernel::gram_wide:

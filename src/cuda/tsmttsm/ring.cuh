@@ -118,37 +118,25 @@ __device__ inline void load(const TsmttsmRing<Real>& p, const Share& share, Ring
                             unsigned char* ring) {
   constexpr int loaders = loading_threads / warp_size;
   const int loader = static_cast<int>(threadIdx.x) % loading_threads / warp_size;
-  if constexpr (by_columns) {
-    const int parts = p.a.columns.parts;
-    const ColumnFeeder<Real> a(p.a.columns, p.a.boxes, p.rows, share.row0 / parts, loader);
-    const ColumnFeeder<Real> b(p.b.columns, p.b.boxes, p.rows, share.column0 / parts, loaders - 1 - loader);
-    const auto load_columns = [&]<bool two>() {
-      const unsigned bytes_a = a.bytes();
-      const unsigned bytes_b = two ? b.bytes() : 0;
-      load_chunks<by_columns>(p, share, barriers, ring, 0, 1,
+  const auto load_all = [&](const auto& a, const auto& b, int first, int in_turn) {
+    const auto load_operands = [&]<bool two>() {
+      load_chunks<by_columns>(p, share, barriers, ring, first, in_turn,
                               [&](std::uint32_t chunk, unsigned char* stage, Barrier& full) {
-                                fill_stage<two>(a, b, p.offset_b, bytes_a, bytes_b, chunk, stage, full);
+                                fill_stage<two>(a, b, p.offset_b, chunk, stage, full);
                               });
     };
     if (p.same) {
-      load_columns.template operator()<false>();
+      load_operands.template operator()<false>();
     } else {
-      load_columns.template operator()<true>();
+      load_operands.template operator()<true>();
     }
-    return;
-  }
-  const RowFeeder<Real> a(p.a, p.rows, share.row0);
-  const RowFeeder<Real> b(p.b, p.rows, share.column0);
-  const auto load_rows = [&]<bool two>() {
-    load_chunks<by_columns>(p, share, barriers, ring, loader, loaders,
-                            [&](std::uint32_t chunk, unsigned char* stage, Barrier& full) {
-                              fill_stage<two>(a, b, p.offset_b, chunk, stage, full);
-                            });
   };
-  if (p.same) {
-    load_rows.template operator()<false>();
+  if constexpr (by_columns) {
+    const int parts = p.a.columns.parts;
+    load_all(ColumnFeeder<Real>(p.a.columns, p.a.boxes, p.rows, share.row0 / parts, loader),
+             ColumnFeeder<Real>(p.b.columns, p.b.boxes, p.rows, share.column0 / parts, loaders - 1 - loader), 0, 1);
   } else {
-    load_rows.template operator()<true>();
+    load_all(RowFeeder<Real>(p.a, p.rows, share.row0), RowFeeder<Real>(p.b, p.rows, share.column0), loader, loaders);
   }
 }
 
