@@ -33,6 +33,12 @@ inline constexpr int swizzled_rows = 16;
 
 /// Which neighbours in memory the direct kernel loads at once (src/cuda/tsmttsm/direct.cuh).
 enum class Neighbours : int { by_rule, none, in_columns, in_rows };
+/// What its lanes load where these neighbours are wanted. An odd number of blocks of 8 columns cannot be paired.
+constexpr Neighbours loaded_neighbours(int neighbours, int tile_m, int tile_n) {
+  const bool pairs = tile_m % 2 == 0 || tile_n % 2 == 0;
+  const auto wanted = static_cast<Neighbours>(neighbours);
+  return wanted == Neighbours::in_rows && !pairs ? Neighbours::none : wanted;
+}
 
 // Bank conflicts (banks.hpp)
 

@@ -1,11 +1,10 @@
-#include "src/dispatch/cuda/tsmttsm/direct.hpp"
-
 #include <algorithm>
 #include <iterator>
 
 #include "src/dispatch/cuda/kernels.hpp"
 #include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/stages.hpp"
+#include "src/dispatch/cuda/tsmttsm/ring.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -29,8 +28,11 @@ bool serves(const CudaTsmttsmProblem& p, Neighbours neighbours) {
   return false;
 }
 
+// Lanes of every tile can load single numbers.
 bool is_compiled(const CudaTsmttsmProblem& p, const DirectTsmttsm& c) {
-  return is_among(tsmttsm_direct_compiled, p.real_bytes, c.tile_m, c.tile_n, loaded_neighbours(c));
+  const int neighbours = std::max(c.neighbours, static_cast<int>(Neighbours::none));
+  return is_among(tsmttsm_direct_compiled, p.real_bytes, c.tile_m, c.tile_n,
+                  loaded_neighbours(neighbours, c.tile_m, c.tile_n));
 }
 
 // Sets the neighbours by rule. Returns whether a kernel loads them.
@@ -70,13 +72,6 @@ bool may_win(const CudaDevice& device, const CudaTsmttsmProblem& p, const Direct
 }
 
 }  // namespace
-
-double touched_bytes(std::int64_t width, std::int64_t pitch, int real_bytes) {
-  const auto own = static_cast<double>(width * real_bytes);
-  const auto whole = static_cast<double>(pitch * real_bytes);
-  const double more = pitch * real_bytes % 64 == 0 ? static_cast<double>(-width * real_bytes & 63) : 56.0;
-  return std::min(own + more, whole);
-}
 
 static bool complete_direct(const CudaDevice& device, const CudaTsmttsmProblem& p, DirectTsmttsm& c) {
   const DirectShape* const shape = shape_of(c);

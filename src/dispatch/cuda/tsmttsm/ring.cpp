@@ -8,7 +8,6 @@
 #include "src/dispatch/cuda/rules.hpp"
 #include "src/dispatch/cuda/sections.hpp"
 #include "src/dispatch/cuda/stages.hpp"
-#include "src/dispatch/cuda/tsmttsm/feeds.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -330,16 +329,10 @@ static void add_ring(TsmttsmKernel kernel, const CudaDevice& device, const CudaT
   RingTsmttsm c{};
   c.kernel = kernel;
   const auto add = [&](int fold, int groups, int split, int rows, int stages) {
-    RingTsmttsm made{};
-    made.kernel = c.kernel;
-    made.tile_m = c.tile_m;
-    made.tile_n = c.tile_n;
+    RingTsmttsm made = c;
     made.fold = fold;
     made.groups = groups;
     made.split = split;
-    made.feeds = c.feeds;
-    made.padding = c.padding;
-    made.turned = c.turned;
     made.rows = rows;
     made.stages = stages;
     if (complete(device, p, made)) to.push_back(made);
@@ -446,7 +439,7 @@ static bool is_compiled(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
     case TsmttsmKernel::fma:
       return by_columns && !p.same && is_in(tsmttsm_fma_compiled, c.tile_n, p.parts);
     case TsmttsmKernel::gram_fma:
-      return p.same && is_in(tsmttsm_gram_fma_compiled, c.tile_n, by_columns, p.parts);
+      return p.same && is_in(tsmttsm_gram_fma_compiled, c.tile_n, by_columns, by_columns ? p.parts : 1);
     case TsmttsmKernel::tf32_warpgroup:
       return is_in(tsmttsm_tf32_warpgroup_compiled, c.tile_m, c.tile_n, by_columns, by_columns);
     case TsmttsmKernel::tf32_3m_warpgroup:
