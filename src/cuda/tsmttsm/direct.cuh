@@ -283,7 +283,7 @@ __device__ inline void add_stream(const TsmttsmDirect<Real>& p, typename Tiles::
 
 template <class Real, Neighbours neighbours, int tile_m, int tile_n, int warps>
 __global__ void __launch_bounds__(32 * warps, 1) tsmttsm_direct_kernel(const __grid_constant__ TsmttsmDirect<Real> p) {
-  extern __shared__ __align__(128) unsigned char memory[];
+  extern __shared__ __align__(1024) unsigned char memory[];
   release_next_kernel();
   using Tiles = DirectTiles<Real, neighbours, tile_m, tile_n>;
   const DirectPlace place(p, tile_m, tile_n);

@@ -5,8 +5,10 @@
 #include "src/cuda/tsmttsm/direct.cuh"
 #include "src/cuda/tsmttsm/final_sum.cuh"
 #include "src/cuda/tsmttsm/ring.cuh"
+#include "src/dispatch/cuda/banks.hpp"
 #include "src/dispatch/cuda/calls.hpp"
 #include "src/dispatch/cuda/sections.hpp"
+#include "src/dispatch/cuda/stages.hpp"
 
 namespace blockvec::kernels::cuda {
 namespace {
