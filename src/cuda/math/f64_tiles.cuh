@@ -105,12 +105,19 @@ struct SwizzledLane {
 /// How lanes read columns.
 enum class Reads : std::uint8_t { one_by_one, wide, swizzled };
 
+/// What tiles allow; tiles redefine what they need.
+struct TileTraits {
+  static constexpr bool may_turn = false;     ///< lanes may be turned
+  static constexpr bool may_swizzle = false;  ///< columns may come swizzled
+  static constexpr bool flips = false;        ///< lanes may be flipped
+  static constexpr int numbers = 1;           ///< real numbers that a lane reads side by side
+  static constexpr int sharing = 0;           ///< warps of a group that share a part of the result
+};
+
 /// m x n MMA tiles of 16 x 8.
 template <int m, int n>
-struct FullTiles {
-  static constexpr bool may_turn = false;
+struct FullTiles : TileTraits {
   static constexpr bool may_swizzle = dispatch::may_swizzle(m, n);
-  static constexpr int numbers = 1;  ///< real numbers that a lane reads side by side
   static constexpr int rows = 16 * m;
   static constexpr int columns = 8 * n;
   static constexpr int warps = dispatch::computing_warps;

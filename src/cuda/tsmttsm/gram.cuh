@@ -12,8 +12,7 @@ namespace blockvec::kernels::cuda {
 /// warps takes bands of 16 rows, in pairs of a high and a low one. A right factor in registers also serves as a left
 /// one.
 template <int blocks, int warps, int warp>
-struct GramTiles {
-  static constexpr int numbers = 1;
+struct GramTiles : TileTraits {
   static constexpr bool may_turn = dispatch::may_turn(blocks, 0);
   static constexpr bool may_swizzle = dispatch::may_swizzle(blocks, 0);
   static constexpr int rows = (blocks + 1) / 2 * 16;

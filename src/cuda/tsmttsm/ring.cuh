@@ -140,18 +140,6 @@ __device__ inline void load(const TsmttsmRing<Real>& p, const Share& share, Ring
   }
 }
 
-/// Whether lanes may be flipped for these tiles (math/f64_tiles.cuh).
-template <class Tiles>
-inline constexpr bool flips_lanes = requires {
-  Tiles::flips;
-};
-
-/// Whether columns may come swizzled for these tiles.
-template <class Tiles, class Real>
-inline constexpr bool may_swizzle = requires {
-  requires Tiles::may_swizzle && sizeof(Real) == 8;
-};
-
 /// How a lane reads its rows of an operand.
 template <bool by_columns, bool turned, Reads reads, class Real>
 __device__ inline auto lane_of(const Staged<Real>& operand, const RowMap& map, int flips) {
@@ -174,7 +162,7 @@ template <bool simple, bool turned, bool by_columns, Reads reads, class Tiles, c
 __device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share, RingBarriers& barriers,
                                   const unsigned char* ring, int group, int column_a, int column_b, Tiles& tiles) {
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
-  const int flips = flips_lanes<Tiles> ? p.flips : 0;
+  const int flips = Tiles::flips ? p.flips : 0;
   const auto lane_a = lane_of<by_columns, turned, reads>(p.a, p.map, flips);
   const auto lane_b = lane_of<by_columns, turned, reads>(p.b, p.map, flips);
   const int first_row = p.map.by_lane * (lane % 4);
@@ -218,7 +206,7 @@ __device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share
   if constexpr (Tiles::numbers == 2) {  // a row tile is one segment; by columns, groups share its rows
     add.template operator()<!by_columns, false>();
   } else if constexpr (by_columns) {
-    if constexpr (may_swizzle<Tiles, Real>) {
+    if constexpr (Tiles::may_swizzle && sizeof(Real) == 8) {
       if (p.swizzled) return add.template operator()<true, false, Reads::swizzled>();
     }
     if (p.wide) {
@@ -234,12 +222,6 @@ __device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share
     add.template operator()<true, false>();
   }
 }
-
-/// Whether all warps of a group share a part of the result, as in GaussSquare.
-template <class Tiles>
-inline constexpr bool shares_result = requires {
-  Tiles::sharing;
-};
 
 /// Where the block's CTA tile of a partial sum begins, and its extents.
 struct PartialPlace {
@@ -281,7 +263,7 @@ __device__ inline void add_groups(const TsmttsmRing<Real>& p, const Share& share
                                   int row0, int column0, const Tiles& tiles) {
   double* const sums = reinterpret_cast<double*>(memory);
   const int pitch = p.sum_pitch;
-  const int size = Tiles::rows * (gram || shares_result<Tiles> ? 1 : p.warps_m) * pitch;  // of a group's sum
+  const int size = Tiles::rows * (gram || Tiles::sharing != 0 ? 1 : p.warps_m) * pitch;  // of a group's sum
   const int threads = p.groups * p.warps_m * p.warps_n * warp_size;
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   double* const own = sums + group % p.copies * size + row0 * pitch + column0;
@@ -293,7 +275,7 @@ __device__ inline void add_groups(const TsmttsmRing<Real>& p, const Share& share
       out = turn == 0 ? make_double2(one, other) : make_double2(out.x + one, out.y + other);
     });
   }
-  if constexpr (shares_result<Tiles>) {  // adds the part of the result that all warps of a group share
+  if constexpr (Tiles::sharing != 0) {  // adds the part of the result that all warps of a group share
     for (int turn = 0; turn < p.groups * Tiles::sharing; ++turn) {
       meet(1, threads);
       if (group != turn / Tiles::sharing || tiles.warp != turn % Tiles::sharing) continue;
@@ -374,12 +356,12 @@ __global__ void __launch_bounds__(Tiles::warps* warp_size + loading_threads, 1)
   run_ring<by_columns, Tiles::warps>(p, share, barriers, memory, [&](int group, int warp) {
     const auto add = [&](int row0, int column0, Tiles& tiles) {
       add_chunks<by_columns>(p, share, barriers, memory, group, row0, column0, tiles);
-      if constexpr (!shares_result<Tiles>) {
+      if constexpr (Tiles::sharing == 0) {
         if (p.groups == 1) return write_group(p, share, row0, column0, tiles);
       }
       add_groups<false>(p, share, memory, group, row0, column0, tiles);
     };
-    if constexpr (shares_result<Tiles>) {
+    if constexpr (Tiles::sharing != 0) {
       Tiles tiles(p.sign, warp);
       add(0, 0, tiles);
       return;

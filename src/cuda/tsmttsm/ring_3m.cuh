@@ -9,8 +9,7 @@
 namespace blockvec::kernels::cuda {
 
 /// What tiles of 3M have in common. A sum of an MMA tile holds r, i and x.
-struct GaussSums {
-  static constexpr bool may_turn = false;
+struct GaussSums : TileTraits {
   static constexpr int numbers = 2;
   static constexpr bool flips = true;
   double sign;
@@ -134,7 +133,7 @@ struct GaussSquare : GaussSums {
   double sum[3][3][4] = {};
   double shared[3][4] = {};
 
-  __device__ GaussSquare(double sign_of_a, int own) : GaussSums{sign_of_a}, warp(own), turn(own) {}
+  __device__ GaussSquare(double sign_of_a, int own) : GaussSums{{}, sign_of_a}, warp(own), turn(own) {}
 
   /// Adds 16 rows; a and b point to the lane's first entries. The rows of a and b are equally far apart.
   template <class LaneOf, class Real>
