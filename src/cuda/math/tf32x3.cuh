@@ -50,4 +50,19 @@ __device__ inline void multiply_parts(float (&sum)[m][n][4], const unsigned (&le
   }
 }
 
+/// Adds a lane's single-precision sums to its double-precision sums if, in the whole warp, all sums for which count(i)
+/// is true are finite. Returns whether it did.
+template <int count, class Counts>
+__device__ bool join_if_finite(const float (&early)[count], double (&sum)[count], const Counts& counts) {
+  float zero = 0;
+#pragma unroll
+  for (int i = 0; i < count; ++i) zero = fmaf(counts(i) ? early[i] : 0.0F, 0.0F, zero);
+  const bool finite = __all_sync(0xffffffffU, zero == 0);
+#pragma unroll
+  for (int i = 0; i < count; ++i) {
+    if (finite) sum[i] += early[i];
+  }
+  return finite;
+}
+
 }  // namespace blockvec::kernels::cuda

@@ -91,9 +91,8 @@ Kernel<TsmttsmRing<Real>> kernel_of(const dispatch::RingTsmttsm& x, int parts, b
     case TsmttsmKernel::gram_fma:
       return tsmttsm_gram_fma_kernel_of<Real>(x.tile_n, by_columns, by_columns ? parts : 1);
     case TsmttsmKernel::gram:
-      return tsmttsm_gram_kernel_of<Real>(x.tile_m, by_columns);
     case TsmttsmKernel::gram_wide:
-      return tsmttsm_gram_wide_kernel_of<Real>(x.tile_m, by_columns);
+      return tsmttsm_gram_kernel_of<Real>(x.tile_m, by_columns, takes_pairs(x));
     case TsmttsmKernel::tf32_warpgroup:
       if constexpr (sizeof(Real) == 4) {
         return tsmttsm_tf32_warpgroup_kernel_of<Real>(x.tile_m, x.tile_n, by_columns || aligned, by_columns);

@@ -36,9 +36,9 @@ inline bool sums_weigh(const CudaDevice& device, const CudaTsmttsmProblem& p) {
          8 * moved_sums(p, device.multiprocessors * p.m * p.n) > operands;
 }
 
-/// A square of a Gram matrix. 8 warps with full tiles cover one above the diagonal. The warps of two Gram shapes cover
-/// two on the diagonal.
-inline constexpr GramShape pair_gram = tsmttsm_gram_wide_shapes[0];
+/// A square of a Gram matrix. 8 warps with full tiles cover one above the diagonal. The warps of two of the largest
+/// compiled Gram shapes cover two on the diagonal.
+inline constexpr GramShape pair_gram = tsmttsm_gram_shapes[std::size(tsmttsm_gram_shapes) - 1];
 inline constexpr int pair_side = 8 * pair_gram.blocks;
 inline bool is_pair_section(const RingTsmttsm& c) {
   return c.tile_m == pair_tile.m && c.tile_n == pair_tile.n && c.warps_m == pair_warps_m && c.warps_n == pair_warps_n;
