@@ -125,8 +125,8 @@ FAMILIES = {
                                         makes=lambda real, m, n, by_columns: real == "float" and 3 <= n <= 8
                                         and (m == 1 or (m == 2 and n == 4))),
     "tsmttsm_direct": Family("tsmttsm/direct.cuh", "TsmttsmDirect<{real}>",
-                             "tsmttsm_direct_kernel<{real}, {neighbours}, {m}, {n}, {warps}>", ("m", "n", "warps"),
-                             ("m", "n"), "DirectShape", choices={"Neighbours neighbours": NEIGHBOURS},
+                             "tsmttsm_direct_kernel<DirectTiles<{real}, {neighbours}, {m}, {n}>, {warps}>",
+                             ("m", "n", "warps"), ("m", "n"), "DirectShape", choices={"Neighbours neighbours": NEIGHBOURS},
                              makes=lambda real, m, n, warps, neighbours: (m, n) in LOADED_TOGETHER[real].get(
                                  neighbours, [(m, n)])),
     "tsmm_row_ring": Family("tsmm/row_ring.cuh", "TsmmRing<{real}>", "tsmm_ring_kernel<{real}, {m}, {n}>",

@@ -85,7 +85,7 @@ class DirectLane {
   }
 
   /// Entry j of a block's column. It belongs to the same row in all blocks and both factors.
-  __device__ static double entry(const Loads& loaded, int block, int j) {
+  __device__ static Real entry(const Loads& loaded, int block, int j) {
     if (block >= blocks) return 0;
     if constexpr (in_rows) return loaded[j][block / 2].number[block % 2];
     return loaded[j / numbers][block].number[j % numbers];
@@ -126,7 +126,7 @@ struct DirectPlace {
   int row0, column0;                ///< the warp's first row and column in the CTA tile
 
   template <class Real>
-  __device__ DirectPlace(const TsmttsmDirect<Real>& p, int tile_m, int tile_n) {
+  __device__ DirectPlace(const TsmttsmDirect<Real>& p, int tile_rows, int tile_columns) {
     lane = static_cast<int>(threadIdx.x) % 32;
     const int warp = static_cast<int>(threadIdx.x) / 32;
     const int in_group = warp % (p.warps_m * p.warps_n);
@@ -135,12 +135,12 @@ struct DirectPlace {
     const int section = static_cast<int>(blockIdx.x) % sections;
     part = blockIdx.x / sections;
     parts = gridDim.x / sections;
-    rows = 8 * tile_m * p.warps_m;
-    columns = 8 * tile_n * p.warps_n;
+    rows = tile_rows * p.warps_m;
+    columns = tile_columns * p.warps_n;
     section_row = section / p.sections_n * rows;
     section_column = section % p.sections_n * columns;
-    row0 = in_group / p.warps_n * 8 * tile_m;
-    column0 = in_group % p.warps_n * 8 * tile_n;
+    row0 = in_group / p.warps_n * tile_rows;
+    column0 = in_group % p.warps_n * tile_columns;
   }
 };
 
@@ -148,6 +148,9 @@ struct DirectPlace {
 /// loads single numbers.
 template <class Real, Neighbours neighbours, int tile_m, int tile_n>
 struct DirectTiles {
+  using Number = Real;
+  static constexpr int rows = 8 * tile_m;
+  static constexpr int columns = 8 * tile_n;
   static constexpr Neighbours of(int tile) {
     return neighbours == Neighbours::in_rows && tile % 2 != 0 ? Neighbours::none : neighbours;
   }
@@ -281,12 +284,12 @@ __device__ inline void add_stream(const TsmttsmDirect<Real>& p, typename Tiles::
   tiles.add({next_a[0], next_b[0]});
 }
 
-template <class Real, Neighbours neighbours, int tile_m, int tile_n, int warps>
-__global__ void __launch_bounds__(32 * warps, 1) tsmttsm_direct_kernel(const __grid_constant__ TsmttsmDirect<Real> p) {
+template <class Tiles, int warps>
+__global__ void __launch_bounds__(32 * warps, 1)
+    tsmttsm_direct_kernel(const __grid_constant__ TsmttsmDirect<typename Tiles::Number> p) {
   extern __shared__ __align__(1024) unsigned char memory[];
   release_next_kernel();
-  using Tiles = DirectTiles<Real, neighbours, tile_m, tile_n>;
-  const DirectPlace place(p, tile_m, tile_n);
+  const DirectPlace place(p, Tiles::rows, Tiles::columns);
   Tiles tiles;
   await_previous_kernel();
   if (p.alpha.read().is_zero()) return;
