@@ -128,12 +128,11 @@ __device__ inline void turn_units(const TsmttsmRing<float>& p, const Share& shar
   using Buffers = TurnedBuffers<Products, apart>;
   constexpr bool neighbours = Products::neighbours;
   constexpr int pairs = Products::pairs;
-  constexpr int together_warps = Products::sharing;
   constexpr int items = 4 * pairs / Buffers::in_unit;  // an item is four rows of a pair
   constexpr int lanes = Products::sharing * warp_size;
   constexpr int rounds = (items + lanes - 1) / lanes;
   constexpr int ahead = Products::reads_ahead ? rounds : 1;
-  const int lane = static_cast<int>(threadIdx.x) % warp_size + warp % together_warps * warp_size;
+  const int lane = static_cast<int>(threadIdx.x) % warp_size + warp % Products::sharing * warp_size;
   const int row = 4 * p.b.row_step;
   std::uint32_t from[Buffers::in_unit][rounds];
   std::uint32_t to_second[rounds];
