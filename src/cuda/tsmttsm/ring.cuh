@@ -80,22 +80,6 @@ struct Share {
   }
 };
 
-/// Loads row tiles as one of `loaders` warps that take them in turn: calls fill(chunk, stage, barrier).
-template <bool by_columns, class Real, class Fill>
-__device__ inline void load_chunks(const TsmttsmRing<Real>& p, const Share& share, RingBarriers& barriers,
-                                   unsigned char* ring, int loader, int loaders, Fill&& fill) {
-  loaders = min(loaders, p.stages);
-  if (loader >= loaders) return;
-  const int turns = share.turns<by_columns>(p);
-  RingPosition at{loader, 1};  // the first round finds the stages empty
-  for (int turn = loader; turn < turns; turn += loaders) {
-    const std::uint32_t chunk = share.template chunk<by_columns>(p, turn);
-    barriers.empty[at.stage].wait(at.parity);
-    fill(chunk, ring + at.stage * p.stage_bytes, barriers.full[at.stage]);
-    at.advance(loaders, p.stages);
-  }
-}
-
 /// The loading warps of row-major operands call this before the operands are known to be complete. Each brings its
 /// first row tile into L2, which hides nothing that is written meanwhile, and the tensor maps too. Where results are
 /// large, their final sum keeps all multiprocessors busy until then, and the row tile would only be requested twice.
@@ -118,25 +102,32 @@ __device__ inline void load(const TsmttsmRing<Real>& p, const Share& share, Ring
                             unsigned char* ring) {
   constexpr int loaders = loading_threads / warp_size;
   const int loader = static_cast<int>(threadIdx.x) % loading_threads / warp_size;
-  const auto load_all = [&](const auto& a, const auto& b, int first, int in_turn) {
-    const auto load_operands = [&]<bool two>() {
-      load_chunks<by_columns>(p, share, barriers, ring, first, in_turn,
-                              [&](std::uint32_t chunk, unsigned char* stage, Barrier& full) {
-                                fill_stage<two>(a, b, p.offset_b, chunk, stage, full);
-                              });
-    };
+  const int in_turn = by_columns ? 1 : min(loaders, p.stages);
+  const int first = by_columns ? 0 : loader;
+  if (first >= in_turn) return;
+  const int turns = share.turns<by_columns>(p);
+  const auto load_operands = [&]<bool two>(const auto& a, const auto& b) {
+    RingPosition at{first, 1};  // the first round finds the stages empty
+    for (int turn = first; turn < turns; turn += in_turn) {
+      const std::uint32_t chunk = share.template chunk<by_columns>(p, turn);
+      barriers.empty[at.stage].wait(at.parity);
+      fill_stage<two>(a, b, p.offset_b, chunk, ring + at.stage * p.stage_bytes, barriers.full[at.stage]);
+      at.advance(in_turn, p.stages);
+    }
+  };
+  const auto load_all = [&](const auto& a, const auto& b) {
     if (p.same) {
-      load_operands.template operator()<false>();
+      load_operands.template operator()<false>(a, b);
     } else {
-      load_operands.template operator()<true>();
+      load_operands.template operator()<true>(a, b);
     }
   };
   if constexpr (by_columns) {
     const int parts = p.a.columns.parts;
     load_all(ColumnFeeder<Real>(p.a.columns, p.a.boxes, p.rows, share.row0 / parts, loader),
-             ColumnFeeder<Real>(p.b.columns, p.b.boxes, p.rows, share.column0 / parts, loaders - 1 - loader), 0, 1);
+             ColumnFeeder<Real>(p.b.columns, p.b.boxes, p.rows, share.column0 / parts, loaders - 1 - loader));
   } else {
-    load_all(RowFeeder<Real>(p.a, p.rows, share.row0), RowFeeder<Real>(p.b, p.rows, share.column0), loader, loaders);
+    load_all(RowFeeder<Real>(p.a, p.rows, share.row0), RowFeeder<Real>(p.b, p.rows, share.column0));
   }
 }
 
