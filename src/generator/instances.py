@@ -126,8 +126,8 @@ FAMILIES = {
                                         and (m == 1 or (m == 2 and n == 4))),
     "tsmttsm_direct": Family("tsmttsm/direct.cuh", "TsmttsmDirect<{real}>",
                              "tsmttsm_direct_kernel<DirectTiles<{real}, {neighbours}, {m}, {n}>, {warps}>",
-                             ("m", "n", "warps"), ("m", "n"), "DirectShape", choices={"Neighbours neighbours": NEIGHBOURS},
-                             makes=lambda real, m, n, warps, neighbours: (m, n) in LOADED_TOGETHER[real].get(
+                             ("m", "n", "warps"), ("m", "n"), "DirectShape", {"Neighbours neighbours": NEIGHBOURS},
+                             lambda real, m, n, warps, neighbours: (m, n) in LOADED_TOGETHER[real].get(
                                  neighbours, [(m, n)])),
     "tsmm_row_ring": Family("tsmm/row_ring.cuh", "TsmmRing<{real}>", "tsmm_ring_kernel<{real}, {m}, {n}>",
                             makes=results_fit),
