@@ -50,8 +50,8 @@ class ColumnFeeder {
         shift_(columns.shift(first)),
         own_(own) {
     if (columns.box != 0) {
-      for (int i = own; i < box_count(); i += loading_warps)
-        bytes_ += static_cast<unsigned>(columns.box * columns.pitch) * sizeof(Real);
+      const int boxes_of_warp = (box_count() - own + loading_warps - 1) / loading_warps;
+      bytes_ = static_cast<unsigned>(boxes_of_warp * columns.box * columns.pitch) * sizeof(Real);
     } else {
       for (int j = own; j < width_; j += loading_warps) bytes_ += bytes_of(lead(j));
     }
