@@ -13,6 +13,7 @@ using Kernel = void (*)(Arguments);
 // has no such tile. src/generator/instances.py writes the declarations and the definitions into the build tree.
 //
 //   by_columns  the operands are column-major
+//   wide        the result is wider than one CTA tile
 //   parts       real numbers per scalar
 //   aligned     lanes can read pairs of neighbours in a row at once, like the complex numbers of columns
 //   paired      the rows of A begin a multiple of two numbers apart

@@ -86,6 +86,9 @@ def results_fit(real, m, n):
 
 BY_COLUMNS = {"bool by_columns": ("false", "true")}
 NEIGHBOURS = tuple(f"Neighbours::{name}" for name in ("none", "in_columns", "in_rows"))
+# The tiles of tsmttsm_direct whose lanes load neighbours. Those of other tiles load single numbers.
+LOADED_TOGETHER = {"float": {NEIGHBOURS[1]: [(1, 1)], NEIGHBOURS[2]: [(2, 2)]},
+                   "double": {NEIGHBOURS[1]: [(1, 1), (4, 4)], NEIGHBOURS[2]: [(2, 1), (2, 2), (4, 3), (4, 4)]}}
 RING = "TsmttsmRing<{real}>"
 BOXES = "TsmmBoxes<{real}>"
 FAMILIES = {
@@ -94,13 +97,16 @@ FAMILIES = {
     "tsmttsm_ring_3m": Family("tsmttsm/ring.cuh tsmttsm/ring_3m.cuh", RING,
                               "tsmttsm_ring_kernel<{real}, {by_columns}, GaussTiles<{m}, {n}>>", choices=BY_COLUMNS,
                               makes=lambda real, m, n, by_columns: real == "double" and m >= 1),
-    "tsmttsm_ring_square_3m": Family("tsmttsm/ring.cuh tsmttsm/square_3m.cuh", RING,
+    "tsmttsm_ring_square_3m": Family("tsmttsm/ring.cuh tsmttsm/ring_3m.cuh", RING,
                                 "tsmttsm_ring_kernel<{real}, {by_columns}, GaussSquare<{blocks}>>", ("blocks",),
                                 shape="Columns", choices=BY_COLUMNS,
                                 makes=lambda real, blocks, by_columns: real == "double" and blocks in (5, 7)),
-    "tsmttsm_gram": Family("tsmttsm/gram.cuh", RING, "tsmttsm_gram_kernel<{real}, {by_columns}, {blocks}, {warps}>",
-                           ("blocks", "warps"), ("blocks",), "GramShape", BY_COLUMNS,
-                           lambda real, blocks, warps, by_columns: blocks >= warps >= 1 and warps <= 8),
+    "tsmttsm_gram": Family("tsmttsm/gram.cuh", RING,
+                           "tsmttsm_gram_kernel<{real}, {by_columns}, {blocks}, {warps}, {wide}>",
+                           ("blocks", "warps"), ("blocks",), "GramShape",
+                           {**BY_COLUMNS, "bool wide": ("false", "true")},
+                           lambda real, blocks, warps, by_columns, wide: blocks >= warps >= 1 and warps <= 8
+                           and (wide == "false" or (blocks, warps) == (16, 4))),
     "tsmttsm_fma": Family("tsmttsm/fma.cuh", RING, "tsmttsm_narrow_kernel<{real}, {parts}, {columns}, false, true>",
                           ("columns",), shape="Columns", by_parts=True,
                           makes=lambda real, columns, parts: columns >= 1 and columns % parts == 0),
@@ -108,21 +114,25 @@ FAMILIES = {
                                "tsmttsm_narrow_kernel<{real}, {parts}, {columns}, true, {by_columns}>", ("columns",),
                                shape="Columns", choices=BY_COLUMNS, by_parts=True,
                                makes=lambda real, columns, by_columns, parts: columns >= 1 and columns % parts == 0
-                               and (by_columns == "true" or (real == "float" and columns > 2))),
+                               and (columns != 8 if by_columns == "true"
+                                    else real == "float" and columns > 2 and parts == 1)),
     "tsmttsm_tf32_warpgroup": Family("tsmttsm/tf32_warpgroup.cuh", RING,
-                                     "tsmttsm_rows_warpgroup_kernel<8 * {n}, {aligned}, {by_columns}, {m} == 2>",
+                                     "tsmttsm_tf32_warpgroup_kernel<RealProducts<8 * {n}, {aligned}>, {by_columns}, "
+                                     "{m} == 2>",
                                      choices={"bool aligned": ("false", "true"), **BY_COLUMNS},
                                      makes=lambda real, m, n, aligned, by_columns: real == "float" and 4 <= n <= 8
                                      and (m == 1 or (m == 2 and n == 4))
                                      and (by_columns == "false" or aligned == "true"), needs="wgmma"),
-    "tsmttsm_tf32_warpgroup_3m": Family("tsmttsm/tf32_3m_warpgroup.cuh", RING,
-                                        "tsmttsm_gauss_warpgroup_kernel<{by_columns}, 8 * {n}, {m} == 2>",
+    "tsmttsm_tf32_warpgroup_3m": Family("tsmttsm/tf32_warpgroup.cuh", RING,
+                                        "tsmttsm_tf32_warpgroup_kernel<GaussProducts<8 * {n}>, {by_columns}, {m} == 2>",
                                         choices=BY_COLUMNS,
                                         makes=lambda real, m, n, by_columns: real == "float" and 3 <= n <= 8
                                         and (m == 1 or (m == 2 and n == 4)), needs="wgmma"),
     "tsmttsm_direct": Family("tsmttsm/direct.cuh", "TsmttsmDirect<{real}>",
-                             "tsmttsm_direct_kernel<{real}, {neighbours}, {m}, {n}, {warps}>", ("m", "n", "warps"),
-                             ("m", "n"), "DirectShape", choices={"Neighbours neighbours": NEIGHBOURS}),
+                             "tsmttsm_direct_kernel<DirectTiles<{real}, {neighbours}, {m}, {n}>, {warps}>",
+                             ("m", "n", "warps"), ("m", "n"), "DirectShape", {"Neighbours neighbours": NEIGHBOURS},
+                             lambda real, m, n, warps, neighbours: (m, n) in LOADED_TOGETHER[real].get(
+                                 neighbours, [(m, n)])),
     "tsmm_row_ring": Family("tsmm/row_ring.cuh", "TsmmRing<{real}>", "tsmm_ring_kernel<{real}, {m}, {n}>",
                             makes=results_fit),
     "tsmm_row_ring_tf32": Family("tsmm/row_ring.cuh", "TsmmRing<{real}>", "tsmm_ring_kernel<{real}, {m}, {n}, true>",

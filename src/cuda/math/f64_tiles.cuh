@@ -49,30 +49,14 @@ struct Lane {
     }
   }
 
-  /// Reads a complex number. A block has 8 complex columns.
-  template <class Real>
-  __device__ void read_complex(const Real* start, int block, int j, Real& re, Real& im) const {
-    const Real* const row = start + (j % 2) * first + (j / 2) * second;
-    const Real* const at = row + block * (by_columns ? 2 * eight_columns : 16);
-    const auto both = *reinterpret_cast<const std::conditional_t<sizeof(Real) == 8, double2, float2>*>(at);
-    re = both.x;
-    im = both.y;
-  }
-
-  /// Reads a complex number; a flipped lane gets its imaginary part as `re` and its real part as `im`.
+  /// Reads a complex number; a flipped lane gets its imaginary part as `re` and its real part as `im`. A block has 8
+  /// complex columns.
   template <class Real>
   __device__ void read_parts(const Real* start, int block, int j, Real& re, Real& im) const {
     const Real* const row = start + (j % 2) * first + (j / 2) * second;
     const Real* const at = row + block * (by_columns ? 2 * eight_columns : 16);
     re = at[0];
     im = at[flip];
-  }
-
-  /// Reads only the real part (0) or the imaginary part (1) of a complex number.
-  template <class Real>
-  __device__ Real part(const Real* start, int block, int j, int which) const {
-    const Real* const row = start + (j % 2) * first + (j / 2) * second;
-    return row[block * (by_columns ? 2 * eight_columns : 16) + which];
   }
 
   template <class Real>
@@ -121,12 +105,19 @@ struct SwizzledLane {
 /// How lanes read columns.
 enum class Reads : std::uint8_t { one_by_one, wide, swizzled };
 
+/// What tiles allow; tiles redefine what they need.
+struct TileTraits {
+  static constexpr bool may_turn = false;     ///< lanes may be turned
+  static constexpr bool may_swizzle = false;  ///< columns may come swizzled
+  static constexpr bool flips = false;        ///< lanes may be flipped
+  static constexpr int numbers = 1;           ///< real numbers that a lane reads side by side
+  static constexpr int sharing = 0;           ///< warps of a group that share a part of the result
+};
+
 /// m x n MMA tiles of 16 x 8.
 template <int m, int n>
-struct FullTiles {
-  static constexpr bool may_turn = false;
+struct FullTiles : TileTraits {
   static constexpr bool may_swizzle = dispatch::may_swizzle(m, n);
-  static constexpr int numbers = 1;  ///< real numbers that a lane reads side by side
   static constexpr int rows = 16 * m;
   static constexpr int columns = 8 * n;
   static constexpr int warps = dispatch::computing_warps;

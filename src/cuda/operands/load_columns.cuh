@@ -48,7 +48,14 @@ class ColumnFeeder {
         numbers_(rows * columns.parts),
         width_(min(columns.at_once, columns.count - first)),
         shift_(columns.shift(first)),
-        own_(own) {}
+        own_(own) {
+    if (columns.box != 0) {
+      const int boxes_of_warp = (box_count() - own + loading_warps - 1) / loading_warps;
+      bytes_ = static_cast<unsigned>(boxes_of_warp * columns.box * columns.pitch) * sizeof(Real);
+    } else {
+      for (int j = own; j < width_; j += loading_warps) bytes_ += bytes_of(lead(j));
+    }
+  }
 
   /// A bulk copy moves a multiple of 16 bytes. Where that would reach beyond the matrix, plain copies load the row
   /// tile.
@@ -60,16 +67,7 @@ class ColumnFeeder {
   }
 
   /// Bytes of the row tile that this warp loads by bulk copies.
-  __device__ unsigned bytes() const {
-    unsigned sum = 0;
-    if (columns_.box != 0) {
-      for (int i = own_; i < box_count(); i += loading_warps)
-        sum += static_cast<unsigned>(columns_.box * columns_.pitch) * sizeof(Real);
-      return sum;
-    }
-    for (int j = own_; j < width_; j += loading_warps) sum += bytes_of(lead(j));
-    return sum;
-  }
+  __device__ unsigned bytes() const { return bytes_; }
 
 #if __CUDA_ARCH__ >= 900
   /// One lane calls this.
@@ -142,36 +140,7 @@ class ColumnFeeder {
   int width_;    ///< columns in a stage
   int shift_;    ///< numbers from the start of a stage to its first column
   int own_;
+  unsigned bytes_ = 0;
 };
-
-/// Every loading warp calls this for every stage; each warp loads its own columns.
-template <bool two, class Real>
-__device__ inline void fill_stage(const ColumnFeeder<Real>& a, const ColumnFeeder<Real>& b, int offset_b,
-                                  unsigned bytes_a, unsigned bytes_b, std::uint32_t chunk, unsigned char* stage,
-                                  Barrier& full) {
-#if __CUDA_ARCH__ >= 900
-  const bool bulk_a = a.in_bulk(chunk);
-  const bool bulk_b = !two || b.in_bulk(chunk);
-#else
-  constexpr bool bulk_a = false;
-  constexpr bool bulk_b = !two;
-#endif
-  if (!bulk_a || !bulk_b) {
-    if (!bulk_a) a.start_plain(chunk, stage);
-    if (!bulk_b) b.start_plain(chunk, stage + offset_b);
-    full.await_copies();
-    __syncwarp();
-  }
-  if (elected()) {
-#if __CUDA_ARCH__ >= 900
-    full.arrive_and_expect((bulk_a ? bytes_a : 0) + (two && bulk_b ? bytes_b : 0));
-    if (bulk_a) a.start_bulk(chunk, stage, full);
-    if (two && bulk_b) b.start_bulk(chunk, stage + offset_b, full);
-#else
-    full.arrive();
-#endif
-  }
-  __syncwarp();
-}
 
 }  // namespace blockvec::kernels::cuda

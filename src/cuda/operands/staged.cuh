@@ -59,8 +59,8 @@ class RowFeeder {
   __device__ bool in_bulk(std::uint32_t chunk) const { return operand_.boxed || flat_.in_bulk(chunk); }
 
   /// All lanes of a warp call this.
-  __device__ void start_plain(std::uint32_t chunk, unsigned char* stage, int lane) const {
-    flat_.start_plain(chunk, stage, lane);
+  __device__ void start_plain(std::uint32_t chunk, unsigned char* stage) const {
+    flat_.start_plain(chunk, stage, static_cast<int>(threadIdx.x) % warp_size);
   }
 
   __device__ unsigned bytes() const { return bytes_; }
@@ -97,9 +97,10 @@ class RowFeeder {
   unsigned bytes_ = 0;
 };
 
-/// A warp fills a stage with a row tile of both operands, or of one where both are the same.
-template <bool two, class Real>
-__device__ inline void fill_stage(const RowFeeder<Real>& a, const RowFeeder<Real>& b, int offset_b, std::uint32_t chunk,
+/// A warp fills a stage with its part of a row tile of both operands, or of one where both are the same. A RowFeeder
+/// loads whole row tiles; every loading warp has a ColumnFeeder, which loads its own columns of every row tile.
+template <bool two, class Feeder>
+__device__ inline void fill_stage(const Feeder& a, const Feeder& b, int offset_b, std::uint32_t chunk,
                                   unsigned char* stage, Barrier& full) {
 #if __CUDA_ARCH__ >= 900
   const bool bulk_a = a.in_bulk(chunk);
@@ -109,9 +110,8 @@ __device__ inline void fill_stage(const RowFeeder<Real>& a, const RowFeeder<Real
   constexpr bool bulk_b = !two;
 #endif
   if (!bulk_a || !bulk_b) {
-    const int lane = static_cast<int>(threadIdx.x) % warp_size;
-    if (!bulk_a) a.start_plain(chunk, stage, lane);
-    if (!bulk_b) b.start_plain(chunk, stage + offset_b, lane);
+    if (!bulk_a) a.start_plain(chunk, stage);
+    if (!bulk_b) b.start_plain(chunk, stage + offset_b);
     full.await_copies();
     __syncwarp();
   }

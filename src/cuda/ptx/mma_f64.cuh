@@ -14,6 +14,20 @@ __device__ inline void multiply_8x8x4(double (&sum)[2], double left, double righ
       : "d"(left), "d"(right));
 }
 
+/// Products of compute capability 8.0, which has only the smaller instruction; lanes hold the same entries.
+template <int steps>
+__device__ inline void multiply_in_steps(double (&sum)[4], const double (&left)[2 * steps],
+                                         const double (&right)[steps]) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    double part[2] = {sum[2 * half], sum[2 * half + 1]};
+#pragma unroll
+    for (int v = 0; v < steps; ++v) multiply_8x8x4(part, left[2 * v + half], right[v]);
+    sum[2 * half] = part[0];
+    sum[2 * half + 1] = part[1];
+  }
+}
+
 __device__ inline void multiply_16x8x16(double (&sum)[4], const double (&left)[8], const double (&right)[4]) {
 #if __CUDA_ARCH__ >= 900
   asm("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7, %8, %9, %10, %11}, "
@@ -22,15 +36,7 @@ __device__ inline void multiply_16x8x16(double (&sum)[4], const double (&left)[8
       : "d"(left[0]), "d"(left[1]), "d"(left[2]), "d"(left[3]), "d"(left[4]), "d"(left[5]), "d"(left[6]), "d"(left[7]),
         "d"(right[0]), "d"(right[1]), "d"(right[2]), "d"(right[3]));
 #else
-  // Compute capability 8.0 has only the smaller instruction; lanes hold the same entries.
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    double part[2] = {sum[2 * half], sum[2 * half + 1]};
-#pragma unroll
-    for (int v = 0; v < 4; ++v) multiply_8x8x4(part, left[2 * v + half], right[v]);
-    sum[2 * half] = part[0];
-    sum[2 * half + 1] = part[1];
-  }
+  multiply_in_steps(sum, left, right);
 #endif
 }
 
@@ -42,14 +48,7 @@ __device__ inline void multiply_16x8x8(double (&sum)[4], const double (&left)[4]
       : "+d"(sum[0]), "+d"(sum[1]), "+d"(sum[2]), "+d"(sum[3])
       : "d"(left[0]), "d"(left[1]), "d"(left[2]), "d"(left[3]), "d"(right[0]), "d"(right[1]));
 #else
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    double part[2] = {sum[2 * half], sum[2 * half + 1]};
-#pragma unroll
-    for (int v = 0; v < 2; ++v) multiply_8x8x4(part, left[2 * v + half], right[v]);
-    sum[2 * half] = part[0];
-    sum[2 * half + 1] = part[1];
-  }
+  multiply_in_steps(sum, left, right);
 #endif
 }
 
@@ -60,13 +59,7 @@ __device__ inline void multiply_16x8x4(double (&sum)[4], const double (&left)[2]
       : "+d"(sum[0]), "+d"(sum[1]), "+d"(sum[2]), "+d"(sum[3])
       : "d"(left[0]), "d"(left[1]), "d"(right));
 #else
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    double part[2] = {sum[2 * half], sum[2 * half + 1]};
-    multiply_8x8x4(part, left[half], right);
-    sum[2 * half] = part[0];
-    sum[2 * half + 1] = part[1];
-  }
+  multiply_in_steps(sum, left, {right});
 #endif
 }
 

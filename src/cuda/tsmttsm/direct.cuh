@@ -1,22 +1,245 @@
 #pragma once
 
+#include "src/cuda/operands/matrix.cuh"
 #include "src/cuda/ptx/dependent_launch.cuh"
-#include "src/cuda/tsmttsm/direct_tiles.cuh"
+#include "src/cuda/ptx/mma_f64.cuh"
 
 /// tsmttsm on tensor cores without shared memory: P = A^T B of real views of any layout and stride. Each thread block
-/// writes one partial sum. Each warp loads its own factors, the next rows while it multiplies the current ones. Warps
-/// that share rows find them in the cache. The kernel serves what a pipeline of bulk copies serves badly: narrow or
-/// misaligned rows of wide matrices, and few columns.
+/// writes one partial sum. Each warp loads its own factors from memory directly into the fragments of
+/// ptx/mma_f64.cuh, the next rows while it multiplies the current ones. Warps that share rows find them in the cache.
+/// The kernel serves what a pipeline of bulk copies serves badly: narrow or misaligned rows of wide matrices, and few
+/// columns.
+///
+/// A warp takes 16 rows at a time, of all blocks of 8 columns of its tile. Which of the rows a lane takes is free as
+/// long as both factors agree, and so is which column. One load brings neighbours in memory where they are aligned.
+/// Lane numbers: g = lane / 4, q = lane % 4; w is the count of numbers in a load, l the number of the load.
+///
+///   neighbours  one load               rows                                  columns of two blocks
+///   none        1 number               q + 4 l                               g of each block
+///   in_columns  16 bytes of a column   w q .. w q + w - 1, then 4 w more     g of each block
+///   in_rows     2 numbers of a row     q + 4 l                               2 g and 2 g + 1, even and odd apart
+///
+/// A narrow matrix is folded: the lane of column c + s * width takes column c of the rows 16 s further on. The final
+/// sum leaves out products of different s.
 namespace blockvec::kernels::cuda {
+
+using dispatch::Neighbours;
+
+template <class Real, Neighbours neighbours, int blocks>
+class DirectLane {
+ public:
+  static constexpr int numbers = neighbours == Neighbours::none         ? 1
+                                 : neighbours == Neighbours::in_columns ? 16 / static_cast<int>(sizeof(Real))
+                                                                        : 2;
+  struct alignas(numbers * sizeof(Real)) Load {
+    Real number[numbers];
+  };
+  static constexpr bool in_rows = neighbours == Neighbours::in_rows;
+  static constexpr bool in_columns = neighbours == Neighbours::in_columns;
+  static constexpr int units = in_rows ? (blocks + 1) / 2 : blocks;  // loads that lie side by side
+  static constexpr int loads = in_columns ? 4 / numbers : 4;         // loads that follow one another in a column
+  using Loads = Load[loads][units];
+
+  /// The lane's part of the tile at `first_column` of the folded matrix of `width` real columns.
+  __device__ DirectLane(const Tall<const Real>& a, int width, int fold, int first_column, int lane) {
+    constexpr int unit_columns = in_rows ? 16 : 8;
+    int column = first_column + (in_rows ? 2 : 1) * (lane / 4);
+    row_ = (in_columns ? numbers : 1) * (lane % 4);
+    // A lane beyond the matrix reads entries inside it instead: nothing else is read, and its sums are dropped.
+    if (fold > 1) {
+      if (column >= fold * width) column = 0;
+      row_ += 16 * (column / width);
+      column %= width;
+    } else if (column < width) {
+      last_unit_ = (width - 1 - column) / unit_columns;
+    } else {
+      column = 0;
+    }
+    unit_step_ = unit_columns / a.parts * a.column_stride;
+    load_step_ = row_step * a.row_stride;
+    row_stride_ = a.row_stride;
+    at_ = a.data + a.offset(row_, column);
+  }
+
+  __device__ void advance(std::int64_t rows) { at_ += rows * row_stride_; }
+
+  /// Loads from the current rows. `guarded`: only the first `rows` of them exist, and the others count as zeros.
+  template <bool guarded>
+  __device__ void load(Loads& to, int rows = 0) const {
+#pragma unroll
+    for (int l = 0; l < loads; ++l) {
+#pragma unroll
+      for (int u = 0; u < units; ++u) {
+        const Real* const from = at_ + min(u, last_unit_) * unit_step_ + l * load_step_;
+        if constexpr (guarded) {
+#pragma unroll
+          for (int i = 0; i < numbers; ++i) {
+            const bool there = row_ + l * row_step + (in_columns ? i : 0) < rows;
+            to[l][u].number[i] = there ? from[i] : Real(0);
+          }
+        } else {
+          to[l][u] = *reinterpret_cast<const Load*>(from);
+        }
+      }
+    }
+  }
+
+  /// Entry j of a block's column. It belongs to the same row in all blocks and both factors.
+  __device__ static Real entry(const Loads& loaded, int block, int j) {
+    if (block >= blocks) return 0;
+    if constexpr (in_rows) return loaded[j][block / 2].number[block % 2];
+    return loaded[j / numbers][block].number[j % numbers];
+  }
+
+  /// The tile's column that stands at `place` of `block`.
+  __device__ static int column_of(int block, int place) {
+    return in_rows ? block / 2 * 16 + 2 * place + block % 2 : block * 8 + place;
+  }
+
+ private:
+  static constexpr int row_step = in_columns ? 4 * numbers : 4;
+  const Real* at_;
+  std::int64_t unit_step_, load_step_, row_stride_;
+  int row_;
+  int last_unit_ = 0;
+};
 
 template <class Real>
 struct TsmttsmDirect {
   Tall<const Real> a, b;
   std::int64_t k;
   int fold;
-  DirectShare share;
+  int m, n;                    ///< real widths of P, times fold
+  int warps_m, warps_n;        ///< warps side by side that share rows
+  int groups;                  ///< of warps_m x warps_n warps that share rows
+  int sections_m, sections_n;  ///< CTA tiles (sections) of P, which thread blocks share out
+  double* partial;             ///< [part][m][n]
   Coefficient<Real> alpha;
 };
+
+/// A warp's part of the work.
+struct DirectPlace {
+  int lane, group;
+  std::int64_t part, parts;
+  int rows, columns;                ///< of a CTA tile
+  int section_row, section_column;  ///< first row and column of the CTA tile in P
+  int row0, column0;                ///< the warp's first row and column in the CTA tile
+
+  template <class Real>
+  __device__ DirectPlace(const TsmttsmDirect<Real>& p, int tile_rows, int tile_columns) {
+    lane = static_cast<int>(threadIdx.x) % 32;
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    const int in_group = warp % (p.warps_m * p.warps_n);
+    group = warp / (p.warps_m * p.warps_n);
+    const int sections = p.sections_m * p.sections_n;
+    const int section = static_cast<int>(blockIdx.x) % sections;
+    part = blockIdx.x / sections;
+    parts = gridDim.x / sections;
+    rows = tile_rows * p.warps_m;
+    columns = tile_columns * p.warps_n;
+    section_row = section / p.sections_n * rows;
+    section_column = section % p.sections_n * columns;
+    row0 = in_group / p.warps_n * tile_rows;
+    column0 = in_group % p.warps_n * tile_columns;
+  }
+};
+
+/// A warp's part of P: tile_m x tile_n blocks of 8 x 8. A factor with an odd number of blocks cannot pair them, so it
+/// loads single numbers.
+template <class Real, Neighbours neighbours, int tile_m, int tile_n>
+struct DirectTiles {
+  using Number = Real;
+  static constexpr int rows = 8 * tile_m;
+  static constexpr int columns = 8 * tile_n;
+  static constexpr Neighbours of(int tile) {
+    return neighbours == Neighbours::in_rows && tile % 2 != 0 ? Neighbours::none : neighbours;
+  }
+  using LaneA = DirectLane<Real, of(tile_m), tile_m>;
+  using LaneB = DirectLane<Real, of(tile_n), tile_n>;
+  static constexpr int pieces = (tile_m + 1) / 2;
+  /// Sets of 16 rows that are being loaded. Few columns have few bytes in a set, hence more sets.
+  static constexpr int ahead = neighbours != Neighbours::in_columns || tile_m + tile_n > 2
+                                   ? 1
+                                   : 24 / static_cast<int>(sizeof(Real)) - 1;
+
+  /// The factors of 16 rows in tensor-core order.
+  struct Factors {
+    double left[pieces][8];
+    double right[tile_n][4];
+    __device__ Factors(const typename LaneA::Loads& a, const typename LaneB::Loads& b) {
+#pragma unroll
+      for (int x = 0; x < pieces; ++x) {
+#pragma unroll
+        for (int v = 0; v < 8; ++v) left[x][v] = LaneA::entry(a, 2 * x + v % 2, v / 2);
+      }
+#pragma unroll
+      for (int y = 0; y < tile_n; ++y) {
+#pragma unroll
+        for (int j = 0; j < 4; ++j) right[y][j] = LaneB::entry(b, y, j);
+      }
+    }
+  };
+
+  double sum[pieces][tile_n][4] = {};
+
+  __device__ void add(const Factors& factors) {
+#pragma unroll
+    for (int y = 0; y < tile_n; ++y) {
+#pragma unroll
+      for (int x = 0; x < pieces; ++x) multiply_16x8x16(sum[x][y], factors.left[x], factors.right[y]);
+    }
+  }
+
+  /// Calls visit(sum, row of the tile, column of the tile).
+  template <class Visit>
+  __device__ void for_each_entry(int lane, Visit&& visit) const {
+#pragma unroll
+    for (int x = 0; x < pieces; ++x) {
+#pragma unroll
+      for (int y = 0; y < tile_n; ++y) {
+#pragma unroll
+        for (int v = 0; v < 4; ++v) {
+          const int block = 2 * x + v / 2;
+          if (block >= tile_m) continue;
+          visit(sum[x][y][v], LaneA::column_of(block, lane / 4), LaneB::column_of(y, 2 * (lane % 4) + v % 2));
+        }
+      }
+    }
+  }
+};
+
+/// Writes the thread block's partial sum. The groups' sums are added in fixed order in `sums`, which is shared memory
+/// of a CTA tile's size.
+template <class Tiles, class Real>
+__device__ inline void store_partial(const TsmttsmDirect<Real>& p, const DirectPlace& place, const Tiles& tiles,
+                                     double* sums) {
+  double* const partial = p.partial + (place.part * p.m + place.section_row) * p.n + place.section_column;
+  const int rows = min(place.rows, p.m - place.section_row);
+  const int columns = min(place.columns, p.n - place.section_column);
+  if (p.groups == 1) {
+    if (place.group != 0) return;
+    tiles.for_each_entry(place.lane, [&](double entry, int row, int column) {
+      row += place.row0;
+      column += place.column0;
+      if (row < rows && column < columns) partial[static_cast<std::int64_t>(row) * p.n + column] = entry;
+    });
+    return;
+  }
+  for (int turn = 0; turn < p.groups; ++turn) {
+    if (place.group == turn) {
+      tiles.for_each_entry(place.lane, [&](double entry, int row, int column) {
+        double& out = sums[(place.row0 + row) * place.columns + place.column0 + column];
+        out = turn == 0 ? entry : out + entry;
+      });
+    }
+    __syncthreads();
+  }
+  for (int i = static_cast<int>(threadIdx.x); i < rows * columns; i += static_cast<int>(blockDim.x)) {
+    const int row = i / columns;
+    const int column = i % columns;
+    partial[static_cast<std::int64_t>(row) * p.n + column] = sums[row * place.columns + column];
+  }
+}
 
 /// Adds every `streams`-th step of 16 rows (times fold), from step number `stream` on.
 template <class Tiles, class Real>
@@ -61,23 +284,23 @@ __device__ inline void add_stream(const TsmttsmDirect<Real>& p, typename Tiles::
   tiles.add({next_a[0], next_b[0]});
 }
 
-template <class Real, Neighbours neighbours, int tile_m, int tile_n, int warps>
-__global__ void __launch_bounds__(32 * warps, 1) tsmttsm_direct_kernel(const __grid_constant__ TsmttsmDirect<Real> p) {
-  extern __shared__ __align__(128) unsigned char memory[];
+template <class Tiles, int warps>
+__global__ void __launch_bounds__(32 * warps, 1)
+    tsmttsm_direct_kernel(const __grid_constant__ TsmttsmDirect<typename Tiles::Number> p) {
+  extern __shared__ __align__(1024) unsigned char memory[];
   release_next_kernel();
-  using Tiles = DirectTiles<Real, neighbours, tile_m, tile_n>;
-  const DirectPlace place(p.share, tile_m, tile_n);
+  const DirectPlace place(p, Tiles::rows, Tiles::columns);
   Tiles tiles;
   await_previous_kernel();
   if (p.alpha.read().is_zero()) return;
-  if (place.group < p.share.groups) {
-    const int m = p.share.m / p.fold;
-    const int n = p.share.n / p.fold;
+  if (place.group < p.groups) {
+    const int m = p.m / p.fold;
+    const int n = p.n / p.fold;
     add_stream(p, {p.a, m, p.fold, place.section_row + place.row0, place.lane},
-               {p.b, n, p.fold, place.section_column + place.column0, place.lane},
-               place.part * p.share.groups + place.group, place.parts * p.share.groups, tiles);
+               {p.b, n, p.fold, place.section_column + place.column0, place.lane}, place.part * p.groups + place.group,
+               place.parts * p.groups, tiles);
   }
-  store_partial(p.share, place, tiles, reinterpret_cast<double*>(memory));
+  store_partial(p, place, tiles, reinterpret_cast<double*>(memory));
 }
 
 }  // namespace blockvec::kernels::cuda

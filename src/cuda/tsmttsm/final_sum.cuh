@@ -1,7 +1,5 @@
 #pragma once
 
-#include <type_traits>
-
 #include "src/cuda/operands/matrix.cuh"
 #include "src/cuda/ptx/dependent_launch.cuh"
 
@@ -43,50 +41,14 @@ constexpr int sum_threads(int lanes, std::int64_t terms) {
   return threads;
 }
 
-/// The sum of an entry.
-template <bool complex>
-using Sum = std::conditional_t<complex, Factor, double>;
-
-__device__ inline void add(double& sum, double x) { sum += x; }
-__device__ inline void add(Factor& sum, Factor x) {
-  sum.re += x.re;
-  sum.im += x.im;
-}
-
-/// One term of an entry of A^op B. A complex term consists of the products of real and imaginary parts. `down` and
-/// `right` are the distances to the neighbours of an entry.
-template <bool complex>
-__device__ inline Sum<complex> term(const double* at, [[maybe_unused]] int down, [[maybe_unused]] int right,
-                                    [[maybe_unused]] double sign) {
-  if constexpr (complex) {
-    return {at[0] + sign * at[down + right], at[right] - sign * at[down]};
-  } else {
-    return at[0];
-  }
-}
-
-template <bool complex, class Real>
-__device__ inline void store_entry(const TsmttsmSum<Real>& p, std::int64_t i, std::int64_t j, Factor sum, Factor alpha,
-                                   Factor beta) {
-  Real* const out = p.c + i * p.row_stride + j * p.column_stride;
-  Factor value = alpha.is_zero() ? Factor{0, 0} : scale(alpha, sum);
-  if (!beta.is_zero()) {
-    const Factor old = scale(beta, {static_cast<double>(out[0]), complex ? static_cast<double>(out[1]) : 0.0});
-    value.re += old.re;
-    value.im += old.im;
-  }
-  out[0] = static_cast<Real>(value.re);
-  if (complex) out[1] = static_cast<Real>(value.im);
-}
-
 /// Threads of a block stand as [slice][lane]. Slices share the terms of an entry: partial sums times the `fold`
 /// diagonal blocks of each. A tree adds the slices' sums. Index arithmetic comes before the wait for the partial sums.
 /// Two blocks fit into a multiprocessor, so the next kernel finds more multiprocessors free.
 template <bool complex, class Real>
 __global__ void __launch_bounds__(most_sum_threads, complex ? 1 : 2) tsmttsm_sum_kernel(const TsmttsmSum<Real> p) {
-  __shared__ Sum<complex> sums[most_sum_threads];
-  release_next_kernel();
   constexpr int scalar_parts = complex ? 2 : 1;
+  __shared__ double sums[scalar_parts][most_sum_threads];
+  release_next_kernel();
   const int thread = static_cast<int>(threadIdx.x);
   const int lane = thread % p.lanes;
   const int slice = thread / p.lanes;
@@ -114,14 +76,20 @@ __global__ void __launch_bounds__(most_sum_threads, complex ? 1 : 2) tsmttsm_sum
   at += slice / p.fold * part + diagonals * diagonal;
   await_previous_kernel();
   const Factor alpha = p.alpha.read();
-  Sum<complex> sum{};
+  Factor sum{};
   if (!alpha.is_zero()) {
     for (int first = slice; first < terms; first += sum_batch * slices) {
-      Sum<complex> batch[sum_batch];
+      Factor batch[sum_batch];
 #pragma unroll
       for (int u = 0; u < sum_batch; ++u) {
         batch[u] = {};
-        if (first + u * slices < terms) batch[u] = term<complex>(at, down, right, sign);
+        if (first + u * slices < terms) {
+          batch[u].re = at[0];
+          if (complex) {  // products of real and imaginary parts
+            batch[u].re += sign * at[down + right];
+            batch[u].im = at[right] - sign * at[down];
+          }
+        }
         at += step;
         diagonals += slices % p.fold;
         if (diagonals >= p.fold) {
@@ -130,25 +98,37 @@ __global__ void __launch_bounds__(most_sum_threads, complex ? 1 : 2) tsmttsm_sum
         }
       }
 #pragma unroll
-      for (int u = 0; u < sum_batch; ++u) add(sum, batch[u]);
+      for (int u = 0; u < sum_batch; ++u) {
+        sum.re += batch[u].re;
+        sum.im += batch[u].im;
+      }
     }
   }
   for (int left = slices; left > 1;) {
     const int next = left > 4 ? left / 4 : 1;
-    sums[thread] = sum;
+    sums[0][thread] = sum.re;
+    if (complex) sums[scalar_parts - 1][thread] = sum.im;
     __syncthreads();
     if (slice < next) {
-      for (int other = slice + next; other < left; other += next) add(sum, sums[other * p.lanes + lane]);
+      for (int other = slice + next; other < left; other += next) {
+        sum.re += sums[0][other * p.lanes + lane];
+        if (complex) sum.im += sums[scalar_parts - 1][other * p.lanes + lane];
+      }
     }
     __syncthreads();
     left = next;
   }
   if (slice != 0 || !valid) return;
-  if constexpr (complex) {
-    store_entry<complex>(p, i, j, sum, alpha, p.beta.read());
-  } else {
-    store_entry<complex>(p, i, j, {sum, 0}, alpha, p.beta.read());
+  Real* const out = p.c + i * p.row_stride + j * p.column_stride;
+  const Factor beta = p.beta.read();
+  Factor value = alpha.is_zero() ? Factor{0, 0} : scale(alpha, sum);
+  if (!beta.is_zero()) {
+    const Factor old = scale(beta, {static_cast<double>(out[0]), complex ? static_cast<double>(out[1]) : 0.0});
+    value.re += old.re;
+    value.im += old.im;
   }
+  out[0] = static_cast<Real>(value.re);
+  if (complex) out[1] = static_cast<Real>(value.im);
 }
 
 }  // namespace blockvec::kernels::cuda

@@ -29,11 +29,11 @@ __device__ inline void read_narrow_row(const Staged<Real>& operand, const unsign
   }
 }
 
-/// Both operands have `width` real columns, in scalars of `parts` real numbers. For a Gram matrix B is A. All warps
-/// share every stage.
+/// Both operands have `width` real columns; columns have scalars of `parts` real numbers. For a Gram matrix B is A. All
+/// warps share every stage.
 template <class Real, int parts, int width, bool gram, bool by_columns>
 __global__ void __launch_bounds__(block_threads, 1) tsmttsm_narrow_kernel(const __grid_constant__ TsmttsmRing<Real> p) {
-  extern __shared__ __align__(128) unsigned char memory[];
+  extern __shared__ __align__(1024) unsigned char memory[];
   __shared__ RingBarriers barriers;
   release_next_kernel();
   const Share share(p, width, width);

@@ -4,7 +4,6 @@
 #include "src/cuda/operands/views.cuh"
 #include "src/cuda/tsmttsm/direct.cuh"
 #include "src/cuda/tsmttsm/final_sum.cuh"
-#include "src/cuda/tsmttsm/gram_wide.hpp"
 #include "src/cuda/tsmttsm/ring.cuh"
 #include "src/dispatch/cuda/banks.hpp"
 #include "src/dispatch/cuda/calls.hpp"
@@ -86,9 +85,9 @@ bool has_aligned_pairs(const Staged<Real>& a) {
 template <class Real>
 Kernel<TsmttsmRing<Real>> kernel_of(const dispatch::RingTsmttsm& x, int parts, bool same, bool by_columns,
                                     bool aligned) {
-  if (x.gram()) return tsmttsm_gram_kernel_of<Real>(x.tile_m, by_columns);
+  if (x.gram()) return tsmttsm_gram_kernel_of<Real>(x.tile_m, by_columns, takes_pairs(x));
   if (x.by_fma()) {
-    return same ? tsmttsm_fma_gram_kernel_of<Real>(x.tile_n, by_columns, parts)
+    return same ? tsmttsm_fma_gram_kernel_of<Real>(x.tile_n, by_columns, by_columns ? parts : 1)
                 : tsmttsm_fma_kernel_of<Real>(x.tile_n, parts);
   }
   if constexpr (sizeof(Real) == 4) {
@@ -160,27 +159,11 @@ void launch_kernel(const TsmttsmCall<T>& call, const dispatch::RingTsmttsm& x, d
   p.whole_a = tall(call.a);
   p.whole_b = tall(call.b);
   p.k = call.a.rows;
-  const dim3 blocks(static_cast<unsigned>(block_count(x, x.parts)));
-  if (takes_pairs(x)) {
-    launch(tsmttsm_pairs_kernel_of<Real>(by_columns), blocks, block_threads, x.shared_bytes, stream_of_call, operation,
-           Start::early, p, dispatch::SquarePairs(x.sections_m, x.parts));
-  } else {
-    const bool aligned = by_columns ? p.wide : has_aligned_pairs(p.a) && has_aligned_pairs(p.b);
-    launch(kernel_of<Real>(x, parts, dispatch::are_same(call.a, call.b), by_columns, aligned), blocks,
-           dispatch::ring_warps(x) * warp_size + loading_threads, x.shared_bytes, stream_of_call, operation,
-           Start::early, p);
-  }
-}
-
-DirectShare share_of(const dispatch::DirectTsmttsm& x, std::int64_t m, std::int64_t n, double* partial) {
-  return {static_cast<int>(x.fold * m),
-          static_cast<int>(x.fold * n),
-          x.warps_m,
-          x.warps_n,
-          x.groups,
-          x.sections_m,
-          x.sections_n,
-          partial};
+  p.parts = static_cast<int>(x.parts);
+  const bool aligned = by_columns ? p.wide : has_aligned_pairs(p.a) && has_aligned_pairs(p.b);
+  launch(kernel_of<Real>(x, parts, dispatch::are_same(call.a, call.b), by_columns, aligned),
+         dim3(static_cast<unsigned>(block_count(x, x.parts))), dispatch::ring_warps(x) * warp_size + loading_threads,
+         x.shared_bytes, stream_of_call, operation, Start::early, p);
 }
 
 template <class T>
@@ -192,9 +175,17 @@ void launch_kernel(const TsmttsmCall<T>& call, const dispatch::DirectTsmttsm& x,
   p.b = tall(call.b);
   p.k = call.a.rows;
   p.fold = x.fold;
-  p.share = share_of(x, parts * call.a.columns, parts * call.b.columns, partial);
+  p.m = static_cast<int>(x.fold * parts * call.a.columns);
+  p.n = static_cast<int>(x.fold * parts * call.b.columns);
+  p.warps_m = x.warps_m;
+  p.warps_n = x.warps_n;
+  p.groups = x.groups;
+  p.sections_m = x.sections_m;
+  p.sections_n = x.sections_n;
+  p.partial = partial;
   p.alpha = coefficient(call.alpha);
-  launch(tsmttsm_direct_kernel_of<real_t<T>>(x.tile_m, x.tile_n, static_cast<Neighbours>(x.neighbours)),
+  launch(tsmttsm_direct_kernel_of<real_t<T>>(x.tile_m, x.tile_n,
+                                             dispatch::loaded_neighbours(x.neighbours, x.tile_m, x.tile_n)),
          dim3(static_cast<unsigned>(x.parts * x.sections_m * x.sections_n)), x.threads, x.shared_bytes, stream_of_call,
          operation, Start::early, p);
 }

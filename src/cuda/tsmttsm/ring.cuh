@@ -1,8 +1,8 @@
 #pragma once
 
 #include "src/cuda/math/f64_tiles.cuh"
+#include "src/cuda/operands/staged.cuh"
 #include "src/cuda/ptx/dependent_launch.cuh"
-#include "src/cuda/tsmttsm/share.cuh"
 
 /// tsmttsm on tensor cores, fed by a multistage pipeline (ring) of bulk copies: P = A^T B of real views. Each thread
 /// block writes one partial sum.
@@ -14,21 +14,71 @@
 ///            8 tn columns a warp
 namespace blockvec::kernels::cuda {
 
-/// Loads row tiles as one of `loaders` warps that take them in turn: calls fill(chunk, stage, barrier).
-template <bool by_columns, class Real, class Fill>
-__device__ inline void load_chunks(const TsmttsmRing<Real>& p, const Share& share, RingBarriers& barriers,
-                                   unsigned char* ring, int loader, int loaders, Fill&& fill) {
-  loaders = min(loaders, p.stages);
-  if (loader >= loaders) return;
-  const int turns = share.turns<by_columns>(p);
-  RingPosition at{loader, 1};  // the first round finds the stages empty
-  for (int turn = loader; turn < turns; turn += loaders) {
-    const std::uint32_t chunk = share.template chunk<by_columns>(p, turn);
-    barriers.empty[at.stage].wait(at.parity);
-    fill(chunk, ring + at.stage * p.stage_bytes, barriers.full[at.stage]);
-    at.advance(loaders, p.stages);
+template <class Real>
+struct TsmttsmRing {
+  Staged<Real> a, b;
+  bool same;  ///< B is A, and `b` equals `a`: a stage holds the rows once
+  int m, n;
+  int sections_m, sections_n;  ///< CTA tiles (sections) of P, which blocks share out
+  std::uint32_t chunks;
+  int rows;  ///< of a row tile
+  int segments;
+  int stages;
+  int stage_bytes;
+  int offset_b;  ///< bytes from the start of a stage to B's part
+  int warps_m, warps_n;
+  int groups;
+  int copies;     ///< copies of P in shared memory at the end
+  int sum_pitch;  ///< numbers from row to row of a copy
+  int split;
+  int groups_in_turn;  ///< groups / split
+  int steps;           ///< steps of 16 rows in a segment
+  RowMap map;
+  bool turned;  ///< half of the lanes read their blocks in the other order (math/f64_tiles.cuh)
+  // Only for column-major operands:
+  bool wide;          ///< lanes read columns 16 bytes at a time
+  bool swizzled;      ///< lanes read columns as SwizzledLane does
+  std::uint32_t run;  ///< adjacent row tiles that a block takes one after the other
+  Coefficient<Real> alpha;
+  double* partial;  ///< [block][m][n]
+  double sign;      ///< s of tsmttsm/ring_3m.cuh
+  int flips;        ///< 3M: which bit of a lane's number flips the lane (math/f64_tiles.cuh)
+  // Only for the warpgroup kernels: the operands in memory.
+  Tall<const Real> whole_a, whole_b;
+  std::int64_t k;
+  int parts;  ///< Gram matrices in CTA tiles: parts of the rows for squares on the diagonal
+};
+
+/// The work range (share) of a block: a CTA tile of P, and every `parts`-th row tile or run of row tiles.
+struct Share {
+  std::uint32_t part, parts;
+  int row0, column0;
+
+  template <class Real>
+  __device__ Share(const TsmttsmRing<Real>& p, int rows, int columns) {
+    const auto sections = static_cast<std::uint32_t>(p.sections_m * p.sections_n);
+    part = blockIdx.x / sections;
+    parts = gridDim.x / sections;
+    const int section = static_cast<int>(blockIdx.x % sections);
+    row0 = section / p.sections_n * rows;
+    column0 = section % p.sections_n * columns;
   }
-}
+
+  /// turns() is the number of the block's row tiles; chunk() is the row tile of one turn.
+  template <bool by_columns, class Real>
+  __device__ int turns(const TsmttsmRing<Real>& p) const {
+    if constexpr (!by_columns) return static_cast<int>((p.chunks - part + parts - 1) / parts);
+    const std::uint32_t rounds = p.chunks / (parts * p.run);
+    const auto left = static_cast<int>(p.chunks - (rounds * parts + part) * p.run);
+    return static_cast<int>(rounds * p.run) + min(max(left, 0), static_cast<int>(p.run));
+  }
+  template <bool by_columns, class Real>
+  __device__ std::uint32_t chunk(const TsmttsmRing<Real>& p, int turn) const {
+    const auto t = static_cast<std::uint32_t>(turn);
+    if constexpr (!by_columns) return part + t * parts;
+    return (t / p.run * parts + part) * p.run + t % p.run;
+  }
+};
 
 /// The loading warps of row-major operands call this before the operands are known to be complete. Each brings its
 /// first row tile into L2, which hides nothing that is written meanwhile, and the tensor maps too. Where results are
@@ -52,51 +102,34 @@ __device__ inline void load(const TsmttsmRing<Real>& p, const Share& share, Ring
                             unsigned char* ring) {
   constexpr int loaders = loading_threads / warp_size;
   const int loader = static_cast<int>(threadIdx.x) % loading_threads / warp_size;
+  const int in_turn = by_columns ? 1 : min(loaders, p.stages);
+  const int first = by_columns ? 0 : loader;
+  if (first >= in_turn) return;
+  const int turns = share.turns<by_columns>(p);
+  const auto load_operands = [&]<bool two>(const auto& a, const auto& b) {
+    RingPosition at{first, 1};  // the first round finds the stages empty
+    for (int turn = first; turn < turns; turn += in_turn) {
+      const std::uint32_t chunk = share.template chunk<by_columns>(p, turn);
+      barriers.empty[at.stage].wait(at.parity);
+      fill_stage<two>(a, b, p.offset_b, chunk, ring + at.stage * p.stage_bytes, barriers.full[at.stage]);
+      at.advance(in_turn, p.stages);
+    }
+  };
+  const auto load_all = [&](const auto& a, const auto& b) {
+    if (p.same) {
+      load_operands.template operator()<false>(a, b);
+    } else {
+      load_operands.template operator()<true>(a, b);
+    }
+  };
   if constexpr (by_columns) {
     const int parts = p.a.columns.parts;
-    const ColumnFeeder<Real> a(p.a.columns, p.a.boxes, p.rows, share.row0 / parts, loader);
-    const ColumnFeeder<Real> b(p.b.columns, p.b.boxes, p.rows, share.column0 / parts, loaders - 1 - loader);
-    const auto load_columns = [&]<bool two>() {
-      const unsigned bytes_a = a.bytes();
-      const unsigned bytes_b = two ? b.bytes() : 0;
-      load_chunks<by_columns>(p, share, barriers, ring, 0, 1,
-                              [&](std::uint32_t chunk, unsigned char* stage, Barrier& full) {
-                                fill_stage<two>(a, b, p.offset_b, bytes_a, bytes_b, chunk, stage, full);
-                              });
-    };
-    if (p.same) {
-      load_columns.template operator()<false>();
-    } else {
-      load_columns.template operator()<true>();
-    }
-    return;
-  }
-  const RowFeeder<Real> a(p.a, p.rows, share.row0);
-  const RowFeeder<Real> b(p.b, p.rows, share.column0);
-  const auto load_rows = [&]<bool two>() {
-    load_chunks<by_columns>(p, share, barriers, ring, loader, loaders,
-                            [&](std::uint32_t chunk, unsigned char* stage, Barrier& full) {
-                              fill_stage<two>(a, b, p.offset_b, chunk, stage, full);
-                            });
-  };
-  if (p.same) {
-    load_rows.template operator()<false>();
+    load_all(ColumnFeeder<Real>(p.a.columns, p.a.boxes, p.rows, share.row0 / parts, loader),
+             ColumnFeeder<Real>(p.b.columns, p.b.boxes, p.rows, share.column0 / parts, loaders - 1 - loader));
   } else {
-    load_rows.template operator()<true>();
+    load_all(RowFeeder<Real>(p.a, p.rows, share.row0), RowFeeder<Real>(p.b, p.rows, share.column0));
   }
 }
-
-/// Whether lanes may be flipped for these tiles (math/f64_tiles.cuh).
-template <class Tiles>
-inline constexpr bool flips_lanes = requires {
-  Tiles::flips;
-};
-
-/// Whether columns may come swizzled for these tiles.
-template <class Tiles, class Real>
-inline constexpr bool may_swizzle = requires {
-  requires Tiles::may_swizzle && sizeof(Real) == 8;
-};
 
 /// How a lane reads its rows of an operand.
 template <bool by_columns, bool turned, Reads reads, class Real>
@@ -120,7 +153,7 @@ template <bool simple, bool turned, bool by_columns, Reads reads, class Tiles, c
 __device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share, RingBarriers& barriers,
                                   const unsigned char* ring, int group, int column_a, int column_b, Tiles& tiles) {
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
-  const int flips = flips_lanes<Tiles> ? p.flips : 0;
+  const int flips = Tiles::flips ? p.flips : 0;
   const auto lane_a = lane_of<by_columns, turned, reads>(p.a, p.map, flips);
   const auto lane_b = lane_of<by_columns, turned, reads>(p.b, p.map, flips);
   const int first_row = p.map.by_lane * (lane % 4);
@@ -164,7 +197,7 @@ __device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share
   if constexpr (Tiles::numbers == 2) {  // a row tile is one segment; by columns, groups share its rows
     add.template operator()<!by_columns, false>();
   } else if constexpr (by_columns) {
-    if constexpr (may_swizzle<Tiles, Real>) {
+    if constexpr (Tiles::may_swizzle && sizeof(Real) == 8) {
       if (p.swizzled) return add.template operator()<true, false, Reads::swizzled>();
     }
     if (p.wide) {
@@ -180,12 +213,6 @@ __device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share
     add.template operator()<true, false>();
   }
 }
-
-/// Whether all warps of a group share a part of the result, as in tsmttsm/square_3m.cuh.
-template <class Tiles>
-inline constexpr bool shares_result = requires {
-  Tiles::sharing;
-};
 
 /// Where the block's CTA tile of a partial sum begins, and its extents.
 struct PartialPlace {
@@ -227,7 +254,7 @@ __device__ inline void add_groups(const TsmttsmRing<Real>& p, const Share& share
                                   int row0, int column0, const Tiles& tiles) {
   double* const sums = reinterpret_cast<double*>(memory);
   const int pitch = p.sum_pitch;
-  const int size = Tiles::rows * (gram || shares_result<Tiles> ? 1 : p.warps_m) * pitch;  // of a group's sum
+  const int size = Tiles::rows * (gram || Tiles::sharing != 0 ? 1 : p.warps_m) * pitch;  // of a group's sum
   const int threads = p.groups * p.warps_m * p.warps_n * warp_size;
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   double* const own = sums + group % p.copies * size + row0 * pitch + column0;
@@ -239,7 +266,7 @@ __device__ inline void add_groups(const TsmttsmRing<Real>& p, const Share& share
       out = turn == 0 ? make_double2(one, other) : make_double2(out.x + one, out.y + other);
     });
   }
-  if constexpr (shares_result<Tiles>) {  // adds the part of the result that all warps of a group share
+  if constexpr (Tiles::sharing != 0) {  // adds the part of the result that all warps of a group share
     for (int turn = 0; turn < p.groups * Tiles::sharing; ++turn) {
       meet(1, threads);
       if (group != turn / Tiles::sharing || tiles.warp != turn % Tiles::sharing) continue;
@@ -320,12 +347,12 @@ __global__ void __launch_bounds__(Tiles::warps* warp_size + loading_threads, 1)
   run_ring<by_columns, Tiles::warps>(p, share, barriers, memory, [&](int group, int warp) {
     const auto add = [&](int row0, int column0, Tiles& tiles) {
       add_chunks<by_columns>(p, share, barriers, memory, group, row0, column0, tiles);
-      if constexpr (!shares_result<Tiles>) {
+      if constexpr (Tiles::sharing == 0) {
         if (p.groups == 1) return write_group(p, share, row0, column0, tiles);
       }
       add_groups<false>(p, share, memory, group, row0, column0, tiles);
     };
-    if constexpr (shares_result<Tiles>) {
+    if constexpr (Tiles::sharing != 0) {
       Tiles tiles(p.sign, warp);
       add(0, 0, tiles);
       return;

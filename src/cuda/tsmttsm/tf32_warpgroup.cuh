@@ -1,277 +1,419 @@
 #pragma once
 
-#include "src/cuda/tsmttsm/tf32_warpgroup_sums.cuh"
+#include "src/cuda/tsmttsm/tf32_warpgroup_products.cuh"
 
-/// tsmttsm in single precision, for rows or complex columns, by 3xTF32 (math/tf32x3.cuh) and warpgroups:
+/// tsmttsm in single precision, for rows or complex columns, by 3xTF32 (math/tf32x3.cuh) and warpgroups. Products are
+/// real ones, or complex ones by 3M (tf32_warpgroup_products.cuh).
 ///
 ///   memory -> stages of a pipeline -> rows of B, transposed, high and low
 ///                    |                      |
 ///                    `-> A, in registers -> products, 64 columns of A x `columns` of B
 ///
-/// Wider results are cut into CTA tiles of 64 rows, each for other thread blocks.
+/// Wider results are cut into CTA tiles of 64 columns of A, each for other thread blocks.
 ///
-/// One warpgroup loads, one transposes (turns) B's rows, and two multiply units of 32 rows. Of each unit, two
-/// warps transpose 16 rows each. The multiplying warpgroups take units in turn; or, `apart`, each takes all units, for
-/// its own 64 columns of A. Sums of at most `rows_of_early_sums` rows are added up in double precision.
-///
-/// Two columns that a lane reads are a pair. They are neighbours where rows are `aligned` to pairs, like the two parts
-/// of a complex column. Else they are some columns apart, so that lanes meet different banks.
+/// One warpgroup loads, one transposes (turns) B's rows, and two multiply units of 16 rows. They take units in turn; or
+/// each takes all units, for its own 64 columns of A (`apart`: a CTA tile has 128, and B is transposed half as often).
+/// After at most `rows_of_early_sums` rows each adds its sums to sums in double precision.
 namespace blockvec::kernels::cuda {
 
-inline constexpr int half_units = 2;  ///< of turned_rows rows
-inline constexpr int whole_unit_rows = half_units * turned_rows;
-inline constexpr int early_units = dispatch::rows_of_early_sums / whole_unit_rows;  ///< units of a warpgroup
-inline constexpr int turning_warps = multiplying_groups * half_units;
-using dispatch::buffers_of_turning_warp;
+inline constexpr int multiplying_groups = dispatch::gauss_groups;
+inline constexpr int multiplying_threads = multiplying_groups * warpgroup_threads;
+inline constexpr int turning_block_threads = multiplying_threads + warpgroup_threads + loading_threads;
+inline constexpr int unit_rows = dispatch::gauss_unit_rows;
 
-/// Barriers of the buffers. Each transposing warp has its own buffers.
-struct TurningBarriers {
-  Barrier full[turning_warps * buffers_of_turning_warp];
-  Barrier empty[turning_warps * buffers_of_turning_warp];
+/// Buffers for B's transposed rows. Each multiplying warpgroup has a set of its own, unless both take the same units.
+template <class Products, bool apart>
+struct TurnedBuffers {
+  static constexpr int sets = apart ? 1 : multiplying_groups;
+  static constexpr int count = Products::buffers / sets;  ///< buffers in a set
+  static constexpr int in_unit = unit_rows / Products::buffer_rows;
+  static constexpr int product = TurnedRows<Products::columns>::bytes / in_unit;  ///< bytes of one right factor
+  static constexpr int bytes = Products::products * product;
+  static constexpr int step = dispatch::warpgroup_warps / Products::sharing;  ///< units from a warp's unit to its next
 };
 
-/// Rows from the first row of a unit to the first row of its second half.
-__device__ inline int second_half_of(const RowMap& map) { return map.by_lane == 8 ? 4 : turned_rows; }
+template <class Products>
+struct TurningBarriers {
+  Barrier full[Products::buffers];
+  Barrier empty[Products::buffers];
+  Barrier sums[multiplying_groups];  ///< a group may add to shared sums, because the other group has added
+};
+
+/// The first row of a unit. Where `by_lane` is 8, the map is for one half of 32 rows.
+__device__ inline int first_row(const RowMap& map, int unit) {
+  return map.by_lane == 8 ? unit / 2 * 2 * unit_rows + unit % 2 * 4 : unit * unit_rows;
+}
+/// Row i of a unit.
+__device__ inline int row_of_unit(const RowMap& map, int unit, int i) {
+  return first_row(map, unit) + (map.by_lane == 8 ? i / 4 * 8 + i % 4 : i);
+}
+
+/// A warp's position when it takes every `step`-th unit. A row tile has `units` units: a power of two, or at least
+/// `step`.
+template <int step>
+class UnitPosition {
+ public:
+  int unit;  ///< number in its row tile
+  RingPosition at;
+
+  __device__ UnitPosition(int first, int units, int stages)
+      : unit(first % units),
+        at{first / units, 0},
+        units_(units),
+        wrap_(max(units, step)),
+        chunks_(max(1, step / units)),
+        stages_(stages) {}
+  /// Whether the next unit is in another row tile.
+  __device__ bool leaves() const { return unit + step >= units_; }
+  __device__ void advance() {
+    const bool leaves = this->leaves();
+    unit += step - (leaves ? wrap_ : 0);
+    at.advance(leaves ? chunks_ : 0, stages_);
+  }
+
+ private:
+  int units_, wrap_, chunks_, stages_;
+};
+
+/// One lane arrives for its warp, once all lanes are done.
+__device__ inline void arrive_as_warp(std::uint32_t barrier) {
+  __syncwarp();
+  if (elected()) arrive_at(barrier);
+}
+
+/// The address of barriers. The compiler must keep it in a register instead of computing it again and again.
+__device__ inline std::uint32_t kept_address(const Barrier* barriers) {
+  std::uint32_t address = shared_address(barriers);
+  asm volatile("" : "+r"(address));
+  return address;
+}
+
+/// Reads a pair at an address in shared memory. If its numbers are not neighbours, they are `apart` bytes apart.
+template <bool neighbours>
+__device__ inline float2 read_pair(std::uint32_t from, std::uint32_t apart) {
+  float2 pair;
+  if constexpr (neighbours) {
+    asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(pair.x), "=f"(pair.y) : "r"(from) : "memory");
+  } else {
+    pair = make_float2(read_shared(from), read_shared(from + apart));
+  }
+  return pair;
+}
 
 /// Reads four pairs, `to_next` bytes from one to the next. `together`: they follow one another, at a multiple of 16
 /// bytes.
-template <bool aligned>
+template <bool neighbours>
 __device__ inline void read_four_pairs(std::uint32_t from, int to_next, std::uint32_t apart, bool together,
                                        float2 (&x)[4]) {
   if (together) {
 #pragma unroll
     for (int q = 0; q < 4; q += 2) {
-      const float4 two = read_shared_four(from + 8 * q);
-      x[q] = make_float2(two.x, two.y);
-      x[q + 1] = make_float2(two.z, two.w);
+      asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                   : "=f"(x[q].x), "=f"(x[q].y), "=f"(x[q + 1].x), "=f"(x[q + 1].y)
+                   : "r"(from + 8 * q)
+                   : "memory");
     }
   } else {
 #pragma unroll
-    for (int q = 0; q < 4; ++q) x[q] = read_pair<aligned>(from + q * to_next, apart);
+    for (int q = 0; q < 4; ++q) x[q] = read_pair<neighbours>(from + q * to_next, apart);
   }
 }
 
-/// A warp transposes one half of every unit that a multiplying warpgroup takes.
-template <int columns, bool aligned, bool by_columns>
-__device__ inline void turn_halves(const TsmttsmRing<float>& p, const Share& share, RingBarriers& barriers,
-                                   TurningBarriers& turning, const unsigned char* ring, unsigned char* turned,
-                                   int warp) {
-  using Turned = TurnedRows<columns>;
-  constexpr int pairs = columns / 2;
-  constexpr int rounds = (4 * pairs + warp_size - 1) / warp_size;  // every lane takes four rows of a pair
-  const int lane = static_cast<int>(threadIdx.x) % warp_size;
-  const int half = warp % half_units;
-  const int group = warp / half_units;
+/// A warp transposes every `step`-th unit of B's rows, or its part of one.
+template <class Products, bool by_columns, bool apart>
+__device__ inline void turn_units(const TsmttsmRing<float>& p, const Share& share, RingBarriers& barriers,
+                                  TurningBarriers<Products>& turning, const unsigned char* ring, unsigned char* turned,
+                                  int warp) {
+  using Turned = TurnedRows<Products::columns>;
+  using Buffers = TurnedBuffers<Products, apart>;
+  constexpr bool neighbours = Products::neighbours;
+  constexpr int pairs = Products::pairs;
+  constexpr int items = 4 * pairs / Buffers::in_unit;  // an item is four rows of a pair
+  constexpr int lanes = Products::sharing * warp_size;
+  constexpr int rounds = (items + lanes - 1) / lanes;
+  constexpr int ahead = Products::reads_ahead ? rounds : 1;
+  const int lane = static_cast<int>(threadIdx.x) % warp_size + warp % Products::sharing * warp_size;
   const int row = 4 * p.b.row_step;
-  std::uint32_t from[rounds];
-  std::uint32_t apart[rounds];
+  std::uint32_t from[Buffers::in_unit][rounds];
+  std::uint32_t to_second[rounds];
   unsigned second_counts[rounds];  // a mask
   int to[rounds];
 #pragma unroll
   for (int i = 0; i < rounds; ++i) {
-    const int item = min(lane + i * warp_size, 4 * pairs - 1);  // surplus lanes repeat the last item
+    const int item = min(lane + i * lanes, items - 1);
     const int four = item / pairs;
     const int pair = item % pairs;
     // Lanes beyond B read a column inside it: what lies beyond might not be finite.
-    const int column = min((aligned ? 2 : 1) * pair, aligned ? (p.n - 1) & ~1 : p.n - 1);
-    const int second = aligned ? column + 1 : min(pair + pairs, p.n - 1);
-    const int first_row = p.map.by_first * (four % 2) + p.map.by_second * (four / 2) + half * second_half_of(p.map);
-    from[i] = p.offset_b + 4 * (p.b.segment[0] + p.b.template place_of_column<by_columns>(0, column)) + first_row * row;
-    apart[i] = 4 * (second - column);
+    const int column = min((neighbours ? 2 : 1) * pair, neighbours ? (p.n - 1) & ~1 : p.n - 1);
+    const int second = neighbours ? column + 1 : min(pair + pairs, p.n - 1);
+    to_second[i] = 4 * (second - column);
     second_counts[i] = second < p.n ? ~0U : 0U;
     to[i] = four / 2 * Turned::step + four % 2 * Turned::four_rows + pair * 16;
+#pragma unroll
+    for (int half = 0; half < Buffers::in_unit; ++half) {
+      const int rows = p.map.by_first * (four % 2) + p.map.by_second * (half + four / 2);
+      from[half][i] =
+          p.offset_b + 4 * (p.b.segment[0] + p.b.template place_of_column<by_columns>(0, column)) + rows * row;
+    }
   }
+  constexpr bool all_turn = items == rounds * lanes;  // in the last round, too
+  const bool turns_last = all_turn || lane + (rounds - 1) * lanes < items;
   const int next_row = p.map.by_lane * row;
   const bool together = by_columns && p.wide;
-  const int units = p.rows / whole_unit_rows;
+  const int units = p.rows / unit_rows;
   const int all_units = share.turns<by_columns>(p) * units;
+  const int first_unit = warp / Products::sharing;
+  const int set = first_unit % Buffers::sets;
   const std::uint32_t start = shared_address(ring);
   const std::uint32_t full = kept_address(barriers.full);
   const std::uint32_t empty = kept_address(barriers.empty);
-  const std::uint32_t full_turned = kept_address(turning.full + warp * buffers_of_turning_warp);
-  const std::uint32_t empty_turned = kept_address(turning.empty + warp * buffers_of_turning_warp);
-  turned += warp * buffers_of_turning_warp * Turned::bytes;
-  UnitPosition<multiplying_groups> next(group, units, p.stages);
-  RingPosition buffer{0, 1};
+  const std::uint32_t full_turned = kept_address(turning.full + set * Buffers::count);
+  const std::uint32_t empty_turned = kept_address(turning.empty + set * Buffers::count);
+  turned += set * Buffers::count * Buffers::bytes;
+  UnitPosition<Buffers::step> next(first_unit, units, p.stages);
+  RingPosition buffer{first_unit / Buffers::sets, 1};
 #pragma unroll 1
-  for (int unit = group; unit < all_units; unit += multiplying_groups, next.advance()) {
+  for (int unit = first_unit; unit < all_units; unit += Buffers::step, next.advance()) {
     const int stage = next.at.stage;
     wait_at(full + 8 * stage, next.at.parity);
-    const std::uint32_t rows = start + stage * p.stage_bytes + next.unit * whole_unit_rows * row;
-    float2 x[rounds][4];
+    const int first = neighbours ? next.unit * unit_rows : first_row(p.map, next.unit);
+    const std::uint32_t rows = start + stage * p.stage_bytes + first * row;
 #pragma unroll
-    for (int i = 0; i < rounds; ++i) read_four_pairs<aligned>(rows + from[i], next_row, apart[i], together, x[i]);
-    wait_at(empty_turned + 8 * buffer.stage, buffer.parity);
-    unsigned char* const all = turned + buffer.stage * Turned::bytes;
+    for (int half = 0; half < Buffers::in_unit; ++half) {
+      unsigned char* const all = turned + buffer.stage * Buffers::bytes;
 #pragma unroll
-    for (int i = 0; i < rounds; ++i) {
+      for (int round = 0; round < rounds; round += ahead) {
+        float2 x[ahead][4];
 #pragma unroll
-      for (int which = 0; which < 2; ++which) {
-        SplitNumber both[4];
-#pragma unroll
-        for (int q = 0; q < 4; ++q) {
-          const float second = aligned ? __uint_as_float(__float_as_uint(x[i][q].y) & second_counts[i]) : x[i][q].y;
-          both[q] = split(which == 0 ? x[i][q].x : second);
+        for (int i = 0; i < ahead; ++i) {
+          read_four_pairs<neighbours>(rows + from[half][round + i], next_row, to_second[round + i], together, x[i]);
         }
-        unsigned char* const own = all + to[i] + which * pairs * 16;
-        *reinterpret_cast<uint4*>(own) = make_uint4(both[0].high, both[1].high, both[2].high, both[3].high);
-        *reinterpret_cast<uint4*>(own + Turned::part) = make_uint4(both[0].low, both[1].low, both[2].low, both[3].low);
+        if (round == 0) wait_at(empty_turned + 8 * buffer.stage, buffer.parity);
+#pragma unroll
+        for (int i = 0; i < ahead; ++i) {
+          if (round + i == rounds - 1 && !turns_last) continue;
+#pragma unroll
+          for (int which = 0; which < Products::from_pair; ++which) {
+            SplitNumber both[4];
+#pragma unroll
+            for (int q = 0; q < 4; ++q) {
+              float second = x[i][q].y;
+              if (neighbours && Products::parts == 1) {
+                second = __uint_as_float(__float_as_uint(second) & second_counts[round + i]);
+              }
+              both[q] = split(which == 0 ? x[i][q].x : which == 1 ? second : x[i][q].x + second);
+            }
+            unsigned char* const own = all + which * Products::to_next + to[round + i];
+            *reinterpret_cast<uint4*>(own) = make_uint4(both[0].high, both[1].high, both[2].high, both[3].high);
+            *reinterpret_cast<uint4*>(own + Turned::part) =
+                make_uint4(both[0].low, both[1].low, both[2].low, both[3].low);
+          }
+        }
       }
+      if (half == Buffers::in_unit - 1 && next.leaves()) arrive_at(empty + 8 * stage);
+      publish_to_bulk_copies();
+      arrive_as_warp(full_turned + 8 * buffer.stage);
+      buffer.advance(Buffers::step / Buffers::sets, Buffers::count);  // buffers are taken in turn, like units
     }
-    publish_to_bulk_copies();
-    arrive_as_warp(full_turned + 8 * buffer.stage);
-    if (next.leaves()) arrive_at(empty + 8 * stage);
-    buffer.advance(1, buffers_of_turning_warp);
   }
 }
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 /// A warpgroup multiplies every other unit of the block, or every unit if `apart`.
-template <int columns, bool aligned, bool by_columns, bool apart>
+template <class Products, bool by_columns, bool apart>
 __device__ inline void multiply_units(const TsmttsmRing<float>& p, const Share& share, RingBarriers& barriers,
-                                      TurningBarriers& turning, unsigned char* ring, const unsigned char* turned,
-                                      int warp) {
-  using Product = WarpgroupProduct<columns>;
-  using Turned = TurnedRows<columns>;
-  constexpr int buffers = half_units * buffers_of_turning_warp;
-  constexpr int in_turn = apart ? 1 : multiplying_groups;
+                                      TurningBarriers<Products>& turning, unsigned char* ring, unsigned char* turned,
+                                      double2* shared_sums, int warp) {
+  using Turned = TurnedRows<Products::columns>;
+  using Buffers = TurnedBuffers<Products, apart>;
+  constexpr bool neighbours = Products::neighbours;
+  constexpr int parts = Products::parts;
+  constexpr int in_turn = Buffers::sets;
+  constexpr int early_units = in_turn * dispatch::rows_of_early_sums / unit_rows;
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   const int group = warp / 4;
-  const int own_warp = warp % 4;
   // Half of a warp reads at a time. Where columns have two classes, it reads those of one class.
   const int of_lane = by_columns && p.a.columns.classes == 2 ? lane / 4 % 4 * 2 + lane / 16 : lane / 4;
   const int set = apart ? 0 : group;
-  const int first_of_warp = share.row0 + (apart ? group * dispatch::warpgroup_rows : 0) + own_warp * 16;
-  const PlaceOfSums<columns, aligned> first_place{first_of_warp + of_lane * (aligned ? 2 : 1), 2 * (lane % 4)};
+  const int first_of_warp = share.row0 + parts * ((apart ? group * dispatch::warpgroup_rows : 0) + warp % 4 * 16);
+  const typename Products::Place first_place{first_of_warp + of_lane * (neighbours ? 2 : 1), 2 * (lane % 4)};
   // Bytes from a lane's first number to its others of 16 rows. Warps beyond the result read one place only.
   const int reads = first_of_warp < p.m ? 1 : 0;
   const int row = 4 * p.a.row_step * reads;
   const int first = p.map.by_first * row;
   const int second = p.map.by_second * row;
-  const int second_half = second_half_of(p.map) * row;
+  const int sixteen = unit_rows * row;
+  const int eight = 8 * (by_columns ? p.a.eight_columns : 8) * reads;
   const std::uint32_t start =
       shared_address(ring) + 4 * p.a.segment[0] + p.map.by_lane * (lane % 4) * row +
       4 * reads * p.a.template place_of_column<by_columns>(share.row0, first_place.left - share.row0);
-  const int units = p.rows / whole_unit_rows;
-  const int all_units = __shfl_sync(0xffffffffU, share.turns<by_columns>(p), 0) * units;
   const std::uint32_t full = kept_address(barriers.full);
   const std::uint32_t empty = kept_address(barriers.empty);
-  const std::uint32_t full_turned = kept_address(turning.full + set * buffers);
-  const std::uint32_t empty_turned = kept_address(turning.empty + set * buffers);
-  const std::uint32_t right0 = shared_address(turned) + set * buffers * Turned::bytes;
+  const std::uint32_t full_turned = kept_address(turning.full + set * Buffers::count);
+  const std::uint32_t empty_turned = kept_address(turning.empty + set * Buffers::count);
+  const std::uint32_t right0 = shared_address(turned) + set * Buffers::count * Buffers::bytes;
+  const int units = p.rows / unit_rows;
+  const int all_units = __shfl_sync(0xffffffffU, share.turns<by_columns>(p), 0) * units;
+  const std::uint32_t own_turn = kept_address(turning.sums + group);
+  const std::uint32_t other_turn = kept_address(turning.sums + 1 - group);
 
-  Product product;
-  unsigned left[2][2][4];
+  Products product(p.sign, shared_sums + (apart ? group * Products::shared_sums * warpgroup_threads : 0) +
+                               threadIdx.x % warpgroup_threads);
+  unsigned left[2][Products::products][2][4];
   UnitPosition<in_turn> next(set, units, p.stages);
   RingPosition buffer{0, 0};
-  int stage = 0;
-  // The next half's numbers are read while products run.
-  float2 x[4];
-  const auto read = [&](int half) {
-    if (half == 0) {
-      stage = next.at.stage;
-      wait_at(full + 8 * stage, next.at.parity);
-    }
-    const std::uint32_t a = start + stage * p.stage_bytes + next.unit * whole_unit_rows * row + half * second_half;
+  // The next unit's numbers are read while products run; then its stage is free.
+  float2 x[2][2 * parts];
+  const auto read = [&] {
+    wait_at(full + 8 * next.at.stage, next.at.parity);
+    const int to_unit = neighbours ? next.unit * sixteen : first_row(p.map, next.unit) * row;
+    const std::uint32_t a = start + next.at.stage * p.stage_bytes + to_unit;
 #pragma unroll
-    for (int v = 0; v < 4; ++v) x[v] = read_pair<aligned>(a + v % 2 * first + v / 2 * second, 4 * 8);
+    for (int t = 0; t < 2; ++t) {
+#pragma unroll
+      for (int v = 0; v < 2 * parts; ++v) {
+        x[t][v] = read_pair<neighbours>(a + t * second + v / parts * first + v % parts * eight, 4 * 8);
+      }
+    }
   };
-  if (set < all_units) read(0);
-  // Sums that running products add to must not meet other values at the end of another loop: the compiler would wait.
-  for (int first_unit = set; first_unit < all_units; first_unit += in_turn * early_units) {
-    product.clear();
-    const int end_unit = min(first_unit + in_turn * early_units, all_units);
+  if (set < all_units) read();
+  // Groups add to shared sums in turn, one while the other multiplies, so that each sum has one order. The second group
+  // begins, with half as many units. Sums that running products add to must not meet other values at the end of any
+  // loop except this one: the compiler would wait there.
+  const int behind = group == 0 ? 0 : early_units / 2;
+  const int rounds = (all_units + early_units / 2 + early_units - 1) / early_units;
+  for (int round = 0; round < rounds; ++round) {
+    const int first_unit = max(0, round * early_units - behind) + set;
+    const int end_unit = min((round + 1) * early_units - behind, all_units);
+#pragma unroll
+    for (int i = 0; i < Products::products * Products::count; ++i) (&product.early[0][0])[i] = 0;
     int last = -1;  // buffer whose products may still run
+    const auto give_back = [&] {
+      if (last < 0) return;
+      arrive_as_warp(empty_turned + 8 * last);
+      last = -1;
+    };
 #pragma unroll 1
     for (int unit = first_unit; unit < end_unit; unit += in_turn) {
 #pragma unroll
-      for (int half = 0; half < half_units; ++half) {
-        const int place = (apart ? unit % 2 * buffers : 0) + half * buffers_of_turning_warp + buffer.stage;
-        std::uint64_t factors = 0;
+      for (int t = 0; t < 2; ++t) {
+        product.split_pairs(x[t], left[t]);
+        // The compiler must compute left factors before any product starts that takes some of them.
 #pragma unroll
-        for (int t = 0; t < 2; ++t) {
-          await_products_but_last();  // first those with these left factors are done, then those with the last buffer
-          if (t == 1 && last >= 0) arrive_as_warp(empty_turned + 8 * last);
-          split_left({x[2 * t].x, x[2 * t].y, x[2 * t + 1].x, x[2 * t + 1].y}, left[t]);
-          complete_before_products(left[t]);
-          if (t == 0) {
-            wait_at(full_turned + 8 * place, buffer.parity);
-            factors = right_factor(__shfl_sync(0xffffffffU, right0 + place * Turned::bytes, 0), Turned::four_rows);
-          } else if (half == 0) {
-            read(1);
-          } else {
-            if (next.leaves()) arrive_at(empty + 8 * stage);
-            next.advance();
-            if (unit + in_turn < all_units) read(0);
-          }
-          open_products();
-          product.start(left[t], factors + t * Turned::step / 16);
-          commit_products();
+        for (int i = 0; i < 8 * Products::products; ++i) asm volatile("" : "+r"((&left[t][0][0][0])[i]));
+        if (t == 1) {
+          if (next.leaves()) arrive_at(empty + 8 * next.at.stage);
+          next.advance();
+          if (unit + in_turn < all_units) read();
         }
-        last = place;
+        const bool begins = t == 0 || Buffers::in_unit == 2;  // begins a buffer
+        if (begins) {
+          const std::uint32_t turned_now = full_turned + 8 * buffer.stage;
+          if (Products::few_buffers && (!Products::looks_first || !is_over(turned_now, buffer.parity))) {
+            asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+            give_back();
+          }
+          wait_at(turned_now, buffer.parity);
+        }
+        const std::uint32_t right = __shfl_sync(0xffffffffU, right0 + buffer.stage * Buffers::bytes, 0);
+        const std::uint64_t factors = right_factor(right, Turned::four_rows);  // in units of 16 bytes
+        open_products();
+#pragma unroll
+        for (int part = 0; part < 3; ++part) {
+#pragma unroll
+          for (int which = 0; which < Products::products; ++which) {
+            const int place = which * Buffers::product + (begins ? 0 : Turned::step) + (part == 1 ? Turned::part : 0);
+            start_product<1>(product.early[which], left[t][which][part == 0 ? 1 : 0], factors + place / 16);
+          }
+        }
+        commit_products();
+        await_products_but_last();  // the products with the other factors are done
+        if (begins) give_back();
+        if (t == 1 || Buffers::in_unit == 2) {
+          last = buffer.stage;
+          buffer.advance(1, Buffers::count);
+        }
       }
-      if (!apart || unit % 2 == 1) buffer.advance(1, buffers_of_turning_warp);
     }
     await_products(product.early);
-    if (last >= 0) arrive_as_warp(empty_turned + 8 * last);
+    give_back();
     auto place = first_place;
     asm volatile("" : "+r"(place.left), "+r"(place.right));  // values derived from it must not stay in registers
     // All columns of B are finite if those inside B are, and rows of the result do not mix.
-    const bool counts[] = {place.row(0) < p.m, place.row(2) < p.m};
-    if (!product.join([&](int i) { return counts[i % 4 / 2]; })) {
+    float zero[2] = {};
+#pragma unroll
+    for (int i = 0; i < Products::count; ++i) product.test(i, zero[i % 4 / 2]);
+    const bool finite = (zero[0] == 0 || place.row(0) >= p.m) && (zero[1] == 0 || place.row(2) >= p.m);
+    constexpr bool add_in_turn = !apart && Products::shared_sums != 0;
+    if (add_in_turn && (group == 0 || round > 0)) wait_at(own_turn, (round + group) % 2);
+    if (__all_sync(0xffffffffU, finite)) {
+      product.join();
+    } else {
 #pragma unroll 1
-      for (int again = first_unit; again < end_unit; again += in_turn) {
-        const std::int64_t first_row = std::int64_t{share.chunk<by_columns>(p, again / units)} * p.rows;
-        add_plainly(product, place, p, first_row + again % units * whole_unit_rows, whole_unit_rows);
+      for (int unit = first_unit; unit < end_unit; unit += in_turn) {
+        const std::int64_t tile = share.chunk<by_columns>(p, unit / units);
+#pragma unroll 1
+        for (int i = 0; i < unit_rows; ++i) {
+          const std::int64_t of_matrix = tile * p.rows + row_of_unit(p.map, unit % units, i);
+          if (of_matrix < p.k) product.add_row(p, place, of_matrix);
+        }
       }
     }
+    if (add_in_turn) arrive_at(other_turn);
   }
-  if (!apart && !add_second_group(product, ring, group)) return;
-  store(product, first_place, p, share);
+  double* const partial = p.partial + static_cast<std::int64_t>(share.part) * p.m * p.n;
+  product.template finish<apart>(p, first_place, partial, ring, group);
 }
 #endif
 
-template <int columns, bool aligned, bool by_columns, bool apart>
+template <class Products, bool by_columns, bool apart>
 __global__ void __launch_bounds__(turning_block_threads, 1)
-    tsmttsm_rows_warpgroup_kernel(const __grid_constant__ TsmttsmRing<float> p) {
+    tsmttsm_tf32_warpgroup_kernel(const __grid_constant__ TsmttsmRing<float> p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  static_assert(aligned || !by_columns);
+  static_assert(Products::neighbours || !by_columns);
+  using Buffers = TurnedBuffers<Products, apart>;
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ RingBarriers barriers;
-  __shared__ TurningBarriers turning;
+  __shared__ TurningBarriers<Products> turning;
   release_next_kernel();
-  const Share share(p, dispatch::warpgroup_rows * (apart ? multiplying_groups : 1), 0);
+  constexpr int apart_groups = apart ? multiplying_groups : 1;
+  const Share share(p, Products::parts * dispatch::warpgroup_rows * apart_groups, 0);
   // The compiler must see that all lanes of a warp take the same branch: asynchronous products need it.
   const int warp = __shfl_sync(0xffffffffU, static_cast<int>(threadIdx.x) / warp_size, 0);
   constexpr int multiplying_warps = multiplying_threads / warp_size;
+  constexpr int turning_warps = dispatch::warpgroup_warps;
   unsigned char* const turned = memory + p.stages * p.stage_bytes;
+  double2* const sums = reinterpret_cast<double2*>(turned + Products::buffers * Buffers::bytes);
   if (threadIdx.x == 0) {
-    // Both groups read stages of more than one unit.
-    const int turned_groups = min(p.rows / whole_unit_rows, multiplying_groups);
-    const int groups = apart ? multiplying_groups : turned_groups;
+    const int units = p.rows / unit_rows;
+    const int groups = apart ? multiplying_groups : min(units, multiplying_groups);  // groups that read a stage
+    const int readers = groups * warpgroup_threads + min(units, Buffers::step) * Products::sharing * warp_size;
     for (int s = 0; s < p.stages; ++s) {
       barriers.full[s].initialize(by_columns ? loading_threads / warp_size : 1);
-      barriers.empty[s].initialize(groups * warpgroup_threads + turned_groups * half_units * warp_size);
+      barriers.empty[s].initialize(readers);
     }
-    for (int i = 0; i < turning_warps * buffers_of_turning_warp; ++i) {
-      turning.full[i].initialize(1);
-      turning.empty[i].initialize((apart ? multiplying_groups : 1) * warpgroup_threads / warp_size);
+    for (int i = 0; i < Products::buffers; ++i) {
+      turning.full[i].initialize(Products::sharing);
+      turning.empty[i].initialize(apart_groups * warpgroup_threads / warp_size);
     }
+    for (Barrier& turn : turning.sums) turn.initialize(warpgroup_threads);
     publish_barriers();
   }
+  constexpr int zeros = apart_groups * Products::shared_sums * warpgroup_threads;
+  for (int i = static_cast<int>(threadIdx.x); i < zeros; i += turning_block_threads) sums[i] = make_double2(0, 0);
   if (!by_columns && warp >= multiplying_warps + turning_warps) prefetch(p, share);
   await_previous_kernel();
   if (p.alpha.read().is_zero()) return;
   __syncthreads();
   if (warp >= multiplying_warps + turning_warps) {
-    give_registers<by_columns ? 40 : 32>();
+    give_registers<40>();
     load<by_columns>(p, share, barriers, memory);
   } else if (warp >= multiplying_warps) {
-    give_registers<112>();
-    turn_halves<columns, aligned, by_columns>(p, share, barriers, turning, memory, turned, warp - multiplying_warps);
+    give_registers<Products::turning_registers>();
+    turn_units<Products, by_columns, apart>(p, share, barriers, turning, memory, turned, warp - multiplying_warps);
   } else {
-    take_registers<176>();
-    multiply_units<columns, aligned, by_columns, apart>(p, share, barriers, turning, memory, turned, warp);
+    take_registers<Products::multiplying_registers>();
+    multiply_units<Products, by_columns, apart>(p, share, barriers, turning, memory, turned, sums, warp);
   }
 #endif
 }

@@ -31,8 +31,14 @@ inline constexpr int most_segments = 8;
 /// Rows of a swizzled TMA tile of columns.
 inline constexpr int swizzled_rows = 16;
 
-/// Which neighbours in memory the direct kernel loads at once (src/cuda/operands/load_direct.cuh).
+/// Which neighbours in memory the direct kernel loads at once (src/cuda/tsmttsm/direct.cuh).
 enum class Neighbours : int { by_rule, none, in_columns, in_rows };
+/// What its lanes load where these neighbours are wanted. An odd number of blocks of 8 columns cannot be paired.
+constexpr Neighbours loaded_neighbours(int neighbours, int tile_m, int tile_n) {
+  const bool pairs = tile_m % 2 == 0 || tile_n % 2 == 0;
+  const auto wanted = static_cast<Neighbours>(neighbours);
+  return wanted == Neighbours::in_rows && !pairs ? Neighbours::none : wanted;
+}
 
 // Bank conflicts (banks.hpp)
 
@@ -77,6 +83,27 @@ constexpr int narrow_neighbours(int columns) { return columns % 2 == 0 ? 2 : 1; 
 constexpr int gauss_warps(const TileShape& tile) { return tile.m * tile.n <= 3 ? 12 : 8; }
 /// Warps that share a square result of `blocks` blocks of 8 complex columns (tsmttsm_ring_square_3m).
 constexpr int gauss_square_warps(int blocks) { return blocks == 5 ? 4 : 8; }
+/// The squares of a Gram matrix that is wider than one CTA tile and the number of parts into which
+/// their rows are divided. Two squares on the diagonal have 17/16 times the products of one square above it. So their
+/// rows are divided into as many times more parts.
+struct SquarePairs {
+  int on_diagonal, above;  ///< pairs of squares on the diagonal, and squares above it
+  int parts, parts_above;  ///< parts of the rows for each of them
+
+  constexpr SquarePairs(int side, std::int64_t parts_of_rows)
+      : on_diagonal((side + 1) / 2),
+        above(side * (side - 1) / 2),
+        parts(static_cast<int>(parts_of_rows)),
+        parts_above((16 * parts + 16) / 17) {}
+  constexpr std::int64_t blocks() const {
+    return std::int64_t{on_diagonal} * parts + std::int64_t{above} * parts_above;
+  }
+};
+
+/// The tile of a warp above the diagonal, and the warps that cover a square.
+inline constexpr TileShape pair_tile{4, 4};
+inline constexpr int pair_warps_m = 2;
+inline constexpr int pair_warps_n = 4;
 /// Consumer warps of a block of tsmm by 3xTF32 (tsmm_row_ring_tf32). If a warp has few sums, more warps hide more of
 /// its waiting.
 constexpr int split_warps(const TileShape& tile) { return tile.m * tile.n <= 12 ? 12 : 8; }
@@ -124,7 +151,7 @@ constexpr std::int64_t turned_rows_bytes(int columns) {
   return std::int64_t{4} * buffers_of_turning_warp * 16 * parts * columns * 4;
 }
 
-/// tf32_3m_warpgroup: two warpgroups multiply units of gauss_unit_rows rows in turn. For each of them, two warps
+/// tf32_warpgroup by 3M: two warpgroups multiply units of gauss_unit_rows rows in turn. For each of them, two warps
 /// transpose the rows.
 inline constexpr int gauss_groups = 2;
 inline constexpr int gauss_unit_rows = 16;

@@ -11,20 +11,6 @@ namespace blockvec::kernels::dispatch {
 /// Whether blocks take pairs of squares of a Gram matrix.
 inline bool takes_pairs(const RingTsmttsm& c) { return c.gram() && c.sections_m > 1; }
 
-/// The squares of a Gram matrix, and the number of parts into which their rows are divided. Two squares on the diagonal
-/// have 17/16 times the products of one square above it. So their rows are divided into as many times more parts.
-struct SquarePairs {
-  int on_diagonal, above;  ///< pairs of squares on the diagonal, and squares above it
-  int parts, parts_above;  ///< parts of the rows for each of them
-
-  SquarePairs(int side, std::int64_t parts_of_rows)
-      : on_diagonal((side + 1) / 2),
-        above(side * (side - 1) / 2),
-        parts(static_cast<int>(parts_of_rows)),
-        parts_above((16 * parts + 16) / 17) {}
-  std::int64_t blocks() const { return std::int64_t{on_diagonal} * parts + std::int64_t{above} * parts_above; }
-};
-
 /// Bytes that are moved for `entries` entries of partial sums. Complex numbers take twice as many.
 constexpr std::int64_t moved_sums(const CudaTsmttsmProblem& p, std::int64_t entries) {
   return 2 * p.parts * entries * std::int64_t{sizeof(double)};
@@ -53,9 +39,6 @@ inline bool sums_weigh(const CudaDevice& device, const CudaTsmttsmProblem& p) {
 
 /// A square of a Gram matrix. 8 warps with full tiles cover one above the diagonal. The warps of two of the largest
 /// compiled Gram shapes cover two on the diagonal.
-inline constexpr TileShape pair_tile{4, 4};
-inline constexpr int pair_warps_m = 2;
-inline constexpr int pair_warps_n = 4;
 inline constexpr GramShape pair_gram = tsmttsm_gram_shapes[std::size(tsmttsm_gram_shapes) - 1];
 inline constexpr int pair_side = 8 * pair_gram.blocks;
 inline bool is_pair_section(const RingTsmttsm& c) {

@@ -1,11 +1,10 @@
-#include "src/dispatch/cuda/tsmttsm/direct.hpp"
-
 #include <algorithm>
 #include <iterator>
 
 #include "src/dispatch/cuda/kernels.hpp"
 #include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/stages.hpp"
+#include "src/dispatch/cuda/tsmttsm/ring.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -29,11 +28,21 @@ bool serves(const CudaTsmttsmProblem& p, Neighbours neighbours) {
   return false;
 }
 
-Neighbours usual_neighbours(const CudaTsmttsmProblem& p) {
-  for (const Neighbours neighbours : {Neighbours::in_columns, Neighbours::in_rows}) {
-    if (serves(p, neighbours)) return neighbours;
+// Lanes of every tile can load single numbers.
+bool is_compiled(const CudaTsmttsmProblem& p, const DirectTsmttsm& c) {
+  const int neighbours = std::max(c.neighbours, static_cast<int>(Neighbours::none));
+  return is_among(tsmttsm_direct_compiled, p.real_bytes, c.tile_m, c.tile_n,
+                  loaded_neighbours(neighbours, c.tile_m, c.tile_n));
+}
+
+// Sets the neighbours by rule. Returns whether a kernel loads them.
+bool complete_neighbours(const CudaTsmttsmProblem& p, DirectTsmttsm& c) {
+  if (c.neighbours != 0) return serves(p, static_cast<Neighbours>(c.neighbours)) && is_compiled(p, c);
+  for (const Neighbours neighbours : {Neighbours::in_columns, Neighbours::in_rows, Neighbours::none}) {
+    c.neighbours = static_cast<int>(neighbours);
+    if (serves(p, neighbours) && is_compiled(p, c)) return true;
   }
-  return Neighbours::none;
+  return false;
 }
 
 const DirectShape* shape_of(const DirectTsmttsm& c) {
@@ -64,18 +73,10 @@ bool may_win(const CudaDevice& device, const CudaTsmttsmProblem& p, const Direct
 
 }  // namespace
 
-double touched_bytes(std::int64_t width, std::int64_t pitch, int real_bytes) {
-  const auto own = static_cast<double>(width * real_bytes);
-  const auto whole = static_cast<double>(pitch * real_bytes);
-  const double more = pitch * real_bytes % 64 == 0 ? static_cast<double>(-width * real_bytes & 63) : 56.0;
-  return std::min(own + more, whole);
-}
-
 static bool complete_direct(const CudaDevice& device, const CudaTsmttsmProblem& p, DirectTsmttsm& c) {
   const DirectShape* const shape = shape_of(c);
   if (shape == nullptr || p.pitch_a == 0) return false;
-  if (c.neighbours == 0) c.neighbours = static_cast<int>(usual_neighbours(p));
-  if (!serves(p, static_cast<Neighbours>(c.neighbours))) return false;
+  if (!complete_neighbours(p, c)) return false;
   const int foldable = most_fold(p, c);
   // In row-major operands, lanes that take columns of other rows would read pieces of memory that lie far apart.
   if (c.fold == 0) c.fold = p.row_major ? 1 : foldable;
@@ -158,10 +159,6 @@ static void add_direct(const TsmttsmKind&, const CudaDevice& device, const CudaT
       }
     }
   }
-}
-
-static bool is_compiled(const CudaTsmttsmProblem& p, const DirectTsmttsm& c) {
-  return is_among(tsmttsm_direct_compiled, p.real_bytes, c.tile_m, c.tile_n, Neighbours::none);  // all have all others
 }
 
 static std::span<const Field<DirectTsmttsm>> fields(const TsmttsmKind&) {

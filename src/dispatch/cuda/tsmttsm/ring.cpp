@@ -8,7 +8,6 @@
 #include "src/dispatch/cuda/rules.hpp"
 #include "src/dispatch/cuda/sections.hpp"
 #include "src/dispatch/cuda/stages.hpp"
-#include "src/dispatch/cuda/tsmttsm/feeds.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -325,16 +324,10 @@ static void add_ring(const TsmttsmKind& kind, const CudaDevice& device, const Cu
   RingTsmttsm c{};
   static_cast<TsmttsmKind&>(c) = kind;
   const auto add = [&](int fold, int groups, int split, int rows, int stages) {
-    RingTsmttsm made{};
-    static_cast<TsmttsmKind&>(made) = kind;
-    made.tile_m = c.tile_m;
-    made.tile_n = c.tile_n;
+    RingTsmttsm made = c;
     made.fold = fold;
     made.groups = groups;
     made.split = split;
-    made.feeds = c.feeds;
-    made.padding = c.padding;
-    made.turned = c.turned;
     made.rows = rows;
     made.stages = stages;
     if (complete(device, p, made)) to.push_back(made);
@@ -417,7 +410,7 @@ static bool is_compiled(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
   if (p.parts == 1 && c.complex_tiles()) return false;
   if (c.gram()) return p.same && is_in(tsmttsm_gram_compiled, c.tile_m, by_columns);
   if (c.by_fma()) {
-    return p.same ? is_in(tsmttsm_fma_gram_compiled, c.tile_n, by_columns, p.parts)
+    return p.same ? is_in(tsmttsm_fma_gram_compiled, c.tile_n, by_columns, by_columns ? p.parts : 1)
                   : by_columns && is_in(tsmttsm_fma_compiled, c.tile_n, p.parts);
   }
   if (c.warpgroup_3m()) return is_in(tsmttsm_tf32_warpgroup_3m_compiled, c.tile_m, c.tile_n, by_columns);

@@ -1,14 +1,35 @@
 #include <algorithm>
+#include <array>
+#include <iterator>
 
 #include "src/dispatch/cuda/banks.hpp"
 #include "src/dispatch/cuda/sections.hpp"
 #include "src/dispatch/cuda/stages.hpp"
-#include "src/dispatch/cuda/tsmttsm/direct.hpp"
-#include "src/dispatch/cuda/tsmttsm/feeds.hpp"
 #include "src/dispatch/cuda/tsmttsm/ring.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
+
+constexpr int read_pitches = 64;  // a larger pitch behaves like one from 32 on
+
+// Lanes that read the same number are served by one read.
+int count_clocks(int by_lane, int pitch, int real_bytes) {
+  constexpr int lanes = 32;
+  const int together = std::min(lanes, 128 / real_bytes);  // lanes that one clock serves at best
+  const auto place = [&](int lane) { return by_lane * (lane % 4) * pitch + lane / 4; };
+  int clocks = 0;
+  for (int first = 0; first < lanes; first += together) {
+    std::array<int, lanes> count{};  // different numbers in a bank
+    int most = 0;
+    for (int lane = first; lane < first + together; ++lane) {
+      bool known = false;
+      for (int other = first; other < lane; ++other) known = known || place(other) == place(lane);
+      if (!known) most = std::max(most, ++count[static_cast<std::size_t>(place(lane) % together)]);
+    }
+    clocks += most;
+  }
+  return clocks;
+}
 
 // What a consumer warp group does with 16 rows: products of MMA tiles of 16 x 8, and loads of fragments of A and B.
 struct RingWork {
@@ -24,7 +45,7 @@ RingWork work_of_16_rows(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
     return {0.02 * static_cast<double>(products), static_cast<double>(p.m), static_cast<double>(p.same ? 0 : p.n)};
   }
   if (takes_pairs(c)) return {warps * pair_tile.m * pair_tile.n, warps * 8 * pair_tile.m, warps * 4 * pair_tile.n};
-  if (c.square()) {  // src/cuda/tsmttsm/square_3m.cuh
+  if (c.square()) {  // src/cuda/tsmttsm/ring_3m.cuh
     const int pieces = (c.tile_m * c.tile_m + 1) / 2;
     return {3.0 * pieces, 30 * warps, 0};
   }
@@ -83,6 +104,28 @@ double columns_again(const CudaDevice& device, const CudaTsmttsmProblem& p, cons
 }
 
 }  // namespace
+
+int fragment_read_clocks(const RowMap& map, std::int64_t pitch, int real_bytes) {
+  using Table = std::array<std::array<std::array<int, read_pitches>, 3>, 2>;  // [8 bytes][log2 of by_lane][pitch]
+  static const Table table = [] {
+    Table made{};
+    for (std::size_t i = 0; i < 2 * 3 * read_pitches; ++i) {
+      const std::size_t map_number = i / read_pitches % 3, at = i % read_pitches, wide = i / read_pitches / 3;
+      made[wide][map_number][at] = count_clocks(1 << map_number, static_cast<int>(at), wide == 0 ? 4 : 8);
+    }
+    return made;
+  }();
+  const std::size_t which = map.by_lane == 1 ? 0 : map.by_lane == 2 ? 1 : 2;
+  const std::int64_t like = pitch < read_pitches ? pitch : read_pitches / 2 + pitch % (read_pitches / 2);
+  return table[real_bytes == 4 ? 0 : 1][which][static_cast<std::size_t>(like)];
+}
+
+double touched_bytes(std::int64_t width, std::int64_t pitch, int real_bytes) {
+  const auto own = static_cast<double>(width * real_bytes);
+  const auto whole = static_cast<double>(pitch * real_bytes);
+  const double more = pitch * real_bytes % 64 == 0 ? static_cast<double>(-width * real_bytes & 63) : 56.0;
+  return std::min(own + more, whole);
+}
 
 CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
   const std::int64_t turns = ceil_div(ceil_div(ceil_div(p.k, c.fold), c.rows), c.parts);
