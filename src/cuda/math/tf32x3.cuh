@@ -65,4 +65,13 @@ __device__ bool join_if_finite(const float (&early)[count], double (&sum)[count]
   return finite;
 }
 
+/// Whether all sums of the whole warp are finite.
+template <class Number, int tn, int tb>
+__device__ inline bool all_finite(const Number (&sum)[tn][tb][4]) {
+  bool finite = true;
+#pragma unroll
+  for (int i = 0; i < 4 * tn * tb; ++i) finite = finite && (&sum[0][0][0])[i] * 0 == 0;
+  return __all_sync(0xffffffffU, finite);
+}
+
 }  // namespace blockvec::kernels::cuda

@@ -2,12 +2,11 @@
 
 #include <type_traits>
 
+#include "src/cuda/math/recompute.cuh"
 #include "src/cuda/math/tf32x3.cuh"
 #include "src/cuda/operands/load_plain.cuh"
 #include "src/cuda/ptx/dependent_launch.cuh"
 #include "src/cuda/tsmm/results.cuh"
-#include "src/cuda/tsmm/row_ring_tf32.cuh"
-#include "src/cuda/tsmm/rows_in_double.cuh"
 #include "src/cuda/tsmm/strided.cuh"
 
 /// tsmm for row-major operands of any stride and alignment, where every warp works by itself. A warp copies its rows of

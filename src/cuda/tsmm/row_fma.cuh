@@ -2,35 +2,16 @@
 
 #include <type_traits>
 
-#include "src/cuda/tsmm/chunks.cuh"
+#include "src/cuda/tsmm/row_ring.cuh"
 #include "src/dispatch/cuda/constants.hpp"
 
 /// tsmm by FMA instructions for rows of few numbers, where tensor cores would mostly idle. tsmm/row_ring.cuh has the
 /// kernel.
 namespace blockvec::kernels::cuda {
 
-/// Returns beta times entry `column` of a row of B. A complex beta needs both numbers of the entry.
-template <class Real>
-__device__ inline double scaled_entry(const Real* row, int column, Factor beta) {
-  const double own = row[column];
-  if (beta.im == 0) return beta.re * own;
-  const double other = row[column ^ 1];
-  return column % 2 == 0 ? beta.re * own - beta.im * other : beta.re * own + beta.im * other;
-}
-
 /// The most numbers that a row of A may have where B has at most `columns` columns.
 template <int columns>
 inline constexpr int narrow_depth = dispatch::narrow_depth(columns);
-
-/// Packs alpha C as [row][columns], with zeros beyond C.
-template <int columns, class Real, class Number>
-__device__ inline void pack_narrow(const Small<Real>& small, int m, int n, Factor alpha, Number* packed, int thread,
-                                   int threads) {
-  for (int i = thread; i < columns * narrow_depth<columns>; i += threads) {
-    const int row = i / columns;
-    packed[i] = static_cast<Number>(row < m && i % columns < n ? small.scaled(row, i % columns, alpha) : 0.0);
-  }
-}
 
 /// `unit` neighbouring numbers, moved by one access.
 template <int unit, class Real>
@@ -59,26 +40,6 @@ __device__ inline bool put_row(const TsmmRing<Real>& p, const Number (&sum)[colu
     *reinterpret_cast<Unit*>(out + j) = stored;
   }
   return zero == 0;
-}
-
-/// Computes one result in double precision from a row of A.
-template <class Real>
-__device__ inline Real plain_result(const TsmmRing<Real>& p, const Real* a, const Real* old, int column, bool adds,
-                                    Factor alpha, Factor beta) {
-  double value = adds ? scaled_entry(old, column, beta) : 0.0;
-#pragma unroll 1
-  for (int d = 0; d < p.m; ++d) value += a[d] * p.small.scaled(d, column, alpha);
-  return static_cast<Real>(value);
-}
-
-/// Computes a row again in double precision after single precision made a result infinite or NaN. So only true
-/// infinities remain.
-template <bool adds>
-__device__ __noinline__ void put_row_plainly(const TsmmRing<float>& p, const float* a, float* out, const float* old,
-                                             Factor beta) {
-  const Factor alpha = p.alpha.read();
-#pragma unroll 1
-  for (int j = 0; j < p.n; ++j) out[j] = plain_result(p, a, old, j, adds, alpha, beta);
 }
 
 /// Each lane computes whole rows; all lanes read the same entry of C at a time. A lane loads several rows before it
@@ -162,7 +123,8 @@ __device__ inline void narrow_rows(const TsmmRing<float>& p, const float* c, con
       float* const to = out + row * p.pitch_out;
       const float* const held = old + row * p.old.row_step;
       if (!put_row<adds, unit>(p, sum[r], to, held, beta)) [[unlikely]] {
-        put_row_plainly<adds>(p, from[r], to, held, beta);
+        rows_in_double(p, from[r], 0, adds ? held : nullptr, 0, 1, 0, p.n, 0, 1,
+                       [&](int, int column, float value) { to[column] = value; });
       }
     }
   }
@@ -187,5 +149,39 @@ __device__ inline void narrow_rows(const TsmmRing<Real>& p, const Number* c, con
     narrow_rows<adds, 1, columns>(p, c, a, out, old, beta, lane);
   }
 }
+
+template <class Real, int columns>
+class RowFma {
+ public:
+  using Number = std::conditional_t<(columns > dispatch::widest_exact_narrow), float, double>;
+  static constexpr int warps = computing_warps;
+
+  /// Packs alpha C as [row][columns], with zeros beyond C.
+  __device__ static void pack(const TsmmRing<Real>& p, Number* packed, int thread, int threads) {
+    const Factor alpha = p.alpha.read();
+    for (int i = thread; i < columns * narrow_depth<columns>; i += threads) {
+      const int row = i / columns;
+      packed[i] = static_cast<Number>(row < p.m && i % columns < p.n ? p.small.scaled(row, i % columns, alpha) : 0.0);
+    }
+  }
+
+  __device__ RowFma(const TsmmRing<Real>& p, const Number* packed, int, int lane) : p_(p), c_(packed), lane_(lane) {}
+
+  template <class Wait>
+  __device__ void multiply(const Real* a, const Real* old, Real* out, bool adds, Factor beta,
+                           const Wait& wait_for_room) const {
+    wait_for_room();
+    if (adds) {
+      narrow_rows<true, columns>(p_, c_, a, out, old, beta, lane_);
+    } else {
+      narrow_rows<false, columns>(p_, c_, a, out, old, beta, lane_);
+    }
+  }
+
+ private:
+  const TsmmRing<Real>& p_;
+  const Number* c_;
+  int lane_;
+};
 
 }  // namespace blockvec::kernels::cuda

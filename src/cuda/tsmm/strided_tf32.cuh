@@ -1,6 +1,6 @@
 #pragma once
 
-#include "src/cuda/tsmm/rows_in_double.cuh"
+#include "src/cuda/math/recompute.cuh"
 #include "src/cuda/tsmm/strided.cuh"
 #include "src/cuda/tsmm/tf32_warpgroup.cuh"
 

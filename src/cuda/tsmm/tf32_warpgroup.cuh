@@ -1,5 +1,6 @@
 #pragma once
 
+#include "src/cuda/math/tf32x3.cuh"
 #include "src/cuda/ptx/wgmma_tf32.cuh"
 #include "src/cuda/tsmm/row_ring.cuh"
 
@@ -366,15 +367,9 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
     const int valid_rows = static_cast<int>(min(static_cast<std::int64_t>(p.rows), p.k - first_row));
     const bool finite = all_meet(2 + group, warpgroup_threads, sums.finite());
     if (!finite) {
-      const Factor alpha = p.alpha.read();
-#pragma unroll 1
-      for (int i = group_thread; i < valid_rows * p.n; i += warpgroup_threads) {
-        double value = 0;
-#pragma unroll 1
-        for (int d = 0; d < p.m; ++d) value += a[i / p.n * p.a.row_step + d] * p.small.scaled(d, i % p.n, alpha);
-        if (adds) value = plus_scaled_entry(value, results + i / p.n * p.old.row_step, i % p.n, beta);
-        p.b[(first_row + i / p.n) * p.pitch_b + i % p.n] = static_cast<float>(value);
-      }
+      rows_in_double(p, a, p.a.row_step, adds ? results : nullptr, p.old.row_step, valid_rows, 0, p.n, group_thread,
+                     warpgroup_threads,
+                     [&](int row, int column, float value) { p.b[(first_row + row) * p.pitch_b + column] = value; });
     } else {
       const bool bulk = flat && valid_rows == p.rows;
       float* const out = bulk ? results : p.b + first_row * p.pitch_b;
