@@ -18,6 +18,16 @@ __device__ inline double scaled_entry(const Real* row, int column, Factor beta) 
   return column % 2 == 0 ? beta.re * own - beta.im * other : beta.re * own + beta.im * other;
 }
 
+/// Returns sum + beta times entry `column` of a row. That product alone need not fit into single precision.
+template <class Real>
+__device__ inline double plus_scaled_entry(double sum, const Real* row, int column, Factor beta) {
+  return sum + scaled_entry(row, column, beta);
+}
+__device__ inline float plus_scaled_entry(float sum, const float* row, int column, Factor beta) {
+  if (beta.im == 0) return fmaf(static_cast<float>(beta.re), row[column], sum);
+  return static_cast<float>(sum + scaled_entry(row, column, beta));
+}
+
 /// Computes one result. `a[d]` is the row's entry in column d of A. `old` is B's row before the product, or null if
 /// nothing of it is added.
 template <class Task, class RowOfA>

@@ -29,32 +29,31 @@ struct TsmmRing : TsmmTask<Real> {
   int full_barriers;  ///< number of barriers that announce full stages: see dispatch::full_barriers
 };
 
-/// The loading warp takes tickets and fills stages. At the end it sends every group a stage marked no_chunk. `in_turn`:
-/// groups take stages in turn, so that there may be more barriers than stages (full_barriers).
-template <bool two, bool in_turn = false, class Real>
+/// The loading warp takes tickets and fills stages. At the end it sends every group a stage marked no_chunk. `two`: B's
+/// old rows come with A's. Groups take stages in turn, so that there may be more barriers than stages (full_barriers).
+template <bool two, class Real>
 __device__ inline void load_chunks(const TsmmRing<Real>& p, RingBarriers& barriers, std::uint32_t* chunk_of,
                                    unsigned char* ring, int bytes_a) {
   const RowFeeder<Real> a(p.a, p.rows, 0);
   const RowFeeder<Real> b(p.old, p.rows, 0);
   RingPosition at{0, 1};
   RingPosition told{0, 0};
-  const auto full = [&]() -> Barrier& { return barriers.full[in_turn ? told.stage : at.stage]; };
   const auto advance = [&] {
     at.advance(1, p.stages);
-    if (in_turn) told.advance(1, p.full_barriers);
+    told.advance(1, p.full_barriers);
   };
   const int bytes = bytes_a + p.stage_bytes_b;
   for_each_chunk(p, [&](std::uint32_t chunk) {
     barriers.empty[at.stage].wait(at.parity);
     if (elected()) chunk_of[at.stage] = chunk;  // the same lane arrives at the barrier
-    fill_stage<two>(a, b, bytes_a, chunk, ring + at.stage * bytes, full());
+    fill_stage<two>(a, b, bytes_a, chunk, ring + at.stage * bytes, barriers.full[told.stage]);
     advance();
   });
   for (int group = 0; group < p.groups; ++group) {
     barriers.empty[at.stage].wait(at.parity);
     if (elected()) {
       chunk_of[at.stage] = no_chunk;
-      full().arrive();
+      barriers.full[told.stage].arrive();
     }
     __syncwarp();
     advance();

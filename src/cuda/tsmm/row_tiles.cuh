@@ -106,16 +106,6 @@ struct Tf32x3 {
   }
 };
 
-/// Returns sum + beta times entry `column` of a row. That product alone need not fit into single precision.
-template <class Real>
-__device__ inline double plus_scaled_entry(double sum, const Real* row, int column, Factor beta) {
-  return sum + scaled_entry(row, column, beta);
-}
-__device__ inline float plus_scaled_entry(float sum, const float* row, int column, Factor beta) {
-  if (beta.im == 0) return fmaf(static_cast<float>(beta.re), row[column], sum);
-  return static_cast<float>(sum + scaled_entry(row, column, beta));
-}
-
 template <class Real, class Products, int tn, int tb>
 class RowTiles {
  public:
