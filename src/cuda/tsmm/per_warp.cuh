@@ -35,68 +35,6 @@ struct TsmmWarps : TsmmTask<Real> {  // a chunk is a turn
 inline constexpr int sharing_warps = 8;
 inline constexpr int sharing_threads = sharing_warps * warp_size;
 
-/// A block's ticket stands for some turns, which its warps take one after the other. So rows that are computed at the
-/// same time lie close together, and few warps ask for tickets. The warp that takes the last turn of a ticket puts the
-/// spare ticket in its place and asks for the next one. One lane of a warp does all of this by atomic operations.
-struct SharedTicket {
-  unsigned long long turns;  ///< upper half: the next turn; lower half: how many turns remain
-  unsigned long long spare;  ///< the turns of the spare ticket; 0: it is on its way
-
-  __device__ static unsigned long long turns_of(unsigned ticket, unsigned turns_per_ticket) {
-    return static_cast<unsigned long long>(ticket * turns_per_ticket) << 32 | turns_per_ticket;
-  }
-};
-
-/// Gives a warp one turn after the other.
-class SharedTurns {
- public:
-  __device__ SharedTurns(SharedTicket& shared, unsigned* tickets, unsigned turns_per_ticket, int lane)
-      : shared_(shared), tickets_(tickets), per_ticket_(turns_per_ticket), lane_(lane) {}
-
-  /// One thread calls this before the block's first barrier.
-  __device__ void begin() {
-    shared_.turns = SharedTicket::turns_of(atomicAdd(tickets_, 1U), per_ticket_);
-    shared_.spare = SharedTicket::turns_of(atomicAdd(tickets_, 1U), per_ticket_);
-  }
-  __device__ std::uint32_t take() {
-    std::uint32_t turn = 0;
-    if (lane_ == 0) turn = take_by_one();
-    return __shfl_sync(0xffffffffU, turn, 0);
-  }
-  /// A warp calls this after it has waited for other things anyway, and at the end.
-  __device__ void put_spare() {
-    if (has_ticket_) atomicExch(&shared_.spare, SharedTicket::turns_of(ticket_, per_ticket_));
-    has_ticket_ = false;
-  }
-
- private:
-  __device__ std::uint32_t take_by_one() {
-    put_spare();
-    unsigned long long found = 0;
-    do {
-      found = atomicAdd(&shared_.turns, 0ULL);
-    } while (left(found) == 0 || atomicCAS(&shared_.turns, found, found + (1ULL << 32) - 1) != found);
-    if (left(found) == 1) {
-      unsigned long long spare = 0;
-      do {
-        spare = atomicExch(&shared_.spare, 0ULL);
-      } while (spare == 0);
-      atomicExch(&shared_.turns, spare);
-      ticket_ = atomicAdd(tickets_, 1U);
-      has_ticket_ = true;
-    }
-    return static_cast<std::uint32_t>(found >> 32);
-  }
-  __device__ static unsigned left(unsigned long long turns) { return static_cast<unsigned>(turns); }
-
-  SharedTicket& shared_;
-  unsigned* tickets_;
-  unsigned per_ticket_;
-  int lane_;
-  unsigned ticket_ = 0;
-  bool has_ticket_ = false;
-};
-
 /// One warp writes `rows` rows of B from shared memory. As many lanes share a row as it has numbers, or pairs of them,
 /// rounded up to a power of 2, at most the whole warp.
 template <class Unit, class Real>
@@ -190,7 +128,6 @@ __global__ void __launch_bounds__(sharing_threads, sharing_blocks<tb, tn>)
   using Number = std::conditional_t<tf32, float, double>;
   constexpr int step_columns = tf32 ? 8 : 4;  // columns of A in a step
   extern __shared__ __align__(128) unsigned char memory[];
-  __shared__ SharedTicket ticket;
   constexpr int rows_of_turn = 16 * tb;
   release_next_kernel();
   await_previous_kernel();
@@ -204,8 +141,7 @@ __global__ void __launch_bounds__(sharing_threads, sharing_blocks<tb, tn>)
   const int stage_numbers = rows_of_turn * pitch;
   double* const packed = reinterpret_cast<double*>(memory);
   Real* const ring = reinterpret_cast<Real*>(packed + depth * tn * 8) + warp * p.stages * stage_numbers;
-  SharedTurns turns(ticket, p.tickets, p.chunks_per_ticket, lane);
-  if (threadIdx.x == 0) turns.begin();
+  Chunks turns(p);
   if (m > 0) {
     const OrderOfSteps order{tn, depth / 8, p.depth_classes, p.out.has_neighbours()};
     pack(p.small, m, p.out.n, p.alpha.read(), order, packed, static_cast<int>(threadIdx.x), sharing_threads);
@@ -292,14 +228,12 @@ __global__ void __launch_bounds__(sharing_threads, sharing_blocks<tb, tn>)
     } else {
       multiply_panel<(tb * tn <= 2)>(p, sum, a, 16 * pitch, c, tn, steps);
     }
-    turns.put_spare();
     column += p.panel;
     if (column >= m) {
       finish(static_cast<std::int64_t>(turn) * rows_of_turn, here);
       column = 0;
     }
   }
-  turns.put_spare();
 }
 
 }  // namespace blockvec::kernels::cuda
