@@ -423,15 +423,12 @@ requires(sizeof(real_t<T>) == 8) void launch_kernel(const TsmmCall<T>& call, con
 }
 
 void launch_kernel(const TsmmCall<double>& call, const dispatch::ShortK& x, const Launcher& launcher) {
-  const TsmmPanels p{tall(call.a),
-                     tall(call.b),
+  const TsmmPanels p{plain_lines(lines(call.a), dispatch::panels_panel),
+                     results(call.b, x.rows, 0),
                      small(call.c, call.triangle),
                      coefficient(call.alpha),
                      coefficient(call.beta),
-                     call.a.rows,
                      static_cast<int>(call.a.columns),
-                     static_cast<int>(call.b.columns),
-                     written_in_pairs(call.b),
                      x.panel};
   launcher.launch_early(tsmm_short_k_kernel_of<double>(x.blocks_n, x.tile_n), x.parts, x.blocks_n * warp_size,
                         x.shared_bytes, p);
