@@ -76,14 +76,16 @@ struct Tf32x3 {
                                   int lane) {
 #pragma unroll
     for (int half = 0; half < count / 2; ++half) {
-      float of_half[tb][2];
+      unsigned parts[2][tb][2];
 #pragma unroll
       for (int t = 0; t < tb; ++t) {
-        of_half[t][0] = right[t][2 * half];
-        of_half[t][1] = right[t][2 * half + 1];
+#pragma unroll
+        for (int v = 0; v < 2; ++v) {
+          const SplitNumber both = split(right[t][2 * half + v]);
+          parts[0][t][v] = both.high;
+          parts[1][t][v] = both.low;
+        }
       }
-      unsigned parts[2][tb][2];
-      split(of_half, parts);
 #pragma unroll
       for (int x = 0; x < tn; ++x) {
         unsigned left[2][4];
@@ -96,6 +98,7 @@ struct Tf32x3 {
           left[part][2] = four.z;
           left[part][3] = four.w;
         }
+        // Small products come first. Products that wait for one another stand far apart.
 #pragma unroll
         for (int product = 0; product < 3; ++product) {
 #pragma unroll
