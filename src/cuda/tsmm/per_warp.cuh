@@ -12,7 +12,7 @@
 /// tsmm for row-major operands of any stride and alignment, where every warp works by itself. A warp copies its rows of
 /// A into stages of its own by plain asynchronous copies, multiplies them, and writes their results.
 ///
-/// A turn is a row tile of 16 tb rows with all columns of B, 8 tn at most. A stage holds a panel (K slice) of A's
+/// A turn is a row tile of 16 rows with all columns of B, 8 tn at most. A stage holds a panel (K slice) of A's
 /// columns. C stays in shared memory. A warp reads all rows of a turn before it writes any of them, so that B may be A.
 namespace blockvec::kernels::cuda {
 
@@ -34,6 +34,7 @@ struct TsmmWarps : TsmmTask<Real> {  // a chunk is a turn
 
 inline constexpr int sharing_warps = 8;
 inline constexpr int sharing_threads = sharing_warps * warp_size;
+inline constexpr int rows_of_turn = 16;
 
 /// One warp writes `rows` rows of B from shared memory. As many lanes share a row as it has numbers, or pairs of them,
 /// rounded up to a power of 2, at most the whole warp.
@@ -74,33 +75,26 @@ __device__ inline void split_in_place(double* packed, int pairs, int thread, int
 }
 
 /// Adds A C to sum by 3xTF32, for `steps` steps of 8 columns of A; otherwise as multiply_panel.
-template <int tb, int tn>
-__device__ inline void multiply_panel_split(float (&sum)[tb][tn][4], const float* const (&a)[2], int box,
-                                            const double* c, int steps) {
+template <int tn>
+__device__ inline void multiply_panel_split(float (&sum)[1][tn][4], const float* const (&a)[2], const double* c,
+                                            int steps) {
 #pragma unroll 1
   for (int s = 0; s < steps; ++s) {
-    unsigned high[tb][4], low[tb][4];
+    unsigned high[4], low[4];
 #pragma unroll
-    for (int t = 0; t < tb; ++t) {
-#pragma unroll
-      for (int v = 0; v < 4; ++v) {
-        const SplitNumber both = split(a[v % 2][t * box + 8 * s + 4 * (v / 2)]);
-        high[t][v] = both.high;
-        low[t][v] = both.low;
-      }
+    for (int v = 0; v < 4; ++v) {
+      const SplitNumber both = split(a[v % 2][8 * s + 4 * (v / 2)]);
+      high[v] = both.high;
+      low[v] = both.low;
     }
 #pragma unroll
     for (int x = 0; x < tn; ++x) {
       const uint4 both = *reinterpret_cast<const uint4*>(c + 64 * (s * tn + x));
       const unsigned right_high[2] = {both.x, both.y};
       const unsigned right_low[2] = {both.z, both.w};
-      // Small products come first.
-#pragma unroll
-      for (int t = 0; t < tb; ++t) multiply_tf32(sum[t][x], low[t], right_high);
-#pragma unroll
-      for (int t = 0; t < tb; ++t) multiply_tf32(sum[t][x], high[t], right_low);
-#pragma unroll
-      for (int t = 0; t < tb; ++t) multiply_tf32(sum[t][x], high[t], right_high);
+      multiply_tf32(sum[0][x], low, right_high);  // small products come first
+      multiply_tf32(sum[0][x], high, right_low);
+      multiply_tf32(sum[0][x], high, right_high);
     }
   }
 }
@@ -117,18 +111,17 @@ __device__ inline void await_stage(int stages) {
 }
 
 /// How many blocks a multiprocessor runs at a time.
-template <int tb, int tn>
-inline constexpr int sharing_blocks = dispatch::tsmm_warps_blocks({tb, tn});
+template <int tn>
+inline constexpr int sharing_blocks = dispatch::tsmm_warps_blocks({1, tn});
 
 /// `tf32`: the warp multiplies by 3xTF32. Where results are not finite then, it computes their rows again in double
 /// precision from memory. So only true infinities remain.
-template <class Real, int tb, int tn, bool tf32 = false>
-__global__ void __launch_bounds__(sharing_threads, sharing_blocks<tb, tn>)
+template <class Real, int tn, bool tf32 = false>
+__global__ void __launch_bounds__(sharing_threads, sharing_blocks<tn>)
     tsmm_warps_kernel(const __grid_constant__ TsmmWarps<Real> p) {
   using Number = std::conditional_t<tf32, float, double>;
   constexpr int step_columns = tf32 ? 8 : 4;  // columns of A in a step
   extern __shared__ __align__(128) unsigned char memory[];
-  constexpr int rows_of_turn = 16 * tb;
   release_next_kernel();
   await_previous_kernel();
   const int warp = static_cast<int>(threadIdx.x) / warp_size;
@@ -174,10 +167,10 @@ __global__ void __launch_bounds__(sharing_threads, sharing_blocks<tb, tn>)
     commit_copies();
   };
 
-  Number sum[tb][tn][4] = {};
+  Number sum[1][tn][4] = {};
   const auto clear = [&] {
 #pragma unroll
-    for (int i = 0; i < tb * tn * 4; ++i) sum[i / (4 * tn)][i / 4 % tn][i % 4] = 0;
+    for (int i = 0; i < 4 * tn; ++i) sum[0][i / 4][i % 4] = 0;
   };
   const auto finish = [&](std::int64_t first_row, Real* stage) {
     if constexpr (tf32) {
@@ -192,12 +185,9 @@ __global__ void __launch_bounds__(sharing_threads, sharing_blocks<tb, tn>)
       }
     }
     if (adds) {
-#pragma unroll
-      for (int t = 0; t < tb; ++t) {
-        Real old[1][tn][4] = {};
-        places.read(first_row + 16 * t, old);
-        add_scaled(reinterpret_cast<Number(&)[1][tn][4]>(sum[t]), old, beta);
-      }
+      Real old[1][tn][4] = {};
+      places.read(first_row, old);
+      add_scaled(sum, old, beta);
     }
     if (p.staged) {
       __syncwarp();  // all lanes have read the stage
@@ -224,9 +214,9 @@ __global__ void __launch_bounds__(sharing_threads, sharing_blocks<tb, tn>)
     const int steps = (min(p.panel, m - column) + step_columns - 1) / step_columns;
     const double* const c = packed + column * tn * 8 + 2 * lane;
     if constexpr (tf32) {
-      multiply_panel_split(sum, a, 16 * pitch, c, steps);
+      multiply_panel_split(sum, a, c, steps);
     } else {
-      multiply_panel<(tb * tn <= 2)>(p, sum, a, 16 * pitch, c, tn, steps);
+      multiply_panel<(tn <= 2)>(p, sum, a, 0, c, tn, steps);
     }
     column += p.panel;
     if (column >= m) {
