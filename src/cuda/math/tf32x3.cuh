@@ -37,13 +37,13 @@ __device__ bool join_if_finite(const float (&early)[count], double (&sum)[count]
   return finite;
 }
 
-/// Whether all sums of the whole warp are finite.
-template <class Number, int tn, int tb>
-__device__ inline bool all_finite(const Number (&sum)[tn][tb][4]) {
-  bool finite = true;
+/// Whether a lane's sums are all finite.
+template <int count>
+__device__ inline bool all_finite(const float* sum) {
+  float zero[4] = {};
 #pragma unroll
-  for (int i = 0; i < 4 * tn * tb; ++i) finite = finite && (&sum[0][0][0])[i] * 0 == 0;
-  return __all_sync(0xffffffffU, finite);
+  for (int i = 0; i < count; ++i) zero[i % 4] = fmaf(sum[i], 0.0F, zero[i % 4]);
+  return (zero[0] + zero[1]) + (zero[2] + zero[3]) == 0;
 }
 
 }  // namespace blockvec::kernels::cuda

@@ -174,7 +174,7 @@ __global__ void __launch_bounds__(sharing_threads, sharing_blocks<tn>)
   };
   const auto finish = [&](std::int64_t first_row, Real* stage) {
     if constexpr (tf32) {
-      if (!all_finite(sum)) {
+      if (!__all_sync(0xffffffffU, all_finite<4 * tn>(&sum[0][0][0]))) {
 #pragma unroll 1
         for (std::int64_t row = first_row; row < min(first_row + rows_of_turn, p.out.k); ++row) {
           float* const to = p.out.b.data + row * p.out.b.row_stride;

@@ -143,7 +143,7 @@ class RowTiles {
       Real* const to = out + row0 * p_.pitch_out;
       const Real* const held = old + row0 * p_.old.row_step;
       if constexpr (sizeof(Number) == 4) {
-        if (!all_finite(sum)) {
+        if (!__all_sync(0xffffffffU, all_finite<4 * tn * tb>(&sum[0][0][0]))) {
           rows_in_double(p_, rows, p_.a.row_step, adds ? held : nullptr, p_.old.row_step, 8 * tb, column0_,
                          min(16 * tn, p_.n - column0_), lane_, warp_size,
                          [&](int row, int column, Real value) { to[row * p_.pitch_out + column] = value; });

@@ -93,12 +93,7 @@ struct WarpgroupSums {
     for (int i = 0; i < parts * columns / 2; ++i) (&sum[0][0])[i] = 0;
   }
 
-  __device__ bool finite() const {
-    float zero[4] = {};
-#pragma unroll
-    for (int i = 0; i < parts * columns / 2; ++i) zero[i % 4] = fmaf((&sum[0][0])[i], 0.0F, zero[i % 4]);
-    return (zero[0] + zero[1]) + (zero[2] + zero[3]) == 0;
-  }
+  __device__ bool finite() const { return all_finite<parts * columns / 2>(&sum[0][0]); }
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   template <int target, int sign>
