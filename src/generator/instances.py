@@ -154,8 +154,6 @@ FAMILIES = {
                         makes=lambda real, m, n: m == 2 and 1 <= n <= 8),
     "tsmm_per_warp": Family("tsmm/per_warp.cuh", "TsmmWarps<{real}>", "tsmm_warps_kernel<{real}, {n}>",
                             makes=lambda real, m, n: m == 1),
-    "tsmm_per_warp_tf32": Family("tsmm/per_warp.cuh", "TsmmWarps<{real}>", "tsmm_warps_kernel<{real}, {n}, true>",
-                                 makes=lambda real, m, n: real == "float" and m == 1 and 1 <= n <= 8),
     "tsmm_tf32_warpgroup": Family("tsmm/tf32_warpgroup.cuh", "TsmmRing<{real}>",
                                   "tsmm_warpgroup_kernel<{parts}, 8 * {n}, {paired}, {updates}>", ("n",),
                                   shape="Columns", by_parts=True,

@@ -290,14 +290,6 @@ void launch_kernel(const TsmmCall<T>& call, const dispatch::Wide& x, const Launc
   launch_sections(call, x, x.sections, x.in_cluster, launcher);
 }
 
-template <class Real>
-Kernel<TsmmWarps<Real>> kernel_of(const dispatch::PerWarp& x) {
-  if constexpr (sizeof(Real) == 4) {
-    if (x.kernel == TsmmKernel::per_warp_tf32) return tsmm_per_warp_tf32_kernel_of<Real>(x.blocks_n, x.tile_n);
-  }
-  return tsmm_per_warp_kernel_of<Real>(x.blocks_n, x.tile_n);
-}
-
 template <class T>
 void launch_kernel(const TsmmCall<T>& call, const dispatch::PerWarp& x, const Launcher& launcher) {
   launcher.reset_ticket();
@@ -312,7 +304,8 @@ void launch_kernel(const TsmmCall<T>& call, const dispatch::PerWarp& x, const La
   p.staged = x.staged != 0;
   p.panel = x.panel;
   p.stages = x.stages;
-  launcher.launch_early(kernel_of<Real>(x), x.parts, sharing_threads, x.shared_bytes, p);
+  launcher.launch_early(tsmm_per_warp_kernel_of<Real>(x.blocks_n, x.tile_n), x.parts, sharing_threads, x.shared_bytes,
+                        p);
 }
 
 /// How many chunks a column needs, if each stores up to `early` numbers before its own first one, and ends as early.

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <type_traits>
-
-#include "src/cuda/math/recompute.cuh"
-#include "src/cuda/math/tf32x3.cuh"
 #include "src/cuda/operands/load_plain.cuh"
 #include "src/cuda/ptx/dependent_launch.cuh"
 #include "src/cuda/tsmm/results.cuh"
@@ -64,41 +60,6 @@ __device__ inline void write_rows(const Results<Real>& p, const Real* staged, st
   write_units<Real>(p, staged, first_row, rows, lane);
 }
 
-/// Splits packed C into two TF32 halves in place: [8 rows of C][8 columns][lane][high, low][2].
-__device__ inline void split_in_place(double* packed, int pairs, int thread, int threads) {
-  for (int i = thread; i < pairs; i += threads) {
-    const double2 both = reinterpret_cast<const double2*>(packed)[i];
-    const SplitNumber first = split(static_cast<float>(both.x));
-    const SplitNumber second = split(static_cast<float>(both.y));
-    reinterpret_cast<uint4*>(packed)[i] = make_uint4(first.high, second.high, first.low, second.low);
-  }
-}
-
-/// Adds A C to sum by 3xTF32, for `steps` steps of 8 columns of A; otherwise as multiply_panel.
-template <int tn>
-__device__ inline void multiply_panel_split(float (&sum)[1][tn][4], const float* const (&a)[2], const double* c,
-                                            int steps) {
-#pragma unroll 1
-  for (int s = 0; s < steps; ++s) {
-    unsigned high[4], low[4];
-#pragma unroll
-    for (int v = 0; v < 4; ++v) {
-      const SplitNumber both = split(a[v % 2][8 * s + 4 * (v / 2)]);
-      high[v] = both.high;
-      low[v] = both.low;
-    }
-#pragma unroll
-    for (int x = 0; x < tn; ++x) {
-      const uint4 both = *reinterpret_cast<const uint4*>(c + 64 * (s * tn + x));
-      const unsigned right_high[2] = {both.x, both.y};
-      const unsigned right_low[2] = {both.z, both.w};
-      multiply_tf32(sum[0][x], low, right_high);  // small products come first
-      multiply_tf32(sum[0][x], high, right_low);
-      multiply_tf32(sum[0][x], high, right_high);
-    }
-  }
-}
-
 /// Waits for this thread's groups of copies, except the last `stages` - 2.
 __device__ inline void await_stage(int stages) {
   if (stages == 2) {
@@ -114,13 +75,9 @@ __device__ inline void await_stage(int stages) {
 template <int tn>
 inline constexpr int sharing_blocks = dispatch::tsmm_warps_blocks({1, tn});
 
-/// `tf32`: the warp multiplies by 3xTF32. Where results are not finite then, it computes their rows again in double
-/// precision from memory. So only true infinities remain.
-template <class Real, int tn, bool tf32 = false>
+template <class Real, int tn>
 __global__ void __launch_bounds__(sharing_threads, sharing_blocks<tn>)
     tsmm_warps_kernel(const __grid_constant__ TsmmWarps<Real> p) {
-  using Number = std::conditional_t<tf32, float, double>;
-  constexpr int step_columns = tf32 ? 8 : 4;  // columns of A in a step
   extern __shared__ __align__(128) unsigned char memory[];
   release_next_kernel();
   await_previous_kernel();
@@ -138,10 +95,6 @@ __global__ void __launch_bounds__(sharing_threads, sharing_blocks<tn>)
   if (m > 0) {
     const OrderOfSteps order{tn, depth / 8, p.depth_classes, p.out.has_neighbours()};
     pack(p.small, m, p.out.n, p.alpha.read(), order, packed, static_cast<int>(threadIdx.x), sharing_threads);
-    if constexpr (tf32) {
-      __syncthreads();
-      split_in_place(packed, depth / 8 * tn * warp_size, static_cast<int>(threadIdx.x), sharing_threads);
-    }
   }
   __syncthreads();
 
@@ -155,7 +108,7 @@ __global__ void __launch_bounds__(sharing_threads, sharing_blocks<tn>)
     if (lane == stage) turn_of = over ? no_chunk : ahead;
     if (!over) {
       const std::int64_t first_row = static_cast<std::int64_t>(ahead) * rows_of_turn;
-      const int width = min(p.panel, static_cast<int>(round_up(m - ahead_column, step_columns)));
+      const int width = min(p.panel, static_cast<int>(round_up(m - ahead_column, 4)));
       copy_lines<warp_size>(p.lines, first_row, rows_of_turn, ahead_column, width, ring + stage * stage_numbers, pitch,
                             lane);
       ahead_column += p.panel;
@@ -167,23 +120,12 @@ __global__ void __launch_bounds__(sharing_threads, sharing_blocks<tn>)
     commit_copies();
   };
 
-  Number sum[1][tn][4] = {};
+  double sum[1][tn][4] = {};
   const auto clear = [&] {
 #pragma unroll
     for (int i = 0; i < 4 * tn; ++i) sum[0][i / 4][i % 4] = 0;
   };
   const auto finish = [&](std::int64_t first_row, Real* stage) {
-    if constexpr (tf32) {
-      if (!__all_sync(0xffffffffU, all_finite<4 * tn>(&sum[0][0][0]))) {
-#pragma unroll 1
-        for (std::int64_t row = first_row; row < min(first_row + rows_of_turn, p.out.k); ++row) {
-          float* const to = p.out.b.data + row * p.out.b.row_stride;
-          multiply_row_plainly<8 * tn>(p, row, lane, [&](int column, float value) { to[column] = value; });
-        }
-        clear();
-        return;
-      }
-    }
     if (adds) {
       Real old[1][tn][4] = {};
       places.read(first_row, old);
@@ -211,13 +153,9 @@ __global__ void __launch_bounds__(sharing_threads, sharing_blocks<tn>)
     if (turn == no_chunk) break;
     Real* const here = ring + stage * stage_numbers;
     const Real* const a[2] = {here + start, here + start + 8 * pitch};
-    const int steps = (min(p.panel, m - column) + step_columns - 1) / step_columns;
+    const int steps = (min(p.panel, m - column) + 3) / 4;
     const double* const c = packed + column * tn * 8 + 2 * lane;
-    if constexpr (tf32) {
-      multiply_panel_split(sum, a, c, steps);
-    } else {
-      multiply_panel<(tn <= 2)>(p, sum, a, 0, c, tn, steps);
-    }
+    multiply_panel<(tn <= 2)>(p, sum, a, 0, c, tn, steps);
     column += p.panel;
     if (column >= m) {
       finish(static_cast<std::int64_t>(turn) * rows_of_turn, here);
