@@ -14,40 +14,12 @@ __device__ inline SplitNumber split(float x) {
   return {high, __float_as_uint(x - __uint_as_float(high))};
 }
 
-template <int rows, int columns>
-__device__ inline void split(const float (&x)[rows][columns], unsigned (&parts)[2][rows][columns]) {
-#pragma unroll
-  for (int i = 0; i < rows; ++i) {
-#pragma unroll
-    for (int j = 0; j < columns; ++j) {
-      const SplitNumber both = split(x[i][j]);
-      parts[0][i][j] = both.high;
-      parts[1][i][j] = both.low;
-    }
-  }
-}
-
 /// sum += left right for a 16 x 8 x 8 MMA tile. Lanes hold entries as in multiply_16x8x8, with depths q and q + 4.
 __device__ inline void multiply_tf32(float (&sum)[4], const unsigned (&left)[4], const unsigned (&right)[2]) {
   asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
       "{%0, %1, %2, %3};"
       : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
       : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right[0]), "r"(right[1]));
-}
-
-/// sum += left right for m x n MMA tiles, 8 deep.
-template <int m, int n>
-__device__ inline void multiply_parts(float (&sum)[m][n][4], const unsigned (&left)[2][m][4],
-                                      const unsigned (&right)[2][n][2]) {
-  // Small products come first; products that wait for one another stand far apart.
-#pragma unroll
-  for (int product = 0; product < 3; ++product) {
-#pragma unroll
-    for (int y = 0; y < n; ++y) {
-#pragma unroll
-      for (int x = 0; x < m; ++x) multiply_tf32(sum[x][y], left[product == 0][x], right[product == 1][y]);
-    }
-  }
 }
 
 /// Adds a lane's single-precision sums to its double-precision sums if, in the whole warp, all sums for which count(i)
@@ -63,6 +35,15 @@ __device__ bool join_if_finite(const float (&early)[count], double (&sum)[count]
     if (finite) sum[i] += early[i];
   }
   return finite;
+}
+
+/// Whether a lane's sums are all finite.
+template <int count>
+__device__ inline bool all_finite(const float* sum) {
+  float zero[4] = {};
+#pragma unroll
+  for (int i = 0; i < count; ++i) zero[i % 4] = fmaf(sum[i], 0.0F, zero[i % 4]);
+  return (zero[0] + zero[1]) + (zero[2] + zero[3]) == 0;
 }
 
 }  // namespace blockvec::kernels::cuda

@@ -1,30 +1,25 @@
 #pragma once
 
-#include "src/cuda/operands/matrix.cuh"
-#include "src/cuda/operands/staged.cuh"
-#include "src/cuda/tsmm/task.cuh"
+#include <cstdint>
 
-/// The producer side of tsmm's multistage pipeline (ring): a warp loads row tiles (chunks) into stages. A ticket
-/// decides which chunks a block takes.
+#include "src/cuda/operands/load_flat_rows.cuh"
+#include "src/cuda/operands/matrix.cuh"
+
+/// The dynamic tile scheduler of tsmm: a ticket decides which row tiles (chunks) a block or a warp takes.
+///
+/// Blocks that run side by side drift apart and disturb the memory's order. So they take chunks from a ticket rather
+/// than in fixed turns. The result of a row does not depend on who computes it: results repeat bit for bit.
 namespace blockvec::kernels::cuda {
 
+/// What all tsmm kernels share whose blocks take row tiles (chunks) from a ticket.
 template <class Real>
-struct TsmmRing : TsmmTask<Real> {
-  Staged<Real> a;
-  Staged<Real> old;  ///< B's rows before the product; boxed: TMA loads and stores B's rows
-  /// Bytes of B's rows in a stage, which beta scales. 0: B's old rows do not come through the ring.
-  int stage_bytes_b;
-  Real* b;
-  std::int64_t pitch_b;
-  int pitch_out;  ///< numbers from row to row in shared memory, where results wait for their store
-  int m, n;
-  std::int64_t k;
-  int rows;
-  int stages;
-  int groups;
-  int warps;  ///< warps of a consumer warp group
-  RowMap map;
-  int full_barriers;  ///< number of barriers that announce full stages: see dispatch::full_barriers
+struct TsmmTask {
+  Small<Real> small;  ///< the operand C
+  Coefficient<Real> alpha, beta;
+  unsigned* tickets;  ///< counter of the tile scheduler: the number of the next ticket; zero at the start
+  std::uint32_t chunks;
+  /// A ticket stands for this many consecutive chunks.
+  std::uint32_t chunks_per_ticket;
 };
 
 /// Calls visit(chunk) for every chunk of the tickets that this warp takes. The warp asks for its next ticket before it
@@ -48,36 +43,30 @@ __device__ inline void for_each_chunk(const Task& p, const Visit& visit) {
   }
 }
 
-/// The loading warp takes tickets and fills stages. At the end it sends every group a stage marked no_chunk. `in_turn`:
-/// groups take stages in turn, so that there may be more barriers than stages (full_barriers).
-template <bool two, bool in_turn = false, class Real>
-__device__ inline void load_chunks(const TsmmRing<Real>& p, RingBarriers& barriers, std::uint32_t* chunk_of,
-                                   unsigned char* ring, int bytes_a) {
-  const RowFeeder<Real> a(p.a, p.rows, 0);
-  const RowFeeder<Real> b(p.old, p.rows, 0);
-  RingPosition at{0, 1};
-  RingPosition told{0, 0};
-  const auto full = [&]() -> Barrier& { return barriers.full[in_turn ? told.stage : at.stage]; };
-  const auto advance = [&] {
-    at.advance(1, p.stages);
-    if (in_turn) told.advance(1, p.full_barriers);
-  };
-  const int bytes = bytes_a + p.stage_bytes_b;
-  for_each_chunk(p, [&](std::uint32_t chunk) {
-    barriers.empty[at.stage].wait(at.parity);
-    if (elected()) chunk_of[at.stage] = chunk;  // the same lane arrives at the barrier
-    fill_stage<two>(a, b, bytes_a, chunk, ring + at.stage * bytes, full());
-    advance();
-  });
-  for (int group = 0; group < p.groups; ++group) {
-    barriers.empty[at.stage].wait(at.parity);
-    if (elected()) {
-      chunk_of[at.stage] = no_chunk;
-      full().arrive();
+/// Hands the chunks of for_each_chunk to a warp one by one.
+template <class Task>
+class Chunks {
+ public:
+  __device__ explicit Chunks(const Task& p) : p_(p), next_(take_ticket()) {}
+
+  /// Returns the next chunk. There is none if it is p.chunks or more; then nobody asks again.
+  __device__ std::uint32_t take() {
+    if (left_ == 0) {
+      chunk_ = static_cast<std::uint32_t>(__reduce_or_sync(0xffffffffU, next_)) * p_.chunks_per_ticket;
+      left_ = p_.chunks_per_ticket;
+      next_ = take_ticket();
     }
-    __syncwarp();
-    advance();
+    --left_;
+    return chunk_++;
   }
-}
+
+ private:
+  __device__ unsigned take_ticket() const { return elected() ? atomicAdd(p_.tickets, 1U) : 0; }
+
+  const Task& p_;
+  unsigned next_;  ///< the next ticket, in one lane
+  std::uint32_t chunk_ = 0;
+  std::uint32_t left_ = 0;  ///< chunks of this ticket
+};
 
 }  // namespace blockvec::kernels::cuda

@@ -2,7 +2,7 @@
 
 #include "src/cuda/operands/load_columns.cuh"
 #include "src/cuda/ptx/dependent_launch.cuh"
-#include "src/cuda/tsmm/task.cuh"
+#include "src/cuda/tsmm/chunks.cuh"
 
 /// The pipeline of tsmm/column_ring.cuh: row tiles (chunks) of a column-major A come into a ring of stages, and chunks
 /// of B leave from it. Some warps load stages, others compute, and others store. Results take the place of what a stage

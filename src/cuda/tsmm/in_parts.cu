@@ -13,12 +13,16 @@ namespace blockvec::kernels::cuda {
 namespace {
 
 /// What copy_runs_kernel copies: rows of a row-major matrix, or columns of a column-major one (runs), in real numbers.
+/// The entries of a triangle are copied, where `half` names one: upper means those at or behind the run's own number.
+/// Zeros take the others' places.
 template <class Real>
 struct CopiedRuns {
   Real* to;
   const Real* from;
   std::int64_t to_distance, from_distance;  ///< numbers from run to run
   std::int64_t runs, length;
+  Half half;
+  int parts;  ///< real numbers of an entry, 1 or 2
 };
 
 constexpr int copying_threads = 256;
@@ -38,42 +42,32 @@ __global__ void __launch_bounds__(copying_threads) copy_runs_kernel(const Copied
     Real* const to = p.to + run * p.to_distance + first;
     const Real* const from = p.from + run * p.from_distance + first;
 #pragma unroll 8
-    for (int j = lane; j < count; j += 32) to[j] = from[j];
+    for (int j = lane; j < count; j += 32) {
+      const std::int64_t entry = (first + j) >> (p.parts - 1);
+      const bool counts = p.half == Half::none || (p.half == Half::upper ? run <= entry : run >= entry);
+      to[j] = counts ? from[j] : Real(0);
+    }
   }
 }
 
 template <class T>
-void copy(const Matrix<T>& from, const Matrix<T>& to, cudaStream_t stream, const Product& operation) {
+void copy(const Matrix<const T>& from, const Matrix<T>& to, Triangle triangle, cudaStream_t stream,
+          const Product& operation) {
   constexpr int parts = parts_of<T>;
   const bool rows = from.layout == Layout::row_major;
-  const CopiedRuns<real_t<T>> p{
-      real_data(to),   real_data(Matrix<const T>(from)), parts * to.ld,
-      parts * from.ld, rows ? from.rows : from.columns,  parts * (rows ? from.columns : from.rows)};
+  Half half = small(from, triangle).half;
+  if (!rows && half != Half::none) half = half == Half::upper ? Half::lower : Half::upper;
+  const CopiedRuns<real_t<T>> p{real_data(to),
+                                real_data(from),
+                                parts * to.ld,
+                                parts * from.ld,
+                                rows ? from.rows : from.columns,
+                                parts * (rows ? from.columns : from.rows),
+                                half,
+                                parts};
   const std::int64_t warps = p.runs * ceil_div(p.length, copied_at_a_time);
   const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(ceil_div(warps, copying_threads / 32), 1 << 16));
   launch(copy_runs_kernel<real_t<T>>, dim3(blocks), copying_threads, 0, stream, operation, p);
-}
-
-template <class Real>
-struct UnfoldedSmall {
-  Small<Real> from;
-  Tall<Real> to;
-  std::int64_t m, n;
-};
-
-/// Copies a triangular C and sets the other half to zero.
-template <class Real>
-__global__ void __launch_bounds__(copying_threads) unfold_kernel(const UnfoldedSmall<Real> p) {
-  const std::int64_t scalars = p.m * p.n;
-  for (std::int64_t i = std::int64_t{blockIdx.x} * copying_threads + threadIdx.x; i < scalars;
-       i += std::int64_t{gridDim.x} * copying_threads) {
-    const std::int64_t row = i / p.n;
-    const std::int64_t column = i % p.n;
-    const bool counts = p.from.half == Half::none || (p.from.half == Half::upper ? row <= column : row >= column);
-    const Real* const from = p.from.data + row * p.from.row_stride + column * p.from.column_stride;
-    Real* const to = p.to.data + p.to.offset(row, p.to.parts * column);
-    for (int part = 0; part < p.to.parts; ++part) to[part] = counts ? from[part] : Real(0);
-  }
 }
 
 template <class T>
@@ -82,25 +76,16 @@ Matrix<T> piece_of(const Matrix<T>& a, std::int64_t row, std::int64_t rows, std:
   return {a.data + (by_rows ? row * a.ld + column : row + column * a.ld), rows, columns, a.ld, a.layout};
 }
 
-/// Hands out memory from the beginning of the workspace.
-class Workspace {
- public:
-  explicit Workspace(std::span<std::byte> all) : left_(all) {}
-
-  template <class T>
-  T* take(std::int64_t count) {
-    constexpr std::uintptr_t sector = 32;
-    const auto start = reinterpret_cast<std::uintptr_t>(left_.data());
-    const std::size_t gap = (start + sector - 1) / sector * sector - start;
-    T* const taken = reinterpret_cast<T*>(left_.data() + gap);
-    left_ = left_.subspan(gap + static_cast<std::size_t>(count) * sizeof(T));
-    return taken;
-  }
-  std::span<std::byte> left() const { return left_; }
-
- private:
-  std::span<std::byte> left_;
-};
+/// Takes memory for a matrix from the beginning of the workspace.
+template <class T>
+Matrix<T> take(std::span<std::byte>& workspace, std::int64_t rows, std::int64_t columns, Layout layout) {
+  constexpr std::uintptr_t sector = 32;
+  const auto start = reinterpret_cast<std::uintptr_t>(workspace.data());
+  const std::size_t gap = (start + sector - 1) / sector * sector - start;
+  T* const taken = reinterpret_cast<T*>(workspace.data() + gap);
+  workspace = workspace.subspan(gap + static_cast<std::size_t>(rows * columns) * sizeof(T));
+  return {taken, rows, columns, layout == Layout::row_major ? columns : rows, layout};
+}
 
 }  // namespace
 
@@ -113,23 +98,14 @@ void launch_in_parts(const TsmmCall<T>& call, const dispatch::CudaTsmm& configur
   const bool in_place = configuration.part_rows != 0;
   const std::int64_t rows = in_place ? configuration.part_rows : k;
   const Product operation{in_place ? "tsmm_inplace" : "tsmm", k, m, n};
-  Workspace workspace(execution.workspace);
-
+  CudaExecution inner = execution;
   Matrix<const T> c = call.c;
   if (call.triangle != Triangle::general && columns < n) {
-    const Matrix<T> whole{workspace.take<T>(m * n), m, n, n, Layout::row_major};
-    const UnfoldedSmall<real_t<T>> p{small(call.c, call.triangle), tall(whole), m, n};
-    launch(unfold_kernel<real_t<T>>, dim3(static_cast<unsigned>(ceil_div(m * n, copying_threads))), copying_threads, 0,
-           execution.stream, operation, p);
+    const Matrix<T> whole = take<T>(inner.workspace, m, n, c.layout);
+    copy(c, whole, call.triangle, execution.stream, operation);
     c = whole;
   }
-  Matrix<T> results = call.b;
-  if (in_place) {
-    const bool by_rows = call.b.layout == Layout::row_major;
-    results = {workspace.take<T>(rows * n), rows, n, by_rows ? n : rows, call.b.layout};
-  }
-  CudaExecution inner = execution;
-  inner.workspace = workspace.left();
+  const Matrix<T> results = in_place ? take<T>(inner.workspace, rows, n, call.b.layout) : call.b;
   for (std::int64_t row = 0; row < k; row += rows) {
     const std::int64_t some = std::min(rows, k - row);
     for (std::int64_t column = 0; column < n; column += columns) {
@@ -147,8 +123,10 @@ void launch_in_parts(const TsmmCall<T>& call, const dispatch::CudaTsmm& configur
       const auto problem = dispatch::problem_of(part, execution.single_precision);
       launch_tsmm(part, dispatch::configure_cuda_tsmm(current_device(operation), problem), inner);
     }
-    if (in_place)
-      copy(piece_of(results, 0, some, 0, n), piece_of(call.b, row, some, 0, n), execution.stream, operation);
+    if (in_place) {
+      copy<T>(piece_of(results, 0, some, 0, n), piece_of(call.b, row, some, 0, n), Triangle::general, execution.stream,
+              operation);
+    }
   }
 }
 

@@ -290,14 +290,6 @@ void launch_kernel(const TsmmCall<T>& call, const dispatch::Wide& x, const Launc
   launch_sections(call, x, x.sections, x.in_cluster, launcher);
 }
 
-template <class Real>
-Kernel<TsmmWarps<Real>> kernel_of(const dispatch::PerWarp& x) {
-  if constexpr (sizeof(Real) == 4) {
-    if (x.policy == Policy::tf32) return tsmm_per_warp_tf32_kernel_of<Real>(x.blocks_n, x.tile_n);
-  }
-  return tsmm_per_warp_kernel_of<Real>(x.blocks_n, x.tile_n);
-}
-
 template <class T>
 void launch_kernel(const TsmmCall<T>& call, const dispatch::PerWarp& x, const Launcher& launcher) {
   launcher.reset_ticket();
@@ -312,7 +304,8 @@ void launch_kernel(const TsmmCall<T>& call, const dispatch::PerWarp& x, const La
   p.staged = x.staged != 0;
   p.panel = x.panel;
   p.stages = x.stages;
-  launcher.launch_early(kernel_of<Real>(x), x.parts, sharing_threads, x.shared_bytes, p);
+  launcher.launch_early(tsmm_per_warp_kernel_of<Real>(x.blocks_n, x.tile_n), x.parts, sharing_threads, x.shared_bytes,
+                        p);
 }
 
 /// How many chunks a column needs, if each stores up to `early` numbers before its own first one, and ends as early.
@@ -423,15 +416,12 @@ requires(sizeof(real_t<T>) == 8) void launch_kernel(const TsmmCall<T>& call, con
 }
 
 void launch_kernel(const TsmmCall<double>& call, const dispatch::ShortK& x, const Launcher& launcher) {
-  const TsmmPanels p{tall(call.a),
-                     tall(call.b),
+  const TsmmPanels p{plain_lines(lines(call.a), dispatch::panels_panel),
+                     results(call.b, x.rows, 0),
                      small(call.c, call.triangle),
                      coefficient(call.alpha),
                      coefficient(call.beta),
-                     call.a.rows,
                      static_cast<int>(call.a.columns),
-                     static_cast<int>(call.b.columns),
-                     written_in_pairs(call.b),
                      x.panel};
   launcher.launch_early(tsmm_short_k_kernel_of<double>(x.blocks_n, x.tile_n), x.parts, x.blocks_n * warp_size,
                         x.shared_bytes, p);

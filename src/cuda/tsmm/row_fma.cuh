@@ -2,35 +2,11 @@
 
 #include <type_traits>
 
-#include "src/cuda/tsmm/chunks.cuh"
+#include "src/cuda/tsmm/row_ring.cuh"
 #include "src/dispatch/cuda/constants.hpp"
 
-/// tsmm by FMA instructions for rows of few numbers, where tensor cores would mostly idle. tsmm/row_ring.cuh has the
-/// kernel.
+/// tsmm by FMA instructions for rows of few numbers, where tensor cores would mostly idle.
 namespace blockvec::kernels::cuda {
-
-/// Returns beta times entry `column` of a row of B. A complex beta needs both numbers of the entry.
-template <class Real>
-__device__ inline double scaled_entry(const Real* row, int column, Factor beta) {
-  const double own = row[column];
-  if (beta.im == 0) return beta.re * own;
-  const double other = row[column ^ 1];
-  return column % 2 == 0 ? beta.re * own - beta.im * other : beta.re * own + beta.im * other;
-}
-
-/// The most numbers that a row of A may have where B has at most `columns` columns.
-template <int columns>
-inline constexpr int narrow_depth = dispatch::narrow_depth(columns);
-
-/// Packs alpha C as [row][columns], with zeros beyond C.
-template <int columns, class Real, class Number>
-__device__ inline void pack_narrow(const Small<Real>& small, int m, int n, Factor alpha, Number* packed, int thread,
-                                   int threads) {
-  for (int i = thread; i < columns * narrow_depth<columns>; i += threads) {
-    const int row = i / columns;
-    packed[i] = static_cast<Number>(row < m && i % columns < n ? small.scaled(row, i % columns, alpha) : 0.0);
-  }
-}
 
 /// `unit` neighbouring numbers, moved by one access.
 template <int unit, class Real>
@@ -38,154 +14,115 @@ struct alignas(unit * sizeof(Real)) Neighbouring {
   Real number[unit];
 };
 
-/// Writes a row's results to shared memory, plus beta times B's old row if it `adds`. Returns false if a sum of single
-/// precision is not finite.
-template <bool adds, int unit, int columns, class Number, class Real>
-__device__ inline bool put_row(const TsmmRing<Real>& p, const Number (&sum)[columns], Real* out, const Real* old,
-                               Factor beta) {
-  using Unit = Neighbouring<unit, Real>;
-  float zero = 0;
-#pragma unroll
-  for (int j = 0; j < columns; j += unit) {
-    if (j >= p.n) break;
-    Unit stored;
-#pragma unroll
-    for (int u = 0; u < unit; ++u) {
-      Number value = sum[j + u];
-      if (adds) value += static_cast<Number>(scaled_entry(old, j + u, beta));
-      stored.number[u] = static_cast<Real>(value);
-      if constexpr (std::is_same_v<Number, float>) zero = fmaf(value, 0.0F, zero);
+/// Each lane computes whole rows of up to `columns` results; all lanes read the same entry of C at a time. For many
+/// columns, sums in double precision would take longer than memory does: these are in single precision.
+template <class Real, int columns>
+class RowFma {
+ public:
+  using Number = std::conditional_t<(columns > dispatch::widest_exact_narrow), float, double>;
+  static constexpr int warps = computing_warps;
+
+  /// Packs alpha C as [row][columns], with zeros beyond C.
+  __device__ static void pack(const TsmmRing<Real>& p, Number* packed, int thread, int threads) {
+    const Factor alpha = p.alpha.read();
+    for (int i = thread; i < columns * depth; i += threads) {
+      const int row = i / columns;
+      const int column = i % columns;
+      packed[i] = static_cast<Number>(row < p.m && column < p.n ? p.small.scaled(row, column, alpha) : 0.0);
     }
-    *reinterpret_cast<Unit*>(out + j) = stored;
   }
-  return zero == 0;
-}
 
-/// Computes one result in double precision from a row of A.
-template <class Real>
-__device__ inline Real plain_result(const TsmmRing<Real>& p, const Real* a, const Real* old, int column, bool adds,
-                                    Factor alpha, Factor beta) {
-  double value = adds ? scaled_entry(old, column, beta) : 0.0;
-#pragma unroll 1
-  for (int d = 0; d < p.m; ++d) value += a[d] * p.small.scaled(d, column, alpha);
-  return static_cast<Real>(value);
-}
+  __device__ RowFma(const TsmmRing<Real>& p, const Number* packed, int, int lane) : p_(p), c_(packed), lane_(lane) {}
 
-/// Computes a row again in double precision after single precision made a result infinite or NaN. So only true
-/// infinities remain.
-template <bool adds>
-__device__ __noinline__ void put_row_plainly(const TsmmRing<float>& p, const float* a, float* out, const float* old,
-                                             Factor beta) {
-  const Factor alpha = p.alpha.read();
-#pragma unroll 1
-  for (int j = 0; j < p.n; ++j) out[j] = plain_result(p, a, old, j, adds, alpha, beta);
-}
+  /// Multiplies with the widest accesses that the alignment of A's and B's rows allows.
+  template <class Wait>
+  __device__ void multiply(const Real* a, const Real* old, Real* out, bool adds, Factor beta,
+                           const Wait& wait_for_room) const {
+    constexpr int most = 16 / sizeof(Real) < columns ? 16 / sizeof(Real) : columns;  // 1, 2 or 4
+    constexpr int some = most == 4 ? 2 : most;
+    const auto aligned = [&](int unit) {
+      const auto places = reinterpret_cast<std::uintptr_t>(a) | reinterpret_cast<std::uintptr_t>(out);
+      return (p_.m | p_.n | p_.a.row_step | p_.pitch_out) % unit == 0 && places % (unit * sizeof(Real)) == 0;
+    };
+    wait_for_room();
+    if (aligned(most)) {
+      multiply_by<most>(a, old, out, adds, beta);
+    } else if (aligned(some)) {
+      multiply_by<some>(a, old, out, adds, beta);
+    } else {
+      multiply_by<1>(a, old, out, adds, beta);
+    }
+  }
 
-/// Each lane computes whole rows; all lanes read the same entry of C at a time. A lane loads several rows before it
-/// multiplies them.
-template <bool adds, int unit, int columns, class Real>
-__device__ inline void narrow_rows(const TsmmRing<Real>& p, const double* c, const Real* a, Real* out, const Real* old,
-                                   Factor beta, int lane) {
-  using Unit = Neighbouring<unit, Real>;
-  constexpr int depth = narrow_depth<columns>;
-  constexpr int batch = columns < 8 ? 8 : 4;
-  const int m = p.m;
-  for (int first = lane; first < p.rows; first += batch * warp_size) {
-    Real left[batch][depth];
+ private:
+  static constexpr bool exact = std::is_same_v<Number, double>;
+  static constexpr int depth = dispatch::narrow_depth(columns);      ///< the most numbers that a row of A has
+  static constexpr int batch = !exact ? 2 : columns < 8 ? 8 : 4;     ///< rows that a lane multiplies at a time
+  static constexpr int together = columns == 1 ? 1 : exact ? 2 : 4;  ///< entries of C that come by one load
+
+  template <int unit>
+  __device__ void multiply_by(const Real* a, const Real* old, Real* out, bool adds, Factor beta) const {
+    using Unit = Neighbouring<unit, Real>;
+    const int m = p_.m;
+    for (int first = lane_; first < p_.rows; first += batch * warp_size) {
+      const Real* from[batch];
 #pragma unroll
-    for (int r = 0; r < batch; ++r) {
-      const int row = min(first + r * warp_size, p.rows - 1);
+      for (int r = 0; r < batch; ++r) from[r] = a + min(first + r * warp_size, p_.rows - 1) * p_.a.row_step;
+      Number sum[batch][columns] = {};
 #pragma unroll
       for (int i = 0; i < depth; i += unit) {
-        Unit loaded{};
-        if (i < m) loaded = *reinterpret_cast<const Unit*>(a + row * p.a.row_step + i);
+        if (i >= m) break;
+        Unit left[batch];
 #pragma unroll
-        for (int u = 0; u < unit; ++u) left[r][i + u] = loaded.number[u];
-      }
-    }
-    double sum[batch][columns] = {};
+        for (int r = 0; r < batch; ++r) left[r] = *reinterpret_cast<const Unit*>(from[r] + i);
 #pragma unroll
-    for (int i = 0; i < depth; ++i) {
-      if (i >= m) break;  // conversions of columns beyond A would take as long as those that are needed
+        for (int u = 0; u < unit; ++u) {
 #pragma unroll
-      for (int j = 0; j < columns; ++j) {
-        const double factor = c[columns * i + j];
+          for (int j = 0; j < columns; j += together) {
+            const auto right = *reinterpret_cast<const Neighbouring<together, Number>*>(c_ + (i + u) * columns + j);
 #pragma unroll
-        for (int r = 0; r < batch; ++r) sum[r][j] += static_cast<double>(left[r][i]) * factor;
-      }
-    }
+            for (int v = 0; v < together; ++v) {
 #pragma unroll
-    for (int r = 0; r < batch; ++r) {
-      const int row = first + r * warp_size;
-      if (row >= p.rows) break;
-      put_row<adds, unit>(p, sum[r], out + row * p.pitch_out, old + row * p.old.row_step, beta);
-    }
-  }
-}
-
-/// Sums more columns in single precision. Sums in double precision would take longer than memory does.
-template <bool adds, int unit, int columns>
-__device__ inline void narrow_rows(const TsmmRing<float>& p, const float* c, const float* a, float* out,
-                                   const float* old, Factor beta, int lane) {
-  using Unit = Neighbouring<unit, float>;
-  constexpr int batch = 2;
-  for (int first = lane; first < p.rows; first += batch * warp_size) {
-    const float* from[batch];
-#pragma unroll
-    for (int r = 0; r < batch; ++r) from[r] = a + min(first + r * warp_size, p.rows - 1) * p.a.row_step;
-    float sum[batch][columns] = {};
-#pragma unroll 4
-    for (int i = 0; i < p.m; i += unit) {
-      Unit left[batch];
-#pragma unroll
-      for (int r = 0; r < batch; ++r) left[r] = *reinterpret_cast<const Unit*>(from[r] + i);
-#pragma unroll
-      for (int u = 0; u < unit; ++u) {
-        const auto* const four = reinterpret_cast<const Neighbouring<4, float>*>(c + (i + u) * columns);
-#pragma unroll
-        for (int j = 0; j < columns / 4; ++j) {
-          const Neighbouring<4, float> right = four[j];
-#pragma unroll
-          for (int v = 0; v < 4; ++v) {
-#pragma unroll
-            for (int r = 0; r < batch; ++r) {
-              sum[r][4 * j + v] = fmaf(left[r].number[u], right.number[v], sum[r][4 * j + v]);
+              for (int r = 0; r < batch; ++r) sum[r][j + v] += static_cast<Number>(left[r].number[u]) * right.number[v];
             }
           }
         }
       }
-    }
 #pragma unroll
-    for (int r = 0; r < batch; ++r) {
-      const int row = first + r * warp_size;
-      if (row >= p.rows) break;
-      float* const to = out + row * p.pitch_out;
-      const float* const held = old + row * p.old.row_step;
-      if (!put_row<adds, unit>(p, sum[r], to, held, beta)) [[unlikely]] {
-        put_row_plainly<adds>(p, from[r], to, held, beta);
+      for (int r = 0; r < batch; ++r) {
+        const int row = first + r * warp_size;
+        if (row >= p_.rows) break;
+        put_row<unit>(sum[r], from[r], adds ? old + row * p_.old.row_step : nullptr, out + row * p_.pitch_out, beta);
       }
     }
   }
-}
 
-/// Calls narrow_rows with the widest accesses that the alignment of A's and B's rows allows.
-template <bool adds, int columns, class Real, class Number>
-__device__ inline void narrow_rows(const TsmmRing<Real>& p, const Number* c, const Real* a, Real* out, const Real* old,
-                                   Factor beta, int lane) {
-  constexpr int most = 16 / sizeof(Real) < columns ? 16 / sizeof(Real) : columns;  // 1, 2 or 4
-  constexpr int some = most == 4 ? 2 : most;
-  const auto aligned = [&](int unit) {
-    const auto places = reinterpret_cast<std::uintptr_t>(a) | reinterpret_cast<std::uintptr_t>(out);
-    return p.m % unit == 0 && p.n % unit == 0 && p.a.row_step % unit == 0 && p.pitch_out % unit == 0 &&
-           places % (unit * sizeof(Real)) == 0;
-  };
-  if (aligned(most)) {
-    narrow_rows<adds, most, columns>(p, c, a, out, old, beta, lane);
-  } else if (aligned(some)) {
-    narrow_rows<adds, some, columns>(p, c, a, out, old, beta, lane);
-  } else {
-    narrow_rows<adds, 1, columns>(p, c, a, out, old, beta, lane);
+  /// Writes a row's results to shared memory, plus beta times B's old row if there is one.
+  template <int unit>
+  __device__ void put_row(const Number (&sum)[columns], const Real* a, const Real* old, Real* out, Factor beta) const {
+    float zero = 0;
+#pragma unroll
+    for (int j = 0; j < columns; j += unit) {
+      if (j >= p_.n) break;
+      Neighbouring<unit, Real> stored;
+#pragma unroll
+      for (int u = 0; u < unit; ++u) {
+        Number value = sum[j + u];
+        if (old != nullptr) value += static_cast<Number>(scaled_entry(old, j + u, beta));
+        stored.number[u] = static_cast<Real>(value);
+        if constexpr (!exact) zero = fmaf(value, 0.0F, zero);
+      }
+      *reinterpret_cast<Neighbouring<unit, Real>*>(out + j) = stored;
+    }
+    if constexpr (!exact) {
+      if (zero == 0) return;
+      rows_in_double(p_, a, 0, old, 0, 1, 0, p_.n, 0, 1, [&](int, int column, Real value) { out[column] = value; });
+    }
   }
-}
+
+  const TsmmRing<Real>& p_;
+  const Number* c_;
+  int lane_;
+};
 
 }  // namespace blockvec::kernels::cuda

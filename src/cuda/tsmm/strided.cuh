@@ -5,9 +5,9 @@
 #include "src/cuda/operands/load_tma.cuh"
 #include "src/cuda/ptx/dependent_launch.cuh"
 #include "src/cuda/ptx/mma_f64.cuh"
+#include "src/cuda/tsmm/chunks.cuh"
 #include "src/cuda/tsmm/factor.cuh"
 #include "src/cuda/tsmm/results.cuh"
-#include "src/cuda/tsmm/task.cuh"
 #include "src/dispatch/cuda/constants.hpp"
 
 /// tsmm on tensor cores for operands of any stride, in either layout, and of any width. TMA tiles (boxes) bring A to

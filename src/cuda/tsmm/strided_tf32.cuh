@@ -1,6 +1,6 @@
 #pragma once
 
-#include "src/cuda/tsmm/rows_in_double.cuh"
+#include "src/cuda/math/recompute.cuh"
 #include "src/cuda/tsmm/strided.cuh"
 #include "src/cuda/tsmm/tf32_warpgroup.cuh"
 
@@ -19,16 +19,9 @@ inline __global__ void pack_split_kernel(const __grid_constant__ TsmmBoxes<float
   if (blockIdx.x == 0 && threadIdx.x == 0) *p.tickets = 0;
   const Factor alpha = p.alpha.read();
   if (alpha.is_zero()) return;
-  const auto pack = [&](const auto& entry) {
-    pack_steps(p.panels * p.panel / (2 * pairs_of_step), columns, packed,
-               static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x), static_cast<int>(gridDim.x * blockDim.x),
-               entry);
-  };
-  if (p.out.b.row_major) {
-    pack(PairedEntries<TsmmBoxes<float>>{p, p.m, p.out.n, alpha});
-  } else {
-    pack(ColumnEntries<TsmmBoxes<float>>{p, p.m, p.out.n, alpha});
-  }
+  pack_steps(p.panels * p.panel / (2 * pairs_of_step), columns, packed,
+             static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x), static_cast<int>(gridDim.x * blockDim.x),
+             PairedEntries<TsmmBoxes<float>>{p, p.m, p.out.n, alpha});
 }
 
 /// Where a warp's results lie in B: 16 rows of each box. In a row, a lane has every fourth pair of neighbours.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "src/cuda/math/tf32x3.cuh"
 #include "src/cuda/ptx/wgmma_tf32.cuh"
 #include "src/cuda/tsmm/row_ring.cuh"
 
@@ -66,37 +67,6 @@ struct PairedEntries {
   }
 };
 
-/// Returns entries of alpha C for column-major operands, where pairs of real numbers are no neighbours. Four columns of
-/// A come before the four that they are paired with.
-template <class Task>
-struct ColumnEntries {
-  const Task& p;
-  int m, n;
-  Factor alpha;
-
-  __device__ double operator()(int step, int half, int which, int depth, int column) const {
-    if (p.small.parts == 2) return PairedEntries<Task>{p, m, n, alpha}(step, half, which, depth, column);
-    const int row = step * 2 * pairs_of_step + 8 * half + 4 * which + depth;
-    return row < m && column < n ? p.small.scaled(row, column, alpha) : 0.0;
-  }
-};
-
-template <int parts, int columns, bool paired>
-__device__ inline void pack_pairs(const TsmmRing<float>& p, int steps, float* packed) {
-  const Factor alpha = p.alpha.read();
-  const int thread = static_cast<int>(threadIdx.x);
-  constexpr int threads = warpgroups * warpgroup_threads;
-  if constexpr (paired) {
-    pack_steps(steps, columns, packed, thread, threads, PairedEntries<TsmmRing<float>>{p, p.m, p.n, alpha});
-  } else {
-    pack_steps(steps, columns, packed, thread, threads, [&](int step, int half, int which, int depth, int place) {
-      const int row = OddWidths::depth(step / 2 * 32, p.m, depth, 4 * (step % 2) + 2 * half + which);
-      const int column = OddWidths::column<columns>(place / 8, place % 8 / 2, place % 2);
-      return row < p.m && column < p.n ? p.small.scaled(row, column, alpha) : 0.0;
-    });
-  }
-}
-
 /// Returns whether `holds` is true for all threads that share barrier `name`; they wait for one another.
 __device__ inline bool all_meet(int name, int threads, bool holds) {
   unsigned all = 0;
@@ -123,12 +93,7 @@ struct WarpgroupSums {
     for (int i = 0; i < parts * columns / 2; ++i) (&sum[0][0])[i] = 0;
   }
 
-  __device__ bool finite() const {
-    float zero[4] = {};
-#pragma unroll
-    for (int i = 0; i < parts * columns / 2; ++i) zero[i % 4] = fmaf((&sum[0][0])[i], 0.0F, zero[i % 4]);
-    return (zero[0] + zero[1]) + (zero[2] + zero[3]) == 0;
-  }
+  __device__ bool finite() const { return all_finite<parts * columns / 2>(&sum[0][0]); }
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   template <int target, int sign>
@@ -309,13 +274,25 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
 
   if (warp >= 4 * warpgroups) {
     give_registers<32>();
-    if (warp == 4 * warpgroups) load_chunks<updates, true>(p, barriers, chunk_of, ring, bytes_a);
+    if (warp == 4 * warpgroups) load_chunks<updates>(p, barriers, chunk_of, ring, bytes_a);
     if (warp == 4 * warpgroups + 1) store_chunks(p, barriers, done, chunk_of, ring + results_at, bytes);
     return;
   }
 
   take_registers<160>();
-  pack_pairs<parts, columns, paired>(p, steps, packed);
+  const auto pack = [&](const auto& entry) {
+    pack_steps(steps, columns, packed, static_cast<int>(threadIdx.x), warpgroups * warpgroup_threads, entry);
+  };
+  const Factor alpha = p.alpha.read();
+  if constexpr (paired) {
+    pack(PairedEntries<TsmmRing<float>>{p, p.m, p.n, alpha});
+  } else {
+    pack([&](int step, int half, int which, int depth, int place) {
+      const int row = OddWidths::depth(step / 2 * 32, p.m, depth, 4 * (step % 2) + 2 * half + which);
+      const int column = OddWidths::column<columns>(place / 8, place % 8 / 2, place % 2);
+      return row < p.m && column < p.n ? p.small.scaled(row, column, alpha) : 0.0;
+    });
+  }
   publish_to_bulk_copies();
   meet(1, warpgroups * warpgroup_threads);
   const int group = warp / 4;
@@ -366,15 +343,9 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
     const int valid_rows = static_cast<int>(min(static_cast<std::int64_t>(p.rows), p.k - first_row));
     const bool finite = all_meet(2 + group, warpgroup_threads, sums.finite());
     if (!finite) {
-      const Factor alpha = p.alpha.read();
-#pragma unroll 1
-      for (int i = group_thread; i < valid_rows * p.n; i += warpgroup_threads) {
-        double value = 0;
-#pragma unroll 1
-        for (int d = 0; d < p.m; ++d) value += a[i / p.n * p.a.row_step + d] * p.small.scaled(d, i % p.n, alpha);
-        if (adds) value = plus_scaled_entry(value, results + i / p.n * p.old.row_step, i % p.n, beta);
-        p.b[(first_row + i / p.n) * p.pitch_b + i % p.n] = static_cast<float>(value);
-      }
+      rows_in_double(p, a, p.a.row_step, adds ? results : nullptr, p.old.row_step, valid_rows, 0, p.n, group_thread,
+                     warpgroup_threads,
+                     [&](int row, int column, float value) { p.b[(first_row + row) * p.pitch_b + column] = value; });
     } else {
       const bool bulk = flat && valid_rows == p.rows;
       float* const out = bulk ? results : p.b + first_row * p.pitch_b;

@@ -395,7 +395,7 @@ struct Wide : Strided {
 };
 
 struct PerWarp : TsmmCommon {
-  static constexpr TsmmKind kinds[] = {{TsmmKernel::per_warp}, {TsmmKernel::per_warp, Policy::tf32}};
+  static constexpr TsmmKind kinds[] = {{TsmmKernel::per_warp}};
   static const TsmmEntry<PerWarp> entry;
 
   int tile_n;    ///< sets of 8 columns of B

@@ -12,7 +12,6 @@ using enum TsmmKernel;
 template <TsmmKernel kernel, Policy policy = Policy::usual>
 constexpr TsmmKind only[] = {{kernel, policy}};
 constexpr TsmmKind row_rings[] = {{row_ring, Policy::fma}, {row_ring}, {row_ring, Policy::tf32}};
-constexpr TsmmKind per_warps[] = {{per_warp}, {per_warp, Policy::tf32}};
 
 bool always(const CudaDevice&, const Problem&) { return true; }
 
@@ -109,7 +108,7 @@ constexpr Rule<TsmmKernel, Problem> rules[] = {
      "cuda_vs_cublas.csv: 95 to 101 % of the roof, M = N = 1..64"},
     {row_rings, Place::if_none, "views of rows of 64 to 512 bytes; updates by one column", prefers_boxed_ring,
      "kernel_house.md: -4 to 20 % over strided; updates 13 to 55 % over per_warp"},
-    {per_warps, Place::if_none, "narrow views that are misaligned or overwritten",
+    {only<per_warp>, Place::if_none, "narrow views that are misaligned or overwritten",
      [](const CudaDevice&, const Problem& p) { return prefers_per_warp(p); },
      "kernel_house.md: 7 % (to 24) over strided"},
     {only<short_k>, Place::beside, "double, few rows of at least 256 columns, up to 32 columns of B", prefers_short_k,
@@ -125,7 +124,7 @@ constexpr Rule<TsmmKernel, Problem> rules[] = {
      "cuda_vs_cublas.csv: 92 to 101 % of the roof on views"},
     {row_rings, Place::if_none, "rows, where nothing has been found: devices without bulk copies", always,
      "compute_80.csv"},
-    {per_warps, Place::if_none, "views of rows, where nothing has been found: the same devices", always,
+    {only<per_warp>, Place::if_none, "views of rows, where nothing has been found: the same devices", always,
      "compute_80.csv"},
     {only<direct>, Place::if_none, "columns, where nothing has been found: the same devices", always, "compute_80.csv"},
     {only<registers_3m>, Place::beside, "complex double, 33 to 64 columns of A, more than 16 of B", always,
@@ -147,9 +146,6 @@ std::span<const Rule<TsmmKernel, CudaTsmmProblem>> tsmm_rules() { return rules; 
 // TMA tiles are as fast where rows are whole lines of memory and B is another matrix.
 bool prefers_per_warp(const CudaTsmmProblem& p) {
   const std::int64_t distance = p.pitch_a * p.real_bytes;
-  if (p.row_major && p.real_bytes == 4 && p.parts == 2 && p.m > 32 && p.n > 32) {
-    return !streams(p.m, p.pitch_a) && p.m <= 64 && p.n <= 64 && (!p.aligned || distance % 16 != 0);
-  }
   return p.row_major && !streams(p.m, p.pitch_a) && p.n <= 32 && p.m <= 32 &&
          (!p.aligned || distance % line_bytes != 0 || p.in_place);
 }

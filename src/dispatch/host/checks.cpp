@@ -48,6 +48,16 @@ void check_tall_layouts(const char* product, const Operand& a, const Operand& b)
   if (a.layout != b.layout) fail(product, shape(a) + " and " + shape(b) + ": expected one layout for both");
 }
 
+// A and B are tall, and C has as many rows and columns as they have columns.
+void check_shapes(const char* product, const Operand& a, const Operand& b, const Operand& c) {
+  for (const Operand* x : {&a, &b, &c}) check_operand(product, *x);
+  check_tall_layouts(product, a, b);
+  if (a.rows != b.rows) fail(product, shape(a) + " and " + shape(b) + ": expected as many rows in both");
+  if (c.rows == a.columns && c.columns == b.columns) return;
+  fail(product, shape(a) + ", " + shape(b) + " and " + shape(c) + ": expected C to be " + std::to_string(a.columns) +
+                    " x " + std::to_string(b.columns));
+}
+
 }  // namespace
 
 bool overlap(const Operand& a, const Operand& b) {
@@ -70,26 +80,14 @@ bool overlap(const Operand& a, const Operand& b) {
 
 void check_tsmttsm(const Operand& a, const Operand& b, const Operand& c) {
   constexpr const char* product = "tsmttsm";
-  for (const Operand* x : {&a, &b, &c}) check_operand(product, *x);
-  check_tall_layouts(product, a, b);
-  if (a.rows != b.rows) fail(product, shape(a) + " and " + shape(b) + ": expected as many rows in both");
-  if (c.rows != a.columns || c.columns != b.columns) {
-    fail(product, shape(a) + ", " + shape(b) + " and " + shape(c) + ": expected C to be " + std::to_string(a.columns) +
-                      " x " + std::to_string(b.columns));
-  }
+  check_shapes(product, a, b, c);
   check_apart(product, c, a);
   check_apart(product, c, b);
 }
 
 void check_tsmm(const Operand& a, const Operand& c, const Operand& b) {
   constexpr const char* product = "tsmm";
-  for (const Operand* x : {&a, &c, &b}) check_operand(product, *x);
-  check_tall_layouts(product, a, b);
-  if (a.rows != b.rows) fail(product, shape(a) + " and " + shape(b) + ": expected as many rows in both");
-  if (c.rows != a.columns || c.columns != b.columns) {
-    fail(product, shape(a) + ", " + shape(b) + " and " + shape(c) + ": expected C to be " + std::to_string(a.columns) +
-                      " x " + std::to_string(b.columns));
-  }
+  check_shapes(product, a, b, c);
   check_apart(product, b, a);
   check_apart(product, b, c);
 }

@@ -26,6 +26,8 @@ void scale(T beta, const Matrix<T>& c) {
 
 bool empty(std::int64_t rows, std::int64_t columns) { return rows == 0 || columns == 0; }
 
+double words(std::int64_t k, std::int64_t width) { return static_cast<double>(k) * static_cast<double>(width); }
+
 }  // namespace
 
 std::int64_t summation_depth(std::int64_t k) {
@@ -35,6 +37,22 @@ std::int64_t summation_depth(std::int64_t k) {
   constexpr std::int64_t part_levels = 6;
   static_assert(std::int64_t{1} << part_levels == host::max_parts);
   return std::min(k, host::max_chunk_rows) + host::fan_out * levels + part_levels;
+}
+
+template <class T>
+double tsmttsm_bytes(std::int64_t k, std::int64_t m, std::int64_t n, bool same_operand) {
+  return sizeof(T) * (same_operand ? words(k, m) : words(k, m) + words(k, n));
+}
+
+template <class T>
+double tsmm_bytes(std::int64_t k, std::int64_t m, std::int64_t n, bool reads_output) {
+  return sizeof(T) * (words(k, m) + (reads_output ? 2 : 1) * words(k, n));
+}
+
+template <class T>
+double product_flops(std::int64_t k, std::int64_t m, std::int64_t n) {
+  const double products = words(k, m) * static_cast<double>(n);
+  return (std::is_floating_point_v<T> ? 2 : 8) * products;
 }
 
 template <class T>
@@ -145,6 +163,18 @@ void gram_schmidt_sweep(std::span<const std::type_identity_t<Matrix<const T>>> v
   host::gram_schmidt_sweep<T>({v, s, w, x, triangle, p, g}, configuration, scratch.data<host::real_t<T>>());
 }
 
+template double tsmttsm_bytes<float>(std::int64_t, std::int64_t, std::int64_t, bool);
+template double tsmttsm_bytes<double>(std::int64_t, std::int64_t, std::int64_t, bool);
+template double tsmttsm_bytes<std::complex<float>>(std::int64_t, std::int64_t, std::int64_t, bool);
+template double tsmttsm_bytes<std::complex<double>>(std::int64_t, std::int64_t, std::int64_t, bool);
+template double tsmm_bytes<float>(std::int64_t, std::int64_t, std::int64_t, bool);
+template double tsmm_bytes<double>(std::int64_t, std::int64_t, std::int64_t, bool);
+template double tsmm_bytes<std::complex<float>>(std::int64_t, std::int64_t, std::int64_t, bool);
+template double tsmm_bytes<std::complex<double>>(std::int64_t, std::int64_t, std::int64_t, bool);
+template double product_flops<float>(std::int64_t, std::int64_t, std::int64_t);
+template double product_flops<double>(std::int64_t, std::int64_t, std::int64_t);
+template double product_flops<std::complex<float>>(std::int64_t, std::int64_t, std::int64_t);
+template double product_flops<std::complex<double>>(std::int64_t, std::int64_t, std::int64_t);
 template std::size_t tsmttsm_workspace<float>(std::int64_t, std::int64_t, std::int64_t, Layout);
 template std::size_t tsmttsm_workspace<double>(std::int64_t, std::int64_t, std::int64_t, Layout);
 template std::size_t tsmttsm_workspace<std::complex<float>>(std::int64_t, std::int64_t, std::int64_t, Layout);

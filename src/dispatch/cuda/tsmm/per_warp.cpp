@@ -8,8 +8,6 @@
 namespace blockvec::kernels::dispatch {
 namespace {
 
-bool is_split(const PerWarp& c) { return c.policy == Policy::tf32; }
-
 // Bytes of one warp's stage.
 std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const PerWarp& c) {
   return std::int64_t{c.rows} * c.pitch * p.real_bytes;
@@ -21,8 +19,7 @@ static bool complete_per_warp(const CudaDevice& device, const CudaTsmmProblem& p
   const std::int64_t most_panel = 256 / p.real_bytes;
   if (!p.row_major || p.m < 1 || p.n > 8 * c.tile_n || c.stages < 2 || c.stages > 4) return false;
   c.rows = 16 * c.blocks_n;
-  if (is_split(c) && (p.real_bytes != 4 || !p.may_split)) return false;
-  c.panel = static_cast<int>(p.m <= most_panel ? round_up(p.m, is_split(c) ? 8 : 4) : most_panel);
+  c.panel = static_cast<int>(p.m <= most_panel ? round_up(p.m, 4) : most_panel);
   // Each lane takes one of four neighbours of a row. With this pitch, the lanes of a warp meet different banks.
   const std::int64_t numbers = std::max<std::int64_t>(c.panel, c.staged != 0 ? 8 * c.tile_n : 0);
   c.pitch = static_cast<int>(round_up(numbers + 4, 8) - 4);
@@ -44,7 +41,6 @@ static void add_per_warp(const TsmmKind& kind, const CudaDevice& device, const C
   // Memory is written in sectors of 32 bytes. Lanes fill them without shared memory only if all rows of B begin and end
   // with a sector.
   const bool staged = !p.aligned_output || p.pitch_b * p.real_bytes % 32 != 0 || p.n * p.real_bytes % 32 != 0;
-  const bool split = kind.policy == Policy::tf32;
   const auto add = [&](const TileShape& tile, int stages, bool by_rows, int ticket) {
     PerWarp c{};
     static_cast<TsmmKind&>(c) = kind;
@@ -57,14 +53,12 @@ static void add_per_warp(const TsmmKind& kind, const CudaDevice& device, const C
   };
   const bool few = p.n <= 24;
   const int usual_stages = p.in_place ? (few ? 4 : 2) : few ? 2 : 3;
-  // As measured on an H200, double precision limits products of many columns, and is as fast for few.
-  const bool splits = p.real_bytes == 4 && p.may_split && p.n > 32;
-  const auto add_shape = [&](const TileShape& tile) {
-    if (tile.n > 1 && 8 * (tile.n - 1) >= p.n) return;  // a narrower tile is enough
+  for (const TileShape& tile : tsmm_per_warp_shapes) {
+    if (tile.n > 1 && 8 * (tile.n - 1) >= p.n) continue;  // a narrower tile is enough
     if (search == Search::usual) {
-      const bool wide_rows = p.real_bytes == 4 && !few && !split && !p.in_place;
-      if (split == splits) add(tile, wide_rows ? 2 : usual_stages, staged, split ? 16 : wide_rows ? 4 : 0);
-      return;
+      const bool wide_rows = p.real_bytes == 4 && !few && !p.in_place;
+      add(tile, wide_rows ? 2 : usual_stages, staged, wide_rows ? 4 : 0);
+      continue;
     }
     for (const int stages : {2, 3, 4}) {
       for (const int ticket : {4, 8, 16}) {
@@ -72,11 +66,6 @@ static void add_per_warp(const TsmmKind& kind, const CudaDevice& device, const C
         add(tile, stages, !staged, ticket);
       }
     }
-  };
-  if (split) {
-    for (const TileShape& tile : tsmm_per_warp_tf32_shapes) add_shape(tile);
-  } else {
-    for (const TileShape& tile : tsmm_per_warp_shapes) add_shape(tile);
   }
 }
 
@@ -87,7 +76,7 @@ static CudaWork per_warp_work(const CudaDevice& device, const CudaTsmmProblem& p
   CudaWork work{};
   work.bytes = tall_bytes(p);
   work.bandwidth = 0.95 * device.copy_bandwidth;
-  work.product_clocks = products * (is_split(c) ? 10 : 16);
+  work.product_clocks = products * 16;
   work.shared_clocks = products * (16.0 / c.tile_n + 8.0 / c.blocks_n);
   work.overlap = 0.5;
   work.tensor_cores = true;
@@ -100,7 +89,6 @@ static CudaWork per_warp_work(const CudaDevice& device, const CudaTsmmProblem& p
 }
 
 static bool is_compiled(const CudaTsmmProblem& p, const PerWarp& c) {
-  if (is_split(c)) return is_among(tsmm_per_warp_tf32_compiled, p.real_bytes, c.blocks_n, c.tile_n);
   return is_among(tsmm_per_warp_compiled, p.real_bytes, c.blocks_n, c.tile_n);
 }
 
