@@ -108,7 +108,8 @@ FAMILIES = {
                                "tsmttsm_narrow_kernel<{real}, {parts}, {columns}, true, {by_columns}>", ("columns",),
                                shape="Columns", choices=BY_COLUMNS, by_parts=True,
                                makes=lambda real, columns, by_columns, parts: columns >= 1 and columns % parts == 0
-                               and (by_columns == "true" or (real == "float" and columns > 2))),
+                               and (by_columns == "true" or (real == "float" and columns > 2
+                                                             and (columns % 2 == 1 or columns == 10)))),
     "tsmttsm_tf32_warpgroup": Family("tsmttsm/tf32_warpgroup.cuh", RING,
                                      "tsmttsm_rows_warpgroup_kernel<8 * {n}, {aligned}, {by_columns}, {m} == 2>",
                                      choices={"bool aligned": ("false", "true"), **BY_COLUMNS},
@@ -122,7 +123,8 @@ FAMILIES = {
                                         and (m == 1 or (m == 2 and n == 4)), needs="wgmma"),
     "tsmttsm_direct": Family("tsmttsm/direct.cuh", "TsmttsmDirect<{real}>",
                              "tsmttsm_direct_kernel<{real}, {neighbours}, {m}, {n}, {warps}>", ("m", "n", "warps"),
-                             ("m", "n"), "DirectShape", choices={"Neighbours neighbours": NEIGHBOURS}),
+                             ("m", "n"), "DirectShape", choices={"Neighbours neighbours": NEIGHBOURS},
+                             makes=lambda real, m, n, warps, neighbours: neighbours != NEIGHBOURS[1] or m == n == 1),
     "tsmm_row_ring": Family("tsmm/row_ring.cuh", "TsmmRing<{real}>", "tsmm_ring_kernel<{real}, {m}, {n}>",
                             makes=results_fit),
     "tsmm_row_ring_tf32": Family("tsmm/row_ring.cuh", "TsmmRing<{real}>", "tsmm_ring_kernel<{real}, {m}, {n}, true>",
