@@ -7,7 +7,6 @@
 #include "src/cuda/ptx/dependent_launch.cuh"
 #include "src/cuda/tsmm/results.cuh"
 #include "src/cuda/tsmm/row_ring_tf32.cuh"
-#include "src/cuda/tsmm/rows_in_double.cuh"
 #include "src/cuda/tsmm/strided.cuh"
 
 /// tsmm for row-major operands of any stride and alignment, where every warp works by itself. A warp copies its rows of
@@ -208,7 +207,7 @@ __global__ void __launch_bounds__(sharing_threads, sharing_blocks<tb, tn>)
   SharedTurns turns(ticket, p.tickets, p.chunks_per_ticket, lane);
   if (threadIdx.x == 0) turns.begin();
   if (m > 0) {
-    const OrderOfSteps order{tn, depth / 8, p.depth_classes, p.out.has_neighbours()};
+    const OrderOfSteps order{tn, depth / 8, p.depth_classes, p.out.neighbours, tn};
     pack(p.small, m, p.out.n, p.alpha.read(), order, packed, static_cast<int>(threadIdx.x), sharing_threads);
     if constexpr (tf32) {
       __syncthreads();
@@ -250,7 +249,8 @@ __global__ void __launch_bounds__(sharing_threads, sharing_blocks<tb, tn>)
 #pragma unroll 1
         for (std::int64_t row = first_row; row < min(first_row + rows_of_turn, p.out.k); ++row) {
           float* const to = p.out.b.data + row * p.out.b.row_stride;
-          multiply_row_plainly<8 * tn>(p, row, lane, [&](int column, float value) { to[column] = value; });
+          multiply_row_again<8 * tn>(p, p.lines.data + row * p.lines.distance, p.out.b.parts, row, 0,
+                                     [&](int column, float value) { to[column] = value; });
         }
         clear();
         return;
