@@ -237,7 +237,7 @@ void launch_sections(const TsmmCall<T>& call, const dispatch::Strided& x, int se
   const bool by_3m = x.kernel == TsmmKernel::strided_3m;
   const bool holds_c = x.kernel == TsmmKernel::registers_3m;
   const bool plain = x.kernel == TsmmKernel::strided_plain;
-  if (plain || splits || by_3m || holds_c) p.lines = plain_lines(a, row_major ? x.panel : of_line);
+  if (plain || splits || by_3m) p.lines = plain_lines(a, row_major ? x.panel : of_line);
   if (plain) {
     p.a.classes = 1;
     p.a.pitch = x.pitch;

@@ -66,21 +66,6 @@ struct PairedEntries {
   }
 };
 
-/// Returns entries of alpha C for column-major operands, where pairs of real numbers are no neighbours. Four columns of
-/// A come before the four that they are paired with.
-template <class Task>
-struct ColumnEntries {
-  const Task& p;
-  int m, n;
-  Factor alpha;
-
-  __device__ double operator()(int step, int half, int which, int depth, int column) const {
-    if (p.small.parts == 2) return PairedEntries<Task>{p, m, n, alpha}(step, half, which, depth, column);
-    const int row = step * 2 * pairs_of_step + 8 * half + 4 * which + depth;
-    return row < m && column < n ? p.small.scaled(row, column, alpha) : 0.0;
-  }
-};
-
 template <int parts, int columns, bool paired>
 __device__ inline void pack_pairs(const TsmmRing<float>& p, int steps, float* packed) {
   const Factor alpha = p.alpha.read();
