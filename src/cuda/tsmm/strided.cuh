@@ -308,14 +308,14 @@ struct Fp64Pack {
 };
 
 /// Packs C once for all blocks, where it does not fit into each of them, and sets their ticket to zero.
-template <class Factor>
-__global__ void pack_kernel(const __grid_constant__ TsmmBoxes<typename Factor::Real> p, double* packed) {
+template <class Pack>
+__global__ void pack_kernel(const __grid_constant__ TsmmBoxes<typename Pack::Real> p, double* packed) {
   release_next_kernel();
   await_previous_kernel();
   if (blockIdx.x == 0 && threadIdx.x == 0) *p.tickets = 0;
   if (p.alpha.read().is_zero()) return;
-  Factor::pack(p, p.panels * p.panel, packed, static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x),
-               static_cast<int>(gridDim.x * blockDim.x));
+  Pack::pack(p, p.panels * p.panel, packed, static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x),
+             static_cast<int>(gridDim.x * blockDim.x));
 }
 
 /// A policy of tsmm_strided_kernel: what a warp does with its tile of `tb` x 16 rows times `tn` x 8 columns. This one
@@ -353,25 +353,10 @@ struct Fp64Tiles : Fp64Pack<Real_> {
   /// Adds the products with `columns` columns of A. `a` points to this lane's first entries of both halves of the rows,
   /// `c` to the warp's part of C.
   __device__ void multiply(const TsmmBoxes<Real>& p, const Real* const (&a)[2], const double* c, int columns) {
-    const int box = p.a.numbers();
-    if constexpr (wide) {
-      const int steps = (columns + 15) / 16;
-#pragma unroll 1
-      for (int step = 0; step < steps; ++step) {
-        double left[tb][8];
-#pragma unroll
-        for (int t = 0; t < tb; ++t) {
-#pragma unroll
-          for (int v = 0; v < 8; ++v) left[t][v] = a[v % 2][t * box + step * p.depth_step + p.step[v / 2]];
-        }
-        multiply_step(sum, left, c + step * 2 * piece_numbers * p.section_pieces, p.section_pieces);
-      }
-    } else {
-      constexpr bool ahead = blocks == 1 ? tb * tn <= 8 : tb == 1;  // if registers suffice
-      const int unit = 4 * p.depth_classes;
-      const int steps = (columns + unit - 1) / unit * p.depth_classes;
-      multiply_panel<ahead>(p, sum, a, box, c, p.section_pieces, steps);
-    }
+    constexpr bool ahead = blocks == 1 ? tb * tn <= 8 : tb == 1;  // if registers suffice
+    const int unit = 4 * p.depth_classes;
+    const int steps = (columns + unit - 1) / unit * p.depth_classes;
+    multiply_panel<ahead>(p, sum, a, p.a.numbers(), c, p.section_pieces, steps);
   }
 
   /// Gives the results. Returns whether all of the warp are finite.
