@@ -155,18 +155,19 @@ FAMILIES = {
     "tsmm_column_ring_fma": Family("tsmm/column_fma.cuh", "TsmmColumnPieces<{real}>",
                               "tsmm_columns_fma_kernel<{real}, {parts}, {n}, {m}>", by_parts=True,
                               makes=lambda real, m, n, parts: m >= 1 and n * parts % 4 == 0, needs="bulk"),
-    "tsmm_strided": Family("tsmm/strided.cuh", BOXES, "tsmm_boxes_kernel<{real}, {m}, {n}>", needs="bulk"),
-    "tsmm_strided_3m": Family("tsmm/strided_3m.cuh", BOXES, "tsmm_gauss_kernel<GaussTile<{m}, {n}, {by_columns}>>",
+    "tsmm_strided": Family("tsmm/strided.cuh", BOXES, "tsmm_strided_kernel<Fp64Tiles<{real}, {m}, {n}>>", needs="bulk"),
+    "tsmm_strided_3m": Family("tsmm/strided_3m.cuh", BOXES, "tsmm_strided_kernel<GaussTile<{m}, {n}, {by_columns}>>",
                               choices=BY_COLUMNS,
                               makes=lambda real, m, n, by_columns: real == "double" and m * n <= 4
                               and (by_columns == "true") == (m > 1), needs="bulk"),
-    "tsmm_strided_tf32": Family("tsmm/strided_tf32.cuh", BOXES, "tsmm_boxes_split_kernel<{parts}, {m}, 8 * {n}>",
+    "tsmm_strided_tf32": Family("tsmm/strided_tf32.cuh", BOXES,
+                                "tsmm_strided_kernel<WarpgroupTiles<{parts}, {m}, 8 * {n}>>",
                                 by_parts=True, makes=lambda real, m, n, parts: real == "float" and 1 <= m <= 2
                                 and n in (1, 2, 4, 8, 16) and m * n * parts <= 16, needs="wgmma"),
     "tsmm_registers_3m": Family("tsmm/registers_3m.cuh", BOXES, "tsmm_gauss_registers_kernel<{m}, {n}, {by_columns}>",
                                 choices=BY_COLUMNS, makes=lambda real, m, n, by_columns: real == "double"
                                 and 2 <= m <= 16 and n in (2, 3, 4), needs="bulk"),
-    "tsmm_wide": Family("tsmm/wide.cuh", BOXES, "tsmm_wide_kernel<{real}, {m}, {n}>",
+    "tsmm_wide": Family("tsmm/strided.cuh", BOXES, "tsmm_strided_kernel<Fp64Tiles<{real}, {m}, {n}, true>>",
                         makes=lambda real, m, n: m == 2 and 1 <= n <= 8, needs="bulk"),
     "tsmm_per_warp": Family("tsmm/per_warp.cuh", "TsmmWarps<{real}>", "tsmm_warps_kernel<{real}, {n}>",
                             makes=lambda real, m, n: m == 1),

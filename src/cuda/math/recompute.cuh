@@ -53,24 +53,4 @@ __device__ inline void rows_in_double(const Task& p, const float* a, int step_a,
   }
 }
 
-/// A warp computes a row of up to `numbers` results from memory. B may be A. It calls put(column, value) after it has
-/// read the row.
-template <int numbers, class Task, class Put>
-__device__ inline void multiply_row_plainly(const Task& p, std::int64_t row, int lane, const Put& put) {
-  constexpr int of_lane = (numbers + 31) / 32;
-  float value[of_lane];
-#pragma unroll
-  for (int i = 0; i < of_lane; ++i) {
-    const int column = lane + i * 32;
-    if (column >= p.out.n) continue;
-    value[i] =
-        result_in_double(p, p.lines.data + row * p.lines.distance, p.out.b.data + row * p.out.b.row_stride, column);
-  }
-  __syncwarp();
-#pragma unroll
-  for (int i = 0; i < of_lane; ++i) {
-    if (lane + i * 32 < p.out.n) put(lane + i * 32, value[i]);
-  }
-}
-
 }  // namespace blockvec::kernels::cuda

@@ -33,23 +33,17 @@ __host__ __device__ inline int depth_of(int classes, int q, int s) {
 /// columns lie in one lane; elsewhere they lie in neighbouring lanes.
 __device__ inline int column_of(bool neighbours, int i) { return neighbours ? i : i / 2 + 4 * (i % 2); }
 
-/// Order [pair of steps][8 columns of B][lane][2].
+/// Order [section of B's columns][pair of steps][8 columns of B][lane][2].
 struct OrderOfSteps {
   int pieces;
   int blocks;
   int depth_classes;
   bool neighbours;
+  int section_pieces;  ///< pieces of a section
 
   __device__ Place operator()(int piece, int block, int lane, int which) const {
     return {depth_of(depth_classes, lane % 4, 2 * block + which), 8 * piece + column_of(neighbours, lane / 4)};
   }
-  __device__ int index(int piece, int block) const { return block * pieces + piece; }
-};
-
-/// Order [section of B's columns][pair of steps][8 columns of B][lane][2].
-struct OrderOfSections : OrderOfSteps {
-  int section_pieces;
-
   __device__ int index(int piece, int block) const {
     return (piece / section_pieces * blocks + block) * section_pieces + piece % section_pieces;
   }

@@ -186,6 +186,7 @@ Results<real_t<T>> results(const Matrix<T>& b, int box_rows, int staged_pitch) {
   out.n = static_cast<int>(parts_of<T> * b.columns);
   out.k = b.rows;
   out.in_pairs = written_in_pairs(b);
+  out.neighbours = out.in_pairs || parts_of<T> == 2;
   out.box_rows = box_rows;
   out.map = {1, 4, 8};
   out.staged_pitch = staged_pitch;
@@ -204,6 +205,17 @@ Kernel<TsmmBoxes<Real>> kernel_of(const dispatch::Strided& x, int parts, bool by
     if (x.policy == Policy::tf32) return tsmm_strided_tf32_kernel_of<Real>(x.blocks_n, x.tile_n, parts);
   }
   return tsmm_strided_kernel_of<Real>(x.blocks_n, x.tile_n);
+}
+
+/// The kernel that packs C where C comes in K slices.
+template <class Real>
+void (*pack_kernel_of(const dispatch::Strided& x))(TsmmBoxes<Real>, double*) {
+  if constexpr (sizeof(Real) == 4) {
+    if (x.policy == Policy::tf32) return pack_kernel<WarpgroupPack<>>;
+  } else {
+    if (x.policy == Policy::three_m) return pack_kernel<GaussPack<false>>;
+  }
+  return pack_kernel<Fp64Pack<Real>>;
 }
 
 /// Blocks compute `sections` CTA tiles of B's columns, those of a cluster the same rows of them.
@@ -225,7 +237,7 @@ void launch_sections(const TsmmCall<T>& call, const dispatch::Strided& x, int se
   const bool by_3m = x.policy == Policy::three_m;
   const bool holds_c = x.kernel == TsmmKernel::registers_3m;
   const bool plain = x.policy == Policy::plain;
-  if (plain || splits || by_3m || holds_c) p.lines = plain_lines(a, row_major ? x.panel : of_line);
+  if (plain || splits || by_3m) p.lines = plain_lines(a, row_major ? x.panel : of_line);
   if (plain) {
     p.a.classes = 1;
     p.a.pitch = x.pitch;
@@ -236,6 +248,7 @@ void launch_sections(const TsmmCall<T>& call, const dispatch::Strided& x, int se
     p.a = boxes(a, x.classes, x.pitch, lines_of_class, launcher.operation);
   }
   p.out = results(call.b, box_rows, x.staged_pitch);
+  if (splits) p.out.neighbours = true;
   if (row_major && x.classes == 2) p.out.map = {2, 8, 1};  // rows that lanes read at a time are of one class
   if (row_major && x.classes > 2) p.out.map = {4, 1, 2};
   for (p.out.sharing_lanes = 4; p.out.sharing_lanes < warp_size;) {  // lanes enough for a line that starts anywhere
@@ -264,15 +277,8 @@ void launch_sections(const TsmmCall<T>& call, const dispatch::Strided& x, int se
     launcher.reset_ticket();
   } else {  // the kernel that packs C resets the ticket, too
     auto* const packed = launcher.packed<double>();
-    const std::int64_t numbers = std::int64_t{p.sections} * p.panels * p.panel_numbers(p.section_pieces);
-    if (!splits && !by_3m) {
-      launcher.launch_early(pack_kernel<Real>, ceil_div(numbers, 512), 128, 0, p, packed);
-    } else if constexpr (sizeof(Real) == 4) {
-      launcher.launch_early(pack_split_kernel, ceil_div(numbers, 128), 128, 0, p, 8 * p.section_pieces,
-                            reinterpret_cast<float*>(packed));
-    } else {
-      launcher.launch_early(pack_gauss_kernel, ceil_div(numbers, 128), 128, 0, p, p.section_pieces, packed);
-    }
+    const std::int64_t numbers = std::int64_t{p.sections} * p.panels * p.panel_numbers();
+    launcher.launch_early(pack_kernel_of<Real>(x), ceil_div(numbers, splits || by_3m ? 128 : 512), 128, 0, p, packed);
     p.packed = packed;
   }
   const int threads = holds_c ? dispatch::gauss_register_warps(x.tile_n) * warp_size + loading_threads : block_threads;

@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(sharing_threads, sharing_blocks<tn>)
   Real* const ring = reinterpret_cast<Real*>(packed + depth * tn * 8) + warp * p.stages * stage_numbers;
   Chunks turns(p);
   if (m > 0) {
-    const OrderOfSteps order{tn, depth / 8, p.depth_classes, p.out.has_neighbours()};
+    const OrderOfSteps order{tn, depth / 8, p.depth_classes, p.out.neighbours, tn};
     pack(p.small, m, p.out.n, p.alpha.read(), order, packed, static_cast<int>(threadIdx.x), sharing_threads);
   }
   __syncthreads();

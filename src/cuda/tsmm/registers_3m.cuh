@@ -1,7 +1,5 @@
 #pragma once
 
-#include "src/cuda/operands/load_plain.cuh"
-#include "src/cuda/ptx/dependent_launch.cuh"
 #include "src/cuda/tsmm/strided.cuh"
 
 /// tsmm in complex double precision, in either layout, by the 3M method: three real products instead of four. A comes
@@ -217,38 +215,6 @@ struct StagedChunks {
   }
 };
 
-/// Computes 8 rows x 16 columns again, one entry after the other, with all products. `stage` points to the box, `old`
-/// to the chunk's part of B, `to` to its results. `first_row` counts in these; `left` rows of B follow it.
-__device__ inline void multiply_set_plainly(const TsmmBoxes<double>& p, const double* stage, const double* old,
-                                            double* to, int first_row, int left, int first_column) {
-  int lane;  // read here, so that it needs no register before
-  asm volatile("mov.u32 %0, %laneid;" : "=r"(lane));
-  const Factor alpha = p.alpha.read();
-  const Factor beta = p.beta.read();
-  const bool rows = p.out.b.row_major;
-#pragma unroll 1
-  for (int i = lane; i < 8 * 32; i += warp_size) {  // neighbouring lanes have both parts of an entry
-    const int row = first_row + i / 32;
-    const int column = 2 * first_column + i % 32;
-    const bool mine = i / 32 < left && column < p.out.n;
-    Factor value{0, 0};
-    if (mine) {
-#pragma unroll 1
-      for (int d = 0; d < p.m; ++d) {
-        const double a = rows ? stage[row * p.a.pitch + d] : stage[d / 2 * p.a.pitch + 2 * row + d % 2];
-        value.re += a * p.small.scaled(d, column, alpha);
-      }
-    }
-    if (!beta.is_zero() && mine) {
-      const double* const entry = old + p.out.b.offset(row, column - column % 2);
-      const Factor scaled = scale(beta, {entry[0], entry[1]});
-      value.re += column % 2 == 0 ? scaled.re : scaled.im;
-    }
-    __syncwarp();  // both parts of a complex entry are read before either is written
-    if (mine) to[p.out.b.offset(row, column)] = value.re;
-  }
-}
-
 /// A warp brings B's old numbers of a chunk's rows into the L2 cache.
 __device__ inline void fetch_old(const Results<double>& out, std::uint32_t chunk) {
 #if __CUDA_ARCH__ >= 900
@@ -289,6 +255,7 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
   release_next_kernel();
   const int warp = static_cast<int>(threadIdx.x) / warp_size;
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
+  const Items<double, false> items(p);
   const BoxStages<double> stages{barriers, chunk_of, memory, p.a.numbers() * static_cast<int>(sizeof(double)), 0};
   if (threadIdx.x == 0) {
     for (int i = 0; i < pairs; ++i) {
@@ -310,7 +277,7 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
     const auto fetch = [&](std::uint32_t chunk) {
       if (fetches && adds) fetch_old(p.out, chunk);
     };
-    if (reads_a && warp == warps) load_chunks<1, false, warps * warp_size>(p, stages, tickets, fetch);
+    if (reads_a && warp == warps) load_chunks<1, false, warps * warp_size>(p, stages, items, tickets, fetch);
     if (reads_a && staged && warp == warps + 1) results.store(p.out);
     return;
   }
@@ -451,7 +418,12 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
             }
             write(to, 8 * set, left - 8 * set, re, im);
           } else {
-            multiply_set_plainly(p, stage, of_chunk(chunk), to, 8 * set, left - 8 * set, first_column);
+#pragma unroll 1
+            for (int row = 8 * set; row < min(8 * set + 8, left); ++row) {
+              multiply_row_again<32>(p, stage + row * (by_columns ? 2 : p.a.pitch), by_columns ? p.a.pitch : 2,
+                                     std::int64_t{chunk} * rows + row, 2 * first_column,
+                                     [&](int column, double value) { to[p.out.b.offset(row, column)] = value; });
+            }
           }
         }
       }

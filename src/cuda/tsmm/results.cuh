@@ -1,6 +1,9 @@
 #pragma once
 
+#include <type_traits>
+
 #include "src/cuda/operands/load_flat_rows.cuh"
+#include "src/cuda/operands/load_plain.cuh"
 #include "src/cuda/ptx/pipeline.cuh"
 #include "src/cuda/tsmm/factor.cuh"
 #include "src/dispatch/cuda/constants.hpp"
@@ -14,14 +17,13 @@ struct Results {
   Tall<Real> b;
   int n;
   std::int64_t k;
-  bool in_pairs;  ///< two neighbouring numbers of a row of B lie side by side, aligned for one store
+  bool in_pairs;    ///< two neighbouring numbers of a row of B lie side by side, aligned for one store
+  bool neighbours;  ///< a lane's two columns are neighbours: see column_of
   int box_rows;
   dispatch::RowMap map;  ///< a warp's rows by lane: by_lane (g % 4) + by_first (g / 4) + by_second half
   /// Real numbers from line to line in shared memory, where results wait. 0: they go from registers to B directly.
   int staged_pitch;
   int sharing_lanes;  ///< lanes that write one such line to B together
-
-  __host__ __device__ bool has_neighbours() const { return in_pairs || b.parts == 2; }
 };
 
 __device__ inline void write_pair(double* to, double a, double b) {
@@ -29,18 +31,33 @@ __device__ inline void write_pair(double* to, double a, double b) {
 }
 __device__ inline void write_pair(float* to, float a, float b) { *reinterpret_cast<float2*>(to) = make_float2(a, b); }
 
-/// Knows where a lane's results lie in B.
-template <class Real>
+/// Adds beta times two old numbers of B to two results.
+template <class Sum, class Real>
+__device__ inline void add_old(Sum& first, Sum& second, Real old_first, Real old_second, Factor beta) {
+  if constexpr (std::is_same_v<Sum, float>) {
+    if (beta.im == 0) {
+      first = fmaf(static_cast<float>(beta.re), old_first, first);
+      second = fmaf(static_cast<float>(beta.re), old_second, second);
+      return;
+    }
+  }
+  const Factor scaled = scale(beta, {static_cast<double>(old_first), static_cast<double>(old_second)});
+  first = static_cast<Sum>(first + scaled.re);
+  second = static_cast<Sum>(second + scaled.im);
+}
+
+/// Knows where a lane's results lie in B. `rows_only`: B is row-major, and a lane's two columns are neighbours.
+template <class Real, bool rows_only = false>
 class Places {
  public:
   __device__ Places(const Results<Real>& p, int warp_row, int column0, int lane) : p_(p) {
     const int group = lane / 4;
     row_ = 16 * warp_row + p.map.by_lane * (group % 4) + p.map.by_first * (group / 4);
-    column_ = column0 + column_of(p.has_neighbours(), lane % 4 * 2);
-    second_ = p.has_neighbours() ? 1 : 4;
+    column_ = column0 + column_of(rows_only || p.neighbours, lane % 4 * 2);
+    second_ = rows_only || p.neighbours ? 1 : 4;
     first_ = p.b.data + p.b.offset(row_, column_);
-    to_second_ = p.b.offset(0, column_ + second_) - p.b.offset(0, column_);
-    to_piece_ = p.b.offset(0, 8);
+    to_second_ = rows_only ? 1 : p.b.offset(0, column_ + second_) - p.b.offset(0, column_);
+    to_piece_ = rows_only ? 8 : p.b.offset(0, 8);
     to_half_ = p.map.by_second * p.b.row_stride;
     to_box_ = p.box_rows * p.b.row_stride;
   }
@@ -53,52 +70,36 @@ class Places {
     });
   }
 
-  /// Whether all of a lane's rows of a box and all of its column pairs lie in B.
-  template <int tn>
-  __device__ bool inside(std::int64_t first_row) const {
-    return p_.in_pairs && first_row + row_ + p_.map.by_second < p_.k && column_ + 8 * (tn - 1) + second_ < p_.n;
-  }
-  /// Adds beta times B to sum, where inside() holds. It loads as many numbers at a time as registers can hold.
-  template <int tn>
-  __device__ void add_inside(std::int64_t first_row, double (&sum)[tn][4], Factor beta) const {
-    constexpr int at_a_time = 4;
-#pragma unroll
-    for (int i = 0; i < 2 * tn; i += at_a_time) {
-      const double* const row = first_ + first_row * p_.b.row_stride + i / tn * to_half_ + i % tn * to_piece_;
-      double2 old[at_a_time];
-#pragma unroll
-      for (int x = 0; x < at_a_time; ++x) old[x] = *reinterpret_cast<const double2*>(row + x * to_piece_);
-#pragma unroll
-      for (int x = 0; x < at_a_time; ++x) {
-        const Factor scaled = scale(beta, {old[x].x, old[x].y});
-        sum[i % tn + x][2 * (i / tn)] += scaled.re;
-        sum[i % tn + x][2 * (i / tn) + 1] += scaled.im;
-      }
-    }
+  /// Brings the old numbers of B into the L2 cache, for a later read.
+  template <int tb, int tn>
+  __device__ void prefetch(std::int64_t first_row) const {
+    visit<tb, tn>(first_row, [](int, int, int, const Real* one, bool) { prefetch_line(one); });
   }
 
-  /// Adds beta times B to sum, one row at a time, so that loads under way need few registers.
-  template <int tb, int tn>
-  __device__ void add(std::int64_t first_row, Factor beta, double (&sum)[tb][tn][4]) const {
+  /// Adds beta times B to sum. It reads `halves` sets of 8 rows at a time, so that loads under way need few registers.
+  template <int halves, int tb, int tn, class Sum>
+  __device__ void add(std::int64_t first_row, Factor beta, Sum (&sum)[tb][tn][4]) const {
 #pragma unroll
-    for (int i = 0; i < 2 * tb; ++i) {
-      Real old[tn][2] = {};
+    for (int i = 0; i < 2 * tb; i += halves) {
+      Real old[halves][tn][2] = {};
       visit<1, tn>(first_row + i / 2 * p_.box_rows, [&](int, int x, int half, const Real* one, bool both) {
-        if (half != i % 2) return;
-        old[x][0] = *one;
-        if (both) old[x][1] = one[to_second_];
+        if (halves == 1 && half != i % 2) return;
+        old[half % halves][x][0] = *one;
+        if (both) old[half % halves][x][1] = one[to_second_];
       });
 #pragma unroll
-      for (int x = 0; x < tn; ++x) {
-        const Factor scaled = scale(beta, {static_cast<double>(old[x][0]), static_cast<double>(old[x][1])});
-        sum[i / 2][x][2 * (i % 2)] += scaled.re;
-        sum[i / 2][x][2 * (i % 2) + 1] += scaled.im;
+      for (int half = 0; half < halves; ++half) {
+#pragma unroll
+        for (int x = 0; x < tn; ++x) {
+          Sum* const to = &sum[i / 2][x][2 * ((i + half) % 2)];
+          add_old(to[0], to[1], old[half][x][0], old[half][x][1], beta);
+        }
       }
     }
   }
 
-  template <int tb, int tn, class Number>
-  __device__ void write(std::int64_t first_row, const Number (&sum)[tb][tn][4]) const {
+  template <int tb, int tn, class Sum>
+  __device__ void write(std::int64_t first_row, const Sum (&sum)[tb][tn][4]) const {
     visit<tb, tn>(first_row, [&](int t, int x, int half, Real* one, bool both) {
       const auto a = static_cast<Real>(sum[t][x][2 * half]);
       const auto b = static_cast<Real>(sum[t][x][2 * half + 1]);
@@ -112,8 +113,8 @@ class Places {
   }
 
   /// Writes the results to shared memory, line by line.
-  template <int tb, int tn, class Number>
-  __device__ void stage(Real* staged, const Number (&sum)[tb][tn][4]) const {
+  template <int tb, int tn, class Sum>
+  __device__ void stage(Real* staged, const Sum (&sum)[tb][tn][4]) const {
     const int pitch = p_.staged_pitch;
     const bool rows = p_.b.row_major;
     const int row_step = rows ? pitch : p_.b.parts;
@@ -201,20 +202,51 @@ __device__ inline void write_staged(const Results<Real>& p, const Real* staged, 
   }
 }
 
-template <int tb, int tn, class Number, class Real>
-__device__ inline void add_scaled(Number (&sum)[tb][tn][4], const Real (&old)[tb][tn][4], Factor beta) {
+template <int tb, int tn, class Sum, class Real>
+__device__ inline void add_scaled(Sum (&sum)[tb][tn][4], const Real (&old)[tb][tn][4], Factor beta) {
 #pragma unroll
   for (int t = 0; t < tb; ++t) {
 #pragma unroll
     for (int x = 0; x < tn; ++x) {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        const Factor scaled =
-            scale(beta, {static_cast<double>(old[t][x][2 * half]), static_cast<double>(old[t][x][2 * half + 1])});
-        sum[t][x][2 * half] = static_cast<Number>(sum[t][x][2 * half] + scaled.re);
-        sum[t][x][2 * half + 1] = static_cast<Number>(sum[t][x][2 * half + 1] + scaled.im);
+        add_old(sum[t][x][2 * half], sum[t][x][2 * half + 1], old[t][x][2 * half], old[t][x][2 * half + 1], beta);
       }
     }
+  }
+}
+
+/// A warp computes a row of up to `numbers` results again, entry by entry, with all products in double precision.
+/// Kernels call it where 3M or 3xTF32 gave infinities that may not be true ones. Column d of A (of scalars) begins at
+/// a[d * step]. The results belong to columns `column0` and on of row `row` of B, which may be A. It calls put(column,
+/// value) after it has read the row.
+template <int numbers, class Task, class Real, class Put>
+__device__ inline void multiply_row_again(const Task& p, const Real* a, std::int64_t step, std::int64_t row,
+                                          int column0, const Put& put) {
+  int lane;  // read here, so that it needs no register before
+  asm volatile("mov.u32 %0, %laneid;" : "=r"(lane));
+  const Factor alpha = p.alpha.read();
+  const Factor beta = p.beta.read();
+  const int parts = p.out.b.parts;
+  constexpr int of_lane = (numbers + warp_size - 1) / warp_size;
+  const auto has = [&](int i) { return i < numbers && column0 + i < p.out.n; };
+  double value[of_lane];
+#pragma unroll
+  for (int i = 0; i < of_lane; ++i) {
+    const int column = column0 + lane + i * warp_size;
+    value[i] = 0;
+    if (!has(lane + i * warp_size)) continue;
+#pragma unroll 1
+    for (int d = 0; d < p.m; ++d) value[i] += a[d / parts * step + d % parts] * p.small.scaled(d, column, alpha);
+    if (beta.is_zero()) continue;
+    const Real* const old = p.out.b.data + p.out.b.offset(row, column - column % parts);
+    const Factor scaled = scale(beta, {static_cast<double>(old[0]), parts == 2 ? static_cast<double>(old[1]) : 0.0});
+    value[i] += column % parts == 0 ? scaled.re : scaled.im;
+  }
+  __syncwarp();
+#pragma unroll
+  for (int i = 0; i < of_lane; ++i) {
+    if (has(lane + i * warp_size)) put(column0 + lane + i * warp_size, static_cast<Real>(value[i]));
   }
 }
 

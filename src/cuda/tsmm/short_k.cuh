@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(32 * warps, 16 / warps) tsmm_panels_kernel(con
     fill(stage == 0 ? stages - 1 : stage - 1, depth + (stages - 1) * panel);
     const double* const here = ring + stage * stage_numbers;
     const double* const a = here + (16 * warp + lane / 4) * pitch_a + lane % 4;
-    const double* const c = here + start_c + lane % 4 * pitch_c + column_of(p.out.has_neighbours(), lane / 4);
+    const double* const c = here + start_c + lane % 4 * pitch_c + column_of(p.out.neighbours, lane / 4);
 #pragma unroll
     for (int d = 0; d < panel; d += 16) {
       double left[8];
@@ -98,7 +98,7 @@ __global__ void __launch_bounds__(32 * warps, 16 / warps) tsmm_panels_kernel(con
   for (int i = 0; i < 4 * pieces; ++i) sum[0][i / 4][i % 4] *= alpha;
   const Factor beta = p.beta.read();
   const Places<double> places(p.out, warp, 0, lane);
-  if (!beta.is_zero()) places.add(first_row, beta, sum);
+  if (!beta.is_zero()) places.add<1>(first_row, beta, sum);
   places.write(first_row, sum);
 }
 

@@ -1,8 +1,6 @@
 #include <algorithm>
 
 #include "src/dispatch/cuda/kernels.hpp"
-#include "src/dispatch/cuda/model.hpp"
-#include "src/dispatch/cuda/stages.hpp"
 #include "src/dispatch/cuda/tsmm/strided.hpp"
 
 namespace blockvec::kernels::dispatch {
@@ -49,17 +47,10 @@ static bool complete_registers_3m(const CudaDevice& device, const CudaTsmmProble
   c.staged_pitch = c.staged != 0 ? static_cast<int>(p.n) : 0;
   const std::int64_t beside =
       std::int64_t{c.warps / 2} * gauss_pair_bytes + 2 * std::int64_t{c.rows} * c.staged_pitch * p.real_bytes;
-  const std::int64_t room = device.shared_bytes - static_bytes - beside;
-  if (c.stages == 0) c.stages = static_cast<int>(std::min<std::int64_t>(room / stage, 32));
-  if (c.stages < 2 || c.stages > max_stages || c.stages * stage > room) return false;
-  c.shared_bytes = static_cast<int>(beside + c.stages * stage);
-  if (c.chunks_per_ticket == 0) c.chunks_per_ticket = 1;
-  c.parts = std::min<std::int64_t>(ceil_div(p.k, c.rows), device.multiprocessors);
-  c.workspace_bytes = 2 * workspace_alignment;
-  return true;
+  return fit_stages(device, beside, stage, 32, c) && set_blocks(device, p, c);
 }
 
-static void add_registers_3m(const TsmmKind&, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+static void add_registers_3m(const TsmmKind& kind, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
                              std::vector<CudaTsmm>& to) {
   // As measured on an H200, other kernels are better for fewer columns.
   if (p.parts == 1 || p.real_bytes != 8 || p.m <= 64 || p.n <= 32) return;
@@ -67,10 +58,7 @@ static void add_registers_3m(const TsmmKind&, const CudaDevice& device, const Cu
   const bool in_sectors = p.row_major || p.pitch_b * p.real_bytes % sector_bytes == 0;
   if (search == Search::usual && !in_sectors && p.m <= 96 && p.n <= 96) return;
   const auto add = [&](const TileShape& tile, int row_warps, bool staged) {
-    Registers3m c{};
-    c.kernel = TsmmKernel::registers_3m;
-    c.blocks_n = tile.m;
-    c.tile_n = tile.n;
+    auto c = start<Registers3m>(kind, tile);
     c.row_warps = row_warps;
     c.staged = staged ? 1 : 0;
     if (!complete(device, p, c)) return false;
@@ -91,21 +79,13 @@ static void add_registers_3m(const TsmmKind&, const CudaDevice& device, const Cu
 
 static CudaWork registers_3m_work(const CudaDevice& device, const CudaTsmmProblem& p, const Registers3m& c) {
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
-  CudaWork work{};
-  work.bytes = tall_bytes(p);
-  work.bandwidth = 0.97 * device.copy_bandwidth;
+  CudaWork work = work_of(device, p, c, 0.97);
   // Products of depth 4 that the warps make for all sets of 8 rows. A multiprocessor makes four of them in 16 clocks,
   // and adds sums besides.
   const double products = static_cast<double>(turns * c.rows / 8) * c.tile_n * 3 * c.blocks_n;
   work.product_clocks = products * 4 * 1.15;
   work.shared_clocks = products * 2.2;
   work.overlap = 0.95;
-  work.tensor_cores = true;
-  work.parts = static_cast<double>(c.parts);
-  const int lines = p.row_major ? c.rows : c.panel / 2;
-  work.bytes_in_flight = (c.stages - 1.5) * static_cast<double>(lines * c.pitch * p.real_bytes);
-  work.launches = 2;
-  work.waits = 2;
   return work;
 }
 

@@ -1,17 +1,18 @@
 #include "src/dispatch/cuda/tsmm/strided.hpp"
 
 #include <algorithm>
-#include <initializer_list>
 #include <limits>
 
 #include "src/dispatch/cuda/kernels.hpp"
-#include "src/dispatch/cuda/model.hpp"
-#include "src/dispatch/cuda/stages.hpp"
+#include "src/dispatch/cuda/rules.hpp"
+#include "src/dispatch/cuda/tsmm/serves.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
 
 constexpr std::int64_t unit_bytes = 16;
+constexpr int numbers_of_step = 16;         // strided_tf32: of A's columns
+constexpr int most_chunks_of_cluster = 16;  // if there are enough: clusters that start late then have little to do
 
 // Real numbers from line to line in memory. A single line may lie anywhere.
 std::int64_t distance(const CudaTsmmProblem& p) {
@@ -20,22 +21,28 @@ std::int64_t distance(const CudaTsmmProblem& p) {
 }
 
 // The pitch of lines in a stage that hold `numbers` numbers. With it, the lanes of a warp meet different banks. Each
-// lane takes one of four neighbours of a row, or one of four columns of several neighbouring rows.
-std::int64_t spread(const CudaTsmmProblem& p, std::int64_t numbers, bool whole_complex = false) {
-  const std::int64_t shift = whole_complex ? 8 : p.row_major || p.real_bytes == 8 ? 4 : 8 * p.parts;
+// lane takes one of four neighbours of a row, or one of four pairs of them, or one of four columns of several
+// neighbouring rows.
+std::int64_t spread(const CudaTsmmProblem& p, std::int64_t numbers, bool in_pairs = false) {
+  const std::int64_t shift = in_pairs ? 8 : p.row_major || p.real_bytes == 8 ? 4 : 8 * p.parts;
   return round_up(numbers + shift, 2 * shift) - shift;
 }
 
 bool is_3m(const Strided& c) { return c.policy == Policy::three_m; }
 bool is_plain(const Strided& c) { return c.policy == Policy::plain; }
-int blocks_of(const Strided& c) { return tsmm_box_blocks({c.blocks_n, c.tile_n}); }
+bool is_tf32(const Strided& c) { return c.policy == Policy::tf32; }
+bool holds_c(const Strided& c) { return c.kernel == TsmmKernel::registers_3m; }
+int blocks_of(const Strided& c) { return is_tf32(c) ? 1 : tsmm_box_blocks({c.blocks_n, c.tile_n}); }
 int box_rows(const Strided& c) { return 16 * c.row_warps; }
-int boxes_of_stage(const Strided& c) { return c.groups * c.blocks_n; }
+int boxes_of_stage(const Strided& c) { return holds_c(c) ? 1 : c.groups * c.blocks_n; }
 
 // The number of consecutive columns of A that lanes with the same lane % 4 take in turn.
 std::int64_t depth_classes(const CudaTsmmProblem& p, const Strided& c) { return p.row_major ? 1 : p.parts * c.classes; }
 
-int columns_of_tile(const Strided& c) { return (is_3m(c) ? 16 : 8) * c.tile_n; }
+// Real columns of B that a warp has.
+int columns_of_tile(const CudaTsmmProblem& p, const Strided& c) {
+  return (is_3m(c) || is_tf32(c) ? p.parts : 1) * 8 * c.tile_n;
+}
 
 // Panels (K slices) begin at multiples of this. A single panel that covers the matrix's width also ends at one.
 std::int64_t panel_step(const CudaTsmmProblem& p, const Strided& c) {
@@ -51,58 +58,87 @@ std::int64_t numbers_of_stage(const CudaTsmmProblem& p, const Strided& c) {
   return boxes_of_stage(c) * c.classes * class_numbers(p, c);
 }
 
-// Bytes of `rows` rows of packed C. Complex numbers are stored as 2 x 2 real ones; for 3M, only as re and im, or as re,
-// im and their sum.
+// Bytes of `rows` rows of packed C: complex numbers as 2 x 2 real ones, for 3M as re and im, or as re, im and their
+// sum, for 3xTF32 every number in two halves.
 std::int64_t small_bytes(const Strided& c, std::int64_t rows) {
-  const int of_four = !is_3m(c) ? 4 : gauss_by_panels({c.blocks_n, c.tile_n}) ? 2 : 3;
-  return rows * c.warps * columns_of_tile(c) * std::int64_t{sizeof(double)} * of_four / 4;
+  const bool with_sums = is_3m(c) && !gauss_by_panels({c.blocks_n, c.tile_n});
+  return rows * c.warps * 8 * c.tile_n * std::int64_t{sizeof(double)} * (with_sums ? 3 : 2) / 2;
 }
-std::int64_t resident_bytes(const CudaTsmmProblem& p, const Strided& c) {
-  return c.small_in_ring ? 0 : small_bytes(c, round_up(p.m, 16));
-}
+
 // Bytes of results on their way to memory, which are the rows of blocks_n TMA tiles at a time.
 std::int64_t staged_bytes(const CudaTsmmProblem& p, Strided& c) {
   c.staged_pitch = 0;
   if (c.staged == 0) return 0;
   const std::int64_t rows = std::int64_t{box_rows(c)} * c.blocks_n;
-  const std::int64_t columns = c.warps * columns_of_tile(c);
+  const std::int64_t columns = c.warps * columns_of_tile(p, c);
   c.staged_pitch = static_cast<int>(spread(p, p.row_major ? columns : p.parts * rows));
   return round_up((p.row_major ? rows : columns / p.parts) * c.staged_pitch * p.real_bytes, line_bytes);
 }
-}  // namespace
 
-int box_classes(const CudaTsmmProblem& p) { return box_classes(distance(p), p.real_bytes); }
-
-std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const Strided& c) {
-  return numbers_of_stage(p, c) * p.real_bytes + (c.small_in_ring ? small_bytes(c, c.panel) : 0);
-}
-
+// Sets the pitch of lines for panels of this width. Returns false if tensor maps cannot make such TMA tiles.
 bool fit_panel(const CudaTsmmProblem& p, std::int64_t panel, Strided& c) {
   const std::int64_t lead = !is_plain(c) && (c.classes > 1 || !p.aligned) ? unit_bytes / p.real_bytes - 1 : 0;
-  const std::int64_t pitch =
-      spread(p, (p.row_major ? round_up(panel, 4) : p.parts * box_rows(c)) + lead, is_3m(c) && p.row_major);
+  const std::int64_t pitch = spread(p, (p.row_major ? round_up(panel, 4) : p.parts * box_rows(c)) + lead,
+                                    (is_3m(c) || is_tf32(c)) && p.row_major);
   if (pitch > longest_box || panel / depth_classes(p, c) > longest_box) return false;
   c.panel = static_cast<int>(panel);
   c.pitch = static_cast<int>(pitch);
   return class_numbers(p, c) * p.real_bytes % line_bytes == 0;
 }
 
-namespace {
+}  // namespace
 
-// Shared memory for a block. Each block of a multiprocessor takes another kilobyte, which nobody can use.
-std::int64_t shared_bytes_of_block(const CudaDevice& device, const Strided& c) {
-  const int blocks = blocks_of(c);
-  return (device.shared_bytes + 1024) / blocks - 1024;
-}
+int box_classes(const CudaTsmmProblem& p) { return box_classes(distance(p), p.real_bytes); }
 
-// Divides a block's shared memory among stages and what stays besides them. Returns false if they do not fit.
-bool fit_ring(const CudaDevice& device, const CudaTsmmProblem& p, Strided& c) {
-  const std::int64_t beside = resident_bytes(p, c) + staged_bytes(p, c);
-  const std::int64_t room = shared_bytes_of_block(device, c) - static_bytes - beside;
-  const std::int64_t stage = bytes_of_stage(p, c);
-  if (c.stages == 0) c.stages = static_cast<int>(std::min<std::int64_t>(std::max<std::int64_t>(room, 0) / stage, 32));
+bool fit_stages(const CudaDevice& device, std::int64_t beside, std::int64_t stage, std::int64_t most, Strided& c) {
+  // Each block of a multiprocessor takes another kilobyte, which nobody can use.
+  const std::int64_t room = (device.shared_bytes + 1024) / blocks_of(c) - 1024 - static_bytes - beside;
+  if (c.stages == 0) c.stages = static_cast<int>(std::clamp<std::int64_t>(room / stage, 0, most));
   c.shared_bytes = static_cast<int>(beside + c.stages * stage);
   return c.stages >= 2 && c.stages <= max_stages && c.stages * stage <= room;
+}
+
+bool set_blocks(const CudaDevice& device, const CudaTsmmProblem& p, Strided& c) {
+  if (c.chunks_per_ticket == 0) c.chunks_per_ticket = 1;
+  c.parts = std::min<std::int64_t>(ceil_div(p.k, c.rows), blocks_of(c) * device.multiprocessors);
+  c.workspace_bytes = 2 * workspace_alignment;
+  if (c.small_in_ring) c.workspace_bytes += static_cast<std::size_t>(small_bytes(c, round_up(p.m, c.panel)));
+  return true;
+}
+
+CudaWork work_of(const CudaDevice& device, const CudaTsmmProblem& p, const Strided& c, double share) {
+  CudaWork work{};
+  work.bytes = tall_bytes(p);
+  work.bandwidth = share * device.copy_bandwidth;
+  work.tensor_cores = true;
+  work.parts = static_cast<double>(std::min<std::int64_t>(c.parts, device.multiprocessors));
+  work.bytes_in_flight = blocks_of(c) * (c.stages - 1.5) * static_cast<double>(numbers_of_stage(p, c) * p.real_bytes);
+  work.launches = 2;
+  work.waits = 2;
+  return work;
+}
+
+namespace {
+
+// Divides a block's shared memory among stages and what stays besides them. C stays in the block, or its K slices come
+// with those of A if it does not fit.
+bool fit_ring(const CudaDevice& device, const CudaTsmmProblem& p, Strided& c) {
+  const int stages = c.stages;
+  for (const bool in_ring : {false, true}) {
+    if (in_ring && c.panel >= p.m) break;
+    c.small_in_ring = in_ring;
+    c.stages = stages;
+    const std::int64_t beside = (in_ring ? 0 : small_bytes(c, round_up(p.m, 16))) + staged_bytes(p, c);
+    const std::int64_t bytes_a = numbers_of_stage(p, c) * p.real_bytes;
+    const std::int64_t stage = bytes_a + (in_ring ? small_bytes(c, c.panel) : 0);
+    // These numbers of stages are enough for 3xTF32, as measured on an H200.
+    if (fit_stages(device, beside, stage, is_tf32(c) ? 16 : 32, c) &&
+        (!is_tf32(c) || stages != 0 || c.stages >= 3 || bytes_a >= 65536 || (!in_ring && c.tile_n >= 8))) {
+      return true;
+    }
+  }
+  c.stages = stages;
+  return false;
 }
 
 // Chooses what a stage holds, which has at most `most_bytes`: one or several sets of whole rows, or a panel. Panels
@@ -140,11 +176,6 @@ bool fit_stage(const CudaDevice& device, const CudaTsmmProblem& p, Strided& c) {
   return fit_panel(p, panel < p.m ? panel : whole, c);
 }
 
-// Whether strided_3m can serve a product. It reads complex numbers as a whole.
-bool gauss_serves(const CudaTsmmProblem& p, const Strided& c) {
-  return p.parts == 2 && p.real_bytes == 8 && p.aligned && c.staged == 0;
-}
-
 }  // namespace
 
 // Memory is written in sectors of 32 bytes. If all lines of B begin with one, lanes fill them without shared memory.
@@ -159,34 +190,136 @@ bool boxes_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
          (p.row_major ? p.k : p.m / p.parts) >= box_classes(p);
 }
 
+bool boxes_split_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
+  if (!device.warpgroups || p.real_bytes != 4 || !p.row_major || !p.may_split || !boxes_serve(device, p)) return false;
+  const int classes = box_classes(p);
+  return p.parts == 2 ? classes <= 2 : classes == 1 && p.aligned;
+}
+
+bool wide_serves_in_place(const CudaDevice& device, std::int64_t k, std::int64_t n) {
+  constexpr std::int64_t most_rows = std::numeric_limits<std::int32_t>::max() / 2 - 4096;  // of complex numbers
+  return device.bulk_copies && k >= 4 && k < most_rows && n > section_columns && n <= most_columns_in_place;
+}
+
 static bool complete_strided(const CudaDevice& device, const CudaTsmmProblem& p, Strided& c) {
-  if (is_plain(c) && !p.row_major) return false;
-  if (!boxes_serve(device, p) || (is_3m(c) && !gauss_serves(p, c))) return false;
+  if (!boxes_serve(device, p) || (is_plain(c) && !p.row_major)) return false;
+  // 3M reads complex numbers as a whole.
+  if (is_3m(c) && (p.parts != 2 || p.real_bytes != 8 || !p.aligned || c.staged != 0)) return false;
   c.classes = is_plain(c) ? 1 : box_classes(p);
-  std::int64_t warps = 1;
-  while (warps * columns_of_tile(c) < p.n) warps *= 2;
-  if (warps > computing_warps) return false;
-  c.warps = static_cast<int>(warps);
+  c.warps = 1;
+  while (c.warps <= computing_warps && c.warps * columns_of_tile(p, c) < p.n) c.warps *= 2;
+  if (c.warps > computing_warps) return false;
   if (c.row_warps == 0) c.row_warps = computing_warps / c.warps;
   if (is_3m(c) && !p.row_major && c.row_warps != gauss_column_row_warps) return false;
-  if (c.row_warps * c.warps > computing_warps || !fit_stage(device, p, c)) return false;
+  if (c.row_warps * c.warps > computing_warps || !fit_stage(device, p, c) || !fit_ring(device, p, c)) return false;
   c.rows = box_rows(c) * boxes_of_stage(c);
-  const int stages = c.stages;
-  c.small_in_ring = false;
-  if (!fit_ring(device, p, c)) {
-    c.small_in_ring = c.panel < p.m;
-    c.stages = stages;
-    if (!c.small_in_ring || !fit_ring(device, p, c)) return false;
-  }
-  const std::int64_t chunk_bytes = c.rows * p.m * p.real_bytes;
   if (c.chunks_per_ticket == 0) {
     // Warps that copy wait for one another's tickets.
-    c.chunks_per_ticket = chunks_of_ticket(chunk_bytes, is_plain(c) ? 65536 : 20480);
+    c.chunks_per_ticket = chunks_of_ticket(c.rows * p.m * p.real_bytes, is_plain(c) ? 65536 : 20480);
   }
-  c.parts = std::min<std::int64_t>(ceil_div(p.k, c.rows), blocks_of(c) * device.multiprocessors);
-  c.workspace_bytes = 2 * workspace_alignment;
-  if (c.small_in_ring) c.workspace_bytes += static_cast<std::size_t>(small_bytes(c, round_up(p.m, c.panel)));
+  return set_blocks(device, p, c);
+}
+
+static bool complete_strided_tf32(const CudaDevice& device, const CudaTsmmProblem& p, StridedTf32& c) {
+  if (!boxes_split_serve(device, p) || p.n > columns_of_tile(p, c)) return false;
+  c.classes = box_classes(p);
+  c.groups = c.warps = 1;
+  c.row_warps = computing_warps;
+  c.rows = box_rows(c) * c.blocks_n;
+  const std::int64_t whole = round_up(p.m, numbers_of_step);
+  const auto fits = [&](std::int64_t panel) { return fit_panel(p, panel, c) && fit_ring(device, p, c); };
+  if (c.panel != 0) {
+    if (c.panel % numbers_of_step != 0 || (c.panel != whole && c.panel >= p.m) || !fits(c.panel)) return false;
+  } else {
+    bool found = fits(whole);
+    for (std::int64_t panel = 64; !found && panel >= numbers_of_step; panel /= 2) found = panel < p.m && fits(panel);
+    if (!found) return false;
+  }
+  return set_blocks(device, p, c);
+}
+
+static bool complete_wide(const CudaDevice& device, const CudaTsmmProblem& p, Wide& c) {
+  if (!boxes_serve(device, p) || c.staged != 0) return false;
+  c.warps = p.n <= 8 * c.tile_n ? 1 : p.in_place && p.n > 16 * c.tile_n ? 4 : 2;
+  c.row_warps = computing_warps / c.warps;
+  c.groups = 1;
+  c.chunks_per_ticket = 1;
+  c.rows = box_rows(c) * c.blocks_n;
+  c.sections = static_cast<int>(ceil_div(p.n, c.warps * columns_of_tile(p, c)));
+  c.in_cluster = p.in_place && c.sections > 1;
+  if (c.in_cluster && c.sections > most_sections_in_place) return false;
+  c.classes = box_classes(p);
+  c.small_in_ring = true;
+  if (c.panel == 0) c.panel = c.warps <= 2 && p.m > 128 ? 32 : 16;  // at least three stages fit
+  if (c.panel % 16 != 0 || !fit_panel(p, c.panel, c)) return false;
+  const std::int64_t most = c.in_cluster ? std::min<std::int64_t>(max_stages, ceil_div(p.m, c.panel) - 1) : max_stages;
+  const std::int64_t stage = numbers_of_stage(p, c) * p.real_bytes + small_bytes(c, c.panel);
+  if (!fit_stages(device, 0, stage, most, c) || c.stages > most) return false;
+  set_blocks(device, p, c);
+  const std::int64_t chunks = ceil_div(p.k, c.rows);
+  c.parts = std::min<std::int64_t>(chunks * c.sections, device.multiprocessors);
+  if (c.in_cluster) {
+    // Clusters of more than two blocks leave an unknown number of multiprocessors idle.
+    const std::int64_t at_once = std::max<std::int64_t>(device.multiprocessors / c.sections, 1);
+    const std::int64_t clusters =
+        c.sections == 2 ? at_once : std::max(at_once, ceil_div(chunks, most_chunks_of_cluster));
+    c.parts = c.sections * std::min(chunks, clusters);
+  }
+  c.workspace_bytes += (c.sections - 1) * (c.workspace_bytes - 2 * workspace_alignment);  // each section has its C
   return true;
+}
+
+static CudaWork strided_work(const CudaDevice& device, const CudaTsmmProblem& p, const Strided& c) {
+  const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
+  const double busy_part = static_cast<double>(computing_warps) / (c.row_warps * c.warps);
+  CudaWork work = work_of(device, p, c, 0.97);
+  // What a TMA tile loads beyond its panel or its rows crosses the L2 cache once more. TMA tiles of aligned lines are
+  // cut instead (tensor_map.hpp).
+  const bool cut = is_plain(c) || (p.aligned && c.classes == 1);
+  const std::int64_t useful = cut ? c.pitch : !p.row_major ? p.parts * box_rows(c) : c.panel < p.m ? c.panel : c.pitch;
+  work.bandwidth *= static_cast<double>(c.pitch + useful) / (2.0 * c.pitch);
+  if (p.row_major && c.panel < p.m) work.bandwidth *= c.panel * p.real_bytes / (c.panel * p.real_bytes + 8.0);
+  const bool gauss = is_3m(c);
+  const std::int64_t depth = gauss ? p.m / 2 : p.m;
+  const double products = static_cast<double>(turns * c.rows / 16 * c.warps * c.tile_n * ceil_div(depth, 4)) / 4;
+  work.product_clocks = products * (gauss ? 48 : 16) * busy_part;
+  work.shared_clocks = products * (16.0 / c.tile_n + 8.0 / c.blocks_n) * (gauss ? 2 : 1) * busy_part;
+  work.overlap = gauss ? 0.6 : 0;
+  if (c.small_in_ring) work.bandwidth *= static_cast<double>(c.rows) / static_cast<double>(c.rows + p.n);
+  return work;
+}
+
+static CudaWork strided_tf32_work(const CudaDevice& device, const CudaTsmmProblem& p, const StridedTf32& c) {
+  const int columns = 8 * c.tile_n;  // of scalars
+  const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
+  const auto rows = static_cast<double>(turns * c.rows);
+  CudaWork work = work_of(device, p, c, 0.97);
+  // C crosses the L2 cache with every chunk, which is twice as fast.
+  if (c.small_in_ring) {
+    const double chunk = static_cast<double>(c.rows) * static_cast<double>(p.m) * p.real_bytes;
+    work.bandwidth *= chunk / (chunk + 0.5 * static_cast<double>(small_bytes(c, round_up(p.m, numbers_of_step))));
+  }
+  // Old results are loaded early if there are registers for them.
+  if (p.reads_output && p.parts * c.blocks_n * columns > 64) work.bandwidth *= 0.85;
+  // The same counts as in tf32_warpgroup.cpp.
+  const auto pairs = static_cast<double>(round_up(p.m, numbers_of_step) / 2);
+  const double products = rows * pairs * columns * (p.parts == 2 ? 12 : 6);
+  work.product_clocks = products / 1024;
+  work.shared_clocks = products / 2048 + rows * static_cast<double>(p.m + p.n) * 2 / 32;
+  work.overlap = 0.6;
+  return work;
+}
+
+static CudaWork wide_work(const CudaDevice& device, const CudaTsmmProblem& p, const Wide& c) {
+  CudaWork work = work_of(device, p, c, 0.95);
+  const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows) * c.sections, static_cast<std::int64_t>(work.parts));
+  const double products = static_cast<double>(turns * (c.rows / 16) * c.warps * c.tile_n * ceil_div(p.m, 16));
+  // At best, half of the warps write results while the other half multiplies.
+  work.product_clocks = products * 18;
+  work.shared_clocks = products * (16.0 / c.tile_n + 8.0 / c.blocks_n);
+  work.overlap = 0.9;
+  work.bytes_in_flight = (c.stages - 1.5) * static_cast<double>(c.rows * c.panel * p.real_bytes);
+  return work;
 }
 
 namespace {
@@ -198,27 +331,12 @@ struct Shape {
   int panel;
 };
 
-bool is_tight(const CudaTsmmProblem& p) { return p.row_major && streams(p.m, p.pitch_a); }
-
-// Whether this kernel is faster than row_ring, as measured on an H200: for few results that are added to old ones, and
-// for some squares.
-bool boxes_win(const CudaTsmmProblem& p) {
-  return (p.reads_output && p.n <= 2 && p.m <= 32) || (p.m == p.n && (p.m == 16 || p.m == 64));
-}
-
-/// At most two shapes. They are stored in the object, so that a call allocates nothing.
-class Shapes {
- public:
-  Shapes(std::initializer_list<Shape> shapes) : count_(shapes.size()) {
-    std::copy(shapes.begin(), shapes.end(), shapes_);
-  }
-  const Shape* begin() const { return shapes_; }
-  const Shape* end() const { return shapes_ + count_; }
-
- private:
-  Shape shapes_[2] = {};
-  std::size_t count_;
+// The best shape, and another one to try besides it, or none.
+struct Shapes {
+  Shape best{}, other{};
 };
+
+bool is_tight(const CudaTsmmProblem& p) { return p.row_major && streams(p.m, p.pitch_a); }
 
 Shapes usual_shapes_of_columns(const CudaTsmmProblem& p, int pieces) {
   if (pieces <= 1) return {{{2, 1}, 8, 0}, {{1, 2}, 8, 0}};
@@ -228,13 +346,9 @@ Shapes usual_shapes_of_columns(const CudaTsmmProblem& p, int pieces) {
   return {};
 }
 
-Shapes usual_plain_shapes(const CudaTsmmProblem& p, int pieces) {
-  return {p.m * p.real_bytes <= 128 || pieces == 2 ? Shape{{2, 1}, 8 / pieces, 0} : Shape{{1, 1}, 8, 0}};
-}
-
 Shapes usual_shapes_of_rows(const CudaTsmmProblem& p, int pieces) {
   const std::int64_t bytes = p.m * p.real_bytes;
-  if (is_tight(p) && boxes_win(p) && p.n <= 2) return {{{2, 1}, 8, 0}};
+  if (is_tight(p) && p.reads_output && p.n <= 2 && p.m <= 32) return {{{2, 1}, 8, 0}};
   if (bytes <= 128 && pieces == 2) return {{{1, 2}, 8, 0}};
   if (p.m >= 256 && (pieces == 1 || (pieces == 2 && p.m == 256))) return {{{1, 1}, 2, 128}};
   if (pieces <= 2 && p.m <= 256) return {{{1, 1}, 4, 0}};
@@ -245,114 +359,118 @@ Shapes usual_shapes_of_rows(const CudaTsmmProblem& p, int pieces) {
   return {};
 }
 
-// The best shapes as measured on an H200, the best one first.
+// The best shapes as measured on an H200.
 Shapes usual_shapes(Policy policy, const CudaTsmmProblem& p) {
   const auto pieces = static_cast<int>(std::min<std::int64_t>(ceil_div(p.n, 8), 64));
-  if (policy == Policy::plain) return usual_plain_shapes(p, pieces);
-  const auto found = p.row_major ? usual_shapes_of_rows(p, pieces) : usual_shapes_of_columns(p, pieces);
-  if (found.begin() != found.end()) return found;
+  if (policy == Policy::plain) {
+    return {p.m * p.real_bytes <= 128 || pieces == 2 ? Shape{{2, 1}, 8 / pieces, 0} : Shape{{1, 1}, 8, 0}};
+  }
+  const Shapes found = p.row_major ? usual_shapes_of_rows(p, pieces) : usual_shapes_of_columns(p, pieces);
+  if (found.best.tile.m != 0) return found;
   if (pieces <= 12) return {{{2, 6}, 4, 0}};
   if (pieces <= 16) return {{{2, 4}, 2, 0}, {{2, 4}, 2, 32}};
   return {{{2, 4}, 0, 0}, {{2, 6}, 0, 0}};
 }
 
-}  // namespace
+// Values to try; 0: the rules choose, and usually only they do.
+constexpr int panels[] = {0, 16, 32, 64, 128};
+constexpr int stage_counts[] = {0, 2, 3, 4};
+std::span<const int> some(std::span<const int> values, Search search) {
+  return search == Search::usual ? values.first(1) : values;
+}
 
-static void add_3m(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+void add_3m(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
   if (p.parts == 1 || p.m * p.n <= 48 * (p.m + p.n)) return;  // narrower products wait for memory anyway
   for (const TileShape& tile : tsmm_strided_3m_shapes) {
-    for (const int panel : {0, 32, 64, 128}) {
-      if (panel != 0 && search == Search::usual) break;
-      for (const int stages : {0, 2, 3, 4}) {
-        if (stages != 0 && search == Search::usual) break;
-        Strided c{};
-        static_cast<TsmmKind&>(c) = {TsmmKernel::strided, Policy::three_m};
-        c.blocks_n = tile.m;
-        c.tile_n = tile.n;
-        c.panel = panel;
-        c.stages = stages;
+    for (const int panel : some(panels, search)) {
+      for (const int stages : some(stage_counts, search)) {
+        auto c = start<Strided>({TsmmKernel::strided, Policy::three_m}, tile, panel, stages);
         if (complete(device, p, c)) to.push_back(c);
       }
     }
   }
 }
 
-static void add_plain_products(Policy policy, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
-                               std::vector<CudaTsmm>& to) {
-  const auto add = [&](const Shape& shape, bool staged, int groups = 0, int ticket = 0) {
-    Strided c{};
-    static_cast<TsmmKind&>(c) = {TsmmKernel::strided, policy};
-    c.blocks_n = shape.tile.m;
-    c.tile_n = shape.tile.n;
-    c.row_warps = shape.row_warps;
-    c.panel = shape.panel;
-    c.groups = shape.panel != 0 ? 1 : groups;
-    c.chunks_per_ticket = ticket;
-    c.staged = staged ? 1 : 0;
-    if (!complete(device, p, c)) return 0;
-    to.push_back(c);
-    return c.stages;
-  };
-  const bool staged = stages_results(p);
-  if (search == Search::usual) {
-    int most = 0;
-    for (const Shape& shape : usual_shapes(policy, p)) {
-      most = std::max(most, add(shape, staged));
-      if (most >= 3) return;
-    }
-    if (most > 0) return;
-  }
-  const int narrow = search == Search::usual ? 1 : 2;
-  for (const TileShape& tile : tsmm_strided_shapes) {
-    if (tile.n > narrow && std::int64_t{tile.n} * 8 >= 2 * p.n) continue;  // a narrower tile is enough
-    for (const int row_warps : {8, 4, 2, 1}) {
-      add({tile, row_warps, 0}, staged);
-      if (search == Search::usual) continue;
-      for (const int ticket : {1, 2, 4}) {
-        add({tile, row_warps, 0}, staged, 1, ticket);
-        for (const int groups : {2, 4, 8}) {
-          if (!p.row_major || is_tight(p)) break;
-          add({tile, row_warps, 0}, staged, groups, ticket);
-        }
-        for (const int panel : {16, 32, 64, 128}) {
-          if (panel < p.m) add({tile, row_warps, panel}, staged, 0, ticket);
-        }
-      }
-      add({tile, row_warps, 0}, !staged);
-    }
-  }
-}
-
-static CudaWork strided_work(const CudaDevice& device, const CudaTsmmProblem& p, const Strided& c) {
-  const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
-  const double busy_part = static_cast<double>(computing_warps) / (c.row_warps * c.warps);
-  CudaWork work{};
-  work.bytes = tall_bytes(p);
-  // What a TMA tile loads beyond its panel or its rows crosses the L2 cache once more. TMA tiles of aligned lines are
-  // cut instead (tensor_map.hpp).
-  const bool cut = is_plain(c) || (p.aligned && c.classes == 1);
-  const std::int64_t useful = cut ? c.pitch : !p.row_major ? p.parts * box_rows(c) : c.panel < p.m ? c.panel : c.pitch;
-  work.bandwidth = 0.97 * device.copy_bandwidth * static_cast<double>(c.pitch + useful) / (2.0 * c.pitch);
-  if (p.row_major && c.panel < p.m) work.bandwidth *= c.panel * p.real_bytes / (c.panel * p.real_bytes + 8.0);
-  const bool gauss = is_3m(c);
-  const std::int64_t depth = gauss ? p.m / 2 : p.m;
-  const double products = static_cast<double>(turns * c.rows / 16 * c.warps * c.tile_n * ceil_div(depth, 4)) / 4;
-  work.product_clocks = products * (gauss ? 48 : 16) * busy_part;
-  work.shared_clocks = products * (16.0 / c.tile_n + 8.0 / c.blocks_n) * (gauss ? 2 : 1) * busy_part;
-  work.overlap = gauss ? 0.6 : 0;
-  work.tensor_cores = true;
-  work.parts = static_cast<double>(std::min<std::int64_t>(c.parts, device.multiprocessors));
-  work.bytes_in_flight = blocks_of(c) * (c.stages - 1.5) * static_cast<double>(numbers_of_stage(p, c) * p.real_bytes);
-  work.launches = 2;
-  if (c.small_in_ring) work.bandwidth *= static_cast<double>(c.rows) / static_cast<double>(c.rows + p.n);
-  work.waits = 2;
-  return work;
-}
+}  // namespace
 
 static void add_strided(const TsmmKind& kind, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
                         std::vector<CudaTsmm>& to) {
   if (kind.policy == Policy::three_m) return add_3m(device, p, search, to);
-  add_plain_products(kind.policy, device, p, search, to);
+  const bool staged = stages_results(p);
+  const auto add = [&](const Shape& shape, bool through_shared, int groups = 0, int ticket = 0) {
+    auto c = start<Strided>(kind, shape.tile, shape.panel);
+    c.row_warps = shape.row_warps;
+    c.groups = shape.panel != 0 ? 1 : groups;
+    c.chunks_per_ticket = ticket;
+    c.staged = through_shared ? 1 : 0;
+    if (!complete(device, p, c)) return 0;
+    to.push_back(c);
+    return c.stages;
+  };
+  const bool usual = search == Search::usual;
+  if (usual) {
+    const Shapes shapes = usual_shapes(kind.policy, p);
+    int most = 0;
+    for (const Shape& shape : {shapes.best, shapes.other}) {
+      if (shape.tile.m != 0) most = std::max(most, add(shape, staged));
+      if (most >= 3) return;
+    }
+    if (most > 0) return;
+  }
+  for (const TileShape& tile : tsmm_strided_shapes) {
+    if (tile.n > (usual ? 1 : 2) && std::int64_t{tile.n} * 8 >= 2 * p.n) continue;  // a narrower tile is enough
+    for (const int row_warps : {8, 4, 2, 1}) {
+      add({tile, row_warps, 0}, staged);
+      if (usual) continue;
+      add({tile, row_warps, 0}, !staged);
+      for (const int ticket : {1, 2, 4}) {
+        for (const int groups : {1, 2, 4, 8}) {
+          if (groups == 1 || (p.row_major && !is_tight(p))) add({tile, row_warps, 0}, staged, groups, ticket);
+        }
+        for (const int panel : panels) {
+          if (panel != 0 && panel < p.m) add({tile, row_warps, panel}, staged, 0, ticket);
+        }
+      }
+    }
+  }
+}
+
+static void add_strided_tf32(const TsmmKind& kind, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+                             std::vector<CudaTsmm>& to) {
+  const bool few = splits_few_columns(p);
+  const bool usual = search == Search::usual;
+  if (p.real_bytes != 4 || !p.row_major) return;
+  if (usual && !few && p.m * p.n < 16 * (p.m + p.n)) return;  // narrower products wait for memory anyway
+  if (usual && prefers_per_warp(p)) return;
+  for (const TileShape& tile : tsmm_strided_tf32_shapes) {
+    const bool narrower_does = tile.n > 1 && 4 * p.parts * tile.n >= p.n;
+    if (narrower_does && (usual || tile.n > 4)) continue;
+    if (usual && few && (tile.m == 2) != (p.m <= 64)) continue;  // short rows: fewer, longer chunks
+    // Short rows come faster in flat pieces, together with B's old rows.
+    const int shortest = p.parts == 1 && tile.n > 4 ? 96 : 48;
+    if (usual && p.reads_output && p.m < shortest) continue;
+    for (const int panel : some(panels, search)) {
+      for (const int stages : some(stage_counts, search)) {
+        // Without staging, as measured on an H200, best even if rows begin inside sectors of memory.
+        auto c = start<StridedTf32>(kind, tile, panel, stages);
+        if (complete(device, p, c)) to.push_back(c);
+      }
+      auto staged = start<StridedTf32>(kind, tile, panel);
+      staged.staged = 1;
+      if (!usual && complete(device, p, staged)) to.push_back(staged);
+    }
+  }
+}
+
+static void add_wide(const TsmmKind& kind, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+                     std::vector<CudaTsmm>& to) {
+  for (const TileShape& tile : tsmm_wide_shapes) {
+    if (search == Search::all && p.n <= 8 * (tile.n - 1)) continue;  // a narrower tile is enough
+    for (const int panel : some(std::span(panels).first(3), search)) {
+      auto c = start<Wide>(kind, {2, tile.n}, panel);
+      if (complete(device, p, c)) to.push_back(c);
+    }
+  }
 }
 
 static bool is_compiled(const CudaTsmmProblem& p, const Strided& c) {
@@ -362,9 +480,27 @@ static bool is_compiled(const CudaTsmmProblem& p, const Strided& c) {
   }
   return is_among(tsmm_strided_compiled, p.real_bytes, c.blocks_n, c.tile_n);
 }
+static bool is_compiled(const CudaTsmmProblem& p, const StridedTf32& c) {
+  return is_among(tsmm_strided_tf32_compiled, p.real_bytes, c.blocks_n, c.tile_n, p.parts);
+}
+static bool is_compiled(const CudaTsmmProblem& p, const Wide& c) {
+  return is_among(tsmm_wide_compiled, p.real_bytes, c.blocks_n, c.tile_n);
+}
 
-static std::span<const Field<Strided>> fields(const TsmmKind&) { return strided_fields<Strided>; }
+template <class C>
+static std::span<const Field<C>> fields(const TsmmKind&) {
+  return strided_fields<C>;
+}
+template <>
+std::span<const Field<Wide>> fields(const TsmmKind&) {
+  using C = Wide;
+  static constexpr Field<C> all[] = {{"tile", &C::blocks_n, &C::tile_n}, {"panel", &C::panel}, {"stages", &C::stages}};
+  return all;
+}
 
-const TsmmEntry<Strided> Strided::entry{fields, is_compiled, complete_strided, strided_work, add_strided};
+const TsmmEntry<Strided> Strided::entry{fields<Strided>, is_compiled, complete_strided, strided_work, add_strided};
+const TsmmEntry<StridedTf32> StridedTf32::entry{fields<StridedTf32>, is_compiled, complete_strided_tf32,
+                                                strided_tf32_work, add_strided_tf32};
+const TsmmEntry<Wide> Wide::entry{fields<Wide>, is_compiled, complete_wide, wide_work, add_wide};
 
 }  // namespace blockvec::kernels::dispatch

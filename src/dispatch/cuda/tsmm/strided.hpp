@@ -1,6 +1,8 @@
 #pragma once
 
 #include "src/dispatch/cuda/configuration.hpp"
+#include "src/dispatch/cuda/model.hpp"
+#include "src/dispatch/cuda/stages.hpp"
 
 /// TMA tiles (boxes) of A, for all kernels of tsmm that load A in K slices (panels): any stride, either layout.
 namespace blockvec::kernels::dispatch {
@@ -15,15 +17,30 @@ inline constexpr Field<C> strided_fields[] = {{"tile", &C::blocks_n, &C::tile_n}
                                               {"stages", &C::stages},
                                               {"ticket", &C::chunks_per_ticket}};
 
+/// A configuration that is to be completed.
+template <class C>
+C start(const TsmmKind& kind, const TileShape& tile, int panel = 0, int stages = 0) {
+  C c{};
+  static_cast<TsmmKind&>(c) = kind;
+  c.blocks_n = tile.m;
+  c.tile_n = tile.n;
+  c.panel = panel;
+  c.stages = stages;
+  return c;
+}
+
 /// The number of classes of lines. Lines of a class are multiples of 16 bytes apart (src/cuda/operands/load_tma.cuh).
 int box_classes(const CudaTsmmProblem& p);
 /// Whether results go through shared memory, so that whole sectors of memory are written.
 bool stages_results(const CudaTsmmProblem& p);
 /// Whether tensor maps can describe A.
 bool boxes_serve(const CudaDevice& device, const CudaTsmmProblem& p);
-/// Sets the pitch of lines for panels of this width. Returns false if tensor maps cannot make such TMA tiles.
-bool fit_panel(const CudaTsmmProblem& p, std::int64_t panel, Strided& c);
-/// Bytes of a stage: its TMA tiles, and its K slice of C if C comes along.
-std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const Strided& c);
+/// Divides a block's shared memory among stages of `stage` bytes, at most `most` if the rules choose, and `beside`
+/// bytes that stay besides them. Returns false if they do not fit.
+bool fit_stages(const CudaDevice& device, std::int64_t beside, std::int64_t stage, std::int64_t most, Strided& c);
+/// Sets the blocks and the workspace of a configuration that is complete otherwise. Returns true.
+bool set_blocks(const CudaDevice& device, const CudaTsmmProblem& p, Strided& c);
+/// What all these kernels tell the model. They reach this share of the bandwidth of copies.
+CudaWork work_of(const CudaDevice& device, const CudaTsmmProblem& p, const Strided& c, double share);
 
 }  // namespace blockvec::kernels::dispatch
