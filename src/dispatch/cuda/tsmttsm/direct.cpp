@@ -67,7 +67,7 @@ bool may_win(const CudaDevice& device, const CudaTsmttsmProblem& p, const Direct
   const std::int64_t widest = std::max(p.m, p.n);
   if (c.warps_m * c.warps_n > 1 || (p.same && widest > 8)) return false;
   if (p.row_major) return true;
-  const bool splits_pairs = c.neighbours == static_cast<int>(Neighbours::in_rows) && c.tile_n == 1;
+  const bool splits_pairs = serves(p, Neighbours::in_rows) && c.tile_n == 1;
   return !p.same && !splits_pairs && widest <= (p.real_bytes == 8 ? 8 : 4) * p.parts;
 }
 
@@ -121,7 +121,7 @@ static CudaWork direct_work(const CudaDevice& device, const CudaTsmttsmProblem& 
   work.bytes = (1 + again) * k * (touched(p.m, p.pitch_a) + (p.same ? 0 : touched(p.n, p.pitch_b)));
   // Lanes beyond the last column repeat what others load.
   const double loading = static_cast<double>(c.fold * std::max(p.m, p.n)) / (8 * std::max(c.tile_m, c.tile_n));
-  const double by_columns = in_rows && p.real_bytes == 4 ? 0.86 : 0.97;
+  const double by_columns = serves(p, Neighbours::in_rows) && p.real_bytes == 4 ? 0.86 : 0.97;
   work.bandwidth = (p.row_major ? 0.935 : by_columns - 0.42 * std::max(0.0, 1 - loading)) * device.read_bandwidth;
   work.product_clocks = steps * warps * 16 * ((c.tile_m + 1) / 2) * c.tile_n;
   // A load has 256 or 512 bytes. It takes the cache some clocks for every line that it touches.
