@@ -4,6 +4,7 @@
 #include <blockvec/kernels/parallel.hpp>
 #include <complex>
 #include <numeric>
+#include <tuple>
 
 #include "src/host/real.hpp"
 
@@ -149,27 +150,15 @@ SweepConfiguration configure_sweep(std::int64_t k, std::span<const std::int64_t>
   return c;
 }
 
-template TsmttsmConfiguration configure_tsmttsm<float>(std::int64_t, std::int64_t, std::int64_t, Layout);
-template TsmttsmConfiguration configure_tsmttsm<double>(std::int64_t, std::int64_t, std::int64_t, Layout);
-template TsmttsmConfiguration configure_tsmttsm<std::complex<float>>(std::int64_t, std::int64_t, std::int64_t, Layout);
-template TsmttsmConfiguration configure_tsmttsm<std::complex<double>>(std::int64_t, std::int64_t, std::int64_t, Layout);
-template TsmttsmDdConfiguration configure_tsmttsm_dd<float>(std::int64_t, std::int64_t, std::int64_t, int);
-template TsmttsmDdConfiguration configure_tsmttsm_dd<double>(std::int64_t, std::int64_t, std::int64_t, int);
-template TsmttsmDdConfiguration configure_tsmttsm_dd<std::complex<float>>(std::int64_t, std::int64_t, std::int64_t,
-                                                                          int);
-template TsmttsmDdConfiguration configure_tsmttsm_dd<std::complex<double>>(std::int64_t, std::int64_t, std::int64_t,
-                                                                           int);
-template TsmmConfiguration configure_tsmm<float>(std::int64_t, std::int64_t, std::int64_t, Layout, int);
-template TsmmConfiguration configure_tsmm<double>(std::int64_t, std::int64_t, std::int64_t, Layout, int);
-template TsmmConfiguration configure_tsmm<std::complex<float>>(std::int64_t, std::int64_t, std::int64_t, Layout, int);
-template TsmmConfiguration configure_tsmm<std::complex<double>>(std::int64_t, std::int64_t, std::int64_t, Layout, int);
-template SweepConfiguration configure_sweep<float>(std::int64_t, std::span<const std::int64_t>, std::int64_t, bool,
-                                                   bool, Layout, int);
-template SweepConfiguration configure_sweep<double>(std::int64_t, std::span<const std::int64_t>, std::int64_t, bool,
-                                                    bool, Layout, int);
-template SweepConfiguration configure_sweep<std::complex<float>>(std::int64_t, std::span<const std::int64_t>,
-                                                                 std::int64_t, bool, bool, Layout, int);
-template SweepConfiguration configure_sweep<std::complex<double>>(std::int64_t, std::span<const std::int64_t>,
-                                                                  std::int64_t, bool, bool, Layout, int);
+/// Instantiates the functions: an explicit instantiation of this struct defines a constant that holds their addresses.
+template <class T>
+struct HostConfigurations {
+  static constexpr auto all =
+      std::tuple{&configure_tsmttsm<T>, &configure_tsmttsm_dd<T>, &configure_tsmm<T>, &configure_sweep<T>};
+};
+template struct HostConfigurations<float>;
+template struct HostConfigurations<double>;
+template struct HostConfigurations<std::complex<float>>;
+template struct HostConfigurations<std::complex<double>>;
 
 }  // namespace blockvec::kernels::dispatch

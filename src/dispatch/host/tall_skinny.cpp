@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <complex>
 #include <cstdint>
+#include <tuple>
 
 #include "src/dispatch/host/checks.hpp"
 #include "src/dispatch/host/configuration.hpp"
@@ -163,70 +164,18 @@ void gram_schmidt_sweep(std::span<const std::type_identity_t<Matrix<const T>>> v
   host::gram_schmidt_sweep<T>({v, s, w, x, triangle, p, g}, configuration, scratch.data<host::real_t<T>>());
 }
 
-template double tsmttsm_bytes<float>(std::int64_t, std::int64_t, std::int64_t, bool);
-template double tsmttsm_bytes<double>(std::int64_t, std::int64_t, std::int64_t, bool);
-template double tsmttsm_bytes<std::complex<float>>(std::int64_t, std::int64_t, std::int64_t, bool);
-template double tsmttsm_bytes<std::complex<double>>(std::int64_t, std::int64_t, std::int64_t, bool);
-template double tsmm_bytes<float>(std::int64_t, std::int64_t, std::int64_t, bool);
-template double tsmm_bytes<double>(std::int64_t, std::int64_t, std::int64_t, bool);
-template double tsmm_bytes<std::complex<float>>(std::int64_t, std::int64_t, std::int64_t, bool);
-template double tsmm_bytes<std::complex<double>>(std::int64_t, std::int64_t, std::int64_t, bool);
-template double product_flops<float>(std::int64_t, std::int64_t, std::int64_t);
-template double product_flops<double>(std::int64_t, std::int64_t, std::int64_t);
-template double product_flops<std::complex<float>>(std::int64_t, std::int64_t, std::int64_t);
-template double product_flops<std::complex<double>>(std::int64_t, std::int64_t, std::int64_t);
-template std::size_t tsmttsm_workspace<float>(std::int64_t, std::int64_t, std::int64_t, Layout);
-template std::size_t tsmttsm_workspace<double>(std::int64_t, std::int64_t, std::int64_t, Layout);
-template std::size_t tsmttsm_workspace<std::complex<float>>(std::int64_t, std::int64_t, std::int64_t, Layout);
-template std::size_t tsmttsm_workspace<std::complex<double>>(std::int64_t, std::int64_t, std::int64_t, Layout);
-template std::size_t tsmm_workspace<float>(std::int64_t, std::int64_t, std::int64_t, Layout, int);
-template std::size_t tsmm_workspace<double>(std::int64_t, std::int64_t, std::int64_t, Layout, int);
-template std::size_t tsmm_workspace<std::complex<float>>(std::int64_t, std::int64_t, std::int64_t, Layout, int);
-template std::size_t tsmm_workspace<std::complex<double>>(std::int64_t, std::int64_t, std::int64_t, Layout, int);
-template void tsmttsm(Op, float, Matrix<const float>, Matrix<const float>, float, Matrix<float>, HostExecution);
-template void tsmttsm(Op, double, Matrix<const double>, Matrix<const double>, double, Matrix<double>, HostExecution);
-template void tsmttsm(Op, std::complex<float>, Matrix<const std::complex<float>>, Matrix<const std::complex<float>>,
-                      std::complex<float>, Matrix<std::complex<float>>, HostExecution);
-template void tsmttsm(Op, std::complex<double>, Matrix<const std::complex<double>>, Matrix<const std::complex<double>>,
-                      std::complex<double>, Matrix<std::complex<double>>, HostExecution);
-template std::size_t tsmttsm_dd_workspace<float>(std::int64_t, std::int64_t, std::int64_t, int);
-template std::size_t tsmttsm_dd_workspace<double>(std::int64_t, std::int64_t, std::int64_t, int);
-template std::size_t tsmttsm_dd_workspace<std::complex<float>>(std::int64_t, std::int64_t, std::int64_t, int);
-template std::size_t tsmttsm_dd_workspace<std::complex<double>>(std::int64_t, std::int64_t, std::int64_t, int);
-template void tsmttsm_dd(Op, Matrix<const float>, Matrix<const float>, Matrix<float>, Matrix<float>, HostExecution);
-template void tsmttsm_dd(Op, Matrix<const double>, Matrix<const double>, Matrix<double>, Matrix<double>, HostExecution);
-template void tsmttsm_dd(Op, Matrix<const std::complex<float>>, Matrix<const std::complex<float>>,
-                         Matrix<std::complex<float>>, Matrix<std::complex<float>>, HostExecution);
-template void tsmttsm_dd(Op, Matrix<const std::complex<double>>, Matrix<const std::complex<double>>,
-                         Matrix<std::complex<double>>, Matrix<std::complex<double>>, HostExecution);
-template void tsmm(float, Matrix<const float>, Matrix<const float>, float, Matrix<float>, Triangle, HostExecution);
-template void tsmm(double, Matrix<const double>, Matrix<const double>, double, Matrix<double>, Triangle, HostExecution);
-template void tsmm(std::complex<float>, Matrix<const std::complex<float>>, Matrix<const std::complex<float>>,
-                   std::complex<float>, Matrix<std::complex<float>>, Triangle, HostExecution);
-template void tsmm(std::complex<double>, Matrix<const std::complex<double>>, Matrix<const std::complex<double>>,
-                   std::complex<double>, Matrix<std::complex<double>>, Triangle, HostExecution);
-template void tsmm_inplace(Matrix<float>, Matrix<const float>, Triangle, HostExecution);
-template void tsmm_inplace(Matrix<double>, Matrix<const double>, Triangle, HostExecution);
-template void tsmm_inplace(Matrix<std::complex<float>>, Matrix<const std::complex<float>>, Triangle, HostExecution);
-template void tsmm_inplace(Matrix<std::complex<double>>, Matrix<const std::complex<double>>, Triangle, HostExecution);
-template std::size_t gram_schmidt_sweep_workspace<float>(std::int64_t, std::span<const std::int64_t>, std::int64_t,
-                                                         bool, bool, Layout, int);
-template std::size_t gram_schmidt_sweep_workspace<double>(std::int64_t, std::span<const std::int64_t>, std::int64_t,
-                                                          bool, bool, Layout, int);
-template std::size_t gram_schmidt_sweep_workspace<std::complex<float>>(std::int64_t, std::span<const std::int64_t>,
-                                                                       std::int64_t, bool, bool, Layout, int);
-template std::size_t gram_schmidt_sweep_workspace<std::complex<double>>(std::int64_t, std::span<const std::int64_t>,
-                                                                        std::int64_t, bool, bool, Layout, int);
-template void gram_schmidt_sweep(std::span<const Matrix<const float>>, Matrix<const float>, Matrix<float>,
-                                 Matrix<const float>, Triangle, Matrix<float>, Matrix<float>, HostExecution);
-template void gram_schmidt_sweep(std::span<const Matrix<const double>>, Matrix<const double>, Matrix<double>,
-                                 Matrix<const double>, Triangle, Matrix<double>, Matrix<double>, HostExecution);
-template void gram_schmidt_sweep(std::span<const Matrix<const std::complex<float>>>, Matrix<const std::complex<float>>,
-                                 Matrix<std::complex<float>>, Matrix<const std::complex<float>>, Triangle,
-                                 Matrix<std::complex<float>>, Matrix<std::complex<float>>, HostExecution);
-template void gram_schmidt_sweep(std::span<const Matrix<const std::complex<double>>>,
-                                 Matrix<const std::complex<double>>, Matrix<std::complex<double>>,
-                                 Matrix<const std::complex<double>>, Triangle, Matrix<std::complex<double>>,
-                                 Matrix<std::complex<double>>, HostExecution);
+/// Instantiates the functions: an explicit instantiation of this struct defines constants that hold their addresses.
+template <class T>
+struct HostProducts {
+  static constexpr auto workspaces =
+      std::tuple{&tsmttsm_workspace<T>, &tsmttsm_dd_workspace<T>, &tsmm_workspace<T>, &gram_schmidt_sweep_workspace<T>};
+  static constexpr auto products =
+      std::tuple{&tsmttsm<T>, &tsmttsm_dd<T>, &tsmm<T>, &tsmm_inplace<T>, &gram_schmidt_sweep<T>};
+  static constexpr auto traffic = std::tuple{&tsmttsm_bytes<T>, &tsmm_bytes<T>, &product_flops<T>};
+};
+template struct HostProducts<float>;
+template struct HostProducts<double>;
+template struct HostProducts<std::complex<float>>;
+template struct HostProducts<std::complex<double>>;
 
 }  // namespace blockvec::kernels
