@@ -84,6 +84,7 @@ BY_COLUMNS = {"bool by_columns": ("false", "true")}
 NEIGHBOURS = tuple(f"Neighbours::{name}" for name in ("none", "in_columns", "in_rows"))
 RING = "TsmttsmRing<{real}>"
 BOXES = "TsmmBoxes<{real}>"
+COLUMNS = "TsmmColumns<{real}>"
 FAMILIES = {
     "tsmttsm_ring": Family("tsmttsm/ring.cuh", RING, "tsmttsm_ring_kernel<{real}, {by_columns}, FullTiles<{m}, {n}>>",
                            choices=BY_COLUMNS, makes=sums_fit),
@@ -129,13 +130,13 @@ FAMILIES = {
     "tsmm_row_deep": Family("tsmm/row_deep.cuh", "TsmmRing<{real}>", "tsmm_deep_kernel<{n}, {columns}>", ("n",),
                             shape="Columns", choices={"int columns": (64, 128)},
                             makes=lambda real, n, columns: real == "double" and 1 <= n <= 128 // columns),
-    "tsmm_column_ring": Family("tsmm/column_ring.cuh", "TsmmColumns<{real}>", "tsmm_columns_kernel<{real}, {parts}, {m}, {n}>",
+    "tsmm_column_ring": Family("tsmm/column_f64.cuh", COLUMNS, "tsmm_column_ring_kernel<ColumnF64<{parts}, {m}, {n}>>",
                                by_parts=True, makes=lambda real, m, n, parts: real == "double" and m >= 1 and n >= 1),
-    "tsmm_column_tf32": Family("tsmm/column_tf32.cuh", "TsmmColumnPieces<{real}>",
-                               "tsmm_columns_split_kernel<{parts}, 8 * {n}, {m}>", by_parts=True,
+    "tsmm_column_tf32": Family("tsmm/column_tf32.cuh", COLUMNS,
+                               "tsmm_column_ring_kernel<ColumnTf32<{parts}, 8 * {n}, {m}>>", by_parts=True,
                                makes=lambda real, m, n, parts: real == "float" and 1 <= m <= 4 and 2 <= n <= 8),
-    "tsmm_column_fma": Family("tsmm/column_fma.cuh", "TsmmColumnPieces<{real}>",
-                              "tsmm_columns_fma_kernel<{real}, {parts}, {n}, {m}>", by_parts=True,
+    "tsmm_column_fma": Family("tsmm/column_fma.cuh", COLUMNS,
+                              "tsmm_column_ring_kernel<ColumnFma<{real}, {parts}, {n}, {m}>>", by_parts=True,
                               makes=lambda real, m, n, parts: m >= 1 and n * parts % 4 == 0),
     "tsmm_strided": Family("tsmm/strided.cuh", BOXES, "tsmm_boxes_kernel<{real}, {m}, {n}>"),
     "tsmm_strided_3m": Family("tsmm/strided_3m.cuh", BOXES, "tsmm_gauss_kernel<GaussTile<{m}, {n}, {by_columns}>>",
