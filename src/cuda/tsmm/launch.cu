@@ -10,7 +10,6 @@
 #include "src/cuda/tsmm/column_fma.cuh"
 #include "src/cuda/tsmm/column_tf32.cuh"
 #include "src/cuda/tsmm/direct.cuh"
-#include "src/cuda/tsmm/general.cuh"
 #include "src/cuda/tsmm/in_parts.hpp"
 #include "src/cuda/tsmm/per_warp.cuh"
 #include "src/cuda/tsmm/row_ring.cuh"
@@ -416,31 +415,23 @@ void launch_kernel(const TsmmCall<double>& call, const dispatch::ShortK& x, cons
 }
 
 template <class T>
-void launch_kernel(const TsmmCall<T>& call, const dispatch::DirectTsmm& x, const Launcher& launcher) {
-  using Real = real_t<T>;
-  constexpr int parts = parts_of<T>;
-  const TsmmDirect<Real> p{
+void launch_direct(const TsmmCall<T>& call, const dispatch::TsmmCommon& x, Kernel<TsmmDirect<real_t<T>>> kernel,
+                   const Launcher& launcher) {
+  const TsmmDirect<real_t<T>> p{
       tall(call.a),           tall(call.b), small(call.c, call.triangle),     coefficient(call.alpha),
       coefficient(call.beta), call.a.rows,  static_cast<int>(call.a.columns), static_cast<int>(call.b.columns)};
-  launch(tsmm_direct_kernel_of<Real>(x.blocks_n, x.tile_n, x.panel, parts), dim3(static_cast<unsigned>(x.parts)),
-         direct_threads, x.shared_bytes, launcher.stream, launcher.operation, p);
+  launch(kernel, dim3(static_cast<unsigned>(x.parts)), direct_threads, x.shared_bytes, launcher.stream,
+         launcher.operation, p);
+}
+
+template <class T>
+void launch_kernel(const TsmmCall<T>& call, const dispatch::DirectTsmm& x, const Launcher& launcher) {
+  launch_direct<T>(call, x, tsmm_direct_kernel_of<real_t<T>>(x.blocks_n, x.tile_n, x.panel, parts_of<T>), launcher);
 }
 
 template <class T>
 void launch_kernel(const TsmmCall<T>& call, const dispatch::GeneralTsmm& x, const Launcher& launcher) {
-  using Real = real_t<T>;
-  constexpr int parts = parts_of<T>;
-  TsmmGeneral<Real> p{};
-  p.a = tall(call.a);
-  p.b = tall(call.b);
-  p.c = small(call.c, call.triangle);
-  p.alpha = coefficient(call.alpha);
-  p.beta = coefficient(call.beta);
-  p.k = call.a.rows;
-  p.m = parts * call.a.columns;
-  p.n = parts * call.b.columns;
-  launch(tsmm_general_kernel<Real>, dim3(static_cast<unsigned>(x.parts)), general_threads, 0, launcher.stream,
-         launcher.operation, p);
+  launch_direct<T>(call, x, tsmm_general_kernel<real_t<T>>, launcher);
 }
 
 }  // namespace
