@@ -108,7 +108,7 @@ class ColumnLoader {
  public:
   __device__ ColumnLoader(const TsmmColumns<Real>& p, const ColumnOperand<Real>& columns, int own)
       : p_(p), columns_(columns), own_(own) {
-    for_each([&](int j) { bytes_ += bytes_of(place(j)); });
+    for_each([&](int place, int) { bytes_ += bytes_of(place); });
     bytes_ = __reduce_add_sync(0xffffffffU, bytes_);
     if (columns.boxed) bytes_ = own == 0 ? columns.count * p.held() * static_cast<unsigned>(sizeof(Real)) : 0;
   }
@@ -126,10 +126,8 @@ class ColumnLoader {
       if (own_ == 0 && elected()) tensor_load(to, columns_.map, static_cast<int>(first / columns_.parts), 0, full);
       return;
     }
-    for_each([&](int j) {
-      const int ahead = place(j) % unit;
-      bulk_load(to + place(j) - ahead, columns_.data + j * columns_.distance + first - ahead, bytes_of(place(j)), full);
-    });
+    for_each(
+        [&](int place, int j) { bulk_load(to + place / unit * unit, from(first, place, j), bytes_of(place), full); });
   }
   /// Brings the numbers into the L2 cache.
   __device__ void prefetch(std::int64_t first) const {
@@ -137,10 +135,7 @@ class ColumnLoader {
       if (own_ == 0 && elected()) tensor_prefetch(columns_.map, static_cast<int>(first / columns_.parts), 0);
       return;
     }
-    for_each([&](int j) {
-      const int ahead = place(j) % unit;
-      bulk_prefetch(columns_.data + j * columns_.distance + first - ahead, bytes_of(place(j)));
-    });
+    for_each([&](int place, int j) { bulk_prefetch(from(first, place, j), bytes_of(place)); });
   }
   /// Zeros stand for what lies beyond the matrix.
   __device__ void start_plain(std::int64_t first, unsigned char* stage) const {
@@ -157,11 +152,17 @@ class ColumnLoader {
  private:
   static constexpr int unit = bulk_unit<Real>;
   __device__ static int lane() { return static_cast<int>(threadIdx.x) % warp_size; }
+  __device__ int place(int j) const { return columns_.shift + j * columns_.pitch; }
+  /// Calls visit(place, j) for this lane's columns j and their places in a stage.
   template <class Visit>
   __device__ void for_each(const Visit& visit) const {
-    for (int j = own_ + column_loaders * lane(); j < columns_.count; j += column_loaders * warp_size) visit(j);
+    for (int j = own_ + column_loaders * lane(); j < columns_.count; j += column_loaders * warp_size)
+      visit(place(j), j);
   }
-  __device__ int place(int j) const { return columns_.shift + j * columns_.pitch; }
+  /// Where a bulk copy of column j begins in memory: at a multiple of 16 bytes.
+  __device__ const Real* from(std::int64_t first, int place, int j) const {
+    return columns_.data + j * columns_.distance + first - place % unit;
+  }
   __device__ unsigned bytes_of(int place) const {
     return static_cast<unsigned>((place % unit + p_.held() + unit - 1) / unit * 16);
   }
@@ -196,11 +197,13 @@ __device__ inline void load_columns(const TsmmColumns<Real>& p, ColumnStages& sh
     Barrier& full = shared.full[at.stage];
     unsigned char* const stage = ring + at.stage * p.stage_bytes;
     const std::int64_t first = p.first(chunk);
-    const bool bulk_a = reads_a && a.in_bulk(first);
-    const bool bulk_b = reads_b && b.in_bulk(first);
-    if (reads_a && !bulk_a) a.start_plain(first, stage);
-    if (reads_b && !bulk_b) b.start_plain(first, stage + p.offset_b);
-    if ((reads_a && !bulk_a) || (reads_b && !bulk_b)) full.await_copies();
+    const bool loads_a = reads_a && chunk != no_chunk;
+    const bool loads_b = reads_b && chunk != no_chunk;
+    const bool bulk_a = loads_a && a.in_bulk(first);
+    const bool bulk_b = loads_b && b.in_bulk(first);
+    if (loads_a && !bulk_a) a.start_plain(first, stage);
+    if (loads_b && !bulk_b) b.start_plain(first, stage + p.offset_b);
+    if (loads_a != bulk_a || loads_b != bulk_b) full.await_copies();
     __syncwarp();
     if (elected()) {
       if (own == 0) shared.chunk_of[at.stage] = chunk;
@@ -209,19 +212,12 @@ __device__ inline void load_columns(const TsmmColumns<Real>& p, ColumnStages& sh
     __syncwarp();
     if (bulk_a) a.start_bulk(first, stage, full);
     if (bulk_b) b.start_bulk(first, stage + p.offset_b, full);
-    if (fetches_b && b.in_bulk(first)) b.prefetch(first);
+    if (fetches_b && chunk != no_chunk && b.in_bulk(first)) b.prefetch(first);
     __syncwarp();
     at.advance(1, p.stages);
   };
   for_each_chunk(p, load, own == 0, share_ticket);
-  for (int i = 0; i < marks; ++i, at.advance(1, p.stages)) {
-    shared.empty[at.stage].wait(at.parity);
-    if (elected()) {
-      if (own == 0) shared.chunk_of[at.stage] = no_chunk;
-      shared.full[at.stage].arrive();
-    }
-    __syncwarp();
-  }
+  for (int i = 0; i < marks; ++i) load(no_chunk);
 }
 
 /// A warp stores a chunk of B from a stage, and waits until the stores have read the stage.

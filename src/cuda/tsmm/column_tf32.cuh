@@ -87,20 +87,12 @@ struct OldNumbers {
   int columns;           ///< columns from the lane's first one on
   bool there[2];         ///< whether B has the row
 
-  /// Reads the number of slot i; zeros where B ends. The code has no branches, so that other loads are under way
-  /// meanwhile.
+  /// Reads the number of slot i; zeros where B ends.
   __device__ float2 read(int slot, int half) const {
     const float* const from = number + slot * to_four + half * 8 * parts;
-    const int mine = 4 * slot < columns && there[half];
-    float2 was{0, 0};
-    if constexpr (parts == 2) {
-      asm("{ .reg .pred p; setp.ne.s32 p, %3, 0; @p ld.global.cg.v2.f32 {%0, %1}, [%2]; }"
-          : "+f"(was.x), "+f"(was.y)
-          : "l"(from), "r"(mine));
-    } else {
-      asm("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p ld.global.cg.f32 %0, [%1]; }" : "+f"(was.x) : "l"(from), "r"(mine));
-    }
-    return was;
+    if (4 * slot >= columns || !there[half]) return {0, 0};
+    if constexpr (parts == 2) return __ldcg(reinterpret_cast<const float2*>(from));
+    return {__ldcg(from), 0};
   }
 
   /// Adds beta B to sums; many loads are under way at a time.
