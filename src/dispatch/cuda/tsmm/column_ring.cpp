@@ -192,9 +192,7 @@ static void add_column_ring(TsmmKernel, const CudaDevice& device, const CudaTsmm
   if (search == Search::usual) {
     if (boxes_are_better(p)) return;
     Shape shape = usual_shape(p);
-    for (; shape.row_warps > 0; shape.row_warps = fewer_warps(shape.row_warps)) {
-      if (add(shape)) return;
-    }
+    while (shape.row_warps > 0 && !add(shape)) shape.row_warps = fewer_warps(shape.row_warps);
     return;
   }
   for (const TileShape& tile : tsmm_column_ring_shapes) {
@@ -258,40 +256,27 @@ static bool complete_column_pieces(const CudaDevice& device, const CudaTsmmProbl
   return true;
 }
 
-static void add_column_fma(const CudaDevice& device, const CudaTsmmProblem& p, Search search,
-                           std::vector<CudaTsmm>& to) {
-  for (const TileShape& tile : tsmm_column_fma_shapes) {  // the first that holds B's columns is the narrowest
-    ColumnPieces c{};
-    c.kernel = TsmmKernel::column_fma;
-    c.blocks_n = tile.m;
-    c.tile_n = tile.n;
-    if (!complete(device, p, c)) continue;
-    to.push_back(c);
-    if (search != Search::all) return;
-  }
-}
-
-static void add_column_tf32(const CudaDevice& device, const CudaTsmmProblem& p, Search search,
-                            std::vector<CudaTsmm>& to) {
-  const auto legal = [&](const TileShape& tile, int ticket, ColumnPieces& c) {
+static void add_column_pieces(TsmmKernel kernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+                              std::vector<CudaTsmm>& to) {
+  const bool any = search == Search::all;
+  ColumnPieces c{};
+  const auto legal = [&](const TileShape& tile, int ticket) {
     c = {};
-    c.kernel = TsmmKernel::column_tf32;
+    c.kernel = kernel;
     c.blocks_n = tile.m;
     c.tile_n = tile.n;
     c.chunks_per_ticket = ticket;
     return complete(device, p, c);
   };
-  if (p.real_bytes != 4) return;
-  ColumnPieces c{};
-  if (search != Search::all && p.m * p.n < 4 * (p.m + p.n)) return;  // narrower ones are faster without tensor cores
-  if (search == Search::all) {
-    for (const TileShape& tile : tsmm_column_tf32_shapes) {
-      for (const int ticket : {0, 2, 3}) {
-        if (legal(tile, ticket, c)) to.push_back(c);
-      }
+  if (kernel == TsmmKernel::column_fma) {
+    for (const TileShape& tile : tsmm_column_fma_shapes) {  // the first that holds B's columns is the narrowest
+      if (!legal(tile, 0)) continue;
+      to.push_back(c);
+      if (!any) return;
     }
     return;
   }
+  if (!any && p.m * p.n < 4 * (p.m + p.n)) return;  // narrower ones are faster without tensor cores
   // The best tile is the narrowest one that holds B's rows, and among these the one with the longest chunks. For
   // updates, tiles are preferred whose stages have room for the old values of B.
   ColumnPieces best{};
@@ -300,9 +285,13 @@ static void add_column_tf32(const CudaDevice& device, const CudaTsmmProblem& p, 
     return std::tuple(roomy, -x.tile_n, x.blocks_n);
   };
   for (const TileShape& tile : tsmm_column_tf32_shapes) {
-    if (legal(tile, 0, c) && (best.tile_n == 0 || order(c) > order(best))) best = c;
+    for (const int ticket : {0, 2, 3}) {
+      if ((ticket != 0 && !any) || !legal(tile, ticket)) continue;
+      if (any) to.push_back(c);
+      if (best.tile_n == 0 || order(c) > order(best)) best = c;
+    }
   }
-  if (best.tile_n != 0) to.push_back(best);
+  if (!any && best.tile_n != 0) to.push_back(best);
 }
 
 namespace {
@@ -359,12 +348,6 @@ static CudaWork column_pieces_work(const CudaDevice& device, const CudaTsmmProbl
   work.overlap = 0.8;
   work.tensor_cores = is_split(c);
   return work;
-}
-
-static void add_column_pieces(TsmmKernel kernel, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
-                              std::vector<CudaTsmm>& to) {
-  if (kernel == TsmmKernel::column_fma) return add_column_fma(device, p, search, to);
-  add_column_tf32(device, p, search, to);
 }
 
 static bool is_compiled(const CudaTsmmProblem& p, const ColumnRing& c) {
