@@ -40,8 +40,8 @@ struct TsmmColumns : TsmmTask<Real> {
   int offset_b;  ///< where B's numbers, the results, begin in a stage
   /// B's old numbers come there. Otherwise they come into the L2 cache, from where threads read them.
   bool loads_b;
-  // column_f64: warps of a consumer warp group, along the rows and along B's columns; and the number of groups
-  int row_warps, column_warps, groups;
+  int row_warps, column_warps;  ///< column_f64: warps of a consumer warp group, along the rows and along B's columns
+  int groups;                   ///< column_f64: consumer warp groups
   bool meets;  ///< column_f64: the warps of a group wait for one another before results take the place of A's numbers
   int neighbours_a, neighbours_b;  ///< column_f64: which columns lanes take: k of column_of_slot
   bool turns;  ///< column_tf32: A's columns begin in the same bank, and lanes read in different orders
@@ -312,6 +312,8 @@ __global__ void __launch_bounds__(Math::warps* warp_size + loading_threads, 1)
     }
     return;
   }
+  // C is packed before take_registers: in the other order the compiler loses sight of that path, and products (wgmma)
+  // wait for one another (ptxas warning C7520).
   auto* const packed = reinterpret_cast<typename Math::Real*>(memory + p.stages * p.stage_bytes);
   Math::pack(p, packed, static_cast<int>(threadIdx.x));
   if constexpr (Math::taken_registers != 0) take_registers<Math::taken_registers>();

@@ -157,8 +157,8 @@ __device__ inline void multiply_column_steps(const TsmmColumns<float>& p, Column
     float* const stage = reinterpret_cast<float*>(memory + at.stage * p.stage_bytes) + step * warpgroup_rows * parts;
     WarpgroupSums<parts, columns> sums;
     sums.clear();
-    const std::int64_t first =
-        p.first(chunk) + (step * warpgroup_rows + row0) * parts;  // the lane's number of a column
+    // The lane's first number of a column.
+    const std::int64_t first = p.first(chunk) + (step * warpgroup_rows + row0) * parts;
     const auto old = [&] {
       const auto there = [&](std::int64_t at) { return at >= 0 && at < p.length; };
       return OldNumbers<parts>{
