@@ -157,12 +157,11 @@ __device__ inline void multiply_column_steps(const TsmmColumns<float>& p, Column
     float* const stage = reinterpret_cast<float*>(memory + at.stage * p.stage_bytes) + step * warpgroup_rows * parts;
     WarpgroupSums<parts, columns> sums;
     sums.clear();
-    // The lane's first number of a column.
-    const std::int64_t first = p.first(chunk) + (step * warpgroup_rows + row0) * parts;
+    // The number of a column where the lane's row of this half begins.
+    const auto first = [&](int half) { return p.first(chunk) + (step * warpgroup_rows + row0 + 8 * half) * parts; };
     const auto old = [&] {
-      const auto there = [&](std::int64_t at) { return at >= 0 && at < p.length; };
-      return OldNumbers<parts>{
-          p.b.data + q * p.b.distance + first, 4 * p.b.distance, p.n - q, {there(first), there(first + 8 * parts)}};
+      const auto there = [&](int half) { return first(half) >= 0 && first(half) < p.length; };
+      return OldNumbers<parts>{p.b.data + q * p.b.distance + first(0), 4 * p.b.distance, p.n - q, {there(0), there(1)}};
     };
     [[maybe_unused]] bool added = false;
     if (reads_a) {
@@ -175,7 +174,7 @@ __device__ inline void multiply_column_steps(const TsmmColumns<float>& p, Column
           if (column >= p.n) continue;
 #pragma unroll
           for (int part = 0; part < parts; ++part) {
-            sums.sum[part][i] = number_in_double<parts>(p, first + i / 2 % 2 * 8 * parts, column * parts + part);
+            sums.sum[part][i] = number_in_double<parts>(p, first(i / 2 % 2), column * parts + part);
           }
         }
         added = true;
