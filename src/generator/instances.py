@@ -91,6 +91,7 @@ LOADED_TOGETHER = {"float": {NEIGHBOURS[1]: [(1, 1)], NEIGHBOURS[2]: [(2, 2)]},
                    "double": {NEIGHBOURS[1]: [(1, 1), (4, 4)], NEIGHBOURS[2]: [(2, 1), (2, 2), (4, 3), (4, 4)]}}
 RING = "TsmttsmRing<{real}>"
 BOXES = "TsmmBoxes<{real}>"
+COLUMNS = "TsmmColumns<{real}>"
 FAMILIES = {
     "tsmttsm_ring": Family("tsmttsm/ring.cuh", RING, "tsmttsm_ring_kernel<{real}, {by_columns}, FullTiles<{m}, {n}>>",
                            choices=BY_COLUMNS, makes=sums_fit),
@@ -145,16 +146,16 @@ FAMILIES = {
     "tsmm_row_deep": Family("tsmm/row_deep.cuh", "TsmmRing<{real}>", "tsmm_deep_kernel<{n}, {columns}>", ("n",),
                             shape="Columns", choices={"int columns": (64, 128)},
                             makes=lambda real, n, columns: real == "double" and 1 <= n <= 128 // columns),
-    "tsmm_column_ring": Family("tsmm/column_ring.cuh", "TsmmColumns<{real}>",
-                               "tsmm_columns_kernel<{real}, {parts}, {m}, {n}>",
+    "tsmm_column_ring": Family("tsmm/column_f64.cuh", COLUMNS, "tsmm_column_ring_kernel<ColumnF64<{parts}, {m}, {n}>>",
                                by_parts=True, needs="bulk",
                                makes=lambda real, m, n, parts: real == "double" and m >= 1 and n >= 1),
-    "tsmm_column_ring_tf32": Family("tsmm/column_tf32.cuh", "TsmmColumnPieces<{real}>",
-                               "tsmm_columns_split_kernel<{parts}, 8 * {n}, {m}>", by_parts=True, needs="wgmma",
-                               makes=lambda real, m, n, parts: real == "float" and 1 <= m <= 4 and 2 <= n <= 8),
-    "tsmm_column_ring_fma": Family("tsmm/column_fma.cuh", "TsmmColumnPieces<{real}>",
-                              "tsmm_columns_fma_kernel<{real}, {parts}, {n}, {m}>", by_parts=True,
-                              makes=lambda real, m, n, parts: m >= 1 and n * parts % 4 == 0, needs="bulk"),
+    "tsmm_column_ring_tf32": Family("tsmm/column_tf32.cuh", COLUMNS,
+                                    "tsmm_column_ring_kernel<ColumnTf32<{parts}, 8 * {n}, {m}>>", by_parts=True,
+                                    needs="wgmma",
+                                    makes=lambda real, m, n, parts: real == "float" and 1 <= m <= 4 and 2 <= n <= 8),
+    "tsmm_column_ring_fma": Family("tsmm/column_fma.cuh", COLUMNS,
+                                   "tsmm_column_ring_kernel<ColumnFma<{real}, {parts}, {n}, {m}>>", by_parts=True,
+                                   makes=lambda real, m, n, parts: m >= 1 and n * parts % 4 == 0, needs="bulk"),
     "tsmm_strided": Family("tsmm/strided.cuh", BOXES, "tsmm_strided_kernel<Fp64Tiles<{real}, {m}, {n}>>", needs="bulk"),
     "tsmm_strided_3m": Family("tsmm/strided_3m.cuh", BOXES, "tsmm_strided_kernel<GaussTile<{m}, {n}, {by_columns}>>",
                               choices=BY_COLUMNS,

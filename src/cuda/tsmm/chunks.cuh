@@ -23,16 +23,17 @@ struct TsmmTask {
 };
 
 /// Calls visit(chunk) for every chunk of the tickets that this warp takes. The warp asks for its next ticket before it
-/// visits the chunks of the last one, so that it does not wait for the answer.
-template <class Task, class Visit>
-__device__ inline void for_each_chunk(const Task& p, const Visit& visit) {
+/// visits the chunks of the last one, so that it does not wait for the answer. Several warps may visit the same chunks:
+/// one of them `leads`, and share(ticket) tells all of them its ticket.
+template <class Task, class Visit, class Share>
+__device__ inline void for_each_chunk(const Task& p, const Visit& visit, bool leads, const Share& share) {
   const auto take_ticket = [&] {
     unsigned ticket = 0;
-    if (elected()) ticket = atomicAdd(p.tickets, 1U);
+    if (leads && elected()) ticket = atomicAdd(p.tickets, 1U);
     return ticket;
   };
   const auto first_chunk = [&](unsigned ticket) {
-    return static_cast<std::uint32_t>(__reduce_or_sync(0xffffffffU, ticket)) * p.chunks_per_ticket;
+    return static_cast<std::uint32_t>(share(__reduce_or_sync(0xffffffffU, ticket))) * p.chunks_per_ticket;
   };
   std::uint32_t first = first_chunk(take_ticket());
   while (first < p.chunks) {
@@ -41,6 +42,10 @@ __device__ inline void for_each_chunk(const Task& p, const Visit& visit) {
     for (std::uint32_t chunk = first; chunk < end; ++chunk) visit(chunk);
     first = first_chunk(next);
   }
+}
+template <class Task, class Visit>
+__device__ inline void for_each_chunk(const Task& p, const Visit& visit) {
+  for_each_chunk(p, visit, true, [](unsigned ticket) { return ticket; });
 }
 
 /// Hands the chunks of for_each_chunk to a warp one by one.

@@ -1,13 +1,11 @@
 #pragma once
 
-#include "src/cuda/ptx/dependent_launch.cuh"
-#include "src/cuda/tsmm/column_pieces.cuh"
+#include "src/cuda/tsmm/column_ring.cuh"
 #include "src/cuda/tsmm/tf32_warpgroup.cuh"
 #include "src/dispatch/cuda/constants.hpp"
 
-/// tsmm in single precision for column-major operands, by 3xTF32 products of whole warpgroups
-/// (tsmm/tf32_warpgroup.cuh). Chunks of rows go through a ring as in tsmm/column_pieces.cuh. Warpgroups take the
-/// chunks' steps of 64 rows in turn.
+/// Products of tsmm/column_ring.cuh in single precision, by 3xTF32 of whole warpgroups (tsmm/tf32_warpgroup.cuh).
+/// Warpgroups take the chunks' steps of 64 rows in turn.
 namespace blockvec::kernels::cuda {
 
 using dispatch::warpgroup_warps;
@@ -89,20 +87,12 @@ struct OldNumbers {
   int columns;           ///< columns from the lane's first one on
   bool there[2];         ///< whether B has the row
 
-  /// Reads the number of slot i; zeros where B ends. The code has no branches, so that other loads are under way
-  /// meanwhile.
+  /// Reads the number of slot i; zeros where B ends.
   __device__ float2 read(int slot, int half) const {
     const float* const from = number + slot * to_four + half * 8 * parts;
-    const int mine = 4 * slot < columns && there[half];
-    float2 was{0, 0};
-    if constexpr (parts == 2) {
-      asm("{ .reg .pred p; setp.ne.s32 p, %3, 0; @p ld.global.cg.v2.f32 {%0, %1}, [%2]; }"
-          : "+f"(was.x), "+f"(was.y)
-          : "l"(from), "r"(mine));
-    } else {
-      asm("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p ld.global.cg.f32 %0, [%1]; }" : "+f"(was.x) : "l"(from), "r"(mine));
-    }
-    return was;
+    if (4 * slot >= columns || !there[half]) return {0, 0};
+    if constexpr (parts == 2) return __ldcg(reinterpret_cast<const float2*>(from));
+    return {__ldcg(from), 0};
   }
 
   /// Adds beta B to sums; many loads are under way at a time.
@@ -132,29 +122,11 @@ struct OldNumbers {
   }
 };
 
-/// Computes one result in double precision. `a` points to A's numbers of the row, `old` is what B held.
-template <int parts>
-__device__ __noinline__ float plain_number(const TsmmColumnPieces<float>& p, const float* a, float2 old, int column,
-                                           int part) {
-  const Factor alpha = p.alpha.read();
-  const Factor beta = p.beta.read();
-  double value = 0;
-  if (!beta.is_zero()) {
-    const Factor scaled = scale(beta, {static_cast<double>(old.x), static_cast<double>(old.y)});
-    value = part == 0 ? scaled.re : scaled.im;
-  }
-#pragma unroll 1
-  for (int d = 0; d < p.m * parts; ++d) {
-    value += a[d / parts * p.a.pitch + d % parts] * p.small.scaled(d, column * parts + part, alpha);
-  }
-  return static_cast<float>(value);
-}
-
 /// What a computing warp does: its warpgroup takes steps of 64 rows in turn. `right` is the address of C, packed in
 /// `steps` steps. `adds` says where B's old numbers come from.
 template <int parts, int columns, int chunk_steps, bool turns, Old adds>
-__device__ inline void multiply_pieces(const TsmmColumnPieces<float>& p, PieceStages& shared, unsigned char* memory,
-                                       std::uint32_t right, int steps, int warp) {
+__device__ inline void multiply_column_steps(const TsmmColumns<float>& p, ColumnStages& shared, unsigned char* memory,
+                                             std::uint32_t right, int steps, int warp) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   const bool reads_a = !p.alpha.read().is_zero();
@@ -185,13 +157,11 @@ __device__ inline void multiply_pieces(const TsmmColumnPieces<float>& p, PieceSt
     float* const stage = reinterpret_cast<float*>(memory + at.stage * p.stage_bytes) + step * warpgroup_rows * parts;
     WarpgroupSums<parts, columns> sums;
     sums.clear();
-    // In overlap rows, which a chunk holds but does not store, this may read another block's new result.
+    // The number of a column where the lane's row of this half begins.
+    const auto first = [&](int half) { return p.first(chunk) + (step * warpgroup_rows + row0 + 8 * half) * parts; };
     const auto old = [&] {
-      const std::int64_t number =
-          static_cast<std::int64_t>(chunk) * p.stored - p.early + (step * warpgroup_rows + row0) * parts;
-      const auto there = [&](std::int64_t at) { return at >= 0 && at < p.length; };
-      return OldNumbers<parts>{
-          p.b.data + q * p.b.distance + number, 4 * p.b.distance, p.n - q, {there(number), there(number + 8 * parts)}};
+      const auto there = [&](int half) { return first(half) >= 0 && first(half) < p.length; };
+      return OldNumbers<parts>{p.b.data + q * p.b.distance + first(0), 4 * p.b.distance, p.n - q, {there(0), there(1)}};
     };
     [[maybe_unused]] bool added = false;
     if (reads_a) {
@@ -200,21 +170,11 @@ __device__ inline void multiply_pieces(const TsmmColumnPieces<float>& p, PieceSt
       if (!__all_sync(0xffffffffU, sums.finite())) {  // so that only true infinities remain
 #pragma unroll
         for (int i = 0; i < columns / 2; ++i) {
-          const int slot = i / 4 * 2 + i % 2;
-          const int half = i / 2 % 2;
-          const int column = 4 * slot + q;
+          const int column = 4 * (i / 4 * 2 + i % 2) + q;
           if (column >= p.n) continue;
-          float2 was{0, 0};
-          if constexpr (adds == Old::fetched) was = old().read(slot, half);
-          if constexpr (adds == Old::staged) {
-            const float* const held =
-                stage + first_b + slot * 4 * p.b.pitch + (half == 1) * 8 * parts - (turned ? 8 * parts : 0);
-            was = {held[0], held[parts - 1]};
-          }
-          const float* const row = stage + p.a.shift + (row0 + half * 8) * parts;
 #pragma unroll
           for (int part = 0; part < parts; ++part) {
-            sums.sum[part][i] = plain_number<parts>(p, row, was, column, part);
+            sums.sum[part][i] = number_in_double<parts>(p, first(i / 2 % 2), column * parts + part);
           }
         }
         added = true;
@@ -261,56 +221,49 @@ inline constexpr bool stages_hold_old = dispatch::may_hold_old(parts, chunk_step
 
 /// `columns`: the most columns of B, a multiple of 8. `chunk_steps`: steps of 64 rows in a chunk.
 template <int parts, int columns, int chunk_steps>
-__global__ void __launch_bounds__(warpgroup_block_threads, 1)
-    tsmm_columns_split_kernel(const __grid_constant__ TsmmColumnPieces<float> p) {
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  extern __shared__ __align__(128) unsigned char memory[];
-  __shared__ PieceStages shared;
-  release_next_kernel();
-  // The compiler must see that all lanes of a warp take the same path: asynchronous products (wgmma) need it.
-  const int warp = __shfl_sync(0xffffffffU, static_cast<int>(threadIdx.x) / warp_size, 0);
-  if (threadIdx.x == 0) shared.initialize(p.stages, chunk_steps * warpgroup_warps);
-  await_previous_kernel();
-  __syncthreads();
+struct ColumnTf32 {
+  using Real = float;
+  static constexpr int warps = warpgroup_warps * warpgroups;
+  static constexpr int given_registers = 56, taken_registers = 152;
 
-  if (warp >= warpgroup_warps * warpgroups) {
-    give_registers<56>();
-    // Every warpgroup and every storing warp must find a mark.
-    constexpr int marks = chunk_steps > 1 ? piece_storers : warpgroups;
-    const int own = warp - warpgroup_warps * warpgroups;
-    if (own == 0) load_pieces(p, shared, memory, chunk_steps * warpgroup_rows * parts, marks);
-    if (own > 0 && own <= piece_storers) store_pieces(p, shared, memory, own - 1);
-    return;
+  __device__ static int warps_of_chunk(const TsmmColumns<Real>&) { return chunk_steps * warpgroup_warps; }
+  /// Every warpgroup must find a mark. If a chunk has several steps, it may pass one mark over, but not two.
+  __device__ static int marks(const TsmmColumns<Real>&) { return chunk_steps > 1 ? 2 : warpgroups; }
+  /// Steps of packed C.
+  __device__ static int steps(const TsmmColumns<Real>& p) {
+    constexpr int width = 2 * pairs_of_step / parts;  // columns of A in a step
+    return (p.m + width - 1) / width;
   }
 
-  take_registers<152>();
-  constexpr int width = 2 * pairs_of_step / parts;  // columns of A in a step
-  const int steps = (p.m + width - 1) / width;
-  float* const packed = reinterpret_cast<float*>(memory + p.stages * p.stage_bytes);
-  const Factor alpha = p.alpha.read();
-  const auto entry = [&](int step, int half, int which, int depth, int place) {
-    const int row = 4 * (parts == 2 ? 2 * step + half : 4 * step + 2 * half + which) + depth;
-    const int column = column_of_pair(place);
-    if (row >= p.m || column >= p.n) return 0.0;
-    return p.small.scaled(row * parts, column * parts + (parts == 2 ? which : 0), alpha);
-  };
-  pack_steps(steps, columns, packed, static_cast<int>(threadIdx.x), warpgroups * warpgroup_threads, entry);
-  publish_to_bulk_copies();
-  meet(1, warpgroups * warpgroup_threads);
-  const auto multiply = [&]<bool turns, Old adds>() {
-    multiply_pieces<parts, columns, chunk_steps, turns, adds>(p, shared, memory, shared_address(packed), steps, warp);
-  };
-  const auto multiply_or_add = [&]<bool turns>() {
-    if (p.beta.read().is_zero()) {
-      multiply.template operator()<turns, Old::none>();
-    } else if (stages_hold_old<parts, columns, chunk_steps> && p.loads_b) {
-      if constexpr (stages_hold_old<parts, columns, chunk_steps>) multiply.template operator()<turns, Old::staged>();
-    } else {
-      multiply.template operator()<turns, Old::fetched>();
-    }
-  };
-  p.turns ? multiply_or_add.template operator()<true>() : multiply_or_add.template operator()<false>();
-#endif
-}
+  __device__ static void pack(const TsmmColumns<Real>& p, float* packed, int thread) {
+    const Factor alpha = p.alpha.read();
+    const auto entry = [&](int step, int half, int which, int depth, int place) {
+      const int row = 4 * (parts == 2 ? 2 * step + half : 4 * step + 2 * half + which) + depth;
+      const int column = column_of_pair(place);
+      if (row >= p.m || column >= p.n) return 0.0;
+      return p.small.scaled(row * parts, column * parts + (parts == 2 ? which : 0), alpha);
+    };
+    pack_steps(steps(p), columns, packed, thread, warps * warp_size, entry);
+  }
+
+  __device__ static void multiply(const TsmmColumns<Real>& p, ColumnStages& shared, unsigned char* memory,
+                                  const float* packed, int warp) {
+    const auto multiply = [&]<bool turns, Old adds>() {
+      multiply_column_steps<parts, columns, chunk_steps, turns, adds>(p, shared, memory, shared_address(packed),
+                                                                      steps(p), warp);
+    };
+    const auto multiply_or_add = [&]<bool turns>() {
+      constexpr bool stages_hold_old = dispatch::may_hold_old(parts, chunk_steps, columns / 8);
+      if (p.beta.read().is_zero()) {
+        multiply.template operator()<turns, Old::none>();
+      } else if (stages_hold_old && p.loads_b) {
+        if constexpr (stages_hold_old) multiply.template operator()<turns, Old::staged>();
+      } else {
+        multiply.template operator()<turns, Old::fetched>();
+      }
+    };
+    p.turns ? multiply_or_add.template operator()<true>() : multiply_or_add.template operator()<false>();
+  }
+};
 
 }  // namespace blockvec::kernels::cuda

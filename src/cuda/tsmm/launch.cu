@@ -6,11 +6,10 @@
 #include "src/cuda/kernels.hpp"
 #include "src/cuda/operands/tensor_map.hpp"
 #include "src/cuda/operands/views.cuh"
+#include "src/cuda/tsmm/column_f64.cuh"
 #include "src/cuda/tsmm/column_fma.cuh"
-#include "src/cuda/tsmm/column_ring.cuh"
 #include "src/cuda/tsmm/column_tf32.cuh"
 #include "src/cuda/tsmm/direct.cuh"
-#include "src/cuda/tsmm/general.cuh"
 #include "src/cuda/tsmm/in_parts.hpp"
 #include "src/cuda/tsmm/per_warp.cuh"
 #include "src/cuda/tsmm/row_ring.cuh"
@@ -19,7 +18,6 @@
 #include "src/cuda/tsmm/strided_3m.cuh"
 #include "src/cuda/tsmm/strided_tf32.cuh"
 #include "src/dispatch/cuda/calls.hpp"
-#include "src/dispatch/cuda/tsmm/column_ring.hpp"
 
 namespace blockvec::kernels::cuda {
 namespace {
@@ -314,24 +312,21 @@ void launch_kernel(const TsmmCall<T>& call, const dispatch::PerWarp& x, const La
                         p);
 }
 
-/// How many chunks a column needs, if each stores up to `early` numbers before its own first one, and ends as early.
-std::uint32_t chunks_of(std::int64_t length, int early, int stored) {
-  return static_cast<std::uint32_t>(ceil_div(length + std::max(early - 1, 0), stored));
-}
-
-/// An operand's columns, `pitch` real numbers apart in a stage; a chunk holds `rows` rows of them.
+/// An operand's columns, `pitch` real numbers apart in a stage, and its first one as far into `lead` bytes as in
+/// memory. They begin `before` rows ahead of the matrix; a chunk holds `rows` rows of them.
 template <class T>
-PieceColumns<real_t<T>> piece_columns(const Matrix<T>& a, int pitch, int rows, const Product& operation) {
+ColumnOperand<real_t<T>> column_operand(const Matrix<T>& a, int pitch, int rows, int before, int lead,
+                                        const Product& operation) {
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   using Number = std::conditional_t<parts * sizeof(Real) == 4, float, double>;  // as large as a scalar of 4 or 8 bytes
-  PieceColumns<Real> p{};
-  p.data = real_data(a);
+  ColumnOperand<Real> p{};
+  p.data = real_data(a) - parts * before;
   p.distance = parts * a.ld;
   p.count = static_cast<int>(a.columns);
   p.pitch = pitch;
   p.parts = parts;
-  p.shift = static_cast<int>(reinterpret_cast<std::uintptr_t>(p.data) / sizeof(Real) % bulk_unit<Real>);
+  p.shift = static_cast<int>(reinterpret_cast<std::uintptr_t>(p.data) % lead / sizeof(Real));
   // Tensor maps count rows in 32 bits and strides in 40 bits; a TMA tile has at most 256 rows and columns.
   p.boxed = sizeof(T) <= 8 && rows <= 256 && p.shift == 0 && p.distance % bulk_unit<Real> == 0 &&
             pitch == rows * parts && a.columns <= 256 && a.rows < std::numeric_limits<std::int32_t>::max() - 4096 &&
@@ -343,41 +338,43 @@ PieceColumns<real_t<T>> piece_columns(const Matrix<T>& a, int pitch, int rows, c
   return p;
 }
 
-template <class T>
-TsmmColumnPieces<real_t<T>> column_pieces(const TsmmCall<T>& call, const dispatch::ColumnPieces& x,
-                                          const Launcher& launcher) {
+/// The parameters of the kernels that bring whole columns. `apart`: results do not take the place of A's numbers.
+template <class T, class Configuration>
+TsmmColumns<real_t<T>> column_tiles(const TsmmCall<T>& call, const Configuration& x, bool apart, int before, int lead,
+                                    const Launcher& launcher) {
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
-  TsmmColumnPieces<Real> p{};
+  launcher.reset_ticket();
+  TsmmColumns<Real> p{};
   set_task(p, call, x, launcher.tickets);
-  p.early = parts * x.early;
-  p.a = piece_columns(Matrix<T>{const_cast<T*>(call.a.data), call.a.rows, call.a.columns, call.a.ld, call.a.layout},
-                      x.pitch, x.rows, launcher.operation);
-  p.b = piece_columns(call.b, x.staged_pitch, x.rows, launcher.operation);
-  p.length = parts * call.a.rows;
+  const Matrix<T> a{const_cast<T*>(call.a.data), call.a.rows, call.a.columns, call.a.ld, call.a.layout};
+  p.a = column_operand(a, x.pitch, x.rows, before, lead, launcher.operation);
+  p.b = column_operand(call.b, x.staged_pitch, x.rows, before, lead, launcher.operation);
+  p.length = parts * (before + call.a.rows);
+  p.before = parts * before;
   p.m = static_cast<int>(call.a.columns);
   p.n = static_cast<int>(call.b.columns);
+  p.early = parts * x.early;
   p.stored = parts * x.rows - p.early;
-  p.chunks = chunks_of(p.length, p.early, p.stored);
+  // A chunk may store up to `early` numbers before its own first one, and then ends as early.
+  p.chunks = static_cast<std::uint32_t>(ceil_div(p.length + std::max(p.early - 1, 0), p.stored));
   p.stages = x.stages;
-  const auto bytes_a = static_cast<int>(dispatch::piece_bytes(p.m, x.pitch, sizeof(Real)));
-  const auto bytes_b = static_cast<int>(dispatch::piece_bytes(p.n, x.staged_pitch, sizeof(Real)));
-  const bool apart = x.output_in_ring || x.staged != 0;
+  const auto bytes_a = static_cast<int>(dispatch::column_bytes(p.m, x.pitch, sizeof(Real), lead));
+  const auto bytes_b = static_cast<int>(dispatch::column_bytes(p.n, x.staged_pitch, sizeof(Real), lead));
   p.offset_b = apart ? bytes_a : 0;
   p.stage_bytes = apart ? bytes_a + bytes_b : std::max(bytes_a, bytes_b);
   p.loads_b = x.output_in_ring;
-  p.turns = p.a.pitch % 16 == 0;
   return p;
 }
 
 template <class T>
 void launch_kernel(const TsmmCall<T>& call, const dispatch::ColumnPieces& x, const Launcher& launcher) {
-  launcher.reset_ticket();
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
-  const TsmmColumnPieces<Real> p = column_pieces(call, x, launcher);
+  TsmmColumns<Real> p = column_tiles(call, x, x.output_in_ring || x.staged != 0, 0, dispatch::bulk_bytes, launcher);
+  p.turns = p.a.pitch % 16 == 0;
   if (x.policy == Policy::fma) {
-    launcher.launch_early(tsmm_column_ring_fma_kernel_of<Real>(x.blocks_n, x.tile_n, parts), x.parts, fma_block_threads,
+    launcher.launch_early(tsmm_column_ring_fma_kernel_of<Real>(x.blocks_n, x.tile_n, parts), x.parts, block_threads,
                           x.shared_bytes, p);
   } else if constexpr (sizeof(Real) == 4) {
     launcher.launch_early(tsmm_column_ring_tf32_kernel_of<Real>(x.blocks_n, x.tile_n, parts), x.parts,
@@ -388,36 +385,16 @@ void launch_kernel(const TsmmCall<T>& call, const dispatch::ColumnPieces& x, con
 template <class T>
 requires(sizeof(real_t<T>) == 8) void launch_kernel(const TsmmCall<T>& call, const dispatch::ColumnRing& x,
                                                     const Launcher& launcher) {
-  launcher.reset_ticket();
-  using Real = real_t<T>;
-  constexpr int parts = parts_of<T>;
-  TsmmColumns<Real> p{};
-  set_task(p, call, x, launcher.tickets);
   const int before = x.early == 0 ? rows_before(call.a, call.b) : 0;
-  p.a = columns(call.a, x.columns, x.pitch, before);
-  p.b = columns<T>(call.b, static_cast<int>(call.b.columns), x.staged_pitch, before);
-  p.out = real_data(call.b) - parts * before;
-  p.k = call.a.rows;
-  p.m = static_cast<int>(parts * call.a.columns);
-  p.n = static_cast<int>(parts * call.b.columns);
-  p.rows = x.rows;
-  p.early = parts * x.early;
-  p.chunks = chunks_of(parts * (before + call.a.rows), p.early, p.stored());
+  TsmmColumns<double> p = column_tiles(call, x, x.output_in_ring, before, line_bytes, launcher);
   p.row_warps = x.row_warps;
   p.column_warps = x.warps;
   p.groups = x.groups;
-  p.stages = x.stages;
-  p.loads_b = x.output_in_ring;
-  const auto bytes_a = static_cast<int>(dispatch::column_bytes(x.columns, x.pitch, sizeof(Real)));
-  const auto bytes_b = static_cast<int>(dispatch::column_bytes(call.b.columns, x.staged_pitch, sizeof(Real)));
-  p.offset_b = p.loads_b ? bytes_a : 0;
-  p.stage_bytes = p.loads_b ? bytes_a + bytes_b : std::max(bytes_a, bytes_b);
-  const auto place = [](const void* data) { return reinterpret_cast<std::uintptr_t>(data) % line_bytes; };
-  const bool alike = p.a.pitch == p.b.pitch && place(p.a.data) == place(p.b.data);
+  const bool alike = p.a.pitch == p.b.pitch && p.a.shift == p.b.shift;
   p.meets = !p.loads_b && (p.column_warps > 1 || !alike);
-  p.neighbours_a = dispatch::column_neighbours(p.a.pitch, sizeof(Real));
-  p.neighbours_b = dispatch::column_neighbours(p.b.pitch, sizeof(Real));
-  launcher.launch_early(tsmm_column_ring_kernel_of<Real>(x.blocks_n, x.tile_n, parts), x.parts, block_threads,
+  p.neighbours_a = dispatch::column_neighbours(p.a.pitch, sizeof(double));
+  p.neighbours_b = dispatch::column_neighbours(p.b.pitch, sizeof(double));
+  launcher.launch_early(tsmm_column_ring_kernel_of<double>(x.blocks_n, x.tile_n, parts_of<T>), x.parts, block_threads,
                         x.shared_bytes, p);
 }
 
@@ -434,31 +411,23 @@ void launch_kernel(const TsmmCall<double>& call, const dispatch::ShortK& x, cons
 }
 
 template <class T>
-void launch_kernel(const TsmmCall<T>& call, const dispatch::DirectTsmm& x, const Launcher& launcher) {
-  using Real = real_t<T>;
-  constexpr int parts = parts_of<T>;
-  const TsmmDirect<Real> p{
+void launch_direct(const TsmmCall<T>& call, const dispatch::TsmmCommon& x, Kernel<TsmmDirect<real_t<T>>> kernel,
+                   const Launcher& launcher) {
+  const TsmmDirect<real_t<T>> p{
       tall(call.a),           tall(call.b), small(call.c, call.triangle),     coefficient(call.alpha),
       coefficient(call.beta), call.a.rows,  static_cast<int>(call.a.columns), static_cast<int>(call.b.columns)};
-  launch(tsmm_direct_kernel_of<Real>(x.blocks_n, x.tile_n, x.panel, parts), dim3(static_cast<unsigned>(x.parts)),
-         direct_threads, x.shared_bytes, launcher.stream, launcher.operation, p);
+  launch(kernel, dim3(static_cast<unsigned>(x.parts)), direct_threads, x.shared_bytes, launcher.stream,
+         launcher.operation, p);
+}
+
+template <class T>
+void launch_kernel(const TsmmCall<T>& call, const dispatch::DirectTsmm& x, const Launcher& launcher) {
+  launch_direct<T>(call, x, tsmm_direct_kernel_of<real_t<T>>(x.blocks_n, x.tile_n, x.panel, parts_of<T>), launcher);
 }
 
 template <class T>
 void launch_kernel(const TsmmCall<T>& call, const dispatch::GeneralTsmm& x, const Launcher& launcher) {
-  using Real = real_t<T>;
-  constexpr int parts = parts_of<T>;
-  TsmmGeneral<Real> p{};
-  p.a = tall(call.a);
-  p.b = tall(call.b);
-  p.c = small(call.c, call.triangle);
-  p.alpha = coefficient(call.alpha);
-  p.beta = coefficient(call.beta);
-  p.k = call.a.rows;
-  p.m = parts * call.a.columns;
-  p.n = parts * call.b.columns;
-  launch(tsmm_general_kernel<Real>, dim3(static_cast<unsigned>(x.parts)), general_threads, 0, launcher.stream,
-         launcher.operation, p);
+  launch_direct<T>(call, x, tsmm_general_kernel<real_t<T>>, launcher);
 }
 
 }  // namespace

@@ -171,11 +171,23 @@ constexpr std::int64_t gauss_extra_bytes(int columns, int sets) {
   return std::int64_t{columns} * (rows * numbers * 4 + sets * 64 * 2 * 8);
 }
 
-// Pieces of columns in a stage of tsmm
+// Columns in a stage of tsmm
 
-/// Bytes of `columns` columns in a stage, with `pitch` numbers from one to the next. They begin anywhere in 16 bytes.
-constexpr std::int64_t piece_bytes(std::int64_t columns, int pitch, int real_bytes) {
-  return round_up(columns * pitch * real_bytes + 16, line_bytes);
+/// Bulk copies move whole units of so many bytes.
+inline constexpr int bulk_bytes = 16;
+
+/// Bytes of `columns` columns in a stage, with `pitch` numbers from one to the next. They begin anywhere in `lead`
+/// bytes.
+constexpr std::int64_t column_bytes(std::int64_t columns, int pitch, int real_bytes, int lead) {
+  return round_up(columns * pitch * real_bytes + lead, line_bytes);
+}
+
+/// Returns k: 2^k neighbouring columns belong to one lane. The lanes of a warp read eight numbers of each of four
+/// columns of a stage. With this k, each of the four columns lies a quarter of the banks further on, or nearly so if
+/// `pitch` is odd.
+constexpr int column_neighbours(int pitch, int real_bytes) {
+  const int banks = pitch * real_bytes / 4;
+  return banks % 16 == 8 ? 0 : banks % 8 == 4 ? 1 : 2;
 }
 
 /// Whether the 3xTF32 kernel can take the old values of B from its stages. Its chunks have `steps` steps of 64 rows,
