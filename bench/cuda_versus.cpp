@@ -87,11 +87,13 @@ Versus::Versus(const VersusSettings& settings)
       small_(std::size_t{16} << 20),
       result_(std::size_t{16} << 20),
       workspace_(std::size_t{320} << 20),
+      ticket_(sizeof(unsigned)),
       cublas_workspace_(std::size_t{64} << 20) {
   check(cublasCreate(&cublas_));
   check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
   check(cublasSetStream(cublas_, stream_));
   check(cublasSetWorkspace(cublas_, cublas_workspace_.data, cublas_workspace_.bytes));
+  check(cudaMemset(ticket_.data, 0, ticket_.bytes));
   fill('D');
   double best = 0;
   int best_variant = 0;
@@ -135,7 +137,10 @@ Versus::Operands<T> Versus::operands(const Case& c, std::size_t bytes, int turn)
 
 template <class T>
 void Versus::ours(const Case& c, const Operands<T>& x) {
-  const CudaExecution execution{stream_, {static_cast<std::byte*>(workspace_.data), workspace_.bytes}};
+  const CudaExecution execution{stream_,
+                                {static_cast<std::byte*>(workspace_.data), workspace_.bytes},
+                                SinglePrecision::split,
+                                static_cast<unsigned*>(ticket_.data)};
   if (c.reduces()) {
     tsmttsm<T>(Op::conjugate_transpose, T(1), x.a, x.b, T(0), x.c, execution);
   } else if (c.in_place()) {

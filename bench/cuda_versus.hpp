@@ -94,7 +94,7 @@ class Versus {
   void pause() const;
 
   VersusSettings settings_;
-  Buffer first_, second_, small_, result_, workspace_, cublas_workspace_;
+  Buffer first_, second_, small_, result_, workspace_, ticket_, cublas_workspace_;
   cublasHandle_t cublas_ = nullptr;
   cudaStream_t stream_ = nullptr;
   char filled_ = 0;

@@ -47,6 +47,9 @@ struct CudaExecution {
   std::span<std::byte> workspace =
       {};  ///< device memory apart from all operands, as much as *_workspace says; one call at a time
   SinglePrecision single_precision = SinglePrecision::split;
+  unsigned* ticket = nullptr;  ///< a number in device memory that is zero, apart from the workspace, for one call at a
+                               ///< time: every tsmm leaves it at zero. Null: a kernel sets one in the workspace to zero
+                               ///< before each tsmm, which takes about a microsecond
 };
 
 /// C = alpha A^op B + beta C with A K x M, B K x N, C M x N, all in device memory; B may be A.

@@ -16,10 +16,24 @@ template <class Real>
 struct TsmmTask {
   Small<Real> small;  ///< the operand C
   Coefficient<Real> alpha, beta;
-  unsigned* tickets;  ///< counter of the tile scheduler: the number of the next ticket; zero at the start
+  unsigned*
+      tickets;  ///< counter of the tile scheduler: the number of the next ticket; zero at the start and at the end
   std::uint32_t chunks;
   /// A ticket stands for this many consecutive chunks.
   std::uint32_t chunks_per_ticket;
+  std::uint32_t draws;  ///< tickets that all takers draw together: each of them draws one that stands for no chunk
+
+  /// `items`: chunks, counted once for each CTA tile. `takers`: blocks or warps that take tickets.
+  void set_draws(std::int64_t items, std::int64_t takers) {
+    draws = static_cast<std::uint32_t>(ceil_div(items, chunks_per_ticket) + takers);
+  }
+
+  /// Returns the next ticket. Who draws the last one leaves the counter at zero for the next kernel.
+  __device__ unsigned draw_ticket() const {
+    const unsigned ticket = atomicAdd(tickets, 1U);
+    if (ticket + 1 == draws) *tickets = 0;
+    return ticket;
+  }
 };
 
 /// Calls visit(chunk) for every chunk of the tickets that this warp takes. The warp asks for its next ticket before it
@@ -29,7 +43,7 @@ template <class Task, class Visit, class Share>
 __device__ inline void for_each_chunk(const Task& p, const Visit& visit, bool leads, const Share& share) {
   const auto take_ticket = [&] {
     unsigned ticket = 0;
-    if (leads && elected()) ticket = atomicAdd(p.tickets, 1U);
+    if (leads && elected()) ticket = p.draw_ticket();
     return ticket;
   };
   const auto first_chunk = [&](unsigned ticket) {
@@ -59,14 +73,14 @@ class Chunks {
     if (left_ == 0) {
       chunk_ = static_cast<std::uint32_t>(__reduce_or_sync(0xffffffffU, next_)) * p_.chunks_per_ticket;
       left_ = p_.chunks_per_ticket;
-      next_ = take_ticket();
+      if (chunk_ < p_.chunks) next_ = take_ticket();
     }
     --left_;
     return chunk_++;
   }
 
  private:
-  __device__ unsigned take_ticket() const { return elected() ? atomicAdd(p_.tickets, 1U) : 0; }
+  __device__ unsigned take_ticket() const { return elected() ? p_.draw_ticket() : 0; }
 
   const Task& p_;
   unsigned next_;  ///< the next ticket, in one lane

@@ -33,15 +33,20 @@ __global__ void zero_tickets(unsigned* tickets) {
 
 /// Launches the kernels of a call, one after the other.
 struct Launcher {
-  cudaStream_t stream;
   const Product& operation;
-  unsigned* tickets;  ///< the tile scheduler's counter, in the workspace
+  const CudaExecution& execution;
 
-  void reset_ticket() const { launch_early(zero_tickets, 1, 1, 0, tickets); }
+  /// The tile scheduler's counter: the caller's, or else the first number of the workspace.
+  unsigned* tickets() const {
+    return execution.ticket != nullptr ? execution.ticket : workspace_start<unsigned>(execution);
+  }
+  void reset_ticket() const {
+    if (execution.ticket == nullptr) launch_early(zero_tickets, 1, 1, 0, tickets());
+  }
   /// The rest of the workspace, where a kernel leaves packed C for the next one.
   template <class Entry>
   Entry* packed() const {
-    return reinterpret_cast<Entry*>(tickets + 4);
+    return reinterpret_cast<Entry*>(workspace_start<unsigned>(execution) + 4);
   }
 
   template <class... Arguments>
@@ -53,18 +58,21 @@ struct Launcher {
   void launch_clusters(void (*kernel)(Arguments...), std::int64_t blocks, int of_cluster, int threads, int shared_bytes,
                        Arguments... arguments) const {
     const Grid grid(dim3(static_cast<unsigned>(blocks)), static_cast<unsigned>(of_cluster));
-    launch(kernel, grid, threads, shared_bytes, stream, operation, Start::early, arguments...);
+    launch(kernel, grid, threads, shared_bytes, execution.stream, operation, Start::early, arguments...);
   }
 };
 
+/// `takers`: blocks or warps that take tickets.
 template <class T>
-void set_task(TsmmTask<real_t<T>>& p, const TsmmCall<T>& call, const dispatch::TsmmCommon& x, unsigned* tickets) {
+void set_task(TsmmTask<real_t<T>>& p, const TsmmCall<T>& call, const dispatch::TsmmCommon& x, std::int64_t takers,
+              unsigned* tickets) {
   p = {small(call.c, call.triangle),
        coefficient(call.alpha),
        coefficient(call.beta),
        tickets,
        static_cast<std::uint32_t>(ceil_div(call.a.rows, x.rows)),
        static_cast<std::uint32_t>(x.chunks_per_ticket)};
+  p.set_draws(p.chunks, takers);
 }
 
 /// The lines of an operand: rows of a row-major matrix, or columns of a column-major one.
@@ -100,7 +108,7 @@ TsmmRing<real_t<T>> row_tiles(const TsmmCall<T>& call, const dispatch::RowRing& 
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   TsmmRing<Real> p{};
-  set_task(p, call, x, launcher.tickets);
+  set_task(p, call, x, x.parts, launcher.tickets());
   p.a = staged_rows(call.a, x.boxes_a, x.rows, launcher.operation);
   p.old = staged_rows(Matrix<const T>(call.b), x.boxes_b, x.rows, launcher.operation);
   p.b = real_data(call.b);
@@ -224,7 +232,7 @@ void launch_sections(const TsmmCall<T>& call, const dispatch::Strided& x, int se
   constexpr int parts = parts_of<T>;
   const bool row_major = call.a.layout == Layout::row_major;
   TsmmBoxes<Real> p{};
-  set_task(p, call, x, launcher.tickets);
+  set_task(p, call, x, x.parts, launcher.tickets());
   Lines<Real> a = lines(call.a);
   if (a.count == 1) a.distance = round_up(a.length, 4);  // a single line has no distance to the next
   const int box_rows = 16 * x.row_warps;
@@ -271,6 +279,7 @@ void launch_sections(const TsmmCall<T>& call, const dispatch::Strided& x, int se
   p.section_pieces = x.warps * x.tile_n;
   p.sections = sections;
   p.clustered = in_cluster;
+  p.set_draws(std::int64_t{p.chunks} * (in_cluster ? 1 : sections), x.parts);
   if (!x.small_in_ring) {
     launcher.reset_ticket();
   } else {  // the kernel that packs C resets the ticket, too
@@ -300,7 +309,7 @@ void launch_kernel(const TsmmCall<T>& call, const dispatch::PerWarp& x, const La
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   TsmmWarps<Real> p{};
-  set_task(p, call, x, launcher.tickets);
+  set_task(p, call, x, x.parts * (sharing_threads / warp_size), launcher.tickets());
   p.m = static_cast<int>(parts * call.a.columns);
   p.lines = plain_lines(lines(call.a), std::min(x.panel, p.m));
   p.out = results(call.b, 16, x.pitch);
@@ -346,7 +355,7 @@ TsmmColumns<real_t<T>> column_tiles(const TsmmCall<T>& call, const Configuration
   constexpr int parts = parts_of<T>;
   launcher.reset_ticket();
   TsmmColumns<Real> p{};
-  set_task(p, call, x, launcher.tickets);
+  set_task(p, call, x, x.parts, launcher.tickets());
   const Matrix<T> a{const_cast<T*>(call.a.data), call.a.rows, call.a.columns, call.a.ld, call.a.layout};
   p.a = column_operand(a, x.pitch, x.rows, before, lead, launcher.operation);
   p.b = column_operand(call.b, x.staged_pitch, x.rows, before, lead, launcher.operation);
@@ -358,6 +367,7 @@ TsmmColumns<real_t<T>> column_tiles(const TsmmCall<T>& call, const Configuration
   p.stored = parts * x.rows - p.early;
   // A chunk may store up to `early` numbers before its own first one, and then ends as early.
   p.chunks = static_cast<std::uint32_t>(ceil_div(p.length + std::max(p.early - 1, 0), p.stored));
+  p.set_draws(p.chunks, x.parts);
   p.stages = x.stages;
   const auto bytes_a = static_cast<int>(dispatch::column_bytes(p.m, x.pitch, sizeof(Real), lead));
   const auto bytes_b = static_cast<int>(dispatch::column_bytes(p.n, x.staged_pitch, sizeof(Real), lead));
@@ -416,7 +426,7 @@ void launch_direct(const TsmmCall<T>& call, const dispatch::TsmmCommon& x, Kerne
   const TsmmDirect<real_t<T>> p{
       tall(call.a),           tall(call.b), small(call.c, call.triangle),     coefficient(call.alpha),
       coefficient(call.beta), call.a.rows,  static_cast<int>(call.a.columns), static_cast<int>(call.b.columns)};
-  launch(kernel, dim3(static_cast<unsigned>(x.parts)), direct_threads, x.shared_bytes, launcher.stream,
+  launch(kernel, dim3(static_cast<unsigned>(x.parts)), direct_threads, x.shared_bytes, launcher.execution.stream,
          launcher.operation, p);
 }
 
@@ -435,7 +445,7 @@ void launch_kernel(const TsmmCall<T>& call, const dispatch::GeneralTsmm& x, cons
 template <class T>
 void launch_tsmm(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const CudaExecution& execution) {
   const Product operation = product_of(call);
-  const Launcher launcher{execution.stream, operation, workspace_start<unsigned>(execution)};
+  const Launcher launcher{operation, execution};
   if (x.in_parts()) return launch_in_parts(call, x, execution);
   require_kernel(dispatch::problem_of(call, execution.single_precision), x, operation);
   std::visit(

@@ -179,7 +179,7 @@ __device__ inline void load_chunks(const TsmmBoxes<Real>& p, const BoxStages<Rea
     return tickets[turn] * p.chunks_per_ticket;
   };
   const auto take_ticket = [&](std::uint32_t fixed) {
-    return items.clustered() ? fixed : leads ? atomicAdd(p.tickets, 1U) : 0U;
+    return items.clustered() ? fixed : leads ? p.draw_ticket() : 0U;
   };
   int turn = 0;
   std::uint32_t first = share_ticket(turn, take_ticket(items.first()));

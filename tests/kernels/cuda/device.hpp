@@ -58,6 +58,20 @@ class DeviceMemory {
   std::size_t bytes_;
 };
 
+/// A ticket for calls of tsmm, which must leave it at zero.
+class Ticket {
+ public:
+  unsigned* get() const { return memory_.as<unsigned>(); }
+  void expect_zero() const {
+    unsigned value = 1;
+    expect_success(cudaMemcpy(&value, get(), sizeof value, cudaMemcpyDeviceToHost));
+    EXPECT_EQ(value, 0U);
+  }
+
+ private:
+  DeviceMemory memory_{sizeof(unsigned), 0};
+};
+
 /// A guarded matrix whose memory, guards included, has a copy on the device.
 template <class T>
 class OnDeviceMatrix {

@@ -156,7 +156,10 @@ template <class T>
 void run_tsmm(Way way, T alpha, const Matrix<const T>& a, const Matrix<const T>& c, T beta, const Matrix<T>& b,
               Triangle triangle, bool in_place, const Longer& longer = {}) {
   const DeviceMemory workspace(cuda_tsmm_workspace<T>(a.rows, a.columns, b.columns));
-  const CudaExecution execution{nullptr, workspace.bytes()};
+  // Where the coefficients come from memory, the ticket comes from the workspace.
+  const Ticket ticket;
+  CudaExecution execution{nullptr, workspace.bytes()};
+  if (way != Way::device_scalars) execution.ticket = ticket.get();
   if (way == Way::device_scalars) {
     const DeviceMemory scalars(2 * sizeof(T));
     const T values[] = {alpha, beta};
@@ -168,7 +171,8 @@ void run_tsmm(Way way, T alpha, const Matrix<const T>& a, const Matrix<const T>&
     const auto configuration = way == Way::few_blocks ? dispatch::configure_cuda_tsmm(few_blocks(), problem)
                                                       : configuration_of(longer, problem);
     const DeviceMemory own(configuration->workspace_bytes);
-    cuda::launch_tsmm<T>({{alpha, nullptr}, {beta, nullptr}, a, c, b, triangle}, configuration, {nullptr, own.bytes()});
+    execution.workspace = own.bytes();
+    cuda::launch_tsmm<T>({{alpha, nullptr}, {beta, nullptr}, a, c, b, triangle}, configuration, execution);
     expect_success(cudaDeviceSynchronize());
   } else if (in_place) {
     Matrix<T> v = b;
@@ -179,6 +183,7 @@ void run_tsmm(Way way, T alpha, const Matrix<const T>& a, const Matrix<const T>&
     tsmm(alpha, a, c, beta, b, triangle, execution);
     expect_success(cudaDeviceSynchronize());
   }
+  ticket.expect_zero();
 }
 
 /// Products on the device, for support/products.hpp and the cases of both products.
@@ -250,6 +255,7 @@ void run_every_tsmm(T alpha, GuardedMatrix<T>& a, GuardedMatrix<T>& c, T beta, c
   const Matrix<const T> view_a = device_a.view();
   GuardedMatrix<T> b = before;
   OnDeviceMatrix<T> device_b(b);
+  const Ticket ticket;
   for (const auto& x : candidates(few_blocks(), tsmm_problem(view_a, device_b.view(), alpha, beta), search)) {
     if (left_out()) continue;
     SCOPED_TRACE(dispatch::name_of(x->kernel) + ' ' + dispatch::words(x));
@@ -258,8 +264,9 @@ void run_every_tsmm(T alpha, GuardedMatrix<T>& a, GuardedMatrix<T>& c, T beta, c
     const DeviceMemory workspace(x->workspace_bytes);
     cuda::launch_tsmm<T>(
         {{alpha, nullptr}, {beta, nullptr}, view_a, device_c.view(), device_b.view(), Triangle::general}, x,
-        {nullptr, workspace.bytes()});
+        {nullptr, workspace.bytes(), SinglePrecision::split, ticket.get()});
     expect_success(cudaDeviceSynchronize());
+    ticket.expect_zero();
     device_b.download();
     ASSERT_TRUE(b.guards_hold());
     ASSERT_NO_FATAL_FAILURE(check(b, x));
