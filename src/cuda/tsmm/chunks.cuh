@@ -28,11 +28,10 @@ struct TsmmTask {
     draws = static_cast<std::uint32_t>(ceil_div(items, chunks_per_ticket) + takers);
   }
 
-  /// Returns the next ticket. Who draws the last one leaves the counter at zero for the next kernel.
-  __device__ unsigned draw_ticket() const {
-    const unsigned ticket = atomicAdd(tickets, 1U);
+  /// A taker calls this with its last ticket. Who has drawn the last one of all leaves the counter at zero for the next
+  /// kernel.
+  __device__ void give_back(unsigned ticket) const {
     if (ticket + 1 == draws) *tickets = 0;
-    return ticket;
   }
 };
 
@@ -43,19 +42,19 @@ template <class Task, class Visit, class Share>
 __device__ inline void for_each_chunk(const Task& p, const Visit& visit, bool leads, const Share& share) {
   const auto take_ticket = [&] {
     unsigned ticket = 0;
-    if (leads && elected()) ticket = p.draw_ticket();
+    if (leads && elected()) ticket = atomicAdd(p.tickets, 1U);
     return ticket;
   };
-  const auto first_chunk = [&](unsigned ticket) {
-    return static_cast<std::uint32_t>(share(__reduce_or_sync(0xffffffffU, ticket))) * p.chunks_per_ticket;
-  };
-  std::uint32_t first = first_chunk(take_ticket());
-  while (first < p.chunks) {
+  const auto shared_ticket = [&](unsigned ticket) { return share(__reduce_or_sync(0xffffffffU, ticket)); };
+  unsigned ticket = shared_ticket(take_ticket());
+  while (ticket * p.chunks_per_ticket < p.chunks) {
     const unsigned next = take_ticket();
+    const std::uint32_t first = ticket * p.chunks_per_ticket;
     const std::uint32_t end = min(first + p.chunks_per_ticket, p.chunks);
     for (std::uint32_t chunk = first; chunk < end; ++chunk) visit(chunk);
-    first = first_chunk(next);
+    ticket = shared_ticket(next);
   }
+  if (leads && elected()) p.give_back(ticket);
 }
 template <class Task, class Visit>
 __device__ inline void for_each_chunk(const Task& p, const Visit& visit) {
@@ -71,16 +70,21 @@ class Chunks {
   /// Returns the next chunk. There is none if it is p.chunks or more; then nobody asks again.
   __device__ std::uint32_t take() {
     if (left_ == 0) {
-      chunk_ = static_cast<std::uint32_t>(__reduce_or_sync(0xffffffffU, next_)) * p_.chunks_per_ticket;
+      const unsigned ticket = __reduce_or_sync(0xffffffffU, next_);
+      chunk_ = ticket * p_.chunks_per_ticket;
       left_ = p_.chunks_per_ticket;
-      if (chunk_ < p_.chunks) next_ = take_ticket();
+      if (chunk_ < p_.chunks) {
+        next_ = take_ticket();
+      } else if (elected()) {
+        p_.give_back(ticket);
+      }
     }
     --left_;
     return chunk_++;
   }
 
  private:
-  __device__ unsigned take_ticket() const { return elected() ? p_.draw_ticket() : 0; }
+  __device__ unsigned take_ticket() const { return elected() ? atomicAdd(p_.tickets, 1U) : 0; }
 
   const Task& p_;
   unsigned next_;  ///< the next ticket, in one lane

@@ -176,15 +176,16 @@ __device__ inline void load_chunks(const TsmmBoxes<Real>& p, const BoxStages<Rea
     } else {
       __syncwarp();
     }
-    return tickets[turn] * p.chunks_per_ticket;
+    return tickets[turn];
   };
   const auto take_ticket = [&](std::uint32_t fixed) {
-    return items.clustered() ? fixed : leads ? p.draw_ticket() : 0U;
+    return items.clustered() ? fixed : leads ? atomicAdd(p.tickets, 1U) : 0U;
   };
   int turn = 0;
-  std::uint32_t first = share_ticket(turn, take_ticket(items.first()));
-  while (first < items.count()) {
-    const unsigned next = take_ticket(first + items.step());  // used only when the copies of these are under way
+  std::uint32_t ticket = share_ticket(turn, take_ticket(items.first()));
+  while (ticket * p.chunks_per_ticket < items.count()) {
+    const unsigned next = take_ticket(ticket + items.step());  // used only when the copies of these are under way
+    const std::uint32_t first = ticket * p.chunks_per_ticket;
     const std::uint32_t last = min(first + p.chunks_per_ticket, items.count());
     for (std::uint32_t item = first; item < last; ++item) {
       const std::uint32_t chunk = items.chunk(item);
@@ -216,8 +217,9 @@ __device__ inline void load_chunks(const TsmmBoxes<Real>& p, const BoxStages<Rea
       on_item(item);
     }
     turn ^= 1;
-    first = share_ticket(turn, next);
+    ticket = share_ticket(turn, next);
   }
+  if (leads && !items.clustered()) p.give_back(ticket);
   stages.barriers.empty[at.stage].wait(at.parity);
   if (leads) stages.item_of[at.stage] = no_chunk;
   if (elected()) stages.barriers.full[at.stage].arrive();
