@@ -193,12 +193,13 @@ static CudaWork row_ring_work(const CudaDevice& device, const CudaTsmmProblem& p
     work.product_clocks = products * 16 * busy_part;
     work.shared_clocks = products * 16 / c.tile_n + rows / 8 * c.warps * static_cast<double>(p.n) * 2;
     work.overlap = 0.25;
-    work.tensor_cores = true;
+    work.products = CudaProducts::f64_tensor;
   } else if (by_fma(c)) {
     const double sets = rows / 32;
     work.product_clocks = sets * static_cast<double>(p.m) * c.blocks_n / (sums_in_single(c) ? 4 : 2);
     work.shared_clocks = sets * static_cast<double>(p.m + p.n) * 2;
     work.overlap = 0.9;
+    work.products = sums_in_single(c) ? CudaProducts::f32_fma : CudaProducts::f64_fma;
   } else {
     // Each entry of C that is read serves blocks_n sets of rows, each of A tile_n sets of columns. Idle warps and
     // columns cost as much as busy ones.
@@ -206,7 +207,7 @@ static CudaWork row_ring_work(const CudaDevice& device, const CudaTsmmProblem& p
     work.product_clocks = products * (is_split(c) ? 10 : 16) * busy_part;
     work.shared_clocks = products * (16.0 / c.blocks_n + 12.0 / c.tile_n) * busy_part;
     work.overlap = is_split(c) ? 0.6 : 0.25;
-    work.tensor_cores = true;
+    work.products = is_split(c) ? CudaProducts::tf32_tensor : CudaProducts::f64_tensor;
   }
   work.parts = static_cast<double>(c.parts);
   work.bytes_in_flight = static_cast<double>(c.stages * ring_stage_bytes(p, c));

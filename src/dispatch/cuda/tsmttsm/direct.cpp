@@ -133,7 +133,7 @@ static CudaWork direct_work(const CudaDevice& device, const CudaTsmttsmProblem& 
       2 * work.bytes / k * 16 * c.fold * c.groups;  // some warps have already requested the next rows
   work.launches = 2;
   work.waits = 1;
-  work.tensor_cores = true;
+  work.products = CudaProducts::f64_tensor;
   return work;
 }
 
