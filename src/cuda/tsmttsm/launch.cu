@@ -184,6 +184,7 @@ void launch_kernel(const TsmttsmCall<T>& call, const dispatch::DirectTsmttsm& x,
   p.sections_n = x.sections_n;
   p.partial = partial;
   p.alpha = coefficient(call.alpha);
+  p.symmetric = dispatch::are_same(call.a, call.b);
   launch(tsmttsm_direct_kernel_of<real_t<T>>(x.tile_m, x.tile_n,
                                              dispatch::loaded_neighbours(x.neighbours, x.tile_m, x.tile_n)),
          dim3(static_cast<unsigned>(x.parts * x.sections_m * x.sections_n)), x.threads, x.shared_bytes, stream_of_call,

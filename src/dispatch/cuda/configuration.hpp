@@ -239,7 +239,7 @@ struct RingTsmttsm : TsmttsmCommon {
 };
 
 struct DirectTsmttsm : TsmttsmCommon {
-  static constexpr TsmttsmKind kinds[] = {{TsmttsmKernel::direct}};
+  static const std::span<const TsmttsmKind> kinds;  ///< its policies stand beside the entry
   static const TsmttsmEntry<DirectTsmttsm> entry;
 
   int tile_m, tile_n;          ///< 8-column blocks of A and of B per warp

@@ -46,6 +46,13 @@ constexpr Rule<TsmttsmKernel, Problem> rules[] = {
 
 std::span<const Rule<TsmttsmKernel, CudaTsmttsmProblem>> tsmttsm_rules() { return rules; }
 
+bool waits_for_double(const CudaDevice& device, double tiles, double bytes) {
+  constexpr auto kind = static_cast<std::size_t>(CudaProducts::f64_tensor);
+  const double clocks = device.product_clocks[kind];
+  const double seconds = tiles * clocks / (device.multiprocessors * device.clock);
+  return clocks > h200_product_clocks[kind] && seconds > 0.4 * bytes / device.read_bandwidth;
+}
+
 bool has_enough_products(const TsmttsmKind& kind, const CudaTsmttsmProblem& p) {
   const bool by_3m = kind.policy == Policy::three_m;
   const std::int64_t products = kind.kernel == tf32_warpgroup ? (by_3m ? 32 : 24) : by_3m ? 40 : 0;

@@ -137,11 +137,11 @@ static CudaWork direct_work(const CudaDevice& device, const CudaTsmttsmProblem& 
   return work;
 }
 
-static void add_direct(const TsmttsmKind&, const CudaDevice& device, const CudaTsmttsmProblem& p, Search search,
+static void add_direct(const TsmttsmKind& kind, const CudaDevice& device, const CudaTsmttsmProblem& p, Search search,
                        std::vector<CudaTsmttsm>& to) {
   const auto add = [&](const DirectShape& shape, Neighbours neighbours, int fold, int groups) {
     DirectTsmttsm c{};
-    c.kernel = TsmttsmKernel::direct;
+    static_cast<TsmttsmKind&>(c) = kind;
     c.tile_m = shape.m;
     c.tile_n = shape.n;
     c.neighbours = static_cast<int>(neighbours);
@@ -172,6 +172,8 @@ static std::span<const Field<DirectTsmttsm>> fields(const TsmttsmKind&) {
   return all;
 }
 
+static constexpr TsmttsmKind kinds_of_direct[] = {{TsmttsmKernel::direct}};
+const std::span<const TsmttsmKind> DirectTsmttsm::kinds = kinds_of_direct;
 const TsmttsmEntry<DirectTsmttsm> DirectTsmttsm::entry{fields, is_compiled, complete_direct, direct_work, add_direct};
 
 }  // namespace blockvec::kernels::dispatch
