@@ -189,6 +189,11 @@ FAMILIES = {
                           "tsmm_direct_kernel<{real}, {parts}, {columns}, {rows}, {panel}>",
                           ("rows", "columns", "panel"), shape="ThreadShape", by_parts=True,
                           makes=lambda real, columns, rows, panel, parts: min(columns, rows, panel) >= 1),
+    "tsmm_direct_f32": Family("tsmm/direct.cuh", "TsmmDirect<{real}>",
+                              "tsmm_direct_kernel<{real}, {parts}, {columns}, {rows}, {panel}, float>",
+                              ("rows", "columns", "panel"), shape="ThreadShape", by_parts=True,
+                              makes=lambda real, columns, rows, panel, parts: real == "float"
+                              and min(columns, rows, panel) >= 1),
 }
 
 

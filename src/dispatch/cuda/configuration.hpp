@@ -101,9 +101,10 @@ enum class Policy : std::uint8_t {
   tf32,       ///< single precision by 3xTF32
   three_m,    ///< complex numbers by 3M: three real products for a complex one
   square_3m,  ///< 3M for square results with an odd number of 8-column blocks
-  plain       ///< short rows, which cp.async copies faster than TMA does
+  plain,      ///< short rows, which cp.async copies faster than TMA does
+  f32         ///< single precision with FMA and sums of single precision; no tensor cores
 };
-inline constexpr std::string_view policies[] = {"usual", "fma", "tf32", "3m", "square_3m", "plain"};
+inline constexpr std::string_view policies[] = {"usual", "fma", "tf32", "3m", "square_3m", "plain", "f32"};
 
 /// A kernel with its policy.
 template <class Kernel>
@@ -426,7 +427,7 @@ struct ShortK : TsmmCommon {
 };
 
 struct DirectTsmm : TsmmCommon {
-  static constexpr TsmmKind kinds[] = {{TsmmKernel::direct}};
+  static constexpr TsmmKind kinds[] = {{TsmmKernel::direct}, {TsmmKernel::direct, Policy::f32}};
   static const TsmmEntry<DirectTsmm> entry;
 
   int tile_n;    ///< columns of scalars of B

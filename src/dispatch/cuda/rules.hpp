@@ -61,6 +61,8 @@ void apply_rules(std::span<const Rule<Kernel, Problem>> rules, const CudaDevice&
 /// MMA tiles of 16 x 8 that are 16 deep for each row, which has `bytes`. Other work of the multiprocessors takes time
 /// besides.
 bool waits_for_double(const CudaDevice& device, double tiles, double bytes);
+/// Whether tsmm in single precision waits so, and may be made in single precision.
+bool waits_for_double(const CudaDevice& device, const CudaTsmmProblem& p);
 /// Whether a kernel of tsmttsm that saves products has enough to save: m n / (m + n) products a number, beyond which
 /// memory would wait for the FP64 tensor cores. Narrower results are refused, whoever asks.
 bool has_enough_products(const TsmttsmKind& kind, const CudaTsmttsmProblem& p);

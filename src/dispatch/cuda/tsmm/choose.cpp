@@ -54,7 +54,17 @@ CudaChoice<CudaTsmm> choose_whole(const CudaDevice& device, const CudaTsmmProble
                                [&](std::vector<CudaTsmm>& found) { collect(device, problem, Search::usual, found); });
 }
 
-// Divides a product into the widest parts for which there is a kernel other than `general`.
+// Whether parts of a product may be faster than all of it: it has no kernel or only `general`, or multiplies in double
+// precision where memory waits for that. In place, parts need room in the workspace, which may have none.
+bool may_gain_by_parts(const CudaDevice& device, const CudaTsmmProblem& p, const CudaChoice<CudaTsmm>& whole) {
+  const CudaProducts products = whole.prediction.products;
+  const bool in_double = products == CudaProducts::f64_fma || products == CudaProducts::f64_tensor;
+  const bool has_room = !p.in_place || !wide_serves_in_place(device, p.k, p.n);
+  return whole.configuration->kernel == TsmmKernel::none || whole.configuration->kernel == TsmmKernel::general ||
+         (has_room && in_double && waits_for_double(device, p));
+}
+
+// Divides a product into the widest parts that have a better kernel.
 CudaChoice<CudaTsmm> choose_in_parts(const CudaDevice& device, const CudaTsmmProblem& problem) {
   CudaTsmmProblem part = problem;
   if (problem.in_place) {
@@ -64,8 +74,7 @@ CudaChoice<CudaTsmm> choose_in_parts(const CudaDevice& device, const CudaTsmmPro
     part.aligned_output = true;
   }
   CudaChoice<CudaTsmm> choice = choose_whole(device, part);
-  for (std::int64_t count = 2; choice.configuration->kernel == TsmmKernel::general && part.n > 8 * problem.parts;
-       ++count) {
+  for (std::int64_t count = 2; may_gain_by_parts(device, part, choice) && part.n > 8 * problem.parts; ++count) {
     part.n = round_up(ceil_div(problem.n, count), 8 * problem.parts);
     choice = choose_whole(device, part);
   }
@@ -87,8 +96,8 @@ CudaChoice<CudaTsmm> choose_in_parts(const CudaDevice& device, const CudaTsmmPro
 
 CudaChoice<CudaTsmm> choose(const CudaDevice& device, const CudaTsmmProblem& problem) {
   const CudaChoice<CudaTsmm> whole = choose_whole(device, problem);
+  if (!may_gain_by_parts(device, problem, whole)) return whole;
   const bool none = whole.configuration->kernel == TsmmKernel::none;
-  if (!none && whole.configuration->kernel != TsmmKernel::general) return whole;
   const CudaChoice<CudaTsmm> in_parts = choose_in_parts(device, problem);
   return none || in_parts.prediction.seconds < whole.prediction.seconds ? in_parts : whole;
 }
