@@ -134,6 +134,11 @@ FAMILIES = {
                              ("m", "n", "warps"), ("m", "n"), "DirectShape", {"Neighbours neighbours": NEIGHBOURS},
                              lambda real, m, n, warps, neighbours: (m, n) in LOADED_TOGETHER[real].get(
                                  neighbours, [(m, n)])),
+    "tsmttsm_direct_tf32": Family("tsmttsm/direct_tf32.cuh", "TsmttsmDirect<{real}>",
+                                  "tsmttsm_direct_kernel<DirectTf32Tiles<{neighbours}, {m}, {n}>, {warps}>",
+                                  ("m", "n", "warps"), ("m", "n"), "DirectShape", {"Neighbours neighbours": NEIGHBOURS},
+                                  lambda real, m, n, warps, neighbours: real == "float"
+                                  and (m, n) in LOADED_TOGETHER[real].get(neighbours, [(m, n)])),
     "tsmm_row_ring": Family("tsmm/row_tiles.cuh", "TsmmRing<{real}>",
                             "tsmm_ring_kernel<{real}, RowTiles<{real}, Fp64, {m}, {n}>>",
                             makes=results_fit),
@@ -184,6 +189,11 @@ FAMILIES = {
                           "tsmm_direct_kernel<{real}, {parts}, {columns}, {rows}, {panel}>",
                           ("rows", "columns", "panel"), shape="ThreadShape", by_parts=True,
                           makes=lambda real, columns, rows, panel, parts: min(columns, rows, panel) >= 1),
+    "tsmm_direct_f32": Family("tsmm/direct.cuh", "TsmmDirect<{real}>",
+                              "tsmm_direct_kernel<{real}, {parts}, {columns}, {rows}, {panel}, float>",
+                              ("rows", "columns", "panel"), shape="ThreadShape", by_parts=True,
+                              makes=lambda real, columns, rows, panel, parts: real == "float"
+                              and min(columns, rows, panel) >= 1),
 }
 
 

@@ -36,8 +36,9 @@ enum class SinglePrecision : std::uint8_t {
           ///< numbers of 11 bits (TF32), summed in single precision: all of a row (tsmm), or those of up to 256 rows
           ///< (tsmttsm of two matrices); of narrow operands without tensor cores, in single precision as well: all of a
           ///< row (tsmm, up to 24 columns of scalars), or up to 256 rows of a few columns of C (tsmttsm, 17 to 19
-          ///< complex ones by columns). What such sums do not hold is computed again in double precision: only true
-          ///< infinities and NaN are seen
+          ///< complex ones by columns). On devices whose double precision is slower than that of compute capability 9.0,
+          ///< operands of any width may be taken so, by tsmttsm also where B is A. What such sums do not hold is
+          ///< computed again in double precision: only true infinities and NaN are seen
   plain   ///< in double precision all the same
 };
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "src/cuda/math/recompute.cuh"
+#include "src/cuda/math/tf32x3.cuh"
 #include "src/cuda/operands/matrix.cuh"
 
 /// tsmm without tensor cores and without a pipeline.
@@ -26,10 +28,41 @@ struct TsmmDirect {
 
 inline constexpr int direct_threads = 256;
 
+/// Adds beta times a row of B to sums of single precision. Where they are not finite, computes the row again in double
+/// precision: so only true infinities remain. `m` is 0 if alpha is: A is not read then.
+template <int parts, int columns>
+__device__ inline void add_old_row(const TsmmDirect<float>& p, int m, const float* a, const float* old, Factor alpha,
+                                   Factor beta, float (&sum)[columns][parts]) {
+#pragma unroll
+  for (int j = 0; j < columns; ++j) {
+#pragma unroll
+    for (int part = 0; part < parts; ++part) {
+      if (j < p.n && !beta.is_zero()) {
+        sum[j][part] = plus_scaled_entry(sum[j][part], old + j * p.b.column_stride, part, beta);
+      }
+    }
+  }
+  if (all_finite<columns * parts>(&sum[0][0])) return;
+#pragma unroll 1
+  for (int column = 0; column < parts * p.n; ++column) {
+    const float* const entry = old + column / parts * p.b.column_stride;
+    double value = beta.is_zero() ? 0.0 : scaled_entry(entry, column % parts, beta);
+#pragma unroll 1
+    for (int i = 0; i < parts * m; ++i) {
+      value += a[i / parts * p.a.column_stride + i % parts] * p.small.scaled(i, column, alpha);
+    }
+#pragma unroll
+    for (int i = 0; i < columns * parts; ++i) {
+      if (i == column) sum[i / parts][i % parts] = static_cast<float>(value);  // sums stay in registers
+    }
+  }
+}
+
 /// Computes up to `columns` columns of B. Each thread has `rows` rows, and loads `batch` columns of A at a time.
-template <class Real, int parts, int columns, int rows, int batch>
+template <class Real, int parts, int columns, int rows, int batch, class Sum = double>
 __global__ void __launch_bounds__(direct_threads) tsmm_direct_kernel(const __grid_constant__ TsmmDirect<Real> p) {
-  extern __shared__ __align__(16) double small[];  // alpha C, row by row; zeros fill the last batch
+  extern __shared__ __align__(1024) unsigned char memory[];
+  Sum* const small = reinterpret_cast<Sum*>(memory);  // alpha C, row by row; zeros fill the last batch
   const Factor alpha = p.alpha.read();
   const Factor beta = p.beta.read();
   const int m = alpha.is_zero() ? 0 : p.m;  // alpha = 0: A is not read
@@ -58,24 +91,25 @@ __global__ void __launch_bounds__(direct_threads) tsmm_direct_kernel(const __gri
   for (int i = thread; i < (m + batch - 1) / batch * batch * columns * parts; i += direct_threads) {
     const int row_of_c = i / (columns * parts);
     const int column = i % (columns * parts);
-    small[i] = row_of_c < m && column < parts * p.n ? p.small.scaled(row_of_c * parts, column, alpha) : 0.0;
+    small[i] =
+        row_of_c < m && column < parts * p.n ? static_cast<Sum>(p.small.scaled(row_of_c * parts, column, alpha)) : 0;
   }
   __syncthreads();
 
-  double sum[rows][columns][parts] = {};
+  Sum sum[rows][columns][parts] = {};
   for (int first = 0; first < m;) {
 #pragma unroll
     for (int i = 0; i < batch; ++i) {
       if (first + i >= m) break;
-      const double* const c = small + (first + i) * columns * parts;
+      const Sum* const c = small + (first + i) * columns * parts;
 #pragma unroll
       for (int j = 0; j < columns; ++j) {
 #pragma unroll
         for (int r = 0; r < rows; ++r) {
-          const double re = left[i][r][0];
+          const Sum re = left[i][r][0];
           sum[r][j][0] += re * c[parts * j];
           if constexpr (parts == 2) {
-            const double im = left[i][r][1];
+            const Sum im = left[i][r][1];
             sum[r][j][0] -= im * c[parts * j + 1];
             sum[r][j][1] += re * c[parts * j + 1];
             sum[r][j][1] += im * c[parts * j];
@@ -90,10 +124,11 @@ __global__ void __launch_bounds__(direct_threads) tsmm_direct_kernel(const __gri
   for (int r = 0; r < rows; ++r) {
     if (row[r] >= p.k) break;
     Real* to = p.b.data + row[r] * p.b.row_stride;
+    if constexpr (sizeof(Sum) == 4) add_old_row<parts>(p, m, from[r], to, alpha, beta, sum[r]);
 #pragma unroll
     for (int j = 0; j < columns; ++j, to += p.b.column_stride) {
       if (j >= p.n) break;
-      if (!beta.is_zero()) {
+      if (sizeof(Sum) == 8 && !beta.is_zero()) {
         const Factor old = scale(beta, {static_cast<double>(to[0]), static_cast<double>(to[parts - 1])});
         sum[r][j][0] += old.re;
         if constexpr (parts == 2) sum[r][j][1] += old.im;

@@ -432,7 +432,14 @@ void launch_direct(const TsmmCall<T>& call, const dispatch::TsmmCommon& x, Kerne
 
 template <class T>
 void launch_kernel(const TsmmCall<T>& call, const dispatch::DirectTsmm& x, const Launcher& launcher) {
-  launch_direct<T>(call, x, tsmm_direct_kernel_of<real_t<T>>(x.blocks_n, x.tile_n, x.panel, parts_of<T>), launcher);
+  using Real = real_t<T>;
+  constexpr int parts = parts_of<T>;
+  if constexpr (sizeof(Real) == 4) {
+    if (x.policy == dispatch::Policy::f32) {
+      return launch_direct<T>(call, x, tsmm_direct_f32_kernel_of<Real>(x.blocks_n, x.tile_n, x.panel, parts), launcher);
+    }
+  }
+  launch_direct<T>(call, x, tsmm_direct_kernel_of<Real>(x.blocks_n, x.tile_n, x.panel, parts), launcher);
 }
 
 template <class T>

@@ -115,6 +115,7 @@ struct TsmttsmDirect {
   int sections_m, sections_n;  ///< CTA tiles (sections) of P, which thread blocks share out
   double* partial;             ///< [part][m][n]
   Coefficient<Real> alpha;
+  bool symmetric;  ///< B is A: P is symmetric
 };
 
 /// A warp's part of the work.
@@ -151,6 +152,7 @@ struct DirectTiles {
   using Number = Real;
   static constexpr int rows = 8 * tile_m;
   static constexpr int columns = 8 * tile_n;
+  static constexpr int early_sets = 0;  ///< sets of 16 rows that are summed in single precision before tiles.join()
   static constexpr Neighbours of(int tile) {
     return neighbours == Neighbours::in_rows && tile % 2 != 0 ? Neighbours::none : neighbours;
   }
@@ -216,12 +218,22 @@ __device__ inline void store_partial(const TsmttsmDirect<Real>& p, const DirectP
   double* const partial = p.partial + (place.part * p.m + place.section_row) * p.n + place.section_column;
   const int rows = min(place.rows, p.m - place.section_row);
   const int columns = min(place.columns, p.n - place.section_column);
+  const auto store = [&](int row, int column, double entry) {
+    if constexpr (Tiles::early_sets > 0) {
+      // Sums below the diagonal add the same numbers in another order. Those above it stand for them.
+      const int i = place.section_row + row;
+      const int j = place.section_column + column;
+      if (p.symmetric && i > j) return;
+      if (p.symmetric) p.partial[(place.part * p.m + j) * p.n + i] = entry;
+    }
+    partial[static_cast<std::int64_t>(row) * p.n + column] = entry;
+  };
   if (p.groups == 1) {
     if (place.group != 0) return;
     tiles.for_each_entry(place.lane, [&](double entry, int row, int column) {
       row += place.row0;
       column += place.column0;
-      if (row < rows && column < columns) partial[static_cast<std::int64_t>(row) * p.n + column] = entry;
+      if (row < rows && column < columns) store(row, column, entry);
     });
     return;
   }
@@ -237,7 +249,26 @@ __device__ inline void store_partial(const TsmttsmDirect<Real>& p, const DirectP
   for (int i = static_cast<int>(threadIdx.x); i < rows * columns; i += static_cast<int>(blockDim.x)) {
     const int row = i / columns;
     const int column = i % columns;
-    partial[static_cast<std::int64_t>(row) * p.n + column] = sums[row * place.columns + column];
+    store(row, column, sums[row * place.columns + column]);
+  }
+}
+
+/// Adds the steps from `first` to `end` in double precision, where sums of single precision were not finite. A step
+/// begins `rows` rows behind the one before.
+template <class Tiles>
+__device__ inline void add_again(typename Tiles::LaneA a, typename Tiles::LaneB b, std::int64_t first, std::int64_t end,
+                                 std::int64_t rows, Tiles& tiles) {
+  a.advance(first * rows);
+  b.advance(first * rows);
+#pragma unroll 1
+  for (std::int64_t step = first; step < end; ++step) {
+    typename Tiles::LaneA::Loads loaded_a;
+    typename Tiles::LaneB::Loads loaded_b;
+    a.template load<false>(loaded_a);
+    b.template load<false>(loaded_b);
+    tiles.add_again(loaded_a, loaded_b);
+    a.advance(rows);
+    b.advance(rows);
   }
 }
 
@@ -249,6 +280,8 @@ __device__ inline void add_stream(const TsmttsmDirect<Real>& p, typename Tiles::
   const std::int64_t whole = p.k / rows;
   a.advance(stream * rows);
   b.advance(stream * rows);
+  [[maybe_unused]] const typename Tiles::LaneA first_a = a;
+  [[maybe_unused]] const typename Tiles::LaneB first_b = b;
   typename Tiles::LaneA::Loads next_a[Tiles::ahead];
   typename Tiles::LaneB::Loads next_b[Tiles::ahead];
   const std::int64_t steps = ceil_div(max(whole - stream, std::int64_t{0}), streams);
@@ -264,6 +297,7 @@ __device__ inline void add_stream(const TsmttsmDirect<Real>& p, typename Tiles::
 #pragma unroll
     for (int i = 0; i < Tiles::ahead; ++i) load(i);
   }
+  [[maybe_unused]] std::int64_t joined = 0;
 #pragma unroll 1
   for (std::int64_t left = steps; left > 0; left -= Tiles::ahead) {
 #pragma unroll
@@ -271,6 +305,12 @@ __device__ inline void add_stream(const TsmttsmDirect<Real>& p, typename Tiles::
       const typename Tiles::Factors now(next_a[i], next_b[i]);
       load(i);
       if (i < left) tiles.add(now);
+    }
+    if constexpr (Tiles::early_sets > 0) {
+      const std::int64_t added = steps - max(left - Tiles::ahead, std::int64_t{0});
+      if (added < steps && added - joined + Tiles::ahead <= Tiles::early_sets) continue;
+      if (!tiles.join()) add_again(first_a, first_b, joined, added, streams * rows, tiles);
+      joined = added;
     }
   }
   if (whole % streams != stream) return;
@@ -282,6 +322,9 @@ __device__ inline void add_stream(const TsmttsmDirect<Real>& p, typename Tiles::
   a.template load<true>(next_a[0], rest);
   b.template load<true>(next_b[0], rest);
   tiles.add({next_a[0], next_b[0]});
+  if constexpr (Tiles::early_sets > 0) {
+    if (!tiles.join()) tiles.add_again(next_a[0], next_b[0]);
+  }
 }
 
 template <class Tiles, int warps>

@@ -2,7 +2,7 @@
 #include "src/cuda/kernels.hpp"
 #include "src/cuda/operands/tensor_map.hpp"
 #include "src/cuda/operands/views.cuh"
-#include "src/cuda/tsmttsm/direct.cuh"
+#include "src/cuda/tsmttsm/direct_tf32.cuh"
 #include "src/cuda/tsmttsm/final_sum.cuh"
 #include "src/cuda/tsmttsm/ring.cuh"
 #include "src/dispatch/cuda/banks.hpp"
@@ -166,6 +166,17 @@ void launch_kernel(const TsmttsmCall<T>& call, const dispatch::RingTsmttsm& x, d
          x.shared_bytes, stream_of_call, operation, Start::early, p);
 }
 
+template <class Real>
+Kernel<TsmttsmDirect<Real>> kernel_of(const dispatch::DirectTsmttsm& x) {
+  const dispatch::Neighbours neighbours = dispatch::loaded_neighbours(x.neighbours, x.tile_m, x.tile_n);
+  if constexpr (sizeof(Real) == 4) {
+    if (x.policy == dispatch::Policy::tf32) {
+      return tsmttsm_direct_tf32_kernel_of<Real>(x.tile_m, x.tile_n, neighbours);
+    }
+  }
+  return tsmttsm_direct_kernel_of<Real>(x.tile_m, x.tile_n, neighbours);
+}
+
 template <class T>
 void launch_kernel(const TsmttsmCall<T>& call, const dispatch::DirectTsmttsm& x, double* partial,
                    cudaStream_t stream_of_call, const Product& operation) {
@@ -184,10 +195,9 @@ void launch_kernel(const TsmttsmCall<T>& call, const dispatch::DirectTsmttsm& x,
   p.sections_n = x.sections_n;
   p.partial = partial;
   p.alpha = coefficient(call.alpha);
-  launch(tsmttsm_direct_kernel_of<real_t<T>>(x.tile_m, x.tile_n,
-                                             dispatch::loaded_neighbours(x.neighbours, x.tile_m, x.tile_n)),
-         dim3(static_cast<unsigned>(x.parts * x.sections_m * x.sections_n)), x.threads, x.shared_bytes, stream_of_call,
-         operation, Start::early, p);
+  p.symmetric = dispatch::are_same(call.a, call.b);
+  launch(kernel_of<real_t<T>>(x), dim3(static_cast<unsigned>(x.parts * x.sections_m * x.sections_n)), x.threads,
+         x.shared_bytes, stream_of_call, operation, Start::early, p);
 }
 
 }  // namespace

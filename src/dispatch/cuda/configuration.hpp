@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -23,6 +24,14 @@ namespace blockvec::kernels::dispatch {
 
 struct CudaWork;  // model.hpp
 
+/// How a kernel makes its products. Floats that are converted to double precision count as double precision.
+enum class CudaProducts : std::uint8_t { f64_fma, f64_tensor, f32_fma, tf32_tensor };
+
+/// The clocks that a multiprocessor takes for the 2048 products of an MMA tile of 16 x 8 that is 16 deep, for each kind
+/// of products. One product by 3xTF32 is three products of tensor cores.
+using CudaProductClocks = std::array<double, 4>;
+inline constexpr CudaProductClocks h200_product_clocks{32, 16, 16, 10};
+
 /// The properties of a device on which a configuration depends.
 struct CudaDevice {
   int multiprocessors;
@@ -34,6 +43,7 @@ struct CudaDevice {
   double read_bandwidth = 4.6e12;  ///< bytes/s that kernels reach when they read
   double copy_bandwidth = 4.2e12;  ///< bytes/s that kernels reach when they read and write, both together
   bool warpgroups = false;         ///< the device runs code that is built for 9.0a: products by warpgroups (wgmma)
+  CudaProductClocks product_clocks = h200_product_clocks;  ///< by CudaProducts
 };
 
 /// One product C = A^H B as the kernels see it. Its rows are the K rows of A and B.
@@ -91,9 +101,10 @@ enum class Policy : std::uint8_t {
   tf32,       ///< single precision by 3xTF32
   three_m,    ///< complex numbers by 3M: three real products for a complex one
   square_3m,  ///< 3M for square results with an odd number of 8-column blocks
-  plain       ///< short rows, which cp.async copies faster than TMA does
+  plain,      ///< short rows, which cp.async copies faster than TMA does
+  f32         ///< single precision with FMA and sums of single precision; no tensor cores
 };
-inline constexpr std::string_view policies[] = {"usual", "fma", "tf32", "3m", "square_3m", "plain"};
+inline constexpr std::string_view policies[] = {"usual", "fma", "tf32", "3m", "square_3m", "plain", "f32"};
 
 /// A kernel with its policy.
 template <class Kernel>
@@ -112,6 +123,7 @@ struct CudaPrediction {
   double seconds;
   CudaBound bound;
   double busy_seconds;  ///< time for which the multiprocessors compute, even where memory takes longer
+  CudaProducts products = CudaProducts::f64_fma;
 };
 
 /// A configuration and why it was chosen.
@@ -228,7 +240,7 @@ struct RingTsmttsm : TsmttsmCommon {
 };
 
 struct DirectTsmttsm : TsmttsmCommon {
-  static constexpr TsmttsmKind kinds[] = {{TsmttsmKernel::direct}};
+  static const std::span<const TsmttsmKind> kinds;  ///< its policies stand beside the entry
   static const TsmttsmEntry<DirectTsmttsm> entry;
 
   int tile_m, tile_n;          ///< 8-column blocks of A and of B per warp
@@ -415,7 +427,7 @@ struct ShortK : TsmmCommon {
 };
 
 struct DirectTsmm : TsmmCommon {
-  static constexpr TsmmKind kinds[] = {{TsmmKernel::direct}};
+  static constexpr TsmmKind kinds[] = {{TsmmKernel::direct}, {TsmmKernel::direct, Policy::f32}};
   static const TsmmEntry<DirectTsmm> entry;
 
   int tile_n;    ///< columns of scalars of B

@@ -12,8 +12,11 @@ struct CudaRates {
   int bus_bits;
 };
 
-/// Sets the clock rate, and the bandwidths that kernels reach. Unknown values come from an H200: its clock rate, and
-/// its bandwidth per multiprocessor.
+/// The clocks that products take on devices of a compute capability, in the form 90 for 9.0.
+const CudaProductClocks& product_clocks_of(int capability);
+
+/// Sets the clock rate, the bandwidths that kernels reach, and how fast products are made. Unknown values come from an
+/// H200: its clock rate, and its bandwidth per multiprocessor.
 void set_rates(CudaDevice& device, const CudaRates& rates);
 
 }  // namespace blockvec::kernels::dispatch

@@ -18,14 +18,14 @@ namespace blockvec::kernels::dispatch {
 struct CudaWork {
   double bytes;            ///< bytes that cross the memory's interface
   double bandwidth;        ///< bytes/s that they can reach
-  double product_clocks;   ///< products on the busiest multiprocessor, by tensor cores or FMA
+  double product_clocks;   ///< products on the busiest multiprocessor, were it one of an H200
   double shared_clocks;    ///< reads from shared memory on that multiprocessor
   double overlap;          ///< part of the shorter of both times that hides behind the longer
   double parts;            ///< multiprocessors that have work
   double bytes_in_flight;  ///< bytes that each of them has on their way
   double launches;         ///< kernels, and fills of memory
   double waits;            ///< waits for memory, one after the other, that nothing hides
-  bool tensor_cores;
+  CudaProducts products;   ///< their kind
 };
 
 /// Bytes of A and B that tsmm reads and writes.
@@ -40,18 +40,21 @@ inline CudaPrediction predict(const CudaDevice& device, const CudaWork& work) {
   const double in_flight = std::min(work.bytes, work.parts * work.bytes_in_flight);
   const double flow = std::min(work.bandwidth, in_flight / memory_latency);
   const double memory = work.bytes / flow;
-  const double longer = std::max(work.product_clocks, work.shared_clocks);
-  const double shorter = std::min(work.product_clocks, work.shared_clocks);
+  const auto kind = static_cast<std::size_t>(work.products);
+  const double product_clocks = work.product_clocks * (device.product_clocks[kind] / h200_product_clocks[kind]);
+  const double longer = std::max(product_clocks, work.shared_clocks);
+  const double shorter = std::min(product_clocks, work.shared_clocks);
   const double busy = (longer + (1 - work.overlap) * shorter) / device.clock;
   const double start = work.launches * launch_seconds + work.waits * memory_latency;
   CudaBound bound = CudaBound::memory;
   if (busy > memory) {
-    bound = work.shared_clocks > work.product_clocks ? CudaBound::shared_memory
-            : work.tensor_cores                      ? CudaBound::tensor_cores
-                                                     : CudaBound::arithmetic;
+    const bool tensor_cores = work.products == CudaProducts::f64_tensor || work.products == CudaProducts::tf32_tensor;
+    bound = work.shared_clocks > product_clocks ? CudaBound::shared_memory
+            : tensor_cores                      ? CudaBound::tensor_cores
+                                                : CudaBound::arithmetic;
   }
   if (start > std::max(memory, busy)) bound = CudaBound::latency;
-  return {start + std::max(memory, busy), bound, busy};
+  return {start + std::max(memory, busy), bound, busy, work.products};
 }
 
 /// What `choose` minimizes. Where memory limits the time, fewer busy clocks are still better: clocks cost power, and
@@ -75,8 +78,9 @@ CudaChoice<Configuration> best_candidate(const CudaDevice& device, const Problem
 
 /// All members, for comparisons.
 inline auto members(const CudaDevice& device) {
-  const auto& [multiprocessors, shared_bytes, bulk_copies, name, capability, clock, read, copy, warpgroups] = device;
-  return std::tie(multiprocessors, shared_bytes, bulk_copies, name, capability, clock, read, copy, warpgroups);
+  const auto& [multiprocessors, shared_bytes, bulk_copies, name, capability, clock, read, copy, warpgroups, clocks] =
+      device;
+  return std::tie(multiprocessors, shared_bytes, bulk_copies, name, capability, clock, read, copy, warpgroups, clocks);
 }
 inline auto members(const CudaTsmttsmProblem& problem) {
   const auto& [k, m, n, pitch_a, pitch_b, real_bytes, row_major, same, parts, aligned, may_split, aligned_before] =

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -38,7 +39,7 @@ template <class Kernel, class Problem, class Configuration, class Add>
 void apply_rules(std::span<const Rule<Kernel, Problem>> rules, const CudaDevice& device, const Problem& problem,
                  Search search, std::vector<Configuration>& found, Add&& add) {
   std::size_t by_previous = 0;
-  std::uint64_t seen = 0;  // a bit for each kind
+  std::bitset<32 * std::size(policies)> seen;  // a bit for each kind
   for (const auto& rule : rules) {
     const std::size_t before = found.size();
     const bool reads =
@@ -47,9 +48,8 @@ void apply_rules(std::span<const Rule<Kernel, Problem>> rules, const CudaDevice&
     for (const Kind<Kernel>& kind : rule.kinds) {
       const auto number =
           std::size(policies) * static_cast<std::size_t>(kind.kernel) + static_cast<std::size_t>(kind.policy);
-      const std::uint64_t bit = std::uint64_t{1} << number;
-      if (!reads || (search == Search::all && (seen & bit) != 0)) continue;
-      seen |= bit;
+      if (!reads || (search == Search::all && seen[number])) continue;
+      seen[number] = true;
       add(kind, rule.place);
     }
     by_previous = found.size() - before;
@@ -57,6 +57,12 @@ void apply_rules(std::span<const Rule<Kernel, Problem>> rules, const CudaDevice&
   }
 }
 
+/// Whether memory waits for products in double precision, on a device that makes them more slowly than an H200: `tiles`
+/// MMA tiles of 16 x 8 that are 16 deep for each row, which has `bytes`. Other work of the multiprocessors takes time
+/// besides.
+bool waits_for_double(const CudaDevice& device, double tiles, double bytes);
+/// Whether tsmm in single precision waits so, and may be made in single precision.
+bool waits_for_double(const CudaDevice& device, const CudaTsmmProblem& p);
 /// Whether a kernel of tsmttsm that saves products has enough to save: m n / (m + n) products a number, beyond which
 /// memory would wait for the FP64 tensor cores. Narrower results are refused, whoever asks.
 bool has_enough_products(const TsmttsmKind& kind, const CudaTsmttsmProblem& p);

@@ -62,7 +62,9 @@ bool prefers_direct(const CudaDevice&, const Problem& p) {
 
 // Tensor cores would idle, and threads that load for themselves wait for columns that begin anywhere.
 bool prefers_column_fma(const CudaDevice& device, const Problem& p) {
-  if (!device.bulk_copies || p.row_major || p.m > 2 * p.n) return false;
+  if (!device.bulk_copies || p.row_major) return false;
+  if (waits_for_double(device, p)) return true;
+  if (p.m > 2 * p.n) return false;
   const std::int64_t n = p.n / p.parts;
   if (p.real_bytes == 8) return p.parts == 1 && n > 9 && n <= 11;
   const bool adds_to_wide = p.reads_output && p.m * p.n >= 8 * (p.m + p.n);
@@ -88,6 +90,17 @@ bool prefers_short_k(const CudaDevice& device, const Problem& p) {
          p.k * p.m <= std::int64_t{96000} * device.multiprocessors;
 }
 
+// Devices that multiply slowly in double precision.
+bool rows_wait_for_double(const CudaDevice& device, const Problem& p) {
+  return p.row_major && !prefers_row_ring(device, p) && waits_for_double(device, p);
+}
+bool views_wait_for_double(const CudaDevice& device, const Problem& p) {
+  return !is_tight(p) && rows_wait_for_double(device, p);
+}
+bool columns_wait_for_double(const CudaDevice& device, const Problem& p) {
+  return (!p.row_major || prefers_direct(device, p)) && waits_for_double(device, p);
+}
+
 constexpr Rule<TsmmKernel, Problem> rules[] = {
     {only<tf32_warpgroup>, Place::instead, "single precision, tight rows of many columns, few columns of B",
      [](const CudaDevice&, const Problem& p) { return splits_few_columns(p); },
@@ -98,6 +111,13 @@ constexpr Rule<TsmmKernel, Problem> rules[] = {
     {only<column_ring, Policy::fma>, Place::beside,
      "column-major squares of 3 to 24 (S), 3 to 12 (C), 10 and 11 (D) columns", prefers_column_fma,
      "kernel_house.md: 14 % (to 39) over column_ring tf32 and direct"},
+    {only<direct, Policy::f32>, Place::beside,
+     "columns of single precision, up to 16 of B, where memory would wait for double precision",
+     columns_wait_for_double, "not measured: no such device was there"},
+    {row_rings, Place::beside, "rows of single precision, where memory would wait for double precision",
+     rows_wait_for_double, "not measured: no such device was there"},
+    {only<direct, Policy::f32>, Place::if_none, "views of such rows", views_wait_for_double,
+     "not measured: no such device was there"},
     {only<direct>, Place::if_none, "column-major, up to 8 columns of B (S: 11); one column out of a wider matrix",
      prefers_direct, "kernel_house.md: 2 to 48 % over strided"},
     {only<wide>, Place::beside, "more than 96 columns of A and of B", prefers_wide,
@@ -142,6 +162,12 @@ constexpr Rule<TsmmKernel, Problem> rules[] = {
 }  // namespace
 
 std::span<const Rule<TsmmKernel, CudaTsmmProblem>> tsmm_rules() { return rules; }
+
+bool waits_for_double(const CudaDevice& device, const CudaTsmmProblem& p) {
+  const auto tiles = static_cast<double>(ceil_div(p.n, 8) * ceil_div(p.m, 4)) / 64;
+  const std::int64_t width = p.m + (p.reads_output ? 2 : 1) * p.n;
+  return p.real_bytes == 4 && p.may_split && waits_for_double(device, tiles, static_cast<double>(width * p.real_bytes));
+}
 
 // TMA tiles are as fast where rows are whole lines of memory and B is another matrix.
 bool prefers_per_warp(const CudaTsmmProblem& p) {

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "src/dispatch/cuda/rules.hpp"
 
 namespace blockvec::kernels::dispatch {
@@ -12,6 +14,15 @@ constexpr TsmttsmKind only[] = {{kernel, policy}};
 bool is_complex_double(const Problem& p) { return p.parts == 2 && p.real_bytes == 8; }
 bool is_split(const CudaDevice& device, const Problem& p) {
   return device.warpgroups && p.real_bytes == 4 && p.may_split;
+}
+
+// A tile of narrow rows takes several rows.
+bool waits_for_double(const CudaDevice& device, const Problem& p) {
+  const std::int64_t fold = std::max<std::int64_t>(1, 8 / std::max(p.m, p.n));
+  const auto tiles = static_cast<double>(ceil_div(fold * p.m, 16) * ceil_div(fold * p.n, 8));
+  const std::int64_t width = p.same ? p.m : p.m + p.n;
+  return waits_for_double(device, tiles / (16.0 * static_cast<double>(fold)),
+                          static_cast<double>(width * p.real_bytes));
 }
 
 constexpr Rule<TsmttsmKernel, Problem> rules[] = {
@@ -38,6 +49,11 @@ constexpr Rule<TsmttsmKernel, Problem> rules[] = {
      "kernel_house.md: 34 % (to 46) over ring"},
     {only<direct>, Place::beside, "views that one warp spans; few columns, column-major; all views without bulk copies",
      [](const CudaDevice&, const Problem&) { return true; }, "kernel_house.md: 8 % (to 35) over ring on odd views"},
+    {only<direct, Policy::tf32>, Place::beside, "single precision where memory would wait for double precision",
+     [](const CudaDevice& device, const Problem& p) {
+       return p.real_bytes == 4 && p.may_split && waits_for_double(device, p);
+     },
+     "not measured: no such device was there"},
     {only<direct>, Place::if_none, "the remainder, whatever its layout and stride",
      [](const CudaDevice&, const Problem&) { return true; }, "the only kernel that takes everything"},
 };
@@ -45,6 +61,13 @@ constexpr Rule<TsmttsmKernel, Problem> rules[] = {
 }  // namespace
 
 std::span<const Rule<TsmttsmKernel, CudaTsmttsmProblem>> tsmttsm_rules() { return rules; }
+
+bool waits_for_double(const CudaDevice& device, double tiles, double bytes) {
+  constexpr auto kind = static_cast<std::size_t>(CudaProducts::f64_tensor);
+  const double clocks = device.product_clocks[kind];
+  const double seconds = tiles * clocks / (device.multiprocessors * device.clock);
+  return clocks > h200_product_clocks[kind] && seconds > 0.4 * bytes / device.read_bandwidth;
+}
 
 bool has_enough_products(const TsmttsmKind& kind, const CudaTsmttsmProblem& p) {
   const bool by_3m = kind.policy == Policy::three_m;

@@ -57,7 +57,7 @@ template <class T>
 double bound_of(const dispatch::CudaTsmttsm& x, std::int64_t k) {
   const auto* const ring = std::get_if<dispatch::RingTsmttsm>(&x.of_kernel);
   const bool by_3m = ring != nullptr && ring->ring_3m();
-  const bool split = ring != nullptr && ring->whole_warpgroups();
+  const bool split = x->policy == dispatch::Policy::tf32 || (ring != nullptr && ring->whole_warpgroups());
   return device_gamma<T>(k + 3) + sum_error<T>(by_3m, split, k);
 }
 template <class T>
@@ -68,7 +68,8 @@ double bound_of(const dispatch::CudaTsmm& x, std::int64_t m) {
   const bool by_3m = x->policy == Policy::three_m || x->kernel == TsmmKernel::registers_3m;
   const auto* const rows = std::get_if<dispatch::RowRing>(&x.of_kernel);
   const bool in_single =
-      x->policy == Policy::fma && (rows == nullptr || rows->blocks_n > dispatch::widest_exact_narrow);
+      x->policy == Policy::f32 ||
+      (x->policy == Policy::fma && (rows == nullptr || rows->blocks_n > dispatch::widest_exact_narrow));
   return device_gamma<T>(m + 3) + row_error<T>(by_3m, split, sizeof(real_of<T>) == 4 && in_single, m);
 }
 
@@ -78,20 +79,27 @@ bool may_take_gauss(std::int64_t m, std::int64_t n) {
   return sizeof(T) == 16 && (std::min(m, n) > 32 || m * n > 20 * (m + n));
 }
 
+/// Whether calls may make all products of single precision so: the device makes those in double precision slowly.
+inline bool is_slow_in_double() {
+  constexpr auto kind = static_cast<std::size_t>(dispatch::CudaProducts::f64_tensor);
+  return whole_device().product_clocks[kind] > dispatch::h200_product_clocks[kind];
+}
+
 /// Of what calls of these shapes choose, at most.
 template <class T>
 double bound_of_tsmttsm(std::int64_t k, std::int64_t m, std::int64_t n) {
   constexpr bool single = sizeof(real_of<T>) == 4;
   constexpr std::int64_t least = is_complex<T> ? 16 : 24;  // of columns, few beyond whole pieces are summed so, too
-  return device_gamma<T>(k + 3) +
-         sum_error<T>(may_take_gauss<T>(m, n), single && parts<T> * m * n > least * (m + n), k);
+  return device_gamma<T>(k + 3) + sum_error<T>(may_take_gauss<T>(m, n),
+                                               single && (is_slow_in_double() || parts<T> * m * n > least * (m + n)),
+                                               k);
 }
 template <class T>
 double bound_of_tsmm(std::int64_t m, std::int64_t n) {
   constexpr bool single = sizeof(real_of<T>) == 4;
   const bool gauss = !single && is_complex<T> && m * n > 24 * (m + n);
   const bool few = parts<T> * n <= 16 && parts<T> * m >= 16;  // columns of B, and enough of A
-  const bool split = single && (parts<T> * m * n >= 8 * (m + n) || few);
+  const bool split = single && (is_slow_in_double() || parts<T> * m * n >= 8 * (m + n) || few);
   return device_gamma<T>(m + 3) + row_error<T>(gauss, split, single && !split, m);
 }
 

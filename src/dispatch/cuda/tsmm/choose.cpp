@@ -54,7 +54,21 @@ CudaChoice<CudaTsmm> choose_whole(const CudaDevice& device, const CudaTsmmProble
                                [&](std::vector<CudaTsmm>& found) { collect(device, problem, Search::usual, found); });
 }
 
-// Divides a product into the widest parts for which there is a kernel other than `general`.
+bool has_no_fast_kernel(const CudaChoice<CudaTsmm>& choice) {
+  const TsmmKernel kernel = choice.configuration->kernel;
+  return kernel == TsmmKernel::none || kernel == TsmmKernel::general;
+}
+
+// Whether parts of a product may be faster than all of it: it has no fast kernel, or multiplies in double precision
+// where memory waits for that. In place, parts need room in the workspace, which may have none.
+bool may_gain_by_parts(const CudaDevice& device, const CudaTsmmProblem& p, const CudaChoice<CudaTsmm>& whole) {
+  const CudaProducts products = whole.prediction.products;
+  const bool in_double = products == CudaProducts::f64_fma || products == CudaProducts::f64_tensor;
+  const bool has_room = !p.in_place || !wide_serves_in_place(device, p.k, p.n);
+  return has_no_fast_kernel(whole) || (has_room && in_double && waits_for_double(device, p));
+}
+
+// Divides a product into parts: the widest ones that have a fast kernel, or narrower ones if that gains time.
 CudaChoice<CudaTsmm> choose_in_parts(const CudaDevice& device, const CudaTsmmProblem& problem) {
   CudaTsmmProblem part = problem;
   if (problem.in_place) {
@@ -63,18 +77,22 @@ CudaChoice<CudaTsmm> choose_in_parts(const CudaDevice& device, const CudaTsmmPro
     part.pitch_b = problem.row_major ? problem.n : problem.parts * part.k;
     part.aligned_output = true;
   }
-  CudaChoice<CudaTsmm> choice = choose_whole(device, part);
-  for (std::int64_t count = 2; choice.configuration->kernel == TsmmKernel::general && part.n > 8 * problem.parts;
-       ++count) {
-    part.n = round_up(ceil_div(problem.n, count), 8 * problem.parts);
-    choice = choose_whole(device, part);
+  const auto in_parts_of = [&](std::int64_t n) {
+    part.n = n;
+    CudaChoice<CudaTsmm> one = choose_whole(device, part);
+    one.configuration.part_columns = n / problem.parts;
+    one.prediction.seconds *= static_cast<double>(ceil_div(problem.n, n));
+    return one;
+  };
+  CudaChoice<CudaTsmm> last = in_parts_of(problem.n);
+  CudaChoice<CudaTsmm> choice = last;
+  for (std::int64_t count = 2; may_gain_by_parts(device, part, last) && part.n > 8 * problem.parts; ++count) {
+    last = in_parts_of(round_up(ceil_div(problem.n, count), 8 * problem.parts));
+    if (has_no_fast_kernel(choice) || last.prediction.seconds < choice.prediction.seconds) choice = last;
   }
-  const std::int64_t columns = ceil_div(problem.n, part.n);
-  choice.configuration.part_columns = part.n / problem.parts;
   choice.configuration.part_rows = problem.in_place ? part.k : 0;
   choice.configuration->workspace_bytes =
       cuda_tsmm_workspace(device, problem.k, problem.m, problem.n, problem.real_bytes);
-  choice.prediction.seconds *= static_cast<double>(columns);
   if (problem.in_place) {
     const double copied = 2 * static_cast<double>(part.k * problem.n) * problem.real_bytes / device.copy_bandwidth;
     choice.prediction.seconds = (choice.prediction.seconds + launch_seconds + copied) * static_cast<double>(problem.k) /
@@ -87,8 +105,8 @@ CudaChoice<CudaTsmm> choose_in_parts(const CudaDevice& device, const CudaTsmmPro
 
 CudaChoice<CudaTsmm> choose(const CudaDevice& device, const CudaTsmmProblem& problem) {
   const CudaChoice<CudaTsmm> whole = choose_whole(device, problem);
+  if (!may_gain_by_parts(device, problem, whole)) return whole;
   const bool none = whole.configuration->kernel == TsmmKernel::none;
-  if (!none && whole.configuration->kernel != TsmmKernel::general) return whole;
   const CudaChoice<CudaTsmm> in_parts = choose_in_parts(device, problem);
   return none || in_parts.prediction.seconds < whole.prediction.seconds ? in_parts : whole;
 }

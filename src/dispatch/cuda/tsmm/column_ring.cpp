@@ -327,7 +327,7 @@ static CudaWork column_ring_work(const CudaDevice& device, const CudaTsmmProblem
   work.product_clocks = products * 16;
   work.shared_clocks += products * (16.0 / c.tile_n + 8.0 / c.blocks_n);
   work.overlap = 0.5;
-  work.tensor_cores = true;
+  work.products = CudaProducts::f64_tensor;
   return work;
 }
 
@@ -346,7 +346,9 @@ static CudaWork column_pieces_work(const CudaDevice& device, const CudaTsmmProbl
     work.shared_clocks += products * p.real_bytes / (512 * c.blocks_n);
   }
   work.overlap = 0.8;
-  work.tensor_cores = is_split(c);
+  work.products = is_split(c)         ? CudaProducts::tf32_tensor
+                  : p.real_bytes == 4 ? CudaProducts::f32_fma
+                                      : CudaProducts::f64_fma;
   return work;
 }
 

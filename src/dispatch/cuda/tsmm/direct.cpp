@@ -12,12 +12,14 @@ namespace blockvec::kernels::dispatch {
 namespace {
 
 constexpr int threads = 256;
+bool sums_in_single(const DirectTsmm& c) { return c.policy == Policy::f32; }
+
 constexpr int general_tile = 32;  // rows and columns of B that a block of `general` computes at a time
 
 }  // namespace
 
 static bool complete_direct(const CudaDevice& device, const CudaTsmmProblem& p, DirectTsmm& c) {
-  if (p.n > p.parts * c.tile_n) return false;
+  if (p.n > p.parts * c.tile_n || (sums_in_single(c) && !p.may_split)) return false;
   c.rows = c.blocks_n * threads;
   c.parts = ceil_div(p.k, c.rows);
   const std::int64_t bytes = round_up(p.m, c.panel * p.parts) * c.tile_n * std::int64_t{sizeof(double)};
@@ -26,17 +28,17 @@ static bool complete_direct(const CudaDevice& device, const CudaTsmmProblem& p, 
   return true;
 }
 
-static void add_direct(const TsmmKind&, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
+static void add_direct(const TsmmKind& kind, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
                        std::vector<CudaTsmm>& to) {
   bool taken = false;
   for (const ThreadShape& shape : tsmm_direct_shapes) {
     DirectTsmm c{};
-    c.kernel = TsmmKernel::direct;
+    static_cast<TsmmKind&>(c) = kind;
     c.tile_n = shape.columns;
     c.blocks_n = shape.rows;
     c.panel = shape.panel;
     // The usual shape is the narrowest one that holds all columns. A thread with two rows loads more at a time.
-    const bool two_rows = (p.real_bytes == 4 && p.parts == 1) || p.m > 256 * p.parts;
+    const bool two_rows = sums_in_single(c) || (p.real_bytes == 4 && p.parts == 1) || p.m > 256 * p.parts;
     // If A has many columns, there would be too few blocks of many rows.
     const bool usual = !taken && (!p.row_major || shape.rows == 1) && (shape.columns != 1 || p.m <= 256 * p.parts) &&
                        (p.row_major || shape.columns != 8 || (shape.rows == 2) == two_rows);
@@ -52,8 +54,11 @@ static CudaWork direct_work(const CudaDevice& device, const CudaTsmmProblem& p, 
   CudaWork work{};
   work.bytes = tall_bytes(p);
   work.bandwidth = 0.97 * device.copy_bandwidth;
-  work.product_clocks = rows * products / 64;
+  work.product_clocks = rows * products / (sums_in_single(c) ? 128 : 64);
+  work.products = sums_in_single(c) ? CudaProducts::f32_fma : CudaProducts::f64_fma;
   work.shared_clocks = rows * static_cast<double>(p.m) * c.tile_n / (64.0 * c.blocks_n);
+  // Lanes load from as many rows. Each of these lines takes the cache a clock.
+  if (sums_in_single(c) && p.row_major) work.shared_clocks += rows * static_cast<double>(p.m);
   work.overlap = 0.9;
   work.parts = static_cast<double>(std::min<std::int64_t>(c.parts, device.multiprocessors));
   work.bytes_in_flight =
@@ -64,6 +69,9 @@ static CudaWork direct_work(const CudaDevice& device, const CudaTsmmProblem& p, 
 }
 
 static bool is_compiled(const CudaTsmmProblem& p, const DirectTsmm& c) {
+  if (sums_in_single(c)) {
+    return is_among(tsmm_direct_f32_compiled, p.real_bytes, c.blocks_n, c.tile_n, c.panel, p.parts);
+  }
   return is_among(tsmm_direct_compiled, p.real_bytes, c.blocks_n, c.tile_n, c.panel, p.parts);
 }
 

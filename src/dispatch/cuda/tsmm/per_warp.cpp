@@ -79,7 +79,7 @@ static CudaWork per_warp_work(const CudaDevice& device, const CudaTsmmProblem& p
   work.product_clocks = products * 16;
   work.shared_clocks = products * (16.0 / c.tile_n + 8.0 / c.blocks_n);
   work.overlap = 0.5;
-  work.tensor_cores = true;
+  work.products = CudaProducts::f64_tensor;
   work.parts = static_cast<double>(std::min<std::int64_t>(c.parts, device.multiprocessors));
   work.bytes_in_flight = static_cast<double>(blocks * computing_warps * (c.stages - 1) * c.rows *
                                              std::min<std::int64_t>(p.m, c.panel) * p.real_bytes);

@@ -3,6 +3,7 @@
 
 #include "src/dispatch/cuda/kernels.hpp"
 #include "src/dispatch/cuda/model.hpp"
+#include "src/dispatch/cuda/rules.hpp"
 #include "src/dispatch/cuda/stages.hpp"
 #include "src/dispatch/cuda/tsmm/serves.hpp"
 #include "src/dispatch/cuda/tsmm/strided.hpp"
@@ -94,7 +95,9 @@ bool fit_stages(const CudaDevice& device, const CudaTsmmProblem& p, RowRing& c) 
   c.shared_bytes = static_cast<int>(fixed + c.stages * stage);
   // Every group works on one stage while another one is filled, and enough bytes are on their way at any time. Kernels
   // that multiply less need fewer.
-  const std::int64_t least_bytes = c.boxes_a ? 24576 : is_split(c) ? 49152 : 65536;
+  const std::int64_t usual_bytes = c.boxes_a ? 24576 : is_split(c) ? 49152 : 65536;
+  // Devices with little shared memory have less bandwidth for each multiprocessor, too.
+  const std::int64_t least_bytes = device.shared_bytes < 131072 ? 16384 : usual_bytes;
   const bool enough =
       c.stages >= 2 * c.groups && c.stages % c.groups == 0 && c.stages <= max_stages && c.stages * stage >= least_bytes;
   if (!chosen && !enough) c.stages = 0;
@@ -193,12 +196,13 @@ static CudaWork row_ring_work(const CudaDevice& device, const CudaTsmmProblem& p
     work.product_clocks = products * 16 * busy_part;
     work.shared_clocks = products * 16 / c.tile_n + rows / 8 * c.warps * static_cast<double>(p.n) * 2;
     work.overlap = 0.25;
-    work.tensor_cores = true;
+    work.products = CudaProducts::f64_tensor;
   } else if (by_fma(c)) {
     const double sets = rows / 32;
     work.product_clocks = sets * static_cast<double>(p.m) * c.blocks_n / (sums_in_single(c) ? 4 : 2);
     work.shared_clocks = sets * static_cast<double>(p.m + p.n) * 2;
     work.overlap = 0.9;
+    work.products = sums_in_single(c) ? CudaProducts::f32_fma : CudaProducts::f64_fma;
   } else {
     // Each entry of C that is read serves blocks_n sets of rows, each of A tile_n sets of columns. Idle warps and
     // columns cost as much as busy ones.
@@ -206,7 +210,7 @@ static CudaWork row_ring_work(const CudaDevice& device, const CudaTsmmProblem& p
     work.product_clocks = products * (is_split(c) ? 10 : 16) * busy_part;
     work.shared_clocks = products * (16.0 / c.blocks_n + 12.0 / c.tile_n) * busy_part;
     work.overlap = is_split(c) ? 0.6 : 0.25;
-    work.tensor_cores = true;
+    work.products = is_split(c) ? CudaProducts::tf32_tensor : CudaProducts::f64_tensor;
   }
   work.parts = static_cast<double>(c.parts);
   work.bytes_in_flight = static_cast<double>(c.stages * ring_stage_bytes(p, c));
@@ -245,6 +249,7 @@ static void add_row_ring(const TsmmKind& kind, const CudaDevice& device, const C
     }
   };
   const bool all = search == Search::all;
+  const bool limited = waits_for_double(device, p);
   // As measured on an H200, conversions to double precision would limit narrow views that are written as much as read.
   const bool split = p.real_bytes == 4 && p.may_split && !streams(p.m, p.pitch_a) && p.n <= 16 &&
                      (p.parts == 2 ? p.m >= 32 && p.n > 8 : p.m >= 16 && p.m < 4 * p.n && p.n > 4 && p.n <= 8);
@@ -255,7 +260,7 @@ static void add_row_ring(const TsmmKind& kind, const CudaDevice& device, const C
       // Measured on an H200 for 9 and 10 columns. Tensor cores are as fast from 11 columns on, in double precision from
       // 5 on.
       const bool is_better = shape.n <= (p.real_bytes == 4 ? widest_exact_narrow : 4) || p.n == 9 || p.n == 10;
-      if (all || (is_better && !split)) add_shape({0, shape.n});
+      if (all || ((is_better || limited) && !split)) add_shape({0, shape.n});
     }
   } else if (kind.policy == Policy::usual) {
     for (const TileShape& tile : tsmm_row_ring_shapes) {
@@ -263,7 +268,8 @@ static void add_row_ring(const TsmmKind& kind, const CudaDevice& device, const C
     }
   } else if (p.real_bytes == 4) {
     for (const TileShape& tile : tsmm_row_ring_tf32_shapes) {
-      const bool serves = tile.m == 1 ? p.n <= 16 && (all || split) : 2 * p.m * p.n >= 17 * (p.m + p.n);
+      const bool serves =
+          tile.m == 1 ? p.n <= 16 && (all || split || limited) : limited || 2 * p.m * p.n >= 17 * (p.m + p.n);
       if (serves) add_shape(tile);  // narrower products wait for memory anyway
     }
   }

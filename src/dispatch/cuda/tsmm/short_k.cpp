@@ -65,7 +65,7 @@ static CudaWork short_k_work(const CudaDevice& device, const CudaTsmmProblem& p,
   work.product_clocks = steps * c.tile_n * 16;
   work.shared_clocks = steps * (16 + 8.0 * c.tile_n);
   work.overlap = 0.5;
-  work.tensor_cores = true;
+  work.products = CudaProducts::f64_tensor;
   work.parts = static_cast<double>(std::min<std::int64_t>(c.parts, device.multiprocessors));
   work.bytes_in_flight = static_cast<double>(blocks * (panels_stages - 1) * c.rows * panels_panel * p.real_bytes);
   work.launches = 1;

@@ -110,7 +110,7 @@ CudaWork work_of(const CudaDevice& device, const CudaTsmmProblem& p, const Strid
   CudaWork work{};
   work.bytes = tall_bytes(p);
   work.bandwidth = share * device.copy_bandwidth;
-  work.tensor_cores = true;
+  work.products = c.policy == Policy::tf32 ? CudaProducts::tf32_tensor : CudaProducts::f64_tensor;
   work.parts = static_cast<double>(std::min<std::int64_t>(c.parts, device.multiprocessors));
   work.bytes_in_flight = blocks_of(c) * (c.stages - 1.5) * static_cast<double>(numbers_of_stage(p, c) * p.real_bytes);
   work.launches = 2;

@@ -83,7 +83,7 @@ static CudaWork tf32_warpgroup_work(const CudaDevice& device, const CudaTsmmProb
   // Tensor cores read C again for every 64 rows. A's rows are stored in shared memory, read, and replaced by results.
   work.shared_clocks = products / 2048 + rows * static_cast<double>(p.m + crossings * p.n) * 2 / 32;
   work.overlap = 0.8;
-  work.tensor_cores = true;
+  work.products = CudaProducts::tf32_tensor;
   work.parts = static_cast<double>(c.parts);
   work.bytes_in_flight = static_cast<double>((c.stages - 1) * bytes_of_stage(p));
   work.launches = 2;

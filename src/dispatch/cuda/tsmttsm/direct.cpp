@@ -12,6 +12,8 @@ namespace {
 // With more groups of warps, the caches get more requests than they take at a time.
 constexpr int groups_of_rows = 12;
 
+bool is_split(const DirectTsmttsm& c) { return c.policy == Policy::tf32; }
+
 // Whether every load of these neighbours is aligned.
 bool serves(const CudaTsmttsmProblem& p, Neighbours neighbours) {
   const auto every = [&](std::int64_t step) { return p.aligned && p.pitch_a % step == 0 && p.pitch_b % step == 0; };
@@ -31,8 +33,9 @@ bool serves(const CudaTsmttsmProblem& p, Neighbours neighbours) {
 // Lanes of every tile can load single numbers.
 bool is_compiled(const CudaTsmttsmProblem& p, const DirectTsmttsm& c) {
   const int neighbours = std::max(c.neighbours, static_cast<int>(Neighbours::none));
-  return is_among(tsmttsm_direct_compiled, p.real_bytes, c.tile_m, c.tile_n,
-                  loaded_neighbours(neighbours, c.tile_m, c.tile_n));
+  const Neighbours loaded = loaded_neighbours(neighbours, c.tile_m, c.tile_n);
+  if (is_split(c)) return is_among(tsmttsm_direct_tf32_compiled, p.real_bytes, c.tile_m, c.tile_n, loaded);
+  return is_among(tsmttsm_direct_compiled, p.real_bytes, c.tile_m, c.tile_n, loaded);
 }
 
 // Sets the neighbours by rule. Returns whether a kernel loads them.
@@ -63,7 +66,7 @@ int most_fold(const CudaTsmttsmProblem& p, const DirectTsmttsm& c) {
 // Whether this kernel may be the fastest, as measured on an H200: it is for views that one warp spans, and for few
 // columns. If B is A, it loads it twice. In single precision, 16 rows of columns are only a few bytes.
 bool may_win(const CudaDevice& device, const CudaTsmttsmProblem& p, const DirectTsmttsm& c) {
-  if (!device.bulk_copies) return true;
+  if (!device.bulk_copies || is_split(c)) return true;
   const std::int64_t widest = std::max(p.m, p.n);
   if (c.warps_m * c.warps_n > 1 || (p.same && widest > 8)) return false;
   if (p.row_major) return true;
@@ -75,7 +78,7 @@ bool may_win(const CudaDevice& device, const CudaTsmttsmProblem& p, const Direct
 
 static bool complete_direct(const CudaDevice& device, const CudaTsmttsmProblem& p, DirectTsmttsm& c) {
   const DirectShape* const shape = shape_of(c);
-  if (shape == nullptr || p.pitch_a == 0) return false;
+  if (shape == nullptr || p.pitch_a == 0 || (is_split(c) && !p.may_split)) return false;
   if (!complete_neighbours(p, c)) return false;
   const int foldable = most_fold(p, c);
   // In row-major operands, lanes that take columns of other rows would read pieces of memory that lie far apart.
@@ -123,7 +126,7 @@ static CudaWork direct_work(const CudaDevice& device, const CudaTsmttsmProblem& 
   const double loading = static_cast<double>(c.fold * std::max(p.m, p.n)) / (8 * std::max(c.tile_m, c.tile_n));
   const double by_columns = serves(p, Neighbours::in_rows) && p.real_bytes == 4 ? 0.86 : 0.97;
   work.bandwidth = (p.row_major ? 0.935 : by_columns - 0.42 * std::max(0.0, 1 - loading)) * device.read_bandwidth;
-  work.product_clocks = steps * warps * 16 * ((c.tile_m + 1) / 2) * c.tile_n;
+  work.product_clocks = steps * warps * (is_split(c) ? 10 : 16) * ((c.tile_m + 1) / 2) * c.tile_n;
   // A load has 256 or 512 bytes. It takes the cache some clocks for every line that it touches.
   const double loads = (c.tile_m + c.tile_n) * (in_rows || in_columns ? 2 : 4);
   work.shared_clocks = steps * warps * loads * 8;
@@ -133,15 +136,15 @@ static CudaWork direct_work(const CudaDevice& device, const CudaTsmttsmProblem& 
       2 * work.bytes / k * 16 * c.fold * c.groups;  // some warps have already requested the next rows
   work.launches = 2;
   work.waits = 1;
-  work.tensor_cores = true;
+  work.products = is_split(c) ? CudaProducts::tf32_tensor : CudaProducts::f64_tensor;
   return work;
 }
 
-static void add_direct(const TsmttsmKind&, const CudaDevice& device, const CudaTsmttsmProblem& p, Search search,
+static void add_direct(const TsmttsmKind& kind, const CudaDevice& device, const CudaTsmttsmProblem& p, Search search,
                        std::vector<CudaTsmttsm>& to) {
   const auto add = [&](const DirectShape& shape, Neighbours neighbours, int fold, int groups) {
     DirectTsmttsm c{};
-    c.kernel = TsmttsmKernel::direct;
+    static_cast<TsmttsmKind&>(c) = kind;
     c.tile_m = shape.m;
     c.tile_n = shape.n;
     c.neighbours = static_cast<int>(neighbours);
@@ -172,6 +175,8 @@ static std::span<const Field<DirectTsmttsm>> fields(const TsmttsmKind&) {
   return all;
 }
 
+static constexpr TsmttsmKind kinds_of_direct[] = {{TsmttsmKernel::direct}, {TsmttsmKernel::direct, Policy::tf32}};
+const std::span<const TsmttsmKind> DirectTsmttsm::kinds = kinds_of_direct;
 const TsmttsmEntry<DirectTsmttsm> DirectTsmttsm::entry{fields, is_compiled, complete_direct, direct_work, add_direct};
 
 }  // namespace blockvec::kernels::dispatch

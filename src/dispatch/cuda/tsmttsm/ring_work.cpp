@@ -177,7 +177,9 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const 
   work.bytes_in_flight = static_cast<double>(c.stages * (c.a.stage_bytes + c.b.stage_bytes));
   work.launches = 2;
   work.waits = c.feeds == flat_both ? 1 : 2;  // tensor maps are fetched first
-  work.tensor_cores = true;
+  work.products = c.whole_warpgroups() ? CudaProducts::tf32_tensor
+                  : c.by_fma()         ? CudaProducts::f64_fma
+                                       : CudaProducts::f64_tensor;
   return work;
 }
 
