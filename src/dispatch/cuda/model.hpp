@@ -28,7 +28,10 @@ struct CudaWork {
   bool tensor_cores;
 };
 
-/// Bytes of A and B that tsmm reads and writes.
+/// Bytes of A and B that a product reads and writes.
+inline double tall_bytes(const CudaTsmttsmProblem& p) {
+  return static_cast<double>(p.k) * static_cast<double>(p.m + (p.same ? 0 : p.n)) * p.real_bytes;
+}
 inline double tall_bytes(const CudaTsmmProblem& p) {
   return static_cast<double>(p.k) * static_cast<double>(p.m + (p.reads_output ? 2 : 1) * p.n) * p.real_bytes;
 }

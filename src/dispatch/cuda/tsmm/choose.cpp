@@ -4,7 +4,7 @@
 #include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/rules.hpp"
 #include "src/dispatch/cuda/stages.hpp"
-#include "src/dispatch/cuda/tsmm/serves.hpp"
+#include "src/dispatch/cuda/tsmm/strided.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "src/dispatch/cuda/kernels.hpp"
 #include "src/dispatch/cuda/tsmm/strided.hpp"
 
 namespace blockvec::kernels::dispatch {

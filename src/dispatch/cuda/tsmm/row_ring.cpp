@@ -1,10 +1,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "src/dispatch/cuda/kernels.hpp"
 #include "src/dispatch/cuda/model.hpp"
+#include "src/dispatch/cuda/rules.hpp"
 #include "src/dispatch/cuda/stages.hpp"
-#include "src/dispatch/cuda/tsmm/serves.hpp"
 #include "src/dispatch/cuda/tsmm/strided.hpp"
 
 namespace blockvec::kernels::dispatch {

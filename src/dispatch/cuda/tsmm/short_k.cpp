@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "src/dispatch/cuda/kernels.hpp"
 #include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/stages.hpp"
 

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "src/dispatch/cuda/kernels.hpp"
 #include "src/dispatch/cuda/rules.hpp"
-#include "src/dispatch/cuda/tsmm/serves.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {

@@ -3,7 +3,6 @@
 #include <iterator>
 #include <limits>
 
-#include "src/dispatch/cuda/kernels.hpp"
 #include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/rules.hpp"
 #include "src/dispatch/cuda/stages.hpp"

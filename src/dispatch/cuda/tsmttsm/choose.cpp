@@ -3,7 +3,6 @@
 #include "src/dispatch/cuda/configuration.hpp"
 #include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/rules.hpp"
-#include "src/dispatch/cuda/sections.hpp"
 #include "src/dispatch/cuda/stages.hpp"
 #include "src/dispatch/cuda/tsmttsm/ring.hpp"
 

@@ -4,9 +4,7 @@
 #include <iterator>
 
 #include "src/dispatch/cuda/banks.hpp"
-#include "src/dispatch/cuda/kernels.hpp"
 #include "src/dispatch/cuda/rules.hpp"
-#include "src/dispatch/cuda/sections.hpp"
 #include "src/dispatch/cuda/stages.hpp"
 
 namespace blockvec::kernels::dispatch {
