@@ -96,23 +96,15 @@ bool fit_stages(const CudaDevice& device, std::int64_t beside, std::int64_t stag
   return c.stages >= 2 && c.stages <= max_stages && c.stages * stage <= room;
 }
 
-bool set_blocks(const CudaDevice& device, const CudaTsmmProblem& p, Strided& c) {
-  if (c.chunks_per_ticket == 0) c.chunks_per_ticket = 1;
-  c.parts = std::min<std::int64_t>(ceil_div(p.k, c.rows), blocks_of(c) * device.multiprocessors);
-  c.workspace_bytes = 2 * workspace_alignment;
+void set_blocks(const CudaDevice& device, const CudaTsmmProblem& p, Strided& c, int chunks_per_ticket) {
+  set_tickets(device, ceil_div(p.k, c.rows), chunks_per_ticket, c, blocks_of(c));
   if (c.small_in_ring) c.workspace_bytes += static_cast<std::size_t>(small_bytes(c, round_up(p.m, c.panel)));
-  return true;
 }
 
 CudaWork work_of(const CudaDevice& device, const CudaTsmmProblem& p, const Strided& c, double share) {
-  CudaWork work{};
-  work.bytes = tall_bytes(p);
-  work.bandwidth = share * device.copy_bandwidth;
+  CudaWork work = tsmm_work(device, p, c, share);
   work.tensor_cores = true;
-  work.parts = static_cast<double>(std::min<std::int64_t>(c.parts, device.multiprocessors));
   work.bytes_in_flight = blocks_of(c) * (c.stages - 1.5) * static_cast<double>(numbers_of_stage(p, c) * p.real_bytes);
-  work.launches = 2;
-  work.waits = 2;
   return work;
 }
 
@@ -211,11 +203,9 @@ static bool complete_strided(const CudaDevice& device, const CudaTsmmProblem& p,
   if (is_3m(c) && !p.row_major && c.row_warps != gauss_column_row_warps) return false;
   if (c.row_warps * c.warps > computing_warps || !fit_stage(device, p, c) || !fit_ring(device, p, c)) return false;
   c.rows = box_rows(c) * boxes_of_stage(c);
-  if (c.chunks_per_ticket == 0) {
-    // Warps that copy wait for one another's tickets.
-    c.chunks_per_ticket = chunks_of_ticket(c.rows * p.m * p.real_bytes, is_plain(c) ? 65536 : 20480);
-  }
-  return set_blocks(device, p, c);
+  // Warps that copy wait for one another's tickets.
+  set_blocks(device, p, c, chunks_of_ticket(c.rows * p.m * p.real_bytes, is_plain(c) ? 65536 : 20480));
+  return true;
 }
 
 static bool complete_strided_tf32(const CudaDevice& device, const CudaTsmmProblem& p, StridedTf32& c) {
@@ -233,7 +223,8 @@ static bool complete_strided_tf32(const CudaDevice& device, const CudaTsmmProble
     for (std::int64_t panel = 64; !found && panel >= numbers_of_step; panel /= 2) found = panel < p.m && fits(panel);
     if (!found) return false;
   }
-  return set_blocks(device, p, c);
+  set_blocks(device, p, c);
+  return true;
 }
 
 static bool complete_wide(const CudaDevice& device, const CudaTsmmProblem& p, Wide& c) {
@@ -370,104 +361,89 @@ Shapes usual_shapes(Policy policy, const CudaTsmmProblem& p) {
   return {{{2, 4}, 0, 0}, {{2, 6}, 0, 0}};
 }
 
-// Values to try; 0: the rules choose, and usually only they do.
-constexpr int panels[] = {0, 16, 32, 64, 128};
-constexpr int stage_counts[] = {0, 2, 3, 4};
-std::span<const int> some(std::span<const int> values, Search search) {
-  return search == Search::usual ? values.first(1) : values;
+// What tuning tries besides the rules' choice, 0.
+template <class C>
+Values<C> panels() {
+  return {&C::panel, 0, {16, 32, 64, 128}};
+}
+template <class C>
+Values<C> stage_counts() {
+  return {&C::stages, 0, {2, 3, 4}};
 }
 
-void add_3m(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
+void add_3m(const TsmmCandidates& to) {
+  using C = Strided;
+  const CudaTsmmProblem& p = to.problem;
   if (p.parts == 1 || p.m * p.n <= 48 * (p.m + p.n)) return;  // narrower products wait for memory anyway
-  for (const TileShape& tile : tsmm_strided_3m_shapes) {
-    for (const int panel : some(panels, search)) {
-      for (const int stages : some(stage_counts, search)) {
-        auto c = start<Strided>({TsmmKernel::strided, Policy::three_m}, tile, panel, stages);
-        if (complete(device, p, c)) to.push_back(c);
-      }
-    }
-  }
+  for (const TileShape& tile : tsmm_strided_3m_shapes) to.add_each(start<C>(tile), {panels<C>(), stage_counts<C>()});
+}
+
+// Adds a shape. Returns its number of stages, or 0 if it is illegal.
+int add_shape(const TsmmCandidates& to, const Shape& shape, bool staged) {
+  auto c = start<Strided>(shape.tile);
+  c.panel = shape.panel;
+  c.row_warps = shape.row_warps;
+  c.groups = shape.panel != 0 ? 1 : 0;
+  c.staged = staged ? 1 : 0;
+  return to.add(c) ? c.stages : 0;
 }
 
 }  // namespace
 
-static void add_strided(const TsmmKind& kind, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
-                        std::vector<CudaTsmm>& to) {
-  if (kind.policy == Policy::three_m) return add_3m(device, p, search, to);
+static void add_strided(const TsmmCandidates& to) {
+  using C = Strided;
+  if (to.kind.policy == Policy::three_m) return add_3m(to);
+  const CudaTsmmProblem& p = to.problem;
   const bool staged = stages_results(p);
-  const auto add = [&](const Shape& shape, bool through_shared, int groups = 0, int ticket = 0) {
-    auto c = start<Strided>(kind, shape.tile, shape.panel);
-    c.row_warps = shape.row_warps;
-    c.groups = shape.panel != 0 ? 1 : groups;
-    c.chunks_per_ticket = ticket;
-    c.staged = through_shared ? 1 : 0;
-    if (!complete(device, p, c)) return 0;
-    to.push_back(c);
-    return c.stages;
-  };
-  const bool usual = search == Search::usual;
-  if (usual) {
-    const Shapes shapes = usual_shapes(kind.policy, p);
+  if (!to.all) {
+    const Shapes shapes = usual_shapes(to.kind.policy, p);
     int most = 0;
     for (const Shape& shape : {shapes.best, shapes.other}) {
-      if (shape.tile.m != 0) most = std::max(most, add(shape, staged));
+      if (shape.tile.m != 0) most = std::max(most, add_shape(to, shape, staged));
       if (most >= 3) return;
     }
     if (most > 0) return;
   }
+  const Values<C> tickets{&C::chunks_per_ticket, 1, {2, 4}};
   for (const TileShape& tile : tsmm_strided_shapes) {
-    if (tile.n > (usual ? 1 : 2) && std::int64_t{tile.n} * 8 >= 2 * p.n) continue;  // a narrower tile is enough
+    if (tile.n > (to.all ? 2 : 1) && std::int64_t{tile.n} * 8 >= 2 * p.n) continue;  // a narrower tile is enough
     for (const int row_warps : {8, 4, 2, 1}) {
-      add({tile, row_warps, 0}, staged);
-      if (usual) continue;
-      add({tile, row_warps, 0}, !staged);
-      for (const int ticket : {1, 2, 4}) {
-        for (const int groups : {1, 2, 4, 8}) {
-          if (groups == 1 || (p.row_major && !is_tight(p))) add({tile, row_warps, 0}, staged, groups, ticket);
-        }
-        for (const int panel : panels) {
-          if (panel != 0 && panel < p.m) add({tile, row_warps, panel}, staged, 0, ticket);
-        }
-      }
+      add_shape(to, {tile, row_warps, 0}, staged);
+      if (!to.all) continue;
+      add_shape(to, {tile, row_warps, 0}, !staged);
+      auto c = start<C>(tile);
+      c.row_warps = row_warps;
+      c.staged = staged ? 1 : 0;
+      c.groups = 1;
+      to.add_each(c, {tickets, panels<C>()});
+      if (p.row_major && !is_tight(p)) to.add_each(c, {tickets, {&C::groups, 2, {4, 8}}});
     }
   }
 }
 
-static void add_strided_tf32(const TsmmKind& kind, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
-                             std::vector<CudaTsmm>& to) {
+static void add_strided_tf32(const TsmmCandidates& to) {
+  using C = StridedTf32;
+  const CudaTsmmProblem& p = to.problem;
   const bool few = splits_few_columns(p);
-  const bool usual = search == Search::usual;
   if (p.real_bytes != 4 || !p.row_major) return;
-  if (usual && !few && p.m * p.n < 16 * (p.m + p.n)) return;  // narrower products wait for memory anyway
-  if (usual && prefers_per_warp(p)) return;
+  if (!to.all && !few && p.m * p.n < 16 * (p.m + p.n)) return;  // narrower products wait for memory anyway
+  if (!to.all && prefers_per_warp(p)) return;
   for (const TileShape& tile : tsmm_strided_tf32_shapes) {
     const bool narrower_does = tile.n > 1 && 4 * p.parts * tile.n >= p.n;
-    if (narrower_does && (usual || tile.n > 4)) continue;
-    if (usual && few && (tile.m == 2) != (p.m <= 64)) continue;  // short rows: fewer, longer chunks
+    if (narrower_does && (!to.all || tile.n > 4)) continue;
+    if (!to.all && few && (tile.m == 2) != (p.m <= 64)) continue;  // short rows: fewer, longer chunks
     // Short rows come faster in flat pieces, together with B's old rows.
     const int shortest = p.parts == 1 && tile.n > 4 ? 96 : 48;
-    if (usual && p.reads_output && p.m < shortest) continue;
-    for (const int panel : some(panels, search)) {
-      for (const int stages : some(stage_counts, search)) {
-        // Without staging, as measured on an H200, best even if rows begin inside sectors of memory.
-        auto c = start<StridedTf32>(kind, tile, panel, stages);
-        if (complete(device, p, c)) to.push_back(c);
-      }
-      auto staged = start<StridedTf32>(kind, tile, panel);
-      staged.staged = 1;
-      if (!usual && complete(device, p, staged)) to.push_back(staged);
-    }
+    if (!to.all && p.reads_output && p.m < shortest) continue;
+    // Without staging, as measured on an H200, best even if rows begin inside sectors of memory.
+    to.add_each(start<C>(tile), {panels<C>(), stage_counts<C>(), {&C::staged, 0, {1}}});
   }
 }
 
-static void add_wide(const TsmmKind& kind, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
-                     std::vector<CudaTsmm>& to) {
+static void add_wide(const TsmmCandidates& to) {
   for (const TileShape& tile : tsmm_wide_shapes) {
-    if (search == Search::all && p.n <= 8 * (tile.n - 1)) continue;  // a narrower tile is enough
-    for (const int panel : some(std::span(panels).first(3), search)) {
-      auto c = start<Wide>(kind, {2, tile.n}, panel);
-      if (complete(device, p, c)) to.push_back(c);
-    }
+    if (to.all && to.problem.n <= 8 * (tile.n - 1)) continue;  // a narrower tile is enough
+    to.add_each(start<Wide>({2, tile.n}), {{&Wide::panel, 0, {16, 32}}});
   }
 }
 
@@ -485,20 +461,13 @@ static bool is_compiled(const CudaTsmmProblem& p, const Wide& c) {
   return is_among(tsmm_wide_compiled, p.real_bytes, c.blocks_n, c.tile_n);
 }
 
-template <class C>
-static std::span<const Field<C>> fields(const TsmmKind&) {
-  return strided_fields<C>;
-}
-template <>
-std::span<const Field<Wide>> fields(const TsmmKind&) {
-  using C = Wide;
-  static constexpr Field<C> all[] = {{"tile", &C::blocks_n, &C::tile_n}, {"panel", &C::panel}, {"stages", &C::stages}};
-  return all;
-}
+constexpr Field<Wide> wide_fields[] = {
+    {"tile", &Wide::blocks_n, &Wide::tile_n}, {"panel", &Wide::panel}, {"stages", &Wide::stages}};
 
-const TsmmEntry<Strided> Strided::entry{fields<Strided>, is_compiled, complete_strided, strided_work, add_strided};
-const TsmmEntry<StridedTf32> StridedTf32::entry{fields<StridedTf32>, is_compiled, complete_strided_tf32,
+const TsmmEntry<Strided> Strided::entry{strided_fields<Strided>, is_compiled, complete_strided, strided_work,
+                                        add_strided};
+const TsmmEntry<StridedTf32> StridedTf32::entry{strided_fields<StridedTf32>, is_compiled, complete_strided_tf32,
                                                 strided_tf32_work, add_strided_tf32};
-const TsmmEntry<Wide> Wide::entry{fields<Wide>, is_compiled, complete_wide, wide_work, add_wide};
+const TsmmEntry<Wide> Wide::entry{wide_fields, is_compiled, complete_wide, wide_work, add_wide};
 
 }  // namespace blockvec::kernels::dispatch

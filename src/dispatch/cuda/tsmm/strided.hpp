@@ -17,18 +17,6 @@ inline constexpr Field<C> strided_fields[] = {{"tile", &C::blocks_n, &C::tile_n}
                                               {"stages", &C::stages},
                                               {"ticket", &C::chunks_per_ticket}};
 
-/// A configuration that is to be completed.
-template <class C>
-C start(const TsmmKind& kind, const TileShape& tile, int panel = 0, int stages = 0) {
-  C c{};
-  static_cast<TsmmKind&>(c) = kind;
-  c.blocks_n = tile.m;
-  c.tile_n = tile.n;
-  c.panel = panel;
-  c.stages = stages;
-  return c;
-}
-
 /// The number of classes of lines. Lines of a class are multiples of 16 bytes apart (src/cuda/operands/load_tma.cuh).
 int box_classes(const CudaTsmmProblem& p);
 /// Whether results go through shared memory, so that whole sectors of memory are written.
@@ -49,8 +37,8 @@ bool wide_serves_in_place(const CudaDevice& device, std::int64_t k, std::int64_t
 /// Divides a block's shared memory among stages of `stage` bytes, at most `most` if the rules choose, and `beside`
 /// bytes that stay besides them. Returns false if they do not fit.
 bool fit_stages(const CudaDevice& device, std::int64_t beside, std::int64_t stage, std::int64_t most, Strided& c);
-/// Sets the blocks and the workspace of a configuration that is complete otherwise. Returns true.
-bool set_blocks(const CudaDevice& device, const CudaTsmmProblem& p, Strided& c);
+/// Sets the blocks and the workspace of a configuration that is complete otherwise.
+void set_blocks(const CudaDevice& device, const CudaTsmmProblem& p, Strided& c, int chunks_per_ticket = 1);
 /// What all these kernels tell the model. They reach this share of the bandwidth of copies.
 CudaWork work_of(const CudaDevice& device, const CudaTsmmProblem& p, const Strided& c, double share);
 

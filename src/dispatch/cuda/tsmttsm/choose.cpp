@@ -9,11 +9,11 @@
 namespace blockvec::kernels::dispatch {
 
 const TsmttsmEntry<NoTsmttsm> NoTsmttsm::entry{
-    [](const TsmttsmKind&) { return std::span<const Field<NoTsmttsm>>{}; },
+    {},
     [](const CudaTsmttsmProblem&, const NoTsmttsm&) { return false; },
     [](const CudaDevice&, const CudaTsmttsmProblem&, NoTsmttsm&) { return false; },
     [](const CudaDevice&, const CudaTsmttsmProblem&, const NoTsmttsm&) { return CudaWork{}; },
-    [](const TsmttsmKind&, const CudaDevice&, const CudaTsmttsmProblem&, Search, std::vector<CudaTsmttsm>&) {}};
+    [](const TsmttsmCandidates&) {}};
 
 bool complete(const CudaDevice& device, const CudaTsmttsmProblem& problem, CudaTsmttsm& configuration) {
   if (problem.k == 0) {
@@ -34,8 +34,8 @@ void collect(const CudaDevice& device, const CudaTsmttsmProblem& problem, Search
     return;
   }
   apply_rules(tsmttsm_rules(), device, problem, search, to, [&](const TsmttsmKind& kind, Place place) {
-    const Search wanted = place == Place::if_none ? Search::all : search;
-    with_configuration_of<CudaTsmttsm>(kind, [&](const auto& c) { c.entry.add(kind, device, problem, wanted, to); });
+    const bool all = search == Search::all || place == Place::if_none;
+    with_configuration_of<CudaTsmttsm>(kind, [&](const auto& c) { c.entry.add({kind, device, problem, all, to}); });
   });
 }
 
