@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "src/dispatch/cuda/banks.hpp"
+#include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/rules.hpp"
 #include "src/dispatch/cuda/stages.hpp"
 

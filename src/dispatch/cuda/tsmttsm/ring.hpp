@@ -1,7 +1,6 @@
 #pragma once
 
 #include "src/dispatch/cuda/configuration.hpp"
-#include "src/dispatch/cuda/model.hpp"
 
 /// Candidates of tsmttsm that a multistage pipeline (ring of stages) in shared memory feeds. The load modes (feeds) of
 /// their operands are flat pieces, TMA tiles (boxes), or pieces of columns.

@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "src/dispatch/cuda/banks.hpp"
+#include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/stages.hpp"
 #include "src/dispatch/cuda/tsmttsm/ring.hpp"
 
