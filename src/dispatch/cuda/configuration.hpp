@@ -207,12 +207,13 @@ struct CudaEntry {
   /// The fields that tell the kernel's configurations apart. Texts and tables name them.
   std::span<const Field<Configuration>> fields;
   /// Whether the kernel is compiled for the problem's type. This is known before the configuration is complete.
-  bool (*is_compiled)(const Problem& problem, const Configuration& configuration);
+  bool (*is_compiled)(const Problem& problem,
+                      const Configuration& configuration) = [](const Problem&, const Configuration&) { return false; };
   /// Computes the other members, as dispatch::complete does, for a kernel that is compiled.
-  bool (*complete)(const CudaDevice& device, const Problem& problem, Configuration& configuration);
+  bool (*complete)(const CudaDevice& device, const Problem& problem, Configuration& configuration) = nullptr;
   /// Returns the work of a complete configuration, for the model.
-  CudaWork (*work)(const CudaDevice& device, const Problem& problem, const Configuration& configuration);
-  void (*add)(const CudaCandidates<Any, Kernel, Problem>& to);
+  CudaWork (*work)(const CudaDevice& device, const Problem& problem, const Configuration& configuration) = nullptr;
+  void (*add)(const CudaCandidates<Any, Kernel, Problem>& to) = [](const CudaCandidates<Any, Kernel, Problem>&) {};
   /// If the fields depend on the kind: those of a kind.
   std::span<const Field<Configuration>> (*fields_of)(const Kind<Kernel>& kind) = nullptr;
 };
@@ -405,8 +406,10 @@ struct ColumnRing : TsmmCommon {
 };
 
 struct Strided : TsmmCommon {
-  static constexpr TsmmKind kinds[] = {
-      {TsmmKernel::strided}, {TsmmKernel::strided, Policy::plain}, {TsmmKernel::strided, Policy::three_m}};
+  static constexpr TsmmKind kinds[] = {{TsmmKernel::strided},
+                                       {TsmmKernel::strided, Policy::plain},
+                                       {TsmmKernel::strided, Policy::three_m},
+                                       {TsmmKernel::strided, Policy::tf32}};
   static const TsmmEntry<Strided> entry;
 
   int tile_n;            ///< sets of 8 columns of B per warp; 3m: of 8 complex ones, registers_3m: of 16 complex
@@ -421,11 +424,6 @@ struct Strided : TsmmCommon {
   bool small_in_ring;    ///< a kernel of its own packs C; K slices of C come with those of A
   int staged;            ///< 1 if results go through shared memory, to be written in whole sectors
   int staged_pitch;      ///< real numbers from line to line of those results
-};
-
-struct StridedTf32 : Strided {
-  static constexpr TsmmKind kinds[] = {{TsmmKernel::strided, Policy::tf32}};
-  static const TsmmEntry<StridedTf32> entry;
 };
 
 struct Registers3m : Strided {
@@ -476,8 +474,8 @@ struct GeneralTsmm : TsmmCommon {
 };
 
 /// A configuration of tsmm.
-struct CudaTsmm : OneOf<TsmmCommon, NoTsmm, RowRing, Tf32Warpgroup, ColumnRing, Strided, StridedTf32, Registers3m, Wide,
-                        PerWarp, ShortK, DirectTsmm, GeneralTsmm> {
+struct CudaTsmm : OneOf<TsmmCommon, NoTsmm, RowRing, Tf32Warpgroup, ColumnRing, Strided, Registers3m, Wide, PerWarp,
+                        ShortK, DirectTsmm, GeneralTsmm> {
   using OneOf::OneOf;
 
   /// For a product in parts: the columns of B in a part. Its rows, if the parts go through the workspace; 0: all rows.

@@ -18,12 +18,7 @@ void collect(const CudaDevice& device, const CudaTsmmProblem& problem, Search se
 
 }  // namespace
 
-const TsmmEntry<NoTsmm> NoTsmm::entry{
-    {},
-    [](const CudaTsmmProblem&, const NoTsmm&) { return false; },
-    [](const CudaDevice&, const CudaTsmmProblem&, NoTsmm&) { return false; },
-    [](const CudaDevice&, const CudaTsmmProblem&, const NoTsmm&) { return CudaWork{}; },
-    [](const TsmmCandidates&) {}};
+const TsmmEntry<NoTsmm> NoTsmm::entry{};
 
 bool complete(const CudaDevice& device, const CudaTsmmProblem& problem, CudaTsmm& configuration) {
   return std::visit([&](auto& c) { return complete(device, problem, c); }, configuration.of_kernel);

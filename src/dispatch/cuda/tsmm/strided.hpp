@@ -7,16 +7,6 @@
 /// TMA tiles (boxes) of A, for all kernels of tsmm that load A in K slices (panels): any stride, either layout.
 namespace blockvec::kernels::dispatch {
 
-/// The fields of Strided and StridedTf32.
-template <class C>
-inline constexpr Field<C> strided_fields[] = {{"tile", &C::blocks_n, &C::tile_n},
-                                              {"warps", &C::row_warps, &C::warps},
-                                              {"groups", &C::groups},
-                                              {"panel", &C::panel},
-                                              {"staged", &C::staged},
-                                              {"stages", &C::stages},
-                                              {"ticket", &C::chunks_per_ticket}};
-
 /// The number of classes of lines. Lines of a class are multiples of 16 bytes apart (src/cuda/operands/load_tma.cuh).
 int box_classes(const CudaTsmmProblem& p);
 /// Whether results go through shared memory, so that whole sectors of memory are written.

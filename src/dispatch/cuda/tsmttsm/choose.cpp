@@ -8,12 +8,7 @@
 
 namespace blockvec::kernels::dispatch {
 
-const TsmttsmEntry<NoTsmttsm> NoTsmttsm::entry{
-    {},
-    [](const CudaTsmttsmProblem&, const NoTsmttsm&) { return false; },
-    [](const CudaDevice&, const CudaTsmttsmProblem&, NoTsmttsm&) { return false; },
-    [](const CudaDevice&, const CudaTsmttsmProblem&, const NoTsmttsm&) { return CudaWork{}; },
-    [](const TsmttsmCandidates&) {}};
+const TsmttsmEntry<NoTsmttsm> NoTsmttsm::entry{};
 
 bool complete(const CudaDevice& device, const CudaTsmttsmProblem& problem, CudaTsmttsm& configuration) {
   if (problem.k == 0) {
