@@ -164,7 +164,7 @@ std::string explained(const Call& call, SinglePrecision single_precision = Singl
   const auto problem = dispatch::problem_of(call, single_precision);
   const CudaExplanation why = dispatch::explain(h200, problem);
   const auto chosen = dispatch::choose(h200, problem).configuration;
-  EXPECT_EQ(why.kernel, dispatch::name_of(chosen.kernel));
+  EXPECT_EQ(why.kernel, dispatch::name_of(chosen->kernel));
   EXPECT_EQ(why.configuration, dispatch::words(chosen));
   return why.kernel + ' ' + why.configuration;
 }
