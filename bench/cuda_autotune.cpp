@@ -25,7 +25,7 @@
 #include "bench/cuda_support.hpp"
 #include "src/dispatch/cuda/launch.hpp"
 #include "src/dispatch/cuda/model.hpp"
-#include "src/dispatch/cuda/problems.hpp"
+#include "src/dispatch/cuda/calls.hpp"
 #include "src/dispatch/cuda/text.hpp"
 
 namespace {

@@ -6,7 +6,7 @@
 TABLE.json (src/tuning/instances.json) names the tiles of each family of kernels; ROWS.csv are tables of measured
 configurations (src/tuning/rows.hpp). FOLDER gets
     cuda_shapes.inc     the tiles as arrays, for src/dispatch/cuda/shapes.hpp
-    cuda_compiled.inc   all kernels that they become, for src/dispatch/cuda/kernels.hpp
+    cuda_compiled.inc   all kernels that they become, for src/dispatch/cuda/shapes.hpp
     cuda_kernels.inc    declarations of the functions that find them, for src/cuda/kernels.hpp
     tuning_lines.inc    the lines of the tables of rows that serve calls, for src/tuning/rows.cpp
     FAMILY_TYPE_PART.cu definitions of these functions, which compile side by side

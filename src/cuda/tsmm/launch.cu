@@ -347,9 +347,9 @@ ColumnOperand<real_t<T>> column_operand(const Matrix<T>& a, int pitch, int rows,
   return p;
 }
 
-/// The parameters of the kernels that bring whole columns. `apart`: results do not take the place of A's numbers.
-template <class T, class Configuration>
-TsmmColumns<real_t<T>> column_tiles(const TsmmCall<T>& call, const Configuration& x, bool apart, int before, int lead,
+/// The parameters of the kernels that bring whole columns.
+template <class T>
+TsmmColumns<real_t<T>> column_tiles(const TsmmCall<T>& call, const dispatch::ColumnRing& x, int before, int lead,
                                     const Launcher& launcher) {
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
@@ -371,32 +371,16 @@ TsmmColumns<real_t<T>> column_tiles(const TsmmCall<T>& call, const Configuration
   p.stages = x.stages;
   const auto bytes_a = static_cast<int>(dispatch::column_bytes(p.m, x.pitch, sizeof(Real), lead));
   const auto bytes_b = static_cast<int>(dispatch::column_bytes(p.n, x.staged_pitch, sizeof(Real), lead));
-  p.offset_b = apart ? bytes_a : 0;
-  p.stage_bytes = apart ? bytes_a + bytes_b : std::max(bytes_a, bytes_b);
+  p.offset_b = x.apart ? bytes_a : 0;
+  p.stage_bytes = x.apart ? bytes_a + bytes_b : std::max(bytes_a, bytes_b);
   p.loads_b = x.output_in_ring;
   return p;
 }
 
 template <class T>
-void launch_kernel(const TsmmCall<T>& call, const dispatch::ColumnPieces& x, const Launcher& launcher) {
-  using Real = real_t<T>;
-  constexpr int parts = parts_of<T>;
-  TsmmColumns<Real> p = column_tiles(call, x, x.output_in_ring || x.staged != 0, 0, dispatch::bulk_bytes, launcher);
-  p.turns = p.a.pitch % 16 == 0;
-  if (x.policy == Policy::fma) {
-    launcher.launch_early(tsmm_column_ring_fma_kernel_of<Real>(x.blocks_n, x.tile_n, parts), x.parts, block_threads,
-                          x.shared_bytes, p);
-  } else if constexpr (sizeof(Real) == 4) {
-    launcher.launch_early(tsmm_column_ring_tf32_kernel_of<Real>(x.blocks_n, x.tile_n, parts), x.parts,
-                          warpgroup_block_threads, x.shared_bytes, p);
-  }
-}
-
-template <class T>
-requires(sizeof(real_t<T>) == 8) void launch_kernel(const TsmmCall<T>& call, const dispatch::ColumnRing& x,
-                                                    const Launcher& launcher) {
+void launch_in_double(const TsmmCall<T>& call, const dispatch::ColumnRing& x, const Launcher& launcher) {
   const int before = x.early == 0 ? rows_before(call.a, call.b) : 0;
-  TsmmColumns<double> p = column_tiles(call, x, x.output_in_ring, before, line_bytes, launcher);
+  TsmmColumns<double> p = column_tiles(call, x, before, line_bytes, launcher);
   p.row_warps = x.row_warps;
   p.column_warps = x.warps;
   p.groups = x.groups;
@@ -406,6 +390,24 @@ requires(sizeof(real_t<T>) == 8) void launch_kernel(const TsmmCall<T>& call, con
   p.neighbours_b = dispatch::column_neighbours(p.b.pitch, sizeof(double));
   launcher.launch_early(tsmm_column_ring_kernel_of<double>(x.blocks_n, x.tile_n, parts_of<T>), x.parts, block_threads,
                         x.shared_bytes, p);
+}
+
+template <class T>
+void launch_kernel(const TsmmCall<T>& call, const dispatch::ColumnRing& x, const Launcher& launcher) {
+  using Real = real_t<T>;
+  constexpr int parts = parts_of<T>;
+  if constexpr (sizeof(Real) == 8) {
+    if (x.policy == Policy::usual) return launch_in_double(call, x, launcher);
+  }
+  TsmmColumns<Real> p = column_tiles(call, x, 0, dispatch::bulk_bytes, launcher);
+  p.turns = p.a.pitch % 16 == 0;
+  if (x.policy == Policy::fma) {
+    launcher.launch_early(tsmm_column_ring_fma_kernel_of<Real>(x.blocks_n, x.tile_n, parts), x.parts, block_threads,
+                          x.shared_bytes, p);
+  } else if constexpr (sizeof(Real) == 4) {
+    launcher.launch_early(tsmm_column_ring_tf32_kernel_of<Real>(x.blocks_n, x.tile_n, parts), x.parts,
+                          warpgroup_block_threads, x.shared_bytes, p);
+  }
 }
 
 void launch_kernel(const TsmmCall<double>& call, const dispatch::ShortK& x, const Launcher& launcher) {

@@ -7,8 +7,8 @@
 #include "src/cuda/tsmttsm/ring.cuh"
 #include "src/dispatch/cuda/banks.hpp"
 #include "src/dispatch/cuda/calls.hpp"
-#include "src/dispatch/cuda/sections.hpp"
 #include "src/dispatch/cuda/stages.hpp"
+#include "src/dispatch/cuda/tsmttsm/ring.hpp"
 
 namespace blockvec::kernels::cuda {
 namespace {

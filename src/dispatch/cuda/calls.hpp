@@ -1,22 +1,71 @@
 #pragma once
 
 #include <array>
+#include <blockvec/kernels/matrix.hpp>
 #include <cstdint>
-#include <string>
+#include <type_traits>
 
 #include "src/dispatch/cuda/launch.hpp"
-#include "src/dispatch/cuda/problems.hpp"
 #include "src/dispatch/host/checks.hpp"
 
-/// Checks a caller's arguments and turns them into the problem that a kernel is chosen for. Calls and explanations both
-/// use this, so that they speak of the same kernel.
+/// Checks a caller's arguments and turns them into the problem that a kernel is chosen for, which counts real numbers.
+/// Calls and explanations both use this, so that they speak of the same kernel.
 namespace blockvec::kernels::dispatch {
 
-/// Returns alpha or beta, which lies in device memory.
 template <class T>
-cuda::Coefficients<T> in_memory(const char* product, const char* name, const T* place) {
-  check_coefficient(product, name, place);
-  return {T(1), place};
+inline constexpr int parts = std::is_floating_point_v<T> ? 1 : 2;
+template <class T>
+inline constexpr int real_bytes = static_cast<int>(sizeof(T)) / parts<T>;
+
+/// Makes single columns row-major, because the kernels for rows serve them best.
+template <class T>
+void prefer_rows(Matrix<const T>& a, Matrix<const T>& b) {
+  if (a.layout == Layout::row_major || a.columns != 1 || b.columns != 1) return;
+  a = {a.data, a.rows, 1, 1, Layout::row_major};
+  b = {b.data, b.rows, 1, 1, Layout::row_major};
+}
+
+/// Whether the operands of tsmttsm are one, so that the product is a Gram matrix.
+template <class T>
+bool are_same(const Matrix<const T>& a, const Matrix<const T>& b) {
+  return a.data == b.data && a.ld == b.ld && a.columns == b.columns;
+}
+
+template <class T>
+CudaTsmttsmProblem problem_of(const Matrix<const T>& a, const Matrix<const T>& b) {
+  const auto beyond = [](const Matrix<const T>& x) { return reinterpret_cast<std::uintptr_t>(x.data) % 16; };
+  const bool columns = a.layout == Layout::column_major && std::is_same_v<T, double>;
+  return {a.rows,
+          parts<T> * a.columns,
+          parts<T> * b.columns,
+          parts<T> * a.ld,
+          parts<T> * b.ld,
+          real_bytes<T>,
+          a.layout == Layout::row_major,
+          are_same(a, b),
+          parts<T>,
+          (beyond(a) | beyond(b)) == 0,
+          true,
+          columns && a.ld % 2 == 0 && b.ld % 2 == 0 && beyond(a) == 8 && beyond(b) == 8};
+}
+
+template <class T>
+CudaTsmmProblem problem_of(const Matrix<const T>& a, const Matrix<const T>& b, bool reads_output) {
+  const auto address = [](const Matrix<const T>& x) { return reinterpret_cast<std::uintptr_t>(x.data); };
+  constexpr bool whole = sizeof(T) == 16;  // entries of B have 16 bytes, which may be misaligned as well
+  return {a.rows,
+          parts<T> * a.columns,
+          parts<T> * b.columns,
+          parts<T> * a.ld,
+          parts<T> * b.ld,
+          real_bytes<T>,
+          a.layout == Layout::row_major,
+          a.data == b.data,
+          reads_output,
+          parts<T>,
+          (address(a) | (whole ? address(b) : 0)) % 16 == 0,
+          false,
+          address(b) % 32 == 0};
 }
 
 /// Returns alpha or beta as an operand. If it is a value, the operand has no entries.
@@ -66,6 +115,33 @@ cuda::TsmmCall<T> checked_tsmm_inplace(const Matrix<T>& v, const Matrix<const T>
   return call;
 }
 
+/// Returns alpha or beta of a call: a value, or a place in device memory.
+template <class T>
+cuda::Coefficients<T> coefficient(const char*, const char*, T value) {
+  return {value, nullptr};
+}
+template <class T>
+cuda::Coefficients<T> coefficient(const char* product, const char* name, const T* place) {
+  check_coefficient(product, name, place);
+  return {T(1), place};
+}
+
+/// Returns the checked call. Factor: T or const T*.
+template <class T, class Factor>
+cuda::TsmttsmCall<T> tsmttsm_call(Op op, Factor alpha, const Matrix<const T>& a, const Matrix<const T>& b, Factor beta,
+                                  const Matrix<T>& c, std::span<std::byte> workspace) {
+  constexpr const char* product = "tsmttsm";
+  return checked_tsmttsm<T>(
+      {op, coefficient<T>(product, "alpha", alpha), coefficient<T>(product, "beta", beta), a, b, c}, workspace);
+}
+template <class T, class Factor>
+cuda::TsmmCall<T> tsmm_call(Factor alpha, const Matrix<const T>& a, const Matrix<const T>& c, Factor beta,
+                            const Matrix<T>& b, Triangle triangle, std::span<std::byte> workspace) {
+  constexpr const char* product = "tsmm";
+  return checked_tsmm<T>(
+      {coefficient<T>(product, "alpha", alpha), coefficient<T>(product, "beta", beta), a, c, b, triangle}, workspace);
+}
+
 /// Whether a call has a result at all.
 template <class T>
 bool has_result(const cuda::TsmttsmCall<T>& call) {
@@ -98,5 +174,9 @@ CudaTsmmProblem problem_of(const cuda::TsmmCall<T>& call, SinglePrecision single
   problem.may_skip_a = may_be_zero(call.alpha);
   return problem;
 }
+
+/// Explains the choice of a kernel for any device, whether it is present or not.
+CudaExplanation explain(const CudaDevice& device, const CudaTsmttsmProblem& problem);
+CudaExplanation explain(const CudaDevice& device, const CudaTsmmProblem& problem);
 
 }  // namespace blockvec::kernels::dispatch

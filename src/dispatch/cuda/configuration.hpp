@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,6 +45,8 @@ struct CudaDevice {
   double copy_bandwidth = 4.2e12;  ///< bytes/s that kernels reach when they read and write, both together
   bool warpgroups = false;         ///< the device runs code that is built for 9.0a: products by warpgroups (wgmma)
   CudaProductClocks product_clocks = h200_product_clocks;  ///< by CudaProducts
+
+  bool operator==(const CudaDevice&) const = default;
 };
 
 /// One product C = A^H B as the kernels see it. Its rows are the K rows of A and B.
@@ -60,6 +63,8 @@ struct CudaTsmttsmProblem {
   /// Column-major, real, double precision: all columns would be aligned if they began a row earlier. Row tiles (chunks)
   /// of the pipeline do begin there.
   bool aligned_before = false;
+
+  bool operator==(const CudaTsmttsmProblem&) const = default;
 };
 
 /// The kernels of tsmttsm. A kernel has one name everywhere: it is that of its file in src/cuda/tsmttsm and in
@@ -157,32 +162,96 @@ struct Field {
   Member<Configuration> second = nullptr;
 };
 
+/// A number of a configuration that the rules leave open: what a call takes, and what else tuning tries.
+template <class Configuration>
+struct Values {
+  Member<Configuration> member;
+  int usual;
+  std::vector<int> others;
+};
+
+/// The candidates of a kind of kernel for a problem: those that a call chooses from, or all that tuning searches.
+template <class Any, class Kernel, class Problem>
+struct CudaCandidates {
+  Kind<Kernel> kind;
+  const CudaDevice& device;
+  const Problem& problem;
+  bool all;
+  std::vector<Any>& found;
+
+  /// Completes a configuration of this kind. Returns false if it is illegal.
+  template <class Configuration>
+  bool completes(Configuration& c) const {
+    static_cast<Kind<Kernel>&>(c) = kind;
+    return complete(device, problem, c);
+  }
+  /// Completes a configuration and adds it if it is legal. Returns whether it is.
+  template <class Configuration>
+  bool add(Configuration& c) const {
+    if (!completes(c)) return false;
+    found.push_back(c);
+    return true;
+  }
+  /// Adds the legal ones of all combinations of these values; for a call, of the usual values. Returns whether there is
+  /// one.
+  template <class Configuration>
+  bool add_each(const Configuration& start, std::initializer_list<Values<Configuration>> lists) const {
+    return add_each(start, std::span(lists.begin(), lists.end()));
+  }
+  template <class Configuration>
+  bool add_each(Configuration c, std::span<const Values<Configuration>> lists) const {
+    if (lists.empty()) return add(c);
+    const auto& [member, usual, others] = lists.front();
+    c.*member = usual;
+    bool added = add_each(c, lists.subspan(1));
+    for (std::size_t i = 0; all && i < others.size(); ++i) {
+      if (others[i] == usual) continue;
+      c.*member = others[i];
+      added = add_each(c, lists.subspan(1)) || added;
+    }
+    return added;
+  }
+};
+
 /// What dispatch asks of the kernels whose configurations have one type.
 template <class Configuration, class Any, class Kernel, class Problem>
 struct CudaEntry {
   /// The fields that tell the kernel's configurations apart. Texts and tables name them.
-  std::span<const Field<Configuration>> (*fields)(const Kind<Kernel>& kind);
+  std::span<const Field<Configuration>> fields;
   /// Whether the kernel is compiled for the problem's type. This is known before the configuration is complete.
-  bool (*is_compiled)(const Problem& problem, const Configuration& configuration);
+  bool (*is_compiled)(const Problem& problem,
+                      const Configuration& configuration) = [](const Problem&, const Configuration&) { return false; };
   /// Computes the other members, as dispatch::complete does, for a kernel that is compiled.
-  bool (*complete)(const CudaDevice& device, const Problem& problem, Configuration& configuration);
+  bool (*complete)(const CudaDevice& device, const Problem& problem, Configuration& configuration) = nullptr;
   /// Returns the work of a complete configuration, for the model.
-  CudaWork (*work)(const CudaDevice& device, const Problem& problem, const Configuration& configuration);
-  /// Adds the legal configurations of a kind to `found`: those that a call chooses from, or all.
-  void (*add)(const Kind<Kernel>& kind, const CudaDevice& device, const Problem& problem, Search search,
-              std::vector<Any>& found);
+  CudaWork (*work)(const CudaDevice& device, const Problem& problem, const Configuration& configuration) = nullptr;
+  void (*add)(const CudaCandidates<Any, Kernel, Problem>& to) = [](const CudaCandidates<Any, Kernel, Problem>&) {};
+  /// If the fields depend on the kind: those of a kind.
+  std::span<const Field<Configuration>> (*fields_of)(const Kind<Kernel>& kind) = nullptr;
 };
 
-/// Whether a variant holds configurations of this type.
-template <class Configuration, class Variant>
-inline constexpr bool is_alternative = false;
-template <class Configuration, class... Alternatives>
-inline constexpr bool is_alternative<Configuration, std::variant<Alternatives...>> =
-    (std::same_as<Configuration, Alternatives> || ...);
+/// A configuration of a product: one of these types, of which each begins with Common.
+template <class Common, class... Configurations>
+struct OneOf {
+  std::variant<Configurations...> of_kernel;
+
+  OneOf() = default;
+  template <class Configuration>
+  requires(std::same_as<Configuration, Configurations> || ...) OneOf(const Configuration& configuration)
+      : of_kernel(configuration) {}
+
+  Common* operator->() {
+    return std::visit([](auto& c) -> Common* { return &c; }, of_kernel);
+  }
+  const Common* operator->() const {
+    return std::visit([](const auto& c) -> const Common* { return &c; }, of_kernel);
+  }
+};
 
 struct CudaTsmttsm;
 template <class Configuration>
 using TsmttsmEntry = CudaEntry<Configuration, CudaTsmttsm, TsmttsmKernel, CudaTsmttsmProblem>;
+using TsmttsmCandidates = CudaCandidates<CudaTsmttsm, TsmttsmKernel, CudaTsmttsmProblem>;
 
 /// What all configurations of tsmttsm have. P = A^T B is the product in real numbers.
 struct TsmttsmCommon : TsmttsmKind {
@@ -252,20 +321,8 @@ struct DirectTsmttsm : TsmttsmCommon {
 };
 
 /// A configuration of tsmttsm.
-struct CudaTsmttsm {
-  std::variant<NoTsmttsm, RingTsmttsm, DirectTsmttsm> of_kernel;
-
-  CudaTsmttsm() = default;
-  template <class Configuration>
-  requires is_alternative<Configuration, decltype(of_kernel)> CudaTsmttsm(const Configuration& configuration)
-      : of_kernel(configuration) {}
-
-  TsmttsmCommon* operator->() {
-    return std::visit([](auto& c) -> TsmttsmCommon* { return &c; }, of_kernel);
-  }
-  const TsmttsmCommon* operator->() const {
-    return std::visit([](const auto& c) -> const TsmttsmCommon* { return &c; }, of_kernel);
-  }
+struct CudaTsmttsm : OneOf<TsmttsmCommon, NoTsmttsm, RingTsmttsm, DirectTsmttsm> {
+  using OneOf::OneOf;
 };
 
 /// The legal configurations. There is at least one.
@@ -295,11 +352,14 @@ struct CudaTsmmProblem {
   bool may_skip_a = false;      ///< alpha is or may be 0; if it is, A must not be read
   bool aligned_output = false;  ///< B begins at a multiple of 32 bytes, a sector of memory
   bool may_split = true;        ///< as in CudaTsmttsmProblem
+
+  bool operator==(const CudaTsmmProblem&) const = default;
 };
 
 struct CudaTsmm;
 template <class Configuration>
 using TsmmEntry = CudaEntry<Configuration, CudaTsmm, TsmmKernel, CudaTsmmProblem>;
+using TsmmCandidates = CudaCandidates<CudaTsmm, TsmmKernel, CudaTsmmProblem>;
 
 /// What all configurations of tsmm have.
 struct TsmmCommon : TsmmKind {
@@ -342,36 +402,26 @@ struct Tf32Warpgroup : TsmmCommon {
 };
 
 struct ColumnRing : TsmmCommon {
-  static constexpr TsmmKind kinds[] = {{TsmmKernel::column_ring}};
+  static constexpr TsmmKind kinds[] = {
+      {TsmmKernel::column_ring}, {TsmmKernel::column_ring, Policy::tf32}, {TsmmKernel::column_ring, Policy::fma}};
   static const TsmmEntry<ColumnRing> entry;
 
-  int tile_n;            ///< sets of 8 columns of B per warp
-  int blocks_n;          ///< sets of 16 rows that a warp has at a time
-  int row_warps, warps;  ///< warps that share a stage: along the rows, and along B's columns
-  int groups;            ///< consumer warp groups
-  int columns;           ///< columns of scalars of A
+  int tile_n;    ///< sets of 8 columns of B per warp; tf32: of 8 columns of scalars; fma: columns of scalars
+  int blocks_n;  ///< sets of 16 rows that a warp has at a time; tf32: of 64 rows of a chunk; fma: rows per thread
+  int row_warps, warps;  ///< usual: warps that share a stage: along the rows, and along B's columns
+  int groups;            ///< usual: consumer warp groups
   int pitch;             ///< real numbers from column to column of A in a stage
   int staged_pitch;      ///< the same of B
   int early;             ///< rows that a chunk holds but does not store (overlap rows), so that it stores whole lines
   bool output_in_ring;   ///< as in RowRing
-};
-
-struct ColumnPieces : TsmmCommon {
-  static constexpr TsmmKind kinds[] = {{TsmmKernel::column_ring, Policy::tf32}, {TsmmKernel::column_ring, Policy::fma}};
-  static const TsmmEntry<ColumnPieces> entry;
-
-  int tile_n;           ///< sets of 8 columns of scalars of B; fma: columns of scalars
-  int blocks_n;         ///< sets of 64 rows of a chunk; fma: rows per thread
-  int pitch;            ///< real numbers from column to column of A in a stage
-  int staged_pitch;     ///< the same of B
-  int staged;           ///< 1 if results do not replace A's numbers in a stage
-  int early;            ///< as in ColumnRing
-  bool output_in_ring;  ///< as in RowRing
+  bool apart;            ///< results do not replace A's numbers in a stage
 };
 
 struct Strided : TsmmCommon {
-  static constexpr TsmmKind kinds[] = {
-      {TsmmKernel::strided}, {TsmmKernel::strided, Policy::plain}, {TsmmKernel::strided, Policy::three_m}};
+  static constexpr TsmmKind kinds[] = {{TsmmKernel::strided},
+                                       {TsmmKernel::strided, Policy::plain},
+                                       {TsmmKernel::strided, Policy::three_m},
+                                       {TsmmKernel::strided, Policy::tf32}};
   static const TsmmEntry<Strided> entry;
 
   int tile_n;            ///< sets of 8 columns of B per warp; 3m: of 8 complex ones, registers_3m: of 16 complex
@@ -386,11 +436,6 @@ struct Strided : TsmmCommon {
   bool small_in_ring;    ///< a kernel of its own packs C; K slices of C come with those of A
   int staged;            ///< 1 if results go through shared memory, to be written in whole sectors
   int staged_pitch;      ///< real numbers from line to line of those results
-};
-
-struct StridedTf32 : Strided {
-  static constexpr TsmmKind kinds[] = {{TsmmKernel::strided, Policy::tf32}};
-  static const TsmmEntry<StridedTf32> entry;
 };
 
 struct Registers3m : Strided {
@@ -441,26 +486,15 @@ struct GeneralTsmm : TsmmCommon {
 };
 
 /// A configuration of tsmm.
-struct CudaTsmm {
-  std::variant<NoTsmm, RowRing, Tf32Warpgroup, ColumnRing, ColumnPieces, Strided, StridedTf32, Registers3m, Wide,
-               PerWarp, ShortK, DirectTsmm, GeneralTsmm>
-      of_kernel;
+struct CudaTsmm : OneOf<TsmmCommon, NoTsmm, RowRing, Tf32Warpgroup, ColumnRing, Strided, Registers3m, Wide, PerWarp,
+                        ShortK, DirectTsmm, GeneralTsmm> {
+  using OneOf::OneOf;
+
   /// For a product in parts: the columns of B in a part. Its rows, if the parts go through the workspace; 0: all rows.
   /// of_kernel is then the configuration of one part, and workspace_bytes that of the whole product.
   std::int64_t part_columns = 0, part_rows = 0;
 
-  CudaTsmm() = default;
-  template <class Configuration>
-  requires is_alternative<Configuration, decltype(of_kernel)> CudaTsmm(const Configuration& configuration)
-      : of_kernel(configuration) {}
-
   constexpr bool in_parts() const { return part_columns != 0; }
-  TsmmCommon* operator->() {
-    return std::visit([](auto& c) -> TsmmCommon* { return &c; }, of_kernel);
-  }
-  const TsmmCommon* operator->() const {
-    return std::visit([](const auto& c) -> const TsmmCommon* { return &c; }, of_kernel);
-  }
 };
 
 /// As for tsmttsm, without products in parts, which only `choose` makes. Calls that need these find no candidate in

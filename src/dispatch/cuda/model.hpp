@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 #include <vector>
 
 #include "src/dispatch/cuda/configuration.hpp"
@@ -28,9 +27,24 @@ struct CudaWork {
   CudaProducts products;   ///< their kind
 };
 
-/// Bytes of A and B that tsmm reads and writes.
+/// Bytes of A and B that a product reads and writes.
+inline double tall_bytes(const CudaTsmttsmProblem& p) {
+  return static_cast<double>(p.k) * static_cast<double>(p.m + (p.same ? 0 : p.n)) * p.real_bytes;
+}
 inline double tall_bytes(const CudaTsmmProblem& p) {
   return static_cast<double>(p.k) * static_cast<double>(p.m + (p.reads_output ? 2 : 1) * p.n) * p.real_bytes;
+}
+
+/// The start of a tsmm kernel's work: it moves A and B, and reaches this share of the bandwidth of copies.
+inline CudaWork tsmm_work(const CudaDevice& device, const CudaTsmmProblem& p, const TsmmCommon& c, double share,
+                          int launches = 2) {
+  CudaWork work{};
+  work.bytes = tall_bytes(p);
+  work.bandwidth = share * device.copy_bandwidth;
+  work.parts = static_cast<double>(std::min<std::int64_t>(c.parts, device.multiprocessors));
+  work.launches = launches;
+  work.waits = 2;
+  return work;
 }
 
 inline constexpr double launch_seconds = 2.0e-6;
@@ -76,26 +90,8 @@ CudaChoice<Configuration> best_candidate(const CudaDevice& device, const Problem
   return best;
 }
 
-/// All members, for comparisons.
-inline auto members(const CudaDevice& device) {
-  const auto& [multiprocessors, shared_bytes, bulk_copies, name, capability, clock, read, copy, warpgroups, clocks] =
-      device;
-  return std::tie(multiprocessors, shared_bytes, bulk_copies, name, capability, clock, read, copy, warpgroups, clocks);
-}
-inline auto members(const CudaTsmttsmProblem& problem) {
-  const auto& [k, m, n, pitch_a, pitch_b, real_bytes, row_major, same, parts, aligned, may_split, aligned_before] =
-      problem;
-  return std::tie(k, m, n, pitch_a, pitch_b, real_bytes, row_major, same, parts, aligned, may_split, aligned_before);
-}
-inline auto members(const CudaTsmmProblem& problem) {
-  const auto& [k, m, n, pitch_a, pitch_b, real_bytes, row_major, in_place, reads_output, parts, aligned, may_skip_a,
-               aligned_output, may_split] = problem;
-  return std::tie(k, m, n, pitch_a, pitch_b, real_bytes, row_major, in_place, reads_output, parts, aligned, may_skip_a,
-                  aligned_output, may_split);
-}
-
 /// A cache of the choices that a thread made last. A search takes microseconds, and a solver asks for a few products
-/// again and again. A hash of all members of the problem gives the set; a set has several places.
+/// again and again. A hash of the extents and strides gives the set; a set has several places.
 template <class Configuration, class Problem>
 class LastChoices {
  public:
@@ -104,16 +100,15 @@ class LastChoices {
 
   /// Returns null if the product is not in the cache.
   const CudaChoice<Configuration>* find(const CudaDevice& device, const Problem& problem) const {
-    for (const Entry& entry : sets_[set_of(device, problem)].entries) {
-      const bool same = entry.made && members(entry.problem) == members(problem);
-      if (same && members(entry.device) == members(device)) return &entry.choice;
+    for (const Entry& entry : sets_[set_of(problem)].entries) {
+      if (entry.made && entry.problem == problem && entry.device == device) return &entry.choice;
     }
     return nullptr;
   }
 
   /// Stores a choice in place of the oldest one of its set.
   void keep(const CudaDevice& device, const Problem& problem, const CudaChoice<Configuration>& choice) {
-    Set& set = sets_[set_of(device, problem)];
+    Set& set = sets_[set_of(problem)];
     set.entries[set.oldest] = Entry{device, problem, choice, true};
     set.oldest = (set.oldest + 1) % places;
   }
@@ -130,15 +125,12 @@ class LastChoices {
     std::size_t oldest = 0;
   };
 
-  static std::size_t set_of(const CudaDevice& device, const Problem& problem) {
+  static std::size_t set_of(const Problem& p) {
     std::uint64_t mixed = 0;
-    const auto mix = [&](std::int64_t x) {
+    for (const std::int64_t x : {p.k, p.m, p.n, p.pitch_a, p.pitch_b, std::int64_t{p.real_bytes}}) {
       mixed = (mixed ^ static_cast<std::uint64_t>(x)) * 0x9E3779B97F4A7C15U;
       mixed ^= mixed >> 32;
-    };
-    mix(device.multiprocessors);
-    mix(device.capability);
-    std::apply([&](const auto&... member) { (mix(member), ...); }, members(problem));
+    }
     return mixed % sets;
   }
 

@@ -66,6 +66,10 @@ bool waits_for_double(const CudaDevice& device, const CudaTsmmProblem& p);
 /// Whether a kernel of tsmttsm that saves products has enough to save: m n / (m + n) products a number, beyond which
 /// memory would wait for the FP64 tensor cores. Narrower results are refused, whoever asks.
 bool has_enough_products(const TsmttsmKind& kind, const CudaTsmttsmProblem& p);
+/// Whether the rows of a view A can come as TMA tiles, one per row tile (tsmm/row_ring.cpp).
+bool boxes_a_serve(const CudaDevice& device, const CudaTsmmProblem& p);
+/// Whether warps can divide A's columns (tsmm/row_ring.cpp).
+bool deep_serves(const CudaTsmmProblem& p);
 /// Rows of A of any stride, few columns of it and of B: every warp for itself.
 bool prefers_per_warp(const CudaTsmmProblem& p);
 /// Single precision, rows, at most 16 real columns of B: split products although memory would wait for them anyway.

@@ -1,9 +1,14 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
 #include "src/dispatch/cuda/constants.hpp"
 
-/// The tile shapes of warps and threads for which kernels are compiled. Their lists stand in src/tuning/instances.json,
-/// which also says what each list serves.
+/// The tile shapes of warps and threads for which kernels are compiled, and which kernels these become. The lists stand
+/// in src/tuning/instances.json, which also says what each list serves; src/generator/instances.py writes them as
+/// arrays.
 namespace blockvec::kernels::dispatch {
 
 /// A shape for Gram matrices: 8-column blocks, and warps that share the MMA tiles on and above the diagonal.
@@ -34,5 +39,17 @@ struct CompiledKernel {
 };
 
 #include "cuda_shapes.inc"
+
+// The kernels that are compiled: a list for each family.
+#include "cuda_compiled.inc"
+
+/// Whether a list has a kernel for real numbers of this size whose key begins with these numbers. Zeros follow.
+template <std::size_t count, class... Numbers>
+bool is_among(const CompiledKernel (&compiled)[count], int real_bytes, Numbers... numbers) {
+  const std::array<int, 4> key{static_cast<int>(numbers)...};
+  return std::any_of(compiled, compiled + count, [&](const CompiledKernel& kernel) {
+    return kernel.real_bytes == real_bytes && std::equal(key.begin(), key.end(), kernel.key);
+  });
+}
 
 }  // namespace blockvec::kernels::dispatch

@@ -42,6 +42,24 @@ constexpr int chunks_of_ticket(std::int64_t chunk_bytes, std::int64_t bytes = 32
   return static_cast<int>(std::clamp<std::int64_t>((bytes + chunk_bytes / 2) / chunk_bytes, 1, 16));
 }
 
+/// Sets what tsmm's kernels with tickets have in the end: the ticket's chunks unless they are chosen, the blocks, of
+/// which some run on a multiprocessor at a time, and the workspace for the ticket.
+inline void set_tickets(const CudaDevice& device, std::int64_t chunks, int chunks_per_ticket, TsmmCommon& c,
+                        int blocks_at_a_time = 1) {
+  if (c.chunks_per_ticket == 0) c.chunks_per_ticket = chunks_per_ticket;
+  c.parts = std::min<std::int64_t>(chunks, blocks_at_a_time * device.multiprocessors);
+  c.workspace_bytes = 2 * workspace_alignment;
+}
+
+/// A configuration of tsmm whose tile is known.
+template <class Configuration>
+Configuration start(const TileShape& tile) {
+  Configuration c{};
+  c.blocks_n = tile.m;
+  c.tile_n = tile.n;
+  return c;
+}
+
 /// `stages`, at most max_stages, rounded down to a multiple of `groups`.
 constexpr int whole_groups(std::int64_t stages, int groups) {
   return static_cast<int>(std::min<std::int64_t>(stages, max_stages) / groups * groups);

@@ -1,152 +1,187 @@
 #include <blockvec/kernels/cuda.hpp>
 #include <complex>
 #include <cstdint>
+#include <sstream>
+#include <tuple>
 
 #include "src/dispatch/cuda/calls.hpp"
-#include "src/dispatch/cuda/configuration.hpp"
-#include "src/dispatch/cuda/launch.hpp"
-#include "src/dispatch/host/checks.hpp"
+#include "src/dispatch/cuda/model.hpp"
+#include "src/dispatch/cuda/text.hpp"
 
 namespace blockvec::kernels {
+namespace dispatch {
 namespace {
 
 template <class T>
-std::size_t tsmttsm_workspace(const dispatch::CudaDevice& device, const cuda::Product& p) {
+std::size_t tsmttsm_workspace(const CudaDevice& device, const cuda::Product& p) {
   if (p.k <= 0 || p.m <= 0 || p.n <= 0) return 0;
-  return dispatch::cuda_tsmttsm_workspace(device, p.k, dispatch::parts<T> * p.m, dispatch::parts<T> * p.n);
+  return cuda_tsmttsm_workspace(device, p.k, parts<T> * p.m, parts<T> * p.n);
 }
 
 template <class T>
-std::size_t tsmm_workspace(const dispatch::CudaDevice& device, const cuda::Product& p) {
+std::size_t tsmm_workspace(const CudaDevice& device, const cuda::Product& p) {
   if (p.k <= 0 || p.m < 0 || p.n <= 0) return 0;
-  return dispatch::cuda_tsmm_workspace(device, p.k, dispatch::parts<T> * p.m, dispatch::parts<T> * p.n,
-                                       dispatch::real_bytes<T>);
+  return cuda_tsmm_workspace(device, p.k, parts<T> * p.m, parts<T> * p.n, real_bytes<T>);
+}
+
+/// Runs a checked call.
+template <class T>
+void run(const cuda::TsmttsmCall<T>& call, const CudaExecution& execution) {
+  if (!has_result(call)) return;
+  const cuda::Product product = cuda::product_of(call);
+  const CudaDevice& device = cuda::current_device(product);
+  check_workspace_size(product.name, execution.workspace, tsmttsm_workspace<T>(device, product));
+  const auto problem = problem_of(call, execution.single_precision);
+  cuda::launch_tsmttsm(call, configure_cuda_tsmttsm(device, problem), execution);
 }
 
 template <class T>
-void run_tsmttsm(const cuda::TsmttsmCall<T>& unchecked, const CudaExecution& execution) {
-  const cuda::TsmttsmCall<T> call = dispatch::checked_tsmttsm(unchecked, execution.workspace);
-  if (!dispatch::has_result(call)) return;
+void run(const cuda::TsmmCall<T>& call, const CudaExecution& execution) {
+  if (!has_result(call)) return;
   const cuda::Product product = cuda::product_of(call);
-  const dispatch::CudaDevice& device = cuda::current_device(product);
-  dispatch::check_workspace_size(product.name, execution.workspace, tsmttsm_workspace<T>(device, product));
-  const auto problem = dispatch::problem_of(call, execution.single_precision);
-  cuda::launch_tsmttsm(call, dispatch::configure_cuda_tsmttsm(device, problem), execution);
+  const CudaDevice& device = cuda::current_device(product);
+  check_workspace_size(product.name, execution.workspace, tsmm_workspace<T>(device, product));
+  const auto problem = problem_of(call, execution.single_precision);
+  cuda::launch_tsmm(call, configure_cuda_tsmm(device, problem), execution);
 }
 
-template <class T>
-void run_tsmm(const cuda::TsmmCall<T>& call, const CudaExecution& execution) {
-  if (!dispatch::has_result(call)) return;
-  const cuda::Product product = cuda::product_of(call);
-  const dispatch::CudaDevice& device = cuda::current_device(product);
-  dispatch::check_workspace_size(product.name, execution.workspace, tsmm_workspace<T>(device, product));
-  const auto problem = dispatch::problem_of(call, execution.single_precision);
-  cuda::launch_tsmm(call, dispatch::configure_cuda_tsmm(device, problem), execution);
+template <class Configuration>
+CudaExplanation explanation(const CudaChoice<Configuration>& choice, double bytes) {
+  return {name_of(choice.configuration->kernel),
+          words(choice.configuration),
+          choice.row.empty() ? "model" : "measured " + std::string(choice.row),
+          choice.prediction.seconds,
+          bytes / choice.prediction.seconds * 1e-9,
+          name_of(choice.prediction.bound)};
+}
+
+/// Explains a checked call for the current device.
+template <class Call>
+CudaExplanation explain_call(const Call& call, const CudaExecution& execution) {
+  if (!has_result(call)) return {"none", "nothing to multiply", "model", 0, 0, "latency"};
+  return explain(cuda::current_device(cuda::product_of(call)), problem_of(call, execution.single_precision));
 }
 
 }  // namespace
 
+CudaExplanation explain(const CudaDevice& device, const CudaTsmttsmProblem& p) {
+  return explanation(choose(device, p), tall_bytes(p));
+}
+
+CudaExplanation explain(const CudaDevice& device, const CudaTsmmProblem& p) {
+  return explanation(choose(device, p), tall_bytes(p));
+}
+
+}  // namespace dispatch
+
+std::string CudaExplanation::text() const {
+  std::ostringstream line;
+  line << kernel << ", " << configuration << " (" << source << "): " << seconds * 1e6 << " us, " << gbps
+       << " GB/s expected, bound by " << bound;
+  return line.str();
+}
+
 template <class T>
 std::size_t cuda_tsmttsm_workspace(std::int64_t k, std::int64_t m, std::int64_t n) {
   const cuda::Product product{"cuda_tsmttsm_workspace", k, m, n};
-  return tsmttsm_workspace<T>(cuda::current_device(product), product);
+  return dispatch::tsmttsm_workspace<T>(cuda::current_device(product), product);
 }
 
 template <class T>
 std::size_t cuda_tsmm_workspace(std::int64_t k, std::int64_t m, std::int64_t n) {
   const cuda::Product product{"cuda_tsmm_workspace", k, m, n};
-  return tsmm_workspace<T>(cuda::current_device(product), product);
+  return dispatch::tsmm_workspace<T>(cuda::current_device(product), product);
 }
 
 template <class T>
 void tsmttsm(Op op, T alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> b, T beta,
              Matrix<T> c, const CudaExecution& execution) {
-  run_tsmttsm<T>({op, {alpha, nullptr}, {beta, nullptr}, a, b, c}, execution);
+  dispatch::run(dispatch::tsmttsm_call<T>(op, alpha, a, b, beta, c, execution.workspace), execution);
 }
 
 template <class T>
 void tsmttsm(Op op, const T* alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> b,
              const T* beta, Matrix<T> c, const CudaExecution& execution) {
-  run_tsmttsm<T>(
-      {op, dispatch::in_memory("tsmttsm", "alpha", alpha), dispatch::in_memory("tsmttsm", "beta", beta), a, b, c},
-      execution);
+  dispatch::run(dispatch::tsmttsm_call<T>(op, alpha, a, b, beta, c, execution.workspace), execution);
 }
 
 template <class T>
 void tsmm(T alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> c, T beta,
           Matrix<T> b, Triangle triangle, const CudaExecution& execution) {
-  run_tsmm(dispatch::checked_tsmm<T>({{alpha, nullptr}, {beta, nullptr}, a, c, b, triangle}, execution.workspace),
-           execution);
+  dispatch::run(dispatch::tsmm_call<T>(alpha, a, c, beta, b, triangle, execution.workspace), execution);
 }
 
 template <class T>
 void tsmm(const T* alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> c,
           const T* beta, Matrix<T> b, Triangle triangle, const CudaExecution& execution) {
-  run_tsmm(dispatch::checked_tsmm<T>({dispatch::in_memory("tsmm", "alpha", alpha),
-                                      dispatch::in_memory("tsmm", "beta", beta), a, c, b, triangle},
-                                     execution.workspace),
-           execution);
+  dispatch::run(dispatch::tsmm_call<T>(alpha, a, c, beta, b, triangle, execution.workspace), execution);
 }
 
 template <class T>
 void tsmm_inplace(Matrix<T> v, std::type_identity_t<Matrix<const T>> c, Triangle triangle,
                   const CudaExecution& execution) {
-  run_tsmm(dispatch::checked_tsmm_inplace<T>(v, c, triangle, execution.workspace), execution);
+  dispatch::run(dispatch::checked_tsmm_inplace<T>(v, c, triangle, execution.workspace), execution);
 }
 
-template std::size_t cuda_tsmttsm_workspace<float>(std::int64_t, std::int64_t, std::int64_t);
-template std::size_t cuda_tsmm_workspace<float>(std::int64_t, std::int64_t, std::int64_t);
-template void tsmttsm<float>(Op, float, Matrix<const float>, Matrix<const float>, float, Matrix<float>,
-                             const CudaExecution&);
-template void tsmm<float>(float, Matrix<const float>, Matrix<const float>, float, Matrix<float>, Triangle,
-                          const CudaExecution&);
-template void tsmttsm<float>(Op, const float*, Matrix<const float>, Matrix<const float>, const float*, Matrix<float>,
-                             const CudaExecution&);
-template void tsmm<float>(const float*, Matrix<const float>, Matrix<const float>, const float*, Matrix<float>, Triangle,
-                          const CudaExecution&);
-template void tsmm_inplace<float>(Matrix<float>, Matrix<const float>, Triangle, const CudaExecution&);
-template std::size_t cuda_tsmttsm_workspace<double>(std::int64_t, std::int64_t, std::int64_t);
-template std::size_t cuda_tsmm_workspace<double>(std::int64_t, std::int64_t, std::int64_t);
-template void tsmttsm<double>(Op, double, Matrix<const double>, Matrix<const double>, double, Matrix<double>,
-                              const CudaExecution&);
-template void tsmm<double>(double, Matrix<const double>, Matrix<const double>, double, Matrix<double>, Triangle,
-                           const CudaExecution&);
-template void tsmttsm<double>(Op, const double*, Matrix<const double>, Matrix<const double>, const double*,
-                              Matrix<double>, const CudaExecution&);
-template void tsmm<double>(const double*, Matrix<const double>, Matrix<const double>, const double*, Matrix<double>,
-                           Triangle, const CudaExecution&);
-template void tsmm_inplace<double>(Matrix<double>, Matrix<const double>, Triangle, const CudaExecution&);
-template std::size_t cuda_tsmttsm_workspace<std::complex<float>>(std::int64_t, std::int64_t, std::int64_t);
-template std::size_t cuda_tsmm_workspace<std::complex<float>>(std::int64_t, std::int64_t, std::int64_t);
-template void tsmttsm<std::complex<float>>(Op, std::complex<float>, Matrix<const std::complex<float>>,
-                                           Matrix<const std::complex<float>>, std::complex<float>,
-                                           Matrix<std::complex<float>>, const CudaExecution&);
-template void tsmm<std::complex<float>>(std::complex<float>, Matrix<const std::complex<float>>,
-                                        Matrix<const std::complex<float>>, std::complex<float>,
-                                        Matrix<std::complex<float>>, Triangle, const CudaExecution&);
-template void tsmttsm<std::complex<float>>(Op, const std::complex<float>*, Matrix<const std::complex<float>>,
-                                           Matrix<const std::complex<float>>, const std::complex<float>*,
-                                           Matrix<std::complex<float>>, const CudaExecution&);
-template void tsmm<std::complex<float>>(const std::complex<float>*, Matrix<const std::complex<float>>,
-                                        Matrix<const std::complex<float>>, const std::complex<float>*,
-                                        Matrix<std::complex<float>>, Triangle, const CudaExecution&);
-template void tsmm_inplace<std::complex<float>>(Matrix<std::complex<float>>, Matrix<const std::complex<float>>,
-                                                Triangle, const CudaExecution&);
-template std::size_t cuda_tsmttsm_workspace<std::complex<double>>(std::int64_t, std::int64_t, std::int64_t);
-template std::size_t cuda_tsmm_workspace<std::complex<double>>(std::int64_t, std::int64_t, std::int64_t);
-template void tsmttsm<std::complex<double>>(Op, std::complex<double>, Matrix<const std::complex<double>>,
-                                            Matrix<const std::complex<double>>, std::complex<double>,
-                                            Matrix<std::complex<double>>, const CudaExecution&);
-template void tsmm<std::complex<double>>(std::complex<double>, Matrix<const std::complex<double>>,
-                                         Matrix<const std::complex<double>>, std::complex<double>,
-                                         Matrix<std::complex<double>>, Triangle, const CudaExecution&);
-template void tsmttsm<std::complex<double>>(Op, const std::complex<double>*, Matrix<const std::complex<double>>,
-                                            Matrix<const std::complex<double>>, const std::complex<double>*,
-                                            Matrix<std::complex<double>>, const CudaExecution&);
-template void tsmm<std::complex<double>>(const std::complex<double>*, Matrix<const std::complex<double>>,
-                                         Matrix<const std::complex<double>>, const std::complex<double>*,
-                                         Matrix<std::complex<double>>, Triangle, const CudaExecution&);
-template void tsmm_inplace<std::complex<double>>(Matrix<std::complex<double>>, Matrix<const std::complex<double>>,
-                                                 Triangle, const CudaExecution&);
+template <class T>
+CudaExplanation explain_cuda_tsmttsm(Op op, T alpha, std::type_identity_t<Matrix<const T>> a,
+                                     std::type_identity_t<Matrix<const T>> b, T beta, Matrix<T> c,
+                                     const CudaExecution& execution) {
+  return dispatch::explain_call(dispatch::tsmttsm_call<T>(op, alpha, a, b, beta, c, {}), execution);
+}
+
+template <class T>
+CudaExplanation explain_cuda_tsmttsm(Op op, const T* alpha, std::type_identity_t<Matrix<const T>> a,
+                                     std::type_identity_t<Matrix<const T>> b, const T* beta, Matrix<T> c,
+                                     const CudaExecution& execution) {
+  return dispatch::explain_call(dispatch::tsmttsm_call<T>(op, alpha, a, b, beta, c, {}), execution);
+}
+
+template <class T>
+CudaExplanation explain_cuda_tsmm(T alpha, std::type_identity_t<Matrix<const T>> a,
+                                  std::type_identity_t<Matrix<const T>> c, T beta, Matrix<T> b, Triangle triangle,
+                                  const CudaExecution& execution) {
+  return dispatch::explain_call(dispatch::tsmm_call<T>(alpha, a, c, beta, b, triangle, {}), execution);
+}
+
+template <class T>
+CudaExplanation explain_cuda_tsmm(const T* alpha, std::type_identity_t<Matrix<const T>> a,
+                                  std::type_identity_t<Matrix<const T>> c, const T* beta, Matrix<T> b,
+                                  Triangle triangle, const CudaExecution& execution) {
+  return dispatch::explain_call(dispatch::tsmm_call<T>(alpha, a, c, beta, b, triangle, {}), execution);
+}
+
+template <class T>
+CudaExplanation explain_cuda_tsmm_inplace(Matrix<T> v, std::type_identity_t<Matrix<const T>> c, Triangle triangle,
+                                          const CudaExecution& execution) {
+  return dispatch::explain_call(dispatch::checked_tsmm_inplace<T>(v, c, triangle, {}), execution);
+}
+
+/// Instantiates the functions: an explicit instantiation of this struct defines constants that hold their addresses.
+/// Factor: T or const T*, the type of alpha and beta.
+template <class T, class Factor>
+struct CudaProducts {
+  template <class Result>
+  using OfTwo = Result (*)(Op, Factor, Matrix<const T>, Matrix<const T>, Factor, Matrix<T>, const CudaExecution&);
+  template <class Result>
+  using OfOne = Result (*)(Factor, Matrix<const T>, Matrix<const T>, Factor, Matrix<T>, Triangle, const CudaExecution&);
+  using InPlace = void (*)(Matrix<T>, Matrix<const T>, Triangle, const CudaExecution&);
+
+  static constexpr OfTwo<void> two = &tsmttsm<T>;
+  static constexpr OfTwo<CudaExplanation> explain_two = &explain_cuda_tsmttsm<T>;
+  static constexpr OfOne<void> one = &tsmm<T>;
+  static constexpr OfOne<CudaExplanation> explain_one = &explain_cuda_tsmm<T>;
+  static constexpr InPlace in_place = &tsmm_inplace<T>;
+  static constexpr auto others =
+      std::tuple{&explain_cuda_tsmm_inplace<T>, &cuda_tsmttsm_workspace<T>, &cuda_tsmm_workspace<T>};
+};
+template struct CudaProducts<float, float>;
+template struct CudaProducts<float, const float*>;
+template struct CudaProducts<double, double>;
+template struct CudaProducts<double, const double*>;
+template struct CudaProducts<std::complex<float>, std::complex<float>>;
+template struct CudaProducts<std::complex<float>, const std::complex<float>*>;
+template struct CudaProducts<std::complex<double>, std::complex<double>>;
+template struct CudaProducts<std::complex<double>, const std::complex<double>*>;
 
 }  // namespace blockvec::kernels

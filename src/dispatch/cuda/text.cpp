@@ -7,13 +7,18 @@
 namespace blockvec::kernels::dispatch {
 namespace {
 
+template <class Configuration>
+std::span<const Field<Configuration>> fields_of(const Configuration& c) {
+  return c.entry.fields_of != nullptr ? c.entry.fields_of(c) : c.entry.fields;
+}
+
 template <class Any>
 std::string say(const Any& configuration) {
   return std::visit(
       [](const auto& c) {
         std::string text;
         if (c.policy != Policy::usual) text = "policy " + std::string(policies[static_cast<std::size_t>(c.policy)]);
-        for (const auto& field : c.entry.fields(c)) {
+        for (const auto& field : fields_of(c)) {
           text += text.empty() ? "" : " ";
           text += std::string(field.name) + ' ' + std::to_string(c.*field.first);
           if (field.second != nullptr) text += 'x' + std::to_string(c.*field.second);
@@ -40,7 +45,7 @@ std::string_view take_piece(std::string_view& text) {
 
 template <class Configuration>
 bool read_fields(std::string_view text, Configuration& c) {
-  const auto fields = c.entry.fields(c);
+  const auto fields = fields_of(c);
   while (!text.empty()) {
     const std::string_view name = take_piece(text);
     std::string_view value = take_piece(text);
@@ -87,19 +92,8 @@ std::string name_of(TsmttsmKernel kernel) { return std::string(tsmttsm_kernels[s
 std::string name_of(TsmmKernel kernel) { return std::string(tsmm_kernels[static_cast<std::size_t>(kernel)]); }
 
 std::string name_of(CudaBound bound) {
-  switch (bound) {
-    case CudaBound::memory:
-      return "memory";
-    case CudaBound::tensor_cores:
-      return "tensor cores";
-    case CudaBound::arithmetic:
-      return "arithmetic";
-    case CudaBound::shared_memory:
-      return "shared memory";
-    case CudaBound::latency:
-      return "latency";
-  }
-  return "";
+  constexpr const char* names[] = {"memory", "tensor cores", "arithmetic", "shared memory", "latency"};
+  return names[static_cast<std::size_t>(bound)];
 }
 
 std::string words(const CudaTsmttsm& configuration) {

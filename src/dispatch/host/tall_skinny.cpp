@@ -1,4 +1,7 @@
+#include <hwy/targets.h>
+
 #include <algorithm>
+#include <blockvec/kernels/explain.hpp>
 #include <complex>
 #include <cstdint>
 #include <tuple>
@@ -28,6 +31,15 @@ void scale(T beta, const Matrix<T>& c) {
 bool empty(std::int64_t rows, std::int64_t columns) { return rows == 0 || columns == 0; }
 
 double words(std::int64_t k, std::int64_t width) { return static_cast<double>(k) * static_cast<double>(width); }
+
+std::string layout_and_target(Layout layout) {
+  const std::int64_t targets = hwy::SupportedTargets();
+  const char* const target = (targets & HWY_AVX3) != 0   ? "AVX3"
+                             : (targets & HWY_AVX2) != 0 ? "AVX2"
+                             : (targets & HWY_NEON) != 0 ? "NEON"
+                                                         : "plain code";
+  return std::string(layout == Layout::row_major ? "row-major " : "column-major ") + target;
+}
 
 }  // namespace
 
@@ -164,6 +176,25 @@ void gram_schmidt_sweep(std::span<const std::type_identity_t<Matrix<const T>>> v
   host::gram_schmidt_sweep<T>({v, s, w, x, triangle, p, g}, configuration, scratch.data<host::real_t<T>>());
 }
 
+template <class T>
+std::string explain_tsmttsm(std::int64_t k, std::int64_t m, std::int64_t n, Layout layout) {
+  if (k <= 0 || m <= 0 || n <= 0) return "nothing to multiply";
+  const dispatch::TsmttsmConfiguration c = dispatch::configure_tsmttsm<T>(k, m, n, layout);
+  return layout_and_target(layout) + (c.packed ? " packed by rows" : "") + ", chunks of " +
+         std::to_string(c.plan.chunk_rows) + " rows, " + std::to_string(c.plan.parts) + " parts";
+}
+
+template <class T>
+std::string explain_tsmm(std::int64_t k, std::int64_t m, std::int64_t n, Layout layout) {
+  if (k <= 0 || n <= 0) return "nothing to multiply";
+  using R = host::real_t<T>;
+  constexpr int parts = host::real_parts<T>;
+  const std::string target = layout_and_target(layout);
+  if (layout == Layout::column_major) return target + ", tiles of 4 vectors";
+  const std::int64_t rows = host::row_major_blocks<R>(parts * m, parts * n).rows;
+  return target + ", blocks of " + std::to_string(rows) + " rows";
+}
+
 /// Instantiates the functions: an explicit instantiation of this struct defines constants that hold their addresses.
 template <class T>
 struct HostProducts {
@@ -171,6 +202,7 @@ struct HostProducts {
       std::tuple{&tsmttsm_workspace<T>, &tsmttsm_dd_workspace<T>, &tsmm_workspace<T>, &gram_schmidt_sweep_workspace<T>};
   static constexpr auto products =
       std::tuple{&tsmttsm<T>, &tsmttsm_dd<T>, &tsmm<T>, &tsmm_inplace<T>, &gram_schmidt_sweep<T>};
+  static constexpr auto explanations = std::tuple{&explain_tsmttsm<T>, &explain_tsmm<T>};
   static constexpr auto traffic = std::tuple{&tsmttsm_bytes<T>, &tsmm_bytes<T>, &product_flops<T>};
 };
 template struct HostProducts<float>;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "src/dispatch/cuda/problems.hpp"
+#include "src/dispatch/cuda/calls.hpp"
 #include "src/dispatch/cuda/text.hpp"
 #include "tests/kernels/cuda/products.hpp"
 

@@ -4,25 +4,21 @@
 #include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/rules.hpp"
 #include "src/dispatch/cuda/stages.hpp"
-#include "src/dispatch/cuda/tsmm/serves.hpp"
+#include "src/dispatch/cuda/tsmm/strided.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
 
 void collect(const CudaDevice& device, const CudaTsmmProblem& problem, Search search, std::vector<CudaTsmm>& to) {
   apply_rules(tsmm_rules(), device, problem, search, to, [&](const TsmmKind& kind, Place) {
-    with_configuration_of<CudaTsmm>(kind, [&](const auto& c) { c.entry.add(kind, device, problem, search, to); });
+    const bool all = search == Search::all;
+    with_configuration_of<CudaTsmm>(kind, [&](const auto& c) { c.entry.add({kind, device, problem, all, to}); });
   });
 }
 
 }  // namespace
 
-const TsmmEntry<NoTsmm> NoTsmm::entry{
-    [](const TsmmKind&) { return std::span<const Field<NoTsmm>>{}; },
-    [](const CudaTsmmProblem&, const NoTsmm&) { return false; },
-    [](const CudaDevice&, const CudaTsmmProblem&, NoTsmm&) { return false; },
-    [](const CudaDevice&, const CudaTsmmProblem&, const NoTsmm&) { return CudaWork{}; },
-    [](const TsmmKind&, const CudaDevice&, const CudaTsmmProblem&, Search, std::vector<CudaTsmm>&) {}};
+const TsmmEntry<NoTsmm> NoTsmm::entry{};
 
 bool complete(const CudaDevice& device, const CudaTsmmProblem& problem, CudaTsmm& configuration) {
   return std::visit([&](auto& c) { return complete(device, problem, c); }, configuration.of_kernel);

@@ -1,13 +1,11 @@
 #include <algorithm>
 #include <tuple>
 
-#include "src/dispatch/cuda/kernels.hpp"
 #include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/stages.hpp"
 
 /// Candidates of tsmm for column-major operands of any stride and alignment (src/cuda/tsmm/column_ring.cuh), whose C
-/// fits into shared memory. ColumnRing is for tensor cores in double precision. ColumnPieces is for 3xTF32, or for
-/// products without tensor cores.
+/// fits into shared memory: for tensor cores in double precision, for 3xTF32, or without tensor cores.
 namespace blockvec::kernels::dispatch {
 namespace {
 
@@ -16,22 +14,20 @@ constexpr std::int64_t most_columns = 128;  // of A for column_ring; `strided` s
 int unit_of(const CudaTsmmProblem& p) { return bulk_bytes / p.real_bytes; }
 int line_of(const CudaTsmmProblem& p) { return line_bytes / p.real_bytes; }
 
-bool is_split(const ColumnPieces& c) { return c.policy == Policy::tf32; }
+bool is_split(const ColumnRing& c) { return c.policy == Policy::tf32; }
+bool in_double(const ColumnRing& c) { return c.policy == Policy::usual; }
 
 // Whether all columns begin at multiples of `numbers` real numbers. `aligned`: the first column does.
 bool begins_at(bool aligned, std::int64_t pitch, int numbers) { return aligned && pitch % numbers == 0; }
 
-// What the kernels differ in: the bytes into which columns begin as far as in memory, and those for barriers and the
-// like.
-int lead_of(const ColumnRing&) { return line_bytes; }
-int lead_of(const ColumnPieces&) { return bulk_bytes; }
-int static_bytes_of(const ColumnRing&) { return 4096; }
-int static_bytes_of(const ColumnPieces&) { return static_bytes; }
+// The bytes into which columns begin as far as in memory, and those for barriers and the like.
+int lead_of(const ColumnRing& c) { return in_double(c) ? line_bytes : bulk_bytes; }
+int static_bytes_of(const ColumnRing& c) { return in_double(c) ? 4096 : static_bytes; }
 
 // The pitch of columns in a stage. Modulo 16 bytes it equals their distance in memory, and lanes meet different banks.
 // If columns of real numbers begin at odd places, the pitch equals the distance modulo a whole line where possible.
 // That is faster, as measured on an H200.
-int pitch_of(const CudaTsmmProblem& p, const ColumnRing& c, std::int64_t distance) {
+int pitch_in_double(const CudaTsmmProblem& p, const ColumnRing& c, std::int64_t distance) {
   const int unit = unit_of(p);
   if (p.parts == 1 && (distance % unit == 0 || !p.reads_output)) {
     if (distance % unit == 0) return c.rows + (distance % 4 == 0 ? 4 : 2);
@@ -43,7 +39,7 @@ int pitch_of(const CudaTsmmProblem& p, const ColumnRing& c, std::int64_t distanc
 
 // The pitch of columns in a stage. Modulo 16 bytes it equals their distance in memory. For tensor cores, four columns
 // lie in different banks. For TMA tiles (boxes), columns have no gap between them.
-int pitch_of(const CudaTsmmProblem& p, const ColumnPieces& c, std::int64_t distance, bool aligned) {
+int pitch_of(const CudaTsmmProblem& p, const ColumnRing& c, std::int64_t distance, bool aligned) {
   const int unit = unit_of(p);
   const int numbers = c.rows * p.parts;
   if (is_split(c) && begins_at(aligned, distance, unit)) return numbers;
@@ -52,47 +48,37 @@ int pitch_of(const CudaTsmmProblem& p, const ColumnPieces& c, std::int64_t dista
   return pitch;
 }
 
-// Overlap rows: a row tile (chunk) holds them before the rows that it stores, so that it stores whole lines of memory
-// if columns begin at odd places. As measured on an H200, this is faster for many columns, whose pieces are short. At
-// even places, it costs more than it gains. In place, a chunk must not hold rows that another one stores.
+// Overlap rows: a row tile (chunk) holds them before the rows that it stores, so that it stores whole lines of memory,
+// or whole sectors if chunks are short. In place, a chunk must not hold rows that another one stores.
 int early_of(const CudaDevice& device, const CudaTsmmProblem& p, const ColumnRing& c) {
+  if (p.in_place) return 0;
+  if (!in_double(c)) {
+    if (is_split(c) && begins_at(p.aligned_output, p.pitch_b, unit_of(p))) return 0;
+    return (is_split(c) || c.rows < 256 ? line_of(p) / 4 : line_of(p)) / p.parts;
+  }
+  // As measured on an H200, this is faster for many columns that begin at odd places, whose pieces are short. At even
+  // places, it costs more than it gains.
   const bool short_pieces = p.parts == 1 && p.n >= 44 && p.n <= 64 && p.m <= 64 && c.rows >= 8 * line_of(p);
   const bool many_chunks = p.k >= std::int64_t{8} * c.rows * device.multiprocessors;
-  return short_pieces && many_chunks && !p.in_place && p.pitch_b % 2 != 0 ? line_of(p) : 0;
+  return short_pieces && many_chunks && p.pitch_b % 2 != 0 ? line_of(p) : 0;
 }
 
-// Overlap rows: a row tile (chunk) holds them before the rows that it stores, so that it stores from a whole line on,
-// or from a sector if chunks are short. In place, a chunk must not hold rows that another one stores.
-int early_of(const CudaTsmmProblem& p, const ColumnPieces& c) {
-  if (p.in_place || (is_split(c) && begins_at(p.aligned_output, p.pitch_b, unit_of(p)))) return 0;
-  return (is_split(c) || c.rows < 256 ? line_of(p) / 4 : line_of(p)) / p.parts;
-}
-
-// Bytes of packed C: in double precision its real rows are padded to a multiple of 16.
+// Bytes of packed C. In double precision its real rows are padded to a multiple of 16. For 3xTF32 it is there high and
+// low, in steps of 8 pairs of real numbers; else row by row.
 std::int64_t small_bytes(const CudaTsmmProblem& p, const ColumnRing& c) {
-  return round_up(p.m, 16) * c.warps * c.tile_n * 8 * std::int64_t{sizeof(double)};
-}
-
-// For 3xTF32 it is there high and low, in steps of 8 pairs of real numbers; else row by row.
-std::int64_t small_bytes(const CudaTsmmProblem& p, const ColumnPieces& c) {
+  if (in_double(c)) return round_up(p.m, 16) * c.warps * c.tile_n * 8 * std::int64_t{sizeof(double)};
   if (is_split(c)) return ceil_div(p.m, 16) * 4 * 8 * 8 * c.tile_n * std::int64_t{sizeof(float)};
   return round_up(p.m * c.tile_n * p.real_bytes, 16);
 }
 
-// Whether results do not take the place of A's numbers in a stage: that of B's old values, or one of their own.
-bool results_apart(const ColumnRing& c) { return c.output_in_ring; }
-bool results_apart(const ColumnPieces& c) { return c.output_in_ring || c.staged != 0; }
-
-template <class Configuration>
-std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const Configuration& c) {
+std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const ColumnRing& c) {
   const std::int64_t a = column_bytes(p.m / p.parts, c.pitch, p.real_bytes, lead_of(c));
   const std::int64_t b = column_bytes(p.n / p.parts, c.staged_pitch, p.real_bytes, lead_of(c));
-  return results_apart(c) ? a + b : std::max(a, b);
+  return c.apart ? a + b : std::max(a, b);
 }
 
 // Takes a multiple of `step` stages, as many as fit if none are set. Returns false if these are fewer than `least`.
-template <class Configuration>
-bool fit_stages(const CudaDevice& device, const CudaTsmmProblem& p, Configuration& c, int step, int least) {
+bool fit_stages(const CudaDevice& device, const CudaTsmmProblem& p, ColumnRing& c, int step, int least) {
   const std::int64_t room = device.shared_bytes - static_bytes_of(c) - small_bytes(p, c);
   const std::int64_t stage = bytes_of_stage(p, c);
   if (c.stages == 0) c.stages = static_cast<int>(std::clamp<std::int64_t>(room / stage, 0, 32)) / step * step;
@@ -101,19 +87,15 @@ bool fit_stages(const CudaDevice& device, const CudaTsmmProblem& p, Configuratio
 }
 
 // Sets what follows from all else.
-template <class Configuration>
-void finish(const CudaDevice& device, const CudaTsmmProblem& p, Configuration& c, std::int64_t ticket_bytes) {
-  if (c.chunks_per_ticket == 0) {
-    c.chunks_per_ticket = chunks_of_ticket((p.m + p.n) * c.rows * p.real_bytes, ticket_bytes);
-  }
-  c.parts = std::min<std::int64_t>(ceil_div(p.k, c.rows - c.early), device.multiprocessors);
-  c.workspace_bytes = 2 * workspace_alignment;
+void finish(const CudaDevice& device, const CudaTsmmProblem& p, ColumnRing& c, std::int64_t ticket_bytes) {
+  const int chunks_per_ticket = chunks_of_ticket((p.m + p.n) * c.rows * p.real_bytes, ticket_bytes);
+  set_tickets(device, ceil_div(p.k, c.rows - c.early), chunks_per_ticket, c);
 }
 
 }  // namespace
 
 // Complex numbers are read and written as a whole, so they must be aligned.
-static bool complete_column_ring(const CudaDevice& device, const CudaTsmmProblem& p, ColumnRing& c) {
+static bool complete_in_double(const CudaDevice& device, const CudaTsmmProblem& p, ColumnRing& c) {
   if (!device.bulk_copies || p.row_major || p.m <= 0 || p.real_bytes != 8 || (p.parts == 2 && !p.aligned)) return false;
   if (p.m / p.parts > most_columns) return false;
   const std::int64_t warps = ceil_div(p.n, 8 * c.tile_n);
@@ -123,11 +105,10 @@ static bool complete_column_ring(const CudaDevice& device, const CudaTsmmProblem
   if (c.groups == 0) c.groups = computing_warps / (c.warps * c.row_warps);
   if (c.groups * c.warps * c.row_warps > computing_warps) return false;
   c.rows = 16 * c.blocks_n * c.row_warps;
-  c.pitch = pitch_of(p, c, p.pitch_a);
-  c.staged_pitch = pitch_of(p, c, p.pitch_b);
-  c.columns = static_cast<int>(p.m / p.parts);
+  c.pitch = pitch_in_double(p, c, p.pitch_a);
+  c.staged_pitch = pitch_in_double(p, c, p.pitch_b);
   c.early = early_of(device, p, c);
-  c.output_in_ring = p.reads_output;
+  c.output_in_ring = c.apart = p.reads_output;
   const bool one_waits = p.parts == 1 && !p.reads_output;  // one stage is loaded while another one is multiplied
   // Each of several groups always meets the same stages. Else it could mistake an earlier filling of a stage for its
   // own.
@@ -176,55 +157,48 @@ bool boxes_are_better(const CudaTsmmProblem& p) {
 
 }  // namespace
 
-static void add_column_ring(const TsmmKind&, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
-                            std::vector<CudaTsmm>& to) {
-  if (p.real_bytes == 4) return;
-  const auto add = [&](const Shape& shape) {
-    ColumnRing c{};
-    c.kernel = TsmmKernel::column_ring;
-    c.blocks_n = shape.tile.m;
-    c.tile_n = shape.tile.n;
-    c.row_warps = shape.row_warps;
-    if (!complete(device, p, c)) return false;
-    to.push_back(c);
-    return true;
-  };
-  if (search == Search::usual) {
-    if (boxes_are_better(p)) return;
-    Shape shape = usual_shape(p);
-    while (shape.row_warps > 0 && !add(shape)) shape.row_warps = fewer_warps(shape.row_warps);
-    return;
-  }
-  for (const TileShape& tile : tsmm_column_ring_shapes) {
-    for (const int row_warps : {8, 4, 2, 1}) add({tile, row_warps});
+static void add_in_double(const TsmmCandidates& to) {
+  using C = ColumnRing;
+  if (to.problem.real_bytes == 4) return;
+  if (to.all) {
+    for (const TileShape& tile : tsmm_column_ring_shapes) {
+      to.add_each(start<C>(tile), {{&C::row_warps, 8, {4, 2, 1}}});
+    }
+  } else if (!boxes_are_better(to.problem)) {
+    const Shape usual = usual_shape(to.problem);
+    auto c = start<C>(usual.tile);
+    for (int row_warps = usual.row_warps; row_warps > 0; row_warps = fewer_warps(row_warps)) {
+      if (to.add_each(c, {{&C::row_warps, row_warps, {}}})) return;
+    }
   }
 }
 
 namespace {
 
-bool serves(const CudaDevice& device, const CudaTsmmProblem& p, const ColumnPieces& c) {
+bool serves(const CudaDevice& device, const CudaTsmmProblem& p, const ColumnRing& c) {
   if (p.row_major || p.m <= 0 || c.blocks_n == 0) return false;
   if (p.real_bytes == 4 && !p.may_split) return false;  // sums are of A's precision
   const bool has_kernel = is_split(c) ? device.warpgroups && p.real_bytes == 4 : device.bulk_copies;
   return has_kernel && p.n <= (is_split(c) ? 8 : 1) * c.tile_n * p.parts;
 }
 
-bool in_short_pieces(const CudaTsmmProblem& p, const ColumnPieces& c) { return c.rows * p.parts * p.real_bytes < 768; }
+bool in_short_pieces(const CudaTsmmProblem& p, const ColumnRing& c) { return c.rows * p.parts * p.real_bytes < 768; }
 
 // Whether the old values of B are read from the cache instead of through stages. As measured on an H200, that is better
 // if stages would otherwise hold only short pieces of columns. But if columns begin at multiples of 16 bytes, stages
 // are faster with short pieces, too.
-bool fetches_old(const CudaTsmmProblem& p, const ColumnPieces& c) {
+bool fetches_old(const CudaTsmmProblem& p, const ColumnRing& c) {
   const bool even = begins_at(p.aligned, p.pitch_a, unit_of(p)) && begins_at(p.aligned_output, p.pitch_b, unit_of(p));
   return in_short_pieces(p, c) && !(even && may_hold_old(p.parts, c.blocks_n, c.tile_n));
 }
 
 // Sets what follows from the rows of a chunk. Returns false if too few stages fit.
-bool fit_pieces(const CudaDevice& device, const CudaTsmmProblem& p, ColumnPieces& c) {
+bool fit_pieces(const CudaDevice& device, const CudaTsmmProblem& p, ColumnRing& c) {
   c.pitch = pitch_of(p, c, p.pitch_a, p.aligned);
   c.staged_pitch = pitch_of(p, c, p.pitch_b, p.aligned_output);
-  c.early = early_of(p, c);
-  c.staged = p.aligned && p.aligned_output && c.pitch == c.staged_pitch ? 0 : 1;  // results lie as A's numbers do
+  c.early = early_of(device, p, c);
+  const bool alike = p.aligned && p.aligned_output && c.pitch == c.staged_pitch;  // results lie as A's numbers do
+  c.apart = c.output_in_ring || !alike;
   return fit_stages(device, p, c, 1, 3);
 }
 
@@ -235,7 +209,8 @@ constexpr std::int64_t largest_chunk = 49152;
 
 }  // namespace
 
-static bool complete_column_pieces(const CudaDevice& device, const CudaTsmmProblem& p, ColumnPieces& c) {
+static bool complete_column_ring(const CudaDevice& device, const CudaTsmmProblem& p, ColumnRing& c) {
+  if (in_double(c)) return complete_in_double(device, p, c);
   if (!serves(device, p, c)) return false;
   c.rows = is_split(c) ? warpgroup_rows * c.blocks_n : static_cast<int>(longest_piece / (p.parts * p.real_bytes));
   c.output_in_ring = p.reads_output && !(is_split(c) && fetches_old(p, c));
@@ -256,70 +231,55 @@ static bool complete_column_pieces(const CudaDevice& device, const CudaTsmmProbl
   return true;
 }
 
-static void add_column_pieces(const TsmmKind& kind, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
-                              std::vector<CudaTsmm>& to) {
-  const bool any = search == Search::all;
-  ColumnPieces c{};
-  const auto legal = [&](const TileShape& tile, int ticket) {
-    c = {};
-    static_cast<TsmmKind&>(c) = kind;
-    c.blocks_n = tile.m;
-    c.tile_n = tile.n;
-    c.chunks_per_ticket = ticket;
-    return complete(device, p, c);
-  };
-  if (kind.policy == Policy::fma) {
+static void add_column_ring(const TsmmCandidates& to) {
+  if (to.kind.policy == Policy::usual) return add_in_double(to);
+  using C = ColumnRing;
+  const CudaTsmmProblem& p = to.problem;
+  if (to.kind.policy == Policy::fma) {
     for (const TileShape& tile : tsmm_column_ring_fma_shapes) {  // the first that holds B's columns is the narrowest
-      if (!legal(tile, 0)) continue;
-      to.push_back(c);
-      if (!any) return;
+      auto c = start<C>(tile);
+      if (to.add(c) && !to.all) return;
     }
     return;
   }
-  if (!any && p.m * p.n < 4 * (p.m + p.n)) return;  // narrower ones are faster without tensor cores
+  if (!to.all && p.m * p.n < 4 * (p.m + p.n)) return;  // narrower ones are faster without tensor cores
   // The best tile is the narrowest one that holds B's rows, and among these the one with the longest chunks. For
   // updates, tiles are preferred whose stages have room for the old values of B.
-  ColumnPieces best{};
-  const auto order = [&](const ColumnPieces& x) {
+  C best{};
+  const auto order = [&](const C& x) {
     const bool roomy = x.output_in_ring && (p.parts == 1 || !in_short_pieces(p, x));
     return std::tuple(roomy, -x.tile_n, x.blocks_n);
   };
   for (const TileShape& tile : tsmm_column_ring_tf32_shapes) {
-    for (const int ticket : {0, 2, 3}) {
-      if ((ticket != 0 && !any) || !legal(tile, ticket)) continue;
-      if (any) to.push_back(c);
-      if (best.tile_n == 0 || order(c) > order(best)) best = c;
+    auto c = start<C>(tile);
+    if (to.all) {
+      to.add_each(c, {{&C::chunks_per_ticket, 0, {2, 3}}});
+    } else if (to.completes(c) && (best.tile_n == 0 || order(c) > order(best))) {
+      best = c;
     }
   }
-  if (!any && best.tile_n != 0) to.push_back(best);
+  if (best.tile_n != 0) to.found.push_back(best);
 }
 
 namespace {
 
 // The rows that a block takes.
-template <class Configuration>
-double rows_of_block(const CudaTsmmProblem& p, const Configuration& c) {
+double rows_of_block(const CudaTsmmProblem& p, const ColumnRing& c) {
   return static_cast<double>(ceil_div(ceil_div(p.k, c.rows - c.early), c.parts) * c.rows);
 }
 
 // The work but for products. Shared memory moves all numbers `passes` times: they are stored there, read, and replaced
 // by results.
-template <class Configuration>
-CudaWork column_work(const CudaDevice& device, const CudaTsmmProblem& p, const Configuration& c, int passes) {
-  CudaWork work{};
-  work.bytes = tall_bytes(p);
-  work.bandwidth = 0.97 * device.copy_bandwidth;
+CudaWork column_work(const CudaDevice& device, const CudaTsmmProblem& p, const ColumnRing& c, int passes) {
+  CudaWork work = tsmm_work(device, p, c, 0.97);
   work.shared_clocks = rows_of_block(p, c) * static_cast<double>(p.m + p.n) * passes * p.real_bytes / 128;
-  work.parts = static_cast<double>(c.parts);
   work.bytes_in_flight = (c.stages - 0.5) * static_cast<double>(bytes_of_stage(p, c));
-  work.launches = 2;
-  work.waits = 2;
   return work;
 }
 
 }  // namespace
 
-static CudaWork column_ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const ColumnRing& c) {
+static CudaWork in_double_work(const CudaDevice& device, const CudaTsmmProblem& p, const ColumnRing& c) {
   CudaWork work = column_work(device, p, c, 2);
   const double busy_part = static_cast<double>(computing_warps) / (c.groups * c.row_warps * c.warps);
   const double products =
@@ -331,7 +291,8 @@ static CudaWork column_ring_work(const CudaDevice& device, const CudaTsmmProblem
   return work;
 }
 
-static CudaWork column_pieces_work(const CudaDevice& device, const CudaTsmmProblem& p, const ColumnPieces& c) {
+static CudaWork column_ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const ColumnRing& c) {
+  if (in_double(c)) return in_double_work(device, p, c);
   CudaWork work = column_work(device, p, c, 3);  // bank conflicts slow it down
   if (is_split(c)) {
     // 3xTF32 makes three products on tensor cores, which multiply 1024 numbers per clock. A complex product takes four
@@ -353,32 +314,24 @@ static CudaWork column_pieces_work(const CudaDevice& device, const CudaTsmmProbl
 }
 
 static bool is_compiled(const CudaTsmmProblem& p, const ColumnRing& c) {
-  return is_among(tsmm_column_ring_compiled, p.real_bytes, c.blocks_n, c.tile_n, p.parts);
-}
-static bool is_compiled(const CudaTsmmProblem& p, const ColumnPieces& c) {
-  if (is_split(c)) return is_among(tsmm_column_ring_tf32_compiled, p.real_bytes, c.blocks_n, c.tile_n, p.parts);
-  return is_among(tsmm_column_ring_fma_compiled, p.real_bytes, c.blocks_n, c.tile_n, p.parts);
+  const auto is_in = [&](const auto& compiled) {
+    return is_among(compiled, p.real_bytes, c.blocks_n, c.tile_n, p.parts);
+  };
+  if (in_double(c)) return is_in(tsmm_column_ring_compiled);
+  return is_split(c) ? is_in(tsmm_column_ring_tf32_compiled) : is_in(tsmm_column_ring_fma_compiled);
 }
 
-static std::span<const Field<ColumnRing>> ring_fields(const TsmmKind&) {
+static std::span<const Field<ColumnRing>> fields(const TsmmKind& kind) {
   using C = ColumnRing;
-  static constexpr Field<C> all[] = {{"tile", &C::blocks_n, &C::tile_n},
-                                     {"warps", &C::row_warps, &C::warps},
-                                     {"groups", &C::groups},
-                                     {"stages", &C::stages},
-                                     {"ticket", &C::chunks_per_ticket}};
-  return all;
-}
-static std::span<const Field<ColumnPieces>> pieces_fields(const TsmmKind&) {
-  using C = ColumnPieces;
-  static constexpr Field<C> all[] = {
-      {"tile", &C::blocks_n, &C::tile_n}, {"stages", &C::stages}, {"ticket", &C::chunks_per_ticket}};
-  return all;
+  static constexpr Field<C> tile{"tile", &C::blocks_n, &C::tile_n}, warps{"warps", &C::row_warps, &C::warps},
+      groups{"groups", &C::groups}, stages{"stages", &C::stages}, ticket{"ticket", &C::chunks_per_ticket};
+  static constexpr Field<C> in_double[] = {tile, warps, groups, stages, ticket};
+  static constexpr Field<C> others[] = {tile, stages, ticket};
+  if (kind.policy == Policy::usual) return in_double;
+  return others;
 }
 
-const TsmmEntry<ColumnRing> ColumnRing::entry{ring_fields, is_compiled, complete_column_ring, column_ring_work,
-                                              add_column_ring};
-const TsmmEntry<ColumnPieces> ColumnPieces::entry{pieces_fields, is_compiled, complete_column_pieces,
-                                                  column_pieces_work, add_column_pieces};
+const TsmmEntry<ColumnRing> ColumnRing::entry{
+    {}, is_compiled, complete_column_ring, column_ring_work, add_column_ring, fields};
 
 }  // namespace blockvec::kernels::dispatch

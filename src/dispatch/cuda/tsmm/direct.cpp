@@ -2,7 +2,6 @@
 #include <iterator>
 #include <limits>
 
-#include "src/dispatch/cuda/kernels.hpp"
 #include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/stages.hpp"
 
@@ -28,43 +27,34 @@ static bool complete_direct(const CudaDevice& device, const CudaTsmmProblem& p, 
   return true;
 }
 
-static void add_direct(const TsmmKind& kind, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
-                       std::vector<CudaTsmm>& to) {
+static void add_direct(const TsmmCandidates& to) {
+  const CudaTsmmProblem& p = to.problem;
   bool taken = false;
   for (const ThreadShape& shape : tsmm_direct_shapes) {
-    DirectTsmm c{};
-    static_cast<TsmmKind&>(c) = kind;
-    c.tile_n = shape.columns;
-    c.blocks_n = shape.rows;
+    auto c = start<DirectTsmm>({shape.rows, shape.columns});
+    static_cast<TsmmKind&>(c) = to.kind;
     c.panel = shape.panel;
     // The usual shape is the narrowest one that holds all columns. A thread with two rows loads more at a time.
     const bool two_rows = sums_in_single(c) || (p.real_bytes == 4 && p.parts == 1) || p.m > 256 * p.parts;
     // If A has many columns, there would be too few blocks of many rows.
     const bool usual = !taken && (!p.row_major || shape.rows == 1) && (shape.columns != 1 || p.m <= 256 * p.parts) &&
                        (p.row_major || shape.columns != 8 || (shape.rows == 2) == two_rows);
-    if ((search == Search::usual && !usual) || !complete(device, p, c)) continue;
-    taken = true;
-    to.push_back(c);
+    if (to.all || usual) taken = to.add(c) || taken;
   }
 }
 
 static CudaWork direct_work(const CudaDevice& device, const CudaTsmmProblem& p, const DirectTsmm& c) {
   const double rows = static_cast<double>(ceil_div(c.parts, device.multiprocessors) * c.rows);
   const double products = static_cast<double>(p.m) * p.parts * c.tile_n;
-  CudaWork work{};
-  work.bytes = tall_bytes(p);
-  work.bandwidth = 0.97 * device.copy_bandwidth;
+  CudaWork work = tsmm_work(device, p, c, 0.97, 1);
   work.product_clocks = rows * products / (sums_in_single(c) ? 128 : 64);
   work.products = sums_in_single(c) ? CudaProducts::f32_fma : CudaProducts::f64_fma;
   work.shared_clocks = rows * static_cast<double>(p.m) * c.tile_n / (64.0 * c.blocks_n);
   // Lanes load from as many rows. Each of these lines takes the cache a clock.
   if (sums_in_single(c) && p.row_major) work.shared_clocks += rows * static_cast<double>(p.m);
   work.overlap = 0.9;
-  work.parts = static_cast<double>(std::min<std::int64_t>(c.parts, device.multiprocessors));
   work.bytes_in_flight =
       2.0 * 1024 * c.blocks_n * static_cast<double>(std::min<std::int64_t>(c.panel, p.m)) * p.real_bytes;
-  work.launches = 1;
-  work.waits = 2;
   return work;
 }
 
@@ -75,48 +65,37 @@ static bool is_compiled(const CudaTsmmProblem& p, const DirectTsmm& c) {
   return is_among(tsmm_direct_compiled, p.real_bytes, c.blocks_n, c.tile_n, c.panel, p.parts);
 }
 
-static std::span<const Field<DirectTsmm>> fields(const TsmmKind&) {
-  using C = DirectTsmm;
-  static constexpr Field<C> all[] = {{"tile", &C::blocks_n, &C::tile_n}, {"panel", &C::panel}};
-  return all;
-}
+constexpr Field<DirectTsmm> fields[] = {{"tile", &DirectTsmm::blocks_n, &DirectTsmm::tile_n},
+                                        {"panel", &DirectTsmm::panel}};
 
 const TsmmEntry<DirectTsmm> DirectTsmm::entry{fields, is_compiled, complete_direct, direct_work, add_direct};
 
 static bool complete_general(const CudaDevice& device, const CudaTsmmProblem& p, GeneralTsmm& c) {
   if (p.in_place) return false;
-  c = {};
-  c.kernel = TsmmKernel::general;
   c.parts = std::min<std::int64_t>(ceil_div(p.k, general_tile), 8 * device.multiprocessors);
   return true;
 }
 
 static CudaWork general_work(const CudaDevice& device, const CudaTsmmProblem& p, const GeneralTsmm& c) {
   const auto tiles = static_cast<double>(ceil_div(p.n, general_tile));
-  CudaWork work{};
-  work.bytes = tall_bytes(p) + static_cast<double>(p.k) * static_cast<double>(p.m) * (tiles - 1) * p.real_bytes;
-  work.bandwidth = device.copy_bandwidth / 2;
-  work.parts = std::min<double>(device.multiprocessors, static_cast<double>(c.parts));
+  CudaWork work = tsmm_work(device, p, c, 0.5, 1);
+  work.bytes += static_cast<double>(p.k) * static_cast<double>(p.m) * (tiles - 1) * p.real_bytes;
   const double pieces =
       static_cast<double>(ceil_div(ceil_div(p.k, general_tile), c.parts)) * static_cast<double>(c.parts) / work.parts;
   const double depth = static_cast<double>(p.m);
   work.product_clocks = pieces * tiles * depth * 16;
   work.shared_clocks = pieces * tiles * (depth * 48 + 32 * 32);
   work.bytes_in_flight = 65536;
-  work.launches = 1;
   work.waits = 1 + 3 * static_cast<double>(ceil_div(p.m, 32)) * tiles;
   return work;
 }
 
-static void add_general(const TsmmKind& kind, const CudaDevice& device, const CudaTsmmProblem& p, Search,
-                        std::vector<CudaTsmm>& to) {
+static void add_general(const TsmmCandidates& to) {
   GeneralTsmm c{};
-  static_cast<TsmmKind&>(c) = kind;
-  if (complete_general(device, p, c)) to.push_back(c);
+  to.add(c);
 }
 
-const TsmmEntry<GeneralTsmm> GeneralTsmm::entry{[](const TsmmKind&) { return std::span<const Field<GeneralTsmm>>{}; },
-                                                [](const CudaTsmmProblem&, const GeneralTsmm&) { return true; },
-                                                complete_general, general_work, add_general};
+const TsmmEntry<GeneralTsmm> GeneralTsmm::entry{
+    {}, [](const CudaTsmmProblem&, const GeneralTsmm&) { return true; }, complete_general, general_work, add_general};
 
 }  // namespace blockvec::kernels::dispatch

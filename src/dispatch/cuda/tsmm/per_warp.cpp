@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "src/dispatch/cuda/kernels.hpp"
 #include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/stages.hpp"
 
@@ -30,42 +29,25 @@ static bool complete_per_warp(const CudaDevice& device, const CudaTsmmProblem& p
   c.shared_bytes = static_cast<int>(bytes);
   const int most_blocks = tsmm_warps_blocks({c.blocks_n, c.tile_n});
   const int blocks = most_blocks * (bytes + static_bytes) <= device.shared_bytes ? most_blocks : 1;
-  if (c.chunks_per_ticket == 0) c.chunks_per_ticket = p.n > 24 && c.staged == 0 ? 16 : p.n > 24 || p.in_place ? 8 : 4;
-  c.parts = std::min<std::int64_t>(ceil_div(turns, computing_warps), blocks * device.multiprocessors);
-  c.workspace_bytes = sizeof(unsigned) + workspace_alignment;
+  const int ticket = p.n > 24 && c.staged == 0 ? 16 : p.n > 24 || p.in_place ? 8 : 4;
+  set_tickets(device, ceil_div(turns, computing_warps), ticket, c, blocks);
   return true;
 }
 
-static void add_per_warp(const TsmmKind& kind, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
-                         std::vector<CudaTsmm>& to) {
+static void add_per_warp(const TsmmCandidates& to) {
+  using C = PerWarp;
+  const CudaTsmmProblem& p = to.problem;
   // Memory is written in sectors of 32 bytes. Lanes fill them without shared memory only if all rows of B begin and end
   // with a sector.
   const bool staged = !p.aligned_output || p.pitch_b * p.real_bytes % 32 != 0 || p.n * p.real_bytes % 32 != 0;
-  const auto add = [&](const TileShape& tile, int stages, bool by_rows, int ticket) {
-    PerWarp c{};
-    static_cast<TsmmKind&>(c) = kind;
-    c.blocks_n = tile.m;
-    c.tile_n = tile.n;
-    c.stages = stages;
-    c.staged = by_rows ? 1 : 0;
-    c.chunks_per_ticket = ticket;
-    if (complete(device, p, c)) to.push_back(c);
-  };
   const bool few = p.n <= 24;
-  const int usual_stages = p.in_place ? (few ? 4 : 2) : few ? 2 : 3;
+  const bool wide_rows = p.real_bytes == 4 && !few && !p.in_place;
+  const int stages = p.in_place ? (few ? 4 : 2) : few || wide_rows ? 2 : 3;
   for (const TileShape& tile : tsmm_per_warp_shapes) {
     if (tile.n > 1 && 8 * (tile.n - 1) >= p.n) continue;  // a narrower tile is enough
-    if (search == Search::usual) {
-      const bool wide_rows = p.real_bytes == 4 && !few && !p.in_place;
-      add(tile, wide_rows ? 2 : usual_stages, staged, wide_rows ? 4 : 0);
-      continue;
-    }
-    for (const int stages : {2, 3, 4}) {
-      for (const int ticket : {4, 8, 16}) {
-        add(tile, stages, staged, ticket);
-        add(tile, stages, !staged, ticket);
-      }
-    }
+    to.add_each(start<C>(tile), {{&C::stages, stages, {2, 3, 4}},
+                                 {&C::chunks_per_ticket, wide_rows ? 4 : 0, {4, 8, 16}},
+                                 {&C::staged, staged ? 1 : 0, {0, 1}}});
   }
 }
 
@@ -73,18 +55,13 @@ static CudaWork per_warp_work(const CudaDevice& device, const CudaTsmmProblem& p
   const std::int64_t blocks = ceil_div(c.parts, device.multiprocessors);
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts) * blocks;
   const double products = static_cast<double>(turns * c.blocks_n * c.tile_n * ceil_div(p.m, 4)) / 4;
-  CudaWork work{};
-  work.bytes = tall_bytes(p);
-  work.bandwidth = 0.95 * device.copy_bandwidth;
+  CudaWork work = tsmm_work(device, p, c, 0.95);
   work.product_clocks = products * 16;
   work.shared_clocks = products * (16.0 / c.tile_n + 8.0 / c.blocks_n);
   work.overlap = 0.5;
   work.products = CudaProducts::f64_tensor;
-  work.parts = static_cast<double>(std::min<std::int64_t>(c.parts, device.multiprocessors));
   work.bytes_in_flight = static_cast<double>(blocks * computing_warps * (c.stages - 1) * c.rows *
                                              std::min<std::int64_t>(p.m, c.panel) * p.real_bytes);
-  work.launches = 2;
-  work.waits = 2;
   return work;
 }
 
@@ -92,14 +69,10 @@ static bool is_compiled(const CudaTsmmProblem& p, const PerWarp& c) {
   return is_among(tsmm_per_warp_compiled, p.real_bytes, c.blocks_n, c.tile_n);
 }
 
-static std::span<const Field<PerWarp>> fields(const TsmmKind&) {
-  using C = PerWarp;
-  static constexpr Field<C> all[] = {{"tile", &C::blocks_n, &C::tile_n},
-                                     {"staged", &C::staged},
-                                     {"stages", &C::stages},
-                                     {"ticket", &C::chunks_per_ticket}};
-  return all;
-}
+constexpr Field<PerWarp> fields[] = {{"tile", &PerWarp::blocks_n, &PerWarp::tile_n},
+                                     {"staged", &PerWarp::staged},
+                                     {"stages", &PerWarp::stages},
+                                     {"ticket", &PerWarp::chunks_per_ticket}};
 
 const TsmmEntry<PerWarp> PerWarp::entry{fields, is_compiled, complete_per_warp, per_warp_work, add_per_warp};
 

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "src/dispatch/cuda/kernels.hpp"
 #include "src/dispatch/cuda/tsmm/strided.hpp"
 
 namespace blockvec::kernels::dispatch {
@@ -47,33 +46,25 @@ static bool complete_registers_3m(const CudaDevice& device, const CudaTsmmProble
   c.staged_pitch = c.staged != 0 ? static_cast<int>(p.n) : 0;
   const std::int64_t beside =
       std::int64_t{c.warps / 2} * gauss_pair_bytes + 2 * std::int64_t{c.rows} * c.staged_pitch * p.real_bytes;
-  return fit_stages(device, beside, stage, 32, c) && set_blocks(device, p, c);
+  if (!fit_stages(device, beside, stage, 32, c)) return false;
+  set_blocks(device, p, c);
+  return true;
 }
 
-static void add_registers_3m(const TsmmKind& kind, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
-                             std::vector<CudaTsmm>& to) {
+static void add_registers_3m(const TsmmCandidates& to) {
+  using C = Registers3m;
+  const CudaTsmmProblem& p = to.problem;
   // As measured on an H200, other kernels are better for fewer columns.
   if (p.parts == 1 || p.real_bytes != 8 || p.m <= 64 || p.n <= 32) return;
   // Columns that begin inside sectors of memory had better be stored in longer pieces, if products leave time for that.
   const bool in_sectors = p.row_major || p.pitch_b * p.real_bytes % sector_bytes == 0;
-  if (search == Search::usual && !in_sectors && p.m <= 96 && p.n <= 96) return;
-  const auto add = [&](const TileShape& tile, int row_warps, bool staged) {
-    auto c = start<Registers3m>(kind, tile);
-    c.row_warps = row_warps;
-    c.staged = staged ? 1 : 0;
-    if (!complete(device, p, c)) return false;
-    to.push_back(c);
-    return true;
-  };
+  if (!to.all && !in_sectors && p.m <= 96 && p.n <= 96) return;
   for (const TileShape& tile : tsmm_registers_3m_shapes) {  // narrow tiles come first
     // Without staging, rows that begin inside sectors of memory would be written in parts of sectors.
     const bool staged = stages_rows(p) && p.n / 2 % 2 != 0 && gauss_row_pairs(tile.n) > 1;
-    const bool fits = add(tile, 0, staged);
-    if (fits && search == Search::usual) break;
-    for (const int row_warps : {1, 2, 3, 4, 6}) {
-      if (fits) add(tile, row_warps, staged);
-      if (fits && stages_rows(p)) add(tile, row_warps, !staged);
-    }
+    const bool found =
+        to.add_each(start<C>(tile), {{&C::row_warps, 0, {1, 2, 3, 4, 6}}, {&C::staged, staged ? 1 : 0, {0, 1}}});
+    if (found && !to.all) return;
   }
 }
 
@@ -94,16 +85,12 @@ static bool is_compiled(const CudaTsmmProblem& p, const Registers3m& c) {
          is_among(tsmm_registers_3m_compiled, p.real_bytes, c.blocks_n, c.tile_n, !p.row_major);
 }
 
-static std::span<const Field<Registers3m>> fields(const TsmmKind&) {
-  using C = Registers3m;
-  static constexpr Field<C> all[] = {{"tile", &C::blocks_n, &C::tile_n},
-                                     {"warps", &C::row_warps, &C::warps},
-                                     {"panel", &C::panel},
-                                     {"staged", &C::staged},
-                                     {"stages", &C::stages},
-                                     {"ticket", &C::chunks_per_ticket}};
-  return all;
-}
+constexpr Field<Registers3m> fields[] = {{"tile", &Registers3m::blocks_n, &Registers3m::tile_n},
+                                         {"warps", &Registers3m::row_warps, &Registers3m::warps},
+                                         {"panel", &Registers3m::panel},
+                                         {"staged", &Registers3m::staged},
+                                         {"stages", &Registers3m::stages},
+                                         {"ticket", &Registers3m::chunks_per_ticket}};
 
 const TsmmEntry<Registers3m> Registers3m::entry{fields, is_compiled, complete_registers_3m, registers_3m_work,
                                                 add_registers_3m};

@@ -1,11 +1,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "src/dispatch/cuda/kernels.hpp"
 #include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/rules.hpp"
 #include "src/dispatch/cuda/stages.hpp"
-#include "src/dispatch/cuda/tsmm/serves.hpp"
 #include "src/dispatch/cuda/tsmm/strided.hpp"
 
 namespace blockvec::kernels::dispatch {
@@ -171,14 +169,10 @@ static bool complete_row_ring(const CudaDevice& device, const CudaTsmmProblem& p
   c.warps = static_cast<int>(warps);
   c.output_in_ring = p.reads_output && (c.boxes_b || streams(p.n, p.pitch_b));
   if (c.rows % row_step(p, c) != 0 || !fit_groups(device, p, c)) return false;
-  if (c.chunks_per_ticket == 0) {
-    // Bytes of A and B per ticket, as measured on an H200 for squares and for narrow B.
-    const std::int64_t chunk_bytes = c.rows * (stage_pitch_a(p, c) + p.n) * p.real_bytes;
-    const std::int64_t bytes = is_deep(c) ? 114688 : is_scattered(p, c) ? 24576 : 32768;
-    c.chunks_per_ticket = chunks_of_ticket(chunk_bytes, bytes);
-  }
-  c.parts = std::min<std::int64_t>(ceil_div(p.k, c.rows), device.multiprocessors);
-  c.workspace_bytes = sizeof(unsigned) + workspace_alignment;
+  // Bytes of A and B per ticket, as measured on an H200 for squares and for narrow B.
+  const std::int64_t chunk_bytes = c.rows * (stage_pitch_a(p, c) + p.n) * p.real_bytes;
+  const std::int64_t bytes = is_deep(c) ? 114688 : is_scattered(p, c) ? 24576 : 32768;
+  set_tickets(device, ceil_div(p.k, c.rows), chunks_of_ticket(chunk_bytes, bytes), c);
   return true;
 }
 
@@ -186,10 +180,9 @@ static CudaWork row_ring_work(const CudaDevice& device, const CudaTsmmProblem& p
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
   const auto rows = static_cast<double>(turns * c.rows);
   const double busy_part = static_cast<double>(ring_warps(c)) / (c.groups * c.warps);
-  CudaWork work{};
-  work.bytes = tall_bytes(p) + static_cast<double>(p.k) * static_cast<double>(stage_pitch_a(p, c) - p.m) * p.real_bytes;
   // If groups are few, they wait for one another's stages, except groups that multiply little.
-  work.bandwidth = device.copy_bandwidth * (is_deep(c) ? 1.0 : std::min(1.0, 0.42 * c.groups));
+  CudaWork work = tsmm_work(device, p, c, is_deep(c) ? 1.0 : std::min(1.0, 0.42 * c.groups));
+  work.bytes += static_cast<double>(p.k) * static_cast<double>(stage_pitch_a(p, c) - p.m) * p.real_bytes;
   if (p.reads_output && p.real_bytes == 4) work.bandwidth *= 0.75;  // as measured on an H200
   if (is_deep(c)) {
     const double products = rows / 8 * c.warps * c.tile_n * (deep_columns(p.m) / 16);
@@ -212,65 +205,58 @@ static CudaWork row_ring_work(const CudaDevice& device, const CudaTsmmProblem& p
     work.overlap = is_split(c) ? 0.6 : 0.25;
     work.products = is_split(c) ? CudaProducts::tf32_tensor : CudaProducts::f64_tensor;
   }
-  work.parts = static_cast<double>(c.parts);
   work.bytes_in_flight = static_cast<double>(c.stages * ring_stage_bytes(p, c));
-  work.launches = 2;
-  work.waits = 2;
   return work;
 }
 
-static void add_row_ring(const TsmmKind& kind, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
-                         std::vector<CudaTsmm>& to) {
-  if (!ring_serves(device, p)) return;
-  const auto add = [&](const TileShape& tile, int groups, int rows, int stages, int chunks_per_ticket) {
-    RowRing c{};
-    static_cast<TsmmKind&>(c) = kind;
-    c.tile_n = tile.m;
-    c.blocks_n = tile.n;
-    c.groups = groups;
-    c.rows = rows;
-    c.stages = stages;
-    c.chunks_per_ticket = chunks_per_ticket;
-    if (complete(device, p, c)) to.push_back(c);
-    return c;
-  };
-  const auto add_shape = [&](const TileShape& tile) {
-    const RowRing usual = add(tile, 0, 0, 0, 0);
-    if (search == Search::usual || usual.warps == 0) return;
-    for (int groups = ring_warps(usual) / usual.warps; groups > 0; groups /= 2) {
-      for (int rows = row_step(p, usual); rows <= 1024; rows *= 2) {
-        const RowRing full = add(tile, groups, rows, 0, 0);
-        for (int ticket = 1; ticket <= 16; ticket *= 2) add(tile, groups, rows, 0, ticket);
-        const int half = full.stages / 2 / groups * groups;
-        if (half > 0) add(tile, groups, rows, half, 0);
-        if (!usual.boxes_a) continue;
-        for (const int ticket : {0, 1, 2, 4}) add(tile, groups, rows, 2 * groups, ticket);
-      }
+// Adds the usual configuration of a shape, or all.
+static void add_shape(const TsmmCandidates& to, int tile_n, int blocks_n) {
+  using C = RowRing;
+  const auto shape = start<C>({blocks_n, tile_n});
+  C usual = shape;
+  to.add(usual);
+  if (!to.all || usual.warps == 0) return;
+  for (int groups = ring_warps(usual) / usual.warps; groups > 0; groups /= 2) {
+    for (int rows = row_step(to.problem, usual); rows <= 1024; rows *= 2) {
+      C full = shape;
+      full.groups = groups;
+      full.rows = rows;
+      C c = full;
+      to.add(full);
+      to.add_each(c, {{&C::chunks_per_ticket, 1, {2, 4, 8, 16}}});
+      // Half of the stages that fit; of views, also the fewest.
+      if (full.stages / 2 >= groups) to.add_each(c, {{&C::stages, full.stages / 2 / groups * groups, {}}});
+      c.stages = 2 * groups;
+      if (usual.boxes_a) to.add_each(c, {{&C::chunks_per_ticket, 0, {1, 2, 4}}});
     }
-  };
-  const bool all = search == Search::all;
-  const bool limited = waits_for_double(device, p);
+  }
+}
+
+static void add_row_ring(const TsmmCandidates& to) {
+  const CudaTsmmProblem& p = to.problem;
+  if (!ring_serves(to.device, p)) return;
+  const bool limited = waits_for_double(to.device, p);
   // As measured on an H200, conversions to double precision would limit narrow views that are written as much as read.
   const bool split = p.real_bytes == 4 && p.may_split && !streams(p.m, p.pitch_a) && p.n <= 16 &&
                      (p.parts == 2 ? p.m >= 32 && p.n > 8 : p.m >= 16 && p.m < 4 * p.n && p.n > 4 && p.n <= 8);
-  if (kind.kernel == TsmmKernel::row_deep) {
-    for (const Columns& shape : tsmm_row_deep_shapes) add_shape({shape.n, 0});
-  } else if (kind.policy == Policy::fma) {
+  if (to.kind.kernel == TsmmKernel::row_deep) {
+    for (const Columns& shape : tsmm_row_deep_shapes) add_shape(to, shape.n, 0);
+  } else if (to.kind.policy == Policy::fma) {
     for (const Columns& shape : tsmm_row_ring_fma_shapes) {
       // Measured on an H200 for 9 and 10 columns. Tensor cores are as fast from 11 columns on, in double precision from
       // 5 on.
       const bool is_better = shape.n <= (p.real_bytes == 4 ? widest_exact_narrow : 4) || p.n == 9 || p.n == 10;
-      if (all || ((is_better || limited) && !split)) add_shape({0, shape.n});
+      if (to.all || ((is_better || limited) && !split)) add_shape(to, 0, shape.n);
     }
-  } else if (kind.policy == Policy::usual) {
+  } else if (to.kind.policy == Policy::usual) {
     for (const TileShape& tile : tsmm_row_ring_shapes) {
-      if (all || !split) add_shape(tile);
+      if (to.all || !split) add_shape(to, tile.m, tile.n);
     }
   } else if (p.real_bytes == 4) {
     for (const TileShape& tile : tsmm_row_ring_tf32_shapes) {
       const bool serves =
-          tile.m == 1 ? p.n <= 16 && (all || split || limited) : limited || 2 * p.m * p.n >= 17 * (p.m + p.n);
-      if (serves) add_shape(tile);  // narrower products wait for memory anyway
+          tile.m == 1 ? p.n <= 16 && (to.all || split || limited) : limited || 2 * p.m * p.n >= 17 * (p.m + p.n);
+      if (serves) add_shape(to, tile.m, tile.n);  // narrower products wait for memory anyway
     }
   }
 }
@@ -294,6 +280,6 @@ static std::span<const Field<RowRing>> fields(const TsmmKind& kind) {
   return ring;
 }
 
-const TsmmEntry<RowRing> RowRing::entry{fields, is_compiled, complete_row_ring, row_ring_work, add_row_ring};
+const TsmmEntry<RowRing> RowRing::entry{{}, is_compiled, complete_row_ring, row_ring_work, add_row_ring, fields};
 
 }  // namespace blockvec::kernels::dispatch

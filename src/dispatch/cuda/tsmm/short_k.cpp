@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "src/dispatch/cuda/kernels.hpp"
 #include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/stages.hpp"
 
@@ -40,16 +39,13 @@ static bool complete_short_k(const CudaDevice& device, const CudaTsmmProblem& p,
   return c.shared_bytes <= device.shared_bytes && c.parts <= std::numeric_limits<std::int32_t>::max();
 }
 
-static void add_short_k(const TsmmKind&, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
-                        std::vector<CudaTsmm>& to) {
+static void add_short_k(const TsmmCandidates& to) {
+  const CudaTsmmProblem& p = to.problem;
   for (const TileShape& tile : tsmm_short_k_shapes) {
     const bool narrower = tile.n > 1 && 4 * tile.n >= p.n;  // a narrower tile is enough
-    if (search == Search::usual && (narrower || tile.m != (p.m >= many_columns ? 8 : 4))) continue;
-    ShortK c{};
-    c.kernel = TsmmKernel::short_k;
-    c.blocks_n = tile.m;
-    c.tile_n = tile.n;
-    if (complete(device, p, c)) to.push_back(c);
+    if (!to.all && (narrower || tile.m != (p.m >= many_columns ? 8 : 4))) continue;
+    auto c = start<ShortK>(tile);
+    to.add(c);
   }
 }
 
@@ -57,19 +53,15 @@ static CudaWork short_k_work(const CudaDevice& device, const CudaTsmmProblem& p,
   const std::int64_t blocks = blocks_at_a_time(device, c);
   const std::int64_t turns = ceil_div(c.parts, device.multiprocessors * blocks);
   const double steps = static_cast<double>(turns * blocks * c.blocks_n) * static_cast<double>(ceil_div(p.m, 16));
-  CudaWork work{};
-  work.bytes = tall_bytes(p);
+  CudaWork work = tsmm_work(device, p, c, 0.97, 1);
   // The blocks that run at the end have all of the bandwidth, but cannot use it.
-  work.bandwidth = 0.97 * device.copy_bandwidth * static_cast<double>(c.parts) /
-                   static_cast<double>(turns * blocks * device.multiprocessors);
+  work.bandwidth =
+      work.bandwidth * static_cast<double>(c.parts) / static_cast<double>(turns * blocks * device.multiprocessors);
   work.product_clocks = steps * c.tile_n * 16;
   work.shared_clocks = steps * (16 + 8.0 * c.tile_n);
   work.overlap = 0.5;
   work.products = CudaProducts::f64_tensor;
-  work.parts = static_cast<double>(std::min<std::int64_t>(c.parts, device.multiprocessors));
   work.bytes_in_flight = static_cast<double>(blocks * (panels_stages - 1) * c.rows * panels_panel * p.real_bytes);
-  work.launches = 1;
-  work.waits = 2;
   return work;
 }
 
@@ -77,10 +69,7 @@ static bool is_compiled(const CudaTsmmProblem& p, const ShortK& c) {
   return p.real_bytes == 8 && p.parts == 1 && is_among(tsmm_short_k_compiled, p.real_bytes, c.blocks_n, c.tile_n);
 }
 
-static std::span<const Field<ShortK>> fields(const TsmmKind&) {
-  static constexpr Field<ShortK> all[] = {{"tile", &ShortK::blocks_n, &ShortK::tile_n}};
-  return all;
-}
+constexpr Field<ShortK> fields[] = {{"tile", &ShortK::blocks_n, &ShortK::tile_n}};
 
 const TsmmEntry<ShortK> ShortK::entry{fields, is_compiled, complete_short_k, short_k_work, add_short_k};
 

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "src/dispatch/cuda/kernels.hpp"
 #include "src/dispatch/cuda/rules.hpp"
-#include "src/dispatch/cuda/tsmm/serves.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -98,23 +96,15 @@ bool fit_stages(const CudaDevice& device, std::int64_t beside, std::int64_t stag
   return c.stages >= 2 && c.stages <= max_stages && c.stages * stage <= room;
 }
 
-bool set_blocks(const CudaDevice& device, const CudaTsmmProblem& p, Strided& c) {
-  if (c.chunks_per_ticket == 0) c.chunks_per_ticket = 1;
-  c.parts = std::min<std::int64_t>(ceil_div(p.k, c.rows), blocks_of(c) * device.multiprocessors);
-  c.workspace_bytes = 2 * workspace_alignment;
+void set_blocks(const CudaDevice& device, const CudaTsmmProblem& p, Strided& c, int chunks_per_ticket) {
+  set_tickets(device, ceil_div(p.k, c.rows), chunks_per_ticket, c, blocks_of(c));
   if (c.small_in_ring) c.workspace_bytes += static_cast<std::size_t>(small_bytes(c, round_up(p.m, c.panel)));
-  return true;
 }
 
 CudaWork work_of(const CudaDevice& device, const CudaTsmmProblem& p, const Strided& c, double share) {
-  CudaWork work{};
-  work.bytes = tall_bytes(p);
-  work.bandwidth = share * device.copy_bandwidth;
+  CudaWork work = tsmm_work(device, p, c, share);
   work.products = c.policy == Policy::tf32 ? CudaProducts::tf32_tensor : CudaProducts::f64_tensor;
-  work.parts = static_cast<double>(std::min<std::int64_t>(c.parts, device.multiprocessors));
   work.bytes_in_flight = blocks_of(c) * (c.stages - 1.5) * static_cast<double>(numbers_of_stage(p, c) * p.real_bytes);
-  work.launches = 2;
-  work.waits = 2;
   return work;
 }
 
@@ -201,26 +191,7 @@ bool wide_serves_in_place(const CudaDevice& device, std::int64_t k, std::int64_t
   return device.bulk_copies && k >= 4 && k < most_rows && n > section_columns && n <= most_columns_in_place;
 }
 
-static bool complete_strided(const CudaDevice& device, const CudaTsmmProblem& p, Strided& c) {
-  if (!boxes_serve(device, p) || (is_plain(c) && !p.row_major)) return false;
-  // 3M reads complex numbers as a whole.
-  if (is_3m(c) && (p.parts != 2 || p.real_bytes != 8 || !p.aligned || c.staged != 0)) return false;
-  c.classes = is_plain(c) ? 1 : box_classes(p);
-  c.warps = 1;
-  while (c.warps <= computing_warps && c.warps * columns_of_tile(p, c) < p.n) c.warps *= 2;
-  if (c.warps > computing_warps) return false;
-  if (c.row_warps == 0) c.row_warps = computing_warps / c.warps;
-  if (is_3m(c) && !p.row_major && c.row_warps != gauss_column_row_warps) return false;
-  if (c.row_warps * c.warps > computing_warps || !fit_stage(device, p, c) || !fit_ring(device, p, c)) return false;
-  c.rows = box_rows(c) * boxes_of_stage(c);
-  if (c.chunks_per_ticket == 0) {
-    // Warps that copy wait for one another's tickets.
-    c.chunks_per_ticket = chunks_of_ticket(c.rows * p.m * p.real_bytes, is_plain(c) ? 65536 : 20480);
-  }
-  return set_blocks(device, p, c);
-}
-
-static bool complete_strided_tf32(const CudaDevice& device, const CudaTsmmProblem& p, StridedTf32& c) {
+static bool complete_tf32(const CudaDevice& device, const CudaTsmmProblem& p, Strided& c) {
   if (!boxes_split_serve(device, p) || p.n > columns_of_tile(p, c)) return false;
   c.classes = box_classes(p);
   c.groups = c.warps = 1;
@@ -235,7 +206,26 @@ static bool complete_strided_tf32(const CudaDevice& device, const CudaTsmmProble
     for (std::int64_t panel = 64; !found && panel >= numbers_of_step; panel /= 2) found = panel < p.m && fits(panel);
     if (!found) return false;
   }
-  return set_blocks(device, p, c);
+  set_blocks(device, p, c);
+  return true;
+}
+
+static bool complete_strided(const CudaDevice& device, const CudaTsmmProblem& p, Strided& c) {
+  if (is_tf32(c)) return complete_tf32(device, p, c);
+  if (!boxes_serve(device, p) || (is_plain(c) && !p.row_major)) return false;
+  // 3M reads complex numbers as a whole.
+  if (is_3m(c) && (p.parts != 2 || p.real_bytes != 8 || !p.aligned || c.staged != 0)) return false;
+  c.classes = is_plain(c) ? 1 : box_classes(p);
+  c.warps = 1;
+  while (c.warps <= computing_warps && c.warps * columns_of_tile(p, c) < p.n) c.warps *= 2;
+  if (c.warps > computing_warps) return false;
+  if (c.row_warps == 0) c.row_warps = computing_warps / c.warps;
+  if (is_3m(c) && !p.row_major && c.row_warps != gauss_column_row_warps) return false;
+  if (c.row_warps * c.warps > computing_warps || !fit_stage(device, p, c) || !fit_ring(device, p, c)) return false;
+  c.rows = box_rows(c) * boxes_of_stage(c);
+  // Warps that copy wait for one another's tickets.
+  set_blocks(device, p, c, chunks_of_ticket(c.rows * p.m * p.real_bytes, is_plain(c) ? 65536 : 20480));
+  return true;
 }
 
 static bool complete_wide(const CudaDevice& device, const CudaTsmmProblem& p, Wide& c) {
@@ -269,27 +259,7 @@ static bool complete_wide(const CudaDevice& device, const CudaTsmmProblem& p, Wi
   return true;
 }
 
-static CudaWork strided_work(const CudaDevice& device, const CudaTsmmProblem& p, const Strided& c) {
-  const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
-  const double busy_part = static_cast<double>(computing_warps) / (c.row_warps * c.warps);
-  CudaWork work = work_of(device, p, c, 0.97);
-  // What a TMA tile loads beyond its panel or its rows crosses the L2 cache once more. TMA tiles of aligned lines are
-  // cut instead (tensor_map.hpp).
-  const bool cut = is_plain(c) || (p.aligned && c.classes == 1);
-  const std::int64_t useful = cut ? c.pitch : !p.row_major ? p.parts * box_rows(c) : c.panel < p.m ? c.panel : c.pitch;
-  work.bandwidth *= static_cast<double>(c.pitch + useful) / (2.0 * c.pitch);
-  if (p.row_major && c.panel < p.m) work.bandwidth *= c.panel * p.real_bytes / (c.panel * p.real_bytes + 8.0);
-  const bool gauss = is_3m(c);
-  const std::int64_t depth = gauss ? p.m / 2 : p.m;
-  const double products = static_cast<double>(turns * c.rows / 16 * c.warps * c.tile_n * ceil_div(depth, 4)) / 4;
-  work.product_clocks = products * (gauss ? 48 : 16) * busy_part;
-  work.shared_clocks = products * (16.0 / c.tile_n + 8.0 / c.blocks_n) * (gauss ? 2 : 1) * busy_part;
-  work.overlap = gauss ? 0.6 : 0;
-  if (c.small_in_ring) work.bandwidth *= static_cast<double>(c.rows) / static_cast<double>(c.rows + p.n);
-  return work;
-}
-
-static CudaWork strided_tf32_work(const CudaDevice& device, const CudaTsmmProblem& p, const StridedTf32& c) {
+static CudaWork tf32_work(const CudaDevice& device, const CudaTsmmProblem& p, const Strided& c) {
   const int columns = 8 * c.tile_n;  // of scalars
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
   const auto rows = static_cast<double>(turns * c.rows);
@@ -307,6 +277,27 @@ static CudaWork strided_tf32_work(const CudaDevice& device, const CudaTsmmProble
   work.product_clocks = products / 1024;
   work.shared_clocks = products / 2048 + rows * static_cast<double>(p.m + p.n) * 2 / 32;
   work.overlap = 0.6;
+  return work;
+}
+
+static CudaWork strided_work(const CudaDevice& device, const CudaTsmmProblem& p, const Strided& c) {
+  if (is_tf32(c)) return tf32_work(device, p, c);
+  const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
+  const double busy_part = static_cast<double>(computing_warps) / (c.row_warps * c.warps);
+  CudaWork work = work_of(device, p, c, 0.97);
+  // What a TMA tile loads beyond its panel or its rows crosses the L2 cache once more. TMA tiles of aligned lines are
+  // cut instead (tensor_map.hpp).
+  const bool cut = is_plain(c) || (p.aligned && c.classes == 1);
+  const std::int64_t useful = cut ? c.pitch : !p.row_major ? p.parts * box_rows(c) : c.panel < p.m ? c.panel : c.pitch;
+  work.bandwidth *= static_cast<double>(c.pitch + useful) / (2.0 * c.pitch);
+  if (p.row_major && c.panel < p.m) work.bandwidth *= c.panel * p.real_bytes / (c.panel * p.real_bytes + 8.0);
+  const bool gauss = is_3m(c);
+  const std::int64_t depth = gauss ? p.m / 2 : p.m;
+  const double products = static_cast<double>(turns * c.rows / 16 * c.warps * c.tile_n * ceil_div(depth, 4)) / 4;
+  work.product_clocks = products * (gauss ? 48 : 16) * busy_part;
+  work.shared_clocks = products * (16.0 / c.tile_n + 8.0 / c.blocks_n) * (gauss ? 2 : 1) * busy_part;
+  work.overlap = gauss ? 0.6 : 0;
+  if (c.small_in_ring) work.bandwidth *= static_cast<double>(c.rows) / static_cast<double>(c.rows + p.n);
   return work;
 }
 
@@ -372,104 +363,84 @@ Shapes usual_shapes(Policy policy, const CudaTsmmProblem& p) {
   return {{{2, 4}, 0, 0}, {{2, 6}, 0, 0}};
 }
 
-// Values to try; 0: the rules choose, and usually only they do.
-constexpr int panels[] = {0, 16, 32, 64, 128};
-constexpr int stage_counts[] = {0, 2, 3, 4};
-std::span<const int> some(std::span<const int> values, Search search) {
-  return search == Search::usual ? values.first(1) : values;
+// What tuning tries besides the rules' choice, 0.
+const Values<Strided> panels{&Strided::panel, 0, {16, 32, 64, 128}};
+const Values<Strided> stage_counts{&Strided::stages, 0, {2, 3, 4}};
+
+void add_3m(const TsmmCandidates& to) {
+  using C = Strided;
+  const CudaTsmmProblem& p = to.problem;
+  if (p.parts == 1 || p.m * p.n <= 48 * (p.m + p.n)) return;  // narrower products wait for memory anyway
+  for (const TileShape& tile : tsmm_strided_3m_shapes) to.add_each(start<C>(tile), {panels, stage_counts});
 }
 
-void add_3m(const CudaDevice& device, const CudaTsmmProblem& p, Search search, std::vector<CudaTsmm>& to) {
-  if (p.parts == 1 || p.m * p.n <= 48 * (p.m + p.n)) return;  // narrower products wait for memory anyway
-  for (const TileShape& tile : tsmm_strided_3m_shapes) {
-    for (const int panel : some(panels, search)) {
-      for (const int stages : some(stage_counts, search)) {
-        auto c = start<Strided>({TsmmKernel::strided, Policy::three_m}, tile, panel, stages);
-        if (complete(device, p, c)) to.push_back(c);
-      }
-    }
-  }
+// Adds a shape. Returns its number of stages, or 0 if it is illegal.
+int add_shape(const TsmmCandidates& to, const Shape& shape, bool staged) {
+  auto c = start<Strided>(shape.tile);
+  c.panel = shape.panel;
+  c.row_warps = shape.row_warps;
+  c.groups = shape.panel != 0 ? 1 : 0;
+  c.staged = staged ? 1 : 0;
+  return to.add(c) ? c.stages : 0;
 }
 
 }  // namespace
 
-static void add_strided(const TsmmKind& kind, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
-                        std::vector<CudaTsmm>& to) {
-  if (kind.policy == Policy::three_m) return add_3m(device, p, search, to);
+static void add_tf32(const TsmmCandidates& to) {
+  using C = Strided;
+  const CudaTsmmProblem& p = to.problem;
+  const bool few = splits_few_columns(p);
+  if (p.real_bytes != 4 || !p.row_major) return;
+  if (!to.all && !few && p.m * p.n < 16 * (p.m + p.n)) return;  // narrower products wait for memory anyway
+  if (!to.all && prefers_per_warp(p)) return;
+  for (const TileShape& tile : tsmm_strided_tf32_shapes) {
+    const bool narrower_does = tile.n > 1 && 4 * p.parts * tile.n >= p.n;
+    if (narrower_does && (!to.all || tile.n > 4)) continue;
+    if (!to.all && few && (tile.m == 2) != (p.m <= 64)) continue;  // short rows: fewer, longer chunks
+    // Short rows come faster in flat pieces, together with B's old rows.
+    const int shortest = p.parts == 1 && tile.n > 4 ? 96 : 48;
+    if (!to.all && p.reads_output && p.m < shortest) continue;
+    // Without staging, as measured on an H200, best even if rows begin inside sectors of memory.
+    to.add_each(start<C>(tile), {panels, stage_counts, {&C::staged, 0, {1}}});
+  }
+}
+
+static void add_strided(const TsmmCandidates& to) {
+  using C = Strided;
+  if (to.kind.policy == Policy::three_m) return add_3m(to);
+  if (to.kind.policy == Policy::tf32) return add_tf32(to);
+  const CudaTsmmProblem& p = to.problem;
   const bool staged = stages_results(p);
-  const auto add = [&](const Shape& shape, bool through_shared, int groups = 0, int ticket = 0) {
-    auto c = start<Strided>(kind, shape.tile, shape.panel);
-    c.row_warps = shape.row_warps;
-    c.groups = shape.panel != 0 ? 1 : groups;
-    c.chunks_per_ticket = ticket;
-    c.staged = through_shared ? 1 : 0;
-    if (!complete(device, p, c)) return 0;
-    to.push_back(c);
-    return c.stages;
-  };
-  const bool usual = search == Search::usual;
-  if (usual) {
-    const Shapes shapes = usual_shapes(kind.policy, p);
+  if (!to.all) {
+    const Shapes shapes = usual_shapes(to.kind.policy, p);
     int most = 0;
     for (const Shape& shape : {shapes.best, shapes.other}) {
-      if (shape.tile.m != 0) most = std::max(most, add(shape, staged));
+      if (shape.tile.m != 0) most = std::max(most, add_shape(to, shape, staged));
       if (most >= 3) return;
     }
     if (most > 0) return;
   }
+  const Values<C> tickets{&C::chunks_per_ticket, 1, {2, 4}};
   for (const TileShape& tile : tsmm_strided_shapes) {
-    if (tile.n > (usual ? 1 : 2) && std::int64_t{tile.n} * 8 >= 2 * p.n) continue;  // a narrower tile is enough
+    if (tile.n > (to.all ? 2 : 1) && std::int64_t{tile.n} * 8 >= 2 * p.n) continue;  // a narrower tile is enough
     for (const int row_warps : {8, 4, 2, 1}) {
-      add({tile, row_warps, 0}, staged);
-      if (usual) continue;
-      add({tile, row_warps, 0}, !staged);
-      for (const int ticket : {1, 2, 4}) {
-        for (const int groups : {1, 2, 4, 8}) {
-          if (groups == 1 || (p.row_major && !is_tight(p))) add({tile, row_warps, 0}, staged, groups, ticket);
-        }
-        for (const int panel : panels) {
-          if (panel != 0 && panel < p.m) add({tile, row_warps, panel}, staged, 0, ticket);
-        }
-      }
+      add_shape(to, {tile, row_warps, 0}, staged);
+      if (!to.all) continue;
+      add_shape(to, {tile, row_warps, 0}, !staged);
+      auto c = start<C>(tile);
+      c.row_warps = row_warps;
+      c.staged = staged ? 1 : 0;
+      c.groups = 1;
+      to.add_each(c, {tickets, panels});
+      if (p.row_major && !is_tight(p)) to.add_each(c, {tickets, {&C::groups, 2, {4, 8}}});
     }
   }
 }
 
-static void add_strided_tf32(const TsmmKind& kind, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
-                             std::vector<CudaTsmm>& to) {
-  const bool few = splits_few_columns(p);
-  const bool usual = search == Search::usual;
-  if (p.real_bytes != 4 || !p.row_major) return;
-  if (usual && !few && p.m * p.n < 16 * (p.m + p.n)) return;  // narrower products wait for memory anyway
-  if (usual && prefers_per_warp(p)) return;
-  for (const TileShape& tile : tsmm_strided_tf32_shapes) {
-    const bool narrower_does = tile.n > 1 && 4 * p.parts * tile.n >= p.n;
-    if (narrower_does && (usual || tile.n > 4)) continue;
-    if (usual && few && (tile.m == 2) != (p.m <= 64)) continue;  // short rows: fewer, longer chunks
-    // Short rows come faster in flat pieces, together with B's old rows.
-    const int shortest = p.parts == 1 && tile.n > 4 ? 96 : 48;
-    if (usual && p.reads_output && p.m < shortest) continue;
-    for (const int panel : some(panels, search)) {
-      for (const int stages : some(stage_counts, search)) {
-        // Without staging, as measured on an H200, best even if rows begin inside sectors of memory.
-        auto c = start<StridedTf32>(kind, tile, panel, stages);
-        if (complete(device, p, c)) to.push_back(c);
-      }
-      auto staged = start<StridedTf32>(kind, tile, panel);
-      staged.staged = 1;
-      if (!usual && complete(device, p, staged)) to.push_back(staged);
-    }
-  }
-}
-
-static void add_wide(const TsmmKind& kind, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
-                     std::vector<CudaTsmm>& to) {
+static void add_wide(const TsmmCandidates& to) {
   for (const TileShape& tile : tsmm_wide_shapes) {
-    if (search == Search::all && p.n <= 8 * (tile.n - 1)) continue;  // a narrower tile is enough
-    for (const int panel : some(std::span(panels).first(3), search)) {
-      auto c = start<Wide>(kind, {2, tile.n}, panel);
-      if (complete(device, p, c)) to.push_back(c);
-    }
+    if (to.all && to.problem.n <= 8 * (tile.n - 1)) continue;  // a narrower tile is enough
+    to.add_each(start<Wide>({2, tile.n}), {{&Wide::panel, 0, {16, 32}}});
   }
 }
 
@@ -478,29 +449,25 @@ static bool is_compiled(const CudaTsmmProblem& p, const Strided& c) {
     return p.real_bytes == 8 && p.parts == 2 &&
            is_among(tsmm_strided_3m_compiled, p.real_bytes, c.blocks_n, c.tile_n, !p.row_major);
   }
+  if (is_tf32(c)) return is_among(tsmm_strided_tf32_compiled, p.real_bytes, c.blocks_n, c.tile_n, p.parts);
   return is_among(tsmm_strided_compiled, p.real_bytes, c.blocks_n, c.tile_n);
-}
-static bool is_compiled(const CudaTsmmProblem& p, const StridedTf32& c) {
-  return is_among(tsmm_strided_tf32_compiled, p.real_bytes, c.blocks_n, c.tile_n, p.parts);
 }
 static bool is_compiled(const CudaTsmmProblem& p, const Wide& c) {
   return is_among(tsmm_wide_compiled, p.real_bytes, c.blocks_n, c.tile_n);
 }
 
-template <class C>
-static std::span<const Field<C>> fields(const TsmmKind&) {
-  return strided_fields<C>;
-}
-template <>
-std::span<const Field<Wide>> fields(const TsmmKind&) {
-  using C = Wide;
-  static constexpr Field<C> all[] = {{"tile", &C::blocks_n, &C::tile_n}, {"panel", &C::panel}, {"stages", &C::stages}};
-  return all;
-}
+constexpr Field<Strided> strided_fields[] = {{"tile", &Strided::blocks_n, &Strided::tile_n},
+                                             {"warps", &Strided::row_warps, &Strided::warps},
+                                             {"groups", &Strided::groups},
+                                             {"panel", &Strided::panel},
+                                             {"staged", &Strided::staged},
+                                             {"stages", &Strided::stages},
+                                             {"ticket", &Strided::chunks_per_ticket}};
 
-const TsmmEntry<Strided> Strided::entry{fields<Strided>, is_compiled, complete_strided, strided_work, add_strided};
-const TsmmEntry<StridedTf32> StridedTf32::entry{fields<StridedTf32>, is_compiled, complete_strided_tf32,
-                                                strided_tf32_work, add_strided_tf32};
-const TsmmEntry<Wide> Wide::entry{fields<Wide>, is_compiled, complete_wide, wide_work, add_wide};
+constexpr Field<Wide> wide_fields[] = {
+    {"tile", &Wide::blocks_n, &Wide::tile_n}, {"panel", &Wide::panel}, {"stages", &Wide::stages}};
+
+const TsmmEntry<Strided> Strided::entry{strided_fields, is_compiled, complete_strided, strided_work, add_strided};
+const TsmmEntry<Wide> Wide::entry{wide_fields, is_compiled, complete_wide, wide_work, add_wide};
 
 }  // namespace blockvec::kernels::dispatch

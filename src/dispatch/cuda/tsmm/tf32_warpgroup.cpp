@@ -3,7 +3,6 @@
 #include <iterator>
 #include <limits>
 
-#include "src/dispatch/cuda/kernels.hpp"
 #include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/rules.hpp"
 #include "src/dispatch/cuda/stages.hpp"
@@ -62,19 +61,16 @@ static bool complete_tf32_warpgroup(const CudaDevice& device, const CudaTsmmProb
   if (c.stages < (p.reads_output ? 3 : tsmm_warpgroups + 1) || c.stages * stage > room) return false;
   if (full_barriers(c.stages, tsmm_warpgroups) > max_stages) return false;
   c.shared_bytes = static_cast<int>(small_bytes(p, c) + c.stages * stage);
-  if (c.chunks_per_ticket == 0) c.chunks_per_ticket = chunks_of_ticket(c.rows * (p.pitch_a + p.n) * p.real_bytes);
-  c.parts = std::min<std::int64_t>(ceil_div(p.k, c.rows), device.multiprocessors);
-  c.workspace_bytes = sizeof(unsigned) + workspace_alignment;
+  set_tickets(device, ceil_div(p.k, c.rows), chunks_of_ticket(c.rows * (p.pitch_a + p.n) * p.real_bytes), c);
   return true;
 }
 
 static CudaWork tf32_warpgroup_work(const CudaDevice& device, const CudaTsmmProblem& p, const Tf32Warpgroup& c) {
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
   const auto rows = static_cast<double>(turns * c.rows);
-  CudaWork work{};
+  CudaWork work = tsmm_work(device, p, c, 1);
   const std::int64_t crossings = p.reads_output ? 2 : 1;  // of B
   work.bytes = static_cast<double>(p.k) * static_cast<double>(p.pitch_a + crossings * p.n) * p.real_bytes;
-  work.bandwidth = device.copy_bandwidth;
   // 3xTF32 makes three products on tensor cores, which multiply 1024 numbers per clock. A complex product takes four
   // real ones.
   const auto depth = static_cast<double>(steps_of(p) * pairs_of_step);
@@ -84,36 +80,25 @@ static CudaWork tf32_warpgroup_work(const CudaDevice& device, const CudaTsmmProb
   work.shared_clocks = products / 2048 + rows * static_cast<double>(p.m + crossings * p.n) * 2 / 32;
   work.overlap = 0.8;
   work.products = CudaProducts::tf32_tensor;
-  work.parts = static_cast<double>(c.parts);
   work.bytes_in_flight = static_cast<double>((c.stages - 1) * bytes_of_stage(p));
-  work.launches = 2;
-  work.waits = 2;
   return work;
 }
 
-static void add_tf32_warpgroup(const TsmmKind&, const CudaDevice& device, const CudaTsmmProblem& p, Search search,
-                               std::vector<CudaTsmm>& to) {
+static void add_tf32_warpgroup(const TsmmCandidates& to) {
+  using C = Tf32Warpgroup;
+  const CudaTsmmProblem& p = to.problem;
   if (p.real_bytes != 4) return;
   const bool few = splits_few_columns(p);
   // For updates by few columns, strided_tf32 is as fast.
   const bool is_better = few ? !p.reads_output : is_wide_enough(p);
-  if (search == Search::usual && !is_better) return;
+  if (!to.all && !is_better) return;
   for (const Columns& tile : tsmm_tf32_warpgroup_shapes) {
     if (few && 8 * p.parts * (tile.n - 1) >= p.n) continue;  // a narrower tile is enough
     const bool ring_is_as_fast = tile.n <= 2 && p.m < 64 && !p.reads_output;
-    if (search == Search::usual && ring_is_as_fast) continue;
-    const auto add = [&](int stages, int ticket) {
-      Tf32Warpgroup c{};
-      c.kernel = TsmmKernel::tf32_warpgroup;
-      c.tile_n = tile.n;
-      c.stages = stages;
-      c.chunks_per_ticket = ticket;
-      if (complete(device, p, c)) to.push_back(c);
-    };
-    add(0, 0);
-    if (search == Search::usual) continue;
-    for (const int ticket : {1, 2, 4}) add(0, ticket);
-    for (const int stages : {4, 6, 8}) add(stages, 0);
+    if (!to.all && ring_is_as_fast) continue;
+    C c{};
+    c.tile_n = tile.n;
+    to.add_each(c, {{&C::chunks_per_ticket, 0, {1, 2, 4}}, {&C::stages, 0, {4, 6, 8}}});
   }
 }
 
@@ -121,11 +106,9 @@ static bool is_compiled(const CudaTsmmProblem& p, const Tf32Warpgroup& c) {
   return is_among(tsmm_tf32_warpgroup_compiled, p.real_bytes, c.tile_n, p.pitch_a % 2 == 0, p.reads_output, p.parts);
 }
 
-static std::span<const Field<Tf32Warpgroup>> fields(const TsmmKind&) {
-  using C = Tf32Warpgroup;
-  static constexpr Field<C> all[] = {{"tile", &C::tile_n}, {"stages", &C::stages}, {"ticket", &C::chunks_per_ticket}};
-  return all;
-}
+constexpr Field<Tf32Warpgroup> fields[] = {{"tile", &Tf32Warpgroup::tile_n},
+                                           {"stages", &Tf32Warpgroup::stages},
+                                           {"ticket", &Tf32Warpgroup::chunks_per_ticket}};
 
 const TsmmEntry<Tf32Warpgroup> Tf32Warpgroup::entry{fields, is_compiled, complete_tf32_warpgroup, tf32_warpgroup_work,
                                                     add_tf32_warpgroup};

@@ -3,18 +3,12 @@
 #include "src/dispatch/cuda/configuration.hpp"
 #include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/rules.hpp"
-#include "src/dispatch/cuda/sections.hpp"
 #include "src/dispatch/cuda/stages.hpp"
 #include "src/dispatch/cuda/tsmttsm/ring.hpp"
 
 namespace blockvec::kernels::dispatch {
 
-const TsmttsmEntry<NoTsmttsm> NoTsmttsm::entry{
-    [](const TsmttsmKind&) { return std::span<const Field<NoTsmttsm>>{}; },
-    [](const CudaTsmttsmProblem&, const NoTsmttsm&) { return false; },
-    [](const CudaDevice&, const CudaTsmttsmProblem&, NoTsmttsm&) { return false; },
-    [](const CudaDevice&, const CudaTsmttsmProblem&, const NoTsmttsm&) { return CudaWork{}; },
-    [](const TsmttsmKind&, const CudaDevice&, const CudaTsmttsmProblem&, Search, std::vector<CudaTsmttsm>&) {}};
+const TsmttsmEntry<NoTsmttsm> NoTsmttsm::entry{};
 
 bool complete(const CudaDevice& device, const CudaTsmttsmProblem& problem, CudaTsmttsm& configuration) {
   if (problem.k == 0) {
@@ -35,8 +29,8 @@ void collect(const CudaDevice& device, const CudaTsmttsmProblem& problem, Search
     return;
   }
   apply_rules(tsmttsm_rules(), device, problem, search, to, [&](const TsmttsmKind& kind, Place place) {
-    const Search wanted = place == Place::if_none ? Search::all : search;
-    with_configuration_of<CudaTsmttsm>(kind, [&](const auto& c) { c.entry.add(kind, device, problem, wanted, to); });
+    const bool all = search == Search::all || place == Place::if_none;
+    with_configuration_of<CudaTsmttsm>(kind, [&](const auto& c) { c.entry.add({kind, device, problem, all, to}); });
   });
 }
 

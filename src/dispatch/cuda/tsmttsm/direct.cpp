@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "src/dispatch/cuda/kernels.hpp"
 #include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/stages.hpp"
 #include "src/dispatch/cuda/tsmttsm/ring.hpp"
@@ -140,40 +139,32 @@ static CudaWork direct_work(const CudaDevice& device, const CudaTsmttsmProblem& 
   return work;
 }
 
-static void add_direct(const TsmttsmKind& kind, const CudaDevice& device, const CudaTsmttsmProblem& p, Search search,
-                       std::vector<CudaTsmttsm>& to) {
-  const auto add = [&](const DirectShape& shape, Neighbours neighbours, int fold, int groups) {
-    DirectTsmttsm c{};
-    static_cast<TsmttsmKind&>(c) = kind;
-    c.tile_m = shape.m;
-    c.tile_n = shape.n;
-    c.neighbours = static_cast<int>(neighbours);
-    c.fold = fold;
-    c.groups = groups;
-    if (complete(device, p, c) && (search == Search::all || may_win(device, p, c))) to.push_back(c);
-    return c;
-  };
+static void add_direct(const TsmttsmCandidates& to) {
+  using C = DirectTsmttsm;
   for (const DirectShape& shape : tsmttsm_direct_shapes) {
-    const DirectTsmttsm usual = add(shape, Neighbours::by_rule, 0, 0);
-    if (search == Search::usual) continue;
-    for (const Neighbours neighbours : {Neighbours::none, Neighbours::in_columns, Neighbours::in_rows}) {
-      for (int fold = 1; fold <= most_fold(p, usual); fold *= 2) {
-        for (int groups = shape.warps; groups >= 4; groups /= 2) add(shape, neighbours, fold, groups);
+    C usual{};
+    usual.tile_m = shape.m;
+    usual.tile_n = shape.n;
+    C c = usual;
+    if (to.completes(usual) && (to.all || may_win(to.device, to.problem, usual))) to.found.push_back(usual);
+    if (!to.all) continue;
+    for (c.neighbours = 1; c.neighbours <= 3; ++c.neighbours) {
+      for (c.fold = 1; c.fold <= most_fold(to.problem, usual); c.fold *= 2) {
+        for (c.groups = shape.warps; c.groups >= 4; c.groups /= 2) {
+          C made = c;
+          to.add(made);
+        }
       }
     }
   }
 }
 
-static std::span<const Field<DirectTsmttsm>> fields(const TsmttsmKind&) {
-  using C = DirectTsmttsm;
-  static constexpr Field<C> all[] = {{"tile", &C::tile_m, &C::tile_n},
-                                     {"warps", &C::warps_m, &C::warps_n},
-                                     {"sections", &C::sections_m, &C::sections_n},
-                                     {"groups", &C::groups},
-                                     {"neighbours", &C::neighbours},
-                                     {"fold", &C::fold}};
-  return all;
-}
+constexpr Field<DirectTsmttsm> fields[] = {{"tile", &DirectTsmttsm::tile_m, &DirectTsmttsm::tile_n},
+                                           {"warps", &DirectTsmttsm::warps_m, &DirectTsmttsm::warps_n},
+                                           {"sections", &DirectTsmttsm::sections_m, &DirectTsmttsm::sections_n},
+                                           {"groups", &DirectTsmttsm::groups},
+                                           {"neighbours", &DirectTsmttsm::neighbours},
+                                           {"fold", &DirectTsmttsm::fold}};
 
 static constexpr TsmttsmKind kinds_of_direct[] = {{TsmttsmKernel::direct}, {TsmttsmKernel::direct, Policy::tf32}};
 const std::span<const TsmttsmKind> DirectTsmttsm::kinds = kinds_of_direct;

@@ -4,9 +4,8 @@
 #include <iterator>
 
 #include "src/dispatch/cuda/banks.hpp"
-#include "src/dispatch/cuda/kernels.hpp"
+#include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/rules.hpp"
-#include "src/dispatch/cuda/sections.hpp"
 #include "src/dispatch/cuda/stages.hpp"
 
 namespace blockvec::kernels::dispatch {
@@ -319,10 +318,10 @@ static bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p,
   return true;
 }
 
-static void add_ring(const TsmttsmKind& kind, const CudaDevice& device, const CudaTsmttsmProblem& p, Search search,
-                     std::vector<CudaTsmttsm>& to) {
+static void add_ring(const TsmttsmCandidates& to) {
+  const CudaTsmttsmProblem& p = to.problem;
   RingTsmttsm c{};
-  static_cast<TsmttsmKind&>(c) = kind;
+  static_cast<TsmttsmKind&>(c) = to.kind;
   const auto add = [&](int fold, int groups, int split, int rows, int stages) {
     RingTsmttsm made = c;
     made.fold = fold;
@@ -330,7 +329,7 @@ static void add_ring(const TsmttsmKind& kind, const CudaDevice& device, const Cu
     made.split = split;
     made.rows = rows;
     made.stages = stages;
-    if (complete(device, p, made)) to.push_back(made);
+    to.add(made);
     return made;
   };
   const auto add_feeds = [&](int feeds, int padding) {
@@ -338,7 +337,7 @@ static void add_ring(const TsmttsmKind& kind, const CudaDevice& device, const Cu
     c.padding = padding;
     const RingTsmttsm usual = add(0, 0, 0, 0, 0);
     const bool legal = usual.shared_bytes != 0;
-    if (search == Search::usual || !legal) return legal;
+    if (!to.all || !legal) return legal;
     for (int fold = 1; fold <= usual.fold; fold *= 2) {
       for (int groups = usual.groups; groups > 0; groups /= 2) {
         // Each group has its own stages, or all groups share each stage.
@@ -392,10 +391,10 @@ static void add_ring(const TsmttsmKind& kind, const CudaDevice& device, const Cu
   } else if (c.ring_3m()) {
     // Twelve warps divide few columns better. They need registers that only compute capability 9.0 can move between
     // warps.
-    const bool twelve = device.bulk_copies && p.m <= 96 && p.n <= 96;
+    const bool twelve = to.device.bulk_copies && p.m <= 96 && p.n <= 96;
     for (const TileShape& tile : tsmttsm_ring_3m_shapes) {
       const bool usual = (gauss_warps(tile) > computing_warps) == twelve;
-      if (search == Search::all || usual) add_shape(tile.m, tile.n);
+      if (to.all || usual) add_shape(tile.m, tile.n);
     }
   } else {
     add_tiles(tsmttsm_ring_shapes);
@@ -441,6 +440,6 @@ static std::span<const Field<RingTsmttsm>> fields(const TsmttsmKind& kind) {
   return ring;
 }
 
-const TsmttsmEntry<RingTsmttsm> RingTsmttsm::entry{fields, is_compiled, complete_ring, ring_work, add_ring};
+const TsmttsmEntry<RingTsmttsm> RingTsmttsm::entry{{}, is_compiled, complete_ring, ring_work, add_ring, fields};
 
 }  // namespace blockvec::kernels::dispatch

@@ -3,7 +3,7 @@
 #include <iterator>
 
 #include "src/dispatch/cuda/banks.hpp"
-#include "src/dispatch/cuda/sections.hpp"
+#include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/stages.hpp"
 #include "src/dispatch/cuda/tsmttsm/ring.hpp"
 
@@ -60,12 +60,12 @@ RingWork work_of_16_rows(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
 }
 
 double ring_bytes(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
-  const auto k = static_cast<double>(p.k);
-  if (!p.row_major) return k * static_cast<double>(p.m + (p.same ? 0 : p.n)) * p.real_bytes;
+  if (!p.row_major) return tall_bytes(p);
   const auto row = [&](std::int64_t width, std::int64_t pitch, bool boxed) {
     return boxed ? touched_bytes(width, pitch, p.real_bytes) : static_cast<double>(pitch * p.real_bytes);
   };
-  return k * (row(p.m, p.pitch_a, in_boxes_a(c.feeds)) + (p.same ? 0 : row(p.n, p.pitch_b, in_boxes_b(c.feeds))));
+  return static_cast<double>(p.k) *
+         (row(p.m, p.pitch_a, in_boxes_a(c.feeds)) + (p.same ? 0 : row(p.n, p.pitch_b, in_boxes_b(c.feeds))));
 }
 
 // The bandwidth that TMA tiles (boxes) reach, as a fraction. They come one after the other, and what they write beyond

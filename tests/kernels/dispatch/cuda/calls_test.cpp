@@ -10,7 +10,6 @@
 #include <string>
 
 #include "src/cuda/check.cuh"
-#include "src/dispatch/cuda/explain.hpp"
 #include "src/dispatch/cuda/text.hpp"
 
 /// Arguments of calls for devices, which are refused before a device is asked for anything: none is needed here.

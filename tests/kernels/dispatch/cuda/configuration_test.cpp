@@ -12,7 +12,7 @@
 
 #include "src/dispatch/cuda/banks.hpp"
 #include "src/dispatch/cuda/model.hpp"
-#include "src/dispatch/cuda/sections.hpp"
+#include "src/dispatch/cuda/tsmttsm/ring.hpp"
 #include "src/dispatch/cuda/stages.hpp"
 #include "src/dispatch/cuda/text.hpp"
 #include "src/tuning/rows.hpp"
