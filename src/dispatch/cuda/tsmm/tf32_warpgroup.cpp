@@ -118,7 +118,7 @@ static void add_tf32_warpgroup(const TsmmKind&, const CudaDevice& device, const 
 }
 
 static bool is_compiled(const CudaTsmmProblem& p, const Tf32Warpgroup& c) {
-  return is_among(tsmm_tf32_warpgroup_compiled, p.real_bytes, c.tile_n, p.pitch_a % 2 == 0, p.reads_output, p.parts);
+  return is_among(tsmm_tf32_warpgroup_compiled, p.real_bytes, c.tile_n, p.pitch_a % 2 == 0, p.parts);
 }
 
 static std::span<const Field<Tf32Warpgroup>> fields(const TsmmKind&) {
