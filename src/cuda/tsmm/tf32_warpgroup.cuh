@@ -191,18 +191,6 @@ struct PairedRows {
   }
 };
 
-/// Adds beta times an old pair to a pair of sums.
-__device__ inline void add_pair(float& first, float& second, float2 old, Factor beta) {
-  if (beta.im == 0) {
-    first = fmaf(static_cast<float>(beta.re), old.x, first);
-    second = fmaf(static_cast<float>(beta.re), old.y, second);
-    return;
-  }
-  const Factor scaled = scale(beta, {static_cast<double>(old.x), static_cast<double>(old.y)});
-  first = static_cast<float>(first + scaled.re);
-  second = static_cast<float>(second + scaled.im);
-}
-
 /// The storing warp stores results stage by stage and hands the stages back. `results`: where the first stage has them.
 __device__ inline void store_chunks(const TsmmRing<float>& p, RingBarriers& barriers, Barrier* done,
                                     const std::uint32_t* chunk_of, const unsigned char* results, int bytes) {
@@ -310,9 +298,12 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
     const int valid_rows = static_cast<int>(min(static_cast<std::int64_t>(p.rows), p.k - first_row));
     const bool finite = all_meet(2 + group, warpgroup_threads, sums.finite());
     if (!finite) {
-      rows_in_double(p, a, p.a.row_step, adds ? results : nullptr, p.old.row_step, valid_rows, 0, p.n, group_thread,
-                     warpgroup_threads,
-                     [&](int row, int column, float value) { p.b[(first_row + row) * p.pitch_b + column] = value; });
+      for (int row = warp % 4; row < valid_rows; row += 4) {
+        row_in_double(
+            p, a + row * p.a.row_step, parts,
+            [&](int column) { return adds ? results + row * p.old.row_step + column : nullptr; }, 0, p.n, lane,
+            warp_size, [&](int column, float value) { p.b[(first_row + row) * p.pitch_b + column] = value; });
+      }
     } else {
       const bool bulk = flat && valid_rows == p.rows;
       float* const out = bulk ? results : p.b + first_row * p.pitch_b;
@@ -347,7 +338,7 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
           }
           if (adds) {
 #pragma unroll
-            for (int v = 0; v < 4; ++v) add_pair(first[v], second[v], held[v], beta);
+            for (int v = 0; v < 4; ++v) add_old(first[v], second[v], held[v].x, held[v].y, beta);
           }
           for_pairs([&](int v, int column, bool both) {
             if constexpr (paired) {
