@@ -116,7 +116,9 @@ class RowFma {
     }
     if constexpr (!exact) {
       if (zero == 0) return;
-      rows_in_double(p_, a, 0, old, 0, 1, 0, p_.n, 0, 1, [&](int, int column, Real value) { out[column] = value; });
+      row_in_double(
+          p_, a, p_.small.parts, [&](int column) { return old != nullptr ? old + column : old; }, 0, p_.n, 0, 1,
+          [&](int column, Real value) { out[column] = value; });
     }
   }
 
