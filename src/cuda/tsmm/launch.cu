@@ -108,7 +108,7 @@ TsmmRing<real_t<T>> row_tiles(const TsmmCall<T>& call, const dispatch::RowRing& 
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   TsmmRing<Real> p{};
-  set_task(p, call, x, x.parts, launcher.tickets());
+  set_task(p, call, x, x.blocks, launcher.tickets());
   p.a = staged_rows(call.a, x.boxes_a, x.rows, launcher.operation);
   p.old = staged_rows(Matrix<const T>(call.b), x.boxes_b, x.rows, launcher.operation);
   p.b = real_data(call.b);
@@ -144,7 +144,7 @@ void launch_kernel(const TsmmCall<T>& call, const dispatch::RowRing& x, const La
   launcher.reset_ticket();
   const TsmmRing<real_t<T>> p = row_tiles(call, x, launcher);
   const int warps = x.policy == Policy::tf32 ? dispatch::split_warps({x.tile_n, x.blocks_n}) : computing_warps;
-  launcher.launch_early(kernel_of<real_t<T>>(x, p.m), x.parts, warps * warp_size + loading_threads, x.shared_bytes, p);
+  launcher.launch_early(kernel_of<real_t<T>>(x, p.m), x.blocks, warps * warp_size + loading_threads, x.shared_bytes, p);
 }
 
 template <class T>
@@ -157,7 +157,7 @@ void launch_kernel(const TsmmCall<T>& call, const dispatch::Tf32Warpgroup& x, co
     TsmmRing<float> p = row_tiles(call, rows, launcher);
     const bool paired = p.a.row_step % 2 == 0;  // rows begin a multiple of two numbers apart
     p.map = paired ? dispatch::row_map(p.a.row_step / 2) : dispatch::RowMap{8, 1, 2};
-    launcher.launch_early(tsmm_tf32_warpgroup_kernel_of<float>(x.tile_n, paired, parts_of<T>), x.parts,
+    launcher.launch_early(tsmm_tf32_warpgroup_kernel_of<float>(x.tile_n, paired, parts_of<T>), x.blocks,
                           groups * warps * warp_size + loading_threads, x.shared_bytes, p);
   }
 }
@@ -232,7 +232,7 @@ void launch_sections(const TsmmCall<T>& call, const dispatch::Strided& x, int se
   constexpr int parts = parts_of<T>;
   const bool row_major = call.a.layout == Layout::row_major;
   TsmmBoxes<Real> p{};
-  set_task(p, call, x, x.parts, launcher.tickets());
+  set_task(p, call, x, x.blocks, launcher.tickets());
   Lines<Real> a = lines(call.a);
   if (a.count == 1) a.distance = round_up(a.length, 4);  // a single line has no distance to the next
   const int box_rows = 16 * x.row_warps;
@@ -279,7 +279,7 @@ void launch_sections(const TsmmCall<T>& call, const dispatch::Strided& x, int se
   p.section_pieces = x.warps * x.tile_n;
   p.sections = sections;
   p.clustered = in_cluster;
-  p.set_draws(std::int64_t{p.chunks} * (in_cluster ? 1 : sections), x.parts);
+  p.set_draws(std::int64_t{p.chunks} * (in_cluster ? 1 : sections), x.blocks);
   if (!x.small_in_ring) {
     launcher.reset_ticket();
   } else {  // the kernel that packs C resets the ticket, too
@@ -289,7 +289,7 @@ void launch_sections(const TsmmCall<T>& call, const dispatch::Strided& x, int se
     p.packed = packed;
   }
   const int threads = holds_c ? dispatch::gauss_register_warps(x.tile_n) * warp_size + loading_threads : block_threads;
-  launcher.launch_clusters(kernel_of<Real>(x, parts, !p.out.b.row_major), x.parts, p.clustered ? p.sections : 1,
+  launcher.launch_clusters(kernel_of<Real>(x, parts, !p.out.b.row_major), x.blocks, p.clustered ? p.sections : 1,
                            threads, x.shared_bytes, p);
 }
 
@@ -309,7 +309,7 @@ void launch_kernel(const TsmmCall<T>& call, const dispatch::PerWarp& x, const La
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   TsmmWarps<Real> p{};
-  set_task(p, call, x, x.parts * (sharing_threads / warp_size), launcher.tickets());
+  set_task(p, call, x, x.blocks * (sharing_threads / warp_size), launcher.tickets());
   p.m = static_cast<int>(parts * call.a.columns);
   p.lines = plain_lines(lines(call.a), std::min(x.panel, p.m));
   p.out = results(call.b, 16, x.pitch);
@@ -317,7 +317,7 @@ void launch_kernel(const TsmmCall<T>& call, const dispatch::PerWarp& x, const La
   p.staged = x.staged != 0;
   p.panel = x.panel;
   p.stages = x.stages;
-  launcher.launch_early(tsmm_per_warp_kernel_of<Real>(x.blocks_n, x.tile_n), x.parts, sharing_threads, x.shared_bytes,
+  launcher.launch_early(tsmm_per_warp_kernel_of<Real>(x.blocks_n, x.tile_n), x.blocks, sharing_threads, x.shared_bytes,
                         p);
 }
 
@@ -355,7 +355,7 @@ TsmmColumns<real_t<T>> column_tiles(const TsmmCall<T>& call, const dispatch::Col
   constexpr int parts = parts_of<T>;
   launcher.reset_ticket();
   TsmmColumns<Real> p{};
-  set_task(p, call, x, x.parts, launcher.tickets());
+  set_task(p, call, x, x.blocks, launcher.tickets());
   const Matrix<T> a{const_cast<T*>(call.a.data), call.a.rows, call.a.columns, call.a.ld, call.a.layout};
   p.a = column_operand(a, x.pitch, x.rows, before, lead, launcher.operation);
   p.b = column_operand(call.b, x.staged_pitch, x.rows, before, lead, launcher.operation);
@@ -367,7 +367,7 @@ TsmmColumns<real_t<T>> column_tiles(const TsmmCall<T>& call, const dispatch::Col
   p.stored = parts * x.rows - p.early;
   // A chunk may store up to `early` numbers before its own first one, and then ends as early.
   p.chunks = static_cast<std::uint32_t>(ceil_div(p.length + std::max(p.early - 1, 0), p.stored));
-  p.set_draws(p.chunks, x.parts);
+  p.set_draws(p.chunks, x.blocks);
   p.stages = x.stages;
   const auto bytes_a = static_cast<int>(dispatch::column_bytes(p.m, x.pitch, sizeof(Real), lead));
   const auto bytes_b = static_cast<int>(dispatch::column_bytes(p.n, x.staged_pitch, sizeof(Real), lead));
@@ -388,7 +388,7 @@ void launch_in_double(const TsmmCall<T>& call, const dispatch::ColumnRing& x, co
   p.meets = !p.loads_b && (p.column_warps > 1 || !alike);
   p.neighbours_a = dispatch::column_neighbours(p.a.pitch, sizeof(double));
   p.neighbours_b = dispatch::column_neighbours(p.b.pitch, sizeof(double));
-  launcher.launch_early(tsmm_column_ring_kernel_of<double>(x.blocks_n, x.tile_n, parts_of<T>), x.parts, block_threads,
+  launcher.launch_early(tsmm_column_ring_kernel_of<double>(x.blocks_n, x.tile_n, parts_of<T>), x.blocks, block_threads,
                         x.shared_bytes, p);
 }
 
@@ -402,10 +402,10 @@ void launch_kernel(const TsmmCall<T>& call, const dispatch::ColumnRing& x, const
   TsmmColumns<Real> p = column_tiles(call, x, 0, dispatch::bulk_bytes, launcher);
   p.turns = p.a.pitch % 16 == 0;
   if (x.policy == Policy::fma) {
-    launcher.launch_early(tsmm_column_ring_fma_kernel_of<Real>(x.blocks_n, x.tile_n, parts), x.parts, block_threads,
+    launcher.launch_early(tsmm_column_ring_fma_kernel_of<Real>(x.blocks_n, x.tile_n, parts), x.blocks, block_threads,
                           x.shared_bytes, p);
   } else if constexpr (sizeof(Real) == 4) {
-    launcher.launch_early(tsmm_column_ring_tf32_kernel_of<Real>(x.blocks_n, x.tile_n, parts), x.parts,
+    launcher.launch_early(tsmm_column_ring_tf32_kernel_of<Real>(x.blocks_n, x.tile_n, parts), x.blocks,
                           warpgroup_block_threads, x.shared_bytes, p);
   }
 }
@@ -418,7 +418,7 @@ void launch_kernel(const TsmmCall<double>& call, const dispatch::ShortK& x, cons
                      coefficient(call.beta),
                      static_cast<int>(call.a.columns),
                      x.panel};
-  launcher.launch_early(tsmm_short_k_kernel_of<double>(x.blocks_n, x.tile_n), x.parts, x.blocks_n * warp_size,
+  launcher.launch_early(tsmm_short_k_kernel_of<double>(x.blocks_n, x.tile_n), x.blocks, x.blocks_n * warp_size,
                         x.shared_bytes, p);
 }
 
@@ -428,7 +428,7 @@ void launch_direct(const TsmmCall<T>& call, const dispatch::TsmmCommon& x, Kerne
   const TsmmDirect<real_t<T>> p{
       tall(call.a),           tall(call.b), small(call.c, call.triangle),     coefficient(call.alpha),
       coefficient(call.beta), call.a.rows,  static_cast<int>(call.a.columns), static_cast<int>(call.b.columns)};
-  launch(kernel, dim3(static_cast<unsigned>(x.parts)), direct_threads, x.shared_bytes, launcher.execution.stream,
+  launch(kernel, dim3(static_cast<unsigned>(x.blocks)), direct_threads, x.shared_bytes, launcher.execution.stream,
          launcher.operation, p);
 }
 

@@ -5,7 +5,8 @@
 #include "src/cuda/tsmttsm/ring.cuh"
 
 /// tsmttsm of a matrix with itself: of P = A^T A only the MMA tiles on and above the diagonal are computed. Where P is
-/// wider than one CTA tile (`wide`), blocks take the CTA tiles on and above the diagonal (dispatch/cuda/tsmttsm/ring.hpp).
+/// wider than one CTA tile (`wide`), blocks take the CTA tiles on and above the diagonal
+/// (dispatch/cuda/tsmttsm/ring.hpp).
 namespace blockvec::kernels::cuda {
 
 /// MMA tiles on and above the diagonal of A's Gram matrix, which has `blocks` blocks of 8 columns. Each of `warps`

@@ -144,7 +144,7 @@ void launch_kernel(const TsmttsmCall<T>& call, const dispatch::RingTsmttsm& x, d
   const bool complex = x.ring_3m() || (parts == 2 && sizeof(Real) == sizeof(double));
   p.wide = by_columns && (parts == 1 || turned) && p.a.columns.even && (p.same || p.b.columns.even);
   p.swizzled = x.padding == dispatch::swizzled_boxes;
-  p.run = by_columns ? run_of(call, p.chunks, x.parts) : 1;
+  p.run = by_columns ? run_of(call, p.chunks, x.partials) : 1;
   p.map = turned                                      ? dispatch::column_map(x.a.pitch / parts)
           : by_columns && complex                     ? dispatch::complex_column_map(x.a.pitch)
           : p.wide || (by_columns && x.a.classes > 1) ? dispatch::wide_column_map(parts * sizeof(Real))
@@ -159,10 +159,10 @@ void launch_kernel(const TsmttsmCall<T>& call, const dispatch::RingTsmttsm& x, d
   p.whole_a = tall(call.a);
   p.whole_b = tall(call.b);
   p.k = call.a.rows;
-  p.parts = static_cast<int>(x.parts);
+  p.parts = static_cast<int>(x.partials);
   const bool aligned = by_columns ? p.wide : has_aligned_pairs(p.a) && has_aligned_pairs(p.b);
   launch(kernel_of<Real>(x, parts, dispatch::are_same(call.a, call.b), by_columns, aligned),
-         dim3(static_cast<unsigned>(block_count(x, x.parts))), dispatch::ring_warps(x) * warp_size + loading_threads,
+         dim3(static_cast<unsigned>(block_count(x, x.partials))), dispatch::ring_warps(x) * warp_size + loading_threads,
          x.shared_bytes, stream_of_call, operation, Start::early, p);
 }
 
@@ -196,7 +196,7 @@ void launch_kernel(const TsmttsmCall<T>& call, const dispatch::DirectTsmttsm& x,
   p.partial = partial;
   p.alpha = coefficient(call.alpha);
   p.symmetric = dispatch::are_same(call.a, call.b);
-  launch(kernel_of<real_t<T>>(x), dim3(static_cast<unsigned>(x.parts * x.sections_m * x.sections_n)), x.threads,
+  launch(kernel_of<real_t<T>>(x), dim3(static_cast<unsigned>(x.partials * x.sections_m * x.sections_n)), x.threads,
          x.shared_bytes, stream_of_call, operation, Start::early, p);
 }
 
@@ -214,7 +214,7 @@ void launch_tsmttsm(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& con
   double* const partial = workspace_start<double>(execution);
   TsmttsmSum<Real> sum{};
   sum.partial = partial;
-  sum.parts = multiplies ? configuration->parts : 0;
+  sum.parts = multiplies ? configuration->partials : 0;
   sum.fold = configuration->fold;
   sum.m = parts * call.a.columns;
   sum.n = parts * call.b.columns;
@@ -227,7 +227,7 @@ void launch_tsmttsm(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& con
         if constexpr (std::is_same_v<Configuration, dispatch::RingTsmttsm>) {
           if (takes_pairs(x)) {
             sum.square = dispatch::pair_side;
-            sum.parts_above = dispatch::SquarePairs(x.sections_m, x.parts).parts_above;
+            sum.parts_above = dispatch::SquarePairs(x.sections_m, x.partials).parts_above;
           }
         }
       },

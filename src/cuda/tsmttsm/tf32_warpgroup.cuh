@@ -11,29 +11,29 @@
 ///
 /// Wider results are cut into CTA tiles of 64 columns of A, each for other thread blocks.
 ///
-/// One warpgroup loads, one transposes (turns) B's rows, and two multiply units of 16 rows. They take units in turn; or
+/// One warpgroup loads, one transposes B's rows, and two multiply units of 16 rows. They take units in turn; or
 /// each takes all units, for its own 64 columns of A (`apart`: a CTA tile has 128, and B is transposed half as often).
 /// After at most `rows_of_early_sums` rows each adds its sums to sums in double precision.
 namespace blockvec::kernels::cuda {
 
 inline constexpr int multiplying_groups = dispatch::gauss_groups;
 inline constexpr int multiplying_threads = multiplying_groups * warpgroup_threads;
-inline constexpr int turning_block_threads = multiplying_threads + warpgroup_threads + loading_threads;
+inline constexpr int transposing_block_threads = multiplying_threads + warpgroup_threads + loading_threads;
 inline constexpr int unit_rows = dispatch::gauss_unit_rows;
 
 /// Buffers for B's transposed rows. Each multiplying warpgroup has a set of its own, unless both take the same units.
 template <class Products, bool apart>
-struct TurnedBuffers {
+struct TransposedBuffers {
   static constexpr int sets = apart ? 1 : multiplying_groups;
   static constexpr int count = Products::buffers / sets;  ///< buffers in a set
   static constexpr int in_unit = unit_rows / Products::buffer_rows;
-  static constexpr int product = TurnedRows<Products::columns>::bytes / in_unit;  ///< bytes of one right factor
+  static constexpr int product = TransposedRows<Products::columns>::bytes / in_unit;  ///< bytes of one right factor
   static constexpr int bytes = Products::products * product;
   static constexpr int step = dispatch::warpgroup_warps / Products::sharing;  ///< units from a warp's unit to its next
 };
 
 template <class Products>
-struct TurningBarriers {
+struct TransposingBarriers {
   Barrier full[Products::buffers];
   Barrier empty[Products::buffers];
   Barrier sums[multiplying_groups];  ///< a group may add to shared sums, because the other group has added
@@ -117,11 +117,11 @@ __device__ inline void read_four_pairs(std::uint32_t from, int to_next, std::uin
 
 /// A warp transposes every `step`-th unit of B's rows, or its part of one.
 template <class Products, bool by_columns, bool apart>
-__device__ inline void turn_units(const TsmttsmRing<float>& p, const Share& share, RingBarriers& barriers,
-                                  TurningBarriers<Products>& turning, const unsigned char* ring, unsigned char* turned,
-                                  int warp) {
-  using Turned = TurnedRows<Products::columns>;
-  using Buffers = TurnedBuffers<Products, apart>;
+__device__ inline void transpose_units(const TsmttsmRing<float>& p, const Share& share, RingBarriers& barriers,
+                                       TransposingBarriers<Products>& transposing, const unsigned char* ring,
+                                       unsigned char* transposed, int warp) {
+  using Turned = TransposedRows<Products::columns>;
+  using Buffers = TransposedBuffers<Products, apart>;
   constexpr bool neighbours = Products::neighbours;
   constexpr int pairs = Products::pairs;
   constexpr int items = 4 * pairs / Buffers::in_unit;  // an item is four rows of a pair
@@ -153,7 +153,7 @@ __device__ inline void turn_units(const TsmttsmRing<float>& p, const Share& shar
     }
   }
   constexpr bool all_turn = items == rounds * lanes;  // in the last round, too
-  const bool turns_last = all_turn || lane + (rounds - 1) * lanes < items;
+  const bool transposes_last = all_turn || lane + (rounds - 1) * lanes < items;
   const int next_row = p.map.by_lane * row;
   const bool together = by_columns && p.wide;
   const int units = p.rows / unit_rows;
@@ -163,9 +163,9 @@ __device__ inline void turn_units(const TsmttsmRing<float>& p, const Share& shar
   const std::uint32_t start = shared_address(ring);
   const std::uint32_t full = kept_address(barriers.full);
   const std::uint32_t empty = kept_address(barriers.empty);
-  const std::uint32_t full_turned = kept_address(turning.full + set * Buffers::count);
-  const std::uint32_t empty_turned = kept_address(turning.empty + set * Buffers::count);
-  turned += set * Buffers::count * Buffers::bytes;
+  const std::uint32_t full_transposed = kept_address(transposing.full + set * Buffers::count);
+  const std::uint32_t empty_transposed = kept_address(transposing.empty + set * Buffers::count);
+  transposed += set * Buffers::count * Buffers::bytes;
   UnitPosition<Buffers::step> next(first_unit, units, p.stages);
   RingPosition buffer{first_unit / Buffers::sets, 1};
 #pragma unroll 1
@@ -176,7 +176,7 @@ __device__ inline void turn_units(const TsmttsmRing<float>& p, const Share& shar
     const std::uint32_t rows = start + stage * p.stage_bytes + first * row;
 #pragma unroll
     for (int half = 0; half < Buffers::in_unit; ++half) {
-      unsigned char* const all = turned + buffer.stage * Buffers::bytes;
+      unsigned char* const all = transposed + buffer.stage * Buffers::bytes;
 #pragma unroll
       for (int round = 0; round < rounds; round += ahead) {
         float2 x[ahead][4];
@@ -184,10 +184,10 @@ __device__ inline void turn_units(const TsmttsmRing<float>& p, const Share& shar
         for (int i = 0; i < ahead; ++i) {
           read_four_pairs<neighbours>(rows + from[half][round + i], next_row, to_second[round + i], together, x[i]);
         }
-        if (round == 0) wait_at(empty_turned + 8 * buffer.stage, buffer.parity);
+        if (round == 0) wait_at(empty_transposed + 8 * buffer.stage, buffer.parity);
 #pragma unroll
         for (int i = 0; i < ahead; ++i) {
-          if (round + i == rounds - 1 && !turns_last) continue;
+          if (round + i == rounds - 1 && !transposes_last) continue;
 #pragma unroll
           for (int which = 0; which < Products::from_pair; ++which) {
             SplitNumber both[4];
@@ -208,7 +208,7 @@ __device__ inline void turn_units(const TsmttsmRing<float>& p, const Share& shar
       }
       if (half == Buffers::in_unit - 1 && next.leaves()) arrive_at(empty + 8 * stage);
       publish_to_bulk_copies();
-      arrive_as_warp(full_turned + 8 * buffer.stage);
+      arrive_as_warp(full_transposed + 8 * buffer.stage);
       buffer.advance(Buffers::step / Buffers::sets, Buffers::count);  // buffers are taken in turn, like units
     }
   }
@@ -218,10 +218,10 @@ __device__ inline void turn_units(const TsmttsmRing<float>& p, const Share& shar
 /// A warpgroup multiplies every other unit of the block, or every unit if `apart`.
 template <class Products, bool by_columns, bool apart>
 __device__ inline void multiply_units(const TsmttsmRing<float>& p, const Share& share, RingBarriers& barriers,
-                                      TurningBarriers<Products>& turning, unsigned char* ring, unsigned char* turned,
-                                      double2* shared_sums, int warp) {
-  using Turned = TurnedRows<Products::columns>;
-  using Buffers = TurnedBuffers<Products, apart>;
+                                      TransposingBarriers<Products>& transposing, unsigned char* ring,
+                                      unsigned char* transposed, double2* shared_sums, int warp) {
+  using Turned = TransposedRows<Products::columns>;
+  using Buffers = TransposedBuffers<Products, apart>;
   constexpr bool neighbours = Products::neighbours;
   constexpr int parts = Products::parts;
   constexpr int in_turn = Buffers::sets;
@@ -245,13 +245,13 @@ __device__ inline void multiply_units(const TsmttsmRing<float>& p, const Share& 
       4 * reads * p.a.template place_of_column<by_columns>(share.row0, first_place.left - share.row0);
   const std::uint32_t full = kept_address(barriers.full);
   const std::uint32_t empty = kept_address(barriers.empty);
-  const std::uint32_t full_turned = kept_address(turning.full + set * Buffers::count);
-  const std::uint32_t empty_turned = kept_address(turning.empty + set * Buffers::count);
-  const std::uint32_t right0 = shared_address(turned) + set * Buffers::count * Buffers::bytes;
+  const std::uint32_t full_transposed = kept_address(transposing.full + set * Buffers::count);
+  const std::uint32_t empty_transposed = kept_address(transposing.empty + set * Buffers::count);
+  const std::uint32_t right0 = shared_address(transposed) + set * Buffers::count * Buffers::bytes;
   const int units = p.rows / unit_rows;
   const int all_units = __shfl_sync(0xffffffffU, share.turns<by_columns>(p), 0) * units;
-  const std::uint32_t own_turn = kept_address(turning.sums + group);
-  const std::uint32_t other_turn = kept_address(turning.sums + 1 - group);
+  const std::uint32_t own_turn = kept_address(transposing.sums + group);
+  const std::uint32_t other_turn = kept_address(transposing.sums + 1 - group);
 
   Products product(p.sign, shared_sums + (apart ? group * Products::shared_sums * warpgroup_threads : 0) +
                                threadIdx.x % warpgroup_threads);
@@ -286,7 +286,7 @@ __device__ inline void multiply_units(const TsmttsmRing<float>& p, const Share& 
     int last = -1;  // buffer whose products may still run
     const auto give_back = [&] {
       if (last < 0) return;
-      arrive_as_warp(empty_turned + 8 * last);
+      arrive_as_warp(empty_transposed + 8 * last);
       last = -1;
     };
 #pragma unroll 1
@@ -304,12 +304,12 @@ __device__ inline void multiply_units(const TsmttsmRing<float>& p, const Share& 
         }
         const bool begins = t == 0 || Buffers::in_unit == 2;  // begins a buffer
         if (begins) {
-          const std::uint32_t turned_now = full_turned + 8 * buffer.stage;
-          if (Products::few_buffers && (!Products::looks_first || !is_over(turned_now, buffer.parity))) {
+          const std::uint32_t transposed_now = full_transposed + 8 * buffer.stage;
+          if (Products::few_buffers && (!Products::looks_first || !is_over(transposed_now, buffer.parity))) {
             asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
             give_back();
           }
-          wait_at(turned_now, buffer.parity);
+          wait_at(transposed_now, buffer.parity);
         }
         const std::uint32_t right = __shfl_sync(0xffffffffU, right0 + buffer.stage * Buffers::bytes, 0);
         const std::uint64_t factors = right_factor(right, Turned::four_rows);  // in units of 16 bytes
@@ -363,23 +363,23 @@ __device__ inline void multiply_units(const TsmttsmRing<float>& p, const Share& 
 #endif
 
 template <class Products, bool by_columns, bool apart>
-__global__ void __launch_bounds__(turning_block_threads, 1)
+__global__ void __launch_bounds__(transposing_block_threads, 1)
     tsmttsm_tf32_warpgroup_kernel(const __grid_constant__ TsmttsmRing<float> p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   static_assert(Products::neighbours || !by_columns);
-  using Buffers = TurnedBuffers<Products, apart>;
+  using Buffers = TransposedBuffers<Products, apart>;
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ RingBarriers barriers;
-  __shared__ TurningBarriers<Products> turning;
+  __shared__ TransposingBarriers<Products> transposing;
   release_next_kernel();
   constexpr int apart_groups = apart ? multiplying_groups : 1;
   const Share share(p, Products::parts * dispatch::warpgroup_rows * apart_groups, 0);
   // The compiler must see that all lanes of a warp take the same branch: asynchronous products need it.
   const int warp = __shfl_sync(0xffffffffU, static_cast<int>(threadIdx.x) / warp_size, 0);
   constexpr int multiplying_warps = multiplying_threads / warp_size;
-  constexpr int turning_warps = dispatch::warpgroup_warps;
-  unsigned char* const turned = memory + p.stages * p.stage_bytes;
-  double2* const sums = reinterpret_cast<double2*>(turned + Products::buffers * Buffers::bytes);
+  constexpr int transposing_warps = dispatch::warpgroup_warps;
+  unsigned char* const transposed = memory + p.stages * p.stage_bytes;
+  double2* const sums = reinterpret_cast<double2*>(transposed + Products::buffers * Buffers::bytes);
   if (threadIdx.x == 0) {
     const int units = p.rows / unit_rows;
     const int groups = apart ? multiplying_groups : min(units, multiplying_groups);  // groups that read a stage
@@ -389,27 +389,28 @@ __global__ void __launch_bounds__(turning_block_threads, 1)
       barriers.empty[s].initialize(readers);
     }
     for (int i = 0; i < Products::buffers; ++i) {
-      turning.full[i].initialize(Products::sharing);
-      turning.empty[i].initialize(apart_groups * warpgroup_threads / warp_size);
+      transposing.full[i].initialize(Products::sharing);
+      transposing.empty[i].initialize(apart_groups * warpgroup_threads / warp_size);
     }
-    for (Barrier& turn : turning.sums) turn.initialize(warpgroup_threads);
+    for (Barrier& turn : transposing.sums) turn.initialize(warpgroup_threads);
     publish_barriers();
   }
   constexpr int zeros = apart_groups * Products::shared_sums * warpgroup_threads;
-  for (int i = static_cast<int>(threadIdx.x); i < zeros; i += turning_block_threads) sums[i] = make_double2(0, 0);
-  if (!by_columns && warp >= multiplying_warps + turning_warps) prefetch(p, share);
+  for (int i = static_cast<int>(threadIdx.x); i < zeros; i += transposing_block_threads) sums[i] = make_double2(0, 0);
+  if (!by_columns && warp >= multiplying_warps + transposing_warps) prefetch(p, share);
   await_previous_kernel();
   if (p.alpha.read().is_zero()) return;
   __syncthreads();
-  if (warp >= multiplying_warps + turning_warps) {
+  if (warp >= multiplying_warps + transposing_warps) {
     give_registers<40>();
     load<by_columns>(p, share, barriers, memory);
   } else if (warp >= multiplying_warps) {
-    give_registers<Products::turning_registers>();
-    turn_units<Products, by_columns, apart>(p, share, barriers, turning, memory, turned, warp - multiplying_warps);
+    give_registers<Products::transposing_registers>();
+    transpose_units<Products, by_columns, apart>(p, share, barriers, transposing, memory, transposed,
+                                                 warp - multiplying_warps);
   } else {
     take_registers<Products::multiplying_registers>();
-    multiply_units<Products, by_columns, apart>(p, share, barriers, turning, memory, turned, sums, warp);
+    multiply_units<Products, by_columns, apart>(p, share, barriers, transposing, memory, transposed, sums, warp);
   }
 #endif
 }

@@ -9,15 +9,15 @@
 /// in double precision from time to time.
 namespace blockvec::kernels::cuda {
 
-inline constexpr int turned_rows = dispatch::gauss_unit_rows;
+inline constexpr int transposed_rows = dispatch::gauss_unit_rows;
 
 /// Layout of B's transposed rows for one warpgroup: [8 rows][high, low][4 rows][column][4].
 template <int columns>
-struct TurnedRows {
+struct TransposedRows {
   static constexpr int four_rows = columns * 16;  ///< bytes
   static constexpr int part = 2 * four_rows;
   static constexpr int step = 2 * part;
-  static constexpr int bytes = turned_rows / 8 * step;
+  static constexpr int bytes = transposed_rows / 8 * step;
 };
 
 /// Splits four numbers into the left factors of 3xTF32.
@@ -43,13 +43,13 @@ struct RealProducts {
   static constexpr int pairs = columns / 2;   ///< of columns of B
   static constexpr int from_pair = 2;         ///< transposed columns that a pair becomes
   static constexpr int to_next = 16 * pairs;  ///< bytes from one of them to the next
-  static constexpr int buffer_rows = turned_rows;
-  static constexpr int buffers = dispatch::warpgroup_warps * dispatch::buffers_of_turning_warp;
+  static constexpr int buffer_rows = transposed_rows;
+  static constexpr int buffers = dispatch::warpgroup_warps * dispatch::buffers_of_transposing_warp;
   static constexpr int sharing = 1;          ///< warps that transpose the same rows
   static constexpr bool reads_ahead = true;  ///< a transposing warp reads all of its numbers before it writes some
   static constexpr bool few_buffers = false;
   static constexpr bool looks_first = false;
-  static constexpr int turning_registers = 112;
+  static constexpr int transposing_registers = 112;
   static constexpr int multiplying_registers = 176;
   static constexpr int count = columns / 2;  ///< a lane's sums: two of the warp's 16 rows and a quarter of the columns
   static constexpr int shared_sums = 0;      ///< sums of a lane in shared memory
@@ -127,14 +127,14 @@ struct GaussProducts {
   static constexpr int pairs = columns;
   static constexpr int from_pair = products;
   static constexpr int buffer_rows = dispatch::gauss_buffer_rows(columns);
-  static constexpr int to_next = TurnedRows<columns>::bytes * buffer_rows / turned_rows;
+  static constexpr int to_next = TransposedRows<columns>::bytes * buffer_rows / transposed_rows;
   static constexpr int buffers = dispatch::gauss_groups * dispatch::gauss_buffers;
   static constexpr int sharing = dispatch::gauss_shares_units(columns) ? 2 : 1;
   static constexpr bool reads_ahead = false;
   static constexpr bool few_buffers = true;  ///< those of finished products must not wait for rows to be transposed
   /// Whether products may go on running while a full buffer exists; measured on an H200.
   static constexpr bool looks_first = columns == 48 || columns == 56;
-  static constexpr int turning_registers = 56;
+  static constexpr int transposing_registers = 56;
   static constexpr int multiplying_registers = 208;
   static constexpr int count = columns / 2;
   static constexpr int shared_sums = count;

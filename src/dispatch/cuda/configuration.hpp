@@ -259,7 +259,7 @@ struct TsmttsmCommon : TsmttsmKind {
   int rows;  ///< rows of a row tile (chunk)
   int stages;
   int shared_bytes;
-  std::int64_t parts;  ///< partial sums, one for each part of the rows
+  std::int64_t partials;  ///< partial sums, one for each share of the rows
   std::size_t workspace_bytes;
 };
 
@@ -367,7 +367,7 @@ struct TsmmCommon : TsmmKind {
   int stages;
   int chunks_per_ticket;
   int shared_bytes;
-  std::int64_t parts;  ///< thread blocks
+  std::int64_t blocks;  ///< thread blocks
   std::size_t workspace_bytes;
 };
 

@@ -147,13 +147,13 @@ inline constexpr int gauss_column_pitch = 2 * 16 * gauss_column_row_warps + 4;
 /// Whether warps have so many sums that A and C may come in K slices (panels).
 constexpr bool gauss_by_panels(const TileShape& tile) { return tile.m * tile.n >= 4; }
 
-// Transposed (turned) rows of B, which tsmttsm in single precision keeps in shared memory
+// Transposed rows of B, which tsmttsm in single precision keeps in shared memory
 
 /// tf32_warpgroup: four warps transpose 16 rows at a time. Each warp has two buffers of its own.
-inline constexpr int buffers_of_turning_warp = 2;
-constexpr std::int64_t turned_rows_bytes(int columns) {
+inline constexpr int buffers_of_transposing_warp = 2;
+constexpr std::int64_t transposed_rows_bytes(int columns) {
   constexpr int parts = 2;
-  return std::int64_t{4} * buffers_of_turning_warp * 16 * parts * columns * 4;
+  return std::int64_t{4} * buffers_of_transposing_warp * 16 * parts * columns * 4;
 }
 
 /// tf32_warpgroup by 3M: two warpgroups multiply units of gauss_unit_rows rows in turn. For each of them, two warps

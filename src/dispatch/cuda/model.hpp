@@ -20,7 +20,7 @@ struct CudaWork {
   double product_clocks;   ///< products on the busiest multiprocessor, were it one of an H200
   double shared_clocks;    ///< reads from shared memory on that multiprocessor
   double overlap;          ///< part of the shorter of both times that hides behind the longer
-  double parts;            ///< multiprocessors that have work
+  double multiprocessors;  ///< that have work
   double bytes_in_flight;  ///< bytes that each of them has on their way
   double launches;         ///< kernels, and fills of memory
   double waits;            ///< waits for memory, one after the other, that nothing hides
@@ -41,7 +41,7 @@ inline CudaWork tsmm_work(const CudaDevice& device, const CudaTsmmProblem& p, co
   CudaWork work{};
   work.bytes = tall_bytes(p);
   work.bandwidth = share * device.copy_bandwidth;
-  work.parts = static_cast<double>(std::min<std::int64_t>(c.parts, device.multiprocessors));
+  work.multiprocessors = static_cast<double>(std::min<std::int64_t>(c.blocks, device.multiprocessors));
   work.launches = launches;
   work.waits = 2;
   return work;
@@ -51,7 +51,7 @@ inline constexpr double launch_seconds = 2.0e-6;
 inline constexpr double memory_latency = 0.8e-6;
 
 inline CudaPrediction predict(const CudaDevice& device, const CudaWork& work) {
-  const double in_flight = std::min(work.bytes, work.parts * work.bytes_in_flight);
+  const double in_flight = std::min(work.bytes, work.multiprocessors * work.bytes_in_flight);
   const double flow = std::min(work.bandwidth, in_flight / memory_latency);
   const double memory = work.bytes / flow;
   const auto kind = static_cast<std::size_t>(work.products);

@@ -47,7 +47,7 @@ constexpr int chunks_of_ticket(std::int64_t chunk_bytes, std::int64_t bytes = 32
 inline void set_tickets(const CudaDevice& device, std::int64_t chunks, int chunks_per_ticket, TsmmCommon& c,
                         int blocks_at_a_time = 1) {
   if (c.chunks_per_ticket == 0) c.chunks_per_ticket = chunks_per_ticket;
-  c.parts = std::min<std::int64_t>(chunks, blocks_at_a_time * device.multiprocessors);
+  c.blocks = std::min<std::int64_t>(chunks, blocks_at_a_time * device.multiprocessors);
   c.workspace_bytes = 2 * workspace_alignment;
 }
 

@@ -1,3 +1,5 @@
+#include "src/dispatch/cuda/calls.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "src/dispatch/cuda/calls.hpp"
 #include "tests/kernels/cuda/products.hpp"
 #include "tests/kernels/cuda/streams.hpp"
 

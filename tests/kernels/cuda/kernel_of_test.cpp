@@ -22,7 +22,11 @@ template <class Configuration>
 Configuration configuration(const char* kernel, const char* words) {
   Configuration x{};
   EXPECT_TRUE(dispatch::read_words(kernel, words, x));
-  x->parts = 1;
+  if constexpr (std::is_same_v<Configuration, dispatch::CudaTsmm>) {
+    x->blocks = 1;
+  } else {
+    x->partials = 1;
+  }
   return x;
 }
 

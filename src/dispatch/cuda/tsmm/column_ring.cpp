@@ -265,7 +265,7 @@ namespace {
 
 // The rows that a block takes.
 double rows_of_block(const CudaTsmmProblem& p, const ColumnRing& c) {
-  return static_cast<double>(ceil_div(ceil_div(p.k, c.rows - c.early), c.parts) * c.rows);
+  return static_cast<double>(ceil_div(ceil_div(p.k, c.rows - c.early), c.blocks) * c.rows);
 }
 
 // The work but for products. Shared memory moves all numbers `passes` times: they are stored there, read, and replaced

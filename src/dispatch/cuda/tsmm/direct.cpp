@@ -20,9 +20,9 @@ constexpr int general_tile = 32;  // rows and columns of B that a block of `gene
 static bool complete_direct(const CudaDevice& device, const CudaTsmmProblem& p, DirectTsmm& c) {
   if (p.n > p.parts * c.tile_n || (sums_in_single(c) && !p.may_split)) return false;
   c.rows = c.blocks_n * threads;
-  c.parts = ceil_div(p.k, c.rows);
+  c.blocks = ceil_div(p.k, c.rows);
   const std::int64_t bytes = round_up(p.m, c.panel * p.parts) * c.tile_n * std::int64_t{sizeof(double)};
-  if (c.parts > std::numeric_limits<std::int32_t>::max() || bytes > device.shared_bytes) return false;
+  if (c.blocks > std::numeric_limits<std::int32_t>::max() || bytes > device.shared_bytes) return false;
   c.shared_bytes = static_cast<int>(bytes);
   return true;
 }
@@ -44,7 +44,7 @@ static void add_direct(const TsmmCandidates& to) {
 }
 
 static CudaWork direct_work(const CudaDevice& device, const CudaTsmmProblem& p, const DirectTsmm& c) {
-  const double rows = static_cast<double>(ceil_div(c.parts, device.multiprocessors) * c.rows);
+  const double rows = static_cast<double>(ceil_div(c.blocks, device.multiprocessors) * c.rows);
   const double products = static_cast<double>(p.m) * p.parts * c.tile_n;
   CudaWork work = tsmm_work(device, p, c, 0.97, 1);
   work.product_clocks = rows * products / (sums_in_single(c) ? 128 : 64);
@@ -72,7 +72,7 @@ const TsmmEntry<DirectTsmm> DirectTsmm::entry{fields, is_compiled, complete_dire
 
 static bool complete_general(const CudaDevice& device, const CudaTsmmProblem& p, GeneralTsmm& c) {
   if (p.in_place) return false;
-  c.parts = std::min<std::int64_t>(ceil_div(p.k, general_tile), 8 * device.multiprocessors);
+  c.blocks = std::min<std::int64_t>(ceil_div(p.k, general_tile), 8 * device.multiprocessors);
   return true;
 }
 
@@ -80,8 +80,8 @@ static CudaWork general_work(const CudaDevice& device, const CudaTsmmProblem& p,
   const auto tiles = static_cast<double>(ceil_div(p.n, general_tile));
   CudaWork work = tsmm_work(device, p, c, 0.5, 1);
   work.bytes += static_cast<double>(p.k) * static_cast<double>(p.m) * (tiles - 1) * p.real_bytes;
-  const double pieces =
-      static_cast<double>(ceil_div(ceil_div(p.k, general_tile), c.parts)) * static_cast<double>(c.parts) / work.parts;
+  const double pieces = static_cast<double>(ceil_div(ceil_div(p.k, general_tile), c.blocks)) *
+                        static_cast<double>(c.blocks) / work.multiprocessors;
   const double depth = static_cast<double>(p.m);
   work.product_clocks = pieces * tiles * depth * 16;
   work.shared_clocks = pieces * tiles * (depth * 48 + 32 * 32);

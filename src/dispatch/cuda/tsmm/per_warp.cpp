@@ -52,8 +52,8 @@ static void add_per_warp(const TsmmCandidates& to) {
 }
 
 static CudaWork per_warp_work(const CudaDevice& device, const CudaTsmmProblem& p, const PerWarp& c) {
-  const std::int64_t blocks = ceil_div(c.parts, device.multiprocessors);
-  const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts) * blocks;
+  const std::int64_t blocks = ceil_div(c.blocks, device.multiprocessors);
+  const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.blocks) * blocks;
   const double products = static_cast<double>(turns * c.blocks_n * c.tile_n * ceil_div(p.m, 4)) / 4;
   CudaWork work = tsmm_work(device, p, c, 0.95);
   work.product_clocks = products * 16;

@@ -69,7 +69,7 @@ static void add_registers_3m(const TsmmCandidates& to) {
 }
 
 static CudaWork registers_3m_work(const CudaDevice& device, const CudaTsmmProblem& p, const Registers3m& c) {
-  const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
+  const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.blocks);
   CudaWork work = work_of(device, p, c, 0.97);
   // Products of depth 4 that the warps make for all sets of 8 rows. A multiprocessor makes four of them in 16 clocks,
   // and adds sums besides.

@@ -35,8 +35,8 @@ static bool complete_short_k(const CudaDevice& device, const CudaTsmmProblem& p,
   c.panel = p.m >= many_columns ? 2 * panels_panel : 0;
   c.rows = 16 * c.blocks_n;
   c.shared_bytes = static_cast<int>(ring_bytes(p, c));
-  c.parts = ceil_div(p.k, c.rows);
-  return c.shared_bytes <= device.shared_bytes && c.parts <= std::numeric_limits<std::int32_t>::max();
+  c.blocks = ceil_div(p.k, c.rows);
+  return c.shared_bytes <= device.shared_bytes && c.blocks <= std::numeric_limits<std::int32_t>::max();
 }
 
 static void add_short_k(const TsmmCandidates& to) {
@@ -51,12 +51,12 @@ static void add_short_k(const TsmmCandidates& to) {
 
 static CudaWork short_k_work(const CudaDevice& device, const CudaTsmmProblem& p, const ShortK& c) {
   const std::int64_t blocks = blocks_at_a_time(device, c);
-  const std::int64_t turns = ceil_div(c.parts, device.multiprocessors * blocks);
+  const std::int64_t turns = ceil_div(c.blocks, device.multiprocessors * blocks);
   const double steps = static_cast<double>(turns * blocks * c.blocks_n) * static_cast<double>(ceil_div(p.m, 16));
   CudaWork work = tsmm_work(device, p, c, 0.97, 1);
   // The blocks that run at the end have all of the bandwidth, but cannot use it.
   work.bandwidth =
-      work.bandwidth * static_cast<double>(c.parts) / static_cast<double>(turns * blocks * device.multiprocessors);
+      work.bandwidth * static_cast<double>(c.blocks) / static_cast<double>(turns * blocks * device.multiprocessors);
   work.product_clocks = steps * c.tile_n * 16;
   work.shared_clocks = steps * (16 + 8.0 * c.tile_n);
   work.overlap = 0.5;

@@ -247,13 +247,13 @@ static bool complete_wide(const CudaDevice& device, const CudaTsmmProblem& p, Wi
   if (!fit_stages(device, 0, stage, most, c) || c.stages > most) return false;
   set_blocks(device, p, c);
   const std::int64_t chunks = ceil_div(p.k, c.rows);
-  c.parts = std::min<std::int64_t>(chunks * c.sections, device.multiprocessors);
+  c.blocks = std::min<std::int64_t>(chunks * c.sections, device.multiprocessors);
   if (c.in_cluster) {
     // Clusters of more than two blocks leave an unknown number of multiprocessors idle.
     const std::int64_t at_once = std::max<std::int64_t>(device.multiprocessors / c.sections, 1);
     const std::int64_t clusters =
         c.sections == 2 ? at_once : std::max(at_once, ceil_div(chunks, most_chunks_of_cluster));
-    c.parts = c.sections * std::min(chunks, clusters);
+    c.blocks = c.sections * std::min(chunks, clusters);
   }
   c.workspace_bytes += (c.sections - 1) * (c.workspace_bytes - 2 * workspace_alignment);  // each section has its C
   return true;
@@ -261,7 +261,7 @@ static bool complete_wide(const CudaDevice& device, const CudaTsmmProblem& p, Wi
 
 static CudaWork tf32_work(const CudaDevice& device, const CudaTsmmProblem& p, const Strided& c) {
   const int columns = 8 * c.tile_n;  // of scalars
-  const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
+  const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.blocks);
   const auto rows = static_cast<double>(turns * c.rows);
   CudaWork work = work_of(device, p, c, 0.97);
   // C crosses the L2 cache with every chunk, which is twice as fast.
@@ -282,7 +282,7 @@ static CudaWork tf32_work(const CudaDevice& device, const CudaTsmmProblem& p, co
 
 static CudaWork strided_work(const CudaDevice& device, const CudaTsmmProblem& p, const Strided& c) {
   if (is_tf32(c)) return tf32_work(device, p, c);
-  const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
+  const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.blocks);
   const double busy_part = static_cast<double>(computing_warps) / (c.row_warps * c.warps);
   CudaWork work = work_of(device, p, c, 0.97);
   // What a TMA tile loads beyond its panel or its rows crosses the L2 cache once more. TMA tiles of aligned lines are
@@ -303,7 +303,8 @@ static CudaWork strided_work(const CudaDevice& device, const CudaTsmmProblem& p,
 
 static CudaWork wide_work(const CudaDevice& device, const CudaTsmmProblem& p, const Wide& c) {
   CudaWork work = work_of(device, p, c, 0.95);
-  const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows) * c.sections, static_cast<std::int64_t>(work.parts));
+  const std::int64_t turns =
+      ceil_div(ceil_div(p.k, c.rows) * c.sections, static_cast<std::int64_t>(work.multiprocessors));
   const double products = static_cast<double>(turns * (c.rows / 16) * c.warps * c.tile_n * ceil_div(p.m, 16));
   // At best, half of the warps write results while the other half multiplies.
   work.product_clocks = products * 18;

@@ -66,7 +66,7 @@ static bool complete_tf32_warpgroup(const CudaDevice& device, const CudaTsmmProb
 }
 
 static CudaWork tf32_warpgroup_work(const CudaDevice& device, const CudaTsmmProblem& p, const Tf32Warpgroup& c) {
-  const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.parts);
+  const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.blocks);
   const auto rows = static_cast<double>(turns * c.rows);
   CudaWork work = tsmm_work(device, p, c, 1);
   const std::int64_t crossings = p.reads_output ? 2 : 1;  // of B

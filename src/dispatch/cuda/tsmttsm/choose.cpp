@@ -47,7 +47,7 @@ CudaPrediction predict(const CudaDevice& device, const CudaTsmttsmProblem& probl
   CudaPrediction made = std::visit([&](const auto& c) { return predict(device, c.entry.work(device, problem, c)); },
                                    configuration.of_kernel);
   if (sums_weigh(device, problem)) {
-    const std::int64_t entries = configuration->parts * problem.m * problem.n;
+    const std::int64_t entries = configuration->partials * problem.m * problem.n;
     made.seconds += static_cast<double>(moved_sums(problem, entries)) / device.read_bandwidth;
   }
   return made;

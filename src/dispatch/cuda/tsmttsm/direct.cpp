@@ -99,12 +99,12 @@ static bool complete_direct(const CudaDevice& device, const CudaTsmttsmProblem& 
   c.shared_bytes = c.groups == 1 ? 0 : 64 * c.warps_m * c.tile_m * c.warps_n * c.tile_n * int{sizeof(double)};
   if (c.shared_bytes > device.shared_bytes - static_bytes) return false;
   const std::int64_t sections = std::int64_t{c.sections_m} * c.sections_n;
-  c.parts =
+  c.partials =
       std::min<std::int64_t>(ceil_div(steps, c.groups), std::max<std::int64_t>(1, device.multiprocessors / sections));
   c.threads = 32 * c.warps_m * c.warps_n * c.groups;
   c.rows = 16 * c.fold;
   c.workspace_bytes =
-      static_cast<std::size_t>(c.parts * c.fold * c.fold * p.m * p.n) * sizeof(double) + workspace_alignment;
+      static_cast<std::size_t>(c.partials * c.fold * c.fold * p.m * p.n) * sizeof(double) + workspace_alignment;
   return true;
 }
 
@@ -116,7 +116,7 @@ static CudaWork direct_work(const CudaDevice& device, const CudaTsmttsmProblem& 
   const bool in_rows = c.neighbours == static_cast<int>(Neighbours::in_rows);
   const bool in_columns = c.neighbours == static_cast<int>(Neighbours::in_columns);
   const double sections = c.sections_m * c.sections_n;
-  const double steps = k / (16 * c.fold * static_cast<double>(c.parts) * c.groups);
+  const double steps = k / (16 * c.fold * static_cast<double>(c.partials) * c.groups);
   const double warps = c.groups * c.warps_m * c.warps_n;
   CudaWork work{};
   const double again = 0.3 * (sections - 1) / sections;
@@ -130,7 +130,7 @@ static CudaWork direct_work(const CudaDevice& device, const CudaTsmttsmProblem& 
   const double loads = (c.tile_m + c.tile_n) * (in_rows || in_columns ? 2 : 4);
   work.shared_clocks = steps * warps * loads * 8;
   work.overlap = 0.9;
-  work.parts = static_cast<double>(c.parts) * sections;
+  work.multiprocessors = static_cast<double>(c.partials) * sections;
   work.bytes_in_flight =
       2 * work.bytes / k * 16 * c.fold * c.groups;  // some warps have already requested the next rows
   work.launches = 2;

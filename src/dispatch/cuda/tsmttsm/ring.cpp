@@ -20,14 +20,14 @@ constexpr int gauss_stages_step(int columns, int rows) {
   return std::max(1, apart * gauss_unit_rows / rows);
 }
 
-// Bytes of B's transposed (turned) rows, which are split in two for 3xTF32.
-std::int64_t turned_bytes(const RingTsmttsm& c) {
+// Bytes of B's transposed rows, which are split in two for 3xTF32.
+std::int64_t transposed_bytes(const RingTsmttsm& c) {
   if (!c.whole_warpgroups()) return 0;
   return c.complex_tiles() ? gauss_extra_bytes(c.columns_of_tile() / 2, c.tile_m)
-                           : turned_rows_bytes(c.columns_of_tile());
+                           : transposed_rows_bytes(c.columns_of_tile());
 }
 std::int64_t room_of_stages(const CudaDevice& device, const RingTsmttsm& c) {
-  return device.shared_bytes - static_bytes - turned_bytes(c);
+  return device.shared_bytes - static_bytes - transposed_bytes(c);
 }
 
 // Usual bytes of a row tile (chunk). 3xTF32 and complex products have more work per chunk.
@@ -260,9 +260,9 @@ static bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p,
   const std::int64_t chunks = ceil_div(ceil_div(p.k, c.fold), c.rows);
   std::int64_t most_parts = device.multiprocessors;
   while (most_parts > 1 && block_count(c, most_parts) > device.multiprocessors) --most_parts;
-  c.parts = std::min(chunks, most_parts);
-  const std::int64_t turns = ceil_div(chunks, c.parts);
-  c.parts = ceil_div(chunks, turns);  // more parts would not end earlier, and have more sums to add
+  c.partials = std::min(chunks, most_parts);
+  const std::int64_t turns = ceil_div(chunks, c.partials);
+  c.partials = ceil_div(chunks, turns);  // more parts would not end earlier, and have more sums to add
   const int most_split = c.rows / 16;
   const auto most_sharing = [&](int groups) {
     int split = std::min(groups, most_split);
@@ -312,9 +312,9 @@ static bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p,
   const std::int64_t copies = std::clamp<std::int64_t>(room / c.sum_bytes(), 1, c.groups);
   const std::int64_t shared = std::max(c.stages * stage, c.warpgroup_3m() ? 0 : copies * c.sum_bytes());
   if (shared > room) return false;
-  c.shared_bytes = static_cast<int>(shared + turned_bytes(c));
+  c.shared_bytes = static_cast<int>(shared + transposed_bytes(c));
   c.workspace_bytes =
-      static_cast<std::size_t>(c.parts * c.fold * c.fold * p.m * p.n) * sizeof(double) + workspace_alignment;
+      static_cast<std::size_t>(c.partials * c.fold * c.fold * p.m * p.n) * sizeof(double) + workspace_alignment;
   return true;
 }
 

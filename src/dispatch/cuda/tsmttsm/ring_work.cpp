@@ -128,7 +128,7 @@ double touched_bytes(std::int64_t width, std::int64_t pitch, int real_bytes) {
 }
 
 CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
-  const std::int64_t turns = ceil_div(ceil_div(ceil_div(p.k, c.fold), c.rows), c.parts);
+  const std::int64_t turns = ceil_div(ceil_div(ceil_div(p.k, c.fold), c.rows), c.partials);
   const auto steps = static_cast<double>(round_up(turns, c.groups / c.split) * c.rows) / 16;
   const RingWork each = work_of_16_rows(p, c);
   const int classes = c.rows / c.segment;
@@ -173,7 +173,7 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const 
     work.shared_clocks = steps * ((complex ? 24 : 16) * c.tile_m * clocks(step_a) + 1.5 * c.reached_n());
   }
   work.overlap = 0.9;
-  work.parts = static_cast<double>(c.whole_warpgroups() ? block_count(c, c.parts) : c.parts);
+  work.multiprocessors = static_cast<double>(c.whole_warpgroups() ? block_count(c, c.partials) : c.partials);
   work.bytes_in_flight = static_cast<double>(c.stages * (c.a.stage_bytes + c.b.stage_bytes));
   work.launches = 2;
   work.waits = c.feeds == flat_both ? 1 : 2;  // tensor maps are fetched first

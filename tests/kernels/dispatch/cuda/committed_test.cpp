@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "src/dispatch/cuda/calls.hpp"
 #include "src/dispatch/cuda/configuration.hpp"
 #include "src/dispatch/cuda/device.hpp"
-#include "src/dispatch/cuda/calls.hpp"
 #include "src/dispatch/cuda/text.hpp"
 
 /// Every committed figure of bench/results/h200 is one of the kernel and the configuration that a call runs today. Who

@@ -12,9 +12,9 @@
 
 #include "src/dispatch/cuda/banks.hpp"
 #include "src/dispatch/cuda/model.hpp"
-#include "src/dispatch/cuda/tsmttsm/ring.hpp"
 #include "src/dispatch/cuda/stages.hpp"
 #include "src/dispatch/cuda/text.hpp"
+#include "src/dispatch/cuda/tsmttsm/ring.hpp"
 #include "src/tuning/rows.hpp"
 
 /// Configurations of the CUDA kernels, their model and their tables: none of it needs a device.
@@ -118,6 +118,10 @@ int in_turn(const RingTsmttsm& c) {
 }
 int in_turn(const RowRing& c) { return c.groups; }
 
+// Thread blocks, or partial sums, of which each has at least one thread block.
+std::int64_t blocks_of(const CudaTsmttsm& c) { return c->partials; }
+std::int64_t blocks_of(const CudaTsmm& c) { return c->blocks; }
+
 bool comes_in_boxes(const CudaTsmttsm& c) { return ring_of(c) != nullptr && ring_of(c)->feeds != flat_both; }
 bool comes_in_boxes(const CudaTsmm& c) {
   return std::visit([](const auto& x) { return std::derived_from<std::decay_t<decltype(x)>, Strided>; }, c.of_kernel) &&
@@ -129,7 +133,7 @@ void expect_legal(const CudaDevice& device, const Problem& p, const Configuratio
   const auto* const ring = ring_of(c);
   EXPECT_LE(c->shared_bytes + (ring != nullptr ? static_bytes : 0), device.shared_bytes);
   EXPECT_LE(c->workspace_bytes, workspace);
-  EXPECT_GE(c->parts, 1);
+  EXPECT_GE(blocks_of(c), 1);
   EXPECT_TRUE(device.bulk_copies || !comes_in_boxes(c)) << words(c);
   EXPECT_TRUE(is_compiled(p, c)) << words(c);
   if (ring == nullptr) return;
@@ -176,7 +180,7 @@ TEST(CudaConfiguration, ManyColumnsAreMultipliedInPlace) {
             const CudaTsmm chosen = choose(devices[0], p).configuration;
             EXPECT_TRUE(chosen->kernel != TsmmKernel::none && !chosen.in_parts()) << name(p) << ": " << words(chosen);
             if (const auto* const wide = std::get_if<Wide>(&chosen.of_kernel)) {
-              EXPECT_TRUE(wide->in_cluster == (wide->sections > 1) && wide->parts % wide->sections == 0) << name(p);
+              EXPECT_TRUE(wide->in_cluster == (wide->sections > 1) && wide->blocks % wide->sections == 0) << name(p);
             }
             EXPECT_LE(chosen->workspace_bytes, cuda_tsmm_workspace(devices[0], k, n, n, real_bytes)) << name(p);
           }
@@ -250,7 +254,7 @@ TEST(CudaConfiguration, ShortPiecesOfColumnsAtOddPlacesAreStoredAsWholeLines) {
   const auto early = [](std::int64_t k, std::int64_t width, bool in_place) {
     const CudaTsmmProblem p{k, width, width, k, k, 8, false, in_place, false};
     const auto c = std::get<ColumnRing>(choose(devices[0], p).configuration.of_kernel);
-    EXPECT_GE(c.parts, 1);
+    EXPECT_GE(c.blocks, 1);
     return c.early;
   };
   EXPECT_EQ(early(9418787, 57, false), 16);
@@ -330,7 +334,7 @@ TEST(CudaConfiguration, WordsStandForTheWholeConfiguration) {
       ASSERT_TRUE(complete(device, p, again)) << words(c);
       EXPECT_EQ(words(again), words(c));
       EXPECT_EQ(again->shared_bytes, c->shared_bytes);
-      EXPECT_EQ(again->parts, c->parts);
+      EXPECT_EQ(blocks_of(again), blocks_of(c));
       EXPECT_EQ(again->workspace_bytes, c->workspace_bytes);
     }
   };

@@ -15,14 +15,14 @@ const CudaDevice device{131, 232448, true, "a device without a table"};
 CudaTsmttsm marked(int mark) {
   DirectTsmttsm c{};
   c.kernel = TsmttsmKernel::direct;
-  c.parts = 1;
+  c.partials = 1;
   c.rows = mark;
   return c;
 }
 CudaTsmm marked_tsmm(int mark) {
   GeneralTsmm c{};
   c.kernel = TsmmKernel::general;
-  c.parts = 1;
+  c.blocks = 1;
   c.rows = mark;
   return c;
 }

@@ -117,7 +117,11 @@ double product_seconds(const Product& x) {
 template <class Problem, class Configuration>
 void expect_legal(const Product& x, const Problem& p, const CudaChoice<Configuration>& choice) {
   const Configuration& c = choice.configuration;
-  EXPECT_GE(c->parts, 1) << text(x);
+  if constexpr (std::is_same_v<Configuration, CudaTsmm>) {
+    EXPECT_GE(c->blocks, 1) << text(x);
+  } else {
+    EXPECT_GE(c->partials, 1) << text(x);
+  }
   EXPECT_LE(c->shared_bytes, x.device.shared_bytes) << text(x);
   EXPECT_TRUE(is_compiled(p, c)) << text(x) << ": " << name_of(c->kernel);
   if constexpr (std::is_same_v<Configuration, CudaTsmm>) {
