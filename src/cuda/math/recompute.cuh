@@ -3,7 +3,6 @@
 #include <cstdint>
 
 #include "src/cuda/operands/matrix.cuh"
-#include "src/cuda/operands/scalar.cuh"
 
 /// Computes results of tsmm again in double precision, with all products, where 3xTF32 or 3M made them infinite or NaN.
 /// So only true infinities remain.

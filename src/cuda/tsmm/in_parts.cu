@@ -6,8 +6,8 @@
 #include "src/cuda/check.cuh"
 #include "src/cuda/operands/matrix.cuh"
 #include "src/cuda/operands/views.cuh"
-#include "src/cuda/tsmm/in_parts.hpp"
 #include "src/dispatch/cuda/calls.hpp"
+#include "src/dispatch/cuda/launch.hpp"
 
 namespace blockvec::kernels::cuda {
 namespace {

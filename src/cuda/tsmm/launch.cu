@@ -10,7 +10,6 @@
 #include "src/cuda/tsmm/column_fma.cuh"
 #include "src/cuda/tsmm/column_tf32.cuh"
 #include "src/cuda/tsmm/direct.cuh"
-#include "src/cuda/tsmm/in_parts.hpp"
 #include "src/cuda/tsmm/per_warp.cuh"
 #include "src/cuda/tsmm/row_ring.cuh"
 #include "src/cuda/tsmm/short_k.cuh"
@@ -18,6 +17,7 @@
 #include "src/cuda/tsmm/strided_3m.cuh"
 #include "src/cuda/tsmm/strided_tf32.cuh"
 #include "src/dispatch/cuda/calls.hpp"
+#include "src/dispatch/cuda/launch.hpp"
 
 namespace blockvec::kernels::cuda {
 namespace {
