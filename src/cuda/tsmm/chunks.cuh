@@ -69,7 +69,7 @@ class Chunks {
 
   /// Returns the next chunk. There is none if it is p.chunks or more; then nobody asks again.
   __device__ std::uint32_t take() {
-    if (left_ == 0) {
+    if (left_ == 0 || chunk_ >= p_.chunks) {
       const unsigned ticket = __reduce_or_sync(0xffffffffU, next_);
       chunk_ = ticket * p_.chunks_per_ticket;
       left_ = p_.chunks_per_ticket;

@@ -45,60 +45,98 @@ class RowFma {
       return (p_.m | p_.n | p_.a.row_step | p_.pitch_out) % unit == 0 && places % (unit * sizeof(Real)) == 0;
     };
     wait_for_room();
+    const auto multiply_or_add = [&]<int unit>() {
+      adds ? multiply_by<true, unit>(a, old, out, beta) : multiply_by<false, unit>(a, old, out, beta);
+    };
     if (aligned(most)) {
-      multiply_by<most>(a, old, out, adds, beta);
+      multiply_or_add.template operator()<most>();
     } else if (aligned(some)) {
-      multiply_by<some>(a, old, out, adds, beta);
+      multiply_or_add.template operator()<some>();
     } else {
-      multiply_by<1>(a, old, out, adds, beta);
+      multiply_or_add.template operator()<1>();
     }
   }
 
  private:
   static constexpr bool exact = std::is_same_v<Number, double>;
-  static constexpr int depth = dispatch::narrow_depth(columns);      ///< the most numbers that a row of A has
-  static constexpr int batch = !exact ? 2 : columns < 8 ? 8 : 4;     ///< rows that a lane multiplies at a time
-  static constexpr int together = columns == 1 ? 1 : exact ? 2 : 4;  ///< entries of C that come by one load
+  static constexpr int depth = dispatch::narrow_depth(columns);   ///< the most numbers that a row of A has
+  static constexpr int batch = !exact ? 2 : columns < 8 ? 8 : 4;  ///< rows that a lane multiplies at a time
+  using Sums = Number[batch][columns];
 
-  template <int unit>
-  __device__ void multiply_by(const Real* a, const Real* old, Real* out, bool adds, Factor beta) const {
-    using Unit = Neighbouring<unit, Real>;
-    const int m = p_.m;
+  template <bool adds, int unit>
+  __device__ void multiply_by(const Real* a, const Real* old, Real* out, Factor beta) const {
     for (int first = lane_; first < p_.rows; first += batch * warp_size) {
       const Real* from[batch];
 #pragma unroll
       for (int r = 0; r < batch; ++r) from[r] = a + min(first + r * warp_size, p_.rows - 1) * p_.a.row_step;
-      Number sum[batch][columns] = {};
-#pragma unroll
-      for (int i = 0; i < depth; i += unit) {
-        if (i >= m) break;
-        Unit left[batch];
-#pragma unroll
-        for (int r = 0; r < batch; ++r) left[r] = *reinterpret_cast<const Unit*>(from[r] + i);
-#pragma unroll
-        for (int u = 0; u < unit; ++u) {
-#pragma unroll
-          for (int j = 0; j < columns; j += together) {
-            const auto right = *reinterpret_cast<const Neighbouring<together, Number>*>(c_ + (i + u) * columns + j);
-#pragma unroll
-            for (int v = 0; v < together; ++v) {
-#pragma unroll
-              for (int r = 0; r < batch; ++r) sum[r][j + v] += static_cast<Number>(left[r].number[u]) * right.number[v];
-            }
-          }
-        }
-      }
+      Sums sum = {};
+      add_products<unit>(from, sum);
 #pragma unroll
       for (int r = 0; r < batch; ++r) {
         const int row = first + r * warp_size;
         if (row >= p_.rows) break;
-        put_row<unit>(sum[r], from[r], adds ? old + row * p_.old.row_step : nullptr, out + row * p_.pitch_out, beta);
+        put_row<adds, unit>(sum[r], from[r], old + row * p_.old.row_step, out + row * p_.pitch_out, beta);
       }
     }
   }
 
-  /// Writes a row's results to shared memory, plus beta times B's old row if there is one.
+  /// Multiplies `batch` rows. A lane loads all of its few numbers before it multiplies them.
   template <int unit>
+  __device__ void add_products(const Real* const (&from)[batch], Sums& sum) const requires exact {
+    using Unit = Neighbouring<unit, Real>;
+    const int m = p_.m;
+    Real left[batch][depth];
+#pragma unroll
+    for (int r = 0; r < batch; ++r) {
+#pragma unroll
+      for (int i = 0; i < depth; i += unit) {
+        Unit loaded{};
+        if (i < m) loaded = *reinterpret_cast<const Unit*>(from[r] + i);
+#pragma unroll
+        for (int u = 0; u < unit; ++u) left[r][i + u] = loaded.number[u];
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < depth; ++i) {
+      if (i >= m) break;  // conversions of columns beyond A would take as long as those that are needed
+#pragma unroll
+      for (int j = 0; j < columns; ++j) {
+        const double factor = c_[columns * i + j];
+#pragma unroll
+        for (int r = 0; r < batch; ++r) sum[r][j] += static_cast<double>(left[r][i]) * factor;
+      }
+    }
+  }
+
+  /// Multiplies `batch` rows of more numbers, which are loaded a few at a time.
+  template <int unit>
+  __device__ void add_products(const Real* const (&from)[batch], Sums& sum) const requires(!exact) {
+    using Unit = Neighbouring<unit, Real>;
+#pragma unroll 4
+    for (int i = 0; i < p_.m; i += unit) {
+      Unit left[batch];
+#pragma unroll
+      for (int r = 0; r < batch; ++r) left[r] = *reinterpret_cast<const Unit*>(from[r] + i);
+#pragma unroll
+      for (int u = 0; u < unit; ++u) {
+        const auto* const four = reinterpret_cast<const Neighbouring<4, float>*>(c_ + (i + u) * columns);
+#pragma unroll
+        for (int j = 0; j < columns / 4; ++j) {
+          const Neighbouring<4, float> right = four[j];
+#pragma unroll
+          for (int v = 0; v < 4; ++v) {
+#pragma unroll
+            for (int r = 0; r < batch; ++r) {
+              sum[r][4 * j + v] = fmaf(left[r].number[u], right.number[v], sum[r][4 * j + v]);
+            }
+          }
+        }
+      }
+    }
+  }
+
+  /// Writes a row's results to shared memory, plus beta times B's old row if it `adds`.
+  template <bool adds, int unit>
   __device__ void put_row(const Number (&sum)[columns], const Real* a, const Real* old, Real* out, Factor beta) const {
     float zero = 0;
 #pragma unroll
@@ -108,7 +146,7 @@ class RowFma {
 #pragma unroll
       for (int u = 0; u < unit; ++u) {
         Number value = sum[j + u];
-        if (old != nullptr) value += static_cast<Number>(scaled_entry(old, j + u, beta));
+        if (adds) value += static_cast<Number>(scaled_entry(old, j + u, beta));
         stored.number[u] = static_cast<Real>(value);
         if constexpr (!exact) zero = fmaf(value, 0.0F, zero);
       }
@@ -117,7 +155,7 @@ class RowFma {
     if constexpr (!exact) {
       if (zero == 0) return;
       row_in_double(
-          p_, a, p_.small.parts, [&](int column) { return old != nullptr ? old + column : old; }, 0, p_.n, 0, 1,
+          p_, a, p_.small.parts, [&](int column) { return adds ? old + column : nullptr; }, 0, p_.n, 0, 1,
           [&](int column, Real value) { out[column] = value; });
     }
   }

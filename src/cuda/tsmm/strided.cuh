@@ -336,8 +336,8 @@ struct Fp64Tiles : Fp64Pack<Real_> {
   static constexpr bool may_overflow = false;  ///< infinities need not be true ones, so results are computed again
   /// How many blocks a multiprocessor runs at a time, and the registers of loading and of computing threads.
   static constexpr int blocks = wide ? 1 : dispatch::tsmm_box_blocks({tb, tn});
-  static constexpr int loading_registers = blocks == 2 ? 48 : 56;
-  static constexpr int registers = blocks == 2 ? 96 : 224;
+  static constexpr int loading_registers = wide ? 40 : blocks == 2 ? 48 : 56;
+  static constexpr int registers = wide ? 232 : blocks == 2 ? 96 : 224;
   static constexpr bool early = !wide && tb * tn <= 4;  ///< B's old rows are read before the products
   static constexpr int old_halves = wide ? 1 : 2;       ///< otherwise so many sets of 8 rows of them at a time
   static constexpr bool prefetches = false;             ///< otherwise they come to the L2 cache before the products
@@ -356,10 +356,25 @@ struct Fp64Tiles : Fp64Pack<Real_> {
   /// Adds the products with `columns` columns of A. `a` points to this lane's first entries of both halves of the rows,
   /// `c` to the warp's part of C.
   __device__ void multiply(const TsmmBoxes<Real>& p, const Real* const (&a)[2], const double* c, int columns) {
-    constexpr bool ahead = blocks == 1 ? tb * tn <= 8 : tb == 1;  // if registers suffice
-    const int unit = 4 * p.depth_classes;
-    const int steps = (columns + unit - 1) / unit * p.depth_classes;
-    multiply_panel<ahead>(p, sum, a, p.a.numbers(), c, p.section_pieces, steps);
+    const int box = p.a.numbers();
+    if constexpr (wide) {
+      const int steps = (columns + 15) / 16;
+#pragma unroll 1
+      for (int step = 0; step < steps; ++step) {
+        double left[tb][8];
+#pragma unroll
+        for (int t = 0; t < tb; ++t) {
+#pragma unroll
+          for (int v = 0; v < 8; ++v) left[t][v] = a[v % 2][t * box + step * p.depth_step + p.step[v / 2]];
+        }
+        multiply_step(sum, left, c + step * 128 * p.section_pieces, p.section_pieces);
+      }
+    } else {
+      constexpr bool ahead = blocks == 1 ? tb * tn <= 8 : tb == 1;  // if registers suffice
+      const int unit = 4 * p.depth_classes;
+      const int steps = (columns + unit - 1) / unit * p.depth_classes;
+      multiply_panel<ahead>(p, sum, a, box, c, p.section_pieces, steps);
+    }
   }
 
   /// Gives the results. Returns whether all of the warp are finite.
@@ -467,6 +482,8 @@ __global__ void __launch_bounds__(block_threads, Math::blocks)
 #pragma unroll
   for (int half = 0; half < 2; ++half) start[half] = first_entry<Math::together>(p, warp_row, lane, half);
 
+  const auto places_of = [&](int column) { return Places<Real, Math::rows_only>(p.out, warp_row, column, lane); };
+  const auto places_of_all = places_of(warp_column * 8 * tn);  // if there is one section
   Math math;
   RingPosition at{0, 0};
   [[maybe_unused]] unsigned turns_of_cluster = 0;
@@ -486,7 +503,7 @@ __global__ void __launch_bounds__(block_threads, Math::blocks)
     const int first_panel = items.first_panel(section);
     const int end_panel = reads_a ? items.end_panel(section) : first_panel;
     const int column0 = section * items.section_columns() + warp_column * 8 * tn;
-    const Places<Real, Math::rows_only> places(p.out, warp_row, column0, lane);
+    const auto places = Math::wide ? places_of(column0) : places_of_all;
     for (int set = 0; set < sets; ++set) {
       const std::int64_t first_row = (static_cast<std::int64_t>(items.chunk(item)) * sets + set) * tb * box_rows;
       [[maybe_unused]] Real old[Math::early ? tb : 1][tn][4];
