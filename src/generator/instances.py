@@ -178,10 +178,10 @@ FAMILIES = {
     "tsmm_per_warp": Family("tsmm/per_warp.cuh", "TsmmWarps<{real}>", "tsmm_warps_kernel<{real}, {n}>",
                             makes=lambda real, m, n: m == 1),
     "tsmm_tf32_warpgroup": Family("tsmm/tf32_warpgroup.cuh", "TsmmRing<{real}>",
-                                  "tsmm_warpgroup_kernel<{parts}, 8 * {n}, {paired}>", ("n",),
+                                  "tsmm_warpgroup_kernel<{parts}, 8 * {n}, {paired}, {updates}>", ("n",),
                                   shape="Columns", by_parts=True,
-                                  choices={"bool paired": ("false", "true")},
-                                  makes=lambda real, n, paired, parts: real == "float" and 1 <= n <= 8
+                                  choices={"bool paired": ("false", "true"), "bool updates": ("false", "true")},
+                                  makes=lambda real, n, paired, updates, parts: real == "float" and 1 <= n <= 8
                                   and parts <= (2 if paired == "true" else 1), needs="wgmma"),
     "tsmm_short_k": Family("tsmm/short_k.cuh", "TsmmPanels", "tsmm_panels_kernel<{m}, {n}>",
                            makes=lambda real, m, n: real == "double" and m in (4, 8) and 1 <= n <= 4),

@@ -4,8 +4,8 @@
 
 #include "src/cuda/operands/matrix.cuh"
 
-/// Computes results of tsmm again in double precision, with all products, where 3xTF32 or 3M made them infinite or NaN.
-/// So only true infinities remain.
+/// Computes results of tsmm again in double precision, where single precision made them infinite or NaN. So only true
+/// infinities remain.
 namespace blockvec::kernels::cuda {
 
 /// Returns beta times entry `column` of a row of B. A complex beta needs both numbers of the entry.
@@ -27,59 +27,28 @@ __device__ inline float plus_scaled_entry(float sum, const float* row, int colum
   return static_cast<float>(sum + scaled_entry(row, column, beta));
 }
 
-/// Computes one scalar of B, whose first real column is `column`. Its row of A has m real numbers; it begins at `a`,
-/// where columns of scalars are `step` numbers apart. `old` is the scalar before the product, or null if nothing of it
-/// is added.
-template <class Task, class Real>
-__device__ inline Factor scalar_in_double(const Task& p, const Real* a, std::int64_t step, int m, const Real* old,
-                                          int column) {
+/// Computes one result. `a[d]` is the row's entry in column d of A. `old` is B's row before the product, or null if
+/// nothing of it is added.
+template <class Task, class RowOfA>
+__device__ __noinline__ float result_in_double(const Task& p, const RowOfA& a, const float* old, int column) {
   const Factor alpha = p.alpha.read();
   const Factor beta = p.beta.read();
-  const int parts = p.small.parts;
-  Factor value{0, 0};
-  if (old != nullptr && !beta.is_zero()) {
-    value = scale(beta, {static_cast<double>(old[0]), parts == 2 ? static_cast<double>(old[1]) : 0.0});
-  }
-  const int depth = alpha.is_zero() ? 0 : m;
+  double value = old != nullptr && !beta.is_zero() ? scaled_entry(old, column, beta) : 0.0;
 #pragma unroll 1
-  for (int d = 0; d < depth; ++d) {
-    const double number = a[d / parts * step + d % parts];
-    value.re += number * p.small.scaled(d, column, alpha);
-    if (parts == 2) value.im += number * p.small.scaled(d, column + 1, alpha);
-  }
-  return value;
+  for (int d = 0; d < p.m; ++d) value += a[d] * p.small.scaled(d, column, alpha);
+  return static_cast<float>(value);
 }
 
-/// A call keeps the rare path from taking registers of single-precision kernels. Double-precision kernels have fewer
-/// registers left at a call than inside their own code.
-template <class Task>
-__device__ __noinline__ Factor called_scalar_in_double(const Task& p, const float* a, std::int64_t step, int m,
-                                                       const float* old, int column) {
-  return scalar_in_double(p, a, step, m, old, column);
-}
-
-/// The lane of this thread. To read it where it is needed costs no register before.
-__device__ inline int read_lane() {
-  int lane;
-  asm volatile("mov.u32 %0, %laneid;" : "=r"(lane));
-  return lane;
-}
-
-/// `threads` threads share out the results of a row, from real column `column` on and before `end`. old(column) is
-/// where the old value of a scalar is, or null. put(column, number) takes a result; B may be A if `a` is a copy.
-template <class Task, class Real, class Old, class Put>
-__device__ inline void row_in_double(const Task& p, const Real* a, std::int64_t step, const Old& old, int column,
-                                     int end, int thread, int threads, const Put& put) {
-  const int parts = p.small.parts;
+/// `threads` threads share out `columns` results of each of `rows` rows. Consecutive rows of A are `step_a` numbers
+/// apart, those of B `step_old`. put(row, column, value) takes a result.
+template <class Task, class Put>
+__device__ inline void rows_in_double(const Task& p, const float* a, int step_a, const float* old, int step_old,
+                                      int rows, int column0, int columns, int thread, int threads, const Put& put) {
 #pragma unroll 1
-  for (column += thread * parts; column < end; column += threads * parts) {
-    const auto result = [&](const Real* of_b) {
-      if constexpr (sizeof(Real) == 4) return called_scalar_in_double(p, a, step, p.m, of_b, column);
-      return scalar_in_double(p, a, step, p.m, of_b, column);
-    };
-    const Factor value = result(old(column));
-    put(column, static_cast<Real>(value.re));
-    if (parts == 2) put(column + 1, static_cast<Real>(value.im));
+  for (int i = thread; i < rows * columns; i += threads) {
+    const int row = i / columns;
+    const int column = column0 + i % columns;
+    put(row, column, result_in_double(p, a + row * step_a, old != nullptr ? old + row * step_old : old, column));
   }
 }
 

@@ -17,7 +17,6 @@ inline constexpr int loading_threads = 128;  // a whole warpgroup, so that its r
 inline constexpr int block_threads = computing_threads + loading_threads;
 using dispatch::line_bytes;
 using dispatch::max_stages;
-using dispatch::first_row;
 using dispatch::RowMap;
 
 /// The stage and the barrier phase at which a thread stands in the pipeline.

@@ -22,22 +22,6 @@ __device__ inline Factor scale(Factor factor, Factor x) {
   return {factor.re * x.re - factor.im * x.im, factor.re * x.im + factor.im * x.re};
 }
 
-/// Adds beta times two old numbers of B to two results. In single precision there is a single rounding: the product
-/// alone need not fit.
-template <class Sum, class Real>
-__device__ inline void add_old(Sum& first, Sum& second, Real old_first, Real old_second, Factor beta) {
-  if constexpr (sizeof(Sum) == 4) {
-    if (beta.im == 0) {
-      first = fmaf(static_cast<float>(beta.re), old_first, first);
-      second = fmaf(static_cast<float>(beta.re), old_second, second);
-      return;
-    }
-  }
-  const Factor scaled = scale(beta, {static_cast<double>(old_first), static_cast<double>(old_second)});
-  first = static_cast<Sum>(first + scaled.re);
-  second = static_cast<Sum>(second + scaled.im);
-}
-
 /// alpha or beta of a call: a host value, or a value in device memory that is read when the kernel runs.
 template <class Real>
 struct Coefficient {

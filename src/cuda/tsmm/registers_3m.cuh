@@ -310,7 +310,12 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
       });
     }
   };
-  const auto add_old_set = [&](std::uint32_t chunk, int first_row, int left, double(&re)[4], double(&im)[4]) {
+  const auto add_number = [](Factor beta, Factor old, double& re, double& im) {
+    const Factor scaled = scale(beta, old);
+    re += scaled.re;
+    im += scaled.im;
+  };
+  const auto add_old = [&](std::uint32_t chunk, int first_row, int left, double(&re)[4], double(&im)[4]) {
     const Factor beta = p.beta.read();
     constexpr int at_once = many ? 2 : 4;  // as many as registers can hold
 #pragma unroll
@@ -320,7 +325,7 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
         if (v / at_once == first / at_once) old[v] = {at[0], at[1]};
       });
 #pragma unroll
-      for (int v = first; v < first + at_once; ++v) add_old(re[v], im[v], old[v].re, old[v].im, beta);
+      for (int v = first; v < first + at_once; ++v) add_number(beta, old[v], re[v], im[v]);
     }
   };
   if (!reads_a) {
@@ -328,7 +333,7 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
       for (int set = first_set; set < rows / 8; set += 2 * row_pairs) {
         const int left = left_of(chunk) - 8 * set;
         double re[4] = {}, im[4] = {};
-        if (adds) add_old_set(chunk, 8 * set, left, re, im);
+        if (adds) add_old(chunk, 8 * set, left, re, im);
         write(of_chunk(chunk), 8 * set, left, re, im);
       }
     }
@@ -407,19 +412,17 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
             if constexpr (early) {
               const Factor beta = p.beta.read();
 #pragma unroll
-              for (int v = 0; v < 4 && adds; ++v) add_old(re[v], im[v], old[v].re, old[v].im, beta);
+              for (int v = 0; v < 4 && adds; ++v) add_number(beta, old[v], re[v], im[v]);
             } else if (adds) {
-              add_old_set(chunk, 8 * set, left - 8 * set, re, im);
+              add_old(chunk, 8 * set, left - 8 * set, re, im);
             }
             write(to, 8 * set, left - 8 * set, re, im);
           } else {
 #pragma unroll 1
             for (int row = 8 * set; row < min(8 * set + 8, left); ++row) {
-              row_in_double(
-                  p, stage + row * (by_columns ? 2 : p.a.pitch), by_columns ? p.a.pitch : 2,
-                  [&](int column) { return of_chunk(chunk) + p.out.b.offset(row, column); }, 2 * first_column,
-                  min(2 * first_column + 32, p.out.n), read_lane(), warp_size,
-                  [&](int column, double value) { to[p.out.b.offset(row, column)] = value; });
+              multiply_row_again<32>(p, stage + row * (by_columns ? 2 : p.a.pitch), by_columns ? p.a.pitch : 2,
+                                     std::int64_t{chunk} * rows + row, 2 * first_column,
+                                     [&](int column, double value) { to[p.out.b.offset(row, column)] = value; });
             }
           }
         }

@@ -154,9 +154,8 @@ class RowFma {
     }
     if constexpr (!exact) {
       if (zero == 0) return;
-      row_in_double(
-          p_, a, p_.small.parts, [&](int column) { return adds ? old + column : nullptr; }, 0, p_.n, 0, 1,
-          [&](int column, Real value) { out[column] = value; });
+      rows_in_double(p_, a, 0, adds ? old : nullptr, 0, 1, 0, p_.n, 0, 1,
+                     [&](int, int column, Real value) { out[column] = value; });
     }
   }
 

@@ -144,13 +144,9 @@ class RowTiles {
       const Real* const held = old + row0 * p_.old.row_step;
       if constexpr (sizeof(Number) == 4) {
         if (!__all_sync(0xffffffffU, all_finite<4 * tn * tb>(&sum[0][0][0]))) {
-          for (int row = read_lane(); row < 8 * tb; row += warp_size) {
-            row_in_double(
-                p_, rows + row * p_.a.row_step, p_.small.parts,
-                [&](int column) { return adds ? held + row * p_.old.row_step + column : nullptr; }, column0_,
-                min(column0_ + 16 * tn, p_.n), 0, 1,
-                [&](int column, Real value) { to[row * p_.pitch_out + column] = value; });
-          }
+          rows_in_double(p_, rows, p_.a.row_step, adds ? held : nullptr, p_.old.row_step, 8 * tb, column0_,
+                         min(16 * tn, p_.n - column0_), lane_, warp_size,
+                         [&](int row, int column, Real value) { to[row * p_.pitch_out + column] = value; });
           continue;
         }
       }

@@ -9,8 +9,7 @@
 /// update they take the place of B's old rows, which came with A's. One warp stores them in bulk.
 ///
 /// Two neighbours of a row of A are a pair: the parts of a complex number, or two real ones. The first and the second
-/// numbers of pairs are separate factors, each with its rows of C. Rows that begin an odd distance apart are read
-/// number by number.
+/// numbers of pairs are separate factors, each with its rows of C. Rows of odd width are read number by number.
 namespace blockvec::kernels::cuda {
 
 using dispatch::warpgroup_rows;
@@ -20,6 +19,19 @@ inline constexpr int pairs_of_step = 8;  ///< pairs of a row of A in a step
 
 /// Numbers of packed C for a step of 8 pairs: [first, second][high, low][8 rows x columns].
 __host__ __device__ constexpr int step_numbers(int columns) { return 4 * right_factor_rows * columns; }
+
+/// Which rows of C and columns of B lanes take where neighbours are no pairs. A lane's own stand side by side, so that
+/// an odd distance from row to row sends lanes to different banks.
+struct OddWidths {
+  /// The column of A for slot 2 v + which of lane q; `first` is a multiple of 32.
+  __device__ static int depth(int first, int m, int q, int slot) { return first + (m - first > 16 ? 8 : 4) * q + slot; }
+  /// The column of B for number `which` of lane q in block j of 8 columns.
+  template <int columns>
+  __device__ static int column(int j, int q, int which) {
+    const int blocks = min(4, columns / 8 - j / 4 * 4);
+    return j / 4 * 32 + 2 * (blocks * q + j % 4) + which;
+  }
+};
 
 /// Packs C in two TF32 halves. entry(step, half, which, depth, column) returns an entry of alpha C. A step has 8 pairs,
 /// `half` selects four of them, `which` their first or second numbers, and `depth` one pair of the four.
@@ -158,13 +170,10 @@ __device__ inline void multiply_steps(WarpgroupSums<parts, columns>& sums, const
 #endif
 }
 
-/// Fragments of two rows of a stage. If rows are `paired`, both numbers of a pair are read at once. Where rows begin in
-/// the same bank, lanes read in different orders.
-template <bool paired>
+/// Fragments of two rows of a stage, read in pairs. Where rows begin in the same bank, lanes read in different orders.
 struct PairedRows {
-  const float* row[2];  ///< this lane's first pair
-  int firsts;           ///< first numbers of pairs from there on
-  int seconds;          ///< second numbers; of `paired` rows as many
+  const float2* row[2];  ///< this lane's first pair
+  int pairs;             ///< pairs from there on
   int turn;
 
   __device__ void read(int step, float (&x)[2][2][4]) const {
@@ -172,24 +181,50 @@ struct PairedRows {
     for (int half = 0; half < 2; ++half) {
 #pragma unroll
       for (int v = 0; v < 4; ++v) {
-        const int at = pairs_of_step * step + 4 * (paired ? v ^ turn : v);
-        if constexpr (paired) {
-          const float2 both = at < firsts ? reinterpret_cast<const float2*>(row[half])[at] : make_float2(0, 0);
-          x[0][half][v] = both.x;
-          x[1][half][v] = both.y;
-        } else {
-          x[0][half][v] = at < firsts ? row[half][2 * at] : 0.0F;
-          x[1][half][v] = at < seconds ? row[half][2 * at + 1] : 0.0F;
-        }
+        const int at = pairs_of_step * step + 4 * (v ^ turn);
+        const float2 both = at < pairs ? row[half][at] : make_float2(0, 0);
+        x[0][half][v] = both.x;
+        x[1][half][v] = both.y;
       }
     }
   }
   __device__ void arrange(float (&x)[2][2][4]) const {
-    if (!paired || turn == 0) return;
+    if (turn == 0) return;
 #pragma unroll
     for (int i = 0; i < 4; ++i) undo_turn(x[i / 2][i % 2], turn);
   }
 };
+
+/// Fragments of two rows of odd width.
+struct OddRows {
+  const float* row[2];
+  int m;
+  int q;
+
+  __device__ void read(int step, float (&x)[2][2][4]) const {
+    const int first = OddWidths::depth(16 * step, m, q, 0);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+#pragma unroll
+      for (int slot = 0; slot < 8; ++slot) {
+        x[slot % 2][half][slot / 2] = first + slot < m ? row[half][first + slot] : 0.0F;
+      }
+    }
+  }
+  __device__ void arrange(float (&)[2][2][4]) const {}
+};
+
+/// Adds beta times an old pair to a pair of sums.
+__device__ inline void add_pair(float& first, float& second, float2 old, Factor beta) {
+  if (beta.im == 0) {
+    first = fmaf(static_cast<float>(beta.re), old.x, first);
+    second = fmaf(static_cast<float>(beta.re), old.y, second);
+    return;
+  }
+  const Factor scaled = scale(beta, {static_cast<double>(old.x), static_cast<double>(old.y)});
+  first = static_cast<float>(first + scaled.re);
+  second = static_cast<float>(second + scaled.im);
+}
 
 /// The storing warp stores results stage by stage and hands the stages back. `results`: where the first stage has them.
 __device__ inline void store_chunks(const TsmmRing<float>& p, RingBarriers& barriers, Barrier* done,
@@ -211,8 +246,8 @@ __device__ inline void store_chunks(const TsmmRing<float>& p, RingBarriers& barr
   if (elected()) bulk_stores_are_done();
 }
 
-/// `paired`: all rows of A and B begin a multiple of two numbers apart.
-template <int parts, int columns, bool paired>
+/// `updates`: B's old rows come through the ring, and beta times them is added.
+template <int parts, int columns, bool paired, bool updates>
 __global__ void __launch_bounds__(warpgroup_block_threads, 1)
     tsmm_warpgroup_kernel(const __grid_constant__ TsmmRing<float> p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -224,7 +259,6 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
   // The compiler must see that all lanes of a warp take the same path: asynchronous products (wgmma) need it.
   const int warp = __shfl_sync(0xffffffffU, static_cast<int>(threadIdx.x) / warp_size, 0);
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
-  const bool updates = p.stage_bytes_b != 0;  // B's old rows come through the ring, too
   const int bytes_a = stage_bytes<float>(p.rows, updates ? p.a.row_step : max(p.a.row_step, p.n));
   const int bytes = bytes_a + p.stage_bytes_b;
   const int results_at = updates ? bytes_a : 0;  // where results lie in a stage
@@ -240,20 +274,25 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
 
   if (warp >= 4 * warpgroups) {
     give_registers<32>();
-    if (warp == 4 * warpgroups) {
-      if (updates) {
-        load_chunks<true>(p, barriers, chunk_of, ring, bytes_a);
-      } else {
-        load_chunks<false>(p, barriers, chunk_of, ring, bytes_a);
-      }
-    }
+    if (warp == 4 * warpgroups) load_chunks<updates>(p, barriers, chunk_of, ring, bytes_a);
     if (warp == 4 * warpgroups + 1) store_chunks(p, barriers, done, chunk_of, ring + results_at, bytes);
     return;
   }
 
   take_registers<160>();
-  pack_steps(steps, columns, packed, static_cast<int>(threadIdx.x), warpgroups * warpgroup_threads,
-             PairedEntries<TsmmRing<float>>{p, p.m, p.n, p.alpha.read()});
+  const auto pack = [&](const auto& entry) {
+    pack_steps(steps, columns, packed, static_cast<int>(threadIdx.x), warpgroups * warpgroup_threads, entry);
+  };
+  const Factor alpha = p.alpha.read();
+  if constexpr (paired) {
+    pack(PairedEntries<TsmmRing<float>>{p, p.m, p.n, alpha});
+  } else {
+    pack([&](int step, int half, int which, int depth, int place) {
+      const int row = OddWidths::depth(step / 2 * 32, p.m, depth, 4 * (step % 2) + 2 * half + which);
+      const int column = OddWidths::column<columns>(place / 8, place % 8 / 2, place % 2);
+      return row < p.m && column < p.n ? p.small.scaled(row, column, alpha) : 0.0;
+    });
+  }
   publish_to_bulk_copies();
   meet(1, warpgroups * warpgroup_threads);
   const int group = warp / 4;
@@ -264,14 +303,13 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const int g = lane / 4;
-    row_of_half[half] =
-        first_row(p.map, warp % 4) + p.map.by_lane * (g % 4) + p.map.by_first * (g / 4) + p.map.by_second * half;
+    row_of_half[half] = warp % 4 * 16 + p.map.by_lane * (g % 4) + p.map.by_first * (g / 4) + p.map.by_second * half;
   }
   const int q = lane % 4;
-  const bool turns_out = paired && p.n % 16 == 0;
+  const bool turns_out = p.n % 16 == 0;
   const int turn_in = p.a.row_step % 16 == 0 ? lane / 4 % 4 : 0;
   const int turn_out = turns_out ? lane / 4 % 4 : 0;
-  const Factor beta = p.beta.read();
+  const Factor beta = updates ? p.beta.read() : Factor{0, 0};
   const bool adds = updates && !beta.is_zero();
 
   RingPosition told{group, 0};
@@ -289,21 +327,25 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
     float* const results = reinterpret_cast<float*>(stage + results_at) + p.old.segment[0];
     WarpgroupSums<parts, columns> sums;
     sums.clear();
-    const auto row = [&](int half) { return a + row_of_half[half] * p.a.row_step + 2 * q; };
-    const PairedRows<paired> fragments{{row(0), row(1)}, (p.m + 1) / 2 - q, p.m / 2 - q, turn_in};
-    multiply_steps(sums, fragments, right, steps);
+    const float* const row[2] = {a + row_of_half[0] * p.a.row_step, a + row_of_half[1] * p.a.row_step};
+    if constexpr (paired) {
+      const PairedRows fragments{
+          {reinterpret_cast<const float2*>(row[0]) + q, reinterpret_cast<const float2*>(row[1]) + q},
+          p.m / 2 - q,
+          turn_in};
+      multiply_steps(sums, fragments, right, steps);
+    } else {
+      multiply_steps(sums, OddRows{{row[0], row[1]}, p.m, q}, right, steps);
+    }
 
     // All threads of the warpgroup have read their rows, once all_meet returns.
     const std::int64_t first_row = static_cast<std::int64_t>(chunk) * p.rows;
     const int valid_rows = static_cast<int>(min(static_cast<std::int64_t>(p.rows), p.k - first_row));
     const bool finite = all_meet(2 + group, warpgroup_threads, sums.finite());
     if (!finite) {
-      for (int row = warp % 4; row < valid_rows; row += 4) {
-        row_in_double(
-            p, a + row * p.a.row_step, parts,
-            [&](int column) { return adds ? results + row * p.old.row_step + column : nullptr; }, 0, p.n, lane,
-            warp_size, [&](int column, float value) { p.b[(first_row + row) * p.pitch_b + column] = value; });
-      }
+      rows_in_double(p, a, p.a.row_step, adds ? results : nullptr, p.old.row_step, valid_rows, 0, p.n, group_thread,
+                     warpgroup_threads,
+                     [&](int row, int column, float value) { p.b[(first_row + row) * p.pitch_b + column] = value; });
     } else {
       const bool bulk = flat && valid_rows == p.rows;
       float* const out = bulk ? results : p.b + first_row * p.pitch_b;
@@ -313,41 +355,38 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
         if (row_of_half[half] >= valid_rows) continue;
         float* const to = out + static_cast<std::int64_t>(row_of_half[half]) * pitch;
         const float* const old = results + row_of_half[half] * p.old.row_step;
+        if constexpr (paired) {
 #pragma unroll
-        for (int sixteen = 0; sixteen < (parts * columns + 31) / 32; ++sixteen) {
-          // Calls visit(v, first column, whether the second one is there) for the lane's four pairs.
-          const auto for_pairs = [&](const auto& visit) {
+          for (int sixteen = 0; sixteen < (parts * columns + 31) / 32; ++sixteen) {
+            const auto pair_of = [&](int v) { return 16 * sixteen + 4 * (v ^ turn_out) + q; };
+            float first[4], second[4];
+            float2 held[4];
+            if (adds) {
+#pragma unroll
+              for (int v = 0; v < 4; ++v) {
+                if (2 * pair_of(v) < p.n) held[v] = reinterpret_cast<const float2*>(old)[pair_of(v)];
+              }
+            }
+            sums.pairs(sixteen, half, first, second);
+            if (turns_out) {
+              undo_turn(first, turn_out);
+              undo_turn(second, turn_out);
+            }
 #pragma unroll
             for (int v = 0; v < 4; ++v) {
-              const int column = 2 * (16 * sixteen + 4 * (v ^ turn_out) + q);
-              if (column < p.n) visit(v, column, column + 1 < p.n);
+              if (adds) add_pair(first[v], second[v], held[v], beta);
+              const int pair = pair_of(v);
+              if (2 * pair < p.n) reinterpret_cast<float2*>(to)[pair] = make_float2(first[v], second[v]);
             }
-          };
-          float first[4], second[4];
-          float2 held[4];
-          if (adds) {
-            for_pairs([&](int v, int column, bool both) {
-              held[v] = paired ? *reinterpret_cast<const float2*>(old + column)
-                               : make_float2(old[column], both ? old[column + 1] : 0.0F);
-            });
           }
-          sums.pairs(sixteen, half, first, second);
-          if (turns_out) {
-            undo_turn(first, turn_out);
-            undo_turn(second, turn_out);
-          }
-          if (adds) {
+        } else {
 #pragma unroll
-            for (int v = 0; v < 4; ++v) add_old(first[v], second[v], held[v].x, held[v].y, beta);
+          for (int i = 0; i < columns / 4; ++i) {
+            const int column = OddWidths::column<columns>(i / 2, q, i % 2);
+            float value = sums.sum[0][i / 2 * 4 + 2 * half + i % 2];
+            if (adds && column < p.n) value = fmaf(static_cast<float>(beta.re), old[column], value);
+            if (column < p.n) to[column] = value;
           }
-          for_pairs([&](int v, int column, bool both) {
-            if constexpr (paired) {
-              *reinterpret_cast<float2*>(to + column) = make_float2(first[v], second[v]);
-            } else {
-              to[column] = first[v];
-              if (both) to[column + 1] = second[v];
-            }
-          });
         }
       }
     }

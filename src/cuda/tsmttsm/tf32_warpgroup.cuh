@@ -39,6 +39,10 @@ struct TransposingBarriers {
   Barrier sums[multiplying_groups];  ///< a group may add to shared sums, because the other group has added
 };
 
+/// The first row of a unit. Where `by_lane` is 8, the map is for one half of 32 rows.
+__device__ inline int first_row(const RowMap& map, int unit) {
+  return map.by_lane == 8 ? unit / 2 * 2 * unit_rows + unit % 2 * 4 : unit * unit_rows;
+}
 /// Row i of a unit.
 __device__ inline int row_of_unit(const RowMap& map, int unit, int i) {
   return first_row(map, unit) + (map.by_lane == 8 ? i / 4 * 8 + i % 4 : i);

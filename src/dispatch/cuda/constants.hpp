@@ -59,11 +59,6 @@ constexpr RowMap row_map(std::int64_t pitch) {
   return {1, 4, 8};
 }
 
-/// The first row of a unit of 16 rows.
-constexpr int first_row(const RowMap& map, int unit) {
-  return map.by_lane == 8 ? unit / 2 * 32 + unit % 2 * 4 : unit * 16;
-}
-
 constexpr bool may_turn(int tile_m, int tile_n) {
   return tile_n == 0 && tile_m <= 12;  // tiles of Gram matrices leave registers for it
 }

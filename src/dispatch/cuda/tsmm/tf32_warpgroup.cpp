@@ -103,7 +103,7 @@ static void add_tf32_warpgroup(const TsmmCandidates& to) {
 }
 
 static bool is_compiled(const CudaTsmmProblem& p, const Tf32Warpgroup& c) {
-  return is_among(tsmm_tf32_warpgroup_compiled, p.real_bytes, c.tile_n, p.pitch_a % 2 == 0, p.parts);
+  return is_among(tsmm_tf32_warpgroup_compiled, p.real_bytes, c.tile_n, p.pitch_a % 2 == 0, p.reads_output, p.parts);
 }
 
 constexpr Field<Tf32Warpgroup> fields[] = {{"tile", &Tf32Warpgroup::tile_n},
