@@ -18,7 +18,7 @@ using Kernel = void (*)(Arguments);
 //   aligned     lanes can read pairs of neighbours in a row at once, like the complex numbers of columns
 //   paired      the rows of A begin a multiple of two numbers apart
 //   updates     beta may differ from zero
-//   columns     tsmm_row_deep: columns of A per warp; others: columns of B
+//   columns     columns of B
 #include "cuda_kernels.inc"
 
 }  // namespace blockvec::kernels::cuda

@@ -108,15 +108,6 @@ FAMILIES = {
                            {**BY_COLUMNS, "bool wide": ("false", "true")},
                            lambda real, blocks, warps, by_columns, wide: blocks >= warps >= 1 and warps <= 8
                            and (wide == "false" or (blocks, warps) == (16, 4))),
-    "tsmttsm_fma": Family("tsmttsm/fma.cuh", RING, "tsmttsm_narrow_kernel<{real}, {parts}, {columns}, false, true>",
-                          ("columns",), shape="Columns", by_parts=True,
-                          makes=lambda real, columns, parts: columns >= 1 and columns % parts == 0),
-    "tsmttsm_fma_gram": Family("tsmttsm/fma.cuh", RING,
-                               "tsmttsm_narrow_kernel<{real}, {parts}, {columns}, true, {by_columns}>", ("columns",),
-                               shape="Columns", choices=BY_COLUMNS, by_parts=True,
-                               makes=lambda real, columns, by_columns, parts: columns >= 1 and columns % parts == 0
-                               and (columns != 8 if by_columns == "true"
-                                    else real == "float" and columns > 2 and parts == 1)),
     "tsmttsm_tf32_warpgroup": Family("tsmttsm/tf32_warpgroup.cuh", RING,
                                      "tsmttsm_tf32_warpgroup_kernel<RealProducts<8 * {n}, {aligned}>, {by_columns}, "
                                      "{m} == 2>",
@@ -148,9 +139,6 @@ FAMILIES = {
     "tsmm_row_ring_fma": Family("tsmm/row_fma.cuh", "TsmmRing<{real}>",
                                 "tsmm_ring_kernel<{real}, RowFma<{real}, {columns}>>", ("columns",), shape="Columns",
                            makes=lambda real, columns: columns in ((1, 2, 4, 8, 12) if real == "float" else (1, 2, 4))),
-    "tsmm_row_deep": Family("tsmm/row_deep.cuh", "TsmmRing<{real}>", "tsmm_deep_kernel<{n}, {columns}>", ("n",),
-                            shape="Columns", choices={"int columns": (64, 128)},
-                            makes=lambda real, n, columns: real == "double" and 1 <= n <= 128 // columns),
     "tsmm_column_ring": Family("tsmm/column_f64.cuh", COLUMNS, "tsmm_column_ring_kernel<ColumnF64<{parts}, {m}, {n}>>",
                                by_parts=True, needs="bulk",
                                makes=lambda real, m, n, parts: real == "double" and m >= 1 and n >= 1),

@@ -127,14 +127,11 @@ TsmmRing<real_t<T>> row_tiles(const TsmmCall<T>& call, const dispatch::RowRing& 
   return p;
 }
 
-/// A has m real columns.
 template <class Real>
-Kernel<TsmmRing<Real>> kernel_of(const dispatch::RowRing& x, std::int64_t m) {
+Kernel<TsmmRing<Real>> kernel_of(const dispatch::RowRing& x) {
   if (x.policy == Policy::fma) return tsmm_row_ring_fma_kernel_of<Real>(x.blocks_n);
   if constexpr (sizeof(Real) == 4) {
     if (x.policy == Policy::tf32) return tsmm_row_ring_tf32_kernel_of<Real>(x.tile_n, x.blocks_n);
-  } else {
-    if (x.kernel == TsmmKernel::row_deep) return tsmm_row_deep_kernel_of<Real>(x.tile_n, dispatch::deep_columns(m));
   }
   return tsmm_row_ring_kernel_of<Real>(x.tile_n, x.blocks_n);
 }
@@ -144,7 +141,7 @@ void launch_kernel(const TsmmCall<T>& call, const dispatch::RowRing& x, const La
   launcher.reset_ticket();
   const TsmmRing<real_t<T>> p = row_tiles(call, x, launcher);
   const int warps = x.policy == Policy::tf32 ? dispatch::split_warps({x.tile_n, x.blocks_n}) : computing_warps;
-  launcher.launch_early(kernel_of<real_t<T>>(x, p.m), x.blocks, warps * warp_size + loading_threads, x.shared_bytes, p);
+  launcher.launch_early(kernel_of<real_t<T>>(x), x.blocks, warps * warp_size + loading_threads, x.shared_bytes, p);
 }
 
 template <class T>

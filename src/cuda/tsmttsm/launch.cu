@@ -81,15 +81,10 @@ bool has_aligned_pairs(const Staged<Real>& a) {
   return a.row_step % 2 == 0 && a.segment[0] % 2 == 0;
 }
 
-/// `same`: B is A. `aligned`: in both operands, lanes can read pairs of neighbours in a row at once.
+/// `aligned`: in both operands, lanes can read pairs of neighbours in a row at once.
 template <class Real>
-Kernel<TsmttsmRing<Real>> kernel_of(const dispatch::RingTsmttsm& x, int parts, bool same, bool by_columns,
-                                    bool aligned) {
+Kernel<TsmttsmRing<Real>> kernel_of(const dispatch::RingTsmttsm& x, bool by_columns, bool aligned) {
   if (x.gram()) return tsmttsm_gram_kernel_of<Real>(x.tile_m, by_columns, takes_pairs(x));
-  if (x.by_fma()) {
-    return same ? tsmttsm_fma_gram_kernel_of<Real>(x.tile_n, by_columns, by_columns ? parts : 1)
-                : tsmttsm_fma_kernel_of<Real>(x.tile_n, parts);
-  }
   if constexpr (sizeof(Real) == 4) {
     if (x.warpgroup_3m()) return tsmttsm_tf32_warpgroup_3m_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);
     if (x.whole_warpgroups()) {
@@ -161,7 +156,7 @@ void launch_kernel(const TsmttsmCall<T>& call, const dispatch::RingTsmttsm& x, d
   p.k = call.a.rows;
   p.parts = static_cast<int>(x.partials);
   const bool aligned = by_columns ? p.wide : has_aligned_pairs(p.a) && has_aligned_pairs(p.b);
-  launch(kernel_of<Real>(x, parts, dispatch::are_same(call.a, call.b), by_columns, aligned),
+  launch(kernel_of<Real>(x, by_columns, aligned),
          dim3(static_cast<unsigned>(block_count(x, x.partials))), dispatch::ring_warps(x) * warp_size + loading_threads,
          x.shared_bytes, stream_of_call, operation, Start::early, p);
 }

@@ -73,17 +73,15 @@ enum class TsmttsmKernel : std::uint8_t {
   none,            ///< nothing is multiplied
   ring,            ///< FP64 tensor cores; asynchronous copies feed them through a multistage pipeline (ring)
   gram,            ///< the ring for A^H A: computes only what lies on and above the diagonal
-  fma,             ///< few columns: each thread owns rows; no tensor cores
   tf32_warpgroup,  ///< single precision: 3xTF32 by wgmma
   direct           ///< FP64 tensor cores; fragments come straight from memory; any layout and stride
 };
-inline constexpr std::string_view tsmttsm_kernels[] = {"none", "ring", "gram", "fma", "tf32_warpgroup", "direct"};
+inline constexpr std::string_view tsmttsm_kernels[] = {"none", "ring", "gram", "tf32_warpgroup", "direct"};
 
 /// The kernels of tsmm, named in the same way.
 enum class TsmmKernel : std::uint8_t {
   none,
   row_ring,        ///< FP64 tensor cores; a multistage pipeline (ring) of flat rows, or of narrow views by tensor maps
-  row_deep,        ///< many columns of A and few of B: C stays in registers, each warp has some of A's columns
   column_ring,     ///< FP64 tensor cores; bulk copies load and store pieces of columns
   strided,         ///< FP64 tensor cores; tensor maps load A in K slices; any stride and layout
   registers_3m,    ///< complex double precision by 3M; C stays in registers
@@ -94,7 +92,7 @@ enum class TsmmKernel : std::uint8_t {
   direct,          ///< few columns: each thread owns rows and loads them itself
   general          ///< any layout and stride
 };
-inline constexpr std::string_view tsmm_kernels[] = {"none",           "row_ring",     "row_deep", "column_ring",
+inline constexpr std::string_view tsmm_kernels[] = {"none",           "row_ring", "column_ring",
                                                     "strided",        "registers_3m", "wide",     "per_warp",
                                                     "tf32_warpgroup", "short_k",      "direct",   "general"};
 
@@ -274,13 +272,12 @@ struct RingTsmttsm : TsmttsmCommon {
                                           {TsmttsmKernel::ring, Policy::three_m},
                                           {TsmttsmKernel::ring, Policy::square_3m},
                                           {TsmttsmKernel::gram},
-                                          {TsmttsmKernel::fma},
                                           {TsmttsmKernel::tf32_warpgroup},
                                           {TsmttsmKernel::tf32_warpgroup, Policy::three_m}};
   static const TsmttsmEntry<RingTsmttsm> entry;
 
   int tile_m, tile_n;          ///< MMA tiles of 16 x 8 of P per warp; gram, square_3m: tile_m is the number of 8-column
-                               ///< blocks of A; fma: tile_n is the number of columns of A and of B
+                               ///< blocks of A
   int warps_m, warps_n;        ///< warps of a consumer warp group along A's and B's columns; all read the same rows
   int sections_m, sections_n;  ///< CTA tiles (sections) of P, if it is too large for one block; each has its own blocks
   int groups;                  ///< consumer warp groups
@@ -292,7 +289,6 @@ struct RingTsmttsm : TsmttsmCommon {
   CudaFeed a, b;
 
   constexpr bool gram() const { return kernel == TsmttsmKernel::gram; }
-  constexpr bool by_fma() const { return kernel == TsmttsmKernel::fma; }
   /// Columns of A, and of B, that the warps' tiles cover.
   int reached_m() const { return gram() ? (tile_m + 1) / 2 * 16 : (square() ? 1 : warps_m) * rows_of_tile(); }
   int reached_n() const { return gram() ? tile_m * 8 : warps_n * columns_of_tile(); }
@@ -302,8 +298,8 @@ struct RingTsmttsm : TsmttsmCommon {
   constexpr bool ring_3m() const { return kernel == TsmttsmKernel::ring && policy != Policy::usual; }
   /// Whether tiles count complex numbers: a complex product is made of three real ones (3M).
   constexpr bool complex_tiles() const { return ring_3m() || warpgroup_3m(); }
-  int rows_of_tile() const { return by_fma() ? tile_n : (complex_tiles() && !square() ? 32 : 16) * tile_m; }
-  int columns_of_tile() const { return by_fma() ? tile_n : (complex_tiles() ? 16 : 8) * tile_n; }
+  int rows_of_tile() const { return (complex_tiles() && !square() ? 32 : 16) * tile_m; }
+  int columns_of_tile() const { return (complex_tiles() ? 16 : 8) * tile_n; }
   /// Bytes of a group's sum in shared memory.
   std::int64_t sum_bytes() const { return std::int64_t{reached_m()} * reached_n() * std::int64_t{sizeof(double)}; }
 };
@@ -380,13 +376,12 @@ struct NoTsmm : TsmmCommon {
 struct RowRing : TsmmCommon {
   static constexpr TsmmKind kinds[] = {{TsmmKernel::row_ring},
                                        {TsmmKernel::row_ring, Policy::tf32},
-                                       {TsmmKernel::row_ring, Policy::fma},
-                                       {TsmmKernel::row_deep}};
+                                       {TsmmKernel::row_ring, Policy::fma}};
   static const TsmmEntry<RowRing> entry;
 
   int tile_n;           ///< sets of 16 columns of B per warp
   int blocks_n;         ///< sets of 8 rows that a warp has at a time; fma: columns of B
-  int warps;            ///< warps that share a stage, side by side along B's columns; row_deep: along A's
+  int warps;            ///< warps that share a stage, side by side along B's columns
   int groups;           ///< consumer warp groups
   bool output_in_ring;  ///< B's old rows come with A's, to be scaled by beta
   bool boxes_a;         ///< A comes as TMA tiles (boxes)

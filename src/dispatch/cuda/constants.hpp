@@ -77,8 +77,6 @@ struct TileShape {
 
 /// Largest number of rows that are summed in single precision (tsmttsm_tf32_warpgroup, tsmttsm_tf32_warpgroup_3m).
 inline constexpr int rows_of_early_sums = 256;
-/// Real numbers of a row that a thread reads at a time (tsmttsm_fma_gram, row-major).
-constexpr int narrow_neighbours(int columns) { return columns % 2 == 0 ? 2 : 1; }
 /// Consumer warps of a block (tsmttsm_ring_3m). If a warp has few sums, a block has more warps.
 constexpr int gauss_warps(const TileShape& tile) { return tile.m * tile.n <= 3 ? 12 : 8; }
 /// Warps that share a square result of `blocks` blocks of 8 complex columns (tsmttsm_ring_square_3m).
@@ -112,9 +110,6 @@ constexpr int narrow_depth(int columns) { return columns < 4 ? 4 : columns; }
 /// The most columns of B for which tsmm_row_ring_fma keeps sums and C in double precision. For more it uses single
 /// precision.
 inline constexpr int widest_exact_narrow = 8;
-/// Columns of A per warp, out of m columns (tsmm_row_deep).
-constexpr int deep_columns(std::int64_t m) { return m > 512 ? 128 : 64; }
-inline constexpr int least_deep_warps = 4;
 /// Consumer warpgroups of a block of tsmm. Below: the warps of a warpgroup, and the rows that it takes at a time.
 inline constexpr int tsmm_warpgroups = 3;
 /// Barriers that say which stages are full, if `takers` take stages in turn. Each barrier always belongs to the same

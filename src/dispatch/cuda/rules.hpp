@@ -69,9 +69,8 @@ bool has_enough_products(const TsmttsmKind& kind, const CudaTsmttsmProblem& p);
 /// Whether the rows of a view A can come as TMA tiles, one per row tile (tsmm/row_ring.cpp).
 bool boxes_a_serve(const CudaDevice& device, const CudaTsmmProblem& p);
 /// Whether warps can divide A's columns (tsmm/row_ring.cpp).
-bool deep_serves(const CudaTsmmProblem& p);
 /// Rows of A of any stride, few columns of it and of B: every warp for itself.
-bool prefers_per_warp(const CudaTsmmProblem& p);
+bool prefers_per_warp(const CudaDevice& device, const CudaTsmmProblem& p);
 /// Single precision, rows, at most 16 real columns of B: split products although memory would wait for them anyway.
 bool splits_few_columns(const CudaTsmmProblem& p);
 

@@ -29,10 +29,6 @@ bool prefers_row_ring(const CudaDevice&, const Problem& p) {
   return p.m <= 128 && (p.m <= 64 || p.n <= 64 || stages_results(p)) && !prefers_strided(p);
 }
 
-bool prefers_row_deep(const CudaDevice&, const Problem& p) {
-  return is_tight(p) && !p.may_skip_a && p.n <= 32 && deep_serves(p);
-}
-
 // TMA tiles come at the speed of flat copies, except very short rows. Of updates, those by one column of rows that are
 // no whole lines.
 bool prefers_boxed_ring(const CudaDevice& device, const Problem& p) {
@@ -121,17 +117,14 @@ constexpr Rule<TsmmKernel, Problem> rules[] = {
      prefers_direct, "kernel_house.md: 2 to 48 % over strided"},
     {only<wide>, Place::beside, "more than 96 columns of A and of B", prefers_wide,
      "kernel_house.md: 17 % over strided; in place 35 to 45 % over parts"},
-    {only<row_deep>, Place::beside, "tight rows of more than 192 columns, up to 32 columns of B", prefers_row_deep,
-     "kernel_house.md: 3 % (to 14) over strided"},
     {row_rings, Place::beside, "tight rows, to 128 columns (S, C: 256)", prefers_row_ring,
      "cuda_vs_cublas.csv: 95 to 101 % of the roof, M = N = 1..64"},
     {row_rings, Place::if_none, "views of rows of 64 to 512 bytes; updates by one column", prefers_boxed_ring,
      "kernel_house.md: -4 to 20 % over strided; updates 13 to 55 % over per_warp"},
-    {only<per_warp>, Place::if_none, "narrow views that are misaligned or overwritten",
-     [](const CudaDevice&, const Problem& p) { return prefers_per_warp(p); },
+    {only<per_warp>, Place::if_none, "narrow views that are misaligned or overwritten", prefers_per_warp,
      "kernel_house.md: 7 % (to 24) over strided"},
     {only<short_k>, Place::beside, "double, few rows of at least 256 columns, up to 32 columns of B", prefers_short_k,
-     "kernel_house.md: 24 % over row_deep at K = 16384"},
+     "kernel_house.md: 24 % over strided at K = 16384"},
     {only<column_ring>, Place::if_none, "double and complex double, column-major, 9 to 64 columns", always,
      "kernel_house.md: 14 % (to 40) over strided"},
     {only<column_ring, Policy::tf32>, Place::if_none, "single precision, column-major, 25 to 64 (C: 13 to 64) columns",
@@ -168,11 +161,13 @@ bool waits_for_double(const CudaDevice& device, const CudaTsmmProblem& p) {
   return p.real_bytes == 4 && p.may_split && waits_for_double(device, tiles, static_cast<double>(width * p.real_bytes));
 }
 
-// TMA tiles are as fast where rows are whole lines of memory and B is another matrix.
-bool prefers_per_warp(const CudaTsmmProblem& p) {
+// TMA tiles are as fast where rows are whole lines of memory and B is another matrix. They also bring rows for 3xTF32,
+// which double precision would make wait.
+bool prefers_per_warp(const CudaDevice& device, const CudaTsmmProblem& p) {
   const std::int64_t distance = p.pitch_a * p.real_bytes;
   return p.row_major && !streams(p.m, p.pitch_a) && p.n <= 32 && p.m <= 32 &&
-         (!p.aligned || distance % line_bytes != 0 || p.in_place);
+         (!p.aligned || distance % line_bytes != 0 || p.in_place) &&
+         (p.in_place || p.m * p.n < 16 * (p.m + p.n) || !boxes_split_serve(device, p));
 }
 
 bool splits_few_columns(const CudaTsmmProblem& p) {

@@ -29,11 +29,6 @@ constexpr Rule<TsmttsmKernel, Problem> rules[] = {
     {only<gram>, Place::beside, "A^H A; beyond 128 real columns in CTA tiles",
      [](const CudaDevice&, const Problem& p) { return p.same; },
      "kernel_house.md: 17 % (2 to 41) over ring, in CTA tiles 47 %"},
-    {only<fma>, Place::beside,
-     "A^H A of up to 12 real columns, except 8, of which tensor cores have full tiles; column-major: A^H B of 3 real "
-     "columns, or of 2 complex ones in single precision",
-     [](const CudaDevice&, const Problem& p) { return p.row_major ? p.same : !p.same || p.n != 8; },
-     "kernel_house.md: 3 % (to 23) over gram, by columns 4 % (to 46)"},
     {only<ring>, Place::beside, "everything", [](const CudaDevice&, const Problem&) { return true; },
      "cuda_vs_cublas.csv: 98 to 100 % of the roof, M = N = 1..64"},
     {only<tf32_warpgroup>, Place::beside, "single precision, squares from 49 real columns on",

@@ -24,12 +24,6 @@ bool boxes_a_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
   return !streams(p.m, p.pitch_a) && comes_in_boxes(device, p.k, p.m, p.pitch_a, p.real_bytes, p.aligned);
 }
 
-bool deep_serves(const CudaTsmmProblem& p) {
-  return p.real_bytes == 8 && p.aligned && p.m % 2 == 0 && p.pitch_a % 2 == 0 &&  // numbers come in pairs
-         p.m > deep_columns(p.m) * (least_deep_warps - 1) &&
-         8 * p.pitch_b <= std::numeric_limits<std::int32_t>::max();  // offsets in 8 rows of B have 32 bits
-}
-
 namespace {
 
 bool ring_serves(const CudaDevice& device, const CudaTsmmProblem& p) {
@@ -51,9 +45,6 @@ int ring_warps(const RowRing& c) { return is_split(c) ? split_warps({c.tile_n, c
 bool by_fma(const RowRing& c) { return c.policy == Policy::fma; }
 bool sums_in_single(const RowRing& c) { return by_fma(c) && c.blocks_n > widest_exact_narrow; }
 
-// Whether warps divide A's columns.
-bool is_deep(const RowRing& c) { return c.kernel == TsmmKernel::row_deep; }
-
 std::int64_t ring_stage_bytes(const CudaTsmmProblem& p, const RowRing& c) {
   return stage_bytes(c.rows, stage_pitch_a(p, c), p.real_bytes) +
          (c.output_in_ring ? stage_bytes(c.rows, stage_pitch_b(p, c), p.real_bytes) : 0);
@@ -71,14 +62,10 @@ std::int64_t small_bytes(const CudaTsmmProblem& p, const RowRing& c) {
 
 // Bytes of shared memory besides the stages.
 std::int64_t fixed_bytes(const CudaTsmmProblem& p, const RowRing& c) {
-  if (is_deep(c)) {  // sums of all warps, for two sets of 8 rows
-    return std::int64_t{2} * c.groups * c.warps * 8 * (16 * c.tile_n + 2) * static_cast<std::int64_t>(sizeof(double));
-  }
   return small_bytes(p, c) + c.groups * stage_bytes(c.rows, pitch_out(p, c), p.real_bytes);
 }
 
 int row_step(const CudaTsmmProblem& p, const RowRing& c) {
-  if (is_deep(c)) return 8;  // whole lines, because rows have an even number of columns
   return std::max(by_fma(c) ? 32 : 8 * c.blocks_n, least_rows(p.real_bytes));
 }
 
@@ -156,23 +143,19 @@ static bool complete_row_ring(const CudaDevice& device, const CudaTsmmProblem& p
   if (!ring_serves(device, p)) return false;
   c.boxes_a = !streams(p.m, p.pitch_a);
   // TMA tiles are written in whole units of 16 bytes, which must belong to B.
-  c.boxes_b = !is_deep(c) && p.n * p.real_bytes % 16 == 0 &&
+  c.boxes_b = p.n * p.real_bytes % 16 == 0 &&
               comes_in_boxes(device, p.k, p.n, p.pitch_b, p.real_bytes, p.aligned_output);
   if (by_fma(c) && (p.n > c.blocks_n || p.m > narrow_depth(c.blocks_n))) return false;
   if (sums_in_single(c) && !p.may_split) return false;
-  if (is_deep(c) && (!deep_serves(p) || p.n > 16 * c.tile_n)) return false;
   if (is_split(c) && (!p.may_split || p.real_bytes != 4)) return false;
-  const std::int64_t warps = by_fma(c)    ? 1
-                             : is_deep(c) ? ceil_div(p.m, deep_columns(p.m))
-                                          : ceil_div(ceil_div(p.n, 16), c.tile_n);
+  const std::int64_t warps = by_fma(c) ? 1 : ceil_div(ceil_div(p.n, 16), c.tile_n);
   if (warps > ring_warps(c)) return false;
   c.warps = static_cast<int>(warps);
   c.output_in_ring = p.reads_output && (c.boxes_b || streams(p.n, p.pitch_b));
   if (c.rows % row_step(p, c) != 0 || !fit_groups(device, p, c)) return false;
   // Bytes of A and B per ticket, as measured on an H200 for squares and for narrow B.
   const std::int64_t chunk_bytes = c.rows * (stage_pitch_a(p, c) + p.n) * p.real_bytes;
-  const std::int64_t bytes = is_deep(c) ? 114688 : is_scattered(p, c) ? 24576 : 32768;
-  set_tickets(device, ceil_div(p.k, c.rows), chunks_of_ticket(chunk_bytes, bytes), c);
+  set_tickets(device, ceil_div(p.k, c.rows), chunks_of_ticket(chunk_bytes, is_scattered(p, c) ? 24576 : 32768), c);
   return true;
 }
 
@@ -181,16 +164,10 @@ static CudaWork row_ring_work(const CudaDevice& device, const CudaTsmmProblem& p
   const auto rows = static_cast<double>(turns * c.rows);
   const double busy_part = static_cast<double>(ring_warps(c)) / (c.groups * c.warps);
   // If groups are few, they wait for one another's stages, except groups that multiply little.
-  CudaWork work = tsmm_work(device, p, c, is_deep(c) ? 1.0 : std::min(1.0, 0.42 * c.groups));
+  CudaWork work = tsmm_work(device, p, c, std::min(1.0, 0.42 * c.groups));
   work.bytes += static_cast<double>(p.k) * static_cast<double>(stage_pitch_a(p, c) - p.m) * p.real_bytes;
   if (p.reads_output && p.real_bytes == 4) work.bandwidth *= 0.75;  // as measured on an H200
-  if (is_deep(c)) {
-    const double products = rows / 8 * c.warps * c.tile_n * (deep_columns(p.m) / 16);
-    work.product_clocks = products * 16 * busy_part;
-    work.shared_clocks = products * 16 / c.tile_n + rows / 8 * c.warps * static_cast<double>(p.n) * 2;
-    work.overlap = 0.25;
-    work.products = CudaProducts::f64_tensor;
-  } else if (by_fma(c)) {
+  if (by_fma(c)) {
     const double sets = rows / 32;
     work.product_clocks = sets * static_cast<double>(p.m) * c.blocks_n / (sums_in_single(c) ? 4 : 2);
     work.shared_clocks = sets * static_cast<double>(p.m + p.n) * 2;
@@ -239,9 +216,7 @@ static void add_row_ring(const TsmmCandidates& to) {
   // As measured on an H200, conversions to double precision would limit narrow views that are written as much as read.
   const bool split = p.real_bytes == 4 && p.may_split && !streams(p.m, p.pitch_a) && p.n <= 16 &&
                      (p.parts == 2 ? p.m >= 32 && p.n > 8 : p.m >= 16 && p.m < 4 * p.n && p.n > 4 && p.n <= 8);
-  if (to.kind.kernel == TsmmKernel::row_deep) {
-    for (const Columns& shape : tsmm_row_deep_shapes) add_shape(to, shape.n, 0);
-  } else if (to.kind.policy == Policy::fma) {
+  if (to.kind.policy == Policy::fma) {
     for (const Columns& shape : tsmm_row_ring_fma_shapes) {
       // Measured on an H200 for 9 and 10 columns. Tensor cores are as fast from 11 columns on, in double precision from
       // 5 on.
@@ -264,7 +239,6 @@ static void add_row_ring(const TsmmCandidates& to) {
 static bool is_compiled(const CudaTsmmProblem& p, const RowRing& c) {
   if (is_split(c)) return is_among(tsmm_row_ring_tf32_compiled, p.real_bytes, c.tile_n, c.blocks_n);
   if (by_fma(c)) return is_among(tsmm_row_ring_fma_compiled, p.real_bytes, c.blocks_n);
-  if (is_deep(c)) return is_among(tsmm_row_deep_compiled, p.real_bytes, c.tile_n, deep_columns(p.m));
   return is_among(tsmm_row_ring_compiled, p.real_bytes, c.tile_n, c.blocks_n);
 }
 
@@ -274,9 +248,7 @@ static std::span<const Field<RowRing>> fields(const TsmmKind& kind) {
       stages{"stages", &C::stages}, ticket{"ticket", &C::chunks_per_ticket};
   static constexpr Field<C> ring[] = {{"tile", &C::tile_n, &C::blocks_n}, warps, groups, rows, stages, ticket};
   static constexpr Field<C> fma[] = {{"columns", &C::blocks_n}, groups, rows, stages, ticket};
-  static constexpr Field<C> deep[] = {{"tile", &C::tile_n}, warps, groups, rows, stages, ticket};
   if (kind.policy == Policy::fma) return fma;
-  if (kind.kernel == TsmmKernel::row_deep) return deep;
   return ring;
 }
 

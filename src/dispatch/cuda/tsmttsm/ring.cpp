@@ -44,7 +44,6 @@ bool is_long_gram(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
 }
 
 std::int64_t usual_chunk_bytes(const CudaTsmttsmProblem& p, const RingTsmttsm& c, std::int64_t row_bytes) {
-  if (c.by_fma()) return 1024 * row_bytes;  // each thread has several rows
   // These warps have many products per row, and meet at the end of a chunk.
   if (is_long_gram(p, c)) return (p.real_bytes == 4 ? 32 : 16) * c.warps_m * row_bytes;
   if ((c.gram() && c.tile_m > 8) || (is_pair_section(c) && c.feeds == boxes_both)) return 32 * row_bytes;
@@ -224,16 +223,6 @@ bool may_be_swizzled(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
          lead_of(p, p.pitch_a) == 0 && lead_of(p, p.pitch_b) == 0 && may_swizzle(c.tile_m, c.tile_n);
 }
 
-// Whether threads can own rows. A row-major row must be a whole number of a thread's loads. As measured on an H200,
-// other kernels are as fast where numbers are not converted, and faster for two columns.
-bool owns_rows(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
-  if (p.m != c.tile_n || p.n != c.tile_n) return false;
-  if (!p.row_major) return c.feeds == columns_both;
-  const int together = narrow_neighbours(c.tile_n);
-  return p.same && p.real_bytes == 4 && p.m > 2 && c.feeds == flat_both && c.fold <= 1 && p.pitch_a % together == 0 &&
-         (p.aligned || p.parts % together == 0);
-}
-
 }  // namespace
 
 static bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, RingTsmttsm& c) {
@@ -247,12 +236,12 @@ static bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p,
   if (c.ring_3m() && p.real_bytes != 8) return false;
   if (c.feeds == feeds_by_rule) c.feeds = device.bulk_copies ? usual_feeds(p) : flat_both;
   if (c.feeds != flat_both && !device.bulk_copies) return false;
-  if (!feeds_serve(p, c.feeds) || (c.by_fma() && !owns_rows(p, c))) return false;
+  if (!feeds_serve(p, c.feeds)) return false;
   if (!p.row_major && c.warpgroup_3m() && c.feeds != boxes_both) return false;
   if (c.padding == padding_by_rule) c.padding = c.feeds == usual_feeds(p) ? tight_boxes : padded_boxes;
   const bool swizzled = c.padding == swizzled_boxes;
   if (swizzled && !may_be_swizzled(p, c)) return false;
-  if (c.fold == 0) c.fold = p.row_major && c.feeds == flat_both && !c.by_fma() ? usual_fold(p) : 1;
+  if (c.fold == 0) c.fold = p.row_major && c.feeds == flat_both ? usual_fold(p) : 1;
   if (c.fold > 1 && (!folds(p) || c.feeds != flat_both)) return false;
   if (!complete_warps(device, p, c)) return false;
   const int most_groups = c.warpgroup_3m() ? 1 : is_real_warpgroup(c) ? 2 : ring_warps(c) / (c.warps_m * c.warps_n);
@@ -273,7 +262,7 @@ static bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p,
   const std::int64_t room = room_of_stages(device, c);
   // Two stages are loaded while one is read. For long stages of rows, one that is loaded is enough.
   const std::int64_t least_stages = std::min<std::int64_t>(turns, p.row_major ? 2 : least_column_stages(c));
-  const bool rows_in_turn = p.row_major && !c.by_fma();  // a group takes whole chunks
+  const bool rows_in_turn = p.row_major;  // a group takes whole chunks
   if (c.groups == 0) {
     c.groups = most_groups;
     // Groups without a chunk would only add zeros.
@@ -288,7 +277,6 @@ static bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p,
   }
   if (c.groups > most_groups || c.groups % c.split != 0 || c.split > most_split) return false;
   // Threads share every chunk, and each has at most one entry of the result.
-  if (c.by_fma() && (c.split != c.groups || p.m * p.n > 32 * c.groups)) return false;
   if (swizzled && c.split != 1) return false;
   // A group sums whole chunks in single precision. Chunks of complex numbers have one segment.
   if (c.whole_warpgroups() && (c.split != 1 || c.rows > rows_of_early_sums)) return false;
@@ -369,18 +357,11 @@ static void add_ring(const TsmttsmCandidates& to) {
     if (usual_feeds(p) != flat_both) add_feeds(usual_feeds(p), padded_boxes);
     if (usual_feeds(p) != boxes_both) add_feeds(boxes_both, padded_boxes);
   };
-  const auto add_columns = [&](const auto& shapes) {
-    for (const Columns& shape : shapes) {
-      if (shape.n == p.n) add_shape(0, shape.n);
-    }
-  };
   const auto add_tiles = [&](const auto& tiles) {
     for (const TileShape& tile : tiles) add_shape(tile.m, tile.n);
   };
   if (c.gram()) {
     for (const GramShape& shape : tsmttsm_gram_shapes) add_shape(shape.blocks, 0);
-  } else if (c.by_fma()) {
-    p.same ? add_columns(tsmttsm_fma_gram_shapes) : add_columns(tsmttsm_fma_shapes);
   } else if (c.whole_warpgroups()) {
     c.warpgroup_3m() ? add_tiles(tsmttsm_tf32_warpgroup_3m_shapes) : add_tiles(tsmttsm_tf32_warpgroup_shapes);
   } else if (c.square()) {
@@ -408,10 +389,6 @@ static bool is_compiled(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
   };
   if (p.parts == 1 && c.complex_tiles()) return false;
   if (c.gram()) return p.same && is_in(tsmttsm_gram_compiled, c.tile_m, by_columns);
-  if (c.by_fma()) {
-    return p.same ? is_in(tsmttsm_fma_gram_compiled, c.tile_n, by_columns, by_columns ? p.parts : 1)
-                  : by_columns && is_in(tsmttsm_fma_compiled, c.tile_n, p.parts);
-  }
   if (c.warpgroup_3m()) return is_in(tsmttsm_tf32_warpgroup_3m_compiled, c.tile_m, c.tile_n, by_columns);
   if (c.whole_warpgroups()) {
     return is_in(tsmttsm_tf32_warpgroup_compiled, c.tile_m, c.tile_n, by_columns, by_columns);
@@ -424,7 +401,7 @@ static bool is_compiled(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
 static std::span<const Field<RingTsmttsm>> fields(const TsmttsmKind& kind) {
   using C = RingTsmttsm;
   static constexpr Field<C> tile{"tile", &C::tile_m, &C::tile_n}, blocks{"blocks", &C::tile_m},
-      columns{"columns", &C::tile_n}, warps{"warps", &C::warps_m, &C::warps_n},
+ warps{"warps", &C::warps_m, &C::warps_n},
       sections{"sections", &C::sections_m, &C::sections_n}, groups{"groups", &C::groups}, split{"split", &C::split},
       feeds{"feeds", &C::feeds}, padding{"padding", &C::padding}, turned{"turned", &C::turned},
       segment{"segment", &C::segment}, rows{"rows", &C::rows}, stages{"stages", &C::stages}, fold{"fold", &C::fold};
@@ -433,10 +410,8 @@ static std::span<const Field<RingTsmttsm>> fields(const TsmttsmKind& kind) {
   static constexpr Field<C> square[] = {blocks, groups, split, feeds, padding, segment, rows, stages, fold};
   static constexpr Field<C> gram[] = {blocks, sections, groups, split,  feeds, padding,
                                       turned, segment,  rows,   stages, fold};
-  static constexpr Field<C> fma[] = {columns, groups, split, feeds, padding, segment, rows, stages, fold};
   if (kind.policy == Policy::square_3m) return square;
   if (kind.kernel == TsmttsmKernel::gram) return gram;
-  if (kind.kernel == TsmttsmKernel::fma) return fma;
   return ring;
 }
 

@@ -40,10 +40,6 @@ RingWork work_of_16_rows(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
   // MMA tiles beyond the result are left out.
   const auto live_columns = static_cast<double>(std::min<std::int64_t>(ceil_div(p.n, 16), c.warps_n * c.tile_n));
   const double warps = c.warps_m * c.warps_n;
-  if (c.by_fma()) {
-    const std::int64_t products = p.same ? p.m * (p.m + 1) / 2 : p.m * p.n;
-    return {0.02 * static_cast<double>(products), static_cast<double>(p.m), static_cast<double>(p.same ? 0 : p.n)};
-  }
   if (takes_pairs(c)) return {warps * pair_tile.m * pair_tile.n, warps * 8 * pair_tile.m, warps * 4 * pair_tile.n};
   if (c.square()) {  // src/cuda/tsmttsm/ring_3m.cuh
     const int pieces = (c.tile_m * c.tile_m + 1) / 2;
@@ -140,8 +136,7 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const 
     constexpr int read_apart = 3;
     constexpr int flipped = 4;
     constexpr int in_few_banks = 16;
-    const int plain = c.by_fma()                              ? 1
-                      : c.whole_warpgroups() && !p.row_major  ? 2
+    const int plain = c.whole_warpgroups() && !p.row_major    ? 2
                       : c.padding == swizzled_boxes           ? 2
                       : !p.row_major                          ? 4
                       : !c.ring_3m() && !c.whole_warpgroups() ? fragment_read_clocks(map, pitch, p.real_bytes)
@@ -177,9 +172,7 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const 
   work.bytes_in_flight = static_cast<double>(c.stages * (c.a.stage_bytes + c.b.stage_bytes));
   work.launches = 2;
   work.waits = c.feeds == flat_both ? 1 : 2;  // tensor maps are fetched first
-  work.products = c.whole_warpgroups() ? CudaProducts::tf32_tensor
-                  : c.by_fma()         ? CudaProducts::f64_fma
-                                       : CudaProducts::f64_tensor;
+  work.products = c.whole_warpgroups() ? CudaProducts::tf32_tensor : CudaProducts::f64_tensor;
   return work;
 }
 

@@ -264,57 +264,6 @@ TEST(CudaConfiguration, ShortPiecesOfColumnsAtOddPlacesAreStoredAsWholeLines) {
   EXPECT_EQ(early(20000001, 30, false), 0);
 }
 
-TEST(CudaConfiguration, ThreeColumnsDoWithoutTensorCores) {
-  for (const int real_bytes : {4, 8}) {
-    CudaTsmttsmProblem p{100000001, 3, 3, 100000001, 100000001, real_bytes, false, false};
-    const CudaTsmttsm c = choose(devices[0], p).configuration;
-    EXPECT_EQ(c->kernel, TsmttsmKernel::fma) << words(c);
-    EXPECT_EQ(ring_of(c)->split, ring_of(c)->groups) << words(c);  // all threads share every chunk
-    p.n = 4;
-    EXPECT_NE(choose(devices[0], p).configuration->kernel, TsmttsmKernel::fma);
-  }
-}
-
-TEST(CudaConfiguration, GramMatricesOfFewColumnsDoWithoutTensorCores) {
-  for (std::int64_t width = 2; width <= 13; ++width) {
-    for (const int real_bytes : {4, 8}) {
-      for (const bool rows : {false, true}) {
-        const std::int64_t pitch = rows ? width : 100000001;
-        CudaTsmttsmProblem p{100000001, width, width, pitch, pitch, real_bytes, rows, true};
-        p.aligned = rows;
-        const CudaTsmttsm c = choose(devices[0], p).configuration;
-        const bool narrow = real_bytes == 8 ? !rows && width <= 3 : width != (rows ? 2 : 8) && width <= 12;
-        EXPECT_EQ(c->kernel == TsmttsmKernel::fma, narrow) << width << ": " << words(c);
-        if (!narrow || width * width <= 32) continue;  // one warp writes all sums
-        for (const CudaTsmttsm& other : candidates(devices[0], p, Search::all)) {
-          const bool owns_rows = other->kernel == TsmttsmKernel::fma;
-          EXPECT_TRUE(!owns_rows || width * width <= 32 * ring_of(other)->groups) << words(other);
-        }
-      }
-    }
-  }
-}
-
-TEST(CudaConfiguration, ThreadsOwnRowsThatTheyCanReadTwoNumbersAtATime) {
-  for (const std::int64_t width : {9, 10}) {
-    for (const std::int64_t pad : {0, 1}) {
-      for (const bool aligned : {true, false}) {
-        for (const int parts : {1, 2}) {
-          if (width % parts != 0 || pad % parts != 0) continue;
-          CudaTsmttsmProblem p{100000001, width, width, width + pad, width + pad, 4, true, true};
-          p.parts = parts;
-          p.aligned = aligned;
-          const bool whole = width % 2 != 0 || (p.pitch_a % 2 == 0 && (aligned || parts == 2));
-          const std::vector<CudaTsmttsm> found = candidates(devices[0], p);
-          const bool owns_rows = std::any_of(found.begin(), found.end(),
-                                             [](const CudaTsmttsm& c) { return c->kernel == TsmttsmKernel::fma; });
-          EXPECT_EQ(owns_rows, whole) << width << '+' << pad << ", parts " << parts << ", aligned " << aligned;
-        }
-      }
-    }
-  }
-}
-
 TEST(CudaConfiguration, ColumnsThatBeginAlikeAreServedAsAligned) {
   for (const std::int64_t width : {16, 33, 64}) {
     CudaTsmttsmProblem p{8388544, width, width, 8388608, 8388608, 8, false, false};

@@ -19,18 +19,6 @@ bool any_of(const CudaTsmmProblem& p, Is&& is) {
   return std::any_of(found.begin(), found.end(), is);
 }
 
-TEST(CudaTsmmStrides, WarpsThatShareOutColumnsOfACountEightRowsOfB) {
-  const auto is_deep = [](const CudaTsmm& c) { return c->kernel == TsmmKernel::row_deep; };
-  for (const bool updates : {false, true}) {
-    CudaTsmmProblem p{100, 256, 6, 256, 6, 8, true, false, updates, 1, true, false, true};
-    EXPECT_TRUE(any_of(p, is_deep));
-    for (const std::int64_t least : {std::int64_t{1} << 28, std::int64_t{1} << 31, std::int64_t{1} << 33}) {
-      p.pitch_b = least + 6;
-      EXPECT_FALSE(any_of(p, is_deep)) << p.pitch_b;
-    }
-  }
-}
-
 TEST(CudaTsmmStrides, WholeWarpgroupsCountRowsOfB) {
   const auto is_warpgroup = [](const CudaTsmm& c) { return c->kernel == TsmmKernel::tf32_warpgroup; };
   for (const std::int64_t odd : {0, 1}) {
