@@ -63,14 +63,14 @@ int most_fold(const CudaTsmttsmProblem& p, const DirectTsmttsm& c) {
 }
 
 // Whether this kernel may be the fastest, as measured on an H200: it is for views that one warp spans, and for few
-// columns. If B is A, it loads it twice. In single precision, 16 rows of columns are only a few bytes.
+// columns. If B is A, it loads it twice, which pays only where it takes several rows at a time. In single precision, 16 rows of columns are only a few bytes.
 bool may_win(const CudaDevice& device, const CudaTsmttsmProblem& p, const DirectTsmttsm& c) {
   if (!device.bulk_copies || is_split(c)) return true;
   const std::int64_t widest = std::max(p.m, p.n);
   if (c.warps_m * c.warps_n > 1 || (p.same && widest > 8)) return false;
   if (p.row_major) return true;
   const bool splits_pairs = serves(p, Neighbours::in_rows) && c.tile_n == 1;
-  return !p.same && !splits_pairs && widest <= (p.real_bytes == 8 ? 8 : 4) * p.parts;
+  return (!p.same || c.fold > 1) && !splits_pairs && widest <= (p.real_bytes == 8 ? 8 : 4) * p.parts;
 }
 
 }  // namespace

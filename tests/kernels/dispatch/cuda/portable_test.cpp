@@ -132,9 +132,6 @@ void expect_legal(const Product& x, const Problem& p, const CudaChoice<Configura
   }
 }
 
-// A^H A of three floats, which FMA in double precision makes nearly as fast as memory brings them.
-bool is_exception(const Product& x, const std::string& kernel) { return kernel == "fma" && x.m == 3; }
-
 template <class Problem, class Configuration>
 void check(const Product& x, const Problem& p, const CudaChoice<Configuration>& choice) {
   expect_legal(x, p, choice);
@@ -146,7 +143,7 @@ void check(const Product& x, const Problem& p, const CudaChoice<Configuration>& 
   // Half of the time must remain for all else where single precision is no way out.
   const double products = product_seconds(x) * (x.type.real_bytes == 8 ? 2 : 1);
   const std::string kernel = name_of(choice.configuration->kernel);
-  if (!busy || !is_double(found.products) || products >= memory || is_exception(x, kernel)) return;
+  if (!busy || !is_double(found.products) || products >= memory) return;
   const double limit = limit_of(x.device, x.type.letter);
   EXPECT_LE(found.seconds, limit * memory) << text(x) << ": " << kernel;
 }
