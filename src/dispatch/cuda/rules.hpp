@@ -70,7 +70,7 @@ bool has_enough_products(const TsmttsmKind& kind, const CudaTsmttsmProblem& p);
 bool boxes_a_serve(const CudaDevice& device, const CudaTsmmProblem& p);
 /// Whether warps can divide A's columns (tsmm/row_ring.cpp).
 /// Rows of A of any stride, few columns of it and of B: every warp for itself.
-bool prefers_per_warp(const CudaDevice& device, const CudaTsmmProblem& p);
+bool prefers_per_warp(const CudaTsmmProblem& p);
 /// Single precision, rows, at most 16 real columns of B: split products although memory would wait for them anyway.
 bool splits_few_columns(const CudaTsmmProblem& p);
 

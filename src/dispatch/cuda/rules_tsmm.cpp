@@ -121,7 +121,8 @@ constexpr Rule<TsmmKernel, Problem> rules[] = {
      "cuda_vs_cublas.csv: 95 to 101 % of the roof, M = N = 1..64"},
     {row_rings, Place::if_none, "views of rows of 64 to 512 bytes; updates by one column", prefers_boxed_ring,
      "kernel_house.md: -4 to 20 % over strided; updates 13 to 55 % over per_warp"},
-    {only<per_warp>, Place::if_none, "narrow views that are misaligned or overwritten", prefers_per_warp,
+    {only<per_warp>, Place::if_none, "narrow views that are misaligned or overwritten",
+     [](const CudaDevice&, const Problem& p) { return prefers_per_warp(p); },
      "kernel_house.md: 7 % (to 24) over strided"},
     {only<short_k>, Place::beside, "double, few rows of at least 256 columns, up to 32 columns of B", prefers_short_k,
      "kernel_house.md: 24 % over strided at K = 16384"},
@@ -161,13 +162,11 @@ bool waits_for_double(const CudaDevice& device, const CudaTsmmProblem& p) {
   return p.real_bytes == 4 && p.may_split && waits_for_double(device, tiles, static_cast<double>(width * p.real_bytes));
 }
 
-// TMA tiles are as fast where rows are whole lines of memory and B is another matrix. They also bring rows for 3xTF32,
-// which double precision would make wait.
-bool prefers_per_warp(const CudaDevice& device, const CudaTsmmProblem& p) {
+// TMA tiles are as fast where rows are whole lines of memory and B is another matrix.
+bool prefers_per_warp(const CudaTsmmProblem& p) {
   const std::int64_t distance = p.pitch_a * p.real_bytes;
   return p.row_major && !streams(p.m, p.pitch_a) && p.n <= 32 && p.m <= 32 &&
-         (!p.aligned || distance % line_bytes != 0 || p.in_place) &&
-         (p.in_place || p.m * p.n < 16 * (p.m + p.n) || !boxes_split_serve(device, p));
+         (!p.aligned || distance % line_bytes != 0 || p.in_place);
 }
 
 bool splits_few_columns(const CudaTsmmProblem& p) {
