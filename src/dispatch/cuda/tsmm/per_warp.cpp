@@ -46,7 +46,7 @@ static void add_per_warp(const TsmmCandidates& to) {
   for (const TileShape& tile : tsmm_per_warp_shapes) {
     if (tile.n > 1 && 8 * (tile.n - 1) >= p.n) continue;  // a narrower tile is enough
     to.add_each(start<C>(tile), {{&C::stages, stages, {2, 3, 4}},
-                                 {&C::chunks_per_ticket, wide_rows ? 4 : 0, {4, 8, 16}},
+                                 {&C::chunks_per_ticket, wide_rows ? 4 : 0, {2, 4, 8, 16}},
                                  {&C::staged, staged ? 1 : 0, {0, 1}}});
   }
 }
