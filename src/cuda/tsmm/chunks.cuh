@@ -61,8 +61,7 @@ __device__ inline void for_each_chunk(const Task& p, const Visit& visit) {
   for_each_chunk(p, visit, true, [](unsigned ticket) { return ticket; });
 }
 
-/// Hands the chunks of a warp's tickets to it one by one. The chunks of `beside` tickets in turn alternate: warps that
-/// work at the same time then stay close together in memory.
+/// Hands the chunks of for_each_chunk to a warp one by one.
 template <class Task>
 class Chunks {
  public:
@@ -72,7 +71,7 @@ class Chunks {
   __device__ std::uint32_t take() {
     if (left_ == 0 || chunk_ >= p_.chunks) {
       const unsigned ticket = __reduce_or_sync(0xffffffffU, next_);
-      chunk_ = ticket / beside * beside * p_.chunks_per_ticket + ticket % beside;
+      chunk_ = ticket * p_.chunks_per_ticket;
       left_ = p_.chunks_per_ticket;
       if (chunk_ < p_.chunks) {
         next_ = take_ticket();
@@ -81,20 +80,10 @@ class Chunks {
       }
     }
     --left_;
-    const std::uint32_t chunk = chunk_;
-    chunk_ += beside;
-    return chunk;
-  }
-
-  /// Tells a task how many tickets `takers` draw together.
-  static void set_draws(Task& p, std::int64_t takers) {
-    const std::uint32_t together = beside * p.chunks_per_ticket;
-    const std::uint32_t rest = p.chunks % together;
-    p.draws = p.chunks / together * beside + (rest < beside ? rest : beside) + static_cast<std::uint32_t>(takers);
+    return chunk_++;
   }
 
  private:
-  static constexpr std::uint32_t beside = 8;
   __device__ unsigned take_ticket() const { return elected() ? atomicAdd(p_.tickets, 1U) : 0; }
 
   const Task& p_;

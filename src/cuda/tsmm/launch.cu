@@ -306,9 +306,7 @@ void launch_kernel(const TsmmCall<T>& call, const dispatch::PerWarp& x, const La
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   TsmmWarps<Real> p{};
-  const std::int64_t warps = x.blocks * (sharing_threads / warp_size);
-  set_task(p, call, x, warps, launcher.tickets());
-  Chunks<TsmmWarps<Real>>::set_draws(p, warps);
+  set_task(p, call, x, x.blocks * (sharing_threads / warp_size), launcher.tickets());
   p.m = static_cast<int>(parts * call.a.columns);
   p.lines = plain_lines(lines(call.a), std::min(x.panel, p.m));
   p.out = results(call.b, 16, x.pitch);

@@ -162,10 +162,13 @@ bool waits_for_double(const CudaDevice& device, const CudaTsmmProblem& p) {
   return p.real_bytes == 4 && p.may_split && waits_for_double(device, tiles, static_cast<double>(width * p.real_bytes));
 }
 
-// TMA tiles are as fast where rows are whole lines of memory and B is another matrix.
+// TMA tiles are as fast where rows are whole lines of memory and B is another matrix. 3xTF32 of TMA tiles is slower
+// where complex rows lie at odd multiples of 8 bytes.
 bool prefers_per_warp(const CudaTsmmProblem& p) {
   const std::int64_t distance = p.pitch_a * p.real_bytes;
-  return p.row_major && !streams(p.m, p.pitch_a) && p.n <= 32 && p.m <= 32 &&
+  const bool is_odd = p.real_bytes == 4 && p.parts == 2 && (!p.aligned || box_classes(p) > 1) && !p.in_place;
+  const std::int64_t widest = is_odd ? 64 : 32;
+  return p.row_major && !streams(p.m, p.pitch_a) && p.n <= widest && p.m <= widest &&
          (!p.aligned || distance % line_bytes != 0 || p.in_place);
 }
 

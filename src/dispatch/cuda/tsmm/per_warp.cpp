@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/stages.hpp"
@@ -16,7 +17,10 @@ std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const PerWarp& c) {
 
 static bool complete_per_warp(const CudaDevice& device, const CudaTsmmProblem& p, PerWarp& c) {
   const std::int64_t most_panel = 256 / p.real_bytes;
-  if (!p.row_major || p.m < 1 || p.n > 8 * c.tile_n || c.stages < 2 || c.stages > 4) return false;
+  const bool wide = c.tile_n > 4;  // one block a multiprocessor: products in parts are faster in place, and before 9.0
+  if (!p.row_major || p.m < 1 || p.n > 8 * c.tile_n || (wide && (p.in_place || !device.bulk_copies)) || c.stages < 2 ||
+      c.stages > 4)
+    return false;
   c.rows = 16 * c.blocks_n;
   c.panel = static_cast<int>(p.m <= most_panel ? round_up(p.m, 4) : most_panel);
   // Each lane takes one of four neighbours of a row. With this pitch, the lanes of a warp meet different banks.
@@ -43,8 +47,9 @@ static void add_per_warp(const TsmmCandidates& to) {
   const bool few = p.n <= 24;
   const bool wide_rows = p.real_bytes == 4 && !few && !p.in_place;
   const int stages = p.in_place ? (few ? 4 : 2) : few || wide_rows ? 2 : 3;
+  int narrower = 0;
   for (const TileShape& tile : tsmm_per_warp_shapes) {
-    if (tile.n > 1 && 8 * (tile.n - 1) >= p.n) continue;  // a narrower tile is enough
+    if (8 * std::exchange(narrower, tile.n) >= p.n) continue;  // a narrower tile is enough
     to.add_each(start<C>(tile), {{&C::stages, stages, {2, 3, 4}},
                                  {&C::chunks_per_ticket, wide_rows ? 4 : 0, {2, 4, 8, 16}},
                                  {&C::staged, staged ? 1 : 0, {0, 1}}});
