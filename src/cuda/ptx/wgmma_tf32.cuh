@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "src/cuda/ptx/pipeline.cuh"
+#include "src/cuda/unrolled.cuh"
 
 /// Tensor-core products (wgmma) of a warpgroup, which is four warps: 64 rows, 8 deep, with right factors from shared
 /// memory. They run asynchronously beside the code that starts them (sm_90a).
@@ -32,8 +33,7 @@ __device__ inline void commit_products() { asm volatile("wgmma.commit_group.sync
 template <int sets, int count>
 __device__ inline void await_products(float (&sums)[sets][count]) {
   asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-#pragma unroll
-  for (int i = 0; i < sets * count; ++i) asm volatile("" : "+f"((&sums[0][0])[i])::"memory");
+  unrolled<sets * count>([&](int i) { asm volatile("" : "+f"((&sums[0][0])[i])::"memory"); });
 }
 
 /// Waits for all committed groups of products except the last one.

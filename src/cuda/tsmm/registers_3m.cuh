@@ -101,26 +101,22 @@ struct GaussFactor {
 
   __device__ void read(const TsmmBoxes<double>& p, int first_row, int first_column, int lane) {
     const Factor alpha = p.alpha.read();
-#pragma unroll
-    for (int d = 0; d < depth; ++d) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const int row = 2 * (first_row + 4 * d + lane % 4);
-        const int column = 2 * (first_column + 8 * half + lane / 4);
-        double c_re = 0;
-        double c_im = 0;
-        if (row < p.m && column < p.out.n) {
-          c_re = p.small.scaled(row, column, alpha);
-          c_im = p.small.scaled(row, column + 1, alpha);
-        }
-        const int i = 2 * d + half;
-        re[i] = c_re;
-        difference[i] = c_im - c_re;
-        negative_sum[i] = -(c_re + c_im);
-        // The compiler must keep these values rather than compute them again from one another.
-        asm volatile("" : "+d"(re[i]), "+d"(difference[i]), "+d"(negative_sum[i]));
+    unrolled<depth, 2>([&](int d, int half) {
+      const int row = 2 * (first_row + 4 * d + lane % 4);
+      const int column = 2 * (first_column + 8 * half + lane / 4);
+      double c_re = 0;
+      double c_im = 0;
+      if (row < p.m && column < p.out.n) {
+        c_re = p.small.scaled(row, column, alpha);
+        c_im = p.small.scaled(row, column + 1, alpha);
       }
-    }
+      const int i = 2 * d + half;
+      re[i] = c_re;
+      difference[i] = c_im - c_re;
+      negative_sum[i] = -(c_re + c_im);
+      // The compiler must keep these values rather than compute them again from one another.
+      asm volatile("" : "+d"(re[i]), "+d"(difference[i]), "+d"(negative_sum[i]));
+    });
   }
 };
 
@@ -152,15 +148,14 @@ struct GaussPlaces {
   template <class F>
   __device__ void visit(const TsmmBoxes<double>& p, double* chunk, int first_row, int left, const F& f) const {
     double* const first = chunk + first_b + first_row * p.out.b.row_stride;
-#pragma unroll
-    for (int v = 0; v < 4; ++v) {
+    unrolled<4>([&](int v) {
       constexpr int second_row = rows ? 1 : 4;
       const std::int64_t to_row = rows ? p.out.b.row_stride : 2 * second_row;
       const std::int64_t to_column = rows ? 16 : 8 * p.out.b.column_stride;
       if (row + v % 2 * second_row < left && 2 * (column + v / 2 * 8) < p.out.n) {
         f(v, first + v % 2 * to_row + v / 2 * to_column);
       }
-    }
+    });
   }
 };
 
@@ -356,8 +351,7 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
       double2 both[depth];
       const auto load = [&](int set) {
         const double* const a = stage + places.first_a + set * places.set_step;
-#pragma unroll
-        for (int d = 0; d < depth; ++d) both[d] = *reinterpret_cast<const double2*>(a + d * places.depth_step);
+        unrolled<depth>([&](int d) { both[d] = *reinterpret_cast<const double2*>(a + d * places.depth_step); });
       };
       load(first_set);
 #pragma unroll 1
@@ -365,12 +359,11 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
 #pragma unroll
         for (int role = 0; role < 2; ++role, set ^= 1) {
           double re_a[depth], im_a[depth], sum_a[depth];
-#pragma unroll
-          for (int d = 0; d < depth; ++d) {
+          unrolled<depth>([&](int d) {
             re_a[d] = both[d].x;
             im_a[d] = both[d].y;
             sum_a[d] = both[d].x + both[d].y;
-          }
+          });
           [[maybe_unused]] Factor old[4] = {};
           if constexpr (early) {
             if (adds && role == 1) {
@@ -388,8 +381,7 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
           double re[4] = {};
           multiply_deep<depth>(re, c.re, sum_a);
           double im[4];
-#pragma unroll
-          for (int v = 0; v < 4; ++v) im[v] = re[v];
+          unrolled<4>([&](int v) { im[v] = re[v]; });
           if (role == 1) handed.add_begun(turns_done, re, im);
           multiply_deep<depth>(im, c.difference, re_a);
           multiply_deep<depth>(re, c.negative_sum, im_a);
@@ -403,11 +395,10 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
           if (next < rows / 8) load(next);
           // Takes exponents without signs; integer instructions leave the double-precision pipe to the tensor cores.
           unsigned largest = 0;
-#pragma unroll
-          for (int v = 0; v < 4; ++v) {
+          unrolled<4>([&](int v) {
             largest = max(largest, static_cast<unsigned>(__double2hiint(re[v])) << 1);
             largest = max(largest, static_cast<unsigned>(__double2hiint(im[v])) << 1);
-          }
+          });
           if (__all_sync(0xffffffffU, largest < 0xffe00000U)) {
             if constexpr (early) {
               const Factor beta = p.beta.read();

@@ -256,11 +256,7 @@ __device__ inline void multiply_panel(const Parameters& p, double (&sum)[tb][tn]
   int at = 0;
   int s = 0;
   const auto load = [&](double(&left)[tb][8]) {
-#pragma unroll
-    for (int t = 0; t < tb; ++t) {
-#pragma unroll
-      for (int v = 0; v < 8; ++v) left[t][v] = a[v % 2][t * box + at + p.step[v / 2]];
-    }
+    unrolled<tb, 8>([&](int t, int v) { left[t][v] = a[v % 2][t * box + at + p.step[v / 2]]; });
   };
   double left[tb][8];
   double next[tb][8];
@@ -271,29 +267,14 @@ __device__ inline void multiply_panel(const Parameters& p, double (&sum)[tb][tn]
     at += p.depth_step;
     if (ahead && s + 8 <= steps) load(next);
     multiply_step(sum, left, c, pieces);
-    if (ahead) {
-#pragma unroll
-      for (int t = 0; t < tb; ++t) {
-#pragma unroll
-        for (int v = 0; v < 8; ++v) left[t][v] = next[t][v];
-      }
-    }
+    if (ahead) unrolled<tb, 8>([&](int t, int v) { left[t][v] = next[t][v]; });
   }
 #pragma unroll
   for (int v = 0; v < 3; ++v) {
     if (s + v >= steps) break;
     double left[tb][2];
-#pragma unroll
-    for (int t = 0; t < tb; ++t) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) left[t][half] = a[half][t * box + at + p.step[v]];
-    }
-#pragma unroll
-    for (int x = 0; x < tn; ++x) {
-      const double right = c[64 * (v / 2 * pieces + x) + v % 2];
-#pragma unroll
-      for (int t = 0; t < tb; ++t) multiply_16x8x4(sum[t][x], left[t], right);
-    }
+    unrolled<tb, 2>([&](int t, int half) { left[t][half] = a[half][t * box + at + p.step[v]]; });
+    unrolled<tn, tb>([&](int x, int t) { multiply_16x8x4(sum[t][x], left[t], c[64 * (v / 2 * pieces + x) + v % 2]); });
   }
 }
 
@@ -348,8 +329,7 @@ struct Fp64Tiles : Fp64Pack<Real_> {
   __device__ static int first_c(int warp_column, int lane) { return warp_column * tn * piece_numbers + 2 * lane; }
 
   __device__ void clear() {
-#pragma unroll
-    for (int i = 0; i < tb * tn * 4; ++i) sum[i / (4 * tn)][i / 4 % tn][i % 4] = 0;
+    unrolled<tb * tn * 4>([&](int i) { sum[i / (4 * tn)][i / 4 % tn][i % 4] = 0; });
   }
 
   /// Adds the products with `columns` columns of A. `a` points to this lane's first entries of both halves of the rows,
@@ -361,11 +341,7 @@ struct Fp64Tiles : Fp64Pack<Real_> {
 #pragma unroll 1
       for (int step = 0; step < steps; ++step) {
         double left[tb][8];
-#pragma unroll
-        for (int t = 0; t < tb; ++t) {
-#pragma unroll
-          for (int v = 0; v < 8; ++v) left[t][v] = a[v % 2][t * box + step * p.depth_step + p.step[v / 2]];
-        }
+        unrolled<tb, 8>([&](int t, int v) { left[t][v] = a[v % 2][t * box + step * p.depth_step + p.step[v / 2]]; });
         multiply_step(sum, left, c + step * 128 * p.section_pieces, p.section_pieces);
       }
     } else {
@@ -378,8 +354,7 @@ struct Fp64Tiles : Fp64Pack<Real_> {
 
   /// Gives the results. Returns whether all of the warp are finite.
   __device__ bool finish(double (&result)[tb][tn][4]) const {
-#pragma unroll
-    for (int i = 0; i < tb * tn * 4; ++i) (&result[0][0][0])[i] = (&sum[0][0][0])[i];
+    unrolled<tb * tn * 4>([&](int i) { (&result[0][0][0])[i] = (&sum[0][0][0])[i]; });
     return true;
   }
 };
@@ -476,8 +451,7 @@ __global__ void __launch_bounds__(block_threads, Math::blocks)
   const Factor beta = p.beta.read();
   const bool adds = !beta.is_zero();
   int start[2];
-#pragma unroll
-  for (int half = 0; half < 2; ++half) start[half] = first_entry<Math::together>(p, warp_row, lane, half);
+  unrolled<2>([&](int half) { start[half] = first_entry<Math::together>(p, warp_row, lane, half); });
 
   const auto places_of = [&](int column) { return Places<Real, Math::rows_only>(p.out, warp_row, column, lane); };
   const auto places_of_all = places_of(warp_column * 8 * tn);  // if there is one section

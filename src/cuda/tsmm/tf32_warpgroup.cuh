@@ -89,8 +89,7 @@ struct WarpgroupSums {
   float sum[parts][columns / 2];
 
   __device__ void clear() {
-#pragma unroll
-    for (int i = 0; i < parts * columns / 2; ++i) (&sum[0][0])[i] = 0;
+    unrolled<parts * columns / 2>([&](int i) { (&sum[0][0])[i] = 0; });
   }
 
   __device__ bool finite() const { return all_finite<parts * columns / 2>(&sum[0][0]); }
@@ -124,14 +123,13 @@ struct WarpgroupSums {
   /// Returns a lane's results of row g (half 0) or g + 8 (half 1) as pairs. Of 16 neighbouring pairs, lane q has four:
   /// 4 v + q.
   __device__ void pairs(int sixteen, int half, float (&first)[4], float (&second)[4]) const {
-#pragma unroll
-    for (int v = 0; v < 4; ++v) {
+    unrolled<4>([&](int v) {
       const int block = parts == 2 ? 2 * sixteen + v / 2 : 4 * sixteen + v;
       const int i = 4 * block + 2 * half + (parts == 2 ? v % 2 : 0);
       const bool there = block < columns / 8;
       first[v] = there ? sum[0][i] : 0.0F;
       second[v] = !there ? 0.0F : parts == 2 ? sum[parts - 1][i] : sum[0][i + 1];
-    }
+    });
   }
 };
 
@@ -148,18 +146,11 @@ __device__ inline void multiply_steps(WarpgroupSums<parts, columns>& sums, const
   for (int step = 0; step < steps; step += 2) {
     fragments.arrange(next);
     unsigned left[2][2][2][4];  // [step][first, second][high, low]
-#pragma unroll
-    for (int which = 0; which < 2; ++which) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-#pragma unroll
-        for (int v = 0; v < 4; ++v) {
-          const SplitNumber both = split(next[which][half][v]);
-          left[v / 2][which][0][2 * (v % 2) + half] = both.high;
-          left[v / 2][which][1][2 * (v % 2) + half] = both.low;
-        }
-      }
-    }
+    unrolled<2, 2, 4>([&](int which, int half, int v) {
+      const SplitNumber both = split(next[which][half][v]);
+      left[v / 2][which][0][2 * (v % 2) + half] = both.high;
+      left[v / 2][which][1][2 * (v % 2) + half] = both.low;
+    });
     open_products();
     sums.start_step(left[0], right + step * step_bytes);
     if (step + 1 < steps) sums.start_step(left[1], right + (step + 1) * step_bytes);
@@ -177,21 +168,16 @@ struct PairedRows {
   int turn;
 
   __device__ void read(int step, float (&x)[2][2][4]) const {
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-#pragma unroll
-      for (int v = 0; v < 4; ++v) {
-        const int at = pairs_of_step * step + 4 * (v ^ turn);
-        const float2 both = at < pairs ? row[half][at] : make_float2(0, 0);
-        x[0][half][v] = both.x;
-        x[1][half][v] = both.y;
-      }
-    }
+    unrolled<2, 4>([&](int half, int v) {
+      const int at = pairs_of_step * step + 4 * (v ^ turn);
+      const float2 both = at < pairs ? row[half][at] : make_float2(0, 0);
+      x[0][half][v] = both.x;
+      x[1][half][v] = both.y;
+    });
   }
   __device__ void arrange(float (&x)[2][2][4]) const {
     if (turn == 0) return;
-#pragma unroll
-    for (int i = 0; i < 4; ++i) undo_turn(x[i / 2][i % 2], turn);
+    unrolled<4>([&](int i) { undo_turn(x[i / 2][i % 2], turn); });
   }
 };
 
@@ -203,13 +189,8 @@ struct OddRows {
 
   __device__ void read(int step, float (&x)[2][2][4]) const {
     const int first = OddWidths::depth(16 * step, m, q, 0);
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-#pragma unroll
-      for (int slot = 0; slot < 8; ++slot) {
-        x[slot % 2][half][slot / 2] = first + slot < m ? row[half][first + slot] : 0.0F;
-      }
-    }
+    unrolled<2, 8>(
+        [&](int half, int slot) { x[slot % 2][half][slot / 2] = first + slot < m ? row[half][first + slot] : 0.0F; });
   }
   __device__ void arrange(float (&)[2][2][4]) const {}
 };
@@ -300,11 +281,10 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
   const bool flat = p.pitch_b == p.n && reinterpret_cast<std::uintptr_t>(p.b) % 16 == 0;
   const std::uint32_t right = shared_address(packed);
   int row_of_half[2];
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
+  unrolled<2>([&](int half) {
     const int g = lane / 4;
     row_of_half[half] = warp % 4 * 16 + p.map.by_lane * (g % 4) + p.map.by_first * (g / 4) + p.map.by_second * half;
-  }
+  });
   const int q = lane % 4;
   const bool turns_out = p.n % 16 == 0;
   const int turn_in = p.a.row_step % 16 == 0 ? lane / 4 % 4 : 0;
@@ -350,45 +330,40 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
       const bool bulk = flat && valid_rows == p.rows;
       float* const out = bulk ? results : p.b + first_row * p.pitch_b;
       const int pitch = bulk ? p.n : static_cast<int>(p.pitch_b);
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        if (row_of_half[half] >= valid_rows) continue;
+      unrolled<2>([&](int half) {
+        if (row_of_half[half] >= valid_rows) return;
         float* const to = out + static_cast<std::int64_t>(row_of_half[half]) * pitch;
         const float* const old = results + row_of_half[half] * p.old.row_step;
         if constexpr (paired) {
-#pragma unroll
-          for (int sixteen = 0; sixteen < (parts * columns + 31) / 32; ++sixteen) {
+          unrolled<(parts * columns + 31) / 32>([&](int sixteen) {
             const auto pair_of = [&](int v) { return 16 * sixteen + 4 * (v ^ turn_out) + q; };
             float first[4], second[4];
             float2 held[4];
             if (adds) {
-#pragma unroll
-              for (int v = 0; v < 4; ++v) {
+              unrolled<4>([&](int v) {
                 if (2 * pair_of(v) < p.n) held[v] = reinterpret_cast<const float2*>(old)[pair_of(v)];
-              }
+              });
             }
             sums.pairs(sixteen, half, first, second);
             if (turns_out) {
               undo_turn(first, turn_out);
               undo_turn(second, turn_out);
             }
-#pragma unroll
-            for (int v = 0; v < 4; ++v) {
+            unrolled<4>([&](int v) {
               if (adds) add_pair(first[v], second[v], held[v], beta);
               const int pair = pair_of(v);
               if (2 * pair < p.n) reinterpret_cast<float2*>(to)[pair] = make_float2(first[v], second[v]);
-            }
-          }
+            });
+          });
         } else {
-#pragma unroll
-          for (int i = 0; i < columns / 4; ++i) {
+          unrolled<columns / 4>([&](int i) {
             const int column = OddWidths::column<columns>(i / 2, q, i % 2);
             float value = sums.sum[0][i / 2 * 4 + 2 * half + i % 2];
             if (adds && column < p.n) value = fmaf(static_cast<float>(beta.re), old[column], value);
             if (column < p.n) to[column] = value;
-          }
+          });
         }
-      }
+      });
     }
     if (!(finite && flat && valid_rows == p.rows) && group_thread == 0) chunk_of[at] = nothing_to_store;
     publish_to_bulk_copies();
