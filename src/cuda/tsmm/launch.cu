@@ -338,8 +338,8 @@ ColumnOperand<real_t<T>> column_operand(const Matrix<T>& a, int pitch, int rows,
             pitch == rows * parts && a.columns <= 256 && a.rows < std::numeric_limits<std::int32_t>::max() - 4096 &&
             p.distance < (std::int64_t{1} << 40) / static_cast<std::int64_t>(sizeof(Real));
   if (p.boxed) {
-    p.map = box_map(Lines<Number>{reinterpret_cast<const Number*>(p.data), a.rows, a.columns, a.ld}, rows, p.count,
-                    operation);
+    const Lines<Number> columns{reinterpret_cast<const Number*>(p.data), a.rows, a.columns, a.ld};
+    p.map = boxes(columns, 1, rows, p.count, operation).map[0];
   }
   return p;
 }

@@ -34,7 +34,7 @@ Staged<real_t<T>> staged(const Matrix<const T>& a, const dispatch::CudaFeed& fee
       const Lines<Real> lines{whole.data, whole.length, a.columns, distance};
       if (x.padding == dispatch::swizzled_boxes) {
         whole.swizzled = true;
-        s.boxes = swizzled_boxes(lines, feed.pitch, feed.panel, operation);
+        s.boxes = boxes(lines, 1, feed.pitch, feed.panel, operation, true);
         s.row_step = feed.panel;  // a sixteenth of the distance to the next 16 rows
         return s;
       }
