@@ -101,9 +101,7 @@ __device__ inline void put_columns(const double (&sum)[tb][tn][4], double* out, 
       double value[2] = {sum[t][x][2 * half + i], sum[t][x][2 * half + parts - 1]};
       if constexpr (adds) {
         const Scalar was = place;
-        const Factor old = scale(beta, {was.part[0], was.part[parts - 1]});
-        value[0] += old.re;
-        value[1] += old.im;
+        add_old<parts>(value[0], value[1], was.part[0], was.part[parts - 1], beta);
       }
       Scalar result;
       result.part[0] = value[0];

@@ -76,10 +76,7 @@ struct ColumnFma {
             if (j >= p.n) break;
             unrolled<rows>([&](int r) {
               const Scalar& to = entry(j, r);
-              const Factor old =
-                  scale(beta, {static_cast<double>(to.part[0]), static_cast<double>(to.part[parts - 1])});
-              sum[r][j][0] += static_cast<Real>(old.re);
-              if constexpr (parts == 2) sum[r][j][1] += static_cast<Real>(old.im);
+              add_old<parts>(sum[r][j][0], sum[r][j][parts - 1], to.part[0], to.part[parts - 1], beta);
             });
           }
         }

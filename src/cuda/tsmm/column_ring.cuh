@@ -1,5 +1,6 @@
 #pragma once
 
+#include "src/cuda/math/recompute.cuh"
 #include "src/cuda/ptx/dependent_launch.cuh"
 #include "src/cuda/tsmm/chunks.cuh"
 
@@ -79,25 +80,13 @@ struct ColumnStages {
 };
 
 /// One result in double precision, from memory: `first` is the row's first number in a column, `column` a real column.
-/// Where sums of lower precision are not finite, it keeps only true infinities. In overlap rows, which a chunk holds
-/// but does not store, another block may have written already.
+/// In overlap rows, which a chunk holds but does not store, another block may have written already.
 template <int parts>
 __device__ __noinline__ float number_in_double(const TsmmColumns<float>& p, std::int64_t first, int column) {
   if (first < 0 || first >= p.length) return 0;  // the row is not one of B's
-  const Factor alpha = p.alpha.read();
-  const Factor beta = p.beta.read();
-  const int depth = alpha.is_zero() ? 0 : p.m * parts;
-  double value = 0;
-  if (!beta.is_zero()) {
-    const float* const old = p.b.data + column / parts * p.b.distance + first;
-    const Factor scaled = scale(beta, {static_cast<double>(old[0]), static_cast<double>(old[parts - 1])});
-    value = column % parts == 0 ? scaled.re : scaled.im;
-  }
-#pragma unroll 1
-  for (int d = 0; d < depth; ++d) {
-    value += p.a.data[d / parts * p.a.distance + first + d % parts] * p.small.scaled(d, column, alpha);
-  }
-  return static_cast<float>(value);
+  const int depth = p.alpha.read().is_zero() ? 0 : p.m * parts;
+  const float* const old = p.b.data + column / parts * p.b.distance + first;
+  return entry_in_double(p, p.a.data + first, p.a.distance, depth, old, column);
 }
 
 #if __CUDA_ARCH__ >= 900

@@ -62,20 +62,6 @@ struct ColumnPairs {
 /// Where B's old numbers come from: from stages, or from the L2 cache if stages would hold too short pieces of columns.
 enum class Old : std::uint8_t { none, staged, fetched };
 
-/// Adds beta times B's old number to a result with a single rounding. The product alone need not fit into single
-/// precision.
-template <int parts>
-__device__ inline void add_scaled(Factor beta, float2 old, float& re, float& im) {
-  if (parts == 1 || beta.im == 0) {
-    re = fmaf(static_cast<float>(beta.re), old.x, re);
-    if constexpr (parts == 2) im = fmaf(static_cast<float>(beta.re), old.y, im);
-  } else {
-    const Factor scaled = scale(beta, {static_cast<double>(old.x), static_cast<double>(old.y)});
-    re = static_cast<float>(re + scaled.re);
-    im = static_cast<float>(im + scaled.im);
-  }
-}
-
 /// Where a lane's results of a chunk belong in B: two rows, 8 apart, of columns q + 4 i.
 template <int parts>
 struct OldNumbers {
@@ -105,7 +91,7 @@ struct OldNumbers {
         unrolled<2 * batch>([&](int i) {
           const int slot = first + i / 2;
           const int at = slot / 2 * 4 + slot % 2 + 2 * (i % 2);
-          add_scaled<parts>(factor, old[i], sums.sum[0][at], sums.sum[parts - 1][at]);
+          add_old<parts>(sums.sum[0][at], sums.sum[parts - 1][at], old[i].x, old[i].y, factor);
         });
       };
       if (parts == 1 || beta.im == 0) {  // one test for the whole batch
@@ -187,7 +173,7 @@ __device__ inline void multiply_column_steps(const TsmmColumns<float>& p, Column
         unrolled<parts>(
             [&](int part) { value[part] = (half == 1) != turned ? sums.sum[part][i + 2] : sums.sum[part][i]; });
         if constexpr (adds == Old::staged) {
-          if (!added) add_scaled<parts>(beta, {to[0], to[parts - 1]}, value[0], value[parts - 1]);
+          if (!added) add_old<parts>(value[0], value[parts - 1], to[0], to[parts - 1], beta);
         }
         if constexpr (parts == 2) {
           *reinterpret_cast<float2*>(to) = make_float2(value[0], value[1]);

@@ -28,27 +28,22 @@ struct TsmmDirect {
 
 inline constexpr int direct_threads = 256;
 
-/// Adds beta times a row of B to sums of single precision. Where they are not finite, computes the row again in double
-/// precision: so only true infinities remain. `m` is 0 if alpha is: A is not read then.
+/// Adds beta times a row of B to sums of single precision. Where they are not finite, it computes the row again in
+/// double precision. `m` is 0 if alpha is: A is not read then.
 template <int parts, int columns>
 __device__ inline void add_old_row(const TsmmDirect<float>& p, int m, const float* a, const float* old, Factor alpha,
                                    Factor beta, float (&sum)[columns][parts]) {
+  const auto entry = [&](int j) { return old + j * p.b.column_stride; };
   unrolled<columns, parts>([&](int j, int part) {
-    if (j < p.n && !beta.is_zero()) {
-      sum[j][part] = plus_scaled_entry(sum[j][part], old + j * p.b.column_stride, part, beta);
-    }
+    if (j < p.n && !beta.is_zero()) sum[j][part] = plus_scaled_entry(sum[j][part], entry(j), part, beta);
   });
   if (all_finite<columns * parts>(&sum[0][0])) return;
 #pragma unroll 1
-  for (int column = 0; column < parts * p.n; ++column) {
-    const float* const entry = old + column / parts * p.b.column_stride;
-    double value = beta.is_zero() ? 0.0 : scaled_entry(entry, column % parts, beta);
-#pragma unroll 1
-    for (int i = 0; i < parts * m; ++i) {
-      value += a[i / parts * p.a.column_stride + i % parts] * p.small.scaled(i, column, alpha);
-    }
-    unrolled<columns * parts>([&](int i) {
-      if (i == column) sum[i / parts][i % parts] = static_cast<float>(value);  // sums stay in registers
+  for (int i = 0; i < parts * p.n; ++i) {
+    double value = product_in_double(p, a, p.a.column_stride, parts * m, alpha, i);
+    if (!beta.is_zero()) value += scaled_entry(entry(i / parts), i % parts, beta);
+    unrolled<columns, parts>([&](int j, int part) {
+      if (parts * j + part == i) sum[j][part] = static_cast<float>(value);  // sums stay in registers
     });
   }
 }
@@ -111,12 +106,9 @@ __global__ void __launch_bounds__(direct_threads) tsmm_direct_kernel(const __gri
 #pragma unroll
     for (int j = 0; j < columns; ++j, to += p.b.column_stride) {
       if (j >= p.n) break;
-      if (sizeof(Sum) == 8 && !beta.is_zero()) {
-        const Factor old = scale(beta, {static_cast<double>(to[0]), static_cast<double>(to[parts - 1])});
-        sum[r][j][0] += old.re;
-        if constexpr (parts == 2) sum[r][j][1] += old.im;
-      }
-      unrolled<parts>([&](int part) { to[part] = static_cast<Real>(sum[r][j][part]); });
+      Sum(&value)[parts] = sum[r][j];
+      if (sizeof(Sum) == 8 && !beta.is_zero()) add_old<parts>(value[0], value[parts - 1], to[0], to[parts - 1], beta);
+      unrolled<parts>([&](int part) { to[part] = static_cast<Real>(value[part]); });
     }
   }
 }
@@ -178,11 +170,7 @@ __global__ void __launch_bounds__(direct_threads) tsmm_general_kernel(const Tsmm
         const bool has_second = column + 1 < n;
         Real* const second = has_second ? p.b.data + p.b.offset(row, column + 1) : first;
         Factor values{sum[x][0], sum[x][1]};
-        if (!beta.is_zero()) {
-          const Factor old = scale(beta, {static_cast<double>(*first), static_cast<double>(*second)});
-          values.re += old.re;
-          values.im += old.im;
-        }
+        if (!beta.is_zero()) add_old(values.re, values.im, *first, *second, beta);
         *first = static_cast<Real>(values.re);
         if (has_second) *second = static_cast<Real>(values.im);
       });

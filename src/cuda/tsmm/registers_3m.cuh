@@ -305,11 +305,6 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
       });
     }
   };
-  const auto add_number = [](Factor beta, Factor old, double& re, double& im) {
-    const Factor scaled = scale(beta, old);
-    re += scaled.re;
-    im += scaled.im;
-  };
   const auto add_old = [&](std::uint32_t chunk, int first_row, int left, double(&re)[4], double(&im)[4]) {
     const Factor beta = p.beta.read();
     constexpr int at_once = many ? 2 : 4;  // as many as registers can hold
@@ -320,7 +315,7 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
         if (v / at_once == first / at_once) old[v] = {at[0], at[1]};
       });
 #pragma unroll
-      for (int v = first; v < first + at_once; ++v) add_number(beta, old[v], re[v], im[v]);
+      for (int v = first; v < first + at_once; ++v) cuda::add_old(re[v], im[v], old[v].re, old[v].im, beta);
     }
   };
   if (!reads_a) {
@@ -403,7 +398,7 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
             if constexpr (early) {
               const Factor beta = p.beta.read();
 #pragma unroll
-              for (int v = 0; v < 4 && adds; ++v) add_number(beta, old[v], re[v], im[v]);
+              for (int v = 0; v < 4 && adds; ++v) cuda::add_old(re[v], im[v], old[v].re, old[v].im, beta);
             } else if (adds) {
               add_old(chunk, 8 * set, left - 8 * set, re, im);
             }
@@ -411,9 +406,9 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
           } else {
 #pragma unroll 1
             for (int row = 8 * set; row < min(8 * set + 8, left); ++row) {
-              multiply_row_again<32>(p, stage + row * (by_columns ? 2 : p.a.pitch), by_columns ? p.a.pitch : 2,
-                                     std::int64_t{chunk} * rows + row, 2 * first_column,
-                                     [&](int column, double value) { to[p.out.b.offset(row, column)] = value; });
+              row_in_double<32>(p, stage + row * (by_columns ? 2 : p.a.pitch), by_columns ? p.a.pitch : 2,
+                                std::int64_t{chunk} * rows + row, 2 * first_column,
+                                [&](int column, double value) { to[p.out.b.offset(row, column)] = value; });
             }
           }
         }

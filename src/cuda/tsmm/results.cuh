@@ -1,7 +1,6 @@
 #pragma once
 
-#include <type_traits>
-
+#include "src/cuda/math/recompute.cuh"
 #include "src/cuda/operands/load_flat_rows.cuh"
 #include "src/cuda/operands/load_plain.cuh"
 #include "src/cuda/ptx/pipeline.cuh"
@@ -31,21 +30,6 @@ __device__ inline void write_pair(double* to, double a, double b) {
   *reinterpret_cast<double2*>(to) = make_double2(a, b);
 }
 __device__ inline void write_pair(float* to, float a, float b) { *reinterpret_cast<float2*>(to) = make_float2(a, b); }
-
-/// Adds beta times two old numbers of B to two results.
-template <class Sum, class Real>
-__device__ inline void add_old(Sum& first, Sum& second, Real old_first, Real old_second, Factor beta) {
-  if constexpr (std::is_same_v<Sum, float>) {
-    if (beta.im == 0) {
-      first = fmaf(static_cast<float>(beta.re), old_first, first);
-      second = fmaf(static_cast<float>(beta.re), old_second, second);
-      return;
-    }
-  }
-  const Factor scaled = scale(beta, {static_cast<double>(old_first), static_cast<double>(old_second)});
-  first = static_cast<Sum>(first + scaled.re);
-  second = static_cast<Sum>(second + scaled.im);
-}
 
 /// Knows where a lane's results lie in B. `rows_only`: B is row-major, and a lane's two columns are neighbours.
 template <class Real, bool rows_only = false>
@@ -196,30 +180,27 @@ __device__ inline void add_scaled(Sum (&sum)[tb][tn][4], const Real (&old)[tb][t
   });
 }
 
-/// A warp computes a row of up to `numbers` results again, entry by entry, with all products in double precision.
-/// Kernels call it where 3M or 3xTF32 gave infinities that may not be true ones. Column d of A (of scalars) begins at
-/// a[d * step]. The results belong to columns `column0` and on of row `row` of B, which may be A. It calls put(column,
-/// value) after it has read the row.
+/// A warp computes a row of up to `numbers` results again. Kernels call it where 3M or 3xTF32 gave infinities that may
+/// not be true ones. Column d of A (of scalars) begins at a[d * step]. The results belong to columns `column0` and on
+/// of row `row` of B, which may be A. It calls put(column, value) after it has read the row.
 template <int numbers, class Task, class Real, class Put>
-__device__ inline void multiply_row_again(const Task& p, const Real* a, std::int64_t step, std::int64_t row,
-                                          int column0, const Put& put) {
+__device__ inline void row_in_double(const Task& p, const Real* a, std::int64_t step, std::int64_t row, int column0,
+                                     const Put& put) {
   int lane;  // read here, so that it needs no register before
   asm volatile("mov.u32 %0, %laneid;" : "=r"(lane));
-  const Factor alpha = p.alpha.read();
-  const Factor beta = p.beta.read();
-  const int parts = p.out.b.parts;
   constexpr int of_lane = (numbers + warp_size - 1) / warp_size;
   const auto has = [&](int i) { return i < numbers && column0 + i < p.out.n; };
-  double value[of_lane];
+  const Factor alpha = p.alpha.read();
+  const Factor beta = p.beta.read();
+  double value[of_lane] = {};
   unrolled<of_lane>([&](int i) {
     const int column = column0 + lane + i * warp_size;
-    value[i] = 0;
     if (!has(lane + i * warp_size)) return;
-#pragma unroll 1
-    for (int d = 0; d < p.m; ++d) value[i] += a[d / parts * step + d % parts] * p.small.scaled(d, column, alpha);
+    value[i] = product_in_double(p, a, step, p.m, alpha, column);
     if (beta.is_zero()) return;
+    const int parts = p.small.parts;
     const Real* const old = p.out.b.data + p.out.b.offset(row, column - column % parts);
-    const Factor scaled = scale(beta, {static_cast<double>(old[0]), parts == 2 ? static_cast<double>(old[1]) : 0.0});
+    const Factor scaled = scale(beta, {static_cast<double>(old[0]), static_cast<double>(old[parts - 1])});
     value[i] += column % parts == 0 ? scaled.re : scaled.im;
   });
   __syncwarp();

@@ -376,8 +376,8 @@ __device__ inline void multiply_rows_again(const TsmmBoxes<Real>& p, const Real*
     const Real* const a = whole ? stage + i / 16 * p.a.numbers() + (rows ? place_of_row(p, row) : p.out.b.parts * row)
                                 : p.lines.data + (rows ? row_of_b * p.lines.distance : p.out.b.parts * row_of_b);
     const std::int64_t step = rows ? p.out.b.parts : whole ? p.a.pitch : p.lines.distance;
-    multiply_row_again<8 * Math::tn>(p, a, step, row_of_b, column0,
-                                     [&](int column, Real value) { *place(row_of_set, column) = value; });
+    row_in_double<8 * Math::tn>(p, a, step, row_of_b, column0,
+                                [&](int column, Real value) { *place(row_of_set, column) = value; });
   }
 }
 

@@ -195,18 +195,6 @@ struct OddRows {
   __device__ void arrange(float (&)[2][2][4]) const {}
 };
 
-/// Adds beta times an old pair to a pair of sums.
-__device__ inline void add_pair(float& first, float& second, float2 old, Factor beta) {
-  if (beta.im == 0) {
-    first = fmaf(static_cast<float>(beta.re), old.x, first);
-    second = fmaf(static_cast<float>(beta.re), old.y, second);
-    return;
-  }
-  const Factor scaled = scale(beta, {static_cast<double>(old.x), static_cast<double>(old.y)});
-  first = static_cast<float>(first + scaled.re);
-  second = static_cast<float>(second + scaled.im);
-}
-
 /// The storing warp stores results stage by stage and hands the stages back. `results`: where the first stage has them.
 __device__ inline void store_chunks(const TsmmRing<float>& p, RingBarriers& barriers, Barrier* done,
                                     const std::uint32_t* chunk_of, const unsigned char* results, int bytes) {
@@ -350,7 +338,7 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
               undo_turn(second, turn_out);
             }
             unrolled<4>([&](int v) {
-              if (adds) add_pair(first[v], second[v], held[v], beta);
+              if (adds) add_old(first[v], second[v], held[v].x, held[v].y, beta);
               const int pair = pair_of(v);
               if (2 * pair < p.n) reinterpret_cast<float2*>(to)[pair] = make_float2(first[v], second[v]);
             });
