@@ -60,6 +60,17 @@ template <class Task, class Visit>
 __device__ inline void for_each_chunk(const Task& p, const Visit& visit) {
   for_each_chunk(p, visit, true, [](unsigned ticket) { return ticket; });
 }
+/// `threads` threads visit the same chunks. They pass tickets on through `tickets` in shared memory.
+template <int threads, class Task, class Visit>
+__device__ inline void for_each_chunk(const Task& p, const Visit& visit, bool leads, std::uint32_t (&tickets)[2]) {
+  int turn = 0;
+  for_each_chunk(p, visit, leads, [&](unsigned ticket) {
+    turn ^= 1;
+    if (leads && elected()) tickets[turn] = ticket;
+    meet(2, threads);
+    return tickets[turn];
+  });
+}
 
 /// Hands the chunks of for_each_chunk to a warp one by one.
 template <class Task>

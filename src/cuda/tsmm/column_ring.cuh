@@ -172,14 +172,6 @@ __device__ inline void load_columns(const TsmmColumns<Real>& p, ColumnStages& sh
   const bool fetches_b = !p.loads_b && adds;
   const ColumnLoader<Real> a(p, p.a, own);
   const ColumnLoader<Real> b(p, p.b, own);
-  int turn = 0;
-  const auto share_ticket = [&](unsigned ticket) {
-    if (own == 0 && elected()) shared.tickets[turn] = ticket;
-    meet(2, column_loaders * warp_size);
-    ticket = shared.tickets[turn];
-    turn ^= 1;
-    return ticket;
-  };
   RingPosition at{0, 1};
   const auto load = [&](std::uint32_t chunk) {
     shared.empty[at.stage].wait(at.parity);
@@ -205,7 +197,7 @@ __device__ inline void load_columns(const TsmmColumns<Real>& p, ColumnStages& sh
     __syncwarp();
     at.advance(1, p.stages);
   };
-  for_each_chunk(p, load, own == 0, share_ticket);
+  for_each_chunk<column_loaders * warp_size>(p, load, own == 0, shared.tickets);
   for (int i = 0; i < marks; ++i) load(no_chunk);
 }
 

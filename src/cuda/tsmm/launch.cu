@@ -276,7 +276,8 @@ void launch_sections(const TsmmCall<T>& call, const dispatch::Strided& x, int se
   p.section_pieces = x.warps * x.tile_n;
   p.sections = sections;
   p.clustered = in_cluster;
-  p.set_draws(std::int64_t{p.chunks} * (in_cluster ? 1 : sections), x.blocks);
+  if (!in_cluster) p.chunks *= static_cast<std::uint32_t>(sections);
+  p.set_draws(p.chunks, x.blocks);
   if (!x.small_in_ring) {
     launcher.reset_ticket();
   } else {  // the kernel that packs C resets the ticket, too

@@ -272,7 +272,7 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
     const auto fetch = [&](std::uint32_t chunk) {
       if (fetches && adds) fetch_old(p.out, chunk);
     };
-    if (reads_a && warp == warps) load_chunks<1, false, warps * warp_size>(p, stages, items, tickets, fetch);
+    if (reads_a && warp == warps) load_chunks<1, false>(p, stages, items, tickets, fetch);
     if (reads_a && staged && warp == warps + 1) results.store(p.out);
     return;
   }

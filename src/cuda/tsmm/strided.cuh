@@ -51,8 +51,8 @@ struct TsmmBoxes : TsmmTask<Real> {
   __host__ __device__ int panel_numbers() const { return panel * section_pieces * 8; }
 };
 
-/// Numbers the items of work: a chunk of rows in a section. A clustered block has a fixed section. Only `wide` has more
-/// than one section.
+/// Says what an item of work is: a chunk of rows in a section. Only `wide` has more than one section. A clustered block
+/// has a fixed section; else TsmmTask counts the chunks of all sections.
 template <class Real, bool wide>
 class Items {
  public:
@@ -63,7 +63,6 @@ class Items {
   }
 
   __device__ bool clustered() const { return wide && p_.clustered; }
-  __device__ std::uint32_t count() const { return mixed() ? p_.chunks * p_.sections : p_.chunks; }
   __device__ std::uint32_t chunk(std::uint32_t item) const { return mixed() ? item / p_.sections : item; }
   __device__ int section(std::uint32_t item) const { return static_cast<int>(mixed() ? item % p_.sections : rank_); }
 
@@ -153,54 +152,33 @@ __device__ inline void copy_panel(const TsmmBoxes<Real>& p, int boxes, std::uint
                               thread);
 }
 
-struct Nothing {
-  __device__ void operator()(std::uint32_t) const {}
-};
-
 /// The loading warp takes items, by tickets or in fixed turns, and starts the copies of all boxes. A last stage, marked
-/// no_chunk, ends the work. It calls on_item(item) after it has started an item's copies.
-template <int tb, bool plain, int first_thread = computing_threads, class Real, bool wide, class OnItem = Nothing>
+/// no_chunk, ends the work. It calls on_item(item) after it has started an item's copies. `plain`: all loading warps
+/// copy A by cp.async.
+template <int tb, bool plain, class Real, bool wide, class OnItem>
 __device__ inline void load_chunks(const TsmmBoxes<Real>& p, const BoxStages<Real>& stages,
-                                   const Items<Real, wide>& items, std::uint32_t (&tickets)[2],
-                                   const OnItem& on_item = {}) {
+                                   const Items<Real, wide>& items, [[maybe_unused]] std::uint32_t (&tickets)[2],
+                                   const OnItem& on_item) {
 #if __CUDA_ARCH__ >= 900
-  const int thread = static_cast<int>(threadIdx.x) - first_thread;
-  const bool leads = thread < warp_size && elected();
+  const int thread = plain ? static_cast<int>(threadIdx.x) - computing_threads : 0;
   const int boxes = p.sets * tb;
   const unsigned small_bytes = static_cast<unsigned>(stages.small_numbers) * sizeof(double);
   RingPosition at{0, 1};
-  const auto share_ticket = [&](int turn, unsigned ticket) {
-    if (leads) tickets[turn] = ticket;
-    if constexpr (plain) {
-      meet(2, loading_threads);
-    } else {
-      __syncwarp();
-    }
-    return tickets[turn];
-  };
-  const auto take_ticket = [&](std::uint32_t fixed) {
-    return items.clustered() ? fixed : leads ? atomicAdd(p.tickets, 1U) : 0U;
-  };
-  int turn = 0;
-  std::uint32_t ticket = share_ticket(turn, take_ticket(items.first()));
-  while (ticket * p.chunks_per_ticket < items.count()) {
-    const unsigned next = take_ticket(ticket + items.step());  // used only when the copies of these are under way
-    const std::uint32_t first = ticket * p.chunks_per_ticket;
-    const std::uint32_t last = min(first + p.chunks_per_ticket, items.count());
-    for (std::uint32_t item = first; item < last; ++item) {
-      const std::uint32_t chunk = items.chunk(item);
-      const int section = items.section(item);
-      const int end = items.end_panel(section);
-      for (int panel = items.first_panel(section); panel < end; ++panel) {
-        stages.barriers.empty[at.stage].wait(at.parity);
-        Barrier& full = stages.barriers.full[at.stage];
-        Real* const stage = reinterpret_cast<Real*>(stages.memory + at.stage * stages.bytes());
-        if constexpr (plain) {
-          copy_panel(p, boxes, chunk, panel, stage, thread);
-          full.await_copies();
-          __syncwarp();
-        }
-        if (leads) {
+  const auto load = [&](std::uint32_t item) {
+    const std::uint32_t chunk = items.chunk(item);
+    const int section = items.section(item);
+    const int end = items.end_panel(section);
+    for (int panel = items.first_panel(section); panel < end; ++panel) {
+      stages.barriers.empty[at.stage].wait(at.parity);
+      Barrier& full = stages.barriers.full[at.stage];
+      Real* const stage = reinterpret_cast<Real*>(stages.memory + at.stage * stages.bytes());
+      if constexpr (plain) {
+        copy_panel(p, boxes, chunk, panel, stage, thread);
+        full.await_copies();
+        __syncwarp();
+      }
+      if (elected()) {
+        if (thread < warp_size) {
           stages.item_of[at.stage] = item;
           full.arrive_and_expect((plain ? 0U : static_cast<unsigned>(stages.bytes_a)) + small_bytes);
           if (small_bytes != 0) {
@@ -208,21 +186,27 @@ __device__ inline void load_chunks(const TsmmBoxes<Real>& p, const BoxStages<Rea
             bulk_load(reinterpret_cast<unsigned char*>(stage) + stages.bytes_a, small, small_bytes, full);
           }
           if constexpr (!plain) start_boxes(p, boxes, chunk, panel, stage, full);
-        } else if (plain && thread >= warp_size && elected()) {
+        } else {
           full.arrive();
         }
-        __syncwarp();
-        at.advance(1, p.stages);
       }
-      on_item(item);
+      __syncwarp();
+      at.advance(1, p.stages);
     }
-    turn ^= 1;
-    ticket = share_ticket(turn, next);
+    on_item(item);
+  };
+  if (items.clustered()) {
+    for (std::uint32_t item = items.first(); item < p.chunks; item += items.step()) load(item);
+  } else if constexpr (plain) {
+    for_each_chunk<loading_threads>(p, load, thread < warp_size, tickets);
+  } else {
+    for_each_chunk(p, load);
   }
-  if (leads && !items.clustered()) p.give_back(ticket);
   stages.barriers.empty[at.stage].wait(at.parity);
-  if (leads) stages.item_of[at.stage] = no_chunk;
-  if (elected()) stages.barriers.full[at.stage].arrive();
+  if (elected()) {
+    if (thread < warp_size) stages.item_of[at.stage] = no_chunk;
+    stages.barriers.full[at.stage].arrive();
+  }
 #endif
 }
 
@@ -235,7 +219,7 @@ __device__ inline void tell_when_read(const TsmmBoxes<Real>& p, const BoxStages<
 #if __CUDA_ARCH__ >= 900
   const auto lane = static_cast<int>(threadIdx.x) % warp_size;
   RingPosition at{0, 0};
-  for (std::uint32_t item = items.first(); item < items.count(); item += items.step()) {
+  for (std::uint32_t item = items.first(); item < p.chunks; item += items.step()) {
     for (int panel = 0; panel < p.panels; ++panel) {
       stages.barriers.full[at.stage].wait(at.parity);
       stages.barriers.empty[at.stage].arrive();
@@ -424,10 +408,11 @@ __global__ void __launch_bounds__(block_threads, Math::blocks)
 
   if (warp >= computing_warps) {
     give_registers<Math::loading_registers>();
+    const auto nothing = [](std::uint32_t) {};
     if (reads_a && plain) {
-      load_chunks<tb, Math::may_copy>(p, stages, items, tickets);
+      load_chunks<tb, Math::may_copy>(p, stages, items, tickets, nothing);
     } else if (reads_a && warp == computing_warps) {
-      load_chunks<tb, false>(p, stages, items, tickets);
+      load_chunks<tb, false>(p, stages, items, tickets, nothing);
     }
     if constexpr (Math::wide) {
       if (reads_a && warp == computing_warps + 1 && p.clustered) tell_when_read(p, stages, items, all_read);
@@ -465,9 +450,9 @@ __global__ void __launch_bounds__(block_threads, Math::blocks)
   for (std::uint32_t fixed = items.first();; fixed += items.step()) {  // fixed turns where there is no A to wait for
     if (reads_a) barriers.full[at.stage].wait(at.parity);
     const std::uint32_t item = __shfl_sync(0xffffffffU,
-                                           reads_a                 ? item_of[at.stage]
-                                           : fixed < items.count() ? fixed
-                                                                   : no_chunk,
+                                           reads_a            ? item_of[at.stage]
+                                           : fixed < p.chunks ? fixed
+                                                              : no_chunk,
                                            0);
     if (item == no_chunk) break;
     const int section = items.section(item);
