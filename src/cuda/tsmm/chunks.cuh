@@ -23,11 +23,6 @@ struct TsmmTask {
   std::uint32_t chunks_per_ticket;
   std::uint32_t draws;  ///< tickets that all takers draw together: each of them draws one that stands for no chunk
 
-  /// `items`: chunks, counted once for each CTA tile. `takers`: blocks or warps that take tickets.
-  void set_draws(std::int64_t items, std::int64_t takers) {
-    draws = static_cast<std::uint32_t>(ceil_div(items, chunks_per_ticket) + takers);
-  }
-
   /// A taker calls this with its last ticket. Who has drawn the last one of all leaves the counter at zero for the next
   /// kernel.
   __device__ void give_back(unsigned ticket) const {
