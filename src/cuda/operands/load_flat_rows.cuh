@@ -19,6 +19,11 @@ using dispatch::line_bytes;
 using dispatch::max_stages;
 using dispatch::RowMap;
 
+/// The row of a warp's 16 that lanes 4 `group` and on take, in either half of them.
+__device__ inline int row_of(const RowMap& map, int group, int half) {
+  return map.by_lane * (group % 4) + map.by_first * (group / 4) + map.by_second * half;
+}
+
 /// The stage and the barrier phase at which a thread stands in the pipeline.
 struct RingPosition {
   int stage;

@@ -36,8 +36,7 @@ template <class Real, bool rows_only = false>
 class Places {
  public:
   __device__ Places(const Results<Real>& p, int warp_row, int column0, int lane) : p_(p) {
-    const int group = lane / 4;
-    row_ = 16 * warp_row + p.map.by_lane * (group % 4) + p.map.by_first * (group / 4);
+    row_ = 16 * warp_row + row_of(p.map, lane / 4, 0);
     column_ = column0 + column_of(rows_only || p.neighbours, lane % 4 * 2);
     second_ = rows_only || p.neighbours ? 1 : 4;
     first_ = p.b.data + p.b.offset(row_, column_);

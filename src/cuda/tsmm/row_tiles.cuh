@@ -149,7 +149,7 @@ class RowTiles {
   /// when they load and when they store.
   __device__ int row_of(int i, int t) const {
     const int turn = (i & 4) != 0 ? (i & 3) ^ 1 : i & 3;
-    return p_.map.by_lane * turn + p_.map.by_first * (i / 4) + p_.map.by_second * (t % 2) + 16 * (t / 2);
+    return cuda::row_of(p_.map, i / 4 * 4 + turn, t % 2) + 16 * (t / 2);
   }
 
   /// Adds C^T A^T to sum for 8 tb rows of a stage. `a` points to this lane's first entries. `turned`: lanes read in

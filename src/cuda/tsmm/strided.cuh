@@ -106,50 +106,12 @@ __device__ inline int place_of_row(const TsmmBoxes<Real>& p, int row) {
   return row_class * p.a.class_numbers() + row / p.a.classes * p.a.pitch + p.a.lead[row_class];
 }
 
-/// Which row of a warp's 16 rows a lane reads, in either half.
-template <class Real>
-__device__ inline int row_of_lane(const TsmmBoxes<Real>& p, int lane, int half) {
-  const RowMap& map = p.out.map;
-  return map.by_lane * (lane / 4 % 4) + map.by_first * (lane / 16) + map.by_second * half;
-}
-
 /// Where a lane's entries begin in a stage, for either half of a warp's rows. Lanes take `together` neighbours of a
 /// row.
 template <int together, class Real>
 __device__ inline int first_entry(const TsmmBoxes<Real>& p, int warp_row, int lane, int half) {
-  const int row = 16 * warp_row + row_of_lane(p, lane, half);
+  const int row = 16 * warp_row + row_of(p.out.map, lane / 4, half);
   return p.out.b.row_major ? place_of_row(p, row) + lane % 4 * together : p.out.b.parts * row + lane % 4 * p.a.pitch;
-}
-
-/// One lane starts the copies of one panel of a chunk.
-template <class Real>
-__device__ inline void start_boxes(const TsmmBoxes<Real>& p, int boxes, std::uint32_t chunk, int panel, Real* stage,
-                                   Barrier& full) {
-#if __CUDA_ARCH__ >= 900
-  const int box_rows = p.out.box_rows;
-  const int row = static_cast<int>(chunk) * boxes * box_rows;
-  const int column = panel * p.panel;
-  for (int box = 0; box < boxes; ++box) {
-    Real* const to = stage + box * p.a.numbers();
-    const int box_row = row + box * box_rows;
-    if (p.out.b.row_major) {
-      p.a.start(column, box_row, to, full);
-    } else {
-      p.a.start(p.out.b.parts * box_row, column / p.out.b.parts, to, full);
-    }
-  }
-#endif
-}
-
-/// The loading warps copy a K slice of a row tile by cp.async. Rows only.
-template <class Real>
-__device__ inline void copy_panel(const TsmmBoxes<Real>& p, int boxes, std::uint32_t chunk, int panel, Real* stage,
-                                  int thread) {
-  const int rows = boxes * p.out.box_rows;
-  const int column = panel * p.panel;
-  const int width = min(p.panel, (p.m - column + 3) / 4 * 4);
-  copy_lines<loading_threads>(p.lines, static_cast<std::int64_t>(chunk) * rows, rows, column, width, stage, p.a.pitch,
-                              thread);
 }
 
 /// The loading warp takes items, by tickets or in fixed turns, and starts the copies of all boxes. A last stage, marked
@@ -172,8 +134,11 @@ __device__ inline void load_chunks(const TsmmBoxes<Real>& p, const BoxStages<Rea
       stages.barriers.empty[at.stage].wait(at.parity);
       Barrier& full = stages.barriers.full[at.stage];
       Real* const stage = reinterpret_cast<Real*>(stages.memory + at.stage * stages.bytes());
-      if constexpr (plain) {
-        copy_panel(p, boxes, chunk, panel, stage, thread);
+      const int column = panel * p.panel;
+      if constexpr (plain) {  // rows only
+        const int rows = boxes * p.out.box_rows;
+        copy_lines<loading_threads>(p.lines, std::int64_t{chunk} * rows, rows, column,
+                                    min(p.panel, (p.m - column + 3) / 4 * 4), stage, p.a.pitch, thread);
         full.await_copies();
         __syncwarp();
       }
@@ -185,7 +150,13 @@ __device__ inline void load_chunks(const TsmmBoxes<Real>& p, const BoxStages<Rea
             const double* const small = p.packed + (std::int64_t{section} * p.panels + panel) * stages.small_numbers;
             bulk_load(reinterpret_cast<unsigned char*>(stage) + stages.bytes_a, small, small_bytes, full);
           }
-          if constexpr (!plain) start_boxes(p, boxes, chunk, panel, stage, full);
+          for (int box = 0; box < boxes && !plain; ++box) {
+            const int row = (static_cast<int>(chunk) * boxes + box) * p.out.box_rows;
+            const int parts = p.out.b.parts;
+            const bool by_rows = p.out.b.row_major;
+            p.a.start(by_rows ? column : parts * row, by_rows ? row : column / parts, stage + box * p.a.numbers(),
+                      full);
+          }
         } else {
           full.arrive();
         }

@@ -251,10 +251,7 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
   const bool flat = p.pitch_b == p.n && reinterpret_cast<std::uintptr_t>(p.b) % 16 == 0;
   const std::uint32_t right = shared_address(packed);
   int row_of_half[2];
-  unrolled<2>([&](int half) {
-    const int g = lane / 4;
-    row_of_half[half] = warp % 4 * 16 + p.map.by_lane * (g % 4) + p.map.by_first * (g / 4) + p.map.by_second * half;
-  });
+  unrolled<2>([&](int half) { row_of_half[half] = warp % 4 * 16 + row_of(p.map, lane / 4, half); });
   const int q = lane % 4;
   const bool turns_out = p.n % 16 == 0;
   const int turn_in = p.a.row_step % 16 == 0 ? lane / 4 % 4 : 0;
