@@ -191,9 +191,6 @@ __device__ inline void multiply_column_steps(const TsmmColumns<float>& p, Column
 #endif
 }
 
-template <int parts, int columns, int chunk_steps>
-inline constexpr bool stages_hold_old = dispatch::may_hold_old(parts, chunk_steps, columns / 8);
-
 /// `columns`: the most columns of B, a multiple of 8. `chunk_steps`: steps of 64 rows in a chunk.
 template <int parts, int columns, int chunk_steps>
 struct ColumnTf32 {
