@@ -5,7 +5,6 @@
 
 #include "src/cuda/check.cuh"
 #include "src/cuda/kernels.hpp"
-#include "src/cuda/operands/tensor_map.hpp"
 #include "src/cuda/operands/views.cuh"
 #include "src/cuda/tsmm/column_f64.cuh"
 #include "src/cuda/tsmm/column_fma.cuh"
@@ -57,14 +56,6 @@ void set_task(TsmmTask<real_t<T>>& p, const TsmmCall<T>& call, const dispatch::T
        static_cast<std::uint32_t>(chunks),
        static_cast<std::uint32_t>(x.chunks_per_ticket),
        static_cast<std::uint32_t>(ceil_div(chunks, x.chunks_per_ticket) + takers)};
-}
-
-/// The lines of an operand: rows of a row-major matrix, or columns of a column-major one.
-template <class T>
-Lines<real_t<T>> lines(const Matrix<const T>& a) {
-  constexpr int parts = parts_of<T>;
-  if (a.layout == Layout::row_major) return {real_data(a), parts * a.columns, a.rows, parts * a.ld};
-  return {real_data(a), parts * a.rows, a.columns, parts * a.ld};
 }
 
 /// How a row-major operand comes, `rows` rows at a time: as flat row tiles, gaps included, or in TMA tiles (boxes).
@@ -211,8 +202,7 @@ void launch_kernel(const TsmmCall<T>& call, const Configuration& x, const TsmmLa
     p.clustered = x.in_cluster;
   }
   set_task(p, call, x, ceil_div(call.a.rows, x.rows) * (p.clustered ? 1 : p.sections), x.blocks, launcher);
-  Lines<Real> a = lines(call.a);
-  if (a.count == 1) a.distance = round_up(a.length, 4);  // a single line has no distance to the next
+  const Lines<Real> a = lines(call.a);
   const int box_rows = 16 * x.row_warps;
   const int depth_classes = row_major ? 1 : parts * x.classes;
   const int of_line = row_major ? x.panel : parts * box_rows;  // numbers of a line in a box

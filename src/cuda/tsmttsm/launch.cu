@@ -1,6 +1,5 @@
 #include "src/cuda/check.cuh"
 #include "src/cuda/kernels.hpp"
-#include "src/cuda/operands/tensor_map.hpp"
 #include "src/cuda/operands/views.cuh"
 #include "src/cuda/tsmttsm/direct_tf32.cuh"
 #include "src/cuda/tsmttsm/final_sum.cuh"
@@ -19,28 +18,20 @@ template <class T>
 Staged<real_t<T>> staged(const Matrix<const T>& a, const dispatch::CudaFeed& feed, const dispatch::RingTsmttsm& x,
                          int before, const Product& operation) {
   const int segments = x.rows / x.segment;
-  using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
-  Staged<Real> s{};
+  Staged<real_t<T>> s{};
   s.stream.pitch = 1;
   if (a.layout == Layout::column_major) {
     s.columns = columns(a, feed.lines, feed.pitch, before);
+    auto& whole = s.columns;
     if (feed.boxed) {
-      auto& whole = s.columns;
       whole.box = feed.panel;
       whole.classes = feed.classes;
       whole.class_step = feed.class_step;
-      const std::int64_t distance = a.columns == 1 ? round_up(whole.length, 4) : whole.distance;
-      const Lines<Real> lines{whole.data, whole.length, a.columns, distance};
-      if (x.padding == dispatch::swizzled_boxes) {
-        whole.swizzled = true;
-        s.boxes = boxes(lines, 1, feed.pitch, feed.panel, operation, true);
-        s.row_step = feed.panel;  // a sixteenth of the distance to the next 16 rows
-        return s;
-      }
-      s.boxes = boxes(lines, feed.classes, feed.pitch, feed.panel, operation);
+      whole.swizzled = x.padding == dispatch::swizzled_boxes;
+      s.boxes = boxes(lines(a, before), feed.classes, feed.pitch, feed.panel, operation, whole.swizzled);
     }
-    s.row_step = parts;
+    s.row_step = whole.swizzled ? feed.panel : parts;  // swizzled: a sixteenth of the distance to the next 16 rows
     s.eight_columns = 8 / parts / feed.classes * feed.pitch;
     return s;
   }
@@ -54,10 +45,7 @@ Staged<real_t<T>> staged(const Matrix<const T>& a, const dispatch::CudaFeed& fee
     for (int i = 0; i < segments; ++i) s.segment[i] = stage_shift(s.stream) + i * feed.pitch;
     return s;
   }
-  const std::int64_t length = parts * a.columns;
-  // Tensor maps ignore the distance if there is only one line.
-  const Lines<Real> lines{real_data(a), length, a.rows, a.rows == 1 ? round_up(length, 4) : parts * a.ld};
-  s.boxes = boxes(lines, feed.classes, feed.pitch, feed.lines, operation);
+  s.boxes = boxes(lines(a), feed.classes, feed.pitch, feed.lines, operation);
   s.panel_places = s.boxes.numbers();
   for (int i = 0; i < segments; ++i) s.segment[i] = i * s.boxes.class_numbers() + s.boxes.lead[i];
   return s;
