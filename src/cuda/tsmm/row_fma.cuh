@@ -80,44 +80,20 @@ class RowFma {
     }
   }
 
-  /// Multiplies `batch` rows. A lane loads all of its few numbers before it multiplies them.
+  /// Multiplies `batch` rows, whose numbers are loaded a few at a time.
   template <int unit>
-  __device__ void add_products(const Real* const (&from)[batch], Sums& sum) const requires exact {
-    using Unit = Neighbouring<unit, Real>;
-    const int m = p_.m;
-    Real left[batch][depth];
-    unrolled<batch>([&](int r) {
-#pragma unroll
-      for (int i = 0; i < depth; i += unit) {
-        Unit loaded{};
-        if (i < m) loaded = *reinterpret_cast<const Unit*>(from[r] + i);
-        unrolled<unit>([&](int u) { left[r][i + u] = loaded.number[u]; });
-      }
-    });
-#pragma unroll
-    for (int i = 0; i < depth; ++i) {
-      if (i >= m) break;  // conversions of columns beyond A would take as long as those that are needed
-      unrolled<columns>([&](int j) {
-        const double factor = c_[columns * i + j];
-        unrolled<batch>([&](int r) { sum[r][j] += static_cast<double>(left[r][i]) * factor; });
-      });
-    }
-  }
-
-  /// Multiplies `batch` rows of more numbers, which are loaded a few at a time.
-  template <int unit>
-  __device__ void add_products(const Real* const (&from)[batch], Sums& sum) const requires(!exact) {
-    using Unit = Neighbouring<unit, Real>;
+  __device__ void add_products(const Real* const (&from)[batch], Sums& sum) const {
+    constexpr int most = 16 / static_cast<int>(sizeof(Number));
+    constexpr int together = columns < most ? columns : most;  // entries of C that are read at once
 #pragma unroll 4
     for (int i = 0; i < p_.m; i += unit) {
-      Unit left[batch];
-      unrolled<batch>([&](int r) { left[r] = *reinterpret_cast<const Unit*>(from[r] + i); });
-      unrolled<unit>([&](int u) {
-        const auto* const four = reinterpret_cast<const Neighbouring<4, float>*>(c_ + (i + u) * columns);
-        unrolled<columns / 4>([&](int j) {
-          const Neighbouring<4, float> right = four[j];
-          unrolled<4, batch>(
-              [&](int v, int r) { sum[r][4 * j + v] = fmaf(left[r].number[u], right.number[v], sum[r][4 * j + v]); });
+      Neighbouring<unit, Real> left[batch];
+      unrolled<batch>([&](int r) { left[r] = *reinterpret_cast<const Neighbouring<unit, Real>*>(from[r] + i); });
+      unrolled<unit, columns / together>([&](int u, int j) {
+        using Entries = Neighbouring<together, Number>;
+        const Entries right = reinterpret_cast<const Entries*>(c_ + (i + u) * columns)[j];
+        unrolled<together, batch>([&](int v, int r) {
+          sum[r][together * j + v] += static_cast<Number>(left[r].number[u]) * right.number[v];
         });
       });
     }
