@@ -16,11 +16,10 @@ template <class Real>
 struct TsmmTask {
   Small<Real> small;  ///< the operand C
   Coefficient<Real> alpha, beta;
-  unsigned*
-      tickets;  ///< counter of the tile scheduler: the number of the next ticket; zero at the start and at the end
+  /// Counter of the tile scheduler: the number of the next ticket. It is zero at the start and at the end.
+  unsigned* tickets;
   std::uint32_t chunks;
-  /// A ticket stands for this many consecutive chunks.
-  std::uint32_t chunks_per_ticket;
+  std::uint32_t chunks_per_ticket;  ///< consecutive chunks that a ticket stands for
   std::uint32_t draws;  ///< tickets that all takers draw together: each of them draws one that stands for no chunk
 
   /// A taker calls this with its last ticket. Who has drawn the last one of all leaves the counter at zero for the next

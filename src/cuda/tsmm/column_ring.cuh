@@ -209,7 +209,7 @@ __device__ inline void store_chunk(const TsmmColumns<Real>& p, const Real* stage
   const std::int64_t first = static_cast<std::int64_t>(chunk) * p.stored;
   if (p.b.boxed && first + p.stored <= p.length) {
     if (elected()) store_box(p.b.map, static_cast<int>(first / p.b.parts), 0, stage);
-    bulk_stores_have_read<0>();
+    bulk_stores_have_read();
     return;
   }
   const auto place = static_cast<int>(reinterpret_cast<std::uintptr_t>(p.b.data) / sizeof(Real) % line<Real>);
@@ -245,7 +245,7 @@ __device__ inline void store_chunk(const TsmmColumns<Real>& p, const Real* stage
       column(j)[at] = piece(j)[at];
     }
   }
-  bulk_stores_have_read<0>();
+  bulk_stores_have_read();
 }
 
 /// The storing warps take stages in turn.

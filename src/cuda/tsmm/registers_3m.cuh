@@ -201,7 +201,7 @@ struct StagedChunks {
         const std::int64_t count = min(out.k * out.n - first, std::int64_t{numbers});
         bulk_store(out.b.data + first, reinterpret_cast<const double*>(memory) + turn % 2 * numbers,
                    static_cast<unsigned>(count * static_cast<int>(sizeof(double))));
-        bulk_stores_have_read<0>();
+        bulk_stores_have_read();
       }
       __syncwarp();
       barriers.empty[turn % 2].arrive();  // all lanes have read the chunk's number, too

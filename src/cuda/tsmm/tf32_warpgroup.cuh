@@ -200,7 +200,7 @@ __device__ inline void store_chunks(const TsmmRing<float>& p, RingBarriers& barr
       const float* const from = reinterpret_cast<const float*>(results + at.stage * bytes) + p.old.segment[0];
       bulk_store(p.b + static_cast<std::int64_t>(chunk) * p.rows * p.n, from,
                  static_cast<unsigned>(p.rows * p.n * sizeof(float)));
-      bulk_stores_have_read<0>();
+      bulk_stores_have_read();
     }
     __syncwarp();
     barriers.empty[at.stage].arrive();
