@@ -33,48 +33,49 @@ enum class Start : std::uint8_t { after_previous, early };
 
 /// The thread blocks of a kernel, and the number of blocks in each cluster.
 struct Grid {
-  dim3 blocks;
-  unsigned cluster = 1;
-
-  Grid(dim3 all) : blocks(all) {}
-  Grid(dim3 all, unsigned of_cluster) : blocks(all), cluster(of_cluster) {}
+  std::int64_t blocks;
+  int of_cluster = 1;
 };
 
-/// Launches a kernel with any amount of shared memory.
-template <class... Arguments>
-void launch(void (*kernel)(Arguments...), const Grid& grid, int threads, int shared_bytes, cudaStream_t stream,
-            const Product& operation, Start start, Arguments... arguments) {
-  // 48 KB need no permission, but a kernel's static shared memory counts, too.
-  if (shared_bytes > 40 * 1024) {
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes), operation);
-  }
-  cudaLaunchAttribute attributes[2]{};
-  cudaLaunchConfig_t configuration{};
-  configuration.attrs = attributes;
-  if (start == Start::early && current_device(operation).bulk_copies) {
-    cudaLaunchAttribute& early = attributes[configuration.numAttrs++];
-    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    early.val.programmaticStreamSerializationAllowed = 1;
-  }
-  if (grid.cluster > 1) {
-    cudaLaunchAttribute& cluster = attributes[configuration.numAttrs++];
-    cluster.id = cudaLaunchAttributeClusterDimension;
-    cluster.val.clusterDim.x = grid.cluster;
-    cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
-  }
-  configuration.gridDim = grid.blocks;
-  configuration.blockDim = dim3(static_cast<unsigned>(threads));
-  configuration.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
-  configuration.stream = stream;
-  void* pointers[] = {&arguments...};
-  check(cudaLaunchKernelExC(&configuration, reinterpret_cast<const void*>(kernel), pointers), operation);
-}
+/// Launches the kernels of a call, one after the other, with any amount of shared memory.
+struct Launcher {
+  const Product& operation;
+  cudaStream_t stream;
 
-template <class... Arguments>
-void launch(void (*kernel)(Arguments...), const Grid& grid, int threads, int shared_bytes, cudaStream_t stream,
-            const Product& operation, Arguments... arguments) {
-  launch(kernel, grid, threads, shared_bytes, stream, operation, Start::after_previous, arguments...);
-}
+  template <class... Arguments>
+  void launch(Start start, void (*kernel)(Arguments...), const Grid& grid, int threads, int shared_bytes,
+              Arguments... arguments) const {
+    // 48 KB need no permission, but a kernel's static shared memory counts, too.
+    if (shared_bytes > 40 * 1024) {
+      check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes), operation);
+    }
+    cudaLaunchAttribute attributes[2]{};
+    cudaLaunchConfig_t configuration{};
+    configuration.attrs = attributes;
+    if (start == Start::early && current_device(operation).bulk_copies) {
+      cudaLaunchAttribute& early = attributes[configuration.numAttrs++];
+      early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+      early.val.programmaticStreamSerializationAllowed = 1;
+    }
+    if (grid.of_cluster > 1) {
+      cudaLaunchAttribute& cluster = attributes[configuration.numAttrs++];
+      cluster.id = cudaLaunchAttributeClusterDimension;
+      cluster.val.clusterDim = {static_cast<unsigned>(grid.of_cluster), 1, 1};
+    }
+    configuration.gridDim = dim3(static_cast<unsigned>(grid.blocks));
+    configuration.blockDim = dim3(static_cast<unsigned>(threads));
+    configuration.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
+    configuration.stream = stream;
+    void* pointers[] = {&arguments...};
+    check(cudaLaunchKernelExC(&configuration, reinterpret_cast<const void*>(kernel), pointers), operation);
+  }
+
+  template <class... Arguments>
+  void launch_early(void (*kernel)(Arguments...), const Grid& grid, int threads, int shared_bytes,
+                    Arguments... arguments) const {
+    launch(Start::early, kernel, grid, threads, shared_bytes, arguments...);
+  }
+};
 
 /// The first place of a workspace that is aligned to 16 bytes.
 template <class T>

@@ -44,8 +44,7 @@ struct Lane {
 #pragma unroll
     for (int j = 0; j < 4; j += numbers) {
       const Numbers some = *reinterpret_cast<const Numbers*>(start + block * eight_columns + j / 2 * second);
-#pragma unroll
-      for (int i = 0; i < numbers; ++i) to[j + i] = some.number[i];
+      unrolled<numbers>([&](int i) { to[j + i] = some.number[i]; });
     }
   }
 
@@ -84,11 +83,10 @@ struct SwizzledLane {
 
   __device__ explicit SwizzledLane(int lane) {
     const int column = lane / 4;
-#pragma unroll
-    for (int j = 0; j < 4; ++j) {
+    unrolled<4>([&](int j) {
       const int sixteen_bytes = (lane % 4 / 2 * 4 + j) ^ column;
       at[j] = column * dispatch::swizzled_rows + 2 * sixteen_bytes + lane % 2;
-    }
+    });
   }
 
   template <class Real>
@@ -130,53 +128,37 @@ struct FullTiles : TileTraits {
   __device__ void add(const Real* a, const LaneOf& lane_a, const Real* b, const LaneOf& lane_b) {
     if constexpr (m == 4 && n == 4) {
       double right[n][4];
-#pragma unroll
-      for (int y = 0; y < n; ++y) read_right(b, lane_b, y, right[y]);
-#pragma unroll
-      for (int x = 0; x < m; ++x) {
+      unrolled<n>([&](int y) { read_right(b, lane_b, y, right[y]); });
+      unrolled<m>([&](int x) {
         double left[8];
         read_left(a, lane_a, x, left);
-#pragma unroll
-        for (int i = 0; i < n; ++i) {
+        unrolled<n>([&](int i) {
           const int y = x % 2 == 0 ? i : n - 1 - i;
           multiply_16x8x16(sum[x][y], left, right[y]);
-        }
-      }
+        });
+      });
       return;
     }
     double left[m][8];
     if constexpr (LaneOf::wide && sizeof(Real) == 4) {  // else one load's numbers would have to be moved apart
-#pragma unroll
-      for (int x = 0; x < m; ++x) read_left(a, lane_a, x, left[x]);
+      unrolled<m>([&](int x) { read_left(a, lane_a, x, left[x]); });
     } else {
-#pragma unroll
-      for (int j = 0; j < 4; ++j) {
-#pragma unroll
-        for (int x = 0; x < m; ++x) lane_a.read_pair(a, 2 * x, j, left[x][2 * j], left[x][2 * j + 1]);
-      }
+      unrolled<4, m>([&](int j, int x) { lane_a.read_pair(a, 2 * x, j, left[x][2 * j], left[x][2 * j + 1]); });
     }
-#pragma unroll
-    for (int y = 0; y < n; ++y) {
+    unrolled<n>([&](int y) {
       double right[4];
       read_right(b, lane_b, y, right);
-#pragma unroll
-      for (int x = 0; x < m; ++x) multiply_16x8x16(sum[x][y], left[x], right);
-    }
+      unrolled<m>([&](int x) { multiply_16x8x16(sum[x][y], left[x], right); });
+    });
   }
 
   /// Calls visit(entry, its right neighbour, row in the warp's tile, column in the warp's tile).
   template <class Visit>
   __device__ void for_each_pair(int lane, Visit&& visit) const {
-#pragma unroll
-    for (int x = 0; x < m; ++x) {
-#pragma unroll
-      for (int y = 0; y < n; ++y) {
-#pragma unroll
-        for (int v = 0; v < 4; v += 2) {
-          visit(sum[x][y][v], sum[x][y][v + 1], 16 * x + lane / 4 + 4 * v, 8 * y + 2 * (lane % 4));
-        }
-      }
-    }
+    unrolled<m, n, 2>([&](int x, int y, int half) {
+      const double* const pair = &sum[x][y][2 * half];
+      visit(pair[0], pair[1], 16 * x + lane / 4 + 8 * half, 8 * y + 2 * (lane % 4));
+    });
   }
 
  private:
@@ -186,11 +168,9 @@ struct FullTiles : TileTraits {
       double blocks[2][4];
       lane.read_wide(a, 2 * x, blocks[0]);
       lane.read_wide(a, 2 * x + 1, blocks[1]);
-#pragma unroll
-      for (int v = 0; v < 8; ++v) to[v] = blocks[v % 2][v / 2];
+      unrolled<8>([&](int v) { to[v] = blocks[v % 2][v / 2]; });
     } else {
-#pragma unroll
-      for (int j = 0; j < 4; ++j) lane.read_pair(a, 2 * x, j, to[2 * j], to[2 * j + 1]);
+      unrolled<4>([&](int j) { lane.read_pair(a, 2 * x, j, to[2 * j], to[2 * j + 1]); });
     }
   }
 
@@ -199,8 +179,7 @@ struct FullTiles : TileTraits {
     if constexpr (LaneOf::wide) {
       lane.read_wide(b, y, to);
     } else {
-#pragma unroll
-      for (int j = 0; j < 4; ++j) to[j] = lane.number(b, y, j);
+      unrolled<4>([&](int j) { to[j] = lane.number(b, y, j); });
     }
   }
 };

@@ -1,11 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "src/cuda/operands/matrix.cuh"
 
-/// Computes results of tsmm again in double precision, where single precision made them infinite or NaN. So only true
-/// infinities remain.
+/// How tsmm adds beta times B's old entries, and how it computes results again in double precision, where single
+/// precision or 3M made them infinite or NaN. So only true infinities remain.
 namespace blockvec::kernels::cuda {
 
 /// Returns beta times entry `column` of a row of B. A complex beta needs both numbers of the entry.
@@ -27,16 +28,50 @@ __device__ inline float plus_scaled_entry(float sum, const float* row, int colum
   return static_cast<float>(sum + scaled_entry(row, column, beta));
 }
 
-/// Computes one result. `a[d]` is the row's entry in column d of A. `old` is B's row before the product, or null if
-/// nothing of it is added.
-template <class Task, class RowOfA>
-__device__ __noinline__ float result_in_double(const Task& p, const RowOfA& a, const float* old, int column) {
-  const Factor alpha = p.alpha.read();
-  const Factor beta = p.beta.read();
-  double value = old != nullptr && !beta.is_zero() ? scaled_entry(old, column, beta) : 0.0;
+/// Adds beta times two old numbers of B to two results, or a real beta times one to one if parts is 1. With single
+/// precision it rounds once.
+template <int parts = 2, class Sum, class Real>
+__device__ inline void add_old(Sum& first, Sum& second, Real old_first, Real old_second, Factor beta) {
+  if constexpr (std::is_same_v<Sum, float>) {
+    if (parts == 1 || beta.im == 0) {
+      first = fmaf(static_cast<float>(beta.re), old_first, first);
+      if constexpr (parts == 2) second = fmaf(static_cast<float>(beta.re), old_second, second);
+      return;
+    }
+  }
+  const Factor scaled = scale(beta, {static_cast<double>(old_first), static_cast<double>(old_second)});
+  first = static_cast<Sum>(first + scaled.re);
+  if constexpr (parts == 2) second = static_cast<Sum>(second + scaled.im);
+}
+
+/// A row of A, of `depth` real columns, times alpha C's real column `column`. Column d of A (of scalars) begins at
+/// a[d * step].
+template <class Task, class Real>
+__device__ inline double product_in_double(const Task& p, const Real* a, std::int64_t step, int depth, Factor alpha,
+                                           int column) {
+  const int parts = p.small.parts;
+  double sum = 0;
 #pragma unroll 1
-  for (int d = 0; d < p.m; ++d) value += a[d] * p.small.scaled(d, column, alpha);
-  return static_cast<float>(value);
+  for (int d = 0; d < depth; ++d) sum += a[d / parts * step + d % parts] * p.small.scaled(d, column, alpha);
+  return sum;
+}
+
+/// Computes one result. `old` is its scalar in B before the product, or null if nothing of it is added.
+template <class Task>
+__device__ inline float entry_in_double(const Task& p, const float* a, std::int64_t step, int depth, const float* old,
+                                        int column) {
+  const double sum = product_in_double(p, a, step, depth, p.alpha.read(), column);
+  const Factor beta = p.beta.read();
+  const bool adds = old != nullptr && !beta.is_zero();
+  return static_cast<float>(adds ? sum + scaled_entry(old, column % p.small.parts, beta) : sum);
+}
+
+/// A result of a row whose numbers lie side by side. `old` is null or B's row before the product.
+template <class Task>
+__device__ __noinline__ float result_in_double(const Task& p, const float* a, const float* old, int column) {
+  const int parts = p.small.parts;
+  const float* const scalar = old != nullptr ? old + column - column % parts : old;
+  return entry_in_double(p, a, parts, p.m, scalar, column);
 }
 
 /// `threads` threads share out `columns` results of each of `rows` rows. Consecutive rows of A are `step_a` numbers

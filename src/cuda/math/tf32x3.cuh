@@ -1,5 +1,7 @@
 #pragma once
 
+#include "src/cuda/unrolled.cuh"
+
 /// Single-precision products by 3xTF32. A number is the sum of two numbers of 11 bits each. Tensor cores with
 /// single-precision sums compute three of the four products of these halves, which stand for the product.
 namespace blockvec::kernels::cuda {
@@ -27,13 +29,11 @@ __device__ inline void multiply_tf32(float (&sum)[4], const unsigned (&left)[4],
 template <int count, class Counts>
 __device__ bool join_if_finite(const float (&early)[count], double (&sum)[count], const Counts& counts) {
   float zero = 0;
-#pragma unroll
-  for (int i = 0; i < count; ++i) zero = fmaf(counts(i) ? early[i] : 0.0F, 0.0F, zero);
+  unrolled<count>([&](int i) { zero = fmaf(counts(i) ? early[i] : 0.0F, 0.0F, zero); });
   const bool finite = __all_sync(0xffffffffU, zero == 0);
-#pragma unroll
-  for (int i = 0; i < count; ++i) {
+  unrolled<count>([&](int i) {
     if (finite) sum[i] += early[i];
-  }
+  });
   return finite;
 }
 
@@ -41,8 +41,7 @@ __device__ bool join_if_finite(const float (&early)[count], double (&sum)[count]
 template <int count>
 __device__ inline bool all_finite(const float* sum) {
   float zero[4] = {};
-#pragma unroll
-  for (int i = 0; i < count; ++i) zero[i % 4] = fmaf(sum[i], 0.0F, zero[i % 4]);
+  unrolled<count>([&](int i) { zero[i % 4] = fmaf(sum[i], 0.0F, zero[i % 4]); });
   return (zero[0] + zero[1]) + (zero[2] + zero[3]) == 0;
 }
 

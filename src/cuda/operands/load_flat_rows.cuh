@@ -19,6 +19,11 @@ using dispatch::line_bytes;
 using dispatch::max_stages;
 using dispatch::RowMap;
 
+/// The row of a warp's 16 that lanes 4 `group` and on take, in either half of them.
+__device__ inline int row_of(const RowMap& map, int group, int half) {
+  return map.by_lane * (group % 4) + map.by_first * (group / 4) + map.by_second * half;
+}
+
 /// The stage and the barrier phase at which a thread stands in the pipeline.
 struct RingPosition {
   int stage;
@@ -89,9 +94,7 @@ class Feed {
     bulk_load(to, from_ - lead_ + static_cast<std::uint64_t>(chunk) * static_cast<std::uint32_t>(numbers_), bytes(),
               full);
   }
-#endif
 
-#if __CUDA_ARCH__ >= 900
   /// One lane calls this. The row tile comes only into the L2 cache.
   __device__ void prefetch(std::uint32_t chunk) const {
     if (!in_bulk(chunk)) return;

@@ -39,16 +39,14 @@ Encode encoder(const Product& operation) {
 template <class Real, std::size_t dimensions>
 void encode(CUtensorMap& map, const void* start, const std::array<cuuint64_t, dimensions>& extents,
             const std::array<cuuint64_t, dimensions - 1>& stride_bytes, const std::array<cuuint32_t, dimensions>& box,
-            const Product& operation, bool long_pieces = false,
-            CUtensorMapSwizzle swizzle = CU_TENSOR_MAP_SWIZZLE_NONE) {
+            const Product& operation, bool swizzled = false) {
   const auto type = std::is_same_v<Real, double> ? CU_TENSOR_MAP_DATA_TYPE_FLOAT64 : CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
   std::array<cuuint32_t, dimensions> steps;
   steps.fill(1);
-  const CUresult result =
-      encoder(operation)(&map, type, dimensions, const_cast<void*>(start), extents.data(), stride_bytes.data(),
-                         box.data(), steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
-                         long_pieces ? CU_TENSOR_MAP_L2_PROMOTION_L2_128B : CU_TENSOR_MAP_L2_PROMOTION_NONE,
-                         CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  const CUresult result = encoder(operation)(
+      &map, type, dimensions, const_cast<void*>(start), extents.data(), stride_bytes.data(), box.data(), steps.data(),
+      CU_TENSOR_MAP_INTERLEAVE_NONE, swizzled ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE,
+      CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result == CUDA_SUCCESS) return;
   std::string tensor;
   for (std::size_t i = 0; i < dimensions; ++i) {
@@ -61,15 +59,9 @@ void encode(CUtensorMap& map, const void* start, const std::array<cuuint64_t, di
 
 }  // namespace
 
-int box_classes(std::int64_t distance, int real_bytes) {
-  int classes = 1;
-  while (classes * distance * real_bytes % unit_bytes != 0) classes *= 2;
-  return classes;
-}
-
 template <class Real>
 Boxes boxes(const Lines<Real>& lines, int classes, int pitch, int lines_of_class, const Product& operation,
-            bool long_pieces) {
+            bool swizzled) {
   Boxes made{};
   made.classes = classes;
   made.pitch = pitch;
@@ -86,32 +78,9 @@ Boxes boxes(const Lines<Real>& lines, int classes, int pitch, int lines_of_class
     encode<Real, 2>(made.map[c], reinterpret_cast<const void*>(start),
                     {static_cast<cuuint64_t>(made.lead[c] + lines.length), static_cast<cuuint64_t>(count)},
                     {static_cast<cuuint64_t>(classes * lines.distance) * sizeof(Real)},
-                    {static_cast<cuuint32_t>(pitch), static_cast<cuuint32_t>(lines_of_class)}, operation, long_pieces);
+                    {static_cast<cuuint32_t>(pitch), static_cast<cuuint32_t>(lines_of_class)}, operation, swizzled);
   }
   return made;
-}
-
-template <class Real>
-Boxes swizzled_boxes(const Lines<Real>& lines, int pitch, int lines_of_box, const Product& operation) {
-  Boxes made{};
-  made.classes = 1;
-  made.pitch = pitch;
-  made.lines = lines_of_box;
-  encode<Real, 2>(made.map[0], lines.data,
-                  {static_cast<cuuint64_t>(lines.length), static_cast<cuuint64_t>(lines.count)},
-                  {static_cast<cuuint64_t>(lines.distance) * sizeof(Real)},
-                  {static_cast<cuuint32_t>(pitch), static_cast<cuuint32_t>(lines_of_box)}, operation, false,
-                  CU_TENSOR_MAP_SWIZZLE_128B);
-  return made;
-}
-
-template <class Real>
-CUtensorMap box_map(const Lines<Real>& lines, int numbers, int lines_of_box, const Product& operation) {
-  CUtensorMap map{};
-  encode<Real, 2>(map, lines.data, {static_cast<cuuint64_t>(lines.length), static_cast<cuuint64_t>(lines.count)},
-                  {static_cast<cuuint64_t>(lines.distance) * sizeof(Real)},
-                  {static_cast<cuuint32_t>(numbers), static_cast<cuuint32_t>(lines_of_box)}, operation);
-  return map;
 }
 
 template <class Real>
@@ -127,12 +96,8 @@ Boxes cut_boxes(const Lines<Real>& lines, int cut, int pitch, int lines_of_box, 
   return made;
 }
 
-template CUtensorMap box_map(const Lines<float>&, int, int, const Product&);
-template CUtensorMap box_map(const Lines<double>&, int, int, const Product&);
 template Boxes boxes(const Lines<float>&, int, int, int, const Product&, bool);
 template Boxes boxes(const Lines<double>&, int, int, int, const Product&, bool);
-template Boxes swizzled_boxes(const Lines<float>&, int, int, const Product&);
-template Boxes swizzled_boxes(const Lines<double>&, int, int, const Product&);
 template Boxes cut_boxes(const Lines<float>&, int, int, int, const Product&);
 template Boxes cut_boxes(const Lines<double>&, int, int, int, const Product&);
 

@@ -17,30 +17,19 @@ struct Lines {
   std::int64_t distance;  ///< real numbers from line to line
 };
 
-/// The number of classes that lines of this distance fall into: 1, 2 or 4.
-int box_classes(std::int64_t distance, int real_bytes);
-
 /// Makes TMA tiles (boxes) of `pitch` numbers by `lines_of_class` lines (at most 256) of each of `classes` classes.
 /// `pitch` is a multiple of 16 bytes and at most 256. Where lines do not start on multiples of 16 bytes, it is at least
-/// a line's share plus 16 bytes. `classes` may exceed box_classes(), so that two operands have equally many.
-/// `long_pieces`: a TMA tile's line spans several cache lines of 128 bytes, which L2 fetches at once.
-/// Throws CudaError, naming the operation and its shape, if the driver refuses.
+/// a line's share plus 16 bytes. `classes` may be more than the lines' distance needs, so that two operands have
+/// equally many. `swizzled`: in shared memory, at a multiple of 1024 bytes, 16-byte unit i of line l stands at unit i
+/// xor l % 8; `pitch` is 128 bytes, and lines begin at multiples of 16 bytes. Throws CudaError, naming the operation
+/// and its shape, if the driver refuses.
 template <class Real>
 Boxes boxes(const Lines<Real>& lines, int classes, int pitch, int lines_of_class, const Product& operation,
-            bool long_pieces = false);
+            bool swizzled = false);
 
 /// Makes TMA tiles that start at multiples of `cut` numbers (a multiple of 16 bytes, at most a line's length) and take
 /// at most `cut` numbers of a line. Lines must have one class and start on multiples of 16 bytes.
 template <class Real>
 Boxes cut_boxes(const Lines<Real>& lines, int cut, int pitch, int lines_of_box, const Product& operation);
-
-/// Makes TMA tiles of `pitch` numbers (128 bytes) of `lines_of_box` lines, for lines that begin at multiples of 16
-/// bytes. In shared memory, at a multiple of 1024 bytes, 16-byte unit i of line l stands at unit i xor l % 8.
-template <class Real>
-Boxes swizzled_boxes(const Lines<Real>& lines, int pitch, int lines_of_box, const Product& operation);
-
-/// The tensor map of TMA tiles of `numbers` by `lines_of_box`, for lines that begin at multiples of 16 bytes.
-template <class Real>
-CUtensorMap box_map(const Lines<Real>& lines, int numbers, int lines_of_box, const Product& operation);
 
 }  // namespace blockvec::kernels::cuda

@@ -6,6 +6,7 @@
 #include "src/cuda/operands/load_columns.cuh"
 #include "src/cuda/operands/load_flat_rows.cuh"
 #include "src/cuda/operands/matrix.cuh"
+#include "src/cuda/operands/tensor_map.hpp"
 #include "src/dispatch/cuda/launch.hpp"
 #include "src/real.hpp"
 
@@ -37,6 +38,17 @@ Small<real_t<T>> small(const Matrix<const T>& c, Triangle triangle) {
   const bool rows = c.layout == Layout::row_major;
   const Half half = triangle == Triangle::upper ? Half::upper : triangle == Triangle::lower ? Half::lower : Half::none;
   return {real_data(c), parts * (rows ? c.ld : 1), parts * (rows ? 1 : c.ld), parts, half};
+}
+
+/// The lines of an operand: rows of a row-major matrix, or columns that begin `before` rows ahead of a column-major
+/// one. A single line has no distance to the next; it gets one that tensor maps accept.
+template <class T>
+Lines<real_t<T>> lines(const Matrix<const T>& a, int before = 0) {
+  constexpr int parts = parts_of<T>;
+  const bool rows = a.layout == Layout::row_major;
+  const std::int64_t length = parts * (rows ? a.columns : before + a.rows);
+  const std::int64_t count = rows ? a.rows : a.columns;
+  return {real_data(a) - parts * before, length, count, count == 1 ? round_up(length, 4) : parts * a.ld};
 }
 
 /// `fold` rows of a row-major matrix are one row of the stream.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "src/cuda/unrolled.cuh"
+
 /// One warp's tensor-core product in double precision: a 16 x 16 tile times a 16 x 8 tile, added to a 16 x 8 tile.
 ///
 /// The lanes hold these entries, with g = lane / 4 and q = lane % 4:
@@ -18,14 +20,13 @@ __device__ inline void multiply_8x8x4(double (&sum)[2], double left, double righ
 template <int steps>
 __device__ inline void multiply_in_steps(double (&sum)[4], const double (&left)[2 * steps],
                                          const double (&right)[steps]) {
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
+  unrolled<2>([&](int half) {
     double part[2] = {sum[2 * half], sum[2 * half + 1]};
 #pragma unroll
     for (int v = 0; v < steps; ++v) multiply_8x8x4(part, left[2 * v + half], right[v]);
     sum[2 * half] = part[0];
     sum[2 * half + 1] = part[1];
-  }
+  });
 }
 
 __device__ inline void multiply_16x8x16(double (&sum)[4], const double (&left)[8], const double (&right)[4]) {

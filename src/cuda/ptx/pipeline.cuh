@@ -154,28 +154,21 @@ __device__ inline void bulk_store([[maybe_unused]] void* to, [[maybe_unused]] co
 #endif
 }
 
-/// Copies a TMA tile out of shared memory and writes nothing beyond the matrix. commit_stores makes one group of the
-/// TMA tiles before it.
-__device__ inline void tensor_store(const CUtensorMap& map, int first, int line, const void* from) {
-  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(&map), "r"(first),
-               "r"(line), "r"(shared_address(from))
-               : "memory");
-}
-/// Copies one TMA tile that is a group by itself.
+/// Copies a TMA tile out of shared memory and writes nothing beyond the matrix.
 __device__ inline void store_box([[maybe_unused]] const CUtensorMap& map, [[maybe_unused]] int first,
                                  [[maybe_unused]] int line, [[maybe_unused]] const void* from) {
 #if __CUDA_ARCH__ >= 900
-  tensor_store(map, first, line, from);
+  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(&map), "r"(first),
+               "r"(line), "r"(shared_address(from))
+               : "memory");
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 #endif
 }
-__device__ inline void commit_stores() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 
-/// Waits until all bulk store groups of this thread, except the last `pending`, have read shared memory.
-template <int pending>
+/// Waits until all bulk stores of this thread have read shared memory.
 __device__ inline void bulk_stores_have_read() {
 #if __CUDA_ARCH__ >= 900
-  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory");
+  asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
 #endif
 }
 

@@ -16,17 +16,11 @@ template <class Real>
 struct TsmmTask {
   Small<Real> small;  ///< the operand C
   Coefficient<Real> alpha, beta;
-  unsigned*
-      tickets;  ///< counter of the tile scheduler: the number of the next ticket; zero at the start and at the end
+  /// Counter of the tile scheduler: the number of the next ticket. It is zero at the start and at the end.
+  unsigned* tickets;
   std::uint32_t chunks;
-  /// A ticket stands for this many consecutive chunks.
-  std::uint32_t chunks_per_ticket;
+  std::uint32_t chunks_per_ticket;  ///< consecutive chunks that a ticket stands for
   std::uint32_t draws;  ///< tickets that all takers draw together: each of them draws one that stands for no chunk
-
-  /// `items`: chunks, counted once for each CTA tile. `takers`: blocks or warps that take tickets.
-  void set_draws(std::int64_t items, std::int64_t takers) {
-    draws = static_cast<std::uint32_t>(ceil_div(items, chunks_per_ticket) + takers);
-  }
 
   /// A taker calls this with its last ticket. Who has drawn the last one of all leaves the counter at zero for the next
   /// kernel.
@@ -60,36 +54,16 @@ template <class Task, class Visit>
 __device__ inline void for_each_chunk(const Task& p, const Visit& visit) {
   for_each_chunk(p, visit, true, [](unsigned ticket) { return ticket; });
 }
-
-/// Hands the chunks of for_each_chunk to a warp one by one.
-template <class Task>
-class Chunks {
- public:
-  __device__ explicit Chunks(const Task& p) : p_(p), next_(take_ticket()) {}
-
-  /// Returns the next chunk. There is none if it is p.chunks or more; then nobody asks again.
-  __device__ std::uint32_t take() {
-    if (left_ == 0 || chunk_ >= p_.chunks) {
-      const unsigned ticket = __reduce_or_sync(0xffffffffU, next_);
-      chunk_ = ticket * p_.chunks_per_ticket;
-      left_ = p_.chunks_per_ticket;
-      if (chunk_ < p_.chunks) {
-        next_ = take_ticket();
-      } else if (elected()) {
-        p_.give_back(ticket);
-      }
-    }
-    --left_;
-    return chunk_++;
-  }
-
- private:
-  __device__ unsigned take_ticket() const { return elected() ? atomicAdd(p_.tickets, 1U) : 0; }
-
-  const Task& p_;
-  unsigned next_;  ///< the next ticket, in one lane
-  std::uint32_t chunk_ = 0;
-  std::uint32_t left_ = 0;  ///< chunks of this ticket
-};
+/// `threads` threads visit the same chunks. They pass tickets on through `tickets` in shared memory.
+template <int threads, class Task, class Visit>
+__device__ inline void for_each_chunk(const Task& p, const Visit& visit, bool leads, std::uint32_t (&tickets)[2]) {
+  int turn = 0;
+  for_each_chunk(p, visit, leads, [&](unsigned ticket) {
+    turn ^= 1;
+    if (leads && elected()) tickets[turn] = ticket;
+    meet(2, threads);
+    return tickets[turn];
+  });
+}
 
 }  // namespace blockvec::kernels::cuda

@@ -39,21 +39,14 @@ struct ColumnStep {
 
   template <bool guarded>
   __device__ void read(const double* a, const int (&offset)[slots], const int (&column)[slots], int columns) {
-#pragma unroll
-    for (int s = 0; s < slots; ++s) {
-#pragma unroll
-      for (int t = 0; t < tb; ++t) {
-#pragma unroll
-        for (int half = 0; half < 2; ++half) {
-          // What follows A is not A's. We must not multiply with it, not even by zero.
-          if (guarded && column[s] >= columns) {
-            number[t][half][s] = Scalar{};
-          } else {
-            number[t][half][s] = *reinterpret_cast<const Scalar*>(a + offset[s] + (16 * t + 8 * half) * parts);
-          }
-        }
+    unrolled<slots, tb, 2>([&](int s, int t, int half) {
+      // What follows A is not A's. We must not multiply with it, not even by zero.
+      if (guarded && column[s] >= columns) {
+        number[t][half][s] = Scalar{};
+      } else {
+        number[t][half][s] = *reinterpret_cast<const Scalar*>(a + offset[s] + (16 * t + 8 * half) * parts);
       }
-    }
+    });
   }
   __device__ double at(int t, int v) const { return number[t][v % 2][v / 2 / parts].part[v / 2 % parts]; }
 };
@@ -66,11 +59,10 @@ __device__ inline void multiply_columns(double (&sum)[tb][tn][4], const double* 
   using Step = ColumnStep<parts, tb>;
   constexpr bool ahead = tb * tn <= 8;
   int column[Step::slots], offset[Step::slots];
-#pragma unroll
-  for (int s = 0; s < Step::slots; ++s) {
+  unrolled<Step::slots>([&](int s) {
     column[s] = column_of_slot(neighbours, q, s);
     offset[s] = column[s] * pitch;
-  }
+  });
   constexpr int width = 4 * Step::slots;
   Step now, next;
   const auto load = [&](Step& step, int left) {
@@ -87,11 +79,7 @@ __device__ inline void multiply_columns(double (&sum)[tb][tn][4], const double* 
     if (!ahead) load(now, left);
     if (ahead && left > width) load(next, left - width);
     double factors[tb][8];
-#pragma unroll
-    for (int t = 0; t < tb; ++t) {
-#pragma unroll
-      for (int v = 0; v < 8; ++v) factors[t][v] = now.at(t, v);
-    }
+    unrolled<tb, 8>([&](int t, int v) { factors[t][v] = now.at(t, v); });
     multiply_step(sum, factors, c, pieces);
     if (ahead) now = next;
   }
@@ -103,34 +91,24 @@ template <int parts, bool adds, int tb, int tn>
 __device__ inline void put_columns(const double (&sum)[tb][tn][4], double* out, int pitch, int columns, int neighbours,
                                    int q, Factor beta) {
   constexpr int of_piece = 2 / parts;
-#pragma unroll
-  for (int x = 0; x < tn; ++x) {
-#pragma unroll
-    for (int i = 0; i < of_piece; ++i) {
-      const int column = result_column<parts, tn>(neighbours, q, of_piece * x + i);
-      if (column >= columns) continue;
-      double* const to = out + column * pitch;
-#pragma unroll
-      for (int t = 0; t < tb; ++t) {
-#pragma unroll
-        for (int half = 0; half < 2; ++half) {
-          using Scalar = typename ColumnStep<parts, 1>::Scalar;
-          Scalar& place = *reinterpret_cast<Scalar*>(to + (16 * t + 8 * half) * parts);
-          double value[2] = {sum[t][x][2 * half + i], sum[t][x][2 * half + parts - 1]};
-          if constexpr (adds) {
-            const Scalar was = place;
-            const Factor old = scale(beta, {was.part[0], was.part[parts - 1]});
-            value[0] += old.re;
-            value[1] += old.im;
-          }
-          Scalar result;
-          result.part[0] = value[0];
-          if constexpr (parts == 2) result.part[1] = value[1];
-          place = result;
-        }
+  unrolled<tn, of_piece>([&](int x, int i) {
+    const int column = result_column<parts, tn>(neighbours, q, of_piece * x + i);
+    if (column >= columns) return;
+    double* const to = out + column * pitch;
+    unrolled<tb, 2>([&](int t, int half) {
+      using Scalar = typename ColumnStep<parts, 1>::Scalar;
+      Scalar& place = *reinterpret_cast<Scalar*>(to + (16 * t + 8 * half) * parts);
+      double value[2] = {sum[t][x][2 * half + i], sum[t][x][2 * half + parts - 1]};
+      if constexpr (adds) {
+        const Scalar was = place;
+        add_old<parts>(value[0], value[1], was.part[0], was.part[parts - 1], beta);
       }
-    }
-  }
+      Scalar result;
+      result.part[0] = value[0];
+      if constexpr (parts == 2) result.part[1] = value[1];
+      place = result;
+    });
+  });
 }
 
 template <int parts, int tb, int tn>
@@ -184,8 +162,7 @@ struct ColumnF64 {
       shared.full[at.stage].wait(at.parity);
       if (shared.chunk_of[at.stage] == no_chunk) break;
       double sum[tb][tn][4];
-#pragma unroll
-      for (int i = 0; i < tb * tn * 4; ++i) sum[i / (4 * tn)][i / 4 % tn][i % 4] = 0;
+      unrolled<tb * tn * 4>([&](int i) { sum[i / (4 * tn)][i / 4 % tn][i % 4] = 0; });
       if (reads_a) {
         const Real* const a =
             reinterpret_cast<const Real*>(memory + at.stage * p.stage_bytes) + p.a.shift + row0 * parts;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "src/cuda/tsmm/column_ring.cuh"
+#include "src/cuda/unrolled.cuh"
 
 /// Products of tsmm/column_ring.cuh for narrow operands, without tensor cores. A thread computes whole rows: it reads
 /// all of a row before it writes results in its place. So no thread waits for another within a chunk.
@@ -49,30 +50,21 @@ struct ColumnFma {
 #pragma unroll 4
         for (int k = 0; k < m; ++k, a += p.a.pitch) {
           Scalar x[rows];
-#pragma unroll
-          for (int r = 0; r < rows; ++r) x[r] = *reinterpret_cast<const Scalar*>(a + r * warp_size * parts);
+          unrolled<rows>([&](int r) { x[r] = *reinterpret_cast<const Scalar*>(a + r * warp_size * parts); });
           struct alignas(16) Entries {
             Real number[unit];
           } c[row_numbers / unit];
-#pragma unroll
-          for (int i = 0; i < row_numbers / unit; ++i) {
-            c[i] = reinterpret_cast<const Entries*>(packed + k * row_numbers)[i];
-          }
+          unrolled<row_numbers / unit>(
+              [&](int i) { c[i] = reinterpret_cast<const Entries*>(packed + k * row_numbers)[i]; });
           const auto right = [&](int i) { return c[i / unit].number[i % unit]; };
-#pragma unroll
-          for (int j = 0; j < columns; ++j) {
-#pragma unroll
-            for (int r = 0; r < rows; ++r) {
-#pragma unroll
-              for (int part = 0; part < parts; ++part) {
-                sum[r][j][part] = fma(x[r].part[0], right(parts * j + part), sum[r][j][part]);
-              }
-              if constexpr (parts == 2) {
-                sum[r][j][0] = fma(-x[r].part[1], right(2 * j + 1), sum[r][j][0]);
-                sum[r][j][1] = fma(x[r].part[1], right(2 * j), sum[r][j][1]);
-              }
+          unrolled<columns, rows>([&](int j, int r) {
+            unrolled<parts>(
+                [&](int part) { sum[r][j][part] = fma(x[r].part[0], right(parts * j + part), sum[r][j][part]); });
+            if constexpr (parts == 2) {
+              sum[r][j][0] = fma(-x[r].part[1], right(2 * j + 1), sum[r][j][0]);
+              sum[r][j][1] = fma(x[r].part[1], right(2 * j), sum[r][j][1]);
             }
-          }
+          });
         }
         Real* const out = stage + p.offset_b / static_cast<int>(sizeof(Real)) + p.b.shift + place;
         const auto entry = [&](int j, int r) -> Scalar& {
@@ -82,46 +74,38 @@ struct ColumnFma {
 #pragma unroll
           for (int j = 0; j < columns; ++j) {
             if (j >= p.n) break;
-#pragma unroll
-            for (int r = 0; r < rows; ++r) {
+            unrolled<rows>([&](int r) {
               const Scalar& to = entry(j, r);
-              const Factor old =
-                  scale(beta, {static_cast<double>(to.part[0]), static_cast<double>(to.part[parts - 1])});
-              sum[r][j][0] += static_cast<Real>(old.re);
-              if constexpr (parts == 2) sum[r][j][1] += static_cast<Real>(old.im);
-            }
+              add_old<parts>(sum[r][j][0], sum[r][j][parts - 1], to.part[0], to.part[parts - 1], beta);
+            });
           }
         }
         Real zero[rows] = {};  // stays zero as long as all results are finite
 #pragma unroll
         for (int j = 0; j < columns; ++j) {
           if (j >= p.n) break;
-#pragma unroll
-          for (int r = 0; r < rows; ++r) {
+          unrolled<rows>([&](int r) {
             Scalar result;
-#pragma unroll
-            for (int part = 0; part < parts; ++part) {
+            unrolled<parts>([&](int part) {
               result.part[part] = sum[r][j][part];
               if constexpr (sizeof(Real) == 4) zero[r] = fma(result.part[part], Real(0), zero[r]);
-            }
+            });
             entry(j, r) = result;
-          }
+          });
         }
         if constexpr (sizeof(Real) == 4) {
           bool finite = true;
-#pragma unroll
-          for (int r = 0; r < rows; ++r) finite = finite && zero[r] == 0;
+          unrolled<rows>([&](int r) { finite = finite && zero[r] == 0; });
           if (!finite) [[unlikely]] {
-#pragma unroll
-            for (int r = 0; r < rows; ++r) {
-              if (zero[r] == 0) continue;
+            unrolled<rows>([&](int r) {
+              if (zero[r] == 0) return;
               const int row = place + r * warp_size * parts;
 #pragma unroll 1
               for (int j = 0; j < p.n * parts; ++j) {
                 out[j / parts * p.b.pitch + j % parts + row - place] =
                     number_in_double<parts>(p, p.first(chunk) + row, j);
               }
-            }
+            });
           }
         }
       }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "src/cuda/math/recompute.cuh"
 #include "src/cuda/ptx/dependent_launch.cuh"
 #include "src/cuda/tsmm/chunks.cuh"
 
@@ -79,25 +80,13 @@ struct ColumnStages {
 };
 
 /// One result in double precision, from memory: `first` is the row's first number in a column, `column` a real column.
-/// Where sums of lower precision are not finite, it keeps only true infinities. In overlap rows, which a chunk holds
-/// but does not store, another block may have written already.
+/// In overlap rows, which a chunk holds but does not store, another block may have written already.
 template <int parts>
 __device__ __noinline__ float number_in_double(const TsmmColumns<float>& p, std::int64_t first, int column) {
   if (first < 0 || first >= p.length) return 0;  // the row is not one of B's
-  const Factor alpha = p.alpha.read();
-  const Factor beta = p.beta.read();
-  const int depth = alpha.is_zero() ? 0 : p.m * parts;
-  double value = 0;
-  if (!beta.is_zero()) {
-    const float* const old = p.b.data + column / parts * p.b.distance + first;
-    const Factor scaled = scale(beta, {static_cast<double>(old[0]), static_cast<double>(old[parts - 1])});
-    value = column % parts == 0 ? scaled.re : scaled.im;
-  }
-#pragma unroll 1
-  for (int d = 0; d < depth; ++d) {
-    value += p.a.data[d / parts * p.a.distance + first + d % parts] * p.small.scaled(d, column, alpha);
-  }
-  return static_cast<float>(value);
+  const int depth = p.alpha.read().is_zero() ? 0 : p.m * parts;
+  const float* const old = p.b.data + column / parts * p.b.distance + first;
+  return entry_in_double(p, p.a.data + first, p.a.distance, depth, old, column);
 }
 
 #if __CUDA_ARCH__ >= 900
@@ -183,14 +172,6 @@ __device__ inline void load_columns(const TsmmColumns<Real>& p, ColumnStages& sh
   const bool fetches_b = !p.loads_b && adds;
   const ColumnLoader<Real> a(p, p.a, own);
   const ColumnLoader<Real> b(p, p.b, own);
-  int turn = 0;
-  const auto share_ticket = [&](unsigned ticket) {
-    if (own == 0 && elected()) shared.tickets[turn] = ticket;
-    meet(2, column_loaders * warp_size);
-    ticket = shared.tickets[turn];
-    turn ^= 1;
-    return ticket;
-  };
   RingPosition at{0, 1};
   const auto load = [&](std::uint32_t chunk) {
     shared.empty[at.stage].wait(at.parity);
@@ -216,7 +197,7 @@ __device__ inline void load_columns(const TsmmColumns<Real>& p, ColumnStages& sh
     __syncwarp();
     at.advance(1, p.stages);
   };
-  for_each_chunk(p, load, own == 0, share_ticket);
+  for_each_chunk<column_loaders * warp_size>(p, load, own == 0, shared.tickets);
   for (int i = 0; i < marks; ++i) load(no_chunk);
 }
 
@@ -228,7 +209,7 @@ __device__ inline void store_chunk(const TsmmColumns<Real>& p, const Real* stage
   const std::int64_t first = static_cast<std::int64_t>(chunk) * p.stored;
   if (p.b.boxed && first + p.stored <= p.length) {
     if (elected()) store_box(p.b.map, static_cast<int>(first / p.b.parts), 0, stage);
-    bulk_stores_have_read<0>();
+    bulk_stores_have_read();
     return;
   }
   const auto place = static_cast<int>(reinterpret_cast<std::uintptr_t>(p.b.data) / sizeof(Real) % line<Real>);
@@ -264,7 +245,7 @@ __device__ inline void store_chunk(const TsmmColumns<Real>& p, const Real* stage
       column(j)[at] = piece(j)[at];
     }
   }
-  bulk_stores_have_read<0>();
+  bulk_stores_have_read();
 }
 
 /// The storing warps take stages in turn.

@@ -32,11 +32,9 @@ struct ColumnPairs {
   template <bool guarded>
   __device__ void read(const float* first, int left, float (&x)[2][2][4]) const {
     constexpr int slots = 8 / parts;
-#pragma unroll
-    for (int slot = 0; slot < slots; ++slot) {
+    unrolled<slots>([&](int slot) {
       const bool there = !guarded || 4 * slot < left;
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
+      unrolled<2>([&](int half) {
         const float* const from = first + slot * to_four + half * (turns ? to_other : 8 * parts);
         if constexpr (parts == 2) {
           const float2 both = there ? *reinterpret_cast<const float2*>(from) : make_float2(0, 0);
@@ -45,39 +43,24 @@ struct ColumnPairs {
         } else {
           x[slot % 2][half][slot / 2] = there ? *from : 0.0F;
         }
-      }
-    }
+      });
+    });
   }
   __device__ void arrange(float (&x)[2][2][4]) const {
     if constexpr (turns) {
-#pragma unroll
-      for (int i = 0; i < 8; ++i) {
+      unrolled<8>([&](int i) {
         float& one = x[i / 4][0][i % 4];
         float& other = x[i / 4][1][i % 4];
         const float was = one;
         one = turned ? other : was;
         other = turned ? was : other;
-      }
+      });
     }
   }
 };
 
 /// Where B's old numbers come from: from stages, or from the L2 cache if stages would hold too short pieces of columns.
 enum class Old : std::uint8_t { none, staged, fetched };
-
-/// Adds beta times B's old number to a result with a single rounding. The product alone need not fit into single
-/// precision.
-template <int parts>
-__device__ inline void add_scaled(Factor beta, float2 old, float& re, float& im) {
-  if (parts == 1 || beta.im == 0) {
-    re = fmaf(static_cast<float>(beta.re), old.x, re);
-    if constexpr (parts == 2) im = fmaf(static_cast<float>(beta.re), old.y, im);
-  } else {
-    const Factor scaled = scale(beta, {static_cast<double>(old.x), static_cast<double>(old.y)});
-    re = static_cast<float>(re + scaled.re);
-    im = static_cast<float>(im + scaled.im);
-  }
-}
 
 /// Where a lane's results of a chunk belong in B: two rows, 8 apart, of columns q + 4 i.
 template <int parts>
@@ -103,15 +86,13 @@ struct OldNumbers {
 #pragma unroll
     for (int first = 0; first < slots; first += batch) {
       float2 old[2 * batch];
-#pragma unroll
-      for (int i = 0; i < 2 * batch; ++i) old[i] = read(first + i / 2, i % 2);
+      unrolled<2 * batch>([&](int i) { old[i] = read(first + i / 2, i % 2); });
       const auto add = [&](Factor factor) {
-#pragma unroll
-        for (int i = 0; i < 2 * batch; ++i) {
+        unrolled<2 * batch>([&](int i) {
           const int slot = first + i / 2;
           const int at = slot / 2 * 4 + slot % 2 + 2 * (i % 2);
-          add_scaled<parts>(factor, old[i], sums.sum[0][at], sums.sum[parts - 1][at]);
-        }
+          add_old<parts>(sums.sum[0][at], sums.sum[parts - 1][at], old[i].x, old[i].y, factor);
+        });
       };
       if (parts == 1 || beta.im == 0) {  // one test for the whole batch
         add({beta.re, 0});
@@ -168,15 +149,13 @@ __device__ inline void multiply_column_steps(const TsmmColumns<float>& p, Column
       const ColumnPairs<parts, turns> fragments{stage + first_a, to_other, 4 * p.a.pitch, p.m - q, turned};
       multiply_steps(sums, fragments, right, steps);
       if (!__all_sync(0xffffffffU, sums.finite())) {  // so that only true infinities remain
-#pragma unroll
-        for (int i = 0; i < columns / 2; ++i) {
+        unrolled<columns / 2>([&](int i) {
           const int column = 4 * (i / 4 * 2 + i % 2) + q;
-          if (column >= p.n) continue;
-#pragma unroll
-          for (int part = 0; part < parts; ++part) {
+          if (column >= p.n) return;
+          unrolled<parts>([&](int part) {
             sums.sum[part][i] = number_in_double<parts>(p, first(i / 2 % 2), column * parts + part);
-          }
-        }
+          });
+        });
         added = true;
       }
     }
@@ -185,28 +164,24 @@ __device__ inline void multiply_column_steps(const TsmmColumns<float>& p, Column
     }
     __syncwarp();  // all lanes have read their rows
     float* const out = stage + first_b;
-#pragma unroll
-    for (int slot = 0; slot < columns / 4; ++slot) {
-      if (4 * slot >= p.n - q) continue;
+    unrolled<columns / 4>([&](int slot) {
+      if (4 * slot >= p.n - q) return;
       const int i = slot / 2 * 4 + slot % 2;
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
+      unrolled<2>([&](int half) {
         float* const to = out + slot * 4 * p.b.pitch + half * (turns ? to_other : 8 * parts);
         float value[2];
-#pragma unroll
-        for (int part = 0; part < parts; ++part) {
-          value[part] = (half == 1) != turned ? sums.sum[part][i + 2] : sums.sum[part][i];
-        }
+        unrolled<parts>(
+            [&](int part) { value[part] = (half == 1) != turned ? sums.sum[part][i + 2] : sums.sum[part][i]; });
         if constexpr (adds == Old::staged) {
-          if (!added) add_scaled<parts>(beta, {to[0], to[parts - 1]}, value[0], value[parts - 1]);
+          if (!added) add_old<parts>(value[0], value[parts - 1], to[0], to[parts - 1], beta);
         }
         if constexpr (parts == 2) {
           *reinterpret_cast<float2*>(to) = make_float2(value[0], value[1]);
         } else {
           *to = value[0];
         }
-      }
-    }
+      });
+    });
     publish_to_bulk_copies();
     __syncwarp();
     shared.done[at.stage].arrive();
@@ -215,9 +190,6 @@ __device__ inline void multiply_column_steps(const TsmmColumns<float>& p, Column
   }
 #endif
 }
-
-template <int parts, int columns, int chunk_steps>
-inline constexpr bool stages_hold_old = dispatch::may_hold_old(parts, chunk_steps, columns / 8);
 
 /// `columns`: the most columns of B, a multiple of 8. `chunk_steps`: steps of 64 rows in a chunk.
 template <int parts, int columns, int chunk_steps>

@@ -28,33 +28,23 @@ struct TsmmDirect {
 
 inline constexpr int direct_threads = 256;
 
-/// Adds beta times a row of B to sums of single precision. Where they are not finite, computes the row again in double
-/// precision: so only true infinities remain. `m` is 0 if alpha is: A is not read then.
+/// Adds beta times a row of B to sums of single precision. Where they are not finite, it computes the row again in
+/// double precision. `m` is 0 if alpha is: A is not read then.
 template <int parts, int columns>
 __device__ inline void add_old_row(const TsmmDirect<float>& p, int m, const float* a, const float* old, Factor alpha,
                                    Factor beta, float (&sum)[columns][parts]) {
-#pragma unroll
-  for (int j = 0; j < columns; ++j) {
-#pragma unroll
-    for (int part = 0; part < parts; ++part) {
-      if (j < p.n && !beta.is_zero()) {
-        sum[j][part] = plus_scaled_entry(sum[j][part], old + j * p.b.column_stride, part, beta);
-      }
-    }
-  }
+  const auto entry = [&](int j) { return old + j * p.b.column_stride; };
+  unrolled<columns, parts>([&](int j, int part) {
+    if (j < p.n && !beta.is_zero()) sum[j][part] = plus_scaled_entry(sum[j][part], entry(j), part, beta);
+  });
   if (all_finite<columns * parts>(&sum[0][0])) return;
 #pragma unroll 1
-  for (int column = 0; column < parts * p.n; ++column) {
-    const float* const entry = old + column / parts * p.b.column_stride;
-    double value = beta.is_zero() ? 0.0 : scaled_entry(entry, column % parts, beta);
-#pragma unroll 1
-    for (int i = 0; i < parts * m; ++i) {
-      value += a[i / parts * p.a.column_stride + i % parts] * p.small.scaled(i, column, alpha);
-    }
-#pragma unroll
-    for (int i = 0; i < columns * parts; ++i) {
-      if (i == column) sum[i / parts][i % parts] = static_cast<float>(value);  // sums stay in registers
-    }
+  for (int i = 0; i < parts * p.n; ++i) {
+    double value = product_in_double(p, a, p.a.column_stride, parts * m, alpha, i);
+    if (!beta.is_zero()) value += scaled_entry(entry(i / parts), i % parts, beta);
+    unrolled<columns, parts>([&](int j, int part) {
+      if (parts * j + part == i) sum[j][part] = static_cast<float>(value);  // sums stay in registers
+    });
   }
 }
 
@@ -69,23 +59,15 @@ __global__ void __launch_bounds__(direct_threads) tsmm_direct_kernel(const __gri
   const int thread = static_cast<int>(threadIdx.x);
   std::int64_t row[rows];
   const Real* from[rows];
-#pragma unroll
-  for (int r = 0; r < rows; ++r) {
+  unrolled<rows>([&](int r) {
     row[r] = (static_cast<std::int64_t>(blockIdx.x) * rows + r) * direct_threads + thread;
     from[r] = p.a.data + min(row[r], p.k - 1) * p.a.row_stride;
-  }
+  });
   Real left[batch][rows][parts];
   const auto load = [&](int first) {
-#pragma unroll
-    for (int i = 0; i < batch; ++i) {
-#pragma unroll
-      for (int r = 0; r < rows; ++r) {
-#pragma unroll
-        for (int part = 0; part < parts; ++part) {
-          left[i][r][part] = first + i < m ? from[r][(first + i) * p.a.column_stride + part] : Real(0);
-        }
-      }
-    }
+    unrolled<batch, rows, parts>([&](int i, int r, int part) {
+      left[i][r][part] = first + i < m ? from[r][(first + i) * p.a.column_stride + part] : Real(0);
+    });
   };
   load(0);  // these loads are under way while C is packed
   for (int i = thread; i < (m + batch - 1) / batch * batch * columns * parts; i += direct_threads) {
@@ -102,20 +84,16 @@ __global__ void __launch_bounds__(direct_threads) tsmm_direct_kernel(const __gri
     for (int i = 0; i < batch; ++i) {
       if (first + i >= m) break;
       const Sum* const c = small + (first + i) * columns * parts;
-#pragma unroll
-      for (int j = 0; j < columns; ++j) {
-#pragma unroll
-        for (int r = 0; r < rows; ++r) {
-          const Sum re = left[i][r][0];
-          sum[r][j][0] += re * c[parts * j];
-          if constexpr (parts == 2) {
-            const Sum im = left[i][r][1];
-            sum[r][j][0] -= im * c[parts * j + 1];
-            sum[r][j][1] += re * c[parts * j + 1];
-            sum[r][j][1] += im * c[parts * j];
-          }
+      unrolled<columns, rows>([&](int j, int r) {
+        const Sum re = left[i][r][0];
+        sum[r][j][0] += re * c[parts * j];
+        if constexpr (parts == 2) {
+          const Sum im = left[i][r][1];
+          sum[r][j][0] -= im * c[parts * j + 1];
+          sum[r][j][1] += re * c[parts * j + 1];
+          sum[r][j][1] += im * c[parts * j];
         }
-      }
+      });
     }
     first += batch;
     if (first < m) load(first);
@@ -128,13 +106,9 @@ __global__ void __launch_bounds__(direct_threads) tsmm_direct_kernel(const __gri
 #pragma unroll
     for (int j = 0; j < columns; ++j, to += p.b.column_stride) {
       if (j >= p.n) break;
-      if (sizeof(Sum) == 8 && !beta.is_zero()) {
-        const Factor old = scale(beta, {static_cast<double>(to[0]), static_cast<double>(to[parts - 1])});
-        sum[r][j][0] += old.re;
-        if constexpr (parts == 2) sum[r][j][1] += old.im;
-      }
-#pragma unroll
-      for (int part = 0; part < parts; ++part) to[part] = static_cast<Real>(sum[r][j][part]);
+      Sum(&value)[parts] = sum[r][j];
+      if (sizeof(Sum) == 8 && !beta.is_zero()) add_old<parts>(value[0], value[parts - 1], to[0], to[parts - 1], beta);
+      unrolled<parts>([&](int part) { to[part] = static_cast<Real>(value[part]); });
     }
   }
 }
@@ -184,31 +158,22 @@ __global__ void __launch_bounds__(direct_threads) tsmm_general_kernel(const Tsmm
         }
         __syncthreads();
         for (int depth = 0; depth < min(piece_size, m - depth0); ++depth) {
-#pragma unroll
-          for (int x = 0; x < 2; ++x) {
-#pragma unroll
-            for (int y = 0; y < 2; ++y) sum[x][y] += a[i + 16 * x][depth] * c[depth][j + y];
-          }
+          unrolled<2, 2>([&](int x, int y) { sum[x][y] += a[i + 16 * x][depth] * c[depth][j + y]; });
         }
         __syncthreads();
       }
-#pragma unroll
-      for (int x = 0; x < 2; ++x) {
+      unrolled<2>([&](int x) {
         const std::int64_t row = row0 + i + 16 * x;
         const int column = column0 + j;
-        if (row >= p.k || column >= n) continue;
+        if (row >= p.k || column >= n) return;
         Real* const first = p.b.data + p.b.offset(row, column);
         const bool has_second = column + 1 < n;
         Real* const second = has_second ? p.b.data + p.b.offset(row, column + 1) : first;
         Factor values{sum[x][0], sum[x][1]};
-        if (!beta.is_zero()) {
-          const Factor old = scale(beta, {static_cast<double>(*first), static_cast<double>(*second)});
-          values.re += old.re;
-          values.im += old.im;
-        }
+        if (!beta.is_zero()) add_old(values.re, values.im, *first, *second, beta);
         *first = static_cast<Real>(values.re);
         if (has_second) *second = static_cast<Real>(values.im);
-      }
+      });
     }
   }
 }

@@ -109,14 +109,12 @@ __device__ inline void pack(const Small<Real>& small, int m, int n, Factor alpha
 template <int tb, int tn>
 __device__ inline void multiply_step(double (&sum)[tb][tn][4], const double (&left)[tb][8], const double* c,
                                      int pieces) {
-#pragma unroll
-  for (int x = 0; x < tn; ++x) {
+  unrolled<tn>([&](int x) {
     const double2 first = *reinterpret_cast<const double2*>(c + 64 * x);
     const double2 second = *reinterpret_cast<const double2*>(c + 64 * (pieces + x));
     const double right[4] = {first.x, first.y, second.x, second.y};
-#pragma unroll
-    for (int t = 0; t < tb; ++t) multiply_16x8x16(sum[t][x], left[t], right);
-  }
+    unrolled<tb>([&](int t) { multiply_16x8x16(sum[t][x], left[t], right); });
+  });
 }
 
 }  // namespace blockvec::kernels::cuda

@@ -51,8 +51,7 @@ __global__ void __launch_bounds__(copying_threads) copy_runs_kernel(const Copied
 }
 
 template <class T>
-void copy(const Matrix<const T>& from, const Matrix<T>& to, Triangle triangle, cudaStream_t stream,
-          const Product& operation) {
+void copy(const Matrix<const T>& from, const Matrix<T>& to, Triangle triangle, const Launcher& launcher) {
   constexpr int parts = parts_of<T>;
   const bool rows = from.layout == Layout::row_major;
   Half half = small(from, triangle).half;
@@ -66,8 +65,8 @@ void copy(const Matrix<const T>& from, const Matrix<T>& to, Triangle triangle, c
                                 half,
                                 parts};
   const std::int64_t warps = p.runs * ceil_div(p.length, copied_at_a_time);
-  const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(ceil_div(warps, copying_threads / 32), 1 << 16));
-  launch(copy_runs_kernel<real_t<T>>, dim3(blocks), copying_threads, 0, stream, operation, p);
+  const Grid grid{std::min<std::int64_t>(ceil_div(warps, copying_threads / 32), 1 << 16)};
+  launcher.launch(Start::after_previous, copy_runs_kernel<real_t<T>>, grid, copying_threads, 0, p);
 }
 
 template <class T>
@@ -98,11 +97,12 @@ void launch_in_parts(const TsmmCall<T>& call, const dispatch::CudaTsmm& configur
   const bool in_place = configuration.part_rows != 0;
   const std::int64_t rows = in_place ? configuration.part_rows : k;
   const Product operation{in_place ? "tsmm_inplace" : "tsmm", k, m, n};
+  const Launcher launcher{operation, execution.stream};
   CudaExecution inner = execution;
   Matrix<const T> c = call.c;
   if (call.triangle != Triangle::general && columns < n) {
     const Matrix<T> whole = take<T>(inner.workspace, m, n, c.layout);
-    copy(c, whole, call.triangle, execution.stream, operation);
+    copy(c, whole, call.triangle, launcher);
     c = whole;
   }
   const Matrix<T> results = in_place ? take<T>(inner.workspace, rows, n, call.b.layout) : call.b;
@@ -124,8 +124,7 @@ void launch_in_parts(const TsmmCall<T>& call, const dispatch::CudaTsmm& configur
       launch_tsmm(part, dispatch::configure_cuda_tsmm(current_device(operation), problem), inner);
     }
     if (in_place) {
-      copy<T>(piece_of(results, 0, some, 0, n), piece_of(call.b, row, some, 0, n), Triangle::general, execution.stream,
-              operation);
+      copy<T>(piece_of(results, 0, some, 0, n), piece_of(call.b, row, some, 0, n), Triangle::general, launcher);
     }
   }
 }

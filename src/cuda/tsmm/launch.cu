@@ -1,10 +1,10 @@
 #include <algorithm>
+#include <concepts>
 #include <limits>
 #include <type_traits>
 
 #include "src/cuda/check.cuh"
 #include "src/cuda/kernels.hpp"
-#include "src/cuda/operands/tensor_map.hpp"
 #include "src/cuda/operands/views.cuh"
 #include "src/cuda/tsmm/column_f64.cuh"
 #include "src/cuda/tsmm/column_fma.cuh"
@@ -31,9 +31,7 @@ __global__ void zero_tickets(unsigned* tickets) {
   *tickets = 0;
 }
 
-/// Launches the kernels of a call, one after the other.
-struct Launcher {
-  const Product& operation;
+struct TsmmLauncher : Launcher {
   const CudaExecution& execution;
 
   /// The tile scheduler's counter: the caller's, or else the first number of the workspace.
@@ -41,46 +39,23 @@ struct Launcher {
     return execution.ticket != nullptr ? execution.ticket : workspace_start<unsigned>(execution);
   }
   void reset_ticket() const {
-    if (execution.ticket == nullptr) launch_early(zero_tickets, 1, 1, 0, tickets());
+    if (execution.ticket == nullptr) launch_early(zero_tickets, {1}, 1, 0, tickets());
   }
   /// The rest of the workspace, where a kernel leaves packed C for the next one.
-  template <class Entry>
-  Entry* packed() const {
-    return reinterpret_cast<Entry*>(workspace_start<unsigned>(execution) + 4);
-  }
-
-  template <class... Arguments>
-  void launch_early(void (*kernel)(Arguments...), std::int64_t blocks, int threads, int shared_bytes,
-                    Arguments... arguments) const {
-    launch_clusters(kernel, blocks, 1, threads, shared_bytes, arguments...);
-  }
-  template <class... Arguments>
-  void launch_clusters(void (*kernel)(Arguments...), std::int64_t blocks, int of_cluster, int threads, int shared_bytes,
-                       Arguments... arguments) const {
-    const Grid grid(dim3(static_cast<unsigned>(blocks)), static_cast<unsigned>(of_cluster));
-    launch(kernel, grid, threads, shared_bytes, execution.stream, operation, Start::early, arguments...);
-  }
+  double* packed() const { return reinterpret_cast<double*>(workspace_start<unsigned>(execution) + 4); }
 };
 
 /// `takers`: blocks or warps that take tickets.
 template <class T>
-void set_task(TsmmTask<real_t<T>>& p, const TsmmCall<T>& call, const dispatch::TsmmCommon& x, std::int64_t takers,
-              unsigned* tickets) {
+void set_task(TsmmTask<real_t<T>>& p, const TsmmCall<T>& call, const dispatch::TsmmCommon& x, std::int64_t chunks,
+              std::int64_t takers, const TsmmLauncher& launcher) {
   p = {small(call.c, call.triangle),
        coefficient(call.alpha),
        coefficient(call.beta),
-       tickets,
-       static_cast<std::uint32_t>(ceil_div(call.a.rows, x.rows)),
-       static_cast<std::uint32_t>(x.chunks_per_ticket)};
-  p.set_draws(p.chunks, takers);
-}
-
-/// The lines of an operand: rows of a row-major matrix, or columns of a column-major one.
-template <class T>
-Lines<real_t<T>> lines(const Matrix<const T>& a) {
-  constexpr int parts = parts_of<T>;
-  if (a.layout == Layout::row_major) return {real_data(a), parts * a.columns, a.rows, parts * a.ld};
-  return {real_data(a), parts * a.rows, a.columns, parts * a.ld};
+       launcher.tickets(),
+       static_cast<std::uint32_t>(chunks),
+       static_cast<std::uint32_t>(x.chunks_per_ticket),
+       static_cast<std::uint32_t>(ceil_div(chunks, x.chunks_per_ticket) + takers)};
 }
 
 /// How a row-major operand comes, `rows` rows at a time: as flat row tiles, gaps included, or in TMA tiles (boxes).
@@ -104,11 +79,11 @@ Staged<real_t<T>> staged_rows(const Matrix<const T>& a, bool boxed, int rows, co
 
 /// The parameters of the kernels that bring whole rows.
 template <class T>
-TsmmRing<real_t<T>> row_tiles(const TsmmCall<T>& call, const dispatch::RowRing& x, const Launcher& launcher) {
+TsmmRing<real_t<T>> row_tiles(const TsmmCall<T>& call, const dispatch::RowRing& x, const TsmmLauncher& launcher) {
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   TsmmRing<Real> p{};
-  set_task(p, call, x, x.blocks, launcher.tickets());
+  set_task(p, call, x, ceil_div(call.a.rows, x.rows), x.blocks, launcher);
   p.a = staged_rows(call.a, x.boxes_a, x.rows, launcher.operation);
   p.old = staged_rows(Matrix<const T>(call.b), x.boxes_b, x.rows, launcher.operation);
   p.b = real_data(call.b);
@@ -137,15 +112,15 @@ Kernel<TsmmRing<Real>> kernel_of(const dispatch::RowRing& x) {
 }
 
 template <class T>
-void launch_kernel(const TsmmCall<T>& call, const dispatch::RowRing& x, const Launcher& launcher) {
+void launch_kernel(const TsmmCall<T>& call, const dispatch::RowRing& x, const TsmmLauncher& launcher) {
   launcher.reset_ticket();
   const TsmmRing<real_t<T>> p = row_tiles(call, x, launcher);
   const int warps = x.policy == Policy::tf32 ? dispatch::split_warps({x.tile_n, x.blocks_n}) : computing_warps;
-  launcher.launch_early(kernel_of<real_t<T>>(x), x.blocks, warps * warp_size + loading_threads, x.shared_bytes, p);
+  launcher.launch_early(kernel_of<real_t<T>>(x), {x.blocks}, warps * warp_size + loading_threads, x.shared_bytes, p);
 }
 
 template <class T>
-void launch_kernel(const TsmmCall<T>& call, const dispatch::Tf32Warpgroup& x, const Launcher& launcher) {
+void launch_kernel(const TsmmCall<T>& call, const dispatch::Tf32Warpgroup& x, const TsmmLauncher& launcher) {
   if constexpr (sizeof(real_t<T>) == 4) {
     launcher.reset_ticket();
     constexpr int groups = dispatch::tsmm_warpgroups;
@@ -153,9 +128,9 @@ void launch_kernel(const TsmmCall<T>& call, const dispatch::Tf32Warpgroup& x, co
     const dispatch::RowRing rows{x, x.tile_n, 0, warps, groups, x.output_in_ring, false, false};
     TsmmRing<float> p = row_tiles(call, rows, launcher);
     const bool paired = p.a.row_step % 2 == 0;  // rows begin a multiple of two numbers apart
-    p.map = paired ? dispatch::row_map(p.a.row_step / 2) : dispatch::RowMap{1, 4, 8};
+    p.map = dispatch::row_map(paired ? p.a.row_step / 2 : p.a.row_step);
     launcher.launch_early(tsmm_tf32_warpgroup_kernel_of<float>(x.tile_n, paired, x.output_in_ring, parts_of<T>),
-                          x.blocks, groups * warps * warp_size + loading_threads, x.shared_bytes, p);
+                          {x.blocks}, groups * warps * warp_size + loading_threads, x.shared_bytes, p);
   }
 }
 
@@ -173,14 +148,6 @@ PlainLines<Real> plain_lines(const Lines<Real>& a, int numbers) {
   return made;
 }
 
-/// Whether two neighbours of every row can be written by one store.
-template <class T>
-bool written_in_pairs(const Matrix<T>& b) {
-  const bool neighbours = b.layout == Layout::row_major || parts_of<T> == 2;
-  return neighbours && parts_of<T> * b.ld % 2 == 0 &&
-         reinterpret_cast<std::uintptr_t>(b.data) % (2 * sizeof(real_t<T>)) == 0;
-}
-
 /// Where results lie, and how they go there. The caller sets which lanes share a line.
 template <class T>
 Results<real_t<T>> results(const Matrix<T>& b, int box_rows, int staged_pitch) {
@@ -188,7 +155,8 @@ Results<real_t<T>> results(const Matrix<T>& b, int box_rows, int staged_pitch) {
   out.b = tall(b);
   out.n = static_cast<int>(parts_of<T> * b.columns);
   out.k = b.rows;
-  out.in_pairs = written_in_pairs(b);
+  out.in_pairs = (b.layout == Layout::row_major || parts_of<T> == 2) && parts_of<T> * b.ld % 2 == 0 &&
+                 reinterpret_cast<std::uintptr_t>(b.data) % (2 * sizeof(real_t<T>)) == 0;
   out.neighbours = out.in_pairs || parts_of<T> == 2;
   out.box_rows = box_rows;
   out.map = {1, 4, 8};
@@ -221,17 +189,20 @@ void (*pack_kernel_of(const dispatch::Strided& x))(TsmmBoxes<Real>, double*) {
   return pack_kernel<Fp64Pack<Real>>;
 }
 
-/// Blocks compute `sections` CTA tiles of B's columns, those of a cluster the same rows of them.
-template <class T>
-void launch_sections(const TsmmCall<T>& call, const dispatch::Strided& x, int sections, bool in_cluster,
-                     const Launcher& launcher) {
+/// Blocks of `wide` compute CTA tiles of B's columns, those of a cluster the same rows of them.
+template <class T, std::derived_from<dispatch::Strided> Configuration>
+void launch_kernel(const TsmmCall<T>& call, const Configuration& x, const TsmmLauncher& launcher) {
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   const bool row_major = call.a.layout == Layout::row_major;
   TsmmBoxes<Real> p{};
-  set_task(p, call, x, x.blocks, launcher.tickets());
-  Lines<Real> a = lines(call.a);
-  if (a.count == 1) a.distance = round_up(a.length, 4);  // a single line has no distance to the next
+  p.sections = 1;
+  if constexpr (std::is_same_v<Configuration, dispatch::Wide>) {
+    p.sections = x.sections;
+    p.clustered = x.in_cluster;
+  }
+  set_task(p, call, x, ceil_div(call.a.rows, x.rows) * (p.clustered ? 1 : p.sections), x.blocks, launcher);
+  const Lines<Real> a = lines(call.a);
   const int box_rows = 16 * x.row_warps;
   const int depth_classes = row_major ? 1 : parts * x.classes;
   const int of_line = row_major ? x.panel : parts * box_rows;  // numbers of a line in a box
@@ -274,39 +245,26 @@ void launch_sections(const TsmmCall<T>& call, const dispatch::Strided& x, int se
   }
   p.depth_step = row_major ? 16 : 16 / depth_classes * x.pitch;
   p.section_pieces = x.warps * x.tile_n;
-  p.sections = sections;
-  p.clustered = in_cluster;
-  p.set_draws(std::int64_t{p.chunks} * (in_cluster ? 1 : sections), x.blocks);
   if (!x.small_in_ring) {
     launcher.reset_ticket();
   } else {  // the kernel that packs C resets the ticket, too
-    auto* const packed = launcher.packed<double>();
     const std::int64_t numbers = std::int64_t{p.sections} * p.panels * p.panel_numbers();
-    launcher.launch_early(pack_kernel_of<Real>(x), ceil_div(numbers, splits || by_3m ? 128 : 512), 128, 0, p, packed);
-    p.packed = packed;
+    launcher.launch_early(pack_kernel_of<Real>(x), {ceil_div(numbers, splits || by_3m ? 128 : 512)}, 128, 0, p,
+                          launcher.packed());
+    p.packed = launcher.packed();
   }
   const int threads = holds_c ? dispatch::gauss_register_warps(x.tile_n) * warp_size + loading_threads : block_threads;
-  launcher.launch_clusters(kernel_of<Real>(x, parts, !p.out.b.row_major), x.blocks, p.clustered ? p.sections : 1,
-                           threads, x.shared_bytes, p);
+  launcher.launch_early(kernel_of<Real>(x, parts, !p.out.b.row_major), {x.blocks, p.clustered ? p.sections : 1},
+                        threads, x.shared_bytes, p);
 }
 
 template <class T>
-void launch_kernel(const TsmmCall<T>& call, const dispatch::Strided& x, const Launcher& launcher) {
-  launch_sections(call, x, 1, false, launcher);
-}
-
-template <class T>
-void launch_kernel(const TsmmCall<T>& call, const dispatch::Wide& x, const Launcher& launcher) {
-  launch_sections(call, x, x.sections, x.in_cluster, launcher);
-}
-
-template <class T>
-void launch_kernel(const TsmmCall<T>& call, const dispatch::PerWarp& x, const Launcher& launcher) {
+void launch_kernel(const TsmmCall<T>& call, const dispatch::PerWarp& x, const TsmmLauncher& launcher) {
   launcher.reset_ticket();
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   TsmmWarps<Real> p{};
-  set_task(p, call, x, x.blocks * (sharing_threads / warp_size), launcher.tickets());
+  set_task(p, call, x, ceil_div(call.a.rows, x.rows), x.blocks * (sharing_threads / warp_size), launcher);
   p.m = static_cast<int>(parts * call.a.columns);
   p.lines = plain_lines(lines(call.a), std::min(x.panel, p.m));
   p.out = results(call.b, 16, x.pitch);
@@ -314,8 +272,8 @@ void launch_kernel(const TsmmCall<T>& call, const dispatch::PerWarp& x, const La
   p.staged = x.staged != 0;
   p.panel = x.panel;
   p.stages = x.stages;
-  launcher.launch_early(tsmm_per_warp_kernel_of<Real>(x.blocks_n, x.tile_n), x.blocks, sharing_threads, x.shared_bytes,
-                        p);
+  launcher.launch_early(tsmm_per_warp_kernel_of<Real>(x.blocks_n, x.tile_n), {x.blocks}, sharing_threads,
+                        x.shared_bytes, p);
 }
 
 /// An operand's columns, `pitch` real numbers apart in a stage, and its first one as far into `lead` bytes as in
@@ -338,21 +296,31 @@ ColumnOperand<real_t<T>> column_operand(const Matrix<T>& a, int pitch, int rows,
             pitch == rows * parts && a.columns <= 256 && a.rows < std::numeric_limits<std::int32_t>::max() - 4096 &&
             p.distance < (std::int64_t{1} << 40) / static_cast<std::int64_t>(sizeof(Real));
   if (p.boxed) {
-    p.map = box_map(Lines<Number>{reinterpret_cast<const Number*>(p.data), a.rows, a.columns, a.ld}, rows, p.count,
-                    operation);
+    const Lines<Number> columns{reinterpret_cast<const Number*>(p.data), a.rows, a.columns, a.ld};
+    p.map = boxes(columns, 1, rows, p.count, operation).map[0];
   }
   return p;
 }
 
-/// The parameters of the kernels that bring whole columns.
+template <class Real>
+Kernel<TsmmColumns<Real>> kernel_of(const dispatch::ColumnRing& x, int parts) {
+  if (x.policy == Policy::fma) return tsmm_column_ring_fma_kernel_of<Real>(x.blocks_n, x.tile_n, parts);
+  if constexpr (sizeof(Real) == 4) {
+    return tsmm_column_ring_tf32_kernel_of<Real>(x.blocks_n, x.tile_n, parts);
+  } else {
+    return tsmm_column_ring_kernel_of<Real>(x.blocks_n, x.tile_n, parts);
+  }
+}
+
 template <class T>
-TsmmColumns<real_t<T>> column_tiles(const TsmmCall<T>& call, const dispatch::ColumnRing& x, int before, int lead,
-                                    const Launcher& launcher) {
+void launch_kernel(const TsmmCall<T>& call, const dispatch::ColumnRing& x, const TsmmLauncher& launcher) {
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   launcher.reset_ticket();
+  const bool in_fp64 = x.policy == Policy::usual;
+  const int before = in_fp64 && x.early == 0 ? rows_before(call.a, call.b) : 0;
+  const int lead = in_fp64 ? line_bytes : dispatch::bulk_bytes;
   TsmmColumns<Real> p{};
-  set_task(p, call, x, x.blocks, launcher.tickets());
   const Matrix<T> a{const_cast<T*>(call.a.data), call.a.rows, call.a.columns, call.a.ld, call.a.layout};
   p.a = column_operand(a, x.pitch, x.rows, before, lead, launcher.operation);
   p.b = column_operand(call.b, x.staged_pitch, x.rows, before, lead, launcher.operation);
@@ -363,21 +331,13 @@ TsmmColumns<real_t<T>> column_tiles(const TsmmCall<T>& call, const dispatch::Col
   p.early = parts * x.early;
   p.stored = parts * x.rows - p.early;
   // A chunk may store up to `early` numbers before its own first one, and then ends as early.
-  p.chunks = static_cast<std::uint32_t>(ceil_div(p.length + std::max(p.early - 1, 0), p.stored));
-  p.set_draws(p.chunks, x.blocks);
+  set_task(p, call, x, ceil_div(p.length + std::max(p.early - 1, 0), p.stored), x.blocks, launcher);
   p.stages = x.stages;
   const auto bytes_a = static_cast<int>(dispatch::column_bytes(p.m, x.pitch, sizeof(Real), lead));
   const auto bytes_b = static_cast<int>(dispatch::column_bytes(p.n, x.staged_pitch, sizeof(Real), lead));
   p.offset_b = x.apart ? bytes_a : 0;
   p.stage_bytes = x.apart ? bytes_a + bytes_b : std::max(bytes_a, bytes_b);
   p.loads_b = x.output_in_ring;
-  return p;
-}
-
-template <class T>
-void launch_in_double(const TsmmCall<T>& call, const dispatch::ColumnRing& x, const Launcher& launcher) {
-  const int before = x.early == 0 ? rows_before(call.a, call.b) : 0;
-  TsmmColumns<double> p = column_tiles(call, x, before, line_bytes, launcher);
   p.row_warps = x.row_warps;
   p.column_warps = x.warps;
   p.groups = x.groups;
@@ -385,29 +345,12 @@ void launch_in_double(const TsmmCall<T>& call, const dispatch::ColumnRing& x, co
   p.meets = !p.loads_b && (p.column_warps > 1 || !alike);
   p.neighbours_a = dispatch::column_neighbours(p.a.pitch, sizeof(double));
   p.neighbours_b = dispatch::column_neighbours(p.b.pitch, sizeof(double));
-  launcher.launch_early(tsmm_column_ring_kernel_of<double>(x.blocks_n, x.tile_n, parts_of<T>), x.blocks, block_threads,
-                        x.shared_bytes, p);
-}
-
-template <class T>
-void launch_kernel(const TsmmCall<T>& call, const dispatch::ColumnRing& x, const Launcher& launcher) {
-  using Real = real_t<T>;
-  constexpr int parts = parts_of<T>;
-  if constexpr (sizeof(Real) == 8) {
-    if (x.policy == Policy::usual) return launch_in_double(call, x, launcher);
-  }
-  TsmmColumns<Real> p = column_tiles(call, x, 0, dispatch::bulk_bytes, launcher);
   p.turns = p.a.pitch % 16 == 0;
-  if (x.policy == Policy::fma) {
-    launcher.launch_early(tsmm_column_ring_fma_kernel_of<Real>(x.blocks_n, x.tile_n, parts), x.blocks, block_threads,
-                          x.shared_bytes, p);
-  } else if constexpr (sizeof(Real) == 4) {
-    launcher.launch_early(tsmm_column_ring_tf32_kernel_of<Real>(x.blocks_n, x.tile_n, parts), x.blocks,
-                          warpgroup_block_threads, x.shared_bytes, p);
-  }
+  launcher.launch_early(kernel_of<Real>(x, parts), {x.blocks},
+                        x.policy == Policy::tf32 ? warpgroup_block_threads : block_threads, x.shared_bytes, p);
 }
 
-void launch_kernel(const TsmmCall<double>& call, const dispatch::ShortK& x, const Launcher& launcher) {
+void launch_kernel(const TsmmCall<double>& call, const dispatch::ShortK& x, const TsmmLauncher& launcher) {
   const TsmmPanels p{plain_lines(lines(call.a), dispatch::panels_panel),
                      results(call.b, x.rows, 0),
                      small(call.c, call.triangle),
@@ -415,22 +358,21 @@ void launch_kernel(const TsmmCall<double>& call, const dispatch::ShortK& x, cons
                      coefficient(call.beta),
                      static_cast<int>(call.a.columns),
                      x.panel};
-  launcher.launch_early(tsmm_short_k_kernel_of<double>(x.blocks_n, x.tile_n), x.blocks, x.blocks_n * warp_size,
+  launcher.launch_early(tsmm_short_k_kernel_of<double>(x.blocks_n, x.tile_n), {x.blocks}, x.blocks_n * warp_size,
                         x.shared_bytes, p);
 }
 
 template <class T>
 void launch_direct(const TsmmCall<T>& call, const dispatch::TsmmCommon& x, Kernel<TsmmDirect<real_t<T>>> kernel,
-                   const Launcher& launcher) {
+                   const TsmmLauncher& launcher) {
   const TsmmDirect<real_t<T>> p{
       tall(call.a),           tall(call.b), small(call.c, call.triangle),     coefficient(call.alpha),
       coefficient(call.beta), call.a.rows,  static_cast<int>(call.a.columns), static_cast<int>(call.b.columns)};
-  launch(kernel, dim3(static_cast<unsigned>(x.blocks)), direct_threads, x.shared_bytes, launcher.execution.stream,
-         launcher.operation, p);
+  launcher.launch(Start::after_previous, kernel, {x.blocks}, direct_threads, x.shared_bytes, p);
 }
 
 template <class T>
-void launch_kernel(const TsmmCall<T>& call, const dispatch::DirectTsmm& x, const Launcher& launcher) {
+void launch_kernel(const TsmmCall<T>& call, const dispatch::DirectTsmm& x, const TsmmLauncher& launcher) {
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   if constexpr (sizeof(Real) == 4) {
@@ -442,7 +384,7 @@ void launch_kernel(const TsmmCall<T>& call, const dispatch::DirectTsmm& x, const
 }
 
 template <class T>
-void launch_kernel(const TsmmCall<T>& call, const dispatch::GeneralTsmm& x, const Launcher& launcher) {
+void launch_kernel(const TsmmCall<T>& call, const dispatch::GeneralTsmm& x, const TsmmLauncher& launcher) {
   launch_direct<T>(call, x, tsmm_general_kernel<real_t<T>>, launcher);
 }
 
@@ -451,7 +393,7 @@ void launch_kernel(const TsmmCall<T>& call, const dispatch::GeneralTsmm& x, cons
 template <class T>
 void launch_tsmm(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const CudaExecution& execution) {
   const Product operation = product_of(call);
-  const Launcher launcher{operation, execution};
+  const TsmmLauncher launcher{{operation, execution.stream}, execution};
   if (x.in_parts()) return launch_in_parts(call, x, execution);
   require_kernel(dispatch::problem_of(call, execution.single_precision), x, operation);
   std::visit(

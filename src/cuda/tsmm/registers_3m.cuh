@@ -101,26 +101,22 @@ struct GaussFactor {
 
   __device__ void read(const TsmmBoxes<double>& p, int first_row, int first_column, int lane) {
     const Factor alpha = p.alpha.read();
-#pragma unroll
-    for (int d = 0; d < depth; ++d) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const int row = 2 * (first_row + 4 * d + lane % 4);
-        const int column = 2 * (first_column + 8 * half + lane / 4);
-        double c_re = 0;
-        double c_im = 0;
-        if (row < p.m && column < p.out.n) {
-          c_re = p.small.scaled(row, column, alpha);
-          c_im = p.small.scaled(row, column + 1, alpha);
-        }
-        const int i = 2 * d + half;
-        re[i] = c_re;
-        difference[i] = c_im - c_re;
-        negative_sum[i] = -(c_re + c_im);
-        // The compiler must keep these values rather than compute them again from one another.
-        asm volatile("" : "+d"(re[i]), "+d"(difference[i]), "+d"(negative_sum[i]));
+    unrolled<depth, 2>([&](int d, int half) {
+      const int row = 2 * (first_row + 4 * d + lane % 4);
+      const int column = 2 * (first_column + 8 * half + lane / 4);
+      double c_re = 0;
+      double c_im = 0;
+      if (row < p.m && column < p.out.n) {
+        c_re = p.small.scaled(row, column, alpha);
+        c_im = p.small.scaled(row, column + 1, alpha);
       }
-    }
+      const int i = 2 * d + half;
+      re[i] = c_re;
+      difference[i] = c_im - c_re;
+      negative_sum[i] = -(c_re + c_im);
+      // The compiler must keep these values rather than compute them again from one another.
+      asm volatile("" : "+d"(re[i]), "+d"(difference[i]), "+d"(negative_sum[i]));
+    });
   }
 };
 
@@ -152,15 +148,14 @@ struct GaussPlaces {
   template <class F>
   __device__ void visit(const TsmmBoxes<double>& p, double* chunk, int first_row, int left, const F& f) const {
     double* const first = chunk + first_b + first_row * p.out.b.row_stride;
-#pragma unroll
-    for (int v = 0; v < 4; ++v) {
+    unrolled<4>([&](int v) {
       constexpr int second_row = rows ? 1 : 4;
       const std::int64_t to_row = rows ? p.out.b.row_stride : 2 * second_row;
       const std::int64_t to_column = rows ? 16 : 8 * p.out.b.column_stride;
       if (row + v % 2 * second_row < left && 2 * (column + v / 2 * 8) < p.out.n) {
         f(v, first + v % 2 * to_row + v / 2 * to_column);
       }
-    }
+    });
   }
 };
 
@@ -206,7 +201,7 @@ struct StagedChunks {
         const std::int64_t count = min(out.k * out.n - first, std::int64_t{numbers});
         bulk_store(out.b.data + first, reinterpret_cast<const double*>(memory) + turn % 2 * numbers,
                    static_cast<unsigned>(count * static_cast<int>(sizeof(double))));
-        bulk_stores_have_read<0>();
+        bulk_stores_have_read();
       }
       __syncwarp();
       barriers.empty[turn % 2].arrive();  // all lanes have read the chunk's number, too
@@ -277,7 +272,7 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
     const auto fetch = [&](std::uint32_t chunk) {
       if (fetches && adds) fetch_old(p.out, chunk);
     };
-    if (reads_a && warp == warps) load_chunks<1, false, warps * warp_size>(p, stages, items, tickets, fetch);
+    if (reads_a && warp == warps) load_chunks<1, false>(p, stages, items, tickets, fetch);
     if (reads_a && staged && warp == warps + 1) results.store(p.out);
     return;
   }
@@ -310,11 +305,6 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
       });
     }
   };
-  const auto add_number = [](Factor beta, Factor old, double& re, double& im) {
-    const Factor scaled = scale(beta, old);
-    re += scaled.re;
-    im += scaled.im;
-  };
   const auto add_old = [&](std::uint32_t chunk, int first_row, int left, double(&re)[4], double(&im)[4]) {
     const Factor beta = p.beta.read();
     constexpr int at_once = many ? 2 : 4;  // as many as registers can hold
@@ -325,7 +315,7 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
         if (v / at_once == first / at_once) old[v] = {at[0], at[1]};
       });
 #pragma unroll
-      for (int v = first; v < first + at_once; ++v) add_number(beta, old[v], re[v], im[v]);
+      for (int v = first; v < first + at_once; ++v) cuda::add_old(re[v], im[v], old[v].re, old[v].im, beta);
     }
   };
   if (!reads_a) {
@@ -356,8 +346,7 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
       double2 both[depth];
       const auto load = [&](int set) {
         const double* const a = stage + places.first_a + set * places.set_step;
-#pragma unroll
-        for (int d = 0; d < depth; ++d) both[d] = *reinterpret_cast<const double2*>(a + d * places.depth_step);
+        unrolled<depth>([&](int d) { both[d] = *reinterpret_cast<const double2*>(a + d * places.depth_step); });
       };
       load(first_set);
 #pragma unroll 1
@@ -365,12 +354,11 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
 #pragma unroll
         for (int role = 0; role < 2; ++role, set ^= 1) {
           double re_a[depth], im_a[depth], sum_a[depth];
-#pragma unroll
-          for (int d = 0; d < depth; ++d) {
+          unrolled<depth>([&](int d) {
             re_a[d] = both[d].x;
             im_a[d] = both[d].y;
             sum_a[d] = both[d].x + both[d].y;
-          }
+          });
           [[maybe_unused]] Factor old[4] = {};
           if constexpr (early) {
             if (adds && role == 1) {
@@ -388,8 +376,7 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
           double re[4] = {};
           multiply_deep<depth>(re, c.re, sum_a);
           double im[4];
-#pragma unroll
-          for (int v = 0; v < 4; ++v) im[v] = re[v];
+          unrolled<4>([&](int v) { im[v] = re[v]; });
           if (role == 1) handed.add_begun(turns_done, re, im);
           multiply_deep<depth>(im, c.difference, re_a);
           multiply_deep<depth>(re, c.negative_sum, im_a);
@@ -403,16 +390,15 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
           if (next < rows / 8) load(next);
           // Takes exponents without signs; integer instructions leave the double-precision pipe to the tensor cores.
           unsigned largest = 0;
-#pragma unroll
-          for (int v = 0; v < 4; ++v) {
+          unrolled<4>([&](int v) {
             largest = max(largest, static_cast<unsigned>(__double2hiint(re[v])) << 1);
             largest = max(largest, static_cast<unsigned>(__double2hiint(im[v])) << 1);
-          }
+          });
           if (__all_sync(0xffffffffU, largest < 0xffe00000U)) {
             if constexpr (early) {
               const Factor beta = p.beta.read();
 #pragma unroll
-              for (int v = 0; v < 4 && adds; ++v) add_number(beta, old[v], re[v], im[v]);
+              for (int v = 0; v < 4 && adds; ++v) cuda::add_old(re[v], im[v], old[v].re, old[v].im, beta);
             } else if (adds) {
               add_old(chunk, 8 * set, left - 8 * set, re, im);
             }
@@ -420,9 +406,9 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
           } else {
 #pragma unroll 1
             for (int row = 8 * set; row < min(8 * set + 8, left); ++row) {
-              multiply_row_again<32>(p, stage + row * (by_columns ? 2 : p.a.pitch), by_columns ? p.a.pitch : 2,
-                                     std::int64_t{chunk} * rows + row, 2 * first_column,
-                                     [&](int column, double value) { to[p.out.b.offset(row, column)] = value; });
+              row_in_double<32>(p, stage + row * (by_columns ? 2 : p.a.pitch), by_columns ? p.a.pitch : 2,
+                                std::int64_t{chunk} * rows + row, 2 * first_column,
+                                [&](int column, double value) { to[p.out.b.offset(row, column)] = value; });
             }
           }
         }

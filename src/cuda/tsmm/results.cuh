@@ -1,11 +1,11 @@
 #pragma once
 
-#include <type_traits>
-
+#include "src/cuda/math/recompute.cuh"
 #include "src/cuda/operands/load_flat_rows.cuh"
 #include "src/cuda/operands/load_plain.cuh"
 #include "src/cuda/ptx/pipeline.cuh"
 #include "src/cuda/tsmm/factor.cuh"
+#include "src/cuda/unrolled.cuh"
 #include "src/dispatch/cuda/constants.hpp"
 
 /// How results of tsmm go from registers to B. A warp holds 16 rows of each of `tb` TMA tiles (boxes) times `tn` MMA
@@ -31,28 +31,12 @@ __device__ inline void write_pair(double* to, double a, double b) {
 }
 __device__ inline void write_pair(float* to, float a, float b) { *reinterpret_cast<float2*>(to) = make_float2(a, b); }
 
-/// Adds beta times two old numbers of B to two results.
-template <class Sum, class Real>
-__device__ inline void add_old(Sum& first, Sum& second, Real old_first, Real old_second, Factor beta) {
-  if constexpr (std::is_same_v<Sum, float>) {
-    if (beta.im == 0) {
-      first = fmaf(static_cast<float>(beta.re), old_first, first);
-      second = fmaf(static_cast<float>(beta.re), old_second, second);
-      return;
-    }
-  }
-  const Factor scaled = scale(beta, {static_cast<double>(old_first), static_cast<double>(old_second)});
-  first = static_cast<Sum>(first + scaled.re);
-  second = static_cast<Sum>(second + scaled.im);
-}
-
 /// Knows where a lane's results lie in B. `rows_only`: B is row-major, and a lane's two columns are neighbours.
 template <class Real, bool rows_only = false>
 class Places {
  public:
   __device__ Places(const Results<Real>& p, int warp_row, int column0, int lane) : p_(p) {
-    const int group = lane / 4;
-    row_ = 16 * warp_row + p.map.by_lane * (group % 4) + p.map.by_first * (group / 4);
+    row_ = 16 * warp_row + row_of(p.map, lane / 4, 0);
     column_ = column0 + column_of(rows_only || p.neighbours, lane % 4 * 2);
     second_ = rows_only || p.neighbours ? 1 : 4;
     first_ = p.b.data + p.b.offset(row_, column_);
@@ -87,14 +71,10 @@ class Places {
         old[half % halves][x][0] = *one;
         if (both) old[half % halves][x][1] = one[to_second_];
       });
-#pragma unroll
-      for (int half = 0; half < halves; ++half) {
-#pragma unroll
-        for (int x = 0; x < tn; ++x) {
-          Sum* const to = &sum[i / 2][x][2 * ((i + half) % 2)];
-          add_old(to[0], to[1], old[half][x][0], old[half][x][1], beta);
-        }
-      }
+      unrolled<halves, tn>([&](int half, int x) {
+        Sum* const to = &sum[i / 2][x][2 * ((i + half) % 2)];
+        add_old(to[0], to[1], old[half][x][0], old[half][x][1], beta);
+      });
     }
   }
 
@@ -121,18 +101,13 @@ class Places {
     const int second = rows ? second_ : p_.b.parts == 2 ? 1 : second_ * pitch;
     const int piece = rows ? 8 : 8 / p_.b.parts * pitch;
     Real* const first = staged + row_ * row_step + (rows ? column_ : column_ / p_.b.parts * pitch);
-#pragma unroll
-    for (int t = 0; t < tb; ++t) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        Real* const row = first + (p_.box_rows * t + p_.map.by_second * half) * row_step;
-#pragma unroll
-        for (int x = 0; x < tn; ++x) {
-          row[piece * x] = static_cast<Real>(sum[t][x][2 * half]);
-          row[piece * x + second] = static_cast<Real>(sum[t][x][2 * half + 1]);
-        }
-      }
-    }
+    unrolled<tb, 2>([&](int t, int half) {
+      Real* const row = first + (p_.box_rows * t + p_.map.by_second * half) * row_step;
+      unrolled<tn>([&](int x) {
+        row[piece * x] = static_cast<Real>(sum[t][x][2 * half]);
+        row[piece * x + second] = static_cast<Real>(sum[t][x][2 * half + 1]);
+      });
+    });
   }
 
  private:
@@ -142,18 +117,13 @@ class Places {
     const int rows = static_cast<int>(min(p_.k - first_row, static_cast<std::int64_t>(tb) * p_.box_rows)) - row_;
     const int columns = p_.n - column_;
     Real* const first = first_ + first_row * p_.b.row_stride;
-#pragma unroll
-    for (int t = 0; t < tb; ++t) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        if (p_.box_rows * t + p_.map.by_second * half >= rows) continue;
-        Real* const row = first + t * to_box_ + half * to_half_;
-#pragma unroll
-        for (int x = 0; x < tn; ++x) {
-          if (8 * x < columns) f(t, x, half, row + x * to_piece_, 8 * x + second_ < columns);
-        }
-      }
-    }
+    unrolled<tb, 2>([&](int t, int half) {
+      if (p_.box_rows * t + p_.map.by_second * half >= rows) return;
+      Real* const row = first + t * to_box_ + half * to_half_;
+      unrolled<tn>([&](int x) {
+        if (8 * x < columns) f(t, x, half, row + x * to_piece_, 8 * x + second_ < columns);
+      });
+    });
   }
 
   const Results<Real>& p_;
@@ -204,50 +174,38 @@ __device__ inline void write_staged(const Results<Real>& p, const Real* staged, 
 
 template <int tb, int tn, class Sum, class Real>
 __device__ inline void add_scaled(Sum (&sum)[tb][tn][4], const Real (&old)[tb][tn][4], Factor beta) {
-#pragma unroll
-  for (int t = 0; t < tb; ++t) {
-#pragma unroll
-    for (int x = 0; x < tn; ++x) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        add_old(sum[t][x][2 * half], sum[t][x][2 * half + 1], old[t][x][2 * half], old[t][x][2 * half + 1], beta);
-      }
-    }
-  }
+  unrolled<tb, tn, 2>([&](int t, int x, int half) {
+    add_old(sum[t][x][2 * half], sum[t][x][2 * half + 1], old[t][x][2 * half], old[t][x][2 * half + 1], beta);
+  });
 }
 
-/// A warp computes a row of up to `numbers` results again, entry by entry, with all products in double precision.
-/// Kernels call it where 3M or 3xTF32 gave infinities that may not be true ones. Column d of A (of scalars) begins at
-/// a[d * step]. The results belong to columns `column0` and on of row `row` of B, which may be A. It calls put(column,
-/// value) after it has read the row.
+/// A warp computes a row of up to `numbers` results again. Kernels call it where 3M or 3xTF32 gave infinities that may
+/// not be true ones. Column d of A (of scalars) begins at a[d * step]. The results belong to columns `column0` and on
+/// of row `row` of B, which may be A. It calls put(column, value) after it has read the row.
 template <int numbers, class Task, class Real, class Put>
-__device__ inline void multiply_row_again(const Task& p, const Real* a, std::int64_t step, std::int64_t row,
-                                          int column0, const Put& put) {
+__device__ inline void row_in_double(const Task& p, const Real* a, std::int64_t step, std::int64_t row, int column0,
+                                     const Put& put) {
   int lane;  // read here, so that it needs no register before
   asm volatile("mov.u32 %0, %laneid;" : "=r"(lane));
-  const Factor alpha = p.alpha.read();
-  const Factor beta = p.beta.read();
-  const int parts = p.out.b.parts;
   constexpr int of_lane = (numbers + warp_size - 1) / warp_size;
   const auto has = [&](int i) { return i < numbers && column0 + i < p.out.n; };
-  double value[of_lane];
-#pragma unroll
-  for (int i = 0; i < of_lane; ++i) {
+  const Factor alpha = p.alpha.read();
+  const Factor beta = p.beta.read();
+  double value[of_lane] = {};
+  unrolled<of_lane>([&](int i) {
     const int column = column0 + lane + i * warp_size;
-    value[i] = 0;
-    if (!has(lane + i * warp_size)) continue;
-#pragma unroll 1
-    for (int d = 0; d < p.m; ++d) value[i] += a[d / parts * step + d % parts] * p.small.scaled(d, column, alpha);
-    if (beta.is_zero()) continue;
+    if (!has(lane + i * warp_size)) return;
+    value[i] = product_in_double(p, a, step, p.m, alpha, column);
+    if (beta.is_zero()) return;
+    const int parts = p.small.parts;
     const Real* const old = p.out.b.data + p.out.b.offset(row, column - column % parts);
-    const Factor scaled = scale(beta, {static_cast<double>(old[0]), parts == 2 ? static_cast<double>(old[1]) : 0.0});
+    const Factor scaled = scale(beta, {static_cast<double>(old[0]), static_cast<double>(old[parts - 1])});
     value[i] += column % parts == 0 ? scaled.re : scaled.im;
-  }
+  });
   __syncwarp();
-#pragma unroll
-  for (int i = 0; i < of_lane; ++i) {
+  unrolled<of_lane>([&](int i) {
     if (has(lane + i * warp_size)) put(column0 + lane + i * warp_size, static_cast<Real>(value[i]));
-  }
+  });
 }
 
 }  // namespace blockvec::kernels::cuda

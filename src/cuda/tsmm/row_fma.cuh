@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "src/cuda/tsmm/row_ring.cuh"
+#include "src/cuda/unrolled.cuh"
 #include "src/dispatch/cuda/constants.hpp"
 
 /// tsmm by FMA instructions for rows of few numbers, where tensor cores would mostly idle.
@@ -67,8 +68,7 @@ class RowFma {
   __device__ void multiply_by(const Real* a, const Real* old, Real* out, Factor beta) const {
     for (int first = lane_; first < p_.rows; first += batch * warp_size) {
       const Real* from[batch];
-#pragma unroll
-      for (int r = 0; r < batch; ++r) from[r] = a + min(first + r * warp_size, p_.rows - 1) * p_.a.row_step;
+      unrolled<batch>([&](int r) { from[r] = a + min(first + r * warp_size, p_.rows - 1) * p_.a.row_step; });
       Sums sum = {};
       add_products<unit>(from, sum);
 #pragma unroll
@@ -80,58 +80,22 @@ class RowFma {
     }
   }
 
-  /// Multiplies `batch` rows. A lane loads all of its few numbers before it multiplies them.
+  /// Multiplies `batch` rows, whose numbers are loaded a few at a time.
   template <int unit>
-  __device__ void add_products(const Real* const (&from)[batch], Sums& sum) const requires exact {
-    using Unit = Neighbouring<unit, Real>;
-    const int m = p_.m;
-    Real left[batch][depth];
-#pragma unroll
-    for (int r = 0; r < batch; ++r) {
-#pragma unroll
-      for (int i = 0; i < depth; i += unit) {
-        Unit loaded{};
-        if (i < m) loaded = *reinterpret_cast<const Unit*>(from[r] + i);
-#pragma unroll
-        for (int u = 0; u < unit; ++u) left[r][i + u] = loaded.number[u];
-      }
-    }
-#pragma unroll
-    for (int i = 0; i < depth; ++i) {
-      if (i >= m) break;  // conversions of columns beyond A would take as long as those that are needed
-#pragma unroll
-      for (int j = 0; j < columns; ++j) {
-        const double factor = c_[columns * i + j];
-#pragma unroll
-        for (int r = 0; r < batch; ++r) sum[r][j] += static_cast<double>(left[r][i]) * factor;
-      }
-    }
-  }
-
-  /// Multiplies `batch` rows of more numbers, which are loaded a few at a time.
-  template <int unit>
-  __device__ void add_products(const Real* const (&from)[batch], Sums& sum) const requires(!exact) {
-    using Unit = Neighbouring<unit, Real>;
+  __device__ void add_products(const Real* const (&from)[batch], Sums& sum) const {
+    constexpr int most = 16 / static_cast<int>(sizeof(Number));
+    constexpr int together = columns < most ? columns : most;  // entries of C that are read at once
 #pragma unroll 4
     for (int i = 0; i < p_.m; i += unit) {
-      Unit left[batch];
-#pragma unroll
-      for (int r = 0; r < batch; ++r) left[r] = *reinterpret_cast<const Unit*>(from[r] + i);
-#pragma unroll
-      for (int u = 0; u < unit; ++u) {
-        const auto* const four = reinterpret_cast<const Neighbouring<4, float>*>(c_ + (i + u) * columns);
-#pragma unroll
-        for (int j = 0; j < columns / 4; ++j) {
-          const Neighbouring<4, float> right = four[j];
-#pragma unroll
-          for (int v = 0; v < 4; ++v) {
-#pragma unroll
-            for (int r = 0; r < batch; ++r) {
-              sum[r][4 * j + v] = fmaf(left[r].number[u], right.number[v], sum[r][4 * j + v]);
-            }
-          }
-        }
-      }
+      Neighbouring<unit, Real> left[batch];
+      unrolled<batch>([&](int r) { left[r] = *reinterpret_cast<const Neighbouring<unit, Real>*>(from[r] + i); });
+      unrolled<unit, columns / together>([&](int u, int j) {
+        using Entries = Neighbouring<together, Number>;
+        const Entries right = reinterpret_cast<const Entries*>(c_ + (i + u) * columns)[j];
+        unrolled<together, batch>([&](int v, int r) {
+          sum[r][together * j + v] += static_cast<Number>(left[r].number[u]) * right.number[v];
+        });
+      });
     }
   }
 
@@ -143,13 +107,12 @@ class RowFma {
     for (int j = 0; j < columns; j += unit) {
       if (j >= p_.n) break;
       Neighbouring<unit, Real> stored;
-#pragma unroll
-      for (int u = 0; u < unit; ++u) {
+      unrolled<unit>([&](int u) {
         Number value = sum[j + u];
         if (adds) value += static_cast<Number>(scaled_entry(old, j + u, beta));
         stored.number[u] = static_cast<Real>(value);
         if constexpr (!exact) zero = fmaf(value, 0.0F, zero);
-      }
+      });
       *reinterpret_cast<Neighbouring<unit, Real>*>(out + j) = stored;
     }
     if constexpr (!exact) {

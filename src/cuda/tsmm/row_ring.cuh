@@ -150,7 +150,7 @@ __global__ void __launch_bounds__(Math::warps* warp_size + loading_threads, 1)
                     (beta.is_zero() || p.stage_bytes_b != 0);
   const Math math(p, packed, warp % p.warps, lane);
   const auto wait_for_room = [&] {  // waits until the results before these have left shared memory
-    if (group_thread == 0) bulk_stores_have_read<0>();
+    if (group_thread == 0) bulk_stores_have_read();
     meet(1 + group, group_threads);
   };
   const bool adds = p.stage_bytes_b != 0 && !beta.is_zero();

@@ -26,24 +26,21 @@ struct Fp64 {
   template <int tn, int tb, int count>
   __device__ static void multiply(double (&sum)[tn][tb][4], const double* c, int piece,
                                   const double (&right)[tb][count], int lane) {
-#pragma unroll
-    for (int x = 0; x < tn; ++x) {
+    unrolled<tn>([&](int x) {
       double left[2 * count];
-#pragma unroll
-      for (int v = 0; v < count; ++v) {
+      unrolled<count>([&](int v) {
         const double2 pair = *reinterpret_cast<const double2*>(c + x * piece + of_four * v + 2 * lane);
         left[2 * v] = pair.x;
         left[2 * v + 1] = pair.y;
-      }
-#pragma unroll
-      for (int t = 0; t < tb; ++t) {
+      });
+      unrolled<tb>([&](int t) {
         if constexpr (count == 4) {
           multiply_16x8x16(sum[x][t], left, right[t]);
         } else {
           multiply_16x8x4(sum[x][t], left, right[t][0]);
         }
-      }
-    }
+      });
+    });
   }
 };
 
@@ -74,38 +71,28 @@ struct Tf32x3 {
   template <int tn, int tb, int count>
   __device__ static void multiply(float (&sum)[tn][tb][4], const float* c, int piece, const float (&right)[tb][count],
                                   int lane) {
-#pragma unroll
-    for (int half = 0; half < count / 2; ++half) {
+    unrolled<count / 2>([&](int half) {
       unsigned parts[2][tb][2];
-#pragma unroll
-      for (int t = 0; t < tb; ++t) {
-#pragma unroll
-        for (int v = 0; v < 2; ++v) {
-          const SplitNumber both = split(right[t][2 * half + v]);
-          parts[0][t][v] = both.high;
-          parts[1][t][v] = both.low;
-        }
-      }
-#pragma unroll
-      for (int x = 0; x < tn; ++x) {
+      unrolled<tb, 2>([&](int t, int v) {
+        const SplitNumber both = split(right[t][2 * half + v]);
+        parts[0][t][v] = both.high;
+        parts[1][t][v] = both.low;
+      });
+      unrolled<tn>([&](int x) {
         unsigned left[2][4];
-#pragma unroll
-        for (int part = 0; part < 2; ++part) {
+        unrolled<2>([&](int part) {
           const uint4 four =
               *reinterpret_cast<const uint4*>(c + half * 2 * of_four + x * piece + 128 * part + 4 * lane);
           left[part][0] = four.x;
           left[part][1] = four.y;
           left[part][2] = four.z;
           left[part][3] = four.w;
-        }
+        });
         // Small products come first. Products that wait for one another stand far apart.
-#pragma unroll
-        for (int product = 0; product < 3; ++product) {
-#pragma unroll
-          for (int t = 0; t < tb; ++t) multiply_tf32(sum[x][t], left[product == 0], parts[product == 1][t]);
-        }
-      }
-    }
+        unrolled<3, tb>(
+            [&](int product, int t) { multiply_tf32(sum[x][t], left[product == 0], parts[product == 1][t]); });
+      });
+    });
   }
 };
 
@@ -122,8 +109,7 @@ class RowTiles {
   /// `place`: which of its group's warps the warp is.
   __device__ RowTiles(const TsmmRing<Real>& p, const Number* packed, int place, int lane)
       : p_(p), piece_(Products::piece(p.m)), column0_(place * 16 * tn), c_(packed + place * tn * piece_), lane_(lane) {
-#pragma unroll
-    for (int t = 0; t < tb; ++t) row_[t] = row_of(lane / 4, t) * p.a.row_step;
+    unrolled<tb>([&](int t) { row_[t] = row_of(lane / 4, t) * p.a.row_step; });
   }
 
   /// Multiplies a stage. wait_for_room() returns when results may be written to `out`. If it `adds`, it adds beta times
@@ -163,7 +149,7 @@ class RowTiles {
   /// when they load and when they store.
   __device__ int row_of(int i, int t) const {
     const int turn = (i & 4) != 0 ? (i & 3) ^ 1 : i & 3;
-    return p_.map.by_lane * turn + p_.map.by_first * (i / 4) + p_.map.by_second * (t % 2) + 16 * (t / 2);
+    return cuda::row_of(p_.map, i / 4 * 4 + turn, t % 2) + 16 * (t / 2);
   }
 
   /// Adds C^T A^T to sum for 8 tb rows of a stage. `a` points to this lane's first entries. `turned`: lanes read in
@@ -176,26 +162,20 @@ class RowTiles {
     int depth = 0;
     for (; depth + 16 <= m; depth += 16, c += 4 * Products::of_four) {
       Number right[tb][4];
-#pragma unroll
-      for (int t = 0; t < tb; ++t) {
-#pragma unroll
-        for (int v = 0; v < 4; ++v) right[t][v] = a[row_[t] + depth + 4 * (v ^ turn)];
+      unrolled<tb>([&](int t) {
+        unrolled<4>([&](int v) { right[t][v] = a[row_[t] + depth + 4 * (v ^ turn)]; });
         if (turned) undo_turn(right[t], turn);
-      }
+      });
       Products::multiply(sum, c, piece_, right, lane_);
     }
     // What follows a row in memory does not belong to A. We must not multiply with it, not even by zero.
     constexpr int last = Products::last;
     for (; depth < m; depth += 4 * last, c += last * Products::of_four) {
       Number right[tb][last];
-#pragma unroll
-      for (int t = 0; t < tb; ++t) {
-#pragma unroll
-        for (int v = 0; v < last; ++v) {
-          const bool inside = depth + lane_ % 4 + 4 * v < m;
-          right[t][v] = inside ? static_cast<Number>(a[row_[t] + depth + 4 * v]) : Number(0);
-        }
-      }
+      unrolled<tb, last>([&](int t, int v) {
+        const bool inside = depth + lane_ % 4 + 4 * v < m;
+        right[t][v] = inside ? static_cast<Number>(a[row_[t] + depth + 4 * v]) : Number(0);
+      });
       Products::multiply(sum, c, piece_, right, lane_);
     }
   }
@@ -205,27 +185,19 @@ class RowTiles {
   template <bool adds>
   __device__ void put_rows(const Number (&sum)[tn][tb][4], Real* out, const Real* old, Factor beta) const {
     const int column = column0_ + lane_ / 4;
-#pragma unroll
-    for (int t = 0; t < tb; ++t) {
-#pragma unroll
-      for (int odd = 0; odd < 2; ++odd) {
-        const int row = row_of(2 * (lane_ % 4) + odd, t);
-        Real* const to = out + row * p_.pitch_out + column;
-        const Real* const from = old + row * p_.old.row_step;
-#pragma unroll
-        for (int x = 0; x < tn; ++x) {
-#pragma unroll
-          for (int half = 0; half < 2; ++half) {
-            const int offset = 16 * x + 8 * half;
-            if (column + offset < p_.n) {
-              Number value = sum[x][t][2 * half + odd];
-              if (adds) value = plus_scaled_entry(value, from, column + offset, beta);
-              to[offset] = static_cast<Real>(value);
-            }
-          }
+    unrolled<tb, 2>([&](int t, int odd) {
+      const int row = row_of(2 * (lane_ % 4) + odd, t);
+      Real* const to = out + row * p_.pitch_out + column;
+      const Real* const from = old + row * p_.old.row_step;
+      unrolled<tn, 2>([&](int x, int half) {
+        const int offset = 16 * x + 8 * half;
+        if (column + offset < p_.n) {
+          Number value = sum[x][t][2 * half + odd];
+          if (adds) value = plus_scaled_entry(value, from, column + offset, beta);
+          to[offset] = static_cast<Real>(value);
         }
-      }
-    }
+      });
+    });
   }
 
   const TsmmRing<Real>& p_;

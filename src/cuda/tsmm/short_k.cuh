@@ -81,21 +81,17 @@ __global__ void __launch_bounds__(32 * warps, 16 / warps) tsmm_panels_kernel(con
 #pragma unroll
     for (int d = 0; d < panel; d += 16) {
       double left[8];
-#pragma unroll
-      for (int v = 0; v < 8; ++v) left[v] = a[v % 2 * 8 * pitch_a + d + v / 2 * 4];
-#pragma unroll
-      for (int x = 0; x < pieces; ++x) {
+      unrolled<8>([&](int v) { left[v] = a[v % 2 * 8 * pitch_a + d + v / 2 * 4]; });
+      unrolled<pieces>([&](int x) {
         double right[4];
-#pragma unroll
-        for (int v = 0; v < 4; ++v) right[v] = c[(d + 4 * v) * pitch_c + 8 * x];
+        unrolled<4>([&](int v) { right[v] = c[(d + 4 * v) * pitch_c + 8 * x]; });
         multiply_16x8x16(sum[0][x], left, right);
-      }
+      });
     }
     stage = stage + 1 == stages ? 0 : stage + 1;
   }
   const double alpha = p.alpha.read().re;
-#pragma unroll
-  for (int i = 0; i < 4 * pieces; ++i) sum[0][i / 4][i % 4] *= alpha;
+  unrolled<4 * pieces>([&](int i) { sum[0][i / 4][i % 4] *= alpha; });
   const Factor beta = p.beta.read();
   const Places<double> places(p.out, warp, 0, lane);
   if (!beta.is_zero()) places.add<1>(first_row, beta, sum);

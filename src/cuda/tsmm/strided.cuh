@@ -51,8 +51,8 @@ struct TsmmBoxes : TsmmTask<Real> {
   __host__ __device__ int panel_numbers() const { return panel * section_pieces * 8; }
 };
 
-/// Numbers the items of work: a chunk of rows in a section. A clustered block has a fixed section. Only `wide` has more
-/// than one section.
+/// Says what an item of work is: a chunk of rows in a section. Only `wide` has more than one section. A clustered block
+/// has a fixed section; else TsmmTask counts the chunks of all sections.
 template <class Real, bool wide>
 class Items {
  public:
@@ -63,7 +63,6 @@ class Items {
   }
 
   __device__ bool clustered() const { return wide && p_.clustered; }
-  __device__ std::uint32_t count() const { return mixed() ? p_.chunks * p_.sections : p_.chunks; }
   __device__ std::uint32_t chunk(std::uint32_t item) const { return mixed() ? item / p_.sections : item; }
   __device__ int section(std::uint32_t item) const { return static_cast<int>(mixed() ? item % p_.sections : rank_); }
 
@@ -107,122 +106,78 @@ __device__ inline int place_of_row(const TsmmBoxes<Real>& p, int row) {
   return row_class * p.a.class_numbers() + row / p.a.classes * p.a.pitch + p.a.lead[row_class];
 }
 
-/// Which row of a warp's 16 rows a lane reads, in either half.
-template <class Real>
-__device__ inline int row_of_lane(const TsmmBoxes<Real>& p, int lane, int half) {
-  const RowMap& map = p.out.map;
-  return map.by_lane * (lane / 4 % 4) + map.by_first * (lane / 16) + map.by_second * half;
-}
-
 /// Where a lane's entries begin in a stage, for either half of a warp's rows. Lanes take `together` neighbours of a
 /// row.
 template <int together, class Real>
 __device__ inline int first_entry(const TsmmBoxes<Real>& p, int warp_row, int lane, int half) {
-  const int row = 16 * warp_row + row_of_lane(p, lane, half);
+  const int row = 16 * warp_row + row_of(p.out.map, lane / 4, half);
   return p.out.b.row_major ? place_of_row(p, row) + lane % 4 * together : p.out.b.parts * row + lane % 4 * p.a.pitch;
 }
 
-/// One lane starts the copies of one panel of a chunk.
-template <class Real>
-__device__ inline void start_boxes(const TsmmBoxes<Real>& p, int boxes, std::uint32_t chunk, int panel, Real* stage,
-                                   Barrier& full) {
-#if __CUDA_ARCH__ >= 900
-  const int box_rows = p.out.box_rows;
-  const int row = static_cast<int>(chunk) * boxes * box_rows;
-  const int column = panel * p.panel;
-  for (int box = 0; box < boxes; ++box) {
-    Real* const to = stage + box * p.a.numbers();
-    const int box_row = row + box * box_rows;
-    if (p.out.b.row_major) {
-      p.a.start(column, box_row, to, full);
-    } else {
-      p.a.start(p.out.b.parts * box_row, column / p.out.b.parts, to, full);
-    }
-  }
-#endif
-}
-
-/// The loading warps copy a K slice of a row tile by cp.async. Rows only.
-template <class Real>
-__device__ inline void copy_panel(const TsmmBoxes<Real>& p, int boxes, std::uint32_t chunk, int panel, Real* stage,
-                                  int thread) {
-  const int rows = boxes * p.out.box_rows;
-  const int column = panel * p.panel;
-  const int width = min(p.panel, (p.m - column + 3) / 4 * 4);
-  copy_lines<loading_threads>(p.lines, static_cast<std::int64_t>(chunk) * rows, rows, column, width, stage, p.a.pitch,
-                              thread);
-}
-
-struct Nothing {
-  __device__ void operator()(std::uint32_t) const {}
-};
-
 /// The loading warp takes items, by tickets or in fixed turns, and starts the copies of all boxes. A last stage, marked
-/// no_chunk, ends the work. It calls on_item(item) after it has started an item's copies.
-template <int tb, bool plain, int first_thread = computing_threads, class Real, bool wide, class OnItem = Nothing>
+/// no_chunk, ends the work. It calls on_item(item) after it has started an item's copies. `plain`: all loading warps
+/// copy A by cp.async.
+template <int tb, bool plain, class Real, bool wide, class OnItem>
 __device__ inline void load_chunks(const TsmmBoxes<Real>& p, const BoxStages<Real>& stages,
-                                   const Items<Real, wide>& items, std::uint32_t (&tickets)[2],
-                                   const OnItem& on_item = {}) {
+                                   const Items<Real, wide>& items, [[maybe_unused]] std::uint32_t (&tickets)[2],
+                                   const OnItem& on_item) {
 #if __CUDA_ARCH__ >= 900
-  const int thread = static_cast<int>(threadIdx.x) - first_thread;
-  const bool leads = thread < warp_size && elected();
+  const int thread = plain ? static_cast<int>(threadIdx.x) - computing_threads : 0;
   const int boxes = p.sets * tb;
   const unsigned small_bytes = static_cast<unsigned>(stages.small_numbers) * sizeof(double);
   RingPosition at{0, 1};
-  const auto share_ticket = [&](int turn, unsigned ticket) {
-    if (leads) tickets[turn] = ticket;
-    if constexpr (plain) {
-      meet(2, loading_threads);
-    } else {
-      __syncwarp();
-    }
-    return tickets[turn];
-  };
-  const auto take_ticket = [&](std::uint32_t fixed) {
-    return items.clustered() ? fixed : leads ? atomicAdd(p.tickets, 1U) : 0U;
-  };
-  int turn = 0;
-  std::uint32_t ticket = share_ticket(turn, take_ticket(items.first()));
-  while (ticket * p.chunks_per_ticket < items.count()) {
-    const unsigned next = take_ticket(ticket + items.step());  // used only when the copies of these are under way
-    const std::uint32_t first = ticket * p.chunks_per_ticket;
-    const std::uint32_t last = min(first + p.chunks_per_ticket, items.count());
-    for (std::uint32_t item = first; item < last; ++item) {
-      const std::uint32_t chunk = items.chunk(item);
-      const int section = items.section(item);
-      const int end = items.end_panel(section);
-      for (int panel = items.first_panel(section); panel < end; ++panel) {
-        stages.barriers.empty[at.stage].wait(at.parity);
-        Barrier& full = stages.barriers.full[at.stage];
-        Real* const stage = reinterpret_cast<Real*>(stages.memory + at.stage * stages.bytes());
-        if constexpr (plain) {
-          copy_panel(p, boxes, chunk, panel, stage, thread);
-          full.await_copies();
-          __syncwarp();
-        }
-        if (leads) {
+  const auto load = [&](std::uint32_t item) {
+    const std::uint32_t chunk = items.chunk(item);
+    const int section = items.section(item);
+    const int end = items.end_panel(section);
+    for (int panel = items.first_panel(section); panel < end; ++panel) {
+      stages.barriers.empty[at.stage].wait(at.parity);
+      Barrier& full = stages.barriers.full[at.stage];
+      Real* const stage = reinterpret_cast<Real*>(stages.memory + at.stage * stages.bytes());
+      const int column = panel * p.panel;
+      if constexpr (plain) {  // rows only
+        const int rows = boxes * p.out.box_rows;
+        copy_lines<loading_threads>(p.lines, std::int64_t{chunk} * rows, rows, column,
+                                    min(p.panel, (p.m - column + 3) / 4 * 4), stage, p.a.pitch, thread);
+        full.await_copies();
+        __syncwarp();
+      }
+      if (elected()) {
+        if (thread < warp_size) {
           stages.item_of[at.stage] = item;
           full.arrive_and_expect((plain ? 0U : static_cast<unsigned>(stages.bytes_a)) + small_bytes);
           if (small_bytes != 0) {
             const double* const small = p.packed + (std::int64_t{section} * p.panels + panel) * stages.small_numbers;
             bulk_load(reinterpret_cast<unsigned char*>(stage) + stages.bytes_a, small, small_bytes, full);
           }
-          if constexpr (!plain) start_boxes(p, boxes, chunk, panel, stage, full);
-        } else if (plain && thread >= warp_size && elected()) {
+          for (int box = 0; box < boxes && !plain; ++box) {
+            const int row = (static_cast<int>(chunk) * boxes + box) * p.out.box_rows;
+            const int parts = p.out.b.parts;
+            const bool by_rows = p.out.b.row_major;
+            p.a.start(by_rows ? column : parts * row, by_rows ? row : column / parts, stage + box * p.a.numbers(),
+                      full);
+          }
+        } else {
           full.arrive();
         }
-        __syncwarp();
-        at.advance(1, p.stages);
       }
-      on_item(item);
+      __syncwarp();
+      at.advance(1, p.stages);
     }
-    turn ^= 1;
-    ticket = share_ticket(turn, next);
+    on_item(item);
+  };
+  if (items.clustered()) {
+    for (std::uint32_t item = items.first(); item < p.chunks; item += items.step()) load(item);
+  } else if constexpr (plain) {
+    for_each_chunk<loading_threads>(p, load, thread < warp_size, tickets);
+  } else {
+    for_each_chunk(p, load);
   }
-  if (leads && !items.clustered()) p.give_back(ticket);
   stages.barriers.empty[at.stage].wait(at.parity);
-  if (leads) stages.item_of[at.stage] = no_chunk;
-  if (elected()) stages.barriers.full[at.stage].arrive();
+  if (elected()) {
+    if (thread < warp_size) stages.item_of[at.stage] = no_chunk;
+    stages.barriers.full[at.stage].arrive();
+  }
 #endif
 }
 
@@ -235,7 +190,7 @@ __device__ inline void tell_when_read(const TsmmBoxes<Real>& p, const BoxStages<
 #if __CUDA_ARCH__ >= 900
   const auto lane = static_cast<int>(threadIdx.x) % warp_size;
   RingPosition at{0, 0};
-  for (std::uint32_t item = items.first(); item < items.count(); item += items.step()) {
+  for (std::uint32_t item = items.first(); item < p.chunks; item += items.step()) {
     for (int panel = 0; panel < p.panels; ++panel) {
       stages.barriers.full[at.stage].wait(at.parity);
       stages.barriers.empty[at.stage].arrive();
@@ -256,11 +211,7 @@ __device__ inline void multiply_panel(const Parameters& p, double (&sum)[tb][tn]
   int at = 0;
   int s = 0;
   const auto load = [&](double(&left)[tb][8]) {
-#pragma unroll
-    for (int t = 0; t < tb; ++t) {
-#pragma unroll
-      for (int v = 0; v < 8; ++v) left[t][v] = a[v % 2][t * box + at + p.step[v / 2]];
-    }
+    unrolled<tb, 8>([&](int t, int v) { left[t][v] = a[v % 2][t * box + at + p.step[v / 2]]; });
   };
   double left[tb][8];
   double next[tb][8];
@@ -271,29 +222,14 @@ __device__ inline void multiply_panel(const Parameters& p, double (&sum)[tb][tn]
     at += p.depth_step;
     if (ahead && s + 8 <= steps) load(next);
     multiply_step(sum, left, c, pieces);
-    if (ahead) {
-#pragma unroll
-      for (int t = 0; t < tb; ++t) {
-#pragma unroll
-        for (int v = 0; v < 8; ++v) left[t][v] = next[t][v];
-      }
-    }
+    if (ahead) unrolled<tb, 8>([&](int t, int v) { left[t][v] = next[t][v]; });
   }
 #pragma unroll
   for (int v = 0; v < 3; ++v) {
     if (s + v >= steps) break;
     double left[tb][2];
-#pragma unroll
-    for (int t = 0; t < tb; ++t) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) left[t][half] = a[half][t * box + at + p.step[v]];
-    }
-#pragma unroll
-    for (int x = 0; x < tn; ++x) {
-      const double right = c[64 * (v / 2 * pieces + x) + v % 2];
-#pragma unroll
-      for (int t = 0; t < tb; ++t) multiply_16x8x4(sum[t][x], left[t], right);
-    }
+    unrolled<tb, 2>([&](int t, int half) { left[t][half] = a[half][t * box + at + p.step[v]]; });
+    unrolled<tn, tb>([&](int x, int t) { multiply_16x8x4(sum[t][x], left[t], c[64 * (v / 2 * pieces + x) + v % 2]); });
   }
 }
 
@@ -348,8 +284,7 @@ struct Fp64Tiles : Fp64Pack<Real_> {
   __device__ static int first_c(int warp_column, int lane) { return warp_column * tn * piece_numbers + 2 * lane; }
 
   __device__ void clear() {
-#pragma unroll
-    for (int i = 0; i < tb * tn * 4; ++i) sum[i / (4 * tn)][i / 4 % tn][i % 4] = 0;
+    unrolled<tb * tn * 4>([&](int i) { sum[i / (4 * tn)][i / 4 % tn][i % 4] = 0; });
   }
 
   /// Adds the products with `columns` columns of A. `a` points to this lane's first entries of both halves of the rows,
@@ -361,11 +296,7 @@ struct Fp64Tiles : Fp64Pack<Real_> {
 #pragma unroll 1
       for (int step = 0; step < steps; ++step) {
         double left[tb][8];
-#pragma unroll
-        for (int t = 0; t < tb; ++t) {
-#pragma unroll
-          for (int v = 0; v < 8; ++v) left[t][v] = a[v % 2][t * box + step * p.depth_step + p.step[v / 2]];
-        }
+        unrolled<tb, 8>([&](int t, int v) { left[t][v] = a[v % 2][t * box + step * p.depth_step + p.step[v / 2]]; });
         multiply_step(sum, left, c + step * 128 * p.section_pieces, p.section_pieces);
       }
     } else {
@@ -378,8 +309,7 @@ struct Fp64Tiles : Fp64Pack<Real_> {
 
   /// Gives the results. Returns whether all of the warp are finite.
   __device__ bool finish(double (&result)[tb][tn][4]) const {
-#pragma unroll
-    for (int i = 0; i < tb * tn * 4; ++i) (&result[0][0][0])[i] = (&sum[0][0][0])[i];
+    unrolled<tb * tn * 4>([&](int i) { (&result[0][0][0])[i] = (&sum[0][0][0])[i]; });
     return true;
   }
 };
@@ -401,8 +331,8 @@ __device__ inline void multiply_rows_again(const TsmmBoxes<Real>& p, const Real*
     const Real* const a = whole ? stage + i / 16 * p.a.numbers() + (rows ? place_of_row(p, row) : p.out.b.parts * row)
                                 : p.lines.data + (rows ? row_of_b * p.lines.distance : p.out.b.parts * row_of_b);
     const std::int64_t step = rows ? p.out.b.parts : whole ? p.a.pitch : p.lines.distance;
-    multiply_row_again<8 * Math::tn>(p, a, step, row_of_b, column0,
-                                     [&](int column, Real value) { *place(row_of_set, column) = value; });
+    row_in_double<8 * Math::tn>(p, a, step, row_of_b, column0,
+                                [&](int column, Real value) { *place(row_of_set, column) = value; });
   }
 }
 
@@ -449,10 +379,11 @@ __global__ void __launch_bounds__(block_threads, Math::blocks)
 
   if (warp >= computing_warps) {
     give_registers<Math::loading_registers>();
+    const auto nothing = [](std::uint32_t) {};
     if (reads_a && plain) {
-      load_chunks<tb, Math::may_copy>(p, stages, items, tickets);
+      load_chunks<tb, Math::may_copy>(p, stages, items, tickets, nothing);
     } else if (reads_a && warp == computing_warps) {
-      load_chunks<tb, false>(p, stages, items, tickets);
+      load_chunks<tb, false>(p, stages, items, tickets, nothing);
     }
     if constexpr (Math::wide) {
       if (reads_a && warp == computing_warps + 1 && p.clustered) tell_when_read(p, stages, items, all_read);
@@ -476,8 +407,7 @@ __global__ void __launch_bounds__(block_threads, Math::blocks)
   const Factor beta = p.beta.read();
   const bool adds = !beta.is_zero();
   int start[2];
-#pragma unroll
-  for (int half = 0; half < 2; ++half) start[half] = first_entry<Math::together>(p, warp_row, lane, half);
+  unrolled<2>([&](int half) { start[half] = first_entry<Math::together>(p, warp_row, lane, half); });
 
   const auto places_of = [&](int column) { return Places<Real, Math::rows_only>(p.out, warp_row, column, lane); };
   const auto places_of_all = places_of(warp_column * 8 * tn);  // if there is one section
@@ -491,9 +421,9 @@ __global__ void __launch_bounds__(block_threads, Math::blocks)
   for (std::uint32_t fixed = items.first();; fixed += items.step()) {  // fixed turns where there is no A to wait for
     if (reads_a) barriers.full[at.stage].wait(at.parity);
     const std::uint32_t item = __shfl_sync(0xffffffffU,
-                                           reads_a                 ? item_of[at.stage]
-                                           : fixed < items.count() ? fixed
-                                                                   : no_chunk,
+                                           reads_a            ? item_of[at.stage]
+                                           : fixed < p.chunks ? fixed
+                                                              : no_chunk,
                                            0);
     if (item == no_chunk) break;
     const int section = items.section(item);

@@ -21,8 +21,7 @@ struct GaussPack {
       // The complex columns of one lane stand in two MMA tiles of real columns: tsmm/results.cuh.
       const int column = 2 * (index % p.section_pieces * 8 + column_of(false, lane / 4));
       double* const to = packed + index * piece_numbers + 2 * lane;
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
+      unrolled<2>([&](int half) {
         const int row = 2 * (index / p.section_pieces * 8 + lane % 4 + 4 * half);
         const bool there = row < p.m && column < p.out.n;
         const double re = there ? p.small.scaled(row, column, alpha) : 0.0;
@@ -30,7 +29,7 @@ struct GaussPack {
         to[half] = re;
         to[64 + half] = im;
         if (with_sums) to[128 + half] = re + im;
-      }
+      });
     }
   }
 };
@@ -56,8 +55,7 @@ struct GaussTile : GaussPack<!dispatch::gauss_by_panels({tb_, pieces})> {
   __device__ static int first_c(int warp_column, int lane) { return warp_column * pieces * piece_numbers + 2 * lane; }
 
   __device__ void clear() {
-#pragma unroll
-    for (int i = 0; i < 12 * tb * pieces; ++i) (&sum[0][0][0][0])[i] = 0;
+    unrolled<12 * tb * pieces>([&](int i) { (&sum[0][0][0][0])[i] = 0; });
   }
 
   __device__ void multiply(const TsmmBoxes<double>& p, const double* const (&first_a)[2], const double* c,
@@ -67,31 +65,22 @@ struct GaussTile : GaussPack<!dispatch::gauss_by_panels({tb_, pieces})> {
     const int next = p.section_pieces * piece_numbers;  // to the next 8 rows of C
     const int end = columns / 2;
     int depth = 0;
-#pragma unroll unrolled
+#pragma unroll steps_at_once
     for (; depth + 12 < end; depth += 16, c += 2 * next) {
       double left[2][tb][8];
-#pragma unroll
-      for (int t = 0; t < tb; ++t) {
-#pragma unroll
-        for (int v = 0; v < 8; ++v) {
-          read(a[v % 2] + t * box + 4 * (v / 2) * depth_step, left[0][t][v], left[1][t][v]);
-        }
-      }
+      unrolled<tb, 8>(
+          [&](int t, int v) { read(a[v % 2] + t * box + 4 * (v / 2) * depth_step, left[0][t][v], left[1][t][v]); });
       a[0] += 16 * depth_step;
       a[1] += 16 * depth_step;
       double right[with_sums ? 3 : 2][pieces][4];
+      unrolled<(with_sums ? 3 : 2), pieces>([&](int part, int x) {
 #pragma unroll
-      for (int part = 0; part < (with_sums ? 3 : 2); ++part) {
-#pragma unroll
-        for (int x = 0; x < pieces; ++x) {
-#pragma unroll
-          for (int v = 0; v < 4; v += 2) {
-            const double2 pair = *reinterpret_cast<const double2*>(c + v / 2 * next + x * piece_numbers + 64 * part);
-            right[part][x][v] = pair.x;
-            right[part][x][v + 1] = pair.y;
-          }
+        for (int v = 0; v < 4; v += 2) {
+          const double2 pair = *reinterpret_cast<const double2*>(c + v / 2 * next + x * piece_numbers + 64 * part);
+          right[part][x][v] = pair.x;
+          right[part][x][v + 1] = pair.y;
         }
-      }
+      });
       multiply_pieces(sum[0], left[0], right[0]);
       multiply_pieces(sum[1], left[1], right[1]);
       add_to<tb * 8>(left[0][0], left[1][0]);
@@ -102,24 +91,15 @@ struct GaussTile : GaussPack<!dispatch::gauss_by_panels({tb_, pieces})> {
     for (int v = 0; v < 3; ++v) {
       if (depth + 4 * v >= end) break;
       double left[3][tb][2];
-#pragma unroll
-      for (int t = 0; t < tb; ++t) {
-#pragma unroll
-        for (int half = 0; half < 2; ++half) {
-          read(a[half] + t * box + 4 * v * depth_step, left[0][t][half], left[1][t][half]);
-          left[2][t][half] = left[0][t][half] + left[1][t][half];
-        }
-      }
-#pragma unroll
-      for (int x = 0; x < pieces; ++x) {
+      unrolled<tb, 2>([&](int t, int half) {
+        read(a[half] + t * box + 4 * v * depth_step, left[0][t][half], left[1][t][half]);
+        left[2][t][half] = left[0][t][half] + left[1][t][half];
+      });
+      unrolled<pieces>([&](int x) {
         const double* const at = c + v / 2 * next + x * piece_numbers + v % 2;
         const double right[3] = {at[0], at[64], with_sums ? at[128] : at[0] + at[64]};
-#pragma unroll
-        for (int which = 0; which < 3; ++which) {
-#pragma unroll
-          for (int t = 0; t < tb; ++t) multiply_16x8x4(sum[which][t][x], left[which][t], right[which]);
-        }
-      }
+        unrolled<3, tb>([&](int which, int t) { multiply_16x8x4(sum[which][t][x], left[which][t], right[which]); });
+      });
     }
   }
 
@@ -127,8 +107,7 @@ struct GaussTile : GaussPack<!dispatch::gauss_by_panels({tb_, pieces})> {
   /// is (r - i, x - r - i). Its parts are written as neighbouring real numbers.
   __device__ bool finish(double (&result)[tb][tn][4]) const {
     unsigned largest = 0;  // exponent without sign; integer code leaves the double-precision pipe to tensor cores
-#pragma unroll
-    for (int i = 0; i < 4 * tb * pieces; ++i) {
+    unrolled<4 * tb * pieces>([&](int i) {
       const int t = i / 4 / pieces, x = i / 4 % pieces, v = i % 4;
       const double re = sum[0][t][x][v] - sum[1][t][x][v];
       const double im = sum[2][t][x][v] - sum[0][t][x][v] - sum[1][t][x][v];
@@ -136,25 +115,20 @@ struct GaussTile : GaussPack<!dispatch::gauss_by_panels({tb_, pieces})> {
       result[t][2 * x + v % 2][v / 2 * 2 + 1] = im;
       largest = max(largest, static_cast<unsigned>(__double2hiint(re)) << 1);
       largest = max(largest, static_cast<unsigned>(__double2hiint(im)) << 1);
-    }
+    });
     return __all_sync(0xffffffffU, largest < 0xffe00000U);
   }
 
  private:
-  static constexpr int unrolled = with_sums ? 2 : 1;
+  static constexpr int steps_at_once = with_sums ? 2 : 1;
 
   __device__ static void multiply_pieces(double (&sums)[tb][pieces][4], const double (&left)[tb][8],
                                          const double (&right)[pieces][4]) {
-#pragma unroll
-    for (int x = 0; x < pieces; ++x) {
-#pragma unroll
-      for (int t = 0; t < tb; ++t) multiply_16x8x16(sums[t][x], left[t], right[x]);
-    }
+    unrolled<pieces, tb>([&](int x, int t) { multiply_16x8x16(sums[t][x], left[t], right[x]); });
   }
   template <int count>
   __device__ static void add_to(double* one, const double* other) {
-#pragma unroll
-    for (int i = 0; i < count; ++i) one[i] += other[i];
+    unrolled<count>([&](int i) { one[i] += other[i]; });
   }
   __device__ static void read(const double* from, double& re, double& im) {
     const double2 both = *reinterpret_cast<const double2*>(from);

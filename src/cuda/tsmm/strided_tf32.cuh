@@ -41,34 +41,29 @@ struct WarpgroupTiles : WarpgroupPack<columns> {
   __device__ static int first_c(int, int) { return 0; }
 
   __device__ void clear() {
-#pragma unroll
-    for (int t = 0; t < tb; ++t) sums[t].clear();
+    unrolled<tb>([&](int t) { sums[t].clear(); });
   }
 
   __device__ void multiply(const TsmmBoxes<float>& p, const float* const (&a)[2], const double* c, int width) {
     const int box = p.a.numbers();
-#pragma unroll
-    for (int t = 0; t < tb; ++t) {
-      const auto pairs_of = [&](int half) { return reinterpret_cast<const float2*>(a[half] + t * box); };
+    unrolled<tb>([&](int t) {
       const int lane = static_cast<int>(threadIdx.x) % warp_size;
-      const PairedRows fragments{{pairs_of(0), pairs_of(1)}, (width + 1) / 2 - lane % 4, 0};
+      const PairedRows<true> fragments{{a[0] + t * box, a[1] + t * box}, width - 2 * (lane % 4), 0};
       multiply_steps(sums[t], fragments, shared_address(c), (width + 15) / 16);
-    }
+    });
   }
 
   /// A lane has every fourth pair of neighbours in a row.
   __device__ bool finish(float (&result)[tb][tn][4]) const {
     bool finite = true;
-#pragma unroll
-    for (int t = 0; t < tb; ++t) {
+    unrolled<tb>([&](int t) {
       finite = finite && sums[t].finite();
-#pragma unroll
-      for (int i = 0; i < 4 * tn; ++i) {
+      unrolled<4 * tn>([&](int i) {
         const int x = i / 4, half = i / 2 % 2, which = i % 2;
         result[t][x][i % 4] =
             parts == 2 ? sums[t].sum[parts * which / 2][4 * (x / 2) + 2 * half + x % 2] : sums[t].sum[0][i];
-      }
-    }
+      });
+    });
     return __all_sync(0xffffffffU, finite);
   }
 };

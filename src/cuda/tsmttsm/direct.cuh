@@ -66,22 +66,17 @@ class DirectLane {
   /// Loads from the current rows. `guarded`: only the first `rows` of them exist, and the others count as zeros.
   template <bool guarded>
   __device__ void load(Loads& to, int rows = 0) const {
-#pragma unroll
-    for (int l = 0; l < loads; ++l) {
-#pragma unroll
-      for (int u = 0; u < units; ++u) {
-        const Real* const from = at_ + min(u, last_unit_) * unit_step_ + l * load_step_;
-        if constexpr (guarded) {
-#pragma unroll
-          for (int i = 0; i < numbers; ++i) {
-            const bool there = row_ + l * row_step + (in_columns ? i : 0) < rows;
-            to[l][u].number[i] = there ? from[i] : Real(0);
-          }
-        } else {
-          to[l][u] = *reinterpret_cast<const Load*>(from);
-        }
+    unrolled<loads, units>([&](int l, int u) {
+      const Real* const from = at_ + min(u, last_unit_) * unit_step_ + l * load_step_;
+      if constexpr (guarded) {
+        unrolled<numbers>([&](int i) {
+          const bool there = row_ + l * row_step + (in_columns ? i : 0) < rows;
+          to[l][u].number[i] = there ? from[i] : Real(0);
+        });
+      } else {
+        to[l][u] = *reinterpret_cast<const Load*>(from);
       }
-    }
+    });
   }
 
   /// Entry j of a block's column. It belongs to the same row in all blocks and both factors.
@@ -169,44 +164,25 @@ struct DirectTiles {
     double left[pieces][8];
     double right[tile_n][4];
     __device__ Factors(const typename LaneA::Loads& a, const typename LaneB::Loads& b) {
-#pragma unroll
-      for (int x = 0; x < pieces; ++x) {
-#pragma unroll
-        for (int v = 0; v < 8; ++v) left[x][v] = LaneA::entry(a, 2 * x + v % 2, v / 2);
-      }
-#pragma unroll
-      for (int y = 0; y < tile_n; ++y) {
-#pragma unroll
-        for (int j = 0; j < 4; ++j) right[y][j] = LaneB::entry(b, y, j);
-      }
+      unrolled<pieces, 8>([&](int x, int v) { left[x][v] = LaneA::entry(a, 2 * x + v % 2, v / 2); });
+      unrolled<tile_n, 4>([&](int y, int j) { right[y][j] = LaneB::entry(b, y, j); });
     }
   };
 
   double sum[pieces][tile_n][4] = {};
 
   __device__ void add(const Factors& factors) {
-#pragma unroll
-    for (int y = 0; y < tile_n; ++y) {
-#pragma unroll
-      for (int x = 0; x < pieces; ++x) multiply_16x8x16(sum[x][y], factors.left[x], factors.right[y]);
-    }
+    unrolled<tile_n, pieces>([&](int y, int x) { multiply_16x8x16(sum[x][y], factors.left[x], factors.right[y]); });
   }
 
   /// Calls visit(sum, row of the tile, column of the tile).
   template <class Visit>
   __device__ void for_each_entry(int lane, Visit&& visit) const {
-#pragma unroll
-    for (int x = 0; x < pieces; ++x) {
-#pragma unroll
-      for (int y = 0; y < tile_n; ++y) {
-#pragma unroll
-        for (int v = 0; v < 4; ++v) {
-          const int block = 2 * x + v / 2;
-          if (block >= tile_m) continue;
-          visit(sum[x][y][v], LaneA::column_of(block, lane / 4), LaneB::column_of(y, 2 * (lane % 4) + v % 2));
-        }
-      }
-    }
+    unrolled<pieces, tile_n, 4>([&](int x, int y, int v) {
+      const int block = 2 * x + v / 2;
+      if (block >= tile_m) return;
+      visit(sum[x][y][v], LaneA::column_of(block, lane / 4), LaneB::column_of(y, 2 * (lane % 4) + v % 2));
+    });
   }
 };
 
@@ -294,18 +270,16 @@ __device__ inline void add_stream(const TsmttsmDirect<Real>& p, typename Tiles::
     b.advance(streams * rows);
   };
   if (steps > 0) {
-#pragma unroll
-    for (int i = 0; i < Tiles::ahead; ++i) load(i);
+    unrolled<Tiles::ahead>([&](int i) { load(i); });
   }
   [[maybe_unused]] std::int64_t joined = 0;
 #pragma unroll 1
   for (std::int64_t left = steps; left > 0; left -= Tiles::ahead) {
-#pragma unroll
-    for (int i = 0; i < Tiles::ahead; ++i) {
+    unrolled<Tiles::ahead>([&](int i) {
       const typename Tiles::Factors now(next_a[i], next_b[i]);
       load(i);
       if (i < left) tiles.add(now);
-    }
+    });
     if constexpr (Tiles::early_sets > 0) {
       const std::int64_t added = steps - max(left - Tiles::ahead, std::int64_t{0});
       if (added < steps && added - joined + Tiles::ahead <= Tiles::early_sets) continue;

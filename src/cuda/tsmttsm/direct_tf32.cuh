@@ -22,19 +22,10 @@ struct DirectTf32Tiles : DirectTiles<float, neighbours, tile_m, tile_n> {
     float left[2][pieces][4];
     float right[2][tile_n][2];
     __device__ Factors(const typename LaneA::Loads& a, const typename LaneB::Loads& b) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-#pragma unroll
-        for (int x = 0; x < pieces; ++x) {
-#pragma unroll
-          for (int v = 0; v < 4; ++v) left[half][x][v] = LaneA::entry(a, 2 * x + v % 2, 2 * half + v / 2);
-        }
-#pragma unroll
-        for (int y = 0; y < tile_n; ++y) {
-#pragma unroll
-          for (int j = 0; j < 2; ++j) right[half][y][j] = LaneB::entry(b, y, 2 * half + j);
-        }
-      }
+      unrolled<2>([&](int half) {
+        unrolled<pieces, 4>([&](int x, int v) { left[half][x][v] = LaneA::entry(a, 2 * x + v % 2, 2 * half + v / 2); });
+        unrolled<tile_n, 2>([&](int y, int j) { right[half][y][j] = LaneB::entry(b, y, 2 * half + j); });
+      });
     }
   };
 
@@ -42,31 +33,24 @@ struct DirectTf32Tiles : DirectTiles<float, neighbours, tile_m, tile_n> {
 
   template <int count, int numbers>
   __device__ static void split_all(const float (&x)[count][numbers], unsigned (&parts)[2][count][numbers]) {
-#pragma unroll
-    for (int i = 0; i < count * numbers; ++i) {
+    unrolled<count * numbers>([&](int i) {
       const SplitNumber both = split(x[i / numbers][i % numbers]);
       parts[0][i / numbers][i % numbers] = both.high;
       parts[1][i / numbers][i % numbers] = both.low;
-    }
+    });
   }
 
   __device__ void add(const Factors& factors) {
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
+    unrolled<2>([&](int half) {
       unsigned left[2][pieces][4];
       unsigned right[2][tile_n][2];
       split_all(factors.left[half], left);
       split_all(factors.right[half], right);
       // Small products come first. Products that wait for one another stand far apart.
-#pragma unroll
-      for (int product = 0; product < 3; ++product) {
-#pragma unroll
-        for (int y = 0; y < tile_n; ++y) {
-#pragma unroll
-          for (int x = 0; x < pieces; ++x) multiply_tf32(early[x][y], left[product == 0][x], right[product == 1][y]);
-        }
-      }
-    }
+      unrolled<3, tile_n, pieces>([&](int product, int y, int x) {
+        multiply_tf32(early[x][y], left[product == 0][x], right[product == 1][y]);
+      });
+    });
   }
 
   /// Adds the sums of single precision to the others, and begins new ones. Returns false if they are not finite: then
@@ -75,8 +59,7 @@ struct DirectTf32Tiles : DirectTiles<float, neighbours, tile_m, tile_n> {
     constexpr int count = pieces * tile_n * 4;
     const bool finite = join_if_finite(reinterpret_cast<float(&)[count]>(early),
                                        reinterpret_cast<double(&)[count]>(this->sum), [](int) { return true; });
-#pragma unroll
-    for (int i = 0; i < count; ++i) early[i / 4 / tile_n][i / 4 % tile_n][i % 4] = 0;
+    unrolled<count>([&](int i) { early[i / 4 / tile_n][i / 4 % tile_n][i % 4] = 0; });
     return finite;
   }
 

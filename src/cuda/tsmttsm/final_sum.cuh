@@ -2,6 +2,7 @@
 
 #include "src/cuda/operands/matrix.cuh"
 #include "src/cuda/ptx/dependent_launch.cuh"
+#include "src/cuda/unrolled.cuh"
 
 /// The second kernel of tsmttsm adds the partial sums in fixed order and writes C.
 namespace blockvec::kernels::cuda {
@@ -80,8 +81,7 @@ __global__ void __launch_bounds__(most_sum_threads, complex ? 1 : 2) tsmttsm_sum
   if (!alpha.is_zero()) {
     for (int first = slice; first < terms; first += sum_batch * slices) {
       Factor batch[sum_batch];
-#pragma unroll
-      for (int u = 0; u < sum_batch; ++u) {
+      unrolled<sum_batch>([&](int u) {
         batch[u] = {};
         if (first + u * slices < terms) {
           batch[u].re = at[0];
@@ -96,12 +96,11 @@ __global__ void __launch_bounds__(most_sum_threads, complex ? 1 : 2) tsmttsm_sum
           diagonals -= p.fold;
           at += carry;
         }
-      }
-#pragma unroll
-      for (int u = 0; u < sum_batch; ++u) {
+      });
+      unrolled<sum_batch>([&](int u) {
         sum.re += batch[u].re;
         sum.im += batch[u].im;
-      }
+      });
     }
   }
   for (int left = slices; left > 1;) {

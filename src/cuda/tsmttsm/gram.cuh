@@ -35,39 +35,33 @@ struct GramTiles : TileTraits {
         lane_a.read_wide(a, y, right[0]);
         if (y + 1 < blocks) lane_a.read_wide(a, y + 1, right[1]);
       } else {
-#pragma unroll
-        for (int j = 0; j < 4; ++j) {
+        unrolled<4>([&](int j) {
           if (y + 1 < blocks) {
             lane_a.read_pair(a, y, j, right[0][j], right[1][j]);
           } else {
             right[0][j] = lane_a.number(a, y, j);
           }
-        }
+        });
       }
-#pragma unroll
-      for (int x = 0; x < own_bands; ++x) {
-        if (y / 2 != band(x)) continue;
-#pragma unroll
-        for (int j = 0; j < 4; ++j) {
+      unrolled<own_bands>([&](int x) {
+        if (y / 2 != band(x)) return;
+        unrolled<4>([&](int j) {
           left[x][2 * j] = right[0][j];
           left[x][2 * j + 1] = right[1][j];
-        }
-      }
-#pragma unroll
-      for (int z = 0; z < 2; ++z) {
-        if (y + z >= blocks) continue;
-#pragma unroll
-        for (int x = 0; x < own_bands; ++x) {
+        });
+      });
+      unrolled<2>([&](int z) {
+        if (y + z >= blocks) return;
+        unrolled<own_bands>([&](int x) {
           if (y / 2 >= band(x)) multiply_16x8x16(sum[x][y + z - 2 * warp], left[x], right[z]);
-        }
-      }
+        });
+      });
     }
   }
 
   template <class Visit>
   __device__ void for_each_pair(int lane, Visit&& visit) const {
-#pragma unroll
-    for (int x = 0; x < own_bands; ++x) {
+    unrolled<own_bands>([&](int x) {
 #pragma unroll
       for (int y = 2 * warp; y < blocks; ++y) {
         if (y / 2 < band(x)) continue;
@@ -77,7 +71,7 @@ struct GramTiles : TileTraits {
           visit(entry[v], entry[v + 1], 16 * band(x) + lane / 4 + 4 * v, 8 * y + 2 * (lane % 4));
         }
       }
-    }
+    });
   }
 };
 

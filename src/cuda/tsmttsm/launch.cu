@@ -1,6 +1,5 @@
 #include "src/cuda/check.cuh"
 #include "src/cuda/kernels.hpp"
-#include "src/cuda/operands/tensor_map.hpp"
 #include "src/cuda/operands/views.cuh"
 #include "src/cuda/tsmttsm/direct_tf32.cuh"
 #include "src/cuda/tsmttsm/final_sum.cuh"
@@ -19,28 +18,20 @@ template <class T>
 Staged<real_t<T>> staged(const Matrix<const T>& a, const dispatch::CudaFeed& feed, const dispatch::RingTsmttsm& x,
                          int before, const Product& operation) {
   const int segments = x.rows / x.segment;
-  using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
-  Staged<Real> s{};
+  Staged<real_t<T>> s{};
   s.stream.pitch = 1;
   if (a.layout == Layout::column_major) {
     s.columns = columns(a, feed.lines, feed.pitch, before);
+    auto& whole = s.columns;
     if (feed.boxed) {
-      auto& whole = s.columns;
       whole.box = feed.panel;
       whole.classes = feed.classes;
       whole.class_step = feed.class_step;
-      const std::int64_t distance = a.columns == 1 ? round_up(whole.length, 4) : whole.distance;
-      const Lines<Real> lines{whole.data, whole.length, a.columns, distance};
-      if (x.padding == dispatch::swizzled_boxes) {
-        whole.swizzled = true;
-        s.boxes = swizzled_boxes(lines, feed.pitch, feed.panel, operation);
-        s.row_step = feed.panel;  // a sixteenth of the distance to the next 16 rows
-        return s;
-      }
-      s.boxes = boxes(lines, feed.classes, feed.pitch, feed.panel, operation);
+      whole.swizzled = x.padding == dispatch::swizzled_boxes;
+      s.boxes = boxes(lines(a, before), feed.classes, feed.pitch, feed.panel, operation, whole.swizzled);
     }
-    s.row_step = parts;
+    s.row_step = whole.swizzled ? feed.panel : parts;  // swizzled: a sixteenth of the distance to the next 16 rows
     s.eight_columns = 8 / parts / feed.classes * feed.pitch;
     return s;
   }
@@ -54,10 +45,7 @@ Staged<real_t<T>> staged(const Matrix<const T>& a, const dispatch::CudaFeed& fee
     for (int i = 0; i < segments; ++i) s.segment[i] = stage_shift(s.stream) + i * feed.pitch;
     return s;
   }
-  const std::int64_t length = parts * a.columns;
-  // Tensor maps ignore the distance if there is only one line.
-  const Lines<Real> lines{real_data(a), length, a.rows, a.rows == 1 ? round_up(length, 4) : parts * a.ld};
-  s.boxes = boxes(lines, feed.classes, feed.pitch, feed.lines, operation);
+  s.boxes = boxes(lines(a), feed.classes, feed.pitch, feed.lines, operation);
   s.panel_places = s.boxes.numbers();
   for (int i = 0; i < segments; ++i) s.segment[i] = i * s.boxes.class_numbers() + s.boxes.lead[i];
   return s;
@@ -99,7 +87,7 @@ Kernel<TsmttsmRing<Real>> kernel_of(const dispatch::RingTsmttsm& x, bool by_colu
 
 template <class T>
 void launch_kernel(const TsmttsmCall<T>& call, const dispatch::RingTsmttsm& x, double* partial,
-                   cudaStream_t stream_of_call, const Product& operation) {
+                   const Launcher& launcher) {
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   const bool by_columns = call.a.layout == Layout::column_major;
@@ -110,8 +98,8 @@ void launch_kernel(const TsmttsmCall<T>& call, const dispatch::RingTsmttsm& x, d
   const bool may_begin_before = by_columns && x.a.classes == 1 && x.b.classes <= 1 &&
                                 x.padding != dispatch::swizzled_boxes && !x.whole_warpgroups() && !x.ring_3m();
   const int before = may_begin_before ? rows_before(call.a, call.b) : 0;
-  p.a = staged(call.a, x.a, x, before, operation);
-  p.b = p.same ? p.a : staged(call.b, x.b, x, before, operation);
+  p.a = staged(call.a, x.a, x, before, launcher.operation);
+  p.b = p.same ? p.a : staged(call.b, x.b, x, before, launcher.operation);
   p.m = static_cast<int>(x.fold * parts * call.a.columns);
   p.n = static_cast<int>(x.fold * parts * call.b.columns);
   p.chunks = static_cast<std::uint32_t>(ceil_div(ceil_div(before + call.a.rows, x.fold), x.rows));
@@ -156,9 +144,8 @@ void launch_kernel(const TsmttsmCall<T>& call, const dispatch::RingTsmttsm& x, d
   p.k = call.a.rows;
   p.parts = static_cast<int>(x.partials);
   const bool aligned = by_columns ? p.wide : has_aligned_pairs(p.a) && has_aligned_pairs(p.b);
-  launch(kernel_of<Real>(x, by_columns, aligned),
-         dim3(static_cast<unsigned>(block_count(x, x.partials))), dispatch::ring_warps(x) * warp_size + loading_threads,
-         x.shared_bytes, stream_of_call, operation, Start::early, p);
+  launcher.launch_early(kernel_of<Real>(x, by_columns, aligned), {block_count(x, x.partials)},
+                        dispatch::ring_warps(x) * warp_size + loading_threads, x.shared_bytes, p);
 }
 
 template <class Real>
@@ -174,7 +161,7 @@ Kernel<TsmttsmDirect<Real>> kernel_of(const dispatch::DirectTsmttsm& x) {
 
 template <class T>
 void launch_kernel(const TsmttsmCall<T>& call, const dispatch::DirectTsmttsm& x, double* partial,
-                   cudaStream_t stream_of_call, const Product& operation) {
+                   const Launcher& launcher) {
   constexpr int parts = parts_of<T>;
   TsmttsmDirect<real_t<T>> p{};
   p.a = tall(call.a);
@@ -191,8 +178,8 @@ void launch_kernel(const TsmttsmCall<T>& call, const dispatch::DirectTsmttsm& x,
   p.partial = partial;
   p.alpha = coefficient(call.alpha);
   p.symmetric = dispatch::are_same(call.a, call.b);
-  launch(kernel_of<real_t<T>>(x), dim3(static_cast<unsigned>(x.partials * x.sections_m * x.sections_n)), x.threads,
-         x.shared_bytes, stream_of_call, operation, Start::early, p);
+  launcher.launch_early(kernel_of<real_t<T>>(x), {x.partials * x.sections_m * x.sections_n}, x.threads, x.shared_bytes,
+                        p);
 }
 
 }  // namespace
@@ -203,6 +190,7 @@ void launch_tsmttsm(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& con
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   const Product operation = product_of(call);
+  const Launcher launcher{operation, execution.stream};
   const bool multiplies = configuration->kernel != dispatch::TsmttsmKernel::none;
   // Partial sums that no kernel wrote must not be summed.
   if (multiplies) require_kernel(dispatch::problem_of(call, execution.single_precision), configuration, operation);
@@ -217,7 +205,7 @@ void launch_tsmttsm(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& con
   std::visit(
       [&]<class Configuration>(const Configuration& x) {
         if constexpr (!std::is_same_v<Configuration, dispatch::NoTsmttsm>) {
-          launch_kernel(call, x, partial, execution.stream, operation);
+          launch_kernel(call, x, partial, launcher);
         }
         if constexpr (std::is_same_v<Configuration, dispatch::RingTsmttsm>) {
           if (takes_pairs(x)) {
@@ -236,10 +224,8 @@ void launch_tsmttsm(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& con
   sum.column_stride = parts * (rows ? 1 : call.c.ld);
   const std::int64_t entries = call.c.rows * call.c.columns;
   sum.lanes = sum_lanes(entries);
-  const auto blocks = static_cast<unsigned>(ceil_div(entries, sum.lanes));
-  const Start start = multiplies ? Start::early : Start::after_previous;
-  launch(tsmttsm_sum_kernel<parts == 2, Real>, dim3(blocks), sum_threads(sum.lanes, sum.parts * sum.fold), 0,
-         execution.stream, operation, start, sum);
+  launcher.launch(multiplies ? Start::early : Start::after_previous, tsmttsm_sum_kernel<parts == 2, Real>,
+                  {ceil_div(entries, sum.lanes)}, sum_threads(sum.lanes, sum.parts * sum.fold), 0, sum);
 }
 
 template void launch_tsmttsm(const TsmttsmCall<float>&, const dispatch::CudaTsmttsm&, const CudaExecution&);

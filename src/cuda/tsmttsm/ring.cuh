@@ -290,8 +290,7 @@ __device__ inline void add_groups(const TsmttsmRing<Real>& p, const Share& share
     for (int entry = first; entry < place.rows * place.columns; entry += threads) {
       const double* const of_first = sums + (gram && row > column ? column * pitch + row : row * pitch + column);
       double copies[most];
-#pragma unroll
-      for (int i = 0; i < most; ++i) copies[i] = of_first[min(i, p.copies - 1) * size];
+      unrolled<most>([&](int i) { copies[i] = of_first[min(i, p.copies - 1) * size]; });
       double sum = copies[0];
 #pragma unroll
       for (int i = 1; i < most; ++i) sum = i < p.copies ? sum + copies[i] : sum;

@@ -20,40 +20,36 @@ struct GaussSums : TileTraits {
   /// of B.
   template <int count>
   __device__ static void complete_factors(double (&of)[3][count], double sign_of_second) {
-#pragma unroll
-    for (int v = 0; v < count; ++v) of[2][v] = of[0][v] + sign_of_second * of[1][v];
+    unrolled<count>([&](int v) { of[2][v] = of[0][v] + sign_of_second * of[1][v]; });
   }
 
   /// Reads the left factors of two blocks of 8 columns, or of one beside zeros, from the lane's row `first` on.
   template <int blocks, int count, class LaneOf, class Real>
   __device__ static void read_left(double (&left)[3][count], const Real* start, const LaneOf& lane, int block,
                                    int first, double sign_of_second) {
-#pragma unroll
-    for (int v = 0; v < count; ++v) {
+    unrolled<count>([&](int v) {
       left[0][v] = left[1][v] = 0;
       if (v % 2 < blocks) lane.read_parts(start, block + v % 2, first + v / 2, left[0][v], left[1][v]);
-    }
+    });
     complete_factors(left, sign_of_second);
   }
   template <int count, class LaneOf, class Real>
   __device__ static void read_right(double (&right)[3][count], const Real* start, const LaneOf& lane, int block,
                                     int first, double sign_of_second) {
-#pragma unroll
-    for (int j = 0; j < count; ++j) lane.read_parts(start, block, first + j, right[0][j], right[1][j]);
+    unrolled<count>([&](int j) { lane.read_parts(start, block, first + j, right[0][j], right[1][j]); });
     complete_factors(right, sign_of_second);
   }
 
   template <int left_count, int right_count>
   __device__ static void multiply(double (&to)[3][4], const double (&left)[3][left_count],
                                   const double (&right)[3][right_count]) {
-#pragma unroll
-    for (int which = 0; which < 3; ++which) {
+    unrolled<3>([&](int which) {
       if constexpr (left_count == 8) {
         multiply_16x8x16(to[which], left[which], right[which]);
       } else {
         multiply_16x8x8(to[which], left[which], right[which]);
       }
-    }
+    });
   }
 
   /// Calls visit(entry, its right neighbour, row, column) with entries of the real matrix A^T B. Of two entries that
@@ -81,31 +77,22 @@ struct GaussTiles : GaussSums {
 #pragma unroll
     for (int first = 0; first < 4; first += depth / 4) {
       double left[m][3][depth / 2];
-#pragma unroll
-      for (int x = 0; x < m; ++x) read_left<2>(left[x], a, lane_a, 2 * x, first, lane_a.flip * sign);
+      unrolled<m>([&](int x) { read_left<2>(left[x], a, lane_a, 2 * x, first, lane_a.flip * sign); });
 #pragma unroll
       for (int y = 0; y < n; ++y) {
         if (y >= live) break;  // without a branch the compiler copies the left factors for every MMA tile
         double right[3][depth / 4];
         read_right(right, b, lane_b, y, first, lane_b.flip);
-#pragma unroll
-        for (int x = 0; x < m; ++x) multiply(sum[x][y], left[x], right);
+        unrolled<m>([&](int x) { multiply(sum[x][y], left[x], right); });
       }
     }
   }
 
   template <class Visit>
   __device__ void for_each_pair(int lane, Visit&& visit) const {
-#pragma unroll
-    for (int x = 0; x < m; ++x) {
-#pragma unroll
-      for (int y = 0; y < n; ++y) {
-#pragma unroll
-        for (int v = 0; v < 4; ++v) {
-          visit_entry(sum[x][y], v, 16 * x + lane / 4 + 8 * (v / 2), 8 * y + 2 * (lane % 4) + v % 2, visit);
-        }
-      }
-    }
+    unrolled<m, n, 4>([&](int x, int y, int v) {
+      visit_entry(sum[x][y], v, 16 * x + lane / 4 + 8 * (v / 2), 8 * y + 2 * (lane % 4) + v % 2, visit);
+    });
   }
 };
 
@@ -148,18 +135,16 @@ struct GaussSquare : GaussSums {
     double left[3][8], right[3][4];
     if (blocks == 7 && warp >= 6) {
       read_right(right, right_start, lane, 6, 0, right_sign);
-#pragma unroll
-      for (int y = 0; y < 3; ++y) {
+      unrolled<3>([&](int y) {
         read_left<2>(left, left_start, lane, 2 * y, 0, left_sign);
         multiply(sum[y], left, right);
-      }
+      });
     } else {
       read_left<2>(left, left_start, lane, first_left(0), 0, left_sign);
-#pragma unroll
-      for (int y = 0; y < 2; ++y) {
+      unrolled<2>([&](int y) {
         read_right(right, right_start, lane, first_right(0) + y, 0, right_sign);
         multiply(sum[y], left, right);
-      }
+      });
       if (blocks == 5 && warp == 3) {
         read_left<2>(left, b, lane, 0, 0, sign_b);
       } else {
@@ -177,25 +162,22 @@ struct GaussSquare : GaussSums {
 
   template <class Visit>
   __device__ void for_each_pair(int lane, Visit&& visit) const {
-#pragma unroll
-    for (int y = 0; y < 3; ++y) {
+    unrolled<3>([&](int y) {
       const bool turned = left_is_b();
-#pragma unroll
-      for (int v = 0; v < 4; ++v) {
+      unrolled<4>([&](int v) {
         const int left = 8 * first_left(y) + lane / 4 + 8 * (v / 2);
         const int right = 8 * first_right(y) + 2 * (lane % 4) + v % 2;
         visit_entry(sum[y], v, turned ? right : left, turned ? left : right, visit);
-      }
-    }
+      });
+    });
   }
 
   /// Visits this warp's part of the shared block.
   template <class Visit>
   __device__ void for_each_shared_pair(int lane, Visit&& visit) const {
-#pragma unroll
-    for (int v = 0; v < 2; ++v) {
+    unrolled<2>([&](int v) {
       visit_entry(shared, v, 8 * (blocks - 1) + 2 * (lane % 4) + v, (blocks == 5 ? 16 : 48) + lane / 4, visit);
-    }
+    });
   }
 
  private:

@@ -114,8 +114,7 @@ __device__ inline void read_four_pairs(std::uint32_t from, int to_next, std::uin
                    : "memory");
     }
   } else {
-#pragma unroll
-    for (int q = 0; q < 4; ++q) x[q] = read_pair<neighbours>(from + q * to_next, apart);
+    unrolled<4>([&](int q) { x[q] = read_pair<neighbours>(from + q * to_next, apart); });
   }
 }
 
@@ -138,8 +137,7 @@ __device__ inline void transpose_units(const TsmttsmRing<float>& p, const Share&
   std::uint32_t to_second[rounds];
   unsigned second_counts[rounds];  // a mask
   int to[rounds];
-#pragma unroll
-  for (int i = 0; i < rounds; ++i) {
+  unrolled<rounds>([&](int i) {
     const int item = min(lane + i * lanes, items - 1);
     const int four = item / pairs;
     const int pair = item % pairs;
@@ -149,13 +147,12 @@ __device__ inline void transpose_units(const TsmttsmRing<float>& p, const Share&
     to_second[i] = 4 * (second - column);
     second_counts[i] = second < p.n ? ~0U : 0U;
     to[i] = four / 2 * Turned::step + four % 2 * Turned::four_rows + pair * 16;
-#pragma unroll
-    for (int half = 0; half < Buffers::in_unit; ++half) {
+    unrolled<Buffers::in_unit>([&](int half) {
       const int rows = p.map.by_first * (four % 2) + p.map.by_second * (half + four / 2);
       from[half][i] =
           p.offset_b + 4 * (p.b.segment[0] + p.b.template place_of_column<by_columns>(0, column)) + rows * row;
-    }
-  }
+    });
+  });
   constexpr bool all_turn = items == rounds * lanes;  // in the last round, too
   const bool transposes_last = all_turn || lane + (rounds - 1) * lanes < items;
   const int next_row = p.map.by_lane * row;
@@ -178,43 +175,38 @@ __device__ inline void transpose_units(const TsmttsmRing<float>& p, const Share&
     wait_at(full + 8 * stage, next.at.parity);
     const int first = neighbours ? next.unit * unit_rows : first_row(p.map, next.unit);
     const std::uint32_t rows = start + stage * p.stage_bytes + first * row;
-#pragma unroll
-    for (int half = 0; half < Buffers::in_unit; ++half) {
+    unrolled<Buffers::in_unit>([&](int half) {
       unsigned char* const all = transposed + buffer.stage * Buffers::bytes;
 #pragma unroll
       for (int round = 0; round < rounds; round += ahead) {
         float2 x[ahead][4];
-#pragma unroll
-        for (int i = 0; i < ahead; ++i) {
+        unrolled<ahead>([&](int i) {
           read_four_pairs<neighbours>(rows + from[half][round + i], next_row, to_second[round + i], together, x[i]);
-        }
+        });
         if (round == 0) wait_at(empty_transposed + 8 * buffer.stage, buffer.parity);
-#pragma unroll
-        for (int i = 0; i < ahead; ++i) {
-          if (round + i == rounds - 1 && !transposes_last) continue;
-#pragma unroll
-          for (int which = 0; which < Products::from_pair; ++which) {
+        unrolled<ahead>([&](int i) {
+          if (round + i == rounds - 1 && !transposes_last) return;
+          unrolled<Products::from_pair>([&](int which) {
             SplitNumber both[4];
-#pragma unroll
-            for (int q = 0; q < 4; ++q) {
+            unrolled<4>([&](int q) {
               float second = x[i][q].y;
               if (neighbours && Products::parts == 1) {
                 second = __uint_as_float(__float_as_uint(second) & second_counts[round + i]);
               }
               both[q] = split(which == 0 ? x[i][q].x : which == 1 ? second : x[i][q].x + second);
-            }
+            });
             unsigned char* const own = all + which * Products::to_next + to[round + i];
             *reinterpret_cast<uint4*>(own) = make_uint4(both[0].high, both[1].high, both[2].high, both[3].high);
             *reinterpret_cast<uint4*>(own + Turned::part) =
                 make_uint4(both[0].low, both[1].low, both[2].low, both[3].low);
-          }
-        }
+          });
+        });
       }
       if (half == Buffers::in_unit - 1 && next.leaves()) arrive_at(empty + 8 * stage);
       publish_to_bulk_copies();
       arrive_as_warp(full_transposed + 8 * buffer.stage);
       buffer.advance(Buffers::step / Buffers::sets, Buffers::count);  // buffers are taken in turn, like units
-    }
+    });
   }
 }
 
@@ -268,13 +260,9 @@ __device__ inline void multiply_units(const TsmttsmRing<float>& p, const Share& 
     wait_at(full + 8 * next.at.stage, next.at.parity);
     const int to_unit = neighbours ? next.unit * sixteen : first_row(p.map, next.unit) * row;
     const std::uint32_t a = start + next.at.stage * p.stage_bytes + to_unit;
-#pragma unroll
-    for (int t = 0; t < 2; ++t) {
-#pragma unroll
-      for (int v = 0; v < 2 * parts; ++v) {
-        x[t][v] = read_pair<neighbours>(a + t * second + v / parts * first + v % parts * eight, 4 * 8);
-      }
-    }
+    unrolled<2, 2 * parts>([&](int t, int v) {
+      x[t][v] = read_pair<neighbours>(a + t * second + v / parts * first + v % parts * eight, 4 * 8);
+    });
   };
   if (set < all_units) read();
   // Groups add to shared sums in turn, one while the other multiplies, so that each sum has one order. The second group
@@ -285,8 +273,7 @@ __device__ inline void multiply_units(const TsmttsmRing<float>& p, const Share& 
   for (int round = 0; round < rounds; ++round) {
     const int first_unit = max(0, round * early_units - behind) + set;
     const int end_unit = min((round + 1) * early_units - behind, all_units);
-#pragma unroll
-    for (int i = 0; i < Products::products * Products::count; ++i) (&product.early[0][0])[i] = 0;
+    unrolled<Products::products * Products::count>([&](int i) { (&product.early[0][0])[i] = 0; });
     int last = -1;  // buffer whose products may still run
     const auto give_back = [&] {
       if (last < 0) return;
@@ -295,12 +282,10 @@ __device__ inline void multiply_units(const TsmttsmRing<float>& p, const Share& 
     };
 #pragma unroll 1
     for (int unit = first_unit; unit < end_unit; unit += in_turn) {
-#pragma unroll
-      for (int t = 0; t < 2; ++t) {
+      unrolled<2>([&](int t) {
         product.split_pairs(x[t], left[t]);
         // The compiler must compute left factors before any product starts that takes some of them.
-#pragma unroll
-        for (int i = 0; i < 8 * Products::products; ++i) asm volatile("" : "+r"((&left[t][0][0][0])[i]));
+        unrolled<8 * Products::products>([&](int i) { asm volatile("" : "+r"((&left[t][0][0][0])[i])); });
         if (t == 1) {
           if (next.leaves()) arrive_at(empty + 8 * next.at.stage);
           next.advance();
@@ -318,14 +303,10 @@ __device__ inline void multiply_units(const TsmttsmRing<float>& p, const Share& 
         const std::uint32_t right = __shfl_sync(0xffffffffU, right0 + buffer.stage * Buffers::bytes, 0);
         const std::uint64_t factors = right_factor(right, Turned::four_rows);  // in units of 16 bytes
         open_products();
-#pragma unroll
-        for (int part = 0; part < 3; ++part) {
-#pragma unroll
-          for (int which = 0; which < Products::products; ++which) {
-            const int place = which * Buffers::product + (begins ? 0 : Turned::step) + (part == 1 ? Turned::part : 0);
-            start_product<1>(product.early[which], left[t][which][part == 0 ? 1 : 0], factors + place / 16);
-          }
-        }
+        unrolled<3, Products::products>([&](int part, int which) {
+          const int place = which * Buffers::product + (begins ? 0 : Turned::step) + (part == 1 ? Turned::part : 0);
+          start_product<1>(product.early[which], left[t][which][part == 0 ? 1 : 0], factors + place / 16);
+        });
         commit_products();
         await_products_but_last();  // the products with the other factors are done
         if (begins) give_back();
@@ -333,7 +314,7 @@ __device__ inline void multiply_units(const TsmttsmRing<float>& p, const Share& 
           last = buffer.stage;
           buffer.advance(1, Buffers::count);
         }
-      }
+      });
     }
     await_products(product.early);
     give_back();
@@ -341,8 +322,7 @@ __device__ inline void multiply_units(const TsmttsmRing<float>& p, const Share& 
     asm volatile("" : "+r"(place.left), "+r"(place.right));  // values derived from it must not stay in registers
     // All columns of B are finite if those inside B are, and rows of the result do not mix.
     float zero[2] = {};
-#pragma unroll
-    for (int i = 0; i < Products::count; ++i) product.test(i, zero[i % 4 / 2]);
+    unrolled<Products::count>([&](int i) { product.test(i, zero[i % 4 / 2]); });
     const bool finite = (zero[0] == 0 || place.row(0) >= p.m) && (zero[1] == 0 || place.row(2) >= p.m);
     constexpr bool add_in_turn = !apart && Products::shared_sums != 0;
     if (add_in_turn && (group == 0 || round > 0)) wait_at(own_turn, (round + group) % 2);

@@ -22,12 +22,11 @@ struct TransposedRows {
 
 /// Splits four numbers into the left factors of 3xTF32.
 __device__ inline void split_left(const float (&x)[4], unsigned (&left)[2][4]) {
-#pragma unroll
-  for (int v = 0; v < 4; ++v) {
+  unrolled<4>([&](int v) {
     const SplitNumber both = split(x[v]);
     left[0][v] = both.high;
     left[1][v] = both.low;
-  }
+  });
 }
 
 /// Real products. Two columns that a lane reads are a pair. They are `neighbours` where rows are aligned to pairs, like
@@ -78,18 +77,16 @@ struct RealProducts {
   __device__ void test(int i, float& zero) const { zero = fmaf(early[0][i], 0.0F, zero); }
   /// Adds the single-precision sums to the double-precision sums.
   __device__ void join() {
-#pragma unroll
-    for (int i = 0; i < count; ++i) sum[i] += early[0][i];
+    unrolled<count>([&](int i) { sum[i] += early[0][i]; });
   }
   /// Adds a row of the operands in double precision, straight from memory.
   __device__ void add_row(const TsmttsmRing<float>& p, const Place& place, std::int64_t row) {
-#pragma unroll
-    for (int i = 0; i < count; ++i) {
-      if (place.row(i) >= p.m || place.column(i) >= p.n) continue;
+    unrolled<count>([&](int i) {
+      if (place.row(i) >= p.m || place.column(i) >= p.n) return;
       sum[i] += static_cast<double>(p.whole_a.data[p.whole_a.offset(row, place.row(i))]) *
                 p.whole_b.data[p.whole_b.offset(row, place.column(i))];
       asm volatile("" : "+d"(sum[i])::"memory");  // one at a time: this is rare and must not take registers
-    }
+    });
   }
 
   /// Writes a group's part of the block's partial sum. Unless the groups have columns of A of their own (`apart`), the
@@ -101,18 +98,15 @@ struct RealProducts {
       double* const sums = reinterpret_cast<double*>(memory) + threadIdx.x % warpgroup_threads;
       meet(1, 2 * warpgroup_threads);
       if (group == 1) {
-#pragma unroll
-        for (int i = 0; i < count; ++i) sums[i * warpgroup_threads] = sum[i];
+        unrolled<count>([&](int i) { sums[i * warpgroup_threads] = sum[i]; });
       }
       meet(1, 2 * warpgroup_threads);
       if (group == 1) return;
-#pragma unroll
-      for (int i = 0; i < count; ++i) sum[i] += sums[i * warpgroup_threads];
+      unrolled<count>([&](int i) { sum[i] += sums[i * warpgroup_threads]; });
     }
-#pragma unroll
-    for (int i = 0; i < count; ++i) {
+    unrolled<count>([&](int i) {
       if (place.row(i) < p.m && place.column(i) < p.n) partial[place.row(i) * p.n + place.column(i)] = sum[i];
-    }
+    });
   }
 };
 
@@ -166,12 +160,11 @@ struct GaussProducts {
     zero = fmaf(both.x, 0.0F, fmaf(both.y, 0.0F, zero));
   }
   __device__ void join() {
-#pragma unroll
-    for (int i = 0; i < count; ++i) {
+    unrolled<count>([&](int i) {
       const double2 old = sums[i * warpgroup_threads];
       const float2 more = product(i);
       sums[i * warpgroup_threads] = make_double2(old.x + more.x, old.y + more.y);
-    }
+    });
   }
   __device__ void add_row(const TsmttsmRing<float>& p, const Place& place, std::int64_t row) {
 #pragma unroll 1
