@@ -92,9 +92,9 @@ enum class TsmmKernel : std::uint8_t {
   direct,          ///< few columns: each thread owns rows and loads them itself
   general          ///< any layout and stride
 };
-inline constexpr std::string_view tsmm_kernels[] = {"none",           "row_ring", "column_ring",
-                                                    "strided",        "registers_3m", "wide",     "per_warp",
-                                                    "tf32_warpgroup", "short_k",      "direct",   "general"};
+inline constexpr std::string_view tsmm_kernels[] = {"none",         "row_ring", "column_ring", "strided",
+                                                    "registers_3m", "wide",     "per_warp",    "tf32_warpgroup",
+                                                    "short_k",      "direct",   "general"};
 
 /// How a kernel's template makes products or copies, where it has a choice. instances.json appends the policy to the
 /// kernel's name; tables and explanations name it in front of the configuration.
@@ -268,12 +268,9 @@ struct NoTsmttsm : TsmttsmCommon {
 
 /// All kernels that a multistage pipeline feeds.
 struct RingTsmttsm : TsmttsmCommon {
-  static constexpr TsmttsmKind kinds[] = {{TsmttsmKernel::ring},
-                                          {TsmttsmKernel::ring, Policy::three_m},
-                                          {TsmttsmKernel::ring, Policy::square_3m},
-                                          {TsmttsmKernel::gram},
-                                          {TsmttsmKernel::tf32_warpgroup},
-                                          {TsmttsmKernel::tf32_warpgroup, Policy::three_m}};
+  static constexpr TsmttsmKind kinds[] = {
+      {TsmttsmKernel::ring}, {TsmttsmKernel::ring, Policy::three_m}, {TsmttsmKernel::ring, Policy::square_3m},
+      {TsmttsmKernel::gram}, {TsmttsmKernel::tf32_warpgroup},        {TsmttsmKernel::tf32_warpgroup, Policy::three_m}};
   static const TsmttsmEntry<RingTsmttsm> entry;
 
   int tile_m, tile_n;          ///< MMA tiles of 16 x 8 of P per warp; gram, square_3m: tile_m is the number of 8-column
@@ -305,7 +302,7 @@ struct RingTsmttsm : TsmttsmCommon {
 };
 
 struct DirectTsmttsm : TsmttsmCommon {
-  static const std::span<const TsmttsmKind> kinds;  ///< its policies stand beside the entry
+  static constexpr TsmttsmKind kinds[] = {{TsmttsmKernel::direct}, {TsmttsmKernel::direct, Policy::tf32}};
   static const TsmttsmEntry<DirectTsmttsm> entry;
 
   int tile_m, tile_n;          ///< 8-column blocks of A and of B per warp
@@ -374,9 +371,8 @@ struct NoTsmm : TsmmCommon {
 };
 
 struct RowRing : TsmmCommon {
-  static constexpr TsmmKind kinds[] = {{TsmmKernel::row_ring},
-                                       {TsmmKernel::row_ring, Policy::tf32},
-                                       {TsmmKernel::row_ring, Policy::fma}};
+  static constexpr TsmmKind kinds[] = {
+      {TsmmKernel::row_ring}, {TsmmKernel::row_ring, Policy::tf32}, {TsmmKernel::row_ring, Policy::fma}};
   static const TsmmEntry<RowRing> entry;
 
   int tile_n;           ///< sets of 16 columns of B per warp

@@ -92,10 +92,8 @@ void finish(const CudaDevice& device, const CudaTsmmProblem& p, ColumnRing& c, s
   set_tickets(device, ceil_div(p.k, c.rows - c.early), chunks_per_ticket, c);
 }
 
-}  // namespace
-
 // Complex numbers are read and written as a whole, so they must be aligned.
-static bool complete_in_double(const CudaDevice& device, const CudaTsmmProblem& p, ColumnRing& c) {
+bool complete_in_double(const CudaDevice& device, const CudaTsmmProblem& p, ColumnRing& c) {
   if (!device.bulk_copies || p.row_major || p.m <= 0 || p.real_bytes != 8 || (p.parts == 2 && !p.aligned)) return false;
   if (p.m / p.parts > most_columns) return false;
   const std::int64_t warps = ceil_div(p.n, 8 * c.tile_n);
@@ -123,8 +121,6 @@ static bool complete_in_double(const CudaDevice& device, const CudaTsmmProblem& 
   finish(device, p, c, 32768);
   return true;
 }
-
-namespace {
 
 struct Shape {
   TileShape tile;
@@ -155,9 +151,7 @@ bool boxes_are_better(const CudaTsmmProblem& p) {
   return few_results || p.n > (p.parts == 2 ? 96 : 64);
 }
 
-}  // namespace
-
-static void add_in_double(const TsmmCandidates& to) {
+void add_in_double(const TsmmCandidates& to) {
   using C = ColumnRing;
   if (to.problem.real_bytes == 4) return;
   if (to.all) {
@@ -172,8 +166,6 @@ static void add_in_double(const TsmmCandidates& to) {
     }
   }
 }
-
-namespace {
 
 bool serves(const CudaDevice& device, const CudaTsmmProblem& p, const ColumnRing& c) {
   if (p.row_major || p.m <= 0 || c.blocks_n == 0) return false;
@@ -207,9 +199,7 @@ bool fit_pieces(const CudaDevice& device, const CudaTsmmProblem& p, ColumnRing& 
 constexpr std::int64_t longest_piece = 4096;
 constexpr std::int64_t largest_chunk = 49152;
 
-}  // namespace
-
-static bool complete_column_ring(const CudaDevice& device, const CudaTsmmProblem& p, ColumnRing& c) {
+bool complete_column_ring(const CudaDevice& device, const CudaTsmmProblem& p, ColumnRing& c) {
   if (in_double(c)) return complete_in_double(device, p, c);
   if (!serves(device, p, c)) return false;
   c.rows = is_split(c) ? warpgroup_rows * c.blocks_n : static_cast<int>(longest_piece / (p.parts * p.real_bytes));
@@ -231,7 +221,7 @@ static bool complete_column_ring(const CudaDevice& device, const CudaTsmmProblem
   return true;
 }
 
-static void add_column_ring(const TsmmCandidates& to) {
+void add_column_ring(const TsmmCandidates& to) {
   if (to.kind.policy == Policy::usual) return add_in_double(to);
   using C = ColumnRing;
   const CudaTsmmProblem& p = to.problem;
@@ -261,8 +251,6 @@ static void add_column_ring(const TsmmCandidates& to) {
   if (best.tile_n != 0) to.found.push_back(best);
 }
 
-namespace {
-
 // The rows that a block takes.
 double rows_of_block(const CudaTsmmProblem& p, const ColumnRing& c) {
   return static_cast<double>(ceil_div(ceil_div(p.k, c.rows - c.early), c.blocks) * c.rows);
@@ -277,9 +265,7 @@ CudaWork column_work(const CudaDevice& device, const CudaTsmmProblem& p, const C
   return work;
 }
 
-}  // namespace
-
-static CudaWork in_double_work(const CudaDevice& device, const CudaTsmmProblem& p, const ColumnRing& c) {
+CudaWork in_double_work(const CudaDevice& device, const CudaTsmmProblem& p, const ColumnRing& c) {
   CudaWork work = column_work(device, p, c, 2);
   const double busy_part = static_cast<double>(computing_warps) / (c.groups * c.row_warps * c.warps);
   const double products =
@@ -291,7 +277,7 @@ static CudaWork in_double_work(const CudaDevice& device, const CudaTsmmProblem& 
   return work;
 }
 
-static CudaWork column_ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const ColumnRing& c) {
+CudaWork column_ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const ColumnRing& c) {
   if (in_double(c)) return in_double_work(device, p, c);
   CudaWork work = column_work(device, p, c, 3);  // bank conflicts slow it down
   if (is_split(c)) {
@@ -313,7 +299,7 @@ static CudaWork column_ring_work(const CudaDevice& device, const CudaTsmmProblem
   return work;
 }
 
-static bool is_compiled(const CudaTsmmProblem& p, const ColumnRing& c) {
+bool is_compiled(const CudaTsmmProblem& p, const ColumnRing& c) {
   const auto is_in = [&](const auto& compiled) {
     return is_among(compiled, p.real_bytes, c.blocks_n, c.tile_n, p.parts);
   };
@@ -321,7 +307,7 @@ static bool is_compiled(const CudaTsmmProblem& p, const ColumnRing& c) {
   return is_split(c) ? is_in(tsmm_column_ring_tf32_compiled) : is_in(tsmm_column_ring_fma_compiled);
 }
 
-static std::span<const Field<ColumnRing>> fields(const TsmmKind& kind) {
+std::span<const Field<ColumnRing>> fields(const TsmmKind& kind) {
   using C = ColumnRing;
   static constexpr Field<C> tile{"tile", &C::blocks_n, &C::tile_n}, warps{"warps", &C::row_warps, &C::warps},
       groups{"groups", &C::groups}, stages{"stages", &C::stages}, ticket{"ticket", &C::chunks_per_ticket};
@@ -330,6 +316,8 @@ static std::span<const Field<ColumnRing>> fields(const TsmmKind& kind) {
   if (kind.policy == Policy::usual) return in_double;
   return others;
 }
+
+}  // namespace
 
 const TsmmEntry<ColumnRing> ColumnRing::entry{
     {}, is_compiled, complete_column_ring, column_ring_work, add_column_ring, fields};

@@ -18,14 +18,6 @@ bool comes_in_boxes(const CudaDevice& device, std::int64_t k, std::int64_t width
          round_up(width, 16 / real_bytes) <= longest_box;
 }
 
-}  // namespace
-
-bool boxes_a_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
-  return !streams(p.m, p.pitch_a) && comes_in_boxes(device, p.k, p.m, p.pitch_a, p.real_bytes, p.aligned);
-}
-
-namespace {
-
 bool ring_serves(const CudaDevice& device, const CudaTsmmProblem& p) {
   return p.row_major && p.m > 0 && !p.may_skip_a && (streams(p.m, p.pitch_a) || boxes_a_serve(device, p));
 }
@@ -137,14 +129,12 @@ bool fit_groups(const CudaDevice& device, const CudaTsmmProblem& p, RowRing& c) 
   return false;
 }
 
-}  // namespace
-
-static bool complete_row_ring(const CudaDevice& device, const CudaTsmmProblem& p, RowRing& c) {
+bool complete_row_ring(const CudaDevice& device, const CudaTsmmProblem& p, RowRing& c) {
   if (!ring_serves(device, p)) return false;
   c.boxes_a = !streams(p.m, p.pitch_a);
   // TMA tiles are written in whole units of 16 bytes, which must belong to B.
-  c.boxes_b = p.n * p.real_bytes % 16 == 0 &&
-              comes_in_boxes(device, p.k, p.n, p.pitch_b, p.real_bytes, p.aligned_output);
+  c.boxes_b =
+      p.n * p.real_bytes % 16 == 0 && comes_in_boxes(device, p.k, p.n, p.pitch_b, p.real_bytes, p.aligned_output);
   if (by_fma(c) && (p.n > c.blocks_n || p.m > narrow_depth(c.blocks_n))) return false;
   if (sums_in_single(c) && !p.may_split) return false;
   if (is_split(c) && (!p.may_split || p.real_bytes != 4)) return false;
@@ -159,7 +149,7 @@ static bool complete_row_ring(const CudaDevice& device, const CudaTsmmProblem& p
   return true;
 }
 
-static CudaWork row_ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const RowRing& c) {
+CudaWork row_ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const RowRing& c) {
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.blocks);
   const auto rows = static_cast<double>(turns * c.rows);
   const double busy_part = static_cast<double>(ring_warps(c)) / (c.groups * c.warps);
@@ -187,7 +177,7 @@ static CudaWork row_ring_work(const CudaDevice& device, const CudaTsmmProblem& p
 }
 
 // Adds the usual configuration of a shape, or all.
-static void add_shape(const TsmmCandidates& to, int tile_n, int blocks_n) {
+void add_shape(const TsmmCandidates& to, int tile_n, int blocks_n) {
   using C = RowRing;
   const auto shape = start<C>({blocks_n, tile_n});
   C usual = shape;
@@ -209,7 +199,7 @@ static void add_shape(const TsmmCandidates& to, int tile_n, int blocks_n) {
   }
 }
 
-static void add_row_ring(const TsmmCandidates& to) {
+void add_row_ring(const TsmmCandidates& to) {
   const CudaTsmmProblem& p = to.problem;
   if (!ring_serves(to.device, p)) return;
   const bool limited = waits_for_double(to.device, p);
@@ -236,13 +226,13 @@ static void add_row_ring(const TsmmCandidates& to) {
   }
 }
 
-static bool is_compiled(const CudaTsmmProblem& p, const RowRing& c) {
+bool is_compiled(const CudaTsmmProblem& p, const RowRing& c) {
   if (is_split(c)) return is_among(tsmm_row_ring_tf32_compiled, p.real_bytes, c.tile_n, c.blocks_n);
   if (by_fma(c)) return is_among(tsmm_row_ring_fma_compiled, p.real_bytes, c.blocks_n);
   return is_among(tsmm_row_ring_compiled, p.real_bytes, c.tile_n, c.blocks_n);
 }
 
-static std::span<const Field<RowRing>> fields(const TsmmKind& kind) {
+std::span<const Field<RowRing>> fields(const TsmmKind& kind) {
   using C = RowRing;
   static constexpr Field<C> warps{"warps", &C::warps}, groups{"groups", &C::groups}, rows{"rows", &C::rows},
       stages{"stages", &C::stages}, ticket{"ticket", &C::chunks_per_ticket};
@@ -252,6 +242,12 @@ static std::span<const Field<RowRing>> fields(const TsmmKind& kind) {
   return ring;
 }
 
+}  // namespace
+
 const TsmmEntry<RowRing> RowRing::entry{{}, is_compiled, complete_row_ring, row_ring_work, add_row_ring, fields};
+
+bool boxes_a_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
+  return !streams(p.m, p.pitch_a) && comes_in_boxes(device, p.k, p.m, p.pitch_a, p.real_bytes, p.aligned);
+}
 
 }  // namespace blockvec::kernels::dispatch

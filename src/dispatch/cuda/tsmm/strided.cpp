@@ -84,32 +84,6 @@ bool fit_panel(const CudaTsmmProblem& p, std::int64_t panel, Strided& c) {
   return class_numbers(p, c) * p.real_bytes % line_bytes == 0;
 }
 
-}  // namespace
-
-int box_classes(const CudaTsmmProblem& p) { return box_classes(distance(p), p.real_bytes); }
-
-bool fit_stages(const CudaDevice& device, std::int64_t beside, std::int64_t stage, std::int64_t most, Strided& c) {
-  // Each block of a multiprocessor takes another kilobyte, which nobody can use.
-  const std::int64_t room = (device.shared_bytes + 1024) / blocks_of(c) - 1024 - static_bytes - beside;
-  if (c.stages == 0) c.stages = static_cast<int>(std::clamp<std::int64_t>(room / stage, 0, most));
-  c.shared_bytes = static_cast<int>(beside + c.stages * stage);
-  return c.stages >= 2 && c.stages <= max_stages && c.stages * stage <= room;
-}
-
-void set_blocks(const CudaDevice& device, const CudaTsmmProblem& p, Strided& c, int chunks_per_ticket) {
-  set_tickets(device, ceil_div(p.k, c.rows), chunks_per_ticket, c, blocks_of(c));
-  if (c.small_in_ring) c.workspace_bytes += static_cast<std::size_t>(small_bytes(c, round_up(p.m, c.panel)));
-}
-
-CudaWork work_of(const CudaDevice& device, const CudaTsmmProblem& p, const Strided& c, double share) {
-  CudaWork work = tsmm_work(device, p, c, share);
-  work.products = c.policy == Policy::tf32 ? CudaProducts::tf32_tensor : CudaProducts::f64_tensor;
-  work.bytes_in_flight = blocks_of(c) * (c.stages - 1.5) * static_cast<double>(numbers_of_stage(p, c) * p.real_bytes);
-  return work;
-}
-
-namespace {
-
 // Divides a block's shared memory among stages and what stays besides them. C stays in the block, or its K slices come
 // with those of A if it does not fit.
 bool fit_ring(const CudaDevice& device, const CudaTsmmProblem& p, Strided& c) {
@@ -166,32 +140,7 @@ bool fit_stage(const CudaDevice& device, const CudaTsmmProblem& p, Strided& c) {
   return fit_panel(p, panel < p.m ? panel : whole, c);
 }
 
-}  // namespace
-
-// Memory is written in sectors of 32 bytes. If all lines of B begin with one, lanes fill them without shared memory.
-bool stages_results(const CudaTsmmProblem& p) {
-  return (!p.aligned_output || p.pitch_b * p.real_bytes % 32 != 0) && 4 * p.n > p.m;
-}
-
-// Tensor maps count in 32 bits, and every class must have at least one line.
-bool boxes_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
-  const std::int64_t most = std::numeric_limits<std::int32_t>::max() - 4096;
-  return device.bulk_copies && p.m > 0 && p.parts * p.k < most && p.m < most &&
-         (p.row_major ? p.k : p.m / p.parts) >= box_classes(p);
-}
-
-bool boxes_split_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
-  if (!device.warpgroups || p.real_bytes != 4 || !p.row_major || !p.may_split || !boxes_serve(device, p)) return false;
-  const int classes = box_classes(p);
-  return p.parts == 2 ? classes <= 2 : classes == 1 && p.aligned;
-}
-
-bool wide_serves_in_place(const CudaDevice& device, std::int64_t k, std::int64_t n) {
-  constexpr std::int64_t most_rows = std::numeric_limits<std::int32_t>::max() / 2 - 4096;  // of complex numbers
-  return device.bulk_copies && k >= 4 && k < most_rows && n > section_columns && n <= most_columns_in_place;
-}
-
-static bool complete_tf32(const CudaDevice& device, const CudaTsmmProblem& p, Strided& c) {
+bool complete_tf32(const CudaDevice& device, const CudaTsmmProblem& p, Strided& c) {
   if (!boxes_split_serve(device, p) || p.n > columns_of_tile(p, c)) return false;
   c.classes = box_classes(p);
   c.groups = c.warps = 1;
@@ -210,7 +159,7 @@ static bool complete_tf32(const CudaDevice& device, const CudaTsmmProblem& p, St
   return true;
 }
 
-static bool complete_strided(const CudaDevice& device, const CudaTsmmProblem& p, Strided& c) {
+bool complete_strided(const CudaDevice& device, const CudaTsmmProblem& p, Strided& c) {
   if (is_tf32(c)) return complete_tf32(device, p, c);
   if (!boxes_serve(device, p) || (is_plain(c) && !p.row_major)) return false;
   // 3M reads complex numbers as a whole.
@@ -228,7 +177,7 @@ static bool complete_strided(const CudaDevice& device, const CudaTsmmProblem& p,
   return true;
 }
 
-static bool complete_wide(const CudaDevice& device, const CudaTsmmProblem& p, Wide& c) {
+bool complete_wide(const CudaDevice& device, const CudaTsmmProblem& p, Wide& c) {
   if (!boxes_serve(device, p) || c.staged != 0) return false;
   c.warps = p.n <= 8 * c.tile_n ? 1 : p.in_place && p.n > 16 * c.tile_n ? 4 : 2;
   c.row_warps = computing_warps / c.warps;
@@ -259,7 +208,7 @@ static bool complete_wide(const CudaDevice& device, const CudaTsmmProblem& p, Wi
   return true;
 }
 
-static CudaWork tf32_work(const CudaDevice& device, const CudaTsmmProblem& p, const Strided& c) {
+CudaWork tf32_work(const CudaDevice& device, const CudaTsmmProblem& p, const Strided& c) {
   const int columns = 8 * c.tile_n;  // of scalars
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.blocks);
   const auto rows = static_cast<double>(turns * c.rows);
@@ -280,7 +229,7 @@ static CudaWork tf32_work(const CudaDevice& device, const CudaTsmmProblem& p, co
   return work;
 }
 
-static CudaWork strided_work(const CudaDevice& device, const CudaTsmmProblem& p, const Strided& c) {
+CudaWork strided_work(const CudaDevice& device, const CudaTsmmProblem& p, const Strided& c) {
   if (is_tf32(c)) return tf32_work(device, p, c);
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.blocks);
   const double busy_part = static_cast<double>(computing_warps) / (c.row_warps * c.warps);
@@ -301,7 +250,7 @@ static CudaWork strided_work(const CudaDevice& device, const CudaTsmmProblem& p,
   return work;
 }
 
-static CudaWork wide_work(const CudaDevice& device, const CudaTsmmProblem& p, const Wide& c) {
+CudaWork wide_work(const CudaDevice& device, const CudaTsmmProblem& p, const Wide& c) {
   CudaWork work = work_of(device, p, c, 0.95);
   const std::int64_t turns =
       ceil_div(ceil_div(p.k, c.rows) * c.sections, static_cast<std::int64_t>(work.multiprocessors));
@@ -313,8 +262,6 @@ static CudaWork wide_work(const CudaDevice& device, const CudaTsmmProblem& p, co
   work.bytes_in_flight = (c.stages - 1.5) * static_cast<double>(c.rows * c.panel * p.real_bytes);
   return work;
 }
-
-namespace {
 
 // A shape to try. Where row_warps or panel is 0, the rules choose it.
 struct Shape {
@@ -385,9 +332,7 @@ int add_shape(const TsmmCandidates& to, const Shape& shape, bool staged) {
   return to.add(c) ? c.stages : 0;
 }
 
-}  // namespace
-
-static void add_tf32(const TsmmCandidates& to) {
+void add_tf32(const TsmmCandidates& to) {
   using C = Strided;
   const CudaTsmmProblem& p = to.problem;
   const bool few = splits_few_columns(p);
@@ -406,7 +351,7 @@ static void add_tf32(const TsmmCandidates& to) {
   }
 }
 
-static void add_strided(const TsmmCandidates& to) {
+void add_strided(const TsmmCandidates& to) {
   using C = Strided;
   if (to.kind.policy == Policy::three_m) return add_3m(to);
   if (to.kind.policy == Policy::tf32) return add_tf32(to);
@@ -438,14 +383,14 @@ static void add_strided(const TsmmCandidates& to) {
   }
 }
 
-static void add_wide(const TsmmCandidates& to) {
+void add_wide(const TsmmCandidates& to) {
   for (const TileShape& tile : tsmm_wide_shapes) {
     if (to.all && to.problem.n <= 8 * (tile.n - 1)) continue;  // a narrower tile is enough
     to.add_each(start<Wide>({2, tile.n}), {{&Wide::panel, 0, {16, 32}}});
   }
 }
 
-static bool is_compiled(const CudaTsmmProblem& p, const Strided& c) {
+bool is_compiled(const CudaTsmmProblem& p, const Strided& c) {
   if (is_3m(c)) {
     return p.real_bytes == 8 && p.parts == 2 &&
            is_among(tsmm_strided_3m_compiled, p.real_bytes, c.blocks_n, c.tile_n, !p.row_major);
@@ -453,7 +398,7 @@ static bool is_compiled(const CudaTsmmProblem& p, const Strided& c) {
   if (is_tf32(c)) return is_among(tsmm_strided_tf32_compiled, p.real_bytes, c.blocks_n, c.tile_n, p.parts);
   return is_among(tsmm_strided_compiled, p.real_bytes, c.blocks_n, c.tile_n);
 }
-static bool is_compiled(const CudaTsmmProblem& p, const Wide& c) {
+bool is_compiled(const CudaTsmmProblem& p, const Wide& c) {
   return is_among(tsmm_wide_compiled, p.real_bytes, c.blocks_n, c.tile_n);
 }
 
@@ -468,7 +413,54 @@ constexpr Field<Strided> strided_fields[] = {{"tile", &Strided::blocks_n, &Strid
 constexpr Field<Wide> wide_fields[] = {
     {"tile", &Wide::blocks_n, &Wide::tile_n}, {"panel", &Wide::panel}, {"stages", &Wide::stages}};
 
+}  // namespace
+
 const TsmmEntry<Strided> Strided::entry{strided_fields, is_compiled, complete_strided, strided_work, add_strided};
 const TsmmEntry<Wide> Wide::entry{wide_fields, is_compiled, complete_wide, wide_work, add_wide};
+
+int box_classes(const CudaTsmmProblem& p) { return box_classes(distance(p), p.real_bytes); }
+
+// Memory is written in sectors of 32 bytes. If all lines of B begin with one, lanes fill them without shared memory.
+bool stages_results(const CudaTsmmProblem& p) {
+  return (!p.aligned_output || p.pitch_b * p.real_bytes % 32 != 0) && 4 * p.n > p.m;
+}
+
+// Tensor maps count in 32 bits, and every class must have at least one line.
+bool boxes_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
+  const std::int64_t most = std::numeric_limits<std::int32_t>::max() - 4096;
+  return device.bulk_copies && p.m > 0 && p.parts * p.k < most && p.m < most &&
+         (p.row_major ? p.k : p.m / p.parts) >= box_classes(p);
+}
+
+bool boxes_split_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
+  if (!device.warpgroups || p.real_bytes != 4 || !p.row_major || !p.may_split || !boxes_serve(device, p)) return false;
+  const int classes = box_classes(p);
+  return p.parts == 2 ? classes <= 2 : classes == 1 && p.aligned;
+}
+
+bool wide_serves_in_place(const CudaDevice& device, std::int64_t k, std::int64_t n) {
+  constexpr std::int64_t most_rows = std::numeric_limits<std::int32_t>::max() / 2 - 4096;  // of complex numbers
+  return device.bulk_copies && k >= 4 && k < most_rows && n > section_columns && n <= most_columns_in_place;
+}
+
+bool fit_stages(const CudaDevice& device, std::int64_t beside, std::int64_t stage, std::int64_t most, Strided& c) {
+  // Each block of a multiprocessor takes another kilobyte, which nobody can use.
+  const std::int64_t room = (device.shared_bytes + 1024) / blocks_of(c) - 1024 - static_bytes - beside;
+  if (c.stages == 0) c.stages = static_cast<int>(std::clamp<std::int64_t>(room / stage, 0, most));
+  c.shared_bytes = static_cast<int>(beside + c.stages * stage);
+  return c.stages >= 2 && c.stages <= max_stages && c.stages * stage <= room;
+}
+
+void set_blocks(const CudaDevice& device, const CudaTsmmProblem& p, Strided& c, int chunks_per_ticket) {
+  set_tickets(device, ceil_div(p.k, c.rows), chunks_per_ticket, c, blocks_of(c));
+  if (c.small_in_ring) c.workspace_bytes += static_cast<std::size_t>(small_bytes(c, round_up(p.m, c.panel)));
+}
+
+CudaWork work_of(const CudaDevice& device, const CudaTsmmProblem& p, const Strided& c, double share) {
+  CudaWork work = tsmm_work(device, p, c, share);
+  work.products = c.policy == Policy::tf32 ? CudaProducts::tf32_tensor : CudaProducts::f64_tensor;
+  work.bytes_in_flight = blocks_of(c) * (c.stages - 1.5) * static_cast<double>(numbers_of_stage(p, c) * p.real_bytes);
+  return work;
+}
 
 }  // namespace blockvec::kernels::dispatch

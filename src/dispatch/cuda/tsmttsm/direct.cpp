@@ -73,9 +73,7 @@ bool may_win(const CudaDevice& device, const CudaTsmttsmProblem& p, const Direct
   return !p.same && !splits_pairs && widest <= (p.real_bytes == 8 ? 8 : 4) * p.parts;
 }
 
-}  // namespace
-
-static bool complete_direct(const CudaDevice& device, const CudaTsmttsmProblem& p, DirectTsmttsm& c) {
+bool complete_direct(const CudaDevice& device, const CudaTsmttsmProblem& p, DirectTsmttsm& c) {
   const DirectShape* const shape = shape_of(c);
   if (shape == nullptr || p.pitch_a == 0 || (is_split(c) && !p.may_split)) return false;
   if (!complete_neighbours(p, c)) return false;
@@ -108,7 +106,7 @@ static bool complete_direct(const CudaDevice& device, const CudaTsmttsmProblem& 
   return true;
 }
 
-static CudaWork direct_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const DirectTsmttsm& c) {
+CudaWork direct_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const DirectTsmttsm& c) {
   const auto k = static_cast<double>(p.k);
   const auto touched = [&](std::int64_t width, std::int64_t pitch) {
     return p.row_major ? touched_bytes(width, pitch, p.real_bytes) : static_cast<double>(width * p.real_bytes);
@@ -139,7 +137,7 @@ static CudaWork direct_work(const CudaDevice& device, const CudaTsmttsmProblem& 
   return work;
 }
 
-static void add_direct(const TsmttsmCandidates& to) {
+void add_direct(const TsmttsmCandidates& to) {
   using C = DirectTsmttsm;
   for (const DirectShape& shape : tsmttsm_direct_shapes) {
     C usual{};
@@ -166,8 +164,8 @@ constexpr Field<DirectTsmttsm> fields[] = {{"tile", &DirectTsmttsm::tile_m, &Dir
                                            {"neighbours", &DirectTsmttsm::neighbours},
                                            {"fold", &DirectTsmttsm::fold}};
 
-static constexpr TsmttsmKind kinds_of_direct[] = {{TsmttsmKernel::direct}, {TsmttsmKernel::direct, Policy::tf32}};
-const std::span<const TsmttsmKind> DirectTsmttsm::kinds = kinds_of_direct;
+}  // namespace
+
 const TsmttsmEntry<DirectTsmttsm> DirectTsmttsm::entry{fields, is_compiled, complete_direct, direct_work, add_direct};
 
 }  // namespace blockvec::kernels::dispatch

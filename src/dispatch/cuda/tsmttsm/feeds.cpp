@@ -171,8 +171,7 @@ int row_classes(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
   const int a = in_boxes_a(c.feeds) ? box_classes(p.pitch_a, p.real_bytes) : 1;
   const int b = in_boxes_b(c.feeds) ? box_classes(p.pitch_b, p.real_bytes) : 1;
   // Rows of 4-byte numbers at an odd distance conflict less in banks if lanes take every other row.
-  const bool odd =
-      p.real_bytes == 4 && c.feeds == flat_both && c.fold * p.pitch_a % 2 != 0 && !c.whole_warpgroups();
+  const bool odd = p.real_bytes == 4 && c.feeds == flat_both && c.fold * p.pitch_a % 2 != 0 && !c.whole_warpgroups();
   return odd ? 2 : std::max(a, b);
 }
 

@@ -223,9 +223,7 @@ bool may_be_swizzled(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
          lead_of(p, p.pitch_a) == 0 && lead_of(p, p.pitch_b) == 0 && may_swizzle(c.tile_m, c.tile_n);
 }
 
-}  // namespace
-
-static bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, RingTsmttsm& c) {
+bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, RingTsmttsm& c) {
   if (!has_enough_products(c, p)) return false;
   if (c.square()) c.tile_n = c.tile_m;
   if (c.gram() && !p.same) return false;
@@ -306,7 +304,7 @@ static bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p,
   return true;
 }
 
-static void add_ring(const TsmttsmCandidates& to) {
+void add_ring(const TsmttsmCandidates& to) {
   const CudaTsmttsmProblem& p = to.problem;
   RingTsmttsm c{};
   static_cast<TsmttsmKind&>(c) = to.kind;
@@ -382,7 +380,7 @@ static void add_ring(const TsmttsmCandidates& to) {
   }
 }
 
-static bool is_compiled(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
+bool is_compiled(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
   const bool by_columns = !p.row_major;
   const auto is_in = [&](const auto& compiled, auto... numbers) {
     return is_among(compiled, p.real_bytes, numbers...);
@@ -398,13 +396,13 @@ static bool is_compiled(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
   return is_in(tsmttsm_ring_compiled, c.tile_m, c.tile_n, by_columns);
 }
 
-static std::span<const Field<RingTsmttsm>> fields(const TsmttsmKind& kind) {
+std::span<const Field<RingTsmttsm>> fields(const TsmttsmKind& kind) {
   using C = RingTsmttsm;
   static constexpr Field<C> tile{"tile", &C::tile_m, &C::tile_n}, blocks{"blocks", &C::tile_m},
- warps{"warps", &C::warps_m, &C::warps_n},
-      sections{"sections", &C::sections_m, &C::sections_n}, groups{"groups", &C::groups}, split{"split", &C::split},
-      feeds{"feeds", &C::feeds}, padding{"padding", &C::padding}, turned{"turned", &C::turned},
-      segment{"segment", &C::segment}, rows{"rows", &C::rows}, stages{"stages", &C::stages}, fold{"fold", &C::fold};
+      warps{"warps", &C::warps_m, &C::warps_n}, sections{"sections", &C::sections_m, &C::sections_n},
+      groups{"groups", &C::groups}, split{"split", &C::split}, feeds{"feeds", &C::feeds},
+      padding{"padding", &C::padding}, turned{"turned", &C::turned}, segment{"segment", &C::segment},
+      rows{"rows", &C::rows}, stages{"stages", &C::stages}, fold{"fold", &C::fold};
   static constexpr Field<C> ring[] = {tile,    warps,   sections, groups, split, feeds,
                                       padding, segment, rows,     stages, fold};
   static constexpr Field<C> square[] = {blocks, groups, split, feeds, padding, segment, rows, stages, fold};
@@ -414,6 +412,8 @@ static std::span<const Field<RingTsmttsm>> fields(const TsmttsmKind& kind) {
   if (kind.kernel == TsmttsmKernel::gram) return gram;
   return ring;
 }
+
+}  // namespace
 
 const TsmttsmEntry<RingTsmttsm> RingTsmttsm::entry{{}, is_compiled, complete_ring, ring_work, add_ring, fields};
 
