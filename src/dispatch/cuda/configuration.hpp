@@ -160,12 +160,11 @@ struct Field {
   Member<Configuration> second = nullptr;
 };
 
-/// A number of a configuration that the rules leave open: what a call takes, and what else tuning tries.
+/// A number of a configuration, and what tuning tries besides the number that a call takes.
 template <class Configuration>
 struct Values {
   Member<Configuration> member;
-  int usual;
-  std::vector<int> others;
+  std::initializer_list<int> others;
 };
 
 /// The candidates of a kind of kernel for a problem: those that a call chooses from, or all that tuning searches.
@@ -183,31 +182,26 @@ struct CudaCandidates {
     static_cast<Kind<Kernel>&>(c) = kind;
     return complete(device, problem, c);
   }
-  /// Completes a configuration and adds it if it is legal. Returns whether it is.
+  /// Adds a configuration if it is legal, and returns whether it is. Tuning also adds it with all combinations of other
+  /// numbers.
   template <class Configuration>
-  bool add(Configuration& c) const {
-    if (!completes(c)) return false;
-    found.push_back(c);
+  bool add(const Configuration& c, std::span<const Values<Configuration>> lists) const {
+    Configuration usual = c;
+    if (!completes(usual)) return false;
+    found.push_back(usual);
+    for (std::size_t i = 0; all && i < lists.size(); ++i) {
+      const auto& [member, others] = lists[i];
+      for (const int other : others) {
+        Configuration changed = c;
+        changed.*member = other;
+        if (other != usual.*member) add(changed, lists.subspan(i + 1));
+      }
+    }
     return true;
   }
-  /// Adds the legal ones of all combinations of these values; for a call, of the usual values. Returns whether there is
-  /// one.
   template <class Configuration>
-  bool add_each(const Configuration& start, std::initializer_list<Values<Configuration>> lists) const {
-    return add_each(start, std::span(lists.begin(), lists.end()));
-  }
-  template <class Configuration>
-  bool add_each(Configuration c, std::span<const Values<Configuration>> lists) const {
-    if (lists.empty()) return add(c);
-    const auto& [member, usual, others] = lists.front();
-    c.*member = usual;
-    bool added = add_each(c, lists.subspan(1));
-    for (std::size_t i = 0; all && i < others.size(); ++i) {
-      if (others[i] == usual) continue;
-      c.*member = others[i];
-      added = add_each(c, lists.subspan(1)) || added;
-    }
-    return added;
+  bool add(const Configuration& c, std::initializer_list<Values<Configuration>> lists = {}) const {
+    return add(c, std::span(lists.begin(), lists.size()));
   }
 };
 

@@ -141,9 +141,6 @@ Shape usual_shape(const CudaTsmmProblem& p) {
   return {{p.pitch_a % 4 != 0 && !p.reads_output ? 2 : 1, pieces}, 8};  // unaligned columns have longer pieces
 }
 
-// Returns the number of warps along the rows to try next, if `row_warps` do not fit.
-int fewer_warps(int row_warps) { return row_warps == 8 ? 6 : row_warps == 6 ? 4 : row_warps / 2; }
-
 // Whether the kernel `strided`, which uses TMA tiles, is better: for columns that do not fit into a stage at once, or
 // for too many results for registers.
 bool boxes_are_better(const CudaTsmmProblem& p) {
@@ -153,16 +150,15 @@ bool boxes_are_better(const CudaTsmmProblem& p) {
 
 void add_in_double(const TsmmCandidates& to) {
   using C = ColumnRing;
-  if (to.problem.real_bytes == 4) return;
-  if (to.all) {
-    for (const TileShape& tile : tsmm_column_ring_shapes) {
-      to.add_each(start<C>(tile), {{&C::row_warps, 8, {4, 2, 1}}});
-    }
-  } else if (!boxes_are_better(to.problem)) {
-    const Shape usual = usual_shape(to.problem);
-    auto c = start<C>(usual.tile);
-    for (int row_warps = usual.row_warps; row_warps > 0; row_warps = fewer_warps(row_warps)) {
-      if (to.add_each(c, {{&C::row_warps, row_warps, {}}})) return;
+  const Shape usual = usual_shape(to.problem);
+  if (to.problem.real_bytes == 4 || (!to.all && boxes_are_better(to.problem))) return;
+  for (const TileShape& tile : tsmm_column_ring_shapes) {
+    if (!to.all && (tile.m != usual.tile.m || tile.n != usual.tile.n)) continue;
+    for (const int row_warps : {8, 6, 4, 2, 1}) {
+      if (!to.all && row_warps > usual.row_warps) continue;
+      auto c = start<C>(tile);
+      c.row_warps = row_warps;
+      if (to.add(c, {{&C::stages, {4, 6, 8}}, {&C::chunks_per_ticket, {1, 2, 3, 4}}}) && !to.all) return;
     }
   }
 }
@@ -227,8 +223,7 @@ void add_column_ring(const TsmmCandidates& to) {
   const CudaTsmmProblem& p = to.problem;
   if (to.kind.policy == Policy::fma) {
     for (const TileShape& tile : tsmm_column_ring_fma_shapes) {  // the first that holds B's columns is the narrowest
-      auto c = start<C>(tile);
-      if (to.add(c) && !to.all) return;
+      if (to.add(start<C>(tile)) && !to.all) return;
     }
     return;
   }
@@ -243,7 +238,7 @@ void add_column_ring(const TsmmCandidates& to) {
   for (const TileShape& tile : tsmm_column_ring_tf32_shapes) {
     auto c = start<C>(tile);
     if (to.all) {
-      to.add_each(c, {{&C::chunks_per_ticket, 0, {2, 3}}});
+      to.add(c, {{&C::chunks_per_ticket, {1, 2, 3, 4}}});
     } else if (to.completes(c) && (best.tile_n == 0 || order(c) > order(best))) {
       best = c;
     }

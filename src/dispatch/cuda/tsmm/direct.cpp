@@ -86,10 +86,7 @@ CudaWork general_work(const CudaDevice& device, const CudaTsmmProblem& p, const 
   return work;
 }
 
-void add_general(const TsmmCandidates& to) {
-  GeneralTsmm c{};
-  to.add(c);
-}
+void add_general(const TsmmCandidates& to) { to.add(GeneralTsmm{}); }
 
 }  // namespace
 

@@ -43,9 +43,11 @@ void add_per_warp(const TsmmCandidates& to) {
   const int stages = p.in_place ? (few ? 4 : 2) : few || wide_rows ? 2 : 3;
   for (const TileShape& tile : tsmm_per_warp_shapes) {
     if (tile.n > 1 && 8 * (tile.n - 1) >= p.n) continue;  // a narrower tile is enough
-    to.add_each(start<C>(tile), {{&C::stages, stages, {2, 3, 4}},
-                                 {&C::chunks_per_ticket, wide_rows ? 4 : 0, {4, 8, 16}},
-                                 {&C::staged, staged ? 1 : 0, {0, 1}}});
+    auto c = start<C>(tile);
+    c.stages = stages;
+    c.chunks_per_ticket = wide_rows ? 4 : 0;
+    c.staged = staged ? 1 : 0;
+    to.add(c, {{&C::stages, {2, 3, 4}}, {&C::chunks_per_ticket, {4, 8, 16}}, {&C::staged, {0, 1}}});
   }
 }
 

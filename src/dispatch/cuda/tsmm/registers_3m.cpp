@@ -60,9 +60,9 @@ void add_registers_3m(const TsmmCandidates& to) {
   for (const TileShape& tile : tsmm_registers_3m_shapes) {  // narrow tiles come first
     // Without staging, rows that begin inside sectors of memory would be written in parts of sectors.
     const bool staged = stages_rows(p) && p.n / 2 % 2 != 0 && gauss_row_pairs(tile.n) > 1;
-    const bool found =
-        to.add_each(start<C>(tile), {{&C::row_warps, 0, {1, 2, 3, 4, 6}}, {&C::staged, staged ? 1 : 0, {0, 1}}});
-    if (found && !to.all) return;
+    auto c = start<C>(tile);
+    c.staged = staged ? 1 : 0;
+    if (to.add(c, {{&C::row_warps, {1, 2, 3, 4, 6}}, {&C::staged, {0, 1}}}) && !to.all) return;
   }
 }
 

@@ -107,22 +107,25 @@ bool fit_scattered(const CudaDevice& device, const CudaTsmmProblem& p, RowRing& 
 // Chooses the most consumer warp groups and the longest chunks that fit, if the configuration leaves them open.
 bool fit_groups(const CudaDevice& device, const CudaTsmmProblem& p, RowRing& c) {
   const int most_groups = ring_warps(c) / c.warps;
-  if (c.groups != 0 && c.rows != 0) return c.groups <= most_groups && fit_boxes(c) && fit_stages(device, p, c);
+  if (c.groups > most_groups) return false;
   if (is_scattered(p, c) && fit_scattered(device, p, c)) return true;
   const int step = row_step(p, c);
   const std::int64_t row_bytes = stage_pitch_a(p, c) * p.real_bytes;
   const std::int64_t most_bytes = by_fma(c) && p.real_bytes == 4 ? 7168 : 8192;
   const int least_groups = c.groups;
+  const int chosen_rows = c.rows;
   // As measured on an H200, twelve groups with shorter chunks are slower than eight with longer ones.
   constexpr std::int64_t least_bytes_of_twelve = 3712;
   int groups = least_groups != 0 ? least_groups : most_groups;
   for (; groups > 0; groups = groups > computing_warps ? computing_warps : groups / 2) {
     c.groups = groups;
-    c.rows = std::max(
-        step, chunk_rows(row_bytes, most_bytes, p.real_bytes, p.k, std::int64_t{device.multiprocessors} * groups));
+    c.rows = chosen_rows != 0 ? chosen_rows
+                              : std::max(step, chunk_rows(row_bytes, most_bytes, p.real_bytes, p.k,
+                                                          std::int64_t{device.multiprocessors} * groups));
     for (; c.rows >= step; c.rows /= 2) {
       if (least_groups == 0 && groups > computing_warps && c.rows * row_bytes < least_bytes_of_twelve) break;
       if (fit_boxes(c) && fit_stages(device, p, c)) return true;
+      if (chosen_rows != 0) break;
     }
     if (least_groups != 0) break;
   }
@@ -176,27 +179,12 @@ CudaWork row_ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const
   return work;
 }
 
-// Adds the usual configuration of a shape, or all.
 void add_shape(const TsmmCandidates& to, int tile_n, int blocks_n) {
   using C = RowRing;
-  const auto shape = start<C>({blocks_n, tile_n});
-  C usual = shape;
-  to.add(usual);
-  if (!to.all || usual.warps == 0) return;
-  for (int groups = ring_warps(usual) / usual.warps; groups > 0; groups /= 2) {
-    for (int rows = row_step(to.problem, usual); rows <= 1024; rows *= 2) {
-      C full = shape;
-      full.groups = groups;
-      full.rows = rows;
-      C c = full;
-      to.add(full);
-      to.add_each(c, {{&C::chunks_per_ticket, 1, {2, 4, 8, 16}}});
-      // Half of the stages that fit; of views, also the fewest.
-      if (full.stages / 2 >= groups) to.add_each(c, {{&C::stages, full.stages / 2 / groups * groups, {}}});
-      c.stages = 2 * groups;
-      if (usual.boxes_a) to.add_each(c, {{&C::chunks_per_ticket, 0, {1, 2, 4}}});
-    }
-  }
+  to.add(start<C>({blocks_n, tile_n}), {{&C::groups, {1, 2, 4, 8, 12}},
+                                        {&C::rows, {16, 32, 64, 128, 256, 512}},
+                                        {&C::stages, {4, 8, 12, 16, 24}},
+                                        {&C::chunks_per_ticket, {1, 2, 4, 8, 16}}});
 }
 
 void add_row_ring(const TsmmCandidates& to) {

@@ -42,8 +42,7 @@ void add_short_k(const TsmmCandidates& to) {
   for (const TileShape& tile : tsmm_short_k_shapes) {
     const bool narrower = tile.n > 1 && 4 * tile.n >= p.n;  // a narrower tile is enough
     if (!to.all && (narrower || tile.m != (p.m >= many_columns ? 8 : 4))) continue;
-    auto c = start<ShortK>(tile);
-    to.add(c);
+    to.add(start<ShortK>(tile));
   }
 }
 

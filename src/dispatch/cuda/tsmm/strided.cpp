@@ -113,8 +113,9 @@ bool fit_stage(const CudaDevice& device, const CudaTsmmProblem& p, Strided& c) {
   const std::int64_t good_bytes = is_plain(c) || (!p.row_major && p.m < 4) ? 40960 : 20480;
   const std::int64_t row_numbers = std::int64_t{box_rows(c)} * c.blocks_n;
   const std::int64_t whole = round_up(p.m, panel_step(p, c));
+  const bool any_groups = c.groups == 0;
+  if (any_groups || is_3m(c)) c.groups = 1;
   if (is_3m(c)) {
-    c.groups = 1;
     // C comes with A only if a chunk has many rows. Results that are not finite are computed again from A.
     const bool by_panels = gauss_by_panels({c.blocks_n, c.tile_n}) && row_numbers >= 128 && !p.in_place;
     if (c.panel == 0) c.panel = static_cast<int>(whole <= 128 || !by_panels ? whole : p.row_major ? 32 : 64);
@@ -124,8 +125,6 @@ bool fit_stage(const CudaDevice& device, const CudaTsmmProblem& p, Strided& c) {
   if (c.panel != 0) {
     return (c.panel == whole || (c.panel % 16 == 0 && c.panel < p.m && c.groups == 1)) && fit_panel(p, c.panel, c);
   }
-  const bool any_groups = c.groups == 0;
-  if (any_groups) c.groups = 1;
   if (fit_panel(p, whole, c) && numbers_of_stage(p, c) * p.real_bytes <= most_bytes) {
     while (any_groups && numbers_of_stage(p, c) * p.real_bytes * 2 <= good_bytes && c.groups < 8 &&
            numbers_of_stage(p, c) * p.real_bytes * 2 <= most_bytes &&
@@ -311,25 +310,26 @@ Shapes usual_shapes(Policy policy, const CudaTsmmProblem& p) {
   return {{{2, 4}, 0, 0}, {{2, 6}, 0, 0}};
 }
 
-// What tuning tries besides the rules' choice, 0.
-const Values<Strided> panels{&Strided::panel, 0, {16, 32, 64, 128}};
-const Values<Strided> stage_counts{&Strided::stages, 0, {2, 3, 4}};
-
 void add_3m(const TsmmCandidates& to) {
   using C = Strided;
   const CudaTsmmProblem& p = to.problem;
   if (p.parts == 1 || p.m * p.n <= 48 * (p.m + p.n)) return;  // narrower products wait for memory anyway
-  for (const TileShape& tile : tsmm_strided_3m_shapes) to.add_each(start<C>(tile), {panels, stage_counts});
+  for (const TileShape& tile : tsmm_strided_3m_shapes)
+    to.add(start<C>(tile), {{&C::panel, {16, 32, 64, 128}}, {&C::stages, {2, 3, 4}}});
 }
 
 // Adds a shape. Returns its number of stages, or 0 if it is illegal.
 int add_shape(const TsmmCandidates& to, const Shape& shape, bool staged) {
-  auto c = start<Strided>(shape.tile);
+  using C = Strided;
+  auto c = start<C>(shape.tile);
   c.panel = shape.panel;
   c.row_warps = shape.row_warps;
-  c.groups = shape.panel != 0 ? 1 : 0;
   c.staged = staged ? 1 : 0;
-  return to.add(c) ? c.stages : 0;
+  const bool added = to.add(c, {{&C::groups, {1, 2, 4, 8}},
+                                {&C::panel, {16, 32, 64, 128}},
+                                {&C::staged, {0, 1}},
+                                {&C::chunks_per_ticket, {1, 2, 4}}});
+  return added ? to.found.back()->stages : 0;
 }
 
 void add_tf32(const TsmmCandidates& to) {
@@ -347,12 +347,11 @@ void add_tf32(const TsmmCandidates& to) {
     const int shortest = p.parts == 1 && tile.n > 4 ? 96 : 48;
     if (!to.all && p.reads_output && p.m < shortest) continue;
     // Without staging, as measured on an H200, best even if rows begin inside sectors of memory.
-    to.add_each(start<C>(tile), {panels, stage_counts, {&C::staged, 0, {1}}});
+    to.add(start<C>(tile), {{&C::panel, {16, 32, 64, 128}}, {&C::stages, {2, 3, 4}}});
   }
 }
 
 void add_strided(const TsmmCandidates& to) {
-  using C = Strided;
   if (to.kind.policy == Policy::three_m) return add_3m(to);
   if (to.kind.policy == Policy::tf32) return add_tf32(to);
   const CudaTsmmProblem& p = to.problem;
@@ -366,27 +365,17 @@ void add_strided(const TsmmCandidates& to) {
     }
     if (most > 0) return;
   }
-  const Values<C> tickets{&C::chunks_per_ticket, 1, {2, 4}};
   for (const TileShape& tile : tsmm_strided_shapes) {
     if (tile.n > (to.all ? 2 : 1) && std::int64_t{tile.n} * 8 >= 2 * p.n) continue;  // a narrower tile is enough
-    for (const int row_warps : {8, 4, 2, 1}) {
-      add_shape(to, {tile, row_warps, 0}, staged);
-      if (!to.all) continue;
-      add_shape(to, {tile, row_warps, 0}, !staged);
-      auto c = start<C>(tile);
-      c.row_warps = row_warps;
-      c.staged = staged ? 1 : 0;
-      c.groups = 1;
-      to.add_each(c, {tickets, panels});
-      if (p.row_major && !is_tight(p)) to.add_each(c, {tickets, {&C::groups, 2, {4, 8}}});
-    }
+    for (const int row_warps : {8, 4, 2, 1}) add_shape(to, {tile, row_warps, 0}, staged);
   }
 }
 
 void add_wide(const TsmmCandidates& to) {
+  using C = Wide;
   for (const TileShape& tile : tsmm_wide_shapes) {
     if (to.all && to.problem.n <= 8 * (tile.n - 1)) continue;  // a narrower tile is enough
-    to.add_each(start<Wide>({2, tile.n}), {{&Wide::panel, 0, {16, 32}}});
+    to.add(start<C>({2, tile.n}), {{&C::panel, {16, 32}}});
   }
 }
 

@@ -96,7 +96,7 @@ void add_tf32_warpgroup(const TsmmCandidates& to) {
     if (!to.all && ring_is_as_fast) continue;
     C c{};
     c.tile_n = tile.n;
-    to.add_each(c, {{&C::chunks_per_ticket, 0, {1, 2, 4}}, {&C::stages, 0, {4, 6, 8}}});
+    to.add(c, {{&C::stages, {4, 6, 8}}, {&C::chunks_per_ticket, {1, 2, 4}}});
   }
 }
 

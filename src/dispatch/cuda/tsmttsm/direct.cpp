@@ -140,19 +140,13 @@ CudaWork direct_work(const CudaDevice& device, const CudaTsmttsmProblem& p, cons
 void add_direct(const TsmttsmCandidates& to) {
   using C = DirectTsmttsm;
   for (const DirectShape& shape : tsmttsm_direct_shapes) {
-    C usual{};
-    usual.tile_m = shape.m;
-    usual.tile_n = shape.n;
-    C c = usual;
-    if (to.completes(usual) && (to.all || may_win(to.device, to.problem, usual))) to.found.push_back(usual);
-    if (!to.all) continue;
-    for (c.neighbours = 1; c.neighbours <= 3; ++c.neighbours) {
-      for (c.fold = 1; c.fold <= most_fold(to.problem, usual); c.fold *= 2) {
-        for (c.groups = shape.warps; c.groups >= 4; c.groups /= 2) {
-          C made = c;
-          to.add(made);
-        }
-      }
+    C c{};
+    c.tile_m = shape.m;
+    c.tile_n = shape.n;
+    for (; c.neighbours <= (to.all ? static_cast<int>(Neighbours::in_rows) : 0); ++c.neighbours) {
+      C usual = c;
+      if (to.completes(usual) && (to.all || may_win(to.device, to.problem, usual)))
+        to.add(c, {{&C::fold, {1, 2, 4, 8}}, {&C::groups, {4, 8, 12, 16}}});
     }
   }
 }

@@ -240,7 +240,7 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, RingTs
   const bool swizzled = c.padding == swizzled_boxes;
   if (swizzled && !may_be_swizzled(p, c)) return false;
   if (c.fold == 0) c.fold = p.row_major && c.feeds == flat_both ? usual_fold(p) : 1;
-  if (c.fold > 1 && (!folds(p) || c.feeds != flat_both)) return false;
+  if (c.fold > 1 && (c.fold > usual_fold(p) || c.feeds != flat_both)) return false;
   if (!complete_warps(device, p, c)) return false;
   const int most_groups = c.warpgroup_3m() ? 1 : is_real_warpgroup(c) ? 2 : ring_warps(c) / (c.warps_m * c.warps_n);
   if (!(p.row_major ? complete_rows(device, p, most_groups, c) : complete_ring_columns(device, p, c))) return false;
@@ -305,40 +305,18 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, RingTs
 }
 
 void add_ring(const TsmttsmCandidates& to) {
+  using C = RingTsmttsm;
   const CudaTsmttsmProblem& p = to.problem;
-  RingTsmttsm c{};
+  C c{};
   static_cast<TsmttsmKind&>(c) = to.kind;
-  const auto add = [&](int fold, int groups, int split, int rows, int stages) {
-    RingTsmttsm made = c;
-    made.fold = fold;
-    made.groups = groups;
-    made.split = split;
-    made.rows = rows;
-    made.stages = stages;
-    to.add(made);
-    return made;
-  };
   const auto add_feeds = [&](int feeds, int padding) {
     c.feeds = feeds;
     c.padding = padding;
-    const RingTsmttsm usual = add(0, 0, 0, 0, 0);
-    const bool legal = usual.shared_bytes != 0;
-    if (!to.all || !legal) return legal;
-    for (int fold = 1; fold <= usual.fold; fold *= 2) {
-      for (int groups = usual.groups; groups > 0; groups /= 2) {
-        // Each group has its own stages, or all groups share each stage.
-        for (int split = 1; split <= groups; split = split < groups ? groups : groups + 1) {
-          for (int rows = least_rows(p.real_bytes); rows <= 1024; rows *= 2) {
-            const RingTsmttsm full = add(fold, groups, split, rows, 0);
-            const int in_turn = groups / split;
-            for (int stages = full.stages / 2; stages >= 2 * in_turn; stages /= 2) {
-              add(fold, groups, split, rows, stages / in_turn * in_turn);
-            }
-          }
-        }
-      }
-    }
-    return true;
+    return to.add(c, {{&C::fold, {1, 2, 4, 8}},
+                      {&C::groups, {1, 2, 4, 8}},
+                      {&C::split, {1, 2, 4, 8}},
+                      {&C::rows, {32, 64, 128, 256, 512, 1024}},
+                      {&C::stages, {2, 3, 4, 6, 8, 12, 16, 24}}});
   };
   const auto add_shape = [&](int tile_m, int tile_n) {
     c.tile_m = tile_m;
