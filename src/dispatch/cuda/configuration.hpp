@@ -320,7 +320,6 @@ std::vector<CudaTsmttsm> candidates(const CudaDevice& device, const CudaTsmttsmP
 bool complete(const CudaDevice& device, const CudaTsmttsmProblem& problem, CudaTsmttsm& configuration);
 CudaPrediction predict(const CudaDevice& device, const CudaTsmttsmProblem& problem, const CudaTsmttsm& configuration);
 CudaChoice<CudaTsmttsm> choose(const CudaDevice& device, const CudaTsmttsmProblem& problem);
-CudaTsmttsm configure_cuda_tsmttsm(const CudaDevice& device, const CudaTsmttsmProblem& problem);
 
 /// Workspace bytes that are enough for every layout and stride of these extents.
 std::size_t cuda_tsmttsm_workspace(const CudaDevice& device, std::int64_t k, std::int64_t m, std::int64_t n);
@@ -489,7 +488,6 @@ std::vector<CudaTsmm> candidates(const CudaDevice& device, const CudaTsmmProblem
 bool complete(const CudaDevice& device, const CudaTsmmProblem& problem, CudaTsmm& configuration);
 CudaPrediction predict(const CudaDevice& device, const CudaTsmmProblem& problem, const CudaTsmm& configuration);
 CudaChoice<CudaTsmm> choose(const CudaDevice& device, const CudaTsmmProblem& problem);
-CudaTsmm configure_cuda_tsmm(const CudaDevice& device, const CudaTsmmProblem& problem);
 std::size_t cuda_tsmm_workspace(const CudaDevice& device, std::int64_t k, std::int64_t m, std::int64_t n,
                                 int real_bytes);
 

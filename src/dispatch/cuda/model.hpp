@@ -137,25 +137,21 @@ class LastChoices {
   std::vector<Set> sets_ = std::vector<Set>(sets);
 };
 
-/// Returns the measured row that covers a call. If there is none, returns the best of what collect(found) finds.
-template <class Configuration, class Problem, class Collect>
-CudaChoice<Configuration> search_choice(const CudaDevice& device, const Problem& problem, Collect&& collect) {
-  Configuration measured{};
-  if (const tuning::Row* const row = tuning::find(device, problem, measured)) {
-    return {measured, predict(device, problem, measured), row->place};
-  }
-  thread_local std::vector<Configuration> found;  // kept between calls, so that a later call allocates nothing
-  found.clear();
-  collect(found);
-  return best_candidate(device, problem, found);
-}
-
-/// Returns what a call runs: search_choice, with a cache.
+/// Returns what a call runs: the measured row that covers it, or the best of what collect(found) finds.
 template <class Configuration, class Problem, class Collect>
 CudaChoice<Configuration> row_or_best(const CudaDevice& device, const Problem& problem, Collect&& collect) {
   thread_local LastChoices<Configuration, Problem> last;
   if (const auto* const known = last.find(device, problem)) return *known;
-  const CudaChoice<Configuration> choice = search_choice<Configuration>(device, problem, collect);
+  CudaChoice<Configuration> choice{};
+  if (const tuning::Row* const row = tuning::find(device, problem, choice.configuration)) {
+    choice.prediction = predict(device, problem, choice.configuration);
+    choice.row = row->place;
+  } else {
+    thread_local std::vector<Configuration> found;  // kept between calls, so that a later call allocates nothing
+    found.clear();
+    collect(found);
+    choice = best_candidate(device, problem, found);
+  }
   last.keep(device, problem, choice);
   return choice;
 }

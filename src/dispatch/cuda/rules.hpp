@@ -33,27 +33,26 @@ struct Rule {
 std::span<const Rule<TsmttsmKernel, CudaTsmttsmProblem>> tsmttsm_rules();
 std::span<const Rule<TsmmKernel, CudaTsmmProblem>> tsmm_rules();
 
-/// The candidates of a call, or for Search::all those of every kernel, whatever the rules say.
-/// add(kind, place) adds the legal configurations of a kind to `found`.
-template <class Kernel, class Problem, class Configuration, class Add>
-void apply_rules(std::span<const Rule<Kernel, Problem>> rules, const CudaDevice& device, const Problem& problem,
-                 Search search, std::vector<Configuration>& found, Add&& add) {
+/// Adds the candidates of a call to `found`, or for Search::all those of every kernel, whatever the rules say.
+template <class Any, class Kernel, class Problem>
+void add_candidates(std::span<const Rule<Kernel, Problem>> rules, const CudaDevice& device, const Problem& problem,
+                    Search search, std::vector<Any>& found) {
+  const bool all = search == Search::all;
   std::size_t by_previous = 0;
   std::bitset<32 * std::size(policies)> seen;  // a bit for each kind
   for (const auto& rule : rules) {
     const std::size_t before = found.size();
-    const bool reads =
-        search == Search::all || (rule.applies(device, problem) && (rule.place != Place::if_none || found.empty()) &&
-                                  (rule.place != Place::unless_previous || by_previous == 0));
+    const bool reads = all || (rule.applies(device, problem) && (rule.place != Place::if_none || found.empty()) &&
+                               (rule.place != Place::unless_previous || by_previous == 0));
     for (const Kind<Kernel>& kind : rule.kinds) {
       const auto number =
           std::size(policies) * static_cast<std::size_t>(kind.kernel) + static_cast<std::size_t>(kind.policy);
-      if (!reads || (search == Search::all && seen[number])) continue;
+      if (!reads || (all && seen[number])) continue;
       seen[number] = true;
-      add(kind, rule.place);
+      with_configuration_of<Any>(kind, [&](const auto& c) { c.entry.add({kind, device, problem, all, found}); });
     }
     by_previous = found.size() - before;
-    if (search == Search::usual && rule.place == Place::instead && by_previous > 0) return;
+    if (!all && rule.place == Place::instead && by_previous > 0) return;
   }
 }
 
@@ -68,7 +67,6 @@ bool waits_for_double(const CudaDevice& device, const CudaTsmmProblem& p);
 bool has_enough_products(const TsmttsmKind& kind, const CudaTsmttsmProblem& p);
 /// Whether the rows of a view A can come as TMA tiles, one per row tile (tsmm/row_ring.cpp).
 bool boxes_a_serve(const CudaDevice& device, const CudaTsmmProblem& p);
-/// Whether warps can divide A's columns (tsmm/row_ring.cpp).
 /// Rows of A of any stride, few columns of it and of B: every warp for itself.
 bool prefers_per_warp(const CudaDevice& device, const CudaTsmmProblem& p);
 /// Single precision, rows, at most 16 real columns of B: split products although memory would wait for them anyway.

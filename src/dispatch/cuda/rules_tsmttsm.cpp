@@ -42,15 +42,13 @@ constexpr Rule<TsmttsmKernel, Problem> rules[] = {
     {only<tf32_warpgroup, Policy::three_m>, Place::beside, "complex single precision, squares from 33 columns on",
      [](const CudaDevice& device, const Problem& p) { return p.parts == 2 && is_split(device, p); },
      "kernel_house.md: 34 % (to 46) over ring"},
-    {only<direct>, Place::beside, "views that one warp spans; few columns, column-major; all views without bulk copies",
+    {only<direct>, Place::beside, "views that one warp spans; few columns, column-major; what no rule before takes",
      [](const CudaDevice&, const Problem&) { return true; }, "kernel_house.md: 8 % (to 35) over ring on odd views"},
     {only<direct, Policy::tf32>, Place::beside, "single precision where memory would wait for double precision",
      [](const CudaDevice& device, const Problem& p) {
        return p.real_bytes == 4 && p.may_split && waits_for_double(device, p);
      },
      "not measured: no such device was there"},
-    {only<direct>, Place::if_none, "the remainder, whatever its layout and stride",
-     [](const CudaDevice&, const Problem&) { return true; }, "the only kernel that takes everything"},
 };
 
 }  // namespace

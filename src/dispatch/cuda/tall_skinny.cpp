@@ -32,7 +32,7 @@ void run(const cuda::TsmttsmCall<T>& call, const CudaExecution& execution) {
   const CudaDevice& device = cuda::current_device(product);
   check_workspace_size(product.name, execution.workspace, tsmttsm_workspace<T>(device, product));
   const auto problem = problem_of(call, execution.single_precision);
-  cuda::launch_tsmttsm(call, configure_cuda_tsmttsm(device, problem), execution);
+  cuda::launch_tsmttsm(call, choose(device, problem).configuration, execution);
 }
 
 template <class T>
@@ -42,7 +42,7 @@ void run(const cuda::TsmmCall<T>& call, const CudaExecution& execution) {
   const CudaDevice& device = cuda::current_device(product);
   check_workspace_size(product.name, execution.workspace, tsmm_workspace<T>(device, product));
   const auto problem = problem_of(call, execution.single_precision);
-  cuda::launch_tsmm(call, configure_cuda_tsmm(device, problem), execution);
+  cuda::launch_tsmm(call, choose(device, problem).configuration, execution);
 }
 
 template <class Configuration>

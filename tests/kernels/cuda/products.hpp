@@ -142,7 +142,7 @@ void run_tsmttsm(Way way, Op op, T alpha, const Matrix<const T>& a, const Matrix
     expect_success(cudaDeviceSynchronize());
   } else if (way != Way::plain && c.rows > 0 && c.columns > 0) {
     const dispatch::CudaTsmttsmProblem problem = dispatch::problem_of(a, b);
-    const auto configuration = way == Way::few_blocks ? dispatch::configure_cuda_tsmttsm(few_blocks(), problem)
+    const auto configuration = way == Way::few_blocks ? dispatch::choose(few_blocks(), problem).configuration
                                                       : configuration_of(longer, problem);
     const DeviceMemory own(configuration->workspace_bytes);
     cuda::launch_tsmttsm<T>({op, {alpha, nullptr}, {beta, nullptr}, a, b, c}, configuration, {nullptr, own.bytes()});
@@ -176,7 +176,7 @@ void run_tsmm(Way way, T alpha, const Matrix<const T>& a, const Matrix<const T>&
     expect_success(cudaDeviceSynchronize());
   } else if (way != Way::plain && b.rows > 0 && b.columns > 0) {
     const dispatch::CudaTsmmProblem problem = tsmm_problem(a, b, alpha, beta);
-    const auto configuration = way == Way::few_blocks ? dispatch::configure_cuda_tsmm(few_blocks(), problem)
+    const auto configuration = way == Way::few_blocks ? dispatch::choose(few_blocks(), problem).configuration
                                                       : configuration_of(longer, problem);
     const DeviceMemory own(configuration->workspace_bytes);
     execution.workspace = own.bytes();

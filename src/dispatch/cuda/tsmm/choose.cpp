@@ -9,34 +9,6 @@
 namespace blockvec::kernels::dispatch {
 namespace {
 
-void collect(const CudaDevice& device, const CudaTsmmProblem& problem, Search search, std::vector<CudaTsmm>& to) {
-  apply_rules(tsmm_rules(), device, problem, search, to, [&](const TsmmKind& kind, Place) {
-    const bool all = search == Search::all;
-    with_configuration_of<CudaTsmm>(kind, [&](const auto& c) { c.entry.add({kind, device, problem, all, to}); });
-  });
-}
-
-}  // namespace
-
-const TsmmEntry<NoTsmm> NoTsmm::entry{};
-
-bool complete(const CudaDevice& device, const CudaTsmmProblem& problem, CudaTsmm& configuration) {
-  return std::visit([&](auto& c) { return complete(device, problem, c); }, configuration.of_kernel);
-}
-
-std::vector<CudaTsmm> candidates(const CudaDevice& device, const CudaTsmmProblem& problem, Search search) {
-  std::vector<CudaTsmm> found;
-  collect(device, problem, search, found);
-  return found;
-}
-
-CudaPrediction predict(const CudaDevice& device, const CudaTsmmProblem& problem, const CudaTsmm& configuration) {
-  return std::visit([&](const auto& c) { return predict(device, c.entry.work(device, problem, c)); },
-                    configuration.of_kernel);
-}
-
-namespace {
-
 // The rows that go through the workspace at a time (a slab) if no kernel multiplies in place. Up to 128 columns, a slab
 // stays in the cache until it is copied back. For more columns, the parts of a slab have so much work that few slabs
 // are better.
@@ -46,8 +18,9 @@ std::int64_t slab_rows(std::int64_t k, std::int64_t n, int real_bytes) {
 }
 
 CudaChoice<CudaTsmm> choose_whole(const CudaDevice& device, const CudaTsmmProblem& problem) {
-  return row_or_best<CudaTsmm>(device, problem,
-                               [&](std::vector<CudaTsmm>& found) { collect(device, problem, Search::usual, found); });
+  return row_or_best<CudaTsmm>(device, problem, [&](std::vector<CudaTsmm>& found) {
+    add_candidates(tsmm_rules(), device, problem, Search::usual, found);
+  });
 }
 
 bool has_no_fast_kernel(const CudaChoice<CudaTsmm>& choice) {
@@ -99,16 +72,29 @@ CudaChoice<CudaTsmm> choose_in_parts(const CudaDevice& device, const CudaTsmmPro
 
 }  // namespace
 
+const TsmmEntry<NoTsmm> NoTsmm::entry{};
+
+bool complete(const CudaDevice& device, const CudaTsmmProblem& problem, CudaTsmm& configuration) {
+  return std::visit([&](auto& c) { return complete(device, problem, c); }, configuration.of_kernel);
+}
+
+std::vector<CudaTsmm> candidates(const CudaDevice& device, const CudaTsmmProblem& problem, Search search) {
+  std::vector<CudaTsmm> found;
+  add_candidates(tsmm_rules(), device, problem, search, found);
+  return found;
+}
+
+CudaPrediction predict(const CudaDevice& device, const CudaTsmmProblem& problem, const CudaTsmm& configuration) {
+  return std::visit([&](const auto& c) { return predict(device, c.entry.work(device, problem, c)); },
+                    configuration.of_kernel);
+}
+
 CudaChoice<CudaTsmm> choose(const CudaDevice& device, const CudaTsmmProblem& problem) {
   const CudaChoice<CudaTsmm> whole = choose_whole(device, problem);
   if (!may_gain_by_parts(device, problem, whole)) return whole;
   const bool none = whole.configuration->kernel == TsmmKernel::none;
   const CudaChoice<CudaTsmm> in_parts = choose_in_parts(device, problem);
   return none || in_parts.prediction.seconds < whole.prediction.seconds ? in_parts : whole;
-}
-
-CudaTsmm configure_cuda_tsmm(const CudaDevice& device, const CudaTsmmProblem& problem) {
-  return choose(device, problem).configuration;
 }
 
 std::size_t cuda_tsmm_workspace(const CudaDevice& device, std::int64_t k, std::int64_t m, std::int64_t n,

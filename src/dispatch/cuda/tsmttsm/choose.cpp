@@ -8,6 +8,16 @@
 
 namespace blockvec::kernels::dispatch {
 
+namespace {
+
+void collect(const CudaDevice& device, const CudaTsmttsmProblem& problem, Search search, std::vector<CudaTsmttsm>& to) {
+  if (problem.k != 0) return add_candidates(tsmttsm_rules(), device, problem, search, to);
+  to.emplace_back();
+  complete(device, problem, to.back());
+}
+
+}  // namespace
+
 const TsmttsmEntry<NoTsmttsm> NoTsmttsm::entry{};
 
 bool complete(const CudaDevice& device, const CudaTsmttsmProblem& problem, CudaTsmttsm& configuration) {
@@ -18,23 +28,6 @@ bool complete(const CudaDevice& device, const CudaTsmttsmProblem& problem, CudaT
   }
   return std::visit([&](auto& c) { return complete(device, problem, c); }, configuration.of_kernel);
 }
-
-namespace {
-
-void collect(const CudaDevice& device, const CudaTsmttsmProblem& problem, Search search, std::vector<CudaTsmttsm>& to) {
-  if (problem.k == 0) {
-    CudaTsmttsm nothing{};
-    complete(device, problem, nothing);
-    to.push_back(nothing);
-    return;
-  }
-  apply_rules(tsmttsm_rules(), device, problem, search, to, [&](const TsmttsmKind& kind, Place place) {
-    const bool all = search == Search::all || place == Place::if_none;
-    with_configuration_of<CudaTsmttsm>(kind, [&](const auto& c) { c.entry.add({kind, device, problem, all, to}); });
-  });
-}
-
-}  // namespace
 
 std::vector<CudaTsmttsm> candidates(const CudaDevice& device, const CudaTsmttsmProblem& problem, Search search) {
   std::vector<CudaTsmttsm> found;
@@ -56,10 +49,6 @@ CudaPrediction predict(const CudaDevice& device, const CudaTsmttsmProblem& probl
 CudaChoice<CudaTsmttsm> choose(const CudaDevice& device, const CudaTsmttsmProblem& problem) {
   return row_or_best<CudaTsmttsm>(
       device, problem, [&](std::vector<CudaTsmttsm>& found) { collect(device, problem, Search::usual, found); });
-}
-
-CudaTsmttsm configure_cuda_tsmttsm(const CudaDevice& device, const CudaTsmttsmProblem& problem) {
-  return choose(device, problem).configuration;
 }
 
 namespace {

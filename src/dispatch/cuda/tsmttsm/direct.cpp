@@ -139,13 +139,14 @@ CudaWork direct_work(const CudaDevice& device, const CudaTsmttsmProblem& p, cons
 
 void add_direct(const TsmttsmCandidates& to) {
   using C = DirectTsmttsm;
+  const bool any = to.all || to.found.empty();  // it is the only kernel that takes everything
   for (const DirectShape& shape : tsmttsm_direct_shapes) {
     C c{};
     c.tile_m = shape.m;
     c.tile_n = shape.n;
     for (; c.neighbours <= (to.all ? static_cast<int>(Neighbours::in_rows) : 0); ++c.neighbours) {
       C usual = c;
-      if (to.completes(usual) && (to.all || may_win(to.device, to.problem, usual)))
+      if (to.completes(usual) && (any || may_win(to.device, to.problem, usual)))
         to.add(c, {{&C::fold, {1, 2, 4, 8}}, {&C::groups, {4, 8, 12, 16}}});
     }
   }

@@ -229,10 +229,10 @@ TEST(CudaConfiguration, DevicesWithoutBulkCopiesHaveRings) {
   ASSERT_FALSE(device.bulk_copies);
   for (std::int64_t width = 1; width <= 64; ++width) {
     const CudaTsmttsmProblem reduces{1000000, width, width, width, width, 8, true, false};
-    EXPECT_EQ(configure_cuda_tsmttsm(device, reduces)->kernel, TsmttsmKernel::ring) << name(reduces);
+    EXPECT_EQ(choose(device, reduces).configuration->kernel, TsmttsmKernel::ring) << name(reduces);
     const CudaTsmmProblem maps{1000000, width, width, width, width, 8, true, false, false};
     const TsmmKind ring{TsmmKernel::row_ring, width <= 4 ? Policy::fma : Policy::usual};
-    EXPECT_EQ(static_cast<const TsmmKind&>(*configure_cuda_tsmm(device, maps).operator->()), ring) << name(maps);
+    EXPECT_EQ(static_cast<const TsmmKind&>(*choose(device, maps).configuration.operator->()), ring) << name(maps);
   }
 }
 
@@ -243,7 +243,7 @@ TEST(CudaConfiguration, WideGramMatricesAreComputedOnceOverTheDiagonal) {
     const std::int64_t width = pair_side * side;
     for (const bool rows : {true, false}) {
       const CudaTsmttsmProblem p{1000000, width, width, rows ? width : 1000000, rows ? width : 1000000, 8, rows, true};
-      const auto c = std::get<RingTsmttsm>(configure_cuda_tsmttsm(devices[0], p).of_kernel);
+      const auto c = std::get<RingTsmttsm>(choose(devices[0], p).configuration.of_kernel);
       EXPECT_TRUE(takes_pairs(c)) << name(p) << ": " << words(c);
       EXPECT_EQ(block_count(c, 1), blocks[side - 2]);
     }
