@@ -5,7 +5,6 @@
 #include "src/cuda/tsmttsm/direct_tf32.cuh"
 #include "src/cuda/tsmttsm/final_sum.cuh"
 #include "src/cuda/tsmttsm/ring.cuh"
-#include "src/dispatch/cuda/banks.hpp"
 #include "src/dispatch/cuda/calls.hpp"
 #include "src/dispatch/cuda/stages.hpp"
 #include "src/dispatch/cuda/tsmttsm/ring.hpp"

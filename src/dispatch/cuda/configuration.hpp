@@ -12,7 +12,6 @@
 #include <variant>
 #include <vector>
 
-#include "src/dispatch/cuda/feed.hpp"
 #include "src/dispatch/cuda/shapes.hpp"
 
 /// Chooses the configuration of a CUDA kernel for a problem. Nothing here needs a device.
@@ -48,6 +47,20 @@ struct CudaDevice {
 
   bool operator==(const CudaDevice&) const = default;
 };
+
+/// Attributes of a device in CUDA's units. Later drivers, and drivers of virtual devices, may report 0.
+struct CudaRates {
+  int clock_khz;  ///< clock rate of the multiprocessors
+  int memory_clock_khz;
+  int bus_bits;
+};
+
+/// The clocks that products take on devices of a compute capability, in the form 90 for 9.0.
+const CudaProductClocks& product_clocks_of(int capability);
+
+/// Sets the clock rate, the bandwidths that kernels reach, and how fast products are made. Unknown values come from an
+/// H200: its clock rate, and its bandwidth per multiprocessor.
+void set_rates(CudaDevice& device, const CudaRates& rates);
 
 /// One product C = A^H B as the kernels see it. Its rows are the K rows of A and B.
 struct CudaTsmttsmProblem {
@@ -140,9 +153,32 @@ struct CudaChoice {
 /// Which configurations are candidates: those that a call chooses from, or all that tuning searches.
 enum class Search : std::uint8_t { usual, all };
 
-/// Load modes of tsmttsm (dispatch/cuda/feed.hpp): which operands come as TMA tiles (boxes) and which in flat pieces;
+/// Load modes of tsmttsm: which operands come as TMA tiles (boxes) and which in flat pieces;
 /// or both come by columns.
 enum CudaFeeds : int { feeds_by_rule, flat_both, boxes_a, boxes_b, boxes_both, columns_both };
+
+/// The load mode of an operand, and where its row tiles (chunks) lie in a stage.
+/// Flat: a chunk is one piece of memory. If it has gaps between rows, these are read too.
+/// Boxed: tensor maps load a chunk as TMA tiles (boxes, src/cuda/operands/load_tma.cuh).
+/// Columns: each column's piece comes by itself, or TMA tiles bring many (src/cuda/operands/load_columns.cuh).
+struct CudaFeed {
+  bool boxed;
+  int classes;       ///< classes of lines: within a class the stride suits tensor maps
+  int pitch;         ///< numbers from line to line of a class in a stage
+  int panel;         ///< numbers of a row, or columns, from TMA tile to TMA tile
+  int panels;        ///< TMA tiles side by side
+  int lines;         ///< lines of a class in a TMA tile, or columns in a stage
+  int stage_bytes;   ///< a multiple of 128
+  int bytes_beyond;  ///< bytes of other data behind it that lanes may read, without effect
+  int class_step;    ///< columns in TMA tiles: numbers from a class's first column to the next class's
+};
+
+/// The number of classes that lines of this distance fall into: 1, 2 or 4.
+constexpr int box_classes(std::int64_t distance, int real_bytes) {
+  int classes = 1;
+  while (classes * distance * real_bytes % 16 != 0) classes *= 2;
+  return classes;
+}
 
 /// How TMA tiles (boxes) avoid bank conflicts. Tiles of rows may be padded: they are wider than the rows. Tiles of
 /// columns may be swizzled: they have few rows then.
@@ -275,7 +311,7 @@ struct RingTsmttsm : TsmttsmCommon {
   int split;                   ///< groups that share a stage: they take its rows in turn, 16 at a time
   int feeds;                   ///< CudaFeeds
   int padding;                 ///< CudaPadding
-  int turned;                  ///< gram: 1: half of the lanes read columns in another order (banks.hpp)
+  int turned;                  ///< gram: 1: half of the lanes read columns in another order (tsmttsm/ring.hpp)
   int segment;                 ///< rows of a row tile that lie together in a stage
   CudaFeed a, b;
 
@@ -490,6 +526,21 @@ CudaPrediction predict(const CudaDevice& device, const CudaTsmmProblem& problem,
 CudaChoice<CudaTsmm> choose(const CudaDevice& device, const CudaTsmmProblem& problem);
 std::size_t cuda_tsmm_workspace(const CudaDevice& device, std::int64_t k, std::int64_t m, std::int64_t n,
                                 int real_bytes);
+
+// Configurations as text. Tuning tables, benchmarks and explanations use the same words: "tile 2x8 groups 4 rows 16".
+
+std::string name_of(TsmttsmKernel kernel);
+std::string name_of(TsmmKernel kernel);
+std::string name_of(CudaBound bound);
+
+/// Returns all that a configuration chooses, without commas.
+std::string words(const CudaTsmttsm& configuration);
+std::string words(const CudaTsmm& configuration);
+
+/// Reads the configuration that a kernel's name and words stand for. Words that are left out give 0; `complete` sets
+/// those. Returns false if the text stands for no configuration.
+bool read_words(std::string_view kernel, std::string_view words, CudaTsmttsm& configuration);
+bool read_words(std::string_view kernel, std::string_view words, CudaTsmm& configuration);
 
 /// Whether a configuration's kernel is compiled for the problem's type.
 template <class Problem, class Any>

@@ -5,8 +5,8 @@
 #include <tuple>
 
 #include "src/dispatch/cuda/calls.hpp"
+#include "src/dispatch/cuda/configuration.hpp"
 #include "src/dispatch/cuda/model.hpp"
-#include "src/dispatch/cuda/text.hpp"
 
 namespace blockvec::kernels {
 namespace dispatch {

@@ -1,8 +1,8 @@
-#include "src/dispatch/cuda/text.hpp"
-
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+
+#include "src/dispatch/cuda/configuration.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {

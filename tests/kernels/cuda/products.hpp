@@ -6,7 +6,6 @@
 #include "src/dispatch/cuda/configuration.hpp"
 #include "src/dispatch/cuda/launch.hpp"
 #include "src/dispatch/cuda/calls.hpp"
-#include "src/dispatch/cuda/text.hpp"
 #include "tests/kernels/cuda/device.hpp"
 #include "tests/kernels/support/products.hpp"
 

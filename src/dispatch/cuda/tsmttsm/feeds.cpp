@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "src/dispatch/cuda/feed.hpp"
+#include "src/dispatch/cuda/configuration.hpp"
 #include "src/dispatch/cuda/stages.hpp"
 #include "src/dispatch/cuda/tsmttsm/ring.hpp"
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "src/dispatch/cuda/banks.hpp"
 #include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/rules.hpp"
 #include "src/dispatch/cuda/stages.hpp"

@@ -2,7 +2,6 @@
 #include <array>
 #include <iterator>
 
-#include "src/dispatch/cuda/banks.hpp"
 #include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/stages.hpp"
 #include "src/dispatch/cuda/tsmttsm/ring.hpp"

@@ -10,10 +10,8 @@
 #include <variant>
 #include <vector>
 
-#include "src/dispatch/cuda/banks.hpp"
 #include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/stages.hpp"
-#include "src/dispatch/cuda/text.hpp"
 #include "src/dispatch/cuda/tsmttsm/ring.hpp"
 #include "src/tuning/rows.hpp"
 
