@@ -2,7 +2,6 @@
 #include <limits>
 
 #include "src/dispatch/cuda/model.hpp"
-#include "src/dispatch/cuda/rules.hpp"
 #include "src/dispatch/cuda/stages.hpp"
 #include "src/dispatch/cuda/tsmm/strided.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "src/dispatch/cuda/rules.hpp"
+#include "src/dispatch/cuda/model.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {

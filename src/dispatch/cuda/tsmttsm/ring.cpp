@@ -4,7 +4,6 @@
 #include <iterator>
 
 #include "src/dispatch/cuda/model.hpp"
-#include "src/dispatch/cuda/rules.hpp"
 #include "src/dispatch/cuda/stages.hpp"
 
 namespace blockvec::kernels::dispatch {
