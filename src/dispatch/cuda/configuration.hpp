@@ -542,6 +542,14 @@ std::string words(const CudaTsmm& configuration);
 bool read_words(std::string_view kernel, std::string_view words, CudaTsmttsm& configuration);
 bool read_words(std::string_view kernel, std::string_view words, CudaTsmm& configuration);
 
+/// Bytes of A and B that a product reads and writes.
+inline double tall_bytes(const CudaTsmttsmProblem& p) {
+  return static_cast<double>(p.k) * static_cast<double>(p.m + (p.same ? 0 : p.n)) * p.real_bytes;
+}
+inline double tall_bytes(const CudaTsmmProblem& p) {
+  return static_cast<double>(p.k) * static_cast<double>(p.m + (p.reads_output ? 2 : 1) * p.n) * p.real_bytes;
+}
+
 /// Whether a configuration's kernel is compiled for the problem's type.
 template <class Problem, class Any>
 bool is_compiled(const Problem& problem, const Any& configuration) {

@@ -30,14 +30,6 @@ struct CudaWork {
   CudaProducts products;   ///< their kind
 };
 
-/// Bytes of A and B that a product reads and writes.
-inline double tall_bytes(const CudaTsmttsmProblem& p) {
-  return static_cast<double>(p.k) * static_cast<double>(p.m + (p.same ? 0 : p.n)) * p.real_bytes;
-}
-inline double tall_bytes(const CudaTsmmProblem& p) {
-  return static_cast<double>(p.k) * static_cast<double>(p.m + (p.reads_output ? 2 : 1) * p.n) * p.real_bytes;
-}
-
 /// The start of a tsmm kernel's work: it moves A and B, and reaches this share of the bandwidth of copies.
 inline CudaWork tsmm_work(const CudaDevice& device, const CudaTsmmProblem& p, const TsmmCommon& c, double share,
                           int launches = 2) {
