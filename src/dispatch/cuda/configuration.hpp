@@ -163,10 +163,10 @@ enum CudaFeeds : int { feeds_by_rule, flat_both, boxes_a, boxes_b, boxes_both, c
 /// Columns: each column's piece comes by itself, or TMA tiles bring many (src/cuda/operands/load_columns.cuh).
 struct CudaFeed {
   bool boxed;
-  int classes;       ///< classes of lines: within a class the stride suits tensor maps
+  int classes = 1;   ///< classes of lines: within a class the stride suits tensor maps
   int pitch;         ///< numbers from line to line of a class in a stage
   int panel;         ///< numbers of a row, or columns, from TMA tile to TMA tile
-  int panels;        ///< TMA tiles side by side
+  int panels = 1;    ///< TMA tiles side by side
   int lines;         ///< lines of a class in a TMA tile, or columns in a stage
   int stage_bytes;   ///< a multiple of 128
   int bytes_beyond;  ///< bytes of other data behind it that lanes may read, without effect

@@ -75,12 +75,9 @@ template <class Problem, class Configuration>
 CudaChoice<Configuration> best_candidate(const CudaDevice& device, const Problem& problem,
                                          const std::vector<Configuration>& candidates) {
   CudaChoice<Configuration> best{};
-  bool first = true;
   for (const Configuration& c : candidates) {
     const CudaPrediction prediction = predict(device, problem, c);
-    if (!first && cost(prediction) >= cost(best.prediction)) continue;
-    best = {c, prediction, {}};
-    first = false;
+    if (&c == candidates.data() || cost(prediction) < cost(best.prediction)) best = {c, prediction, {}};
   }
   return best;
 }

@@ -129,10 +129,8 @@ bool complete_ring_columns(const CudaDevice& device, const CudaTsmttsmProblem& p
     while (c.rows > least && c.rows * std::int64_t{device.multiprocessors} > p.k) c.rows = c.rows / 2 / least * least;
     c.rows = std::max(c.rows, least);
   }
-  if (c.rows % least != 0) return false;
   feed_columns(p, c);
-  if (c.feeds == boxes_both && std::max(c.a.pitch, c.b.pitch) > longest_box) return false;
-  return true;
+  return c.rows % least == 0 && (c.feeds != boxes_both || std::max(c.a.pitch, c.b.pitch) <= longest_box);
 }
 
 // Chooses the warps that share a stage, and divides P into sections (CTA tiles) if these warps would be too many. It
@@ -258,30 +256,30 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, RingTs
   const std::int64_t room = room_of_stages(device, c);
   // Two stages are loaded while one is read. For long stages of rows, one that is loaded is enough.
   const std::int64_t least_stages = std::min<std::int64_t>(turns, p.row_major ? 2 : least_column_stages(c));
-  const bool rows_in_turn = p.row_major;  // a group takes whole chunks
   if (c.groups == 0) {
     c.groups = most_groups;
     // Groups without a chunk would only add zeros.
-    while (rows_in_turn && !c.whole_warpgroups() && c.groups / 2 >= turns) c.groups /= 2;
+    while (p.row_major && !c.whole_warpgroups() && c.groups / 2 >= turns) c.groups /= 2;
     // All groups that take stages in turn get equally many.
     const auto stages = [&] { return whole_groups(room / stage, c.groups / most_sharing(c.groups)); };
     while (!p.row_major && c.groups > 1 && stages() < least_stages) c.groups /= 2;
   }
   if (c.split == 0) {
-    const bool apart = rows_in_turn || swizzled || c.whole_warpgroups() || (c.ring_3m() && !c.square());
+    // Groups take whole chunks of rows, and mostly share those of columns.
+    const bool apart = p.row_major || swizzled || c.whole_warpgroups() || (c.ring_3m() && !c.square());
     c.split = apart ? 1 : most_sharing(c.groups);
   }
   if (c.groups > most_groups || c.groups % c.split != 0 || c.split > most_split) return false;
   // Threads share every chunk, and each has at most one entry of the result.
-  if (swizzled && c.split != 1) return false;
+  const bool shares_chunks = swizzled || c.whole_warpgroups() || (c.complex_tiles() && p.row_major);
+  if (shares_chunks && c.split != 1) return false;
   // A group sums whole chunks in single precision. Chunks of complex numbers have one segment.
-  if (c.whole_warpgroups() && (c.split != 1 || c.rows > rows_of_early_sums)) return false;
+  if (c.whole_warpgroups() && c.rows > rows_of_early_sums) return false;
   if ((c.complex_tiles() || c.whole_warpgroups()) && c.rows != c.segment) return false;
-  if ((c.whole_warpgroups() || (c.complex_tiles() && p.row_major)) && c.split != 1) return false;
   if (c.square() && c.a.pitch != c.b.pitch) return false;  // its warps use each operand on either side of a product
   // All warpgroups of a block take part.
   if (c.whole_warpgroups() && (c.groups != most_groups || c.a.panels > c.tile_m || c.b.panels != 1)) return false;
-  if (c.turned != 0 && !(p.row_major && lanes_may_turn(c) && lanes_turn(c.a.pitch))) return false;
+  if (c.turned != 0 && !(p.row_major && lanes_turn(c))) return false;
   // As measured on an H200, shorter pieces come too slowly, and so do pieces of so many columns.
   if (is_real_warpgroup(c) && c.feeds == columns_both && (c.rows < 128 || c.tile_m > 1)) return false;
   const bool shared_stages = is_real_warpgroup(c) && !p.row_major && c.rows >= 64;  // both groups read each stage

@@ -141,12 +141,11 @@ constexpr RowMap row_map_of(const RingTsmttsm& c, std::int64_t pitch_a, std::int
   return row_map(real_bytes == 4 && pitch % 2 == 0 ? pitch / 2 : pitch);
 }
 
-/// Whether all rows begin in one bank, or in two. Then half of tsmttsm's lanes may be `turned`: they read their columns
-/// in another order than the other lanes, which halves the clocks. `lanes_may_turn` wants a chunk of one segment, and
-/// one group per stage.
-constexpr bool lanes_turn(std::int64_t pitch) { return pitch % 16 == 0; }
-constexpr bool lanes_may_turn(const RingTsmttsm& c) {
-  return c.split == 1 && c.rows == c.segment && c.kernel == TsmttsmKernel::gram && may_turn(c.tile_m, c.tile_n);
+/// Whether half of gram's lanes may be `turned`: they read their columns in another order than the other lanes, which
+/// halves the clocks if all rows begin in one bank or in two. This wants a chunk of one segment and one group per
+/// stage.
+constexpr bool lanes_turn(const RingTsmttsm& c) {
+  return c.a.pitch % 16 == 0 && c.split == 1 && c.rows == c.segment && c.gram() && may_turn(c.tile_m, c.tile_n);
 }
 
 /// Clocks in which a warp reads one number per lane for the fragments of tsmttsm. Lane l reads row by_lane (l % 4) of
