@@ -96,12 +96,11 @@ void finish(const CudaDevice& device, const CudaTsmmProblem& p, ColumnRing& c, s
 bool complete_in_double(const CudaDevice& device, const CudaTsmmProblem& p, ColumnRing& c) {
   if (!device.bulk_copies || p.row_major || p.m <= 0 || p.real_bytes != 8 || (p.parts == 2 && !p.aligned)) return false;
   if (p.m / p.parts > most_columns) return false;
-  const std::int64_t warps = ceil_div(p.n, 8 * c.tile_n);
-  if (warps * c.row_warps > computing_warps) return false;
-  c.warps = static_cast<int>(warps);
+  const std::int64_t warps = ceil_div(p.n, 8 * c.tile_n) * c.row_warps;
+  if (warps * std::max(c.groups, 1) > computing_warps) return false;
+  c.warps = static_cast<int>(warps) / c.row_warps;
   const bool any_groups = c.groups == 0;
-  if (c.groups == 0) c.groups = computing_warps / (c.warps * c.row_warps);
-  if (c.groups * c.warps * c.row_warps > computing_warps) return false;
+  if (any_groups) c.groups = computing_warps / static_cast<int>(warps);
   c.rows = 16 * c.blocks_n * c.row_warps;
   c.pitch = pitch_in_double(p, c, p.pitch_a);
   c.staged_pitch = pitch_in_double(p, c, p.pitch_b);
@@ -110,14 +109,12 @@ bool complete_in_double(const CudaDevice& device, const CudaTsmmProblem& p, Colu
   const bool one_waits = p.parts == 1 && !p.reads_output;  // one stage is loaded while another one is multiplied
   // Each of several groups always meets the same stages. Else it could mistake an earlier filling of a stage for its
   // own.
-  const auto fits = [&](ColumnRing& tried) {
-    return fit_stages(device, p, tried, tried.groups, std::max(tried.groups + 1, one_waits ? 2 : 3));
-  };
-  for (ColumnRing tried = c; !fits(tried); tried = c) {
+  const int stages = c.stages;
+  while (!fit_stages(device, p, c, c.groups, std::max(c.groups + 1, one_waits ? 2 : 3))) {
     if (!any_groups || c.groups == 1) return false;
     c.groups /= 2;
+    c.stages = stages;
   }
-  fits(c);
   finish(device, p, c, 32768);
   return true;
 }
