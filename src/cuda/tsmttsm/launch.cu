@@ -202,7 +202,7 @@ void launch_tsmttsm(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& con
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   const Product operation = product_of(call);
-  const bool multiplies = configuration->kernel != dispatch::TsmttsmKernel::none;
+  const bool multiplies = configuration->kernel != dispatch::CudaKernel::none;
   // Partial sums that no kernel wrote must not be summed.
   if (multiplies) require_kernel(dispatch::problem_of(call, execution.single_precision), configuration, operation);
   double* const partial = workspace_start<double>(execution);

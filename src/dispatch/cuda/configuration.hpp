@@ -80,34 +80,27 @@ struct CudaTsmttsmProblem {
   bool operator==(const CudaTsmttsmProblem&) const = default;
 };
 
-/// The kernels of tsmttsm. A kernel has one name everywhere: it is that of its file in src/cuda/tsmttsm and in
-/// dispatch/cuda/tsmttsm, the word in tables and in explanations, and tsmttsm_NAME in src/tuning/instances.json.
-enum class TsmttsmKernel : std::uint8_t {
-  none,            ///< nothing is multiplied
-  ring,            ///< FP64 tensor cores; asynchronous copies feed them through a multistage pipeline (ring)
+/// The kernels. A kernel has one name everywhere: it is that of its file in src/cuda/tsmttsm or src/cuda/tsmm and in
+/// the folders of the same names in dispatch/cuda, the word in tables and in explanations, and tsmttsm_NAME or
+/// tsmm_NAME in src/tuning/instances.json. Both products have kernels tf32_warpgroup and direct.
+enum class CudaKernel : std::uint8_t {
+  none,            ///< nothing is multiplied, or no kernel has been chosen
+  tf32_warpgroup,  ///< single precision: 3xTF32 by wgmma; tsmm: tight rows
+  direct,          ///< no pipeline: threads load for themselves. tsmttsm: FP64 tensor cores; tsmm: few columns
+  ring,            ///< tsmttsm: FP64 tensor cores; asynchronous copies feed them through a multistage pipeline (ring)
   gram,            ///< the ring for A^H A: computes only what lies on and above the diagonal
-  tf32_warpgroup,  ///< single precision: 3xTF32 by wgmma
-  direct           ///< FP64 tensor cores; fragments come straight from memory; any layout and stride
-};
-inline constexpr std::string_view tsmttsm_kernels[] = {"none", "ring", "gram", "tf32_warpgroup", "direct"};
-
-/// The kernels of tsmm, named in the same way.
-enum class TsmmKernel : std::uint8_t {
-  none,
-  row_ring,        ///< FP64 tensor cores; a multistage pipeline (ring) of flat rows, or of narrow views by tensor maps
+  row_ring,        ///< tsmm: FP64 tensor cores; a multistage pipeline of flat rows, or of narrow views by tensor maps
   column_ring,     ///< FP64 tensor cores; bulk copies load and store pieces of columns
   strided,         ///< FP64 tensor cores; tensor maps load A in K slices; any stride and layout
   registers_3m,    ///< complex double precision by 3M; C stays in registers
   wide,            ///< many columns of A and of B: one CTA tile of B at a time; in place by clusters
   per_warp,        ///< narrow views of any alignment: each warp copies, multiplies and writes for itself
-  tf32_warpgroup,  ///< single precision, tight rows: 3xTF32 by wgmma
   short_k,         ///< few rows of many columns: one row tile per block
-  direct,          ///< few columns: each thread owns rows and loads them itself
   general          ///< any layout and stride
 };
-inline constexpr std::string_view tsmm_kernels[] = {"none",         "row_ring", "column_ring", "strided",
-                                                    "registers_3m", "wide",     "per_warp",    "tf32_warpgroup",
-                                                    "short_k",      "direct",   "general"};
+inline constexpr std::string_view kernels[] = {"none",     "tf32_warpgroup", "direct",  "ring",         "gram",
+                                               "row_ring", "column_ring",    "strided", "registers_3m", "wide",
+                                               "per_warp", "short_k",        "general"};
 
 /// How a kernel's template makes products or copies, where it has a choice. instances.json appends the policy to the
 /// kernel's name; tables and explanations name it in front of the configuration.
@@ -123,14 +116,11 @@ enum class Policy : std::uint8_t {
 inline constexpr std::string_view policies[] = {"usual", "fma", "tf32", "3m", "square_3m", "plain", "f32"};
 
 /// A kernel with its policy.
-template <class Kernel>
-struct Kind {
-  Kernel kernel;
+struct CudaKind {
+  CudaKernel kernel;
   Policy policy = Policy::usual;
-  bool operator==(const Kind&) const = default;
+  bool operator==(const CudaKind&) const = default;
 };
-using TsmttsmKind = Kind<TsmttsmKernel>;
-using TsmmKind = Kind<TsmmKernel>;
 
 /// What limits a configuration according to the model.
 enum class CudaBound : std::uint8_t { memory, tensor_cores, arithmetic, shared_memory, latency };
@@ -204,9 +194,9 @@ struct Values {
 };
 
 /// The candidates of a kind of kernel for a problem: those that a call chooses from, or all that tuning searches.
-template <class Any, class Kernel, class Problem>
+template <class Any, class Problem>
 struct CudaCandidates {
-  Kind<Kernel> kind;
+  CudaKind kind;
   const CudaDevice& device;
   const Problem& problem;
   bool all;
@@ -215,7 +205,7 @@ struct CudaCandidates {
   /// Completes a configuration of this kind. Returns false if it is illegal.
   template <class Configuration>
   bool completes(Configuration& c) const {
-    static_cast<Kind<Kernel>&>(c) = kind;
+    static_cast<CudaKind&>(c) = kind;
     return complete(device, problem, c);
   }
   /// Adds a configuration if it is legal, and returns whether it is. Tuning also adds it with all combinations of other
@@ -242,7 +232,7 @@ struct CudaCandidates {
 };
 
 /// What dispatch asks of the kernels whose configurations have one type.
-template <class Configuration, class Any, class Kernel, class Problem>
+template <class Configuration, class Any, class Problem>
 struct CudaEntry {
   /// The fields that tell the kernel's configurations apart. Texts and tables name them.
   std::span<const Field<Configuration>> fields;
@@ -253,9 +243,9 @@ struct CudaEntry {
   bool (*complete)(const CudaDevice& device, const Problem& problem, Configuration& configuration) = nullptr;
   /// Returns the work of a complete configuration, for the model.
   CudaWork (*work)(const CudaDevice& device, const Problem& problem, const Configuration& configuration) = nullptr;
-  void (*add)(const CudaCandidates<Any, Kernel, Problem>& to) = [](const CudaCandidates<Any, Kernel, Problem>&) {};
+  void (*add)(const CudaCandidates<Any, Problem>& to) = [](const CudaCandidates<Any, Problem>&) {};
   /// If the fields depend on the kind: those of a kind.
-  std::span<const Field<Configuration>> (*fields_of)(const Kind<Kernel>& kind) = nullptr;
+  std::span<const Field<Configuration>> (*fields_of)(const CudaKind& kind) = nullptr;
 };
 
 /// A configuration of a product: one of these types, of which each begins with Common.
@@ -278,11 +268,11 @@ struct OneOf {
 
 struct CudaTsmttsm;
 template <class Configuration>
-using TsmttsmEntry = CudaEntry<Configuration, CudaTsmttsm, TsmttsmKernel, CudaTsmttsmProblem>;
-using TsmttsmCandidates = CudaCandidates<CudaTsmttsm, TsmttsmKernel, CudaTsmttsmProblem>;
+using TsmttsmEntry = CudaEntry<Configuration, CudaTsmttsm, CudaTsmttsmProblem>;
+using TsmttsmCandidates = CudaCandidates<CudaTsmttsm, CudaTsmttsmProblem>;
 
 /// What all configurations of tsmttsm have. P = A^T B is the product in real numbers.
-struct TsmttsmCommon : TsmttsmKind {
+struct TsmttsmCommon : CudaKind {
   int fold;  ///< narrow rows that are taken as one wide row
   int rows;  ///< rows of a row tile (chunk)
   int stages;
@@ -292,15 +282,15 @@ struct TsmttsmCommon : TsmttsmKind {
 };
 
 struct NoTsmttsm : TsmttsmCommon {
-  static constexpr TsmttsmKind kinds[] = {{TsmttsmKernel::none}};
+  static constexpr CudaKind kinds[] = {{CudaKernel::none}};
   static const TsmttsmEntry<NoTsmttsm> entry;
 };
 
 /// All kernels that a multistage pipeline feeds.
 struct RingTsmttsm : TsmttsmCommon {
-  static constexpr TsmttsmKind kinds[] = {
-      {TsmttsmKernel::ring}, {TsmttsmKernel::ring, Policy::three_m}, {TsmttsmKernel::ring, Policy::square_3m},
-      {TsmttsmKernel::gram}, {TsmttsmKernel::tf32_warpgroup},        {TsmttsmKernel::tf32_warpgroup, Policy::three_m}};
+  static constexpr CudaKind kinds[] = {
+      {CudaKernel::ring}, {CudaKernel::ring, Policy::three_m}, {CudaKernel::ring, Policy::square_3m},
+      {CudaKernel::gram}, {CudaKernel::tf32_warpgroup},        {CudaKernel::tf32_warpgroup, Policy::three_m}};
   static const TsmttsmEntry<RingTsmttsm> entry;
 
   int tile_m, tile_n;          ///< MMA tiles of 16 x 8 of P per warp; gram, square_3m: tile_m is the number of 8-column
@@ -315,14 +305,14 @@ struct RingTsmttsm : TsmttsmCommon {
   int segment;                 ///< rows of a row tile that lie together in a stage
   CudaFeed a, b;
 
-  constexpr bool gram() const { return kernel == TsmttsmKernel::gram; }
+  constexpr bool gram() const { return kernel == CudaKernel::gram; }
   /// Columns of A, and of B, that the warps' tiles cover.
   int reached_m() const { return gram() ? (tile_m + 1) / 2 * 16 : (square() ? 1 : warps_m) * rows_of_tile(); }
   int reached_n() const { return gram() ? tile_m * 8 : warps_n * columns_of_tile(); }
-  constexpr bool whole_warpgroups() const { return kernel == TsmttsmKernel::tf32_warpgroup; }
+  constexpr bool whole_warpgroups() const { return kernel == CudaKernel::tf32_warpgroup; }
   constexpr bool warpgroup_3m() const { return whole_warpgroups() && policy == Policy::three_m; }
   constexpr bool square() const { return policy == Policy::square_3m; }
-  constexpr bool ring_3m() const { return kernel == TsmttsmKernel::ring && policy != Policy::usual; }
+  constexpr bool ring_3m() const { return kernel == CudaKernel::ring && policy != Policy::usual; }
   /// Whether tiles count complex numbers: a complex product is made of three real ones (3M).
   constexpr bool complex_tiles() const { return ring_3m() || warpgroup_3m(); }
   int rows_of_tile() const { return (complex_tiles() && !square() ? 32 : 16) * tile_m; }
@@ -332,7 +322,7 @@ struct RingTsmttsm : TsmttsmCommon {
 };
 
 struct DirectTsmttsm : TsmttsmCommon {
-  static constexpr TsmttsmKind kinds[] = {{TsmttsmKernel::direct}, {TsmttsmKernel::direct, Policy::tf32}};
+  static constexpr CudaKind kinds[] = {{CudaKernel::direct}, {CudaKernel::direct, Policy::tf32}};
   static const TsmttsmEntry<DirectTsmttsm> entry;
 
   int tile_m, tile_n;          ///< 8-column blocks of A and of B per warp
@@ -380,11 +370,11 @@ struct CudaTsmmProblem {
 
 struct CudaTsmm;
 template <class Configuration>
-using TsmmEntry = CudaEntry<Configuration, CudaTsmm, TsmmKernel, CudaTsmmProblem>;
-using TsmmCandidates = CudaCandidates<CudaTsmm, TsmmKernel, CudaTsmmProblem>;
+using TsmmEntry = CudaEntry<Configuration, CudaTsmm, CudaTsmmProblem>;
+using TsmmCandidates = CudaCandidates<CudaTsmm, CudaTsmmProblem>;
 
 /// What all configurations of tsmm have.
-struct TsmmCommon : TsmmKind {
+struct TsmmCommon : CudaKind {
   int rows;  ///< rows of a row tile (chunk)
   int stages;
   int chunks_per_ticket;
@@ -395,13 +385,13 @@ struct TsmmCommon : TsmmKind {
 
 /// There is no kernel, or none has been chosen yet.
 struct NoTsmm : TsmmCommon {
-  static constexpr TsmmKind kinds[] = {{TsmmKernel::none}};
+  static constexpr CudaKind kinds[] = {{CudaKernel::none}};
   static const TsmmEntry<NoTsmm> entry;
 };
 
 struct RowRing : TsmmCommon {
-  static constexpr TsmmKind kinds[] = {
-      {TsmmKernel::row_ring}, {TsmmKernel::row_ring, Policy::tf32}, {TsmmKernel::row_ring, Policy::fma}};
+  static constexpr CudaKind kinds[] = {
+      {CudaKernel::row_ring}, {CudaKernel::row_ring, Policy::tf32}, {CudaKernel::row_ring, Policy::fma}};
   static const TsmmEntry<RowRing> entry;
 
   int tile_n;           ///< sets of 16 columns of B per warp
@@ -414,7 +404,7 @@ struct RowRing : TsmmCommon {
 };
 
 struct Tf32Warpgroup : TsmmCommon {
-  static constexpr TsmmKind kinds[] = {{TsmmKernel::tf32_warpgroup}};
+  static constexpr CudaKind kinds[] = {{CudaKernel::tf32_warpgroup}};
   static const TsmmEntry<Tf32Warpgroup> entry;
 
   int tile_n;           ///< sets of 8 columns of scalars of B
@@ -422,8 +412,8 @@ struct Tf32Warpgroup : TsmmCommon {
 };
 
 struct ColumnRing : TsmmCommon {
-  static constexpr TsmmKind kinds[] = {
-      {TsmmKernel::column_ring}, {TsmmKernel::column_ring, Policy::tf32}, {TsmmKernel::column_ring, Policy::fma}};
+  static constexpr CudaKind kinds[] = {
+      {CudaKernel::column_ring}, {CudaKernel::column_ring, Policy::tf32}, {CudaKernel::column_ring, Policy::fma}};
   static const TsmmEntry<ColumnRing> entry;
 
   int tile_n;    ///< sets of 8 columns of B per warp; tf32: of 8 columns of scalars; fma: columns of scalars
@@ -438,10 +428,10 @@ struct ColumnRing : TsmmCommon {
 };
 
 struct Strided : TsmmCommon {
-  static constexpr TsmmKind kinds[] = {{TsmmKernel::strided},
-                                       {TsmmKernel::strided, Policy::plain},
-                                       {TsmmKernel::strided, Policy::three_m},
-                                       {TsmmKernel::strided, Policy::tf32}};
+  static constexpr CudaKind kinds[] = {{CudaKernel::strided},
+                                       {CudaKernel::strided, Policy::plain},
+                                       {CudaKernel::strided, Policy::three_m},
+                                       {CudaKernel::strided, Policy::tf32}};
   static const TsmmEntry<Strided> entry;
 
   int tile_n;            ///< sets of 8 columns of B per warp; 3m: of 8 complex ones, registers_3m: of 16 complex
@@ -459,12 +449,12 @@ struct Strided : TsmmCommon {
 };
 
 struct Registers3m : Strided {
-  static constexpr TsmmKind kinds[] = {{TsmmKernel::registers_3m}};
+  static constexpr CudaKind kinds[] = {{CudaKernel::registers_3m}};
   static const TsmmEntry<Registers3m> entry;
 };
 
 struct Wide : Strided {
-  static constexpr TsmmKind kinds[] = {{TsmmKernel::wide}};
+  static constexpr CudaKind kinds[] = {{CudaKernel::wide}};
   static const TsmmEntry<Wide> entry;
 
   int sections;     ///< CTA tiles of B's columns, each for other blocks; in place, for the blocks of a cluster
@@ -472,7 +462,7 @@ struct Wide : Strided {
 };
 
 struct PerWarp : TsmmCommon {
-  static constexpr TsmmKind kinds[] = {{TsmmKernel::per_warp}};
+  static constexpr CudaKind kinds[] = {{CudaKernel::per_warp}};
   static const TsmmEntry<PerWarp> entry;
 
   int tile_n;    ///< sets of 8 columns of B
@@ -483,7 +473,7 @@ struct PerWarp : TsmmCommon {
 };
 
 struct ShortK : TsmmCommon {
-  static constexpr TsmmKind kinds[] = {{TsmmKernel::short_k}};
+  static constexpr CudaKind kinds[] = {{CudaKernel::short_k}};
   static const TsmmEntry<ShortK> entry;
 
   int tile_n;    ///< sets of 8 columns of B
@@ -492,7 +482,7 @@ struct ShortK : TsmmCommon {
 };
 
 struct DirectTsmm : TsmmCommon {
-  static constexpr TsmmKind kinds[] = {{TsmmKernel::direct}, {TsmmKernel::direct, Policy::f32}};
+  static constexpr CudaKind kinds[] = {{CudaKernel::direct}, {CudaKernel::direct, Policy::f32}};
   static const TsmmEntry<DirectTsmm> entry;
 
   int tile_n;    ///< columns of scalars of B
@@ -501,7 +491,7 @@ struct DirectTsmm : TsmmCommon {
 };
 
 struct GeneralTsmm : TsmmCommon {
-  static constexpr TsmmKind kinds[] = {{TsmmKernel::general}};
+  static constexpr CudaKind kinds[] = {{CudaKernel::general}};
   static const TsmmEntry<GeneralTsmm> entry;
 };
 
@@ -529,8 +519,7 @@ std::size_t cuda_tsmm_workspace(const CudaDevice& device, std::int64_t k, std::i
 
 // Configurations as text. Tuning tables, benchmarks and explanations use the same words: "tile 2x8 groups 4 rows 16".
 
-std::string name_of(TsmttsmKernel kernel);
-std::string name_of(TsmmKernel kernel);
+std::string name_of(CudaKernel kernel);
 std::string name_of(CudaBound bound);
 
 /// Returns all that a configuration chooses, without commas.
@@ -565,11 +554,11 @@ bool complete(const CudaDevice& device, const Problem& problem, Configuration& c
 
 /// Calls act(c) with a configuration of a kind, of which nothing else is known. Any is CudaTsmttsm or CudaTsmm. Returns
 /// false if there is no such kind.
-template <class Any, class Kernel, class Act>
-bool with_configuration_of(const Kind<Kernel>& kind, Act&& act) {
+template <class Any, class Act>
+bool with_configuration_of(const CudaKind& kind, Act&& act) {
   const auto try_one = [&](auto c) {
     if (std::ranges::find(c.kinds, kind) == std::end(c.kinds)) return false;
-    static_cast<Kind<Kernel>&>(c) = kind;
+    static_cast<CudaKind&>(c) = kind;
     act(c);
     return true;
   };

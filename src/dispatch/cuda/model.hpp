@@ -159,9 +159,13 @@ enum class Place : std::uint8_t {
   instead           ///< where they are found, no other rule is read
 };
 
-template <class Kernel, class Problem>
+/// The kinds of a rule, if it has only one.
+template <CudaKernel kernel, Policy policy = Policy::usual>
+inline constexpr CudaKind only[] = {{kernel, policy}};
+
+template <class Problem>
 struct Rule {
-  std::span<const Kind<Kernel>> kinds;
+  std::span<const CudaKind> kinds;
   Place place;
   std::string_view serves;  ///< when, in words
   bool (*applies)(const CudaDevice& device, const Problem& problem);
@@ -169,8 +173,8 @@ struct Rule {
 };
 
 /// Adds the candidates of a call to `found`, or for Search::all those of every kernel, whatever the rules say.
-template <class Any, class Kernel, class Problem, std::size_t count>
-void add_candidates(const Rule<Kernel, Problem> (&rules)[count], const CudaDevice& device, const Problem& problem,
+template <class Any, class Problem, std::size_t count>
+void add_candidates(const Rule<Problem> (&rules)[count], const CudaDevice& device, const Problem& problem,
                     Search search, std::vector<Any>& found) {
   const bool all = search == Search::all;
   std::size_t by_previous = 0;
@@ -179,7 +183,7 @@ void add_candidates(const Rule<Kernel, Problem> (&rules)[count], const CudaDevic
     const std::size_t before = found.size();
     const bool reads = all || (rule.applies(device, problem) && (rule.place != Place::if_none || found.empty()) &&
                                (rule.place != Place::unless_previous || by_previous == 0));
-    for (const Kind<Kernel>& kind : rule.kinds) {
+    for (const CudaKind& kind : rule.kinds) {
       const auto number =
           std::size(policies) * static_cast<std::size_t>(kind.kernel) + static_cast<std::size_t>(kind.policy);
       if (!reads || (all && seen[number])) continue;
@@ -199,7 +203,7 @@ bool waits_for_double(const CudaDevice& device, double tiles, double bytes);
 bool waits_for_double(const CudaDevice& device, const CudaTsmmProblem& p);
 /// Whether a kernel of tsmttsm that saves products has enough to save: m n / (m + n) products a number, beyond which
 /// memory would wait for the FP64 tensor cores. Narrower results are refused, whoever asks.
-bool has_enough_products(const TsmttsmKind& kind, const CudaTsmttsmProblem& p);
+bool has_enough_products(const CudaKind& kind, const CudaTsmttsmProblem& p);
 /// Whether the rows of a view A can come as TMA tiles, one per row tile (tsmm/row_ring.cpp).
 bool boxes_a_serve(const CudaDevice& device, const CudaTsmmProblem& p);
 /// Rows of A of any stride, few columns of it and of B: every warp for itself.

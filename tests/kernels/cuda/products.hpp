@@ -62,9 +62,9 @@ double bound_of(const dispatch::CudaTsmttsm& x, std::int64_t k) {
 template <class T>
 double bound_of(const dispatch::CudaTsmm& x, std::int64_t m) {
   using dispatch::Policy;
-  using dispatch::TsmmKernel;
-  const bool split = x->policy == Policy::tf32 || x->kernel == TsmmKernel::tf32_warpgroup;
-  const bool by_3m = x->policy == Policy::three_m || x->kernel == TsmmKernel::registers_3m;
+  using dispatch::CudaKernel;
+  const bool split = x->policy == Policy::tf32 || x->kernel == CudaKernel::tf32_warpgroup;
+  const bool by_3m = x->policy == Policy::three_m || x->kernel == CudaKernel::registers_3m;
   const auto* const rows = std::get_if<dispatch::RowRing>(&x.of_kernel);
   const bool in_single =
       x->policy == Policy::f32 ||

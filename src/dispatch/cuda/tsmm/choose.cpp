@@ -9,11 +9,9 @@ namespace blockvec::kernels::dispatch {
 namespace {
 
 using Problem = CudaTsmmProblem;
-using enum TsmmKernel;
+using enum CudaKernel;
 
-template <TsmmKernel kernel, Policy policy = Policy::usual>
-constexpr TsmmKind only[] = {{kernel, policy}};
-constexpr TsmmKind row_rings[] = {{row_ring, Policy::fma}, {row_ring}, {row_ring, Policy::tf32}};
+constexpr CudaKind row_rings[] = {{row_ring, Policy::fma}, {row_ring}, {row_ring, Policy::tf32}};
 
 bool always(const CudaDevice&, const Problem&) { return true; }
 
@@ -99,7 +97,7 @@ bool columns_wait_for_double(const CudaDevice& device, const Problem& p) {
   return (!p.row_major || prefers_direct(device, p)) && waits_for_double(device, p);
 }
 
-constexpr Rule<TsmmKernel, Problem> rules[] = {
+constexpr Rule<Problem> rules[] = {
     {only<tf32_warpgroup>, Place::instead, "single precision, tight rows of many columns, few columns of B",
      [](const CudaDevice&, const Problem& p) { return splits_few_columns(p); },
      "kernel_house.md: 26 % (to 56) over row_ring tf32"},
@@ -169,8 +167,8 @@ CudaChoice<CudaTsmm> choose_whole(const CudaDevice& device, const CudaTsmmProble
 }
 
 bool has_no_fast_kernel(const CudaChoice<CudaTsmm>& choice) {
-  const TsmmKernel kernel = choice.configuration->kernel;
-  return kernel == TsmmKernel::none || kernel == TsmmKernel::general;
+  const CudaKernel kernel = choice.configuration->kernel;
+  return kernel == CudaKernel::none || kernel == CudaKernel::general;
 }
 
 // Whether parts of a product may be faster than all of it: it has no fast kernel, or multiplies in double precision
@@ -237,7 +235,7 @@ CudaPrediction predict(const CudaDevice& device, const CudaTsmmProblem& problem,
 CudaChoice<CudaTsmm> choose(const CudaDevice& device, const CudaTsmmProblem& problem) {
   const CudaChoice<CudaTsmm> whole = choose_whole(device, problem);
   if (!may_gain_by_parts(device, problem, whole)) return whole;
-  const bool none = whole.configuration->kernel == TsmmKernel::none;
+  const bool none = whole.configuration->kernel == CudaKernel::none;
   const CudaChoice<CudaTsmm> in_parts = choose_in_parts(device, problem);
   return none || in_parts.prediction.seconds < whole.prediction.seconds ? in_parts : whole;
 }

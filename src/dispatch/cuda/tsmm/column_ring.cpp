@@ -299,7 +299,7 @@ bool is_compiled(const CudaTsmmProblem& p, const ColumnRing& c) {
   return is_split(c) ? is_in(tsmm_column_ring_tf32_compiled) : is_in(tsmm_column_ring_fma_compiled);
 }
 
-std::span<const Field<ColumnRing>> fields(const TsmmKind& kind) {
+std::span<const Field<ColumnRing>> fields(const CudaKind& kind) {
   using C = ColumnRing;
   static constexpr Field<C> tile{"tile", &C::blocks_n, &C::tile_n}, warps{"warps", &C::row_warps, &C::warps},
       groups{"groups", &C::groups}, stages{"stages", &C::stages}, ticket{"ticket", &C::chunks_per_ticket};

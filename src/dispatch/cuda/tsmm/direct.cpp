@@ -30,7 +30,7 @@ void add_direct(const TsmmCandidates& to) {
   bool taken = false;
   for (const ThreadShape& shape : tsmm_direct_shapes) {
     auto c = start<DirectTsmm>({shape.rows, shape.columns});
-    static_cast<TsmmKind&>(c) = to.kind;
+    static_cast<CudaKind&>(c) = to.kind;
     c.panel = shape.panel;
     // The usual shape is the narrowest one that holds all columns. A thread with two rows loads more at a time.
     const bool two_rows = sums_in_single(c) || (p.real_bytes == 4 && p.parts == 1) || p.m > 256 * p.parts;

@@ -219,7 +219,7 @@ bool is_compiled(const CudaTsmmProblem& p, const RowRing& c) {
   return is_among(tsmm_row_ring_compiled, p.real_bytes, c.tile_n, c.blocks_n);
 }
 
-std::span<const Field<RowRing>> fields(const TsmmKind& kind) {
+std::span<const Field<RowRing>> fields(const CudaKind& kind) {
   using C = RowRing;
   static constexpr Field<C> warps{"warps", &C::warps}, groups{"groups", &C::groups}, rows{"rows", &C::rows},
       stages{"stages", &C::stages}, ticket{"ticket", &C::chunks_per_ticket};

@@ -29,7 +29,7 @@ std::int64_t spread(const CudaTsmmProblem& p, std::int64_t numbers, bool in_pair
 bool is_3m(const Strided& c) { return c.policy == Policy::three_m; }
 bool is_plain(const Strided& c) { return c.policy == Policy::plain; }
 bool is_tf32(const Strided& c) { return c.policy == Policy::tf32; }
-bool holds_c(const Strided& c) { return c.kernel == TsmmKernel::registers_3m; }
+bool holds_c(const Strided& c) { return c.kernel == CudaKernel::registers_3m; }
 int blocks_of(const Strided& c) { return is_tf32(c) ? 1 : tsmm_box_blocks({c.blocks_n, c.tile_n}); }
 int box_rows(const Strided& c) { return 16 * c.row_warps; }
 int boxes_of_stage(const Strided& c) { return holds_c(c) ? 1 : c.groups * c.blocks_n; }

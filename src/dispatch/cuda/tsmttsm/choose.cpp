@@ -9,10 +9,7 @@ namespace blockvec::kernels::dispatch {
 namespace {
 
 using Problem = CudaTsmttsmProblem;
-using enum TsmttsmKernel;
-
-template <TsmttsmKernel kernel, Policy policy = Policy::usual>
-constexpr TsmttsmKind only[] = {{kernel, policy}};
+using enum CudaKernel;
 
 bool always(const CudaDevice&, const Problem&) { return true; }
 
@@ -25,7 +22,7 @@ bool waits_for_double(const CudaDevice& device, const Problem& p) {
                           static_cast<double>(width * p.real_bytes));
 }
 
-constexpr Rule<TsmttsmKernel, Problem> rules[] = {
+constexpr Rule<Problem> rules[] = {
     {only<gram>, Place::beside, "A^H A; beyond 128 real columns in CTA tiles", always,
      "kernel_house.md: 17 % (2 to 41) over ring, in CTA tiles 47 %"},
     {only<ring>, Place::beside, "everything", always, "cuda_vs_cublas.csv: 98 to 100 % of the roof, M = N = 1..64"},
@@ -72,7 +69,7 @@ std::vector<CudaTsmttsm> candidates(const CudaDevice& device, const CudaTsmttsmP
 }
 
 CudaPrediction predict(const CudaDevice& device, const CudaTsmttsmProblem& problem, const CudaTsmttsm& configuration) {
-  if (configuration->kernel == TsmttsmKernel::none) return {launch_seconds, CudaBound::latency, 0};
+  if (configuration->kernel == CudaKernel::none) return {launch_seconds, CudaBound::latency, 0};
   CudaPrediction made = std::visit([&](const auto& c) { return predict(device, c.entry.work(device, problem, c)); },
                                    configuration.of_kernel);
   if (sums_weigh(device, problem)) {
@@ -124,7 +121,7 @@ bool waits_for_double(const CudaDevice& device, double tiles, double bytes) {
   return clocks > h200_product_clocks[kind] && seconds > 0.4 * bytes / device.read_bandwidth;
 }
 
-bool has_enough_products(const TsmttsmKind& kind, const CudaTsmttsmProblem& p) {
+bool has_enough_products(const CudaKind& kind, const CudaTsmttsmProblem& p) {
   const bool by_3m = kind.policy == Policy::three_m;
   const std::int64_t products = kind.kernel == tf32_warpgroup ? (by_3m ? 32 : 24) : by_3m ? 40 : 0;
   return products == 0 || p.m * p.n > products * (p.m + p.n);

@@ -304,7 +304,7 @@ void add_ring(const TsmttsmCandidates& to) {
   using C = RingTsmttsm;
   const CudaTsmttsmProblem& p = to.problem;
   C c{};
-  static_cast<TsmttsmKind&>(c) = to.kind;
+  static_cast<CudaKind&>(c) = to.kind;
   const auto add_feeds = [&](int feeds, int padding) {
     c.feeds = feeds;
     c.padding = padding;
@@ -370,7 +370,7 @@ bool is_compiled(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
   return is_in(tsmttsm_ring_compiled, c.tile_m, c.tile_n, by_columns);
 }
 
-std::span<const Field<RingTsmttsm>> fields(const TsmttsmKind& kind) {
+std::span<const Field<RingTsmttsm>> fields(const CudaKind& kind) {
   using C = RingTsmttsm;
   static constexpr Field<C> tile{"tile", &C::tile_m, &C::tile_n}, blocks{"blocks", &C::tile_m},
       warps{"warps", &C::warps_m, &C::warps_n}, sections{"sections", &C::sections_m, &C::sections_n},
@@ -383,7 +383,7 @@ std::span<const Field<RingTsmttsm>> fields(const TsmttsmKind& kind) {
   static constexpr Field<C> gram[] = {blocks, sections, groups, split,  feeds, padding,
                                       turned, segment,  rows,   stages, fold};
   if (kind.policy == Policy::square_3m) return square;
-  if (kind.kernel == TsmttsmKernel::gram) return gram;
+  if (kind.kernel == CudaKernel::gram) return gram;
   return ring;
 }
 
