@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <compare>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -77,7 +78,7 @@ struct CudaTsmttsmProblem {
   /// of the pipeline do begin there.
   bool aligned_before = false;
 
-  bool operator==(const CudaTsmttsmProblem&) const = default;
+  auto operator<=>(const CudaTsmttsmProblem&) const = default;
 };
 
 /// The kernels. A kernel has one name everywhere: it is that of its file in src/cuda/tsmttsm or src/cuda/tsmm and in
@@ -365,7 +366,7 @@ struct CudaTsmmProblem {
   bool aligned_output = false;  ///< B begins at a multiple of 32 bytes, a sector of memory
   bool may_split = true;        ///< as in CudaTsmttsmProblem
 
-  bool operator==(const CudaTsmmProblem&) const = default;
+  auto operator<=>(const CudaTsmmProblem&) const = default;
 };
 
 struct CudaTsmm;

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -82,69 +82,29 @@ CudaChoice<Configuration> best_candidate(const CudaDevice& device, const Problem
   return best;
 }
 
-/// A cache of the choices that a thread made last. A search takes microseconds, and a solver asks for a few products
-/// again and again. A hash of the extents and strides gives the set; a set has several places.
-template <class Configuration, class Problem>
-class LastChoices {
- public:
-  static constexpr std::size_t sets = 32;
-  static constexpr std::size_t places = 8;  ///< places of a set
-
-  /// Returns null if the product is not in the cache.
-  const CudaChoice<Configuration>* find(const CudaDevice& device, const Problem& problem) const {
-    for (const Entry& entry : sets_[set_of(problem)].entries) {
-      if (entry.made && entry.problem == problem && entry.device == device) return &entry.choice;
-    }
-    return nullptr;
-  }
-
-  /// Stores a choice in place of the oldest one of its set.
-  void keep(const CudaDevice& device, const Problem& problem, const CudaChoice<Configuration>& choice) {
-    Set& set = sets_[set_of(problem)];
-    set.entries[set.oldest] = Entry{device, problem, choice, true};
-    set.oldest = (set.oldest + 1) % places;
-  }
-
- private:
-  struct Entry {
-    CudaDevice device;
-    Problem problem;
-    CudaChoice<Configuration> choice;
-    bool made = false;
-  };
-  struct Set {
-    std::array<Entry, places> entries;
-    std::size_t oldest = 0;
-  };
-
-  static std::size_t set_of(const Problem& p) {
-    std::uint64_t mixed = 0;
-    for (const std::int64_t x : {p.k, p.m, p.n, p.pitch_a, p.pitch_b, std::int64_t{p.real_bytes}}) {
-      mixed = (mixed ^ static_cast<std::uint64_t>(x)) * 0x9E3779B97F4A7C15U;
-      mixed ^= mixed >> 32;
-    }
-    return mixed % sets;
-  }
-
-  std::vector<Set> sets_ = std::vector<Set>(sets);
-};
-
-/// Returns what a call runs: the measured row that covers it, or the best of what collect(found) finds.
+/// Returns what a call runs: the measured row that covers it, or the best of what collect(found) finds. A search takes
+/// microseconds, and a solver asks for a few products again and again, so each thread keeps its last choices.
 template <class Configuration, class Problem, class Collect>
 CudaChoice<Configuration> row_or_best(const CudaDevice& device, const Problem& problem, Collect&& collect) {
-  thread_local LastChoices<Configuration, Problem> last;
-  if (const auto* const known = last.find(device, problem)) return *known;
+  constexpr std::size_t most = 256;
+  thread_local CudaDevice device_of_last{};
+  thread_local std::map<Problem, CudaChoice<Configuration>> last;
+  if (device_of_last != device) {
+    last.clear();
+    device_of_last = device;
+  }
+  if (const auto known = last.find(problem); known != last.end()) return known->second;
   CudaChoice<Configuration> choice{};
   if (const tuning::Row* const row = tuning::find(device, problem, choice.configuration)) {
     choice.prediction = predict(device, problem, choice.configuration);
     choice.row = row->place;
   } else {
-    thread_local std::vector<Configuration> found;  // kept between calls, so that a later call allocates nothing
-    found.clear();
+    std::vector<Configuration> found;
     collect(found);
     choice = best_candidate(device, problem, found);
   }
-  last.keep(device, problem, choice);
+  if (last.size() == most) last.clear();
+  last.emplace(problem, choice);
   return choice;
 }
 
