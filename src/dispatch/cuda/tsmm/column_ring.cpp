@@ -228,10 +228,7 @@ void add_column_ring(const TsmmCandidates& to) {
   // The best tile is the narrowest one that holds B's rows, and among these the one with the longest chunks. For
   // updates, tiles are preferred whose stages have room for the old values of B.
   C best{};
-  const auto order = [&](const C& x) {
-    const bool roomy = x.output_in_ring && (p.parts == 1 || !in_short_pieces(p, x));
-    return std::tuple(roomy, -x.tile_n, x.blocks_n);
-  };
+  const auto order = [&](const C& x) { return std::tuple(x.output_in_ring, -x.tile_n, x.blocks_n); };
   for (const TileShape& tile : tsmm_column_ring_tf32_shapes) {
     auto c = start<C>(tile);
     if (to.all) {

@@ -66,6 +66,7 @@ bool fit_stages(const CudaDevice& device, const CudaTsmmProblem& p, RowRing& c) 
   const std::int64_t fixed = fixed_bytes(p, c);
   const std::int64_t room = device.shared_bytes - static_bytes;
   const bool chosen = c.stages != 0;
+  if ((c.boxes_a || c.boxes_b) && c.rows > longest_box) return false;
   if (fixed + (chosen ? c.stages : 1) * stage > room) return false;
   if (!chosen) c.stages = whole_groups((room - fixed) / stage, c.groups);
   c.shared_bytes = static_cast<int>(fixed + c.stages * stage);
@@ -79,8 +80,6 @@ bool fit_stages(const CudaDevice& device, const CudaTsmmProblem& p, RowRing& c) 
   if (!chosen && !enough) c.stages = 0;
   return enough;
 }
-
-bool fit_boxes(const RowRing& c) { return !(c.boxes_a || c.boxes_b) || c.rows <= longest_box; }
 
 // Rows of views lie far apart. Memory serves them best in small chunks. Where much is also written, only little should
 // be on its way at a time.
@@ -98,7 +97,7 @@ bool fit_scattered(const CudaDevice& device, const CudaTsmmProblem& p, RowRing& 
   if (!reads) {
     tried.stages = std::max(2, static_cast<int>(good_bytes / (tried.rows * bytes * tried.groups))) * tried.groups;
   }
-  if (tried.rows % row_step(p, c) != 0 || !fit_boxes(tried) || !fit_stages(device, p, tried)) return false;
+  if (tried.rows % row_step(p, c) != 0 || !fit_stages(device, p, tried)) return false;
   c = tried;
   return true;
 }
@@ -123,7 +122,7 @@ bool fit_groups(const CudaDevice& device, const CudaTsmmProblem& p, RowRing& c) 
                                                           std::int64_t{device.multiprocessors} * groups));
     for (; c.rows >= step; c.rows /= 2) {
       if (least_groups == 0 && groups > computing_warps && c.rows * row_bytes < least_bytes_of_twelve) break;
-      if (fit_boxes(c) && fit_stages(device, p, c)) return true;
+      if (fit_stages(device, p, c)) return true;
       if (chosen_rows != 0) break;
     }
     if (least_groups != 0) break;

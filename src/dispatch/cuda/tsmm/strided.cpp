@@ -274,8 +274,6 @@ struct Shapes {
   Shape best{}, other{};
 };
 
-bool is_tight(const CudaTsmmProblem& p) { return p.row_major && streams(p.m, p.pitch_a); }
-
 Shapes usual_shapes_of_columns(const CudaTsmmProblem& p, int pieces) {
   if (pieces <= 1) return {{{2, 1}, 8, 0}, {{1, 2}, 8, 0}};
   if (pieces == 2) return {{{2, 1}, 4, 0}, {{1, 2}, 8, 0}};
@@ -286,7 +284,7 @@ Shapes usual_shapes_of_columns(const CudaTsmmProblem& p, int pieces) {
 
 Shapes usual_shapes_of_rows(const CudaTsmmProblem& p, int pieces) {
   const std::int64_t bytes = p.m * p.real_bytes;
-  if (is_tight(p) && p.reads_output && p.n <= 2 && p.m <= 32) return {{{2, 1}, 8, 0}};
+  if (streams(p.m, p.pitch_a) && p.reads_output && p.n <= 2 && p.m <= 32) return {{{2, 1}, 8, 0}};
   if (bytes <= 128 && pieces == 2) return {{{1, 2}, 8, 0}};
   if (p.m >= 256 && (pieces == 1 || (pieces == 2 && p.m == 256))) return {{{1, 1}, 2, 128}};
   if (pieces <= 2 && p.m <= 256) return {{{1, 1}, 4, 0}};

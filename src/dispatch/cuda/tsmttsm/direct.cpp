@@ -16,17 +16,10 @@ bool is_split(const DirectTsmttsm& c) { return c.policy == Policy::tf32; }
 // Whether every load of these neighbours is aligned.
 bool serves(const CudaTsmttsmProblem& p, Neighbours neighbours) {
   const auto every = [&](std::int64_t step) { return p.aligned && p.pitch_a % step == 0 && p.pitch_b % step == 0; };
-  switch (neighbours) {
-    case Neighbours::none:
-      return true;
-    case Neighbours::in_columns:
-      return !p.row_major && p.parts == 1 && every(16 / p.real_bytes);
-    case Neighbours::in_rows:
-      return p.row_major ? p.m % 2 == 0 && p.n % 2 == 0 && every(2) : p.parts == 2 && p.aligned;
-    case Neighbours::by_rule:
-      break;
-  }
-  return false;
+  if (neighbours == Neighbours::none) return true;
+  if (neighbours == Neighbours::in_columns) return !p.row_major && p.parts == 1 && every(16 / p.real_bytes);
+  if (!p.row_major) return p.parts == 2 && p.aligned;
+  return p.m % 2 == 0 && p.n % 2 == 0 && every(2);
 }
 
 // Lanes of every tile can load single numbers.
@@ -39,6 +32,7 @@ bool is_compiled(const CudaTsmttsmProblem& p, const DirectTsmttsm& c) {
 
 // Sets the neighbours by rule. Returns whether a kernel loads them.
 bool complete_neighbours(const CudaTsmttsmProblem& p, DirectTsmttsm& c) {
+  if (c.neighbours > static_cast<int>(Neighbours::in_rows)) return false;
   if (c.neighbours != 0) return serves(p, static_cast<Neighbours>(c.neighbours)) && is_compiled(p, c);
   for (const Neighbours neighbours : {Neighbours::in_columns, Neighbours::in_rows, Neighbours::none}) {
     c.neighbours = static_cast<int>(neighbours);
