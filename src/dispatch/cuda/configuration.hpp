@@ -553,18 +553,17 @@ bool complete(const CudaDevice& device, const Problem& problem, Configuration& c
   return c.entry.is_compiled(problem, c) && c.entry.complete(device, problem, c);
 }
 
-/// Calls act(c) with a configuration of a kind, of which nothing else is known. Any is CudaTsmttsm or CudaTsmm. Returns
-/// false if there is no such kind.
+/// Calls act(c) with a configuration of each kind, of which nothing else is known. Any is CudaTsmttsm or CudaTsmm.
 template <class Any, class Act>
-bool with_configuration_of(const CudaKind& kind, Act&& act) {
-  const auto try_one = [&](auto c) {
-    if (std::ranges::find(c.kinds, kind) == std::end(c.kinds)) return false;
-    static_cast<CudaKind&>(c) = kind;
-    act(c);
-    return true;
+void for_each_kind(Act&& act) {
+  const auto of_type = [&](auto c) {
+    for (const CudaKind& kind : c.kinds) {
+      static_cast<CudaKind&>(c) = kind;
+      act(c);
+    }
   };
-  return [&]<class... Configurations>(const std::variant<Configurations...>*) {
-    return (try_one(Configurations{}) || ...);
+  [&]<class... Configurations>(const std::variant<Configurations...>*) {
+    (of_type(Configurations{}), ...);
   }(static_cast<const decltype(Any::of_kernel)*>(nullptr));
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -136,22 +135,21 @@ struct Rule {
 template <class Any, class Problem, std::size_t count>
 void add_candidates(const Rule<Problem> (&rules)[count], const CudaDevice& device, const Problem& problem,
                     Search search, std::vector<Any>& found) {
-  const bool all = search == Search::all;
+  if (search == Search::all) {
+    return for_each_kind<Any>([&](const auto& c) { c.entry.add({c, device, problem, true, found}); });
+  }
   std::size_t by_previous = 0;
-  std::bitset<32 * std::size(policies)> seen;  // a bit for each kind
   for (const auto& rule : rules) {
     const std::size_t before = found.size();
-    const bool reads = all || (rule.applies(device, problem) && (rule.place != Place::if_none || found.empty()) &&
-                               (rule.place != Place::unless_previous || by_previous == 0));
+    const bool reads = rule.applies(device, problem) && (rule.place != Place::if_none || found.empty()) &&
+                       (rule.place != Place::unless_previous || by_previous == 0);
     for (const CudaKind& kind : rule.kinds) {
-      const auto number =
-          std::size(policies) * static_cast<std::size_t>(kind.kernel) + static_cast<std::size_t>(kind.policy);
-      if (!reads || (all && seen[number])) continue;
-      seen[number] = true;
-      with_configuration_of<Any>(kind, [&](const auto& c) { c.entry.add({kind, device, problem, all, found}); });
+      for_each_kind<Any>([&](const auto& c) {
+        if (reads && kind == c) c.entry.add({c, device, problem, false, found});
+      });
     }
     by_previous = found.size() - before;
-    if (!all && rule.place == Place::instead && by_previous > 0) return;
+    if (rule.place == Place::instead && by_previous > 0) return;
   }
 }
 
@@ -161,9 +159,6 @@ void add_candidates(const Rule<Problem> (&rules)[count], const CudaDevice& devic
 bool waits_for_double(const CudaDevice& device, double tiles, double bytes);
 /// Whether tsmm in single precision waits so, and may be made in single precision.
 bool waits_for_double(const CudaDevice& device, const CudaTsmmProblem& p);
-/// Whether a kernel of tsmttsm that saves products has enough to save: m n / (m + n) products a number, beyond which
-/// memory would wait for the FP64 tensor cores. Narrower results are refused, whoever asks.
-bool has_enough_products(const CudaKind& kind, const CudaTsmttsmProblem& p);
 /// Whether the rows of a view A can come as TMA tiles, one per row tile (tsmm/row_ring.cpp).
 bool boxes_a_serve(const CudaDevice& device, const CudaTsmmProblem& p);
 /// Rows of A of any stride, few columns of it and of B: every warp for itself.

@@ -78,7 +78,8 @@ bool read(std::string_view name, std::string_view text, Any& to) {
     if (!read_word(policies, take_piece(text), kind.policy)) return false;
   }
   bool good = false;
-  with_configuration_of<Any>(kind, [&](auto& c) {
+  for_each_kind<Any>([&](auto& c) {
+    if (!(kind == c)) return;
     good = read_fields(text, c);
     to = c;
   });

@@ -121,10 +121,4 @@ bool waits_for_double(const CudaDevice& device, double tiles, double bytes) {
   return clocks > h200_product_clocks[kind] && seconds > 0.4 * bytes / device.read_bandwidth;
 }
 
-bool has_enough_products(const CudaKind& kind, const CudaTsmttsmProblem& p) {
-  const bool by_3m = kind.policy == Policy::three_m;
-  const std::int64_t products = kind.kernel == tf32_warpgroup ? (by_3m ? 32 : 24) : by_3m ? 40 : 0;
-  return products == 0 || p.m * p.n > products * (p.m + p.n);
-}
-
 }  // namespace blockvec::kernels::dispatch

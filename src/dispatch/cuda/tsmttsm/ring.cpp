@@ -219,8 +219,16 @@ bool may_be_swizzled(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
          lead_of(p, p.pitch_a) == 0 && lead_of(p, p.pitch_b) == 0 && may_swizzle(c.tile_m, c.tile_n);
 }
 
+// Whether a kernel that saves products has enough to save: m n / (m + n) products a number, beyond which memory would
+// wait for the FP64 tensor cores. Narrower results are refused, whoever asks.
+bool has_enough_products(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
+  const bool by_3m = c.policy == Policy::three_m;
+  const std::int64_t products = c.whole_warpgroups() ? (by_3m ? 32 : 24) : by_3m ? 40 : 0;
+  return products == 0 || p.m * p.n > products * (p.m + p.n);
+}
+
 bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, RingTsmttsm& c) {
-  if (!has_enough_products(c, p)) return false;
+  if (!has_enough_products(p, c)) return false;
   if (c.square()) c.tile_n = c.tile_m;
   if (c.gram() && !p.same) return false;
   // The product of a matrix with itself would not be symmetric to the last bit.
