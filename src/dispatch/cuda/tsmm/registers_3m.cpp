@@ -1,6 +1,7 @@
 #include <algorithm>
 
-#include "src/dispatch/cuda/tsmm/strided.hpp"
+#include "src/dispatch/cuda/model.hpp"
+#include "src/dispatch/cuda/stages.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {

@@ -3,7 +3,6 @@
 
 #include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/stages.hpp"
-#include "src/dispatch/cuda/tsmm/strided.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {

@@ -1,9 +1,8 @@
-#include "src/dispatch/cuda/tsmm/strided.hpp"
-
 #include <algorithm>
 #include <limits>
 
 #include "src/dispatch/cuda/model.hpp"
+#include "src/dispatch/cuda/stages.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {

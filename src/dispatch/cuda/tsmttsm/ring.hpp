@@ -9,8 +9,6 @@ namespace blockvec::kernels::dispatch {
 /// The most entries of a block's partial sum if several narrow rows are taken as one.
 inline constexpr std::int64_t most_folded_sums = 16 * 16;
 
-/// The work of a configuration, for the model.
-CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const RingTsmttsm& c);
 /// The bytes that are moved for a row of `width` numbers, on average. Memory moves 64 bytes at a time.
 double touched_bytes(std::int64_t width, std::int64_t pitch, int real_bytes);
 
