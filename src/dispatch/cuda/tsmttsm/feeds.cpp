@@ -133,9 +133,8 @@ CudaFeed swizzled_column_feed(const CudaFeedRequest& r) {
   return feed;
 }
 
-bool folds(const CudaTsmttsmProblem& p) { return p.pitch_a == p.m && (p.same || p.pitch_b == p.n); }
 int usual_fold(const CudaTsmttsmProblem& p) {
-  if (!folds(p)) return 1;
+  if (p.pitch_a != p.m || (!p.same && p.pitch_b != p.n)) return 1;
   return static_cast<int>(
       std::max<std::int64_t>(1, std::min(16 / std::max<std::int64_t>(p.m, 1), 8 / std::max<std::int64_t>(p.n, 1))));
 }

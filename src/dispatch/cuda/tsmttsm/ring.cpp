@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bitset>
 #include <iterator>
 
 #include "src/dispatch/cuda/model.hpp"
@@ -363,27 +364,6 @@ void add_ring(const TsmttsmCandidates& to) {
   }
 }
 
-constexpr int read_pitches = 64;  // a larger pitch behaves like one from 32 on
-
-// Lanes that read the same number are served by one read.
-int count_clocks(int by_lane, int pitch, int real_bytes) {
-  constexpr int lanes = 32;
-  const int together = std::min(lanes, 128 / real_bytes);  // lanes that one clock serves at best
-  const auto place = [&](int lane) { return by_lane * (lane % 4) * pitch + lane / 4; };
-  int clocks = 0;
-  for (int first = 0; first < lanes; first += together) {
-    std::array<int, lanes> count{};  // different numbers in a bank
-    int most = 0;
-    for (int lane = first; lane < first + together; ++lane) {
-      bool known = false;
-      for (int other = first; other < lane; ++other) known = known || place(other) == place(lane);
-      if (!known) most = std::max(most, ++count[static_cast<std::size_t>(place(lane) % together)]);
-    }
-    clocks += most;
-  }
-  return clocks;
-}
-
 // What a consumer warp group does with 16 rows: products of MMA tiles of 16 x 8, and loads of fragments of A and B.
 struct RingWork {
   double pieces, fragments_a, fragments_b;
@@ -543,18 +523,22 @@ std::span<const Field<RingTsmttsm>> fields(const CudaKind& kind) {
 const TsmttsmEntry<RingTsmttsm> RingTsmttsm::entry{{}, is_compiled, complete_ring, ring_work, add_ring, fields};
 
 int fragment_read_clocks(const RowMap& map, std::int64_t pitch, int real_bytes) {
-  using Table = std::array<std::array<std::array<int, read_pitches>, 3>, 2>;  // [8 bytes][log2 of by_lane][pitch]
-  static const Table table = [] {
-    Table made{};
-    for (std::size_t i = 0; i < 2 * 3 * read_pitches; ++i) {
-      const std::size_t map_number = i / read_pitches % 3, at = i % read_pitches, wide = i / read_pitches / 3;
-      made[wide][map_number][at] = count_clocks(1 << map_number, static_cast<int>(at), wide == 0 ? 4 : 8);
+  constexpr int lanes = 32;
+  const int together = std::min(lanes, 128 / real_bytes);                    // lanes that one clock serves at best
+  const auto like = static_cast<int>(pitch < 64 ? pitch : 32 + pitch % 32);  // larger pitches behave alike
+  int clocks = 0;
+  for (int first = 0; first < lanes; first += together) {
+    std::bitset<1024> read;          // lanes that read the same number are served by one read
+    std::array<int, lanes> count{};  // different numbers in a bank
+    int most = 0;
+    for (int lane = first; lane < first + together; ++lane) {
+      const auto place = static_cast<std::size_t>(std::min(map.by_lane, 4) * (lane % 4) * like + lane / 4);
+      if (!read[place]) most = std::max(most, ++count[place % static_cast<std::size_t>(together)]);
+      read.set(place);
     }
-    return made;
-  }();
-  const std::size_t which = map.by_lane == 1 ? 0 : map.by_lane == 2 ? 1 : 2;
-  const std::int64_t like = pitch < read_pitches ? pitch : read_pitches / 2 + pitch % (read_pitches / 2);
-  return table[real_bytes == 4 ? 0 : 1][which][static_cast<std::size_t>(like)];
+    clocks += most;
+  }
+  return clocks;
 }
 
 double touched_bytes(std::int64_t width, std::int64_t pitch, int real_bytes) {

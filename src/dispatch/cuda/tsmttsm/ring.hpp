@@ -43,8 +43,7 @@ CudaFeed boxed_column_feed(const CudaFeedRequest& request, int parts);
 /// columns.
 CudaFeed swizzled_column_feed(const CudaFeedRequest& request);
 
-/// Whether several narrow rows may be taken as one (folded): they must follow one another without a gap.
-bool folds(const CudaTsmttsmProblem& p);
+/// How many narrow rows are taken as one (folded). They must follow one another without a gap.
 int usual_fold(const CudaTsmttsmProblem& p);
 
 inline bool in_boxes_a(int feeds) { return feeds == boxes_a || feeds == boxes_both; }
