@@ -57,7 +57,6 @@ bool prefers_direct(const CudaDevice&, const Problem& p) {
 
 // Tensor cores would idle, and threads that load for themselves wait for columns that begin anywhere.
 bool prefers_column_fma(const CudaDevice& device, const Problem& p) {
-  if (!device.bulk_copies || p.row_major) return false;
   if (waits_for_double(device, p)) return true;
   if (p.m > 2 * p.n) return false;
   const std::int64_t n = p.n / p.parts;

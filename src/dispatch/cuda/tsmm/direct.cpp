@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <iterator>
 #include <limits>
 
 #include "src/dispatch/cuda/model.hpp"

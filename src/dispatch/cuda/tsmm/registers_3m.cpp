@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/stages.hpp"
 

@@ -186,7 +186,6 @@ void add_shape(const TsmmCandidates& to, int tile_n, int blocks_n) {
 
 void add_row_ring(const TsmmCandidates& to) {
   const CudaTsmmProblem& p = to.problem;
-  if (!ring_serves(to.device, p)) return;
   const bool limited = waits_for_double(to.device, p);
   // As measured on an H200, conversions to double precision would limit narrow views that are written as much as read.
   const bool split = p.real_bytes == 4 && p.may_split && !streams(p.m, p.pitch_a) && p.n <= 16 &&

@@ -126,7 +126,6 @@ bool fit_stage(const CudaDevice& device, const CudaTsmmProblem& p, Strided& c) {
   }
   if (fit_panel(p, whole, c) && numbers_of_stage(p, c) * p.real_bytes <= most_bytes) {
     while (any_groups && numbers_of_stage(p, c) * p.real_bytes * 2 <= good_bytes && c.groups < 8 &&
-           numbers_of_stage(p, c) * p.real_bytes * 2 <= most_bytes &&
            ceil_div(p.k, row_numbers * c.groups * 2) >= 4 * device.multiprocessors) {
       c.groups *= 2;
     }
@@ -333,7 +332,6 @@ void add_tf32(const TsmmCandidates& to) {
   using C = Strided;
   const CudaTsmmProblem& p = to.problem;
   const bool few = splits_few_columns(p);
-  if (p.real_bytes != 4 || !p.row_major) return;
   if (!to.all && !few && p.m * p.n < 16 * (p.m + p.n)) return;  // narrower products wait for memory anyway
   if (!to.all && prefers_per_warp(to.device, p)) return;
   for (const TileShape& tile : tsmm_strided_tf32_shapes) {

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cstdint>
-#include <iterator>
 #include <limits>
 
 #include "src/dispatch/cuda/model.hpp"
@@ -84,7 +83,6 @@ CudaWork tf32_warpgroup_work(const CudaDevice& device, const CudaTsmmProblem& p,
 void add_tf32_warpgroup(const TsmmCandidates& to) {
   using C = Tf32Warpgroup;
   const CudaTsmmProblem& p = to.problem;
-  if (p.real_bytes != 4) return;
   const bool few = splits_few_columns(p);
   // For updates by few columns, strided_tf32 is as fast.
   const bool is_better = few ? !p.reads_output : is_wide_enough(p);
