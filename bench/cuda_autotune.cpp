@@ -26,7 +26,7 @@
 #include "src/dispatch/cuda/launch.hpp"
 #include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/calls.hpp"
-#include "src/dispatch/cuda/text.hpp"
+#include "src/dispatch/cuda/configuration.hpp"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "src/dispatch/cuda/launch.hpp"
-#include "src/dispatch/cuda/text.hpp"
+#include "src/dispatch/cuda/configuration.hpp"
 
 namespace blockvec::kernels::cuda {
 

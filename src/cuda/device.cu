@@ -2,7 +2,7 @@
 #include <atomic>
 
 #include "src/cuda/check.cuh"
-#include "src/dispatch/cuda/device.hpp"
+#include "src/dispatch/cuda/configuration.hpp"
 #include "src/dispatch/cuda/launch.hpp"
 
 namespace blockvec::kernels::cuda {

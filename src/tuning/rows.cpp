@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "src/dispatch/cuda/text.hpp"
+#include "src/dispatch/cuda/configuration.hpp"
 
 namespace blockvec::kernels::tuning {
 namespace {

@@ -121,7 +121,7 @@ void launch_in_parts(const TsmmCall<T>& call, const dispatch::CudaTsmm& configur
       part.b = piece_of(results, in_place ? 0 : row, some, column, end - column);
       if (columns < n) part.triangle = Triangle::general;
       const auto problem = dispatch::problem_of(part, execution.single_precision);
-      launch_tsmm(part, dispatch::configure_cuda_tsmm(current_device(operation), problem), inner);
+      launch_tsmm(part, dispatch::choose(current_device(operation), problem).configuration, inner);
     }
     if (in_place) {
       copy<T>(piece_of(results, 0, some, 0, n), piece_of(call.b, row, some, 0, n), Triangle::general, launcher);

@@ -23,7 +23,7 @@ namespace blockvec::kernels::cuda {
 namespace {
 
 using dispatch::Policy;
-using dispatch::TsmmKernel;
+using dispatch::CudaKernel;
 
 __global__ void zero_tickets(unsigned* tickets) {
   release_next_kernel();
@@ -166,9 +166,9 @@ Results<real_t<T>> results(const Matrix<T>& b, int box_rows, int staged_pitch) {
 
 template <class Real>
 Kernel<TsmmBoxes<Real>> kernel_of(const dispatch::Strided& x, int parts, bool by_columns) {
-  if (x.kernel == TsmmKernel::wide) return tsmm_wide_kernel_of<Real>(x.blocks_n, x.tile_n);
+  if (x.kernel == CudaKernel::wide) return tsmm_wide_kernel_of<Real>(x.blocks_n, x.tile_n);
   if constexpr (sizeof(Real) == 8) {
-    if (x.kernel == TsmmKernel::registers_3m) {
+    if (x.kernel == CudaKernel::registers_3m) {
       return tsmm_registers_3m_kernel_of<Real>(x.blocks_n, x.tile_n, by_columns);
     }
     if (x.policy == Policy::three_m) return tsmm_strided_3m_kernel_of<Real>(x.blocks_n, x.tile_n, by_columns);
@@ -209,7 +209,7 @@ void launch_kernel(const TsmmCall<T>& call, const Configuration& x, const TsmmLa
   const int lines_of_class = row_major ? box_rows / x.classes : x.panel / depth_classes;
   const bool splits = x.policy == Policy::tf32;
   const bool by_3m = x.policy == Policy::three_m;
-  const bool holds_c = x.kernel == TsmmKernel::registers_3m;
+  const bool holds_c = x.kernel == CudaKernel::registers_3m;
   const bool plain = x.policy == Policy::plain;
   if (plain || splits || by_3m) p.lines = plain_lines(a, row_major ? x.panel : of_line);
   if (plain) {

@@ -4,7 +4,6 @@
 #include "src/cuda/tsmttsm/direct_tf32.cuh"
 #include "src/cuda/tsmttsm/final_sum.cuh"
 #include "src/cuda/tsmttsm/ring.cuh"
-#include "src/dispatch/cuda/banks.hpp"
 #include "src/dispatch/cuda/calls.hpp"
 #include "src/dispatch/cuda/stages.hpp"
 #include "src/dispatch/cuda/tsmttsm/ring.hpp"
@@ -191,7 +190,7 @@ void launch_tsmttsm(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& con
   constexpr int parts = parts_of<T>;
   const Product operation = product_of(call);
   const Launcher launcher{operation, execution.stream};
-  const bool multiplies = configuration->kernel != dispatch::TsmttsmKernel::none;
+  const bool multiplies = configuration->kernel != dispatch::CudaKernel::none;
   // Partial sums that no kernel wrote must not be summed.
   if (multiplies) require_kernel(dispatch::problem_of(call, execution.single_precision), configuration, operation);
   double* const partial = workspace_start<double>(execution);

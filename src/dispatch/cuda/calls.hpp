@@ -18,11 +18,11 @@ template <class T>
 inline constexpr int real_bytes = static_cast<int>(sizeof(T)) / parts<T>;
 
 /// Makes single columns row-major, because the kernels for rows serve them best.
-template <class T>
-void prefer_rows(Matrix<const T>& a, Matrix<const T>& b) {
+template <class A, class B>
+void prefer_rows(Matrix<A>& a, Matrix<B>& b) {
   if (a.layout == Layout::row_major || a.columns != 1 || b.columns != 1) return;
-  a = {a.data, a.rows, 1, 1, Layout::row_major};
-  b = {b.data, b.rows, 1, 1, Layout::row_major};
+  a.layout = b.layout = Layout::row_major;
+  a.ld = b.ld = 1;
 }
 
 /// Whether the operands of tsmttsm are one, so that the product is a Gram matrix.
@@ -87,19 +87,12 @@ cuda::TsmttsmCall<T> checked_tsmttsm(cuda::TsmttsmCall<T> call, std::span<std::b
 }
 
 template <class T>
-void prefer_rows(cuda::TsmmCall<T>& call) {
-  if (call.a.columns != 1 || call.b.columns != 1 || call.a.layout == Layout::row_major) return;
-  call.a.layout = call.b.layout = Layout::row_major;
-  call.a.ld = call.b.ld = 1;
-}
-
-template <class T>
 cuda::TsmmCall<T> checked_tsmm(cuda::TsmmCall<T> call, std::span<std::byte> workspace) {
   check_tsmm(call.a, call.c, call.b);
   const std::array inputs{operand("A", call.a), operand("C", call.c), operand("alpha", call.alpha),
                           operand("beta", call.beta)};
   check_device_memory("tsmm", operand("B", call.b), inputs, workspace);
-  prefer_rows(call);
+  prefer_rows(call.a, call.b);
   return call;
 }
 
@@ -111,7 +104,7 @@ cuda::TsmmCall<T> checked_tsmm_inplace(const Matrix<T>& v, const Matrix<const T>
   Matrix<T> first = v;  // the columns that are written
   first.columns = c.columns;
   cuda::TsmmCall<T> call{{T(1), nullptr}, {T(0), nullptr}, v, c, first, triangle};
-  prefer_rows(call);
+  prefer_rows(call.a, call.b);
   return call;
 }
 
@@ -152,11 +145,6 @@ bool has_result(const cuda::TsmmCall<T>& call) {
   return call.b.rows > 0 && call.b.columns > 0;
 }
 
-template <class T>
-bool may_be_zero(const cuda::Coefficients<T>& x) {
-  return x.device != nullptr || x.value == T(0);
-}
-
 /// Returns the problem for which the kernel of a checked call is chosen.
 template <class T>
 CudaTsmttsmProblem problem_of(const cuda::TsmttsmCall<T>& call, SinglePrecision single_precision) {
@@ -171,12 +159,21 @@ CudaTsmmProblem problem_of(const cuda::TsmmCall<T>& call, SinglePrecision single
   const bool reads_output = call.beta.device != nullptr || call.beta.value != T(0);
   CudaTsmmProblem problem = problem_of(call.a, Matrix<const T>(call.b), reads_output);
   problem.may_split = single_precision == SinglePrecision::split;
-  problem.may_skip_a = may_be_zero(call.alpha);
+  problem.may_skip_a = call.alpha.device != nullptr || call.alpha.value == T(0);
   return problem;
 }
 
 /// Explains the choice of a kernel for any device, whether it is present or not.
-CudaExplanation explain(const CudaDevice& device, const CudaTsmttsmProblem& problem);
-CudaExplanation explain(const CudaDevice& device, const CudaTsmmProblem& problem);
+template <class Problem>
+CudaExplanation explain(const CudaDevice& device, const Problem& problem) {
+  const auto choice = choose(device, problem);
+  const double seconds = choice.prediction.seconds;
+  return {name_of(choice.configuration->kernel),
+          words(choice.configuration),
+          choice.row.empty() ? "model" : "measured " + std::string(choice.row),
+          seconds,
+          tall_bytes(problem) / seconds * 1e-9,
+          name_of(choice.prediction.bound)};
+}
 
 }  // namespace blockvec::kernels::dispatch

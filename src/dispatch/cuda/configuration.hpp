@@ -1,7 +1,7 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
+#include <compare>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,6 @@
 #include <variant>
 #include <vector>
 
-#include "src/dispatch/cuda/feed.hpp"
 #include "src/dispatch/cuda/shapes.hpp"
 
 /// Chooses the configuration of a CUDA kernel for a problem. Nothing here needs a device.
@@ -49,6 +48,20 @@ struct CudaDevice {
   bool operator==(const CudaDevice&) const = default;
 };
 
+/// Attributes of a device in CUDA's units. Later drivers, and drivers of virtual devices, may report 0.
+struct CudaRates {
+  int clock_khz;  ///< clock rate of the multiprocessors
+  int memory_clock_khz;
+  int bus_bits;
+};
+
+/// The clocks that products take on devices of a compute capability, in the form 90 for 9.0.
+const CudaProductClocks& product_clocks_of(int capability);
+
+/// Sets the clock rate, the bandwidths that kernels reach, and how fast products are made. Unknown values come from an
+/// H200: its clock rate, and its bandwidth per multiprocessor.
+void set_rates(CudaDevice& device, const CudaRates& rates);
+
 /// One product C = A^H B as the kernels see it. Its rows are the K rows of A and B.
 struct CudaTsmttsmProblem {
   std::int64_t k;
@@ -64,37 +77,30 @@ struct CudaTsmttsmProblem {
   /// of the pipeline do begin there.
   bool aligned_before = false;
 
-  bool operator==(const CudaTsmttsmProblem&) const = default;
+  auto operator<=>(const CudaTsmttsmProblem&) const = default;
 };
 
-/// The kernels of tsmttsm. A kernel has one name everywhere: it is that of its file in src/cuda/tsmttsm and in
-/// dispatch/cuda/tsmttsm, the word in tables and in explanations, and tsmttsm_NAME in src/tuning/instances.json.
-enum class TsmttsmKernel : std::uint8_t {
-  none,            ///< nothing is multiplied
-  ring,            ///< FP64 tensor cores; asynchronous copies feed them through a multistage pipeline (ring)
+/// The kernels. A kernel has one name everywhere: it is that of its file in src/cuda/tsmttsm or src/cuda/tsmm and in
+/// the folders of the same names in dispatch/cuda, the word in tables and in explanations, and tsmttsm_NAME or
+/// tsmm_NAME in src/tuning/instances.json. Both products have kernels tf32_warpgroup and direct.
+enum class CudaKernel : std::uint8_t {
+  none,            ///< nothing is multiplied, or no kernel has been chosen
+  tf32_warpgroup,  ///< single precision: 3xTF32 by wgmma; tsmm: tight rows
+  direct,          ///< no pipeline: threads load for themselves. tsmttsm: FP64 tensor cores; tsmm: few columns
+  ring,            ///< tsmttsm: FP64 tensor cores; asynchronous copies feed them through a multistage pipeline (ring)
   gram,            ///< the ring for A^H A: computes only what lies on and above the diagonal
-  tf32_warpgroup,  ///< single precision: 3xTF32 by wgmma
-  direct           ///< FP64 tensor cores; fragments come straight from memory; any layout and stride
-};
-inline constexpr std::string_view tsmttsm_kernels[] = {"none", "ring", "gram", "tf32_warpgroup", "direct"};
-
-/// The kernels of tsmm, named in the same way.
-enum class TsmmKernel : std::uint8_t {
-  none,
-  row_ring,        ///< FP64 tensor cores; a multistage pipeline (ring) of flat rows, or of narrow views by tensor maps
+  row_ring,        ///< tsmm: FP64 tensor cores; a multistage pipeline of flat rows, or of narrow views by tensor maps
   column_ring,     ///< FP64 tensor cores; bulk copies load and store pieces of columns
   strided,         ///< FP64 tensor cores; tensor maps load A in K slices; any stride and layout
   registers_3m,    ///< complex double precision by 3M; C stays in registers
   wide,            ///< many columns of A and of B: one CTA tile of B at a time; in place by clusters
   per_warp,        ///< narrow views of any alignment: each warp copies, multiplies and writes for itself
-  tf32_warpgroup,  ///< single precision, tight rows: 3xTF32 by wgmma
   short_k,         ///< few rows of many columns: one row tile per block
-  direct,          ///< few columns: each thread owns rows and loads them itself
   general          ///< any layout and stride
 };
-inline constexpr std::string_view tsmm_kernels[] = {"none",           "row_ring", "column_ring",
-                                                    "strided",        "registers_3m", "wide",     "per_warp",
-                                                    "tf32_warpgroup", "short_k",      "direct",   "general"};
+inline constexpr std::string_view kernels[] = {"none",     "tf32_warpgroup", "direct",  "ring",         "gram",
+                                               "row_ring", "column_ring",    "strided", "registers_3m", "wide",
+                                               "per_warp", "short_k",        "general"};
 
 /// How a kernel's template makes products or copies, where it has a choice. instances.json appends the policy to the
 /// kernel's name; tables and explanations name it in front of the configuration.
@@ -110,14 +116,11 @@ enum class Policy : std::uint8_t {
 inline constexpr std::string_view policies[] = {"usual", "fma", "tf32", "3m", "square_3m", "plain", "f32"};
 
 /// A kernel with its policy.
-template <class Kernel>
-struct Kind {
-  Kernel kernel;
+struct CudaKind {
+  CudaKernel kernel;
   Policy policy = Policy::usual;
-  bool operator==(const Kind&) const = default;
+  bool operator==(const CudaKind&) const = default;
 };
-using TsmttsmKind = Kind<TsmttsmKernel>;
-using TsmmKind = Kind<TsmmKernel>;
 
 /// What limits a configuration according to the model.
 enum class CudaBound : std::uint8_t { memory, tensor_cores, arithmetic, shared_memory, latency };
@@ -140,9 +143,32 @@ struct CudaChoice {
 /// Which configurations are candidates: those that a call chooses from, or all that tuning searches.
 enum class Search : std::uint8_t { usual, all };
 
-/// Load modes of tsmttsm (dispatch/cuda/feed.hpp): which operands come as TMA tiles (boxes) and which in flat pieces;
+/// Load modes of tsmttsm: which operands come as TMA tiles (boxes) and which in flat pieces;
 /// or both come by columns.
 enum CudaFeeds : int { feeds_by_rule, flat_both, boxes_a, boxes_b, boxes_both, columns_both };
+
+/// The load mode of an operand, and where its row tiles (chunks) lie in a stage.
+/// Flat: a chunk is one piece of memory. If it has gaps between rows, these are read too.
+/// Boxed: tensor maps load a chunk as TMA tiles (boxes, src/cuda/operands/load_tma.cuh).
+/// Columns: each column's piece comes by itself, or TMA tiles bring many (src/cuda/operands/load_columns.cuh).
+struct CudaFeed {
+  bool boxed;
+  int classes = 1;   ///< classes of lines: within a class the stride suits tensor maps
+  int pitch;         ///< numbers from line to line of a class in a stage
+  int panel;         ///< numbers of a row, or columns, from TMA tile to TMA tile
+  int panels = 1;    ///< TMA tiles side by side
+  int lines;         ///< lines of a class in a TMA tile, or columns in a stage
+  int stage_bytes;   ///< a multiple of 128
+  int bytes_beyond;  ///< bytes of other data behind it that lanes may read, without effect
+  int class_step;    ///< columns in TMA tiles: numbers from a class's first column to the next class's
+};
+
+/// The number of classes that lines of this distance fall into: 1, 2 or 4.
+constexpr int box_classes(std::int64_t distance, int real_bytes) {
+  int classes = 1;
+  while (classes * distance * real_bytes % 16 != 0) classes *= 2;
+  return classes;
+}
 
 /// How TMA tiles (boxes) avoid bank conflicts. Tiles of rows may be padded: they are wider than the rows. Tiles of
 /// columns may be swizzled: they have few rows then.
@@ -160,18 +186,17 @@ struct Field {
   Member<Configuration> second = nullptr;
 };
 
-/// A number of a configuration that the rules leave open: what a call takes, and what else tuning tries.
+/// A number of a configuration, and what tuning tries besides the number that a call takes.
 template <class Configuration>
 struct Values {
   Member<Configuration> member;
-  int usual;
-  std::vector<int> others;
+  std::initializer_list<int> others;
 };
 
 /// The candidates of a kind of kernel for a problem: those that a call chooses from, or all that tuning searches.
-template <class Any, class Kernel, class Problem>
+template <class Any, class Problem>
 struct CudaCandidates {
-  Kind<Kernel> kind;
+  CudaKind kind;
   const CudaDevice& device;
   const Problem& problem;
   bool all;
@@ -180,39 +205,34 @@ struct CudaCandidates {
   /// Completes a configuration of this kind. Returns false if it is illegal.
   template <class Configuration>
   bool completes(Configuration& c) const {
-    static_cast<Kind<Kernel>&>(c) = kind;
+    static_cast<CudaKind&>(c) = kind;
     return complete(device, problem, c);
   }
-  /// Completes a configuration and adds it if it is legal. Returns whether it is.
+  /// Adds a configuration if it is legal, and returns whether it is. Tuning also adds it with all combinations of other
+  /// numbers.
   template <class Configuration>
-  bool add(Configuration& c) const {
-    if (!completes(c)) return false;
-    found.push_back(c);
+  bool add(const Configuration& c, std::span<const Values<Configuration>> lists) const {
+    Configuration usual = c;
+    if (!completes(usual)) return false;
+    found.push_back(usual);
+    for (std::size_t i = 0; all && i < lists.size(); ++i) {
+      const auto& [member, others] = lists[i];
+      for (const int other : others) {
+        Configuration changed = c;
+        changed.*member = other;
+        if (other != usual.*member) add(changed, lists.subspan(i + 1));
+      }
+    }
     return true;
   }
-  /// Adds the legal ones of all combinations of these values; for a call, of the usual values. Returns whether there is
-  /// one.
   template <class Configuration>
-  bool add_each(const Configuration& start, std::initializer_list<Values<Configuration>> lists) const {
-    return add_each(start, std::span(lists.begin(), lists.end()));
-  }
-  template <class Configuration>
-  bool add_each(Configuration c, std::span<const Values<Configuration>> lists) const {
-    if (lists.empty()) return add(c);
-    const auto& [member, usual, others] = lists.front();
-    c.*member = usual;
-    bool added = add_each(c, lists.subspan(1));
-    for (std::size_t i = 0; all && i < others.size(); ++i) {
-      if (others[i] == usual) continue;
-      c.*member = others[i];
-      added = add_each(c, lists.subspan(1)) || added;
-    }
-    return added;
+  bool add(const Configuration& c, std::initializer_list<Values<Configuration>> lists = {}) const {
+    return add(c, std::span(lists.begin(), lists.size()));
   }
 };
 
 /// What dispatch asks of the kernels whose configurations have one type.
-template <class Configuration, class Any, class Kernel, class Problem>
+template <class Configuration, class Any, class Problem>
 struct CudaEntry {
   /// The fields that tell the kernel's configurations apart. Texts and tables name them.
   std::span<const Field<Configuration>> fields;
@@ -223,9 +243,9 @@ struct CudaEntry {
   bool (*complete)(const CudaDevice& device, const Problem& problem, Configuration& configuration) = nullptr;
   /// Returns the work of a complete configuration, for the model.
   CudaWork (*work)(const CudaDevice& device, const Problem& problem, const Configuration& configuration) = nullptr;
-  void (*add)(const CudaCandidates<Any, Kernel, Problem>& to) = [](const CudaCandidates<Any, Kernel, Problem>&) {};
+  void (*add)(const CudaCandidates<Any, Problem>& to) = [](const CudaCandidates<Any, Problem>&) {};
   /// If the fields depend on the kind: those of a kind.
-  std::span<const Field<Configuration>> (*fields_of)(const Kind<Kernel>& kind) = nullptr;
+  std::span<const Field<Configuration>> (*fields_of)(const CudaKind& kind) = nullptr;
 };
 
 /// A configuration of a product: one of these types, of which each begins with Common.
@@ -248,11 +268,11 @@ struct OneOf {
 
 struct CudaTsmttsm;
 template <class Configuration>
-using TsmttsmEntry = CudaEntry<Configuration, CudaTsmttsm, TsmttsmKernel, CudaTsmttsmProblem>;
-using TsmttsmCandidates = CudaCandidates<CudaTsmttsm, TsmttsmKernel, CudaTsmttsmProblem>;
+using TsmttsmEntry = CudaEntry<Configuration, CudaTsmttsm, CudaTsmttsmProblem>;
+using TsmttsmCandidates = CudaCandidates<CudaTsmttsm, CudaTsmttsmProblem>;
 
 /// What all configurations of tsmttsm have. P = A^T B is the product in real numbers.
-struct TsmttsmCommon : TsmttsmKind {
+struct TsmttsmCommon : CudaKind {
   int fold;  ///< narrow rows that are taken as one wide row
   int rows;  ///< rows of a row tile (chunk)
   int stages;
@@ -262,18 +282,15 @@ struct TsmttsmCommon : TsmttsmKind {
 };
 
 struct NoTsmttsm : TsmttsmCommon {
-  static constexpr TsmttsmKind kinds[] = {{TsmttsmKernel::none}};
+  static constexpr CudaKind kinds[] = {{CudaKernel::none}};
   static const TsmttsmEntry<NoTsmttsm> entry;
 };
 
 /// All kernels that a multistage pipeline feeds.
 struct RingTsmttsm : TsmttsmCommon {
-  static constexpr TsmttsmKind kinds[] = {{TsmttsmKernel::ring},
-                                          {TsmttsmKernel::ring, Policy::three_m},
-                                          {TsmttsmKernel::ring, Policy::square_3m},
-                                          {TsmttsmKernel::gram},
-                                          {TsmttsmKernel::tf32_warpgroup},
-                                          {TsmttsmKernel::tf32_warpgroup, Policy::three_m}};
+  static constexpr CudaKind kinds[] = {
+      {CudaKernel::ring}, {CudaKernel::ring, Policy::three_m}, {CudaKernel::ring, Policy::square_3m},
+      {CudaKernel::gram}, {CudaKernel::tf32_warpgroup},        {CudaKernel::tf32_warpgroup, Policy::three_m}};
   static const TsmttsmEntry<RingTsmttsm> entry;
 
   int tile_m, tile_n;          ///< MMA tiles of 16 x 8 of P per warp; gram, square_3m: tile_m is the number of 8-column
@@ -284,18 +301,18 @@ struct RingTsmttsm : TsmttsmCommon {
   int split;                   ///< groups that share a stage: they take its rows in turn, 16 at a time
   int feeds;                   ///< CudaFeeds
   int padding;                 ///< CudaPadding
-  int turned;                  ///< gram: 1: half of the lanes read columns in another order (banks.hpp)
+  int turned;                  ///< gram: 1: half of the lanes read columns in another order (tsmttsm/ring.hpp)
   int segment;                 ///< rows of a row tile that lie together in a stage
   CudaFeed a, b;
 
-  constexpr bool gram() const { return kernel == TsmttsmKernel::gram; }
+  constexpr bool gram() const { return kernel == CudaKernel::gram; }
   /// Columns of A, and of B, that the warps' tiles cover.
   int reached_m() const { return gram() ? (tile_m + 1) / 2 * 16 : (square() ? 1 : warps_m) * rows_of_tile(); }
   int reached_n() const { return gram() ? tile_m * 8 : warps_n * columns_of_tile(); }
-  constexpr bool whole_warpgroups() const { return kernel == TsmttsmKernel::tf32_warpgroup; }
+  constexpr bool whole_warpgroups() const { return kernel == CudaKernel::tf32_warpgroup; }
   constexpr bool warpgroup_3m() const { return whole_warpgroups() && policy == Policy::three_m; }
   constexpr bool square() const { return policy == Policy::square_3m; }
-  constexpr bool ring_3m() const { return kernel == TsmttsmKernel::ring && policy != Policy::usual; }
+  constexpr bool ring_3m() const { return kernel == CudaKernel::ring && policy != Policy::usual; }
   /// Whether tiles count complex numbers: a complex product is made of three real ones (3M).
   constexpr bool complex_tiles() const { return ring_3m() || warpgroup_3m(); }
   int rows_of_tile() const { return (complex_tiles() && !square() ? 32 : 16) * tile_m; }
@@ -305,7 +322,7 @@ struct RingTsmttsm : TsmttsmCommon {
 };
 
 struct DirectTsmttsm : TsmttsmCommon {
-  static const std::span<const TsmttsmKind> kinds;  ///< its policies stand beside the entry
+  static constexpr CudaKind kinds[] = {{CudaKernel::direct}, {CudaKernel::direct, Policy::tf32}};
   static const TsmttsmEntry<DirectTsmttsm> entry;
 
   int tile_m, tile_n;          ///< 8-column blocks of A and of B per warp
@@ -329,7 +346,6 @@ std::vector<CudaTsmttsm> candidates(const CudaDevice& device, const CudaTsmttsmP
 bool complete(const CudaDevice& device, const CudaTsmttsmProblem& problem, CudaTsmttsm& configuration);
 CudaPrediction predict(const CudaDevice& device, const CudaTsmttsmProblem& problem, const CudaTsmttsm& configuration);
 CudaChoice<CudaTsmttsm> choose(const CudaDevice& device, const CudaTsmttsmProblem& problem);
-CudaTsmttsm configure_cuda_tsmttsm(const CudaDevice& device, const CudaTsmttsmProblem& problem);
 
 /// Workspace bytes that are enough for every layout and stride of these extents.
 std::size_t cuda_tsmttsm_workspace(const CudaDevice& device, std::int64_t k, std::int64_t m, std::int64_t n);
@@ -349,16 +365,16 @@ struct CudaTsmmProblem {
   bool aligned_output = false;  ///< B begins at a multiple of 32 bytes, a sector of memory
   bool may_split = true;        ///< as in CudaTsmttsmProblem
 
-  bool operator==(const CudaTsmmProblem&) const = default;
+  auto operator<=>(const CudaTsmmProblem&) const = default;
 };
 
 struct CudaTsmm;
 template <class Configuration>
-using TsmmEntry = CudaEntry<Configuration, CudaTsmm, TsmmKernel, CudaTsmmProblem>;
-using TsmmCandidates = CudaCandidates<CudaTsmm, TsmmKernel, CudaTsmmProblem>;
+using TsmmEntry = CudaEntry<Configuration, CudaTsmm, CudaTsmmProblem>;
+using TsmmCandidates = CudaCandidates<CudaTsmm, CudaTsmmProblem>;
 
 /// What all configurations of tsmm have.
-struct TsmmCommon : TsmmKind {
+struct TsmmCommon : CudaKind {
   int rows;  ///< rows of a row tile (chunk)
   int stages;
   int chunks_per_ticket;
@@ -369,14 +385,13 @@ struct TsmmCommon : TsmmKind {
 
 /// There is no kernel, or none has been chosen yet.
 struct NoTsmm : TsmmCommon {
-  static constexpr TsmmKind kinds[] = {{TsmmKernel::none}};
+  static constexpr CudaKind kinds[] = {{CudaKernel::none}};
   static const TsmmEntry<NoTsmm> entry;
 };
 
 struct RowRing : TsmmCommon {
-  static constexpr TsmmKind kinds[] = {{TsmmKernel::row_ring},
-                                       {TsmmKernel::row_ring, Policy::tf32},
-                                       {TsmmKernel::row_ring, Policy::fma}};
+  static constexpr CudaKind kinds[] = {
+      {CudaKernel::row_ring}, {CudaKernel::row_ring, Policy::tf32}, {CudaKernel::row_ring, Policy::fma}};
   static const TsmmEntry<RowRing> entry;
 
   int tile_n;           ///< sets of 16 columns of B per warp
@@ -389,7 +404,7 @@ struct RowRing : TsmmCommon {
 };
 
 struct Tf32Warpgroup : TsmmCommon {
-  static constexpr TsmmKind kinds[] = {{TsmmKernel::tf32_warpgroup}};
+  static constexpr CudaKind kinds[] = {{CudaKernel::tf32_warpgroup}};
   static const TsmmEntry<Tf32Warpgroup> entry;
 
   int tile_n;           ///< sets of 8 columns of scalars of B
@@ -397,8 +412,8 @@ struct Tf32Warpgroup : TsmmCommon {
 };
 
 struct ColumnRing : TsmmCommon {
-  static constexpr TsmmKind kinds[] = {
-      {TsmmKernel::column_ring}, {TsmmKernel::column_ring, Policy::tf32}, {TsmmKernel::column_ring, Policy::fma}};
+  static constexpr CudaKind kinds[] = {
+      {CudaKernel::column_ring}, {CudaKernel::column_ring, Policy::tf32}, {CudaKernel::column_ring, Policy::fma}};
   static const TsmmEntry<ColumnRing> entry;
 
   int tile_n;    ///< sets of 8 columns of B per warp; tf32: of 8 columns of scalars; fma: columns of scalars
@@ -413,10 +428,10 @@ struct ColumnRing : TsmmCommon {
 };
 
 struct Strided : TsmmCommon {
-  static constexpr TsmmKind kinds[] = {{TsmmKernel::strided},
-                                       {TsmmKernel::strided, Policy::plain},
-                                       {TsmmKernel::strided, Policy::three_m},
-                                       {TsmmKernel::strided, Policy::tf32}};
+  static constexpr CudaKind kinds[] = {{CudaKernel::strided},
+                                       {CudaKernel::strided, Policy::plain},
+                                       {CudaKernel::strided, Policy::three_m},
+                                       {CudaKernel::strided, Policy::tf32}};
   static const TsmmEntry<Strided> entry;
 
   int tile_n;            ///< sets of 8 columns of B per warp; 3m: of 8 complex ones, registers_3m: of 16 complex
@@ -434,12 +449,12 @@ struct Strided : TsmmCommon {
 };
 
 struct Registers3m : Strided {
-  static constexpr TsmmKind kinds[] = {{TsmmKernel::registers_3m}};
+  static constexpr CudaKind kinds[] = {{CudaKernel::registers_3m}};
   static const TsmmEntry<Registers3m> entry;
 };
 
 struct Wide : Strided {
-  static constexpr TsmmKind kinds[] = {{TsmmKernel::wide}};
+  static constexpr CudaKind kinds[] = {{CudaKernel::wide}};
   static const TsmmEntry<Wide> entry;
 
   int sections;     ///< CTA tiles of B's columns, each for other blocks; in place, for the blocks of a cluster
@@ -447,7 +462,7 @@ struct Wide : Strided {
 };
 
 struct PerWarp : TsmmCommon {
-  static constexpr TsmmKind kinds[] = {{TsmmKernel::per_warp}};
+  static constexpr CudaKind kinds[] = {{CudaKernel::per_warp}};
   static const TsmmEntry<PerWarp> entry;
 
   int tile_n;    ///< sets of 8 columns of B
@@ -458,7 +473,7 @@ struct PerWarp : TsmmCommon {
 };
 
 struct ShortK : TsmmCommon {
-  static constexpr TsmmKind kinds[] = {{TsmmKernel::short_k}};
+  static constexpr CudaKind kinds[] = {{CudaKernel::short_k}};
   static const TsmmEntry<ShortK> entry;
 
   int tile_n;    ///< sets of 8 columns of B
@@ -467,7 +482,7 @@ struct ShortK : TsmmCommon {
 };
 
 struct DirectTsmm : TsmmCommon {
-  static constexpr TsmmKind kinds[] = {{TsmmKernel::direct}, {TsmmKernel::direct, Policy::f32}};
+  static constexpr CudaKind kinds[] = {{CudaKernel::direct}, {CudaKernel::direct, Policy::f32}};
   static const TsmmEntry<DirectTsmm> entry;
 
   int tile_n;    ///< columns of scalars of B
@@ -476,7 +491,7 @@ struct DirectTsmm : TsmmCommon {
 };
 
 struct GeneralTsmm : TsmmCommon {
-  static constexpr TsmmKind kinds[] = {{TsmmKernel::general}};
+  static constexpr CudaKind kinds[] = {{CudaKernel::general}};
   static const TsmmEntry<GeneralTsmm> entry;
 };
 
@@ -499,9 +514,30 @@ std::vector<CudaTsmm> candidates(const CudaDevice& device, const CudaTsmmProblem
 bool complete(const CudaDevice& device, const CudaTsmmProblem& problem, CudaTsmm& configuration);
 CudaPrediction predict(const CudaDevice& device, const CudaTsmmProblem& problem, const CudaTsmm& configuration);
 CudaChoice<CudaTsmm> choose(const CudaDevice& device, const CudaTsmmProblem& problem);
-CudaTsmm configure_cuda_tsmm(const CudaDevice& device, const CudaTsmmProblem& problem);
 std::size_t cuda_tsmm_workspace(const CudaDevice& device, std::int64_t k, std::int64_t m, std::int64_t n,
                                 int real_bytes);
+
+// Configurations as text. Tuning tables, benchmarks and explanations use the same words: "tile 2x8 groups 4 rows 16".
+
+std::string name_of(CudaKernel kernel);
+std::string name_of(CudaBound bound);
+
+/// Returns all that a configuration chooses, without commas.
+std::string words(const CudaTsmttsm& configuration);
+std::string words(const CudaTsmm& configuration);
+
+/// Reads the configuration that a kernel's name and words stand for. Words that are left out give 0; `complete` sets
+/// those. Returns false if the text stands for no configuration.
+bool read_words(std::string_view kernel, std::string_view words, CudaTsmttsm& configuration);
+bool read_words(std::string_view kernel, std::string_view words, CudaTsmm& configuration);
+
+/// Bytes of A and B that a product reads and writes.
+inline double tall_bytes(const CudaTsmttsmProblem& p) {
+  return static_cast<double>(p.k) * static_cast<double>(p.m + (p.same ? 0 : p.n)) * p.real_bytes;
+}
+inline double tall_bytes(const CudaTsmmProblem& p) {
+  return static_cast<double>(p.k) * static_cast<double>(p.m + (p.reads_output ? 2 : 1) * p.n) * p.real_bytes;
+}
 
 /// Whether a configuration's kernel is compiled for the problem's type.
 template <class Problem, class Any>
@@ -516,18 +552,17 @@ bool complete(const CudaDevice& device, const Problem& problem, Configuration& c
   return c.entry.is_compiled(problem, c) && c.entry.complete(device, problem, c);
 }
 
-/// Calls act(c) with a configuration of a kind, of which nothing else is known. Any is CudaTsmttsm or CudaTsmm. Returns
-/// false if there is no such kind.
-template <class Any, class Kernel, class Act>
-bool with_configuration_of(const Kind<Kernel>& kind, Act&& act) {
-  const auto try_one = [&](auto c) {
-    if (std::ranges::find(c.kinds, kind) == std::end(c.kinds)) return false;
-    static_cast<Kind<Kernel>&>(c) = kind;
-    act(c);
-    return true;
+/// Calls act(c) with a configuration of each kind, of which nothing else is known. Any is CudaTsmttsm or CudaTsmm.
+template <class Any, class Act>
+void for_each_kind(Act&& act) {
+  const auto of_type = [&](auto c) {
+    for (const CudaKind& kind : c.kinds) {
+      static_cast<CudaKind&>(c) = kind;
+      act(c);
+    }
   };
-  return [&]<class... Configurations>(const std::variant<Configurations...>*) {
-    return (try_one(Configurations{}) || ...);
+  [&]<class... Configurations>(const std::variant<Configurations...>*) {
+    (of_type(Configurations{}), ...);
   }(static_cast<const decltype(Any::of_kernel)*>(nullptr));
 }
 

@@ -40,7 +40,7 @@ constexpr Neighbours loaded_neighbours(int neighbours, int tile_m, int tile_n) {
   return wanted == Neighbours::in_rows && !pairs ? Neighbours::none : wanted;
 }
 
-// Bank conflicts (banks.hpp)
+// Bank conflicts (tsmttsm/ring.hpp)
 
 /// Which of 16 rows a lane takes, so that the lanes of a warp meet different banks. For j = 0..3 it takes row by_lane
 /// (lane % 4) + by_first (j % 2) + by_second (j / 2). If by_lane is 8, the map is for one half of 32 rows; the two

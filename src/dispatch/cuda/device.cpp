@@ -1,6 +1,6 @@
-#include "src/dispatch/cuda/device.hpp"
-
 #include <iterator>
+
+#include "src/dispatch/cuda/configuration.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {

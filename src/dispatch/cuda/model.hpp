@@ -1,9 +1,11 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "src/dispatch/cuda/configuration.hpp"
@@ -26,14 +28,6 @@ struct CudaWork {
   double waits;            ///< waits for memory, one after the other, that nothing hides
   CudaProducts products;   ///< their kind
 };
-
-/// Bytes of A and B that a product reads and writes.
-inline double tall_bytes(const CudaTsmttsmProblem& p) {
-  return static_cast<double>(p.k) * static_cast<double>(p.m + (p.same ? 0 : p.n)) * p.real_bytes;
-}
-inline double tall_bytes(const CudaTsmmProblem& p) {
-  return static_cast<double>(p.k) * static_cast<double>(p.m + (p.reads_output ? 2 : 1) * p.n) * p.real_bytes;
-}
 
 /// The start of a tsmm kernel's work: it moves A and B, and reaches this share of the bandwidth of copies.
 inline CudaWork tsmm_work(const CudaDevice& device, const CudaTsmmProblem& p, const TsmmCommon& c, double share,
@@ -80,84 +74,96 @@ template <class Problem, class Configuration>
 CudaChoice<Configuration> best_candidate(const CudaDevice& device, const Problem& problem,
                                          const std::vector<Configuration>& candidates) {
   CudaChoice<Configuration> best{};
-  bool first = true;
   for (const Configuration& c : candidates) {
     const CudaPrediction prediction = predict(device, problem, c);
-    if (!first && cost(prediction) >= cost(best.prediction)) continue;
-    best = {c, prediction, {}};
-    first = false;
+    if (&c == candidates.data() || cost(prediction) < cost(best.prediction)) best = {c, prediction, {}};
   }
   return best;
 }
 
-/// A cache of the choices that a thread made last. A search takes microseconds, and a solver asks for a few products
-/// again and again. A hash of the extents and strides gives the set; a set has several places.
-template <class Configuration, class Problem>
-class LastChoices {
- public:
-  static constexpr std::size_t sets = 32;
-  static constexpr std::size_t places = 8;  ///< places of a set
-
-  /// Returns null if the product is not in the cache.
-  const CudaChoice<Configuration>* find(const CudaDevice& device, const Problem& problem) const {
-    for (const Entry& entry : sets_[set_of(problem)].entries) {
-      if (entry.made && entry.problem == problem && entry.device == device) return &entry.choice;
-    }
-    return nullptr;
-  }
-
-  /// Stores a choice in place of the oldest one of its set.
-  void keep(const CudaDevice& device, const Problem& problem, const CudaChoice<Configuration>& choice) {
-    Set& set = sets_[set_of(problem)];
-    set.entries[set.oldest] = Entry{device, problem, choice, true};
-    set.oldest = (set.oldest + 1) % places;
-  }
-
- private:
-  struct Entry {
-    CudaDevice device;
-    Problem problem;
-    CudaChoice<Configuration> choice;
-    bool made = false;
-  };
-  struct Set {
-    std::array<Entry, places> entries;
-    std::size_t oldest = 0;
-  };
-
-  static std::size_t set_of(const Problem& p) {
-    std::uint64_t mixed = 0;
-    for (const std::int64_t x : {p.k, p.m, p.n, p.pitch_a, p.pitch_b, std::int64_t{p.real_bytes}}) {
-      mixed = (mixed ^ static_cast<std::uint64_t>(x)) * 0x9E3779B97F4A7C15U;
-      mixed ^= mixed >> 32;
-    }
-    return mixed % sets;
-  }
-
-  std::vector<Set> sets_ = std::vector<Set>(sets);
-};
-
-/// Returns the measured row that covers a call. If there is none, returns the best of what collect(found) finds.
-template <class Configuration, class Problem, class Collect>
-CudaChoice<Configuration> search_choice(const CudaDevice& device, const Problem& problem, Collect&& collect) {
-  Configuration measured{};
-  if (const tuning::Row* const row = tuning::find(device, problem, measured)) {
-    return {measured, predict(device, problem, measured), row->place};
-  }
-  thread_local std::vector<Configuration> found;  // kept between calls, so that a later call allocates nothing
-  found.clear();
-  collect(found);
-  return best_candidate(device, problem, found);
-}
-
-/// Returns what a call runs: search_choice, with a cache.
+/// Returns what a call runs: the measured row that covers it, or the best of what collect(found) finds. A search takes
+/// microseconds, and a solver asks for a few products again and again, so each thread keeps its last choices.
 template <class Configuration, class Problem, class Collect>
 CudaChoice<Configuration> row_or_best(const CudaDevice& device, const Problem& problem, Collect&& collect) {
-  thread_local LastChoices<Configuration, Problem> last;
-  if (const auto* const known = last.find(device, problem)) return *known;
-  const CudaChoice<Configuration> choice = search_choice<Configuration>(device, problem, collect);
-  last.keep(device, problem, choice);
+  constexpr std::size_t most = 256;
+  thread_local CudaDevice device_of_last{};
+  thread_local std::map<Problem, CudaChoice<Configuration>> last;
+  if (device_of_last != device) {
+    last.clear();
+    device_of_last = device;
+  }
+  if (const auto known = last.find(problem); known != last.end()) return known->second;
+  CudaChoice<Configuration> choice{};
+  if (const tuning::Row* const row = tuning::find(device, problem, choice.configuration)) {
+    choice.prediction = predict(device, problem, choice.configuration);
+    choice.row = row->place;
+  } else {
+    std::vector<Configuration> found;
+    collect(found);
+    choice = best_candidate(device, problem, found);
+  }
+  if (last.size() == most) last.clear();
+  last.emplace(problem, choice);
   return choice;
 }
+
+// The rules of each product (rules_tsmttsm.cpp, rules_tsmm.cpp) are read in order. Among the configurations that they
+// find, the model takes the one that costs least.
+
+/// What a rule's kernels are to those that the rules before it have found.
+enum class Place : std::uint8_t {
+  beside,           ///< the model decides between them
+  if_none,          ///< they are tried only where nothing has been found
+  unless_previous,  ///< they are tried only where the rule before found nothing
+  instead           ///< where they are found, no other rule is read
+};
+
+/// The kinds of a rule, if it has only one.
+template <CudaKernel kernel, Policy policy = Policy::usual>
+inline constexpr CudaKind only[] = {{kernel, policy}};
+
+template <class Problem>
+struct Rule {
+  std::span<const CudaKind> kinds;
+  Place place;
+  std::string_view serves;  ///< when, in words
+  bool (*applies)(const CudaDevice& device, const Problem& problem);
+  std::string_view measured;  ///< what justifies it: files stand in bench/results/h200
+};
+
+/// Adds the candidates of a call to `found`, or for Search::all those of every kernel, whatever the rules say.
+template <class Any, class Problem, std::size_t count>
+void add_candidates(const Rule<Problem> (&rules)[count], const CudaDevice& device, const Problem& problem,
+                    Search search, std::vector<Any>& found) {
+  if (search == Search::all) {
+    return for_each_kind<Any>([&](const auto& c) { c.entry.add({c, device, problem, true, found}); });
+  }
+  std::size_t by_previous = 0;
+  for (const auto& rule : rules) {
+    const std::size_t before = found.size();
+    const bool reads = rule.applies(device, problem) && (rule.place != Place::if_none || found.empty()) &&
+                       (rule.place != Place::unless_previous || by_previous == 0);
+    for (const CudaKind& kind : rule.kinds) {
+      for_each_kind<Any>([&](const auto& c) {
+        if (reads && kind == c) c.entry.add({c, device, problem, false, found});
+      });
+    }
+    by_previous = found.size() - before;
+    if (rule.place == Place::instead && by_previous > 0) return;
+  }
+}
+
+/// Whether memory waits for products in double precision, on a device that makes them more slowly than an H200: `tiles`
+/// MMA tiles of 16 x 8 that are 16 deep for each row, which has `bytes`. Other work of the multiprocessors takes time
+/// besides.
+bool waits_for_double(const CudaDevice& device, double tiles, double bytes);
+/// Whether tsmm in single precision waits so, and may be made in single precision.
+bool waits_for_double(const CudaDevice& device, const CudaTsmmProblem& p);
+/// Whether the rows of a view A can come as TMA tiles, one per row tile (tsmm/row_ring.cpp).
+bool boxes_a_serve(const CudaDevice& device, const CudaTsmmProblem& p);
+/// Rows of A of any stride, few columns of it and of B: every warp for itself.
+bool prefers_per_warp(const CudaTsmmProblem& p);
+/// Single precision, rows, at most 16 real columns of B: split products although memory would wait for them anyway.
+bool splits_few_columns(const CudaTsmmProblem& p);
 
 }  // namespace blockvec::kernels::dispatch

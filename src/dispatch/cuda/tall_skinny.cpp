@@ -3,10 +3,9 @@
 #include <cstdint>
 #include <sstream>
 #include <tuple>
+#include <type_traits>
 
 #include "src/dispatch/cuda/calls.hpp"
-#include "src/dispatch/cuda/model.hpp"
-#include "src/dispatch/cuda/text.hpp"
 
 namespace blockvec::kernels {
 namespace dispatch {
@@ -25,34 +24,20 @@ std::size_t tsmm_workspace(const CudaDevice& device, const cuda::Product& p) {
 }
 
 /// Runs a checked call.
-template <class T>
-void run(const cuda::TsmttsmCall<T>& call, const CudaExecution& execution) {
+template <template <class> class Call, class T>
+void run(const Call<T>& call, const CudaExecution& execution) {
+  constexpr bool reduces = std::is_same_v<Call<T>, cuda::TsmttsmCall<T>>;
   if (!has_result(call)) return;
   const cuda::Product product = cuda::product_of(call);
   const CudaDevice& device = cuda::current_device(product);
-  check_workspace_size(product.name, execution.workspace, tsmttsm_workspace<T>(device, product));
-  const auto problem = problem_of(call, execution.single_precision);
-  cuda::launch_tsmttsm(call, configure_cuda_tsmttsm(device, problem), execution);
-}
-
-template <class T>
-void run(const cuda::TsmmCall<T>& call, const CudaExecution& execution) {
-  if (!has_result(call)) return;
-  const cuda::Product product = cuda::product_of(call);
-  const CudaDevice& device = cuda::current_device(product);
-  check_workspace_size(product.name, execution.workspace, tsmm_workspace<T>(device, product));
-  const auto problem = problem_of(call, execution.single_precision);
-  cuda::launch_tsmm(call, configure_cuda_tsmm(device, problem), execution);
-}
-
-template <class Configuration>
-CudaExplanation explanation(const CudaChoice<Configuration>& choice, double bytes) {
-  return {name_of(choice.configuration->kernel),
-          words(choice.configuration),
-          choice.row.empty() ? "model" : "measured " + std::string(choice.row),
-          choice.prediction.seconds,
-          bytes / choice.prediction.seconds * 1e-9,
-          name_of(choice.prediction.bound)};
+  check_workspace_size(product.name, execution.workspace,
+                       reduces ? tsmttsm_workspace<T>(device, product) : tsmm_workspace<T>(device, product));
+  const auto choice = choose(device, problem_of(call, execution.single_precision));
+  if constexpr (reduces) {
+    cuda::launch_tsmttsm(call, choice.configuration, execution);
+  } else {
+    cuda::launch_tsmm(call, choice.configuration, execution);
+  }
 }
 
 /// Explains a checked call for the current device.
@@ -63,14 +48,6 @@ CudaExplanation explain_call(const Call& call, const CudaExecution& execution) {
 }
 
 }  // namespace
-
-CudaExplanation explain(const CudaDevice& device, const CudaTsmttsmProblem& p) {
-  return explanation(choose(device, p), tall_bytes(p));
-}
-
-CudaExplanation explain(const CudaDevice& device, const CudaTsmmProblem& p) {
-  return explanation(choose(device, p), tall_bytes(p));
-}
 
 }  // namespace dispatch
 

@@ -1,8 +1,8 @@
-#include "src/dispatch/cuda/text.hpp"
-
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+
+#include "src/dispatch/cuda/configuration.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -69,16 +69,17 @@ bool read_word(const std::string_view (&words)[count], std::string_view word, Va
   return place != std::end(words);
 }
 
-template <class Kernel, std::size_t count, class Any>
-bool read(const std::string_view (&names)[count], std::string_view name, std::string_view text, Any& to) {
-  Kind<Kernel> kind{};
-  if (!read_word(names, name, kind.kernel)) return false;
+template <class Any>
+bool read(std::string_view name, std::string_view text, Any& to) {
+  CudaKind kind{};
+  if (!read_word(kernels, name, kind.kernel)) return false;
   if (text.starts_with("policy ")) {
     take_piece(text);
     if (!read_word(policies, take_piece(text), kind.policy)) return false;
   }
   bool good = false;
-  with_configuration_of<Any>(kind, [&](auto& c) {
+  for_each_kind<Any>([&](auto& c) {
+    if (!(kind == c)) return;
     good = read_fields(text, c);
     to = c;
   });
@@ -87,9 +88,7 @@ bool read(const std::string_view (&names)[count], std::string_view name, std::st
 
 }  // namespace
 
-std::string name_of(TsmttsmKernel kernel) { return std::string(tsmttsm_kernels[static_cast<std::size_t>(kernel)]); }
-
-std::string name_of(TsmmKernel kernel) { return std::string(tsmm_kernels[static_cast<std::size_t>(kernel)]); }
+std::string name_of(CudaKernel kernel) { return std::string(kernels[static_cast<std::size_t>(kernel)]); }
 
 std::string name_of(CudaBound bound) {
   constexpr const char* names[] = {"memory", "tensor cores", "arithmetic", "shared memory", "latency"};
@@ -97,7 +96,7 @@ std::string name_of(CudaBound bound) {
 }
 
 std::string words(const CudaTsmttsm& configuration) {
-  return configuration->kernel == TsmttsmKernel::none ? "nothing to multiply" : say(configuration);
+  return configuration->kernel == CudaKernel::none ? "nothing to multiply" : say(configuration);
 }
 
 std::string words(const CudaTsmm& configuration) {
@@ -107,11 +106,11 @@ std::string words(const CudaTsmm& configuration) {
 }
 
 bool read_words(std::string_view kernel, std::string_view words, CudaTsmttsm& configuration) {
-  return read<TsmttsmKernel>(tsmttsm_kernels, kernel, words, configuration);
+  return read(kernel, words, configuration);
 }
 
 bool read_words(std::string_view kernel, std::string_view words, CudaTsmm& configuration) {
-  return read<TsmmKernel>(tsmm_kernels, kernel, words, configuration);
+  return read(kernel, words, configuration);
 }
 
 }  // namespace blockvec::kernels::dispatch

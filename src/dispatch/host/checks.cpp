@@ -48,16 +48,6 @@ void check_tall_layouts(const char* product, const Operand& a, const Operand& b)
   if (a.layout != b.layout) fail(product, shape(a) + " and " + shape(b) + ": expected one layout for both");
 }
 
-// A and B are tall, and C has as many rows and columns as they have columns.
-void check_shapes(const char* product, const Operand& a, const Operand& b, const Operand& c) {
-  for (const Operand* x : {&a, &b, &c}) check_operand(product, *x);
-  check_tall_layouts(product, a, b);
-  if (a.rows != b.rows) fail(product, shape(a) + " and " + shape(b) + ": expected as many rows in both");
-  if (c.rows == a.columns && c.columns == b.columns) return;
-  fail(product, shape(a) + ", " + shape(b) + " and " + shape(c) + ": expected C to be " + std::to_string(a.columns) +
-                    " x " + std::to_string(b.columns));
-}
-
 }  // namespace
 
 bool overlap(const Operand& a, const Operand& b) {
@@ -78,18 +68,17 @@ bool overlap(const Operand& a, const Operand& b) {
   return (column < minor(a) && run < major(a)) || (column + minor(b) > a.ld && run + 1 < major(a));
 }
 
-void check_tsmttsm(const Operand& a, const Operand& b, const Operand& c) {
-  constexpr const char* product = "tsmttsm";
-  check_shapes(product, a, b, c);
-  check_apart(product, c, a);
-  check_apart(product, c, b);
-}
-
-void check_tsmm(const Operand& a, const Operand& c, const Operand& b) {
-  constexpr const char* product = "tsmm";
-  check_shapes(product, a, b, c);
-  check_apart(product, b, a);
-  check_apart(product, b, c);
+void check_products(const char* product, const Operand& a, const Operand& b, const Operand& c, const Operand& out) {
+  for (const Operand* x : {&a, &b, &c}) check_operand(product, *x);
+  check_tall_layouts(product, a, b);
+  if (a.rows != b.rows) fail(product, shape(a) + " and " + shape(b) + ": expected as many rows in both");
+  if (c.rows != a.columns || c.columns != b.columns) {
+    fail(product, shape(a) + ", " + shape(b) + " and " + shape(c) + ": expected C to be " + std::to_string(a.columns) +
+                      " x " + std::to_string(b.columns));
+  }
+  for (const Operand* x : {&a, &b, &c}) {
+    if (x != &out) check_apart(product, out, *x);
+  }
 }
 
 void check_tsmm_inplace(const Operand& v, const Operand& c) {

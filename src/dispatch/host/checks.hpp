@@ -29,8 +29,9 @@ Operand operand(const char* name, const Matrix<T>& a) {
 /// else whether the memory from first to last entry overlaps.
 bool overlap(const Operand& a, const Operand& b);
 
-void check_tsmttsm(const Operand& a, const Operand& b, const Operand& c);
-void check_tsmm(const Operand& a, const Operand& c, const Operand& b);
+/// A and B are tall, and C has as many rows and columns as they have columns. `out`, one of the three, shares no memory
+/// with the others.
+void check_products(const char* product, const Operand& a, const Operand& b, const Operand& c, const Operand& out);
 void check_tsmm_inplace(const Operand& v, const Operand& c);
 void check_sweep(std::span<const Operand> v, const Operand& s, const Operand& w, const Operand& x, const Operand& p,
                  const Operand& g);
@@ -47,12 +48,14 @@ void check_execution(const char* product, int threads, std::span<std::byte> work
 
 template <class T>
 void check_tsmttsm(const Matrix<const T>& a, const Matrix<const T>& b, const Matrix<T>& c) {
-  check_tsmttsm(operand("A", a), operand("B", b), operand("C", c));
+  const Operand out = operand("C", c);
+  check_products("tsmttsm", operand("A", a), operand("B", b), out, out);
 }
 
 template <class T>
 void check_tsmm(const Matrix<const T>& a, const Matrix<const T>& c, const Matrix<T>& b) {
-  check_tsmm(operand("A", a), operand("C", c), operand("B", b));
+  const Operand out = operand("B", b);
+  check_products("tsmm", operand("A", a), out, operand("C", c), out);
 }
 
 template <class T>

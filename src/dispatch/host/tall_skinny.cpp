@@ -116,29 +116,35 @@ void tsmttsm_dd(Op op, std::type_identity_t<Matrix<const T>> a, std::type_identi
   host::tsmttsm_dd(op, a, b, high, low, configuration, scratch.data<double>());
 }
 
+namespace {
+
+// Runs a product whose operands have been checked.
+template <class T>
+void run_tsmm(const char* product, T alpha, const Matrix<const T>& a, const Matrix<const T>& c, T beta,
+              const Matrix<T>& b, Triangle triangle, const HostExecution& execution) {
+  dispatch::check_execution(product, execution.threads, execution.workspace,
+                            tsmm_workspace<T>(a.rows, a.columns, b.columns, a.layout, execution.threads));
+  if (empty(b.rows, b.columns)) return;
+  const auto configuration = dispatch::configure_tsmm<T>(a.rows, a.columns, b.columns, a.layout, execution.threads);
+  const host::Scratch scratch(product, execution.workspace, configuration.workspace_bytes);
+  host::tsmm(alpha, a, c, beta, b, triangle, configuration, scratch.data<host::real_t<T>>());
+}
+
+}  // namespace
+
 template <class T>
 void tsmm(T alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> c, T beta,
           Matrix<T> b, Triangle triangle, HostExecution execution) {
   dispatch::check_tsmm(a, c, b);
-  dispatch::check_execution("tsmm", execution.threads, execution.workspace,
-                            tsmm_workspace<T>(a.rows, a.columns, b.columns, a.layout, execution.threads));
-  if (empty(b.rows, b.columns)) return;
-  const auto configuration = dispatch::configure_tsmm<T>(a.rows, a.columns, b.columns, a.layout, execution.threads);
-  const host::Scratch scratch("tsmm", execution.workspace, configuration.workspace_bytes);
-  host::tsmm(alpha, a, c, beta, b, triangle, configuration, scratch.data<host::real_t<T>>());
+  run_tsmm("tsmm", alpha, a, c, beta, b, triangle, execution);
 }
 
 template <class T>
 void tsmm_inplace(Matrix<T> v, std::type_identity_t<Matrix<const T>> c, Triangle triangle, HostExecution execution) {
   dispatch::check_tsmm_inplace(v, c);
-  dispatch::check_execution("tsmm_inplace", execution.threads, execution.workspace,
-                            tsmm_workspace<T>(v.rows, v.columns, c.columns, v.layout, execution.threads));
-  if (empty(v.rows, c.columns)) return;
-  const auto configuration = dispatch::configure_tsmm<T>(v.rows, v.columns, c.columns, v.layout, execution.threads);
-  const host::Scratch scratch("tsmm_inplace", execution.workspace, configuration.workspace_bytes);
   Matrix<T> first = v;  // the columns that are written
   first.columns = c.columns;
-  host::tsmm(T(1), Matrix<const T>(v), c, T(0), first, triangle, configuration, scratch.data<host::real_t<T>>());
+  run_tsmm<T>("tsmm_inplace", T(1), v, c, T(0), first, triangle, execution);
 }
 
 template <class T>

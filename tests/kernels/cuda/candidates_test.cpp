@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "src/dispatch/cuda/calls.hpp"
-#include "src/dispatch/cuda/text.hpp"
+#include "src/dispatch/cuda/configuration.hpp"
 #include "tests/kernels/cuda/products.hpp"
 
 /// Every configuration that a table can name, for one shape of each kind, against the oracle; few blocks have all

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "src/dispatch/cuda/launch.hpp"
-#include "src/dispatch/cuda/text.hpp"
+#include "src/dispatch/cuda/configuration.hpp"
 
 /// Configurations whose kernel does not fit the call are refused before anything is launched: no device is needed.
 namespace blockvec::kernels::cuda {

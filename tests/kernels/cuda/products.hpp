@@ -6,7 +6,6 @@
 #include "src/dispatch/cuda/configuration.hpp"
 #include "src/dispatch/cuda/launch.hpp"
 #include "src/dispatch/cuda/calls.hpp"
-#include "src/dispatch/cuda/text.hpp"
 #include "tests/kernels/cuda/device.hpp"
 #include "tests/kernels/support/products.hpp"
 
@@ -63,9 +62,9 @@ double bound_of(const dispatch::CudaTsmttsm& x, std::int64_t k) {
 template <class T>
 double bound_of(const dispatch::CudaTsmm& x, std::int64_t m) {
   using dispatch::Policy;
-  using dispatch::TsmmKernel;
-  const bool split = x->policy == Policy::tf32 || x->kernel == TsmmKernel::tf32_warpgroup;
-  const bool by_3m = x->policy == Policy::three_m || x->kernel == TsmmKernel::registers_3m;
+  using dispatch::CudaKernel;
+  const bool split = x->policy == Policy::tf32 || x->kernel == CudaKernel::tf32_warpgroup;
+  const bool by_3m = x->policy == Policy::three_m || x->kernel == CudaKernel::registers_3m;
   const auto* const rows = std::get_if<dispatch::RowRing>(&x.of_kernel);
   const bool in_single =
       x->policy == Policy::f32 ||
@@ -142,7 +141,7 @@ void run_tsmttsm(Way way, Op op, T alpha, const Matrix<const T>& a, const Matrix
     expect_success(cudaDeviceSynchronize());
   } else if (way != Way::plain && c.rows > 0 && c.columns > 0) {
     const dispatch::CudaTsmttsmProblem problem = dispatch::problem_of(a, b);
-    const auto configuration = way == Way::few_blocks ? dispatch::configure_cuda_tsmttsm(few_blocks(), problem)
+    const auto configuration = way == Way::few_blocks ? dispatch::choose(few_blocks(), problem).configuration
                                                       : configuration_of(longer, problem);
     const DeviceMemory own(configuration->workspace_bytes);
     cuda::launch_tsmttsm<T>({op, {alpha, nullptr}, {beta, nullptr}, a, b, c}, configuration, {nullptr, own.bytes()});
@@ -176,7 +175,7 @@ void run_tsmm(Way way, T alpha, const Matrix<const T>& a, const Matrix<const T>&
     expect_success(cudaDeviceSynchronize());
   } else if (way != Way::plain && b.rows > 0 && b.columns > 0) {
     const dispatch::CudaTsmmProblem problem = tsmm_problem(a, b, alpha, beta);
-    const auto configuration = way == Way::few_blocks ? dispatch::configure_cuda_tsmm(few_blocks(), problem)
+    const auto configuration = way == Way::few_blocks ? dispatch::choose(few_blocks(), problem).configuration
                                                       : configuration_of(longer, problem);
     const DeviceMemory own(configuration->workspace_bytes);
     execution.workspace = own.bytes();

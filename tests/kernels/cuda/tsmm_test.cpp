@@ -146,7 +146,7 @@ struct SlabRun : DeviceRun {
     first.columns = c.columns;
     auto device = few_blocks();
     device.bulk_copies = false;
-    auto x = dispatch::configure_cuda_tsmm(device, tsmm_problem(Matrix<const T>(v), first, T(1), T(0)));
+    auto x = dispatch::choose(device, tsmm_problem(Matrix<const T>(v), first, T(1), T(0))).configuration;
     ASSERT_GT(x.part_rows, 0) << "a kernel multiplies in place";
     x.part_rows = 512;
     const DeviceMemory workspace(x->workspace_bytes);

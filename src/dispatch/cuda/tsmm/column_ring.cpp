@@ -92,18 +92,15 @@ void finish(const CudaDevice& device, const CudaTsmmProblem& p, ColumnRing& c, s
   set_tickets(device, ceil_div(p.k, c.rows - c.early), chunks_per_ticket, c);
 }
 
-}  // namespace
-
 // Complex numbers are read and written as a whole, so they must be aligned.
-static bool complete_in_double(const CudaDevice& device, const CudaTsmmProblem& p, ColumnRing& c) {
+bool complete_in_double(const CudaDevice& device, const CudaTsmmProblem& p, ColumnRing& c) {
   if (!device.bulk_copies || p.row_major || p.m <= 0 || p.real_bytes != 8 || (p.parts == 2 && !p.aligned)) return false;
   if (p.m / p.parts > most_columns) return false;
-  const std::int64_t warps = ceil_div(p.n, 8 * c.tile_n);
-  if (warps * c.row_warps > computing_warps) return false;
-  c.warps = static_cast<int>(warps);
+  const std::int64_t warps = ceil_div(p.n, 8 * c.tile_n) * c.row_warps;
+  if (warps * std::max(c.groups, 1) > computing_warps) return false;
+  c.warps = static_cast<int>(warps) / c.row_warps;
   const bool any_groups = c.groups == 0;
-  if (c.groups == 0) c.groups = computing_warps / (c.warps * c.row_warps);
-  if (c.groups * c.warps * c.row_warps > computing_warps) return false;
+  if (any_groups) c.groups = computing_warps / static_cast<int>(warps);
   c.rows = 16 * c.blocks_n * c.row_warps;
   c.pitch = pitch_in_double(p, c, p.pitch_a);
   c.staged_pitch = pitch_in_double(p, c, p.pitch_b);
@@ -112,19 +109,15 @@ static bool complete_in_double(const CudaDevice& device, const CudaTsmmProblem& 
   const bool one_waits = p.parts == 1 && !p.reads_output;  // one stage is loaded while another one is multiplied
   // Each of several groups always meets the same stages. Else it could mistake an earlier filling of a stage for its
   // own.
-  const auto fits = [&](ColumnRing& tried) {
-    return fit_stages(device, p, tried, tried.groups, std::max(tried.groups + 1, one_waits ? 2 : 3));
-  };
-  for (ColumnRing tried = c; !fits(tried); tried = c) {
+  const int stages = c.stages;
+  while (!fit_stages(device, p, c, c.groups, std::max(c.groups + 1, one_waits ? 2 : 3))) {
     if (!any_groups || c.groups == 1) return false;
     c.groups /= 2;
+    c.stages = stages;
   }
-  fits(c);
   finish(device, p, c, 32768);
   return true;
 }
-
-namespace {
 
 struct Shape {
   TileShape tile;
@@ -145,9 +138,6 @@ Shape usual_shape(const CudaTsmmProblem& p) {
   return {{p.pitch_a % 4 != 0 && !p.reads_output ? 2 : 1, pieces}, 8};  // unaligned columns have longer pieces
 }
 
-// Returns the number of warps along the rows to try next, if `row_warps` do not fit.
-int fewer_warps(int row_warps) { return row_warps == 8 ? 6 : row_warps == 6 ? 4 : row_warps / 2; }
-
 // Whether the kernel `strided`, which uses TMA tiles, is better: for columns that do not fit into a stage at once, or
 // for too many results for registers.
 bool boxes_are_better(const CudaTsmmProblem& p) {
@@ -155,25 +145,20 @@ bool boxes_are_better(const CudaTsmmProblem& p) {
   return few_results || p.n > (p.parts == 2 ? 96 : 64);
 }
 
-}  // namespace
-
-static void add_in_double(const TsmmCandidates& to) {
+void add_in_double(const TsmmCandidates& to) {
   using C = ColumnRing;
-  if (to.problem.real_bytes == 4) return;
-  if (to.all) {
-    for (const TileShape& tile : tsmm_column_ring_shapes) {
-      to.add_each(start<C>(tile), {{&C::row_warps, 8, {4, 2, 1}}});
-    }
-  } else if (!boxes_are_better(to.problem)) {
-    const Shape usual = usual_shape(to.problem);
-    auto c = start<C>(usual.tile);
-    for (int row_warps = usual.row_warps; row_warps > 0; row_warps = fewer_warps(row_warps)) {
-      if (to.add_each(c, {{&C::row_warps, row_warps, {}}})) return;
+  const Shape usual = usual_shape(to.problem);
+  if (to.problem.real_bytes == 4 || (!to.all && boxes_are_better(to.problem))) return;
+  for (const TileShape& tile : tsmm_column_ring_shapes) {
+    if (!to.all && (tile.m != usual.tile.m || tile.n != usual.tile.n)) continue;
+    for (const int row_warps : {8, 6, 4, 2, 1}) {
+      if (!to.all && row_warps > usual.row_warps) continue;
+      auto c = start<C>(tile);
+      c.row_warps = row_warps;
+      if (to.add(c, {{&C::stages, {4, 6, 8}}, {&C::chunks_per_ticket, {1, 2, 3, 4}}}) && !to.all) return;
     }
   }
 }
-
-namespace {
 
 bool serves(const CudaDevice& device, const CudaTsmmProblem& p, const ColumnRing& c) {
   if (p.row_major || p.m <= 0 || c.blocks_n == 0) return false;
@@ -207,9 +192,7 @@ bool fit_pieces(const CudaDevice& device, const CudaTsmmProblem& p, ColumnRing& 
 constexpr std::int64_t longest_piece = 4096;
 constexpr std::int64_t largest_chunk = 49152;
 
-}  // namespace
-
-static bool complete_column_ring(const CudaDevice& device, const CudaTsmmProblem& p, ColumnRing& c) {
+bool complete_column_ring(const CudaDevice& device, const CudaTsmmProblem& p, ColumnRing& c) {
   if (in_double(c)) return complete_in_double(device, p, c);
   if (!serves(device, p, c)) return false;
   c.rows = is_split(c) ? warpgroup_rows * c.blocks_n : static_cast<int>(longest_piece / (p.parts * p.real_bytes));
@@ -231,14 +214,13 @@ static bool complete_column_ring(const CudaDevice& device, const CudaTsmmProblem
   return true;
 }
 
-static void add_column_ring(const TsmmCandidates& to) {
+void add_column_ring(const TsmmCandidates& to) {
   if (to.kind.policy == Policy::usual) return add_in_double(to);
   using C = ColumnRing;
   const CudaTsmmProblem& p = to.problem;
   if (to.kind.policy == Policy::fma) {
     for (const TileShape& tile : tsmm_column_ring_fma_shapes) {  // the first that holds B's columns is the narrowest
-      auto c = start<C>(tile);
-      if (to.add(c) && !to.all) return;
+      if (to.add(start<C>(tile)) && !to.all) return;
     }
     return;
   }
@@ -246,22 +228,17 @@ static void add_column_ring(const TsmmCandidates& to) {
   // The best tile is the narrowest one that holds B's rows, and among these the one with the longest chunks. For
   // updates, tiles are preferred whose stages have room for the old values of B.
   C best{};
-  const auto order = [&](const C& x) {
-    const bool roomy = x.output_in_ring && (p.parts == 1 || !in_short_pieces(p, x));
-    return std::tuple(roomy, -x.tile_n, x.blocks_n);
-  };
+  const auto order = [&](const C& x) { return std::tuple(x.output_in_ring, -x.tile_n, x.blocks_n); };
   for (const TileShape& tile : tsmm_column_ring_tf32_shapes) {
     auto c = start<C>(tile);
     if (to.all) {
-      to.add_each(c, {{&C::chunks_per_ticket, 0, {2, 3}}});
+      to.add(c, {{&C::chunks_per_ticket, {1, 2, 3, 4}}});
     } else if (to.completes(c) && (best.tile_n == 0 || order(c) > order(best))) {
       best = c;
     }
   }
   if (best.tile_n != 0) to.found.push_back(best);
 }
-
-namespace {
 
 // The rows that a block takes.
 double rows_of_block(const CudaTsmmProblem& p, const ColumnRing& c) {
@@ -277,9 +254,7 @@ CudaWork column_work(const CudaDevice& device, const CudaTsmmProblem& p, const C
   return work;
 }
 
-}  // namespace
-
-static CudaWork in_double_work(const CudaDevice& device, const CudaTsmmProblem& p, const ColumnRing& c) {
+CudaWork in_double_work(const CudaDevice& device, const CudaTsmmProblem& p, const ColumnRing& c) {
   CudaWork work = column_work(device, p, c, 2);
   const double busy_part = static_cast<double>(computing_warps) / (c.groups * c.row_warps * c.warps);
   const double products =
@@ -291,7 +266,7 @@ static CudaWork in_double_work(const CudaDevice& device, const CudaTsmmProblem& 
   return work;
 }
 
-static CudaWork column_ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const ColumnRing& c) {
+CudaWork column_ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const ColumnRing& c) {
   if (in_double(c)) return in_double_work(device, p, c);
   CudaWork work = column_work(device, p, c, 3);  // bank conflicts slow it down
   if (is_split(c)) {
@@ -313,7 +288,7 @@ static CudaWork column_ring_work(const CudaDevice& device, const CudaTsmmProblem
   return work;
 }
 
-static bool is_compiled(const CudaTsmmProblem& p, const ColumnRing& c) {
+bool is_compiled(const CudaTsmmProblem& p, const ColumnRing& c) {
   const auto is_in = [&](const auto& compiled) {
     return is_among(compiled, p.real_bytes, c.blocks_n, c.tile_n, p.parts);
   };
@@ -321,7 +296,7 @@ static bool is_compiled(const CudaTsmmProblem& p, const ColumnRing& c) {
   return is_split(c) ? is_in(tsmm_column_ring_tf32_compiled) : is_in(tsmm_column_ring_fma_compiled);
 }
 
-static std::span<const Field<ColumnRing>> fields(const TsmmKind& kind) {
+std::span<const Field<ColumnRing>> fields(const CudaKind& kind) {
   using C = ColumnRing;
   static constexpr Field<C> tile{"tile", &C::blocks_n, &C::tile_n}, warps{"warps", &C::row_warps, &C::warps},
       groups{"groups", &C::groups}, stages{"stages", &C::stages}, ticket{"ticket", &C::chunks_per_ticket};
@@ -330,6 +305,8 @@ static std::span<const Field<ColumnRing>> fields(const TsmmKind& kind) {
   if (kind.policy == Policy::usual) return in_double;
   return others;
 }
+
+}  // namespace
 
 const TsmmEntry<ColumnRing> ColumnRing::entry{
     {}, is_compiled, complete_column_ring, column_ring_work, add_column_ring, fields};

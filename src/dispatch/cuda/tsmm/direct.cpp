@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <iterator>
 #include <limits>
 
 #include "src/dispatch/cuda/model.hpp"
@@ -15,9 +14,7 @@ bool sums_in_single(const DirectTsmm& c) { return c.policy == Policy::f32; }
 
 constexpr int general_tile = 32;  // rows and columns of B that a block of `general` computes at a time
 
-}  // namespace
-
-static bool complete_direct(const CudaDevice& device, const CudaTsmmProblem& p, DirectTsmm& c) {
+bool complete_direct(const CudaDevice& device, const CudaTsmmProblem& p, DirectTsmm& c) {
   if (p.n > p.parts * c.tile_n || (sums_in_single(c) && !p.may_split)) return false;
   c.rows = c.blocks_n * threads;
   c.blocks = ceil_div(p.k, c.rows);
@@ -27,12 +24,12 @@ static bool complete_direct(const CudaDevice& device, const CudaTsmmProblem& p, 
   return true;
 }
 
-static void add_direct(const TsmmCandidates& to) {
+void add_direct(const TsmmCandidates& to) {
   const CudaTsmmProblem& p = to.problem;
   bool taken = false;
   for (const ThreadShape& shape : tsmm_direct_shapes) {
     auto c = start<DirectTsmm>({shape.rows, shape.columns});
-    static_cast<TsmmKind&>(c) = to.kind;
+    static_cast<CudaKind&>(c) = to.kind;
     c.panel = shape.panel;
     // The usual shape is the narrowest one that holds all columns. A thread with two rows loads more at a time.
     const bool two_rows = sums_in_single(c) || (p.real_bytes == 4 && p.parts == 1) || p.m > 256 * p.parts;
@@ -43,7 +40,7 @@ static void add_direct(const TsmmCandidates& to) {
   }
 }
 
-static CudaWork direct_work(const CudaDevice& device, const CudaTsmmProblem& p, const DirectTsmm& c) {
+CudaWork direct_work(const CudaDevice& device, const CudaTsmmProblem& p, const DirectTsmm& c) {
   const double rows = static_cast<double>(ceil_div(c.blocks, device.multiprocessors) * c.rows);
   const double products = static_cast<double>(p.m) * p.parts * c.tile_n;
   CudaWork work = tsmm_work(device, p, c, 0.97, 1);
@@ -58,7 +55,7 @@ static CudaWork direct_work(const CudaDevice& device, const CudaTsmmProblem& p, 
   return work;
 }
 
-static bool is_compiled(const CudaTsmmProblem& p, const DirectTsmm& c) {
+bool is_compiled(const CudaTsmmProblem& p, const DirectTsmm& c) {
   if (sums_in_single(c)) {
     return is_among(tsmm_direct_f32_compiled, p.real_bytes, c.blocks_n, c.tile_n, c.panel, p.parts);
   }
@@ -68,15 +65,13 @@ static bool is_compiled(const CudaTsmmProblem& p, const DirectTsmm& c) {
 constexpr Field<DirectTsmm> fields[] = {{"tile", &DirectTsmm::blocks_n, &DirectTsmm::tile_n},
                                         {"panel", &DirectTsmm::panel}};
 
-const TsmmEntry<DirectTsmm> DirectTsmm::entry{fields, is_compiled, complete_direct, direct_work, add_direct};
-
-static bool complete_general(const CudaDevice& device, const CudaTsmmProblem& p, GeneralTsmm& c) {
+bool complete_general(const CudaDevice& device, const CudaTsmmProblem& p, GeneralTsmm& c) {
   if (p.in_place) return false;
   c.blocks = std::min<std::int64_t>(ceil_div(p.k, general_tile), 8 * device.multiprocessors);
   return true;
 }
 
-static CudaWork general_work(const CudaDevice& device, const CudaTsmmProblem& p, const GeneralTsmm& c) {
+CudaWork general_work(const CudaDevice& device, const CudaTsmmProblem& p, const GeneralTsmm& c) {
   const auto tiles = static_cast<double>(ceil_div(p.n, general_tile));
   CudaWork work = tsmm_work(device, p, c, 0.5, 1);
   work.bytes += static_cast<double>(p.k) * static_cast<double>(p.m) * (tiles - 1) * p.real_bytes;
@@ -90,11 +85,11 @@ static CudaWork general_work(const CudaDevice& device, const CudaTsmmProblem& p,
   return work;
 }
 
-static void add_general(const TsmmCandidates& to) {
-  GeneralTsmm c{};
-  to.add(c);
-}
+void add_general(const TsmmCandidates& to) { to.add(GeneralTsmm{}); }
 
+}  // namespace
+
+const TsmmEntry<DirectTsmm> DirectTsmm::entry{fields, is_compiled, complete_direct, direct_work, add_direct};
 const TsmmEntry<GeneralTsmm> GeneralTsmm::entry{
     {}, [](const CudaTsmmProblem&, const GeneralTsmm&) { return true; }, complete_general, general_work, add_general};
 

@@ -13,9 +13,7 @@ std::int64_t bytes_of_stage(const CudaTsmmProblem& p, const PerWarp& c) {
   return std::int64_t{c.rows} * c.pitch * p.real_bytes;
 }
 
-}  // namespace
-
-static bool complete_per_warp(const CudaDevice& device, const CudaTsmmProblem& p, PerWarp& c) {
+bool complete_per_warp(const CudaDevice& device, const CudaTsmmProblem& p, PerWarp& c) {
   const std::int64_t most_panel = 256 / p.real_bytes;
   const bool wide = c.tile_n > 4;  // one block a multiprocessor: products in parts are faster in place, and before 9.0
   if (!p.row_major || p.m < 1 || p.n > 8 * c.tile_n || (wide && (p.in_place || !device.bulk_copies)) || c.stages < 2 ||
@@ -38,7 +36,7 @@ static bool complete_per_warp(const CudaDevice& device, const CudaTsmmProblem& p
   return true;
 }
 
-static void add_per_warp(const TsmmCandidates& to) {
+void add_per_warp(const TsmmCandidates& to) {
   using C = PerWarp;
   const CudaTsmmProblem& p = to.problem;
   // Memory is written in sectors of 32 bytes. Lanes fill them without shared memory only if all rows of B begin and end
@@ -50,13 +48,15 @@ static void add_per_warp(const TsmmCandidates& to) {
   int narrower = 0;
   for (const TileShape& tile : tsmm_per_warp_shapes) {
     if (8 * std::exchange(narrower, tile.n) >= p.n) continue;  // a narrower tile is enough
-    to.add_each(start<C>(tile), {{&C::stages, stages, {2, 3, 4}},
-                                 {&C::chunks_per_ticket, wide_rows ? 4 : 0, {2, 4, 8, 16}},
-                                 {&C::staged, staged ? 1 : 0, {0, 1}}});
+    auto c = start<C>(tile);
+    c.stages = stages;
+    c.chunks_per_ticket = wide_rows ? 4 : 0;
+    c.staged = staged ? 1 : 0;
+    to.add(c, {{&C::stages, {2, 3, 4}}, {&C::chunks_per_ticket, {2, 4, 8, 16}}, {&C::staged, {0, 1}}});
   }
 }
 
-static CudaWork per_warp_work(const CudaDevice& device, const CudaTsmmProblem& p, const PerWarp& c) {
+CudaWork per_warp_work(const CudaDevice& device, const CudaTsmmProblem& p, const PerWarp& c) {
   const std::int64_t blocks = ceil_div(c.blocks, device.multiprocessors);
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.blocks) * blocks;
   const double products = static_cast<double>(turns * c.blocks_n * c.tile_n * ceil_div(p.m, 4)) / 4;
@@ -70,7 +70,7 @@ static CudaWork per_warp_work(const CudaDevice& device, const CudaTsmmProblem& p
   return work;
 }
 
-static bool is_compiled(const CudaTsmmProblem& p, const PerWarp& c) {
+bool is_compiled(const CudaTsmmProblem& p, const PerWarp& c) {
   return is_among(tsmm_per_warp_compiled, p.real_bytes, c.blocks_n, c.tile_n);
 }
 
@@ -78,6 +78,8 @@ constexpr Field<PerWarp> fields[] = {{"tile", &PerWarp::blocks_n, &PerWarp::tile
                                      {"staged", &PerWarp::staged},
                                      {"stages", &PerWarp::stages},
                                      {"ticket", &PerWarp::chunks_per_ticket}};
+
+}  // namespace
 
 const TsmmEntry<PerWarp> PerWarp::entry{fields, is_compiled, complete_per_warp, per_warp_work, add_per_warp};
 

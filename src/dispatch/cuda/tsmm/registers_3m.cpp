@@ -1,6 +1,5 @@
-#include <algorithm>
-
-#include "src/dispatch/cuda/tsmm/strided.hpp"
+#include "src/dispatch/cuda/model.hpp"
+#include "src/dispatch/cuda/stages.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -24,9 +23,7 @@ int pitch_of(const CudaTsmmProblem& p, const Registers3m& c) {
   return p.row_major ? (c.panel / apart % 2 != 0 ? c.panel : c.panel + apart) : 2 * c.rows + numbers_of_line / 4;
 }
 
-}  // namespace
-
-static bool complete_registers_3m(const CudaDevice& device, const CudaTsmmProblem& p, Registers3m& c) {
+bool complete_registers_3m(const CudaDevice& device, const CudaTsmmProblem& p, Registers3m& c) {
   if (!gauss_serves(device, p, c)) return false;
   c.classes = 1;
   c.groups = 1;
@@ -51,7 +48,7 @@ static bool complete_registers_3m(const CudaDevice& device, const CudaTsmmProble
   return true;
 }
 
-static void add_registers_3m(const TsmmCandidates& to) {
+void add_registers_3m(const TsmmCandidates& to) {
   using C = Registers3m;
   const CudaTsmmProblem& p = to.problem;
   // As measured on an H200, other kernels are better for fewer columns.
@@ -62,13 +59,13 @@ static void add_registers_3m(const TsmmCandidates& to) {
   for (const TileShape& tile : tsmm_registers_3m_shapes) {  // narrow tiles come first
     // Without staging, rows that begin inside sectors of memory would be written in parts of sectors.
     const bool staged = stages_rows(p) && p.n / 2 % 2 != 0 && gauss_row_pairs(tile.n) > 1;
-    const bool found =
-        to.add_each(start<C>(tile), {{&C::row_warps, 0, {1, 2, 3, 4, 6}}, {&C::staged, staged ? 1 : 0, {0, 1}}});
-    if (found && !to.all) return;
+    auto c = start<C>(tile);
+    c.staged = staged ? 1 : 0;
+    if (to.add(c, {{&C::row_warps, {1, 2, 3, 4, 6}}, {&C::staged, {0, 1}}}) && !to.all) return;
   }
 }
 
-static CudaWork registers_3m_work(const CudaDevice& device, const CudaTsmmProblem& p, const Registers3m& c) {
+CudaWork registers_3m_work(const CudaDevice& device, const CudaTsmmProblem& p, const Registers3m& c) {
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.blocks);
   CudaWork work = work_of(device, p, c, 0.97);
   // Products of depth 4 that the warps make for all sets of 8 rows. A multiprocessor makes four of them in 16 clocks,
@@ -80,7 +77,7 @@ static CudaWork registers_3m_work(const CudaDevice& device, const CudaTsmmProble
   return work;
 }
 
-static bool is_compiled(const CudaTsmmProblem& p, const Registers3m& c) {
+bool is_compiled(const CudaTsmmProblem& p, const Registers3m& c) {
   return p.real_bytes == 8 && p.parts == 2 &&
          is_among(tsmm_registers_3m_compiled, p.real_bytes, c.blocks_n, c.tile_n, !p.row_major);
 }
@@ -91,6 +88,8 @@ constexpr Field<Registers3m> fields[] = {{"tile", &Registers3m::blocks_n, &Regis
                                          {"staged", &Registers3m::staged},
                                          {"stages", &Registers3m::stages},
                                          {"ticket", &Registers3m::chunks_per_ticket}};
+
+}  // namespace
 
 const TsmmEntry<Registers3m> Registers3m::entry{fields, is_compiled, complete_registers_3m, registers_3m_work,
                                                 add_registers_3m};

@@ -2,9 +2,7 @@
 #include <limits>
 
 #include "src/dispatch/cuda/model.hpp"
-#include "src/dispatch/cuda/rules.hpp"
 #include "src/dispatch/cuda/stages.hpp"
-#include "src/dispatch/cuda/tsmm/strided.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -17,14 +15,6 @@ bool comes_in_boxes(const CudaDevice& device, std::int64_t k, std::int64_t width
   return device.bulk_copies && aligned && k < most && pitch != width && pitch * real_bytes % 16 == 0 &&
          round_up(width, 16 / real_bytes) <= longest_box;
 }
-
-}  // namespace
-
-bool boxes_a_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
-  return !streams(p.m, p.pitch_a) && comes_in_boxes(device, p.k, p.m, p.pitch_a, p.real_bytes, p.aligned);
-}
-
-namespace {
 
 bool ring_serves(const CudaDevice& device, const CudaTsmmProblem& p) {
   return p.row_major && p.m > 0 && !p.may_skip_a && (streams(p.m, p.pitch_a) || boxes_a_serve(device, p));
@@ -75,6 +65,7 @@ bool fit_stages(const CudaDevice& device, const CudaTsmmProblem& p, RowRing& c) 
   const std::int64_t fixed = fixed_bytes(p, c);
   const std::int64_t room = device.shared_bytes - static_bytes;
   const bool chosen = c.stages != 0;
+  if ((c.boxes_a || c.boxes_b) && c.rows > longest_box) return false;
   if (fixed + (chosen ? c.stages : 1) * stage > room) return false;
   if (!chosen) c.stages = whole_groups((room - fixed) / stage, c.groups);
   c.shared_bytes = static_cast<int>(fixed + c.stages * stage);
@@ -88,8 +79,6 @@ bool fit_stages(const CudaDevice& device, const CudaTsmmProblem& p, RowRing& c) 
   if (!chosen && !enough) c.stages = 0;
   return enough;
 }
-
-bool fit_boxes(const RowRing& c) { return !(c.boxes_a || c.boxes_b) || c.rows <= longest_box; }
 
 // Rows of views lie far apart. Memory serves them best in small chunks. Where much is also written, only little should
 // be on its way at a time.
@@ -107,7 +96,7 @@ bool fit_scattered(const CudaDevice& device, const CudaTsmmProblem& p, RowRing& 
   if (!reads) {
     tried.stages = std::max(2, static_cast<int>(good_bytes / (tried.rows * bytes * tried.groups))) * tried.groups;
   }
-  if (tried.rows % row_step(p, c) != 0 || !fit_boxes(tried) || !fit_stages(device, p, tried)) return false;
+  if (tried.rows % row_step(p, c) != 0 || !fit_stages(device, p, tried)) return false;
   c = tried;
   return true;
 }
@@ -115,36 +104,37 @@ bool fit_scattered(const CudaDevice& device, const CudaTsmmProblem& p, RowRing& 
 // Chooses the most consumer warp groups and the longest chunks that fit, if the configuration leaves them open.
 bool fit_groups(const CudaDevice& device, const CudaTsmmProblem& p, RowRing& c) {
   const int most_groups = ring_warps(c) / c.warps;
-  if (c.groups != 0 && c.rows != 0) return c.groups <= most_groups && fit_boxes(c) && fit_stages(device, p, c);
+  if (c.groups > most_groups) return false;
   if (is_scattered(p, c) && fit_scattered(device, p, c)) return true;
   const int step = row_step(p, c);
   const std::int64_t row_bytes = stage_pitch_a(p, c) * p.real_bytes;
   const std::int64_t most_bytes = by_fma(c) && p.real_bytes == 4 ? 7168 : 8192;
   const int least_groups = c.groups;
+  const int chosen_rows = c.rows;
   // As measured on an H200, twelve groups with shorter chunks are slower than eight with longer ones.
   constexpr std::int64_t least_bytes_of_twelve = 3712;
   int groups = least_groups != 0 ? least_groups : most_groups;
   for (; groups > 0; groups = groups > computing_warps ? computing_warps : groups / 2) {
     c.groups = groups;
-    c.rows = std::max(
-        step, chunk_rows(row_bytes, most_bytes, p.real_bytes, p.k, std::int64_t{device.multiprocessors} * groups));
+    c.rows = chosen_rows != 0 ? chosen_rows
+                              : std::max(step, chunk_rows(row_bytes, most_bytes, p.real_bytes, p.k,
+                                                          std::int64_t{device.multiprocessors} * groups));
     for (; c.rows >= step; c.rows /= 2) {
       if (least_groups == 0 && groups > computing_warps && c.rows * row_bytes < least_bytes_of_twelve) break;
-      if (fit_boxes(c) && fit_stages(device, p, c)) return true;
+      if (fit_stages(device, p, c)) return true;
+      if (chosen_rows != 0) break;
     }
     if (least_groups != 0) break;
   }
   return false;
 }
 
-}  // namespace
-
-static bool complete_row_ring(const CudaDevice& device, const CudaTsmmProblem& p, RowRing& c) {
+bool complete_row_ring(const CudaDevice& device, const CudaTsmmProblem& p, RowRing& c) {
   if (!ring_serves(device, p)) return false;
   c.boxes_a = !streams(p.m, p.pitch_a);
   // TMA tiles are written in whole units of 16 bytes, which must belong to B.
-  c.boxes_b = p.n * p.real_bytes % 16 == 0 &&
-              comes_in_boxes(device, p.k, p.n, p.pitch_b, p.real_bytes, p.aligned_output);
+  c.boxes_b =
+      p.n * p.real_bytes % 16 == 0 && comes_in_boxes(device, p.k, p.n, p.pitch_b, p.real_bytes, p.aligned_output);
   if (by_fma(c) && (p.n > c.blocks_n || p.m > narrow_depth(c.blocks_n))) return false;
   if (sums_in_single(c) && !p.may_split) return false;
   if (is_split(c) && (!p.may_split || p.real_bytes != 4)) return false;
@@ -159,7 +149,7 @@ static bool complete_row_ring(const CudaDevice& device, const CudaTsmmProblem& p
   return true;
 }
 
-static CudaWork row_ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const RowRing& c) {
+CudaWork row_ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const RowRing& c) {
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.blocks);
   const auto rows = static_cast<double>(turns * c.rows);
   const double busy_part = static_cast<double>(ring_warps(c)) / (c.groups * c.warps);
@@ -186,32 +176,16 @@ static CudaWork row_ring_work(const CudaDevice& device, const CudaTsmmProblem& p
   return work;
 }
 
-// Adds the usual configuration of a shape, or all.
-static void add_shape(const TsmmCandidates& to, int tile_n, int blocks_n) {
+void add_shape(const TsmmCandidates& to, int tile_n, int blocks_n) {
   using C = RowRing;
-  const auto shape = start<C>({blocks_n, tile_n});
-  C usual = shape;
-  to.add(usual);
-  if (!to.all || usual.warps == 0) return;
-  for (int groups = ring_warps(usual) / usual.warps; groups > 0; groups /= 2) {
-    for (int rows = row_step(to.problem, usual); rows <= 1024; rows *= 2) {
-      C full = shape;
-      full.groups = groups;
-      full.rows = rows;
-      C c = full;
-      to.add(full);
-      to.add_each(c, {{&C::chunks_per_ticket, 1, {2, 4, 8, 16}}});
-      // Half of the stages that fit; of views, also the fewest.
-      if (full.stages / 2 >= groups) to.add_each(c, {{&C::stages, full.stages / 2 / groups * groups, {}}});
-      c.stages = 2 * groups;
-      if (usual.boxes_a) to.add_each(c, {{&C::chunks_per_ticket, 0, {1, 2, 4}}});
-    }
-  }
+  to.add(start<C>({blocks_n, tile_n}), {{&C::groups, {1, 2, 4, 8, 12}},
+                                        {&C::rows, {16, 32, 64, 128, 256, 512}},
+                                        {&C::stages, {4, 8, 12, 16, 24}},
+                                        {&C::chunks_per_ticket, {1, 2, 4, 8, 16}}});
 }
 
-static void add_row_ring(const TsmmCandidates& to) {
+void add_row_ring(const TsmmCandidates& to) {
   const CudaTsmmProblem& p = to.problem;
-  if (!ring_serves(to.device, p)) return;
   const bool limited = waits_for_double(to.device, p);
   // As measured on an H200, conversions to double precision would limit narrow views that are written as much as read.
   const bool split = p.real_bytes == 4 && p.may_split && !streams(p.m, p.pitch_a) && p.n <= 16 &&
@@ -236,13 +210,13 @@ static void add_row_ring(const TsmmCandidates& to) {
   }
 }
 
-static bool is_compiled(const CudaTsmmProblem& p, const RowRing& c) {
+bool is_compiled(const CudaTsmmProblem& p, const RowRing& c) {
   if (is_split(c)) return is_among(tsmm_row_ring_tf32_compiled, p.real_bytes, c.tile_n, c.blocks_n);
   if (by_fma(c)) return is_among(tsmm_row_ring_fma_compiled, p.real_bytes, c.blocks_n);
   return is_among(tsmm_row_ring_compiled, p.real_bytes, c.tile_n, c.blocks_n);
 }
 
-static std::span<const Field<RowRing>> fields(const TsmmKind& kind) {
+std::span<const Field<RowRing>> fields(const CudaKind& kind) {
   using C = RowRing;
   static constexpr Field<C> warps{"warps", &C::warps}, groups{"groups", &C::groups}, rows{"rows", &C::rows},
       stages{"stages", &C::stages}, ticket{"ticket", &C::chunks_per_ticket};
@@ -252,6 +226,12 @@ static std::span<const Field<RowRing>> fields(const TsmmKind& kind) {
   return ring;
 }
 
+}  // namespace
+
 const TsmmEntry<RowRing> RowRing::entry{{}, is_compiled, complete_row_ring, row_ring_work, add_row_ring, fields};
+
+bool boxes_a_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
+  return !streams(p.m, p.pitch_a) && comes_in_boxes(device, p.k, p.m, p.pitch_a, p.real_bytes, p.aligned);
+}
 
 }  // namespace blockvec::kernels::dispatch

@@ -24,9 +24,7 @@ std::int64_t blocks_at_a_time(const CudaDevice& device, const ShortK& c) {
   return std::min<std::int64_t>((device.shared_bytes + 1024) / (c.shared_bytes + 1024), 16 / c.blocks_n);
 }
 
-}  // namespace
-
-static bool complete_short_k(const CudaDevice& device, const CudaTsmmProblem& p, ShortK& c) {
+bool complete_short_k(const CudaDevice& device, const CudaTsmmProblem& p, ShortK& c) {
   // Rows of A are copied in pairs of numbers.
   if (!p.row_major || p.real_bytes != 8 || p.parts != 1 || p.may_skip_a || p.m == 0 || p.n > 8 * c.tile_n ||
       !p.aligned || p.pitch_a % 2 != 0) {
@@ -39,17 +37,16 @@ static bool complete_short_k(const CudaDevice& device, const CudaTsmmProblem& p,
   return c.shared_bytes <= device.shared_bytes && c.blocks <= std::numeric_limits<std::int32_t>::max();
 }
 
-static void add_short_k(const TsmmCandidates& to) {
+void add_short_k(const TsmmCandidates& to) {
   const CudaTsmmProblem& p = to.problem;
   for (const TileShape& tile : tsmm_short_k_shapes) {
     const bool narrower = tile.n > 1 && 4 * tile.n >= p.n;  // a narrower tile is enough
     if (!to.all && (narrower || tile.m != (p.m >= many_columns ? 8 : 4))) continue;
-    auto c = start<ShortK>(tile);
-    to.add(c);
+    to.add(start<ShortK>(tile));
   }
 }
 
-static CudaWork short_k_work(const CudaDevice& device, const CudaTsmmProblem& p, const ShortK& c) {
+CudaWork short_k_work(const CudaDevice& device, const CudaTsmmProblem& p, const ShortK& c) {
   const std::int64_t blocks = blocks_at_a_time(device, c);
   const std::int64_t turns = ceil_div(c.blocks, device.multiprocessors * blocks);
   const double steps = static_cast<double>(turns * blocks * c.blocks_n) * static_cast<double>(ceil_div(p.m, 16));
@@ -65,11 +62,13 @@ static CudaWork short_k_work(const CudaDevice& device, const CudaTsmmProblem& p,
   return work;
 }
 
-static bool is_compiled(const CudaTsmmProblem& p, const ShortK& c) {
+bool is_compiled(const CudaTsmmProblem& p, const ShortK& c) {
   return p.real_bytes == 8 && p.parts == 1 && is_among(tsmm_short_k_compiled, p.real_bytes, c.blocks_n, c.tile_n);
 }
 
 constexpr Field<ShortK> fields[] = {{"tile", &ShortK::blocks_n, &ShortK::tile_n}};
+
+}  // namespace
 
 const TsmmEntry<ShortK> ShortK::entry{fields, is_compiled, complete_short_k, short_k_work, add_short_k};
 

@@ -1,9 +1,8 @@
-#include "src/dispatch/cuda/tsmm/strided.hpp"
-
 #include <algorithm>
 #include <limits>
 
-#include "src/dispatch/cuda/rules.hpp"
+#include "src/dispatch/cuda/model.hpp"
+#include "src/dispatch/cuda/stages.hpp"
 
 namespace blockvec::kernels::dispatch {
 namespace {
@@ -29,7 +28,7 @@ std::int64_t spread(const CudaTsmmProblem& p, std::int64_t numbers, bool in_pair
 bool is_3m(const Strided& c) { return c.policy == Policy::three_m; }
 bool is_plain(const Strided& c) { return c.policy == Policy::plain; }
 bool is_tf32(const Strided& c) { return c.policy == Policy::tf32; }
-bool holds_c(const Strided& c) { return c.kernel == TsmmKernel::registers_3m; }
+bool holds_c(const Strided& c) { return c.kernel == CudaKernel::registers_3m; }
 int blocks_of(const Strided& c) { return is_tf32(c) ? 1 : tsmm_box_blocks({c.blocks_n, c.tile_n}); }
 int box_rows(const Strided& c) { return 16 * c.row_warps; }
 int boxes_of_stage(const Strided& c) { return holds_c(c) ? 1 : c.groups * c.blocks_n; }
@@ -84,32 +83,6 @@ bool fit_panel(const CudaTsmmProblem& p, std::int64_t panel, Strided& c) {
   return class_numbers(p, c) * p.real_bytes % line_bytes == 0;
 }
 
-}  // namespace
-
-int box_classes(const CudaTsmmProblem& p) { return box_classes(distance(p), p.real_bytes); }
-
-bool fit_stages(const CudaDevice& device, std::int64_t beside, std::int64_t stage, std::int64_t most, Strided& c) {
-  // Each block of a multiprocessor takes another kilobyte, which nobody can use.
-  const std::int64_t room = (device.shared_bytes + 1024) / blocks_of(c) - 1024 - static_bytes - beside;
-  if (c.stages == 0) c.stages = static_cast<int>(std::clamp<std::int64_t>(room / stage, 0, most));
-  c.shared_bytes = static_cast<int>(beside + c.stages * stage);
-  return c.stages >= 2 && c.stages <= max_stages && c.stages * stage <= room;
-}
-
-void set_blocks(const CudaDevice& device, const CudaTsmmProblem& p, Strided& c, int chunks_per_ticket) {
-  set_tickets(device, ceil_div(p.k, c.rows), chunks_per_ticket, c, blocks_of(c));
-  if (c.small_in_ring) c.workspace_bytes += static_cast<std::size_t>(small_bytes(c, round_up(p.m, c.panel)));
-}
-
-CudaWork work_of(const CudaDevice& device, const CudaTsmmProblem& p, const Strided& c, double share) {
-  CudaWork work = tsmm_work(device, p, c, share);
-  work.products = c.policy == Policy::tf32 ? CudaProducts::tf32_tensor : CudaProducts::f64_tensor;
-  work.bytes_in_flight = blocks_of(c) * (c.stages - 1.5) * static_cast<double>(numbers_of_stage(p, c) * p.real_bytes);
-  return work;
-}
-
-namespace {
-
 // Divides a block's shared memory among stages and what stays besides them. C stays in the block, or its K slices come
 // with those of A if it does not fit.
 bool fit_ring(const CudaDevice& device, const CudaTsmmProblem& p, Strided& c) {
@@ -139,8 +112,9 @@ bool fit_stage(const CudaDevice& device, const CudaTsmmProblem& p, Strided& c) {
   const std::int64_t good_bytes = is_plain(c) || (!p.row_major && p.m < 4) ? 40960 : 20480;
   const std::int64_t row_numbers = std::int64_t{box_rows(c)} * c.blocks_n;
   const std::int64_t whole = round_up(p.m, panel_step(p, c));
+  const bool any_groups = c.groups == 0;
+  if (any_groups || is_3m(c)) c.groups = 1;
   if (is_3m(c)) {
-    c.groups = 1;
     // C comes with A only if a chunk has many rows. Results that are not finite are computed again from A.
     const bool by_panels = gauss_by_panels({c.blocks_n, c.tile_n}) && row_numbers >= 128 && !p.in_place;
     if (c.panel == 0) c.panel = static_cast<int>(whole <= 128 || !by_panels ? whole : p.row_major ? 32 : 64);
@@ -150,11 +124,8 @@ bool fit_stage(const CudaDevice& device, const CudaTsmmProblem& p, Strided& c) {
   if (c.panel != 0) {
     return (c.panel == whole || (c.panel % 16 == 0 && c.panel < p.m && c.groups == 1)) && fit_panel(p, c.panel, c);
   }
-  const bool any_groups = c.groups == 0;
-  if (any_groups) c.groups = 1;
   if (fit_panel(p, whole, c) && numbers_of_stage(p, c) * p.real_bytes <= most_bytes) {
     while (any_groups && numbers_of_stage(p, c) * p.real_bytes * 2 <= good_bytes && c.groups < 8 &&
-           numbers_of_stage(p, c) * p.real_bytes * 2 <= most_bytes &&
            ceil_div(p.k, row_numbers * c.groups * 2) >= 4 * device.multiprocessors) {
       c.groups *= 2;
     }
@@ -166,32 +137,7 @@ bool fit_stage(const CudaDevice& device, const CudaTsmmProblem& p, Strided& c) {
   return fit_panel(p, panel < p.m ? panel : whole, c);
 }
 
-}  // namespace
-
-// Memory is written in sectors of 32 bytes. If all lines of B begin with one, lanes fill them without shared memory.
-bool stages_results(const CudaTsmmProblem& p) {
-  return (!p.aligned_output || p.pitch_b * p.real_bytes % 32 != 0) && 4 * p.n > p.m;
-}
-
-// Tensor maps count in 32 bits, and every class must have at least one line.
-bool boxes_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
-  const std::int64_t most = std::numeric_limits<std::int32_t>::max() - 4096;
-  return device.bulk_copies && p.m > 0 && p.parts * p.k < most && p.m < most &&
-         (p.row_major ? p.k : p.m / p.parts) >= box_classes(p);
-}
-
-bool boxes_split_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
-  if (!device.warpgroups || p.real_bytes != 4 || !p.row_major || !p.may_split || !boxes_serve(device, p)) return false;
-  const int classes = box_classes(p);
-  return p.parts == 2 ? classes <= 2 : classes == 1 && p.aligned;
-}
-
-bool wide_serves_in_place(const CudaDevice& device, std::int64_t k, std::int64_t n) {
-  constexpr std::int64_t most_rows = std::numeric_limits<std::int32_t>::max() / 2 - 4096;  // of complex numbers
-  return device.bulk_copies && k >= 4 && k < most_rows && n > section_columns && n <= most_columns_in_place;
-}
-
-static bool complete_tf32(const CudaDevice& device, const CudaTsmmProblem& p, Strided& c) {
+bool complete_tf32(const CudaDevice& device, const CudaTsmmProblem& p, Strided& c) {
   if (!boxes_split_serve(device, p) || p.n > columns_of_tile(p, c)) return false;
   c.classes = box_classes(p);
   c.groups = c.warps = 1;
@@ -210,7 +156,7 @@ static bool complete_tf32(const CudaDevice& device, const CudaTsmmProblem& p, St
   return true;
 }
 
-static bool complete_strided(const CudaDevice& device, const CudaTsmmProblem& p, Strided& c) {
+bool complete_strided(const CudaDevice& device, const CudaTsmmProblem& p, Strided& c) {
   if (is_tf32(c)) return complete_tf32(device, p, c);
   if (!boxes_serve(device, p) || (is_plain(c) && !p.row_major)) return false;
   // 3M reads complex numbers as a whole.
@@ -228,7 +174,7 @@ static bool complete_strided(const CudaDevice& device, const CudaTsmmProblem& p,
   return true;
 }
 
-static bool complete_wide(const CudaDevice& device, const CudaTsmmProblem& p, Wide& c) {
+bool complete_wide(const CudaDevice& device, const CudaTsmmProblem& p, Wide& c) {
   if (!boxes_serve(device, p) || c.staged != 0) return false;
   c.warps = p.n <= 8 * c.tile_n ? 1 : p.in_place && p.n > 16 * c.tile_n ? 4 : 2;
   c.row_warps = computing_warps / c.warps;
@@ -259,7 +205,7 @@ static bool complete_wide(const CudaDevice& device, const CudaTsmmProblem& p, Wi
   return true;
 }
 
-static CudaWork tf32_work(const CudaDevice& device, const CudaTsmmProblem& p, const Strided& c) {
+CudaWork tf32_work(const CudaDevice& device, const CudaTsmmProblem& p, const Strided& c) {
   const int columns = 8 * c.tile_n;  // of scalars
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.blocks);
   const auto rows = static_cast<double>(turns * c.rows);
@@ -280,7 +226,7 @@ static CudaWork tf32_work(const CudaDevice& device, const CudaTsmmProblem& p, co
   return work;
 }
 
-static CudaWork strided_work(const CudaDevice& device, const CudaTsmmProblem& p, const Strided& c) {
+CudaWork strided_work(const CudaDevice& device, const CudaTsmmProblem& p, const Strided& c) {
   if (is_tf32(c)) return tf32_work(device, p, c);
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.blocks);
   const double busy_part = static_cast<double>(computing_warps) / (c.row_warps * c.warps);
@@ -301,7 +247,7 @@ static CudaWork strided_work(const CudaDevice& device, const CudaTsmmProblem& p,
   return work;
 }
 
-static CudaWork wide_work(const CudaDevice& device, const CudaTsmmProblem& p, const Wide& c) {
+CudaWork wide_work(const CudaDevice& device, const CudaTsmmProblem& p, const Wide& c) {
   CudaWork work = work_of(device, p, c, 0.95);
   const std::int64_t turns =
       ceil_div(ceil_div(p.k, c.rows) * c.sections, static_cast<std::int64_t>(work.multiprocessors));
@@ -313,8 +259,6 @@ static CudaWork wide_work(const CudaDevice& device, const CudaTsmmProblem& p, co
   work.bytes_in_flight = (c.stages - 1.5) * static_cast<double>(c.rows * c.panel * p.real_bytes);
   return work;
 }
-
-namespace {
 
 // A shape to try. Where row_warps or panel is 0, the rules choose it.
 struct Shape {
@@ -328,8 +272,6 @@ struct Shapes {
   Shape best{}, other{};
 };
 
-bool is_tight(const CudaTsmmProblem& p) { return p.row_major && streams(p.m, p.pitch_a); }
-
 Shapes usual_shapes_of_columns(const CudaTsmmProblem& p, int pieces) {
   if (pieces <= 1) return {{{2, 1}, 8, 0}, {{1, 2}, 8, 0}};
   if (pieces == 2) return {{{2, 1}, 4, 0}, {{1, 2}, 8, 0}};
@@ -340,7 +282,7 @@ Shapes usual_shapes_of_columns(const CudaTsmmProblem& p, int pieces) {
 
 Shapes usual_shapes_of_rows(const CudaTsmmProblem& p, int pieces) {
   const std::int64_t bytes = p.m * p.real_bytes;
-  if (is_tight(p) && p.reads_output && p.n <= 2 && p.m <= 32) return {{{2, 1}, 8, 0}};
+  if (streams(p.m, p.pitch_a) && p.reads_output && p.n <= 2 && p.m <= 32) return {{{2, 1}, 8, 0}};
   if (bytes <= 128 && pieces == 2) return {{{1, 2}, 8, 0}};
   if (p.m >= 256 && (pieces == 1 || (pieces == 2 && p.m == 256))) return {{{1, 1}, 2, 128}};
   if (pieces <= 2 && p.m <= 256) return {{{1, 1}, 4, 0}};
@@ -364,34 +306,32 @@ Shapes usual_shapes(Policy policy, const CudaTsmmProblem& p) {
   return {{{2, 4}, 0, 0}, {{2, 6}, 0, 0}};
 }
 
-// What tuning tries besides the rules' choice, 0.
-const Values<Strided> panels{&Strided::panel, 0, {16, 32, 64, 128}};
-const Values<Strided> stage_counts{&Strided::stages, 0, {2, 3, 4}};
-
 void add_3m(const TsmmCandidates& to) {
   using C = Strided;
   const CudaTsmmProblem& p = to.problem;
   if (p.parts == 1 || p.m * p.n <= 48 * (p.m + p.n)) return;  // narrower products wait for memory anyway
-  for (const TileShape& tile : tsmm_strided_3m_shapes) to.add_each(start<C>(tile), {panels, stage_counts});
+  for (const TileShape& tile : tsmm_strided_3m_shapes)
+    to.add(start<C>(tile), {{&C::panel, {16, 32, 64, 128}}, {&C::stages, {2, 3, 4}}});
 }
 
 // Adds a shape. Returns its number of stages, or 0 if it is illegal.
 int add_shape(const TsmmCandidates& to, const Shape& shape, bool staged) {
-  auto c = start<Strided>(shape.tile);
+  using C = Strided;
+  auto c = start<C>(shape.tile);
   c.panel = shape.panel;
   c.row_warps = shape.row_warps;
-  c.groups = shape.panel != 0 ? 1 : 0;
   c.staged = staged ? 1 : 0;
-  return to.add(c) ? c.stages : 0;
+  const bool added = to.add(c, {{&C::groups, {1, 2, 4, 8}},
+                                {&C::panel, {16, 32, 64, 128}},
+                                {&C::staged, {0, 1}},
+                                {&C::chunks_per_ticket, {1, 2, 4}}});
+  return added ? to.found.back()->stages : 0;
 }
 
-}  // namespace
-
-static void add_tf32(const TsmmCandidates& to) {
+void add_tf32(const TsmmCandidates& to) {
   using C = Strided;
   const CudaTsmmProblem& p = to.problem;
   const bool few = splits_few_columns(p);
-  if (p.real_bytes != 4 || !p.row_major) return;
   if (!to.all && !few && p.m * p.n < 16 * (p.m + p.n)) return;  // narrower products wait for memory anyway
   if (!to.all && prefers_per_warp(p)) return;
   for (const TileShape& tile : tsmm_strided_tf32_shapes) {
@@ -402,12 +342,11 @@ static void add_tf32(const TsmmCandidates& to) {
     const int shortest = p.parts == 1 && tile.n > 4 ? 96 : 48;
     if (!to.all && p.reads_output && p.m < shortest) continue;
     // Without staging, as measured on an H200, best even if rows begin inside sectors of memory.
-    to.add_each(start<C>(tile), {panels, stage_counts, {&C::staged, 0, {1}}});
+    to.add(start<C>(tile), {{&C::panel, {16, 32, 64, 128}}, {&C::stages, {2, 3, 4}}});
   }
 }
 
-static void add_strided(const TsmmCandidates& to) {
-  using C = Strided;
+void add_strided(const TsmmCandidates& to) {
   if (to.kind.policy == Policy::three_m) return add_3m(to);
   if (to.kind.policy == Policy::tf32) return add_tf32(to);
   const CudaTsmmProblem& p = to.problem;
@@ -421,31 +360,21 @@ static void add_strided(const TsmmCandidates& to) {
     }
     if (most > 0) return;
   }
-  const Values<C> tickets{&C::chunks_per_ticket, 1, {2, 4}};
   for (const TileShape& tile : tsmm_strided_shapes) {
     if (tile.n > (to.all ? 2 : 1) && std::int64_t{tile.n} * 8 >= 2 * p.n) continue;  // a narrower tile is enough
-    for (const int row_warps : {8, 4, 2, 1}) {
-      add_shape(to, {tile, row_warps, 0}, staged);
-      if (!to.all) continue;
-      add_shape(to, {tile, row_warps, 0}, !staged);
-      auto c = start<C>(tile);
-      c.row_warps = row_warps;
-      c.staged = staged ? 1 : 0;
-      c.groups = 1;
-      to.add_each(c, {tickets, panels});
-      if (p.row_major && !is_tight(p)) to.add_each(c, {tickets, {&C::groups, 2, {4, 8}}});
-    }
+    for (const int row_warps : {8, 4, 2, 1}) add_shape(to, {tile, row_warps, 0}, staged);
   }
 }
 
-static void add_wide(const TsmmCandidates& to) {
+void add_wide(const TsmmCandidates& to) {
+  using C = Wide;
   for (const TileShape& tile : tsmm_wide_shapes) {
     if (to.all && to.problem.n <= 8 * (tile.n - 1)) continue;  // a narrower tile is enough
-    to.add_each(start<Wide>({2, tile.n}), {{&Wide::panel, 0, {16, 32}}});
+    to.add(start<C>({2, tile.n}), {{&C::panel, {16, 32}}});
   }
 }
 
-static bool is_compiled(const CudaTsmmProblem& p, const Strided& c) {
+bool is_compiled(const CudaTsmmProblem& p, const Strided& c) {
   if (is_3m(c)) {
     return p.real_bytes == 8 && p.parts == 2 &&
            is_among(tsmm_strided_3m_compiled, p.real_bytes, c.blocks_n, c.tile_n, !p.row_major);
@@ -453,7 +382,7 @@ static bool is_compiled(const CudaTsmmProblem& p, const Strided& c) {
   if (is_tf32(c)) return is_among(tsmm_strided_tf32_compiled, p.real_bytes, c.blocks_n, c.tile_n, p.parts);
   return is_among(tsmm_strided_compiled, p.real_bytes, c.blocks_n, c.tile_n);
 }
-static bool is_compiled(const CudaTsmmProblem& p, const Wide& c) {
+bool is_compiled(const CudaTsmmProblem& p, const Wide& c) {
   return is_among(tsmm_wide_compiled, p.real_bytes, c.blocks_n, c.tile_n);
 }
 
@@ -468,7 +397,54 @@ constexpr Field<Strided> strided_fields[] = {{"tile", &Strided::blocks_n, &Strid
 constexpr Field<Wide> wide_fields[] = {
     {"tile", &Wide::blocks_n, &Wide::tile_n}, {"panel", &Wide::panel}, {"stages", &Wide::stages}};
 
+}  // namespace
+
 const TsmmEntry<Strided> Strided::entry{strided_fields, is_compiled, complete_strided, strided_work, add_strided};
 const TsmmEntry<Wide> Wide::entry{wide_fields, is_compiled, complete_wide, wide_work, add_wide};
+
+int box_classes(const CudaTsmmProblem& p) { return box_classes(distance(p), p.real_bytes); }
+
+// Memory is written in sectors of 32 bytes. If all lines of B begin with one, lanes fill them without shared memory.
+bool stages_results(const CudaTsmmProblem& p) {
+  return (!p.aligned_output || p.pitch_b * p.real_bytes % 32 != 0) && 4 * p.n > p.m;
+}
+
+// Tensor maps count in 32 bits, and every class must have at least one line.
+bool boxes_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
+  const std::int64_t most = std::numeric_limits<std::int32_t>::max() - 4096;
+  return device.bulk_copies && p.m > 0 && p.parts * p.k < most && p.m < most &&
+         (p.row_major ? p.k : p.m / p.parts) >= box_classes(p);
+}
+
+bool boxes_split_serve(const CudaDevice& device, const CudaTsmmProblem& p) {
+  if (!device.warpgroups || p.real_bytes != 4 || !p.row_major || !p.may_split || !boxes_serve(device, p)) return false;
+  const int classes = box_classes(p);
+  return p.parts == 2 ? classes <= 2 : classes == 1 && p.aligned;
+}
+
+bool wide_serves_in_place(const CudaDevice& device, std::int64_t k, std::int64_t n) {
+  constexpr std::int64_t most_rows = std::numeric_limits<std::int32_t>::max() / 2 - 4096;  // of complex numbers
+  return device.bulk_copies && k >= 4 && k < most_rows && n > section_columns && n <= most_columns_in_place;
+}
+
+bool fit_stages(const CudaDevice& device, std::int64_t beside, std::int64_t stage, std::int64_t most, Strided& c) {
+  // Each block of a multiprocessor takes another kilobyte, which nobody can use.
+  const std::int64_t room = (device.shared_bytes + 1024) / blocks_of(c) - 1024 - static_bytes - beside;
+  if (c.stages == 0) c.stages = static_cast<int>(std::clamp<std::int64_t>(room / stage, 0, most));
+  c.shared_bytes = static_cast<int>(beside + c.stages * stage);
+  return c.stages >= 2 && c.stages <= max_stages && c.stages * stage <= room;
+}
+
+void set_blocks(const CudaDevice& device, const CudaTsmmProblem& p, Strided& c, int chunks_per_ticket) {
+  set_tickets(device, ceil_div(p.k, c.rows), chunks_per_ticket, c, blocks_of(c));
+  if (c.small_in_ring) c.workspace_bytes += static_cast<std::size_t>(small_bytes(c, round_up(p.m, c.panel)));
+}
+
+CudaWork work_of(const CudaDevice& device, const CudaTsmmProblem& p, const Strided& c, double share) {
+  CudaWork work = tsmm_work(device, p, c, share);
+  work.products = c.policy == Policy::tf32 ? CudaProducts::tf32_tensor : CudaProducts::f64_tensor;
+  work.bytes_in_flight = blocks_of(c) * (c.stages - 1.5) * static_cast<double>(numbers_of_stage(p, c) * p.real_bytes);
+  return work;
+}
 
 }  // namespace blockvec::kernels::dispatch

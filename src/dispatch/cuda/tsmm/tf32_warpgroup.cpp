@@ -1,10 +1,8 @@
 #include <algorithm>
 #include <cstdint>
-#include <iterator>
 #include <limits>
 
 #include "src/dispatch/cuda/model.hpp"
-#include "src/dispatch/cuda/rules.hpp"
 #include "src/dispatch/cuda/stages.hpp"
 
 namespace blockvec::kernels::dispatch {
@@ -40,9 +38,7 @@ bool is_wide_enough(const CudaTsmmProblem& p) {
   return p.m * p.n >= 8 * (p.m + p.n) && p.m + 2 * p.n > 48;
 }
 
-}  // namespace
-
-static bool complete_tf32_warpgroup(const CudaDevice& device, const CudaTsmmProblem& p, Tf32Warpgroup& c) {
+bool complete_tf32_warpgroup(const CudaDevice& device, const CudaTsmmProblem& p, Tf32Warpgroup& c) {
   const bool serves = device.warpgroups && p.real_bytes == 4 && p.may_split && p.row_major && p.m > 0 &&
                       !p.may_skip_a && streams(p.m, p.pitch_a) && p.aligned && p.aligned_output &&
                       (!p.reads_output || streams(p.n, p.pitch_b)) && (in_pairs(p) || singly(p)) &&
@@ -65,7 +61,7 @@ static bool complete_tf32_warpgroup(const CudaDevice& device, const CudaTsmmProb
   return true;
 }
 
-static CudaWork tf32_warpgroup_work(const CudaDevice& device, const CudaTsmmProblem& p, const Tf32Warpgroup& c) {
+CudaWork tf32_warpgroup_work(const CudaDevice& device, const CudaTsmmProblem& p, const Tf32Warpgroup& c) {
   const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.blocks);
   const auto rows = static_cast<double>(turns * c.rows);
   CudaWork work = tsmm_work(device, p, c, 1);
@@ -84,10 +80,9 @@ static CudaWork tf32_warpgroup_work(const CudaDevice& device, const CudaTsmmProb
   return work;
 }
 
-static void add_tf32_warpgroup(const TsmmCandidates& to) {
+void add_tf32_warpgroup(const TsmmCandidates& to) {
   using C = Tf32Warpgroup;
   const CudaTsmmProblem& p = to.problem;
-  if (p.real_bytes != 4) return;
   const bool few = splits_few_columns(p);
   // For updates by few columns, strided_tf32 is as fast.
   const bool is_better = few ? !p.reads_output : is_wide_enough(p);
@@ -98,17 +93,19 @@ static void add_tf32_warpgroup(const TsmmCandidates& to) {
     if (!to.all && ring_is_as_fast) continue;
     C c{};
     c.tile_n = tile.n;
-    to.add_each(c, {{&C::chunks_per_ticket, 0, {1, 2, 4}}, {&C::stages, 0, {4, 6, 8}}});
+    to.add(c, {{&C::stages, {4, 6, 8}}, {&C::chunks_per_ticket, {1, 2, 4}}});
   }
 }
 
-static bool is_compiled(const CudaTsmmProblem& p, const Tf32Warpgroup& c) {
+bool is_compiled(const CudaTsmmProblem& p, const Tf32Warpgroup& c) {
   return is_among(tsmm_tf32_warpgroup_compiled, p.real_bytes, c.tile_n, p.pitch_a % 2 == 0, p.reads_output, p.parts);
 }
 
 constexpr Field<Tf32Warpgroup> fields[] = {{"tile", &Tf32Warpgroup::tile_n},
                                            {"stages", &Tf32Warpgroup::stages},
                                            {"ticket", &Tf32Warpgroup::chunks_per_ticket}};
+
+}  // namespace
 
 const TsmmEntry<Tf32Warpgroup> Tf32Warpgroup::entry{fields, is_compiled, complete_tf32_warpgroup, tf32_warpgroup_work,
                                                     add_tf32_warpgroup};

@@ -16,17 +16,10 @@ bool is_split(const DirectTsmttsm& c) { return c.policy == Policy::tf32; }
 // Whether every load of these neighbours is aligned.
 bool serves(const CudaTsmttsmProblem& p, Neighbours neighbours) {
   const auto every = [&](std::int64_t step) { return p.aligned && p.pitch_a % step == 0 && p.pitch_b % step == 0; };
-  switch (neighbours) {
-    case Neighbours::none:
-      return true;
-    case Neighbours::in_columns:
-      return !p.row_major && p.parts == 1 && every(16 / p.real_bytes);
-    case Neighbours::in_rows:
-      return p.row_major ? p.m % 2 == 0 && p.n % 2 == 0 && every(2) : p.parts == 2 && p.aligned;
-    case Neighbours::by_rule:
-      break;
-  }
-  return false;
+  if (neighbours == Neighbours::none) return true;
+  if (neighbours == Neighbours::in_columns) return !p.row_major && p.parts == 1 && every(16 / p.real_bytes);
+  if (!p.row_major) return p.parts == 2 && p.aligned;
+  return p.m % 2 == 0 && p.n % 2 == 0 && every(2);
 }
 
 // Lanes of every tile can load single numbers.
@@ -39,6 +32,7 @@ bool is_compiled(const CudaTsmttsmProblem& p, const DirectTsmttsm& c) {
 
 // Sets the neighbours by rule. Returns whether a kernel loads them.
 bool complete_neighbours(const CudaTsmttsmProblem& p, DirectTsmttsm& c) {
+  if (c.neighbours > static_cast<int>(Neighbours::in_rows)) return false;
   if (c.neighbours != 0) return serves(p, static_cast<Neighbours>(c.neighbours)) && is_compiled(p, c);
   for (const Neighbours neighbours : {Neighbours::in_columns, Neighbours::in_rows, Neighbours::none}) {
     c.neighbours = static_cast<int>(neighbours);
@@ -73,9 +67,7 @@ bool may_win(const CudaDevice& device, const CudaTsmttsmProblem& p, const Direct
   return (!p.same || c.fold > 1) && !splits_pairs && widest <= (p.real_bytes == 8 ? 8 : 4) * p.parts;
 }
 
-}  // namespace
-
-static bool complete_direct(const CudaDevice& device, const CudaTsmttsmProblem& p, DirectTsmttsm& c) {
+bool complete_direct(const CudaDevice& device, const CudaTsmttsmProblem& p, DirectTsmttsm& c) {
   const DirectShape* const shape = shape_of(c);
   if (shape == nullptr || p.pitch_a == 0 || (is_split(c) && !p.may_split)) return false;
   if (!complete_neighbours(p, c)) return false;
@@ -108,7 +100,7 @@ static bool complete_direct(const CudaDevice& device, const CudaTsmttsmProblem& 
   return true;
 }
 
-static CudaWork direct_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const DirectTsmttsm& c) {
+CudaWork direct_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const DirectTsmttsm& c) {
   const auto k = static_cast<double>(p.k);
   const auto touched = [&](std::int64_t width, std::int64_t pitch) {
     return p.row_major ? touched_bytes(width, pitch, p.real_bytes) : static_cast<double>(width * p.real_bytes);
@@ -139,22 +131,17 @@ static CudaWork direct_work(const CudaDevice& device, const CudaTsmttsmProblem& 
   return work;
 }
 
-static void add_direct(const TsmttsmCandidates& to) {
+void add_direct(const TsmttsmCandidates& to) {
   using C = DirectTsmttsm;
+  const bool any = to.all || to.found.empty();  // it is the only kernel that takes everything
   for (const DirectShape& shape : tsmttsm_direct_shapes) {
-    C usual{};
-    usual.tile_m = shape.m;
-    usual.tile_n = shape.n;
-    C c = usual;
-    if (to.completes(usual) && (to.all || may_win(to.device, to.problem, usual))) to.found.push_back(usual);
-    if (!to.all) continue;
-    for (c.neighbours = 1; c.neighbours <= 3; ++c.neighbours) {
-      for (c.fold = 1; c.fold <= most_fold(to.problem, usual); c.fold *= 2) {
-        for (c.groups = shape.warps; c.groups >= 4; c.groups /= 2) {
-          C made = c;
-          to.add(made);
-        }
-      }
+    C c{};
+    c.tile_m = shape.m;
+    c.tile_n = shape.n;
+    for (; c.neighbours <= (to.all ? static_cast<int>(Neighbours::in_rows) : 0); ++c.neighbours) {
+      C usual = c;
+      if (to.completes(usual) && (any || may_win(to.device, to.problem, usual)))
+        to.add(c, {{&C::fold, {1, 2, 4, 8}}, {&C::groups, {4, 8, 12, 16}}});
     }
   }
 }
@@ -166,8 +153,8 @@ constexpr Field<DirectTsmttsm> fields[] = {{"tile", &DirectTsmttsm::tile_m, &Dir
                                            {"neighbours", &DirectTsmttsm::neighbours},
                                            {"fold", &DirectTsmttsm::fold}};
 
-static constexpr TsmttsmKind kinds_of_direct[] = {{TsmttsmKernel::direct}, {TsmttsmKernel::direct, Policy::tf32}};
-const std::span<const TsmttsmKind> DirectTsmttsm::kinds = kinds_of_direct;
+}  // namespace
+
 const TsmttsmEntry<DirectTsmttsm> DirectTsmttsm::entry{fields, is_compiled, complete_direct, direct_work, add_direct};
 
 }  // namespace blockvec::kernels::dispatch

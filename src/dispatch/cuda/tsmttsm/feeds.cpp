@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "src/dispatch/cuda/feed.hpp"
+#include "src/dispatch/cuda/configuration.hpp"
 #include "src/dispatch/cuda/stages.hpp"
 #include "src/dispatch/cuda/tsmttsm/ring.hpp"
 
@@ -54,10 +54,8 @@ CudaFeedRequest request_b(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
 
 CudaFeed flat_feed(const CudaFeedRequest& r) {
   CudaFeed feed{};
-  feed.classes = 1;
   feed.pitch = static_cast<int>(r.pitch);
   feed.panel = static_cast<int>(r.reached);
-  feed.panels = 1;
   feed.lines = r.rows;
   // A chunk begins anywhere in a line of 128 bytes. Lanes beyond the width read on behind the last row.
   const std::int64_t beyond = std::max<std::int64_t>(0, r.reached - r.pitch);
@@ -98,7 +96,6 @@ CudaFeed column_feed(const CudaFeedRequest& r, int parts) {
   const std::int64_t least = parts * std::int64_t{r.rows} + r.lead;
   const std::int64_t pitch = least + ((r.pitch - least) % line + line) % line;
   const std::int64_t columns = ceil_div(r.width, parts);
-  feed.classes = feed.panels = 1;
   feed.pitch = pitch_in_banks(r, static_cast<int>(pitch));
   feed.lines = static_cast<int>(columns);
   feed.bytes_beyond = static_cast<int>((ceil_div(r.reached, parts) - columns) * feed.pitch * r.real_bytes);
@@ -129,7 +126,6 @@ CudaFeed boxed_column_feed(const CudaFeedRequest& r, int parts) {
 CudaFeed swizzled_column_feed(const CudaFeedRequest& r) {
   CudaFeed feed{};
   feed.boxed = true;
-  feed.classes = feed.panels = 1;
   feed.pitch = swizzled_rows;
   feed.panel = feed.lines = static_cast<int>(round_up(r.width, 8));  // a swizzle repeats after eight columns
   feed.bytes_beyond = static_cast<int>(std::max<std::int64_t>(0, r.reached - feed.lines) * feed.pitch * r.real_bytes);
@@ -137,9 +133,8 @@ CudaFeed swizzled_column_feed(const CudaFeedRequest& r) {
   return feed;
 }
 
-bool folds(const CudaTsmttsmProblem& p) { return p.pitch_a == p.m && (p.same || p.pitch_b == p.n); }
 int usual_fold(const CudaTsmttsmProblem& p) {
-  if (!folds(p)) return 1;
+  if (p.pitch_a != p.m || (!p.same && p.pitch_b != p.n)) return 1;
   return static_cast<int>(
       std::max<std::int64_t>(1, std::min(16 / std::max<std::int64_t>(p.m, 1), 8 / std::max<std::int64_t>(p.n, 1))));
 }
@@ -171,8 +166,7 @@ int row_classes(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
   const int a = in_boxes_a(c.feeds) ? box_classes(p.pitch_a, p.real_bytes) : 1;
   const int b = in_boxes_b(c.feeds) ? box_classes(p.pitch_b, p.real_bytes) : 1;
   // Rows of 4-byte numbers at an odd distance conflict less in banks if lanes take every other row.
-  const bool odd =
-      p.real_bytes == 4 && c.feeds == flat_both && c.fold * p.pitch_a % 2 != 0 && !c.whole_warpgroups();
+  const bool odd = p.real_bytes == 4 && c.feeds == flat_both && c.fold * p.pitch_a % 2 != 0 && !c.whole_warpgroups();
   return odd ? 2 : std::max(a, b);
 }
 

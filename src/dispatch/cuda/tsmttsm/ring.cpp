@@ -1,11 +1,11 @@
 #include "src/dispatch/cuda/tsmttsm/ring.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bitset>
 #include <iterator>
 
-#include "src/dispatch/cuda/banks.hpp"
 #include "src/dispatch/cuda/model.hpp"
-#include "src/dispatch/cuda/rules.hpp"
 #include "src/dispatch/cuda/stages.hpp"
 
 namespace blockvec::kernels::dispatch {
@@ -131,10 +131,8 @@ bool complete_ring_columns(const CudaDevice& device, const CudaTsmttsmProblem& p
     while (c.rows > least && c.rows * std::int64_t{device.multiprocessors} > p.k) c.rows = c.rows / 2 / least * least;
     c.rows = std::max(c.rows, least);
   }
-  if (c.rows % least != 0) return false;
   feed_columns(p, c);
-  if (c.feeds == boxes_both && std::max(c.a.pitch, c.b.pitch) > longest_box) return false;
-  return true;
+  return c.rows % least == 0 && (c.feeds != boxes_both || std::max(c.a.pitch, c.b.pitch) <= longest_box);
 }
 
 // Chooses the warps that share a stage, and divides P into sections (CTA tiles) if these warps would be too many. It
@@ -223,10 +221,16 @@ bool may_be_swizzled(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
          lead_of(p, p.pitch_a) == 0 && lead_of(p, p.pitch_b) == 0 && may_swizzle(c.tile_m, c.tile_n);
 }
 
-}  // namespace
+// Whether a kernel that saves products has enough to save: m n / (m + n) products a number, beyond which memory would
+// wait for the FP64 tensor cores. Narrower results are refused, whoever asks.
+bool has_enough_products(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
+  const bool by_3m = c.policy == Policy::three_m;
+  const std::int64_t products = c.whole_warpgroups() ? (by_3m ? 32 : 24) : by_3m ? 40 : 0;
+  return products == 0 || p.m * p.n > products * (p.m + p.n);
+}
 
-static bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, RingTsmttsm& c) {
-  if (!has_enough_products(c, p)) return false;
+bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, RingTsmttsm& c) {
+  if (!has_enough_products(p, c)) return false;
   if (c.square()) c.tile_n = c.tile_m;
   if (c.gram() && !p.same) return false;
   // The product of a matrix with itself would not be symmetric to the last bit.
@@ -242,7 +246,7 @@ static bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p,
   const bool swizzled = c.padding == swizzled_boxes;
   if (swizzled && !may_be_swizzled(p, c)) return false;
   if (c.fold == 0) c.fold = p.row_major && c.feeds == flat_both ? usual_fold(p) : 1;
-  if (c.fold > 1 && (!folds(p) || c.feeds != flat_both)) return false;
+  if (c.fold > 1 && (c.fold > usual_fold(p) || c.feeds != flat_both)) return false;
   if (!complete_warps(device, p, c)) return false;
   const int most_groups = c.warpgroup_3m() ? 1 : is_real_warpgroup(c) ? 2 : ring_warps(c) / (c.warps_m * c.warps_n);
   if (!(p.row_major ? complete_rows(device, p, most_groups, c) : complete_ring_columns(device, p, c))) return false;
@@ -262,30 +266,30 @@ static bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p,
   const std::int64_t room = room_of_stages(device, c);
   // Two stages are loaded while one is read. For long stages of rows, one that is loaded is enough.
   const std::int64_t least_stages = std::min<std::int64_t>(turns, p.row_major ? 2 : least_column_stages(c));
-  const bool rows_in_turn = p.row_major;  // a group takes whole chunks
   if (c.groups == 0) {
     c.groups = most_groups;
     // Groups without a chunk would only add zeros.
-    while (rows_in_turn && !c.whole_warpgroups() && c.groups / 2 >= turns) c.groups /= 2;
+    while (p.row_major && !c.whole_warpgroups() && c.groups / 2 >= turns) c.groups /= 2;
     // All groups that take stages in turn get equally many.
     const auto stages = [&] { return whole_groups(room / stage, c.groups / most_sharing(c.groups)); };
     while (!p.row_major && c.groups > 1 && stages() < least_stages) c.groups /= 2;
   }
   if (c.split == 0) {
-    const bool apart = rows_in_turn || swizzled || c.whole_warpgroups() || (c.ring_3m() && !c.square());
+    // Groups take whole chunks of rows, and mostly share those of columns.
+    const bool apart = p.row_major || swizzled || c.whole_warpgroups() || (c.ring_3m() && !c.square());
     c.split = apart ? 1 : most_sharing(c.groups);
   }
   if (c.groups > most_groups || c.groups % c.split != 0 || c.split > most_split) return false;
   // Threads share every chunk, and each has at most one entry of the result.
-  if (swizzled && c.split != 1) return false;
+  const bool shares_chunks = swizzled || c.whole_warpgroups() || (c.complex_tiles() && p.row_major);
+  if (shares_chunks && c.split != 1) return false;
   // A group sums whole chunks in single precision. Chunks of complex numbers have one segment.
-  if (c.whole_warpgroups() && (c.split != 1 || c.rows > rows_of_early_sums)) return false;
+  if (c.whole_warpgroups() && c.rows > rows_of_early_sums) return false;
   if ((c.complex_tiles() || c.whole_warpgroups()) && c.rows != c.segment) return false;
-  if ((c.whole_warpgroups() || (c.complex_tiles() && p.row_major)) && c.split != 1) return false;
   if (c.square() && c.a.pitch != c.b.pitch) return false;  // its warps use each operand on either side of a product
   // All warpgroups of a block take part.
   if (c.whole_warpgroups() && (c.groups != most_groups || c.a.panels > c.tile_m || c.b.panels != 1)) return false;
-  if (c.turned != 0 && !(p.row_major && lanes_may_turn(c) && lanes_turn(c.a.pitch))) return false;
+  if (c.turned != 0 && !(p.row_major && lanes_turn(c))) return false;
   // As measured on an H200, shorter pieces come too slowly, and so do pieces of so many columns.
   if (is_real_warpgroup(c) && c.feeds == columns_both && (c.rows < 128 || c.tile_m > 1)) return false;
   const bool shared_stages = is_real_warpgroup(c) && !p.row_major && c.rows >= 64;  // both groups read each stage
@@ -306,41 +310,19 @@ static bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p,
   return true;
 }
 
-static void add_ring(const TsmttsmCandidates& to) {
+void add_ring(const TsmttsmCandidates& to) {
+  using C = RingTsmttsm;
   const CudaTsmttsmProblem& p = to.problem;
-  RingTsmttsm c{};
-  static_cast<TsmttsmKind&>(c) = to.kind;
-  const auto add = [&](int fold, int groups, int split, int rows, int stages) {
-    RingTsmttsm made = c;
-    made.fold = fold;
-    made.groups = groups;
-    made.split = split;
-    made.rows = rows;
-    made.stages = stages;
-    to.add(made);
-    return made;
-  };
+  C c{};
+  static_cast<CudaKind&>(c) = to.kind;
   const auto add_feeds = [&](int feeds, int padding) {
     c.feeds = feeds;
     c.padding = padding;
-    const RingTsmttsm usual = add(0, 0, 0, 0, 0);
-    const bool legal = usual.shared_bytes != 0;
-    if (!to.all || !legal) return legal;
-    for (int fold = 1; fold <= usual.fold; fold *= 2) {
-      for (int groups = usual.groups; groups > 0; groups /= 2) {
-        // Each group has its own stages, or all groups share each stage.
-        for (int split = 1; split <= groups; split = split < groups ? groups : groups + 1) {
-          for (int rows = least_rows(p.real_bytes); rows <= 1024; rows *= 2) {
-            const RingTsmttsm full = add(fold, groups, split, rows, 0);
-            const int in_turn = groups / split;
-            for (int stages = full.stages / 2; stages >= 2 * in_turn; stages /= 2) {
-              add(fold, groups, split, rows, stages / in_turn * in_turn);
-            }
-          }
-        }
-      }
-    }
-    return true;
+    return to.add(c, {{&C::fold, {1, 2, 4, 8}},
+                      {&C::groups, {1, 2, 4, 8}},
+                      {&C::split, {1, 2, 4, 8}},
+                      {&C::rows, {32, 64, 128, 256, 512, 1024}},
+                      {&C::stages, {2, 3, 4, 6, 8, 12, 16, 24}}});
   };
   const auto add_shape = [&](int tile_m, int tile_n) {
     c.tile_m = tile_m;
@@ -382,7 +364,128 @@ static void add_ring(const TsmttsmCandidates& to) {
   }
 }
 
-static bool is_compiled(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
+// What a consumer warp group does with 16 rows: products of MMA tiles of 16 x 8, and loads of fragments of A and B.
+struct RingWork {
+  double pieces, fragments_a, fragments_b;
+};
+
+RingWork work_of_16_rows(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
+  // MMA tiles beyond the result are left out.
+  const auto live_columns = static_cast<double>(std::min<std::int64_t>(ceil_div(p.n, 16), c.warps_n * c.tile_n));
+  const double warps = c.warps_m * c.warps_n;
+  if (takes_pairs(c)) return {warps * pair_tile.m * pair_tile.n, warps * 8 * pair_tile.m, warps * 4 * pair_tile.n};
+  if (c.square()) {  // src/cuda/tsmttsm/ring_3m.cuh
+    const int pieces = (c.tile_m * c.tile_m + 1) / 2;
+    return {3.0 * pieces, 30 * warps, 0};
+  }
+  if (!c.gram()) {
+    const double pieces = c.ring_3m() ? 3.0 * c.warps_m * c.tile_m * live_columns : warps * c.tile_m * c.tile_n;
+    return {pieces, warps * 8 * c.tile_m, warps * 4 * c.tile_n};
+  }
+  const int bands = (c.tile_m + 1) / 2;
+  double pieces = 0;
+  for (int x = 0; x < bands; ++x) pieces += c.tile_m - 2 * x;
+  return {pieces, 4.0 * (warps * c.tile_m - warps * (warps - 1)), 0};
+}
+
+double ring_bytes(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
+  if (!p.row_major) return tall_bytes(p);
+  const auto row = [&](std::int64_t width, std::int64_t pitch, bool boxed) {
+    return boxed ? touched_bytes(width, pitch, p.real_bytes) : static_cast<double>(pitch * p.real_bytes);
+  };
+  return static_cast<double>(p.k) *
+         (row(p.m, p.pitch_a, in_boxes_a(c.feeds)) + (p.same ? 0 : row(p.n, p.pitch_b, in_boxes_b(c.feeds))));
+}
+
+// The bandwidth that TMA tiles (boxes) reach, as a fraction. They come one after the other, and what they write beyond
+// their lines takes time, too. This was measured on an H200 for short pieces of columns, and for lines that do not
+// begin at multiples of 64 or 16 bytes.
+double box_efficiency(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
+  if (c.feeds == flat_both) return 1;
+  const bool even = lead_of(p, p.pitch_a) == 0 && lead_of(p, p.pitch_b) == 0;
+  if (!p.row_major) {
+    const int piece = c.rows * p.parts * p.real_bytes;
+    const bool whole_lines = p.pitch_a * p.real_bytes % line_bytes == 0 && p.pitch_b * p.real_bytes % line_bytes == 0;
+    const double shortest = c.warpgroup_3m() ? 0.5 : p.real_bytes == 4 ? 0.73 : 0.93;
+    const double length = piece < 256 ? shortest : piece < 512 ? 0.97 : 1;
+    const int stage = c.a.stage_bytes + c.b.stage_bytes;
+    const double asked_at_once = c.warpgroup_3m() ? 1 : std::min(1.0, stage / 24576.0);
+    const double whole_boxes = p.real_bytes == 4 && !c.whole_warpgroups() ? 0.91 : 0.98;
+    if (c.feeds == boxes_both) return (whole_lines ? whole_boxes : 0.85) * length * asked_at_once;
+    const double asked = length - 1e-4 * (c.a.lines + c.b.lines);
+    return std::min((whole_lines ? 0.985 : 0.975) * asked, piece / (p.real_bytes == 4 ? 440.0 : 290.0));
+  }
+  const auto whole = [&](bool boxed, std::int64_t pitch) { return !boxed || pitch * p.real_bytes % 64 == 0; };
+  const bool pieces = whole(in_boxes_a(c.feeds), p.pitch_a) && whole(in_boxes_b(c.feeds), p.pitch_b);
+  const double padding = c.padding == tight_boxes ? 0.985 : 0.94;
+  return padding * (usual_feeds(p) == flat_both || (even && pieces) ? 1 : even ? 0.94 : 0.87);
+}
+
+// The columns that the sections of a configuration load again, as a fraction of all columns.
+double columns_again(const CudaDevice& device, const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
+  const auto sections = static_cast<double>(block_count(c, 1));
+  if (p.row_major && !sums_weigh(device, p) && !c.whole_warpgroups()) return 1 - 1 / sections;
+  if (comes_once(p, c)) return 0;
+  const auto width = [&](int reached, std::int64_t whole) {
+    return static_cast<double>(takes_pairs(c) ? pair_side : std::min<std::int64_t>(reached, whole));
+  };
+  return columns_again(p, sections, width(c.reached_m(), p.m), width(c.reached_n(), p.n));
+}
+
+CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
+  const std::int64_t turns = ceil_div(ceil_div(ceil_div(p.k, c.fold), c.rows), c.partials);
+  const auto steps = static_cast<double>(round_up(turns, c.groups / c.split) * c.rows) / 16;
+  const RingWork each = work_of_16_rows(p, c);
+  const int classes = c.rows / c.segment;
+  const std::int64_t step_a = c.a.pitch * (c.a.boxed ? 1 : classes);
+  const std::int64_t step_b = comes_once(p, c) ? step_a : c.b.pitch * (c.b.boxed ? 1 : classes);
+  const RowMap map = row_map_of(c, step_a, step_b, static_cast<std::size_t>(p.real_bytes));
+  const auto clocks = [&](std::int64_t pitch) {
+    // Real and imaginary parts are read separately; in single precision both at once, if rows are aligned to pairs.
+    constexpr int read_apart = 3;
+    constexpr int flipped = 4;
+    constexpr int in_few_banks = 16;
+    const int plain = c.whole_warpgroups() && !p.row_major    ? 2
+                      : c.padding == swizzled_boxes           ? 2
+                      : !p.row_major                          ? 4
+                      : !c.ring_3m() && !c.whole_warpgroups() ? fragment_read_clocks(map, pitch, p.real_bytes)
+                      : pitch % 2 != 0                        ? read_apart
+                      : p.real_bytes == 4                     ? fragment_read_clocks(map, pitch / 2, 8)
+                      : pitch % 16 != 0                       ? flipped
+                                                              : in_few_banks;
+    return c.turned != 0 ? plain / 2 : plain;
+  };
+  CudaWork work{};
+  // Sections read the same columns at about the same time, and mostly from the cache.
+  work.bytes = (1 + read_again * columns_again(device, p, c)) * ring_bytes(p, c);
+  const double turning = c.turned != 0 ? 0.985 : 1;
+  work.bandwidth = box_efficiency(p, c) * turning * device.read_bandwidth;
+  work.product_clocks = steps * 16 * each.pieces * ring_warps(c) / (c.groups * c.warps_m * c.warps_n);
+  // As measured on an H200: products that share factors take less power (src/cuda/math/f64_tiles.cuh). Factors in
+  // single precision take more instructions.
+  if (is_pair_section(c) && p.real_bytes == 8) work.product_clocks *= 0.98;
+  if (p.parts == 2 && p.real_bytes == 4 && !p.row_major && c.feeds == boxes_both) work.product_clocks *= 1.04;
+  if (p.real_bytes == 4 && !c.whole_warpgroups() && p.m > 4 * p.n) work.product_clocks *= p.row_major ? 1.1 : 1.15;
+  work.shared_clocks = steps * (each.fragments_a * clocks(step_a) + each.fragments_b * clocks(step_b));
+  if (c.whole_warpgroups()) {
+    // These clocks were measured on an H200; tensor cores by themselves would take half of them. B is written again,
+    // transposed.
+    const bool complex = c.complex_tiles();
+    const double more_clocks = clocks(step_a) - 2;
+    work.product_clocks = steps * (complex ? c.tile_m * (60 + 9 * c.reached_n() + 20 * more_clocks)
+                                           : c.tile_m * (200 + 1.75 * c.reached_n() + 12 * more_clocks));
+    work.shared_clocks = steps * ((complex ? 24 : 16) * c.tile_m * clocks(step_a) + 1.5 * c.reached_n());
+  }
+  work.overlap = 0.9;
+  work.multiprocessors = static_cast<double>(c.whole_warpgroups() ? block_count(c, c.partials) : c.partials);
+  work.bytes_in_flight = static_cast<double>(c.stages * (c.a.stage_bytes + c.b.stage_bytes));
+  work.launches = 2;
+  work.waits = c.feeds == flat_both ? 1 : 2;  // tensor maps are fetched first
+  work.products = c.whole_warpgroups() ? CudaProducts::tf32_tensor : CudaProducts::f64_tensor;
+  return work;
+}
+
+bool is_compiled(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
   const bool by_columns = !p.row_major;
   const auto is_in = [&](const auto& compiled, auto... numbers) {
     return is_among(compiled, p.real_bytes, numbers...);
@@ -398,23 +501,51 @@ static bool is_compiled(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
   return is_in(tsmttsm_ring_compiled, c.tile_m, c.tile_n, by_columns);
 }
 
-static std::span<const Field<RingTsmttsm>> fields(const TsmttsmKind& kind) {
+std::span<const Field<RingTsmttsm>> fields(const CudaKind& kind) {
   using C = RingTsmttsm;
   static constexpr Field<C> tile{"tile", &C::tile_m, &C::tile_n}, blocks{"blocks", &C::tile_m},
- warps{"warps", &C::warps_m, &C::warps_n},
-      sections{"sections", &C::sections_m, &C::sections_n}, groups{"groups", &C::groups}, split{"split", &C::split},
-      feeds{"feeds", &C::feeds}, padding{"padding", &C::padding}, turned{"turned", &C::turned},
-      segment{"segment", &C::segment}, rows{"rows", &C::rows}, stages{"stages", &C::stages}, fold{"fold", &C::fold};
+      warps{"warps", &C::warps_m, &C::warps_n}, sections{"sections", &C::sections_m, &C::sections_n},
+      groups{"groups", &C::groups}, split{"split", &C::split}, feeds{"feeds", &C::feeds},
+      padding{"padding", &C::padding}, turned{"turned", &C::turned}, segment{"segment", &C::segment},
+      rows{"rows", &C::rows}, stages{"stages", &C::stages}, fold{"fold", &C::fold};
   static constexpr Field<C> ring[] = {tile,    warps,   sections, groups, split, feeds,
                                       padding, segment, rows,     stages, fold};
   static constexpr Field<C> square[] = {blocks, groups, split, feeds, padding, segment, rows, stages, fold};
   static constexpr Field<C> gram[] = {blocks, sections, groups, split,  feeds, padding,
                                       turned, segment,  rows,   stages, fold};
   if (kind.policy == Policy::square_3m) return square;
-  if (kind.kernel == TsmttsmKernel::gram) return gram;
+  if (kind.kernel == CudaKernel::gram) return gram;
   return ring;
 }
 
+}  // namespace
+
 const TsmttsmEntry<RingTsmttsm> RingTsmttsm::entry{{}, is_compiled, complete_ring, ring_work, add_ring, fields};
+
+int fragment_read_clocks(const RowMap& map, std::int64_t pitch, int real_bytes) {
+  constexpr int lanes = 32;
+  const int together = std::min(lanes, 128 / real_bytes);                    // lanes that one clock serves at best
+  const auto like = static_cast<int>(pitch < 64 ? pitch : 32 + pitch % 32);  // larger pitches behave alike
+  int clocks = 0;
+  for (int first = 0; first < lanes; first += together) {
+    std::bitset<1024> read;          // lanes that read the same number are served by one read
+    std::array<int, lanes> count{};  // different numbers in a bank
+    int most = 0;
+    for (int lane = first; lane < first + together; ++lane) {
+      const auto place = static_cast<std::size_t>(std::min(map.by_lane, 4) * (lane % 4) * like + lane / 4);
+      if (!read[place]) most = std::max(most, ++count[place % static_cast<std::size_t>(together)]);
+      read.set(place);
+    }
+    clocks += most;
+  }
+  return clocks;
+}
+
+double touched_bytes(std::int64_t width, std::int64_t pitch, int real_bytes) {
+  const auto own = static_cast<double>(width * real_bytes);
+  const auto whole = static_cast<double>(pitch * real_bytes);
+  const double more = pitch * real_bytes % 64 == 0 ? static_cast<double>(-width * real_bytes & 63) : 56.0;
+  return std::min(own + more, whole);
+}
 
 }  // namespace blockvec::kernels::dispatch

@@ -9,13 +9,41 @@ namespace blockvec::kernels::dispatch {
 /// The most entries of a block's partial sum if several narrow rows are taken as one.
 inline constexpr std::int64_t most_folded_sums = 16 * 16;
 
-/// The work of a configuration, for the model.
-CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const RingTsmttsm& c);
 /// The bytes that are moved for a row of `width` numbers, on average. Memory moves 64 bytes at a time.
 double touched_bytes(std::int64_t width, std::int64_t pitch, int real_bytes);
 
-/// Whether several narrow rows may be taken as one (folded): they must follow one another without a gap.
-bool folds(const CudaTsmttsmProblem& p);
+// Load modes (feeds). Lines are the rows of a row-major matrix or the columns of a column-major one. Lengths count real
+// numbers.
+
+/// What a product needs of an operand in a stage.
+struct CudaFeedRequest {
+  std::int64_t width;    ///< real columns
+  std::int64_t pitch;    ///< real numbers from line to line in memory
+  std::int64_t reached;  ///< columns that the warps' tiles cover; some lanes read beyond the width
+  int rows;              ///< rows of a chunk
+  int step;              ///< panels are multiples of `step` columns
+  int lead;              ///< misalignment: the most numbers between a multiple of 16 bytes and the start of a line
+  int real_bytes;
+  int apart = 0;       ///< padding between columns in TMA tiles, so that lanes meet different banks
+  bool flips = false;  ///< lanes read re or im of complex numbers in 4 rows of 4 columns (tsmttsm/ring.hpp)
+};
+
+/// The feed for a chunk that is one piece of memory.
+CudaFeed flat_feed(const CudaFeedRequest& request);
+
+/// The feed for rows in TMA tiles. Their pitch is an odd multiple of `bank_step` numbers (a multiple of 16 bytes), so
+/// that lanes that read columns of several rows meet different banks. `bank_step` 0: the pitch is as small as possible.
+CudaFeed row_feed(const CudaFeedRequest& request, int classes, int bank_step);
+
+/// The feed for columns, each a piece by itself, with `parts` real numbers per scalar. `lines` counts the columns.
+CudaFeed column_feed(const CudaFeedRequest& request, int parts);
+/// The feed for columns in TMA tiles of `panel` columns of a class. Classes lie one after the other.
+CudaFeed boxed_column_feed(const CudaFeedRequest& request, int parts);
+/// The feed for columns of 8-byte numbers that begin at multiples of 16 bytes. Swizzled TMA tiles have 16 rows of all
+/// columns.
+CudaFeed swizzled_column_feed(const CudaFeedRequest& request);
+
+/// How many narrow rows are taken as one (folded). They must follow one another without a gap.
 int usual_fold(const CudaTsmttsmProblem& p);
 
 inline bool in_boxes_a(int feeds) { return feeds == boxes_a || feeds == boxes_both; }
@@ -80,5 +108,45 @@ inline bool is_pair_section(const RingTsmttsm& c) {
   return c.tile_m == pair_tile.m && c.tile_n == pair_tile.n && c.warps_m == pair_warps_m && c.warps_n == pair_warps_n;
 }
 static_assert(pair_side == 16 * pair_tile.m * pair_warps_m && pair_side == 8 * pair_tile.n * pair_warps_n);
+
+// Bank conflicts. Shared memory has 32 banks of 4 bytes. Numbers of one bank that a warp reads at a time come one
+// after the other.
+
+/// The map for columns of this pitch, of which a lane reads one number at a time.
+constexpr RowMap column_map(std::int64_t pitch) { return pitch % 2 != 0 ? RowMap{4, 1, 2} : RowMap{1, 4, 8}; }
+/// The map for columns of which a lane reads complex numbers of 16 bytes. If columns are an odd number of these apart,
+/// lanes that take every other row meet different banks.
+constexpr RowMap complex_column_map(std::int64_t pitch) {
+  return pitch / 2 % 2 != 0 ? RowMap{2, 1, 8} : RowMap{1, 4, 8};
+}
+/// The bit of a lane's number that flips the lane, for rows or columns of this pitch. Lanes read real and imaginary
+/// parts of complex numbers separately. Half of them are flipped: they read the imaginary part first, so that all four
+/// rows are in different banks.
+constexpr int flipping_bit(std::int64_t pitch, bool row_major) {
+  return pitch / 2 % 2 != 0 || (row_major && pitch / 2 % 4 != 0) ? 1 : 2;
+}
+/// The map for columns of which a lane reads 16 bytes at a time, or for columns of several classes, which together fill
+/// 16 bytes.
+constexpr RowMap wide_column_map(std::size_t bytes) { return bytes == 4 ? RowMap{4, 1, 2} : RowMap{2, 1, 8}; }
+
+/// The map for rows in tsmttsm, whose lanes read 8 columns of 4 rows. The banks hold twice as many numbers of 4 bytes
+/// as of 8. A and B may need different maps; the operand that is read more often decides.
+constexpr RowMap row_map_of(const RingTsmttsm& c, std::int64_t pitch_a, std::int64_t pitch_b, std::size_t real_bytes) {
+  const bool by_a = c.whole_warpgroups() || c.warps_n * c.tile_m * 2 >= c.warps_m * c.tile_n;
+  const std::int64_t pitch = by_a ? pitch_a : pitch_b;
+  if (c.whole_warpgroups() && pitch % 2 != 0) return {8, 1, 2};
+  return row_map(real_bytes == 4 && pitch % 2 == 0 ? pitch / 2 : pitch);
+}
+
+/// Whether half of gram's lanes may be `turned`: they read their columns in another order than the other lanes, which
+/// halves the clocks if all rows begin in one bank or in two. This wants a chunk of one segment and one group per
+/// stage.
+constexpr bool lanes_turn(const RingTsmttsm& c) {
+  return c.a.pitch % 16 == 0 && c.split == 1 && c.rows == c.segment && c.gram() && may_turn(c.tile_m, c.tile_n);
+}
+
+/// Clocks in which a warp reads one number per lane for the fragments of tsmttsm. Lane l reads row by_lane (l % 4) of
+/// column l / 4.
+int fragment_read_clocks(const RowMap& map, std::int64_t pitch, int real_bytes);
 
 }  // namespace blockvec::kernels::dispatch

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "src/cuda/check.cuh"
-#include "src/dispatch/cuda/text.hpp"
+#include "src/dispatch/cuda/configuration.hpp"
 
 /// Arguments of calls for devices, which are refused before a device is asked for anything: none is needed here.
 namespace blockvec::kernels {

@@ -9,8 +9,6 @@
 
 #include "src/dispatch/cuda/calls.hpp"
 #include "src/dispatch/cuda/configuration.hpp"
-#include "src/dispatch/cuda/device.hpp"
-#include "src/dispatch/cuda/text.hpp"
 
 /// Every committed figure of bench/results/h200 is one of the kernel and the configuration that a call runs today. Who
 /// changes a choice measures its rows again (bench/cuda_vs_cublas leaves out those that are there).

@@ -10,10 +10,8 @@
 #include <variant>
 #include <vector>
 
-#include "src/dispatch/cuda/banks.hpp"
 #include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/stages.hpp"
-#include "src/dispatch/cuda/text.hpp"
 #include "src/dispatch/cuda/tsmttsm/ring.hpp"
 #include "src/tuning/rows.hpp"
 
@@ -160,7 +158,7 @@ TEST(CudaConfiguration, EveryCandidateOfTsmmIsLegal) {
     const std::size_t workspace = cuda_tsmm_workspace(device, p.k, p.m, p.n, p.real_bytes);
     const auto found = candidates(device, p, Search::all);
     const CudaTsmm chosen = choose(device, p).configuration;
-    EXPECT_NE(chosen->kernel, TsmmKernel::none);
+    EXPECT_NE(chosen->kernel, CudaKernel::none);
     EXPECT_LE(chosen->workspace_bytes, workspace);
     ASSERT_TRUE(!found.empty() || (p.in_place && chosen.part_rows > 0));
     for (const CudaTsmm& c : found) expect_legal(device, p, c, workspace);
@@ -178,7 +176,7 @@ TEST(CudaConfiguration, ManyColumnsAreMultipliedInPlace) {
             const std::int64_t pitch = rows ? n + parts * pad : parts * (k + pad);
             CudaTsmmProblem p{k, n, n, pitch, pitch, real_bytes, rows, true, false, parts, bits / 2 == 0, false, true};
             const CudaTsmm chosen = choose(devices[0], p).configuration;
-            EXPECT_TRUE(chosen->kernel != TsmmKernel::none && !chosen.in_parts()) << name(p) << ": " << words(chosen);
+            EXPECT_TRUE(chosen->kernel != CudaKernel::none && !chosen.in_parts()) << name(p) << ": " << words(chosen);
             if (const auto* const wide = std::get_if<Wide>(&chosen.of_kernel)) {
               EXPECT_TRUE(wide->in_cluster == (wide->sections > 1) && wide->blocks % wide->sections == 0) << name(p);
             }
@@ -200,7 +198,7 @@ TEST(CudaConfiguration, PlainProductsAreSummedInDoublePrecision) {
         CudaTsmmProblem p{1000001, n, n, pitch, pitch, 4, rows, false, false, parts, true, false, true};
         p.may_split = false;
         for (const CudaTsmm& c : candidates(devices[0], p, Search::all)) {
-          EXPECT_TRUE(c->kernel != TsmmKernel::tf32_warpgroup && c->policy != Policy::tf32)
+          EXPECT_TRUE(c->kernel != CudaKernel::tf32_warpgroup && c->policy != Policy::tf32)
               << name(p) << ": " << words(c);
           const auto* const rows_of = std::get_if<RowRing>(&c.of_kernel);
           const bool in_single =
@@ -217,8 +215,8 @@ TEST(CudaConfiguration, ComplexColumnsMayBeginWithinEntries) {
   for (std::int64_t width = 1; width <= 64; ++width) {
     CudaTsmmProblem p{1000001, 2 * width, 2 * width, 2000002, 2000002, 8, false, false, false, 2};
     for (const CudaTsmm& c : candidates(devices[0], p, Search::all)) {
-      EXPECT_NE(c->kernel, TsmmKernel::column_ring) << name(p) << ": " << words(c);
-      EXPECT_NE(c->kernel, TsmmKernel::registers_3m) << name(p) << ": " << words(c);
+      EXPECT_NE(c->kernel, CudaKernel::column_ring) << name(p) << ": " << words(c);
+      EXPECT_NE(c->kernel, CudaKernel::registers_3m) << name(p) << ": " << words(c);
       EXPECT_NE(c->policy, Policy::three_m) << name(p) << ": " << words(c);
     }
   }
@@ -229,10 +227,10 @@ TEST(CudaConfiguration, DevicesWithoutBulkCopiesHaveRings) {
   ASSERT_FALSE(device.bulk_copies);
   for (std::int64_t width = 1; width <= 64; ++width) {
     const CudaTsmttsmProblem reduces{1000000, width, width, width, width, 8, true, false};
-    EXPECT_EQ(configure_cuda_tsmttsm(device, reduces)->kernel, TsmttsmKernel::ring) << name(reduces);
+    EXPECT_EQ(choose(device, reduces).configuration->kernel, CudaKernel::ring) << name(reduces);
     const CudaTsmmProblem maps{1000000, width, width, width, width, 8, true, false, false};
-    const TsmmKind ring{TsmmKernel::row_ring, width <= 4 ? Policy::fma : Policy::usual};
-    EXPECT_EQ(static_cast<const TsmmKind&>(*configure_cuda_tsmm(device, maps).operator->()), ring) << name(maps);
+    const CudaKind ring{CudaKernel::row_ring, width <= 4 ? Policy::fma : Policy::usual};
+    EXPECT_EQ(static_cast<const CudaKind&>(*choose(device, maps).configuration.operator->()), ring) << name(maps);
   }
 }
 
@@ -243,7 +241,7 @@ TEST(CudaConfiguration, WideGramMatricesAreComputedOnceOverTheDiagonal) {
     const std::int64_t width = pair_side * side;
     for (const bool rows : {true, false}) {
       const CudaTsmttsmProblem p{1000000, width, width, rows ? width : 1000000, rows ? width : 1000000, 8, rows, true};
-      const auto c = std::get<RingTsmttsm>(configure_cuda_tsmttsm(devices[0], p).of_kernel);
+      const auto c = std::get<RingTsmttsm>(choose(devices[0], p).configuration.of_kernel);
       EXPECT_TRUE(takes_pairs(c)) << name(p) << ": " << words(c);
       EXPECT_EQ(block_count(c, 1), blocks[side - 2]);
     }
@@ -376,7 +374,7 @@ TEST(CudaModel, HasNoCliffBetweenWidths) {
 }
 
 // Of tsmttsm in double precision, on multiples of 16 bytes.
-TsmttsmKernel kernel_of(const CudaDevice& device, std::int64_t m, std::int64_t n, std::int64_t pitch, bool row_major) {
+CudaKernel kernel_of(const CudaDevice& device, std::int64_t m, std::int64_t n, std::int64_t pitch, bool row_major) {
   const std::int64_t pitch_b = row_major && m != n ? n : pitch;
   return choose(device, CudaTsmttsmProblem{5000000, m, n, pitch, pitch_b, 8, row_major, false, 1, true})
       .configuration->kernel;
@@ -384,15 +382,15 @@ TsmttsmKernel kernel_of(const CudaDevice& device, std::int64_t m, std::int64_t n
 
 TEST(CudaModel, LoadsDirectlyWhatRingsServeBadly) {
   const CudaDevice h200 = devices.front();
-  EXPECT_EQ(kernel_of(h200, 8, 8, 8, true), TsmttsmKernel::ring);
-  EXPECT_EQ(kernel_of(h200, 64, 8, 64, true), TsmttsmKernel::ring);
-  EXPECT_EQ(kernel_of(h200, 8, 8, 65, true), TsmttsmKernel::direct);
-  EXPECT_EQ(kernel_of(h200, 32, 32, 513, true), TsmttsmKernel::direct);
-  EXPECT_EQ(kernel_of(h200, 4, 4, 5000000, false), TsmttsmKernel::direct);
-  EXPECT_EQ(kernel_of(h200, 16, 16, 5000000, false), TsmttsmKernel::ring);
-  EXPECT_EQ(kernel_of(h200, 512, 8, 5000000, false), TsmttsmKernel::ring);
+  EXPECT_EQ(kernel_of(h200, 8, 8, 8, true), CudaKernel::ring);
+  EXPECT_EQ(kernel_of(h200, 64, 8, 64, true), CudaKernel::ring);
+  EXPECT_EQ(kernel_of(h200, 8, 8, 65, true), CudaKernel::direct);
+  EXPECT_EQ(kernel_of(h200, 32, 32, 513, true), CudaKernel::direct);
+  EXPECT_EQ(kernel_of(h200, 4, 4, 5000000, false), CudaKernel::direct);
+  EXPECT_EQ(kernel_of(h200, 16, 16, 5000000, false), CudaKernel::ring);
+  EXPECT_EQ(kernel_of(h200, 512, 8, 5000000, false), CudaKernel::ring);
   // Without bulk copies views do not come in boxes.
-  EXPECT_EQ(kernel_of(devices[1], 40, 40, 65, true), TsmttsmKernel::direct);
+  EXPECT_EQ(kernel_of(devices[1], 40, 40, 65, true), CudaKernel::direct);
 }
 
 TEST(CudaModel, NamesWhatBinds) {

@@ -1,4 +1,3 @@
-#include "src/dispatch/cuda/device.hpp"
 
 #include <gtest/gtest.h>
 

@@ -14,14 +14,14 @@ const CudaDevice device{131, 232448, true, "a device without a table"};
 
 CudaTsmttsm marked(int mark) {
   DirectTsmttsm c{};
-  c.kernel = TsmttsmKernel::direct;
+  c.kernel = CudaKernel::direct;
   c.partials = 1;
   c.rows = mark;
   return c;
 }
 CudaTsmm marked_tsmm(int mark) {
   GeneralTsmm c{};
-  c.kernel = TsmmKernel::general;
+  c.kernel = CudaKernel::general;
   c.blocks = 1;
   c.rows = mark;
   return c;

@@ -7,8 +7,6 @@
 #include <vector>
 
 #include "src/dispatch/cuda/configuration.hpp"
-#include "src/dispatch/cuda/device.hpp"
-#include "src/dispatch/cuda/text.hpp"
 
 /// What calls choose on devices that are not there: none waits for products in double precision where memory would do.
 namespace blockvec::kernels::dispatch {

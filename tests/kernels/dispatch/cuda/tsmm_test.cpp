@@ -20,7 +20,7 @@ bool any_of(const CudaTsmmProblem& p, Is&& is) {
 }
 
 TEST(CudaTsmmStrides, WholeWarpgroupsCountRowsOfB) {
-  const auto is_warpgroup = [](const CudaTsmm& c) { return c->kernel == TsmmKernel::tf32_warpgroup; };
+  const auto is_warpgroup = [](const CudaTsmm& c) { return c->kernel == CudaKernel::tf32_warpgroup; };
   for (const std::int64_t odd : {0, 1}) {
     CudaTsmmProblem p{100, 64 - odd, 32 - odd, 64 - odd, 32 - odd, 4, true, false, false, 1, true, false, true};
     EXPECT_TRUE(any_of(p, is_warpgroup));

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "src/dispatch/cuda/configuration.hpp"
-#include "src/dispatch/cuda/text.hpp"
 
 /// The workspace of tsmttsm, which extents alone decide.
 namespace blockvec::kernels::dispatch {
