@@ -73,49 +73,17 @@ struct Lane {
   }
 };
 
-/// Reads a lane's entries of swizzled columns (operands/tensor_map.hpp): 16 rows at a time, 128 bytes of each column.
-/// Rows are dealt to j so that 16 lanes, which read four adjacent columns, meet all banks.
-struct SwizzledLane {
-  static constexpr bool wide = false;
-  static constexpr int flip = 1;
-  static constexpr int turn = 0;
-  int at[4];  // place of row j of the lane's column
-
-  __device__ explicit SwizzledLane(int lane) {
-    const int column = lane / 4;
-    unrolled<4>([&](int j) {
-      const int sixteen_bytes = (lane % 4 / 2 * 4 + j) ^ column;
-      at[j] = column * dispatch::swizzled_rows + 2 * sixteen_bytes + lane % 2;
-    });
-  }
-
-  template <class Real>
-  __device__ Real number(const Real* start, int block, int j) const {
-    return start[at[j] + block * 8 * dispatch::swizzled_rows];
-  }
-  template <class Real>
-  __device__ void read_pair(const Real* start, int block, int j, double& one, double& other) const {
-    one = number(start, block, j);
-    other = number(start, block + 1, j);
-  }
-};
-
-/// How lanes read columns.
-enum class Reads : std::uint8_t { one_by_one, wide, swizzled };
-
 /// What tiles allow; tiles redefine what they need.
 struct TileTraits {
-  static constexpr bool may_turn = false;     ///< lanes may be turned
-  static constexpr bool may_swizzle = false;  ///< columns may come swizzled
-  static constexpr bool flips = false;        ///< lanes may be flipped
-  static constexpr int numbers = 1;           ///< real numbers that a lane reads side by side
-  static constexpr int sharing = 0;           ///< warps of a group that share a part of the result
+  static constexpr bool may_turn = false;  ///< lanes may be turned
+  static constexpr bool flips = false;     ///< lanes may be flipped
+  static constexpr int numbers = 1;        ///< real numbers that a lane reads side by side
+  static constexpr int sharing = 0;        ///< warps of a group that share a part of the result
 };
 
 /// m x n MMA tiles of 16 x 8.
 template <int m, int n>
 struct FullTiles : TileTraits {
-  static constexpr bool may_swizzle = dispatch::may_swizzle(m, n);
   static constexpr int rows = 16 * m;
   static constexpr int columns = 8 * n;
   static constexpr int warps = dispatch::computing_warps;

@@ -23,7 +23,6 @@ struct Columns {
   int box;                ///< columns of a class in a TMA tile; 0: columns come one by one
   int classes;            ///< of columns in TMA tiles (load_tma.cuh), else 1
   int class_step;         ///< numbers from a class's first column to the next one's in a stage
-  bool swizzled;          ///< TMA tiles are swizzled, one for every 16 rows (math/f64_tiles.cuh)
 
   __host__ __device__ const Real* column(int j) const { return data + j * distance; }
   /// Numbers between the start of a stage and column j, where j is the first column in the stage.
@@ -72,13 +71,6 @@ class ColumnFeeder {
 #if __CUDA_ARCH__ >= 900
   /// One lane calls this.
   __device__ void start_bulk(std::uint32_t chunk, unsigned char* stage, Barrier& full) const {
-    if (columns_.swizzled) {
-      for (int i = own_; i < box_count(); i += loading_warps) {
-        Real* const to = reinterpret_cast<Real*>(stage) + i * columns_.box * columns_.pitch;
-        tensor_load(to, boxes_.map[0], static_cast<int>(chunk) * numbers_ + i * columns_.pitch, first_, full);
-      }
-      return;
-    }
     if (columns_.box != 0) {
       const int class_shift = boxes_.classes >> 1;  // log2 of 1, 2 or 4
       const int count = box_count();
@@ -122,7 +114,6 @@ class ColumnFeeder {
 
   /// TMA tiles of a row tile.
   __device__ int box_count() const {
-    if (columns_.swizzled) return numbers_ / columns_.pitch;
     const int together = boxes_.classes * columns_.box;
     return (columns_.at_once + together - 1) / together * boxes_.classes;
   }

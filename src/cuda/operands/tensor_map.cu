@@ -39,14 +39,14 @@ Encode encoder(const Product& operation) {
 template <class Real, std::size_t dimensions>
 void encode(CUtensorMap& map, const void* start, const std::array<cuuint64_t, dimensions>& extents,
             const std::array<cuuint64_t, dimensions - 1>& stride_bytes, const std::array<cuuint32_t, dimensions>& box,
-            const Product& operation, bool swizzled = false) {
+            const Product& operation) {
   const auto type = std::is_same_v<Real, double> ? CU_TENSOR_MAP_DATA_TYPE_FLOAT64 : CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
   std::array<cuuint32_t, dimensions> steps;
   steps.fill(1);
-  const CUresult result = encoder(operation)(
-      &map, type, dimensions, const_cast<void*>(start), extents.data(), stride_bytes.data(), box.data(), steps.data(),
-      CU_TENSOR_MAP_INTERLEAVE_NONE, swizzled ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE,
-      CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  const CUresult result =
+      encoder(operation)(&map, type, dimensions, const_cast<void*>(start), extents.data(), stride_bytes.data(),
+                         box.data(), steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
+                         CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result == CUDA_SUCCESS) return;
   std::string tensor;
   for (std::size_t i = 0; i < dimensions; ++i) {
@@ -60,8 +60,7 @@ void encode(CUtensorMap& map, const void* start, const std::array<cuuint64_t, di
 }  // namespace
 
 template <class Real>
-Boxes boxes(const Lines<Real>& lines, int classes, int pitch, int lines_of_class, const Product& operation,
-            bool swizzled) {
+Boxes boxes(const Lines<Real>& lines, int classes, int pitch, int lines_of_class, const Product& operation) {
   Boxes made{};
   made.classes = classes;
   made.pitch = pitch;
@@ -78,7 +77,7 @@ Boxes boxes(const Lines<Real>& lines, int classes, int pitch, int lines_of_class
     encode<Real, 2>(made.map[c], reinterpret_cast<const void*>(start),
                     {static_cast<cuuint64_t>(made.lead[c] + lines.length), static_cast<cuuint64_t>(count)},
                     {static_cast<cuuint64_t>(classes * lines.distance) * sizeof(Real)},
-                    {static_cast<cuuint32_t>(pitch), static_cast<cuuint32_t>(lines_of_class)}, operation, swizzled);
+                    {static_cast<cuuint32_t>(pitch), static_cast<cuuint32_t>(lines_of_class)}, operation);
   }
   return made;
 }

@@ -20,12 +20,9 @@ struct Lines {
 /// Makes TMA tiles (boxes) of `pitch` numbers by `lines_of_class` lines (at most 256) of each of `classes` classes.
 /// `pitch` is a multiple of 16 bytes and at most 256. Where lines do not start on multiples of 16 bytes, it is at least
 /// a line's share plus 16 bytes. `classes` may be more than the lines' distance needs, so that two operands have
-/// equally many. `swizzled`: in shared memory, at a multiple of 1024 bytes, 16-byte unit i of line l stands at unit i
-/// xor l % 8; `pitch` is 128 bytes, and lines begin at multiples of 16 bytes. Throws CudaError, naming the operation
-/// and its shape, if the driver refuses.
+/// equally many. Throws CudaError, naming the operation and its shape, if the driver refuses.
 template <class Real>
-Boxes boxes(const Lines<Real>& lines, int classes, int pitch, int lines_of_class, const Product& operation,
-            bool swizzled = false);
+Boxes boxes(const Lines<Real>& lines, int classes, int pitch, int lines_of_class, const Product& operation);
 
 /// Makes TMA tiles that start at multiples of `cut` numbers (a multiple of 16 bytes, at most a line's length) and take
 /// at most `cut` numbers of a line. Lines must have one class and start on multiples of 16 bytes.

@@ -15,7 +15,6 @@ namespace blockvec::kernels::cuda {
 template <int blocks, int warps, int warp>
 struct GramTiles : TileTraits {
   static constexpr bool may_turn = dispatch::may_turn(blocks, 0);
-  static constexpr bool may_swizzle = dispatch::may_swizzle(blocks, 0);
   static constexpr int rows = (blocks + 1) / 2 * 16;
   static constexpr int columns = 8 * blocks;
   static constexpr int bands = (blocks + 1) / 2;

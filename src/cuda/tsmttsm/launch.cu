@@ -27,10 +27,9 @@ Staged<real_t<T>> staged(const Matrix<const T>& a, const dispatch::CudaFeed& fee
       whole.box = feed.panel;
       whole.classes = feed.classes;
       whole.class_step = feed.class_step;
-      whole.swizzled = x.padding == dispatch::swizzled_boxes;
-      s.boxes = boxes(lines(a, before), feed.classes, feed.pitch, feed.panel, operation, whole.swizzled);
+      s.boxes = boxes(lines(a, before), feed.classes, feed.pitch, feed.panel, operation);
     }
-    s.row_step = whole.swizzled ? feed.panel : parts;  // swizzled: a sixteenth of the distance to the next 16 rows
+    s.row_step = parts;
     s.eight_columns = 8 / parts / feed.classes * feed.pitch;
     return s;
   }
@@ -92,10 +91,10 @@ void launch_kernel(const TsmttsmCall<T>& call, const dispatch::RingTsmttsm& x, d
   const bool by_columns = call.a.layout == Layout::column_major;
   TsmttsmRing<Real> p{};
   p.same = x.b.stage_bytes == 0;
-  // In stages, TMA tiles of several classes or swizzled ones have a layout that plain copies do not write. Kernels with
-  // 3xTF32 or 3M count rows from the first one on.
-  const bool may_begin_before = by_columns && x.a.classes == 1 && x.b.classes <= 1 &&
-                                x.padding != dispatch::swizzled_boxes && !x.whole_warpgroups() && !x.ring_3m();
+  // In stages, TMA tiles of several classes have a layout that plain copies do not write. Kernels with 3xTF32 or 3M
+  // count rows from the first one on.
+  const bool may_begin_before =
+      by_columns && x.a.classes == 1 && x.b.classes <= 1 && !x.whole_warpgroups() && !x.ring_3m();
   const int before = may_begin_before ? rows_before(call.a, call.b) : 0;
   p.a = staged(call.a, x.a, x, before, launcher.operation);
   p.b = p.same ? p.a : staged(call.b, x.b, x, before, launcher.operation);
@@ -125,7 +124,6 @@ void launch_kernel(const TsmttsmCall<T>& call, const dispatch::RingTsmttsm& x, d
   const bool turned = by_columns && x.whole_warpgroups();  // complex columns
   const bool complex = x.ring_3m() || (parts == 2 && sizeof(Real) == sizeof(double));
   p.wide = by_columns && (parts == 1 || turned) && p.a.columns.even && (p.same || p.b.columns.even);
-  p.swizzled = x.padding == dispatch::swizzled_boxes;
   p.run = by_columns ? run_of(call, p.chunks, x.partials) : 1;
   p.map = turned                                      ? dispatch::column_map(x.a.pitch / parts)
           : by_columns && complex                     ? dispatch::complex_column_map(x.a.pitch)

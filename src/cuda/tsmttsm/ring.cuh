@@ -37,7 +37,6 @@ struct TsmttsmRing {
   bool turned;  ///< half of the lanes read their blocks in the other order (math/f64_tiles.cuh)
   // Only for column-major operands:
   bool wide;          ///< lanes read columns 16 bytes at a time
-  bool swizzled;      ///< lanes read columns as SwizzledLane does
   std::uint32_t run;  ///< adjacent row tiles that a block takes one after the other
   Coefficient<Real> alpha;
   double* partial;  ///< [block][m][n]
@@ -132,33 +131,28 @@ __device__ inline void load(const TsmttsmRing<Real>& p, const Share& share, Ring
 }
 
 /// How a lane reads its rows of an operand.
-template <bool by_columns, bool turned, Reads reads, class Real>
+template <bool by_columns, bool turned, bool reads_wide, class Real>
 __device__ inline auto lane_of(const Staged<Real>& operand, const RowMap& map, int flips) {
-  if constexpr (reads == Reads::swizzled) {
-    return SwizzledLane(static_cast<int>(threadIdx.x) % warp_size);
-  } else {
-    Lane<by_columns, turned, reads == Reads::wide> lane;
-    lane.turn = turned ? static_cast<int>(threadIdx.x) % 4 / 2 * 8 : 0;
-    lane.flip = (static_cast<int>(threadIdx.x) & flips) != 0 ? -1 : 1;
-    lane.first = map.by_first * operand.row_step;
-    lane.second = map.by_second * operand.row_step;
-    lane.eight_columns = operand.eight_columns;
-    return lane;
-  }
+  Lane<by_columns, turned, reads_wide> lane;
+  lane.turn = turned ? static_cast<int>(threadIdx.x) % 4 / 2 * 8 : 0;
+  lane.flip = (static_cast<int>(threadIdx.x) & flips) != 0 ? -1 : 1;
+  lane.first = map.by_first * operand.row_step;
+  lane.second = map.by_second * operand.row_step;
+  lane.eight_columns = operand.eight_columns;
+  return lane;
 }
 
 /// Adds a computing warp's part of all row tiles of the block; its columns begin at column_a of A and column_b of B.
 /// `simple`: a row tile is one segment, and one group takes it. Then fewer registers hold its position.
-template <bool simple, bool turned, bool by_columns, Reads reads, class Tiles, class Real>
+template <bool simple, bool turned, bool by_columns, bool reads_wide, class Tiles, class Real>
 __device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share, RingBarriers& barriers,
                                   const unsigned char* ring, int group, int column_a, int column_b, Tiles& tiles) {
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   const int flips = Tiles::flips ? p.flips : 0;
-  const auto lane_a = lane_of<by_columns, turned, reads>(p.a, p.map, flips);
-  const auto lane_b = lane_of<by_columns, turned, reads>(p.b, p.map, flips);
+  const auto lane_a = lane_of<by_columns, turned, reads_wide>(p.a, p.map, flips);
+  const auto lane_b = lane_of<by_columns, turned, reads_wide>(p.b, p.map, flips);
   const int first_row = p.map.by_lane * (lane % 4);
   const auto place = [&](const Staged<Real>& operand, int first, int column) {
-    if constexpr (reads == Reads::swizzled) return operand.template place_of_column<by_columns>(first, column);
     return operand.template place_of_column<by_columns>(first, column + Tiles::numbers * (lane / 4)) +
            first_row * operand.row_step + (lane_a.flip < 0 ? 1 : 0);
   };
@@ -191,17 +185,14 @@ __device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share
 template <bool by_columns, class Tiles, class Real>
 __device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share, RingBarriers& barriers,
                                   const unsigned char* ring, int group, int column_a, int column_b, Tiles& tiles) {
-  const auto add = [&]<bool simple, bool turned, Reads reads = Reads::one_by_one>() {
-    add_chunks<simple, turned, by_columns, reads>(p, share, barriers, ring, group, column_a, column_b, tiles);
+  const auto add = [&]<bool simple, bool turned, bool reads_wide = false>() {
+    add_chunks<simple, turned, by_columns, reads_wide>(p, share, barriers, ring, group, column_a, column_b, tiles);
   };
   if constexpr (Tiles::numbers == 2) {  // a row tile is one segment; by columns, groups share its rows
     add.template operator()<!by_columns, false>();
   } else if constexpr (by_columns) {
-    if constexpr (Tiles::may_swizzle && sizeof(Real) == 8) {
-      if (p.swizzled) return add.template operator()<true, false, Reads::swizzled>();
-    }
     if (p.wide) {
-      add.template operator()<false, false, Reads::wide>();
+      add.template operator()<false, false, true>();
     } else {
       add.template operator()<false, false>();
     }

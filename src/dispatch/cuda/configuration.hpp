@@ -170,9 +170,8 @@ constexpr int box_classes(std::int64_t distance, int real_bytes) {
   return classes;
 }
 
-/// How TMA tiles (boxes) avoid bank conflicts. Tiles of rows may be padded: they are wider than the rows. Tiles of
-/// columns may be swizzled: they have few rows then.
-enum CudaPadding : int { padding_by_rule, tight_boxes, padded_boxes, swizzled_boxes };
+/// How TMA tiles (boxes) of rows avoid bank conflicts: padded ones are wider than the rows.
+enum CudaPadding : int { padding_by_rule, tight_boxes, padded_boxes };
 
 /// A number of a configuration.
 template <class Configuration>

@@ -28,9 +28,6 @@ inline constexpr int most_box_classes = 4;
 /// The most segments of a chunk in a stage. A segment holds the rows of one class.
 inline constexpr int most_segments = 8;
 
-/// Rows of a swizzled TMA tile of columns.
-inline constexpr int swizzled_rows = 16;
-
 /// Which neighbours in memory the direct kernel loads at once (src/cuda/tsmttsm/direct.cuh).
 enum class Neighbours : int { by_rule, none, in_columns, in_rows };
 /// What its lanes load where these neighbours are wanted. An odd number of blocks of 8 columns cannot be paired.
@@ -61,12 +58,6 @@ constexpr RowMap row_map(std::int64_t pitch) {
 
 constexpr bool may_turn(int tile_m, int tile_n) {
   return tile_n == 0 && tile_m <= 12;  // tiles of Gram matrices leave registers for it
-}
-
-/// Whether columns may come swizzled, 16 rows at a time (src/cuda/math/f64_tiles.cuh). They may for wide results, whose
-/// columns many lanes read.
-constexpr bool may_swizzle(int tile_m, int tile_n) {
-  return (tile_m == 4 && tile_n == 4) || (tile_m == 16 && tile_n == 0);
 }
 
 // Kernels

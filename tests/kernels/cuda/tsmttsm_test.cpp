@@ -108,7 +108,7 @@ TEST_F(OnDevice, FewRowsOfLargeResults) {
   }
 }
 
-// Columns that begin at multiples of 16 bytes, some of them of 128: those of doubles come swizzled.
+// Columns that begin at multiples of 16 bytes, some of them of 128.
 TYPED_TEST(CudaTsmttsm, WideColumns) {
   using T = TypeParam;
   for (const std::int64_t k : {2, 16, 96, 334, 5002}) {

@@ -57,7 +57,8 @@ int most_fold(const CudaTsmttsmProblem& p, const DirectTsmttsm& c) {
 }
 
 // Whether this kernel may be the fastest, as measured on an H200: it is for views that one warp spans, and for few
-// columns. If B is A, it loads it twice, which pays only where it takes several rows at a time. In single precision, 16 rows of columns are only a few bytes.
+// columns. If B is A, it loads it twice, which pays only where it takes several rows at a time. In single precision, 16
+// rows of columns are only a few bytes.
 bool may_win(const CudaDevice& device, const CudaTsmttsmProblem& p, const DirectTsmttsm& c) {
   if (!device.bulk_copies || is_split(c)) return true;
   const std::int64_t widest = std::max(p.m, p.n);

@@ -123,16 +123,6 @@ CudaFeed boxed_column_feed(const CudaFeedRequest& r, int parts) {
   return feed;
 }
 
-CudaFeed swizzled_column_feed(const CudaFeedRequest& r) {
-  CudaFeed feed{};
-  feed.boxed = true;
-  feed.pitch = swizzled_rows;
-  feed.panel = feed.lines = static_cast<int>(round_up(r.width, 8));  // a swizzle repeats after eight columns
-  feed.bytes_beyond = static_cast<int>(std::max<std::int64_t>(0, r.reached - feed.lines) * feed.pitch * r.real_bytes);
-  feed.stage_bytes = r.rows * feed.lines * r.real_bytes;
-  return feed;
-}
-
 int usual_fold(const CudaTsmttsmProblem& p) {
   if (p.pitch_a != p.m || (!p.same && p.pitch_b != p.n)) return 1;
   return static_cast<int>(
@@ -190,7 +180,6 @@ void feed_rows(const CudaTsmttsmProblem& p, RingTsmttsm& c) {
 void feed_columns(const CudaTsmttsmProblem& p, RingTsmttsm& c) {
   c.segment = c.rows;
   const auto feed = [&](const CudaFeedRequest& r) {
-    if (c.padding == swizzled_boxes) return swizzled_column_feed(r);
     return c.feeds == boxes_both ? boxed_column_feed(r, p.parts) : column_feed(r, p.parts);
   };
   CudaFeedRequest a = request_a(p, c);

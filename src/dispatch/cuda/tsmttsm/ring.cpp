@@ -109,9 +109,6 @@ int least_column_stages(const RingTsmttsm& c) { return c.whole_warpgroups() && c
 bool complete_ring_columns(const CudaDevice& device, const CudaTsmttsmProblem& p, RingTsmttsm& c) {
   const int least = c.warpgroup_3m() ? gauss_unit_rows : least_rows(p.real_bytes);
   const int stages = least_column_stages(c);
-  if (c.rows == 0 && c.padding == swizzled_boxes) {
-    c.rows = p.k < 2 * swizzled_rows * std::int64_t{device.multiprocessors} ? swizzled_rows : 2 * swizzled_rows;
-  }
   if (c.rows == 0) {
     int piece = most_piece;
     // In single precision, pieces shorter than these are worse than few stages.
@@ -216,11 +213,6 @@ bool banks_conflict(const CudaTsmttsmProblem& p) {
   return p.pitch_a % free == 0 || p.pitch_b % free == 0;
 }
 
-bool may_be_swizzled(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
-  return p.aligned && !p.row_major && p.real_bytes == 8 && p.parts == 1 && c.feeds == boxes_both &&
-         lead_of(p, p.pitch_a) == 0 && lead_of(p, p.pitch_b) == 0 && may_swizzle(c.tile_m, c.tile_n);
-}
-
 // Whether a kernel that saves products has enough to save: m n / (m + n) products a number, beyond which memory would
 // wait for the FP64 tensor cores. Narrower results are refused, whoever asks.
 bool has_enough_products(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
@@ -243,8 +235,6 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, RingTs
   if (!feeds_serve(p, c.feeds)) return false;
   if (!p.row_major && c.warpgroup_3m() && c.feeds != boxes_both) return false;
   if (c.padding == padding_by_rule) c.padding = c.feeds == usual_feeds(p) ? tight_boxes : padded_boxes;
-  const bool swizzled = c.padding == swizzled_boxes;
-  if (swizzled && !may_be_swizzled(p, c)) return false;
   if (c.fold == 0) c.fold = p.row_major && c.feeds == flat_both ? usual_fold(p) : 1;
   if (c.fold > 1 && (c.fold > usual_fold(p) || c.feeds != flat_both)) return false;
   if (!complete_warps(device, p, c)) return false;
@@ -276,12 +266,12 @@ bool complete_ring(const CudaDevice& device, const CudaTsmttsmProblem& p, RingTs
   }
   if (c.split == 0) {
     // Groups take whole chunks of rows, and mostly share those of columns.
-    const bool apart = p.row_major || swizzled || c.whole_warpgroups() || (c.ring_3m() && !c.square());
+    const bool apart = p.row_major || c.whole_warpgroups() || (c.ring_3m() && !c.square());
     c.split = apart ? 1 : most_sharing(c.groups);
   }
   if (c.groups > most_groups || c.groups % c.split != 0 || c.split > most_split) return false;
   // Threads share every chunk, and each has at most one entry of the result.
-  const bool shares_chunks = swizzled || c.whole_warpgroups() || (c.complex_tiles() && p.row_major);
+  const bool shares_chunks = c.whole_warpgroups() || (c.complex_tiles() && p.row_major);
   if (shares_chunks && c.split != 1) return false;
   // A group sums whole chunks in single precision. Chunks of complex numbers have one segment.
   if (c.whole_warpgroups() && c.rows > rows_of_early_sums) return false;
@@ -334,7 +324,6 @@ void add_ring(const TsmttsmCandidates& to) {
       c.turned = 0;
     }
     if (!p.row_major) add_feeds(boxes_both, tight_boxes);
-    if (!p.row_major && may_swizzle(tile_m, tile_n)) add_feeds(boxes_both, swizzled_boxes);
     if (!p.row_major || (usual_feeds(p) == flat_both && legal && !banks_conflict(p))) return;
     if (usual_feeds(p) != flat_both) add_feeds(usual_feeds(p), padded_boxes);
     if (usual_feeds(p) != boxes_both) add_feeds(boxes_both, padded_boxes);
@@ -446,7 +435,6 @@ CudaWork ring_work(const CudaDevice& device, const CudaTsmttsmProblem& p, const 
     constexpr int flipped = 4;
     constexpr int in_few_banks = 16;
     const int plain = c.whole_warpgroups() && !p.row_major    ? 2
-                      : c.padding == swizzled_boxes           ? 2
                       : !p.row_major                          ? 4
                       : !c.ring_3m() && !c.whole_warpgroups() ? fragment_read_clocks(map, pitch, p.real_bytes)
                       : pitch % 2 != 0                        ? read_apart

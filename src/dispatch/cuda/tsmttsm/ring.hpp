@@ -39,9 +39,6 @@ CudaFeed row_feed(const CudaFeedRequest& request, int classes, int bank_step);
 CudaFeed column_feed(const CudaFeedRequest& request, int parts);
 /// The feed for columns in TMA tiles of `panel` columns of a class. Classes lie one after the other.
 CudaFeed boxed_column_feed(const CudaFeedRequest& request, int parts);
-/// The feed for columns of 8-byte numbers that begin at multiples of 16 bytes. Swizzled TMA tiles have 16 rows of all
-/// columns.
-CudaFeed swizzled_column_feed(const CudaFeedRequest& request);
 
 /// How many narrow rows are taken as one (folded). They must follow one another without a gap.
 int usual_fold(const CudaTsmttsmProblem& p);
