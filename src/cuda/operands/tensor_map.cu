@@ -95,8 +95,8 @@ Boxes cut_boxes(const Lines<Real>& lines, int cut, int pitch, int lines_of_box, 
   return made;
 }
 
-template Boxes boxes(const Lines<float>&, int, int, int, const Product&, bool);
-template Boxes boxes(const Lines<double>&, int, int, int, const Product&, bool);
+template Boxes boxes(const Lines<float>&, int, int, int, const Product&);
+template Boxes boxes(const Lines<double>&, int, int, int, const Product&);
 template Boxes cut_boxes(const Lines<float>&, int, int, int, const Product&);
 template Boxes cut_boxes(const Lines<double>&, int, int, int, const Product&);
 
