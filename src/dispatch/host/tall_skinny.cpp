@@ -129,16 +129,16 @@ void tsmm(T alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t
 }
 
 template <class T>
-void tsmm_inplace(Matrix<T> v, std::type_identity_t<Matrix<const T>> c, Triangle triangle, HostExecution execution) {
-  dispatch::check_tsmm_inplace(v, c);
+void tsmm_inplace(Matrix<T> v, std::type_identity_t<Matrix<const T>> c, Triangle triangle, HostExecution execution,
+                  std::int64_t first) {
+  dispatch::check_tsmm_inplace(v, c, first);
   dispatch::check_execution("tsmm_inplace", execution.threads, execution.workspace,
                             tsmm_workspace<T>(v.rows, v.columns, c.columns, v.layout, execution.threads));
   if (empty(v.rows, c.columns)) return;
   const auto configuration = dispatch::configure_tsmm<T>(v.rows, v.columns, c.columns, v.layout, execution.threads);
   const host::Scratch scratch("tsmm_inplace", execution.workspace, configuration.workspace_bytes);
-  Matrix<T> first = v;  // the columns that are written
-  first.columns = c.columns;
-  host::tsmm(T(1), Matrix<const T>(v), c, T(0), first, triangle, configuration, scratch.data<host::real_t<T>>());
+  const Matrix<T> written = dispatch::columns_of(v, first, c.columns);
+  host::tsmm(T(1), Matrix<const T>(v), c, T(0), written, triangle, configuration, scratch.data<host::real_t<T>>());
 }
 
 template <class T>
