@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <blockvec/kernels/tall_skinny.hpp>
 #include <blockvec/operations.hpp>
-#include <blockvec/small_on_device.hpp>
+#include <blockvec/small_on_host.hpp>
 #include <blockvec/transfer.hpp>
 #include <optional>
 
