@@ -32,7 +32,7 @@ struct Context::State {
 #endif
   Profile profile;
   History history;
-  std::int64_t reductions = 0;
+  std::int64_t reductions = 0, waits = 0;
   int depth = 0;                                 // of collective stages
   bool is_left_to_the_callers = false;           // the error on its way
   std::optional<MachineBandwidth> bandwidth[2];  // of the host, of the device
@@ -69,6 +69,7 @@ Summation Context::summation() const { return state_->summation; }
 Profile& Context::profile() const { return state_->profile; }
 History& Context::history() const { return state_->history; }
 std::int64_t Context::reductions() const { return state_->reductions; }
+std::int64_t Context::waits() const { return state_->waits; }
 
 template <class Space>
 Workspace<Space>& Context::workspace() const {
@@ -85,6 +86,7 @@ void Context::fence() const {
   if constexpr (!is_host_space<Space>) {
     static const std::string label("BlockVec::Context::fence");  // kept: a call allocates nothing
     execution_space<Space>().fence(label);
+    ++state_->waits;
   }
 }
 #define BLOCKVEC_CONTEXT(Space) template void Context::fence<Space>() const;

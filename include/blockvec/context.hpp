@@ -64,6 +64,8 @@ class Context {
   /// Waits until everything ordered on that instance is done. Nothing on the host, whose operations have then returned.
   template <class Space>
   void fence() const;
+  /// How often the host has waited for a device so far.
+  std::int64_t waits() const;
   /// Scratch memory in a space that block vectors can live in, or in its staging space.
   template <class Space = DefaultSpace>
   Workspace<Space>& workspace() const;
