@@ -146,7 +146,7 @@ void measure(const Settings& settings, std::int64_t rows, std::int64_t m, std::i
   }
   std::printf("%lld,%lld,%lld,1,%s,%s,%c,%s,%d,%.4f,%.4f,%.3f,%lld,%s,%.4f,%s\n", static_cast<long long>(rows),
               static_cast<long long>(m), static_cast<long long>(b), method.c_str(),
-              is_row_major<Layout> ? "row" : "column", sizeof(Scalar) == 16 ? 'Z' : 'D', hard ? "hard" : "easy",
+              std::is_same_v<Layout, RowMajor> ? "row" : "column", sizeof(Scalar) == 16 ? 'Z' : 'D', hard ? "hard" : "easy",
               static_cast<int>(result.sweeps), 1e3 * seconds, 1e3 * floor, seconds / floor,
               static_cast<long long>(waits), peer > 0 ? "cublas" : "", 1e3 * peer, settings.at("commit").c_str());
   std::fflush(stdout);
