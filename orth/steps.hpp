@@ -14,6 +14,8 @@ void count_words(Call<Scalar, Layout, Space>& call, std::int64_t m, std::int64_t
     call.words += (step.subtract || both ? m : 0) + (changes ? 2 * n : n);
   } else if (is_host_space<Space>) {  // one pass for W, another for all products
     call.words += (changes ? (step.subtract ? m : 0) + 2 * n : 0) + (both ? m : 0) + (gram ? n : 0);
+  } else if (call.v.precedes(call.w)) {  // a pass for W, another for all products
+    call.words += (step.subtract ? m + 2 * n : step.apply ? 2 * n : 0) + (both ? m + n : gram ? n : 0);
   } else {
     call.words += (step.subtract ? m + 2 * n : 0) + (step.apply ? 2 * n : 0) + (both ? m + n : 0) + (gram ? n : 0);
   }
