@@ -30,6 +30,9 @@ struct Context::State {
 #else
   std::tuple<Workspace<Kokkos::HostSpace>> workspaces;
 #endif
+#if BLOCKVEC_HAVE_CUDA_SPACE
+  Kokkos::View<unsigned, Kokkos::CudaSpace> ticket;
+#endif
   Profile profile;
   History history;
   std::int64_t reductions = 0, waits = 0;
@@ -79,6 +82,19 @@ template Workspace<Kokkos::HostSpace>& Context::workspace() const;
 #if BLOCKVEC_HAVE_CUDA_SPACE
 template Workspace<Kokkos::CudaSpace>& Context::workspace() const;
 template Workspace<StagingSpaceOf<Kokkos::CudaSpace>>& Context::workspace() const;
+#endif
+
+#if BLOCKVEC_HAVE_CUDA_SPACE
+template <class Space>
+unsigned* Context::ticket() const {
+  auto& ticket = state_->ticket;
+  if (ticket.data() == nullptr) {
+    ticket = Kokkos::View<unsigned, Kokkos::CudaSpace>(
+        Kokkos::view_alloc(std::string("BlockVec::Context::ticket"), execution_space<Space>()));  // zero
+  }
+  return ticket.data();
+}
+template unsigned* Context::ticket<Kokkos::CudaSpace>() const;
 #endif
 
 template <class Space>

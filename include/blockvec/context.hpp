@@ -69,6 +69,10 @@ class Context {
   /// Scratch memory in a space that block vectors can live in, or in its staging space.
   template <class Space = DefaultSpace>
   Workspace<Space>& workspace() const;
+  /// A number on the device that is zero between operations: what kernels take their work by (CudaExecution::ticket).
+  /// Space is a device's. Allocates at the first call.
+  template <class Space>
+  unsigned* ticket() const;
   Profile& profile() const;
   /// What was asked of the methods above this layer, and what they did. Off until started.
   History& history() const;
