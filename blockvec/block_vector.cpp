@@ -168,6 +168,25 @@ bool BlockVector<Scalar, Layout, Space>::shares_columns(const BlockVector& other
 }
 
 template <class Scalar, class Layout, class Space>
+bool BlockVector<Scalar, Layout, Space>::precedes(const BlockVector& other) const {
+  return block_ == other.block_ && first_column_ + width() == other.first_column_;
+}
+
+template <class Scalar, class Layout, class Space>
+BlockVector<Scalar, Layout, Space> BlockVector<Scalar, Layout, Space>::joined(const BlockVector& other) const {
+  if (!precedes(other)) {
+    throw ShapeError("joined: " + describe() + " and " + other.describe() +
+                     ": expected neighbouring columns of one block vector");
+  }
+  BlockVector result(*this);
+  const std::int64_t columns = width() + other.width();
+  // A view that is one line, or none, may know no leading dimension.
+  const std::int64_t line = is_row_major<Layout> ? columns : local_rows();
+  result.view_ = strided_view<View>(data(), local_rows(), columns, std::max({ld(), other.ld(), line}));
+  return result;
+}
+
+template <class Scalar, class Layout, class Space>
 BlockVector<Scalar, Layout, Space> BlockVector<Scalar, Layout, Space>::deep_copy(const std::string& label) const {
   BlockVector result(context_, rows_, width(), label);
   copy(*this, result);

@@ -30,9 +30,12 @@ struct Context::State {
 #else
   std::tuple<Workspace<Kokkos::HostSpace>> workspaces;
 #endif
+#if BLOCKVEC_HAVE_CUDA_SPACE
+  Kokkos::View<unsigned, Kokkos::CudaSpace> ticket;
+#endif
   Profile profile;
   History history;
-  std::int64_t reductions = 0;
+  std::int64_t reductions = 0, waits = 0;
   int depth = 0;                                 // of collective stages
   bool is_left_to_the_callers = false;           // the error on its way
   std::optional<MachineBandwidth> bandwidth[2];  // of the host, of the device
@@ -69,6 +72,7 @@ Summation Context::summation() const { return state_->summation; }
 Profile& Context::profile() const { return state_->profile; }
 History& Context::history() const { return state_->history; }
 std::int64_t Context::reductions() const { return state_->reductions; }
+std::int64_t Context::waits() const { return state_->waits; }
 
 template <class Space>
 Workspace<Space>& Context::workspace() const {
@@ -80,11 +84,25 @@ template Workspace<Kokkos::CudaSpace>& Context::workspace() const;
 template Workspace<StagingSpaceOf<Kokkos::CudaSpace>>& Context::workspace() const;
 #endif
 
+#if BLOCKVEC_HAVE_CUDA_SPACE
+template <class Space>
+unsigned* Context::ticket() const {
+  auto& ticket = state_->ticket;
+  if (ticket.data() == nullptr) {
+    ticket = Kokkos::View<unsigned, Kokkos::CudaSpace>(
+        Kokkos::view_alloc(std::string("BlockVec::Context::ticket"), execution_space<Space>()));  // zero
+  }
+  return ticket.data();
+}
+template unsigned* Context::ticket<Kokkos::CudaSpace>() const;
+#endif
+
 template <class Space>
 void Context::fence() const {
   if constexpr (!is_host_space<Space>) {
     static const std::string label("BlockVec::Context::fence");  // kept: a call allocates nothing
     execution_space<Space>().fence(label);
+    ++state_->waits;
   }
 }
 #define BLOCKVEC_CONTEXT(Space) template void Context::fence<Space>() const;

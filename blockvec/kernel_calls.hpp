@@ -38,7 +38,9 @@ auto kernel_execution(WorkspaceScope<Space>& scope, std::size_t bytes) {
   if constexpr (is_host_space<Space>) {
     return kernels::HostExecution{scope.context().threads(), workspace};
   } else {
-    return kernels::CudaExecution{scope.context().template execution_space<Space>().cuda_stream(), workspace};
+    const Context& context = scope.context();
+    return kernels::CudaExecution{context.template execution_space<Space>().cuda_stream(), workspace,
+                                  kernels::SinglePrecision::split, context.template ticket<Space>()};
   }
 }
 

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <blockvec/kernels/tall_skinny.hpp>
 #include <blockvec/operations.hpp>
+#include <blockvec/small_on_host.hpp>
 #include <blockvec/transfer.hpp>
+#include <optional>
 
 #include "blockvec/checks.hpp"
 #include "blockvec/instantiate.hpp"
@@ -24,9 +26,9 @@ std::int64_t total_width(std::span<const BlockVector<Scalar, Layout, Space>> v) 
   return m;
 }
 
-template <class Scalar, class Layout, class Space>
-void require_sweep(std::span<const BlockVector<Scalar, Layout, Space>> v, const SmallMatrix<Scalar, Space>* s,
-                   const BlockVector<Scalar, Layout, Space>& w, const SmallMatrix<Scalar, Space>* x) {
+template <class Scalar, class Layout, class Space, class SmallSpace>
+void require_sweep(std::span<const BlockVector<Scalar, Layout, Space>> v, const SmallMatrix<Scalar, SmallSpace>* s,
+                   const BlockVector<Scalar, Layout, Space>& w, const SmallMatrix<Scalar, SmallSpace>* x) {
   constexpr const char* name = "gram_schmidt_sweep";
   for (const auto& piece : v) {
     require_same_rows(name, piece, w);
@@ -37,12 +39,54 @@ void require_sweep(std::span<const BlockVector<Scalar, Layout, Space>> v, const 
 }
 
 /// body(piece, the rows of A that belong to it).
-template <class Scalar, class Layout, class Space, class Body>
-void for_pieces(std::span<const BlockVector<Scalar, Layout, Space>> v, const SmallMatrix<Scalar, Space>& a, Body body) {
+template <class Scalar, class Layout, class Space, class SmallSpace, class Body>
+void for_pieces(std::span<const BlockVector<Scalar, Layout, Space>> v, const SmallMatrix<Scalar, SmallSpace>& a,
+                Body body) {
   std::int64_t begin = 0;
   for (const auto& piece : v) {
     body(piece, a.block(begin, begin + piece.width(), 0, a.columns()));
     begin += piece.width();
+  }
+}
+
+/// All of V and W as one view, if their columns are neighbours in one block vector.
+template <class Scalar, class Layout, class Space>
+std::optional<BlockVector<Scalar, Layout, Space>> joined(std::span<const BlockVector<Scalar, Layout, Space>> v,
+                                                         const BlockVector<Scalar, Layout, Space>& w) {
+  std::optional<BlockVector<Scalar, Layout, Space>> all;
+  const auto join = [&](const auto& next) {
+    if (!all) {
+      all = next;
+      return true;
+    }
+    if (!all->precedes(next)) return false;
+    all = all->joined(next);
+    return true;
+  };
+  for (const auto& piece : v) {
+    if (piece.width() > 0 && !join(piece)) return std::nullopt;
+  }
+  if (!join(w)) return std::nullopt;
+  return all;
+}
+
+/// C = [-S X; X], by which [V W] becomes (W - V S) X. X null: the identity.
+template <class Scalar>
+void set_sweep_factor(const SmallMatrix<Scalar>& s, const SmallMatrix<Scalar>* x, kernels::Triangle triangle,
+                      const SmallMatrix<Scalar>& c) {
+  const std::int64_t m = s.rows(), b = s.columns();
+  for (std::int64_t j = 0; j < b; ++j) {
+    Scalar* const to = c.data() + j * c.ld();
+    std::fill_n(to, m + b, Scalar(0));
+    for (std::int64_t i = 0; i < b; ++i) {
+      const bool counts =
+          triangle == kernels::Triangle::upper ? i <= j : triangle != kernels::Triangle::lower || i >= j;
+      if (x == nullptr ? i != j : !counts) continue;
+      const Scalar factor = x == nullptr ? Scalar(1) : x->data()[i + j * x->ld()];
+      const Scalar* const from = s.data() + i * s.ld();
+      for (std::int64_t l = 0; l < m; ++l) to[l] -= factor * from[l];
+      to[m + i] = factor;
+    }
   }
 }
 
@@ -85,15 +129,43 @@ void gram_schmidt_sweep(std::span<const std::type_identity_t<BlockVector<Scalar,
                         const std::type_identity_t<SmallMatrix<Scalar, Space>>* s,
                         const BlockVector<Scalar, Layout, Space>& w,
                         const std::type_identity_t<SmallMatrix<Scalar, Space>>* x, kernels::Triangle triangle) {
-  require_sweep<Scalar, Layout, Space>(v, s, w, x);
+  require_sweep<Scalar, Layout, Space, Space>(v, s, w, x);
   if constexpr (is_host_space<Space>) {
     if (v.size() <= most_pieces) return local_sweep<Scalar, Layout, Space>(v, s, w, x, triangle, nullptr, nullptr);
   }
   if (s != nullptr) {
-    for_pieces<Scalar, Layout, Space>(
+    for_pieces<Scalar, Layout, Space, Space>(
         v, *s, [&](const auto& piece, const auto& rows) { update(Scalar(-1), piece, rows, Scalar(1), w); });
   }
   if (x != nullptr) multiply_in_place(w, *x, triangle);
+}
+
+template <class Scalar, class Layout, class Space>
+requires(!is_host_space<Space>) void gram_schmidt_sweep(
+    std::span<const std::type_identity_t<BlockVector<Scalar, Layout, Space>>> v,
+    const std::type_identity_t<SmallMatrix<Scalar>>* s, const BlockVector<Scalar, Layout, Space>& w,
+    const std::type_identity_t<SmallMatrix<Scalar>>* x, kernels::Triangle triangle) {
+  require_sweep<Scalar, Layout, Space, Kokkos::HostSpace>(v, s, w, x);
+  WorkspaceScope<Space> scope(w.context());
+  const auto all = s != nullptr ? joined<Scalar, Layout, Space>(v, w) : std::nullopt;
+  if (all) {
+    const std::int64_t m = all->width() - w.width(), b = w.width(), k = w.local_rows();
+    WorkspaceScope<> host_scope(w.context());
+    const auto c = SmallMatrix<Scalar>::scratch(host_scope, m + b, b);
+    set_sweep_factor(*s, x, triangle, c);
+    const OperationTimer<Space> timer(w.context(), Operation::gram_schmidt_sweep,
+                                      Cost<Scalar>::sweep_bytes(k, m, b, true),
+                                      Cost<Scalar>::product_flops(k, m + b, b));
+    kernels::tsmm_inplace<KernelScalar<Scalar>>(all->matrix(), kernel_matrix(detail::on_device(scope, c)),
+                                                kernels::Triangle::general, tsmm_execution(scope, *all, b), m);
+    return;
+  }
+  if (s != nullptr) {
+    for_pieces<Scalar, Layout, Space, Kokkos::HostSpace>(v, *s, [&](const auto& piece, const auto& rows) {
+      update(Scalar(-1), piece, detail::on_device(scope, rows), Scalar(1), w);
+    });
+  }
+  if (x != nullptr) multiply_in_place(w, detail::on_device(scope, *x), triangle);
 }
 
 template <class Scalar, class Layout, class Space>
@@ -241,10 +313,11 @@ void InnerProducts<Scalar, Layout, Space>::sum_double_doubles(Scalar* values) {
 
 template <class Scalar, class Layout, class Space>
 void InnerProducts<Scalar, Layout, Space>::forget() noexcept {
+  for (OnHost& to : on_host_) to = {};
   count_ = 0;
   words_ = 0;
   tag_ = 0;
-  double_double_ = false;
+  double_double_ = any_on_host_ = false;
 }
 
 template <class Scalar, class Layout, class Space>
@@ -259,41 +332,124 @@ void InnerProducts<Scalar, Layout, Space>::reduce() {
     if (context_.is_reproducible()) return reduce_reproducibly();
   }
   const bool alone = context_.communicator().size() == 1;
+  const bool staged = !alone || any_on_host_;
   WorkspaceScope<StagingSpaceOf<Space>> scope(context_);
   Scalar* values = nullptr;
-  // body(result, where its high part is packed); low parts follow words_ later.
+  // body(i, where the high part of result i is packed); low parts follow words_ later.
   const auto for_results = [&](auto body) {
     Scalar* packed = values;
-    for (int i = 0; i < count_ && !alone; packed += results_[i].rows() * results_[i].columns(), ++i)
-      body(results_[i], packed);
+    for (int i = 0; i < count_ && staged; packed += results_[i].rows() * results_[i].columns(), ++i) body(i, packed);
   };
-  const auto for_parts = [&](auto copy) {
-    for_results([&](const auto& result, Scalar* packed) {
-      const auto copy_part = [&](const SmallMatrix<Scalar, Space>& c, Scalar* at) {
-        copy(c.data(), static_cast<std::size_t>(c.ld()) * sizeof(Scalar), at,
-             static_cast<std::size_t>(c.rows()) * sizeof(Scalar), static_cast<std::size_t>(c.columns()));
-      };
-      copy_part(result.high, packed);
-      if (double_double_) copy_part(result.low, packed + words_);
-    });
+  const auto for_parts = [&](int i, Scalar* packed, auto copy) {
+    const auto copy_part = [&](const SmallMatrix<Scalar, Space>& c, Scalar* at) {
+      copy(c.data(), static_cast<std::size_t>(c.ld()) * sizeof(Scalar), at,
+           static_cast<std::size_t>(c.rows()) * sizeof(Scalar), static_cast<std::size_t>(c.columns()));
+    };
+    copy_part(results_[i].high, packed);
+    if (double_double_) copy_part(results_[i].low, packed + words_);
   };
   context_.collective([&] {
     const auto words = static_cast<std::size_t>(words_);
-    if (!alone) values = scope.template take<Scalar>(double_double_ ? 2 * words : words);
-    for_parts([&](Scalar* c, std::size_t pitch, Scalar* packed, std::size_t column, std::size_t columns) {
-      detail::copy_lines<Space>(context_, c, pitch, packed, column, column, columns);
+    if (staged) values = scope.template take<Scalar>(double_double_ ? 2 * words : words);
+    for_results([&](int i, Scalar* at) {
+      for_parts(i, at, [&](Scalar* c, std::size_t pitch, Scalar* packed, std::size_t column, std::size_t columns) {
+        detail::copy_lines<Space>(context_, c, pitch, packed, column, column, columns);
+      });
     });
     // From here on the host may write: no copy out of this memory is under way any more, be it an earlier call's.
-    if (!alone) context_.fence<Space>();
+    if (staged) context_.fence<Space>();
     if (alone || !double_double_) return context_.sum(values, words_, tag_);
-    for_results([&](const auto& result, Scalar* packed) {
+    for_results([&](int i, Scalar* packed) {
+      const auto& result = results_[i];
       if (result.low.columns() == 0) std::fill_n(packed + words_, result.rows() * result.columns(), Scalar(0));
     });
     sum_double_doubles(values);
   });
-  for_parts([&](Scalar* c, std::size_t pitch, Scalar* packed, std::size_t column, std::size_t columns) {
-    detail::copy_lines<Space>(context_, packed, column, c, pitch, column, columns);
+  for_results([&](int i, Scalar* at) {
+    if (on_host_[i].asked) return hand_over(on_host_[i], at, at + words_);
+    if (alone) return;
+    for_parts(i, at, [&](Scalar* c, std::size_t pitch, Scalar* packed, std::size_t column, std::size_t columns) {
+      detail::copy_lines<Space>(context_, packed, column, c, pitch, column, columns);
+    });
   });
+}
+
+template <class Scalar, class Layout, class Space>
+void InnerProducts<Scalar, Layout, Space>::hand_over(const OnHost& to, const Scalar* high, const Scalar* low) const {
+  const std::int64_t above = to.above.rows(), rows = above + to.below.rows();
+  const auto copy = [&](const SmallMatrix<Scalar>& c, const Scalar* from) {
+    for (std::int64_t j = 0; j < c.columns(); ++j) std::copy_n(from + j * rows, c.rows(), c.data() + j * c.ld());
+  };
+  copy(to.above.high, high);
+  copy(to.above.low, low);
+  copy(to.below, high + above);
+}
+
+template <class Scalar, class Layout, class Space>
+InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add(
+    const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
+    const SmallMatrix<Scalar>& c) requires(!is_host_space<Space>) {
+  context_.collective([&] {
+    require_small("inner_product", "C", c, v.width(), w.width(), v, w);
+    add(v, w, SmallMatrix<Scalar, Space>::scratch(scope_, c.rows(), c.columns()));
+    want_on_host({{c, {}}, {}});
+  });
+  return *this;
+}
+
+template <class Scalar, class Layout, class Space>
+InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add_dd(
+    const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
+    const DoubleDoubleMatrix<Scalar>& c) requires(!is_host_space<Space>) {
+  context_.collective([&] {
+    require_small("inner_product", "C", c.high, v.width(), w.width(), v, w);
+    require_small("inner_product", "C", c.low, v.width(), w.width(), v, w);
+    add_dd(v, w, DoubleDoubleMatrix<Scalar, Space>::scratch(scope_, c.rows(), c.columns()));
+    want_on_host({c, {}});
+  });
+  return *this;
+}
+
+template <class Scalar, class Layout, class Space>
+InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add_share(
+    const SmallMatrix<Scalar>& c) requires(!is_host_space<Space>) {
+  context_.collective([&] {
+    add_share(detail::on_device(scope_, c));
+    want_on_host({{c, {}}, {}});
+  });
+  return *this;
+}
+
+template <class Scalar, class Layout, class Space>
+InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add_swept(
+    std::span<const BlockVector<Scalar, Layout, Space>> v, const SmallMatrix<Scalar>* s,
+    const BlockVector<Scalar, Layout, Space>& w, const SmallMatrix<Scalar>* x, kernels::Triangle triangle,
+    const SmallMatrix<Scalar>* p, const SmallMatrix<Scalar>& g) requires(!is_host_space<Space>) {
+  context_.collective([&] {
+    require_sweep(v, s, w, x);
+    require_small("inner_product", "G", g, w.width(), w.width(), w);
+    if (p != nullptr) {
+      require_small("inner_product", "P", *p, total_width(v), w.width(), w);
+      require_room(static_cast<int>(v.size()) + 1);
+    }
+    gram_schmidt_sweep(v, s, w, x, triangle);
+    const auto all = p != nullptr ? joined(v, w) : std::nullopt;
+    if (all) {
+      add(*all, w, SmallMatrix<Scalar, Space>::scratch(scope_, all->width(), w.width()));
+      return want_on_host({{*p, {}}, g});
+    }
+    if (p != nullptr) {
+      for_pieces(v, *p, [&](const auto& piece, const auto& rows) { add(piece, w, rows); });
+    }
+    add(w, w, g);
+  });
+  return *this;
+}
+
+template <class Scalar, class Layout, class Space>
+void InnerProducts<Scalar, Layout, Space>::want_on_host(const OnHost& to) {
+  on_host_[count_ - 1] = to;
+  on_host_[count_ - 1].asked = any_on_host_ = true;
 }
 
 template <class Scalar, class Layout, class Space>
@@ -356,12 +512,12 @@ void update(Scalar alpha, const BlockVector<Scalar, Layout, Space>& v, const Sma
 
 template <class Scalar, class Layout, class Space>
 void multiply_in_place(const BlockVector<Scalar, Layout, Space>& v, const SmallMatrix<Scalar, Space>& c,
-                       kernels::Triangle triangle) {
+                       kernels::Triangle triangle, std::int64_t first) {
   constexpr const char* name = "multiply_in_place";
-  if (c.rows() != v.width() || c.columns() > v.width()) {
+  if (first < 0 || c.rows() != v.width() || c.columns() > v.width() - first) {
     throw ShapeError(std::string(name) + ": V = " + v.describe() + ": C is " + std::to_string(c.rows()) + " x " +
-                     std::to_string(c.columns()) + ", expected " + std::to_string(v.width()) +
-                     " rows and at most as many columns");
+                     std::to_string(c.columns()) + " for columns from " + std::to_string(first) + " on, expected " +
+                     std::to_string(v.width()) + " rows and no more columns than V has there");
   }
   require_same_context(name, "C", c, v);
   const std::int64_t k = v.local_rows();
@@ -370,7 +526,7 @@ void multiply_in_place(const BlockVector<Scalar, Layout, Space>& v, const SmallM
                                     Cost<Scalar>::product_flops(k, v.width(), c.columns()));
   WorkspaceScope<Space> scope(v.context());
   kernels::tsmm_inplace<KernelScalar<Scalar>>(v.matrix(), kernel_matrix(c), triangle,
-                                              tsmm_execution(scope, v, c.columns()));
+                                              tsmm_execution(scope, v, c.columns()), first);
 }
 
 template <class Scalar>
@@ -413,7 +569,17 @@ BLOCKVEC_FOR_SCALARS(BLOCKVEC_COST)
                                    const SmallMatrix<Scalar, Space>*, const BlockVector<Scalar, Layout, Space>&,       \
                                    const SmallMatrix<Scalar, Space>*, kernels::Triangle);                              \
   template void multiply_in_place(const BlockVector<Scalar, Layout, Space>&, const SmallMatrix<Scalar, Space>&,        \
-                                  kernels::Triangle);
+                                  kernels::Triangle, std::int64_t);
 BLOCKVEC_FOR_BLOCK_VECTORS(BLOCKVEC_PRODUCTS)
+
+#if BLOCKVEC_HAVE_CUDA_SPACE
+#define BLOCKVEC_PRODUCTS_ON_HOST(Scalar, Layout)                                                                     \
+  template void gram_schmidt_sweep(std::span<const BlockVector<Scalar, Layout, Kokkos::CudaSpace>>,                   \
+                                   const SmallMatrix<Scalar>*, const BlockVector<Scalar, Layout, Kokkos::CudaSpace>&, \
+                                   const SmallMatrix<Scalar>*, kernels::Triangle);
+#define BLOCKVEC_PRODUCTS_OF_LAYOUTS(Scalar) \
+  BLOCKVEC_PRODUCTS_ON_HOST(Scalar, RowMajor) BLOCKVEC_PRODUCTS_ON_HOST(Scalar, ColumnMajor)
+BLOCKVEC_FOR_SCALARS(BLOCKVEC_PRODUCTS_OF_LAYOUTS)
+#endif
 
 }  // namespace blockvec

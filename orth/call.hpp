@@ -1,11 +1,11 @@
 #pragma once
 
 #include <algorithm>
-#include <blockvec/operations.hpp>
 #include <blockvec/orth/basis.hpp>
 #include <blockvec/orth/dense.hpp>
 #include <blockvec/orth/metric.hpp>
 #include <blockvec/orth/orthogonalizer.hpp>
+#include <blockvec/small_on_host.hpp>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -49,8 +49,8 @@ template <class Scalar, class Layout, class Space>
 struct Call {
   using Real = RealOf<Scalar>;
   using Tall = BlockVector<Scalar, Layout, Space>;
-  using Small = SmallMatrix<Scalar, Space>;
-  using RealSmall = SmallMatrix<Real, Space>;
+  using Small = SmallMatrix<Scalar>;
+  using RealSmall = SmallMatrix<Real>;
   using Metric = orth::Metric<Scalar, Layout, Space>;
 
   Call(const Context& context_, const Options& options_, std::int64_t& draws_, const Basis<Scalar, Layout, Space>& v_,
@@ -66,24 +66,24 @@ struct Call {
         tolerance(rank_tolerance<Scalar>(v_.width(), w_.width())),
         scope(context_),
         host_scope(context_),
-        s(Small::scratch(scope, m, b)),
-        g(Small::scratch(scope, b, b)),
-        s_next(Small::scratch(scope, m, b)),
-        low(Small::scratch(scope, b, b)),
-        sketch(Small::scratch(scope, sketch_rows(), b)),
-        step(Small::scratch(scope, b, b)),
-        inverse(Small::scratch(scope, b, b)),
-        work(Small::scratch(scope, b, b)),
-        s_total(Small::scratch(scope, m, b)),
-        r_total(Small::scratch(scope, b, b)),
-        squares(RealSmall::scratch(scope, 1, b)),
-        lengths(RealSmall::scratch(scope, 1, b)),
-        reference(RealSmall::scratch(scope, 1, b)),
-        original(RealSmall::scratch(scope, 1, b)),
-        parts(RealSmall::scratch(scope, 1, b)),
-        scales(RealSmall::scratch(scope, 1, b)),
-        euclidean(RealSmall::scratch(scope, 1, b)),
-        image_squares(RealSmall::scratch(scope, 1, b)),
+        s(Small::scratch(host_scope, m, b)),
+        g(Small::scratch(host_scope, b, b)),
+        s_next(Small::scratch(host_scope, m, b)),
+        low(Small::scratch(host_scope, b, b)),
+        sketch(Small::scratch(host_scope, sketch_rows(), b)),
+        step(Small::scratch(host_scope, b, b)),
+        inverse(Small::scratch(host_scope, b, b)),
+        work(Small::scratch(host_scope, b, b)),
+        s_total(Small::scratch(host_scope, m, b)),
+        r_total(Small::scratch(host_scope, b, b)),
+        squares(RealSmall::scratch(host_scope, 1, b)),
+        lengths(RealSmall::scratch(host_scope, 1, b)),
+        reference(RealSmall::scratch(host_scope, 1, b)),
+        original(RealSmall::scratch(host_scope, 1, b)),
+        parts(RealSmall::scratch(host_scope, 1, b)),
+        scales(RealSmall::scratch(host_scope, 1, b)),
+        euclidean(RealSmall::scratch(host_scope, 1, b)),
+        image_squares(RealSmall::scratch(host_scope, 1, b)),
         image(metric == nullptr                     ? w
               : metric->image_of_block.width() == b ? metric->image_of_block
                                                     : scratch_like(scope, w, b)),
@@ -240,6 +240,9 @@ struct Call {
 
   /// S and R follow a step; then it is carried out, or waits for the block after W.
   void pass(const Step& change) {
+    waits = postpones && change.apply;
+    const bool changes_alone = !waits && change.next == Products::none;
+    if (changes_alone) carry_out(*this, change);  // a device works meanwhile
     if (change.subtract) dense::multiply(Scalar(1), s, false, r_total, false, Scalar(1), s_total);
     if (change.apply && step_triangle == kernels::Triangle::upper) {
       dense::multiply_upper(step, r_total);
@@ -247,8 +250,7 @@ struct Call {
       dense::multiply(Scalar(1), step, false, r_total, false, Scalar(0), work);
       std::swap(work, r_total);
     }
-    waits = postpones && change.apply;
-    if (!waits) carry_out(*this, change);
+    if (!waits && !changes_alone) carry_out(*this, change);
   }
   /// Before W is looked at: the block ahead becomes what it shall be, unless that has come along with a step of W's.
   void catch_up() {

@@ -23,12 +23,12 @@ constexpr Repetition repeated(int least, bool beside_basis = false) { return {le
 template <class Scalar, class Layout, class Space>
 Sweep<RealOf<Scalar>> orthogonalize_columns(Call<Scalar, Layout, Space>& call, Repetition repetition) {
   using Real = RealOf<Scalar>;
-  using Small = SmallMatrix<Scalar, Space>;
+  using Small = SmallMatrix<Scalar>;
   const std::int64_t b = call.b;
   const bool lengths_known = call.known != Products::none;
   bool stable = true;
   Real largest = 0, smallest = std::numeric_limits<Real>::infinity();  // share of its length that a column keeps
-  WorkspaceScope<Space> scope(call.context);
+  WorkspaceScope<> scope(call.context);
   call.set_reference();
   const Small product = Small::scratch(scope, 1, 1);
   dense::fill(call.step, Scalar(0));

@@ -11,11 +11,12 @@ namespace blockvec::orth {
 template <class Scalar, class Layout, class Space>
 bool draw_column(Call<Scalar, Layout, Space>& call, std::int64_t j) {
   using Real = RealOf<Scalar>;
-  using Small = SmallMatrix<Scalar, Space>;
+  using Small = SmallMatrix<Scalar>;
   constexpr int most_passes = 8;
-  WorkspaceScope<Space> scope(call.context);
-  const auto vector = scratch_like(scope, call.w, 1);
-  const auto image = call.metric == nullptr ? vector : scratch_like(scope, call.w, 1);
+  WorkspaceScope<Space> tall_scope(call.context);
+  WorkspaceScope<> scope(call.context);
+  const auto vector = scratch_like(tall_scope, call.w, 1);
+  const auto image = call.metric == nullptr ? vector : scratch_like(tall_scope, call.w, 1);
   const Small s = Small::scratch(scope, call.m, 1);
   const Small t = Small::scratch(scope, call.b, 1);
   const Small product = Small::scratch(scope, 1, 1);

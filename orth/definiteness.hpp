@@ -46,8 +46,8 @@ template <class Scalar, class Layout, class Space>
 void require_vanished(Call<Scalar, Layout, Space>& call, std::int64_t j, RealOf<Scalar> square) {
   using Real = RealOf<Scalar>;
   if (call.metric == nullptr) return;
-  WorkspaceScope<Space> scope(call.context);
-  const auto norm = SmallMatrix<Real, Space>::scratch(scope, 1, 1);
+  WorkspaceScope<> scope(call.context);
+  const auto norm = SmallMatrix<Real>::scratch(scope, 1, 1);
   column_norms(call.w.column(j), norm);
   call.words += 1;
   const Real length = dense::entry(norm, 0, 0);

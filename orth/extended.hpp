@@ -10,12 +10,11 @@ namespace blockvec::orth {
 /// The products that it needs of a call, and how far V is from orthonormal.
 template <class Scalar, class Layout, class Space>
 struct ExtendedProducts {
-  using Small = SmallMatrix<Scalar, Space>;
-  using Wide = DoubleDoubleMatrix<Scalar, Space>;
+  using Small = SmallMatrix<Scalar>;
+  using Wide = DoubleDoubleMatrix<Scalar>;
 
   /// `defect_`: m x m, its leading `known_` columns being V^H V - I already.
-  ExtendedProducts(WorkspaceScope<Space>& scope, std::int64_t m, std::int64_t b, const Small& defect_,
-                   std::int64_t known_)
+  ExtendedProducts(WorkspaceScope<>& scope, std::int64_t m, std::int64_t b, const Small& defect_, std::int64_t known_)
       : s(Wide::scratch(scope, m, b)),
         g(Wide::scratch(scope, b, b)),
         basis(Wide::scratch(scope, m, m - known_)),
@@ -58,9 +57,9 @@ Sweep<RealOf<Scalar>> extended_sweep(Call<Scalar, Layout, Space>& call, Another 
   call.reduce();
   call.extended = nullptr;  // what follows is well-conditioned
   ++call.result.sweeps;
-  WorkspaceScope<Space> scope(call.context);
-  const auto corrected = DoubleDoubleMatrix<Scalar, Space>::scratch(scope, call.m, call.b);
-  const auto correction = SmallMatrix<Scalar, Space>::scratch(scope, call.m, call.b);
+  WorkspaceScope<> scope(call.context);
+  const auto corrected = DoubleDoubleMatrix<Scalar>::scratch(scope, call.m, call.b);
+  const auto correction = SmallMatrix<Scalar>::scratch(scope, call.m, call.b);
   dense::multiply(Scalar(1), products.defect, false, products.s.high, false, Scalar(0), correction);
   dense::copy(products.s.high, corrected.high);
   dense::copy(products.s.low, corrected.low);

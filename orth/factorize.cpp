@@ -83,8 +83,8 @@ Result Orthogonalizer::factorize(const std::type_identity_t<Basis<Scalar, Layout
       context_.callers([&] { metric->apply(x, metric->image_of_block); });
       result.applications += f.n;
     }
-    if (s != nullptr) dense::copy(f.s, *s);
-    if (r != nullptr) dense::copy(f.r, *r);
+    if (s != nullptr) detail::assign(f.s, *s);
+    if (r != nullptr) detail::assign(f.r, *r);
     result.reductions = context_.reductions() - reductions_before;
     result.passes = static_cast<double>(f.words) / static_cast<double>(f.n);
     record(context_, verb, {options_.inter, options_.intra, true, true}, result, f.n);

@@ -70,8 +70,8 @@ Sweep<RealOf<Scalar>> chosen_sweeps(Call<Scalar, Layout, Space>& call) {
 /// B Q, which may have followed from the caller's B V.
 template <class Scalar, class Layout, class Space>
 void require_finite_result(Call<Scalar, Layout, Space>& call) {
-  WorkspaceScope<Space> scope(call.context);
-  const auto norms = SmallMatrix<RealOf<Scalar>, Space>::scratch(scope, 1, call.b);
+  WorkspaceScope<> scope(call.context);
+  const auto norms = SmallMatrix<RealOf<Scalar>>::scratch(scope, 1, call.b);
   column_norms(call.image, norms);
   call.words += call.b;
   if (dense::first_non_finite_column(norms) >= 0) {
@@ -84,8 +84,8 @@ template <class Scalar, class Layout, class Space>
 void finish(Call<Scalar, Layout, Space>& call, const SmallMatrix<Scalar, Space>* s,
             const SmallMatrix<Scalar, Space>* r) {
   undo_scales(call);
-  if (s != nullptr) dense::copy(call.s_total, *s);
-  if (r != nullptr) dense::copy(call.r_total, *r);
+  if (s != nullptr) detail::assign(call.s_total, *s);
+  if (r != nullptr) detail::assign(call.r_total, *r);
   if (call.metric != nullptr && call.metric->image_of_block.width() == call.b) {
     call.apply_metric();
     if (call.metric->image_of_basis.width() > 0 && !call.trusts_image) require_finite_result(call);
@@ -99,9 +99,9 @@ Result orthonormalize(Call<Scalar, Layout, Space>& call, const SmallMatrix<Scala
                       const SmallMatrix<Scalar, Space>* r) {
   call.begin_method(call.m > 0, true);
   std::optional<ExtendedProducts<Scalar, Layout, Space>> extended;
-  WorkspaceScope<Space> scope(call.context);
+  WorkspaceScope<> scope(call.context);
   if (call.inter() == Inter::pip_dd && call.m > 0) {
-    using Small = SmallMatrix<Scalar, Space>;
+    using Small = SmallMatrix<Scalar>;
     const Small defect = call.defect != nullptr ? *call.defect : Small::scratch(scope, call.m, call.m);
     extended.emplace(scope, call.m, call.b, defect, call.known_defect);
     call.extended = &*extended;

@@ -12,7 +12,7 @@ namespace blockvec::orth {
 /// (dense::SafeNorms). Three reductions; only where squares have left the range.
 template <class Scalar, class Layout, class Space>
 void measure_out_of_range(Call<Scalar, Layout, Space>& call, const BlockVector<Scalar, Layout, Space>& block,
-                          const SmallMatrix<RealOf<Scalar>, Space>& norms, int kinds) {
+                          const SmallMatrix<RealOf<Scalar>>& norms, int kinds) {
   using Real = RealOf<Scalar>;
   using Safe = dense::SafeNorms<Real>;
   WorkspaceScope<Space> scope(call.context);
@@ -38,9 +38,9 @@ void require_finite(const char* name, const Block& block, const RealSmall& norms
 /// W's columns get back the lengths that they came with.
 template <class Scalar, class Layout, class Space>
 void unscale_block(Call<Scalar, Layout, Space>& call) {
-  WorkspaceScope<Space> scope(call.context);
-  const auto factors = SmallMatrix<Scalar, Space>::scratch(scope, 1, call.b);
-  const auto inverse = SmallMatrix<RealOf<Scalar>, Space>::scratch(scope, 1, call.b);
+  WorkspaceScope<> scope(call.context);
+  const auto factors = SmallMatrix<Scalar>::scratch(scope, 1, call.b);
+  const auto inverse = SmallMatrix<RealOf<Scalar>>::scratch(scope, 1, call.b);
   dense::copy(call.scales, inverse);
   dense::reciprocals(inverse);
   dense::fill(factors, Scalar(1));
@@ -52,8 +52,8 @@ void unscale_block(Call<Scalar, Layout, Space>& call) {
 
 /// image = B W with W's columns scaled, W itself being as it was. Throws where that holds NaN or Inf.
 template <class Scalar, class Layout, class Space>
-void measure_image(Call<Scalar, Layout, Space>& call, const SmallMatrix<Scalar, Space>& factors,
-                   const SmallMatrix<RealOf<Scalar>, Space>& norms) {
+void measure_image(Call<Scalar, Layout, Space>& call, const SmallMatrix<Scalar>& factors,
+                   const SmallMatrix<RealOf<Scalar>>& norms) {
   WorkspaceScope<Space> scope(call.context);
   const auto scaled = scratch_like(scope, call.w, call.b);
   copy(call.w, scaled);
@@ -70,9 +70,9 @@ void measure_image(Call<Scalar, Layout, Space>& call, const SmallMatrix<Scalar, 
 template <class Scalar, class Layout, class Space>
 void repair_range(Call<Scalar, Layout, Space>& call) {
   using Real = RealOf<Scalar>;
-  using RealSmall = SmallMatrix<Real, Space>;
+  using RealSmall = SmallMatrix<Real>;
   call.catch_up();
-  WorkspaceScope<Space> scope(call.context);
+  WorkspaceScope<> scope(call.context);
   const auto norms = RealSmall::scratch(scope, 3, call.b);
   measure_out_of_range(call, call.w, norms, 3);
   require_finite("W", *call.whole, norms.block(0, 1, 0, call.b), call.first_column);
@@ -88,7 +88,7 @@ void repair_range(Call<Scalar, Layout, Space>& call) {
     measure_out_of_range(call, call.w, norms, 3);
   }
   dense::power_of_two_scales(norms, call.scales);
-  const auto factors = SmallMatrix<Scalar, Space>::scratch(scope, 1, call.b);
+  const auto factors = SmallMatrix<Scalar>::scratch(scope, 1, call.b);
   dense::fill(factors, Scalar(1));
   dense::scale_columns(factors, call.scales, factors);
   call.image_known = call.euclidean_known = false;

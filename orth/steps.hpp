@@ -14,6 +14,8 @@ void count_words(Call<Scalar, Layout, Space>& call, std::int64_t m, std::int64_t
     call.words += (step.subtract || both ? m : 0) + (changes ? 2 * n : n);
   } else if (is_host_space<Space>) {  // one pass for W, another for all products
     call.words += (changes ? (step.subtract ? m : 0) + 2 * n : 0) + (both ? m : 0) + (gram ? n : 0);
+  } else if (call.v.precedes(call.w)) {  // a pass for W, another for all products
+    call.words += (step.subtract ? m + 2 * n : step.apply ? 2 * n : 0) + (both ? m + n : gram ? n : 0);
   } else {
     call.words += (step.subtract ? m + 2 * n : 0) + (step.apply ? 2 * n : 0) + (both ? m + n : 0) + (gram ? n : 0);
   }
@@ -42,10 +44,10 @@ void step_alone(Call<Scalar, Layout, Space>& call, const Step& step) {
 ///     [U W] <- ([U W] - V_U [s_U s']) [X_U  -X_U s'' X; 0  X],  s = [s'; s''], X = I if there is nothing to apply.
 template <class Scalar, class Layout, class Space>
 void step_with_block_ahead(Call<Scalar, Layout, Space>& call, const Step& step) {
-  using Small = SmallMatrix<Scalar, Space>;
+  using Small = SmallMatrix<Scalar>;
   auto& ahead = *call.ahead;
   const std::int64_t m = ahead.m, first = ahead.b, n = first + call.b;
-  WorkspaceScope<Space> scope(call.context);
+  WorkspaceScope<> scope(call.context);
   const Small s = Small::scratch(scope, m, n), x = Small::scratch(scope, n, n), g = Small::scratch(scope, n, n);
   dense::copy(ahead.s, s.block(0, m, 0, first));
   dense::copy(call.s.block(0, m, 0, call.b), s.block(0, m, first, n));

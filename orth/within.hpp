@@ -51,11 +51,10 @@ Sweep<RealOf<Scalar>> shifted_sweep(Call<Scalar, Layout, Space>& call, Another a
 /// condition itself. Columns with pivots of at most `tolerance` times their reference end it. Cost as gram_sweep.
 template <class Scalar, class Layout, class Space>
 Sweep<RealOf<Scalar>> wide_sweep(Call<Scalar, Layout, Space>& call, RealOf<Scalar> tolerance,
-                                 const SmallMatrix<RealOf<Scalar>, Space>& reference, Another another) {
+                                 const SmallMatrix<RealOf<Scalar>>& reference, Another another) {
   using Real = RealOf<Scalar>;
   call.reduce_wide_gram();
-  const auto found =
-      dense::cholesky_dd(DoubleDoubleMatrix<Scalar, Space>{call.g, call.low}, tolerance, call.step, &reference);
+  const auto found = dense::cholesky_dd(DoubleDoubleMatrix<Scalar>{call.g, call.low}, tolerance, call.step, &reference);
   if (!found.finite || found.rank < call.b) {
     call.note(Reason::breakdown);
     call.visible_rank = std::min(call.visible_rank, found.rank);
@@ -73,16 +72,15 @@ Sweep<RealOf<Scalar>> wide_sweep(Call<Scalar, Layout, Space>& call, RealOf<Scala
 template <class Scalar, class Layout, class Space>
 Sweep<RealOf<Scalar>> pivoted_sweep(Call<Scalar, Layout, Space>& call) {
   using Real = RealOf<Scalar>;
-  using Small = SmallMatrix<Scalar, Space>;
+  using Small = SmallMatrix<Scalar>;
   const std::int64_t b = call.b;
   call.reduce_wide_gram();
   call.set_reference();
-  WorkspaceScope<Space> scope(call.context);
-  WorkspaceScope<> host_scope(call.context);
-  auto* const order = host_scope.take<std::int64_t>(static_cast<std::size_t>(b));
+  WorkspaceScope<> scope(call.context);
+  auto* const order = scope.take<std::int64_t>(static_cast<std::size_t>(b));
   const Small factor = Small::scratch(scope, b, b), swaps = Small::scratch(scope, b, b);
-  const auto found = dense::cholesky_dd(DoubleDoubleMatrix<Scalar, Space>{call.g, call.low},
-                                        call.tolerance * call.tolerance, factor, &call.reference, order);
+  const auto found = dense::cholesky_dd(DoubleDoubleMatrix<Scalar>{call.g, call.low}, call.tolerance * call.tolerance,
+                                        factor, &call.reference, order);
   if (!found.finite) {
     call.note(Reason::breakdown);
     return {};

@@ -57,6 +57,11 @@ class BlockVector {
   /// Whether both are views of one block vector with a column in common: the same verdict on every rank, those without
   /// rows included. Memory that was wrapped twice counts as two block vectors.
   bool shares_columns(const BlockVector& other) const;
+  /// Whether both are views of one block vector, and other's columns follow this one's: the same verdict on every rank.
+  bool precedes(const BlockVector& other) const;
+  /// The columns of both, of which the first precedes the second, as one view. It keeps owned memory alive, as each of
+  /// them does. Throws ShapeError.
+  BlockVector joined(const BlockVector& other) const;
 
   /// A copy with memory of its own. One pass: reads and writes K m words.
   BlockVector deep_copy(const std::string& label = "copy") const;

@@ -64,9 +64,15 @@ class Context {
   /// Waits until everything ordered on that instance is done. Nothing on the host, whose operations have then returned.
   template <class Space>
   void fence() const;
+  /// How often the host has waited for a device so far.
+  std::int64_t waits() const;
   /// Scratch memory in a space that block vectors can live in, or in its staging space.
   template <class Space = DefaultSpace>
   Workspace<Space>& workspace() const;
+  /// A number on the device that is zero between operations: what kernels take their work by (CudaExecution::ticket).
+  /// Space is a device's. Allocates at the first call.
+  template <class Space>
+  unsigned* ticket() const;
   Profile& profile() const;
   /// What was asked of the methods above this layer, and what they did. Off until started.
   History& history() const;

@@ -10,11 +10,14 @@
 /// Operations on block vectors. V is K x m, W is K x b, with the same context and row distribution; small matrices are
 /// replicated. Offered for float, double, Complex<float>, Complex<double>, row-major and column-major, in every memory
 /// space of this build (space.hpp).
-/// All throw ShapeError naming the operands, their shapes and what was expected, before anything is launched or sent.
-/// None allocates once the context's workspace is warm. Only operations that say "reduction" communicate; those are
-/// collective. If one of them throws on some ranks before its reduction, it throws on every rank, RefusedError on the
-/// others (Context::collective). In a reproducible Context each of these costs two reductions, and its bits depend on
-/// neither ranks nor threads (Summation, context.hpp; operands on the host, else Error).
+/// Where block vectors live on a device, the small matrices of products and of what they are multiplied with may lie
+/// there or on the host. From the host they are copied in the order of the context's instance, without a wait; results
+/// on the host are there when the operation returns (InnerProducts: reduce), after one wait. All throw ShapeError
+/// naming the operands, their shapes and what was expected, before anything is launched or sent. None allocates once
+/// the context's workspace is warm. Only operations that say "reduction" communicate; those are collective. If one of
+/// them throws on some ranks before its reduction, it throws on every rank, RefusedError on the others
+/// (Context::collective). In a reproducible Context each of these costs two reductions, and its bits depend on neither
+/// ranks nor threads (Summation, context.hpp; operands on the host, else Error).
 namespace blockvec {
 
 /// C = V^H W, summed over all ranks. C is m x b with the same bits on every rank. V and W may be the same or overlap
@@ -40,11 +43,11 @@ template <class Scalar, class Layout, class Space>
 void update(Scalar alpha, const BlockVector<Scalar, Layout, Space>& v, const SmallMatrix<Scalar, Space>& c, Scalar beta,
             const BlockVector<Scalar, Layout, Space>& w);
 
-/// The first n columns of V become V C, the others keep their values. C is m x n, n <= m; of a triangular C the other
-/// triangle is taken as zero and never read. Cost: one pass, K (m + n) words. No reduction.
+/// The n columns of V from number `first` on become V C, the others keep their values. C is m x n, first + n <= m; of a
+/// triangular C the other triangle is taken as zero and never read. Cost: one pass, K (m + n) words. No reduction.
 template <class Scalar, class Layout, class Space>
 void multiply_in_place(const BlockVector<Scalar, Layout, Space>& v, const SmallMatrix<Scalar, Space>& c,
-                       kernels::Triangle triangle = kernels::Triangle::general);
+                       kernels::Triangle triangle = kernels::Triangle::general, std::int64_t first = 0);
 
 /// One sweep of block Gram-Schmidt, W <- (W - V S) X. V is any number of block vectors side by side, or none; S is m x
 /// b, X b x b, of a triangular X the other triangle is never read; S or X null: that step is left out.
@@ -55,6 +58,12 @@ void gram_schmidt_sweep(std::span<const std::type_identity_t<BlockVector<Scalar,
                         const std::type_identity_t<SmallMatrix<Scalar, Space>>* s,
                         const BlockVector<Scalar, Layout, Space>& w,
                         const std::type_identity_t<SmallMatrix<Scalar, Space>>* x, kernels::Triangle triangle);
+/// S and X on the host. One pass, K (m + 2b) words, where W's columns follow V's in one block vector.
+template <class Scalar, class Layout, class Space>
+requires(!is_host_space<Space>) void gram_schmidt_sweep(
+    std::span<const std::type_identity_t<BlockVector<Scalar, Layout, Space>>> v,
+    const std::type_identity_t<SmallMatrix<Scalar>>* s, const BlockVector<Scalar, Layout, Space>& w,
+    const std::type_identity_t<SmallMatrix<Scalar>>* x, kernels::Triangle triangle);
 
 /// Several inner products that cross the machine in one reduction:
 ///     InnerProducts<double> products(context);
@@ -67,7 +76,7 @@ void gram_schmidt_sweep(std::span<const std::type_identity_t<BlockVector<Scalar,
 template <class Scalar, class Layout = RowMajor, class Space = DefaultSpace>
 class InnerProducts {
  public:
-  explicit InnerProducts(const Context& context) : context_(context) {}
+  explicit InnerProducts(const Context& context) : context_(context), scope_(context) {}
 
   InnerProducts& add(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
                      const SmallMatrix<Scalar, Space>& c);
@@ -83,6 +92,17 @@ class InnerProducts {
                         const DoubleDoubleMatrix<Scalar, Space>& c);
   /// C holds this rank's share of something that is summed along. Not in a reproducible Context: throws Error.
   InnerProducts& add_share(const SmallMatrix<Scalar, Space>& c);
+  /// Results on the host, which have them when reduce() returns. Of add_swept where W's columns follow V's in one block
+  /// vector, P and G are one product, K (m + b) words.
+  InnerProducts& add(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
+                     const SmallMatrix<Scalar>& c) requires(!is_host_space<Space>);
+  InnerProducts& add_swept(std::span<const BlockVector<Scalar, Layout, Space>> v, const SmallMatrix<Scalar>* s,
+                           const BlockVector<Scalar, Layout, Space>& w, const SmallMatrix<Scalar>* x,
+                           kernels::Triangle triangle, const SmallMatrix<Scalar>* p,
+                           const SmallMatrix<Scalar>& g) requires(!is_host_space<Space>);
+  InnerProducts& add_dd(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
+                        const DoubleDoubleMatrix<Scalar>& c) requires(!is_host_space<Space>);
+  InnerProducts& add_share(const SmallMatrix<Scalar>& c) requires(!is_host_space<Space>);
   /// One reduction of all words together. Nothing added: no reduction.
   void reduce();
 
@@ -100,8 +120,21 @@ class InnerProducts {
                            const DoubleDoubleMatrix<Scalar, Space>& c);
   void reduce_reproducibly();
 
+  /// Where the rows of a result go that is wanted on the host: some to `above`, those below to `below`.
+  struct OnHost {
+    DoubleDoubleMatrix<Scalar> above;
+    SmallMatrix<Scalar> below;
+    bool asked = false;
+  };
+  /// Of the result that was added last.
+  void want_on_host(const OnHost& to);
+  void hand_over(const OnHost& to, const Scalar* high, const Scalar* low) const;
+
   static constexpr int max_products = 16;
   Context context_;
+  WorkspaceScope<Space> scope_;  // of results that go to the host
+  OnHost on_host_[max_products];
+  bool any_on_host_ = false;
   DoubleDoubleMatrix<Scalar, Space> results_[max_products];  // low has no entries where it is not asked for
   int count_ = 0;
   std::int64_t words_ = 0;

@@ -30,7 +30,7 @@ class Delayed {
  private:
   /// One reduction for the block [begin_, end_), unless it is final, and the next. False: broken, and not to escalate.
   bool step() {
-    WorkspaceScope<Space> scope(f_.context);
+    WorkspaceScope<> scope(f_.context);
     const std::int64_t stop = std::min(f_.n, end_ + f_.width);
     const std::int64_t from = final_ ? end_ : begin_;
     const Small products = Small::scratch(scope, m_ + end_, stop - from);  // with V and X's columns [0, end_)
@@ -70,8 +70,7 @@ class Delayed {
   }
 
   /// Q^H [U N] and [U N]^H [U N] in one pass, and what of that is asked for.
-  void reduce(WorkspaceScope<Space>& scope, std::int64_t from, std::int64_t stop, const Small& products,
-              const Small& gram) {
+  void reduce(WorkspaceScope<>& scope, std::int64_t from, std::int64_t stop, const Small& products, const Small& gram) {
     const std::int64_t before = m_ + from, n = stop - from, u = end_ - from;
     const auto beside = f_.before(from);
     const Small own = Small::scratch(scope, n, n);
@@ -85,10 +84,11 @@ class Delayed {
     f_.words += before + (is_host_space<Space> ? n : 2 * n);
   }
 
-  void reduce_in_metric(WorkspaceScope<Space>& scope, std::int64_t from, std::int64_t stop, const Small& products,
+  void reduce_in_metric(WorkspaceScope<>& scope, std::int64_t from, std::int64_t stop, const Small& products,
                         const Small& gram, const Small& lengths) {
     const auto right = f_.x.columns(from, stop), next = f_.x.columns(end_, stop);
-    const auto image = scratch_like(scope, f_.x, stop - from);
+    WorkspaceScope<Space> tall_scope(f_.context);
+    const auto image = scratch_like(tall_scope, f_.x, stop - from);
     const auto next_image = image.columns(end_ - from, stop - from);
     const std::int64_t b = next.width();
     f_.given->apply(right, image);
@@ -117,7 +117,7 @@ class Delayed {
     if (!sweep.certified() && (!sweep.done || f_.options.escalate)) return false;
     if (call.triangular) dense::triangular_inverse(call.step, call.inverse);
     const std::int64_t columns = s.columns();
-    WorkspaceScope<Space> scope(f_.context);
+    WorkspaceScope<> scope(f_.context);
     const Small rest = Small::scratch(scope, b, columns);
     dense::copy(s.block(begin, end, 0, columns), rest);
     dense::multiply(Scalar(-1), call.s, true, s.block(0, begin, 0, columns), false, Scalar(1), rest);
@@ -128,9 +128,9 @@ class Delayed {
   bool is_far_from_orthonormal(const Small& products) {
     constexpr Real limit = 3;
     const std::int64_t b = end_ - begin_;
-    WorkspaceScope<Space> scope(f_.context);
+    WorkspaceScope<> scope(f_.context);
     const Small vectors = Small::scratch(scope, b, b);
-    const auto values = SmallMatrix<Real, Space>::scratch(scope, 1, b);
+    const auto values = SmallMatrix<Real>::scratch(scope, 1, b);
     dense::eigendecomposition(products.block(m_ + begin_, m_ + end_, 0, b), values, vectors);
     return !(dense::entry(values, 0, b - 1) < limit * dense::entry(values, 0, 0));
   }
@@ -143,7 +143,7 @@ class Delayed {
     f_.introduce(call, begin_);
     call.note(Reason::ill_conditioned);
     call.result = orthonormalize<Scalar, Layout, Space>(call, nullptr, nullptr);
-    WorkspaceScope<Space> scope(f_.context);
+    WorkspaceScope<> scope(f_.context);
     const Small none = Small::scratch(scope, m_ + begin_, end_ - begin_);
     dense::fill(none, Scalar(0));
     f_.compose(begin_, end_, end_, none, call.r_total);

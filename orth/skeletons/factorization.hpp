@@ -12,7 +12,7 @@ namespace blockvec::orth {
 template <class Scalar, class Layout, class Space>
 struct Factorization {
   using Tall = BlockVector<Scalar, Layout, Space>;
-  using Small = SmallMatrix<Scalar, Space>;
+  using Small = SmallMatrix<Scalar>;
   using Metric = orth::Metric<Scalar, Layout, Space>;
   using OneBlock = Call<Scalar, Layout, Space>;
   using Columns = Basis<Scalar, Layout, Space>;
@@ -62,7 +62,7 @@ struct Factorization {
   /// The columns [begin, end) of X were P C + U T with the new U, P being V and the columns before them: S and R
   /// follow. Columns of R up to `last` have been touched.
   void compose(std::int64_t begin, std::int64_t end, std::int64_t last, const Small& c, const Small& t) {
-    WorkspaceScope<Space> here(context);
+    WorkspaceScope<> here(context);
     const Small rows = r.block(begin, end, begin, last);
     const Small old = Small::scratch(here, end - begin, last - begin);
     dense::copy(rows, old);
@@ -134,7 +134,7 @@ struct Factorization {
   const std::int64_t width;
   const Metric* const given;
   Metric metric;
-  WorkspaceScope<Space> scope;
+  WorkspaceScope<> scope;
   Small coefficients, s, r;       ///< S above R
   Small defect;                   ///< pip-dd: Q^H Q - I of V and the columns that are done
   std::int64_t known_defect = 0;  ///< as far as it is known

@@ -61,6 +61,7 @@ Product<real_t<T>> packed_product(T alpha, const Matrix<const T>& a, const Matri
   product.ldb = parts * b.ld;
   product.complex = parts == 2;
   product.triangle = triangle;
+  product.in_place = dispatch::overlap(dispatch::operand("A", a), dispatch::operand("B", b));
   product.beta_re = real_part(beta);
   product.beta_im = imaginary_part(beta);
   product.store = dispatch::store_of(a, b, beta != T(0));

@@ -75,6 +75,7 @@ struct Product {
   T beta_im;
   bool complex;
   Triangle triangle;
+  bool in_place;  ///< B is a range of A's columns
 };
 
 /// Rows [first, first + rows) of a product whose operands have this layout; buffer has room for

@@ -194,7 +194,7 @@ void all_rows(const Product<T>& p, std::int64_t first, std::int64_t rows, T* buf
   T* const carries = buffer;
   T* const held = buffer + p.n * lanes;
   // Results that cannot leave yet: in place all of A's rows are read first; a complex beta takes a loop of its own.
-  const bool hold = p.b == p.a || (p.store == Store::add && p.beta_im != T(0));
+  const bool hold = p.in_place || (p.store == Store::add && p.beta_im != T(0));
   // A large C is worth more tiles at a time, so that it need not come again for each from the second-level cache.
   const std::int64_t several = !hold && bytes_of<T>(parts * p.m * p.n) > 16384 ? 4 : 1;
   const std::int64_t ahead = std::max(several, ceil_div(stream_distance_bytes, bytes_of<T>(p.m * step))) * step;

@@ -237,7 +237,7 @@ void all_rows(const Product<T>& p, std::int64_t first, std::int64_t rows, T* buf
   // panel by panel, where beta is complex, and where more than one strip is to be streamed.
   const bool several = strips.count > 1;
   const bool hold = blocks.terms < p.m || (p.store == Store::add && p.beta_im != T(0)) ||
-                    (several && (p.b == p.a || p.store == Store::stream));
+                    (several && (p.in_place || p.store == Store::stream));
   Stream<T> stream(p.b + first * p.ldb);
   // Several strips share a block's rows of A while these are in cache.
   const std::int64_t block = hold || several ? blocks.rows : rows;

@@ -75,14 +75,14 @@ void tsmm(T alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t
 }
 
 template <class T>
-void tsmm_inplace(Matrix<T> v, std::type_identity_t<Matrix<const T>> c, Triangle triangle) {
-  dispatch::check_tsmm_inplace(v, c);
+void tsmm_inplace(Matrix<T> v, std::type_identity_t<Matrix<const T>> c, Triangle triangle, std::int64_t first) {
+  dispatch::check_tsmm_inplace(v, c, first);
   std::vector<T> row(static_cast<std::size_t>(c.columns));
   for (std::int64_t k = 0; k < v.rows; ++k) {
     for (std::int64_t n = 0; n < c.columns; ++n) {
       row[static_cast<std::size_t>(n)] = row_times_column(Matrix<const T>(v), k, c, n, triangle);
     }
-    for (std::int64_t n = 0; n < c.columns; ++n) entry(v, k, n) = row[static_cast<std::size_t>(n)];
+    for (std::int64_t n = 0; n < c.columns; ++n) entry(v, k, first + n) = row[static_cast<std::size_t>(n)];
   }
 }
 
@@ -98,9 +98,9 @@ template void tsmm(std::complex<float>, Matrix<const std::complex<float>>, Matri
                    std::complex<float>, Matrix<std::complex<float>>, Triangle);
 template void tsmm(std::complex<double>, Matrix<const std::complex<double>>, Matrix<const std::complex<double>>,
                    std::complex<double>, Matrix<std::complex<double>>, Triangle);
-template void tsmm_inplace(Matrix<float>, Matrix<const float>, Triangle);
-template void tsmm_inplace(Matrix<double>, Matrix<const double>, Triangle);
-template void tsmm_inplace(Matrix<std::complex<float>>, Matrix<const std::complex<float>>, Triangle);
-template void tsmm_inplace(Matrix<std::complex<double>>, Matrix<const std::complex<double>>, Triangle);
+template void tsmm_inplace(Matrix<float>, Matrix<const float>, Triangle, std::int64_t);
+template void tsmm_inplace(Matrix<double>, Matrix<const double>, Triangle, std::int64_t);
+template void tsmm_inplace(Matrix<std::complex<float>>, Matrix<const std::complex<float>>, Triangle, std::int64_t);
+template void tsmm_inplace(Matrix<std::complex<double>>, Matrix<const std::complex<double>>, Triangle, std::int64_t);
 
 }  // namespace blockvec::kernels::reference

@@ -39,6 +39,8 @@ TYPED_TEST(ChecksTest, OverlapsAreRefusedOnEveryRank) {
     }
     const Vector beside = basis.columns(5, 8), other = basis.deep_copy("other").columns(1, 4);
     EXPECT_FALSE(v.shares_columns(beside) || v.shares_columns(other) || v.shares_columns(v.columns(2, 2)));
+    EXPECT_FALSE(v.precedes(other) || v.precedes(v) || v.columns(1, 2).precedes(v.column(0)));
+    EXPECT_THROW(v.joined(other), ShapeError);
     EXPECT_NO_THROW(update(Scalar(1), v, c, Scalar(0), beside));
     EXPECT_NO_THROW(update(Scalar(1), v, c, Scalar(0), other));
     WorkspaceScope<typename TypeParam::Space> scope(context);

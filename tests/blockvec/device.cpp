@@ -139,6 +139,68 @@ TYPED_TEST(DeviceTest, ProductsEqualTheHosts) {
   }
 }
 
+// Small matrices on the host: the products of V and W, and the sweep that they lead to. Where W follows V in one block
+// vector both are one kernel each.
+TYPED_TEST(DeviceTest, SmallMatricesMayLieOnTheHost) {
+  using Scalar = typename TypeParam::Scalar;
+  using Vector = typename TypeParam::Vector;
+  const Context context = Context::world(2);
+  constexpr std::int64_t count = 10007, m = 11, b = 4;
+  const auto rows = RowDistribution::uniform(count, context.communicator());
+  const Vector basis(context, rows, m + b + 2, "basis"), apart(context, rows, b, "apart");
+  const Vector v[] = {basis.columns(1, 5), basis.columns(5, m + 1)};
+  const SmallMatrix<Scalar> s(context, m, b), x(context, b, b), p(context, m, b), g(context, b, b);
+  HostMatrix<Scalar> values("values", m, b), factor("factor", b, b);
+  for (std::size_t j = 0; j < b; ++j) {
+    for (std::size_t i = 0; i < m; ++i) values(i, j) = Scalar(0.01 * static_cast<double>((3 * i + 5 * j) % 7));
+    for (std::size_t i = 0; i < b; ++i) factor(i, j) = Scalar(i <= j ? 1.0 / static_cast<double>(1 + j - i) : 100.0);
+  }
+  s.from_host(values);
+  x.from_host(factor);
+  const typename TypeParam::Small s_there(context, m, b), x_there(context, b, b);
+  s_there.from_host(values);
+  x_there.from_host(factor);
+  for (const Vector& w : {basis.columns(m + 1, m + 1 + b), apart}) {
+    for (const bool subtracts : {true, false}) {
+      fill_random(basis, 3);
+      fill_random(w, 4);
+      const auto* const projection = subtracts ? &s : nullptr;
+      const Vector expected = w.deep_copy();
+      if (subtracts) {
+        update(Scalar(-1), v[0], s_there.block(0, 4, 0, b), Scalar(1), expected);
+        update(Scalar(-1), v[1], s_there.block(4, m, 0, b), Scalar(1), expected);
+      }
+      multiply_in_place(expected, x_there, kernels::Triangle::upper);
+      const typename TypeParam::Small p_there(context, m, b), g_there(context, b, b);
+      const std::int64_t waits = context.waits();
+      InnerProducts<Scalar, typename TypeParam::Layout, Device>(context)
+          .add_swept(v, projection, w, &x, kernels::Triangle::upper, &p, g)
+          .reduce();
+      EXPECT_EQ(context.waits(), waits + 1);
+      const auto mine = testing::local_copy(w), theirs = testing::local_copy(expected);
+      for (std::size_t i = 0; i < mine.size(); ++i) {
+        for (std::size_t j = 0; j < b; ++j) {
+          ASSERT_LE(std::abs(mine[i][j] - theirs[i][j]), 8 * testing::gamma<Scalar>(m + 2 * b + 6));
+        }
+      }
+      inner_product(v[0], w, p_there.block(0, 4, 0, b));
+      inner_product(v[1], w, p_there.block(4, m, 0, b));
+      inner_product(w, w, g_there);
+      const double chain = static_cast<double>(kernels::summation_depth(count) + context.communicator().size() + 3);
+      const double bound = 2 * testing::gamma<Scalar>(chain) * static_cast<double>(count) * 16;
+      const auto products = p_there.to_host(), gram = g_there.to_host();
+      for (std::size_t j = 0; j < b; ++j) {
+        for (std::size_t i = 0; i < m; ++i) {
+          ASSERT_LE(std::abs(testing::widened(p.view()(i, j)) - testing::widened(products(i, j))), bound);
+        }
+        for (std::size_t i = 0; i < b; ++i) {
+          ASSERT_LE(std::abs(testing::widened(g.view()(i, j)) - testing::widened(gram(i, j))), bound);
+        }
+      }
+    }
+  }
+}
+
 /// Two ranks, the other of which does what this one does. They keep the stream busy when they have met: copies that are
 /// ordered there after that come late.
 class LateTwins final : public CommunicatorBackend {

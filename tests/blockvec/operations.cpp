@@ -278,20 +278,21 @@ TYPED_TEST(OperationsTest, MultiplyInPlaceMatchesTheSum) {
         const typename TestFixture::Guarded v(context, rows, m, 1);
         const auto c = this->random_small(context, m, n, 5);
         const Wide before = testing::local_copy(v.block);
-        multiply_in_place(v.block, c, triangle);
+        const int first = triangle == kernels::Triangle::upper ? 0 : m - n;
+        multiply_in_place(v.block, c, triangle, first);
         const auto values = c.to_host();
         const auto after = testing::on_host(v.block);
         for (std::int64_t i = 0; i < v.block.local_rows(); ++i) {
           const auto& row = before[static_cast<std::size_t>(i)];
           for (std::int64_t j = 0; j < m; ++j) {
-            if (j >= n) {
+            if (j < first || j >= first + n) {
               ASSERT_EQ(testing::widened(after.view()(i, j)), row[static_cast<std::size_t>(j)]);
               continue;
             }
             Value exact = 0;
             long double magnitude = 0;
             for (std::int64_t l = 0; l < (triangle == kernels::Triangle::upper ? j + 1 : m); ++l) {
-              const Value term = row[static_cast<std::size_t>(l)] * testing::widened(values(l, j));
+              const Value term = row[static_cast<std::size_t>(l)] * testing::widened(values(l, j - first));
               exact += term;
               magnitude += std::abs(term);
             }
@@ -509,6 +510,8 @@ TYPED_TEST(OperationsTest, RefusesOperandsThatDoNotFit) {
   expect_parts(message_of<ShapeError>([&] { update(Scalar(1), v, c, Scalar(0), shorter); }), {"update", "shorter"});
   expect_parts(message_of<ShapeError>([&] { multiply_in_place(w, c); }),
                {"multiply_in_place", "block (20 x 2)", "C is 4 x 2"});
+  expect_parts(message_of<ShapeError>([&] { multiply_in_place(w, c, kernels::Triangle::general, 1); }),
+               {"multiply_in_place", "columns from 1 on", "no more columns than V has there"});
   expect_parts(message_of<ShapeError>([&] { column_dots(v, w, Small(context, 1, 4)); }), {"column_dots", "same width"});
   expect_parts(message_of<ShapeError>([&] { column_dots(v, v, Small(context, 4, 1)); }),
                {"dots is 4 x 1", "expected 1 x 4"});

@@ -71,5 +71,27 @@ TYPED_TEST(OrthOnDevice, ResultsRepeatBitForBit) {
   EXPECT_TRUE(run() == first);
 }
 
+// A block behind its basis in one block vector: the host waits for the products of each sweep and for nothing else.
+TYPED_TEST(OrthOnDevice, ASweepWaitsOnce) {
+  using Scalar = typename TypeParam::Scalar;
+  constexpr std::int64_t count = 5003, m = 12, b = 4;
+  const Context context = Context::world(1);
+  const typename TypeParam::Vector basis(context, RowDistribution::uniform(count, context.communicator()), m + b,
+                                         "basis");
+  const auto v = basis.columns(0, m), w = basis.columns(m, m + b);
+  orth::Orthogonalizer orthogonalizer(context);
+  fill_random(basis, 3);
+  orthogonalizer.normalize(v);
+  const typename TypeParam::Small s(context, m, b), r(context, b, b);
+  for (int round = 0; round < 2; ++round) {  // after the second one W lies in the range of V but for a small part
+    const std::int64_t waits = context.waits();
+    const auto result = orthogonalizer.project_and_normalize(v, w, &s, &r);
+    EXPECT_EQ(context.waits() - waits, result.reductions) << result.describe();
+    EXPECT_EQ(result.rank, b);
+    EXPECT_LE(static_cast<double>(orth::orthogonality_loss(basis)), rounding_loss<Scalar>(m + b));
+    update(Scalar(1000), v, s, Scalar(1), w);
+  }
+}
+
 }  // namespace
 }  // namespace blockvec::test

@@ -91,14 +91,14 @@ template <class T>
 void tsmm(const T* alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> c,
           const T* beta, Matrix<T> b, Triangle triangle, const CudaExecution& execution);
 
-/// V <- V C in place: the first N columns of V become V C, the others keep their values. V is K x M, C is M x N with
-/// N <= M, apart from V; both in device memory.
+/// V <- V C in place: N columns of V, from number `first` on, become V C; the others keep their values. V is K x M, C is
+/// M x N with first + N <= M, apart from V; both in device memory.
 /// Cost: one pass over V: K (M + N) words, 2 K M N flops (8 for complex); of more than 2048 real columns, beyond
 /// 2^30 rows and below compute capability 9.0, rows may go through the workspace, up to 128 MiB at a time. Error as
 /// tsmm with alpha = 1 and beta = 0. Throws ShapeError and CudaError as tsmttsm does. Source: as tsmm.
 template <class T>
 void tsmm_inplace(Matrix<T> v, std::type_identity_t<Matrix<const T>> c, Triangle triangle,
-                  const CudaExecution& execution);
+                  const CudaExecution& execution, std::int64_t first = 0);
 
 /// Bytes of device memory that tsmm and tsmm_inplace ask for on the current device, as for tsmttsm.
 template <class T>
@@ -140,6 +140,6 @@ CudaExplanation explain_cuda_tsmm(const T* alpha, std::type_identity_t<Matrix<co
                                   Triangle triangle, const CudaExecution& execution);
 template <class T>
 CudaExplanation explain_cuda_tsmm_inplace(Matrix<T> v, std::type_identity_t<Matrix<const T>> c, Triangle triangle,
-                                          const CudaExecution& execution);
+                                          const CudaExecution& execution, std::int64_t first = 0);
 
 }  // namespace blockvec::kernels

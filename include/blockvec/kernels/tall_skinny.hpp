@@ -68,12 +68,12 @@ template <class T>
 void tsmm(T alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> c, T beta,
           Matrix<T> b, Triangle triangle = Triangle::general, HostExecution execution = {});
 
-/// V <- V C in place: the first N columns of V become V C, the others keep their values.
-/// V is K x M, C is M x N with N <= M.
+/// V <- V C in place: N columns of V, from number `first` on, become V C; the others keep their values.
+/// V is K x M, C is M x N with first + N <= M.
 /// Cost: one pass, K (M + N) words, 2 K M N flops (8 for complex); error as tsmm.
 template <class T>
 void tsmm_inplace(Matrix<T> v, std::type_identity_t<Matrix<const T>> c, Triangle triangle = Triangle::general,
-                  HostExecution execution = {});
+                  HostExecution execution = {}, std::int64_t first = 0);
 
 /// Bytes of workspace that tsmm and tsmm_inplace ask for, for up to `threads` threads (0: as many as OpenMP would take).
 template <class T>
@@ -114,7 +114,8 @@ template <class T>
 void tsmm(T alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> c, T beta,
           Matrix<T> b, Triangle triangle = Triangle::general);
 template <class T>
-void tsmm_inplace(Matrix<T> v, std::type_identity_t<Matrix<const T>> c, Triangle triangle = Triangle::general);
+void tsmm_inplace(Matrix<T> v, std::type_identity_t<Matrix<const T>> c, Triangle triangle = Triangle::general,
+                  std::int64_t first = 0);
 }  // namespace reference
 
 }  // namespace blockvec::kernels

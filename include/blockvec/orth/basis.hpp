@@ -39,6 +39,14 @@ class Basis {
   std::int64_t end(int i) const { return begin_[i + 1]; }
   std::int64_t width() const { return begin_[count_]; }
 
+  /// Whether W's columns follow these in one block vector, so that both are one view.
+  bool precedes(const Tall& w) const {
+    for (int i = 0; i < count_; ++i) {
+      if (!pieces_[i].precedes(i + 1 < count_ ? pieces_[i + 1] : w)) return false;
+    }
+    return count_ > 0;
+  }
+
   /// body(columns, begin, end) for every piece.
   template <class Body>
   void for_pieces(Body body) const {

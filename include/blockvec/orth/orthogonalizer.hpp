@@ -214,9 +214,10 @@ class Orthogonalizer {
                    const std::type_identity_t<Metric<Scalar, Layout, Space>>* metric = nullptr);
 
   /// Both: W_in = V S + Q R, [V Q] orthonormal. V may have no columns. Default method: one or two sweeps, each one
-  /// reduction; 2m + 3b words a row for one, 3m + 5b for two; on a device, where steps are passes of their own, 2m + 6b
-  /// each. With a metric 2m + 5b each, and 2b at first, products being those of V and B W: B comes between them and the
-  /// change of W. Where B V is at hand, m + 2b each for B W instead of an application.
+  /// reduction; 2m + 3b words a row for one, 3m + 5b for two. On a device 2m + 3b each where W follows V in one block
+  /// vector, else 2m + 6b; the host waits once a reduction. With a metric 2m + 5b each, and 2b at first, products being
+  /// those of V and B W: B comes between them and the change of W. Where B V is at hand, m + 2b each for B W instead of
+  /// an application.
   template <class Scalar, class Layout, class Space>
   Result project_and_normalize(const std::type_identity_t<Basis<Scalar, Layout, Space>>& v,
                                const BlockVector<Scalar, Layout, Space>& w,

@@ -60,7 +60,7 @@ CudaTsmmProblem problem_of(const Matrix<const T>& a, const Matrix<const T>& b, b
           parts<T> * b.ld,
           real_bytes<T>,
           a.layout == Layout::row_major,
-          a.data == b.data,
+          overlap(operand("A", a), operand("B", b)),
           reads_output,
           parts<T>,
           (address(a) | (whole ? address(b) : 0)) % 16 == 0,
@@ -98,12 +98,10 @@ cuda::TsmmCall<T> checked_tsmm(cuda::TsmmCall<T> call, std::span<std::byte> work
 
 template <class T>
 cuda::TsmmCall<T> checked_tsmm_inplace(const Matrix<T>& v, const Matrix<const T>& c, Triangle triangle,
-                                       std::span<std::byte> workspace) {
-  check_tsmm_inplace(v, c);
+                                       std::int64_t first, std::span<std::byte> workspace) {
+  check_tsmm_inplace(v, c, first);
   check_device_memory("tsmm_inplace", operand("V", v), std::array{operand("C", c)}, workspace);
-  Matrix<T> first = v;  // the columns that are written
-  first.columns = c.columns;
-  cuda::TsmmCall<T> call{{T(1), nullptr}, {T(0), nullptr}, v, c, first, triangle};
+  cuda::TsmmCall<T> call{{T(1), nullptr}, {T(0), nullptr}, v, c, columns_of(v, first, c.columns), triangle};
   prefer_rows(call.a, call.b);
   return call;
 }

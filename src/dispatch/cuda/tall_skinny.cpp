@@ -96,8 +96,8 @@ void tsmm(const T* alpha, std::type_identity_t<Matrix<const T>> a, std::type_ide
 
 template <class T>
 void tsmm_inplace(Matrix<T> v, std::type_identity_t<Matrix<const T>> c, Triangle triangle,
-                  const CudaExecution& execution) {
-  dispatch::run(dispatch::checked_tsmm_inplace<T>(v, c, triangle, execution.workspace), execution);
+                  const CudaExecution& execution, std::int64_t first) {
+  dispatch::run(dispatch::checked_tsmm_inplace<T>(v, c, triangle, first, execution.workspace), execution);
 }
 
 template <class T>
@@ -130,8 +130,8 @@ CudaExplanation explain_cuda_tsmm(const T* alpha, std::type_identity_t<Matrix<co
 
 template <class T>
 CudaExplanation explain_cuda_tsmm_inplace(Matrix<T> v, std::type_identity_t<Matrix<const T>> c, Triangle triangle,
-                                          const CudaExecution& execution) {
-  return dispatch::explain_call(dispatch::checked_tsmm_inplace<T>(v, c, triangle, {}), execution);
+                                          const CudaExecution& execution, std::int64_t first) {
+  return dispatch::explain_call(dispatch::checked_tsmm_inplace<T>(v, c, triangle, first, {}), execution);
 }
 
 /// Instantiates the functions: an explicit instantiation of this struct defines constants that hold their addresses.
@@ -142,7 +142,7 @@ struct CudaProducts {
   using OfTwo = Result (*)(Op, Factor, Matrix<const T>, Matrix<const T>, Factor, Matrix<T>, const CudaExecution&);
   template <class Result>
   using OfOne = Result (*)(Factor, Matrix<const T>, Matrix<const T>, Factor, Matrix<T>, Triangle, const CudaExecution&);
-  using InPlace = void (*)(Matrix<T>, Matrix<const T>, Triangle, const CudaExecution&);
+  using InPlace = void (*)(Matrix<T>, Matrix<const T>, Triangle, const CudaExecution&, std::int64_t);
 
   static constexpr OfTwo<void> two = &tsmttsm<T>;
   static constexpr OfTwo<CudaExplanation> explain_two = &explain_cuda_tsmttsm<T>;

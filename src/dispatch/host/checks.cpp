@@ -81,12 +81,15 @@ void check_products(const char* product, const Operand& a, const Operand& b, con
   }
 }
 
-void check_tsmm_inplace(const Operand& v, const Operand& c) {
+void check_tsmm_inplace(const Operand& v, const Operand& c, std::int64_t first) {
   constexpr const char* product = "tsmm_inplace";
   for (const Operand* x : {&v, &c}) check_operand(product, *x);
-  if (c.rows != v.columns || c.columns > v.columns) {
+  if (first < 0 || first > v.columns) {
+    fail(product, shape(v) + ": columns from " + std::to_string(first) + " on, of which there are none");
+  }
+  if (c.rows != v.columns || c.columns > v.columns - first) {
     fail(product, shape(v) + " and " + shape(c) + ": expected C to be " + std::to_string(v.columns) +
-                      " x n with n at most " + std::to_string(v.columns));
+                      " x n with n at most " + std::to_string(v.columns - first));
   }
   check_apart(product, v, c);
 }

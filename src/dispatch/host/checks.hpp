@@ -32,7 +32,7 @@ bool overlap(const Operand& a, const Operand& b);
 /// A and B are tall, and C has as many rows and columns as they have columns. `out`, one of the three, shares no memory
 /// with the others.
 void check_products(const char* product, const Operand& a, const Operand& b, const Operand& c, const Operand& out);
-void check_tsmm_inplace(const Operand& v, const Operand& c);
+void check_tsmm_inplace(const Operand& v, const Operand& c, std::int64_t first);
 void check_sweep(std::span<const Operand> v, const Operand& s, const Operand& w, const Operand& x, const Operand& p,
                  const Operand& g);
 /// For devices, which load entries whole: data at multiples of an entry's size, or of 8 bytes if that is less.
@@ -59,8 +59,15 @@ void check_tsmm(const Matrix<const T>& a, const Matrix<const T>& c, const Matrix
 }
 
 template <class T>
-void check_tsmm_inplace(const Matrix<T>& v, const Matrix<const T>& c) {
-  check_tsmm_inplace(operand("V", v), operand("C", c));
+void check_tsmm_inplace(const Matrix<T>& v, const Matrix<const T>& c, std::int64_t first) {
+  check_tsmm_inplace(operand("V", v), operand("C", c), first);
+}
+
+/// `count` columns of a matrix.
+template <class T>
+Matrix<T> columns_of(const Matrix<T>& a, std::int64_t first, std::int64_t count) {
+  const std::int64_t offset = a.layout == Layout::row_major ? first : first * a.ld;
+  return {a.data == nullptr ? a.data : a.data + offset, a.rows, count, a.ld, a.layout};
 }
 
 }  // namespace blockvec::kernels::dispatch

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "src/dispatch/host/checks.hpp"
 #include "src/host/products.hpp"
 #include "src/host/summation.hpp"
 
@@ -81,7 +82,7 @@ host::Store store_of(const Matrix<const T>& a, const Matrix<T>& b, bool reads_ou
   if (reads_output) return host::Store::add;
   const bool gaps = b.layout == Layout::row_major && b.ld != b.columns;
   const double bytes = static_cast<double>(sizeof(T)) * static_cast<double>(b.rows) * static_cast<double>(b.columns);
-  return a.data == b.data || gaps || bytes < large ? host::Store::plain : host::Store::stream;
+  return overlap(operand("A", a), operand("B", b)) || gaps || bytes < large ? host::Store::plain : host::Store::stream;
 }
 
 }  // namespace blockvec::kernels::dispatch

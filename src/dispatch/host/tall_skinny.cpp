@@ -140,11 +140,10 @@ void tsmm(T alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t
 }
 
 template <class T>
-void tsmm_inplace(Matrix<T> v, std::type_identity_t<Matrix<const T>> c, Triangle triangle, HostExecution execution) {
-  dispatch::check_tsmm_inplace(v, c);
-  Matrix<T> first = v;  // the columns that are written
-  first.columns = c.columns;
-  run_tsmm<T>("tsmm_inplace", T(1), v, c, T(0), first, triangle, execution);
+void tsmm_inplace(Matrix<T> v, std::type_identity_t<Matrix<const T>> c, Triangle triangle, HostExecution execution,
+                  std::int64_t first) {
+  dispatch::check_tsmm_inplace(v, c, first);
+  run_tsmm<T>("tsmm_inplace", T(1), v, c, T(0), dispatch::columns_of(v, first, c.columns), triangle, execution);
 }
 
 template <class T>

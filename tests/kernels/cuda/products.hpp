@@ -182,9 +182,9 @@ void run_tsmm(Way way, T alpha, const Matrix<const T>& a, const Matrix<const T>&
     cuda::launch_tsmm<T>({{alpha, nullptr}, {beta, nullptr}, a, c, b, triangle}, configuration, execution);
     expect_success(cudaDeviceSynchronize());
   } else if (in_place) {
-    Matrix<T> v = b;
-    v.columns = a.columns;
-    tsmm_inplace(v, c, triangle, execution);
+    const std::int64_t distance = b.data - a.data;
+    const Matrix<T> v{b.data - distance, a.rows, a.columns, a.ld, a.layout};
+    tsmm_inplace(v, c, triangle, execution, a.layout == Layout::row_major ? distance : distance / a.ld);
     expect_success(cudaDeviceSynchronize());
   } else {
     tsmm(alpha, a, c, beta, b, triangle, execution);
@@ -211,10 +211,8 @@ struct DeviceRun {
     run_tsmm<T>(way, alpha, a, c, beta, b, triangle, false, longer);
   }
   template <class T>
-  void tsmm_inplace(const Matrix<T>& v, const Matrix<const T>& c, Triangle triangle) const {
-    Matrix<T> first = v;
-    first.columns = c.columns;
-    run_tsmm<T>(way, T(1), v, c, T(0), first, triangle, true, longer);
+  void tsmm_inplace(const Matrix<T>& v, const Matrix<const T>& c, Triangle triangle, std::int64_t first = 0) const {
+    run_tsmm<T>(way, T(1), v, c, T(0), dispatch::columns_of(v, first, c.columns), triangle, true, longer);
   }
   template <class T>
   double sum_bound(std::int64_t k, std::int64_t m, std::int64_t n) const {

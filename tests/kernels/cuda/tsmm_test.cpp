@@ -141,16 +141,15 @@ TYPED_TEST(CudaTsmm, ColumnsWithinLines) {
 /// In place through the workspace, by slabs of few rows.
 struct SlabRun : DeviceRun {
   template <class T>
-  void tsmm_inplace(const Matrix<T>& v, const Matrix<const T>& c, Triangle triangle) const {
-    Matrix<T> first = v;
-    first.columns = c.columns;
+  void tsmm_inplace(const Matrix<T>& v, const Matrix<const T>& c, Triangle triangle, std::int64_t first) const {
+    const Matrix<T> written = dispatch::columns_of(v, first, c.columns);
     auto device = few_blocks();
     device.bulk_copies = false;
-    auto x = dispatch::choose(device, tsmm_problem(Matrix<const T>(v), first, T(1), T(0))).configuration;
+    auto x = dispatch::choose(device, tsmm_problem(Matrix<const T>(v), written, T(1), T(0))).configuration;
     ASSERT_GT(x.part_rows, 0) << "a kernel multiplies in place";
     x.part_rows = 512;
     const DeviceMemory workspace(x->workspace_bytes);
-    cuda::launch_tsmm<T>({{T(1), nullptr}, {T(0), nullptr}, v, c, first, triangle}, x, {nullptr, workspace.bytes()});
+    cuda::launch_tsmm<T>({{T(1), nullptr}, {T(0), nullptr}, v, c, written, triangle}, x, {nullptr, workspace.bytes()});
     expect_success(cudaDeviceSynchronize());
   }
 };
@@ -167,6 +166,7 @@ TYPED_TEST(CudaTsmm, InParts) {
       }
     }
     expect_tsmm_inplace<T>(SlabRun{}, 2 * 512 + 77, 150, 140, place);
+    expect_tsmm_inplace<T>(SlabRun{}, 2 * 512 + 77, 150, 140, place, Triangle::general, 10);
     expect_tsmm_inplace<T>(run_on_few_blocks, 2 * 512 + 77, 150, 140, place);
     for (const Triangle triangle : {Triangle::upper, Triangle::lower}) {
       expect_tsmm_inplace<T>(run_on_few_blocks, 333, 300, 300, place, triangle);

@@ -30,8 +30,8 @@ struct HostRun {
     kernels::tsmm(alpha, a, c, beta, b, triangle, execution);
   }
   template <class T>
-  void tsmm_inplace(const Matrix<T>& v, const Matrix<const T>& c, Triangle triangle) const {
-    kernels::tsmm_inplace(v, c, triangle, execution);
+  void tsmm_inplace(const Matrix<T>& v, const Matrix<const T>& c, Triangle triangle, std::int64_t first) const {
+    kernels::tsmm_inplace(v, c, triangle, execution, first);
   }
   template <class T>
   double sum_bound(std::int64_t k, std::int64_t, std::int64_t) const {

@@ -94,6 +94,7 @@ TYPED_TEST(Tsmm, WorkspaceOfTheCallerIsEnough) {
       const HostRun run{{2, std::span(memory).subspan(1, bytes)}};
       expect_tsmm<T>(run, 3000, 40, n, {layout, Layout::row_major, 0, 1}, T(1), T(0));
       expect_tsmm_inplace<T>(run, 3000, 40, n, {layout, Layout::row_major, 0, 1});
+      expect_tsmm_inplace<T>(run, 3000, 40, n, {layout, Layout::row_major, 0, 1}, Triangle::general, 40 - n);
       EXPECT_EQ(memory.front(), std::byte{7});
       EXPECT_EQ(memory[bytes + 1], std::byte{7});
     }

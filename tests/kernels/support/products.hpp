@@ -138,7 +138,8 @@ void expect_tsmttsm(const Run& run, std::int64_t k, std::int64_t m, std::int64_t
 /// `bound`: relative error of tsmm.
 template <class T>
 void expect_close(const GuardedMatrix<T>& result, const GuardedMatrix<wide_of<T>>& expected, const GuardedMatrix<T>& a,
-                  const GuardedMatrix<T>& c, const GuardedMatrix<T>& before, T alpha, T beta, double bound) {
+                  const GuardedMatrix<T>& c, const GuardedMatrix<T>& before, T alpha, T beta, double bound,
+                  std::int64_t first = 0) {
   using Wide = wide_of<T>;
   const std::int64_t n = c.view().columns;
   const double relative = (bound + gamma<Wide>(a.view().columns + 3)) * std::abs(alpha);
@@ -147,9 +148,9 @@ void expect_close(const GuardedMatrix<T>& result, const GuardedMatrix<wide_of<T>
   for (std::int64_t k = 0; k < a.view().rows; ++k) {
     absolute_row(a, k, small, scale);
     for (std::int64_t j = 0; j < n; ++j) {
-      ASSERT_LE(std::abs(Wide(result(k, j)) - expected(k, j)),
-                relative * scale[static_cast<std::size_t>(j)] + error_of_old(beta, before(k, j)))
-          << "entry " << k << ", " << j << ": " << result(k, j) << " for " << expected(k, j);
+      ASSERT_LE(std::abs(Wide(result(k, first + j)) - expected(k, first + j)),
+                relative * scale[static_cast<std::size_t>(j)] + error_of_old(beta, before(k, first + j)))
+          << "entry " << k << ", " << first + j << ": " << result(k, first + j) << " for " << expected(k, first + j);
     }
   }
 }
@@ -202,9 +203,9 @@ void expect_tsmm(const Run& run, std::int64_t k, std::int64_t m, std::int64_t n,
 
 template <class T, class Run>
 void expect_tsmm_inplace(const Run& run, std::int64_t k, std::int64_t m, std::int64_t n, const Placement& place,
-                         Triangle triangle = Triangle::general) {
+                         Triangle triangle = Triangle::general, std::int64_t first = 0) {
   if (left_out()) return;
-  SCOPED_TRACE("tsmm_inplace " + shape(k, m, n) + name(place) + run.name());
+  SCOPED_TRACE("tsmm_inplace " + shape(k, m, n) + " from column " + std::to_string(first) + name(place) + run.name());
   std::mt19937 random = random_of(k, m, n);
   GuardedMatrix<T> v = placed(k, m, place, mark<T>());
   GuardedMatrix<T> c = small_placed(m, n, place, poison<T>());
@@ -214,15 +215,17 @@ void expect_tsmm_inplace(const Run& run, std::int64_t k, std::int64_t m, std::in
   const GuardedMatrix<T> zeros = without_opposite(c, triangle, T(0));
   GuardedMatrix<T> poisoned = without_opposite(c, triangle, poison<T>());
   GuardedMatrix<wide_of<T>> expected = widened(v, Layout::row_major);
-  reference::tsmm_inplace(expected.view(), widened(zeros, Layout::column_major).view());
+  reference::tsmm_inplace(expected.view(), widened(zeros, Layout::column_major).view(), Triangle::general, first);
   const typename Run::template Copy<T> copy_c(poisoned);
   typename Run::template Copy<T> copy_v(v);
-  run.template tsmm_inplace<T>(copy_v.view(), copy_c.view(), triangle);
+  run.template tsmm_inplace<T>(copy_v.view(), copy_c.view(), triangle, first);
   copy_v.download();
   ASSERT_TRUE(v.guards_hold());
-  expect_close(v, expected, before, zeros, before, T(1), T(0), run.template row_bound<T>(m, n));
+  expect_close(v, expected, before, zeros, before, T(1), T(0), run.template row_bound<T>(m, n), first);
   for (std::int64_t row = 0; row < k; ++row) {
-    for (std::int64_t j = n; j < m; ++j) ASSERT_TRUE(same_bits(v(row, j), before(row, j))) << "a column to keep";
+    for (std::int64_t j = 0; j < m; ++j) {
+      ASSERT_TRUE((j >= first && j < first + n) || same_bits(v(row, j), before(row, j))) << "column " << j << " to keep";
+    }
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <complex>
 #include <cstdint>
+#include <set>
 
 #include "tests/kernels/support/products.hpp"
 
@@ -42,7 +43,9 @@ TYPED_TEST_P(TsmmCases, Rectangles) {
           const std::int64_t k = run.rows(79);
           expect_tsmm<T>(run, k, m, n, place, value<T>(2, 1), value<T>(-1, 0.5), triangles[m % 3]);
           expect_tsmm<T>(run, k, m, n, {layout, Layout::row_major, 0, 0}, value<T>(2, 1), value<T>(-1, 0.5));
-          if (n <= m) expect_tsmm_inplace<T>(run, k, m, n, place, triangles[n % 3]);
+          for (const std::int64_t first : std::set<std::int64_t>{0, (m - n) / 2, m - n}) {
+            if (n <= m) expect_tsmm_inplace<T>(run, k, m, n, place, triangles[n % 3], first);
+          }
           if (this->HasFatalFailure()) return;
         }
       }
@@ -60,6 +63,7 @@ TYPED_TEST_P(TsmmCases, EveryLength) {
             const Placement place{layout, Layout::row_major, pad, 1};
             expect_tsmm<T>(run, k, width + pad, width, place, T(1), T(0));
             expect_tsmm_inplace<T>(run, k, width + pad, width, place);
+            expect_tsmm_inplace<T>(run, k, width + 6, width, place, Triangle::general, 6);
             if (this->HasFatalFailure()) return;
           }
         }

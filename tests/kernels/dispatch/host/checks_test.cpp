@@ -33,8 +33,8 @@ class Checks : public testing::Test {
   std::string tsmm_error(Matrix<double> a, Matrix<double> c, Matrix<double> b, HostExecution execution = {}) {
     return message_of([&] { tsmm(1.0, a, c, 0.0, b, Triangle::general, execution); });
   }
-  std::string inplace_error(Matrix<double> v, Matrix<double> c) {
-    return message_of([&] { tsmm_inplace(v, c); });
+  std::string inplace_error(Matrix<double> v, Matrix<double> c, std::int64_t first = 0) {
+    return message_of([&] { tsmm_inplace(v, c, Triangle::general, {}, first); });
   }
 
   std::vector<double> x = std::vector<double>(100, 7.0);
@@ -87,6 +87,10 @@ TEST_F(Checks, ShapesDoNotFit) {
             "tsmm: A is 10 x 3 row-major, B is 10 x 2 row-major and C is 2 x 2 row-major: expected C to be 3 x 2");
   EXPECT_EQ(inplace_error({x.data(), 10, 3, 3, row}, {y.data(), 3, 4, 4, row}),
             "tsmm_inplace: V is 10 x 3 row-major and C is 3 x 4 row-major: expected C to be 3 x n with n at most 3");
+  EXPECT_EQ(inplace_error({x.data(), 10, 3, 3, row}, {y.data(), 3, 2, 2, row}, 2),
+            "tsmm_inplace: V is 10 x 3 row-major and C is 3 x 2 row-major: expected C to be 3 x n with n at most 1");
+  EXPECT_EQ(inplace_error({x.data(), 10, 3, 3, row}, {y.data(), 3, 2, 2, row}, 4),
+            "tsmm_inplace: V is 10 x 3 row-major: columns from 4 on, of which there are none");
 }
 
 TEST_F(Checks, OutputSharesMemoryWithAnInput) {
