@@ -156,7 +156,7 @@ void expect_explained(std::int64_t k, std::int64_t m, std::int64_t n, Layout lay
     tsmm_of(place, place + 1, {T(1), place}, {T(1), place + 1});
     if (n > m) continue;
     expect_tsmm(explain_cuda_tsmm_inplace<T>(a, c, Triangle::upper, on(nullptr)),
-                dispatch::checked_tsmm_inplace<T>(a, c, Triangle::upper, {}),
+                dispatch::checked_tsmm_inplace<T>(a, c, Triangle::upper, 0, {}),
                 [&](cudaStream_t stream) { tsmm_inplace<T>(a, c, Triangle::upper, on(stream)); });
   }
 }
