@@ -102,7 +102,11 @@ __global__ void __launch_bounds__(sharing_threads, sharing_blocks<tn>)
   double sum[1][tn][4] = {};
   const auto clear = [&] { unrolled<4 * tn>([&](int i) { sum[0][i / 4][i % 4] = 0; }); };
   const auto finish = [&](std::int64_t first_row, Real* stage) {
-    if (adds) places.template add<2>(first_row, beta, sum);
+    if (adds) {
+      Real old[1][tn][4] = {};
+      places.read(first_row, old);
+      add_scaled(sum, old, beta);
+    }
     if (p.staged) {
       __syncwarp();  // all lanes have read the stage
       places.stage(stage, sum);
