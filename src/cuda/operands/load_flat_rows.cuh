@@ -94,7 +94,9 @@ class Feed {
     bulk_load(to, from_ - lead_ + static_cast<std::uint64_t>(chunk) * static_cast<std::uint32_t>(numbers_), bytes(),
               full);
   }
+#endif
 
+#if __CUDA_ARCH__ >= 900
   /// One lane calls this. The row tile comes only into the L2 cache.
   __device__ void prefetch(std::uint32_t chunk) const {
     if (!in_bulk(chunk)) return;

@@ -66,4 +66,35 @@ __device__ inline void for_each_chunk(const Task& p, const Visit& visit, bool le
   });
 }
 
+/// Hands the chunks of for_each_chunk to a warp one by one.
+template <class Task>
+class Chunks {
+ public:
+  __device__ explicit Chunks(const Task& p) : p_(p), next_(take_ticket()) {}
+
+  /// Returns the next chunk. There is none if it is p.chunks or more; then nobody asks again.
+  __device__ std::uint32_t take() {
+    if (left_ == 0 || chunk_ >= p_.chunks) {
+      const unsigned ticket = __reduce_or_sync(0xffffffffU, next_);
+      chunk_ = ticket * p_.chunks_per_ticket;
+      left_ = p_.chunks_per_ticket;
+      if (chunk_ < p_.chunks) {
+        next_ = take_ticket();
+      } else if (elected()) {
+        p_.give_back(ticket);
+      }
+    }
+    --left_;
+    return chunk_++;
+  }
+
+ private:
+  __device__ unsigned take_ticket() const { return elected() ? atomicAdd(p_.tickets, 1U) : 0; }
+
+  const Task& p_;
+  unsigned next_;  ///< the next ticket, in one lane
+  std::uint32_t chunk_ = 0;
+  std::uint32_t left_ = 0;  ///< chunks of this ticket
+};
+
 }  // namespace blockvec::kernels::cuda

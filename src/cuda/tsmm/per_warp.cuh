@@ -60,14 +60,14 @@ __device__ inline void write_rows(const Results<Real>& p, const Real* staged, st
   write_units<Real>(p, staged, first_row, rows, lane);
 }
 
-/// Waits for this thread's groups of copies, except the last `stages` - 1.
+/// Waits for this thread's groups of copies, except the last `stages` - 2.
 __device__ inline void await_stage(int stages) {
   if (stages == 2) {
-    await_copies<1>();
+    await_copies<0>();
   } else if (stages == 3) {
-    await_copies<2>();
+    await_copies<1>();
   } else {
-    await_copies<3>();
+    await_copies<2>();
   }
 }
 
@@ -91,6 +91,7 @@ __global__ void __launch_bounds__(sharing_threads, sharing_blocks<tn>)
   const int stage_numbers = rows_of_turn * pitch;
   double* const packed = reinterpret_cast<double*>(memory);
   Real* const ring = reinterpret_cast<Real*>(packed + depth * tn * 8) + warp * p.stages * stage_numbers;
+  Chunks turns(p);
   if (m > 0) {
     const OrderOfSteps order{tn, depth / 8, p.depth_classes, p.out.neighbours, tn};
     pack(p.small, m, p.out.n, p.alpha.read(), order, packed, static_cast<int>(threadIdx.x), sharing_threads);
@@ -99,6 +100,26 @@ __global__ void __launch_bounds__(sharing_threads, sharing_blocks<tn>)
 
   const Places<Real> places(p.out, 0, 0, lane);
   const int start = lane / 4 * pitch + lane % 4;
+  std::uint32_t ahead = turns.take();  // the turn whose rows are copied next
+  int ahead_column = 0;
+  std::uint32_t turn_of = 0;  // lane i keeps the turn of stage i
+  const auto fill = [&](int stage) {
+    const bool over = ahead >= p.chunks;
+    if (lane == stage) turn_of = over ? no_chunk : ahead;
+    if (!over) {
+      const std::int64_t first_row = static_cast<std::int64_t>(ahead) * rows_of_turn;
+      const int width = min(p.panel, static_cast<int>(round_up(m - ahead_column, 4)));
+      copy_lines<warp_size>(p.lines, first_row, rows_of_turn, ahead_column, width, ring + stage * stage_numbers, pitch,
+                            lane);
+      ahead_column += p.panel;
+      if (ahead_column >= m) {
+        ahead_column = 0;
+        ahead = turns.take();
+      }
+    }
+    commit_copies();
+  };
+
   double sum[1][tn][4] = {};
   const auto clear = [&] { unrolled<4 * tn>([&](int i) { sum[0][i / 4][i % 4] = 0; }); };
   const auto finish = [&](std::int64_t first_row, Real* stage) {
@@ -119,41 +140,25 @@ __global__ void __launch_bounds__(sharing_threads, sharing_blocks<tn>)
     clear();
   };
 
-  int filled = 0;                    // the stage that is filled next
-  std::uint32_t turn_of = no_chunk;  // lane i keeps the turn of stage i
-  int column = 0;                    // of A, where the panel begins that is multiplied next
-  // Fills a stage with a panel of a turn, and multiplies the panel that has waited longest.
-  const auto advance = [&](std::uint32_t turn, int first_column) {
-    __syncwarp();  // all lanes have read the stage
-    if (lane == filled) turn_of = turn;
-    if (turn != no_chunk) {
-      const int width = min(p.panel, static_cast<int>(round_up(m - first_column, 4)));
-      copy_lines<warp_size>(p.lines, static_cast<std::int64_t>(turn) * rows_of_turn, rows_of_turn, first_column, width,
-                            ring + filled * stage_numbers, pitch, lane);
-    }
-    commit_copies();
-    filled = filled + 1 == p.stages ? 0 : filled + 1;
-    const std::uint32_t oldest = __shfl_sync(0xffffffffU, turn_of, filled);
-    if (oldest == no_chunk) return;
+  for (int stage = 0; stage + 1 < p.stages; ++stage) fill(stage);
+  int column = 0;
+  for (int stage = 0;; stage = stage + 1 == p.stages ? 0 : stage + 1) {
     await_stage(p.stages);
     __syncwarp();
-    Real* const here = ring + filled * stage_numbers;
+    fill(stage == 0 ? p.stages - 1 : stage - 1);
+    const std::uint32_t turn = __shfl_sync(0xffffffffU, turn_of, stage);
+    if (turn == no_chunk) break;
+    Real* const here = ring + stage * stage_numbers;
+    const Real* const a[2] = {here + start, here + start + 8 * pitch};
     const int steps = (min(p.panel, m - column) + 3) / 4;
-    multiply_panel<(tn <= 2)>(p, sum, {here + start, here + start + 8 * pitch}, 0, packed + column * tn * 8 + 2 * lane,
-                              tn, steps);
+    const double* const c = packed + column * tn * 8 + 2 * lane;
+    multiply_panel<(tn <= 2)>(p, sum, a, 0, c, tn, steps);
     column += p.panel;
-    if (column < m) return;
-    finish(static_cast<std::int64_t>(oldest) * rows_of_turn, here);
-    column = 0;
-  };
-  for_each_chunk(p, [&](std::uint32_t turn) {
-    int first_column = 0;
-    do {
-      advance(turn, first_column);
-      first_column += p.panel;
-    } while (first_column < m);
-  });
-  for (int i = 1; i < p.stages; ++i) advance(no_chunk, 0);
+    if (column >= m) {
+      finish(static_cast<std::int64_t>(turn) * rows_of_turn, here);
+      column = 0;
+    }
+  }
 }
 
 }  // namespace blockvec::kernels::cuda
