@@ -14,11 +14,10 @@ namespace blockvec::kernels::cuda {
 
 inline constexpr int warpgroup_threads = 128;
 
-inline constexpr std::uint64_t to_eight_columns = 128;  ///< bytes in a right factor
-
 /// Describes a right factor of 8 rows in shared memory, [row / 4][column / 8][column % 8][row % 4]. `to_four_rows`:
 /// bytes from its first four rows to the other four.
 __device__ inline std::uint64_t right_factor(std::uint32_t address, int to_four_rows) {
+  constexpr std::uint64_t to_eight_columns = 128;
   return (address & 0x3ffffU) >> 4 | static_cast<std::uint64_t>(to_four_rows / 16) << 16 | to_eight_columns / 16 << 32;
 }
 inline constexpr int right_factor_rows = 8;
@@ -137,11 +136,25 @@ __device__ inline void start_product(float (&sum)[32], const unsigned (&left)[4]
       : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "l"(right), "n"(sign));
 }
 
-/// 128 columns in two halves.
 template <int sign>
 __device__ inline void start_product(float (&sum)[64], const unsigned (&left)[4], std::uint64_t right) {
-  start_product<sign>(reinterpret_cast<float(&)[32]>(sum[0]), left, right);
-  start_product<sign>(reinterpret_cast<float(&)[32]>(sum[32]), left, right + 64 / 8 * to_eight_columns / 16);
+  asm volatile(
+      "wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 {"
+      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, "
+      "%20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, "
+      "%40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, "
+      "%60, %61, %62, %63"
+      "}, {%64, %65, %66, %67}, %68, 1, %69, 1;"
+      : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3]), "+f"(sum[4]), "+f"(sum[5]), "+f"(sum[6]), "+f"(sum[7]),
+        "+f"(sum[8]), "+f"(sum[9]), "+f"(sum[10]), "+f"(sum[11]), "+f"(sum[12]), "+f"(sum[13]), "+f"(sum[14]),
+        "+f"(sum[15]), "+f"(sum[16]), "+f"(sum[17]), "+f"(sum[18]), "+f"(sum[19]), "+f"(sum[20]), "+f"(sum[21]),
+        "+f"(sum[22]), "+f"(sum[23]), "+f"(sum[24]), "+f"(sum[25]), "+f"(sum[26]), "+f"(sum[27]), "+f"(sum[28]),
+        "+f"(sum[29]), "+f"(sum[30]), "+f"(sum[31]), "+f"(sum[32]), "+f"(sum[33]), "+f"(sum[34]), "+f"(sum[35]),
+        "+f"(sum[36]), "+f"(sum[37]), "+f"(sum[38]), "+f"(sum[39]), "+f"(sum[40]), "+f"(sum[41]), "+f"(sum[42]),
+        "+f"(sum[43]), "+f"(sum[44]), "+f"(sum[45]), "+f"(sum[46]), "+f"(sum[47]), "+f"(sum[48]), "+f"(sum[49]),
+        "+f"(sum[50]), "+f"(sum[51]), "+f"(sum[52]), "+f"(sum[53]), "+f"(sum[54]), "+f"(sum[55]), "+f"(sum[56]),
+        "+f"(sum[57]), "+f"(sum[58]), "+f"(sum[59]), "+f"(sum[60]), "+f"(sum[61]), "+f"(sum[62]), "+f"(sum[63])
+      : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "l"(right), "n"(sign));
 }
 
 #endif
