@@ -128,7 +128,7 @@ void launch_kernel(const TsmmCall<T>& call, const dispatch::Tf32Warpgroup& x, co
     const dispatch::RowRing rows{x, x.tile_n, 0, warps, groups, x.output_in_ring, false, false};
     TsmmRing<float> p = row_tiles(call, rows, launcher);
     const bool paired = p.a.row_step % 2 == 0;  // rows begin a multiple of two numbers apart
-    p.map = dispatch::row_map(paired ? p.a.row_step / 2 : p.a.row_step);
+    p.map = paired ? dispatch::row_map(p.a.row_step / 2) : dispatch::RowMap{1, 4, 8};
     launcher.launch_early(tsmm_tf32_warpgroup_kernel_of<float>(x.tile_n, paired, x.output_in_ring, parts_of<T>),
                           {x.blocks}, groups * warps * warp_size + loading_threads, x.shared_bytes, p);
   }

@@ -47,8 +47,9 @@ struct WarpgroupTiles : WarpgroupPack<columns> {
   __device__ void multiply(const TsmmBoxes<float>& p, const float* const (&a)[2], const double* c, int width) {
     const int box = p.a.numbers();
     unrolled<tb>([&](int t) {
+      const auto pairs_of = [&](int half) { return reinterpret_cast<const float2*>(a[half] + t * box); };
       const int lane = static_cast<int>(threadIdx.x) % warp_size;
-      const PairedRows<true> fragments{{a[0] + t * box, a[1] + t * box}, width - 2 * (lane % 4), 0};
+      const PairedRows fragments{{pairs_of(0), pairs_of(1)}, (width + 1) / 2 - lane % 4, 0};
       multiply_steps(sums[t], fragments, shared_address(c), (width + 15) / 16);
     });
   }

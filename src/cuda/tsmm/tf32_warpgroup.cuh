@@ -9,8 +9,7 @@
 /// update they take the place of B's old rows, which came with A's. One warp stores them in bulk.
 ///
 /// Two neighbours of a row of A are a pair: the parts of a complex number, or two real ones. The first and the second
-/// numbers of pairs are separate factors, each with its rows of C. Where rows begin an odd number of numbers apart,
-/// pairs are read and written number by number.
+/// numbers of pairs are separate factors, each with its rows of C. Rows of odd width are read number by number.
 namespace blockvec::kernels::cuda {
 
 using dispatch::warpgroup_rows;
@@ -20,6 +19,19 @@ inline constexpr int pairs_of_step = 8;  ///< pairs of a row of A in a step
 
 /// Numbers of packed C for a step of 8 pairs: [first, second][high, low][8 rows x columns].
 __host__ __device__ constexpr int step_numbers(int columns) { return 4 * right_factor_rows * columns; }
+
+/// Which rows of C and columns of B lanes take where neighbours are no pairs. A lane's own stand side by side, so that
+/// an odd distance from row to row sends lanes to different banks.
+struct OddWidths {
+  /// The column of A for slot 2 v + which of lane q; `first` is a multiple of 32.
+  __device__ static int depth(int first, int m, int q, int slot) { return first + (m - first > 16 ? 8 : 4) * q + slot; }
+  /// The column of B for number `which` of lane q in block j of 8 columns.
+  template <int columns>
+  __device__ static int column(int j, int q, int which) {
+    const int blocks = min(4, columns / 8 - j / 4 * 4);
+    return j / 4 * 32 + 2 * (blocks * q + j % 4) + which;
+  }
+};
 
 /// Packs C in two TF32 halves. entry(step, half, which, depth, column) returns an entry of alpha C. A step has 8 pairs,
 /// `half` selects four of them, `which` their first or second numbers, and `depth` one pair of the four.
@@ -149,35 +161,16 @@ __device__ inline void multiply_steps(WarpgroupSums<parts, columns>& sums, const
 #endif
 }
 
-/// Reads the pair at place `at` of a row of `count` numbers; zeros stand for what lies beyond. `aligned`: at once.
-template <bool aligned>
-__device__ inline float2 read_pair(const float* row, int at, int count) {
-  if (at >= count) return {0, 0};
-  if constexpr (aligned) return *reinterpret_cast<const float2*>(row + at);
-  return {row[at], at + 1 < count ? row[at + 1] : 0};
-}
-template <bool aligned>
-__device__ inline void write_pair(float* row, int at, int count, float first, float second) {
-  if (at >= count) return;
-  if constexpr (aligned) {
-    *reinterpret_cast<float2*>(row + at) = make_float2(first, second);
-  } else {
-    row[at] = first;
-    if (at + 1 < count) row[at + 1] = second;
-  }
-}
-
 /// Fragments of two rows of a stage, read in pairs. Where rows begin in the same bank, lanes read in different orders.
-template <bool aligned>
 struct PairedRows {
-  const float* row[2];  ///< this lane's first pair
-  int numbers;          ///< of a row from there on
+  const float2* row[2];  ///< this lane's first pair
+  int pairs;             ///< pairs from there on
   int turn;
 
   __device__ void read(int step, float (&x)[2][2][4]) const {
     unrolled<2, 4>([&](int half, int v) {
-      const int at = 2 * (pairs_of_step * step + 4 * (v ^ turn));
-      const float2 both = read_pair<aligned>(row[half], at, numbers);
+      const int at = pairs_of_step * step + 4 * (v ^ turn);
+      const float2 both = at < pairs ? row[half][at] : make_float2(0, 0);
       x[0][half][v] = both.x;
       x[1][half][v] = both.y;
     });
@@ -186,6 +179,20 @@ struct PairedRows {
     if (turn == 0) return;
     unrolled<4>([&](int i) { undo_turn(x[i / 2][i % 2], turn); });
   }
+};
+
+/// Fragments of two rows of odd width.
+struct OddRows {
+  const float* row[2];
+  int m;
+  int q;
+
+  __device__ void read(int step, float (&x)[2][2][4]) const {
+    const int first = OddWidths::depth(16 * step, m, q, 0);
+    unrolled<2, 8>(
+        [&](int half, int slot) { x[slot % 2][half][slot / 2] = first + slot < m ? row[half][first + slot] : 0.0F; });
+  }
+  __device__ void arrange(float (&)[2][2][4]) const {}
 };
 
 /// The storing warp stores results stage by stage and hands the stages back. `results`: where the first stage has them.
@@ -242,8 +249,19 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
   }
 
   take_registers<160>();
-  pack_steps(steps, columns, packed, static_cast<int>(threadIdx.x), warpgroups * warpgroup_threads,
-             PairedEntries<TsmmRing<float>>{p, p.m, p.n, p.alpha.read()});
+  const auto pack = [&](const auto& entry) {
+    pack_steps(steps, columns, packed, static_cast<int>(threadIdx.x), warpgroups * warpgroup_threads, entry);
+  };
+  const Factor alpha = p.alpha.read();
+  if constexpr (paired) {
+    pack(PairedEntries<TsmmRing<float>>{p, p.m, p.n, alpha});
+  } else {
+    pack([&](int step, int half, int which, int depth, int place) {
+      const int row = OddWidths::depth(step / 2 * 32, p.m, depth, 4 * (step % 2) + 2 * half + which);
+      const int column = OddWidths::column<columns>(place / 8, place % 8 / 2, place % 2);
+      return row < p.m && column < p.n ? p.small.scaled(row, column, alpha) : 0.0;
+    });
+  }
   publish_to_bulk_copies();
   meet(1, warpgroups * warpgroup_threads);
   const int group = warp / 4;
@@ -274,8 +292,16 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
     float* const results = reinterpret_cast<float*>(stage + results_at) + p.old.segment[0];
     WarpgroupSums<parts, columns> sums;
     sums.clear();
-    const auto row = [&](int half) { return a + row_of_half[half] * p.a.row_step + 2 * q; };
-    multiply_steps(sums, PairedRows<paired>{{row(0), row(1)}, p.m - 2 * q, turn_in}, right, steps);
+    const float* const row[2] = {a + row_of_half[0] * p.a.row_step, a + row_of_half[1] * p.a.row_step};
+    if constexpr (paired) {
+      const PairedRows fragments{
+          {reinterpret_cast<const float2*>(row[0]) + q, reinterpret_cast<const float2*>(row[1]) + q},
+          p.m / 2 - q,
+          turn_in};
+      multiply_steps(sums, fragments, right, steps);
+    } else {
+      multiply_steps(sums, OddRows{{row[0], row[1]}, p.m, q}, right, steps);
+    }
 
     // All threads of the warpgroup have read their rows, once all_meet returns.
     const std::int64_t first_row = static_cast<std::int64_t>(chunk) * p.rows;
@@ -293,21 +319,35 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
         if (row_of_half[half] >= valid_rows) return;
         float* const to = out + static_cast<std::int64_t>(row_of_half[half]) * pitch;
         const float* const old = results + row_of_half[half] * p.old.row_step;
-        unrolled<(parts * columns + 31) / 32>([&](int sixteen) {
-          const auto place = [&](int v) { return 2 * (16 * sixteen + 4 * (v ^ turn_out) + q); };
-          float first[4], second[4];
-          float2 held[4];
-          if (adds) unrolled<4>([&](int v) { held[v] = read_pair<paired>(old, place(v), p.n); });
-          sums.pairs(sixteen, half, first, second);
-          if (turns_out) {
-            undo_turn(first, turn_out);
-            undo_turn(second, turn_out);
-          }
-          unrolled<4>([&](int v) {
-            if (adds) add_old(first[v], second[v], held[v].x, held[v].y, beta);
-            write_pair<paired>(to, place(v), p.n, first[v], second[v]);
+        if constexpr (paired) {
+          unrolled<(parts * columns + 31) / 32>([&](int sixteen) {
+            const auto pair_of = [&](int v) { return 16 * sixteen + 4 * (v ^ turn_out) + q; };
+            float first[4], second[4];
+            float2 held[4];
+            if (adds) {
+              unrolled<4>([&](int v) {
+                if (2 * pair_of(v) < p.n) held[v] = reinterpret_cast<const float2*>(old)[pair_of(v)];
+              });
+            }
+            sums.pairs(sixteen, half, first, second);
+            if (turns_out) {
+              undo_turn(first, turn_out);
+              undo_turn(second, turn_out);
+            }
+            unrolled<4>([&](int v) {
+              if (adds) add_old(first[v], second[v], held[v].x, held[v].y, beta);
+              const int pair = pair_of(v);
+              if (2 * pair < p.n) reinterpret_cast<float2*>(to)[pair] = make_float2(first[v], second[v]);
+            });
           });
-        });
+        } else {
+          unrolled<columns / 4>([&](int i) {
+            const int column = OddWidths::column<columns>(i / 2, q, i % 2);
+            float value = sums.sum[0][i / 2 * 4 + 2 * half + i % 2];
+            if (adds && column < p.n) value = fmaf(static_cast<float>(beta.re), old[column], value);
+            if (column < p.n) to[column] = value;
+          });
+        }
       });
     }
     if (!(finite && flat && valid_rows == p.rows) && group_thread == 0) chunk_of[at] = nothing_to_store;
