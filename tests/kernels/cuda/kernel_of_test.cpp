@@ -69,7 +69,6 @@ void expect_tsmm_refused(const char* kernel, const char* words, Layout layout = 
 constexpr auto by_columns = Layout::column_major;
 
 TEST(CudaKernelOf, RefusesTsmttsmOfTheWrongType) {
-  expect_tsmttsm_refused<float>("fma", "columns 3 rows 32 fold 1");
   expect_tsmttsm_refused<double>("tf32_warpgroup", "tile 1x4 rows 32 fold 1");
   expect_tsmttsm_refused<double>("ring", "policy 3m tile 1x4 rows 32 fold 1");
   expect_tsmttsm_refused<float>("tf32_warpgroup", "policy 3m tile 1x4 rows 32 fold 1");

@@ -33,7 +33,7 @@ inline std::string name(const Call& x) {
 /// What the call runs. Nothing is read: its operands lie nowhere.
 template <class T, class Visit>
 auto visit_choice(const dispatch::CudaDevice& device, const Call& x, Visit&& visit) {
-  const auto place = [&](std::uintptr_t lines) { return reinterpret_cast<const T*>(lines << 20) + x.offset; };
+  const auto place = [&](std::uintptr_t lines) { return reinterpret_cast<const T*>(lines << 40) + x.offset; };
   const Matrix<const T> a{place(1), x.k, x.m, x.ld_a(), x.layout};
   const Matrix<const T> b{x.one() ? place(1) : place(2), x.k, x.n, x.ld_b(), x.layout};
   if (x.reduces()) return visit(dispatch::choose(device, dispatch::problem_of(a, b)));
