@@ -3,9 +3,9 @@
 #include <random>
 #include <string>
 
+#include "src/dispatch/cuda/calls.hpp"
 #include "src/dispatch/cuda/configuration.hpp"
 #include "src/dispatch/cuda/launch.hpp"
-#include "src/dispatch/cuda/calls.hpp"
 #include "tests/kernels/cuda/device.hpp"
 #include "tests/kernels/support/products.hpp"
 
@@ -61,8 +61,8 @@ double bound_of(const dispatch::CudaTsmttsm& x, std::int64_t k) {
 }
 template <class T>
 double bound_of(const dispatch::CudaTsmm& x, std::int64_t m) {
-  using dispatch::Policy;
   using dispatch::CudaKernel;
+  using dispatch::Policy;
   const bool split = x->policy == Policy::tf32 || x->kernel == CudaKernel::tf32_warpgroup;
   const bool by_3m = x->policy == Policy::three_m || x->kernel == CudaKernel::registers_3m;
   const auto* const rows = std::get_if<dispatch::RowRing>(&x.of_kernel);
@@ -184,7 +184,7 @@ void run_tsmm(Way way, T alpha, const Matrix<const T>& a, const Matrix<const T>&
   } else if (in_place) {
     const std::int64_t distance = b.data - a.data;
     const Matrix<T> v{b.data - distance, a.rows, a.columns, a.ld, a.layout};
-    tsmm_inplace(v, c, triangle, execution, a.layout == Layout::row_major ? distance : distance / a.ld);
+    tsmm_inplace(v, c, triangle, execution, a.layout == Layout::row_major || a.ld == 0 ? distance : distance / a.ld);
     expect_success(cudaDeviceSynchronize());
   } else {
     tsmm(alpha, a, c, beta, b, triangle, execution);
