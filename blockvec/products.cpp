@@ -391,7 +391,7 @@ InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add(
     const SmallMatrix<Scalar>& c) requires(!is_host_space<Space>) {
   context_.collective([&] {
     require_small("inner_product", "C", c, v.width(), w.width(), v, w);
-    add(v, w, SmallMatrix<Scalar, Space>::scratch(scope_, c.rows(), c.columns()));
+    add(v, w, SmallMatrix<Scalar, Space>::scratch(scope(), c.rows(), c.columns()));
     want_on_host({{c, {}}, {}});
   });
   return *this;
@@ -404,7 +404,7 @@ InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add_
   context_.collective([&] {
     require_small("inner_product", "C", c.high, v.width(), w.width(), v, w);
     require_small("inner_product", "C", c.low, v.width(), w.width(), v, w);
-    add_dd(v, w, DoubleDoubleMatrix<Scalar, Space>::scratch(scope_, c.rows(), c.columns()));
+    add_dd(v, w, DoubleDoubleMatrix<Scalar, Space>::scratch(scope(), c.rows(), c.columns()));
     want_on_host({c, {}});
   });
   return *this;
@@ -414,7 +414,7 @@ template <class Scalar, class Layout, class Space>
 InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add_share(
     const SmallMatrix<Scalar>& c) requires(!is_host_space<Space>) {
   context_.collective([&] {
-    add_share(detail::on_device(scope_, c));
+    add_share(detail::on_device(scope(), c));
     want_on_host({{c, {}}, {}});
   });
   return *this;
@@ -435,7 +435,7 @@ InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add_
     gram_schmidt_sweep(v, s, w, x, triangle);
     const auto all = p != nullptr ? joined(v, w) : std::nullopt;
     if (all) {
-      add(*all, w, SmallMatrix<Scalar, Space>::scratch(scope_, all->width(), w.width()));
+      add(*all, w, SmallMatrix<Scalar, Space>::scratch(scope(), all->width(), w.width()));
       return want_on_host({{*p, {}}, g});
     }
     if (p != nullptr) {

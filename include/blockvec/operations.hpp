@@ -4,6 +4,7 @@
 #include <blockvec/double_double_matrix.hpp>
 #include <blockvec/small_matrix.hpp>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <type_traits>
 
@@ -76,7 +77,7 @@ requires(!is_host_space<Space>) void gram_schmidt_sweep(
 template <class Scalar, class Layout = RowMajor, class Space = DefaultSpace>
 class InnerProducts {
  public:
-  explicit InnerProducts(const Context& context) : context_(context), scope_(context) {}
+  explicit InnerProducts(const Context& context) : context_(context) {}
 
   InnerProducts& add(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
                      const SmallMatrix<Scalar, Space>& c);
@@ -126,13 +127,15 @@ class InnerProducts {
     SmallMatrix<Scalar> below;
     bool asked = false;
   };
+  /// On the device, until this object ends: what is taken there meanwhile must not outlive it.
+  WorkspaceScope<Space>& scope() { return scope_ ? *scope_ : scope_.emplace(context_); }
   /// Of the result that was added last.
   void want_on_host(const OnHost& to);
   void hand_over(const OnHost& to, const Scalar* high, const Scalar* low) const;
 
   static constexpr int max_products = 16;
   Context context_;
-  WorkspaceScope<Space> scope_;  // of results that go to the host
+  std::optional<WorkspaceScope<Space>> scope_;  // of results that go to the host
   OnHost on_host_[max_products];
   bool any_on_host_ = false;
   DoubleDoubleMatrix<Scalar, Space> results_[max_products];  // low has no entries where it is not asked for
