@@ -8,4 +8,5 @@
 #include <blockvec/operations.hpp>
 #include <blockvec/row_distribution.hpp>
 #include <blockvec/small_matrix.hpp>
+#include <blockvec/small_on_host.hpp>
 #include <blockvec/version.hpp>

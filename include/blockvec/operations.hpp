@@ -12,13 +12,13 @@
 /// replicated. Offered for float, double, Complex<float>, Complex<double>, row-major and column-major, in every memory
 /// space of this build (space.hpp).
 /// Where block vectors live on a device, the small matrices of products and of what they are multiplied with may lie
-/// there or on the host. From the host they are copied in the order of the context's instance, without a wait; results
-/// on the host are there when the operation returns (InnerProducts: reduce), after one wait. All throw ShapeError
-/// naming the operands, their shapes and what was expected, before anything is launched or sent. None allocates once
-/// the context's workspace is warm. Only operations that say "reduction" communicate; those are collective. If one of
-/// them throws on some ranks before its reduction, it throws on every rank, RefusedError on the others
-/// (Context::collective). In a reproducible Context each of these costs two reductions, and its bits depend on neither
-/// ranks nor threads (Summation, context.hpp; operands on the host, else Error).
+/// there or on the host (small_on_host.hpp). From the host they are copied in the order of the context's instance,
+/// without a wait; results on the host are there when the operation returns (InnerProducts: reduce), after one wait.
+/// All throw ShapeError naming the operands, their shapes and what was expected, before anything is launched or sent.
+/// None allocates once the context's workspace is warm. Only operations that say "reduction" communicate; those are
+/// collective. If one of them throws on some ranks before its reduction, it throws on every rank, RefusedError on the
+/// others (Context::collective). In a reproducible Context each of these costs two reductions, and its bits depend on
+/// neither ranks nor threads (Summation, context.hpp; operands on the host, else Error).
 namespace blockvec {
 
 /// C = V^H W, summed over all ranks. C is m x b with the same bits on every rank. V and W may be the same or overlap
