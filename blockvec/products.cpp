@@ -70,7 +70,7 @@ std::optional<BlockVector<Scalar, Layout, Space>> joined(std::span<const BlockVe
   return all;
 }
 
-/// C = [-S X; X], by which [V W] becomes (W - V S) X. X null: the identity.
+/// C = [-S X; X], by which [V W] becomes (W - V S) X. A null X stands for the identity.
 template <class Scalar>
 void set_sweep_factor(const SmallMatrix<Scalar>& s, const SmallMatrix<Scalar>* x, kernels::Triangle triangle,
                       const SmallMatrix<Scalar>& c) {
@@ -160,12 +160,11 @@ requires(!is_host_space<Space>) void gram_schmidt_sweep(
                                                 kernels::Triangle::general, tsmm_execution(scope, *all, b), m);
     return;
   }
-  if (s != nullptr) {
-    for_pieces<Scalar, Layout, Space, Kokkos::HostSpace>(v, *s, [&](const auto& piece, const auto& rows) {
-      update(Scalar(-1), piece, detail::on_device(scope, rows), Scalar(1), w);
-    });
-  }
-  if (x != nullptr) multiply_in_place(w, detail::on_device(scope, *x), triangle);
+  const auto there = [&](const SmallMatrix<Scalar>* a) {
+    return a != nullptr ? detail::on_device(scope, *a) : SmallMatrix<Scalar, Space>();
+  };
+  const SmallMatrix<Scalar, Space> s_there = there(s), x_there = there(x);
+  gram_schmidt_sweep(v, s != nullptr ? &s_there : nullptr, w, x != nullptr ? &x_there : nullptr, triangle);
 }
 
 template <class Scalar, class Layout, class Space>
@@ -313,7 +312,7 @@ void InnerProducts<Scalar, Layout, Space>::sum_double_doubles(Scalar* values) {
 
 template <class Scalar, class Layout, class Space>
 void InnerProducts<Scalar, Layout, Space>::forget() noexcept {
-  for (OnHost& to : on_host_) to = {};
+  if (any_on_host_) std::fill_n(on_host_, count_, OnHost{});
   count_ = 0;
   words_ = 0;
   tag_ = 0;
@@ -366,7 +365,7 @@ void InnerProducts<Scalar, Layout, Space>::reduce() {
     sum_double_doubles(values);
   });
   for_results([&](int i, Scalar* at) {
-    if (on_host_[i].asked) return hand_over(on_host_[i], at, at + words_);
+    if (any_on_host_ && on_host_[i].asked) return hand_over(on_host_[i], at, at + words_);
     if (alone) return;
     for_parts(i, at, [&](Scalar* c, std::size_t pitch, Scalar* packed, std::size_t column, std::size_t columns) {
       detail::copy_lines<Space>(context_, packed, column, c, pitch, column, columns);

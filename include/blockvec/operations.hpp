@@ -59,7 +59,7 @@ void gram_schmidt_sweep(std::span<const std::type_identity_t<BlockVector<Scalar,
                         const std::type_identity_t<SmallMatrix<Scalar, Space>>* s,
                         const BlockVector<Scalar, Layout, Space>& w,
                         const std::type_identity_t<SmallMatrix<Scalar, Space>>* x, kernels::Triangle triangle);
-/// S and X on the host. One pass, K (m + 2b) words, where W's columns follow V's in one block vector.
+/// S and X lie on the host. It takes one pass, K (m + 2b) words, where W's columns follow V's in one block vector.
 template <class Scalar, class Layout, class Space>
 requires(!is_host_space<Space>) void gram_schmidt_sweep(
     std::span<const std::type_identity_t<BlockVector<Scalar, Layout, Space>>> v,
@@ -93,8 +93,8 @@ class InnerProducts {
                         const DoubleDoubleMatrix<Scalar, Space>& c);
   /// C holds this rank's share of something that is summed along. Not in a reproducible Context: throws Error.
   InnerProducts& add_share(const SmallMatrix<Scalar, Space>& c);
-  /// Results on the host, which have them when reduce() returns. Of add_swept where W's columns follow V's in one block
-  /// vector, P and G are one product, K (m + b) words.
+  /// Results that lie on the host are there when reduce() returns. Where W's columns follow V's in one block vector, P
+  /// and G of add_swept are one product, K (m + b) words.
   InnerProducts& add(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
                      const SmallMatrix<Scalar>& c) requires(!is_host_space<Space>);
   InnerProducts& add_swept(std::span<const BlockVector<Scalar, Layout, Space>> v, const SmallMatrix<Scalar>* s,
@@ -121,22 +121,22 @@ class InnerProducts {
                            const DoubleDoubleMatrix<Scalar, Space>& c);
   void reduce_reproducibly();
 
-  /// Where the rows of a result go that is wanted on the host: some to `above`, those below to `below`.
+  /// A result that is wanted on the host: its first rows go to `above`, the others to `below`.
   struct OnHost {
     DoubleDoubleMatrix<Scalar> above;
     SmallMatrix<Scalar> below;
     bool asked = false;
   };
-  /// On the device, until this object ends: what is taken there meanwhile must not outlive it.
+  /// Device memory of such results. What others take there after the first of them must not outlive this object.
   WorkspaceScope<Space>& scope() { return scope_ ? *scope_ : scope_.emplace(context_); }
-  /// Of the result that was added last.
+  /// The result that was added last is wanted on the host.
   void want_on_host(const OnHost& to);
   void hand_over(const OnHost& to, const Scalar* high, const Scalar* low) const;
 
   static constexpr int max_products = 16;
   Context context_;
-  std::optional<WorkspaceScope<Space>> scope_;  // of results that go to the host
-  OnHost on_host_[max_products];
+  std::optional<WorkspaceScope<Space>> scope_;
+  OnHost on_host_[is_host_space<Space> ? 1 : max_products];  // read only if any_on_host_
   bool any_on_host_ = false;
   DoubleDoubleMatrix<Scalar, Space> results_[max_products];  // low has no entries where it is not asked for
   int count_ = 0;

@@ -9,7 +9,8 @@ namespace blockvec {
 namespace detail {
 
 /// A copy of a small matrix in the memory of Space, for what is ordered after it on the context's instance. The
-/// original may change as soon as this returns: CUDA takes pageable memory into its own before. No wait.
+/// original may change as soon as this returns: CUDA takes pageable memory into its own before. It does not
+/// wait for the device.
 template <class Space, class Scalar>
 SmallMatrix<Scalar, Space> on_device(WorkspaceScope<Space>& scope, const SmallMatrix<Scalar>& c) {
   const auto copy = SmallMatrix<Scalar, Space>::scratch(scope, c.rows(), c.columns());
@@ -25,7 +26,7 @@ SmallMatrix<Scalar, Space> on_device(WorkspaceScope<Space>& scope, const SmallMa
   return copy;
 }
 
-/// From one memory to the other. Towards the host with a wait.
+/// Copies a small matrix from one memory to the other. Towards the host it waits.
 template <class Scalar, class Space>
 requires(!is_host_space<Space>) void assign(const SmallMatrix<Scalar>& from, const SmallMatrix<Scalar, Space>& to) {
   WorkspaceScope<Space> scope(to.context());
