@@ -8,16 +8,16 @@
 #include <cublas_v2.h>
 #include <cusolverDn.h>
 
-#include <algorithm>
 #include <blockvec/blockvec.hpp>
 #include <blockvec/orth/orthogonalizer.hpp>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "bench/settings.hpp"
+#include "bench/cuda_support.hpp"
 
 namespace {
 
@@ -35,11 +35,11 @@ const Settings defaults{{"rows", "262144,1048576,4194304,16777216"},
                         {"floor", "4.3e12"},
                         {"commit", "unknown"}};
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
+void check(cusolverStatus_t status) {
+  if (status != CUSOLVER_STATUS_SUCCESS) throw std::runtime_error("cuSOLVER error " + std::to_string(status));
 }
 
+/// Median wall-clock seconds of a call that begins and ends with an idle device.
 template <class Prepare, class Call>
 double median_seconds(const Context& context, int rounds, Prepare&& prepare, Call&& call) {
   std::vector<double> seconds;
@@ -52,23 +52,23 @@ double median_seconds(const Context& context, int rounds, Prepare&& prepare, Cal
     const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
     if (i >= 0) seconds.push_back(time.count());
   }
-  return median(seconds);
+  return bench::median(seconds);
 }
 
 /// One sweep by the vendor's libraries, row-major double: a row-major matrix is their transposed one.
 class Peer {
  public:
   Peer(const Context& context, std::int64_t m, std::int64_t b) : m_(static_cast<int>(m)), b_(static_cast<int>(b)) {
-    cublasCreate(&blas_);
-    cusolverDnCreate(&solver_);
+    bench::check(cublasCreate(&blas_));
+    check(cusolverDnCreate(&solver_));
     const auto stream = context.execution_space<Space>().cuda_stream();
-    cublasSetStream(blas_, stream);
-    cusolverDnSetStream(solver_, stream);
+    bench::check(cublasSetStream(blas_, stream));
+    check(cusolverDnSetStream(solver_, stream));
     s_ = Kokkos::View<double*, Space>("s", static_cast<std::size_t>(m * b));
     g_ = Kokkos::View<double*, Space>("g", static_cast<std::size_t>(b * b));
     info_ = Kokkos::View<int*, Space>("info", 1);
     int size = 0;
-    cusolverDnDpotrf_bufferSize(solver_, CUBLAS_FILL_MODE_LOWER, b_, g_.data(), b_, &size);
+    check(cusolverDnDpotrf_bufferSize(solver_, CUBLAS_FILL_MODE_LOWER, b_, g_.data(), b_, &size));
     work_ = Kokkos::View<double*, Space>("work", static_cast<std::size_t>(size));
   }
   ~Peer() {
@@ -79,16 +79,17 @@ class Peer {
   Peer& operator=(const Peer&) = delete;
 
   void sweep(const double* v, double* w, std::int64_t rows, std::int64_t pitch) {
-    const double one = 1, zero = 0, minus = -1;
     const int k = static_cast<int>(rows), ld = static_cast<int>(pitch);
-    cublasDgemm(blas_, CUBLAS_OP_N, CUBLAS_OP_T, b_, m_, k, &one, w, ld, v, ld, &zero, s_.data(), b_);
-    cublasDgemm(blas_, CUBLAS_OP_N, CUBLAS_OP_T, b_, b_, k, &one, w, ld, w, ld, &zero, g_.data(), b_);
-    cublasDgemm(blas_, CUBLAS_OP_N, CUBLAS_OP_T, b_, b_, m_, &minus, s_.data(), b_, s_.data(), b_, &one, g_.data(), b_);
-    cublasDgemm(blas_, CUBLAS_OP_N, CUBLAS_OP_N, b_, k, m_, &minus, s_.data(), b_, v, ld, &one, w, ld);
-    cusolverDnDpotrf(solver_, CUBLAS_FILL_MODE_LOWER, b_, g_.data(), b_, work_.data(), static_cast<int>(work_.size()),
-                     info_.data());
-    cublasDtrsm(blas_, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, CUBLAS_DIAG_NON_UNIT, b_, k, &one,
-                g_.data(), b_, w, ld);
+    const auto none = CUBLAS_OP_N, turned = CUBLAS_OP_T;
+    bench::gemm(blas_, none, turned, b_, m_, k, 1.0, w, ld, v, ld, 0.0, s_.data(), b_);
+    bench::gemm(blas_, none, turned, b_, b_, k, 1.0, w, ld, w, ld, 0.0, g_.data(), b_);
+    bench::gemm(blas_, none, turned, b_, b_, m_, -1.0, s_.data(), b_, s_.data(), b_, 1.0, g_.data(), b_);
+    bench::gemm(blas_, none, none, b_, k, m_, -1.0, s_.data(), b_, v, ld, 1.0, w, ld);
+    check(cusolverDnDpotrf(solver_, CUBLAS_FILL_MODE_LOWER, b_, g_.data(), b_, work_.data(),
+                           static_cast<int>(work_.size()), info_.data()));
+    const double one = 1;
+    bench::check(cublasDtrsm(blas_, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, none, CUBLAS_DIAG_NON_UNIT, b_, k, &one,
+                             g_.data(), b_, w, ld));
   }
 
  private:
@@ -146,21 +147,13 @@ void measure(const Settings& settings, std::int64_t rows, std::int64_t m, std::i
   }
   std::printf("%lld,%lld,%lld,1,%s,%s,%c,%s,%d,%.4f,%.4f,%.3f,%lld,%s,%.4f,%s\n", static_cast<long long>(rows),
               static_cast<long long>(m), static_cast<long long>(b), method.c_str(),
-              std::is_same_v<Layout, RowMajor> ? "row" : "column", sizeof(Scalar) == 16 ? 'Z' : 'D', hard ? "hard" : "easy",
-              static_cast<int>(result.sweeps), 1e3 * seconds, 1e3 * floor, seconds / floor,
+              std::is_same_v<Layout, RowMajor> ? "row" : "column", sizeof(Scalar) == 16 ? 'Z' : 'D',
+              hard ? "hard" : "easy", static_cast<int>(result.sweeps), 1e3 * seconds, 1e3 * floor, seconds / floor,
               static_cast<long long>(waits), peer > 0 ? "cublas" : "", 1e3 * peer, settings.at("commit").c_str());
   std::fflush(stdout);
 }
 
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(separator, begin), text.size());
-    if (end > begin) parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
+using bench::split;
 
 int run(const Settings& settings) {
   std::printf("rows,m,b,ranks,method,layout,type,block,sweeps,ms,floor_ms,ratio_to_floor,waits,peer,peer_ms,commit\n");
