@@ -1,7 +1,7 @@
 #pragma once
 
 #include "orth/definiteness.hpp"
-#include "orth/steps.hpp"
+#include "orth/reduce.hpp"
 
 namespace blockvec::orth {
 
@@ -17,61 +17,62 @@ struct Repetition {
 /// Until nothing cancels; five times would be one for every quarter of the digits and one to spare.
 constexpr Repetition repeated(int least, bool beside_basis = false) { return {least, 5, beside_basis}; }
 
-/// W <- Q, step = R, r_total <- R r_total; columns that keep no more than rank_tolerance of their length become zero
+/// W <- Q, its coefficients follow; columns that keep no more than rank_tolerance of their length become zero
 /// and lost, and so does their diagonal entry of R. Reductions: one a projection, and one where the length of what is
 /// left cancels in the Pythagorean formula. Words: of column j, 2j + 3 a projection, and 2m beside V.
 template <class Scalar, class Layout, class Space>
-Sweep<RealOf<Scalar>> orthogonalize_columns(Call<Scalar, Layout, Space>& call, Repetition repetition) {
+Trust<RealOf<Scalar>> orthogonalize_columns(Call<Scalar, Layout, Space>& call, Repetition repetition) {
+  const auto& block = call.block;
   using Real = RealOf<Scalar>;
   using Small = SmallMatrix<Scalar>;
-  const std::int64_t b = call.b;
-  const bool lengths_known = call.known != Products::none;
+  const std::int64_t b = block.b;
+  const bool lengths_known = call.products.known != Known::none;
   bool stable = true;
   Real largest = 0, smallest = std::numeric_limits<Real>::infinity();  // share of its length that a column keeps
-  WorkspaceScope<> scope(call.context);
+  WorkspaceScope<> scope(block.context);
   call.set_reference();
   const Small product = Small::scratch(scope, 1, 1);
-  dense::fill(call.step, Scalar(0));
+  dense::fill(call.factor.r, Scalar(0));
   // The factor as far as it can be inverted: lost columns count as if they had been orthogonal.
-  const Small& kept = call.inverse;
+  const Small& kept = call.factor.inverse;
   dense::set_identity(kept);
   const auto squared_norm = [](const Small& a) {
     const Real norm = dense::frobenius_norm(a);
     return norm * norm;
   };
-  const bool repeats_basis = repetition.beside_basis && call.m > 0;
-  const Small in_basis = Small::scratch(scope, call.m, b);  // W = V in_basis + Q R
+  const bool repeats_basis = repetition.beside_basis && block.m > 0;
+  const Small in_basis = Small::scratch(scope, block.m, b);  // W = V in_basis + Q R
   dense::fill(in_basis, Scalar(0));
 
   for (std::int64_t j = 0; j < b; ++j) {
-    const auto column = call.w.column(j);
-    const auto image = call.image.column(j);  // B times the column
-    const auto before = call.w.columns(0, j);
-    bool image_known = call.image_known;
+    const auto column = block.w.column(j);
+    const auto image = call.image.vectors().column(j);  // B times the column
+    const auto before = block.w.columns(0, j);
+    bool image_known = call.image.known();
     const Small t = call.work.block(0, j, 0, 1);
-    const Small coefficients = call.step.block(0, j, j, j + 1);
-    const Real limit = call.tolerance * std::sqrt(dense::entry(call.reference, 0, j));
-    const Small c = call.s.block(0, call.m, 0, 1);
+    const Small coefficients = call.factor.r.block(0, j, j, j + 1);
+    const Real limit = block.tolerance * std::sqrt(dense::entry(call.lengths.reference, 0, j));
+    const Small c = call.products.s.block(0, block.m, 0, 1);
     Real square = 0, square_before = 0;  // of the column's length, as it stands and as it came
     for (int pass = 1; pass <= repetition.most; ++pass) {
-      if (!image_known) call.apply_metric_to(column, image);
-      InnerProducts<Scalar, Layout, Space> products(call.context);
+      if (!image_known) call.image.apply(column, image, call.findings);
+      InnerProducts<Scalar, Layout, Space> products(block.context);
       if (pass == 1 && lengths_known) {
-        square = dense::entry(call.squares, 0, j);
+        square = dense::entry(call.products.squares, 0, j);
       } else {
         products.add(column, image, product);
-        call.words += 1;
+        call.findings.words += 1;
       }
       if (j > 0) products.add(before, image, t);
       const bool with_basis = repeats_basis && pass > 1;
       if (with_basis) {
-        call.v.for_pieces([&](const auto& piece, std::int64_t begin, std::int64_t end) {
+        block.v.for_pieces([&](const auto& piece, std::int64_t begin, std::int64_t end) {
           products.add(piece, image, c.block(begin, end, 0, 1));
         });
       }
       products.reduce();
       if (pass > 1 || !lengths_known) square = dense::real_entry(product, 0, 0);
-      call.require_finite_image(square);
+      call.image.require_finite(square);
       if (pass == 1) square_before = square;
       if (!(std::sqrt(square) > limit) || (j == 0 && !repeats_basis)) break;
       Real part = 0;
@@ -79,47 +80,46 @@ Sweep<RealOf<Scalar>> orthogonalize_columns(Call<Scalar, Layout, Space>& call, R
         part = squared_norm(t);
         update(Scalar(-1), before, t, Scalar(1), column);
         image_known = false;
-        call.words += 2 * j + 3;
+        call.findings.words += 2 * j + 3;
         dense::axpby(Scalar(1), t, Scalar(1), coefficients);
       }
       if (with_basis) {
         image_known = false;
         part += squared_norm(c);
-        call.v.for_pieces([&](const auto& piece, std::int64_t begin, std::int64_t end) {
+        block.v.for_pieces([&](const auto& piece, std::int64_t begin, std::int64_t end) {
           update(Scalar(-1), piece, c.block(begin, end, 0, 1), Scalar(1), column);
         });
-        call.words += 2 * call.m;
-        dense::axpby(Scalar(1), c, Scalar(1), in_basis.block(0, call.m, j, j + 1));
+        call.findings.words += 2 * block.m;
+        dense::axpby(Scalar(1), c, Scalar(1), in_basis.block(0, block.m, j, j + 1));
       }
       const bool first = repeats_basis && pass == 1;
-      const Real whole = first ? std::max(square, dense::entry(call.lengths, 0, j)) : square;
+      const Real whole = first ? std::max(square, dense::entry(call.lengths.before, 0, j)) : square;
       const bool enough = square - part >= whole / 2;
       if (enough) {
         square -= part;
       } else if (pass == repetition.most) {  // no digit may be left: measure
-        call.apply_metric_to(column, image);
+        call.image.apply(column, image, call.findings);
         image_known = true;
         inner_product(column, image, product);
-        call.words += 1;
+        call.findings.words += 1;
         square = dense::real_entry(product, 0, 0);
         stable = false;
       }
       if (enough && pass >= repetition.least) break;
       if (pass == repetition.least && pass < repetition.most) {
-        call.note(Reason::ill_conditioned);
-        call.result.method.intra = Intra::cgs2;
+        call.findings.note(Reason::ill_conditioned);
+        call.findings.result.method.intra = Intra::cgs2;
       }
     }
-    call.known = Products::none;
-    const Small pivot = call.step.block(j, j + 1, j, j + 1);
+    call.products.forget();
+    const Small pivot = call.factor.r.block(j, j + 1, j, j + 1);
     const Real length = std::sqrt(std::max(square, Real(0)));
     if (!(length > limit)) {
       require_vanished(call, j, square);
       fill(column, Scalar(0));
-      call.words += 1;
-      call.lost[j] = true;
-      call.note(Reason::rank_deficient);
-      const Real square_of_length = dense::entry(call.lengths, 0, j);
+      call.findings.words += 1;
+      call.findings.note_lost(j);
+      const Real square_of_length = dense::entry(call.lengths.before, 0, j);
       dense::fill(kept.block(j, j + 1, j, j + 1), Scalar(square_of_length > 0 ? std::sqrt(square_of_length) : Real(1)));
       continue;
     }
@@ -127,16 +127,16 @@ Sweep<RealOf<Scalar>> orthogonalize_columns(Call<Scalar, Layout, Space>& call, R
     largest = std::max(largest, share);
     smallest = std::min(smallest, share);
     scale(column, Scalar(1 / length));
-    call.words += 2;
+    call.findings.words += 2;
     dense::fill(pivot, Scalar(length));
-    dense::copy(call.step.block(0, j + 1, j, j + 1), kept.block(0, j + 1, j, j + 1));
+    dense::copy(call.factor.r.block(0, j + 1, j, j + 1), kept.block(0, j + 1, j, j + 1));
   }
-  call.image_known = false;
-  if (largest > 0) call.note_condition(largest / smallest);
+  call.image.forget();
+  if (largest > 0) call.findings.note_condition(largest / smallest);
   dense::triangular_inverse(kept, kept);
-  const Real a = dense::amplification(call.lengths, kept);
-  if (repeats_basis) dense::multiply(Scalar(1), in_basis, false, call.r_total, false, Scalar(1), call.s_total);
-  dense::multiply_upper(call.step, call.r_total);
+  const Real a = dense::amplification(call.lengths.before, kept);
+  if (repeats_basis) call.coefficients.project(in_basis);
+  call.coefficients.divide(call.factor.r);
   // A column whose last projection took little is orthogonal to those before it whatever a.
   return {true, stable ? Real(1) : a, a, 0};
 }

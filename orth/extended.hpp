@@ -23,23 +23,23 @@ struct ExtendedProducts {
 
   /// One reduction: V^H W, W^H W, and of V^H V what is not known. Its rounded parts go to the call.
   void reduce(Call<Scalar, Layout, Space>& call) {
-    InnerProducts<Scalar, Layout, Space> products(call.context);
-    call.v.for_pieces([&](const auto& right, std::int64_t begin, std::int64_t end) {
-      products.add_dd(right, call.w, s.block(begin, end, 0, call.b));
+    InnerProducts<Scalar, Layout, Space> products(call.block.context);
+    call.block.v.for_pieces([&](const auto& right, std::int64_t begin, std::int64_t end) {
+      products.add_dd(right, call.block.w, s.block(begin, end, 0, call.block.b));
       const std::int64_t first = std::max(begin, known);
       if (first >= end) return;
-      call.v.for_pieces([&](const auto& left, std::int64_t from, std::int64_t to) {
+      call.block.v.for_pieces([&](const auto& left, std::int64_t from, std::int64_t to) {
         if (from > begin) return;  // the other triangle
         products.add_dd(left, right.columns(first - begin, end - begin),
                         basis.block(from, to, first - known, end - known));
       });
     });
-    products.add_dd(call.w, call.w, g).reduce();
-    call.words += call.m + (call.m - known) + 2 * call.b;
-    dense::defect_from_identity(basis.block(0, call.m, 0, call.m - known), defect, known);
-    known = call.m;
-    dense::copy(s.high, call.s);
-    dense::copy(g.high, call.g);
+    products.add_dd(call.block.w, call.block.w, g).reduce();
+    call.findings.words += call.block.m + (call.block.m - known) + 2 * call.block.b;
+    dense::defect_from_identity(basis.block(0, call.block.m, 0, call.block.m - known), defect, known);
+    known = call.block.m;
+    dense::copy(s.high, call.products.s);
+    dense::copy(g.high, call.products.g);
   }
 
   Wide s, g, basis;
@@ -51,37 +51,27 @@ struct ExtendedProducts {
 /// matrix W^H W - S^H S' and the factor of that in extended precision, projection and division as ever. What rounding
 /// leaves is eps kappa, and V's own defects do not enter. One reduction; 2m + 7b words, and m at first for T.
 template <class Scalar, class Layout, class Space>
-Sweep<RealOf<Scalar>> extended_sweep(Call<Scalar, Layout, Space>& call, Another another) {
+Trust<RealOf<Scalar>> extended_sweep(Call<Scalar, Layout, Space>& call, Another another) {
   using Real = RealOf<Scalar>;
   auto& products = *call.extended;
-  call.reduce();
+  reduce(call);
   call.extended = nullptr;  // what follows is well-conditioned
-  ++call.result.sweeps;
-  WorkspaceScope<> scope(call.context);
-  const auto corrected = DoubleDoubleMatrix<Scalar>::scratch(scope, call.m, call.b);
-  const auto correction = SmallMatrix<Scalar>::scratch(scope, call.m, call.b);
+  ++call.findings.result.sweeps;
+  WorkspaceScope<> scope(call.block.context);
+  const auto corrected = DoubleDoubleMatrix<Scalar>::scratch(scope, call.block.m, call.block.b);
+  const auto correction = SmallMatrix<Scalar>::scratch(scope, call.block.m, call.block.b);
   dense::multiply(Scalar(1), products.defect, false, products.s.high, false, Scalar(0), correction);
   dense::copy(products.s.high, corrected.high);
   dense::copy(products.s.low, corrected.low);
   dense::subtract(correction, corrected);
   dense::multiply_dd(Real(-1), products.s, true, corrected, Real(1), products.g);
   // Columns are told apart down to rank_tolerance, or as far as digits go.
-  const Real least = call.options.escalate ? call.tolerance : epsilon<Scalar>;
-  const auto found = dense::cholesky_dd(products.g, least * least, call.step, &call.squares);
-  if (!found.finite || found.rank < call.b) {
-    call.note(Reason::breakdown);
-    call.visible_rank = std::min(call.visible_rank, found.rank);
-    return {};
-  }
-  call.note_condition(found.condition_estimate);
-  dense::triangular_inverse(call.step, call.inverse);
-  const Real a = dense::amplification(call.squares, call.inverse);
-  dense::copy(corrected.high, call.s);
-  const Sweep<Real> sweep{true, a, a, 0};
-  const bool enough = sweep.certified() && (another != Another::must || call.options.adaptive);
-  const bool more = another != Another::none && !enough;
-  call.subtract_and_apply(true, a, more ? Products::all : Products::none);
-  return sweep;
+  const Real least = call.block.options.escalate ? call.block.tolerance : epsilon<Scalar>;
+  const auto& squares = call.products.squares;
+  const auto found =
+      by_wide_cholesky(call.block, products.g, least * least, squares, squares, call.factor, call.findings);
+  if (found) dense::copy(corrected.high, call.products.s);
+  return conclude(call, found, true, another);
 }
 
 }  // namespace blockvec::orth

@@ -25,8 +25,8 @@ Result Orthogonalizer::project(const std::type_identity_t<Basis<Scalar, Layout, 
     Call<Scalar, Layout, Space> call(context_, options_, draws_, v, w, metric);
     project_block(call);
     finish<Scalar, Layout, Space>(call, s, nullptr);
-    record(context_, "project", {options_.inter, options_.intra, true, false}, call.result, w.width());
-    return std::move(call.result);
+    record(context_, "project", {options_.inter, options_.intra, true, false}, call.findings.result, w.width());
+    return std::move(call.findings.result);
   });
 }
 

@@ -11,71 +11,46 @@
 /// A block against its basis, from the first look to the last: what the verbs for one block do, and factorize for each.
 namespace blockvec::orth {
 
-enum class Kind { none, projected, by_blocks, pythagorean, extended };
-
-/// The sweeps of which a method for one block consists.
-struct Plan {
-  Kind first = Kind::pythagorean;
-  Kind second = Kind::none;
-};
-inline Plan plan_of(Inter inter) {
-  switch (inter) {
-    case Inter::bcgs:
-      return {Kind::projected, Kind::none};
-    case Inter::bmgs:
-      return {Kind::by_blocks, Kind::none};
-    case Inter::bcgs2:
-    case Inter::bcgsi_a:
-      return {Kind::projected, Kind::projected};
-    case Inter::pip:
-      return {Kind::pythagorean, Kind::none};
-    case Inter::pip_dd:
-      return {Kind::extended, Kind::pythagorean};
-    case Inter::p_2s:
-      return {Kind::projected, Kind::pythagorean};
-    case Inter::pip_plus:
-    case Inter::pipi_plus:
-    case Inter::p_1s:
-    case Inter::p_adaptive:
-    case Inter::two_stage:
-      return {Kind::pythagorean, Kind::pythagorean};
-  }
-  return {};
-}
-
 template <class Scalar, class Layout, class Space>
-Sweep<RealOf<Scalar>> sweep_of(Call<Scalar, Layout, Space>& call, Kind kind, Another another) {
+Trust<RealOf<Scalar>> sweep_of(Call<Scalar, Layout, Space>& call, Kind kind, Another another) {
   if (kind == Kind::extended && call.extended != nullptr) return extended_sweep(call, another);
   return kind >= Kind::pythagorean ? pip_sweep(call, another) : bcgs_sweep(call, kind == Kind::by_blocks);
 }
 
 /// The sweeps that the options ask for, no more; of the second only as much as is needed.
 template <class Scalar, class Layout, class Space>
-Sweep<RealOf<Scalar>> chosen_sweeps(Call<Scalar, Layout, Space>& call) {
-  if (call.m == 0) return bcgs_sweep(call);
-  const Plan plan = plan_of(call.inter());
-  const Another otherwise = call.options.escalate ? Another::may : Another::none;
+Trust<RealOf<Scalar>> chosen_sweeps(Call<Scalar, Layout, Space>& call) {
+  if (call.block.m == 0) return bcgs_sweep(call);
+  const auto& options = call.block.options;
+  const Plan plan = plan_of(call.block.inter());
   const bool two = plan.second != Kind::none;
-  const Another again = two ? Another::must : otherwise;
+  const Another otherwise = options.escalate ? Another::may : Another::none;
+  const Another again = !two ? otherwise : options.adaptive ? Another::may : Another::must;
   auto first = sweep_of(call, plan.first, again);
-  if (!first.done && call.options.inter == Inter::p_adaptive) {
+  if (!first.done && options.inter == Inter::p_adaptive) {
     first = sweep_of(call, Kind::projected, again);
-    call.result.method.inter = Inter::p_2s;
+    call.findings.result.method.inter = Inter::p_2s;
   }
-  if (!two || !first.done || (first.certified() && call.options.adaptive)) return first;
-  if (first.projected() && call.options.adaptive) return tidy_sweep(call, first);
-  return sweep_of(call, plan.second, otherwise);
+  if (!two || !first.done) return first;
+  switch (options.adaptive ? verdict_on(first) : Verdict::again) {
+    case Verdict::done:
+      return first;
+    case Verdict::tidy:
+      return tidy_sweep(call, first);
+    default:
+      return sweep_of(call, plan.second, otherwise);
+  }
 }
 
 /// B Q, which may have followed from the caller's B V.
 template <class Scalar, class Layout, class Space>
 void require_finite_result(Call<Scalar, Layout, Space>& call) {
-  WorkspaceScope<> scope(call.context);
-  const auto norms = SmallMatrix<RealOf<Scalar>>::scratch(scope, 1, call.b);
-  column_norms(call.image, norms);
-  call.words += call.b;
+  WorkspaceScope<> scope(call.block.context);
+  const auto norms = SmallMatrix<RealOf<Scalar>>::scratch(scope, 1, call.block.b);
+  column_norms(call.image.vectors(), norms);
+  call.findings.words += call.block.b;
   if (dense::first_non_finite_column(norms) >= 0) {
-    call.require_finite_image(std::numeric_limits<RealOf<Scalar>>::quiet_NaN());
+    call.image.require_finite(std::numeric_limits<RealOf<Scalar>>::quiet_NaN());
   }
 }
 
@@ -83,45 +58,57 @@ void require_finite_result(Call<Scalar, Layout, Space>& call) {
 template <class Scalar, class Layout, class Space>
 void finish(Call<Scalar, Layout, Space>& call, const SmallMatrix<Scalar, Space>* s,
             const SmallMatrix<Scalar, Space>* r) {
+  const auto& block = call.block;
   undo_scales(call);
-  if (s != nullptr) detail::assign(call.s_total, *s);
-  if (r != nullptr) detail::assign(call.r_total, *r);
-  if (call.metric != nullptr && call.metric->image_of_block.width() == call.b) {
-    call.apply_metric();
-    if (call.metric->image_of_basis.width() > 0 && !call.trusts_image) require_finite_result(call);
+  if (s != nullptr) detail::assign(call.coefficients.s, *s);
+  if (r != nullptr) detail::assign(call.coefficients.r, *r);
+  if (block.metric != nullptr && block.metric->image_of_block.width() == block.b) {
+    call.image.form(call.findings);
+    const bool met_before = block.first_column > 0;  // the caller's part of B V has been
+    if (block.metric->image_of_basis.width() > 0 && !met_before) require_finite_result(call);
   }
-  call.result.reductions = call.context.reductions() - call.reductions_before;
-  call.result.passes = static_cast<double>(call.words) / static_cast<double>(call.b);
+  call.findings.finish(block.context);
 }
 
+/// V^H V - I, m x m, as far as its leading `known` columns.
+template <class Scalar>
+struct Defect {
+  SmallMatrix<Scalar> matrix;
+  std::int64_t known = 0;
+};
+
+/// `defect`: for pip-dd, which completes it; null: it is computed for this call.
 template <class Scalar, class Layout, class Space>
 Result orthonormalize(Call<Scalar, Layout, Space>& call, const SmallMatrix<Scalar, Space>* s,
-                      const SmallMatrix<Scalar, Space>* r) {
-  call.begin_method(call.m > 0, true);
+                      const SmallMatrix<Scalar, Space>* r, const Defect<Scalar>* defect = nullptr) {
+  const auto& block = call.block;
+  const bool escalates = block.options.escalate;
+  call.findings.begin(block.method(block.m > 0, true), block.options);
   std::optional<ExtendedProducts<Scalar, Layout, Space>> extended;
-  WorkspaceScope<> scope(call.context);
-  if (call.inter() == Inter::pip_dd && call.m > 0) {
-    using Small = SmallMatrix<Scalar>;
-    const Small defect = call.defect != nullptr ? *call.defect : Small::scratch(scope, call.m, call.m);
-    extended.emplace(scope, call.m, call.b, defect, call.known_defect);
+  WorkspaceScope<> scope(block.context);
+  if (block.inter() == Inter::pip_dd && block.m > 0) {
+    const auto own = [&] { return Defect<Scalar>{SmallMatrix<Scalar>::scratch(scope, block.m, block.m), 0}; };
+    const Defect<Scalar> of_basis = defect != nullptr ? *defect : own();
+    extended.emplace(scope, block.m, block.b, of_basis.matrix, of_basis.known);
     call.extended = &*extended;
   }
   look_at_block(call);
   auto sweep = chosen_sweeps(call);
   call.extended = nullptr;
-  if (!sweep.certified() && call.options.escalate) sweep = escalate(call, sweep);
-  Result& result = call.result;
+  if (!sweep.certified() && escalates) sweep = escalate(call, sweep);
+  Result& result = call.findings.result;
+  const std::int64_t visible_rank = call.findings.visible_rank;
   result.orthonormal = sweep.certified();
-  call.broken = !call.options.escalate && (!sweep.done || call.visible_rank < call.b);
-  if (sweep.done || call.options.escalate) {
+  call.findings.broken = !escalates && (!sweep.done || visible_rank < block.b);
+  if (sweep.done || escalates) {
     settle_deficiency(call);
   } else {
-    result.rank = call.b;
+    result.rank = block.b;
   }
-  if (!call.options.escalate) result.rank = std::min(result.rank, call.visible_rank);
-  if (call.options.escalate && !result.orthonormal) result.reason = Reason::bad_basis;
+  if (!escalates) result.rank = std::min(result.rank, visible_rank);
+  if (escalates && !result.orthonormal) result.reason = Reason::bad_basis;
   finish(call, s, r);
-  return std::move(call.result);
+  return std::move(result);
 }
 
 }  // namespace blockvec::orth

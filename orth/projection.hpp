@@ -2,7 +2,7 @@
 
 #include "orth/orthonormalize.hpp"
 #include "orth/range.hpp"
-#include "orth/steps.hpp"
+#include "orth/reduce.hpp"
 
 namespace blockvec::orth {
 
@@ -11,44 +11,47 @@ namespace blockvec::orth {
 /// project twice, unless the options say that one may do.
 template <class Scalar, class Layout, class Space>
 void project_block(Call<Scalar, Layout, Space>& call) {
+  const auto& block = call.block;
   using Real = RealOf<Scalar>;
-  const Inter inter = call.inter();
+  const Inter inter = block.inter();
   const int sweeps = plan_of(inter).second == Kind::none ? 1 : 2;
-  const int least = call.options.adaptive ? 1 : sweeps;
-  const int most = call.m == 0 ? 0 : call.options.escalate ? 4 : sweeps;
-  constexpr Real enough = 1 - Sweep<Real>::passed_on_limit;
-  call.begin_method(true, false);
-  if (call.m == 0 && call.metric == nullptr) call.reduce_gram();
+  const int least = block.options.adaptive ? 1 : sweeps;
+  const int most = block.m == 0 ? 0 : block.options.escalate ? 4 : sweeps;
+  constexpr Real enough = 1 - Trust<Real>::passed_on_limit;
+  call.findings.begin(block.method(true, false), block.options);
+  if (block.m == 0 && block.metric == nullptr) reduce_gram(call);
   look_at_block(call);
   // Of the squares of columns that are not in V's range, the least that the last sweep left.
-  Real share = call.m == 0 ? 1 : 0;
-  dense::copy(call.squares, call.lengths);
-  dense::fill(call.parts, Real(0));
-  const auto limit = [&](std::int64_t j) { return call.tolerance * std::sqrt(dense::entry(call.original, 0, j)); };
+  Real share = block.m == 0 ? 1 : 0;
+  dense::copy(call.products.squares, call.lengths.before);
+  dense::fill(call.lengths.parts, Real(0));
+  const auto limit = [&](std::int64_t j) {
+    return block.tolerance * std::sqrt(dense::entry(call.lengths.original, 0, j));
+  };
   for (int i = 0; i < most && (i < least || share < enough); ++i) {
-    call.reduce();
-    ++call.result.sweeps;
-    dense::column_squares(call.s, call.parts);
-    share = dense::smallest_share(call.squares, call.parts);
+    reduce(call);
+    ++call.findings.result.sweeps;
+    dense::column_squares(call.products.s, call.lengths.parts);
+    share = dense::smallest_share(call.products.squares, call.lengths.parts);
     if (share < enough && i > 0) {  // a column that is all noise need not settle
       share = 1;
-      for (std::int64_t j = 0; j < call.b; ++j) {
-        const Real whole = dense::entry(call.squares, 0, j);
-        if (std::sqrt(whole) > limit(j)) share = std::min(share, 1 - dense::entry(call.parts, 0, j) / whole);
+      for (std::int64_t j = 0; j < block.b; ++j) {
+        const Real whole = dense::entry(call.products.squares, 0, j);
+        if (std::sqrt(whole) > limit(j)) share = std::min(share, 1 - dense::entry(call.lengths.parts, 0, j) / whole);
       }
     }
-    dense::copy(call.squares, call.lengths);
-    call.subtract_projection();
-    call.keep_image_if(share * Sweep<Real>::outer_limit >= 1);
+    dense::copy(call.products.squares, call.lengths.before);
+    subtract_projection(call);
+    call.image.keep_if(share * Trust<Real>::outer_limit >= 1);
   }
   // What is left: measured before the last projection, which took `parts` of it.
-  for (std::int64_t j = 0; j < call.b; ++j) {
-    const Real left = dense::entry(call.lengths, 0, j) - dense::entry(call.parts, 0, j);
-    if (!(std::sqrt(std::max(left, Real(0))) > limit(j))) call.result.lost.push_back(j);
+  for (std::int64_t j = 0; j < block.b; ++j) {
+    const Real left = dense::entry(call.lengths.before, 0, j) - dense::entry(call.lengths.parts, 0, j);
+    if (!(std::sqrt(std::max(left, Real(0))) > limit(j))) call.findings.result.lost.push_back(j);
   }
-  call.result.rank = call.b - static_cast<std::int64_t>(call.result.lost.size());
-  call.result.orthonormal = share >= enough;
-  if (call.scaled) unscale_block(call);
+  call.findings.result.rank = block.b - static_cast<std::int64_t>(call.findings.result.lost.size());
+  call.findings.result.orthonormal = share >= enough;
+  if (call.lengths.scaled) unscale_block(call);
 }
 
 }  // namespace blockvec::orth

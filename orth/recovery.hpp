@@ -9,25 +9,25 @@ namespace blockvec::orth {
 /// W <- Q by CholQR in double-double, if that shows every column to be more than noise.
 template <class Scalar, class Layout, class Space>
 bool normalize_wide(Call<Scalar, Layout, Space>& call) {
-  if (call.metric != nullptr || call.has_lost()) return false;
-  call.set_reference();
-  return wide_sweep(call, call.tolerance * call.tolerance, call.reference, Another::none).done;
+  if (call.block.metric != nullptr || call.findings.has_lost()) return false;
+  return wide_sweep_to_rank(call, Another::none).done;
 }
 
-/// W <- W r_total: what sweeps have left is the caller's block beside V again, to rounding. A column that is found
+/// W <- W r: what sweeps have left is the caller's block beside V again, to rounding. A column that is found
 /// dependent only after it has lent its direction to others would take what these have of it along. 2b words.
 template <class Scalar, class Layout, class Space>
 void undo_steps(Call<Scalar, Layout, Space>& call) {
+  auto& [s, r, spare, triangular] = call.coefficients;
   dense::set_identity(call.work);
-  dense::axpby(Scalar(-1), call.r_total, Scalar(1), call.work);
+  dense::axpby(Scalar(-1), r, Scalar(1), call.work);
   if (!(dense::max_norm(call.work) > 0)) return;
-  multiply_in_place(call.w, call.r_total, call.triangular ? kernels::Triangle::upper : kernels::Triangle::general);
-  call.words += 2 * call.b;
-  dense::set_identity(call.r_total);
-  call.triangular = true;
-  call.image_known = false;
-  call.known = Products::none;
-  std::fill_n(call.lost, call.b, false);
+  multiply_in_place(call.block.w, r, triangular ? kernels::Triangle::upper : kernels::Triangle::general);
+  call.findings.words += 2 * call.block.b;
+  dense::set_identity(r);
+  triangular = true;
+  call.image.forget();
+  call.products.forget();
+  std::fill_n(call.findings.lost, call.block.b, false);
 }
 
 /// The strong method: block projection, orthonormalisation with rank detection, then PIP, which is safe on what that
@@ -35,18 +35,18 @@ void undo_steps(Call<Scalar, Layout, Space>& call) {
 /// its pivots are beyond the rank tolerance, that is all it takes, and 2 reductions. Else Gram-Schmidt by columns until
 /// nothing cancels, about 2b + 2 reductions a round. Orthonormal to rounding for any W.
 template <class Scalar, class Layout, class Space>
-Sweep<RealOf<Scalar>> recover(Call<Scalar, Layout, Space>& call) {
+Trust<RealOf<Scalar>> recover(Call<Scalar, Layout, Space>& call) {
   constexpr int most_rounds = 4;
-  Sweep<RealOf<Scalar>> sweep;
+  Trust<RealOf<Scalar>> sweep;
   for (int round = 0; round < most_rounds && !sweep.certified(); ++round) {
     undo_steps(call);
-    call.reduce();
-    ++call.result.sweeps;
-    dense::copy(call.squares, call.lengths);
-    call.subtract_projection();
-    call.result.method = {Inter::bcgs2, Intra::dd_cholqr2, call.m > 0, true};
+    reduce(call);
+    ++call.findings.result.sweeps;
+    dense::copy(call.products.squares, call.lengths.before);
+    subtract_projection(call);
+    call.findings.result.method = {Inter::bcgs2, Intra::dd_cholqr2, call.block.m > 0, true};
     if (round > 0 || !normalize_wide(call)) {
-      call.result.method.intra = Intra::cgs2;
+      call.findings.result.method.intra = Intra::cgs2;
       orthogonalize_columns(call, repeated(1, true));
     }
     sweep = pip_sweep(call, Another::may, true);
@@ -58,12 +58,13 @@ Sweep<RealOf<Scalar>> recover(Call<Scalar, Layout, Space>& call) {
 /// From a sweep that is not at rounding level to one that is: PIP again where the last factor could be trusted, else
 /// the strong method.
 template <class Scalar, class Layout, class Space>
-Sweep<RealOf<Scalar>> escalate(Call<Scalar, Layout, Space>& call, Sweep<RealOf<Scalar>> sweep) {
-  call.note(Reason::ill_conditioned);
+Trust<RealOf<Scalar>> escalate(Call<Scalar, Layout, Space>& call, Trust<RealOf<Scalar>> sweep) {
+  call.findings.note(Reason::ill_conditioned);
   constexpr int most_polishing = 2;
-  call.result.method = {Inter::pipi_plus, Intra::cholqr2, call.m > 0, true};
+  call.findings.result.method = {Inter::pipi_plus, Intra::cholqr2, call.block.m > 0, true};
   for (int i = 0; i < most_polishing && sweep.done && !sweep.certified(); ++i) {
-    sweep = sweep.projected() ? tidy_sweep(call, sweep) : pip_sweep(call, Another::may, true);
+    const bool tidies = verdict_on(sweep) == Verdict::tidy;
+    sweep = tidies ? tidy_sweep(call, sweep) : pip_sweep(call, Another::may, true);
   }
   return sweep.certified() ? sweep : recover(call);
 }

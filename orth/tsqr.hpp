@@ -3,8 +3,8 @@
 #include <blockvec/on_host.hpp>
 #include <blockvec/transfer.hpp>
 
+#include "orth/reduce.hpp"
 #include "orth/row_tree.hpp"
-#include "orth/steps.hpp"
 
 namespace blockvec::orth {
 
@@ -59,28 +59,29 @@ void unit_scales(const Real* squares, std::int64_t b, Real* scales) {
 /// One reduction of b^2 words a rank; 4b words. On the host, wherever W lies. Without a metric. Source: Demmel,
 /// Grigori, Hoemmen, Langou 2012.
 template <class Scalar, class Layout, class Space>
-Sweep<RealOf<Scalar>> tsqr_sweep(Call<Scalar, Layout, Space>& call) {
+Trust<RealOf<Scalar>> tsqr_sweep(Call<Scalar, Layout, Space>& call) {
+  const auto& block = call.block;
   using Real = RealOf<Scalar>;
-  const std::int64_t b = call.b;
-  const auto& rows = call.w.rows();
+  const std::int64_t b = block.b;
+  const auto& rows = block.w.rows();
   const auto rows_of = [&](int rank) { return std::min(rows.begin(rank + 1) - rows.begin(rank), b); };
   std::int64_t stacked = 0, mine = 0;
   for (int rank = 0; rank < rows.ranks(); ++rank) {
-    if (rank == call.context.communicator().rank()) mine = stacked;
+    if (rank == block.context.communicator().rank()) mine = stacked;
     stacked += rows_of(rank);
   }
-  WorkspaceScope<StagingSpaceOf<Space>> staging(call.context);
-  WorkspaceScope<> scope(call.context);
+  WorkspaceScope<StagingSpaceOf<Space>> staging(block.context);
+  WorkspaceScope<> scope(block.context);
   Real* const scales = scope.take<Real>(static_cast<std::size_t>(b));
-  on_host([&](const auto& squares) { unit_scales(squares.data(), b, scales); }, reads(call.squares));
+  on_host([&](const auto& squares) { unit_scales(squares.data(), b, scales); }, reads(call.products.squares));
 
-  const RowsOnHost<Scalar, Layout, Space> tall(staging, call.w);
-  RowTree<Scalar> tree(scope, tall.data(), call.w.local_rows(), b, tall.row_step(), tall.column_step());
+  const RowsOnHost<Scalar, Layout, Space> tall(staging, block.w);
+  RowTree<Scalar> tree(scope, tall.data(), block.w.local_rows(), b, tall.row_step(), tall.column_step());
   tree.factor(scales);
   Scalar* const stack = scope.take<Scalar>(static_cast<std::size_t>(stacked * b));
   std::fill_n(stack, stacked * b, Scalar(0));
   std::copy_n(tree.root(), tree.root_rows() * b, stack + mine * b);
-  call.context.sum(stack, stacked * b, static_cast<std::uint64_t>(stacked * b) * 31 + 7);  // others add zeros: exact
+  block.context.sum(stack, stacked * b, static_cast<std::uint64_t>(stacked * b) * 31 + 7);  // others add zeros: exact
   RowTree<Scalar> top(scope, stack, stacked, b, b, 1);
   top.factor(nullptr);
 
@@ -97,28 +98,28 @@ Sweep<RealOf<Scalar>> tsqr_sweep(Call<Scalar, Layout, Space>& call) {
           for (std::int64_t j = k; j < b; ++j) dense::at(r, k, j) = row[j] / scales[j];
         }
       },
-      writes(call.step));
-  call.words += 4 * b;
-  call.known = Products::none;
+      writes(call.factor.r));
+  call.findings.words += 4 * b;
+  call.products.forget();
   call.set_reference();
-  dense::column_squares(call.step, call.parts);
-  const auto found = dense::inspect_factor(call.step, call.tolerance, call.reference);
+  dense::column_squares(call.factor.r, call.lengths.parts);
+  const auto found = dense::inspect_factor(call.factor.r, block.tolerance, call.lengths.reference);
   top.form(first);
   tree.form(stack + mine * b);
   tall.write_back();
-  dense::multiply_upper(call.step, call.r_total);
-  if (found.rank < b && call.options.escalate) {
-    call.note(Reason::ill_conditioned);
+  call.coefficients.divide(call.factor.r);
+  if (found.rank < b && block.options.escalate) {
+    call.findings.note(Reason::ill_conditioned);
     return {};
   }
-  call.note_condition(found.condition_estimate);
-  call.visible_rank = std::min(call.visible_rank, found.rank);
+  call.findings.note_condition(found.condition_estimate);
+  call.findings.note_rank(found.rank);
   if (found.rank < b) {
-    call.note(Reason::rank_deficient);
+    call.findings.note(Reason::rank_deficient);
     return {true, 1, std::numeric_limits<Real>::infinity(), 0};
   }
-  dense::triangular_inverse(call.step, call.inverse);
-  return {true, 1, dense::amplification(call.parts, call.inverse), 0};
+  dense::triangular_inverse(call.factor.r, call.factor.inverse);
+  return {true, 1, dense::amplification(call.lengths.parts, call.factor.inverse), 0};
 }
 
 }  // namespace blockvec::orth

@@ -1,175 +1,204 @@
 #pragma once
 
 #include "orth/columnwise.hpp"
-#include "orth/steps.hpp"
+#include "orth/reduce.hpp"
 #include "orth/tsqr.hpp"
 
 /// The methods within a block. Each sweep leaves X = V s_total + W r_total true; one that is not done leaves W alone.
-/// What they return: inner and outer as in Sweep, without regard to V.
+/// What they return: inner and outer as in Trust, without regard to V.
 namespace blockvec::orth {
 
-/// Whether a sweep is followed by another one: never, where it was not enough, or where it was asked for.
-enum class Another { none, may, must };
-template <class Real>
-Products products_for(Another another, Real inner) {
-  const bool enough = inner <= Sweep<Real>::inner_limit;
-  return another == Another::must || (another == Another::may && !enough) ? Products::gram : Products::none;
+/// From a factor to the changed W, and how far that can be trusted. `projects`: V is taken off in the same change.
+template <class Scalar, class Layout, class Space>
+Trust<RealOf<Scalar>> conclude(Call<Scalar, Layout, Space>& call, const std::optional<Factor<Scalar>>& found,
+                               bool projects, Another another) {
+  if (!found) return {};
+  call.factor = *found;
+  const auto trust = found->trust();
+  const bool enough = projects ? trust.certified() : trust.orthonormal();
+  const Known next = projects ? Known::all : Known::gram;
+  apply_factor(call, projects, goes_on(another, enough) ? next : Known::none);
+  return trust;
+}
+
+/// Whether some column of W, whose squares are at hand, is hardly more than what rounding leaves of a dependent one.
+template <class Scalar, class Layout, class Space>
+bool is_mostly_noise(Call<Scalar, Layout, Space>& call) {
+  constexpr RealOf<Scalar> margin = 8;
+  const auto limit = margin * call.block.tolerance;
+  call.set_reference();
+  if (dense::smallest_quotient(call.products.squares, call.lengths.reference) > limit * limit) return false;
+  call.findings.note(Reason::ill_conditioned);
+  return true;
+}
+
+/// The same for a W of unit columns, where the method within the block has made some of them. With a triangular R
+/// each has come from the caller's column in its place: what later columns have of its direction proves nothing.
+template <class Scalar, class Layout, class Space>
+bool holds_noise(Call<Scalar, Layout, Space>& call) {
+  using Real = RealOf<Scalar>;
+  const Real tolerance = call.block.tolerance;
+  call.set_reference();
+  const bool clean = call.coefficients.triangular
+                         ? dense::inspect_factor(call.coefficients.r, tolerance, call.lengths.original).rank +
+                                   call.findings.lost_columns() >=
+                               call.block.b
+                         : dense::within(call.lengths.reference, Real(0), 1 / (tolerance * tolerance));
+  if (clean) return false;
+  call.findings.note(Reason::ill_conditioned);
+  return true;
 }
 
 /// One factorisation of W's Gram matrix: CholQR, or a sweep of SVQB. One reduction and b words unless the Gram matrix
-/// is at hand; 2b words, which leave the next Gram matrix behind if there is to be another sweep.
+/// is at hand; 2b words, which leave the next Gram matrix behind if there is to be another sweep. `watches_noise`: a W
+/// that is hardly more than noise is left alone.
 template <class Scalar, class Layout, class Space>
-Sweep<RealOf<Scalar>> gram_sweep(Call<Scalar, Layout, Space>& call, Intra intra, Another another) {
-  call.reduce_gram();
-  if (call.watches_noise && call.options.escalate && call.is_mostly_noise()) return {};
-  dense::copy(call.g, call.work);
-  const bool svqb = intra == Intra::svqb;
-  const auto a = svqb ? call.factorize_svqb(call.squares) : call.factorize(call.squares, call.has_lost());
-  if (!(a > 0)) return {};
-  call.apply_step(!svqb, a, products_for(another, a));
-  return {true, a, a, 0};
+Trust<RealOf<Scalar>> gram_sweep(Call<Scalar, Layout, Space>& call, Intra intra, Another another,
+                                 bool watches_noise = false) {
+  reduce_gram(call);
+  if (watches_noise && is_mostly_noise(call)) return {};
+  dense::copy(call.products.g, call.work);
+  const auto found = by_gram(call.block, intra == Intra::svqb, call.work, call.products.squares,
+                             call.findings.has_lost(), call.factor, call.findings);
+  return conclude(call, found, false, another);
 }
 
 /// The first sweep of shifted CholQR3: CholQR of a Gram matrix to which more is added than rounding can have taken, so
 /// that Cholesky goes through, and leaves a block that CholQR2 can deal with. Cost as gram_sweep.
 template <class Scalar, class Layout, class Space>
-Sweep<RealOf<Scalar>> shifted_sweep(Call<Scalar, Layout, Space>& call, Another another) {
+Trust<RealOf<Scalar>> shifted_sweep(Call<Scalar, Layout, Space>& call, Another another) {
   using Real = RealOf<Scalar>;
-  call.reduce_gram();
-  dense::copy(call.g, call.work);
-  const auto b = static_cast<Real>(call.b), rows = static_cast<Real>(call.w.global_rows());
+  reduce_gram(call);
+  const auto& squares = call.products.squares;
+  dense::copy(call.products.g, call.work);
+  const auto b = static_cast<Real>(call.block.b), rows = static_cast<Real>(call.block.w.global_rows());
   const Real factor = 11 * (rows * b + b * (b + 1)) * epsilon<Scalar> / 2;
-  const Real shift = dense::shift_diagonal(call.work, call.squares, factor);
-  const Real a = call.factorize(call.squares, call.has_lost());
-  if (!(a > 0)) return {};
-  const Real inner = a * (1 + shift / epsilon<Scalar>);  // Q^H Q = I - shift R^-H D^2 R^-1
-  call.apply_step(true, a, products_for(another, inner));
-  return {true, inner, a, 0};
+  const Real shift = dense::shift_diagonal(call.work, squares, factor);
+  auto found = by_cholesky(call.block, call.work, squares, call.findings.has_lost(), call.factor, call.findings);
+  if (found) found->inner *= 1 + shift / epsilon<Scalar>;  // Q^H Q = I - shift R^-H D^2 R^-1
+  return conclude(call, found, false, another);
 }
 
 /// CholQR with Gram matrix and factor in double-double: rounding in W R^-1 is what remains, and grows with the
 /// condition itself. Columns with pivots of at most `tolerance` times their reference end it. Cost as gram_sweep.
 template <class Scalar, class Layout, class Space>
-Sweep<RealOf<Scalar>> wide_sweep(Call<Scalar, Layout, Space>& call, RealOf<Scalar> tolerance,
+Trust<RealOf<Scalar>> wide_sweep(Call<Scalar, Layout, Space>& call, RealOf<Scalar> tolerance,
                                  const SmallMatrix<RealOf<Scalar>>& reference, Another another) {
-  using Real = RealOf<Scalar>;
-  call.reduce_wide_gram();
-  const auto found = dense::cholesky_dd(DoubleDoubleMatrix<Scalar>{call.g, call.low}, tolerance, call.step, &reference);
-  if (!found.finite || found.rank < call.b) {
-    call.note(Reason::breakdown);
-    call.visible_rank = std::min(call.visible_rank, found.rank);
-    return {};
-  }
-  dense::triangular_inverse(call.step, call.inverse);
-  const Real a = dense::amplification(call.squares, call.inverse);
-  call.note_condition(found.condition_estimate);
-  call.apply_step(true, a, products_for(another, std::sqrt(a)));
-  return {true, std::sqrt(a), a, 0};
+  reduce_wide_gram(call);
+  const auto& products = call.products;
+  auto found = by_wide_cholesky(call.block, DoubleDoubleMatrix<Scalar>{products.g, products.low}, tolerance, reference,
+                                products.squares, call.factor, call.findings);
+  if (found) found->inner = std::sqrt(found->a);
+  return conclude(call, found, false, another);
+}
+/// The same down to the rank tolerance.
+template <class Scalar, class Layout, class Space>
+Trust<RealOf<Scalar>> wide_sweep_to_rank(Call<Scalar, Layout, Space>& call, Another another) {
+  call.set_reference();
+  return wide_sweep(call, call.block.tolerance * call.block.tolerance, call.lengths.reference, another);
 }
 
 /// The same with columns taken by decreasing pivots: those that are left at the rank tolerance are lost. Where columns
 /// change places, 4b words more.
 template <class Scalar, class Layout, class Space>
-Sweep<RealOf<Scalar>> pivoted_sweep(Call<Scalar, Layout, Space>& call) {
+Trust<RealOf<Scalar>> pivoted_sweep(Call<Scalar, Layout, Space>& call) {
+  const auto& block = call.block;
   using Real = RealOf<Scalar>;
   using Small = SmallMatrix<Scalar>;
-  const std::int64_t b = call.b;
-  call.reduce_wide_gram();
+  const std::int64_t b = block.b;
+  reduce_wide_gram(call);
   call.set_reference();
-  WorkspaceScope<> scope(call.context);
+  WorkspaceScope<> scope(block.context);
   auto* const order = scope.take<std::int64_t>(static_cast<std::size_t>(b));
   const Small factor = Small::scratch(scope, b, b), swaps = Small::scratch(scope, b, b);
-  const auto found = dense::cholesky_dd(DoubleDoubleMatrix<Scalar>{call.g, call.low}, call.tolerance * call.tolerance,
-                                        factor, &call.reference, order);
+  const DoubleDoubleMatrix<Scalar> gram{call.products.g, call.products.low};
+  const Real tolerance = block.tolerance * block.tolerance;
+  const auto found = dense::cholesky_dd(gram, tolerance, factor, &call.lengths.reference, order);
   if (!found.finite) {
-    call.note(Reason::breakdown);
+    call.findings.note(Reason::breakdown);
     return {};
   }
-  call.note_condition(found.condition_estimate);
+  call.findings.note_condition(found.condition_estimate);
   const std::int64_t rank = found.rank;
   bool in_place = true;
   dense::fill(swaps, Scalar(0));  // W swaps has the columns in their new order
   for (std::int64_t k = 0; k < b; ++k) {
     in_place = in_place && order[k] == k;
     dense::fill(swaps.block(order[k], order[k] + 1, k, k + 1), Scalar(1));
-    if (k < rank) continue;
-    call.lost[order[k]] = true;
-    call.note(Reason::rank_deficient);
+    if (k >= rank) call.findings.note_lost(order[k]);
   }
   const auto move = [&](const Small& permutation) {
     if (in_place) return;
-    multiply_in_place(call.w, permutation);
-    call.words += 2 * b;
+    multiply_in_place(block.w, permutation);
+    call.findings.words += 2 * b;
   };
   move(swaps);
-  const auto kept = call.w.columns(0, rank);
+  const auto kept = block.w.columns(0, rank);
   const Small leading = factor.block(0, rank, 0, rank);
-  if (rank > 0) call.divide(kept, leading);
-  if (rank < b) fill(call.w.columns(rank, b), Scalar(0));
-  call.words += b - rank;
-  dense::copy(leading, call.step.block(0, rank, 0, rank));
+  if (rank > 0) divide(call, kept, leading);
+  if (rank < b) fill(block.w.columns(rank, b), Scalar(0));
+  call.findings.words += b - rank;
+  dense::copy(leading, call.factor.r.block(0, rank, 0, rank));
   // The inverse of what was applied, for the bound: lost columns count as if they had been orthogonal.
-  const Small x = call.inverse.block(0, rank, 0, rank);
+  const Small x = call.factor.inverse.block(0, rank, 0, rank);
   if (rank > 0) dense::triangular_inverse(leading, x);
-  const auto lengths = call.parts.block(0, 1, 0, rank);
+  const auto lengths = call.lengths.parts.block(0, 1, 0, rank);
   dense::column_squares(leading, lengths);
   const Real a = dense::amplification(lengths, x);
   // Back to the old places: P R P^T takes the place of R.
   dense::multiply(Scalar(1), swaps, false, factor, false, Scalar(0), call.work);
-  dense::multiply(Scalar(1), call.work, false, swaps, true, Scalar(0), call.step);
+  dense::multiply(Scalar(1), call.work, false, swaps, true, Scalar(0), call.factor.r);
   dense::copy(swaps, factor);
   dense::set_identity(call.work);
   dense::multiply(Scalar(1), call.work, false, factor, true, Scalar(0), swaps);
   move(swaps);
-  dense::multiply(Scalar(1), call.step, false, call.r_total, false, Scalar(0), call.work);
-  std::swap(call.work, call.r_total);
-  call.triangular = call.triangular && in_place;
-  call.known = Products::none;
+  call.factor.triangle = in_place ? kernels::Triangle::upper : kernels::Triangle::general;
+  call.coefficients.divide_by_full(call.factor.r);
+  call.coefficients.triangular = call.coefficients.triangular && in_place;
+  call.products.forget();
   return {true, std::sqrt(a), a, 0};
 }
 
 /// W <- W R^-1 with R from the QR factorisation of a sketch Omega W: well-conditioned with high probability, whatever
 /// W. One reduction unless the sketch is at hand; 2b words and those of the sketch.
 template <class Scalar, class Layout, class Space>
-Sweep<RealOf<Scalar>> sketched_sweep(Call<Scalar, Layout, Space>& call) {
+Trust<RealOf<Scalar>> sketched_sweep(Call<Scalar, Layout, Space>& call) {
   using Real = RealOf<Scalar>;
-  call.reduce_sketch();
+  reduce_sketch(call);
   call.set_reference();
-  dense::qr_factor(call.sketch, call.step);
-  if (call.intra() == Intra::rand_cholqr_gauss) {  // normal numbers have not been scaled yet
-    const Real variance = static_cast<Real>(call.sketch.rows()) * (ScalarTraits<Scalar>::is_complex ? 2 : 1);
-    dense::axpby(Scalar(0), call.step, Scalar(1 / std::sqrt(variance)), call.step);
+  dense::qr_factor(call.products.sketch, call.factor.r);
+  if (call.block.intra() == Intra::rand_cholqr_gauss) {  // normal numbers have not been scaled yet
+    const Real variance = static_cast<Real>(call.products.sketch.rows()) * (ScalarTraits<Scalar>::is_complex ? 2 : 1);
+    dense::axpby(Scalar(0), call.factor.r, Scalar(1 / std::sqrt(variance)), call.factor.r);
   }
   // A sketch may change what a column keeps by half; the strong method, if allowed, takes what may be noise.
-  const Real tolerance = call.options.escalate ? 2 * call.tolerance : call.tolerance / 2;
-  const auto found = dense::inspect_factor(call.step, tolerance, call.reference);
-  if (!found.finite || found.rank < call.b) {
-    call.note(Reason::breakdown);
-    call.visible_rank = std::min(call.visible_rank, found.rank);
+  const Real tolerance = call.block.options.escalate ? 2 * call.block.tolerance : call.block.tolerance / 2;
+  const auto found = dense::inspect_factor(call.factor.r, tolerance, call.lengths.reference);
+  if (!found.finite || found.rank < call.block.b) {
+    call.findings.note(Reason::breakdown);
+    call.findings.note_rank(found.rank);
     return {};
   }
-  call.note_condition(found.condition_estimate);
-  dense::triangular_inverse(call.step, call.inverse);
-  dense::column_squares(call.step, call.parts);
-  const Real a = dense::amplification(call.parts, call.inverse);
-  call.apply_step(true, a, Products::gram);
-  return {true, std::numeric_limits<Real>::infinity(), a, 0};  // only the next sweep sees how near to orthonormal
+  call.findings.note_condition(found.condition_estimate);
+  dense::triangular_inverse(call.factor.r, call.factor.inverse);
+  dense::column_squares(call.factor.r, call.lengths.parts);
+  const Real a = dense::amplification(call.lengths.parts, call.factor.inverse);
+  // Only the next sweep sees how near to orthonormal.
+  return conclude(call, std::optional(call.factor.with(a, std::numeric_limits<Real>::infinity())), false,
+                  Another::must);
 }
 
-/// What comes first, and how many sweeps of CholQR (or SVQB) at most after it.
+/// The first sweep of a method within a block.
 template <class Scalar, class Layout, class Space>
-Sweep<RealOf<Scalar>> first_sweep(Call<Scalar, Layout, Space>& call, Intra intra, Another another) {
+Trust<RealOf<Scalar>> first_sweep(Call<Scalar, Layout, Space>& call, Intra intra, Another another, bool watches_noise) {
   switch (intra) {
     case Intra::shifted_cholqr3:
       return shifted_sweep(call, another);
     case Intra::dd_cholqr:
     case Intra::dd_cholqr2:
-      if (call.options.escalate) {  // the strong method takes what is at the rank tolerance
-        call.set_reference();
-        return wide_sweep(call, call.tolerance * call.tolerance, call.reference, another);
-      }
-      return wide_sweep(call, static_cast<RealOf<Scalar>>(call.b) * epsilon<Scalar> * epsilon<Scalar>, call.squares,
-                        another);
+      if (call.block.options.escalate) return wide_sweep_to_rank(call, another);  // the strong method takes the others
+      return wide_sweep(call, static_cast<RealOf<Scalar>>(call.block.b) * epsilon<Scalar> * epsilon<Scalar>,
+                        call.products.squares, another);
     case Intra::tsqr:
       return tsqr_sweep(call);
     case Intra::rand_cholqr:
@@ -184,47 +213,26 @@ Sweep<RealOf<Scalar>> first_sweep(Call<Scalar, Layout, Space>& call, Intra intra
     case Intra::svqb:
       break;
   }
-  return gram_sweep(call, intra, another);
-}
-inline int sweeps_after_first(Intra intra) {
-  switch (intra) {
-    case Intra::cgs:
-    case Intra::cgs2:
-    case Intra::cholqr:
-    case Intra::dd_cholqr:
-    case Intra::tsqr:
-      return 0;
-    case Intra::cholqr2:
-    case Intra::dd_cholqr2:
-    case Intra::rand_cholqr:
-    case Intra::rand_cholqr_gauss:
-    case Intra::pivoted_cholqr:
-      return 1;
-    case Intra::shifted_cholqr3:
-      return 2;
-    case Intra::svqb:
-      return 5;
-  }
-  return 0;
+  return gram_sweep(call, intra, another, watches_noise);
 }
 
 /// How many columns of the caller's block the factor shows to be more than noise.
 template <class Scalar, class Layout, class Space>
 std::int64_t count_rank(const Call<Scalar, Layout, Space>& call) {
-  return dense::inspect_factor(call.r_total, call.tolerance, call.original).rank;
+  return dense::inspect_factor(call.coefficients.r, call.block.tolerance, call.lengths.original).rank;
 }
 
 /// The first sweep, and as many of CholQR (or SVQB) as are asked for or needed.
 template <class Scalar, class Layout, class Space>
-Sweep<RealOf<Scalar>> sweeps_within(Call<Scalar, Layout, Space>& call, Intra intra) {
+Trust<RealOf<Scalar>> sweeps_within(Call<Scalar, Layout, Space>& call, Intra intra, bool watches_noise) {
   using Real = RealOf<Scalar>;
-  const bool may_stop = call.options.adaptive || intra == Intra::svqb;
+  const bool may_stop = call.block.options.adaptive || intra == Intra::svqb;
   const int others = sweeps_after_first(intra);
   const auto after = [&](int i) { return i == others ? Another::none : may_stop ? Another::may : Another::must; };
-  auto sweep = first_sweep(call, intra, after(0));
+  auto sweep = first_sweep(call, intra, after(0), watches_noise);
   for (int i = 1; i <= others && sweep.done; ++i) {
-    if (may_stop && sweep.inner <= Sweep<Real>::inner_limit) break;
-    const auto next = gram_sweep(call, intra == Intra::svqb ? Intra::svqb : Intra::cholqr, after(i));
+    if (may_stop && sweep.orthonormal()) break;
+    const auto next = gram_sweep(call, intra == Intra::svqb ? Intra::svqb : Intra::cholqr, after(i), watches_noise);
     if (!next.done) return next;
     // What the shift kept is lifted by later sweeps.
     const Real outer = intra == Intra::shifted_cholqr3 ? sweep.outer * next.outer : sweep.outer;
@@ -233,24 +241,25 @@ Sweep<RealOf<Scalar>> sweeps_within(Call<Scalar, Layout, Space>& call, Intra int
   return sweep;
 }
 
-/// The whole method within a block. `outer` of what it returns tells how much rounding in W grew.
+/// The whole method within a block. `outer` of what it returns tells how much rounding in W grew. `watches_noise`: a W
+/// with columns that are hardly more than noise is left to the strong method.
 template <class Scalar, class Layout, class Space>
-Sweep<RealOf<Scalar>> normalize_block(Call<Scalar, Layout, Space>& call) {
-  const Intra intra = call.intra();
+Trust<RealOf<Scalar>> normalize_block(Call<Scalar, Layout, Space>& call, bool watches_noise = false) {
+  const Intra intra = call.block.intra();
   if (is_by_columns(intra)) {
     const int least = intra == Intra::cgs ? 1 : 2;
-    return orthogonalize_columns(call, call.options.escalate ? repeated(least) : Repetition{least, least});
+    return orthogonalize_columns(call, call.block.options.escalate ? repeated(least) : Repetition{least, least});
   }
-  const auto sweep = sweeps_within(call, intra);
-  if (sweep.done && call.watches_noise && call.options.escalate && call.holds_noise()) return {};
+  const auto sweep = sweeps_within(call, intra, watches_noise);
+  if (sweep.done && watches_noise && holds_noise(call)) return {};
   // These make a column even of the noise of a dependent one. Their factor shows that in the end.
   const bool shifted = intra == Intra::shifted_cholqr3;
   const bool reaches_noise = shifted || begins_with_wide_gram(intra) || is_randomised(intra);
-  if (!reaches_noise || !call.triangular || !sweep.done) return sweep;
+  if (!reaches_noise || !call.coefficients.triangular || !sweep.done) return sweep;
   const std::int64_t rank = count_rank(call);
-  call.visible_rank = std::min(call.visible_rank, rank);
-  if (!shifted || rank == call.b || !call.options.escalate) return sweep;
-  call.note(Reason::ill_conditioned);
+  call.findings.note_rank(rank);
+  if (!shifted || rank == call.block.b || !call.block.options.escalate) return sweep;
+  call.findings.note(Reason::ill_conditioned);
   return {};
 }
 

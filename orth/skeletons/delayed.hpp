@@ -10,6 +10,88 @@
 /// reduction of its own (2S).
 namespace blockvec::orth {
 
+/// The change that normalises a block U waits: for the first change of the block after it, which then takes both.
+template <class Scalar, class Layout, class Space>
+class Postponed final : public Carrier<Scalar, Layout, Space> {
+ public:
+  using OneBlock = Call<Scalar, Layout, Space>;
+
+  explicit Postponed(OneBlock& call) : call_(call) {}
+  OneBlock& call() { return call_; }
+  bool waits() const { return waits_; }
+  void forget() { waits_ = false; }
+
+  bool takes(OneBlock&, const Change& change) override {
+    waits_ = change.apply;
+    return waits_;
+  }
+  void catch_up() override {
+    if (waits_) change_alone(call_, {call_.block.m > 0, true});
+    waits_ = false;
+  }
+
+ private:
+  OneBlock& call_;  // on U
+  bool waits_ = false;
+};
+
+/// Carries out changes of the block after U, the first together with what waits for U.
+template <class Scalar, class Layout, class Space>
+class Joining final : public Carrier<Scalar, Layout, Space> {
+ public:
+  using OneBlock = Call<Scalar, Layout, Space>;
+  using Small = SmallMatrix<Scalar>;
+
+  explicit Joining(Postponed<Scalar, Layout, Space>& ahead) : ahead_(ahead) {}
+
+  bool takes(OneBlock& call, const Change& change) override {
+    if (change.subtract && change.next != Known::all && ahead_.waits()) {
+      join(call, change);
+      ahead_.forget();
+      return true;
+    }
+    catch_up();
+    return false;
+  }
+  void catch_up() override { ahead_.catch_up(); }
+
+ private:
+  /// W <- (W - V s) X together with U <- (U - V_U s_U) X_U, in one pass over V_U:
+  ///     [U W] <- ([U W] - V_U [s_U s']) [X_U  -X_U s'' X; 0  X],  s = [s'; s''], X = I if there is nothing to apply.
+  void join(OneBlock& call, const Change& change) {
+    const auto& u = ahead_.call();
+    const Small &s_u = u.products.s, &x_u = u.factor.inverse, &s_w = call.products.s;
+    const std::int64_t m = u.block.m, first = u.block.b, b = call.block.b, n = first + b;
+    WorkspaceScope<> scope(call.block.context);
+    const Small s = Small::scratch(scope, m, n), x = Small::scratch(scope, n, n), g = Small::scratch(scope, n, n);
+    dense::copy(s_u, s.block(0, m, 0, first));
+    dense::copy(s_w.block(0, m, 0, b), s.block(0, m, first, n));
+    dense::fill(x, Scalar(0));
+    const Small own = x.block(first, n, first, n), above = x.block(0, first, first, n);
+    dense::copy(x_u, x.block(0, first, 0, first));
+    change.apply ? dense::copy(call.factor.inverse, own) : dense::set_identity(own);
+    const Small product = call.next_s.block(0, first, 0, b);
+    dense::multiply(Scalar(1), s_w.block(m, call.block.m, 0, b), false, own, false, Scalar(0), product);
+    dense::multiply(Scalar(-1), x_u, false, product, false, Scalar(0), above);
+    const bool upper = (!change.apply || call.factor.is_upper()) && u.factor.is_upper();
+    const auto triangle = upper ? kernels::Triangle::upper : kernels::Triangle::general;
+    const auto blocks = call.block.whole->columns(u.block.first_column, call.block.first_column + b);
+    const Small* const projection = m > 0 ? &s : nullptr;
+    if (change.next == Known::none) {
+      gram_schmidt_sweep(u.block.v.all(), projection, blocks, &x, triangle);
+      call.products.forget();
+    } else {
+      InnerProducts<Scalar, Layout, Space> products(call.block.context);
+      products.add_swept(u.block.v.all(), projection, blocks, &x, triangle, nullptr, g).reduce();
+      dense::copy(g.block(first, n, first, n), call.products.g);
+      call.products.set_known(change.next);
+    }
+    count_words(call, m, n, {m > 0, true}, false, change.next != Known::none);
+  }
+
+  Postponed<Scalar, Layout, Space>& ahead_;
+};
+
 template <class Scalar, class Layout, class Space>
 class Delayed {
  public:
@@ -17,6 +99,7 @@ class Delayed {
   using OneBlock = typename F::OneBlock;
   using Small = typename F::Small;
   using Real = RealOf<Scalar>;
+  using Waiting = Postponed<Scalar, Layout, Space>;
 
   explicit Delayed(F& f) : f_(f), m_(f.m), two_reductions_(f.options.inter == Inter::p_2s) {}
 
@@ -37,10 +120,10 @@ class Delayed {
     const Small gram = Small::scratch(scope, stop - end_, stop - end_);
     const Small lengths = Small::scratch(scope, 2 * (stop - end_), stop - end_);  // of N and of B N, for a metric
     f_.given == nullptr ? reduce(scope, from, stop, products, gram)
-                        : reduce_in_metric(scope, from, stop, products, gram, lengths);
+                        : reduce_in_metric(from, stop, products, gram, lengths);
     const Small of_block = products.block(0, m_ + end_, 0, end_ - from);
     const Small s = products.block(0, m_ + end_, end_ - from, stop - from);
-    const auto begin_next = [&](OneBlock* ahead) {
+    const auto begin_next = [&](Waiting* ahead) {
       begin_ = end_;
       end_ = stop;
       final_ = true;
@@ -55,9 +138,11 @@ class Delayed {
     const auto beside = f_.before(begin_);
     const auto u = f_.x.columns(begin_, end_);
     OneBlock call(f_.context, f_.options, f_.draws, beside, u, f_.metric_for(begin_, end_));
+    Waiting waiting(call);
+    if (f_.given == nullptr) call.carrier = &waiting;
     const bool enough = finish_block(call, of_block, s);
-    const bool goes_on = !enough || begin_next(&call);
-    call.carry_out_waiting();
+    const bool goes_on = !enough || begin_next(&waiting);
+    waiting.catch_up();
     f_.absorb_part(call);
     if (enough) return goes_on;
     if (!f_.options.escalate) {
@@ -84,8 +169,8 @@ class Delayed {
     f_.words += before + (is_host_space<Space> ? n : 2 * n);
   }
 
-  void reduce_in_metric(WorkspaceScope<>& scope, std::int64_t from, std::int64_t stop, const Small& products,
-                        const Small& gram, const Small& lengths) {
+  void reduce_in_metric(std::int64_t from, std::int64_t stop, const Small& products, const Small& gram,
+                        const Small& lengths) {
     const auto right = f_.x.columns(from, stop), next = f_.x.columns(end_, stop);
     WorkspaceScope<Space> tall_scope(f_.context);
     const auto image = scratch_like(tall_scope, f_.x, stop - from);
@@ -107,21 +192,21 @@ class Delayed {
   /// that is not enough.
   bool finish_block(OneBlock& call, const Small& products, const Small& s) {
     const std::int64_t b = end_ - begin_, begin = m_ + begin_, end = m_ + end_;
-    f_.introduce(call, begin_);
-    call.begin_method(true, true);
-    call.postpones = f_.given == nullptr;
-    call.feed(products.block(0, begin, 0, b), products.block(begin, end, 0, b));
+    const Small &r = call.factor.r, &inverse = call.factor.inverse;
+    call.block.set_whole(f_.x, begin_);
+    call.findings.begin(call.block.method(true, true), call.block.options);
+    feed(call, products.block(0, begin, 0, b), products.block(begin, end, 0, b));
     const auto sweep = pip_sweep(call, Another::none);
-    call.result.orthonormal = sweep.certified() || f_.options.escalate;
-    f_.compose(begin_, end_, end_, call.s_total, call.r_total);
+    call.findings.result.orthonormal = sweep.certified() || f_.options.escalate;
+    f_.compose(begin_, end_, end_, call.coefficients.s, call.coefficients.r);
     if (!sweep.certified() && (!sweep.done || f_.options.escalate)) return false;
-    if (call.triangular) dense::triangular_inverse(call.step, call.inverse);
+    if (call.coefficients.triangular) dense::triangular_inverse(r, inverse);
     const std::int64_t columns = s.columns();
     WorkspaceScope<> scope(f_.context);
     const Small rest = Small::scratch(scope, b, columns);
     dense::copy(s.block(begin, end, 0, columns), rest);
-    dense::multiply(Scalar(-1), call.s, true, s.block(0, begin, 0, columns), false, Scalar(1), rest);
-    dense::multiply(Scalar(1), call.inverse, true, rest, false, Scalar(0), s.block(begin, end, 0, columns));
+    dense::multiply(Scalar(-1), call.products.s, true, s.block(0, begin, 0, columns), false, Scalar(1), rest);
+    dense::multiply(Scalar(1), inverse, true, rest, false, Scalar(0), s.block(begin, end, 0, columns));
     return true;
   }
 
@@ -140,62 +225,73 @@ class Delayed {
     const Basis<Scalar, Layout, Space> nothing;
     const auto u = f_.x.columns(begin_, end_);
     OneBlock call(f_.context, f_.options, f_.draws, nothing, u, f_.metric_for(0, 0));
-    f_.introduce(call, begin_);
-    call.note(Reason::ill_conditioned);
-    call.result = orthonormalize<Scalar, Layout, Space>(call, nullptr, nullptr);
+    call.block.set_whole(f_.x, begin_);
+    call.findings.note(Reason::ill_conditioned);
+    Result part = orthonormalize<Scalar, Layout, Space>(call, nullptr, nullptr);
     WorkspaceScope<> scope(f_.context);
     const Small none = Small::scratch(scope, m_ + begin_, end_ - begin_);
     dense::fill(none, Scalar(0));
-    f_.compose(begin_, end_, end_, none, call.r_total);
-    call.result.method.inter = Inter::p_2s;
-    f_.absorb(call);
+    f_.compose(begin_, end_, end_, none, call.coefficients.r);
+    part.method.inter = Inter::p_2s;
+    f_.absorb(call, part);
   }
 
   /// The first sweep on [begin_, end_), from its products s with all columns before it, and what waits for the block
   /// `ahead` of it. What it breaks on is finished at once by the strong method, or left alone.
-  bool begin_block(const Small& s, const Small& gram, const Small& lengths, OneBlock* ahead) {
+  bool begin_block(const Small& s, const Small& gram, const Small& lengths, Waiting* ahead) {
     const auto beside = f_.before(begin_);
     const auto w = f_.x.columns(begin_, end_);
     OneBlock call(f_.context, f_.options, f_.draws, beside, w, f_.metric_for(begin_, end_));
-    f_.introduce(call, begin_);
-    call.begin_method(true, true);
-    call.ahead = ahead;
-    call.feed(s, gram);
-    if (f_.given != nullptr) call.feed_lengths(lengths);
+    call.block.set_whole(f_.x, begin_);
+    call.findings.begin(call.block.method(true, true), call.block.options);
+    std::optional<Joining<Scalar, Layout, Space>> joining;
+    if (ahead != nullptr) call.carrier = &joining.emplace(*ahead);
+    feed(call, s, gram);
+    if (f_.given != nullptr) feed_lengths(call, lengths);
     look_at_block(call);
+    Result& result = call.findings.result;
     auto sweep = two_reductions_ ? normalized_sweep(call) : pip_sweep(call, Another::none);
     if (!sweep.done && f_.options.inter == Inter::p_adaptive && !two_reductions_) {
       two_reductions_ = true;
-      call.result.method.inter = Inter::p_2s;
+      result.method.inter = Inter::p_2s;
       sweep = normalized_sweep(call);
     }
-    const bool lost = std::count(call.lost, call.lost + call.b, true) > 0;
+    const bool lost = call.findings.has_lost();
     final_ = (f_.options.adaptive && sweep.certified()) || lost;
     if (f_.options.escalate && (lost || !sweep.done)) {
-      call.catch_up();
+      catch_up(call);
       sweep = escalate(call, {});
       final_ = true;
     }
-    call.result.rank = call.b;
+    result.rank = call.block.b;
     if (final_) {
       settle_deficiency(call);
-      call.result.orthonormal = sweep.certified();
-      if (f_.options.escalate && !sweep.certified()) call.result.reason = Reason::bad_basis;
+      result.orthonormal = sweep.certified();
+      if (f_.options.escalate && !sweep.certified()) result.reason = Reason::bad_basis;
     }
     undo_scales(call);
-    f_.compose(begin_, end_, end_, call.s_total, call.r_total);
-    f_.absorb(call);
+    f_.compose(begin_, end_, end_, call.coefficients.s, call.coefficients.r);
+    f_.absorb(call, result);
     if (sweep.done || f_.options.escalate) return true;
     f_.stop(call, begin_);
     return false;
   }
 
   /// Projection and the method within the block, which is trusted as long as what is left is more than noise.
-  Sweep<Real> normalized_sweep(OneBlock& call) {
-    call.watches_noise = true;
-    const auto sweep = bcgs_sweep(call);
-    call.watches_noise = false;
-    return sweep;
+  Trust<Real> normalized_sweep(OneBlock& call) { return bcgs_sweep(call, false, call.block.options.escalate); }
+
+  /// Products of a block that have been reduced together with those of others.
+  static void feed(OneBlock& call, const Small& s, const Small& gram) {
+    if (call.block.m > 0) dense::copy(s, call.products.s);
+    dense::copy(gram, call.products.g);
+    call.products.set_known(Known::all);
+  }
+  /// The same for what a metric asks to know besides: W^H W above (B W)^H (B W).
+  static void feed_lengths(OneBlock& call, const Small& grams) {
+    const std::int64_t b = call.block.b;
+    dense::diagonal(grams.block(0, b, 0, b), call.image.euclidean);
+    dense::diagonal(grams.block(b, 2 * b, 0, b), call.image.squares);
+    call.image.lengths_known = true;
   }
 
   F& f_;

@@ -32,7 +32,7 @@ struct Factorization {
         coefficients(Small::scratch(scope, m + n, n)),
         s(coefficients.block(0, m, 0, n)),
         r(coefficients.block(m, m + n, 0, n)),
-        defect(options.inter == Inter::pip_dd ? Small::scratch(scope, m + n, m + n) : Small()) {
+        defect{options.inter == Inter::pip_dd ? Small::scratch(scope, m + n, m + n) : Small(), 0} {
     dense::fill(s, Scalar(0));
     dense::set_identity(r);
     if (options.basis_width == 0) options.basis_width = width;
@@ -51,14 +51,6 @@ struct Factorization {
     }
     return &metric;
   }
-  /// What a Call on a block of X is told.
-  void introduce(OneBlock& call, std::int64_t begin) const {
-    call.whole = &x;
-    call.first_column = begin;
-    call.trusts_image = begin > 0;
-    call.keeps_lost_in_place = options.deficiency != Deficiency::replace;
-  }
-
   /// The columns [begin, end) of X were P C + U T with the new U, P being V and the columns before them: S and R
   /// follow. Columns of R up to `last` have been touched.
   void compose(std::int64_t begin, std::int64_t end, std::int64_t last, const Small& c, const Small& t) {
@@ -77,38 +69,35 @@ struct Factorization {
     const Columns beside = before(begin);
     const Tall w = x.columns(begin, end);
     OneBlock call(context, how, draws, beside, w, metric_for(begin, end));
-    introduce(call, begin);
+    call.block.set_whole(x, begin);
     const bool extended = options.inter == Inter::pip_dd && given == nullptr;
-    const Small of_beside = extended ? defect.block(0, call.m, 0, call.m) : defect;
-    if (extended) {
-      call.defect = &of_beside;
-      call.known_defect = known_defect;
-      known_defect = call.m;
-    }
-    call.result = orthonormalize<Scalar, Layout, Space>(call, nullptr, nullptr);
-    compose(begin, end, last, call.s_total, call.r_total);
-    absorb(call);
-    return !call.broken;
+    const std::int64_t width_beside = beside.width();
+    const Defect<Scalar> of_beside =
+        extended ? Defect<Scalar>{defect.matrix.block(0, width_beside, 0, width_beside), defect.known} : defect;
+    if (extended) defect.known = width_beside;
+    const Result part = orthonormalize<Scalar, Layout, Space>(call, nullptr, nullptr, extended ? &of_beside : nullptr);
+    compose(begin, end, last, call.coefficients.s, call.coefficients.r);
+    absorb(call, part);
+    return !call.findings.broken;
   }
 
   /// Takes over what a Call did and met.
-  void absorb(const OneBlock& call) {
-    const Result& part = call.result;
-    words += call.words;
+  void absorb(const OneBlock& call, const Result& part) {
+    words += call.findings.words;
     result.sweeps += part.sweeps;
     result.applications += part.applications;
     result.condition_estimate = std::max(result.condition_estimate, part.condition_estimate);
     result.orthonormal = result.orthonormal && part.orthonormal;
-    missing += call.b - part.rank - static_cast<std::int64_t>(part.lost.size());
-    for (const std::int64_t j : part.lost) result.lost.push_back(call.first_column + j);
+    missing += call.block.b - part.rank - static_cast<std::int64_t>(part.lost.size());
+    for (const std::int64_t j : part.lost) result.lost.push_back(call.block.first_column + j);
     if (part.reason == Reason::none) return;
     result.reason = std::max(result.reason, part.reason);
     result.method = {part.method.inter, part.method.intra, true, true};
   }
   /// The same for a Call that did a part of the work on its block, which others will finish.
   void absorb_part(OneBlock& call) {
-    call.result.rank = call.b;
-    absorb(call);
+    call.findings.result.rank = call.block.b;
+    absorb(call, call.findings.result);
   }
 
   /// After a block that broke a method: beside columns that are far from unit length errors would grow from block to
@@ -121,7 +110,7 @@ struct Factorization {
   /// are.
   void stop(const OneBlock& call, std::int64_t begin) {
     result.orthonormal = false;
-    missing += n - begin - std::min(call.visible_rank, call.b);
+    missing += n - begin - std::min(call.findings.visible_rank, call.block.b);
   }
 
   const Context& context;
@@ -135,9 +124,8 @@ struct Factorization {
   const Metric* const given;
   Metric metric;
   WorkspaceScope<> scope;
-  Small coefficients, s, r;       ///< S above R
-  Small defect;                   ///< pip-dd: Q^H Q - I of V and the columns that are done
-  std::int64_t known_defect = 0;  ///< as far as it is known
+  Small coefficients, s, r;  ///< S above R
+  Defect<Scalar> defect;     ///< pip-dd: Q^H Q - I of V and the columns that are done
   bool keeps_image = false;
   std::int64_t words = 0;
   std::int64_t missing = 0;  ///< columns that a method without escalation could not make anything of

@@ -38,12 +38,12 @@ class Staged {
       const auto beside = f_.before(begin);
       const auto w = f_.x.columns(begin, end);
       Call<Scalar, Layout, Space> call(f_.context, f_.options, f_.draws, beside, w, f_.metric_for(begin, end));
-      f_.introduce(call, begin);
-      call.begin_method(true, true);
+      call.block.set_whole(f_.x, begin);
+      call.findings.begin(call.block.method(true, true), call.block.options);
       look_at_block(call);
       const auto sweep = pip_sweep(call, Another::none);
       undo_scales(call);
-      f_.compose(begin, end, end, call.s_total, call.r_total);
+      f_.compose(begin, end, end, call.coefficients.s, call.coefficients.r);
       f_.absorb_part(call);
       if (sweep.done) {
         if (f_.options.adaptive && sweep.certified() && final_ == begin) final_ = end;
