@@ -189,7 +189,7 @@ class LanczosCheckpoint {
         {"seed", fmt::format("{}", options.seed)},
         {"filter", fmt::format("{}", options.filter_degree)},
         {"orthogonalisation", fmt::format("{}/{}, escalate {}, adaptive {}, seed {}, basis width {}, panel width {}",
-                                          to_string(orth.inter), to_string(orth.intra), orth.escalate, orth.adaptive,
+                                          to_string(orth.between), to_string(orth.within), orth.escalate, orth.adaptive,
                                           orth.seed, orth.basis_width, orth.panel_width)}};
   }
 

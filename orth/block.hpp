@@ -30,18 +30,21 @@ struct Block {
 
   /// The method within the block: BCGSI+A takes CholQR beside a basis; under a metric, Gram matrices in working
   /// precision take the place of what knows no metric, or would gain nothing.
-  Intra intra() const {
-    if (options.inter == Inter::bcgsi_a && m > 0) return Intra::cholqr;
-    if (metric != nullptr) return intra_under_metric(options.intra);
-    return context.is_reproducible() ? intra_on_any_ranks(options.intra) : options.intra;
+  Within within() const {
+    if (options.between == Between::bcgsi_a && m > 0) return Within::cholqr;
+    if (metric != nullptr) return within_under_metric(options.within);
+    return context.is_reproducible() ? within_on_any_ranks(options.within) : options.within;
   }
   /// Between blocks: extended precision is that of V^H W, and B W has rounding errors of its own.
-  Inter inter() const { return metric != nullptr && options.inter == Inter::pip_dd ? Inter::pipi_plus : options.inter; }
-  Method method(bool has_inter, bool has_intra) const {
-    return {inter(), m > 0 && options.inter == Inter::bcgsi_a ? options.intra : intra(), has_inter, has_intra};
+  Between between() const {
+    return metric != nullptr && options.between == Between::pip_dd ? Between::pipi_plus : options.between;
+  }
+  Method method(bool has_between, bool has_within) const {
+    return {between(), m > 0 && options.between == Between::bcgsi_a ? options.within : within(), has_between,
+            has_within};
   }
   /// Of Omega, for b columns: that keeps the condition of Omega W R^-1 near 3. A multiple of 8; 0 if there is none.
-  std::int64_t sketch_rows() const { return is_randomised(intra()) ? (4 * b + 16 + 7) / 8 * 8 : 0; }
+  std::int64_t sketch_rows() const { return is_randomised(within()) ? (4 * b + 16 + 7) / 8 * 8 : 0; }
   /// Whether a factor with this a is more than rounding noise: the Gram matrix of unit columns carries an error of a
   /// few eps.
   bool trusts(Real a) const { return 16 * std::sqrt(static_cast<Real>(m + b)) * epsilon<Scalar> * a <= 1; }

@@ -108,7 +108,7 @@ Trust<RealOf<Scalar>> orthogonalize_columns(Call<Scalar, Layout, Space>& call, R
       if (enough && pass >= repetition.least) break;
       if (pass == repetition.least && pass < repetition.most) {
         call.findings.note(Reason::ill_conditioned);
-        call.findings.result.method.intra = Intra::cgs2;
+        call.findings.result.method.within = Within::cgs2;
       }
     }
     call.products.forget();

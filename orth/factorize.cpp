@@ -9,13 +9,13 @@ namespace {
 
 template <class Scalar, class Layout, class Space>
 void run_skeleton(Factorization<Scalar, Layout, Space>& f) {
-  switch (f.options.inter) {
-    case Inter::p_1s:
-    case Inter::p_2s:
-    case Inter::p_adaptive:
+  switch (f.options.between) {
+    case Between::p_1s:
+    case Between::p_2s:
+    case Between::p_adaptive:
       return Delayed<Scalar, Layout, Space>(f).run();
-    case Inter::pip_plus:
-    case Inter::two_stage:
+    case Between::pip_plus:
+    case Between::two_stage:
       return Staged<Scalar, Layout, Space>(f).run();
     default:
       f.keeps_image = f.given != nullptr && f.given->image_of_block.width() == f.n;
@@ -72,7 +72,7 @@ Result Orthogonalizer::factorize(const std::type_identity_t<Basis<Scalar, Layout
     if (v.pieces() == v.most_pieces) throw ShapeError("orth::factorize: V may have three pieces, X being a fourth");
     const std::int64_t reductions_before = context_.reductions();
     Factorization<Scalar, Layout, Space> f(context_, options_, draws_, v, x, width, metric);
-    f.result.method = {options_.inter, options_.intra, true, true};
+    f.result.method = {options_.between, options_.within, true, true};
     run_skeleton(f);
     Result& result = f.result;
     std::sort(result.lost.begin(), result.lost.end());
@@ -87,7 +87,7 @@ Result Orthogonalizer::factorize(const std::type_identity_t<Basis<Scalar, Layout
     if (r != nullptr) detail::assign(f.r, *r);
     result.reductions = context_.reductions() - reductions_before;
     result.passes = static_cast<double>(f.words) / static_cast<double>(f.n);
-    record(context_, verb, {options_.inter, options_.intra, true, true}, result, f.n);
+    record(context_, verb, {options_.between, options_.within, true, true}, result, f.n);
     require_full_rank(options_, x, v, result);
     return std::move(f.result);
   });

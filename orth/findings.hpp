@@ -31,8 +31,8 @@ struct Findings {
   }
   void begin(const Method& method, const Options& options) {
     result.method = method;
-    const bool other =
-        (method.has_inter && method.inter != options.inter) || (method.has_intra && method.intra != options.intra);
+    const bool other = (method.has_between && method.between != options.between) ||
+                       (method.has_within && method.within != options.within);
     if (other) note(Reason::not_here);
   }
   std::int64_t lost_columns() const { return std::count(lost, lost + columns, true); }

@@ -6,41 +6,46 @@
 namespace blockvec::orth {
 
 /// What the methods within a block begin with.
-inline bool begins_with_wide_gram(Intra intra) {
-  return intra == Intra::dd_cholqr || intra == Intra::dd_cholqr2 || intra == Intra::pivoted_cholqr;
+inline bool begins_with_wide_gram(Within within) {
+  return within == Within::dd_cholqr || within == Within::dd_cholqr2 || within == Within::pivoted_cholqr;
 }
-inline bool is_randomised(Intra intra) { return intra == Intra::rand_cholqr || intra == Intra::rand_cholqr_gauss; }
-inline bool begins_with_gram(Intra intra) {
-  return intra == Intra::cholqr || intra == Intra::cholqr2 || intra == Intra::svqb || intra == Intra::shifted_cholqr3;
+inline bool is_randomised(Within within) {
+  return within == Within::rand_cholqr || within == Within::rand_cholqr_gauss;
 }
-inline bool is_by_columns(Intra intra) { return intra == Intra::cgs || intra == Intra::cgs2; }
+inline bool begins_with_gram(Within within) {
+  return within == Within::cholqr || within == Within::cholqr2 || within == Within::svqb ||
+         within == Within::shifted_cholqr3;
+}
+inline bool is_by_columns(Within within) { return within == Within::cgs || within == Within::cgs2; }
 /// What depends on how the rows are spread over ranks gives way.
-inline Intra intra_on_any_ranks(Intra intra) {
-  return intra == Intra::tsqr ? Intra::dd_cholqr2 : intra == Intra::rand_cholqr ? Intra::rand_cholqr_gauss : intra;
+inline Within within_on_any_ranks(Within within) {
+  return within == Within::tsqr          ? Within::dd_cholqr2
+         : within == Within::rand_cholqr ? Within::rand_cholqr_gauss
+                                         : within;
 }
-inline Intra intra_under_metric(Intra intra) {
-  if (intra == Intra::dd_cholqr) return Intra::cholqr;
-  return begins_with_wide_gram(intra) || is_randomised(intra) || intra == Intra::tsqr ? Intra::cholqr2 : intra;
+inline Within within_under_metric(Within within) {
+  if (within == Within::dd_cholqr) return Within::cholqr;
+  return begins_with_wide_gram(within) || is_randomised(within) || within == Within::tsqr ? Within::cholqr2 : within;
 }
 
 /// How many sweeps of CholQR (or SVQB) at most follow the first one within a block.
-inline int sweeps_after_first(Intra intra) {
-  switch (intra) {
-    case Intra::cgs:
-    case Intra::cgs2:
-    case Intra::cholqr:
-    case Intra::dd_cholqr:
-    case Intra::tsqr:
+inline int sweeps_after_first(Within within) {
+  switch (within) {
+    case Within::cgs:
+    case Within::cgs2:
+    case Within::cholqr:
+    case Within::dd_cholqr:
+    case Within::tsqr:
       return 0;
-    case Intra::cholqr2:
-    case Intra::dd_cholqr2:
-    case Intra::rand_cholqr:
-    case Intra::rand_cholqr_gauss:
-    case Intra::pivoted_cholqr:
+    case Within::cholqr2:
+    case Within::dd_cholqr2:
+    case Within::rand_cholqr:
+    case Within::rand_cholqr_gauss:
+    case Within::pivoted_cholqr:
       return 1;
-    case Intra::shifted_cholqr3:
+    case Within::shifted_cholqr3:
       return 2;
-    case Intra::svqb:
+    case Within::svqb:
       return 5;
   }
   return 0;
@@ -55,26 +60,26 @@ struct Plan {
   Kind first = Kind::pythagorean;
   Kind second = Kind::none;
 };
-inline Plan plan_of(Inter inter) {
-  switch (inter) {
-    case Inter::bcgs:
+inline Plan plan_of(Between between) {
+  switch (between) {
+    case Between::bcgs:
       return {Kind::projected, Kind::none};
-    case Inter::bmgs:
+    case Between::bmgs:
       return {Kind::by_blocks, Kind::none};
-    case Inter::bcgs2:
-    case Inter::bcgsi_a:
+    case Between::bcgs2:
+    case Between::bcgsi_a:
       return {Kind::projected, Kind::projected};
-    case Inter::pip:
+    case Between::pip:
       return {Kind::pythagorean, Kind::none};
-    case Inter::pip_dd:
+    case Between::pip_dd:
       return {Kind::extended, Kind::pythagorean};
-    case Inter::p_2s:
+    case Between::p_2s:
       return {Kind::projected, Kind::pythagorean};
-    case Inter::pip_plus:
-    case Inter::pipi_plus:
-    case Inter::p_1s:
-    case Inter::p_adaptive:
-    case Inter::two_stage:
+    case Between::pip_plus:
+    case Between::pipi_plus:
+    case Between::p_1s:
+    case Between::p_adaptive:
+    case Between::two_stage:
       return {Kind::pythagorean, Kind::pythagorean};
   }
   return {};

@@ -12,30 +12,30 @@ namespace {
 template <class Enum, std::size_t count>
 using Names = std::array<std::pair<std::string_view, Enum>, count>;
 
-constexpr Names<Inter, 12> inter_names{{{"bcgs", Inter::bcgs},
-                                        {"bmgs", Inter::bmgs},
-                                        {"bcgs2", Inter::bcgs2},
-                                        {"bcgsi+a", Inter::bcgsi_a},
-                                        {"pip", Inter::pip},
-                                        {"pip+", Inter::pip_plus},
-                                        {"pipi+", Inter::pipi_plus},
-                                        {"pip-dd", Inter::pip_dd},
-                                        {"p-1s", Inter::p_1s},
-                                        {"p-2s", Inter::p_2s},
-                                        {"p-1s2s", Inter::p_adaptive},
-                                        {"two-stage", Inter::two_stage}}};
-constexpr Names<Intra, 12> intra_names{{{"cgs", Intra::cgs},
-                                        {"cgs2", Intra::cgs2},
-                                        {"cholqr", Intra::cholqr},
-                                        {"cholqr2", Intra::cholqr2},
-                                        {"svqb", Intra::svqb},
-                                        {"scholqr3", Intra::shifted_cholqr3},
-                                        {"dd-cholqr", Intra::dd_cholqr},
-                                        {"dd-cholqr2", Intra::dd_cholqr2},
-                                        {"tsqr", Intra::tsqr},
-                                        {"rand-cholqr", Intra::rand_cholqr},
-                                        {"rand-cholqr-gauss", Intra::rand_cholqr_gauss},
-                                        {"pcholqr", Intra::pivoted_cholqr}}};
+constexpr Names<Between, 12> between_names{{{"bcgs", Between::bcgs},
+                                            {"bmgs", Between::bmgs},
+                                            {"bcgs2", Between::bcgs2},
+                                            {"bcgsi+a", Between::bcgsi_a},
+                                            {"pip", Between::pip},
+                                            {"pip+", Between::pip_plus},
+                                            {"pipi+", Between::pipi_plus},
+                                            {"pip-dd", Between::pip_dd},
+                                            {"p-1s", Between::p_1s},
+                                            {"p-2s", Between::p_2s},
+                                            {"p-1s2s", Between::p_adaptive},
+                                            {"two-stage", Between::two_stage}}};
+constexpr Names<Within, 12> within_names{{{"cgs", Within::cgs},
+                                          {"cgs2", Within::cgs2},
+                                          {"cholqr", Within::cholqr},
+                                          {"cholqr2", Within::cholqr2},
+                                          {"svqb", Within::svqb},
+                                          {"scholqr3", Within::shifted_cholqr3},
+                                          {"dd-cholqr", Within::dd_cholqr},
+                                          {"dd-cholqr2", Within::dd_cholqr2},
+                                          {"tsqr", Within::tsqr},
+                                          {"rand-cholqr", Within::rand_cholqr},
+                                          {"rand-cholqr-gauss", Within::rand_cholqr_gauss},
+                                          {"pcholqr", Within::pivoted_cholqr}}};
 
 template <class List, class Enum>
 std::string_view name_of(const List& names, Enum value) {
@@ -68,21 +68,21 @@ std::string known(const List& names) {
 Options parse_options(std::string_view text) {
   Options options;
   const std::size_t slash = text.find('/');
-  const std::string_view inter = text.substr(0, slash);
-  const std::string_view intra = slash == std::string_view::npos ? std::string_view{} : text.substr(slash + 1);
-  if ((!inter.empty() && !find(inter_names, inter, options.inter)) ||
-      (!intra.empty() && !find(intra_names, intra, options.intra))) {
+  const std::string_view between = text.substr(0, slash);
+  const std::string_view within = slash == std::string_view::npos ? std::string_view{} : text.substr(slash + 1);
+  if ((!between.empty() && !find(between_names, between, options.between)) ||
+      (!within.empty() && !find(within_names, within, options.within))) {
     throw Error("orthogonalisation \"" + std::string(text) +
-                "\": expected BETWEEN/WITHIN, either may be missing; BETWEEN is one of " + known(inter_names) +
-                ", WITHIN is one of " + known(intra_names));
+                "\": expected BETWEEN/WITHIN, either may be missing; BETWEEN is one of " + known(between_names) +
+                ", WITHIN is one of " + known(within_names));
   }
   return options;
 }
 
-std::string known_methods() { return known(inter_names) + " / " + known(intra_names); }
+std::string known_methods() { return known(between_names) + " / " + known(within_names); }
 
-std::string_view word(Inter inter) { return name_of(inter_names, inter); }
-std::string_view word(Intra intra) { return name_of(intra_names, intra); }
+std::string_view word(Between between) { return name_of(between_names, between); }
+std::string_view word(Within within) { return name_of(within_names, within); }
 
 std::string_view word(Reason reason) {
   switch (reason) {
@@ -106,15 +106,15 @@ std::string_view word(Reason reason) {
   return "?";
 }
 
-std::string to_string(Inter inter) { return std::string(word(inter)); }
-std::string to_string(Intra intra) { return std::string(word(intra)); }
+std::string to_string(Between between) { return std::string(word(between)); }
+std::string to_string(Within within) { return std::string(word(within)); }
 std::string to_string(Reason reason) { return std::string(word(reason)); }
 
 std::string to_string(const Method& method) {
   std::string text;
-  if (method.has_inter) text += to_string(method.inter);
-  if (method.has_inter && method.has_intra) text += "/";
-  if (method.has_intra) text += to_string(method.intra);
+  if (method.has_between) text += to_string(method.between);
+  if (method.has_between && method.has_within) text += "/";
+  if (method.has_within) text += to_string(method.within);
   return text.empty() ? "nothing" : text;
 }
 
@@ -126,10 +126,10 @@ void record(const Context& context, const char* verb, const Method& asked, const
   if (!history.enabled()) return;
   HistoryEntry entry;
   entry.verb = verb;
-  if (asked.has_inter) entry.asked[0] = word(asked.inter);
-  if (asked.has_intra) entry.asked[1] = word(asked.intra);
-  if (result.method.has_inter) entry.used[0] = word(result.method.inter);
-  if (result.method.has_intra) entry.used[1] = word(result.method.intra);
+  if (asked.has_between) entry.asked[0] = word(asked.between);
+  if (asked.has_within) entry.asked[1] = word(asked.within);
+  if (result.method.has_between) entry.used[0] = word(result.method.between);
+  if (result.method.has_within) entry.used[1] = word(result.method.within);
   entry.reason = word(result.reason);
   entry.columns = columns;
   entry.rank = result.rank;

@@ -25,7 +25,7 @@ Result Orthogonalizer::project(const std::type_identity_t<Basis<Scalar, Layout, 
     Call<Scalar, Layout, Space> call(context_, options_, draws_, v, w, metric);
     project_block(call);
     finish<Scalar, Layout, Space>(call, s, nullptr);
-    record(context_, "project", {options_.inter, options_.intra, true, false}, call.findings.result, w.width());
+    record(context_, "project", {options_.between, options_.within, true, false}, call.findings.result, w.width());
     return std::move(call.findings.result);
   });
 }
@@ -52,7 +52,7 @@ Result Orthogonalizer::project_and_normalize(const std::type_identity_t<Basis<Sc
     Call<Scalar, Layout, Space> call(context_, options_, draws_, v, w, metric);
     Result result = orthonormalize(call, s, r);
     record(context_, v.width() > 0 ? "project_and_normalize" : "normalize",
-           {options_.inter, options_.intra, v.width() > 0, true}, result, w.width());
+           {options_.between, options_.within, v.width() > 0, true}, result, w.width());
     require_full_rank(options_, w, v, result);
     return result;
   });

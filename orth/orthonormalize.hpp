@@ -22,14 +22,14 @@ template <class Scalar, class Layout, class Space>
 Trust<RealOf<Scalar>> chosen_sweeps(Call<Scalar, Layout, Space>& call) {
   if (call.block.m == 0) return bcgs_sweep(call);
   const auto& options = call.block.options;
-  const Plan plan = plan_of(call.block.inter());
+  const Plan plan = plan_of(call.block.between());
   const bool two = plan.second != Kind::none;
   const Another otherwise = options.escalate ? Another::may : Another::none;
   const Another again = !two ? otherwise : options.adaptive ? Another::may : Another::must;
   auto first = sweep_of(call, plan.first, again);
-  if (!first.done && options.inter == Inter::p_adaptive) {
+  if (!first.done && options.between == Between::p_adaptive) {
     first = sweep_of(call, Kind::projected, again);
-    call.findings.result.method.inter = Inter::p_2s;
+    call.findings.result.method.between = Between::p_2s;
   }
   if (!two || !first.done) return first;
   switch (options.adaptive ? verdict_on(first) : Verdict::again) {
@@ -86,7 +86,7 @@ Result orthonormalize(Call<Scalar, Layout, Space>& call, const SmallMatrix<Scala
   call.findings.begin(block.method(block.m > 0, true), block.options);
   std::optional<ExtendedProducts<Scalar, Layout, Space>> extended;
   WorkspaceScope<> scope(block.context);
-  if (block.inter() == Inter::pip_dd && block.m > 0) {
+  if (block.between() == Between::pip_dd && block.m > 0) {
     const auto own = [&] { return Defect<Scalar>{SmallMatrix<Scalar>::scratch(scope, block.m, block.m), 0}; };
     const Defect<Scalar> of_basis = defect != nullptr ? *defect : own();
     extended.emplace(scope, block.m, block.b, of_basis.matrix, of_basis.known);

@@ -13,8 +13,8 @@ template <class Scalar, class Layout, class Space>
 void project_block(Call<Scalar, Layout, Space>& call) {
   const auto& block = call.block;
   using Real = RealOf<Scalar>;
-  const Inter inter = block.inter();
-  const int sweeps = plan_of(inter).second == Kind::none ? 1 : 2;
+  const Between between = block.between();
+  const int sweeps = plan_of(between).second == Kind::none ? 1 : 2;
   const int least = block.options.adaptive ? 1 : sweeps;
   const int most = block.m == 0 ? 0 : block.options.escalate ? 4 : sweeps;
   constexpr Real enough = 1 - Trust<Real>::passed_on_limit;

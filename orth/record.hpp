@@ -6,8 +6,8 @@
 namespace blockvec::orth {
 
 /// The words for methods and reasons, of static storage.
-std::string_view word(Inter inter);
-std::string_view word(Intra intra);
+std::string_view word(Between between);
+std::string_view word(Within within);
 std::string_view word(Reason reason);
 
 /// Enters what a verb did into the context's history, if that is kept.

@@ -16,7 +16,7 @@ bool normalize_wide(Call<Scalar, Layout, Space>& call) {
 /// W <- W r: what sweeps have left is the caller's block beside V again, to rounding. A column that is found
 /// dependent only after it has lent its direction to others would take what these have of it along. 2b words.
 template <class Scalar, class Layout, class Space>
-void undo_steps(Call<Scalar, Layout, Space>& call) {
+void undo_changes(Call<Scalar, Layout, Space>& call) {
   auto& [s, r, spare, triangular] = call.coefficients;
   dense::set_identity(call.work);
   dense::axpby(Scalar(-1), r, Scalar(1), call.work);
@@ -39,14 +39,14 @@ Trust<RealOf<Scalar>> recover(Call<Scalar, Layout, Space>& call) {
   constexpr int most_rounds = 4;
   Trust<RealOf<Scalar>> sweep;
   for (int round = 0; round < most_rounds && !sweep.certified(); ++round) {
-    undo_steps(call);
+    undo_changes(call);
     reduce(call);
     ++call.findings.result.sweeps;
     dense::copy(call.products.squares, call.lengths.before);
     subtract_projection(call);
-    call.findings.result.method = {Inter::bcgs2, Intra::dd_cholqr2, call.block.m > 0, true};
+    call.findings.result.method = {Between::bcgs2, Within::dd_cholqr2, call.block.m > 0, true};
     if (round > 0 || !normalize_wide(call)) {
-      call.findings.result.method.intra = Intra::cgs2;
+      call.findings.result.method.within = Within::cgs2;
       orthogonalize_columns(call, repeated(1, true));
     }
     sweep = pip_sweep(call, Another::may, true);
@@ -61,7 +61,7 @@ template <class Scalar, class Layout, class Space>
 Trust<RealOf<Scalar>> escalate(Call<Scalar, Layout, Space>& call, Trust<RealOf<Scalar>> sweep) {
   call.findings.note(Reason::ill_conditioned);
   constexpr int most_polishing = 2;
-  call.findings.result.method = {Inter::pipi_plus, Intra::cholqr2, call.block.m > 0, true};
+  call.findings.result.method = {Between::pipi_plus, Within::cholqr2, call.block.m > 0, true};
   for (int i = 0; i < most_polishing && sweep.done && !sweep.certified(); ++i) {
     const bool tidies = verdict_on(sweep) == Verdict::tidy;
     sweep = tidies ? tidy_sweep(call, sweep) : pip_sweep(call, Another::may, true);

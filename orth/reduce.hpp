@@ -15,7 +15,7 @@ void add_sketch(Call<Scalar, Layout, Space>& call, InnerProducts<Scalar, Layout,
   constexpr std::uint64_t stream = 0x736b657463686573;  // apart from that of replaced columns
   const std::uint64_t seed =
       (block.options.seed ^ stream) + static_cast<std::uint64_t>(call.draws++) * 0x9e3779b97f4a7c15;
-  if (block.intra() == Intra::rand_cholqr) {
+  if (block.within() == Within::rand_cholqr) {
     sketch_share(block.w, seed, sketch);
     products.add_share(sketch);
     call.findings.words += block.b;
@@ -79,8 +79,8 @@ void reduce(Call<Scalar, Layout, Space>& call) {
     call.extended->reduce(call);
     return call.products.set_known(Known::all);
   }
-  const bool sketched = block.m == 0 && is_randomised(block.intra());
-  const bool wide = block.m == 0 && begins_with_wide_gram(block.intra());
+  const bool sketched = block.m == 0 && is_randomised(block.within());
+  const bool wide = block.m == 0 && begins_with_wide_gram(block.within());
   if (block.metric == nullptr && !wide && !sketched) return carry_out(call, {.next = Known::all});
   reduce_together(call, wide, sketched);
 }

@@ -52,7 +52,7 @@ Trust<RealOf<Scalar>> bcgs_sweep(Call<Scalar, Layout, Space>& call, bool block_b
   dense::column_squares(call.products.s, lengths.parts);
   const auto share = dense::smallest_share(lengths.before, lengths.parts);
   const auto part = dense::sum_of_shares(lengths.before, lengths.parts);
-  const bool by_columns = is_by_columns(block.intra());
+  const bool by_columns = is_by_columns(block.within());
   if (block.options.escalate && !by_columns && !watches_noise && !(share > 0 && block.trusts(1 / share))) {
     // A column would be left with little but rounding errors, unseen by its Gram matrix.
     call.findings.note(Reason::ill_conditioned);
@@ -61,7 +61,7 @@ Trust<RealOf<Scalar>> bcgs_sweep(Call<Scalar, Layout, Space>& call, bool block_b
   if (block_by_block) {
     subtract_block_by_block(call);
   } else {
-    subtract_projection(call, begins_with_gram(block.intra()) ? Known::gram : Known::none);
+    subtract_projection(call, begins_with_gram(block.within()) ? Known::gram : Known::none);
   }
   call.image.keep_if(share * Trust<Real>::outer_limit >= 1);
   auto sweep = normalize_block(call, watches_noise);
@@ -79,7 +79,7 @@ template <class Scalar, class Layout, class Space>
 Trust<RealOf<Scalar>> pip_sweep(Call<Scalar, Layout, Space>& call, Another another, bool recovering = false) {
   reduce(call);
   ++call.findings.result.sweeps;
-  const bool svqb = call.block.options.intra == Intra::svqb && !recovering;
+  const bool svqb = call.block.options.within == Within::svqb && !recovering;
   const bool skip_zeros = recovering || call.findings.has_lost();
   const auto found = by_pythagoras(call.block, call.products, svqb, skip_zeros, call.work, call.lengths.parts,
                                    call.factor, call.findings);
@@ -90,8 +90,8 @@ Trust<RealOf<Scalar>> pip_sweep(Call<Scalar, Layout, Space>& call, Another anoth
 template <class Scalar, class Layout, class Space>
 Trust<RealOf<Scalar>> tidy_sweep(Call<Scalar, Layout, Space>& call, Trust<RealOf<Scalar>> previous) {
   ++call.findings.result.sweeps;
-  const bool svqb = call.block.options.intra == Intra::svqb;
-  const auto next = gram_sweep(call, svqb ? Intra::svqb : Intra::cholqr, Another::none);
+  const bool svqb = call.block.options.within == Within::svqb;
+  const auto next = gram_sweep(call, svqb ? Within::svqb : Within::cholqr, Another::none);
   return {next.done, next.inner, previous.outer, previous.passed_on};
 }
 

@@ -53,11 +53,11 @@ void unit_scales(const Real* squares, std::int64_t b, Real* scales) {
   }
 }
 
-/// W <- Q, step = R by Householder reflections: of chunks of rows, of their R's, and so on, and at last of the ranks'
-/// R's, which all ranks gather and factorise alike. Orthonormal to rounding for any W, dependent columns included:
-/// those get some direction, not one that keeps off V; so where escalation is allowed, W is left to the strong method.
-/// One reduction of b^2 words a rank; 4b words. On the host, wherever W lies. Without a metric. Source: Demmel,
-/// Grigori, Hoemmen, Langou 2012.
+/// W <- Q and the factor R by Householder reflections: of chunks of rows, of their R's, and so on, and at last of the
+/// ranks' R's, which all ranks gather and factorise alike. Orthonormal to rounding for any W, dependent columns
+/// included: those get some direction, not one that keeps off V; so where escalation is allowed, W is left to the
+/// strong method. One reduction of b^2 words a rank; 4b words. On the host, wherever W lies. Without a metric. Source:
+/// Demmel, Grigori, Hoemmen, Langou 2012.
 template <class Scalar, class Layout, class Space>
 Trust<RealOf<Scalar>> tsqr_sweep(Call<Scalar, Layout, Space>& call) {
   const auto& block = call.block;

@@ -53,12 +53,12 @@ bool holds_noise(Call<Scalar, Layout, Space>& call) {
 /// is at hand; 2b words, which leave the next Gram matrix behind if there is to be another sweep. `watches_noise`: a W
 /// that is hardly more than noise is left alone.
 template <class Scalar, class Layout, class Space>
-Trust<RealOf<Scalar>> gram_sweep(Call<Scalar, Layout, Space>& call, Intra intra, Another another,
+Trust<RealOf<Scalar>> gram_sweep(Call<Scalar, Layout, Space>& call, Within within, Another another,
                                  bool watches_noise = false) {
   reduce_gram(call);
   if (watches_noise && is_mostly_noise(call)) return {};
   dense::copy(call.products.g, call.work);
-  const auto found = by_gram(call.block, intra == Intra::svqb, call.work, call.products.squares,
+  const auto found = by_gram(call.block, within == Within::svqb, call.work, call.products.squares,
                              call.findings.has_lost(), call.factor, call.findings);
   return conclude(call, found, false, another);
 }
@@ -167,7 +167,7 @@ Trust<RealOf<Scalar>> sketched_sweep(Call<Scalar, Layout, Space>& call) {
   reduce_sketch(call);
   call.set_reference();
   dense::qr_factor(call.products.sketch, call.factor.r);
-  if (call.block.intra() == Intra::rand_cholqr_gauss) {  // normal numbers have not been scaled yet
+  if (call.block.within() == Within::rand_cholqr_gauss) {  // normal numbers have not been scaled yet
     const Real variance = static_cast<Real>(call.products.sketch.rows()) * (ScalarTraits<Scalar>::is_complex ? 2 : 1);
     dense::axpby(Scalar(0), call.factor.r, Scalar(1 / std::sqrt(variance)), call.factor.r);
   }
@@ -190,30 +190,31 @@ Trust<RealOf<Scalar>> sketched_sweep(Call<Scalar, Layout, Space>& call) {
 
 /// The first sweep of a method within a block.
 template <class Scalar, class Layout, class Space>
-Trust<RealOf<Scalar>> first_sweep(Call<Scalar, Layout, Space>& call, Intra intra, Another another, bool watches_noise) {
-  switch (intra) {
-    case Intra::shifted_cholqr3:
+Trust<RealOf<Scalar>> first_sweep(Call<Scalar, Layout, Space>& call, Within within, Another another,
+                                  bool watches_noise) {
+  switch (within) {
+    case Within::shifted_cholqr3:
       return shifted_sweep(call, another);
-    case Intra::dd_cholqr:
-    case Intra::dd_cholqr2:
+    case Within::dd_cholqr:
+    case Within::dd_cholqr2:
       if (call.block.options.escalate) return wide_sweep_to_rank(call, another);  // the strong method takes the others
       return wide_sweep(call, static_cast<RealOf<Scalar>>(call.block.b) * epsilon<Scalar> * epsilon<Scalar>,
                         call.products.squares, another);
-    case Intra::tsqr:
+    case Within::tsqr:
       return tsqr_sweep(call);
-    case Intra::rand_cholqr:
-    case Intra::rand_cholqr_gauss:
+    case Within::rand_cholqr:
+    case Within::rand_cholqr_gauss:
       return sketched_sweep(call);
-    case Intra::pivoted_cholqr:
+    case Within::pivoted_cholqr:
       return pivoted_sweep(call);
-    case Intra::cgs:
-    case Intra::cgs2:
-    case Intra::cholqr:
-    case Intra::cholqr2:
-    case Intra::svqb:
+    case Within::cgs:
+    case Within::cgs2:
+    case Within::cholqr:
+    case Within::cholqr2:
+    case Within::svqb:
       break;
   }
-  return gram_sweep(call, intra, another, watches_noise);
+  return gram_sweep(call, within, another, watches_noise);
 }
 
 /// How many columns of the caller's block the factor shows to be more than noise.
@@ -224,18 +225,18 @@ std::int64_t count_rank(const Call<Scalar, Layout, Space>& call) {
 
 /// The first sweep, and as many of CholQR (or SVQB) as are asked for or needed.
 template <class Scalar, class Layout, class Space>
-Trust<RealOf<Scalar>> sweeps_within(Call<Scalar, Layout, Space>& call, Intra intra, bool watches_noise) {
+Trust<RealOf<Scalar>> sweeps_within(Call<Scalar, Layout, Space>& call, Within within, bool watches_noise) {
   using Real = RealOf<Scalar>;
-  const bool may_stop = call.block.options.adaptive || intra == Intra::svqb;
-  const int others = sweeps_after_first(intra);
+  const bool may_stop = call.block.options.adaptive || within == Within::svqb;
+  const int others = sweeps_after_first(within);
   const auto after = [&](int i) { return i == others ? Another::none : may_stop ? Another::may : Another::must; };
-  auto sweep = first_sweep(call, intra, after(0), watches_noise);
+  auto sweep = first_sweep(call, within, after(0), watches_noise);
   for (int i = 1; i <= others && sweep.done; ++i) {
     if (may_stop && sweep.orthonormal()) break;
-    const auto next = gram_sweep(call, intra == Intra::svqb ? Intra::svqb : Intra::cholqr, after(i), watches_noise);
+    const auto next = gram_sweep(call, within == Within::svqb ? Within::svqb : Within::cholqr, after(i), watches_noise);
     if (!next.done) return next;
     // What the shift kept is lifted by later sweeps.
-    const Real outer = intra == Intra::shifted_cholqr3 ? sweep.outer * next.outer : sweep.outer;
+    const Real outer = within == Within::shifted_cholqr3 ? sweep.outer * next.outer : sweep.outer;
     sweep = {true, next.inner, outer, 0};
   }
   return sweep;
@@ -245,16 +246,16 @@ Trust<RealOf<Scalar>> sweeps_within(Call<Scalar, Layout, Space>& call, Intra int
 /// with columns that are hardly more than noise is left to the strong method.
 template <class Scalar, class Layout, class Space>
 Trust<RealOf<Scalar>> normalize_block(Call<Scalar, Layout, Space>& call, bool watches_noise = false) {
-  const Intra intra = call.block.intra();
-  if (is_by_columns(intra)) {
-    const int least = intra == Intra::cgs ? 1 : 2;
+  const Within within = call.block.within();
+  if (is_by_columns(within)) {
+    const int least = within == Within::cgs ? 1 : 2;
     return orthogonalize_columns(call, call.block.options.escalate ? repeated(least) : Repetition{least, least});
   }
-  const auto sweep = sweeps_within(call, intra, watches_noise);
+  const auto sweep = sweeps_within(call, within, watches_noise);
   if (sweep.done && watches_noise && holds_noise(call)) return {};
   // These make a column even of the noise of a dependent one. Their factor shows that in the end.
-  const bool shifted = intra == Intra::shifted_cholqr3;
-  const bool reaches_noise = shifted || begins_with_wide_gram(intra) || is_randomised(intra);
+  const bool shifted = within == Within::shifted_cholqr3;
+  const bool reaches_noise = shifted || begins_with_wide_gram(within) || is_randomised(within);
   if (!reaches_noise || !call.coefficients.triangular || !sweep.done) return sweep;
   const std::int64_t rank = count_rank(call);
   call.findings.note_rank(rank);

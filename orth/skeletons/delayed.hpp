@@ -101,18 +101,18 @@ class Delayed {
   using Real = RealOf<Scalar>;
   using Waiting = Postponed<Scalar, Layout, Space>;
 
-  explicit Delayed(F& f) : f_(f), m_(f.m), two_reductions_(f.options.inter == Inter::p_2s) {}
+  explicit Delayed(F& f) : f_(f), m_(f.m), two_reductions_(f.options.between == Between::p_2s) {}
 
   void run() {
     end_ = std::min(f_.width, f_.n);
     if (!f_.settle(0, end_, end_, f_.options)) return f_.leave_from(end_);
-    while (!(final_ && end_ == f_.n) && step()) {
+    while (!(final_ && end_ == f_.n) && advance()) {
     }
   }
 
  private:
   /// One reduction for the block [begin_, end_), unless it is final, and the next. False: broken, and not to escalate.
-  bool step() {
+  bool advance() {
     WorkspaceScope<> scope(f_.context);
     const std::int64_t stop = std::min(f_.n, end_ + f_.width);
     const std::int64_t from = final_ ? end_ : begin_;
@@ -130,7 +130,7 @@ class Delayed {
       return begin_ == f_.n || begin_block(s, gram, lengths, ahead);
     };
     if (final_) return begin_next(nullptr);
-    if (f_.options.inter == Inter::p_adaptive && !two_reductions_ && is_far_from_orthonormal(of_block)) {
+    if (f_.options.between == Between::p_adaptive && !two_reductions_ && is_far_from_orthonormal(of_block)) {
       two_reductions_ = true;
       settle_alone();
       return true;
@@ -232,7 +232,7 @@ class Delayed {
     const Small none = Small::scratch(scope, m_ + begin_, end_ - begin_);
     dense::fill(none, Scalar(0));
     f_.compose(begin_, end_, end_, none, call.coefficients.r);
-    part.method.inter = Inter::p_2s;
+    part.method.between = Between::p_2s;
     f_.absorb(call, part);
   }
 
@@ -251,9 +251,9 @@ class Delayed {
     look_at_block(call);
     Result& result = call.findings.result;
     auto sweep = two_reductions_ ? normalized_sweep(call) : pip_sweep(call, Another::none);
-    if (!sweep.done && f_.options.inter == Inter::p_adaptive && !two_reductions_) {
+    if (!sweep.done && f_.options.between == Between::p_adaptive && !two_reductions_) {
       two_reductions_ = true;
-      result.method.inter = Inter::p_2s;
+      result.method.between = Between::p_2s;
       sweep = normalized_sweep(call);
     }
     const bool lost = call.findings.has_lost();

@@ -8,7 +8,7 @@ namespace blockvec::orth {
 
 /// One call of factorize: a tall matrix that becomes Q block after block, beside a basis V. At any time
 ///     X_in = V S + X R,
-/// S and R beginning as zero and the identity. Skeletons are written with the steps offered here.
+/// S and R beginning as zero and the identity. Skeletons are written with what it offers.
 template <class Scalar, class Layout, class Space>
 struct Factorization {
   using Tall = BlockVector<Scalar, Layout, Space>;
@@ -32,7 +32,7 @@ struct Factorization {
         coefficients(Small::scratch(scope, m + n, n)),
         s(coefficients.block(0, m, 0, n)),
         r(coefficients.block(m, m + n, 0, n)),
-        defect{options.inter == Inter::pip_dd ? Small::scratch(scope, m + n, m + n) : Small(), 0} {
+        defect{options.between == Between::pip_dd ? Small::scratch(scope, m + n, m + n) : Small(), 0} {
     dense::fill(s, Scalar(0));
     dense::set_identity(r);
     if (options.basis_width == 0) options.basis_width = width;
@@ -70,7 +70,7 @@ struct Factorization {
     const Tall w = x.columns(begin, end);
     OneBlock call(context, how, draws, beside, w, metric_for(begin, end));
     call.block.set_whole(x, begin);
-    const bool extended = options.inter == Inter::pip_dd && given == nullptr;
+    const bool extended = options.between == Between::pip_dd && given == nullptr;
     const std::int64_t width_beside = beside.width();
     const Defect<Scalar> of_beside =
         extended ? Defect<Scalar>{defect.matrix.block(0, width_beside, 0, width_beside), defect.known} : defect;
@@ -92,7 +92,7 @@ struct Factorization {
     for (const std::int64_t j : part.lost) result.lost.push_back(call.block.first_column + j);
     if (part.reason == Reason::none) return;
     result.reason = std::max(result.reason, part.reason);
-    result.method = {part.method.inter, part.method.intra, true, true};
+    result.method = {part.method.between, part.method.within, true, true};
   }
   /// The same for a Call that did a part of the work on its block, which others will finish.
   void absorb_part(OneBlock& call) {

@@ -10,10 +10,10 @@ template <class Scalar, class Layout, class Space>
 class Staged {
  public:
   explicit Staged(Factorization<Scalar, Layout, Space>& f) : f_(f), second_(f.options) {
-    second_.inter = Inter::pip;
-    second_.intra = Intra::cholqr2;  // what is well-conditioned needs no eigenvectors
+    second_.between = Between::pip;
+    second_.within = Within::cholqr2;  // what is well-conditioned needs no eigenvectors
     const std::int64_t panel = f.options.panel_width > 0 ? f.options.panel_width : 8 * f.width;
-    two_stage_ = f.options.inter == Inter::two_stage;
+    two_stage_ = f.options.between == Between::two_stage;
     panel_ = two_stage_ ? panel : f.n;
   }
 

@@ -79,16 +79,16 @@ TEST(BlockLanczos, FindsMultiplicitiesWhateverTheBlock) {
 }
 
 TEST(BlockLanczos, ConvergesWithEveryPairOfMethods) {
-  using orth::Inter;
-  using orth::Intra;
+  using orth::Between;
+  using orth::Within;
   const Laplacian grid({9, 9});
   const auto exact = exact_laplacian({9, 9});
   LanczosOptions options = with(4, 3);
-  for (int inter = 0; inter <= static_cast<int>(Inter::two_stage); ++inter) {
-    for (int intra = 0; intra <= static_cast<int>(Intra::pivoted_cholqr); ++intra) {
-      options.orth.inter = static_cast<Inter>(inter);
-      options.orth.intra = static_cast<Intra>(intra);
-      SCOPED_TRACE(to_string(options.orth.inter) + "/" + to_string(options.orth.intra));
+  for (int between = 0; between <= static_cast<int>(Between::two_stage); ++between) {
+    for (int within = 0; within <= static_cast<int>(Within::pivoted_cholqr); ++within) {
+      options.orth.between = static_cast<Between>(between);
+      options.orth.within = static_cast<Within>(within);
+      SCOPED_TRACE(to_string(options.orth.between) + "/" + to_string(options.orth.within));
       expect_right(grid, options, exact);
     }
   }

@@ -6,8 +6,8 @@
 namespace blockvec::test {
 namespace {
 
+using orth::Between;
 using orth::Deficiency;
-using orth::Inter;
 using orth::Options;
 using orth::Reason;
 
@@ -165,11 +165,11 @@ TYPED_TEST(Factorize, TheAdaptiveSwitchAsksForASecondReductionOnlyWhereOneDoesNo
     const auto options = this->options("p-1s2s/cholqr2", escalate);
     const auto easy = this->run(this->generator.glued(count, blocks, width, this->kappa(0.25)), width, options);
     EXPECT_EQ(easy.result.reason, Reason::none) << easy.result.describe();
-    EXPECT_EQ(easy.result.method.inter, Inter::p_adaptive);
+    EXPECT_EQ(easy.result.method.between, Between::p_adaptive);
     EXPECT_LE(easy.result.reductions, 2 + rest + 1) << easy.result.describe();
     const auto hard = this->run(this->generator.glued(count, blocks, width, this->kappa(0.6)), width, options);
     EXPECT_TRUE(hard.result.orthonormal) << hard.result.describe();
-    EXPECT_EQ(hard.result.method.inter, Inter::p_2s) << hard.result.describe();
+    EXPECT_EQ(hard.result.method.between, Between::p_2s) << hard.result.describe();
     EXPECT_GT(hard.result.reductions, 2 + rest + 1);
     EXPECT_LE(hard.result.reductions, 2 + 3 * rest + 2) << hard.result.describe();  // CholQR2 within
     EXPECT_LE(hard.loss(), rounding_loss<Scalar>(n));

@@ -6,10 +6,10 @@
 namespace blockvec::test {
 namespace {
 
-using orth::Inter;
-using orth::Intra;
+using orth::Between;
 using orth::Options;
 using orth::Reason;
+using orth::Within;
 
 template <class K>
 class Methods : public ::testing::Test {

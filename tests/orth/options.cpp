@@ -8,26 +8,26 @@ namespace blockvec::orth {
 namespace {
 
 TEST(Options, NamesAreReadAndWritten) {
-  for (const Inter inter :
-       {Inter::bcgs, Inter::bmgs, Inter::bcgs2, Inter::bcgsi_a, Inter::pip, Inter::pip_plus, Inter::pipi_plus,
-        Inter::pip_dd, Inter::p_1s, Inter::p_2s, Inter::p_adaptive, Inter::two_stage}) {
-    for (const Intra intra :
-         {Intra::cgs, Intra::cgs2, Intra::cholqr, Intra::cholqr2, Intra::svqb, Intra::shifted_cholqr3, Intra::dd_cholqr,
-          Intra::dd_cholqr2, Intra::tsqr, Intra::rand_cholqr, Intra::rand_cholqr_gauss, Intra::pivoted_cholqr}) {
-      const Options options = parse_options(to_string(inter) + "/" + to_string(intra));
-      EXPECT_EQ(options.inter, inter);
-      EXPECT_EQ(options.intra, intra);
+  for (const Between between :
+       {Between::bcgs, Between::bmgs, Between::bcgs2, Between::bcgsi_a, Between::pip, Between::pip_plus,
+        Between::pipi_plus, Between::pip_dd, Between::p_1s, Between::p_2s, Between::p_adaptive, Between::two_stage}) {
+    for (const Within within : {Within::cgs, Within::cgs2, Within::cholqr, Within::cholqr2, Within::svqb,
+                                Within::shifted_cholqr3, Within::dd_cholqr, Within::dd_cholqr2, Within::tsqr,
+                                Within::rand_cholqr, Within::rand_cholqr_gauss, Within::pivoted_cholqr}) {
+      const Options options = parse_options(to_string(between) + "/" + to_string(within));
+      EXPECT_EQ(options.between, between);
+      EXPECT_EQ(options.within, within);
     }
   }
 }
 
 TEST(Options, AMissingHalfKeepsItsDefault) {
-  EXPECT_EQ(parse_options("bcgs2").inter, Inter::bcgs2);
-  EXPECT_EQ(parse_options("bcgs2").intra, Options{}.intra);
-  EXPECT_EQ(parse_options("/svqb").inter, Options{}.inter);
-  EXPECT_EQ(parse_options("/svqb").intra, Intra::svqb);
-  EXPECT_EQ(parse_options("pip/").inter, Inter::pip);
-  EXPECT_EQ(parse_options("").inter, Options{}.inter);
+  EXPECT_EQ(parse_options("bcgs2").between, Between::bcgs2);
+  EXPECT_EQ(parse_options("bcgs2").within, Options{}.within);
+  EXPECT_EQ(parse_options("/svqb").between, Options{}.between);
+  EXPECT_EQ(parse_options("/svqb").within, Within::svqb);
+  EXPECT_EQ(parse_options("pip/").between, Between::pip);
+  EXPECT_EQ(parse_options("").between, Options{}.between);
 }
 
 TEST(Options, UnknownWordsAreNamedWithTheKnownOnes) {
@@ -50,7 +50,7 @@ TEST(Options, UnknownWordsAreNamedWithTheKnownOnes) {
 TEST(Result, IsDescribedInOneLine) {
   Result result;
   result.rank = 8;
-  result.method = {Inter::pipi_plus, Intra::cholqr2, true, true};
+  result.method = {Between::pipi_plus, Within::cholqr2, true, true};
   result.sweeps = 2;
   result.reductions = 2;
   result.passes = 31;
@@ -60,7 +60,7 @@ TEST(Result, IsDescribedInOneLine) {
   result.reductions = 1;
   result.reason = Reason::breakdown;
   result.orthonormal = false;
-  result.method.has_inter = false;
+  result.method.has_between = false;
   EXPECT_EQ(result.describe(),
             "rank 8, cholqr2, 1 sweep, 1 reduction, 31.0 passes, condition >= 1.2e+03, the Cholesky factorisation "
             "broke down, "

@@ -36,10 +36,10 @@ class Bytes {
     add(result.reductions);
     add(result.applications);
     add(result.passes);
-    add(result.method.inter);
-    add(result.method.intra);
-    add(result.method.has_inter);
-    add(result.method.has_intra);
+    add(result.method.between);
+    add(result.method.within);
+    add(result.method.has_between);
+    add(result.method.has_within);
     add(result.reason);
     for (const std::int64_t j : result.lost) add(j);
   }
@@ -89,13 +89,13 @@ TYPED_TEST(Processors, EveryMethodGivesTheSameBits) {
   Trial<TypeParam> hard(this->context, rows, v, this->generator.with_condition(count, b, kappa(0.7)));
   const std::int64_t widths[] = {0, 12, b};  // 0: project_and_normalize; else of factorize's blocks
   std::size_t next = 0;
-  for (const std::string& inter : words(false)) {
-    for (const std::string& intra : words(true)) {
+  for (const std::string& between : words(false)) {
+    for (const std::string& within : words(true)) {
       auto& trial = next % 2 == 0 ? easy : hard;
       const std::int64_t width = widths[next++ / 2 % 3];
-      SCOPED_TRACE(inter + "/" + intra + ", width " + std::to_string(width));
+      SCOPED_TRACE(between + "/" + within + ", width " + std::to_string(width));
       distribute<Scalar>(trial.x, trial.w);
-      orth::Orthogonalizer orthogonalizer(this->context, orth::parse_options(inter + "/" + intra));
+      orth::Orthogonalizer orthogonalizer(this->context, orth::parse_options(between + "/" + within));
       const auto result = width == 0 ? orthogonalizer.project_and_normalize(trial.v, trial.w, &trial.s, &trial.r)
                                      : orthogonalizer.factorize(trial.v, trial.w, &trial.s, &trial.r, width);
       Bytes bytes;
@@ -104,7 +104,7 @@ TYPED_TEST(Processors, EveryMethodGivesTheSameBits) {
       bytes.add(trial.r);
       EXPECT_TRUE(bytes.same_on_all_ranks(this->context.communicator())) << result.describe();
     }
-    next += inter.size();  // so that every method within meets several widths
+    next += between.size();  // so that every method within meets several widths
   }
 }
 

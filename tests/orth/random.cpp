@@ -9,9 +9,9 @@
 namespace blockvec::test {
 namespace {
 
+using orth::Between;
 using orth::Deficiency;
-using orth::Inter;
-using orth::Intra;
+using orth::Within;
 
 template <class K>
 class RandomCases : public ::testing::Test {};
@@ -158,7 +158,7 @@ class RandomCase {
   }
 
   std::string describe() const {
-    return block_.text + ", " + to_string(options_.inter) + "/" + to_string(options_.intra) +
+    return block_.text + ", " + to_string(options_.between) + "/" + to_string(options_.within) +
            (width_ > 0 ? ", factorize by " + std::to_string(width_) : "") +
            (options_.adaptive ? "" : ", not adaptive") + (options_.escalate ? "" : ", no escalation") +
            (reproducible_ ? ", reproducible" : "") + (has_metric_ ? ", in a metric" : "") +
@@ -199,7 +199,7 @@ class RandomCase {
   std::int64_t most_reductions() const {
     const std::int64_t blocks = width_ == 0 ? 1 : (b() + width_ - 1) / width_ * 2;
     return blocks * (4 + m() + 12 * 7) + (4 * 6 + 3 * 8) * b() * (width_ == 0 ? 1 : 2) +
-           (options_.inter == Inter::bmgs ? 12 * blocks * (m() + b()) : 0);
+           (options_.between == Between::bmgs ? 12 * blocks * (m() + b()) : 0);
   }
 
   /// Whether the right columns were called dependent, block by block. What took their place counts for later blocks.
@@ -211,7 +211,7 @@ class RandomCase {
       const std::int64_t end = std::min(b(), begin + width);
       const Span<Scalar> before = span;
       std::string wrong = judge_lost(span, block_.x, begin, end, result.lost, tolerance(), false);
-      if (!wrong.empty() && options_.intra == Intra::pivoted_cholqr) {
+      if (!wrong.empty() && options_.within == Within::pivoted_cholqr) {
         span = before;
         wrong = judge_lost(span, block_.x, begin, end, result.lost, tolerance(), true);
       }
@@ -228,7 +228,7 @@ class RandomCase {
     const Columns s = collect(trial.s), r = collect(trial.r);
     const Columns vs = product(block_.v, s), qr = product(q, r);
     // Shifted CholQR3 puts blocks back by a product with what it had divided by; SVQB goes through up to six factors.
-    const bool many = options_.intra == Intra::shifted_cholqr3 || options_.intra == Intra::svqb;
+    const bool many = options_.within == Within::shifted_cholqr3 || options_.within == Within::svqb;
     const double relative = condition() * (many ? 16 : 4) * rounding_residual<Scalar>(m() + b());
     const double rest = tolerance() * std::sqrt(static_cast<double>(b()));
     const double floor = 4 * static_cast<double>(m() + b()) * static_cast<double>(denormal_step<Scalar>);

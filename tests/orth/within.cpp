@@ -308,11 +308,11 @@ TYPED_TEST(Within, EveryMethodEscalatesBesideABasis) {
     const auto inside = product(v, this->generator.random(m, b));
     for (std::size_t i = 0; i < x.entries.size(); ++i) x.entries[i] += 0.2L * inside.entries[i];
     Trial<TypeParam> trial(this->context, this->rows(count), v, x);
-    for (const std::string inter : {"bcgs", "bcgs2"}) {
-      for (const std::string intra : added) {
+    for (const std::string between : {"bcgs", "bcgs2"}) {
+      for (const std::string within : added) {
         distribute<Scalar>(trial.x, trial.w);
-        const auto result = trial.run(orth::parse_options(inter + "/" + intra));
-        SCOPED_TRACE(inter + "/" + intra + ", kappa = eps^-" + std::to_string(power) + ": " + result.describe());
+        const auto result = trial.run(orth::parse_options(between + "/" + within));
+        SCOPED_TRACE(between + "/" + within + ", kappa = eps^-" + std::to_string(power) + ": " + result.describe());
         EXPECT_TRUE(result.orthonormal);
         EXPECT_LE(trial.loss(), rounding_loss<Scalar>(m + b));
         EXPECT_LE(trial.residual(), rounding_residual<Scalar>(m + b));
@@ -384,8 +384,8 @@ TYPED_TEST(Within, InAReproducibleContextWhatDependsOnRanksGivesWay) {
       Trial<TypeParam> trial(exact, RowDistribution::uniform(60, exact.communicator()), {60, 0}, x);
       const auto result = trial.run(orth::parse_options("/" + method));
       SCOPED_TRACE(method + ": " + result.describe());
-      EXPECT_NE(result.method.intra, orth::Intra::tsqr);
-      EXPECT_NE(result.method.intra, orth::Intra::rand_cholqr);
+      EXPECT_NE(result.method.within, orth::Within::tsqr);
+      EXPECT_NE(result.method.within, orth::Within::rand_cholqr);
       EXPECT_TRUE(result.orthonormal);
       EXPECT_LE(trial.loss(), rounding_loss<Scalar>(4));
     }

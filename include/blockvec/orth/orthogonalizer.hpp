@@ -19,7 +19,7 @@ namespace blockvec::orth {
 
 /// Within a block: X = Q R. Loss of orthogonality |I - Q^H Q| in terms of the condition number kappa of X with its
 /// columns scaled to unit length, without escalation; reductions for a block of b columns.
-enum class Intra {
+enum class Within {
   cgs,      ///< classical Gram-Schmidt by columns: eps kappa^2; b, and one for every column whose length cancels
   cgs2,     ///< each column projected twice: eps while eps kappa < 1; 2b - 1
   cholqr,   ///< Gram matrix and Cholesky: eps kappa^2, breaks near kappa = eps^-1/2; 1
@@ -57,7 +57,7 @@ enum class Intra {
 /// The last four delay work to a block's successor, so they are themselves in factorize() alone. What verbs for one
 /// block make of them, having none: of p-1s, p-1s2s and two-stage pipi+ (p-1s2s goes on like p-2s where PIP breaks); of
 /// p-2s projection, the method within and PIP in 2 + i; of pip+ pipi+.
-enum class Inter {
+enum class Between {
   bcgs,        ///< one projection, then the method within the block: no useful bound; 1 + i [1]
   bmgs,        ///< projected on V block by block (Options::basis_width), then the method within: eps kappa; k + i [1]
   bcgs2,       ///< projected and normalised twice: eps while eps kappa < 1, with a strong method within; 2 + 2i [2]
@@ -101,8 +101,8 @@ enum class Reason {
 };
 
 struct Options {
-  Inter inter = Inter::pipi_plus;
-  Intra intra = Intra::cholqr2;
+  Between between = Between::pipi_plus;
+  Within within = Within::cholqr2;
   Deficiency deficiency = Deficiency::replace;
   /// Go on to a stronger method where quantities at hand show that the chosen one does not reach rounding level; false:
   /// do what was asked and say how it went.
@@ -119,16 +119,16 @@ struct Options {
 /// words.
 Options parse_options(std::string_view text);
 std::string known_methods();  ///< "bcgs, bmgs, ... / cgs, cgs2, ..."
-std::string to_string(Inter inter);
-std::string to_string(Intra intra);
+std::string to_string(Between between);
+std::string to_string(Within within);
 std::string to_string(Reason reason);
 
 /// What was done. Printed as "pipi+/cholqr2"; without a basis "cholqr2", for a projection alone "pipi+".
 struct Method {
-  Inter inter = Inter::pipi_plus;
-  Intra intra = Intra::cholqr2;
-  bool has_inter = false;
-  bool has_intra = false;
+  Between between = Between::pipi_plus;
+  Within within = Within::cholqr2;
+  bool has_between = false;
+  bool has_within = false;
 };
 std::string to_string(const Method& method);
 std::ostream& operator<<(std::ostream& stream, const Method& method);
@@ -226,9 +226,9 @@ class Orthogonalizer {
                                const std::type_identity_t<Metric<Scalar, Layout, Space>>* metric = nullptr);
 
   /// X (K x n) <- Q with orthonormal columns and X_in = Q R, by blocks of `width` columns (the last may be narrower). R
-  /// (n x n) is upper triangular; block upper triangular where SVQB took part. The only verb in which all of Inter are
-  /// themselves, with the reductions stated there for each block but the first, which has nothing to be projected on:
-  /// it takes those of the method within, and is made orthonormal by it alone. p-1s, p-2s and p-1s2s add one at the
+  /// (n x n) is upper triangular; block upper triangular where SVQB took part. The only verb in which all of Between
+  /// are themselves, with the reductions stated there for each block but the first, which has nothing to be projected
+  /// on: it takes those of the method within, and is made orthonormal by it alone. p-1s, p-2s and p-1s2s add one at the
   /// end. Words of a block beside m columns, on the host: p-1s 2m + 4b, p-2s 2m + 6b (CholQR within; the block before
   /// changes in the same pass), two-stage 2m + 3b and as many again for a panel, others as in project_and_normalize();
   /// with a metric each of both blocks changes in a pass of its own. Dependent columns are treated as
