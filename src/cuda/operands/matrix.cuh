@@ -35,6 +35,14 @@ struct Coefficient {
   }
 };
 
+/// Whether a kernel is to write its output: a word in device memory that an earlier kernel may have written. So a
+/// kernel reads it after await_previous_kernel. All threads of all blocks find the same, and end together.
+struct Condition {
+  const unsigned* word;  ///< null: it holds
+
+  __device__ bool holds() const { return word == nullptr || *word != 0; }
+};
+
 /// A tall matrix of any layout, addressed by entries (row, column) of its real view.
 template <class Real>
 struct Tall {

@@ -21,6 +21,7 @@ struct TsmmTask {
   std::uint32_t chunks;
   std::uint32_t chunks_per_ticket;  ///< consecutive chunks that a ticket stands for
   std::uint32_t draws;  ///< tickets that all takers draw together: each of them draws one that stands for no chunk
+  Condition condition;  ///< where it does not hold, nobody draws a ticket
 
   /// A taker calls this with its last ticket. Who has drawn the last one of all leaves the counter at zero for the next
   /// kernel.

@@ -281,6 +281,7 @@ __global__ void __launch_bounds__(Math::warps* warp_size + loading_threads, 1)
   const int warp = __shfl_sync(0xffffffffU, static_cast<int>(threadIdx.x) / warp_size, 0);
   if (threadIdx.x == 0) shared.initialize(p.stages, Math::warps_of_chunk(p) * warp_size);
   await_previous_kernel();
+  if (!p.condition.holds()) return;
   __syncthreads();
 
   if (warp >= Math::warps) {

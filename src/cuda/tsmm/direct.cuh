@@ -24,6 +24,7 @@ struct TsmmDirect {
   Coefficient<Real> alpha, beta;
   std::int64_t k;
   int m, n;  ///< columns, counted in scalars
+  Condition condition;
 };
 
 inline constexpr int direct_threads = 256;
@@ -51,6 +52,7 @@ __device__ inline void add_old_row(const TsmmDirect<float>& p, int m, const floa
 /// Computes up to `columns` columns of B. Each thread has `rows` rows, and loads `batch` columns of A at a time.
 template <class Real, int parts, int columns, int rows, int batch, class Sum = double>
 __global__ void __launch_bounds__(direct_threads) tsmm_direct_kernel(const __grid_constant__ TsmmDirect<Real> p) {
+  if (!p.condition.holds()) return;
   extern __shared__ __align__(1024) unsigned char memory[];
   Sum* const small = reinterpret_cast<Sum*>(memory);  // alpha C, row by row; zeros fill the last batch
   const Factor alpha = p.alpha.read();
@@ -137,6 +139,7 @@ __device__ inline void load_piece(Piece& piece, const Tall<const Real>& a, std::
 /// Blocks take row tiles of 32 rows in turn, and compute all columns of B for each.
 template <class Real>
 __global__ void __launch_bounds__(direct_threads) tsmm_general_kernel(const TsmmDirect<Real> p) {
+  if (!p.condition.holds()) return;
   __shared__ Piece a;
   __shared__ Piece c;
   const Factor alpha = p.alpha.read();

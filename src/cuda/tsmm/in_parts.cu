@@ -23,6 +23,7 @@ struct CopiedRuns {
   std::int64_t runs, length;
   Half half;
   int parts;  ///< real numbers of an entry, 1 or 2
+  Condition condition;
 };
 
 constexpr int copying_threads = 256;
@@ -31,6 +32,7 @@ constexpr int copied_at_a_time = 1024;
 /// A warp copies copied_at_a_time numbers of a run at a time.
 template <class Real>
 __global__ void __launch_bounds__(copying_threads) copy_runs_kernel(const CopiedRuns<Real> p) {
+  if (!p.condition.holds()) return;
   constexpr int warps = copying_threads / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const std::int64_t sections = ceil_div(p.length, copied_at_a_time);
@@ -51,7 +53,8 @@ __global__ void __launch_bounds__(copying_threads) copy_runs_kernel(const Copied
 }
 
 template <class T>
-void copy(const Matrix<const T>& from, const Matrix<T>& to, Triangle triangle, const Launcher& launcher) {
+void copy(const Matrix<const T>& from, const Matrix<T>& to, Triangle triangle, Condition condition,
+          const Launcher& launcher) {
   constexpr int parts = parts_of<T>;
   const bool rows = from.layout == Layout::row_major;
   Half half = small(from, triangle).half;
@@ -63,7 +66,8 @@ void copy(const Matrix<const T>& from, const Matrix<T>& to, Triangle triangle, c
                                 rows ? from.rows : from.columns,
                                 parts * (rows ? from.columns : from.rows),
                                 half,
-                                parts};
+                                parts,
+                                condition};
   const std::int64_t warps = p.runs * ceil_div(p.length, copied_at_a_time);
   const Grid grid{std::min<std::int64_t>(ceil_div(warps, copying_threads / 32), 1 << 16)};
   launcher.launch(Start::after_previous, copy_runs_kernel<real_t<T>>, grid, copying_threads, 0, p);
@@ -102,7 +106,7 @@ void launch_in_parts(const TsmmCall<T>& call, const dispatch::CudaTsmm& configur
   Matrix<const T> c = call.c;
   if (call.triangle != Triangle::general && columns < n) {
     const Matrix<T> whole = take<T>(inner.workspace, m, n, c.layout);
-    copy(c, whole, call.triangle, launcher);
+    copy(c, whole, call.triangle, {execution.condition}, launcher);
     c = whole;
   }
   const Matrix<T> results = in_place ? take<T>(inner.workspace, rows, n, call.b.layout) : call.b;
@@ -124,7 +128,8 @@ void launch_in_parts(const TsmmCall<T>& call, const dispatch::CudaTsmm& configur
       launch_tsmm(part, dispatch::choose(current_device(operation), problem).configuration, inner);
     }
     if (in_place) {
-      copy<T>(piece_of(results, 0, some, 0, n), piece_of(call.b, row, some, 0, n), Triangle::general, launcher);
+      copy<T>(piece_of(results, 0, some, 0, n), piece_of(call.b, row, some, 0, n), Triangle::general,
+              {execution.condition}, launcher);
     }
   }
 }

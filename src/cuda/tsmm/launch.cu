@@ -55,7 +55,8 @@ void set_task(TsmmTask<real_t<T>>& p, const TsmmCall<T>& call, const dispatch::T
        launcher.tickets(),
        static_cast<std::uint32_t>(chunks),
        static_cast<std::uint32_t>(x.chunks_per_ticket),
-       static_cast<std::uint32_t>(ceil_div(chunks, x.chunks_per_ticket) + takers)};
+       static_cast<std::uint32_t>(ceil_div(chunks, x.chunks_per_ticket) + takers),
+       {launcher.execution.condition}};
 }
 
 /// How a row-major operand comes, `rows` rows at a time: as flat row tiles, gaps included, or in TMA tiles (boxes).
@@ -357,7 +358,8 @@ void launch_kernel(const TsmmCall<double>& call, const dispatch::ShortK& x, cons
                      coefficient(call.alpha),
                      coefficient(call.beta),
                      static_cast<int>(call.a.columns),
-                     x.panel};
+                     x.panel,
+                     {launcher.execution.condition}};
   launcher.launch_early(tsmm_short_k_kernel_of<double>(x.blocks_n, x.tile_n), {x.blocks}, x.blocks_n * warp_size,
                         x.shared_bytes, p);
 }
@@ -365,9 +367,15 @@ void launch_kernel(const TsmmCall<double>& call, const dispatch::ShortK& x, cons
 template <class T>
 void launch_direct(const TsmmCall<T>& call, const dispatch::TsmmCommon& x, Kernel<TsmmDirect<real_t<T>>> kernel,
                    const TsmmLauncher& launcher) {
-  const TsmmDirect<real_t<T>> p{
-      tall(call.a),           tall(call.b), small(call.c, call.triangle),     coefficient(call.alpha),
-      coefficient(call.beta), call.a.rows,  static_cast<int>(call.a.columns), static_cast<int>(call.b.columns)};
+  const TsmmDirect<real_t<T>> p{tall(call.a),
+                                tall(call.b),
+                                small(call.c, call.triangle),
+                                coefficient(call.alpha),
+                                coefficient(call.beta),
+                                call.a.rows,
+                                static_cast<int>(call.a.columns),
+                                static_cast<int>(call.b.columns),
+                                {launcher.execution.condition}};
   launcher.launch(Start::after_previous, kernel, {x.blocks}, direct_threads, x.shared_bytes, p);
 }
 

@@ -81,6 +81,7 @@ __global__ void __launch_bounds__(sharing_threads, sharing_blocks<tn>)
   extern __shared__ __align__(128) unsigned char memory[];
   release_next_kernel();
   await_previous_kernel();
+  if (!p.condition.holds()) return;
   const int warp = static_cast<int>(threadIdx.x) / warp_size;
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   const Factor beta = p.beta.read();

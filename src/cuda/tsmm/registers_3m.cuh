@@ -260,6 +260,7 @@ __global__ void __launch_bounds__(dispatch::gauss_register_warps(pieces) * warp_
     barriers.initialize(p.stages, warps);
   }
   await_previous_kernel();
+  if (!p.condition.holds()) return;
   __syncthreads();
   const bool reads_a = !p.alpha.read().is_zero();
 

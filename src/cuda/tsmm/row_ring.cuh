@@ -122,6 +122,7 @@ __global__ void __launch_bounds__(Math::warps* warp_size + loading_threads, 1)
   auto* const packed = reinterpret_cast<typename Math::Number*>(outgoing + p.groups * bytes_out);
   if (threadIdx.x == 0) barriers.initialize(p.stages, static_cast<unsigned>(p.warps));
   await_previous_kernel();
+  if (!p.condition.holds()) return;
   __syncthreads();
 
   if (warp >= Math::warps) {

@@ -22,6 +22,7 @@ struct TsmmPanels {
   Coefficient<double> alpha, beta;
   int m;
   int fetched;  ///< columns of A that a block prefetches into the L2 cache before all else
+  Condition condition;
 };
 
 template <int warps, int pieces>
@@ -47,6 +48,7 @@ __global__ void __launch_bounds__(32 * warps, 16 / warps) tsmm_panels_kernel(con
     if (row < p.out.k) prefetch_line(p.a.data + row * p.a.distance + i % lines * 16);
   }
   await_previous_kernel();
+  if (!p.condition.holds()) return;
 
   const auto fill = [&](int stage, int depth) {
     if (depth < p.m) {

@@ -251,7 +251,7 @@ __global__ void pack_kernel(const __grid_constant__ TsmmBoxes<typename Pack::Rea
   release_next_kernel();
   await_previous_kernel();
   if (blockIdx.x == 0 && threadIdx.x == 0) *p.tickets = 0;
-  if (p.alpha.read().is_zero()) return;
+  if (!p.condition.holds() || p.alpha.read().is_zero()) return;
   Pack::pack(p, p.panels * p.panel, packed, static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x),
              static_cast<int>(gridDim.x * blockDim.x));
 }
@@ -370,6 +370,7 @@ __global__ void __launch_bounds__(block_threads, Math::blocks)
                         plain ? loading_threads / warp_size : 1);
   }
   await_previous_kernel();
+  if (!p.condition.holds()) return;
   if (items.clustered()) {
     meet_in_cluster();
   } else {

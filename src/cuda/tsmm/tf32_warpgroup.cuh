@@ -239,6 +239,7 @@ __global__ void __launch_bounds__(warpgroup_block_threads, 1)
     barriers.initialize(p.full_barriers, 1);
   }
   await_previous_kernel();
+  if (!p.condition.holds()) return;
   __syncthreads();
 
   if (warp >= 4 * warpgroups) {

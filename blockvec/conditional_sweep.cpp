@@ -1,0 +1,40 @@
+#include <blockvec/conditional_sweep.hpp>
+#include <blockvec/kernels/tall_skinny.hpp>
+#include <blockvec/operations.hpp>
+#include <string>
+
+#include "blockvec/checks.hpp"
+#include "blockvec/instantiate.hpp"
+#include "blockvec/kernel_calls.hpp"
+#include "blockvec/timer.hpp"
+
+namespace blockvec {
+
+template <class Scalar, class Layout, class Space>
+void conditional_sweep(const BlockVector<Scalar, Layout, Space>& all, const SmallMatrix<Scalar, Space>& c,
+                       const unsigned* condition) {
+  constexpr const char* name = "conditional_sweep";
+  const std::int64_t k = all.local_rows(), b = c.columns(), m = all.width() - b;
+  if (m < 0) {
+    throw ShapeError(std::string(name) + ": V = " + all.describe() + ": C has " + std::to_string(b) +
+                     " columns, expected no more than V");
+  }
+  require_small(name, "C", c, all.width(), b, all);
+  const OperationTimer<Space> timer(all.context(), Operation::gram_schmidt_sweep,
+                                    Cost<Scalar>::sweep_bytes(k, m, b, true), Cost<Scalar>::product_flops(k, m + b, b));
+  WorkspaceScope<Space> scope(all.context());
+  auto execution = tsmm_execution(scope, all, b);
+  if constexpr (is_host_space<Space>) {
+    if (*condition == 0) return;
+  } else {
+    execution.condition = condition;
+  }
+  kernels::tsmm_inplace<KernelScalar<Scalar>>(all.matrix(), kernel_matrix(c), kernels::Triangle::general, execution, m);
+}
+
+#define BLOCKVEC_CONDITIONAL_SWEEP(Scalar, Layout, Space)                                                       \
+  template void conditional_sweep(const BlockVector<Scalar, Layout, Space>&, const SmallMatrix<Scalar, Space>&, \
+                                  const unsigned*);
+BLOCKVEC_FOR_BLOCK_VECTORS(BLOCKVEC_CONDITIONAL_SWEEP)
+
+}  // namespace blockvec
