@@ -4,6 +4,7 @@
 
 #include "orth/deficiency.hpp"
 #include "orth/extended.hpp"
+#include "orth/queued_sweep.hpp"
 #include "orth/range.hpp"
 #include "orth/recovery.hpp"
 #include "orth/sweeps.hpp"
@@ -15,6 +16,43 @@ template <class Scalar, class Layout, class Space>
 Trust<RealOf<Scalar>> sweep_of(Call<Scalar, Layout, Space>& call, Kind kind, Another another) {
   if (kind == Kind::extended && call.extended != nullptr) return extended_sweep(call, another);
   return kind >= Kind::pythagorean ? pip_sweep(call, another) : bcgs_sweep(call, kind == Kind::by_blocks);
+}
+
+/// Whether a first sweep is to run on a device from its products to the change of W: a Pythagorean one after which,
+/// where it is enough, no other one is asked for, on a W that follows V in one block vector.
+template <class Scalar, class Layout, class Space>
+bool may_be_queued(const Call<Scalar, Layout, Space>& call) {
+  const auto& block = call.block;
+  if (is_host_space<Space> || block.metric != nullptr || block.b > most_pythagorean_columns) return false;
+  const Within within = block.within();
+  if (block.m == 0) return within == Within::cholqr || (within == Within::cholqr2 && block.options.adaptive);
+  const Plan plan = plan_of(block.between());
+  return plan.first == Kind::pythagorean && (plan.second == Kind::none || block.options.adaptive) &&
+         within != Within::svqb && block.v.precedes(block.w);
+}
+
+/// That sweep. Where it is not enough W is as it was, with its products at hand. One wait for the device.
+template <class Scalar, class Layout, class Space>
+Trust<RealOf<Scalar>> queued_first_sweep(Call<Scalar, Layout, Space>& call) {
+  const auto& block = call.block;
+  const std::int64_t m = block.m, b = block.b;
+  WorkspaceScope<> scope(block.context);
+  const auto sweep =
+      queued_sweep(scope, block.v.joined(block.w), m, pythagorean_limits<Scalar>(m, b, block.options.escalate));
+  call.findings.words += m + b;
+  if (sweep.status.certified == 0) {
+    dense::copy(sweep.s, call.products.s);
+    dense::copy(sweep.g, call.products.g);
+    call.products.set_known(Known::all);
+    return {};
+  }
+  ++call.findings.result.sweeps;
+  call.findings.words += m + 2 * b;
+  call.findings.note_condition(sweep.status.condition_estimate);
+  dense::copy(sweep.s, call.coefficients.s);
+  dense::copy(sweep.r, call.coefficients.r);
+  const auto a = sweep.status.a;
+  return {true, a, m > 0 ? a : 1, sweep.status.passed_on};
 }
 
 /// The sweeps that the options ask for, no more; of the second only as much as is needed.
@@ -92,9 +130,13 @@ Result orthonormalize(Call<Scalar, Layout, Space>& call, const SmallMatrix<Scala
     extended.emplace(scope, block.m, block.b, of_basis.matrix, of_basis.known);
     call.extended = &*extended;
   }
-  look_at_block(call);
-  auto sweep = chosen_sweeps(call);
-  call.extended = nullptr;
+  Trust<RealOf<Scalar>> sweep;
+  if (may_be_queued(call)) sweep = queued_first_sweep(call);
+  if (!sweep.done) {
+    look_at_block(call);
+    sweep = chosen_sweeps(call);
+    call.extended = nullptr;
+  }
   if (!sweep.certified() && escalates) sweep = escalate(call, sweep);
   Result& result = call.findings.result;
   const std::int64_t visible_rank = call.findings.visible_rank;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "orth/sweep.hpp"
+#include "orth/trust.hpp"
 
 /// What stands between the two products of a Pythagorean sweep, as one kernel where the small matrices lie: the host
 /// need not see them before W changes. Source: Carson, Lund, Rozloznik, Thomas 2022, Linear Algebra Appl. 638
@@ -22,7 +22,7 @@ struct PythagoreanLimits {
   Real passed_on;     ///< the largest bound of ||S R^-1||_2^2
 };
 
-/// The limits of Sweep, and the range in which squares keep their precision. `escalates`: a stronger method is at hand
+/// The limits of Trust, and the range in which squares keep their precision. `escalates`: a stronger method is at hand
 /// for factors that are mostly rounding noise.
 template <class Scalar>
 PythagoreanLimits<RealOf<Scalar>> pythagorean_limits(std::int64_t m, std::int64_t b, bool escalates) {
@@ -32,9 +32,9 @@ PythagoreanLimits<RealOf<Scalar>> pythagorean_limits(std::int64_t m, std::int64_
           std::numeric_limits<Real>::min() / precision,
           std::numeric_limits<Real>::max() * precision,
           escalates ? 16 * std::sqrt(static_cast<Real>(m + b)) * epsilon<Scalar> : Real(0),
-          Sweep<Real>::inner_limit,
-          Sweep<Real>::outer_limit,
-          Sweep<Real>::passed_on_limit};
+          Trust<Real>::inner_limit,
+          Trust<Real>::outer_limit,
+          Trust<Real>::passed_on_limit};
 }
 
 /// What the kernel says.

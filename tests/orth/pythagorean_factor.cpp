@@ -95,7 +95,7 @@ class PythagoreanFactor : public ::testing::Test {
     outcome.status.passed_on = dense::sum_of_shares(squares, parts) * outcome.status.a;
     outcome.status.condition_estimate = found.condition_estimate;
     const Real_ a = outcome.status.a;
-    const orth::Sweep<Real_> sweep{true, a, a, outcome.status.passed_on};
+    const orth::Trust<Real_> sweep{true, a, a, outcome.status.passed_on};
     outcome.status.certified = sweep.certified();
     outcome.r = collect(r);
     outcome.c = collect(c);

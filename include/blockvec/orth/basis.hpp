@@ -47,6 +47,12 @@ class Basis {
     return count_ > 0;
   }
 
+  /// Both as one view, where these columns precede W's.
+  Tall joined(const Tall& w) const {
+    Tall whole = w;
+    for (int i = count_ - 1; i >= 0; --i) whole = pieces_[i].joined(whole);
+    return whole;
+  }
   /// body(columns, begin, end) for every piece.
   template <class Body>
   void for_pieces(Body body) const {
