@@ -3,14 +3,17 @@
 
 #include <gtest/gtest.h>
 
+#include <barrier>
 #include <blockvec/orth/dense.hpp>
 #include <blockvec/transfer.hpp>
 #include <cstring>
 #include <limits>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "orth/pythagorean_kernel.hpp"
 #include "tests/orth/support.hpp"
 
 namespace blockvec::test {
@@ -316,6 +319,55 @@ TYPED_TEST(PythagoreanFactor, CertifiesWithinItsLimits) {
     }
   }
 }
+
+#if !BLOCKVEC_HAVE_CUDA_SPACE
+/// One of a team's threads on the host.
+struct HostThread {
+  int rank, size;
+  std::barrier<>* all;
+  int team_rank() const { return rank; }
+  int team_size() const { return size; }
+  void team_barrier() const { all->arrive_and_wait(); }
+};
+
+// Threads that really run side by side, as a device's do.
+TYPED_TEST(PythagoreanFactor, GivesTheSameBitsInAnyTeam) {
+  using Scalar = typename TypeParam::Scalar;
+  using Real = RealOf<Scalar>;
+  for (const auto& [m, b] : {std::pair{0, 1}, {5, 3}, {56, 8}, {240, 16}, {300, 33}, {20, 64}}) {
+    const auto x = this->generator.with_condition(this->generator.orthonormal(b + 3, b), 3);
+    const auto p = this->entries(this->products(x, m, 0.1));
+    const orth::pythagorean::Places<Scalar> places(b);
+    const auto entries = static_cast<std::size_t>((m + b) * b), small = static_cast<std::size_t>(b * b);
+    WorkspaceScope<> scope(this->context);
+    auto* const scratch = scope.template take<std::byte>(places.bytes());
+    std::vector<Scalar> expected;
+    orth::PythagoreanStatus<Real> expected_status{};
+    for (const int threads : {1, 3, 8}) {
+      std::vector<Scalar> results(entries + small, Scalar(7));
+      orth::PythagoreanStatus<Real> status{};
+      const orth::pythagorean::Factorize<Scalar> body{p.data(),
+                                                      results.data() + entries,
+                                                      results.data(),
+                                                      &status,
+                                                      m,
+                                                      places,
+                                                      orth::pythagorean_limits<Scalar>(m, b, true)};
+      std::barrier all(threads);
+      std::vector<std::thread> team;
+      for (int i = 0; i < threads; ++i) team.emplace_back([&, i] { body(HostThread{i, threads, &all}, scratch); });
+      for (auto& thread : team) thread.join();
+      EXPECT_EQ(status.rank, b);
+      if (threads == 1) {
+        expected = results;
+        expected_status = status;
+      }
+      EXPECT_EQ(std::memcmp(results.data(), expected.data(), results.size() * sizeof(Scalar)), 0);
+      EXPECT_EQ(std::memcmp(&status, &expected_status, sizeof status), 0);
+    }
+  }
+}
+#endif
 
 TYPED_TEST(PythagoreanFactor, RefusesOtherWidths) {
   using Factor = orth::PythagoreanFactor<typename TypeParam::Scalar, typename TypeParam::Space>;
