@@ -71,7 +71,7 @@ Trust<RealOf<Scalar>> extended_sweep(Call<Scalar, Layout, Space>& call, Another 
   const auto found =
       by_wide_cholesky(call.block, products.g, least * least, squares, squares, call.factor, call.findings);
   if (found) dense::copy(corrected.high, call.products.s);
-  return conclude(call, found, true, another);
+  return conclude(call, found, true, another, true);
 }
 
 }  // namespace blockvec::orth

@@ -83,7 +83,7 @@ Trust<RealOf<Scalar>> pip_sweep(Call<Scalar, Layout, Space>& call, Another anoth
   const bool skip_zeros = recovering || call.findings.has_lost();
   const auto found = by_pythagoras(call.block, call.products, svqb, skip_zeros, call.work, call.lengths.parts,
                                    call.factor, call.findings);
-  return conclude(call, found, true, another);
+  return conclude(call, found, true, another, !recovering);
 }
 
 /// After a sweep that has dealt with V: W's own Gram matrix is all there is to do. One reduction, 3b words.

@@ -9,14 +9,16 @@
 namespace blockvec::orth {
 
 /// From a factor to the changed W, and how far that can be trusted. `projects`: V is taken off in the same change.
+/// `tidies`: where that has dealt with V, what follows asks for W's Gram matrix alone.
 template <class Scalar, class Layout, class Space>
 Trust<RealOf<Scalar>> conclude(Call<Scalar, Layout, Space>& call, const std::optional<Factor<Scalar>>& found,
-                               bool projects, Another another) {
+                               bool projects, Another another, bool tidies = false) {
   if (!found) return {};
   call.factor = *found;
   const auto trust = found->trust();
   const bool enough = projects ? trust.certified() : trust.orthonormal();
-  const Known next = projects ? Known::all : Known::gram;
+  const bool gram_is_enough = !projects || (tidies && another == Another::may && trust.projected());
+  const Known next = gram_is_enough ? Known::gram : Known::all;
   apply_factor(call, projects, goes_on(another, enough) ? next : Known::none);
   return trust;
 }
