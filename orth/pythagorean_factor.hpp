@@ -8,8 +8,7 @@
 #include "orth/trust.hpp"
 
 /// What stands between the two products of a Pythagorean sweep, as one kernel where the small matrices lie: the host
-/// need not see them before W changes. Source: Carson, Lund, Rozloznik, Thomas 2022, Linear Algebra Appl. 638
-/// (BCGS-PIP), for the factor.
+/// need not see them before W changes. Source: pip of Orthogonalizer.
 namespace blockvec::orth {
 
 /// By what a sweep is judged.

@@ -23,12 +23,12 @@ double distance(HostColumns<Wide<Scalar>> a, const HostColumns<Wide<Scalar>>& c)
 
 TYPED_TEST(QueuedSweep, ChangesABlockThatItIsEnoughFor) {
   using Scalar = typename TypeParam::Scalar;
-  constexpr std::int64_t count = 700;
-  const Context context = Context::world(2);
+  constexpr std::int64_t count = 400;
+  const Context context = Context::world(1);
   const auto rows = RowDistribution::uniform(count, context.communicator());
   Generator<Scalar> generator(31);
-  for (const std::int64_t m : {0, 1, 10, 56}) {
-    for (const std::int64_t b : {1, 8, 20}) {
+  for (const std::int64_t m : {0, 10, 56}) {
+    for (const std::int64_t b : {1, 20}) {
       for (const bool enough : {true, false}) {
         SCOPED_TRACE("m = " + std::to_string(m) + ", b = " + std::to_string(b) + (enough ? "" : ", ill-conditioned"));
         const auto directions = generator.orthonormal(count, m + b);
@@ -72,7 +72,7 @@ TYPED_TEST(QueuedSweep, ChangesABlockThatItIsEnoughFor) {
 TYPED_TEST(QueuedSweep, LeavesWhatIsNotFinite) {
   using Scalar = typename TypeParam::Scalar;
   constexpr std::int64_t m = 5, b = 3;
-  const Context context = Context::world(2);
+  const Context context = Context::world(1);
   const typename TypeParam::Vector all(context, RowDistribution::uniform(400, context.communicator()), m + b, "all");
   fill_random(all, 3);
   const auto before = all.deep_copy();
