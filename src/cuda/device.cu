@@ -1,5 +1,7 @@
 #include <array>
 #include <atomic>
+#include <set>
+#include <utility>
 
 #include "src/cuda/check.cuh"
 #include "src/dispatch/cuda/configuration.hpp"
@@ -72,6 +74,18 @@ const dispatch::CudaDevice& current_device(const Product& product) {
     delete fresh;
   }
   return *found;
+}
+
+void allow_shared_memory(const void* kernel, const dispatch::CudaDevice& device, const Product& product) {
+  thread_local std::set<std::pair<const void*, int>> allowed;
+  std::pair<const void*, int> on_device{kernel, 0};
+  check(cudaGetDevice(&on_device.second), product);
+  if (allowed.contains(on_device)) return;
+  cudaFuncAttributes attributes{};
+  check(cudaFuncGetAttributes(&attributes, kernel), product);
+  const int most = device.shared_bytes - static_cast<int>(attributes.sharedSizeBytes);
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most), product);
+  allowed.insert(on_device);
 }
 
 }  // namespace blockvec::kernels::cuda

@@ -97,7 +97,7 @@ void launch_in_parts(const TsmmCall<T>& call, const dispatch::CudaTsmm& configur
   const bool in_place = configuration.part_rows != 0;
   const std::int64_t rows = in_place ? configuration.part_rows : k;
   const Product operation{in_place ? "tsmm_inplace" : "tsmm", k, m, n};
-  const Launcher launcher{operation, execution.stream};
+  const Launcher launcher{operation, execution.stream, current_device(operation)};
   CudaExecution inner = execution;
   Matrix<const T> c = call.c;
   if (call.triangle != Triangle::general && columns < n) {
@@ -121,7 +121,7 @@ void launch_in_parts(const TsmmCall<T>& call, const dispatch::CudaTsmm& configur
       part.b = piece_of(results, in_place ? 0 : row, some, column, end - column);
       if (columns < n) part.triangle = Triangle::general;
       const auto problem = dispatch::problem_of(part, execution.single_precision);
-      launch_tsmm(part, dispatch::choose(current_device(operation), problem).configuration, inner);
+      launch_tsmm(part, dispatch::choose(launcher.device, problem).configuration, inner);
     }
     if (in_place) {
       copy<T>(piece_of(results, 0, some, 0, n), piece_of(call.b, row, some, 0, n), Triangle::general, launcher);

@@ -187,10 +187,10 @@ void launch_tsmttsm(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& con
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   const Product operation = product_of(call);
-  const Launcher launcher{operation, execution.stream};
   const bool multiplies = configuration->kernel != dispatch::CudaKernel::none;
   // Partial sums that no kernel wrote must not be summed.
   if (multiplies) require_kernel(dispatch::problem_of(call, execution.single_precision), configuration, operation);
+  const Launcher launcher{operation, execution.stream, current_device(operation)};
   double* const partial = workspace_start<double>(execution);
   TsmttsmSum<Real> sum{};
   sum.partial = partial;
