@@ -346,7 +346,7 @@ bool complete(const CudaDevice& device, const CudaTsmttsmProblem& problem, CudaT
 CudaPrediction predict(const CudaDevice& device, const CudaTsmttsmProblem& problem, const CudaTsmttsm& configuration);
 CudaChoice<CudaTsmttsm> choose(const CudaDevice& device, const CudaTsmttsmProblem& problem);
 
-/// Workspace bytes that are enough for every layout and stride of these extents.
+/// Workspace bytes that are enough for every layout and stride of these extents. Without rows there are none.
 std::size_t cuda_tsmttsm_workspace(const CudaDevice& device, std::int64_t k, std::int64_t m, std::int64_t n);
 
 /// One product B = A C + beta B as the kernels see it.
@@ -527,8 +527,8 @@ std::string words(const CudaTsmm& configuration);
 
 /// Reads the configuration that a kernel's name and words stand for. Words that are left out give 0; `complete` sets
 /// those. Returns false if the text stands for no configuration.
-bool read_words(std::string_view kernel, std::string_view words, CudaTsmttsm& configuration);
-bool read_words(std::string_view kernel, std::string_view words, CudaTsmm& configuration);
+template <class Any>
+bool read_words(std::string_view kernel, std::string_view words, Any& configuration);
 
 /// Bytes of A and B that a product reads and writes.
 inline double tall_bytes(const CudaTsmttsmProblem& p) {

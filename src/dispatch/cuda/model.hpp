@@ -41,6 +41,21 @@ inline CudaWork tsmm_work(const CudaDevice& device, const CudaTsmmProblem& p, co
   return work;
 }
 
+/// The rows that the busiest block of tsmm computes. Row tiles (chunks) share `overlap` rows with the ones before them.
+inline double rows_of_block(const CudaTsmmProblem& p, const TsmmCommon& c, int overlap = 0) {
+  return static_cast<double>(ceil_div(ceil_div(p.k, c.rows - overlap), c.blocks) * c.rows);
+}
+
+/// Adds the clocks of tsmm's products by 3xTF32, for `columns` columns of scalars. 3xTF32 makes three products on
+/// tensor cores, which multiply 1024 numbers per clock. A complex product takes four real ones. Tensor cores read C
+/// again for every 64 rows.
+inline void add_tf32_clocks(CudaWork& work, const CudaTsmmProblem& p, double rows, int columns) {
+  const double products = rows * static_cast<double>(round_up(p.m, 16)) * columns * (p.parts == 2 ? 6 : 3);
+  work.product_clocks = products / 1024;
+  work.shared_clocks += products / 2048;
+  work.products = CudaProducts::tf32_tensor;
+}
+
 inline constexpr double launch_seconds = 2.0e-6;
 inline constexpr double memory_latency = 0.8e-6;
 

@@ -160,9 +160,7 @@ std::int64_t slab_rows(std::int64_t k, std::int64_t n, int real_bytes) {
 }
 
 CudaChoice<CudaTsmm> choose_whole(const CudaDevice& device, const CudaTsmmProblem& problem) {
-  return row_or_best<CudaTsmm>(device, problem, [&](std::vector<CudaTsmm>& found) {
-    add_candidates(rules, device, problem, Search::usual, found);
-  });
+  return row_or_best<CudaTsmm>(device, problem, [&](auto& found) { found = candidates(device, problem); });
 }
 
 bool has_no_fast_kernel(const CudaChoice<CudaTsmm>& choice) {
@@ -241,6 +239,7 @@ CudaChoice<CudaTsmm> choose(const CudaDevice& device, const CudaTsmmProblem& pro
 
 std::size_t cuda_tsmm_workspace(const CudaDevice& device, std::int64_t k, std::int64_t m, std::int64_t n,
                                 int real_bytes) {
+  if (k <= 0 || m < 0 || n <= 0) return 0;
   // The workspace holds C, padded to whole panels (K slices) and tiles, and the ticket that hands out chunks. For
   // products in parts it also holds all of C and, in place, a slab of results.
   const auto packed = static_cast<std::size_t>((m + 128) * std::max<std::int64_t>(2 * n, 64));

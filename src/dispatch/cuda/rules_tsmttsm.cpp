@@ -43,12 +43,6 @@ constexpr Rule<Problem> rules[] = {
      "not measured: no such device was there"},
 };
 
-void collect(const CudaDevice& device, const CudaTsmttsmProblem& problem, Search search, std::vector<CudaTsmttsm>& to) {
-  if (problem.k != 0) return add_candidates(rules, device, problem, search, to);
-  to.emplace_back();
-  complete(device, problem, to.back());
-}
-
 }  // namespace
 
 const TsmttsmEntry<NoTsmttsm> NoTsmttsm::entry{};
@@ -64,7 +58,11 @@ bool complete(const CudaDevice& device, const CudaTsmttsmProblem& problem, CudaT
 
 std::vector<CudaTsmttsm> candidates(const CudaDevice& device, const CudaTsmttsmProblem& problem, Search search) {
   std::vector<CudaTsmttsm> found;
-  collect(device, problem, search, found);
+  if (problem.k != 0) {
+    add_candidates(rules, device, problem, search, found);
+  } else {
+    complete(device, problem, found.emplace_back());
+  }
   return found;
 }
 
@@ -80,8 +78,7 @@ CudaPrediction predict(const CudaDevice& device, const CudaTsmttsmProblem& probl
 }
 
 CudaChoice<CudaTsmttsm> choose(const CudaDevice& device, const CudaTsmttsmProblem& problem) {
-  return row_or_best<CudaTsmttsm>(
-      device, problem, [&](std::vector<CudaTsmttsm>& found) { collect(device, problem, Search::usual, found); });
+  return row_or_best<CudaTsmttsm>(device, problem, [&](auto& found) { found = candidates(device, problem); });
 }
 
 namespace {
@@ -108,6 +105,7 @@ double least_blocks(std::int64_t m, std::int64_t n) {
 // Each multiprocessor has one block, and each block has a row tile (chunk) of at least 16 rows. A block takes several
 // narrow rows as one wide row, and also sums the products of these rows with one another.
 std::size_t cuda_tsmttsm_workspace(const CudaDevice& device, std::int64_t k, std::int64_t m, std::int64_t n) {
+  if (k <= 0 || m <= 0 || n <= 0) return 0;
   const auto blocks = static_cast<std::int64_t>(device.multiprocessors / least_blocks(m, n));
   const std::int64_t parts = std::clamp<std::int64_t>(blocks, 1, ceil_div(k, 16));
   const std::int64_t sums = parts * std::max(m * n, most_folded_sums);

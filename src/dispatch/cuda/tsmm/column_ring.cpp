@@ -240,16 +240,11 @@ void add_column_ring(const TsmmCandidates& to) {
   if (best.tile_n != 0) to.found.push_back(best);
 }
 
-// The rows that a block takes.
-double rows_of_block(const CudaTsmmProblem& p, const ColumnRing& c) {
-  return static_cast<double>(ceil_div(ceil_div(p.k, c.rows - c.early), c.blocks) * c.rows);
-}
-
 // The work but for products. Shared memory moves all numbers `passes` times: they are stored there, read, and replaced
 // by results.
 CudaWork column_work(const CudaDevice& device, const CudaTsmmProblem& p, const ColumnRing& c, int passes) {
   CudaWork work = tsmm_work(device, p, c, 0.97);
-  work.shared_clocks = rows_of_block(p, c) * static_cast<double>(p.m + p.n) * passes * p.real_bytes / 128;
+  work.shared_clocks = rows_of_block(p, c, c.early) * static_cast<double>(p.m + p.n) * passes * p.real_bytes / 128;
   work.bytes_in_flight = (c.stages - 0.5) * static_cast<double>(bytes_of_stage(p, c));
   return work;
 }
@@ -258,7 +253,7 @@ CudaWork in_double_work(const CudaDevice& device, const CudaTsmmProblem& p, cons
   CudaWork work = column_work(device, p, c, 2);
   const double busy_part = static_cast<double>(computing_warps) / (c.groups * c.row_warps * c.warps);
   const double products =
-      rows_of_block(p, c) / 16 * c.warps * c.tile_n * static_cast<double>(ceil_div(p.m, 16)) * busy_part;
+      rows_of_block(p, c, c.early) / 16 * c.warps * c.tile_n * static_cast<double>(ceil_div(p.m, 16)) * busy_part;
   work.product_clocks = products * 16;
   work.shared_clocks += products * (16.0 / c.tile_n + 8.0 / c.blocks_n);
   work.overlap = 0.5;
@@ -269,22 +264,16 @@ CudaWork in_double_work(const CudaDevice& device, const CudaTsmmProblem& p, cons
 CudaWork column_ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const ColumnRing& c) {
   if (in_double(c)) return in_double_work(device, p, c);
   CudaWork work = column_work(device, p, c, 3);  // bank conflicts slow it down
-  if (is_split(c)) {
-    // 3xTF32 makes three products on tensor cores, which multiply 1024 numbers per clock. A complex product takes four
-    // real ones. Tensor cores read C again for every 64 rows.
-    const double products =
-        rows_of_block(p, c) * static_cast<double>(round_up(p.m, 16)) * 8 * c.tile_n * (p.parts == 2 ? 6 : 3);
-    work.product_clocks = products / 1024;
-    work.shared_clocks += products / 2048;
-  } else {
-    const double products = rows_of_block(p, c) * static_cast<double>(p.m) * c.tile_n * p.parts;
-    work.product_clocks = products * p.real_bytes / 512;
-    work.shared_clocks += products * p.real_bytes / (512 * c.blocks_n);
-  }
   work.overlap = 0.8;
-  work.products = is_split(c)         ? CudaProducts::tf32_tensor
-                  : p.real_bytes == 4 ? CudaProducts::f32_fma
-                                      : CudaProducts::f64_fma;
+  const double rows = rows_of_block(p, c, c.early);
+  if (is_split(c)) {
+    add_tf32_clocks(work, p, rows, 8 * c.tile_n);
+    return work;
+  }
+  const double products = rows * static_cast<double>(p.m) * c.tile_n * p.parts;
+  work.product_clocks = products * p.real_bytes / 512;
+  work.shared_clocks += products * p.real_bytes / (512 * c.blocks_n);
+  work.products = p.real_bytes == 4 ? CudaProducts::f32_fma : CudaProducts::f64_fma;
   return work;
 }
 

@@ -66,11 +66,10 @@ void add_registers_3m(const TsmmCandidates& to) {
 }
 
 CudaWork registers_3m_work(const CudaDevice& device, const CudaTsmmProblem& p, const Registers3m& c) {
-  const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.blocks);
   CudaWork work = work_of(device, p, c, 0.97);
   // Products of depth 4 that the warps make for all sets of 8 rows. A multiprocessor makes four of them in 16 clocks,
   // and adds sums besides.
-  const double products = static_cast<double>(turns * c.rows / 8) * c.tile_n * 3 * c.blocks_n;
+  const double products = rows_of_block(p, c) / 8 * c.tile_n * 3 * c.blocks_n;
   work.product_clocks = products * 4 * 1.15;
   work.shared_clocks = products * 2.2;
   work.overlap = 0.95;

@@ -150,8 +150,7 @@ bool complete_row_ring(const CudaDevice& device, const CudaTsmmProblem& p, RowRi
 }
 
 CudaWork row_ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const RowRing& c) {
-  const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.blocks);
-  const auto rows = static_cast<double>(turns * c.rows);
+  const double rows = rows_of_block(p, c);
   const double busy_part = static_cast<double>(ring_warps(c)) / (c.groups * c.warps);
   // If groups are few, they wait for one another's stages, except groups that multiply little.
   CudaWork work = tsmm_work(device, p, c, std::min(1.0, 0.42 * c.groups));

@@ -8,16 +8,11 @@
 namespace blockvec::kernels::dispatch {
 namespace {
 
-constexpr int pairs_of_step = 8;
-
 int columns_of(const Tf32Warpgroup& c) { return 8 * c.tile_n; }
 
-// The number of steps in a row of A. A step has 8 pairs of neighbours.
-std::int64_t steps_of(const CudaTsmmProblem& p) { return ceil_div(p.m, 2 * pairs_of_step); }
-
-// Bytes of C, high and low. The first and second rows of pairs are stored separately.
+// Bytes of C, high and low. The first and second rows of pairs are stored separately, 8 pairs in a step.
 std::int64_t small_bytes(const CudaTsmmProblem& p, const Tf32Warpgroup& c) {
-  return steps_of(p) * pairs_of_step * 4 * columns_of(c) * std::int64_t{sizeof(float)};
+  return round_up(p.m, 16) * 2 * columns_of(c) * std::int64_t{sizeof(float)};
 }
 
 // Bytes of a stage. Results replace A's rows, or B's old values.
@@ -62,20 +57,14 @@ bool complete_tf32_warpgroup(const CudaDevice& device, const CudaTsmmProblem& p,
 }
 
 CudaWork tf32_warpgroup_work(const CudaDevice& device, const CudaTsmmProblem& p, const Tf32Warpgroup& c) {
-  const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.blocks);
-  const auto rows = static_cast<double>(turns * c.rows);
+  const double rows = rows_of_block(p, c);
   CudaWork work = tsmm_work(device, p, c, 1);
   const std::int64_t crossings = p.reads_output ? 2 : 1;  // of B
   work.bytes = static_cast<double>(p.k) * static_cast<double>(p.pitch_a + crossings * p.n) * p.real_bytes;
-  // 3xTF32 makes three products on tensor cores, which multiply 1024 numbers per clock. A complex product takes four
-  // real ones.
-  const auto depth = static_cast<double>(steps_of(p) * pairs_of_step);
-  const double products = rows * depth * columns_of(c) * (p.parts == 2 ? 12 : 6);
-  work.product_clocks = products / 1024;
-  // Tensor cores read C again for every 64 rows. A's rows are stored in shared memory, read, and replaced by results.
-  work.shared_clocks = products / 2048 + rows * static_cast<double>(p.m + crossings * p.n) * 2 / 32;
+  // A's rows are stored in shared memory, read, and replaced by results.
+  work.shared_clocks = rows * static_cast<double>(p.m + crossings * p.n) * 2 / 32;
+  add_tf32_clocks(work, p, rows, columns_of(c));
   work.overlap = 0.8;
-  work.products = CudaProducts::tf32_tensor;
   work.bytes_in_flight = static_cast<double>((c.stages - 1) * bytes_of_stage(p));
   return work;
 }
