@@ -22,7 +22,6 @@ __device__ inline std::uint64_t right_factor(std::uint32_t address, int to_four_
 }
 inline constexpr int right_factor_rows = 8;
 
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
 /// Products that start after this see the registers and the shared memory as they are now.
 __device__ inline void open_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 
@@ -83,6 +82,5 @@ __device__ inline void start_product(float (&sum)[count], const unsigned (&left)
   BLOCKVEC_PRODUCT(128, BLOCKVEC_PLACES_64, "{%64, %65, %66, %67}, %68, 1, %69, 1;", BLOCKVEC_SUMS_32(0),
                    BLOCKVEC_SUMS_32(32));
 }
-#endif
 
 }  // namespace blockvec::kernels::cuda
