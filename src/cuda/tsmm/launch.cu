@@ -10,6 +10,7 @@
 #include "src/cuda/tsmm/column_fma.cuh"
 #include "src/cuda/tsmm/column_tf32.cuh"
 #include "src/cuda/tsmm/direct.cuh"
+#include "src/cuda/tsmm/in_parts.cuh"
 #include "src/cuda/tsmm/per_warp.cuh"
 #include "src/cuda/tsmm/row_ring.cuh"
 #include "src/cuda/tsmm/short_k.cuh"
