@@ -11,8 +11,6 @@ namespace {
 using Problem = CudaTsmttsmProblem;
 using enum CudaKernel;
 
-bool always(const CudaDevice&, const Problem&) { return true; }
-
 // A tile of narrow rows takes several rows.
 bool waits_for_double(const CudaDevice& device, const Problem& p) {
   const std::int64_t fold = std::max<std::int64_t>(1, 8 / std::max(p.m, p.n));
@@ -23,7 +21,8 @@ bool waits_for_double(const CudaDevice& device, const Problem& p) {
 }
 
 constexpr Rule<Problem> rules[] = {
-    {only<gram>, Place::beside, "A^H A; beyond 128 real columns in CTA tiles", always,
+    {only<gram>, Place::beside, "A^H A; beyond 128 real columns in CTA tiles",
+     [](const CudaDevice&, const Problem& p) { return p.same; },
      "kernel_house.md: 17 % (2 to 41) over ring, in CTA tiles 47 %"},
     {only<ring>, Place::beside, "everything", always, "cuda_vs_cublas.csv: 98 to 100 % of the roof, M = N = 1..64"},
     {only<tf32_warpgroup>, Place::beside, "single precision, squares from 49 real columns on", always,
@@ -42,6 +41,23 @@ constexpr Rule<Problem> rules[] = {
      },
      "not measured: no such device was there"},
 };
+
+// The most entries of P that a block holds. Tiles of complex numbers hold no more.
+constexpr std::int64_t most_block_sums = [] {
+  int pieces = 0;
+  for (const TileShape& tile : tsmttsm_ring_shapes) pieces = std::max(pieces, tile.m * tile.n);
+  return std::int64_t{16 * 8} * pieces * computing_warps;
+}();
+
+// The fewest thread blocks that hold one sum of all of P.
+double least_blocks(std::int64_t m, std::int64_t n) {
+  const double sections = std::max(1.0, static_cast<double>(m * n) / static_cast<double>(most_block_sums));
+  if (m != n || m <= pair_side) return sections;
+  // It may be a Gram matrix. Then blocks compute only the squares on and above its diagonal. Those above it have 16/17
+  // as many parts.
+  const SquarePairs squares(static_cast<int>(ceil_div(m, pair_side)), 1);
+  return std::min(sections, squares.on_diagonal + 16.0 / 17.0 * squares.above);
+}
 
 }  // namespace
 
@@ -81,33 +97,13 @@ CudaChoice<CudaTsmttsm> choose(const CudaDevice& device, const CudaTsmttsmProble
   return row_or_best<CudaTsmttsm>(device, problem, [&](auto& found) { found = candidates(device, problem); });
 }
 
-namespace {
-
-// The most entries of P that a block holds. Tiles of complex numbers hold no more.
-constexpr std::int64_t most_block_sums = [] {
-  int pieces = 0;
-  for (const TileShape& tile : tsmttsm_ring_shapes) pieces = std::max(pieces, tile.m * tile.n);
-  return std::int64_t{16 * 8} * pieces * computing_warps;
-}();
-
-// The fewest thread blocks that hold one sum of all of P.
-double least_blocks(std::int64_t m, std::int64_t n) {
-  const double sections = std::max(1.0, static_cast<double>(m * n) / static_cast<double>(most_block_sums));
-  if (m != n || m <= pair_side) return sections;
-  // It may be a Gram matrix. Then blocks compute only the squares on and above its diagonal. Those above it have 16/17
-  // as many parts.
-  const SquarePairs squares(static_cast<int>(ceil_div(m, pair_side)), 1);
-  return std::min(sections, squares.on_diagonal + 16.0 / 17.0 * squares.above);
-}
-
-}  // namespace
-
 // Each multiprocessor has one block, and each block has a row tile (chunk) of at least 16 rows. A block takes several
 // narrow rows as one wide row, and also sums the products of these rows with one another.
 std::size_t cuda_tsmttsm_workspace(const CudaDevice& device, std::int64_t k, std::int64_t m, std::int64_t n) {
   if (k <= 0 || m <= 0 || n <= 0) return 0;
   const auto blocks = static_cast<std::int64_t>(device.multiprocessors / least_blocks(m, n));
   const std::int64_t parts = std::clamp<std::int64_t>(blocks, 1, ceil_div(k, 16));
+  constexpr std::int64_t most_folded_sums = 16 * 16;  // entries of a block's sum if it takes several rows as one
   const std::int64_t sums = parts * std::max(m * n, most_folded_sums);
   return static_cast<std::size_t>(sums) * sizeof(double) + workspace_alignment;
 }

@@ -327,8 +327,6 @@ void add_tf32(const TsmmCandidates& to) {
   using C = Strided;
   const CudaTsmmProblem& p = to.problem;
   const bool few = splits_few_columns(p);
-  if (!to.all && !few && p.m * p.n < 16 * (p.m + p.n)) return;  // narrower products wait for memory anyway
-  if (!to.all && prefers_per_warp(p)) return;
   for (const TileShape& tile : tsmm_strided_tf32_shapes) {
     const bool narrower_does = tile.n > 1 && 4 * p.parts * tile.n >= p.n;
     if (narrower_does && (!to.all || tile.n > 4)) continue;

@@ -26,13 +26,6 @@ std::int64_t bytes_of_stage(const CudaTsmmProblem& p) {
 bool in_pairs(const CudaTsmmProblem& p) { return (p.m | p.n | p.pitch_a | p.pitch_b) % 2 == 0; }
 bool singly(const CudaTsmmProblem& p) { return p.pitch_a % 2 == 1 && p.pitch_b % 2 == 1; }
 
-// Narrower products wait for memory anyway. As measured on an H200, updates by row_ring take longer, except if chunks
-// are short. So the limit for updates is lower.
-bool is_wide_enough(const CudaTsmmProblem& p) {
-  if (!p.reads_output) return p.m * p.n >= 16 * (p.m + p.n);
-  return p.m * p.n >= 8 * (p.m + p.n) && p.m + 2 * p.n > 48;
-}
-
 bool complete_tf32_warpgroup(const CudaDevice& device, const CudaTsmmProblem& p, Tf32Warpgroup& c) {
   const bool serves = device.warpgroups && p.real_bytes == 4 && p.may_split && p.row_major && p.m > 0 &&
                       !p.may_skip_a && streams(p.m, p.pitch_a) && p.aligned && p.aligned_output &&
@@ -73,9 +66,6 @@ void add_tf32_warpgroup(const TsmmCandidates& to) {
   using C = Tf32Warpgroup;
   const CudaTsmmProblem& p = to.problem;
   const bool few = splits_few_columns(p);
-  // For updates by few columns, strided_tf32 is as fast.
-  const bool is_better = few ? !p.reads_output : is_wide_enough(p);
-  if (!to.all && !is_better) return;
   for (const Columns& tile : tsmm_tf32_warpgroup_shapes) {
     if (few && 8 * p.parts * (tile.n - 1) >= p.n) continue;  // a narrower tile is enough
     const bool ring_is_as_fast = tile.n <= 2 && p.m < 64 && !p.reads_output;
