@@ -135,11 +135,9 @@ struct CudaProducts {
   using OfOne = Result (*)(Factor, Matrix<const T>, Matrix<const T>, Factor, Matrix<T>, Triangle, const CudaExecution&);
   using InPlace = void (*)(Matrix<T>, Matrix<const T>, Triangle, const CudaExecution&, std::int64_t);
 
-  static constexpr OfTwo<void> two = &tsmttsm<T>;
-  static constexpr OfTwo<CudaExplanation> explain_two = &explain_cuda_tsmttsm<T>;
-  static constexpr OfOne<void> one = &tsmm<T>;
-  static constexpr OfOne<CudaExplanation> explain_one = &explain_cuda_tsmm<T>;
-  static constexpr InPlace in_place = &tsmm_inplace<T>;
+  static constexpr std::tuple<OfTwo<void>, OfOne<void>, InPlace> products{&tsmttsm<T>, &tsmm<T>, &tsmm_inplace<T>};
+  static constexpr std::tuple<OfTwo<CudaExplanation>, OfOne<CudaExplanation>> explanations{&explain_cuda_tsmttsm<T>,
+                                                                                           &explain_cuda_tsmm<T>};
   static constexpr auto others =
       std::tuple{&explain_cuda_tsmm_inplace<T>, &cuda_tsmttsm_workspace<T>, &cuda_tsmm_workspace<T>};
 };
