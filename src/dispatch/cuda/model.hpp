@@ -139,7 +139,7 @@ struct Rule {
   std::string_view measured;  ///< what justifies it: files stand in bench/results/h200
 };
 
-/// For kernels that serve all that is legal for them.
+/// The predicate of kernels that serve all that is legal for them.
 template <class Problem>
 bool always(const CudaDevice&, const Problem&) {
   return true;
