@@ -38,7 +38,8 @@ struct Grid {
 };
 
 /// Lets a kernel have as much dynamic shared memory as `device`, the current one, allows. A thread asks CUDA once for
-/// each kernel and device. All threads set the same limit. A graph that is being captured does not record it.
+/// each kernel and device: cudaDeviceReset would undo it unseen. All threads set the same limit. A graph that is being
+/// captured does not record it.
 void allow_shared_memory(const void* kernel, const dispatch::CudaDevice& device, const Product& product);
 
 /// Launches the kernels of a call, one after the other, with any amount of shared memory. `device` is the current one.
