@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <string>
 
-#include "src/dispatch/cuda/launch.hpp"
 #include "src/dispatch/cuda/configuration.hpp"
+#include "src/dispatch/cuda/launch.hpp"
 
 namespace blockvec::kernels::cuda {
 
@@ -37,22 +37,27 @@ struct Grid {
   int of_cluster = 1;
 };
 
-/// Launches the kernels of a call, one after the other, with any amount of shared memory.
+/// Lets a kernel have as much dynamic shared memory as `device`, the current one, allows. A thread asks CUDA once for
+/// each kernel and device: cudaDeviceReset would undo it unseen. All threads set the same limit. A graph that is being
+/// captured does not record it.
+void allow_shared_memory(const void* kernel, const dispatch::CudaDevice& device, const Product& product);
+
+/// Launches the kernels of a call, one after the other, with any amount of shared memory. `device` is the current one.
 struct Launcher {
   const Product& operation;
   cudaStream_t stream;
+  const dispatch::CudaDevice& device;
 
   template <class... Arguments>
   void launch(Start start, void (*kernel)(Arguments...), const Grid& grid, int threads, int shared_bytes,
               Arguments... arguments) const {
+    const auto* const function = reinterpret_cast<const void*>(kernel);
     // 48 KB need no permission, but a kernel's static shared memory counts, too.
-    if (shared_bytes > 40 * 1024) {
-      check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes), operation);
-    }
+    if (shared_bytes > 40 * 1024) allow_shared_memory(function, device, operation);
     cudaLaunchAttribute attributes[2]{};
     cudaLaunchConfig_t configuration{};
     configuration.attrs = attributes;
-    if (start == Start::early && current_device(operation).bulk_copies) {
+    if (start == Start::early && device.bulk_copies) {
       cudaLaunchAttribute& early = attributes[configuration.numAttrs++];
       early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
       early.val.programmaticStreamSerializationAllowed = 1;
@@ -67,7 +72,7 @@ struct Launcher {
     configuration.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
     configuration.stream = stream;
     void* pointers[] = {&arguments...};
-    check(cudaLaunchKernelExC(&configuration, reinterpret_cast<const void*>(kernel), pointers), operation);
+    check(cudaLaunchKernelExC(&configuration, function, pointers), operation);
   }
 
   template <class... Arguments>

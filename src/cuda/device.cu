@@ -1,5 +1,7 @@
-#include <array>
-#include <atomic>
+#include <map>
+#include <mutex>
+#include <set>
+#include <utility>
 
 #include "src/cuda/check.cuh"
 #include "src/dispatch/cuda/configuration.hpp"
@@ -18,14 +20,12 @@ constexpr int probe_threads = 32;
 __global__ void __launch_bounds__(probe_threads) probe() {}
 constexpr int threads_of_warpgroup_code = 64;
 
-int attribute(cudaDeviceAttr which, int device, const Product& product) {
-  int value = 0;
-  check(cudaDeviceGetAttribute(&value, which, device), product);
-  return value;
-}
-
 dispatch::CudaDevice query(int device, const Product& product) {
-  const auto value = [&](cudaDeviceAttr which) { return attribute(which, device, product); };
+  const auto value = [&](cudaDeviceAttr which) {
+    int found = 0;
+    check(cudaDeviceGetAttribute(&found, which, device), product);
+    return found;
+  };
   const int major = value(cudaDevAttrComputeCapabilityMajor);
   const int minor = value(cudaDevAttrComputeCapabilityMinor);
   check_capability(device, major, minor, product);
@@ -57,21 +57,24 @@ void check_capability(int device, int major, int minor, const Product& product) 
 const dispatch::CudaDevice& current_device(const Product& product) {
   int device = 0;
   check(cudaGetDevice(&device), product);
-  // Queries cost more than a short product, so each device is asked once. Whoever asks twice gets the same answer.
-  constexpr int remembered = 64;
-  static std::array<std::atomic<const dispatch::CudaDevice*>, remembered> known{};
-  if (device >= remembered) {
-    thread_local dispatch::CudaDevice other{};
-    return other = query(device, product);
-  }
-  auto& slot = known[static_cast<std::size_t>(device)];
-  const dispatch::CudaDevice* found = slot.load();
-  if (found == nullptr) {
-    const auto* const fresh = new dispatch::CudaDevice(query(device, product));
-    if (slot.compare_exchange_strong(found, fresh)) return *fresh;
-    delete fresh;
-  }
-  return *found;
+  // Queries cost more than a short product, so each device is asked once.
+  static std::mutex mutex;
+  static std::map<int, dispatch::CudaDevice> known;
+  const std::lock_guard lock(mutex);
+  const auto found = known.find(device);
+  return found != known.end() ? found->second : known.emplace(device, query(device, product)).first->second;
+}
+
+void allow_shared_memory(const void* kernel, const dispatch::CudaDevice& device, const Product& product) {
+  thread_local std::set<std::pair<const void*, int>> allowed;
+  std::pair<const void*, int> on_device{kernel, 0};
+  check(cudaGetDevice(&on_device.second), product);
+  if (allowed.contains(on_device)) return;
+  cudaFuncAttributes attributes{};
+  check(cudaFuncGetAttributes(&attributes, kernel), product);
+  const int most = device.shared_bytes - static_cast<int>(attributes.sharedSizeBytes);
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most), product);
+  allowed.insert(on_device);
 }
 
 }  // namespace blockvec::kernels::cuda

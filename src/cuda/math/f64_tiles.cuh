@@ -38,9 +38,7 @@ struct Lane {
   template <class Real>
   __device__ void read_wide(const Real* start, int block, double (&to)[4]) const {
     constexpr int numbers = 16 / sizeof(Real);
-    struct alignas(16) Numbers {
-      Real number[numbers];
-    };
+    using Numbers = Neighbouring<numbers, Real>;
 #pragma unroll
     for (int j = 0; j < 4; j += numbers) {
       const Numbers some = *reinterpret_cast<const Numbers*>(start + block * eight_columns + j / 2 * second);

@@ -15,6 +15,11 @@ __device__ inline SplitNumber split(float x) {
   const unsigned high = __float_as_uint(x) & 0xffffe000U;
   return {high, __float_as_uint(x - __uint_as_float(high))};
 }
+__device__ inline void split(float x, unsigned& high, unsigned& low) {
+  const SplitNumber both = split(x);
+  high = both.high;
+  low = both.low;
+}
 
 /// sum += left right for a 16 x 8 x 8 MMA tile. Lanes hold entries as in multiply_16x8x8, with depths q and q + 4.
 __device__ inline void multiply_tf32(float (&sum)[4], const unsigned (&left)[4], const unsigned (&right)[2]) {
@@ -22,19 +27,6 @@ __device__ inline void multiply_tf32(float (&sum)[4], const unsigned (&left)[4],
       "{%0, %1, %2, %3};"
       : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
       : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right[0]), "r"(right[1]));
-}
-
-/// Adds a lane's single-precision sums to its double-precision sums if, in the whole warp, all sums for which count(i)
-/// is true are finite. Returns whether it did.
-template <int count, class Counts>
-__device__ bool join_if_finite(const float (&early)[count], double (&sum)[count], const Counts& counts) {
-  float zero = 0;
-  unrolled<count>([&](int i) { zero = fmaf(counts(i) ? early[i] : 0.0F, 0.0F, zero); });
-  const bool finite = __all_sync(0xffffffffU, zero == 0);
-  unrolled<count>([&](int i) {
-    if (finite) sum[i] += early[i];
-  });
-  return finite;
 }
 
 /// Whether a lane's sums are all finite.

@@ -68,7 +68,6 @@ class ColumnFeeder {
   /// Bytes of the row tile that this warp loads by bulk copies.
   __device__ unsigned bytes() const { return bytes_; }
 
-#if __CUDA_ARCH__ >= 900
   /// One lane calls this.
   __device__ void start_bulk(std::uint32_t chunk, unsigned char* stage, Barrier& full) const {
     if (columns_.box != 0) {
@@ -92,7 +91,6 @@ class ColumnFeeder {
       to += loading_warps * columns_.pitch;
     }
   }
-#endif
 
   /// All lanes of the warp call this.
   __device__ void start_plain(std::uint32_t chunk, unsigned char* stage) const {

@@ -84,7 +84,6 @@ class Feed {
 
   __device__ bool in_bulk(std::uint32_t chunk) const { return chunk >= first_bulk_ && chunk < end_bulk_; }
 
-#if __CUDA_ARCH__ >= 900
   __device__ unsigned bytes() const {
     return static_cast<unsigned>((lead_ + numbers_) * static_cast<int>(sizeof(Real)) + 15) / 16 * 16;
   }
@@ -94,15 +93,12 @@ class Feed {
     bulk_load(to, from_ - lead_ + static_cast<std::uint64_t>(chunk) * static_cast<std::uint32_t>(numbers_), bytes(),
               full);
   }
-#endif
 
-#if __CUDA_ARCH__ >= 900
   /// One lane calls this. The row tile comes only into the L2 cache.
   __device__ void prefetch(std::uint32_t chunk) const {
     if (!in_bulk(chunk)) return;
     bulk_prefetch(from_ - lead_ + static_cast<std::uint64_t>(chunk) * static_cast<std::uint32_t>(numbers_), bytes());
   }
-#endif
 
   /// All lanes of a warp call this. Numbers beyond the matrix become zero.
   __device__ void start_plain(std::uint32_t chunk, unsigned char* stage, int lane) const {

@@ -29,7 +29,6 @@ struct Boxes {
   __host__ __device__ int class_numbers() const { return lines * pitch; }
   __host__ __device__ int numbers() const { return classes * lines * pitch; }
 
-#if __CUDA_ARCH__ >= 900
   /// Loads numbers `first` and on of lines `line` (a multiple of `classes`) and on. One lane calls this. The barrier
   /// counts numbers() of them. The Boxes must be a parameter of the kernel (__grid_constant__).
   template <class Real>
@@ -42,7 +41,6 @@ struct Boxes {
       tensor_load(stage + c * class_numbers(), map[c], first, line / classes, full);
     }
   }
-#endif
 };
 
 }  // namespace blockvec::kernels::cuda

@@ -58,6 +58,12 @@ struct Tall {
   }
 };
 
+/// `count` neighbouring numbers, which one access moves.
+template <int count, class Real>
+struct alignas(count * sizeof(Real)) Neighbouring {
+  Real number[count];
+};
+
 enum class Half { none, upper, lower };
 
 /// The small matrix C of tsmm as a real matrix. A complex entry c stands for the 2 x 2 block (re c, im c; -im c, re c).

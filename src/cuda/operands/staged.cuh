@@ -49,9 +49,7 @@ class RowFeeder {
       class_bytes_ = operand.boxes.class_numbers() * static_cast<int>(sizeof(Real));
       bytes_ = static_cast<unsigned>(operand.panels * operand.boxes.classes * class_bytes_);
     } else {
-#if __CUDA_ARCH__ >= 900
       bytes_ = flat_.bytes();
-#endif
     }
   }
 
@@ -65,7 +63,6 @@ class RowFeeder {
 
   __device__ unsigned bytes() const { return bytes_; }
 
-#if __CUDA_ARCH__ >= 900
   /// One lane calls this.
   __device__ void start_bulk(std::uint32_t chunk, unsigned char* stage, Barrier& full) const {
     if (!operand_.boxed) return flat_.start_bulk(chunk, stage, full);
@@ -87,7 +84,6 @@ class RowFeeder {
       for (int c = 0; c < operand_.boxes.classes; ++c) tensor_prefetch(operand_.boxes.map[c], across, start);
     }
   }
-#endif
 
  private:
   const Staged<Real>& operand_;
@@ -102,13 +98,8 @@ class RowFeeder {
 template <bool two, class Feeder>
 __device__ inline void fill_stage(const Feeder& a, const Feeder& b, int offset_b, std::uint32_t chunk,
                                   unsigned char* stage, Barrier& full) {
-#if __CUDA_ARCH__ >= 900
-  const bool bulk_a = a.in_bulk(chunk);
-  const bool bulk_b = !two || b.in_bulk(chunk);
-#else
-  constexpr bool bulk_a = false;
-  constexpr bool bulk_b = !two;
-#endif
+  const bool bulk_a = has_bulk_copies && a.in_bulk(chunk);
+  const bool bulk_b = !two || (has_bulk_copies && b.in_bulk(chunk));
   if (!bulk_a || !bulk_b) {
     if (!bulk_a) a.start_plain(chunk, stage);
     if (!bulk_b) b.start_plain(chunk, stage + offset_b);
@@ -116,13 +107,13 @@ __device__ inline void fill_stage(const Feeder& a, const Feeder& b, int offset_b
     __syncwarp();
   }
   if (elected()) {
-#if __CUDA_ARCH__ >= 900
-    full.arrive_and_expect((bulk_a ? a.bytes() : 0) + (two && bulk_b ? b.bytes() : 0));
-    if (bulk_a) a.start_bulk(chunk, stage, full);
-    if (two && bulk_b) b.start_bulk(chunk, stage + offset_b, full);
-#else
-    full.arrive();
-#endif
+    if constexpr (has_bulk_copies) {
+      full.arrive_and_expect((bulk_a ? a.bytes() : 0) + (two && bulk_b ? b.bytes() : 0));
+      if (bulk_a) a.start_bulk(chunk, stage, full);
+      if (two && bulk_b) b.start_bulk(chunk, stage + offset_b, full);
+    } else {
+      full.arrive();
+    }
   }
   __syncwarp();
 }

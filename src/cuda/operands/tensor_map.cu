@@ -2,8 +2,10 @@
 #include <cuda_runtime.h>
 
 #include <array>
+#include <compare>
+#include <cstdint>
+#include <map>
 #include <string>
-#include <type_traits>
 
 #include "src/cuda/check.cuh"
 #include "src/cuda/operands/tensor_map.hpp"
@@ -30,37 +32,56 @@ Encode find_encoder(const Product& operation) {
   return reinterpret_cast<Encode>(found);
 }
 
-Encode encoder(const Product& operation) {
-  static const Encode found = find_encoder(operation);
-  return found;
+/// All that enters the encoding of a tensor map. The first dimension has no gaps. The third one may be missing.
+struct Tensor {
+  int real_bytes;
+  std::size_t dimensions;
+  std::uintptr_t start;
+  std::array<std::int64_t, 3> extents;
+  std::array<std::int64_t, 2> stride_bytes;
+  std::array<int, 3> box;
+
+  auto operator<=>(const Tensor&) const = default;
+};
+
+CUtensorMap encode(const Tensor& tensor, const Product& operation) {
+  static const Encode encoder = find_encoder(operation);
+  const auto& [real_bytes, dimensions, start, extents, stride_bytes, box] = tensor;
+  constexpr cuuint32_t steps[] = {1, 1, 1};
+  CUtensorMap map{};
+  const CUresult result = encoder(
+      &map, real_bytes == 8 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT64 : CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+      static_cast<cuuint32_t>(dimensions), reinterpret_cast<void*>(start),
+      reinterpret_cast<const cuuint64_t*>(extents.data()), reinterpret_cast<const cuuint64_t*>(stride_bytes.data()),
+      reinterpret_cast<const cuuint32_t*>(box.data()), steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
+      CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  if (result == CUDA_SUCCESS) return map;
+  std::string text;
+  for (std::size_t i = 0; i < dimensions; ++i) {
+    text += (i > 0 ? " x " : " ") + std::to_string(extents[i]) + " in boxes of " + std::to_string(box[i]);
+    if (i > 0) text += " with stride " + std::to_string(stride_bytes[i - 1]);
+  }
+  throw CudaError(words(operation) + ": cuTensorMapEncodeTiled refused" + text + ": error " +
+                  std::to_string(static_cast<int>(result)));
 }
 
-/// Encodes a tensor map of `dimensions` dimensions. The first dimension has no gaps.
-template <class Real, std::size_t dimensions>
-void encode(CUtensorMap& map, const void* start, const std::array<cuuint64_t, dimensions>& extents,
-            const std::array<cuuint64_t, dimensions - 1>& stride_bytes, const std::array<cuuint32_t, dimensions>& box,
-            const Product& operation) {
-  const auto type = std::is_same_v<Real, double> ? CU_TENSOR_MAP_DATA_TYPE_FLOAT64 : CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
-  std::array<cuuint32_t, dimensions> steps;
-  steps.fill(1);
-  const CUresult result =
-      encoder(operation)(&map, type, dimensions, const_cast<void*>(start), extents.data(), stride_bytes.data(),
-                         box.data(), steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
-                         CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  if (result == CUDA_SUCCESS) return;
-  std::string tensor;
-  for (std::size_t i = 0; i < dimensions; ++i) {
-    tensor += (i > 0 ? " x " : " ") + std::to_string(extents[i]) + " in boxes of " + std::to_string(box[i]);
-    if (i > 0) tensor += " with stride " + std::to_string(stride_bytes[i - 1]);
-  }
-  throw CudaError(words(operation) + ": cuTensorMapEncodeTiled refused" + tensor + ": error " +
-                  std::to_string(static_cast<int>(result)));
+/// Returns the tensor map. A map depends on nothing but these values, so it stays right when memory is freed and taken
+/// again. A solver's calls repeat, so each thread keeps its last maps.
+CUtensorMap tensor_map(const Tensor& tensor, const Product& operation) {
+  constexpr std::size_t most = 256;
+  thread_local std::map<Tensor, CUtensorMap> last;
+  if (const auto known = last.find(tensor); known != last.end()) return known->second;
+  const CUtensorMap map = encode(tensor, operation);
+  if (last.size() == most) last.clear();
+  last.emplace(tensor, map);
+  return map;
 }
 
 }  // namespace
 
 template <class Real>
 Boxes boxes(const Lines<Real>& lines, int classes, int pitch, int lines_of_class, const Product& operation) {
+  constexpr int real_bytes = sizeof(Real);
   Boxes made{};
   made.classes = classes;
   made.pitch = pitch;
@@ -68,16 +89,19 @@ Boxes boxes(const Lines<Real>& lines, int classes, int pitch, int lines_of_class
   for (int c = 0; c < classes; ++c) {
     const auto address = reinterpret_cast<std::uintptr_t>(lines.data + c * lines.distance);
     const std::uintptr_t start = address / unit_bytes * unit_bytes;
-    made.lead[c] = static_cast<int>((address - start) / sizeof(Real));
+    made.lead[c] = static_cast<int>((address - start) / real_bytes);
     const std::int64_t count = (lines.count - c + classes - 1) / classes;
     if (count <= 0) {  // an empty class: its map is never used, but must be valid
       made.map[c] = made.map[0];
       continue;
     }
-    encode<Real, 2>(made.map[c], reinterpret_cast<const void*>(start),
-                    {static_cast<cuuint64_t>(made.lead[c] + lines.length), static_cast<cuuint64_t>(count)},
-                    {static_cast<cuuint64_t>(classes * lines.distance) * sizeof(Real)},
-                    {static_cast<cuuint32_t>(pitch), static_cast<cuuint32_t>(lines_of_class)}, operation);
+    made.map[c] = tensor_map({real_bytes,
+                              2,
+                              start,
+                              {made.lead[c] + lines.length, count},
+                              {classes * lines.distance * real_bytes},
+                              {pitch, lines_of_class}},
+                             operation);
   }
   return made;
 }
@@ -87,11 +111,14 @@ Boxes cut_boxes(const Lines<Real>& lines, int cut, int pitch, int lines_of_box, 
   Boxes made = boxes(lines, 1, pitch, lines_of_box, operation);
   made.cut = cut;
   made.uncut = static_cast<int>(lines.length / cut * cut);
-  encode<Real, 3>(
-      made.map[1], lines.data,
-      {static_cast<cuuint64_t>(cut), static_cast<cuuint64_t>(lines.length / cut), static_cast<cuuint64_t>(lines.count)},
-      {static_cast<cuuint64_t>(cut) * sizeof(Real), static_cast<cuuint64_t>(lines.distance) * sizeof(Real)},
-      {static_cast<cuuint32_t>(pitch), 1, static_cast<cuuint32_t>(lines_of_box)}, operation);
+  constexpr int real_bytes = sizeof(Real);
+  made.map[1] = tensor_map({real_bytes,
+                            3,
+                            reinterpret_cast<std::uintptr_t>(lines.data),
+                            {cut, lines.length / cut, lines.count},
+                            {std::int64_t{cut} * real_bytes, lines.distance * real_bytes},
+                            {pitch, 1, lines_of_box}},
+                           operation);
   return made;
 }
 

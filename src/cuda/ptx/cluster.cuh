@@ -5,7 +5,6 @@
 /// Thread blocks of a cluster. They run at the same time and can arrive at one another's barriers.
 namespace blockvec::kernels::cuda {
 
-#if __CUDA_ARCH__ >= 900
 __device__ inline unsigned rank_in_cluster() {
   unsigned rank;
   asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
@@ -44,6 +43,5 @@ __device__ inline void wait_for_cluster(Barrier& barrier, unsigned parity) {
       "r"(parity)
       : "memory");
 }
-#endif
 
 }  // namespace blockvec::kernels::cuda

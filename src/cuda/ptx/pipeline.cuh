@@ -4,8 +4,17 @@
 
 #include <cstdint>
 
-/// Thin wrappers of PTX: asynchronous copies into shared memory, and the barriers that tell when they have arrived.
+/// Thin wrappers of PTX: asynchronous copies into shared memory, the barriers that tell when they have arrived, and
+/// programmatic dependent launch, by which the next kernel starts while this one ends.
 namespace blockvec::kernels::cuda {
+
+/// Compute capability 8.0 has no bulk copies and no dependent launch. There, functions that need them do nothing, or
+/// nobody calls them.
+#if __CUDA_ARCH__ >= 900
+inline constexpr bool has_bulk_copies = true;
+#else
+inline constexpr bool has_bulk_copies = false;
+#endif
 
 __device__ inline std::uint32_t shared_address(const void* p) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
@@ -49,6 +58,16 @@ __device__ inline bool is_over(std::uint32_t barrier, unsigned parity) {
   return __shfl_sync(0xffffffffU, done, 0) != 0;
 }
 
+/// Allows the next kernel to start now if it was launched to start early.
+__device__ inline void release_next_kernel() {
+  if constexpr (has_bulk_copies) asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+
+/// Waits until the previous kernel has ended and all that it wrote can be read.
+__device__ inline void await_previous_kernel() {
+  if constexpr (has_bulk_copies) asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+
 /// A barrier in shared memory with alternating phases: a phase ends when all arrivals and all announced bytes are in.
 class Barrier {
  public:
@@ -66,13 +85,11 @@ class Barrier {
   /// Waits until the phase of this parity ends.
   __device__ void wait(unsigned parity) { wait_at(address(), parity); }
 
-#if __CUDA_ARCH__ >= 900
   __device__ void arrive_and_expect(unsigned bytes) {
     asm volatile("{ .reg .b64 state; mbarrier.arrive.expect_tx.shared.b64 state, [%0], %1; }" ::"r"(address()),
                  "r"(bytes)
                  : "memory");
   }
-#endif
 
  private:
   __device__ std::uint32_t address() const { return shared_address(&word_); }
@@ -86,19 +103,14 @@ __device__ inline void meet(int name, int threads) {
 
 /// After this, bulk copies may read or overwrite shared memory that plain stores wrote or that threads were reading.
 __device__ inline void publish_to_bulk_copies() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-#endif
+  if constexpr (has_bulk_copies) asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
 /// After this, bulk copies see the barriers that were initialised.
 __device__ inline void publish_barriers() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-#endif
+  if constexpr (has_bulk_copies) asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
-#if __CUDA_ARCH__ >= 900
 /// Copies `bytes` bytes into shared memory. They and both addresses are multiples of 16; the barrier counts the bytes.
 __device__ inline void bulk_load(void* to, const void* from, unsigned bytes, Barrier& barrier) {
   asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
@@ -125,14 +137,6 @@ __device__ inline void tensor_prefetch(const CUtensorMap& map, int first, int li
   asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global [%0, {%1, %2}];" ::"l"(&map), "r"(first), "r"(line)
                : "memory");
 }
-#endif
-
-/// Compute capability 8.0 has no bulk copies: there the functions below do nothing or are not called.
-#if __CUDA_ARCH__ >= 900
-inline constexpr bool has_bulk_copies = true;
-#else
-inline constexpr bool has_bulk_copies = false;
-#endif
 
 /// Copies a TMA tile of a matrix whose lines are cut into pieces: the numbers of piece `piece` of lines `line` and on.
 __device__ inline void tensor_load_piece(void* to, const CUtensorMap& map, int piece, int line, Barrier& barrier) {
@@ -144,39 +148,31 @@ __device__ inline void tensor_load_piece(void* to, const CUtensorMap& map, int p
 }
 
 /// Copies `bytes` bytes out of shared memory; they and both addresses are multiples of 16. See bulk_stores_have_read.
-__device__ inline void bulk_store([[maybe_unused]] void* to, [[maybe_unused]] const void* from,
-                                  [[maybe_unused]] unsigned bytes) {
-#if __CUDA_ARCH__ >= 900
+__device__ inline void bulk_store(void* to, const void* from, unsigned bytes) {
+  if constexpr (!has_bulk_copies) return;
   asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(shared_address(from)),
                "r"(bytes)
                : "memory");
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
-#endif
 }
 
 /// Copies a TMA tile out of shared memory and writes nothing beyond the matrix.
-__device__ inline void store_box([[maybe_unused]] const CUtensorMap& map, [[maybe_unused]] int first,
-                                 [[maybe_unused]] int line, [[maybe_unused]] const void* from) {
-#if __CUDA_ARCH__ >= 900
+__device__ inline void store_box(const CUtensorMap& map, int first, int line, const void* from) {
+  if constexpr (!has_bulk_copies) return;
   asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(&map), "r"(first),
                "r"(line), "r"(shared_address(from))
                : "memory");
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
-#endif
 }
 
 /// Waits until all bulk stores of this thread have read shared memory.
 __device__ inline void bulk_stores_have_read() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
-#endif
+  if constexpr (has_bulk_copies) asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
 }
 
 /// Waits until this thread's bulk stores have reached memory.
 __device__ inline void bulk_stores_are_done() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
-#endif
+  if constexpr (has_bulk_copies) asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
 
 /// Copies 4, 8 or 16 bytes into shared memory asynchronously; bytes after the first `from_bytes` become zero.

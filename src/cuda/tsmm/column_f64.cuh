@@ -32,9 +32,7 @@ __device__ inline int result_column(int k, int q, int s) {
 template <int parts, int tb>
 struct ColumnStep {
   static constexpr int slots = slots_of_step<parts>;
-  struct alignas(parts * sizeof(double)) Scalar {
-    double part[parts];
-  };
+  using Scalar = Neighbouring<parts, double>;
   Scalar number[tb][2][slots];
 
   template <bool guarded>
@@ -48,7 +46,7 @@ struct ColumnStep {
       }
     });
   }
-  __device__ double at(int t, int v) const { return number[t][v % 2][v / 2 / parts].part[v / 2 % parts]; }
+  __device__ double at(int t, int v) const { return number[t][v % 2][v / 2 / parts].number[v / 2 % parts]; }
 };
 
 /// Adds A C to sum for `columns` columns of A. `a` points to this lane's rows of the first column, `c` to its entries
@@ -101,11 +99,11 @@ __device__ inline void put_columns(const double (&sum)[tb][tn][4], double* out, 
       double value[2] = {sum[t][x][2 * half + i], sum[t][x][2 * half + parts - 1]};
       if constexpr (adds) {
         const Scalar was = place;
-        add_old<parts>(value[0], value[1], was.part[0], was.part[parts - 1], beta);
+        add_old<parts>(value[0], value[1], was.number[0], was.number[parts - 1], beta);
       }
       Scalar result;
-      result.part[0] = value[0];
-      if constexpr (parts == 2) result.part[1] = value[1];
+      result.number[0] = value[0];
+      if constexpr (parts == 2) result.number[1] = value[1];
       place = result;
     });
   });

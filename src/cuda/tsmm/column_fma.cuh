@@ -34,9 +34,7 @@ struct ColumnFma {
     const int m = p.alpha.read().is_zero() ? 0 : p.m;
     const Factor beta = p.beta.read();
     const bool adds = p.loads_b && !beta.is_zero();
-    struct alignas(parts * sizeof(Real)) Scalar {
-      Real part[parts];
-    };
+    using Scalar = Neighbouring<parts, Real>;
 
     for (RingPosition at{0, 0};; at.advance(1, p.stages)) {
       shared.full[at.stage].wait(at.parity);
@@ -51,18 +49,17 @@ struct ColumnFma {
         for (int k = 0; k < m; ++k, a += p.a.pitch) {
           Scalar x[rows];
           unrolled<rows>([&](int r) { x[r] = *reinterpret_cast<const Scalar*>(a + r * warp_size * parts); });
-          struct alignas(16) Entries {
-            Real number[unit];
-          } c[row_numbers / unit];
+          using Entries = Neighbouring<unit, Real>;
+          Entries c[row_numbers / unit];
           unrolled<row_numbers / unit>(
               [&](int i) { c[i] = reinterpret_cast<const Entries*>(packed + k * row_numbers)[i]; });
           const auto right = [&](int i) { return c[i / unit].number[i % unit]; };
           unrolled<columns, rows>([&](int j, int r) {
             unrolled<parts>(
-                [&](int part) { sum[r][j][part] = fma(x[r].part[0], right(parts * j + part), sum[r][j][part]); });
+                [&](int part) { sum[r][j][part] = fma(x[r].number[0], right(parts * j + part), sum[r][j][part]); });
             if constexpr (parts == 2) {
-              sum[r][j][0] = fma(-x[r].part[1], right(2 * j + 1), sum[r][j][0]);
-              sum[r][j][1] = fma(x[r].part[1], right(2 * j), sum[r][j][1]);
+              sum[r][j][0] = fma(-x[r].number[1], right(2 * j + 1), sum[r][j][0]);
+              sum[r][j][1] = fma(x[r].number[1], right(2 * j), sum[r][j][1]);
             }
           });
         }
@@ -76,7 +73,7 @@ struct ColumnFma {
             if (j >= p.n) break;
             unrolled<rows>([&](int r) {
               const Scalar& to = entry(j, r);
-              add_old<parts>(sum[r][j][0], sum[r][j][parts - 1], to.part[0], to.part[parts - 1], beta);
+              add_old<parts>(sum[r][j][0], sum[r][j][parts - 1], to.number[0], to.number[parts - 1], beta);
             });
           }
         }
@@ -87,8 +84,8 @@ struct ColumnFma {
           unrolled<rows>([&](int r) {
             Scalar result;
             unrolled<parts>([&](int part) {
-              result.part[part] = sum[r][j][part];
-              if constexpr (sizeof(Real) == 4) zero[r] = fma(result.part[part], Real(0), zero[r]);
+              result.number[part] = sum[r][j][part];
+              if constexpr (sizeof(Real) == 4) zero[r] = fma(result.number[part], Real(0), zero[r]);
             });
             entry(j, r) = result;
           });

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "src/cuda/math/recompute.cuh"
-#include "src/cuda/ptx/dependent_launch.cuh"
 #include "src/cuda/tsmm/chunks.cuh"
 
 /// tsmm for column-major operands: row tiles (chunks) go through a multistage pipeline (ring). Two warps load, two
@@ -89,7 +88,6 @@ __device__ __noinline__ float number_in_double(const TsmmColumns<float>& p, std:
   return entry_in_double(p, p.a.data + first, p.a.distance, depth, old, column);
 }
 
-#if __CUDA_ARCH__ >= 900
 /// What one of the loading warps brings of an operand's chunks: every column_loaders-th column. The first warp brings
 /// TMA tiles.
 template <class Real>
@@ -266,7 +264,6 @@ __device__ inline void store_columns(const TsmmColumns<Real>& p, ColumnStages& s
   }
   bulk_stores_are_done();
 }
-#endif
 
 /// `Math` says how consumer warps multiply. It packs alpha C behind the stages; multiply() is what a warp does until it
 /// finds a stage marked no_chunk.

@@ -10,6 +10,7 @@
 #include "src/cuda/tsmm/column_fma.cuh"
 #include "src/cuda/tsmm/column_tf32.cuh"
 #include "src/cuda/tsmm/direct.cuh"
+#include "src/cuda/tsmm/in_parts.cuh"
 #include "src/cuda/tsmm/per_warp.cuh"
 #include "src/cuda/tsmm/row_ring.cuh"
 #include "src/cuda/tsmm/short_k.cuh"
@@ -22,8 +23,8 @@
 namespace blockvec::kernels::cuda {
 namespace {
 
-using dispatch::Policy;
 using dispatch::CudaKernel;
+using dispatch::Policy;
 
 __global__ void zero_tickets(unsigned* tickets) {
   release_next_kernel();
@@ -400,10 +401,10 @@ void launch_kernel(const TsmmCall<T>& call, const dispatch::GeneralTsmm& x, cons
 
 template <class T>
 void launch_tsmm(const TsmmCall<T>& call, const dispatch::CudaTsmm& x, const CudaExecution& execution) {
-  const Product operation = product_of(call);
-  const TsmmLauncher launcher{{operation, execution.stream}, execution};
   if (x.in_parts()) return launch_in_parts(call, x, execution);
+  const Product operation = product_of(call);
   require_kernel(dispatch::problem_of(call, execution.single_precision), x, operation);
+  const TsmmLauncher launcher{{operation, execution.stream, current_device(operation)}, execution};
   std::visit(
       [&](const auto& of_kernel) {
         if constexpr (requires { launch_kernel(call, of_kernel, launcher); }) launch_kernel(call, of_kernel, launcher);

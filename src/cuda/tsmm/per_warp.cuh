@@ -1,7 +1,6 @@
 #pragma once
 
 #include "src/cuda/operands/load_plain.cuh"
-#include "src/cuda/ptx/dependent_launch.cuh"
 #include "src/cuda/tsmm/results.cuh"
 #include "src/cuda/tsmm/strided.cuh"
 
@@ -28,8 +27,7 @@ struct TsmmWarps : TsmmTask<Real> {  // a chunk is a turn
   static constexpr int depth_step = 16;
 };
 
-inline constexpr int sharing_warps = 8;
-inline constexpr int sharing_threads = sharing_warps * warp_size;
+inline constexpr int sharing_threads = 8 * warp_size;
 inline constexpr int rows_of_turn = 16;
 
 /// One warp writes `rows` rows of B from shared memory. As many lanes share a row as it has numbers, or pairs of them,

@@ -212,7 +212,6 @@ struct StagedChunks {
 
 /// A warp brings B's old numbers of a chunk's rows into the L2 cache.
 __device__ inline void fetch_old(const Results<double>& out, std::uint32_t chunk) {
-#if __CUDA_ARCH__ >= 900
   const std::int64_t first_row = std::int64_t{chunk} * out.box_rows;
   const auto rows = static_cast<int>(min(out.k - first_row, std::int64_t{out.box_rows}));
   const int lines = out.b.row_major ? rows : out.n / 2;
@@ -223,7 +222,6 @@ __device__ inline void fetch_old(const Results<double>& out, std::uint32_t chunk
     const std::uintptr_t whole = begin / 16 * 16;  // whole units of 16 bytes, which bulk copies move
     bulk_prefetch(reinterpret_cast<const void*>(whole), static_cast<unsigned>((begin + bytes + 15) / 16 * 16 - whole));
   }
-#endif
 }
 
 /// How many pairs of warps share out the rows of a box.

@@ -9,12 +9,6 @@
 /// tsmm by FMA instructions for rows of few numbers, where tensor cores would mostly idle.
 namespace blockvec::kernels::cuda {
 
-/// `unit` neighbouring numbers, moved by one access.
-template <int unit, class Real>
-struct alignas(unit * sizeof(Real)) Neighbouring {
-  Real number[unit];
-};
-
 /// Each lane computes whole rows of up to `columns` results; all lanes read the same entry of C at a time. For many
 /// columns, sums in double precision would take longer than memory does: these are in single precision.
 template <class Real, int columns>

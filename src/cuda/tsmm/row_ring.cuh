@@ -2,7 +2,6 @@
 
 #include "src/cuda/math/recompute.cuh"
 #include "src/cuda/operands/staged.cuh"
-#include "src/cuda/ptx/dependent_launch.cuh"
 #include "src/cuda/tsmm/chunks.cuh"
 
 /// tsmm of rows: a multistage pipeline (ring) in shared memory. Row tiles (chunks) of A come through the ring; row

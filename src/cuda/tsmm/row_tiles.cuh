@@ -73,20 +73,12 @@ struct Tf32x3 {
                                   int lane) {
     unrolled<count / 2>([&](int half) {
       unsigned parts[2][tb][2];
-      unrolled<tb, 2>([&](int t, int v) {
-        const SplitNumber both = split(right[t][2 * half + v]);
-        parts[0][t][v] = both.high;
-        parts[1][t][v] = both.low;
-      });
+      unrolled<tb, 2>([&](int t, int v) { split(right[t][2 * half + v], parts[0][t][v], parts[1][t][v]); });
       unrolled<tn>([&](int x) {
-        unsigned left[2][4];
+        alignas(16) unsigned left[2][4];
         unrolled<2>([&](int part) {
-          const uint4 four =
-              *reinterpret_cast<const uint4*>(c + half * 2 * of_four + x * piece + 128 * part + 4 * lane);
-          left[part][0] = four.x;
-          left[part][1] = four.y;
-          left[part][2] = four.z;
-          left[part][3] = four.w;
+          const float* const four = c + half * 2 * of_four + x * piece + 128 * part + 4 * lane;
+          *reinterpret_cast<uint4*>(left[part]) = *reinterpret_cast<const uint4*>(four);
         });
         // Small products come first. Products that wait for one another stand far apart.
         unrolled<3, tb>(

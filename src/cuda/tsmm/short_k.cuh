@@ -2,7 +2,6 @@
 
 #include "src/cuda/operands/load_plain.cuh"
 #include "src/cuda/operands/matrix.cuh"
-#include "src/cuda/ptx/dependent_launch.cuh"
 #include "src/cuda/ptx/mma_f64.cuh"
 #include "src/cuda/ptx/pipeline.cuh"
 #include "src/cuda/tsmm/results.cuh"

@@ -4,7 +4,6 @@
 #include "src/cuda/operands/load_plain.cuh"
 #include "src/cuda/operands/load_tma.cuh"
 #include "src/cuda/ptx/cluster.cuh"
-#include "src/cuda/ptx/dependent_launch.cuh"
 #include "src/cuda/ptx/mma_f64.cuh"
 #include "src/cuda/tsmm/chunks.cuh"
 #include "src/cuda/tsmm/factor.cuh"
@@ -56,11 +55,7 @@ struct TsmmBoxes : TsmmTask<Real> {
 template <class Real, bool wide>
 class Items {
  public:
-  __device__ explicit Items(const TsmmBoxes<Real>& p) : p_(p) {
-#if __CUDA_ARCH__ >= 900
-    if (clustered()) rank_ = rank_in_cluster();
-#endif
-  }
+  __device__ explicit Items(const TsmmBoxes<Real>& p) : p_(p), rank_(clustered() ? rank_in_cluster() : 0) {}
 
   __device__ bool clustered() const { return wide && p_.clustered; }
   __device__ std::uint32_t chunk(std::uint32_t item) const { return mixed() ? item / p_.sections : item; }
@@ -85,7 +80,7 @@ class Items {
   __device__ bool skips(Half half) const { return mixed() && p_.small.half == half; }
 
   const TsmmBoxes<Real>& p_;
-  unsigned rank_ = 0;
+  unsigned rank_;
 };
 
 /// Knows where stages lie and what they hold.
@@ -119,9 +114,7 @@ __device__ inline int first_entry(const TsmmBoxes<Real>& p, int warp_row, int la
 /// copy A by cp.async.
 template <int tb, bool plain, class Real, bool wide, class OnItem>
 __device__ inline void load_chunks(const TsmmBoxes<Real>& p, const BoxStages<Real>& stages,
-                                   const Items<Real, wide>& items, [[maybe_unused]] std::uint32_t (&tickets)[2],
-                                   const OnItem& on_item) {
-#if __CUDA_ARCH__ >= 900
+                                   const Items<Real, wide>& items, std::uint32_t (&tickets)[2], const OnItem& on_item) {
   const int thread = plain ? static_cast<int>(threadIdx.x) - computing_threads : 0;
   const int boxes = p.sets * tb;
   const unsigned small_bytes = static_cast<unsigned>(stages.small_numbers) * sizeof(double);
@@ -178,7 +171,6 @@ __device__ inline void load_chunks(const TsmmBoxes<Real>& p, const BoxStages<Rea
     if (thread < warp_size) stages.item_of[at.stage] = no_chunk;
     stages.barriers.full[at.stage].arrive();
   }
-#endif
 }
 
 /// A warp sees A's panels arrive. It tells the blocks of the cluster when all panels of a chunk have arrived. That is
@@ -187,7 +179,6 @@ __device__ inline void load_chunks(const TsmmBoxes<Real>& p, const BoxStages<Rea
 template <class Real>
 __device__ inline void tell_when_read(const TsmmBoxes<Real>& p, const BoxStages<Real>& stages,
                                       const Items<Real, true>& items, Barrier& all_read) {
-#if __CUDA_ARCH__ >= 900
   const auto lane = static_cast<int>(threadIdx.x) % warp_size;
   RingPosition at{0, 0};
   for (std::uint32_t item = items.first(); item < p.chunks; item += items.step()) {
@@ -199,7 +190,6 @@ __device__ inline void tell_when_read(const TsmmBoxes<Real>& p, const BoxStages<
     __syncwarp();
     if (lane < p.sections) arrive_in_cluster(all_read, static_cast<unsigned>(lane));
   }
-#endif
 }
 
 /// Adds A C to sum for the boxes of a set and `steps` steps of 4 columns of A. `a` points to this lane's first entries

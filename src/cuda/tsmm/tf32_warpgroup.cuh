@@ -94,7 +94,6 @@ struct WarpgroupSums {
 
   __device__ bool finite() const { return all_finite<parts * columns / 2>(&sum[0][0]); }
 
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
   template <int target, int sign>
   __device__ void start(const unsigned (&left)[2][4], std::uint32_t right) {
     constexpr int part_bytes = right_factor_rows * columns * static_cast<int>(sizeof(float));
@@ -118,7 +117,6 @@ struct WarpgroupSums {
       start<0, 1>(left[1], right + second);
     }
   }
-#endif
 
   /// Returns a lane's results of row g (half 0) or g + 8 (half 1) as pairs. Of 16 neighbouring pairs, lane q has four:
   /// 4 v + q.
@@ -147,9 +145,8 @@ __device__ inline void multiply_steps(WarpgroupSums<parts, columns>& sums, const
     fragments.arrange(next);
     unsigned left[2][2][2][4];  // [step][first, second][high, low]
     unrolled<2, 2, 4>([&](int which, int half, int v) {
-      const SplitNumber both = split(next[which][half][v]);
-      left[v / 2][which][0][2 * (v % 2) + half] = both.high;
-      left[v / 2][which][1][2 * (v % 2) + half] = both.low;
+      unsigned(&to)[2][4] = left[v / 2][which];
+      split(next[which][half][v], to[0][2 * (v % 2) + half], to[1][2 * (v % 2) + half]);
     });
     open_products();
     sums.start_step(left[0], right + step * step_bytes);

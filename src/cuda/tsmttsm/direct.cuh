@@ -1,8 +1,8 @@
 #pragma once
 
 #include "src/cuda/operands/matrix.cuh"
-#include "src/cuda/ptx/dependent_launch.cuh"
 #include "src/cuda/ptx/mma_f64.cuh"
+#include "src/cuda/ptx/pipeline.cuh"
 
 /// tsmttsm on tensor cores without shared memory: P = A^T B of real views of any layout and stride. Each thread block
 /// writes one partial sum. Each warp loads its own factors from memory directly into the fragments of
@@ -31,9 +31,7 @@ class DirectLane {
   static constexpr int numbers = neighbours == Neighbours::none         ? 1
                                  : neighbours == Neighbours::in_columns ? 16 / static_cast<int>(sizeof(Real))
                                                                         : 2;
-  struct alignas(numbers * sizeof(Real)) Load {
-    Real number[numbers];
-  };
+  using Load = Neighbouring<numbers, Real>;
   static constexpr bool in_rows = neighbours == Neighbours::in_rows;
   static constexpr bool in_columns = neighbours == Neighbours::in_columns;
   static constexpr int units = in_rows ? (blocks + 1) / 2 : blocks;  // loads that lie side by side

@@ -31,21 +31,12 @@ struct DirectTf32Tiles : DirectTiles<float, neighbours, tile_m, tile_n> {
 
   float early[pieces][tile_n][4] = {};
 
-  template <int count, int numbers>
-  __device__ static void split_all(const float (&x)[count][numbers], unsigned (&parts)[2][count][numbers]) {
-    unrolled<count * numbers>([&](int i) {
-      const SplitNumber both = split(x[i / numbers][i % numbers]);
-      parts[0][i / numbers][i % numbers] = both.high;
-      parts[1][i / numbers][i % numbers] = both.low;
-    });
-  }
-
   __device__ void add(const Factors& factors) {
     unrolled<2>([&](int half) {
       unsigned left[2][pieces][4];
       unsigned right[2][tile_n][2];
-      split_all(factors.left[half], left);
-      split_all(factors.right[half], right);
+      unrolled<pieces, 4>([&](int x, int v) { split(factors.left[half][x][v], left[0][x][v], left[1][x][v]); });
+      unrolled<tile_n, 2>([&](int y, int v) { split(factors.right[half][y][v], right[0][y][v], right[1][y][v]); });
       // Small products come first. Products that wait for one another stand far apart.
       unrolled<3, tile_n, pieces>([&](int product, int y, int x) {
         multiply_tf32(early[x][y], left[product == 0][x], right[product == 1][y]);
@@ -53,13 +44,16 @@ struct DirectTf32Tiles : DirectTiles<float, neighbours, tile_m, tile_n> {
     });
   }
 
-  /// Adds the sums of single precision to the others, and begins new ones. Returns false if they are not finite: then
-  /// they are lost, and the caller adds their rows again.
+  /// Adds the sums of single precision to the others, and begins new ones. Returns false if some of the warp's are not
+  /// finite: then they are lost, and the caller adds their rows again.
   __device__ bool join() {
-    constexpr int count = pieces * tile_n * 4;
-    const bool finite = join_if_finite(reinterpret_cast<float(&)[count]>(early),
-                                       reinterpret_cast<double(&)[count]>(this->sum), [](int) { return true; });
-    unrolled<count>([&](int i) { early[i / 4 / tile_n][i / 4 % tile_n][i % 4] = 0; });
+    float zero = 0;
+    unrolled<pieces, tile_n, 4>([&](int x, int y, int v) { zero = fmaf(early[x][y][v], 0.0F, zero); });
+    const bool finite = __all_sync(0xffffffffU, zero == 0);
+    unrolled<pieces, tile_n, 4>([&](int x, int y, int v) {
+      if (finite) this->sum[x][y][v] += early[x][y][v];
+    });
+    unrolled<pieces, tile_n, 4>([&](int x, int y, int v) { early[x][y][v] = 0; });
     return finite;
   }
 

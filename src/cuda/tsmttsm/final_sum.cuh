@@ -1,7 +1,7 @@
 #pragma once
 
 #include "src/cuda/operands/matrix.cuh"
-#include "src/cuda/ptx/dependent_launch.cuh"
+#include "src/cuda/ptx/pipeline.cuh"
 #include "src/cuda/unrolled.cuh"
 
 /// The second kernel of tsmttsm adds the partial sums in fixed order and writes C.

@@ -83,6 +83,21 @@ Kernel<TsmttsmRing<Real>> kernel_of(const dispatch::RingTsmttsm& x, bool by_colu
   return tsmttsm_ring_kernel_of<Real>(x.tile_m, x.tile_n, by_columns);
 }
 
+/// Sets what the parameters of all kernels have.
+template <class T, class Configuration, class Parameters>
+void set_common(const TsmttsmCall<T>& call, const Configuration& x, double* partial, Parameters& p) {
+  p.k = call.a.rows;
+  p.m = static_cast<int>(x.fold * parts_of<T> * call.a.columns);
+  p.n = static_cast<int>(x.fold * parts_of<T> * call.b.columns);
+  p.warps_m = x.warps_m;
+  p.warps_n = x.warps_n;
+  p.groups = x.groups;
+  p.sections_m = x.sections_m;
+  p.sections_n = x.sections_n;
+  p.partial = partial;
+  p.alpha = coefficient(call.alpha);
+}
+
 template <class T>
 void launch_kernel(const TsmttsmCall<T>& call, const dispatch::RingTsmttsm& x, double* partial,
                    const Launcher& launcher) {
@@ -90,6 +105,7 @@ void launch_kernel(const TsmttsmCall<T>& call, const dispatch::RingTsmttsm& x, d
   constexpr int parts = parts_of<T>;
   const bool by_columns = call.a.layout == Layout::column_major;
   TsmttsmRing<Real> p{};
+  set_common(call, x, partial, p);
   p.same = x.b.stage_bytes == 0;
   // In stages, TMA tiles of several classes have a layout that plain copies do not write. Kernels with 3xTF32 or 3M
   // count rows from the first one on.
@@ -98,19 +114,12 @@ void launch_kernel(const TsmttsmCall<T>& call, const dispatch::RingTsmttsm& x, d
   const int before = may_begin_before ? rows_before(call.a, call.b) : 0;
   p.a = staged(call.a, x.a, x, before, launcher.operation);
   p.b = p.same ? p.a : staged(call.b, x.b, x, before, launcher.operation);
-  p.m = static_cast<int>(x.fold * parts * call.a.columns);
-  p.n = static_cast<int>(x.fold * parts * call.b.columns);
   p.chunks = static_cast<std::uint32_t>(ceil_div(ceil_div(before + call.a.rows, x.fold), x.rows));
   p.rows = x.rows;
   p.segments = x.rows / x.segment;
   p.stages = x.stages;
   p.stage_bytes = x.a.stage_bytes + x.b.stage_bytes;
   p.offset_b = p.same ? 0 : x.a.stage_bytes;
-  p.sections_m = x.sections_m;
-  p.sections_n = x.sections_n;
-  p.warps_m = x.warps_m;
-  p.warps_n = x.warps_n;
-  p.groups = x.groups;
   // A warp writes pairs of entries of eight rows at once. Rows that are half of the banks apart then do not conflict.
   const auto copies = [&](int pitch) {
     return std::min(x.groups, x.shared_bytes / (x.reached_m() * pitch * static_cast<int>(sizeof(double))));
@@ -131,14 +140,11 @@ void launch_kernel(const TsmttsmCall<T>& call, const dispatch::RingTsmttsm& x, d
           : by_columns                                ? dispatch::column_map(x.a.pitch)
                        : dispatch::row_map_of(x, p.a.row_step, p.b.row_step, sizeof(Real));
   p.turned = x.turned != 0;
-  p.alpha = coefficient(call.alpha);
-  p.partial = partial;
   p.sign = call.op == Op::conjugate_transpose ? -1 : 1;
   if (p.sign < 0 && sizeof(Real) == sizeof(double))
     p.flips = dispatch::flipping_bit(by_columns ? x.a.pitch : p.a.row_step, !by_columns);
   p.whole_a = tall(call.a);
   p.whole_b = tall(call.b);
-  p.k = call.a.rows;
   p.parts = static_cast<int>(x.partials);
   const bool aligned = by_columns ? p.wide : has_aligned_pairs(p.a) && has_aligned_pairs(p.b);
   launcher.launch_early(kernel_of<Real>(x, by_columns, aligned), {block_count(x, x.partials)},
@@ -159,21 +165,11 @@ Kernel<TsmttsmDirect<Real>> kernel_of(const dispatch::DirectTsmttsm& x) {
 template <class T>
 void launch_kernel(const TsmttsmCall<T>& call, const dispatch::DirectTsmttsm& x, double* partial,
                    const Launcher& launcher) {
-  constexpr int parts = parts_of<T>;
   TsmttsmDirect<real_t<T>> p{};
+  set_common(call, x, partial, p);
   p.a = tall(call.a);
   p.b = tall(call.b);
-  p.k = call.a.rows;
   p.fold = x.fold;
-  p.m = static_cast<int>(x.fold * parts * call.a.columns);
-  p.n = static_cast<int>(x.fold * parts * call.b.columns);
-  p.warps_m = x.warps_m;
-  p.warps_n = x.warps_n;
-  p.groups = x.groups;
-  p.sections_m = x.sections_m;
-  p.sections_n = x.sections_n;
-  p.partial = partial;
-  p.alpha = coefficient(call.alpha);
   p.symmetric = dispatch::are_same(call.a, call.b);
   launcher.launch_early(kernel_of<real_t<T>>(x), {x.partials * x.sections_m * x.sections_n}, x.threads, x.shared_bytes,
                         p);
@@ -187,10 +183,10 @@ void launch_tsmttsm(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& con
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   const Product operation = product_of(call);
-  const Launcher launcher{operation, execution.stream};
   const bool multiplies = configuration->kernel != dispatch::CudaKernel::none;
   // Partial sums that no kernel wrote must not be summed.
   if (multiplies) require_kernel(dispatch::problem_of(call, execution.single_precision), configuration, operation);
+  const Launcher launcher{operation, execution.stream, current_device(operation)};
   double* const partial = workspace_start<double>(execution);
   TsmttsmSum<Real> sum{};
   sum.partial = partial;

@@ -2,7 +2,6 @@
 
 #include "src/cuda/math/f64_tiles.cuh"
 #include "src/cuda/operands/staged.cuh"
-#include "src/cuda/ptx/dependent_launch.cuh"
 
 /// tsmttsm on tensor cores, fed by a multistage pipeline (ring) of bulk copies: P = A^T B of real views. Each thread
 /// block writes one partial sum.
@@ -84,14 +83,13 @@ struct Share {
 /// large, their final sum keeps all multiprocessors busy until then, and the row tile would only be requested twice.
 inline constexpr int most_entries_ahead = 1024;
 template <class Real>
-__device__ inline void prefetch([[maybe_unused]] const TsmttsmRing<Real>& p, [[maybe_unused]] const Share& share) {
-#if __CUDA_ARCH__ >= 900
+__device__ inline void prefetch(const TsmttsmRing<Real>& p, const Share& share) {
+  if constexpr (!has_bulk_copies) return;
   const int turn = static_cast<int>(threadIdx.x) % loading_threads / warp_size;
   if (p.m > most_entries_ahead / p.n || turn >= min(share.turns<false>(p), p.stages) || !elected()) return;
   const std::uint32_t chunk = share.chunk<false>(p, turn);
   RowFeeder<Real>(p.a, p.rows, share.row0).prefetch(chunk);
   if (!p.same) RowFeeder<Real>(p.b, p.rows, share.column0).prefetch(chunk);
-#endif
 }
 
 /// The loading warps of row-major operands take row tiles in turn: while one computes addresses, others have requested

@@ -210,7 +210,6 @@ __device__ inline void transpose_units(const TsmttsmRing<float>& p, const Share&
   }
 }
 
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
 /// A warpgroup multiplies every other unit of the block, or every unit if `apart`.
 template <class Products, bool by_columns, bool apart>
 __device__ inline void multiply_units(const TsmttsmRing<float>& p, const Share& share, RingBarriers& barriers,
@@ -344,7 +343,6 @@ __device__ inline void multiply_units(const TsmttsmRing<float>& p, const Share& 
   double* const partial = p.partial + static_cast<std::int64_t>(share.part) * p.m * p.n;
   product.template finish<apart>(p, first_place, partial, ring, group);
 }
-#endif
 
 template <class Products, bool by_columns, bool apart>
 __global__ void __launch_bounds__(transposing_block_threads, 1)

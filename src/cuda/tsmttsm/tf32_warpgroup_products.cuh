@@ -22,11 +22,7 @@ struct TransposedRows {
 
 /// Splits four numbers into the left factors of 3xTF32.
 __device__ inline void split_left(const float (&x)[4], unsigned (&left)[2][4]) {
-  unrolled<4>([&](int v) {
-    const SplitNumber both = split(x[v]);
-    left[0][v] = both.high;
-    left[1][v] = both.low;
-  });
+  unrolled<4>([&](int v) { split(x[v], left[0][v], left[1][v]); });
 }
 
 /// Real products. Two columns that a lane reads are a pair. They are `neighbours` where rows are aligned to pairs, like

@@ -346,7 +346,7 @@ bool complete(const CudaDevice& device, const CudaTsmttsmProblem& problem, CudaT
 CudaPrediction predict(const CudaDevice& device, const CudaTsmttsmProblem& problem, const CudaTsmttsm& configuration);
 CudaChoice<CudaTsmttsm> choose(const CudaDevice& device, const CudaTsmttsmProblem& problem);
 
-/// Workspace bytes that are enough for every layout and stride of these extents.
+/// Workspace bytes that are enough for every layout and stride of these extents. Without rows there are none.
 std::size_t cuda_tsmttsm_workspace(const CudaDevice& device, std::int64_t k, std::int64_t m, std::int64_t n);
 
 /// One product B = A C + beta B as the kernels see it.
@@ -362,7 +362,7 @@ struct CudaTsmmProblem {
   bool aligned = false;         ///< A begins at a multiple of 16 bytes; so does B if scalars have 16 bytes
   bool may_skip_a = false;      ///< alpha is or may be 0; if it is, A must not be read
   bool aligned_output = false;  ///< B begins at a multiple of 32 bytes, a sector of memory
-  bool may_split = true;        ///< as in CudaTsmttsmProblem
+  bool may_split = true;        ///< single precision: three TF32 products (3xTF32) may replace one
 
   auto operator<=>(const CudaTsmmProblem&) const = default;
 };
@@ -407,7 +407,7 @@ struct Tf32Warpgroup : TsmmCommon {
   static const TsmmEntry<Tf32Warpgroup> entry;
 
   int tile_n;           ///< sets of 8 columns of scalars of B
-  bool output_in_ring;  ///< as in RowRing
+  bool output_in_ring;  ///< B's old rows come with A's, to be scaled by beta
 };
 
 struct ColumnRing : TsmmCommon {
@@ -420,9 +420,9 @@ struct ColumnRing : TsmmCommon {
   int row_warps, warps;  ///< usual: warps that share a stage: along the rows, and along B's columns
   int groups;            ///< usual: consumer warp groups
   int pitch;             ///< real numbers from column to column of A in a stage
-  int staged_pitch;      ///< the same of B
+  int staged_pitch;      ///< real numbers from column to column of B in a stage
   int early;             ///< rows that a chunk holds but does not store (overlap rows), so that it stores whole lines
-  bool output_in_ring;   ///< as in RowRing
+  bool output_in_ring;   ///< B's old rows come with A's, to be scaled by beta
   bool apart;            ///< results do not replace A's numbers in a stage
 };
 
@@ -468,7 +468,7 @@ struct PerWarp : TsmmCommon {
   int blocks_n;  ///< sets of 16 rows that a warp has at a time
   int panel;     ///< columns of A in a stage (K slice)
   int pitch;     ///< real numbers from row to row in a stage
-  int staged;    ///< as in Strided
+  int staged;    ///< 1 if results go through shared memory, to be written in whole sectors
 };
 
 struct ShortK : TsmmCommon {
@@ -527,8 +527,8 @@ std::string words(const CudaTsmm& configuration);
 
 /// Reads the configuration that a kernel's name and words stand for. Words that are left out give 0; `complete` sets
 /// those. Returns false if the text stands for no configuration.
-bool read_words(std::string_view kernel, std::string_view words, CudaTsmttsm& configuration);
-bool read_words(std::string_view kernel, std::string_view words, CudaTsmm& configuration);
+template <class Any>
+bool read_words(std::string_view kernel, std::string_view words, Any& configuration);
 
 /// Bytes of A and B that a product reads and writes.
 inline double tall_bytes(const CudaTsmttsmProblem& p) {

@@ -41,6 +41,21 @@ inline CudaWork tsmm_work(const CudaDevice& device, const CudaTsmmProblem& p, co
   return work;
 }
 
+/// The rows that the busiest block of tsmm computes. Row tiles (chunks) share `overlap` rows with the ones before them.
+inline double rows_of_block(const CudaTsmmProblem& p, const TsmmCommon& c, int overlap = 0) {
+  return static_cast<double>(ceil_div(ceil_div(p.k, c.rows - overlap), c.blocks) * c.rows);
+}
+
+/// Adds the clocks of tsmm's products by 3xTF32, for `columns` columns of scalars. 3xTF32 makes three products on
+/// tensor cores, which multiply 1024 numbers per clock. A complex product takes four real ones. Tensor cores read C
+/// again for every 64 rows.
+inline void add_tf32_clocks(CudaWork& work, const CudaTsmmProblem& p, double rows, int columns) {
+  const double products = rows * static_cast<double>(round_up(p.m, 16)) * columns * (p.parts == 2 ? 6 : 3);
+  work.product_clocks = products / 1024;
+  work.shared_clocks += products / 2048;
+  work.products = CudaProducts::tf32_tensor;
+}
+
 inline constexpr double launch_seconds = 2.0e-6;
 inline constexpr double memory_latency = 0.8e-6;
 
@@ -69,20 +84,9 @@ inline CudaPrediction predict(const CudaDevice& device, const CudaWork& work) {
 /// power lowers the clock rate.
 inline double cost(const CudaPrediction& prediction) { return prediction.seconds + 0.05 * prediction.busy_seconds; }
 
-/// The candidate of the least cost; of equal ones the first.
-template <class Problem, class Configuration>
-CudaChoice<Configuration> best_candidate(const CudaDevice& device, const Problem& problem,
-                                         const std::vector<Configuration>& candidates) {
-  CudaChoice<Configuration> best{};
-  for (const Configuration& c : candidates) {
-    const CudaPrediction prediction = predict(device, problem, c);
-    if (&c == candidates.data() || cost(prediction) < cost(best.prediction)) best = {c, prediction, {}};
-  }
-  return best;
-}
-
-/// Returns what a call runs: the measured row that covers it, or the best of what collect(found) finds. A search takes
-/// microseconds, and a solver asks for a few products again and again, so each thread keeps its last choices.
+/// Returns what a call runs: the measured row that covers it, or else what costs least of what collect(found) finds; of
+/// equal costs the first. A search takes microseconds, and a solver asks for a few products again and again, so each
+/// thread keeps its last choices.
 template <class Configuration, class Problem, class Collect>
 CudaChoice<Configuration> row_or_best(const CudaDevice& device, const Problem& problem, Collect&& collect) {
   constexpr std::size_t most = 256;
@@ -98,9 +102,13 @@ CudaChoice<Configuration> row_or_best(const CudaDevice& device, const Problem& p
     choice.prediction = predict(device, problem, choice.configuration);
     choice.row = row->place;
   } else {
+    choice = {};
     std::vector<Configuration> found;
     collect(found);
-    choice = best_candidate(device, problem, found);
+    for (const Configuration& c : found) {
+      const CudaPrediction prediction = predict(device, problem, c);
+      if (&c == found.data() || cost(prediction) < cost(choice.prediction)) choice = {c, prediction, {}};
+    }
   }
   if (last.size() == most) last.clear();
   last.emplace(problem, choice);
@@ -130,6 +138,12 @@ struct Rule {
   bool (*applies)(const CudaDevice& device, const Problem& problem);
   std::string_view measured;  ///< what justifies it: files stand in bench/results/h200
 };
+
+/// The predicate of kernels that serve all that is legal for them.
+template <class Problem>
+bool always(const CudaDevice&, const Problem&) {
+  return true;
+}
 
 /// Adds the candidates of a call to `found`, or for Search::all those of every kernel, whatever the rules say.
 template <class Any, class Problem, std::size_t count>

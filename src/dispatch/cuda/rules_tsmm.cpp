@@ -12,8 +12,6 @@ using enum CudaKernel;
 
 constexpr CudaKind row_rings[] = {{row_ring, Policy::fma}, {row_ring}, {row_ring, Policy::tf32}};
 
-bool always(const CudaDevice&, const Problem&) { return true; }
-
 // Rows follow one another without a gap that is worth a copy of its own.
 bool is_tight(const Problem& p) { return p.row_major && streams(p.m, p.pitch_a); }
 
@@ -84,6 +82,29 @@ bool prefers_short_k(const CudaDevice& device, const Problem& p) {
          p.k * p.m <= std::int64_t{96000} * device.multiprocessors;
 }
 
+// Few columns of B. For updates, `strided` by 3xTF32 is as fast.
+bool few_prefer_warpgroup(const CudaDevice&, const Problem& p) { return splits_few_columns(p) && !p.reads_output; }
+bool few_prefer_strided(const CudaDevice&, const Problem& p) { return splits_few_columns(p) && !prefers_per_warp(p); }
+
+// Narrower products wait for memory anyway. As measured on an H200, updates by row_ring take longer, except if chunks
+// are short. So the limit for updates is lower. Few columns have rules of their own.
+bool prefers_warpgroup(const CudaDevice&, const Problem& p) {
+  if (splits_few_columns(p)) return false;
+  if (!p.reads_output) return p.m * p.n >= 16 * (p.m + p.n);
+  return p.m * p.n >= 8 * (p.m + p.n) && p.m + 2 * p.n > 48;
+}
+bool prefers_strided_tf32(const CudaDevice&, const Problem& p) {
+  return p.m * p.n >= 16 * (p.m + p.n) && !prefers_per_warp(p);
+}
+
+// `strided` is better for columns that do not fit into a stage at once, and for more results than registers hold.
+bool prefers_column_ring(const CudaDevice&, const Problem& p) {
+  const bool few_results = p.m >= 128 ? p.m >= 4 * p.n : p.m > 4 * p.n;
+  return !few_results && p.n <= (p.parts == 2 ? 96 : 64);
+}
+// Narrower products are faster without tensor cores.
+bool prefers_column_tf32(const CudaDevice&, const Problem& p) { return p.m * p.n >= 4 * (p.m + p.n); }
+
 // Devices that multiply slowly in double precision.
 bool rows_wait_for_double(const CudaDevice& device, const Problem& p) {
   return p.row_major && !prefers_row_ring(device, p) && waits_for_double(device, p);
@@ -97,11 +118,9 @@ bool columns_wait_for_double(const CudaDevice& device, const Problem& p) {
 
 constexpr Rule<Problem> rules[] = {
     {only<tf32_warpgroup>, Place::instead, "single precision, tight rows of many columns, few columns of B",
-     [](const CudaDevice&, const Problem& p) { return splits_few_columns(p); },
-     "kernel_house.md: 26 % (to 56) over row_ring tf32"},
+     few_prefer_warpgroup, "kernel_house.md: 26 % (to 56) over row_ring tf32"},
     {only<strided, Policy::tf32>, Place::instead, "single precision, other rows of many columns, few columns of B",
-     [](const CudaDevice&, const Problem& p) { return splits_few_columns(p); },
-     "kernel_house.md: 35 % (to 53) over strided and row_ring"},
+     few_prefer_strided, "kernel_house.md: 35 % (to 53) over strided and row_ring"},
     {only<column_ring, Policy::fma>, Place::beside,
      "column-major squares of 3 to 24 (S), 3 to 12 (C), 10 and 11 (D) columns", prefers_column_fma,
      "kernel_house.md: 14 % (to 39) over column_ring tf32 and direct"},
@@ -110,8 +129,8 @@ constexpr Rule<Problem> rules[] = {
      columns_wait_for_double, "not measured: no such device was there"},
     {row_rings, Place::beside, "rows of single precision, where memory would wait for double precision",
      rows_wait_for_double, "not measured: no such device was there"},
-    {only<direct, Policy::f32>, Place::if_none, "views of such rows", views_wait_for_double,
-     "not measured: no such device was there"},
+    {only<direct, Policy::f32>, Place::if_none, "views of rows of single precision, where memory would wait likewise",
+     views_wait_for_double, "not measured: no such device was there"},
     {only<direct>, Place::if_none, "column-major, up to 8 columns of B (S: 11); one column out of a wider matrix",
      prefers_direct, "kernel_house.md: 2 to 48 % over strided"},
     {only<wide>, Place::beside, "more than 96 columns of A and of B", prefers_wide,
@@ -125,10 +144,10 @@ constexpr Rule<Problem> rules[] = {
      "kernel_house.md: 7 % (to 24) over strided"},
     {only<short_k>, Place::beside, "double, few rows of at least 256 columns, up to 32 columns of B", prefers_short_k,
      "kernel_house.md: 24 % over strided at K = 16384"},
-    {only<column_ring>, Place::if_none, "double and complex double, column-major, 9 to 64 columns", always,
+    {only<column_ring>, Place::if_none, "double and complex double, column-major, 9 to 64 columns", prefers_column_ring,
      "kernel_house.md: 14 % (to 40) over strided"},
     {only<column_ring, Policy::tf32>, Place::if_none, "single precision, column-major, 25 to 64 (C: 13 to 64) columns",
-     always, "kernel_house.md: 61 % (to 78) over strided"},
+     prefers_column_tf32, "kernel_house.md: 61 % (to 78) over strided"},
     {only<strided, Policy::plain>, Place::if_none,
      "views of rows of up to 256 bytes, up to 16 columns of B: mostly updates", prefers_plain,
      "kernel_house.md: 14 to 54 % over strided, up to 20 % over row_ring"},
@@ -136,17 +155,18 @@ constexpr Rule<Problem> rules[] = {
      "cuda_vs_cublas.csv: 92 to 101 % of the roof on views"},
     {row_rings, Place::if_none, "rows, where nothing has been found: devices without bulk copies", always,
      "compute_80.csv"},
-    {only<per_warp>, Place::if_none, "views of rows, where nothing has been found: the same devices", always,
+    {only<per_warp>, Place::if_none, "views of rows, where nothing has been found: devices without bulk copies", always,
      "compute_80.csv"},
-    {only<direct>, Place::if_none, "columns, where nothing has been found: the same devices", always, "compute_80.csv"},
+    {only<direct>, Place::if_none, "columns, where nothing has been found: devices without bulk copies", always,
+     "compute_80.csv"},
     {only<registers_3m>, Place::beside, "complex double, 33 to 64 columns of A, more than 16 of B", always,
      "kernel_house.md: 9 % (to 23) over strided 3m"},
     {only<strided, Policy::three_m>, Place::unless_previous, "complex double, squares from 49 columns on", always,
      "kernel_house.md: 17 % over strided"},
-    {only<tf32_warpgroup>, Place::beside, "single precision, tight rows from 32 (C: 18) columns on", always,
+    {only<tf32_warpgroup>, Place::beside, "single precision, tight rows from 32 (C: 18) columns on", prefers_warpgroup,
      "kernel_house.md: 26 % (to 56) over row_ring tf32"},
     {only<strided, Policy::tf32>, Place::unless_previous, "single precision, other rows from 32 real columns on",
-     always, "kernel_house.md: 35 % (to 53) over strided and row_ring"},
+     prefers_strided_tf32, "kernel_house.md: 35 % (to 53) over strided and row_ring"},
     {only<general>, Place::beside, "the remainder, whatever its layout and stride", always,
      "the only kernel that takes everything"},
 };
@@ -160,9 +180,7 @@ std::int64_t slab_rows(std::int64_t k, std::int64_t n, int real_bytes) {
 }
 
 CudaChoice<CudaTsmm> choose_whole(const CudaDevice& device, const CudaTsmmProblem& problem) {
-  return row_or_best<CudaTsmm>(device, problem, [&](std::vector<CudaTsmm>& found) {
-    add_candidates(rules, device, problem, Search::usual, found);
-  });
+  return row_or_best<CudaTsmm>(device, problem, [&](auto& found) { found = candidates(device, problem); });
 }
 
 bool has_no_fast_kernel(const CudaChoice<CudaTsmm>& choice) {
@@ -241,6 +259,7 @@ CudaChoice<CudaTsmm> choose(const CudaDevice& device, const CudaTsmmProblem& pro
 
 std::size_t cuda_tsmm_workspace(const CudaDevice& device, std::int64_t k, std::int64_t m, std::int64_t n,
                                 int real_bytes) {
+  if (k <= 0 || m < 0 || n <= 0) return 0;
   // The workspace holds C, padded to whole panels (K slices) and tiles, and the ticket that hands out chunks. For
   // products in parts it also holds all of C and, in place, a slab of results.
   const auto packed = static_cast<std::size_t>((m + 128) * std::max<std::int64_t>(2 * n, 64));

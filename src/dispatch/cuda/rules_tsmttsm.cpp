@@ -11,8 +11,6 @@ namespace {
 using Problem = CudaTsmttsmProblem;
 using enum CudaKernel;
 
-bool always(const CudaDevice&, const Problem&) { return true; }
-
 // A tile of narrow rows takes several rows.
 bool waits_for_double(const CudaDevice& device, const Problem& p) {
   const std::int64_t fold = std::max<std::int64_t>(1, 8 / std::max(p.m, p.n));
@@ -23,7 +21,8 @@ bool waits_for_double(const CudaDevice& device, const Problem& p) {
 }
 
 constexpr Rule<Problem> rules[] = {
-    {only<gram>, Place::beside, "A^H A; beyond 128 real columns in CTA tiles", always,
+    {only<gram>, Place::beside, "A^H A; beyond 128 real columns in CTA tiles",
+     [](const CudaDevice&, const Problem& p) { return p.same; },
      "kernel_house.md: 17 % (2 to 41) over ring, in CTA tiles 47 %"},
     {only<ring>, Place::beside, "everything", always, "cuda_vs_cublas.csv: 98 to 100 % of the roof, M = N = 1..64"},
     {only<tf32_warpgroup>, Place::beside, "single precision, squares from 49 real columns on", always,
@@ -42,49 +41,6 @@ constexpr Rule<Problem> rules[] = {
      },
      "not measured: no such device was there"},
 };
-
-void collect(const CudaDevice& device, const CudaTsmttsmProblem& problem, Search search, std::vector<CudaTsmttsm>& to) {
-  if (problem.k != 0) return add_candidates(rules, device, problem, search, to);
-  to.emplace_back();
-  complete(device, problem, to.back());
-}
-
-}  // namespace
-
-const TsmttsmEntry<NoTsmttsm> NoTsmttsm::entry{};
-
-bool complete(const CudaDevice& device, const CudaTsmttsmProblem& problem, CudaTsmttsm& configuration) {
-  if (problem.k == 0) {
-    configuration = {};
-    configuration->fold = configuration->rows = 1;
-    return true;
-  }
-  return std::visit([&](auto& c) { return complete(device, problem, c); }, configuration.of_kernel);
-}
-
-std::vector<CudaTsmttsm> candidates(const CudaDevice& device, const CudaTsmttsmProblem& problem, Search search) {
-  std::vector<CudaTsmttsm> found;
-  collect(device, problem, search, found);
-  return found;
-}
-
-CudaPrediction predict(const CudaDevice& device, const CudaTsmttsmProblem& problem, const CudaTsmttsm& configuration) {
-  if (configuration->kernel == CudaKernel::none) return {launch_seconds, CudaBound::latency, 0};
-  CudaPrediction made = std::visit([&](const auto& c) { return predict(device, c.entry.work(device, problem, c)); },
-                                   configuration.of_kernel);
-  if (sums_weigh(device, problem)) {
-    const std::int64_t entries = configuration->partials * problem.m * problem.n;
-    made.seconds += static_cast<double>(moved_sums(problem, entries)) / device.read_bandwidth;
-  }
-  return made;
-}
-
-CudaChoice<CudaTsmttsm> choose(const CudaDevice& device, const CudaTsmttsmProblem& problem) {
-  return row_or_best<CudaTsmttsm>(
-      device, problem, [&](std::vector<CudaTsmttsm>& found) { collect(device, problem, Search::usual, found); });
-}
-
-namespace {
 
 // The most entries of P that a block holds. Tiles of complex numbers hold no more.
 constexpr std::int64_t most_block_sums = [] {
@@ -105,11 +61,49 @@ double least_blocks(std::int64_t m, std::int64_t n) {
 
 }  // namespace
 
+const TsmttsmEntry<NoTsmttsm> NoTsmttsm::entry{};
+
+bool complete(const CudaDevice& device, const CudaTsmttsmProblem& problem, CudaTsmttsm& configuration) {
+  if (problem.k == 0) {
+    configuration = {};
+    configuration->fold = configuration->rows = 1;
+    return true;
+  }
+  return std::visit([&](auto& c) { return complete(device, problem, c); }, configuration.of_kernel);
+}
+
+std::vector<CudaTsmttsm> candidates(const CudaDevice& device, const CudaTsmttsmProblem& problem, Search search) {
+  std::vector<CudaTsmttsm> found;
+  if (problem.k != 0) {
+    add_candidates(rules, device, problem, search, found);
+  } else {
+    complete(device, problem, found.emplace_back());
+  }
+  return found;
+}
+
+CudaPrediction predict(const CudaDevice& device, const CudaTsmttsmProblem& problem, const CudaTsmttsm& configuration) {
+  if (configuration->kernel == CudaKernel::none) return {launch_seconds, CudaBound::latency, 0};
+  CudaPrediction made = std::visit([&](const auto& c) { return predict(device, c.entry.work(device, problem, c)); },
+                                   configuration.of_kernel);
+  if (sums_weigh(device, problem)) {
+    const std::int64_t entries = configuration->partials * problem.m * problem.n;
+    made.seconds += static_cast<double>(moved_sums(problem, entries)) / device.read_bandwidth;
+  }
+  return made;
+}
+
+CudaChoice<CudaTsmttsm> choose(const CudaDevice& device, const CudaTsmttsmProblem& problem) {
+  return row_or_best<CudaTsmttsm>(device, problem, [&](auto& found) { found = candidates(device, problem); });
+}
+
 // Each multiprocessor has one block, and each block has a row tile (chunk) of at least 16 rows. A block takes several
 // narrow rows as one wide row, and also sums the products of these rows with one another.
 std::size_t cuda_tsmttsm_workspace(const CudaDevice& device, std::int64_t k, std::int64_t m, std::int64_t n) {
+  if (k <= 0 || m <= 0 || n <= 0) return 0;
   const auto blocks = static_cast<std::int64_t>(device.multiprocessors / least_blocks(m, n));
   const std::int64_t parts = std::clamp<std::int64_t>(blocks, 1, ceil_div(k, 16));
+  constexpr std::int64_t most_folded_sums = 16 * 16;  // entries of a block's sum if it takes several rows as one
   const std::int64_t sums = parts * std::max(m * n, most_folded_sums);
   return static_cast<std::size_t>(sums) * sizeof(double) + workspace_alignment;
 }

@@ -11,18 +11,6 @@ namespace blockvec::kernels {
 namespace dispatch {
 namespace {
 
-template <class T>
-std::size_t tsmttsm_workspace(const CudaDevice& device, const cuda::Product& p) {
-  if (p.k <= 0 || p.m <= 0 || p.n <= 0) return 0;
-  return cuda_tsmttsm_workspace(device, p.k, parts<T> * p.m, parts<T> * p.n);
-}
-
-template <class T>
-std::size_t tsmm_workspace(const CudaDevice& device, const cuda::Product& p) {
-  if (p.k <= 0 || p.m < 0 || p.n <= 0) return 0;
-  return cuda_tsmm_workspace(device, p.k, parts<T> * p.m, parts<T> * p.n, real_bytes<T>);
-}
-
 /// Runs a checked call.
 template <template <class> class Call, class T>
 void run(const Call<T>& call, const CudaExecution& execution) {
@@ -30,8 +18,11 @@ void run(const Call<T>& call, const CudaExecution& execution) {
   if (!has_result(call)) return;
   const cuda::Product product = cuda::product_of(call);
   const CudaDevice& device = cuda::current_device(product);
+  const std::int64_t m = parts<T> * product.m;
+  const std::int64_t n = parts<T> * product.n;
   check_workspace_size(product.name, execution.workspace,
-                       reduces ? tsmttsm_workspace<T>(device, product) : tsmm_workspace<T>(device, product));
+                       reduces ? cuda_tsmttsm_workspace(device, product.k, m, n)
+                               : cuda_tsmm_workspace(device, product.k, m, n, real_bytes<T>));
   const auto choice = choose(device, problem_of(call, execution.single_precision));
   if constexpr (reduces) {
     cuda::launch_tsmttsm(call, choice.configuration, execution);
@@ -48,7 +39,6 @@ CudaExplanation explain_call(const Call& call, const CudaExecution& execution) {
 }
 
 }  // namespace
-
 }  // namespace dispatch
 
 std::string CudaExplanation::text() const {
@@ -60,14 +50,15 @@ std::string CudaExplanation::text() const {
 
 template <class T>
 std::size_t cuda_tsmttsm_workspace(std::int64_t k, std::int64_t m, std::int64_t n) {
-  const cuda::Product product{"cuda_tsmttsm_workspace", k, m, n};
-  return dispatch::tsmttsm_workspace<T>(cuda::current_device(product), product);
+  const dispatch::CudaDevice& device = cuda::current_device({"cuda_tsmttsm_workspace", k, m, n});
+  return dispatch::cuda_tsmttsm_workspace(device, k, dispatch::parts<T> * m, dispatch::parts<T> * n);
 }
 
 template <class T>
 std::size_t cuda_tsmm_workspace(std::int64_t k, std::int64_t m, std::int64_t n) {
-  const cuda::Product product{"cuda_tsmm_workspace", k, m, n};
-  return dispatch::tsmm_workspace<T>(cuda::current_device(product), product);
+  const dispatch::CudaDevice& device = cuda::current_device({"cuda_tsmm_workspace", k, m, n});
+  return dispatch::cuda_tsmm_workspace(device, k, dispatch::parts<T> * m, dispatch::parts<T> * n,
+                                       dispatch::real_bytes<T>);
 }
 
 template <class T>
@@ -144,11 +135,9 @@ struct CudaProducts {
   using OfOne = Result (*)(Factor, Matrix<const T>, Matrix<const T>, Factor, Matrix<T>, Triangle, const CudaExecution&);
   using InPlace = void (*)(Matrix<T>, Matrix<const T>, Triangle, const CudaExecution&, std::int64_t);
 
-  static constexpr OfTwo<void> two = &tsmttsm<T>;
-  static constexpr OfTwo<CudaExplanation> explain_two = &explain_cuda_tsmttsm<T>;
-  static constexpr OfOne<void> one = &tsmm<T>;
-  static constexpr OfOne<CudaExplanation> explain_one = &explain_cuda_tsmm<T>;
-  static constexpr InPlace in_place = &tsmm_inplace<T>;
+  static constexpr std::tuple<OfTwo<void>, OfOne<void>, InPlace> products{&tsmttsm<T>, &tsmm<T>, &tsmm_inplace<T>};
+  static constexpr std::tuple<OfTwo<CudaExplanation>, OfOne<CudaExplanation>> explanations{&explain_cuda_tsmttsm<T>,
+                                                                                           &explain_cuda_tsmm<T>};
   static constexpr auto others =
       std::tuple{&explain_cuda_tsmm_inplace<T>, &cuda_tsmttsm_workspace<T>, &cuda_tsmm_workspace<T>};
 };

@@ -69,23 +69,6 @@ bool read_word(const std::string_view (&words)[count], std::string_view word, Va
   return place != std::end(words);
 }
 
-template <class Any>
-bool read(std::string_view name, std::string_view text, Any& to) {
-  CudaKind kind{};
-  if (!read_word(kernels, name, kind.kernel)) return false;
-  if (text.starts_with("policy ")) {
-    take_piece(text);
-    if (!read_word(policies, take_piece(text), kind.policy)) return false;
-  }
-  bool good = false;
-  for_each_kind<Any>([&](auto& c) {
-    if (!(kind == c)) return;
-    good = read_fields(text, c);
-    to = c;
-  });
-  return good;
-}
-
 }  // namespace
 
 std::string name_of(CudaKernel kernel) { return std::string(kernels[static_cast<std::size_t>(kernel)]); }
@@ -105,12 +88,23 @@ std::string words(const CudaTsmm& configuration) {
   return "parts of " + rows_of + std::to_string(configuration.part_columns) + " columns: " + say(configuration);
 }
 
-bool read_words(std::string_view kernel, std::string_view words, CudaTsmttsm& configuration) {
-  return read(kernel, words, configuration);
+template <class Any>
+bool read_words(std::string_view kernel, std::string_view words, Any& configuration) {
+  CudaKind kind{};
+  if (!read_word(kernels, kernel, kind.kernel)) return false;
+  if (words.starts_with("policy ")) {
+    take_piece(words);
+    if (!read_word(policies, take_piece(words), kind.policy)) return false;
+  }
+  bool good = false;
+  for_each_kind<Any>([&](auto& c) {
+    if (!(kind == c)) return;
+    good = read_fields(words, c);
+    configuration = c;
+  });
+  return good;
 }
-
-bool read_words(std::string_view kernel, std::string_view words, CudaTsmm& configuration) {
-  return read(kernel, words, configuration);
-}
+template bool read_words(std::string_view, std::string_view, CudaTsmttsm&);
+template bool read_words(std::string_view, std::string_view, CudaTsmm&);
 
 }  // namespace blockvec::kernels::dispatch

@@ -54,19 +54,19 @@ TsmmConfiguration configure_tsmm(std::int64_t k, std::int64_t m, std::int64_t n,
 /// What a Gram-Schmidt sweep runs with: slabs of rows that stay in the second-level cache from step to step.
 struct SweepConfiguration {
   static constexpr std::size_t most_pieces = 4;
-  /// Of one of the matrices that V consists of.
+  /// The products with one of the matrices that V consists of.
   struct Piece {
     TsmmConfiguration projection;  ///< W - V S
-    TsmttsmConfiguration p;        ///< of one slab, in one part; result = 0 where there is no such product
+    TsmttsmConfiguration p;        ///< V^H W of one slab, in one part; result = 0 where nobody wants it
   };
   host::SumPlan plan;  ///< its chunks are the slabs
   Piece piece[most_pieces];
   TsmmConfiguration factor;     ///< W X
-  TsmttsmConfiguration g;       ///< as p
+  TsmttsmConfiguration g;       ///< W^H W of one slab, in one part; result = 0 where nobody wants it
   std::int64_t results;         ///< numbers in all products
   std::int64_t part_stride;     ///< numbers of workspace of one part
-  std::int64_t buffer_entries;  ///< of a thread, for the products
-  std::int64_t thread_entries;  ///< of a thread in all
+  std::int64_t buffer_entries;  ///< numbers of a thread's buffer for the products
+  std::int64_t thread_entries;  ///< numbers of workspace of a thread in all
   std::int64_t threads;
   std::size_t workspace_bytes;
 };

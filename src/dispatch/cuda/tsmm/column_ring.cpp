@@ -138,17 +138,10 @@ Shape usual_shape(const CudaTsmmProblem& p) {
   return {{p.pitch_a % 4 != 0 && !p.reads_output ? 2 : 1, pieces}, 8};  // unaligned columns have longer pieces
 }
 
-// Whether the kernel `strided`, which uses TMA tiles, is better: for columns that do not fit into a stage at once, or
-// for too many results for registers.
-bool boxes_are_better(const CudaTsmmProblem& p) {
-  const bool few_results = p.m >= most_columns ? p.m >= 4 * p.n : p.m > 4 * p.n;
-  return few_results || p.n > (p.parts == 2 ? 96 : 64);
-}
-
 void add_in_double(const TsmmCandidates& to) {
   using C = ColumnRing;
   const Shape usual = usual_shape(to.problem);
-  if (to.problem.real_bytes == 4 || (!to.all && boxes_are_better(to.problem))) return;
+  if (to.problem.real_bytes == 4) return;
   for (const TileShape& tile : tsmm_column_ring_shapes) {
     if (!to.all && (tile.m != usual.tile.m || tile.n != usual.tile.n)) continue;
     for (const int row_warps : {8, 6, 4, 2, 1}) {
@@ -167,14 +160,12 @@ bool serves(const CudaDevice& device, const CudaTsmmProblem& p, const ColumnRing
   return has_kernel && p.n <= (is_split(c) ? 8 : 1) * c.tile_n * p.parts;
 }
 
-bool in_short_pieces(const CudaTsmmProblem& p, const ColumnRing& c) { return c.rows * p.parts * p.real_bytes < 768; }
-
 // Whether the old values of B are read from the cache instead of through stages. As measured on an H200, that is better
 // if stages would otherwise hold only short pieces of columns. But if columns begin at multiples of 16 bytes, stages
 // are faster with short pieces, too.
 bool fetches_old(const CudaTsmmProblem& p, const ColumnRing& c) {
   const bool even = begins_at(p.aligned, p.pitch_a, unit_of(p)) && begins_at(p.aligned_output, p.pitch_b, unit_of(p));
-  return in_short_pieces(p, c) && !(even && may_hold_old(p.parts, c.blocks_n, c.tile_n));
+  return c.rows * p.parts * p.real_bytes < 768 && !(even && may_hold_old(p.parts, c.blocks_n, c.tile_n));
 }
 
 // Sets what follows from the rows of a chunk. Returns false if too few stages fit.
@@ -217,14 +208,12 @@ bool complete_column_ring(const CudaDevice& device, const CudaTsmmProblem& p, Co
 void add_column_ring(const TsmmCandidates& to) {
   if (to.kind.policy == Policy::usual) return add_in_double(to);
   using C = ColumnRing;
-  const CudaTsmmProblem& p = to.problem;
   if (to.kind.policy == Policy::fma) {
     for (const TileShape& tile : tsmm_column_ring_fma_shapes) {  // the first that holds B's columns is the narrowest
       if (to.add(start<C>(tile)) && !to.all) return;
     }
     return;
   }
-  if (!to.all && p.m * p.n < 4 * (p.m + p.n)) return;  // narrower ones are faster without tensor cores
   // The best tile is the narrowest one that holds B's rows, and among these the one with the longest chunks. For
   // updates, tiles are preferred whose stages have room for the old values of B.
   C best{};
@@ -240,16 +229,11 @@ void add_column_ring(const TsmmCandidates& to) {
   if (best.tile_n != 0) to.found.push_back(best);
 }
 
-// The rows that a block takes.
-double rows_of_block(const CudaTsmmProblem& p, const ColumnRing& c) {
-  return static_cast<double>(ceil_div(ceil_div(p.k, c.rows - c.early), c.blocks) * c.rows);
-}
-
 // The work but for products. Shared memory moves all numbers `passes` times: they are stored there, read, and replaced
 // by results.
 CudaWork column_work(const CudaDevice& device, const CudaTsmmProblem& p, const ColumnRing& c, int passes) {
   CudaWork work = tsmm_work(device, p, c, 0.97);
-  work.shared_clocks = rows_of_block(p, c) * static_cast<double>(p.m + p.n) * passes * p.real_bytes / 128;
+  work.shared_clocks = rows_of_block(p, c, c.early) * static_cast<double>(p.m + p.n) * passes * p.real_bytes / 128;
   work.bytes_in_flight = (c.stages - 0.5) * static_cast<double>(bytes_of_stage(p, c));
   return work;
 }
@@ -258,7 +242,7 @@ CudaWork in_double_work(const CudaDevice& device, const CudaTsmmProblem& p, cons
   CudaWork work = column_work(device, p, c, 2);
   const double busy_part = static_cast<double>(computing_warps) / (c.groups * c.row_warps * c.warps);
   const double products =
-      rows_of_block(p, c) / 16 * c.warps * c.tile_n * static_cast<double>(ceil_div(p.m, 16)) * busy_part;
+      rows_of_block(p, c, c.early) / 16 * c.warps * c.tile_n * static_cast<double>(ceil_div(p.m, 16)) * busy_part;
   work.product_clocks = products * 16;
   work.shared_clocks += products * (16.0 / c.tile_n + 8.0 / c.blocks_n);
   work.overlap = 0.5;
@@ -269,22 +253,16 @@ CudaWork in_double_work(const CudaDevice& device, const CudaTsmmProblem& p, cons
 CudaWork column_ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const ColumnRing& c) {
   if (in_double(c)) return in_double_work(device, p, c);
   CudaWork work = column_work(device, p, c, 3);  // bank conflicts slow it down
-  if (is_split(c)) {
-    // 3xTF32 makes three products on tensor cores, which multiply 1024 numbers per clock. A complex product takes four
-    // real ones. Tensor cores read C again for every 64 rows.
-    const double products =
-        rows_of_block(p, c) * static_cast<double>(round_up(p.m, 16)) * 8 * c.tile_n * (p.parts == 2 ? 6 : 3);
-    work.product_clocks = products / 1024;
-    work.shared_clocks += products / 2048;
-  } else {
-    const double products = rows_of_block(p, c) * static_cast<double>(p.m) * c.tile_n * p.parts;
-    work.product_clocks = products * p.real_bytes / 512;
-    work.shared_clocks += products * p.real_bytes / (512 * c.blocks_n);
-  }
   work.overlap = 0.8;
-  work.products = is_split(c)         ? CudaProducts::tf32_tensor
-                  : p.real_bytes == 4 ? CudaProducts::f32_fma
-                                      : CudaProducts::f64_fma;
+  const double rows = rows_of_block(p, c, c.early);
+  if (is_split(c)) {
+    add_tf32_clocks(work, p, rows, 8 * c.tile_n);
+    return work;
+  }
+  const double products = rows * static_cast<double>(p.m) * c.tile_n * p.parts;
+  work.product_clocks = products * p.real_bytes / 512;
+  work.shared_clocks += products * p.real_bytes / (512 * c.blocks_n);
+  work.products = p.real_bytes == 4 ? CudaProducts::f32_fma : CudaProducts::f64_fma;
   return work;
 }
 

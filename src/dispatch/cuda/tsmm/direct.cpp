@@ -85,12 +85,13 @@ CudaWork general_work(const CudaDevice& device, const CudaTsmmProblem& p, const 
   return work;
 }
 
-void add_general(const TsmmCandidates& to) { to.add(GeneralTsmm{}); }
-
 }  // namespace
 
 const TsmmEntry<DirectTsmm> DirectTsmm::entry{fields, is_compiled, complete_direct, direct_work, add_direct};
-const TsmmEntry<GeneralTsmm> GeneralTsmm::entry{
-    {}, [](const CudaTsmmProblem&, const GeneralTsmm&) { return true; }, complete_general, general_work, add_general};
+const TsmmEntry<GeneralTsmm> GeneralTsmm::entry{{},
+                                                [](const CudaTsmmProblem&, const GeneralTsmm&) { return true; },
+                                                complete_general,
+                                                general_work,
+                                                [](const TsmmCandidates& to) { to.add(GeneralTsmm{}); }};
 
 }  // namespace blockvec::kernels::dispatch

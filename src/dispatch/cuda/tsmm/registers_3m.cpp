@@ -7,24 +7,13 @@ namespace {
 constexpr int numbers_of_line = 16;
 constexpr int sector_bytes = 32;
 
-// Whether this kernel can serve a product. Complex numbers are read as a whole, so they must be aligned.
-bool gauss_serves(const CudaDevice& device, const CudaTsmmProblem& p, const Registers3m& c) {
-  return boxes_serve(device, p) && p.parts == 2 && p.real_bytes == 8 && p.aligned && p.m <= 8 * c.blocks_n &&
-         p.n <= 32 * c.tile_n;
-}
-
 // Whether B is one contiguous piece of whole rows, so that results can be staged.
 bool stages_rows(const CudaTsmmProblem& p) { return p.row_major && p.aligned_output && p.pitch_b == p.n; }
 
-// The pitch of lines in a TMA tile (box). Four lanes read four neighbours of a row, or of two columns. The next four
-// lanes meet other banks.
-int pitch_of(const CudaTsmmProblem& p, const Registers3m& c) {
-  constexpr int apart = numbers_of_line / 2;  // the pitch is an odd number of these
-  return p.row_major ? (c.panel / apart % 2 != 0 ? c.panel : c.panel + apart) : 2 * c.rows + numbers_of_line / 4;
-}
-
 bool complete_registers_3m(const CudaDevice& device, const CudaTsmmProblem& p, Registers3m& c) {
-  if (!gauss_serves(device, p, c)) return false;
+  // Complex numbers are read as a whole, so they must be aligned.
+  if (!boxes_serve(device, p) || p.parts != 2 || p.real_bytes != 8 || !p.aligned) return false;
+  if (p.m > 8 * c.blocks_n || p.n > 32 * c.tile_n) return false;
   c.classes = 1;
   c.groups = 1;
   c.small_in_ring = false;
@@ -35,7 +24,10 @@ bool complete_registers_3m(const CudaDevice& device, const CudaTsmmProblem& p, R
   const int panel = 8 * c.blocks_n;  // columns that products read; they are zero beyond A
   if (c.panel != 0 && c.panel != panel) return false;
   c.panel = panel;
-  c.pitch = pitch_of(p, c);
+  // Four lanes read four neighbours of a row, or of two columns. The next four lanes meet other banks: the pitch of
+  // rows is an odd number of half lines.
+  constexpr int apart = numbers_of_line / 2;
+  c.pitch = p.row_major ? c.panel + (c.panel / apart % 2 != 0 ? 0 : apart) : 2 * c.rows + numbers_of_line / 4;
   if (c.pitch > longest_box) return false;
   const std::int64_t stage = std::int64_t{p.row_major ? c.rows : c.panel / 2} * c.pitch * p.real_bytes;
   if (stage % line_bytes != 0) return false;
@@ -66,11 +58,10 @@ void add_registers_3m(const TsmmCandidates& to) {
 }
 
 CudaWork registers_3m_work(const CudaDevice& device, const CudaTsmmProblem& p, const Registers3m& c) {
-  const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.blocks);
   CudaWork work = work_of(device, p, c, 0.97);
   // Products of depth 4 that the warps make for all sets of 8 rows. A multiprocessor makes four of them in 16 clocks,
   // and adds sums besides.
-  const double products = static_cast<double>(turns * c.rows / 8) * c.tile_n * 3 * c.blocks_n;
+  const double products = rows_of_block(p, c) / 8 * c.tile_n * 3 * c.blocks_n;
   work.product_clocks = products * 4 * 1.15;
   work.shared_clocks = products * 2.2;
   work.overlap = 0.95;

@@ -16,18 +16,13 @@ bool comes_in_boxes(const CudaDevice& device, std::int64_t k, std::int64_t width
          round_up(width, 16 / real_bytes) <= longest_box;
 }
 
-bool ring_serves(const CudaDevice& device, const CudaTsmmProblem& p) {
-  return p.row_major && p.m > 0 && !p.may_skip_a && (streams(p.m, p.pitch_a) || boxes_a_serve(device, p));
-}
-
-// The pitches of rows: of A and of B in a stage, and of results.
+// The pitches of rows of A and of B in a stage.
 std::int64_t stage_pitch_a(const CudaTsmmProblem& p, const RowRing& c) {
   return c.boxes_a ? round_up(p.m, 16 / p.real_bytes) : p.pitch_a;
 }
 std::int64_t stage_pitch_b(const CudaTsmmProblem& p, const RowRing& c) {
   return c.boxes_b ? round_up(p.n, 16 / p.real_bytes) : p.pitch_b;
 }
-std::int64_t pitch_out(const CudaTsmmProblem& p, const RowRing& c) { return c.boxes_b ? stage_pitch_b(p, c) : p.n; }
 
 bool is_split(const RowRing& c) { return c.policy == Policy::tf32; }
 int ring_warps(const RowRing& c) { return is_split(c) ? split_warps({c.tile_n, c.blocks_n}) : computing_warps; }
@@ -50,11 +45,6 @@ std::int64_t small_bytes(const CudaTsmmProblem& p, const RowRing& c) {
   return std::int64_t{sizeof(double)} * c.warps * c.tile_n * ceil_div(p.m, 4) * 64;
 }
 
-// Bytes of shared memory besides the stages.
-std::int64_t fixed_bytes(const CudaTsmmProblem& p, const RowRing& c) {
-  return small_bytes(p, c) + c.groups * stage_bytes(c.rows, pitch_out(p, c), p.real_bytes);
-}
-
 int row_step(const CudaTsmmProblem& p, const RowRing& c) {
   return std::max(by_fma(c) ? 32 : 8 * c.blocks_n, least_rows(p.real_bytes));
 }
@@ -62,7 +52,8 @@ int row_step(const CudaTsmmProblem& p, const RowRing& c) {
 // Divides a block's shared memory among stages, results on their way out, and C. Returns false if they do not fit.
 bool fit_stages(const CudaDevice& device, const CudaTsmmProblem& p, RowRing& c) {
   const std::int64_t stage = ring_stage_bytes(p, c);
-  const std::int64_t fixed = fixed_bytes(p, c);
+  const std::int64_t pitch_out = c.boxes_b ? stage_pitch_b(p, c) : p.n;
+  const std::int64_t fixed = small_bytes(p, c) + c.groups * stage_bytes(c.rows, pitch_out, p.real_bytes);
   const std::int64_t room = device.shared_bytes - static_bytes;
   const bool chosen = c.stages != 0;
   if ((c.boxes_a || c.boxes_b) && c.rows > longest_box) return false;
@@ -130,7 +121,8 @@ bool fit_groups(const CudaDevice& device, const CudaTsmmProblem& p, RowRing& c) 
 }
 
 bool complete_row_ring(const CudaDevice& device, const CudaTsmmProblem& p, RowRing& c) {
-  if (!ring_serves(device, p)) return false;
+  if (!p.row_major || p.m <= 0 || p.may_skip_a) return false;
+  if (!streams(p.m, p.pitch_a) && !boxes_a_serve(device, p)) return false;
   c.boxes_a = !streams(p.m, p.pitch_a);
   // TMA tiles are written in whole units of 16 bytes, which must belong to B.
   c.boxes_b =
@@ -150,8 +142,7 @@ bool complete_row_ring(const CudaDevice& device, const CudaTsmmProblem& p, RowRi
 }
 
 CudaWork row_ring_work(const CudaDevice& device, const CudaTsmmProblem& p, const RowRing& c) {
-  const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.blocks);
-  const auto rows = static_cast<double>(turns * c.rows);
+  const double rows = rows_of_block(p, c);
   const double busy_part = static_cast<double>(ring_warps(c)) / (c.groups * c.warps);
   // If groups are few, they wait for one another's stages, except groups that multiply little.
   CudaWork work = tsmm_work(device, p, c, std::min(1.0, 0.42 * c.groups));

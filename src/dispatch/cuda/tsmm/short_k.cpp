@@ -18,12 +18,6 @@ std::int64_t ring_bytes(const CudaTsmmProblem& p, const ShortK& c) {
   return stages * stage * static_cast<std::int64_t>(sizeof(double));
 }
 
-// Blocks that run on a multiprocessor at a time. Each of them takes another kilobyte of shared memory, which nobody can
-// use.
-std::int64_t blocks_at_a_time(const CudaDevice& device, const ShortK& c) {
-  return std::min<std::int64_t>((device.shared_bytes + 1024) / (c.shared_bytes + 1024), 16 / c.blocks_n);
-}
-
 bool complete_short_k(const CudaDevice& device, const CudaTsmmProblem& p, ShortK& c) {
   // Rows of A are copied in pairs of numbers.
   if (!p.row_major || p.real_bytes != 8 || p.parts != 1 || p.may_skip_a || p.m == 0 || p.n > 8 * c.tile_n ||
@@ -47,7 +41,9 @@ void add_short_k(const TsmmCandidates& to) {
 }
 
 CudaWork short_k_work(const CudaDevice& device, const CudaTsmmProblem& p, const ShortK& c) {
-  const std::int64_t blocks = blocks_at_a_time(device, c);
+  // Each block of a multiprocessor takes another kilobyte of shared memory, which nobody can use.
+  const std::int64_t blocks =
+      std::min<std::int64_t>((device.shared_bytes + 1024) / (c.shared_bytes + 1024), 16 / c.blocks_n);
   const std::int64_t turns = ceil_div(c.blocks, device.multiprocessors * blocks);
   const double steps = static_cast<double>(turns * blocks * c.blocks_n) * static_cast<double>(ceil_div(p.m, 16));
   CudaWork work = tsmm_work(device, p, c, 0.97, 1);

@@ -207,8 +207,7 @@ bool complete_wide(const CudaDevice& device, const CudaTsmmProblem& p, Wide& c) 
 
 CudaWork tf32_work(const CudaDevice& device, const CudaTsmmProblem& p, const Strided& c) {
   const int columns = 8 * c.tile_n;  // of scalars
-  const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.blocks);
-  const auto rows = static_cast<double>(turns * c.rows);
+  const double rows = rows_of_block(p, c);
   CudaWork work = work_of(device, p, c, 0.97);
   // C crosses the L2 cache with every chunk, which is twice as fast.
   if (c.small_in_ring) {
@@ -217,18 +216,14 @@ CudaWork tf32_work(const CudaDevice& device, const CudaTsmmProblem& p, const Str
   }
   // Old results are loaded early if there are registers for them.
   if (p.reads_output && p.parts * c.blocks_n * columns > 64) work.bandwidth *= 0.85;
-  // The same counts as in tf32_warpgroup.cpp.
-  const auto pairs = static_cast<double>(round_up(p.m, numbers_of_step) / 2);
-  const double products = rows * pairs * columns * (p.parts == 2 ? 12 : 6);
-  work.product_clocks = products / 1024;
-  work.shared_clocks = products / 2048 + rows * static_cast<double>(p.m + p.n) * 2 / 32;
+  work.shared_clocks = rows * static_cast<double>(p.m + p.n) * 2 / 32;
+  add_tf32_clocks(work, p, rows, columns);
   work.overlap = 0.6;
   return work;
 }
 
 CudaWork strided_work(const CudaDevice& device, const CudaTsmmProblem& p, const Strided& c) {
   if (is_tf32(c)) return tf32_work(device, p, c);
-  const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.blocks);
   const double busy_part = static_cast<double>(computing_warps) / (c.row_warps * c.warps);
   CudaWork work = work_of(device, p, c, 0.97);
   // What a TMA tile loads beyond its panel or its rows crosses the L2 cache once more. TMA tiles of aligned lines are
@@ -239,7 +234,7 @@ CudaWork strided_work(const CudaDevice& device, const CudaTsmmProblem& p, const 
   if (p.row_major && c.panel < p.m) work.bandwidth *= c.panel * p.real_bytes / (c.panel * p.real_bytes + 8.0);
   const bool gauss = is_3m(c);
   const std::int64_t depth = gauss ? p.m / 2 : p.m;
-  const double products = static_cast<double>(turns * c.rows / 16 * c.warps * c.tile_n * ceil_div(depth, 4)) / 4;
+  const double products = rows_of_block(p, c) / 16 * c.warps * c.tile_n * static_cast<double>(ceil_div(depth, 4)) / 4;
   work.product_clocks = products * (gauss ? 48 : 16) * busy_part;
   work.shared_clocks = products * (16.0 / c.tile_n + 8.0 / c.blocks_n) * (gauss ? 2 : 1) * busy_part;
   work.overlap = gauss ? 0.6 : 0;
@@ -332,8 +327,6 @@ void add_tf32(const TsmmCandidates& to) {
   using C = Strided;
   const CudaTsmmProblem& p = to.problem;
   const bool few = splits_few_columns(p);
-  if (!to.all && !few && p.m * p.n < 16 * (p.m + p.n)) return;  // narrower products wait for memory anyway
-  if (!to.all && prefers_per_warp(p)) return;
   for (const TileShape& tile : tsmm_strided_tf32_shapes) {
     const bool narrower_does = tile.n > 1 && 4 * p.parts * tile.n >= p.n;
     if (narrower_does && (!to.all || tile.n > 4)) continue;
@@ -442,7 +435,7 @@ void set_blocks(const CudaDevice& device, const CudaTsmmProblem& p, Strided& c, 
 
 CudaWork work_of(const CudaDevice& device, const CudaTsmmProblem& p, const Strided& c, double share) {
   CudaWork work = tsmm_work(device, p, c, share);
-  work.products = c.policy == Policy::tf32 ? CudaProducts::tf32_tensor : CudaProducts::f64_tensor;
+  work.products = CudaProducts::f64_tensor;
   work.bytes_in_flight = blocks_of(c) * (c.stages - 1.5) * static_cast<double>(numbers_of_stage(p, c) * p.real_bytes);
   return work;
 }

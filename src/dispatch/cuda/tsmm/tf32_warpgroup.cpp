@@ -8,16 +8,11 @@
 namespace blockvec::kernels::dispatch {
 namespace {
 
-constexpr int pairs_of_step = 8;
-
 int columns_of(const Tf32Warpgroup& c) { return 8 * c.tile_n; }
 
-// The number of steps in a row of A. A step has 8 pairs of neighbours.
-std::int64_t steps_of(const CudaTsmmProblem& p) { return ceil_div(p.m, 2 * pairs_of_step); }
-
-// Bytes of C, high and low. The first and second rows of pairs are stored separately.
+// Bytes of C, high and low. The first and second rows of pairs are stored separately, 8 pairs in a step.
 std::int64_t small_bytes(const CudaTsmmProblem& p, const Tf32Warpgroup& c) {
-  return steps_of(p) * pairs_of_step * 4 * columns_of(c) * std::int64_t{sizeof(float)};
+  return round_up(p.m, 16) * 2 * columns_of(c) * std::int64_t{sizeof(float)};
 }
 
 // Bytes of a stage. Results replace A's rows, or B's old values.
@@ -30,13 +25,6 @@ std::int64_t bytes_of_stage(const CudaTsmmProblem& p) {
 // singly.
 bool in_pairs(const CudaTsmmProblem& p) { return (p.m | p.n | p.pitch_a | p.pitch_b) % 2 == 0; }
 bool singly(const CudaTsmmProblem& p) { return p.pitch_a % 2 == 1 && p.pitch_b % 2 == 1; }
-
-// Narrower products wait for memory anyway. As measured on an H200, updates by row_ring take longer, except if chunks
-// are short. So the limit for updates is lower.
-bool is_wide_enough(const CudaTsmmProblem& p) {
-  if (!p.reads_output) return p.m * p.n >= 16 * (p.m + p.n);
-  return p.m * p.n >= 8 * (p.m + p.n) && p.m + 2 * p.n > 48;
-}
 
 bool complete_tf32_warpgroup(const CudaDevice& device, const CudaTsmmProblem& p, Tf32Warpgroup& c) {
   const bool serves = device.warpgroups && p.real_bytes == 4 && p.may_split && p.row_major && p.m > 0 &&
@@ -62,20 +50,14 @@ bool complete_tf32_warpgroup(const CudaDevice& device, const CudaTsmmProblem& p,
 }
 
 CudaWork tf32_warpgroup_work(const CudaDevice& device, const CudaTsmmProblem& p, const Tf32Warpgroup& c) {
-  const std::int64_t turns = ceil_div(ceil_div(p.k, c.rows), c.blocks);
-  const auto rows = static_cast<double>(turns * c.rows);
+  const double rows = rows_of_block(p, c);
   CudaWork work = tsmm_work(device, p, c, 1);
   const std::int64_t crossings = p.reads_output ? 2 : 1;  // of B
   work.bytes = static_cast<double>(p.k) * static_cast<double>(p.pitch_a + crossings * p.n) * p.real_bytes;
-  // 3xTF32 makes three products on tensor cores, which multiply 1024 numbers per clock. A complex product takes four
-  // real ones.
-  const auto depth = static_cast<double>(steps_of(p) * pairs_of_step);
-  const double products = rows * depth * columns_of(c) * (p.parts == 2 ? 12 : 6);
-  work.product_clocks = products / 1024;
-  // Tensor cores read C again for every 64 rows. A's rows are stored in shared memory, read, and replaced by results.
-  work.shared_clocks = products / 2048 + rows * static_cast<double>(p.m + crossings * p.n) * 2 / 32;
+  // A's rows are stored in shared memory, read, and replaced by results.
+  work.shared_clocks = rows * static_cast<double>(p.m + crossings * p.n) * 2 / 32;
+  add_tf32_clocks(work, p, rows, columns_of(c));
   work.overlap = 0.8;
-  work.products = CudaProducts::tf32_tensor;
   work.bytes_in_flight = static_cast<double>((c.stages - 1) * bytes_of_stage(p));
   return work;
 }
@@ -84,9 +66,6 @@ void add_tf32_warpgroup(const TsmmCandidates& to) {
   using C = Tf32Warpgroup;
   const CudaTsmmProblem& p = to.problem;
   const bool few = splits_few_columns(p);
-  // For updates by few columns, strided_tf32 is as fast.
-  const bool is_better = few ? !p.reads_output : is_wide_enough(p);
-  if (!to.all && !is_better) return;
   for (const Columns& tile : tsmm_tf32_warpgroup_shapes) {
     if (few && 8 * p.parts * (tile.n - 1) >= p.n) continue;  // a narrower tile is enough
     const bool ring_is_as_fast = tile.n <= 2 && p.m < 64 && !p.reads_output;

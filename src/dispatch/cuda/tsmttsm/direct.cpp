@@ -41,13 +41,6 @@ bool complete_neighbours(const CudaTsmttsmProblem& p, DirectTsmttsm& c) {
   return false;
 }
 
-const DirectShape* shape_of(const DirectTsmttsm& c) {
-  const DirectShape* const shape =
-      std::find_if(std::begin(tsmttsm_direct_shapes), std::end(tsmttsm_direct_shapes),
-                   [&](const DirectShape& s) { return s.m == c.tile_m && s.n == c.tile_n; });
-  return shape == std::end(tsmttsm_direct_shapes) ? nullptr : shape;
-}
-
 // The most narrow rows that may be taken as one wide row. Without that, most lanes would repeat what others load.
 int most_fold(const CudaTsmttsmProblem& p, const DirectTsmttsm& c) {
   const bool in_rows = c.neighbours == static_cast<int>(Neighbours::in_rows);
@@ -69,8 +62,9 @@ bool may_win(const CudaDevice& device, const CudaTsmttsmProblem& p, const Direct
 }
 
 bool complete_direct(const CudaDevice& device, const CudaTsmttsmProblem& p, DirectTsmttsm& c) {
-  const DirectShape* const shape = shape_of(c);
-  if (shape == nullptr || p.pitch_a == 0 || (is_split(c) && !p.may_split)) return false;
+  const auto* const shape = std::ranges::find_if(
+      tsmttsm_direct_shapes, [&](const DirectShape& s) { return s.m == c.tile_m && s.n == c.tile_n; });
+  if (shape == std::end(tsmttsm_direct_shapes) || p.pitch_a == 0 || (is_split(c) && !p.may_split)) return false;
   if (!complete_neighbours(p, c)) return false;
   const int foldable = most_fold(p, c);
   // In row-major operands, lanes that take columns of other rows would read pieces of memory that lie far apart.

@@ -50,8 +50,7 @@ CudaFeedRequest request_b(const CudaTsmttsmProblem& p, const RingTsmttsm& c) {
   return {width, c.fold * p.pitch_b, c.reached_n(), c.rows, c.columns_of_tile(), lead_of(p, p.pitch_b), p.real_bytes};
 }
 
-}  // namespace
-
+// The feed for a chunk that is one piece of memory.
 CudaFeed flat_feed(const CudaFeedRequest& r) {
   CudaFeed feed{};
   feed.pitch = static_cast<int>(r.pitch);
@@ -63,6 +62,8 @@ CudaFeed flat_feed(const CudaFeedRequest& r) {
   return feed;
 }
 
+// The feed for rows in TMA tiles. Their pitch is an odd multiple of `bank_step` numbers (a multiple of 16 bytes), so
+// that lanes that read columns of several rows meet different banks. `bank_step` 0: the pitch is as small as possible.
 CudaFeed row_feed(const CudaFeedRequest& r, int classes, int bank_step) {
   CudaFeed feed{};
   feed.boxed = true;
@@ -89,20 +90,7 @@ CudaFeed row_feed(const CudaFeedRequest& r, int classes, int bank_step) {
   return feed;
 }
 
-CudaFeed column_feed(const CudaFeedRequest& r, int parts) {
-  CudaFeed feed{};
-  // Bulk copies are fast if source and destination begin at the same place of a line of 128 bytes.
-  const int line = line_bytes / r.real_bytes;
-  const std::int64_t least = parts * std::int64_t{r.rows} + r.lead;
-  const std::int64_t pitch = least + ((r.pitch - least) % line + line) % line;
-  const std::int64_t columns = ceil_div(r.width, parts);
-  feed.pitch = pitch_in_banks(r, static_cast<int>(pitch));
-  feed.lines = static_cast<int>(columns);
-  feed.bytes_beyond = static_cast<int>((ceil_div(r.reached, parts) - columns) * feed.pitch * r.real_bytes);
-  feed.stage_bytes = whole_lines(columns * feed.pitch * r.real_bytes) + line_bytes;
-  return feed;
-}
-
+// The feed for columns in TMA tiles of `panel` columns of a class. Classes lie one after the other.
 CudaFeed boxed_column_feed(const CudaFeedRequest& r, int parts) {
   CudaFeed feed{};
   const std::int64_t columns = ceil_div(r.width, parts);
@@ -120,6 +108,22 @@ CudaFeed boxed_column_feed(const CudaFeedRequest& r, int parts) {
   const std::int64_t beyond = (feed.classes - 1) * feed.class_step + reached * feed.pitch - feed.classes * numbers;
   feed.bytes_beyond = static_cast<int>(std::max<std::int64_t>(0, beyond) * r.real_bytes);
   feed.stage_bytes = static_cast<int>(feed.classes * numbers * r.real_bytes);
+  return feed;
+}
+
+}  // namespace
+
+CudaFeed column_feed(const CudaFeedRequest& r, int parts) {
+  CudaFeed feed{};
+  // Bulk copies are fast if source and destination begin at the same place of a line of 128 bytes.
+  const int line = line_bytes / r.real_bytes;
+  const std::int64_t least = parts * std::int64_t{r.rows} + r.lead;
+  const std::int64_t pitch = least + ((r.pitch - least) % line + line) % line;
+  const std::int64_t columns = ceil_div(r.width, parts);
+  feed.pitch = pitch_in_banks(r, static_cast<int>(pitch));
+  feed.lines = static_cast<int>(columns);
+  feed.bytes_beyond = static_cast<int>((ceil_div(r.reached, parts) - columns) * feed.pitch * r.real_bytes);
+  feed.stage_bytes = whole_lines(columns * feed.pitch * r.real_bytes) + line_bytes;
   return feed;
 }
 

@@ -144,8 +144,7 @@ bool complete_warps(const CudaDevice& device, const CudaTsmttsmProblem& p, RingT
   }
   if (c.gram()) {
     if (c.fold * p.m > 8 * c.tile_m) return false;
-    const GramShape* const shape = std::find_if(std::begin(tsmttsm_gram_shapes), std::end(tsmttsm_gram_shapes),
-                                                [&](const GramShape& s) { return s.blocks == c.tile_m; });
+    const auto* const shape = std::ranges::find(tsmttsm_gram_shapes, c.tile_m, &GramShape::blocks);
     c.sections_m = c.sections_n = 1;
     c.warps_m = shape == std::end(tsmttsm_gram_shapes) ? 0 : shape->warps;
     c.warps_n = 1;

@@ -6,9 +6,6 @@
 /// their operands are flat pieces, TMA tiles (boxes), or pieces of columns.
 namespace blockvec::kernels::dispatch {
 
-/// The most entries of a block's partial sum if several narrow rows are taken as one.
-inline constexpr std::int64_t most_folded_sums = 16 * 16;
-
 /// The bytes that are moved for a row of `width` numbers, on average. Memory moves 64 bytes at a time.
 double touched_bytes(std::int64_t width, std::int64_t pitch, int real_bytes);
 
@@ -28,17 +25,8 @@ struct CudaFeedRequest {
   bool flips = false;  ///< lanes read re or im of complex numbers in 4 rows of 4 columns (tsmttsm/ring.hpp)
 };
 
-/// The feed for a chunk that is one piece of memory.
-CudaFeed flat_feed(const CudaFeedRequest& request);
-
-/// The feed for rows in TMA tiles. Their pitch is an odd multiple of `bank_step` numbers (a multiple of 16 bytes), so
-/// that lanes that read columns of several rows meet different banks. `bank_step` 0: the pitch is as small as possible.
-CudaFeed row_feed(const CudaFeedRequest& request, int classes, int bank_step);
-
 /// The feed for columns, each a piece by itself, with `parts` real numbers per scalar. `lines` counts the columns.
 CudaFeed column_feed(const CudaFeedRequest& request, int parts);
-/// The feed for columns in TMA tiles of `panel` columns of a class. Classes lie one after the other.
-CudaFeed boxed_column_feed(const CudaFeedRequest& request, int parts);
 
 /// How many narrow rows are taken as one (folded). They must follow one another without a gap.
 int usual_fold(const CudaTsmttsmProblem& p);

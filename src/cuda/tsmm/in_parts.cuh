@@ -1,16 +1,15 @@
+#pragma once
+
 #include <algorithm>
-#include <complex>
 #include <cstddef>
 #include <span>
 
 #include "src/cuda/check.cuh"
-#include "src/cuda/operands/matrix.cuh"
 #include "src/cuda/operands/views.cuh"
 #include "src/dispatch/cuda/calls.hpp"
-#include "src/dispatch/cuda/launch.hpp"
 
+/// Products of tsmm in parts: the host loop, and the kernel that copies what the parts need or leave.
 namespace blockvec::kernels::cuda {
-namespace {
 
 /// What copy_runs_kernel copies: rows of a row-major matrix, or columns of a column-major one (runs), in real numbers.
 /// The entries of a triangle are copied, where `half` names one: upper means those at or behind the run's own number.
@@ -90,8 +89,8 @@ Matrix<T> take(std::span<std::byte>& workspace, std::int64_t rows, std::int64_t 
   return {taken, rows, columns, layout == Layout::row_major ? columns : rows, layout};
 }
 
-}  // namespace
-
+/// Runs tsmm for more columns than a kernel takes: it cuts B's columns into parts. In place, where no kernel serves, it
+/// also cuts the rows into slabs, computes each slab into the workspace, and copies it back.
 template <class T>
 void launch_in_parts(const TsmmCall<T>& call, const dispatch::CudaTsmm& configuration, const CudaExecution& execution) {
   const std::int64_t k = call.a.rows;
@@ -101,7 +100,7 @@ void launch_in_parts(const TsmmCall<T>& call, const dispatch::CudaTsmm& configur
   const bool in_place = configuration.part_rows != 0;
   const std::int64_t rows = in_place ? configuration.part_rows : k;
   const Product operation{in_place ? "tsmm_inplace" : "tsmm", k, m, n};
-  const Launcher launcher{operation, execution.stream};
+  const Launcher launcher{operation, execution.stream, current_device(operation)};
   CudaExecution inner = execution;
   Matrix<const T> c = call.c;
   if (call.triangle != Triangle::general && columns < n) {
@@ -125,7 +124,7 @@ void launch_in_parts(const TsmmCall<T>& call, const dispatch::CudaTsmm& configur
       part.b = piece_of(results, in_place ? 0 : row, some, column, end - column);
       if (columns < n) part.triangle = Triangle::general;
       const auto problem = dispatch::problem_of(part, execution.single_precision);
-      launch_tsmm(part, dispatch::choose(current_device(operation), problem).configuration, inner);
+      launch_tsmm(part, dispatch::choose(launcher.device, problem).configuration, inner);
     }
     if (in_place) {
       copy<T>(piece_of(results, 0, some, 0, n), piece_of(call.b, row, some, 0, n), Triangle::general,
@@ -133,10 +132,5 @@ void launch_in_parts(const TsmmCall<T>& call, const dispatch::CudaTsmm& configur
     }
   }
 }
-
-template void launch_in_parts(const TsmmCall<float>&, const dispatch::CudaTsmm&, const CudaExecution&);
-template void launch_in_parts(const TsmmCall<double>&, const dispatch::CudaTsmm&, const CudaExecution&);
-template void launch_in_parts(const TsmmCall<std::complex<float>>&, const dispatch::CudaTsmm&, const CudaExecution&);
-template void launch_in_parts(const TsmmCall<std::complex<double>>&, const dispatch::CudaTsmm&, const CudaExecution&);
 
 }  // namespace blockvec::kernels::cuda
