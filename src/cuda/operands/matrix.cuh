@@ -89,6 +89,14 @@ struct Small {
   }
 };
 
+/// What all tsmm kernels share.
+template <class Real>
+struct TsmmTerms {
+  Small<Real> small;  ///< the operand C
+  Coefficient<Real> alpha, beta;
+  Condition condition;  ///< where it does not hold, nothing is read or written
+};
+
 /// Rows of a matrix without gaps in memory, or with small gaps that are loaded too: a row tile is one piece of memory.
 template <class Real>
 struct Stream {

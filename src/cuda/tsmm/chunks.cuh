@@ -11,17 +11,14 @@
 /// than in fixed turns. The result of a row does not depend on who computes it: results repeat bit for bit.
 namespace blockvec::kernels::cuda {
 
-/// What all tsmm kernels share whose blocks take row tiles (chunks) from a ticket.
+/// What tsmm kernels share whose blocks take row tiles (chunks) from a ticket.
 template <class Real>
-struct TsmmTask {
-  Small<Real> small;  ///< the operand C
-  Coefficient<Real> alpha, beta;
+struct TsmmTask : TsmmTerms<Real> {
   /// Counter of the tile scheduler: the number of the next ticket. It is zero at the start and at the end.
   unsigned* tickets;
   std::uint32_t chunks;
   std::uint32_t chunks_per_ticket;  ///< consecutive chunks that a ticket stands for
   std::uint32_t draws;  ///< tickets that all takers draw together: each of them draws one that stands for no chunk
-  Condition condition;  ///< where it does not hold, nobody draws a ticket
 
   /// A taker calls this with its last ticket. Who has drawn the last one of all leaves the counter at zero for the next
   /// kernel.

@@ -17,14 +17,11 @@
 namespace blockvec::kernels::cuda {
 
 template <class Real>
-struct TsmmDirect {
+struct TsmmDirect : TsmmTerms<Real> {
   Tall<const Real> a;
   Tall<Real> b;
-  Small<Real> small;
-  Coefficient<Real> alpha, beta;
   std::int64_t k;
   int m, n;  ///< columns, counted in scalars
-  Condition condition;
 };
 
 inline constexpr int direct_threads = 256;

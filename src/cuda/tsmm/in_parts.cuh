@@ -58,15 +58,9 @@ void copy(const Matrix<const T>& from, const Matrix<T>& to, Triangle triangle, C
   const bool rows = from.layout == Layout::row_major;
   Half half = small(from, triangle).half;
   if (!rows && half != Half::none) half = half == Half::upper ? Half::lower : Half::upper;
-  const CopiedRuns<real_t<T>> p{real_data(to),
-                                real_data(from),
-                                parts * to.ld,
-                                parts * from.ld,
-                                rows ? from.rows : from.columns,
-                                parts * (rows ? from.columns : from.rows),
-                                half,
-                                parts,
-                                condition};
+  const std::int64_t runs = rows ? from.rows : from.columns, length = parts * (rows ? from.columns : from.rows);
+  const CopiedRuns<real_t<T>> p{real_data(to), real_data(from), parts * to.ld, parts * from.ld, runs, length,
+                                half,          parts,           condition};
   const std::int64_t warps = p.runs * ceil_div(p.length, copied_at_a_time);
   const Grid grid{std::min<std::int64_t>(ceil_div(warps, copying_threads / 32), 1 << 16)};
   launcher.launch(Start::after_previous, copy_runs_kernel<real_t<T>>, grid, copying_threads, 0, p);

@@ -46,18 +46,19 @@ struct TsmmLauncher : Launcher {
   double* packed() const { return reinterpret_cast<double*>(workspace_start<unsigned>(execution) + 4); }
 };
 
+template <class T>
+TsmmTerms<real_t<T>> terms(const TsmmCall<T>& call, const TsmmLauncher& launcher) {
+  const Condition condition{launcher.execution.condition};
+  return {small(call.c, call.triangle), coefficient(call.alpha), coefficient(call.beta), condition};
+}
+
 /// `takers`: blocks or warps that take tickets.
 template <class T>
 void set_task(TsmmTask<real_t<T>>& p, const TsmmCall<T>& call, const dispatch::TsmmCommon& x, std::int64_t chunks,
               std::int64_t takers, const TsmmLauncher& launcher) {
-  p = {small(call.c, call.triangle),
-       coefficient(call.alpha),
-       coefficient(call.beta),
-       launcher.tickets(),
-       static_cast<std::uint32_t>(chunks),
-       static_cast<std::uint32_t>(x.chunks_per_ticket),
-       static_cast<std::uint32_t>(ceil_div(chunks, x.chunks_per_ticket) + takers),
-       {launcher.execution.condition}};
+  const auto count = [](std::int64_t number) { return static_cast<std::uint32_t>(number); };
+  const std::int64_t draws = ceil_div(chunks, x.chunks_per_ticket) + takers;
+  p = {terms(call, launcher), launcher.tickets(), count(chunks), count(x.chunks_per_ticket), count(draws)};
 }
 
 /// How a row-major operand comes, `rows` rows at a time: as flat row tiles, gaps included, or in TMA tiles (boxes).
@@ -353,14 +354,8 @@ void launch_kernel(const TsmmCall<T>& call, const dispatch::ColumnRing& x, const
 }
 
 void launch_kernel(const TsmmCall<double>& call, const dispatch::ShortK& x, const TsmmLauncher& launcher) {
-  const TsmmPanels p{plain_lines(lines(call.a), dispatch::panels_panel),
-                     results(call.b, x.rows, 0),
-                     small(call.c, call.triangle),
-                     coefficient(call.alpha),
-                     coefficient(call.beta),
-                     static_cast<int>(call.a.columns),
-                     x.panel,
-                     {launcher.execution.condition}};
+  const TsmmPanels p{terms(call, launcher), plain_lines(lines(call.a), dispatch::panels_panel),
+                     results(call.b, x.rows, 0), static_cast<int>(call.a.columns), x.panel};
   launcher.launch_early(tsmm_short_k_kernel_of<double>(x.blocks_n, x.tile_n), {x.blocks}, x.blocks_n * warp_size,
                         x.shared_bytes, p);
 }
@@ -368,15 +363,8 @@ void launch_kernel(const TsmmCall<double>& call, const dispatch::ShortK& x, cons
 template <class T>
 void launch_direct(const TsmmCall<T>& call, const dispatch::TsmmCommon& x, Kernel<TsmmDirect<real_t<T>>> kernel,
                    const TsmmLauncher& launcher) {
-  const TsmmDirect<real_t<T>> p{tall(call.a),
-                                tall(call.b),
-                                small(call.c, call.triangle),
-                                coefficient(call.alpha),
-                                coefficient(call.beta),
-                                call.a.rows,
-                                static_cast<int>(call.a.columns),
-                                static_cast<int>(call.b.columns),
-                                {launcher.execution.condition}};
+  const int m = static_cast<int>(call.a.columns), n = static_cast<int>(call.b.columns);
+  const TsmmDirect<real_t<T>> p{terms(call, launcher), tall(call.a), tall(call.b), call.a.rows, m, n};
   launcher.launch(Start::after_previous, kernel, {x.blocks}, direct_threads, x.shared_bytes, p);
 }
 

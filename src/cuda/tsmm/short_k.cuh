@@ -14,14 +14,11 @@
 /// banks. A block reads its whole chunk before it writes any of it, so that B may be A.
 namespace blockvec::kernels::cuda {
 
-struct TsmmPanels {
+struct TsmmPanels : TsmmTerms<double> {
   PlainLines<double> a;  ///< rows begin at multiples of 16 bytes
   Results<double> out;
-  Small<double> small;
-  Coefficient<double> alpha, beta;
   int m;
   int fetched;  ///< columns of A that a block prefetches into the L2 cache before all else
-  Condition condition;
 };
 
 template <int warps, int pieces>

@@ -31,41 +31,31 @@ bool are_same(const Matrix<const T>& a, const Matrix<const T>& b) {
   return a.data == b.data && a.ld == b.ld && a.columns == b.columns;
 }
 
+/// Widths and pitches of two operands in real numbers.
+template <class T>
+std::array<std::int64_t, 4> real_extents(const Matrix<const T>& a, const Matrix<const T>& b) {
+  return {parts<T> * a.columns, parts<T> * b.columns, parts<T> * a.ld, parts<T> * b.ld};
+}
+
 template <class T>
 CudaTsmttsmProblem problem_of(const Matrix<const T>& a, const Matrix<const T>& b) {
   const auto beyond = [](const Matrix<const T>& x) { return reinterpret_cast<std::uintptr_t>(x.data) % 16; };
-  const bool columns = a.layout == Layout::column_major && std::is_same_v<T, double>;
-  return {a.rows,
-          parts<T> * a.columns,
-          parts<T> * b.columns,
-          parts<T> * a.ld,
-          parts<T> * b.ld,
-          real_bytes<T>,
-          a.layout == Layout::row_major,
-          are_same(a, b),
-          parts<T>,
-          (beyond(a) | beyond(b)) == 0,
-          true,
-          columns && a.ld % 2 == 0 && b.ld % 2 == 0 && beyond(a) == 8 && beyond(b) == 8};
+  const bool rows = a.layout == Layout::row_major, aligned = (beyond(a) | beyond(b)) == 0;
+  const bool aligned_before =
+      !rows && std::is_same_v<T, double> && a.ld % 2 == 0 && b.ld % 2 == 0 && beyond(a) == 8 && beyond(b) == 8;
+  const auto [m, n, pitch_a, pitch_b] = real_extents(a, b);
+  return {a.rows, m, n, pitch_a, pitch_b, real_bytes<T>, rows, are_same(a, b), parts<T>, aligned, true, aligned_before};
 }
 
 template <class T>
 CudaTsmmProblem problem_of(const Matrix<const T>& a, const Matrix<const T>& b, bool reads_output) {
   const auto address = [](const Matrix<const T>& x) { return reinterpret_cast<std::uintptr_t>(x.data); };
   constexpr bool whole = sizeof(T) == 16;  // entries of B have 16 bytes, which may be misaligned as well
-  return {a.rows,
-          parts<T> * a.columns,
-          parts<T> * b.columns,
-          parts<T> * a.ld,
-          parts<T> * b.ld,
-          real_bytes<T>,
-          a.layout == Layout::row_major,
-          overlap(operand("A", a), operand("B", b)),
-          reads_output,
-          parts<T>,
-          (address(a) | (whole ? address(b) : 0)) % 16 == 0,
-          false,
-          address(b) % 32 == 0};
+  const bool rows = a.layout == Layout::row_major, in_place = overlap(operand("A", a), operand("B", b));
+  const bool aligned = (address(a) | (whole ? address(b) : 0)) % 16 == 0, aligned_output = address(b) % 32 == 0;
+  const auto [m, n, lda, ldb] = real_extents(a, b);
+  return {a.rows,       m,        n,       lda,   ldb,           real_bytes<T>, rows, in_place,
+          reads_output, parts<T>, aligned, false, aligned_output};
 }
 
 /// Returns alpha or beta as an operand. If it is a value, the operand has no entries.
@@ -75,25 +65,26 @@ Operand operand(const char* name, const cuda::Coefficients<T>& x) {
   return operand(name, Matrix<const T>{x.device, entries, entries, entries});
 }
 
-/// Checks the arguments and returns the call. Single columns become rows of one entry, which the kernels serve best.
-template <class T>
-cuda::TsmttsmCall<T> checked_tsmttsm(cuda::TsmttsmCall<T> call, std::span<std::byte> workspace) {
-  check_tsmttsm(call.a, call.b, call.c);
-  const std::array inputs{operand("A", call.a), operand("B", call.b), operand("alpha", call.alpha),
-                          operand("beta", call.beta)};
-  check_device_memory("tsmttsm", operand("C", call.c), inputs, workspace);
+/// Checks where the operands of a call lie, whose shapes fit, and returns it as kernels take it.
+template <class Call>
+Call checked(const char* product, Call call, const Operand& other, const Operand& output,
+             std::span<std::byte> workspace) {
+  const std::array inputs{operand("A", call.a), other, operand("alpha", call.alpha), operand("beta", call.beta)};
+  check_device_memory(product, output, inputs, workspace);
   prefer_rows(call.a, call.b);
   return call;
 }
 
 template <class T>
-cuda::TsmmCall<T> checked_tsmm(cuda::TsmmCall<T> call, std::span<std::byte> workspace) {
+cuda::TsmttsmCall<T> checked_tsmttsm(const cuda::TsmttsmCall<T>& call, std::span<std::byte> workspace) {
+  check_tsmttsm(call.a, call.b, call.c);
+  return checked("tsmttsm", call, operand("B", call.b), operand("C", call.c), workspace);
+}
+
+template <class T>
+cuda::TsmmCall<T> checked_tsmm(const cuda::TsmmCall<T>& call, std::span<std::byte> workspace) {
   check_tsmm(call.a, call.c, call.b);
-  const std::array inputs{operand("A", call.a), operand("C", call.c), operand("alpha", call.alpha),
-                          operand("beta", call.beta)};
-  check_device_memory("tsmm", operand("B", call.b), inputs, workspace);
-  prefer_rows(call.a, call.b);
-  return call;
+  return checked("tsmm", call, operand("C", call.c), operand("B", call.b), workspace);
 }
 
 template <class T>
