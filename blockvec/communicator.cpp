@@ -159,6 +159,7 @@ void Communicator::broadcast(std::span<std::byte> values, int root) const {
   Envelope envelope = envelope_for(Meeting::broadcast, {values.size(), static_cast<std::uint64_t>(root)});
   const std::size_t head = std::min(values.size(), Envelope::room);
   envelope.count = static_cast<std::uint32_t>((head + sizeof(std::int64_t) - 1) / sizeof(std::int64_t));
+  std::memset(envelope.contents, 0, envelope.count * sizeof(std::int64_t));
   if (root == rank() && head > 0) std::memcpy(envelope.contents, values.data(), head);
   backend_->meet(envelope);
   judge(envelope, [&] {

@@ -62,7 +62,7 @@ class CommunicatorBackend {
 };
 
 /// The ranks that share a block vector: this process alone, or an MPI communicator. A handle: copies share the ranks.
-/// Every operation is collective. Its first 8 KiB travel in one message, which says what the rank is about: if ranks
+/// Every operation is collective. Its first 64 KiB travel in one message, which says what the rank is about: if ranks
 /// disagree on the operation, its type, the count or the tag, every rank throws DisagreementError, and nothing is
 /// changed. If a rank refuses, the others throw RefusedError. A failure of the transport is an Error that names the
 /// operation.
@@ -81,7 +81,9 @@ class Communicator {
   std::string name() const { return backend_->name(); }
 
   /// Reduces `values` in place over all ranks; complex values count as pairs of reals (sum only). One message in the
-  /// machine's sense, a second one for what lies beyond 8 KiB. `tag` is anything that the ranks must agree on besides.
+  /// machine's sense, of 32 bytes and the values, and a second one for what lies beyond 64 KiB. Up to there values are
+  /// added by pairs of ranks, then pairs of pairs; beyond, as MPI likes to. `tag` is anything that the ranks must agree
+  /// on besides.
   void sum(std::span<float> values, std::uint64_t tag = 0) const;
   void sum(std::span<double> values, std::uint64_t tag = 0) const;
   void sum(std::span<Complex<float>> values, std::uint64_t tag = 0) const;

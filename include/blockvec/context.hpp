@@ -15,7 +15,7 @@ namespace blockvec {
 
 /// How inner products, column dots and norms sum over rows.
 enum class Summation {
-  fast,  ///< each rank in parts of its own, then rank by rank: the same bits for any number of threads
+  fast,  ///< each rank in parts of its own, then by pairs of ranks: the same bits for any number of threads
   /// The same bits for any number of ranks and threads and any distribution of rows: chunks of 8192 global rows are
   /// multiplied one by one, each in one fixed order, and their shares added exactly. For block vectors on the host.
   /// Cost: two reductions instead of one, of three words for each (five in double-double), and at every boundary
@@ -82,10 +82,10 @@ class Context {
   std::int64_t reductions() const;
   /// Sums values over the ranks in place, with the same bits on each, as one reduction. `tag` names the operation and
   /// its shapes: if the ranks disagree on it, on the type or on the count, every rank throws DisagreementError instead
-  /// of waiting or adding up what does not belong together. That is found out by the message that carries the first 8
+  /// of waiting or adding up what does not belong together. That is found out by the message that carries the first 64
   /// KiB; what lies beyond follows in a second.
   /// Scalar is a block vector's; DoubleDouble: then the sum over the ranks is in double-double, too; or std::int64_t,
-  /// whose sums are exact. Others are added rank by rank, in a reproducible Context too.
+  /// whose sums are exact. Others are added by pairs of ranks, in a reproducible Context too.
   template <class Scalar>
   void sum(Scalar* values, std::int64_t count, std::uint64_t tag) const;
   /// The same for the largest value.
