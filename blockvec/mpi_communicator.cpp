@@ -5,12 +5,17 @@
 #include <climits>
 #include <cstdint>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "blockvec/mpi_world.hpp"
 #include "blockvec/ranks_in_pairs.hpp"
+
+#if BLOCKVEC_HAVE_CUDA_SPACE
+#include "blockvec/device_ranks.hpp"
+#endif
 
 namespace blockvec {
 namespace {
@@ -193,6 +198,27 @@ class MpiBackend final : public CommunicatorBackend {
     require_sizes(receives);
   }
 
+#if BLOCKVEC_HAVE_CUDA_SPACE
+  DeviceTransport device_transport(int device) const override {
+    return devices_ && devices_->device() == device ? devices_->transport() : DeviceTransport::automatic;
+  }
+  void connect_device(int device) override {
+    devices_ = std::make_unique<detail::DeviceRanks>(communicator_, device, wish_);
+  }
+  void wish_for(DeviceTransport wish) override {
+    wish_ = wish;
+    devices_.reset();
+  }
+  std::string describe_device_transport() const override { return devices_ ? devices_->describe() : "not yet chosen"; }
+  void all_gather_on_device(const void* mine, void* all, std::size_t bytes, CUstream_st* stream) override {
+    devices_->all_gather(mine, all, bytes, stream);
+  }
+  void all_reduce_on_device(void* values, std::size_t count, WireType type, CUstream_st* stream) override {
+    if (devices_->transport() == DeviceTransport::nccl) return devices_->all_reduce(values, count, type, stream);
+    all_reduce(values, count, type, Reduction::sum);
+  }
+#endif
+
  private:
   // ---- meetings
 
@@ -312,7 +338,18 @@ class MpiBackend final : public CommunicatorBackend {
   std::vector<MPI_Request> requests_, notices_;
   std::vector<MPI_Status> statuses_;
   Envelope incoming_;
+#if BLOCKVEC_HAVE_CUDA_SPACE
+  DeviceTransport wish_ = DeviceTransport::automatic;
+  std::unique_ptr<detail::DeviceRanks> devices_;
+#endif
 };
+
+// Of all ranks: one for all contexts, since forming a communicator of NCCL takes its time. It is never destroyed at the
+// program's end, when MPI and CUDA are gone.
+std::shared_ptr<MpiBackend>& world_backend() {
+  static auto* const backend = new std::shared_ptr<MpiBackend>();
+  return *backend;
+}
 
 }  // namespace
 
@@ -335,8 +372,11 @@ int mpi_world_rank() {
 std::shared_ptr<CommunicatorBackend> mpi_world_backend() {
   if (mpi_world_rank() < 0) return nullptr;
   if (job_ranks_on_this_machine == 0) job_ranks_on_this_machine = ranks_on_this_machine(MPI_COMM_WORLD);
-  return std::make_shared<MpiBackend>(MPI_COMM_WORLD);
+  if (!world_backend()) world_backend() = std::make_shared<MpiBackend>(MPI_COMM_WORLD);
+  return world_backend();
 }
+
+void forget_mpi_world_backend() { world_backend().reset(); }
 
 bool start_mpi(int& argc, char**& argv) {
   int started = 0;
