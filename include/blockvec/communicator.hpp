@@ -50,7 +50,7 @@ struct Message {
   std::size_t bytes = 0;
 };
 
-/// What a way of communication has to offer. A new one (NCCL, say) is one more class behind Communicator.
+/// What a way of communication has to offer. A new one is one more class behind Communicator.
 class CommunicatorBackend {
  public:
   virtual ~CommunicatorBackend() = default;
