@@ -18,22 +18,10 @@
 #include "bench/cuda_support.hpp"
 #include "bench/settings.hpp"
 
-#if __has_include(<mpi-ext.h>)
-#include <mpi-ext.h>
-#endif
-
 namespace {
 
 using namespace blockvec;
 using Space = Kokkos::CudaSpace;
-
-bool mpi_takes_device_pointers() {
-#if defined(MPIX_CUDA_AWARE_SUPPORT)
-  return MPIX_Query_cuda_support() == 1;
-#else
-  return false;
-#endif
-}
 
 using bench::check;
 

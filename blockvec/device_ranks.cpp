@@ -3,6 +3,7 @@
 #include <cuda_runtime.h>
 
 #include <blockvec/kernels/error.hpp>
+#include <blockvec/mpi.hpp>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
@@ -10,23 +11,11 @@
 #include <exception>
 #include <vector>
 
-#if __has_include(<mpi-ext.h>)
-#include <mpi-ext.h>
-#endif
-
 namespace blockvec::detail {
 namespace {
 
 void check(int status, const char* operation) {
   if (status != MPI_SUCCESS) throw Error(std::string(operation) + " failed between devices");
-}
-
-bool mpi_takes_device_pointers() {
-#if defined(MPIX_CUDA_AWARE_SUPPORT)
-  return MPIX_Query_cuda_support() == 1;
-#else
-  return false;
-#endif
 }
 
 // The lowest rank of `communicator` on this rank's machine.

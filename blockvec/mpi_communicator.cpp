@@ -16,6 +16,9 @@
 #if BLOCKVEC_HAVE_CUDA_SPACE
 #include "blockvec/device_ranks.hpp"
 #endif
+#if __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
 
 namespace blockvec {
 namespace {
@@ -356,6 +359,14 @@ std::shared_ptr<MpiBackend>& world_backend() {
 Communicator mpi_communicator(MPI_Comm communicator) {
   if (!mpi_is_running()) throw Error("mpi_communicator: MPI is not running");
   return Communicator(std::make_shared<MpiBackend>(communicator));
+}
+
+bool mpi_takes_device_pointers() {
+#if defined(MPIX_CUDA_AWARE_SUPPORT)
+  return MPIX_Query_cuda_support() == 1;
+#else
+  return false;
+#endif
 }
 
 namespace detail {

@@ -13,9 +13,6 @@
 
 #if BLOCKVEC_HAVE_MPI
 #include <blockvec/mpi.hpp>
-#if __has_include(<mpi-ext.h>)
-#include <mpi-ext.h>
-#endif
 #endif
 
 namespace blockvec {
@@ -219,14 +216,6 @@ TEST(DeviceSums, OfManyWordsAreLeftToTheLibrary) {
 }
 
 #if BLOCKVEC_HAVE_MPI
-
-bool mpi_takes_device_pointers() {
-#if defined(MPIX_CUDA_AWARE_SUPPORT)
-  return MPIX_Query_cuda_support() == 1;
-#else
-  return false;
-#endif
-}
 
 int device_number() { return Kokkos::Cuda().cuda_device(); }
 
