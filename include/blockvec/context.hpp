@@ -96,6 +96,7 @@ class Context {
   /// and one small kernel, or ncclAllReduce for sums in plain precision of more than 1 MiB over all ranks, and no wait;
   /// by MPI with device pointers one wait before that; staged in pinned host memory one wait and a copy each way. See
   /// DeviceTransport. Up to 64 KiB, and 1 MiB over all ranks, every way gives the same bits.
+  /// In a CUDA graph, NCCL's alone, ranks agree when it is captured; then all of them launch it equally often.
   template <class Space, class Scalar>
   void sum_in(Scalar* values, std::int64_t count, std::uint64_t tag, bool double_double = false) const;
   /// Whether sum_in adds on the device. Collective at the first call, which chooses the way.
