@@ -41,7 +41,7 @@ constexpr WireType wire_type() {
 }
 
 // What ranks can mean when they meet.
-enum class Meeting : std::uint64_t { reduction, broadcast, barrier, agreement };
+enum class Meeting : std::uint64_t { reduction, broadcast, barrier, agreement, connection, device_sum };
 
 std::uint64_t fingerprint(std::initializer_list<std::uint64_t> words) {
   std::uint64_t hash = 0;
@@ -159,6 +159,7 @@ void Communicator::broadcast(std::span<std::byte> values, int root) const {
   Envelope envelope = envelope_for(Meeting::broadcast, {values.size(), static_cast<std::uint64_t>(root)});
   const std::size_t head = std::min(values.size(), Envelope::room);
   envelope.count = static_cast<std::uint32_t>((head + sizeof(std::int64_t) - 1) / sizeof(std::int64_t));
+  std::memset(envelope.contents, 0, envelope.count * sizeof(std::int64_t));
   if (root == rank() && head > 0) std::memcpy(envelope.contents, values.data(), head);
   backend_->meet(envelope);
   judge(envelope, [&] {
@@ -190,6 +191,26 @@ void Communicator::agree(bool ok, std::string_view message) const {
                        std::string(envelope.reason()) + " (rank " + std::to_string(envelope.refusing) + ")");
   }
   judge(envelope, [] { return std::string("an agreement met other operations"); });
+}
+
+DeviceTransport Communicator::connect_device(int device) const {
+  const DeviceTransport known = backend_->device_transport(device);
+  if (known != DeviceTransport::automatic) return known;
+  Envelope envelope = envelope_for(Meeting::connection, {});
+  backend_->meet(envelope);
+  judge(envelope, [] { return std::string("the first sum on a device met other operations"); });
+  backend_->connect_device(device);
+  return backend_->device_transport(device);
+}
+
+void Communicator::agree_on_device_sum(WireType type, std::size_t count, std::uint64_t tag) const {
+  if (size() == 1) return;
+  Envelope envelope = envelope_for(Meeting::device_sum, {static_cast<std::uint64_t>(type), count, tag});
+  backend_->meet(envelope);
+  judge(envelope, [&] {
+    return "a sum on devices over ranks met different operations or shapes: this rank came with " +
+           std::to_string(count) + " " + name_of(type) + " values";
+  });
 }
 
 void Communicator::refuse(std::string_view reason) const {

@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
-#include <span>
 #include <thread>
 #include <tuple>
 #include <vector>
@@ -108,27 +107,7 @@ void Context::fence() const {
 #define BLOCKVEC_CONTEXT(Space) template void Context::fence<Space>() const;
 BLOCKVEC_FOR_SPACES(BLOCKVEC_CONTEXT)
 
-template <class Scalar>
-void Context::sum(Scalar* values, std::int64_t count, std::uint64_t tag) const {
-  ++state_->reductions;
-  if (communicator().size() == 1) return;
-  const Profile::Timer timer(profile(), Operation::reduction, static_cast<double>(count) * sizeof(Scalar), 0);
-  communicator().sum(std::span(values, static_cast<std::size_t>(count)), tag);
-}
-
-template void Context::sum(float*, std::int64_t, std::uint64_t) const;
-template void Context::sum(double*, std::int64_t, std::uint64_t) const;
-template void Context::sum(Complex<float>*, std::int64_t, std::uint64_t) const;
-template void Context::sum(Complex<double>*, std::int64_t, std::uint64_t) const;
-template void Context::sum(DoubleDouble*, std::int64_t, std::uint64_t) const;
-template void Context::sum(std::int64_t*, std::int64_t, std::uint64_t) const;
-
-void Context::max(std::int64_t* values, std::int64_t count, std::uint64_t tag) const {
-  ++state_->reductions;
-  if (communicator().size() == 1) return;
-  const Profile::Timer timer(profile(), Operation::reduction, static_cast<double>(count) * sizeof(std::int64_t), 0);
-  communicator().max(std::span(values, static_cast<std::size_t>(count)), tag);
-}
+void Context::count_reduction() const { ++state_->reductions; }
 
 Context::Stage::Stage(State* state, bool is_collective) noexcept : state_(state), is_collective_(is_collective) {
   if (state_ == nullptr) return;
@@ -191,10 +170,10 @@ std::string report_of(const std::vector<OperationRecord>& records, bool on_devic
   for (const OperationRecord& record : records) {
     if (record.on_device == on_device) text += report_line(record, memory);
   }
-  char line[160];
-  std::snprintf(line, sizeof line, "%s; share of %.1f GB/s read or %.1f GB/s copied, measured here\n", where.c_str(),
-                memory.read * 1e-9, memory.copy * 1e-9);
-  return text + line;
+  char line[128];
+  std::snprintf(line, sizeof line, "; share of %.1f GB/s read or %.1f GB/s copied, measured here\n", memory.read * 1e-9,
+                memory.copy * 1e-9);
+  return text + where + line;
 }
 
 }  // namespace
@@ -214,7 +193,9 @@ std::string Context::report() const {
 #if BLOCKVEC_HAVE_CUDA_SPACE
   if (records.back().on_device) {
     const auto& device = execution_space<Kokkos::CudaSpace>().cuda_device_prop();
-    text += report_of(records, true, bandwidth<Kokkos::CudaSpace>(), rank + ", " + device.name);
+    const std::string sums =
+        communicator().size() > 1 ? ", sums by " + communicator().describe_device_transport() : std::string();
+    text += report_of(records, true, bandwidth<Kokkos::CudaSpace>(), rank + ", " + device.name + sums);
   }
 #endif
   return text;

@@ -97,19 +97,18 @@ void local_dots(const BlockVector<Scalar, Layout, Kokkos::CudaSpace>& v,
 // Ranks that mean these dots send this, and the count.
 std::uint64_t dots_tag(const RowDistribution& rows) { return 0x646f7473u ^ rows.fingerprint(); }
 
-// The column dots of all ranks, in memory that Space's execution space reaches; for as long as the scopes live.
+// The column dots of all ranks, for as long as the scope lives.
 template <class Scalar, class Layout, class Space>
 const Scalar* reduced_dots(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
-                           WorkspaceScope<Space>& scope, WorkspaceScope<StagingSpaceOf<Space>>& staging) {
+                           WorkspaceScope<Space>& scope) {
   const Context& context = v.context();
   require_reproducible_space<Space>("column_dots", context);
   const std::int64_t rows = v.local_rows();
   const std::int64_t width = v.width();
-  const auto words = static_cast<std::size_t>(width);
   const OperationTimer<Space> timer(context, Operation::column_dots,
                                     Cost<Scalar>::passes_bytes(rows, v.data() == w.data() ? width : 2 * width),
                                     Cost<Scalar>::product_flops(rows, width, 1));
-  Scalar* values = scope.template take<Scalar>(words);
+  Scalar* const values = scope.template take<Scalar>(static_cast<std::size_t>(width));
   if constexpr (is_host_space<Space>) {
     if (context.is_reproducible()) {
       const auto product = row_product(v, w, Wanted::diagonal);
@@ -118,14 +117,7 @@ const Scalar* reduced_dots(const BlockVector<Scalar, Layout, Space>& v, const Bl
     }
   }
   local_dots(v, w, values);
-  if (!is_host_space<Space> && context.communicator().size() > 1) {
-    const Scalar* const local = values;
-    values = staging.template take<Scalar>(words);
-    detail::copy_lines<Space>(context, local, words * sizeof(Scalar), values, words * sizeof(Scalar),
-                              words * sizeof(Scalar), 1);
-    context.fence<Space>();
-  }
-  context.sum(values, width, dots_tag(v.rows()));
+  context.template sum_in<Space>(values, width, dots_tag(v.rows()));
   return values;
 }
 
@@ -213,8 +205,7 @@ void column_dots(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<
     require_small("column_dots", "dots", dots, 1, v.width(), v);
   });
   WorkspaceScope<Space> scope(v.context());
-  WorkspaceScope<StagingSpaceOf<Space>> staging(v.context());
-  const Scalar* const values = v.context().collective([&] { return reduced_dots(v, w, scope, staging); });
+  const Scalar* const values = v.context().collective([&] { return reduced_dots(v, w, scope); });
   for_entries<Space, RowMajor>(v.context(), 1, v.width(), TakeEvery<Scalar>{values, 1, dots.data(), dots.ld()});
 }
 
@@ -222,8 +213,7 @@ template <class Scalar, class Layout, class Space>
 void column_norms(const BlockVector<Scalar, Layout, Space>& v, const SmallMatrix<RealOf<Scalar>, Space>& norms) {
   v.context().collective([&] { require_small("column_norms", "norms", norms, 1, v.width(), v); });
   WorkspaceScope<Space> scope(v.context());
-  WorkspaceScope<StagingSpaceOf<Space>> staging(v.context());
-  const Scalar* const values = v.context().collective([&] { return reduced_dots(v, v, scope, staging); });
+  const Scalar* const values = v.context().collective([&] { return reduced_dots(v, v, scope); });
   for_entries<Space, RowMajor>(v.context(), 1, v.width(), RootEvery<Scalar>{values, norms.data(), norms.ld()});
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <blockvec/envelope.hpp>
+#include <cstring>
 
 namespace blockvec {
 namespace {
@@ -30,9 +31,17 @@ void reduce(Reduction reduction, const std::byte* from, std::byte* to, std::size
 
 }  // namespace
 
+std::size_t Envelope::bytes() const {
+  constexpr std::size_t header = offsetof(Envelope, contents);
+  if (refusing != nobody) return header + count;
+  return lowest == highest ? header + count * bytes_of(type) : header;
+}
+
+void Envelope::assign(const Envelope& other) { std::memcpy(static_cast<void*>(this), &other, other.bytes()); }
+
 void Envelope::merge(const Envelope& other) {
   if (refusing != nobody || other.refusing != nobody) {
-    if (other.refusing < refusing) *this = other;
+    if (other.refusing < refusing) assign(other);
     return;
   }
   const bool alike = lowest == highest && lowest == other.lowest && lowest == other.highest;

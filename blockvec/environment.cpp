@@ -57,6 +57,7 @@ Environment::~Environment() {
     print_error("an exception left the scope of the Environment while other ranks work");
     detail::abort_all_ranks(error_status);
   }
+  detail::forget_mpi_world_backend();
   if (owns_kokkos_) Kokkos::finalize();
   if (owns_mpi_) detail::stop_mpi();
 }

@@ -5,10 +5,20 @@
 #include <climits>
 #include <cstdint>
 #include <cstdlib>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "blockvec/mpi_world.hpp"
+#include "blockvec/ranks_in_pairs.hpp"
+
+#if BLOCKVEC_HAVE_CUDA_SPACE
+#include "blockvec/device_ranks.hpp"
+#endif
+#if __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
 
 namespace blockvec {
 namespace {
@@ -48,11 +58,6 @@ extern "C" void add_double_doubles(void* from, void* to, int* count, MPI_Datatyp
   const auto* const terms = static_cast<const DoubleDouble*>(from);
   auto* const sums = static_cast<DoubleDouble*>(to);
   for (int i = 0; i < *count; ++i) sums[i] = sums[i] + terms[i];
-}
-
-// Another one: all ranks' envelopes to one.
-extern "C" void merge_envelopes(void* from, void* to, int* count, MPI_Datatype*) {
-  for (int i = 0; i < *count; ++i) static_cast<Envelope*>(to)[i].merge(static_cast<const Envelope*>(from)[i]);
 }
 
 MPI_Op mpi_operation(Reduction reduction) {
@@ -122,9 +127,7 @@ void in_pieces(void* data, std::size_t count, std::size_t element_bytes, Transfe
 
 class MpiBackend final : public CommunicatorBackend {
  public:
-  explicit MpiBackend(MPI_Comm parent)
-      : double_doubles_(2, MPI_DOUBLE, add_double_doubles),
-        envelopes_(static_cast<int>(sizeof(Envelope)), MPI_BYTE, merge_envelopes) {
+  explicit MpiBackend(MPI_Comm parent) : double_doubles_(2, MPI_DOUBLE, add_double_doubles) {
     check(MPI_Comm_dup(parent, &communicator_), "MPI_Comm_dup");
     MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN);
     MPI_Comm_rank(communicator_, &rank_);
@@ -150,8 +153,7 @@ class MpiBackend final : public CommunicatorBackend {
 
   void meet(Envelope& envelope) override {
     if (envelope.refusing == rank_) send_notices();
-    check(MPI_Allreduce(MPI_IN_PLACE, &envelope, 1, envelopes_.type(), envelopes_.operation(), communicator_),
-          "MPI_Allreduce");
+    merge_over_ranks(envelope);
     if (envelope.refusing == Envelope::nobody) return;
     finish_notices();
     ++refusals_;
@@ -191,20 +193,81 @@ class MpiBackend final : public CommunicatorBackend {
     statuses_.resize(requests_.size());
     while (!all_done()) {
       if (!notice_came()) continue;
-      // A rank that has done its part here may have met an error since: what it took and sent before is complete by now.
+      // A rank that has done its part here may have met an error since: what it took and sent before is complete by
+      // now.
       if (all_done()) break;
       abandon(received);
     }
     require_sizes(receives);
   }
 
+#if BLOCKVEC_HAVE_CUDA_SPACE
+  DeviceTransport device_transport(int device) const override {
+    return devices_ && devices_->device() == device ? devices_->transport() : DeviceTransport::automatic;
+  }
+  void connect_device(int device) override {
+    devices_ = std::make_unique<detail::DeviceRanks>(communicator_, device, wish_);
+  }
+  void wish_for(DeviceTransport wish) override {
+    wish_ = wish;
+    devices_.reset();
+  }
+  std::string describe_device_transport() const override { return devices_ ? devices_->describe() : "not yet chosen"; }
+  void all_gather_on_device(const void* mine, void* all, std::size_t bytes, CUstream_st* stream) override {
+    devices_->all_gather(mine, all, bytes, stream);
+  }
+  void all_reduce_on_device(void* values, std::size_t count, WireType type, CUstream_st* stream) override {
+    if (devices_->transport() == DeviceTransport::nccl) return devices_->all_reduce(values, count, type, stream);
+    all_reduce(values, count, type, Reduction::sum);
+  }
+#endif
+
  private:
+  // ---- meetings
+
+  void send(const Envelope& envelope, int rank) {
+    check(MPI_Send(&envelope, static_cast<int>(envelope.bytes()), MPI_BYTE, rank, meeting_tag, communicator_),
+          "MPI_Send");
+  }
+  void receive(Envelope& envelope, int rank) {
+    check(MPI_Recv(&envelope, sizeof envelope, MPI_BYTE, rank, meeting_tag, communicator_, MPI_STATUS_IGNORE),
+          "MPI_Recv");
+  }
+
+  // In the order of ranks_in_pairs.hpp: by pairs of ranks, then pairs of pairs, each time with a message both ways.
+  // MPI_Allreduce would do the same but for the lengths, which must be one on all ranks there; here each message is as
+  // long as its sender has something to say.
+  void merge_over_ranks(Envelope& envelope) {
+    const int paired = paired_ranks(size_);
+    if (rank_ >= paired) {
+      send(envelope, rank_ - paired);
+      return receive(envelope, rank_ - paired);
+    }
+    const bool has_follower = rank_ + paired < size_;
+    if (has_follower) {
+      receive(incoming_, rank_ + paired);
+      envelope.merge(incoming_);
+    }
+    Envelope *merged = &envelope, *other = &incoming_;
+    for (int distance = 1; distance < paired; distance *= 2) {
+      const int partner = rank_ ^ distance;
+      check(MPI_Sendrecv(merged, static_cast<int>(merged->bytes()), MPI_BYTE, partner, meeting_tag, other,
+                         sizeof(Envelope), MPI_BYTE, partner, meeting_tag, communicator_, MPI_STATUS_IGNORE),
+            "MPI_Sendrecv");
+      if (partner < rank_) std::swap(merged, other);  // the lower ranks' values come first on both sides
+      merged->merge(*other);
+    }
+    if (merged != &envelope) envelope.assign(*merged);
+    if (has_follower) send(envelope, rank_ + paired);
+  }
+
   // ---- refusals: a rank that refuses tells all others by a message of its own, for the sake of those in exchange()
   // ---- Tags count refusals, so that what an abandoned exchange has left behind never meets a later one.
 
   static constexpr int tags = 8192;  // MPI has at least four times as many
   int data_tag() const { return static_cast<int>(refusals_ % tags); }
   int notice_tag() const { return tags + data_tag(); }
+  static constexpr int meeting_tag = 2 * tags;
 
   void send_notices() {
     notices_.clear();
@@ -270,20 +333,40 @@ class MpiBackend final : public CommunicatorBackend {
   }
 
   MPI_Comm communicator_ = MPI_COMM_NULL;
-  TypeWithOperation double_doubles_, envelopes_;
+  TypeWithOperation double_doubles_;
   int rank_ = 0;
   int size_ = 1;
   int local_size_ = 1;
   std::uint64_t refusals_ = 0;
   std::vector<MPI_Request> requests_, notices_;
   std::vector<MPI_Status> statuses_;
+  Envelope incoming_;
+#if BLOCKVEC_HAVE_CUDA_SPACE
+  DeviceTransport wish_ = DeviceTransport::automatic;
+  std::unique_ptr<detail::DeviceRanks> devices_;
+#endif
 };
+
+// Of all ranks: one for all contexts, since forming a communicator of NCCL takes its time. It is never destroyed at the
+// program's end, when MPI and CUDA are gone.
+std::shared_ptr<MpiBackend>& world_backend() {
+  static auto* const backend = new std::shared_ptr<MpiBackend>();
+  return *backend;
+}
 
 }  // namespace
 
 Communicator mpi_communicator(MPI_Comm communicator) {
   if (!mpi_is_running()) throw Error("mpi_communicator: MPI is not running");
   return Communicator(std::make_shared<MpiBackend>(communicator));
+}
+
+bool mpi_takes_device_pointers() {
+#if defined(MPIX_CUDA_AWARE_SUPPORT)
+  return MPIX_Query_cuda_support() == 1;
+#else
+  return false;
+#endif
 }
 
 namespace detail {
@@ -300,8 +383,11 @@ int mpi_world_rank() {
 std::shared_ptr<CommunicatorBackend> mpi_world_backend() {
   if (mpi_world_rank() < 0) return nullptr;
   if (job_ranks_on_this_machine == 0) job_ranks_on_this_machine = ranks_on_this_machine(MPI_COMM_WORLD);
-  return std::make_shared<MpiBackend>(MPI_COMM_WORLD);
+  if (!world_backend()) world_backend() = std::make_shared<MpiBackend>(MPI_COMM_WORLD);
+  return world_backend();
 }
+
+void forget_mpi_world_backend() { world_backend().reset(); }
 
 bool start_mpi(int& argc, char**& argv) {
   int started = 0;

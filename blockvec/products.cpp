@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "blockvec/checks.hpp"
+#include "blockvec/entries.hpp"
 #include "blockvec/instantiate.hpp"
 #include "blockvec/kernel_calls.hpp"
 #include "blockvec/reproducible.hpp"
@@ -89,6 +90,12 @@ void set_sweep_factor(const SmallMatrix<Scalar>& s, const SmallMatrix<Scalar>* x
     }
   }
 }
+
+template <class Scalar>
+struct SetZero {
+  Scalar* to;
+  KOKKOS_FUNCTION void operator()(std::int64_t, std::int64_t i) const { to[i] = Scalar(0); }
+};
 
 /// Block vectors that the host sweeps in one pass; more are taken one after the other, as on a device.
 constexpr std::size_t most_pieces = 4;
@@ -296,20 +303,6 @@ void InnerProducts<Scalar, Layout, Space>::require_room(int products) const {
   throw ShapeError("inner_product: more than " + std::to_string(max_products) + " products in one reduction");
 }
 
-// High parts, then low parts, words_ of each.
-template <class Scalar, class Layout, class Space>
-void InnerProducts<Scalar, Layout, Space>::sum_double_doubles(Scalar* values) {
-  using Real = RealOf<Scalar>;
-  const std::int64_t reals = words_ * static_cast<std::int64_t>(sizeof(Scalar) / sizeof(Real));
-  WorkspaceScope<> scope(context_);
-  auto* const wide = scope.template take<Extended<Real>>(static_cast<std::size_t>(reals));
-  Real* const high = reinterpret_cast<Real*>(values);
-  Real* const low = high + reals;
-  for (std::int64_t i = 0; i < reals; ++i) wide[i] = extend(high[i], low[i]);
-  context_.sum(wide, reals, tag_);
-  for (std::int64_t i = 0; i < reals; ++i) split(wide[i], high[i], low[i]);
-}
-
 template <class Scalar, class Layout, class Space>
 void InnerProducts<Scalar, Layout, Space>::forget() noexcept {
   if (any_on_host_) std::fill_n(on_host_, count_, OnHost{});
@@ -317,6 +310,24 @@ void InnerProducts<Scalar, Layout, Space>::forget() noexcept {
   words_ = 0;
   tag_ = 0;
   double_double_ = any_on_host_ = false;
+}
+
+template <class Scalar, class Layout, class Space>
+Scalar* InnerProducts<Scalar, Layout, Space>::in_one_piece() const {
+  const Scalar* next = results_[0].high.data();
+  const auto follows = [&](const SmallMatrix<Scalar, Space>& c, std::int64_t rows, std::int64_t columns) {
+    const bool adjacent =
+        c.data() == next && c.rows() == rows && c.columns() == columns && (c.ld() == rows || columns == 1);
+    next += rows * columns;
+    return adjacent;
+  };
+  for (int half = 0; half < (double_double_ ? 2 : 1); ++half) {
+    for (int i = 0; i < count_; ++i) {
+      const auto& result = results_[i];
+      if (!follows(half == 0 ? result.high : result.low, result.rows(), result.columns())) return nullptr;
+    }
+  }
+  return results_[0].high.data();
 }
 
 template <class Scalar, class Layout, class Space>
@@ -331,45 +342,70 @@ void InnerProducts<Scalar, Layout, Space>::reduce() {
     if (context_.is_reproducible()) return reduce_reproducibly();
   }
   const bool alone = context_.communicator().size() == 1;
-  const bool staged = !alone || any_on_host_;
-  WorkspaceScope<StagingSpaceOf<Space>> scope(context_);
-  Scalar* values = nullptr;
-  // body(i, where the high part of result i is packed); low parts follow words_ later.
-  const auto for_results = [&](auto body) {
-    Scalar* packed = values;
-    for (int i = 0; i < count_ && staged; packed += results_[i].rows() * results_[i].columns(), ++i) body(i, packed);
+  if (alone && !any_on_host_) return context_.sum_in<Space>(static_cast<Scalar*>(nullptr), words_, tag_);
+  const auto words = static_cast<std::size_t>(double_double_ ? 2 * words_ : words_);
+  WorkspaceScope<Space> scope(context_);
+  WorkspaceScope<StagingSpaceOf<Space>> staging(context_);
+  Scalar* sums = nullptr;     // all results as they are packed: high parts, then low parts words_ later
+  Scalar* on_host = nullptr;  // the same where some are wanted on the host
+  const auto bytes = [](std::int64_t numbers) { return static_cast<std::size_t>(numbers) * sizeof(Scalar); };
+  // body(result i, where it is packed)
+  const auto for_results = [&](Scalar* packed, auto body) {
+    for (int i = 0; i < count_; packed += results_[i].rows() * results_[i].columns(), ++i) body(i, packed);
   };
-  const auto for_parts = [&](int i, Scalar* packed, auto copy) {
-    const auto copy_part = [&](const SmallMatrix<Scalar, Space>& c, Scalar* at) {
-      copy(c.data(), static_cast<std::size_t>(c.ld()) * sizeof(Scalar), at,
-           static_cast<std::size_t>(c.rows()) * sizeof(Scalar), static_cast<std::size_t>(c.columns()));
-    };
-    copy_part(results_[i].high, packed);
-    if (double_double_) copy_part(results_[i].low, packed + words_);
+  const auto pack = [&](const SmallMatrix<Scalar, Space>& c, Scalar* packed) {
+    detail::copy_lines<Space>(context_, c.data(), bytes(c.ld()), packed, bytes(c.rows()), bytes(c.rows()),
+                              static_cast<std::size_t>(c.columns()));
   };
+  const auto unpack = [&](const Scalar* packed, const SmallMatrix<Scalar, Space>& c) {
+    detail::copy_lines<Space>(context_, packed, bytes(c.rows()), c.data(), bytes(c.ld()), bytes(c.rows()),
+                              static_cast<std::size_t>(c.columns()));
+  };
+  const auto pack_result = [&](int i, Scalar* at) {
+    const auto& result = results_[i];
+    pack(result.high, at);
+    if (!double_double_) return;
+    pack(result.low, at + words_);
+    if (result.low.columns() > 0) return;
+    for_entries<Space, RowMajor>(context_, 1, result.rows() * result.columns(), SetZero<Scalar>{at + words_});
+  };
+  const auto copy_all = [&](const Scalar* from, Scalar* to) {
+    const std::size_t whole = words * sizeof(Scalar);
+    detail::copy_lines<Space>(context_, from, whole, to, whole, whole, 1);
+  };
+  Scalar* const piece = in_one_piece();
+  bool in_place = false;
   context_.collective([&] {
-    const auto words = static_cast<std::size_t>(words_);
-    if (staged) values = scope.template take<Scalar>(double_double_ ? 2 * words : words);
-    for_results([&](int i, Scalar* at) {
-      for_parts(i, at, [&](Scalar* c, std::size_t pitch, Scalar* packed, std::size_t column, std::size_t columns) {
-        detail::copy_lines<Space>(context_, c, pitch, packed, column, column, columns);
-      });
-    });
+    const bool there = is_host_space<Space> || context_.sums_on_device<Space>();
+    in_place = there && piece != nullptr;
+    if (in_place) {
+      sums = piece;
+    } else {
+      sums = there ? scope.template take<Scalar>(words) : staging.template take<Scalar>(words);
+      piece != nullptr ? copy_all(piece, sums) : for_results(sums, pack_result);
+    }
+    if (there) {
+      context_.sum_in<Space>(sums, words_, tag_, double_double_);
+      if (!any_on_host_) return;
+      on_host = staging.template take<Scalar>(words);
+      copy_all(sums, on_host);
+      return context_.fence<Space>();
+    }
     // From here on the host may write: no copy out of this memory is under way any more, be it an earlier call's.
-    if (staged) context_.fence<Space>();
-    if (alone || !double_double_) return context_.sum(values, words_, tag_);
-    for_results([&](int i, Scalar* packed) {
-      const auto& result = results_[i];
-      if (result.low.columns() == 0) std::fill_n(packed + words_, result.rows() * result.columns(), Scalar(0));
-    });
-    sum_double_doubles(values);
+    context_.fence<Space>();
+    on_host = sums;
+    context_.sum_in<Kokkos::HostSpace>(sums, words_, tag_, double_double_);
   });
-  for_results([&](int i, Scalar* at) {
-    if (any_on_host_ && on_host_[i].asked) return hand_over(on_host_[i], at, at + words_);
-    if (alone) return;
-    for_parts(i, at, [&](Scalar* c, std::size_t pitch, Scalar* packed, std::size_t column, std::size_t columns) {
-      detail::copy_lines<Space>(context_, packed, column, c, pitch, column, columns);
+  if (any_on_host_) {
+    for_results(on_host, [&](int i, const Scalar* at) {
+      if (on_host_[i].asked) hand_over(on_host_[i], at, at + words_);
     });
+  }
+  if (in_place || alone) return;
+  for_results(sums, [&](int i, const Scalar* at) {
+    if (any_on_host_ && on_host_[i].asked) return;
+    unpack(at, results_[i].high);
+    if (double_double_) unpack(at + words_, results_[i].low);
   });
 }
 

@@ -16,6 +16,9 @@ if(NOT BLOCKVEC_KERNELS_ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/include/blockvec/config.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/blockvec)
   list(APPEND package_files cmake/BlockVecCudaLanguage.cmake cmake/BlockVecKokkos.cmake
        cmake/BlockVecLapacke.cmake)
+  if(BLOCKVEC_ENABLE_NCCL)
+    list(APPEND package_files cmake/FindNCCL.cmake)
+  endif()
 endif()
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/BlockVec)
 

@@ -11,7 +11,17 @@
 #include <string>
 #include <string_view>
 
+struct CUstream_st;  // cudaStream_t is a pointer to it
+
 namespace blockvec {
+
+/// How sums of values in a device's memory cross ranks.
+enum class DeviceTransport : std::int32_t {
+  automatic,  ///< the last of these that ranks and libraries allow; what BLOCKVEC_DEVICE_TRANSPORT says, if it is set
+  staged,     ///< through pinned host memory, by MPI
+  mpi,        ///< by MPI, which takes device pointers; whether it does is asked of it at run time
+  nccl        ///< by NCCL in the order of a stream: nothing waits. Every rank needs a GPU of its own
+};
 
 /// The ranks met in different operations, or with different shapes. Every rank throws it.
 class DisagreementError : public ShapeError {
@@ -40,7 +50,7 @@ struct Message {
   std::size_t bytes = 0;
 };
 
-/// What a way of communication has to offer. A new one (NCCL, say) is one more class behind Communicator.
+/// What a way of communication has to offer. A new one is one more class behind Communicator.
 class CommunicatorBackend {
  public:
   virtual ~CommunicatorBackend() = default;
@@ -59,10 +69,22 @@ class CommunicatorBackend {
   virtual void broadcast(void* values, std::size_t bytes, int root) = 0;
   /// Posts all receives, then all sends, and waits for them. Throws RefusedError where a rank refuses meanwhile.
   virtual void exchange(std::span<const Message> sends, std::span<const Message> receives) = 0;
+
+  // ---- values in a device's memory; a backend that knows nothing of it leaves them to be staged
+  /// What is used for the GPU with this number; automatic where that has not been chosen yet.
+  virtual DeviceTransport device_transport(int) const { return DeviceTransport::staged; }
+  /// Chooses it. Ranks have met and mean the same; what it throws, it throws on every rank.
+  virtual void connect_device(int) {}
+  virtual void wish_for(DeviceTransport) {}
+  virtual std::string describe_device_transport() const { return "host memory"; }
+  /// Every rank's bytes, one rank after the other, to everybody. With NCCL in the order of the stream; by MPI at once.
+  virtual void all_gather_on_device(const void*, void*, std::size_t, CUstream_st*) {}
+  /// The sum, in place, in the library's order.
+  virtual void all_reduce_on_device(void*, std::size_t, WireType, CUstream_st*) {}
 };
 
 /// The ranks that share a block vector: this process alone, or an MPI communicator. A handle: copies share the ranks.
-/// Every operation is collective. Its first 8 KiB travel in one message, which says what the rank is about: if ranks
+/// Every operation is collective. Its first 64 KiB travel in one message, which says what the rank is about: if ranks
 /// disagree on the operation, its type, the count or the tag, every rank throws DisagreementError, and nothing is
 /// changed. If a rank refuses, the others throw RefusedError. A failure of the transport is an Error that names the
 /// operation.
@@ -70,7 +92,7 @@ class Communicator {
  public:
   /// This process alone.
   static Communicator self();
-  /// All ranks of MPI if it is running with more than one, else this process alone.
+  /// All ranks of MPI if it is running with more than one, else this process alone. The same at each call.
   static Communicator world();
   explicit Communicator(std::shared_ptr<CommunicatorBackend> backend) : backend_(std::move(backend)) {}
 
@@ -81,7 +103,9 @@ class Communicator {
   std::string name() const { return backend_->name(); }
 
   /// Reduces `values` in place over all ranks; complex values count as pairs of reals (sum only). One message in the
-  /// machine's sense, a second one for what lies beyond 8 KiB. `tag` is anything that the ranks must agree on besides.
+  /// machine's sense, of 32 bytes and the values, and a second one for what lies beyond 64 KiB. Up to there values are
+  /// added by pairs of ranks, then pairs of pairs; beyond, as MPI likes to. `tag` is anything that the ranks must agree
+  /// on besides.
   void sum(std::span<float> values, std::uint64_t tag = 0) const;
   void sum(std::span<double> values, std::uint64_t tag = 0) const;
   void sum(std::span<Complex<float>> values, std::uint64_t tag = 0) const;
@@ -107,6 +131,27 @@ class Communicator {
   /// Takes this rank's part in whatever the other ranks wait for, or come to next: they throw RefusedError with this
   /// reason. Returns when they all have learnt so, and what follows is a fresh start for every rank.
   void refuse(std::string_view reason) const;
+
+  /// Sums of values in device memory: Context::sum_in consists of these. `device` is the CUDA runtime's number of this
+  /// rank's GPU. The first call chooses how such values travel, in one meeting of all ranks; NCCL then takes about a
+  /// second and some hundred MiB of the GPU. Throws Error on every rank where what they wish for cannot be had.
+  DeviceTransport connect_device(int device) const;
+  /// Replaces `automatic` for what follows. Collective: the same on all ranks, while no such sum is under way.
+  void set_device_transport(DeviceTransport wish) const { backend_->wish_for(wish); }
+  /// What was chosen, in words, and why it is not NCCL: "NCCL 2.28.9, multicast off".
+  std::string describe_device_transport() const { return backend_->describe_device_transport(); }
+  /// All ranks are about to sum as many values of one type on their devices; else every rank throws
+  /// DisagreementError, or RefusedError. One message of 32 bytes, on the host.
+  void agree_on_device_sum(WireType type, std::size_t count, std::uint64_t tag) const;
+  /// Every rank's bytes, one rank after the other, to everybody. Ranks have agreed. NCCL does it in the order of the
+  /// stream; for MPI the caller has waited for it.
+  void all_gather_on_device(const void* mine, void* all, std::size_t bytes, CUstream_st* stream) const {
+    backend_->all_gather_on_device(mine, all, bytes, stream);
+  }
+  /// The sum in place, in the order that NCCL or MPI likes. As above.
+  void all_reduce_on_device(void* values, std::size_t count, WireType type, CUstream_st* stream) const {
+    backend_->all_reduce_on_device(values, count, type, stream);
+  }
 
   /// Whether both have the same processes in the same order: copies, or duplicates of one MPI communicator. Local.
   bool same_ranks(const Communicator& other) const {

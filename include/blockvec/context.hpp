@@ -15,7 +15,7 @@ namespace blockvec {
 
 /// How inner products, column dots and norms sum over rows.
 enum class Summation {
-  fast,  ///< each rank in parts of its own, then rank by rank: the same bits for any number of threads
+  fast,  ///< each rank in parts of its own, then by pairs of ranks: the same bits for any number of threads
   /// The same bits for any number of ranks and threads and any distribution of rows: chunks of 8192 global rows are
   /// multiplied one by one, each in one fixed order, and their shares added exactly. For block vectors on the host.
   /// Cost: two reductions instead of one, of three words for each (five in double-double), and at every boundary
@@ -36,7 +36,7 @@ enum class Summation {
 /// rank, scratch memory, counters. A handle: copies share everything. One thread of the program uses a Context at a
 /// time.
 /// On a device, operations return before their work is done; what reads a value on the host waits for it, nothing else
-/// does, but for a reduction over more than one rank.
+/// does, but for a reduction over more than one rank that is not NCCL's.
 class Context {
  public:
   Context() = default;  ///< an empty handle, to be assigned to
@@ -82,14 +82,26 @@ class Context {
   std::int64_t reductions() const;
   /// Sums values over the ranks in place, with the same bits on each, as one reduction. `tag` names the operation and
   /// its shapes: if the ranks disagree on it, on the type or on the count, every rank throws DisagreementError instead
-  /// of waiting or adding up what does not belong together. That is found out by the message that carries the first 8
+  /// of waiting or adding up what does not belong together. That is found out by the message that carries the first 64
   /// KiB; what lies beyond follows in a second.
   /// Scalar is a block vector's; DoubleDouble: then the sum over the ranks is in double-double, too; or std::int64_t,
-  /// whose sums are exact. Others are added rank by rank, in a reproducible Context too.
+  /// whose sums are exact. Others are added by pairs of ranks, in a reproducible Context too.
   template <class Scalar>
   void sum(Scalar* values, std::int64_t count, std::uint64_t tag) const;
   /// The same for the largest value.
   void max(std::int64_t* values, std::int64_t count, std::uint64_t tag) const;
+  /// The same as sum for values in the memory of Space: on a device in the order of its instance. In double-double
+  /// `count` high parts are followed by as many low parts.
+  /// Cost on a device, beside a message of 32 bytes between hosts that finds out what sum does: by NCCL an all-gather
+  /// and one small kernel, or ncclAllReduce for sums in plain precision of more than 1 MiB over all ranks, and no wait;
+  /// by MPI with device pointers one wait before that; staged in pinned host memory one wait and a copy each way. See
+  /// DeviceTransport. Up to 64 KiB, and 1 MiB over all ranks, every way gives the same bits.
+  /// In a CUDA graph, NCCL's alone, ranks agree when it is captured; then all of them launch it equally often.
+  template <class Space, class Scalar>
+  void sum_in(Scalar* values, std::int64_t count, std::uint64_t tag, bool double_double = false) const;
+  /// Whether sum_in adds on the device. Collective at the first call, which chooses the way.
+  template <class Space>
+  bool sums_on_device() const;
 
   /// Runs body(), the part of an operation that leads to a reduction and ends with its last one, and returns what it
   /// returns. If it throws on some ranks, these take part in the reduction that the others wait in, or come to next:
@@ -108,7 +120,7 @@ class Context {
   }
 
   /// Operations, calls, seconds, GB/s, GFLOP/s and the share of the measured bandwidth of this machine, or of the
-  /// device where they ran there, as a table of text.
+  /// device where they ran there, as a table of text. With more than one rank it says how sums on devices travel.
   std::string report() const;
   /// The bandwidth that the report compares with, measured at the first call; on a device with 2 x 1 GiB.
   template <class Space = DefaultSpace>
@@ -119,6 +131,7 @@ class Context {
  private:
   struct State;
   const ExecutionSpaces& execution_spaces() const;
+  void count_reduction() const;
 
   // A stage of a collective operation, from construction to destruction.
   class Stage {

@@ -19,11 +19,11 @@ constexpr std::size_t bytes_of(WireType type) {
   return type == WireType::float32 ? 4 : type == WireType::double_double ? sizeof(DoubleDouble) : 8;
 }
 
-/// What every collective operation of a Communicator begins with: one message of one length, whatever the ranks are
-/// about. So ranks that mean different things still meet in it, and learn so; and a rank that has failed can say so to
-/// others, without knowing what they wait for.
+/// What every collective operation of a Communicator begins with, whatever the ranks are about: a header, and as much
+/// behind it as this rank has to say. So ranks that mean different things still meet in it, and learn so; and a rank
+/// that has failed can say so to others, without knowing what they wait for.
 struct Envelope {
-  static constexpr std::size_t room = 8192 - 32;
+  static constexpr std::size_t room = 65536;  ///< 64 x 64 complex doubles
   static constexpr std::int32_t nobody = std::numeric_limits<std::int32_t>::max();
 
   std::uint64_t lowest = 0, highest = 0;  ///< of the ranks' fingerprints: all mean the same where these are equal
@@ -31,14 +31,18 @@ struct Envelope {
   std::uint32_t count = 0;                ///< values in the contents, or letters
   WireType type = WireType::int64;
   Reduction reduction = Reduction::sum;
-  alignas(8) std::byte contents[room] = {};
+  alignas(8) std::byte contents[room];  ///< uninitialised
 
-  /// Takes in what other ranks sent. In whatever order and grouping that happens, verdicts come out alike; it commutes
-  /// to the last bit.
+  /// Takes in what the ranks above have sent: values become their reduction, with `other` as the second operand. In
+  /// whatever order and grouping that happens, verdicts come out alike.
   void merge(const Envelope& other);
+  /// The bytes in use, from the beginning: what has to be sent. Contents on which ranks disagree are left out.
+  std::size_t bytes() const;
+  /// Copies the bytes in use.
+  void assign(const Envelope& other);
   /// The reason of a rank that refuses, as text.
   std::string_view reason() const { return {reinterpret_cast<const char*>(contents), count}; }
 };
-static_assert(sizeof(Envelope) == 8192);
+static_assert(sizeof(Envelope) == 32 + Envelope::room);
 
 }  // namespace blockvec

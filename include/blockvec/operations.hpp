@@ -113,7 +113,8 @@ class InnerProducts {
   void require_room(int products) const;
   void record(const DoubleDoubleMatrix<Scalar, Space>& c, const RowDistribution& rows);
   void record(const DoubleDoubleMatrix<Scalar, Space>& c);
-  void sum_double_doubles(Scalar* values);
+  /// Where all results lie one after the other without gaps, high parts before low parts, as they are sent; else null.
+  Scalar* in_one_piece() const;
   void forget() noexcept;
 
   using Kernel = typename ScalarTraits<Scalar>::Kernel;

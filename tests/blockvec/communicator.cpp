@@ -1,7 +1,10 @@
 #include <blockvec/communicator.hpp>
 #include <blockvec/kernels/error.hpp>
+#include <cmath>
+#include <cstring>
 #include <vector>
 
+#include "blockvec/ranks_in_pairs.hpp"
 #include "tests/support/naive.hpp"
 
 #if BLOCKVEC_HAVE_MPI
@@ -49,6 +52,46 @@ TEST(Communicator, ReducesEveryType) {
   EXPECT_EQ(integers[0], 5);
 }
 
+// Sums that depend on the order of their terms: pairs of ranks, pairs of pairs, and on every rank the same bits.
+TEST(Communicator, AddsByPairsOfRanks) {
+  const Communicator world = Communicator::world();
+  const auto value = [](int rank, std::size_t i) {
+    return std::ldexp(std::sin(1.0 + rank + 7.0 * static_cast<double>(i)), 3 * rank % 11);
+  };
+  for (const std::size_t count :
+       {std::size_t{1}, std::size_t{64}, std::size_t{4096}, Envelope::room / sizeof(double)}) {
+    std::vector<double> values(count), expected(count);
+    std::vector<DoubleDouble> pairs(count / 2);
+    for (std::size_t i = 0; i < count; ++i) {
+      values[i] = value(world.rank(), i);
+      expected[i] = sum_in_pairs<double>(world.size(), [&](int rank) { return value(rank, i); });
+    }
+    for (std::size_t i = 0; i < count / 2; ++i) pairs[i] = {value(world.rank(), i), 0};
+    world.sum(std::span(values));
+    EXPECT_EQ(values, expected);
+    world.sum(std::span(pairs));
+    for (std::size_t i = 0; i < count / 2; ++i) {
+      const auto sum = sum_in_pairs<DoubleDouble>(world.size(), [&](int rank) {
+        return DoubleDouble{value(rank, i), 0};
+      });
+      ASSERT_EQ(pairs[i].high, sum.high);
+      ASSERT_EQ(pairs[i].low, sum.low);
+    }
+  }
+}
+
+TEST(Communicator, NumbersThatAreNoneComeOutAlikeOnAllRanks) {
+  const Communicator world = Communicator::world();
+  std::vector<double> value{world.rank() == world.size() / 2 ? std::nan("") : 1.0};
+  world.max(std::span(value));
+  std::int64_t bits[2];
+  std::memcpy(&bits[0], value.data(), sizeof bits[0]);
+  bits[1] = bits[0];
+  world.max(std::span(bits).first(1));
+  world.min(std::span(bits).last(1));
+  EXPECT_EQ(bits[0], bits[1]);
+}
+
 TEST(Communicator, BroadcastsFromAnyRoot) {
   const Communicator world = Communicator::world();
   for (int root = 0; root < world.size(); ++root) {
@@ -83,7 +126,7 @@ TEST(Communicator, BroadcastsAnySize) {
   const Communicator world = Communicator::world();
   const int root = world.size() - 1;
   for (const std::size_t bytes :
-       {std::size_t{0}, std::size_t{1}, std::size_t{8160}, std::size_t{8161}, std::size_t{50001}}) {
+       {std::size_t{0}, std::size_t{1}, std::size_t{50001}, Envelope::room, Envelope::room + 1, std::size_t{200001}}) {
     std::vector<std::byte> values(bytes), expected(bytes);
     for (std::size_t i = 0; i < bytes; ++i) expected[i] = static_cast<std::byte>(i * 7 + 1);
     if (world.rank() == root) values = expected;
@@ -96,12 +139,14 @@ TEST(Communicator, NoticesRanksThatDisagree) {
   const Communicator world = Communicator::world();
   if (world.size() == 1) GTEST_SKIP() << "needs two ranks";
   const bool first = world.rank() == 0;
-  std::vector<std::byte> bytes(9000);
-  std::vector<double> values(9000, 1.0);
+  std::vector<std::byte> bytes(90000);
+  std::vector<double> values(90000, 1.0);
   const auto part = [&](auto& all, std::size_t count) { return std::span(all).first(count); };
   EXPECT_THROW(world.sum(part(values, first ? 10 : 11)), DisagreementError);
+  EXPECT_THROW(world.sum(part(values, first ? 10 : 90000)), DisagreementError);
+  EXPECT_EQ(values, std::vector<double>(90000, 1.0)) << "untouched";
   EXPECT_THROW(first ? world.sum(part(values, 10)) : world.max(part(values, 10)), DisagreementError);
-  EXPECT_THROW(world.broadcast(part(bytes, first ? 10 : 9000), 0), DisagreementError);
+  EXPECT_THROW(world.broadcast(part(bytes, first ? 10 : 90000), 0), DisagreementError);
   EXPECT_THROW(world.broadcast(part(bytes, 10), first ? 0 : 1), DisagreementError);
   EXPECT_THROW(first ? world.agree(true, "") : world.barrier(), DisagreementError);
   EXPECT_NO_THROW(world.barrier());

@@ -176,7 +176,9 @@ TYPED_TEST(DeviceTest, SmallMatricesMayLieOnTheHost) {
       InnerProducts<Scalar, typename TypeParam::Layout, Device>(context)
           .add_swept(v, projection, w, &x, kernels::Triangle::upper, &p, g)
           .reduce();
-      EXPECT_EQ(context.waits(), waits + 1);
+      // MPI that takes device pointers needs a wait of its own.
+      const bool by_mpi = context.communicator().describe_device_transport().starts_with("MPI with");
+      EXPECT_EQ(context.waits(), waits + (by_mpi ? 2 : 1));
       const auto mine = testing::local_copy(w), theirs = testing::local_copy(expected);
       for (std::size_t i = 0; i < mine.size(); ++i) {
         for (std::size_t j = 0; j < b; ++j) {

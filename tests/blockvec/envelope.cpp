@@ -3,6 +3,7 @@
 #include <cstring>
 #include <vector>
 
+#include "blockvec/ranks_in_pairs.hpp"
 #include "tests/support/naive.hpp"
 
 namespace blockvec {
@@ -68,7 +69,39 @@ TEST(Envelope, OneRankOfManyThatDiffersIsNoticed) {
   }
 }
 
-// Whatever the tree by which MPI merges them.
+TEST(Envelope, NeedsAsManyBytesAsItSays) {
+  constexpr std::size_t header = sizeof(Envelope) - Envelope::room;
+  auto one = envelope_of<double>(1, WireType::float64, Reduction::sum, {1});
+  EXPECT_EQ(one.bytes(), header + 8);
+  EXPECT_EQ(envelope_of<float>(1, WireType::float32, Reduction::sum, {1, 2, 3}).bytes(), header + 12);
+  EXPECT_EQ(refusal_of(3, "no file").bytes(), header + 7);
+  Envelope copy;
+  copy.assign(one);
+  EXPECT_EQ(values_of<double>(copy), std::vector<double>{1});
+  one.merge(envelope_of<double>(2, WireType::float64, Reduction::sum, {1, 2}));
+  EXPECT_EQ(one.bytes(), header) << "ranks disagree";
+  one.merge(refusal_of(3, "no file"));
+  EXPECT_EQ(one.bytes(), header + 7);
+  EXPECT_EQ(one.reason(), "no file");
+}
+
+TEST(RanksInPairs, AddInOneOrder) {
+  const auto name = [](int rank) { return std::string(1, static_cast<char>('a' + rank)); };
+  struct Term {
+    std::string text;
+    Term operator+(const Term& other) const { return {"(" + text + other.text + ")"}; }
+  };
+  const auto sum = [&](int ranks) { return sum_in_pairs<Term>(ranks, [&](int r) { return Term{name(r)}; }).text; };
+  EXPECT_EQ(sum(1), "a");
+  EXPECT_EQ(sum(2), "(ab)");
+  EXPECT_EQ(sum(3), "((ac)b)");
+  EXPECT_EQ(sum(4), "((ab)(cd))");
+  EXPECT_EQ(sum(7), "(((ae)(bf))((cg)d))");
+  EXPECT_EQ(sum(8), "(((ab)(cd))((ef)(gh)))");
+  EXPECT_EQ((sum_in_pairs<Term, 8>(8, [&](int r) { return Term{name(r)}; }).text), sum(8));
+}
+
+// Whatever the tree by which they are merged.
 TEST(Envelope, VerdictsDoNotDependOnTheOrder) {
   std::vector<Envelope> envelopes{envelope_of<double>(1, WireType::float64, Reduction::sum, {1}),
                                   envelope_of<double>(2, WireType::float64, Reduction::sum, {1, 2}),
