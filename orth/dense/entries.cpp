@@ -2,7 +2,7 @@
 
 #include "blockvec/instantiate.hpp"
 #include "orth/host_dense.hpp"
-#include "orth/loops.hpp"
+#include "orth/dense/loops.hpp"
 
 // What is done entry by entry or column by column: wherever the matrices lie, without the host.
 namespace blockvec::orth::dense {

@@ -5,7 +5,7 @@
 #include "blockvec/instantiate.hpp"
 #include "orth/first_rank.hpp"
 #include "orth/host_dense.hpp"
-#include "orth/jacobi.hpp"
+#include "orth/dense/jacobi.hpp"
 #include "orth/lapacke.hpp"
 
 // Of OpenBLAS; null with any other BLAS.

@@ -5,7 +5,7 @@
 
 #include "blockvec/instantiate.hpp"
 #include "orth/host_dense.hpp"
-#include "orth/loops.hpp"
+#include "orth/dense/loops.hpp"
 
 namespace blockvec::orth::dense {
 namespace {
