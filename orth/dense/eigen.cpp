@@ -3,9 +3,9 @@
 #include <blockvec/orth/dense.hpp>
 
 #include "blockvec/instantiate.hpp"
+#include "orth/dense/jacobi.hpp"
 #include "orth/first_rank.hpp"
 #include "orth/host_dense.hpp"
-#include "orth/dense/jacobi.hpp"
 #include "orth/lapacke.hpp"
 
 // Of OpenBLAS; null with any other BLAS.
@@ -22,7 +22,6 @@ struct EigenWork {};
 struct EigenIntegers {};
 struct EigenReals {};
 struct EigenMatrix {};
-struct SvqbLengths {};
 
 template <class T>
 T* as_standard(T* x) {
@@ -144,53 +143,8 @@ void eigendecomposition(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<R
   }
 }
 
-template <class Scalar, class Space>
-SvqbResult<Scalar> svqb(const SmallMatrix<Scalar, Space>& c, const SmallMatrix<RealOf<Scalar>, Space>& reference,
-                        RealOf<Scalar> tolerance, const SmallMatrix<Scalar, Space>& b,
-                        const SmallMatrix<Scalar, Space>& r) {
-  using Real = RealOf<Scalar>;
-  require_square("svqb", "C", c);
-  require_shape("svqb", "reference", reference, 1, c.columns());
-  require_shape("svqb", "B", b, c.rows(), c.columns());
-  require_shape("svqb", "R", r, c.rows(), c.columns());
-  if constexpr (!is_host_space<Space>) {
-    return on_host([&](const auto& x, const auto& y, const auto& to_b,
-                       const auto& to_r) { return svqb(x, y, tolerance, to_b, to_r); },
-                   updates(c), reads(reference), writes(b), writes(r));
-  }
-  const std::int64_t n = c.columns();
-  SvqbResult<Scalar> result;
-  if (n == 0) return result;
-  Real* const lengths = work_array<Real, SvqbLengths>(2 * n);
-  for (std::int64_t j = 0; j < n; ++j) lengths[j] = at(reference, 0, j) > 0 ? std::sqrt(at(reference, 0, j)) : Real(1);
-  for (std::int64_t j = 0; j < n; ++j) {
-    for (std::int64_t i = 0; i <= j; ++i) at(c, i, j) = at(c, i, j) / lengths[i] / lengths[j];
-  }
-  const SmallMatrix<Real, Space> values(
-      c.context(), typename SmallMatrix<Real, Space>::View(lengths + n, 1, static_cast<std::size_t>(n)));
-  eigendecomposition(c, values, c);
-  const Real largest = at(values, 0, n - 1);
-  const Real floor = tolerance * largest;
-  // A block of zeros has nothing to be lifted to.
-  const auto lifted = [&](std::int64_t k) { return largest > 0 ? std::max(at(values, 0, k), floor) : Real(1); };
-  for (std::int64_t k = 0; k < n; ++k) {
-    if (at(values, 0, k) > floor && largest > 0) ++result.rank;
-    const Real root = std::sqrt(lifted(k));
-    for (std::int64_t i = 0; i < n; ++i) {
-      at(b, i, k) = at(c, i, k) / (lengths[i] * root);
-      at(r, k, i) = at(reference, 0, i) > 0 ? conjugate(at(c, i, k)) * (root * lengths[i]) : Scalar(0);
-    }
-  }
-  result.amplification = std::max(Real(1), 1 / lifted(0));
-  result.condition_estimate = std::sqrt(std::max(Real(1), lifted(n - 1) / lifted(0)));
-  return result;
-}
-
 #define BLOCKVEC_DENSE_EIGEN(Scalar, Space)                                                                      \
   template void eigendecomposition(const SmallMatrix<Scalar, Space>&, const SmallMatrix<RealOf<Scalar>, Space>&, \
-                                   const SmallMatrix<Scalar, Space>&);                                           \
-  template SvqbResult<Scalar> svqb(const SmallMatrix<Scalar, Space>&, const SmallMatrix<RealOf<Scalar>, Space>&, \
-                                   RealOf<Scalar>, const SmallMatrix<Scalar, Space>&,                            \
                                    const SmallMatrix<Scalar, Space>&);
 BLOCKVEC_FOR_SMALL_MATRICES(BLOCKVEC_DENSE_EIGEN)
 

@@ -5,7 +5,6 @@
 
 #include "blockvec/instantiate.hpp"
 #include "orth/host_dense.hpp"
-#include "orth/householder.hpp"
 
 namespace blockvec::orth::dense {
 namespace {
@@ -99,105 +98,11 @@ void triangular_inverse(const SmallMatrix<Scalar, Space>& r, const SmallMatrix<S
   }
 }
 
-template <class Scalar, class Space>
-RealOf<Scalar> amplification(const SmallMatrix<RealOf<Scalar>, Space>& squares, const SmallMatrix<Scalar, Space>& x) {
-  using Real = RealOf<Scalar>;
-  require_square("amplification", "X", x);
-  require_shape("amplification", "squares", squares, 1, x.columns());
-  if constexpr (!is_host_space<Space>) {
-    return on_host([&](const auto& y, const auto& z) { return amplification(y, z); }, reads(squares), reads(x));
-  }
-  const std::int64_t n = x.columns();
-  if (n == 0) return 1;
-  Real sum = 0;
-  for (std::int64_t i = 0; i < n; ++i) {
-    const Real length = at(squares, 0, i) > 0 ? std::sqrt(at(squares, 0, i)) : Real(1);
-    for (std::int64_t j = i; j < n; ++j) sum += square(length * at(x, i, j));
-  }
-  const Real others = static_cast<Real>(n - 1);
-  const Real bound = sum - others * others / static_cast<Real>(n);
-  return std::isnan(bound) ? std::numeric_limits<Real>::infinity() : std::max(bound, Real(1));
-}
-
-template <class Scalar, class Space>
-RealOf<Scalar> shift_diagonal(const SmallMatrix<Scalar, Space>& g, const SmallMatrix<RealOf<Scalar>, Space>& squares,
-                              RealOf<Scalar> factor) {
-  using Real = RealOf<Scalar>;
-  require_square("shift_diagonal", "G", g);
-  require_shape("shift_diagonal", "squares", squares, 1, g.columns());
-  if constexpr (!is_host_space<Space>) {
-    return on_host([&](const auto& to, const auto& x) { return shift_diagonal(to, x, factor); }, updates(g),
-                   reads(squares));
-  }
-  Real sum = 0;
-  for (std::int64_t j = 0; j < g.columns(); ++j) {
-    for (std::int64_t i = 0; i < g.rows(); ++i) {
-      const Real lengths = std::sqrt(at(squares, 0, i)) * std::sqrt(at(squares, 0, j));
-      if (lengths > 0) sum += square(at(g, i, j) / lengths);
-    }
-  }
-  const Real shift = factor * std::sqrt(sum);
-  for (std::int64_t j = 0; j < g.columns(); ++j) at(g, j, j) += Scalar(shift * at(squares, 0, j));
-  return shift;
-}
-
-template <class Scalar, class Space>
-CholeskyResult<Scalar> inspect_factor(const SmallMatrix<Scalar, Space>& r, RealOf<Scalar> tolerance,
-                                      const SmallMatrix<RealOf<Scalar>, Space>& reference) {
-  using Real = RealOf<Scalar>;
-  require_square("inspect_factor", "R", r);
-  require_shape("inspect_factor", "reference", reference, 1, r.columns());
-  if constexpr (!is_host_space<Space>) {
-    return on_host([&](const auto& x, const auto& y) { return inspect_factor(x, tolerance, y); }, reads(r),
-                   reads(reference));
-  }
-  CholeskyResult<Scalar> result;
-  Real largest = 0, smallest = std::numeric_limits<Real>::infinity();
-  for (std::int64_t j = 0; j < r.columns(); ++j) {
-    Real length = 0;
-    for (std::int64_t i = 0; i <= j; ++i) length += square(at(r, i, j));
-    if (!std::isfinite(length)) result.finite = false;
-    const Real pivot = magnitude(at(r, j, j));
-    if (!(pivot > tolerance * std::sqrt(at(reference, 0, j)))) continue;
-    ++result.rank;
-    largest = std::max(largest, pivot / std::sqrt(length));
-    smallest = std::min(smallest, pivot / std::sqrt(length));
-  }
-  if (largest > 0) result.condition_estimate = largest / smallest;
-  return result;
-}
-
-template <class Scalar, class Space>
-void qr_factor(const SmallMatrix<Scalar, Space>& y, const SmallMatrix<Scalar, Space>& r) {
-  struct Rows {};
-  const std::int64_t d = y.rows(), n = y.columns();
-  require_shape("qr_factor", "R", r, n, n);
-  if (d < n) throw ShapeError("dense::qr_factor: Y is " + shape(y) + ", expected at least as many rows as columns");
-  if constexpr (!is_host_space<Space>) {
-    return on_host([](const auto& from, const auto& to) { qr_factor(from, to); }, reads(y), writes(r));
-  }
-  Scalar* const rows = work_array<Scalar, Rows>((d + 2) * n);
-  for (std::int64_t i = 0; i < d; ++i) {
-    for (std::int64_t j = 0; j < n; ++j) rows[i * n + j] = at(y, i, j);
-  }
-  householder::factor(rows, d, n, rows + d * n, rows + (d + 1) * n);
-  for (std::int64_t i = 0; i < n; ++i) {
-    householder::make_positive(rows + i * n, i, n);
-    for (std::int64_t j = 0; j < n; ++j) at(r, i, j) = j < i ? Scalar(0) : rows[i * n + j];
-  }
-}
-
-#define BLOCKVEC_DENSE_FACTOR(Scalar, Space)                                                                           \
-  template CholeskyResult<Scalar> cholesky(const SmallMatrix<Scalar, Space>&, RealOf<Scalar>,                          \
-                                           const SmallMatrix<Scalar, Space>&,                                          \
-                                           const SmallMatrix<RealOf<Scalar>, Space>*, bool);                           \
-  template void triangular_inverse(const SmallMatrix<Scalar, Space>&, const SmallMatrix<Scalar, Space>&);              \
-  template RealOf<Scalar> amplification(const SmallMatrix<RealOf<Scalar>, Space>&, const SmallMatrix<Scalar, Space>&); \
-  template RealOf<Scalar> shift_diagonal(const SmallMatrix<Scalar, Space>&, const SmallMatrix<RealOf<Scalar>, Space>&, \
-                                         RealOf<Scalar>);                                                              \
-  template CholeskyResult<Scalar> inspect_factor(const SmallMatrix<Scalar, Space>&, RealOf<Scalar>,                    \
-                                                 const SmallMatrix<RealOf<Scalar>, Space>&);                           \
-  template void qr_factor(const SmallMatrix<Scalar, Space>&, const SmallMatrix<Scalar, Space>&);
+#define BLOCKVEC_DENSE_FACTOR(Scalar, Space)                                                  \
+  template CholeskyResult<Scalar> cholesky(const SmallMatrix<Scalar, Space>&, RealOf<Scalar>, \
+                                           const SmallMatrix<Scalar, Space>&,                 \
+                                           const SmallMatrix<RealOf<Scalar>, Space>*, bool);  \
+  template void triangular_inverse(const SmallMatrix<Scalar, Space>&, const SmallMatrix<Scalar, Space>&);
 BLOCKVEC_FOR_SMALL_MATRICES(BLOCKVEC_DENSE_FACTOR)
 
 }  // namespace blockvec::orth::dense

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <blockvec/orth/dense.hpp>
 #include <blockvec/transfer.hpp>
 #include <cstring>
 #include <limits>
@@ -11,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "orth/dense/internal.hpp"
 #include "tests/orth/support.hpp"
 
 namespace blockvec::test {
