@@ -98,11 +98,62 @@ void triangular_inverse(const SmallMatrix<Scalar, Space>& r, const SmallMatrix<S
   }
 }
 
-#define BLOCKVEC_DENSE_FACTOR(Scalar, Space)                                                  \
-  template CholeskyResult<Scalar> cholesky(const SmallMatrix<Scalar, Space>&, RealOf<Scalar>, \
-                                           const SmallMatrix<Scalar, Space>&,                 \
-                                           const SmallMatrix<RealOf<Scalar>, Space>*, bool);  \
-  template void triangular_inverse(const SmallMatrix<Scalar, Space>&, const SmallMatrix<Scalar, Space>&);
+template <class Scalar, class Space>
+void triangular_solve(Side side, kernels::Triangle triangle, const SmallMatrix<Scalar, Space>& t, bool conjugate_t,
+                      const SmallMatrix<Scalar, Space>& b) {
+  require_square("triangular_solve", "T", t);
+  const std::int64_t n = t.columns();
+  const bool left = side == Side::left;
+  if ((left ? b.rows() : b.columns()) != n) {
+    throw ShapeError("dense::triangular_solve: T is " + shape(t) + ", B is " + shape(b) + ", expected " +
+                     std::to_string(n) + (left ? " rows" : " columns"));
+  }
+  if (triangle == kernels::Triangle::general) {
+    throw ShapeError("dense::triangular_solve: Triangle::general given for T (" + shape(t) +
+                     "), expected upper or lower");
+  }
+  if constexpr (!is_host_space<Space>) {
+    return on_host([&](const auto& from, const auto& to) { triangular_solve(side, triangle, from, conjugate_t, to); },
+                   reads(t), updates(b));
+  }
+  for (std::int64_t j = 0; j < n; ++j) {
+    if (at(t, j, j) == Scalar(0)) {
+      throw Error("dense::triangular_solve: the diagonal entry of column " + std::to_string(j) + " of T is zero");
+    }
+  }
+  const auto factor = [&](std::int64_t i, std::int64_t j) {
+    return conjugate_t ? conjugate(at(t, j, i)) : at(t, i, j);
+  };
+  // Unknown k, a row or a column of B, is known once the others that stand beside it in op(T) are taken from it.
+  const bool upper = (triangle == kernels::Triangle::upper) != conjugate_t;
+  const bool from_first = left != upper;
+  for (std::int64_t step = 0; step < n; ++step) {
+    const std::int64_t k = from_first ? step : n - 1 - step;
+    const Scalar pivot = factor(k, k);
+    const std::int64_t begin = from_first ? k + 1 : 0, end = from_first ? n : k;  // those that are not known yet
+    if (left) {
+      for (std::int64_t j = 0; j < b.columns(); ++j) {
+        const Scalar x = at(b, k, j) / pivot;
+        at(b, k, j) = x;
+        for (std::int64_t i = begin; i < end; ++i) at(b, i, j) -= factor(i, k) * x;
+      }
+    } else {
+      for (std::int64_t i = 0; i < b.rows(); ++i) at(b, i, k) = at(b, i, k) / pivot;
+      for (std::int64_t j = begin; j < end; ++j) {
+        const Scalar entry = factor(k, j);
+        for (std::int64_t i = 0; i < b.rows(); ++i) at(b, i, j) -= at(b, i, k) * entry;
+      }
+    }
+  }
+}
+
+#define BLOCKVEC_DENSE_FACTOR(Scalar, Space)                                                              \
+  template CholeskyResult<Scalar> cholesky(const SmallMatrix<Scalar, Space>&, RealOf<Scalar>,             \
+                                           const SmallMatrix<Scalar, Space>&,                             \
+                                           const SmallMatrix<RealOf<Scalar>, Space>*, bool);              \
+  template void triangular_inverse(const SmallMatrix<Scalar, Space>&, const SmallMatrix<Scalar, Space>&); \
+  template void triangular_solve(Side, kernels::Triangle, const SmallMatrix<Scalar, Space>&, bool,        \
+                                 const SmallMatrix<Scalar, Space>&);
 BLOCKVEC_FOR_SMALL_MATRICES(BLOCKVEC_DENSE_FACTOR)
 
 }  // namespace blockvec::orth::dense

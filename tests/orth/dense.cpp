@@ -1,5 +1,6 @@
 #include <blockvec/orth/dense.hpp>
 #include <limits>
+#include <string>
 #include <utility>
 
 #include "tests/orth/dense_case.hpp"
@@ -178,6 +179,47 @@ TYPED_TEST(Dense, EigendecompositionOfHermitianMatrices) {
   }
 }
 
+constexpr std::int64_t wider_sizes[] = {0, 1, 5, 33, 70};
+
+TYPED_TEST(Dense, TriangularSolvesOnBothSides) {
+  using Scalar = typename TypeParam::Scalar;
+  using dense::Side;
+  using kernels::Triangle;
+  for (const std::int64_t n : wider_sizes) {
+    for (const Triangle triangle : {Triangle::upper, Triangle::lower}) {
+      const auto t = triangle == Triangle::upper ? this->upper(n) : this->generator.adjoint(this->upper(n));
+      auto dirty = t;  // the other triangle is not read
+      for (std::int64_t j = 0; j < n; ++j) {
+        for (std::int64_t i = 0; i < n; ++i) {
+          if (triangle == Triangle::upper ? i > j : i < j) dirty(i, j) = std::numeric_limits<long double>::quiet_NaN();
+        }
+      }
+      const auto given = this->small(dirty);
+      for (const bool conjugate : {false, true}) {
+        const auto factor = conjugate ? this->generator.adjoint(t) : t;
+        for (const Side side : {Side::left, Side::right}) {
+          const bool left = side == Side::left;
+          const auto b = left ? this->random(n, 4) : this->random(4, n);
+          const auto solution = this->small(b);
+          dense::triangular_solve(side, triangle, given, conjugate, solution);
+          const auto x = collect(solution);
+          EXPECT_LE(this->difference(left ? product(factor, x) : product(x, factor), b),
+                    4 * static_cast<double>(n + 1) * this->eps * norm(t) * norm(x))
+              << n << (left ? ", left" : ", right") << (conjugate ? ", conjugated" : "");
+        }
+      }
+    }
+  }
+  const auto singular = this->small(this->identity(3)), b = this->empty(3, 2);
+  testing::put(singular, 1, 1, Scalar(0));
+  try {
+    dense::triangular_solve(Side::left, Triangle::lower, singular, false, b);
+    FAIL() << "expected an Error";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "dense::triangular_solve: the diagonal entry of column 1 of T is zero");
+  }
+}
+
 TYPED_TEST(Dense, Norms) {
   using Scalar = typename TypeParam::Scalar;
   using Real = RealOf<Scalar>;
@@ -232,6 +274,14 @@ TYPED_TEST(Dense, ShapesAreChecked) {
             "dense::cholesky: G is 2 x 3, expected a square matrix");
   EXPECT_EQ(message([&] { dense::eigendecomposition(square, row, square); }),
             "dense::eigendecomposition: values is 1 x 2, expected 1 x 3");
+  using dense::Side;
+  using kernels::Triangle;
+  EXPECT_EQ(message([&] { dense::triangular_solve(Side::left, Triangle::upper, square, false, a); }),
+            "dense::triangular_solve: T is 3 x 3, B is 2 x 3, expected 3 rows");
+  EXPECT_EQ(message([&] { dense::triangular_solve(Side::right, Triangle::upper, a, false, a); }),
+            "dense::triangular_solve: T is 2 x 3, expected a square matrix");
+  EXPECT_EQ(message([&] { dense::triangular_solve(Side::right, Triangle::general, square, false, a); }),
+            "dense::triangular_solve: Triangle::general given for T (3 x 3), expected upper or lower");
 }
 
 }  // namespace

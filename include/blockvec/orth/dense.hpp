@@ -1,5 +1,6 @@
 #pragma once
 
+#include <blockvec/kernels/matrix.hpp>
 #include <blockvec/small_matrix.hpp>
 #include <cstdint>
 
@@ -64,9 +65,21 @@ CholeskyResult<Scalar> cholesky(const SmallMatrix<Scalar, Space>& g, RealOf<Scal
 template <class Scalar, class Space>
 void triangular_inverse(const SmallMatrix<Scalar, Space>& r, const SmallMatrix<Scalar, Space>& x);
 
+/// On which side of the unknown a matrix stands.
+enum class Side : std::uint8_t { left, right };
+
+/// B <- op(T)^-1 B for Side::left (B n x any), B <- B op(T)^-1 for Side::right (B any x n), by substitution: backward
+/// stable whatever T's condition. T is n x n, and upper or lower triangular; its other triangle is not read.
+/// conjugate_t: op is the conjugate transpose. n^2 / 2 products a column or row of B. Throws Error naming a zero
+/// pivot before B changes. Source: Higham 2002, chapter 8.
+template <class Scalar, class Space>
+void triangular_solve(Side side, kernels::Triangle triangle, const SmallMatrix<Scalar, Space>& t, bool conjugate_t,
+                      const SmallMatrix<Scalar, Space>& b);
+
 /// A = Z diag(values) Z^H for a Hermitian A (upper triangle read); values (1 x n, real) ascending, Z (n x n) may be A.
-/// Up to 32 columns by Jacobi rotations; wider ones by LAPACK on the first rank, in one reduction of n^2 + n numbers,
-/// collective. Throws NotFiniteError for NaN or Inf, and Error if there is no convergence, on every rank.
+/// Up to 32 columns by Jacobi rotations, about 7 sweeps of 6 n^3 products; wider ones by LAPACK's heevd on the first
+/// rank, in one reduction of n^2 + n numbers, collective. Throws NotFiniteError for NaN or Inf, and Error if there is
+/// no convergence, on every rank.
 template <class Scalar, class Space>
 void eigendecomposition(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<RealOf<Scalar>, Space>& values,
                         const SmallMatrix<Scalar, Space>& z);
