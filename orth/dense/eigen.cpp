@@ -1,116 +1,41 @@
 #include <algorithm>
 #include <blockvec/on_host.hpp>
 #include <blockvec/orth/dense.hpp>
+#include <string>
 
 #include "blockvec/instantiate.hpp"
 #include "orth/dense/jacobi.hpp"
+#include "orth/dense/lapack.hpp"
 #include "orth/first_rank.hpp"
 #include "orth/host_dense.hpp"
-#include "orth/lapacke.hpp"
-
-// Of OpenBLAS; null with any other BLAS.
-extern "C" {
-[[gnu::weak]] int openblas_get_parallel();
-[[gnu::weak]] int openblas_get_num_threads();
-[[gnu::weak]] void openblas_set_num_threads(int threads);
-}
 
 namespace blockvec::orth::dense {
 namespace {
 
-struct EigenWork {};
-struct EigenIntegers {};
-struct EigenReals {};
 struct EigenMatrix {};
-
-template <class T>
-T* as_standard(T* x) {
-  return x;
-}
-template <class Real>
-std::complex<Real>* as_standard(Complex<Real>* x) {
-  return reinterpret_cast<std::complex<Real>*>(x);
-}
-
-/// While it lives, OpenBLAS works in the calling thread alone. Its own threads gain nothing on small matrices, and they
-/// wait for their next task by spinning, on the cores that the passes over tall data need. Nothing happens with another
-/// BLAS, or with an OpenBLAS that uses OpenMP's threads.
-class CallingThreadAlone {
- public:
-  CallingThreadAlone() {
-    constexpr int own_threads = 1;
-    if (openblas_get_parallel == nullptr || openblas_get_parallel() != own_threads) return;
-    threads_ = openblas_get_num_threads();
-    openblas_set_num_threads(1);
-  }
-  ~CallingThreadAlone() {
-    if (threads_ > 0) openblas_set_num_threads(threads_);
-  }
-  CallingThreadAlone(const CallingThreadAlone&) = delete;
-  CallingThreadAlone& operator=(const CallingThreadAlone&) = delete;
-
- private:
-  int threads_ = 0;
-};
-
-/// LAPACK's divide-and-conquer eigensolver, with work arrays that are kept.
-template <class Scalar>
-int call_heevd(lapack_int n, Scalar* a, lapack_int lda, RealOf<Scalar>* values) {
-  using Real = RealOf<Scalar>;
-  const CallingThreadAlone alone;
-  const auto call = [&](Scalar* work, lapack_int work_size, Real* reals, lapack_int reals_size, lapack_int* integers,
-                        lapack_int integers_size) -> int {
-    const auto run = [&](auto routine, auto... real_work) {
-      return static_cast<int>(routine(LAPACK_COL_MAJOR, 'V', 'U', n, as_standard(a), lda, values, as_standard(work),
-                                      work_size, real_work..., integers, integers_size));
-    };
-    if constexpr (std::is_same_v<Scalar, float>) {
-      return run(LAPACKE_ssyevd_work);
-    } else if constexpr (std::is_same_v<Scalar, double>) {
-      return run(LAPACKE_dsyevd_work);
-    } else if constexpr (std::is_same_v<Scalar, Complex<float>>) {
-      return run(LAPACKE_cheevd_work, reals, reals_size);
-    } else {
-      return run(LAPACKE_zheevd_work, reals, reals_size);
-    }
-  };
-  Scalar work_size = Scalar(0);
-  Real reals_size = 0;
-  lapack_int integers_size = 0;
-  const int info = call(&work_size, -1, &reals_size, -1, &integers_size, -1);
-  if (info != 0) return info;
-  const auto words = static_cast<lapack_int>(real_part(work_size)) + 1;
-  const auto reals = static_cast<lapack_int>(reals_size) + 1;
-  return call(work_array<Scalar, EigenWork>(words), words, work_array<Real, EigenReals>(reals), reals,
-              work_array<lapack_int, EigenIntegers>(integers_size), integers_size);
-}
-
-// From here on LAPACK is quicker than rotations by more than a message between ranks takes.
-constexpr std::int64_t widest_by_rotations = 32;
-
-}  // namespace
+struct GeneralizedFactor {};
+struct GeneralizedMatrix {};
 
 template <class Scalar, class Space>
-void eigendecomposition(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<RealOf<Scalar>, Space>& values,
-                        const SmallMatrix<Scalar, Space>& z) {
-  using Real = RealOf<Scalar>;
-  require_square("eigendecomposition", "A", a);
-  require_shape("eigendecomposition", "values", values, 1, a.columns());
-  require_shape("eigendecomposition", "Z", z, a.rows(), a.columns());
-  if constexpr (!is_host_space<Space>) {
-    return on_host([&](const auto& from, const auto& l, const auto& to) { return eigendecomposition(from, l, to); },
-                   reads(a), writes(values), writes(z));
-  }
-  const std::int64_t n = a.columns();
-  if (n == 0) return;
-  for (std::int64_t j = 0; j < n; ++j) {
+void require_finite(const char* operation, const char* name, const SmallMatrix<Scalar, Space>& a) {
+  for (std::int64_t j = 0; j < a.columns(); ++j) {
     for (std::int64_t i = 0; i <= j; ++i) {
       if (!finite(at(a, i, j))) {
-        throw NotFiniteError("dense::eigendecomposition: A (" + shape(a) + ") holds NaN or Inf in column " +
-                             std::to_string(j));
+        throw NotFiniteError(std::string("dense::") + operation + ": " + name + " (" + shape(a) +
+                             ") holds NaN or Inf in column " + std::to_string(j));
       }
     }
   }
+}
+
+// On the host.
+template <class Scalar, class Space>
+void decompose(const char* operation, const char* name, const SmallMatrix<Scalar, Space>& a,
+               const SmallMatrix<RealOf<Scalar>, Space>& values, const SmallMatrix<Scalar, Space>& z) {
+  using Real = RealOf<Scalar>;
+  const std::int64_t n = a.columns();
+  if (n == 0) return;
+  require_finite(operation, name, a);
   // Both triangles of A, then the eigenvectors, then the eigenvalues.
   Scalar* const full = work_array<Scalar, EigenMatrix>(2 * n * n + n);
   Scalar* const vectors = full + n * n;
@@ -123,7 +48,7 @@ void eigendecomposition(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<R
     full[j + j * n] = Scalar(real_part(at(a, j, j)));
   }
   const auto fail = [&](const std::string& what) {
-    throw Error("dense::eigendecomposition: " + what + " for A (" + shape(a) + ")");
+    throw Error(std::string("dense::") + operation + ": " + what + " for " + name + " (" + shape(a) + ")");
   };
   if (n <= widest_by_rotations) {
     if (!diagonalize_by_rotations(n, full, vectors)) fail("rotations did not converge");
@@ -143,9 +68,77 @@ void eigendecomposition(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<R
   }
 }
 
-#define BLOCKVEC_DENSE_EIGEN(Scalar, Space)                                                                      \
-  template void eigendecomposition(const SmallMatrix<Scalar, Space>&, const SmallMatrix<RealOf<Scalar>, Space>&, \
-                                   const SmallMatrix<Scalar, Space>&);
+template <class Scalar, class Space, class Tag>
+SmallMatrix<Scalar, Space> square_work_matrix(const Context& context, std::int64_t n) {
+  const auto size = static_cast<std::size_t>(n);
+  return {context, typename SmallMatrix<Scalar, Space>::View(work_array<Scalar, Tag>(n * n), size, size)};
+}
+
+}  // namespace
+
+template <class Scalar, class Space>
+void eigendecomposition(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<RealOf<Scalar>, Space>& values,
+                        const SmallMatrix<Scalar, Space>& z) {
+  require_square("eigendecomposition", "A", a);
+  require_shape("eigendecomposition", "values", values, 1, a.columns());
+  require_shape("eigendecomposition", "Z", z, a.rows(), a.columns());
+  if constexpr (!is_host_space<Space>) {
+    return on_host([&](const auto& from, const auto& l, const auto& to) { return eigendecomposition(from, l, to); },
+                   reads(a), writes(values), writes(z));
+  } else {
+    decompose("eigendecomposition", "A", a, values, z);
+  }
+}
+
+template <class Scalar, class Space>
+RealOf<Scalar> generalized_eigendecomposition(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<Scalar, Space>& b,
+                                              const SmallMatrix<RealOf<Scalar>, Space>& values,
+                                              const SmallMatrix<Scalar, Space>& x) {
+  using Real = RealOf<Scalar>;
+  constexpr const char* operation = "generalized_eigendecomposition";
+  const std::int64_t n = a.columns();
+  require_square(operation, "A", a);
+  require_shape(operation, "B", b, n, n);
+  require_shape(operation, "values", values, 1, n);
+  require_shape(operation, "X", x, n, n);
+  if constexpr (!is_host_space<Space>) {
+    return on_host([&](const auto& first, const auto& second, const auto& l,
+                       const auto& to) { return generalized_eigendecomposition(first, second, l, to); },
+                   reads(a), reads(b), writes(values), writes(x));
+  } else {
+    using kernels::Triangle;
+    require_finite(operation, "A", a);
+    require_finite(operation, "B", b);
+    const auto r = square_work_matrix<Scalar, Space, GeneralizedFactor>(a.context(), n);
+    const auto c = square_work_matrix<Scalar, Space, GeneralizedMatrix>(a.context(), n);
+    const auto found = cholesky(b, static_cast<Real>(n) * epsilon<Scalar>, r);
+    if (found.rank < n) {
+      throw Error(std::string("dense::") + operation + ": B (" + shape(b) +
+                  ") is not positive definite to rounding: its pivot in column " + std::to_string(found.rank) +
+                  " is gone");
+    }
+    for (std::int64_t j = 0; j < n; ++j) {
+      for (std::int64_t i = 0; i < j; ++i) {
+        at(c, i, j) = at(a, i, j);
+        at(c, j, i) = conjugate(at(a, i, j));
+      }
+      at(c, j, j) = Scalar(real_part(at(a, j, j)));
+    }
+    triangular_solve(Side::right, Triangle::upper, r, false, c);
+    triangular_solve(Side::left, Triangle::upper, r, true, c);
+    decompose(operation, "R^-H A R^-1 with R^H R = B", c, values, c);
+    triangular_solve(Side::left, Triangle::upper, r, false, c);
+    copy(c, x);
+    return found.condition_estimate * found.condition_estimate;
+  }
+}
+
+#define BLOCKVEC_DENSE_EIGEN(Scalar, Space)                                                                            \
+  template void eigendecomposition(const SmallMatrix<Scalar, Space>&, const SmallMatrix<RealOf<Scalar>, Space>&,       \
+                                   const SmallMatrix<Scalar, Space>&);                                                 \
+  template RealOf<Scalar> generalized_eigendecomposition(                                                              \
+      const SmallMatrix<Scalar, Space>&, const SmallMatrix<Scalar, Space>&, const SmallMatrix<RealOf<Scalar>, Space>&, \
+      const SmallMatrix<Scalar, Space>&);
 BLOCKVEC_FOR_SMALL_MATRICES(BLOCKVEC_DENSE_EIGEN)
 
 }  // namespace blockvec::orth::dense

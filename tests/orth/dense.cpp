@@ -220,6 +220,98 @@ TYPED_TEST(Dense, TriangularSolvesOnBothSides) {
   }
 }
 
+TYPED_TEST(Dense, GeneralizedEigendecomposition) {
+  using Scalar = typename TypeParam::Scalar;
+  for (const std::int64_t n : wider_sizes) {
+    auto a = this->random(n, n);
+    const auto x = this->random(3 * n + 2, n);
+    auto b = rounded<Scalar>(gram(x, x));
+    for (std::int64_t j = 0; j < n; ++j) {
+      for (std::int64_t i = 0; i < j; ++i) a(j, i) = conjugate(a(i, j));
+      a(j, j) = Wide<Scalar>(std::real(a(j, j)));
+    }
+    auto dirty_a = a, dirty_b = b;  // lower triangles are not read
+    for (std::int64_t j = 0; j < n; ++j) {
+      for (std::int64_t i = j + 1; i < n; ++i)
+        dirty_a(i, j) = dirty_b(i, j) = std::numeric_limits<long double>::quiet_NaN();
+    }
+    const auto given_a = this->small(dirty_a), given_b = this->small(dirty_b), vectors = this->empty(n, n);
+    const typename TypeParam::RealSmall values(this->context, 1, n);
+    dense::eigendecomposition(given_b, values, vectors);
+    const double kappa = n == 0 ? 1.0 : static_cast<double>(this->read(values, 0, n - 1) / this->read(values, 0, 0));
+    const auto estimate = dense::generalized_eigendecomposition(given_a, given_b, values, vectors);
+    EXPECT_GE(estimate, RealOf<Scalar>(1));
+    EXPECT_LE(static_cast<double>(estimate), static_cast<double>(n + 1) * kappa);
+    const auto found = collect(vectors);
+    auto scaled = product(b, found);
+    for (std::int64_t j = 0; j < n; ++j) {
+      if (j > 0) {
+        EXPECT_LE(this->read(values, 0, j - 1), this->read(values, 0, j));
+      }
+      for (std::int64_t i = 0; i < n; ++i) scaled(i, j) *= static_cast<long double>(this->read(values, 0, j));
+    }
+    const double bound = 8 * static_cast<double>(n + 1) * this->eps * kappa;
+    EXPECT_LE(this->difference(product(a, found), scaled), bound * norm(a) * norm(found)) << n;
+    EXPECT_LE(this->difference(gram(found, product(b, found)), this->identity(n)), bound) << n;
+    dense::generalized_eigendecomposition(given_a, given_b, values, given_b);
+    EXPECT_EQ(this->difference(collect(given_b), found), 0.0) << "in place as apart";
+  }
+}
+
+TYPED_TEST(Dense, GeneralizedEigendecompositionOfBadlyScaledMatrices) {
+  using Scalar = typename TypeParam::Scalar;
+  using Real = RealOf<Scalar>;
+  // D^-1 B D^-1 is the identity, whatever D is.
+  const double big = std::is_same_v<Real, float> ? 0x1p30 : 0x1p100;
+  typename TestFixture::Columns a(2, 2), b(2, 2);
+  b(0, 0) = Wide<Scalar>(big);
+  b(1, 1) = Wide<Scalar>(1 / big);
+  a(0, 0) = Wide<Scalar>(3 * big);
+  a(1, 1) = Wide<Scalar>(2 / big);
+  const auto values = this->reals({7, 7});
+  const auto x = this->empty(2, 2);
+  EXPECT_EQ(dense::generalized_eigendecomposition(this->small(a), this->small(b), values, x), Real(1));
+  EXPECT_NEAR(static_cast<double>(this->read(values, 0, 0)), 2.0, 8 * this->eps);
+  EXPECT_NEAR(static_cast<double>(this->read(values, 0, 1)), 3.0, 12 * this->eps);
+}
+
+TYPED_TEST(Dense, GeneralizedEigendecompositionSaysWhatIsWrongWithB) {
+  using Scalar = typename TypeParam::Scalar;
+  using Real = RealOf<Scalar>;
+  const auto a = this->small(this->identity(3)), x = this->empty(3, 3);
+  const auto values = this->reals({7, 7, 7});
+  const auto message = [&](const typename TypeParam::Small& b) -> std::string {
+    try {
+      dense::generalized_eigendecomposition(a, b, values, x);
+    } catch (const NotFiniteError& error) {
+      return std::string("not finite: ") + error.what();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  const auto indefinite = this->small(this->identity(3));
+  testing::put(indefinite, 2, 2, Scalar(-1));
+  EXPECT_EQ(
+      message(indefinite),
+      "dense::generalized_eigendecomposition: B (3 x 3) is not positive definite to rounding: its pivot in column "
+      "2 is gone");
+  typename TestFixture::Columns columns(4, 3);  // the third is the sum of the others
+  columns(0, 0) = columns(0, 2) = columns(1, 1) = columns(1, 2) = Wide<Scalar>(1);
+  EXPECT_EQ(
+      message(this->small(gram(columns, columns))),
+      "dense::generalized_eigendecomposition: B (3 x 3) is not positive definite to rounding: its pivot in column "
+      "2 is gone");
+  EXPECT_EQ(
+      message(this->empty(3, 3)),
+      "dense::generalized_eigendecomposition: B (3 x 3) is not positive definite to rounding: its pivot in column "
+      "0 is gone");
+  const auto bad = this->small(this->identity(3));
+  testing::put(bad, 0, 1, Scalar(std::numeric_limits<Real>::quiet_NaN()));
+  EXPECT_EQ(message(bad), "not finite: dense::generalized_eigendecomposition: B (3 x 3) holds NaN or Inf in column 1");
+  EXPECT_EQ(this->difference(collect(x), collect(this->empty(3, 3))), 0.0) << "nothing computed";
+}
+
 TYPED_TEST(Dense, Norms) {
   using Scalar = typename TypeParam::Scalar;
   using Real = RealOf<Scalar>;
@@ -274,6 +366,10 @@ TYPED_TEST(Dense, ShapesAreChecked) {
             "dense::cholesky: G is 2 x 3, expected a square matrix");
   EXPECT_EQ(message([&] { dense::eigendecomposition(square, row, square); }),
             "dense::eigendecomposition: values is 1 x 2, expected 1 x 3");
+  EXPECT_EQ(message([&] { dense::generalized_eigendecomposition(square, a, row, square); }),
+            "dense::generalized_eigendecomposition: B is 2 x 3, expected 3 x 3");
+  EXPECT_EQ(message([&] { dense::generalized_eigendecomposition(square, square, row, square); }),
+            "dense::generalized_eigendecomposition: values is 1 x 2, expected 1 x 3");
   using dense::Side;
   using kernels::Triangle;
   EXPECT_EQ(message([&] { dense::triangular_solve(Side::left, Triangle::upper, square, false, a); }),

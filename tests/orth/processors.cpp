@@ -129,6 +129,11 @@ TYPED_TEST(Processors, DenseOperationsGiveTheSameBits) {
       bytes.add(c);
       EXPECT_TRUE(bytes.same_on_all_ranks(this->context.communicator())) << "n = " << n;
     }
+    Bytes bytes;
+    orth::dense::generalized_eigendecomposition(c, a, values, z);
+    bytes.add(values);
+    bytes.add(z);
+    EXPECT_TRUE(bytes.same_on_all_ranks(this->context.communicator())) << "n = " << n;
   }
 }
 
