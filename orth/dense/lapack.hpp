@@ -83,4 +83,37 @@ int call_heevd(lapack_int n, Scalar* a, lapack_int lda, RealOf<Scalar>* values) 
               work_array<lapack_int, LapackIntegers>(integers_size), integers_size);
 }
 
+/// The divide-and-conquer singular value decomposition, thin, of A (m x n without gaps), which is lost: U is m x k, VT
+/// (the conjugate transpose of V) k x n, k the smaller extent. Returns LAPACK's info.
+template <class Scalar>
+int call_gesdd(lapack_int m, lapack_int n, Scalar* a, RealOf<Scalar>* values, Scalar* u, Scalar* vt) {
+  using Real = RealOf<Scalar>;
+  const CallingThreadAlone alone;
+  const lapack_int k = m < n ? m : n, larger = m < n ? n : m;
+  auto* const integers = work_array<lapack_int, LapackIntegers>(8 * k);
+  const auto call = [&](Scalar* work, lapack_int work_size, Real* reals) -> int {
+    const auto run = [&](auto routine, auto... real_work) {
+      return static_cast<int>(routine(LAPACK_COL_MAJOR, 'S', m, n, as_standard(a), m, values, as_standard(u), m,
+                                      as_standard(vt), k, as_standard(work), work_size, real_work..., integers));
+    };
+    if constexpr (std::is_same_v<Scalar, float>) {
+      return run(LAPACKE_sgesdd_work);
+    } else if constexpr (std::is_same_v<Scalar, double>) {
+      return run(LAPACKE_dgesdd_work);
+    } else if constexpr (std::is_same_v<Scalar, Complex<float>>) {
+      return run(LAPACKE_cgesdd_work, reals);
+    } else {
+      return run(LAPACKE_zgesdd_work, reals);
+    }
+  };
+  // As much as LAPACK's description asks for: there is no query for real work.
+  const std::int64_t some = 5 * k * k + 5 * k, others = 2 * larger * k + 2 * k * k + k;
+  Real* const reals = work_array<Real, LapackReals>(some > others ? some : others);
+  Scalar work_size = Scalar(0);
+  const int info = call(&work_size, -1, reals);
+  if (info != 0) return info;
+  const auto words = static_cast<lapack_int>(real_part(work_size)) + 1;
+  return call(work_array<Scalar, LapackWork>(words), words, reals);
+}
+
 }  // namespace blockvec::orth::dense

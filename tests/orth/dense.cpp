@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <blockvec/orth/dense.hpp>
+#include <cmath>
 #include <limits>
 #include <string>
 #include <utility>
@@ -312,6 +314,141 @@ TYPED_TEST(Dense, GeneralizedEigendecompositionSaysWhatIsWrongWithB) {
   EXPECT_EQ(this->difference(collect(x), collect(this->empty(3, 3))), 0.0) << "nothing computed";
 }
 
+/// A = U diag(s) V^H to rounding, with orthonormal factors and values that descend.
+template <class Case, class Fixture>
+void expect_svd(Fixture& fixture, const typename Fixture::Columns& a) {
+  const std::int64_t m = a.rows, n = a.columns, k = std::min(m, n);
+  const auto given = fixture.small(a), u = fixture.empty(m, k), v = fixture.empty(n, k);
+  const typename Case::RealSmall values(fixture.context, 1, k);
+  dense::svd(given, u, values, v);
+  const auto left = collect(u), right = collect(v);
+  auto scaled = left;
+  for (std::int64_t j = 0; j < k; ++j) {
+    const auto value = fixture.read(values, 0, j);
+    EXPECT_GE(value, 0);
+    if (j > 0) {
+      EXPECT_LE(value, fixture.read(values, 0, j - 1));
+    }
+    for (std::int64_t i = 0; i < m; ++i) scaled(i, j) *= static_cast<long double>(value);
+  }
+  const double bound = 8 * static_cast<double>(m + n + 1) * fixture.eps;
+  EXPECT_LE(fixture.difference(product(scaled, fixture.generator.adjoint(right)), a), bound * norm(a));
+  EXPECT_LE(loss_of_orthogonality(left), bound);
+  EXPECT_LE(loss_of_orthogonality(right), bound);
+  if (m >= n) {
+    dense::svd(given, given, values, v);
+    EXPECT_EQ(fixture.difference(collect(given), left), 0.0) << "in place as apart";
+  }
+}
+
+TYPED_TEST(Dense, SingularValueDecomposition) {
+  for (const std::int64_t m : wider_sizes) {
+    for (const std::int64_t n : wider_sizes) {
+      SCOPED_TRACE(std::to_string(m) + " x " + std::to_string(n));
+      expect_svd<TypeParam>(*this, this->random(m, n));
+      expect_svd<TypeParam>(*this, typename TestFixture::Columns(m, n));
+    }
+  }
+}
+
+TYPED_TEST(Dense, SingularValuesAreRight) {
+  using Scalar = typename TypeParam::Scalar;
+  for (const std::int64_t m : {5, 33, 70}) {
+    for (const std::int64_t n : {1, 5, 33, 70}) {
+      SCOPED_TRACE(std::to_string(m) + " x " + std::to_string(n));
+      // Half of the values are zeros; some are equal.
+      const std::int64_t k = std::min(m, n), rank = (k + 1) / 2;
+      auto left = this->generator.orthonormal(m, rank);
+      const auto right = this->generator.orthonormal(n, rank);
+      const auto exact = [](std::int64_t j) { return 8.0 / static_cast<double>(1 + j / 2); };
+      for (std::int64_t j = 0; j < rank; ++j) {
+        for (std::int64_t i = 0; i < m; ++i) left(i, j) *= static_cast<long double>(exact(j));
+      }
+      const auto a = rounded<Scalar>(product(left, this->generator.adjoint(right)));
+      const typename TypeParam::RealSmall values(this->context, 1, k);
+      dense::svd(this->small(a), this->empty(m, k), values, this->empty(n, k));
+      for (std::int64_t j = 0; j < k; ++j) {
+        EXPECT_NEAR(static_cast<double>(this->read(values, 0, j)), j < rank ? exact(j) : 0.0,
+                    4 * static_cast<double>(m + n) * this->eps * norm(a));
+      }
+      expect_svd<TypeParam>(*this, a);
+    }
+  }
+  // Equal columns and columns of zeros.
+  auto a = this->random(9, 6);
+  for (std::int64_t i = 0; i < 9; ++i) {
+    a(i, 2) = a(i, 4) = a(i, 1);
+    a(i, 5) = Wide<Scalar>(0);
+  }
+  expect_svd<TypeParam>(*this, a);
+  expect_svd<TypeParam>(*this, this->generator.adjoint(a));
+}
+
+TYPED_TEST(Dense, SmallSingularValuesOfGradedColumnsAreRight) {
+  using Scalar = typename TypeParam::Scalar;
+  const auto step = static_cast<long double>(std::sqrt(epsilon<Scalar>) / 4);  // the last value is far below eps
+  for (const bool wide : {false, true}) {
+    auto a = this->generator.orthonormal(9, 4);
+    for (std::int64_t j = 0; j < 4; ++j) {
+      for (std::int64_t i = 0; i < 9; ++i) a(i, j) *= std::pow(step, static_cast<long double>(3 - j));
+    }
+    a = rounded<Scalar>(wide ? this->generator.adjoint(a) : a);
+    const auto values = this->reals({7, 7, 7, 7});
+    dense::svd(this->small(a), this->empty(a.rows, 4), values, this->empty(a.columns, 4));
+    for (std::int64_t j = 0; j < 4; ++j) {
+      EXPECT_NEAR(static_cast<double>(this->read(values, 0, j) / std::pow(step, static_cast<long double>(j))), 1.0,
+                  8 * 13 * this->eps);
+    }
+  }
+}
+
+TYPED_TEST(Dense, ColumnsOfVeryDifferentLengthsAreDecomposed) {
+  using Scalar = typename TypeParam::Scalar;
+  const int step = std::is_same_v<RealOf<Scalar>, float> ? 16 : 150;
+  for (const bool rising : {false, true}) {
+    auto a = this->random(9, 4);
+    for (std::int64_t j = 0; j < 4; ++j) {
+      const int exponent = -step * static_cast<int>(rising ? 3 - j : j);
+      for (std::int64_t i = 0; i < 9; ++i) a(i, j) *= std::ldexp(1.0L, exponent);
+    }
+    expect_svd<TypeParam>(*this, a);
+    expect_svd<TypeParam>(*this, this->generator.adjoint(a));
+  }
+}
+
+TYPED_TEST(Dense, SingularValuesFollowScales) {
+  using Scalar = typename TypeParam::Scalar;
+  using Real = RealOf<Scalar>;
+  const int power = std::is_same_v<Real, float> ? 100 : 900;  // squares are out of range
+  const auto a = this->random(7, 4);
+  const typename TypeParam::RealSmall plain(this->context, 1, 4), scaled(this->context, 1, 4);
+  const auto u = this->empty(7, 4), v = this->empty(4, 4);
+  dense::svd(this->small(a), u, plain, v);
+  const auto left = collect(u);
+  for (const int exponent : {power, -power}) {
+    auto b = a;
+    for (auto& entry : b.entries) entry *= std::ldexp(1.0L, exponent);
+    dense::svd(this->small(b), u, scaled, v);
+    for (std::int64_t j = 0; j < 4; ++j) {
+      EXPECT_EQ(this->read(scaled, 0, j), std::ldexp(this->read(plain, 0, j), exponent));
+    }
+    EXPECT_EQ(this->difference(collect(u), left), 0.0);
+  }
+}
+
+TYPED_TEST(Dense, SingularValueDecompositionWantsFiniteNumbers) {
+  using Scalar = typename TypeParam::Scalar;
+  const auto a = this->empty(2, 3), u = this->empty(2, 2), v = this->empty(3, 2);
+  testing::put(a, 1, 2, Scalar(std::numeric_limits<RealOf<Scalar>>::infinity()));
+  const auto values = this->reals({7, 7});
+  try {
+    dense::svd(a, u, values, v);
+    FAIL() << "expected a NotFiniteError";
+  } catch (const NotFiniteError& error) {
+    EXPECT_STREQ(error.what(), "dense::svd: A (2 x 3) holds NaN or Inf in column 2");
+  }
+}
+
 TYPED_TEST(Dense, Norms) {
   using Scalar = typename TypeParam::Scalar;
   using Real = RealOf<Scalar>;
@@ -370,6 +507,9 @@ TYPED_TEST(Dense, ShapesAreChecked) {
             "dense::generalized_eigendecomposition: B is 2 x 3, expected 3 x 3");
   EXPECT_EQ(message([&] { dense::generalized_eigendecomposition(square, square, row, square); }),
             "dense::generalized_eigendecomposition: values is 1 x 2, expected 1 x 3");
+  EXPECT_EQ(message([&] { dense::svd(a, square, row, square); }), "dense::svd: U is 3 x 3, expected 2 x 2");
+  EXPECT_EQ(message([&] { dense::svd(a, a.block(0, 2, 0, 2), row, square); }),
+            "dense::svd: V is 3 x 3, expected 3 x 2");
   using dense::Side;
   using kernels::Triangle;
   EXPECT_EQ(message([&] { dense::triangular_solve(Side::left, Triangle::upper, square, false, a); }),

@@ -96,4 +96,14 @@ RealOf<Scalar> generalized_eigendecomposition(const SmallMatrix<Scalar, Space>& 
                                               const SmallMatrix<RealOf<Scalar>, Space>& values,
                                               const SmallMatrix<Scalar, Space>& x);
 
+/// A = U diag(values) V^H, thin, for an A of m x n and any rank: with k = min(m, n), U is m x k and V n x k with
+/// orthonormal columns, values (1 x k, real) descend and are not negative. U may be A if it has A's shape. Up to k = 32
+/// by one-sided Jacobi rotations, about 7 sweeps of k^2 (7 max(m, n) + 4 k) / 2 products; where columns (or rows, if
+/// m < n) differ in length, small values are then as right as large ones. Wider ones by LAPACK's gesdd on the first
+/// rank, in one reduction of (m + n + 1) k numbers, collective. Throws NotFiniteError for NaN or Inf, and Error if
+/// there is no convergence, on every rank. Source: Demmel, Veselic 1992, SIAM J. Matrix Anal. Appl. 13(4).
+template <class Scalar, class Space>
+void svd(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<Scalar, Space>& u,
+         const SmallMatrix<RealOf<Scalar>, Space>& values, const SmallMatrix<Scalar, Space>& v);
+
 }  // namespace blockvec::orth::dense
