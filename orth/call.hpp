@@ -1,10 +1,10 @@
 #pragma once
 
-#include <blockvec/orth/dense.hpp>
 #include <blockvec/small_on_host.hpp>
 
 #include "orth/block.hpp"
 #include "orth/coefficients.hpp"
+#include "orth/dense/internal.hpp"
 #include "orth/factor.hpp"
 #include "orth/findings.hpp"
 #include "orth/image.hpp"

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <blockvec/orth/dense.hpp>
 #include <cstdint>
 #include <utility>
 
+#include "orth/dense/internal.hpp"
 #include "orth/factor.hpp"
 
 namespace blockvec::orth {

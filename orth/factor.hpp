@@ -1,10 +1,10 @@
 #pragma once
 
 #include <blockvec/kernels/tall_skinny.hpp>
-#include <blockvec/orth/dense.hpp>
 #include <cmath>
 #include <optional>
 
+#include "orth/dense/internal.hpp"
 #include "orth/findings.hpp"
 #include "orth/products.hpp"
 #include "orth/trust.hpp"

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <blockvec/orth/dense.hpp>
 #include <blockvec/orth/metric.hpp>
 #include <cmath>
 #include <limits>
 
 #include "orth/block.hpp"
+#include "orth/dense/internal.hpp"
 #include "orth/findings.hpp"
 
 namespace blockvec::orth {

@@ -1,7 +1,8 @@
 #pragma once
 
-#include <blockvec/orth/dense.hpp>
 #include <cstdint>
+
+#include "orth/dense/internal.hpp"
 
 namespace blockvec::orth {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 /// Kernels of one team of threads, for what is too small to be spread over a device. Bodies are objects of named types
-/// with a KOKKOS_FUNCTION template operator()(const Team&, std::byte* scratch), as in orth/loops.hpp.
+/// with a KOKKOS_FUNCTION template operator()(const Team&, std::byte* scratch), as in orth/dense/loops.hpp.
 namespace blockvec::orth {
 
 /// The team of the host's loops.

@@ -1,79 +1,18 @@
-#include <gtest/gtest.h>
-
+#include <algorithm>
 #include <blockvec/orth/dense.hpp>
+#include <cmath>
 #include <limits>
+#include <string>
 #include <utility>
 
-#include "tests/orth/matrices.hpp"
+#include "tests/orth/dense_case.hpp"
 
 namespace blockvec::test {
 namespace {
 
-namespace dense = orth::dense;
-
 template <class C>
-class Dense : public ::testing::Test {
- public:
-  using Scalar_ = typename C::Scalar;
-  using Real_ = RealOf<Scalar_>;
-  using Small = typename C::Small;
-  using RealSmall = typename C::RealSmall;
-  using Columns = HostColumns<Wide<Scalar_>>;
-  static constexpr double eps =
-      static_cast<double>(epsilon<Scalar_>) * (ScalarTraits<Scalar_>::is_complex ? 2.8284271247461903 : 1.0);
-
-  /// A block in the middle of a larger matrix, so that leading dimensions matter.
-  Small small(const Columns& a) const {
-    const Small parent(context, a.rows + 3, a.columns + 2);
-    dense::fill(parent, Scalar_(7));
-    const auto block = parent.block(2, 2 + a.rows, 1, 1 + a.columns);
-    const HostMatrix<Scalar_> entries("entries", static_cast<std::size_t>(a.rows), static_cast<std::size_t>(a.columns));
-    for (std::int64_t j = 0; j < a.columns; ++j) {
-      for (std::int64_t i = 0; i < a.rows; ++i) entries(i, j) = narrow<Scalar_>(a(i, j));
-    }
-    block.from_host(entries);
-    return block;
-  }
-  Small empty(std::int64_t rows, std::int64_t columns) const { return small(Columns(rows, columns)); }
-  RealSmall reals(std::initializer_list<double> values) const {
-    const RealSmall row(context, 1, static_cast<std::int64_t>(values.size()));
-    std::int64_t j = 0;
-    for (const double value : values) testing::put(row, 0, j++, static_cast<Real_>(value));
-    return row;
-  }
-  static double difference(const Columns& a, const Columns& b) {
-    Columns c = a;
-    for (std::size_t i = 0; i < c.entries.size(); ++i) c.entries[i] -= b.entries[i];
-    return norm(c);
-  }
-  static Columns identity(std::int64_t n) {
-    Columns a(n, n);
-    for (std::int64_t j = 0; j < n; ++j) a(j, j) = Wide<Scalar_>(1);
-    return a;
-  }
-  Columns random(std::int64_t rows, std::int64_t columns) { return rounded<Scalar_>(generator.random(rows, columns)); }
-  /// Well-conditioned upper triangular.
-  Columns upper(std::int64_t n) {
-    Columns a = random(n, n);
-    for (std::int64_t j = 0; j < n; ++j) {
-      for (std::int64_t i = 0; i < n; ++i)
-        a(i, j) *= Wide<Scalar_>(i > j ? 0.0L : i == j ? 1.0L : 0.25L / static_cast<long double>(n));
-      a(j, j) += Wide<Scalar_>(3);
-    }
-    return rounded<Scalar_>(a);
-  }
-
-  Context context = Context::self(1);
-  Generator<Scalar_> generator{99};
-};
-// The layout is that of block vectors: small matrices have one.
-template <class Space>
-using Scalars =
-    ::testing::Types<testing::Case<float, RowMajor, Space>, testing::Case<double, RowMajor, Space>,
-                     testing::Case<Complex<float>, RowMajor, Space>, testing::Case<Complex<double>, RowMajor, Space>>;
-TYPED_TEST_SUITE(Dense, testing::InEverySpace<Scalars>, testing::CaseName);
-
-constexpr std::int64_t sizes[] = {0, 1, 2, 5, 16, 40};
+class Dense : public DenseTest<C> {};
+TYPED_TEST_SUITE(Dense, testing::InEverySpace<DenseScalars>, testing::CaseName);
 
 TYPED_TEST(Dense, ProductsOfEveryForm) {
   using Scalar = typename TypeParam::Scalar;
@@ -112,20 +51,6 @@ TYPED_TEST(Dense, BetaZeroDoesNotReadTheOutput) {
   dense::fill(c, Scalar(std::numeric_limits<RealOf<Scalar>>::quiet_NaN()));
   dense::axpby(Scalar(2), a, Scalar(0), c);
   EXPECT_EQ(dense::max_norm(c), RealOf<Scalar>(2));
-}
-
-TYPED_TEST(Dense, UpperTriangularProductIgnoresTheOtherTriangle) {
-  for (const std::int64_t n : sizes) {
-    const auto u = this->upper(n), b = this->random(n, 4);
-    auto dirty = u;
-    for (std::int64_t j = 0; j < n; ++j) {
-      for (std::int64_t i = j + 1; i < n; ++i) dirty(i, j) = std::numeric_limits<long double>::quiet_NaN();
-    }
-    const auto result = this->small(b);
-    dense::multiply_upper(this->small(dirty), result);
-    EXPECT_LE(this->difference(collect(result), product(u, b)),
-              4 * static_cast<double>(n + 1) * this->eps * norm(u) * norm(b));
-  }
 }
 
 TYPED_TEST(Dense, CholeskyFactorisesAndBlocksStayApart) {
@@ -183,8 +108,8 @@ TYPED_TEST(Dense, CholeskyPassesOverColumnsOfZerosIfTold) {
   const auto reference = this->reals({4, 0, 4});
   EXPECT_EQ(dense::cholesky(g, RealOf<Scalar>(0), r, &reference, false).rank, 1);
   EXPECT_EQ(dense::cholesky(g, RealOf<Scalar>(0), r, &reference, true).rank, 3);
-  EXPECT_EQ(dense::entry(r, 1, 1), Scalar(1));
-  EXPECT_EQ(dense::entry(r, 2, 2), Scalar(2));
+  EXPECT_EQ(this->read(r, 1, 1), Scalar(1));
+  EXPECT_EQ(this->read(r, 2, 2), Scalar(2));
 }
 
 TYPED_TEST(Dense, CholeskyReportsWhatIsNotFinite) {
@@ -194,8 +119,7 @@ TYPED_TEST(Dense, CholeskyReportsWhatIsNotFinite) {
     const auto g = this->small(this->identity(3));
     testing::put(g, 1, 2, Scalar(bad));
     EXPECT_FALSE(dense::cholesky(g, Real(0), g).finite);
-    EXPECT_EQ(dense::first_non_finite_column(g), 2);
-    EXPECT_EQ(dense::entry(g, 0, 0), Scalar(1)) << "nothing computed";
+    EXPECT_EQ(this->read(g, 0, 0), Scalar(1)) << "nothing computed";
   }
 }
 
@@ -220,38 +144,6 @@ TYPED_TEST(Dense, TriangularInverse) {
   }
 }
 
-TYPED_TEST(Dense, AmplificationBoundsTheSpectralNorm) {
-  using Scalar = typename TypeParam::Scalar;
-  using Real = RealOf<Scalar>;
-  EXPECT_EQ(dense::amplification(this->reals({}), this->empty(0, 0)), Real(1));
-  for (const std::int64_t n : {std::int64_t{1}, std::int64_t{3}, std::int64_t{9}}) {
-    // Orthogonal columns: between 1 and 2.
-    const typename TypeParam::RealSmall ones(this->context, 1, n);
-    dense::fill(ones, Real(1));
-    const auto a = dense::amplification(ones, this->small(this->identity(n)));
-    EXPECT_GE(a, Real(1));
-    EXPECT_LT(a, Real(2));
-    for (const double kappa : {3.0, 50.0}) {
-      auto x = this->generator.with_condition(20, n, kappa);
-      for (std::int64_t j = 0; j < n; ++j) {  // unit columns
-        long double square = 0;
-        for (std::int64_t i = 0; i < 20; ++i) square += std::norm(x(i, j));
-        for (std::int64_t i = 0; i < 20; ++i) x(i, j) /= std::sqrt(square);
-      }
-      const auto g = this->small(gram(x, x));
-      const typename TypeParam::RealSmall values(this->context, 1, n);
-      const auto z = this->empty(n, n), r = this->empty(n, n);
-      dense::eigendecomposition(g, values, z);
-      dense::cholesky(g, Real(0), r);
-      dense::triangular_inverse(r, r);
-      const double exact = 1 / static_cast<double>(dense::entry(values, 0, 0));
-      const double bound = static_cast<double>(dense::amplification(ones, r));
-      EXPECT_GE(bound, exact * (1 - 1e3 * this->eps * exact)) << n;
-      EXPECT_LE(bound, static_cast<double>(n) * exact * (1 + 1e3 * this->eps * exact) + 1) << n;
-    }
-  }
-}
-
 TYPED_TEST(Dense, EigendecompositionOfHermitianMatrices) {
   using Scalar = typename TypeParam::Scalar;
   using Real = RealOf<Scalar>;
@@ -268,9 +160,9 @@ TYPED_TEST(Dense, EigendecompositionOfHermitianMatrices) {
     const auto vectors = expected;
     for (std::int64_t j = 0; j < n; ++j) {
       if (j > 0) {
-        EXPECT_LE(dense::entry(values, 0, j - 1), dense::entry(values, 0, j));
+        EXPECT_LE(this->read(values, 0, j - 1), this->read(values, 0, j));
       }
-      for (std::int64_t i = 0; i < n; ++i) expected(i, j) *= static_cast<long double>(dense::entry(values, 0, j));
+      for (std::int64_t i = 0; i < n; ++i) expected(i, j) *= static_cast<long double>(this->read(values, 0, j));
     }
     const double bound = 8 * static_cast<double>(n + 1) * this->eps;
     EXPECT_LE(this->difference(product(a, vectors), expected), bound * norm(a));
@@ -289,27 +181,275 @@ TYPED_TEST(Dense, EigendecompositionOfHermitianMatrices) {
   }
 }
 
-TYPED_TEST(Dense, SvqbFactorsAreInverseToOneAnother) {
+constexpr std::int64_t wider_sizes[] = {0, 1, 5, 33, 70};
+
+TYPED_TEST(Dense, TriangularSolvesOnBothSides) {
   using Scalar = typename TypeParam::Scalar;
-  for (const std::int64_t n : {std::int64_t{0}, std::int64_t{1}, std::int64_t{6}}) {
-    const auto x = this->generator.with_condition(30, n, 5);
-    const auto c = this->small(gram(x, x)), b = this->empty(n, n), r = this->empty(n, n);
-    const typename TypeParam::RealSmall reference(this->context, 1, n);
-    dense::diagonal(c, reference);
-    const auto result = dense::svqb(c, reference, epsilon<Scalar>, b, r);
-    EXPECT_EQ(result.rank, n);
-    EXPECT_LE(this->difference(product(collect(b), collect(r)), this->identity(n)),
-              64 * static_cast<double>(n) * this->eps);
-    EXPECT_LE(loss_of_orthogonality(product(x, collect(b))), 25 * 16 * static_cast<double>(n) * this->eps);
+  using dense::Side;
+  using kernels::Triangle;
+  for (const std::int64_t n : wider_sizes) {
+    for (const Triangle triangle : {Triangle::upper, Triangle::lower}) {
+      const auto t = triangle == Triangle::upper ? this->upper(n) : this->generator.adjoint(this->upper(n));
+      auto dirty = t;  // the other triangle is not read
+      for (std::int64_t j = 0; j < n; ++j) {
+        for (std::int64_t i = 0; i < n; ++i) {
+          if (triangle == Triangle::upper ? i > j : i < j) dirty(i, j) = std::numeric_limits<long double>::quiet_NaN();
+        }
+      }
+      const auto given = this->small(dirty);
+      for (const bool conjugate : {false, true}) {
+        const auto factor = conjugate ? this->generator.adjoint(t) : t;
+        for (const Side side : {Side::left, Side::right}) {
+          const bool left = side == Side::left;
+          const auto b = left ? this->random(n, 4) : this->random(4, n);
+          const auto solution = this->small(b);
+          dense::triangular_solve(side, triangle, given, conjugate, solution);
+          const auto x = collect(solution);
+          EXPECT_LE(this->difference(left ? product(factor, x) : product(x, factor), b),
+                    4 * static_cast<double>(n + 1) * this->eps * norm(t) * norm(x))
+              << n << (left ? ", left" : ", right") << (conjugate ? ", conjugated" : "");
+        }
+      }
+    }
   }
-  // A block of zeros: everything finite, rank 0.
-  const auto zero = this->empty(3, 3), b = this->empty(3, 3), r = this->empty(3, 3);
-  EXPECT_EQ(dense::svqb(zero, this->reals({0, 0, 0}), epsilon<Scalar>, b, r).rank, 0);
-  EXPECT_EQ(dense::first_non_finite_column(b), -1);
-  EXPECT_EQ(dense::first_non_finite_column(r), -1);
+  const auto singular = this->small(this->identity(3)), b = this->empty(3, 2);
+  testing::put(singular, 1, 1, Scalar(0));
+  try {
+    dense::triangular_solve(Side::left, Triangle::lower, singular, false, b);
+    FAIL() << "expected an Error";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "dense::triangular_solve: the diagonal entry of column 1 of T is zero");
+  }
 }
 
-TYPED_TEST(Dense, NormsAndScales) {
+TYPED_TEST(Dense, GeneralizedEigendecomposition) {
+  using Scalar = typename TypeParam::Scalar;
+  for (const std::int64_t n : wider_sizes) {
+    auto a = this->random(n, n);
+    const auto x = this->random(3 * n + 2, n);
+    auto b = rounded<Scalar>(gram(x, x));
+    for (std::int64_t j = 0; j < n; ++j) {
+      for (std::int64_t i = 0; i < j; ++i) a(j, i) = conjugate(a(i, j));
+      a(j, j) = Wide<Scalar>(std::real(a(j, j)));
+    }
+    auto dirty_a = a, dirty_b = b;  // lower triangles are not read
+    for (std::int64_t j = 0; j < n; ++j) {
+      for (std::int64_t i = j + 1; i < n; ++i)
+        dirty_a(i, j) = dirty_b(i, j) = std::numeric_limits<long double>::quiet_NaN();
+    }
+    const auto given_a = this->small(dirty_a), given_b = this->small(dirty_b), vectors = this->empty(n, n);
+    const typename TypeParam::RealSmall values(this->context, 1, n);
+    dense::eigendecomposition(given_b, values, vectors);
+    const double kappa = n == 0 ? 1.0 : static_cast<double>(this->read(values, 0, n - 1) / this->read(values, 0, 0));
+    const auto estimate = dense::generalized_eigendecomposition(given_a, given_b, values, vectors);
+    EXPECT_GE(estimate, RealOf<Scalar>(1));
+    EXPECT_LE(static_cast<double>(estimate), static_cast<double>(n + 1) * kappa);
+    const auto found = collect(vectors);
+    auto scaled = product(b, found);
+    for (std::int64_t j = 0; j < n; ++j) {
+      if (j > 0) {
+        EXPECT_LE(this->read(values, 0, j - 1), this->read(values, 0, j));
+      }
+      for (std::int64_t i = 0; i < n; ++i) scaled(i, j) *= static_cast<long double>(this->read(values, 0, j));
+    }
+    const double bound = 8 * static_cast<double>(n + 1) * this->eps * kappa;
+    EXPECT_LE(this->difference(product(a, found), scaled), bound * norm(a) * norm(found)) << n;
+    EXPECT_LE(this->difference(gram(found, product(b, found)), this->identity(n)), bound) << n;
+    dense::generalized_eigendecomposition(given_a, given_b, values, given_b);
+    EXPECT_EQ(this->difference(collect(given_b), found), 0.0) << "in place as apart";
+  }
+}
+
+TYPED_TEST(Dense, GeneralizedEigendecompositionOfBadlyScaledMatrices) {
+  using Scalar = typename TypeParam::Scalar;
+  using Real = RealOf<Scalar>;
+  // D^-1 B D^-1 is the identity, whatever D is.
+  const double big = std::is_same_v<Real, float> ? 0x1p30 : 0x1p100;
+  typename TestFixture::Columns a(2, 2), b(2, 2);
+  b(0, 0) = Wide<Scalar>(big);
+  b(1, 1) = Wide<Scalar>(1 / big);
+  a(0, 0) = Wide<Scalar>(3 * big);
+  a(1, 1) = Wide<Scalar>(2 / big);
+  const auto values = this->reals({7, 7});
+  const auto x = this->empty(2, 2);
+  EXPECT_EQ(dense::generalized_eigendecomposition(this->small(a), this->small(b), values, x), Real(1));
+  EXPECT_NEAR(static_cast<double>(this->read(values, 0, 0)), 2.0, 8 * this->eps);
+  EXPECT_NEAR(static_cast<double>(this->read(values, 0, 1)), 3.0, 12 * this->eps);
+}
+
+TYPED_TEST(Dense, GeneralizedEigendecompositionSaysWhatIsWrongWithB) {
+  using Scalar = typename TypeParam::Scalar;
+  using Real = RealOf<Scalar>;
+  const auto a = this->small(this->identity(3)), x = this->empty(3, 3);
+  const auto values = this->reals({7, 7, 7});
+  const auto message = [&](const typename TypeParam::Small& b) -> std::string {
+    try {
+      dense::generalized_eigendecomposition(a, b, values, x);
+    } catch (const NotFiniteError& error) {
+      return std::string("not finite: ") + error.what();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  const auto indefinite = this->small(this->identity(3));
+  testing::put(indefinite, 2, 2, Scalar(-1));
+  EXPECT_EQ(
+      message(indefinite),
+      "dense::generalized_eigendecomposition: B (3 x 3) is not positive definite to rounding: its pivot in column "
+      "2 is gone");
+  typename TestFixture::Columns columns(4, 3);  // the third is the sum of the others
+  columns(0, 0) = columns(0, 2) = columns(1, 1) = columns(1, 2) = Wide<Scalar>(1);
+  EXPECT_EQ(
+      message(this->small(gram(columns, columns))),
+      "dense::generalized_eigendecomposition: B (3 x 3) is not positive definite to rounding: its pivot in column "
+      "2 is gone");
+  EXPECT_EQ(
+      message(this->empty(3, 3)),
+      "dense::generalized_eigendecomposition: B (3 x 3) is not positive definite to rounding: its pivot in column "
+      "0 is gone");
+  const auto bad = this->small(this->identity(3));
+  testing::put(bad, 0, 1, Scalar(std::numeric_limits<Real>::quiet_NaN()));
+  EXPECT_EQ(message(bad), "not finite: dense::generalized_eigendecomposition: B (3 x 3) holds NaN or Inf in column 1");
+  EXPECT_EQ(this->difference(collect(x), collect(this->empty(3, 3))), 0.0) << "nothing computed";
+}
+
+/// A = U diag(s) V^H to rounding, with orthonormal factors and values that descend.
+template <class Case, class Fixture>
+void expect_svd(Fixture& fixture, const typename Fixture::Columns& a) {
+  const std::int64_t m = a.rows, n = a.columns, k = std::min(m, n);
+  const auto given = fixture.small(a), u = fixture.empty(m, k), v = fixture.empty(n, k);
+  const typename Case::RealSmall values(fixture.context, 1, k);
+  dense::svd(given, u, values, v);
+  const auto left = collect(u), right = collect(v);
+  auto scaled = left;
+  for (std::int64_t j = 0; j < k; ++j) {
+    const auto value = fixture.read(values, 0, j);
+    EXPECT_GE(value, 0);
+    if (j > 0) {
+      EXPECT_LE(value, fixture.read(values, 0, j - 1));
+    }
+    for (std::int64_t i = 0; i < m; ++i) scaled(i, j) *= static_cast<long double>(value);
+  }
+  const double bound = 8 * static_cast<double>(m + n + 1) * fixture.eps;
+  EXPECT_LE(fixture.difference(product(scaled, fixture.generator.adjoint(right)), a), bound * norm(a));
+  EXPECT_LE(loss_of_orthogonality(left), bound);
+  EXPECT_LE(loss_of_orthogonality(right), bound);
+  if (m >= n) {
+    dense::svd(given, given, values, v);
+    EXPECT_EQ(fixture.difference(collect(given), left), 0.0) << "in place as apart";
+  }
+}
+
+TYPED_TEST(Dense, SingularValueDecomposition) {
+  for (const std::int64_t m : wider_sizes) {
+    for (const std::int64_t n : wider_sizes) {
+      SCOPED_TRACE(std::to_string(m) + " x " + std::to_string(n));
+      expect_svd<TypeParam>(*this, this->random(m, n));
+      expect_svd<TypeParam>(*this, typename TestFixture::Columns(m, n));
+    }
+  }
+}
+
+TYPED_TEST(Dense, SingularValuesAreRight) {
+  using Scalar = typename TypeParam::Scalar;
+  for (const std::int64_t m : {5, 33, 70}) {
+    for (const std::int64_t n : {1, 5, 33, 70}) {
+      SCOPED_TRACE(std::to_string(m) + " x " + std::to_string(n));
+      // Half of the values are zeros; some are equal.
+      const std::int64_t k = std::min(m, n), rank = (k + 1) / 2;
+      auto left = this->generator.orthonormal(m, rank);
+      const auto right = this->generator.orthonormal(n, rank);
+      const auto exact = [](std::int64_t j) { return 8.0 / static_cast<double>(1 + j / 2); };
+      for (std::int64_t j = 0; j < rank; ++j) {
+        for (std::int64_t i = 0; i < m; ++i) left(i, j) *= static_cast<long double>(exact(j));
+      }
+      const auto a = rounded<Scalar>(product(left, this->generator.adjoint(right)));
+      const typename TypeParam::RealSmall values(this->context, 1, k);
+      dense::svd(this->small(a), this->empty(m, k), values, this->empty(n, k));
+      for (std::int64_t j = 0; j < k; ++j) {
+        EXPECT_NEAR(static_cast<double>(this->read(values, 0, j)), j < rank ? exact(j) : 0.0,
+                    4 * static_cast<double>(m + n) * this->eps * norm(a));
+      }
+      expect_svd<TypeParam>(*this, a);
+    }
+  }
+  // Equal columns and columns of zeros.
+  auto a = this->random(9, 6);
+  for (std::int64_t i = 0; i < 9; ++i) {
+    a(i, 2) = a(i, 4) = a(i, 1);
+    a(i, 5) = Wide<Scalar>(0);
+  }
+  expect_svd<TypeParam>(*this, a);
+  expect_svd<TypeParam>(*this, this->generator.adjoint(a));
+}
+
+TYPED_TEST(Dense, SmallSingularValuesOfGradedColumnsAreRight) {
+  using Scalar = typename TypeParam::Scalar;
+  const auto step = static_cast<long double>(std::sqrt(epsilon<Scalar>) / 4);  // the last value is far below eps
+  for (const bool wide : {false, true}) {
+    auto a = this->generator.orthonormal(9, 4);
+    for (std::int64_t j = 0; j < 4; ++j) {
+      for (std::int64_t i = 0; i < 9; ++i) a(i, j) *= std::pow(step, static_cast<long double>(3 - j));
+    }
+    a = rounded<Scalar>(wide ? this->generator.adjoint(a) : a);
+    const auto values = this->reals({7, 7, 7, 7});
+    dense::svd(this->small(a), this->empty(a.rows, 4), values, this->empty(a.columns, 4));
+    for (std::int64_t j = 0; j < 4; ++j) {
+      EXPECT_NEAR(static_cast<double>(this->read(values, 0, j) / std::pow(step, static_cast<long double>(j))), 1.0,
+                  8 * 13 * this->eps);
+    }
+  }
+}
+
+TYPED_TEST(Dense, ColumnsOfVeryDifferentLengthsAreDecomposed) {
+  using Scalar = typename TypeParam::Scalar;
+  const int step = std::is_same_v<RealOf<Scalar>, float> ? 16 : 150;
+  for (const bool rising : {false, true}) {
+    auto a = this->random(9, 4);
+    for (std::int64_t j = 0; j < 4; ++j) {
+      const int exponent = -step * static_cast<int>(rising ? 3 - j : j);
+      for (std::int64_t i = 0; i < 9; ++i) a(i, j) *= std::ldexp(1.0L, exponent);
+    }
+    expect_svd<TypeParam>(*this, a);
+    expect_svd<TypeParam>(*this, this->generator.adjoint(a));
+  }
+}
+
+TYPED_TEST(Dense, SingularValuesFollowScales) {
+  using Scalar = typename TypeParam::Scalar;
+  using Real = RealOf<Scalar>;
+  const int power = std::is_same_v<Real, float> ? 100 : 900;  // squares are out of range
+  const auto a = this->random(7, 4);
+  const typename TypeParam::RealSmall plain(this->context, 1, 4), scaled(this->context, 1, 4);
+  const auto u = this->empty(7, 4), v = this->empty(4, 4);
+  dense::svd(this->small(a), u, plain, v);
+  const auto left = collect(u);
+  for (const int exponent : {power, -power}) {
+    auto b = a;
+    for (auto& entry : b.entries) entry *= std::ldexp(1.0L, exponent);
+    dense::svd(this->small(b), u, scaled, v);
+    for (std::int64_t j = 0; j < 4; ++j) {
+      EXPECT_EQ(this->read(scaled, 0, j), std::ldexp(this->read(plain, 0, j), exponent));
+    }
+    EXPECT_EQ(this->difference(collect(u), left), 0.0);
+  }
+}
+
+TYPED_TEST(Dense, SingularValueDecompositionWantsFiniteNumbers) {
+  using Scalar = typename TypeParam::Scalar;
+  const auto a = this->empty(2, 3), u = this->empty(2, 2), v = this->empty(3, 2);
+  testing::put(a, 1, 2, Scalar(std::numeric_limits<RealOf<Scalar>>::infinity()));
+  const auto values = this->reals({7, 7});
+  try {
+    dense::svd(a, u, values, v);
+    FAIL() << "expected a NotFiniteError";
+  } catch (const NotFiniteError& error) {
+    EXPECT_STREQ(error.what(), "dense::svd: A (2 x 3) holds NaN or Inf in column 2");
+  }
+}
+
+TYPED_TEST(Dense, Norms) {
   using Scalar = typename TypeParam::Scalar;
   using Real = RealOf<Scalar>;
   const Real big = std::sqrt(std::numeric_limits<Real>::max()) * 4;  // its square would overflow
@@ -321,76 +461,25 @@ TYPED_TEST(Dense, NormsAndScales) {
   testing::put(a, 1, 0, Scalar(std::numeric_limits<Real>::quiet_NaN()));
   EXPECT_TRUE(std::isnan(dense::max_norm(a)));
   EXPECT_TRUE(std::isnan(dense::frobenius_norm(a)));
-  EXPECT_EQ(dense::first_non_finite_column(a), 0);
-
-  using Safe = dense::SafeNorms<Real>;
-  const Real lengths[] = {Real(0),
-                          Real(3),
-                          std::ldexp(Real(1.5), std::numeric_limits<Real>::max_exponent - 1),
-                          std::numeric_limits<Real>::denorm_min(),
-                          std::ldexp(Real(1.25), Safe::limit + 1),
-                          std::ldexp(Real(1.25), -Safe::limit - 1)};
-  const typename TypeParam::RealSmall norms(this->context, 3, 6), factors(this->context, 1, 6);
-  for (std::int64_t j = 0; j < 6; ++j) {
-    testing::put(norms, 0, j, std::ldexp(lengths[j], Safe::down));
-    testing::put(norms, 1, j, lengths[j]);
-    testing::put(norms, 2, j, std::ldexp(lengths[j], Safe::up));
-  }
-  dense::power_of_two_scales(norms, factors);
-  for (std::int64_t j = 0; j < 6; ++j) {
-    const Real factor = dense::entry(factors, 0, j), scaled = factor * lengths[j];
-    EXPECT_EQ(std::ldexp(Real(1), std::ilogb(factor)), factor) << "a power of two";
-    EXPECT_TRUE(std::isnormal(1 / factor));
-    if (j != 0 && j != 3) {
-      EXPECT_GE(scaled, Real(0.5)) << j;
-      EXPECT_LE(scaled, Real(16)) << j;  // the largest numbers only as near as the inverse of a normal number allows
-    }
-    EXPECT_GE(scaled * scaled, j == 0 ? Real(0) : std::numeric_limits<Real>::min()) << j;
-  }
 }
 
-TYPED_TEST(Dense, NumbersThatDecisionsAreMadeOf) {
-  using Scalar = typename TypeParam::Scalar;
-  using Real = RealOf<Scalar>;
+TYPED_TEST(Dense, ColumnsAreMeasuredAndScaled) {
+  using Real = RealOf<typename TypeParam::Scalar>;
   typename TestFixture::Columns a(2, 3);
-  a(0, 0) = Wide<Scalar>(3);
-  a(1, 0) = Wide<Scalar>(4);
-  a(1, 1) = Wide<Scalar>(-2);
+  a(0, 0) = Wide<typename TypeParam::Scalar>(3);
+  a(1, 0) = Wide<typename TypeParam::Scalar>(4);
+  a(1, 1) = Wide<typename TypeParam::Scalar>(-2);
   const auto squares = this->reals({7, 7, 7});
-  dense::column_squares(this->small(a), squares);
-  const auto expect_row = [](const typename TypeParam::RealSmall& row, std::initializer_list<double> values) {
+  const auto expect_squares = [&](std::initializer_list<double> values) {
     std::int64_t j = 0;
-    for (const double value : values) EXPECT_EQ(dense::entry(row, 0, j++), static_cast<Real>(value));
+    for (const double value : values) EXPECT_EQ(this->read(squares, 0, j++), static_cast<Real>(value));
   };
-  expect_row(squares, {25, 4, 0});
-  EXPECT_TRUE(dense::within(squares, Real(0), Real(25)));
-  EXPECT_FALSE(dense::within(squares, Real(1), Real(25)));
-  EXPECT_FALSE(dense::within(squares, Real(0), Real(24)));
-  EXPECT_FALSE(dense::within(this->reals({std::numeric_limits<double>::quiet_NaN()}), Real(0), Real(1)));
-
-  const auto parts = this->reals({5, 3, 9});  // the third column has no length, and does not count
-  EXPECT_EQ(dense::smallest_share(squares, parts), Real(0.25));
-  EXPECT_EQ(dense::sum_of_shares(this->reals({8, 4, 0}), this->reals({2, 3, 9})), Real(1));
-  EXPECT_EQ(dense::smallest_share(this->reals({}), this->reals({})), Real(1));
-
-  const auto r = this->small(this->identity(3));
-  testing::put(r, 0, 0, Scalar(5));
-  testing::put(r, 2, 2, Scalar(0));
-  const auto quotients = this->reals({7, 7, 7});
-  dense::divide_by_rows(squares, r, quotients);
-  expect_row(quotients, {1, 4, 0});
-  testing::put(r, 0, 1, Scalar(4));
-  testing::put(r, 1, 2, Scalar(8));  // of a column without length
-  dense::divide_by_rows(squares, r, quotients);
-  expect_row(quotients, {0.25, 4, 0});
-  dense::diagonal(r, quotients);
-  expect_row(quotients, {5, 1, 0});
-  const auto factors = this->reals({2, 4, 0.5});
-  dense::scale_columns(r, factors, r);
-  EXPECT_EQ(dense::real_entry(r, 0, 0), Real(10));
-  EXPECT_EQ(dense::real_entry(r, 1, 1), Real(4));
-  dense::reciprocals(factors);
-  expect_row(factors, {0.5, 0.25, 2});
+  const auto given = this->small(a);
+  dense::column_squares(given, squares);
+  expect_squares({25, 4, 0});
+  dense::scale_columns(given, this->reals({2, 0.5, 4}), given);
+  dense::column_squares(given, squares);
+  expect_squares({100, 1, 0});
 }
 
 TYPED_TEST(Dense, ShapesAreChecked) {
@@ -414,7 +503,21 @@ TYPED_TEST(Dense, ShapesAreChecked) {
             "dense::cholesky: G is 2 x 3, expected a square matrix");
   EXPECT_EQ(message([&] { dense::eigendecomposition(square, row, square); }),
             "dense::eigendecomposition: values is 1 x 2, expected 1 x 3");
-  EXPECT_EQ(message([&] { dense::entry(a, 2, 0); }), "dense::entry: (2, 0) of a 2 x 3 matrix");
+  EXPECT_EQ(message([&] { dense::generalized_eigendecomposition(square, a, row, square); }),
+            "dense::generalized_eigendecomposition: B is 2 x 3, expected 3 x 3");
+  EXPECT_EQ(message([&] { dense::generalized_eigendecomposition(square, square, row, square); }),
+            "dense::generalized_eigendecomposition: values is 1 x 2, expected 1 x 3");
+  EXPECT_EQ(message([&] { dense::svd(a, square, row, square); }), "dense::svd: U is 3 x 3, expected 2 x 2");
+  EXPECT_EQ(message([&] { dense::svd(a, a.block(0, 2, 0, 2), row, square); }),
+            "dense::svd: V is 3 x 3, expected 3 x 2");
+  using dense::Side;
+  using kernels::Triangle;
+  EXPECT_EQ(message([&] { dense::triangular_solve(Side::left, Triangle::upper, square, false, a); }),
+            "dense::triangular_solve: T is 3 x 3, B is 2 x 3, expected 3 rows");
+  EXPECT_EQ(message([&] { dense::triangular_solve(Side::right, Triangle::upper, a, false, a); }),
+            "dense::triangular_solve: T is 2 x 3, expected a square matrix");
+  EXPECT_EQ(message([&] { dense::triangular_solve(Side::right, Triangle::general, square, false, a); }),
+            "dense::triangular_solve: Triangle::general given for T (3 x 3), expected upper or lower");
 }
 
 }  // namespace

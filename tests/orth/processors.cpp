@@ -129,6 +129,15 @@ TYPED_TEST(Processors, DenseOperationsGiveTheSameBits) {
       bytes.add(c);
       EXPECT_TRUE(bytes.same_on_all_ranks(this->context.communicator())) << "n = " << n;
     }
+    Bytes bytes;
+    orth::dense::svd(c, c, values, z);
+    bytes.add(values);
+    bytes.add(z);
+    bytes.add(c);
+    orth::dense::generalized_eigendecomposition(c, a, values, z);
+    bytes.add(values);
+    bytes.add(z);
+    EXPECT_TRUE(bytes.same_on_all_ranks(this->context.communicator())) << "n = " << n;
   }
 }
 

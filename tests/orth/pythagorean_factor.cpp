@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <barrier>
-#include <blockvec/orth/dense.hpp>
 #include <blockvec/transfer.hpp>
 #include <cstring>
 #include <limits>
@@ -13,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "orth/dense/internal.hpp"
 #include "orth/pythagorean_kernel.hpp"
 #include "tests/orth/support.hpp"
 

@@ -1,10 +1,9 @@
 #include <algorithm>
-#include <blockvec/on_host.hpp>
-#include <blockvec/orth/dense.hpp>
 #include <limits>
 #include <numeric>
 
 #include "blockvec/instantiate.hpp"
+#include "orth/dense/internal.hpp"
 #include "orth/host_dense.hpp"
 
 // Double-double matrices. Compiled with -ffp-contract=off (blockvec/kernels/double_double.hpp).
@@ -71,8 +70,8 @@ DoubleDouble root(const DoubleDouble& x) { return square_root(x); }
 double as_double(double x) { return x; }
 double as_double(const DoubleDouble& x) { return x.high; }
 
-template <class Scalar, class Space>
-Wide<Scalar> wide_at(const DoubleDoubleMatrix<Scalar, Space>& a, std::int64_t i, std::int64_t j) {
+template <class Scalar>
+Wide<Scalar> wide_at(const DoubleDoubleMatrix<Scalar>& a, std::int64_t i, std::int64_t j) {
   const Scalar& high = at(a.high, i, j);
   const Scalar& low = at(a.low, i, j);
   if constexpr (ScalarTraits<Scalar>::is_complex) {
@@ -101,8 +100,8 @@ Scalar narrowed(const Wide<Scalar>& x) {
 struct CholeskyFactor {};
 struct CholeskyReference {};
 
-template <class Scalar, class Space>
-bool upper_triangle_is_finite(const SmallMatrix<Scalar, Space>& a) {
+template <class Scalar>
+bool upper_triangle_is_finite(const SmallMatrix<Scalar>& a) {
   for (std::int64_t j = 0; j < a.columns(); ++j) {
     for (std::int64_t i = 0; i <= j; ++i) {
       if (!finite(at(a, i, j))) return false;
@@ -113,11 +112,10 @@ bool upper_triangle_is_finite(const SmallMatrix<Scalar, Space>& a) {
 
 // Column by column: of the columns that are left, in their order or the one with the largest pivot in terms of its
 // reference, until one falls to the tolerance. order[k]: the column that was taken as k-th.
-template <class Scalar, class Space>
-CholeskyResult<Scalar> factorize(const DoubleDoubleMatrix<Scalar, Space>& g, RealOf<Scalar> tolerance,
-                                 const SmallMatrix<Scalar, Space>& r,
-                                 const SmallMatrix<RealOf<Scalar>, Space>* reference, bool pivots,
-                                 std::int64_t* order) {
+template <class Scalar>
+CholeskyResult<Scalar> factorize(const DoubleDoubleMatrix<Scalar>& g, RealOf<Scalar> tolerance,
+                                 const SmallMatrix<Scalar>& r, const SmallMatrix<RealOf<Scalar>>* reference,
+                                 bool pivots, std::int64_t* order) {
   using Real = RealOf<Scalar>;
   using WideReal = decltype(real_of(Wide<Scalar>{}));
   const std::int64_t n = g.columns();
@@ -172,34 +170,22 @@ CholeskyResult<Scalar> factorize(const DoubleDoubleMatrix<Scalar, Space>& g, Rea
 
 }  // namespace
 
-template <class Scalar, class Space>
-CholeskyResult<Scalar> cholesky_dd(const DoubleDoubleMatrix<Scalar, Space>& g, RealOf<Scalar> tolerance,
-                                   const SmallMatrix<Scalar, Space>& r,
-                                   const SmallMatrix<RealOf<Scalar>, Space>* reference, std::int64_t* order) {
-  using Real = RealOf<Scalar>;
+template <class Scalar>
+CholeskyResult<Scalar> cholesky_dd(const DoubleDoubleMatrix<Scalar>& g, RealOf<Scalar> tolerance,
+                                   const SmallMatrix<Scalar>& r, const SmallMatrix<RealOf<Scalar>>* reference,
+                                   std::int64_t* order) {
   require_square("cholesky_dd", "G", g.high);
   require_shape("cholesky_dd", "G's lower half", g.low, g.rows(), g.columns());
   require_shape("cholesky_dd", "R", r, g.rows(), g.columns());
   if (reference != nullptr) require_shape("cholesky_dd", "reference", *reference, 1, g.columns());
-  if constexpr (!is_host_space<Space>) {
-    const SmallMatrix<Real, Space> none(g.context(), {});
-    return on_host(
-        [&](const auto& high, const auto& low, const auto& to, const auto& lengths) {
-          return cholesky_dd(DoubleDoubleMatrix<Scalar>{high, low}, tolerance, to,
-                             reference != nullptr ? &lengths : nullptr, order);
-        },
-        reads(g.high), reads(g.low), writes(r), reads(reference != nullptr ? *reference : none));
-  } else {
-    struct Order {};
-    const bool pivots = order != nullptr;
-    return factorize(g, tolerance, r, reference, pivots, pivots ? order : work_array<std::int64_t, Order>(g.columns()));
-  }
+  struct Order {};
+  const bool pivots = order != nullptr;
+  return factorize(g, tolerance, r, reference, pivots, pivots ? order : work_array<std::int64_t, Order>(g.columns()));
 }
 
-template <class Scalar, class Space>
-void multiply_dd(RealOf<Scalar> alpha, const DoubleDoubleMatrix<Scalar, Space>& a, bool conjugate_a,
-                 const DoubleDoubleMatrix<Scalar, Space>& b, RealOf<Scalar> beta,
-                 const DoubleDoubleMatrix<Scalar, Space>& c) {
+template <class Scalar>
+void multiply_dd(RealOf<Scalar> alpha, const DoubleDoubleMatrix<Scalar>& a, bool conjugate_a,
+                 const DoubleDoubleMatrix<Scalar>& b, RealOf<Scalar> beta, const DoubleDoubleMatrix<Scalar>& c) {
   const std::int64_t m = conjugate_a ? a.columns() : a.rows();
   const std::int64_t inner = conjugate_a ? a.rows() : a.columns();
   if (inner != b.rows()) {
@@ -208,37 +194,64 @@ void multiply_dd(RealOf<Scalar> alpha, const DoubleDoubleMatrix<Scalar, Space>& 
   }
   for (const auto* x : {&a, &b, &c}) require_shape("multiply_dd", "a lower half", x->low, x->rows(), x->columns());
   require_shape("multiply_dd", "C", c.high, m, b.columns());
-  if constexpr (!is_host_space<Space>) {
-    using Pair = DoubleDoubleMatrix<Scalar>;
-    return on_host(
-        [&](const auto& ah, const auto& al, const auto& bh, const auto& bl, const auto& ch, const auto& cl) {
-          multiply_dd<Scalar, Kokkos::HostSpace>(alpha, Pair{ah, al}, conjugate_a, Pair{bh, bl}, beta, Pair{ch, cl});
-        },
-        reads(a.high), reads(a.low), reads(b.high), reads(b.low), updates(c.high), updates(c.low));
-  } else {
-    using WideReal = decltype(real_of(Wide<Scalar>{}));
-    const auto wide_alpha = WideReal{static_cast<double>(alpha)}, wide_beta = WideReal{static_cast<double>(beta)};
-    for (std::int64_t j = 0; j < b.columns(); ++j) {
-      for (std::int64_t i = 0; i < m; ++i) {
-        Wide<Scalar> sum{};
-        for (std::int64_t l = 0; l < inner; ++l) {
-          sum = sum + (conjugate_a ? wide_conjugate(wide_at(a, l, i)) : wide_at(a, i, l)) * wide_at(b, l, j);
-        }
-        sum = sum * wide_alpha;
-        if (beta != RealOf<Scalar>(0)) sum = sum + wide_at(c, i, j) * wide_beta;
-        split_wide<Scalar>(sum, at(c.high, i, j), at(c.low, i, j));
+  using WideReal = decltype(real_of(Wide<Scalar>{}));
+  const auto wide_alpha = WideReal{static_cast<double>(alpha)}, wide_beta = WideReal{static_cast<double>(beta)};
+  for (std::int64_t j = 0; j < b.columns(); ++j) {
+    for (std::int64_t i = 0; i < m; ++i) {
+      Wide<Scalar> sum{};
+      for (std::int64_t l = 0; l < inner; ++l) {
+        sum = sum + (conjugate_a ? wide_conjugate(wide_at(a, l, i)) : wide_at(a, i, l)) * wide_at(b, l, j);
+      }
+      sum = sum * wide_alpha;
+      if (beta != RealOf<Scalar>(0)) sum = sum + wide_at(c, i, j) * wide_beta;
+      split_wide<Scalar>(sum, at(c.high, i, j), at(c.low, i, j));
+    }
+  }
+}
+
+template <class Scalar>
+void defect_from_identity(const DoubleDoubleMatrix<Scalar>& t, const SmallMatrix<Scalar>& d, std::int64_t first) {
+  require_square("defect_from_identity", "D", d);
+  require_shape("defect_from_identity", "T", t, d.rows(), d.columns() - first);
+  for (std::int64_t column = 0; column < t.columns(); ++column) {
+    const std::int64_t j = first + column;
+    for (std::int64_t i = 0; i <= j; ++i) {
+      const Scalar value = (at(t.high, i, column) - Scalar(i == j ? 1 : 0)) + at(t.low, i, column);
+      at(d, i, j) = value;
+      at(d, j, i) = conjugate(value);
+    }
+  }
+}
+
+template <class Scalar>
+void subtract(const SmallMatrix<Scalar>& a, const DoubleDoubleMatrix<Scalar>& b) {
+  require_shape("subtract", "B", b, a.rows(), a.columns());
+  const auto subtract_real = [](RealOf<Scalar> x, RealOf<Scalar>& high, RealOf<Scalar>& low) {
+    split(extend(high, low) - extend(x, RealOf<Scalar>(0)), high, low);
+  };
+  for (std::int64_t j = 0; j < a.columns(); ++j) {
+    for (std::int64_t i = 0; i < a.rows(); ++i) {
+      const Scalar& x = at(a, i, j);
+      Scalar& high = at(b.high, i, j);
+      Scalar& low = at(b.low, i, j);
+      if constexpr (ScalarTraits<Scalar>::is_complex) {
+        subtract_real(x.real(), high.real(), low.real());
+        subtract_real(x.imag(), high.imag(), low.imag());
+      } else {
+        subtract_real(x, high, low);
       }
     }
   }
 }
 
-#define BLOCKVEC_DENSE_DD(Scalar, Space)                                                                 \
-  template CholeskyResult<Scalar> cholesky_dd(const DoubleDoubleMatrix<Scalar, Space>&, RealOf<Scalar>,  \
-                                              const SmallMatrix<Scalar, Space>&,                         \
-                                              const SmallMatrix<RealOf<Scalar>, Space>*, std::int64_t*); \
-  template void multiply_dd(RealOf<Scalar>, const DoubleDoubleMatrix<Scalar, Space>&, bool,              \
-                            const DoubleDoubleMatrix<Scalar, Space>&, RealOf<Scalar>,                    \
-                            const DoubleDoubleMatrix<Scalar, Space>&);
-BLOCKVEC_FOR_SMALL_MATRICES(BLOCKVEC_DENSE_DD)
+#define BLOCKVEC_DENSE_DD(Scalar)                                                                                  \
+  template CholeskyResult<Scalar> cholesky_dd(const DoubleDoubleMatrix<Scalar>&, RealOf<Scalar>,                   \
+                                              const SmallMatrix<Scalar>&, const SmallMatrix<RealOf<Scalar>>*,      \
+                                              std::int64_t*);                                                      \
+  template void multiply_dd(RealOf<Scalar>, const DoubleDoubleMatrix<Scalar>&, bool,                               \
+                            const DoubleDoubleMatrix<Scalar>&, RealOf<Scalar>, const DoubleDoubleMatrix<Scalar>&); \
+  template void defect_from_identity(const DoubleDoubleMatrix<Scalar>&, const SmallMatrix<Scalar>&, std::int64_t); \
+  template void subtract(const SmallMatrix<Scalar>&, const DoubleDoubleMatrix<Scalar>&);
+BLOCKVEC_FOR_SCALARS(BLOCKVEC_DENSE_DD)
 
 }  // namespace blockvec::orth::dense
