@@ -50,6 +50,9 @@ function(blockvec_add_library name)
   set_target_properties(blockvec_${name} PROPERTIES
     EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON
     VERSION ${PROJECT_VERSION} SOVERSION ${blockvec_soversion})
+  if(NOT APPLE AND NOT CMAKE_INSTALL_RPATH)  # a shared library finds its neighbours wherever they are installed
+    set_target_properties(blockvec_${name} PROPERTIES INSTALL_RPATH "$ORIGIN")
+  endif()
   target_compile_features(blockvec_${name} PUBLIC cxx_std_20)
   target_link_libraries(blockvec_${name} PRIVATE $<BUILD_INTERFACE:blockvec_flags>)
   target_include_directories(blockvec_${name}

@@ -76,10 +76,11 @@ inline constexpr std::int64_t most_pythagorean_columns = 64;
 
 /// Sets the status from P, and R and C where the status has full rank: the factor of G - S^H S as dense::cholesky finds
 /// it against diag(G), its inverse, dense::amplification and dense::sum_of_shares. One kernel in the order of the
-/// context's instance on a device, at once on the host; all sums in a fixed order, the same bits every time. Cost:
-/// (m + b) b^2 products by one multiprocessor. Throws ShapeError for b = 0 and beyond most_pythagorean_columns.
+/// context's instance on a device, at once on the host; all sums in a fixed order, the same bits every time. `copy`:
+/// staging memory for bytes(m, b) bytes, which gets P, R and the status. Cost: (m + b) b^2 products by one
+/// multiprocessor. Throws ShapeError for b = 0 and beyond most_pythagorean_columns.
 template <class Scalar, class Space>
 void factorize_pythagorean(const PythagoreanFactor<Scalar, Space>& factor,
-                           const PythagoreanLimits<RealOf<Scalar>>& limits);
+                           const PythagoreanLimits<RealOf<Scalar>>& limits, std::byte* copy = nullptr);
 
 }  // namespace blockvec::orth

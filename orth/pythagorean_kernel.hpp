@@ -230,4 +230,20 @@ struct Factorize {
   }
 };
 
+/// The same, and then a copy of `count` words from P on, to memory that the host sees.
+template <class Scalar>
+struct FactorizeForHost {
+  Factorize<Scalar> factorize;
+  const std::uint32_t* from;
+  std::uint32_t* to;
+  int count;
+
+  template <class Team>
+  KOKKOS_FUNCTION void operator()(const Team& team, std::byte* scratch) const {
+    factorize(team, scratch);
+    team.team_barrier();
+    for (int i = team.team_rank(); i < count; i += team.team_size()) to[i] = from[i];
+  }
+};
+
 }  // namespace blockvec::orth::pythagorean

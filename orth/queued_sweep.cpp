@@ -2,7 +2,6 @@
 
 #include <blockvec/conditional_sweep.hpp>
 #include <blockvec/operations.hpp>
-#include <blockvec/transfer.hpp>
 #include <cstring>
 #include <string>
 
@@ -34,9 +33,8 @@ QueuedSweep<Scalar> queued_sweep(WorkspaceScope<>& scope, const BlockVector<Scal
       inner_product(all, all.columns(m, m + b), made.p);
       return made;
     });
-    factorize_pythagorean(factor, limits);
+    factorize_pythagorean(factor, limits, staged);
     conditional_sweep(all, factor.c, &factor.status->certified);
-    detail::copy_lines<Space>(context, factor.p.data(), bytes, staged, bytes, bytes, 1);
     context.template fence<Space>();
     std::memcpy(here, staged, bytes);
   }
