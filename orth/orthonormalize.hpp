@@ -36,9 +36,9 @@ template <class Scalar, class Layout, class Space>
 Trust<RealOf<Scalar>> queued_first_sweep(Call<Scalar, Layout, Space>& call) {
   const auto& block = call.block;
   const std::int64_t m = block.m, b = block.b;
-  WorkspaceScope<> scope(block.context);
-  const auto sweep =
-      queued_sweep(scope, block.v.joined(block.w), m, pythagorean_limits<Scalar>(m, b, block.options.escalate));
+  const QueuedSweep<Scalar, Layout, Space> queued(block.v.joined(block.w), m,
+                                                  pythagorean_limits<Scalar>(m, b, block.options.escalate));
+  const auto sweep = queued.results();
   call.findings.words += m + b;
   if (sweep.status.certified == 0) {
     dense::copy(sweep.s, call.products.s);

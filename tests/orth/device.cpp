@@ -1,6 +1,10 @@
 // The same methods on a device and on the host: decisions agree, and results to the condition of the problem.
-#include <blockvec/operations.hpp>
+#include <cuda_runtime.h>
 
+#include <blockvec/operations.hpp>
+#include <tuple>
+
+#include "orth/queued_sweep.hpp"
 #include "tests/orth/support.hpp"
 
 namespace blockvec::test {
@@ -91,6 +95,60 @@ TYPED_TEST(OrthOnDevice, ASweepWaitsOnce) {
     EXPECT_LE(static_cast<double>(orth::orthogonality_loss(basis)), rounding_loss<Scalar>(m + b));
     update(Scalar(1000), v, s, Scalar(1), w);
   }
+}
+
+// A captured sweep works on what its memory holds when it is launched.
+TYPED_TEST(OrthOnDevice, AQueuedSweepMayBeCapturedInAGraph) {
+  using Scalar = typename TypeParam::Scalar;
+  using Sweep = orth::QueuedSweep<Scalar, typename TypeParam::Layout, typename TypeParam::Space>;
+  constexpr std::int64_t count = 5003, m = 12, b = 4;
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+  {
+    const Context context(Communicator::self(), 0, {.cuda = Kokkos::Cuda(stream)});
+    const typename TypeParam::Vector basis(context, RowDistribution::uniform(count, context.communicator()), m + b,
+                                           "basis");
+    fill_random(basis, 3);
+    const auto w = basis.columns(m, m + b);
+    orth::Orthogonalizer(context).normalize(basis.columns(0, m));
+    const auto limits = orth::pythagorean_limits<Scalar>(m, b, true);
+    // Blocks for which one sweep is enough, and one with two columns that are nearly the same.
+    const auto prepare = [&](std::uint64_t seed, bool enough) {
+      fill_random(w, seed);
+      if (!enough) axpby(Scalar(1), w.column(0), Scalar(0.01F), w.column(1));
+    };
+    const auto eagerly = [&](std::uint64_t seed, bool enough) {
+      prepare(seed, enough);
+      const Sweep sweep(basis, m, limits);
+      const auto results = sweep.results();
+      return std::tuple(results.status.certified, collect(results.s).entries, collect(results.r).entries,
+                        collect(w).entries);
+    };
+    const auto first = eagerly(5, true), second = eagerly(6, false), third = eagerly(7, true);
+    EXPECT_EQ(std::get<0>(first), 1u);
+    EXPECT_EQ(std::get<0>(second), 0u);
+    ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
+    const Sweep sweep(basis, m, limits);
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t launched = nullptr;
+    ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+    ASSERT_EQ(cudaGraphInstantiate(&launched, graph, 0), cudaSuccess);
+    const auto replayed = [&](std::uint64_t seed, bool enough) {
+      prepare(seed, enough);
+      EXPECT_EQ(cudaGraphLaunch(launched, stream), cudaSuccess);
+      const auto results = sweep.results();
+      return std::tuple(results.status.certified, collect(results.s).entries, collect(results.r).entries,
+                        collect(w).entries);
+    };
+    EXPECT_TRUE(replayed(5, true) == first);
+    const auto other = replayed(6, false);  // R is not said to be set there
+    EXPECT_EQ(std::get<0>(other), 0u);
+    EXPECT_TRUE(std::get<3>(other) == std::get<3>(second));
+    EXPECT_TRUE(replayed(7, true) == third);
+    EXPECT_EQ(cudaGraphExecDestroy(launched), cudaSuccess);
+    EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+  }
+  EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
 }
 
 }  // namespace

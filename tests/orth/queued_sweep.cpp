@@ -12,8 +12,11 @@ namespace blockvec::test {
 namespace {
 
 template <class K>
-class QueuedSweep : public ::testing::Test {};
-TYPED_TEST_SUITE(QueuedSweep, testing::AllCases, testing::CaseName);
+class QueuedSweepTest : public ::testing::Test {};
+TYPED_TEST_SUITE(QueuedSweepTest, testing::AllCases, testing::CaseName);
+
+template <class K>
+using Queued = orth::QueuedSweep<typename K::Scalar, typename K::Layout, typename K::Space>;
 
 template <class Scalar>
 double distance(HostColumns<Wide<Scalar>> a, const HostColumns<Wide<Scalar>>& c) {
@@ -21,7 +24,7 @@ double distance(HostColumns<Wide<Scalar>> a, const HostColumns<Wide<Scalar>>& c)
   return norm(a);
 }
 
-TYPED_TEST(QueuedSweep, ChangesABlockThatItIsEnoughFor) {
+TYPED_TEST(QueuedSweepTest, ChangesABlockThatItIsEnoughFor) {
   using Scalar = typename TypeParam::Scalar;
   constexpr std::int64_t count = 400;
   const Context context = Context::world(1);
@@ -43,9 +46,9 @@ TYPED_TEST(QueuedSweep, ChangesABlockThatItIsEnoughFor) {
         }
         const Trial<TypeParam> trial(context, rows, v, x);
         const auto all = m > 0 ? trial.v.joined(trial.w) : trial.w;
-        WorkspaceScope<> scope(context);
         const std::int64_t waits = context.waits(), reductions = context.reductions();
-        const auto sweep = orth::queued_sweep(scope, all, m, orth::pythagorean_limits<Scalar>(m, b, true));
+        const Queued<TypeParam> queued(all, m, orth::pythagorean_limits<Scalar>(m, b, true));
+        const auto sweep = queued.results();
         if (context.communicator().size() == 1) {
           EXPECT_EQ(context.waits() - waits, is_host_space<typename TypeParam::Space> ? 0 : 1);
         }
@@ -69,7 +72,7 @@ TYPED_TEST(QueuedSweep, ChangesABlockThatItIsEnoughFor) {
   }
 }
 
-TYPED_TEST(QueuedSweep, LeavesWhatIsNotFinite) {
+TYPED_TEST(QueuedSweepTest, LeavesWhatIsNotFinite) {
   using Scalar = typename TypeParam::Scalar;
   constexpr std::int64_t m = 5, b = 3;
   const Context context = Context::world(1);
@@ -78,8 +81,8 @@ TYPED_TEST(QueuedSweep, LeavesWhatIsNotFinite) {
   const auto before = all.deep_copy();
   scale(all.columns(m + 1, m + 2), Scalar(std::numeric_limits<RealOf<Scalar>>::infinity()));
   const auto broken = testing::on_host(all.deep_copy());
-  WorkspaceScope<> scope(context);
-  const auto sweep = orth::queued_sweep(scope, all, m, orth::pythagorean_limits<Scalar>(m, b, true));
+  const Queued<TypeParam> queued(all, m, orth::pythagorean_limits<Scalar>(m, b, true));
+  const auto sweep = queued.results();
   EXPECT_FALSE(sweep.status.certified);
   EXPECT_FALSE(sweep.status.finite);
   const auto after = testing::on_host(all);
@@ -88,7 +91,7 @@ TYPED_TEST(QueuedSweep, LeavesWhatIsNotFinite) {
   }
 }
 
-TYPED_TEST(QueuedSweep, AllocatesNothingOnceWarm) {
+TYPED_TEST(QueuedSweepTest, AllocatesNothingOnceWarm) {
   using Scalar = typename TypeParam::Scalar;
   using Space = typename TypeParam::Space;
   constexpr std::int64_t m = 5, b = 3;
@@ -97,8 +100,7 @@ TYPED_TEST(QueuedSweep, AllocatesNothingOnceWarm) {
   const auto limits = orth::pythagorean_limits<Scalar>(m, b, true);
   const auto run = [&] {
     fill_random(all, 3);
-    WorkspaceScope<> scope(context);
-    orth::queued_sweep(scope, all, m, limits);
+    Queued<TypeParam>(all, m, limits).results();
   };
   run();
   run();
@@ -111,13 +113,12 @@ TYPED_TEST(QueuedSweep, AllocatesNothingOnceWarm) {
   EXPECT_EQ(allocations(), before);
 }
 
-TYPED_TEST(QueuedSweep, RefusesShapesThatDoNotFit) {
+TYPED_TEST(QueuedSweepTest, RefusesShapesThatDoNotFit) {
   using Scalar = typename TypeParam::Scalar;
   const Context context = Context::world(1);
   const typename TypeParam::Vector all(context, RowDistribution::uniform(100, context.communicator()), 70, "all");
-  WorkspaceScope<> scope(context);
   for (const std::int64_t m : {-1, 0, 70, 71}) {
-    EXPECT_THROW(orth::queued_sweep(scope, all, m, orth::pythagorean_limits<Scalar>(8, 4, true)), ShapeError);
+    EXPECT_THROW(Queued<TypeParam>(all, m, orth::pythagorean_limits<Scalar>(8, 4, true)), ShapeError);
   }
 }
 
