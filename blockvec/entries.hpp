@@ -140,7 +140,7 @@ struct alignas(size * sizeof(Scalar)) Pack {
   }
 
  private:
-  __extension__ typedef unsigned __int128 Word;
+  __extension__ typedef unsigned __int128 Word __attribute__((may_alias));
 };
 
 /// On a device: the block as lines, cut into packs of `size` entries that are numbered line by line; the last one of a
