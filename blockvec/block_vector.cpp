@@ -51,18 +51,10 @@ void require_width(std::int64_t width, const std::string& label) {
     throw ShapeError("BlockVector " + label + ": width = " + std::to_string(width) + ", expected 0 or more");
 }
 
-template <class Scalar>
-struct Clear {
-  Scalar* first;
-  KOKKOS_FUNCTION void operator()(std::int64_t begin, std::int64_t, std::int64_t n) const {
-    for (std::int64_t i = begin; i < begin + n; ++i) first[i] = Scalar(0);
-  }
-};
-
 // Zeros in storage that no thread has touched yet: those that will work on it touch it first.
 template <class Space, class Scalar>
 void clear_storage(const Context& context, Scalar* first, std::int64_t count) {
-  for_stretches<Space, ColumnMajor>(context, count, 1, true, Clear<Scalar>{first});
+  assign<Space>(context, count, 1, Entries<Scalar, ColumnMajor>{first, count}, Constant<Scalar>{Scalar(0)});
 }
 
 template <class From, class To>

@@ -15,25 +15,6 @@
 namespace blockvec {
 namespace {
 
-// Where the entries of a block stand: what loops on any space carry.
-template <class Scalar, class Layout>
-struct Entries {
-  Scalar* data;
-  std::int64_t ld;
-  KOKKOS_FUNCTION Scalar* at(std::int64_t row, std::int64_t column) const {
-    return data + (is_row_major<Layout> ? row * ld + column : row + column * ld);
-  }
-};
-template <class Scalar, class Layout, class Space>
-Entries<Scalar, Layout> entries(const BlockVector<Scalar, Layout, Space>& v) {
-  return {v.data(), v.ld()};
-}
-
-template <class V>
-bool gapless(const V& v) {
-  return v.ld() == v.width();
-}
-
 template <class V, class W>
 void require_same_width(const char* operation, const V& v, const W& w) {
   require_same_rows(operation, v, w);
@@ -138,61 +119,30 @@ struct RootEvery {
   }
 };
 
-template <class Scalar, class Layout>
-struct Scale {
-  Entries<Scalar, Layout> to;
-  Scalar alpha;
-  KOKKOS_FUNCTION void operator()(std::int64_t row, std::int64_t column, std::int64_t n) const {
-    Scalar* const x = to.at(row, column);
-    for (std::int64_t i = 0; i < n; ++i) x[i] = alpha * x[i];
-  }
+template <class Scalar>
+struct Same {
+  KOKKOS_FUNCTION Scalar operator()(const Scalar& x) const { return x; }
 };
 
-template <class Scalar, class Layout>
-struct ScaleColumns {
-  Entries<Scalar, Layout> to;
+template <class Scalar>
+struct Times {
+  Scalar alpha;
+  KOKKOS_FUNCTION Scalar operator()(const Scalar& x) const { return alpha * x; }
+};
+
+template <class Scalar>
+struct TimesOfColumn {
   const Scalar* factor;
   std::int64_t step;
-  KOKKOS_FUNCTION void operator()(std::int64_t row, std::int64_t column, std::int64_t n) const {
-    Scalar* const x = to.at(row, column);
-    for (std::int64_t i = 0; i < n; ++i) x[i] = factor[(is_row_major<Layout> ? column + i : column) * step] * x[i];
+  KOKKOS_FUNCTION Scalar operator()(Position position, const Scalar& x) const {
+    return factor[position.column * step] * x;
   }
 };
 
-template <class Scalar, class Layout>
-struct Axpby {
+template <class Scalar>
+struct Combination {
   Scalar alpha, beta;
-  Entries<Scalar, Layout> from, to;
-  bool reads;
-  KOKKOS_FUNCTION void operator()(std::int64_t row, std::int64_t column, std::int64_t n) const {
-    const Scalar* const x = from.at(row, column);
-    Scalar* const y = to.at(row, column);
-    if (reads) {
-      for (std::int64_t i = 0; i < n; ++i) y[i] = alpha * x[i] + beta * y[i];
-    } else {
-      for (std::int64_t i = 0; i < n; ++i) y[i] = alpha * x[i];
-    }
-  }
-};
-
-template <class Scalar, class Layout>
-struct Copy {
-  Entries<Scalar, Layout> from, to;
-  KOKKOS_FUNCTION void operator()(std::int64_t row, std::int64_t column, std::int64_t n) const {
-    const Scalar* const x = from.at(row, column);
-    Scalar* const y = to.at(row, column);
-    for (std::int64_t i = 0; i < n; ++i) y[i] = x[i];
-  }
-};
-
-template <class Scalar, class Layout>
-struct Fill {
-  Entries<Scalar, Layout> to;
-  Scalar value;
-  KOKKOS_FUNCTION void operator()(std::int64_t row, std::int64_t column, std::int64_t n) const {
-    Scalar* const x = to.at(row, column);
-    for (std::int64_t i = 0; i < n; ++i) x[i] = value;
-  }
+  KOKKOS_FUNCTION Scalar operator()(const Scalar& x, const Scalar& y) const { return alpha * x + beta * y; }
 };
 
 }  // namespace
@@ -223,8 +173,7 @@ void scale(const BlockVector<Scalar, Layout, Space>& v, Scalar alpha) {
   const OperationTimer<Space> timer(v.context(), Operation::scale,
                                     Cost<Scalar>::passes_bytes(v.local_rows(), 2 * v.width()),
                                     Cost<Scalar>::passes_bytes(v.local_rows(), v.width()) / sizeof(Scalar));
-  for_stretches<Space, Layout>(v.context(), v.local_rows(), v.width(), gapless(v),
-                               Scale<Scalar, Layout>{entries(v), alpha});
+  assign<Space>(v.context(), v.local_rows(), v.width(), entries(v), Times<Scalar>{alpha});
 }
 
 template <class Scalar, class Layout, class Space>
@@ -233,8 +182,8 @@ void scale_columns(const BlockVector<Scalar, Layout, Space>& v, const SmallMatri
   const OperationTimer<Space> timer(v.context(), Operation::scale,
                                     Cost<Scalar>::passes_bytes(v.local_rows(), 2 * v.width()),
                                     Cost<Scalar>::passes_bytes(v.local_rows(), v.width()) / sizeof(Scalar));
-  for_stretches<Space, Layout>(v.context(), v.local_rows(), v.width(), false,
-                               ScaleColumns<Scalar, Layout>{entries(v), factors.data(), factors.ld()});
+  assign<Space>(v.context(), v.local_rows(), v.width(), entries(v),
+                TimesOfColumn<Scalar>{factors.data(), factors.ld()});
 }
 
 template <class Scalar, class Layout, class Space>
@@ -246,8 +195,14 @@ void axpby(Scalar alpha, const BlockVector<Scalar, Layout, Space>& v, Scalar bet
   const OperationTimer<Space> timer(v.context(), Operation::axpby,
                                     Cost<Scalar>::passes_bytes(v.local_rows(), (reads ? 3 : 2) * v.width()),
                                     3 * Cost<Scalar>::passes_bytes(v.local_rows(), v.width()) / sizeof(Scalar));
-  for_stretches<Space, Layout>(v.context(), v.local_rows(), v.width(), gapless(v) && gapless(w),
-                               Axpby<Scalar, Layout>{alpha, beta, entries(v), entries(w), reads});
+  const auto set = [&](auto function) {
+    assign<Space>(v.context(), v.local_rows(), v.width(), entries(w), entries(v), function);
+  };
+  if (reads) {
+    set(Combination<Scalar>{alpha, beta});
+  } else {
+    set(Times<Scalar>{alpha});
+  }
 }
 
 template <class Scalar, class Layout, class From, class To>
@@ -258,8 +213,7 @@ void copy(const BlockVector<Scalar, Layout, From>& v, const BlockVector<Scalar, 
   if constexpr (std::is_same_v<From, To>) {
     if (v.data() == w.data() && v.ld() == w.ld()) return;
     const OperationTimer<To> timer(v.context(), Operation::copy, bytes, 0);
-    for_stretches<To, Layout>(v.context(), rows, width, gapless(v) && gapless(w),
-                              Copy<Scalar, Layout>{entries(v), entries(w)});
+    assign<To>(v.context(), rows, width, entries(w), entries(v), Same<Scalar>{});
   } else {
     using Device = std::conditional_t<is_host_space<From>, To, From>;
     const OperationTimer<Device> timer(v.context(), Operation::copy, bytes, 0);
@@ -276,8 +230,7 @@ template <class Scalar, class Layout, class Space>
 void fill(const BlockVector<Scalar, Layout, Space>& v, Scalar value) {
   const OperationTimer<Space> timer(v.context(), Operation::fill, Cost<Scalar>::passes_bytes(v.local_rows(), v.width()),
                                     0);
-  for_stretches<Space, Layout>(v.context(), v.local_rows(), v.width(), gapless(v),
-                               Fill<Scalar, Layout>{entries(v), value});
+  assign<Space>(v.context(), v.local_rows(), v.width(), entries(v), Constant<Scalar>{value});
 }
 
 #define BLOCKVEC_ELEMENTWISE(Scalar, Layout, Space)                                                                 \
