@@ -82,7 +82,7 @@ KOKKOS_INLINE_FUNCTION void add_lanes(const Team& team, Sum* places, int group, 
                                       Sum (&sums)[count]) {
   for (int half = lanes / 2; half > 0; half /= 2) {
     team.team_barrier();
-    Sum* const place = places + group * count * half + lane % half;
+    Sum* const place = places + group * count * half + (lane & (half - 1));
     if (works && lane >= half && lane < 2 * half) {
       for (int i = 0; i < count; ++i) place[i * half] = sums[i];
     }
@@ -140,13 +140,17 @@ struct SumsOfShare {
     const int v_first = panel.row * panel_columns, w_first = panel.column * panel_columns;
     const int v_tiles = tiles_from(v_first, v.columns), w_tiles = tiles_from(w_first, w.columns);
 
-    // The tile of this thread.
-    const int tiles = on_diagonal ? v_tiles * (v_tiles + 1) / 2 : v_tiles * w_tiles;
+    // The tile of this thread. On the diagonal of a Gram matrix a group whose tile lies below the diagonal takes every
+    // second turn at the tile's image above.
+    const int tiles = v_tiles * w_tiles;
     int lanes = 1;
     while (2 * lanes * tiles <= threads) lanes *= 2;
     const int group = thread / lanes, lane = thread % lanes;
     const bool works = group < tiles;
-    const Position at = on_diagonal ? in_upper_triangle(group) : Position{group / w_tiles, group % w_tiles};
+    const Position own{group / w_tiles, group % w_tiles};
+    const bool shared = on_diagonal && own.row != own.column, below = shared && own.row > own.column;
+    const Position at = below ? Position{own.column, own.row} : own;
+    const int first_turn = below ? lanes + lane : lane, turn = shared ? 2 * lanes : lanes;
 
     // The column that this thread brings. Columns that fill a tile up are zero.
     const int v_columns = v_tiles * tile, columns = on_diagonal ? v_columns : v_columns + w_tiles * tile;
@@ -185,15 +189,27 @@ struct SumsOfShare {
       fetch(end - first - piece);
       const int some = end - first < piece ? static_cast<int>(end - first) : piece;
       if (works && on_diagonal && at.row == at.column) {
-        for (int row = lane; row < some; row += lanes) add_row<true>(x + row, x + row, column_distance, tile_sums);
+        for (int row = first_turn; row < some; row += turn) add_row<true>(x + row, x + row, column_distance, tile_sums);
       } else if (works) {
-        for (int row = lane; row < some; row += lanes) add_row<false>(x + row, y + row, column_distance, tile_sums);
+        for (int row = first_turn; row < some; row += turn)
+          add_row<false>(x + row, y + row, column_distance, tile_sums);
       }
     }
 
     for (int i = 0; i < tile; ++i) {
       add_lanes(team, reinterpret_cast<Sum*>(scratch), group, lane, lanes, works, tile_sums[i]);
-      if (!works || lane != 0) continue;
+      if (on_diagonal) {
+        Sum* const images = reinterpret_cast<Sum*>(scratch) + (at.row * w_tiles + at.column) * tile;
+        team.team_barrier();
+        if (works && below && lane == 0) {
+          for (int j = 0; j < tile; ++j) images[j] = tile_sums[i][j];
+        }
+        team.team_barrier();
+        if (works && shared && !below && lane == 0) {
+          for (int j = 0; j < tile; ++j) tile_sums[i][j].add(images[j]);
+        }
+      }
+      if (!works || below || lane != 0) continue;
       const int row = v_first + at.row * tile + i;
       for (int j = 0; j < tile; ++j) {
         const int c_column = w_first + at.column * tile + j;

@@ -13,9 +13,13 @@ namespace {
 struct HostMember {
   int rank, size;
   std::barrier<>* barrier;
-  int team_rank() const { return rank; }
-  int team_size() const { return size; }
-  void team_barrier() const { barrier->arrive_and_wait(); }
+  KOKKOS_FUNCTION int team_rank() const { return rank; }
+  KOKKOS_FUNCTION int team_size() const { return size; }
+  KOKKOS_FUNCTION void team_barrier() const {
+#ifndef __CUDA_ARCH__
+    barrier->arrive_and_wait();
+#endif
+  }
 };
 
 struct RunHostTeams {
