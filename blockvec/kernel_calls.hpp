@@ -73,7 +73,7 @@ void local_inner_product_dd(const BlockVector<Scalar, Layout, Space>& v, const B
     kernels::tsmttsm_dd<Kernel>(kernels::Op::conjugate_transpose, v.matrix(), w.matrix(), kernel_matrix(c.high),
                                 kernel_matrix(c.low), kernel_execution(scope, bytes));
   } else {
-    detail::plain_inner_product_dd(v, w, c);
+    detail::inner_product_dd_in_teams(v, w, c, detail::RunTeams<Space>{v.context()});
   }
 }
 

@@ -15,11 +15,6 @@
 namespace blockvec {
 namespace {
 
-template <class V>
-bool same_block(const V& v, const V& w) {
-  return v.data() == w.data() && v.width() == w.width() && v.ld() == w.ld();
-}
-
 template <class Scalar, class Layout, class Space>
 std::int64_t total_width(std::span<const BlockVector<Scalar, Layout, Space>> v) {
   std::int64_t m = 0;

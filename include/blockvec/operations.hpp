@@ -31,7 +31,8 @@ void inner_product(const BlockVector<Scalar, Layout, Space>& v, const BlockVecto
 
 /// C = V^H W to about twice the working precision, the sum over all ranks included: C.high is the product rounded,
 /// C.low what is left of it, the same bits on every rank. Otherwise as inner_product; m b words of double size in the
-/// reduction. On the host memory-bound to widths of 4 to 8 alone (kernels::tsmttsm_dd); on a device by plain loops.
+/// reduction. On the host memory-bound to widths of 4 to 8 alone (kernels::tsmttsm_dd). On a device a product costs
+/// eight operations in double precision (one in single precision), and the same device gives the same bits.
 /// Error in each entry: u^2 |V^H W| + gamma(K)^2 |V|^H |W|; for single precision gamma(K) of double precision, and
 /// u^2 of each rank's share. Source: Ogita, Rump, Oishi 2005 (Dot2); for Gram matrices Yamazaki, Tomov, Dongarra 2015.
 template <class Scalar, class Layout, class Space>

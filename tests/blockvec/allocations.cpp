@@ -21,7 +21,7 @@ void AllocationTest<C>::expect_no_allocation_after_the_first_round(const Context
   const auto rows = RowDistribution::uniform(3000, context.communicator());
   const typename C::Vector basis(context, rows, 24, "basis");
   const typename C::Small coefficients(context, 24, 4);
-  const typename C::Small gram(context, 4, 4);
+  const typename C::Small gram(context, 4, 4), low(context, 4, 4);
   const typename C::Small dots(context, 1, 4);
   const typename C::RealSmall norms(context, 1, 4);
   const auto round = [&] {
@@ -31,6 +31,7 @@ void AllocationTest<C>::expect_no_allocation_after_the_first_round(const Context
       const auto s = coefficients.block(0, j, 0, 4);
       fill_random(w, 1, j);
       InnerProducts<Scalar, typename C::Layout, Space>(context).add(v, w, s).add(w, w, gram).reduce();
+      inner_product_dd(w, w, {gram, low});
       update(Scalar(-1), v, s, Scalar(1), w);
       multiply_in_place(w, gram, kernels::Triangle::upper);
       column_dots(w, w, dots);

@@ -95,6 +95,47 @@ TYPED_TEST(DeviceTest, OperationsNeitherWaitNorAllocateOnTheCallersStream) {
   cudaGraphDestroy(graph);
 }
 
+// The widths of a block decide what is launched: each is captured and run again with other data.
+TYPED_TEST(DeviceTest, ProductsInDoubleDoubleNeitherWaitNorAllocate) {
+  using Scalar = typename TypeParam::Scalar;
+  const Stream stream;
+  const Context context(Communicator::self(), 1, {.cuda = Kokkos::Cuda(stream.get())});
+  const typename TypeParam::Vector basis(context, RowDistribution::uniform(3001, context.communicator()), 20, "basis");
+  for (const std::int64_t width : {1, 2, 5, 20}) {
+    const auto v = basis.columns(0, width), w = basis.columns(20 - width, 20);
+    const typename TypeParam::Small high(context, width, width), low(context, width, width);
+    const auto values = [&] {
+      std::vector<Scalar> all;
+      for (const auto& c : {high.to_host(), low.to_host()}) {
+        for (std::size_t j = 0; j < c.extent(1); ++j) {
+          for (std::size_t i = 0; i < c.extent(0); ++i) all.push_back(c(i, j));
+        }
+      }
+      return all;
+    };
+    fill_random(basis, 5);
+    inner_product_dd(v, w, {high, low});
+    const auto expected = values();
+    fill_random(basis, 6);
+    const std::int64_t waits = context.waits();
+    inner_product_dd(v, w, {high, low});
+    EXPECT_EQ(context.waits(), waits);
+    context.fence<Device>();
+
+    cudaGraph_t graph = nullptr;
+    ASSERT_EQ(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal), cudaSuccess);
+    inner_product_dd(v, w, {high, low});
+    ASSERT_EQ(cudaStreamEndCapture(stream.get(), &graph), cudaSuccess);
+    cudaGraphExec_t executable = nullptr;
+    ASSERT_EQ(cudaGraphInstantiate(&executable, graph, 0), cudaSuccess);
+    fill_random(basis, 5);
+    ASSERT_EQ(cudaGraphLaunch(executable, stream.get()), cudaSuccess);
+    EXPECT_EQ(values(), expected) << "the same bits from a graph, " << width << " columns";
+    cudaGraphExecDestroy(executable);
+    cudaGraphDestroy(graph);
+  }
+}
+
 TYPED_TEST(DeviceTest, ProductsEqualTheHosts) {
   using Scalar = typename TypeParam::Scalar;
   const Context context = Context::world(2);

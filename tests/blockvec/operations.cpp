@@ -1,7 +1,6 @@
 #include <blockvec/kernels/tall_skinny.hpp>
 #include <blockvec/operations.hpp>
 
-#include "blockvec/double_double_products.hpp"
 #include "tests/support/naive.hpp"
 
 namespace blockvec {
@@ -148,32 +147,6 @@ TYPED_TEST(OperationsTest, InnerProductInDoubleDoubleKeepsWhatCancellationLeaves
         }
       }
       v.expect_intact();
-    }
-  }
-}
-
-// What a device runs, here on the host.
-TYPED_TEST(OperationsTest, PlainLoopsInDoubleDoubleAgreeWithTheKernel) {
-  using Scalar = typename TypeParam::Scalar;
-  using Pair = DoubleDoubleMatrix<Scalar, typename TypeParam::Space>;
-  using Small = typename TypeParam::Small;
-  const Context context = Context::self(2);
-  for (const std::int64_t k : {0, 1, 1500}) {
-    const auto rows = RowDistribution::uniform(k, context.communicator());
-    const typename TestFixture::Guarded v(context, rows, 4, 1), w(context, rows, 3, 2);
-    const Pair c{Small(context, 4, 3), Small(context, 4, 3)}, plain{Small(context, 4, 3), Small(context, 4, 3)};
-    inner_product_dd(v.block, w.block, c);
-    detail::plain_inner_product_dd(v.block, w.block, plain);
-    context.fence<typename TypeParam::Space>();
-    const auto high = c.high.to_host(), low = c.low.to_host();
-    const auto plain_high = plain.high.to_host(), plain_low = plain.low.to_host();
-    for (std::size_t i = 0; i < 4; ++i) {
-      for (std::size_t j = 0; j < 3; ++j) {
-        const auto difference = testing::widened(high(i, j)) - testing::widened(plain_high(i, j)) +
-                                testing::widened(low(i, j)) - testing::widened(plain_low(i, j));
-        const double unit = gamma<Scalar>(1);
-        EXPECT_LE(static_cast<double>(std::abs(difference)), 4 * unit * unit * static_cast<double>(k));
-      }
     }
   }
 }
