@@ -101,7 +101,7 @@ TYPED_TEST(OrthOnDevice, ASweepWaitsOnce) {
 TYPED_TEST(OrthOnDevice, AQueuedSweepMayBeCapturedInAGraph) {
   using Scalar = typename TypeParam::Scalar;
   using Sweep = orth::QueuedSweep<Scalar, typename TypeParam::Layout, typename TypeParam::Space>;
-  constexpr std::int64_t count = 5003, m = 12, b = 4;
+  constexpr std::int64_t count = 40009, m = 12, b = 4;
   cudaStream_t stream = nullptr;
   ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
   {
