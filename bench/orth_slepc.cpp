@@ -30,7 +30,7 @@
 #include "bench/machine.hpp"
 #include "bench/roofs.hpp"
 #include "bench/settings.hpp"
-#include "orth/lapacke.hpp"
+#include "orth/dense/lapacke.hpp"
 
 extern "C" {
 void cblas_dgemm(int, int, int, int, int, int, double, const double*, int, const double*, int, double, double*, int);

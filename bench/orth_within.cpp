@@ -18,7 +18,7 @@
 #include "bench/machine.hpp"
 #include "bench/roofs.hpp"
 #include "bench/settings.hpp"
-#include "orth/lapacke.hpp"
+#include "orth/dense/lapacke.hpp"
 
 namespace {
 

@@ -28,25 +28,18 @@ struct GatheredPair {
   }
 };
 
-template <class Real, int Fixed>
+template <class Real, int Fixed, bool double_double>
 struct AddRanks {
   const Real* parts;
   std::int64_t count;
   int ranks;
   Real* to;
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    to[i] = sum_in_pairs<Real, Fixed>(ranks, GatheredNumber<Real>{parts, count, i});
-  }
-};
-
-template <class Real, int Fixed>
-struct AddRanksInDoubleDouble {
-  const Real* parts;
-  std::int64_t count;
-  int ranks;
-  Real* to;
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    split(sum_in_pairs<Extended<Real>, Fixed>(ranks, GatheredPair<Real>{parts, 2 * count, i}), to[i], to[count + i]);
+    if constexpr (double_double) {
+      split(sum_in_pairs<Extended<Real>, Fixed>(ranks, GatheredPair<Real>{parts, 2 * count, i}), to[i], to[count + i]);
+    } else {
+      to[i] = sum_in_pairs<Real, Fixed>(ranks, GatheredNumber<Real>{parts, count, i});
+    }
   }
 };
 
@@ -56,9 +49,9 @@ template <class Space, class Real>
 void add_ranks(const Context& context, const Real* parts, int ranks, std::int64_t count, bool double_double, Real* to) {
   const auto add = [&]<int Fixed>(std::integral_constant<int, Fixed>) {
     if (double_double) {
-      launch<Space>(context, count, AddRanksInDoubleDouble<Real, Fixed>{parts, count, ranks, to});
+      launch<Space>(context, count, AddRanks<Real, Fixed, true>{parts, count, ranks, to});
     } else {
-      launch<Space>(context, count, AddRanks<Real, Fixed>{parts, count, ranks, to});
+      launch<Space>(context, count, AddRanks<Real, Fixed, false>{parts, count, ranks, to});
     }
   };
   switch (ranks) {  // the loads of a few ranks are all under way at once

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "orth/host_dense.hpp"
+#include "orth/dense/host_dense.hpp"
 
 /// Householder QR of a few rows on the host: n x b, row-major without gaps, entries of columns not much larger than 1
 /// (what is smaller than about 1e-140 of that, 1e-12 in single precision, counts as zero). Reflections

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "orth/host_dense.hpp"
+#include "orth/dense/host_dense.hpp"
 #include "orth/pythagorean_factor.hpp"
 #include "orth/team.hpp"
 

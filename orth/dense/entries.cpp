@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "blockvec/instantiate.hpp"
+#include "orth/dense/host_dense.hpp"
 #include "orth/dense/loops.hpp"
-#include "orth/host_dense.hpp"
 
 // What is done entry by entry or column by column: wherever the matrices lie, without the host but for norms.
 namespace blockvec::orth::dense {

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "blockvec/instantiate.hpp"
-#include "orth/host_dense.hpp"
+#include "orth/dense/host_dense.hpp"
 
 namespace blockvec::orth::dense {
 namespace {

@@ -3,8 +3,8 @@
 #include <numeric>
 
 #include "blockvec/instantiate.hpp"
+#include "orth/dense/host_dense.hpp"
 #include "orth/dense/internal.hpp"
-#include "orth/host_dense.hpp"
 
 // Double-double matrices. Compiled with -ffp-contract=off (blockvec/kernels/double_double.hpp).
 namespace blockvec::orth::dense {

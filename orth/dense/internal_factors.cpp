@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "blockvec/instantiate.hpp"
+#include "orth/dense/host_dense.hpp"
 #include "orth/dense/internal.hpp"
-#include "orth/host_dense.hpp"
 #include "orth/householder.hpp"
 
 // Factors of the methods, and what is to be known of a factor.

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "blockvec/instantiate.hpp"
+#include "orth/dense/host_dense.hpp"
 #include "orth/dense/internal.hpp"
-#include "orth/host_dense.hpp"
 
 // The numbers that decisions are made of.
 namespace blockvec::orth::dense {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "orth/host_dense.hpp"
+#include "orth/dense/host_dense.hpp"
 
 /// Decompositions of small matrices by cyclic Jacobi rotations: loops that give the same bits on every processor.
 /// Matrices are column-major without gaps.

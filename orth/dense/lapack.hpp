@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "orth/host_dense.hpp"
-#include "orth/lapacke.hpp"
+#include "orth/dense/host_dense.hpp"
+#include "orth/dense/lapacke.hpp"
 
 // Of OpenBLAS; null with any other BLAS.
 extern "C" {
@@ -14,7 +14,7 @@ extern "C" {
 }
 
 /// LAPACK's routines for four scalars, with work arrays that are kept. Their bits depend on the processor: see
-/// orth/first_rank.hpp.
+/// orth/dense/first_rank.hpp.
 namespace blockvec::orth::dense {
 
 template <class T>

@@ -2,8 +2,8 @@
 #include <blockvec/orth/dense.hpp>
 
 #include "blockvec/instantiate.hpp"
+#include "orth/dense/host_dense.hpp"
 #include "orth/dense/loops.hpp"
-#include "orth/host_dense.hpp"
 
 namespace blockvec::orth::dense {
 namespace {

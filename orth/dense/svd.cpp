@@ -5,10 +5,10 @@
 #include <limits>
 
 #include "blockvec/instantiate.hpp"
+#include "orth/dense/first_rank.hpp"
+#include "orth/dense/host_dense.hpp"
 #include "orth/dense/jacobi.hpp"
 #include "orth/dense/lapack.hpp"
-#include "orth/first_rank.hpp"
-#include "orth/host_dense.hpp"
 
 namespace blockvec::orth::dense {
 namespace {

@@ -1,7 +1,7 @@
 #include <blockvec/operations.hpp>
 #include <limits>
 
-#include "orth/first_rank.hpp"
+#include "orth/dense/first_rank.hpp"
 #include "tests/orth/support.hpp"
 #include "tests/support/naive.hpp"
 

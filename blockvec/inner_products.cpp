@@ -1,0 +1,388 @@
+#include <algorithm>
+#include <blockvec/operations.hpp>
+#include <blockvec/small_on_host.hpp>
+#include <blockvec/transfer.hpp>
+
+#include "blockvec/checks.hpp"
+#include "blockvec/entries.hpp"
+#include "blockvec/instantiate.hpp"
+#include "blockvec/kernel_calls.hpp"
+#include "blockvec/reproducible.hpp"
+#include "blockvec/sweep.hpp"
+#include "blockvec/timer.hpp"
+
+namespace blockvec {
+namespace {
+
+template <class Scalar>
+struct SetZero {
+  Scalar* to;
+  KOKKOS_FUNCTION void operator()(std::int64_t, std::int64_t i) const { to[i] = Scalar(0); }
+};
+
+}  // namespace
+
+template <class Scalar, class Layout, class Space>
+void InnerProducts<Scalar, Layout, Space>::require(const BlockVector<Scalar, Layout, Space>& v,
+                                                   const BlockVector<Scalar, Layout, Space>& w,
+                                                   const SmallMatrix<Scalar, Space>& c, int products) const {
+  constexpr const char* name = "inner_product";
+  require_same_rows(name, v, w);
+  require_small(name, "C", c, v.width(), w.width(), v, w);
+  if (!v.context().same(context_))
+    throw ShapeError(std::string(name) + ": V = " + v.describe() + " belongs to another context");
+  require_room(products);
+  require_reproducible_space<Space>(name, context_);
+  if (context_.is_reproducible() && count_ > 0 && !(rows_ == v.rows())) {
+    throw ShapeError(std::string(name) + ": V = " + v.describe() +
+                     ": expected the distribution of rows of the products before it, " + rows_.describe());
+  }
+}
+
+template <class Scalar, class Layout, class Space>
+void InnerProducts<Scalar, Layout, Space>::record_reproducible(const BlockVector<Scalar, Layout, Space>& v,
+                                                               const BlockVector<Scalar, Layout, Space>& w,
+                                                               const DoubleDoubleMatrix<Scalar, Space>& c) {
+  rows_ = v.rows();
+  v_[count_] = v.matrix();
+  w_[count_] = w.matrix();
+  record(c, rows_);
+}
+
+template <class Scalar, class Layout, class Space>
+void InnerProducts<Scalar, Layout, Space>::record(const DoubleDoubleMatrix<Scalar, Space>& c,
+                                                  const RowDistribution& rows) {
+  tag_ = tag_ * 1000003 + rows.fingerprint();
+  record(c);
+}
+
+template <class Scalar, class Layout, class Space>
+void InnerProducts<Scalar, Layout, Space>::record(const DoubleDoubleMatrix<Scalar, Space>& c) {
+  const auto mix = [&](std::int64_t number) { tag_ = tag_ * 1000003 + static_cast<std::uint64_t>(number); };
+  mix(c.rows());
+  mix(c.columns() + 1);
+  mix(c.low.columns());
+  results_[count_++] = c;
+  words_ += c.rows() * c.columns();
+}
+
+template <class Scalar, class Layout, class Space>
+InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add(
+    const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
+    const SmallMatrix<Scalar, Space>& c) {
+  context_.collective([&] {
+    require(v, w, c, 1);
+    if (context_.is_reproducible()) return record_reproducible(v, w, {c, {}});
+    const std::int64_t k = v.local_rows();
+    const OperationTimer<Space> timer(context_, Operation::inner_product,
+                                      Cost<Scalar>::inner_product_bytes(k, v.width(), w.width(), same_block(v, w)),
+                                      Cost<Scalar>::product_flops(k, v.width(), w.width()));
+    local_inner_product(v, w, c);
+    record({c, {}}, v.rows());
+  });
+  return *this;
+}
+
+template <class Scalar, class Layout, class Space>
+InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add_swept(
+    std::span<const BlockVector<Scalar, Layout, Space>> v, const SmallMatrix<Scalar, Space>* s,
+    const BlockVector<Scalar, Layout, Space>& w, const SmallMatrix<Scalar, Space>* x, kernels::Triangle triangle,
+    const SmallMatrix<Scalar, Space>* p, const SmallMatrix<Scalar, Space>& g) {
+  context_.collective([&] {
+    require_sweep(v, s, w, x);
+    if (p != nullptr) {
+      require_small("inner_product", "P", *p, total_width(v), w.width(), w);
+      require_room(static_cast<int>(v.size()) + 1);
+    }
+    require(w, w, g, 1);
+    if (!is_host_space<Space> || context_.is_reproducible() || v.size() > most_pieces) {
+      gram_schmidt_sweep(v, s, w, x, triangle);
+      if (p != nullptr) {
+        for_pieces(v, *p, [&](const auto& piece, const auto& rows) { add(piece, w, rows); });
+      }
+      add(w, w, g);
+      return;
+    }
+    if constexpr (is_host_space<Space>) {
+      local_sweep(v, s, w, x, triangle, p, &g);
+      if (p != nullptr) record({*p, {}}, w.rows());
+      record({g, {}}, w.rows());
+    }
+  });
+  return *this;
+}
+
+template <class Scalar, class Layout, class Space>
+InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add_dd(
+    const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
+    const DoubleDoubleMatrix<Scalar, Space>& c) {
+  context_.collective([&] {
+    require(v, w, c.high, 1);
+    require(v, w, c.low, 1);
+    if (context_.is_reproducible()) return record_reproducible(v, w, c);
+    const std::int64_t k = v.local_rows();
+    const OperationTimer<Space> timer(context_, Operation::inner_product,
+                                      Cost<Scalar>::inner_product_bytes(k, v.width(), w.width(), same_block(v, w)),
+                                      Cost<Scalar>::product_flops(k, v.width(), w.width()));
+    local_inner_product_dd(v, w, c);
+    record(c, v.rows());
+    double_double_ = true;
+  });
+  return *this;
+}
+
+template <class Scalar, class Layout, class Space>
+InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add_share(
+    const SmallMatrix<Scalar, Space>& c) {
+  context_.collective([&] {
+    if (!c.context().same(context_)) throw ShapeError("inner_product: C belongs to another context");
+    if (context_.is_reproducible()) {
+      throw Error("inner_product: a rank's share depends on its rows, and a reproducible Context has no sum for it");
+    }
+    require_room(1);
+    record({c, {}});
+  });
+  return *this;
+}
+
+template <class Scalar, class Layout, class Space>
+void InnerProducts<Scalar, Layout, Space>::require_room(int products) const {
+  if (count_ + products <= max_products) return;
+  throw ShapeError("inner_product: more than " + std::to_string(max_products) + " products in one reduction");
+}
+
+template <class Scalar, class Layout, class Space>
+void InnerProducts<Scalar, Layout, Space>::forget() noexcept {
+  if (any_on_host_) std::fill_n(on_host_, count_, OnHost{});
+  count_ = 0;
+  words_ = 0;
+  tag_ = 0;
+  double_double_ = any_on_host_ = false;
+}
+
+template <class Scalar, class Layout, class Space>
+Scalar* InnerProducts<Scalar, Layout, Space>::in_one_piece() const {
+  const Scalar* next = results_[0].high.data();
+  const auto follows = [&](const SmallMatrix<Scalar, Space>& c, std::int64_t rows, std::int64_t columns) {
+    const bool adjacent =
+        c.data() == next && c.rows() == rows && c.columns() == columns && (c.ld() == rows || columns == 1);
+    next += rows * columns;
+    return adjacent;
+  };
+  for (int half = 0; half < (double_double_ ? 2 : 1); ++half) {
+    for (int i = 0; i < count_; ++i) {
+      const auto& result = results_[i];
+      if (!follows(half == 0 ? result.high : result.low, result.rows(), result.columns())) return nullptr;
+    }
+  }
+  return results_[0].high.data();
+}
+
+template <class Scalar, class Layout, class Space>
+void InnerProducts<Scalar, Layout, Space>::reduce() {
+  if (count_ == 0) return;
+  struct AtTheEnd {
+    InnerProducts& products;
+    ~AtTheEnd() { products.forget(); }
+  };
+  const AtTheEnd forgets{*this};
+  if constexpr (is_host_space<Space>) {
+    if (context_.is_reproducible()) return reduce_reproducibly();
+  }
+  const bool alone = context_.communicator().size() == 1;
+  if (alone && !any_on_host_) return context_.sum_in<Space>(static_cast<Scalar*>(nullptr), words_, tag_);
+  const auto words = static_cast<std::size_t>(double_double_ ? 2 * words_ : words_);
+  WorkspaceScope<Space> scope(context_);
+  WorkspaceScope<StagingSpaceOf<Space>> staging(context_);
+  Scalar* sums = nullptr;     // all results as they are packed: high parts, then low parts words_ later
+  Scalar* on_host = nullptr;  // the same where some are wanted on the host
+  const auto bytes = [](std::int64_t numbers) { return static_cast<std::size_t>(numbers) * sizeof(Scalar); };
+  // body(result i, where it is packed)
+  const auto for_results = [&](Scalar* packed, auto body) {
+    for (int i = 0; i < count_; packed += results_[i].rows() * results_[i].columns(), ++i) body(i, packed);
+  };
+  const auto pack = [&](const SmallMatrix<Scalar, Space>& c, Scalar* packed) {
+    detail::copy_lines<Space>(context_, c.data(), bytes(c.ld()), packed, bytes(c.rows()), bytes(c.rows()),
+                              static_cast<std::size_t>(c.columns()));
+  };
+  const auto unpack = [&](const Scalar* packed, const SmallMatrix<Scalar, Space>& c) {
+    detail::copy_lines<Space>(context_, packed, bytes(c.rows()), c.data(), bytes(c.ld()), bytes(c.rows()),
+                              static_cast<std::size_t>(c.columns()));
+  };
+  const auto pack_result = [&](int i, Scalar* at) {
+    const auto& result = results_[i];
+    pack(result.high, at);
+    if (!double_double_) return;
+    pack(result.low, at + words_);
+    if (result.low.columns() > 0) return;
+    for_entries<Space, RowMajor>(context_, 1, result.rows() * result.columns(), SetZero<Scalar>{at + words_});
+  };
+  const auto copy_all = [&](const Scalar* from, Scalar* to) {
+    const std::size_t whole = words * sizeof(Scalar);
+    detail::copy_lines<Space>(context_, from, whole, to, whole, whole, 1);
+  };
+  Scalar* const piece = in_one_piece();
+  bool in_place = false;
+  context_.collective([&] {
+    const bool there = is_host_space<Space> || context_.sums_on_device<Space>();
+    in_place = there && piece != nullptr;
+    if (in_place) {
+      sums = piece;
+    } else {
+      sums = there ? scope.template take<Scalar>(words) : staging.template take<Scalar>(words);
+      piece != nullptr ? copy_all(piece, sums) : for_results(sums, pack_result);
+    }
+    if (there) {
+      context_.sum_in<Space>(sums, words_, tag_, double_double_);
+      if (!any_on_host_) return;
+      on_host = staging.template take<Scalar>(words);
+      copy_all(sums, on_host);
+      return context_.fence<Space>();
+    }
+    // From here on the host may write: no copy out of this memory is under way any more, be it an earlier call's.
+    context_.fence<Space>();
+    on_host = sums;
+    context_.sum_in<Kokkos::HostSpace>(sums, words_, tag_, double_double_);
+  });
+  if (any_on_host_) {
+    for_results(on_host, [&](int i, const Scalar* at) {
+      if (on_host_[i].asked) hand_over(on_host_[i], at, at + words_);
+    });
+  }
+  if (in_place || alone) return;
+  for_results(sums, [&](int i, const Scalar* at) {
+    if (any_on_host_ && on_host_[i].asked) return;
+    unpack(at, results_[i].high);
+    if (double_double_) unpack(at + words_, results_[i].low);
+  });
+}
+
+template <class Scalar, class Layout, class Space>
+void InnerProducts<Scalar, Layout, Space>::hand_over(const OnHost& to, const Scalar* high, const Scalar* low) const {
+  const std::int64_t above = to.above.rows(), rows = above + to.below.rows();
+  const auto copy = [&](const SmallMatrix<Scalar>& c, const Scalar* from) {
+    for (std::int64_t j = 0; j < c.columns(); ++j) std::copy_n(from + j * rows, c.rows(), c.data() + j * c.ld());
+  };
+  copy(to.above.high, high);
+  copy(to.above.low, low);
+  copy(to.below, high + above);
+}
+
+template <class Scalar, class Layout, class Space>
+InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add(
+    const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
+    const SmallMatrix<Scalar>& c) requires(!is_host_space<Space>) {
+  context_.collective([&] {
+    require_small("inner_product", "C", c, v.width(), w.width(), v, w);
+    add(v, w, SmallMatrix<Scalar, Space>::scratch(scope(), c.rows(), c.columns()));
+    want_on_host({{c, {}}, {}});
+  });
+  return *this;
+}
+
+template <class Scalar, class Layout, class Space>
+InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add_dd(
+    const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
+    const DoubleDoubleMatrix<Scalar>& c) requires(!is_host_space<Space>) {
+  context_.collective([&] {
+    require_small("inner_product", "C", c.high, v.width(), w.width(), v, w);
+    require_small("inner_product", "C", c.low, v.width(), w.width(), v, w);
+    add_dd(v, w, DoubleDoubleMatrix<Scalar, Space>::scratch(scope(), c.rows(), c.columns()));
+    want_on_host({c, {}});
+  });
+  return *this;
+}
+
+template <class Scalar, class Layout, class Space>
+InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add_share(
+    const SmallMatrix<Scalar>& c) requires(!is_host_space<Space>) {
+  context_.collective([&] {
+    add_share(detail::on_device(scope(), c));
+    want_on_host({{c, {}}, {}});
+  });
+  return *this;
+}
+
+template <class Scalar, class Layout, class Space>
+InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add_swept(
+    std::span<const BlockVector<Scalar, Layout, Space>> v, const SmallMatrix<Scalar>* s,
+    const BlockVector<Scalar, Layout, Space>& w, const SmallMatrix<Scalar>* x, kernels::Triangle triangle,
+    const SmallMatrix<Scalar>* p, const SmallMatrix<Scalar>& g) requires(!is_host_space<Space>) {
+  context_.collective([&] {
+    require_sweep(v, s, w, x);
+    require_small("inner_product", "G", g, w.width(), w.width(), w);
+    if (p != nullptr) {
+      require_small("inner_product", "P", *p, total_width(v), w.width(), w);
+      require_room(static_cast<int>(v.size()) + 1);
+    }
+    gram_schmidt_sweep(v, s, w, x, triangle);
+    const auto all = p != nullptr ? joined(v, w) : std::nullopt;
+    if (all) {
+      add(*all, w, SmallMatrix<Scalar, Space>::scratch(scope(), all->width(), w.width()));
+      return want_on_host({{*p, {}}, g});
+    }
+    if (p != nullptr) {
+      for_pieces(v, *p, [&](const auto& piece, const auto& rows) { add(piece, w, rows); });
+    }
+    add(w, w, g);
+  });
+  return *this;
+}
+
+template <class Scalar, class Layout, class Space>
+void InnerProducts<Scalar, Layout, Space>::want_on_host(const OnHost& to) {
+  on_host_[count_ - 1] = to;
+  on_host_[count_ - 1].asked = any_on_host_ = true;
+}
+
+template <class Scalar, class Layout, class Space>
+void InnerProducts<Scalar, Layout, Space>::reduce_reproducibly() {
+  RowProduct<Scalar> products[max_products];
+  double bytes = 0, flops = 0;
+  std::int64_t words = 0;
+  for (int i = 0; i < count_; ++i) {
+    const bool is_double_double = results_[i].low.columns() > 0;
+    const auto& product = products[i] = {v_[i], w_[i], is_double_double ? Wanted::double_double : Wanted::product};
+    bytes += Cost<Scalar>::inner_product_bytes(product.v.rows, product.v.columns, product.w.columns, product.same());
+    flops += Cost<Scalar>::product_flops(product.v.rows, product.v.columns, product.w.columns);
+    words += product.words();
+  }
+  const OperationTimer<Space> timer(context_, Operation::inner_product, bytes, flops);
+  WorkspaceScope<> scope(context_);
+  const Scalar* sums = context_.collective([&] {
+    auto* const to = scope.template take<Scalar>(static_cast<std::size_t>(words));
+    const std::span<const RowProduct<Scalar>> all(products, static_cast<std::size_t>(count_));
+    sum_reproducibly(context_, rows_, all, tag_, to);
+    return to;
+  });
+  for (int i = 0; i < count_; ++i) {
+    const SmallMatrix<Scalar, Space>* const halves[] = {&results_[i].high, &results_[i].low};
+    for (const auto* c : halves) {
+      for (std::int64_t j = 0; j < c->columns(); ++j, sums += c->rows()) {
+        std::copy_n(sums, c->rows(), c->data() + j * c->ld());
+      }
+    }
+  }
+}
+
+template <class Scalar, class Layout, class Space>
+void inner_product(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
+                   const SmallMatrix<Scalar, Space>& c) {
+  InnerProducts<Scalar, Layout, Space>(v.context()).add(v, w, c).reduce();
+}
+
+template <class Scalar, class Layout, class Space>
+void inner_product_dd(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
+                      const DoubleDoubleMatrix<Scalar, Space>& c) {
+  InnerProducts<Scalar, Layout, Space>(v.context()).add_dd(v, w, c).reduce();
+}
+
+#define BLOCKVEC_INNER_PRODUCTS(Scalar, Layout, Space)                                                                 \
+  template class InnerProducts<Scalar, Layout, Space>;                                                                 \
+  template void inner_product(const BlockVector<Scalar, Layout, Space>&, const BlockVector<Scalar, Layout, Space>&,    \
+                              const SmallMatrix<Scalar, Space>&);                                                      \
+  template void inner_product_dd(const BlockVector<Scalar, Layout, Space>&, const BlockVector<Scalar, Layout, Space>&, \
+                                 const DoubleDoubleMatrix<Scalar, Space>&);
+BLOCKVEC_FOR_BLOCK_VECTORS(BLOCKVEC_INNER_PRODUCTS)
+
+}  // namespace blockvec
