@@ -232,7 +232,7 @@ class Autotune {
     const bool by_row = !today.row.empty();
     if (by_row) {
       const auto usual = dispatch::candidates(device_, problem);
-      entries.insert(entries.begin(), {dispatch::best_candidate(device_, problem, usual).configuration, 0, 0});
+      entries.insert(entries.begin(), {dispatch::cheapest(device_, problem, usual).configuration, 0, 0});
     }
     entries.insert(entries.begin(), {today.configuration, 0, 0});
 

@@ -84,8 +84,19 @@ inline CudaPrediction predict(const CudaDevice& device, const CudaWork& work) {
 /// power lowers the clock rate.
 inline double cost(const CudaPrediction& prediction) { return prediction.seconds + 0.05 * prediction.busy_seconds; }
 
-/// Returns what a call runs: the measured row that covers it, or else what costs least of what collect(found) finds; of
-/// equal costs the first. A search takes microseconds, and a solver asks for a few products again and again, so each
+/// What costs least by the model; of equal costs the first.
+template <class Configuration, class Problem>
+CudaChoice<Configuration> cheapest(const CudaDevice& device, const Problem& problem,
+                                   const std::vector<Configuration>& found) {
+  CudaChoice<Configuration> choice{};
+  for (const Configuration& c : found) {
+    const CudaPrediction prediction = predict(device, problem, c);
+    if (&c == found.data() || cost(prediction) < cost(choice.prediction)) choice = {c, prediction, {}};
+  }
+  return choice;
+}
+
+/// Returns what a call runs: the measured row that covers it, or else the cheapest of what collect(found) finds. A search takes microseconds, and a solver asks for a few products again and again, so each
 /// thread keeps its last choices.
 template <class Configuration, class Problem, class Collect>
 CudaChoice<Configuration> row_or_best(const CudaDevice& device, const Problem& problem, Collect&& collect) {
@@ -102,13 +113,9 @@ CudaChoice<Configuration> row_or_best(const CudaDevice& device, const Problem& p
     choice.prediction = predict(device, problem, choice.configuration);
     choice.row = row->place;
   } else {
-    choice = {};
     std::vector<Configuration> found;
     collect(found);
-    for (const Configuration& c : found) {
-      const CudaPrediction prediction = predict(device, problem, c);
-      if (&c == found.data() || cost(prediction) < cost(choice.prediction)) choice = {c, prediction, {}};
-    }
+    choice = cheapest(device, problem, found);
   }
   if (last.size() == most) last.clear();
   last.emplace(problem, choice);
