@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "blockvec/checks.hpp"
+#include "blockvec/device_dots.hpp"
 #include "blockvec/dots.hpp"
 #include "blockvec/entries.hpp"
 #include "blockvec/instantiate.hpp"
@@ -59,19 +60,10 @@ struct TakeEvery {
 };
 
 #if BLOCKVEC_HAVE_CUDA_SPACE
-// On a device: the diagonals of products of up to 64 columns, which are bound by the memory as one column is.
 template <class Scalar, class Layout>
 void local_dots(const BlockVector<Scalar, Layout, Kokkos::CudaSpace>& v,
                 const BlockVector<Scalar, Layout, Kokkos::CudaSpace>& w, Scalar* values) {
-  constexpr std::int64_t widest = 64;
-  for (std::int64_t begin = 0; begin < v.width(); begin += widest) {
-    const std::int64_t end = std::min(v.width(), begin + widest);
-    WorkspaceScope<Kokkos::CudaSpace> scope(v.context());
-    const auto product = SmallMatrix<Scalar, Kokkos::CudaSpace>::scratch(scope, end - begin, end - begin);
-    local_inner_product(v.columns(begin, end), w.columns(begin, end), product);
-    detail::launch<Kokkos::CudaSpace>(v.context(), end - begin,
-                                      TakeEvery<Scalar>{product.data(), product.ld() + 1, values + begin, 1});
-  }
+  dots_on_device(v, w, values);
 }
 #endif
 

@@ -96,8 +96,8 @@ CudaChoice<Configuration> cheapest(const CudaDevice& device, const Problem& prob
   return choice;
 }
 
-/// Returns what a call runs: the measured row that covers it, or else the cheapest of what collect(found) finds. A search takes microseconds, and a solver asks for a few products again and again, so each
-/// thread keeps its last choices.
+/// Returns what a call runs: the measured row that covers it, or else the cheapest of what collect(found) finds. A
+/// search takes microseconds, and a solver asks for few products again and again: each thread keeps its last choices.
 template <class Configuration, class Problem, class Collect>
 CudaChoice<Configuration> row_or_best(const CudaDevice& device, const Problem& problem, Collect&& collect) {
   constexpr std::size_t most = 256;
@@ -122,8 +122,7 @@ CudaChoice<Configuration> row_or_best(const CudaDevice& device, const Problem& p
   return choice;
 }
 
-// The rules of each product (rules_tsmttsm.cpp, rules_tsmm.cpp) are read in order. Among the configurations that they
-// find, the model takes the one that costs least.
+// The rules of each product are read in order; of the configurations that they find the model takes the cheapest.
 
 /// What a rule's kernels are to those that the rules before it have found.
 enum class Place : std::uint8_t {
@@ -175,8 +174,7 @@ void add_candidates(const Rule<Problem> (&rules)[count], const CudaDevice& devic
 }
 
 /// Whether memory waits for products in double precision, on a device that makes them more slowly than an H200: `tiles`
-/// MMA tiles of 16 x 8 that are 16 deep for each row, which has `bytes`. Other work of the multiprocessors takes time
-/// besides.
+/// MMA tiles of 16 x 8 that are 16 deep for each row of `bytes` bytes, besides the multiprocessors' other work.
 bool waits_for_double(const CudaDevice& device, double tiles, double bytes);
 /// Whether tsmm in single precision waits so, and may be made in single precision.
 bool waits_for_double(const CudaDevice& device, const CudaTsmmProblem& p);
