@@ -4,7 +4,7 @@
 tool_packages="g++ cmake ninja-build"
 library_packages="libhwy-dev libopenblas-dev liblapacke-dev libopenmpi-dev openmpi-bin librandom123-dev"
 example_packages="libcli11-dev nlohmann-json3-dev libfmt-dev zlib1g-dev python3 python3-matplotlib"
-test_packages="libgtest-dev"
+test_packages="libgtest-dev libbenchmark-dev"
 
 build="$root/build/release"
 
