@@ -1,9 +1,11 @@
-// What do the element-wise operations of block vectors reach on a device, beside bare kernels on the same bytes?
-//   elementwise operations=copy,scale,axpby,fill,fill_random,column_norms,column_dots types=S,D,C,Z layouts=row,column
-//   widths=4,8,56 bytes=1e9 rounds=15
+// What do the element-wise operations of block vectors reach on a device, and the products with square small matrices,
+// beside bare kernels on the same bytes?
+//   elementwise operations=copy,scale,axpby,fill,fill_random,column_norms,column_dots,multiply_in_place,update
+//   types=S,D,C,Z layouts=row,column widths=4,8,56 bytes=1e9 rounds=15
 // Each block vector stands alone first, with the leading dimension that its constructor chooses, and is columns of one
 // with 64 columns then. Bare kernels move 16 bytes a thread; copies are held against the faster of such a kernel and
-// cudaMemcpy2DAsync, random numbers against filling with a constant, norms and dots against reading.
+// cudaMemcpy2DAsync, random numbers against filling with a constant, norms and dots against reading, products in place
+// against scaling, updates against the sum of two multiples.
 #include <algorithm>
 #include <blockvec/blockvec.hpp>
 #include <cstdio>
@@ -18,7 +20,8 @@ using namespace blockvec;
 using Settings = std::map<std::string, std::string>;
 using Space = Kokkos::CudaSpace;
 
-const Settings defaults{{"operations", "copy,scale,axpby,fill,fill_random,column_norms,column_dots"},
+const Settings defaults{{"operations",
+                         "copy,scale,axpby,fill,fill_random,column_norms,column_dots,multiply_in_place,update"},
                         {"types", "S,D,C,Z"},
                         {"layouts", "row,column"},
                         {"widths", "4,8,56"},
@@ -119,6 +122,12 @@ void measure(const Settings& settings, std::int64_t rows, std::int64_t width, bo
   fill_random(w, 2);
   const SmallMatrix<Scalar, Space> dots(context, 1, width);
   const SmallMatrix<RealOf<Scalar>, Space> norms(context, 1, width);
+  const SmallMatrix<Scalar, Space> square(context, width, width);
+  HostMatrix<Scalar> values("values", static_cast<std::size_t>(width), static_cast<std::size_t>(width));
+  for (std::int64_t i = 0; i < width; ++i) {  // a permutation: entries neither grow nor vanish
+    values(static_cast<std::size_t>(i), static_cast<std::size_t>((i + 1) % width)) = Scalar(1);
+  }
+  square.from_host(values);
   const Lines from = lines_of(v), to = lines_of(w);
   const int rounds = std::stoi(settings.at("rounds"));
   const auto seconds = [&](auto call) { return bench::median_seconds(stream, 3, rounds, 1.0, [&](int) { call(); }); };
@@ -159,6 +168,12 @@ void measure(const Settings& settings, std::int64_t rows, std::int64_t width, bo
     } else if (operation == "column_dots") {
       report(operation, 2, seconds([&] { column_dots(v, w, dots); }),
              seconds([&] { bare<ReadBoth>(from, to, stream); }));
+    } else if (operation == "multiply_in_place") {
+      report(operation, 2, seconds([&] { multiply_in_place(w, square); }),
+             seconds([&] { bare<Scaled>(from, to, stream); }));
+    } else if (operation == "update") {
+      report(operation, 3, seconds([&] { update(Scalar(1), v, square, Scalar(-1), w); }),
+             seconds([&] { bare<Combined>(from, to, stream); }));
     } else {
       throw Error("elementwise: unknown operation " + operation);
     }
