@@ -5,7 +5,8 @@
 //   orth_step rows=262144,1048576 shapes=56+8,24+8 methods=pipi+/cholqr2 layouts=row types=D blocks=easy,hard
 //   commit=...
 // A hard block lies mostly in the range of V: it takes two sweeps, and the floor is (3 m + 5 b) words. waits: how often
-// the host waited for the device in a call, and before its results are complete.
+// the host waited for the device in a call. launches: kernels of a call that is queued as a whole, those included that
+// find that they have nothing to do; 0 for other calls.
 #include <cublas_v2.h>
 #include <cusolverDn.h>
 
@@ -15,6 +16,7 @@
 #include <cmath>
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,6 +57,40 @@ double median_seconds(const Context& context, int rounds, Prepare&& prepare, Cal
   }
   return bench::median(seconds);
 }
+
+/// A stream of its own, so that what is ordered on it can be captured.
+class Stream {
+ public:
+  Stream() { bench::check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+  ~Stream() { cudaStreamDestroy(stream_); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  cudaStream_t get() const { return stream_; }
+
+  /// The kernels that call() launches.
+  template <class Call>
+  std::size_t kernels_of(Call&& call) const {
+    bench::check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
+    call();
+    cudaGraph_t graph = nullptr;
+    bench::check(cudaStreamEndCapture(stream_, &graph));
+    std::size_t count = 0;
+    bench::check(cudaGraphGetNodes(graph, nullptr, &count));
+    std::vector<cudaGraphNode_t> nodes(count);
+    bench::check(cudaGraphGetNodes(graph, nodes.data(), &count));
+    std::size_t kernels = 0;
+    for (const cudaGraphNode_t node : nodes) {
+      cudaGraphNodeType type{};
+      bench::check(cudaGraphNodeGetType(node, &type));
+      if (type == cudaGraphNodeTypeKernel) ++kernels;
+    }
+    bench::check(cudaGraphDestroy(graph));
+    return kernels;
+  }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
 
 /// One sweep by the vendor's libraries, row-major double: a row-major matrix is their transposed one.
 class Peer {
@@ -120,7 +156,8 @@ class Peer {
 template <class Scalar, class Layout>
 void measure(const Settings& settings, std::int64_t rows, std::int64_t m, std::int64_t b, const std::string& method,
              bool hard) {
-  const Context context = Context::self();
+  const Stream stream;
+  const Context context(Communicator::self(), 0, {.cuda = Kokkos::Cuda(stream.get())});
   const auto distribution = RowDistribution::uniform(rows, context.communicator());
   const BlockVector<Scalar, Layout, Space> basis(context, distribution, m + b, "basis");
   const BlockVector<Scalar, Layout, Space> saved(context, distribution, b, "saved");
@@ -152,6 +189,18 @@ void measure(const Settings& settings, std::int64_t rows, std::int64_t m, std::i
         waits = context.waits() - before;
       });
   if (result.rank != b) throw Error("orth_step: " + result.describe());
+  copy(saved, w);
+  const std::int64_t before = context.waits();
+  using Submitted = decltype(orthogonalizer.submit(v, w));
+  std::optional<Submitted> submitted(orthogonalizer.submit(v, w));
+  const bool is_queued = context.waits() == before;
+  submitted->get();
+  submitted.reset();  // its memory serves the next one
+  std::size_t launches = 0;
+  if (is_queued) {
+    std::optional<Submitted> captured;  // is not launched, and lives longer than the capture
+    launches = stream.kernels_of([&] { captured.emplace(orthogonalizer.submit(v, w)); });
+  }
   const double words = static_cast<double>(result.sweeps > 1 ? 3 * m + 5 * b : 2 * m + 3 * b);
   const double floor = words * static_cast<double>(rows) * sizeof(Scalar) / std::stod(settings.at("floor"));
   double peer = 0;
@@ -164,19 +213,20 @@ void measure(const Settings& settings, std::int64_t rows, std::int64_t m, std::i
                : libraries.sweep(v.data(), w.data(), rows, basis.ld());
         });
   }
-  std::printf("%lld,%lld,%lld,1,%s,%s,%c,%s,%d,%.4f,%.4f,%.3f,%lld,%s,%.4f,%s\n", static_cast<long long>(rows),
+  std::printf("%lld,%lld,%lld,1,%s,%s,%c,%s,%d,%.4f,%.4f,%.3f,%lld,%zu,%s,%.4f,%s\n", static_cast<long long>(rows),
               static_cast<long long>(m), static_cast<long long>(b), method.c_str(),
               std::is_same_v<Layout, RowMajor> ? "row" : "column", sizeof(Scalar) == 16 ? 'Z' : 'D',
               hard ? "hard" : "easy", static_cast<int>(result.sweeps), 1e3 * seconds, 1e3 * floor, seconds / floor,
-              static_cast<long long>(waits), peer > 0 ? (hard ? "cublas bcgs2" : "cublas sweep") : "", 1e3 * peer,
-              settings.at("commit").c_str());
+              static_cast<long long>(waits), launches, peer > 0 ? (hard ? "cublas bcgs2" : "cublas sweep") : "",
+              1e3 * peer, settings.at("commit").c_str());
   std::fflush(stdout);
 }
 
 using bench::split;
 
 int run(const Settings& settings) {
-  std::printf("rows,m,b,ranks,method,layout,type,block,sweeps,ms,floor_ms,ratio_to_floor,waits,peer,peer_ms,commit\n");
+  std::printf(
+      "rows,m,b,ranks,method,layout,type,block,sweeps,ms,floor_ms,ratio_to_floor,waits,launches,peer,peer_ms,commit\n");
   for (const std::string& method : split(settings.at("methods"), ',')) {
     for (const std::string& layout : split(settings.at("layouts"), ',')) {
       for (const std::string& type : split(settings.at("types"), ',')) {

@@ -12,7 +12,7 @@ namespace blockvec {
 
 template <class Scalar, class Layout, class Space>
 void conditional_sweep(const BlockVector<Scalar, Layout, Space>& all, const SmallMatrix<Scalar, Space>& c,
-                       const unsigned* condition) {
+                       const unsigned* changes, const NextProducts<Scalar, Space>* next) {
   constexpr const char* name = "conditional_sweep";
   const std::int64_t k = all.local_rows(), b = c.columns(), m = all.width() - b;
   if (m < 0) {
@@ -20,21 +20,26 @@ void conditional_sweep(const BlockVector<Scalar, Layout, Space>& all, const Smal
                      " columns, expected no more than V");
   }
   require_small(name, "C", c, all.width(), b, all);
-  const OperationTimer<Space> timer(all.context(), Operation::gram_schmidt_sweep,
-                                    Cost<Scalar>::sweep_bytes(k, m, b, true), Cost<Scalar>::product_flops(k, m + b, b));
-  WorkspaceScope<Space> scope(all.context());
-  auto execution = tsmm_execution(scope, all, b);
-  if constexpr (is_host_space<Space>) {
-    if (*condition == 0) return;
-  } else {
-    execution.condition = condition;
+  if (next != nullptr) require_small(name, "P", next->p, all.width(), b, all);
+  if (!is_ruled_out<Space>(changes)) {
+    const OperationTimer<Space> timer(all.context(), Operation::gram_schmidt_sweep,
+                                      Cost<Scalar>::sweep_bytes(k, m, b, true),
+                                      Cost<Scalar>::product_flops(k, m + b, b));
+    WorkspaceScope<Space> scope(all.context());
+    kernels::tsmm_inplace<KernelScalar<Scalar>>(all.matrix(), kernel_matrix(c), kernels::Triangle::general,
+                                                under(changes, tsmm_execution(scope, all, b)), m);
   }
-  kernels::tsmm_inplace<KernelScalar<Scalar>>(all.matrix(), kernel_matrix(c), kernels::Triangle::general, execution, m);
+  if (next == nullptr) return;
+  const auto w = all.columns(m, m + b);
+  const OperationTimer<Space> timer(all.context(), Operation::inner_product,
+                                    Cost<Scalar>::inner_product_bytes(k, m + b, b, same_block(all, w)),
+                                    Cost<Scalar>::product_flops(k, m + b, b));
+  local_inner_product(all, w, next->p, next->condition);
 }
 
 #define BLOCKVEC_CONDITIONAL_SWEEP(Scalar, Layout, Space)                                                       \
   template void conditional_sweep(const BlockVector<Scalar, Layout, Space>&, const SmallMatrix<Scalar, Space>&, \
-                                  const unsigned*);
+                                  const unsigned*, const NextProducts<Scalar, Space>*);
 BLOCKVEC_FOR_BLOCK_VECTORS(BLOCKVEC_CONDITIONAL_SWEEP)
 
 }  // namespace blockvec

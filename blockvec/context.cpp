@@ -14,6 +14,12 @@
 #include "blockvec/bandwidth.hpp"
 #include "blockvec/instantiate.hpp"
 
+#if BLOCKVEC_HAVE_CUDA_SPACE
+#include <cuda_runtime.h>
+
+#include <blockvec/kernels/cuda.hpp>
+#endif
+
 namespace blockvec {
 
 struct Context::State {
@@ -104,10 +110,49 @@ void Context::fence() const {
     ++state_->waits;
   }
 }
-#define BLOCKVEC_CONTEXT(Space) template void Context::fence<Space>() const;
+
+#if BLOCKVEC_HAVE_CUDA_SPACE
+namespace {
+
+void poll(const unsigned* word, cudaStream_t stream) {
+  constexpr int looks = 20000;  // some ten microseconds: a device that has failed is found out soon, and asked seldom
+  const auto arrived = [&] { return __atomic_load_n(word, __ATOMIC_ACQUIRE) != 0; };
+  while (true) {
+    for (int i = 0; i < looks; ++i) {
+      if (arrived()) return;
+    }
+    const cudaError_t status = cudaStreamQuery(stream);
+    if (arrived()) return;
+    if (status != cudaErrorNotReady) {
+      throw kernels::CudaError(std::string("Context::await: ") + cudaGetErrorName(status) + ", " +
+                               (status == cudaSuccess ? "and the device did not write what the host waits for"
+                                                      : cudaGetErrorString(status)));
+    }
+    cudaGetLastError();  // that the device is still at work is no error
+    std::this_thread::yield();
+  }
+}
+
+}  // namespace
+
+template <class Space>
+void Context::await(const unsigned* word) const {
+  if constexpr (!is_host_space<Space>) {
+    ++state_->waits;
+    poll(word, execution_space<Space>().cuda_stream());
+  }
+}
+#else
+template <class Space>
+void Context::await(const unsigned*) const {}
+#endif
+#define BLOCKVEC_CONTEXT(Space)                \
+  template void Context::fence<Space>() const; \
+  template void Context::await<Space>(const unsigned*) const;
 BLOCKVEC_FOR_SPACES(BLOCKVEC_CONTEXT)
 
 void Context::count_reduction() const { ++state_->reductions; }
+void Context::discount_reduction() const { --state_->reductions; }
 
 Context::Stage::Stage(State* state, bool is_collective) noexcept : state_(state), is_collective_(is_collective) {
   if (state_ == nullptr) return;

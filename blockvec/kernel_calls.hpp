@@ -44,11 +44,26 @@ auto kernel_execution(WorkspaceScope<Space>& scope, std::size_t bytes) {
   }
 }
 
-/// C = V^H W for this rank's rows.
+/// Whether a product under this condition may leave its output alone: on the host it is known when the product is
+/// asked for, on a device when its kernels run, which then look at it themselves. Null: there is no condition.
+template <class Space>
+bool is_ruled_out(const unsigned* condition) {
+  return is_host_space<Space> && condition != nullptr && *condition == 0;
+}
+
+/// The same execution under a condition.
+inline kernels::HostExecution under(const unsigned*, const kernels::HostExecution& execution) { return execution; }
+inline kernels::CudaExecution under(const unsigned* condition, kernels::CudaExecution execution) {
+  execution.condition = condition;
+  return execution;
+}
+
+/// C = V^H W for this rank's rows; where *condition is zero C stays as it is.
 template <class Scalar, class Layout, class Space>
 void local_inner_product(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
-                         const SmallMatrix<Scalar, Space>& c) {
+                         const SmallMatrix<Scalar, Space>& c, const unsigned* condition = nullptr) {
   using Kernel = KernelScalar<Scalar>;
+  if (is_ruled_out<Space>(condition)) return;
   WorkspaceScope<Space> scope(v.context());
   const auto bytes = [&] {
     if constexpr (is_host_space<Space>) {
@@ -58,7 +73,7 @@ void local_inner_product(const BlockVector<Scalar, Layout, Space>& v, const Bloc
     }
   }();
   kernels::tsmttsm<Kernel>(kernels::Op::conjugate_transpose, Kernel(1), v.matrix(), w.matrix(), Kernel(0),
-                           kernel_matrix(c), kernel_execution(scope, bytes));
+                           kernel_matrix(c), under(condition, kernel_execution(scope, bytes)));
 }
 
 /// The same in double-double.

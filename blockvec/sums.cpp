@@ -40,7 +40,18 @@ bool Context::sums_on_device() const {
   }
   return false;
 }
-#define BLOCKVEC_SUMS_ON_DEVICE(Space) template bool Context::sums_on_device<Space>() const;
+
+template <class Space>
+bool Context::sums_in_order() const {
+  if (communicator().size() == 1) return true;
+  if constexpr (!is_host_space<Space>) {
+    return communicator().connect_device(execution_space<Space>().cuda_device()) == DeviceTransport::nccl;
+  }
+  return false;
+}
+#define BLOCKVEC_SUMS_ON_DEVICE(Space)                  \
+  template bool Context::sums_on_device<Space>() const; \
+  template bool Context::sums_in_order<Space>() const;
 BLOCKVEC_FOR_SPACES(BLOCKVEC_SUMS_ON_DEVICE)
 
 namespace {

@@ -120,7 +120,7 @@ void divide(Call<Scalar, Layout, Space>& call, const BlockVector<Scalar, Layout,
   std::int64_t& words = call.findings.words;
   dense::triangular_inverse(r, x);
   dense::column_squares(r, columns);
-  if (n == 1 || dense::amplification(columns, x) <= Factor<Scalar>::direct_limit) {
+  if (n == 1 || dense::amplification(columns, x) <= Trust<RealOf<Scalar>>::direct_limit) {
     multiply_in_place(w, x, kernels::Triangle::upper);
     words += 2 * n;
     return;
@@ -136,7 +136,7 @@ void divide(Call<Scalar, Layout, Space>& call, const BlockVector<Scalar, Layout,
 template <class Scalar, class Layout, class Space>
 void apply_factor(Call<Scalar, Layout, Space>& call, bool projects, Known next) {
   const auto& factor = call.factor;
-  if (factor.is_upper() && factor.a > Factor<Scalar>::direct_limit) {
+  if (factor.is_upper() && factor.a > Trust<RealOf<Scalar>>::direct_limit) {
     if (projects) subtract_projection(call);
     call.image.forget();
     divide(call, call.block.w, factor.r);

@@ -26,8 +26,6 @@ struct Factor {
   bool is_upper() const { return triangle == kernels::Triangle::upper; }
   Trust<Real> trust() const { return {true, inner, a, passed_on}; }
 
-  static constexpr Real direct_limit = 1024;  ///< of a, for division by the inverse
-
   Small r, inverse;
   Real a = 1;          ///< dense::amplification of the inverse: bounds what rounding does to V^H Q
   Real inner = 1;      ///< as in Trust

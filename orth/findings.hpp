@@ -49,7 +49,8 @@ struct Findings {
   std::int64_t visible_rank = std::numeric_limits<std::int64_t>::max();  ///< columns that factorisations told apart
   std::int64_t words = 0;                                                ///< of tall data moved, a row
   std::int64_t reductions_before;
-  bool broken = false;  ///< a method that is not to escalate did not go through, or not for all columns
+  bool left_to_device = false;  ///< what has been queued is all that was done to W
+  bool broken = false;          ///< a method that is not to escalate did not go through, or not for all columns
 };
 
 }  // namespace blockvec::orth

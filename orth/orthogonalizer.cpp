@@ -1,4 +1,6 @@
 #include <blockvec/orth/orthogonalizer.hpp>
+#include <memory>
+#include <optional>
 
 #include "blockvec/instantiate.hpp"
 #include "orth/checks.hpp"
@@ -37,6 +39,33 @@ Result Orthogonalizer::normalize(const BlockVector<Scalar, Layout, Space>& w,
   return project_and_normalize<Scalar, Layout, Space>({}, w, nullptr, r, metric);
 }
 
+namespace {
+
+template <class Scalar, class Layout, class Space>
+void require_call(const Context& context, const Basis<Scalar, Layout, Space>& v,
+                  const BlockVector<Scalar, Layout, Space>& w, const SmallMatrix<Scalar, Space>* s,
+                  const SmallMatrix<Scalar, Space>* r, const Metric<Scalar, Layout, Space>* metric) {
+  constexpr const char* verb = "project_and_normalize";
+  require_operands(verb, context, v, w);
+  require_metric(verb, v, w, metric);
+  require_coefficients(verb, "S", s, v.width(), w.width());
+  require_coefficients(verb, "R", r, w.width(), w.width());
+}
+
+/// The second half of a call: from what has been queued, if anything, to the result.
+template <class Scalar, class Layout, class Space>
+Result complete(Call<Scalar, Layout, Space>& call, const Queued<Scalar, Layout, Space>& queued,
+                const SmallMatrix<Scalar, Space>* s, const SmallMatrix<Scalar, Space>* r) {
+  const auto& block = call.block;
+  Result result = orthonormalize(call, queued, s, r);
+  record(block.context, block.m > 0 ? "project_and_normalize" : "normalize",
+         {block.options.between, block.options.within, block.m > 0, true}, result, block.b);
+  require_full_rank(block.options, block.w, block.v, result);
+  return result;
+}
+
+}  // namespace
+
 template <class Scalar, class Layout, class Space>
 Result Orthogonalizer::project_and_normalize(const std::type_identity_t<Basis<Scalar, Layout, Space>>& v,
                                              const BlockVector<Scalar, Layout, Space>& w,
@@ -44,18 +73,78 @@ Result Orthogonalizer::project_and_normalize(const std::type_identity_t<Basis<Sc
                                              const std::type_identity_t<SmallMatrix<Scalar, Space>>* r,
                                              const std::type_identity_t<Metric<Scalar, Layout, Space>>* metric) {
   return context_.collective([&]() -> Result {
-    require_operands("project_and_normalize", context_, v, w);
-    require_metric("project_and_normalize", v, w, metric);
-    require_coefficients("project_and_normalize", "S", s, v.width(), w.width());
-    require_coefficients("project_and_normalize", "R", r, w.width(), w.width());
+    require_call(context_, v, w, s, r, metric);
     if (w.width() == 0) return {};
-    Call<Scalar, Layout, Space> call(context_, options_, draws_, v, w, metric);
-    Result result = orthonormalize(call, s, r);
-    record(context_, v.width() > 0 ? "project_and_normalize" : "normalize",
-           {options_.between, options_.within, v.width() > 0, true}, result, w.width());
-    require_full_rank(options_, w, v, result);
+    const auto queued = queue_sweeps(Block<Scalar, Layout, Space>(context_, options_, v, w, metric));
+    Call<Scalar, Layout, Space> call(context_, options_, draws_, v, w, metric);  // a device works meanwhile
+    return complete(call, queued, s, r);
+  });
+}
+
+/// What get() needs: the operands and what has been queued, or else the result.
+template <class Scalar, class Layout, class Space>
+struct Submitted<Scalar, Layout, Space>::State {
+  Orthogonalizer* orthogonalizer;
+  Basis<Scalar, Layout, Space> v;
+  BlockVector<Scalar, Layout, Space> w;
+  std::optional<SmallMatrix<Scalar, Space>> s, r;
+  Queued<Scalar, Layout, Space> queued;
+  Result result;
+  bool is_there = true;         // the result
+  bool left_to_device = false;  // known after get()
+};
+
+template <class Scalar, class Layout, class Space>
+Submitted<Scalar, Layout, Space> Orthogonalizer::submit(
+    const std::type_identity_t<Basis<Scalar, Layout, Space>>& v, const BlockVector<Scalar, Layout, Space>& w,
+    const std::type_identity_t<SmallMatrix<Scalar, Space>>* s,
+    const std::type_identity_t<SmallMatrix<Scalar, Space>>* r,
+    const std::type_identity_t<Metric<Scalar, Layout, Space>>* metric) {
+  using Handle = Submitted<Scalar, Layout, Space>;
+  return context_.collective([&]() -> Handle {
+    require_call(context_, v, w, s, r, metric);
+    const auto kept = [](const auto* small) { return small != nullptr ? std::optional(*small) : std::nullopt; };
+    auto queued = w.width() > 0 ? queue_sweeps(Block<Scalar, Layout, Space>(context_, options_, v, w, metric))
+                                : Queued<Scalar, Layout, Space>();
+    using State = typename Handle::State;
+    std::unique_ptr<State> state(new State{this, v, w, kept(s), kept(r), std::move(queued), {}});
+    if (!state->queued) state->result = project_and_normalize<Scalar, Layout, Space>(v, w, s, r, metric);
+    return Handle(std::move(state));
+  });
+}
+
+template <class Scalar, class Layout, class Space>
+Submitted<Scalar, Layout, Space>::Submitted(std::unique_ptr<State> state) : state_(std::move(state)) {}
+template <class Scalar, class Layout, class Space>
+Submitted<Scalar, Layout, Space>::Submitted(Submitted&&) noexcept = default;
+template <class Scalar, class Layout, class Space>
+Submitted<Scalar, Layout, Space>& Submitted<Scalar, Layout, Space>::operator=(Submitted&&) noexcept = default;
+template <class Scalar, class Layout, class Space>
+Submitted<Scalar, Layout, Space>::~Submitted() = default;
+
+template <class Scalar, class Layout, class Space>
+Result Submitted<Scalar, Layout, Space>::get() {
+  if (state_ == nullptr || !state_->is_there) throw Error("orth: get() of a result that is not there any more");
+  State& state = *state_;
+  if (!state.queued) {
+    state.is_there = false;
+    state.left_to_device = true;
+    return std::move(state.result);
+  }
+  const Orthogonalizer& given = *state.orthogonalizer;
+  return given.context_.collective([&] {
+    Call<Scalar, Layout, Space> call(given.context_, given.options_, state.orthogonalizer->draws_, state.v, state.w);
+    const auto set = [](const auto& small) { return small ? &*small : nullptr; };
+    state.left_to_device = false;
+    const auto result = complete(call, state.queued, set(state.s), set(state.r));
+    state.left_to_device = call.findings.left_to_device;
     return result;
   });
+}
+
+template <class Scalar, class Layout, class Space>
+bool Submitted<Scalar, Layout, Space>::left_to_device() const {
+  return state_ != nullptr && state_->left_to_device;
 }
 
 template <class Scalar, class Layout, class Space>
@@ -85,6 +174,10 @@ BLOCKVEC_FOR_SCALARS(BLOCKVEC_ORTH_SCALAR)
   template Result Orthogonalizer::project_and_normalize(                                                              \
       const Basis<Scalar, Layout, Space>&, const BlockVector<Scalar, Layout, Space>&,                                 \
       const SmallMatrix<Scalar, Space>*, const SmallMatrix<Scalar, Space>*, const Metric<Scalar, Layout, Space>*);    \
+  template Submitted<Scalar, Layout, Space> Orthogonalizer::submit(                                                   \
+      const Basis<Scalar, Layout, Space>&, const BlockVector<Scalar, Layout, Space>&,                                 \
+      const SmallMatrix<Scalar, Space>*, const SmallMatrix<Scalar, Space>*, const Metric<Scalar, Layout, Space>*);    \
+  template class Submitted<Scalar, Layout, Space>;                                                                    \
   template RealOf<Scalar> orthogonality_loss(const BlockVector<Scalar, Layout, Space>&);
 BLOCKVEC_FOR_BLOCK_VECTORS(BLOCKVEC_ORTH)
 

@@ -1,10 +1,11 @@
 #pragma once
 
+#include <blockvec/conditional_sweep.hpp>
 #include <optional>
 
 #include "orth/deficiency.hpp"
 #include "orth/extended.hpp"
-#include "orth/queued_sweep.hpp"
+#include "orth/queued_sweeps.hpp"
 #include "orth/range.hpp"
 #include "orth/recovery.hpp"
 #include "orth/sweeps.hpp"
@@ -18,41 +19,83 @@ Trust<RealOf<Scalar>> sweep_of(Call<Scalar, Layout, Space>& call, Kind kind, Ano
   return kind >= Kind::pythagorean ? pip_sweep(call, another) : bcgs_sweep(call, kind == Kind::by_blocks);
 }
 
-/// Whether a first sweep is to run on a device from its products to the change of W: a Pythagorean one after which,
-/// where it is enough, no other one is asked for, on a W that follows V in one block vector.
+/// Whether another sweep follows the first one, of methods that may be queued.
 template <class Scalar, class Layout, class Space>
-bool may_be_queued(const Call<Scalar, Layout, Space>& call) {
-  const auto& block = call.block;
-  if (is_host_space<Space> || block.metric != nullptr || block.b > most_pythagorean_columns) return false;
-  const Within within = block.within();
-  if (block.m == 0) return within == Within::cholqr || (within == Within::cholqr2 && block.options.adaptive);
-  const Plan plan = plan_of(block.between());
-  return plan.first == Kind::pythagorean && (plan.second == Kind::none || block.options.adaptive) &&
-         within != Within::svqb && block.v.precedes(block.w);
+Another after_first(const Block<Scalar, Layout, Space>& block) {
+  const bool two = block.m > 0 ? plan_of(block.between()).second != Kind::none : sweeps_after_first(block.within()) > 0;
+  return !two ? Another::none : block.options.adaptive ? Another::may : Another::must;
 }
 
-/// That sweep. Where it is not enough W is as it was, with its products at hand. One wait for the device.
+/// Whether the sweeps of a call may run on a device from the first products to the last change of W: Pythagorean ones,
+/// by Cholesky, on a W that follows V in one block vector.
 template <class Scalar, class Layout, class Space>
-Trust<RealOf<Scalar>> queued_first_sweep(Call<Scalar, Layout, Space>& call) {
-  const auto& block = call.block;
-  const std::int64_t m = block.m, b = block.b;
-  const QueuedSweep<Scalar, Layout, Space> queued(block.v.joined(block.w), m,
-                                                  pythagorean_limits<Scalar>(m, b, block.options.escalate));
-  const auto sweep = queued.results();
-  call.findings.words += m + b;
-  if (sweep.status.certified == 0) {
-    dense::copy(sweep.s, call.products.s);
-    dense::copy(sweep.g, call.products.g);
-    call.products.set_known(Known::all);
-    return {};
+bool may_be_queued(const Block<Scalar, Layout, Space>& block) {
+  if (is_host_space<Space> || block.metric != nullptr || block.b > most_pythagorean_columns) return false;
+  const Within within = block.within();
+  if (block.m == 0) return within == Within::cholqr || within == Within::cholqr2;
+  return plan_of(block.between()).first == Kind::pythagorean && within != Within::svqb && block.v.precedes(block.w);
+}
+
+template <class Scalar, class Layout, class Space>
+using Queued = std::optional<QueuedSweeps<Scalar, Layout, Space>>;
+
+/// These sweeps, if they may be queued.
+template <class Scalar, class Layout, class Space>
+Queued<Scalar, Layout, Space> queue_sweeps(const Block<Scalar, Layout, Space>& block) {
+  Queued<Scalar, Layout, Space> queued;
+  if (!may_be_queued(block)) return queued;
+  queued.emplace(block.v.joined(block.w), block.m, pythagorean_limits<Scalar>(block.m, block.b, block.options.escalate),
+                 after_first(block));
+  return queued;
+}
+
+/// Takes over what queued sweeps have come to: coefficients and costs, and the products of the one that did not change
+/// W, if there is one. Returns the trust in the last one that did.
+template <class Scalar, class Layout, class Space>
+Trust<RealOf<Scalar>> adopt(Call<Scalar, Layout, Space>& call, const QueuedSweeps<Scalar, Layout, Space>& queued) {
+  const std::int64_t m = call.block.m, b = call.block.b;
+  const auto results = queued.results();
+  Findings& findings = call.findings;
+  auto& products = call.products;
+  findings.reductions_before = call.block.context.reductions() - results.formed;
+  findings.words += m + b;
+  Trust<RealOf<Scalar>> trust;
+  for (int i = 0; i < results.formed; ++i) {
+    const auto& [status, s, g, r] = results.sweeps[i];
+    const bool is_last = i + 1 == results.formed;
+    if (status.changes == 0 || i == 0) {
+      dense::copy(s, products.s);
+      dense::copy(g, products.g);
+      products.set_known(Known::all);
+    }
+    if (status.changes == 0) break;
+    if (i == 0) {
+      dense::copy(products.squares, call.lengths.original);
+      call.image.end_first_look();
+      dense::copy(s, call.coefficients.s);
+      dense::copy(r, call.coefficients.r);
+    } else {
+      call.coefficients.project(s);
+      call.coefficients.divide(r);
+    }
+    products.forget();
+    ++findings.result.sweeps;
+    findings.words += conditional_sweep_words(m, b, !is_last);
+    findings.note_condition(status.condition_estimate);
+    trust = {true, status.a, m > 0 ? status.a : 1, status.passed_on};
   }
-  ++call.findings.result.sweeps;
-  call.findings.words += m + 2 * b;
-  call.findings.note_condition(sweep.status.condition_estimate);
-  dense::copy(sweep.s, call.coefficients.s);
-  dense::copy(sweep.r, call.coefficients.r);
-  const auto a = sweep.status.a;
-  return {true, a, m > 0 ? a : 1, sweep.status.passed_on};
+  return trust;
+}
+
+/// The second one of the sweeps that the options ask for, after a first one that was not enough.
+template <class Scalar, class Layout, class Space>
+Trust<RealOf<Scalar>> second_sweep(Call<Scalar, Layout, Space>& call) {
+  if (call.block.m == 0) {
+    const auto sweep = gram_sweep(call, Within::cholqr, Another::none);
+    return {sweep.done, sweep.inner, 1, 0};
+  }
+  return sweep_of(call, plan_of(call.block.between()).second,
+                  call.block.options.escalate ? Another::may : Another::none);
 }
 
 /// The sweeps that the options ask for, no more; of the second only as much as is needed.
@@ -76,7 +119,7 @@ Trust<RealOf<Scalar>> chosen_sweeps(Call<Scalar, Layout, Space>& call) {
     case Verdict::tidy:
       return tidy_sweep(call, first);
     default:
-      return sweep_of(call, plan.second, otherwise);
+      return second_sweep(call);
   }
 }
 
@@ -115,10 +158,12 @@ struct Defect {
   std::int64_t known = 0;
 };
 
-/// `defect`: for pip-dd, which completes it; null: it is computed for this call.
+/// From the sweeps that have been queued, if any, to the end. `defect`: for pip-dd, which completes it; null: it is
+/// computed for this call.
 template <class Scalar, class Layout, class Space>
-Result orthonormalize(Call<Scalar, Layout, Space>& call, const SmallMatrix<Scalar, Space>* s,
-                      const SmallMatrix<Scalar, Space>* r, const Defect<Scalar>* defect = nullptr) {
+Result orthonormalize(Call<Scalar, Layout, Space>& call, const Queued<Scalar, Layout, Space>& queued,
+                      const SmallMatrix<Scalar, Space>* s, const SmallMatrix<Scalar, Space>* r,
+                      const Defect<Scalar>* defect = nullptr) {
   const auto& block = call.block;
   const bool escalates = block.options.escalate;
   call.findings.begin(block.method(block.m > 0, true), block.options);
@@ -131,11 +176,15 @@ Result orthonormalize(Call<Scalar, Layout, Space>& call, const SmallMatrix<Scala
     call.extended = &*extended;
   }
   Trust<RealOf<Scalar>> sweep;
-  if (may_be_queued(call)) sweep = queued_first_sweep(call);
+  if (queued) sweep = adopt(call, *queued);
   if (!sweep.done) {
     look_at_block(call);
     sweep = chosen_sweeps(call);
     call.extended = nullptr;
+  } else if (call.products.known == Known::all) {
+    sweep = second_sweep(call);
+  } else {
+    call.findings.left_to_device = sweep.certified() || !escalates;
   }
   if (!sweep.certified() && escalates) sweep = escalate(call, sweep);
   Result& result = call.findings.result;

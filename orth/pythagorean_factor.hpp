@@ -17,6 +17,7 @@ struct PythagoreanLimits {
   Real tolerance;     ///< of a pivot, relative to the squared length of its column before the projection
   Real low, high;     ///< squared lengths outside are not to be trusted
   Real noise;         ///< noise * a > 1: the factor is rounding noise. 0 where that does not count
+  Real direct;        ///< the largest ||D R^-1||_2^2, D the lengths of R's columns, for a change by the inverse of R
   Real inner, outer;  ///< the largest a that leaves W orthonormal, and orthogonal to V
   Real passed_on;     ///< the largest bound of ||S R^-1||_2^2
 };
@@ -31,6 +32,7 @@ PythagoreanLimits<RealOf<Scalar>> pythagorean_limits(std::int64_t m, std::int64_
           std::numeric_limits<Real>::min() / precision,
           std::numeric_limits<Real>::max() * precision,
           escalates ? 16 * std::sqrt(static_cast<Real>(m + b)) * epsilon<Scalar> : Real(0),
+          Trust<Real>::direct_limit,
           Trust<Real>::inner_limit,
           Trust<Real>::outer_limit,
           Trust<Real>::passed_on_limit};
@@ -39,7 +41,10 @@ PythagoreanLimits<RealOf<Scalar>> pythagorean_limits(std::int64_t m, std::int64_
 /// What the kernel says.
 template <class Real>
 struct PythagoreanStatus {
-  unsigned certified;       ///< 1: the sweep is enough, else 0. A product's condition (kernels::CudaExecution)
+  unsigned certified;       ///< 1: the sweep is enough, else 0
+  unsigned changes;         ///< 1: R is to be trusted, so that W may change by it. This and the next: 0 elsewhere, and
+                            ///< where the kernel's condition is; conditions of products (kernels::CudaExecution)
+  unsigned continues;       ///< 1: W changes, and another sweep is to follow
   unsigned finite;          ///< S, G and G - S^H S hold neither NaN nor Inf
   unsigned in_range;        ///< all squared lengths are within the limits
   int rank;                 ///< pivots above their thresholds before the first one that is not; b: R, X and C are there
@@ -64,11 +69,23 @@ struct PythagoreanFactor {
   static std::size_t bytes(std::int64_t m, std::int64_t b) { return status_at(m, b) + sizeof(Status); }
   /// Where the status begins.
   static std::size_t status_at(std::int64_t m, std::int64_t b) {
-    constexpr std::size_t unit = 16;
-    return (static_cast<std::size_t>((m + 2 * b) * b) * sizeof(Scalar) + unit - 1) / unit * unit;
+    return rounded(static_cast<std::size_t>((m + 2 * b) * b) * sizeof(Scalar), 16);
   }
-  /// Uninitialised, from scratch memory: lives as long as the scope.
-  static PythagoreanFactor scratch(WorkspaceScope<Space>& scope, std::int64_t m, std::int64_t b);
+  /// Bytes of all of it, a multiple of 128, and the matrices in so much memory, uninitialised.
+  static std::size_t whole_bytes(std::int64_t m, std::int64_t b) {
+    return rounded(bytes(m, b), 128) + rounded(static_cast<std::size_t>((m + b) * b) * sizeof(Scalar), 128);
+  }
+  static PythagoreanFactor in(std::byte* memory, const Context& context, std::int64_t m, std::int64_t b);
+
+ private:
+  static std::size_t rounded(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
+};
+
+/// Who hears of a factor on the host.
+struct PythagoreanReport {
+  std::byte* copy = nullptr;    ///< staging memory for bytes(m, b) bytes, which gets P, R and the status
+  unsigned* word = nullptr;     ///< staging memory, or null: is set to 1 when the copy is there, but
+  bool when_continuing = true;  ///< whether also where another sweep is to follow
 };
 
 /// The widest block that the kernel takes.
@@ -76,11 +93,13 @@ inline constexpr std::int64_t most_pythagorean_columns = 64;
 
 /// Sets the status from P, and R and C where the status has full rank: the factor of G - S^H S as dense::cholesky finds
 /// it against diag(G), its inverse, dense::amplification and dense::sum_of_shares. One kernel in the order of the
-/// context's instance on a device, at once on the host; all sums in a fixed order, the same bits every time. `copy`:
-/// staging memory for bytes(m, b) bytes, which gets P, R and the status. Cost: (m + b) b^2 products by one
-/// multiprocessor. Throws ShapeError for b = 0 and beyond most_pythagorean_columns.
+/// context's instance on a device, at once on the host; all sums in a fixed order, the same bits every time.
+/// `another`: whether another sweep is to follow. `condition`, in the memory of Space: where it is zero the status says
+/// that nothing changes, and that is all; null: it holds. Cost: (m + b) b^2 products by one multiprocessor. Throws
+/// ShapeError for b = 0 and beyond most_pythagorean_columns.
 template <class Scalar, class Space>
 void factorize_pythagorean(const PythagoreanFactor<Scalar, Space>& factor,
-                           const PythagoreanLimits<RealOf<Scalar>>& limits, std::byte* copy = nullptr);
+                           const PythagoreanLimits<RealOf<Scalar>>& limits, Another another = Another::none,
+                           const PythagoreanReport& report = {}, const unsigned* condition = nullptr);
 
 }  // namespace blockvec::orth

@@ -75,6 +75,7 @@ struct Factorize {
   int m;
   Places<Scalar> places;
   PythagoreanLimits<Real> limits;
+  Another another = Another::none;
 
   template <class Team>
   KOKKOS_FUNCTION void operator()(const Team& team, std::byte* scratch) const {
@@ -134,7 +135,7 @@ struct Factorize {
     const unsigned faulty = *faults;
     const int rank = (faulty & not_finite) != 0 ? 0 : eliminate(team, matrix, squares, roots, inverses);
     if (rank < b) {
-      if (thread == 0) *status = {0, (faulty & not_finite) == 0, (faulty & out_of_range) == 0, rank, 0, 0, 1};
+      if (thread == 0) *status = {0, 0, 0, (faulty & not_finite) == 0, (faulty & out_of_range) == 0, rank, 0, 0, 1};
       return;
     }
 
@@ -147,7 +148,7 @@ struct Factorize {
       parts[i] = squares[i] > 0 ? parts[i] / squares[i] : Real(0);
     }
     team.team_barrier();
-    if (thread == threads - 1) judge(faulty, parts, sums, shares);
+    if (thread == threads - 1) judge(faulty, squares, lengths, parts, sums, shares);
     for (int i = thread; i < rows * b; i += threads) {
       const int row = i % rows, column = i / rows;
       Scalar entry = Scalar(0);
@@ -210,39 +211,55 @@ struct Factorize {
   }
 
   /// One thread sets the status of a sweep with a factor.
-  KOKKOS_FUNCTION void judge(unsigned faulty, const Real* parts, const Real* sums, const Real* shares) const {
+  KOKKOS_FUNCTION void judge(unsigned faulty, const Real* squares, const Real* lengths, const Real* parts,
+                             const Real* sums, const Real* shares) const {
     const int b = places.b;
-    Real part = 0, sum = 0, largest = shares[0], smallest = shares[0];
+    Real part = 0, sum = 0, own = 0, largest = shares[0], smallest = shares[0];
     for (int i = 0; i < b; ++i) {
       part += parts[i];
       sum += sums[i];
+      own += sums[i] * (lengths[i] / squares[i]);
       if (shares[i] > largest) largest = shares[i];
       if (shares[i] < smallest) smallest = shares[i];
     }
     const Real others = static_cast<Real>(b - 1);
     const Real bound = sum - others * others / static_cast<Real>(b);
     const Real a = bound > 1 ? bound : bound == bound ? Real(1) : infinity;
+    const Real own_bound = own - others * others / static_cast<Real>(b);
     const Real passed_on = part * a;
     const bool in_range = (faulty & out_of_range) == 0;
-    const bool certified =
-        in_range && limits.noise * a <= 1 && a <= limits.inner && a <= limits.outer && passed_on <= limits.passed_on;
-    *status = {certified, 1, in_range, b, a, passed_on, largest / smallest};
+    const bool trusted = in_range && limits.noise * a <= 1 && own_bound <= limits.direct;
+    const bool certified = trusted && a <= limits.inner && a <= limits.outer && passed_on <= limits.passed_on;
+    const bool continues = trusted && goes_on(another, certified);
+    *status = {certified, trusted, continues, 1, in_range, b, a, passed_on, largest / smallest};
   }
 };
 
-/// The same, and then a copy of `count` words from P on, to memory that the host sees.
+/// The same under a condition, and then a copy of `count` words from P on to memory that the host sees, and a word to
+/// the host that it is there (PythagoreanReport).
 template <class Scalar>
-struct FactorizeForHost {
+struct FactorizeAndReport {
   Factorize<Scalar> factorize;
+  const unsigned* condition;
   const std::uint32_t* from;
   std::uint32_t* to;
   int count;
+  unsigned* word;
+  bool when_continuing;
 
   template <class Team>
   KOKKOS_FUNCTION void operator()(const Team& team, std::byte* scratch) const {
+    if (condition != nullptr && *condition == 0) {
+      if (team.team_rank() == 0) *factorize.status = {};
+      return;
+    }
     factorize(team, scratch);
     team.team_barrier();
     for (int i = team.team_rank(); i < count; i += team.team_size()) to[i] = from[i];
+    if (word == nullptr || (factorize.status->continues != 0 && !when_continuing)) return;
+    fence_for_host();
+    team.team_barrier();
+    if (team.team_rank() == 0) *static_cast<volatile unsigned*>(word) = 1;
   }
 };
 

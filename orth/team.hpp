@@ -17,6 +17,13 @@ struct OneThread {
   KOKKOS_FUNCTION void team_barrier() const {}
 };
 
+/// What the calling thread has written reaches the host before what is written after this by a thread that knows of it.
+KOKKOS_INLINE_FUNCTION void fence_for_host() {
+#ifdef __CUDA_ARCH__
+  __threadfence_system();  // Kokkos has one for the device alone
+#endif
+}
+
 inline constexpr int team_threads = 256;
 /// Bytes of scratch memory that a team has in its multiprocessor, whatever the device.
 inline constexpr std::size_t team_scratch_bytes = std::size_t{44} << 10;

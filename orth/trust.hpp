@@ -1,5 +1,7 @@
 #pragma once
 
+#include <Kokkos_Macros.hpp>
+
 /// How far a sweep can be trusted, and what follows from that.
 namespace blockvec::orth {
 
@@ -16,6 +18,7 @@ struct Trust {
   /// A basis of n blocks that were each projected once can have (1 + 2 passed_on)^(n/2) times the loss of one block:
   /// 5 at 100 blocks with this limit.
   static constexpr Real passed_on_limit = Real(1) / 64;
+  static constexpr Real direct_limit = 1024;  ///< of a, for division by the inverse of R
   /// Orthonormal to rounding, whatever V.
   bool orthonormal() const { return done && inner <= inner_limit; }
   /// Orthogonal to V to rounding.
@@ -40,7 +43,7 @@ Verdict verdict_on(const Trust<Real>& trust) {
 
 /// Whether a sweep is followed by another one: never, where it was not enough, or where it was asked for.
 enum class Another { none, may, must };
-inline bool goes_on(Another another, bool enough) {
+KOKKOS_INLINE_FUNCTION bool goes_on(Another another, bool enough) {
   return another == Another::must || (another == Another::may && !enough);
 }
 

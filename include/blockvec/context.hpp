@@ -64,6 +64,11 @@ class Context {
   /// Waits until everything ordered on that instance is done. Nothing on the host, whose operations have then returned.
   template <class Space>
   void fence() const;
+  /// Waits until *word is not zero. The word lies in staging memory and is written by what is ordered on that instance,
+  /// so what comes after that may go on. Throws CudaError where the device has failed, or has done all that is ordered
+  /// and the word is zero. Nothing on the host.
+  template <class Space>
+  void await(const unsigned* word) const;
   /// How often the host has waited for a device so far.
   std::int64_t waits() const;
   /// Scratch memory in a space that block vectors can live in, or in its staging space.
@@ -80,6 +85,8 @@ class Context {
   /// Reductions over all ranks so far; counted on one rank too, so that a method's count does not depend on the
   /// machine.
   std::int64_t reductions() const;
+  /// One that was queued together with what it was for has turned out needless: it does not count.
+  void discount_reduction() const;
   /// Sums values over the ranks in place, with the same bits on each, as one reduction. `tag` names the operation and
   /// its shapes: if the ranks disagree on it, on the type or on the count, every rank throws DisagreementError instead
   /// of waiting or adding up what does not belong together. That is found out by the message that carries the first 64
@@ -102,6 +109,10 @@ class Context {
   /// Whether sum_in adds on the device. Collective at the first call, which chooses the way.
   template <class Space>
   bool sums_on_device() const;
+  /// Whether sum_in is ordered on the instance as a whole, without a wait of the host: on one rank, and by NCCL.
+  /// Collective at the first call.
+  template <class Space>
+  bool sums_in_order() const;
 
   /// Runs body(), the part of an operation that leads to a reduction and ends with its last one, and returns what it
   /// returns. If it throws on some ranks, these take part in the reduction that the others wait in, or come to next:
@@ -185,6 +196,36 @@ class WorkspaceScope {
   Context context_;
   Workspace<Space>& workspace_;
   typename Workspace<Space>::Position start_;
+};
+
+/// Scratch memory that outlives scopes: a piece of a Context's Workspace that is given back at any time, and is then
+/// kept for the next who asks for as much. What the device still does with a piece that is given back comes before what
+/// is ordered later on the same instance; the host must not write to a piece of staging memory that a device still
+/// uses.
+template <class Space = DefaultSpace>
+class KeptMemory {
+ public:
+  KeptMemory() = default;  ///< none
+  /// Uninitialised, aligned to 128 bytes. Throws OutOfMemoryError naming the bytes.
+  KeptMemory(const Context& context, std::size_t bytes);
+  KeptMemory(KeptMemory&& other) noexcept : context_(other.context_), slab_(std::exchange(other.slab_, Slab())) {}
+  KeptMemory& operator=(KeptMemory&& other) noexcept {
+    give_back();
+    context_ = other.context_;
+    slab_ = std::exchange(other.slab_, Slab());
+    return *this;
+  }
+  ~KeptMemory() { give_back(); }
+
+  std::byte* data() const;
+  explicit operator bool() const { return slab_.data() != nullptr; }
+
+ private:
+  using Slab = typename Workspace<Space>::Slab;
+  void give_back() noexcept;
+
+  Context context_;
+  Slab slab_;
 };
 
 }  // namespace blockvec

@@ -19,7 +19,7 @@ class Workspace {
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
 
-  /// Bytes held, and the most that were ever in use at once.
+  /// Bytes held for scopes, and the most that were ever in use at once.
   std::size_t capacity() const;
   std::size_t high_water() const { return high_water_; }
   /// How often memory was asked of the system.
@@ -28,6 +28,8 @@ class Workspace {
  private:
   template <class>
   friend class WorkspaceScope;
+  template <class>
+  friend class KeptMemory;
   using Slab = Kokkos::View<std::byte*, Space>;
   struct Position {
     std::size_t slab = 0;
@@ -37,8 +39,12 @@ class Workspace {
   void* take(std::size_t bytes);
   void give_back(const Position& position) noexcept;
   void join_slabs();
+  Slab take_kept(std::size_t bytes);
+  void give_back_kept(Slab slab) noexcept;
 
   std::vector<Slab> slabs_;
+  std::vector<Slab> spare_;  // what KeptMemory has given back
+  std::size_t kept_ = 0;     // pieces of KeptMemory, here and in use
   Position position_;
   std::size_t high_water_ = 0;
   std::int64_t allocations_ = 0;

@@ -227,7 +227,7 @@ class Delayed {
     OneBlock call(f_.context, f_.options, f_.draws, nothing, u, f_.metric_for(0, 0));
     call.block.set_whole(f_.x, begin_);
     call.findings.note(Reason::ill_conditioned);
-    Result part = orthonormalize<Scalar, Layout, Space>(call, nullptr, nullptr);
+    Result part = orthonormalize<Scalar, Layout, Space>(call, queue_sweeps(call.block), nullptr, nullptr);
     WorkspaceScope<> scope(f_.context);
     const Small none = Small::scratch(scope, m_ + begin_, end_ - begin_);
     dense::fill(none, Scalar(0));

@@ -75,7 +75,8 @@ struct Factorization {
     const Defect<Scalar> of_beside =
         extended ? Defect<Scalar>{defect.matrix.block(0, width_beside, 0, width_beside), defect.known} : defect;
     if (extended) defect.known = width_beside;
-    const Result part = orthonormalize<Scalar, Layout, Space>(call, nullptr, nullptr, extended ? &of_beside : nullptr);
+    const Result part = orthonormalize<Scalar, Layout, Space>(call, queue_sweeps(call.block), nullptr, nullptr,
+                                                              extended ? &of_beside : nullptr);
     compose(begin, end, last, call.coefficients.s, call.coefficients.r);
     absorb(call, part);
     return !call.findings.broken;

@@ -1,7 +1,9 @@
 // Block vectors on a device: the caller's stream, no waiting and no allocation, the same results as on the host.
 #include <cuda_runtime.h>
 
+#include <blockvec/kernels/cuda.hpp>
 #include <blockvec/kernels/tall_skinny.hpp>
+#include <blockvec/transfer.hpp>
 #include <chrono>
 #include <memory>
 #include <thread>
@@ -330,6 +332,23 @@ TEST(Device, CopiesBetweenSpacesKeepLayoutAndGaps) {
   for (std::int64_t i = 0; i < back.local_rows(); ++i) {
     for (std::int64_t j = 0; j < 20; ++j) ASSERT_EQ(back.view()(i, j), j < 3 || j >= 17 ? 0.0 : host.view()(i, j));
   }
+}
+
+// The host goes on as soon as the word is there, and finds out where it will never come.
+TEST(Device, AwaitsAWord) {
+  const Context context = Context::self(1);
+  const KeptMemory<StagingSpaceOf<Device>> memory(context, 2 * sizeof(unsigned));
+  auto* const words = reinterpret_cast<unsigned*>(memory.data());
+  words[0] = 0;
+  words[1] = 1;
+  const std::int64_t waits = context.waits();
+  EXPECT_THROW(context.await<Device>(words), kernels::CudaError);
+  EXPECT_EQ(context.waits(), waits + 1);
+  const SmallMatrix<float, Device> there(context, 1, 1);
+  detail::copy_lines<Device>(context, words + 1, sizeof(unsigned), there.data(), sizeof(unsigned), sizeof(unsigned), 1);
+  detail::copy_lines<Device>(context, there.data(), sizeof(unsigned), words, sizeof(unsigned), sizeof(unsigned), 1);
+  context.await<Device>(words);
+  EXPECT_EQ(words[0], 1U);
 }
 
 TEST(Device, TheReportTimesWhatTheDeviceDid) {

@@ -1,4 +1,6 @@
 #include <blockvec/context.hpp>
+#include <memory>
+#include <utility>
 
 #include "tests/support/naive.hpp"
 
@@ -71,6 +73,33 @@ TEST(Workspace, KeepsWhatAnOuterScopeHolds) {
     std::fill_n(inner.take<double>(200000), 200000, 0.0);
   }
   for (int i = 0; i < 10; ++i) EXPECT_EQ(kept[i], 2.5);
+}
+
+TEST(Workspace, KeptMemoryIsGivenBackInAnyOrder) {
+  const Context context = Context::self(1);
+  const Workspace<>& workspace = context.workspace();
+  auto first = std::make_unique<KeptMemory<>>(context, 5000);
+  KeptMemory<> second(context, 5000);
+  std::byte* const of_first = first->data();
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(of_first) % 128, 0u);
+  std::fill_n(second.data(), 5000, std::byte{7});
+  first.reset();
+  KeptMemory<> third(context, 4500);
+  EXPECT_EQ(third.data(), of_first);
+  std::fill_n(third.data(), 4500, std::byte{1});
+  for (int i = 0; i < 5000; ++i) ASSERT_EQ(second.data()[i], std::byte{7});
+  const std::byte* const of_second = second.data();
+  KeptMemory<> moved(std::move(second));
+  EXPECT_FALSE(second);
+  EXPECT_EQ(moved.data(), of_second);
+  third = std::move(moved);  // what it held is free again
+  const std::int64_t warm = workspace.allocations();
+  EXPECT_EQ(KeptMemory<>(context, 6000).data(), of_first);
+  for (int i = 0; i < 10; ++i) KeptMemory<>(context, 1);
+  EXPECT_EQ(workspace.allocations(), warm);
+  const KeptMemory<> large(context, 100000);
+  EXPECT_EQ(workspace.allocations(), warm + 1);
+  EXPECT_EQ(workspace.capacity(), 0u);
 }
 
 TEST(Workspace, NamesTheBytesThatItCannotGet) {

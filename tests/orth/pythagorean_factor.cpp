@@ -46,19 +46,24 @@ class PythagoreanFactor : public ::testing::Test {
     return made;
   }
 
+  static Factor_ factor_of(WorkspaceScope<Space>& scope, std::int64_t m, std::int64_t b) {
+    return Factor_::in(scope.template take<std::byte>(Factor_::whole_bytes(m, b)), scope.context(), m, b);
+  }
+
   /// What the kernel makes of P, in the case's memory space; twice, with the same bits.
   Outcome<Scalar_> run(const Columns_& p, bool escalates = true) {
     return run(p, orth::pythagorean_limits<Scalar_>(p.rows - p.columns, p.columns, escalates));
   }
-  Outcome<Scalar_> run(const Columns_& p, const orth::PythagoreanLimits<Real_>& limits) {
+  Outcome<Scalar_> run(const Columns_& p, const orth::PythagoreanLimits<Real_>& limits,
+                       orth::Another another = orth::Another::none) {
     const std::int64_t b = p.columns, m = p.rows - b;
     WorkspaceScope<Space> scope(context);
-    const auto factor = Factor_::scratch(scope, m, b);
+    const auto factor = factor_of(scope, m, b);
     factor.p.from_host(entries(p));
     std::vector<std::byte> bits[2];
     Outcome<Scalar_> outcome;
     for (auto& all : bits) {
-      orth::factorize_pythagorean(factor, limits);
+      orth::factorize_pythagorean(factor, limits, another);
       all.resize(Factor_::bytes(m, b));
       detail::copy_lines<Space>(context, factor.p.data(), all.size(), all.data(), all.size(), all.size(), 1);
       context.template fence<Space>();
@@ -320,6 +325,77 @@ TYPED_TEST(PythagoreanFactor, CertifiesWithinItsLimits) {
   }
 }
 
+// What follows a factor: W changes where it is to be trusted, and another sweep comes where it is asked for.
+TYPED_TEST(PythagoreanFactor, SaysWhatFollows) {
+  using Scalar = typename TypeParam::Scalar;
+  using orth::Another;
+  constexpr std::int64_t m = 8, b = 4;
+  const auto expect = [&](const auto& p, auto limits, bool certified, bool trusted) {
+    for (const Another another : {Another::none, Another::may, Another::must}) {
+      const auto status = this->run(p, limits, another).status;
+      EXPECT_EQ(status.certified, certified);
+      EXPECT_EQ(status.changes, trusted);
+      EXPECT_EQ(status.continues, trusted && orth::goes_on(another, certified));
+    }
+  };
+  const auto x = this->generator.with_condition(this->generator.orthonormal(b + 3, b), 2);
+  const auto p = this->products(x, m, 0.01);
+  const auto limits = orth::pythagorean_limits<Scalar>(m, b, true);
+  const auto given = this->run(p, limits).status;
+  expect(p, limits, true, true);
+  auto tight = limits;
+  tight.inner = given.a / 2;
+  expect(p, tight, false, true);
+  tight = limits;
+  tight.direct = given.a / 2;
+  expect(p, tight, false, false);
+  tight = limits;
+  tight.noise = 2 / given.a;
+  expect(p, tight, false, false);
+  auto dependent = x;
+  for (std::int64_t i = 0; i < x.rows; ++i) dependent(i, b - 1) = dependent(i, 0);
+  expect(this->products(dependent, 0, 0), limits, false, false);
+}
+
+TYPED_TEST(PythagoreanFactor, ReportsToTheHostAndObeysItsCondition) {
+  using Scalar = typename TypeParam::Scalar;
+  using Memory = typename TypeParam::Space;
+  using Factor = orth::PythagoreanFactor<Scalar, Memory>;
+  using orth::Another;
+  constexpr std::int64_t m = 21, b = 6;
+  const auto p = this->products(this->generator.orthonormal(b + 3, b), m, 0.01);
+  const auto limits = orth::pythagorean_limits<Scalar>(m, b, true);
+  WorkspaceScope<Memory> scope(this->context);
+  WorkspaceScope<StagingSpaceOf<Memory>> staging(this->context);
+  const auto factor = this->factor_of(scope, m, b), other = this->factor_of(scope, m, b);
+  auto* const copy = staging.template take<std::byte>(Factor::bytes(m, b));
+  auto* const word = staging.template take<unsigned>(1);
+  const auto status_of = [&](const Factor& of) {
+    typename Factor::Status status{};
+    detail::copy_lines<Memory>(this->context, of.status, sizeof status, &status, sizeof status, sizeof status, 1);
+    this->context.template fence<Memory>();
+    return status;
+  };
+  factor.p.from_host(this->entries(p));
+  other.p.from_host(this->entries(p));
+  for (const bool when_continuing : {true, false}) {
+    for (const Another another : {Another::may, Another::must}) {
+      *word = 0;
+      orth::factorize_pythagorean(factor, limits, another, {copy, word, when_continuing});
+      const auto status = status_of(factor);
+      EXPECT_EQ(status.continues, another == Another::must);
+      EXPECT_EQ(*word, when_continuing || another == Another::may ? 1U : 0U);
+      EXPECT_EQ(std::memcmp(copy + Factor::status_at(m, b), &status, sizeof status), 0);
+      EXPECT_EQ(std::memcmp(copy, this->entries(p).data(), static_cast<std::size_t>((m + b) * b) * sizeof(Scalar)), 0);
+      // The next sweep's factor is formed where this one says so.
+      *word = 0;
+      orth::factorize_pythagorean(other, limits, Another::none, {copy, word}, &factor.status->continues);
+      EXPECT_EQ(status_of(other).changes, another == Another::must);
+      EXPECT_EQ(*word, another == Another::must ? 1U : 0U);
+    }
+  }
+}
+
 #if !BLOCKVEC_HAVE_CUDA_SPACE
 /// One of a team's threads on the host.
 struct HostThread {
@@ -370,11 +446,10 @@ TYPED_TEST(PythagoreanFactor, GivesTheSameBitsInAnyTeam) {
 #endif
 
 TYPED_TEST(PythagoreanFactor, RefusesOtherWidths) {
-  using Factor = orth::PythagoreanFactor<typename TypeParam::Scalar, typename TypeParam::Space>;
   const auto limits = orth::pythagorean_limits<typename TypeParam::Scalar>(4, 8, true);
   WorkspaceScope<typename TypeParam::Space> scope(this->context);
   for (const std::int64_t b : {std::int64_t{0}, orth::most_pythagorean_columns + 1}) {
-    EXPECT_THROW(orth::factorize_pythagorean(Factor::scratch(scope, 4, b), limits), ShapeError);
+    EXPECT_THROW(orth::factorize_pythagorean(this->factor_of(scope, 4, b), limits), ShapeError);
   }
 }
 

@@ -52,9 +52,9 @@ struct CudaExecution {
                                ///< time: every tsmm leaves it at zero. Null: a kernel sets one in the workspace to zero
                                ///< before each tsmm, which takes about a microsecond
   const unsigned* condition =
-      nullptr;  ///< a number in device memory, apart from the output and the workspace. tsmm and tsmm_inplace read it
-                ///< when they run; where it is zero they leave their output as it is and end at once. tsmttsm does not
-                ///< look at it. Null: the product is always formed
+      nullptr;  ///< a number in device memory, apart from the output and the workspace. Products read it when they run;
+                ///< where it is zero they leave their output as it is and end at once. Null: the product is always
+                ///< formed
 };
 
 /// C = alpha A^op B + beta C with A K x M, B K x N, C M x N, all in device memory; B may be A.

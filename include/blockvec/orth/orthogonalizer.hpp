@@ -7,6 +7,7 @@
 #include <blockvec/small_matrix.hpp>
 #include <cstdint>
 #include <iosfwd>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -170,14 +171,41 @@ class RankError : public Error {
 template <class Scalar>
 RealOf<Scalar> rank_tolerance(std::int64_t m, std::int64_t b);
 
+class Orthogonalizer;
+
+/// What Orthogonalizer::submit returns: a value that is moved, not copied. It holds the memory that the queued sweeps
+/// work in, so it lives as long as a CUDA graph that they were captured in may be launched.
+template <class Scalar, class Layout, class Space>
+class Submitted {
+ public:
+  Submitted(Submitted&&) noexcept;
+  Submitted& operator=(Submitted&&) noexcept;
+  /// Without a get before, it waits for what has been queued, and W is as that has left it.
+  ~Submitted();
+
+  /// What project_and_normalize returns, or throws: waits for the verdicts of the sweeps that were queued, goes on from
+  /// there where they are not enough, and sets S and R. Once, or once after each launch of a graph; throws Error (or
+  /// CudaError, where no sweeps are under way) if it is asked for more. Collective.
+  Result get();
+  /// After get(): whether W is what the queued sweeps made of it, so that what has been ordered after submit() saw the
+  /// final W. False: get() has changed it.
+  bool left_to_device() const;
+
+ private:
+  friend class Orthogonalizer;
+  struct State;
+  explicit Submitted(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
 /// Orthogonalises blocks. How it decides: every sweep yields S, a factor R of W and the lengths D of W's columns.
 /// a = ||D R^-1||_2^2 bounds what rounding does in this sweep: ||V^H Q|| <= c eps sqrt(a), ||I - Q^H Q|| <= c eps a,
 /// with a small c that grows slowly with m and b; ||S R^-1|| bounds what V hands on of its own defects. Where a <= 64
-/// and ||S R^-1|| <= 1/8, V has been dealt with, and the next sweep leaves it out; where a <= 8 besides, there is no
-/// next sweep. Where a shows that the factor is noise, W is left as it is and the strong method takes over: a block
-/// projection, CholQR in double-double or, where that shows columns to be dependent, Gram-Schmidt by columns repeated
-/// until nothing cancels, then PIP. All this comes from small matrices that are at hand, so it costs neither a pass nor
-/// a reduction, and all ranks decide alike.
+/// and ||S R^-1|| <= 1/8, V has been dealt with, and the next sweep leaves it out, unless it is queued on a
+/// device before anybody knows; where a <= 8 besides, there is no next sweep. Where a shows that the factor is noise, W
+/// is left as it is and the strong method takes over: a block projection, CholQR in double-double or, where that shows
+/// columns to be dependent, Gram-Schmidt by columns repeated until nothing cancels, then PIP. All this comes from small
+/// matrices that are at hand, so it costs neither a pass nor a reduction, and all ranks decide alike.
 ///
 /// All verbs: V, a block vector or several ({locked, V}; m columns in all, orthonormal together), and W share context
 /// and rows and do not overlap; S (m x b) and R (b x b) are optional. Widths from 0 up. Lengths, angles and
@@ -215,7 +243,8 @@ class Orthogonalizer {
 
   /// Both: W_in = V S + Q R, [V Q] orthonormal. V may have no columns. Default method: one or two sweeps, each one
   /// reduction; 2m + 3b words a row for one, 3m + 5b for two. On a device 2m + 3b each where W follows V in one block
-  /// vector, else 2m + 6b; the host waits once a reduction. With a metric 2m + 5b each, and 2b at first, products being
+  /// vector, and the host waits once a call, for the verdict on the last sweep (see submit); else 2m + 6b, and it waits
+  /// once a reduction. With a metric 2m + 5b each, and 2b at first, products being
   /// those of V and B W: B comes between them and the change of W. Where B V is at hand, m + 2b each for B W instead of
   /// an application.
   template <class Scalar, class Layout, class Space>
@@ -224,6 +253,28 @@ class Orthogonalizer {
                                const std::type_identity_t<SmallMatrix<Scalar, Space>>* s = nullptr,
                                const std::type_identity_t<SmallMatrix<Scalar, Space>>* r = nullptr,
                                const std::type_identity_t<Metric<Scalar, Layout, Space>>* metric = nullptr);
+
+  /// project_and_normalize in two halves: this one queues the sweeps, and get() of what it returns waits for their
+  /// verdicts and does the rest. What is ordered on the context's instance in between sees W after as many sweeps as
+  /// the device found needed and could trust, one or two. For the rare block that needs more, get() changes W again,
+  /// and left_to_device() tells. S and R are set by get(). V is read, and W written, until get() returns: they keep
+  /// their values till then; what changes them earlier makes S, R and a W that get() changes wrong. This object, its
+  /// options and its place stay as they are as well.
+  ///
+  /// Sweeps are queued in device memory, without a metric, of up to 64 columns that follow V in one block vector (or
+  /// without V, by CholQR or CholQR2), where the method begins with PIP by Cholesky (pipi+, pip, pip+, p-1s, p-1s2s,
+  /// two-stage). All other calls, and those on the host, do all the work here and throw what there is to throw, and
+  /// get() hands over the result. Over several ranks without NCCL this waits for each reduction (Context::sum_in).
+  ///
+  /// On one rank what is queued may be captured in a CUDA graph, after a call of that size that was not captured and
+  /// whose memory is free again. Each launch is the same call on what V and W hold by then, and get() may follow it.
+  /// Cost as project_and_normalize, and one small allocation on the host.
+  template <class Scalar, class Layout, class Space>
+  Submitted<Scalar, Layout, Space> submit(const std::type_identity_t<Basis<Scalar, Layout, Space>>& v,
+                                          const BlockVector<Scalar, Layout, Space>& w,
+                                          const std::type_identity_t<SmallMatrix<Scalar, Space>>* s = nullptr,
+                                          const std::type_identity_t<SmallMatrix<Scalar, Space>>* r = nullptr,
+                                          const std::type_identity_t<Metric<Scalar, Layout, Space>>* metric = nullptr);
 
   /// X (K x n) <- Q with orthonormal columns and X_in = Q R, by blocks of `width` columns (the last may be narrower). R
   /// (n x n) is upper triangular; block upper triangular where SVQB took part. The only verb in which all of Between
@@ -249,6 +300,9 @@ class Orthogonalizer {
                    const std::type_identity_t<Metric<Scalar, Layout, Space>>* metric = nullptr);
 
  private:
+  template <class, class, class>
+  friend class Submitted;
+
   Context context_;
   Options options_;
   std::int64_t draws_ = 0;  // random columns drawn so far

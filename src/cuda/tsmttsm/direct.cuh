@@ -108,6 +108,7 @@ struct TsmttsmDirect {
   int sections_m, sections_n;  ///< CTA tiles (sections) of P, which thread blocks share out
   double* partial;             ///< [part][m][n]
   Coefficient<Real> alpha;
+  Condition condition;
   bool symmetric;  ///< B is A: P is symmetric
 };
 
@@ -307,7 +308,7 @@ __global__ void __launch_bounds__(32 * warps, 1)
   const DirectPlace place(p, Tiles::rows, Tiles::columns);
   Tiles tiles;
   await_previous_kernel();
-  if (p.alpha.read().is_zero()) return;
+  if (!p.condition.holds() || p.alpha.read().is_zero()) return;
   if (place.group < p.groups) {
     const int m = p.m / p.fold;
     const int n = p.n / p.fold;

@@ -23,6 +23,7 @@ struct TsmttsmSum {
   std::int64_t parts_above;  ///< number of partial sums of entries outside these squares
   bool conjugate;
   Coefficient<Real> alpha, beta;
+  Condition condition;
   Real* c;
   std::int64_t row_stride;
   std::int64_t column_stride;
@@ -76,6 +77,7 @@ __global__ void __launch_bounds__(most_sum_threads, complex ? 1 : 2) tsmttsm_sum
   const double* at = p.partial + scalar_parts * (below ? j * pitch + i : i * pitch + j);
   at += slice / p.fold * part + diagonals * diagonal;
   await_previous_kernel();
+  if (!p.condition.holds()) return;
   const Factor alpha = p.alpha.read();
   Factor sum{};
   if (!alpha.is_zero()) {

@@ -85,7 +85,8 @@ Kernel<TsmttsmRing<Real>> kernel_of(const dispatch::RingTsmttsm& x, bool by_colu
 
 /// Sets what the parameters of all kernels have.
 template <class T, class Configuration, class Parameters>
-void set_common(const TsmttsmCall<T>& call, const Configuration& x, double* partial, Parameters& p) {
+void set_common(const TsmttsmCall<T>& call, const Configuration& x, double* partial, Condition condition,
+                Parameters& p) {
   p.k = call.a.rows;
   p.m = static_cast<int>(x.fold * parts_of<T> * call.a.columns);
   p.n = static_cast<int>(x.fold * parts_of<T> * call.b.columns);
@@ -96,16 +97,17 @@ void set_common(const TsmttsmCall<T>& call, const Configuration& x, double* part
   p.sections_n = x.sections_n;
   p.partial = partial;
   p.alpha = coefficient(call.alpha);
+  p.condition = condition;
 }
 
 template <class T>
-void launch_kernel(const TsmttsmCall<T>& call, const dispatch::RingTsmttsm& x, double* partial,
+void launch_kernel(const TsmttsmCall<T>& call, const dispatch::RingTsmttsm& x, double* partial, Condition condition,
                    const Launcher& launcher) {
   using Real = real_t<T>;
   constexpr int parts = parts_of<T>;
   const bool by_columns = call.a.layout == Layout::column_major;
   TsmttsmRing<Real> p{};
-  set_common(call, x, partial, p);
+  set_common(call, x, partial, condition, p);
   p.same = x.b.stage_bytes == 0;
   // In stages, TMA tiles of several classes have a layout that plain copies do not write. Kernels with 3xTF32 or 3M
   // count rows from the first one on.
@@ -163,10 +165,10 @@ Kernel<TsmttsmDirect<Real>> kernel_of(const dispatch::DirectTsmttsm& x) {
 }
 
 template <class T>
-void launch_kernel(const TsmttsmCall<T>& call, const dispatch::DirectTsmttsm& x, double* partial,
+void launch_kernel(const TsmttsmCall<T>& call, const dispatch::DirectTsmttsm& x, double* partial, Condition condition,
                    const Launcher& launcher) {
   TsmttsmDirect<real_t<T>> p{};
-  set_common(call, x, partial, p);
+  set_common(call, x, partial, condition, p);
   p.a = tall(call.a);
   p.b = tall(call.b);
   p.fold = x.fold;
@@ -188,6 +190,7 @@ void launch_tsmttsm(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& con
   if (multiplies) require_kernel(dispatch::problem_of(call, execution.single_precision), configuration, operation);
   const Launcher launcher{operation, execution.stream, current_device(operation)};
   double* const partial = workspace_start<double>(execution);
+  const Condition condition{execution.condition};
   TsmttsmSum<Real> sum{};
   sum.partial = partial;
   sum.parts = multiplies ? configuration->partials : 0;
@@ -198,7 +201,7 @@ void launch_tsmttsm(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& con
   std::visit(
       [&]<class Configuration>(const Configuration& x) {
         if constexpr (!std::is_same_v<Configuration, dispatch::NoTsmttsm>) {
-          launch_kernel(call, x, partial, launcher);
+          launch_kernel(call, x, partial, condition, launcher);
         }
         if constexpr (std::is_same_v<Configuration, dispatch::RingTsmttsm>) {
           if (takes_pairs(x)) {
@@ -211,6 +214,7 @@ void launch_tsmttsm(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& con
   sum.conjugate = call.op == Op::conjugate_transpose;
   sum.alpha = coefficient(call.alpha);
   sum.beta = coefficient(call.beta);
+  sum.condition = condition;
   sum.c = real_data(call.c);
   const bool rows = call.c.layout == Layout::row_major;
   sum.row_stride = parts * (rows ? call.c.ld : 1);

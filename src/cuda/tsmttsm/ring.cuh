@@ -38,6 +38,7 @@ struct TsmttsmRing {
   bool wide;          ///< lanes read columns 16 bytes at a time
   std::uint32_t run;  ///< adjacent row tiles that a block takes one after the other
   Coefficient<Real> alpha;
+  Condition condition;
   double* partial;  ///< [block][m][n]
   double sign;      ///< s of tsmttsm/ring_3m.cuh
   int flips;        ///< 3M: which bit of a lane's number flips the lane (math/f64_tiles.cuh)
@@ -81,10 +82,12 @@ struct Share {
 /// The loading warps of row-major operands call this before the operands are known to be complete. Each brings its
 /// first row tile into L2, which hides nothing that is written meanwhile, and the tensor maps too. Where results are
 /// large, their final sum keeps all multiprocessors busy until then, and the row tile would only be requested twice.
+/// Where there is a condition, nobody may want it.
 inline constexpr int most_entries_ahead = 1024;
 template <class Real>
 __device__ inline void prefetch(const TsmttsmRing<Real>& p, const Share& share) {
   if constexpr (!has_bulk_copies) return;
+  if (p.condition.word != nullptr) return;
   const int turn = static_cast<int>(threadIdx.x) % loading_threads / warp_size;
   if (p.m > most_entries_ahead / p.n || turn >= min(share.turns<false>(p), p.stages) || !elected()) return;
   const std::uint32_t chunk = share.chunk<false>(p, turn);
@@ -311,7 +314,7 @@ __device__ inline void run_ring(const TsmttsmRing<Real>& p, const Share& share, 
   if (threadIdx.x == 0) barriers.initialize(p.stages, static_cast<unsigned>(group_warps * p.split), filling_warps);
   if (!by_columns && warp >= warps) prefetch(p, share);
   await_previous_kernel();
-  if (p.alpha.read().is_zero()) return;
+  if (!p.condition.holds() || p.alpha.read().is_zero()) return;
   __syncthreads();
 
   if (warp >= warps) {

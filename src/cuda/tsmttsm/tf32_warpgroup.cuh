@@ -381,7 +381,7 @@ __global__ void __launch_bounds__(transposing_block_threads, 1)
   for (int i = static_cast<int>(threadIdx.x); i < zeros; i += transposing_block_threads) sums[i] = make_double2(0, 0);
   if (!by_columns && warp >= multiplying_warps + transposing_warps) prefetch(p, share);
   await_previous_kernel();
-  if (p.alpha.read().is_zero()) return;
+  if (!p.condition.holds() || p.alpha.read().is_zero()) return;
   __syncthreads();
   if (warp >= multiplying_warps + transposing_warps) {
     give_registers<40>();

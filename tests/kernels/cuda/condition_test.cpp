@@ -48,6 +48,7 @@ void expect_conditional(GuardedMatrix<T>& output, OnDeviceMatrix<T>& device, std
     const auto result = [&](const unsigned* condition) {
       output.memory() = before;
       device.upload();
+      expect_success(cudaMemset(workspace.as<std::byte>(), 0xff, workspace_bytes));  // nothing of an earlier product
       launch(CudaExecution{nullptr, workspace.bytes(), SinglePrecision::split, own_ticket ? ticket.get() : nullptr,
                            condition});
       expect_success(cudaDeviceSynchronize());
@@ -69,7 +70,49 @@ void expect_conditional(GuardedMatrix<T>& output, OnDeviceMatrix<T>& device, std
   output.memory() = before;
 }
 
-TYPED_TEST(CudaCondition, OfEveryConfiguration) {
+// Both kernels of a tsmttsm: that of the partial sums and that which adds them.
+TYPED_TEST(CudaCondition, OfEveryTsmttsm) {
+  using T = TypeParam;
+  struct Case {
+    std::int64_t k, m, n, pad, offset;
+    bool same;
+  };
+  const Case cases[] = {{777, 5, 3, 1, 1, false},      {777, 16, 16, 0, 0, true},   {778, 57, 45, 0, 0, false},
+                        {1201, 72, 8, 1, 0, false},    {777, 64, 64, 0, 0, true},   {301, 140, 140, 0, 0, true},
+                        {2401, 130, 129, 0, 1, false}, {1500, 193, 24, 1, 0, false}};
+  for (const Layout layout : layouts) {
+    for (const Case& x : cases) {
+      for (const T beta : {T(0), value<T>(0.5, -1)}) {
+        const Placement place{layout, Layout::row_major, x.pad, x.offset};
+        SCOPED_TRACE("tsmttsm " + shape(x.k, x.m, x.n) + name(place));
+        std::mt19937 random = random_of(x.k, x.m, x.n);
+        GuardedMatrix<T> a(x.k, x.m, layout, x.pad, x.offset, poison<T>());
+        GuardedMatrix<T> b(x.k, x.n, layout, x.pad, x.offset, poison<T>());
+        GuardedMatrix<T> c(x.m, x.n, Layout::column_major, 0, 0, mark<T>());
+        a.fill(random);
+        b.fill(random);
+        c.fill(random);
+        const OnDeviceMatrix<T> device_a(a), device_b(b);
+        OnDeviceMatrix<T> device_c(c);
+        const Matrix<const T> view_a = device_a.view();
+        const Matrix<const T> view_b = x.same ? view_a : Matrix<const T>(device_b.view());
+        for (const auto& configuration :
+             candidates(few_blocks(), dispatch::problem_of(view_a, view_b), dispatch::Search::usual)) {
+          if (left_out()) continue;
+          SCOPED_TRACE(dispatch::name_of(configuration->kernel) + ' ' + dispatch::words(configuration));
+          expect_conditional(c, device_c, configuration->workspace_bytes, [&](const CudaExecution& execution) {
+            cuda::launch_tsmttsm<T>(
+                {Op::conjugate_transpose, {T(1), nullptr}, {beta, nullptr}, view_a, view_b, device_c.view()},
+                configuration, execution);
+          });
+          if (this->HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(CudaCondition, OfEveryTsmm) {
   using T = TypeParam;
   struct Case {
     std::int64_t k, m, n, pad, offset;
@@ -164,7 +207,7 @@ TYPED_TEST(CudaCondition, InParts) {
   }
 }
 
-// The word is written by what comes before the product on the stream.
+// The word is written by what comes before the products on the stream.
 TYPED_TEST(CudaCondition, IsReadWhenTheProductRuns) {
   using T = TypeParam;
   constexpr std::int64_t k = 5001, m = 24, n = 8;
@@ -177,7 +220,11 @@ TYPED_TEST(CudaCondition, IsReadWhenTheProductRuns) {
     const std::vector<T> before = v.memory();
     OnDeviceMatrix<T> device_v(v);
     const OnDeviceMatrix<T> device_c(c);
-    const DeviceMemory workspace(cuda_tsmm_workspace<T>(k, m, n));
+    GuardedMatrix<T> p(m, n, Layout::column_major, 0, 0, mark<T>());
+    p.fill_with(mark<T>());
+    const std::vector<T> untouched = p.memory();
+    OnDeviceMatrix<T> device_p(p);
+    const DeviceMemory workspace(cuda_tsmm_workspace<T>(k, m, n)), other(cuda_tsmttsm_workspace<T>(k, m, n));
     const Word given;
     const DeviceMemory word(sizeof(unsigned));
     const Stream stream;
@@ -185,14 +232,21 @@ TYPED_TEST(CudaCondition, IsReadWhenTheProductRuns) {
       expect_success(cudaMemcpyAsync(word.as<unsigned>(), given.get(), sizeof(unsigned), cudaMemcpyDeviceToDevice, on));
       tsmm_inplace<T>(device_v.view(), device_c.view(), Triangle::general,
                       {on, workspace.bytes(), SinglePrecision::split, nullptr, word.as<unsigned>()}, m - n);
+      const Matrix<const T> whole = device_v.view();
+      tsmttsm<T>(Op::conjugate_transpose, T(1), whole, dispatch::columns_of(whole, m - n, n), T(0), device_p.view(),
+                 {on, other.bytes(), SinglePrecision::split, nullptr, word.as<unsigned>()});
     });
     for (const bool runs : {false, true, false}) {
       v.memory() = before;
+      p.memory() = untouched;
       device_v.upload();
+      device_p.upload();
       given.set(runs ? 1 : 0);
       graph.replay();
       device_v.download();
+      device_p.download();
       EXPECT_EQ(same_memory(v.memory(), before), !runs);
+      EXPECT_EQ(same_memory(p.memory(), untouched), !runs);
     }
     v.memory() = before;
   }
