@@ -56,7 +56,7 @@ struct Places {
   KOKKOS_FUNCTION int matrix_at() const { return tile_rows() * b; }
   KOKKOS_FUNCTION int reals_at() const { return matrix_at() + (holds_matrix ? ld() * b : 0); }
   std::size_t bytes() const {
-    return static_cast<std::size_t>(reals_at()) * sizeof(Scalar) + static_cast<std::size_t>(7 * b) * sizeof(Real) +
+    return static_cast<std::size_t>(reals_at()) * sizeof(Scalar) + static_cast<std::size_t>(8 * b) * sizeof(Real) +
            sizeof(unsigned);
   }
 };
@@ -90,8 +90,9 @@ struct Factorize {
     Real* const roots = lengths + b;   // diag(R)
     Real* const inverses = roots + b;  // 1 / diag(R)
     Real* const sums = inverses + b;   // the rows' shares of the amplification
-    Real* const shares = sums + b;     // diag(R), of columns of unit length
-    unsigned* const faults = reinterpret_cast<unsigned*>(shares + b);
+    Real* const shares = sums + b;     // squares of diag(R), of columns of unit length
+    Real* const owns = shares + b;     // the rows' shares of the amplification of columns of R
+    unsigned* const faults = reinterpret_cast<unsigned*>(owns + b);
     if (thread == 0) *faults = 0;
     team.team_barrier();
     unsigned found = 0;
@@ -107,6 +108,7 @@ struct Factorize {
       parts[row] = 0;
       if (!(squares[row] >= limits.low && squares[row] <= limits.high)) found |= out_of_range;
     }
+    const bool holds_s = m <= tile_rows;
     for (int first = 0; first < m; first += tile_rows) {
       const int some = m - first < tile_rows ? m - first : tile_rows;
       for (int i = thread; i < some * b; i += threads) {
@@ -133,29 +135,42 @@ struct Factorize {
     if (found != 0) Kokkos::atomic_fetch_or(faults, found);
     team.team_barrier();
     const unsigned faulty = *faults;
-    const int rank = (faulty & not_finite) != 0 ? 0 : eliminate(team, matrix, squares, roots, inverses);
+    const int rank = (faulty & not_finite) != 0 ? 0 : eliminate(team, matrix, squares);
     if (rank < b) {
       if (thread == 0) *status = {0, 0, 0, (faulty & not_finite) == 0, (faulty & out_of_range) == 0, rank, 0, 0, 1};
       return;
     }
 
     for (int i = thread; i < b; i += threads) {
-      const Real length = squares[i] > 0 ? std::sqrt(squares[i]) : Real(1);
-      Real sum = square(length * inverses[i]);
-      for (int j = i + 1; j < b; ++j) sum += square(length * matrix[j + i * ld]);
-      sums[i] = sum;
-      shares[i] = roots[i] / std::sqrt(lengths[i]);
-      parts[i] = squares[i] > 0 ? parts[i] / squares[i] : Real(0);
+      roots[i] = std::sqrt(real_part(matrix[i + i * ld]));
+      inverses[i] = 1 / roots[i];
     }
     team.team_barrier();
-    if (thread == threads - 1) judge(faulty, squares, lengths, parts, sums, shares);
+    for (int i = thread; i < b * b; i += threads) {
+      const int row = i % b, column = i / b;
+      if (row != column) matrix[row + column * ld] = matrix[row + column * ld] * inverses[row];
+    }
+    team.team_barrier();
+    for (int i = thread; i < b; i += threads) {
+      Real sum = square(inverses[i]);
+      for (int j = i + 1; j < b; ++j) sum += square(matrix[j + i * ld]);
+      sums[i] = sum * squares[i];
+      owns[i] = sum * lengths[i];
+      shares[i] = real_part(matrix[i + i * ld]) / lengths[i];
+      parts[i] /= squares[i];
+    }
+    team.team_barrier();
+    if (thread == threads - 1) judge(faulty, parts, sums, owns, shares);
     for (int i = thread; i < rows * b; i += threads) {
       const int row = i % rows, column = i / rows;
       Scalar entry = Scalar(0);
       if (row >= m) {
         entry = inverse(matrix, inverses, row - m, column);
       } else {
-        for (int l = 0; l <= column; ++l) entry -= p[row + l * rows] * inverse(matrix, inverses, l, column);
+        const Scalar* const s = holds_s ? tile + row : p + row;
+        const int step = holds_s ? tile_rows : rows;
+        for (int l = 0; l < column; ++l) entry -= s[l * step] * conjugate(matrix[column + l * ld]);
+        entry -= s[column * step] * inverses[column];
       }
       c[i] = entry;
     }
@@ -166,38 +181,30 @@ struct Factorize {
     }
   }
 
-  /// M = [H | I] becomes [R | R^-H], R^H R = H, row by row: the identity fills the lower triangle as the elimination
-  /// goes on. Entries follow from the same operations in the same order as those of dense::cholesky. Returns the pivots
-  /// above their thresholds.
+  /// M = [H | I] becomes [D U | U^-H], U^H D U = H with ones on U's diagonal, row by row: the identity fills the lower
+  /// triangle as the elimination goes on. No root and one barrier stand between the rows. Returns the pivots above
+  /// their thresholds.
   template <class Team>
-  KOKKOS_FUNCTION int eliminate(const Team& team, Scalar* matrix, const Real* squares, Real* roots,
-                                Real* inverses) const {
+  KOKKOS_FUNCTION int eliminate(const Team& team, Scalar* matrix, const Real* squares) const {
     const int b = places.b, ld = places.ld();
     const int thread = team.team_rank(), threads = team.team_size();
+    const int along = threads < 16 ? 1 : 16, across = threads / along;
     for (int k = 0; k < b; ++k) {
       const Real pivot = real_part(matrix[k + k * ld]);
       const Real threshold = limits.tolerance * squares[k];
       if (!(pivot > (threshold > 0 ? threshold : Real(0)))) return k;
-      const Real root = std::sqrt(pivot);
-      for (int j = thread; j < b; j += threads) {
-        if (j == k) {
-          roots[k] = root;
-          inverses[k] = 1 / root;
-        } else {
-          matrix[k + j * ld] = matrix[k + j * ld] / root;
-        }
-      }
-      team.team_barrier();
-      const int below = b - k - 1;
-      for (int i = thread; i < below * b; i += threads) {
-        const int row = k + 1 + i % below, column = i / below;
-        if (column > k && column < row) continue;
-        const Scalar factor = conjugate(matrix[k + row * ld]);
-        Scalar& entry = matrix[row + column * ld];
-        if (column == row) {  // a real number
-          entry = Scalar(real_part(entry) - square(factor));
-        } else {
-          entry -= factor * (column == k ? Scalar(inverses[k]) : matrix[k + column * ld]);
+      const Real inverse_pivot = 1 / pivot;
+      for (int row = k + 1 + thread % along; row < b; row += along) {
+        const Scalar factor = conjugate(matrix[k + row * ld]) * inverse_pivot;
+        for (int column = thread / along; column < b; column += across) {
+          Scalar& entry = matrix[row + column * ld];
+          if (column == row) {  // a real number
+            entry = Scalar(real_part(entry) - real_part(factor * matrix[k + row * ld]));
+          } else if (column == k) {
+            entry = -factor;
+          } else if (column < k || column > row) {
+            entry -= factor * matrix[k + column * ld];
+          }
         }
       }
       team.team_barrier();
@@ -211,14 +218,14 @@ struct Factorize {
   }
 
   /// One thread sets the status of a sweep with a factor.
-  KOKKOS_FUNCTION void judge(unsigned faulty, const Real* squares, const Real* lengths, const Real* parts,
-                             const Real* sums, const Real* shares) const {
+  KOKKOS_FUNCTION void judge(unsigned faulty, const Real* parts, const Real* sums, const Real* owns,
+                             const Real* shares) const {
     const int b = places.b;
     Real part = 0, sum = 0, own = 0, largest = shares[0], smallest = shares[0];
     for (int i = 0; i < b; ++i) {
       part += parts[i];
       sum += sums[i];
-      own += sums[i] * (lengths[i] / squares[i]);
+      own += owns[i];
       if (shares[i] > largest) largest = shares[i];
       if (shares[i] < smallest) smallest = shares[i];
     }
@@ -231,7 +238,7 @@ struct Factorize {
     const bool trusted = in_range && limits.noise * a <= 1 && own_bound <= limits.direct;
     const bool certified = trusted && a <= limits.inner && a <= limits.outer && passed_on <= limits.passed_on;
     const bool continues = trusted && goes_on(another, certified);
-    *status = {certified, trusted, continues, 1, in_range, b, a, passed_on, largest / smallest};
+    *status = {certified, trusted, continues, 1, in_range, b, a, passed_on, std::sqrt(largest / smallest)};
   }
 };
 
