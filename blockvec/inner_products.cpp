@@ -296,8 +296,18 @@ InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add_
 template <class Scalar, class Layout, class Space>
 InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add_share(
     const SmallMatrix<Scalar>& c) requires(!is_host_space<Space>) {
+  return add_share(detail::on_device(scope(), c), c);
+}
+
+template <class Scalar, class Layout, class Space>
+InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add_share(
+    const SmallMatrix<Scalar, Space>& share, const SmallMatrix<Scalar>& c) requires(!is_host_space<Space>) {
   context_.collective([&] {
-    add_share(detail::on_device(scope(), c));
+    if (c.rows() != share.rows() || c.columns() != share.columns()) {
+      throw ShapeError("inner_product: C is " + std::to_string(c.rows()) + " x " + std::to_string(c.columns()) +
+                       " for a share of " + std::to_string(share.rows()) + " x " + std::to_string(share.columns()));
+    }
+    add_share(share);
     want_on_host({{c, {}}, {}});
   });
   return *this;

@@ -15,7 +15,7 @@
 namespace blockvec::orth::householder {
 
 template <class Scalar>
-Scalar make_scalar(RealOf<Scalar> re, RealOf<Scalar> im) {
+KOKKOS_INLINE_FUNCTION Scalar make_scalar(RealOf<Scalar> re, RealOf<Scalar> im) {
   if constexpr (ScalarTraits<Scalar>::is_complex) {
     return {re, im};
   } else {
@@ -23,7 +23,7 @@ Scalar make_scalar(RealOf<Scalar> re, RealOf<Scalar> im) {
   }
 }
 template <class Scalar>
-RealOf<Scalar> imaginary_part(const Scalar& x) {
+KOKKOS_INLINE_FUNCTION RealOf<Scalar> imaginary_part(const Scalar& x) {
   if constexpr (ScalarTraits<Scalar>::is_complex) {
     return x.imag();
   } else {

@@ -16,8 +16,14 @@ void add_sketch(Call<Scalar, Layout, Space>& call, InnerProducts<Scalar, Layout,
   const std::uint64_t seed =
       (block.options.seed ^ stream) + static_cast<std::uint64_t>(call.draws++) * 0x9e3779b97f4a7c15;
   if (block.within() == Within::rand_cholqr) {
-    sketch_share(block.w, seed, sketch);
-    products.add_share(sketch);
+    if constexpr (is_host_space<Space>) {
+      sketch_share(block.w, seed, sketch);
+      products.add_share(sketch);
+    } else {
+      const auto there = SmallMatrix<Scalar, Space>::scratch(while_reducing, sketch.rows(), sketch.columns());
+      sketch_share(block.w, seed, there);
+      products.add_share(there, sketch);
+    }
     call.findings.words += block.b;
     return;
   }

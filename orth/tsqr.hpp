@@ -2,32 +2,45 @@
 
 #include <blockvec/on_host.hpp>
 #include <blockvec/transfer.hpp>
+#include <optional>
 
 #include "orth/reduce.hpp"
 #include "orth/row_tree.hpp"
+#include "orth/team_tree.hpp"
 
 namespace blockvec::orth {
 
-/// This rank's rows of a block on the host: where they lie, or a copy in staging memory.
+/// The tree over this rank's rows on the host: where they lie, or from a device in a copy in staging memory.
 template <class Scalar, class Layout, class Space>
-class RowsOnHost {
+class TreeOnHost {
  public:
-  RowsOnHost(WorkspaceScope<StagingSpaceOf<Space>>& scope, const BlockVector<Scalar, Layout, Space>& w)
-      : w_(w), lines_(by_rows ? w.local_rows() : w.width()), length_(by_rows ? w.width() : w.local_rows()) {
+  using RealSmall = SmallMatrix<RealOf<Scalar>>;
+
+  explicit TreeOnHost(const BlockVector<Scalar, Layout, Space>& w)
+      : w_(w),
+        lines_(by_rows ? w.local_rows() : w.width()),
+        length_(by_rows ? w.width() : w.local_rows()),
+        staging_(w.context()),
+        scope_(w.context()) {
     if constexpr (is_host_space<Space>) {
       data_ = w.data();
       ld_ = w.ld();
     } else {
-      data_ = scope.template take<Scalar>(static_cast<std::size_t>(lines_ * length_));
+      data_ = staging_.template take<Scalar>(static_cast<std::size_t>(lines_ * length_));
       ld_ = length_;
       transfer(w.data(), w.ld(), data_, ld_);
       w.context().template fence<Space>();
     }
+    tree_.emplace(scope_, data_, w.local_rows(), w.width(), by_rows ? ld_ : 1, by_rows ? 1 : ld_);
   }
-  Scalar* data() const { return data_; }
-  std::int64_t row_step() const { return by_rows ? ld_ : 1; }
-  std::int64_t column_step() const { return by_rows ? 1 : ld_; }
-  void write_back() const {
+  /// W diag(scales) = Q R. Returns R, min(rows, b) x b, row by row.
+  const Scalar* factor(const RealSmall& scales) {
+    tree_->factor(scales.data());
+    return tree_->root();
+  }
+  /// W becomes Q T for a T of R's shape on the host.
+  void form(const Scalar* t) {
+    tree_->form(t);
     if constexpr (!is_host_space<Space>) transfer(data_, ld_, w_.data(), w_.ld());
   }
 
@@ -40,26 +53,58 @@ class RowsOnHost {
   }
   const BlockVector<Scalar, Layout, Space>& w_;
   std::int64_t lines_, length_;
+  WorkspaceScope<StagingSpaceOf<Space>> staging_;
+  WorkspaceScope<> scope_;
   Scalar* data_ = nullptr;
   std::int64_t ld_ = 0;
+  std::optional<RowTree<Scalar>> tree_;
+};
+
+/// The same on the device where W lies. factor() waits for R; nothing else waits.
+template <class Scalar, class Layout, class Space>
+class TreeOnDevice {
+ public:
+  using RealSmall = SmallMatrix<RealOf<Scalar>>;
+
+  explicit TreeOnDevice(const BlockVector<Scalar, Layout, Space>& w)
+      : context_(w.context()),
+        scope_(context_),
+        staging_(context_),
+        tree_(scope_, w.data(), w.local_rows(), w.width(), by_rows ? w.ld() : 1, by_rows ? 1 : w.ld()),
+        bytes_(static_cast<std::size_t>(tree_.root_rows() * w.width()) * sizeof(Scalar)) {}
+  const Scalar* factor(const RealSmall& scales) {
+    tree_.factor(detail::on_device(scope_, scales).data(), team_tree::RunTeams<Space>{context_});
+    auto* const root = staging_.template take<Scalar>(bytes_ / sizeof(Scalar));
+    detail::copy_lines<Space>(context_, tree_.root(), bytes_, root, bytes_, bytes_, 1);
+    context_.template fence<Space>();
+    return root;
+  }
+  void form(const Scalar* t) {
+    detail::copy_lines<Space>(context_, t, bytes_, tree_.root(), bytes_, bytes_, 1);
+    tree_.form(team_tree::RunTeams<Space>{context_});
+  }
+
+ private:
+  static constexpr bool by_rows = std::is_same_v<Layout, RowMajor>;
+  const Context context_;
+  WorkspaceScope<Space> scope_;
+  WorkspaceScope<StagingSpaceOf<Space>> staging_;
+  TeamTree<Scalar, Space> tree_;
+  std::size_t bytes_;
 };
 
 /// Powers of two that bring columns of these squared lengths to lengths of about 1.
 template <class Real>
-void unit_scales(const Real* squares, std::int64_t b, Real* scales) {
-  for (std::int64_t j = 0; j < b; ++j) {
-    const Real square = squares[j];
-    scales[j] = square > 0 ? std::ldexp(Real(1), -std::ilogb(std::sqrt(square))) : Real(1);
+void unit_scales(const SmallMatrix<Real>& squares, const SmallMatrix<Real>& scales) {
+  for (std::int64_t j = 0; j < squares.columns(); ++j) {
+    const Real square = dense::entry(squares, 0, j);
+    dense::at(scales, 0, j) = square > 0 ? std::ldexp(Real(1), -std::ilogb(std::sqrt(square))) : Real(1);
   }
 }
 
-/// W <- Q and the factor R by Householder reflections: of chunks of rows, of their R's, and so on, and at last of the
-/// ranks' R's, which all ranks gather and factorise alike. Orthonormal to rounding for any W, dependent columns
-/// included: those get some direction, not one that keeps off V; so where escalation is allowed, W is left to the
-/// strong method. One reduction of b^2 words a rank; 4b words. On the host, wherever W lies. Without a metric. Source:
-/// Demmel, Grigori, Hoemmen, Langou 2012.
-template <class Scalar, class Layout, class Space>
-Trust<RealOf<Scalar>> tsqr_sweep(Call<Scalar, Layout, Space>& call) {
+/// W <- Q and the factor R with the tree over this rank's rows: see tsqr_sweep.
+template <class Scalar, class Layout, class Space, class Tree>
+Trust<RealOf<Scalar>> tsqr_sweep_by(Call<Scalar, Layout, Space>& call, Tree&& tree) {
   const auto& block = call.block;
   using Real = RealOf<Scalar>;
   const std::int64_t b = block.b;
@@ -70,17 +115,14 @@ Trust<RealOf<Scalar>> tsqr_sweep(Call<Scalar, Layout, Space>& call) {
     if (rank == block.context.communicator().rank()) mine = stacked;
     stacked += rows_of(rank);
   }
-  WorkspaceScope<StagingSpaceOf<Space>> staging(block.context);
   WorkspaceScope<> scope(block.context);
-  Real* const scales = scope.take<Real>(static_cast<std::size_t>(b));
-  on_host([&](const auto& squares) { unit_scales(squares.data(), b, scales); }, reads(call.products.squares));
+  const auto scales = SmallMatrix<Real>::scratch(scope, 1, b);
+  unit_scales(call.products.squares, scales);
 
-  const RowsOnHost<Scalar, Layout, Space> tall(staging, block.w);
-  RowTree<Scalar> tree(scope, tall.data(), block.w.local_rows(), b, tall.row_step(), tall.column_step());
-  tree.factor(scales);
+  const Scalar* const root = tree.factor(scales);
   Scalar* const stack = scope.take<Scalar>(static_cast<std::size_t>(stacked * b));
   std::fill_n(stack, stacked * b, Scalar(0));
-  std::copy_n(tree.root(), tree.root_rows() * b, stack + mine * b);
+  std::copy_n(root, std::min(block.w.local_rows(), b) * b, stack + mine * b);
   block.context.sum(stack, stacked * b, static_cast<std::uint64_t>(stacked * b) * 31 + 7);  // others add zeros: exact
   RowTree<Scalar> top(scope, stack, stacked, b, b, 1);
   top.factor(nullptr);
@@ -89,16 +131,12 @@ Trust<RealOf<Scalar>> tsqr_sweep(Call<Scalar, Layout, Space>& call) {
   const std::int64_t rank_rows = top.root_rows();
   Scalar* const first = scope.take<Scalar>(static_cast<std::size_t>(rank_rows * b));
   std::fill_n(first, rank_rows * b, Scalar(0));
-  on_host(
-      [&](const auto& r) {
-        dense::fill(r, Scalar(0));
-        for (std::int64_t k = 0; k < rank_rows; ++k) {
-          Scalar* const row = top.root() + k * b;
-          first[k * b + k] = householder::make_positive(row, k, b);
-          for (std::int64_t j = k; j < b; ++j) dense::at(r, k, j) = row[j] / scales[j];
-        }
-      },
-      writes(call.factor.r));
+  dense::fill(call.factor.r, Scalar(0));
+  for (std::int64_t k = 0; k < rank_rows; ++k) {
+    Scalar* const row = top.root() + k * b;
+    first[k * b + k] = householder::make_positive(row, k, b);
+    for (std::int64_t j = k; j < b; ++j) dense::at(call.factor.r, k, j) = row[j] / dense::entry(scales, 0, j);
+  }
   call.findings.words += 4 * b;
   call.products.forget();
   call.set_reference();
@@ -106,7 +144,6 @@ Trust<RealOf<Scalar>> tsqr_sweep(Call<Scalar, Layout, Space>& call) {
   const auto found = dense::inspect_factor(call.factor.r, block.tolerance, call.lengths.reference);
   top.form(first);
   tree.form(stack + mine * b);
-  tall.write_back();
   call.coefficients.divide(call.factor.r);
   if (found.rank < b && block.options.escalate) {
     call.findings.note(Reason::ill_conditioned);
@@ -120,6 +157,22 @@ Trust<RealOf<Scalar>> tsqr_sweep(Call<Scalar, Layout, Space>& call) {
   }
   dense::triangular_inverse(call.factor.r, call.factor.inverse);
   return {true, 1, dense::amplification(call.lengths.parts, call.factor.inverse), 0};
+}
+
+/// W <- Q and the factor R by Householder reflections: of chunks of rows, of their R's, and so on, and at last of the
+/// ranks' R's, which all ranks gather and factorise alike on the host. Orthonormal to rounding for any W, dependent
+/// columns included: those get some direction, not one that keeps off V; so where escalation is allowed, W is left to
+/// the strong method. One reduction of b^2 words a rank; 4b words. On a device up to team_tree::most_columns columns
+/// stay there, and the host waits for this rank's R; beyond, W is copied to the host and back. Without a metric.
+/// Source: Demmel, Grigori, Hoemmen, Langou 2012.
+template <class Scalar, class Layout, class Space>
+Trust<RealOf<Scalar>> tsqr_sweep(Call<Scalar, Layout, Space>& call) {
+  if constexpr (!is_host_space<Space>) {
+    if (call.block.b <= team_tree::most_columns) {
+      return tsqr_sweep_by(call, TreeOnDevice<Scalar, Layout, Space>(call.block.w));
+    }
+  }
+  return tsqr_sweep_by(call, TreeOnHost<Scalar, Layout, Space>(call.block.w));
 }
 
 }  // namespace blockvec::orth

@@ -105,6 +105,9 @@ class InnerProducts {
   InnerProducts& add_dd(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
                         const DoubleDoubleMatrix<Scalar>& c) requires(!is_host_space<Space>);
   InnerProducts& add_share(const SmallMatrix<Scalar>& c) requires(!is_host_space<Space>);
+  /// The share lies on the device, C on the host is the sum.
+  InnerProducts& add_share(const SmallMatrix<Scalar, Space>& share,
+                           const SmallMatrix<Scalar>& c) requires(!is_host_space<Space>);
   /// One reduction of all words together. Nothing added: no reduction.
   void reduce();
 

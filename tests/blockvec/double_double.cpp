@@ -1,43 +1,17 @@
 // V^H W in double-double by teams of threads, as a device runs it, against the host's kernel. In the host's memory the
 // teams consist of the host's threads.
-#include <barrier>
-#include <thread>
-
 #include "blockvec/double_double_products.hpp"
+#include "tests/support/host_teams.hpp"
 #include "tests/support/naive.hpp"
 
 namespace blockvec {
 namespace {
 
-/// A thread of a team on the host.
-struct HostMember {
-  int rank, size;
-  std::barrier<>* barrier;
-  KOKKOS_FUNCTION int team_rank() const { return rank; }
-  KOKKOS_FUNCTION int team_size() const { return size; }
-  KOKKOS_FUNCTION void team_barrier() const {
-#ifndef __CUDA_ARCH__
-    barrier->arrive_and_wait();
-#endif
-  }
-};
-
 struct RunHostTeams {
   int threads;
   template <class Body>
   void operator()(int teams, const Body& body) const {
-    std::vector<double> scratch(Body::scratch_bytes / sizeof(double));
-    std::barrier<> barrier(threads);
-    std::vector<std::jthread> members;
-    for (int rank = 0; rank < threads; ++rank) {
-      members.emplace_back([&, rank] {
-        const HostMember member{rank, threads, &barrier};
-        for (int team = 0; team < teams; ++team) {
-          body(member, team, reinterpret_cast<std::byte*>(scratch.data()));
-          member.team_barrier();
-        }
-      });
-    }
+    testing::run_host_teams(teams, threads, Body::scratch_bytes, body);
   }
 };
 

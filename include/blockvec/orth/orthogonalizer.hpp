@@ -21,7 +21,8 @@ namespace blockvec::orth {
 /// Within a block: X = Q R. Loss of orthogonality |I - Q^H Q| in terms of the condition number kappa of X with its
 /// columns scaled to unit length, without escalation; reductions for a block of b columns.
 enum class Within {
-  cgs,      ///< classical Gram-Schmidt by columns: eps kappa^2; b, and one for every column whose length cancels
+  cgs,      ///< classical Gram-Schmidt by columns: eps kappa^2; b, and one for every column whose length cancels. On a
+            ///< device the host waits once for all columns, and again for each that asks for more than the others
   cgs2,     ///< each column projected twice: eps while eps kappa < 1; 2b - 1
   cholqr,   ///< Gram matrix and Cholesky: eps kappa^2, breaks near kappa = eps^-1/2; 1
   cholqr2,  ///< CholQR twice: eps, breaks there too; 2 (Yamamoto, Nakatsukasa, Yanagisawa, Fukaya 2015)
@@ -213,6 +214,8 @@ class Submitted {
 /// scaled first. Throws ShapeError naming operands; NotFiniteError naming operand and column if W, V or the first B W
 /// holds NaN or Inf, W being as it was; the same for what a later B W, or B V, brings in, W being as far as it had
 /// come; RankError as asked, with all outputs set. Collective: all ranks decide alike, since they hold the same bits.
+/// On a device the host waits for the result of a reduction by which it decides what comes next, once, and for nothing
+/// else; cgs and cgs2 wait once for the reductions of all columns. S and R there are set without a wait.
 class Orthogonalizer {
  public:
   explicit Orthogonalizer(Context context, Options options = {}) : context_(std::move(context)), options_(options) {}
@@ -226,7 +229,7 @@ class Orthogonalizer {
 
   /// W <- (I - V V^H) W; W_in = V S + W_out. V has orthonormal columns. W is not normalised.
   /// One sweep, a second one for methods that project twice or where more than 1/64 of a column's square went. A sweep:
-  /// one reduction, 2m + 3b words. result.rank counts the columns that are not in the range of V; result.lost names the
+  /// one reduction, for which the host waits on a device, 2m + 3b words. result.rank counts the columns that are not in the range of V; result.lost names the
   /// others, whose rest is noise. Without columns of V, W is looked at: one reduction, b words.
   template <class Scalar, class Layout, class Space>
   Result project(const std::type_identity_t<Basis<Scalar, Layout, Space>>& v,
@@ -246,7 +249,7 @@ class Orthogonalizer {
   /// vector, and the host waits once a call, for the verdict on the last sweep (see submit); else 2m + 6b, and it waits
   /// once a reduction. With a metric 2m + 5b each, and 2b at first, products being
   /// those of V and B W: B comes between them and the change of W. Where B V is at hand, m + 2b each for B W instead of
-  /// an application.
+  /// an application. With a metric, too, the host waits once a reduction, and for what B waits for.
   template <class Scalar, class Layout, class Space>
   Result project_and_normalize(const std::type_identity_t<Basis<Scalar, Layout, Space>>& v,
                                const BlockVector<Scalar, Layout, Space>& w,
