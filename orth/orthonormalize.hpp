@@ -79,7 +79,7 @@ Trust<RealOf<Scalar>> adopt(Call<Scalar, Layout, Space>& call, const QueuedSweep
       call.coefficients.divide(r);
     }
     products.forget();
-    ++findings.result.sweeps;
+    if (i == 0 || m > 0) ++findings.result.sweeps;  // a block without a basis takes one, whatever the method within
     findings.words += conditional_sweep_words(m, b, !is_last);
     findings.note_condition(status.condition_estimate);
     trust = {true, status.a, m > 0 ? status.a : 1, status.passed_on};

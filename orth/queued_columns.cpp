@@ -38,7 +38,9 @@ struct ColumnStep {
     const Real left = square - part;
     const Real whole = square > limits.least_whole ? square : limits.least_whole;
     const bool is_long = std::sqrt(square) > limits.least_length;
-    const bool fits = is_long && (!limits.is_last || (left >= whole / 2 && std::sqrt(left) > limits.least_length));
+    const bool is_finite = left - left == 0;  // a metric may bring in NaN or Inf, which is for the host to tell
+    const bool fits =
+        is_long && is_finite && (!limits.is_last || (left >= whole / 2 && std::sqrt(left) > limits.least_length));
     team.team_barrier();  // the status has been read
     if (thread == 0 && went_on) {
       *status = {fits ? 1U : 0U, j, pass};

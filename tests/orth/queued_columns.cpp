@@ -89,6 +89,31 @@ TYPED_TEST(QueuedColumnsTest, StopAtTheFirstColumnThatDoesNotFit) {
   }
 }
 
+TYPED_TEST(QueuedColumnsTest, StopAtAnImageThatIsNotFinite) {
+  using Scalar = typename TypeParam::Scalar;
+  using Real = RealOf<Scalar>;
+  constexpr std::int64_t count = 300, b = 5, bad = 2;
+  const Context context = Context::world(1);
+  const auto rows = RowDistribution::uniform(count, context.communicator());
+  Generator<Scalar> generator(6);
+  const auto x = generator.orthonormal(count, b);
+  for (const Real value : {std::numeric_limits<Real>::quiet_NaN(), std::numeric_limits<Real>::infinity()}) {
+    for (const bool is_last : {false, true}) {
+      const Trial<TypeParam> trial(context, rows, HostColumns<Wide<Scalar>>(count, 0), x);
+      const Trial<TypeParam> images(context, rows, HostColumns<Wide<Scalar>>(count, 0), x);
+      testing::put(images.w, 7, bad, Scalar(value));
+      Queued<TypeParam> queued(trial.w);
+      for (std::int64_t j = 0; j < b; ++j) {
+        queued.project(j, 1, images.w.column(j), {Real(1e-3), Real(0), is_last}, nullptr);
+      }
+      const auto results = queued.results();
+      EXPECT_EQ(results.status.goes_on, 0u);
+      EXPECT_EQ(results.status.column, bad);
+      EXPECT_TRUE(columns_of(collect(trial.w), bad, b).entries == columns_of(trial.x, bad, b).entries) << "as they were";
+    }
+  }
+}
+
 // The whole sweep with the host's part in it, beside the one that is the host's alone.
 TYPED_TEST(QueuedColumnsTest, LeaveToTheHostWhatItDecidesOn) {
   using Scalar = typename TypeParam::Scalar;
