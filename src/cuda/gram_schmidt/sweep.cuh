@@ -1,0 +1,312 @@
+#pragma once
+
+#include "src/cuda/operands/load_flat_rows.cuh"
+#include "src/cuda/operands/matrix.cuh"
+#include "src/cuda/ptx/mma_f64.cuh"
+#include "src/cuda/ptx/pipeline.cuh"
+#include "src/dispatch/cuda/gram_schmidt/sweep.hpp"
+
+/// A sweep of block Gram-Schmidt on row-major matrices in one pass: W <- [V W] C and P = [V W]^H W, or one of them.
+///
+/// TMA tiles bring row tiles of V's parts and of W side by side into the stages of a pipeline. What a TMA tile covers
+/// beyond its matrix becomes zero. Four warps change W: each takes a whole stage, writes the new rows of W over the old
+/// ones and stores them from there. Eight warps add products: a group of `sharing` warps takes a whole stage, and each
+/// of them has its own columns of [V W] in registers through all row tiles of the thread block.
+///
+///   loading warp --full--> change warps --changed--> product warps --empty--> loading warp
+///
+/// Blocks take row tiles in fixed turns, so that the order of all sums is fixed.
+namespace blockvec::kernels::cuda {
+
+using dispatch::most_sweep_barriers;
+using dispatch::most_sweep_parts;
+using dispatch::sweep_change_warps;
+using dispatch::sweep_product_warps;
+using dispatch::SweepPart;
+inline constexpr int sweep_threads = (sweep_product_warps + sweep_change_warps + 1) * warp_size;
+
+template <class Real>
+struct GramSchmidtSweep {
+  CUtensorMap map[most_sweep_parts];
+  SweepPart part[most_sweep_parts];
+  int parts;   ///< of V and W, which is the last one
+  int loaded;  ///< parts with that of the products' right factor, if it is not W
+  int m, n;    ///< columns of [V W] and of W
+  std::int64_t k;
+  std::uint32_t chunks;
+  int rows;  ///< of a row tile
+  int stages, stage_bytes;
+  int barriers;  ///< see dispatch::CudaSweep
+  int sharing;
+  int blocks, steps, packed_bytes;
+  bool changes, multiplies;
+  Condition change_condition, products_condition;
+  Small<Real> c;
+  double* partial;  ///< [block][m][n]
+};
+
+struct SweepBarriers {
+  Barrier full[most_sweep_barriers];
+  Barrier changed[most_sweep_barriers];
+  Barrier empty[most_sweep_barriers];
+};
+
+/// What all warps of a thread block know.
+template <class Real>
+struct SweepBlock {
+  const GramSchmidtSweep<Real>& p;
+  SweepBarriers& barriers;
+  unsigned char* stages;
+  double* packed;
+  int turns;  ///< row tiles of this block
+  bool changes, multiplies;
+
+  __device__ std::uint32_t chunk(int turn) const { return blockIdx.x + static_cast<std::uint32_t>(turn) * gridDim.x; }
+  __device__ Real* stage(int turn) const {
+    return reinterpret_cast<Real*>(stages + turn % p.stages * p.stage_bytes);
+  }
+  __device__ Barrier& empty(int turn) const { return barriers.empty[turn % p.stages]; }
+};
+
+/// Which of 16 rows a lane takes as depth j = 0..3 of a product: lanes meet different banks.
+template <class Real>
+inline constexpr RowMap sweep_rows = sizeof(Real) == 8 ? RowMap{1, 4, 8} : RowMap{2, 1, 8};
+
+/// Writes C as tensor cores take it: [4 rows][8 columns][lane]. Each part of [V W] begins with a step of its own.
+template <int tn, class Real>
+__device__ inline void pack_sweep_factor(const GramSchmidtSweep<Real>& p, double* packed, int thread, int threads) {
+#pragma unroll 4
+  for (int i = thread; i < p.steps * tn * warp_size; i += threads) {
+    const int lane = i % warp_size;
+    const int column = i / warp_size % tn * 8 + lane / 4;
+    const int step = i / warp_size / tn;
+    int part = p.parts - 1;
+    while (p.part[part].step > step) --part;
+    const int row = 4 * (step - p.part[part].step) + lane % 4;
+    const bool valid = row < p.part[part].width && column < p.n;
+    packed[i] = valid ? p.c.scaled(p.part[part].column + row, column, {1, 0}) : 0.0;
+  }
+}
+
+/// One lane loads all row tiles of the block.
+template <class Real>
+__device__ inline void load(const SweepBlock<Real>& block) {
+  const GramSchmidtSweep<Real>& p = block.p;
+  RingPosition at{0, 1};  // the first round finds the stages empty
+  RingPosition told{0, 0};
+  for (int turn = 0; turn < block.turns; ++turn) {
+    const int row = static_cast<int>(block.chunk(turn)) * p.rows;
+    Real* const stage = reinterpret_cast<Real*>(block.stages + at.stage * p.stage_bytes);
+    Barrier& full = block.barriers.full[told.stage];
+    block.barriers.empty[at.stage].wait(at.parity);
+    full.arrive_and_expect(static_cast<unsigned>(p.stage_bytes));
+    for (int i = 0; i < p.loaded; ++i) tensor_load(stage + p.part[i].offset, p.map[i], 0, row, full);
+    at.advance(1, p.stages);
+    told.advance(1, p.barriers);
+  }
+}
+
+/// Sums for 16 rows of W <- [V W] C. `a` points to the lane's first row of the stage.
+template <int tn, class Real>
+__device__ inline void add_changed_rows(const GramSchmidtSweep<Real>& p, const Real* stage, int row, const double* c,
+                                        double (&sum)[tn][4]) {
+  const int lane = static_cast<int>(threadIdx.x) % warp_size;
+  c += lane;
+  for (int i = 0; i < p.parts; ++i) {
+    const SweepPart& part = p.part[i];
+    const Real* a = stage + part.offset + (row + lane / 4) * part.pitch + lane % 4;
+    const Real* below = a + 8 * part.pitch;
+    int left_over = part.width;
+#pragma unroll 2
+    for (; left_over >= 16; left_over -= 16, a += 16, below += 16, c += 4 * tn * warp_size) {
+      double left[8];
+      unrolled<4>([&](int v) {
+        left[2 * v] = a[4 * v];
+        left[2 * v + 1] = below[4 * v];
+      });
+      unrolled<tn>([&](int y) {
+        double right[4];
+        unrolled<4>([&](int v) { right[v] = c[(v * tn + y) * warp_size]; });
+        multiply_16x8x16(sum[y], left, right);
+      });
+    }
+    for (; left_over > 0; left_over -= 4, a += 4, below += 4, c += tn * warp_size) {
+      const double left[2] = {a[0], below[0]};
+      unrolled<tn>([&](int y) { multiply_16x8x4(sum[y], left, c[y * warp_size]); });
+    }
+  }
+}
+
+/// A warp changes W's rows in every fourth stage.
+template <int tn, class Real>
+__device__ inline void change(const SweepBlock<Real>& block, int warp) {
+  const GramSchmidtSweep<Real>& p = block.p;
+  const int lane = static_cast<int>(threadIdx.x) % warp_size;
+  const SweepPart& w = p.part[p.parts - 1];
+  RingPosition told{warp, 0};
+  for (int turn = warp; turn < block.turns; turn += sweep_change_warps) {
+    Real* const stage = block.stage(turn);
+    const std::int64_t first = static_cast<std::int64_t>(block.chunk(turn)) * p.rows;
+    const int valid = static_cast<int>(min(static_cast<std::int64_t>(p.rows), p.k - first));
+    block.barriers.full[told.stage].wait(told.parity);
+#pragma unroll 1
+    for (int row = 0; row < p.rows; row += 16) {
+      double sum[tn][4] = {};
+      add_changed_rows<tn>(p, stage, row, block.packed, sum);
+      __syncwarp();  // all lanes have read W's rows
+      unrolled<tn, 2>([&](int y, int half) {
+        const int column = 8 * y + 2 * (lane % 4);
+        const int to = row + lane / 4 + 8 * half;
+        if (column >= p.n) return;
+        // Rows beyond the matrix stay zero, whatever C holds: products take them.
+        const bool counts = to < valid;
+        using Pair = Neighbouring<2, Real>;
+        *reinterpret_cast<Pair*>(stage + w.offset + to * w.pitch + column) = {
+            {static_cast<Real>(counts ? sum[y][2 * half] : 0), static_cast<Real>(counts ? sum[y][2 * half + 1] : 0)}};
+      });
+    }
+    publish_to_bulk_copies();
+    if (block.multiplies) block.barriers.changed[told.stage].arrive();
+    __syncwarp();
+    if (elected()) {
+      store_box(p.map[p.parts - 1], 0, static_cast<int>(first), stage + w.offset);
+      bulk_stores_have_read();
+      block.empty(turn).arrive();
+    }
+    __syncwarp();
+    told.advance(sweep_change_warps, p.barriers);
+  }
+  if (elected()) bulk_stores_are_done();
+}
+
+/// The products of a warp: tm x tn MMA tiles of its blocks of 8 columns of [V W].
+template <int tn, class Real>
+struct SweepProducts {
+  static constexpr int tm = dispatch::sweep_tiles_m(tn);
+  static constexpr int numbers = tm * tn * 4 * warp_size;
+  double sum[tm][tn][4] = {};
+
+  /// `place`: which of its group's warps the warp is.
+  __device__ void add(const SweepBlock<Real>& block, int group, int place) {
+    const GramSchmidtSweep<Real>& p = block.p;
+    constexpr RowMap map = sweep_rows<Real>;
+    const int lane = static_cast<int>(threadIdx.x) % warp_size;
+    const int first_row = map.by_lane * (lane % 4);
+    int start[tm][2], pitch[tm][2];
+    unrolled<tm, 2>([&](int x, int half) {
+      const int wanted = 2 * (place * tm + x) + half;
+      const int at = wanted < p.blocks ? wanted : 0;  // what no block of [V W] stands for is not used
+      int part = p.parts - 1;
+      while (p.part[part].block > at) --part;
+      pitch[x][half] = p.part[part].pitch;
+      start[x][half] = p.part[part].offset + 8 * (at - p.part[part].block) + lane / 4 + first_row * pitch[x][half];
+    });
+    const SweepPart& right_part = p.part[p.loaded - 1];
+    const int right_start = right_part.offset + lane / 4 + first_row * right_part.pitch;
+    const int groups = sweep_product_warps / p.sharing;
+    RingPosition told{group, 0};
+    for (int turn = group; turn < block.turns; turn += groups) {
+      const Real* const stage = block.stage(turn);
+      block.barriers.full[told.stage].wait(told.parity);
+      if (block.changes) block.barriers.changed[told.stage].wait(told.parity);
+#pragma unroll 1
+      for (int row = 0; row < p.rows; row += 16) {
+        double right[tn][4];
+        const Real* const b = stage + right_start + row * right_part.pitch;
+        unrolled<tn, 4>([&](int y, int j) {
+          right[y][j] = b[8 * y + ((j % 2) * map.by_first + (j / 2) * map.by_second) * right_part.pitch];
+        });
+        unrolled<tm>([&](int x) {
+          double left[8];
+          unrolled<4, 2>([&](int j, int half) {
+            const int down = row + (j % 2) * map.by_first + (j / 2) * map.by_second;
+            left[2 * j + half] = stage[start[x][half] + down * pitch[x][half]];
+          });
+          unrolled<tn>([&](int y) { multiply_16x8x16(sum[x][y], left, right[y]); });
+        });
+      }
+      __syncwarp();
+      if (elected()) block.empty(turn).arrive();
+      told.advance(groups, p.barriers);
+    }
+  }
+
+  /// Adds the sums of all groups in fixed order and writes the block's partial sum. The product warps call this when
+  /// nobody uses the stages any more.
+  __device__ void write(const SweepBlock<Real>& block, int warp) const {
+    const GramSchmidtSweep<Real>& p = block.p;
+    const int lane = static_cast<int>(threadIdx.x) % warp_size;
+    double* const sums = reinterpret_cast<double*>(block.stages);
+    unrolled<tm, tn, 2>([&](int x, int y, int half) {
+      double* const to = sums + warp * numbers + ((x * tn + y) * 2 + half) * 2 * warp_size + 2 * lane;
+      *reinterpret_cast<double2*>(to) = make_double2(sum[x][y][2 * half], sum[x][y][2 * half + 1]);
+    });
+    constexpr int threads = sweep_product_warps * warp_size;
+    meet(1, threads);
+    double* const partial = p.partial + static_cast<std::int64_t>(blockIdx.x) * p.m * p.n;
+    const int group_numbers = p.sharing * numbers;
+    for (int i = static_cast<int>(threadIdx.x); i < group_numbers; i += threads) {
+      double total = sums[i];
+      for (int j = i + group_numbers; j < sweep_product_warps * numbers; j += group_numbers) total += sums[j];
+      const int pair = i / 2;  // of neighbouring columns
+      const int from = pair % warp_size;
+      const int column = pair / 2 / warp_size % tn * 8 + 2 * (from % 4) + i % 2;
+      const int at = 2 * (pair / 2 / warp_size / tn) + pair / warp_size % 2;
+      if (at >= p.blocks || column >= p.n) continue;
+      int part = p.parts - 1;
+      while (p.part[part].block > at) --part;
+      const int row = 8 * (at - p.part[part].block) + from / 4;
+      if (row < p.part[part].width) partial[(p.part[part].column + row) * p.n + column] = total;
+    }
+  }
+};
+
+template <class Real, int tn>
+__global__ void __launch_bounds__(sweep_threads, 1) sweep_kernel(const __grid_constant__ GramSchmidtSweep<Real> p) {
+  if constexpr (!has_bulk_copies) return;
+  constexpr int consumers = sweep_product_warps + sweep_change_warps;
+  extern __shared__ __align__(1024) unsigned char memory[];
+  __shared__ SweepBarriers barriers;
+  release_next_kernel();
+  const int warp = static_cast<int>(threadIdx.x) / warp_size;
+  double* const packed = reinterpret_cast<double*>(memory);
+  const int turns = static_cast<int>((p.chunks - blockIdx.x + gridDim.x - 1) / gridDim.x);
+  await_previous_kernel();
+  const bool changes = p.changes && p.change_condition.holds();
+  const bool multiplies = p.multiplies && p.products_condition.holds();
+  if (!changes && !multiplies) return;
+  const SweepBlock<Real> block{p, barriers, memory + p.packed_bytes, packed, turns, changes, multiplies};
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < p.barriers; ++i) {
+      barriers.full[i].initialize(1);
+      barriers.changed[i].initialize(warp_size);
+    }
+    for (int i = 0; i < p.stages; ++i) {
+      barriers.empty[i].initialize((changes ? 1 : 0) + (multiplies ? static_cast<unsigned>(p.sharing) : 0));
+    }
+    publish_barriers();
+  }
+  __syncthreads();
+  if (warp == consumers) {
+    if (elected()) load(block);
+    return;
+  }
+  if (changes) {  // C is packed while the first row tiles are on their way
+    pack_sweep_factor<tn>(p, packed, static_cast<int>(threadIdx.x), consumers * warp_size);
+    meet(1, consumers * warp_size);
+  }
+  const int sharers = (changes ? consumers : sweep_product_warps) * warp_size;  // of the stages' memory
+  if (warp >= sweep_product_warps) {
+    if (!changes) return;
+    change<tn>(block, warp - sweep_product_warps);
+    if (multiplies) meet(1, sharers);
+    return;
+  }
+  if (!multiplies) return;
+  SweepProducts<tn, Real> products;
+  products.add(block, warp / p.sharing, warp % p.sharing);
+  meet(1, sharers);
+  products.write(block, warp);
+}
+
+}  // namespace blockvec::kernels::cuda
