@@ -1,6 +1,6 @@
-// Sweeps of block Gram-Schmidt by one kernel, beside products that run one after the other, on a CUDA device: W <- (W - V S) X and
-// P = [V W]^H W, alone (change, products) and in one pass (both). Rows of V and W without gaps, W apart or behind V in
-// one allocation; medians of calls in CUDA graphs:
+// Sweeps of block Gram-Schmidt by one kernel, beside products that run one after the other, on a CUDA device: W <- (W -
+// V S) X and P = [V W]^H W, alone (change, products) and in one pass (both). Rows of V and W without gaps, W apart or
+// behind V in one allocation; medians of calls in CUDA graphs:
 //   gram_schmidt_sweep rows=1048576,4194304 shapes=56+8,24+8 pieces=1,2 types=D,Z commit=...
 // `share`: of the speed at which this device copies; `peer_ms`: the same by tsmttsm, tsmm_inplace and tsmm.
 #include <cuda_runtime.h>
@@ -34,9 +34,9 @@ constexpr Mode modes[] = {{"products", false, true}, {"change", true, false}, {"
 double copy_speed(cudaStream_t stream, const Buffer& memory) {
   const std::size_t half = memory.bytes / 2;
   auto* const from = static_cast<double*>(memory.data);
-  const double seconds = bench::seconds_in_graph(stream, calls, reps, [] {}, [&](int) {
-    bench::scale_all(from, from + half / sizeof(double), half / sizeof(double), stream);
-  });
+  const double seconds = bench::seconds_in_graph(
+      stream, calls, reps, [] {},
+      [&](int) { bench::scale_all(from, from + half / sizeof(double), half / sizeof(double), stream); });
   return 2.0 * static_cast<double>(half) / seconds;
 }
 
@@ -54,6 +54,8 @@ template <class T>
 void measure(const char* type, std::int64_t k, std::int64_t m, std::int64_t b, int pieces, const Buffer& memory,
              double copy, cudaStream_t stream) {
   T* const data = static_cast<T*>(memory.data);
+  using Real = decltype(std::real(T{}));
+  bench::fill_random(static_cast<Real*>(memory.data), memory.bytes / sizeof(Real), 7, stream);
   std::vector<Matrix<const T>> v;
   std::vector<std::int64_t> widths;
   Matrix<T> w;
@@ -113,9 +115,12 @@ void measure(const char* type, std::int64_t k, std::int64_t m, std::int64_t b, i
       }
       tsmttsm<T>(Op::conjugate_transpose, T(1), w, w, T(0), rows(p, m, b), execution);
     };
-    const double seconds = bench::seconds_in_graph(stream, calls, reps, [] {}, sweep);
-    const double others = bench::seconds_in_graph(stream, calls, reps, [] {}, peer);
-    const double bytes = static_cast<double>(k * (m + (mode.changes ? 2 : 1) * b) * static_cast<std::int64_t>(sizeof(T)));
+    const double seconds = bench::seconds_in_graph(
+        stream, calls, reps, [] {}, sweep);
+    const double others = bench::seconds_in_graph(
+        stream, calls, reps, [] {}, peer);
+    const double bytes =
+        static_cast<double>(k * (m + (mode.changes ? 2 : 1) * b) * static_cast<std::int64_t>(sizeof(T)));
     std::printf("%lld,%lld,%lld,%d,%s,%s,%.4f,%.0f,%.3f,%.4f\n", static_cast<long long>(k), static_cast<long long>(m),
                 static_cast<long long>(b), pieces, mode.name, type, 1e3 * seconds, 1e-9 * bytes / seconds,
                 bytes / seconds / copy, 1e3 * others);
@@ -127,7 +132,6 @@ int run(const std::map<std::string, std::string>& settings) {
   cudaStream_t stream = nullptr;
   bench::check(cudaStreamCreate(&stream));
   const Buffer memory(static_cast<std::size_t>(std::stod(settings.at("gib")) * 1024) << 20);
-  bench::fill_random(static_cast<double*>(memory.data), memory.bytes / sizeof(double), 7, stream);
   const double copy = copy_speed(stream, memory);
   std::printf("# %s, commit %s, copy %.0f GB/s\n", bench::state_of_card("name").c_str(), settings.at("commit").c_str(),
               1e-9 * copy);

@@ -36,10 +36,10 @@ enum class SinglePrecision : std::uint8_t {
           ///< numbers of 11 bits (TF32), summed in single precision: all of a row (tsmm), or those of up to 256 rows
           ///< (tsmttsm of two matrices); of narrow operands without tensor cores, in single precision as well: all of a
           ///< row (tsmm, up to 24 columns of scalars), or up to 256 rows of a few columns of C (tsmttsm, 17 to 19
-          ///< complex ones by columns). On devices whose double precision is slower than that of compute capability 9.0,
-          ///< operands of any width may be taken so, by tsmttsm also where B is A. What such sums do not hold is
-          ///< computed again in double precision: only true infinities and NaN are seen
-  plain   ///< in double precision all the same
+          ///< complex ones by columns). On devices whose double precision is slower than that of compute
+          ///< capability 9.0, operands of any width may be taken so, by tsmttsm also where B is A. What such sums do
+          ///< not hold is computed again in double precision: only true infinities and NaN are seen
+  plain  ///< in double precision all the same
 };
 
 /// Where a call runs: the current device.
@@ -95,11 +95,11 @@ template <class T>
 void tsmm(const T* alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> c,
           const T* beta, Matrix<T> b, Triangle triangle, const CudaExecution& execution);
 
-/// V <- V C in place: N columns of V, from number `first` on, become V C; the others keep their values. V is K x M, C is
-/// M x N with first + N <= M, apart from V; both in device memory.
-/// Cost: one pass over V: K (M + N) words, 2 K M N flops (8 for complex); of more than 2048 real columns, beyond
-/// 2^30 rows and below compute capability 9.0, rows may go through the workspace, up to 128 MiB at a time. Error as
-/// tsmm with alpha = 1 and beta = 0. Throws ShapeError and CudaError as tsmttsm does. Source: as tsmm.
+/// V <- V C in place: N columns of V, from number `first` on, become V C; the others keep their values. V is K x M, C
+/// is M x N with first + N <= M, apart from V; both in device memory. Cost: one pass over V: K (M + N) words, 2 K M N
+/// flops (8 for complex); of more than 2048 real columns, beyond 2^30 rows and below compute capability 9.0, rows may
+/// go through the workspace, up to 128 MiB at a time. Error as tsmm with alpha = 1 and beta = 0. Throws ShapeError and
+/// CudaError as tsmttsm does. Source: as tsmm.
 template <class T>
 void tsmm_inplace(Matrix<T> v, std::type_identity_t<Matrix<const T>> c, Triangle triangle,
                   const CudaExecution& execution, std::int64_t first = 0);
@@ -108,8 +108,8 @@ void tsmm_inplace(Matrix<T> v, std::type_identity_t<Matrix<const T>> c, Triangle
 template <class T>
 std::size_t cuda_tsmm_workspace(std::int64_t k, std::int64_t m, std::int64_t n);
 
-/// Which steps of a sweep are done: numbers in device memory, apart from the sweep's output and workspace, which it reads
-/// when it runs. A step whose number is zero is left out, and its output stays as it is; null: the step is done.
+/// Which steps of a sweep are done: numbers in device memory, apart from the sweep's output and workspace, which it
+/// reads when it runs. A step whose number is zero is left out, and its output stays as it is; null: the step is done.
 struct SweepConditions {
   const unsigned* change = nullptr;    ///< of W
   const unsigned* products = nullptr;  ///< of W, changed or not
@@ -137,8 +137,8 @@ void gram_schmidt_products(std::span<const std::type_identity_t<Matrix<const T>>
                            std::type_identity_t<Matrix<const T>> w, std::type_identity_t<Matrix<const T>> image,
                            Matrix<T> p, const CudaExecution& execution, const unsigned* condition = nullptr);
 
-/// Bytes of device memory that gram_schmidt_sweep and gram_schmidt_products ask for, as for tsmttsm. `m`: columns of each
-/// of V's matrices.
+/// Bytes of device memory that gram_schmidt_sweep and gram_schmidt_products ask for, as for tsmttsm. `m`: columns of
+/// each of V's matrices.
 template <class T>
 std::size_t cuda_gram_schmidt_sweep_workspace(std::int64_t k, std::span<const std::int64_t> m, std::int64_t n);
 

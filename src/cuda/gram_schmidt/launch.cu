@@ -27,23 +27,23 @@ CUtensorMap map_of(const Matrix<const T>& a, const SweepPart& part, int rows, co
 }  // namespace
 
 template <class T>
-void launch_sweep(const SweepCall<T>& call, const dispatch::CudaSweep& x, const CudaExecution& execution) {
+void launch_sweep(const SweepCall<T>& call, const SweepMatrices<T>& all, const dispatch::CudaSweep& x,
+                  const CudaExecution& execution) {
   using Real = real_t<T>;
   const Product operation = product_of(call);
   const Launcher launcher{operation, execution.stream, current_device(operation)};
-  const auto pieces = static_cast<int>(call.v.size());
   GramSchmidtSweep<Real> p{};
   for (int i = 0; i < x.loaded; ++i) {
     p.part[i] = x.part[i];
-    const int matrix = x.part[i].matrix;
-    const Matrix<const T> from = matrix < pieces ? call.v[matrix] : matrix == pieces ? call.w : call.image;
-    p.map[i] = map_of(from, x.part[i], x.rows, operation);
+    p.map[i] = map_of<T>(i < x.parts ? all.of[x.part[i].matrix] : call.image, x.part[i], x.rows, operation);
   }
-  const SweepPart& w = x.part[x.parts - 1];
   p.parts = x.parts;
   p.loaded = x.loaded;
-  p.m = w.column + w.width;
-  p.n = w.width;
+  p.m = static_cast<int>(parts_of<T> * (operation.m + operation.n));
+  p.n = static_cast<int>(parts_of<T> * operation.n);
+  p.w = real_data(call.w);
+  p.pitch_w = parts_of<T> * call.w.ld;
+  p.pairs = reinterpret_cast<std::uintptr_t>(p.w) % (2 * sizeof(Real)) == 0 && p.pitch_w % 2 == 0;
   p.k = call.w.rows;
   p.chunks = static_cast<std::uint32_t>(x.chunks);
   p.rows = x.rows;
@@ -74,9 +74,13 @@ void launch_sweep(const SweepCall<T>& call, const dispatch::CudaSweep& x, const 
   launch_sum(sum, call.p, Op::conjugate_transpose, Start::early, launcher);
 }
 
-template void launch_sweep(const SweepCall<float>&, const dispatch::CudaSweep&, const CudaExecution&);
-template void launch_sweep(const SweepCall<double>&, const dispatch::CudaSweep&, const CudaExecution&);
-template void launch_sweep(const SweepCall<std::complex<float>>&, const dispatch::CudaSweep&, const CudaExecution&);
-template void launch_sweep(const SweepCall<std::complex<double>>&, const dispatch::CudaSweep&, const CudaExecution&);
+template void launch_sweep(const SweepCall<float>&, const SweepMatrices<float>&, const dispatch::CudaSweep&,
+                           const CudaExecution&);
+template void launch_sweep(const SweepCall<double>&, const SweepMatrices<double>&, const dispatch::CudaSweep&,
+                           const CudaExecution&);
+template void launch_sweep(const SweepCall<std::complex<float>>&, const SweepMatrices<std::complex<float>>&,
+                           const dispatch::CudaSweep&, const CudaExecution&);
+template void launch_sweep(const SweepCall<std::complex<double>>&, const SweepMatrices<std::complex<double>>&,
+                           const dispatch::CudaSweep&, const CudaExecution&);
 
 }  // namespace blockvec::kernels::cuda

@@ -9,9 +9,9 @@
 /// A sweep of block Gram-Schmidt on row-major matrices in one pass: W <- [V W] C and P = [V W]^H W, or one of them.
 ///
 /// TMA tiles bring row tiles of V's parts and of W side by side into the stages of a pipeline. What a TMA tile covers
-/// beyond its matrix becomes zero. Four warps change W: each takes a whole stage, writes the new rows of W over the old
-/// ones and stores them from there. Eight warps add products: a group of `sharing` warps takes a whole stage, and each
-/// of them has its own columns of [V W] in registers through all row tiles of the thread block.
+/// beyond its matrix becomes zero. Four warps change W: each takes a whole stage and writes the new rows of W to memory
+/// and over the old ones in the stage. Eight warps add products: a group of `sharing` warps takes a whole stage, and
+/// each of them has the sums of its own columns of [V W] in registers through all row tiles of the thread block.
 ///
 ///   loading warp --full--> change warps --changed--> product warps --empty--> loading warp
 ///
@@ -23,15 +23,19 @@ using dispatch::most_sweep_parts;
 using dispatch::sweep_change_warps;
 using dispatch::sweep_product_warps;
 using dispatch::SweepPart;
-inline constexpr int sweep_threads = (sweep_product_warps + sweep_change_warps + 1) * warp_size;
+inline constexpr int sweep_consumers = (sweep_product_warps + sweep_change_warps) * warp_size;
+inline constexpr int sweep_threads = sweep_consumers + loading_threads;
 
 template <class Real>
 struct GramSchmidtSweep {
   CUtensorMap map[most_sweep_parts];
   SweepPart part[most_sweep_parts];
-  int parts;   ///< of V and W, which is the last one
+  int parts;   ///< of V and W: W's columns are the last ones of the last part
   int loaded;  ///< parts with that of the products' right factor, if it is not W
   int m, n;    ///< columns of [V W] and of W
+  Real* w;
+  std::int64_t pitch_w;
+  bool pairs;  ///< pairs of neighbours in W are aligned to their size
   std::int64_t k;
   std::uint32_t chunks;
   int rows;  ///< of a row tile
@@ -43,6 +47,12 @@ struct GramSchmidtSweep {
   Condition change_condition, products_condition;
   Small<Real> c;
   double* partial;  ///< [block][m][n]
+
+  /// The first number of W, or of another right factor, in a stage, and the numbers from row to row.
+  __device__ int place_of_last(int count) const {
+    const SweepPart& last = part[count - 1];
+    return last.offset + last.width - n;
+  }
 };
 
 struct SweepBarriers {
@@ -62,9 +72,7 @@ struct SweepBlock {
   bool changes, multiplies;
 
   __device__ std::uint32_t chunk(int turn) const { return blockIdx.x + static_cast<std::uint32_t>(turn) * gridDim.x; }
-  __device__ Real* stage(int turn) const {
-    return reinterpret_cast<Real*>(stages + turn % p.stages * p.stage_bytes);
-  }
+  __device__ Real* stage(int turn) const { return reinterpret_cast<Real*>(stages + turn % p.stages * p.stage_bytes); }
   __device__ Barrier& empty(int turn) const { return barriers.empty[turn % p.stages]; }
 };
 
@@ -142,7 +150,8 @@ template <int tn, class Real>
 __device__ inline void change(const SweepBlock<Real>& block, int warp) {
   const GramSchmidtSweep<Real>& p = block.p;
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
-  const SweepPart& w = p.part[p.parts - 1];
+  const int pitch = p.part[p.parts - 1].pitch;
+  const int place = p.place_of_last(p.parts);
   RingPosition told{warp, 0};
   for (int turn = warp; turn < block.turns; turn += sweep_change_warps) {
     Real* const stage = block.stage(turn);
@@ -154,29 +163,40 @@ __device__ inline void change(const SweepBlock<Real>& block, int warp) {
       double sum[tn][4] = {};
       add_changed_rows<tn>(p, stage, row, block.packed, sum);
       __syncwarp();  // all lanes have read W's rows
-      unrolled<tn, 2>([&](int y, int half) {
+      unrolled<2, tn>([&](int half, int y) {
         const int column = 8 * y + 2 * (lane % 4);
         const int to = row + lane / 4 + 8 * half;
-        if (column >= p.n) return;
+        const bool inside = to < valid;
         // Rows beyond the matrix stay zero, whatever C holds: products take them.
-        const bool counts = to < valid;
-        using Pair = Neighbouring<2, Real>;
-        *reinterpret_cast<Pair*>(stage + w.offset + to * w.pitch + column) = {
-            {static_cast<Real>(counts ? sum[y][2 * half] : 0), static_cast<Real>(counts ? sum[y][2 * half + 1] : 0)}};
+        const Real one = static_cast<Real>(inside ? sum[y][2 * half] : 0);
+        const Real other = static_cast<Real>(inside ? sum[y][2 * half + 1] : 0);
+        const bool has_one = column < p.n;
+        const bool has_other = column + 1 < p.n;
+        if (block.multiplies) {
+          Real* const staged = stage + place + to * pitch + column;
+          if (has_one) staged[0] = one;
+          if (has_other) staged[1] = other;
+        }
+        if (!inside) return;
+        Real* const out = p.w + (first + to) * p.pitch_w + column;
+        if (p.pairs && has_other) {
+          using Pair = Neighbouring<2, Real>;
+          *reinterpret_cast<Pair*>(out) = {{one, other}};
+        } else {
+          if (has_one) out[0] = one;
+          if (has_other) out[1] = other;
+        }
       });
     }
-    publish_to_bulk_copies();
-    if (block.multiplies) block.barriers.changed[told.stage].arrive();
-    __syncwarp();
-    if (elected()) {
-      store_box(p.map[p.parts - 1], 0, static_cast<int>(first), stage + w.offset);
-      bulk_stores_have_read();
-      block.empty(turn).arrive();
+    if (block.multiplies) {
+      publish_to_bulk_copies();  // the next row tile of this stage overwrites what was written there
+      block.barriers.changed[told.stage].arrive();
     }
+    __syncwarp();
+    if (elected()) block.empty(turn).arrive();
     __syncwarp();
     told.advance(sweep_change_warps, p.barriers);
   }
-  if (elected()) bulk_stores_are_done();
 }
 
 /// The products of a warp: tm x tn MMA tiles of its blocks of 8 columns of [V W].
@@ -201,8 +221,8 @@ struct SweepProducts {
       pitch[x][half] = p.part[part].pitch;
       start[x][half] = p.part[part].offset + 8 * (at - p.part[part].block) + lane / 4 + first_row * pitch[x][half];
     });
-    const SweepPart& right_part = p.part[p.loaded - 1];
-    const int right_start = right_part.offset + lane / 4 + first_row * right_part.pitch;
+    const int right_pitch = p.part[p.loaded - 1].pitch;
+    const int right_start = p.place_of_last(p.loaded) + lane / 4 + first_row * right_pitch;
     const int groups = sweep_product_warps / p.sharing;
     RingPosition told{group, 0};
     for (int turn = group; turn < block.turns; turn += groups) {
@@ -212,9 +232,9 @@ struct SweepProducts {
 #pragma unroll 1
       for (int row = 0; row < p.rows; row += 16) {
         double right[tn][4];
-        const Real* const b = stage + right_start + row * right_part.pitch;
+        const Real* const b = stage + right_start + row * right_pitch;
         unrolled<tn, 4>([&](int y, int j) {
-          right[y][j] = b[8 * y + ((j % 2) * map.by_first + (j / 2) * map.by_second) * right_part.pitch];
+          right[y][j] = b[8 * y + ((j % 2) * map.by_first + (j / 2) * map.by_second) * right_pitch];
         });
         unrolled<tm>([&](int x) {
           double left[8];
@@ -264,11 +284,11 @@ struct SweepProducts {
 template <class Real, int tn>
 __global__ void __launch_bounds__(sweep_threads, 1) sweep_kernel(const __grid_constant__ GramSchmidtSweep<Real> p) {
   if constexpr (!has_bulk_copies) return;
-  constexpr int consumers = sweep_product_warps + sweep_change_warps;
   extern __shared__ __align__(1024) unsigned char memory[];
   __shared__ SweepBarriers barriers;
   release_next_kernel();
-  const int warp = static_cast<int>(threadIdx.x) / warp_size;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int warp = thread / warp_size;
   double* const packed = reinterpret_cast<double*>(memory);
   const int turns = static_cast<int>((p.chunks - blockIdx.x + gridDim.x - 1) / gridDim.x);
   await_previous_kernel();
@@ -276,7 +296,7 @@ __global__ void __launch_bounds__(sweep_threads, 1) sweep_kernel(const __grid_co
   const bool multiplies = p.multiplies && p.products_condition.holds();
   if (!changes && !multiplies) return;
   const SweepBlock<Real> block{p, barriers, memory + p.packed_bytes, packed, turns, changes, multiplies};
-  if (threadIdx.x == 0) {
+  if (thread == 0) {
     for (int i = 0; i < p.barriers; ++i) {
       barriers.full[i].initialize(1);
       barriers.changed[i].initialize(warp_size);
@@ -287,21 +307,28 @@ __global__ void __launch_bounds__(sweep_threads, 1) sweep_kernel(const __grid_co
     publish_barriers();
   }
   __syncthreads();
-  if (warp == consumers) {
-    if (elected()) load(block);
+  // C is packed while the first row tiles are on their way.
+  const auto pack = [&] {
+    if (!changes) return;
+    pack_sweep_factor<tn>(p, packed, thread, sweep_consumers);
+    meet(1, sweep_consumers);
+  };
+  if (thread >= sweep_consumers) {
+    give_registers<24>();
+    if (warp == sweep_consumers / warp_size && elected()) load(block);
     return;
   }
-  if (changes) {  // C is packed while the first row tiles are on their way
-    pack_sweep_factor<tn>(p, packed, static_cast<int>(threadIdx.x), consumers * warp_size);
-    meet(1, consumers * warp_size);
-  }
-  const int sharers = (changes ? consumers : sweep_product_warps) * warp_size;  // of the stages' memory
+  const int sharers = changes ? sweep_consumers : sweep_product_warps * warp_size;  // of the stages' memory
   if (warp >= sweep_product_warps) {
+    take_registers<152>();
+    pack();
     if (!changes) return;
     change<tn>(block, warp - sweep_product_warps);
     if (multiplies) meet(1, sharers);
     return;
   }
+  take_registers<168>();
+  pack();
   if (!multiplies) return;
   SweepProducts<tn, Real> products;
   products.add(block, warp / p.sharing, warp % p.sharing);

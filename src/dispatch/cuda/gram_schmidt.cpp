@@ -15,6 +15,7 @@ namespace dispatch {
 namespace {
 
 using cuda::SweepCall;
+using cuda::SweepMatrices;
 
 /// Widths of V's matrices, then of W.
 struct Widths {
@@ -47,8 +48,8 @@ std::size_t workspace(const CudaDevice& device, std::int64_t k, const Widths& wi
   for (std::size_t begin = 0; begin < count; ++begin) {
     for (std::size_t end = begin + 1; end <= count; ++end) {
       const std::int64_t m = parts<T> * widths.sum(begin, end);
-      bytes = std::max({bytes, cuda_tsmttsm_workspace(device, k, m, n),
-                        cuda_tsmm_workspace(device, k, m, n, real_bytes<T>)});
+      bytes = std::max(
+          {bytes, cuda_tsmttsm_workspace(device, k, m, n), cuda_tsmm_workspace(device, k, m, n, real_bytes<T>)});
     }
   }
   if (n > most_sweep_columns) return bytes;
@@ -56,85 +57,43 @@ std::size_t workspace(const CudaDevice& device, std::int64_t k, const Widths& wi
   return std::max(bytes, workspace_alignment + device.multiprocessors * entries * sizeof(double));
 }
 
-/// Whether tensor maps can describe the rows of a matrix.
-template <class T>
-bool has_aligned_rows(const Matrix<const T>& a) {
-  constexpr std::int64_t unit = 16;
-  return a.layout == Layout::row_major && reinterpret_cast<std::uintptr_t>(a.data) % unit == 0 &&
-         a.ld * static_cast<std::int64_t>(sizeof(T)) % unit == 0;
-}
-
-template <class T>
-std::optional<CudaSweep> configuration_of(const CudaDevice& device, const SweepCall<T>& call) {
-  std::array<std::int64_t, most_sweep_pieces> m{};
-  bool aligned = has_aligned_rows<T>(call.w) && (call.image.columns == 0 || has_aligned_rows(call.image));
-  for (std::size_t i = 0; i < call.v.size(); ++i) {
-    m[i] = parts<T> * call.v[i].columns;
-    aligned = aligned && (m[i] == 0 || has_aligned_rows(call.v[i]));
-  }
-  if (!aligned) return {};
-  return configure_sweep(device, {call.w.rows, {m.data(), call.v.size()}, parts<T> * call.w.columns, real_bytes<T>,
-                                  call.c.columns > 0, call.image.columns > 0});
-}
-
 template <class T>
 Matrix<T> rows_of(const Matrix<T>& a, std::int64_t first, std::int64_t count) {
   return {a.data + (a.layout == Layout::row_major ? first * a.ld : first), count, a.columns, a.ld, a.layout};
 }
 
-/// Matrices that stand side by side in memory, as one: `matrix` has the columns of [V W] from `first` on.
-template <class T>
-struct Neighbours {
-  Matrix<T> matrix;
-  std::int64_t first;
-};
-
-/// V's matrices and W, neighbours joined; calls visit for one after the other. The last one ends with W's columns.
-template <class T, class Visit>
-void for_neighbours(const SweepCall<T>& call, const Visit& visit) {
-  Neighbours<T> all{{nullptr, call.w.rows, 0, 0, call.w.layout}, 0};
-  const auto append = [&](const Matrix<const T>& next) {
-    if (next.columns == 0) return;
-    const std::int64_t step = next.layout == Layout::row_major ? 1 : next.ld;
-    if (all.matrix.columns > 0 && next.ld == all.matrix.ld &&
-        next.data == all.matrix.data + all.matrix.columns * step) {
-      all.matrix.columns += next.columns;
-      return;
-    }
-    const std::int64_t first = all.first + all.matrix.columns;
-    if (all.matrix.columns > 0) visit(all);
-    all = {{const_cast<T*>(next.data), next.rows, next.columns, next.ld, next.layout}, first};
-  };
-  for (const auto& piece : call.v) append(piece);
-  append(call.w);
-  visit(all);
-}
-
 /// The sweep as one product after the other.
 template <class T>
-void run_products(const SweepCall<T>& call, CudaExecution execution) {
+void run_products(const SweepCall<T>& call, const SweepMatrices<T>& all, CudaExecution execution) {
+  const std::size_t last = all.count - 1;
   if (call.c.columns > 0) {
     execution.condition = call.conditions.change;
     // W's own columns come first, for W alone or with what stands before it.
-    for_neighbours(call, [&](const Neighbours<T>& some) {
-      const std::int64_t before = some.first + some.matrix.columns;
-      if (before < call.c.rows) return;
-      tsmm_inplace<T>(some.matrix, rows_of(call.c, some.first, some.matrix.columns), Triangle::general, execution,
-                      some.matrix.columns - call.w.columns);
-    });
-    for_neighbours(call, [&](const Neighbours<T>& some) {
-      if (some.first + some.matrix.columns == call.c.rows) return;
-      tsmm<T>(T(1), some.matrix, rows_of(call.c, some.first, some.matrix.columns), T(1), call.w, Triangle::general,
-              execution);
-    });
+    const Matrix<T>& own = all.of[last];
+    const std::int64_t before = call.c.rows - own.columns;
+    tsmm_inplace<T>(own, rows_of(call.c, before, own.columns), Triangle::general, execution,
+                    own.columns - call.w.columns);
+    std::int64_t first = 0;
+    for (std::size_t i = 0; i < last; first += all.of[i++].columns) {
+      tsmm<T>(T(1), all.of[i], rows_of(call.c, first, all.of[i].columns), T(1), call.w, Triangle::general, execution);
+    }
   }
   if (call.p.columns == 0) return;
   execution.condition = call.conditions.products;
   const Matrix<const T> right = call.image.columns > 0 ? call.image : call.w;
-  for_neighbours(call, [&](const Neighbours<T>& some) {
-    tsmttsm<T>(Op::conjugate_transpose, T(1), some.matrix, right, T(0),
-               rows_of(call.p, some.first, some.matrix.columns), execution);
-  });
+  std::int64_t first = 0;
+  for (std::size_t i = 0; i <= last; first += all.of[i++].columns) {
+    tsmttsm<T>(Op::conjugate_transpose, T(1), all.of[i], right, T(0), rows_of(call.p, first, all.of[i].columns),
+               execution);
+  }
+}
+
+/// Whether all is one product of matrices in one allocation, which its own kernels form a little faster. They do not
+/// end at once where a condition says that no products are wanted.
+template <class T>
+bool is_one_product(const SweepCall<T>& call, const SweepMatrices<T>& all) {
+  const bool changes = call.c.columns > 0, multiplies = call.p.columns > 0;
+  return all.count == 1 && changes != multiplies && (changes || call.conditions.products == nullptr);
 }
 
 template <class T>
@@ -160,10 +119,12 @@ void run_sweep(const SweepCall<T>& call, const CudaExecution& execution) {
   if (call.w.columns == 0 || call.c.columns + call.p.columns == 0) return;
   const CudaDevice& device = cuda::current_device(cuda::product_of(call));
   check_workspace_size(name, execution.workspace, workspace<T>(device, call.w.rows, widths));
-  if (const auto configuration = configuration_of(device, call)) {
-    cuda::launch_sweep(call, *configuration, execution);
+  const SweepMatrices<T> all(call);
+  const auto configuration = is_one_product(call, all) ? std::nullopt : configure_sweep(device, call, all);
+  if (configuration) {
+    cuda::launch_sweep(call, all, *configuration, execution);
   } else {
-    run_products(call, execution);
+    run_products(call, all, execution);
   }
 }
 
@@ -198,10 +159,10 @@ std::size_t cuda_gram_schmidt_sweep_workspace(std::int64_t k, std::span<const st
 /// Instantiates the functions, as in tall_skinny.cpp.
 template <class T>
 struct CudaSweeps {
-  static constexpr auto all = std::tuple{
-      static_cast<void (*)(std::span<const Matrix<const T>>, Matrix<const T>, Matrix<T>, Matrix<T>,
-                           const CudaExecution&, const SweepConditions&)>(&gram_schmidt_sweep<T>),
-      &gram_schmidt_products<T>, &cuda_gram_schmidt_sweep_workspace<T>};
+  static constexpr auto all =
+      std::tuple{static_cast<void (*)(std::span<const Matrix<const T>>, Matrix<const T>, Matrix<T>, Matrix<T>,
+                                      const CudaExecution&, const SweepConditions&)>(&gram_schmidt_sweep<T>),
+                 &gram_schmidt_products<T>, &cuda_gram_schmidt_sweep_workspace<T>};
 };
 template struct CudaSweeps<float>;
 template struct CudaSweeps<double>;

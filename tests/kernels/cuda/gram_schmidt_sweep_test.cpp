@@ -13,8 +13,8 @@
 #include "tests/kernels/cuda/products.hpp"
 #include "tests/kernels/cuda/streams.hpp"
 
-/// Sweeps of block Gram-Schmidt on the device against the oracle: by the kernel for sweeps, on few thread blocks too, or
-/// by one product after the other where it does not serve.
+/// Sweeps of block Gram-Schmidt on the device against the oracle: by the kernel for sweeps, on few thread blocks too,
+/// or by one product after the other where it does not serve.
 namespace blockvec::kernels {
 namespace {
 
@@ -155,15 +155,6 @@ struct Steps {
   bool change = true, products = true;
 };
 
-/// Whether the kernel for sweeps serves such operands on this device.
-template <class T>
-std::optional<dispatch::CudaSweep> on_few_blocks(const Case& x, bool changes, bool has_image = false) {
-  std::vector<std::int64_t> m;
-  for (const std::int64_t width : x.m) m.push_back(parts<T> * width);
-  return dispatch::configure_sweep(few_blocks(), {x.k, m, parts<T> * x.n, static_cast<int>(sizeof(real_of<T>)),
-                                                  changes, has_image});
-}
-
 /// Where a sweep runs.
 struct There {
   cudaStream_t stream = nullptr;
@@ -176,17 +167,24 @@ std::size_t workspace_of(const Case& x) {
 }
 
 template <class T>
-void sweep(Who who, const Case& x, const Operands<T>& on, Steps steps, const There& there,
-           const SweepConditions& conditions = {}) {
+void sweep(Who who, const Operands<T>& on, Steps steps, const There& there, const SweepConditions& conditions = {}) {
   const Matrix<const T> c = steps.change ? on.device_c() : Matrix<const T>{};
   const Matrix<T> p = steps.products ? on.device_p() : Matrix<T>{};
-  if (who == Who::few_blocks) {
-    const auto configuration = on_few_blocks<T>(x, steps.change);
-    ASSERT_TRUE(configuration.has_value());
-    cuda::launch_sweep<T>({on.v, on.w, {}, c, p, conditions}, *configuration, {there.stream, there.workspace});
-  } else {
-    gram_schmidt_sweep<T>(on.v, c, on.w, p, {there.stream, there.workspace}, conditions);
+  if (who == Who::call) {
+    return gram_schmidt_sweep<T>(on.v, c, on.w, p, {there.stream, there.workspace}, conditions);
   }
+  const cuda::SweepCall<T> call{on.v, on.w, {}, c, p, conditions};
+  const cuda::SweepMatrices<T> all(call);
+  const auto configuration = dispatch::configure_sweep(few_blocks(), call, all);
+  ASSERT_TRUE(configuration.has_value());
+  cuda::launch_sweep(call, all, *configuration, {there.stream, there.workspace});
+}
+
+/// Whether the kernel for sweeps takes a change and products of such operands.
+template <class T>
+bool is_served(const Operands<T>& on) {
+  const cuda::SweepCall<T> call{on.v, on.w, {}, on.device_c(), on.device_p(), {}};
+  return dispatch::configure_sweep(few_blocks(), call, cuda::SweepMatrices<T>(call)).has_value();
 }
 
 /// Entries of `got` against those of `expected`, both m x n, within `bound` times `scale`.
@@ -219,7 +217,7 @@ void expect_products(const Case& x, const Operands<T>& on, const Matrix<T>& righ
                     bound_of_tsmttsm<T>(x.k, on.m() + x.n, x.n) + gamma<Wide>(x.k + 3), on.p, "P");
 }
 
-/// One sweep against the oracle; the same bits again; and the bits of its steps one after the other.
+/// One sweep against the oracle; the same bits again; and, by the kernel, those of its steps one after the other.
 template <class T>
 void expect_sweep(Who who, const Case& x, Steps steps) {
   SCOPED_TRACE(name(x) + (who == Who::few_blocks ? ", few blocks" : "") + (steps.change ? ", change" : "") +
@@ -229,7 +227,7 @@ void expect_sweep(Who who, const Case& x, Steps steps) {
   const GuardedMatrix<Wide> before = on.all_in_double();
   const DeviceMemory workspace(workspace_of<T>(x));
   const There there{nullptr, workspace.bytes()};
-  ASSERT_NO_FATAL_FAILURE(sweep(who, x, on, steps, there));
+  ASSERT_NO_FATAL_FAILURE(sweep(who, on, steps, there));
   expect_success(cudaDeviceSynchronize());
   on.download();
   ASSERT_TRUE(on.guards_hold());
@@ -253,31 +251,30 @@ void expect_sweep(Who who, const Case& x, Steps steps) {
     }
     // One product after the other rounds W between them: each matrix of V once, and W.
     const double rounding = static_cast<double>(x.m.size() + 1) * bound_of_tsmm<T>(on.m() + x.n, x.n);
-    expect_entries<T>(expected, scale, rounding + gamma<Wide>(on.m() + x.n + 3),
-                      [&](std::int64_t i, std::int64_t j) { return after(i, on.m() + j); }, "W");
+    expect_entries<T>(
+        expected, scale, rounding + gamma<Wide>(on.m() + x.n + 3),
+        [&](std::int64_t i, std::int64_t j) { return after(i, on.m() + j); }, "W");
   }
   if (steps.products) expect_products(x, on, on.host_w);
   if (testing::Test::HasFatalFailure()) return;
 
   Operands<T> again(x);
-  sweep(who, x, again, steps, there);
+  sweep(who, again, steps, there);
   expect_success(cudaDeviceSynchronize());
   again.download();
   EXPECT_TRUE(again.memory() == once) << "the same bits again";
-  if (!steps.change || !steps.products) return;
+  if (who != Who::few_blocks || !steps.change || !steps.products) return;
   Operands<T> apart(x);
-  sweep(who, x, apart, {true, false}, there);
-  sweep(who, x, apart, {false, true}, there);
+  sweep(who, apart, {true, false}, there);
+  sweep(who, apart, {false, true}, there);
   expect_success(cudaDeviceSynchronize());
   apart.download();
-  EXPECT_TRUE(std::equal(apart.memory().begin(), apart.memory().end() - static_cast<std::ptrdiff_t>(
-                                                     apart.p.memory().size() * sizeof(T)), once.begin()))
-      << "W has the bits of its change alone";
+  EXPECT_TRUE(apart.memory() == once) << "the bits of its steps one after the other";
 }
 
 template <class T>
 void expect_all_steps(Who who, const Case& x) {
-  if (who == Who::few_blocks && !on_few_blocks<T>(x, true)) return;
+  if (who == Who::few_blocks && !is_served(Operands<T>(x))) return;
   for (const Steps steps : {Steps{false, true}, Steps{true, false}, Steps{true, true}}) {
     if (left_out()) continue;
     expect_sweep<T>(who, x, steps);
@@ -289,6 +286,7 @@ TYPED_TEST(CudaSweep, OddWidths) {
   for (const std::int64_t m : {0, 1, 3, 7, 16, 24, 33, 56, 70}) {
     for (const std::int64_t n : {1, 2, 3, 4, 8, 11, 16, 29, 32}) {
       expect_all_steps<TypeParam>(Who::few_blocks, {1003, {m}, n});
+      expect_all_steps<TypeParam>(Who::few_blocks, {1005, {m}, n, Layout::row_major, 4, true});
       expect_all_steps<TypeParam>(Who::call, {1003 + m, {m}, n, Layout::row_major, 4 * (n % 3)});
       if (this->HasFailure()) return;
     }
@@ -297,8 +295,14 @@ TYPED_TEST(CudaSweep, OddWidths) {
 
 // Every stage of the pipeline is filled several times.
 TYPED_TEST(CudaSweep, ManyRows) {
-  for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{56, 8}, {24, 8}, {12, 4}, {124, 4}, {48, 16},
-                             {120, 2}, {240, 16}, {16, 29}}) {
+  for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{56, 8},
+                             {24, 8},
+                             {12, 4},
+                             {124, 4},
+                             {48, 16},
+                             {120, 2},
+                             {240, 16},
+                             {16, 29}}) {
     expect_all_steps<TypeParam>(Who::few_blocks, {m + n > 64 ? 3001 : 9001, {m}, n});
     expect_all_steps<TypeParam>(Who::call, {5003, {m}, n, Layout::row_major, 0, true});
     if (this->HasFailure()) return;
@@ -306,7 +310,7 @@ TYPED_TEST(CudaSweep, ManyRows) {
 }
 
 TYPED_TEST(CudaSweep, Pieces) {
-  const std::vector<std::int64_t> pieces[] = {{},         {3, 5},     {8, 8, 8},     {1, 0, 7}, {40, 16},
+  const std::vector<std::int64_t> pieces[] = {{},         {3, 5},       {8, 8, 8},    {1, 0, 7},      {40, 16},
                                               {9, 2, 33}, {4, 4, 4, 4}, {0, 0, 5, 0}, {100, 1, 20, 3}};
   for (const auto& m : pieces) {
     for (const std::int64_t n : {1, 4, 8, 13}) {
@@ -363,7 +367,7 @@ TYPED_TEST(CudaSweep, Conditions) {
     const DeviceMemory workspace(workspace_of<T>(x));
     const auto memory_after = [&](Steps steps, const SweepConditions& conditions) {
       Operands<T> on(x);
-      sweep(Who::call, x, on, steps, {nullptr, workspace.bytes()}, conditions);
+      sweep(Who::call, on, steps, {nullptr, workspace.bytes()}, conditions);
       expect_success(cudaDeviceSynchronize());
       on.download();
       return on.memory();
@@ -372,8 +376,7 @@ TYPED_TEST(CudaSweep, Conditions) {
     for (const unsigned change : {0U, 1U << 31}) {
       for (const unsigned products : {0U, 1U}) {
         words.set(change, products);
-        const auto expected =
-            change + products == 0 ? nothing : memory_after({change != 0, products != 0}, {});
+        const auto expected = change + products == 0 ? nothing : memory_after({change != 0, products != 0}, {});
         EXPECT_TRUE(memory_after({true, true}, words.get()) == expected) << change << ", " << products;
       }
     }
@@ -384,7 +387,7 @@ TYPED_TEST(CudaSweep, Conditions) {
 TYPED_TEST(CudaSweep, NotFiniteRowsStayAlone) {
   using T = TypeParam;
   const Case x{1303, {20, 3}, 7};
-  if (!on_few_blocks<T>(x, true)) GTEST_SKIP() << "the kernel does not serve this device";
+  if (!is_served(Operands<T>(x))) GTEST_SKIP() << "the kernel does not serve this device";
   for (const bool in_w : {false, true}) {
     for (std::int64_t row = 0; row < x.k; row += 217) {
       Operands<T> on(x);
@@ -392,7 +395,7 @@ TYPED_TEST(CudaSweep, NotFiniteRowsStayAlone) {
       (in_w ? on.host_w.data[row * on.host_w.ld + 2] : const_cast<T&>(piece.data[row * piece.ld])) = poison<T>();
       on.upload();
       const DeviceMemory workspace(workspace_of<T>(x));
-      sweep(Who::few_blocks, x, on, {true, false}, {nullptr, workspace.bytes()});
+      sweep(Who::few_blocks, on, {true, false}, {nullptr, workspace.bytes()});
       expect_success(cudaDeviceSynchronize());
       on.download();
       for (std::int64_t i = 0; i < x.k; ++i) {
@@ -406,8 +409,8 @@ TYPED_TEST(CudaSweep, NotFiniteRowsStayAlone) {
 
 TYPED_TEST(CudaSweep, ProductsWithAnImage) {
   using T = TypeParam;
-  for (const Case& x : {Case{2203, {24}, 8}, Case{903, {5, 14}, 3}, Case{703, {5, 14}, 3, Layout::column_major},
-                        Case{703, {16}, 36}}) {
+  for (const Case& x :
+       {Case{2203, {24}, 8}, Case{903, {5, 14}, 3}, Case{703, {5, 14}, 3, Layout::column_major}, Case{703, {16}, 36}}) {
     SCOPED_TRACE(name(x));
     Operands<T> on(x);
     Case image_case = x;
@@ -432,8 +435,8 @@ TYPED_TEST(CudaSweep, InAGraph) {
   const Words words;
   words.set(1, 0);
   const Captured twice(stream, [&](cudaStream_t where) {
-    sweep(Who::call, x, on, {true, true}, {where, workspace.bytes()});
-    sweep(Who::call, x, on, {true, true}, {where, workspace.bytes()}, words.get());
+    sweep(Who::call, on, {true, true}, {where, workspace.bytes()});
+    sweep(Who::call, on, {true, true}, {where, workspace.bytes()}, words.get());
   });
   for (int turn = 0; turn < 2; ++turn) {
     on.upload();
@@ -441,7 +444,7 @@ TYPED_TEST(CudaSweep, InAGraph) {
     on.download();
     expected.upload();
     for (const bool products : {true, false}) {
-      sweep(Who::call, x, expected, {true, products}, {nullptr, workspace.bytes()});
+      sweep(Who::call, expected, {true, products}, {nullptr, workspace.bytes()});
     }
     expect_success(cudaDeviceSynchronize());
     expected.download();

@@ -1,9 +1,13 @@
 #pragma once
 
+#include <array>
 #include <blockvec/kernels/cuda.hpp>
 #include <blockvec/kernels/matrix.hpp>
+#include <cstdint>
+#include <optional>
 #include <span>
 
+#include "src/dispatch/cuda/calls.hpp"
 #include "src/dispatch/cuda/gram_schmidt/sweep.hpp"
 #include "src/dispatch/cuda/launch.hpp"
 
@@ -28,8 +32,66 @@ Product product_of(const SweepCall<T>& call) {
   return product;
 }
 
-/// Launches what the configuration says; the arguments have been checked.
+/// V's matrices and W, those that are neighbours in memory as one. The last one ends with W's columns.
 template <class T>
-void launch_sweep(const SweepCall<T>& call, const dispatch::CudaSweep& configuration, const CudaExecution& execution);
+struct SweepMatrices {
+  std::array<Matrix<T>, dispatch::most_sweep_matrices> of;
+  std::size_t count = 0;
+
+  explicit SweepMatrices(const SweepCall<T>& call) {
+    for (const auto& piece : call.v) append(piece);
+    append(call.w);
+  }
+
+ private:
+  void append(const Matrix<const T>& next) {
+    if (next.columns == 0) return;
+    if (count > 0) {
+      Matrix<T>& last = of[count - 1];
+      const std::int64_t step = last.layout == Layout::row_major ? 1 : last.ld;
+      if (next.ld == last.ld && next.data == last.data + last.columns * step) {
+        last.columns += next.columns;
+        return;
+      }
+    }
+    of[count++] = {const_cast<T*>(next.data), next.rows, next.columns, next.ld, next.layout};
+  }
+};
+
+/// Launches what the configuration says for `all`; the arguments have been checked.
+template <class T>
+void launch_sweep(const SweepCall<T>& call, const SweepMatrices<T>& all, const dispatch::CudaSweep& configuration,
+                  const CudaExecution& execution);
 
 }  // namespace blockvec::kernels::cuda
+
+namespace blockvec::kernels::dispatch {
+
+/// Whether tensor maps can describe the rows of a matrix.
+template <class T>
+bool has_aligned_rows(const Matrix<const T>& a) {
+  constexpr std::int64_t unit = 16;
+  return a.layout == Layout::row_major && reinterpret_cast<std::uintptr_t>(a.data) % unit == 0 &&
+         a.ld * static_cast<std::int64_t>(sizeof(T)) % unit == 0;
+}
+
+/// The configuration for a call whose matrices are `all`; none if the kernel does not serve it.
+template <class T>
+std::optional<CudaSweep> configure_sweep(const CudaDevice& device, const cuda::SweepCall<T>& call,
+                                         const cuda::SweepMatrices<T>& all) {
+  std::array<std::int64_t, most_sweep_matrices> widths{};
+  bool aligned = call.image.columns == 0 || has_aligned_rows(call.image);
+  for (std::size_t i = 0; i < all.count; ++i) {
+    widths[i] = parts<T> * all.of[i].columns;
+    aligned = aligned && has_aligned_rows<T>(all.of[i]);
+  }
+  if (!aligned) return {};
+  return configure_sweep(device, {call.w.rows,
+                                  {widths.data(), all.count},
+                                  parts<T> * call.w.columns,
+                                  real_bytes<T>,
+                                  call.c.columns > 0,
+                                  call.image.columns > 0});
+}
+
+}  // namespace blockvec::kernels::dispatch

@@ -15,8 +15,10 @@ constexpr int widest_part = 252;  ///< columns whose pitch is at most the longes
 constexpr int most_stages = 24;
 constexpr int most_rows = 128;
 constexpr int least_stages = 3;
-/// Row tiles get more rows until they have so many bytes: then barriers cost little.
-constexpr int enough_bytes = 16 * 1024;
+/// Row tiles get more rows until they have so many bytes, so that barriers cost little, as long as enough of them fit.
+constexpr int enough_bytes = 48 * 1024;
+constexpr int enough_stages = 5;
+constexpr int barrier_bytes = 3 * most_sweep_barriers * 8;
 
 /// Numbers from row to row of a part: an odd multiple of 4. Then lanes meet different banks, whether they read one row
 /// or one column.
@@ -58,10 +60,9 @@ std::optional<CudaSweep> configure_sweep(const CudaDevice& device, const CudaSwe
   }
   CudaSweep c{};
   int matrix = 0;
-  for (const std::int64_t width : p.m) {
+  for (const std::int64_t width : p.widths) {
     if (!add_parts(width, matrix++, c)) return {};
   }
-  if (!add_parts(p.n, matrix++, c)) return {};
   c.parts = c.loaded;
   const SweepPart& w = c.part[c.parts - 1];
   c.blocks = w.block + static_cast<int>(ceil_div(w.width, 8));
@@ -75,22 +76,25 @@ std::optional<CudaSweep> configure_sweep(const CudaDevice& device, const CudaSwe
 
   const SweepPart& last = c.part[c.loaded - 1];
   const int row_bytes = (last.offset + last.pitch) * p.real_bytes;
-  c.rows = 16;
-  while (c.rows < most_rows && c.rows * row_bytes < enough_bytes && p.k > 4 * c.rows * device.multiprocessors) {
-    c.rows *= 2;
-  }
-  for (int i = 0; i < c.loaded; ++i) c.part[i].offset *= c.rows;
-  c.stage_bytes = c.rows * row_bytes;
   c.packed_bytes = p.changes ? c.steps * c.tiles_n * 32 * static_cast<int>(sizeof(double)) : 0;
   // Lanes may read beyond the last row of a stage what they do not use.
   const int beside = c.packed_bytes + line_bytes;
-  c.stages = std::min((device.shared_bytes - 4096 - static_bytes - beside) / c.stage_bytes, most_stages);
+  const int room = device.shared_bytes - barrier_bytes - static_bytes - beside;
+  const auto may_have = [&](int rows) {
+    return rows <= most_rows && rows * row_bytes <= enough_bytes && enough_stages * rows * row_bytes <= room &&
+           2 * p.k > 4 * rows * device.multiprocessors;
+  };
+  c.rows = 16;
+  while (may_have(2 * c.rows)) c.rows *= 2;
+  for (int i = 0; i < c.loaded; ++i) c.part[i].offset *= c.rows;
+  c.stage_bytes = c.rows * row_bytes;
+  c.stages = std::min(room / c.stage_bytes, most_stages);
   if (c.stages < least_stages) return {};
   c.barriers = std::lcm(c.stages, std::max(sweep_change_warps, sweep_product_warps / c.sharing));
   // At the end the sums of all warps lie where the stages were.
   const int sum_bytes = sweep_product_warps * tiles_m * c.tiles_n * 128 * static_cast<int>(sizeof(double));
   c.shared_bytes = std::max(c.stages * c.stage_bytes, sum_bytes) + beside;
-  if (c.shared_bytes + 4096 + static_bytes > device.shared_bytes) return {};
+  if (c.shared_bytes > room + beside) return {};
   c.chunks = ceil_div(p.k, c.rows);
   c.thread_blocks = std::min<std::int64_t>(c.chunks, device.multiprocessors);
   return c;
