@@ -49,6 +49,7 @@ void launch_sweep(const SweepCall<T>& call, const SweepMatrices<T>& all, const d
   p.rows = x.rows;
   p.stages = x.stages;
   p.stage_bytes = x.stage_bytes;
+  p.stage_step = x.stage_step;
   p.barriers = x.barriers;
   p.sharing = x.sharing;
   p.blocks = x.blocks;

@@ -39,8 +39,10 @@ struct GramSchmidtSweep {
   std::int64_t k;
   std::uint32_t chunks;
   int rows;  ///< of a row tile
-  int stages, stage_bytes;
-  int barriers;  ///< see dispatch::CudaSweep
+  int stages;
+  int stage_bytes;  ///< that arrive in a stage
+  int stage_step;   ///< bytes from stage to stage
+  int barriers;     ///< see dispatch::CudaSweep
   int sharing;
   int blocks, steps, packed_bytes;
   bool changes, multiplies;
@@ -72,7 +74,7 @@ struct SweepBlock {
   bool changes, multiplies;
 
   __device__ std::uint32_t chunk(int turn) const { return blockIdx.x + static_cast<std::uint32_t>(turn) * gridDim.x; }
-  __device__ Real* stage(int turn) const { return reinterpret_cast<Real*>(stages + turn % p.stages * p.stage_bytes); }
+  __device__ Real* stage(int turn) const { return reinterpret_cast<Real*>(stages + turn % p.stages * p.stage_step); }
   __device__ Barrier& empty(int turn) const { return barriers.empty[turn % p.stages]; }
 };
 
@@ -96,6 +98,14 @@ __device__ inline void pack_sweep_factor(const GramSchmidtSweep<Real>& p, double
   }
 }
 
+/// One lane brings the block's first row tile into L2, and the tensor maps with it.
+template <class Real>
+__device__ inline void prefetch(const GramSchmidtSweep<Real>& p) {
+  if constexpr (!has_bulk_copies) return;
+  const int row = static_cast<int>(blockIdx.x) * p.rows;
+  for (int i = 0; i < p.loaded; ++i) tensor_prefetch(p.map[i], 0, row);
+}
+
 /// One lane loads all row tiles of the block.
 template <class Real>
 __device__ inline void load(const SweepBlock<Real>& block) {
@@ -104,7 +114,7 @@ __device__ inline void load(const SweepBlock<Real>& block) {
   RingPosition told{0, 0};
   for (int turn = 0; turn < block.turns; ++turn) {
     const int row = static_cast<int>(block.chunk(turn)) * p.rows;
-    Real* const stage = reinterpret_cast<Real*>(block.stages + at.stage * p.stage_bytes);
+    Real* const stage = reinterpret_cast<Real*>(block.stages + at.stage * p.stage_step);
     Barrier& full = block.barriers.full[told.stage];
     block.barriers.empty[at.stage].wait(at.parity);
     full.arrive_and_expect(static_cast<unsigned>(p.stage_bytes));
@@ -114,80 +124,90 @@ __device__ inline void load(const SweepBlock<Real>& block) {
   }
 }
 
-/// Sums for 16 rows of W <- [V W] C. `a` points to the lane's first row of the stage.
-template <int tn, class Real>
+/// Sums for `tb` times 16 rows of W <- [V W] C, from row `row` of a stage on.
+template <int tn, int tb, class Real>
 __device__ inline void add_changed_rows(const GramSchmidtSweep<Real>& p, const Real* stage, int row, const double* c,
-                                        double (&sum)[tn][4]) {
+                                        double (&sum)[tb][tn][4]) {
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   c += lane;
   for (int i = 0; i < p.parts; ++i) {
     const SweepPart& part = p.part[i];
+    const int eight_rows = 8 * part.pitch;
     const Real* a = stage + part.offset + (row + lane / 4) * part.pitch + lane % 4;
-    const Real* below = a + 8 * part.pitch;
-    int left_over = part.width;
+    int columns = part.width;
 #pragma unroll 2
-    for (; left_over >= 16; left_over -= 16, a += 16, below += 16, c += 4 * tn * warp_size) {
-      double left[8];
-      unrolled<4>([&](int v) {
-        left[2 * v] = a[4 * v];
-        left[2 * v + 1] = below[4 * v];
-      });
+    for (; columns >= 16; columns -= 16, a += 16, c += 4 * tn * warp_size) {
+      double left[tb][8];
+      unrolled<tb, 4, 2>(
+          [&](int t, int v, int half) { left[t][2 * v + half] = a[(2 * t + half) * eight_rows + 4 * v]; });
       unrolled<tn>([&](int y) {
         double right[4];
         unrolled<4>([&](int v) { right[v] = c[(v * tn + y) * warp_size]; });
-        multiply_16x8x16(sum[y], left, right);
+        unrolled<tb>([&](int t) { multiply_16x8x16(sum[t][y], left[t], right); });
       });
     }
-    for (; left_over > 0; left_over -= 4, a += 4, below += 4, c += tn * warp_size) {
-      const double left[2] = {a[0], below[0]};
-      unrolled<tn>([&](int y) { multiply_16x8x4(sum[y], left, c[y * warp_size]); });
+    for (; columns > 0; columns -= 4, a += 4, c += tn * warp_size) {
+      double left[tb][2];
+      unrolled<tb, 2>([&](int t, int half) { left[t][half] = a[(2 * t + half) * eight_rows]; });
+      unrolled<tn, tb>([&](int y, int t) { multiply_16x8x4(sum[t][y], left[t], c[y * warp_size]); });
     }
   }
+}
+
+/// Changes `tb` times 16 rows of W: those of a stage from row `row` on, of which so many are `valid`. Row 0 of the
+/// stage is row `first` of W.
+template <int tn, int tb, class Real>
+__device__ inline void change_rows(const SweepBlock<Real>& block, Real* stage, int row, std::int64_t first, int valid) {
+  const GramSchmidtSweep<Real>& p = block.p;
+  const int lane = static_cast<int>(threadIdx.x) % warp_size;
+  const int pitch = p.part[p.parts - 1].pitch;
+  Real* const staged = stage + p.place_of_last(p.parts);
+  double sum[tb][tn][4] = {};
+  add_changed_rows<tn, tb>(p, stage, row, block.packed, sum);
+  __syncwarp();  // all lanes have read W's rows
+  unrolled<tb, 2, tn>([&](int t, int half, int y) {
+    const int column = 8 * y + 2 * (lane % 4);
+    const int at = row + 16 * t + 8 * half + lane / 4;
+    const bool inside = at < valid;
+    const bool has_one = column < p.n;
+    const bool has_other = column + 1 < p.n;
+    // Rows beyond the matrix stay zero, whatever C holds: products take them.
+    const Real one = static_cast<Real>(inside ? sum[t][y][2 * half] : 0);
+    const Real other = static_cast<Real>(inside ? sum[t][y][2 * half + 1] : 0);
+    if (block.multiplies) {
+      Real* const to = staged + at * pitch + column;
+      if (has_one) to[0] = one;
+      if (has_other) to[1] = other;
+    }
+    if (!inside) return;
+    Real* const out = p.w + (first + at) * p.pitch_w + column;
+    if (p.pairs && has_other) {
+      using Pair = Neighbouring<2, Real>;
+      *reinterpret_cast<Pair*>(out) = {{one, other}};
+    } else {
+      if (has_one) out[0] = one;
+      if (has_other) out[1] = other;
+    }
+  });
 }
 
 /// A warp changes W's rows in every fourth stage.
 template <int tn, class Real>
 __device__ inline void change(const SweepBlock<Real>& block, int warp) {
   const GramSchmidtSweep<Real>& p = block.p;
-  const int lane = static_cast<int>(threadIdx.x) % warp_size;
-  const int pitch = p.part[p.parts - 1].pitch;
-  const int place = p.place_of_last(p.parts);
   RingPosition told{warp, 0};
   for (int turn = warp; turn < block.turns; turn += sweep_change_warps) {
     Real* const stage = block.stage(turn);
     const std::int64_t first = static_cast<std::int64_t>(block.chunk(turn)) * p.rows;
     const int valid = static_cast<int>(min(static_cast<std::int64_t>(p.rows), p.k - first));
     block.barriers.full[told.stage].wait(told.parity);
+    int row = 0;
+    if constexpr (tn < 4) {  // more sums would not leave registers for it
 #pragma unroll 1
-    for (int row = 0; row < p.rows; row += 16) {
-      double sum[tn][4] = {};
-      add_changed_rows<tn>(p, stage, row, block.packed, sum);
-      __syncwarp();  // all lanes have read W's rows
-      unrolled<2, tn>([&](int half, int y) {
-        const int column = 8 * y + 2 * (lane % 4);
-        const int to = row + lane / 4 + 8 * half;
-        const bool inside = to < valid;
-        // Rows beyond the matrix stay zero, whatever C holds: products take them.
-        const Real one = static_cast<Real>(inside ? sum[y][2 * half] : 0);
-        const Real other = static_cast<Real>(inside ? sum[y][2 * half + 1] : 0);
-        const bool has_one = column < p.n;
-        const bool has_other = column + 1 < p.n;
-        if (block.multiplies) {
-          Real* const staged = stage + place + to * pitch + column;
-          if (has_one) staged[0] = one;
-          if (has_other) staged[1] = other;
-        }
-        if (!inside) return;
-        Real* const out = p.w + (first + to) * p.pitch_w + column;
-        if (p.pairs && has_other) {
-          using Pair = Neighbouring<2, Real>;
-          *reinterpret_cast<Pair*>(out) = {{one, other}};
-        } else {
-          if (has_one) out[0] = one;
-          if (has_other) out[1] = other;
-        }
-      });
+      for (; row + 32 <= p.rows; row += 32) change_rows<tn, 2>(block, stage, row, first, valid);
     }
+#pragma unroll 1
+    for (; row < p.rows; row += 16) change_rows<tn, 1>(block, stage, row, first, valid);
     if (block.multiplies) {
       publish_to_bulk_copies();  // the next row tile of this stage overwrites what was written there
       block.barriers.changed[told.stage].arrive();
@@ -291,18 +311,19 @@ __global__ void __launch_bounds__(sweep_threads, 1) sweep_kernel(const __grid_co
   const int warp = thread / warp_size;
   double* const packed = reinterpret_cast<double*>(memory);
   const int turns = static_cast<int>((p.chunks - blockIdx.x + gridDim.x - 1) / gridDim.x);
+  // Where the sweep is sure to run, its first row tile comes into L2 while the previous kernel ends.
+  const bool is_sure = p.change_condition.word == nullptr && p.products_condition.word == nullptr;
+  if (is_sure && warp == sweep_consumers / warp_size && elected()) prefetch(p);
   await_previous_kernel();
   const bool changes = p.changes && p.change_condition.holds();
   const bool multiplies = p.multiplies && p.products_condition.holds();
   if (!changes && !multiplies) return;
   const SweepBlock<Real> block{p, barriers, memory + p.packed_bytes, packed, turns, changes, multiplies};
-  if (thread == 0) {
-    for (int i = 0; i < p.barriers; ++i) {
-      barriers.full[i].initialize(1);
-      barriers.changed[i].initialize(warp_size);
-    }
-    for (int i = 0; i < p.stages; ++i) {
-      barriers.empty[i].initialize((changes ? 1 : 0) + (multiplies ? static_cast<unsigned>(p.sharing) : 0));
+  if (thread < p.barriers) {
+    barriers.full[thread].initialize(1);
+    barriers.changed[thread].initialize(warp_size);
+    if (thread < p.stages) {
+      barriers.empty[thread].initialize((changes ? 1 : 0) + (multiplies ? static_cast<unsigned>(p.sharing) : 0));
     }
     publish_barriers();
   }

@@ -77,24 +77,23 @@ std::optional<CudaSweep> configure_sweep(const CudaDevice& device, const CudaSwe
   const SweepPart& last = c.part[c.loaded - 1];
   const int row_bytes = (last.offset + last.pitch) * p.real_bytes;
   c.packed_bytes = p.changes ? c.steps * c.tiles_n * 32 * static_cast<int>(sizeof(double)) : 0;
-  // Lanes may read beyond the last row of a stage what they do not use.
-  const int beside = c.packed_bytes + line_bytes;
-  const int room = device.shared_bytes - barrier_bytes - static_bytes - beside;
+  const int room = device.shared_bytes - barrier_bytes - static_bytes - c.packed_bytes;
   const auto may_have = [&](int rows) {
-    return rows <= most_rows && rows * row_bytes <= enough_bytes && enough_stages * rows * row_bytes <= room &&
-           2 * p.k > 4 * rows * device.multiprocessors;
+    return rows <= most_rows && rows * row_bytes <= enough_bytes &&
+           enough_stages * (rows * row_bytes + line_bytes) <= room && 2 * p.k > 4 * rows * device.multiprocessors;
   };
   c.rows = 16;
   while (may_have(2 * c.rows)) c.rows *= 2;
   for (int i = 0; i < c.loaded; ++i) c.part[i].offset *= c.rows;
   c.stage_bytes = c.rows * row_bytes;
-  c.stages = std::min(room / c.stage_bytes, most_stages);
+  c.stage_step = c.stage_bytes + line_bytes;  // lanes read beyond the last row what they do not use
+  c.stages = std::min(room / c.stage_step, most_stages);
   if (c.stages < least_stages) return {};
   c.barriers = std::lcm(c.stages, std::max(sweep_change_warps, sweep_product_warps / c.sharing));
   // At the end the sums of all warps lie where the stages were.
   const int sum_bytes = sweep_product_warps * tiles_m * c.tiles_n * 128 * static_cast<int>(sizeof(double));
-  c.shared_bytes = std::max(c.stages * c.stage_bytes, sum_bytes) + beside;
-  if (c.shared_bytes > room + beside) return {};
+  if (sum_bytes > room) return {};
+  c.shared_bytes = std::max(c.stages * c.stage_step, sum_bytes) + c.packed_bytes;
   c.chunks = ceil_div(p.k, c.rows);
   c.thread_blocks = std::min<std::int64_t>(c.chunks, device.multiprocessors);
   return c;

@@ -52,9 +52,10 @@ struct CudaSweep {
   int parts;     ///< of V and W, which lies in the last one; that of the image may follow
   int loaded;    ///< parts with that of the image
   SweepPart part[most_sweep_parts];
-  int blocks;  ///< blocks of 8 columns of all parts of V and W
-  int steps;   ///< their steps of 4 columns
-  int stage_bytes;
+  int blocks;        ///< blocks of 8 columns of all parts of V and W
+  int steps;         ///< their steps of 4 columns
+  int stage_bytes;   ///< of a row tile
+  int stage_step;    ///< from stage to stage
   int packed_bytes;  ///< of C in shared memory
   int shared_bytes;
   std::int64_t chunks;
