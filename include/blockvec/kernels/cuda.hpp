@@ -36,10 +36,10 @@ enum class SinglePrecision : std::uint8_t {
           ///< numbers of 11 bits (TF32), summed in single precision: all of a row (tsmm), or those of up to 256 rows
           ///< (tsmttsm of two matrices); of narrow operands without tensor cores, in single precision as well: all of a
           ///< row (tsmm, up to 24 columns of scalars), or up to 256 rows of a few columns of C (tsmttsm, 17 to 19
-          ///< complex ones by columns). On devices whose double precision is slower than that of compute
-          ///< capability 9.0, operands of any width may be taken so, by tsmttsm also where B is A. What such sums do
-          ///< not hold is computed again in double precision: only true infinities and NaN are seen
-  plain  ///< in double precision all the same
+          ///< complex ones by columns). On devices whose double precision is slower than that of compute capability 9.0,
+          ///< operands of any width may be taken so, by tsmttsm also where B is A. What such sums do not hold is
+          ///< computed again in double precision: only true infinities and NaN are seen
+  plain   ///< in double precision all the same
 };
 
 /// Where a call runs: the current device.
@@ -95,11 +95,11 @@ template <class T>
 void tsmm(const T* alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> c,
           const T* beta, Matrix<T> b, Triangle triangle, const CudaExecution& execution);
 
-/// V <- V C in place: N columns of V, from number `first` on, become V C; the others keep their values. V is K x M, C
-/// is M x N with first + N <= M, apart from V; both in device memory. Cost: one pass over V: K (M + N) words, 2 K M N
-/// flops (8 for complex); of more than 2048 real columns, beyond 2^30 rows and below compute capability 9.0, rows may
-/// go through the workspace, up to 128 MiB at a time. Error as tsmm with alpha = 1 and beta = 0. Throws ShapeError and
-/// CudaError as tsmttsm does. Source: as tsmm.
+/// V <- V C in place: N columns of V, from number `first` on, become V C; the others keep their values. V is K x M, C is
+/// M x N with first + N <= M, apart from V; both in device memory.
+/// Cost: one pass over V: K (M + N) words, 2 K M N flops (8 for complex); of more than 2048 real columns, beyond
+/// 2^30 rows and below compute capability 9.0, rows may go through the workspace, up to 128 MiB at a time. Error as
+/// tsmm with alpha = 1 and beta = 0. Throws ShapeError and CudaError as tsmttsm does. Source: as tsmm.
 template <class T>
 void tsmm_inplace(Matrix<T> v, std::type_identity_t<Matrix<const T>> c, Triangle triangle,
                   const CudaExecution& execution, std::int64_t first = 0);
@@ -119,10 +119,10 @@ struct SweepConditions {
 /// V is K x M and comes as up to four matrices that stand side by side; W is K x N, C and P are (M + N) x N. With
 /// C = [-S X; X], the change is W <- (W - V S) X. A step whose small matrix has no columns is left out. All of V and W
 /// share one layout; W may lie behind V's columns in one allocation, but shares no entry with V.
-/// Cost: K (M + 2 N) words, K (M + N) where W stays as it is; so two sweeps of which the first forms the second one's
-/// products move K (3 M + 5 N) words with the products before them. So for rows that begin at multiples of 16 bytes, N
-/// of at most 32 real columns, and M + N of at most about 512 (256 where N has more than 16, or where W changes); else
-/// the products run one after the other. Where both conditions are zero, the kernel ends at once.
+/// Cost: K (M + 2 N) words, K (M + N) where W stays as it is; with products before, two sweeps, of which the first
+/// forms the second one's products, move K (3 M + 5 N). So by rows that begin at multiples of 16 bytes, N of at most 32
+/// real columns and M + N of at most some 500 (250 where N has more than 16, or W changes); in other cases products run
+/// one after the other. Where both conditions are zero, all kernels end at once.
 /// execution.condition does not count. Errors as tsmm and tsmttsm, one after the other; NaN and Inf pass through.
 /// Throws ShapeError and CudaError as tsmttsm does, and ShapeError for more than four matrices.
 template <class T>

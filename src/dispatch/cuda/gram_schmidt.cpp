@@ -88,12 +88,10 @@ void run_products(const SweepCall<T>& call, const SweepMatrices<T>& all, CudaExe
   }
 }
 
-/// Whether all is one product of matrices in one allocation, which its own kernels form a little faster. They do not
-/// end at once where a condition says that no products are wanted.
+/// Whether all is one product of matrices in one allocation, which its own kernels form a little faster.
 template <class T>
 bool is_one_product(const SweepCall<T>& call, const SweepMatrices<T>& all) {
-  const bool changes = call.c.columns > 0, multiplies = call.p.columns > 0;
-  return all.count == 1 && changes != multiplies && (changes || call.conditions.products == nullptr);
+  return all.count == 1 && (call.c.columns == 0 || call.p.columns == 0);
 }
 
 template <class T>
