@@ -94,6 +94,13 @@ bool is_one_product(const SweepCall<T>& call, const SweepMatrices<T>& all) {
   return all.count == 1 && (call.c.columns == 0 || call.p.columns == 0);
 }
 
+/// By one kernel, if there is a configuration.
+template <class T>
+std::optional<CudaSweep> choose_sweep(const SweepCall<T>& call, const SweepMatrices<T>& all) {
+  if (is_one_product(call, all)) return {};
+  return configure_sweep(cuda::current_device(cuda::product_of(call)), call, all);
+}
+
 template <class T>
 void run_sweep(const SweepCall<T>& call, const CudaExecution& execution) {
   constexpr const char* name = "gram_schmidt_sweep";
@@ -118,8 +125,7 @@ void run_sweep(const SweepCall<T>& call, const CudaExecution& execution) {
   const CudaDevice& device = cuda::current_device(cuda::product_of(call));
   check_workspace_size(name, execution.workspace, workspace<T>(device, call.w.rows, widths));
   const SweepMatrices<T> all(call);
-  const auto configuration = is_one_product(call, all) ? std::nullopt : configure_sweep(device, call, all);
-  if (configuration) {
+  if (const auto configuration = choose_sweep(call, all)) {
     cuda::launch_sweep(call, all, *configuration, execution);
   } else {
     run_products(call, all, execution);
@@ -154,13 +160,26 @@ std::size_t cuda_gram_schmidt_sweep_workspace(std::int64_t k, std::span<const st
       cuda::current_device({"cuda_gram_schmidt_sweep_workspace", k, widths.sum(0, m.size()), n}), k, widths);
 }
 
+template <class T>
+bool cuda_sweeps_in_one_pass(std::span<const std::type_identity_t<Matrix<const T>>> v,
+                             std::type_identity_t<Matrix<const T>> w, bool changes, bool multiplies) {
+  if (v.size() > dispatch::most_sweep_pieces) return false;
+  const Matrix<const T> small{nullptr, 0, w.columns, 1, Layout::column_major};  // its entries do not matter
+  const Matrix<T> products{nullptr, 0, multiplies ? w.columns : 0, 1, Layout::column_major};
+  const cuda::SweepCall<T> call{v,        {const_cast<T*>(w.data), w.rows, w.columns, w.ld, w.layout},
+                                {},       changes ? small : Matrix<const T>{},
+                                products, {}};
+  const cuda::SweepMatrices<T> all(call);
+  return dispatch::is_one_product(call, all) || dispatch::choose_sweep(call, all).has_value();
+}
+
 /// Instantiates the functions, as in tall_skinny.cpp.
 template <class T>
 struct CudaSweeps {
   static constexpr auto all =
       std::tuple{static_cast<void (*)(std::span<const Matrix<const T>>, Matrix<const T>, Matrix<T>, Matrix<T>,
                                       const CudaExecution&, const SweepConditions&)>(&gram_schmidt_sweep<T>),
-                 &gram_schmidt_products<T>, &cuda_gram_schmidt_sweep_workspace<T>};
+                 &gram_schmidt_products<T>, &cuda_sweeps_in_one_pass<T>, &cuda_gram_schmidt_sweep_workspace<T>};
 };
 template struct CudaSweeps<float>;
 template struct CudaSweeps<double>;
