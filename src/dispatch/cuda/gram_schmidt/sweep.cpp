@@ -29,8 +29,9 @@ constexpr int pitch_of(std::int64_t width) {
 
 /// Appends the columns of a matrix as parts of equal width or nearly so.
 bool add_parts(std::int64_t width, int matrix, CudaSweep& c) {
-  const std::int64_t parts = ceil_div(width, widest_part);
-  const std::int64_t each = parts == 0 ? 0 : round_up(ceil_div(width, parts), 16);
+  constexpr std::int64_t widest_whole = widest_part / 16 * 16;
+  const std::int64_t parts = width <= widest_part ? 1 : ceil_div(width, widest_whole);
+  const std::int64_t each = round_up(ceil_div(width, parts), 16);
   for (std::int64_t first = 0; first < width; first += each) {
     if (c.loaded == most_sweep_parts) return false;
     const std::int64_t columns = std::min(each, width - first);
@@ -80,7 +81,7 @@ std::optional<CudaSweep> configure_sweep(const CudaDevice& device, const CudaSwe
   const int room = device.shared_bytes - barrier_bytes - static_bytes - c.packed_bytes;
   const auto may_have = [&](int rows) {
     return rows <= most_rows && rows * row_bytes <= enough_bytes &&
-           enough_stages * (rows * row_bytes + line_bytes) <= room && 2 * p.k > 4 * rows * device.multiprocessors;
+           enough_stages * (rows * row_bytes + line_bytes) <= room && p.k > 2 * rows * device.multiprocessors;
   };
   c.rows = 16;
   while (may_have(2 * c.rows)) c.rows *= 2;
