@@ -50,7 +50,7 @@ struct GramSchmidtSweep {
   Small<Real> c;
   double* partial;  ///< [block][m][n]
 
-  /// The first number of W, or of another right factor, in a stage, and the numbers from row to row.
+  /// Where the last n columns of the first `count` parts begin in a stage: those of W, or of another right factor.
   __device__ int place_of_last(int count) const {
     const SweepPart& last = part[count - 1];
     return last.offset + last.width - n;
@@ -101,7 +101,6 @@ __device__ inline void pack_sweep_factor(const GramSchmidtSweep<Real>& p, double
 /// One lane brings the block's first row tile into L2, and the tensor maps with it.
 template <class Real>
 __device__ inline void prefetch(const GramSchmidtSweep<Real>& p) {
-  if constexpr (!has_bulk_copies) return;
   const int row = static_cast<int>(blockIdx.x) * p.rows;
   for (int i = 0; i < p.loaded; ++i) tensor_prefetch(p.map[i], 0, row);
 }
@@ -301,9 +300,9 @@ struct SweepProducts {
   }
 };
 
-template <class Real, int tn>
-__global__ void __launch_bounds__(sweep_threads, 1) sweep_kernel(const __grid_constant__ GramSchmidtSweep<Real> p) {
-  if constexpr (!has_bulk_copies) return;
+/// The whole of a thread block.
+template <int tn, class Real>
+__device__ inline void sweep(const GramSchmidtSweep<Real>& p) {
   extern __shared__ __align__(1024) unsigned char memory[];
   __shared__ SweepBarriers barriers;
   release_next_kernel();
@@ -355,6 +354,11 @@ __global__ void __launch_bounds__(sweep_threads, 1) sweep_kernel(const __grid_co
   products.add(block, warp / p.sharing, warp % p.sharing);
   meet(1, sharers);
   products.write(block, warp);
+}
+
+template <class Real, int tn>
+__global__ void __launch_bounds__(sweep_threads, 1) sweep_kernel(const __grid_constant__ GramSchmidtSweep<Real> p) {
+  if constexpr (has_bulk_copies) sweep<tn>(p);
 }
 
 }  // namespace blockvec::kernels::cuda
