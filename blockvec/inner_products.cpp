@@ -325,16 +325,30 @@ InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add_
       require_small("inner_product", "P", *p, total_width(v), w.width(), w);
       require_room(static_cast<int>(v.size()) + 1);
     }
+    if (v.size() > most_pieces) {
+      gram_schmidt_sweep(v, s, w, x, triangle);
+      if (p != nullptr) {
+        for_pieces(v, *p, [&](const auto& piece, const auto& rows) { add(piece, w, rows); });
+      }
+      add(w, w, g);
+      return;
+    }
+    using Pieces = std::span<const BlockVector<Scalar, Layout, Space>>;
+    const auto v_if = [&](bool wanted) { return wanted ? v : Pieces(); };
+    const auto add_pass = [&](Pieces pieces, const SmallMatrix<Scalar>* s_here, const SmallMatrix<Scalar>* x_here) {
+      const std::int64_t m = total_width(pieces), b = w.width();
+      const auto products = SmallMatrix<Scalar, Space>::scratch(scope(), m + b, b);
+      const auto own = products.block(m, m + b, 0, b);
+      require(w, w, own, 1);
+      sweep_on_device(pieces, s_here, w, x_here, triangle, &products);
+      record({p != nullptr ? products : own, {}}, w.rows());
+      p != nullptr ? want_on_host({{*p, {}}, g}) : want_on_host({{g, {}}, {}});
+    };
+    const Pieces pieces = v_if(s != nullptr || p != nullptr);
+    const bool changes = s != nullptr || x != nullptr;
+    if (!changes || sweeps_in_one_pass(pieces, w, true, true)) return add_pass(pieces, s, x);
     gram_schmidt_sweep(v, s, w, x, triangle);
-    const auto all = p != nullptr ? joined(v, w) : std::nullopt;
-    if (all) {
-      add(*all, w, SmallMatrix<Scalar, Space>::scratch(scope(), all->width(), w.width()));
-      return want_on_host({{*p, {}}, g});
-    }
-    if (p != nullptr) {
-      for_pieces(v, *p, [&](const auto& piece, const auto& rows) { add(piece, w, rows); });
-    }
-    add(w, w, g);
+    add_pass(v_if(p != nullptr), nullptr, nullptr);
   });
   return *this;
 }

@@ -32,25 +32,41 @@ requires(!is_host_space<Space>) void gram_schmidt_sweep(
     const std::type_identity_t<SmallMatrix<Scalar>>* s, const BlockVector<Scalar, Layout, Space>& w,
     const std::type_identity_t<SmallMatrix<Scalar>>* x, kernels::Triangle triangle) {
   require_sweep<Scalar, Layout, Space, Kokkos::HostSpace>(v, s, w, x);
-  WorkspaceScope<Space> scope(w.context());
-  const auto all = s != nullptr ? joined<Scalar, Layout, Space>(v, w) : std::nullopt;
-  if (all) {
-    const std::int64_t m = all->width() - w.width(), b = w.width(), k = w.local_rows();
-    WorkspaceScope<> host_scope(w.context());
-    const auto c = SmallMatrix<Scalar>::scratch(host_scope, m + b, b);
-    set_sweep_factor(*s, x, triangle, c);
-    const OperationTimer<Space> timer(w.context(), Operation::gram_schmidt_sweep,
-                                      Cost<Scalar>::sweep_bytes(k, m, b, true),
-                                      Cost<Scalar>::product_flops(k, m + b, b));
-    kernels::tsmm_inplace<KernelScalar<Scalar>>(all->matrix(), kernel_matrix(detail::on_device(scope, c)),
-                                                kernels::Triangle::general, tsmm_execution(scope, *all, b), m);
-    return;
+  if (s != nullptr && v.size() <= most_pieces) {
+    return sweep_on_device<Scalar, Layout, Space>(v, s, w, x, triangle, nullptr);
   }
+  WorkspaceScope<Space> scope(w.context());
   const auto there = [&](const SmallMatrix<Scalar>* a) {
     return a != nullptr ? detail::on_device(scope, *a) : SmallMatrix<Scalar, Space>();
   };
   const SmallMatrix<Scalar, Space> s_there = there(s), x_there = there(x);
   gram_schmidt_sweep(v, s != nullptr ? &s_there : nullptr, w, x != nullptr ? &x_there : nullptr, triangle);
+}
+
+template <class Scalar, class Layout, class Space>
+std::int64_t sweep_words(std::span<const std::type_identity_t<BlockVector<Scalar, Layout, Space>>> v,
+                         const BlockVector<Scalar, Layout, Space>& w, const SweepSteps& steps) {
+  const std::int64_t m = total_width(v), b = w.width();
+  const bool changes = steps.subtracts || steps.applies, multiplies = steps.forms_p || steps.forms_g;
+  const bool uses_v = steps.subtracts || steps.forms_p;
+  if (v.size() > most_pieces) {
+    const auto apart = static_cast<std::int64_t>(v.size());
+    return (steps.subtracts ? m + 2 * apart * b : 0) + (steps.applies ? 2 * b : 0) +
+           (steps.forms_p ? m + apart * b : 0) + (steps.forms_g ? b : 0);
+  }
+  if constexpr (is_host_space<Space>) {
+    if (!w.context().is_reproducible()) return (uses_v ? m : 0) + (changes ? 2 * b : multiplies ? b : 0);
+    // One pass for W, another for all products.
+    return (steps.subtracts ? m : 0) + (changes ? 2 * b : 0) + (steps.forms_p ? m : 0) + (steps.forms_g ? b : 0);
+  } else {
+    using Pieces = std::span<const BlockVector<Scalar, Layout, Space>>;
+    const auto v_if = [&](bool wanted) { return wanted ? v : Pieces(); };
+    if (changes && multiplies && sweeps_in_one_pass(v_if(uses_v), w, true, true)) {
+      return words_on_device(v_if(uses_v), w, true, true);
+    }
+    return (changes ? words_on_device(v_if(steps.subtracts), w, true, false) : 0) +
+           (multiplies ? words_on_device(v_if(steps.forms_p), w, false, true) : 0);
+  }
 }
 
 template <class Scalar, class Layout, class Space>
@@ -122,6 +138,8 @@ BLOCKVEC_FOR_SCALARS(BLOCKVEC_COST)
   template void gram_schmidt_sweep(std::span<const BlockVector<Scalar, Layout, Space>>,                              \
                                    const SmallMatrix<Scalar, Space>*, const BlockVector<Scalar, Layout, Space>&,     \
                                    const SmallMatrix<Scalar, Space>*, kernels::Triangle);                            \
+  template std::int64_t sweep_words(std::span<const BlockVector<Scalar, Layout, Space>>,                             \
+                                    const BlockVector<Scalar, Layout, Space>&, const SweepSteps&);                   \
   template void multiply_in_place(const BlockVector<Scalar, Layout, Space>&, const SmallMatrix<Scalar, Space>&,      \
                                   kernels::Triangle, std::int64_t);
 BLOCKVEC_FOR_BLOCK_VECTORS(BLOCKVEC_PRODUCTS)

@@ -43,32 +43,28 @@ void for_pieces(std::span<const BlockVector<Scalar, Layout, Space>> v, const Sma
   }
 }
 
-/// All of V and W as one view, if their columns are neighbours in one block vector.
+/// How many views V and W are where columns that are neighbours in one block vector are taken as one.
 template <class Scalar, class Layout, class Space>
-std::optional<BlockVector<Scalar, Layout, Space>> joined(std::span<const BlockVector<Scalar, Layout, Space>> v,
-                                                         const BlockVector<Scalar, Layout, Space>& w) {
-  std::optional<BlockVector<Scalar, Layout, Space>> all;
-  const auto join = [&](const auto& next) {
-    if (!all) {
-      all = next;
-      return true;
-    }
-    if (!all->precedes(next)) return false;
-    all = all->joined(next);
-    return true;
+std::int64_t views_of(std::span<const BlockVector<Scalar, Layout, Space>> v,
+                      const BlockVector<Scalar, Layout, Space>& w) {
+  std::int64_t views = 0;
+  const BlockVector<Scalar, Layout, Space>* last = nullptr;
+  const auto add = [&](const BlockVector<Scalar, Layout, Space>& next) {
+    if (last == nullptr || !last->precedes(next)) ++views;
+    last = &next;
   };
   for (const auto& piece : v) {
-    if (piece.width() > 0 && !join(piece)) return std::nullopt;
+    if (piece.width() > 0) add(piece);
   }
-  if (!join(w)) return std::nullopt;
-  return all;
+  add(w);
+  return views;
 }
 
-/// C = [-S X; X], by which [V W] becomes (W - V S) X. A null X stands for the identity.
+/// C = [-S X; X], by which [V W] becomes (W - V S) X. A null S stands for zero, a null X for the identity.
 template <class Scalar>
-void set_sweep_factor(const SmallMatrix<Scalar>& s, const SmallMatrix<Scalar>* x, kernels::Triangle triangle,
+void set_sweep_factor(const SmallMatrix<Scalar>* s, const SmallMatrix<Scalar>* x, kernels::Triangle triangle,
                       const SmallMatrix<Scalar>& c) {
-  const std::int64_t m = s.rows(), b = s.columns();
+  const std::int64_t b = c.columns(), m = c.rows() - b;
   for (std::int64_t j = 0; j < b; ++j) {
     Scalar* const to = c.data() + j * c.ld();
     std::fill_n(to, m + b, Scalar(0));
@@ -77,14 +73,15 @@ void set_sweep_factor(const SmallMatrix<Scalar>& s, const SmallMatrix<Scalar>* x
           triangle == kernels::Triangle::upper ? i <= j : triangle != kernels::Triangle::lower || i >= j;
       if (x == nullptr ? i != j : !counts) continue;
       const Scalar factor = x == nullptr ? Scalar(1) : x->data()[i + j * x->ld()];
-      const Scalar* const from = s.data() + i * s.ld();
-      for (std::int64_t l = 0; l < m; ++l) to[l] -= factor * from[l];
       to[m + i] = factor;
+      if (s == nullptr) continue;
+      const Scalar* const from = s->data() + i * s->ld();
+      for (std::int64_t l = 0; l < m; ++l) to[l] -= factor * from[l];
     }
   }
 }
 
-/// Block vectors that the host sweeps in one pass; more are taken one after the other, as on a device.
+/// Block vectors that are swept in one pass; more are taken one after the other.
 constexpr std::size_t most_pieces = 4;
 
 /// Small matrices that are null are left out.
@@ -113,6 +110,73 @@ void local_sweep(std::span<const BlockVector<Scalar, Layout, Space>> v, const Sm
   const auto bytes = kernels::gram_schmidt_sweep_workspace<Kernel>(k, {widths, v.size()}, b, p != nullptr, g != nullptr,
                                                                    kernel_layout<Layout>, w.context().threads());
   kernels::gram_schmidt_sweep<Kernel>({pieces, v.size()}, small(s), w.matrix(), small(x), triangle, small(p), small(g),
+                                      kernel_execution(scope, bytes));
+}
+
+/// V's matrices and their widths as kernels take them.
+template <class Scalar, class Layout, class Space>
+struct SweepPieces {
+  kernels::Matrix<const KernelScalar<Scalar>> matrix[most_pieces];
+  std::int64_t width[most_pieces];
+  std::size_t count = 0;
+
+  explicit SweepPieces(std::span<const BlockVector<Scalar, Layout, Space>> v) {
+    for (const auto& piece : v) {
+      matrix[count] = piece.matrix();
+      width[count++] = piece.width();
+    }
+  }
+  std::span<const kernels::Matrix<const KernelScalar<Scalar>>> matrices() const { return {matrix, count}; }
+  std::span<const std::int64_t> widths() const { return {width, count}; }
+};
+
+/// Whether a device changes W, forms products of it, or both, in one pass.
+template <class Scalar, class Layout, class Space>
+requires(!is_host_space<Space>) bool sweeps_in_one_pass(std::span<const BlockVector<Scalar, Layout, Space>> v,
+                                                        const BlockVector<Scalar, Layout, Space>& w, bool changes,
+                                                        bool multiplies) {
+  if (v.size() > most_pieces) return false;
+  return kernels::cuda_sweeps_in_one_pass<KernelScalar<Scalar>>(SweepPieces<Scalar, Layout, Space>(v).matrices(),
+                                                                w.matrix(), changes, multiplies);
+}
+
+/// Words a row that such a sweep moves.
+template <class Scalar, class Layout, class Space>
+requires(!is_host_space<Space>) std::int64_t
+    words_on_device(std::span<const BlockVector<Scalar, Layout, Space>> v, const BlockVector<Scalar, Layout, Space>& w,
+                    bool changes, bool multiplies) {
+  const std::int64_t m = total_width(v), b = w.width(), views = views_of(v, w);
+  if (sweeps_in_one_pass(v, w, changes, multiplies)) return m + (changes ? 2 * b : b);
+  return (changes ? m + 2 * b * views : 0) + (multiplies ? m + b * views : 0);
+}
+
+/// On a device, up to four block vectors: the change, if S or X is not null, which lie on the host; then [V W]^H W of
+/// the new W, if `products` is not null.
+template <class Scalar, class Layout, class Space>
+requires(!is_host_space<Space>) void sweep_on_device(std::span<const BlockVector<Scalar, Layout, Space>> v,
+                                                     const SmallMatrix<Scalar>* s,
+                                                     const BlockVector<Scalar, Layout, Space>& w,
+                                                     const SmallMatrix<Scalar>* x, kernels::Triangle triangle,
+                                                     const SmallMatrix<Scalar, Space>* products) {
+  using Kernel = KernelScalar<Scalar>;
+  const SweepPieces<Scalar, Layout, Space> pieces(v);
+  const std::int64_t k = w.local_rows(), m = total_width(v), b = w.width();
+  const bool changes = s != nullptr || x != nullptr;
+  WorkspaceScope<Space> scope(w.context());
+  WorkspaceScope<> host_scope(w.context());
+  kernels::Matrix<const Kernel> c;
+  if (changes) {
+    const auto factor = SmallMatrix<Scalar>::scratch(host_scope, m + b, b);
+    set_sweep_factor(s, x, triangle, factor);
+    c = kernel_matrix(detail::on_device(scope, factor));
+  }
+  const OperationTimer<Space> timer(
+      w.context(), changes ? Operation::gram_schmidt_sweep : Operation::inner_product,
+      Cost<Scalar>::passes_bytes(k, words_on_device(v, w, changes, products != nullptr)),
+      Cost<Scalar>::product_flops(k, ((changes ? 1 : 0) + (products != nullptr ? 1 : 0)) * (m + b), b));
+  const auto bytes = kernels::cuda_gram_schmidt_sweep_workspace<Kernel>(k, pieces.widths(), b);
+  kernels::gram_schmidt_sweep<Kernel>(pieces.matrices(), c, w.matrix(),
+                                      products != nullptr ? kernel_matrix(*products) : kernels::Matrix<Kernel>{},
                                       kernel_execution(scope, bytes));
 }
 

@@ -27,25 +27,7 @@ void catch_up(Call<Scalar, Layout, Space>& call) {
   if (call.carrier != nullptr) call.carrier->catch_up();
 }
 
-/// Words of a change of n columns beside m others; `both`: with V^H W of the new W, `gram`: with its Gram matrix.
-template <class Scalar, class Layout, class Space>
-void count_words(Call<Scalar, Layout, Space>& call, std::int64_t m, std::int64_t n, const Change& change, bool both,
-                 bool gram) {
-  const auto& block = call.block;
-  const bool changes = change.subtract || change.apply;
-  std::int64_t& words = call.findings.words;
-  if (is_host_space<Space> && !block.context.is_reproducible()) {
-    words += (change.subtract || both ? m : 0) + (changes ? 2 * n : n);
-  } else if (is_host_space<Space>) {  // one pass for W, another for all products
-    words += (changes ? (change.subtract ? m : 0) + 2 * n : 0) + (both ? m : 0) + (gram ? n : 0);
-  } else if (block.v.precedes(block.w)) {  // a pass for W, another for all products
-    words += (change.subtract ? m + 2 * n : change.apply ? 2 * n : 0) + (both ? m + n : gram ? n : 0);
-  } else {
-    words += (change.subtract ? m + 2 * n : 0) + (change.apply ? 2 * n : 0) + (both ? m + n : 0) + (gram ? n : 0);
-  }
-}
-
-/// On the host all in one pass; the products take one reduction.
+/// The products take one reduction.
 template <class Scalar, class Layout, class Space>
 void change_alone(Call<Scalar, Layout, Space>& call, const Change& change) {
   const auto& block = call.block;
@@ -64,7 +46,7 @@ void change_alone(Call<Scalar, Layout, Space>& call, const Change& change) {
     if (both) std::swap(products.s, call.next_s);
     products.set_known(change.next == Known::gram && block.m == 0 ? Known::all : change.next);
   }
-  count_words(call, block.m, block.b, change, both, gram);
+  call.findings.words += sweep_words(block.v.all(), block.w, {change.subtract, change.apply, both, gram});
 }
 
 /// W, and with it B W where that is at hand and follows by the same change, B V being at hand as well. Products of the
@@ -78,7 +60,7 @@ void change_in_metric(Call<Scalar, Layout, Space>& call, const Change& change) {
   const auto change_one = [&](const Basis<Scalar, Layout, Space>& basis, const auto& vectors) {
     gram_schmidt_sweep(basis.all(), change.subtract ? &call.products.s : nullptr, vectors,
                        change.apply ? &call.factor.inverse : nullptr, call.factor.triangle);
-    count_words(call, block.m, block.b, change, false, false);
+    call.findings.words += sweep_words(basis.all(), vectors, {change.subtract, change.apply});
   };
   if (call.image.known()) change_one(change.subtract ? image_of_basis : block.v, call.image.vectors());
   change_one(block.v, block.w);

@@ -60,12 +60,23 @@ void gram_schmidt_sweep(std::span<const std::type_identity_t<BlockVector<Scalar,
                         const std::type_identity_t<SmallMatrix<Scalar, Space>>* s,
                         const BlockVector<Scalar, Layout, Space>& w,
                         const std::type_identity_t<SmallMatrix<Scalar, Space>>* x, kernels::Triangle triangle);
-/// S and X lie on the host. It takes one pass, K (m + 2b) words, where W's columns follow V's in one block vector.
+/// S and X lie on the host. With S, of up to four block vectors, it takes one pass, K (m + 2b) words, where W's columns
+/// follow V's in one block vector, or where the device's kernel for sweeps serves (kernels/cuda.hpp).
 template <class Scalar, class Layout, class Space>
 requires(!is_host_space<Space>) void gram_schmidt_sweep(
     std::span<const std::type_identity_t<BlockVector<Scalar, Layout, Space>>> v,
     const std::type_identity_t<SmallMatrix<Scalar>>* s, const BlockVector<Scalar, Layout, Space>& w,
     const std::type_identity_t<SmallMatrix<Scalar>>* x, kernels::Triangle triangle);
+
+/// What a sweep does: W <- W - V S, W <- W X, P = V^H W and G = W^H W.
+struct SweepSteps {
+  bool subtracts = false, applies = false, forms_p = false, forms_g = false;
+};
+/// Words of tall data that gram_schmidt_sweep and InnerProducts::add_swept move for each row, with small matrices on the
+/// host.
+template <class Scalar, class Layout, class Space>
+std::int64_t sweep_words(std::span<const std::type_identity_t<BlockVector<Scalar, Layout, Space>>> v,
+                         const BlockVector<Scalar, Layout, Space>& w, const SweepSteps& steps);
 
 /// Several inner products that cross the machine in one reduction:
 ///     InnerProducts<double> products(context);
@@ -94,8 +105,9 @@ class InnerProducts {
                         const DoubleDoubleMatrix<Scalar, Space>& c);
   /// C holds this rank's share of something that is summed along. Not in a reproducible Context: throws Error.
   InnerProducts& add_share(const SmallMatrix<Scalar, Space>& c);
-  /// Results that lie on the host are there when reduce() returns. Where W's columns follow V's in one block vector, P
-  /// and G of add_swept are one product, K (m + b) words.
+  /// Results that lie on the host are there when reduce() returns. P and G of add_swept come in the pass that changes W
+  /// where the device's kernel for sweeps serves (kernels/cuda.hpp); else in a pass of their own, K (m + b) words where
+  /// W's columns follow V's in one block vector.
   InnerProducts& add(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
                      const SmallMatrix<Scalar>& c) requires(!is_host_space<Space>);
   InnerProducts& add_swept(std::span<const BlockVector<Scalar, Layout, Space>> v, const SmallMatrix<Scalar>* s,

@@ -86,7 +86,7 @@ class Joining final : public Carrier<Scalar, Layout, Space> {
       dense::copy(g.block(first, n, first, n), call.products.g);
       call.products.set_known(change.next);
     }
-    count_words(call, m, n, {m > 0, true}, false, change.next != Known::none);
+    call.findings.words += sweep_words(u.block.v.all(), blocks, {m > 0, true, false, change.next != Known::none});
   }
 
   Postponed<Scalar, Layout, Space>& ahead_;

@@ -182,16 +182,15 @@ TYPED_TEST(DeviceTest, ProductsEqualTheHosts) {
   }
 }
 
-// Small matrices on the host: the products of V and W, and the sweep that they lead to. Where W follows V in one block
-// vector both are one kernel each.
+// Small matrices on the host: the sweep, and the products of the new W. V is two views, W follows them in one block
+// vector or lies apart; their rows begin at multiples of 16 bytes, or do not.
 TYPED_TEST(DeviceTest, SmallMatricesMayLieOnTheHost) {
   using Scalar = typename TypeParam::Scalar;
   using Vector = typename TypeParam::Vector;
   const Context context = Context::world(2);
   constexpr std::int64_t count = 10007, m = 11, b = 4;
   const auto rows = RowDistribution::uniform(count, context.communicator());
-  const Vector basis(context, rows, m + b + 2, "basis"), apart(context, rows, b, "apart");
-  const Vector v[] = {basis.columns(1, 5), basis.columns(5, m + 1)};
+  const Vector basis(context, rows, 20, "basis"), apart(context, rows, b, "apart");
   const SmallMatrix<Scalar> s(context, m, b), x(context, b, b), p(context, m, b), g(context, b, b);
   HostMatrix<Scalar> values("values", m, b), factor("factor", b, b);
   for (std::size_t j = 0; j < b; ++j) {
@@ -203,44 +202,49 @@ TYPED_TEST(DeviceTest, SmallMatricesMayLieOnTheHost) {
   const typename TypeParam::Small s_there(context, m, b), x_there(context, b, b);
   s_there.from_host(values);
   x_there.from_host(factor);
-  for (const Vector& w : {basis.columns(m + 1, m + 1 + b), apart}) {
-    for (const bool subtracts : {true, false}) {
-      fill_random(basis, 3);
-      fill_random(w, 4);
-      const auto* const projection = subtracts ? &s : nullptr;
-      const Vector expected = w.deep_copy();
-      if (subtracts) {
-        update(Scalar(-1), v[0], s_there.block(0, 4, 0, b), Scalar(1), expected);
-        update(Scalar(-1), v[1], s_there.block(4, m, 0, b), Scalar(1), expected);
-      }
-      multiply_in_place(expected, x_there, kernels::Triangle::upper);
-      const typename TypeParam::Small p_there(context, m, b), g_there(context, b, b);
-      const std::int64_t waits = context.waits();
-      InnerProducts<Scalar, typename TypeParam::Layout, Device>(context)
-          .add_swept(v, projection, w, &x, kernels::Triangle::upper, &p, g)
-          .reduce();
-      // MPI that takes device pointers needs a wait of its own.
-      const bool by_mpi = context.communicator().describe_device_transport().starts_with("MPI with");
-      EXPECT_EQ(context.waits(), waits + (by_mpi ? 2 : 1));
-      const auto mine = testing::local_copy(w), theirs = testing::local_copy(expected);
-      for (std::size_t i = 0; i < mine.size(); ++i) {
-        for (std::size_t j = 0; j < b; ++j) {
-          ASSERT_LE(std::abs(mine[i][j] - theirs[i][j]), 8 * testing::gamma<Scalar>(m + 2 * b + 6));
-        }
-      }
-      inner_product(v[0], w, p_there.block(0, 4, 0, b));
-      inner_product(v[1], w, p_there.block(4, m, 0, b));
-      inner_product(w, w, g_there);
-      const double chain = static_cast<double>(kernels::summation_depth(count) + context.communicator().size() + 3);
-      const double bound = 2 * testing::gamma<Scalar>(chain) * static_cast<double>(count) * 16;
-      const auto products = p_there.to_host(), gram = g_there.to_host();
+  struct Case {
+    std::int64_t first;
+    bool follows, subtracts, with_p;
+  };
+  for (int number = 0; number < 16; ++number) {
+    const Case c{number % 2, (number & 2) != 0, (number & 4) != 0, (number & 8) != 0};
+    const Vector v[] = {basis.columns(c.first, c.first + 4), basis.columns(c.first + 4, c.first + m)};
+    const Vector w = c.follows ? basis.columns(c.first + m, c.first + m + b) : apart;
+    fill_random(basis, 3);
+    fill_random(w, 4);
+    const auto* const projection = c.subtracts ? &s : nullptr;
+    const Vector expected = w.deep_copy();
+    if (c.subtracts) {
+      update(Scalar(-1), v[0], s_there.block(0, 4, 0, b), Scalar(1), expected);
+      update(Scalar(-1), v[1], s_there.block(4, m, 0, b), Scalar(1), expected);
+    }
+    multiply_in_place(expected, x_there, kernels::Triangle::upper);
+    const typename TypeParam::Small p_there(context, m, b), g_there(context, b, b);
+    const std::int64_t waits = context.waits();
+    InnerProducts<Scalar, typename TypeParam::Layout, Device>(context)
+        .add_swept(v, projection, w, &x, kernels::Triangle::upper, c.with_p ? &p : nullptr, g)
+        .reduce();
+    // MPI that takes device pointers needs a wait of its own.
+    const bool by_mpi = context.communicator().describe_device_transport().starts_with("MPI with");
+    EXPECT_EQ(context.waits(), waits + (by_mpi ? 2 : 1));
+    const auto mine = testing::local_copy(w), theirs = testing::local_copy(expected);
+    for (std::size_t i = 0; i < mine.size(); ++i) {
       for (std::size_t j = 0; j < b; ++j) {
-        for (std::size_t i = 0; i < m; ++i) {
-          ASSERT_LE(std::abs(testing::widened(p.view()(i, j)) - testing::widened(products(i, j))), bound);
-        }
-        for (std::size_t i = 0; i < b; ++i) {
-          ASSERT_LE(std::abs(testing::widened(g.view()(i, j)) - testing::widened(gram(i, j))), bound);
-        }
+        ASSERT_LE(std::abs(mine[i][j] - theirs[i][j]), 8 * testing::gamma<Scalar>(m + 2 * b + 6));
+      }
+    }
+    inner_product(v[0], w, p_there.block(0, 4, 0, b));
+    inner_product(v[1], w, p_there.block(4, m, 0, b));
+    inner_product(w, w, g_there);
+    const double chain = static_cast<double>(kernels::summation_depth(count) + context.communicator().size() + 3);
+    const double bound = 2 * testing::gamma<Scalar>(chain) * static_cast<double>(count) * 16;
+    const auto products = p_there.to_host(), gram = g_there.to_host();
+    for (std::size_t j = 0; j < b; ++j) {
+      for (std::size_t i = 0; c.with_p && i < m; ++i) {
+        ASSERT_LE(std::abs(testing::widened(p.view()(i, j)) - testing::widened(products(i, j))), bound);
+      }
+      for (std::size_t i = 0; i < b; ++i) {
+        ASSERT_LE(std::abs(testing::widened(g.view()(i, j)) - testing::widened(gram(i, j))), bound);
       }
     }
   }

@@ -108,6 +108,46 @@ void tsmm_inplace(Matrix<T> v, std::type_identity_t<Matrix<const T>> c, Triangle
 template <class T>
 std::size_t cuda_tsmm_workspace(std::int64_t k, std::int64_t m, std::int64_t n);
 
+/// Which steps of a sweep are done: numbers in device memory, apart from the sweep's output and workspace, which it
+/// reads when it runs. A step whose number is zero is left out, and its output stays as it is; null: the step is done.
+struct SweepConditions {
+  const unsigned* change = nullptr;    ///< of W
+  const unsigned* products = nullptr;  ///< of W, changed or not
+};
+
+/// One sweep of block Gram-Schmidt in one pass over tall data: W <- [V W] C, then P = [V W]^H W of the new W.
+/// V is K x M and comes as up to four matrices that stand side by side; W is K x N, C and P are (M + N) x N. With
+/// C = [-S X; X], the change is W <- (W - V S) X. A step whose small matrix has no columns is left out. All of V and W
+/// share one layout; W may lie behind V's columns in one allocation, but shares no entry with V.
+/// Cost: K (M + 2 N) words, K (M + N) where W stays as it is; with products before, two sweeps, of which the first
+/// forms the second one's products, move K (3 M + 5 N). So by rows that begin at multiples of 16 bytes, N of at most 32
+/// real columns and M + N of at most some 500 (250 where N has more than 16, or W changes); in other cases products run
+/// one after the other. Where both conditions are zero, all kernels end at once.
+/// execution.condition does not count. Errors as tsmm and tsmttsm, one after the other; NaN and Inf pass through.
+/// Throws ShapeError and CudaError as tsmttsm does, and ShapeError for more than four matrices.
+template <class T>
+void gram_schmidt_sweep(std::span<const std::type_identity_t<Matrix<const T>>> v,
+                        std::type_identity_t<Matrix<const T>> c, Matrix<T> w, std::type_identity_t<Matrix<T>> p,
+                        const CudaExecution& execution, const SweepConditions& conditions = {});
+
+/// P = [V W]^H R for the image R of W under a metric, K x N: the products of a sweep in that metric, in one pass.
+/// Operands, execution and errors as for gram_schmidt_sweep; W is not changed. Cost: K (M + 2 N) words.
+template <class T>
+void gram_schmidt_products(std::span<const std::type_identity_t<Matrix<const T>>> v,
+                           std::type_identity_t<Matrix<const T>> w, std::type_identity_t<Matrix<const T>> image,
+                           Matrix<T> p, const CudaExecution& execution, const unsigned* condition = nullptr);
+
+/// Whether gram_schmidt_sweep of such operands takes one pass on the current device: one that `changes` W, one that forms
+/// products, or both. Throws CudaError where there is no device.
+template <class T>
+bool cuda_sweeps_in_one_pass(std::span<const std::type_identity_t<Matrix<const T>>> v,
+                             std::type_identity_t<Matrix<const T>> w, bool changes, bool multiplies);
+
+/// Bytes of device memory that gram_schmidt_sweep and gram_schmidt_products ask for, as for tsmttsm. `m`: columns of
+/// each of V's matrices.
+template <class T>
+std::size_t cuda_gram_schmidt_sweep_workspace(std::int64_t k, std::span<const std::int64_t> m, std::int64_t n);
+
 /// Why a product runs as it does, as explain_cuda_* find it for the current device.
 struct CudaExplanation {
   std::string kernel;         ///< e.g. "ring"; "none": nothing is multiplied

@@ -2,7 +2,7 @@
 #include "src/cuda/kernels.hpp"
 #include "src/cuda/operands/views.cuh"
 #include "src/cuda/tsmttsm/direct_tf32.cuh"
-#include "src/cuda/tsmttsm/final_sum.cuh"
+#include "src/cuda/tsmttsm/launch_sum.cuh"
 #include "src/cuda/tsmttsm/ring.cuh"
 #include "src/dispatch/cuda/calls.hpp"
 #include "src/dispatch/cuda/stages.hpp"
@@ -211,18 +211,10 @@ void launch_tsmttsm(const TsmttsmCall<T>& call, const dispatch::CudaTsmttsm& con
         }
       },
       configuration.of_kernel);
-  sum.conjugate = call.op == Op::conjugate_transpose;
   sum.alpha = coefficient(call.alpha);
   sum.beta = coefficient(call.beta);
   sum.condition = condition;
-  sum.c = real_data(call.c);
-  const bool rows = call.c.layout == Layout::row_major;
-  sum.row_stride = parts * (rows ? call.c.ld : 1);
-  sum.column_stride = parts * (rows ? 1 : call.c.ld);
-  const std::int64_t entries = call.c.rows * call.c.columns;
-  sum.lanes = sum_lanes(entries);
-  launcher.launch(multiplies ? Start::early : Start::after_previous, tsmttsm_sum_kernel<parts == 2, Real>,
-                  {ceil_div(entries, sum.lanes)}, sum_threads(sum.lanes, sum.parts * sum.fold), 0, sum);
+  launch_sum(sum, call.c, call.op, multiplies ? Start::early : Start::after_previous, launcher);
 }
 
 template void launch_tsmttsm(const TsmttsmCall<float>&, const dispatch::CudaTsmttsm&, const CudaExecution&);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <blockvec/kernels/error.hpp>
+#include <initializer_list>
 #include <limits>
 #include <string>
 
@@ -94,37 +95,68 @@ void check_tsmm_inplace(const Operand& v, const Operand& c, std::int64_t first) 
   check_apart(product, v, c);
 }
 
-void check_sweep(std::span<const Operand> v, const Operand& s, const Operand& w, const Operand& x, const Operand& p,
-                 const Operand& g) {
-  constexpr const char* product = "gram_schmidt_sweep";
-  std::int64_t m = 0;
-  for (const Operand& piece : v) {
-    check_operand(product, piece);
-    check_tall_layouts(product, piece, w);
-    m += piece.columns;
+namespace {
+
+/// The tall operands of a sweep and its small ones.
+class SweepCheck {
+ public:
+  SweepCheck(std::span<const Operand> v, const Operand& w, std::initializer_list<const Operand*> others)
+      : v_(v), w_(w) {
+    for (const Operand& piece : v) {
+      check_operand(product_, piece);
+      check_tall_layouts(product_, piece, w);
+      m_ += piece.columns;
+    }
+    check_operand(product_, w);
+    for (const Operand* a : others) check_operand(product_, *a);
+    for (const Operand& piece : v) expect(piece, w.rows, piece.columns);
   }
-  for (const Operand* a : {&s, &w, &x, &p, &g}) check_operand(product, *a);
-  const auto expect = [&](const Operand& a, std::int64_t rows, std::int64_t columns) {
+
+  std::int64_t m() const { return m_; }
+
+  void expect(const Operand& a, std::int64_t rows, std::int64_t columns) const {
     if (a.rows == rows && a.columns == columns) return;
     std::string operands;
-    for (const Operand& piece : v) operands += shape(piece) + ", ";
-    fail(product, operands + shape(w) + " and " + shape(a) + ": expected " + a.name + " to be " + std::to_string(rows) +
-                      " x " + std::to_string(columns));
-  };
-  for (const Operand& piece : v) expect(piece, w.rows, piece.columns);
-  const auto expect_if_asked = [&](const Operand& a, std::int64_t rows) {
-    if (a.columns > 0) expect(a, rows, w.columns);
-  };
-  expect_if_asked(s, m);
-  expect_if_asked(x, w.columns);
-  expect_if_asked(p, m);
-  expect_if_asked(g, w.columns);
+    for (const Operand& piece : v_) operands += shape(piece) + ", ";
+    fail(product_, operands + shape(w_) + " and " + shape(a) + ": expected " + a.name + " to be " +
+                       std::to_string(rows) + " x " + std::to_string(columns));
+  }
+  void expect_if_asked(const Operand& a, std::int64_t rows) const {
+    if (a.columns > 0) expect(a, rows, w_.columns);
+  }
+
+ private:
+  static constexpr const char* product_ = "gram_schmidt_sweep";
+  std::span<const Operand> v_;
+  const Operand& w_;
+  std::int64_t m_ = 0;
+};
+
+}  // namespace
+
+void check_sweep(std::span<const Operand> v, const Operand& s, const Operand& w, const Operand& x, const Operand& p,
+                 const Operand& g) {
+  const SweepCheck check(v, w, {&s, &x, &p, &g});
+  check.expect_if_asked(s, check.m());
+  check.expect_if_asked(x, w.columns);
+  check.expect_if_asked(p, check.m());
+  check.expect_if_asked(g, w.columns);
   for (const Operand* out : {&w, &p, &g}) {
-    for (const Operand& piece : v) check_apart(product, *out, piece);
+    for (const Operand& piece : v) check_apart("gram_schmidt_sweep", *out, piece);
     for (const Operand* other : {&s, &w, &x, &p, &g}) {
-      if (other != out) check_apart(product, *out, *other);
+      if (other != out) check_apart("gram_schmidt_sweep", *out, *other);
     }
   }
+}
+
+void check_device_sweep(std::span<const Operand> v, const Operand& c, const Operand& w, const Operand& image,
+                        const Operand& p) {
+  const SweepCheck check(v, w, {&c, &image, &p});
+  check.expect_if_asked(c, check.m() + w.columns);
+  check.expect_if_asked(p, check.m() + w.columns);
+  if (image.columns == 0) return;
+  check_tall_layouts("gram_schmidt_sweep", image, w);
+  check.expect(image, w.rows, w.columns);
 }
 
 void check_alignment(const char* product, const Operand& a) {

@@ -35,6 +35,9 @@ void check_products(const char* product, const Operand& a, const Operand& b, con
 void check_tsmm_inplace(const Operand& v, const Operand& c, std::int64_t first);
 void check_sweep(std::span<const Operand> v, const Operand& s, const Operand& w, const Operand& x, const Operand& p,
                  const Operand& g);
+/// The same for devices: C and P, if they have columns, have the rows of [V W]; the image, if it has any, is like W.
+void check_device_sweep(std::span<const Operand> v, const Operand& c, const Operand& w, const Operand& image,
+                        const Operand& p);
 /// For devices, which load entries whole: data at multiples of an entry's size, or of 8 bytes if that is less.
 void check_alignment(const char* product, const Operand& a);
 /// All operands of a device: aligned; the output apart from the inputs; a workspace in memory of its own, gaps between
