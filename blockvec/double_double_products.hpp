@@ -10,10 +10,11 @@
 #include <string>
 #include <type_traits>
 
-/// V^H W in double-double on a device. Rows are cut into shares, and C into panels of 8 x 8 entries; one team computes
-/// one panel's sums over one share. It brings the rows piece by piece into scratch memory, column by column, while the
-/// piece before is worked on. Each thread keeps the sums of one tile of the panel over every lanes-th row. Sums over
-/// threads, and in a second kernel over shares, are made in an order that the shapes alone decide.
+/// V^H W in double-double on a device, and shares of it in plain precision for reproducible.cpp. Rows are cut into
+/// shares, and C into panels of 8 x 8 entries; one team computes one panel's sums over one share. It brings the rows
+/// piece by piece into scratch memory, column by column, while the piece before is worked on. Each thread keeps the
+/// sums of one tile of the panel over every lanes-th row. Sums over threads, and in a second kernel over shares, are
+/// made in an order that the shapes alone decide.
 namespace blockvec {
 
 template <class V>
@@ -41,9 +42,12 @@ struct CompensatedSum {
   KOKKOS_INLINE_FUNCTION void store(double sign, double& to_high, double& to_low) const {
     split(DoubleDouble{sign * high, sign * low}, to_high, to_low);
   }
+  KOKKOS_INLINE_FUNCTION DoubleDouble sum() const {
+    return high - high == 0 ? two_sum(high, low) : DoubleDouble{high, 0};  // of Inf `low` is NaN
+  }
 };
 
-/// A sum of products of single precision, each of which is exact in double.
+/// A sum in double precision. Products of single precision are exact there.
 struct WideSum {
   double value = 0;
   KOKKOS_INLINE_FUNCTION void add_product(double a, double b) { value = std::fma(a, b, value); }
@@ -51,16 +55,20 @@ struct WideSum {
   KOKKOS_INLINE_FUNCTION void store(double sign, float& to_high, float& to_low) const {
     split(sign * value, to_high, to_low);
   }
+  KOKKOS_INLINE_FUNCTION DoubleDouble sum() const { return {value, 0}; }
 };
+/// What sums in double-double consist of.
+template <class Scalar>
+using ExtendedSum = std::conditional_t<std::is_same_v<RealOf<Scalar>, float>, WideSum, CompensatedSum>;
 
 template <class Scalar>
 inline constexpr int parts_of = ScalarTraits<Scalar>::is_complex ? 2 : 1;
 
 /// The sums of one entry of C, real and imaginary part.
-template <class Scalar>
+template <class Scalar, class Part = ExtendedSum<Scalar>>
 struct EntrySum {
   static constexpr int parts = parts_of<Scalar>;
-  std::conditional_t<std::is_same_v<RealOf<Scalar>, float>, WideSum, CompensatedSum> part[parts];
+  Part part[parts];
 
   KOKKOS_INLINE_FUNCTION void add_product(const double (&a)[parts], const double (&b)[parts]) {  // conj(a) b
     part[0].add_product(a[0], b[0]);
@@ -114,22 +122,23 @@ struct TallOperand {
   int columns;
 };
 
-/// One panel's sums over one share of the rows. Of a Gram matrix the panels, tiles and entries below the diagonal are
-/// left out.
-template <class Scalar, int tile>
+/// One panel's sums over one share of the rows. Of a Gram matrix, whose panels are square, the panels, tiles and
+/// entries below the diagonal are left out.
+template <class Scalar, int tile, class Part = ExtendedSum<Scalar>, int rows_of_panel = 8>
 struct SumsOfShare {
-  using Sum = EntrySum<Scalar>;
+  using Sum = EntrySum<Scalar, Part>;
   static constexpr int parts = parts_of<Scalar>;
-  static constexpr int panel_columns = 8;
-  static constexpr int fetched = 8 / parts;  // entries that a thread brings at a time
+  static constexpr int panel_rows = rows_of_panel, panel_columns = 8;
+  static constexpr int fetched = panel_rows > panel_columns ? 8 : 8 / parts;  // entries that a thread brings at a time
   static constexpr int scratch_bytes =
-      static_cast<int>(sizeof(double)) * (8 * product_threads + 20 * 2 * panel_columns * parts);
+      static_cast<int>(sizeof(double)) * parts * (fetched * product_threads + 20 * (panel_rows + panel_columns));
 
   TallOperand<Scalar> v, w;
   Sum* sums;  // those of one entry are adjacent
   std::int64_t rows, share_rows;
   int shares, panels, panels_of_w;
   bool row_major, gram;
+  int first_share = 0;  // of these rows, among those whose sums are kept together
 
   template <class Team>
   KOKKOS_FUNCTION void operator()(const Team& team, int index, std::byte* scratch) const {
@@ -137,8 +146,9 @@ struct SumsOfShare {
     const int share = index / panels, number = index % panels;
     const Position panel = gram ? in_upper_triangle(number) : Position{number / panels_of_w, number % panels_of_w};
     const bool on_diagonal = gram && panel.row == panel.column;
-    const int v_first = panel.row * panel_columns, w_first = panel.column * panel_columns;
-    const int v_tiles = tiles_from(v_first, v.columns), w_tiles = tiles_from(w_first, w.columns);
+    const int v_first = panel.row * panel_rows, w_first = panel.column * panel_columns;
+    const int v_tiles = tiles_from(v_first, v.columns, panel_rows);
+    const int w_tiles = tiles_from(w_first, w.columns, panel_columns);
 
     // The tile of this thread. On the diagonal of a Gram matrix a group whose tile lies below the diagonal takes every
     // second turn at the tile's image above.
@@ -214,14 +224,14 @@ struct SumsOfShare {
       for (int j = 0; j < tile; ++j) {
         const int c_column = w_first + at.column * tile + j;
         if (row >= v.columns || c_column >= w.columns || (gram && row > c_column)) continue;
-        sums[(static_cast<std::int64_t>(row) * w.columns + c_column) * shares + share] = tile_sums[i][j];
+        sums[(static_cast<std::int64_t>(row) * w.columns + c_column) * shares + first_share + share] = tile_sums[i][j];
       }
     }
   }
 
  private:
-  KOKKOS_FUNCTION static int tiles_from(int first, int columns) {
-    const int left = columns - first < panel_columns ? columns - first : panel_columns;
+  KOKKOS_FUNCTION static int tiles_from(int first, int columns, int most) {
+    const int left = columns - first < most ? columns - first : most;
     return (left + tile - 1) / tile;
   }
   KOKKOS_FUNCTION static void put(const Scalar& value, double* place, int distance) {

@@ -75,19 +75,25 @@ template <class Scalar, class Layout, class Space>
 const Scalar* reduced_dots(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
                            WorkspaceScope<Space>& scope) {
   const Context& context = v.context();
-  require_reproducible_space<Space>("column_dots", context);
   const std::int64_t rows = v.local_rows();
   const std::int64_t width = v.width();
   const OperationTimer<Space> timer(context, Operation::column_dots,
                                     Cost<Scalar>::passes_bytes(rows, v.data() == w.data() ? width : 2 * width),
                                     Cost<Scalar>::product_flops(rows, width, 1));
   Scalar* const values = scope.template take<Scalar>(static_cast<std::size_t>(width));
-  if constexpr (is_host_space<Space>) {
-    if (context.is_reproducible()) {
-      const auto product = row_product(v, w, Wanted::diagonal);
-      sum_reproducibly(context, v.rows(), std::span<const RowProduct<Scalar>>(&product, 1), dots_tag(v.rows()), values);
-      return values;
+  if (context.is_reproducible()) {
+    const auto product = row_product(v, w, Wanted::diagonal);
+    const std::span<const RowProduct<Scalar>> all(&product, 1);
+    if constexpr (is_host_space<Space>) {
+      sum_reproducibly<Space>(context, v.rows(), all, dots_tag(v.rows()), values);
+    } else {
+      WorkspaceScope<> host_scope(context);
+      auto* const sums = host_scope.template take<Scalar>(static_cast<std::size_t>(width));
+      sum_reproducibly<Space>(context, v.rows(), all, dots_tag(v.rows()), sums);
+      const std::size_t bytes = static_cast<std::size_t>(width) * sizeof(Scalar);
+      detail::copy_lines<Space>(context, sums, bytes, values, bytes, bytes, 1);
     }
+    return values;
   }
   local_dots(v, w, values);
   context.template sum_in<Space>(values, width, dots_tag(v.rows()));

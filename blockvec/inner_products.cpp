@@ -32,7 +32,6 @@ void InnerProducts<Scalar, Layout, Space>::require(const BlockVector<Scalar, Lay
   if (!v.context().same(context_))
     throw ShapeError(std::string(name) + ": V = " + v.describe() + " belongs to another context");
   require_room(products);
-  require_reproducible_space<Space>(name, context_);
   if (context_.is_reproducible() && count_ > 0 && !(rows_ == v.rows())) {
     throw ShapeError(std::string(name) + ": V = " + v.describe() +
                      ": expected the distribution of rows of the products before it, " + rows_.describe());
@@ -186,9 +185,7 @@ void InnerProducts<Scalar, Layout, Space>::reduce() {
     ~AtTheEnd() { products.forget(); }
   };
   const AtTheEnd forgets{*this};
-  if constexpr (is_host_space<Space>) {
-    if (context_.is_reproducible()) return reduce_reproducibly();
-  }
+  if (context_.is_reproducible()) return reduce_reproducibly();
   const bool alone = context_.communicator().size() == 1;
   if (alone && !any_on_host_) return context_.sum_in<Space>(static_cast<Scalar*>(nullptr), words_, tag_);
   const auto words = static_cast<std::size_t>(double_double_ ? 2 * words_ : words_);
@@ -376,15 +373,21 @@ void InnerProducts<Scalar, Layout, Space>::reduce_reproducibly() {
   const Scalar* sums = context_.collective([&] {
     auto* const to = scope.template take<Scalar>(static_cast<std::size_t>(words));
     const std::span<const RowProduct<Scalar>> all(products, static_cast<std::size_t>(count_));
-    sum_reproducibly(context_, rows_, all, tag_, to);
+    sum_reproducibly<Space>(context_, rows_, all, tag_, to);
     return to;
   });
-  for (int i = 0; i < count_; ++i) {
-    const SmallMatrix<Scalar, Space>* const halves[] = {&results_[i].high, &results_[i].low};
-    for (const auto* c : halves) {
-      for (std::int64_t j = 0; j < c->columns(); ++j, sums += c->rows()) {
-        std::copy_n(sums, c->rows(), c->data() + j * c->ld());
-      }
+  const auto as_bytes = [](std::int64_t numbers) { return static_cast<std::size_t>(numbers) * sizeof(Scalar); };
+  for (int i = 0; i < count_; sums += products[i++].words()) {
+    const std::int64_t entries = products[i].entries();
+    if (any_on_host_ && on_host_[i].asked) {
+      hand_over(on_host_[i], sums, sums + entries);
+      continue;
+    }
+    const Scalar* from = sums;
+    for (const auto* c : {&results_[i].high, &results_[i].low}) {
+      detail::copy_lines<Space>(context_, from, as_bytes(c->rows()), c->data(), as_bytes(c->ld()), as_bytes(c->rows()),
+                                static_cast<std::size_t>(c->columns()));
+      from += entries;
     }
   }
 }

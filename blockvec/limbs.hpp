@@ -1,6 +1,6 @@
 #pragma once
 
-#include <bit>
+#include <Kokkos_Macros.hpp>
 #include <blockvec/double_double_matrix.hpp>
 #include <cmath>
 #include <cstddef>
@@ -13,8 +13,11 @@ namespace blockvec {
 
 /// |x| as the bits of a double: ordered as the values are, Inf above all numbers and NaN above Inf.
 template <class Real>
-std::int64_t magnitude_bits(Real x) {
-  return std::bit_cast<std::int64_t>(static_cast<double>(x)) & std::numeric_limits<std::int64_t>::max();
+KOKKOS_INLINE_FUNCTION std::int64_t magnitude_bits(Real x) {
+  const auto wide = static_cast<double>(x);
+  std::int64_t bits = 0;
+  __builtin_memcpy(&bits, &wide, sizeof bits);
+  return bits & std::int64_t{0x7fffffffffffffff};
 }
 
 /// Sums of numbers of which none is larger in size than a known one, M < 2^e: each is cut into limbs of 40 bits, units
@@ -25,10 +28,12 @@ class Limbs {
  public:
   static constexpr std::int64_t most_terms = (std::int64_t{1} << 23) - 1;
 
-  explicit Limbs(std::int64_t largest_magnitude_bits)
-      : is_finite_(largest_magnitude_bits < magnitude_bits(std::numeric_limits<double>::infinity())) {
+  KOKKOS_INLINE_FUNCTION explicit Limbs(std::int64_t largest_magnitude_bits)
+      : is_finite_(largest_magnitude_bits < std::int64_t{0x7ff0000000000000}) {
     if (!is_finite_) return;
-    std::frexp(std::bit_cast<double>(largest_magnitude_bits), &exponent_);
+    double largest = 0;
+    __builtin_memcpy(&largest, &largest_magnitude_bits, sizeof largest);
+    std::frexp(largest, &exponent_);
     // Two factors: their product may lie outside of the range of the type.
     const int shift = bits - exponent_;
     factor_ = std::ldexp(1.0, shift / 2);
@@ -36,7 +41,7 @@ class Limbs {
   }
 
   template <std::size_t count>
-  void add(double x, std::int64_t (&limbs)[count]) const {
+  KOKKOS_INLINE_FUNCTION void add(double x, std::int64_t (&limbs)[count]) const {
     if (!is_finite_) return count_not_finite(x, limbs);
     double rest = x * factor_ * other_factor_;
     for (std::size_t i = 0; i + 1 < count; ++i) {
@@ -88,10 +93,10 @@ class Limbs {
     return static_cast<Whole>(upper) * (std::int64_t{1} << bits) + lower;
   }
 
-  static void count_not_finite(double x, std::int64_t* limbs) {
-    if (std::isfinite(x)) return;
-    limbs[0] += std::isnan(x) || x > 0 ? 1 : 0;
-    limbs[1] += std::isnan(x) || x < 0 ? 1 : 0;
+  KOKKOS_INLINE_FUNCTION static void count_not_finite(double x, std::int64_t* limbs) {
+    if (x - x == 0) return;
+    limbs[0] += x != x || x > 0 ? 1 : 0;
+    limbs[1] += x != x || x < 0 ? 1 : 0;
   }
 
   template <class Real>

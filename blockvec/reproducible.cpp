@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <blockvec/kernels/parallel.hpp>
+#include <blockvec/transfer.hpp>
 #include <type_traits>
 
 #include "blockvec/dots.hpp"
+#include "blockvec/exact_sums.hpp"
 #include "blockvec/instantiate.hpp"
 #include "blockvec/limbs.hpp"
 
@@ -12,6 +14,8 @@ namespace blockvec {
 namespace {
 
 constexpr std::int64_t chunk_rows = 8192;
+// On a device chunks are cut further: more teams share the work.
+constexpr std::int64_t share_rows = 2048;
 
 std::int64_t chunks_of(std::int64_t rows) { return (rows + chunk_rows - 1) / chunk_rows; }
 
@@ -76,15 +80,7 @@ Rows<T> without_gaps(T* data, std::int64_t rows, const Rows<T>& model) {
   return {data, rows, model.columns, std::max<std::int64_t>(line, 1), model.layout};
 }
 
-template <class T>
-void copy(const Rows<T>& from, const Rows<T>& to) {
-  const bool by_rows = from.layout == kernels::Layout::row_major;
-  const std::int64_t lines = by_rows ? from.rows : from.columns;
-  const std::int64_t line = by_rows ? from.columns : from.rows;
-  for (std::int64_t i = 0; i < lines; ++i) std::copy_n(from.data + i * from.ld, line, to.data + i * to.ld);
-}
-
-template <class Scalar>
+template <class Scalar, class Space>
 class ReproducibleSum {
  public:
   using Kernel = KernelScalar<Scalar>;
@@ -98,6 +94,8 @@ class ReproducibleSum {
         products_(products),
         tag_(tag),
         share_(rows, context.communicator().rank()),
+        there_(context),
+        staging_(context),
         scope_(context) {
     for (const Product& product : products) {
       row_words_ += product.v.columns + (product.same() ? 0 : product.w.columns);
@@ -109,13 +107,27 @@ class ReproducibleSum {
   }
 
   void operator()(Scalar* sums) {
+    for_places([&](const Place& place, auto) { entries_ += place.count; });
     exchange();
-    const Scalar* const shares = multiply();
-    add(reinterpret_cast<const Real*>(shares), reinterpret_cast<Real*>(sums));
+    if constexpr (is_host_space<Space>) {
+      const Scalar* const shares = multiply();
+      add(reinterpret_cast<const Real*>(shares), reinterpret_cast<Real*>(sums));
+    } else {
+      add_there(reinterpret_cast<Real*>(sums));
+    }
   }
 
  private:
   // ---- rows of chunks that more than one rank holds --------------------------------------------------------------
+
+  // From one memory to the other where Space is a device's, in the order of its instance.
+  void copy(const Rows<Kernel>& from, const Rows<Kernel>& to) const {
+    const bool by_rows = from.layout == kernels::Layout::row_major;
+    const auto bytes = [](std::int64_t numbers) { return static_cast<std::size_t>(numbers) * sizeof(Kernel); };
+    detail::copy_lines<Space>(context_, from.data, bytes(from.ld), to.data, bytes(to.ld),
+                              bytes(by_rows ? from.columns : from.rows),
+                              static_cast<std::size_t>(by_rows ? from.rows : from.columns));
+  }
 
   // Calls visit(rows of an operand, the same number of rows in a stretch of memory) for all operands.
   template <class Visit>
@@ -160,13 +172,14 @@ class ReproducibleSum {
 
     std::size_t sent = 0, received = 0, partner = 0;
     if (lent.rows() > 0 && tags[partner++] == tag) {
-      auto* const packed = scope_.template take<Kernel>(static_cast<std::size_t>(lent.rows() * row_words_));
+      auto* const packed = staging_.template take<Kernel>(static_cast<std::size_t>(lent.rows() * row_words_));
       for_operands(packed, lent.rows(), [&](const Rows<Kernel>& operand, const Rows<Kernel>& to) {
         copy(part_of(operand, 0, lent.rows()), to);
       });
+      context_.template fence<Space>();
       sends[sent++] = {lent.rank, packed, static_cast<std::size_t>(lent.rows() * row_words_) * sizeof(Kernel)};
     }
-    auto* const borrowed = scope_.template take<Kernel>(static_cast<std::size_t>(borrowed_rows * row_words_));
+    auto* const borrowed = staging_.template take<Kernel>(static_cast<std::size_t>(borrowed_rows * row_words_));
     Kernel* place = borrowed;
     share_.for_borrowed([&](const Piece& piece) {
       const std::int64_t entries = piece.rows() * row_words_;
@@ -187,7 +200,7 @@ class ReproducibleSum {
     const std::int64_t begin = share_.chunk_begin(last);
     const std::int64_t rows = share_.chunk_end(last) - begin;
     const std::int64_t own = rows_.end() - begin;
-    assembled_ = scope_.template take<Kernel>(static_cast<std::size_t>(rows * row_words_));
+    assembled_ = there_.template take<Kernel>(static_cast<std::size_t>(rows * row_words_));
     for_operands(assembled_, rows, [&](const Rows<Kernel>& operand, const Rows<Kernel>& whole) {
       copy(part_of(operand, begin - rows_.begin(), own), part_of(whole, 0, own));
     });
@@ -321,10 +334,7 @@ class ReproducibleSum {
 
   void add(const Real* shares, Real* sums) {
     const std::int64_t words = words_ * reals, chunks = share_.chunks();
-    std::int64_t entries = 0;
-    for (const Product& product : products_) entries += product.entries() * reals;
-
-    auto* const largest = scope_.template take<std::int64_t>(static_cast<std::size_t>(entries));
+    auto* const largest = scope_.template take<std::int64_t>(static_cast<std::size_t>(entries_));
     for_places([&](const Place& place, auto) {
       for_stretches_of(place.count, [&](std::int64_t begin, std::int64_t end) {
         std::int64_t* const to = largest + place.entry;
@@ -335,7 +345,7 @@ class ReproducibleSum {
         }
       });
     });
-    context_.max(largest, entries, tag_);
+    context_.max(largest, entries_, tag_);
 
     auto* const all_limbs = scope_.template take<std::int64_t>(static_cast<std::size_t>(2 * words));
     for_places([&](const Place& place, auto limb_count) {
@@ -354,7 +364,11 @@ class ReproducibleSum {
       });
     });
     context_.sum(all_limbs, 2 * words, tag_);
+    join(largest, all_limbs, sums);
+  }
 
+  // What the limbs stand for.
+  void join(const std::int64_t* largest, const std::int64_t* all_limbs, Real* sums) const {
     for_places([&](const Place& place, auto limb_count) {
       constexpr std::size_t count = decltype(limb_count)::value;
       for (std::int64_t i = 0; i < place.count; ++i) {
@@ -371,34 +385,169 @@ class ReproducibleSum {
     });
   }
 
+  // ---- the same on a device --------------------------------------------------------------------------------------
+
+  // What is summed at a time: a product, or a few columns of two operands whose diagonal is asked for.
+  struct Part {
+    const Product& product;
+    std::int64_t begin, end;   // columns of W, and of V for a diagonal
+    std::int64_t entry, limb;  // where its numbers stand
+    void*& sums;               // over shares
+
+    bool is_diagonal() const { return product.wanted == Wanted::diagonal; }
+    Rows<Kernel> of_w(const Rows<Kernel>& w) const { return columns_of(w, begin, end); }
+    Rows<Kernel> of_v(const Rows<Kernel>& v) const { return is_diagonal() ? of_w(v) : v; }
+  };
+
+  // visit(part, number of limbs, as a type) for all parts.
+  template <class Visit>
+  void for_parts(const Visit& visit) {
+    constexpr std::int64_t diagonal_columns = 8;
+    std::size_t index = 0, part = 0;
+    if (sums_there_ == nullptr) {
+      std::size_t parts = 0;
+      for (const Product& product : products_) parts += static_cast<std::size_t>(product.w.columns) + 1;
+      sums_there_ = scope_.template take<void*>(parts);
+    }
+    for_places([&](const Place& place, auto limb_count) {
+      const Product& product = products_[index++];
+      const std::int64_t columns = product.w.columns;
+      const std::int64_t step =
+          product.wanted == Wanted::diagonal ? diagonal_columns : std::max(columns, diagonal_columns);
+      for (std::int64_t begin = 0; begin < columns; begin += step) {
+        const std::int64_t before = begin * reals;
+        visit(Part{product, begin, std::min(columns, begin + step), place.entry + before,
+                   place.limb + before * static_cast<std::int64_t>(decltype(limb_count)::value), sums_there_[part++]},
+              limb_count);
+      }
+    });
+  }
+
+  // The sums of a part as kernels see them.
+  template <class LimbCount>
+  auto entries_of(const Part& part, LimbCount) const {
+    using Sum = std::conditional_t<LimbCount::value == 4, detail::ExtendedSum<Scalar>, detail::WideSum>;
+    using Entries = detail::EntriesOfShares<Scalar, Sum>;
+    return Entries{static_cast<typename Entries::Sum*>(part.sums),
+                   shares_there_,
+                   static_cast<int>(part.of_v(part.product.v).columns),
+                   static_cast<int>(part.end - part.begin),
+                   part.product.same(),
+                   part.is_diagonal()};
+  }
+
+  // Sums over the shares of this rank's chunks, and the largest of them.
+  void multiply_there(std::int64_t* largest) {
+    const std::int64_t chunks = share_.chunks();
+    const bool has_assembled = assembled_ != nullptr;
+    const std::int64_t own_chunks = has_assembled ? chunks - 1 : chunks;
+    const std::int64_t first = own_chunks > 0 ? share_.chunk_begin(0) - rows_.begin() : 0;
+    const std::int64_t own = own_chunks > 0 ? share_.chunk_end(own_chunks - 1) - share_.chunk_begin(0) : 0;
+    const std::int64_t assembled = has_assembled ? share_.chunk_end(chunks - 1) - share_.chunk_begin(chunks - 1) : 0;
+    const auto shares_in = [](std::int64_t rows) { return static_cast<int>((rows + share_rows - 1) / share_rows); };
+    shares_there_ = shares_in(own) + shares_in(assembled);
+    Kernel* memory = assembled_;
+    Rows<Kernel> v{}, w{};  // in the assembled chunk
+    const auto next = [&](const Rows<Kernel>& operand) {
+      const Rows<Kernel> whole = without_gaps(memory, assembled, operand);
+      memory += assembled * operand.columns;
+      return whole;
+    };
+    const detail::RunTeams<Space> run{context_};
+    for_parts([&](const Part& part, auto limb_count) {
+      const Product& product = part.product;
+      using Sum = typename decltype(entries_of(part, limb_count))::Sum;
+      const std::int64_t entries = part.of_v(product.v).columns * (part.end - part.begin);
+      part.sums = there_.template take<Sum>(static_cast<std::size_t>(entries * shares_there_));
+      const auto sum = [&](const Rows<Kernel>& a, const Rows<Kernel>& c, int first_share) {
+        detail::sum_shares(part.of_v(a), part.of_w(c), product.same(), share_rows, first_share, shares_there_,
+                           static_cast<Sum*>(part.sums), run);
+      };
+      sum(part_of(product.v, first, own), part_of(product.w, first, own), 0);
+      if (has_assembled) {
+        if (part.begin == 0) {
+          v = next(product.v);
+          w = product.same() ? v : next(product.w);
+        }
+        sum(v, w, shares_in(own));
+      }
+      const auto from = entries_of(part, limb_count);
+      run(from.entries(), detail::LargestOfShares{from, largest + part.entry});
+    });
+  }
+
+  static Rows<Kernel> columns_of(Rows<Kernel> a, std::int64_t begin, std::int64_t end) {
+    a.data += begin * (a.layout == kernels::Layout::row_major ? 1 : a.ld);
+    a.columns = end - begin;
+    return a;
+  }
+
+  template <class T>
+  void transfer(const T* from, T* to, std::int64_t count) const {
+    const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(T);
+    detail::copy_lines<Space>(context_, from, bytes, to, bytes, bytes, 1);
+  }
+
+  // The host waits for the largest of all shares, where there are other ranks, and for the limbs.
+  void add_there(Real* sums) {
+    const std::int64_t limbs = 2 * words_ * reals;
+    const auto numbers = [](std::int64_t count) { return static_cast<std::size_t>(count); };
+    const detail::RunTeams<Space> run{context_};
+    auto* const largest_there = there_.template take<std::int64_t>(numbers(entries_));
+    auto* const limbs_there = there_.template take<std::int64_t>(numbers(limbs));
+    auto* const largest = staging_.template take<std::int64_t>(numbers(entries_));
+    auto* const all_limbs = staging_.template take<std::int64_t>(numbers(limbs));
+    multiply_there(largest_there);
+    transfer(largest_there, largest, entries_);
+    if (context_.communicator().size() > 1) context_.template fence<Space>();
+    context_.max(largest, entries_, tag_);
+    if (context_.communicator().size() > 1) transfer(largest, largest_there, entries_);
+    for_parts([&](const Part& part, auto limb_count) {
+      const auto from = entries_of(part, limb_count);
+      run(from.entries(), detail::LimbsOfShares<std::remove_const_t<decltype(from)>, decltype(limb_count)::value>{
+                              from, largest_there + part.entry, limbs_there + part.limb});
+    });
+    transfer(limbs_there, all_limbs, limbs);
+    context_.template fence<Space>();
+    context_.sum(all_limbs, limbs, tag_);
+    join(largest, all_limbs, sums);
+  }
+
   const Context& context_;
   const RowDistribution& rows_;
   std::span<const Product> products_;
   std::uint64_t tag_;
   Share share_;
+  WorkspaceScope<Space> there_;
+  WorkspaceScope<StagingSpaceOf<Space>> staging_;
   WorkspaceScope<> scope_;
   std::int64_t row_words_ = 0;  // of all operands
+  std::int64_t entries_ = 0;    // of which the largest is sought
   std::int64_t words_ = 0;      // of all results
   Kernel* assembled_ = nullptr;
+  void** sums_there_ = nullptr;  // of each part
+  int shares_there_ = 0;
 };
 
 }  // namespace
 
-template <class Scalar>
+template <class Space, class Scalar>
 void sum_reproducibly(const Context& context, const RowDistribution& rows, std::span<const RowProduct<Scalar>> products,
                       std::uint64_t tag, Scalar* sums) {
   bool is_double_double = false;
   for (const auto& product : products) is_double_double |= product.wanted == Wanted::double_double;
-  if (chunks_of(rows.global_rows()) > Limbs::most_terms / (is_double_double ? 2 : 1)) {
-    throw ShapeError("a reproducible sum over " + rows.describe() + ": expected fewer than 2^" +
-                     (is_double_double ? "22" : "23") + " chunks of " + std::to_string(chunk_rows) + " rows");
+  constexpr std::int64_t terms = is_host_space<Space> ? 1 : chunk_rows / share_rows;  // of a chunk
+  const std::int64_t most_chunks = Limbs::most_terms / (is_double_double ? 2 : 1) / terms;
+  if (chunks_of(rows.global_rows()) > most_chunks) {
+    throw ShapeError("a reproducible sum over " + rows.describe() + ": expected at most " +
+                     std::to_string(most_chunks) + " chunks of " + std::to_string(chunk_rows) + " rows");
   }
-  ReproducibleSum<Scalar>(context, rows, products, tag)(sums);
+  ReproducibleSum<Scalar, Space>(context, rows, products, tag)(sums);
 }
 
-#define BLOCKVEC_REPRODUCIBLE(Scalar)                                                                         \
-  template void sum_reproducibly(const Context&, const RowDistribution&, std::span<const RowProduct<Scalar>>, \
-                                 std::uint64_t, Scalar*);
-BLOCKVEC_FOR_SCALARS(BLOCKVEC_REPRODUCIBLE)
+#define BLOCKVEC_REPRODUCIBLE(Scalar, Space)                                                                         \
+  template void sum_reproducibly<Space>(const Context&, const RowDistribution&, std::span<const RowProduct<Scalar>>, \
+                                        std::uint64_t, Scalar*);
+BLOCKVEC_FOR_SMALL_MATRICES(BLOCKVEC_REPRODUCIBLE)
 
 }  // namespace blockvec

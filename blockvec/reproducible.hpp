@@ -1,10 +1,8 @@
 #pragma once
 
 #include <blockvec/block_vector.hpp>
-#include <blockvec/kernels/error.hpp>
 #include <cstdint>
 #include <span>
-#include <string>
 
 #include "blockvec/kernel_calls.hpp"
 
@@ -29,25 +27,19 @@ struct RowProduct {
   std::int64_t words() const { return (wanted == Wanted::double_double ? 2 : 1) * entries(); }
 };
 
-template <class Scalar, class Layout>
-RowProduct<Scalar> row_product(const BlockVector<Scalar, Layout>& v, const BlockVector<Scalar, Layout>& w,
+template <class Scalar, class Layout, class Space>
+RowProduct<Scalar> row_product(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
                                Wanted wanted) {
   return {v.matrix(), w.matrix(), wanted};
 }
 
 /// sums = the words of all products, one after another, entries column by column, summed over all ranks with bits that
-/// do not depend on how `rows` are distributed, nor on the threads. Two reductions; see Summation. Throws ShapeError on
-/// every rank if they disagree on `tag` or the shapes, or for more rows than can be counted.
-template <class Scalar>
+/// do not depend on how `rows` are distributed, nor on the threads. Operands lie in Space, sums on the host. Two
+/// reductions; see Summation. On a device one pass over the operands of each product, and the host waits once, or twice
+/// with more than one rank. Throws ShapeError on every rank if they disagree on `tag` or the shapes, or for more rows
+/// than can be counted.
+template <class Space, class Scalar>
 void sum_reproducibly(const Context& context, const RowDistribution& rows, std::span<const RowProduct<Scalar>> products,
                       std::uint64_t tag, Scalar* sums);
-
-/// Throws Error where operands of a reproducible Context do not lie on the host.
-template <class Space>
-void require_reproducible_space(const char* operation, const Context& context) {
-  if (is_host_space<Space> || !context.is_reproducible()) return;
-  throw Error(std::string(operation) +
-              ": a reproducible Context sums over rows of block vectors on the host, not on a device");
-}
 
 }  // namespace blockvec

@@ -17,17 +17,20 @@ namespace blockvec {
 enum class Summation {
   fast,  ///< each rank in parts of its own, then by pairs of ranks: the same bits for any number of threads
   /// The same bits for any number of ranks and threads and any distribution of rows: chunks of 8192 global rows are
-  /// multiplied one by one, each in one fixed order, and their shares added exactly. For block vectors on the host.
+  /// multiplied one by one, each in one fixed order, and their shares added exactly. On a device chunks consist of
+  /// shares of 2048 rows, which are summed in double precision; its bits are not the host's.
   /// Cost: two reductions instead of one, of three words for each (five in double-double), and at every boundary
   /// between ranks that is not a multiple of 8192 rows a message with the chunk's rows, fewer than 8192, of all
   /// operands; a pass over the operands as ever. Inner products take up to a fifth longer, solvers up to a seventh
-  /// (bench/results/cpu/reproducible.csv).
+  /// (bench/results/cpu/reproducible.csv). On a device the results come from the host, which waits once, and twice or
+  /// three times with more ranks; so they are no part of a CUDA graph.
   /// Error beside that of a chunk: 2^-80 of the largest share in size for each chunk (2^-160 in double-double), and one
   /// rounding at the end. NaN and Inf come out as in any sum; what overflows on the way alone does not.
-  /// What it takes besides: the same processor family (kernels round alike where their vectors are as long), layout and
-  /// widths; fewer than 2^23 chunks, 6.8e10 rows (half of that in double-double). Row- and column-major differ by
-  /// rounding. Every other operation of block vectors treats each row by itself and alike, in this mode or not. Source:
-  /// limbs relative to a largest exponent as in Demmel, Nguyen 2015 (IEEE Trans. Comput. 64, 2060).
+  /// What it takes besides: the same processor family (kernels round alike where their vectors are as long) or model of
+  /// device, layout and widths; fewer than 2^23 chunks, 6.8e10 rows (half of that in double-double, a quarter of each
+  /// on a device). Row- and column-major differ by rounding. Every other operation of block vectors treats each row by
+  /// itself and alike, in this mode or not. Source: limbs relative to a largest exponent as in Demmel, Nguyen 2015
+  /// (IEEE Trans. Comput. 64, 2060).
   reproducible
 };
 

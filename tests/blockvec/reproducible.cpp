@@ -355,16 +355,5 @@ TYPED_TEST(ReproducibleTest, BadOperandsThrowOnEveryRank) {
   EXPECT_NO_THROW(inner_product(v, v, c));
 }
 
-#if BLOCKVEC_HAVE_CUDA_SPACE
-TEST(Reproducible, IsRefusedOnADevice) {
-  const Context context = alone(1);
-  const BlockVector<double, RowMajor, Kokkos::CudaSpace> v(
-      context, RowDistribution::uniform(10, context.communicator()), 2, "V");
-  const SmallMatrix<double, Kokkos::CudaSpace> c(context, 2, 2);
-  EXPECT_THROW(inner_product(v, v, c), Error);
-  EXPECT_THROW(column_dots(v, v, c.block(0, 1, 0, 2)), Error);
-}
-#endif
-
 }  // namespace
 }  // namespace blockvec
