@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <blockvec/kernels/tall_skinny.hpp>
 #include <blockvec/operations.hpp>
+#include <blockvec/small_on_host.hpp>
 #include <optional>
 #include <span>
 

@@ -104,7 +104,8 @@ Submitted<Scalar, Layout, Space> Orthogonalizer::submit(
   return context_.collective([&]() -> Handle {
     require_call(context_, v, w, s, r, metric);
     const auto kept = [](const auto* small) { return small != nullptr ? std::optional(*small) : std::nullopt; };
-    auto queued = w.width() > 0 ? queue_sweeps(Block<Scalar, Layout, Space>(context_, options_, v, w, metric))
+    auto queued = w.width() > 0 ? queue_sweeps(Block<Scalar, Layout, Space>(context_, options_, v, w, metric),
+                                               Verdicts::at_the_end)
                                 : Queued<Scalar, Layout, Space>();
     using State = typename Handle::State;
     std::unique_ptr<State> state(new State{this, v, w, kept(s), kept(r), std::move(queued), {}});

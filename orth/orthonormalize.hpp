@@ -39,13 +39,14 @@ bool may_be_queued(const Block<Scalar, Layout, Space>& block) {
 template <class Scalar, class Layout, class Space>
 using Queued = std::optional<QueuedSweeps<Scalar, Layout, Space>>;
 
-/// These sweeps, if they may be queued.
+/// These sweeps, if they may be queued. By default for a caller who waits for their result.
 template <class Scalar, class Layout, class Space>
-Queued<Scalar, Layout, Space> queue_sweeps(const Block<Scalar, Layout, Space>& block) {
+Queued<Scalar, Layout, Space> queue_sweeps(const Block<Scalar, Layout, Space>& block,
+                                           Verdicts verdicts = Verdicts::on_the_way) {
   Queued<Scalar, Layout, Space> queued;
   if (!may_be_queued(block)) return queued;
   queued.emplace(block.v.joined(block.w), block.m, pythagorean_limits<Scalar>(block.m, block.b, block.options.escalate),
-                 after_first(block));
+                 after_first(block), verdicts);
   return queued;
 }
 
@@ -80,7 +81,7 @@ Trust<RealOf<Scalar>> adopt(Call<Scalar, Layout, Space>& call, const QueuedSweep
     }
     products.forget();
     if (i == 0 || m > 0) ++findings.result.sweeps;  // a block without a basis takes one, whatever the method within
-    findings.words += conditional_sweep_words(m, b, !is_last);
+    findings.words += conditional_sweep_words(call.block.v.joined(call.block.w), b, !is_last);
     findings.note_condition(status.condition_estimate);
     trust = {true, status.a, m > 0 ? status.a : 1, status.passed_on};
   }

@@ -45,6 +45,7 @@ struct PythagoreanStatus {
   unsigned changes;         ///< 1: R is to be trusted, so that W may change by it. This and the next: 0 elsewhere, and
                             ///< where the kernel's condition is; conditions of products (kernels::CudaExecution)
   unsigned continues;       ///< 1: W changes, and another sweep is to follow
+  unsigned finishes;        ///< 1: W changes, and no other sweep is to follow
   unsigned finite;          ///< S, G and G - S^H S hold neither NaN nor Inf
   unsigned in_range;        ///< all squared lengths are within the limits
   int rank;                 ///< pivots above their thresholds before the first one that is not; b: R, X and C are there

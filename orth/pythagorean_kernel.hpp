@@ -137,7 +137,7 @@ struct Factorize {
     const unsigned faulty = *faults;
     const int rank = (faulty & not_finite) != 0 ? 0 : eliminate(team, matrix, squares);
     if (rank < b) {
-      if (thread == 0) *status = {0, 0, 0, (faulty & not_finite) == 0, (faulty & out_of_range) == 0, rank, 0, 0, 1};
+      if (thread == 0) *status = {0, 0, 0, 0, (faulty & not_finite) == 0, (faulty & out_of_range) == 0, rank, 0, 0, 1};
       return;
     }
 
@@ -238,7 +238,7 @@ struct Factorize {
     const bool trusted = in_range && limits.noise * a <= 1 && own_bound <= limits.direct;
     const bool certified = trusted && a <= limits.inner && a <= limits.outer && passed_on <= limits.passed_on;
     const bool continues = trusted && goes_on(another, certified);
-    *status = {certified, trusted, continues, 1, in_range, b, a, passed_on, std::sqrt(largest / smallest)};
+    *status = {certified, trusted, continues, trusted && !continues, 1, in_range, b, a, passed_on, std::sqrt(largest / smallest)};
   }
 };
 

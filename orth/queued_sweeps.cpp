@@ -2,6 +2,7 @@
 
 #include <blockvec/conditional_sweep.hpp>
 #include <blockvec/operations.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -17,7 +18,8 @@ constexpr std::size_t line = 128;
 
 template <class Scalar, class Layout, class Space>
 QueuedSweeps<Scalar, Layout, Space>::QueuedSweeps(const BlockVector<Scalar, Layout, Space>& all, std::int64_t m,
-                                                  const PythagoreanLimits<RealOf<Scalar>>& limits, Another another)
+                                                  const PythagoreanLimits<RealOf<Scalar>>& limits, Another another,
+                                                  Verdicts verdicts)
     : QueuedSweeps(all.context(), m, all.width() - m) {  // so the destructor waits for what an error leaves behind
   if (m < 0 || b_ < 1 || b_ > most_pythagorean_columns) {
     throw ShapeError("queued sweeps: V = " + all.describe() + " and a basis of " + std::to_string(m) +
@@ -29,25 +31,33 @@ QueuedSweeps<Scalar, Layout, Space>::QueuedSweeps(const BlockVector<Scalar, Layo
     here_ = KeptMemory<Staging>(context_, line + static_cast<std::size_t>(most) * bytes);
     there_ = KeptMemory<Space>(context_, static_cast<std::size_t>(most) * bytes);
     *word() = 0;
+    std::optional<Factor> second;
+    const bool profiles = context_.profile().enabled();
     const auto factor_of = [&](int sweep) {
       return Factor::in(there_.data() + static_cast<std::size_t>(sweep) * bytes, context_, m_, b_);
     };
-    const bool host_decides = most == 2 && (!context_.template sums_in_order<Space>() || context_.profile().enabled());
-    const auto first = factor_of(0);
-    inner_product(all, all.columns(m_, m_ + b_), first.p);
-    factorize_pythagorean(first, limits, another, {report_of(0), word(), most == 1 || host_decides});
-    if (host_decides) {
+    const bool looks = another == Another::may &&
+                       (verdicts == Verdicts::on_the_way || profiles || !context_.template sums_in_order<Space>());
+    const auto look = [&] {
       await_word();
       is_open_ = results_of(0).status.continues != 0;
+    };
+    const auto first = factor_of(0);
+    inner_product(all, all.columns(m_, m_ + b_), first.p);
+    factorize_pythagorean(first, limits, another, {report_of(0), word(), most == 1 || looks});
+    if (looks && profiles) look();
+    const bool may_finish = another != Another::must && !(looks && profiles && is_open_);
+    if (may_finish) conditional_sweep(all, first.c, &first.status->finishes);
+    if (most == 2 && is_open_) {
+      second = factor_of(1);
+      conditional_sweep(all, first.c, &first.status->continues, &second->p);
     }
-    if (most == 1 || !is_open_) return conditional_sweep(all, first.c, &first.status->changes);
+    if (looks && !profiles) look();
+    if (!second || !is_open_) return;
     queued_ = 2;
-    const auto second = factor_of(1);
-    const NextProducts<Scalar, Space> next{second.p, &first.status->continues};
-    conditional_sweep(all, first.c, &first.status->changes, &next);
-    InnerProducts<Scalar, Layout, Space>(context_).add_share(second.p).reduce();
-    factorize_pythagorean(second, limits, Another::none, {report_of(1), word()}, &first.status->continues);
-    conditional_sweep(all, second.c, &second.status->changes);
+    InnerProducts<Scalar, Layout, Space>(context_).add_share(second->p).reduce();
+    factorize_pythagorean(*second, limits, Another::none, {report_of(1), word()}, &first.status->continues);
+    conditional_sweep(all, second->c, &second->status->changes);
   });
 }
 

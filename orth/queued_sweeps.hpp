@@ -21,18 +21,24 @@ struct SweepResults {
 /// second one follows. Cost: K (m + b) words for the first products, one reduction of (m + b) b words for the products
 /// of each sweep, and conditional_sweep_words for each change.
 ///
-/// On one rank and by NCCL all is queued at once: steps that turn out needless end before they read tall data, but for
-/// the reduction of the second products over ranks, which then adds up what nobody reads. Elsewhere the host waits for
-/// each reduction anyway: it looks at the first verdict, and asks for what is needed. So it does where the context's
-/// profile is on.
+/// On one rank and by NCCL all can be queued at once (Verdicts::at_the_end): steps that turn out needless end before
+/// they read tall data, but for the reduction of the second products over ranks, which then adds up what nobody reads.
+/// With Verdicts::on_the_way the host looks at the first verdict while the device is at the change that follows from
+/// it, and queues the rest only where it is needed: a wait more, and four launches less where it is not. Elsewhere the
+/// host waits for each reduction anyway, and so it does there. Where the context's profile is on, it looks before the
+/// change is queued, so that no step is counted that is not made.
+enum class Verdicts { on_the_way, at_the_end };
+
 template <class Scalar, class Layout, class Space>
 class QueuedSweeps {
  public:
-  /// Queues them. What it queues on one rank may be captured in a CUDA graph, once such sweeps have been queued before
-  /// (memory is at hand then): each launch is then a call on what V and W hold, and results() may follow each of them.
-  /// Collective. Throws ShapeError unless W has 1 to most_pythagorean_columns columns.
+  /// Queues them. What it queues on one rank with Verdicts::at_the_end may be captured in a CUDA graph, once such
+  /// sweeps have been queued before (memory is at hand then): each launch is then a call on what V and W hold, and
+  /// results() may follow each of them. Collective. Throws ShapeError unless W has 1 to most_pythagorean_columns
+  /// columns.
   QueuedSweeps(const BlockVector<Scalar, Layout, Space>& all, std::int64_t m,
-               const PythagoreanLimits<RealOf<Scalar>>& limits, Another another);
+               const PythagoreanLimits<RealOf<Scalar>>& limits, Another another,
+               Verdicts verdicts = Verdicts::at_the_end);
   QueuedSweeps(QueuedSweeps&&) noexcept = default;
   /// Waits for the device, unless results() has: it writes to this object's memory.
   ~QueuedSweeps();
@@ -43,8 +49,8 @@ class QueuedSweeps {
   };
 
   /// Waits until the verdicts are there, not for the change of W that follows them. One wait, or none where the host
-  /// has looked at the first verdict and that was the last one. The matrices lie in this object's memory, which the
-  /// next launch of a graph writes anew.
+  /// has looked at the first verdict on the way and that was the last one. The matrices lie in this object's memory,
+  /// which the next launch of a graph writes anew.
   Results results() const;
 
  private:

@@ -306,7 +306,7 @@ struct Count {
   std::int64_t reductions;
   int sweeps;
   double passes;   ///< words / b where a sweep is one pass
-  double stepped;  ///< and where every step of it is
+  double stepped;  ///< and where every step of it is one
 };
 
 TYPED_TEST(Methods, ReductionsAndPassesAreThoseOfTheMethod) {
@@ -344,7 +344,12 @@ TYPED_TEST(Methods, ReductionsAndPassesAreThoseOfTheMethod) {
     EXPECT_EQ(this->context.reductions() - before, count.reductions);
     EXPECT_EQ(result.sweeps, count.sweeps);
     if (count.passes > 0) {
-      EXPECT_DOUBLE_EQ(result.passes, is_host_space<typename TypeParam::Space> ? count.passes : count.stepped);
+      if constexpr (is_host_space<typename TypeParam::Space>) {
+        EXPECT_DOUBLE_EQ(result.passes, count.passes);
+      } else {  // which steps are one pass depends on types and alignment
+        EXPECT_GE(result.passes, count.passes);
+        EXPECT_LE(result.passes, count.stepped);
+      }
     }
     EXPECT_TRUE(result.orthonormal);
     EXPECT_EQ(result.reason, Reason::none);

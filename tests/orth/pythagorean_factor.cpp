@@ -336,6 +336,7 @@ TYPED_TEST(PythagoreanFactor, SaysWhatFollows) {
       EXPECT_EQ(status.certified, certified);
       EXPECT_EQ(status.changes, trusted);
       EXPECT_EQ(status.continues, trusted && orth::goes_on(another, certified));
+      EXPECT_EQ(status.finishes, trusted && !orth::goes_on(another, certified));
     }
   };
   const auto x = this->generator.with_condition(this->generator.orthonormal(b + 3, b), 2);

@@ -6,6 +6,7 @@
 #include <blockvec/operations.hpp>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/orth/support.hpp"
@@ -14,6 +15,7 @@ namespace blockvec::test {
 namespace {
 
 using orth::Another;
+using orth::Verdicts;
 
 template <class K>
 class QueuedSweeps : public ::testing::Test {};
@@ -58,7 +60,9 @@ TYPED_TEST(QueuedSweeps, TakeAsManyAsAreNeeded) {
     for (const std::int64_t b : {1, 20}) {
       for (const Kind kind : {Kind::easy, Kind::hard, Kind::dependent}) {
         if (b == 1 && (kind == Kind::dependent || m == 0)) continue;
-        for (const Another another : {Another::none, Another::may, Another::must}) {
+        for (const auto& [another, verdicts] :
+             {std::pair(Another::none, Verdicts::at_the_end), std::pair(Another::may, Verdicts::at_the_end),
+              std::pair(Another::may, Verdicts::on_the_way), std::pair(Another::must, Verdicts::on_the_way)}) {
           SCOPED_TRACE("m = " + std::to_string(m) + ", b = " + std::to_string(b) + ", kind " +
                        std::to_string(static_cast<int>(kind)) + ", another " +
                        std::to_string(static_cast<int>(another)));
@@ -67,10 +71,13 @@ TYPED_TEST(QueuedSweeps, TakeAsManyAsAreNeeded) {
                                        block_of(generator, directions, m, kind));
           const auto all = m > 0 ? trial.v.joined(trial.w) : trial.w;
           const std::int64_t waits = context.waits(), reductions = context.reductions();
-          const Queued<TypeParam> queued(all, m, orth::pythagorean_limits<Scalar>(m, b, true), another);
+          const Queued<TypeParam> queued(all, m, orth::pythagorean_limits<Scalar>(m, b, true), another, verdicts);
           const auto results = queued.results();
           if (context.communicator().size() == 1) {
-            EXPECT_EQ(context.waits() - waits, is_host_space<typename TypeParam::Space> ? 0 : 1);
+            const bool looks = another == Another::may && verdicts == Verdicts::on_the_way;
+            EXPECT_EQ(context.waits() - waits, is_host_space<typename TypeParam::Space> ? 0
+                                               : looks                                  ? results.formed
+                                                                                        : 1);
           }
           const auto& first = results.sweeps[0];
           const auto& last = results.sweeps[results.formed - 1];
@@ -112,8 +119,9 @@ TYPED_TEST(QueuedSweeps, GiveTheSameBitsWhoeverDecides) {
   using Scalar = typename TypeParam::Scalar;
   constexpr std::int64_t count = 400, m = 10, b = 6;
   for (const Kind kind : {Kind::easy, Kind::hard, Kind::dependent}) {
-    std::vector<Wide<Scalar>> entries[2];
-    for (const bool host : {false, true}) {
+    std::vector<std::vector<Wide<Scalar>>> entries;
+    for (const auto& [verdicts, host] : {std::pair(Verdicts::at_the_end, false), std::pair(Verdicts::on_the_way, false),
+                                         std::pair(Verdicts::at_the_end, true)}) {
       const Context context = Context::world(1);
       if (host) context.profile().start();
       Generator<Scalar> generator(7);
@@ -121,17 +129,16 @@ TYPED_TEST(QueuedSweeps, GiveTheSameBitsWhoeverDecides) {
       const Trial<TypeParam> trial(context, RowDistribution::uniform(count, context.communicator()),
                                    columns_of(directions, 0, m), block_of(generator, directions, m, kind));
       const Queued<TypeParam> queued(trial.v.joined(trial.w), m, orth::pythagorean_limits<Scalar>(m, b, true),
-                                     Another::may);
+                                     Another::may, verdicts);
       const auto results = queued.results();
-      auto& all = entries[host ? 1 : 0];
-      all = collect(trial.w).entries;
+      auto& all = entries.emplace_back(collect(trial.w).entries);
       for (int i = 0; i < results.formed; ++i) {
         for (const auto& matrix : {collect(results.sweeps[i].s), collect(results.sweeps[i].g)}) {
           all.insert(all.end(), matrix.entries.begin(), matrix.entries.end());
         }
       }
     }
-    EXPECT_TRUE(entries[0] == entries[1]);
+    EXPECT_TRUE(entries[0] == entries[1] && entries[0] == entries[2]);
   }
 }
 
