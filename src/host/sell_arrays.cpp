@@ -69,7 +69,9 @@ class Conversion {
   }
 
  private:
-  std::int64_t entries(std::int64_t i) const { return static_cast<std::int64_t>(a_.row_begin[i + 1] - a_.row_begin[i]); }
+  std::int64_t entries(std::int64_t i) const {
+    return static_cast<std::int64_t>(a_.row_begin[i + 1] - a_.row_begin[i]);
+  }
   bool is_long(std::int64_t i) const { return entries(i) > limit_; }
   std::int64_t chunks() const { return (a_.rows + sell_chunk - 1) / sell_chunk; }
   std::int64_t row_at(std::int64_t place) const {
@@ -112,7 +114,8 @@ class Conversion {
         const std::int64_t rank_j = rank(j);
         return rank_i != rank_j ? rank_i > rank_j : i < j;
       });
-      std::replace_if(begin, end, [&](std::int32_t i) { return is_long(i); }, -1);
+      std::replace_if(
+          begin, end, [&](std::int32_t i) { return is_long(i); }, -1);
     }
     measure_chunks();
   }
@@ -120,8 +123,8 @@ class Conversion {
   void copy_entries() {
     if (!sell_.long_row.empty()) sell_.long_begin.push_back(sell_.chunk_begin.back());
     for (const std::int32_t i : sell_.long_row) sell_.long_begin.push_back(sell_.long_begin.back() + entries(i));
-    const auto stored = static_cast<std::size_t>(sell_.long_row.empty() ? sell_.chunk_begin.back()
-                                                                        : sell_.long_begin.back());
+    const auto stored =
+        static_cast<std::size_t>(sell_.long_row.empty() ? sell_.chunk_begin.back() : sell_.long_begin.back());
     sell_.column.assign(stored, -1);
     sell_.value.assign(stored, T(0));
 #pragma omp parallel for

@@ -60,9 +60,15 @@ struct SellArrays {
   std::vector<std::int64_t> long_begin;
 
   SellMatrix<T> view() const {
-    return {rows,         columns,      chunk_begin.data(),
-            row.empty() ? nullptr : row.data(), column.data(), value.data(), static_cast<std::int64_t>(long_row.size()),
-            long_row.data(), long_begin.data()};
+    return {rows,
+            columns,
+            chunk_begin.data(),
+            row.empty() ? nullptr : row.data(),
+            column.data(),
+            value.data(),
+            static_cast<std::int64_t>(long_row.size()),
+            long_row.data(),
+            long_begin.data()};
   }
 };
 
@@ -87,14 +93,14 @@ double spmmv_bytes(std::int64_t rows, std::int64_t columns, std::int64_t entries
 /// A is rows x columns, X columns x width, Z and Y rows x width, all of one layout, with any leading dimensions. Z may
 /// be Y; X is apart from Y. The shift belongs to entries (i, i). A recurrence of Chebyshev polynomials is one call.
 /// alpha = 0 never reads A and X; beta = 0 never reads Z.
-/// Cost: one pass over A, X, Z and Y; more than 128 bytes of a row are computed in turn, with A read again for each 128.
-/// Nothing is allocated, the host does not wait, and a CUDA graph can capture the call. Sums run in the order of a
-/// row's entries, for long rows in a fixed tree: the same bits always, and in all row-major widths and strides.
-/// Row-major operands at multiples of 16 bytes are fastest; column-major ones are slower.
-/// Error: at most gamma(n + 4) |alpha| (|A| + |shift|) |X| + 2 u |beta Z| in T's precision, entry by entry, for rows of n
-/// entries, with a factor of 2 sqrt(2) for complex types.
-/// Throws ShapeError naming operands and shapes before anything is launched, CudaError naming shape and cause.
-/// Source: Kreutzer et al. 2014; lanes over the columns of a row-major block as Anzt, Tomov, Dongarra 2015.
+/// Cost: one pass over A, X, Z and Y; more than 128 bytes of a row are computed in turn, with A read again for each
+/// 128. Nothing is allocated, the host does not wait, and a CUDA graph can capture the call. The same call gives the
+/// same bits: sums run in the order of a row's entries, in row-major blocks of any width and stride, and for long rows
+/// in a tree that depends on the width only. Row-major operands at multiples of 16 bytes are fastest; column-major ones
+/// are slower. Error: at most gamma(n + 4) |alpha| (|A| + |shift|) |X| + 2 u |beta Z| in T's precision, entry by entry,
+/// for rows of n entries, with a factor of 2 sqrt(2) for complex types. Throws ShapeError naming operands and shapes
+/// before anything is launched, CudaError naming shape and cause. Source: Kreutzer et al. 2014; lanes over the columns
+/// of a row-major block as Anzt, Tomov, Dongarra 2015.
 template <class T>
 void spmmv(T alpha, const SellMatrix<T>& a, T shift, std::type_identity_t<Matrix<const T>> x, T beta,
            std::type_identity_t<Matrix<const T>> z, Matrix<T> y, CUstream_st* stream);

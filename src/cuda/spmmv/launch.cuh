@@ -68,7 +68,7 @@ class SpmmvLaunch {
       row = parts * (rows ? m.ld : 1);
       column = parts * (rows ? 1 : m.ld);
     };
-    const auto put = [](Real (&to)[2], const T& from) {
+    const auto put = [](Real(&to)[2], const T& from) {
       for (int i = 0; i < parts; ++i) to[i] = reinterpret_cast<const Real*>(&from)[i];
     };
     SparseProduct<Real> p{};
@@ -139,7 +139,8 @@ class SpmmvLaunch {
   void launch_lanes() const {
     constexpr int warps = sell_threads / 32;
     launch(sell_kernel<Real, parts, vector, lanes, whole>,
-           ceil(product_.chunks * SellShape<lanes>::parts_of_chunk, warps), configuration_.blocks, sell_threads, product_);
+           ceil(product_.chunks * SellShape<lanes>::parts_of_chunk, warps), configuration_.blocks, sell_threads,
+           product_);
   }
 
   const SpmmvCall<T>& call_;

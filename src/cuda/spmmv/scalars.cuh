@@ -39,7 +39,8 @@ using Word = std::conditional_t<bytes == 4, unsigned, std::conditional_t<bytes =
 
 /// Whether `vector` scalars come in one access; else each real number has its own.
 template <class S, int vector, bool whole>
-inline constexpr int access_bytes = whole ? static_cast<int>(sizeof(S)) * vector : static_cast<int>(sizeof(S)) / S::parts;
+inline constexpr int access_bytes = whole ? static_cast<int>(sizeof(S)) * vector
+                                          : static_cast<int>(sizeof(S)) / S::parts;
 
 /// Reads or writes neighbouring scalars.
 template <bool whole, int vector, class Real, int parts>

@@ -21,9 +21,9 @@ enum class SpmmvKernel : std::uint8_t { sell, sell_columns };
 
 struct SpmmvConfiguration {
   SpmmvKernel kernel;
-  int vector;          ///< neighbouring columns of a lane
-  int lanes;           ///< that share a row
-  bool whole;          ///< a lane's columns come in one access
+  int vector;           ///< neighbouring columns of a lane
+  int lanes;            ///< that share a row
+  bool whole;           ///< a lane's columns come in one access
   std::int64_t blocks;  ///< of columns, one after the other
 
   bool operator==(const SpmmvConfiguration&) const = default;

@@ -24,8 +24,8 @@ SpmmvConfiguration choose(const SpmmvProblem& problem) {
 
 std::string words(const SpmmvConfiguration& c) {
   if (c.kernel == SpmmvKernel::sell_columns) return "sell_columns";
-  return "sell vector " + std::to_string(c.vector) + " lanes " + std::to_string(c.lanes) + (c.whole ? "" : " in parts") +
-         (c.blocks > 1 ? " blocks " + std::to_string(c.blocks) : "");
+  return "sell vector " + std::to_string(c.vector) + " lanes " + std::to_string(c.lanes) +
+         (c.whole ? "" : " in parts") + (c.blocks > 1 ? " blocks " + std::to_string(c.blocks) : "");
 }
 
 }  // namespace blockvec::kernels::dispatch
