@@ -9,11 +9,6 @@
 namespace blockvec::kernels::dispatch {
 namespace {
 
-std::string shape(const Operand& a) {
-  return std::string(a.name) + " is " + std::to_string(a.rows) + " x " + std::to_string(a.columns) +
-         (a.layout == Layout::row_major ? " row-major" : " column-major");
-}
-
 [[noreturn]] void fail(const char* product, const std::string& what) {
   throw ShapeError(std::string(product) + ": " + what);
 }
@@ -22,6 +17,23 @@ std::string shape(const Operand& a) {
 std::int64_t major(const Operand& a) { return a.layout == Layout::row_major ? a.rows : a.columns; }
 std::int64_t minor(const Operand& a) { return a.layout == Layout::row_major ? a.columns : a.rows; }
 bool empty(const Operand& a) { return a.rows == 0 || a.columns == 0; }
+
+void check_apart(const char* product, const Operand& out, const Operand& in) {
+  if (overlap(out, in)) {
+    fail(product, shape(out) + " and " + shape(in) + " share memory: expected " + out.name + " apart from " + in.name);
+  }
+}
+
+void check_tall_layouts(const char* product, const Operand& a, const Operand& b) {
+  if (a.layout != b.layout) fail(product, shape(a) + " and " + shape(b) + ": expected one layout for both");
+}
+
+}  // namespace
+
+std::string shape(const Operand& a) {
+  return std::string(a.name) + " is " + std::to_string(a.rows) + " x " + std::to_string(a.columns) +
+         (a.layout == Layout::row_major ? " row-major" : " column-major");
+}
 
 void check_operand(const char* product, const Operand& a) {
   if (a.rows < 0 || a.columns < 0) fail(product, shape(a) + ": expected extents of at least 0");
@@ -38,18 +50,6 @@ void check_operand(const char* product, const Operand& a) {
                       ": expected a matrix that 64-bit addresses can reach");
   }
 }
-
-void check_apart(const char* product, const Operand& out, const Operand& in) {
-  if (overlap(out, in)) {
-    fail(product, shape(out) + " and " + shape(in) + " share memory: expected " + out.name + " apart from " + in.name);
-  }
-}
-
-void check_tall_layouts(const char* product, const Operand& a, const Operand& b) {
-  if (a.layout != b.layout) fail(product, shape(a) + " and " + shape(b) + ": expected one layout for both");
-}
-
-}  // namespace
 
 bool overlap(const Operand& a, const Operand& b) {
   if (empty(a) || empty(b)) return false;

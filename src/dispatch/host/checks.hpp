@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 /// Argument checks of the products, shared by the oracle and the fast kernels. Each throws ShapeError naming the
 /// operands, their shapes and what was expected, before anything is read or written.
@@ -24,6 +25,11 @@ template <class T>
 Operand operand(const char* name, const Matrix<T>& a) {
   return {name, a.data, a.rows, a.columns, a.ld, a.layout, static_cast<std::int64_t>(sizeof(T))};
 }
+
+/// "A is 1000 x 4 row-major"
+std::string shape(const Operand& a);
+/// Extents, leading dimension, and memory for what entries there are.
+void check_operand(const char* product, const Operand& a);
 
 /// Do two matrices share an entry? Exact for equal leading dimensions and layouts (column ranges of one parent),
 /// else whether the memory from first to last entry overlaps.

@@ -1,0 +1,159 @@
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "src/cuda/check.cuh"
+#include "src/cuda/spmmv/long_rows.cuh"
+#include "src/cuda/spmmv/product.cuh"
+#include "src/cuda/spmmv/sell.cuh"
+#include "src/cuda/spmmv/sell_columns.cuh"
+#include "src/dispatch/cuda/spmmv.hpp"
+
+/// From a configuration to kernels. One file a scalar type includes this, so that they are compiled side by side.
+namespace blockvec::kernels::cuda {
+
+template <class T>
+struct RealOf {
+  using type = T;
+  static constexpr int parts = 1;
+};
+template <class T>
+struct RealOf<std::complex<T>> {
+  using type = T;
+  static constexpr int parts = 2;
+};
+
+template <class T>
+class SpmmvLaunch {
+ public:
+  using Real = typename RealOf<T>::type;
+  static constexpr int parts = RealOf<T>::parts;
+
+  SpmmvLaunch(const SpmmvCall<T>& call, const dispatch::SpmmvConfiguration& configuration, CUstream_st* stream)
+      : call_(call),
+        configuration_(configuration),
+        stream_(stream),
+        name_{"spmmv", call.a.rows, call.a.columns, call.y.columns},
+        product_(product()) {}
+
+  void run() const {
+    if (configuration_.kernel == dispatch::SpmmvKernel::sell_columns) {
+      launch(sell_columns_kernel<Real, parts>, ceil(product_.chunks * 32, sell_columns_threads), configuration_.blocks,
+             sell_columns_threads, product_);
+    } else {
+      launch_sell();
+    }
+    if (call_.a.long_rows == 0) return;
+    int columns = 1;
+    while (columns < 32 && columns < product_.width) columns *= 2;
+    launch(long_rows_kernel<Real, parts>, call_.a.long_rows, ceil(product_.width, columns), long_rows_threads, product_,
+           columns);
+  }
+
+ private:
+  static std::int64_t ceil(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+  template <class U>
+  static auto reals(U* from) {
+    return reinterpret_cast<std::conditional_t<std::is_const_v<U>, const Real, Real>*>(from);
+  }
+
+  SparseProduct<Real> product() const {
+    const auto& [alpha, shift, beta, a, x, z, y] = call_;
+    const auto strides = [](const auto& m, std::int64_t& row, std::int64_t& column) {
+      const bool rows = m.layout == Layout::row_major;
+      row = parts * (rows ? m.ld : 1);
+      column = parts * (rows ? 1 : m.ld);
+    };
+    const auto put = [](Real(&to)[2], const T& from) {
+      for (int i = 0; i < parts; ++i) to[i] = reinterpret_cast<const Real*>(&from)[i];
+    };
+    SparseProduct<Real> p{};
+    p.chunk_begin = a.chunk_begin;
+    p.row = a.row;
+    p.column = a.column;
+    p.value = reals(a.value);
+    p.long_row = a.long_row;
+    p.long_begin = a.long_begin;
+    p.chunks = a.chunks();
+    p.rows = a.rows;
+    p.width = static_cast<int>(y.columns);
+    p.x = reals(x.data);
+    p.z = reals(z.data);
+    p.y = reals(y.data);
+    strides(x, p.x_row, p.x_column);
+    strides(z, p.z_row, p.z_column);
+    strides(y, p.y_row, p.y_column);
+    put(p.alpha, alpha);
+    put(p.shift, shift);
+    put(p.beta, beta);
+    p.multiplies = alpha != T(0);
+    p.shifts = p.multiplies && shift != T(0);
+    p.adds = beta != T(0);
+    return p;
+  }
+
+  template <class... Parameters, class... Arguments>
+  void launch(void (*kernel)(Parameters...), std::int64_t blocks, std::int64_t column_blocks, int threads,
+              const Arguments&... arguments) const {
+    const dim3 grid(static_cast<unsigned>(blocks), static_cast<unsigned>(column_blocks));
+    kernel<<<grid, threads, 0, stream_>>>(arguments...);
+    check(cudaGetLastError(), name_);
+  }
+
+  void launch_sell() const {
+    constexpr int full = 16 / static_cast<int>(sizeof(T));
+    const auto& c = configuration_;
+    if (c.vector == full && (full > 1 || c.whole)) return launch_vector<full, true>();
+    if constexpr (sizeof(T) == 16) {
+      return launch_vector<1, false>();
+    } else {
+      return launch_vector<1, true>();
+    }
+  }
+
+  template <int vector, bool whole>
+  void launch_vector() const {
+    switch (configuration_.lanes) {
+      case 1:
+        return launch_lanes<vector, 1, whole>();
+      case 2:
+        return launch_lanes<vector, 2, whole>();
+      case 4:
+        return launch_lanes<vector, 4, whole>();
+      case 8:
+        return launch_lanes<vector, 8, whole>();
+      case 16:
+        return launch_lanes<vector, 16, whole>();
+      case 32:
+        return launch_lanes<vector, 32, whole>();
+      default:
+        throw Error(words(name_) + ": no kernel for \"" + dispatch::words(configuration_) + '"');
+    }
+  }
+
+  template <int vector, int lanes, bool whole>
+  void launch_lanes() const {
+    constexpr int warps = sell_threads / 32;
+    launch(sell_kernel<Real, parts, vector, lanes, whole>,
+           ceil(product_.chunks * SellShape<lanes>::parts_of_chunk, warps), configuration_.blocks, sell_threads,
+           product_);
+  }
+
+  const SpmmvCall<T>& call_;
+  const dispatch::SpmmvConfiguration& configuration_;
+  CUstream_st* stream_;
+  Product name_;
+  SparseProduct<Real> product_;
+};
+
+template <class T>
+void launch_spmmv(const SpmmvCall<T>& call, const dispatch::SpmmvConfiguration& configuration, CUstream_st* stream) {
+  current_device({"spmmv", call.a.rows, call.a.columns, call.y.columns});
+  SpmmvLaunch<T>(call, configuration, stream).run();
+}
+
+}  // namespace blockvec::kernels::cuda
