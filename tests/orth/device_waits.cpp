@@ -150,7 +150,9 @@ TYPED_TEST(WaitsOnDevice, OnceForTheReflectionsOfTsqr) {
     Trial<HostCase> host(context, rows, none, x);
     const std::int64_t waits = context.waits();
     const auto result = device.run(options);
-    if (context.communicator().size() == 1) EXPECT_EQ(context.waits() - waits, 2) << result.describe();
+    if (context.communicator().size() == 1) {
+      EXPECT_EQ(context.waits() - waits, 2) << result.describe();
+    }
     EXPECT_EQ(result.method.within, orth::Within::tsqr) << result.describe();
     EXPECT_EQ(result.rank, columns);
     host.run(options);
