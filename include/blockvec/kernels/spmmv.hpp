@@ -1,7 +1,7 @@
 #pragma once
 
+#include <blockvec/kernels/error.hpp>
 #include <blockvec/kernels/matrix.hpp>
-#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -89,7 +89,8 @@ double spmmv_bytes(std::int64_t rows, std::int64_t columns, std::int64_t entries
   return matrix + vectors * static_cast<double>(width) * sizeof(T);
 }
 
-/// Y = alpha (A - shift) X + beta Z on the current CUDA device. A, X, Z and Y are in device memory.
+/// Y = alpha (A - shift) X + beta Z on the current CUDA device. A, X, Z and Y are in device memory. In libraries that
+/// were built with CUDA, as BLOCKVEC_HAVE_CUDA says.
 /// A is rows x columns, X columns x width, Z and Y rows x width, all of one layout, with any leading dimensions. Z may
 /// be Y; X is apart from Y. The shift belongs to entries (i, i). A recurrence of Chebyshev polynomials is one call.
 /// alpha = 0 never reads A and X; beta = 0 never reads Z.
@@ -110,15 +111,13 @@ template <class T>
 std::string explain_spmmv(const SellMatrix<T>& a, std::type_identity_t<Matrix<const T>> x,
                           std::type_identity_t<Matrix<const T>> z, Matrix<T> y);
 
-/// A block of complex numbers as one of twice as many real columns: a real matrix multiplies it, with real alpha, shift
-/// and beta, at half of the matrix traffic. Row-major only.
-template <class Real>
-Matrix<Real> real_columns(const Matrix<std::complex<Real>>& x) {
-  return {reinterpret_cast<Real*>(x.data), x.rows, 2 * x.columns, 2 * x.ld, x.layout};
-}
-template <class Real>
-Matrix<const Real> real_columns(const Matrix<const std::complex<Real>>& x) {
-  return {reinterpret_cast<const Real*>(x.data), x.rows, 2 * x.columns, 2 * x.ld, x.layout};
+/// A row-major block of complex numbers as one of twice as many real columns: a real matrix multiplies it, with real
+/// alpha, shift and beta, at half of the matrix traffic. Throws ShapeError for a column-major block.
+template <class T, class Real = typename std::remove_const_t<T>::value_type>
+Matrix<std::conditional_t<std::is_const_v<T>, const Real, Real>> real_columns(const Matrix<T>& x) {
+  if (x.layout != Layout::row_major) throw ShapeError("real_columns: expected a row-major block");
+  using To = std::conditional_t<std::is_const_v<T>, const Real, Real>;
+  return {reinterpret_cast<To*>(x.data), x.rows, 2 * x.columns, 2 * x.ld, x.layout};
 }
 
 namespace reference {

@@ -21,7 +21,8 @@ import subprocess
 import sys
 import time
 
-PROGRAMS = ("tsmttsm", "tsmm", "condition", "calls", "streams", "not_finite", "alignment", "longer", "candidates")
+PROGRAMS = ("tsmttsm", "tsmm", "condition", "calls", "streams", "not_finite", "alignment", "longer", "candidates",
+            "spmmv")
 TOOLS = {"memcheck": [], "racecheck": ["--racecheck-report", "all"], "initcheck": []}
 
 

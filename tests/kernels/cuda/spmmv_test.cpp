@@ -297,9 +297,8 @@ TEST_F(OnDevice, SpmmvMultipliesRealMatricesAndComplexBlocks) {
   const OnDeviceSparse<double> device_a(a);
   Blocks<Z> b(203, 331, 5, {Layout::row_major, 1});
   const auto z = widen(b.z);
-  spmmv<double>(2, device_a.view(), 0.5, real_columns<double>(Matrix<const Z>(b.device_x.view())), -1,
-                real_columns<double>(Matrix<const Z>(b.device_z.view())), real_columns<double>(b.device_y.view()),
-                nullptr);
+  spmmv<double>(2, device_a.view(), 0.5, real_columns(b.device_x.view()), -1, real_columns(b.device_z.view()),
+                real_columns(b.device_y.view()), nullptr);
   b.device_y.download();
   expect_product(a.map([](double entry) { return Z(entry); }), {Z(2), Z(0.5), Z(-1)}, b.x, z, b.y);
 }
@@ -336,6 +335,8 @@ TEST(CudaSpmmvArguments, AreChecked) {
   rejects(a, x, z, with(y, [&](auto& m) { m.data = x.data + 8; }));
   rejects(with(a, [](auto& m) { m.rows = 51; }), x, with(z, [](auto& m) { m.rows = 51; }),
           with(y, [](auto& m) { m.rows = 51; }), 1.0);
+  const Matrix<std::complex<double>> columns{nullptr, 0, 4, 0, Layout::column_major};
+  EXPECT_THROW(real_columns(columns), ShapeError);
   try {
     spmmv<double>(1, a, 0, with(x, [](auto& m) { m.rows = 49; }), 0, z, y, nullptr);
     FAIL();
