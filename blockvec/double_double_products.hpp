@@ -358,8 +358,9 @@ struct RunTeams {
   const Context& context;
   template <class Body>
   void operator()(int teams, const Body& body) const {
+    if (teams == 0) return;
     using Policy = Kokkos::TeamPolicy<ExecutionSpaceOf<Space>, Kokkos::LaunchBounds<product_threads, 3>>;
-    static const std::string label("BlockVec::inner_product_dd");  // kept: a call allocates nothing
+    static const std::string label("BlockVec::inner_products_in_teams");  // kept: a call allocates nothing
     Policy policy(context.execution_space<Space>(), teams, product_threads);
     policy.set_scratch_size(0, Kokkos::PerTeam(Body::scratch_bytes + static_cast<int>(sizeof(double))));
     Kokkos::parallel_for(label, policy, InTeams<Body>{body});

@@ -229,8 +229,9 @@ class Orthogonalizer {
 
   /// W <- (I - V V^H) W; W_in = V S + W_out. V has orthonormal columns. W is not normalised.
   /// One sweep, a second one for methods that project twice or where more than 1/64 of a column's square went. A sweep:
-  /// one reduction, for which the host waits on a device, 2m + 3b words. result.rank counts the columns that are not in the range of V; result.lost names the
-  /// others, whose rest is noise. Without columns of V, W is looked at: one reduction, b words.
+  /// one reduction, for which the host waits on a device; 2m + 3b words. result.rank counts the columns that are not in
+  /// the range of V; result.lost names the others, whose rest is noise. Without columns of V, W is looked at: one
+  /// reduction, b words.
   template <class Scalar, class Layout, class Space>
   Result project(const std::type_identity_t<Basis<Scalar, Layout, Space>>& v,
                  const BlockVector<Scalar, Layout, Space>& w,
