@@ -55,6 +55,22 @@ if(BLOCKVEC_ENABLE_NCCL)
   find_package(NCCL REQUIRED)
 endif()
 
+# The solvers write messages by fmt, and read files that zlib packed.
+find_package(fmt QUIET)
+find_package(ZLIB QUIET)
+set(blockvec_solvers_suit OFF)
+if(fmt_FOUND AND ZLIB_FOUND)
+  set(blockvec_solvers_suit ON)
+endif()
+option(BLOCKVEC_BUILD_SOLVERS "Build BlockVec::solvers" ${blockvec_solvers_suit})
+if(BLOCKVEC_BUILD_SOLVERS)
+  find_package(fmt REQUIRED)
+  find_package(ZLIB REQUIRED)
+elseif(BLOCKVEC_BUILD_EXAMPLES)
+  message(FATAL_ERROR "The examples need BlockVec::solvers, which needs fmt and zlib (Debian: libfmt-dev and zlib1g-dev): "
+                      "install them, or set BLOCKVEC_BUILD_EXAMPLES=OFF.")
+endif()
+
 # As a subdirectory, the targets that link BlockVec stand outside of this one and must see what BlockVec links.
 set_target_properties(BlockVec::kokkos BlockVec::lapacke PROPERTIES IMPORTED_GLOBAL TRUE)
 if(TARGET BlockVec::kokkoskernels)
