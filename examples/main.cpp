@@ -1,4 +1,4 @@
-// block_lanczos: eigenpairs of sparse Hermitian matrices on BlockVec's block vectors. See --help.
+// eigensolve: eigenpairs of sparse Hermitian matrices on BlockVec's block vectors. See --help.
 #include <blockvec/blockvec.hpp>
 #include <blockvec/solvers/input_error.hpp>
 #include <blockvec/solvers/sparse_operator.hpp>

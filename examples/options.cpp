@@ -88,6 +88,9 @@ void check_combinations(const CLI::App& app, const ProgramOptions& options) {
 void add_solver_options(CLI::App& app, ProgramOptions& options) {
   const std::string group = "Solver";
   solvers::LanczosOptions& lanczos = options.lanczos;
+  app.add_option("--method", options.method, "lanczos: thick-restart block Lanczos with a Chebyshev filter")
+      ->check(CLI::IsMember({"lanczos"}))
+      ->group(group);
   app.add_option("--nev", lanczos.wanted, "eigenpairs wanted")->group(group);
   app.add_option("--which", lanczos.which, "end of the spectrum, algebraically: smallest or largest")
       ->transform(CLI::CheckedTransformer(std::map<std::string, solvers::Which>{{"smallest", solvers::Which::smallest},
@@ -158,7 +161,7 @@ void add_output_options(CLI::App& app, ProgramOptions& options) {
 }  // namespace
 
 std::optional<int> parse_command_line(int argc, char** argv, bool print, ProgramOptions& options) {
-  CLI::App app(description, "block_lanczos");
+  CLI::App app(description, "eigensolve");
   app.option_defaults()->always_capture_default();
   app.get_formatter()->column_width(28);
   add_problem_options(app, options);

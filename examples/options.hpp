@@ -20,6 +20,7 @@ struct ProgramOptions {
   double disorder = 1;
   std::vector<std::int64_t> flux;  ///< empty, or p and q
 
+  std::string method = "lanczos";
   solvers::LanczosOptions lanczos;
   std::string orth = "pipi+/cholqr2";
   std::string layout = "column";  ///< by measurement: a basis that grows is read faster
