@@ -1,16 +1,23 @@
 # What the layers above the kernels need. Everything is found by package, nothing is fetched.
-# Kokkos Kernels serves the examples alone; in Debian's packages, which come out of Trilinos, Kokkos lies beside it.
-foreach(package Kokkos KokkosKernels)
-  if(NOT TARGET BlockVec::kokkos)
-    find_package(${package} QUIET)
-    if(NOT ${package}_FOUND AND (package STREQUAL "Kokkos" OR BLOCKVEC_BUILD_EXAMPLES))
-      message(FATAL_ERROR "${package} was not found. Install a package of it (Debian: libtrilinos-kokkos-dev and "
-                          "libtrilinos-kokkos-kernels-dev; Spack: kokkos and kokkos-kernels), or build it from source "
-                          "and set ${package}_ROOT to where it was installed.")
-    endif()
+if(NOT TARGET BlockVec::kokkos)
+  find_package(Kokkos QUIET)
+  if(NOT Kokkos_FOUND)
+    message(FATAL_ERROR "Kokkos was not found. Install a package of it (Debian: libkokkos-dev or libtrilinos-kokkos-dev; "
+                        "Spack: kokkos), or build it from source and set Kokkos_ROOT to where it was installed.")
   endif()
-endforeach()
+  find_package(KokkosKernels QUIET)
+endif()
 include(cmake/BlockVecKokkos.cmake)
+# Sparse products of the solvers are those of Kokkos Kernels where that has the faster ones, else the library's own.
+set(blockvec_have_kokkoskernels OFF)
+if(TARGET BlockVec::kokkoskernels)
+  set(blockvec_have_kokkoskernels ON)
+endif()
+option(BLOCKVEC_ENABLE_KOKKOSKERNELS "Use the sparse products of Kokkos Kernels" ${blockvec_have_kokkoskernels})
+if(BLOCKVEC_ENABLE_KOKKOSKERNELS AND NOT TARGET BlockVec::kokkoskernels)
+  message(FATAL_ERROR "Kokkos Kernels were not found beside the Kokkos in ${Kokkos_DIR}: set KokkosKernels_ROOT, or "
+                      "BLOCKVEC_ENABLE_KOKKOSKERNELS=OFF.")
+endif()
 
 # Block vectors live on a CUDA device where Kokkos does. Its headers then suit the CUDA compiler alone.
 set(BLOCKVEC_HAVE_CUDA_SPACE 0)
