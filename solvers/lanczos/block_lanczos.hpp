@@ -1,5 +1,6 @@
 #pragma once
 
+#include <blockvec/instantiate.hpp>
 #include <blockvec/orth/orthogonalizer.hpp>
 #include <blockvec/solvers/lanczos.hpp>
 #include <string>
@@ -38,3 +39,8 @@ Result<Vector> block_lanczos(const Problem<Vector>& problem, const LanczosOption
 }
 
 }  // namespace blockvec::solvers
+
+/// One file for each scalar, since each takes its time to compile.
+#define BLOCKVEC_BLOCK_LANCZOS(Scalar, Layout, Space)                \
+  template Result<BlockVector<Scalar, Layout, Space>> block_lanczos( \
+      const Problem<BlockVector<Scalar, Layout, Space>>&, const LanczosOptions&, const Observer&);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <blockvec/blockvec.hpp>
+#include <blockvec/column_operations.hpp>
 #include <blockvec/orth/dense.hpp>
 #include <blockvec/orth/orthogonalizer.hpp>
 #include <cmath>
@@ -98,8 +99,8 @@ class KrylovSpace {
   void start_from(const Vector& v, const std::vector<std::int64_t>& locked, const std::vector<std::int64_t>& first) {
     locked_ = std::ssize(locked);
     projected_.start(std::ssize(first));
-    for (std::int64_t i = 0; i < locked_; ++i) copy(v.column(locked[static_cast<std::size_t>(i)]), basis_.column(i));
-    for (std::int64_t i = 0; i < next(); ++i) copy(v.column(first[static_cast<std::size_t>(i)]), next_block_.column(i));
+    gather_columns(v, locked, basis_.columns(0, locked_));
+    gather_columns(v, first, next_vectors());
     accept_start();
   }
 

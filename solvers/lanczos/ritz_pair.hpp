@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <blockvec/blockvec.hpp>
+#include <blockvec/column_operations.hpp>
 #include <blockvec/orth/dense.hpp>
 #include <blockvec/solvers/operator.hpp>
 #include <cmath>
@@ -65,20 +66,17 @@ auto measured_pairs(const Apply& apply, const Vector& x) {
   WorkspaceScope<Space> scope(x.context());
   const std::int64_t width = x.width();
   const Vector ax = scratch_like(scope, x, width);
-  const auto products = SmallMatrix<Scalar, Space>::scratch(scope, width, width);
+  const auto quotients = SmallMatrix<Scalar, Space>::scratch(scope, 1, width);
+  const auto theta = SmallMatrix<Real, Space>::scratch(scope, 1, width);
   const auto row = SmallMatrix<Real, Space>::scratch(scope, 1, width);
   apply(x, ax);
-  column_dots(x, ax, products.block(0, 1, 0, width));
-  const auto dots = products.block(0, 1, 0, width).to_host();
+  column_dots(x, ax, quotients);
+  const auto dots = quotients.to_host();
   std::vector<RitzPair<Real>> pairs(static_cast<std::size_t>(width));
-  HostMatrix<Scalar> quotients("BlockVec::solvers::quotients", pairs.size(), pairs.size());
-  for (std::size_t i = 0; i < pairs.size(); ++i) {
-    pairs[i].value = real_part(dots(0, i));
-    quotients(i, i) = Scalar(pairs[i].value);
-  }
-  products.from_host(quotients);
-  update(Scalar(-1), x, products, Scalar(1), ax);
-  column_norms(ax, row);
+  HostMatrix<Real> values("BlockVec::solvers::values", 1, pairs.size());
+  for (std::size_t i = 0; i < pairs.size(); ++i) values(0, i) = pairs[i].value = real_part(dots(0, i));
+  theta.from_host(values);
+  residual(x, theta, ax, row);
   const auto norms = row.to_host();
   for (std::size_t i = 0; i < pairs.size(); ++i) pairs[i].residual = norms(0, i);
   return pairs;
