@@ -37,7 +37,7 @@ int run() {
   const double loss = blockvec::orth::orthogonality_loss(v);
 
   const solvers::FunctionOperator<Block> a(context, rows, multiply);
-  const solvers::LanczosOptions options{.wanted = 2, .which = solvers::Which::largest, .tolerance = 1e-7};
+  const solvers::LanczosOptions options{.wanted = 2, .tolerance = 1e-7, .which = solvers::Which::largest};
   const auto pairs = solvers::block_lanczos<Block>({a}, options);
   if (context.communicator().rank() == 0) {
     std::printf("%s, loss of orthogonality %.1e\n", result.describe().c_str(), loss);

@@ -30,8 +30,8 @@ class StateWriter {
   void operator()(T&... values) {
     (visit(values), ...);
   }
-  template <class Scalar>
-  void small(const SmallMatrix<Scalar>& matrix) {
+  template <class Scalar, class Space>
+  void small(const SmallMatrix<Scalar, Space>& matrix) {
     const auto host = matrix.to_host();
     put(host.data(), host.size());
   }
@@ -80,8 +80,8 @@ class StateReader {
   void operator()(T&... values) {
     (visit(values), ...);
   }
-  template <class Scalar>
-  void small(const SmallMatrix<Scalar>& matrix) {
+  template <class Scalar, class Space>
+  void small(const SmallMatrix<Scalar, Space>& matrix) {
     HostMatrix<Scalar> host("BlockVec::solvers::state", static_cast<std::size_t>(matrix.rows()),
                             static_cast<std::size_t>(matrix.columns()));
     get(host.data(), host.size());

@@ -104,7 +104,7 @@ class SearchCheckpoint {
     auto bytes =
         collectively(communicator, [&] { return std::vector<std::byte>(static_cast<std::size_t>(state_bytes)); });
     if (is_first()) std::copy(view.sections[0].begin(), view.sections[0].end(), bytes.begin());
-    communicator.broadcast(bytes, 0);
+    communicator.broadcast(std::span<std::byte>(bytes.data(), bytes.size()), 0);
     StateReader<Vector> state(bytes);
     try {  // of the same bytes, so that all ranks throw or none
       search.state(state);

@@ -1,7 +1,9 @@
 // The one translation unit that includes Kokkos Kernels, where they are: they are slow to compile.
 #include "solvers/sparse/local_product.hpp"
 
-#if BLOCKVEC_HAVE_KOKKOSKERNELS
+// They can be built without their sparse part.
+#if BLOCKVEC_HAVE_KOKKOSKERNELS && __has_include(<KokkosSparse_spmv.hpp>)
+#define BLOCKVEC_HAVE_SPMV 1
 #include <KokkosSparse_CrsMatrix.hpp>
 #include <KokkosSparse_spmv.hpp>
 #include <type_traits>
@@ -11,7 +13,7 @@
 
 namespace blockvec::solvers {
 
-#if BLOCKVEC_HAVE_KOKKOSKERNELS
+#if BLOCKVEC_HAVE_SPMV
 template <class Scalar>
 struct LocalProduct<Scalar>::Matrix {
   using Space = Kokkos::DefaultHostExecutionSpace;
@@ -40,7 +42,7 @@ template <class Layout>
 void LocalProduct<Scalar>::apply(int threads, Scalar alpha, Scalar shift, const BlockVector<Scalar, Layout>& x,
                                  Scalar beta, const BlockVector<Scalar, Layout>& y) const {
   if (rows_.rows() == 0 || x.width() == 0) return;
-#if BLOCKVEC_HAVE_KOKKOSKERNELS
+#if BLOCKVEC_HAVE_SPMV
   // Where the loop of our own is used instead of Kokkos Kernels:
   // - with a shift, for which it would need another pass over X and Y;
   // - under a Serial Kokkos with more than one thread, since it uses one, and calling it from several is not promised
