@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <blockvec/blockvec.hpp>
 #include <blockvec/orth/orthogonalizer.hpp>
+#include <blockvec/solvers/lanczos.hpp>
+#include <blockvec/solvers/sparse_operator.hpp>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -16,9 +18,7 @@
 
 #include "bench/machine.hpp"
 #include "bench/settings.hpp"
-#include "examples/block_lanczos.hpp"
 #include "examples/problems/heisenberg.hpp"
-#include "examples/sparse_operator.hpp"
 
 namespace {
 
@@ -110,17 +110,18 @@ void measure(const Problem& problem) {
 void measure_solver(int sites, std::int64_t rounds) {
   const examples::SpinChain ring(sites, sites / 2, true, 1);
   const Context contexts[] = {Context::world(0), Context::world(0, Summation::reproducible)};
-  std::vector<std::unique_ptr<examples::SparseOperator<double>>> operators;
+  std::vector<std::unique_ptr<solvers::SparseOperator<double>>> operators;
   for (const Context& context : contexts) {
     const auto rows = RowDistribution::uniform(ring.size(), context.communicator());
-    operators.push_back(std::make_unique<examples::SparseOperator<double>>(context, rows, ring));
+    operators.push_back(std::make_unique<solvers::SparseOperator<double>>(context, rows, ring));
   }
-  const examples::LanczosOptions options;
+  const solvers::LanczosOptions options;
   compare(
       contexts[0], "solver", "column", {ring.size(), 0, options.block, rounds}, [](int) {},
       [&](int mode) {
         auto& a = *operators[static_cast<std::size_t>(mode)];
-        if (!examples::block_lanczos<double, ColumnMajor>(a, options).converged) throw Error("not converged");
+        if (!solvers::block_lanczos<BlockVector<double, ColumnMajor>>({a}, options).converged())
+          throw Error("not converged");
       });
 }
 

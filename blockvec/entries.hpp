@@ -59,8 +59,10 @@ struct Assignment {
   using Layout = Layout_;
   static constexpr bool reads_other = reads_other_;
   static constexpr bool takes_position =
-      std::is_invocable_v<const Function&, Position> || std::is_invocable_v<const Function&, Position, Scalar>;
-  static constexpr bool reads_old = reads_other ? std::is_invocable_v<const Function&, Scalar, Scalar>
+      std::is_invocable_v<const Function&, Position> || std::is_invocable_v<const Function&, Position, Scalar> ||
+      std::is_invocable_v<const Function&, Position, Scalar, Scalar>;
+  static constexpr bool reads_old = reads_other ? std::is_invocable_v<const Function&, Scalar, Scalar> ||
+                                                      std::is_invocable_v<const Function&, Position, Scalar, Scalar>
                                                 : std::is_invocable_v<const Function&, Scalar> ||
                                                       std::is_invocable_v<const Function&, Position, Scalar>;
 
@@ -68,7 +70,11 @@ struct Assignment {
   Entries<Scalar, Layout> to, from;
 
   KOKKOS_FUNCTION Scalar value(Position position, const Scalar& old, const Scalar& other) const {
-    if constexpr (reads_other && reads_old) {
+    if constexpr (reads_other && takes_position && reads_old) {
+      return function(position, other, old);
+    } else if constexpr (reads_other && takes_position) {
+      return function(position, other);
+    } else if constexpr (reads_other && reads_old) {
       return function(other, old);
     } else if constexpr (reads_other) {
       return function(other);
@@ -281,7 +287,8 @@ void assign(const Context& context, std::int64_t rows, std::int64_t width, Entri
 }
 
 /// Every entry of `to` becomes the function's value for the entry of `from` at its place, and, where the function takes
-/// a second argument, its old value. The two do not overlap, or are the same.
+/// another argument, its old value. Its Position comes before these where the function takes it. The two do not
+/// overlap, or are the same.
 template <class Space, class Scalar, class Layout, class Function>
 void assign(const Context& context, std::int64_t rows, std::int64_t width, Entries<Scalar, Layout> to,
             Entries<Scalar, Layout> from, Function function) {

@@ -1,16 +1,23 @@
 # What the layers above the kernels need. Everything is found by package, nothing is fetched.
-# Kokkos Kernels serves the examples alone; in Debian's packages, which come out of Trilinos, Kokkos lies beside it.
-foreach(package Kokkos KokkosKernels)
-  if(NOT TARGET BlockVec::kokkos)
-    find_package(${package} QUIET)
-    if(NOT ${package}_FOUND AND (package STREQUAL "Kokkos" OR BLOCKVEC_BUILD_EXAMPLES))
-      message(FATAL_ERROR "${package} was not found. Install a package of it (Debian: libtrilinos-kokkos-dev and "
-                          "libtrilinos-kokkos-kernels-dev; Spack: kokkos and kokkos-kernels), or build it from source "
-                          "and set ${package}_ROOT to where it was installed.")
-    endif()
+if(NOT TARGET BlockVec::kokkos)
+  find_package(Kokkos QUIET)
+  if(NOT Kokkos_FOUND)
+    message(FATAL_ERROR "Kokkos was not found. Install a package of it (Debian: libkokkos-dev or libtrilinos-kokkos-dev; "
+                        "Spack: kokkos), or build it from source and set Kokkos_ROOT to where it was installed.")
   endif()
-endforeach()
+  find_package(KokkosKernels QUIET)
+endif()
 include(cmake/BlockVecKokkos.cmake)
+# Sparse products of the solvers are those of Kokkos Kernels where that has the faster ones, else the library's own.
+set(blockvec_have_kokkoskernels OFF)
+if(TARGET BlockVec::kokkoskernels)
+  set(blockvec_have_kokkoskernels ON)
+endif()
+option(BLOCKVEC_ENABLE_KOKKOSKERNELS "Use the sparse products of Kokkos Kernels" ${blockvec_have_kokkoskernels})
+if(BLOCKVEC_ENABLE_KOKKOSKERNELS AND NOT TARGET BlockVec::kokkoskernels)
+  message(FATAL_ERROR "Kokkos Kernels were not found beside the Kokkos in ${Kokkos_DIR}: set KokkosKernels_ROOT, or "
+                      "BLOCKVEC_ENABLE_KOKKOSKERNELS=OFF.")
+endif()
 
 # Block vectors live on a CUDA device where Kokkos does. Its headers then suit the CUDA compiler alone.
 set(BLOCKVEC_HAVE_CUDA_SPACE 0)
@@ -53,6 +60,22 @@ if(BLOCKVEC_ENABLE_NCCL)
     message(FATAL_ERROR "BLOCKVEC_ENABLE_NCCL needs a Kokkos that is built for CUDA, and BLOCKVEC_ENABLE_MPI.")
   endif()
   find_package(NCCL REQUIRED)
+endif()
+
+# The solvers write messages by fmt, and read files that zlib packed.
+find_package(fmt QUIET)
+find_package(ZLIB QUIET)
+set(blockvec_solvers_suit OFF)
+if(fmt_FOUND AND ZLIB_FOUND)
+  set(blockvec_solvers_suit ON)
+endif()
+option(BLOCKVEC_BUILD_SOLVERS "Build BlockVec::solvers" ${blockvec_solvers_suit})
+if(BLOCKVEC_BUILD_SOLVERS)
+  find_package(fmt REQUIRED)
+  find_package(ZLIB REQUIRED)
+elseif(BLOCKVEC_BUILD_EXAMPLES)
+  message(FATAL_ERROR "The examples need BlockVec::solvers, which needs fmt and zlib (Debian: libfmt-dev and zlib1g-dev): "
+                      "install them, or set BLOCKVEC_BUILD_EXAMPLES=OFF.")
 endif()
 
 # As a subdirectory, the targets that link BlockVec stand outside of this one and must see what BlockVec links.

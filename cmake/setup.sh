@@ -53,12 +53,14 @@ has_own_kokkos() {
   return 1
 }
 
-# Kokkos of its own where the distribution has both halves, else the one inside Trilinos.
+# Kokkos with Kokkos Kernels where the distribution has both, its own or those inside Trilinos; else Kokkos alone.
 kokkos_packages() {
   if is_available libkokkos-dev && is_available libkokkos-kernels-dev; then
     echo "libkokkos-dev libkokkos-kernels-dev"
-  else
+  elif is_available libtrilinos-kokkos-kernels-dev || ! is_available libkokkos-dev; then
     echo "libtrilinos-kokkos-dev libtrilinos-kokkos-kernels-dev"
+  else
+    echo "libkokkos-dev"
   fi
 }
 
@@ -103,9 +105,9 @@ configure_build() {
   say "configuring $build"
   (cd "$root" && cmake --preset release "$@") || fail "" "CMake could not configure the build (see above). $requirements"
 }
-requirements="BlockVec needs CMake 3.25 or newer, Ninja, a C++20 compiler with OpenMP, Highway, Kokkos and Kokkos Kernels \
-(3.4 to 5), LAPACKE with a BLAS, Random123, and, if wanted, MPI; for CUDA devices nvcc and Python 3; the examples also CLI11, \
-nlohmann-json, fmt, zlib and Python with matplotlib; the tests also GoogleTest. CMAKE_PREFIX_PATH or Kokkos_ROOT point CMake to those \
+requirements="BlockVec needs CMake 3.25 or newer, Ninja, a C++20 compiler with OpenMP, Highway, Kokkos (3.4 to 5, \
+with Kokkos Kernels or without), LAPACKE with a BLAS, Random123, and, if wanted, MPI; for CUDA devices nvcc and Python 3; the solvers also fmt and zlib, the examples CLI11, \
+nlohmann-json and Python with matplotlib; the tests also GoogleTest. CMAKE_PREFIX_PATH or Kokkos_ROOT point CMake to those \
 in unusual places."
 
 # As many compilers as there are processors and 1.5 GB of free memory for each.

@@ -1,12 +1,12 @@
-// block_lanczos: eigenpairs of sparse Hermitian matrices on BlockVec's block vectors. See --help.
+// eigensolve: eigenpairs of sparse Hermitian matrices on BlockVec's block vectors. See --help.
 #include <blockvec/blockvec.hpp>
+#include <blockvec/solvers/input_error.hpp>
+#include <blockvec/solvers/sparse_operator.hpp>
 #include <chrono>
 
-#include "input_error.hpp"
 #include "options.hpp"
 #include "problems/make_problem.hpp"
 #include "solve_and_report.hpp"
-#include "sparse_operator.hpp"
 #include "write_all.hpp"
 
 namespace blockvec::examples {
@@ -17,19 +17,19 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 }
 
 template <class Scalar>
-int run_matrix(const Context& context, const RowDistribution& rows, const RowSource<Scalar>& source,
+int run_matrix(const Context& context, const RowDistribution& rows, const solvers::RowSource<Scalar>& source,
                const ProgramOptions& options, OutputFiles& files, Reporter& reporter) {
   if (!files.matrix_draft.empty()) {
     OutputFiles::write_together(
         options.write_matrix_file, files.matrix_draft, files.matrix, context.communicator(),
-        [&](const std::string& file) { write_matrix_market(file, rows, source, context.communicator()); });
+        [&](const std::string& file) { solvers::write_matrix_market(file, rows, source, context.communicator()); });
   }
   RunSummary run;
   run.matrix = source.describe();
   run.scalar = scalar_name<Scalar>();
   run.rows = source.size();
   const auto begin = std::chrono::steady_clock::now();
-  SparseOperator<Scalar> a(context, rows, source);
+  solvers::SparseOperator<Scalar> a(context, rows, source);
   run.setup_seconds = seconds_since(begin);
   run.nonzeros = a.nonzeros();
   if (options.layout == "column") return solve_and_report<Scalar, ColumnMajor>(a, run, options, reporter);
@@ -39,7 +39,7 @@ int run_matrix(const Context& context, const RowDistribution& rows, const RowSou
 int run_program(const Context& context, const ProgramOptions& options, OutputFiles& files, Reporter& reporter) {
   const Communicator& communicator = context.communicator();
   if (!options.matrix_file.empty()) {
-    const auto matrix = read_matrix_market(options.matrix_file, communicator);
+    const auto matrix = solvers::read_matrix_market(options.matrix_file, communicator);
     return std::visit([&](const auto& m) { return run_matrix(context, m.rows, *m.source, options, files, reporter); },
                       matrix);
   }
@@ -63,7 +63,7 @@ int program(int argc, char** argv, Interruption& interruption) {
     OutputFiles files(options, communicator);
     Reporter reporter(options, files, interruption, communicator);
     return run_program(context, options, files, reporter);
-  } catch (const InputError& error) {
+  } catch (const solvers::InputError& error) {
     // The same on every rank: one message is enough, and nobody waits.
     if (is_first) print_error(error.what());
     return Reporter::error_status;

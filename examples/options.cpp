@@ -87,11 +87,14 @@ void check_combinations(const CLI::App& app, const ProgramOptions& options) {
 
 void add_solver_options(CLI::App& app, ProgramOptions& options) {
   const std::string group = "Solver";
-  LanczosOptions& lanczos = options.lanczos;
+  solvers::LanczosOptions& lanczos = options.lanczos;
+  app.add_option("--method", options.method, "lanczos: thick-restart block Lanczos with a Chebyshev filter")
+      ->check(CLI::IsMember({"lanczos"}))
+      ->group(group);
   app.add_option("--nev", lanczos.wanted, "eigenpairs wanted")->group(group);
   app.add_option("--which", lanczos.which, "end of the spectrum, algebraically: smallest or largest")
-      ->transform(CLI::CheckedTransformer(
-                      std::map<std::string, Which>{{"smallest", Which::smallest}, {"largest", Which::largest}})
+      ->transform(CLI::CheckedTransformer(std::map<std::string, solvers::Which>{{"smallest", solvers::Which::smallest},
+                                                                                {"largest", solvers::Which::largest}})
                       .description("smallest|largest"))
       ->default_str("smallest")
       ->group(group);
@@ -124,7 +127,7 @@ void add_solver_options(CLI::App& app, ProgramOptions& options) {
 
 void add_checkpoint_options(CLI::App& app, ProgramOptions& options) {
   const std::string group = "Long runs (docs/checkpoints.md)";
-  CheckpointOptions& checkpoint = options.lanczos.checkpoint;
+  solvers::CheckpointOptions& checkpoint = options.lanczos.checkpoint;
   CLI::Option* file = app.add_option("--checkpoint", checkpoint.file,
                                      "save the run to this file now and then, and where SIGINT or SIGTERM ends it")
                           ->group(group);
@@ -158,7 +161,7 @@ void add_output_options(CLI::App& app, ProgramOptions& options) {
 }  // namespace
 
 std::optional<int> parse_command_line(int argc, char** argv, bool print, ProgramOptions& options) {
-  CLI::App app(description, "block_lanczos");
+  CLI::App app(description, "eigensolve");
   app.option_defaults()->always_capture_default();
   app.get_formatter()->column_width(28);
   add_problem_options(app, options);

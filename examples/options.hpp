@@ -1,11 +1,10 @@
 #pragma once
 
+#include <blockvec/solvers/lanczos.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "lanczos_types.hpp"
 
 namespace blockvec::examples {
 
@@ -21,7 +20,8 @@ struct ProgramOptions {
   double disorder = 1;
   std::vector<std::int64_t> flux;  ///< empty, or p and q
 
-  LanczosOptions lanczos;
+  std::string method = "lanczos";
+  solvers::LanczosOptions lanczos;
   std::string orth = "pipi+/cholqr2";
   std::string layout = "column";  ///< by measurement: a basis that grows is read faster
   int threads = 0;

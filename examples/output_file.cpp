@@ -5,12 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <blockvec/solvers/collective.hpp>
+#include <blockvec/solvers/input_error.hpp>
 #include <cerrno>
 #include <cstring>
 #include <vector>
 
-#include "collective.hpp"
-#include "input_error.hpp"
 #include "write_all.hpp"
 
 namespace blockvec::examples {
@@ -108,7 +108,7 @@ void OutputFile::discard() noexcept {
 }
 
 OutputFiles::OutputFiles(const ProgramOptions& options, const Communicator& communicator) {
-  collectively(communicator, [&] {
+  solvers::collectively(communicator, [&] {
     if (communicator.rank() == 0) open(options);
     return true;
   });

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <blockvec/communicator.hpp>
+#include <blockvec/solvers/collective.hpp>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "collective.hpp"
 #include "options.hpp"
 
 namespace blockvec::examples {
@@ -60,11 +60,11 @@ struct OutputFiles {
                              const Communicator& communicator, Body&& body) {
     try {
       body(draft);
-    } catch (const InputError& error) {
+    } catch (const solvers::InputError& error) {
       if (file) file->discard();
-      throw InputError(name + ": not written: " + error.what());
+      throw solvers::InputError(name + ": not written: " + error.what());
     }
-    collectively(communicator, [&] {
+    solvers::collectively(communicator, [&] {
       if (file) file->publish();
       return true;
     });

@@ -16,7 +16,7 @@ namespace blockvec::examples {
 ProgressPrinter::ProgressPrinter(std::int64_t wanted, int ranks)
     : wanted_(wanted), is_terminal_(ranks == 1 && isatty(STDOUT_FILENO) == 1) {}
 
-int ProgressPrinter::operator()(const LanczosStep& step) {
+int ProgressPrinter::operator()(const solvers::Step& step) {
   // Seconds. A launcher that is busy ending ranks reads no more: a flood of lines would stand before the result then.
   constexpr double least_interval = 0.2;
   constexpr double terminal_interval = 0.1;
@@ -76,7 +76,7 @@ namespace {
 bool is_heisenberg_ring(const ProgramOptions& options) {
   return options.matrix_file.empty() && options.problem == "heisenberg" && options.periodic && options.delta == 1 &&
          options.sites % 2 == 0 && options.sites >= 4 && options.up == options.sites / 2 &&
-         options.lanczos.which == Which::smallest;
+         options.lanczos.which == solvers::Which::smallest;
 }
 }  // namespace
 

@@ -31,7 +31,7 @@ struct RunSummary {
   std::int64_t reductions = 0;
   int filter_degree = 0;
   double seconds = 0;
-  std::vector<LanczosStep> history;
+  std::vector<solvers::Step> history;
 };
 
 /// Prints progress: one line that is rewritten on a terminal, a line now and then elsewhere. An MPI launcher looks like
@@ -40,7 +40,7 @@ struct RunSummary {
 class ProgressPrinter {
  public:
   ProgressPrinter(std::int64_t wanted, int ranks);
-  int operator()(const LanczosStep& step);
+  int operator()(const solvers::Step& step);
   int finish();
 
  private:

@@ -44,7 +44,7 @@ nlohmann::json operations_json(const Context& context) {
 }
 
 nlohmann::json options_json(const ProgramOptions& options) {
-  const LanczosOptions& lanczos = options.lanczos;
+  const solvers::LanczosOptions& lanczos = options.lanczos;
   return {{"problem", options.matrix_file.empty() ? options.problem : ""},
           {"matrix", options.matrix_file},
           {"grid", options.grid},
@@ -58,7 +58,7 @@ nlohmann::json options_json(const ProgramOptions& options) {
           {"block", lanczos.block},
           {"basis", lanczos.basis},
           {"tol", lanczos.tolerance},
-          {"which", lanczos.which == Which::smallest ? "smallest" : "largest"},
+          {"which", lanczos.which == solvers::Which::smallest ? "smallest" : "largest"},
           {"filter", lanczos.filter_degree},
           {"orth", options.orth},
           {"escalate", lanczos.orth.escalate},
@@ -76,9 +76,9 @@ nlohmann::json orthogonalisation_json(const History& history) {
   return {{"calls", history.count()}, {"as_asked", history.count("")}, {"otherwise", reasons}};
 }
 
-nlohmann::json history_json(const std::vector<LanczosStep>& history) {
+nlohmann::json history_json(const std::vector<solvers::Step>& history) {
   nlohmann::json list = nlohmann::json::array();
-  for (const LanczosStep& step : history) {
+  for (const solvers::Step& step : history) {
     list.push_back({{"restart", step.restart},
                     {"converged", step.converged},
                     {"seconds", step.seconds},

@@ -3,9 +3,9 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <blockvec/solvers/input_error.hpp>
 #include <cstring>
 
-#include "input_error.hpp"
 #include "write_all.hpp"
 
 namespace blockvec::examples {
@@ -49,14 +49,14 @@ void Reporter::begin(RunSummary run) {
     const std::lock_guard lock(mutex_);
     known_ = std::move(run);
   }
-  collectively(communicator_, [&] {
+  solvers::collectively(communicator_, [&] {
     if (const int error = talks_ ? print(line) : 0)
       throw OutputError(fmt::format("standard output: cannot be written: {}", std::strerror(error)));
     return true;
   });
 }
 
-bool Reporter::observe(const LanczosStep& step) {
+bool Reporter::observe(const solvers::Step& step) {
   if (is_first_) {
     const std::lock_guard lock(mutex_);
     known_.eigenvalues = step.eigenvalues;

@@ -1,11 +1,11 @@
 #pragma once
 
 #include <atomic>
+#include <blockvec/solvers/collective.hpp>
 #include <mutex>
 #include <string>
 #include <string_view>
 
-#include "collective.hpp"
 #include "interruption.hpp"
 #include "output_file.hpp"
 #include "report.hpp"
@@ -29,8 +29,8 @@ class Reporter {
   /// Before the solve: what is known of the matrix. Collective. Throws InputError where nobody can read what is
   /// printed.
   void begin(RunSummary run);
-  /// A LanczosObserver on every rank: false where this rank is asked to stop.
-  bool observe(const LanczosStep& step);
+  /// A solvers::Observer on every rank: false where this rank is asked to stop.
+  bool observe(const solvers::Step& step);
   /// Why a search has stopped that an observer stopped. Collective.
   std::string reason_to_stop();
   /// The run's end. Collective. write_vectors(file) writes the vectors, on every rank alike. The exit status.
@@ -77,7 +77,7 @@ int Reporter::finish(const RunSummary& run, const Context& context, WriteVectors
       OutputFiles::write_together(options_.vectors_file, files_.vectors_draft, files_.vectors, communicator_,
                                   write_vectors);
       say("wrote " + options_.vectors_file + "\n");
-    } catch (const InputError& error) {
+    } catch (const solvers::InputError& error) {
       if (is_first_) failed(error.what());
     }
   }

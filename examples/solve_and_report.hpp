@@ -1,7 +1,10 @@
 #pragma once
 
-#include "block_lanczos.hpp"
-#include "matrix_market.hpp"
+#include <fmt/core.h>
+
+#include <blockvec/solvers/lanczos.hpp>
+#include <blockvec/solvers/matrix_market.hpp>
+
 #include "reporter.hpp"
 
 namespace blockvec::examples {
@@ -15,15 +18,16 @@ int solve_and_report(Operator& a, RunSummary run, const ProgramOptions& options,
   reporter.begin(run);
   context.profile().start();
   context.history().start();
-  LanczosResult<Scalar, Layout> result;
-  LanczosOptions lanczos = options.lanczos;
+  solvers::Result<BlockVector<Scalar, Layout>> result;
+  solvers::LanczosOptions lanczos = options.lanczos;
   lanczos.checkpoint.matrix = fmt::format("{}, {} nonzeros", run.matrix, run.nonzeros);
   try {
     // An error on one rank ends the search on all of them, and all stay until the first one has reported.
     result = context.collective([&] {
-      return block_lanczos<Scalar, Layout>(a, lanczos, [&](const LanczosStep& step) { return reporter.observe(step); });
+      return solvers::block_lanczos<BlockVector<Scalar, Layout>>(
+          {a}, lanczos, [&](const solvers::Step& step) { return reporter.observe(step); });
     });
-  } catch (const InputError&) {
+  } catch (const solvers::InputError&) {
     throw;
   } catch (const std::exception& error) {
     const bool is_others = dynamic_cast<const RefusedError*>(&error) != nullptr;
@@ -35,10 +39,10 @@ int solve_and_report(Operator& a, RunSummary run, const ProgramOptions& options,
   context.history().stop();
 
   run.is_finished = true;
-  run.converged = result.converged;
-  run.stopped = std::move(result.stopped);
-  if (run.stopped.starts_with(stopped_by_observer))
-    run.stopped.replace(0, std::string_view(stopped_by_observer).size(), reporter.reason_to_stop());
+  run.converged = result.converged();
+  if (result.status != solvers::Status::exhausted) run.stopped = std::move(result.why);
+  if (run.stopped.starts_with(solvers::stopped_by_observer))
+    run.stopped.replace(0, std::string_view(solvers::stopped_by_observer).size(), reporter.reason_to_stop());
   run.orthogonalisation = context.history().summary();
   run.eigenvalues = std::move(result.eigenvalues);
   run.residual_norms = std::move(result.residual_norms);
@@ -52,7 +56,8 @@ int solve_and_report(Operator& a, RunSummary run, const ProgramOptions& options,
   run.filter_degree = result.filter_degree;
   run.seconds = result.seconds;
   run.history = std::move(result.history);
-  return reporter.finish(run, context, [&](const std::string& file) { write_matrix_market(file, result.vectors); });
+  return reporter.finish(run, context,
+                         [&](const std::string& file) { solvers::write_matrix_market(file, result.vectors); });
 }
 
 }  // namespace blockvec::examples

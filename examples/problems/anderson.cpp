@@ -3,9 +3,9 @@
 #include <Random123/philox.h>
 #include <fmt/core.h>
 
+#include <blockvec/solvers/input_error.hpp>
 #include <cmath>
 
-#include "input_error.hpp"
 #include "problems/grid.hpp"
 
 namespace blockvec::examples {
@@ -13,7 +13,7 @@ namespace blockvec::examples {
 Anderson::Anderson(const std::vector<std::int64_t>& grid, double disorder, std::uint64_t seed)
     : lengths_(grid_lengths("anderson", grid, 3, 3)), disorder_(disorder), seed_(seed) {
   if (!(disorder >= 0) || !std::isfinite(disorder)) {
-    throw InputError(fmt::format("anderson: --disorder {}: must be finite and not negative", disorder));
+    throw solvers::InputError(fmt::format("anderson: --disorder {}: must be finite and not negative", disorder));
   }
 }
 
@@ -25,7 +25,7 @@ double Anderson::site_energy(std::int64_t site) const {
   return disorder_ * (uniform - 0.5);
 }
 
-void Anderson::append_row(std::int64_t row, RowEntries<double>& entries) const {
+void Anderson::append_row(std::int64_t row, solvers::RowEntries<double>& entries) const {
   entries.add(row, site_energy(row));
   std::int64_t stride = 1;
   for (const std::int64_t length : lengths_) {

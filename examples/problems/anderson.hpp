@@ -1,9 +1,8 @@
 #pragma once
 
 #include <array>
+#include <blockvec/solvers/row_source.hpp>
 #include <vector>
-
-#include "row_source.hpp"
 
 namespace blockvec::examples {
 
@@ -13,13 +12,13 @@ namespace blockvec::examples {
 /// threads. Site (x, y, z) is row x + nx (y + ny z). Clean eigenvalues: -2 sum over dimensions of cos(2 pi k / n). Both
 /// neighbours along a direction count always: for length 2 they are the same site and add up (-2), for length 1 they
 /// are the site itself (-2 on the diagonal), which keeps that formula.
-class Anderson final : public RowSource<double> {
+class Anderson final : public solvers::RowSource<double> {
  public:
   /// Throws InputError unless there are 3 positive lengths and disorder >= 0 is finite.
   Anderson(const std::vector<std::int64_t>& grid, double disorder, std::uint64_t seed);
 
   std::int64_t size() const override { return lengths_[0] * lengths_[1] * lengths_[2]; }
-  void append_row(std::int64_t row, RowEntries<double>& entries) const override;
+  void append_row(std::int64_t row, solvers::RowEntries<double>& entries) const override;
   std::string describe() const override;
 
   double site_energy(std::int64_t site) const;

@@ -2,10 +2,10 @@
 
 #include <fmt/core.h>
 
+#include <blockvec/solvers/input_error.hpp>
 #include <cmath>
 #include <numbers>
 
-#include "input_error.hpp"
 #include "problems/grid.hpp"
 
 namespace blockvec::examples {
@@ -14,14 +14,14 @@ template <class Scalar>
 Graphene<Scalar>::Graphene(const std::vector<std::int64_t>& grid, std::int64_t flux_p, std::int64_t flux_q)
     : lengths_(grid_lengths("graphene", grid, 2, 2)), flux_p_(flux_p), flux_q_(flux_q) {
   if (flux_q < 1)
-    throw InputError(fmt::format("graphene: --flux {} {}: the denominator must be positive", flux_p, flux_q));
+    throw solvers::InputError(fmt::format("graphene: --flux {} {}: the denominator must be positive", flux_p, flux_q));
   if (!ScalarTraits<Scalar>::is_complex && flux_p != 0)
-    throw InputError("graphene: a real matrix holds no magnetic flux");
+    throw solvers::InputError("graphene: a real matrix holds no magnetic flux");
   flux_p_ = flux_p % flux_q;  // whole quanta change nothing
   if (flux_p_ < 0) flux_p_ += flux_q;
   const auto phases = static_cast<__int128>(lengths_[0]) * flux_p_;
   if (phases % flux_q != 0) {
-    throw InputError(fmt::format(
+    throw solvers::InputError(fmt::format(
         "graphene: --flux {} {} does not fit a sheet of {} cells in the first direction: {} * {} is no multiple of {}",
         flux_p, flux_q, lengths_[0], lengths_[0], flux_p, flux_q));
   }
@@ -40,7 +40,7 @@ Scalar Graphene<Scalar>::peierls(std::int64_t x) const {
 }
 
 template <class Scalar>
-void Graphene<Scalar>::append_row(std::int64_t row, RowEntries<Scalar>& entries) const {
+void Graphene<Scalar>::append_row(std::int64_t row, solvers::RowEntries<Scalar>& entries) const {
   const auto [nx, ny, unused] = lengths_;
   const std::int64_t cell = row / 2;
   const std::int64_t x = cell % nx;

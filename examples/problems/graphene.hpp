@@ -2,9 +2,8 @@
 
 #include <array>
 #include <blockvec/scalar.hpp>
+#include <blockvec/solvers/row_source.hpp>
 #include <vector>
-
-#include "row_source.hpp"
 
 namespace blockvec::examples {
 
@@ -14,13 +13,13 @@ namespace blockvec::examples {
 /// ky / ny)|. In a magnetic field of p/q flux quanta a hexagon, A(x, y) - B(x, y-1) carries the Peierls phase exp(2 pi
 /// i x p / q), which is periodic along x if nx p is a multiple of q; the matrix is then complex.
 template <class Scalar>
-class Graphene final : public RowSource<Scalar> {
+class Graphene final : public solvers::RowSource<Scalar> {
  public:
   /// Throws InputError unless there are 2 positive lengths and the flux fits them. A real matrix takes no flux.
   explicit Graphene(const std::vector<std::int64_t>& grid, std::int64_t flux_p = 0, std::int64_t flux_q = 1);
 
   std::int64_t size() const override { return 2 * lengths_[0] * lengths_[1]; }
-  void append_row(std::int64_t row, RowEntries<Scalar>& entries) const override;
+  void append_row(std::int64_t row, solvers::RowEntries<Scalar>& entries) const override;
   std::string describe() const override;
 
  private:

@@ -3,10 +3,9 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <blockvec/solvers/input_error.hpp>
 #include <cstddef>
 #include <limits>
-
-#include "input_error.hpp"
 
 namespace blockvec::examples {
 
@@ -14,7 +13,7 @@ std::array<std::int64_t, 3> grid_lengths(std::string_view problem, const std::ve
                                          std::size_t least, std::size_t most) {
   if (grid.size() < least || grid.size() > most) {
     const std::string wanted = least == most ? fmt::format("{}", least) : fmt::format("{} to {}", least, most);
-    throw InputError(fmt::format("{}: --grid takes {} lengths, got {}", problem, wanted, grid.size()));
+    throw solvers::InputError(fmt::format("{}: --grid takes {} lengths, got {}", problem, wanted, grid.size()));
   }
   std::array<std::int64_t, 3> lengths{1, 1, 1};
   // Twice the points are addressed on a lattice with two sites a cell.
@@ -22,9 +21,9 @@ std::array<std::int64_t, 3> grid_lengths(std::string_view problem, const std::ve
   std::int64_t points = 1;
   for (std::size_t d = 0; d < grid.size(); ++d) {
     if (grid[d] < 1)
-      throw InputError(fmt::format("{}: --grid {}: lengths must be positive", problem, fmt::join(grid, " ")));
+      throw solvers::InputError(fmt::format("{}: --grid {}: lengths must be positive", problem, fmt::join(grid, " ")));
     if (grid[d] > most_points / points) {
-      throw InputError(
+      throw solvers::InputError(
           fmt::format("{}: --grid {}: more points than 64-bit row numbers", problem, fmt::join(grid, " ")));
     }
     points *= grid[d];

@@ -3,20 +3,19 @@
 #include <fmt/core.h>
 
 #include <bit>
+#include <blockvec/solvers/input_error.hpp>
 #include <cmath>
-
-#include "input_error.hpp"
 
 namespace blockvec::examples {
 
 SpinChain::SpinChain(int sites, int up, bool periodic, double delta)
     : sites_(sites), up_(up), periodic_(periodic), delta_(delta) {
   if (sites < 1 || sites > max_sites) {
-    throw InputError(fmt::format("heisenberg: --sites {}: must be between 1 and {}", sites, max_sites));
+    throw solvers::InputError(fmt::format("heisenberg: --sites {}: must be between 1 and {}", sites, max_sites));
   }
   if (up < 0 || up > sites)
-    throw InputError(fmt::format("heisenberg: --up {}: must be between 0 and --sites {}", up, sites));
-  if (!std::isfinite(delta)) throw InputError(fmt::format("heisenberg: --delta {}: must be finite", delta));
+    throw solvers::InputError(fmt::format("heisenberg: --up {}: must be between 0 and --sites {}", up, sites));
+  if (!std::isfinite(delta)) throw solvers::InputError(fmt::format("heisenberg: --delta {}: must be finite", delta));
   for (std::size_t n = 0; n < binomials_.size(); ++n) {
     binomials_[n][0] = 1;
     for (std::size_t k = 1; k <= n; ++k) binomials_[n][k] = binomials_[n - 1][k - 1] + binomials_[n - 1][k];
@@ -42,7 +41,7 @@ std::uint64_t SpinChain::state(std::int64_t rank) const {
   return result;
 }
 
-void SpinChain::append_row(std::int64_t row, RowEntries<double>& entries) const {
+void SpinChain::append_row(std::int64_t row, solvers::RowEntries<double>& entries) const {
   const std::uint64_t spins = state(row);
   double diagonal = 0;
   int ups_below = 0;  // set bits below site i

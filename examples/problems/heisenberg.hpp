@@ -1,8 +1,7 @@
 #pragma once
 
 #include <array>
-
-#include "row_source.hpp"
+#include <blockvec/solvers/row_source.hpp>
 
 namespace blockvec::examples {
 
@@ -12,13 +11,13 @@ namespace blockvec::examples {
 /// Schultz, Mattis 1961). A basis state is an integer with bit i set where spin i is up; states are numbered in
 /// increasing order, by sums of binomial coefficients, so a row needs no table of states. Periodic: the last spin is
 /// also bound to the first. Two spins on a ring share two bonds, which add up; one spin has none.
-class SpinChain final : public RowSource<double> {
+class SpinChain final : public solvers::RowSource<double> {
  public:
   /// Throws InputError unless 1 <= sites <= 62, 0 <= up <= sites and delta is finite.
   SpinChain(int sites, int up, bool periodic, double delta);
 
   std::int64_t size() const override { return binomial(sites_, up_); }
-  void append_row(std::int64_t row, RowEntries<double>& entries) const override;
+  void append_row(std::int64_t row, solvers::RowEntries<double>& entries) const override;
   std::string describe() const override;
 
   /// The state's number, and the state of a number.

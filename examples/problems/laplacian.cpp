@@ -9,7 +9,7 @@ namespace blockvec::examples {
 Laplacian::Laplacian(const std::vector<std::int64_t>& grid)
     : dimensions_(static_cast<int>(grid.size())), lengths_(grid_lengths("laplacian", grid, 1, 3)) {}
 
-void Laplacian::append_row(std::int64_t row, RowEntries<double>& entries) const {
+void Laplacian::append_row(std::int64_t row, solvers::RowEntries<double>& entries) const {
   entries.add(row, 2.0 * dimensions_);
   std::int64_t stride = 1;
   for (std::size_t d = 0; d < static_cast<std::size_t>(dimensions_); ++d) {

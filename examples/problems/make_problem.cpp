@@ -2,7 +2,8 @@
 
 #include <fmt/core.h>
 
-#include "input_error.hpp"
+#include <blockvec/solvers/input_error.hpp>
+
 #include "problems/anderson.hpp"
 #include "problems/graphene.hpp"
 #include "problems/heisenberg.hpp"
@@ -10,8 +11,8 @@
 
 namespace blockvec::examples {
 
-std::variant<std::unique_ptr<RowSource<double>>, std::unique_ptr<RowSource<Complex<double>>>> make_problem(
-    const ProgramOptions& options) {
+std::variant<std::unique_ptr<solvers::RowSource<double>>, std::unique_ptr<solvers::RowSource<Complex<double>>>>
+make_problem(const ProgramOptions& options) {
   const auto grid_or = [&](std::vector<std::int64_t> grid) { return options.grid.empty() ? grid : options.grid; };
   if (options.problem == "laplacian") return std::make_unique<Laplacian>(grid_or({40, 40, 40}));
   if (options.problem == "heisenberg") {
@@ -24,7 +25,7 @@ std::variant<std::unique_ptr<RowSource<double>>, std::unique_ptr<RowSource<Compl
     if (options.flux.empty()) return std::make_unique<Graphene<double>>(grid_or({60, 60}));
     return std::make_unique<Graphene<Complex<double>>>(grid_or({60, 60}), options.flux.at(0), options.flux.at(1));
   }
-  throw InputError(fmt::format("there is no problem \"{}\"", options.problem));
+  throw solvers::InputError(fmt::format("there is no problem \"{}\"", options.problem));
 }
 
 }  // namespace blockvec::examples

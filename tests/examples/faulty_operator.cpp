@@ -3,12 +3,12 @@
 #include <unistd.h>
 
 #include <blockvec/blockvec.hpp>
+#include <blockvec/solvers/matrix_market.hpp>
+#include <blockvec/solvers/sparse_operator.hpp>
 #include <stdexcept>
 #include <string>
 
-#include "matrix_market.hpp"
 #include "solve_and_report.hpp"
-#include "sparse_operator.hpp"
 #include "write_all.hpp"
 
 namespace blockvec::examples {
@@ -51,8 +51,9 @@ int program(const Fault& fault, int argc, char** argv, Interruption& interruptio
   if (const auto status = parse_command_line(argc, argv, communicator.rank() == 0, options)) return *status;
   OutputFiles files(options, communicator);
   Reporter reporter(options, files, interruption, communicator);
-  const auto matrix = std::get<LocalMatrix<double>>(read_matrix_market(options.matrix_file, communicator));
-  SparseOperator<double> a(context, matrix.rows, *matrix.source);
+  const auto matrix =
+      std::get<solvers::LocalMatrix<double>>(solvers::read_matrix_market(options.matrix_file, communicator));
+  solvers::SparseOperator<double> a(context, matrix.rows, *matrix.source);
   FaultyOperator faulty(a, fault);
   return solve_and_report<double, ColumnMajor>(faulty, {}, options, reporter);
 }

@@ -2,19 +2,21 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <blockvec/solvers/input_error.hpp>
 #include <limits>
 
-#include "dense.hpp"
-#include "exact.hpp"
-#include "input_error.hpp"
 #include "problems/anderson.hpp"
 #include "problems/bethe_ansatz.hpp"
 #include "problems/graphene.hpp"
 #include "problems/heisenberg.hpp"
 #include "problems/laplacian.hpp"
+#include "tests/solvers/dense.hpp"
+#include "tests/solvers/exact.hpp"
 
 namespace blockvec::examples {
 namespace {
+
+using namespace solvers;
 
 using Grid = std::vector<std::int64_t>;
 

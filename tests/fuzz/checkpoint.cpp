@@ -1,16 +1,16 @@
 // The checkpoint reader on any bytes: as they are, and with checksums that are right, so that what lies behind these is
 // met as well.
+#include <blockvec/solvers/input_error.hpp>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <span>
 #include <vector>
 
-#include "checkpoint_file.hpp"
-#include "input_error.hpp"
-#include "state_archive.hpp"
+#include "solvers/checkpoint/checkpoint_file.hpp"
+#include "solvers/checkpoint/state_archive.hpp"
 
-namespace blockvec::examples {
+namespace blockvec::solvers {
 namespace {
 
 /// A state with a member of every kind.
@@ -108,10 +108,10 @@ void mend_checksums(std::span<std::byte> bytes) {
 }
 
 }  // namespace
-}  // namespace blockvec::examples
+}  // namespace blockvec::solvers
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace blockvec::examples;
+  using namespace blockvec::solvers;
   const auto bytes = std::as_bytes(std::span(data, size));
   read(bytes);
   std::vector<std::byte> mended(bytes.begin(), bytes.end());

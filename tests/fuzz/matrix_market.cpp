@@ -3,16 +3,16 @@
 #include <unistd.h>
 
 #include <blockvec/scalar.hpp>
+#include <blockvec/solvers/input_error.hpp>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <utility>
 
-#include "input_error.hpp"
-#include "matrix_market_entries.hpp"
+#include "solvers/matrix_market/entries.hpp"
 
-namespace blockvec::examples {
+namespace blockvec::solvers {
 namespace {
 
 /// A file in memory that holds the input and has a path.
@@ -64,10 +64,10 @@ bool takes(const std::string& path, int rank, int ranks) {
 }
 
 }  // namespace
-}  // namespace blockvec::examples
+}  // namespace blockvec::solvers
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace blockvec::examples;
+  using namespace blockvec::solvers;
   static InputFile file;
   const std::string& path = file.hold(data, size);
   const bool is_taken = takes(path, 0, 1);

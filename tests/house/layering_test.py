@@ -10,11 +10,13 @@ HEADERS = [
     "include/blockvec/block_vector.hpp",
     "include/blockvec/kernels/matrix.hpp",
     "include/blockvec/orth/orthogonalizer.hpp",
+    "include/blockvec/solvers/lanczos.hpp",
     "src/host/tile.hpp",
     "src/cuda/launch.hpp",
     "src/dispatch/cuda/rules.hpp",
     "blockvec/state.hpp",
     "orth/detail.hpp",
+    "solvers/sparse/halo.hpp",
     "examples/problems/heisenberg.hpp",
 ]
 
@@ -48,6 +50,8 @@ class Layering(unittest.TestCase):
             ("include/blockvec/kernels/a.hpp", "blockvec/block_vector.hpp", "kernels", "blockvec"),
             ("blockvec/a.cpp", "blockvec/orth/orthogonalizer.hpp", "blockvec", "orth"),
             ("include/blockvec/a.hpp", "blockvec/orth/orthogonalizer.hpp", "blockvec", "orth"),
+            ("orth/a.cpp", "blockvec/solvers/lanczos.hpp", "orth", "solvers"),
+            ("blockvec/a.cpp", "blockvec/solvers/lanczos.hpp", "blockvec", "solvers"),
         ]
         for path, name, layer, above in cases:
             self.assert_caught(path, f"#include <{name}>", f"{layer} stands below {above}, the layer of <{name}>")
@@ -55,6 +59,10 @@ class Layering(unittest.TestCase):
     def test_the_choice_of_a_kernel_knows_no_kernels(self):
         self.assert_caught("src/dispatch/cuda/a.cpp", '#include "src/cuda/launch.hpp"', "src/dispatch must not know src/cuda")
         self.assertEqual(self.found("src/cuda/a.cu", '#include "src/dispatch/cuda/rules.hpp"'), [])
+
+    def test_solvers_know_no_programs(self):
+        for name in ["CLI/CLI.hpp", "nlohmann/json.hpp", "mpi.h"]:
+            self.assert_caught("solvers/a.cpp", f"#include <{name}>", f"solvers must not know {name}")
 
     def test_spelling_hides_nothing(self):
         self.assert_caught("src/a.cpp", '  #  include   "mpi.h" // why', "kernels must not know mpi.h")
@@ -68,6 +76,10 @@ class Layering(unittest.TestCase):
             ("examples/a.cpp", "orth/detail.hpp", "orth"),
             ("examples/a.cpp", "src/host/tile.hpp", "src"),
             ("orth/a.cpp", "examples/problems/heisenberg.hpp", "examples"),
+            ("orth/a.cpp", "solvers/sparse/halo.hpp", "solvers"),
+            ("solvers/a.cpp", "examples/problems/heisenberg.hpp", "examples"),
+            ("solvers/a.cpp", "orth/detail.hpp", "orth"),
+            ("examples/a.cpp", "solvers/sparse/halo.hpp", "solvers"),
             ("blockvec/a.cpp", "src/host/tile.hpp", "src"),
             ("include/blockvec/a.hpp", "blockvec/state.hpp", "blockvec"),
         ]:
@@ -92,7 +104,10 @@ class Layering(unittest.TestCase):
             ("blockvec/a.cpp", "#include <mpi.h>"),
             ("orth/a.cpp", "#include <blockvec/kernels/matrix.hpp>"),
             ("orth/a.cpp", "#include <lapacke.h>"),
+            ("solvers/a.cpp", "#include <blockvec/orth/orthogonalizer.hpp>"),
+            ("solvers/lanczos/a.cpp", '#include "solvers/sparse/halo.hpp"'),
             ("examples/a.cpp", "#include <blockvec/orth/orthogonalizer.hpp>"),
+            ("examples/a.cpp", "#include <blockvec/solvers/lanczos.hpp>"),
             ("examples/problems/a.cpp", '#include "problems/heisenberg.hpp"'),
             ("tests/a.cpp", '#include "src/host/tile.hpp"'),
             ("bench/a.cpp", '#include "orth/detail.hpp"'),

@@ -1,0 +1,126 @@
+#include <algorithm>
+#include <blockvec/column_operations.hpp>
+#include <blockvec/instantiate.hpp>
+#include <blockvec/operations.hpp>
+
+#include "blockvec/checks.hpp"
+#include "blockvec/entries.hpp"
+#include "blockvec/timer.hpp"
+
+namespace blockvec {
+namespace {
+
+template <class Scalar>
+struct ColumnTimes {
+  const Scalar* alpha;
+  std::int64_t step;
+  KOKKOS_FUNCTION Scalar operator()(Position position, const Scalar& x) const {
+    return alpha[position.column * step] * x;
+  }
+};
+
+template <class Scalar>
+struct ColumnCombination {
+  const Scalar* alpha;
+  std::int64_t step;
+  Scalar beta;
+  KOKKOS_FUNCTION Scalar operator()(Position position, const Scalar& x, const Scalar& y) const {
+    return alpha[position.column * step] * x + beta * y;
+  }
+};
+
+template <class Scalar>
+struct LessTheta {
+  const RealOf<Scalar>* theta;
+  std::int64_t step;
+  KOKKOS_FUNCTION Scalar operator()(Position position, const Scalar& x, const Scalar& ax) const {
+    return ax - theta[position.column * step] * x;
+  }
+};
+
+/// Travels to a device by value.
+constexpr std::int64_t most_columns = 64;
+template <class Scalar, class Layout>
+struct ColumnOf {
+  Entries<Scalar, Layout> from;
+  std::int64_t columns[most_columns];
+  KOKKOS_FUNCTION Scalar operator()(Position position) const {
+    return *from.at(position.row, columns[position.column]);
+  }
+};
+
+template <class Scalar, class Layout, class Space, class Function>
+void assign_columns(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
+                    std::int64_t words, Function function) {
+  const OperationTimer<Space> timer(w.context(), Operation::axpby,
+                                    Cost<Scalar>::passes_bytes(w.local_rows(), words * w.width()),
+                                    Cost<Scalar>::passes_bytes(w.local_rows(), words * w.width()) / sizeof(Scalar));
+  assign<Space>(w.context(), w.local_rows(), w.width(), entries(w), entries(v), function);
+}
+
+template <class V, class W>
+void require_same_shape(const char* operation, const V& v, const W& w) {
+  require_same_rows(operation, v, w);
+  if (v.width() == w.width()) return;
+  throw ShapeError(std::string(operation) + ": V = " + v.describe() + " and W = " + w.describe() +
+                   ": expected the same width");
+}
+
+}  // namespace
+
+template <class Scalar, class Layout, class Space>
+void axpby_columns(const SmallMatrix<Scalar, Space>& alpha, const BlockVector<Scalar, Layout, Space>& v,
+                   std::type_identity_t<Scalar> beta, const BlockVector<Scalar, Layout, Space>& w) {
+  require_same_shape("axpby_columns", v, w);
+  require_small("axpby_columns", "alpha", alpha, 1, v.width(), v);
+  if (beta == Scalar(0)) {
+    assign_columns(v, w, 2, ColumnTimes<Scalar>{alpha.data(), alpha.ld()});
+  } else {
+    assign_columns(v, w, 3, ColumnCombination<Scalar>{alpha.data(), alpha.ld(), beta});
+  }
+}
+
+template <class Scalar, class Layout, class Space>
+void residual(const BlockVector<Scalar, Layout, Space>& x, const SmallMatrix<RealOf<Scalar>, Space>& theta,
+              const BlockVector<Scalar, Layout, Space>& ax, const SmallMatrix<RealOf<Scalar>, Space>& norms) {
+  x.context().collective([&] {
+    require_same_shape("residual", x, ax);
+    require_apart("residual", x, ax);
+    require_small("residual", "theta", theta, 1, x.width(), x);
+    require_small("residual", "norms", norms, 1, x.width(), x);
+    assign_columns(x, ax, 3, LessTheta<Scalar>{theta.data(), theta.ld()});
+    column_norms(ax, norms);
+  });
+}
+
+template <class Scalar, class Layout, class Space>
+void gather_columns(const BlockVector<Scalar, Layout, Space>& v, std::span<const std::int64_t> columns,
+                    const BlockVector<Scalar, Layout, Space>& w) {
+  require_same_rows("gather_columns", v, w);
+  require_apart("gather_columns", v, w);
+  const bool fits = std::all_of(columns.begin(), columns.end(),
+                                [&](std::int64_t column) { return column >= 0 && column < v.width(); });
+  if (!fits || std::ssize(columns) != w.width()) {
+    throw ShapeError("gather_columns: a list of " + std::to_string(columns.size()) + " columns of V = " + v.describe() +
+                     " for W = " + w.describe() + ": expected numbers of V's columns, as many as W has");
+  }
+  const OperationTimer<Space> timer(w.context(), Operation::copy,
+                                    Cost<Scalar>::passes_bytes(w.local_rows(), 2 * w.width()), 0);
+  for (std::int64_t begin = 0; begin < w.width(); begin += most_columns) {
+    const std::int64_t count = std::min(most_columns, w.width() - begin);
+    ColumnOf<Scalar, Layout> take{entries(v), {}};
+    std::copy_n(columns.begin() + begin, count, take.columns);
+    assign<Space>(w.context(), w.local_rows(), count, entries(w.columns(begin, begin + count)), take);
+  }
+}
+
+#define BLOCKVEC_COLUMN_OPERATIONS(Scalar, Layout, Space)                                                           \
+  template void axpby_columns(const SmallMatrix<Scalar, Space>&, const BlockVector<Scalar, Layout, Space>&, Scalar, \
+                              const BlockVector<Scalar, Layout, Space>&);                                           \
+  template void residual(const BlockVector<Scalar, Layout, Space>&, const SmallMatrix<RealOf<Scalar>, Space>&,      \
+                         const BlockVector<Scalar, Layout, Space>&, const SmallMatrix<RealOf<Scalar>, Space>&);     \
+  template void gather_columns(const BlockVector<Scalar, Layout, Space>&, std::span<const std::int64_t>,            \
+                               const BlockVector<Scalar, Layout, Space>&);
+BLOCKVEC_FOR_BLOCK_VECTORS(BLOCKVEC_COLUMN_OPERATIONS)
+
+}  // namespace blockvec

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <blockvec/orth/orthogonalizer.hpp>
+#include <blockvec/solvers/input_error.hpp>
+#include <blockvec/solvers/problem.hpp>
+#include <blockvec/solvers/result.hpp>
+#include <cstdint>
+#include <string>
+
+namespace blockvec::solvers {
+
+enum class Which { smallest, largest };  ///< algebraically
+
+/// How long runs are saved and continued (docs/checkpoints.md).
+struct CheckpointOptions {
+  std::string file;      ///< empty: nothing is saved
+  double seconds = 600;  ///< from one checkpoint to the next; 0: after every block
+  std::string restart;   ///< the checkpoint that the run goes on from; empty: it begins anew
+  std::string matrix;    ///< one line for people, where a checkpoint is refused
+};
+
+struct LanczosOptions {
+  std::int64_t wanted = 8;  ///< eigenpairs asked for
+  std::int64_t block = 3;   ///< columns of a Krylov block: narrow ones need fewer columns of A in all
+  std::int64_t basis = 0;   ///< most columns of the basis, found pairs included; 0: default_basis()
+  double tolerance = 1e-8;  ///< converged: ||A x - theta x|| <= tolerance * (estimate of ||A||)
+  Which which = Which::smallest;
+  std::int64_t max_restarts = 300;
+  std::uint64_t seed = 1;  ///< of the starting blocks
+  int filter_degree = automatic_filter;
+  orth::Options orth = {};
+  CheckpointOptions checkpoint = {};
+
+  static constexpr int automatic_filter = -1;  ///< chosen from the spectrum as far as it is known; 0: no filter
+  static constexpr int most_filter_degree = 300;
+};
+
+/// Columns of the basis where nobody says how many.
+inline std::int64_t default_basis(std::int64_t wanted, std::int64_t block) { return 2 * wanted + 12 * block; }
+
+/// The options with defaults filled in, for a matrix with so many rows of which `deflated` dimensions are left out.
+/// Throws InputError for those that do not fit.
+LanczosOptions checked(LanczosOptions options, std::int64_t rows, std::int64_t deflated = 0);
+
+/// The eigenpairs at the end of the spectrum that the options name, with all their multiplicities:
+///     auto result = block_lanczos<BlockVector<double>>({a}, {.wanted = 4});
+/// Thick-restart block Lanczos with a Chebyshev filter chosen from the spectrum, and a renewed search for copies of an
+/// eigenvalue that the block is too narrow for. Collective. Result::status says how it ended.
+/// Memory: (basis + 3 block + 2 wanted) columns, and what is deflated once more. Cost: docs/solver.md.
+/// Throws InputError for options that do not fit, ShapeError for vectors of other rows than the operator's,
+/// OutOfMemoryError naming the bytes; what the operator throws. For block vectors of all scalars and layouts in every
+/// memory space of this build.
+/// Sources: Wu & Simon 2000 (SIAM J. Matrix Anal. Appl. 22, 602); in blocks, Zhou & Saad 2008 (Numer. Algorithms 47,
+/// 341); filtered, Li, Xi, Vecharynski, Yang, Saad 2016 (SIAM J. Sci. Comput. 38, A2512).
+template <class Vector>
+Result<Vector> block_lanczos(const Problem<Vector>& problem, const LanczosOptions& options = {},
+                             const Observer& observer = {});
+
+}  // namespace blockvec::solvers

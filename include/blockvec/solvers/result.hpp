@@ -1,0 +1,67 @@
+#pragma once
+
+#include <blockvec/block_vector.hpp>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace blockvec::solvers {
+
+/// How a search ended.
+enum class Status {
+  converged,  ///< all that was asked for, with residuals recomputed from A
+  exhausted,  ///< the limits of the options were reached before
+  stopped,    ///< an observer asked for it, or a checkpoint could not be written
+  breakdown   ///< a block could not be made orthonormal, without escalation
+};
+
+/// One look at the Ritz pairs, after each block.
+struct Step {
+  std::int64_t restart = 0;
+  std::int64_t converged = 0;          ///< wanted pairs found so far
+  double seconds = 0;                  ///< since the start
+  std::int64_t reductions = 0;         ///< since the start
+  std::int64_t applications = 0;       ///< columns that A was applied to
+  int filter_degree = 0;               ///< of the polynomial that the Krylov space is built with; 0: A itself
+  std::vector<double> residuals;       ///< of the wanted pairs, best known eigenvalue first: recomputed or estimated
+  std::vector<double> eigenvalues;     ///< found so far, wanted end first; lower ones may be missing
+  std::vector<double> residual_norms;  ///< of these, recomputed from A
+
+  /// What a checkpoint keeps.
+  template <class Archive>
+  void state(Archive& archive) {
+    archive(restart, converged, seconds, reductions, applications, filter_degree, residuals, eigenvalues,
+            residual_norms);
+  }
+};
+
+/// Sees every step, on every rank. False, on any rank, ends the search on all of them before the next block. What it
+/// throws on one rank, all ranks throw.
+using Observer = std::function<bool(const Step&)>;
+
+inline constexpr const char* stopped_by_observer = "on request";
+
+/// Eigenpairs, and what it took to find them. Unless it converged, the pairs are the best ones known.
+template <class Vector>
+struct [[nodiscard]] Result {
+  Status status = Status::exhausted;
+  std::string why;                         ///< in words, where it did not converge; stopped_by_observer: asked to stop
+  std::vector<double> eigenvalues;         ///< wanted end first
+  std::vector<double> residual_norms;      ///< ||A x - theta x||, recomputed from A
+  std::vector<double> residual_estimates;  ///< as the iteration last knew them
+  Vector vectors;                          ///< orthonormal, a column an eigenvalue
+  double orthogonality_loss = 0;           ///< ||V^H V - I||_F of the eigenvectors
+  double norm_estimate = 0;                ///< of ||A||_2, from Ritz values
+  std::int64_t restarts = 0;
+  std::int64_t starts = 0;        ///< random vectors that Krylov spaces were started from
+  std::int64_t applications = 0;  ///< columns that A was applied to
+  std::int64_t reductions = 0;
+  int filter_degree = 0;
+  double seconds = 0;  ///< of the search; its memory was allocated before
+  std::vector<Step> history;
+
+  bool converged() const { return status == Status::converged; }
+};
+
+}  // namespace blockvec::solvers

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace blockvec::solvers {
+
+/// Entries of one matrix row, in any order; entries of the same column add up.
+template <class Scalar>
+struct RowEntries {
+  std::vector<std::int64_t> columns;
+  std::vector<Scalar> values;
+
+  void clear() {
+    columns.clear();
+    values.clear();
+  }
+  void add(std::int64_t column, Scalar value) {
+    columns.push_back(column);
+    values.push_back(value);
+  }
+};
+
+/// A square sparse matrix that can write down any of its rows: what a distributed operator is filled from, so that no
+/// rank ever holds more than its own rows.
+template <class Scalar>
+class RowSource {
+ public:
+  virtual ~RowSource() = default;
+  /// Rows and columns of the whole matrix.
+  virtual std::int64_t size() const = 0;
+  /// Appends the entries of global row `row`. Threads call it at the same time for different rows.
+  virtual void append_row(std::int64_t row, RowEntries<Scalar>& entries) const = 0;
+  /// One line for people.
+  virtual std::string describe() const = 0;
+};
+
+/// A source from a function append(row, entries), which threads call at the same time for different rows.
+template <class Scalar>
+class RowFunction final : public RowSource<Scalar> {
+ public:
+  using Append = std::function<void(std::int64_t row, RowEntries<Scalar>& entries)>;
+
+  RowFunction(std::int64_t size, Append append, std::string description = "rows of a function")
+      : size_(size), append_(std::move(append)), description_(std::move(description)) {}
+  std::int64_t size() const override { return size_; }
+  void append_row(std::int64_t row, RowEntries<Scalar>& entries) const override { append_(row, entries); }
+  std::string describe() const override { return description_; }
+
+ private:
+  std::int64_t size_;
+  Append append_;
+  std::string description_;
+};
+
+}  // namespace blockvec::solvers

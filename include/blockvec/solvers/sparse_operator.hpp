@@ -1,0 +1,51 @@
+#pragma once
+
+#include <blockvec/block_vector.hpp>
+#include <blockvec/solvers/row_source.hpp>
+#include <memory>
+
+namespace blockvec::solvers {
+
+/// A square sparse matrix whose rows are distributed over the ranks as a block vector's: compressed rows on each rank,
+/// with 32-bit local column numbers, and a halo exchange of one message per neighbour. Double and Complex<double>, row-
+/// and column-major block vectors. In a reproducible Context the products of a row are added in the order of the
+/// columns whichever ranks hold these, so that Y's bits depend on neither ranks nor threads.
+template <class Scalar>
+class SparseOperator {
+ public:
+  /// Fills this rank's rows from `source`, with the context's threads. Collective.
+  /// Throws OutOfMemoryError naming the bytes asked for, ShapeError if the source's size is not that of `rows`, Error
+  /// for a column outside the matrix, NotFiniteError for NaN or Inf.
+  SparseOperator(const Context& context, const RowDistribution& rows, const RowSource<Scalar>& source);
+  ~SparseOperator();
+  SparseOperator(SparseOperator&&) noexcept;
+
+  const Context& context() const;
+  const RowDistribution& rows() const;
+  /// Of the whole matrix.
+  std::int64_t nonzeros() const;
+  /// Rows of other ranks that this rank reads in each application.
+  std::int64_t ghosts() const;
+  /// Columns that it was applied to so far.
+  std::int64_t applications() const;
+
+  /// Y = alpha (A - shift) X + beta Y. beta = 0 never reads Y. X and Y do not overlap.
+  /// Cost: the matrix once (12 bytes a nonzero in double), X and Y once; one message per neighbour; no reduction. In a
+  /// reproducible Context on several ranks X is read and written once more.
+  /// Recorded as user_operator. Throws ShapeError naming X and Y.
+  template <class Layout>
+  void apply(Scalar alpha, Scalar shift, const BlockVector<Scalar, Layout>& x, Scalar beta,
+             const BlockVector<Scalar, Layout>& y);
+
+  /// Y = A X.
+  template <class Layout>
+  void apply(const BlockVector<Scalar, Layout>& x, const BlockVector<Scalar, Layout>& y) {
+    apply(Scalar(1), Scalar(0), x, Scalar(0), y);
+  }
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace blockvec::solvers

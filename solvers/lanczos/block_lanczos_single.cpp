@@ -1,0 +1,7 @@
+#include "solvers/lanczos/block_lanczos.hpp"
+
+namespace blockvec::solvers {
+
+BLOCKVEC_WITH_LAYOUTS(BLOCKVEC_BLOCK_LANCZOS, float)
+
+}  // namespace blockvec::solvers

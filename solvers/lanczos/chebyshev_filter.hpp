@@ -1,0 +1,145 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <blockvec/operations.hpp>
+#include <blockvec/solvers/lanczos.hpp>
+#include <limits>
+#include <utility>
+
+namespace blockvec::solvers {
+
+/// T_degree(t), the Chebyshev polynomial, for any t. Here and below multiplications and additions are all there is, so
+/// that ranks on different processors get the same bits: libraries choose their cosh by the processor.
+template <class Real>
+Real chebyshev(int degree, Real t) {
+  Real even = 1, odd = t;  // T_k and T_(k+1), k being the leading bits of the degree
+  for (unsigned bit = std::bit_floor(static_cast<unsigned>(degree)); bit != 0; bit >>= 1) {
+    const Real between = 2 * even * odd - t;
+    if ((static_cast<unsigned>(degree) & bit) != 0) {
+      even = between;
+      odd = 2 * odd * odd - 1;
+    } else {
+      odd = between;
+      even = 2 * even * even - 1;
+    }
+  }
+  return even;
+}
+
+/// The t >= 1 at which T_degree takes a value >= 1, by bisection: T_degree is convex there, and its slope at 1 is the
+/// square of the degree.
+template <class Real>
+Real chebyshev_inverse(int degree, Real value) {
+  Real low = 1, high = 1 + (value - 1) / (static_cast<Real>(degree) * static_cast<Real>(degree));
+  for (Real middle = low + (high - low) / 2; low < middle && middle < high; middle = low + (high - low) / 2) {
+    (chebyshev(degree, middle) < value ? low : high) = middle;
+  }
+  return high;
+}
+
+/// What an automatic filter does to the lowest eigenvalue: two digits or so are gained by a step then. A stronger
+/// filter costs more columns of A in all, a weaker one more orthogonalisation; in between it hardly matters.
+template <class Real>
+constexpr Real filter_range = 300;
+
+/// The degree of the filter that leaves [cut, top] unwanted: the greatest one that raises the lowest eigenvalue to
+/// filter_range at most.
+template <class Real>
+int filter_degree_for(Real lowest, Real cut, Real top) {
+  const Real t = 1 + 2 * (cut - lowest) / (top - cut);
+  int degree = 1;
+  while (degree < LanczosOptions::most_filter_degree && chebyshev(degree + 1, t) <= filter_range<Real>) ++degree;
+  return degree;
+}
+
+/// The least distance of a cut from the lowest eigenvalue, in widths of the spectrum, that the greatest degree is
+/// enough for.
+template <class Real>
+Real least_filtered_gap() {
+  const Real t = chebyshev_inverse(LanczosOptions::most_filter_degree, filter_range<Real>);
+  return (t - 1) / (t + 1);
+}
+
+/// What a Krylov space is built with: sign * A, or a Chebyshev polynomial of it. Either way the wanted end of the
+/// spectrum becomes the lower end. The polynomial is -T_d(t), where t maps the unwanted interval [cut, top] of sign * A
+/// onto [1, -1]: the unwanted eigenvalues go to
+/// [-1, 1], and the wanted ones, below the cut, to values below -1, in their order and the further apart the higher the
+/// degree d. As T_k(T_d) = T_kd, k Krylov steps with it are worth k d steps with A, at 1/d of the orthogonalisation.
+/// Source: Li, Xi, Vecharynski, Yang, Saad 2016 (SIAM J. Sci. Comput. 38, A2512), which filters a thick-restart Lanczos
+/// process too.
+template <class Vector>
+class SpectralTransform {
+ public:
+  using Scalar = typename Vector::Scalar;
+  using Real = RealOf<Scalar>;
+
+  /// sign * A itself.
+  SpectralTransform(AnyOperator<Vector> a, Real sign) : a_(std::move(a)), sign_(sign) {}
+  /// The polynomial of degree >= 1; cut < top are eigenvalues of sign * A.
+  SpectralTransform(AnyOperator<Vector> a, Real sign, Real cut, Real top, int degree)
+      : a_(std::move(a)), sign_(sign), centre_((cut + top) / 2), half_width_((top - cut) / 2), degree_(degree) {}
+
+  /// What a checkpoint keeps (state_archive.hpp).
+  template <class Archive>
+  void state(Archive& archive) {
+    archive(centre_, half_width_, degree_);
+  }
+
+  /// 0: A itself.
+  int degree() const { return degree_; }
+  /// Only eigenvalues of sign * A below this can be wanted ones.
+  Real cut() const { return degree_ == 0 ? std::numeric_limits<Real>::infinity() : centre_ - half_width_; }
+
+  /// Y = C X. Costs `degree` applications of A, or one, and a copy.
+  void apply(const Vector& x, const Vector& y) const {
+    if (degree_ == 0) return a_.apply(Scalar(sign_), Scalar(0), x, Scalar(0), y);
+    const auto shift = Scalar(sign_ * centre_);
+    const Real factor = -sign_ / half_width_;
+    if (degree_ == 1) return a_.apply(Scalar(-factor), shift, x, Scalar(0), y);
+    // T_1 = t, T_k = 2 t T_(k-1) - T_(k-2), which T_k takes the place of: the even ones in one block, the odd ones in
+    // another, so that the last comes to stand in Y.
+    WorkspaceScope<typename Vector::Space> scope(x.context());
+    Vector previous = y;
+    Vector current = scratch_like(scope, x, x.width());
+    if (degree_ % 2 != 0) std::swap(previous, current);
+    copy(x, previous);
+    a_.apply(Scalar(factor), shift, x, Scalar(0), current);
+    for (int k = 2; k < degree_; ++k) {
+      a_.apply(Scalar(2 * factor), shift, current, Scalar(-1), previous);
+      std::swap(current, previous);
+    }
+    a_.apply(Scalar(-2 * factor), shift, current, Scalar(1), previous);
+  }
+
+  /// The eigenvalue of sign * A that belongs to a wanted eigenvalue of C. A value of the unwanted interval gives the
+  /// cut.
+  Real eigenvalue(Real value) const {
+    if (degree_ == 0) return value;
+    return centre_ - half_width_ * chebyshev_inverse(degree_, std::max(-value, Real(1)));
+  }
+
+  /// The other way round: C's eigenvalue for one of sign * A.
+  Real value(Real eigenvalue) const {
+    if (degree_ == 0) return eigenvalue;
+    return -chebyshev(degree_, std::max((centre_ - eigenvalue) / half_width_, Real(-1)));
+  }
+
+  /// A residual norm of a pair of C times this bounds that of the pair of A: on the whole spectrum
+  /// |lambda - theta| <= (top - theta) / (|value| - 1) * |C(lambda) - value|, since -C is convex and monotone below the
+  /// cut and within
+  /// [-1, 1] above it. Infinite for values in the unwanted interval.
+  Real residual_factor(Real value) const {
+    if (degree_ == 0) return 1;
+    return (centre_ + half_width_ - eigenvalue(value)) / std::max(-value - 1, Real(0));
+  }
+
+ private:
+  AnyOperator<Vector> a_;
+  Real sign_;
+  Real centre_ = 0;
+  Real half_width_ = 1;
+  int degree_ = 0;
+};
+
+}  // namespace blockvec::solvers

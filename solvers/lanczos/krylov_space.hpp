@@ -1,0 +1,244 @@
+#pragma once
+
+#include <algorithm>
+#include <blockvec/blockvec.hpp>
+#include <blockvec/column_operations.hpp>
+#include <blockvec/orth/dense.hpp>
+#include <blockvec/orth/orthogonalizer.hpp>
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "solvers/lanczos/projected_operator.hpp"
+
+namespace blockvec::solvers {
+
+/// The orthonormal basis of a thick-restart block Lanczos process: [ locked | active ] in one allocation, the next
+/// block apart, since A and the work within a block want its rows side by side, and what is deflated apart as well. E
+/// (see ProjectedOperator) is zero but for the rows of the last block, or after a restart of all kept Ritz vectors (Wu
+/// & Simon 2000, in blocks). H is taken whole from the coefficients of the full reorthogonalisation, so a restart needs
+/// no special case.
+template <class Vector>
+class KrylovSpace {
+ public:
+  using Scalar = typename Vector::Scalar;
+  using Space = typename Vector::Space;
+  using Real = RealOf<Scalar>;
+  using Small = SmallMatrix<Scalar, Space>;
+
+  /// `deflation` has orthonormal columns, or none.
+  KrylovSpace(const Context& context, const RowDistribution& rows, const Vector& deflation, std::int64_t columns,
+              std::int64_t block, const orth::Options& options)
+      : deflation_(deflation),
+        block_(std::min(block, rows.global_rows() - deflation.width())),
+        columns_(std::min(columns, rows.global_rows() - deflation.width())),
+        basis_(context, rows, columns_, "Krylov basis"),
+        previous_block_(context, rows, block_, "Krylov block"),
+        next_block_(context, rows, block_, "Krylov block"),
+        image_(context, rows, block_, "Krylov block"),
+        projected_(context, columns_, block_),
+        s_(context, deflation.width() + columns_ + block_, block_, "BlockVec::solvers::projection"),
+        local_(context, columns_ + block_, block_, "BlockVec::solvers::local_part"),
+        r_(context, block_, block_, "BlockVec::solvers::triangle"),
+        replacing_(context, with(options, orth::Deficiency::replace)),
+        dropping_(context, with(options, orth::Deficiency::drop)) {}
+
+  std::int64_t locked() const { return locked_; }
+  std::int64_t active() const { return projected_.active(); }
+  /// 0: the basis spans an invariant subspace.
+  std::int64_t next() const { return projected_.next(); }
+  bool is_complete() const { return rows_left(active()) == 0; }
+  /// Does another block fit?
+  bool has_room() const { return next() > 0 && locked_ + active() + next() <= columns_; }
+  /// Why the latest block is not orthonormal, where the orthogonalisation was not free to make it so; empty: it is.
+  const std::string& trouble() const { return trouble_; }
+  Vector leading_vectors(std::int64_t count) const { return basis_.columns(0, count); }
+  Vector active_vectors(std::int64_t count) const { return basis_.columns(locked_, locked_ + count); }
+  const std::vector<Real>& values() const { return projected_.values(); }
+  const std::vector<Real>& residuals() const { return projected_.residuals(); }
+
+  /// All that the next block depends on, for an archive that writes it or reads it back (state_archive.hpp). Not in the
+  /// midst of a step: Ritz vectors of H are not kept.
+  template <class Archive>
+  void state(Archive& archive) {
+    std::int64_t draws[] = {replacing_.draws(), dropping_.draws()};
+    archive(locked_);
+    projected_.state(archive, couples_block_);
+    archive(draws[0], draws[1]);
+    archive.tall(basis_.columns(0, locked_ + active()));
+    archive.tall(next_vectors());
+    if (couples_block_) archive.tall(coupled_vectors());
+    projected_.small(archive);
+    replacing_.set_draws(draws[0]);
+    dropping_.set_draws(draws[1]);
+  }
+
+  /// Begins again with a block of random columns orthogonal to the locked ones, the columns of `near` having been added
+  /// a thousand times as long. Returns its width.
+  std::int64_t start_random(std::uint64_t seed, std::int64_t first_column, const Vector& near = {}) {
+    projected_.start(std::min(block_, rows_left(0)));
+    fill_random(next_vectors(), seed, first_column);
+    add_scaled(near);
+    accept_start();
+    return next();
+  }
+
+  /// Begins again with combinations of the first `count` active vectors, with random coefficients.
+  void start_from_active(std::int64_t count, std::uint64_t seed) {
+    const std::int64_t width = std::min({block_, count, rows_left(0)});
+    const Small coefficients = projected_.room().block(0, count, 0, width);
+    coefficients.from_host(random_coefficients(count, width, seed));
+    update(Scalar(1), active_vectors(count), coefficients, Scalar(0), next_block_.columns(0, width));
+    projected_.start(width);
+    accept_start();
+  }
+
+  /// Begins again with columns `locked` of the orthonormal V as the locked ones and columns `first`, at most a block of
+  /// them, as the starting block.
+  void start_from(const Vector& v, const std::vector<std::int64_t>& locked, const std::vector<std::int64_t>& first) {
+    locked_ = std::ssize(locked);
+    projected_.start(std::ssize(first));
+    gather_columns(v, locked, basis_.columns(0, locked_));
+    gather_columns(v, first, next_vectors());
+    accept_start();
+  }
+
+  /// The last locked column takes the place of this one, which goes. The next thing must be a start.
+  void drop_locked(std::int64_t index) {
+    --locked_;
+    if (index != locked_) copy(basis_.column(locked_), basis_.column(index));
+    projected_.start(0);
+    couples_block_ = false;
+  }
+
+  /// One block step: the next block joins the basis, and what C makes of it, orthogonalised against everything, is the
+  /// new next one.
+  template <class Transform>
+  void extend(const Transform& c) {
+    const std::int64_t begin = locked_ + active(), width = next(), outside = deflation_.width() + locked_;
+    const Vector q = next_vectors();
+    const Vector w = image_.columns(0, width);
+    copy(q, basis_.columns(begin, begin + width));
+    c.apply(q, w);
+    subtract_local_part(q, w);
+
+    // The large parts are gone, so that one sweep is enough mostly. It meets every column of the basis.
+    const Small s = s_.block(0, deflation_.width() + begin + width, 0, width);
+    const Small r = r_.block(0, width, 0, width);
+    const std::int64_t left = rows_left(active() + width);
+    // Where hardly any dimensions are left, a block that loses rank becomes narrower; elsewhere random columns replace
+    // what is lost.
+    const bool replaces = left >= 2 * width;
+    auto& orthogonalizer = replaces ? replacing_ : dropping_;
+    const orth::Result result = orthogonalizer.project_and_normalize(fixed(begin + width), w, &s, &r);
+    if (!result.orthonormal) trouble_ = result.describe();
+
+    projected_.append(s.block(outside, s.rows(), 0, width), local_.block(0, projected_.coupled() + width, 0, width));
+    std::swap(previous_block_, next_block_);
+    std::swap(next_block_, image_);
+    couples_block_ = true;
+    projected_.couple_block(r, replaces ? width : std::min(result.rank, left));
+  }
+
+  void rayleigh_ritz() { projected_.rayleigh_ritz(); }
+
+  /// Thick restart: the first `kept` Ritz vectors become the active ones, the next block stays. After rayleigh_ritz().
+  void restart(std::int64_t kept) {
+    const Vector old = active_vectors(active());
+    multiply_in_place(old, projected_.restart(kept));
+    couples_block_ = false;
+  }
+
+  /// Before a look at the vectors that is to be the last: the active ones become the first `count` Ritz vectors, if
+  /// they are no Ritz vectors yet.
+  void settle(std::int64_t count) {
+    if (couples_block_) restart(std::min(count, active()));
+  }
+
+  /// The first `count` active vectors are done: from now on they are projected out and nothing else. Right after
+  /// restart().
+  void lock(std::int64_t count) {
+    locked_ += count;
+    projected_.remove(count);
+    couples_block_ = false;
+  }
+
+ private:
+  static orth::Options with(orth::Options options, orth::Deficiency deficiency) {
+    options.deficiency = deficiency;
+    return options;
+  }
+
+  static HostMatrix<Scalar> random_coefficients(std::int64_t rows, std::int64_t columns, std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    HostMatrix<Scalar> result("BlockVec::solvers::random", static_cast<std::size_t>(rows),
+                              static_cast<std::size_t>(columns));
+    for (std::size_t j = 0; j < result.extent(1); ++j) {
+      for (std::size_t i = 0; i < result.extent(0); ++i) {
+        result(i, j) = Scalar(static_cast<Real>(static_cast<double>(random() >> 11) * 0x1p-52 - 1));
+      }
+    }
+    return result;
+  }
+
+  /// Dimensions that are left beside the deflated and the locked columns and `active` others.
+  std::int64_t rows_left(std::int64_t active) const {
+    return basis_.global_rows() - deflation_.width() - locked_ - active;
+  }
+
+  Vector next_vectors() const { return next_block_.columns(0, next()); }
+  /// The active vectors that the next block is coupled to: the block before it, or else all that a restart left.
+  Vector coupled_vectors() const {
+    return couples_block_ ? previous_block_.columns(0, projected_.coupled()) : active_vectors(projected_.coupled());
+  }
+  /// What a block is made orthogonal to: the deflated columns and the first ones of the basis.
+  orth::Basis<Scalar, typename Vector::Layout, Space> fixed(std::int64_t columns) const {
+    return {deflation_, basis_.columns(0, columns)};
+  }
+
+  void accept_start() {
+    couples_block_ = false;
+    const orth::Result result = replacing_.project_and_normalize(fixed(locked_), next_vectors());
+    if (!result.orthonormal) trouble_ = result.describe();
+  }
+
+  void add_scaled(const Vector& near) {
+    if (near.width() == 0 || next() == 0) return;
+    WorkspaceScope<Space> scope(near.context());
+    const auto row = SmallMatrix<Real, Space>::scratch(scope, 1, near.width());
+    column_norms(near, row);
+    const auto norms = row.to_host();
+    const Real random_norm = std::sqrt(static_cast<Real>(near.global_rows()));
+    for (std::int64_t j = 0; j < near.width(); ++j) {
+      const Real norm = norms(0, static_cast<std::size_t>(j));
+      if (norm > 0) axpby(Scalar(1000 * random_norm / norm), near.column(j), Scalar(1), next_block_.column(j % next()));
+    }
+  }
+
+  /// W -= V_c (V_c^H C Q) + Q (Q^H C Q): the terms of the three-term recurrence, whose coefficients are known or cheap.
+  void subtract_local_part(const Vector& q, const Vector& w) {
+    const std::int64_t coupled = projected_.coupled(), width = q.width();
+    const Small known = local_.block(0, coupled, 0, width);
+    const Small own = local_.block(coupled, coupled + width, 0, width);
+    orth::dense::copy(projected_.coupling(), known);
+    inner_product(q, w, own);
+    if (coupled > 0) update(Scalar(-1), coupled_vectors(), known, Scalar(1), w);
+    update(Scalar(-1), q, own, Scalar(1), w);
+  }
+
+  Vector deflation_;
+  std::int64_t block_;
+  std::int64_t columns_;
+  Vector basis_;
+  Vector previous_block_, next_block_, image_;  // rows side by side
+  std::int64_t locked_ = 0;
+  bool couples_block_ = false;  // coupled is the previous block, which lies apart
+  ProjectedOperator<Scalar, Space> projected_;
+  Small s_, local_, r_;
+  std::string trouble_;
+  orth::Orthogonalizer replacing_;
+  orth::Orthogonalizer dropping_;
+};
+
+}  // namespace blockvec::solvers

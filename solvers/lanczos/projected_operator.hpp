@@ -1,0 +1,138 @@
+#pragma once
+
+#include <algorithm>
+#include <blockvec/orth/dense.hpp>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+namespace blockvec::solvers {
+
+/// What a Krylov space knows of C in small matrices. With its active columns V and the next block Q,
+/// C V = V H + Q E^H: H = V^H C V, and E = V^H C Q is zero but for its last `coupled` rows, which the coupling holds.
+template <class Scalar, class Space>
+class ProjectedOperator {
+ public:
+  using Real = RealOf<Scalar>;
+  using Small = SmallMatrix<Scalar, Space>;
+
+  ProjectedOperator(const Context& context, std::int64_t columns, std::int64_t block)
+      : h_(context, columns, columns, "BlockVec::solvers::lanczos_h"),
+        ritz_vectors_(context, columns, columns, "BlockVec::solvers::ritz_vectors"),
+        room_(context, columns, columns, "BlockVec::solvers::coefficients"),
+        coupling_(context, columns, block, "BlockVec::solvers::coupling"),
+        new_coupling_(context, columns, block, "BlockVec::solvers::coupling"),
+        identity_(context, block, block, "BlockVec::solvers::identity"),
+        row_(context, 1, columns, "BlockVec::solvers::row") {
+    orth::dense::set_identity(identity_);
+  }
+
+  std::int64_t active() const { return active_; }
+  std::int64_t next() const { return next_; }
+  std::int64_t coupled() const { return coupled_; }
+  /// V^H C Q for the active columns to which Q is coupled, the last ones: coupled x next.
+  Small coupling() const { return coupling_.block(0, coupled_, 0, next_); }
+  /// Scratch memory as large as H, for whoever calls.
+  const Small& room() const { return room_; }
+  /// Ritz values, ascending, and their residual norms by the last coupling. From rayleigh_ritz().
+  const std::vector<Real>& values() const { return values_; }
+  const std::vector<Real>& residuals() const { return residuals_; }
+
+  /// What a checkpoint keeps, apart from small(); `is_block` is the space's.
+  template <class Archive>
+  void state(Archive& archive, bool& is_block) {
+    archive(active_, next_, coupled_, is_block, values_, residuals_);
+  }
+  template <class Archive>
+  void small(Archive& archive) {
+    archive.small(h_.block(0, active_, 0, active_));
+    archive.small(coupling());
+  }
+
+  /// No active columns, and a first block of this width.
+  void start(std::int64_t next) {
+    active_ = coupled_ = 0;
+    next_ = next;
+    values_.clear();
+    residuals_.clear();
+  }
+
+  /// Q has joined the active columns. H's new columns are s (all active ones x width), and for the last rows also
+  /// `local`, which was subtracted before s was measured.
+  void append(const Small& s, const Small& local) {
+    const std::int64_t width = s.columns(), after = s.rows();
+    const Small h = h_.block(0, after, after - width, after);
+    orth::dense::copy(s, h);
+    orth::dense::axpby(Scalar(1), local, Scalar(1), h.block(after - local.rows(), after, 0, width));
+    active_ = after;
+  }
+  /// What was left of C Q is the new next block times r.
+  void couple_block(const Small& r, std::int64_t next) {
+    coupled_ = r.columns();
+    next_ = next;
+    orth::dense::multiply(Scalar(1), r.block(0, next, 0, coupled_), true, identity_.block(0, next, 0, next), false,
+                          Scalar(0), coupling());
+  }
+
+  /// Eigenpairs of H, and the residual norms that the coupling implies.
+  void rayleigh_ritz() {
+    const Small z = ritz_vectors_.block(0, active_, 0, active_);
+    const auto row = row_.block(0, 1, 0, active_);
+    orth::dense::eigendecomposition(h_.block(0, active_, 0, active_), row, z);
+    values_ = read(row);
+    const Small rest = room_.block(0, next_, 0, active_);
+    orth::dense::multiply(Scalar(1), coupling(), true, z.block(active_ - coupled_, active_, 0, active_), false,
+                          Scalar(0), rest);
+    orth::dense::column_squares(rest, row);
+    residuals_ = read(row);
+    for (Real& residual : residuals_) residual = std::sqrt(residual);
+  }
+
+  /// The first `kept` Ritz vectors become the active columns. Returns them in terms of the old ones, until the next
+  /// call. After rayleigh_ritz().
+  Small restart(std::int64_t kept) {
+    const Small z = ritz_vectors_.block(0, active_, 0, kept);
+    orth::dense::multiply(Scalar(1), z.block(active_ - coupled_, active_, 0, kept), true, coupling(), false, Scalar(0),
+                          new_coupling_.block(0, kept, 0, next_));
+    std::swap(coupling_, new_coupling_);
+    values_.resize(static_cast<std::size_t>(kept));
+    residuals_.resize(static_cast<std::size_t>(kept));
+    keep_ritz_values(kept);
+    return z;
+  }
+
+  /// The first `count` active columns are no longer among them. Right after restart().
+  void remove(std::int64_t count) {
+    const std::int64_t left = active_ - count;
+    orth::dense::copy(coupling_.block(count, active_, 0, next_), new_coupling_.block(0, left, 0, next_));
+    std::swap(coupling_, new_coupling_);
+    values_.erase(values_.begin(), values_.begin() + count);
+    residuals_.erase(residuals_.begin(), residuals_.begin() + count);
+    keep_ritz_values(left);
+  }
+
+ private:
+  static std::vector<Real> read(const SmallMatrix<Real, Space>& row) {
+    const auto host = row.to_host();
+    return std::vector<Real>(host.data(), host.data() + host.extent(1));
+  }
+
+  /// All active columns are Ritz vectors: H is diagonal, and the next block is coupled to each of them.
+  void keep_ritz_values(std::int64_t active) {
+    active_ = coupled_ = active;
+    HostMatrix<Scalar> h("BlockVec::solvers::diagonal", values_.size(), values_.size());
+    for (std::size_t i = 0; i < values_.size(); ++i) h(i, i) = Scalar(values_[i]);
+    h_.block(0, active_, 0, active_).from_host(h);
+  }
+
+  std::int64_t active_ = 0;
+  std::int64_t next_ = 0;
+  std::int64_t coupled_ = 0;
+  Small h_, ritz_vectors_, room_;  // H's upper triangle; its eigenvectors
+  Small coupling_, new_coupling_, identity_;
+  SmallMatrix<Real, Space> row_;
+  std::vector<Real> values_;
+  std::vector<Real> residuals_;
+};
+
+}  // namespace blockvec::solvers

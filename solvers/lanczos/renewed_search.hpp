@@ -1,0 +1,104 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "solvers/lanczos/accuracy.hpp"
+#include "solvers/lanczos/ritz_pair.hpp"
+
+namespace blockvec::solvers {
+
+/// Whether all copies of the wanted eigenvalues are found, and whether another search is to look for more.
+///
+/// A Krylov space that is started from s random vectors contains at most s copies of an eigenvalue, so: an eigenvalue
+/// found less than s times is complete, and where one below the last wanted eigenvalue is found s times, another search
+/// is started from a fresh random block orthogonal to everything found. It goes on until its lowest Ritz value shows
+/// that nothing wanted is left. That costs about half of what the first search did, and nothing where the block is
+/// wider than the multiplicities.
+template <class Real>
+class RenewedSearch {
+ public:
+  using Pairs = std::vector<RitzPair<Real>>;
+
+  RenewedSearch(std::int64_t wanted, const Accuracy<Real>& accuracy) : wanted_(wanted), accuracy_(accuracy) {}
+
+  /// This search is for what others may have missed.
+  bool is_check = false;
+  /// The highest eigenvalue that it may find again.
+  Real suspect = 0;
+  std::int64_t found = 0;   ///< pairs, in this search
+  std::int64_t starts = 0;  ///< random vectors, in all searches
+
+  /// The next search begins beside these pairs.
+  void begin(const Pairs& pairs, bool is_complete) {
+    is_check = std::ssize(pairs) >= wanted_;
+    suspect = highest_suspect(pairs, is_complete);
+    found = 0;
+  }
+
+  /// Is another search to follow this one, which has found all that it wanted?
+  bool is_due(const Pairs& pairs, bool is_complete) const {
+    return highest_suspect(pairs, is_complete) > -std::numeric_limits<Real>::infinity() && found > 0;
+  }
+
+  /// Pairs that are still wanted: as many as are missing or, where enough are locked, those that lie below the last of
+  /// these.
+  template <class Space, class Transform>
+  std::int64_t to_find(const Pairs& pairs, const Space& space, const Transform& transform) const {
+    if (std::ssize(pairs) < wanted_) return wanted_ - std::ssize(pairs);
+    const Real limit = transform.value(threshold(pairs));
+    return std::lower_bound(space.values().begin(), space.values().end(), limit) - space.values().begin();
+  }
+
+  /// In a search beside enough locked pairs: does the lowest Ritz value show that nothing below the threshold is left?
+  /// It does if its pair has converged so far that a suspect, which the process favours, would have come out long
+  /// before (the chance to miss one is about that of a random vector to be orthogonal to it to this ratio), and if the
+  /// bound of Kato and Temple keeps it above the threshold.
+  template <class Space, class Transform>
+  bool nothing_left(const Pairs& pairs, const Space& space, const Transform& transform) const {
+    if (!is_check) return false;
+    if (space.is_complete()) return to_find(pairs, space, transform) == 0;
+    if (space.active() == 0) return false;
+    constexpr auto missing_ratio = Real(1e-3);
+    const Real lowest = space.values()[0];
+    const Real residual = space.residuals()[0];
+    if (!(residual <= missing_ratio * (lowest - transform.value(suspect)))) return false;
+    const Real gap = space.active() > 1 ? space.values()[1] - space.residuals()[1] - lowest : Real(0);
+    const Real distance = gap > residual ? residual * (residual / gap) : residual;
+    return lowest - distance >= transform.value(threshold(pairs));
+  }
+
+ private:
+  /// The last wanted eigenvalue among the locked ones, less what separates eigenvalues that count as equal.
+  Real threshold(const Pairs& pairs) const {
+    if (std::ssize(pairs) < wanted_) return std::numeric_limits<Real>::infinity();
+    return sorted_values(pairs)[static_cast<std::size_t>(wanted_ - 1)] - accuracy_.same_eigenvalue();
+  }
+
+  static std::vector<Real> sorted_values(const Pairs& pairs) {
+    std::vector<Real> values;
+    for (const auto& pair : pairs) values.push_back(pair.value);
+    std::sort(values.begin(), values.end());
+    return values;
+  }
+
+  /// The highest eigenvalue below the threshold that was found as often as there were random starting vectors, so that
+  /// there may be more of it; minus infinity if there is none.
+  Real highest_suspect(const Pairs& pairs, bool is_complete) const {
+    Real highest = -std::numeric_limits<Real>::infinity();
+    if (is_complete) return highest;
+    const std::vector<Real> values = sorted_values(pairs);
+    for (std::size_t begin = 0, end = 0; begin < values.size(); begin = end) {
+      while (end < values.size() && values[end] - values[begin] <= accuracy_.same_eigenvalue()) ++end;
+      if (values[begin] < threshold(pairs) && static_cast<std::int64_t>(end - begin) >= starts) highest = values[begin];
+    }
+    return highest;
+  }
+
+  std::int64_t wanted_;
+  const Accuracy<Real>& accuracy_;
+};
+
+}  // namespace blockvec::solvers

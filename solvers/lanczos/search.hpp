@@ -1,0 +1,211 @@
+#pragma once
+
+#include <algorithm>
+#include <blockvec/solvers/lanczos.hpp>
+#include <chrono>
+#include <vector>
+
+#include "solvers/lanczos/accuracy.hpp"
+#include "solvers/lanczos/filter_choice.hpp"
+#include "solvers/lanczos/krylov_space.hpp"
+#include "solvers/lanczos/renewed_search.hpp"
+#include "solvers/lanczos/search_checkpoint.hpp"
+#include "solvers/lanczos/stopping.hpp"
+#include "solvers/lanczos/thick_restart.hpp"
+
+namespace blockvec::solvers {
+
+/// Thick-restart block Lanczos: the loop. Each decision has an object of its own: what counts as found (Accuracy), how
+/// much a restart keeps (kept_at_restart), which polynomial of A it works with (FilterChoice), whether copies of an
+/// eigenvalue may be missing (RenewedSearch), and who may end it (Stopping). The constructor allocates what the search
+/// needs.
+template <class Vector>
+class LanczosSearch {
+ public:
+  using Scalar = typename Vector::Scalar;
+  using Real = RealOf<Scalar>;
+
+  /// `deflation` is that of the problem, orthonormal; the options are checked().
+  LanczosSearch(const Problem<Vector>& problem, const Vector& deflation, const LanczosOptions& options,
+                const Observer& observer)
+      : problem_(problem),
+        deflation_(deflation),
+        options_(options),
+        sign_(options.which == Which::smallest ? Real(1) : Real(-1)),
+        apply_(problem.a, sign_, applications_),
+        accuracy_{.relative = static_cast<Real>(options.tolerance)},
+        filter_(problem, options_, sign_),
+        renewal_(options_.wanted, accuracy_),
+        checkpoint_(problem, options_),
+        stopping_(context().communicator(), observer),
+        space_(context(), problem.a.rows(), deflation, options_.basis, options_.block, options_.orth),
+        vectors_(context(), problem.a.rows(), options_.wanted, "eigenvectors"),
+        first_reduction_(context().reductions()) {
+    // Scratch memory for all that follows: an image of the wanted vectors, and what products need beside it.
+    WorkspaceScope<typename Vector::Space> scope(context());
+    fill(scratch_like(scope, vectors_, options_.wanted + 2 * options_.block), Scalar(0));
+  }
+  LanczosSearch(const LanczosSearch&) = delete;
+  LanczosSearch& operator=(const LanczosSearch&) = delete;
+
+  /// All that the search goes on from before a block, for an archive (state_archive.hpp).
+  template <class Archive>
+  void state(Archive& archive) {
+    double elapsed = seconds();
+    std::int64_t counted = reductions();
+    archive(elapsed, counted);
+    filter_.state_of_transform(archive);
+    archive(space_, pairs_, history_, accuracy_.norm, filter_.top(), accuracy_.distrust);
+    filter_.state(archive);
+    archive(renewal_.is_check, renewal_.suspect, renewal_.found, found_at_once_, refinements_, renewal_.starts,
+            restarts_, applications_);
+    if constexpr (Archive::reads) {
+      begin_ = Clock::now() - std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(elapsed));
+      first_reduction_ = context().reductions() - counted;
+    }
+  }
+
+  Result<Vector> solve() {
+    if (checkpoint_.is_continuation()) {
+      checkpoint_.restore(*this);
+    } else {
+      applications_ += filter_.choose(deflation_, accuracy_);
+      start_search(problem_.initial);
+    }
+    for (;;) {
+      if (!search()) return finish(false);
+      if (renewal_.is_due(pairs_, space_.is_complete())) {
+        start_search();
+        continue;
+      }
+      Result<Vector> result = finish(true);
+      if (result.converged() || refinements_++ == most_refinements) return result;
+      refine(result);
+    }
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using Pair = RitzPair<Real>;
+  static constexpr int most_refinements = 3;
+
+  void start_search(const Vector& near = {}) {
+    drop_surplus();
+    renewal_.begin(pairs_, space_.is_complete());
+    renewal_.starts += space_.start_random(options_.seed, renewal_.starts, near);
+  }
+
+  /// Goes on until the wanted pairs are locked or, where enough are, until nothing below the last of them is left.
+  /// False: it ended before.
+  bool search() {
+    for (;;) {
+      if (!space_.trouble().empty()) return false;
+      while (space_.has_room()) {
+        if (stopping_.is_to_save() && checkpoint_.is_wanted()) stopping_.save([&] { checkpoint_.save(*this); });
+        if (stopping_.is_asked()) return false;
+        applications_ += space_.next() * std::max(1, filter_.transform().degree());
+        space_.extend(filter_.transform());
+        space_.rayleigh_ritz();
+        observe();
+        if (!space_.trouble().empty()) return false;
+        if (nothing_left() || (to_find() > 0 && count_converged() >= to_find())) break;
+      }
+      if (nothing_left()) return true;
+
+      const std::int64_t ready = std::min(count_converged(), to_find());
+      const bool is_last = ready > 0 && ready == to_find();
+      space_.restart(is_last ? ready : kept_at_restart(space_, to_find(), options_.block));
+      ++restarts_;
+      lock_verified(ready);
+      if (!renewal_.is_check && to_find() == 0) return true;
+      // What a check finds takes room; the next one begins without the pairs that are wanted no more.
+      if (renewal_.is_check && renewal_.found > 0 && (to_find() == 0 || !space_.has_room())) return true;
+      if (restarts_ >= options_.max_restarts) return false;
+      if (space_.next() == 0) {
+        start_search();  // an invariant subspace that does not hold all that is wanted
+      } else if (filter_.improve(space_, pairs_, to_find(), restarts_, accuracy_)) {
+        const std::int64_t count = std::max<std::int64_t>(1, to_find()) + options_.block;
+        space_.start_from_active(std::min<std::int64_t>(space_.active(), count), options_.seed);
+      }
+    }
+  }
+
+  std::int64_t to_find() const { return renewal_.to_find(pairs_, space_, filter_.transform()); }
+  bool nothing_left() const { return renewal_.nothing_left(pairs_, space_, filter_.transform()); }
+  std::int64_t count_converged() const { return accuracy_.count_converged(space_, filter_.transform()); }
+  Real estimate(std::int64_t index) const { return accuracy_.estimate(space_, filter_.transform(), index); }
+
+  /// Locks the leading `count` active pairs, as far as their residuals, recomputed from A, are small enough.
+  void lock_verified(std::int64_t count) {
+    if (count == 0) return;
+    const std::vector<Pair> found = measure(space_.active_vectors(count));
+    std::int64_t verified = 0;
+    for (; verified < count; ++verified) {
+      const Pair& pair = found[static_cast<std::size_t>(verified)];
+      if (pair.value >= filter_.transform().cut()) {  // an eigenvalue above what was taken for the top
+        filter_.give_up();
+        return start_search();
+      }
+      if (pair.residual > accuracy_.tolerance()) {
+        accuracy_.see_wrong_estimate(pair.residual);
+        break;
+      }
+      pairs_.push_back({pair.value, pair.residual, estimate(verified)});
+    }
+    renewal_.found += verified;
+    if (verified > 0) filter_.see_find(restarts_);
+    found_at_once_ = verified;
+    space_.lock(verified);
+  }
+
+  std::vector<Pair> measure(const Vector& x) {
+    std::vector<Pair> pairs = measured_pairs(apply_, x);
+    for (const Pair& pair : pairs) accuracy_.see_value(pair.value);
+    return pairs;
+  }
+
+  /// More pairs than wanted may have been found: the highest leave the basis.
+  void drop_surplus() {
+    while (std::ssize(pairs_) > options_.wanted) {
+      const auto highest = std::max_element(pairs_.begin(), pairs_.end(), has_lower_value<Real>);
+      space_.drop_locked(highest - pairs_.begin());
+      *highest = pairs_.back();
+      pairs_.pop_back();
+    }
+  }
+
+  /// Begins again beside the pairs that are good enough, with vectors that are not.
+  void refine(const Result<Vector>& result);
+
+  // The results: solvers/lanczos/search_result.hpp.
+  void observe();
+  Step step() const;
+  Result<Vector> finish(bool found);
+
+  const Context& context() const { return problem_.a.context(); }
+  std::int64_t reductions() const { return context().reductions() - first_reduction_; }
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+
+  Problem<Vector> problem_;
+  Vector deflation_;
+  LanczosOptions options_;
+  Real sign_;
+  std::int64_t applications_ = 0;
+  CountedOperator<Vector> apply_;
+  Accuracy<Real> accuracy_;
+  FilterChoice<Vector> filter_;
+  RenewedSearch<Real> renewal_;
+  SearchCheckpoint<Vector> checkpoint_;
+  Stopping stopping_;
+  KrylovSpace<Vector> space_;
+  Vector vectors_;
+  std::vector<Pair> pairs_;  // locked, in the order of their columns
+  std::vector<Step> history_;
+  std::int64_t found_at_once_ = 0;  // at the latest restart that found any
+  int refinements_ = 0;
+  std::int64_t restarts_ = 0;
+  std::int64_t first_reduction_;
+  Clock::time_point begin_ = Clock::now();
+};
+
+}  // namespace blockvec::solvers

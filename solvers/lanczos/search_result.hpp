@@ -1,0 +1,127 @@
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "solvers/lanczos/search.hpp"
+
+/// What a Lanczos search tells: after each block, and at its end.
+namespace blockvec::solvers {
+
+template <class Vector>
+void LanczosSearch<Vector>::observe() {
+  if (filter_.transform().degree() == 0) {
+    for (std::size_t i = 0; i < space_.values().size(); ++i) {
+      accuracy_.see_value(space_.values()[i]);
+      filter_.see_value(space_.values()[i], space_.residuals()[i]);
+    }
+  }
+  history_.push_back(step());
+  stopping_.see(history_.back(), checkpoint_.is_due());
+}
+
+template <class Vector>
+Step LanczosSearch<Vector>::step() const {
+  Step step;
+  step.restart = restarts_;
+  step.converged = std::min(std::ssize(pairs_), options_.wanted);
+  step.seconds = seconds();
+  step.reductions = reductions();
+  step.applications = applications_;
+  step.filter_degree = filter_.transform().degree();
+
+  std::vector<Pair> known = pairs_;
+  for (std::int64_t i = 0; i < std::min(space_.active(), options_.wanted); ++i) {
+    const Real value = filter_.transform().eigenvalue(space_.values()[static_cast<std::size_t>(i)]);
+    known.push_back({value, accuracy_.bounded(estimate(i)), 0});
+  }
+  std::stable_sort(known.begin(), known.end(), has_lower_value<Real>);
+  known.resize(std::min(known.size(), static_cast<std::size_t>(options_.wanted)));
+  for (const Pair& pair : known) step.residuals.push_back(static_cast<double>(pair.residual));
+
+  std::vector<Pair> found = pairs_;
+  std::sort(found.begin(), found.end(), has_lower_value<Real>);
+  found.resize(static_cast<std::size_t>(step.converged));
+  for (const Pair& pair : found) {
+    step.eigenvalues.push_back(static_cast<double>(sign_ * pair.value));
+    step.residual_norms.push_back(static_cast<double>(pair.residual));
+  }
+  return step;
+}
+
+/// The wanted ones of all pairs that were found, with residuals recomputed from A.
+template <class Vector>
+Result<Vector> LanczosSearch<Vector>::finish(bool found) {
+  const std::int64_t missing = std::max<std::int64_t>(0, options_.wanted - std::ssize(pairs_));
+  if (stopping_.is_asked()) space_.settle(missing);
+  const std::int64_t columns = space_.locked() + (found ? 0 : std::min(missing, space_.active()));
+  const std::int64_t width = std::min(columns, options_.wanted);
+  const Vector basis = space_.leading_vectors(columns);
+
+  Result<Vector> result;
+  result.vectors = vectors_.columns(0, width);
+  // Pairs that were found at once are Ritz pairs, and their residuals known.
+  const bool is_done = found && width == options_.wanted && columns == width && found_at_once_ == width;
+  is_done ? copy(basis, result.vectors) : lowest_ritz_vectors(apply_, basis, result.vectors);
+  const std::vector<Pair> recomputed = is_done ? pairs_ : measure(result.vectors);
+
+  std::vector<Pair> estimated = pairs_;
+  for (std::int64_t i = 0; i < columns - space_.locked(); ++i) {
+    const Real value = filter_.transform().eigenvalue(space_.values()[static_cast<std::size_t>(i)]);
+    estimated.push_back({value, 0, estimate(i)});
+  }
+  std::sort(estimated.begin(), estimated.end(), has_lower_value<Real>);
+  bool is_right = found && width == options_.wanted;
+  for (std::size_t i = 0; i < recomputed.size(); ++i) {
+    result.eigenvalues.push_back(static_cast<double>(sign_ * recomputed[i].value));
+    result.residual_norms.push_back(static_cast<double>(recomputed[i].residual));
+    result.residual_estimates.push_back(static_cast<double>(accuracy_.bounded(estimated[i].estimate)));
+    if (!(recomputed[i].residual <= accuracy_.tolerance())) is_right = false;
+  }
+  if (is_right) {
+    result.status = Status::converged;
+  } else if (!space_.trouble().empty()) {
+    result.status = Status::breakdown;
+    result.why = "a block could not be made orthonormal: " + space_.trouble();
+  } else if (!found && stopping_.is_asked()) {
+    result.status = Status::stopped;
+    result.why = stopping_.why();
+  } else {
+    result.why = found ? "residuals recomputed from A stay above the tolerance"
+                       : "not converged within " + std::to_string(restarts_) + " restarts";
+  }
+  result.orthogonality_loss = static_cast<double>(orth::orthogonality_loss(result.vectors));
+  result.norm_estimate = static_cast<double>(accuracy_.norm);
+  result.restarts = restarts_;
+  result.starts = renewal_.starts;
+  result.applications = applications_;
+  result.reductions = reductions();
+  result.filter_degree = filter_.transform().degree();
+  result.seconds = seconds();
+  result.history = history_;
+  return result;
+}
+
+template <class Vector>
+void LanczosSearch<Vector>::refine(const Result<Vector>& result) {
+  std::vector<std::int64_t> good;
+  std::vector<std::int64_t> bad;
+  pairs_.clear();
+  for (std::int64_t i = 0; i < result.vectors.width(); ++i) {
+    const auto index = static_cast<std::size_t>(i);
+    const auto residual = static_cast<Real>(result.residual_norms[index]);
+    if (residual <= accuracy_.strict_tolerance()) {
+      good.push_back(i);
+      pairs_.push_back({sign_ * static_cast<Real>(result.eigenvalues[index]), residual, residual});
+    } else if (std::ssize(bad) < options_.block) {
+      bad.push_back(i);
+    }
+  }
+  accuracy_.distrust *= 4;
+  renewal_.is_check = false;
+  renewal_.found = 0;
+  space_.start_from(result.vectors, good, bad);
+}
+
+}  // namespace blockvec::solvers

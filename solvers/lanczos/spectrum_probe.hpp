@@ -1,0 +1,150 @@
+#pragma once
+
+#include <algorithm>
+#include <blockvec/blockvec.hpp>
+#include <blockvec/orth/dense.hpp>
+#include <blockvec/solvers/operator.hpp>
+#include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace blockvec::solvers {
+
+/// Where a filter is to cut the spectrum of sign * A, and what else a look at it tells.
+template <class Real>
+struct SpectrumBounds {
+  Real lowest;  ///< a Ritz value near the lower end
+  Real cut;     ///< a Ritz value with about as many eigenvalues below it as were asked for, or more
+  Real top;     ///< no eigenvalue is above, in all likelihood
+  Real norm;    ///< of A at least this: the largest Ritz value in absolute terms
+  /// More eigenvalues than were asked for lie so close to the lowest one that the cut had to be put above them: a level
+  /// of many copies, or nearly so.
+  bool is_crowded;
+};
+
+/// Lanczos from one random vector, short and without reorthogonalisation: far cheaper than steps in blocks, and it sees
+/// the ends of the spectrum first. Its Ritz values and the squared first entries of their vectors are a quadrature of
+/// the spectral density, since a random vector weighs all eigenvectors alike on average: n times the weights up to a
+/// Ritz value estimate how many eigenvalues lie up to there (Lin, Saad, Yang 2016, SIAM Review 58, 34). It goes on
+/// until the second Ritz value has no more than `count` eigenvalues below it, `most_steps` at most. The largest Ritz
+/// value plus its residual bounds the spectrum in practice (Zhou, Li 2011). Nothing where there are too few eigenvalues
+/// to cut between. Cost: each step applies A to one column, four passes over a column, two reductions.
+template <class Vector>
+class SpectrumProbe {
+ public:
+  using Scalar = typename Vector::Scalar;
+  using Space = typename Vector::Space;
+  using Real = RealOf<Scalar>;
+  using Bounds = SpectrumBounds<Real>;
+
+  /// The columns of `deflation`, orthonormal, stay out of the search; that takes another reduction a step.
+  SpectrumProbe(const AnyOperator<Vector>& a, Real sign, const Vector& deflation = {})
+      : a_(a),
+        sign_(sign),
+        deflation_(deflation),
+        current_(a.context(), a.rows(), 1, "Lanczos vector"),
+        previous_(a.context(), a.rows(), 1, "Lanczos vector"),
+        dot_(a.context(), 1, 1, "BlockVec::solvers::probe_dot"),
+        norm_(a.context(), 1, 1, "BlockVec::solvers::probe_norm"),
+        coefficients_(a.context(), deflation.width(), 1, "BlockVec::solvers::probe_coefficients") {}
+
+  /// The cut is at least `least_gap` times the width of the spectrum above the lowest Ritz value, whatever the count: a
+  /// level wider than the count is not cut.
+  std::optional<Bounds> run(Real count, Real least_gap, std::uint64_t seed) {
+    constexpr int most_steps = 60;
+    constexpr int steps_between_looks = 4;
+    fill_random(current_, seed);
+    deflate(current_);
+    scale(current_, Scalar(1 / norm(current_)));
+    std::optional<Bounds> bounds;
+    for (int steps = 1; steps <= most_steps; ++steps) {
+      const bool goes_on = step();
+      if (goes_on && steps % steps_between_looks != 0) continue;
+      bounds = look(count, least_gap);
+      if (is_resolved_ || !goes_on) break;
+    }
+    return bounds;
+  }
+
+  /// Columns that A was applied to.
+  std::int64_t applications() const { return static_cast<std::int64_t>(diagonal_.size()); }
+
+ private:
+  /// One step of the three-term recurrence. False: the Krylov space is invariant.
+  bool step() {
+    const Real before = coupling_.empty() ? Real(0) : coupling_.back();
+    a_.apply(Scalar(sign_), Scalar(0), current_, Scalar(-before), previous_);
+    column_dots(current_, previous_, dot_);
+    const Scalar quotient = dot_.to_host()(0, 0);
+    axpby(-quotient, current_, Scalar(1), previous_);
+    deflate(previous_);
+    if constexpr (ScalarTraits<Scalar>::is_complex) {
+      diagonal_.push_back(quotient.real());
+    } else {
+      diagonal_.push_back(quotient);
+    }
+    coupling_.push_back(norm(previous_));
+    size_ = std::max({size_, std::abs(diagonal_.back()), coupling_.back()});
+    if (!(coupling_.back() > std::sqrt(epsilon<Scalar>) * size_)) return false;
+    scale(previous_, Scalar(1 / coupling_.back()));
+    std::swap(previous_, current_);
+    return true;
+  }
+
+  std::optional<Bounds> look(Real count, Real least_gap) {
+    const auto n = diagonal_.size();
+    HostMatrix<Real> t("BlockVec::solvers::tridiagonal", n, n);
+    for (std::size_t i = 0; i < n; ++i) {
+      t(i, i) = diagonal_[i];
+      if (i + 1 < n) t(i, i + 1) = coupling_[i];
+    }
+    const auto extent = static_cast<std::int64_t>(n);
+    const SmallMatrix<Real> z(a_.context(), extent, extent);
+    const SmallMatrix<Real> row(a_.context(), 1, extent);
+    z.from_host(t);
+    orth::dense::eigendecomposition(z, row, z);
+    const auto vectors = z.to_host();
+    const auto values = row.to_host();
+    const auto rows = static_cast<Real>(a_.rows().global_rows());
+    const Real lowest = values(0, 0);
+    const Real top = values(0, n - 1) + coupling_.back() * std::abs(vectors(n - 1, n - 1));
+    Real below = 0;
+    bool is_crowded = false;
+    for (std::size_t i = 0; i < n; ++i) {
+      below += rows * vectors(0, i) * vectors(0, i);
+      if (i == 1) is_resolved_ = below <= count;
+      if (i < 1 || below < count) continue;
+      if (values(0, i) - lowest < least_gap * (top - lowest)) {
+        is_crowded = true;
+        continue;
+      }
+      return Bounds{lowest, values(0, i), top, std::max(std::abs(lowest), std::abs(values(0, n - 1))), is_crowded};
+    }
+    return std::nullopt;
+  }
+
+  void deflate(const Vector& x) {
+    if (deflation_.width() == 0) return;
+    inner_product(deflation_, x, coefficients_);
+    update(Scalar(-1), deflation_, coefficients_, Scalar(1), x);
+  }
+
+  Real norm(const Vector& x) {
+    column_norms(x, norm_);
+    return norm_.to_host()(0, 0);
+  }
+
+  AnyOperator<Vector> a_;
+  Real sign_;
+  Vector deflation_;
+  Vector current_, previous_;
+  SmallMatrix<Scalar, Space> dot_;
+  SmallMatrix<Real, Space> norm_;
+  SmallMatrix<Scalar, Space> coefficients_;
+  std::vector<Real> diagonal_, coupling_;
+  Real size_ = 0;
+  bool is_resolved_ = false;  // the second Ritz value lies low enough
+};
+
+}  // namespace blockvec::solvers

@@ -1,0 +1,164 @@
+#include "solvers/matrix_market/lines.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <blockvec/solvers/input_error.hpp>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <locale>
+#include <sstream>
+
+namespace blockvec::solvers {
+namespace {
+
+constexpr std::size_t longest_line = std::size_t{1} << 16;
+constexpr std::string_view blanks = " \t";
+
+/// std::from_chars, which knows no plus sign. Whether the whole of `text` is a number is for status and end to say.
+template <class Value>
+std::from_chars_result number_from(std::string_view text, Value& value) {
+  const bool has_plus = text.size() > 1 && text[0] == '+' && text[1] != '-';
+  return std::from_chars(text.data() + (has_plus ? 1 : 0), text.data() + text.size(), value);
+}
+
+/// What std::from_chars says is out of range: too small is as good as zero, too large is infinite.
+double out_of_range(const std::string& text) {
+  std::istringstream stream(text);
+  stream.imbue(std::locale::classic());
+  double value = 0;
+  return stream >> value ? value : HUGE_VAL;
+}
+
+}  // namespace
+
+std::string lower_case(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return result;
+}
+
+std::string shown(std::string_view text) {
+  constexpr std::size_t most = 40;
+  std::string result(text.substr(0, most));
+  std::replace_if(
+      result.begin(), result.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  return text.size() > most ? result + "..." : result;
+}
+
+MatrixMarketLines::MatrixMarketLines(const std::string& path) : path_(path), buffer_(longest_line + 1) {
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown)) throw InputError(fmt::format("{}: is a directory", path));
+  errno = 0;
+  file_.reset(gzopen(path.c_str(), "rb"));
+  if (!file_) {
+    throw InputError(fmt::format("{}: cannot be read: {}", path, std::strerror(errno == 0 ? ENOMEM : errno)));
+  }
+}
+
+void MatrixMarketLines::fail(const std::string& message) const {
+  throw InputError(fmt::format("{}:{}: {}", path_, number_, message));
+}
+
+/// Reads on behind what is left, which moves to the front.
+void MatrixMarketLines::refill() {
+  std::copy(buffer_.data() + begin_, buffer_.data() + end_, buffer_.data());
+  end_ -= begin_;
+  begin_ = 0;
+  errno = 0;
+  const int count = gzread(file_.get(), buffer_.data() + end_, static_cast<unsigned>(buffer_.size() - end_));
+  int status = Z_OK;
+  const char* const message = gzerror(file_.get(), &status);
+  if (status == Z_ERRNO) fail(fmt::format("cannot be read on from here: {}", std::strerror(errno)));
+  if (status == Z_MEM_ERROR) fail("no memory for what gzip needs");
+  at_end_ = count <= 0;
+  if (count > 0) end_ += static_cast<std::size_t>(count);
+  if (at_end_ && status != Z_OK && status != Z_STREAM_END) {
+    const std::string_view text = message;
+    const bool has_path = text.rfind(path_ + ": ", 0) == 0;
+    fail(fmt::format("the gzip stream is damaged: {}", has_path ? text.substr(path_.size() + 2) : text));
+  }
+}
+
+bool MatrixMarketLines::next_line() {
+  std::size_t length = 0;  // of the line, as far as it is known
+  bool ends = false;
+  while (true) {
+    const char* const line = buffer_.data() + begin_;
+    const void* const line_feed = std::memchr(line + length, '\n', end_ - begin_ - length);
+    ends = line_feed != nullptr;
+    length = ends ? static_cast<std::size_t>(static_cast<const char*>(line_feed) - line) : end_ - begin_;
+    if (ends || at_end_) break;
+    if (length > longest_line) fail(fmt::format("the next line is longer than {} bytes", longest_line));
+    refill();
+  }
+  if (!ends && length == 0) return false;
+  rest_ = std::string_view(buffer_.data() + begin_, length);
+  begin_ += length + (ends ? 1 : 0);
+  ++number_;
+  if (!rest_.empty() && rest_.back() == '\r') rest_.remove_suffix(1);
+  return true;
+}
+
+bool MatrixMarketLines::next_data_line() {
+  while (next_line()) {
+    const std::size_t first = rest_.find_first_not_of(blanks);
+    if (first != std::string_view::npos && rest_[first] != '%') return true;
+  }
+  return false;
+}
+
+std::string_view MatrixMarketLines::word() {
+  const std::size_t begin = rest_.find_first_not_of(blanks);
+  if (begin == std::string_view::npos) return {};
+  const std::size_t end = std::min(rest_.find_first_of(blanks, begin), rest_.size());
+  const std::string_view result = rest_.substr(begin, end - begin);
+  rest_.remove_prefix(end);
+  return result;
+}
+
+std::string_view MatrixMarketLines::required_word(std::string_view what) {
+  const std::string_view text = word();
+  if (text.empty()) fail(fmt::format("the {} is missing", what));
+  return text;
+}
+
+std::int64_t MatrixMarketLines::integer(std::string_view what) {
+  const std::string_view text = required_word(what);
+  std::int64_t value = 0;
+  const auto [end, status] = number_from(text, value);
+  if (status != std::errc() || end != text.data() + text.size()) {
+    fail(fmt::format("the {} \"{}\" is not an integer of 64 bits", what, shown(text)));
+  }
+  return value;
+}
+
+double MatrixMarketLines::real(std::string_view what) {
+  const std::string_view text = required_word(what);
+  std::string_view number = text;
+  std::string with_e;
+  if (const std::size_t exponent = text.find_first_of("Dd"); exponent != std::string_view::npos) {
+    with_e = text;
+    with_e[exponent] = 'e';
+    number = with_e;
+  }
+  double value = 0;
+  const auto [end, status] = number_from(number, value);
+  const bool is_number = status != std::errc::invalid_argument && end == number.data() + number.size();
+  if (!is_number) fail(fmt::format("the {} \"{}\" is not a number", what, shown(text)));
+  if (status == std::errc::result_out_of_range) value = out_of_range(std::string(number));
+  if (!std::isfinite(value)) fail(fmt::format("the {} \"{}\" is not finite", what, shown(text)));
+  return value;
+}
+
+void MatrixMarketLines::expect_end() {
+  const std::string_view text = word();
+  if (!text.empty()) fail(fmt::format("\"{}\" is more than belongs on this line", shown(text)));
+}
+
+}  // namespace blockvec::solvers

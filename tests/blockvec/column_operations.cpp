@@ -1,0 +1,114 @@
+// Operations whose coefficients or places differ from column to column, against obvious loops.
+#include <gtest/gtest.h>
+
+#include <blockvec/column_operations.hpp>
+#include <blockvec/operations.hpp>
+#include <limits>
+#include <vector>
+
+#include "tests/support/cases.hpp"
+#include "tests/support/naive.hpp"
+
+namespace blockvec {
+namespace {
+
+using testing::expect_parts;
+using testing::message_of;
+
+template <class C>
+class ColumnOperationsTest : public ::testing::Test {
+ protected:
+  using Entry = typename C::Scalar;
+  using Block = typename C::Vector;
+
+  /// 1, -2, 3, ... one for each column.
+  template <class Number>
+  static HostMatrix<Number> coefficients(std::int64_t width) {
+    HostMatrix<Number> values("values", 1, static_cast<std::size_t>(width));
+    for (std::size_t j = 0; j < values.extent(1); ++j)
+      values(0, j) = Number(static_cast<RealOf<Entry>>((j % 2 == 0 ? 1. : -1.) * static_cast<double>(j + 1)));
+    return values;
+  }
+  static Block random(const Context& context, const RowDistribution& rows, std::int64_t width, std::uint64_t seed) {
+    const Block whole(context, rows, width + 3, "whole");  // a view inside: its leading dimension is another
+    const Block v = whole.columns(1, 1 + width);
+    fill_random(v, seed);
+    return v;
+  }
+  static RealOf<Entry> difference(Entry a, Entry b) {
+    using Kokkos::abs;
+    using std::abs;
+    return abs(a - b);
+  }
+};
+TYPED_TEST_SUITE(ColumnOperationsTest, testing::AllCases, testing::CaseName);
+
+TYPED_TEST(ColumnOperationsTest, MatchObviousLoops) {
+  using Scalar = typename TypeParam::Scalar;
+  using Real = RealOf<Scalar>;
+  const Context context = Context::world(2);
+  for (const std::int64_t width : {0, 1, 3, 8, 70}) {
+    const auto rows = RowDistribution::uniform(317, context.communicator());
+    const auto v = this->random(context, rows, width, 1), w = this->random(context, rows, width, 2);
+    const auto x = testing::on_host(v), y = testing::on_host(w.deep_copy());
+    const typename TypeParam::Small alpha(context, 1, width);
+    const typename TypeParam::RealSmall theta(context, 1, width), norms(context, 1, width);
+    const auto a = this->template coefficients<Scalar>(width);
+    const auto t = this->template coefficients<Real>(width);
+    alpha.from_host(a);
+    theta.from_host(t);
+    const auto expect_all = [&](const auto& expected) {
+      const auto got = testing::on_host(w);
+      for (std::int64_t i = 0; i < got.local_rows(); ++i) {
+        for (std::int64_t j = 0; j < width; ++j) {
+          const auto scale = static_cast<Real>(j + 4);
+          ASSERT_LE(this->difference(got.view()(i, j), expected(i, j)), 4 * scale * epsilon<Scalar>)
+              << i << ", " << j << " of " << width;
+        }
+      }
+    };
+    axpby_columns(alpha, v, Scalar(2), w);
+    expect_all([&](auto i, auto j) { return a(0, j) * x.view()(i, j) + Scalar(2) * y.view()(i, j); });
+    fill(w, Scalar(std::numeric_limits<Real>::quiet_NaN()));
+    axpby_columns(alpha, v, Scalar(0), w);
+    expect_all([&](auto i, auto j) { return a(0, j) * x.view()(i, j); });
+
+    fill_random(w, 2);
+    const auto before = context.reductions();
+    residual(v, theta, w, norms);
+    EXPECT_EQ(context.reductions() - before, 1);
+    expect_all([&](auto i, auto j) { return y.view()(i, j) - t(0, j) * x.view()(i, j); });
+    const typename TypeParam::RealSmall measured(context, 1, width);
+    column_norms(w, measured);
+    const auto n = norms.to_host(), m = measured.to_host();
+    for (std::size_t j = 0; j < n.extent(1); ++j) EXPECT_EQ(n(0, j), m(0, j));
+
+    std::vector<std::int64_t> list;  // backwards, one of them twice
+    for (std::int64_t j = 0; j < width; ++j) list.push_back(std::max<std::int64_t>(0, width - 2 - j));
+    gather_columns(v, list, w);
+    expect_all([&](auto i, auto j) { return x.view()(i, list[static_cast<std::size_t>(j)]); });
+  }
+}
+
+TYPED_TEST(ColumnOperationsTest, RefuseOperandsThatDoNotFit) {
+  using Scalar = typename TypeParam::Scalar;
+  using Vector = typename TypeParam::Vector;
+  const Context context = Context::world(1);
+  const auto rows = RowDistribution::uniform(20, context.communicator());
+  const Vector v(context, rows, 4, "basis"), w(context, rows, 4, "block"), narrow(context, rows, 2, "narrow");
+  const typename TypeParam::Small alpha(context, 1, 4);
+  const typename TypeParam::RealSmall theta(context, 1, 4), few(context, 1, 3);
+  expect_parts(message_of<ShapeError>([&] { axpby_columns(alpha, v, Scalar(1), narrow); }),
+               {"axpby_columns", "basis (20 x 4)", "narrow (20 x 2)", "same width"});
+  expect_parts(message_of<ShapeError>([&] { axpby_columns(alpha, narrow, Scalar(1), narrow); }), {"alpha is 1 x 4"});
+  expect_parts(message_of<ShapeError>([&] { residual(v, few, w, theta); }), {"residual", "theta is 1 x 3"});
+  expect_parts(message_of<ShapeError>([&] { residual(v, theta, w, few); }), {"residual", "norms is 1 x 3"});
+  expect_parts(message_of<ShapeError>([&] { residual(v, theta, v, theta); }), {"residual", "share columns"});
+  const std::int64_t list[] = {0, 4};
+  expect_parts(message_of<ShapeError>([&] { gather_columns(v, list, narrow); }),
+               {"gather_columns", "basis (20 x 4)", "narrow (20 x 2)"});
+  expect_parts(message_of<ShapeError>([&] { gather_columns(v, std::span(list, 1), narrow); }), {"a list of 1 columns"});
+}
+
+}  // namespace
+}  // namespace blockvec

@@ -1,0 +1,153 @@
+#include <gtest/gtest.h>
+
+#include <blockvec/solvers/sparse_operator.hpp>
+#include <cmath>
+#include <limits>
+
+#include "problems/anderson.hpp"
+#include "problems/graphene.hpp"
+#include "problems/heisenberg.hpp"
+#include "tests/solvers/dense.hpp"
+
+namespace blockvec::solvers {
+namespace {
+
+using namespace examples;
+
+std::vector<RowDistribution> distributions(std::int64_t rows, const Communicator& communicator) {
+  const auto ranks = static_cast<std::size_t>(communicator.size());
+  std::vector<std::int64_t> all_on_last(ranks, 0);
+  all_on_last.back() = rows;
+  std::vector<std::int64_t> uneven(ranks, 0);  // the middle ones empty
+  uneven.front() = rows / 3;
+  uneven.back() += rows - rows / 3;
+  return {RowDistribution::uniform(rows, communicator), RowDistribution::from_rows(all_on_last, communicator),
+          RowDistribution::from_rows(uneven, communicator)};
+}
+
+/// Y = alpha (A - shift) X + beta Y against the dense matrix; each rank knows all of X by its counter-based numbers.
+template <class Scalar, class Layout>
+void expect_product(const RowSource<Scalar>& source, int threads) {
+  using Kokkos::abs;
+  using std::abs;
+  const auto context = Context::world(threads);
+  const auto alone = Context::self(1);
+  const std::int64_t n = source.size();
+  const auto a = dense(source);
+  const auto all_rows = RowDistribution::uniform(n, alone.communicator());
+  for (const RowDistribution& rows : distributions(n, context.communicator())) {
+    SparseOperator<Scalar> op(context, rows, source);
+    for (const std::int64_t width : {0, 1, 2, 3, 5, 8, 16, 17, 33}) {
+      BlockVector<Scalar, Layout> full_x(alone, all_rows, width);
+      BlockVector<Scalar, Layout> full_y(alone, all_rows, width);
+      fill_random(full_x, 1);
+      fill_random(full_y, 2);
+      BlockVector<Scalar, Layout> storage(context, rows, 2 * width + 3);
+      const auto x = storage.columns(1, 1 + width);
+      const auto y = storage.columns(2 + width, 2 + 2 * width);
+      for (const double shift : {0.0, 0.75}) {
+        for (const double beta : {0.0, 1.0, -0.5}) {
+          fill(storage, Scalar(7));
+          fill_random(x, 1);
+          fill_random(y, 2);
+          if (beta == 0) fill(y, Scalar(std::numeric_limits<double>::quiet_NaN()));
+          op.apply(Scalar(1.5), Scalar(shift), x, Scalar(beta), y);
+          for (std::int64_t i = 0; i < rows.local_rows(); ++i) {
+            const auto row = static_cast<std::size_t>(rows.begin() + i);
+            for (std::size_t j = 0; j < static_cast<std::size_t>(width); ++j) {
+              Scalar expected = Scalar(beta) * full_y.view()(row, j) - Scalar(1.5 * shift) * full_x.view()(row, j);
+              double size = 2;
+              for (std::size_t k = 0; k < static_cast<std::size_t>(n); ++k) {
+                expected += Scalar(1.5) * a(row, k) * full_x.view()(k, j);
+                size += 1.5 * abs(a(row, k));
+              }
+              ASSERT_LE(abs(y.view()(static_cast<std::size_t>(i), j) - expected), 64 * epsilon<Scalar> * size)
+                  << rows.describe() << " width " << width << " row " << row << " shift " << shift << " beta " << beta;
+            }
+            const auto local = static_cast<std::size_t>(i);
+            ASSERT_EQ(storage.view()(local, 0), Scalar(7));
+            ASSERT_EQ(storage.view()(local, static_cast<std::size_t>(1 + width)), Scalar(7));
+            ASSERT_EQ(storage.view()(local, static_cast<std::size_t>(2 + 2 * width)), Scalar(7));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(SparseOperator, MultipliesAsTheDenseMatrix) {
+  for (const int threads : {1, 3}) {
+    expect_product<double, RowMajor>(Anderson({3, 4, 5}, 2, 1), threads);
+    expect_product<double, ColumnMajor>(Anderson({3, 4, 5}, 2, 1), threads);
+    expect_product<double, RowMajor>(SpinChain(6, 3, true, 1), threads);
+    expect_product<Complex<double>, RowMajor>(Graphene<Complex<double>>({6, 3}, 1, 6), threads);
+    expect_product<Complex<double>, ColumnMajor>(Graphene<Complex<double>>({6, 3}, 1, 6), threads);
+    expect_product<double, RowMajor>(SpinChain(3, 0, false, 1), threads);  // one row, so most ranks have none
+  }
+}
+
+TEST(SparseOperator, CountsAndRecords) {
+  const auto context = Context::world();
+  const Anderson model({4, 4, 4}, 1, 1);
+  const auto rows = RowDistribution::uniform(model.size(), context.communicator());
+  SparseOperator<double> op(context, rows, model);
+  EXPECT_EQ(op.nonzeros(), 64 * 7);
+  EXPECT_EQ(op.ghosts() == 0, context.communicator().size() == 1);
+  BlockVector<double> x(context, rows, 3);
+  BlockVector<double> y(context, rows, 3);
+  op.apply(x, y);
+  const std::int64_t allocations = context.workspace().allocations();
+  const std::int64_t reductions = context.reductions();
+  context.profile().start();
+  op.apply(x, y);
+  EXPECT_EQ(context.workspace().allocations(), allocations);
+  EXPECT_EQ(context.reductions(), reductions);
+  ASSERT_EQ(context.profile().records().size(), 1U);
+  EXPECT_EQ(context.profile().records()[0].name, operation_name(Operation::user_operator));
+  EXPECT_EQ(op.applications(), 6);
+}
+
+/// One row is wrong in a way of its own.
+class BadRow final : public RowSource<double> {
+ public:
+  BadRow(std::int64_t column, double value) : column_(column), value_(value) {}
+  std::int64_t size() const override { return 5; }
+  void append_row(std::int64_t row, RowEntries<double>& entries) const override {
+    entries.add(row == 3 ? column_ : row, row == 3 ? value_ : 1.0);
+  }
+  std::string describe() const override { return "bad"; }
+
+ private:
+  std::int64_t column_;
+  double value_;
+};
+
+template <class Body>
+std::string message_of(Body&& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(SparseOperator, NamesWhatIsWrong) {
+  const auto context = Context::self();
+  const auto five = RowDistribution::uniform(5, context.communicator());
+  EXPECT_EQ(message_of([&] { SparseOperator<double>(context, five, BadRow(5, 1)); }),
+            "row 3 has an entry in column 5 of a matrix with 5 columns");
+  EXPECT_EQ(
+      message_of([&] { SparseOperator<double>(context, five, BadRow(1, std::numeric_limits<double>::infinity())); }),
+      "entry (3, 1) of the matrix is not finite");
+  const auto six = RowDistribution::uniform(6, context.communicator());
+  EXPECT_NE(message_of([&] { SparseOperator<double>(context, six, BadRow(1, 1)); }).find("for a matrix of 5 rows"),
+            std::string::npos);
+  SparseOperator<double> op(context, five, BadRow(1, 1));
+  BlockVector<double> x(context, five, 2);
+  BlockVector<double> y(context, five, 3);
+  EXPECT_NE(message_of([&] { op.apply(x, y); }).find("both must have the same width"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace blockvec::solvers
