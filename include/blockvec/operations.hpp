@@ -72,8 +72,8 @@ requires(!is_host_space<Space>) void gram_schmidt_sweep(
 struct SweepSteps {
   bool subtracts = false, applies = false, forms_p = false, forms_g = false;
 };
-/// Words of tall data that gram_schmidt_sweep and InnerProducts::add_swept move for each row, with small matrices on the
-/// host.
+/// Words of tall data that gram_schmidt_sweep and InnerProducts::add_swept move for each row, where small matrices lie
+/// on the host.
 template <class Scalar, class Layout, class Space>
 std::int64_t sweep_words(std::span<const std::type_identity_t<BlockVector<Scalar, Layout, Space>>> v,
                          const BlockVector<Scalar, Layout, Space>& w, const SweepSteps& steps);

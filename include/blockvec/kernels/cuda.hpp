@@ -137,8 +137,8 @@ void gram_schmidt_products(std::span<const std::type_identity_t<Matrix<const T>>
                            std::type_identity_t<Matrix<const T>> w, std::type_identity_t<Matrix<const T>> image,
                            Matrix<T> p, const CudaExecution& execution, const unsigned* condition = nullptr);
 
-/// Whether gram_schmidt_sweep of such operands takes one pass on the current device: one that `changes` W, one that forms
-/// products, or both. Throws CudaError where there is no device.
+/// Whether gram_schmidt_sweep of such operands takes one pass on the current device: one that `changes` W, one that
+/// `multiplies`, or both. Throws CudaError where there is no device.
 template <class T>
 bool cuda_sweeps_in_one_pass(std::span<const std::type_identity_t<Matrix<const T>>> v,
                              std::type_identity_t<Matrix<const T>> w, bool changes, bool multiplies);
