@@ -247,11 +247,11 @@ class Orthogonalizer {
 
   /// Both: W_in = V S + Q R, [V Q] orthonormal. V may have no columns. Default method: one or two sweeps, each one
   /// reduction; 2m + 3b words a row for one, 3m + 5b for two. The same on a device where a change and the next products
-  /// are one pass (kernels::cuda_sweeps_in_one_pass); elsewhere there 2m + 3b each where W follows V in one block vector,
-  /// and 2m + 6b where it does not. The host waits once a sweep, for its verdict; where W follows V the device is at the
-  /// change of W meanwhile (see submit). With a metric 2m + 5b each, and 2b at first, products being those of V and B W:
-  /// B comes between them and the change of W. Where B V is at hand, m + 2b each for B W instead of an application. With
-  /// a metric, too, the host waits once a reduction, and for what B waits for.
+  /// are one pass (kernels::cuda_sweeps_in_one_pass); elsewhere there 2m + 3b each where W follows V in one block
+  /// vector, and 2m + 6b where it does not. The host waits once a sweep, for its verdict; where W follows V the device
+  /// is at the change of W meanwhile (see submit). With a metric 2m + 5b each, and 2b at first, products being those of
+  /// V and B W: B comes between them and the change of W. Where B V is at hand, m + 2b each for B W instead of an
+  /// application. With a metric, too, the host waits once a reduction, and for what B waits for.
   template <class Scalar, class Layout, class Space>
   Result project_and_normalize(const std::type_identity_t<Basis<Scalar, Layout, Space>>& v,
                                const BlockVector<Scalar, Layout, Space>& w,
@@ -259,12 +259,12 @@ class Orthogonalizer {
                                const std::type_identity_t<SmallMatrix<Scalar, Space>>* r = nullptr,
                                const std::type_identity_t<Metric<Scalar, Layout, Space>>* metric = nullptr);
 
-  /// project_and_normalize in two halves: this one queues both sweeps, needed or not, and get() of what it returns waits
-  /// once for their verdicts and does the rest. What is ordered on the context's instance in between sees W after as many sweeps as
-  /// the device found needed and could trust, one or two. For the rare block that needs more, get() changes W again,
-  /// and left_to_device() tells. S and R are set by get(). V is read, and W written, until get() returns: they keep
-  /// their values till then; what changes them earlier makes S, R and a W that get() changes wrong. This object, its
-  /// options and its place stay as they are as well.
+  /// project_and_normalize in two halves: this one queues both sweeps, needed or not, and get() of what it returns
+  /// waits once for their verdicts and does the rest. What is ordered on the context's instance in between sees W after
+  /// as many sweeps as the device found needed and could trust, one or two. For the rare block that needs more, get()
+  /// changes W again, and left_to_device() tells. S and R are set by get(). V is read, and W written, until get()
+  /// returns: they keep their values till then; what changes them earlier makes S, R and a W that get() changes wrong.
+  /// This object, its options and its place stay as they are as well.
   ///
   /// Sweeps are queued in device memory, without a metric, of up to 64 columns that follow V in one block vector (or
   /// without V, by CholQR or CholQR2), where the method begins with PIP by Cholesky (pipi+, pip, pip+, p-1s, p-1s2s,
