@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 /// Scalars of sparse products: a scalar is `parts` real numbers.
@@ -48,7 +49,10 @@ __device__ inline void load(Scalar<Real, parts> (&to)[vector], const Real* from)
   using W = Word<access_bytes<Scalar<Real, parts>, vector, whole>>;
   constexpr int words = static_cast<int>(sizeof to / sizeof(W));
 #pragma unroll
-  for (int i = 0; i < words; ++i) reinterpret_cast<W*>(to)[i] = __ldg(reinterpret_cast<const W*>(from) + i);
+  for (int i = 0; i < words; ++i) {
+    const W word = __ldg(reinterpret_cast<const W*>(from) + i);
+    memcpy(reinterpret_cast<char*>(to) + i * sizeof(W), &word, sizeof(W));
+  }
 }
 /// Reads what the kernel may write, which the read-only cache must not hold.
 template <bool whole, int vector, class Real, int parts>
@@ -56,14 +60,21 @@ __device__ inline void load_written(Scalar<Real, parts> (&to)[vector], const Rea
   using W = Word<access_bytes<Scalar<Real, parts>, vector, whole>>;
   constexpr int words = static_cast<int>(sizeof to / sizeof(W));
 #pragma unroll
-  for (int i = 0; i < words; ++i) reinterpret_cast<W*>(to)[i] = __ldcs(reinterpret_cast<const W*>(from) + i);
+  for (int i = 0; i < words; ++i) {
+    const W word = __ldcs(reinterpret_cast<const W*>(from) + i);
+    memcpy(reinterpret_cast<char*>(to) + i * sizeof(W), &word, sizeof(W));
+  }
 }
 template <bool whole, int vector, class Real, int parts>
 __device__ inline void store(Real* to, const Scalar<Real, parts> (&from)[vector]) {
   using W = Word<access_bytes<Scalar<Real, parts>, vector, whole>>;
   constexpr int words = static_cast<int>(sizeof from / sizeof(W));
 #pragma unroll
-  for (int i = 0; i < words; ++i) __stcs(reinterpret_cast<W*>(to) + i, reinterpret_cast<const W*>(from)[i]);
+  for (int i = 0; i < words; ++i) {
+    W word;
+    memcpy(&word, reinterpret_cast<const char*>(from) + i * sizeof(W), sizeof(W));
+    __stcs(reinterpret_cast<W*>(to) + i, word);
+  }
 }
 
 /// A cache policy for what is read once: it does not displace X from the second-level cache.
