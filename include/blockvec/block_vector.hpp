@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <type_traits>
 
 namespace blockvec {
 
@@ -18,6 +19,13 @@ namespace blockvec {
 /// is RowMajor or ColumnMajor, Space a Kokkos memory space.
 template <class Scalar_, class Layout_ = RowMajor, class Space_ = DefaultSpace>
 class BlockVector {
+  static_assert(is_block_scalar<Scalar_>,
+                "a block vector holds float, double, blockvec::Complex<float> or blockvec::Complex<double>");
+  static_assert(std::is_same_v<Layout_, RowMajor> || std::is_same_v<Layout_, ColumnMajor>,
+                "the layout of a block vector is blockvec::RowMajor or blockvec::ColumnMajor");
+  static_assert(is_block_space<Space_>,
+                "a block vector lives in Kokkos::HostSpace, or in Kokkos::CudaSpace where Kokkos is built for CUDA");
+
  public:
   using Scalar = Scalar_;
   using Layout = Layout_;

@@ -2,6 +2,7 @@
 
 /// Block vectors, all of it; the orthogonalisation methods are in <blockvec/orth/orthogonalizer.hpp>.
 #include <blockvec/block_vector.hpp>
+#include <blockvec/column_operations.hpp>
 #include <blockvec/communicator.hpp>
 #include <blockvec/context.hpp>
 #include <blockvec/environment.hpp>

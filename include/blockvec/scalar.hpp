@@ -28,6 +28,12 @@ struct ScalarTraits<Complex<T>> {
   static constexpr bool is_complex = true;
 };
 
+/// Whether block vectors can hold it.
+template <class Scalar>
+inline constexpr bool is_block_scalar =
+    std::is_same_v<Scalar, float> || std::is_same_v<Scalar, double> || std::is_same_v<Scalar, Complex<float>> ||
+    std::is_same_v<Scalar, Complex<double>>;
+
 template <class Scalar>
 using RealOf = typename ScalarTraits<Scalar>::Real;
 

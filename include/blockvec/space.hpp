@@ -31,6 +31,10 @@ struct SpaceTraits<Kokkos::CudaSpace> {
 };
 #endif
 
+/// Whether block vectors can live there.
+template <class Space>
+inline constexpr bool is_block_space = requires { typename SpaceTraits<Space>::Execution; };
+
 template <class Space>
 using ExecutionSpaceOf = typename SpaceTraits<Space>::Execution;
 template <class Space>
