@@ -56,7 +56,9 @@ void expect_all_tsmttsm(std::int64_t k, std::int64_t m, std::int64_t n, const Pl
       for (std::int64_t j = 0; j < n; ++j) {
         ASSERT_LE(std::abs(Wide(c(i, j)) - expected(i, j)), bound * scale[static_cast<std::size_t>(i * n + j)])
             << "entry " << i << ", " << j;
-        if (same) ASSERT_EQ(c(i, j), std::conj(c(j, i))) << "entry " << i << ", " << j;
+        if (same) {
+          ASSERT_EQ(c(i, j), std::conj(c(j, i))) << "entry " << i << ", " << j;
+        }
       }
     }
   }
