@@ -11,15 +11,6 @@ namespace blockvec {
 namespace {
 
 template <class Scalar>
-struct ColumnTimes {
-  const Scalar* alpha;
-  std::int64_t step;
-  KOKKOS_FUNCTION Scalar operator()(Position position, const Scalar& x) const {
-    return alpha[position.column * step] * x;
-  }
-};
-
-template <class Scalar>
 struct ColumnCombination {
   const Scalar* alpha;
   std::int64_t step;
@@ -74,7 +65,7 @@ void axpby_columns(const SmallMatrix<Scalar, Space>& alpha, const BlockVector<Sc
   require_same_shape("axpby_columns", v, w);
   require_small("axpby_columns", "alpha", alpha, 1, v.width(), v);
   if (beta == Scalar(0)) {
-    assign_columns(v, w, 2, ColumnTimes<Scalar>{alpha.data(), alpha.ld()});
+    assign_columns(v, w, 2, TimesOfColumn<Scalar>{alpha.data(), alpha.ld()});
   } else {
     assign_columns(v, w, 3, ColumnCombination<Scalar>{alpha.data(), alpha.ld(), beta});
   }

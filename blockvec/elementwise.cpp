@@ -129,15 +129,6 @@ struct Times {
 };
 
 template <class Scalar>
-struct TimesOfColumn {
-  const Scalar* factor;
-  std::int64_t step;
-  KOKKOS_FUNCTION Scalar operator()(Position position, const Scalar& x) const {
-    return factor[position.column * step] * x;
-  }
-};
-
-template <class Scalar>
 struct Combination {
   Scalar alpha, beta;
   KOKKOS_FUNCTION Scalar operator()(const Scalar& x, const Scalar& y) const { return alpha * x + beta * y; }

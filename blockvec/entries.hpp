@@ -36,6 +36,16 @@ struct Position {
   std::int64_t row, column;
 };
 
+/// Multiplies each column by a factor of its own; the factors lie `step` apart.
+template <class Scalar>
+struct TimesOfColumn {
+  const Scalar* factor;
+  std::int64_t step;
+  KOKKOS_FUNCTION Scalar operator()(Position position, const Scalar& x) const {
+    return factor[position.column * step] * x;
+  }
+};
+
 template <class Scalar>
 struct Constant {
   Scalar value;

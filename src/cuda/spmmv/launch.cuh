@@ -1,6 +1,5 @@
 #pragma once
 
-#include <complex>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
@@ -11,26 +10,16 @@
 #include "src/cuda/spmmv/sell.cuh"
 #include "src/cuda/spmmv/sell_columns.cuh"
 #include "src/dispatch/cuda/spmmv.hpp"
+#include "src/real.hpp"
 
 /// From a configuration to kernels. One file a scalar type includes this, so that they are compiled side by side.
 namespace blockvec::kernels::cuda {
 
 template <class T>
-struct RealOf {
-  using type = T;
-  static constexpr int parts = 1;
-};
-template <class T>
-struct RealOf<std::complex<T>> {
-  using type = T;
-  static constexpr int parts = 2;
-};
-
-template <class T>
 class SpmmvLaunch {
  public:
-  using Real = typename RealOf<T>::type;
-  static constexpr int parts = RealOf<T>::parts;
+  using Real = real_t<T>;
+  static constexpr int parts = real_parts<T>;
 
   SpmmvLaunch(const SpmmvCall<T>& call, const dispatch::SpmmvConfiguration& configuration, CUstream_st* stream)
       : call_(call),

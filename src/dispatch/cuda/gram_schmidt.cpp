@@ -23,7 +23,7 @@ struct Widths {
   std::size_t count = 0;
 
   void add(std::int64_t width) { of[count++] = width; }
-  /// Of the matrices from one number up to another.
+  /// Returns the columns of the matrices begin, ..., end - 1.
   std::int64_t sum(std::size_t begin, std::size_t end) const {
     std::int64_t total = 0;
     for (std::size_t i = begin; i < end; ++i) total += of[i];
