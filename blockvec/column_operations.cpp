@@ -5,7 +5,7 @@
 
 #include "blockvec/checks.hpp"
 #include "blockvec/entries.hpp"
-#include "blockvec/timer.hpp"
+#include <blockvec/timer.hpp>
 
 namespace blockvec {
 namespace {

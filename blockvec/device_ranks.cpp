@@ -148,11 +148,23 @@ void DeviceRanks::all_reduce(void* values, std::size_t count, WireType type, CUs
   check(ncclAllReduce(values, values, count, nccl_type(type), ncclSum, nccl_, stream), "ncclAllReduce", nccl_);
 }
 
+void DeviceRanks::exchange(std::span<const Message> sends, std::span<const Message> receives, CUstream_st* stream) {
+  check(ncclGroupStart(), "ncclGroupStart", nccl_);
+  for (const Message& message : receives) {
+    check(ncclRecv(message.data, message.bytes, ncclInt8, message.rank, nccl_, stream), "ncclRecv", nccl_);
+  }
+  for (const Message& message : sends) {
+    check(ncclSend(message.data, message.bytes, ncclInt8, message.rank, nccl_, stream), "ncclSend", nccl_);
+  }
+  check(ncclGroupEnd(), "ncclGroupEnd", nccl_);
+}
+
 #else
 
 std::string DeviceRanks::start_nccl() { return "built without NCCL"; }
 DeviceRanks::~DeviceRanks() = default;
 void DeviceRanks::all_reduce(void*, std::size_t, WireType, CUstream_st*) {}
+void DeviceRanks::exchange(std::span<const Message>, std::span<const Message>, CUstream_st*) {}
 
 #endif
 

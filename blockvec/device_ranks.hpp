@@ -4,6 +4,7 @@
 
 #include <blockvec/config.hpp>
 #include <cstddef>
+#include <span>
 #include <string>
 
 #include "blockvec/device_transport.hpp"
@@ -33,6 +34,8 @@ class DeviceRanks {
   void all_gather(const void* mine, void* all, std::size_t bytes, CUstream_st* stream);
   /// The sum, in place. With NCCL alone.
   void all_reduce(void* values, std::size_t count, WireType type, CUstream_st* stream);
+  /// Messages between pairs of ranks. With NCCL alone.
+  void exchange(std::span<const Message> sends, std::span<const Message> receives, CUstream_st* stream);
 
  private:
   DeviceFacts facts(DeviceTransport wish) const;

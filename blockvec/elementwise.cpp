@@ -11,7 +11,7 @@
 #include "blockvec/instantiate.hpp"
 #include "blockvec/kernel_calls.hpp"
 #include "blockvec/reproducible.hpp"
-#include "blockvec/timer.hpp"
+#include <blockvec/timer.hpp>
 
 namespace blockvec {
 namespace {

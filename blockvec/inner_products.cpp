@@ -9,7 +9,7 @@
 #include "blockvec/kernel_calls.hpp"
 #include "blockvec/reproducible.hpp"
 #include "blockvec/sweep.hpp"
-#include "blockvec/timer.hpp"
+#include <blockvec/timer.hpp>
 
 namespace blockvec {
 namespace {

@@ -220,6 +220,11 @@ class MpiBackend final : public CommunicatorBackend {
     if (devices_->transport() == DeviceTransport::nccl) return devices_->all_reduce(values, count, type, stream);
     all_reduce(values, count, type, Reduction::sum);
   }
+  void exchange_on_device(std::span<const Message> sends, std::span<const Message> receives,
+                          CUstream_st* stream) override {
+    if (devices_->transport() == DeviceTransport::nccl) return devices_->exchange(sends, receives, stream);
+    exchange(sends, receives);
+  }
 #endif
 
  private:

@@ -6,7 +6,7 @@
 #include "blockvec/instantiate.hpp"
 #include "blockvec/kernel_calls.hpp"
 #include "blockvec/sweep.hpp"
-#include "blockvec/timer.hpp"
+#include <blockvec/timer.hpp>
 
 namespace blockvec {
 

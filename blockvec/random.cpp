@@ -8,7 +8,7 @@
 #include "blockvec/checks.hpp"
 #include "blockvec/entries.hpp"
 #include "blockvec/instantiate.hpp"
-#include "blockvec/timer.hpp"
+#include <blockvec/timer.hpp>
 
 namespace blockvec {
 namespace {

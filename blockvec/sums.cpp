@@ -6,7 +6,7 @@
 
 #include "blockvec/add_ranks.hpp"
 #include "blockvec/instantiate.hpp"
-#include "blockvec/timer.hpp"
+#include <blockvec/timer.hpp>
 
 namespace blockvec {
 

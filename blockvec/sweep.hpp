@@ -9,7 +9,7 @@
 
 #include "blockvec/checks.hpp"
 #include "blockvec/kernel_calls.hpp"
-#include "blockvec/timer.hpp"
+#include <blockvec/timer.hpp>
 
 /// A sweep of block Gram-Schmidt on this rank's rows: what gram_schmidt_sweep and InnerProducts::add_swept share.
 namespace blockvec {

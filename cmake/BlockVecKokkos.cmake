@@ -57,7 +57,10 @@ function(blockvec_compile_as_kokkos)
     list(FILTER sources INCLUDE REGEX "\\.cpp$")
     set_source_files_properties(${sources} TARGET_DIRECTORY ${target} PROPERTIES LANGUAGE CUDA)
     set_target_properties(${target} PROPERTIES CUDA_ARCHITECTURES "${Kokkos_CUDA_ARCHITECTURES}")
-    # The compiler calls code after an `if constexpr` that returns a loop that is not reachable.
-    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--diag-suppress=128>)
+    # The compiler calls code after an `if constexpr` that returns a loop that is not reachable, and a result that is
+    # assigned an ignored one.
+    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:--diag-suppress=128,2810>")
+    # nvcc cannot run fmt's check of format strings at compile time.
+    target_compile_definitions(${target} PRIVATE FMT_CONSTEVAL= FMT_USE_CONSTEXPR=1)
   endforeach()
 endfunction()

@@ -16,6 +16,33 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
+/// The GPU's name, or nothing.
+template <class Space>
+std::string device_name() {
+#if BLOCKVEC_HAVE_CUDA_SPACE
+  if (!is_host_space<Space>) return Kokkos::Cuda().cuda_device_prop().name;
+#endif
+  return {};
+}
+
+template <class Scalar, class Space>
+int solve_in(const Context& context, const RowDistribution& rows, const solvers::RowSource<Scalar>& source,
+             const ProgramOptions& options, Reporter& reporter) {
+  RunSummary run;
+  run.matrix = source.describe();
+  run.scalar = scalar_name<Scalar>();
+  run.rows = source.size();
+  run.device = device_name<Space>();
+  const auto begin = std::chrono::steady_clock::now();
+  solvers::SparseOperator<Scalar, Space> a(context, rows, source);
+  run.setup_seconds = seconds_since(begin);
+  run.nonzeros = a.nonzeros();
+  if (options.layout == "column") {
+    return solve_and_report<BlockVector<Scalar, ColumnMajor, Space>>(a, run, options, reporter);
+  }
+  return solve_and_report<BlockVector<Scalar, RowMajor, Space>>(a, run, options, reporter);
+}
+
 template <class Scalar>
 int run_matrix(const Context& context, const RowDistribution& rows, const solvers::RowSource<Scalar>& source,
                const ProgramOptions& options, OutputFiles& files, Reporter& reporter) {
@@ -24,16 +51,10 @@ int run_matrix(const Context& context, const RowDistribution& rows, const solver
         options.write_matrix_file, files.matrix_draft, files.matrix, context.communicator(),
         [&](const std::string& file) { solvers::write_matrix_market(file, rows, source, context.communicator()); });
   }
-  RunSummary run;
-  run.matrix = source.describe();
-  run.scalar = scalar_name<Scalar>();
-  run.rows = source.size();
-  const auto begin = std::chrono::steady_clock::now();
-  solvers::SparseOperator<Scalar> a(context, rows, source);
-  run.setup_seconds = seconds_since(begin);
-  run.nonzeros = a.nonzeros();
-  if (options.layout == "column") return solve_and_report<Scalar, ColumnMajor>(a, run, options, reporter);
-  return solve_and_report<Scalar, RowMajor>(a, run, options, reporter);
+#if BLOCKVEC_HAVE_CUDA_SPACE
+  if (options.is_on_gpu()) return solve_in<Scalar, Kokkos::CudaSpace>(context, rows, source, options, reporter);
+#endif
+  return solve_in<Scalar, Kokkos::HostSpace>(context, rows, source, options, reporter);
 }
 
 int run_program(const Context& context, const ProgramOptions& options, OutputFiles& files, Reporter& reporter) {

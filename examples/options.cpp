@@ -72,6 +72,8 @@ constexpr struct {
 
 /// Throws where an option is given that means nothing beside the others.
 void check_combinations(const CLI::App& app, const ProgramOptions& options) {
+  if (options.is_on_gpu() && !BLOCKVEC_HAVE_CUDA_SPACE)
+    throw CLI::ValidationError("--device gpu needs a Kokkos that was built with CUDA (docs/gpu.md); this build has none");
   const bool reads_file = app.count("--matrix") > 0;
   if (reads_file && app.count("--problem") > 0) throw CLI::ValidationError("--problem and --matrix exclude each other");
   for (const auto& [option, problems] : owned_options) {
@@ -113,8 +115,14 @@ void add_solver_options(CLI::App& app, ProgramOptions& options) {
       ->group(group);
   app.add_option("--max-restarts", lanczos.max_restarts, "give up after so many restarts")->group(group);
   app.add_option("--seed", lanczos.seed, "of the starting vectors and of the disorder")->group(group);
-  app.add_option("--layout", options.layout, "of the block vectors: row or column major")
+  app.add_option("--device", options.device,
+                 "where matrix and vectors are: cpu, or gpu where Kokkos was built with CUDA, which is the default then")
+      ->check(CLI::IsMember({"cpu", "gpu"}))
+      ->group(group);
+  app.add_option("--layout", options.layout,
+                 "of the block vectors: row or column major (default: column on a cpu, row on a gpu)")
       ->check(CLI::IsMember({"row", "column"}))
+      ->default_str("")
       ->group(group);
   app.add_option("--threads", options.threads,
                  "of each rank; 0: OMP_NUM_THREADS, else the cores divided by the ranks on them")
@@ -188,6 +196,7 @@ std::optional<int> parse_command_line(int argc, char** argv, bool print, Program
     if (print) print_error("a flag was given a number that 64 bits do not hold; it takes true or false");
     return 2;
   }
+  if (options.layout.empty()) options.layout = options.is_on_gpu() ? "row" : "column";
   if (argc == 1) options.periodic = true;
   if (app.count("--up") == 0) options.up = options.sites / 2;
   return std::nullopt;

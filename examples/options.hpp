@@ -23,7 +23,8 @@ struct ProgramOptions {
   std::string method = "lanczos";
   solvers::LanczosOptions lanczos;
   std::string orth = "pipi+/cholqr2";
-  std::string layout = "column";  ///< by measurement: a basis that grows is read faster
+  std::string device = BLOCKVEC_HAVE_CUDA_SPACE ? "gpu" : "cpu";
+  std::string layout;  ///< empty: by columns on a processor, where a basis that grows is read faster, by rows on a GPU
   int threads = 0;
   bool reproducible = false;
 
@@ -32,6 +33,8 @@ struct ProgramOptions {
   std::string vectors_file;
   std::string write_matrix_file;
   bool quiet = false;
+
+  bool is_on_gpu() const { return device == "gpu"; }
 };
 
 /// Reads the command line. An exit status means that the program is to end with it: --help was printed (0), or what was

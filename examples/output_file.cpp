@@ -60,7 +60,7 @@ std::string shared(std::string text, const Communicator& communicator) {
   auto length = static_cast<std::int64_t>(text.size());
   communicator.max(std::span(&length, 1));
   text.resize(static_cast<std::size_t>(length));
-  communicator.broadcast(std::as_writable_bytes(std::span(text)), 0);
+  communicator.broadcast(std::as_writable_bytes(std::span<char>(text)), 0);
   return text;
 }
 

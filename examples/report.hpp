@@ -12,7 +12,8 @@ struct RunSummary {
   std::string matrix;  ///< one line for people
   std::string scalar;
   int ranks = 1;
-  int threads = 1;  ///< of each rank
+  int threads = 1;     ///< of each rank
+  std::string device;  ///< the GPU that matrix and vectors lie on; empty: they are on the host
   std::int64_t rows = 0;
   std::int64_t nonzeros = 0;
   double setup_seconds = 0;  ///< filling the matrix

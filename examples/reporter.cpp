@@ -43,8 +43,9 @@ Reporter::~Reporter() {
 }
 
 void Reporter::begin(RunSummary run) {
-  const std::string line = fmt::format("{}: {} rows, {} nonzeros, {}, {} rank(s) with {} thread(s)\n", run.matrix,
-                                       run.rows, run.nonzeros, run.scalar, run.ranks, run.threads);
+  const std::string where = run.device.empty() ? fmt::format("{} thread(s)", run.threads) : run.device;
+  const std::string line = fmt::format("{}: {} rows, {} nonzeros, {}, {} rank(s) with {}\n", run.matrix, run.rows,
+                                       run.nonzeros, run.scalar, run.ranks, where);
   {
     const std::lock_guard lock(mutex_);
     known_ = std::move(run);

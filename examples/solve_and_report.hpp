@@ -10,7 +10,7 @@
 namespace blockvec::examples {
 
 /// Solves and reports as the options say; `run` holds what is known of the matrix. Collective; the exit status.
-template <class Scalar, class Layout, class Operator>
+template <class Vector, class Operator>
 int solve_and_report(Operator& a, RunSummary run, const ProgramOptions& options, Reporter& reporter) {
   const Context& context = a.context();
   run.ranks = context.communicator().size();
@@ -18,14 +18,14 @@ int solve_and_report(Operator& a, RunSummary run, const ProgramOptions& options,
   reporter.begin(run);
   context.profile().start();
   context.history().start();
-  solvers::Result<BlockVector<Scalar, Layout>> result;
+  solvers::Result<Vector> result;
   solvers::LanczosOptions lanczos = options.lanczos;
   lanczos.checkpoint.matrix = fmt::format("{}, {} nonzeros", run.matrix, run.nonzeros);
   try {
     // An error on one rank ends the search on all of them, and all stay until the first one has reported.
     result = context.collective([&] {
-      return solvers::block_lanczos<BlockVector<Scalar, Layout>>(
-          {a}, lanczos, [&](const solvers::Step& step) { return reporter.observe(step); });
+      return solvers::block_lanczos<Vector>({a}, lanczos,
+                                            [&](const solvers::Step& step) { return reporter.observe(step); });
     });
   } catch (const solvers::InputError&) {
     throw;
@@ -56,8 +56,13 @@ int solve_and_report(Operator& a, RunSummary run, const ProgramOptions& options,
   run.filter_degree = result.filter_degree;
   run.seconds = result.seconds;
   run.history = std::move(result.history);
-  return reporter.finish(run, context,
-                         [&](const std::string& file) { solvers::write_matrix_market(file, result.vectors); });
+  return reporter.finish(run, context, [&](const std::string& file) {
+    if constexpr (is_host_space<typename Vector::Space>) {
+      solvers::write_matrix_market(file, result.vectors);
+    } else {
+      solvers::write_matrix_market(file, result.vectors.template converted_to_space<Kokkos::HostSpace>());
+    }
+  });
 }
 
 }  // namespace blockvec::examples

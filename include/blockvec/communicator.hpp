@@ -81,6 +81,8 @@ class CommunicatorBackend {
   virtual void all_gather_on_device(const void*, void*, std::size_t, CUstream_st*) {}
   /// The sum, in place, in the library's order.
   virtual void all_reduce_on_device(void*, std::size_t, WireType, CUstream_st*) {}
+  /// As exchange().
+  virtual void exchange_on_device(std::span<const Message>, std::span<const Message>, CUstream_st*) {}
 };
 
 /// The ranks that share a block vector: this process alone, or an MPI communicator. A handle: copies share the ranks.
@@ -151,6 +153,12 @@ class Communicator {
   /// The sum in place, in the order that NCCL or MPI likes. As above.
   void all_reduce_on_device(void* values, std::size_t count, WireType type, CUstream_st* stream) const {
     backend_->all_reduce_on_device(values, count, type, stream);
+  }
+  /// exchange() of messages in device memory, not where the transport is staged. NCCL does it in the order of the
+  /// stream, and ranks have agreed before; for MPI the caller has waited for it.
+  void exchange_on_device(std::span<const Message> sends, std::span<const Message> receives,
+                          CUstream_st* stream) const {
+    backend_->exchange_on_device(sends, receives, stream);
   }
 
   /// Whether both have the same processes in the same order: copies, or duplicates of one MPI communicator. Local.

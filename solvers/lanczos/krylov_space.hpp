@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <blockvec/blockvec.hpp>
 #include <blockvec/column_operations.hpp>
-#include <blockvec/orth/dense.hpp>
+#include <blockvec/on_host.hpp>
 #include <blockvec/orth/orthogonalizer.hpp>
 #include <cmath>
 #include <random>
@@ -39,7 +39,7 @@ class KrylovSpace {
         image_(context, rows, block_, "Krylov block"),
         projected_(context, columns_, block_),
         s_(context, deflation.width() + columns_ + block_, block_, "BlockVec::solvers::projection"),
-        local_(context, columns_ + block_, block_, "BlockVec::solvers::local_part"),
+        own_(context, block_, block_, "BlockVec::solvers::own_part"),
         r_(context, block_, block_, "BlockVec::solvers::triangle"),
         replacing_(context, with(options, orth::Deficiency::replace)),
         dropping_(context, with(options, orth::Deficiency::drop)) {}
@@ -87,8 +87,7 @@ class KrylovSpace {
   /// Begins again with combinations of the first `count` active vectors, with random coefficients.
   void start_from_active(std::int64_t count, std::uint64_t seed) {
     const std::int64_t width = std::min({block_, count, rows_left(0)});
-    const Small coefficients = projected_.room().block(0, count, 0, width);
-    coefficients.from_host(random_coefficients(count, width, seed));
+    const SmallMatrix<Scalar> coefficients(basis_.context(), random_coefficients(count, width, seed));
     update(Scalar(1), active_vectors(count), coefficients, Scalar(0), next_block_.columns(0, width));
     projected_.start(width);
     accept_start();
@@ -121,7 +120,8 @@ class KrylovSpace {
     const Vector w = image_.columns(0, width);
     copy(q, basis_.columns(begin, begin + width));
     c.apply(q, w);
-    subtract_local_part(q, w);
+    const Small own = own_.block(0, width, 0, width);
+    subtract_local_part(q, w, own);
 
     // The large parts are gone, so that one sweep is enough mostly. It meets every column of the basis.
     const Small s = s_.block(0, deflation_.width() + begin + width, 0, width);
@@ -133,12 +133,15 @@ class KrylovSpace {
     auto& orthogonalizer = replaces ? replacing_ : dropping_;
     const orth::Result result = orthogonalizer.project_and_normalize(fixed(begin + width), w, &s, &r);
     if (!result.orthonormal) trouble_ = result.describe();
-
-    projected_.append(s.block(outside, s.rows(), 0, width), local_.block(0, projected_.coupled() + width, 0, width));
+    on_host(
+        [&](const auto& s_read, const auto& own_read, const auto& r_read) {
+          projected_.append(s_read.block(outside, s_read.rows(), 0, width), own_read);
+          projected_.couple_block(r_read, replaces ? width : std::min(result.rank, left));
+        },
+        reads(s), reads(own), reads(r));
     std::swap(previous_block_, next_block_);
     std::swap(next_block_, image_);
     couples_block_ = true;
-    projected_.couple_block(r, replaces ? width : std::min(result.rank, left));
   }
 
   void rayleigh_ritz() { projected_.rayleigh_ritz(); }
@@ -216,14 +219,11 @@ class KrylovSpace {
     }
   }
 
-  /// W -= V_c (V_c^H C Q) + Q (Q^H C Q): the terms of the three-term recurrence, whose coefficients are known or cheap.
-  void subtract_local_part(const Vector& q, const Vector& w) {
-    const std::int64_t coupled = projected_.coupled(), width = q.width();
-    const Small known = local_.block(0, coupled, 0, width);
-    const Small own = local_.block(coupled, coupled + width, 0, width);
-    orth::dense::copy(projected_.coupling(), known);
+  /// W -= V_c (V_c^H C Q) + Q (Q^H C Q), the terms of the three-term recurrence: the first coefficients are known, the
+  /// others are returned as `own`.
+  void subtract_local_part(const Vector& q, const Vector& w, const Small& own) {
     inner_product(q, w, own);
-    if (coupled > 0) update(Scalar(-1), coupled_vectors(), known, Scalar(1), w);
+    if (projected_.coupled() > 0) update(Scalar(-1), coupled_vectors(), projected_.coupling(), Scalar(1), w);
     update(Scalar(-1), q, own, Scalar(1), w);
   }
 
@@ -234,8 +234,8 @@ class KrylovSpace {
   Vector previous_block_, next_block_, image_;  // rows side by side
   std::int64_t locked_ = 0;
   bool couples_block_ = false;  // coupled is the previous block, which lies apart
-  ProjectedOperator<Scalar, Space> projected_;
-  Small s_, local_, r_;
+  ProjectedOperator<Scalar> projected_;
+  Small s_, own_, r_;
   std::string trouble_;
   orth::Orthogonalizer replacing_;
   orth::Orthogonalizer dropping_;

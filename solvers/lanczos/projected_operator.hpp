@@ -10,11 +10,12 @@ namespace blockvec::solvers {
 
 /// What a Krylov space knows of C in small matrices. With its active columns V and the next block Q,
 /// C V = V H + Q E^H: H = V^H C V, and E = V^H C Q is zero but for its last `coupled` rows, which the coupling holds.
-template <class Scalar, class Space>
+/// They lie on the host, wherever the vectors are: what a block adds to them is read once, and nothing waits after that.
+template <class Scalar>
 class ProjectedOperator {
  public:
   using Real = RealOf<Scalar>;
-  using Small = SmallMatrix<Scalar, Space>;
+  using Small = SmallMatrix<Scalar>;
 
   ProjectedOperator(const Context& context, std::int64_t columns, std::int64_t block)
       : h_(context, columns, columns, "BlockVec::solvers::lanczos_h"),
@@ -32,8 +33,6 @@ class ProjectedOperator {
   std::int64_t coupled() const { return coupled_; }
   /// V^H C Q for the active columns to which Q is coupled, the last ones: coupled x next.
   Small coupling() const { return coupling_.block(0, coupled_, 0, next_); }
-  /// Scratch memory as large as H, for whoever calls.
-  const Small& room() const { return room_; }
   /// Ritz values, ascending, and their residual norms by the last coupling. From rayleigh_ritz().
   const std::vector<Real>& values() const { return values_; }
   const std::vector<Real>& residuals() const { return residuals_; }
@@ -57,13 +56,14 @@ class ProjectedOperator {
     residuals_.clear();
   }
 
-  /// Q has joined the active columns. H's new columns are s (all active ones x width), and for the last rows also
-  /// `local`, which was subtracted before s was measured.
-  void append(const Small& s, const Small& local) {
-    const std::int64_t width = s.columns(), after = s.rows();
-    const Small h = h_.block(0, after, after - width, after);
+  /// Q has joined the active columns. H's new columns are s (all active ones x width) and what was subtracted before s
+  /// was measured: the coupling, and own = Q^H C Q.
+  void append(const Small& s, const Small& own) {
+    const std::int64_t width = s.columns(), after = s.rows(), before = after - width;
+    const Small h = h_.block(0, after, before, after);
     orth::dense::copy(s, h);
-    orth::dense::axpby(Scalar(1), local, Scalar(1), h.block(after - local.rows(), after, 0, width));
+    orth::dense::axpby(Scalar(1), coupling(), Scalar(1), h.block(before - coupled_, before, 0, width));
+    orth::dense::axpby(Scalar(1), own, Scalar(1), h.block(before, after, 0, width));
     active_ = after;
   }
   /// What was left of C Q is the new next block times r.
@@ -79,12 +79,12 @@ class ProjectedOperator {
     const Small z = ritz_vectors_.block(0, active_, 0, active_);
     const auto row = row_.block(0, 1, 0, active_);
     orth::dense::eigendecomposition(h_.block(0, active_, 0, active_), row, z);
-    values_ = read(row);
+    values_.assign(row.data(), row.data() + active_);
     const Small rest = room_.block(0, next_, 0, active_);
     orth::dense::multiply(Scalar(1), coupling(), true, z.block(active_ - coupled_, active_, 0, active_), false,
                           Scalar(0), rest);
     orth::dense::column_squares(rest, row);
-    residuals_ = read(row);
+    residuals_.assign(row.data(), row.data() + active_);
     for (Real& residual : residuals_) residual = std::sqrt(residual);
   }
 
@@ -112,17 +112,12 @@ class ProjectedOperator {
   }
 
  private:
-  static std::vector<Real> read(const SmallMatrix<Real, Space>& row) {
-    const auto host = row.to_host();
-    return std::vector<Real>(host.data(), host.data() + host.extent(1));
-  }
-
   /// All active columns are Ritz vectors: H is diagonal, and the next block is coupled to each of them.
   void keep_ritz_values(std::int64_t active) {
     active_ = coupled_ = active;
-    HostMatrix<Scalar> h("BlockVec::solvers::diagonal", values_.size(), values_.size());
-    for (std::size_t i = 0; i < values_.size(); ++i) h(i, i) = Scalar(values_[i]);
-    h_.block(0, active_, 0, active_).from_host(h);
+    const Small h = h_.block(0, active_, 0, active_);
+    orth::dense::fill(h, Scalar(0));
+    for (std::size_t i = 0; i < values_.size(); ++i) h.view()(i, i) = Scalar(values_[i]);
   }
 
   std::int64_t active_ = 0;
@@ -130,7 +125,7 @@ class ProjectedOperator {
   std::int64_t coupled_ = 0;
   Small h_, ritz_vectors_, room_;  // H's upper triangle; its eigenvectors
   Small coupling_, new_coupling_, identity_;
-  SmallMatrix<Real, Space> row_;
+  SmallMatrix<Real> row_;
   std::vector<Real> values_;
   std::vector<Real> residuals_;
 };

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <blockvec/instantiate.hpp>
 #include <blockvec/kernels/error.hpp>
 #include <blockvec/kernels/parallel.hpp>
 #include <blockvec/scalar.hpp>
@@ -208,7 +209,8 @@ SplitRows<Scalar> compress_rows(const RowDistribution& rows, const RowSource<Sca
   return result;
 }
 
-template SplitRows<double> compress_rows(const RowDistribution&, const RowSource<double>&, int, Cut);
-template SplitRows<Complex<double>> compress_rows(const RowDistribution&, const RowSource<Complex<double>>&, int, Cut);
+#define BLOCKVEC_COMPRESS_ROWS(Scalar) \
+  template SplitRows<Scalar> compress_rows(const RowDistribution&, const RowSource<Scalar>&, int, Cut);
+BLOCKVEC_FOR_SCALARS(BLOCKVEC_COMPRESS_ROWS)
 
 }  // namespace blockvec::solvers

@@ -4,6 +4,8 @@
 #include <blockvec/block_vector.hpp>
 #include <blockvec/kernels/parallel.hpp>
 #include <cstdint>
+#include <iterator>
+#include <span>
 #include <vector>
 
 namespace blockvec::solvers {
@@ -19,11 +21,21 @@ class Halo {
   std::int64_t ghosts() const { return ghosts_; }
   /// Ranks that this rank receives from, and rows that it sends, over all neighbours.
   std::size_t neighbours() const { return receives_.size(); }
-  std::int64_t rows_sent() const { return static_cast<std::int64_t>(sent_rows_.size()); }
+  std::int64_t rows_sent() const { return std::ssize(sent_rows_); }
+  /// Their local numbers, by neighbour.
+  const std::vector<std::int32_t>& sent_rows() const { return sent_rows_; }
 
   /// Fetches the ghosts' rows of X into `ghost_rows` (ghosts x width, row-major without gaps). Collective.
   template <class Scalar, class Layout>
   void exchange(const BlockVector<Scalar, Layout>& x, Scalar* ghost_rows);
+
+  /// The messages of an exchange of blocks `width` wide: `packed` holds the rows to be sent (rows_sent() x width, as
+  /// above), `ghost_rows` takes the ghosts'. Valid until the next call.
+  struct Messages {
+    std::span<const Message> sends, receives;
+  };
+  template <class Scalar>
+  Messages messages(std::int64_t width, Scalar* packed, Scalar* ghost_rows);
 
  private:
   struct Neighbour {
@@ -55,13 +67,19 @@ void Halo::exchange(const BlockVector<Scalar, Layout>& x, Scalar* ghost_rows) {
       for (std::size_t j = 0; j < width; ++j) packed[static_cast<std::size_t>(i) * width + j] = view(row, j);
     }
   });
+  const Messages all = messages(x.width(), packed, ghost_rows);
+  communicator_.exchange(all.sends, all.receives);
+}
+
+template <class Scalar>
+Halo::Messages Halo::messages(std::int64_t width, Scalar* packed, Scalar* ghost_rows) {
   const auto message = [width](const Neighbour& neighbour, Scalar* data) {
-    return Message{neighbour.rank, data + static_cast<std::size_t>(neighbour.first) * width,
-                   static_cast<std::size_t>(neighbour.count) * width * sizeof(Scalar)};
+    return Message{neighbour.rank, data + neighbour.first * width,
+                   static_cast<std::size_t>(neighbour.count * width) * sizeof(Scalar)};
   };
   for (std::size_t i = 0; i < sends_.size(); ++i) send_messages_[i] = message(sends_[i], packed);
   for (std::size_t i = 0; i < receives_.size(); ++i) receive_messages_[i] = message(receives_[i], ghost_rows);
-  communicator_.exchange(send_messages_, receive_messages_);
+  return {send_messages_, receive_messages_};
 }
 
 }  // namespace blockvec::solvers

@@ -9,6 +9,8 @@
 #include <type_traits>
 #endif
 
+#include <blockvec/instantiate.hpp>
+
 #include "solvers/sparse/sparse_product.hpp"
 
 namespace blockvec::solvers {
@@ -60,17 +62,12 @@ void LocalProduct<Scalar>::apply(int threads, Scalar alpha, Scalar shift, const 
                                  TallPointer<Scalar>{y.data(), y.ld()}, x.width());
 }
 
-template class LocalProduct<double>;
-template class LocalProduct<Complex<double>>;
-template void LocalProduct<double>::apply(int, double, double, const BlockVector<double, RowMajor>&, double,
-                                          const BlockVector<double, RowMajor>&) const;
-template void LocalProduct<double>::apply(int, double, double, const BlockVector<double, ColumnMajor>&, double,
-                                          const BlockVector<double, ColumnMajor>&) const;
-template void LocalProduct<Complex<double>>::apply(int, Complex<double>, Complex<double>,
-                                                   const BlockVector<Complex<double>, RowMajor>&, Complex<double>,
-                                                   const BlockVector<Complex<double>, RowMajor>&) const;
-template void LocalProduct<Complex<double>>::apply(int, Complex<double>, Complex<double>,
-                                                   const BlockVector<Complex<double>, ColumnMajor>&, Complex<double>,
-                                                   const BlockVector<Complex<double>, ColumnMajor>&) const;
+#define BLOCKVEC_LOCAL_PRODUCT(Scalar)                                                                            \
+  template class LocalProduct<Scalar>;                                                                            \
+  template void LocalProduct<Scalar>::apply(int, Scalar, Scalar, const BlockVector<Scalar, RowMajor>&, Scalar,    \
+                                            const BlockVector<Scalar, RowMajor>&) const;                          \
+  template void LocalProduct<Scalar>::apply(int, Scalar, Scalar, const BlockVector<Scalar, ColumnMajor>&, Scalar, \
+                                            const BlockVector<Scalar, ColumnMajor>&) const;
+BLOCKVEC_FOR_SCALARS(BLOCKVEC_LOCAL_PRODUCT)
 
 }  // namespace blockvec::solvers

@@ -1,6 +1,7 @@
 #include "solvers/sparse/sparse_product.hpp"
 
 #include <algorithm>
+#include <blockvec/instantiate.hpp>
 #include <blockvec/kernels/parallel.hpp>
 #include <blockvec/scalar.hpp>
 #include <type_traits>
@@ -122,11 +123,10 @@ void sparse_product(int threads, const CompressedRows<Scalar>& a, Scalar alpha, 
   template void sparse_product<XLayout, YLayout>(int, const CompressedRows<Scalar>&, Scalar, Scalar,     \
                                                  TallPointer<const Scalar>, Scalar, TallPointer<Scalar>, \
                                                  std::int64_t);
-BLOCKVEC_SPARSE_PRODUCT(double, RowMajor, RowMajor)
-BLOCKVEC_SPARSE_PRODUCT(double, RowMajor, ColumnMajor)
-BLOCKVEC_SPARSE_PRODUCT(double, ColumnMajor, ColumnMajor)
-BLOCKVEC_SPARSE_PRODUCT(Complex<double>, RowMajor, RowMajor)
-BLOCKVEC_SPARSE_PRODUCT(Complex<double>, RowMajor, ColumnMajor)
-BLOCKVEC_SPARSE_PRODUCT(Complex<double>, ColumnMajor, ColumnMajor)
+#define BLOCKVEC_SPARSE_PRODUCTS(Scalar)                 \
+  BLOCKVEC_SPARSE_PRODUCT(Scalar, RowMajor, RowMajor)    \
+  BLOCKVEC_SPARSE_PRODUCT(Scalar, RowMajor, ColumnMajor) \
+  BLOCKVEC_SPARSE_PRODUCT(Scalar, ColumnMajor, ColumnMajor)
+BLOCKVEC_FOR_SCALARS(BLOCKVEC_SPARSE_PRODUCTS)
 
 }  // namespace blockvec::solvers

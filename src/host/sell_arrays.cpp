@@ -47,9 +47,11 @@ void check(const CsrMatrix<T, Offset>& a) {
 template <class T, class Offset>
 class Conversion {
  public:
-  explicit Conversion(const CsrMatrix<T, Offset>& a) : a_(a) {
+  Conversion(const CsrMatrix<T, Offset>& a, LongRows long_rows) : a_(a) {
     const std::int64_t entries = a.rows == 0 ? 0 : static_cast<std::int64_t>(a.row_begin[a.rows]);
-    limit_ = std::max(long_row_entries, a.rows == 0 ? 0 : long_row_averages * entries / a.rows);
+    limit_ = long_rows == LongRows::in_chunks
+                 ? std::numeric_limits<std::int64_t>::max()
+                 : std::max(long_row_entries, a.rows == 0 ? 0 : long_row_averages * entries / a.rows);
     sell_.rows = a.rows;
     sell_.columns = a.columns;
   }
@@ -157,18 +159,18 @@ class Conversion {
 }  // namespace
 
 template <class T, class Offset>
-SellArrays<T> sell_arrays(const CsrMatrix<T, Offset>& a) {
+SellArrays<T> sell_arrays(const CsrMatrix<T, Offset>& a, LongRows long_rows) {
   check(a);
-  return Conversion<T, Offset>(a).run();
+  return Conversion<T, Offset>(a, long_rows).run();
 }
 
-template SellArrays<float> sell_arrays(const CsrMatrix<float, std::int32_t>&);
-template SellArrays<float> sell_arrays(const CsrMatrix<float, std::int64_t>&);
-template SellArrays<double> sell_arrays(const CsrMatrix<double, std::int32_t>&);
-template SellArrays<double> sell_arrays(const CsrMatrix<double, std::int64_t>&);
-template SellArrays<std::complex<float>> sell_arrays(const CsrMatrix<std::complex<float>, std::int32_t>&);
-template SellArrays<std::complex<float>> sell_arrays(const CsrMatrix<std::complex<float>, std::int64_t>&);
-template SellArrays<std::complex<double>> sell_arrays(const CsrMatrix<std::complex<double>, std::int32_t>&);
-template SellArrays<std::complex<double>> sell_arrays(const CsrMatrix<std::complex<double>, std::int64_t>&);
+template SellArrays<float> sell_arrays(const CsrMatrix<float, std::int32_t>&, LongRows);
+template SellArrays<float> sell_arrays(const CsrMatrix<float, std::int64_t>&, LongRows);
+template SellArrays<double> sell_arrays(const CsrMatrix<double, std::int32_t>&, LongRows);
+template SellArrays<double> sell_arrays(const CsrMatrix<double, std::int64_t>&, LongRows);
+template SellArrays<std::complex<float>> sell_arrays(const CsrMatrix<std::complex<float>, std::int32_t>&, LongRows);
+template SellArrays<std::complex<float>> sell_arrays(const CsrMatrix<std::complex<float>, std::int64_t>&, LongRows);
+template SellArrays<std::complex<double>> sell_arrays(const CsrMatrix<std::complex<double>, std::int32_t>&, LongRows);
+template SellArrays<std::complex<double>> sell_arrays(const CsrMatrix<std::complex<double>, std::int64_t>&, LongRows);
 
 }  // namespace blockvec::kernels

@@ -72,13 +72,19 @@ struct SellArrays {
   }
 };
 
+/// Where rows far longer than the others go.
+enum class LongRows {
+  apart,     ///< thread blocks of their own add them up, in another order
+  in_chunks  ///< among the others: each sum has the order of its row's entries, whatever the other rows are
+};
+
 /// Converts a matrix in host memory, with all threads that OpenMP gives. Rows stay in order where at most 2 % of the
 /// stored entries are then padding; else they are sorted by length among 1024 neighbours. Rows of more than 64 entries
 /// and of more than 8 times the average are long ones.
 /// Cost: three passes over the row lengths, one over the entries. Throws ShapeError for a matrix whose rows do not
 /// ascend, whose columns are out of range, or which has 2^31 rows or columns.
 template <class T, class Offset>
-SellArrays<T> sell_arrays(const CsrMatrix<T, Offset>& a);
+SellArrays<T> sell_arrays(const CsrMatrix<T, Offset>& a, LongRows long_rows = LongRows::apart);
 
 /// Bytes of the least traffic of Y = alpha (A - shift) X + beta Z: A (`entries` of them, without padding), X and Y
 /// once, and Z where it is read.
@@ -91,8 +97,8 @@ double spmmv_bytes(std::int64_t rows, std::int64_t columns, std::int64_t entries
 
 /// Y = alpha (A - shift) X + beta Z on the current CUDA device. A, X, Z and Y are in device memory. In libraries that
 /// were built with CUDA, as BLOCKVEC_HAVE_CUDA says.
-/// A is rows x columns, X columns x width, Z and Y rows x width, all of one layout, with any leading dimensions. Z may
-/// be Y; X is apart from Y. The shift belongs to entries (i, i). A recurrence of Chebyshev polynomials is one call.
+/// A is rows x columns, X columns x width, Z and Y rows x width, with any leading dimensions. Z and Y have one layout, X
+/// may have another. Z may be Y; X is apart from Y. The shift belongs to entries (i, i). A recurrence of Chebyshev polynomials is one call.
 /// alpha = 0 never reads A and X; beta = 0 never reads Z.
 /// Cost: one pass over A, X, Z and Y; more than 128 bytes of a row are computed in turn, with A read again for each
 /// 128. Nothing is allocated, the host does not wait, and a CUDA graph can capture the call. The same call gives the

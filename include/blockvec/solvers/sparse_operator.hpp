@@ -7,13 +7,15 @@
 namespace blockvec::solvers {
 
 /// A square sparse matrix whose rows are distributed over the ranks as a block vector's: compressed rows on each rank,
-/// with 32-bit local column numbers, and a halo exchange of one message per neighbour. Double and Complex<double>, row-
-/// and column-major block vectors. In a reproducible Context the products of a row are added in the order of the
-/// columns whichever ranks hold these, so that Y's bits depend on neither ranks nor threads.
-template <class Scalar>
+/// with 32-bit local column numbers, and a halo exchange of one message per neighbour. In a device's memory they have
+/// SELL-C-sigma format, and the device multiplies own columns while the halo travels. All scalars of block vectors,
+/// row- and column-major. In a reproducible Context the products of a row are added in the order of the columns
+/// whichever ranks hold these, so that Y's bits depend on neither ranks nor threads.
+template <class Scalar, class Space = DefaultSpace>
 class SparseOperator {
  public:
-  /// Fills this rank's rows from `source`, with the context's threads. Collective.
+  /// Fills this rank's rows from `source`, with the context's threads. A matrix in a device's memory passes through the
+  /// host's, where it takes up to twice its size meanwhile. Collective.
   /// Throws OutOfMemoryError naming the bytes asked for, ShapeError if the source's size is not that of `rows`, Error
   /// for a column outside the matrix, NotFiniteError for NaN or Inf.
   SparseOperator(const Context& context, const RowDistribution& rows, const RowSource<Scalar>& source);
@@ -31,15 +33,16 @@ class SparseOperator {
 
   /// Y = alpha (A - shift) X + beta Y. beta = 0 never reads Y. X and Y do not overlap.
   /// Cost: the matrix once (12 bytes a nonzero in double), X and Y once; one message per neighbour; no reduction. In a
-  /// reproducible Context on several ranks X is read and written once more.
+  /// reproducible Context on several ranks X is read and written once more, and on a device a shift is a pass of its
+  /// own. On a device nothing waits on one rank and by NCCL; by MPI the host waits for the messages.
   /// Recorded as user_operator. Throws ShapeError naming X and Y.
   template <class Layout>
-  void apply(Scalar alpha, Scalar shift, const BlockVector<Scalar, Layout>& x, Scalar beta,
-             const BlockVector<Scalar, Layout>& y);
+  void apply(Scalar alpha, Scalar shift, const BlockVector<Scalar, Layout, Space>& x, Scalar beta,
+             const BlockVector<Scalar, Layout, Space>& y);
 
   /// Y = A X.
   template <class Layout>
-  void apply(const BlockVector<Scalar, Layout>& x, const BlockVector<Scalar, Layout>& y) {
+  void apply(const BlockVector<Scalar, Layout, Space>& x, const BlockVector<Scalar, Layout, Space>& y) {
     apply(Scalar(1), Scalar(0), x, Scalar(0), y);
   }
 

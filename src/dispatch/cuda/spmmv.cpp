@@ -42,7 +42,8 @@ cuda::SpmmvCall<T> checked(cuda::SpmmvCall<T> call) {
 
 template <class T>
 SpmmvProblem problem_of(const cuda::SpmmvCall<T>& call) {
-  return {sizeof(T), call.y.columns, call.y.layout == Layout::row_major,
+  const bool by_rows = call.x.layout == Layout::row_major && call.y.layout == Layout::row_major;
+  return {sizeof(T), call.y.columns, by_rows,
           misalignment(call.x) | misalignment(call.z) | misalignment(call.y)};
 }
 

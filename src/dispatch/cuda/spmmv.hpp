@@ -13,7 +13,7 @@ namespace blockvec::kernels::dispatch {
 struct SpmmvProblem {
   int scalar_bytes;
   std::int64_t width;
-  bool row_major;
+  bool row_major;              ///< all of them
   std::uint64_t misalignment;  ///< bits of addresses and, in bytes, of leading dimensions
 };
 

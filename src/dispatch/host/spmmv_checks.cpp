@@ -35,7 +35,6 @@ void check_spmmv(const SparseOperand& a, bool shifts, const Operand& x, bool rea
       fail(shape(a) + ", " + shape(x) + " and " + shape(of) + ": expected " + of.name + " to be " +
            std::to_string(a.rows) + " x " + std::to_string(x.columns));
     }
-    if (of.layout != x.layout) fail(shape(x) + " and " + shape(of) + ": expected one layout for both");
   };
   check_result(y);
   if (shifts && a.rows > a.columns) fail(shape(a) + ": expected at least as many columns as rows for a shift");
@@ -43,6 +42,7 @@ void check_spmmv(const SparseOperand& a, bool shifts, const Operand& x, bool rea
   if (!reads_z) return;
   check_operand("spmmv", z);
   check_result(z);
+  if (z.layout != y.layout) fail(shape(z) + " and " + shape(y) + ": expected one layout for both");
   if (!same(z, y) && overlap(z, y)) {
     fail(shape(y) + " and " + shape(z) + " share memory: expected Z to be Y or apart from it");
   }

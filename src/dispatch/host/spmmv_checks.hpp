@@ -25,8 +25,8 @@ SparseOperand operand(const SellMatrix<T>& a) {
           reinterpret_cast<std::uintptr_t>(a.value) % sizeof(T) == 0};
 }
 
-/// A is rows x columns, X columns x width, Z (where it is read) and Y rows x width, all of one layout; Y is apart from
-/// X, and apart from Z unless it is the same matrix.
+/// A is rows x columns, X columns x width, Z (where it is read) and Y rows x width, of one layout; Y is apart from X, and
+/// apart from Z unless it is the same matrix.
 void check_spmmv(const SparseOperand& a, bool shifts, const Operand& x, bool reads_z, const Operand& z,
                  const Operand& y);
 

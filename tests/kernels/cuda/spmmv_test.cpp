@@ -45,18 +45,21 @@ class OnDeviceSparse {
   SellMatrix<T> view_;
 };
 
+Layout other(Layout layout) { return layout == Layout::row_major ? Layout::column_major : Layout::row_major; }
+
 struct Place {
   Layout layout = Layout::row_major;
   std::int64_t pad = 0;
   std::int64_t offset = 0;
   int shift = 0;  ///< real numbers
+  bool turned = false;  ///< X has the other layout
 };
 
 /// X, Z and Y, random, with NaN around them, on the host and on the device.
 template <class T>
 struct Blocks {
   Blocks(std::int64_t rows, std::int64_t columns, std::int64_t width, const Place& p)
-      : x(columns, width, p.layout, p.pad, p.offset, poison<T>(), p.shift),
+      : x(columns, width, p.turned ? other(p.layout) : p.layout, p.pad, p.offset, poison<T>(), p.shift),
         z(rows, width, p.layout, p.pad, p.offset, poison<T>(), p.shift),
         y(rows, width, p.layout, p.pad, p.offset, poison<T>(), p.shift) {
     std::mt19937 random(static_cast<unsigned>(rows + 31 * width));
@@ -201,6 +204,23 @@ TEST_F(OnDevice, SpmmvTakesComplexNumbersAtOddMultiplesOf8Bytes) {
   }
 }
 
+TYPED_TEST(CudaSpmmv, TakesXInTheOtherLayout) {
+  using T = TypeParam;
+  const auto a = random_sparse<T>(203, 331, Pattern::with_long_rows);
+  const OnDeviceSparse<T> device_a(a);
+  for (const std::int64_t width : {1, 3, 8}) {
+    for (const Layout layout : layouts) {
+      const Factors<T> f = factors<T>()[1];
+      Blocks<T> b(203, 331, width, {.layout = layout, .pad = 1, .turned = true});
+      const auto z = widen(b.z);
+      spmmv<T>(f.alpha, device_a.view(), f.shift, b.device_x.view(), f.beta, b.device_z.view(), b.device_y.view(),
+               nullptr);
+      b.device_y.download();
+      expect_product(a, f, b.x, z, b.y);
+    }
+  }
+}
+
 TYPED_TEST(CudaSpmmv, AddsToItsOutput) {
   using T = TypeParam;
   const auto a = random_sparse<T>(203, 331, Pattern::with_long_rows);
@@ -327,7 +347,7 @@ TEST(CudaSpmmvArguments, AreChecked) {
   rejects(a, with(x, [](auto& m) { m.columns = 7; }), z, y);
   rejects(a, with(x, [](auto& m) { m.ld = 7; }), z, y);
   rejects(a, with(x, [](auto& m) { m.data = nullptr; }), z, y);
-  rejects(a, with(x, [](auto& m) { m = {m.data, 50, 8, 50, Layout::column_major}; }), z, y);
+  rejects(a, x, with(z, [](auto& m) { m = {m.data, 40, 8, 40, Layout::column_major}; }), y);
   rejects(a, with(x, [](auto& m) { m.data = reinterpret_cast<double*>(reinterpret_cast<char*>(m.data) + 4); }), z, y);
   rejects(a, x, with(z, [](auto& m) { m.rows = 41; }), y);
   rejects(a, x, with(z, [&](auto& m) { m.data = y.data + 8; }), y);

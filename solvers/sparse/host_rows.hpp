@@ -1,0 +1,33 @@
+#pragma once
+
+#include <blockvec/block_vector.hpp>
+#include <optional>
+
+#include "solvers/sparse/compressed_rows.hpp"
+#include "solvers/sparse/halo.hpp"
+#include "solvers/sparse/local_product.hpp"
+
+namespace blockvec::solvers {
+
+/// This rank's rows of a sparse matrix in host memory, times block vectors there.
+template <class Scalar>
+class HostRows {
+ public:
+  /// Collective: the halo's set-up. In a reproducible Context `split` has its parts together, else apart.
+  HostRows(const Context& context, const RowDistribution& rows, SplitRows<Scalar> split);
+
+  std::int64_t ghosts() const { return halo_.ghosts(); }
+
+  /// Y = alpha (A - shift) X + beta Y. Collective.
+  template <class Layout>
+  void apply(Scalar alpha, Scalar shift, const BlockVector<Scalar, Layout>& x, Scalar beta,
+             const BlockVector<Scalar, Layout>& y);
+
+ private:
+  std::int64_t ghosts_before_;
+  CompressedRows<Scalar> own_rows_, ghost_rows_;
+  Halo halo_;
+  std::optional<LocalProduct<Scalar>> local_;  // not for rows whose ghosts are among their own columns
+};
+
+}  // namespace blockvec::solvers
