@@ -26,10 +26,10 @@ struct EntriesOfShares {
   bool diagonal;              // C's diagonal is all that is asked for
 
   KOKKOS_FUNCTION int entries() const { return diagonal ? columns : rows * columns; }
-  /// The sums of an entry, and the sign of its imaginary part there.
+  /// The sums of an entry, and the sign of its imaginary part there: 0 on the diagonal of a Gram matrix, which is real.
   KOKKOS_FUNCTION const Sum* of_entry(int index, double& sign) const {
     int row = diagonal ? index : index % rows, column = diagonal ? index : index / rows;
-    sign = 1;
+    sign = gram && row == column ? 0 : 1;
     if (gram && row > column) {
       const int other = row;
       row = column;

@@ -36,7 +36,6 @@ class ColumnOperationsTest : public ::testing::Test {
     return v;
   }
   static RealOf<Entry> difference(Entry a, Entry b) {
-    using Kokkos::abs;
     using std::abs;
     return abs(a - b);
   }

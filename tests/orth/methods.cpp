@@ -417,10 +417,12 @@ TYPED_TEST(Methods, SecondSweepLeavesTheBasisOutWhereTheProjectionWasEnough) {
     for (const double kappa : {2.0, 3.0, 4.0, 5.0, 6.0, 8.0}) {
       auto trial = this->beside_basis(90, m, b, kappa, 1e-3);
       const auto result = trial.run(this->options(method, true));
-      const bool fused = is_host_space<typename TypeParam::Space>, pythagorean = method[0] == 'p';
+      const bool pythagorean = method[0] == 'p';
+      // On a device the kernel for sweeps takes row-major blocks, and a Gram matrix alone is a pass of its own.
+      const bool fused = is_host_space<typename TypeParam::Space> ||
+                         (pythagorean && std::is_same_v<typename TypeParam::Layout, RowMajor>);
       const double ratio = static_cast<double>(m) / b;
       const double first = 2 * ratio + (pythagorean ? 3 : fused ? 5 : 6);
-      // On a device the Gram matrix takes a pass of its own.
       const double tidied = first + (fused && pythagorean ? 2 : 3);
       const double full = fused && pythagorean ? 3 * ratio + 5 : 2 * first;
       EXPECT_TRUE(result.passes == (result.sweeps == 1 ? first : tidied) || result.passes == full) << result.describe();

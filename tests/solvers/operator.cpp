@@ -28,7 +28,6 @@ std::vector<RowDistribution> distributions(std::int64_t rows, const Communicator
 /// Y = alpha (A - shift) X + beta Y against the dense matrix; each rank knows all of X by its counter-based numbers.
 template <class Scalar, class Layout>
 void expect_product(const RowSource<Scalar>& source, int threads) {
-  using Kokkos::abs;
   using std::abs;
   const auto context = Context::world(threads);
   const auto alone = Context::self(1);
