@@ -101,7 +101,9 @@ void add_solver_options(CLI::App& app, ProgramOptions& options) {
       ->default_str("smallest")
       ->group(group);
   app.add_option("--tol", lanczos.tolerance, "converged: ||A x - theta x|| <= tol * (estimate of ||A||)")->group(group);
-  app.add_option("--block", lanczos.block, "columns of a Krylov block")->group(group);
+  app.add_option("--block", lanczos.block, "columns of a Krylov block (default: 3 on a cpu, 4 on a gpu)")
+      ->group(group)
+      ->default_str("");
   app.add_option("--basis", lanczos.basis, "most columns of the basis (default: 2 nev + 12 block)")
       ->group(group)
       ->default_str("");
@@ -196,6 +198,7 @@ std::optional<int> parse_command_line(int argc, char** argv, bool print, Program
     if (print) print_error("a flag was given a number that 64 bits do not hold; it takes true or false");
     return 2;
   }
+  if (app.count("--block") == 0) options.lanczos.block = solvers::default_block(!options.is_on_gpu());
   if (options.layout.empty()) options.layout = options.is_on_gpu() ? "row" : "column";
   if (argc == 1) options.periodic = true;
   if (app.count("--up") == 0) options.up = options.sites / 2;

@@ -34,7 +34,8 @@ Result<Vector> block_lanczos(const Problem<Vector>& problem, const LanczosOption
   require_vectors("deflated", problem.deflation, problem.a);
   require_vectors("initial", problem.initial, problem.a);
   const Vector deflation = orthonormal_copy(problem.deflation, options.orth);
-  const LanczosOptions filled = checked(options, problem.a.rows().global_rows(), deflation.width());
+  const LanczosOptions filled = checked(options, default_block(is_host_space<typename Vector::Space>),
+                                        problem.a.rows().global_rows(), deflation.width());
   return LanczosSearch<Vector>(problem, deflation, filled, observer).solve();
 }
 

@@ -108,18 +108,26 @@ class KrylovSpace {
     --locked_;
     if (index != locked_) copy(basis_.column(locked_), basis_.column(index));
     projected_.start(0);
-    couples_block_ = false;
+    couples_block_ = has_image_ = false;
+  }
+
+  /// What C makes of the next block, unless it is known already: a restart changes neither. On a device it is queued.
+  /// Returns how many columns C was applied to.
+  template <class Transform>
+  std::int64_t multiply(const Transform& c) {
+    if (has_image_) return 0;
+    c.apply(next_vectors(), image_.columns(0, next()));
+    has_image_ = true;
+    return next();
   }
 
   /// One block step: the next block joins the basis, and what C makes of it, orthogonalised against everything, is the
-  /// new next one.
-  template <class Transform>
-  void extend(const Transform& c) {
+  /// new next one. After multiply().
+  void extend() {
     const std::int64_t begin = locked_ + active(), width = next(), outside = deflation_.width() + locked_;
     const Vector q = next_vectors();
     const Vector w = image_.columns(0, width);
     copy(q, basis_.columns(begin, begin + width));
-    c.apply(q, w);
     const Small own = own_.block(0, width, 0, width);
     subtract_local_part(q, w, own);
 
@@ -142,6 +150,7 @@ class KrylovSpace {
     std::swap(previous_block_, next_block_);
     std::swap(next_block_, image_);
     couples_block_ = true;
+    has_image_ = false;
   }
 
   void rayleigh_ritz() { projected_.rayleigh_ritz(); }
@@ -201,7 +210,7 @@ class KrylovSpace {
   }
 
   void accept_start() {
-    couples_block_ = false;
+    couples_block_ = has_image_ = false;
     const orth::Result result = replacing_.project_and_normalize(fixed(locked_), next_vectors());
     if (!result.orthonormal) trouble_ = result.describe();
   }
@@ -234,6 +243,7 @@ class KrylovSpace {
   Vector previous_block_, next_block_, image_;  // rows side by side
   std::int64_t locked_ = 0;
   bool couples_block_ = false;  // coupled is the previous block, which lies apart
+  bool has_image_ = false;      // image_ is what C makes of the next block
   ProjectedOperator<Scalar> projected_;
   Small s_, own_, r_;
   std::string trouble_;

@@ -6,7 +6,7 @@
 
 namespace blockvec::solvers {
 
-LanczosOptions checked(LanczosOptions options, std::int64_t rows, std::int64_t deflated) {
+LanczosOptions checked(LanczosOptions options, std::int64_t block, std::int64_t rows, std::int64_t deflated) {
   if (rows < 1) throw InputError("block_lanczos: the matrix has no rows");
   if (options.wanted < 1 || options.wanted > rows) {
     throw InputError(
@@ -18,6 +18,7 @@ LanczosOptions checked(LanczosOptions options, std::int64_t rows, std::int64_t d
         fmt::format("block_lanczos: {} eigenpairs were asked of a matrix with {} rows beside {} deflated vectors",
                     options.wanted, rows + deflated, deflated));
   }
+  if (options.block == 0) options.block = block;
   if (options.block < 1)
     throw InputError(fmt::format("block_lanczos: a block has at least 1 column, not {}", options.block));
   if (!(options.tolerance > 0))

@@ -10,7 +10,8 @@ namespace blockvec::solvers {
 
 /// What a Krylov space knows of C in small matrices. With its active columns V and the next block Q,
 /// C V = V H + Q E^H: H = V^H C V, and E = V^H C Q is zero but for its last `coupled` rows, which the coupling holds.
-/// They lie on the host, wherever the vectors are: what a block adds to them is read once, and nothing waits after that.
+/// They lie on the host, wherever the vectors are: what a block adds to them is read once, and nothing waits after
+/// that.
 template <class Scalar>
 class ProjectedOperator {
  public:

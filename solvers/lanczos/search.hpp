@@ -66,6 +66,7 @@ class LanczosSearch {
   }
 
   Result<Vector> solve() {
+    begin_ = Clock::now();
     if (checkpoint_.is_continuation()) {
       checkpoint_.restore(*this);
     } else {
@@ -103,8 +104,9 @@ class LanczosSearch {
       while (space_.has_room()) {
         if (stopping_.is_to_save() && checkpoint_.is_wanted()) stopping_.save([&] { checkpoint_.save(*this); });
         if (stopping_.is_asked()) return false;
-        applications_ += space_.next() * std::max(1, filter_.transform().degree());
-        space_.extend(filter_.transform());
+        multiply();
+        space_.extend();
+        if (looks_ahead()) multiply();
         space_.rayleigh_ritz();
         observe();
         if (!space_.trouble().empty()) return false;
@@ -128,6 +130,20 @@ class LanczosSearch {
         space_.start_from_active(std::min<std::int64_t>(space_.active(), count), options_.seed);
       }
     }
+  }
+
+  void multiply() {
+    const auto& transform = filter_.transform();
+    applications_ += space_.multiply(transform) * std::max(1, transform.degree());
+  }
+
+  /// Whether the device is to go on with the next block while the host looks at what is known: not where the search is
+  /// about to end by the look before, since nobody would want that product.
+  bool looks_ahead() const {
+    if (is_host_space<typename Vector::Space> || !space_.trouble().empty() || space_.next() == 0) return false;
+    const std::int64_t last = to_find() - 1;
+    if (last < 0 || last >= std::ssize(space_.values())) return true;
+    return estimate(last) > filter_range<Real> * accuracy_.strict_tolerance();
   }
 
   std::int64_t to_find() const { return renewal_.to_find(pairs_, space_, filter_.transform()); }
@@ -205,7 +221,7 @@ class LanczosSearch {
   int refinements_ = 0;
   std::int64_t restarts_ = 0;
   std::int64_t first_reduction_;
-  Clock::time_point begin_ = Clock::now();
+  Clock::time_point begin_;
 };
 
 }  // namespace blockvec::solvers

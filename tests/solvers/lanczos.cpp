@@ -18,13 +18,13 @@ namespace {
 
 using namespace examples;
 
-template <class Scalar, class Layout = RowMajor>
-Result<BlockVector<Scalar, Layout>> solve(const RowSource<Scalar>& source, const LanczosOptions& options,
-                                          const Observer& observer = {}) {
+template <class Scalar, class Layout = RowMajor, class Space = Kokkos::HostSpace>
+Result<BlockVector<Scalar, Layout, Space>> solve(const RowSource<Scalar>& source, const LanczosOptions& options,
+                                                 const Observer& observer = {}) {
   const auto context = Context::world(1);
   const auto rows = RowDistribution::uniform(source.size(), context.communicator());
-  SparseOperator<Scalar> a(context, rows, source);
-  return block_lanczos<BlockVector<Scalar, Layout>>({a}, options, observer);
+  SparseOperator<Scalar, Space> a(context, rows, source);
+  return block_lanczos<BlockVector<Scalar, Layout, Space>>({a}, options, observer);
 }
 
 /// Converged, and right: eigenvalues with multiplicities, residuals as promised, orthonormal vectors.
@@ -53,6 +53,9 @@ void expect_right(const RowSource<Scalar>& source, const LanczosOptions& options
   SCOPED_TRACE(testing::Message() << source.describe() << ", block " << options.block << ", basis " << options.basis
                                   << ", filter " << options.filter_degree << ", nev " << options.wanted);
   expect_right(solve<Scalar, Layout>(source, options), options, source.size(), exact);
+#if BLOCKVEC_HAVE_CUDA_SPACE
+  expect_right(solve<Scalar, Layout, Kokkos::CudaSpace>(source, options), options, source.size(), exact);
+#endif
 }
 
 /// Its diagonal is all there is.
@@ -329,7 +332,7 @@ TEST(BlockLanczos, RefusesWhatCannotBe) {
   };
   EXPECT_EQ(message(5, with(6, 1)), "block_lanczos: 6 eigenpairs were asked of a matrix with 5 rows");
   EXPECT_EQ(message(5, with(0, 1)), "block_lanczos: 0 eigenpairs were asked of a matrix with 5 rows");
-  EXPECT_EQ(message(5, with(1, 0)), "block_lanczos: a block has at least 1 column, not 0");
+  EXPECT_EQ(message(5, with(1, -1)), "block_lanczos: a block has at least 1 column, not -1");
   LanczosOptions options = with(8, 4);
   options.basis = 10;
   EXPECT_EQ(message(100, options),

@@ -21,7 +21,7 @@ struct CheckpointOptions {
 
 struct LanczosOptions {
   std::int64_t wanted = 8;  ///< eigenpairs asked for
-  std::int64_t block = 3;   ///< columns of a Krylov block: narrow ones need fewer columns of A in all
+  std::int64_t block = 0;   ///< columns of a Krylov block; 0: default_block()
   std::int64_t basis = 0;   ///< most columns of the basis, found pairs included; 0: default_basis()
   double tolerance = 1e-8;  ///< converged: ||A x - theta x|| <= tolerance * (estimate of ||A||)
   Which which = Which::smallest;
@@ -35,12 +35,16 @@ struct LanczosOptions {
   static constexpr int most_filter_degree = 300;
 };
 
+/// Columns of a block where nobody says how many. Narrow ones need fewer columns of A in all; on a device a product
+/// with 4 columns takes hardly longer than one with 3.
+constexpr std::int64_t default_block(bool on_host) { return on_host ? 3 : 4; }
+
 /// Columns of the basis where nobody says how many.
 inline std::int64_t default_basis(std::int64_t wanted, std::int64_t block) { return 2 * wanted + 12 * block; }
 
 /// The options with defaults filled in, for a matrix with so many rows of which `deflated` dimensions are left out.
-/// Throws InputError for those that do not fit.
-LanczosOptions checked(LanczosOptions options, std::int64_t rows, std::int64_t deflated = 0);
+/// `block` is the width of blocks where they do not say it. Throws InputError for those that do not fit.
+LanczosOptions checked(LanczosOptions options, std::int64_t block, std::int64_t rows, std::int64_t deflated = 0);
 
 /// The eigenpairs at the end of the spectrum that the options name, with all their multiplicities:
 ///     auto result = block_lanczos<BlockVector<double>>({a}, {.wanted = 4});
