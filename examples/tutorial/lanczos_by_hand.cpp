@@ -37,7 +37,7 @@ int run() {
     multiply(basis.columns(j, j + width), image.columns(j, j + width));
     const Block next = basis.columns(j + width, j + 2 * width);
     blockvec::copy(image.columns(j, j + width), next);
-    is_basis = orthogonalizer.project_and_normalize(basis.columns(0, j + width), next).orthonormal && is_basis;
+    is_basis &= orthogonalizer.project_and_normalize(basis.columns(0, j + width), next).orthonormal;
   }
   multiply(basis.columns(columns - width, columns), image.columns(columns - width, columns));
 

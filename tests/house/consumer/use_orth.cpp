@@ -44,9 +44,8 @@ int solve() {
   blockvec::fill_random(basis.columns(0, width), 1);
   bool is_basis = orthogonalizer.normalize(basis.columns(0, width)).orthonormal;
   for (int j = width; j < columns; j += width) {  // the next block: H times the last one, orthogonal to all before it
-    const auto block = basis.columns(j, j + width);
-    apply(basis.columns(j - width, j), block);
-    is_basis = orthogonalizer.project_and_normalize(basis.columns(0, j), block).orthonormal && is_basis;
+    apply(basis.columns(j - width, j), basis.columns(j, j + width));
+    is_basis &= orthogonalizer.project_and_normalize(basis.columns(0, j), basis.columns(j, j + width)).orthonormal;
   }
   apply(basis, image);
   blockvec::SmallMatrix<double> h(context, columns, columns), energies(context, 1, columns);
