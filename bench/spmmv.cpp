@@ -1,8 +1,10 @@
-// Sparse matrix times a row-major block vector on a CUDA device, beside cuSPARSE on the same operands in one run.
+// Sparse matrix times a row-major block vector on a CUDA device, beside cuSPARSE and, where the build has it for CUDA,
+// Kokkos Kernels on the same operands in one run.
 //   spmmv out=DIRECTORY matrices=laplacian256;laplacian100;ring24;ring20;graphene1024;FILE.mtx widths=1;2;4;8;16;32
 //   commit=...
 // Writes DIRECTORY/spmmv.csv. gbps: bytes of the least traffic (spmmv_bytes) in the time of a call. cusparse_ms: the
-// best of SpMM with ALG2 and ALG3, for one column of SpMV with ALG1 and ALG2. ratio: cusparse_ms / ms.
+// best of SpMM with ALG2 and ALG3, for one column of SpMV with ALG1 and ALG2. ratio: cusparse_ms / ms. kokkos_ms:
+// KokkosSparse::spmv's default, or 0.
 #include <cusparse.h>
 
 #include <algorithm>
@@ -17,6 +19,7 @@
 #include "bench/cuda_report.hpp"
 #include "bench/cuda_support.hpp"
 #include "bench/settings.hpp"
+#include "bench/spmmv_kokkos.hpp"
 #include "bench/spmmv_matrices.hpp"
 
 namespace {
@@ -134,10 +137,19 @@ void measure(const std::string& name, const Sparse<T>& a, const std::map<std::st
     const double peer = settings.at("cusparse") == "1"
                             ? cusparse_seconds(handle, a, row_begin, column, value, x.data, y.data, width, reps)
                             : 0;
+#if BLOCKVEC_BENCH_KOKKOS_KERNELS
+    // A stream by name: Kokkos takes no null for one.
+    const DeviceRows<T> rows{a.rows, entries, row_begin.get(), column.get(), value.get()};
+    const double kokkos = median_seconds(
+        nullptr, 2, reps, 1, [&](int) { kokkos_kernels_spmmv<T>(rows, x.data, y.data, width, cudaStreamLegacy); });
+#else
+    const double kokkos = 0;
+#endif
     const std::string key = name + ',' + std::to_string(a.rows) + ',' + std::to_string(entries) + ',' +
                             (std::is_same_v<T, double> ? 'D' : 'Z') + ',' + word;
-    report.add(key, "%s,%.4f,%.0f,%.4f,%.2f", explain_spmmv<T>(sell.view, x, y, y).c_str(), 1e3 * seconds,
-               1e-9 * spmmv_bytes<T>(a.rows, a.rows, entries, width, false) / seconds, 1e3 * peer, peer / seconds);
+    report.add(key, "%s,%.4f,%.0f,%.4f,%.2f,%.4f", explain_spmmv<T>(sell.view, x, y, y).c_str(), 1e3 * seconds,
+               1e-9 * spmmv_bytes<T>(a.rows, a.rows, entries, width, false) / seconds, 1e3 * peer, peer / seconds,
+               1e3 * kokkos);
   }
 }
 
@@ -145,7 +157,7 @@ void run(const std::map<std::string, std::string>& settings) {
   cusparseHandle_t handle = nullptr;
   check(cusparseCreate(&handle));
   Report report(
-      settings.at("out") + "/spmmv.csv", "matrix,rows,nonzeros,type,width,format,ms,gbps,cusparse_ms,ratio",
+      settings.at("out") + "/spmmv.csv", "matrix,rows,nonzeros,type,width,format,ms,gbps,cusparse_ms,ratio,kokkos_ms",
       [&] { return "# " + state_of_card("name,driver_version") + ", commit " + settings.at("commit") + '\n'; });
   for (const std::string& name : split(settings.at("matrices"), ';')) {
     const auto number = [&](const std::string& kind) { return std::stoi(name.substr(kind.size())); };
@@ -168,6 +180,9 @@ void run(const std::map<std::string, std::string>& settings) {
 
 int main(int argc, char** argv) {
   try {
+#if BLOCKVEC_BENCH_KOKKOS_KERNELS
+    const KokkosScope kokkos;
+#endif
     run(read_settings(argc, argv,
                       {{"out", "."},
                        {"matrices", "laplacian256;laplacian100;ring24;ring20;graphene1024"},

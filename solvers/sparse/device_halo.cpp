@@ -10,6 +10,7 @@
 #include <blockvec/transfer.hpp>
 
 #include "solvers/sparse/device_array.hpp"
+#include "solvers/sparse/device_entries.hpp"
 
 namespace blockvec::solvers {
 namespace {
@@ -19,15 +20,15 @@ void check(cudaError_t status, const char* operation) {
   throw kernels::CudaError(std::string("SparseOperator: ") + operation + ": " + cudaGetErrorString(status));
 }
 
-/// packed(i, j) = x(rows(i), j)
-template <class View, class Scalar>
+/// packed(i, j) = x(rows[i], j)
+template <class Scalar>
 struct Pack {
-  Kokkos::View<const std::int32_t*, Kokkos::CudaSpace> rows;
-  View x;
+  const std::int32_t* rows;
+  DeviceEntries<Scalar> x;
   Scalar* packed;
   std::int64_t width;
 
-  KOKKOS_FUNCTION void operator()(std::int64_t at) const { packed[at] = x(rows(at / width), at % width); }
+  KOKKOS_FUNCTION void operator()(std::int64_t at) const { packed[at] = x(rows[at / width], at % width); }
 };
 
 struct Signal {
@@ -86,10 +87,9 @@ void DeviceHalo<Scalar>::begin(const BlockVector<Scalar, Layout, Space>& x) {
   reserve(width_);
   const auto& instance = context_.execution_space<Space>();
   const std::int64_t count = halo_.rows_sent() * width_;
-  using View = typename BlockVector<Scalar, Layout, Space>::View;
   Kokkos::parallel_for("BlockVec::solvers::pack",
                        Kokkos::RangePolicy<Kokkos::Cuda, Kokkos::IndexType<std::int64_t>>(instance, 0, count),
-                       Pack<View, Scalar>{sent_rows_, x.view(), packed_.data(), width_});
+                       Pack<Scalar>{sent_rows_.data(), device_entries(x), packed_.data(), width_});
   if (transport_ == DeviceTransport::nccl) {
     context_.communicator().agree(true, "");  // a rank that has failed says so here: NCCL would wait for it
     check(cudaEventRecord(is_packed_, instance.cuda_stream()), "cudaEventRecord");

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "solvers/sparse/device_array.hpp"
+#include "solvers/sparse/device_entries.hpp"
 
 namespace blockvec::solvers {
 namespace {
@@ -26,9 +27,9 @@ kernels::Matrix<To> rows_of(Scalar* data, std::int64_t rows, std::int64_t width,
 }
 
 /// The rows of X between those of the ghosts before and behind them, row-major without gaps.
-template <class View, class Scalar>
+template <class Scalar>
 struct PutBesideGhosts {
-  View x;
+  DeviceEntries<Scalar> x;
   const Scalar* ghosts;
   Scalar* to;
   std::int64_t before, rows, width;
@@ -36,7 +37,7 @@ struct PutBesideGhosts {
   KOKKOS_FUNCTION void operator()(std::int64_t at) const {
     const std::int64_t i = at / width - before, j = at % width;
     const std::int64_t ghost = i < 0 ? i + before : i - rows + before;
-    to[at] = i >= 0 && i < rows ? Scalar(x(i, j)) : ghosts[ghost * width + j];
+    to[at] = i >= 0 && i < rows ? x(i, j) : ghosts[ghost * width + j];
   }
 };
 
@@ -121,14 +122,13 @@ void DeviceRows<Scalar>::apply_together(Scalar alpha, Scalar shift, const BlockV
   if (halo_.ghosts() == 0) {
     own_rows_.template apply<Layout>(instance, alpha, Scalar(0), x.data(), x.ld(), beta, y);
   } else {
-    using View = typename BlockVector<Scalar, Layout, Space>::View;
     WorkspaceScope<Space> scope(context);
     const std::int64_t count = (x.local_rows() + halo_.ghosts()) * x.width();
     auto* const whole = scope.template take<Scalar>(static_cast<std::size_t>(count));
     Kokkos::parallel_for(
         "BlockVec::solvers::beside_ghosts",
         Kokkos::RangePolicy<Kokkos::Cuda, Kokkos::IndexType<std::int64_t>>(instance, 0, count),
-        PutBesideGhosts<View, Scalar>{x.view(), ghosts, whole, ghosts_before_, x.local_rows(), x.width()});
+        PutBesideGhosts<Scalar>{device_entries(x), ghosts, whole, ghosts_before_, x.local_rows(), x.width()});
     own_rows_.template apply<RowMajor>(instance, alpha, Scalar(0), whole, x.width(), beta, y);
   }
   if (shift != Scalar(0)) axpby(-alpha * shift, x, Scalar(1), y);
