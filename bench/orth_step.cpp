@@ -164,7 +164,7 @@ void measure(const Settings& settings, std::int64_t rows, std::int64_t m, std::i
   const auto v = basis.columns(0, m), w = basis.columns(m, m + b);
   fill_random(basis, 1);
   orth::Orthogonalizer orthogonalizer(context, orth::parse_options(method));
-  orthogonalizer.normalize(v);
+  if (orthogonalizer.normalize(v).rank < m) throw Error("the basis has dependent columns");
   if (hard) {
     const SmallMatrix<Scalar, Space> c(context, m, b);
     HostMatrix<Scalar> values("c", static_cast<std::size_t>(m), static_cast<std::size_t>(b));

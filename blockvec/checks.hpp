@@ -51,4 +51,13 @@ void require_small(const char* operation, const char* name, const Small& c, std:
                    ", expected " + std::to_string(rows) + " x " + std::to_string(columns));
 }
 
+template <class V, class W>
+void require_same_width(const char* operation, const V& v, const W& w) {
+  require_same_rows(operation, v, w);
+  if (v.width() != w.width()) {
+    throw ShapeError(std::string(operation) + ": V = " + v.describe() + " and W = " + w.describe() +
+                     ": expected the same width");
+  }
+}
+
 }  // namespace blockvec

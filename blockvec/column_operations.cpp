@@ -2,10 +2,10 @@
 #include <blockvec/column_operations.hpp>
 #include <blockvec/instantiate.hpp>
 #include <blockvec/operations.hpp>
+#include <blockvec/timer.hpp>
 
 #include "blockvec/checks.hpp"
 #include "blockvec/entries.hpp"
-#include <blockvec/timer.hpp>
 
 namespace blockvec {
 namespace {

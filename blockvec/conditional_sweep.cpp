@@ -1,6 +1,7 @@
 #include <blockvec/conditional_sweep.hpp>
 #include <blockvec/kernels/tall_skinny.hpp>
 #include <blockvec/operations.hpp>
+#include <blockvec/timer.hpp>
 #include <span>
 #include <string>
 
@@ -8,7 +9,6 @@
 #include "blockvec/instantiate.hpp"
 #include "blockvec/kernel_calls.hpp"
 #include "blockvec/sweep.hpp"
-#include <blockvec/timer.hpp>
 
 namespace blockvec {
 namespace {

@@ -1,53 +1,18 @@
 #include <algorithm>
-#include <blockvec/kernels/parallel.hpp>
 #include <blockvec/operations.hpp>
 #include <blockvec/transfer.hpp>
+#include <blockvec/timer.hpp>
 #include <cmath>
 
 #include "blockvec/checks.hpp"
-#include "blockvec/device_dots.hpp"
-#include "blockvec/dots.hpp"
 #include "blockvec/entries.hpp"
 #include "blockvec/instantiate.hpp"
 #include "blockvec/kernel_calls.hpp"
+#include "blockvec/local_dots.hpp"
 #include "blockvec/reproducible.hpp"
-#include <blockvec/timer.hpp>
 
 namespace blockvec {
 namespace {
-
-template <class V, class W>
-void require_same_width(const char* operation, const V& v, const W& w) {
-  require_same_rows(operation, v, w);
-  if (v.width() != w.width()) {
-    throw ShapeError(std::string(operation) + ": V = " + v.describe() + " and W = " + w.describe() +
-                     ": expected the same width");
-  }
-}
-
-// values[j] = v_j^H w_j for this rank's rows. On the host: a fixed number of pieces, whatever the threads, so that the
-// bits are the same for any number of them.
-template <class Scalar, class Layout>
-void local_dots(const BlockVector<Scalar, Layout>& v, const BlockVector<Scalar, Layout>& w, Scalar* values) {
-  const std::int64_t rows = v.local_rows();
-  const std::int64_t width = v.width();
-  constexpr std::int64_t pieces = 64;
-  const std::int64_t stride = width * (dots_levels(rows) + 1);
-  const TallRows<Scalar, Layout> x{v.data(), v.ld()}, y{w.data(), w.ld()};
-  WorkspaceScope scope(v.context());
-  Scalar* const partial = scope.template take<Scalar>(static_cast<std::size_t>(pieces * stride));
-  kernels::parallel_for(rows * width < 4096 ? 1 : v.context().threads(), pieces, [&](std::int64_t piece, int) {
-    Scalar* const sums = partial + piece * stride;
-    const std::int64_t begin = rows * piece / pieces;
-    dots_of_rows(x.from(begin), y.from(begin), rows * (piece + 1) / pieces - begin, width, sums, sums + width);
-  });
-  for (std::int64_t half = pieces / 2; half > 0; half /= 2) {
-    for (std::int64_t piece = 0; piece < half; ++piece) {
-      for (std::int64_t j = 0; j < width; ++j) partial[piece * stride + j] += partial[(piece + half) * stride + j];
-    }
-  }
-  std::copy_n(partial, width, values);
-}
 
 template <class Scalar>
 struct TakeEvery {
@@ -58,14 +23,6 @@ struct TakeEvery {
   KOKKOS_FUNCTION void operator()(std::int64_t j) const { to[j * to_step] = from[j * from_step]; }
   KOKKOS_FUNCTION void operator()(std::int64_t, std::int64_t j) const { (*this)(j); }
 };
-
-#if BLOCKVEC_HAVE_CUDA_SPACE
-template <class Scalar, class Layout>
-void local_dots(const BlockVector<Scalar, Layout, Kokkos::CudaSpace>& v,
-                const BlockVector<Scalar, Layout, Kokkos::CudaSpace>& w, Scalar* values) {
-  dots_on_device(v, w, values);
-}
-#endif
 
 // Ranks that mean these dots send this, and the count.
 std::uint64_t dots_tag(const RowDistribution& rows) { return 0x646f7473u ^ rows.fingerprint(); }

@@ -1,18 +1,22 @@
 #include <algorithm>
 #include <blockvec/operations.hpp>
 #include <blockvec/small_on_host.hpp>
+#include <blockvec/timer.hpp>
 #include <blockvec/transfer.hpp>
 
 #include "blockvec/checks.hpp"
 #include "blockvec/entries.hpp"
 #include "blockvec/instantiate.hpp"
 #include "blockvec/kernel_calls.hpp"
+#include "blockvec/local_dots.hpp"
 #include "blockvec/reproducible.hpp"
 #include "blockvec/sweep.hpp"
-#include <blockvec/timer.hpp>
 
 namespace blockvec {
 namespace {
+
+constexpr const char* name = "inner_product";
+constexpr std::uint64_t dots_tag = 0x646f7473u;
 
 template <class Scalar>
 struct SetZero {
@@ -26,9 +30,14 @@ template <class Scalar, class Layout, class Space>
 void InnerProducts<Scalar, Layout, Space>::require(const BlockVector<Scalar, Layout, Space>& v,
                                                    const BlockVector<Scalar, Layout, Space>& w,
                                                    const SmallMatrix<Scalar, Space>& c, int products) const {
-  constexpr const char* name = "inner_product";
   require_same_rows(name, v, w);
   require_small(name, "C", c, v.width(), w.width(), v, w);
+  require_operands(v, products);
+}
+
+template <class Scalar, class Layout, class Space>
+void InnerProducts<Scalar, Layout, Space>::require_operands(const BlockVector<Scalar, Layout, Space>& v,
+                                                            int products) const {
   if (!v.context().same(context_))
     throw ShapeError(std::string(name) + ": V = " + v.describe() + " belongs to another context");
   require_room(products);
@@ -41,10 +50,12 @@ void InnerProducts<Scalar, Layout, Space>::require(const BlockVector<Scalar, Lay
 template <class Scalar, class Layout, class Space>
 void InnerProducts<Scalar, Layout, Space>::record_reproducible(const BlockVector<Scalar, Layout, Space>& v,
                                                                const BlockVector<Scalar, Layout, Space>& w,
-                                                               const DoubleDoubleMatrix<Scalar, Space>& c) {
+                                                               const DoubleDoubleMatrix<Scalar, Space>& c,
+                                                               bool diagonal) {
   rows_ = v.rows();
   v_[count_] = v.matrix();
   w_[count_] = w.matrix();
+  diagonal_[count_] = diagonal;
   record(c, rows_);
 }
 
@@ -126,6 +137,32 @@ InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add_
     local_inner_product_dd(v, w, c);
     record(c, v.rows());
     double_double_ = true;
+  });
+  return *this;
+}
+
+template <class Scalar, class Layout, class Space>
+InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add_dots(
+    const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
+    const SmallMatrix<Scalar, Space>& dots) {
+  context_.collective([&] {
+    require_same_width(name, v, w);
+    require_small(name, "dots", dots, 1, v.width(), v);
+    require_operands(v, 1);
+    tag_ ^= dots_tag;  // a product of the same shape is something else
+    if (context_.is_reproducible()) return record_reproducible(v, w, {dots, {}}, true);
+    const std::int64_t rows = v.local_rows(), width = v.width();
+    const OperationTimer<Space> timer(context_, Operation::column_dots,
+                                      Cost<Scalar>::passes_bytes(rows, same_block(v, w) ? width : 2 * width),
+                                      Cost<Scalar>::product_flops(rows, width, 1));
+    WorkspaceScope<Space> temporary(context_);
+    auto* const values = temporary.template take<Scalar>(static_cast<std::size_t>(width));
+    local_dots(v, w, values);
+    local_dots(v, w, values);
+    const auto bytes = [](std::int64_t numbers) { return static_cast<std::size_t>(numbers) * sizeof(Scalar); };
+    detail::copy_lines<Space>(context_, values, bytes(1), dots.data(), bytes(dots.ld()), bytes(1),
+                              static_cast<std::size_t>(width));
+    record({dots, {}}, v.rows());
   });
   return *this;
 }
@@ -362,8 +399,10 @@ void InnerProducts<Scalar, Layout, Space>::reduce_reproducibly() {
   double bytes = 0, flops = 0;
   std::int64_t words = 0;
   for (int i = 0; i < count_; ++i) {
-    const bool is_double_double = results_[i].low.columns() > 0;
-    const auto& product = products[i] = {v_[i], w_[i], is_double_double ? Wanted::double_double : Wanted::product};
+    const auto wanted = diagonal_[i]                    ? Wanted::diagonal
+                        : results_[i].low.columns() > 0 ? Wanted::double_double
+                                                        : Wanted::product;
+    const auto& product = products[i] = {v_[i], w_[i], wanted};
     bytes += Cost<Scalar>::inner_product_bytes(product.v.rows, product.v.columns, product.w.columns, product.same());
     flops += Cost<Scalar>::product_flops(product.v.rows, product.v.columns, product.w.columns);
     words += product.words();

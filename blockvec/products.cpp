@@ -1,12 +1,12 @@
 #include <blockvec/kernels/tall_skinny.hpp>
 #include <blockvec/operations.hpp>
 #include <blockvec/small_on_host.hpp>
+#include <blockvec/timer.hpp>
 
 #include "blockvec/checks.hpp"
 #include "blockvec/instantiate.hpp"
 #include "blockvec/kernel_calls.hpp"
 #include "blockvec/sweep.hpp"
-#include <blockvec/timer.hpp>
 
 namespace blockvec {
 

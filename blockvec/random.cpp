@@ -3,12 +3,12 @@
 #include <Random123/uniform.hpp>
 #include <algorithm>
 #include <blockvec/operations.hpp>
+#include <blockvec/timer.hpp>
 #include <cmath>
 
 #include "blockvec/checks.hpp"
 #include "blockvec/entries.hpp"
 #include "blockvec/instantiate.hpp"
-#include <blockvec/timer.hpp>
 
 namespace blockvec {
 namespace {

@@ -2,11 +2,11 @@
 #include <blockvec/context.hpp>
 #include <blockvec/double_double_matrix.hpp>
 #include <blockvec/transfer.hpp>
+#include <blockvec/timer.hpp>
 #include <span>
 
 #include "blockvec/add_ranks.hpp"
 #include "blockvec/instantiate.hpp"
-#include <blockvec/timer.hpp>
 
 namespace blockvec {
 

@@ -4,12 +4,12 @@
 #include <blockvec/kernels/tall_skinny.hpp>
 #include <blockvec/operations.hpp>
 #include <blockvec/small_on_host.hpp>
+#include <blockvec/timer.hpp>
 #include <optional>
 #include <span>
 
 #include "blockvec/checks.hpp"
 #include "blockvec/kernel_calls.hpp"
-#include <blockvec/timer.hpp>
 
 /// A sweep of block Gram-Schmidt on this rank's rows: what gram_schmidt_sweep and InnerProducts::add_swept share.
 namespace blockvec {

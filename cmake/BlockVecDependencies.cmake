@@ -1,5 +1,7 @@
 # What the layers above the kernels need. Everything is found by package, nothing is fetched.
+include(cmake/BlockVecKokkos.cmake)
 if(NOT TARGET BlockVec::kokkos)
+  blockvec_before_kokkos()
   find_package(Kokkos QUIET)
   if(NOT Kokkos_FOUND)
     message(FATAL_ERROR "Kokkos was not found. Install a package of it (Debian: libkokkos-dev or libtrilinos-kokkos-dev; "
@@ -7,7 +9,7 @@ if(NOT TARGET BlockVec::kokkos)
   endif()
   find_package(KokkosKernels QUIET)
 endif()
-include(cmake/BlockVecKokkos.cmake)
+blockvec_name_kokkos()
 # Sparse products of the solvers are those of Kokkos Kernels where that has the faster ones, else the library's own.
 set(blockvec_have_kokkoskernels OFF)
 if(TARGET BlockVec::kokkoskernels)

@@ -53,15 +53,20 @@ has_own_kokkos() {
   return 1
 }
 
-# Kokkos with Kokkos Kernels where the distribution has both, its own or those inside Trilinos; else Kokkos alone.
+# Kokkos as the distribution packages it, with Kokkos Kernels where it has them; else, or where that is installed, what
+# is inside Trilinos.
 kokkos_packages() {
-  if is_available libkokkos-dev && is_available libkokkos-kernels-dev; then
-    echo "libkokkos-dev libkokkos-kernels-dev"
-  elif is_available libtrilinos-kokkos-kernels-dev || ! is_available libkokkos-dev; then
+  if is_installed libtrilinos-kokkos-dev || ! is_available libkokkos-dev; then
     echo "libtrilinos-kokkos-dev libtrilinos-kokkos-kernels-dev"
+  elif is_available libkokkos-kernels-dev; then
+    echo "libkokkos-dev libkokkos-kernels-dev"
   else
     echo "libkokkos-dev"
   fi
+}
+
+knows_kokkos() {
+  has_own_kokkos || is_available libkokkos-dev || is_available libtrilinos-kokkos-dev
 }
 
 missing_kokkos() {
@@ -85,14 +90,16 @@ install_packages() {
     say "no apt-get here: going on with the tools and libraries that CMake finds"
     return 0
   fi
-  missing="$(missing_of "$@")$(missing_kokkos)"
-  [ -n "$missing" ] || return 0
-  say "installing$missing"
+  [ -n "$(missing_of "$@")$(missing_kokkos)" ] || return 0
   # Before the first update nothing is known of what the distribution offers: Kokkos is chosen after it.
-  if as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q; then
-    missing="$(missing_of "$@")$(missing_kokkos)"
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing </dev/null && return 0
+  say "looking for packages"
+  if ! as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q </dev/null && ! knows_kokkos; then
+    fail "" "Packages are missing, and what the distribution offers is not known. As root, run" "  apt-get update" \
+      "and then this command again."
   fi
+  missing="$(missing_of "$@")$(missing_kokkos)"
+  say "installing$missing"
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing </dev/null && return 0
   fail "" "These packages are missing and could not be installed from here. As root, run" \
     "  apt-get update && apt-get install -y --no-install-recommends$missing" "and then this command again."
 }

@@ -1,6 +1,7 @@
 // eigensolve: eigenpairs of sparse Hermitian matrices on BlockVec's block vectors. See --help.
 #include <blockvec/blockvec.hpp>
 #include <blockvec/solvers/input_error.hpp>
+#include <blockvec/solvers/matrix_file.hpp>
 #include <blockvec/solvers/sparse_operator.hpp>
 #include <chrono>
 
@@ -72,7 +73,7 @@ int run_matrix(const Context& context, const RowDistribution& rows, const Source
 int run_program(const Context& context, const ProgramOptions& options, OutputFiles& files, Reporter& reporter) {
   const Communicator& communicator = context.communicator();
   if (!options.matrix_file.empty()) {
-    const auto matrix = solvers::read_matrix_market(options.matrix_file, communicator);
+    const auto matrix = solvers::read_matrix(options.matrix_file, communicator);
     return std::visit([&](const auto& m) { return run_matrix(context, m.rows, *m.source, options, files, reporter); },
                       matrix);
   }

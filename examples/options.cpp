@@ -32,8 +32,10 @@ void add_problem_options(CLI::App& app, ProgramOptions& options) {
                  "graphene: --grid of 2 numbers of cells, periodic, hopping -1, --flux")
       ->check(CLI::IsMember({"laplacian", "heisenberg", "anderson", "graphene"}))
       ->group(group);
-  app.add_option("--matrix", options.matrix_file,
-                 "Matrix Market file to be read instead, plain or gzipped: coordinate or array, Hermitian")
+  app.add_option(
+         "--matrix", options.matrix_file,
+         "file to be read instead, Hermitian: Matrix Market, coordinate or array, plain or gzipped; or a sparse "
+         "matrix in PETSc's binary format, told by its content")
       ->group(group);
   app.add_option("--grid", options.grid,
                  "lengths (default: 40 40 40 for laplacian, 20 20 20 for anderson, 60 60 for graphene)")

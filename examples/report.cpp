@@ -64,6 +64,8 @@ std::string result_table(const RunSummary& run, const ProgramOptions& options) {
   if (!run.stopped.empty()) text += "stopped: " + run.stopped + "\n";
   if (!run.converged)
     text += "These are the best pairs known; they do not all meet the tolerance, and lower ones may be missing.\n";
+  if (run.last_level_cut)
+    text += "The last level is cut: there are more eigenvalues like the last one, or it is not known. Raise --nev.\n";
   text +=
       fmt::format("{:.3f} s and {:.3f} s to fill the matrix; {} restarts, A applied to {} columns, {} reductions{}\n",
                   run.seconds, run.setup_seconds, run.restarts, run.applications, run.reductions,

@@ -19,6 +19,7 @@ struct RunSummary {
   double setup_seconds = 0;  ///< filling the matrix
   bool is_finished = false;  ///< the solver came to an end; else this is what was known at its latest block
   bool converged = false;
+  bool last_level_cut = false;    ///< see solvers::Result
   std::string stopped;            ///< why, where it ended before its time
   std::string orthogonalisation;  ///< how often it was done, and how often otherwise than asked
   std::vector<double> eigenvalues;

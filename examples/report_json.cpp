@@ -100,6 +100,7 @@ nlohmann::json to_json(const RunSummary& run, const ProgramOptions& options) {
       {"residual_norms", run.residual_norms},
       {"residual_estimates", run.residual_estimates},
       {"converged", run.converged},
+      {"last_level_cut", run.last_level_cut},
       {"finished", run.is_finished},
       {"stopped", run.stopped},
       {"orthogonality_loss", run.orthogonality_loss},

@@ -55,6 +55,8 @@ class BlockVector {
   std::int64_t ld() const;
   Scalar* data() const { return view_.data(); }
   const View& view() const { return view_; }
+  /// The entries, to be read alone: what an operator asks of its X.
+  Kokkos::View<const Scalar**, Layout, Space> const_view() const { return view_; }
   const Context& context() const { return context_; }
   const RowDistribution& rows() const { return rows_; }
   const std::string& label() const { return *label_; }

@@ -103,6 +103,9 @@ class InnerProducts {
   /// As inner_product_dd.
   InnerProducts& add_dd(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
                         const DoubleDoubleMatrix<Scalar, Space>& c);
+  /// dots(0, j) = v_j^H w_j, as column_dots; norms are the roots of those with V = W. dots is 1 x m.
+  InnerProducts& add_dots(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
+                          const SmallMatrix<Scalar, Space>& dots);
   /// C holds this rank's share of something that is summed along. Not in a reproducible Context: throws Error.
   InnerProducts& add_share(const SmallMatrix<Scalar, Space>& c);
   /// Results that lie on the host are there when reduce() returns. P and G of add_swept come in the pass that changes W
@@ -126,6 +129,7 @@ class InnerProducts {
  private:
   void require(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
                const SmallMatrix<Scalar, Space>& c, int products) const;
+  void require_operands(const BlockVector<Scalar, Layout, Space>& v, int products) const;
   void require_room(int products) const;
   void record(const DoubleDoubleMatrix<Scalar, Space>& c, const RowDistribution& rows);
   void record(const DoubleDoubleMatrix<Scalar, Space>& c);
@@ -135,7 +139,7 @@ class InnerProducts {
 
   using Kernel = typename ScalarTraits<Scalar>::Kernel;
   void record_reproducible(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
-                           const DoubleDoubleMatrix<Scalar, Space>& c);
+                           const DoubleDoubleMatrix<Scalar, Space>& c, bool diagonal = false);
   void reduce_reproducibly();
 
   /// A result that is wanted on the host: its first rows go to `above`, the others to `below`.
@@ -161,6 +165,7 @@ class InnerProducts {
   bool double_double_ = false;
   std::uint64_t tag_ = 0;
   kernels::Matrix<Kernel> v_[max_products], w_[max_products];  // of a reproducible Context
+  bool diagonal_[max_products] = {};                           // dots are asked for
   RowDistribution rows_;                                       // theirs
 };
 

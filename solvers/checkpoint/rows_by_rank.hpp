@@ -122,7 +122,7 @@ class RowsByRank {
   RowDistribution rows_;
   std::vector<Vector> parts_;
   Buffer buffer_;
-  typename Buffer::HostMirror host_buffer_;
+  decltype(Kokkos::create_mirror_view(Buffer())) host_buffer_;
 };
 
 }  // namespace blockvec::solvers

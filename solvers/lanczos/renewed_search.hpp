@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -21,6 +22,13 @@ template <class Real>
 class RenewedSearch {
  public:
   using Pairs = std::vector<RitzPair<Real>>;
+
+  /// What is known of the level of the last wanted eigenvalue.
+  enum class Level {
+    whole,   ///< all its eigenvalues are among the wanted ones
+    cut,     ///< there are more
+    unknown  ///< as far as these searches have come
+  };
 
   RenewedSearch(std::int64_t wanted, const Accuracy<Real>& accuracy) : wanted_(wanted), accuracy_(accuracy) {}
 
@@ -55,13 +63,18 @@ class RenewedSearch {
   /// In a search beside enough locked pairs: does the lowest Ritz value show that nothing below the threshold is left?
   /// It does if its pair has converged so far that a suspect, which the process favours, would have come out long
   /// before (the chance to miss one is about that of a random vector to be orthogonal to it to this ratio), and if the
-  /// bound of Kato and Temple keeps it above the threshold.
+  /// bound of Kato and Temple keeps it above the threshold. A search about the last level goes on until this is known.
   template <class Space, class Transform>
   bool nothing_left(const Pairs& pairs, const Space& space, const Transform& transform) const {
     if (!is_check) return false;
     if (space.is_complete()) return to_find(pairs, space, transform) == 0;
     if (space.active() == 0) return false;
-    constexpr auto missing_ratio = Real(1e-3);
+    if (is_about_last(pairs)) {
+      const bool is_converged = accuracy_.count_converged(space, transform) > 0;
+      const bool is_hidden = transform.cut() <= last_wanted(pairs) + accuracy_.same_eigenvalue();  // by the filter
+      return to_find(pairs, space, transform) == 0 &&
+             (is_converged || is_hidden || level(pairs, rest_beyond(0, space, transform)) != Level::unknown);
+    }
     const Real lowest = space.values()[0];
     const Real residual = space.residuals()[0];
     if (!(residual <= missing_ratio * (lowest - transform.value(suspect)))) return false;
@@ -70,11 +83,74 @@ class RenewedSearch {
     return lowest - distance >= transform.value(threshold(pairs));
   }
 
+  /// Looks at what lies beyond the first `count` active pairs, for level().
+  template <class Space, class Transform>
+  void see_beyond(std::int64_t count, const Space& space, const Transform& transform) {
+    rest_ = rest_beyond(count, space, transform);
+  }
+  /// After a search that has found all that it wanted.
+  Level level(const Pairs& pairs) const { return level(pairs, rest_); }
+
+  /// The search is about whether there is more of the last wanted eigenvalue, all else being found.
+  bool is_about_last(const Pairs& pairs) const { return is_check && found == 0 && suspect >= threshold(pairs); }
+  void ask_about_last(const Pairs& pairs) {
+    is_check = true;
+    suspect = last_wanted(pairs);
+    found = 0;
+    rest_ = {};
+  }
+  /// May more of the last wanted eigenvalue be there, and in no search so far?
+  bool may_lack_last(const Pairs& pairs) const { return copies_of_last(pairs) >= starts; }
+
  private:
+  /// A pair whose residual is this share of its distance from another eigenvalue has come out well after that one.
+  static constexpr auto missing_ratio = Real(1e-3);
+
+  /// What a search shows of the eigenvalues that it leaves: bounds of the lowest one.
+  struct Rest {
+    Real lower = -std::numeric_limits<Real>::infinity();
+    Real upper = std::numeric_limits<Real>::infinity();
+    bool is_all = false;  ///< the search has gone through the whole space
+  };
+
+  /// The lower bound is that nothing below it would be missing by now, as in nothing_left(); a pair that has converged
+  /// as the wanted ones have is taken at its value.
+  template <class Space, class Transform>
+  Rest rest_beyond(std::int64_t count, const Space& space, const Transform& transform) const {
+    Rest rest;
+    rest.is_all = space.is_complete();
+    if (count < space.active()) {
+      const Real value = space.values()[static_cast<std::size_t>(count)];
+      const Real residual = space.residuals()[static_cast<std::size_t>(count)];
+      const bool is_converged = accuracy_.estimate(space, transform, count) <= accuracy_.strict_tolerance();
+      rest.lower = transform.eigenvalue(is_converged ? value : value - residual / missing_ratio);
+      if (transform.eigenvalue(value) < transform.cut()) rest.upper = transform.eigenvalue(value);
+    } else if (rest.is_all) {
+      rest.lower = rest.upper;
+    }
+    return rest;
+  }
+
+  Level level(const Pairs& pairs, const Rest& rest) const {
+    const Real limit = last_wanted(pairs) + accuracy_.same_eigenvalue();
+    const auto in_level = std::count_if(pairs.begin(), pairs.end(), [&](const auto& p) { return p.value <= limit; });
+    if (in_level > wanted_ || rest.upper <= limit) return Level::cut;
+    const bool is_bounded = rest.is_all || is_about_last(pairs) || !may_lack_last(pairs);
+    return is_bounded && rest.lower > limit ? Level::whole : Level::unknown;
+  }
+
+  std::int64_t copies_of_last(const Pairs& pairs) const {
+    return std::count_if(pairs.begin(), pairs.end(), [last = last_wanted(pairs), this](const auto& pair) {
+      return std::abs(pair.value - last) <= accuracy_.same_eigenvalue();
+    });
+  }
+
+  Real last_wanted(const Pairs& pairs) const { return sorted_values(pairs)[static_cast<std::size_t>(wanted_ - 1)]; }
+
   /// The last wanted eigenvalue among the locked ones, less what separates eigenvalues that count as equal.
   Real threshold(const Pairs& pairs) const {
     if (std::ssize(pairs) < wanted_) return std::numeric_limits<Real>::infinity();
-    return sorted_values(pairs)[static_cast<std::size_t>(wanted_ - 1)] - accuracy_.same_eigenvalue();
+    return last_wanted(pairs) - accuracy_.same_eigenvalue();
   }
 
   static std::vector<Real> sorted_values(const Pairs& pairs) {
@@ -99,6 +175,7 @@ class RenewedSearch {
 
   std::int64_t wanted_;
   const Accuracy<Real>& accuracy_;
+  Rest rest_;
 };
 
 }  // namespace blockvec::solvers

@@ -74,9 +74,14 @@ class LanczosSearch {
       start_search(problem_.initial);
     }
     for (;;) {
-      if (!search()) return finish(false);
-      if (renewal_.is_due(pairs_, space_.is_complete())) {
+      const bool is_through = search();
+      if (!is_through && !renewal_.is_about_last(pairs_)) return finish(false);
+      if (is_through && renewal_.is_due(pairs_, space_.is_complete())) {
         start_search();
+        continue;
+      }
+      if (is_through && is_level_open()) {
+        look_for_more_of_last();
         continue;
       }
       Result<Vector> result = finish(true);
@@ -96,6 +101,16 @@ class LanczosSearch {
     renewal_.starts += space_.start_random(options_.seed, renewal_.starts, near);
   }
 
+  /// Is it still to be found out whether the wanted number cuts a level?
+  bool is_level_open() const {
+    return renewal_.level(pairs_) == RenewedSearch<Real>::Level::unknown && !renewal_.is_about_last(pairs_);
+  }
+  /// The next search() is about the level of the last wanted eigenvalue.
+  void look_for_more_of_last() {
+    if (renewal_.may_lack_last(pairs_) || space_.next() == 0) start_search();
+    renewal_.ask_about_last(pairs_);
+  }
+
   /// Goes on until the wanted pairs are locked or, where enough are, until nothing below the last of them is left.
   /// False: it ended before.
   bool search() {
@@ -112,6 +127,7 @@ class LanczosSearch {
         if (!space_.trouble().empty()) return false;
         if (nothing_left() || (to_find() > 0 && count_converged() >= to_find())) break;
       }
+      renewal_.see_beyond(to_find(), space_, filter_.transform());
       if (nothing_left()) return true;
 
       const std::int64_t ready = std::min(count_converged(), to_find());

@@ -91,6 +91,7 @@ Result<Vector> LanczosSearch<Vector>::finish(bool found) {
     result.why = found ? "residuals recomputed from A stay above the tolerance"
                        : "not converged within " + std::to_string(restarts_) + " restarts";
   }
+  result.last_level_cut = found && renewal_.level(pairs_) != RenewedSearch<Real>::Level::whole;
   result.orthogonality_loss = static_cast<double>(orth::orthogonality_loss(result.vectors));
   result.norm_estimate = static_cast<double>(accuracy_.norm);
   result.restarts = restarts_;

@@ -1,33 +1,12 @@
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <blockvec/solvers/collective.hpp>
 #include <blockvec/solvers/matrix_market.hpp>
-#include <vector>
 
 #include "solvers/matrix_market/entries.hpp"
 
 namespace blockvec::solvers {
 namespace {
-
-template <class Scalar>
-class FileRows final : public RowSource<Scalar> {
- public:
-  FileRows(std::string path, std::int64_t size, std::vector<MatrixEntry<Scalar>> entries)
-      : path_(std::move(path)), size_(size), entries_(std::move(entries)) {}
-  std::int64_t size() const override { return size_; }
-  void append_row(std::int64_t row, RowEntries<Scalar>& entries) const override {
-    auto entry = std::lower_bound(entries_.begin(), entries_.end(), row,
-                                  [](const MatrixEntry<Scalar>& e, std::int64_t r) { return e.row < r; });
-    for (; entry != entries_.end() && entry->row == row; ++entry) entries.add(entry->column, entry->value);
-  }
-  std::string describe() const override { return path_; }
-
- private:
-  std::string path_;
-  std::int64_t size_;
-  std::vector<MatrixEntry<Scalar>> entries_;  // by row and column
-};
 
 template <class Scalar>
 LocalMatrix<Scalar> read_rows(const std::string& path, MatrixMarketLines& lines, const MatrixMarketHeader& header,
@@ -48,8 +27,8 @@ LocalMatrix<Scalar> read_rows(const std::string& path, MatrixMarketLines& lines,
 
 }  // namespace
 
-MatrixMarketMatrix read_matrix_market(const std::string& path, const Communicator& communicator) {
-  return collectively(communicator, [&]() -> MatrixMarketMatrix {
+RealOrComplexMatrix read_matrix_market(const std::string& path, const Communicator& communicator) {
+  return collectively(communicator, [&]() -> RealOrComplexMatrix {
     MatrixMarketLines lines(path);
     const MatrixMarketHeader header = read_header(lines);
     if (header.field == MatrixMarketHeader::Field::complex)

@@ -1,38 +1,33 @@
 #include "solvers/sparse/halo.hpp"
 
+#include "solvers/neighbour_counts.hpp"
+
 namespace blockvec::solvers {
 
 Halo::Halo(const RowDistribution& rows, const Communicator& communicator, const std::vector<std::int64_t>& ghosts)
     : communicator_(communicator), ghosts_(static_cast<std::int64_t>(ghosts.size())) {
   if (communicator.size() == 1) return;
-  const auto ranks = static_cast<std::size_t>(communicator.size());
-
-  std::vector<std::int64_t> wanted(ranks, 0);
-  for (const std::int64_t ghost : ghosts) ++wanted[static_cast<std::size_t>(rows.owner(ghost))];
-  std::vector<std::int64_t> asked(ranks, 0);  // how many of this rank's rows each of the others wants
-  std::vector<Message> sends;
-  std::vector<Message> receives;
-  for (int rank = 0; rank < communicator.size(); ++rank) {
-    if (rank == communicator.rank()) continue;
-    sends.push_back({rank, &wanted[static_cast<std::size_t>(rank)], sizeof(std::int64_t)});
-    receives.push_back({rank, &asked[static_cast<std::size_t>(rank)], sizeof(std::int64_t)});
+  std::vector<NeighbourCount> wanted;
+  for (const std::int64_t ghost : ghosts) {
+    const int owner = rows.owner(ghost);
+    if (wanted.empty() || wanted.back().rank != owner) wanted.push_back({owner, 0});
+    ++wanted.back().count;
   }
-  communicator.exchange(sends, receives);
-
-  std::int64_t sent = 0;
   std::int64_t received = 0;
-  for (int rank = 0; rank < communicator.size(); ++rank) {
-    const auto index = static_cast<std::size_t>(rank);
-    if (asked[index] > 0) sends_.push_back({rank, sent, asked[index]});
-    if (wanted[index] > 0) receives_.push_back({rank, received, wanted[index]});
-    sent += asked[index];
-    received += wanted[index];
+  for (const auto& [rank, count] : wanted) {
+    receives_.push_back({rank, received, count});
+    received += count;
+  }
+  std::int64_t sent = 0;
+  for (const auto& [rank, count] : exchange_counts(communicator, wanted)) {
+    sends_.push_back({rank, sent, count});
+    sent += count;
   }
 
   std::vector<std::int64_t> ghost_list = ghosts;  // messages are not const
   std::vector<std::int64_t> sent_list(static_cast<std::size_t>(sent));
-  sends.clear();
-  receives.clear();
+  std::vector<Message> sends;
+  std::vector<Message> receives;
   for (const Neighbour& from : receives_) {
     sends.push_back(
         {from.rank, ghost_list.data() + from.first, static_cast<std::size_t>(from.count) * sizeof(std::int64_t)});

@@ -14,8 +14,8 @@ namespace blockvec::solvers {
 /// neighbour and exchange.
 class Halo {
  public:
-  /// `ghosts`: the global rows needed from others, ascending, hence sorted by owner. Collective: two rounds of
-  /// messages.
+  /// `ghosts`: the global rows needed from others, ascending, hence sorted by owner. Collective:
+  /// two messages for each doubling of the ranks, and one for each neighbour.
   Halo(const RowDistribution& rows, const Communicator& communicator, const std::vector<std::int64_t>& ghosts);
 
   std::int64_t ghosts() const { return ghosts_; }

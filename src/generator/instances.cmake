@@ -10,7 +10,6 @@ endif()
 
 set(generator ${CMAKE_CURRENT_LIST_DIR}/instances.py)
 set(instances ${CMAKE_CURRENT_LIST_DIR}/../tuning/instances.json)
-set(generated ${CMAKE_CURRENT_BINARY_DIR}/generated)
 file(GLOB rows CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/../tuning/*.csv)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
              ${generator} ${CMAKE_CURRENT_LIST_DIR}/files.py ${instances} ${rows})
@@ -23,5 +22,3 @@ foreach(needs any bulk wgmma)
   string(REGEX MATCHALL "${needs} [^\n]+" blockvec_cuda_kernels_${needs} "${sources}")
   list(TRANSFORM blockvec_cuda_kernels_${needs} REPLACE "${needs} " "${generated}/")
 endforeach()
-# Tests and benchmarks, too, read the shapes that are compiled.
-target_include_directories(blockvec_flags INTERFACE ${generated})

@@ -9,14 +9,13 @@ configurations (src/tuning/rows.hpp). FOLDER gets
     cuda_compiled.inc   all kernels that they become, for src/dispatch/cuda/shapes.hpp
     cuda_kernels.inc    declarations of the functions that find them, for src/cuda/kernels.hpp
     tuning_lines.inc    the lines of the tables of rows that serve calls, for src/tuning/rows.cpp
-    FAMILY_TYPE_PART.cu definitions of these functions, which compile side by side
-and no other file stays there. Prints the names of the last ones, each behind what it needs of a device: any, bulk
-(copies; 9.0 and newer) or wgmma (9.0a). A tile that no template makes is an error.
+    FAMILY_PART.cu      definitions of these functions, which compile side by side
+and no other file stays there. Prints the names of the last ones, each behind what its kernels need of a device: any,
+bulk (copies; 9.0 and newer) or wgmma (9.0a). A tile that no template makes is an error.
 """
 import argparse
 import itertools
 import json
-import re
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +23,7 @@ from typing import Callable
 
 from files import write
 
-KERNELS_OF_A_FILE = 8
+KERNELS_OF_A_FILE = 18  # the headers take as long as a kernel or two
 REAL = {"S": "float", "D": "double", "C": "float", "Z": "double"}
 PARTS = {"S": 1, "D": 1, "C": 2, "Z": 2}  # real numbers of a scalar
 MOST_REGISTERS = 232  # of a computing thread
@@ -54,6 +53,11 @@ class Family:
     makes: Callable = lambda real, m, n, **others: m >= 1
     by_parts: bool = False  # complex numbers have kernels of their own; else those of their parts
     needs: str = "any"  # device code that its kernels exist in: any; bulk: 9.0 and newer; wgmma: 9.0a
+    bulk_if: tuple = ()  # choices that need bulk copies where they are true
+
+    def needs_of(self, arguments):
+        """What a kernel needs."""
+        return "bulk" if any(arguments[name] == "true" for name in self.bulk_if) else self.needs
 
     def names(self):
         """Of the numbers and choices that tell kernels apart."""
@@ -94,7 +98,7 @@ BOXES = "TsmmBoxes<{real}>"
 COLUMNS = "TsmmColumns<{real}>"
 FAMILIES = {
     "tsmttsm_ring": Family("tsmttsm/ring.cuh", RING, "tsmttsm_ring_kernel<{real}, {by_columns}, FullTiles<{m}, {n}>>",
-                           choices=BY_COLUMNS, makes=sums_fit),
+                           choices=BY_COLUMNS, makes=sums_fit, bulk_if=("by_columns",)),
     "tsmttsm_ring_3m": Family("tsmttsm/ring.cuh tsmttsm/ring_3m.cuh", RING,
                               "tsmttsm_ring_kernel<{real}, {by_columns}, GaussTiles<{m}, {n}>>", choices=BY_COLUMNS,
                               makes=lambda real, m, n, by_columns: real == "double" and m >= 1),
@@ -107,7 +111,7 @@ FAMILIES = {
                            ("blocks", "warps"), ("blocks",), "GramShape",
                            {**BY_COLUMNS, "bool wide": ("false", "true")},
                            lambda real, blocks, warps, by_columns, wide: blocks >= warps >= 1 and warps <= 8
-                           and (wide == "false" or (blocks, warps) == (16, 4))),
+                           and (wide == "false" or (blocks, warps) == (16, 4)), bulk_if=("by_columns", "wide")),
     "tsmttsm_tf32_warpgroup": Family("tsmttsm/tf32_warpgroup.cuh", RING,
                                      "tsmttsm_tf32_warpgroup_kernel<RealProducts<8 * {n}, {aligned}>, {by_columns}, "
                                      "{m} == 2>",
@@ -256,48 +260,56 @@ def declarations_text(table):
     return text
 
 
-def part_text(stem, real, kernels, part, parts):
-    """A file with the `part`-th share of a family's kernels of one type; it asks the next part for all others."""
+def lookup_text(stem, real, kernels, part, parts):
+    """The function that finds a family's kernels of one type in one file; it asks the next file for all others."""
     family = FAMILIES[stem]
     pointer = f"Kernel<{family.arguments.format(real=real)}>"
     name = lambda i: f"{stem}_{real}_{i}"
+    parameters = ', '.join(family.parameters())
     following = f"{name(part + 1)}({', '.join(family.names())})" if part + 1 < parts else "nullptr"
+    lines = [f"{pointer} {name(part + 1)}({parameters});", ""] if part + 1 < parts else []
     head = f"{pointer} {name(part)}" if part else f"template <>\n{pointer} {stem}_kernel_of<{real}>"
-    lines = [f'#include "src/cuda/{header}"' for header in ["kernels.hpp", *family.headers.split()]]
-    lines += ["", "namespace blockvec::kernels::cuda {", ""]
-    lines += [f"{pointer} {name(part + 1)}({', '.join(family.parameters())});", ""] if part + 1 < parts else []
-    lines += [f"{head}({', '.join(family.parameters())}) {{"]
+    lines += [f"{head}({parameters}) {{"]
     for arguments in kernels:
         condition = " && ".join(f"{key} == {arguments[key]}" for key in family.names())
         lines += [f"  if ({condition}) return {family.kernel.format(real=real, **arguments)};"]
-    return "\n".join([*lines, f"  return {following};", "}", "", "}  // namespace blockvec::kernels::cuda", ""])
+    return "\n".join([*lines, f"  return {following};", "}", ""])
+
+
+def files_of(table, name):
+    """(what they need, {type: kernels}) of each file of a family."""
+    family = FAMILIES[name]
+    for needs in ("any", "bulk", "wgmma"):
+        kernels = {real: [kernel for kernel in kernels_of(table, name, real) if family.needs_of(kernel) == needs]
+                   for real in ("float", "double")}
+        files = -(-sum(map(len, kernels.values())) // KERNELS_OF_A_FILE)
+        yield from ((needs, {real: some[i::files] for real, some in kernels.items()}) for i in range(files))
 
 
 def sources(table):
-    """{name: text} of all files with kernels."""
+    """{name: (what its kernels need, text)} of all files with kernels."""
     texts = {}
     for name in table:
-        for real in ["float", "double"]:
-            kernels = kernels_of(table, name, real)
-            parts = -(-len(kernels) // KERNELS_OF_A_FILE)
-            for i in range(parts):
-                texts[f"{name}_{real}_{i}.cu"] = part_text(name, real, kernels[i::parts], i, parts)
+        files = list(files_of(table, name))
+        reals = [real for real in ("float", "double") if kernels_of(table, name, real)]
+        for i, (needs, kernels) in enumerate(files):
+            lines = [f'#include "src/cuda/{header}"' for header in ["kernels.hpp", *FAMILIES[name].headers.split()]]
+            lines += ["", "namespace blockvec::kernels::cuda {", ""]
+            lines += [lookup_text(name, real, kernels[real], i, len(files)) for real in reals]
+            texts[f"{name}_{i}.cu"] = (needs, "\n".join([*lines, "}  // namespace blockvec::kernels::cuda", ""]))
     return texts
 
 
-def family_of(source):
-    """The family whose kernels a file has."""
-    return re.fullmatch(r"(\w+)_(?:float|double)_\d+\.cu", source)[1]
-
-
 def generate(table_file, row_files):
-    """({name: text} of all files, the names of those to be compiled)."""
+    """{name: text} of all files, and {name: what its kernels need} of those to be compiled."""
     table = checked(json.loads(table_file.read_text()))
     lines = "".join(f'{{"{file.name}", {number}, {json.dumps(line)}}},\n'
                     for file in row_files for number, line in rows_of(file))
     compiled = sources(table)
+    texts = {name: text for name, (_, text) in compiled.items()}
     return {"cuda_shapes.inc": shapes_text(table), "cuda_compiled.inc": compiled_text(table),
-            "cuda_kernels.inc": declarations_text(table), "tuning_lines.inc": lines, **compiled}, list(compiled)
+            "cuda_kernels.inc": declarations_text(table), "tuning_lines.inc": lines,
+            **texts}, {name: needs for name, (needs, _) in compiled.items()}
 
 
 def main():
@@ -316,7 +328,7 @@ def main():
             file.unlink()
     for name, text in files.items():
         write(arguments.folder / name, text)
-    print("\n".join(f"{FAMILIES[family_of(name)].needs} {name}" for name in compiled))
+    print("\n".join(f"{needs} {name}" for name, needs in compiled.items()))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 
 #include <blockvec/column_operations.hpp>
 #include <blockvec/operations.hpp>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -36,8 +37,11 @@ class ColumnOperationsTest : public ::testing::Test {
     return v;
   }
   static RealOf<Entry> difference(Entry a, Entry b) {
-    using std::abs;
-    return abs(a - b);
+    if constexpr (ScalarTraits<Entry>::is_complex) {
+      return Kokkos::abs(a - b);
+    } else {
+      return std::abs(a - b);
+    }
   }
 };
 TYPED_TEST_SUITE(ColumnOperationsTest, testing::AllCases, testing::CaseName);

@@ -171,6 +171,16 @@ TYPED_TEST(OperationsTest, SeveralInnerProductsAreOneReductionWithTheSameBits) {
     for (int i = 0; i < 6; ++i) EXPECT_EQ(s.to_host()(i, j), s1.to_host()(i, j));
     for (int i = 0; i < 4; ++i) EXPECT_EQ(g.to_host()(i, j), g1.to_host()(i, j));
   }
+  const typename TypeParam::Small all(context, 3, 4), dots = all.block(1, 2, 0, 4), apart(context, 1, 4);
+  Products(context).add(v.block, w.block, s).add_dots(w.block, w.block, dots).reduce();
+  EXPECT_EQ(context.reductions(), before + 4);
+  column_dots(w.block, w.block, apart);
+  for (int j = 0; j < 4; ++j) {
+    EXPECT_EQ(dots.to_host()(0, j), apart.to_host()(0, j));
+    EXPECT_EQ(all.to_host()(0, j), Scalar(0));
+    for (int i = 0; i < 6; ++i) EXPECT_EQ(s.to_host()(i, j), s1.to_host()(i, j));
+  }
+  expect_parts(message_of<ShapeError>([&] { products.add_dots(v.block, w.block, dots); }), {"same width"});
   for (int i = 0; i < 16; ++i) products.add(w.block, w.block, g);
   expect_parts(message_of<ShapeError>([&] { products.add(w.block, w.block, g); }), {"more than 16"});
 }

@@ -101,7 +101,7 @@ TYPED_TEST(ReproducibleTest, SumsHaveTheSameBitsOnAnyRanksAndThreads) {
   for (const auto& [count, m, b] : {std::tuple{0, 2, 1}, {1, 3, 2}, {8192, 5, 1}, {16461, 1, 1}, {16461, 9, 5}}) {
     const auto sums = [&](const Context& context, const RowDistribution& rows) {
       const Rows<TypeParam> v(context, rows, m, 1), w(context, rows, b, 2);
-      const Small s(context, m, b), g(context, b, b), dots(context, 1, b);
+      const Small s(context, m, b), g(context, b, b), dots(context, 1, b), dots_along(context, 1, b);
       const Small high(context, m, b), low(context, m, b), square_high(context, b, b), square_low(context, b, b);
       const RealSmall norms(context, 1, m);
       const std::int64_t before = context.reductions();
@@ -112,8 +112,10 @@ TYPED_TEST(ReproducibleTest, SumsHaveTheSameBitsOnAnyRanksAndThreads) {
       EXPECT_EQ(context.reductions(), before + 6);
       typename TestFixture::Products products(context);
       products.add_dd(v.vector, w.vector, {high, low}).add(v.vector, w.vector, s);
+      products.add_dots(v.vector.columns(0, b), w.vector, dots_along);
       products.add_dd(w.vector, w.vector, {square_high, square_low}).reduce();
       EXPECT_EQ(context.reductions(), before + 8);
+      expect_same_bits(dots, dots_along);
       return std::tuple(s, g, dots, high, low, square_high, square_low, norms);
     };
     const Context self = alone(1);

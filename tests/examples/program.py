@@ -4,6 +4,7 @@ import json
 import math
 import os
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -26,6 +27,8 @@ def check(run_file, exact, largest=False):
     exact = sorted(exact, reverse=largest)
     tolerance = result["options"]["tol"] * result["norm_estimate"]
     assert result["converged"] is True
+    wanted = result["options"]["nev"]
+    assert result["last_level_cut"] is (wanted < len(exact) and abs(exact[wanted] - exact[wanted - 1]) <= tolerance)
     assert len(result["eigenvalues"]) == result["options"]["nev"]
     for index, (value, residual) in enumerate(zip(result["eigenvalues"], result["residual_norms"])):
         assert residual <= tolerance, (index, residual, tolerance)
@@ -47,6 +50,17 @@ def ranks():
 def laplacian(*grid):
     lists = [[2 - 2 * math.cos(math.pi * k / (n + 1)) for k in range(1, n + 1)] for n in grid]
     return [sum(parts) for parts in itertools.product(*lists)]
+
+
+def write_petsc_chain(path, n):
+    """laplacian(n) in PETSc's binary format."""
+    rows = [[(j, 2.0 if i == j else -1.0) for j in (i - 1, i, i + 1) if 0 <= j < n] for i in range(n)]
+    entries = [entry for row in rows for entry in row]
+    with open(path, "wb") as file:
+        file.write(struct.pack(">4i", 1211216, n, n, len(entries)))
+        file.write(struct.pack(f">{n}i", *map(len, rows)))
+        file.write(struct.pack(f">{len(entries)}i", *(column for column, _ in entries)))
+        file.write(struct.pack(f">{len(entries)}d", *(value for _, value in entries)))
 
 
 def graphene(nx, ny):
@@ -103,6 +117,14 @@ def main():
         with open(vectors) as file:
             lines = [line for line in file if not line.startswith("%")]
         assert lines[0].split() == ["900", "5"] and len(lines) == 1 + 900 * 5
+
+        write_petsc_chain(matrix, 50)
+        run("--matrix", matrix, "--nev", 4, "--json", out)
+        check(out, laplacian(50))
+
+        cut = run("--problem", "laplacian", "--grid", 9, 9, 9, "--nev", 3, "--json", out)
+        assert "The last level is cut" in cut.stdout, cut.stdout
+        check(out, laplacian(9, 9, 9))
 
         run("--problem", "anderson", "--grid", 6, 6, 6, "--disorder", 0, "--block", 3, "--filter", 0, "--json", out)
         check(out, [6 - value for value in (4 * 3 - sum(2 + 2 * math.cos(2 * math.pi * k / 6) for k in ks)

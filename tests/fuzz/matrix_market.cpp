@@ -1,7 +1,4 @@
 // The Matrix Market reader on any bytes: it takes them or says what is wrong, on one rank and on several alike.
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <blockvec/scalar.hpp>
 #include <blockvec/solvers/input_error.hpp>
 #include <cmath>
@@ -11,26 +8,10 @@
 #include <utility>
 
 #include "solvers/matrix_market/entries.hpp"
+#include "tests/fuzz/input_file.hpp"
 
 namespace blockvec::solvers {
 namespace {
-
-/// A file in memory that holds the input and has a path.
-class InputFile {
- public:
-  InputFile() : descriptor_(memfd_create("input", MFD_CLOEXEC)), path_("/proc/self/fd/" + std::to_string(descriptor_)) {
-    if (descriptor_ < 0) std::abort();
-  }
-  const std::string& hold(const std::uint8_t* data, std::size_t size) {
-    if (ftruncate(descriptor_, 0) != 0) std::abort();
-    if (pwrite(descriptor_, data, size, 0) != static_cast<ssize_t>(size)) std::abort();
-    return path_;
-  }
-
- private:
-  int descriptor_;
-  std::string path_;
-};
 
 bool is_finite(double value) { return std::isfinite(value); }
 bool is_finite(Complex<double> value) { return std::isfinite(value.real()) && std::isfinite(value.imag()); }
@@ -68,7 +49,7 @@ bool takes(const std::string& path, int rank, int ranks) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace blockvec::solvers;
-  static InputFile file;
+  static blockvec::fuzz::InputFile file;
   const std::string& path = file.hold(data, size);
   const bool is_taken = takes(path, 0, 1);
   // What a gzipped file expands to is read only once: it may be a thousand times as long.

@@ -184,8 +184,8 @@ TYPED_TEST(DeficiencyTest, ReportsLeaveAllThatDroppingGives) {
       const auto expected = run(dropped, Deficiency::drop);
       this->context.history().start();
       try {
-        run(reported, Deficiency::report);
-        FAIL() << "expected a RankError";
+        const auto result = run(reported, Deficiency::report);
+        FAIL() << "expected a RankError: " << result.describe();
       } catch (const orth::RankError& error) {
         const auto& result = error.result();
         EXPECT_EQ(result.describe(), expected.describe());
@@ -304,12 +304,9 @@ TYPED_TEST(DeficiencyTest, NotFiniteInputIsNamedAndLeftAlone) {
           for (const bool project_only : {false, true}) {
             try {
               orth::Orthogonalizer orthogonalizer(this->context, this->options(Deficiency::replace, method));
-              if (project_only) {
-                orthogonalizer.project(t.v, t.w);
-              } else {
-                orthogonalizer.project_and_normalize(t.v, t.w);
-              }
-              FAIL() << "expected a NotFiniteError";
+              const auto result =
+                  project_only ? orthogonalizer.project(t.v, t.w) : orthogonalizer.project_and_normalize(t.v, t.w);
+              FAIL() << "expected a NotFiniteError: " << result.describe();
             } catch (const NotFiniteError& error) {
               EXPECT_EQ(std::string(error.what()), expected);
             }
@@ -337,8 +334,9 @@ TYPED_TEST(DeficiencyTest, AnyScaleOfColumnsIsFine) {
     t.run(this->options(Deficiency::replace, method));
     this->expect_replaced(t, {});
     auto projected = this->trial(x);
-    orth::Orthogonalizer(this->context, this->options(Deficiency::replace, method))
-        .project(projected.v, projected.w, &projected.s);
+    const auto projection = orth::Orthogonalizer(this->context, this->options(Deficiency::replace, method))
+                                .project(projected.v, projected.w, &projected.s);
+    EXPECT_EQ(projection.rank, this->b);
     Wide<Scalar> one(1);
     HostColumns<Wide<Scalar>> identity(this->b, this->b);
     for (std::int64_t j = 0; j < this->b; ++j) identity(j, j) = one;
@@ -366,7 +364,7 @@ TYPED_TEST(DeficiencyTest, ReplacementsFollowTheSeed) {
     orth::Orthogonalizer orthogonalizer(this->context, options);
     for (int i = 0; i <= skip; ++i) {
       fill(t.w, typename TestFixture::ScalarType(0));
-      orthogonalizer.normalize(t.w);
+      EXPECT_EQ(orthogonalizer.normalize(t.w).rank, 0);
     }
     return collect(t.w).entries;
   };
@@ -413,20 +411,21 @@ TYPED_TEST(DeficiencyTest, OperandsThatDoNotFitAreNamed) {
   orth::Orthogonalizer orthogonalizer(this->context);
   const auto message = [](auto&& call) -> std::string {
     try {
-      call();
+      static_cast<void>(call());  // it is to throw
     } catch (const ShapeError& error) {
       return error.what();
     }
     return "no error";
   };
-  EXPECT_EQ(message([&] { orthogonalizer.project_and_normalize(other.v, t.w); }),
+  EXPECT_EQ(message([&] { return orthogonalizer.project_and_normalize(other.v, t.w); }),
             "orth::project_and_normalize: V = " + other.v.describe() + " and W = " + t.w.describe() +
                 ": expected the same context and distribution of rows");
-  EXPECT_EQ(message([&] { orth::Orthogonalizer(Context::self(1)).normalize(t.w); }),
+  EXPECT_EQ(message([&] { return orth::Orthogonalizer(Context::self(1)).normalize(t.w); }),
             "orth::project_and_normalize: W = " + t.w.describe() + ": expected the orthogonalizer's context");
   const typename TypeParam::Small wrong(this->context, 2, 3);
-  EXPECT_EQ(message([&] { orthogonalizer.project(t.v, t.w, &wrong); }), "orth::project: S is 2 x 3, expected 7 x 5");
-  EXPECT_EQ(message([&] { orthogonalizer.project_and_normalize(t.v, t.w, &t.s, &wrong); }),
+  EXPECT_EQ(message([&] { return orthogonalizer.project(t.v, t.w, &wrong); }),
+            "orth::project: S is 2 x 3, expected 7 x 5");
+  EXPECT_EQ(message([&] { return orthogonalizer.project_and_normalize(t.v, t.w, &t.s, &wrong); }),
             "orth::project_and_normalize: R is 2 x 3, expected 5 x 5");
   EXPECT_TRUE(collect(t.w).entries == t.x.entries);
 }

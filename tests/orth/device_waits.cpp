@@ -22,7 +22,7 @@ struct Operands {
         s(context, m, b),
         r(context, b, b) {
     fill_random(basis, 3);
-    orth::Orthogonalizer(context).normalize(v);
+    EXPECT_EQ(orth::Orthogonalizer(context).normalize(v).rank, m);
   }
   typename K::Vector basis, v, w;
   typename K::Small s, r;

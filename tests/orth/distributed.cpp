@@ -202,9 +202,9 @@ TYPED_TEST(Distributed, OverlapsReachRanksWithoutRows) {
     testing::expect_parts(testing::message_of<ShapeError>(action),
                           {"basis (20 x 4)", "basis (20 x 2)", "share columns"});
   };
-  expect_error([&] { orthogonalizer.project(v, w); });
-  expect_error([&] { orthogonalizer.project_and_normalize(v, w); });
-  expect_error([&] { orthogonalizer.factorize(v, w, nullptr, nullptr, 2); });
+  expect_error([&] { return orthogonalizer.project(v, w); });
+  expect_error([&] { return orthogonalizer.project_and_normalize(v, w); });
+  expect_error([&] { return orthogonalizer.factorize(v, w, nullptr, nullptr, 2); });
   if constexpr (is_host_space<typename TypeParam::Space>) {
     // The same memory wrapped twice: the first rank alone can know.
     std::vector<Scalar> memory(20 * 20, Scalar(1));
@@ -215,7 +215,7 @@ TYPED_TEST(Distributed, OverlapsReachRanksWithoutRows) {
     fill_random(first, 4);
     if (ranks.size() > 1) {
       testing::expect_refusal<ShapeError>(ranks, 0, {"share memory"},
-                                          [&] { orthogonalizer.project_and_normalize(first, second); });
+                                          [&] { return orthogonalizer.project_and_normalize(first, second); });
     }
   }
   EXPECT_EQ(orthogonalizer.normalize(v).rank, 4) << "all go on";
@@ -230,22 +230,22 @@ TYPED_TEST(Distributed, ARankThatFailsEndsAVerbOnEveryRank) {
   const Tall basis(this->context, rows, 6, "basis"), image(this->context, rows, 2, "image");
   fill_random(basis, 3);
   orth::Orthogonalizer orthogonalizer(this->context);
-  orthogonalizer.normalize(basis.columns(0, 4));
+  EXPECT_EQ(orthogonalizer.normalize(basis.columns(0, 4)).rank, 4);
   const Tall v = basis.columns(0, 4), w = basis.columns(4, 6);
   for (int failing = 0; failing < ranks.size(); ++failing) {
     const bool fails = ranks.rank() == failing;
     const typename TypeParam::Small s(this->context, fails ? 3 : 4, 2);
     testing::expect_refusal<ShapeError>(ranks, failing, {"project_and_normalize: S is 3 x 2"},
-                                        [&] { orthogonalizer.project_and_normalize(v, w, &s); });
+                                        [&] { return orthogonalizer.project_and_normalize(v, w, &s); });
     testing::expect_refusal<ShapeError>(ranks, failing, {"project: S is 3 x 2"},
-                                        [&] { orthogonalizer.project(v, w, &s); });
+                                        [&] { return orthogonalizer.project(v, w, &s); });
     testing::expect_refusal<ShapeError>(ranks, failing, {"factorize: S is 3 x 2"},
-                                        [&] { orthogonalizer.factorize(v, w, &s, nullptr, 2); });
+                                        [&] { return orthogonalizer.factorize(v, w, &s, nullptr, 2); });
   }
   // What the caller's B throws, it throws on every rank; others learn of what happens inside of it as anywhere.
   orth::Metric<Scalar, typename TypeParam::Layout, typename TypeParam::Space> metric;
   metric.apply = [](const Tall&, const Tall&) { throw Error("B does not work"); };
-  testing::expect_parts(testing::message_of<Error>([&] { orthogonalizer.normalize(w, nullptr, &metric); }),
+  testing::expect_parts(testing::message_of<Error>([&] { return orthogonalizer.normalize(w, nullptr, &metric); }),
                         {"B does not work"});
   const typename TypeParam::Small c(this->context, 2, 2);
   metric.apply = [&](const Tall& x, const Tall& y) {
@@ -253,7 +253,8 @@ TYPED_TEST(Distributed, ARankThatFailsEndsAVerbOnEveryRank) {
     inner_product(x, x, c.block(0, 2, 0, width));
     copy(x, y);
   };
-  testing::expect_refusal<ShapeError>(ranks, 0, {"C is 2 x 1"}, [&] { orthogonalizer.normalize(w, nullptr, &metric); });
+  testing::expect_refusal<ShapeError>(ranks, 0, {"C is 2 x 1"},
+                                      [&] { return orthogonalizer.normalize(w, nullptr, &metric); });
   EXPECT_EQ(orthogonalizer.project_and_normalize(v, w).rank, 2) << "all go on";
 }
 

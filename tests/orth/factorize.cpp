@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <blockvec/operations.hpp>
+#include <tuple>
 
 #include "tests/orth/factored.hpp"
 
@@ -351,17 +352,17 @@ TYPED_TEST(Factorize, BadInputIsNamed) {
   const typename TypeParam::Vector x(this->context, RowDistribution::uniform(30, this->context.communicator()), 6, "X");
   orth::Orthogonalizer orthogonalizer(this->context);
   const typename TypeParam::Small wrong(this->context, 5, 6);
-  EXPECT_THROW(orthogonalizer.factorize(x, &wrong, 2), ShapeError);
-  EXPECT_THROW(orthogonalizer.factorize(x, nullptr, 0), ShapeError);
+  EXPECT_THROW(std::ignore = orthogonalizer.factorize(x, &wrong, 2), ShapeError);
+  EXPECT_THROW(std::ignore = orthogonalizer.factorize(x, nullptr, 0), ShapeError);
   Options options;
   options.panel_width = 3;
-  EXPECT_THROW(orth::Orthogonalizer(this->context, options).factorize(x, nullptr, 2), ShapeError);
+  EXPECT_THROW(std::ignore = orth::Orthogonalizer(this->context, options).factorize(x, nullptr, 2), ShapeError);
   for (const char* skeleton : every_skeleton) {
     fill_random(x, 5);
     testing::put(x, 17, 4, Scalar(std::numeric_limits<RealOf<Scalar>>::quiet_NaN()));
     try {
-      orth::Orthogonalizer(this->context, orth::parse_options(skeleton)).factorize(x, nullptr, 2);
-      FAIL() << "expected a NotFiniteError";
+      const auto result = orth::Orthogonalizer(this->context, orth::parse_options(skeleton)).factorize(x, nullptr, 2);
+      FAIL() << "expected a NotFiniteError: " << result.describe();
     } catch (const NotFiniteError& error) {
       EXPECT_EQ(std::string(error.what()), "orth: W = " + x.describe() + " holds NaN or Inf in column 4") << skeleton;
     }

@@ -91,7 +91,7 @@ class MetricTest : public ::testing::Test {
   template <class Body>
   static std::string message(Body body) {
     try {
-      body();
+      static_cast<void>(body());  // what it returns tells nothing of errors
     } catch (const Error& error) {
       return error.what();
     }
@@ -187,7 +187,7 @@ TYPED_TEST(MetricTest, ProjectionsAndFactorizationsKnowItToo) {
   const auto metric = this->metric_of(mass);
   const auto v_given = this->b_orthonormal(m);
   const auto v = this->tall(v_given, "V"), w = this->tall(this->generator.random(count, 3), "W");
-  orth::Orthogonalizer(this->context).project(v, w, nullptr, &metric);
+  EXPECT_EQ(orth::Orthogonalizer(this->context).project(v, w, nullptr, &metric).rank, 3);
   EXPECT_LE(norm(gram(v_given, mass * collect(w))), 3 * norm(collect(w)) * rounding_loss<Scalar>(m));
   for (const char* skeleton : {"bcgs2", "bmgs", "pipi+", "pip+", "p-1s", "p-2s", "p-1s2s", "two-stage"}) {
     for (const double power : {0.1, 0.8}) {
@@ -310,7 +310,7 @@ TYPED_TEST(MetricTest, ASemiDefiniteOrIndefiniteOneIsAnError) {
     const auto normalize = [&](const auto& x, const Tridiagonal& matrix) {
       return this->message([&] {
         const auto metric = this->metric_of(matrix);
-        orth::Orthogonalizer(this->context, orth::parse_options(method))
+        return orth::Orthogonalizer(this->context, orth::parse_options(method))
             .normalize(this->tall(x, "W"), nullptr, &metric);
       });
     };
@@ -324,7 +324,8 @@ TYPED_TEST(MetricTest, ASemiDefiniteOrIndefiniteOneIsAnError) {
   }
   EXPECT_EQ(this->message([&] {
     const auto metric = this->metric_of(stiffness);
-    orth::Orthogonalizer(this->context).normalize(this->tall(this->generator.random(count, b), "W"), nullptr, &metric);
+    return orth::Orthogonalizer(this->context)
+        .normalize(this->tall(this->generator.random(count, b), "W"), nullptr, &metric);
   }),
             "no error");
 }
@@ -342,10 +343,10 @@ TYPED_TEST(MetricTest, WhatItsImagesBringInIsNeverSilent) {
           return this->message([&] {
             const auto v = this->tall(v_given, "V");
             orth::Orthogonalizer orthogonalizer(this->context, orth::parse_options(method));
-            if (verb == 0) orthogonalizer.project(v, w, nullptr, &metric);
-            if (verb == 1) orthogonalizer.project_and_normalize(v, w, nullptr, nullptr, &metric);
-            if (verb == 2) orthogonalizer.normalize(w, nullptr, &metric);
-            if (verb == 3) orthogonalizer.factorize(v, w, nullptr, nullptr, 2, &metric);
+            if (verb == 0) return orthogonalizer.project(v, w, nullptr, &metric);
+            if (verb == 1) return orthogonalizer.project_and_normalize(v, w, nullptr, nullptr, &metric);
+            if (verb == 2) return orthogonalizer.normalize(w, nullptr, &metric);
+            return orthogonalizer.factorize(v, w, nullptr, nullptr, 2, &metric);
           });
         };
         // By B, in one column, at its first application or a later one; even where W's column is zero.
@@ -400,19 +401,19 @@ TYPED_TEST(MetricTest, OperandsThatDoNotFitAreNamed) {
   orth::Orthogonalizer orthogonalizer(this->context);
   auto metric = this->metric_of(mass);
   metric.image_of_basis = v.columns(1, m);
-  EXPECT_EQ(this->message([&] { orthogonalizer.project(v, w, nullptr, &metric); }),
+  EXPECT_EQ(this->message([&] { return orthogonalizer.project(v, w, nullptr, &metric); }),
             "orth::project: the inner product's B V = " + v.columns(1, m).describe() +
                 ", expected pieces like those of V = " + v.describe());
   metric = this->metric_of(mass);
   metric.image_of_block = v;
-  EXPECT_EQ(this->message([&] { orthogonalizer.normalize(w, nullptr, &metric); }),
+  EXPECT_EQ(this->message([&] { return orthogonalizer.normalize(w, nullptr, &metric); }),
             "orth::project_and_normalize: the inner product's B W = " + v.describe() +
                 ", expected a block vector like W = " + w.describe());
   metric = {};
-  EXPECT_EQ(this->message([&] { orthogonalizer.normalize(w, nullptr, &metric); }),
+  EXPECT_EQ(this->message([&] { return orthogonalizer.normalize(w, nullptr, &metric); }),
             "orth::project_and_normalize: the inner product's B is missing");
   metric.apply = [](const auto&, const auto& y) { fill(y, Scalar(std::numeric_limits<RealOf<Scalar>>::quiet_NaN())); };
-  EXPECT_EQ(this->message([&] { orthogonalizer.normalize(w, nullptr, &metric); }),
+  EXPECT_EQ(this->message([&] { return orthogonalizer.normalize(w, nullptr, &metric); }),
             "orth: B W for W = " + w.describe() + " holds NaN or Inf in column 0");
 }
 
@@ -436,16 +437,16 @@ TYPED_TEST(MetricTest, SeveralPiecesCountAsOneBasis) {
     EXPECT_LE(loss_of_orthogonality(join(v_given, collect(w))), rounding_loss<Scalar>(m + b)) << result.describe();
     EXPECT_LE(relative_residual(x, v_given, collect(s), collect(w), collect(r)), rounding_residual<Scalar>(m + b));
     const auto projected = this->tall(x, "W");
-    orthogonalizer.project({locked, v}, projected, &s);
+    EXPECT_EQ(orthogonalizer.project({locked, v}, projected, &s).rank, b);
     EXPECT_LE(norm(gram(v_given, collect(projected))), norm(x) * rounding_loss<Scalar>(m + b));
   }
   EXPECT_EQ(this->message([&] {
-    orth::Orthogonalizer(this->context).project({v, v, v, v, v}, locked);
+    return orth::Orthogonalizer(this->context).project({v, v, v, v, v}, locked);
   }),
             "orth::Basis: more than four block vectors");
   const typename TypeParam::Small wrong(this->context, 4, 3);
   EXPECT_EQ(this->message([&] {
-    orth::Orthogonalizer(this->context).project({locked, v}, this->tall(x, "W"), &wrong);
+    return orth::Orthogonalizer(this->context).project({locked, v}, this->tall(x, "W"), &wrong);
   }),
             "orth::project: S is 4 x 3, expected 7 x 5");
 }

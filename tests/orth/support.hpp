@@ -60,7 +60,7 @@ struct Trial {
     begin(frame.front);
   }
 
-  orth::Result run(const orth::Options& options) {
+  const orth::Result& run(const orth::Options& options) {
     orth::Orthogonalizer orthogonalizer(storage.context(), options);
     return result = orthogonalizer.project_and_normalize(v, w, &s, &r);
   }

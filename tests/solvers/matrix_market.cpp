@@ -39,7 +39,7 @@ class MatrixMarket : public testing::Test {
 
   std::string path(const std::string& name = "matrix.mtx") const { return (folder_ / name).string(); }
 
-  MatrixMarketMatrix read(const std::string& text) const {
+  RealOrComplexMatrix read(const std::string& text) const {
     communicator_.barrier();
     if (communicator_.rank() == 0) std::ofstream(path(), std::ios::binary) << text;
     communicator_.barrier();
@@ -50,7 +50,7 @@ class MatrixMarket : public testing::Test {
   template <class Scalar>
   void expect_matrix(const std::string& text, const std::vector<std::vector<Scalar>>& expected) const {
     SCOPED_TRACE(text);
-    const MatrixMarketMatrix matrix = read(text);
+    const RealOrComplexMatrix matrix = read(text);
     ASSERT_TRUE(std::holds_alternative<LocalMatrix<Scalar>>(matrix));
     const auto& local = std::get<LocalMatrix<Scalar>>(matrix);
     ASSERT_EQ(local.source->size(), std::ssize(expected));
@@ -118,7 +118,7 @@ void expect_same_after_writing(const RowSource<Scalar>& source, const std::strin
                                const Communicator& communicator) {
   const auto rows = RowDistribution::uniform(source.size(), communicator);
   write_matrix_market(path, rows, source, communicator);
-  const MatrixMarketMatrix matrix = read_matrix_market(path, Communicator::self());
+  const RealOrComplexMatrix matrix = read_matrix_market(path, Communicator::self());
   communicator.barrier();
   const auto expected = dense(source);
   const auto read = dense(*std::get<LocalMatrix<Scalar>>(matrix).source);
@@ -324,7 +324,7 @@ TEST_F(MatrixMarket, ReadsFilesOfOthers) {
     SCOPED_TRACE(file.path().string());
     std::ifstream stream(file.path(), std::ios::binary);
     const std::string text((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
-    const MatrixMarketMatrix packed = read(gzipped(text));
+    const RealOrComplexMatrix packed = read(gzipped(text));
     std::visit(
         [&](const auto& plain) {
           const auto& other = std::get<std::decay_t<decltype(plain)>>(packed);

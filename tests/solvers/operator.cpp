@@ -7,6 +7,7 @@
 #include "problems/anderson.hpp"
 #include "problems/graphene.hpp"
 #include "problems/heisenberg.hpp"
+#include "solvers/hermitian_entries.hpp"
 #include "tests/solvers/dense.hpp"
 #include "tests/support/cases.hpp"
 
@@ -29,7 +30,6 @@ std::vector<RowDistribution> distributions(std::int64_t rows, const Communicator
 /// Y = alpha (A - shift) X + beta Y against the dense matrix; each rank knows all of X by its counter-based numbers.
 template <class Space, class Scalar, class Layout>
 void expect_product_in(const RowSource<Scalar>& source, int threads, Summation summation) {
-  using std::abs;
   const auto context = Context::world(threads, summation);
   const auto alone = Context::self(1);
   const std::int64_t n = source.size();
@@ -62,9 +62,9 @@ void expect_product_in(const RowSource<Scalar>& source, int threads, Summation s
               double size = 2;
               for (std::size_t k = 0; k < static_cast<std::size_t>(n); ++k) {
                 expected += number(1.5) * a(row, k) * full_x.view()(k, j);
-                size += 1.5 * abs(a(row, k));
+                size += 1.5 * magnitude(a(row, k));
               }
-              ASSERT_LE(abs(after(static_cast<std::size_t>(i), offset + j) - expected), 64 * epsilon<Scalar> * size)
+              ASSERT_LE(magnitude(after(static_cast<std::size_t>(i), offset + j) - expected), 64 * epsilon<Scalar> * size)
                   << rows.describe() << " width " << width << " row " << row << " shift " << shift << " beta " << beta;
             }
             const auto local = static_cast<std::size_t>(i);

@@ -93,7 +93,7 @@ inline std::vector<RowDistribution> splits(std::int64_t rows, const Communicator
 template <class Exception, class Action>
 std::string message_of(Action action) {
   try {
-    action();
+    static_cast<void>(action());  // it is to throw: what it returns tells nothing
   } catch (const Exception& error) {
     return error.what();
   }

@@ -43,7 +43,7 @@ void multiply(Scalar alpha, const SmallMatrix<Scalar, Space>& a, bool conjugate_
 
 /// What a factorisation tells the host.
 template <class Scalar>
-struct CholeskyResult {
+struct [[nodiscard]] CholeskyResult {
   bool finite = true;     ///< false: G holds NaN or Inf, nothing was computed
   std::int64_t rank = 0;  ///< columns factorised before a pivot fell to its threshold; n if none did
   /// Of R with unit columns: largest over smallest diagonal entry, a lower bound of its condition number.

@@ -137,7 +137,7 @@ std::ostream& operator<<(std::ostream& stream, const Method& method);
 std::ostream& operator<<(std::ostream& stream, Reason reason);
 
 /// What was done, and how well it went. The same on every rank.
-struct Result {
+struct [[nodiscard]] Result {
   std::int64_t rank = 0;          ///< columns of W that were independent of V and of one another
   double condition_estimate = 1;  ///< of the projected block with unit columns, from its factor: a lower bound
   bool orthonormal =
@@ -177,7 +177,7 @@ class Orthogonalizer;
 /// What Orthogonalizer::submit returns: a value that is moved, not copied. It holds the memory that the queued sweeps
 /// work in, so it lives as long as a CUDA graph that they were captured in may be launched.
 template <class Scalar, class Layout, class Space>
-class Submitted {
+class [[nodiscard]] Submitted {
  public:
   Submitted(Submitted&&) noexcept;
   Submitted& operator=(Submitted&&) noexcept;

@@ -2,21 +2,11 @@
 
 #include <blockvec/block_vector.hpp>
 #include <blockvec/solvers/input_error.hpp>
-#include <blockvec/solvers/row_source.hpp>
-#include <memory>
+#include <blockvec/solvers/local_matrix.hpp>
 #include <string>
-#include <variant>
 
 /// Matrix Market files (Boisvert, Pozo, Remington, "The Matrix Market exchange formats", NISTIR 5935, 1996).
 namespace blockvec::solvers {
-
-/// A matrix of which this rank holds its own rows.
-template <class Scalar>
-struct LocalMatrix {
-  RowDistribution rows;
-  std::unique_ptr<RowSource<Scalar>> source;  ///< answers for this rank's rows only
-};
-using MatrixMarketMatrix = std::variant<LocalMatrix<double>, LocalMatrix<Complex<double>>>;
 
 /// Reads a square Hermitian matrix, its rows spread evenly over the ranks; every rank reads the whole file, plain or
 /// gzipped, and keeps its rows. Taken are coordinate and array files; real, integer, complex and pattern (ones);
@@ -27,7 +17,7 @@ using MatrixMarketMatrix = std::variant<LocalMatrix<double>, LocalMatrix<Complex
 /// entry of this rank (32 if complex), half as much again to sort them; while a general matrix is read also the entries
 /// of other ranks' rows in this rank's columns. What a header promises costs nothing before it is read. Collective.
 /// Throws InputError "FILE:LINE: ..." on every rank, if any rank finds fault with the file.
-MatrixMarketMatrix read_matrix_market(const std::string& path, const Communicator& communicator);
+RealOrComplexMatrix read_matrix_market(const std::string& path, const Communicator& communicator);
 
 /// Writes the lower triangle of a Hermitian matrix in coordinate format, 17 digits: real symmetric, or complex
 /// hermitian. Ranks write one after the other. Collective. Throws InputError on every rank if the file cannot be

@@ -51,8 +51,11 @@ struct [[nodiscard]] Result {
   std::vector<double> residual_norms;      ///< ||A x - theta x||, recomputed from A
   std::vector<double> residual_estimates;  ///< as the iteration last knew them
   Vector vectors;                          ///< orthonormal, a column an eigenvalue
-  double orthogonality_loss = 0;           ///< ||V^H V - I||_F of the eigenvectors
-  double norm_estimate = 0;                ///< of ||A||_2, from Ritz values
+  /// Where all wanted pairs were found: there are more of the last eigenvalue, to within 10 times the tolerance, than
+  /// were asked for, or the limits of the options leave it open.
+  bool last_level_cut = false;
+  double orthogonality_loss = 0;  ///< ||V^H V - I||_F of the eigenvectors
+  double norm_estimate = 0;       ///< of ||A||_2, from Ritz values
   std::int64_t restarts = 0;
   std::int64_t starts = 0;        ///< random vectors that Krylov spaces were started from
   std::int64_t applications = 0;  ///< columns that A was applied to

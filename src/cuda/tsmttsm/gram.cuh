@@ -14,7 +14,7 @@ namespace blockvec::kernels::cuda {
 /// one.
 template <int blocks, int warps, int warp>
 struct GramTiles : TileTraits {
-  static constexpr bool may_turn = dispatch::may_turn(blocks, 0);
+  static constexpr bool may_turn = dispatch::may_turn(blocks);
   static constexpr int rows = (blocks + 1) / 2 * 16;
   static constexpr int columns = 8 * blocks;
   static constexpr int bands = (blocks + 1) / 2;
@@ -141,6 +141,7 @@ __global__ void __launch_bounds__(block_threads, 1) tsmttsm_gram_kernel(const __
       write_tile(p, share, share.row0 + row0, share.column0 + column0, tiles);
       return;
     }
+    using Tiles = GramTiles<blocks, warps, 0>;
     const bool second = wide && warp >= warps;  // its warps take the second square
     with_gram_tiles<blocks, warps>(warp % warps, [&](auto&& tiles) {
       const unsigned char* const stages = memory + (second ? p.offset_b : 0);
@@ -149,9 +150,10 @@ __global__ void __launch_bounds__(block_threads, 1) tsmttsm_gram_kernel(const __
         const int start = second ? share.column0 : share.row0;
         write_tile(p, share, start, start, tiles);
       } else {
-        add_groups<true>(p, share, memory, group, 0, 0, tiles);
+        add_groups(p, GroupSums(p, memory, Tiles::rows), group, 0, 0, tiles);
       }
     });
+    if constexpr (!wide) write_groups<Tiles, true>(p, share, GroupSums(p, memory, Tiles::rows));
   });
 }
 

@@ -211,18 +211,19 @@ struct PartialPlace {
   double* start;
   int rows, columns;
 
-  template <class Tiles, class Real>
-  __device__ PartialPlace(const TsmttsmRing<Real>& p, const Share& share, const Tiles&)
+  /// Of a block whose warps have tiles of `tile_rows` x `tile_columns`.
+  template <class Real>
+  __device__ PartialPlace(const TsmttsmRing<Real>& p, const Share& share, int tile_rows, int tile_columns)
       : start(p.partial + (static_cast<std::int64_t>(share.part) * p.m + share.row0) * p.n + share.column0),
-        rows(min(p.m - share.row0, p.warps_m * Tiles::rows)),
-        columns(min(p.n - share.column0, p.warps_n * Tiles::columns)) {}
+        rows(min(p.m - share.row0, p.warps_m * tile_rows)),
+        columns(min(p.n - share.column0, p.warps_n * tile_columns)) {}
 };
 
 /// Writes the partial sum of a block of one group directly from registers.
 template <class Tiles, class Real>
 __device__ inline void write_group(const TsmttsmRing<Real>& p, const Share& share, int row0, int column0,
                                    const Tiles& tiles) {
-  const PartialPlace place(p, share, tiles);
+  const PartialPlace place(p, share, Tiles::rows, Tiles::columns);
   const bool even = p.n % 2 == 0;
   tiles.for_each_pair(static_cast<int>(threadIdx.x) % warp_size, [&](double one, double other, int row, int column) {
     row += row0;
@@ -238,51 +239,68 @@ __device__ inline void write_group(const TsmttsmRing<Real>& p, const Share& shar
   });
 }
 
-/// Adds the groups' sums once all stages have been read: their memory takes the sums, side by side as far as they fit.
-/// Then all threads add them in fixed order and write the block's partial sum. For a Gram matrix they read only the
-/// entries on and above the diagonal.
-template <bool gram, class Tiles, class Real>
-__device__ inline void add_groups(const TsmttsmRing<Real>& p, const Share& share, unsigned char* memory, int group,
-                                  int row0, int column0, const Tiles& tiles) {
-  double* const sums = reinterpret_cast<double*>(memory);
-  const int pitch = p.sum_pitch;
-  const int size = Tiles::rows * (gram || Tiles::sharing != 0 ? 1 : p.warps_m) * pitch;  // of a group's sum
-  const int threads = p.groups * p.warps_m * p.warps_n * warp_size;
+/// The groups' sums in the memory of the stages, side by side as far as they fit.
+struct GroupSums {
+  double* first;
+  int pitch;    ///< numbers from row to row
+  int size;     ///< numbers from one sum to the next
+  int threads;  ///< of all groups
+
+  /// `rows`: of a sum.
+  template <class Real>
+  __device__ GroupSums(const TsmttsmRing<Real>& p, unsigned char* memory, int rows)
+      : first(reinterpret_cast<double*>(memory)),
+        pitch(p.sum_pitch),
+        size(rows * p.sum_pitch),
+        threads(p.groups * p.warps_m * p.warps_n * warp_size) {}
+};
+
+/// Adds the groups' tiles to the sums once all stages have been read: their memory takes the sums.
+template <class Tiles, class Real>
+__device__ inline void add_groups(const TsmttsmRing<Real>& p, const GroupSums& sums, int group, int row0, int column0,
+                                  const Tiles& tiles) {
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
-  double* const own = sums + group % p.copies * size + row0 * pitch + column0;
+  double* const own = sums.first + group % p.copies * sums.size + row0 * sums.pitch + column0;
   for (int turn = 0; turn < p.groups; turn += p.copies) {
-    meet(1, threads);
+    meet(1, sums.threads);
     if (group < turn || group >= turn + p.copies) continue;
     tiles.for_each_pair(lane, [&](double one, double other, int row, int column) {
-      double2& out = *reinterpret_cast<double2*>(own + row * pitch + column);
+      double2& out = *reinterpret_cast<double2*>(own + row * sums.pitch + column);
       out = turn == 0 ? make_double2(one, other) : make_double2(out.x + one, out.y + other);
     });
   }
   if constexpr (Tiles::sharing != 0) {  // adds the part of the result that all warps of a group share
     for (int turn = 0; turn < p.groups * Tiles::sharing; ++turn) {
-      meet(1, threads);
+      meet(1, sums.threads);
       if (group != turn / Tiles::sharing || tiles.warp != turn % Tiles::sharing) continue;
       const bool first = turn < p.copies * Tiles::sharing && tiles.warp == 0;
       tiles.for_each_shared_pair(lane, [&](double one, double other, int row, int column) {
-        double2& out = *reinterpret_cast<double2*>(own + row * pitch + column);
+        double2& out = *reinterpret_cast<double2*>(own + row * sums.pitch + column);
         out = first ? make_double2(one, other) : make_double2(out.x + one, out.y + other);
       });
     }
   }
-  meet(1, threads);
-  const PartialPlace place(p, share, tiles);
+}
+
+/// Adds the copies of the sums in fixed order, and writes the block's partial sum. All threads of all groups call this.
+/// For a Gram matrix they read only the entries on and above the diagonal.
+template <class Tiles, bool gram, class Real>
+__device__ inline void write_groups(const TsmttsmRing<Real>& p, const Share& share, const GroupSums& sums) {
+  meet(1, sums.threads);
+  const PartialPlace place(p, share, Tiles::rows, Tiles::columns);
   // All copies are loaded at once. Where there are fewer than `most`, the last one is loaded again.
   const auto write = [&]<int most>() {
     const int first = static_cast<int>(threadIdx.x);
     int row = first / place.columns;
     int column = first % place.columns;
-    const int more_rows = threads / place.columns;
-    const int more_columns = threads % place.columns;
+    const int more_rows = sums.threads / place.columns;
+    const int more_columns = sums.threads % place.columns;
 #pragma unroll 4
-    for (int entry = first; entry < place.rows * place.columns; entry += threads) {
-      const double* const of_first = sums + (gram && row > column ? column * pitch + row : row * pitch + column);
+    for (int entry = first; entry < place.rows * place.columns; entry += sums.threads) {
+      const bool below = gram && row > column;
+      const double* const of_first = sums.first + (below ? column * sums.pitch + row : row * sums.pitch + column);
       double copies[most];
-      unrolled<most>([&](int i) { copies[i] = of_first[min(i, p.copies - 1) * size]; });
+      unrolled<most>([&](int i) { copies[i] = of_first[min(i, p.copies - 1) * sums.size]; });
       double sum = copies[0];
 #pragma unroll
       for (int i = 1; i < most; ++i) sum = i < p.copies ? sum + copies[i] : sum;
@@ -341,7 +359,9 @@ __global__ void __launch_bounds__(Tiles::warps* warp_size + loading_threads, 1)
       if constexpr (Tiles::sharing == 0) {
         if (p.groups == 1) return write_group(p, share, row0, column0, tiles);
       }
-      add_groups<false>(p, share, memory, group, row0, column0, tiles);
+      const GroupSums sums(p, memory, Tiles::rows * (Tiles::sharing != 0 ? 1 : p.warps_m));
+      add_groups(p, sums, group, row0, column0, tiles);
+      write_groups<Tiles, false>(p, share, sums);
     };
     if constexpr (Tiles::sharing != 0) {
       Tiles tiles(p.sign, warp);

@@ -56,9 +56,9 @@ constexpr RowMap row_map(std::int64_t pitch) {
   return {1, 4, 8};
 }
 
-constexpr bool may_turn(int tile_m, int tile_n) {
-  return tile_n == 0 && tile_m <= 12;  // tiles of Gram matrices leave registers for it
-}
+/// Whether half of the lanes of a Gram matrix of so many blocks of columns may be turned. An odd number of blocks puts
+/// rows into different banks, few blocks wait for memory, and many leave no registers for it.
+constexpr bool may_turn(int blocks) { return blocks % 2 == 0 && blocks >= 6 && blocks <= 12; }
 
 // Kernels
 

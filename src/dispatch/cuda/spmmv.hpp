@@ -29,6 +29,11 @@ struct SpmmvConfiguration {
   bool operator==(const SpmmvConfiguration&) const = default;
 };
 
+/// Lanes of a row take at most this many bytes of it: X's rows that neighbouring rows share stay in the cache, and the
+/// matrix is read often enough from memory only where it is the smaller part.
+inline constexpr int most_spmmv_bytes = 128;
+constexpr int most_spmmv_lanes(int vector, int scalar_bytes) { return most_spmmv_bytes / (vector * scalar_bytes); }
+
 SpmmvConfiguration choose(const SpmmvProblem& problem);
 /// "sell vector 2 lanes 4"
 std::string words(const SpmmvConfiguration& configuration);

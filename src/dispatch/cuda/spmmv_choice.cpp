@@ -14,9 +14,7 @@ SpmmvConfiguration choose(const SpmmvProblem& problem) {
   const bool fits = problem.misalignment % 16 == 0 && problem.width % full == 0;
   const int vector = fits ? full : 1;
   const bool whole = problem.misalignment % static_cast<std::uint64_t>(vector * problem.scalar_bytes) == 0;
-  // A piece of 128 bytes a row: X's rows that neighbouring rows share stay in the cache, and the matrix is read often
-  // enough from memory only where it is the smaller part.
-  const int most = std::max(1, 128 / (vector * problem.scalar_bytes));
+  const int most = most_spmmv_lanes(vector, problem.scalar_bytes);
   const auto wanted = static_cast<unsigned>(std::min<std::int64_t>(most, blocks(vector)));
   const int lanes = static_cast<int>(std::bit_ceil(wanted));
   return {SpmmvKernel::sell, vector, lanes, whole, blocks(vector * lanes)};

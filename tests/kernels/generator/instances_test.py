@@ -1,4 +1,5 @@
 """The generator of the library's list of kernels: what a small table becomes, and what it refuses."""
+import itertools
 import json
 import re
 import subprocess
@@ -27,7 +28,7 @@ class Tables(unittest.TestCase):
     def test_every_kernel_stands_in_one_file_once(self):
         table = committed()
         texts = instances.sources(table)
-        found = [kernel for text in texts.values() for kernel in re.findall(r"return (\w+<.*>);", text)]
+        found = [kernel for _, text in texts.values() for kernel in re.findall(r"return (\w+<.*>);", text)]
         self.assertEqual(len(found), len(set(found)))
         wanted = [instances.FAMILIES[name].kernel.format(real=instances.REAL[letter], **arguments)
                   for name, entry in table.items() for letter, tile in instances.entries_of(entry)
@@ -36,11 +37,24 @@ class Tables(unittest.TestCase):
 
     def test_files_are_short_and_ask_one_another(self):
         texts = instances.sources(committed())
-        for name, text in texts.items():
-            self.assertLessEqual(text.count("  if ("), instances.KERNELS_OF_A_FILE)
+        for name, (_, text) in texts.items():
+            self.assertLessEqual(text.count("  if ("), instances.KERNELS_OF_A_FILE + 1)  # a file has two types
             stem, part = re.fullmatch(r"(\w+)_(\d+)\.cu", name).groups()
-            following = f"{stem}_{int(part) + 1}"
-            self.assertIn(f"return {following}(" if f"{following}.cu" in texts else "return nullptr;", text)
+            following = int(part) + 1
+            for real in re.findall(r"kernel_of<(\w+)>", texts[f"{stem}_0.cu"][1]):
+                asked = f"return {stem}_{real}_{following}("
+                self.assertIn(asked if f"{stem}_{following}.cu" in texts else "return nullptr;", text)
+
+    def test_files_say_what_their_kernels_need(self):
+        table = committed()
+        for name in ["tsmttsm_ring", "tsmttsm_gram"]:
+            for needs, kernels in instances.files_of(table, name):
+                for kernel in itertools.chain(*kernels.values()):
+                    bulk = "true" in (kernel["by_columns"], kernel.get("wide"))
+                    self.assertEqual(needs, "bulk" if bulk else "any")
+        needs = {name: needs for name, (needs, _) in instances.sources(table).items()}
+        self.assertEqual(needs["tsmm_strided_0.cu"], "bulk")
+        self.assertEqual(needs["tsmttsm_tf32_warpgroup_0.cu"], "wgmma")
 
     def test_a_tile_becomes_an_entry_and_its_kernels(self):
         table = {**committed(), "tsmttsm_ring": {"serves": "everything", "types": "SD", "tiles": [["S", 2, 8]]}}
@@ -48,12 +62,12 @@ class Tables(unittest.TestCase):
                       instances.shapes_text(instances.checked(table)))
         self.assertIn("inline constexpr CompiledKernel tsmttsm_ring_compiled[] = {{4, {2, 8, 0}}, {4, {2, 8, 1}}};\n",
                       instances.compiled_text(table))
-        texts = instances.sources(table)
-        self.assertNotIn("tsmttsm_ring_double_0.cu", texts)
-        text = texts["tsmttsm_ring_float_0.cu"]
+        texts = {name: text for name, (_, text) in instances.sources(table).items()}
+        text = texts["tsmttsm_ring_0.cu"]
+        self.assertNotIn("double", text)
         self.assertIn('#include "src/cuda/tsmttsm/ring.cuh"\n', text)
         self.assertIn("Kernel<TsmttsmRing<float>> tsmttsm_ring_kernel_of<float>(int m, int n, bool by_columns) {\n", text)
-        for by_columns in ["false", "true"]:
+        for by_columns, text in [("false", text), ("true", texts["tsmttsm_ring_1.cu"])]:
             self.assertIn(f"  if (m == 2 && n == 8 && by_columns == {by_columns}) "
                           f"return tsmttsm_ring_kernel<float, {by_columns}, FullTiles<2, 8>>;\n", text)
 
@@ -106,7 +120,7 @@ class Files(unittest.TestCase):
                               "tuning_lines.inc"})
             self.assertEqual((out / "tuning_lines.inc").read_text(), f'{{"rows.csv", 3, "{row()}"}},\n')
             before = {file: file.stat().st_mtime_ns for file in out.iterdir()}
-            (out / "tsmm_old_double_0.cu").write_text("")
+            (out / "tsmm_old_0.cu").write_text("")
             self.generate(folder, row())
             self.assertEqual(before, {file: file.stat().st_mtime_ns for file in out.iterdir()})
 

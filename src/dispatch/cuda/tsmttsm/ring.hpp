@@ -127,7 +127,7 @@ constexpr RowMap row_map_of(const RingTsmttsm& c, std::int64_t pitch_a, std::int
 /// halves the clocks if all rows begin in one bank or in two. This wants a chunk of one segment and one group per
 /// stage.
 constexpr bool lanes_turn(const RingTsmttsm& c) {
-  return c.a.pitch % 16 == 0 && c.split == 1 && c.rows == c.segment && c.gram() && may_turn(c.tile_m, c.tile_n);
+  return c.a.pitch % 16 == 0 && c.split == 1 && c.rows == c.segment && c.gram() && may_turn(c.tile_m);
 }
 
 /// Clocks in which a warp reads one number per lane for the fragments of tsmttsm. Lane l reads row by_lane (l % 4) of

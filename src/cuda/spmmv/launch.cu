@@ -1,7 +1,5 @@
-#pragma once
-
+#include <complex>
 #include <cstdint>
-#include <limits>
 #include <type_traits>
 
 #include "src/cuda/check.cuh"
@@ -12,9 +10,10 @@
 #include "src/dispatch/cuda/spmmv.hpp"
 #include "src/real.hpp"
 
-/// From a configuration to kernels. One file a scalar type includes this, so that they are compiled side by side.
 namespace blockvec::kernels::cuda {
+namespace {
 
+/// From a configuration to kernels.
 template <class T>
 class SpmmvLaunch {
  public:
@@ -104,23 +103,13 @@ class SpmmvLaunch {
     }
   }
 
-  template <int vector, bool whole>
+  template <int vector, bool whole, int lanes = 1>
   void launch_vector() const {
-    switch (configuration_.lanes) {
-      case 1:
-        return launch_lanes<vector, 1, whole>();
-      case 2:
-        return launch_lanes<vector, 2, whole>();
-      case 4:
-        return launch_lanes<vector, 4, whole>();
-      case 8:
-        return launch_lanes<vector, 8, whole>();
-      case 16:
-        return launch_lanes<vector, 16, whole>();
-      case 32:
-        return launch_lanes<vector, 32, whole>();
-      default:
-        throw Error(words(name_) + ": no kernel for \"" + dispatch::words(configuration_) + '"');
+    if (configuration_.lanes == lanes) return launch_lanes<vector, lanes, whole>();
+    if constexpr (lanes < dispatch::most_spmmv_lanes(vector, sizeof(T))) {
+      launch_vector<vector, whole, 2 * lanes>();
+    } else {
+      throw Error(words(name_) + ": no kernel for \"" + dispatch::words(configuration_) + '"');
     }
   }
 
@@ -139,10 +128,17 @@ class SpmmvLaunch {
   SparseProduct<Real> product_;
 };
 
+}  // namespace
+
 template <class T>
 void launch_spmmv(const SpmmvCall<T>& call, const dispatch::SpmmvConfiguration& configuration, CUstream_st* stream) {
   current_device({"spmmv", call.a.rows, call.a.columns, call.y.columns});
   SpmmvLaunch<T>(call, configuration, stream).run();
 }
+
+template void launch_spmmv(const SpmmvCall<float>&, const dispatch::SpmmvConfiguration&, CUstream_st*);
+template void launch_spmmv(const SpmmvCall<double>&, const dispatch::SpmmvConfiguration&, CUstream_st*);
+template void launch_spmmv(const SpmmvCall<std::complex<float>>&, const dispatch::SpmmvConfiguration&, CUstream_st*);
+template void launch_spmmv(const SpmmvCall<std::complex<double>>&, const dispatch::SpmmvConfiguration&, CUstream_st*);
 
 }  // namespace blockvec::kernels::cuda
