@@ -7,6 +7,7 @@
 
 #include "options.hpp"
 #include "problems/make_problem.hpp"
+#include "problems/spin_chain_operator.hpp"
 #include "solve_and_report.hpp"
 #include "write_all.hpp"
 
@@ -26,16 +27,27 @@ std::string device_name() {
   return {};
 }
 
-template <class Scalar, class Space>
-int solve_in(const Context& context, const RowDistribution& rows, const solvers::RowSource<Scalar>& source,
-             const ProgramOptions& options, Reporter& reporter) {
+/// A stored matrix, or a spin chain without one: a source of the type SpinChain is asked for that way.
+template <class Space, class Scalar>
+auto make_operator(const Context& context, const RowDistribution& rows, const solvers::RowSource<Scalar>& source) {
+  return solvers::SparseOperator<Scalar, Space>(context, rows, source);
+}
+template <class Space>
+auto make_operator(const Context& context, const RowDistribution& rows, const SpinChain& chain) {
+  return SpinChainOperator<Space>(context, rows, chain);
+}
+
+template <class Space, class Source>
+int solve_in(const Context& context, const RowDistribution& rows, const Source& source, const ProgramOptions& options,
+             Reporter& reporter) {
+  using Scalar = typename Source::Scalar;
   RunSummary run;
   run.matrix = source.describe();
   run.scalar = scalar_name<Scalar>();
   run.rows = source.size();
   run.device = device_name<Space>();
   const auto begin = std::chrono::steady_clock::now();
-  solvers::SparseOperator<Scalar, Space> a(context, rows, source);
+  auto a = make_operator<Space>(context, rows, source);
   run.setup_seconds = seconds_since(begin);
   run.nonzeros = a.nonzeros();
   if (options.layout == "column") {
@@ -44,18 +56,18 @@ int solve_in(const Context& context, const RowDistribution& rows, const solvers:
   return solve_and_report<BlockVector<Scalar, RowMajor, Space>>(a, run, options, reporter);
 }
 
-template <class Scalar>
-int run_matrix(const Context& context, const RowDistribution& rows, const solvers::RowSource<Scalar>& source,
-               const ProgramOptions& options, OutputFiles& files, Reporter& reporter) {
+template <class Source>
+int run_matrix(const Context& context, const RowDistribution& rows, const Source& source, const ProgramOptions& options,
+               OutputFiles& files, Reporter& reporter) {
   if (!files.matrix_draft.empty()) {
     OutputFiles::write_together(
         options.write_matrix_file, files.matrix_draft, files.matrix, context.communicator(),
         [&](const std::string& file) { solvers::write_matrix_market(file, rows, source, context.communicator()); });
   }
 #if BLOCKVEC_HAVE_CUDA_SPACE
-  if (options.is_on_gpu()) return solve_in<Scalar, Kokkos::CudaSpace>(context, rows, source, options, reporter);
+  if (options.is_on_gpu()) return solve_in<Kokkos::CudaSpace>(context, rows, source, options, reporter);
 #endif
-  return solve_in<Scalar, Kokkos::HostSpace>(context, rows, source, options, reporter);
+  return solve_in<Kokkos::HostSpace>(context, rows, source, options, reporter);
 }
 
 int run_program(const Context& context, const ProgramOptions& options, OutputFiles& files, Reporter& reporter) {
@@ -64,6 +76,11 @@ int run_program(const Context& context, const ProgramOptions& options, OutputFil
     const auto matrix = solvers::read_matrix(options.matrix_file, communicator);
     return std::visit([&](const auto& m) { return run_matrix(context, m.rows, *m.source, options, files, reporter); },
                       matrix);
+  }
+  if (options.matrix_free) {
+    const SpinChain chain(options.sites, options.up, options.periodic, options.delta);
+    const auto rows = RowDistribution::uniform(chain.size(), communicator);
+    return run_matrix(context, rows, chain, options, files, reporter);
   }
   const auto problem = make_problem(options);
   return std::visit(

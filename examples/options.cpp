@@ -50,6 +50,9 @@ void add_problem_options(CLI::App& app, ProgramOptions& options) {
   app.add_option("--delta", options.delta,
                  "heisenberg: anisotropy, H = sum SxSx + SySy + delta SzSz; 0 is the XX chain")
       ->group(group);
+  app.add_flag("--matrix-free", options.matrix_free,
+               "heisenberg: no matrix is stored, products write it down anew; on one rank (off)")
+      ->group(group);
   app.add_option("--disorder", options.disorder, "anderson: site energies are uniform in [-W/2, W/2]")->group(group);
   app.add_option("--flux", options.flux, "graphene: p and q, p/q flux quanta a hexagon (none)")
       ->expected(2)
@@ -68,6 +71,7 @@ constexpr struct {
     {"--up", {"heisenberg"}},
     {"--periodic", {"heisenberg"}},
     {"--delta", {"heisenberg"}},
+    {"--matrix-free", {"heisenberg"}},
     {"--disorder", {"anderson"}},
     {"--flux", {"graphene"}},
 };

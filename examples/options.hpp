@@ -17,6 +17,7 @@ struct ProgramOptions {
   int up = 10;
   bool periodic = false;
   double delta = 1;
+  bool matrix_free = false;
   double disorder = 1;
   std::vector<std::int64_t> flux;  ///< empty, or p and q
 

@@ -70,6 +70,13 @@ void SpinChain::append_row(std::int64_t row, solvers::RowEntries<double>& entrie
   entries.add(row, diagonal);
 }
 
+std::int64_t SpinChain::nonzeros() const {
+  if (up_ == 0 || up_ == sites_) return size();
+  // Both bonds of two spins on a ring have the same entries.
+  const int bonds = is_ring() && sites_ > 2 ? sites_ : sites_ - 1;
+  return size() + 2 * bonds * binomial(sites_ - 2, up_ - 1);
+}
+
 std::string SpinChain::describe() const {
   const std::string model = delta_ == 1 ? "Heisenberg" : delta_ == 0 ? "XX" : fmt::format("XXZ (delta = {})", delta_);
   return fmt::format("{} {} of {} spins, {} up", model, periodic_ ? "ring" : "chain", sites_, up_);

@@ -16,20 +16,28 @@ class SpinChain final : public solvers::RowSource<double> {
   /// Throws InputError unless 1 <= sites <= 62, 0 <= up <= sites and delta is finite.
   SpinChain(int sites, int up, bool periodic, double delta);
 
+  int sites() const { return sites_; }
+  int up() const { return up_; }
+  bool is_ring() const { return periodic_ && sites_ > 1; }
+  double delta() const { return delta_; }
+
   std::int64_t size() const override { return binomial(sites_, up_); }
   void append_row(std::int64_t row, solvers::RowEntries<double>& entries) const override;
   std::string describe() const override;
 
+  /// Entries of the matrix: the diagonal, and one for each state and bond that exchanges its spins.
+  std::int64_t nonzeros() const;
+
   /// The state's number, and the state of a number.
   std::int64_t rank(std::uint64_t state) const;
   std::uint64_t state(std::int64_t rank) const;
-
- private:
-  static constexpr int max_sites = 62;
+  /// Of n <= max_sites over k <= max_sites + 1.
   std::int64_t binomial(int n, int k) const {
     return binomials_[static_cast<std::size_t>(n)][static_cast<std::size_t>(k)];
   }
+  static constexpr int max_sites = 62;
 
+ private:
   int sites_;
   int up_;
   bool periodic_;

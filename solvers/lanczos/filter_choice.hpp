@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "solvers/lanczos/accuracy.hpp"
@@ -41,10 +42,10 @@ class FilterChoice {
   /// matrix. A level of more copies than the basis has columns is kept in one piece. Each start finds only a block of
   /// its copies, with a filter or without. So there is no filter where plain steps within one basis do as much, and
   /// none that looks into the level before a search without it has had its time. Returns the columns that A was applied
-  /// to.
-  std::int64_t choose(const Vector& deflation, Accuracy<Real>& accuracy) {
+  /// to. `spare`: two columns that it may use.
+  std::int64_t choose(const Vector& deflation, const std::pair<Vector, Vector>& spare, Accuracy<Real>& accuracy) {
     if (options_.filter_degree == 0 || a_.rows().global_rows() <= options_.basis) return 0;
-    SpectrumProbe<Vector> probe(a_, sign_, deflation);
+    SpectrumProbe<Vector> probe(a_, sign_, deflation, spare);
     const auto bounds = probe.run(static_cast<Real>(options_.basis), least_filtered_gap<Real>(), options_.seed);
     if (!bounds) return probe.applications();
     accuracy.norm = bounds->norm;

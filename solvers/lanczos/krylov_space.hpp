@@ -8,6 +8,8 @@
 #include <cmath>
 #include <random>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "solvers/lanczos/projected_operator.hpp"
@@ -55,6 +57,15 @@ class KrylovSpace {
   const std::string& trouble() const { return trouble_; }
   Vector leading_vectors(std::int64_t count) const { return basis_.columns(0, count); }
   Vector active_vectors(std::int64_t count) const { return basis_.columns(locked_, locked_ + count); }
+  /// Two columns without gaps in memory that nothing is in before the first start.
+  std::pair<Vector, Vector> spare_columns() const {
+    const auto column_in = [](const Vector& block) {
+      constexpr bool by_rows = std::is_same_v<typename Vector::Layout, RowMajor>;
+      const std::int64_t ld = by_rows ? 1 : block.local_rows();
+      return Vector::wrap(block.context(), block.rows(), block.data(), 1, ld, "Lanczos vector");
+    };
+    return {column_in(previous_block_), column_in(image_)};
+  }
   const std::vector<Real>& values() const { return projected_.values(); }
   const std::vector<Real>& residuals() const { return projected_.residuals(); }
 

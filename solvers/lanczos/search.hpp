@@ -43,7 +43,7 @@ class LanczosSearch {
         first_reduction_(context().reductions()) {
     // Scratch memory for all that follows: an image of the wanted vectors, and what products need beside it.
     WorkspaceScope<typename Vector::Space> scope(context());
-    fill(scratch_like(scope, vectors_, options_.wanted + 2 * options_.block), Scalar(0));
+    fill(scratch_like(scope, vectors_, options_.wanted + options_.block), Scalar(0));
   }
   LanczosSearch(const LanczosSearch&) = delete;
   LanczosSearch& operator=(const LanczosSearch&) = delete;
@@ -70,7 +70,7 @@ class LanczosSearch {
     if (checkpoint_.is_continuation()) {
       checkpoint_.restore(*this);
     } else {
-      applications_ += filter_.choose(deflation_, accuracy_);
+      applications_ += filter_.choose(deflation_, space_.spare_columns(), accuracy_);
       start_search(problem_.initial);
     }
     for (;;) {

@@ -38,13 +38,15 @@ class SpectrumProbe {
   using Real = RealOf<Scalar>;
   using Bounds = SpectrumBounds<Real>;
 
-  /// The columns of `deflation`, orthonormal, stay out of the search; that takes another reduction a step.
-  SpectrumProbe(const AnyOperator<Vector>& a, Real sign, const Vector& deflation = {})
+  /// The columns of `deflation`, orthonormal, stay out of the search; that takes another reduction a step. `spare`: two
+  /// columns that it may use.
+  SpectrumProbe(const AnyOperator<Vector>& a, Real sign, const Vector& deflation,
+                const std::pair<Vector, Vector>& spare)
       : a_(a),
         sign_(sign),
         deflation_(deflation),
-        current_(a.context(), a.rows(), 1, "Lanczos vector"),
-        previous_(a.context(), a.rows(), 1, "Lanczos vector"),
+        current_(spare.first),
+        previous_(spare.second),
         dot_(a.context(), 1, 1, "BlockVec::solvers::probe_dot"),
         norm_(a.context(), 1, 1, "BlockVec::solvers::probe_norm"),
         coefficients_(a.context(), deflation.width(), 1, "BlockVec::solvers::probe_coefficients") {}

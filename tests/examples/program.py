@@ -130,10 +130,14 @@ def main():
         check(out, [6 - value for value in (4 * 3 - sum(2 + 2 * math.cos(2 * math.pi * k / 6) for k in ks)
                                             for ks in itertools.product(range(6), repeat=3))])
 
-        ring = run("--sites", 10, "--periodic", "--json", out)
-        assert "Bethe ansatz for 10 sites" in ring.stdout, ring.stdout
-        with open(out) as file:
-            assert abs(json.load(file)["eigenvalues"][0] + 4.515446354492) < 1e-11  # ten spins, from the tables
+        for option in ([], ["--matrix-free"]):
+            if option and LAUNCHER:
+                assert "--matrix-free works on one rank" in run(*option, status=2).stderr
+                continue
+            ring = run("--sites", 10, "--periodic", *option, "--json", out)
+            assert "Bethe ansatz for 10 sites" in ring.stdout, ring.stdout
+            with open(out) as file:
+                assert abs(json.load(file)["eigenvalues"][0] + 4.515446354492) < 1e-11  # ten spins, from the tables
 
         gave_up = run("--problem", "laplacian", "--grid", 300, 300, "--max-restarts", 1, "--filter", 0, "--json", out, status=1)
         assert "NOT CONVERGED" in gave_up.stdout
@@ -160,6 +164,7 @@ def main():
             (["--matrix", matrix, "--sites", 4], "--sites and --matrix exclude each other"),
             (["--matrix", matrix, "--problem", "laplacian"], "--problem and --matrix exclude each other"),
             (["--problem", "laplacian", "--grid", 9, "--periodic"], "--periodic is no option of --problem laplacian"),
+            (["--problem", "laplacian", "--matrix-free"], "--matrix-free is no option of --problem laplacian"),
             (["--grid", 9, 9], "--grid is no option of --problem heisenberg, the default"),
             (["--problem", "laplacian", "--grid", 100, "--json", os.path.join(folder, "matrix.mtx", "x.json")], "cannot be written"),
         ):

@@ -150,6 +150,13 @@ TEST(BlockLanczos, TakesABandApartWhereNothingElseHelps) {
   expect_right(Diagonal(values), options, values);
 }
 
+using ProbedVector = BlockVector<double, ColumnMajor>;
+
+SpectrumProbe<ProbedVector> probe_of(SparseOperator<double>& a, double sign) {
+  const auto column = [&] { return ProbedVector(a.context(), a.rows(), 1); };
+  return {a, sign, ProbedVector(), {column(), column()}};
+}
+
 TEST(SpectrumProbe, KeepsCloseEigenvaluesTogether) {
   const auto context = Context::world(1);
   std::vector<double> values(300, 0.0);
@@ -157,7 +164,7 @@ TEST(SpectrumProbe, KeepsCloseEigenvaluesTogether) {
   for (std::size_t i = 100; i < values.size(); ++i) values[i] = 1 + static_cast<double>(i) / 100;
   const auto rows = RowDistribution::uniform(std::ssize(values), context.communicator());
   SparseOperator<double> a(context, rows, Diagonal(values));
-  SpectrumProbe<BlockVector<double, ColumnMajor>> probe(a, 1);
+  auto probe = probe_of(a, 1);
   const double count = 50, least_gap = 1e-3;
   const auto bounds = probe.run(count, least_gap, 1);
   ASSERT_TRUE(bounds.has_value());
@@ -170,7 +177,7 @@ TEST(SpectrumProbe, BoundsTheSpectrum) {
   const auto probe = [&](const auto& source, double sign, double count) {
     const auto rows = RowDistribution::uniform(source.size(), context.communicator());
     SparseOperator<double> a(context, rows, source);
-    return SpectrumProbe<BlockVector<double, ColumnMajor>>(a, sign).run(count, 0, 1);
+    return probe_of(a, sign).run(count, 0, 1);
   };
   const std::vector<std::int64_t> cube{20, 20, 20};
   const std::vector<double> exact = exact_laplacian(cube);

@@ -50,7 +50,7 @@ LanczosOptions checked(LanczosOptions options, std::int64_t block, std::int64_t 
 ///     auto result = block_lanczos<BlockVector<double>>({a}, {.wanted = 4});
 /// Thick-restart block Lanczos with a Chebyshev filter chosen from the spectrum, and a renewed search for copies of an
 /// eigenvalue that the block is too narrow for. Collective. Result::status says how it ended.
-/// Memory: (basis + 3 block + 2 wanted) columns, and what is deflated once more. Cost: docs/solver.md.
+/// Memory: (basis + 4 block + 2 wanted) columns, and what is deflated once more. Cost: docs/solver.md.
 /// Throws InputError for options that do not fit, ShapeError for vectors of other rows than the operator's,
 /// OutOfMemoryError naming the bytes; what the operator throws. For block vectors of all scalars and layouts in every
 /// memory space of this build.

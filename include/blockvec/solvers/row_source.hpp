@@ -26,9 +26,11 @@ struct RowEntries {
 
 /// A square sparse matrix that can write down any of its rows: what a distributed operator is filled from, so that no
 /// rank ever holds more than its own rows.
-template <class Scalar>
+template <class Scalar_>
 class RowSource {
  public:
+  using Scalar = Scalar_;
+
   virtual ~RowSource() = default;
   /// Rows and columns of the whole matrix.
   virtual std::int64_t size() const = 0;
