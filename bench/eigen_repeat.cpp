@@ -12,9 +12,12 @@
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <type_traits>
+#include <utility>
 
 #include "options.hpp"
 #include "problems/make_problem.hpp"
+#include "problems/spin_chain_operator.hpp"
 
 namespace {
 
@@ -46,18 +49,16 @@ void write_for_peers(const std::string& name, const solvers::RowSource<Scalar>& 
   put(values);
 }
 
-template <class Scalar, class Layout, class Space>
-void solve(const Context& context, const solvers::RowSource<Scalar>& source, const examples::ProgramOptions& options,
-           int runs) {
-  const auto rows = RowDistribution::uniform(source.size(), context.communicator());
-  solvers::SparseOperator<Scalar, Space> a(context, rows, source);
+template <class Vector, class Operator>
+void solve(const Context& context, Operator a, const examples::ProgramOptions& options, int runs) {
+  using Space = typename Vector::Space;
   nlohmann::json line;
   std::vector<double> seconds;
   for (int run = 0; run < runs; ++run) {
     context.fence<Space>();
     const auto begin = std::chrono::steady_clock::now();
     const std::int64_t waits = context.waits();
-    const auto result = solvers::block_lanczos<BlockVector<Scalar, Layout, Space>>({a}, options.lanczos);
+    const auto result = solvers::block_lanczos<Vector>({a}, options.lanczos);
     context.fence<Space>();
     const std::chrono::duration<double> whole = std::chrono::steady_clock::now() - begin;
     if (run == 0) {
@@ -81,18 +82,22 @@ void solve(const Context& context, const solvers::RowSource<Scalar>& source, con
   std::printf("%s\n", line.dump().c_str());
 }
 
-template <class Scalar>
-void solve(const Context& context, const solvers::RowSource<Scalar>& source, const examples::ProgramOptions& options,
-           int runs) {
-  const bool by_rows = options.layout == "row";
-#if BLOCKVEC_HAVE_CUDA_SPACE
-  if (options.is_on_gpu()) {
-    return by_rows ? solve<Scalar, RowMajor, Kokkos::CudaSpace>(context, source, options, runs)
-                   : solve<Scalar, ColumnMajor, Kokkos::CudaSpace>(context, source, options, runs);
+template <class Space, class Scalar>
+void solve_in(const Context& context, const solvers::RowSource<Scalar>& source, const examples::ProgramOptions& options,
+              int runs) {
+  const auto rows = RowDistribution::uniform(source.size(), context.communicator());
+  const auto with_layout = [&](auto a) {
+    if (options.layout == "row")
+      return solve<BlockVector<Scalar, RowMajor, Space>>(context, std::move(a), options, runs);
+    return solve<BlockVector<Scalar, ColumnMajor, Space>>(context, std::move(a), options, runs);
+  };
+  if constexpr (std::is_same_v<Scalar, double>) {
+    if (options.matrix_free) {
+      return with_layout(
+          examples::SpinChainOperator<Space>(context, rows, dynamic_cast<const examples::SpinChain&>(source)));
+    }
   }
-#endif
-  return by_rows ? solve<Scalar, RowMajor, Kokkos::HostSpace>(context, source, options, runs)
-                 : solve<Scalar, ColumnMajor, Kokkos::HostSpace>(context, source, options, runs);
+  with_layout(solvers::SparseOperator<Scalar, Space>(context, rows, source));
 }
 
 }  // namespace
@@ -113,7 +118,10 @@ int main(int argc, char** argv) {
     std::visit(
         [&](const auto& source) {
           if (matrix_file != "-") write_for_peers(matrix_file, *source);
-          solve(context, *source, options, runs);
+#if BLOCKVEC_HAVE_CUDA_SPACE
+          if (options.is_on_gpu()) return solve_in<Kokkos::CudaSpace>(context, *source, options, runs);
+#endif
+          solve_in<Kokkos::HostSpace>(context, *source, options, runs);
         },
         examples::make_problem(options));
     return 0;
