@@ -144,23 +144,14 @@ __device__ inline void multiply_column_steps(const TsmmColumns<float>& p, Column
       const auto there = [&](int half) { return first(half) >= 0 && first(half) < p.length; };
       return OldNumbers<parts>{p.b.data + q * p.b.distance + first(0), 4 * p.b.distance, p.n - q, {there(0), there(1)}};
     };
-    [[maybe_unused]] bool added = false;
+    bool finite = true;
     if (reads_a) {
       const ColumnPairs<parts, turns> fragments{stage + first_a, to_other, 4 * p.a.pitch, p.m - q, turned};
       multiply_steps(sums, fragments, right, steps);
-      if (!__all_sync(0xffffffffU, sums.finite())) {  // so that only true infinities remain
-        unrolled<columns / 2>([&](int i) {
-          const int column = 4 * (i / 4 * 2 + i % 2) + q;
-          if (column >= p.n) return;
-          unrolled<parts>([&](int part) {
-            sums.sum[part][i] = number_in_double<parts>(p, first(i / 2 % 2), column * parts + part);
-          });
-        });
-        added = true;
-      }
+      finite = __all_sync(0xffffffffU, sums.finite());
     }
     if constexpr (adds == Old::fetched) {
-      if (!added) old().add_to(sums, beta);
+      if (finite) old().add_to(sums, beta);
     }
     __syncwarp();  // all lanes have read their rows
     float* const out = stage + first_b;
@@ -173,7 +164,7 @@ __device__ inline void multiply_column_steps(const TsmmColumns<float>& p, Column
         unrolled<parts>(
             [&](int part) { value[part] = (half == 1) != turned ? sums.sum[part][i + 2] : sums.sum[part][i]; });
         if constexpr (adds == Old::staged) {
-          if (!added) add_old<parts>(value[0], value[parts - 1], to[0], to[parts - 1], beta);
+          add_old<parts>(value[0], value[parts - 1], to[0], to[parts - 1], beta);
         }
         if constexpr (parts == 2) {
           *reinterpret_cast<float2*>(to) = make_float2(value[0], value[1]);
@@ -182,6 +173,16 @@ __device__ inline void multiply_column_steps(const TsmmColumns<float>& p, Column
         }
       });
     });
+    if (!finite) {  // so that only true infinities remain
+#pragma unroll 1
+      for (int column = q; column < p.n; column += 4) {
+        float* const to = out + (column - q) * p.b.pitch;
+        unrolled<2, parts>([&](int half, int part) {
+          const std::int64_t row = first(turned ? 1 - half : half);
+          to[half * to_other + part] = number_in_double<parts>(p, row, column * parts + part);
+        });
+      }
+    }
     publish_to_bulk_copies();
     __syncwarp();
     shared.done[at.stage].arrive();
