@@ -59,9 +59,6 @@ struct ColumnPairs {
   }
 };
 
-/// Where B's old numbers come from: from stages, or from the L2 cache if stages would hold too short pieces of columns.
-enum class Old : std::uint8_t { none, staged, fetched };
-
 /// Where a lane's results of a chunk belong in B: two rows, 8 apart, of columns q + 4 i.
 template <int parts>
 struct OldNumbers {
@@ -104,14 +101,15 @@ struct OldNumbers {
 };
 
 /// What a computing warp does: its warpgroup takes steps of 64 rows in turn. `right` is the address of C, packed in
-/// `steps` steps. `adds` says where B's old numbers come from.
-template <int parts, int columns, int chunk_steps, bool turns, Old adds>
+/// `steps` steps. B's old numbers are `staged`, or come from the L2 cache if stages would hold too short pieces of
+/// columns.
+template <int parts, int columns, int chunk_steps, bool turns, bool staged>
 __device__ inline void multiply_column_steps(const TsmmColumns<float>& p, ColumnStages& shared, unsigned char* memory,
                                              std::uint32_t right, int steps, int warp) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   const bool reads_a = !p.alpha.read().is_zero();
-  [[maybe_unused]] const Factor beta = p.beta.read();
+  const Factor beta = p.beta.read();
   const int q = lane % 4;
   // Where columns begin in the same bank, every other lane reads its second row first.
   const bool turned = turns && q % 2 == 1;
@@ -150,8 +148,8 @@ __device__ inline void multiply_column_steps(const TsmmColumns<float>& p, Column
       multiply_steps(sums, fragments, right, steps);
       finite = __all_sync(0xffffffffU, sums.finite());
     }
-    if constexpr (adds == Old::fetched) {
-      if (finite) old().add_to(sums, beta);
+    if constexpr (!staged) {
+      if (finite && !beta.is_zero()) old().add_to(sums, beta);
     }
     __syncwarp();  // all lanes have read their rows
     float* const out = stage + first_b;
@@ -163,7 +161,7 @@ __device__ inline void multiply_column_steps(const TsmmColumns<float>& p, Column
         float value[2];
         unrolled<parts>(
             [&](int part) { value[part] = (half == 1) != turned ? sums.sum[part][i + 2] : sums.sum[part][i]; });
-        if constexpr (adds == Old::staged) {
+        if constexpr (staged) {
           add_old<parts>(value[0], value[parts - 1], to[0], to[parts - 1], beta);
         }
         if constexpr (parts == 2) {
@@ -221,18 +219,16 @@ struct ColumnTf32 {
 
   __device__ static void multiply(const TsmmColumns<Real>& p, ColumnStages& shared, unsigned char* memory,
                                   const float* packed, int warp) {
-    const auto multiply = [&]<bool turns, Old adds>() {
-      multiply_column_steps<parts, columns, chunk_steps, turns, adds>(p, shared, memory, shared_address(packed),
-                                                                      steps(p), warp);
+    const auto multiply = [&]<bool turns, bool staged>() {
+      multiply_column_steps<parts, columns, chunk_steps, turns, staged>(p, shared, memory, shared_address(packed),
+                                                                        steps(p), warp);
     };
     const auto multiply_or_add = [&]<bool turns>() {
       constexpr bool stages_hold_old = dispatch::may_hold_old(parts, chunk_steps, columns / 8);
-      if (p.beta.read().is_zero()) {
-        multiply.template operator()<turns, Old::none>();
-      } else if (stages_hold_old && p.loads_b) {
-        if constexpr (stages_hold_old) multiply.template operator()<turns, Old::staged>();
+      if (stages_hold_old && p.loads_b && !p.beta.read().is_zero()) {
+        if constexpr (stages_hold_old) multiply.template operator()<turns, true>();
       } else {
-        multiply.template operator()<turns, Old::fetched>();
+        multiply.template operator()<turns, false>();
       }
     };
     p.turns ? multiply_or_add.template operator()<true>() : multiply_or_add.template operator()<false>();
