@@ -59,9 +59,6 @@ struct ColumnPairs {
   }
 };
 
-/// Where B's old numbers come from: from stages, or from the L2 cache if stages would hold too short pieces of columns.
-enum class Old : std::uint8_t { none, staged, fetched };
-
 /// Where a lane's results of a chunk belong in B: two rows, 8 apart, of columns q + 4 i.
 template <int parts>
 struct OldNumbers {
@@ -104,14 +101,15 @@ struct OldNumbers {
 };
 
 /// What a computing warp does: its warpgroup takes steps of 64 rows in turn. `right` is the address of C, packed in
-/// `steps` steps. `adds` says where B's old numbers come from.
-template <int parts, int columns, int chunk_steps, bool turns, Old adds>
+/// `steps` steps. B's old numbers are `staged`, or come from the L2 cache if stages would hold too short pieces of
+/// columns.
+template <int parts, int columns, int chunk_steps, bool turns, bool staged>
 __device__ inline void multiply_column_steps(const TsmmColumns<float>& p, ColumnStages& shared, unsigned char* memory,
                                              std::uint32_t right, int steps, int warp) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   const bool reads_a = !p.alpha.read().is_zero();
-  [[maybe_unused]] const Factor beta = p.beta.read();
+  const Factor beta = p.beta.read();
   const int q = lane % 4;
   // Where columns begin in the same bank, every other lane reads its second row first.
   const bool turned = turns && q % 2 == 1;
@@ -144,23 +142,14 @@ __device__ inline void multiply_column_steps(const TsmmColumns<float>& p, Column
       const auto there = [&](int half) { return first(half) >= 0 && first(half) < p.length; };
       return OldNumbers<parts>{p.b.data + q * p.b.distance + first(0), 4 * p.b.distance, p.n - q, {there(0), there(1)}};
     };
-    [[maybe_unused]] bool added = false;
+    bool finite = true;
     if (reads_a) {
       const ColumnPairs<parts, turns> fragments{stage + first_a, to_other, 4 * p.a.pitch, p.m - q, turned};
       multiply_steps(sums, fragments, right, steps);
-      if (!__all_sync(0xffffffffU, sums.finite())) {  // so that only true infinities remain
-        unrolled<columns / 2>([&](int i) {
-          const int column = 4 * (i / 4 * 2 + i % 2) + q;
-          if (column >= p.n) return;
-          unrolled<parts>([&](int part) {
-            sums.sum[part][i] = number_in_double<parts>(p, first(i / 2 % 2), column * parts + part);
-          });
-        });
-        added = true;
-      }
+      finite = __all_sync(0xffffffffU, sums.finite());
     }
-    if constexpr (adds == Old::fetched) {
-      if (!added) old().add_to(sums, beta);
+    if constexpr (!staged) {
+      if (finite && !beta.is_zero()) old().add_to(sums, beta);
     }
     __syncwarp();  // all lanes have read their rows
     float* const out = stage + first_b;
@@ -172,8 +161,8 @@ __device__ inline void multiply_column_steps(const TsmmColumns<float>& p, Column
         float value[2];
         unrolled<parts>(
             [&](int part) { value[part] = (half == 1) != turned ? sums.sum[part][i + 2] : sums.sum[part][i]; });
-        if constexpr (adds == Old::staged) {
-          if (!added) add_old<parts>(value[0], value[parts - 1], to[0], to[parts - 1], beta);
+        if constexpr (staged) {
+          add_old<parts>(value[0], value[parts - 1], to[0], to[parts - 1], beta);
         }
         if constexpr (parts == 2) {
           *reinterpret_cast<float2*>(to) = make_float2(value[0], value[1]);
@@ -182,6 +171,16 @@ __device__ inline void multiply_column_steps(const TsmmColumns<float>& p, Column
         }
       });
     });
+    if (!finite) {  // so that only true infinities remain
+#pragma unroll 1
+      for (int column = q; column < p.n; column += 4) {
+        float* const to = out + (column - q) * p.b.pitch;
+        unrolled<2, parts>([&](int half, int part) {
+          const std::int64_t row = first(turned ? 1 - half : half);
+          to[half * to_other + part] = number_in_double<parts>(p, row, column * parts + part);
+        });
+      }
+    }
     publish_to_bulk_copies();
     __syncwarp();
     shared.done[at.stage].arrive();
@@ -220,18 +219,16 @@ struct ColumnTf32 {
 
   __device__ static void multiply(const TsmmColumns<Real>& p, ColumnStages& shared, unsigned char* memory,
                                   const float* packed, int warp) {
-    const auto multiply = [&]<bool turns, Old adds>() {
-      multiply_column_steps<parts, columns, chunk_steps, turns, adds>(p, shared, memory, shared_address(packed),
-                                                                      steps(p), warp);
+    const auto multiply = [&]<bool turns, bool staged>() {
+      multiply_column_steps<parts, columns, chunk_steps, turns, staged>(p, shared, memory, shared_address(packed),
+                                                                        steps(p), warp);
     };
     const auto multiply_or_add = [&]<bool turns>() {
       constexpr bool stages_hold_old = dispatch::may_hold_old(parts, chunk_steps, columns / 8);
-      if (p.beta.read().is_zero()) {
-        multiply.template operator()<turns, Old::none>();
-      } else if (stages_hold_old && p.loads_b) {
-        if constexpr (stages_hold_old) multiply.template operator()<turns, Old::staged>();
+      if (stages_hold_old && p.loads_b && !p.beta.read().is_zero()) {
+        if constexpr (stages_hold_old) multiply.template operator()<turns, true>();
       } else {
-        multiply.template operator()<turns, Old::fetched>();
+        multiply.template operator()<turns, false>();
       }
     };
     p.turns ? multiply_or_add.template operator()<true>() : multiply_or_add.template operator()<false>();
