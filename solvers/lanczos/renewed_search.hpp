@@ -38,12 +38,14 @@ class RenewedSearch {
   Real suspect = 0;
   std::int64_t found = 0;   ///< pairs, in this search
   std::int64_t starts = 0;  ///< random vectors, in all searches
+  bool is_fresh = false;    ///< this search began with random vectors beside enough pairs
 
   /// The next search begins beside these pairs.
   void begin(const Pairs& pairs, bool is_complete) {
     is_check = std::ssize(pairs) >= wanted_;
     suspect = highest_suspect(pairs, is_complete);
     found = 0;
+    is_fresh = is_check;
   }
 
   /// Is another search to follow this one, which has found all that it wanted?
@@ -113,8 +115,9 @@ class RenewedSearch {
     bool is_all = false;  ///< the search has gone through the whole space
   };
 
-  /// The lower bound is that nothing below it would be missing by now, as in nothing_left(); a pair that has converged
-  /// as the wanted ones have is taken at its value.
+  /// The lower bound is that nothing below it would be missing by now: as in nothing_left() where the search began
+  /// anew, and where it has found the wanted pairs, so that all like them are on their way, as soon as the pair is its
+  /// own. A pair that has converged as the wanted ones have is taken at its value.
   template <class Space, class Transform>
   Rest rest_beyond(std::int64_t count, const Space& space, const Transform& transform) const {
     Rest rest;
@@ -123,7 +126,8 @@ class RenewedSearch {
       const Real value = space.values()[static_cast<std::size_t>(count)];
       const Real residual = space.residuals()[static_cast<std::size_t>(count)];
       const bool is_converged = accuracy_.estimate(space, transform, count) <= accuracy_.strict_tolerance();
-      rest.lower = transform.eigenvalue(is_converged ? value : value - residual / missing_ratio);
+      const Real ratio = is_fresh ? missing_ratio : Real(0.1);
+      rest.lower = transform.eigenvalue(is_converged ? value : value - residual / ratio);
       if (transform.eigenvalue(value) < transform.cut()) rest.upper = transform.eigenvalue(value);
     } else if (rest.is_all) {
       rest.lower = rest.upper;

@@ -58,7 +58,7 @@ class LanczosSearch {
     archive(space_, pairs_, history_, accuracy_.norm, filter_.top(), accuracy_.distrust);
     filter_.state(archive);
     archive(renewal_.is_check, renewal_.suspect, renewal_.found, found_at_once_, refinements_, renewal_.starts,
-            restarts_, applications_);
+            restarts_, applications_, renewal_.is_fresh, most_applications_);
     if constexpr (Archive::reads) {
       begin_ = Clock::now() - std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(elapsed));
       first_reduction_ = context().reductions() - counted;
@@ -75,7 +75,7 @@ class LanczosSearch {
     }
     for (;;) {
       const bool is_through = search();
-      if (!is_through && !renewal_.is_about_last(pairs_)) return finish(false);
+      if (!is_through && (stopping_.is_asked() || !renewal_.is_about_last(pairs_))) return finish(false);
       if (is_through && renewal_.is_due(pairs_, space_.is_complete())) {
         start_search();
         continue;
@@ -105,9 +105,13 @@ class LanczosSearch {
   bool is_level_open() const {
     return renewal_.level(pairs_) == RenewedSearch<Real>::Level::unknown && !renewal_.is_about_last(pairs_);
   }
-  /// The next search() is about the level of the last wanted eigenvalue.
+  /// The next search() is about the level of the last wanted eigenvalue. It may take half as long as all before it, or
+  /// as long and a basis more where it has to begin anew.
   void look_for_more_of_last() {
-    if (renewal_.may_lack_last(pairs_) || space_.next() == 0) start_search();
+    const bool begins_anew = renewal_.may_lack_last(pairs_) || space_.next() == 0;
+    const std::int64_t basis = options_.basis * std::max(1, filter_.transform().degree());
+    most_applications_ = applications_ + (begins_anew ? applications_ + basis : applications_ / 2);
+    if (begins_anew) start_search();
     renewal_.ask_about_last(pairs_);
   }
 
@@ -117,6 +121,7 @@ class LanczosSearch {
     for (;;) {
       if (!space_.trouble().empty()) return false;
       while (space_.has_room()) {
+        if (renewal_.is_about_last(pairs_) && applications_ >= most_applications_) return false;
         if (stopping_.is_to_save() && checkpoint_.is_wanted()) stopping_.save([&] { checkpoint_.save(*this); });
         if (stopping_.is_asked()) return false;
         multiply();
@@ -236,6 +241,7 @@ class LanczosSearch {
   std::int64_t found_at_once_ = 0;  // at the latest restart that found any
   int refinements_ = 0;
   std::int64_t restarts_ = 0;
+  std::int64_t most_applications_ = 0;  // of a search about the last level
   std::int64_t first_reduction_;
   Clock::time_point begin_;
 };

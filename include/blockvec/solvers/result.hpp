@@ -51,8 +51,8 @@ struct [[nodiscard]] Result {
   std::vector<double> residual_norms;      ///< ||A x - theta x||, recomputed from A
   std::vector<double> residual_estimates;  ///< as the iteration last knew them
   Vector vectors;                          ///< orthonormal, a column an eigenvalue
-  /// Where all wanted pairs were found: there are more of the last eigenvalue, to within 10 times the tolerance, than
-  /// were asked for, or the limits of the options leave it open.
+  /// Of a search that converged: there are more of the last eigenvalue, to within 10 times the tolerance, than were
+  /// asked for, or a search of its own, bounded by what came before, has left it open.
   bool last_level_cut = false;
   double orthogonality_loss = 0;  ///< ||V^H V - I||_F of the eigenvectors
   double norm_estimate = 0;       ///< of ||A||_2, from Ritz values
