@@ -27,8 +27,8 @@ struct OneThread {
 };
 
 /// As measured to be fast. On the host most rows are streams then, and the branches that the others need are few; the
-/// longest chains have fewer tiles. On a device teams keep tiles of 16 KB in scratch memory,
-/// which an H100 multiplies fastest.
+/// longest chains have fewer tiles. On a device teams keep tiles of 16 KB in scratch memory, which
+/// an H100 multiplies fastest.
 template <class Space>
 int low_sites_for(const SpinChain& chain, int width) {
   if constexpr (is_host_space<Space>) {
@@ -64,7 +64,8 @@ struct SpinChainOperator<Space>::Parts {
   std::array<std::optional<SpinTiles<Space>>, SpinTiles<Space>::most_low_sites + 1> tiles;  // by their low sites
 
   const SpinTables& tables_for(int width) {
-    const int sites = low_sites > 0 ? std::min(low_sites, chain.sites() - 1) : low_sites_for<Space>(chain, width);
+    int sites = low_sites_for<Space>(chain, width);
+    if (low_sites > 0) sites = std::min(low_sites, is_host_space<Space> ? chain.sites() - 1 : sites);
     auto& found = tiles[static_cast<std::size_t>(sites)];
     if (!found) found.emplace(chain, sites);
     return found->tables();

@@ -12,8 +12,8 @@ namespace blockvec::examples {
 template <class Space = DefaultSpace>
 class SpinChainOperator {
  public:
-  /// `low_sites`: of a tile (SpinTiles); 0: as measured to be fast. Throws InputError where there is more than one
-  /// rank, ShapeError where `rows` are not the chain's.
+  /// `low_sites`: of a tile (SpinTiles), on a device no more than its scratch memory is meant for; 0: as measured to
+  /// be fast. Throws InputError where there is more than one rank, ShapeError where `rows` are not the chain's.
   SpinChainOperator(const Context& context, const RowDistribution& rows, const SpinChain& chain, int low_sites = 0);
   ~SpinChainOperator();
   SpinChainOperator(SpinChainOperator&&) noexcept;
