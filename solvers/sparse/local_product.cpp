@@ -17,13 +17,21 @@
 namespace blockvec::solvers {
 
 #if BLOCKVEC_HAVE_SPMV
+/// Its templates take minutes to compile: single precision is left to the loop of our own.
+template <class Scalar>
+constexpr bool uses_kokkos_kernels = std::is_same_v<RealOf<Scalar>, double>;
+
 template <class Scalar>
 struct LocalProduct<Scalar>::Matrix {
   using Space = Kokkos::DefaultHostExecutionSpace;
-  using Crs = KokkosSparse::CrsMatrix<Scalar, int, Space, void, std::size_t>;
-  explicit Matrix(const CompressedRows<Scalar>& rows)
-      : crs("BlockVec::solvers::LocalProduct", static_cast<int>(rows.rows()), rows.values,
-            typename Crs::StaticCrsGraphType(rows.columns, rows.row_begin)) {}
+  using Crs = KokkosSparse::CrsMatrix<std::conditional_t<uses_kokkos_kernels<Scalar>, Scalar, double>, int, Space, void,
+                                      std::size_t>;
+  explicit Matrix(const CompressedRows<Scalar>& rows) {
+    if constexpr (uses_kokkos_kernels<Scalar>) {
+      crs = Crs("BlockVec::solvers::LocalProduct", static_cast<int>(rows.rows()), rows.values,
+                typename Crs::StaticCrsGraphType(rows.columns, rows.row_begin));
+    }
+  }
   Crs crs;
 };
 #else
@@ -51,12 +59,14 @@ void LocalProduct<Scalar>::apply(int threads, Scalar alpha, Scalar shift, const 
   // - under a Serial Kokkos with more than one thread, since it uses one, and calling it from several is not promised
   //   to work;
   // - for one column of a row-major block: Kokkos Kernels 3.4 takes the stride of a vector for 1.
-  const bool is_serial = std::string_view(Matrix::Space::name()) == "Serial";  // a type that not every Kokkos has
-  const bool is_strided = x.width() == 1 && std::is_same_v<Layout, RowMajor>;
-  if (shift == Scalar(0) && !(is_serial && threads > 1) && !is_strided) {
-    if (x.width() > 1) return KokkosSparse::spmv("N", alpha, matrix_->crs, x.view(), beta, y.view());
-    return KokkosSparse::spmv("N", alpha, matrix_->crs, Kokkos::subview(x.view(), Kokkos::ALL, 0), beta,
-                              Kokkos::subview(y.view(), Kokkos::ALL, 0));
+  if constexpr (uses_kokkos_kernels<Scalar>) {
+    const bool is_serial = std::string_view(Matrix::Space::name()) == "Serial";  // a type that not every Kokkos has
+    const bool is_strided = x.width() == 1 && std::is_same_v<Layout, RowMajor>;
+    if (shift == Scalar(0) && !(is_serial && threads > 1) && !is_strided) {
+      if (x.width() > 1) return KokkosSparse::spmv("N", alpha, matrix_->crs, x.view(), beta, y.view());
+      return KokkosSparse::spmv("N", alpha, matrix_->crs, Kokkos::subview(x.view(), Kokkos::ALL, 0), beta,
+                                Kokkos::subview(y.view(), Kokkos::ALL, 0));
+    }
   }
 #endif
   sparse_product<Layout, Layout>(threads, rows_, alpha, shift, TallPointer<const Scalar>{x.data(), x.ld()}, beta,
