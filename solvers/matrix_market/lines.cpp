@@ -78,8 +78,9 @@ void MatrixMarketLines::refill() {
   if (status == Z_MEM_ERROR) fail("no memory for what gzip needs");
   at_end_ = count <= 0;
   if (count > 0) end_ += static_cast<std::size_t>(count);
-  if (at_end_ && status != Z_OK && status != Z_STREAM_END) {
-    const std::string_view text = message;
+  if (status != Z_OK && status != Z_STREAM_END) damage_ = message;  // zlib may forget it at the next read
+  if (at_end_ && !damage_.empty()) {
+    const std::string_view text = damage_;
     const bool has_path = text.rfind(path_ + ": ", 0) == 0;
     fail(fmt::format("the gzip stream is damaged: {}", has_path ? text.substr(path_.size() + 2) : text));
   }

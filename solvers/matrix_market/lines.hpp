@@ -47,6 +47,7 @@ class MatrixMarketLines {
   std::size_t begin_ = 0;  // what is read and not yet given out is buffer_[begin_, end_)
   std::size_t end_ = 0;
   bool at_end_ = false;
+  std::string damage_;     // what zlib said of the stream
   std::string_view rest_;  // of the line
   std::int64_t number_ = 0;
 };

@@ -194,10 +194,13 @@ TEST_F(MatrixMarket, ReadsGzippedFiles) {
 
   std::string whole = gzipped(head + rest);
   EXPECT_EQ(message(whole.substr(0, whole.size() - 9)), ":4: the gzip stream is damaged: unexpected end of file");
+  // Before or after the lines are given out, as the version of zlib likes to.
   whole[whole.size() - 6] ^= 1;
-  EXPECT_EQ(message(whole), ":0: the gzip stream is damaged: incorrect data check");
-  EXPECT_EQ(message("\x1f\x8b\x07 a method that nobody knows"),
-            ":0: the gzip stream is damaged: unknown compression method");
+  EXPECT_EQ(message(whole).substr(2), ": the gzip stream is damaged: incorrect data check");
+  const std::string unknown = message("\x1f\x8b\x07 a method that nobody knows");
+  if (unknown.find("this is not a Matrix Market file") == std::string::npos) {  // zlib 1.3.2 takes it for a plain file
+    EXPECT_EQ(unknown, ":0: the gzip stream is damaged: unknown compression method");
+  }
 }
 
 TEST_F(MatrixMarket, BoundsWhatAFileExpandsTo) {
