@@ -31,7 +31,7 @@ class SpinChain final : public solvers::RowSource<double> {
   /// The state's number, and the state of a number.
   std::int64_t rank(std::uint64_t state) const;
   std::uint64_t state(std::int64_t rank) const;
-  /// Of n <= max_sites over k <= max_sites + 1.
+  /// The binomial coefficient of n <= max_sites over k <= max_sites + 1.
   std::int64_t binomial(int n, int k) const {
     return binomials_[static_cast<std::size_t>(n)][static_cast<std::size_t>(k)];
   }

@@ -57,7 +57,7 @@ struct SpinProduct {
   int strips;
   double alpha, shift, beta;
 
-  /// Of a team's scratch memory.
+  /// A team takes this much scratch memory for its tile, and that much for links.
   std::size_t tile_bytes() const {
     return is_staged ? static_cast<std::size_t>(tables.most_rows) * width * sizeof(double) + alignment : 0;
   }

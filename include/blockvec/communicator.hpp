@@ -81,7 +81,7 @@ class CommunicatorBackend {
   virtual void all_gather_on_device(const void*, void*, std::size_t, CUstream_st*) {}
   /// The sum, in place, in the library's order.
   virtual void all_reduce_on_device(void*, std::size_t, WireType, CUstream_st*) {}
-  /// As exchange().
+  /// Does what exchange() does with messages in device memory.
   virtual void exchange_on_device(std::span<const Message>, std::span<const Message>, CUstream_st*) {}
 };
 

@@ -1,6 +1,5 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <blockvec/solvers/input_error.hpp>
@@ -14,54 +13,26 @@
 #include "problems/anderson.hpp"
 #include "problems/graphene.hpp"
 #include "tests/solvers/dense.hpp"
+#include "tests/solvers/matrix_files.hpp"
 
 namespace blockvec::solvers {
 namespace {
 
 using namespace examples;
 
-class MatrixMarket : public testing::Test {
+class MatrixMarket : public MatrixFiles {
  protected:
-  MatrixMarket() {
-    // One folder for all ranks: the first one's process number, told to the others.
-    std::int64_t number = communicator_.rank() == 0 ? getpid() : 0;
-    communicator_.sum(std::span(&number, 1));
-    folder_ = std::filesystem::temp_directory_path() / ("blockvec_matrix_market_" + std::to_string(number));
-    std::filesystem::create_directories(folder_);
-    communicator_.barrier();
-  }
-  ~MatrixMarket() override {
-    communicator_.barrier();
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-    communicator_.barrier();
-  }
-
-  std::string path(const std::string& name = "matrix.mtx") const { return (folder_ / name).string(); }
+  MatrixMarket() : MatrixFiles("matrix_market", "matrix.mtx") {}
 
   RealOrComplexMatrix read(const std::string& text) const {
-    communicator_.barrier();
-    if (communicator_.rank() == 0) std::ofstream(path(), std::ios::binary) << text;
-    communicator_.barrier();
+    write(text);
     return read_matrix_market(path(), communicator_);
   }
 
-  /// This rank's rows must be those of `expected`, which is given in full, by rows.
   template <class Scalar>
   void expect_matrix(const std::string& text, const std::vector<std::vector<Scalar>>& expected) const {
     SCOPED_TRACE(text);
-    const RealOrComplexMatrix matrix = read(text);
-    ASSERT_TRUE(std::holds_alternative<LocalMatrix<Scalar>>(matrix));
-    const auto& local = std::get<LocalMatrix<Scalar>>(matrix);
-    ASSERT_EQ(local.source->size(), std::ssize(expected));
-    for (std::int64_t row = local.rows.begin(); row < local.rows.end(); ++row) {
-      RowEntries<Scalar> entries;
-      local.source->append_row(row, entries);
-      std::vector<Scalar> values(expected.size(), Scalar(0));
-      for (std::size_t i = 0; i < entries.columns.size(); ++i)
-        values[static_cast<std::size_t>(entries.columns[i])] += entries.values[i];
-      EXPECT_EQ(values, expected[static_cast<std::size_t>(row)]) << row;
-    }
+    expect_rows(read(text), expected);
   }
 
   /// What reading this says, without the file's name and the rank.
@@ -75,9 +46,6 @@ class MatrixMarket : public testing::Test {
     }
     return "no error";
   }
-
-  Communicator communicator_ = Communicator::world();
-  std::filesystem::path folder_;
 };
 
 /// As gzip would write it.

@@ -1,7 +1,6 @@
 // PETSc's binary format, written here byte by byte.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <bit>
 #include <blockvec/solvers/input_error.hpp>
@@ -15,6 +14,7 @@
 #include "problems/anderson.hpp"
 #include "problems/graphene.hpp"
 #include "tests/solvers/dense.hpp"
+#include "tests/solvers/matrix_files.hpp"
 
 namespace blockvec::solvers {
 namespace {
@@ -54,44 +54,10 @@ std::string petsc(const Dense<Scalar>& matrix) {
   return i4(1211216) + i4(size) + i4(size) + i4(entries) + lengths + columns + values;
 }
 
-class PetscBinary : public testing::Test {
+class PetscBinary : public MatrixFiles {
  protected:
-  PetscBinary() {
-    std::int64_t number = communicator_.rank() == 0 ? getpid() : 0;
-    communicator_.sum(std::span(&number, 1));
-    folder_ = std::filesystem::temp_directory_path() / ("blockvec_petsc_binary_" + std::to_string(number));
-    std::filesystem::create_directories(folder_);
-    communicator_.barrier();
-  }
-  ~PetscBinary() override {
-    communicator_.barrier();
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-    communicator_.barrier();
-  }
+  PetscBinary() : MatrixFiles("petsc_binary", "matrix.petsc") {}
 
-  std::string path(const std::string& name = "matrix.petsc") const { return (folder_ / name).string(); }
-
-  void write(const std::string& content) const {
-    communicator_.barrier();
-    if (communicator_.rank() == 0) std::ofstream(path(), std::ios::binary) << content;
-    communicator_.barrier();
-  }
-
-  template <class Scalar>
-  void expect_rows(const RealOrComplexMatrix& matrix, const Dense<Scalar>& expected) const {
-    ASSERT_TRUE(std::holds_alternative<LocalMatrix<Scalar>>(matrix));
-    const auto& local = std::get<LocalMatrix<Scalar>>(matrix);
-    ASSERT_EQ(local.source->size(), std::ssize(expected));
-    for (std::int64_t row = local.rows.begin(); row < local.rows.end(); ++row) {
-      RowEntries<Scalar> entries;
-      local.source->append_row(row, entries);
-      std::vector<Scalar> values(expected.size(), Scalar(0));
-      for (std::size_t i = 0; i < entries.columns.size(); ++i)
-        values[static_cast<std::size_t>(entries.columns[i])] += entries.values[i];
-      EXPECT_EQ(values, expected[static_cast<std::size_t>(row)]) << row;
-    }
-  }
   template <class Scalar>
   void expect_matrix(const Dense<Scalar>& expected) const {
     write(petsc(expected));
@@ -111,9 +77,6 @@ class PetscBinary : public testing::Test {
     }
     return "no error";
   }
-
-  Communicator communicator_ = Communicator::world();
-  std::filesystem::path folder_;
 };
 
 const Dense<double> real{{2, -1, 0, 0.5}, {-1, 3, 0, 0}, {0, 0, 0, 0}, {0.5, 0, 0, 1e-300}};
