@@ -4,9 +4,10 @@
 #include <blockvec/blockvec.hpp>
 #include <blockvec/column_operations.hpp>
 #include <blockvec/orth/dense.hpp>
-#include <blockvec/solvers/operator.hpp>
 #include <cmath>
 #include <vector>
+
+#include "solvers/counted_operator.hpp"
 
 namespace blockvec::solvers {
 
@@ -27,35 +28,6 @@ template <class Real>
 bool has_lower_value(const RitzPair<Real>& a, const RitzPair<Real>& b) {
   return a.value < b.value;
 }
-
-template <class Scalar>
-RealOf<Scalar> real_part(Scalar value) {
-  if constexpr (ScalarTraits<Scalar>::is_complex) {
-    return value.real();
-  } else {
-    return value;
-  }
-}
-
-/// sign * A, and the columns that it was applied to.
-template <class Vector>
-class CountedOperator {
- public:
-  using Scalar = typename Vector::Scalar;
-  using Real = RealOf<Scalar>;
-
-  CountedOperator(AnyOperator<Vector> a, Real sign, std::int64_t& applications)
-      : a_(std::move(a)), sign_(sign), applications_(applications) {}
-  void operator()(const Vector& x, const Vector& y) const {
-    a_.apply(Scalar(sign_), Scalar(0), x, Scalar(0), y);
-    applications_ += x.width();
-  }
-
- private:
-  AnyOperator<Vector> a_;
-  Real sign_;
-  std::int64_t& applications_;
-};
 
 /// Rayleigh quotients and residual norms of sign * A for orthonormal columns. One application, two reductions.
 template <class Vector, class Apply>

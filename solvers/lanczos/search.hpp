@@ -10,8 +10,8 @@
 #include "solvers/lanczos/krylov_space.hpp"
 #include "solvers/lanczos/renewed_search.hpp"
 #include "solvers/lanczos/search_checkpoint.hpp"
-#include "solvers/lanczos/stopping.hpp"
 #include "solvers/lanczos/thick_restart.hpp"
+#include "solvers/stopping.hpp"
 
 namespace blockvec::solvers {
 

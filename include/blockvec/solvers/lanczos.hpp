@@ -4,12 +4,11 @@
 #include <blockvec/solvers/input_error.hpp>
 #include <blockvec/solvers/problem.hpp>
 #include <blockvec/solvers/result.hpp>
+#include <blockvec/solvers/which.hpp>
 #include <cstdint>
 #include <string>
 
 namespace blockvec::solvers {
-
-enum class Which { smallest, largest };  ///< algebraically
 
 /// How long runs are saved and continued (docs/checkpoints.md).
 struct CheckpointOptions {

@@ -1,18 +1,30 @@
 #pragma once
 
 #include <blockvec/solvers/operator.hpp>
+#include <functional>
+#include <optional>
+#include <span>
 
 namespace blockvec::solvers {
 
-/// What is to be solved: A x = theta x for a Hermitian A. {a} is enough.
+/// W ~ (A - theta_j B)^-1 r_j for every column of R, from approximate eigenvalues theta, one a column. W comes as zeros
+/// or anything else; R and W do not overlap. Collective. Best Hermitian and positive definite.
+template <class Vector>
+using Preconditioner = std::function<void(std::span<const double> theta, const Vector& r, const Vector& w)>;
+
+/// What is to be solved: A x = theta x for a Hermitian A, or A x = theta B x. {a} is enough.
 template <class Vector>
 struct Problem {
   AnyOperator<Vector> a;
+  /// Hermitian and positive definite; none: the identity. Eigenvectors are then B-orthonormal.
+  std::optional<AnyOperator<Vector>> b = {};
+  Preconditioner<Vector> precondition = {};  ///< none: residuals as they are
   /// Columns that span an invariant subspace, such as eigenvectors known already: the search stays orthogonal to them.
   /// They need not be orthonormal; dependent columns are dropped.
   Vector deflation = {};
-  /// Any number of columns near the wanted eigenvectors. The search begins in their span, with random vectors of a
-  /// thousandth of their length added, so that an eigenvector orthogonal to all of them is found nevertheless.
+  /// Any number of columns near the wanted eigenvectors. The search begins in their span, with random vectors beside
+  /// them (LOBPCG), or of a thousandth of their length added (Lanczos), so that an eigenvector orthogonal to all of
+  /// them is found nevertheless.
   Vector initial = {};
 };
 

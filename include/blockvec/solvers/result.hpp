@@ -18,7 +18,7 @@ enum class Status {
 
 /// One look at the Ritz pairs, after each block.
 struct Step {
-  std::int64_t restart = 0;
+  std::int64_t restart = 0;            ///< restarts (Lanczos) or iterations before this look
   std::int64_t converged = 0;          ///< wanted pairs found so far
   double seconds = 0;                  ///< since the start
   std::int64_t reductions = 0;         ///< since the start
@@ -48,17 +48,22 @@ struct [[nodiscard]] Result {
   Status status = Status::exhausted;
   std::string why;                         ///< in words, where it did not converge; stopped_by_observer: asked to stop
   std::vector<double> eigenvalues;         ///< wanted end first
-  std::vector<double> residual_norms;      ///< ||A x - theta x||, recomputed from A
+  std::vector<double> residual_norms;      ///< ||A x - theta x||, or ||A x - theta B x||, recomputed
+  std::vector<double> backward_errors;     ///< these over (||A|| + |theta| ||B||) ||x||, with estimates of the norms
   std::vector<double> residual_estimates;  ///< as the iteration last knew them
-  Vector vectors;                          ///< orthonormal, a column an eigenvalue
+  Vector vectors;                          ///< orthonormal (B-orthonormal), a column an eigenvalue
   /// Of a search that converged: there are more of the last eigenvalue, to within 10 times the tolerance, than were
   /// asked for, or a search of its own, bounded by what came before, has left it open.
   bool last_level_cut = false;
-  double orthogonality_loss = 0;  ///< ||V^H V - I||_F of the eigenvectors
-  double norm_estimate = 0;       ///< of ||A||_2, from Ritz values
+  double orthogonality_loss = 0;  ///< ||V^H V - I||_F of the eigenvectors, or ||V^H B V - I||_F
+  double norm_estimate = 0;       ///< of ||A||_2, from Ritz values or images
+  double norm_estimate_b = 1;     ///< of ||B||_2
   std::int64_t restarts = 0;
+  std::int64_t iterations = 0;    ///< of methods that have some
   std::int64_t starts = 0;        ///< random vectors that Krylov spaces were started from
   std::int64_t applications = 0;  ///< columns that A was applied to
+  std::int64_t applications_b = 0;
+  std::int64_t preconditionings = 0;  ///< columns that the preconditioner was applied to
   std::int64_t reductions = 0;
   int filter_degree = 0;
   double seconds = 0;  ///< of the search; its memory was allocated before

@@ -1,0 +1,7 @@
+#pragma once
+
+namespace blockvec::solvers {
+
+enum class Which { smallest, largest };  ///< algebraically
+
+}  // namespace blockvec::solvers

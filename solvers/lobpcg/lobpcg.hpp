@@ -1,0 +1,23 @@
+#pragma once
+
+#include <blockvec/instantiate.hpp>
+#include <blockvec/solvers/lobpcg.hpp>
+
+#include "solvers/lobpcg/result.hpp"
+#include "solvers/lobpcg/search.hpp"
+
+namespace blockvec::solvers {
+
+template <class Vector>
+Result<Vector> lobpcg(const Problem<Vector>& problem, const LobpcgOptions& options, const Observer& observer) {
+  require_operands("lobpcg", problem);
+  const LobpcgOptions filled = checked(options, problem.a.rows().global_rows(), problem.deflation.width());
+  return LobpcgSearch<Vector>(problem, filled, observer).solve();
+}
+
+}  // namespace blockvec::solvers
+
+/// One file for each scalar, since each takes its time to compile.
+#define BLOCKVEC_LOBPCG(Scalar, Layout, Space)                                                                   \
+  template Result<BlockVector<Scalar, Layout, Space>> lobpcg(const Problem<BlockVector<Scalar, Layout, Space>>&, \
+                                                             const LobpcgOptions&, const Observer&);

@@ -1,0 +1,7 @@
+#include "solvers/lobpcg/lobpcg.hpp"
+
+namespace blockvec::solvers {
+
+BLOCKVEC_WITH_LAYOUTS(BLOCKVEC_LOBPCG, Complex<double>)
+
+}  // namespace blockvec::solvers

@@ -1,0 +1,7 @@
+#include "solvers/lobpcg/lobpcg.hpp"
+
+namespace blockvec::solvers {
+
+BLOCKVEC_WITH_LAYOUTS(BLOCKVEC_LOBPCG, double)
+
+}  // namespace blockvec::solvers

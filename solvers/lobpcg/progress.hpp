@@ -1,0 +1,80 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <span>
+
+/// What LOBPCG concludes from the residuals of its iterations.
+namespace blockvec::solvers {
+
+/// The mean of log10 of the wanted columns' backward errors, none counting less than the tolerance: what iterations
+/// bring down.
+inline double log_error(std::span<const double> errors, double tolerance) {
+  double sum = 0;
+  for (const double error : errors) sum += std::log10(std::max(error, tolerance));
+  return errors.empty() ? 0 : sum / static_cast<double>(errors.size());
+}
+
+/// Whether a search gets anywhere: not where `patience` iterations bring the error down by less than a tenth.
+class Stagnation {
+ public:
+  static constexpr std::int64_t patience = 200;
+
+  void see(double log_error) {
+    ++since_best_;
+    if (log_error >= best_ - least_drop) return;
+    best_ = log_error;
+    since_best_ = 0;
+  }
+  void forget() { *this = {}; }
+  bool is_complete() const { return since_best_ >= patience; }
+
+  static constexpr double least_drop = 0.0458;  // log10(1 / 0.9)
+
+ private:
+  double best_ = 1e300;
+  std::int64_t since_best_ = 0;
+};
+
+/// Whether the preconditioner is used. Where `period` iterations with it bring the error down by less than a tenth, as
+/// many without it show which way is faster. A preconditioner that is no help, such as one that is indefinite at the
+/// wrong places, is then left out for good.
+class PreconditionerTrial {
+ public:
+  static constexpr int period = 25;
+
+  explicit PreconditionerTrial(bool is_given) : uses_(is_given), is_decided_(!is_given), was_given_(is_given) {}
+
+  bool uses() const { return uses_; }
+  bool was_dropped() const { return was_given_ && is_decided_ && !uses_; }
+  /// It made nothing of residuals that are not zero.
+  void drop() {
+    uses_ = false;
+    is_decided_ = true;
+  }
+
+  /// The error after an iteration.
+  void see(double log_error) {
+    if (is_decided_) return;
+    if (iterations_++ == 0) first_ = log_error;
+    if (iterations_ <= period) return;
+    const double drop = first_ - log_error;
+    iterations_ = 1;
+    first_ = log_error;
+    if (!uses_) {  // the trial is over
+      uses_ = drop <= drop_with_;
+      is_decided_ = true;
+    } else if (drop < Stagnation::least_drop) {
+      drop_with_ = drop;
+      uses_ = false;
+    }
+  }
+
+ private:
+  bool uses_, is_decided_, was_given_;
+  int iterations_ = 0;
+  double first_ = 0, drop_with_ = 0;
+};
+
+}  // namespace blockvec::solvers

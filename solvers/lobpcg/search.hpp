@@ -1,0 +1,369 @@
+#pragma once
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <blockvec/blockvec.hpp>
+#include <blockvec/column_operations.hpp>
+#include <blockvec/small_on_host.hpp>
+#include <blockvec/solvers/lobpcg.hpp>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "solvers/counted_operator.hpp"
+#include "solvers/lobpcg/progress.hpp"
+#include "solvers/lobpcg/subspace_problem.hpp"
+#include "solvers/problem_vectors.hpp"
+#include "solvers/spectrum_bounds.hpp"
+#include "solvers/stopping.hpp"
+
+namespace blockvec::solvers {
+
+/// The loop of LOBPCG. Tall data: [locked X P W] side by side, so that [X P W] is one block vector, with their images
+/// under sign * A, and under B where there is one. The constructor allocates what the search needs.
+template <class Vector>
+class LobpcgSearch {
+ public:
+  using Scalar = typename Vector::Scalar;
+  using Layout = typename Vector::Layout;
+  using Space = typename Vector::Space;
+  using Real = RealOf<Scalar>;
+  using Metric = orth::Metric<Scalar, Layout, Space>;
+  using Basis = orth::Basis<Scalar, Layout, Space>;
+
+  /// The options are checked().
+  LobpcgSearch(const Problem<Vector>& problem, const LobpcgOptions& options, const Observer& observer)
+      : problem_(problem),
+        options_(options),
+        sign_(options.which == Which::smallest ? Real(1) : Real(-1)),
+        apply_(problem.a, sign_, applications_),
+        columns_(options.wanted + options.guard),
+        trial_(static_cast<bool>(problem.precondition)),
+        stopping_(context().communicator(), observer),
+        basis_(context(), problem.a.rows(), 3 * columns_, "X P W"),
+        image_(context(), problem.a.rows(), 3 * columns_, "A X P W"),
+        small_(context(), 3 * columns_),
+        replacing_(context(), with(options.orth, orth::Deficiency::replace)),
+        dropping_(context(), with(options.orth, orth::Deficiency::drop)),
+        first_reduction_(context().reductions()) {
+    if (problem.b) {
+      b_image_ = Vector(context(), problem.a.rows(), 3 * columns_, "B X P W");
+      metric_.apply = [this](const Vector& x, const Vector& y) {
+        problem_.b->apply(Scalar(1), Scalar(0), x, Scalar(0), y);
+        applications_b_ += x.width();
+      };
+    }
+    if (problem.deflation.width() == 0) return;
+    deflation_ = orthonormal_copy(problem.deflation, options.orth, metric());
+    if (problem.b) {
+      b_deflation_ = Vector(context(), problem.a.rows(), deflation_.width(), "B deflated vectors");
+      metric_.apply(deflation_, b_deflation_);
+    }
+  }
+  LobpcgSearch(const LobpcgSearch&) = delete;
+  LobpcgSearch& operator=(const LobpcgSearch&) = delete;
+
+  Result<Vector> solve() {
+    begin_ = Clock::now();
+    start();
+    for (int refinements = 0;; ++refinements) {
+      iterate();
+      Result<Vector> result = finish();
+      if (!all_locked() || result.converged() || refinements == most_refinements) return result;
+      locked_ = 0;  // residuals, recomputed, are larger than the images had told
+      stagnation_.forget();
+      refresh();
+    }
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr int most_refinements = 3;
+  static constexpr std::int64_t steps_for_norms = 12, steps_for_definiteness = 30;
+
+  const Context& context() const { return problem_.a.context(); }
+  static orth::Options with(orth::Options options, orth::Deficiency deficiency) {
+    options.deficiency = deficiency;
+    return options;
+  }
+  static std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
+  bool all_locked() const { return locked_ >= options_.wanted; }
+
+  // The parts of [locked X P W], of the basis or of an image.
+  Vector x_of(const Vector& all) const { return all.columns(locked_, columns_); }
+  Vector subspace_of(const Vector& all, std::int64_t w) const {
+    return all.columns(locked_, columns_ + small_.p() + w);
+  }
+  Vector w_of(const Vector& all, std::int64_t w) const {
+    return all.columns(columns_ + small_.p(), columns_ + small_.p() + w);
+  }
+  const Vector& b_images() const { return problem_.b ? b_image_ : basis_; }
+
+  /// The metric for a block whose B-image goes to the same columns as the block's, beside `beside` columns.
+  Metric* metric(const Vector& block_image = {}, std::int64_t beside = 0) {
+    if (!problem_.b) return nullptr;
+    metric_.image_of_block = block_image;
+    metric_.image_of_basis = {};
+    if (b_deflation_.width() > 0) metric_.image_of_basis = metric_.image_of_basis.with(b_deflation_);
+    if (beside > 0) metric_.image_of_basis = metric_.image_of_basis.with(b_image_.columns(0, beside));
+    return &metric_;
+  }
+
+  void start() {
+    const Vector x = basis_.columns(0, columns_);
+    norm_a_ = spectrum_bounds(apply_, x, steps_for_norms, options_.seed).norm();
+    if (problem_.b) look_at_b();
+    const std::int64_t given = std::min(problem_.initial.width(), columns_);
+    fill_random(x, options_.seed);
+    if (given > 0) copy(problem_.initial.columns(0, given), x.columns(0, given));
+    refresh();
+  }
+
+  /// Refuses a B that is seen not to be positive definite to rounding. Looks longer than a norm needs: where many
+  /// eigenvalues are zero, they show soon.
+  void look_at_b() {
+    const auto bounds =
+        spectrum_bounds(metric_.apply, basis_.columns(0, columns_), steps_for_definiteness, options_.seed);
+    norm_b_ = bounds.norm();
+    if (bounds.lowest > static_cast<Real>(basis_.global_rows()) * epsilon<Real> * norm_b_) return;
+    throw Error(fmt::format(
+        "lobpcg: B is not positive definite to rounding: a vector x has x^H B x = {:.1e} ||B|| ||x||^2, with ||B|| at "
+        "least {:.1e}",
+        static_cast<double>(bounds.lowest / norm_b_), static_cast<double>(norm_b_)));
+  }
+
+  /// X becomes orthonormal, and Ritz vectors, by images that are computed anew. No P.
+  void refresh() {
+    small_.drop_p();
+    const Vector x = basis_.columns(0, columns_), ax = image_.columns(0, columns_);
+    const Vector bx = problem_.b ? b_image_.columns(0, columns_) : Vector();
+    const orth::Result result = replacing_.project_and_normalize(Basis(deflation_), x, nullptr, nullptr, metric(bx));
+    if (!result.orthonormal) trouble_ = result.describe();
+    apply_(x, ax);
+    const SmallMatrix<Scalar> g(context(), columns_, columns_);
+    inner_product(x, ax, g);
+    const auto z = small_.start(g);
+    multiply_in_place(x, z);
+    multiply_in_place(ax, z);
+    if (problem_.b) multiply_in_place(bx, z);
+  }
+
+  void iterate() {
+    while (trouble_.empty()) {
+      measure_residuals();
+      lock();
+      stagnation_.see(error_);
+      trial_.see(error_);
+      observe();
+      if (all_locked() || stopping_.is_asked() || iterations_ >= options_.max_iterations || stagnation_.is_complete()) {
+        return;
+      }
+      step();
+      ++iterations_;
+    }
+  }
+
+  /// R = A X - B X diag(theta) in the place of W, and the backward errors of X's columns.
+  void measure_residuals() {
+    const std::int64_t k = small_.x();
+    const Vector x = x_of(basis_), ax = x_of(image_), bx = x_of(b_images()), r = w_of(basis_, k);
+    WorkspaceScope<Space> scope(context());
+    const auto minus_theta = SmallMatrix<Scalar, Space>::scratch(scope, 1, k);
+    HostMatrix<Scalar> values("BlockVec::solvers::values", 1, index(k));
+    for (std::int64_t j = 0; j < k; ++j) values(0, index(j)) = Scalar(-small_.theta()[index(j)]);
+    minus_theta.from_host(values);
+    copy(ax, r);
+    axpby_columns(minus_theta, bx, Scalar(1), r);
+    const auto squares = SmallMatrix<Scalar, Space>::scratch(scope, 4, k);
+    const auto row = [&](std::int64_t i) { return squares.block(i, i + 1, 0, k); };
+    InnerProducts<Scalar, Layout, Space> products(context());
+    products.add_dots(r, r, row(0));
+    if (problem_.b) products.add_dots(x, x, row(1)).add_dots(ax, ax, row(2)).add_dots(bx, bx, row(3));
+    products.reduce();
+    const auto host = squares.to_host();
+    const auto length = [&](std::size_t i, std::int64_t j) { return std::sqrt(real_part(host(i, index(j)))); };
+    if (problem_.b) {
+      for (std::int64_t j = 0; j < k; ++j) {
+        norm_a_ = std::max(norm_a_, length(2, j) / length(1, j));
+        norm_b_ = std::max(norm_b_, length(3, j) / length(1, j));
+      }
+    } else {
+      for (const Real theta : small_.theta()) norm_a_ = std::max(norm_a_, std::abs(theta));
+    }
+    residuals_.resize(index(columns_));
+    errors_.resize(index(columns_));
+    for (std::int64_t j = 0; j < k; ++j) {
+      const Real residual = length(0, j);
+      const auto at = index(locked_ + j);
+      residuals_[at] = static_cast<double>(residual);
+      errors_[at] = backward_error(residual, small_.theta()[index(j)], problem_.b ? length(1, j) : Real(1));
+      if (!std::isfinite(errors_[at])) {
+        throw NotFiniteError("lobpcg: the residual of column " + std::to_string(locked_ + j) + " of X is not finite");
+      }
+    }
+    error_ = log_error(std::span(errors_).first(index(options_.wanted)), options_.tolerance);
+  }
+
+  double backward_error(Real residual, Real theta, Real length) const {
+    if (residual == 0) return 0;
+    const Real norm = problem_.b ? norm_a_ + std::abs(theta) * norm_b_ : norm_a_;
+    return static_cast<double>(residual / (norm * length));
+  }
+
+  /// Pairs that have converged, in order from the wanted end. What couples them to others is neglected from then on, so
+  /// half of the tolerance is asked for.
+  void lock() {
+    std::int64_t count = 0;
+    while (locked_ + count < options_.wanted && errors_[index(locked_ + count)] <= options_.tolerance / 2) ++count;
+    for (std::int64_t j = 0; j < count; ++j) values_.push_back(small_.theta()[index(j)]);
+    if (count == 0) return;
+    small_.remove(count);
+    locked_ += count;
+    residual_place_ = count;
+  }
+
+  /// One iteration, from the residuals in W's place to new X and P.
+  void step() {
+    std::int64_t w = search_directions();
+    if (w > 0) {
+      w = orthonormalize(w);
+      if (!trouble_.empty()) return;
+      if (w == 0 && trial_.uses()) trial_.drop();
+    }
+    if (w > 0) {
+      const Vector aw = w_of(image_, w);
+      apply_(w_of(basis_, w), aw);
+      inner_product(subspace_of(basis_, w), aw, small_.image_of_w(w));
+    } else if (small_.p() == 0) {
+      return;
+    }
+    // The views of all operands are those of before the step.
+    const Vector all = subspace_of(basis_, w), image = subspace_of(image_, w);
+    const Vector b_image = problem_.b ? subspace_of(b_image_, w) : Vector();
+    const auto c = small_.step(w, active_);
+    multiply_in_place(all, c);
+    multiply_in_place(image, c);
+    if (problem_.b) multiply_in_place(b_image, c);
+    for (const Real theta : small_.theta()) {
+      if (!problem_.b) norm_a_ = std::max(norm_a_, std::abs(theta));
+    }
+  }
+
+  /// W becomes orthonormal beside all other columns. Returns how many of its columns were independent of them.
+  std::int64_t orthonormalize(std::int64_t w) {
+    const std::int64_t beside = columns_ + small_.p();
+    const Basis fixed{deflation_, basis_.columns(0, beside)};
+    const auto note = [&](const orth::Result& result) {
+      if (!result.orthonormal) trouble_ = result.describe();
+      return result.rank;
+    };
+    if (!problem_.b) return note(dropping_.project_and_normalize(fixed, w_of(basis_, w)));
+    // What B has to see once alone has little to be cancelled: it is orthogonal to V already, by the B V at hand, and
+    // orthonormal but for B.
+    project(fixed, w_of(basis_, w), beside);
+    w = note(dropping_.normalize(w_of(basis_, w)));
+    if (w == 0 || !trouble_.empty()) return w;
+    return note(
+        dropping_.project_and_normalize(fixed, w_of(basis_, w), nullptr, nullptr, metric(w_of(b_image_, w), beside)));
+  }
+
+  /// W <- W - V (B V)^H W. One reduction, 2m + 3w words.
+  void project(const Basis& v, const Vector& w, std::int64_t beside) {
+    const Basis images = metric({}, beside)->image_of_basis;
+    const SmallMatrix<Scalar> s(context(), v.width(), w.width(), "BlockVec::solvers::projection");
+    InnerProducts<Scalar, Layout, Space> products(context());
+    images.for_pieces([&](const Vector& piece, std::int64_t begin, std::int64_t end) {
+      products.add(piece, w, s.block(begin, end, 0, w.width()));
+    });
+    products.reduce();
+    gram_schmidt_sweep(v.all(), &s, w, static_cast<const SmallMatrix<Scalar>*>(nullptr), kernels::Triangle::general);
+  }
+
+  /// W = M R, or R, for the columns of X that have not converged, as many as there is room for. Returns how many.
+  std::int64_t search_directions() {
+    const std::int64_t k = small_.x(), residual_place = std::exchange(residual_place_, 0);
+    active_.clear();
+    const std::int64_t room =
+        basis_.global_rows() - deflation_.width() - columns_ - small_.p();  // dimensions beside all others
+    for (std::int64_t j = 0; j < k && std::ssize(active_) < room; ++j) {
+      if (errors_[index(locked_ + j)] > options_.tolerance / 2) active_.push_back(j);
+    }
+    const auto w = std::ssize(active_);
+    if (w == 0) return 0;
+    const Vector r = w_of(basis_, residual_place + k), to = w_of(basis_, w);
+    const bool is_in_place = !trial_.uses() && residual_place == 0 && w == k;
+    if (is_in_place) return w;
+    WorkspaceScope<Space> scope(context());
+    const Vector taken = scratch_like(scope, r, w);
+    std::vector<std::int64_t> places(active_);
+    for (std::int64_t& place : places) place += residual_place;
+    gather_columns(r, places, taken);
+    if (!trial_.uses()) {
+      copy(taken, to);
+      return w;
+    }
+    std::vector<double> theta;
+    for (const std::int64_t j : active_) theta.push_back(static_cast<double>(sign_ * small_.theta()[index(j)]));
+    problem_.precondition(theta, taken, to);
+    preconditionings_ += w;
+    return w;
+  }
+
+  void observe() {
+    Step step;
+    step.restart = iterations_;
+    step.converged = locked_;
+    step.seconds = seconds();
+    step.reductions = reductions();
+    step.applications = applications_;
+    step.residuals.assign(residuals_.begin(), residuals_.begin() + options_.wanted);
+    for (std::int64_t j = 0; j < locked_; ++j) {
+      step.eigenvalues.push_back(static_cast<double>(sign_ * values_[index(j)]));
+      step.residual_norms.push_back(residuals_[index(j)]);
+    }
+    history_.push_back(step);
+    stopping_.see(history_.back(), false);
+  }
+
+  // The result: solvers/lobpcg/result.hpp.
+  Result<Vector> finish();
+  bool is_last_level_cut(const std::vector<double>& eigenvalues) const;
+  std::string why_not() const;
+
+  std::int64_t reductions() const { return context().reductions() - first_reduction_; }
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+
+  Problem<Vector> problem_;
+  LobpcgOptions options_;
+  Real sign_;
+  std::int64_t applications_ = 0, applications_b_ = 0, preconditionings_ = 0;
+  CountedOperator<Vector> apply_;
+  std::int64_t columns_;  // of X and of what is locked
+  PreconditionerTrial trial_;
+  Stagnation stagnation_;
+  Stopping stopping_;
+  Vector deflation_, b_deflation_;
+  Vector basis_, image_, b_image_;
+  Metric metric_;
+  SubspaceProblem<Scalar> small_;
+  orth::Orthogonalizer replacing_, dropping_;
+
+  std::int64_t locked_ = 0;
+  std::int64_t residual_place_ = 0;   // columns of R before those of X: of pairs that have just been locked
+  std::vector<Real> values_;          // of the locked ones
+  std::vector<double> residuals_;     // of all columns, as last measured
+  std::vector<double> errors_;        // backward errors
+  std::vector<std::int64_t> active_;  // columns of X that have not converged
+  double error_ = 0;                  // log_error() of the wanted ones
+  Real norm_a_ = 0, norm_b_ = 0;
+  std::int64_t iterations_ = 0;
+  std::vector<Step> history_;
+  std::string trouble_;
+  std::int64_t first_reduction_;
+  Clock::time_point begin_;
+};
+
+}  // namespace blockvec::solvers

@@ -1,0 +1,144 @@
+#pragma once
+
+#include <algorithm>
+#include <blockvec/orth/dense.hpp>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "solvers/counted_operator.hpp"
+
+namespace blockvec::solvers {
+
+/// The Rayleigh-Ritz problem of LOBPCG in small matrices on the host: H = S^H A S for the orthonormal S = [X P W], of
+/// which X are Ritz vectors. What is known of X and P is kept from step to step; W^H A S comes anew.
+template <class Scalar>
+class SubspaceProblem {
+ public:
+  using Real = RealOf<Scalar>;
+  using Small = SmallMatrix<Scalar>;
+
+  /// For at most `columns` in S.
+  SubspaceProblem(const Context& context, std::int64_t columns)
+      : h_(context, columns, columns, "BlockVec::solvers::lobpcg_h"),
+        z_(context, columns, columns, "BlockVec::solvers::ritz_vectors"),
+        of_p_(context, columns, columns, "BlockVec::solvers::lobpcg_p"),
+        coefficients_(context, columns, columns, "BlockVec::solvers::coefficients"),
+        row_(context, 1, columns, "BlockVec::solvers::row") {}
+
+  std::int64_t x() const { return std::ssize(theta_); }  ///< columns of X
+  std::int64_t p() const { return p_; }                  ///< columns of P
+  const std::vector<Real>& theta() const { return theta_; }
+
+  /// Ritz values of g = X^H A X, and X's new columns in terms of the old ones. No P.
+  Small start(const Small& g) {
+    const std::int64_t k = g.columns();
+    const Small z = z_.block(0, k, 0, k);
+    solve(g, z);
+    theta_.assign(row_.data(), row_.data() + k);
+    p_ = 0;
+    return z;
+  }
+
+  /// X's first columns leave the problem.
+  void remove(std::int64_t count) { theta_.erase(theta_.begin(), theta_.begin() + count); }
+  void drop_p() { p_ = 0; }
+
+  /// Where S^H A W is to be put: (x + p + w) x w.
+  Small image_of_w(std::int64_t w) const { return h_.block(0, x() + p_ + w, x() + p_, x() + p_ + w); }
+
+  /// One step with w columns of W: [X' P'] = S C for the C that is returned, until the next call. X' are the lowest
+  /// Ritz vectors. P' spans what `active` columns of X' have gained, orthogonal to X'; dependent directions are
+  /// dropped. With Z = [Z_X Z_Y] the eigenvectors of H, P' = S Z_Y Q for an orthonormal Q with the span of Z_Y^H E E^H
+  /// Z_X, E being X's columns of S: orthonormal to rounding however small the gain is (Duersch et al. 2018,
+  /// section 4.2).
+  Small step(std::int64_t w, std::span<const std::int64_t> active) {
+    const std::int64_t k = x(), p = p_, n = k + p + w;
+    const Small h = h_.block(0, n, 0, n);
+    orth::dense::fill(h_.block(0, n, 0, k + p), Scalar(0));
+    for (std::int64_t i = 0; i < k; ++i) at(h_, i, i) = Scalar(theta_[index(i)]);
+    for (std::int64_t j = 0; j < p; ++j) {
+      for (std::int64_t i = 0; i <= j; ++i) at(h_, k + i, k + j) = at(of_p_, i, j);
+    }
+    const Small z = z_.block(0, n, 0, n);
+    solve(h, z);
+    theta_.assign(row_.data(), row_.data() + k);
+    const std::int64_t rest = n - k, gained = std::min<std::int64_t>(std::ssize(active), rest);
+    // Z_Y^H E E^H Z_X for the active columns, in the place of C's last columns; Q overwrites it.
+    const Small q = coefficients_.block(0, rest, k, k + gained);
+    for (std::int64_t j = 0; j < gained; ++j) {
+      for (std::int64_t i = 0; i < rest; ++i) {
+        Scalar sum(0);
+        for (std::int64_t l = 0; l < k; ++l) sum += conjugate(at(z_, l, k + i)) * at(z_, l, active[index(j)]);
+        at(q, i, j) = sum;
+      }
+    }
+    p_ = orthonormalize(q);
+    const Small kept = h_.block(0, rest, 0, p_);  // H is not needed any more
+    orth::dense::copy(q.block(0, rest, 0, p_), kept);
+    // P'^H A P' = Q^H diag(theta_Y) Q.
+    for (std::int64_t j = 0; j < p_; ++j) {
+      for (std::int64_t i = 0; i <= j; ++i) {
+        Scalar sum(0);
+        for (std::int64_t l = 0; l < rest; ++l) sum += conjugate(at(kept, l, i)) * row_.data()[k + l] * at(kept, l, j);
+        at(of_p_, i, j) = sum;
+      }
+    }
+    orth::dense::copy(z_.block(0, n, 0, k), coefficients_.block(0, n, 0, k));
+    orth::dense::multiply(Scalar(1), z_.block(0, n, k, n), false, kept, false, Scalar(0),
+                          coefficients_.block(0, n, k, k + p_));
+    return coefficients_.block(0, n, 0, k + p_);
+  }
+
+ private:
+  static std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
+  static Scalar& at(const Small& a, std::int64_t i, std::int64_t j) { return a.data()[i + j * a.ld()]; }
+  static Scalar conjugate(Scalar value) {
+    if constexpr (ScalarTraits<Scalar>::is_complex) {
+      return Kokkos::conj(value);
+    } else {
+      return value;
+    }
+  }
+
+  /// Eigenvalues to row_, ascending.
+  void solve(const Small& h, const Small& z) {
+    orth::dense::eigendecomposition(h, row_.block(0, 1, 0, h.columns()), z);
+  }
+
+  /// Gram-Schmidt twice on Q's columns; those that depend on others before them are left out. Returns how many stay, in
+  /// front.
+  static std::int64_t orthonormalize(const Small& q) {
+    const auto norm = [&](std::int64_t j) {
+      Real sum = 0;
+      for (std::int64_t i = 0; i < q.rows(); ++i) sum += real_part(conjugate(at(q, i, j)) * at(q, i, j));
+      return std::sqrt(sum);
+    };
+    std::int64_t kept = 0;
+    for (std::int64_t j = 0; j < q.columns(); ++j) {
+      const Real before = norm(j);
+      for (int round = 0; round < 2; ++round) {
+        for (std::int64_t l = 0; l < kept; ++l) {
+          Scalar dot(0);
+          for (std::int64_t i = 0; i < q.rows(); ++i) dot += conjugate(at(q, i, l)) * at(q, i, j);
+          for (std::int64_t i = 0; i < q.rows(); ++i) at(q, i, j) -= dot * at(q, i, l);
+        }
+      }
+      const Real after = norm(j);
+      // The entries of Z are wrong by some eps.
+      const Real noise = 16 * static_cast<Real>(q.rows()) * epsilon<Real>;
+      if (!(after > std::max(noise, 1000 * epsilon<Real> * before))) continue;
+      for (std::int64_t i = 0; i < q.rows(); ++i) at(q, i, kept) = at(q, i, j) / after;
+      ++kept;
+    }
+    return kept;
+  }
+
+  Small h_, z_, of_p_, coefficients_;
+  SmallMatrix<Real> row_;
+  std::vector<Real> theta_;
+  std::int64_t p_ = 0;
+};
+
+}  // namespace blockvec::solvers

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <algorithm>
+#include <blockvec/blockvec.hpp>
+#include <blockvec/orth/dense.hpp>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "solvers/counted_operator.hpp"
+
+namespace blockvec::solvers {
+
+/// Lowest and highest Ritz value of a Hermitian operator: from within its spectrum, the ends of which they near.
+template <class Real>
+struct SpectrumBounds {
+  Real lowest = 0, highest = 0;
+  Real norm() const { return std::max(std::abs(lowest), std::abs(highest)); }
+};
+
+/// By `steps` of the Lanczos recurrence from a random vector that is made by `seed`, without reorthogonalisation, which
+/// the ends do not need. apply(x, y) computes Y = A X. Cost a step: one application to a column, two reductions, 11
+/// words a row. Scratch memory for three columns like `model`'s.
+template <class Vector, class Apply>
+SpectrumBounds<RealOf<typename Vector::Scalar>> spectrum_bounds(const Apply& apply, const Vector& model,
+                                                                std::int64_t steps, std::uint64_t seed) {
+  using Scalar = typename Vector::Scalar;
+  using Real = RealOf<Scalar>;
+  using Space = typename Vector::Space;
+  steps = std::min(steps, model.global_rows());
+  WorkspaceScope<Space> scope(model.context());
+  Vector before = scratch_like(scope, model, 1), q = scratch_like(scope, model, 1), w = scratch_like(scope, model, 1);
+  const auto dot = SmallMatrix<Scalar, Space>::scratch(scope, 1, 1);
+  const auto norm = SmallMatrix<Real, Space>::scratch(scope, 1, 1);
+  const auto norm_of = [&](const Vector& v) {
+    column_norms(v, norm);
+    return norm.to_host()(0, 0);
+  };
+  fill(before, Scalar(0));
+  fill_normal(q, seed);
+  scale(q, Scalar(1 / norm_of(q)));
+  std::vector<Real> diagonal, beside{0};
+  Real largest = 0;
+  for (std::int64_t step = 0; step < steps; ++step) {
+    apply(q, w);
+    column_dots(q, w, dot);
+    diagonal.push_back(real_part(dot.to_host()(0, 0)));
+    axpby(Scalar(-diagonal.back()), q, Scalar(1), w);
+    axpby(Scalar(-beside.back()), before, Scalar(1), w);
+    const Real rest = norm_of(w);
+    largest = std::max({largest, std::abs(diagonal.back()), rest});
+    if (!(rest > 64 * epsilon<Real> * largest)) break;  // an invariant space
+    beside.push_back(rest);
+    scale(w, Scalar(1 / rest));
+    std::swap(before, q);
+    std::swap(q, w);
+  }
+  const auto n = std::ssize(diagonal);
+  const SmallMatrix<Real> t(model.context(), n, n, "BlockVec::solvers::tridiagonal");
+  const SmallMatrix<Real> values(model.context(), 1, n, "BlockVec::solvers::values");
+  for (std::int64_t i = 0; i < n; ++i) {
+    t.data()[i + i * t.ld()] = diagonal[static_cast<std::size_t>(i)];
+    if (i > 0) t.data()[i - 1 + i * t.ld()] = beside[static_cast<std::size_t>(i)];
+  }
+  orth::dense::eigendecomposition(t, values, t);
+  return {values.data()[0], values.data()[n - 1]};
+}
+
+}  // namespace blockvec::solvers
