@@ -418,9 +418,9 @@ TYPED_TEST(Methods, SecondSweepLeavesTheBasisOutWhereTheProjectionWasEnough) {
       auto trial = this->beside_basis(90, m, b, kappa, 1e-3);
       const auto result = trial.run(this->options(method, true));
       const bool pythagorean = method[0] == 'p';
-      // On a device the kernel for sweeps takes row-major blocks, and a Gram matrix alone is a pass of its own.
-      const bool fused = is_host_space<typename TypeParam::Space> ||
-                         (pythagorean && std::is_same_v<typename TypeParam::Layout, RowMajor>);
+      // On a device the kernel for sweeps takes row-major blocks.
+      constexpr bool fused =
+          is_host_space<typename TypeParam::Space> || std::is_same_v<typename TypeParam::Layout, RowMajor>;
       const double ratio = static_cast<double>(m) / b;
       const double first = 2 * ratio + (pythagorean ? 3 : fused ? 5 : 6);
       const double tidied = first + (fused && pythagorean ? 2 : 3);
