@@ -9,7 +9,8 @@ configurations (src/tuning/rows.hpp). FOLDER gets
     cuda_compiled.inc   all kernels that they become, for src/dispatch/cuda/shapes.hpp
     cuda_kernels.inc    declarations of the functions that find them, for src/cuda/kernels.hpp
     tuning_lines.inc    the lines of the tables of rows that serve calls, for src/tuning/rows.cpp
-    FAMILY_PART.cu      definitions of these functions, which compile side by side
+    FAMILY_PART.cu      definitions of these functions, which compile side by side; families that need the same headers
+                        share a file if each has no more than one
 and no other file stays there. Prints the names of the last ones, each behind what its kernels need of a device: any,
 bulk (copies; 9.0 and newer) or wgmma (9.0a). A tile that no template makes is an error.
 """
@@ -23,7 +24,7 @@ from typing import Callable
 
 from files import write
 
-KERNELS_OF_A_FILE = 18  # the headers take as long as a kernel or two
+KERNELS_OF_A_FILE = 32  # the headers take as long as two kernels
 REAL = {"S": "float", "D": "double", "C": "float", "Z": "double"}
 PARTS = {"S": 1, "D": 1, "C": 2, "Z": 2}  # real numbers of a scalar
 MOST_REGISTERS = 232  # of a computing thread
@@ -288,16 +289,19 @@ def files_of(table, name):
 
 def sources(table):
     """{name: (what its kernels need, text)} of all files with kernels."""
-    texts = {}
+    sections = {}  # (headers, needs, part of a family with several): (name, texts)
     for name in table:
+        family = FAMILIES[name]
         files = list(files_of(table, name))
         reals = [real for real in ("float", "double") if kernels_of(table, name, real)]
         for i, (needs, kernels) in enumerate(files):
-            lines = [f'#include "src/cuda/{header}"' for header in ["kernels.hpp", *FAMILIES[name].headers.split()]]
-            lines += ["", "namespace blockvec::kernels::cuda {", ""]
-            lines += [lookup_text(name, real, kernels[real], i, len(files)) for real in reals]
-            texts[f"{name}_{i}.cu"] = (needs, "\n".join([*lines, "}  // namespace blockvec::kernels::cuda", ""]))
-    return texts
+            key = family.headers, needs, f"{name}_{i}" if len(files) > 1 else ""
+            _, texts = sections.setdefault(key, (f"{name}_{i}.cu", []))
+            texts += [lookup_text(name, real, kernels[real], i, len(files)) for real in reals]
+    return {name: (needs, "\n".join([*(f'#include "src/cuda/{header}"' for header in ["kernels.hpp", *headers.split()]),
+                                     "", "namespace blockvec::kernels::cuda {", "", *texts,
+                                     "}  // namespace blockvec::kernels::cuda", ""]))
+            for (headers, needs, _), (name, texts) in sections.items()}
 
 
 def generate(table_file, row_files):

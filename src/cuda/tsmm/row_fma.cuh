@@ -40,15 +40,13 @@ class RowFma {
       return (p_.m | p_.n | p_.a.row_step | p_.pitch_out) % unit == 0 && places % (unit * sizeof(Real)) == 0;
     };
     wait_for_room();
-    const auto multiply_or_add = [&]<int unit>() {
-      adds ? multiply_by<true, unit>(a, old, out, beta) : multiply_by<false, unit>(a, old, out, beta);
-    };
+    if (!adds) old = nullptr;
     if (aligned(most)) {
-      multiply_or_add.template operator()<most>();
+      multiply_by<most>(a, old, out, beta);
     } else if (aligned(some)) {
-      multiply_or_add.template operator()<some>();
+      multiply_by<some>(a, old, out, beta);
     } else {
-      multiply_or_add.template operator()<1>();
+      multiply_by<1>(a, old, out, beta);
     }
   }
 
@@ -58,7 +56,8 @@ class RowFma {
   static constexpr int batch = !exact ? 2 : columns < 8 ? 8 : 4;  ///< rows that a lane multiplies at a time
   using Sums = Number[batch][columns];
 
-  template <bool adds, int unit>
+  /// `old` is null where B's old rows are not added.
+  template <int unit>
   __device__ void multiply_by(const Real* a, const Real* old, Real* out, Factor beta) const {
     for (int first = lane_; first < p_.rows; first += batch * warp_size) {
       const Real* from[batch];
@@ -69,7 +68,8 @@ class RowFma {
       for (int r = 0; r < batch; ++r) {
         const int row = first + r * warp_size;
         if (row >= p_.rows) break;
-        put_row<adds, unit>(sum[r], from[r], old + row * p_.old.row_step, out + row * p_.pitch_out, beta);
+        put_row<unit>(sum[r], from[r], old == nullptr ? nullptr : old + row * p_.old.row_step, out + row * p_.pitch_out,
+                      beta);
       }
     }
   }
@@ -93,8 +93,8 @@ class RowFma {
     }
   }
 
-  /// Writes a row's results to shared memory, plus beta times B's old row if it `adds`.
-  template <bool adds, int unit>
+  /// Writes a row's results to shared memory, plus beta times B's old row where there is one.
+  template <int unit>
   __device__ void put_row(const Number (&sum)[columns], const Real* a, const Real* old, Real* out, Factor beta) const {
     float zero = 0;
 #pragma unroll
@@ -103,7 +103,7 @@ class RowFma {
       Neighbouring<unit, Real> stored;
       unrolled<unit>([&](int u) {
         Number value = sum[j + u];
-        if (adds) value += static_cast<Number>(scaled_entry(old, j + u, beta));
+        if (old != nullptr) value += static_cast<Number>(scaled_entry(old, j + u, beta));
         stored.number[u] = static_cast<Real>(value);
         if constexpr (!exact) zero = fmaf(value, 0.0F, zero);
       });
@@ -111,7 +111,7 @@ class RowFma {
     }
     if constexpr (!exact) {
       if (zero == 0) return;
-      rows_in_double(p_, a, 0, adds ? old : nullptr, 0, 1, 0, p_.n, 0, 1,
+      rows_in_double(p_, a, 0, old, 0, 1, 0, p_.n, 0, 1,
                      [&](int, int column, Real value) { out[column] = value; });
     }
   }

@@ -36,14 +36,26 @@ class Tables(unittest.TestCase):
         self.assertEqual(sorted(found), sorted(wanted))
 
     def test_files_are_short_and_ask_one_another(self):
-        texts = instances.sources(committed())
-        for name, (_, text) in texts.items():
-            self.assertLessEqual(text.count("  if ("), instances.KERNELS_OF_A_FILE + 1)  # a file has two types
-            stem, part = re.fullmatch(r"(\w+)_(\d+)\.cu", name).groups()
-            following = int(part) + 1
-            for real in re.findall(r"kernel_of<(\w+)>", texts[f"{stem}_0.cu"][1]):
-                asked = f"return {stem}_{real}_{following}("
-                self.assertIn(asked if f"{stem}_{following}.cu" in texts else "return nullptr;", text)
+        table = committed()
+        texts = {name: text for name, (_, text) in instances.sources(table).items()}
+        for name in table:
+            files = list(instances.files_of(table, name))
+            for _, kernels in files:
+                self.assertLessEqual(sum(map(len, kernels.values())), instances.KERNELS_OF_A_FILE + 1)  # of two types
+            for real in ("float", "double"):
+                chain = [text for text in texts.values() if re.search(rf"\b{name}_kernel_of<{real}>", text)]
+                self.assertEqual(len(chain), bool(instances.kernels_of(table, name, real)))
+                for following in range(1, len(files) if chain else 0):
+                    self.assertIn(f"return {name}_{real}_{following}(", chain[-1])
+                    chain.append(texts[f"{name}_{following}.cu"])
+                if chain:
+                    self.assertIn("return nullptr;", chain[-1])
+
+    def test_families_with_the_same_headers_share_a_file(self):
+        text = instances.sources(committed())["tsmttsm_ring_3m_0.cu"][1]
+        self.assertIn("tsmttsm_ring_3m_kernel_of<double>", text)
+        self.assertIn("tsmttsm_ring_square_3m_kernel_of<double>", text)
+        self.assertEqual(text.count("#include"), 3)
 
     def test_files_say_what_their_kernels_need(self):
         table = committed()
