@@ -30,19 +30,19 @@ class Stagnation {
   void forget() { *this = {}; }
   bool is_complete() const { return since_best_ >= patience; }
 
-  static constexpr double least_drop = 0.0458;  // log10(1 / 0.9)
-
  private:
+  static constexpr double least_drop = 0.0458;  // log10(1 / 0.9)
   double best_ = 1e300;
   std::int64_t since_best_ = 0;
 };
 
-/// Whether the preconditioner is used. Where `period` iterations with it bring the error down by less than a tenth, as
-/// many without it show which way is faster. A preconditioner that is no help, such as one that is indefinite at the
-/// wrong places, is then left out for good.
+/// Whether the preconditioner is used. Where it promises to take long, `period` iterations without it show which way is
+/// faster, and the other way is taken from then on. So a preconditioner that is no help, such as one that is indefinite
+/// at the wrong places, is left out.
 class PreconditionerTrial {
  public:
   static constexpr int period = 25;
+  static constexpr int long_time = 4 * period;  ///< iterations: a trial is worth its price
 
   explicit PreconditionerTrial(bool is_given) : uses_(is_given), is_decided_(!is_given), was_given_(is_given) {}
 
@@ -54,19 +54,19 @@ class PreconditionerTrial {
     is_decided_ = true;
   }
 
-  /// The error after an iteration.
-  void see(double log_error) {
+  /// The error after an iteration, and how far it has still to fall.
+  void see(double log_error, double to_fall) {
     if (is_decided_) return;
     if (iterations_++ == 0) first_ = log_error;
     if (iterations_ <= period) return;
-    const double drop = first_ - log_error;
+    const double fall = first_ - log_error;
     iterations_ = 1;
     first_ = log_error;
     if (!uses_) {  // the trial is over
-      uses_ = drop <= drop_with_;
+      uses_ = fall <= fall_with_;
       is_decided_ = true;
-    } else if (drop < Stagnation::least_drop) {
-      drop_with_ = drop;
+    } else if (to_fall * period > fall * long_time) {
+      fall_with_ = fall;
       uses_ = false;
     }
   }
@@ -74,7 +74,7 @@ class PreconditionerTrial {
  private:
   bool uses_, is_decided_, was_given_;
   int iterations_ = 0;
-  double first_ = 0, drop_with_ = 0;
+  double first_ = 0, fall_with_ = 0;
 };
 
 }  // namespace blockvec::solvers

@@ -156,7 +156,7 @@ class LobpcgSearch {
       measure_residuals();
       lock();
       stagnation_.see(error_);
-      trial_.see(error_);
+      trial_.see(error_, error_ - std::log10(options_.tolerance));
       observe();
       if (all_locked() || stopping_.is_asked() || iterations_ >= options_.max_iterations || stagnation_.is_complete()) {
         return;

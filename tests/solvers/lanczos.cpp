@@ -12,6 +12,7 @@
 #include "solvers/lanczos/spectrum_probe.hpp"
 #include "tests/solvers/dense.hpp"
 #include "tests/solvers/exact.hpp"
+#include "tests/solvers/expect_right.hpp"
 
 namespace blockvec::solvers {
 namespace {
@@ -27,27 +28,6 @@ Result<BlockVector<Scalar, Layout, Space>> solve(const RowSource<Scalar>& source
   return block_lanczos<BlockVector<Scalar, Layout, Space>>({a}, options, observer);
 }
 
-/// Converged, and right: eigenvalues with multiplicities, residuals as promised, orthonormal vectors.
-template <class Vector>
-void expect_right(const Result<Vector>& result, const LanczosOptions& options, std::int64_t rows,
-                  std::vector<double> exact) {
-  if (options.which == Which::largest) std::reverse(exact.begin(), exact.end());
-  EXPECT_TRUE(result.converged());
-  EXPECT_EQ(std::ssize(result.eigenvalues), options.wanted);
-  const double norm = std::max(std::abs(exact.front()), std::abs(exact.back()));
-  const auto n = static_cast<double>(rows);
-  // The estimate of the norm is a Ritz value.
-  EXPECT_LE(result.norm_estimate, norm * (1 + 8 * n * epsilon<double>));
-  const double limit = options.tolerance * result.norm_estimate;
-  for (std::size_t i = 0; i < result.eigenvalues.size(); ++i) {
-    EXPECT_LE(result.residual_norms[i], limit);
-    // An eigenvalue lies within the residual of a Ritz value.
-    EXPECT_NEAR(result.eigenvalues[i], exact[i], limit + 8 * n * epsilon<double> * norm) << i;
-  }
-  EXPECT_LE(result.orthogonality_loss, 64 * static_cast<double>(options.wanted) * std::sqrt(n) * epsilon<double>);
-  EXPECT_EQ(result.vectors.width(), options.wanted);
-}
-
 template <class Scalar, class Layout = RowMajor>
 void expect_right(const RowSource<Scalar>& source, const LanczosOptions& options, const std::vector<double>& exact) {
   SCOPED_TRACE(testing::Message() << source.describe() << ", block " << options.block << ", basis " << options.basis
@@ -57,20 +37,6 @@ void expect_right(const RowSource<Scalar>& source, const LanczosOptions& options
   expect_right(solve<Scalar, Layout, Kokkos::CudaSpace>(source, options), options, source.size(), exact);
 #endif
 }
-
-/// Its diagonal is all there is.
-class Diagonal final : public RowSource<double> {
- public:
-  explicit Diagonal(std::vector<double> values) : values_(std::move(values)) {}
-  std::int64_t size() const override { return std::ssize(values_); }
-  void append_row(std::int64_t row, RowEntries<double>& entries) const override {
-    entries.add(row, values_[static_cast<std::size_t>(row)]);
-  }
-  std::string describe() const override { return "diagonal"; }
-
- private:
-  std::vector<double> values_;
-};
 
 LanczosOptions with(std::int64_t wanted, std::int64_t block, int filter = LanczosOptions::automatic_filter) {
   LanczosOptions options;
