@@ -29,6 +29,28 @@ struct LessTheta {
   }
 };
 
+template <class Scalar, class Layout>
+struct OverDiagonal {
+  using Real = RealOf<Scalar>;
+  Entries<Scalar, Layout> d, e;
+  const Real* theta;
+  std::int64_t step;
+  Real floor;
+  KOKKOS_FUNCTION static Real real(const Scalar& number) {
+    if constexpr (ScalarTraits<Scalar>::is_complex) {
+      return number.real();
+    } else {
+      return number;
+    }
+  }
+  KOKKOS_FUNCTION Scalar operator()(Position position, const Scalar& x) const {
+    const Real beside = e.data == nullptr ? Real(1) : real(*e.at(position.row, 0));
+    const Real difference = real(*d.at(position.row, 0)) - theta[position.column * step] * beside;
+    const Real size = difference < 0 ? -difference : difference;
+    return x / (size > floor ? size : floor);
+  }
+};
+
 /// Travels to a device by value.
 constexpr std::int64_t most_columns = 64;
 template <class Scalar, class Layout>
@@ -105,13 +127,37 @@ void gather_columns(const BlockVector<Scalar, Layout, Space>& v, std::span<const
   }
 }
 
+template <class Scalar, class Layout, class Space>
+void divide_by_diagonal(const BlockVector<Scalar, Layout, Space>& d, const BlockVector<Scalar, Layout, Space>& e,
+                        const SmallMatrix<RealOf<Scalar>, Space>& theta, RealOf<Scalar> floor,
+                        const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w) {
+  constexpr const char* operation = "divide_by_diagonal";
+  require_same_shape(operation, v, w);
+  require_same_rows(operation, d, v);
+  if (e.width() > 0) require_same_rows(operation, e, v);
+  if (d.width() != 1 || e.width() > 1) {
+    throw ShapeError(std::string(operation) + ": D = " + d.describe() + " and E with " + std::to_string(e.width()) +
+                     " columns: expected one column each, or none of E");
+  }
+  if (!(floor > 0)) throw Error(std::string(operation) + ": expected a floor above 0, not " + std::to_string(floor));
+  require_small(operation, "theta", theta, 1, v.width(), v);
+  const Entries<Scalar, Layout> ones{nullptr, 0};
+  assign_columns(
+      v, w, 2,
+      OverDiagonal<Scalar, Layout>{entries(d), e.width() > 0 ? entries(e) : ones, theta.data(), theta.ld(), floor});
+}
+
 #define BLOCKVEC_COLUMN_OPERATIONS(Scalar, Layout, Space)                                                           \
   template void axpby_columns(const SmallMatrix<Scalar, Space>&, const BlockVector<Scalar, Layout, Space>&, Scalar, \
                               const BlockVector<Scalar, Layout, Space>&);                                           \
   template void residual(const BlockVector<Scalar, Layout, Space>&, const SmallMatrix<RealOf<Scalar>, Space>&,      \
                          const BlockVector<Scalar, Layout, Space>&, const SmallMatrix<RealOf<Scalar>, Space>&);     \
   template void gather_columns(const BlockVector<Scalar, Layout, Space>&, std::span<const std::int64_t>,            \
-                               const BlockVector<Scalar, Layout, Space>&);
+                               const BlockVector<Scalar, Layout, Space>&);                                          \
+  template void divide_by_diagonal(                                                                                 \
+      const BlockVector<Scalar, Layout, Space>&, const BlockVector<Scalar, Layout, Space>&,                         \
+      const SmallMatrix<RealOf<Scalar>, Space>&, RealOf<Scalar>, const BlockVector<Scalar, Layout, Space>&,         \
+      const BlockVector<Scalar, Layout, Space>&);
 BLOCKVEC_FOR_BLOCK_VECTORS(BLOCKVEC_COLUMN_OPERATIONS)
 
 }  // namespace blockvec

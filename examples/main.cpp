@@ -1,9 +1,14 @@
 // eigensolve: eigenpairs of sparse Hermitian matrices on BlockVec's block vectors. See --help.
+#include <fmt/core.h>
+
 #include <blockvec/blockvec.hpp>
 #include <blockvec/solvers/input_error.hpp>
 #include <blockvec/solvers/matrix_file.hpp>
+#include <blockvec/solvers/preconditioners.hpp>
 #include <blockvec/solvers/sparse_operator.hpp>
 #include <chrono>
+#include <memory>
+#include <utility>
 
 #include "options.hpp"
 #include "problems/make_problem.hpp"
@@ -37,6 +42,58 @@ auto make_operator(const Context& context, const RowDistribution& rows, const Sp
   return SpinChainOperator<Space>(context, rows, chain);
 }
 
+/// B of the pair, as A's scalars. Collective. Throws InputError where it does not fit A.
+template <class Scalar>
+std::shared_ptr<const solvers::RowSource<Scalar>> read_mass(const std::string& file, const RowDistribution& rows,
+                                                            const Communicator& communicator) {
+  auto matrix = solvers::read_matrix(file, communicator);
+  return std::visit(
+      [&](auto& mass) -> std::shared_ptr<const solvers::RowSource<Scalar>> {
+        using Given = typename std::decay_t<decltype(*mass.source)>::Scalar;
+        if (mass.rows.global_rows() != rows.global_rows()) {
+          throw solvers::InputError(fmt::format("{}: it has {} rows, and the other matrix of the pair has {}", file,
+                                                mass.rows.global_rows(), rows.global_rows()));
+        }
+        if constexpr (std::is_same_v<Given, Scalar>) {
+          return std::move(mass.source);
+        } else if constexpr (std::is_same_v<Given, double>) {
+          const std::shared_ptr<const solvers::RowSource<double>> source = std::move(mass.source);
+          const auto append = [source](std::int64_t row, solvers::RowEntries<Scalar>& entries) {
+            solvers::RowEntries<double> real;
+            source->append_row(row, real);
+            for (std::size_t i = 0; i < real.columns.size(); ++i) entries.add(real.columns[i], Scalar(real.values[i]));
+          };
+          return std::make_shared<solvers::RowFunction<Scalar>>(source->size(), append, source->describe());
+        } else {
+          throw solvers::InputError(file + ": it is complex, and the other matrix of the pair is real");
+        }
+      },
+      matrix);
+}
+
+/// What the command line asks for beside A.
+template <class Vector, class Source, class Operator>
+int solve_pair(Operator& a, RunSummary run, const Source& source, const ProgramOptions& options, Reporter& reporter) {
+  using Scalar = typename Vector::Scalar;
+  using Space = typename Vector::Space;
+  solvers::Problem<Vector> problem{a};
+  if constexpr (std::is_base_of_v<solvers::RowSource<Scalar>, Source>) {
+    std::shared_ptr<const solvers::RowSource<Scalar>> mass;
+    if (!options.mass_file.empty()) {
+      mass = read_mass<Scalar>(options.mass_file, a.rows(), a.context().communicator());
+      run.matrix += "; B: " + mass->describe();
+      problem.b = solvers::SparseOperator<Scalar, Space>(a.context(), a.rows(), *mass);
+    }
+    if (options.preconditioner == "jacobi") {
+      const auto diagonal = [&](const auto& matrix) {
+        return solvers::diagonal_of<Vector>(a.context(), a.rows(), matrix);
+      };
+      problem.precondition = solvers::jacobi_preconditioner(diagonal(source), mass ? diagonal(*mass) : Vector());
+    }
+  }
+  return solve_and_report(problem, std::move(run), options, reporter);
+}
+
 template <class Space, class Source>
 int solve_in(const Context& context, const RowDistribution& rows, const Source& source, const ProgramOptions& options,
              Reporter& reporter) {
@@ -51,9 +108,9 @@ int solve_in(const Context& context, const RowDistribution& rows, const Source& 
   run.setup_seconds = seconds_since(begin);
   run.nonzeros = a.nonzeros();
   if (options.layout == "column") {
-    return solve_and_report<BlockVector<Scalar, ColumnMajor, Space>>(a, run, options, reporter);
+    return solve_pair<BlockVector<Scalar, ColumnMajor, Space>>(a, run, source, options, reporter);
   }
-  return solve_and_report<BlockVector<Scalar, RowMajor, Space>>(a, run, options, reporter);
+  return solve_pair<BlockVector<Scalar, RowMajor, Space>>(a, run, source, options, reporter);
 }
 
 template <class Source>

@@ -17,9 +17,10 @@ namespace blockvec::examples {
 namespace {
 
 constexpr const char* description =
-    "Finds a few eigenpairs at one end of the spectrum of a sparse real symmetric or complex Hermitian matrix, by "
-    "thick-restart block\n"
-    "Lanczos on BlockVec's block vectors. Alone or under mpirun. Without any option: the Heisenberg ring of 20 sites.\n"
+    "Finds a few eigenpairs at one end of the spectrum of a sparse real symmetric or complex Hermitian matrix, or of a "
+    "pair of them, by\n"
+    "block eigensolvers on BlockVec's block vectors. Alone or under mpirun. Without any option: the Heisenberg ring of "
+    "20 sites.\n"
     "Exit status: 0 converged; 1 not converged, or stopped by SIGINT or SIGTERM (what was found is reported); "
     "2 error, or an output could not be written.";
 
@@ -36,6 +37,9 @@ void add_problem_options(CLI::App& app, ProgramOptions& options) {
          "--matrix", options.matrix_file,
          "file to be read instead, Hermitian: Matrix Market, coordinate or array, plain or gzipped; or a sparse "
          "matrix in PETSc's binary format, told by its content")
+      ->group(group);
+  app.add_option("--mass", options.mass_file,
+                 "file with B, positive definite, for A x = theta B x: read as --matrix, with as many rows")
       ->group(group);
   app.add_option("--grid", options.grid,
                  "lengths (default: 40 40 40 for laplacian, 20 20 20 for anderson, 60 60 for graphene)")
@@ -79,7 +83,8 @@ constexpr struct {
 /// Throws where an option is given that means nothing beside the others.
 void check_combinations(const CLI::App& app, const ProgramOptions& options) {
   if (options.is_on_gpu() && !BLOCKVEC_HAVE_CUDA_SPACE)
-    throw CLI::ValidationError("--device gpu needs a Kokkos that was built with CUDA (docs/gpu.md); this build has none");
+    throw CLI::ValidationError(
+        "--device gpu needs a Kokkos that was built with CUDA (docs/gpu.md); this build has none");
   const bool reads_file = app.count("--matrix") > 0;
   if (reads_file && app.count("--problem") > 0) throw CLI::ValidationError("--problem and --matrix exclude each other");
   for (const auto& [option, problems] : owned_options) {
@@ -93,11 +98,53 @@ void check_combinations(const CLI::App& app, const ProgramOptions& options) {
   }
 }
 
+/// Options of one method only.
+constexpr struct {
+  const char* option;
+  std::string_view method;
+} method_options[] = {{"--block", "lanczos"},        {"--basis", "lanczos"},         {"--filter", "lanczos"},
+                      {"--max-restarts", "lanczos"}, {"--checkpoint", "lanczos"},    {"--restart", "lanczos"},
+                      {"--mass", "lobpcg"},          {"--preconditioner", "lobpcg"}, {"--guard", "lobpcg"},
+                      {"--max-iterations", "lobpcg"}};
+
+/// Makes lanczos or lobpcg of auto: by the options that only one of them has. Throws where options of another method
+/// are given.
+void choose_method(const CLI::App& app, ProgramOptions& options) {
+  if (options.method == "auto") {
+    options.method = "lanczos";
+    options.method_reason = "one matrix and no preconditioner";
+    for (const auto& [option, method] : method_options) {
+      if (method != "lobpcg" || app.count(option) == 0) continue;
+      options.method = "lobpcg";
+      options.method_reason = fmt::format("{} is given", option);
+      break;
+    }
+  }
+  for (const auto& [option, method] : method_options) {
+    if (app.count(option) > 0 && method != options.method) {
+      throw CLI::ValidationError(fmt::format("{} is no option of --method {}{}", option, options.method,
+                                             options.method_reason.empty() ? "" : ": " + options.method_reason));
+    }
+  }
+  if (options.preconditioner == "chebyshev" && !options.mass_file.empty())
+    throw CLI::ValidationError("--preconditioner chebyshev is for one matrix, not for --mass: use jacobi");
+  if (options.preconditioner == "jacobi" && options.matrix_free)
+    throw CLI::ValidationError("--preconditioner jacobi needs a stored matrix: use chebyshev, or no --matrix-free");
+  if (!options.mass_file.empty() && options.matrix_free)
+    throw CLI::ValidationError("--mass needs a stored matrix: leave --matrix-free out");
+}
+
 void add_solver_options(CLI::App& app, ProgramOptions& options) {
   const std::string group = "Solver";
   solvers::LanczosOptions& lanczos = options.lanczos;
-  app.add_option("--method", options.method, "lanczos: thick-restart block Lanczos with a Chebyshev filter")
-      ->check(CLI::IsMember({"lanczos"}))
+  app.add_option("--method", options.method,
+                 "lanczos: thick-restart block Lanczos with a Chebyshev filter. lobpcg: takes --mass and "
+                 "--preconditioner. auto: lobpcg where one of these is given, else lanczos")
+      ->check(CLI::IsMember({"auto", "lanczos", "lobpcg"}))
+      ->group(group);
+  app.add_option("--preconditioner", options.preconditioner,
+                 "lobpcg: none; jacobi: the diagonals of A and B; chebyshev: a polynomial in A")
+      ->check(CLI::IsMember({"none", "jacobi", "chebyshev"}))
       ->group(group);
   app.add_option("--nev", lanczos.wanted, "eigenpairs wanted")->group(group);
   app.add_option("--which", lanczos.which, "end of the spectrum, algebraically: smallest or largest")
@@ -106,25 +153,36 @@ void add_solver_options(CLI::App& app, ProgramOptions& options) {
                       .description("smallest|largest"))
       ->default_str("smallest")
       ->group(group);
-  app.add_option("--tol", lanczos.tolerance, "converged: ||A x - theta x|| <= tol * (estimate of ||A||)")->group(group);
-  app.add_option("--block", lanczos.block, "columns of a Krylov block (default: 3 on a cpu, 4 on a gpu)")
+  app.add_option(
+         "--tol", lanczos.tolerance,
+         "converged: ||A x - theta x|| <= tol * (estimate of ||A||); with --mass the backward error is at most tol")
+      ->group(group);
+  app.add_option("--block", lanczos.block, "lanczos: columns of a Krylov block (default: 3 on a cpu, 4 on a gpu)")
       ->group(group)
       ->default_str("");
-  app.add_option("--basis", lanczos.basis, "most columns of the basis (default: 2 nev + 12 block)")
+  app.add_option("--basis", lanczos.basis, "lanczos: most columns of the basis (default: 2 nev + 12 block)")
       ->group(group)
       ->default_str("");
   app.add_option("--filter", lanczos.filter_degree,
-                 "degree of the Chebyshev filter; 0: none, -1: chosen from the spectrum as it becomes known")
+                 "lanczos: degree of the Chebyshev filter; 0: none, -1: chosen from the spectrum as it becomes known")
       ->group(group);
   app.add_option("--orth", options.orth, "orthogonalisation, between blocks / within: " + orth::known_methods())
       ->group(group);
   app.add_flag("!--no-escalation", lanczos.orth.escalate,
                "do what --orth says even where it shows that this does not do (off)")
       ->group(group);
-  app.add_option("--max-restarts", lanczos.max_restarts, "give up after so many restarts")->group(group);
+  app.add_option("--max-restarts", lanczos.max_restarts, "lanczos: give up after so many restarts")->group(group);
+  app.add_option("--guard", options.guard, "lobpcg: columns beside the wanted ones (default: max(4, nev / 10))")
+      ->check(CLI::NonNegativeNumber)
+      ->default_str("")
+      ->group(group);
+  app.add_option("--max-iterations", options.max_iterations, "lobpcg: give up after so many iterations")
+      ->check(CLI::NonNegativeNumber)
+      ->group(group);
   app.add_option("--seed", lanczos.seed, "of the starting vectors and of the disorder")->group(group);
-  app.add_option("--device", options.device,
-                 "where matrix and vectors are: cpu, or gpu where Kokkos was built with CUDA, which is the default then")
+  app.add_option(
+         "--device", options.device,
+         "where matrix and vectors are: cpu, or gpu where Kokkos was built with CUDA, which is the default then")
       ->check(CLI::IsMember({"cpu", "gpu"}))
       ->group(group);
   app.add_option("--layout", options.layout,
@@ -187,6 +245,7 @@ std::optional<int> parse_command_line(int argc, char** argv, bool print, Program
   try {
     app.parse(argc, argv);
     check_combinations(app, options);
+    choose_method(app, options);
     const bool escalate = options.lanczos.orth.escalate;
     options.lanczos.orth = orth::parse_options(options.orth);
     options.lanczos.orth.escalate = escalate;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <blockvec/solvers/lanczos.hpp>
+#include <blockvec/solvers/lobpcg.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@ namespace blockvec::examples {
 struct ProgramOptions {
   std::string problem = "heisenberg";
   std::string matrix_file;  ///< if not empty, instead of a problem
+  std::string mass_file;    ///< B of A x = theta B x; empty: the identity
   std::vector<std::int64_t> grid;
   int sites = 20;
   int up = 10;
@@ -21,8 +23,12 @@ struct ProgramOptions {
   double disorder = 1;
   std::vector<std::int64_t> flux;  ///< empty, or p and q
 
-  std::string method = "lanczos";
-  solvers::LanczosOptions lanczos;
+  std::string method = "auto";  ///< lanczos or lobpcg once the command line has been read
+  std::string method_reason;    ///< why, where auto chose it
+  std::string preconditioner = "none";
+  solvers::LanczosOptions lanczos;  ///< what the methods share, too
+  std::int64_t guard = solvers::LobpcgOptions::automatic_guard;
+  std::int64_t max_iterations = 1000;
   std::string orth = "pipi+/cholqr2";
   std::string device = BLOCKVEC_HAVE_CUDA_SPACE ? "gpu" : "cpu";
   std::string layout;  ///< empty: by columns on a processor, where a basis that grows is read faster, by rows on a GPU
@@ -36,6 +42,16 @@ struct ProgramOptions {
   bool quiet = false;
 
   bool is_on_gpu() const { return device == "gpu"; }
+  bool is_lanczos() const { return method == "lanczos"; }
+  solvers::LobpcgOptions lobpcg() const {
+    return {.wanted = lanczos.wanted,
+            .guard = guard,
+            .tolerance = lanczos.tolerance,
+            .which = lanczos.which,
+            .max_iterations = max_iterations,
+            .seed = lanczos.seed,
+            .orth = lanczos.orth};
+  }
 };
 
 /// Reads the command line. An exit status means that the program is to end with it: --help was printed (0), or what was

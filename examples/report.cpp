@@ -13,8 +13,14 @@
 
 namespace blockvec::examples {
 
-ProgressPrinter::ProgressPrinter(std::int64_t wanted, int ranks)
-    : wanted_(wanted), is_terminal_(ranks == 1 && isatty(STDOUT_FILENO) == 1) {}
+namespace {
+const char* rounds_of(const ProgramOptions& options) { return options.is_lanczos() ? "restarts" : "iterations"; }
+}  // namespace
+
+ProgressPrinter::ProgressPrinter(std::int64_t wanted, int ranks, const ProgramOptions& options)
+    : wanted_(wanted),
+      round_(options.is_lanczos() ? "restart" : "iteration"),
+      is_terminal_(ranks == 1 && isatty(STDOUT_FILENO) == 1) {}
 
 int ProgressPrinter::operator()(const solvers::Step& step) {
   // Seconds. A launcher that is busy ending ranks reads no more: a flood of lines would stand before the result then.
@@ -30,9 +36,9 @@ int ProgressPrinter::operator()(const solvers::Step& step) {
   last_converged_ = step.converged;
   const double worst = step.residuals.empty() ? 0 : *std::max_element(step.residuals.begin(), step.residuals.end());
   const std::string filter = step.filter_degree == 0 ? "" : fmt::format(", filter {}", step.filter_degree);
-  return print(fmt::format("{}restart {:3}, converged {} of {}, worst residual {:.1e}, {:.2f} s{}{}",
-                           is_terminal_ ? "\r\033[K" : "", step.restart, step.converged, wanted_, worst, step.seconds,
-                           filter, is_terminal_ ? "" : "\n"));
+  return print(fmt::format("{}{} {:3}, converged {} of {}, worst residual {:.1e}, {:.2f} s{}{}",
+                           is_terminal_ ? "\r\033[K" : "", round_, step.restart, step.converged, wanted_, worst,
+                           step.seconds, filter, is_terminal_ ? "" : "\n"));
 }
 
 int ProgressPrinter::finish() { return is_terminal_ ? print("\r\033[K") : 0; }
@@ -44,9 +50,9 @@ std::string table_of_unfinished(const RunSummary& run, const ProgramOptions& opt
     text += fmt::format("{:>4}  {:>22.14f}  {:>12.3e}\n", i + 1, run.eigenvalues[i], run.residual_norms[i]);
   return text + fmt::format(
                     "NOT CONVERGED: {} of {} pairs were found by then; lower ones may be missing.\n"
-                    "stopped: {}\n{:.3f} s; {} restarts, A applied to {} columns, {} reductions\n",
+                    "stopped: {}\n{:.3f} s; {} {}, A applied to {} columns, {} reductions\n",
                     run.eigenvalues.size(), options.lanczos.wanted, run.stopped, run.seconds, run.restarts,
-                    run.applications, run.reductions);
+                    rounds_of(options), run.applications, run.reductions);
 }
 }  // namespace
 
@@ -57,28 +63,39 @@ std::string result_table(const RunSummary& run, const ProgramOptions& options) {
     text += fmt::format("{:>4}  {:>22.14f}  {:>12.3e}  {:>12.3e}\n", i + 1, run.eigenvalues[i], run.residual_norms[i],
                         run.residual_estimates[i]);
   }
-  const double limit = options.lanczos.tolerance * run.norm_estimate;
-  text += fmt::format("{}: residual <= {:.3e} ({:g} * ||A||, about {:.6g}); ||V^H V - I|| = {:.1e}\n",
-                      run.converged ? "converged" : "NOT CONVERGED", limit, options.lanczos.tolerance,
-                      run.norm_estimate, run.orthogonality_loss);
-  if (!run.stopped.empty()) text += "stopped: " + run.stopped + "\n";
+  if (options.mass_file.empty()) {
+    const double limit = options.lanczos.tolerance * run.norm_estimate;
+    text += fmt::format("{}: residual <= {:.3e} ({:g} * ||A||, about {:.6g}); ||V^H V - I|| = {:.1e}\n",
+                        run.converged ? "converged" : "NOT CONVERGED", limit, options.lanczos.tolerance,
+                        run.norm_estimate, run.orthogonality_loss);
+  } else {
+    const double worst = *std::max_element(run.backward_errors.begin(), run.backward_errors.end());
+    text += fmt::format("{}: backward errors <= {:.1e} (asked for: {:g}); ||V^H B V - I|| = {:.1e}\n",
+                        run.converged ? "converged" : "NOT CONVERGED", worst, options.lanczos.tolerance,
+                        run.orthogonality_loss);
+  }
+  if (!run.stopped.empty()) text += (run.converged ? "" : "stopped: ") + run.stopped + "\n";
   if (!run.converged)
     text += "These are the best pairs known; they do not all meet the tolerance, and lower ones may be missing.\n";
   if (run.last_level_cut)
     text += "The last level is cut: there are more eigenvalues like the last one, or it is not known. Raise --nev.\n";
   text +=
-      fmt::format("{:.3f} s and {:.3f} s to fill the matrix; {} restarts, A applied to {} columns, {} reductions{}\n",
-                  run.seconds, run.setup_seconds, run.restarts, run.applications, run.reductions,
-                  run.filter_degree > 0 ? fmt::format(", filter of degree {}", run.filter_degree) : "");
+      fmt::format("{:.3f} s and {:.3f} s to fill the matrix; {} {}, A applied to {} columns{}{}, {} reductions{}\n",
+                  run.seconds, run.setup_seconds, run.restarts, rounds_of(options), run.applications,
+                  run.applications_b > 0 ? fmt::format(", B to {}", run.applications_b) : "",
+                  run.preconditionings > 0 ? fmt::format(", the preconditioner to {}", run.preconditionings) : "",
+                  run.reductions, run.filter_degree > 0 ? fmt::format(", filter of degree {}", run.filter_degree) : "");
+  if (!options.method_reason.empty() && !options.is_lanczos())
+    text += fmt::format("method: {}, since {}\n", options.method, options.method_reason);
   text += fmt::format("orthogonalisation, {}: {}", options.orth, run.orthogonalisation);
   return text;
 }
 
 namespace {
 bool is_heisenberg_ring(const ProgramOptions& options) {
-  return options.matrix_file.empty() && options.problem == "heisenberg" && options.periodic && options.delta == 1 &&
-         options.sites % 2 == 0 && options.sites >= 4 && options.up == options.sites / 2 &&
-         options.lanczos.which == solvers::Which::smallest;
+  return options.matrix_file.empty() && options.mass_file.empty() && options.problem == "heisenberg" &&
+         options.periodic && options.delta == 1 && options.sites % 2 == 0 && options.sites >= 4 &&
+         options.up == options.sites / 2 && options.lanczos.which == solvers::Which::smallest;
 }
 }  // namespace
 

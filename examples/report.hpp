@@ -25,11 +25,14 @@ struct RunSummary {
   std::vector<double> eigenvalues;
   std::vector<double> residual_norms;
   std::vector<double> residual_estimates;
+  std::vector<double> backward_errors;  ///< where the method tells them
   double orthogonality_loss = 0;
   double norm_estimate = 0;
-  std::int64_t restarts = 0;
+  std::int64_t restarts = 0;  ///< or iterations
   std::int64_t starts = 0;
   std::int64_t applications = 0;
+  std::int64_t applications_b = 0;
+  std::int64_t preconditionings = 0;
   std::int64_t reductions = 0;
   int filter_degree = 0;
   double seconds = 0;
@@ -41,12 +44,13 @@ struct RunSummary {
 /// the errno of printing.
 class ProgressPrinter {
  public:
-  ProgressPrinter(std::int64_t wanted, int ranks);
+  ProgressPrinter(std::int64_t wanted, int ranks, const ProgramOptions& options);
   int operator()(const solvers::Step& step);
   int finish();
 
  private:
   std::int64_t wanted_;
+  const char* round_;  // what the method counts
   bool is_terminal_;
   double last_ = -1;
   std::int64_t last_restart_ = -1;

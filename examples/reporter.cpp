@@ -25,7 +25,7 @@ Reporter::Reporter(const ProgramOptions& options, OutputFiles& files, Interrupti
       communicator_(communicator),
       is_first_(communicator.rank() == 0),
       talks_(is_first_ && !options.quiet),
-      progress_(options.lanczos.wanted, communicator.size()) {
+      progress_(options.lanczos.wanted, communicator.size(), options) {
   if (!is_first_) return;
   const auto report = [this] {
     if (has_reported_) return;

@@ -3,29 +3,46 @@
 #include <fmt/core.h>
 
 #include <blockvec/solvers/lanczos.hpp>
+#include <blockvec/solvers/lobpcg.hpp>
 #include <blockvec/solvers/matrix_market.hpp>
+#include <blockvec/solvers/preconditioners.hpp>
 
 #include "reporter.hpp"
 
 namespace blockvec::examples {
 
+/// By the method that the options name. `matrix`: one line for checkpoints.
+template <class Vector>
+solvers::Result<Vector> solve(solvers::Problem<Vector> problem, const ProgramOptions& options,
+                              const std::string& matrix, const solvers::Observer& observer) {
+  if (options.is_lanczos()) {
+    solvers::LanczosOptions lanczos = options.lanczos;
+    lanczos.checkpoint.matrix = matrix;
+    return solvers::block_lanczos(problem, lanczos, observer);
+  }
+  if (options.preconditioner == "chebyshev") {
+    const auto ends = solvers::estimated_ends(problem.a, options.lanczos.seed);
+    problem.precondition = solvers::chebyshev_preconditioner(problem.a, ends, 8, 30, options.lanczos.which);
+  }
+  return solvers::lobpcg(problem, options.lobpcg(), observer);
+}
+
 /// Solves and reports as the options say; `run` holds what is known of the matrix. Collective; the exit status.
-template <class Vector, class Operator>
-int solve_and_report(Operator& a, RunSummary run, const ProgramOptions& options, Reporter& reporter) {
-  const Context& context = a.context();
+template <class Vector>
+int solve_and_report(const solvers::Problem<Vector>& problem, RunSummary run, const ProgramOptions& options,
+                     Reporter& reporter) {
+  const Context& context = problem.a.context();
   run.ranks = context.communicator().size();
   run.threads = context.threads();
   reporter.begin(run);
   context.profile().start();
   context.history().start();
   solvers::Result<Vector> result;
-  solvers::LanczosOptions lanczos = options.lanczos;
-  lanczos.checkpoint.matrix = fmt::format("{}, {} nonzeros", run.matrix, run.nonzeros);
   try {
     // An error on one rank ends the search on all of them, and all stay until the first one has reported.
     result = context.collective([&] {
-      return solvers::block_lanczos<Vector>({a}, lanczos,
-                                            [&](const solvers::Step& step) { return reporter.observe(step); });
+      return solve(problem, options, fmt::format("{}, {} nonzeros", run.matrix, run.nonzeros),
+                   [&](const solvers::Step& step) { return reporter.observe(step); });
     });
   } catch (const solvers::InputError&) {
     throw;
@@ -41,7 +58,7 @@ int solve_and_report(Operator& a, RunSummary run, const ProgramOptions& options,
   run.is_finished = true;
   run.converged = result.converged();
   run.last_level_cut = result.last_level_cut;
-  if (result.status != solvers::Status::exhausted) run.stopped = std::move(result.why);
+  if (result.status != solvers::Status::exhausted || !options.is_lanczos()) run.stopped = std::move(result.why);
   if (run.stopped.starts_with(solvers::stopped_by_observer))
     run.stopped.replace(0, std::string_view(solvers::stopped_by_observer).size(), reporter.reason_to_stop());
   run.orthogonalisation = context.history().summary();
@@ -50,7 +67,10 @@ int solve_and_report(Operator& a, RunSummary run, const ProgramOptions& options,
   run.residual_estimates = std::move(result.residual_estimates);
   run.orthogonality_loss = result.orthogonality_loss;
   run.norm_estimate = result.norm_estimate;
-  run.restarts = result.restarts;
+  run.restarts = options.is_lanczos() ? result.restarts : result.iterations;
+  run.applications_b = result.applications_b;
+  run.preconditionings = result.preconditionings;
+  run.backward_errors = std::move(result.backward_errors);
   run.starts = result.starts;
   run.applications = result.applications;
   run.reductions = result.reductions;

@@ -113,5 +113,46 @@ TYPED_TEST(ColumnOperationsTest, RefuseOperandsThatDoNotFit) {
   expect_parts(message_of<ShapeError>([&] { gather_columns(v, std::span(list, 1), narrow); }), {"a list of 1 columns"});
 }
 
+TYPED_TEST(ColumnOperationsTest, DivideByADiagonal) {
+  using Scalar = typename TypeParam::Scalar;
+  using Real = RealOf<Scalar>;
+  const Context context = Context::world(2);
+  const auto rows = RowDistribution::uniform(317, context.communicator());
+  const auto d = this->random(context, rows, 1, 3), e = this->random(context, rows, 1, 4);
+  const auto of_d = testing::on_host(d).view(), of_e = testing::on_host(e).view();
+  constexpr Real floor = Real(0.125);
+  const auto real = [](const Scalar& number) {
+    if constexpr (ScalarTraits<Scalar>::is_complex) {
+      return number.real();
+    } else {
+      return number;
+    }
+  };
+  for (const std::int64_t width : {0, 1, 3, 8}) {
+    const auto v = this->random(context, rows, width, 1), w = this->random(context, rows, width, 2);
+    const auto x = testing::on_host(v).view();
+    const typename TypeParam::RealSmall theta(context, 1, width);
+    const auto t = this->template coefficients<Real>(width);
+    theta.from_host(t);
+    for (const bool has_e : {false, true}) {
+      divide_by_diagonal(d, has_e ? e : typename TypeParam::Vector(), theta, floor, v, w);
+      const auto y = testing::on_host(w).view();
+      for (std::size_t i = 0; i < y.extent(0); ++i) {
+        for (std::size_t j = 0; j < y.extent(1); ++j) {
+          const Real difference = std::abs(real(of_d(i, 0)) - t(0, j) * (has_e ? real(of_e(i, 0)) : Real(1)));
+          const Scalar expected = x(i, j) / std::max(difference, floor);
+          // Rounding of the difference counts for more where it is small.
+          const Real wrong = 4 * epsilon<Scalar> * (1 + std::abs(t(0, j))) / floor;
+          ASSERT_LE(this->difference(y(i, j), expected), 2 * wrong * (1 + this->difference(expected, Scalar(0))));
+        }
+      }
+    }
+  }
+  const auto v = this->random(context, rows, 2, 1);
+  const typename TypeParam::RealSmall theta(context, 1, 2);
+  EXPECT_THROW(divide_by_diagonal(v, typename TypeParam::Vector(), theta, floor, v, v), ShapeError);
+  EXPECT_THROW(divide_by_diagonal(d, typename TypeParam::Vector(), theta, Real(0), v, v), Error);
+}
+
 }  // namespace
 }  // namespace blockvec

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <algorithm>
+#include <blockvec/column_operations.hpp>
+#include <blockvec/solvers/problem.hpp>
+#include <blockvec/solvers/row_source.hpp>
+#include <blockvec/solvers/which.hpp>
+#include <cmath>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+/// Preconditioners to use at once, for Problem::precondition.
+namespace blockvec::solvers {
+
+/// The diagonal of a matrix, one column.
+template <class Vector, class Source>
+Vector diagonal_of(const Context& context, const RowDistribution& rows, const Source& source) {
+  using Scalar = typename Vector::Scalar;
+  BlockVector<Scalar, typename Vector::Layout, Kokkos::HostSpace> diagonal(context, rows, 1, "diagonal");
+  RowEntries<typename Source::Scalar> entries;
+  for (std::int64_t row = rows.begin(); row < rows.end(); ++row) {
+    entries.clear();
+    source.append_row(row, entries);
+    for (std::size_t i = 0; i < entries.columns.size(); ++i) {
+      if (entries.columns[i] == row)
+        diagonal.view()(static_cast<std::size_t>(row - rows.begin()), 0) += entries.values[i];
+    }
+  }
+  if constexpr (is_host_space<typename Vector::Space>) {
+    return diagonal;
+  } else {
+    return diagonal.template converted_to_space<typename Vector::Space>("diagonal");
+  }
+}
+
+/// W = |D_A - theta D_B|^-1 R from the diagonals of A and B (none: ones), no divisor being less than a thousandth of
+/// D_A's root mean square: positive definite whatever A is. Cost: one pass, 2 words an entry of R.
+template <class Vector>
+Preconditioner<Vector> jacobi_preconditioner(const Vector& diagonal_a, const Vector& diagonal_b = {}) {
+  using Real = RealOf<typename Vector::Scalar>;
+  using Space = typename Vector::Space;
+  const SmallMatrix<Real, Space> norm(diagonal_a.context(), 1, 1);
+  column_norms(diagonal_a, norm);
+  const Real size = norm.to_host()(0, 0) / std::sqrt(static_cast<Real>(diagonal_a.global_rows()));
+  const Real floor = size > 0 ? size / 1000 : Real(1);
+  return [diagonal_a, diagonal_b, floor](std::span<const double> theta, const Vector& r, const Vector& w) {
+    WorkspaceScope<Space> scope(r.context());
+    const auto shifts = SmallMatrix<Real, Space>::scratch(scope, 1, r.width());
+    HostMatrix<Real> values("BlockVec::solvers::shifts", 1, theta.size());
+    for (std::size_t j = 0; j < theta.size(); ++j) values(0, j) = static_cast<Real>(theta[j]);
+    shifts.from_host(values);
+    divide_by_diagonal(diagonal_a, diagonal_b, shifts, floor, r, w);
+  };
+}
+
+/// The ends of a spectrum, as far as they are known.
+struct SpectrumEnds {
+  double lowest = 0, highest = 0;
+};
+
+/// Some twelve steps of the Lanczos recurrence from a random vector, and a tenth of the distance between the ends added
+/// on both sides. Cost: as many products with one column, and two reductions each. Collective.
+template <class Vector>
+SpectrumEnds estimated_ends(const AnyOperator<Vector>& a, std::uint64_t seed = 1);
+
+/// W ~ (A - theta)^-1 R for the wanted end by `degree` - 1 products with A: Chebyshev's semi-iteration on the part of
+/// the spectrum beyond 1 / `ratio` of its width from the lowest theta (highest, for Which::largest). Positive definite
+/// where no eigenvalue lies far outside theta; the other end of `ends` must not lie inside the spectrum. For A x =
+/// theta x, matrix-free. Cost: `degree` - 1 products and 10 words an entry of R each. Source: Saad 2003, Iterative
+/// Methods for Sparse Linear Systems, algorithm 12.1.
+template <class Vector>
+Preconditioner<Vector> chebyshev_preconditioner(AnyOperator<Vector> a, SpectrumEnds ends, int degree = 8,
+                                                double ratio = 30, Which which = Which::smallest) {
+  if (degree < 1 || !(ratio > 1) || !(ends.lowest < ends.highest)) {
+    throw Error("chebyshev_preconditioner: degree " + std::to_string(degree) + ", ratio " + std::to_string(ratio) +
+                ", spectrum [" + std::to_string(ends.lowest) + ", " + std::to_string(ends.highest) +
+                "]: expected at least 1, more than 1, and an interval");
+  }
+  return
+      [a = std::move(a), ends, degree, ratio, which](std::span<const double> theta, const Vector& r, const Vector& w) {
+        using Scalar = typename Vector::Scalar;
+        const auto number = [](double value) { return Scalar(static_cast<RealOf<Scalar>>(value)); };
+        const bool lowest = which == Which::smallest;
+        const double sign = lowest ? 1 : -1;
+        const double shift =
+            lowest ? *std::min_element(theta.begin(), theta.end()) : *std::max_element(theta.begin(), theta.end());
+        const double high =
+            std::max(sign * ((lowest ? ends.highest : ends.lowest) - shift), 1e-3 * (ends.highest - ends.lowest));
+        const double low = high / ratio, centre = (high + low) / 2, radius = (high - low) / 2;
+        WorkspaceScope<typename Vector::Space> scope(r.context());
+        const Vector left = scratch_like(scope, r, r.width()), step = scratch_like(scope, r, r.width());
+        copy(r, left);
+        axpby(number(1 / centre), r, Scalar(0), step);
+        copy(step, w);
+        double rho = radius / centre;
+        for (int i = 1; i < degree; ++i) {
+          a.apply(number(-sign), number(shift), step, Scalar(1), left);
+          const double next = 1 / (2 * centre / radius - rho);
+          axpby(number(2 * next / radius), left, number(next * rho), step);
+          axpby(Scalar(1), step, Scalar(1), w);
+          rho = next;
+        }
+      };
+}
+
+}  // namespace blockvec::solvers
