@@ -119,7 +119,8 @@ TYPED_TEST(ColumnOperationsTest, DivideByADiagonal) {
   const Context context = Context::world(2);
   const auto rows = RowDistribution::uniform(317, context.communicator());
   const auto d = this->random(context, rows, 1, 3), e = this->random(context, rows, 1, 4);
-  const auto of_d = testing::on_host(d).view(), of_e = testing::on_host(e).view();
+  const auto d_here = testing::on_host(d), e_here = testing::on_host(e);
+  const auto of_d = d_here.view(), of_e = e_here.view();
   constexpr Real floor = Real(0.125);
   const auto real = [](const Scalar& number) {
     if constexpr (ScalarTraits<Scalar>::is_complex) {
@@ -130,13 +131,15 @@ TYPED_TEST(ColumnOperationsTest, DivideByADiagonal) {
   };
   for (const std::int64_t width : {0, 1, 3, 8}) {
     const auto v = this->random(context, rows, width, 1), w = this->random(context, rows, width, 2);
-    const auto x = testing::on_host(v).view();
+    const auto v_here = testing::on_host(v);
+    const auto x = v_here.view();
     const typename TypeParam::RealSmall theta(context, 1, width);
     const auto t = this->template coefficients<Real>(width);
     theta.from_host(t);
     for (const bool has_e : {false, true}) {
       divide_by_diagonal(d, has_e ? e : typename TypeParam::Vector(), theta, floor, v, w);
-      const auto y = testing::on_host(w).view();
+      const auto w_here = testing::on_host(w);
+      const auto y = w_here.view();
       for (std::size_t i = 0; i < y.extent(0); ++i) {
         for (std::size_t j = 0; j < y.extent(1); ++j) {
           const Real difference = std::abs(real(of_d(i, 0)) - t(0, j) * (has_e ? real(of_e(i, 0)) : Real(1)));

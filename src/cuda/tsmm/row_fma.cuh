@@ -41,12 +41,19 @@ class RowFma {
     };
     wait_for_room();
     if (!adds) old = nullptr;
+    const auto multiply_by_units = [&]<int unit>() {
+      // Rows of one or two results in single precision are so short that the test for old ones is felt.
+      if constexpr (columns <= 2 && sizeof(Real) == 4) {
+        if (old == nullptr) return multiply_by<false, unit>(a, old, out, beta);
+      }
+      multiply_by<true, unit>(a, old, out, beta);
+    };
     if (aligned(most)) {
-      multiply_by<most>(a, old, out, beta);
+      multiply_by_units.template operator()<most>();
     } else if (aligned(some)) {
-      multiply_by<some>(a, old, out, beta);
+      multiply_by_units.template operator()<some>();
     } else {
-      multiply_by<1>(a, old, out, beta);
+      multiply_by_units.template operator()<1>();
     }
   }
 
@@ -56,8 +63,8 @@ class RowFma {
   static constexpr int batch = !exact ? 2 : columns < 8 ? 8 : 4;  ///< rows that a lane multiplies at a time
   using Sums = Number[batch][columns];
 
-  /// `old` is null where B's old rows are not added.
-  template <int unit>
+  /// `old` is null where B's old rows are not added, as always unless they `may_add`.
+  template <bool may_add, int unit>
   __device__ void multiply_by(const Real* a, const Real* old, Real* out, Factor beta) const {
     for (int first = lane_; first < p_.rows; first += batch * warp_size) {
       const Real* from[batch];
@@ -68,8 +75,8 @@ class RowFma {
       for (int r = 0; r < batch; ++r) {
         const int row = first + r * warp_size;
         if (row >= p_.rows) break;
-        put_row<unit>(sum[r], from[r], old == nullptr ? nullptr : old + row * p_.old.row_step, out + row * p_.pitch_out,
-                      beta);
+        const Real* const added = may_add && old != nullptr ? old + row * p_.old.row_step : nullptr;
+        put_row<may_add, unit>(sum[r], from[r], added, out + row * p_.pitch_out, beta);
       }
     }
   }
@@ -94,7 +101,7 @@ class RowFma {
   }
 
   /// Writes a row's results to shared memory, plus beta times B's old row where there is one.
-  template <int unit>
+  template <bool may_add, int unit>
   __device__ void put_row(const Number (&sum)[columns], const Real* a, const Real* old, Real* out, Factor beta) const {
     float zero = 0;
 #pragma unroll
@@ -103,7 +110,7 @@ class RowFma {
       Neighbouring<unit, Real> stored;
       unrolled<unit>([&](int u) {
         Number value = sum[j + u];
-        if (old != nullptr) value += static_cast<Number>(scaled_entry(old, j + u, beta));
+        if (may_add && old != nullptr) value += static_cast<Number>(scaled_entry(old, j + u, beta));
         stored.number[u] = static_cast<Real>(value);
         if constexpr (!exact) zero = fmaf(value, 0.0F, zero);
       });
@@ -111,8 +118,7 @@ class RowFma {
     }
     if constexpr (!exact) {
       if (zero == 0) return;
-      rows_in_double(p_, a, 0, old, 0, 1, 0, p_.n, 0, 1,
-                     [&](int, int column, Real value) { out[column] = value; });
+      rows_in_double(p_, a, 0, old, 0, 1, 0, p_.n, 0, 1, [&](int, int column, Real value) { out[column] = value; });
     }
   }
 
