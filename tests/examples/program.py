@@ -139,6 +139,21 @@ def main():
             with open(out) as file:
                 assert abs(json.load(file)["eigenvalues"][0] + 4.515446354492) < 1e-11  # ten spins, from the tables
 
+        for option in ([], ["--preconditioner", "chebyshev"], ["--preconditioner", "jacobi", "--which", "largest"]):
+            run("--problem", "laplacian", "--grid", 9, 9, 9, "--nev", 8, "--method", "lobpcg", *option, "--json", out)
+            lobpcg = check(out, laplacian(9, 9, 9), largest="largest" in option)
+            assert (lobpcg["preconditionings"] > 0) is (option != []), lobpcg["preconditionings"]
+        with open(mass := os.path.join(folder, "mass.mtx"), "w") as file:  # twice the identity
+            file.write("%%MatrixMarket matrix coordinate real symmetric\n81 81 81\n")
+            file.writelines(f"{i} {i} 2\n" for i in range(1, 82))
+        pair = ["--problem", "laplacian", "--grid", 9, 9, "--mass", mass, "--nev", 4, "--json", out]
+        assert "method: lobpcg, since --mass is given" in run(*pair).stdout
+        with open(out) as file:
+            result = json.load(file)
+        assert result["converged"] and max(result["backward_errors"]) <= 1e-8
+        for value, exact in zip(result["eigenvalues"], sorted(laplacian(9, 9))):
+            assert abs(value - exact / 2) <= 1e-7, (value, exact)
+        assert result["applications_b"] > 0
         gave_up = run("--problem", "laplacian", "--grid", 300, 300, "--max-restarts", 1, "--filter", 0, "--json", out, status=1)
         assert "NOT CONVERGED" in gave_up.stdout
         with open(out) as file:
@@ -164,6 +179,9 @@ def main():
             (["--matrix", matrix, "--sites", 4], "--sites and --matrix exclude each other"),
             (["--matrix", matrix, "--problem", "laplacian"], "--problem and --matrix exclude each other"),
             (["--problem", "laplacian", "--grid", 9, "--periodic"], "--periodic is no option of --problem laplacian"),
+            (["--mass", mass, "--sites", 10], "it has 81 rows, and the other matrix of the pair has 252"),
+            (["--method", "lobpcg", "--filter", 3], "--filter is no option of --method lobpcg"),
+            (["--guard", 3, "--method", "lanczos"], "--guard is no option of --method lanczos"),
             (["--problem", "laplacian", "--matrix-free"], "--matrix-free is no option of --problem laplacian"),
             (["--grid", 9, 9], "--grid is no option of --problem heisenberg, the default"),
             (["--problem", "laplacian", "--grid", 100, "--json", os.path.join(folder, "matrix.mtx", "x.json")], "cannot be written"),
