@@ -35,7 +35,8 @@ struct OverDiagonal {
   Entries<Scalar, Layout> d, e;
   const Real* theta;
   std::int64_t step;
-  Real floor;
+  Real share;
+  KOKKOS_FUNCTION static Real size_of(Real number) { return number < 0 ? -number : number; }
   KOKKOS_FUNCTION static Real real(const Scalar& number) {
     if constexpr (ScalarTraits<Scalar>::is_complex) {
       return number.real();
@@ -45,9 +46,10 @@ struct OverDiagonal {
   }
   KOKKOS_FUNCTION Scalar operator()(Position position, const Scalar& x) const {
     const Real beside = e.data == nullptr ? Real(1) : real(*e.at(position.row, 0));
-    const Real difference = real(*d.at(position.row, 0)) - theta[position.column * step] * beside;
-    const Real size = difference < 0 ? -difference : difference;
-    return x / (size > floor ? size : floor);
+    const Real own = real(*d.at(position.row, 0));
+    const Real difference = size_of(own - theta[position.column * step] * beside), least = share * size_of(own);
+    const Real divisor = difference > least ? difference : least;
+    return divisor > 0 ? x / divisor : x;
   }
 };
 
@@ -129,7 +131,7 @@ void gather_columns(const BlockVector<Scalar, Layout, Space>& v, std::span<const
 
 template <class Scalar, class Layout, class Space>
 void divide_by_diagonal(const BlockVector<Scalar, Layout, Space>& d, const BlockVector<Scalar, Layout, Space>& e,
-                        const SmallMatrix<RealOf<Scalar>, Space>& theta, RealOf<Scalar> floor,
+                        const SmallMatrix<RealOf<Scalar>, Space>& theta, RealOf<Scalar> share,
                         const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w) {
   constexpr const char* operation = "divide_by_diagonal";
   require_same_shape(operation, v, w);
@@ -139,12 +141,13 @@ void divide_by_diagonal(const BlockVector<Scalar, Layout, Space>& d, const Block
     throw ShapeError(std::string(operation) + ": D = " + d.describe() + " and E with " + std::to_string(e.width()) +
                      " columns: expected one column each, or none of E");
   }
-  if (!(floor > 0)) throw Error(std::string(operation) + ": expected a floor above 0, not " + std::to_string(floor));
+  if (!(share >= 0))
+    throw Error(std::string(operation) + ": expected a share of 0 or more, not " + std::to_string(share));
   require_small(operation, "theta", theta, 1, v.width(), v);
   const Entries<Scalar, Layout> ones{nullptr, 0};
   assign_columns(
       v, w, 2,
-      OverDiagonal<Scalar, Layout>{entries(d), e.width() > 0 ? entries(e) : ones, theta.data(), theta.ld(), floor});
+      OverDiagonal<Scalar, Layout>{entries(d), e.width() > 0 ? entries(e) : ones, theta.data(), theta.ld(), share});
 }
 
 #define BLOCKVEC_COLUMN_OPERATIONS(Scalar, Layout, Space)                                                           \

@@ -88,7 +88,8 @@ int solve_pair(Operator& a, RunSummary run, const Source& source, const ProgramO
       const auto diagonal = [&](const auto& matrix) {
         return solvers::diagonal_of<Vector>(a.context(), a.rows(), matrix);
       };
-      problem.precondition = solvers::jacobi_preconditioner(diagonal(source), mass ? diagonal(*mass) : Vector());
+      problem.precondition =
+          solvers::jacobi_preconditioner(diagonal(source), mass ? diagonal(*mass) : Vector(), options.lanczos.which);
     }
   }
   return solve_and_report(problem, std::move(run), options, reporter);

@@ -27,12 +27,12 @@ template <class Scalar, class Layout, class Space>
 void gather_columns(const BlockVector<Scalar, Layout, Space>& v, std::span<const std::int64_t> columns,
                     const BlockVector<Scalar, Layout, Space>& w);
 
-/// w(i, j) = v(i, j) / max(|d(i) - theta(0, j) e(i)|, floor): what a diagonal preconditioner does. D and E are one
-/// column each, of which real parts count; an E without columns counts as ones. theta is 1 x m of the real type, floor
-/// > 0. V and W do not overlap, or are the same. One pass, K (2 m + 2) words.
+/// w(i, j) = v(i, j) / max(|d(i) - theta(0, j) e(i)|, share |d(i)|), or v(i, j) where that is zero: what a diagonal
+/// preconditioner does. D and E are one column each, of which real parts count; an E without columns counts as ones.
+/// theta is 1 x m of the real type, share >= 0. V and W do not overlap, or are the same. One pass, K (2 m + 2) words.
 template <class Scalar, class Layout, class Space>
 void divide_by_diagonal(const BlockVector<Scalar, Layout, Space>& d, const BlockVector<Scalar, Layout, Space>& e,
-                        const SmallMatrix<RealOf<Scalar>, Space>& theta, RealOf<Scalar> floor,
+                        const SmallMatrix<RealOf<Scalar>, Space>& theta, RealOf<Scalar> share,
                         const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w);
 
 }  // namespace blockvec

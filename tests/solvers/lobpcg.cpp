@@ -1,5 +1,6 @@
 // LOBPCG: exact spectra with all multiplicities, pairs, preconditioners good and bad, faults.
 #include <blockvec/solvers/lobpcg.hpp>
+#include <blockvec/solvers/preconditioners.hpp>
 #include <blockvec/solvers/sparse_operator.hpp>
 #include <limits>
 #include <numeric>
@@ -256,17 +257,40 @@ TEST_F(LobpcgOnHost, GoodPreconditionersSaveIterations) {
     if (row + 1 < std::ssize(values)) entries.add(row + 1, 0.5);
   });
   SparseOperator<double, Kokkos::HostSpace> a(context_, rows_, steep);
-  const auto jacobi = [&](std::span<const double> theta, const Host& r, const Host& w) {
-    ASSERT_EQ(std::ssize(theta), r.width());
-    for (std::size_t i = 0; i < r.view().extent(0); ++i) {
-      for (std::size_t j = 0; j < theta.size(); ++j)
-        w.view()(i, j) = r.view()(i, j) / values[static_cast<std::size_t>(rows_.begin()) + i];
-    }
-  };
+  const auto jacobi = jacobi_preconditioner(diagonal_of<Host>(context_, rows_, steep));
   const auto plain = lobpcg<Host>({a}, with(6)), helped = lobpcg<Host>({.a = a, .precondition = jacobi}, with(6));
   ASSERT_TRUE(plain.converged() && helped.converged());
   EXPECT_LE(4 * helped.iterations, plain.iterations);
   EXPECT_GT(helped.preconditionings, 0);
+}
+
+// Both ends, and a spectrum on both sides of zero.
+TEST_F(LobpcgOnHost, JacobiIsDefiniteWhateverTheDiagonal) {
+  const Anderson model({7, 8, 6}, 12, 5);
+  const auto exact = spectrum(model);
+  const auto rows = RowDistribution::uniform(model.size(), context_.communicator());
+  SparseOperator<double, Kokkos::HostSpace> a(context_, rows, model);
+  for (const auto which : {Which::smallest, Which::largest}) {
+    LobpcgOptions options = with(5);
+    options.which = which;
+    const auto jacobi = jacobi_preconditioner(diagonal_of<Host>(context_, rows, model), {}, which);
+    const auto plain = lobpcg<Host>({a}, options), helped = lobpcg<Host>({.a = a, .precondition = jacobi}, options);
+    expect_right(helped, options, model.size(), exact);
+    EXPECT_TRUE(helped.why.empty()) << helped.why;
+    EXPECT_LE(helped.iterations, plain.iterations);
+  }
+}
+
+TEST_F(LobpcgOnHost, ChebyshevSavesReductions) {
+  for (const auto which : {Which::smallest, Which::largest}) {
+    LobpcgOptions options = with(5);
+    options.which = which;
+    const auto m = chebyshev_preconditioner<Host>(a_, estimated_ends<Host>(a_), 6, 30, which);
+    const auto plain = lobpcg<Host>({a_}, options), helped = lobpcg<Host>({.a = a_, .precondition = m}, options);
+    expect_right(helped, options, grid_.size(), exact_);
+    EXPECT_LE(2 * helped.reductions, plain.reductions);
+  }
+  EXPECT_THROW((void)chebyshev_preconditioner<Host>(a_, {1, 0}), Error);
 }
 
 TEST_F(LobpcgOnHost, StaysOrthogonalToDeflatedVectors) {

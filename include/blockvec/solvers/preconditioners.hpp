@@ -6,6 +6,7 @@
 #include <blockvec/solvers/row_source.hpp>
 #include <blockvec/solvers/which.hpp>
 #include <cmath>
+#include <limits>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -35,23 +36,48 @@ Vector diagonal_of(const Context& context, const RowDistribution& rows, const So
   }
 }
 
-/// W = |D_A - theta D_B|^-1 R from the diagonals of A and B (none: ones), no divisor being less than a thousandth of
-/// D_A's root mean square: positive definite whatever A is. Cost: one pass, 2 words an entry of R.
+/// W = |D_A - shift D_B|^-1 R from the diagonals of A and B (none: ones), for the end of the spectrum that is wanted.
+/// A column's shift is its theta, but stays outside of all quotients of diagonal entries, beyond which the wanted
+/// eigenvalues lie: so the preconditioner is definite. No divisor is less than a tenth of D_A's own entry.
+/// Collective: one reduction and a copy of the diagonals on the host. Cost of a call: one pass, 2 words an entry of R.
 template <class Vector>
-Preconditioner<Vector> jacobi_preconditioner(const Vector& diagonal_a, const Vector& diagonal_b = {}) {
+Preconditioner<Vector> jacobi_preconditioner(const Vector& diagonal_a, const Vector& diagonal_b = {},
+                                             Which which = Which::smallest) {
   using Real = RealOf<typename Vector::Scalar>;
   using Space = typename Vector::Space;
-  const SmallMatrix<Real, Space> norm(diagonal_a.context(), 1, 1);
-  column_norms(diagonal_a, norm);
-  const Real size = norm.to_host()(0, 0) / std::sqrt(static_cast<Real>(diagonal_a.global_rows()));
-  const Real floor = size > 0 ? size / 1000 : Real(1);
-  return [diagonal_a, diagonal_b, floor](std::span<const double> theta, const Vector& r, const Vector& w) {
+  using OnHost = BlockVector<typename Vector::Scalar, typename Vector::Layout, Kokkos::HostSpace>;
+  const auto on_host = [](const Vector& v) -> OnHost {
+    if constexpr (is_host_space<Space>) {
+      return v;
+    } else {
+      return v.width() > 0 ? v.template converted_to_space<Kokkos::HostSpace>() : OnHost();
+    }
+  };
+  const auto real = [](const auto& v, std::size_t row) {
+    if constexpr (ScalarTraits<typename Vector::Scalar>::is_complex) {
+      return static_cast<double>(v.view()(row, 0).real());
+    } else {
+      return static_cast<double>(v.view()(row, 0));
+    }
+  };
+  const OnHost a = on_host(diagonal_a), b = on_host(diagonal_b);
+  const double sign = which == Which::smallest ? -1 : 1;
+  double largest = -std::numeric_limits<double>::infinity();  // sign * quotient
+  for (std::size_t row = 0; row < a.view().extent(0); ++row) {
+    largest = std::max(largest, sign * real(a, row) / (b.width() > 0 ? real(b, row) : 1));
+  }
+  diagonal_a.context().communicator().max(std::span(&largest, 1));
+  const double end = sign * largest;
+  constexpr Real least_share = Real(0.1);
+  return [diagonal_a, diagonal_b, which, end](std::span<const double> theta, const Vector& r, const Vector& w) {
     WorkspaceScope<Space> scope(r.context());
     const auto shifts = SmallMatrix<Real, Space>::scratch(scope, 1, r.width());
     HostMatrix<Real> values("BlockVec::solvers::shifts", 1, theta.size());
-    for (std::size_t j = 0; j < theta.size(); ++j) values(0, j) = static_cast<Real>(theta[j]);
+    for (std::size_t j = 0; j < theta.size(); ++j) {
+      values(0, j) = static_cast<Real>(which == Which::smallest ? std::min(theta[j], end) : std::max(theta[j], end));
+    }
     shifts.from_host(values);
-    divide_by_diagonal(diagonal_a, diagonal_b, shifts, floor, r, w);
+    divide_by_diagonal(diagonal_a, diagonal_b, shifts, least_share, r, w);
   };
 }
 
