@@ -1,7 +1,5 @@
 #pragma once
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <blockvec/blockvec.hpp>
 #include <blockvec/column_operations.hpp>
@@ -13,11 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "solvers/counted_operator.hpp"
 #include "solvers/lobpcg/progress.hpp"
-#include "solvers/lobpcg/subspace_problem.hpp"
-#include "solvers/problem_vectors.hpp"
-#include "solvers/spectrum_bounds.hpp"
+#include "solvers/subspace_problem.hpp"
+#include "solvers/pencil.hpp"
 #include "solvers/stopping.hpp"
 
 namespace blockvec::solvers {
@@ -31,37 +27,21 @@ class LobpcgSearch {
   using Layout = typename Vector::Layout;
   using Space = typename Vector::Space;
   using Real = RealOf<Scalar>;
-  using Metric = orth::Metric<Scalar, Layout, Space>;
-  using Basis = orth::Basis<Scalar, Layout, Space>;
 
   /// The options are checked().
   LobpcgSearch(const Problem<Vector>& problem, const LobpcgOptions& options, const Observer& observer)
       : problem_(problem),
         options_(options),
         sign_(options.which == Which::smallest ? Real(1) : Real(-1)),
-        apply_(problem.a, sign_, applications_),
+        pencil_("lobpcg", problem, sign_, options.orth),
         columns_(options.wanted + options.guard),
         trial_(static_cast<bool>(problem.precondition)),
         stopping_(context().communicator(), observer),
         basis_(context(), problem.a.rows(), 3 * columns_, "X P W"),
         image_(context(), problem.a.rows(), 3 * columns_, "A X P W"),
         small_(context(), 3 * columns_),
-        replacing_(context(), with(options.orth, orth::Deficiency::replace)),
-        dropping_(context(), with(options.orth, orth::Deficiency::drop)),
         first_reduction_(context().reductions()) {
-    if (problem.b) {
-      b_image_ = Vector(context(), problem.a.rows(), 3 * columns_, "B X P W");
-      metric_.apply = [this](const Vector& x, const Vector& y) {
-        problem_.b->apply(Scalar(1), Scalar(0), x, Scalar(0), y);
-        applications_b_ += x.width();
-      };
-    }
-    if (problem.deflation.width() == 0) return;
-    deflation_ = orthonormal_copy(problem.deflation, options.orth, metric());
-    if (problem.b) {
-      b_deflation_ = Vector(context(), problem.a.rows(), deflation_.width(), "B deflated vectors");
-      metric_.apply(deflation_, b_deflation_);
-    }
+    if (problem.b) b_image_ = Vector(context(), problem.a.rows(), 3 * columns_, "B X P W");
   }
   LobpcgSearch(const LobpcgSearch&) = delete;
   LobpcgSearch& operator=(const LobpcgSearch&) = delete;
@@ -82,13 +62,8 @@ class LobpcgSearch {
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr int most_refinements = 3;
-  static constexpr std::int64_t steps_for_norms = 12, steps_for_definiteness = 30;
 
   const Context& context() const { return problem_.a.context(); }
-  static orth::Options with(orth::Options options, orth::Deficiency deficiency) {
-    options.deficiency = deficiency;
-    return options;
-  }
   static std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
   bool all_locked() const { return locked_ >= options_.wanted; }
 
@@ -102,37 +77,13 @@ class LobpcgSearch {
   }
   const Vector& b_images() const { return problem_.b ? b_image_ : basis_; }
 
-  /// The metric for a block whose B-image goes to the same columns as the block's, beside `beside` columns.
-  Metric* metric(const Vector& block_image = {}, std::int64_t beside = 0) {
-    if (!problem_.b) return nullptr;
-    metric_.image_of_block = block_image;
-    metric_.image_of_basis = {};
-    if (b_deflation_.width() > 0) metric_.image_of_basis = metric_.image_of_basis.with(b_deflation_);
-    if (beside > 0) metric_.image_of_basis = metric_.image_of_basis.with(b_image_.columns(0, beside));
-    return &metric_;
-  }
-
   void start() {
     const Vector x = basis_.columns(0, columns_);
-    norm_a_ = spectrum_bounds(apply_, x, steps_for_norms, options_.seed).norm();
-    if (problem_.b) look_at_b();
+    pencil_.look(x, options_.seed);
     const std::int64_t given = std::min(problem_.initial.width(), columns_);
     fill_random(x, options_.seed);
     if (given > 0) copy(problem_.initial.columns(0, given), x.columns(0, given));
     refresh();
-  }
-
-  /// Refuses a B that is seen not to be positive definite to rounding. Looks longer than a norm needs: where many
-  /// eigenvalues are zero, they show soon.
-  void look_at_b() {
-    const auto bounds =
-        spectrum_bounds(metric_.apply, basis_.columns(0, columns_), steps_for_definiteness, options_.seed);
-    norm_b_ = bounds.norm();
-    if (bounds.lowest > static_cast<Real>(basis_.global_rows()) * epsilon<Real> * norm_b_) return;
-    throw Error(fmt::format(
-        "lobpcg: B is not positive definite to rounding: a vector x has x^H B x = {:.1e} ||B|| ||x||^2, with ||B|| at "
-        "least {:.1e}",
-        static_cast<double>(bounds.lowest / norm_b_), static_cast<double>(norm_b_)));
   }
 
   /// X becomes orthonormal, and Ritz vectors, by images that are computed anew. No P.
@@ -140,9 +91,8 @@ class LobpcgSearch {
     small_.drop_p();
     const Vector x = basis_.columns(0, columns_), ax = image_.columns(0, columns_);
     const Vector bx = problem_.b ? b_image_.columns(0, columns_) : Vector();
-    const orth::Result result = replacing_.project_and_normalize(Basis(deflation_), x, nullptr, nullptr, metric(bx));
-    if (!result.orthonormal) trouble_ = result.describe();
-    apply_(x, ax);
+    pencil_.orthonormalize_start(x, bx);
+    pencil_.apply_a(x, ax);
     const SmallMatrix<Scalar> g(context(), columns_, columns_);
     inner_product(x, ax, g);
     const auto z = small_.start(g);
@@ -152,7 +102,7 @@ class LobpcgSearch {
   }
 
   void iterate() {
-    while (trouble_.empty()) {
+    while (pencil_.trouble.empty()) {
       measure_residuals();
       lock();
       stagnation_.see(error_);
@@ -187,11 +137,11 @@ class LobpcgSearch {
     const auto length = [&](std::size_t i, std::int64_t j) { return std::sqrt(real_part(host(i, index(j)))); };
     if (problem_.b) {
       for (std::int64_t j = 0; j < k; ++j) {
-        norm_a_ = std::max(norm_a_, length(2, j) / length(1, j));
-        norm_b_ = std::max(norm_b_, length(3, j) / length(1, j));
+        pencil_.norm_a = std::max(pencil_.norm_a, length(2, j) / length(1, j));
+        pencil_.norm_b = std::max(pencil_.norm_b, length(3, j) / length(1, j));
       }
     } else {
-      for (const Real theta : small_.theta()) norm_a_ = std::max(norm_a_, std::abs(theta));
+      for (const Real theta : small_.theta()) pencil_.norm_a = std::max(pencil_.norm_a, std::abs(theta));
     }
     residuals_.resize(index(columns_));
     errors_.resize(index(columns_));
@@ -199,18 +149,12 @@ class LobpcgSearch {
       const Real residual = length(0, j);
       const auto at = index(locked_ + j);
       residuals_[at] = static_cast<double>(residual);
-      errors_[at] = backward_error(residual, small_.theta()[index(j)], problem_.b ? length(1, j) : Real(1));
+      errors_[at] = pencil_.backward_error(residual, small_.theta()[index(j)], problem_.b ? length(1, j) : Real(1));
       if (!std::isfinite(errors_[at])) {
         throw NotFiniteError("lobpcg: the residual of column " + std::to_string(locked_ + j) + " of X is not finite");
       }
     }
     error_ = log_error(std::span(errors_).first(index(options_.wanted)), options_.tolerance);
-  }
-
-  double backward_error(Real residual, Real theta, Real length) const {
-    if (residual == 0) return 0;
-    const Real norm = problem_.b ? norm_a_ + std::abs(theta) * norm_b_ : norm_a_;
-    return static_cast<double>(residual / (norm * length));
   }
 
   /// Pairs that have converged, in order from the wanted end. What couples them to others is neglected from then on, so
@@ -229,13 +173,16 @@ class LobpcgSearch {
   void step() {
     std::int64_t w = search_directions();
     if (w > 0) {
-      w = orthonormalize(w);
-      if (!trouble_.empty()) return;
+      const std::int64_t beside = columns_ + small_.p();
+      w = problem_.b ? pencil_.orthonormalize(basis_.columns(0, beside), b_image_.columns(0, beside), w_of(basis_, w),
+                                              w_of(b_image_, w))
+                     : pencil_.orthonormalize(basis_.columns(0, beside), {}, w_of(basis_, w), {});
+      if (!pencil_.trouble.empty()) return;
       if (w == 0 && trial_.uses()) trial_.drop();
     }
     if (w > 0) {
       const Vector aw = w_of(image_, w);
-      apply_(w_of(basis_, w), aw);
+      pencil_.apply_a(w_of(basis_, w), aw);
       inner_product(subspace_of(basis_, w), aw, small_.image_of_w(w));
     } else if (small_.p() == 0) {
       return;
@@ -243,51 +190,20 @@ class LobpcgSearch {
     // The views of all operands are those of before the step.
     const Vector all = subspace_of(basis_, w), image = subspace_of(image_, w);
     const Vector b_image = problem_.b ? subspace_of(b_image_, w) : Vector();
-    const auto c = small_.step(w, active_);
+    const auto c = small_.step(w, small_.x(), active_);
     multiply_in_place(all, c);
     multiply_in_place(image, c);
     if (problem_.b) multiply_in_place(b_image, c);
     for (const Real theta : small_.theta()) {
-      if (!problem_.b) norm_a_ = std::max(norm_a_, std::abs(theta));
+      if (!problem_.b) pencil_.norm_a = std::max(pencil_.norm_a, std::abs(theta));
     }
-  }
-
-  /// W becomes orthonormal beside all other columns. Returns how many of its columns were independent of them.
-  std::int64_t orthonormalize(std::int64_t w) {
-    const std::int64_t beside = columns_ + small_.p();
-    const Basis fixed{deflation_, basis_.columns(0, beside)};
-    const auto note = [&](const orth::Result& result) {
-      if (!result.orthonormal) trouble_ = result.describe();
-      return result.rank;
-    };
-    if (!problem_.b) return note(dropping_.project_and_normalize(fixed, w_of(basis_, w)));
-    // What B has to see once alone has little to be cancelled: it is orthogonal to V already, by the B V at hand, and
-    // orthonormal but for B.
-    project(fixed, w_of(basis_, w), beside);
-    w = note(dropping_.normalize(w_of(basis_, w)));
-    if (w == 0 || !trouble_.empty()) return w;
-    return note(
-        dropping_.project_and_normalize(fixed, w_of(basis_, w), nullptr, nullptr, metric(w_of(b_image_, w), beside)));
-  }
-
-  /// W <- W - V (B V)^H W. One reduction, 2m + 3w words.
-  void project(const Basis& v, const Vector& w, std::int64_t beside) {
-    const Basis images = metric({}, beside)->image_of_basis;
-    const SmallMatrix<Scalar> s(context(), v.width(), w.width(), "BlockVec::solvers::projection");
-    InnerProducts<Scalar, Layout, Space> products(context());
-    images.for_pieces([&](const Vector& piece, std::int64_t begin, std::int64_t end) {
-      products.add(piece, w, s.block(begin, end, 0, w.width()));
-    });
-    products.reduce();
-    gram_schmidt_sweep(v.all(), &s, w, static_cast<const SmallMatrix<Scalar>*>(nullptr), kernels::Triangle::general);
   }
 
   /// W = M R, or R, for the columns of X that have not converged, as many as there is room for. Returns how many.
   std::int64_t search_directions() {
     const std::int64_t k = small_.x(), residual_place = std::exchange(residual_place_, 0);
     active_.clear();
-    const std::int64_t room =
-        basis_.global_rows() - deflation_.width() - columns_ - small_.p();  // dimensions beside all others
+    const std::int64_t room = pencil_.dimensions() - columns_ - small_.p();  // dimensions beside all others
     for (std::int64_t j = 0; j < k && std::ssize(active_) < room; ++j) {
       if (errors_[index(locked_ + j)] > options_.tolerance / 2) active_.push_back(j);
     }
@@ -318,7 +234,7 @@ class LobpcgSearch {
     step.converged = locked_;
     step.seconds = seconds();
     step.reductions = reductions();
-    step.applications = applications_;
+    step.applications = pencil_.applications();
     step.residuals.assign(residuals_.begin(), residuals_.begin() + options_.wanted);
     for (std::int64_t j = 0; j < locked_; ++j) {
       step.eigenvalues.push_back(static_cast<double>(sign_ * values_[index(j)]));
@@ -339,17 +255,14 @@ class LobpcgSearch {
   Problem<Vector> problem_;
   LobpcgOptions options_;
   Real sign_;
-  std::int64_t applications_ = 0, applications_b_ = 0, preconditionings_ = 0;
-  CountedOperator<Vector> apply_;
+  Pencil<Vector> pencil_;
+  std::int64_t preconditionings_ = 0;
   std::int64_t columns_;  // of X and of what is locked
   PreconditionerTrial trial_;
   Stagnation stagnation_;
   Stopping stopping_;
-  Vector deflation_, b_deflation_;
   Vector basis_, image_, b_image_;
-  Metric metric_;
   SubspaceProblem<Scalar> small_;
-  orth::Orthogonalizer replacing_, dropping_;
 
   std::int64_t locked_ = 0;
   std::int64_t residual_place_ = 0;   // columns of R before those of X: of pairs that have just been locked
@@ -358,10 +271,8 @@ class LobpcgSearch {
   std::vector<double> errors_;        // backward errors
   std::vector<std::int64_t> active_;  // columns of X that have not converged
   double error_ = 0;                  // log_error() of the wanted ones
-  Real norm_a_ = 0, norm_b_ = 0;
   std::int64_t iterations_ = 0;
   std::vector<Step> history_;
-  std::string trouble_;
   std::int64_t first_reduction_;
   Clock::time_point begin_;
 };

@@ -11,8 +11,9 @@
 
 namespace blockvec::solvers {
 
-/// The Rayleigh-Ritz problem of LOBPCG in small matrices on the host: H = S^H A S for the orthonormal S = [X P W], of
-/// which X are Ritz vectors. What is known of X and P is kept from step to step; W^H A S comes anew.
+/// The Rayleigh-Ritz problem of LOBPCG and Jacobi-Davidson in small matrices on the host: H = S^H A S for the
+/// orthonormal S = [X P W], of which X are Ritz vectors. What is known of X and P is kept from step to step; W^H A S
+/// comes anew.
 template <class Scalar>
 class SubspaceProblem {
  public:
@@ -53,7 +54,7 @@ class SubspaceProblem {
   /// dropped. With Z = [Z_X Z_Y] the eigenvectors of H, P' = S Z_Y Q for an orthonormal Q with the span of Z_Y^H E E^H
   /// Z_X, E being X's columns of S: orthonormal to rounding however small the gain is (Duersch et al. 2018,
   /// section 4.2).
-  Small step(std::int64_t w, std::span<const std::int64_t> active) {
+  Small step(std::int64_t w, std::int64_t kept, std::span<const std::int64_t> active) {
     const std::int64_t k = x(), p = p_, n = k + p + w;
     const Small h = h_.block(0, n, 0, n);
     orth::dense::fill(h_.block(0, n, 0, k + p), Scalar(0));
@@ -63,32 +64,33 @@ class SubspaceProblem {
     }
     const Small z = z_.block(0, n, 0, n);
     solve(h, z);
-    theta_.assign(row_.data(), row_.data() + k);
-    const std::int64_t rest = n - k, gained = std::min<std::int64_t>(std::ssize(active), rest);
+    theta_.assign(row_.data(), row_.data() + kept);
+    const std::int64_t rest = n - kept, gained = std::min<std::int64_t>(std::ssize(active), rest);
     // Z_Y^H E E^H Z_X for the active columns, in the place of C's last columns; Q overwrites it.
-    const Small q = coefficients_.block(0, rest, k, k + gained);
+    const Small q = coefficients_.block(0, rest, kept, kept + gained);
     for (std::int64_t j = 0; j < gained; ++j) {
       for (std::int64_t i = 0; i < rest; ++i) {
         Scalar sum(0);
-        for (std::int64_t l = 0; l < k; ++l) sum += conjugate(at(z_, l, k + i)) * at(z_, l, active[index(j)]);
+        for (std::int64_t l = 0; l < k; ++l) sum += conjugate(at(z_, l, kept + i)) * at(z_, l, active[index(j)]);
         at(q, i, j) = sum;
       }
     }
     p_ = orthonormalize(q);
-    const Small kept = h_.block(0, rest, 0, p_);  // H is not needed any more
-    orth::dense::copy(q.block(0, rest, 0, p_), kept);
+    const Small gains = h_.block(0, rest, 0, p_);  // H is not needed any more
+    orth::dense::copy(q.block(0, rest, 0, p_), gains);
     // P'^H A P' = Q^H diag(theta_Y) Q.
     for (std::int64_t j = 0; j < p_; ++j) {
       for (std::int64_t i = 0; i <= j; ++i) {
         Scalar sum(0);
-        for (std::int64_t l = 0; l < rest; ++l) sum += conjugate(at(kept, l, i)) * row_.data()[k + l] * at(kept, l, j);
+        for (std::int64_t l = 0; l < rest; ++l)
+          sum += conjugate(at(gains, l, i)) * row_.data()[kept + l] * at(gains, l, j);
         at(of_p_, i, j) = sum;
       }
     }
-    orth::dense::copy(z_.block(0, n, 0, k), coefficients_.block(0, n, 0, k));
-    orth::dense::multiply(Scalar(1), z_.block(0, n, k, n), false, kept, false, Scalar(0),
-                          coefficients_.block(0, n, k, k + p_));
-    return coefficients_.block(0, n, 0, k + p_);
+    orth::dense::copy(z_.block(0, n, 0, kept), coefficients_.block(0, n, 0, kept));
+    orth::dense::multiply(Scalar(1), z_.block(0, n, kept, n), false, gains, false, Scalar(0),
+                          coefficients_.block(0, n, kept, kept + p_));
+    return coefficients_.block(0, n, 0, kept + p_);
   }
 
  private:

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <blockvec/orth/orthogonalizer.hpp>
+#include <blockvec/solvers/input_error.hpp>
+#include <blockvec/solvers/problem.hpp>
+#include <blockvec/solvers/result.hpp>
+#include <blockvec/solvers/which.hpp>
+#include <cstdint>
+
+namespace blockvec::solvers {
+
+struct JacobiDavidsonOptions {
+  std::int64_t wanted = 8;  ///< eigenpairs asked for
+  std::int64_t block = 2;   ///< corrections that are solved for side by side
+  /// Columns that a restart keeps, found pairs aside; 0: as many as are still wanted, and `block` + 2 more.
+  std::int64_t kept = 0;
+  /// Most columns of the basis, found pairs aside; 0: the kept ones and 6 blocks more, at least 10.
+  std::int64_t basis = 0;
+  /// Converged: as LobpcgOptions::tolerance says.
+  double tolerance = 1e-8;
+  Which which = Which::smallest;
+  std::int64_t max_iterations = 2000;
+  std::int64_t inner_steps = 20;  ///< most steps of a correction's iterative solution
+  std::uint64_t seed = 1;         ///< of the starting block
+  orth::Options orth = {};
+};
+
+/// The options with defaults filled in, for a matrix with so many rows of which `deflated` dimensions are left out.
+/// Throws InputError for those that do not fit.
+JacobiDavidsonOptions checked(JacobiDavidsonOptions options, std::int64_t rows, std::int64_t deflated = 0);
+
+/// The eigenpairs at the end of the spectrum that the options name, of A x = theta x or A x = theta B x:
+///     auto result = jacobi_davidson<BlockVector<double>>({.a = a, .precondition = m}, {.wanted = 4});
+/// Block Jacobi-Davidson: for the `block` lowest pairs (x, theta) that have not converged, with the residuals r, the
+/// corrections (I - B Q Q^H) (A - theta B) (I - Q Q^H B) t = -r are solved roughly, by MINRES runs that advance
+/// together, Q being these x, all locked vectors and what is deflated. The basis takes the corrections in; a thick
+/// restart keeps the lowest Ritz vectors and the directions in which they moved last. Pairs are locked in order. It
+/// starts from as many random columns as a restart keeps, so that copies of an eigenvalue are found as far as these
+/// reach. Collective. Result::status says how it ended.
+/// Cost of an iteration beside m columns: inner steps of one product with `block` columns (two with B), 2 reductions (3
+/// with B or a preconditioner) and about 26 words a row and column; then one product, 3 to 4 reductions and 4 m words
+/// (6 m with B) for the basis. Memory: 2 (wanted + basis + block) columns (3 with B) and 12 blocks. Throws as lobpcg().
+/// For block vectors of all scalars and layouts in every memory space of this build. Sources: Sleijpen, van der Vorst
+/// 1996 (SIAM J. Matrix Anal. Appl. 17, 401); in blocks, Röhrig-Zöllner et al. 2015 (SIAM J. Sci. Comput. 37, C697);
+/// previous directions: Stathopoulos, Saad 1998 (ETNA 7, 163).
+template <class Vector>
+Result<Vector> jacobi_davidson(const Problem<Vector>& problem, const JacobiDavidsonOptions& options = {},
+                               const Observer& observer = {});
+
+}  // namespace blockvec::solvers

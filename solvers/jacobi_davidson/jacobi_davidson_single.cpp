@@ -1,0 +1,7 @@
+#include "solvers/jacobi_davidson/jacobi_davidson.hpp"
+
+namespace blockvec::solvers {
+
+BLOCKVEC_WITH_LAYOUTS(BLOCKVEC_JACOBI_DAVIDSON, float)
+
+}  // namespace blockvec::solvers

@@ -1,0 +1,320 @@
+#pragma once
+
+#include <algorithm>
+#include <blockvec/blockvec.hpp>
+#include <blockvec/column_operations.hpp>
+#include <blockvec/small_on_host.hpp>
+#include <blockvec/solvers/jacobi_davidson.hpp>
+#include <chrono>
+#include <cmath>
+#include <functional>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "solvers/jacobi_davidson/correction.hpp"
+#include "solvers/lobpcg/progress.hpp"
+#include "solvers/pencil.hpp"
+#include "solvers/stopping.hpp"
+#include "solvers/subspace_problem.hpp"
+
+namespace blockvec::solvers {
+
+/// The outer loop of block Jacobi-Davidson. Tall data: [locked X P W] side by side with their images under sign * A,
+/// and under B where there is one; X are all Ritz vectors of the basis, P previous directions after a restart, W the
+/// newest corrections. The constructor allocates what the search needs.
+template <class Vector>
+class JacobiDavidsonSearch {
+ public:
+  using Scalar = typename Vector::Scalar;
+  using Layout = typename Vector::Layout;
+  using Space = typename Vector::Space;
+  using Real = RealOf<Scalar>;
+
+  /// The options are checked().
+  JacobiDavidsonSearch(const Problem<Vector>& problem, const JacobiDavidsonOptions& options, const Observer& observer)
+      : problem_(problem),
+        options_(options),
+        sign_(options.which == Which::smallest ? Real(1) : Real(-1)),
+        pencil_("jacobi_davidson", problem, sign_, options.orth),
+        uses_preconditioner_(static_cast<bool>(problem.precondition)),
+        stopping_(context().communicator(), observer),
+        basis_(context(), problem.a.rows(), options.wanted + options.basis + options.block, "X P W"),
+        image_(context(), problem.a.rows(), basis_.width(), "A X P W"),
+        small_(context(), options.basis + options.block),
+        correction_(pencil_, options.block),
+        residual_(context(), problem.a.rows(), options.block, "residuals"),
+        first_reduction_(context().reductions()) {
+    if (problem.b) b_image_ = Vector(context(), problem.a.rows(), basis_.width(), "B X P W");
+  }
+  JacobiDavidsonSearch(const JacobiDavidsonSearch&) = delete;
+  JacobiDavidsonSearch& operator=(const JacobiDavidsonSearch&) = delete;
+
+  Result<Vector> solve() {
+    begin_ = Clock::now();
+    const Vector model = basis_.columns(0, 1);
+    pencil_.look(model, options_.seed);
+    start(problem_.initial);
+    for (int refinements = 0;; ++refinements) {
+      iterate();
+      Result<Vector> result = finish();
+      if (!all_locked() || result.converged() || refinements == most_refinements) return result;
+      const Vector found = basis_.columns(0, options_.wanted).deep_copy("found");
+      locked_ = 0;  // residuals, recomputed, are larger than the images had told
+      values_.clear();
+      stagnation_.forget();
+      start(found);
+    }
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr int most_refinements = 3;
+
+  const Context& context() const { return problem_.a.context(); }
+  static std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
+  bool all_locked() const { return locked_ >= options_.wanted; }
+  std::int64_t to_find() const { return options_.wanted - locked_; }
+  /// Columns of X that a restart keeps.
+  std::int64_t kept() const { return std::min(options_.kept, pencil_.dimensions() - locked_); }
+
+  std::int64_t beside() const { return locked_ + small_.x() + small_.p(); }
+  Vector subspace_of(const Vector& all, std::int64_t w) const { return all.columns(locked_, beside() + w); }
+  Vector w_of(const Vector& all, std::int64_t w) const { return all.columns(beside(), beside() + w); }
+  const Vector& b_images() const { return problem_.b ? b_image_ : basis_; }
+  template <class Body>
+  void for_all(const Body& body) {
+    body(basis_);
+    body(image_);
+    if (problem_.b) body(b_image_);
+  }
+
+  /// X becomes as many orthonormal columns as a restart keeps: `near` and random ones, as Ritz vectors.
+  void start(const Vector& near) {
+    const std::int64_t k = kept(), given = std::min(near.width(), k);
+    const Vector x = basis_.columns(0, k);
+    fill_random(x, options_.seed);
+    if (given > 0) copy(near.columns(0, given), x.columns(0, given));
+    const Vector bx = problem_.b ? b_image_.columns(0, k) : Vector();
+    pencil_.orthonormalize_start(x, bx);
+    pencil_.apply_a(x, image_.columns(0, k));
+    const SmallMatrix<Scalar> g(context(), k, k);
+    inner_product(x, image_.columns(0, k), g);
+    const auto z = small_.start(g);
+    for_all([&](const Vector& all) { multiply_in_place(all.columns(0, k), z); });
+  }
+
+  void iterate() {
+    while (pencil_.trouble.empty()) {
+      measure_residuals();
+      if (lock()) measure_residuals();
+      stagnation_.see(error_);
+      observe();
+      if (all_locked() || stopping_.is_asked() || iterations_ >= options_.max_iterations || stagnation_.is_complete()) {
+        return;
+      }
+      expand();
+      ++iterations_;
+    }
+  }
+
+  /// Residuals and backward errors of the first columns of X, at most a block of them.
+  void measure_residuals() {
+    const std::int64_t b = std::min(options_.block, small_.x());
+    errors_.assign(index(b), 0);
+    residuals_.assign(index(b), 0);
+    if (b == 0) return;
+    const Vector x = basis_.columns(locked_, locked_ + b), bx = b_images().columns(locked_, locked_ + b);
+    const Vector r = residual_.columns(0, b);
+    WorkspaceScope<Space> scope(context());
+    const auto minus_theta = SmallMatrix<Scalar, Space>::scratch(scope, 1, b);
+    HostMatrix<Scalar> values("BlockVec::solvers::values", 1, index(b));
+    for (std::int64_t j = 0; j < b; ++j) values(0, index(j)) = Scalar(-small_.theta()[index(j)]);
+    minus_theta.from_host(values);
+    copy(image_.columns(locked_, locked_ + b), r);
+    axpby_columns(minus_theta, bx, Scalar(1), r);
+    const auto squares = SmallMatrix<Scalar, Space>::scratch(scope, 2, b);
+    InnerProducts<Scalar, Layout, Space>(context())
+        .add_dots(r, r, squares.block(0, 1, 0, b))
+        .add_dots(x, x, squares.block(1, 2, 0, b))
+        .reduce();
+    const auto host = squares.to_host();
+    for (std::size_t j = 0; j < index(b); ++j) {
+      const Real length = std::sqrt(real_part(host(0, j)));
+      residuals_[j] = static_cast<double>(length);
+      errors_[j] = pencil_.backward_error(length, small_.theta()[j], std::sqrt(real_part(host(1, j))));
+      if (!std::isfinite(errors_[j])) throw NotFiniteError("jacobi_davidson: a residual is not finite");
+    }
+    const auto looked_at = index(std::min(b, to_find()));
+    const double found = static_cast<double>(locked_) * std::log10(options_.tolerance);
+    error_ =
+        (found + log_error(std::span(errors_).first(looked_at), options_.tolerance) * static_cast<double>(looked_at)) /
+        static_cast<double>(options_.wanted);
+  }
+
+  /// Pairs that have converged, in order, at half the tolerance. Returns whether there were any.
+  bool lock() {
+    std::int64_t count = 0;
+    while (count < to_find() && count < std::ssize(errors_) && errors_[index(count)] <= options_.tolerance / 2) ++count;
+    for (std::int64_t j = 0; j < count; ++j) {
+      values_.push_back(small_.theta()[index(j)]);
+      found_residuals_.push_back(residuals_[index(j)]);
+    }
+    small_.remove(count);
+    locked_ += count;
+    return count > 0;
+  }
+
+  /// Corrections for the first pairs of X, and a basis that has them.
+  void expand() {
+    const std::int64_t room = pencil_.dimensions() - beside();
+    std::int64_t w = std::min({options_.block, small_.x(), room});
+    if (w > 0) {
+      solve_corrections(w);
+      w = pencil_.orthonormalize(basis_.columns(0, beside()), problem_.b ? b_image_.columns(0, beside()) : Vector(),
+                                 w_of(basis_, w), problem_.b ? w_of(b_image_, w) : Vector());
+      if (!pencil_.trouble.empty()) return;
+    }
+    if (w == 0 && room > 0) w = random_directions(std::min(options_.block, room));
+    if (!pencil_.trouble.empty()) return;
+    if (w > 0) {
+      pencil_.apply_a(w_of(basis_, w), w_of(image_, w));
+      inner_product(subspace_of(basis_, w), w_of(image_, w), small_.image_of_w(w));
+    }
+    const std::int64_t columns = small_.x() + small_.p() + w;
+    const bool restarts = columns + options_.block > options_.basis;
+    const std::int64_t keeps = restarts ? std::min(kept(), columns) : columns;
+    std::vector<std::int64_t> previous(index(restarts ? std::min(options_.block, small_.x()) : 0));
+    std::iota(previous.begin(), previous.end(), 0);
+    const std::int64_t before = locked_, after = beside() + w;
+    const auto c = small_.step(w, keeps, previous);
+    for_all([&](const Vector& all) { multiply_in_place(all.columns(before, after), c); });
+    for (const Real theta : small_.theta()) {
+      if (!problem_.b) pencil_.norm_a = std::max(pencil_.norm_a, std::abs(theta));
+    }
+  }
+
+  /// The corrections are all in the span of the basis: others take their place.
+  std::int64_t random_directions(std::int64_t w) {
+    fill_random(w_of(basis_, w), options_.seed + 1 + static_cast<std::uint64_t>(iterations_));
+    return pencil_.orthonormalize(basis_.columns(0, beside()), problem_.b ? b_image_.columns(0, beside()) : Vector(),
+                                  w_of(basis_, w), problem_.b ? w_of(b_image_, w) : Vector());
+  }
+
+  void solve_corrections(std::int64_t w) {
+    const auto block_of = [&](const Vector& all) { return all.columns(locked_, locked_ + w); };
+    using Out = typename Correction<Vector>::Projected;
+    // What is locked and the block's own vectors lie side by side.
+    const Out out{{pencil_.deflation(), basis_.columns(0, locked_ + w)},
+                  {pencil_.b_deflation(), b_images().columns(0, locked_ + w)},
+                  block_of(b_images())};
+    std::vector<Real> theta(small_.theta().begin(), small_.theta().begin() + w), share;
+    for (std::int64_t j = 0; j < w; ++j) {
+      const double error = errors_[index(j)];
+      share.push_back(static_cast<Real>(error > 0 ? std::max(0.1, 0.25 * options_.tolerance / error) : 1));
+    }
+    std::vector<double> shifts;
+    for (const Real value : theta) shifts.push_back(static_cast<double>(sign_ * value));
+    const std::function<void(const Vector&, const Vector&)> precondition = [&](const Vector& r, const Vector& z) {
+      problem_.precondition(shifts, r, z);
+      preconditionings_ += r.width();
+    };
+    const Vector r = residual_.columns(0, w), t = w_of(basis_, w);
+    if (uses_preconditioner_ && correction_.solve(theta, share, options_.inner_steps, out, r, t, &precondition)) return;
+    uses_preconditioner_ = false;
+    (void)correction_.solve(theta, share, options_.inner_steps, out, r, t,
+                            static_cast<decltype(&precondition)>(nullptr));
+  }
+
+  void observe() {
+    Step step;
+    step.restart = iterations_;
+    step.converged = locked_;
+    step.seconds = seconds();
+    step.reductions = reductions();
+    step.applications = pencil_.applications();
+    step.residuals.assign(found_residuals_.begin(), found_residuals_.begin() + locked_);
+    for (const double residual : residuals_) {
+      if (std::ssize(step.residuals) < options_.wanted) step.residuals.push_back(residual);
+    }
+    for (std::int64_t j = 0; j < locked_; ++j)
+      step.eigenvalues.push_back(static_cast<double>(sign_ * values_[index(j)]));
+    step.residual_norms.assign(found_residuals_.begin(), found_residuals_.begin() + locked_);
+    history_.push_back(step);
+    stopping_.see(history_.back(), false);
+  }
+
+  /// The wanted pairs, with residuals recomputed from A and B.
+  Result<Vector> finish() {
+    Result<Vector> result;
+    const std::int64_t width = std::min(options_.wanted, locked_ + small_.x());
+    const bool is_right = pencil_.measure(basis_.columns(0, width), options_.tolerance, result) && all_locked();
+    result.residual_estimates = found_residuals_;
+    result.residual_estimates.resize(index(width), 0);
+    if (is_right) {
+      result.status = Status::converged;
+      result.last_level_cut = is_last_level_cut(result.eigenvalues);
+      if (problem_.precondition && !uses_preconditioner_)
+        result.why = "the preconditioner was left out: it is not positive definite";
+    } else if (!pencil_.trouble.empty()) {
+      result.status = Status::breakdown;
+      result.why = "a block could not be made orthonormal: " + pencil_.trouble;
+    } else if (stopping_.is_asked()) {
+      result.status = Status::stopped;
+      result.why = stopping_.why();
+    } else if (all_locked()) {
+      result.why = "residuals recomputed from A stay above the tolerance";
+    } else if (stagnation_.is_complete()) {
+      result.why = "the residuals did not fall by a tenth in " + std::to_string(Stagnation::patience) + " iterations";
+    } else {
+      result.why = "not converged within " + std::to_string(iterations_) + " iterations";
+    }
+    result.iterations = iterations_;
+    result.starts = options_.kept;
+    result.preconditionings = preconditionings_;
+    result.reductions = reductions();
+    result.seconds = seconds();
+    result.history = history_;
+    return result;
+  }
+
+  /// Does a level go on beyond the last wanted pair? The first column of X that is left tells, as far as its residual
+  /// allows.
+  bool is_last_level_cut(const std::vector<double>& eigenvalues) const {
+    if (options_.wanted == pencil_.dimensions()) return false;
+    if (small_.x() == 0 || errors_.empty()) return true;  // nobody has looked
+    const auto scale = static_cast<double>(pencil_.norm_a);
+    const double next = static_cast<double>(small_.theta().front()),
+                 last = static_cast<double>(sign_) * eigenvalues.back();
+    return next - errors_.front() * scale <= last + 10 * options_.tolerance * scale;
+  }
+
+  std::int64_t reductions() const { return context().reductions() - first_reduction_; }
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+
+  Problem<Vector> problem_;
+  JacobiDavidsonOptions options_;
+  Real sign_;
+  Pencil<Vector> pencil_;
+  bool uses_preconditioner_;
+  std::int64_t preconditionings_ = 0;
+  Stagnation stagnation_;
+  Stopping stopping_;
+  Vector basis_, image_, b_image_;
+  SubspaceProblem<Scalar> small_;
+  Correction<Vector> correction_;
+  Vector residual_;  // of the first columns of X
+
+  std::int64_t locked_ = 0;
+  std::vector<Real> values_;  // of the locked ones
+  std::vector<double> found_residuals_;
+  std::vector<double> residuals_;  // of the first columns of X
+  std::vector<double> errors_;     // their backward errors
+  double error_ = 0;               // log_error() of what is wanted, as far as it is looked at
+  std::int64_t iterations_ = 0;
+  std::vector<Step> history_;
+  std::int64_t first_reduction_;
+  Clock::time_point begin_;
+};
+
+}  // namespace blockvec::solvers
