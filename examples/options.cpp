@@ -98,30 +98,36 @@ void check_combinations(const CLI::App& app, const ProgramOptions& options) {
   }
 }
 
-/// Options of one method only.
+/// Options of some methods only, and these methods.
 constexpr struct {
   const char* option;
-  std::string_view method;
-} method_options[] = {{"--block", "lanczos"},        {"--basis", "lanczos"},         {"--filter", "lanczos"},
-                      {"--max-restarts", "lanczos"}, {"--checkpoint", "lanczos"},    {"--restart", "lanczos"},
-                      {"--mass", "lobpcg"},          {"--preconditioner", "lobpcg"}, {"--guard", "lobpcg"},
-                      {"--max-iterations", "lobpcg"}};
+  std::array<std::string_view, 2> methods;
+} method_options[] = {{"--block", {"lanczos", "jacobi-davidson"}},
+                      {"--basis", {"lanczos", "jacobi-davidson"}},
+                      {"--filter", {"lanczos"}},
+                      {"--max-restarts", {"lanczos"}},
+                      {"--checkpoint", {"lanczos"}},
+                      {"--restart", {"lanczos"}},
+                      {"--mass", {"lobpcg", "jacobi-davidson"}},
+                      {"--preconditioner", {"lobpcg", "jacobi-davidson"}},
+                      {"--guard", {"lobpcg"}},
+                      {"--max-iterations", {"lobpcg", "jacobi-davidson"}}};
 
-/// Makes lanczos or lobpcg of auto: by the options that only one of them has. Throws where options of another method
+/// Makes lanczos or lobpcg of auto: by the options that lanczos does not have. Throws where options of another method
 /// are given.
 void choose_method(const CLI::App& app, ProgramOptions& options) {
   if (options.method == "auto") {
     options.method = "lanczos";
     options.method_reason = "one matrix and no preconditioner";
-    for (const auto& [option, method] : method_options) {
-      if (method != "lobpcg" || app.count(option) == 0) continue;
+    for (const auto& [option, methods] : method_options) {
+      if (methods[0] != "lobpcg" || app.count(option) == 0) continue;
       options.method = "lobpcg";
       options.method_reason = fmt::format("{} is given", option);
       break;
     }
   }
-  for (const auto& [option, method] : method_options) {
-    if (app.count(option) > 0 && method != options.method) {
+  for (const auto& [option, methods] : method_options) {
+    if (app.count(option) > 0 && std::find(methods.begin(), methods.end(), options.method) == methods.end()) {
       throw CLI::ValidationError(fmt::format("{} is no option of --method {}{}", option, options.method,
                                              options.method_reason.empty() ? "" : ": " + options.method_reason));
     }
@@ -137,13 +143,14 @@ void choose_method(const CLI::App& app, ProgramOptions& options) {
 void add_solver_options(CLI::App& app, ProgramOptions& options) {
   const std::string group = "Solver";
   solvers::LanczosOptions& lanczos = options.lanczos;
-  app.add_option("--method", options.method,
-                 "lanczos: thick-restart block Lanczos with a Chebyshev filter. lobpcg: takes --mass and "
-                 "--preconditioner. auto: lobpcg where one of these is given, else lanczos")
-      ->check(CLI::IsMember({"auto", "lanczos", "lobpcg"}))
+  app.add_option(
+         "--method", options.method,
+         "lanczos: thick-restart block Lanczos with a Chebyshev filter. lobpcg and jacobi-davidson: take --mass and "
+         "--preconditioner. auto: lobpcg where one of these is given, else lanczos")
+      ->check(CLI::IsMember({"auto", "lanczos", "lobpcg", "jacobi-davidson"}))
       ->group(group);
   app.add_option("--preconditioner", options.preconditioner,
-                 "lobpcg: none; jacobi: the diagonals of A and B; chebyshev: a polynomial in A")
+                 "lobpcg, jacobi-davidson: none; jacobi: the diagonals of A and B; chebyshev: a polynomial in A")
       ->check(CLI::IsMember({"none", "jacobi", "chebyshev"}))
       ->group(group);
   app.add_option("--nev", lanczos.wanted, "eigenpairs wanted")->group(group);
@@ -157,10 +164,13 @@ void add_solver_options(CLI::App& app, ProgramOptions& options) {
          "--tol", lanczos.tolerance,
          "converged: ||A x - theta x|| <= tol * (estimate of ||A||); with --mass the backward error is at most tol")
       ->group(group);
-  app.add_option("--block", lanczos.block, "lanczos: columns of a Krylov block (default: 3 on a cpu, 4 on a gpu)")
+  app.add_option("--block", lanczos.block,
+                 "columns of a Krylov block (default: 3 on a cpu, 4 on a gpu); of jacobi-davidson (2)")
       ->group(group)
       ->default_str("");
-  app.add_option("--basis", lanczos.basis, "lanczos: most columns of the basis (default: 2 nev + 12 block)")
+  app.add_option(
+         "--basis", lanczos.basis,
+         "most columns of the basis (default: 2 nev + 12 block; jacobi-davidson: nev + 7 block + 2, at least 10)")
       ->group(group)
       ->default_str("");
   app.add_option("--filter", lanczos.filter_degree,
@@ -176,7 +186,8 @@ void add_solver_options(CLI::App& app, ProgramOptions& options) {
       ->check(CLI::NonNegativeNumber)
       ->default_str("")
       ->group(group);
-  app.add_option("--max-iterations", options.max_iterations, "lobpcg: give up after so many iterations")
+  app.add_option("--max-iterations", options.max_iterations,
+                 "lobpcg, jacobi-davidson: give up after so many iterations")
       ->check(CLI::NonNegativeNumber)
       ->group(group);
   app.add_option("--seed", lanczos.seed, "of the starting vectors and of the disorder")->group(group);
@@ -263,7 +274,8 @@ std::optional<int> parse_command_line(int argc, char** argv, bool print, Program
     if (print) print_error("a flag was given a number that 64 bits do not hold; it takes true or false");
     return 2;
   }
-  if (app.count("--block") == 0) options.lanczos.block = solvers::default_block(!options.is_on_gpu());
+  options.has_block = app.count("--block") > 0;
+  if (!options.has_block) options.lanczos.block = solvers::default_block(!options.is_on_gpu());
   if (options.layout.empty()) options.layout = options.is_on_gpu() ? "row" : "column";
   if (argc == 1) options.periodic = true;
   if (app.count("--up") == 0) options.up = options.sites / 2;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <blockvec/solvers/jacobi_davidson.hpp>
 #include <blockvec/solvers/lanczos.hpp>
 #include <blockvec/solvers/lobpcg.hpp>
 #include <cstdint>
@@ -23,10 +24,11 @@ struct ProgramOptions {
   double disorder = 1;
   std::vector<std::int64_t> flux;  ///< empty, or p and q
 
-  std::string method = "auto";  ///< lanczos or lobpcg once the command line has been read
+  std::string method = "auto";  ///< lanczos, lobpcg or jacobi-davidson once the command line has been read
   std::string method_reason;    ///< why, where auto chose it
   std::string preconditioner = "none";
   solvers::LanczosOptions lanczos;  ///< what the methods share, too
+  bool has_block = false;           ///< whether lanczos.block was given
   std::int64_t guard = solvers::LobpcgOptions::automatic_guard;
   std::int64_t max_iterations = 1000;
   std::string orth = "pipi+/cholqr2";
@@ -43,6 +45,17 @@ struct ProgramOptions {
 
   bool is_on_gpu() const { return device == "gpu"; }
   bool is_lanczos() const { return method == "lanczos"; }
+  solvers::JacobiDavidsonOptions jacobi_davidson() const {
+    solvers::JacobiDavidsonOptions result{.wanted = lanczos.wanted,
+                                          .basis = lanczos.basis,
+                                          .tolerance = lanczos.tolerance,
+                                          .which = lanczos.which,
+                                          .max_iterations = max_iterations,
+                                          .seed = lanczos.seed,
+                                          .orth = lanczos.orth};
+    if (has_block) result.block = lanczos.block;
+    return result;
+  }
   solvers::LobpcgOptions lobpcg() const {
     return {.wanted = lanczos.wanted,
             .guard = guard,

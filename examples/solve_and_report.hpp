@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <blockvec/solvers/jacobi_davidson.hpp>
 #include <blockvec/solvers/lanczos.hpp>
 #include <blockvec/solvers/lobpcg.hpp>
 #include <blockvec/solvers/matrix_market.hpp>
@@ -24,6 +25,8 @@ solvers::Result<Vector> solve(solvers::Problem<Vector> problem, const ProgramOpt
     const auto ends = solvers::estimated_ends(problem.a, options.lanczos.seed);
     problem.precondition = solvers::chebyshev_preconditioner(problem.a, ends, 8, 30, options.lanczos.which);
   }
+  if (options.method == "jacobi-davidson")
+    return solvers::jacobi_davidson(problem, options.jacobi_davidson(), observer);
   return solvers::lobpcg(problem, options.lobpcg(), observer);
 }
 

@@ -10,6 +10,7 @@
 #include <functional>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "solvers/jacobi_davidson/correction.hpp"
@@ -39,7 +40,7 @@ class JacobiDavidsonSearch {
         pencil_("jacobi_davidson", problem, sign_, options.orth),
         uses_preconditioner_(static_cast<bool>(problem.precondition)),
         stopping_(context().communicator(), observer),
-        basis_(context(), problem.a.rows(), options.wanted + options.basis + options.block, "X P W"),
+        basis_(context(), problem.a.rows(), options.wanted + options.basis + 3 * options.block, "X P W"),
         image_(context(), problem.a.rows(), basis_.width(), "A X P W"),
         small_(context(), options.basis + options.block),
         correction_(pencil_, options.block),
@@ -56,13 +57,17 @@ class JacobiDavidsonSearch {
     pencil_.look(model, options_.seed);
     start(problem_.initial);
     for (int refinements = 0;; ++refinements) {
-      iterate();
+      do {
+        iterate();
+      } while (looks_again());
       Result<Vector> result = finish();
-      if (!all_locked() || result.converged() || refinements == most_refinements) return result;
+      if (!is_through() || result.converged() || refinements == most_refinements) return result;
       const Vector found = basis_.columns(0, options_.wanted).deep_copy("found");
       locked_ = 0;  // residuals, recomputed, are larger than the images had told
       values_.clear();
+      found_residuals_.clear();
       stagnation_.forget();
+      check_ = Check::none;
       start(found);
     }
   }
@@ -70,11 +75,32 @@ class JacobiDavidsonSearch {
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr int most_refinements = 3;
+  /// Copies that the basis has no part of are invisible to it: once enough pairs are locked, a new one of random
+  /// columns beside them looks for more below the last one.
+  enum class Check { none, running, is_open };
 
   const Context& context() const { return problem_.a.context(); }
   static std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
-  bool all_locked() const { return locked_ >= options_.wanted; }
-  std::int64_t to_find() const { return options_.wanted - locked_; }
+  /// Enough pairs are locked, and what is left does not lie below them, as far as its residual tells.
+  bool is_complete() const {
+    if (locked_ < options_.wanted) return false;
+    if (small_.x() == 0 || locked_ == locked_at_most()) return true;
+    const double above = static_cast<double>(small_.theta().front()) - static_cast<double>(last_wanted());
+    return above >= -same() && next_error() <= std::max(same(), above / 10);
+  }
+  /// A few pairs more than wanted have room: of those that come to light late, some are lower than others.
+  std::int64_t locked_at_most() const { return std::min(options_.wanted + 2 * options_.block, pencil_.dimensions()); }
+  /// The highest of the wanted values that are locked.
+  Real last_wanted() const {
+    std::vector<Real> sorted(values_);
+    std::nth_element(sorted.begin(), sorted.begin() + (options_.wanted - 1), sorted.end());
+    return sorted[index(options_.wanted - 1)];
+  }
+  /// How far below the first of X its eigenvalue may lie.
+  double next_error() const { return errors_.empty() ? 0 : errors_.front() * static_cast<double>(pencil_.norm_a); }
+  /// Two eigenvalues this close count as one.
+  double same() const { return 10 * options_.tolerance * static_cast<double>(pencil_.norm_a); }
+  std::int64_t to_find() const { return locked_at_most() - locked_; }
   /// Columns of X that a restart keeps.
   std::int64_t kept() const { return std::min(options_.kept, pencil_.dimensions() - locked_); }
 
@@ -89,6 +115,59 @@ class JacobiDavidsonSearch {
     if (problem_.b) body(b_image_);
   }
 
+  bool is_through() const { return locked_ >= options_.wanted && (is_complete() || check_ == Check::is_open); }
+
+  /// After iterate(): whether there is something to go on with.
+  bool looks_again() {
+    if (!is_complete() || stopping_.is_asked() || !pencil_.trouble.empty()) return false;
+    if (check_ == Check::running && found_in_check_ == 0) return false;
+    if (beside() == pencil_.dimensions()) return false;  // the basis is all there is
+    keep_wanted();
+    check_ = Check::running;
+    found_in_check_ = 0;
+    // It takes no longer than all before it.
+    most_iterations_ = std::min(options_.max_iterations, 2 * iterations_ + 20);
+    stagnation_.forget();
+    start_beside_locked();
+    return pencil_.trouble.empty();
+  }
+
+  /// Of what is locked the lowest pairs stay, as many as are wanted.
+  void keep_wanted() {
+    const std::int64_t width = sort();
+    std::vector<std::pair<Real, double>> pairs;
+    for (std::size_t j = 0; j < values_.size(); ++j) pairs.emplace_back(values_[j], found_residuals_[j]);
+    std::stable_sort(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    pairs.resize(index(width));
+    values_.clear();
+    found_residuals_.clear();
+    for (const auto& [value, residual] : pairs) {
+      values_.push_back(value);
+      found_residuals_.push_back(residual);
+    }
+    locked_ = width;
+  }
+
+  /// As start(), of random columns beside what is locked.
+  void start_beside_locked() {
+    const Vector locked = basis_.columns(0, locked_), b_locked = problem_.b ? b_image_.columns(0, locked_) : Vector();
+    std::int64_t k = std::min(options_.kept, pencil_.dimensions() - locked_);
+    const auto x_of = [&](const Vector& all) { return all.columns(locked_, locked_ + k); };
+    fill_random(x_of(basis_), options_.seed + ++starts_);
+    k = pencil_.orthonormalize(locked, b_locked, x_of(basis_), problem_.b ? x_of(b_image_) : Vector());
+    if (pencil_.trouble.empty()) rayleigh_ritz(k);
+  }
+
+  /// X's first k columns, which are orthonormal, become Ritz vectors. No P.
+  void rayleigh_ritz(std::int64_t k) {
+    const auto x_of = [&](const Vector& all) { return all.columns(locked_, locked_ + k); };
+    pencil_.apply_a(x_of(basis_), x_of(image_));
+    const SmallMatrix<Scalar> g(context(), k, k);
+    inner_product(x_of(basis_), x_of(image_), g);
+    const auto z = small_.start(g);
+    for_all([&](const Vector& all) { multiply_in_place(x_of(all), z); });
+  }
+
   /// X becomes as many orthonormal columns as a restart keeps: `near` and random ones, as Ritz vectors.
   void start(const Vector& near) {
     const std::int64_t k = kept(), given = std::min(near.width(), k);
@@ -97,11 +176,7 @@ class JacobiDavidsonSearch {
     if (given > 0) copy(near.columns(0, given), x.columns(0, given));
     const Vector bx = problem_.b ? b_image_.columns(0, k) : Vector();
     pencil_.orthonormalize_start(x, bx);
-    pencil_.apply_a(x, image_.columns(0, k));
-    const SmallMatrix<Scalar> g(context(), k, k);
-    inner_product(x, image_.columns(0, k), g);
-    const auto z = small_.start(g);
-    for_all([&](const Vector& all) { multiply_in_place(all.columns(0, k), z); });
+    rayleigh_ritz(k);
   }
 
   void iterate() {
@@ -110,7 +185,8 @@ class JacobiDavidsonSearch {
       if (lock()) measure_residuals();
       stagnation_.see(error_);
       observe();
-      if (all_locked() || stopping_.is_asked() || iterations_ >= options_.max_iterations || stagnation_.is_complete()) {
+      if (is_complete() || stopping_.is_asked() || iterations_ >= options_.max_iterations ||
+          stagnation_.is_complete()) {
         return;
       }
       expand();
@@ -123,6 +199,7 @@ class JacobiDavidsonSearch {
     const std::int64_t b = std::min(options_.block, small_.x());
     errors_.assign(index(b), 0);
     residuals_.assign(index(b), 0);
+    margins_.clear();
     if (b == 0) return;
     const Vector x = basis_.columns(locked_, locked_ + b), bx = b_images().columns(locked_, locked_ + b);
     const Vector r = residual_.columns(0, b);
@@ -142,26 +219,29 @@ class JacobiDavidsonSearch {
     for (std::size_t j = 0; j < index(b); ++j) {
       const Real length = std::sqrt(real_part(host(0, j)));
       residuals_[j] = static_cast<double>(length);
+      margins_.push_back(length * std::sqrt(real_part(host(1, j))));
       errors_[j] = pencil_.backward_error(length, small_.theta()[j], std::sqrt(real_part(host(1, j))));
       if (!std::isfinite(errors_[j])) throw NotFiniteError("jacobi_davidson: a residual is not finite");
     }
-    const auto looked_at = index(std::min(b, to_find()));
-    const double found = static_cast<double>(locked_) * std::log10(options_.tolerance);
-    error_ =
-        (found + log_error(std::span(errors_).first(looked_at), options_.tolerance) * static_cast<double>(looked_at)) /
-        static_cast<double>(options_.wanted);
+    const std::int64_t wanted = std::max<std::int64_t>(1, options_.wanted - locked_), looked_at = std::min(b, wanted);
+    // What is not looked at counts as much as what is.
+    error_ = log_error(std::span(errors_).first(index(looked_at)), options_.tolerance) * static_cast<double>(wanted) +
+             static_cast<double>(locked_) * std::log10(options_.tolerance);
+    error_ /= static_cast<double>(wanted + locked_);
   }
 
   /// Pairs that have converged, in order, at half the tolerance. Returns whether there were any.
   bool lock() {
     std::int64_t count = 0;
-    while (count < to_find() && count < std::ssize(errors_) && errors_[index(count)] <= options_.tolerance / 2) ++count;
-    for (std::int64_t j = 0; j < count; ++j) {
-      values_.push_back(small_.theta()[index(j)]);
-      found_residuals_.push_back(residuals_[index(j)]);
+    while (count < to_find() && count < std::ssize(errors_) && errors_[index(count)] <= options_.tolerance / 2) {
+      if (locked_ + count >= options_.wanted && !(small_.theta()[index(count)] < last_wanted())) break;
+      values_.push_back(small_.theta()[index(count)]);
+      found_residuals_.push_back(residuals_[index(count)]);
+      ++count;
     }
     small_.remove(count);
     locked_ += count;
+    found_in_check_ += count;
     return count > 0;
   }
 
@@ -211,6 +291,9 @@ class JacobiDavidsonSearch {
     std::vector<Real> theta(small_.theta().begin(), small_.theta().begin() + w), share;
     for (std::int64_t j = 0; j < w; ++j) {
       const double error = errors_[index(j)];
+      // As far below the Ritz value as its eigenvalue may lie: a shift inside the spectrum would draw the column to
+      // what is near it there.
+      theta[index(j)] -= margins_[index(j)];
       share.push_back(static_cast<Real>(error > 0 ? std::max(0.1, 0.25 * options_.tolerance / error) : 1));
     }
     std::vector<double> shifts;
@@ -229,31 +312,53 @@ class JacobiDavidsonSearch {
   void observe() {
     Step step;
     step.restart = iterations_;
-    step.converged = locked_;
+    step.converged = std::min(locked_, options_.wanted);
     step.seconds = seconds();
     step.reductions = reductions();
     step.applications = pencil_.applications();
-    step.residuals.assign(found_residuals_.begin(), found_residuals_.begin() + locked_);
+    step.residuals.assign(found_residuals_.begin(), found_residuals_.begin() + step.converged);
     for (const double residual : residuals_) {
       if (std::ssize(step.residuals) < options_.wanted) step.residuals.push_back(residual);
     }
-    for (std::int64_t j = 0; j < locked_; ++j)
+    for (std::int64_t j = 0; j < step.converged; ++j)
       step.eigenvalues.push_back(static_cast<double>(sign_ * values_[index(j)]));
-    step.residual_norms.assign(found_residuals_.begin(), found_residuals_.begin() + locked_);
+    step.residual_norms = {found_residuals_.begin(), found_residuals_.begin() + step.converged};
     history_.push_back(step);
     stopping_.see(history_.back(), false);
   }
 
-  /// The wanted pairs, with residuals recomputed from A and B.
+  /// The lowest pairs that are known, in order, as far as they are wanted, to the front of the basis. Returns how many.
+  std::int64_t sort() {
+    const std::int64_t known = locked_ + std::min(small_.x(), std::max<std::int64_t>(0, options_.wanted - locked_));
+    const std::int64_t width = std::min(options_.wanted, known);
+    std::vector<Real> values(values_);
+    for (std::int64_t j = locked_; j < known; ++j) values.push_back(small_.theta()[index(j - locked_)]);
+    std::vector<std::int64_t> order(index(known));
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::int64_t a, std::int64_t b) { return values[index(a)] < values[index(b)]; });
+    order.resize(index(width));
+    if (std::is_sorted(order.begin(), order.end()) && (width == 0 || order.back() == width - 1)) return width;
+    WorkspaceScope<Space> scope(context());
+    const Vector sorted = scratch_like(scope, basis_, width);
+    for_all([&](const Vector& all) {
+      gather_columns(all, order, sorted);
+      copy(sorted, all.columns(0, width));
+    });
+    return width;
+  }
+
+  /// The wanted pairs, with residuals recomputed from A and B. The basis is of no further use but for these.
   Result<Vector> finish() {
     Result<Vector> result;
-    const std::int64_t width = std::min(options_.wanted, locked_ + small_.x());
-    const bool is_right = pencil_.measure(basis_.columns(0, width), options_.tolerance, result) && all_locked();
+    const bool is_found = is_through(), is_cut = is_found && (check_ == Check::is_open || is_last_level_cut());
+    const std::int64_t width = sort();
+    const bool is_right = pencil_.measure(basis_.columns(0, width), options_.tolerance, result) && is_found;
     result.residual_estimates = found_residuals_;
     result.residual_estimates.resize(index(width), 0);
     if (is_right) {
       result.status = Status::converged;
-      result.last_level_cut = is_last_level_cut(result.eigenvalues);
+      result.last_level_cut = is_cut;
       if (problem_.precondition && !uses_preconditioner_)
         result.why = "the preconditioner was left out: it is not positive definite";
     } else if (!pencil_.trouble.empty()) {
@@ -262,7 +367,7 @@ class JacobiDavidsonSearch {
     } else if (stopping_.is_asked()) {
       result.status = Status::stopped;
       result.why = stopping_.why();
-    } else if (all_locked()) {
+    } else if (is_found) {
       result.why = "residuals recomputed from A stay above the tolerance";
     } else if (stagnation_.is_complete()) {
       result.why = "the residuals did not fall by a tenth in " + std::to_string(Stagnation::patience) + " iterations";
@@ -278,15 +383,16 @@ class JacobiDavidsonSearch {
     return result;
   }
 
-  /// Does a level go on beyond the last wanted pair? The first column of X that is left tells, as far as its residual
-  /// allows.
-  bool is_last_level_cut(const std::vector<double>& eigenvalues) const {
+  /// Does a level go on beyond the last wanted pair? A pair that is locked beside the wanted ones tells, or else the
+  /// first column of X that is left, as far as its residual allows.
+  bool is_last_level_cut() const {
     if (options_.wanted == pencil_.dimensions()) return false;
+    const auto last = static_cast<double>(last_wanted());
+    const auto alike = std::count_if(values_.begin(), values_.end(),
+                                     [&](Real value) { return static_cast<double>(value) <= last + same(); });
+    if (alike > options_.wanted) return true;
     if (small_.x() == 0 || errors_.empty()) return true;  // nobody has looked
-    const auto scale = static_cast<double>(pencil_.norm_a);
-    const double next = static_cast<double>(small_.theta().front()),
-                 last = static_cast<double>(sign_) * eigenvalues.back();
-    return next - errors_.front() * scale <= last + 10 * options_.tolerance * scale;
+    return static_cast<double>(small_.theta().front()) - next_error() <= last + same();
   }
 
   std::int64_t reductions() const { return context().reductions() - first_reduction_; }
@@ -305,10 +411,14 @@ class JacobiDavidsonSearch {
   Correction<Vector> correction_;
   Vector residual_;  // of the first columns of X
 
+  Check check_ = Check::none;
+  std::int64_t found_in_check_ = 0, most_iterations_ = 0;
+  std::uint64_t starts_ = 0;
   std::int64_t locked_ = 0;
   std::vector<Real> values_;  // of the locked ones
   std::vector<double> found_residuals_;
   std::vector<double> residuals_;  // of the first columns of X
+  std::vector<Real> margins_;      // by how much their eigenvalues may lie below their Ritz values
   std::vector<double> errors_;     // their backward errors
   double error_ = 0;               // log_error() of what is wanted, as far as it is looked at
   std::int64_t iterations_ = 0;

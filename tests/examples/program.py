@@ -139,10 +139,11 @@ def main():
             with open(out) as file:
                 assert abs(json.load(file)["eigenvalues"][0] + 4.515446354492) < 1e-11  # ten spins, from the tables
 
-        for option in ([], ["--preconditioner", "chebyshev"], ["--preconditioner", "jacobi", "--which", "largest"]):
-            run("--problem", "laplacian", "--grid", 9, 9, 9, "--nev", 8, "--method", "lobpcg", *option, "--json", out)
-            lobpcg = check(out, laplacian(9, 9, 9), largest="largest" in option)
-            assert (lobpcg["preconditionings"] > 0) is (option != []), lobpcg["preconditionings"]
+        helps = ([], ["--preconditioner", "chebyshev"], ["--preconditioner", "jacobi", "--which", "largest"])
+        for method, option in itertools.product(("lobpcg", "jacobi-davidson"), helps):
+            run("--problem", "laplacian", "--grid", 9, 9, 9, "--nev", 8, "--method", method, *option, "--json", out)
+            result = check(out, laplacian(9, 9, 9), largest="largest" in option)
+            assert (result["preconditionings"] > 0) is (option != []), result["preconditionings"]
         with open(mass := os.path.join(folder, "mass.mtx"), "w") as file:  # twice the identity
             file.write("%%MatrixMarket matrix coordinate real symmetric\n81 81 81\n")
             file.writelines(f"{i} {i} 2\n" for i in range(1, 82))

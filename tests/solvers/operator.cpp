@@ -64,7 +64,8 @@ void expect_product_in(const RowSource<Scalar>& source, int threads, Summation s
                 expected += number(1.5) * a(row, k) * full_x.view()(k, j);
                 size += 1.5 * magnitude(a(row, k));
               }
-              ASSERT_LE(magnitude(after(static_cast<std::size_t>(i), offset + j) - expected), 64 * epsilon<Scalar> * size)
+              ASSERT_LE(magnitude(after(static_cast<std::size_t>(i), offset + j) - expected),
+                        64 * epsilon<Scalar> * size)
                   << rows.describe() << " width " << width << " row " << row << " shift " << shift << " beta " << beta;
             }
             const auto local = static_cast<std::size_t>(i);
