@@ -158,7 +158,6 @@ InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add_
     WorkspaceScope<Space> temporary(context_);
     auto* const values = temporary.template take<Scalar>(static_cast<std::size_t>(width));
     local_dots(v, w, values);
-    local_dots(v, w, values);
     const auto bytes = [](std::int64_t numbers) { return static_cast<std::size_t>(numbers) * sizeof(Scalar); };
     detail::copy_lines<Space>(context_, values, bytes(1), dots.data(), bytes(dots.ld()), bytes(1),
                               static_cast<std::size_t>(width));
@@ -359,7 +358,7 @@ InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add_
       require_small("inner_product", "P", *p, total_width(v), w.width(), w);
       require_room(static_cast<int>(v.size()) + 1);
     }
-    if (v.size() > most_pieces) {
+    if (context_.is_reproducible() || v.size() > most_pieces) {
       gram_schmidt_sweep(v, s, w, x, triangle);
       if (p != nullptr) {
         for_pieces(v, *p, [&](const auto& piece, const auto& rows) { add(piece, w, rows); });
