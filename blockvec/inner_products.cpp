@@ -407,21 +407,24 @@ void InnerProducts<Scalar, Layout, Space>::reduce_reproducibly() {
     words += product.words();
   }
   const OperationTimer<Space> timer(context_, Operation::inner_product, bytes, flops);
-  WorkspaceScope<> scope(context_);
-  const Scalar* sums = context_.collective([&] {
-    auto* const to = scope.template take<Scalar>(static_cast<std::size_t>(words));
+  WorkspaceScope<Space> scope(context_);
+  WorkspaceScope<StagingSpaceOf<Space>> staging(context_);
+  Scalar *sums = nullptr, *here = nullptr;
+  context_.collective([&] {
+    sums = scope.template take<Scalar>(static_cast<std::size_t>(words));
+    if (any_on_host_) here = staging.template take<Scalar>(static_cast<std::size_t>(words));
     const std::span<const RowProduct<Scalar>> all(products, static_cast<std::size_t>(count_));
-    sum_reproducibly<Space>(context_, rows_, all, tag_, to);
-    return to;
+    sum_reproducibly<Space>(context_, rows_, all, tag_, sums, here);
   });
   const auto as_bytes = [](std::int64_t numbers) { return static_cast<std::size_t>(numbers) * sizeof(Scalar); };
-  for (int i = 0; i < count_; sums += products[i++].words()) {
+  std::int64_t first = 0;
+  for (int i = 0; i < count_; first += products[i++].words()) {
     const std::int64_t entries = products[i].entries();
     if (any_on_host_ && on_host_[i].asked) {
-      hand_over(on_host_[i], sums, sums + entries);
+      hand_over(on_host_[i], here + first, here + first + entries);
       continue;
     }
-    const Scalar* from = sums;
+    const Scalar* from = sums + first;
     for (const auto* c : {&results_[i].high, &results_[i].low}) {
       detail::copy_lines<Space>(context_, from, as_bytes(c->rows()), c->data(), as_bytes(c->ld()), as_bytes(c->rows()),
                                 static_cast<std::size_t>(c->columns()));
