@@ -37,7 +37,7 @@ RowProduct<Scalar> row_product(const BlockVector<Scalar, Layout, Space>& v, cons
 /// do not depend on how `rows` are distributed, nor on the threads. Operands and sums lie in Space; a device's host
 /// gets them as well in staging memory `here`, unless null, and waits for that. Two reductions; see Summation. On a
 /// device one pass over the operands of each product, and one reduction where sums cross ranks on devices: then the
-/// host waits for nothing else but MPI; where they are staged, it waits once. Where a chunk's rows lie on several
+/// host waits for nothing else but MPI; where they are staged, it waits. Where a chunk's rows lie on several
 /// ranks, these wait for them. Throws ShapeError on every rank if they disagree on `tag` or the shapes, or for more
 /// rows than can be counted.
 template <class Space, class Scalar>

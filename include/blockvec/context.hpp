@@ -28,7 +28,7 @@ enum class Summation {
   /// operands; a pass over the operands as ever. Inner products take up to a fifth longer, solvers up to a seventh
   /// (bench/results/cpu/reproducible.csv). On a device it is one reduction, an all-gather of these words, where sums
   /// cross ranks on devices (sum_in); results that stay there are waited for by nobody on one rank or with NCCL, unless
-  /// a chunk's rows lie on several ranks. Staged sums wait once.
+  /// a chunk's rows lie on several ranks. Staged sums wait.
   /// Error beside that of a chunk: 2^-80 of the largest share in size for each share (2^-160 in double-double), and one
   /// rounding at the end. NaN and Inf come out as in any sum; what overflows on the way alone does not.
   /// What it takes besides: the same processor family (kernels round alike where their vectors are as long) or model of
