@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <blockvec/operations.hpp>
-#include <blockvec/transfer.hpp>
 #include <blockvec/timer.hpp>
+#include <blockvec/transfer.hpp>
 #include <cmath>
 
 #include "blockvec/checks.hpp"
@@ -41,15 +41,7 @@ const Scalar* reduced_dots(const BlockVector<Scalar, Layout, Space>& v, const Bl
   if (context.is_reproducible()) {
     const auto product = row_product(v, w, Wanted::diagonal);
     const std::span<const RowProduct<Scalar>> all(&product, 1);
-    if constexpr (is_host_space<Space>) {
-      sum_reproducibly<Space>(context, v.rows(), all, dots_tag(v.rows()), values);
-    } else {
-      WorkspaceScope<> host_scope(context);
-      auto* const sums = host_scope.template take<Scalar>(static_cast<std::size_t>(width));
-      sum_reproducibly<Space>(context, v.rows(), all, dots_tag(v.rows()), sums);
-      const std::size_t bytes = static_cast<std::size_t>(width) * sizeof(Scalar);
-      detail::copy_lines<Space>(context, sums, bytes, values, bytes, bytes, 1);
-    }
+    sum_reproducibly<Space>(context, v.rows(), all, dots_tag(v.rows()), values);
     return values;
   }
   local_dots(v, w, values);

@@ -95,7 +95,7 @@ struct LimbsOfShares {
       for (int share = thread; share < from.shares; share += threads) {
         const DoubleDouble sum = sums[share].part[part].sum();
         cutter.add(factor * sum.high, own);
-        if constexpr (count == 4) cutter.add(factor * sum.low, own);
+        if constexpr (count == Limbs::extended) cutter.add(factor * sum.low, own);
       }
       for (std::size_t i = 0; i < count; ++i) places[thread + i * threads] = own[i];
       for (int half = threads / 2; half > 0; half /= 2) {
@@ -109,6 +109,37 @@ struct LimbsOfShares {
           limbs[(index * parts + part) * static_cast<int>(count) + i] = places[i * threads];
       }
       team.team_barrier();
+    }
+  }
+};
+
+/// The sums of all ranks from the largest numbers that each has met and limbs relative to those: to[i], or in
+/// double-double to[i] + to[i + low].
+template <class Real, std::size_t count>
+struct SumOfRanks {
+  const std::int64_t* largest;  // number i of rank r: at r * stride + i
+  const std::int64_t* limbs;    // its limbs: at r * stride + i * count
+  std::int64_t stride;
+  int ranks;
+  Real* to;
+  std::int64_t low;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    std::int64_t most = 0;
+    for (int rank = 0; rank < ranks; ++rank) {
+      const std::int64_t bits = largest[rank * stride + i];
+      if (bits > most) most = bits;
+    }
+    const Limbs cutter(most);
+    std::int64_t sum[count] = {};
+    for (int rank = 0; rank < ranks; ++rank) {
+      const std::int64_t first = rank * stride;
+      cutter.add(Limbs(largest[first + i]), limbs + first + i * static_cast<std::int64_t>(count), sum);
+    }
+    if constexpr (count == Limbs::extended) {
+      cutter.value(sum, to[i], to[i + low]);
+    } else {
+      to[i] = cutter.template value<Real>(sum);
     }
   }
 };

@@ -158,7 +158,6 @@ InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add_
     WorkspaceScope<Space> temporary(context_);
     auto* const values = temporary.template take<Scalar>(static_cast<std::size_t>(width));
     local_dots(v, w, values);
-    local_dots(v, w, values);
     const auto bytes = [](std::int64_t numbers) { return static_cast<std::size_t>(numbers) * sizeof(Scalar); };
     detail::copy_lines<Space>(context_, values, bytes(1), dots.data(), bytes(dots.ld()), bytes(1),
                               static_cast<std::size_t>(width));
@@ -359,7 +358,7 @@ InnerProducts<Scalar, Layout, Space>& InnerProducts<Scalar, Layout, Space>::add_
       require_small("inner_product", "P", *p, total_width(v), w.width(), w);
       require_room(static_cast<int>(v.size()) + 1);
     }
-    if (v.size() > most_pieces) {
+    if (context_.is_reproducible() || v.size() > most_pieces) {
       gram_schmidt_sweep(v, s, w, x, triangle);
       if (p != nullptr) {
         for_pieces(v, *p, [&](const auto& piece, const auto& rows) { add(piece, w, rows); });
@@ -408,21 +407,24 @@ void InnerProducts<Scalar, Layout, Space>::reduce_reproducibly() {
     words += product.words();
   }
   const OperationTimer<Space> timer(context_, Operation::inner_product, bytes, flops);
-  WorkspaceScope<> scope(context_);
-  const Scalar* sums = context_.collective([&] {
-    auto* const to = scope.template take<Scalar>(static_cast<std::size_t>(words));
+  WorkspaceScope<Space> scope(context_);
+  WorkspaceScope<StagingSpaceOf<Space>> staging(context_);
+  Scalar *sums = nullptr, *here = nullptr;
+  context_.collective([&] {
+    sums = scope.template take<Scalar>(static_cast<std::size_t>(words));
+    if (any_on_host_) here = staging.template take<Scalar>(static_cast<std::size_t>(words));
     const std::span<const RowProduct<Scalar>> all(products, static_cast<std::size_t>(count_));
-    sum_reproducibly<Space>(context_, rows_, all, tag_, to);
-    return to;
+    sum_reproducibly<Space>(context_, rows_, all, tag_, sums, here);
   });
   const auto as_bytes = [](std::int64_t numbers) { return static_cast<std::size_t>(numbers) * sizeof(Scalar); };
-  for (int i = 0; i < count_; sums += products[i++].words()) {
+  std::int64_t first = 0;
+  for (int i = 0; i < count_; first += products[i++].words()) {
     const std::int64_t entries = products[i].entries();
     if (any_on_host_ && on_host_[i].asked) {
-      hand_over(on_host_[i], sums, sums + entries);
+      hand_over(on_host_[i], here + first, here + first + entries);
       continue;
     }
-    const Scalar* from = sums;
+    const Scalar* from = sums + first;
     for (const auto* c : {&results_[i].high, &results_[i].low}) {
       detail::copy_lines<Space>(context_, from, as_bytes(c->rows()), c->data(), as_bytes(c->ld()), as_bytes(c->rows()),
                                 static_cast<std::size_t>(c->columns()));

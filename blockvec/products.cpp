@@ -61,6 +61,10 @@ std::int64_t sweep_words(std::span<const std::type_identity_t<BlockVector<Scalar
   } else {
     using Pieces = std::span<const BlockVector<Scalar, Layout, Space>>;
     const auto v_if = [&](bool wanted) { return wanted ? v : Pieces(); };
+    if (w.context().is_reproducible()) {  // one product after the other
+      return (changes ? words_on_device(v_if(steps.subtracts), w, true, false) : 0) +
+             (steps.forms_p ? m + static_cast<std::int64_t>(v.size()) * b : 0) + (steps.forms_g ? b : 0);
+    }
     if (changes && multiplies && sweeps_in_one_pass(v_if(uses_v), w, true, true)) {
       return words_on_device(v_if(uses_v), w, true, true);
     }

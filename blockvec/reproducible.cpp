@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "blockvec/dots.hpp"
+#include "blockvec/entries.hpp"
 #include "blockvec/exact_sums.hpp"
 #include "blockvec/instantiate.hpp"
 #include "blockvec/limbs.hpp"
@@ -106,14 +107,17 @@ class ReproducibleSum {
     }
   }
 
-  void operator()(Scalar* sums) {
-    for_places([&](const Place& place, auto) { entries_ += place.count; });
+  void operator()(Scalar* sums, Scalar* here) {
+    for_places([&](const Place& place, auto limb_count) {
+      entries_ += place.count;
+      limbs_ += place.count * static_cast<std::int64_t>(decltype(limb_count)::value);
+    });
     exchange();
     if constexpr (is_host_space<Space>) {
       const Scalar* const shares = multiply();
       add(reinterpret_cast<const Real*>(shares), reinterpret_cast<Real*>(sums));
     } else {
-      add_there(reinterpret_cast<Real*>(sums));
+      add_there(reinterpret_cast<Real*>(sums), reinterpret_cast<Real*>(here));
     }
   }
 
@@ -309,16 +313,19 @@ class ReproducibleSum {
   template <class Visit>
   void for_places(const Visit& visit) const {
     Place place{0, 0, 0, 0};
+    const auto visit_next = [&](auto limb_count) {
+      visit(place, limb_count);
+      place.limb += place.count * static_cast<std::int64_t>(decltype(limb_count)::value);
+    };
     for (const Product& product : products_) {
       place.count = product.entries() * reals;
       if (product.wanted == Wanted::double_double) {
-        visit(place, std::integral_constant<std::size_t, 4>());
+        visit_next(std::integral_constant<std::size_t, Limbs::extended>());
       } else {
-        visit(place, std::integral_constant<std::size_t, 2>());
+        visit_next(std::integral_constant<std::size_t, Limbs::plain>());
       }
       place.word += product.words() * reals;
       place.entry += place.count;
-      place.limb += product.words() * reals * 2;
     }
   }
 
@@ -347,7 +354,7 @@ class ReproducibleSum {
     });
     context_.max(largest, entries_, tag_);
 
-    auto* const all_limbs = scope_.template take<std::int64_t>(static_cast<std::size_t>(2 * words));
+    auto* const all_limbs = scope_.template take<std::int64_t>(static_cast<std::size_t>(limbs_));
     for_places([&](const Place& place, auto limb_count) {
       constexpr std::size_t count = decltype(limb_count)::value;
       for_stretches_of(place.count, [&](std::int64_t begin, std::int64_t end) {
@@ -357,13 +364,13 @@ class ReproducibleSum {
           for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
             const Real* const share = shares + chunk * words + place.word + i;
             cutter.add(static_cast<double>(share[0]), limbs);
-            if constexpr (count == 4) cutter.add(static_cast<double>(share[place.count]), limbs);
+            if constexpr (count == Limbs::extended) cutter.add(static_cast<double>(share[place.count]), limbs);
           }
           std::copy_n(limbs, count, all_limbs + place.limb + i * static_cast<std::int64_t>(count));
         }
       });
     });
-    context_.sum(all_limbs, 2 * words, tag_);
+    context_.sum(all_limbs, limbs_, tag_);
     join(largest, all_limbs, sums);
   }
 
@@ -376,7 +383,7 @@ class ReproducibleSum {
         std::int64_t limbs[count];
         std::copy_n(all_limbs + place.limb + i * static_cast<std::int64_t>(count), count, limbs);
         Real* const sum = sums + place.word + i;
-        if constexpr (count == 4) {
+        if constexpr (count == Limbs::extended) {
           cutter.value(limbs, sum[0], sum[place.count]);
         } else {
           sum[0] = cutter.template value<Real>(limbs);
@@ -426,7 +433,7 @@ class ReproducibleSum {
   // The sums of a part as kernels see them.
   template <class LimbCount>
   auto entries_of(const Part& part, LimbCount) const {
-    using Sum = std::conditional_t<LimbCount::value == 4, detail::ExtendedSum<Scalar>, detail::WideSum>;
+    using Sum = std::conditional_t<LimbCount::value == Limbs::extended, detail::ExtendedSum<Scalar>, detail::WideSum>;
     using Entries = detail::EntriesOfShares<Scalar, Sum>;
     return Entries{static_cast<typename Entries::Sum*>(part.sums),
                    shares_there_,
@@ -488,29 +495,60 @@ class ReproducibleSum {
     detail::copy_lines<Space>(context_, from, bytes, to, bytes, bytes, 1);
   }
 
-  // The host waits for the largest of all shares, where there are other ranks, and for the limbs.
-  void add_there(Real* sums) {
-    const std::int64_t limbs = 2 * words_ * reals;
-    const auto numbers = [](std::int64_t count) { return static_cast<std::size_t>(count); };
+  // The largest numbers of this rank and limbs relative to them, which all ranks get of one another.
+  void add_there(Real* sums, Real* here) {
     const detail::RunTeams<Space> run{context_};
-    auto* const largest_there = there_.template take<std::int64_t>(numbers(entries_));
-    auto* const limbs_there = there_.template take<std::int64_t>(numbers(limbs));
-    auto* const largest = staging_.template take<std::int64_t>(numbers(entries_));
-    auto* const all_limbs = staging_.template take<std::int64_t>(numbers(limbs));
-    multiply_there(largest_there);
-    transfer(largest_there, largest, entries_);
-    if (context_.communicator().size() > 1) context_.template fence<Space>();
-    context_.max(largest, entries_, tag_);
-    if (context_.communicator().size() > 1) transfer(largest, largest_there, entries_);
+    const std::int64_t count = entries_ + limbs_;
+    auto* const largest = there_.template take<std::int64_t>(static_cast<std::size_t>(count));
+    auto* const limbs = largest + entries_;
+    multiply_there(largest);
     for_parts([&](const Part& part, auto limb_count) {
       const auto from = entries_of(part, limb_count);
       run(from.entries(), detail::LimbsOfShares<std::remove_const_t<decltype(from)>, decltype(limb_count)::value>{
-                              from, largest_there + part.entry, limbs_there + part.limb});
+                              from, largest + part.entry, limbs + part.limb});
     });
-    transfer(limbs_there, all_limbs, limbs);
+    const int ranks = context_.communicator().size();
+    if (ranks > 1 && !context_.template sums_on_device<Space>()) {
+      add_staged(largest, sums, here);
+    } else {
+      const std::int64_t* const all = context_.template gathered_in<Space>(there_, largest, count, tag_);
+      for_places([&](const Place& place, auto limb_count) {
+        launch<Space>(
+            context_, place.count,
+            detail::SumOfRanks<Real, decltype(limb_count)::value>{all + place.entry, all + entries_ + place.limb, count,
+                                                                  ranks, sums + place.word, place.count});
+      });
+      if (here != nullptr) transfer(sums, here, words_ * reals);
+    }
+    // No copy out of staging memory is under way when others may write there.
+    if (here != nullptr || assembled_ != nullptr) context_.template fence<Space>();
+  }
+
+  // The same by the hosts: the largest of all, to which this rank's limbs are carried over, and their sum.
+  void add_staged(const std::int64_t* there, Real* sums, Real* here) {
+    const std::int64_t count = entries_ + limbs_;
+    auto* const own = staging_.template take<std::int64_t>(static_cast<std::size_t>(count));
+    auto* const largest = scope_.template take<std::int64_t>(static_cast<std::size_t>(entries_));
+    auto* const results =
+        here != nullptr ? here : staging_.template take<Real>(static_cast<std::size_t>(words_ * reals));
+    transfer(there, own, count);
     context_.template fence<Space>();
-    context_.sum(all_limbs, limbs, tag_);
-    join(largest, all_limbs, sums);
+    std::copy_n(own, entries_, largest);
+    context_.max(largest, entries_, tag_);
+    std::int64_t* const limbs = own + entries_;
+    for_places([&](const Place& place, auto limb_count) {
+      constexpr std::size_t length = decltype(limb_count)::value;
+      for (std::int64_t i = 0; i < place.count; ++i) {
+        std::int64_t* const at = limbs + place.limb + i * static_cast<std::int64_t>(length);
+        std::int64_t carried[length] = {};
+        Limbs(largest[place.entry + i]).add(Limbs(own[place.entry + i]), at, carried);
+        std::copy_n(carried, length, at);
+      }
+    });
+    context_.sum(limbs, limbs_, tag_);
+    join(largest, limbs, results);
+    transfer(results, sums, words_ * reals);
+    context_.template fence<Space>();
   }
 
   const Context& context_;
@@ -523,7 +561,8 @@ class ReproducibleSum {
   WorkspaceScope<> scope_;
   std::int64_t row_words_ = 0;  // of all operands
   std::int64_t entries_ = 0;    // of which the largest is sought
-  std::int64_t words_ = 0;      // of all results
+  std::int64_t limbs_ = 0;
+  std::int64_t words_ = 0;  // of all results
   Kernel* assembled_ = nullptr;
   void** sums_there_ = nullptr;  // of each part
   int shares_there_ = 0;
@@ -533,7 +572,7 @@ class ReproducibleSum {
 
 template <class Space, class Scalar>
 void sum_reproducibly(const Context& context, const RowDistribution& rows, std::span<const RowProduct<Scalar>> products,
-                      std::uint64_t tag, Scalar* sums) {
+                      std::uint64_t tag, Scalar* sums, Scalar* here) {
   bool is_double_double = false;
   for (const auto& product : products) is_double_double |= product.wanted == Wanted::double_double;
   constexpr std::int64_t terms = is_host_space<Space> ? 1 : chunk_rows / share_rows;  // of a chunk
@@ -542,12 +581,12 @@ void sum_reproducibly(const Context& context, const RowDistribution& rows, std::
     throw ShapeError("a reproducible sum over " + rows.describe() + ": expected at most " +
                      std::to_string(most_chunks) + " chunks of " + std::to_string(chunk_rows) + " rows");
   }
-  ReproducibleSum<Scalar, Space>(context, rows, products, tag)(sums);
+  ReproducibleSum<Scalar, Space>(context, rows, products, tag)(sums, here);
 }
 
 #define BLOCKVEC_REPRODUCIBLE(Scalar, Space)                                                                         \
   template void sum_reproducibly<Space>(const Context&, const RowDistribution&, std::span<const RowProduct<Scalar>>, \
-                                        std::uint64_t, Scalar*);
+                                        std::uint64_t, Scalar*, Scalar*);
 BLOCKVEC_FOR_SMALL_MATRICES(BLOCKVEC_REPRODUCIBLE)
 
 }  // namespace blockvec

@@ -34,12 +34,14 @@ RowProduct<Scalar> row_product(const BlockVector<Scalar, Layout, Space>& v, cons
 }
 
 /// sums = the words of all products, one after another, entries column by column, summed over all ranks with bits that
-/// do not depend on how `rows` are distributed, nor on the threads. Operands lie in Space, sums on the host. Two
-/// reductions; see Summation. On a device one pass over the operands of each product, and the host waits once, or twice
-/// with more than one rank. Throws ShapeError on every rank if they disagree on `tag` or the shapes, or for more rows
-/// than can be counted.
+/// do not depend on how `rows` are distributed, nor on the threads. Operands and sums lie in Space; a device's host
+/// gets them as well in staging memory `here`, unless null, and waits for that. Two reductions; see Summation. On a
+/// device one pass over the operands of each product, and one reduction where sums cross ranks on devices: then the
+/// host waits for nothing else but MPI; where they are staged, it waits. Where a chunk's rows lie on several
+/// ranks, these wait for them. Throws ShapeError on every rank if they disagree on `tag` or the shapes, or for more
+/// rows than can be counted.
 template <class Space, class Scalar>
 void sum_reproducibly(const Context& context, const RowDistribution& rows, std::span<const RowProduct<Scalar>> products,
-                      std::uint64_t tag, Scalar* sums);
+                      std::uint64_t tag, Scalar* sums, Scalar* here = nullptr);
 
 }  // namespace blockvec

@@ -1,8 +1,8 @@
 // The sums of a Context over its ranks.
 #include <blockvec/context.hpp>
 #include <blockvec/double_double_matrix.hpp>
-#include <blockvec/transfer.hpp>
 #include <blockvec/timer.hpp>
+#include <blockvec/transfer.hpp>
 #include <span>
 
 #include "blockvec/add_ranks.hpp"
@@ -110,6 +110,32 @@ void sum_on_device(const Context& context, Scalar* values, std::int64_t count, b
 #endif
 
 }  // namespace
+
+template <class Space>
+const std::int64_t* Context::gathered_in([[maybe_unused]] WorkspaceScope<Space>& scope, const std::int64_t* mine,
+                                         [[maybe_unused]] std::int64_t count,
+                                         [[maybe_unused]] std::uint64_t tag) const {
+  count_reduction();
+  if constexpr (!is_host_space<Space>) {
+    const Communicator& ranks = communicator();
+    if (ranks.size() == 1) return mine;
+    const auto& instance = execution_space<Space>();
+    const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(std::int64_t);
+    const OperationTimer<Space> timer(*this, Operation::reduction, static_cast<double>(bytes), 0);
+    auto* const all =
+        scope.template take<std::int64_t>(static_cast<std::size_t>(ranks.size()) * static_cast<std::size_t>(count));
+    ranks.agree_on_device_sum(WireType::int64, static_cast<std::size_t>(count), tag);
+    if (bytes == 0) return all;
+    if (ranks.connect_device(instance.cuda_device()) == DeviceTransport::mpi) fence<Space>();
+    ranks.all_gather_on_device(mine, all, bytes, instance.cuda_stream());
+    return all;
+  }
+  return mine;
+}
+#define BLOCKVEC_GATHERED_IN(Space)                                                                                   \
+  template const std::int64_t* Context::gathered_in<Space>(WorkspaceScope<Space>&, const std::int64_t*, std::int64_t, \
+                                                           std::uint64_t) const;
+BLOCKVEC_FOR_SPACES(BLOCKVEC_GATHERED_IN)
 
 template <class Space, class Scalar>
 void Context::sum_in(Scalar* values, std::int64_t count, std::uint64_t tag, bool double_double) const {

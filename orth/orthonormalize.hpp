@@ -27,10 +27,11 @@ Another after_first(const Block<Scalar, Layout, Space>& block) {
 }
 
 /// Whether the sweeps of a call may run on a device from the first products to the last change of W: Pythagorean ones,
-/// by Cholesky, on a W that follows V in one block vector.
+/// by Cholesky, on a W that follows V in one block vector. Not in a reproducible context, whose sums the host makes.
 template <class Scalar, class Layout, class Space>
 bool may_be_queued(const Block<Scalar, Layout, Space>& block) {
-  if (is_host_space<Space> || block.metric != nullptr || block.b > most_pythagorean_columns) return false;
+  if (is_host_space<Space> || block.context.is_reproducible() || block.metric != nullptr) return false;
+  if (block.b > most_pythagorean_columns) return false;
   const Within within = block.within();
   if (block.m == 0) return within == Within::cholqr || within == Within::cholqr2;
   return plan_of(block.between()).first == Kind::pythagorean && within != Within::svqb && block.v.precedes(block.w);

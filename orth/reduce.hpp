@@ -1,5 +1,8 @@
 #pragma once
 
+#include <array>
+#include <span>
+
 #include "orth/change.hpp"
 
 /// Inner products of a call's block. Each is one reduction, or none where what is asked for is at hand.
@@ -39,40 +42,76 @@ void add_sketch(Call<Scalar, Layout, Space>& call, InnerProducts<Scalar, Layout,
   }
 }
 
-/// What the first reduction without V, or any under a metric, asks for: all products, what the method within begins
-/// with, and under a metric the Euclidean lengths of W and B W once.
+/// What the first reduction without V asks for: W^H W, and what else the method within begins with.
 template <class Scalar, class Layout, class Space>
 void reduce_together(Call<Scalar, Layout, Space>& call, bool wide, bool sketched) {
   const auto& block = call.block;
   auto& known = call.products;
-  const std::int64_t m = block.m, b = block.b;
-  const bool has_metric = block.metric != nullptr, measures = has_metric && !call.image.lengths_known;
-  call.image.form(call.findings);
   WorkspaceScope<Space> while_reducing(block.context);
   InnerProducts<Scalar, Layout, Space> products(block.context);
   if (sketched) add_sketch(call, products, while_reducing);
-  block.v.for_pieces([&](const auto& piece, std::int64_t begin, std::int64_t end) {
-    products.add(piece, call.image.vectors(), known.s.block(begin, end, 0, b));
-  });
-  const auto &own = call.factor.r, &of_image = call.factor.inverse;
-  if (measures) {
-    products.add(block.w, block.w, own).add(call.image.vectors(), call.image.vectors(), of_image);
-  }
   if (wide) {
     products.add_dd(block.w, block.w, {known.g, known.low});
   } else {
-    products.add(block.w, call.image.vectors(), known.g);
+    products.add(block.w, block.w, known.g);
   }
   products.reduce();
-  call.findings.words += (m > 0 ? m + b : 0) + (has_metric ? 2 * b : b) + (measures ? 2 * b : 0);
-  if (measures) {
-    dense::diagonal(own, call.image.euclidean);
-    dense::diagonal(of_image, call.image.squares);
-    call.image.lengths_known = true;
-  }
+  call.findings.words += block.b;
   known.set_known(Known::all, wide, sketched);
-  call.image.require_finite_products(known.s);
-  call.image.require_finite_products(known.g);
+}
+
+/// V's pieces and W as the operands of one pass. Where W follows the last piece in one block vector, both are one view.
+template <class Scalar, class Layout, class Space>
+class BasisAndBlock {
+ public:
+  using Tall = BlockVector<Scalar, Layout, Space>;
+
+  BasisAndBlock(const Basis<Scalar, Layout, Space>& v, const Tall& w) {
+    v.for_pieces([&](const Tall& piece, std::int64_t, std::int64_t) { pieces_[count_++] = piece; });
+    if (count_ > 0 && pieces_[count_ - 1].precedes(w)) {
+      pieces_[count_ - 1] = pieces_[count_ - 1].joined(w);
+    } else {
+      pieces_[count_++] = w;
+    }
+  }
+  std::span<const Tall> all() const { return {pieces_.data(), count_}; }
+
+ private:
+  std::array<Tall, Basis<Scalar, Layout, Space>::most_pieces + 1> pieces_;
+  std::size_t count_ = 0;
+};
+
+/// s = V^H B W and g = W^H B W; where they are not known yet, the Euclidean lengths of W and B W as well. One reduction
+/// and one pass, [V W B W]^H B W: m + 2b words (sweep_words: more where the sweep's kernel does not serve), and b for
+/// the lengths of W.
+template <class Scalar, class Layout, class Space>
+void reduce_in_metric(Call<Scalar, Layout, Space>& call) {
+  const auto& block = call.block;
+  auto& image = call.image;
+  auto& known = call.products;
+  const std::int64_t m = block.m, b = block.b;
+  const bool measures = !image.lengths_known;
+  image.form(call.findings);
+  WorkspaceScope<> scope(block.context);
+  const auto scratch = [&](std::int64_t rows) { return SmallMatrix<Scalar>::scratch(scope, rows, b); };
+  const auto with_image = scratch(m + b), own = scratch(measures ? b : 0), of_image = scratch(b);
+  const BasisAndBlock<Scalar, Layout, Space> left(block.v, block.w);
+  InnerProducts<Scalar, Layout, Space> products(block.context);
+  products.add_swept(left.all(), nullptr, image.vectors(), nullptr, kernels::Triangle::general, &with_image, of_image);
+  if (measures) products.add(block.w, block.w, own);
+  products.reduce();
+  call.findings.words += sweep_words(left.all(), image.vectors(), {.forms_p = true, .forms_g = true});
+  dense::copy(with_image.block(0, m, 0, b), known.s);
+  dense::copy(with_image.block(m, m + b, 0, b), known.g);
+  if (measures) {
+    call.findings.words += b;
+    dense::diagonal(own, image.euclidean);
+    dense::diagonal(of_image, image.squares);
+    image.lengths_known = true;
+  }
+  known.set_known(Known::all);
+  image.require_finite_products(known.s);
+  image.require_finite_products(known.g);
 }
 
 /// s = V^H W, g = W^H W, squares = diag(g). Where there is no V, also what else the method within the block begins
@@ -87,7 +126,8 @@ void reduce(Call<Scalar, Layout, Space>& call) {
   }
   const bool sketched = block.m == 0 && is_randomised(block.within());
   const bool wide = block.m == 0 && begins_with_wide_gram(block.within());
-  if (block.metric == nullptr && !wide && !sketched) return carry_out(call, {.next = Known::all});
+  if (block.metric != nullptr) return reduce_in_metric(call);
+  if (!wide && !sketched) return carry_out(call, {.next = Known::all});
   reduce_together(call, wide, sketched);
 }
 

@@ -13,18 +13,23 @@
 
 namespace blockvec {
 
+template <class Space>
+class WorkspaceScope;
+
 /// How inner products, column dots and norms sum over rows.
 enum class Summation {
   fast,  ///< each rank in parts of its own, then by pairs of ranks: the same bits for any number of threads
   /// The same bits for any number of ranks and threads and any distribution of rows: chunks of 8192 global rows are
   /// multiplied one by one, each in one fixed order, and their shares added exactly. On a device chunks consist of
-  /// shares of 2048 rows, which are summed in double precision; its bits are not the host's.
-  /// Cost: two reductions instead of one, of three words for each (five in double-double), and at every boundary
+  /// shares of 2048 rows, whose rows threads take by turns, in double precision: its bits are not the host's, where
+  /// vector units take the rows of a chunk in another order, and sums of single precision are kept in that.
+  /// Cost: two reductions instead of one, of four words in all for each (six in double-double), and at every boundary
   /// between ranks that is not a multiple of 8192 rows a message with the chunk's rows, fewer than 8192, of all
   /// operands; a pass over the operands as ever. Inner products take up to a fifth longer, solvers up to a seventh
-  /// (bench/results/cpu/reproducible.csv). On a device the results come from the host, which waits once, and twice or
-  /// three times with more ranks; so they are no part of a CUDA graph.
-  /// Error beside that of a chunk: 2^-80 of the largest share in size for each chunk (2^-160 in double-double), and one
+  /// (bench/results/cpu/reproducible.csv). On a device it is one reduction, an all-gather of these words, where sums
+  /// cross ranks on devices (sum_in); results that stay there are waited for by nobody on one rank or with NCCL, unless
+  /// a chunk's rows lie on several ranks. Staged sums wait.
+  /// Error beside that of a chunk: 2^-80 of the largest share in size for each share (2^-160 in double-double), and one
   /// rounding at the end. NaN and Inf come out as in any sum; what overflows on the way alone does not.
   /// What it takes besides: the same processor family (kernels round alike where their vectors are as long) or model of
   /// device, layout and widths; fewer than 2^23 chunks, 6.8e10 rows (half of that in double-double, a quarter of each
@@ -109,6 +114,12 @@ class Context {
   /// In a CUDA graph, NCCL's alone, ranks agree when it is captured; then all of them launch it equally often.
   template <class Space, class Scalar>
   void sum_in(Scalar* values, std::int64_t count, std::uint64_t tag, bool double_double = false) const;
+  /// Every rank's `count` whole numbers in the memory of Space, one rank after the other, on every rank: what sums are
+  /// made of that no library knows. In memory of the scope, or on one rank `mine` itself. One reduction, and a message
+  /// between hosts as above. On a device, and only where sums_on_device(); by NCCL no wait, by MPI one.
+  template <class Space>
+  const std::int64_t* gathered_in(WorkspaceScope<Space>& scope, const std::int64_t* mine, std::int64_t count,
+                                  std::uint64_t tag) const;
   /// Whether sum_in adds on the device. Collective at the first call, which chooses the way.
   template <class Space>
   bool sums_on_device() const;

@@ -17,8 +17,8 @@
 /// All throw ShapeError naming the operands, their shapes and what was expected, before anything is launched or sent.
 /// None allocates once the context's workspace is warm. Only operations that say "reduction" communicate; those are
 /// collective. If one of them throws on some ranks before its reduction, it throws on every rank, RefusedError on the
-/// others (Context::collective). In a reproducible Context each of these costs two reductions, and its bits depend on
-/// neither ranks nor threads (Summation, context.hpp).
+/// others (Context::collective). In a reproducible Context each of these costs two reductions (on a device
+/// one or two), and its bits depend on neither ranks nor threads (Summation, context.hpp).
 namespace blockvec {
 
 /// C = V^H W, summed over all ranks. C is m x b with the same bits on every rank. V and W may be the same or overlap

@@ -174,17 +174,21 @@ class Delayed {
     const auto right = f_.x.columns(from, stop), next = f_.x.columns(end_, stop);
     WorkspaceScope<Space> tall_scope(f_.context);
     const auto image = scratch_like(tall_scope, f_.x, stop - from);
-    const auto next_image = image.columns(end_ - from, stop - from);
     const std::int64_t b = next.width();
     f_.given->apply(right, image);
     f_.result.applications += stop - from;
+    WorkspaceScope<> scope(f_.context);
+    const std::int64_t rows = m_ + end_, n = stop - from;
+    const Small with_image = Small::scratch(scope, rows + b, n), of_image = Small::scratch(scope, n, n);
+    const auto left = f_.before(stop);  // N is part of it
     InnerProducts<Scalar, Layout, Space> all(f_.context);
-    all.add(next, next, lengths.block(0, b, 0, b)).add(next_image, next_image, lengths.block(b, 2 * b, 0, b));
-    f_.before(end_).for_pieces([&](const auto& piece, std::int64_t first, std::int64_t last) {
-      all.add(piece, image, products.block(first, last, 0, stop - from));
-    });
-    all.add(next, next_image, gram).reduce();
-    f_.words += m_ + end_ + (stop - from) + (stop - end_) + 2 * b;
+    all.add_swept(left.all(), nullptr, image, nullptr, kernels::Triangle::general, &with_image, of_image)
+        .add(next, next, lengths.block(0, b, 0, b))
+        .reduce();
+    dense::copy(with_image.block(0, rows, 0, n), products);
+    dense::copy(with_image.block(rows, rows + b, n - b, n), gram);
+    dense::copy(of_image.block(n - b, n, n - b, n), lengths.block(b, 2 * b, 0, b));
+    f_.words += sweep_words(left.all(), image, {.forms_p = true, .forms_g = true}) + b;
   }
 
   /// The second sweep on U = [begin_, end_), from its products with all columns before end_; what `s` says of the

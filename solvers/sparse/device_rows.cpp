@@ -46,7 +46,7 @@ struct PutBesideGhosts {
 template <class Scalar>
 SellRows<Scalar>::SellRows(const CompressedRows<Scalar>& rows, std::int64_t first_column, std::int64_t columns,
                            kernels::LongRows long_rows)
-    : rows_(rows.rows()), columns_(columns) {
+    : rows_(rows.rows()), columns_(columns), diagonal_(first_column) {
   static_assert(sizeof(std::size_t) == sizeof(std::int64_t));
   if (first_column != 0) {
     for (std::size_t at = 0; at < rows.columns.extent(0); ++at) rows.columns(at) += static_cast<int>(first_column);
@@ -81,7 +81,8 @@ void SellRows<Scalar>::apply(const Kokkos::Cuda& instance, Scalar alpha, Scalar 
                                       value_.data(),
                                       static_cast<std::int64_t>(long_row_.extent(0)),
                                       long_row_.data(),
-                                      long_begin_.data()};
+                                      long_begin_.data(),
+                                      diagonal_};
   const auto result = rows_of<Kernel, Scalar, Layout>(y.data(), rows_, y.width(), y.ld());
   kernels::spmmv(kernel_value(alpha), a, kernel_value(shift),
                  rows_of<const Kernel, const Scalar, XLayout>(x, columns_, y.width(), x_ld), kernel_value(beta), result,
@@ -111,7 +112,6 @@ void DeviceRows<Scalar>::apply(Scalar alpha, Scalar shift, const BlockVector<Sca
   ghost_rows_.template apply<RowMajor>(instance, alpha, Scalar(0), ghosts, x.width(), Scalar(1), y);
 }
 
-/// The shift takes a pass of its own: it belongs to X's rows, whose places differ with the ghosts before them.
 template <class Scalar>
 template <class Layout>
 void DeviceRows<Scalar>::apply_together(Scalar alpha, Scalar shift, const BlockVector<Scalar, Layout, Space>& x,
@@ -120,18 +120,16 @@ void DeviceRows<Scalar>::apply_together(Scalar alpha, Scalar shift, const BlockV
   const auto& instance = context.template execution_space<Space>();
   const Scalar* const ghosts = halo_.finish();
   if (halo_.ghosts() == 0) {
-    own_rows_.template apply<Layout>(instance, alpha, Scalar(0), x.data(), x.ld(), beta, y);
-  } else {
-    WorkspaceScope<Space> scope(context);
-    const std::int64_t count = (x.local_rows() + halo_.ghosts()) * x.width();
-    auto* const whole = scope.template take<Scalar>(static_cast<std::size_t>(count));
-    Kokkos::parallel_for(
-        "BlockVec::solvers::beside_ghosts",
-        Kokkos::RangePolicy<Kokkos::Cuda, Kokkos::IndexType<std::int64_t>>(instance, 0, count),
-        PutBesideGhosts<Scalar>{device_entries(x), ghosts, whole, ghosts_before_, x.local_rows(), x.width()});
-    own_rows_.template apply<RowMajor>(instance, alpha, Scalar(0), whole, x.width(), beta, y);
+    return own_rows_.template apply<Layout>(instance, alpha, shift, x.data(), x.ld(), beta, y);
   }
-  if (shift != Scalar(0)) axpby(-alpha * shift, x, Scalar(1), y);
+  WorkspaceScope<Space> scope(context);
+  const std::int64_t count = (x.local_rows() + halo_.ghosts()) * x.width();
+  auto* const whole = scope.template take<Scalar>(static_cast<std::size_t>(count));
+  Kokkos::parallel_for(
+      "BlockVec::solvers::beside_ghosts",
+      Kokkos::RangePolicy<Kokkos::Cuda, Kokkos::IndexType<std::int64_t>>(instance, 0, count),
+      PutBesideGhosts<Scalar>{device_entries(x), ghosts, whole, ghosts_before_, x.local_rows(), x.width()});
+  own_rows_.template apply<RowMajor>(instance, alpha, shift, whole, x.width(), beta, y);
 }
 
 #define BLOCKVEC_DEVICE_ROWS(Scalar)                                                                                  \

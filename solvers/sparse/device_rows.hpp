@@ -16,8 +16,8 @@ class SellRows {
   using Space = Kokkos::CudaSpace;
   using Kernel = typename ScalarTraits<Scalar>::Kernel;
 
-  /// Converts rows whose column numbers, `first_column` added, lie in [0, columns). Throws OutOfMemoryError naming the
-  /// bytes.
+  /// Converts rows whose column numbers, `first_column` added, lie in [0, columns): that of row 0's diagonal is 0
+  /// before. Throws OutOfMemoryError naming the bytes.
   SellRows(const CompressedRows<Scalar>& rows, std::int64_t first_column, std::int64_t columns,
            kernels::LongRows long_rows);
 
@@ -29,7 +29,7 @@ class SellRows {
   bool is_empty() const { return column_.extent(0) == 0; }
 
  private:
-  std::int64_t rows_, columns_;
+  std::int64_t rows_, columns_, diagonal_;
   Kokkos::View<std::int64_t*, Space> chunk_begin_;
   Kokkos::View<std::int32_t*, Space> row_;
   Kokkos::View<std::int32_t*, Space> column_;

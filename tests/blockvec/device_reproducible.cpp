@@ -67,9 +67,12 @@ TYPED_TEST(ReproducibleOnDevice, SumsHaveTheSameBitsOnAnyRanks) {
       const std::int64_t waits = context.waits();
       typename TestFixture::Products(context).add(v, w, s).add(w, w, g).reduce();
       if (context.communicator().size() == 1) {
-        EXPECT_EQ(context.waits() - waits, 1);
+        EXPECT_EQ(context.waits() - waits, 0);
       }
       inner_product(v, w, on_host);
+      if (context.communicator().size() == 1) {
+        EXPECT_EQ(context.waits() - waits, 1);
+      }
       inner_product_dd(v, w, {high, low});
       column_dots(v.columns(0, std::min(m, b)), w.columns(0, std::min(m, b)), dots.block(0, 1, 0, std::min(m, b)));
       column_norms(v, norms);

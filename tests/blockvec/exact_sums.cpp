@@ -2,8 +2,13 @@
 // with its threads.
 #include "blockvec/exact_sums.hpp"
 
+#include <algorithm>
 #include <blockvec/operations.hpp>
+#include <cmath>
+#include <cstring>
+#include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/support/host_teams.hpp"
@@ -37,50 +42,130 @@ class ExactSumsTest : public ::testing::Test {
     return a;
   }
 
-  /// V^H W, column by column, from the rows before `cut`, a multiple of share_rows, and those after it.
   template <std::size_t count>
-  static std::vector<std::complex<double>> product(const Block& v, const Block& w, std::int64_t cut) {
-    using Part = std::conditional_t<count == 4, detail::ExtendedSum<Entry>, detail::WideSum>;
-    const std::int64_t rows = v.local_rows();
-    const auto m = static_cast<int>(v.width()), b = static_cast<int>(w.width());
-    const bool gram = same_block(v, w);
-    const Run run{m > 8 ? 64 : 16};  // a thread for each column of a panel
-    const auto shares = static_cast<int>((rows + share_rows - 1) / share_rows);
-    const auto entries = static_cast<std::size_t>(m * b);
-    std::vector<detail::EntrySum<Entry, Part>> sums(entries * static_cast<std::size_t>(shares));
-    const auto sum = [&](std::int64_t begin, std::int64_t end) {
-      detail::sum_shares(rows_of(v, begin, end), rows_of(w, begin, end), gram, share_rows,
-                         static_cast<int>(begin / share_rows), shares, sums.data(), run);
-    };
-    sum(cut, rows);
-    sum(0, cut);
-    const detail::EntriesOfShares<Entry, Part> from{sums.data(), shares, m, b, gram, false};
-    std::vector<std::int64_t> largest(entries * parts), limbs(entries * parts * count);
-    run(from.entries(), detail::LargestOfShares<std::remove_const_t<decltype(from)>>{from, largest.data()});
-    run(from.entries(),
-        detail::LimbsOfShares<std::remove_const_t<decltype(from)>, count>{from, largest.data(), limbs.data()});
-    std::vector<std::complex<double>> result(entries);
-    for (std::size_t i = 0; i < entries; ++i) {
-      double part[2] = {};
-      for (std::size_t p = 0; p < parts; ++p) {
-        std::int64_t own[count];
-        std::copy_n(limbs.data() + (i * parts + p) * count, count, own);
-        const Limbs cutter(largest[i * parts + p]);
-        if constexpr (count == 4) {
-          double low = 0;
-          cutter.value(own, part[p], low);
-        } else {
-          part[p] = cutter.template value<double>(own);
+  using Part = std::conditional_t<count == Limbs::extended, detail::ExtendedSum<Entry>, detail::WideSum>;
+
+  /// A rank's rows, and the sums over their shares.
+  template <std::size_t count>
+  class Share {
+   public:
+    Share(const Block& v, const Block& w, std::int64_t begin, std::int64_t end)
+        : run_{v.width() > 8 ? 64 : 16},  // a thread for each column of a panel
+          sums_(static_cast<std::size_t>(v.width() * w.width() * shares_in(end - begin))),
+          from_{sums_.data(),
+                shares_in(end - begin),
+                static_cast<int>(v.width()),
+                static_cast<int>(w.width()),
+                same_block(v, w),
+                false} {
+      // The latter half first, as far as there are two.
+      const std::int64_t cut = begin + (end - begin) / 2 / share_rows * share_rows;
+      for (const auto& [first, last] : {std::pair(cut, end), std::pair(begin, cut)}) {
+        detail::sum_shares(rows_of(v, first, last), rows_of(w, first, last), from_.gram, share_rows,
+                           shares_in(first - begin), from_.shares, sums_.data(), run_);
+      }
+    }
+    Share(const Share&) = delete;
+    Share& operator=(const Share&) = delete;
+
+    /// What it tells the other ranks: its largest numbers and the limbs, as a device finds them.
+    void append_to(std::vector<std::int64_t>& numbers) const {
+      const std::size_t at = numbers.size(), real_numbers = static_cast<std::size_t>(from_.entries() * parts);
+      numbers.resize(at + real_numbers * (1 + count));
+      std::int64_t* const largest = numbers.data() + at;
+      run_(from_.entries(), detail::LargestOfShares<Entries>{from_, largest});
+      run_(from_.entries(), detail::LimbsOfShares<Entries, count>{from_, largest, largest + real_numbers});
+    }
+    /// visit(i, x) for the numbers that add up to real number i, and those of Gram matrices in all places.
+    template <class Visit>
+    void for_numbers(const Visit& visit) const {
+      for (int entry = 0; entry < from_.entries(); ++entry) {
+        double sign = 1;
+        const auto* const sums = from_.of_entry(entry, sign);
+        for (int part = 0; part < parts; ++part) {
+          for (int share = 0; share < from_.shares; ++share) {
+            const DoubleDouble sum = sums[share].part[part].sum();
+            const double factor = part == 0 ? 1 : sign;
+            visit(static_cast<std::size_t>(entry * parts + part), DoubleDouble{factor * sum.high, factor * sum.low});
+          }
         }
       }
-      result[i] = {part[0], part[1]};
     }
-    return result;
+
+   private:
+    using Entries = detail::EntriesOfShares<Entry, Part<count>>;
+    static int shares_in(std::int64_t rows) { return static_cast<int>((rows + share_rows - 1) / share_rows); }
+
+    Run run_;
+    std::vector<detail::EntrySum<Entry, Part<count>>> sums_;
+    Entries from_;
+  };
+
+  /// The real numbers of V^H W in high and low parts, as devices come to them: `cuts`, multiples of share_rows, are the
+  /// ends of the ranks' rows.
+  template <std::size_t count>
+  static std::vector<Real> product(const Block& v, const Block& w, std::vector<std::int64_t> cuts) {
+    cuts.push_back(v.local_rows());
+    const auto reals = static_cast<std::size_t>(v.width() * w.width()) * parts;
+    std::vector<std::int64_t> all;
+    std::int64_t begin = 0;
+    for (const std::int64_t cut : cuts) {
+      Share<count>(v, w, begin, cut).append_to(all);
+      begin = cut;
+    }
+    std::vector<Real> sums(2 * reals);
+    const detail::SumOfRanks<Real, count> sum{all.data(),
+                                              all.data() + reals,
+                                              static_cast<std::int64_t>(reals * (1 + count)),
+                                              static_cast<int>(cuts.size()),
+                                              sums.data(),
+                                              static_cast<std::int64_t>(reals)};
+    for (std::size_t i = 0; i < reals; ++i) sum(static_cast<std::int64_t>(i));
+    return sums;
+  }
+
+  /// The same as hosts do it, from the same sums over shares: the largest of all, then the limbs of one after the
+  /// other.
+  template <std::size_t count>
+  static std::vector<Real> on_host(const Block& v, const Block& w) {
+    const auto reals = static_cast<std::size_t>(v.width() * w.width()) * parts;
+    const Share<count> share(v, w, 0, v.local_rows());
+    std::vector<std::int64_t> largest(reals), limbs(count * reals);
+    share.for_numbers(
+        [&](std::size_t i, const DoubleDouble& x) { largest[i] = std::max(largest[i], magnitude_bits(x.high)); });
+    const auto of_number = [&](std::size_t i, const auto& body) {
+      std::int64_t own[count];
+      std::copy_n(limbs.data() + i * count, count, own);
+      body(Limbs(largest[i]), own);
+      std::copy_n(own, count, limbs.data() + i * count);
+    };
+    share.for_numbers([&](std::size_t i, const DoubleDouble& x) {
+      of_number(i, [&](const Limbs& cutter, std::int64_t(&own)[count]) {
+        cutter.add(x.high, own);
+        if constexpr (count == Limbs::extended) cutter.add(x.low, own);
+      });
+    });
+    std::vector<Real> sums(2 * reals);
+    for (std::size_t i = 0; i < reals; ++i) {
+      of_number(i, [&](const Limbs& cutter, std::int64_t(&own)[count]) {
+        if constexpr (count == Limbs::extended) {
+          cutter.value(own, sums[i], sums[i + reals]);
+        } else {
+          sums[i] = cutter.template value<Real>(own);
+        }
+      });
+    }
+    return sums;
+  }
+
+  static bool same_bits(const std::vector<Real>& x, const std::vector<Real>& y) {
+    return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(Real)) == 0;
   }
 };
 TYPED_TEST_SUITE(ExactSumsTest, testing::CasesIn<Kokkos::HostSpace>, testing::CaseName);
 
 TYPED_TEST(ExactSumsTest, AreTheProductsInWhateverOrder) {
+  using Scalar = typename TypeParam::Scalar;
   using Vector = typename TypeParam::Vector;
   const Context context = Context::self(1);
   for (const auto& [count, m, b] : {std::tuple{1, 1, 1}, {200, 2, 2}, {130, 3, 1}, {130, 34, 2}, {70, 1, 9}}) {
@@ -90,24 +175,113 @@ TYPED_TEST(ExactSumsTest, AreTheProductsInWhateverOrder) {
     const auto v = all.columns(0, m), w = all.columns(m + 1, m + 1 + b);
     for (const bool gram : {false, true}) {
       const auto& x = gram ? w : v;
-      const auto plain = this->template product<2>(x, w, 0), extended = this->template product<4>(x, w, 0);
-      const std::int64_t cut = count / 2 / 64 * 64;
-      EXPECT_TRUE(plain == (this->template product<2>(x, w, cut)));
-      EXPECT_TRUE(extended == (this->template product<4>(x, w, cut)));
+      const auto plain = this->template product<Limbs::plain>(x, w, {}),
+                 extended = this->template product<Limbs::extended>(x, w, {});
       const double bound = 2 * static_cast<double>(count) * std::numeric_limits<double>::epsilon();
+      const double at_the_end = 2 * static_cast<double>(count) * epsilon<Scalar>;  // where plain sums are rounded
       for (std::int64_t j = 0; j < b; ++j) {
         for (std::int64_t i = 0; i < x.width(); ++i) {
           std::complex<long double> expected = 0;
           for (std::int64_t row = 0; row < count; ++row) {
             expected += std::conj(testing::widened(x.view()(row, i))) * testing::widened(w.view()(row, j));
           }
-          const auto at = static_cast<std::size_t>(i + j * x.width());
-          EXPECT_LE(std::abs(std::complex<long double>(plain[at]) - expected), 64 * bound);
-          EXPECT_LE(std::abs(std::complex<long double>(extended[at]) - expected), bound);
+          constexpr auto reals = static_cast<std::size_t>(TestFixture::parts);
+          const auto at = static_cast<std::size_t>(i + j * x.width()) * reals;
+          const auto number = [&](const auto& sums, std::size_t first) {
+            return std::complex<long double>(sums[first], reals == 2 ? sums[first + 1] : 0);
+          };
+          EXPECT_LE(std::abs(number(plain, at) - expected), 64 * bound + at_the_end);
+          const auto both = number(extended, at) + number(extended, at + extended.size() / 2);
+          EXPECT_LE(std::abs(both - expected), bound + at_the_end * epsilon<Scalar>);
         }
       }
     }
   }
+}
+
+// Ranks of many, few and no rows, of rows that are zero, tiny beside those of others, or not finite.
+TYPED_TEST(ExactSumsTest, HaveTheHostsBitsOnAnyRanks) {
+  using Vector = typename TypeParam::Vector;
+  const Context context = Context::self(1);
+  constexpr std::int64_t count = 450, share = TestFixture::share_rows;
+  for (const double given : {1.0, 1e-7, 1e-18, 0.0, HUGE_VAL, std::nan("")}) {
+    const auto factor = static_cast<RealOf<typename TypeParam::Scalar>>(given);
+    SCOPED_TRACE("factor " + std::to_string(factor));
+    const Vector all(context, RowDistribution::uniform(count, context.communicator()), 5);
+    fill_random(all, 6);
+    for (std::int64_t row = share; row < 3 * share; ++row) {
+      for (std::int64_t j = 0; j < 4; ++j) all.view()(row, j) *= factor;
+    }
+    const auto v = all.columns(0, 3), w = all.columns(3, 5);
+    for (const bool gram : {false, true}) {
+      const auto& x = gram ? w : v;
+      const auto plain = this->template on_host<Limbs::plain>(x, w);
+      const auto extended = this->template on_host<Limbs::extended>(x, w);
+      EXPECT_EQ(std::isfinite(plain[0]), std::isfinite(factor));
+      for (const std::vector<std::int64_t>& cuts :
+           std::vector<std::vector<std::int64_t>>{{},
+                                                  {share},
+                                                  {share, 3 * share},
+                                                  {0, 0, 2 * share, 5 * share, 5 * share},
+                                                  {share, 2 * share, 3 * share}}) {
+        SCOPED_TRACE(std::to_string(cuts.size() + 1) + " ranks");
+        EXPECT_TRUE(this->same_bits(this->template product<Limbs::plain>(x, w, cuts), plain));
+        EXPECT_TRUE(this->same_bits(this->template product<Limbs::extended>(x, w, cuts), extended));
+      }
+    }
+  }
+}
+
+/// The sum of some numbers by limbs relative to the largest of them.
+template <std::size_t count>
+DoubleDouble sum_of(const std::vector<double>& numbers) {
+  std::int64_t largest = 0, limbs[count] = {};
+  for (const double x : numbers) largest = std::max(largest, magnitude_bits(x));
+  const Limbs cutter(largest);
+  for (const double x : numbers) cutter.add(x, limbs);
+  DoubleDouble sum{0, 0};
+  if constexpr (count == Limbs::extended) {
+    cutter.value(limbs, sum.high, sum.low);
+  } else {
+    sum.high = cutter.template value<double>(limbs);
+  }
+  return sum;
+}
+
+TEST(Limbs, HoldWhatTheySay) {
+  const double huge = std::numeric_limits<double>::max(), tiny = std::numeric_limits<double>::denorm_min();
+  const double eps = std::numeric_limits<double>::epsilon();
+  for (int exponent = -900; exponent <= 900; exponent += 37) {  // units change at multiples of 40
+    const auto x = [&](double value, int lower = 0) { return std::ldexp(value, exponent - lower); };
+    EXPECT_EQ(sum_of<Limbs::plain>({x(1), x(1, 79), x(-1)}).high, x(1, 79));
+    EXPECT_EQ(sum_of<Limbs::plain>({x(1), x(1, 53)}).high, x(1)) << "a tie goes to the even number";
+    EXPECT_EQ(sum_of<Limbs::plain>({x(1), x(1, 53), x(1, 79)}).high, x(1 + eps));
+    EXPECT_EQ(sum_of<Limbs::plain>({x(-1), x(-1, 53), x(1, 79)}).high, x(-1));
+    EXPECT_EQ(sum_of<Limbs::plain>({x(1.25), x(-1, 30), x(0.75)}).high, x(2 - std::ldexp(1.0, -30)));
+    EXPECT_EQ(sum_of<Limbs::extended>({x(1), x(1, 121), x(-1)}).high, x(1, 121));
+    const auto both = sum_of<Limbs::extended>({x(1), x(1, 60), x(-1, 105)});
+    EXPECT_EQ(both.high, x(1));
+    EXPECT_EQ(both.low, x(std::ldexp(1.0, -60) - std::ldexp(1.0, -105)));
+    const auto negative = sum_of<Limbs::extended>({x(-1), x(1, 41), x(1, 100)});
+    EXPECT_EQ(negative.high, x(-1 + std::ldexp(1.0, -41)));
+    EXPECT_EQ(negative.low, x(1, 100));
+  }
+  EXPECT_EQ(sum_of<Limbs::plain>({tiny, tiny, tiny}).high, 3 * tiny);
+  EXPECT_EQ(sum_of<Limbs::plain>({huge, huge, -huge, tiny}).high, huge);
+  EXPECT_EQ(sum_of<Limbs::plain>({}).high, 0);
+  // As many as there may be.
+  std::int64_t limbs[Limbs::plain] = {};
+  const double most = 1 - eps / 2;
+  const Limbs cutter(magnitude_bits(most));
+  for (std::int64_t i = 0; i < Limbs::most_terms; ++i) cutter.add(-most, limbs);
+  EXPECT_EQ(cutter.value<double>(limbs), -most * static_cast<double>(Limbs::most_terms));
+  std::int64_t many[Limbs::extended] = {};
+  for (std::int64_t i = 0; i < Limbs::most_terms; ++i) cutter.add(-most, many);
+  double high = 0, low = 0;
+  cutter.value(many, high, low);
+  const double terms = static_cast<double>(Limbs::most_terms);
+  EXPECT_EQ(high, -most * terms);
+  EXPECT_EQ(low, std::fma(-most, terms, most * terms));
 }
 
 }  // namespace

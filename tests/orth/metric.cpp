@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <blockvec/operations.hpp>
 #include <limits>
+#include <span>
 
 #include "tests/orth/support.hpp"
 
@@ -285,12 +286,49 @@ TYPED_TEST(MetricTest, StepsOfASweepAreOnePass) {
     options.adaptive = false;
     const auto result =
         orth::Orthogonalizer(this->context, options).project_and_normalize(v, w, nullptr, nullptr, &metric);
-    // Lengths at first; then twice products of V and W with B W, and a change of W, and of B W where B V is at hand.
-    // Then B Q is looked at.
-    const std::int64_t words =
-        2 * b + 2 * ((m + b) + 2 * b) + (has_images ? 4 : 2) * (m + 2 * b) + (has_images ? b : 0);
+    // W's lengths at first; then twice products of V, W and B W with B W, and a change of W, and of B W where B V is at
+    // hand. Then B Q is looked at.
+    const std::int64_t words = b + 2 * (m + 2 * b) + (has_images ? 4 : 2) * (m + 2 * b) + (has_images ? b : 0);
     EXPECT_EQ(result.passes * b, static_cast<double>(words)) << result.describe();
     EXPECT_LE(this->b_loss(join(v_given, collect(w))), 3 * rounding_loss<Scalar>(m + b));
+  }
+}
+
+// Wherever V, W and their images lie, in one block vector or each in one of its own, and on devices as their kernels
+// take them.
+TYPED_TEST(MetricTest, WordsAreThoseOfProductsAndChanges) {
+  using Scalar = typename TestFixture::ScalarType;
+  const auto values = this->b_orthonormal(m + b);
+  for (const bool together : {false, true}) {
+    for (const bool has_images : {false, true}) {
+      SCOPED_TRACE(std::string(together ? "one block vector" : "several") + (has_images ? ", images at hand" : ""));
+      const auto all = this->tall(values, "[V W]"), images = this->tall(mass * values, "B [V W]");
+      const typename TestFixture::Tall v = together ? all.columns(0, m) : this->tall(columns_of(values, 0, m), "V"),
+                                       w = all.columns(m, m + b);
+      const typename TestFixture::Tall bv = images.columns(0, m),
+                                       bw = together ? images.columns(m, m + b)
+                                                     : this->tall(columns_of(values, m, m + b), "B W");
+      auto metric = this->metric_of(mass);
+      if (has_images) {
+        metric.image_of_basis = bv;
+        metric.image_of_block = bw;
+      }
+      auto options = orth::parse_options("pipi+/cholqr2");
+      options.adaptive = false;
+      const auto result =
+          orth::Orthogonalizer(this->context, options).project_and_normalize(v, w, nullptr, nullptr, &metric);
+      const typename TestFixture::Tall left[] = {together ? v.joined(w) : v, w};
+      const std::span<const typename TestFixture::Tall> beside(left, together ? 1 : 2), basis(&v, 1),
+          image_of_basis(&bv, 1);
+      const std::int64_t products = sweep_words(beside, bw, {.forms_p = true, .forms_g = true}),
+                         change = sweep_words(basis, w, {.subtracts = true, .applies = true}),
+                         change_of_image = sweep_words(image_of_basis, bw, {.subtracts = true, .applies = true});
+      // Of one product after the other: V^H B W, W^H B W and (B W)^H B W.
+      EXPECT_LE(products, (m + b) + 2 * b + b);
+      const std::int64_t words = b + 2 * (products + change) + (has_images ? 2 * change_of_image + b : 0);
+      EXPECT_EQ(result.passes * b, static_cast<double>(words)) << result.describe();
+      EXPECT_LE(this->b_loss(join(columns_of(values, 0, m), collect(w))), 3 * rounding_loss<Scalar>(m + b));
+    }
   }
 }
 

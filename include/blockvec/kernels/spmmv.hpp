@@ -43,6 +43,7 @@ struct SellMatrix {
   std::int64_t long_rows = 0;
   const std::int32_t* long_row = nullptr;    ///< which rows these are
   const std::int64_t* long_begin = nullptr;  ///< long_rows + 1 positions in `column` and `value`
+  std::int64_t diagonal = 0;                 ///< the column to which the shift of row 0 belongs
 
   std::int64_t chunks() const { return (rows + sell_chunk - 1) / sell_chunk; }
 };
@@ -97,8 +98,9 @@ double spmmv_bytes(std::int64_t rows, std::int64_t columns, std::int64_t entries
 
 /// Y = alpha (A - shift) X + beta Z on the current CUDA device. A, X, Z and Y are in device memory. In libraries that
 /// were built with CUDA, as BLOCKVEC_HAVE_CUDA says.
-/// A is rows x columns, X columns x width, Z and Y rows x width, with any leading dimensions. Z and Y have one layout, X
-/// may have another. Z may be Y; X is apart from Y. The shift belongs to entries (i, i). A recurrence of Chebyshev polynomials is one call.
+/// A is rows x columns, X columns x width, Z and Y rows x width, with any leading dimensions. Z and Y have one layout,
+/// X may have another. Z may be Y; X is apart from Y. The shift belongs to entries (i, A.diagonal + i). A recurrence of
+/// Chebyshev polynomials is one call.
 /// alpha = 0 never reads A and X; beta = 0 never reads Z.
 /// Cost: one pass over A, X, Z and Y; more than 128 bytes of a row are computed in turn, with A read again for each
 /// 128. Nothing is allocated, the host does not wait, and a CUDA graph can capture the call. The same call gives the

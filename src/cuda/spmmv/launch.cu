@@ -73,6 +73,7 @@ class SpmmvLaunch {
     p.z = reals(z.data);
     p.y = reals(y.data);
     strides(x, p.x_row, p.x_column);
+    p.diagonal_x = p.x + a.diagonal * p.x_row;
     strides(z, p.z_row, p.z_column);
     strides(y, p.y_row, p.y_column);
     put(p.alpha, alpha);

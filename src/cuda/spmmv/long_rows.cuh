@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(long_rows_threads) long_rows_kernel(SparseProd
   if (thread >= columns || !has_column) return;
   sum[0] = sums[thread];
   const std::int64_t row = __ldg(p.long_row + blockIdx.x);
-  finish<false>(p, sum, p.x + row * p.x_row + first * p.x_column, p.z + row * p.z_row + first * p.z_column,
+  finish<false>(p, sum, p.diagonal_x + row * p.x_row + first * p.x_column, p.z + row * p.z_row + first * p.z_column,
                 p.y + row * p.y_row + first * p.y_column);
 }
 

@@ -19,6 +19,7 @@ struct SparseProduct {
   std::int64_t chunks, rows;
   int width;
   const Real* x;
+  const Real* diagonal_x;  ///< the row of X that the shift of row 0 takes
   const Real* z;
   Real* y;
   std::int64_t x_row, x_column;  ///< strides
@@ -36,7 +37,7 @@ struct SparseProduct {
   }
 };
 
-/// Turns sums of `vector` neighbouring columns, which stand at x, z and y, into results, and writes them.
+/// Turns sums of `vector` neighbouring columns, whose shift, Z and Y stand at x, z and y, into results, and writes them.
 template <bool whole, int vector, class Real, int parts>
 __device__ inline void finish(const SparseProduct<Real>& p, Scalar<Real, parts> (&sum)[vector], const Real* x,
                               const Real* z, Real* y) {

@@ -90,8 +90,8 @@ __global__ void __launch_bounds__(sell_threads, 4) sell_kernel(SparseProduct<Rea
   for (int pass = 0; pass < passes; ++pass) {
     const std::int64_t row = p.row_at(chunk * 32 + first_row + pass * (32 / lanes) + row_of_pass);
     if (row < 0 || !has_column) continue;
-    finish<whole>(p, sum[pass], x + row * p.x_row, p.z + row * p.z_row + first_column * parts,
-                  p.y + row * p.y_row + first_column * parts);
+    finish<whole>(p, sum[pass], p.diagonal_x + row * p.x_row + first_column * parts,
+                  p.z + row * p.z_row + first_column * parts, p.y + row * p.y_row + first_column * parts);
   }
 }
 

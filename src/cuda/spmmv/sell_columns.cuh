@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(sell_columns_threads) sell_columns_kernel(Spar
 #pragma unroll
   for (int v = 0; v < count; ++v) {
     if (first + v >= p.width) continue;
-    finish<false>(p, sum[v], p.x + row * p.x_row + (first + v) * p.x_column,
+    finish<false>(p, sum[v], p.diagonal_x + row * p.x_row + (first + v) * p.x_column,
                   p.z + row * p.z_row + (first + v) * p.z_column, p.y + row * p.y_row + (first + v) * p.y_column);
   }
 }

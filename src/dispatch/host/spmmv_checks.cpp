@@ -37,7 +37,10 @@ void check_spmmv(const SparseOperand& a, bool shifts, const Operand& x, bool rea
     }
   };
   check_result(y);
-  if (shifts && a.rows > a.columns) fail(shape(a) + ": expected at least as many columns as rows for a shift");
+  if (shifts && (a.diagonal < 0 || a.rows > a.columns - a.diagonal)) {
+    fail(shape(a) + ": expected at least as many columns as rows for a shift" +
+         (a.diagonal == 0 ? "" : ", from column " + std::to_string(a.diagonal) + " on"));
+  }
   if (overlap(x, y)) fail(shape(y) + " and " + shape(x) + " share memory: expected Y apart from X");
   if (!reads_z) return;
   check_operand("spmmv", z);

@@ -186,6 +186,38 @@ TYPED_TEST(CudaSpmmv, AgreesForLongAndWideBlocks) {
   }
 }
 
+// The same bits wherever the columns of a row's diagonal begin.
+TYPED_TEST(CudaSpmmv, TheShiftBelongsToTheDiagonal) {
+  using T = TypeParam;
+  constexpr std::int64_t rows = 203, columns = 231, before = 60;
+  for (const Pattern pattern : patterns) {
+    const auto a = random_sparse<T>(rows, columns, pattern);
+    auto moved = a;
+    moved.columns += before;
+    for (std::int32_t& column : moved.column) column += static_cast<std::int32_t>(before);
+    const OnDeviceSparse<T> device_a(a), device_moved(moved);
+    SellMatrix<T> view = device_moved.view();
+    view.diagonal = before;
+    for (const std::int64_t width : {1, 3, 8, 40}) {
+      for (const Place& place : places) {
+        const Factors<T> f = factors<T>()[1];
+        Blocks<T> b(rows, columns + before, width, place), moved_b(rows, columns + before, width, place);
+        auto x = b.device_x.view();  // without the first rows
+        x.data += before * (x.layout == Layout::row_major ? x.ld : 1);
+        x.rows = columns;
+        spmmv<T>(f.alpha, device_a.view(), f.shift, x, f.beta, b.device_z.view(), b.device_y.view(), nullptr);
+        spmmv<T>(f.alpha, view, f.shift, moved_b.device_x.view(), f.beta, moved_b.device_z.view(),
+                 moved_b.device_y.view(), nullptr);
+        b.device_y.download();
+        moved_b.device_y.download();
+        for (std::int64_t i = 0; i < rows; ++i) {
+          for (std::int64_t j = 0; j < width; ++j) ASSERT_EQ(b.y(i, j), moved_b.y(i, j)) << i << ", " << j;
+        }
+      }
+    }
+  }
+}
+
 // Complex numbers need to stand at multiples of a real number of 8 bytes only.
 TEST_F(OnDevice, SpmmvTakesComplexNumbersAtOddMultiplesOf8Bytes) {
   using T = std::complex<double>;
@@ -353,6 +385,8 @@ TEST(CudaSpmmvArguments, AreChecked) {
   rejects(a, x, with(z, [&](auto& m) { m.data = y.data + 8; }), y);
   rejects(a, x, z, with(y, [](auto& m) { m.columns = 9; }));
   rejects(a, x, z, with(y, [&](auto& m) { m.data = x.data + 8; }));
+  rejects(with(a, [](auto& m) { m.diagonal = 11; }), x, z, y, 1.0);
+  rejects(with(a, [](auto& m) { m.diagonal = -1; }), x, z, y, 1.0);
   rejects(with(a, [](auto& m) { m.rows = 51; }), x, with(z, [](auto& m) { m.rows = 51; }),
           with(y, [](auto& m) { m.rows = 51; }), 1.0);
   const Matrix<std::complex<double>> columns{nullptr, 0, 4, 0, Layout::column_major};
