@@ -86,7 +86,9 @@ class JacobiDavidsonSearch {
     if (locked_ < options_.wanted) return false;
     if (small_.x() == 0 || locked_ == locked_at_most()) return true;
     const double above = static_cast<double>(small_.theta().front()) - static_cast<double>(last_wanted());
-    return above >= -same() && next_error() <= std::max(same(), above / 10);
+    // A column that is on its way down may look like an eigenvector of a higher level for a while.
+    const double settled = std::sqrt(options_.tolerance) * static_cast<double>(pencil_.norm_a);
+    return above >= -same() && next_error() <= std::max(same(), std::min(above / 10, settled));
   }
   /// A few pairs more than wanted have room: of those that come to light late, some are lower than others.
   std::int64_t locked_at_most() const { return std::min(options_.wanted + 2 * options_.block, pencil_.dimensions()); }
