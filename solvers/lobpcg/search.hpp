@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "solvers/counted_operator.hpp"
-#include "solvers/lobpcg/progress.hpp"
+#include "solvers/progress.hpp"
 #include "solvers/lobpcg/subspace_problem.hpp"
 #include "solvers/problem_vectors.hpp"
 #include "solvers/spectrum_bounds.hpp"
@@ -82,6 +82,7 @@ class LobpcgSearch {
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr int most_refinements = 3;
+  static constexpr std::int64_t patience = 200;  // iterations
   static constexpr std::int64_t steps_for_norms = 12, steps_for_definiteness = 30;
 
   const Context& context() const { return problem_.a.context(); }
@@ -343,7 +344,7 @@ class LobpcgSearch {
   CountedOperator<Vector> apply_;
   std::int64_t columns_;  // of X and of what is locked
   PreconditionerTrial trial_;
-  Stagnation stagnation_;
+  Stagnation stagnation_{patience};
   Stopping stopping_;
   Vector deflation_, b_deflation_;
   Vector basis_, image_, b_image_;
