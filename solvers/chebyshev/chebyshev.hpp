@@ -17,7 +17,8 @@ Result<Vector> chebyshev_subspace(const Problem<Vector>& problem, const Chebyshe
         "chebyshev: a problem A x = theta B x would need B^-1 in the filter; lobpcg solves it with products of B "
         "alone");
   }
-  const ChebyshevOptions filled = checked(options, problem.a.rows().global_rows(), problem.deflation.width());
+  const ChebyshevOptions filled = checked(options, is_host_space<typename Vector::Space> ? 16 : 64,
+                                          problem.a.rows().global_rows(), problem.deflation.width());
   return ChebyshevSearch<Vector>(problem, filled, observer).solve();
 }
 

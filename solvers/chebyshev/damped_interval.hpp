@@ -37,26 +37,33 @@ struct DampedInterval {
   }
 };
 
-/// The least part of the spectrum's width that a filter of the greatest degree can use: it raises what lies so far
-/// below the cut tenfold.
+/// Filters of higher degrees than this would rest on a cut that is not known well enough, except where it lies so near
+/// that they are too weak.
+inline constexpr int usual_degree = 100;
+/// How far one filter raises the last wanted eigenvalue at least, if its degree may be so high.
+inline constexpr int least_gain = 10;
+
+/// The least distance from the cut, in widths of the spectrum, at which a filter of this degree has the least gain.
 template <class Real>
-Real least_gap(int most_degree) {
-  const Real t = chebyshev_inverse(most_degree, Real(10));
+Real least_gap(int degree) {
+  const Real t = chebyshev_inverse(degree, Real(least_gain));
   return (t - 1) / (t + 1);
 }
 
 /// The interval as Ritz values of the iterated columns tell it. The cut is the largest of them, which nears the first
 /// eigenvalue for which there is no column, from above. But where these columns all lie in one level that is wider than
-/// they, nothing in the level would be raised above the rest: so the cut keeps a clear distance from the last wanted
-/// value. This distance becomes smaller while the residuals do not fall, since the level may be several close ones.
+/// they, nothing in the level would be raised above the rest: then the cut stays clear of the last wanted value. This
+/// distance becomes smaller where the residuals do not fall, since the level may be several close ones.
 template <class Real>
 class IntervalChoice {
  public:
   IntervalChoice() = default;
-  IntervalChoice(const DampedInterval<Real>& first, int most_degree)
-      : interval_(first), clear_(least_gap<Real>(most_degree) * (first.top - first.lowest)) {}
+  explicit IntervalChoice(const DampedInterval<Real>& first)
+      : interval_(first), clear_(least_gap<Real>(usual_degree) * (first.top - first.lowest)) {}
 
   const DampedInterval<Real>& interval() const { return interval_; }
+  /// Whether Ritz values tell where eigenvalues lie. Early ones do not, of vectors that have everything in them.
+  bool is_sound() const { return is_sound_; }
 
   /// Ritz values, ascending, and residual norms of all columns; fall: by how many decades the residuals of the wanted
   /// ones have become smaller.
@@ -66,13 +73,17 @@ class IntervalChoice {
     lowest = std::min(lowest, values.front());
     if (largest > top) top = largest + residuals.back();  // an eigenvalue above what was taken for the top
     const bool is_slow = fall < least_fall;
-    if (is_kept_clear_ && is_slow) clear_ /= 8;
-    cut = std::min(cut, largest);
-    // Early Ritz values, of vectors that have everything in them, do not show that the cut is too low.
-    const bool is_sound = residuals[wanted - 1] < (last - lowest) / 10;
-    if (cut < last + clear_ && (is_slow || is_sound)) cut = largest;
-    is_kept_clear_ = last <= cut && cut < last + clear_;
-    if (is_kept_clear_) cut = last + clear_;
+    const Real finest = least_gap<Real>(usual_degree) * (top - lowest);
+    is_sound_ = residuals[wanted - 1] < std::max(last - lowest, finest) / 10;
+    if (largest > last + clear_) {
+      cut = std::min(cut, largest);
+      if (cut < last + clear_ && (is_slow || is_sound_)) cut = largest;
+    } else if (is_slow) {
+      clear_ = std::max<Real>(cut - last, 0) / 8;
+      cut = last + clear_;
+    } else if (is_sound_) {
+      cut = std::max(cut, last + clear_);
+    }
     cut = std::min(cut, top);
   }
 
@@ -80,8 +91,8 @@ class IntervalChoice {
   static constexpr double least_fall = 0.3;
 
   DampedInterval<Real> interval_{};
-  Real clear_ = 0;
-  bool is_kept_clear_ = false;
+  bool is_sound_ = false;
+  Real clear_ = 0;  // of the last wanted value at least this
 };
 
 }  // namespace blockvec::solvers

@@ -6,7 +6,8 @@
 
 namespace blockvec::solvers {
 
-ChebyshevOptions checked(ChebyshevOptions options, std::int64_t rows, std::int64_t deflated) {
+ChebyshevOptions checked(ChebyshevOptions options, std::int64_t filter_width, std::int64_t rows,
+                         std::int64_t deflated) {
   const std::int64_t left = rows - deflated;
   if (rows < 1) throw InputError("chebyshev: the matrix has no rows");
   if (options.wanted < 1 || options.wanted > left) {
@@ -25,8 +26,11 @@ ChebyshevOptions checked(ChebyshevOptions options, std::int64_t rows, std::int64
   };
   require_degree(options.first_degree, ChebyshevOptions::automatic_degree);
   require_degree(options.most_degree, 2);
+  if (options.filter_width < ChebyshevOptions::automatic_width)
+    throw InputError(fmt::format("chebyshev: a filter cannot have {} columns", options.filter_width));
   if (options.extra == ChebyshevOptions::automatic_extra) options.extra = std::max<std::int64_t>(4, options.wanted / 5);
   options.extra = std::min(options.extra, left - options.wanted);
+  if (options.filter_width == ChebyshevOptions::automatic_width) options.filter_width = filter_width;
   options.first_degree = std::min(options.first_degree, options.most_degree);
   return options;
 }

@@ -59,7 +59,7 @@ Result<Vector> ChebyshevSearch<Vector>::finish() {
   result.starts = columns_;
   result.applications = applications_;
   result.reductions = reductions();
-  result.filter_degree = degrees_.empty() ? 0 : degrees_.front();
+  result.filter_degree = highest_degree();
   result.seconds = seconds();
   result.history = history_;
   return result;

@@ -24,7 +24,7 @@
 namespace blockvec::solvers {
 
 /// The loop of Chebyshev-filtered subspace iteration, in terms of sign * A, whose lower end is the wanted one. Tall
-/// data: X, k columns, those that are locked in front; as many for A X, or the residuals; as many for the filter. The
+/// data: X, k columns, those that are locked in front; as many for A X, or the residuals; a few for the filter. The
 /// constructor allocates them.
 template <class Vector>
 class ChebyshevSearch {
@@ -46,7 +46,7 @@ class ChebyshevSearch {
         deflation_(orthonormal_copy(problem.deflation, options.orth)),
         x_(context(), a_.rows(), columns_, "X"),
         residual_(context(), a_.rows(), columns_, "A X"),
-        spare_(context(), a_.rows(), columns_, "filtered X"),
+        filtered_(context(), a_.rows(), 2 * std::min(columns_, options_.filter_width), "filtered X"),
         values_(index(columns_)),
         residuals_(index(columns_)),
         stopping_(context().communicator(), observer),
@@ -70,7 +70,7 @@ class ChebyshevSearch {
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr int most_refinements = 3;
-  static constexpr std::int64_t patience = 20;  // iterations
+  static constexpr std::int64_t patience = 12;  // iterations
 
   const Context& context() const { return a_.context(); }
   static std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
@@ -87,25 +87,26 @@ class ChebyshevSearch {
     applications_ += look.applications;
     norm_ = look.norm();
     const std::int64_t n = x_.global_rows();
-    const Real cut = look.place_of(columns_ + columns_ / 2 + deflation_.width(), n);
+    // Above the lowest Ritz value, which may stand for a level of any number of copies.
+    const Real next = look.values[std::min<std::size_t>(1, look.values.size() - 1)];
+    const Real cut = std::max(look.place_of(columns_ + columns_ / 2 + deflation_.width(), n),
+                              look.values.front() + (next - look.values.front()) / 2);
     last_wanted_ = look.place_of(options_.wanted + deflation_.width(), n);
-    choice_ = IntervalChoice<Real>({look.values.front(), cut, look.top}, options_.most_degree);
+    choice_ = IntervalChoice<Real>({look.values.front(), cut, look.top});
     fill_random(x_, options_.seed);
     // The last columns stay random, so that nothing is missed that the initial vectors lack.
     const std::int64_t given = std::min(initial_.width(), options_.wanted);
     if (given > 0) copy(initial_.columns(0, given), x_.columns(0, given));
     is_whole_space_ = columns_ == x_.global_rows() - deflation_.width();
-    const bool is_filtered = given == 0 && !is_whole_space_ && choice_.interval().half_width() > 0;
+    const bool is_filtered =
+        options_.max_iterations > 0 && given == 0 && !is_whole_space_ && choice_.interval().half_width() > 0;
     if (!is_filtered || deflation_.width() > 0) orthonormalize(options_.orth);
     if (!trouble_.empty()) return;
     if (is_filtered) {
-      degrees_.assign(index(columns_), first_degree());
-      applications_ += chebyshev_filter(a_, sign_, choice_.interval(), degrees_, x_, residual_, false);
-      is_filtered_ = true;
-      orthonormalize(method_for(filtered_condition(false)));
-      ++iterations_;
+      step(false);
+    } else {
+      rayleigh_ritz();
     }
-    if (trouble_.empty()) rayleigh_ritz();
   }
 
   void iterate() {
@@ -113,7 +114,7 @@ class ChebyshevSearch {
       const double before = fallen_to_;
       lock();
       const auto errors = wanted_errors();
-      fallen_to_ = log_error(errors, options_.tolerance);
+      fallen_to_ = log_error(errors, options_.tolerance / 4);
       stagnation_.see(fallen_to_);
       observe();
       if (all_locked() || stopping_.is_asked() || iterations_ >= options_.max_iterations || stagnation_.is_complete()) {
@@ -123,8 +124,7 @@ class ChebyshevSearch {
       const auto open = std::max<std::int64_t>(1, options_.wanted - locked_);
       const double fall = (before - fallen_to_) * static_cast<double>(options_.wanted) / static_cast<double>(open);
       choice_.see(values_, residuals_, index(options_.wanted), fall);
-      step();
-      ++iterations_;
+      step(true);
     }
   }
 
@@ -141,26 +141,26 @@ class ChebyshevSearch {
     while (locked_ < options_.wanted && error(locked_) <= options_.tolerance / 2) ++locked_;
   }
 
-  /// The even degree of each active column: what brings its residual to a third of the tolerance; of several
-  /// iterations, when this is more than one filter may have, an equal share. Extra columns have the last wanted one's.
+  /// The even degree of each active column: what brings its residual to a third of the tolerance. Extra columns have
+  /// the last wanted one's.
   void choose_degrees() {
     const auto& interval = choice_.interval();
+    int most = std::min(usual_degree, options_.most_degree);
+    if (choice_.is_sound()) {
+      const Real last = values_[index(options_.wanted - 1)];
+      most = std::max(most, interval.degree_for(last, Real(least_gain), options_.most_degree));
+    }
     degrees_.clear();
     for (std::int64_t j = locked_; j < columns_; ++j) {
-      if (j >= options_.wanted) {
+      if (!is_filtered_) {
+        degrees_.push_back(first_degree());
+      } else if (j < options_.wanted) {
+        const auto gain = static_cast<Real>(std::max(1., error(j) / (options_.tolerance / 3)));
+        degrees_.push_back(interval.degree_for(values_[index(j)], gain, most));
+      } else {
         degrees_.push_back(degrees_.back());
-        continue;
       }
-      const auto gain = static_cast<Real>(std::max(1., error(j) / (options_.tolerance / 3)));
-      degrees_.push_back(is_filtered_ ? interval.degree_for(values_[index(j)], gain, options_.most_degree)
-                                      : first_degree());
     }
-    order_.resize(degrees_.size());
-    std::iota(order_.begin(), order_.end(), 0);
-    std::stable_sort(order_.begin(), order_.end(),
-                     [&](std::int64_t i, std::int64_t j) { return degrees_[index(i)] > degrees_[index(j)]; });
-    const std::vector<int> unsorted = degrees_;
-    for (std::size_t i = 0; i < order_.size(); ++i) degrees_[i] = unsorted[index(order_[i])];
   }
 
   /// Of random columns. Where it is to be chosen: the last wanted eigenvector comes to stand out of all others.
@@ -170,35 +170,52 @@ class ChebyshevSearch {
       return interval.degree_for(interval.cut, std::numeric_limits<Real>::max(), options_.first_degree);
     }
     const Real others = std::sqrt(static_cast<Real>(x_.global_rows()) / static_cast<Real>(columns_));
-    return interval.degree_for(last_wanted_, 50 * others, options_.most_degree);
+    return interval.degree_for(last_wanted_, 50 * others, std::min(usual_degree, options_.most_degree));
   }
 
-  /// X <- Ritz vectors of what the filter makes of X. The filter begins with the residuals, which tell A X, so that
-  /// this costs no product.
-  void step() {
-    const auto& interval = choice_.interval();
-    if (!(interval.half_width() > 0)) return rayleigh_ritz();
-    choose_degrees();
-    const std::int64_t k = active();
-    const Vector x = active_of(x_), r = active_of(residual_), v = spare_.columns(0, k);
-    const Real condition = filtered_condition(true);
-    gather_columns(x, order_, v);
-    gather_columns(r, order_, x);
-    // T_1 of A X = R + X diag(theta), over T_1 of the lowest.
-    WorkspaceScope<Space> scope(context());
-    const auto factors = SmallMatrix<Scalar, Space>::scratch(scope, 1, k);
-    HostMatrix<Scalar> host("BlockVec::solvers::factors", 1, index(k));
-    const Real t = interval.place(interval.lowest);
-    for (std::size_t j = 0; j < order_.size(); ++j) {
-      host(0, j) = Scalar(interval.place(values_[index(locked_ + order_[j])]) / t);
+  /// X <- Ritz vectors of what the filter makes of X; has_pairs: X are Ritz vectors, with residuals.
+  void step(bool has_pairs) {
+    ++iterations_;
+    if (choice_.interval().half_width() > 0) {
+      choose_degrees();
+      const Real condition = filtered_condition(has_pairs);
+      for (std::int64_t begin = locked_; begin < columns_; begin += options_.filter_width) {
+        filter(begin, std::min(begin + options_.filter_width, columns_), has_pairs);
+      }
+      is_filtered_ = true;
+      orthonormalize(method_for(condition));
     }
-    factors.from_host(host);
-    axpby_columns(factors, v, Scalar(-1 / (t * interval.half_width())), x);
-    applications_ += chebyshev_filter(a_, sign_, interval, degrees_, v, x, true);
-    is_filtered_ = true;
-    copy(v, x);
-    orthonormalize(method_for(condition));
     if (trouble_.empty()) rayleigh_ritz();
+  }
+
+  /// These columns of X go through the filter, in order of their degrees. It begins with the residuals, which tell
+  /// A X = R + X diag(theta), so that this costs no product.
+  void filter(std::int64_t begin, std::int64_t end, bool has_pairs) {
+    const auto& interval = choice_.interval();
+    const std::int64_t width = end - begin;
+    const Vector x = x_.columns(begin, end), even = filtered_.columns(0, width);
+    const Vector odd = filtered_.columns(filtered_.width() / 2, filtered_.width() / 2 + width);
+    const auto degree = [&](std::int64_t i) { return degrees_[index(begin - locked_ + i)]; };
+    std::vector<std::int64_t> order(index(width));
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](auto i, auto j) { return degree(i) > degree(j); });
+    std::vector<int> degrees;
+    for (const std::int64_t i : order) degrees.push_back(degree(i));
+    gather_columns(x, order, even);
+    if (has_pairs) {
+      gather_columns(residual_.columns(begin, end), order, odd);
+      WorkspaceScope<Space> scope(context());
+      const auto factors = SmallMatrix<Scalar, Space>::scratch(scope, 1, width);
+      HostMatrix<Scalar> host("BlockVec::solvers::factors", 1, index(width));
+      const Real t = interval.place(interval.lowest);
+      for (std::size_t i = 0; i < order.size(); ++i) {
+        host(0, i) = Scalar(interval.place(values_[index(begin + order[i])]) / t);
+      }
+      factors.from_host(host);
+      axpby_columns(factors, even, Scalar(-1 / (t * interval.half_width())), odd);
+    }
+    applications_ += chebyshev_filter(a_, sign_, interval, degrees, even, odd, has_pairs);
+    copy(even, x);
   }
 
   /// About the condition of the filtered block with columns of unit length: how far the lowest eigenvector grows in a
@@ -209,8 +226,8 @@ class ChebyshevSearch {
     const Real t_lowest = interval.place(interval.lowest);
     if (!has_pairs) return chebyshev(degrees_.front(), t_lowest);
     Real condition = 1;
-    for (std::size_t i = 0; i < order_.size(); ++i) {
-      const auto j = index(locked_ + order_[i]);
+    for (std::size_t i = 0; i < degrees_.size(); ++i) {
+      const auto j = index(locked_) + i;
       const Real distance = values_[j] - interval.lowest;
       const Real share = residuals_[j] < distance ? residuals_[j] / distance : Real(1);
       const Real growth = chebyshev(degrees_[i], t_lowest) /
@@ -281,7 +298,7 @@ class ChebyshevSearch {
     step.seconds = seconds();
     step.reductions = reductions();
     step.applications = applications_;
-    step.filter_degree = degrees_.empty() ? 0 : degrees_.front();
+    step.filter_degree = highest_degree();
     for (std::int64_t j = 0; j < options_.wanted; ++j) step.residuals.push_back(residual_of(j));
     for (std::int64_t j = 0; j < locked_; ++j) {
       step.eigenvalues.push_back(static_cast<double>(sign_ * values_[index(j)]));
@@ -290,6 +307,7 @@ class ChebyshevSearch {
     history_.push_back(step);
     stopping_.see(history_.back(), false);
   }
+  int highest_degree() const { return degrees_.empty() ? 0 : *std::max_element(degrees_.begin(), degrees_.end()); }
   double residual_of(std::int64_t j) const { return static_cast<double>(residuals_[index(j)]); }
 
   // The result: solvers/chebyshev/result.hpp.
@@ -308,7 +326,7 @@ class ChebyshevSearch {
   CountedOperator<Vector> apply_;
   std::int64_t columns_;
   Vector deflation_;
-  Vector x_, residual_, spare_;
+  Vector x_, residual_, filtered_;
   std::vector<Real> values_, residuals_;  // of all columns
   Real norm_ = 0, last_wanted_ = 0;
   IntervalChoice<Real> choice_;
@@ -316,8 +334,7 @@ class ChebyshevSearch {
   Stopping stopping_;
 
   std::int64_t locked_ = 0;
-  std::vector<int> degrees_;         // of the last filter, descending
-  std::vector<std::int64_t> order_;  // the active column that has each of them
+  std::vector<int> degrees_;  // of the last filter, for each column that was active
   bool is_filtered_ = false, is_whole_space_ = false;
   double fallen_to_ = 0;  // log_error() of the wanted columns
   std::int64_t iterations_ = 0;

@@ -20,17 +20,22 @@ struct ChebyshevOptions {
   /// Of the filter that the random columns go through; automatic_degree: chosen from a look at the spectrum. All
   /// degrees are even.
   int first_degree = automatic_degree;
-  int most_degree = 100;   ///< of any filter
+  int most_degree = 2000;  ///< of any filter; above 100 only where the cut lies too near for less
+  /// Columns that go through a filter together: wide enough for A's product to be at its best, narrow enough to leave
+  /// X's neighbouring rows in the cache. automatic_width: 16 on the host, 64 on a device.
+  std::int64_t filter_width = automatic_width;
   std::uint64_t seed = 1;  ///< of the starting block
   orth::Options orth = {};
 
   static constexpr std::int64_t automatic_extra = -1;
   static constexpr int automatic_degree = 0;
+  static constexpr std::int64_t automatic_width = 0;
 };
 
 /// The options with defaults filled in, for a matrix with so many rows of which `deflated` dimensions are left out.
-/// Throws InputError for those that do not fit.
-ChebyshevOptions checked(ChebyshevOptions options, std::int64_t rows, std::int64_t deflated = 0);
+/// `filter_width` is for options that do not say it. Throws InputError for those that do not fit.
+ChebyshevOptions checked(ChebyshevOptions options, std::int64_t filter_width, std::int64_t rows,
+                         std::int64_t deflated = 0);
 
 /// The eigenpairs at the end of the spectrum that the options name, of A x = theta x, with all their multiplicities:
 ///     auto result = chebyshev_subspace<BlockVector<double>>({a}, {.wanted = 200});
@@ -41,7 +46,7 @@ ChebyshevOptions checked(ChebyshevOptions options, std::int64_t rows, std::int64
 /// Cost of an iteration: A on the columns that have not converged, as often as their degrees say, each with 3 words a
 /// row beside the product's own, since the recurrence is part of it; 20 k words a row for the rest; 4 reductions, one
 /// more where k > 32. Before: about 40 products with a single column and 7 reductions.
-/// Memory: 3 k columns; 34 of scratch at the start; what is deflated once more.
+/// Memory: 2 k columns and twice the filter's width; 34 of scratch at the start; what is deflated once more.
 /// Throws InputError for options that do not fit and for problems with B, ShapeError for vectors of other rows than the
 /// operator's, OutOfMemoryError naming the bytes, NotFiniteError; what the operator throws. A preconditioner is not
 /// used. For block vectors of all scalars and layouts in every memory space of this build.
