@@ -46,7 +46,8 @@ class ChebyshevSearch {
         deflation_(orthonormal_copy(problem.deflation, options.orth)),
         x_(context(), a_.rows(), columns_, "X"),
         residual_(context(), a_.rows(), columns_, "A X"),
-        filtered_(context(), a_.rows(), 2 * std::min(columns_, options_.filter_width), "filtered X"),
+        even_(context(), a_.rows(), std::min(columns_, options_.filter_width), "even Chebyshev terms"),
+        odd_(context(), a_.rows(), even_.width(), "odd Chebyshev terms"),
         values_(index(columns_)),
         residuals_(index(columns_)),
         stopping_(context().communicator(), observer),
@@ -193,8 +194,7 @@ class ChebyshevSearch {
   void filter(std::int64_t begin, std::int64_t end, bool has_pairs) {
     const auto& interval = choice_.interval();
     const std::int64_t width = end - begin;
-    const Vector x = x_.columns(begin, end), even = filtered_.columns(0, width);
-    const Vector odd = filtered_.columns(filtered_.width() / 2, filtered_.width() / 2 + width);
+    const Vector x = x_.columns(begin, end), even = even_.columns(0, width), odd = odd_.columns(0, width);
     const auto degree = [&](std::int64_t i) { return degrees_[index(begin - locked_ + i)]; };
     std::vector<std::int64_t> order(index(width));
     std::iota(order.begin(), order.end(), 0);
@@ -326,7 +326,7 @@ class ChebyshevSearch {
   CountedOperator<Vector> apply_;
   std::int64_t columns_;
   Vector deflation_;
-  Vector x_, residual_, filtered_;
+  Vector x_, residual_, even_, odd_;      // the last two apart, so that a product finds its columns side by side
   std::vector<Real> values_, residuals_;  // of all columns
   Real norm_ = 0, last_wanted_ = 0;
   IntervalChoice<Real> choice_;
