@@ -45,7 +45,7 @@ ChebyshevOptions checked(ChebyshevOptions options, std::int64_t filter_width, st
 /// applied to wide blocks. Collective. Result::status says how it ended.
 /// Cost of an iteration: A on the columns that have not converged, as often as their degrees say, each with 3 words a
 /// row beside the product's own, since the recurrence is part of it; 20 k words a row for the rest; 4 reductions, one
-/// more where k > 32. Before: about 40 products with a single column and 7 reductions.
+/// more where k > 32. Before: 37 products with a single column and 8 reductions.
 /// Memory: 2 k columns and twice the filter's width; 34 of scratch at the start; what is deflated once more.
 /// Throws InputError for options that do not fit and for problems with B, ShapeError for vectors of other rows than the
 /// operator's, OutOfMemoryError naming the bytes, NotFiniteError; what the operator throws. A preconditioner is not
