@@ -101,7 +101,7 @@ void check_combinations(const CLI::App& app, const ProgramOptions& options) {
 /// Options of some methods only, and these methods.
 constexpr struct {
   const char* option;
-  std::array<std::string_view, 2> methods;
+  std::array<std::string_view, 3> methods;
 } method_options[] = {{"--block", {"lanczos", "jacobi-davidson"}},
                       {"--basis", {"lanczos", "jacobi-davidson"}},
                       {"--filter", {"lanczos"}},
@@ -111,7 +111,7 @@ constexpr struct {
                       {"--mass", {"lobpcg", "jacobi-davidson"}},
                       {"--preconditioner", {"lobpcg", "jacobi-davidson"}},
                       {"--guard", {"lobpcg"}},
-                      {"--max-iterations", {"lobpcg", "jacobi-davidson"}}};
+                      {"--max-iterations", {"lobpcg", "jacobi-davidson", "chebyshev"}}};
 
 /// Makes lanczos or lobpcg of auto: by the options that lanczos does not have. Throws where options of another method
 /// are given.
@@ -146,8 +146,9 @@ void add_solver_options(CLI::App& app, ProgramOptions& options) {
   app.add_option(
          "--method", options.method,
          "lanczos: thick-restart block Lanczos with a Chebyshev filter. lobpcg and jacobi-davidson: take --mass and "
-         "--preconditioner. auto: lobpcg where one of these is given, else lanczos")
-      ->check(CLI::IsMember({"auto", "lanczos", "lobpcg", "jacobi-davidson"}))
+         "--preconditioner. chebyshev: filtered subspace iteration, for many pairs. auto: lobpcg where one of these is "
+         "given, else lanczos")
+      ->check(CLI::IsMember({"auto", "lanczos", "lobpcg", "jacobi-davidson", "chebyshev"}))
       ->group(group);
   app.add_option("--preconditioner", options.preconditioner,
                  "lobpcg, jacobi-davidson: none; jacobi: the diagonals of A and B; chebyshev: a polynomial in A")
@@ -186,8 +187,7 @@ void add_solver_options(CLI::App& app, ProgramOptions& options) {
       ->check(CLI::NonNegativeNumber)
       ->default_str("")
       ->group(group);
-  app.add_option("--max-iterations", options.max_iterations,
-                 "lobpcg, jacobi-davidson: give up after so many iterations")
+  app.add_option("--max-iterations", options.max_iterations, "give up after so many iterations (not lanczos)")
       ->check(CLI::NonNegativeNumber)
       ->group(group);
   app.add_option("--seed", lanczos.seed, "of the starting vectors and of the disorder")->group(group);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <blockvec/solvers/chebyshev.hpp>
 #include <blockvec/solvers/jacobi_davidson.hpp>
 #include <blockvec/solvers/lanczos.hpp>
 #include <blockvec/solvers/lobpcg.hpp>
@@ -24,7 +25,7 @@ struct ProgramOptions {
   double disorder = 1;
   std::vector<std::int64_t> flux;  ///< empty, or p and q
 
-  std::string method = "auto";  ///< lanczos, lobpcg or jacobi-davidson once the command line has been read
+  std::string method = "auto";  ///< lanczos, lobpcg, jacobi-davidson or chebyshev once the command line has been read
   std::string method_reason;    ///< why, where auto chose it
   std::string preconditioner = "none";
   solvers::LanczosOptions lanczos;  ///< what the methods share, too
@@ -55,6 +56,14 @@ struct ProgramOptions {
                                           .orth = lanczos.orth};
     if (has_block) result.block = lanczos.block;
     return result;
+  }
+  solvers::ChebyshevOptions chebyshev() const {
+    return {.wanted = lanczos.wanted,
+            .tolerance = lanczos.tolerance,
+            .which = lanczos.which,
+            .max_iterations = max_iterations,
+            .seed = lanczos.seed,
+            .orth = lanczos.orth};
   }
   solvers::LobpcgOptions lobpcg() const {
     return {.wanted = lanczos.wanted,

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <blockvec/solvers/chebyshev.hpp>
 #include <blockvec/solvers/jacobi_davidson.hpp>
 #include <blockvec/solvers/lanczos.hpp>
 #include <blockvec/solvers/lobpcg.hpp>
@@ -21,6 +22,7 @@ solvers::Result<Vector> solve(solvers::Problem<Vector> problem, const ProgramOpt
     lanczos.checkpoint.matrix = matrix;
     return solvers::block_lanczos(problem, lanczos, observer);
   }
+  if (options.method == "chebyshev") return solvers::chebyshev_subspace(problem, options.chebyshev(), observer);
   if (options.preconditioner == "chebyshev") {
     const auto ends = solvers::estimated_ends(problem.a, options.lanczos.seed);
     problem.precondition = solvers::chebyshev_preconditioner(problem.a, ends, 8, 30, options.lanczos.which);

@@ -13,7 +13,7 @@ namespace blockvec::solvers {
 
 /// Lowest and highest Ritz value of a Hermitian operator: from within its spectrum, the ends of which they near.
 template <class Real>
-struct SpectrumBounds {
+struct RitzBounds {
   Real lowest = 0, highest = 0;
   Real norm() const { return std::max(std::abs(lowest), std::abs(highest)); }
 };
@@ -22,7 +22,7 @@ struct SpectrumBounds {
 /// the ends do not need. apply(x, y) computes Y = A X. Cost a step: one application to a column, two reductions, 11
 /// words a row. Scratch memory for three columns like `model`'s.
 template <class Vector, class Apply>
-SpectrumBounds<RealOf<typename Vector::Scalar>> spectrum_bounds(const Apply& apply, const Vector& model,
+RitzBounds<RealOf<typename Vector::Scalar>> spectrum_bounds(const Apply& apply, const Vector& model,
                                                                 std::int64_t steps, std::uint64_t seed) {
   using Scalar = typename Vector::Scalar;
   using Real = RealOf<Scalar>;

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "solvers/jacobi_davidson/correction.hpp"
-#include "solvers/lobpcg/progress.hpp"
 #include "solvers/pencil.hpp"
+#include "solvers/progress.hpp"
 #include "solvers/stopping.hpp"
 #include "solvers/subspace_problem.hpp"
 
@@ -75,6 +75,7 @@ class JacobiDavidsonSearch {
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr int most_refinements = 3;
+  static constexpr std::int64_t patience = 50;  // iterations, of some 20 products each
   /// Copies that the basis has no part of are invisible to it: once enough pairs are locked, a new one of random
   /// columns beside them looks for more below the last one.
   enum class Check { none, running, is_open };
@@ -372,7 +373,7 @@ class JacobiDavidsonSearch {
     } else if (is_found) {
       result.why = "residuals recomputed from A stay above the tolerance";
     } else if (stagnation_.is_complete()) {
-      result.why = "the residuals did not fall by a tenth in " + std::to_string(Stagnation::patience) + " iterations";
+      result.why = "the residuals did not fall by a tenth in " + std::to_string(patience) + " iterations";
     } else {
       result.why = "not converged within " + std::to_string(iterations_) + " iterations";
     }
@@ -406,7 +407,7 @@ class JacobiDavidsonSearch {
   Pencil<Vector> pencil_;
   bool uses_preconditioner_;
   std::int64_t preconditionings_ = 0;
-  Stagnation stagnation_;
+  Stagnation stagnation_{patience};
   Stopping stopping_;
   Vector basis_, image_, b_image_;
   SubspaceProblem<Scalar> small_;

@@ -8,7 +8,7 @@
 
 #include "solvers/lanczos/accuracy.hpp"
 #include "solvers/lanczos/chebyshev_filter.hpp"
-#include "solvers/lanczos/ritz_pair.hpp"
+#include "solvers/ritz_pair.hpp"
 #include "solvers/lanczos/spectrum_probe.hpp"
 
 namespace blockvec::solvers {

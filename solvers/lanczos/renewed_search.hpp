@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "solvers/lanczos/accuracy.hpp"
-#include "solvers/lanczos/ritz_pair.hpp"
+#include "solvers/ritz_pair.hpp"
 
 namespace blockvec::solvers {
 

@@ -10,7 +10,7 @@ namespace blockvec::solvers {
 template <class Vector>
 std::string LobpcgSearch<Vector>::why_not() const {
   if (stagnation_.is_complete()) {
-    return "the residuals did not fall by a tenth in " + std::to_string(Stagnation::patience) + " iterations";
+    return "the residuals did not fall by a tenth in " + std::to_string(stagnation_.patience()) + " iterations";
   }
   return "not converged within " + std::to_string(iterations_) + " iterations";
 }

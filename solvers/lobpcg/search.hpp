@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "solvers/lobpcg/progress.hpp"
-#include "solvers/subspace_problem.hpp"
 #include "solvers/pencil.hpp"
+#include "solvers/progress.hpp"
 #include "solvers/stopping.hpp"
+#include "solvers/subspace_problem.hpp"
 
 namespace blockvec::solvers {
 
@@ -62,6 +62,7 @@ class LobpcgSearch {
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr int most_refinements = 3;
+  static constexpr std::int64_t patience = 200;  // iterations
 
   const Context& context() const { return problem_.a.context(); }
   static std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
@@ -259,7 +260,7 @@ class LobpcgSearch {
   std::int64_t preconditionings_ = 0;
   std::int64_t columns_;  // of X and of what is locked
   PreconditionerTrial trial_;
-  Stagnation stagnation_;
+  Stagnation stagnation_{patience};
   Stopping stopping_;
   Vector basis_, image_, b_image_;
   SubspaceProblem<Scalar> small_;

@@ -144,6 +144,8 @@ def main():
             run("--problem", "laplacian", "--grid", 9, 9, 9, "--nev", 8, "--method", method, *option, "--json", out)
             result = check(out, laplacian(9, 9, 9), largest="largest" in option)
             assert (result["preconditionings"] > 0) is (option != []), result["preconditionings"]
+        run("--problem", "laplacian", "--grid", 9, 9, 9, "--nev", 8, "--method", "chebyshev", "--json", out)
+        check(out, laplacian(9, 9, 9))
         with open(mass := os.path.join(folder, "mass.mtx"), "w") as file:  # twice the identity
             file.write("%%MatrixMarket matrix coordinate real symmetric\n81 81 81\n")
             file.writelines(f"{i} {i} 2\n" for i in range(1, 82))

@@ -9,7 +9,7 @@
 #include "problems/graphene.hpp"
 #include "problems/heisenberg.hpp"
 #include "problems/laplacian.hpp"
-#include "solvers/lobpcg/progress.hpp"
+#include "solvers/progress.hpp"
 #include "solvers/spectrum_bounds.hpp"
 #include "tests/solvers/exact.hpp"
 #include "tests/solvers/expect_right.hpp"

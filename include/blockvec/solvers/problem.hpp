@@ -23,8 +23,8 @@ struct Problem {
   /// They need not be orthonormal; dependent columns are dropped.
   Vector deflation = {};
   /// Any number of columns near the wanted eigenvectors. The search begins in their span, with random vectors beside
-  /// them (LOBPCG), or of a thousandth of their length added (Lanczos), so that an eigenvector orthogonal to all of
-  /// them is found nevertheless.
+  /// them (LOBPCG, Chebyshev), or of a thousandth of their length added (Lanczos), so that an eigenvector orthogonal to
+  /// all of them is found nevertheless.
   Vector initial = {};
 };
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-/// What LOBPCG concludes from the residuals of its iterations.
+/// What iterations conclude from their residuals.
 namespace blockvec::solvers {
 
 /// The mean of log10 of the wanted columns' backward errors, none counting less than the tolerance: what iterations
@@ -19,19 +19,21 @@ inline double log_error(std::span<const double> errors, double tolerance) {
 /// Whether a search gets anywhere: not where `patience` iterations bring the error down by less than a tenth.
 class Stagnation {
  public:
-  static constexpr std::int64_t patience = 200;
+  explicit Stagnation(std::int64_t patience) : patience_(patience) {}
 
+  std::int64_t patience() const { return patience_; }
   void see(double log_error) {
     ++since_best_;
     if (log_error >= best_ - least_drop) return;
     best_ = log_error;
     since_best_ = 0;
   }
-  void forget() { *this = {}; }
-  bool is_complete() const { return since_best_ >= patience; }
+  void forget() { *this = Stagnation(patience_); }
+  bool is_complete() const { return since_best_ >= patience_; }
 
  private:
   static constexpr double least_drop = 0.0458;  // log10(1 / 0.9)
+  std::int64_t patience_;
   double best_ = 1e300;
   std::int64_t since_best_ = 0;
 };

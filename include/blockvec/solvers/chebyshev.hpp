@@ -1,0 +1,59 @@
+#pragma once
+
+#include <blockvec/orth/orthogonalizer.hpp>
+#include <blockvec/solvers/input_error.hpp>
+#include <blockvec/solvers/problem.hpp>
+#include <blockvec/solvers/result.hpp>
+#include <blockvec/solvers/which.hpp>
+#include <cstdint>
+
+namespace blockvec::solvers {
+
+struct ChebyshevOptions {
+  std::int64_t wanted = 8;  ///< eigenpairs asked for
+  /// Columns beside the wanted ones that are iterated as well and need not converge; automatic_extra: max(4, wanted /
+  /// 5). Their Ritz values say where the filter cuts the spectrum.
+  std::int64_t extra = automatic_extra;
+  double tolerance = 1e-8;  ///< converged: ||A x - theta x|| <= tolerance * (estimate of ||A||, from below)
+  Which which = Which::smallest;
+  std::int64_t max_iterations = 200;
+  /// Of the filter that the random columns go through; automatic_degree: chosen from a look at the spectrum. All
+  /// degrees are even.
+  int first_degree = automatic_degree;
+  int most_degree = 2000;  ///< of any filter; above 100 only where the cut lies too near for less
+  /// Columns that go through a filter together: wide enough for A's product to be at its best, narrow enough to leave
+  /// X's neighbouring rows in the cache. automatic_width: 16 on the host, 64 on a device.
+  std::int64_t filter_width = automatic_width;
+  std::uint64_t seed = 1;  ///< of the starting block
+  orth::Options orth = {};
+
+  static constexpr std::int64_t automatic_extra = -1;
+  static constexpr int automatic_degree = 0;
+  static constexpr std::int64_t automatic_width = 0;
+};
+
+/// The options with defaults filled in, for a matrix with so many rows of which `deflated` dimensions are left out.
+/// `filter_width` is for options that do not say it. Throws InputError for those that do not fit.
+ChebyshevOptions checked(ChebyshevOptions options, std::int64_t filter_width, std::int64_t rows,
+                         std::int64_t deflated = 0);
+
+/// The eigenpairs at the end of the spectrum that the options name, of A x = theta x, with all their multiplicities:
+///     auto result = chebyshev_subspace<BlockVector<double>>({a}, {.wanted = 200});
+/// Subspace iteration: a Chebyshev polynomial of A raises the wanted end of the spectrum in k = wanted + extra columns,
+/// whose lowest Ritz vectors follow. Each column has the degree that its residual asks for. Pairs are locked in order,
+/// at half the tolerance. For many pairs and many ranks: there are few reductions and small problems, and all else is A
+/// applied to wide blocks. Collective. Result::status says how it ended.
+/// Cost of an iteration: A on the columns that have not converged, as often as their degrees say, each with 3 words a
+/// row beside the product's own, since the recurrence is part of it; 20 k words a row for the rest; 4 reductions, one
+/// more where k > 32. Before: 37 products with a single column and 8 reductions.
+/// Memory: 2 k columns and twice the filter's width; 34 of scratch at the start; what is deflated once more.
+/// Throws InputError for options that do not fit and for problems with B, ShapeError for vectors of other rows than the
+/// operator's, OutOfMemoryError naming the bytes, NotFiniteError; what the operator throws. A preconditioner is not
+/// used. For block vectors of all scalars and layouts in every memory space of this build.
+/// Sources: Zhou, Saad, Tiago, Chelikowsky 2006 (J. Comput. Phys. 219, 172); a degree a column: Winkelmann, Springer,
+/// Di Napoli 2019 (ACM Trans. Math. Softw. 45, 21).
+template <class Vector>
+Result<Vector> chebyshev_subspace(const Problem<Vector>& problem, const ChebyshevOptions& options = {},
+                                  const Observer& observer = {});
+
+}  // namespace blockvec::solvers

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <blockvec/instantiate.hpp>
+#include <blockvec/solvers/chebyshev.hpp>
+
+#include "solvers/chebyshev/result.hpp"
+#include "solvers/problem_vectors.hpp"
+
+namespace blockvec::solvers {
+
+template <class Vector>
+Result<Vector> chebyshev_subspace(const Problem<Vector>& problem, const ChebyshevOptions& options,
+                                  const Observer& observer) {
+  require_operands("chebyshev", problem);
+  if (problem.b) {
+    throw InputError(
+        "chebyshev: a problem A x = theta B x would need B^-1 in the filter; lobpcg solves it with products of B "
+        "alone");
+  }
+  const ChebyshevOptions filled = checked(options, is_host_space<typename Vector::Space> ? 16 : 64,
+                                          problem.a.rows().global_rows(), problem.deflation.width());
+  return ChebyshevSearch<Vector>(problem, filled, observer).solve();
+}
+
+}  // namespace blockvec::solvers
+
+/// One file for each scalar, since each takes its time to compile.
+#define BLOCKVEC_CHEBYSHEV(Scalar, Layout, Space)                         \
+  template Result<BlockVector<Scalar, Layout, Space>> chebyshev_subspace( \
+      const Problem<BlockVector<Scalar, Layout, Space>>&, const ChebyshevOptions&, const Observer&);

@@ -1,0 +1,7 @@
+#include "solvers/chebyshev/chebyshev.hpp"
+
+namespace blockvec::solvers {
+
+BLOCKVEC_WITH_LAYOUTS(BLOCKVEC_CHEBYSHEV, Complex<float>)
+
+}  // namespace blockvec::solvers

@@ -1,0 +1,186 @@
+#pragma once
+
+#include <algorithm>
+#include <blockvec/blockvec.hpp>
+#include <blockvec/orth/dense.hpp>
+#include <blockvec/solvers/operator.hpp>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "solvers/counted_operator.hpp"
+
+namespace blockvec::solvers {
+
+/// Ritz values of a Krylov space of one vector, and what the vector weighs in them.
+template <class Real>
+struct SpectrumLook {
+  std::vector<Real> values, weights;  ///< ascending; the weights add up to 1
+  Real top = 0;  ///< the largest value and its residual: no eigenvalue is above, in practice (Zhou, Li 2011)
+  std::int64_t applications = 0;
+
+  Real norm() const { return std::max(std::abs(values.front()), std::abs(values.back())); }
+  /// About where the eigenvalue with this number lies, of `rows` in all: the weights estimate how many there are up to
+  /// a Ritz value, since a random vector weighs all eigenvectors alike on average (Lin, Saad, Yang 2016, SIAM Review
+  /// 58, 34).
+  Real place_of(std::int64_t number, std::int64_t rows) const {
+    Real below = 0, at = 0, value_at = values.front();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const Real next = below + weights[i] * static_cast<Real>(rows) / 2;
+      if (i > 0 && next >= static_cast<Real>(number)) {
+        const Real share = next > at ? std::max<Real>(0, (static_cast<Real>(number) - at) / (next - at)) : Real(1);
+        return value_at + share * (values[i] - value_at);
+      }
+      at = next;
+      value_at = values[i];
+      below += weights[i] * static_cast<Real>(rows);
+    }
+    return values.back();
+  }
+};
+
+namespace detail {
+
+/// A's projection on the span of V's first columns, from G = V^H V and A V = V T for a T (n + 1 x n) that is
+/// tridiagonal: its ratio of entries is that of Chebyshev polynomials on [centre - half, centre + half]. What depends
+/// on others to rounding is left out.
+template <class Real, class Scalar>
+SpectrumLook<Real> with_ritz_values(SpectrumLook<Real> look, const SmallMatrix<Scalar>& gram, Real centre, Real half) {
+  const Context& context = gram.context();
+  const auto g_host = gram.to_host();
+  const auto all = static_cast<std::int64_t>(g_host.extent(0)), n = all - 1;
+  const auto entry = [&](std::int64_t i, std::int64_t j) {
+    return real_part(g_host(static_cast<std::size_t>(i), static_cast<std::size_t>(j)));
+  };
+  using Matrix = SmallMatrix<Real>;
+  const auto at = [](const Matrix& a, std::int64_t i, std::int64_t j) -> Real& { return a.data()[i + j * a.ld()]; };
+  const Matrix g(context, all, all), t(context, all, n), gt(context, all, n), h(context, n, n);
+  for (std::int64_t j = 0; j < all; ++j) {
+    for (std::int64_t i = 0; i < all; ++i) at(g, i, j) = (entry(i, j) + entry(j, i)) / 2;
+  }
+  orth::dense::fill(t, Real(0));
+  for (std::int64_t j = 0; j < n; ++j) {  // A v_0 = centre v_0 + half v_1, else half / 2 to either side
+    at(t, j, j) = centre;
+    at(t, j + 1, j) = j == 0 ? half : half / 2;
+    if (j > 0) at(t, j - 1, j) = half / 2;
+  }
+  orth::dense::multiply(Real(1), g, false, t, false, Real(0), gt);
+  const Matrix u(context, n, n), squares(context, 1, n);
+  orth::dense::eigendecomposition(g.block(0, n, 0, n), squares, u);
+  std::int64_t lost = 0;
+  while (squares.data()[lost] <= std::sqrt(epsilon<Real>) * squares.data()[n - 1] / 100) ++lost;
+  const std::int64_t kept = n - lost;
+  const Matrix q = u.block(0, n, lost, n);  // V Q is orthonormal
+  for (std::int64_t j = 0; j < kept; ++j) {
+    for (std::int64_t i = 0; i < n; ++i) at(q, i, j) /= std::sqrt(squares.data()[lost + j]);
+  }
+  const Matrix hq(context, n, kept), small(context, kept, kept), values(context, 1, kept), z(context, n, kept);
+  orth::dense::multiply(Real(1), gt.block(0, n, 0, n), false, q, false, Real(0), hq);
+  orth::dense::multiply(Real(1), q, true, hq, false, Real(0), small);
+  orth::dense::eigendecomposition(small, values, small);
+  orth::dense::multiply(Real(1), q, false, small, false, Real(0), z);
+
+  for (std::int64_t j = 0; j < kept; ++j) {
+    Real part = 0;
+    for (std::int64_t i = 0; i < n; ++i) part += at(g, 0, i) * at(z, i, j);
+    look.values.push_back(values.data()[j]);
+    look.weights.push_back(part * part / at(g, 0, 0));
+  }
+  // ||A x||^2 - theta^2 for the last Ritz vector x.
+  const Matrix image(context, all, 1), in_g(context, all, 1);
+  orth::dense::multiply(Real(1), t, false, z.block(0, n, kept - 1, kept), false, Real(0), image);
+  orth::dense::multiply(Real(1), g, false, image, false, Real(0), in_g);
+  Real square = 0;
+  for (std::int64_t i = 0; i < all; ++i) square += image.data()[i] * in_g.data()[i];
+  const Real last = look.values.back();
+  look.top = last + std::sqrt(std::max<Real>(square - last * last, 0));
+  return look;
+}
+
+}  // namespace detail
+
+/// From a random vector made by `seed`: a few Lanczos steps tell roughly where the
+/// spectrum lies; Chebyshev polynomials of A on this interval then span the Krylov space, and their Gram matrix is all
+/// that a Rayleigh-Ritz needs. So one reduction does for that. In terms of sign * A. Cost: 37 products with a column, 8
+/// reductions; scratch for 34 columns like `model`'s. With fewer than 32 rows less.
+template <class Vector>
+SpectrumLook<RealOf<typename Vector::Scalar>> look_at_spectrum(const AnyOperator<Vector>& a,
+                                                               RealOf<typename Vector::Scalar> sign,
+                                                               const Vector& model, std::uint64_t seed) {
+  using Scalar = typename Vector::Scalar;
+  using Real = RealOf<Scalar>;
+  using Space = typename Vector::Space;
+  constexpr std::int64_t lanczos_steps = 6, most_columns = 32;
+  const Context& context = model.context();
+  WorkspaceScope<Space> scope(context);
+  const Vector v = scratch_like(scope, model, std::min(most_columns, model.global_rows() + 1));
+  const Vector start = v.column(0);
+  const auto dots = SmallMatrix<Scalar, Space>::scratch(scope, 2, 1);
+  const auto dot = [&](std::int64_t i) { return dots.block(i, i + 1, 0, 1); };
+  fill_normal(start, seed);
+  column_dots(start, start, dot(0));
+  scale(start, Scalar(1 / std::sqrt(real_part(dots.to_host()(0, 0)))));
+
+  // The Lanczos recurrence with one reduction a step: ||w||^2 tells what is left of w by Pythagoras.
+  SpectrumLook<Real> look;
+  std::vector<Real> diagonal, beside{0};
+  {
+    Vector before = scratch_like(scope, model, 1), q = scratch_like(scope, model, 1), w = v.column(1);
+    copy(start, q);
+    fill(before, Scalar(0));
+    while (std::ssize(diagonal) < std::min(lanczos_steps, model.global_rows())) {
+      a.apply(Scalar(sign), Scalar(0), q, Scalar(0), w);
+      ++look.applications;
+      InnerProducts<Scalar, typename Vector::Layout, Space>(context)
+          .add_dots(q, w, dot(0))
+          .add_dots(w, w, dot(1))
+          .reduce();
+      const auto host = dots.to_host();
+      const Real alpha = real_part(host(0, 0)), square = real_part(host(1, 0));
+      if (!std::isfinite(alpha) || !std::isfinite(square)) {
+        throw NotFiniteError("chebyshev: A applied to a random vector is not finite");
+      }
+      const Real rest = square - alpha * alpha - beside.back() * beside.back();
+      diagonal.push_back(alpha);
+      if (!(rest > 64 * epsilon<Real> * square)) {  // an invariant space
+        beside.push_back(0);
+        break;
+      }
+      axpby(Scalar(-alpha), q, Scalar(1), w);
+      axpby(Scalar(-beside.back()), before, Scalar(1), w);
+      beside.push_back(std::sqrt(rest));
+      scale(w, Scalar(1 / beside.back()));
+      copy(q, before);
+      copy(w, q);
+    }
+  }
+  const auto steps = std::ssize(diagonal);
+  const SmallMatrix<Real> t(context, steps, steps), values(context, 1, steps);
+  orth::dense::fill(t, Real(0));
+  for (std::int64_t i = 0; i < steps; ++i) {
+    t.data()[i + i * t.ld()] = diagonal[static_cast<std::size_t>(i)];
+    if (i > 0) t.data()[i - 1 + i * t.ld()] = beside[static_cast<std::size_t>(i)];
+  }
+  orth::dense::eigendecomposition(t, values, t);
+  const auto end = [&](std::int64_t j) { return beside.back() * std::abs(t.data()[steps - 1 + j * t.ld()]); };
+  const Real low = values.data()[0] - end(0), high = values.data()[steps - 1] + end(steps - 1);
+  const Real centre = low + (high - low) / 2, half = (high - low) / 2;
+  if (!(half > 0)) {  // one eigenvalue is all that was seen
+    look.values = {centre};
+    look.weights = {1};
+    look.top = centre;
+    return look;
+  }
+  for (std::int64_t j = 1; j < v.width(); ++j) {
+    const Vector next = v.column(j);
+    if (j > 1) copy(v.column(j - 2), next);
+    a.apply(Scalar((j > 1 ? 2 : 1) * sign / half), Scalar(sign * centre), v.column(j - 1), Scalar(j > 1 ? -1 : 0),
+            next);
+  }
+  look.applications += v.width() - 1;
+  const SmallMatrix<Scalar> gram(context, v.width(), v.width());
+  inner_product(v, v, gram);
+  return detail::with_ritz_values(look, gram, centre, half);
+}
+
+}  // namespace blockvec::solvers
