@@ -75,7 +75,7 @@ class JacobiDavidsonSearch {
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr int most_refinements = 3;
-  static constexpr std::int64_t patience = 50;  // iterations, of some 20 products each
+  static constexpr std::int64_t patience = 100;  // iterations, of some 20 products each
   /// Copies that the basis has no part of are invisible to it: once enough pairs are locked, a new one of random
   /// columns beside them looks for more below the last one.
   enum class Check { none, running, is_open };
@@ -87,6 +87,7 @@ class JacobiDavidsonSearch {
     if (locked_ < options_.wanted) return false;
     if (small_.x() == 0 || locked_ == locked_at_most()) return true;
     const double above = static_cast<double>(small_.theta().front()) - static_cast<double>(last_wanted());
+    if (check_ == Check::none) return above >= -same();  // another search looks for more
     // A column that is on its way down may look like an eigenvector of a higher level for a while.
     const double settled = std::sqrt(options_.tolerance) * static_cast<double>(pencil_.norm_a);
     return above >= -same() && next_error() <= std::max(same(), std::min(above / 10, settled));
