@@ -39,7 +39,7 @@ JacobiDavidsonOptions checked(JacobiDavidsonOptions options, std::int64_t rows, 
 /// reach. Collective. Result::status says how it ended.
 /// Cost of an iteration beside m columns: inner steps of one product with `block` columns (two with B), 2 reductions (3
 /// with B or a preconditioner) and about 26 words a row and column; then one product, 3 to 4 reductions and 4 m words
-/// (6 m with B) for the basis. Memory: 2 (wanted + basis + block) columns (3 with B) and 12 blocks. Throws as lobpcg().
+/// (6 m with B) for the basis. Memory: 2 (wanted + basis + 3 block) columns (3 with B) and 12 blocks. Throws as lobpcg().
 /// For block vectors of all scalars and layouts in every memory space of this build. Sources: Sleijpen, van der Vorst
 /// 1996 (SIAM J. Matrix Anal. Appl. 17, 401); in blocks, Röhrig-Zöllner et al. 2015 (SIAM J. Sci. Comput. 37, C697);
 /// previous directions: Stathopoulos, Saad 1998 (ETNA 7, 163).
