@@ -55,7 +55,7 @@ int program(const Fault& fault, int argc, char** argv, Interruption& interruptio
       std::get<solvers::LocalMatrix<double>>(solvers::read_matrix_market(options.matrix_file, communicator));
   solvers::SparseOperator<double> a(context, matrix.rows, *matrix.source);
   FaultyOperator faulty(a, fault);
-  return solve_and_report<BlockVector<double, ColumnMajor>>(faulty, {}, options, reporter);
+  return solve_and_report(solvers::Problem<BlockVector<double, ColumnMajor>>{faulty}, {}, options, reporter);
 }
 
 }  // namespace
