@@ -524,7 +524,7 @@ class ReproducibleSum {
     if (here != nullptr || assembled_ != nullptr) context_.template fence<Space>();
   }
 
-  // The same by the hosts: the largest of all, to which this rank's limbs are carried over, and their sum.
+  // Hosts find the largest magnitude of all ranks, carry their limbs over to it, and add them.
   void add_staged(const std::int64_t* there, Real* sums, Real* here) {
     const std::int64_t count = entries_ + limbs_;
     auto* const own = staging_.template take<std::int64_t>(static_cast<std::size_t>(count));

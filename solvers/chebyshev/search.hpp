@@ -121,7 +121,7 @@ class ChebyshevSearch {
       if (all_locked() || stopping_.is_asked() || iterations_ >= options_.max_iterations || stagnation_.is_complete()) {
         return;
       }
-      // Of the residuals that have still to fall.
+      // Only columns that are not locked fall, while the mean is over all wanted ones.
       const auto open = std::max<std::int64_t>(1, options_.wanted - locked_);
       const double fall = (before - fallen_to_) * static_cast<double>(options_.wanted) / static_cast<double>(open);
       choice_.see(values_, residuals_, index(options_.wanted), fall);

@@ -269,7 +269,7 @@ TEST(Limbs, HoldWhatTheySay) {
   EXPECT_EQ(sum_of<Limbs::plain>({tiny, tiny, tiny}).high, 3 * tiny);
   EXPECT_EQ(sum_of<Limbs::plain>({huge, huge, -huge, tiny}).high, huge);
   EXPECT_EQ(sum_of<Limbs::plain>({}).high, 0);
-  // As many as there may be.
+  // A sum may have so many terms at most.
   std::int64_t limbs[Limbs::plain] = {};
   const double most = 1 - eps / 2;
   const Limbs cutter(magnitude_bits(most));

@@ -323,7 +323,7 @@ TYPED_TEST(MetricTest, WordsAreThoseOfProductsAndChanges) {
       const std::int64_t products = sweep_words(beside, bw, {.forms_p = true, .forms_g = true}),
                          change = sweep_words(basis, w, {.subtracts = true, .applies = true}),
                          change_of_image = sweep_words(image_of_basis, bw, {.subtracts = true, .applies = true});
-      // Of one product after the other: V^H B W, W^H B W and (B W)^H B W.
+      // The bound is that of three products apart: V^H B W, W^H B W and (B W)^H B W.
       EXPECT_LE(products, (m + b) + 2 * b + b);
       const std::int64_t words = b + 2 * (products + change) + (has_images ? 2 * change_of_image + b : 0);
       EXPECT_EQ(result.passes * b, static_cast<double>(words)) << result.describe();

@@ -186,7 +186,7 @@ TYPED_TEST(CudaSpmmv, AgreesForLongAndWideBlocks) {
   }
 }
 
-// The same bits wherever the columns of a row's diagonal begin.
+// Results have the same bits wherever the columns of a row's diagonal begin.
 TYPED_TEST(CudaSpmmv, TheShiftBelongsToTheDiagonal) {
   using T = TypeParam;
   constexpr std::int64_t rows = 203, columns = 231, before = 60;
