@@ -4,8 +4,8 @@
     bench/cuda_tiers.py e5338ba
 
 Compares the share of the roof of each row of bench/results/h200/cuda_vs_cublas*.csv with the same row at that commit,
-and counts the rows behind cuBLAS. Prints the table of kernel_house.md, which says what the tiers are, and the medians
-by tier of cuda_one_card.csv, where builds before and after took turns on one card.
+and counts the rows behind cuBLAS. Prints the table of kernel_house.md, which says what the tiers are, and the ratios by
+tier of cuda_one_card.csv of the H200 and of the H100, where builds before and after took turns on one card.
 """
 
 import argparse
@@ -75,10 +75,13 @@ def main():
         behind = [sum(bool(pair[i][1]) and float(pair[i][1]) < 1 for pair in pairs) for i in (0, 1)]
         print(f"| {name} | {len(pairs)} | {len(again)} | {statistics.median(gains):.3f} | "
               f"{statistics.median(again):.3f}, {min(again):.3f} | {behind[0]}, {behind[1]} |")
-    gains = {name: [] for name in TIERS}
-    for case, (old, new) in read((root / FOLDER / "cuda_one_card.csv").read_text(), "before", "after").items():
-        gains[tier(case)].append(gain(old, new))
-    print("on one card:", ", ".join(f"{statistics.median(of):.3f} of {len(of)}" for of in gains.values()))
+    for folder in (FOLDER, "bench/results/h100"):
+        gains = {name: [] for name in TIERS}
+        for case, (old, new) in read((root / folder / "cuda_one_card.csv").read_text(), "before", "after").items():
+            gains[tier(case)].append(gain(old, new))
+        print(f"\n| on one card, {folder} | rows | median | least | below 0.97 |\n|---|---|---|---|---|")
+        for name, of in gains.items():
+            print(f"| {name} | {len(of)} | {statistics.median(of):.3f} | {min(of):.3f} | {sum(one < 0.97 for one in of)} |")
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@ configurations (src/tuning/rows.hpp). FOLDER gets
     cuda_compiled.inc   all kernels that they become, for src/dispatch/cuda/shapes.hpp
     cuda_kernels.inc    declarations of the functions that find them, for src/cuda/kernels.hpp
     tuning_lines.inc    the lines of the tables of rows that serve calls, for src/tuning/rows.cpp
-    FAMILY_PART.cu      definitions of these functions, which compile side by side; families that need the same headers
-                        share a file if each has no more than one
+    FAMILY_PART.cu      definitions of these functions, which compile side by side; families of one product that
+                        need the same of a device share a file, named after the first of them, up to a length
 and no other file stays there. Prints the names of the last ones, each behind what its kernels need of a device: any,
 bulk (copies; 9.0 and newer) or wgmma (9.0a). A tile that no template makes is an error.
 """
@@ -24,7 +24,7 @@ from typing import Callable
 
 from files import write
 
-KERNELS_OF_A_FILE = 32  # the headers take as long as two kernels
+KERNELS_OF_A_FILE = 32  # the headers that all of them need take as long as three kernels
 REAL = {"S": "float", "D": "double", "C": "float", "Z": "double"}
 PARTS = {"S": 1, "D": 1, "C": 2, "Z": 2}  # real numbers of a scalar
 MOST_REGISTERS = 232  # of a computing thread
@@ -287,21 +287,41 @@ def files_of(table, name):
         yield from ((needs, {real: some[i::files] for real, some in kernels.items()}) for i in range(files))
 
 
+@dataclass
+class Source:
+    """A file with kernels of one family or of several."""
+    product: str
+    needs: str  # of a device
+    headers: list
+    kernels: int
+    texts: list
+
+    def takes(self, product, needs, kernels):
+        """Whether so many kernels of a family belong here and fit in."""
+        return (self.product, self.needs) == (product, needs) and self.kernels + kernels <= KERNELS_OF_A_FILE
+
+    def text(self):
+        includes = [f'#include "src/cuda/{header}"' for header in dict.fromkeys(["kernels.hpp", *self.headers])]
+        return "\n".join([*includes, "", "namespace blockvec::kernels::cuda {", "", *self.texts,
+                          "}  // namespace blockvec::kernels::cuda", ""])
+
+
 def sources(table):
     """{name: (what its kernels need, text)} of all files with kernels."""
-    sections = {}  # (headers, needs, part of a family with several): (name, texts)
+    found = {}
     for name in table:
-        family = FAMILIES[name]
+        family, product = FAMILIES[name], name.split("_")[0]
         files = list(files_of(table, name))
         reals = [real for real in ("float", "double") if kernels_of(table, name, real)]
         for i, (needs, kernels) in enumerate(files):
-            key = family.headers, needs, f"{name}_{i}" if len(files) > 1 else ""
-            _, texts = sections.setdefault(key, (f"{name}_{i}.cu", []))
-            texts += [lookup_text(name, real, kernels[real], i, len(files)) for real in reals]
-    return {name: (needs, "\n".join([*(f'#include "src/cuda/{header}"' for header in ["kernels.hpp", *headers.split()]),
-                                     "", "namespace blockvec::kernels::cuda {", "", *texts,
-                                     "}  // namespace blockvec::kernels::cuda", ""]))
-            for (headers, needs, _), (name, texts) in sections.items()}
+            count = sum(map(len, kernels.values()))
+            file = next((one for one in found.values() if one.takes(product, needs, count)), None)
+            if file is None:
+                file = found[f"{name}_{i}.cu"] = Source(product, needs, [], 0, [])
+            file.headers += family.headers.split()
+            file.kernels += count
+            file.texts += [lookup_text(name, real, kernels[real], i, len(files)) for real in reals]
+    return {name: (file.needs, file.text()) for name, file in found.items()}
 
 
 def generate(table_file, row_files):
