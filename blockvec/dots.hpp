@@ -45,15 +45,25 @@ void dots_of_rows(const TallRows<Scalar, Layout>& v, const TallRows<Scalar, Layo
     for (std::int64_t j = 0; j < width; ++j) sums[j] += spare[j];
     return;
   }
-  std::fill_n(sums, width, Scalar(0));
   const std::int64_t v_step = v.row_step();
   const std::int64_t w_step = w.row_step();
   if (std::is_same_v<Layout, RowMajor> && width > 1) {
-    const Scalar* x = v.data;
-    const Scalar* y = w.data;
-    for (std::int64_t row = 0; row < rows; ++row, x += v_step, y += w_step) {
-      for (std::int64_t j = 0; j < width; ++j) sums[j] += conjugate(x[j]) * y[j];
-    }
+    std::int64_t column = 0;
+    const auto strips = [&](auto of) {
+      constexpr int strip = decltype(of)::value;
+      for (; column + strip <= width; column += strip) {
+        Scalar dots[strip] = {};  // in registers
+        const Scalar* x = v.data + column;
+        const Scalar* y = w.data + column;
+        for (std::int64_t row = 0; row < rows; ++row, x += v_step, y += w_step) {
+          for (int j = 0; j < strip; ++j) dots[j] += conjugate(x[j]) * y[j];
+        }
+        std::copy_n(dots, strip, sums + column);
+      }
+    };
+    strips(std::integral_constant<int, 8>());
+    strips(std::integral_constant<int, 4>());
+    strips(std::integral_constant<int, 1>());
     return;
   }
   for (std::int64_t j = 0; j < width; ++j) {

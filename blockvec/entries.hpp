@@ -68,9 +68,9 @@ struct Assignment {
   using Scalar = Scalar_;
   using Layout = Layout_;
   static constexpr bool reads_other = reads_other_;
-  static constexpr bool takes_position =
-      std::is_invocable_v<const Function&, Position> || std::is_invocable_v<const Function&, Position, Scalar> ||
-      std::is_invocable_v<const Function&, Position, Scalar, Scalar>;
+  static constexpr bool takes_position = std::is_invocable_v<const Function&, Position> ||
+                                         std::is_invocable_v<const Function&, Position, Scalar> ||
+                                         std::is_invocable_v<const Function&, Position, Scalar, Scalar>;
   static constexpr bool reads_old = reads_other ? std::is_invocable_v<const Function&, Scalar, Scalar> ||
                                                       std::is_invocable_v<const Function&, Position, Scalar, Scalar>
                                                 : std::is_invocable_v<const Function&, Scalar> ||
@@ -103,15 +103,26 @@ struct Assignment {
   bool is_one_line(std::int64_t length) const { return !takes_position && to.ld == length && from.ld == length; }
 };
 
-/// A stretch of entries that are adjacent in memory. The assignment is a copy, which nothing that is written overlaps.
+/// A stretch of entries that are adjacent in memory, a few at a time: they are read before the first of them is
+/// written, so that short stretches are vectorised, too. The assignment is a copy, which nothing that is written
+/// overlaps.
 template <class Assignment>
 void assign_stretch(const Assignment assignment, std::int64_t row, std::int64_t column, std::int64_t n) {
+  using Scalar = typename Assignment::Scalar;
   constexpr bool along_row = is_row_major<typename Assignment::Layout>;
-  auto* const to = assignment.to.at(row, column);
-  const auto* const from = Assignment::reads_other ? assignment.from.at(row, column) : to;
-  for (std::int64_t i = 0; i < n; ++i) {
-    to[i] = assignment.value({along_row ? row : row + i, along_row ? column + i : column}, to[i], from[i]);
+  constexpr std::int64_t together = 4;
+  Scalar* const to = assignment.to.at(row, column);
+  const Scalar* const from = Assignment::reads_other ? assignment.from.at(row, column) : to;
+  const auto value = [&](std::int64_t i, const Scalar& old, const Scalar& other) {
+    return assignment.value({along_row ? row : row + i, along_row ? column + i : column}, old, other);
+  };
+  std::int64_t i = 0;
+  for (; i + together <= n; i += together) {
+    Scalar results[together];
+    for (int k = 0; k < together; ++k) results[k] = value(i + k, to[i + k], from[i + k]);
+    for (int k = 0; k < together; ++k) to[i + k] = results[k];
   }
+  for (; i < n; ++i) to[i] = value(i, to[i], from[i]);
 }
 
 /// On the host: in stretches that cover the block. Where all operands are row-major without gaps, they run over many

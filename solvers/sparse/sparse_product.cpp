@@ -11,10 +11,13 @@ namespace {
 
 template <class Scalar>
 struct Problem {
-  const CompressedRows<Scalar>& a;
+  const std::size_t* row_begin;
+  const int* columns;
+  const Scalar* values;
   Scalar alpha, shift, beta;
   TallPointer<const Scalar> x;
   TallPointer<Scalar> y;
+  std::int64_t width;
 };
 
 template <class Layout>
@@ -23,84 +26,97 @@ template <class Layout>
   return std::is_same_v<Layout, RowMajor> ? row * ld + column : row + column * ld;
 }
 
-/// `Width` columns of the rows [begin, end): the sums of a row stay in registers. Inlined into functions that are
-/// compiled for different processors.
-template <int Width, class XLayout, class YLayout, class Scalar>
-[[gnu::always_inline]] inline void multiply_rows(const Problem<Scalar>& problem, std::int64_t begin, std::int64_t end) {
-  const std::size_t* const row_begin = problem.a.row_begin.data();
-  const int* const columns = problem.a.columns.data();
-  const Scalar* const values = problem.a.values.data();
-  const auto [x, x_ld] = problem.x;
-  const auto [y, y_ld] = problem.y;
-  const Scalar alpha = problem.alpha;
-  const Scalar shift = problem.shift;
-  const Scalar beta = problem.beta;
-  const bool only_adds = beta == Scalar(1) && shift == Scalar(0);
-  for (std::int64_t row = begin; row < end; ++row) {
-    const std::size_t row_end = row_begin[row + 1];
+/// Columns that go together: their sums stay in registers. By rows two cache lines of doubles; by columns each is a
+/// stream of its own, and more than a few of them cost more than they save.
+template <class XLayout>
+constexpr std::int64_t strip_width = std::is_same_v<XLayout, RowMajor> ? 16 : 4;
+
+/// `width` columns of one row of Y, from `first` on.
+template <std::int64_t width, class XLayout, class YLayout, class Scalar>
+[[gnu::always_inline]] inline void multiply_row(const Problem<Scalar> problem, std::int64_t row, std::int64_t first) {
+  const Scalar* const x = problem.x.data + tall_index<XLayout>(0, first, problem.x.ld);
+  Scalar* const y = problem.y.data + tall_index<YLayout>(0, first, problem.y.ld);
+  const std::int64_t x_ld = problem.x.ld, y_ld = problem.y.ld;
+  const std::size_t row_end = problem.row_begin[row + 1];
+  Scalar sums[width] = {};
+  for (std::size_t entry = problem.row_begin[row]; entry < row_end; ++entry) {
+    const Scalar value = problem.values[entry];
+    const std::int64_t column = problem.columns[entry];
+    for (int j = 0; j < width; ++j) sums[j] += value * x[tall_index<XLayout>(column, j, x_ld)];
+  }
+  if (problem.shift != Scalar(0)) {
+    for (int j = 0; j < width; ++j) sums[j] -= problem.shift * x[tall_index<XLayout>(row, j, x_ld)];
+  }
+  if (problem.beta == Scalar(0)) {
+    for (int j = 0; j < width; ++j) y[tall_index<YLayout>(row, j, y_ld)] = problem.alpha * sums[j];
+  } else {
+    for (int j = 0; j < width; ++j) {
+      Scalar& result = y[tall_index<YLayout>(row, j, y_ld)];
+      result = problem.alpha * sums[j] + problem.beta * result;
+    }
+  }
+}
+
+/// Rows [begin, end) of Y; `rest` columns follow the last whole strip. Inlined into functions that are compiled for
+/// different processors.
+template <std::int64_t rest, class XLayout, class YLayout, class Scalar>
+[[gnu::always_inline]] inline void multiply_rows(const Problem<Scalar>& of, std::int64_t begin, std::int64_t end) {
+  const Problem<Scalar> problem(of);  // a copy that nothing else can change
+  constexpr std::int64_t strip = strip_width<XLayout>;
+  const std::int64_t whole = problem.width - rest;
+  const auto rows = [&](auto body) __attribute__((always_inline)) {
     // An empty row that only adds to Y leaves it as it is: most rows of a ghost part.
-    if (only_adds && row_begin[row] == row_end) continue;
-    Scalar sums[Width] = {};
-    for (std::size_t entry = row_begin[row]; entry < row_end; ++entry) {
-      const Scalar value = values[entry];
-      const std::int64_t column = columns[entry];
-      for (int j = 0; j < Width; ++j) sums[j] += value * x[tall_index<XLayout>(column, j, x_ld)];
+    const bool only_adds = problem.beta == Scalar(1) && problem.shift == Scalar(0);
+    const std::size_t* const row_begin = problem.row_begin;
+    for (std::int64_t row = begin; row < end; ++row) {
+      if (!only_adds || row_begin[row] != row_begin[row + 1]) body(row);
     }
-    if (shift != Scalar(0)) {
-      for (int j = 0; j < Width; ++j) sums[j] -= shift * x[tall_index<XLayout>(row, j, x_ld)];
+  };
+  if constexpr (std::is_same_v<XLayout, RowMajor>) {
+    // A row of X is read at once.
+    rows([&](std::int64_t row) __attribute__((always_inline)) {
+      for (std::int64_t j = 0; j < whole; j += strip) multiply_row<strip, XLayout, YLayout>(problem, row, j);
+      if constexpr (rest > 0) multiply_row<rest, XLayout, YLayout>(problem, row, whole);
+    });
+  } else {
+    for (std::int64_t j = 0; j < whole; j += strip) {
+      rows([&](std::int64_t row)
+               __attribute__((always_inline)) { multiply_row<strip, XLayout, YLayout>(problem, row, j); });
     }
-    if (beta == Scalar(0)) {
-      for (int j = 0; j < Width; ++j) y[tall_index<YLayout>(row, j, y_ld)] = alpha * sums[j];
-    } else {
-      for (int j = 0; j < Width; ++j) {
-        Scalar& result = y[tall_index<YLayout>(row, j, y_ld)];
-        result = alpha * sums[j] + beta * result;
-      }
+    if constexpr (rest > 0) {
+      rows([&](std::int64_t row)
+               __attribute__((always_inline)) { multiply_row<rest, XLayout, YLayout>(problem, row, whole); });
     }
   }
 }
 
 #if defined(__x86_64__) && defined(__GNUC__)
-template <int Width, class XLayout, class YLayout, class Scalar>
+template <std::int64_t rest, class XLayout, class YLayout, class Scalar>
 [[gnu::target("avx2,fma")]] void multiply_rows_avx2(const Problem<Scalar>& problem, std::int64_t begin,
                                                     std::int64_t end) {
-  multiply_rows<Width, XLayout, YLayout>(problem, begin, end);
+  multiply_rows<rest, XLayout, YLayout>(problem, begin, end);
 }
 #endif
 
-template <int Width, class XLayout, class YLayout, class Scalar>
+template <std::int64_t rest, class XLayout, class YLayout, class Scalar>
 void multiply_rows_anywhere(const Problem<Scalar>& problem, std::int64_t begin, std::int64_t end) {
-  multiply_rows<Width, XLayout, YLayout>(problem, begin, end);
+  multiply_rows<rest, XLayout, YLayout>(problem, begin, end);
 }
 
-template <int Width, class XLayout, class YLayout, class Scalar>
-auto choose_rows_function() {
+template <class Scalar>
+using RowsFunction = void (*)(const Problem<Scalar>&, std::int64_t, std::int64_t);
+
+/// The function for `width` columns, of which `rest` or fewer are no whole strip.
+template <std::int64_t rest, class XLayout, class YLayout, class Scalar>
+RowsFunction<Scalar> rows_function(std::int64_t width) {
+  if constexpr (rest > 0) {
+    if (width % strip_width<XLayout> != rest) return rows_function<rest - 1, XLayout, YLayout, Scalar>(width);
+  }
 #if defined(__x86_64__) && defined(__GNUC__)
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    return &multiply_rows_avx2<Width, XLayout, YLayout, Scalar>;
+    return &multiply_rows_avx2<rest, XLayout, YLayout, Scalar>;
 #endif
-  return &multiply_rows_anywhere<Width, XLayout, YLayout, Scalar>;
-}
-
-template <int Width, class XLayout, class YLayout, class Scalar>
-void multiply_columns(int threads, const Problem<Scalar>& problem) {
-  constexpr std::int64_t rows_per_item = 512;
-  static const auto multiply = choose_rows_function<Width, XLayout, YLayout, Scalar>();
-  const std::int64_t rows = problem.a.rows();
-  kernels::parallel_for(threads, (rows + rows_per_item - 1) / rows_per_item, [&](std::int64_t item, int) {
-    multiply(problem, item * rows_per_item, std::min(rows, (item + 1) * rows_per_item));
-  });
-}
-
-template <int Width, class XLayout, class YLayout, class Scalar>
-void multiply_rest(std::int64_t width, int threads, const Problem<Scalar>& problem) {
-  if constexpr (Width > 0) {
-    if (width == Width) {
-      multiply_columns<Width, XLayout, YLayout>(threads, problem);
-    } else {
-      multiply_rest<Width - 1, XLayout, YLayout>(width, threads, problem);
-    }
-  }
+  return &multiply_rows_anywhere<rest, XLayout, YLayout, Scalar>;
 }
 
 }  // namespace
@@ -108,15 +124,13 @@ void multiply_rest(std::int64_t width, int threads, const Problem<Scalar>& probl
 template <class XLayout, class YLayout, class Scalar>
 void sparse_product(int threads, const CompressedRows<Scalar>& a, Scalar alpha, Scalar shift,
                     TallPointer<const Scalar> x, Scalar beta, TallPointer<Scalar> y, std::int64_t width) {
-  // Wider blocks go in strips of 16, two cache lines of doubles; what is left takes one strip of its own width.
-  constexpr int strip = 16;
-  Problem<Scalar> problem{a, alpha, shift, beta, x, y};
-  for (; width > strip; width -= strip) {
-    multiply_columns<strip, XLayout, YLayout>(threads, problem);
-    problem.x.data += tall_index<XLayout>(0, strip, x.ld);
-    problem.y.data += tall_index<YLayout>(0, strip, y.ld);
-  }
-  multiply_rest<strip, XLayout, YLayout>(width, threads, problem);
+  // By columns, rows of the matrix stay in the cache from strip to strip.
+  constexpr std::int64_t rows_per_item = 512;
+  const Problem<Scalar> problem{a.row_begin.data(), a.columns.data(), a.values.data(), alpha, shift, beta, x, y, width};
+  const auto multiply = rows_function<strip_width<XLayout> - 1, XLayout, YLayout, Scalar>(width);
+  kernels::parallel_for(threads, (a.rows() + rows_per_item - 1) / rows_per_item, [&](std::int64_t item, int) {
+    multiply(problem, item * rows_per_item, std::min(a.rows(), (item + 1) * rows_per_item));
+  });
 }
 
 #define BLOCKVEC_SPARSE_PRODUCT(Scalar, XLayout, YLayout)                                                \

@@ -1,0 +1,586 @@
+#!/usr/bin/env python3
+"""BlockVec's eigensolvers beside SLEPc, PRIMME, ARPACK and SciPy's lobpcg: on the same cores, to the same accuracy.
+
+    bench/solver_peers.py --program build/release/examples/eigensolve --data DATA --out bench/results/cpu/solver_peers
+    bench/solver_peers.py --out bench/results/cpu/solver_peers --draw      # the picture and a table from the CSV
+
+bench/solver_problems.py lists the problems; DATA is a folder with the matrices that it reads, and problems whose files
+are missing are left out. Every library gets the same matrix and all settings of SETTINGS; ours has the defaults of each
+method. A setting counts if its recomputed residuals reach the problem's accuracy: ||A x - theta x|| over ||A||, or
+||A x - theta B x|| over ||A|| + |theta| ||B||; its tolerance is tightened until they do. The best setting of a library
+misses the fewest of the wanted eigenvalues, copies counted, and is the fastest of those. It is run several times, and
+the median counts. The table has every setting that was tried. `ratio`: seconds over those of our best setting.
+`applications` counts vectors that A was applied to, `calls` products with blocks of them; SLEPc does not tell.
+
+No library is given a factorisation of A. On pairs all get Jacobi's preconditioner. SLEPc's filter is given the interval
+of the wanted eigenvalues and the range of all, which it needs. Only solving is timed. Reading the matrix, setting up
+operators and, where a library has such a step (SLEPc, ours), allocating the basis are not. Ours runs on threads
+(OMP_PROC_BIND), SLEPc on MPI ranks. The others multiply through Python; they get a product on all cores where that is
+faster than SciPy's serial one.
+
+A run is stopped after --limit seconds, and a setting after three times the best complete answer; the table says so.
+Needs python3-scipy, python3-slepc4py and python3-matplotlib (Debian), and primme (PyPI); a missing peer is left out.
+"""
+
+import argparse
+import concurrent.futures
+import csv
+import datetime
+import glob
+import importlib.metadata
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+import scipy.io
+import scipy.sparse
+import scipy.sparse.linalg
+
+from peer_answers import count_missed, describe
+from solver_problems import PROBLEMS
+
+# Likely winners first: `few` of them have to do for large problems. ncv 0: the library's own choice.
+SLEPC = [
+    {"method": "krylovschur", "ncv": 0},
+    {"method": "krylovschur", "ncv": 40},
+    {"method": "krylovschur", "filter": 10, "ncv": 40},
+    {"method": "krylovschur", "ncv": 80},
+    {"method": "krylovschur", "filter": 20, "ncv": 40},
+    {"method": "lobpcg", "block": 8, "pc": "none"},
+    {"method": "gd", "block": 4, "ncv": 40, "pc": "none"},
+]
+PRIMME = [
+    {"method": "DYNAMIC", "block": 1, "ncv": 40},
+    {"method": "JDQMR_ETol", "block": 1, "ncv": 40},
+    {"method": "GD_Olsen_plusK", "block": 1, "ncv": 40},
+    {"method": "LOBPCG_OrthoBasis", "block": 0},
+    {"method": "GD_Olsen_plusK", "block": 4, "ncv": 60},
+    {"method": "GD_Olsen_plusK", "block": 8, "ncv": 80},
+    {"method": "JDQMR_ETol", "block": 4, "ncv": 60},
+]
+FEW = {"SLEPc": 3, "PRIMME": 2, "ARPACK": 2, "SciPy lobpcg": 0}
+SETTINGS = {
+    "BlockVec": [{"method": name} for name in ("lanczos", "chebyshev", "lobpcg", "jacobi-davidson")],
+    "SLEPc": SLEPC,
+    "PRIMME": PRIMME,
+    "ARPACK": [{"ncv": 0}, {"ncv": 60}],
+    "SciPy lobpcg": [{"guard": 0}, {"guard": 4}],
+}
+ON_PAIRS = {
+    "BlockVec": [{"method": name, "preconditioner": "jacobi"} for name in ("lobpcg", "jacobi-davidson")],
+    "SLEPc": [{"method": "lobpcg", "block": 8, "pc": "jacobi"}, {"method": "gd", "block": 1, "ncv": 40, "pc": "jacobi"}],
+    "PRIMME": PRIMME,
+    "ARPACK": [],  # would need B's inverse
+    "SciPy lobpcg": [{"guard": 0}, {"guard": 4}],
+}
+COLUMNS = [
+    "problem", "wanted", "method", "library", "setting", "best", "seconds", "seconds_min", "seconds_max", "runs",
+    "applications", "calls", "reductions", "residual", "target", "missed", "ratio",
+]  # fmt: skip
+
+
+class TooSlow(Exception):
+    pass
+
+
+class Product:
+    """X -> A X in as many pieces of rows as there are cores where that is faster; counts vectors and calls. SciPy's
+    product lets go of the interpreter's lock."""
+
+    def __init__(self, matrix, cores, columns):
+        self.matrix, self.applications, self.calls, self.pool = matrix, 0, 0, None
+        bounds = np.searchsorted(matrix.indptr, np.linspace(0, matrix.nnz, cores + 1)).clip(0, matrix.shape[0])
+        bounds[0], bounds[-1] = 0, matrix.shape[0]
+        self.pieces = [matrix[a:b] for a, b in zip(bounds, bounds[1:])]
+        if cores < 2:
+            return
+        x = np.ones((matrix.shape[0], columns)) if columns > 1 else np.ones(matrix.shape[0])
+        serial = self.seconds(x)
+        self.pool = concurrent.futures.ThreadPoolExecutor(cores)
+        if self.seconds(x) > serial:
+            self.pool = None
+        self.applications = self.calls = 0
+
+    def seconds(self, x):
+        self(x)
+        begin = time.perf_counter()
+        for _ in range(10):
+            self(x)
+        return time.perf_counter() - begin
+
+    def __call__(self, x):
+        self.calls += 1
+        self.applications += 1 if x.ndim == 1 else x.shape[1]
+        if self.pool is None:
+            return self.matrix @ x
+        return np.concatenate(list(self.pool.map(lambda piece: piece @ x, self.pieces)))
+
+    def operator(self):
+        shape, kind = self.matrix.shape, self.matrix.dtype
+        return scipy.sparse.linalg.LinearOperator(shape, matvec=self, matmat=self, dtype=kind)
+
+    def counts(self):
+        return {"applications": self.applications, "calls": self.calls}
+
+
+def diagonal_inverse(a):
+    d = np.abs(a.diagonal())
+    return scipy.sparse.diags(1 / np.where(d > 0, d, 1)).tocsr()
+
+
+def residual(a, b, norms, values, vectors):
+    """The largest residual over the norms that it is measured by."""
+    vectors = vectors / np.linalg.norm(vectors, axis=0)
+    of = np.linalg.norm(a @ vectors - (vectors if b is None else b @ vectors) * values, axis=0)
+    return float(np.max(of / (norms[0] if b is None else norms[0] + np.abs(values) * norms[1])))
+
+
+def solve_arpack(a, b, task, cores):
+    product = Product(a, cores, 1)
+    operator, options = product.operator(), {"ncv": task["setting"]["ncv"] or None, "maxiter": 100000}
+    begin = time.perf_counter()
+    values, vectors = scipy.sparse.linalg.eigsh(operator, k=task["wanted"], which="SA", tol=task["tolerance"], **options)
+    return time.perf_counter() - begin, values, vectors, f"SciPy {scipy.__version__}", product.counts()
+
+
+def solve_lobpcg(a, b, task, cores):
+    columns = task["wanted"] + task["setting"]["guard"]
+    product = Product(a, cores, columns)
+    x = np.random.default_rng(1).standard_normal((a.shape[0], columns)).astype(a.dtype)
+    # SciPy's tolerance is absolute.
+    options = {"tol": task["tolerance"] * task["norms"][0], "maxiter": 3000, "largest": False}
+    preconditioner = diagonal_inverse(a) if b is not None else None
+    begin = time.perf_counter()
+    values, vectors = scipy.sparse.linalg.lobpcg(product.operator(), x, B=b, M=preconditioner, **options)
+    seconds = time.perf_counter() - begin
+    order = np.argsort(values)[: task["wanted"]]
+    return seconds, values[order], vectors[:, order], f"SciPy {scipy.__version__}", product.counts()
+
+
+def solve_primme(a, b, task, cores):
+    import primme
+
+    setting = task["setting"]
+    block = setting["block"] or task["wanted"]
+    product = Product(a, cores, block)
+    pair = {"M": b, "OPinv": diagonal_inverse(a)} if b is not None else {}
+    options = {"method": "PRIMME_" + setting["method"], "maxBlockSize": block}
+    if "ncv" in setting:
+        options["ncv"] = max(setting["ncv"], task["wanted"] + 3 * block)
+    operator = product.operator()
+    begin = time.perf_counter()
+    values, vectors = primme.eigsh(operator, k=task["wanted"], which="SA", tol=task["tolerance"], **options, **pair)
+    seconds = time.perf_counter() - begin
+    return seconds, values, vectors, f"primme {importlib.metadata.version('primme')}", product.counts()
+
+
+def solve_slepc(a, b, task, cores):
+    """On all ranks of an mpirun; the result is gathered on each, and the first one reports it."""
+    for pattern in ("/usr/lib/slepcdir/*/*-real", "/usr/lib/petscdir/*/*-real"):
+        sys.path += glob.glob(pattern + "/lib/python3/dist-packages")
+    import slepc4py
+
+    slepc4py.init([])
+    from petsc4py import PETSc
+    from slepc4py import SLEPc
+
+    setting, n = task["setting"], a.shape[0]
+    if np.iscomplexobj(a.data):
+        raise RuntimeError("compiled for real numbers")
+    begin_row, end_row = PETSc.Vec().createMPI(n).getOwnershipRange()
+
+    def matrix(whole):
+        rows = whole[begin_row:end_row]
+        size = (end_row - begin_row, n)
+        index = (rows.indptr.astype(PETSc.IntType), rows.indices.astype(PETSc.IntType), rows.data)
+        one = PETSc.Mat().createAIJ(size=(size, size), csr=index)
+        one.setOption(PETSc.Mat.Option.HERMITIAN, True)
+        return one
+
+    eps, ours = SLEPc.EPS().create(), matrix(a)
+    eps.setOperators(ours, matrix(b) if b is not None else None)
+    eps.setProblemType(SLEPc.EPS.ProblemType.HEP if b is None else SLEPc.EPS.ProblemType.GHEP)
+    eps.setType(setting["method"])
+    eps.setConvergenceTest(SLEPc.EPS.Conv.NORM)
+    eps.setTolerances(task["tolerance"], 100000)
+    eps.setDimensions(task["wanted"], max(setting.get("ncv") or 0, 2 * task["wanted"]) or PETSc.DEFAULT)
+    eps.setWhichEigenpairs(SLEPc.EPS.Which.SMALLEST_REAL)
+    if "filter" in setting:
+        eps.setWhichEigenpairs(SLEPc.EPS.Which.ALL)
+        eps.setInterval(*task["interval"])
+        transformation = eps.getST()
+        transformation.setType(SLEPc.ST.Type.FILTER)
+        transformation.setFilterInterval(*task["interval"])
+        transformation.setFilterRange(*task["range"])
+        transformation.setFilterDegree(setting["filter"])
+    if setting["method"] == "lobpcg":
+        eps.setLOBPCGBlockSize(setting["block"])
+    if setting["method"] == "gd":
+        eps.setGDBlockSize(setting["block"])
+    if "pc" in setting:
+        eps.getST().setType(SLEPc.ST.Type.PRECOND)
+        eps.getST().getKSP().getPC().setType(setting["pc"])
+    eps.setUp()
+    PETSc.COMM_WORLD.barrier()
+    begin = time.perf_counter()
+    eps.solve()
+    seconds = time.perf_counter() - begin
+    found = eps.getConverged()
+    if found < task["wanted"]:
+        raise RuntimeError(f"{found} pairs converged")
+    x = ours.createVecRight()
+    order = sorted(range(found), key=lambda i: eps.getEigenpair(i, x).real)[: task["wanted"]]
+    values, vectors = np.empty(len(order)), np.empty((n, len(order)))
+    for column, i in enumerate(order):
+        values[column] = eps.getEigenpair(i, x).real
+        scatter, everything = PETSc.Scatter.toAll(x)
+        scatter.scatter(x, everything)
+        vectors[:, column] = everything.getArray()
+    version = "SLEPc " + ".".join(map(str, SLEPc.Sys.getVersion()))
+    return seconds if PETSc.COMM_WORLD.getRank() == 0 else None, values, vectors, version, {}
+
+
+PEERS = {"ARPACK": solve_arpack, "PRIMME": solve_primme, "SLEPc": solve_slepc, "SciPy lobpcg": solve_lobpcg}
+
+
+def read(task):
+    """A and B, or None."""
+    return [None if name is None else scipy.sparse.load_npz(name) for name in task["matrices"]]
+
+
+def child(arguments):
+    """One run of one peer, in a process of its own: prints what it found."""
+    task = json.loads(arguments.child)
+    a, b = read(task)
+    seconds, values, vectors, version, counts = PEERS[task["library"]](a, b, task, arguments.cores)
+    if seconds is not None:
+        values = np.asarray(values).real
+        answer = {"seconds": seconds, "values": np.sort(values).tolist(), "version": version}
+        print(json.dumps(answer | {"residual": residual(a, b, task["norms"], values, vectors)} | counts))
+
+
+def run_peer(task, cores, limit):
+    command = [sys.executable, os.path.abspath(__file__), "--child", json.dumps(task), "--cores", str(cores)]
+    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    on_ranks = task["library"] == "SLEPc"
+    if on_ranks:
+        # mpirun ends its ranks itself; they would go on if only mpirun was stopped.
+        command = ["mpirun", "-n", str(cores), "--oversubscribe", "--timeout", str(int(limit) + 1)] + command
+        environment["OMP_NUM_THREADS"] = "1"
+    begin = time.monotonic()
+    try:
+        wait = limit + (15 if on_ranks else 0)
+        result = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=wait)
+    except subprocess.TimeoutExpired as error:
+        raise TooSlow(f"stopped after {limit:.0f} s") from error
+    if result.returncode != 0:
+        if time.monotonic() - begin > limit:
+            raise TooSlow(f"stopped after {limit:.0f} s")
+        lines = [line for line in result.stderr.splitlines() if "Error" in line] or result.stderr.strip().splitlines()
+        raise RuntimeError(lines[-1].strip() if lines else f"exit status {result.returncode}")
+    return json.loads(result.stdout.strip().splitlines()[-1])
+
+
+def run_ours(program, task, cores, limit):
+    """One run of eigensolve; its vectors are read back, and the residuals are recomputed as the peers' are."""
+    with tempfile.TemporaryDirectory() as folder:
+        answer, vectors = os.path.join(folder, "ours.json"), os.path.join(folder, "ours.mtx")
+        chosen = [word for key, value in task["setting"].items() for word in ("--" + key, str(value))]
+        command = [program, *task["options"], *chosen, "--nev", str(task["wanted"]), "--tol", repr(task["tolerance"])]
+        command += ["--threads", str(cores), "--quiet", "--json", answer, "--vectors", vectors]
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, env=dict(os.environ, OMP_PROC_BIND="true"), timeout=limit
+            )
+        except subprocess.TimeoutExpired as error:
+            raise TooSlow(f"stopped after {limit:.0f} s") from error
+        if done.returncode != 0:
+            raise RuntimeError((done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1])
+        with open(answer, encoding="utf-8") as file:
+            result = json.load(file)
+        a, b = read(task)
+        values = np.array(result["eigenvalues"])
+        return {
+            "seconds": result["seconds"],
+            "values": sorted(values.tolist()),
+            "version": f"BlockVec {result['versions']['blockvec']}",
+            "residual": residual(a, b, task["norms"], values, scipy.io.mmread(vectors)),
+            "applications": result["applications"],
+            "calls": sum(one["calls"] for one in result["operations"] if one["name"] == "operator"),
+            "reductions": result["reductions"],
+        }
+
+
+class Comparison:
+    """All libraries on one problem."""
+
+    def __init__(self, problem, matrices, options, norms, hints, arguments):
+        self.problem, self.arguments, self.notes = problem, arguments, []
+        self.task = {"matrices": matrices, "options": options, "norms": norms, "wanted": problem.wanted} | hints
+        self.is_pair = matrices[1] is not None
+        self.fastest = None  # seconds of a complete answer
+
+    def run(self, library, setting, tolerance, limit):
+        task = self.task | {"library": library, "setting": setting, "tolerance": tolerance}
+        if library == "BlockVec":
+            return run_ours(self.arguments.program, task, self.arguments.cores, limit)
+        return run_peer(task, self.arguments.cores, limit)
+
+    def reference(self):
+        """What is compared with: our answer at a hundredth of the tolerance."""
+        settings = (ON_PAIRS if self.is_pair else SETTINGS)["BlockVec"]
+        return np.array(self.run("BlockVec", settings[0], self.problem.accuracy / 100, 600)["values"])
+
+    def starting_tolerance(self, library, exact):
+        """ARPACK tests against tol |theta|; the others against tol ||A||."""
+        largest = np.max(np.abs(exact))
+        if library == "ARPACK" and largest > 0:
+            return self.problem.accuracy * self.task["norms"][0] / largest
+        return self.problem.accuracy
+
+    def tried(self, library, setting, exact):
+        """The first run whose residuals reach the accuracy, or what stood in the way."""
+        tolerance, name, accuracy = self.starting_tolerance(library, exact), describe(setting), self.problem.accuracy
+        reserve = 3 * self.fastest + 10 if self.fastest else 1e9  # for a complete answer that is no rival
+        for _ in range(6):
+            result = self.run(library, setting, tolerance, min(self.arguments.limit, reserve))
+            if result["residual"] <= accuracy:
+                break
+            tolerance /= 10
+        else:
+            raise RuntimeError(f"residual {result['residual']:.1e}")
+        norm = self.task["norms"][0] / (self.task["norms"][1] if self.is_pair else 1)
+        width = 10 * accuracy * max(norm, np.max(np.abs(exact)))
+        missed = count_missed(result["values"], exact, width)
+        print(f"  {library:14s} {name:40s} {result['seconds']:8.3f} s  residual {result['residual']:.1e}  missed {missed}",
+              flush=True)  # fmt: skip
+        return result | {"name": name, "setting": setting, "tolerance": tolerance, "missed": missed}
+
+    def rows(self, library, exact):
+        settings = (ON_PAIRS if self.is_pair else SETTINGS)[library]
+        if self.problem.large and library in FEW:
+            settings = settings[: FEW[library]]
+        found = []
+        for setting in settings:
+            try:
+                found.append(self.tried(library, setting, exact))
+            except (TooSlow, RuntimeError, FileNotFoundError) as error:
+                self.notes.append(f"{self.problem.name}, {self.problem.wanted}: {library}, {describe(setting)}: {error}")
+                print("  " + self.notes[-1], flush=True)
+                continue
+            if found[-1]["missed"] == 0:
+                self.fastest = min(self.fastest or 1e9, found[-1]["seconds"])
+        if not found:
+            return []
+        best = min(found, key=lambda one: (one["missed"], one["seconds"]))
+        for one in found:
+            again = self.arguments.runs - 1 if one is best else 0
+            times = [one["seconds"]]
+            times += [self.run(library, one["setting"], one["tolerance"], 600)["seconds"] for _ in range(again)]
+            one["times"], one["best"] = times, "yes" if one is best else "no"
+        return found
+
+
+def row_of(problem, library, one, ours):
+    seconds = statistics.median(one["times"])
+    return {
+        "problem": problem.name,
+        "wanted": problem.wanted,
+        "method": one["setting"].get("method", library.split()[-1].lower()),
+        "library": library,
+        "setting": describe({key: value for key, value in one["setting"].items() if key != "method"}),
+        "best": one["best"],
+        "seconds": f"{seconds:.4g}",
+        "seconds_min": f"{min(one['times']):.4g}",
+        "seconds_max": f"{max(one['times']):.4g}",
+        "runs": len(one["times"]),
+        "applications": one.get("applications", ""),
+        "calls": one.get("calls", ""),
+        "reductions": one.get("reductions", ""),
+        "residual": f"{one['residual']:.1e}",
+        "target": f"{problem.accuracy:.0e}",
+        "missed": one["missed"],
+        "ratio": f"{seconds / ours:.2f}" if ours else "",
+    }
+
+
+def norm_of(matrix):
+    return float(abs(scipy.sparse.linalg.eigsh(matrix, k=1, which="LM", tol=1e-3, return_eigenvectors=False)[0]))
+
+
+def prepared(problem, folder, arguments):
+    """A and B as matrices, and the options that give them to eigensolve."""
+    names = [os.path.join(arguments.data, name) for name in problem.files]
+    if problem.make:
+        names = [os.path.join(folder, "made.mtx")]
+        scipy.io.mmwrite(names[0], problem.make(), symmetry="symmetric")
+    if names:
+        options = ["--matrix", names[0]] + (["--mass", names[1]] if len(names) > 1 else [])
+    else:
+        options, names = problem.options, [os.path.join(folder, "matrix.mtx")]
+        write = [arguments.program, *options, "--write-matrix", names[0], "--nev", "1", "--tol", "1", "--quiet"]
+        subprocess.run(write, stdout=subprocess.DEVNULL, check=False)
+    return [scipy.io.mmread(name).tocsr() for name in names], options
+
+
+def compare(problem, arguments, versions):
+    """Rows and remarks of one problem."""
+    with tempfile.TemporaryDirectory() as folder:
+        matrices, options = prepared(problem, folder, arguments)
+        files = [os.path.join(folder, f"{name}.npz") for name, _ in zip("ab", matrices)]
+        for file, matrix in zip(files, matrices):
+            scipy.sparse.save_npz(file, matrix, compressed=False)
+        a, norms = matrices[0], [norm_of(matrix) for matrix in matrices]
+        print(f"{problem.name}, {problem.wanted}: n = {a.shape[0]}, {a.nnz} entries, ||A|| = {norms[0]:.4g}", flush=True)
+        comparison = Comparison(problem, (files + [None])[:2], options, norms, {}, arguments)
+        exact = problem.exact(arguments.data)
+        if exact is None:
+            exact = comparison.reference()
+        if not comparison.is_pair:
+            top = float(scipy.sparse.linalg.eigsh(a, k=1, which="LA", tol=1e-3, return_eigenvectors=False)[0])
+            width = max(exact[-1] - exact[0], 1e-4 * norms[0])
+            comparison.task["interval"] = [exact[0] - 0.1 * width, exact[-1] + 0.01 * width]
+            comparison.task["range"] = [exact[0] - 0.1 * width, top + 0.01 * norms[0]]
+        rows, ours = [], None
+        for library in SETTINGS:
+            found = comparison.rows(library, exact)
+            for one in found:
+                versions.add(one["version"])
+                if library == "BlockVec" and one["best"] == "yes":
+                    ours = statistics.median(one["times"])
+            rows += [row_of(problem, library, one, ours) for one in found]
+        return rows, comparison.notes
+
+
+def commit():
+    here = os.path.dirname(os.path.abspath(__file__))
+    command = ["git", "-C", here, "describe", "--always", "--dirty"]
+    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+
+
+def processor():
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        lines = [line.split(":")[1].strip() for line in file if line.startswith("model name")]
+    return lines[0] if lines else platform.machine()
+
+
+def read_csv(path):
+    with open(path, encoding="utf-8") as file:
+        lines = file.read().splitlines()
+    comments = [line.lstrip("# ") for line in lines if line.startswith("#")]
+    return comments, list(csv.DictReader(line for line in lines if not line.startswith("#")))
+
+
+def best_of(rows):
+    """{(problem, wanted): {library: row of its best setting}}"""
+    found = {}
+    for row in rows:
+        if row["best"] == "yes":
+            found.setdefault((row["problem"], row["wanted"]), {})[row["library"]] = row
+    return found
+
+
+def draw(comments, rows, picture):
+    """A line for each problem: the best setting of each library by its seconds, hollow where it misses pairs."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    look = {"BlockVec": ("#c53030", "o"), "SLEPc": ("#2b6cb0", "s"), "PRIMME": ("#2f855a", "^"), "ARPACK": ("#b7791f", "D"),
+            "SciPy lobpcg": ("#6b46c1", "v")}  # fmt: skip
+    found = best_of(rows)
+    figure, axis = plt.subplots(figsize=(9, 0.36 * len(found) + 1.6))
+    for height, of in enumerate(reversed(found.values())):
+        seconds = [float(row["seconds"]) for row in of.values()]
+        axis.plot([min(seconds), max(seconds)], [height, height], color="#e2e8f0", zorder=1)
+        for library, row in of.items():
+            color, marker = look[library]
+            face = color if row["missed"] == "0" else "white"
+            axis.plot(float(row["seconds"]), height, marker, ms=8 if library == "BlockVec" else 6, color=face, mec=color,
+                      zorder=3 if library == "BlockVec" else 2)  # fmt: skip
+    axis.set_xscale("log")
+    axis.set_yticks(range(len(found)), [f"{problem}: {wanted}" for problem, wanted in reversed(found)], fontsize=9)
+    axis.set_xlabel("seconds (hollow: wanted eigenvalues are missing)")
+    axis.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axis.grid(axis="x", color="#edf2f7")
+    axis.spines[["top", "right", "left"]].set_visible(False)
+    axis.tick_params(length=0)
+    handles = [plt.Line2D([], [], color=color, marker=marker, ls="", label=name) for name, (color, marker) in look.items()]
+    figure.legend(handles=handles, ncols=len(look), loc="upper center", frameon=False, fontsize=9)
+    figure.text(0.995, 0.005, comments[0][:150], ha="right", va="bottom", fontsize=6.5, color="#718096")
+    figure.tight_layout(rect=(0, 0.02, 1, 0.95))
+    figure.savefig(picture, dpi=110)
+
+
+def print_table(rows):
+    """The best settings in Markdown, for docs/performance.md."""
+    print("| problem | wanted | here | best peer that misses none | ratio | miss some |\n|---|---|---|---|---|---|")
+    for (problem, wanted), of in best_of(rows).items():
+        here = of.get("BlockVec")
+        peers = [row for library, row in of.items() if library != "BlockVec"]
+        complete = sorted((row for row in peers if row["missed"] == "0"), key=lambda row: float(row["seconds"]))
+        first = complete[0] if complete else None
+        cells = [problem, wanted]
+        cells += [f"{float(here['seconds']):.2g} s, {here['method']}" + ("" if here["missed"] == "0" else f", misses {here['missed']}")
+                  if here else "none"]  # fmt: skip
+        cells += [f"{float(first['seconds']):.2g} s, {first['library']} {first['method']}" if first else "none"]
+        cells += [f"{float(first['seconds']) / float(here['seconds']):.1f}" if first and here else ""]
+        cells += [", ".join(f"{row['library']} {row['missed']}" for row in peers if row["missed"] != "0")]
+        print("| " + " | ".join(cells) + " |")
+
+
+def measure(arguments):
+    """Rows of the table and its comments."""
+    rows, notes, versions = [], [], {f"NumPy {np.__version__}"}
+    for problem in PROBLEMS:
+        if arguments.only and f"{problem.name}, {problem.wanted}" not in arguments.only:
+            continue
+        if not problem.is_here(arguments.data):
+            notes.append(f"{problem.name}: its files are missing")
+            continue
+        some, remarks = compare(problem, arguments, versions)
+        rows += some
+        notes += remarks
+    machine = f"{processor()}, {arguments.cores} cores"
+    first = f"{datetime.date.today()}, commit {commit()}, {machine}, {', '.join(sorted(versions))}"
+    return [first, f"best: the median of {arguments.runs} runs; other settings: one run"] + notes, rows
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", help="the built eigensolve")
+    parser.add_argument("--data", default="", help="folder with the matrices of files")
+    parser.add_argument("--cores", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--out", default="solver_peers", help="writes OUT.csv and OUT.png")
+    parser.add_argument("--runs", type=int, default=5, help="of each library's best setting")
+    parser.add_argument("--limit", type=float, default=90, help="seconds for one run")
+    parser.add_argument("--only", nargs="*", help='problems and wanted pairs, as "Si2, 20"')
+    parser.add_argument("--draw", action="store_true", help="measure nothing, draw what OUT.csv has")
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.child:
+        child(arguments)
+        return
+    if not arguments.draw:
+        if not arguments.program:
+            parser.error("--program is needed")
+        comments, rows = measure(arguments)
+        with open(arguments.out + ".csv", "w", newline="", encoding="utf-8") as file:
+            file.writelines(f"# {line}\n" for line in comments)
+            writer = csv.DictWriter(file, fieldnames=COLUMNS, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+    comments, rows = read_csv(arguments.out + ".csv")
+    draw(comments, rows, arguments.out + ".png")
+    print_table(rows)
+
+
+if __name__ == "__main__":
+    main()

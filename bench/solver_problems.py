@@ -1,0 +1,120 @@
+"""The problems of bench/solver_peers.py: matrices, pairs of them, and the eigenvalues that are wanted.
+
+Where a formula or a committed list tells the eigenvalues, these are the reference; else the reference is our own answer
+at a hundredth of the tolerance.
+"""
+import itertools
+import os
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.io
+import scipy.sparse
+
+
+@dataclass
+class Problem:
+    """The lowest `wanted` eigenpairs of A x = theta x, or of A x = theta B x, with Jacobi's preconditioner."""
+
+    name: str
+    wanted: int
+    options: list = field(default_factory=list)  # of eigensolve, which writes the matrix
+    make: object = None  # or a function that returns A
+    files: tuple = ()  # or files of --data: A, and B
+    eigenvalues: object = None  # a function that returns them, or a file of --data
+    accuracy: float = 1e-8  # of residuals, over ||A|| or ||A|| + |theta| ||B||
+    large: bool = False  # a million rows: few settings
+
+    def is_here(self, data):
+        return all(os.path.exists(os.path.join(data, name)) for name in self.files)
+
+    def exact(self, data):
+        """The wanted eigenvalues, or None where nobody knows them beforehand."""
+        if self.eigenvalues is None:
+            return None
+        values = (
+            np.loadtxt(os.path.join(data, self.eigenvalues), comments="%")
+            if isinstance(self.eigenvalues, str)
+            else self.eigenvalues()
+        )
+        return np.sort(values)[: self.wanted]
+
+
+def laplacian_values(length):
+    one = 2 - 2 * np.cos(np.arange(1, length + 1) * np.pi / (length + 1))
+    return [sum(of) for of in itertools.product(one[:12], repeat=3)]
+
+
+def hypercube(bits):
+    """-sum sigma^x of so many spins: eigenvalues -bits + 2 j, binomial(bits, j) times."""
+    states = np.arange(2**bits)
+    columns = np.concatenate([states ^ (1 << bit) for bit in range(bits)])
+    values = -np.ones(len(columns))
+    return scipy.sparse.csr_matrix((values, (np.tile(states, bits), columns)), shape=(2**bits, 2**bits))
+
+
+def hypercube_values(bits):
+    return [-bits + 2 * bin(state).count("1") for state in range(2**bits)]
+
+
+def rotated(diagonal):
+    """Q D Q^T, Q being two layers of rotations of random pairs of rows: sparse, and no eigenvector is a unit vector."""
+    random = np.random.default_rng(1)
+    n = len(diagonal)
+    a = scipy.sparse.diags(diagonal).tocsr()
+    for _ in range(2):
+        one, other = random.permutation(n - n % 2).reshape(2, -1)
+        angle = random.uniform(0.2, 1.3, len(one))
+        rows = np.concatenate([one, one, other, other])
+        columns = np.concatenate([one, other, one, other])
+        values = np.concatenate([np.cos(angle), -np.sin(angle), np.sin(angle), np.cos(angle)])
+        if n % 2:
+            rows, columns, values = np.append(rows, n - 1), np.append(columns, n - 1), np.append(values, 1)
+        q = scipy.sparse.csr_matrix((values, (rows, columns)), shape=(n, n))
+        a = (q @ a @ q.T).tocsr()
+    return (a + a.T) / 2
+
+
+def two_levels():
+    return np.concatenate([np.zeros(8), np.full(8, 0.1), np.linspace(1, 10, 20000 - 16)])
+
+
+def close_levels():
+    return np.concatenate([1e-10 * np.arange(8), np.linspace(1, 4, 2000 - 8)])
+
+
+def heisenberg(sites):
+    return ["--problem", "heisenberg", "--sites", str(sites), "--periodic"]
+
+
+def grid(length):
+    return ["--problem", "laplacian", "--grid", *[str(length)] * 3]
+
+
+def graphene(cells, q):
+    return ["--problem", "graphene", "--grid", str(cells), str(cells), "--flux", "1", str(q)]
+
+
+PROBLEMS = [
+    Problem("ring of 16 spins", 8, heisenberg(16)),
+    Problem("laplacian 30^3", 8, grid(30), eigenvalues=lambda: laplacian_values(30)),
+    Problem("laplacian 30^3", 20, grid(30), eigenvalues=lambda: laplacian_values(30)),
+    Problem("Si2", 20, files=("Si2.mtx",), eigenvalues="Si2.eig.txt"),
+    Problem("hypercube 13", 14, make=lambda: hypercube(13), eigenvalues=lambda: hypercube_values(13)),
+    Problem("hypercube 13", 20, make=lambda: hypercube(13), eigenvalues=lambda: hypercube_values(13)),
+    Problem("0 and 0.1, 8-fold", 16, make=lambda: rotated(two_levels()), eigenvalues=two_levels),
+    Problem("0 and 0.1, 8-fold", 8, make=lambda: rotated(two_levels()), eigenvalues=two_levels),
+    Problem("8 values 1e-10 apart", 8, make=lambda: rotated(close_levels()), eigenvalues=close_levels, accuracy=1e-12),
+    Problem("graphene 64^2, flux 1/64", 16, graphene(64, 64)),
+    Problem("graphene 64^2, flux 1/16", 16, graphene(64, 16)),
+    Problem("graphene 64^2, flux 1/8", 16, graphene(64, 8)),
+    Problem("evsl", 20, files=("evsl_A.mtx", "evsl_B.mtx"), eigenvalues="evsl.eig.txt", accuracy=1e-10),
+    Problem("lund", 10, files=("lund_a.mtx", "lund_b.mtx"), eigenvalues="lund.eig.txt", accuracy=1e-12),
+    Problem("NM1", 12, files=("evsl_NM1A.mtx", "evsl_NM1B.mtx"), eigenvalues="evsl_NM1.eig.txt", accuracy=1e-12),
+    Problem("elast", 10, files=("elast_a.mtx", "elast_b.mtx"), eigenvalues="elast.eig.txt", accuracy=1e-12),
+    Problem("ring of 20 spins", 8, heisenberg(20)),
+    Problem("laplacian 60^3", 8, grid(60), eigenvalues=lambda: laplacian_values(60)),
+    Problem("laplacian 100^3", 8, grid(100), eigenvalues=lambda: laplacian_values(100), large=True),
+    Problem("anderson 100^3", 8, ["--problem", "anderson", "--grid", "100", "100", "100", "--disorder", "16"], large=True),
+    Problem("graphene 724^2, flux 1/4", 8, graphene(724, 4), large=True),
+]
