@@ -102,6 +102,10 @@ class JacobiDavidsonSearch {
   }
   /// How far below the first of X its eigenvalue may lie.
   double next_error() const { return errors_.empty() ? 0 : errors_.front() * static_cast<double>(pencil_.norm_a); }
+  /// Whether the column of X may still be a lower pair in disguise.
+  bool looks_below(std::int64_t j) const {
+    return check_ == Check::running && j == 0 && small_.theta()[index(j)] > last_wanted();
+  }
   /// Two eigenvalues this close count as one.
   double same() const { return 10 * options_.tolerance * static_cast<double>(pencil_.norm_a); }
   std::int64_t to_find() const { return locked_at_most() - locked_; }
@@ -136,13 +140,19 @@ class JacobiDavidsonSearch {
     return pencil_.trouble.empty();
   }
 
-  /// Of what is locked the lowest pairs stay, as many as are wanted.
-  void keep_wanted() {
-    const std::int64_t width = sort();
+  /// Value and residual of the lowest locked pairs, at most `most` of them, in order.
+  std::vector<std::pair<Real, double>> sorted_pairs(std::int64_t most) const {
     std::vector<std::pair<Real, double>> pairs;
     for (std::size_t j = 0; j < values_.size(); ++j) pairs.emplace_back(values_[j], found_residuals_[j]);
     std::stable_sort(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    pairs.resize(index(width));
+    pairs.resize(std::min(pairs.size(), index(most)));
+    return pairs;
+  }
+
+  /// Of what is locked the lowest pairs stay, as many as are wanted.
+  void keep_wanted() {
+    const std::int64_t width = sort();
+    const auto pairs = sorted_pairs(width);
     values_.clear();
     found_residuals_.clear();
     for (const auto& [value, residual] : pairs) {
@@ -154,6 +164,7 @@ class JacobiDavidsonSearch {
 
   /// As start(), of random columns beside what is locked.
   void start_beside_locked() {
+    has_restarted_ = false;
     const Vector locked = basis_.columns(0, locked_), b_locked = problem_.b ? b_image_.columns(0, locked_) : Vector();
     std::int64_t k = std::min(options_.kept, pencil_.dimensions() - locked_);
     const auto x_of = [&](const Vector& all) { return all.columns(locked_, locked_ + k); };
@@ -267,6 +278,7 @@ class JacobiDavidsonSearch {
     }
     const std::int64_t columns = small_.x() + small_.p() + w;
     const bool restarts = columns + options_.block > options_.basis;
+    has_restarted_ = has_restarted_ || restarts;
     const std::int64_t keeps = restarts ? std::min(kept(), columns) : columns;
     std::vector<std::int64_t> previous(index(restarts ? std::min(options_.block, small_.x()) : 0));
     std::iota(previous.begin(), previous.end(), 0);
@@ -296,8 +308,9 @@ class JacobiDavidsonSearch {
     for (std::int64_t j = 0; j < w; ++j) {
       const double error = errors_[index(j)];
       // As far below the Ritz value as its eigenvalue may lie: a shift inside the spectrum would draw the column to
-      // what is near it there.
-      theta[index(j)] -= margins_[index(j)];
+      // what is near it there. A column that looks for more below the last wanted value is drawn to the lowest one.
+      theta[index(j)] = looks_below(j) ? *std::min_element(values_.begin(), values_.end()) - static_cast<Real>(same())
+                                       : theta[index(j)] - margins_[index(j)];
       share.push_back(static_cast<Real>(error > 0 ? std::max(0.1, 0.25 * options_.tolerance / error) : 1));
     }
     std::vector<double> shifts;
@@ -307,6 +320,14 @@ class JacobiDavidsonSearch {
       preconditionings_ += r.width();
     };
     const Vector r = residual_.columns(0, w), t = w_of(basis_, w);
+    if (!has_restarted_) {
+      if (uses_preconditioner_) {
+        precondition(r, t);
+      } else {
+        copy(r, t);
+      }
+      return;
+    }
     if (uses_preconditioner_ && correction_.solve(theta, share, options_.inner_steps, out, r, t, &precondition)) return;
     uses_preconditioner_ = false;
     (void)correction_.solve(theta, share, options_.inner_steps, out, r, t,
@@ -358,7 +379,7 @@ class JacobiDavidsonSearch {
     const bool is_found = is_through(), is_cut = is_found && (check_ == Check::is_open || is_last_level_cut());
     const std::int64_t width = sort();
     const bool is_right = pencil_.measure(basis_.columns(0, width), options_.tolerance, result) && is_found;
-    result.residual_estimates = found_residuals_;
+    for (const auto& [value, estimate] : sorted_pairs(width)) result.residual_estimates.push_back(estimate);
     result.residual_estimates.resize(index(width), 0);
     if (is_right) {
       result.status = Status::converged;
@@ -415,6 +436,7 @@ class JacobiDavidsonSearch {
   Correction<Vector> correction_;
   Vector residual_;  // of the first columns of X
 
+  bool has_restarted_ = false;  // this search; before, X is far from eigenvectors, and residuals do as well
   Check check_ = Check::none;
   std::int64_t found_in_check_ = 0, most_iterations_ = 0;
   std::uint64_t starts_ = 0;

@@ -65,6 +65,21 @@ TEST(JacobiDavidson, FindsTheLevelsOfAHypercube) {
   }
 }
 
+// The lower edge of a dense part of the spectrum draws corrections to it that levels below it lack.
+TEST(JacobiDavidson, FindsCopiesBelowADensePart) {
+  std::vector<double> values(20000);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = i < 8 ? 0 : i < 16 ? 0.1 : 1 + 9 * static_cast<double>(i) / static_cast<double>(values.size());
+  }
+  for (const std::int64_t wanted : {8, 16}) {
+    const auto result = solve(Diagonal(values), with(wanted));
+    expect_right(result, with(wanted), std::ssize(values), values);
+    for (std::size_t i = 0; i < result.residual_norms.size(); ++i) {  // of the same pair
+      EXPECT_NEAR(result.residual_estimates[i], result.residual_norms[i], 0.1 * result.residual_norms[i]);
+    }
+  }
+}
+
 TEST(JacobiDavidson, BothEndsBothLayoutsRealAndComplex) {
   for (const auto which : {Which::smallest, Which::largest}) {
     JacobiDavidsonOptions options = with(6);

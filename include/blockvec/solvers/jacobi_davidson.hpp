@@ -34,9 +34,11 @@ JacobiDavidsonOptions checked(JacobiDavidsonOptions options, std::int64_t rows, 
 /// Block Jacobi-Davidson. For the `block` lowest pairs (x, theta) that have not converged, with the residuals r, the
 /// corrections (I - B Q Q^H) (A - sigma B) (I - Q Q^H B) t = r are solved roughly, by MINRES runs that advance
 /// together. Q are these x, all locked vectors and what is deflated; sigma lies below theta by the length of r. The
-/// basis takes the corrections in. A thick restart keeps the lowest Ritz vectors and the directions in which the block
-/// moved last. Pairs are locked in order. Once enough are, a new basis of random columns beside them looks for copies
-/// that the old one had no part of, for at most about as many iterations as came before. A preconditioner that shows
+/// basis takes the corrections in, and before its first restart the residuals, preconditioned, in their place. A thick
+/// restart keeps the lowest Ritz vectors and the directions in which the block moved last. Pairs are locked in order.
+/// Once enough are, a new basis of random columns beside them looks for copies that the old one had no part of, for at
+/// most about as many iterations as came before; there sigma of the first column is the lowest value known, so that
+/// what lies below the last wanted one grows faster than all others. A preconditioner that shows
 /// not to be positive definite is left out (Result::why says so). Collective. Result::status says how it ended. Cost of
 /// an iteration beside m columns: inner steps of one product with `block` columns (two with B), 2 reductions (3 with B
 /// or a preconditioner) and about 26 words a row and column; then one product, 3 to 4 reductions and 4 m words (6 m
