@@ -23,6 +23,8 @@ import time
 
 import numpy as np
 
+from peer_answers import count_missed, describe
+
 NEV = 8
 ACCURACY = 1e-8
 PROBLEMS = {
@@ -143,21 +145,6 @@ class Peer:
             self.process.kill()
             self.process.join()
             self.process = None
-
-
-def count_missed(found, exact, accuracy):
-    rest, missed = list(found), 0
-    for value in exact:
-        partner = next((x for x in rest if abs(x - value) <= accuracy), None)
-        if partner is None:
-            missed += 1
-        else:
-            rest.remove(partner)
-    return missed
-
-
-def describe(setting):
-    return ", ".join(f"{key} {value}" for key, value in setting.items())
 
 
 def measure(peer, setting, ours, best, arguments):

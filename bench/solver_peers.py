@@ -74,7 +74,10 @@ SETTINGS = {
 }
 ON_PAIRS = {
     "BlockVec": [{"method": name, "preconditioner": "jacobi"} for name in ("lobpcg", "jacobi-davidson")],
-    "SLEPc": [{"method": "lobpcg", "block": 8, "pc": "jacobi"}, {"method": "gd", "block": 1, "ncv": 40, "pc": "jacobi"}],
+    "SLEPc": [
+        {"method": "lobpcg", "block": 8, "pc": "jacobi"},
+        {"method": "gd", "block": 1, "ncv": 40, "pc": "jacobi"},
+    ],
     "PRIMME": PRIMME,
     "ARPACK": [],  # would need B's inverse
     "SciPy lobpcg": [{"guard": 0}, {"guard": 4}],
@@ -143,9 +146,10 @@ def residual(a, b, norms, values, vectors):
 
 def solve_arpack(a, b, task, cores):
     product = Product(a, cores, 1)
-    operator, options = product.operator(), {"ncv": task["setting"]["ncv"] or None, "maxiter": 100000}
+    options = {"k": task["wanted"], "ncv": task["setting"]["ncv"] or None, "tol": task["tolerance"]}
+    operator = product.operator()
     begin = time.perf_counter()
-    values, vectors = scipy.sparse.linalg.eigsh(operator, k=task["wanted"], which="SA", tol=task["tolerance"], **options)
+    values, vectors = scipy.sparse.linalg.eigsh(operator, which="SA", maxiter=100000, **options)
     return time.perf_counter() - begin, values, vectors, f"SciPy {scipy.__version__}", product.counts()
 
 
@@ -358,8 +362,8 @@ class Comparison:
         norm = self.task["norms"][0] / (self.task["norms"][1] if self.is_pair else 1)
         width = 10 * accuracy * max(norm, np.max(np.abs(exact)))
         missed = count_missed(result["values"], exact, width)
-        print(f"  {library:14s} {name:40s} {result['seconds']:8.3f} s  residual {result['residual']:.1e}  missed {missed}",
-              flush=True)  # fmt: skip
+        told = f"{result['seconds']:8.3f} s  residual {result['residual']:.1e}  missed {missed}"
+        print(f"  {library:14s} {name:40s} {told}", flush=True)
         return result | {"name": name, "setting": setting, "tolerance": tolerance, "missed": missed}
 
     def rows(self, library, exact):
@@ -371,7 +375,7 @@ class Comparison:
             try:
                 found.append(self.tried(library, setting, exact))
             except (TooSlow, RuntimeError, FileNotFoundError) as error:
-                self.notes.append(f"{self.problem.name}, {self.problem.wanted}: {library}, {describe(setting)}: {error}")
+                self.notes.append(f"{self.problem.title()}: {library}, {describe(setting)}: {error}")
                 print("  " + self.notes[-1], flush=True)
                 continue
             if found[-1]["missed"] == 0:
@@ -437,7 +441,7 @@ def compare(problem, arguments, versions):
         for file, matrix in zip(files, matrices):
             scipy.sparse.save_npz(file, matrix, compressed=False)
         a, norms = matrices[0], [norm_of(matrix) for matrix in matrices]
-        print(f"{problem.name}, {problem.wanted}: n = {a.shape[0]}, {a.nnz} entries, ||A|| = {norms[0]:.4g}", flush=True)
+        print(f"{problem.title()}: n = {a.shape[0]}, {a.nnz} entries, ||A|| = {norms[0]:.4g}", flush=True)
         comparison = Comparison(problem, (files + [None])[:2], options, norms, {}, arguments)
         exact = problem.exact(arguments.data)
         if exact is None:
@@ -493,8 +497,13 @@ def draw(comments, rows, picture):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    look = {"BlockVec": ("#c53030", "o"), "SLEPc": ("#2b6cb0", "s"), "PRIMME": ("#2f855a", "^"), "ARPACK": ("#b7791f", "D"),
-            "SciPy lobpcg": ("#6b46c1", "v")}  # fmt: skip
+    look = {
+        "BlockVec": ("#c53030", "o"),
+        "SLEPc": ("#2b6cb0", "s"),
+        "PRIMME": ("#2f855a", "^"),
+        "ARPACK": ("#b7791f", "D"),
+        "SciPy lobpcg": ("#6b46c1", "v"),
+    }
     found = best_of(rows)
     figure, axis = plt.subplots(figsize=(9, 0.36 * len(found) + 1.6))
     for height, of in enumerate(reversed(found.values())):
@@ -502,9 +511,9 @@ def draw(comments, rows, picture):
         axis.plot([min(seconds), max(seconds)], [height, height], color="#e2e8f0", zorder=1)
         for library, row in of.items():
             color, marker = look[library]
-            face = color if row["missed"] == "0" else "white"
-            axis.plot(float(row["seconds"]), height, marker, ms=8 if library == "BlockVec" else 6, color=face, mec=color,
-                      zorder=3 if library == "BlockVec" else 2)  # fmt: skip
+            face, is_ours = color if row["missed"] == "0" else "white", library == "BlockVec"
+            size, order = (8, 3) if is_ours else (6, 2)
+            axis.plot(float(row["seconds"]), height, marker, ms=size, color=face, mec=color, zorder=order)
     axis.set_xscale("log")
     axis.set_yticks(range(len(found)), [f"{problem}: {wanted}" for problem, wanted in reversed(found)], fontsize=9)
     axis.set_xlabel("seconds (hollow: wanted eigenvalues are missing)")
@@ -512,7 +521,7 @@ def draw(comments, rows, picture):
     axis.grid(axis="x", color="#edf2f7")
     axis.spines[["top", "right", "left"]].set_visible(False)
     axis.tick_params(length=0)
-    handles = [plt.Line2D([], [], color=color, marker=marker, ls="", label=name) for name, (color, marker) in look.items()]
+    handles = [plt.Line2D([], [], color=c, marker=marker, ls="", label=name) for name, (c, marker) in look.items()]
     figure.legend(handles=handles, ncols=len(look), loc="upper center", frameon=False, fontsize=9)
     figure.text(0.995, 0.005, comments[0][:150], ha="right", va="bottom", fontsize=6.5, color="#718096")
     figure.tight_layout(rect=(0, 0.02, 1, 0.95))
@@ -527,11 +536,12 @@ def print_table(rows):
         peers = [row for library, row in of.items() if library != "BlockVec"]
         complete = sorted((row for row in peers if row["missed"] == "0"), key=lambda row: float(row["seconds"]))
         first = complete[0] if complete else None
-        cells = [problem, wanted]
-        cells += [f"{float(here['seconds']):.2g} s, {here['method']}" + ("" if here["missed"] == "0" else f", misses {here['missed']}")
-                  if here else "none"]  # fmt: skip
-        cells += [f"{float(first['seconds']):.2g} s, {first['library']} {first['method']}" if first else "none"]
-        cells += [f"{float(first['seconds']) / float(here['seconds']):.1f}" if first and here else ""]
+        of_ours = f"{float(here['seconds']):.2g} s, {here['method']}" if here else "none"
+        if here and here["missed"] != "0":
+            of_ours += f", misses {here['missed']}"
+        of_peer = f"{float(first['seconds']):.2g} s, {first['library']} {first['method']}" if first else "none"
+        ratio = f"{float(first['seconds']) / float(here['seconds']):.1f}" if first and here else ""
+        cells = [problem, wanted, of_ours, of_peer, ratio]
         cells += [", ".join(f"{row['library']} {row['missed']}" for row in peers if row["missed"] != "0")]
         print("| " + " | ".join(cells) + " |")
 
@@ -540,10 +550,10 @@ def measure(arguments):
     """Rows of the table and its comments."""
     rows, notes, versions = [], [], {f"NumPy {np.__version__}"}
     for problem in PROBLEMS:
-        if arguments.only and f"{problem.name}, {problem.wanted}" not in arguments.only:
+        if arguments.only and problem.title() not in arguments.only:
             continue
         if not problem.is_here(arguments.data):
-            notes.append(f"{problem.name}: its files are missing")
+            notes.append(f"{problem.title()}: its files are missing")
             continue
         some, remarks = compare(problem, arguments, versions)
         rows += some

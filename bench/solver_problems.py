@@ -25,6 +25,9 @@ class Problem:
     accuracy: float = 1e-8  # of residuals, over ||A|| or ||A|| + |theta| ||B||
     large: bool = False  # a million rows: few settings
 
+    def title(self):
+        return f"{self.name}, {self.wanted}"
+
     def is_here(self, data):
         return all(os.path.exists(os.path.join(data, name)) for name in self.files)
 
@@ -91,6 +94,10 @@ def grid(length):
     return ["--problem", "laplacian", "--grid", *[str(length)] * 3]
 
 
+def anderson(length, disorder):
+    return ["--problem", "anderson", "--grid", *[str(length)] * 3, "--disorder", str(disorder)]
+
+
 def graphene(cells, q):
     return ["--problem", "graphene", "--grid", str(cells), str(cells), "--flux", "1", str(q)]
 
@@ -115,6 +122,6 @@ PROBLEMS = [
     Problem("ring of 20 spins", 8, heisenberg(20)),
     Problem("laplacian 60^3", 8, grid(60), eigenvalues=lambda: laplacian_values(60)),
     Problem("laplacian 100^3", 8, grid(100), eigenvalues=lambda: laplacian_values(100), large=True),
-    Problem("anderson 100^3", 8, ["--problem", "anderson", "--grid", "100", "100", "100", "--disorder", "16"], large=True),
+    Problem("anderson 100^3", 8, anderson(100, 16), large=True),
     Problem("graphene 724^2, flux 1/4", 8, graphene(724, 4), large=True),
 ]
