@@ -546,9 +546,19 @@ def print_table(rows):
         print("| " + " | ".join(cells) + " |")
 
 
+def write_csv(path, comments, rows):
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        file.writelines(f"# {line}\n" for line in comments)
+        writer = csv.DictWriter(file, fieldnames=COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
 def measure(arguments):
-    """Rows of the table and its comments."""
-    rows, notes, versions = [], [], {f"NumPy {np.__version__}"}
+    """Fills the table problem by problem. What it has of others stays, under its own head."""
+    path = arguments.out + ".csv"
+    kept, rows = read_csv(path) if arguments.only and os.path.exists(path) else ([], [])
+    notes, versions = [], {f"NumPy {np.__version__}"}
     for problem in PROBLEMS:
         if arguments.only and problem.title() not in arguments.only:
             continue
@@ -556,11 +566,13 @@ def measure(arguments):
             notes.append(f"{problem.title()}: its files are missing")
             continue
         some, remarks = compare(problem, arguments, versions)
-        rows += some
+        rows = [row for row in rows if (row["problem"], row["wanted"]) != (problem.name, str(problem.wanted))] + some
+        kept = [line for line in kept if not line.startswith(problem.title() + ":")]
         notes += remarks
-    machine = f"{processor()}, {arguments.cores} cores"
-    first = f"{datetime.date.today()}, commit {commit()}, {machine}, {', '.join(sorted(versions))}"
-    return [first, f"best: the median of {arguments.runs} runs; other settings: one run"] + notes, rows
+        machine = f"{processor()}, {arguments.cores} cores"
+        first = f"{datetime.date.today()}, commit {commit()}, {machine}, {', '.join(sorted(versions))}"
+        settings = f"best: the median of {arguments.runs} runs; other settings: one run"
+        write_csv(path, [first, settings] + notes + kept, rows)
 
 
 def main():
@@ -571,7 +583,7 @@ def main():
     parser.add_argument("--out", default="solver_peers", help="writes OUT.csv and OUT.png")
     parser.add_argument("--runs", type=int, default=5, help="of each library's best setting")
     parser.add_argument("--limit", type=float, default=90, help="seconds for one run")
-    parser.add_argument("--only", nargs="*", help='problems and wanted pairs, as "Si2, 20"')
+    parser.add_argument("--only", nargs="*", help='problems, as "Si2, 20"; other rows of OUT.csv stay')
     parser.add_argument("--draw", action="store_true", help="measure nothing, draw what OUT.csv has")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -581,12 +593,7 @@ def main():
     if not arguments.draw:
         if not arguments.program:
             parser.error("--program is needed")
-        comments, rows = measure(arguments)
-        with open(arguments.out + ".csv", "w", newline="", encoding="utf-8") as file:
-            file.writelines(f"# {line}\n" for line in comments)
-            writer = csv.DictWriter(file, fieldnames=COLUMNS, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
+        measure(arguments)
     comments, rows = read_csv(arguments.out + ".csv")
     draw(comments, rows, arguments.out + ".png")
     print_table(rows)

@@ -101,11 +101,14 @@ void check_combinations(const CLI::App& app, const ProgramOptions& options) {
 /// Options of some methods only, and these methods.
 constexpr struct {
   const char* option;
-  std::array<std::string_view, 3> methods;
-} method_options[] = {{"--block", {"lanczos", "jacobi-davidson"}},
-                      {"--basis", {"lanczos", "jacobi-davidson"}},
+  std::array<std::string_view, 4> methods;
+} method_options[] = {{"--target", {"interior"}},
+                      {"--interval", {"interior"}},
+                      {"--which", {"lanczos", "lobpcg", "jacobi-davidson", "chebyshev"}},
+                      {"--block", {"lanczos", "jacobi-davidson", "interior"}},
+                      {"--basis", {"lanczos", "jacobi-davidson", "interior"}},
                       {"--filter", {"lanczos"}},
-                      {"--max-restarts", {"lanczos"}},
+                      {"--max-restarts", {"lanczos", "interior"}},
                       {"--checkpoint", {"lanczos"}},
                       {"--restart", {"lanczos"}},
                       {"--mass", {"lobpcg", "jacobi-davidson"}},
@@ -113,15 +116,15 @@ constexpr struct {
                       {"--guard", {"lobpcg"}},
                       {"--max-iterations", {"lobpcg", "jacobi-davidson", "chebyshev"}}};
 
-/// Makes lanczos or lobpcg of auto: by the options that lanczos does not have. Throws where options of another method
-/// are given.
+/// Makes lanczos, lobpcg or interior of auto: by the options that lanczos does not have. Throws where options of
+/// another method are given.
 void choose_method(const CLI::App& app, ProgramOptions& options) {
   if (options.method == "auto") {
     options.method = "lanczos";
     options.method_reason = "one matrix and no preconditioner";
     for (const auto& [option, methods] : method_options) {
-      if (methods[0] != "lobpcg" || app.count(option) == 0) continue;
-      options.method = "lobpcg";
+      if ((methods[0] != "lobpcg" && methods[0] != "interior") || app.count(option) == 0) continue;
+      options.method = methods[0];
       options.method_reason = fmt::format("{} is given", option);
       break;
     }
@@ -132,6 +135,11 @@ void choose_method(const CLI::App& app, ProgramOptions& options) {
                                              options.method_reason.empty() ? "" : ": " + options.method_reason));
     }
   }
+  if (options.method == "interior" && (app.count("--target") > 0) == (app.count("--interval") > 0))
+    throw CLI::ValidationError("--method interior takes one of --target and --interval");
+  if (options.interval.size() == 2 && !(options.interval[0] < options.interval[1]))
+    throw CLI::ValidationError("--interval takes its lower end and then its upper one");
+  options.has_wanted = app.count("--nev") > 0;
   if (options.preconditioner == "chebyshev" && !options.mass_file.empty())
     throw CLI::ValidationError("--preconditioner chebyshev is for one matrix, not for --mass: use jacobi");
   if (options.preconditioner == "jacobi" && options.matrix_free)
@@ -146,15 +154,22 @@ void add_solver_options(CLI::App& app, ProgramOptions& options) {
   app.add_option(
          "--method", options.method,
          "lanczos: thick-restart block Lanczos with a Chebyshev filter. lobpcg and jacobi-davidson: take --mass and "
-         "--preconditioner. chebyshev: filtered subspace iteration, for many pairs. auto: lobpcg where one of these is "
-         "given, else lanczos")
-      ->check(CLI::IsMember({"auto", "lanczos", "lobpcg", "jacobi-davidson", "chebyshev"}))
+         "--preconditioner. chebyshev: filtered subspace iteration, for many pairs. interior: Lanczos with a filter "
+         "around --target or --interval. auto: by the options of one method that are given, else lanczos")
+      ->check(CLI::IsMember({"auto", "lanczos", "lobpcg", "jacobi-davidson", "chebyshev", "interior"}))
       ->group(group);
   app.add_option("--preconditioner", options.preconditioner,
                  "lobpcg, jacobi-davidson: none; jacobi: the diagonals of A and B; chebyshev: a polynomial in A")
       ->check(CLI::IsMember({"none", "jacobi", "chebyshev"}))
       ->group(group);
-  app.add_option("--nev", lanczos.wanted, "eigenpairs wanted")->group(group);
+  app.add_option("--nev", lanczos.wanted, "eigenpairs wanted; with --interval the most that there is room for")
+      ->group(group);
+  app.add_option("--target", options.target, "interior: the pairs nearest to this eigenvalue")
+      ->default_str("")
+      ->group(group);
+  app.add_option("--interval", options.interval, "interior: all pairs from this eigenvalue to that")
+      ->expected(2)
+      ->group(group);
   app.add_option("--which", lanczos.which, "end of the spectrum, algebraically: smallest or largest")
       ->transform(CLI::CheckedTransformer(std::map<std::string, solvers::Which>{{"smallest", solvers::Which::smallest},
                                                                                 {"largest", solvers::Which::largest}})
@@ -165,8 +180,9 @@ void add_solver_options(CLI::App& app, ProgramOptions& options) {
          "--tol", lanczos.tolerance,
          "converged: ||A x - theta x|| <= tol * (estimate of ||A||); with --mass the backward error is at most tol")
       ->group(group);
-  app.add_option("--block", lanczos.block,
-                 "columns of a Krylov block (default: 3 on a cpu, 4 on a gpu); of jacobi-davidson (2)")
+  app.add_option(
+         "--block", lanczos.block,
+         "columns of a Krylov block (default: 3 on a cpu, 4 on a gpu; interior 2 and 4); of jacobi-davidson (2)")
       ->group(group)
       ->default_str("");
   app.add_option(
@@ -182,7 +198,8 @@ void add_solver_options(CLI::App& app, ProgramOptions& options) {
   app.add_flag("!--no-escalation", lanczos.orth.escalate,
                "do what --orth says even where it shows that this does not do (off)")
       ->group(group);
-  app.add_option("--max-restarts", lanczos.max_restarts, "lanczos: give up after so many restarts")->group(group);
+  app.add_option("--max-restarts", lanczos.max_restarts, "lanczos, interior: give up after so many restarts")
+      ->group(group);
   app.add_option("--guard", options.guard, "lobpcg: columns beside the wanted ones (default: max(4, nev / 10))")
       ->check(CLI::NonNegativeNumber)
       ->default_str("")

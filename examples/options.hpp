@@ -1,6 +1,7 @@
 #pragma once
 
 #include <blockvec/solvers/chebyshev.hpp>
+#include <blockvec/solvers/interior.hpp>
 #include <blockvec/solvers/jacobi_davidson.hpp>
 #include <blockvec/solvers/lanczos.hpp>
 #include <blockvec/solvers/lobpcg.hpp>
@@ -25,11 +26,15 @@ struct ProgramOptions {
   double disorder = 1;
   std::vector<std::int64_t> flux;  ///< empty, or p and q
 
-  std::string method = "auto";  ///< lanczos, lobpcg, jacobi-davidson or chebyshev once the command line has been read
-  std::string method_reason;    ///< why, where auto chose it
+  /// lanczos, lobpcg, jacobi-davidson, chebyshev or interior once the command line has been read.
+  std::string method = "auto";
+  std::string method_reason;  ///< why, where auto chose it
   std::string preconditioner = "none";
   solvers::LanczosOptions lanczos;  ///< what the methods share, too
   bool has_block = false;           ///< whether lanczos.block was given
+  bool has_wanted = false;          ///< whether lanczos.wanted was given
+  double target = 0;
+  std::vector<double> interval;  ///< empty, or its ends
   std::int64_t guard = solvers::LobpcgOptions::automatic_guard;
   std::int64_t max_iterations = 1000;
   std::string orth = "pipi+/cholqr2";
@@ -55,6 +60,18 @@ struct ProgramOptions {
                                           .seed = lanczos.seed,
                                           .orth = lanczos.orth};
     if (has_block) result.block = lanczos.block;
+    return result;
+  }
+  solvers::InteriorOptions interior() const {
+    solvers::InteriorOptions result{.target = target,
+                                    .basis = lanczos.basis,
+                                    .tolerance = lanczos.tolerance,
+                                    .max_restarts = lanczos.max_restarts,
+                                    .seed = lanczos.seed,
+                                    .orth = lanczos.orth};
+    if (has_block) result.block = lanczos.block;
+    if (has_wanted) result.wanted = lanczos.wanted;
+    if (!interval.empty()) result.interval = solvers::Interval{interval[0], interval[1]};
     return result;
   }
   solvers::ChebyshevOptions chebyshev() const {

@@ -14,7 +14,7 @@
 
 #include "solvers/chebyshev/damped_interval.hpp"
 #include "solvers/chebyshev/filter.hpp"
-#include "solvers/chebyshev/spectrum_look.hpp"
+#include "solvers/spectrum_look.hpp"
 #include "solvers/counted_operator.hpp"
 #include "solvers/problem_vectors.hpp"
 #include "solvers/progress.hpp"

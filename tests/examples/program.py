@@ -146,6 +146,19 @@ def main():
             assert (result["preconditionings"] > 0) is (option != []), result["preconditionings"]
         run("--problem", "laplacian", "--grid", 9, 9, 9, "--nev", 8, "--method", "chebyshev", "--json", out)
         check(out, laplacian(9, 9, 9))
+        exact = sorted(laplacian(9, 9, 9))
+        near = run("--problem", "laplacian", "--grid", 9, 9, 9, "--nev", 5, "--target", 4.1, "--json", out).stdout
+        assert "method: interior, since --target is given" in near, near
+        with open(out) as file:
+            found = json.load(file)["eigenvalues"]
+        nearest = sorted(exact, key=lambda value: abs(value - 4.1))[:5]
+        assert max(abs(abs(a - 4.1) - abs(b - 4.1)) for a, b in zip(found, nearest)) < 1e-7, (found, nearest)
+        run("--problem", "laplacian", "--grid", 9, 9, 9, "--interval", 3.9, 4.3, "--json", out)
+        with open(out) as file:
+            found = json.load(file)["eigenvalues"]
+        inside = [value for value in exact if 3.9 <= value <= 4.3]
+        assert len(found) == len(inside) and max(abs(a - b) for a, b in zip(found, inside)) < 1e-7, (found, inside)
+        run("--problem", "laplacian", "--grid", 9, "--interval", 20, 21)  # nothing is there
         with open(mass := os.path.join(folder, "mass.mtx"), "w") as file:  # twice the identity
             file.write("%%MatrixMarket matrix coordinate real symmetric\n81 81 81\n")
             file.writelines(f"{i} {i} 2\n" for i in range(1, 82))
@@ -185,6 +198,10 @@ def main():
             (["--mass", mass, "--sites", 10], "it has 81 rows, and the other matrix of the pair has 252"),
             (["--method", "lobpcg", "--filter", 3], "--filter is no option of --method lobpcg"),
             (["--guard", 3, "--method", "lanczos"], "--guard is no option of --method lanczos"),
+            (["--target", 3, "--interval", 1, 2], "takes one of --target and --interval"),
+            (["--interval", 2, 1], "--interval takes its lower end and then its upper one"),
+            (["--target", 3, "--which", "largest"], "--which is no option of --method interior"),
+            (["--target", 3, "--nev", 0], "0 eigenpairs"),
             (["--problem", "laplacian", "--matrix-free"], "--matrix-free is no option of --problem laplacian"),
             (["--grid", 9, 9], "--grid is no option of --problem heisenberg, the default"),
             (["--problem", "laplacian", "--grid", 100, "--json", os.path.join(folder, "matrix.mtx", "x.json")], "cannot be written"),

@@ -9,7 +9,7 @@
 #include "problems/heisenberg.hpp"
 #include "problems/laplacian.hpp"
 #include "solvers/chebyshev/filter.hpp"
-#include "solvers/chebyshev/spectrum_look.hpp"
+#include "solvers/spectrum_look.hpp"
 #include "tests/solvers/exact.hpp"
 #include "tests/solvers/expect_right.hpp"
 #include "tests/solvers/prescribed_spectrum.hpp"

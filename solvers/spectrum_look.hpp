@@ -16,7 +16,8 @@ namespace blockvec::solvers {
 template <class Real>
 struct SpectrumLook {
   std::vector<Real> values, weights;  ///< ascending; the weights add up to 1
-  Real top = 0;  ///< the largest value and its residual: no eigenvalue is above, in practice (Zhou, Li 2011)
+  /// The lowest and the largest value and their residuals: no eigenvalue is beyond, in practice (Zhou, Li 2011).
+  Real bottom = 0, top = 0;
   std::int64_t applications = 0;
 
   Real norm() const { return std::max(std::abs(values.front()), std::abs(values.back())); }
@@ -37,6 +38,37 @@ struct SpectrumLook {
     }
     return values.back();
   }
+  /// About the share of all eigenvalues that lie below x.
+  Real share_below(Real x) const {
+    Real below = 0, share = 0, place = bottom;
+    for (std::size_t i = 0; i <= values.size(); ++i) {
+      const bool is_end = i == values.size();
+      const Real next_place = is_end ? top : values[i], next_share = is_end ? Real(1) : below + weights[i] / 2;
+      if (x <= next_place) {
+        const Real part = next_place > place ? std::max<Real>(0, (x - place) / (next_place - place)) : Real(1);
+        return share + part * (next_share - share);
+      }
+      if (!is_end) below += weights[i];
+      place = next_place;
+      share = next_share;
+    }
+    return 1;
+  }
+  /// About how many of `rows` eigenvalues lie within this distance of x.
+  Real count_within(Real distance, Real x, std::int64_t rows) const {
+    return (share_below(x + distance) - share_below(x - distance)) * static_cast<Real>(rows);
+  }
+  /// About the distance from x within which so many eigenvalues lie.
+  Real distance_of(Real count, Real x, std::int64_t rows) const {
+    Real low = 0, high = farthest(x);
+    for (int halvings = 0; halvings < 60; ++halvings) {
+      const Real middle = low + (high - low) / 2;
+      (count_within(middle, x, rows) < count ? low : high) = middle;
+    }
+    return high;
+  }
+  /// No eigenvalue is farther from x, in practice.
+  Real farthest(Real x) const { return std::max(top - x, x - bottom); }
 };
 
 namespace detail {
@@ -86,14 +118,17 @@ SpectrumLook<Real> with_ritz_values(SpectrumLook<Real> look, const SmallMatrix<S
     look.values.push_back(values.data()[j]);
     look.weights.push_back(part * part / at(g, 0, 0));
   }
-  // ||A x||^2 - theta^2 for the last Ritz vector x.
+  // ||A x||^2 - theta^2 for a Ritz vector x.
   const Matrix image(context, all, 1), in_g(context, all, 1);
-  orth::dense::multiply(Real(1), t, false, z.block(0, n, kept - 1, kept), false, Real(0), image);
-  orth::dense::multiply(Real(1), g, false, image, false, Real(0), in_g);
-  Real square = 0;
-  for (std::int64_t i = 0; i < all; ++i) square += image.data()[i] * in_g.data()[i];
-  const Real last = look.values.back();
-  look.top = last + std::sqrt(std::max<Real>(square - last * last, 0));
+  const auto residual_of = [&](std::int64_t j, Real value) {
+    orth::dense::multiply(Real(1), t, false, z.block(0, n, j, j + 1), false, Real(0), image);
+    orth::dense::multiply(Real(1), g, false, image, false, Real(0), in_g);
+    Real square = 0;
+    for (std::int64_t i = 0; i < all; ++i) square += image.data()[i] * in_g.data()[i];
+    return std::sqrt(std::max<Real>(square - value * value, 0));
+  };
+  look.bottom = look.values.front() - residual_of(0, look.values.front());
+  look.top = look.values.back() + residual_of(kept - 1, look.values.back());
   return look;
 }
 
@@ -138,7 +173,7 @@ SpectrumLook<RealOf<typename Vector::Scalar>> look_at_spectrum(const AnyOperator
       const auto host = dots.to_host();
       const Real alpha = real_part(host(0, 0)), square = real_part(host(1, 0));
       if (!std::isfinite(alpha) || !std::isfinite(square)) {
-        throw NotFiniteError("chebyshev: A applied to a random vector is not finite");
+        throw NotFiniteError("A applied to a random vector is not finite");
       }
       const Real rest = square - alpha * alpha - beside.back() * beside.back();
       diagonal.push_back(alpha);
@@ -168,7 +203,7 @@ SpectrumLook<RealOf<typename Vector::Scalar>> look_at_spectrum(const AnyOperator
   if (!(half > 0)) {  // one eigenvalue is all that was seen
     look.values = {centre};
     look.weights = {1};
-    look.top = centre;
+    look.bottom = look.top = centre;
     return look;
   }
   for (std::int64_t j = 1; j < v.width(); ++j) {

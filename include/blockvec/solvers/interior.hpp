@@ -1,0 +1,60 @@
+#pragma once
+
+#include <blockvec/orth/orthogonalizer.hpp>
+#include <blockvec/solvers/input_error.hpp>
+#include <blockvec/solvers/problem.hpp>
+#include <blockvec/solvers/result.hpp>
+#include <cstdint>
+#include <optional>
+
+namespace blockvec::solvers {
+
+/// Both ends belong to it.
+struct Interval {
+  double from = 0, to = 0;
+};
+
+struct InteriorOptions {
+  /// Eigenpairs asked for, the nearest to `target`. With an interval: the most that there is room for;
+  /// automatic_wanted: what a look at the spectral density lets expect, and half as many more.
+  std::int64_t wanted = automatic_wanted;
+  double target = 0;
+  std::optional<Interval> interval = {};  ///< all eigenvalues in it are wanted; the target is its centre then
+  std::int64_t block = 0;                 ///< columns of a Krylov block; 0: 2 on the host, 4 on a device
+  std::int64_t basis = 0;                 ///< most columns of the basis, found pairs included; 0: 2 wanted + 12 block
+  double tolerance = 1e-8;                ///< converged: ||A x - theta x|| <= tolerance * (estimate of ||A||)
+  std::int64_t max_restarts = 300;
+  std::uint64_t seed = 1;  ///< of the starting blocks
+  orth::Options orth = {};
+
+  static constexpr std::int64_t automatic_wanted = -1;  ///< near a target: 8
+};
+
+/// The options with defaults filled in, for a matrix with so many rows of which `deflated` dimensions are left out;
+/// `expected` eigenvalues may lie in the interval, and `block` is the width of blocks where the options do not say it.
+/// Throws InputError for those that do not fit.
+InteriorOptions checked(InteriorOptions options, std::int64_t expected, std::int64_t block, std::int64_t rows,
+                        std::int64_t deflated = 0);
+
+/// The eigenpairs of A x = theta x nearest to a target, nearest first, or all in an interval, ascending, with their
+/// multiplicities and without a factorisation:
+///     auto nearest = interior_lanczos<BlockVector<double>>({a}, {.wanted = 8, .target = 0.5});
+///     auto all = interior_lanczos<BlockVector<double>>({a}, {.interval = Interval{0.4, 0.6}});
+/// Thick-restart block Lanczos for a Chebyshev polynomial of (A - target)^2, which raises what lies within some
+/// distance of the target the more the nearer it is. A look at the spectral density tells this distance, and Ritz
+/// values correct it. Invariant subspaces of the polynomial are found in order; Rayleigh-Ritz with A then parts
+/// eigenvalues on both sides. At the end a search from random vectors beside all that was found looks for more, until
+/// it finds nothing. Collective. Result::status says how it ended; exhausted where there is no room for what lies in
+/// the interval. Result::last_level_cut: another eigenvalue is as far from the target as the last one, or lies at an
+/// end of the interval, to 10 times the tolerance. Cost: A is applied to a column some 2 farthest / distance times a
+/// Krylov step, `farthest` being the other end of the spectrum; 3 reductions a step. Memory: basis + 4 block columns,
+/// and twice what was found; 34 at the start. Throws InputError for options that do not fit and for problems with B,
+/// and otherwise as block_lanczos(). Initial vectors and preconditioners are not used. For block vectors of all scalars
+/// and layouts in every memory space of this build. Sources: polynomial filters for the interior, Pieper et al. 2016
+/// (J. Comput. Phys. 325, 226); filtered Lanczos, Li, Xi, Vecharynski, Yang, Saad 2016 (SIAM J. Sci. Comput. 38,
+/// A2512); densities, Lin, Saad, Yang 2016 (SIAM Review 58, 34).
+template <class Vector>
+Result<Vector> interior_lanczos(const Problem<Vector>& problem, const InteriorOptions& options = {},
+                                const Observer& observer = {});
+
+}  // namespace blockvec::solvers

@@ -1,0 +1,7 @@
+#include "solvers/interior/interior.hpp"
+
+namespace blockvec::solvers {
+
+BLOCKVEC_WITH_LAYOUTS(BLOCKVEC_INTERIOR_LANCZOS, Complex<float>)
+
+}  // namespace blockvec::solvers

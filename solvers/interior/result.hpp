@@ -1,0 +1,123 @@
+#pragma once
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "solvers/interior/search.hpp"
+
+/// What a search for interior eigenpairs tells at its end.
+namespace blockvec::solvers {
+
+/// Rayleigh-Ritz with A on what is locked: the wanted Ritz vectors go to vectors_, in their order. Returns how many.
+template <class Vector>
+std::int64_t InteriorSearch<Vector>::choose_pairs() {
+  beside_.clear();
+  const std::int64_t columns = space_.locked();
+  if (columns == 0) return 0;
+  WorkspaceScope<Space> scope(context());
+  const Vector basis = space_.leading_vectors(columns), image = scratch_like(scope, basis, columns);
+  const auto g = SmallMatrix<Scalar, Space>::scratch(scope, columns, columns);
+  const auto chosen = SmallMatrix<Scalar, Space>::scratch(scope, columns, columns);
+  const auto values = SmallMatrix<Real, Space>::scratch(scope, 1, columns);
+  apply_(basis, image);
+  inner_product(basis, image, g);
+  orth::dense::eigendecomposition(g, values, g);
+  const auto theta = values.to_host();
+  const auto z = g.to_host();
+  const auto distance = [&](std::int64_t i) { return std::abs(theta(0, index(i)) - target_); };
+  std::vector<std::int64_t> order(index(columns));
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](auto i, auto j) { return distance(i) < distance(j); });
+  const auto is_wanted = [&](std::int64_t i) { return distance(i) <= radius() + tolerance(); };
+  std::int64_t count = options_.interval ? std::count_if(order.begin(), order.end(), is_wanted) : columns;
+  count = std::min(count, options_.wanted);
+  for (auto i = order.begin() + count; i != order.end(); ++i) beside_.push_back(distance(*i));
+  order.resize(index(count));
+  if (options_.interval) std::sort(order.begin(), order.end());
+  HostMatrix<Scalar> c("BlockVec::solvers::chosen", index(columns), index(columns));
+  for (std::size_t j = 0; j < order.size(); ++j) {
+    for (std::size_t i = 0; i < index(columns); ++i) c(i, j) = z(i, index(order[j]));
+  }
+  chosen.from_host(c);
+  if (count > 0) update(Scalar(1), basis, chosen.block(0, columns, 0, count), Scalar(0), vectors_.columns(0, count));
+  return count;
+}
+
+template <class Vector>
+Result<Vector> InteriorSearch<Vector>::finish(bool is_found) {
+  Result<Vector> result;
+  const std::int64_t count = choose_pairs();
+  const Vector x = vectors_.columns(0, count);
+  bool is_right = is_found && (options_.interval || count == options_.wanted);
+  if (count > 0) {
+    for (const auto& pair : measured_pairs(apply_, x)) {
+      result.eigenvalues.push_back(static_cast<double>(pair.value));
+      result.residual_norms.push_back(static_cast<double>(pair.residual));
+      result.backward_errors.push_back(pair.residual == 0 ? 0 : static_cast<double>(pair.residual / norm_));
+      if (!(pair.residual <= tolerance())) is_right = false;
+    }
+    result.orthogonality_loss = static_cast<double>(orth::orthogonality_loss(x));
+  }
+  result.residual_estimates.assign(index(count), static_cast<double>(tolerance() / 2));
+  result.vectors = x;
+  if (is_right) {
+    result.status = Status::converged;
+    result.last_level_cut = is_last_level_cut(result.eigenvalues);
+  } else if (!space_.trouble().empty()) {
+    result.status = Status::breakdown;
+    result.why = "a block could not be made orthonormal: " + space_.trouble();
+  } else if (stopping_.is_asked()) {
+    result.status = Status::stopped;
+    result.why = stopping_.why();
+  } else if (is_found) {
+    result.why = "residuals recomputed from A stay above the tolerance";
+  } else if (restarts_ < options_.max_restarts) {
+    result.why = "more eigenvalues lie there than there is room for: " + std::to_string(options_.wanted) +
+                 " were expected at most, in a basis of " + std::to_string(options_.basis) + " columns";
+  } else {
+    result.why = "not converged within " + std::to_string(restarts_) + " restarts";
+  }
+  result.norm_estimate = static_cast<double>(norm_);
+  result.restarts = result.iterations = restarts_;
+  result.starts = starts_;
+  result.applications = applications_;
+  result.reductions = reductions();
+  result.filter_degree = transform_.degree();
+  result.seconds = seconds();
+  result.history = history_;
+  return result;
+}
+
+template <class Vector>
+bool InteriorSearch<Vector>::is_last_level_cut(const std::vector<double>& eigenvalues) const {
+  const auto distance = [&](double value) { return std::abs(static_cast<Real>(value) - target_); };
+  if (options_.interval) {
+    return std::any_of(eigenvalues.begin(), eigenvalues.end(),
+                       [&](double value) { return std::abs(distance(value) - radius()) <= same(); }) ||
+           std::any_of(beside_.begin(), beside_.end(), [&](Real one) { return one <= radius() + same(); });
+  }
+  Real last = 0;
+  for (const double value : eigenvalues) last = std::max(last, distance(value));
+  return std::any_of(beside_.begin(), beside_.end(), [&](Real one) { return one <= last + same(); });
+}
+
+/// Begins again beside the pairs that are good enough, with vectors that are not.
+template <class Vector>
+void InteriorSearch<Vector>::refine(const Result<Vector>& result) {
+  std::vector<std::int64_t> good, bad;
+  distances_.clear();
+  for (std::int64_t i = 0; i < result.vectors.width(); ++i) {
+    if (result.residual_norms[index(i)] <= tolerance() / 2) {
+      good.push_back(i);
+      distances_.push_back(std::abs(static_cast<Real>(result.eigenvalues[index(i)]) - target_));
+    } else if (std::ssize(bad) < options_.block) {
+      bad.push_back(i);
+    }
+  }
+  distrust_ *= 10;
+  space_.start_from(result.vectors, good, bad);
+}
+
+}  // namespace blockvec::solvers

@@ -1,0 +1,181 @@
+// Eigenpairs near a target and in an interval: exact spectra with all multiplicities, ties, empty intervals, faults.
+#include <blockvec/solvers/interior.hpp>
+#include <blockvec/solvers/sparse_operator.hpp>
+
+#include "problems/anderson.hpp"
+#include "problems/graphene.hpp"
+#include "problems/heisenberg.hpp"
+#include "problems/laplacian.hpp"
+#include "solvers/spectrum_look.hpp"
+#include "tests/solvers/exact.hpp"
+#include "tests/solvers/expect_right.hpp"
+
+namespace blockvec::solvers {
+namespace {
+
+using namespace examples;
+
+template <class Scalar, class Layout = RowMajor, class Space = Kokkos::HostSpace>
+auto solve(const RowSource<Scalar>& source, const InteriorOptions& options, const Observer& observer = {}) {
+  using Vector = BlockVector<Scalar, Layout, Space>;
+  const auto context = Context::world(1);
+  const auto rows = RowDistribution::uniform(source.size(), context.communicator());
+  SparseOperator<Scalar, Space> a(context, rows, source);
+  return interior_lanczos<Vector>({a}, options, observer);
+}
+
+double distance_of(const InteriorOptions& options, double value) { return std::abs(value - options.target); }
+
+/// Converged, and right: each value is an eigenvalue of its own, and as many are found as lie in the interval, or the
+/// nearest ones.
+template <class Vector>
+void expect_pairs(const Result<Vector>& result, const InteriorOptions& options, std::vector<double> exact) {
+  EXPECT_TRUE(result.converged()) << result.why;
+  const double norm = std::max(std::abs(exact.front()), std::abs(exact.back()));
+  const double limit = options.tolerance * norm;
+  const auto n = static_cast<double>(result.vectors.global_rows());
+  if (options.interval) {
+    std::erase_if(exact, [&](double x) { return x < options.interval->from || x > options.interval->to; });
+  } else {
+    std::stable_sort(exact.begin(), exact.end(),
+                     [&](double a, double b) { return distance_of(options, a) < distance_of(options, b); });
+    exact.resize(static_cast<std::size_t>(options.wanted));
+  }
+  ASSERT_EQ(result.eigenvalues.size(), exact.size());
+  EXPECT_EQ(result.vectors.width(), std::ssize(exact));
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    EXPECT_LE(result.residual_norms[i], limit);
+    const auto measure = [&](double x) { return options.interval ? x : distance_of(options, x); };
+    EXPECT_NEAR(measure(result.eigenvalues[i]), measure(exact[i]), limit + 8 * n * epsilon<double> * norm) << i;
+  }
+  // Also where two are as far on either side of the target.
+  auto found = result.eigenvalues;
+  std::sort(found.begin(), found.end());
+  std::sort(exact.begin(), exact.end());
+  if (!result.last_level_cut) {
+    for (std::size_t i = 0; i < exact.size(); ++i)
+      EXPECT_NEAR(found[i], exact[i], limit + 8 * n * epsilon<double> * norm);
+  }
+  EXPECT_LE(result.orthogonality_loss, 64 * (static_cast<double>(exact.size()) + 1) * std::sqrt(n) * epsilon<double>);
+}
+
+template <class Scalar, class Layout = RowMajor>
+void expect_pairs(const RowSource<Scalar>& source, const InteriorOptions& options, const std::vector<double>& exact) {
+  SCOPED_TRACE(testing::Message() << source.describe() << ", target " << options.target << ", nev " << options.wanted);
+  expect_pairs(solve<Scalar, Layout>(source, options), options, exact);
+#if BLOCKVEC_HAVE_CUDA_SPACE
+  expect_pairs(solve<Scalar, Layout, Kokkos::CudaSpace>(source, options), options, exact);
+#endif
+}
+
+InteriorOptions near(double target, std::int64_t wanted) { return {.wanted = wanted, .target = target}; }
+InteriorOptions in(double from, double to) { return {.interval = Interval{from, to}}; }
+
+TEST(Interior, FindsTheNearestWithMultiplicities) {
+  expect_pairs(Laplacian({9, 9, 9}), near(4.1, 7), exact_laplacian({9, 9, 9}));
+  expect_pairs(Laplacian({200}), near(1.7, 5), exact_laplacian({200}));
+  expect_pairs(SpinChain(10, 5, true, 1), near(-0.9, 6), spectrum(SpinChain(10, 5, true, 1)));
+  const Anderson model({7, 8, 6}, 12, 5);
+  expect_pairs(model, near(0.3, 8), spectrum(model));
+}
+
+TEST(Interior, FindsAllInAnInterval) {
+  expect_pairs(Laplacian({9, 9, 9}), in(3.9, 4.6), exact_laplacian({9, 9, 9}));
+  expect_pairs(Laplacian({200}), in(1.7, 1.8), exact_laplacian({200}));
+  const Anderson model({7, 8, 6}, 12, 5);
+  expect_pairs(model, in(-0.5, 0.7), spectrum(model));
+  // At an end of the spectrum, and beyond it.
+  expect_pairs(Laplacian({200}), in(-1, 0.02), exact_laplacian({200}));
+}
+
+TEST(Interior, BothLayoutsRealAndComplex) {
+  const Graphene<Complex<double>> sheet({12, 10}, 1, 6);
+  const std::vector<double> exact = spectrum(sheet);
+  expect_pairs<Complex<double>, RowMajor>(sheet, near(0.5, 4), exact);
+  expect_pairs<Complex<double>, ColumnMajor>(sheet, near(0.5, 4), exact);
+  expect_pairs<double, ColumnMajor>(Laplacian({30, 20}), in(3.0, 3.1), exact_laplacian({30, 20}));
+}
+
+// Eigenvalues come in pairs on both sides of the target, which the polynomial does not part.
+TEST(Interior, PartsEigenvaluesOnBothSides) {
+  const Graphene<double> sheet({12, 12});
+  const std::vector<double> exact = spectrum(sheet);
+  expect_pairs(sheet, near(0, 10), exact);
+  expect_pairs(sheet, in(-0.5, 0.5), exact);
+}
+
+TEST(Interior, AnIntervalMayBeEmpty) {
+  std::vector<double> values(300);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i) + (i < 150 ? 0 : 10);
+  const auto result = solve(Diagonal(values), in(151, 158));
+  EXPECT_TRUE(result.converged()) << result.why;
+  EXPECT_TRUE(result.eigenvalues.empty());
+  EXPECT_EQ(result.vectors.width(), 0);
+}
+
+TEST(Interior, LevelsThatAreCutAreTold) {
+  std::vector<double> values(300);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = i < 290 ? static_cast<double>(i) : 100;
+  std::sort(values.begin(), values.end());
+  for (const std::int64_t wanted : {3, 11}) {
+    const auto result = solve(Diagonal(values), near(100.2, wanted));
+    expect_pairs(result, near(100.2, wanted), values);
+    EXPECT_EQ(result.last_level_cut, wanted < 11) << wanted;
+  }
+}
+
+TEST(Interior, SmallMatrices) {
+  for (const std::int64_t n : {1, 2, 3, 5, 8, 13}) {
+    expect_pairs(Laplacian({n}), near(2.3, std::min<std::int64_t>(n, 3)), exact_laplacian({n}));
+  }
+  const std::vector<double> same(20, 3.0);
+  expect_pairs(Diagonal(same), near(3.0, 4), same);
+  expect_pairs(Diagonal(same), near(1.0, 4), same);
+}
+
+TEST(Interior, SaysWhereThereIsNoRoom) {
+  InteriorOptions options = in(1, 3);
+  options.wanted = 4;
+  const auto result = solve(Laplacian({200}), options);
+  EXPECT_EQ(result.status, Status::exhausted);
+  EXPECT_NE(result.why.find("room"), std::string::npos) << result.why;
+}
+
+TEST(Interior, RefusesOptionsThatDoNotFit) {
+  const auto refuses = [](const InteriorOptions& options) {
+    EXPECT_THROW((void)solve(Laplacian({30}), options), InputError);
+  };
+  refuses(in(2, 2));
+  refuses(in(2, std::numeric_limits<double>::quiet_NaN()));
+  refuses(near(std::numeric_limits<double>::infinity(), 3));
+  refuses(near(1, 31));
+  refuses({.wanted = 8, .basis = 9});
+  refuses({.block = -1});
+  refuses({.tolerance = 0});
+}
+
+TEST(Interior, EndsWhereItIsAskedTo) {
+  int steps = 0;
+  const auto result = solve(Laplacian({9, 9, 9}), near(4.1, 7), [&](const Step&) { return ++steps < 3; });
+  EXPECT_EQ(result.status, Status::stopped);
+  EXPECT_EQ(steps, 3);
+}
+
+TEST(Interior, SpectralDensityTellsCounts) {
+  const auto context = Context::world(1);
+  const Laplacian grid({2000});
+  const auto rows = RowDistribution::uniform(grid.size(), context.communicator());
+  SparseOperator<double> a(context, rows, grid);
+  using Vector = BlockVector<double>;
+  const auto look = look_at_spectrum<Vector>(a, 1., Vector(context, rows, 1, "model"), 1);
+  EXPECT_LE(look.bottom, exact_laplacian({2000}).front());
+  EXPECT_EQ(look.share_below(look.bottom), 0);
+  EXPECT_EQ(look.share_below(look.top), 1);
+  // As many eigenvalues below 2 as above; a random vector tells them to some 1 / sqrt(n).
+  EXPECT_NEAR(look.share_below(2), 0.5, 0.1);
+  const double distance = look.distance_of(500, 2, 2000);
+  EXPECT_NEAR(look.count_within(distance, 2, 2000), 500, 1);
+}
+
+}  // namespace
+}  // namespace blockvec::solvers
