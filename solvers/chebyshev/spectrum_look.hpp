@@ -19,7 +19,13 @@ struct SpectrumLook {
   Real top = 0;  ///< the largest value and its residual: no eigenvalue is above, in practice (Zhou, Li 2011)
   std::int64_t applications = 0;
 
-  Real norm() const { return std::max(std::abs(values.front()), std::abs(values.back())); }
+  /// A vector counts as dependent on others below this share of the largest square; rounding errors of the values are
+  /// about eps over it.
+  static Real least_share() { return std::sqrt(epsilon<Real>) / 100; }
+  /// Of A, from below.
+  Real norm() const {
+    return std::max(std::abs(values.front()), std::abs(values.back())) * (1 - epsilon<Real> / least_share());
+  }
   /// About where the eigenvalue with this number lies, of `rows` in all: the weights estimate how many there are up to
   /// a Ritz value, since a random vector weighs all eigenvectors alike on average (Lin, Saad, Yang 2016, SIAM Review
   /// 58, 34).
@@ -68,7 +74,7 @@ SpectrumLook<Real> with_ritz_values(SpectrumLook<Real> look, const SmallMatrix<S
   const Matrix u(context, n, n), squares(context, 1, n);
   orth::dense::eigendecomposition(g.block(0, n, 0, n), squares, u);
   std::int64_t lost = 0;
-  while (squares.data()[lost] <= std::sqrt(epsilon<Real>) * squares.data()[n - 1] / 100) ++lost;
+  while (squares.data()[lost] <= look.least_share() * squares.data()[n - 1]) ++lost;
   const std::int64_t kept = n - lost;
   const Matrix q = u.block(0, n, lost, n);  // V Q is orthonormal
   for (std::int64_t j = 0; j < kept; ++j) {
