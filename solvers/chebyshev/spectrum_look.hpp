@@ -6,9 +6,11 @@
 #include <blockvec/solvers/operator.hpp>
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "solvers/counted_operator.hpp"
+#include "solvers/tridiagonal.hpp"
 
 namespace blockvec::solvers {
 
@@ -161,14 +163,8 @@ SpectrumLook<RealOf<typename Vector::Scalar>> look_at_spectrum(const AnyOperator
     }
   }
   const auto steps = std::ssize(diagonal);
-  const SmallMatrix<Real> t(context, steps, steps), values(context, 1, steps);
-  orth::dense::fill(t, Real(0));
-  for (std::int64_t i = 0; i < steps; ++i) {
-    t.data()[i + i * t.ld()] = diagonal[static_cast<std::size_t>(i)];
-    if (i > 0) t.data()[i - 1 + i * t.ld()] = beside[static_cast<std::size_t>(i)];
-  }
-  orth::dense::eigendecomposition(t, values, t);
-  const auto end = [&](std::int64_t j) { return beside.back() * std::abs(t.data()[steps - 1 + j * t.ld()]); };
+  const auto [values, z] = tridiagonal_eigenpairs<Real>(context, diagonal, std::span<const Real>(beside).subspan(1));
+  const auto end = [&, &z = z](std::int64_t j) { return beside.back() * std::abs(z.data()[steps - 1 + j * z.ld()]); };
   const Real low = values.data()[0] - end(0), high = values.data()[steps - 1] + end(steps - 1);
   const Real centre = low + (high - low) / 2, half = (high - low) / 2;
   if (!(half > 0)) {  // one eigenvalue is all that was seen

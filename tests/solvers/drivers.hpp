@@ -33,6 +33,7 @@ struct Lobpcg {
   static std::vector<Options> variants(std::int64_t wanted) {
     return {{.wanted = wanted, .guard = 0}, {.wanted = wanted, .guard = 3}, {.wanted = wanted}};
   }
+  /// What a preconditioner is to save.
   template <class Vector>
   static std::int64_t effort(const Result<Vector>& result) {
     return result.iterations;
