@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <span>
 #include <vector>
 
 namespace blockvec::solvers {
@@ -30,10 +31,10 @@ struct LockedPairs {
     values.push_back(value);
     residuals.push_back(residual);
   }
-  /// The `most` lowest, in order.
-  LockedPairs lowest(std::int64_t most) const {
+  /// Those in these columns.
+  LockedPairs chosen(std::span<const std::int64_t> columns) const {
     LockedPairs result;
-    for (const std::int64_t j : lowest_first(values, most))
+    for (const std::int64_t j : columns)
       result.add(values[static_cast<std::size_t>(j)], residuals[static_cast<std::size_t>(j)]);
     return result;
   }

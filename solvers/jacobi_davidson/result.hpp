@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "solvers/jacobi_davidson/search.hpp"
@@ -8,22 +9,35 @@
 /// What a Jacobi-Davidson search tells at its end.
 namespace blockvec::solvers {
 
-/// The lowest pairs that are known, in order, as far as they are wanted, to the front of the basis. Returns how many.
+/// The lowest pairs that are known, as many as are wanted, in order: their columns, of which those behind the locked
+/// ones are X's.
 template <class Vector>
-std::int64_t JacobiDavidsonSearch<Vector>::sort() {
+std::vector<std::int64_t> JacobiDavidsonSearch<Vector>::lowest_known() const {
   const std::int64_t missing = std::max<std::int64_t>(0, options_.wanted - locked_.count());
   std::vector<Real> values(locked_.values);
   values.insert(values.end(), small_.theta().begin(), small_.theta().begin() + std::min(small_.x(), missing));
-  const auto order = lowest_first(values, options_.wanted);
-  const auto width = std::ssize(order);
-  if (std::is_sorted(order.begin(), order.end()) && (width == 0 || order.back() == width - 1)) return width;
+  return lowest_first(values, options_.wanted);
+}
+
+/// These columns come to the front of the basis, in this order.
+template <class Vector>
+void JacobiDavidsonSearch<Vector>::bring_to_front(std::span<const std::int64_t> columns) {
+  const auto width = std::ssize(columns);
+  if (std::is_sorted(columns.begin(), columns.end()) && (width == 0 || columns.back() == width - 1)) return;
   WorkspaceScope<Space> scope(context());
   const Vector sorted = scratch_like(scope, basis_, width);
   for_all([&](const Vector& all) {
-    gather_columns(all, order, sorted);
+    gather_columns(all, columns, sorted);
     copy(sorted, all.columns(0, width));
   });
-  return width;
+}
+
+/// The residual of this column as the iteration last knew it; 0: it has not looked.
+template <class Vector>
+double JacobiDavidsonSearch<Vector>::known_residual(std::int64_t column) const {
+  if (column < locked_.count()) return locked_.residuals[index(column)];
+  const auto j = index(column - locked_.count());
+  return j < residuals_.size() ? residuals_[j] : 0;
 }
 
 /// Does a level go on beyond the last wanted pair? A pair that is locked beside the wanted ones tells, or else the
@@ -44,10 +58,10 @@ template <class Vector>
 Result<Vector> JacobiDavidsonSearch<Vector>::finish() {
   Result<Vector> result;
   const bool is_found = is_complete(), is_cut = is_found && is_last_level_cut();
-  const std::int64_t width = sort();
-  const bool is_right = pencil_.measure(basis_.columns(0, width), options_.tolerance, result) && is_found;
-  result.residual_estimates = locked_.lowest(width).residuals;
-  result.residual_estimates.resize(index(width), 0);
+  const auto order = lowest_known();
+  bring_to_front(order);
+  const bool is_right = pencil_.measure(basis_.columns(0, std::ssize(order)), options_.tolerance, result) && is_found;
+  for (const std::int64_t column : order) result.residual_estimates.push_back(known_residual(column));
   course_.conclude(is_found, is_right, pencil_.trouble, result);
   if (is_right) {
     result.last_level_cut = is_cut;

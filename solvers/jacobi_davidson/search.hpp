@@ -123,8 +123,9 @@ class JacobiDavidsonSearch {
     if (!is_complete() || course_.is_stopped() || !pencil_.trouble.empty()) return false;
     if (looks_for_copies_ && found_in_look_ == 0) return false;
     if (beside() == pencil_.dimensions()) return false;  // the basis is all there is
-    const std::int64_t width = sort();
-    locked_ = locked_.lowest(width);
+    const auto order = lowest_known();
+    bring_to_front(order);
+    locked_ = locked_.chosen(order);
     looks_for_copies_ = true;
     found_in_look_ = 0;
     course_.forget_errors();
@@ -255,7 +256,9 @@ class JacobiDavidsonSearch {
   Real shift(std::int64_t j) const;
 
   // The result: solvers/jacobi_davidson/result.hpp.
-  std::int64_t sort();
+  std::vector<std::int64_t> lowest_known() const;
+  void bring_to_front(std::span<const std::int64_t> columns);
+  double known_residual(std::int64_t column) const;
   Result<Vector> finish();
   bool is_last_level_cut() const;
 
