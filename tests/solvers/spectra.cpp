@@ -208,6 +208,7 @@ void solve_mikota() {
                                         << (which == Which::largest ? ", largest" : ""));
         options.which = which;
         options.tolerance = 1e-12;
+        options.max_iterations = 3000;  // of a last pair with neither guards beside it nor a preconditioner
         const auto result = Driver::template solve<Vector>({.a = a, .b = b, .precondition = m}, options);
         EXPECT_TRUE(result.converged()) << result.why;
         which == Which::smallest ? pair.expect_lowest(result) : pair.expect_highest(result);
