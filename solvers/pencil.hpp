@@ -90,25 +90,26 @@ class Pencil {
   /// X becomes orthonormal beside what is deflated, dependent columns being replaced by random ones; `bx` its image
   /// under B.
   void orthonormalize_start(const Vector& x, const Vector& bx) {
-    note(replacing_.project_and_normalize(Basis(deflation_), x, nullptr, nullptr, metric(bx)));
+    see(replacing_.project_and_normalize(Basis(deflation_), x, nullptr, nullptr, metric(bx)));
   }
   /// W becomes orthonormal beside what is deflated and V, with BW where there is a B, of which B V is known. Returns
   /// how many of its columns were independent: they stand first.
   std::int64_t orthonormalize(const Vector& v, const Vector& bv, const Vector& w, const Vector& bw) {
     const Basis fixed{deflation_, v};
-    if (!has_b()) return note(dropping_.project_and_normalize(fixed, w));
+    if (!has_b()) return see(dropping_.project_and_normalize(fixed, w));
     // What B has to see once alone has little to be cancelled: it is orthogonal to V already, by the B V at hand, and
     // orthonormal but for B.
     project(fixed, w, bv);
-    const std::int64_t kept = note(dropping_.normalize(w));
+    const std::int64_t kept = see(dropping_.normalize(w));
     if (kept == 0 || !trouble.empty()) return kept;
-    return note(
+    return see(
         dropping_.project_and_normalize(fixed, w.columns(0, kept), nullptr, nullptr, metric(bw.columns(0, kept), bv)));
   }
   /// W <- W - V (B V)^H W for what is deflated and `v`. One reduction, 2m + 3w words.
   void project(const Basis& fixed, const Vector& w, const Vector& bv) {
     const Basis images{b_deflation(), bv};
-    const SmallMatrix<Scalar> s(context(), fixed.width(), w.width(), "BlockVec::solvers::projection");
+    WorkspaceScope<> scope(context());
+    const auto s = SmallMatrix<Scalar>::scratch(scope, fixed.width(), w.width());
     InnerProducts<Scalar, Layout, Space> products(context());
     images.for_pieces([&](const Vector& piece, std::int64_t begin, std::int64_t end) {
       products.add(piece, w, s.block(begin, end, 0, w.width()));
@@ -165,7 +166,15 @@ class Pencil {
     return is_right;
   }
 
+  /// Takes in what a block was made orthonormal with, here or elsewhere; returns its rank.
+  std::int64_t see(const orth::Result& result) {
+    if (!result.orthonormal) trouble = result.describe();
+    return result.rank;
+  }
+
   std::int64_t applications() const { return applications_; }
+  /// Of A itself, to so many columns, elsewhere.
+  void count_applications(std::int64_t columns) { applications_ += columns; }
 
   Real norm_a = 0, norm_b = 0;  ///< estimates from below
   std::string trouble;          ///< why a block could not be made orthonormal, or empty
@@ -174,10 +183,6 @@ class Pencil {
   static orth::Options with(orth::Options options, orth::Deficiency deficiency) {
     options.deficiency = deficiency;
     return options;
-  }
-  std::int64_t note(const orth::Result& result) {
-    if (!result.orthonormal) trouble = result.describe();
-    return result.rank;
   }
   /// For a block whose image under B goes to `bw`, beside what is deflated and a V of which B V is known.
   Metric* metric(const Vector& bw = {}, const Vector& bv = {}) {

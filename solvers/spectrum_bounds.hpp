@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <blockvec/blockvec.hpp>
-#include <blockvec/orth/dense.hpp>
 #include <cmath>
 #include <cstdint>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "solvers/counted_operator.hpp"
+#include "solvers/tridiagonal.hpp"
 
 namespace blockvec::solvers {
 
@@ -22,8 +24,8 @@ struct RitzBounds {
 /// the ends do not need. apply(x, y) computes Y = A X. Cost a step: one application to a column, two reductions, 11
 /// words a row. Scratch memory for three columns like `model`'s.
 template <class Vector, class Apply>
-RitzBounds<RealOf<typename Vector::Scalar>> spectrum_bounds(const Apply& apply, const Vector& model,
-                                                                std::int64_t steps, std::uint64_t seed) {
+RitzBounds<RealOf<typename Vector::Scalar>> spectrum_bounds(const Apply& apply, const Vector& model, std::int64_t steps,
+                                                            std::uint64_t seed) {
   using Scalar = typename Vector::Scalar;
   using Real = RealOf<Scalar>;
   using Space = typename Vector::Space;
@@ -55,15 +57,9 @@ RitzBounds<RealOf<typename Vector::Scalar>> spectrum_bounds(const Apply& apply, 
     std::swap(before, q);
     std::swap(q, w);
   }
-  const auto n = std::ssize(diagonal);
-  const SmallMatrix<Real> t(model.context(), n, n, "BlockVec::solvers::tridiagonal");
-  const SmallMatrix<Real> values(model.context(), 1, n, "BlockVec::solvers::values");
-  for (std::int64_t i = 0; i < n; ++i) {
-    t.data()[i + i * t.ld()] = diagonal[static_cast<std::size_t>(i)];
-    if (i > 0) t.data()[i - 1 + i * t.ld()] = beside[static_cast<std::size_t>(i)];
-  }
-  orth::dense::eigendecomposition(t, values, t);
-  return {values.data()[0], values.data()[n - 1]};
+  const auto values =
+      tridiagonal_eigenpairs<Real>(model.context(), diagonal, std::span<const Real>(beside).subspan(1)).values;
+  return {values.data()[0], values.data()[values.columns() - 1]};
 }
 
 }  // namespace blockvec::solvers

@@ -6,9 +6,11 @@
 #include <blockvec/solvers/operator.hpp>
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "solvers/counted_operator.hpp"
+#include "solvers/tridiagonal.hpp"
 
 namespace blockvec::solvers {
 
@@ -20,7 +22,13 @@ struct SpectrumLook {
   Real bottom = 0, top = 0;
   std::int64_t applications = 0;
 
-  Real norm() const { return std::max(std::abs(values.front()), std::abs(values.back())); }
+  /// A vector counts as dependent on others below this share of the largest square; rounding errors of the values are
+  /// about eps over it.
+  static Real least_share() { return std::sqrt(epsilon<Real>) / 100; }
+  /// Of A, from below.
+  Real norm() const {
+    return std::max(std::abs(values.front()), std::abs(values.back())) * (1 - epsilon<Real> / least_share());
+  }
   /// About where the eigenvalue with this number lies, of `rows` in all: the weights estimate how many there are up to
   /// a Ritz value, since a random vector weighs all eigenvectors alike on average (Lin, Saad, Yang 2016, SIAM Review
   /// 58, 34).
@@ -100,7 +108,7 @@ SpectrumLook<Real> with_ritz_values(SpectrumLook<Real> look, const SmallMatrix<S
   const Matrix u(context, n, n), squares(context, 1, n);
   orth::dense::eigendecomposition(g.block(0, n, 0, n), squares, u);
   std::int64_t lost = 0;
-  while (squares.data()[lost] <= std::sqrt(epsilon<Real>) * squares.data()[n - 1] / 100) ++lost;
+  while (squares.data()[lost] <= look.least_share() * squares.data()[n - 1]) ++lost;
   const std::int64_t kept = n - lost;
   const Matrix q = u.block(0, n, lost, n);  // V Q is orthonormal
   for (std::int64_t j = 0; j < kept; ++j) {
@@ -190,14 +198,8 @@ SpectrumLook<RealOf<typename Vector::Scalar>> look_at_spectrum(const AnyOperator
     }
   }
   const auto steps = std::ssize(diagonal);
-  const SmallMatrix<Real> t(context, steps, steps), values(context, 1, steps);
-  orth::dense::fill(t, Real(0));
-  for (std::int64_t i = 0; i < steps; ++i) {
-    t.data()[i + i * t.ld()] = diagonal[static_cast<std::size_t>(i)];
-    if (i > 0) t.data()[i - 1 + i * t.ld()] = beside[static_cast<std::size_t>(i)];
-  }
-  orth::dense::eigendecomposition(t, values, t);
-  const auto end = [&](std::int64_t j) { return beside.back() * std::abs(t.data()[steps - 1 + j * t.ld()]); };
+  const auto [values, z] = tridiagonal_eigenpairs<Real>(context, diagonal, std::span<const Real>(beside).subspan(1));
+  const auto end = [&, &z = z](std::int64_t j) { return beside.back() * std::abs(z.data()[steps - 1 + j * z.ld()]); };
   const Real low = values.data()[0] - end(0), high = values.data()[steps - 1] + end(steps - 1);
   const Real centre = low + (high - low) / 2, half = (high - low) / 2;
   if (!(half > 0)) {  // one eigenvalue is all that was seen

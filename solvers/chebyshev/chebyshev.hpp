@@ -3,6 +3,7 @@
 #include <blockvec/instantiate.hpp>
 #include <blockvec/solvers/chebyshev.hpp>
 
+#include "solvers/chebyshev/degrees.hpp"
 #include "solvers/chebyshev/result.hpp"
 #include "solvers/problem_vectors.hpp"
 

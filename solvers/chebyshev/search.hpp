@@ -5,21 +5,19 @@
 #include <blockvec/column_operations.hpp>
 #include <blockvec/small_on_host.hpp>
 #include <blockvec/solvers/chebyshev.hpp>
-#include <chrono>
 #include <cmath>
-#include <limits>
 #include <numeric>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "solvers/chebyshev/damped_interval.hpp"
 #include "solvers/chebyshev/filter.hpp"
-#include "solvers/spectrum_look.hpp"
-#include "solvers/counted_operator.hpp"
-#include "solvers/problem_vectors.hpp"
+#include "solvers/course.hpp"
+#include "solvers/pencil.hpp"
 #include "solvers/progress.hpp"
-#include "solvers/ritz_pair.hpp"
-#include "solvers/stopping.hpp"
+#include "solvers/spectrum_look.hpp"
 
 namespace blockvec::solvers {
 
@@ -41,35 +39,32 @@ class ChebyshevSearch {
         initial_(problem.initial),
         options_(options),
         sign_(options.which == Which::smallest ? Real(1) : Real(-1)),
-        apply_(problem.a, sign_, applications_),
+        pencil_("chebyshev", problem, sign_, options.orth),
         columns_(options.wanted + options.extra),
-        deflation_(orthonormal_copy(problem.deflation, options.orth)),
         x_(context(), a_.rows(), columns_, "X"),
         residual_(context(), a_.rows(), columns_, "A X"),
         even_(context(), a_.rows(), std::min(columns_, options_.filter_width), "even Chebyshev terms"),
         odd_(context(), a_.rows(), even_.width(), "odd Chebyshev terms"),
         values_(index(columns_)),
         residuals_(index(columns_)),
-        stopping_(context().communicator(), observer),
-        first_reduction_(context().reductions()) {}
+        course_(context(), observer, options.max_iterations, patience) {}
   ChebyshevSearch(const ChebyshevSearch&) = delete;
   ChebyshevSearch& operator=(const ChebyshevSearch&) = delete;
 
   Result<Vector> solve() {
-    begin_ = Clock::now();
+    course_.begin();
     start();
     for (int refinements = 0;; ++refinements) {
       iterate();
       Result<Vector> result = finish();
       if (!all_locked() || result.converged() || refinements == most_refinements) return result;
       locked_ = 0;  // residuals, recomputed, are larger than they had been
-      stagnation_.forget();
+      course_.forget_errors();
       rayleigh_ritz();
     }
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
   static constexpr int most_refinements = 3;
   static constexpr std::int64_t patience = 12;  // iterations
 
@@ -79,30 +74,29 @@ class ChebyshevSearch {
   std::int64_t active() const { return columns_ - locked_; }
   Vector active_of(const Vector& all) const { return all.columns(locked_, columns_); }
   double error(std::int64_t j) const {
-    const Real residual = residuals_[index(j)];
-    return residual == 0 ? 0 : static_cast<double>(residual / norm_);
+    return pencil_.backward_error(residuals_[index(j)], values_[index(j)], Real(1));
   }
 
   void start() {
     const auto look = look_at_spectrum(a_, sign_, x_, options_.seed);
-    applications_ += look.applications;
-    norm_ = look.norm();
-    const std::int64_t n = x_.global_rows();
+    pencil_.count_applications(look.applications);
+    pencil_.norm_a = look.norm();
+    const std::int64_t n = x_.global_rows(), deflated = pencil_.deflation().width();
     // Above the lowest Ritz value, which may stand for a level of any number of copies.
     const Real next = look.values[std::min<std::size_t>(1, look.values.size() - 1)];
-    const Real cut = std::max(look.place_of(columns_ + columns_ / 2 + deflation_.width(), n),
+    const Real cut = std::max(look.place_of(columns_ + columns_ / 2 + deflated, n),
                               look.values.front() + (next - look.values.front()) / 2);
-    last_wanted_ = look.place_of(options_.wanted + deflation_.width(), n);
+    last_wanted_ = look.place_of(options_.wanted + deflated, n);
     choice_ = IntervalChoice<Real>({look.values.front(), cut, look.top});
     fill_random(x_, options_.seed);
     // The last columns stay random, so that nothing is missed that the initial vectors lack.
     const std::int64_t given = std::min(initial_.width(), options_.wanted);
     if (given > 0) copy(initial_.columns(0, given), x_.columns(0, given));
-    is_whole_space_ = columns_ == x_.global_rows() - deflation_.width();
+    is_whole_space_ = columns_ == pencil_.dimensions();
     const bool is_filtered =
         options_.max_iterations > 0 && given == 0 && !is_whole_space_ && choice_.interval().half_width() > 0;
-    if (!is_filtered || deflation_.width() > 0) orthonormalize(options_.orth);
-    if (!trouble_.empty()) return;
+    if (!is_filtered || deflated > 0) orthonormalize(options_.orth);
+    if (!pencil_.trouble.empty()) return;
     if (is_filtered) {
       step(false);
     } else {
@@ -111,16 +105,13 @@ class ChebyshevSearch {
   }
 
   void iterate() {
-    while (trouble_.empty()) {
+    while (pencil_.trouble.empty()) {
       const double before = fallen_to_;
       lock();
       const auto errors = wanted_errors();
       fallen_to_ = log_error(errors, options_.tolerance / 4);
-      stagnation_.see(fallen_to_);
       observe();
-      if (all_locked() || stopping_.is_asked() || iterations_ >= options_.max_iterations || stagnation_.is_complete()) {
-        return;
-      }
+      if (all_locked() || course_.is_over()) return;
       // Only columns that are not locked fall, while the mean is over all wanted ones.
       const auto open = std::max<std::int64_t>(1, options_.wanted - locked_);
       const double fall = (before - fallen_to_) * static_cast<double>(options_.wanted) / static_cast<double>(open);
@@ -142,41 +133,9 @@ class ChebyshevSearch {
     while (locked_ < options_.wanted && error(locked_) <= options_.tolerance / 2) ++locked_;
   }
 
-  /// The even degree of each active column: what brings its residual to a third of the tolerance. Extra columns have
-  /// the last wanted one's.
-  void choose_degrees() {
-    const auto& interval = choice_.interval();
-    int most = std::min(usual_degree, options_.most_degree);
-    if (choice_.is_sound()) {
-      const Real last = values_[index(options_.wanted - 1)];
-      most = std::max(most, interval.degree_for(last, Real(least_gain), options_.most_degree));
-    }
-    degrees_.clear();
-    for (std::int64_t j = locked_; j < columns_; ++j) {
-      if (!is_filtered_) {
-        degrees_.push_back(first_degree());
-      } else if (j < options_.wanted) {
-        const auto gain = static_cast<Real>(std::max(1., error(j) / (options_.tolerance / 3)));
-        degrees_.push_back(interval.degree_for(values_[index(j)], gain, most));
-      } else {
-        degrees_.push_back(degrees_.back());
-      }
-    }
-  }
-
-  /// Of random columns. Where it is to be chosen: the last wanted eigenvector comes to stand out of all others.
-  int first_degree() const {
-    const auto& interval = choice_.interval();
-    if (options_.first_degree > 0) {
-      return interval.degree_for(interval.cut, std::numeric_limits<Real>::max(), options_.first_degree);
-    }
-    const Real others = std::sqrt(static_cast<Real>(x_.global_rows()) / static_cast<Real>(columns_));
-    return interval.degree_for(last_wanted_, 50 * others, std::min(usual_degree, options_.most_degree));
-  }
-
   /// X <- Ritz vectors of what the filter makes of X; has_pairs: X are Ritz vectors, with residuals.
   void step(bool has_pairs) {
-    ++iterations_;
+    course_.count_iteration();
     if (choice_.interval().half_width() > 0) {
       choose_degrees();
       const Real condition = filtered_condition(has_pairs);
@@ -186,7 +145,7 @@ class ChebyshevSearch {
       is_filtered_ = true;
       orthonormalize(method_for(condition));
     }
-    if (trouble_.empty()) rayleigh_ritz();
+    if (pencil_.trouble.empty()) rayleigh_ritz();
   }
 
   /// These columns of X go through the filter, in order of their degrees. It begins with the residuals, which tell
@@ -214,27 +173,8 @@ class ChebyshevSearch {
       factors.from_host(host);
       axpby_columns(factors, even, Scalar(-1 / (t * interval.half_width())), odd);
     }
-    applications_ += chebyshev_filter(a_, sign_, interval, degrees, even, odd, has_pairs);
+    pencil_.count_applications(chebyshev_filter(a_, sign_, interval, degrees, even, odd, has_pairs));
     copy(even, x);
-  }
-
-  /// About the condition of the filtered block with columns of unit length: how far the lowest eigenvector grows in a
-  /// column beyond what the column stands for. In a Ritz vector its share is the residual over the distance; without
-  /// pairs, in random columns, all of it.
-  Real filtered_condition(bool has_pairs) const {
-    const auto& interval = choice_.interval();
-    const Real t_lowest = interval.place(interval.lowest);
-    if (!has_pairs) return chebyshev(degrees_.front(), t_lowest);
-    Real condition = 1;
-    for (std::size_t i = 0; i < degrees_.size(); ++i) {
-      const auto j = index(locked_) + i;
-      const Real distance = values_[j] - interval.lowest;
-      const Real share = residuals_[j] < distance ? residuals_[j] / distance : Real(1);
-      const Real growth = chebyshev(degrees_[i], t_lowest) /
-                          std::max<Real>(1, chebyshev(degrees_[i], std::max<Real>(1, interval.place(values_[j]))));
-      condition = std::max(condition, share * growth);
-    }
-    return condition;
   }
 
   /// The method asked for, or a stronger one for a block with this condition, which would break Cholesky QR.
@@ -250,26 +190,26 @@ class ChebyshevSearch {
 
   void orthonormalize(orth::Options options) {
     options.deficiency = orth::Deficiency::replace;
-    options.seed += index(iterations_);
-    const auto result = orth::Orthogonalizer(context(), options)
-                            .project_and_normalize(Basis{deflation_, x_.columns(0, locked_)}, active_of(x_));
-    if (!result.orthonormal) trouble_ = result.describe();
+    options.seed += index(course_.iterations());
+    pencil_.see(orth::Orthogonalizer(context(), options)
+                    .project_and_normalize(Basis{pencil_.deflation(), x_.columns(0, locked_)}, active_of(x_)));
   }
 
   /// Ritz values and vectors of the active columns, and their residuals.
   void rayleigh_ritz() {
     rotate();
     // Copies of a locked value that come late, or values below it: the order begins anew.
-    if (locked_ > 0 && values_[index(locked_)] < values_[index(locked_ - 1)] - Real(options_.tolerance) * norm_) {
+    if (locked_ > 0 &&
+        values_[index(locked_)] < values_[index(locked_ - 1)] - Real(options_.tolerance) * pencil_.norm_a) {
       locked_ = 0;
       rotate();
     }
-    for (const Real value : values_) norm_ = std::max(norm_, std::abs(value));
+    for (const Real value : values_) pencil_.norm_a = std::max(pencil_.norm_a, std::abs(value));
   }
   void rotate() {
     const std::int64_t k = active();
     const Vector x = active_of(x_), ax = active_of(residual_);
-    apply_(x, ax);
+    pencil_.apply_a(x, ax);
     const SmallMatrix<Scalar> g(context(), k, k);
     const SmallMatrix<Real> theta(context(), 1, k);
     inner_product(x, ax, g);
@@ -292,56 +232,39 @@ class ChebyshevSearch {
   }
 
   void observe() {
-    Step step;
-    step.restart = iterations_;
-    step.converged = locked_;
-    step.seconds = seconds();
-    step.reductions = reductions();
-    step.applications = applications_;
+    Step step = look_at_pairs(sign_, std::span<const Real>(values_).first(index(locked_)), wanted_residuals());
+    step.applications = pencil_.applications();
     step.filter_degree = highest_degree();
-    for (std::int64_t j = 0; j < options_.wanted; ++j) step.residuals.push_back(residual_of(j));
-    for (std::int64_t j = 0; j < locked_; ++j) {
-      step.eigenvalues.push_back(static_cast<double>(sign_ * values_[index(j)]));
-      step.residual_norms.push_back(residual_of(j));
-    }
-    history_.push_back(step);
-    stopping_.see(history_.back(), false);
+    course_.see(std::move(step), fallen_to_);
   }
   int highest_degree() const { return degrees_.empty() ? 0 : *std::max_element(degrees_.begin(), degrees_.end()); }
-  double residual_of(std::int64_t j) const { return static_cast<double>(residuals_[index(j)]); }
+  std::vector<double> wanted_residuals() const { return {residuals_.begin(), residuals_.begin() + options_.wanted}; }
+
+  // The degrees of a filter, of each active column, and what they lead to: solvers/chebyshev/degrees.hpp.
+  void choose_degrees();
+  int first_degree() const;
+  Real filtered_condition(bool has_pairs) const;
 
   // The result: solvers/chebyshev/result.hpp.
   Result<Vector> finish();
   bool is_last_level_cut() const;
-  std::string why_not() const;
-
-  std::int64_t reductions() const { return context().reductions() - first_reduction_; }
-  double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
 
   AnyOperator<Vector> a_;
   Vector initial_;
   ChebyshevOptions options_;
   Real sign_;
-  std::int64_t applications_ = 0;
-  CountedOperator<Vector> apply_;
+  Pencil<Vector> pencil_;
   std::int64_t columns_;
-  Vector deflation_;
   Vector x_, residual_, even_, odd_;      // the last two apart, so that a product finds its columns side by side
   std::vector<Real> values_, residuals_;  // of all columns
-  Real norm_ = 0, last_wanted_ = 0;
+  Real last_wanted_ = 0;
   IntervalChoice<Real> choice_;
-  Stagnation stagnation_{patience};
-  Stopping stopping_;
+  Course course_;
 
   std::int64_t locked_ = 0;
   std::vector<int> degrees_;  // of the last filter, for each column that was active
   bool is_filtered_ = false, is_whole_space_ = false;
   double fallen_to_ = 0;  // log_error() of the wanted columns
-  std::int64_t iterations_ = 0;
-  std::vector<Step> history_;
-  std::string trouble_;
-  std::int64_t first_reduction_;
-  Clock::time_point begin_;
 };
 
 }  // namespace blockvec::solvers

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <blockvec/blockvec.hpp>
 #include <blockvec/column_operations.hpp>
+#include <blockvec/on_host.hpp>
+#include <blockvec/small_on_host.hpp>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -29,7 +32,8 @@ class Correction {
     Vector bx;
   };
 
-  Correction(Pencil<Vector>& pencil, std::int64_t block) : pencil_(pencil) {
+  Correction(Pencil<Vector>& pencil, std::int64_t block)
+      : pencil_(pencil), gram_(pencil.context(), block, block), row_(pencil.context(), 1, block) {
     const auto make = [&](const char* label) { return Vector(pencil.context(), pencil.rows(), block, label); };
     for (Vector* v : {&residual_before_, &residual_, &image_, &v_, &step_, &step_before_, &step_older_})
       *v = make("inner");
@@ -91,21 +95,23 @@ class Correction {
   void begin(std::int64_t b) {
     n_ = static_cast<std::size_t>(b);
     for (Row* row : {&alpha_, &beta_, &beta_before_, &phi_, &phi_step_, &first_, &gamma_, &delta_, &epsilon_, &dbar_,
-                     &epsilon_next_, &sine_}) {
+                     &epsilon_next_, &sine_, &removed_}) {
       row->assign(n_, Real(0));
     }
     cosine_.assign(n_, Real(-1));
     done_.assign(n_, false);
   }
 
-  /// A row of factors in the memory of the vectors.
+  /// A row of factors in the memory of the vectors, until the next call.
   template <class Factor>
   SmallMatrix<Scalar, Space> coefficients(const Factor& factor) {
-    HostMatrix<Scalar> values("BlockVec::solvers::factors", 1, n_);
-    for (std::size_t j = 0; j < n_; ++j) values(0, j) = Scalar(factor(j));
-    if (row_.columns() != static_cast<std::int64_t>(n_)) row_ = {pencil_.context(), 1, static_cast<std::int64_t>(n_)};
-    row_.from_host(values);
-    return row_;
+    const auto row = row_.block(0, 1, 0, static_cast<std::int64_t>(n_));
+    on_host(
+        [&](const auto& here) {
+          for (std::size_t j = 0; j < n_; ++j) here.view()(0, j) = Scalar(factor(j));
+        },
+        writes(row));
+    return row;
   }
   /// W += V diag(factor), for the columns that are not done.
   template <class Factor>
@@ -131,7 +137,8 @@ class Correction {
   /// W <- W - U V^H W. `also` adds products to the same reduction.
   template <class Also>
   void remove(const Basis& u, const Basis& v, const Vector& w, const Also& also) {
-    const SmallMatrix<Scalar> s(pencil_.context(), v.width(), w.width(), "BlockVec::solvers::projection");
+    WorkspaceScope<> scope(pencil_.context());
+    const auto s = SmallMatrix<Scalar>::scratch(scope, v.width(), w.width());
     InnerProducts<Scalar, Layout, Space> products(pencil_.context());
     v.for_pieces([&](const Vector& piece, std::int64_t begin, std::int64_t end) {
       products.add(piece, w, s.block(begin, end, 0, w.width()));
@@ -144,15 +151,17 @@ class Correction {
     remove(u, v, w, [](auto&) {});
   }
 
+  SmallMatrix<Scalar> gram() const {
+    const auto n = static_cast<std::int64_t>(n_);
+    return gram_.block(0, n, 0, n);
+  }
   /// M (B x) and the factor of (B x)^H M (B x), which the preconditioner's projection needs.
   template <class Precondition>
   void prepare(const Projected& out, const Precondition& precondition) {
-    if (m_bx_.width() != out.bx.width()) m_bx_ = Vector(pencil_.context(), pencil_.rows(), out.bx.width(), "M B X");
-    precondition(out.bx, m_bx_);
-    const std::int64_t b = out.bx.width();
-    gram_ = SmallMatrix<Scalar>(pencil_.context(), b, b);
-    inner_product(out.bx, m_bx_, gram_);
-    is_projecting_ = orth::dense::cholesky(gram_, 64 * epsilon<Real>, gram_).rank == b;
+    if (m_bx_.width() == 0) m_bx_ = Vector(pencil_.context(), pencil_.rows(), gram_.columns(), "M B X");
+    precondition(out.bx, head(m_bx_));
+    inner_product(out.bx, head(m_bx_), gram());
+    is_projecting_ = orth::dense::cholesky(gram(), 64 * epsilon<Real>, gram()).rank == gram().columns();
   }
 
   /// z = K residual with K the projected preconditioner, or the residual itself, and beta = (residual^H z)^1/2. False
@@ -163,32 +172,32 @@ class Correction {
     WorkspaceScope<Space> scope(pencil_.context());
     const auto dots = SmallMatrix<Scalar, Space>::scratch(scope, 1, r.width());
     InnerProducts<Scalar, Layout, Space> products(pencil_.context());
-    Row removed(n_, Real(0));
     if (precondition == nullptr) {
       z = r;
       products.add_dots(r, r, dots).reduce();
     } else {
       (*precondition)(r, z);
-      const SmallMatrix<Scalar> s(pencil_.context(), out.bx.width(), r.width());
+      WorkspaceScope<> host_scope(pencil_.context());
+      const auto s = SmallMatrix<Scalar>::scratch(host_scope, out.bx.width(), r.width());
       products.add_dots(r, z, dots);
       if (is_projecting_) products.add(out.bx, z, s);
       products.reduce();
       if (is_projecting_) {  // z -= M B x G^-1 (B x)^H z with G = R^H R
-        orth::dense::triangular_solve(orth::dense::Side::left, kernels::Triangle::upper, gram_, true, s);
-        const SmallMatrix<Real> squares(pencil_.context(), 1, r.width());
+        orth::dense::triangular_solve(orth::dense::Side::left, kernels::Triangle::upper, gram(), true, s);
+        const auto squares = SmallMatrix<Real>::scratch(host_scope, 1, r.width());
         orth::dense::column_squares(s, squares);
-        removed.assign(squares.data(), squares.data() + r.width());
-        orth::dense::triangular_solve(orth::dense::Side::left, kernels::Triangle::upper, gram_, false, s);
-        update(Scalar(-1), m_bx_, s, Scalar(1), z);
+        std::copy_n(squares.data(), n_, removed_.begin());
+        orth::dense::triangular_solve(orth::dense::Side::left, kernels::Triangle::upper, gram(), false, s);
+        update(Scalar(-1), head(m_bx_), s, Scalar(1), z);
       }
     }
     const auto host = dots.to_host();
     for (std::size_t j = 0; j < n_; ++j) {
-      const Real square = real_part(host(0, j)) - removed[j];
+      const Real square = real_part(host(0, j)) - removed_[j];
       if (!std::isfinite(square))
         throw NotFiniteError(
             "jacobi_davidson: a correction is not finite: A, B or the preconditioner brings in NaN or Inf");
-      if (square < 0 && -square > std::sqrt(epsilon<Real>) * (std::abs(real_part(host(0, j))) + removed[j]))
+      if (square < 0 && -square > std::sqrt(epsilon<Real>) * (std::abs(real_part(host(0, j))) + removed_[j]))
         return false;
       beta_[j] = std::sqrt(std::max(square, Real(0)));
     }
@@ -226,10 +235,10 @@ class Correction {
   std::size_t n_ = 0;
   Vector residual_before_, residual_, image_, v_, step_, step_before_, step_older_, b_image_, m_bx_;
   SmallMatrix<Scalar> gram_;
-  bool is_projecting_ = false;
   SmallMatrix<Scalar, Space> row_;
+  bool is_projecting_ = false;
   Row alpha_, beta_, beta_before_, phi_, phi_step_, first_, gamma_, delta_, epsilon_, dbar_, epsilon_next_, sine_,
-      cosine_;
+      cosine_, removed_;
   std::vector<bool> done_;
 };
 

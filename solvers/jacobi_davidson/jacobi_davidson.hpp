@@ -3,7 +3,10 @@
 #include <blockvec/instantiate.hpp>
 #include <blockvec/solvers/jacobi_davidson.hpp>
 
+#include "solvers/jacobi_davidson/expansion.hpp"
+#include "solvers/jacobi_davidson/result.hpp"
 #include "solvers/jacobi_davidson/search.hpp"
+#include "solvers/problem_vectors.hpp"
 
 namespace blockvec::solvers {
 

@@ -46,15 +46,15 @@ class FilterChoice {
   std::int64_t choose(const Vector& deflation, const std::pair<Vector, Vector>& spare, Accuracy<Real>& accuracy) {
     if (options_.filter_degree == 0 || a_.rows().global_rows() <= options_.basis) return 0;
     SpectrumProbe<Vector> probe(a_, sign_, deflation, spare);
-    const auto bounds = probe.run(static_cast<Real>(options_.basis), least_filtered_gap<Real>(), options_.seed);
-    if (!bounds) return probe.applications();
-    accuracy.norm = bounds->norm;
-    top_ = bounds->top;
-    is_crowded_ = bounds->is_crowded;
+    const auto cut = probe.run(static_cast<Real>(options_.basis), least_filtered_gap<Real>(), options_.seed);
+    if (!cut) return probe.applications();
+    accuracy.norm = cut->norm;
+    top_ = cut->top;
+    is_crowded_ = cut->is_crowded;
     const std::int64_t steps = options_.basis / options_.block;
     const bool is_automatic = options_.filter_degree == LanczosOptions::automatic_filter;
-    const bool is_enough = is_crowded_ && is_automatic && filter_degree_for(bounds->lowest, bounds->cut, top_) <= steps;
-    if (!is_enough) set(bounds->lowest, bounds->cut);
+    const bool is_enough = is_crowded_ && is_automatic && filter_degree_for(cut->lowest, cut->at, top_) <= steps;
+    if (!is_enough) set(cut->lowest, cut->at);
     return probe.applications();
   }
 

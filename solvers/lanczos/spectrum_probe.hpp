@@ -2,20 +2,21 @@
 
 #include <algorithm>
 #include <blockvec/blockvec.hpp>
-#include <blockvec/orth/dense.hpp>
 #include <blockvec/solvers/operator.hpp>
 #include <cmath>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "solvers/tridiagonal.hpp"
+
 namespace blockvec::solvers {
 
 /// Where a filter is to cut the spectrum of sign * A, and what else a look at it tells.
 template <class Real>
-struct SpectrumBounds {
+struct SpectrumCut {
   Real lowest;  ///< a Ritz value near the lower end
-  Real cut;     ///< a Ritz value with about as many eigenvalues below it as were asked for, or more
+  Real at;      ///< a Ritz value with about as many eigenvalues below it as were asked for, or more
   Real top;     ///< no eigenvalue is above, in all likelihood
   Real norm;    ///< of A at least this: the largest Ritz value in absolute terms
   /// More eigenvalues than were asked for lie so close to the lowest one that the cut had to be put above them: a level
@@ -36,7 +37,7 @@ class SpectrumProbe {
   using Scalar = typename Vector::Scalar;
   using Space = typename Vector::Space;
   using Real = RealOf<Scalar>;
-  using Bounds = SpectrumBounds<Real>;
+  using Cut = SpectrumCut<Real>;
 
   /// The columns of `deflation`, orthonormal, stay out of the search; that takes another reduction a step. `spare`: two
   /// columns that it may use.
@@ -53,20 +54,20 @@ class SpectrumProbe {
 
   /// The cut is at least `least_gap` times the width of the spectrum above the lowest Ritz value, whatever the count: a
   /// level wider than the count is not cut.
-  std::optional<Bounds> run(Real count, Real least_gap, std::uint64_t seed) {
+  std::optional<Cut> run(Real count, Real least_gap, std::uint64_t seed) {
     constexpr int most_steps = 60;
     constexpr int steps_between_looks = 4;
     fill_random(current_, seed);
     deflate(current_);
     scale(current_, Scalar(1 / norm(current_)));
-    std::optional<Bounds> bounds;
+    std::optional<Cut> cut;
     for (int steps = 1; steps <= most_steps; ++steps) {
       const bool goes_on = step();
       if (goes_on && steps % steps_between_looks != 0) continue;
-      bounds = look(count, least_gap);
+      cut = look(count, least_gap);
       if (is_resolved_ || !goes_on) break;
     }
-    return bounds;
+    return cut;
   }
 
   /// Columns that A was applied to.
@@ -94,20 +95,10 @@ class SpectrumProbe {
     return true;
   }
 
-  std::optional<Bounds> look(Real count, Real least_gap) {
+  std::optional<Cut> look(Real count, Real least_gap) {
     const auto n = diagonal_.size();
-    HostMatrix<Real> t("BlockVec::solvers::tridiagonal", n, n);
-    for (std::size_t i = 0; i < n; ++i) {
-      t(i, i) = diagonal_[i];
-      if (i + 1 < n) t(i, i + 1) = coupling_[i];
-    }
-    const auto extent = static_cast<std::int64_t>(n);
-    const SmallMatrix<Real> z(a_.context(), extent, extent);
-    const SmallMatrix<Real> row(a_.context(), 1, extent);
-    z.from_host(t);
-    orth::dense::eigendecomposition(z, row, z);
-    const auto vectors = z.to_host();
-    const auto values = row.to_host();
+    const auto pairs = tridiagonal_eigenpairs<Real>(a_.context(), diagonal_, coupling_);
+    const auto &values = pairs.values.view(), &vectors = pairs.vectors.view();
     const auto rows = static_cast<Real>(a_.rows().global_rows());
     const Real lowest = values(0, 0);
     const Real top = values(0, n - 1) + coupling_.back() * std::abs(vectors(n - 1, n - 1));
@@ -121,7 +112,7 @@ class SpectrumProbe {
         is_crowded = true;
         continue;
       }
-      return Bounds{lowest, values(0, i), top, std::max(std::abs(lowest), std::abs(values(0, n - 1))), is_crowded};
+      return Cut{lowest, values(0, i), top, std::max(std::abs(lowest), std::abs(values(0, n - 1))), is_crowded};
     }
     return std::nullopt;
   }

@@ -5,15 +5,14 @@
 #include <blockvec/column_operations.hpp>
 #include <blockvec/small_on_host.hpp>
 #include <blockvec/solvers/lobpcg.hpp>
-#include <chrono>
 #include <cmath>
-#include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "solvers/course.hpp"
 #include "solvers/pencil.hpp"
 #include "solvers/progress.hpp"
-#include "solvers/stopping.hpp"
 #include "solvers/subspace_problem.hpp"
 
 namespace blockvec::solvers {
@@ -36,31 +35,32 @@ class LobpcgSearch {
         pencil_("lobpcg", problem, sign_, options.orth),
         columns_(options.wanted + options.guard),
         trial_(static_cast<bool>(problem.precondition)),
-        stopping_(context().communicator(), observer),
+        course_(context(), observer, options.max_iterations, patience),
         basis_(context(), problem.a.rows(), 3 * columns_, "X P W"),
         image_(context(), problem.a.rows(), 3 * columns_, "A X P W"),
         small_(context(), 3 * columns_),
-        first_reduction_(context().reductions()) {
+        residuals_(index(columns_)),
+        errors_(index(columns_)) {
     if (problem.b) b_image_ = Vector(context(), problem.a.rows(), 3 * columns_, "B X P W");
   }
   LobpcgSearch(const LobpcgSearch&) = delete;
   LobpcgSearch& operator=(const LobpcgSearch&) = delete;
 
   Result<Vector> solve() {
-    begin_ = Clock::now();
+    course_.begin();
     start();
     for (int refinements = 0;; ++refinements) {
       iterate();
       Result<Vector> result = finish();
       if (!all_locked() || result.converged() || refinements == most_refinements) return result;
       locked_ = 0;  // residuals, recomputed, are larger than the images had told
-      stagnation_.forget();
+      values_.clear();
+      course_.forget_errors();
       refresh();
     }
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
   static constexpr int most_refinements = 3;
   static constexpr std::int64_t patience = 200;  // iterations
 
@@ -106,14 +106,11 @@ class LobpcgSearch {
     while (pencil_.trouble.empty()) {
       measure_residuals();
       lock();
-      stagnation_.see(error_);
       trial_.see(error_, error_ - std::log10(options_.tolerance));
       observe();
-      if (all_locked() || stopping_.is_asked() || iterations_ >= options_.max_iterations || stagnation_.is_complete()) {
-        return;
-      }
+      if (all_locked() || course_.is_over()) return;
       step();
-      ++iterations_;
+      course_.count_iteration();
     }
   }
 
@@ -144,8 +141,6 @@ class LobpcgSearch {
     } else {
       for (const Real theta : small_.theta()) pencil_.norm_a = std::max(pencil_.norm_a, std::abs(theta));
     }
-    residuals_.resize(index(columns_));
-    errors_.resize(index(columns_));
     for (std::int64_t j = 0; j < k; ++j) {
       const Real residual = length(0, j);
       const auto at = index(locked_ + j);
@@ -230,28 +225,14 @@ class LobpcgSearch {
   }
 
   void observe() {
-    Step step;
-    step.restart = iterations_;
-    step.converged = locked_;
-    step.seconds = seconds();
-    step.reductions = reductions();
+    Step step = look_at_pairs<Real>(sign_, values_, {residuals_.begin(), residuals_.begin() + options_.wanted});
     step.applications = pencil_.applications();
-    step.residuals.assign(residuals_.begin(), residuals_.begin() + options_.wanted);
-    for (std::int64_t j = 0; j < locked_; ++j) {
-      step.eigenvalues.push_back(static_cast<double>(sign_ * values_[index(j)]));
-      step.residual_norms.push_back(residuals_[index(j)]);
-    }
-    history_.push_back(step);
-    stopping_.see(history_.back(), false);
+    course_.see(std::move(step), error_);
   }
 
   // The result: solvers/lobpcg/result.hpp.
   Result<Vector> finish();
   bool is_last_level_cut(const std::vector<double>& eigenvalues) const;
-  std::string why_not() const;
-
-  std::int64_t reductions() const { return context().reductions() - first_reduction_; }
-  double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
 
   Problem<Vector> problem_;
   LobpcgOptions options_;
@@ -260,8 +241,7 @@ class LobpcgSearch {
   std::int64_t preconditionings_ = 0;
   std::int64_t columns_;  // of X and of what is locked
   PreconditionerTrial trial_;
-  Stagnation stagnation_{patience};
-  Stopping stopping_;
+  Course course_;
   Vector basis_, image_, b_image_;
   SubspaceProblem<Scalar> small_;
 
@@ -272,10 +252,6 @@ class LobpcgSearch {
   std::vector<double> errors_;        // backward errors
   std::vector<std::int64_t> active_;  // columns of X that have not converged
   double error_ = 0;                  // log_error() of the wanted ones
-  std::int64_t iterations_ = 0;
-  std::vector<Step> history_;
-  std::int64_t first_reduction_;
-  Clock::time_point begin_;
 };
 
 }  // namespace blockvec::solvers

@@ -22,7 +22,7 @@ void expect_right(const Result<Vector>& result, const Options& options, std::int
   const double norm = std::max(std::abs(exact.front()), std::abs(exact.back()));
   const auto n = static_cast<double>(rows);
   // The estimate of the norm is a Ritz value.
-  EXPECT_LE(result.norm_estimate, norm * (1 + 8 * n * epsilon<double>));
+  EXPECT_LE(result.norm_estimate, norm * (1 + 8 * n * epsilon<double>)) << result.norm_estimate / norm - 1;
   const double limit = options.tolerance * result.norm_estimate;
   for (std::size_t i = 0; i < result.eigenvalues.size(); ++i) {
     EXPECT_LE(result.residual_norms[i], limit);

@@ -132,10 +132,10 @@ TEST(SpectrumProbe, KeepsCloseEigenvaluesTogether) {
   SparseOperator<double> a(context, rows, Diagonal(values));
   auto probe = probe_of(a, 1);
   const double count = 50, least_gap = 1e-3;
-  const auto bounds = probe.run(count, least_gap, 1);
-  ASSERT_TRUE(bounds.has_value());
-  EXPECT_TRUE(bounds->is_crowded);
-  EXPECT_GE(bounds->cut, least_gap * (bounds->top - bounds->lowest));
+  const auto cut = probe.run(count, least_gap, 1);
+  ASSERT_TRUE(cut.has_value());
+  EXPECT_TRUE(cut->is_crowded);
+  EXPECT_GE(cut->at, least_gap * (cut->top - cut->lowest));
 }
 
 TEST(SpectrumProbe, BoundsTheSpectrum) {
@@ -151,13 +151,13 @@ TEST(SpectrumProbe, BoundsTheSpectrum) {
   for (const double sign : {1., -1.}) {
     const double lowest = sign > 0 ? exact.front() : -exact.back();
     const double highest = sign > 0 ? exact.back() : -exact.front();
-    const auto bounds = probe(Laplacian(cube), sign, 60);
-    ASSERT_TRUE(bounds.has_value());
-    EXPECT_GE(bounds->lowest, lowest - rounding);
-    EXPECT_LT(bounds->lowest, bounds->cut);
-    EXPECT_LT(bounds->cut, bounds->top);
-    EXPECT_GE(bounds->top, highest - rounding);
-    EXPECT_LE(bounds->norm, exact.back() + rounding);
+    const auto cut = probe(Laplacian(cube), sign, 60);
+    ASSERT_TRUE(cut.has_value());
+    EXPECT_GE(cut->lowest, lowest - rounding);
+    EXPECT_LT(cut->lowest, cut->at);
+    EXPECT_LT(cut->at, cut->top);
+    EXPECT_GE(cut->top, highest - rounding);
+    EXPECT_LE(cut->norm, exact.back() + rounding);
   }
   // Eight eigenvalues, so there is no cut with nine below.
   EXPECT_FALSE(probe(Anderson({2, 2, 2}, 0, 1), 1, 9).has_value());

@@ -36,16 +36,16 @@ JacobiDavidsonOptions checked(JacobiDavidsonOptions options, std::int64_t rows, 
 /// together. Q are these x, all locked vectors and what is deflated; sigma lies below theta by the length of r. The
 /// basis takes the corrections in, and before its first restart the residuals, preconditioned, in their place. A thick
 /// restart keeps the lowest Ritz vectors and the directions in which the block moved last. Pairs are locked in order.
-/// Once enough are, a new basis of random columns beside them looks for copies that the old one had no part of, for at
-/// most about as many iterations as came before; there sigma of the first column is the lowest value known, so that
-/// what lies below the last wanted one grows faster than all others. A preconditioner that shows
-/// not to be positive definite is left out (Result::why says so). Collective. Result::status says how it ended. Cost of
-/// an iteration beside m columns: inner steps of one product with `block` columns (two with B), 2 reductions (3 with B
-/// or a preconditioner) and about 26 words a row and column; then one product, 3 to 4 reductions and 4 m words (6 m
-/// with B) for the basis. Memory: 2 (wanted + basis + 3 block) columns (with B 3 instead of 2), and 12 blocks. Throws
-/// as lobpcg(). For block vectors of all scalars and layouts in every memory space of this build. Sources: Sleijpen,
-/// van der Vorst 1996 (SIAM J. Matrix Anal. Appl. 17, 401); in blocks, Röhrig-Zöllner et al. 2015 (SIAM J. Sci. Comput.
-/// 37, C697); previous directions and shifts: Stathopoulos, Saad 1998 (ETNA 7, 163).
+/// Once enough are, a new basis of random columns beside them looks for copies that the old one had no part of; there
+/// sigma of the first column is the lowest value known, so that what lies below the last wanted one grows faster than
+/// all others. A preconditioner that shows not to be positive definite is left out (Result::why says so). Collective.
+/// Result::status says how it ended. Cost of an iteration beside m columns: inner steps of one product with `block`
+/// columns (two with B), 2 reductions (3 with B or a preconditioner) and about 26 words a row and column; then one
+/// product, 3 to 4 reductions and 4 m words (6 m with B) for the basis. Memory: 2 (wanted + basis + 3 block) columns
+/// (with B 3 instead of 2), and 12 blocks. Throws as lobpcg(). For block vectors of all scalars and layouts in every
+/// memory space of this build. Sources: Sleijpen, van der Vorst 1996 (SIAM J. Matrix Anal. Appl. 17, 401); in blocks,
+/// Röhrig-Zöllner et al. 2015 (SIAM J. Sci. Comput. 37, C697); previous directions and shifts: Stathopoulos, Saad 1998
+/// (ETNA 7, 163).
 template <class Vector>
 Result<Vector> jacobi_davidson(const Problem<Vector>& problem, const JacobiDavidsonOptions& options = {},
                                const Observer& observer = {});

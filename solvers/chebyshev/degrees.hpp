@@ -1,0 +1,66 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "solvers/chebyshev/search.hpp"
+
+/// Which degrees the filters of a search have, and what condition they leave the block with.
+namespace blockvec::solvers {
+
+/// The even degree of each active column: what brings its residual to a third of the tolerance. Extra columns have
+/// the last wanted one's.
+template <class Vector>
+void ChebyshevSearch<Vector>::choose_degrees() {
+  const auto& interval = choice_.interval();
+  int most = std::min(usual_degree, options_.most_degree);
+  if (choice_.is_sound()) {
+    const Real last = values_[index(options_.wanted - 1)];
+    most = std::max(most, interval.degree_for(last, Real(least_gain), options_.most_degree));
+  }
+  degrees_.clear();
+  for (std::int64_t j = locked_; j < columns_; ++j) {
+    if (!is_filtered_) {
+      degrees_.push_back(first_degree());
+    } else if (j < options_.wanted) {
+      const auto gain = static_cast<Real>(std::max(1., error(j) / (options_.tolerance / 3)));
+      degrees_.push_back(interval.degree_for(values_[index(j)], gain, most));
+    } else {
+      degrees_.push_back(degrees_.back());
+    }
+  }
+}
+
+/// Of random columns. Where it is to be chosen: the last wanted eigenvector comes to stand out of all others.
+template <class Vector>
+int ChebyshevSearch<Vector>::first_degree() const {
+  const auto& interval = choice_.interval();
+  if (options_.first_degree > 0) {
+    return interval.degree_for(interval.cut, std::numeric_limits<Real>::max(), options_.first_degree);
+  }
+  const Real others = std::sqrt(static_cast<Real>(x_.global_rows()) / static_cast<Real>(columns_));
+  return interval.degree_for(last_wanted_, 50 * others, std::min(usual_degree, options_.most_degree));
+}
+
+/// About the condition of the filtered block with columns of unit length: how far the lowest eigenvector grows in a
+/// column beyond what the column stands for. In a Ritz vector its share is the residual over the distance; without
+/// pairs, in random columns, all of it.
+template <class Vector>
+auto ChebyshevSearch<Vector>::filtered_condition(bool has_pairs) const -> Real {
+  const auto& interval = choice_.interval();
+  const Real t_lowest = interval.place(interval.lowest);
+  if (!has_pairs) return chebyshev(degrees_.front(), t_lowest);
+  Real condition = 1;
+  for (std::size_t i = 0; i < degrees_.size(); ++i) {
+    const auto j = index(locked_) + i;
+    const Real distance = values_[j] - interval.lowest;
+    const Real share = residuals_[j] < distance ? residuals_[j] / distance : Real(1);
+    const Real growth = chebyshev(degrees_[i], t_lowest) /
+                        std::max<Real>(1, chebyshev(degrees_[i], std::max<Real>(1, interval.place(values_[j]))));
+    condition = std::max(condition, share * growth);
+  }
+  return condition;
+}
+
+}  // namespace blockvec::solvers
