@@ -82,6 +82,14 @@ ON_PAIRS = {
     "ARPACK": [],  # would need B's inverse
     "SciPy lobpcg": [{"guard": 0}, {"guard": 4}],
 }
+REFINED = {"ncv": 100, "projection_projection": "primme_proj_refined"}
+AT_A_TARGET = {
+    "BlockVec": [{"method": "interior"}, {"method": "interior", "block": 1}, {"method": "interior", "block": 4}],
+    "SLEPc": [{"method": "krylovschur", "filter": degree, "ncv": 40} for degree in (100, 200, 400)],
+    "PRIMME": [{"method": "GD_Olsen_plusK", "block": 1} | REFINED, {"method": "JDQMR_ETol", "block": 1} | REFINED],
+    "ARPACK": [],  # would need a factorisation
+    "SciPy lobpcg": [],
+}
 COLUMNS = [
     "problem", "wanted", "method", "library", "setting", "best", "seconds", "seconds_min", "seconds_max", "runs",
     "applications", "calls", "reductions", "residual", "target", "missed", "ratio",
@@ -177,9 +185,11 @@ def solve_primme(a, b, task, cores):
     options = {"method": "PRIMME_" + setting["method"], "maxBlockSize": block}
     if "ncv" in setting:
         options["ncv"] = max(setting["ncv"], task["wanted"] + 3 * block)
+    options |= {key: value for key, value in setting.items() if key.startswith("projection")}
+    where = {"which": "SA"} if task.get("target") is None else {"which": "SM", "sigma": task.get("target")}
     operator = product.operator()
     begin = time.perf_counter()
-    values, vectors = primme.eigsh(operator, k=task["wanted"], which="SA", tol=task["tolerance"], **options, **pair)
+    values, vectors = primme.eigsh(operator, k=task["wanted"], tol=task["tolerance"], **where, **options, **pair)
     seconds = time.perf_counter() - begin
     return seconds, values, vectors, f"primme {importlib.metadata.version('primme')}", product.counts()
 
@@ -296,6 +306,8 @@ def run_ours(program, task, cores, limit):
     with tempfile.TemporaryDirectory() as folder:
         answer, vectors = os.path.join(folder, "ours.json"), os.path.join(folder, "ours.mtx")
         chosen = [word for key, value in task["setting"].items() for word in ("--" + key, str(value))]
+        if task["target"] is not None:
+            chosen += ["--target", repr(task["target"])]
         command = [program, *task["options"], *chosen, "--nev", str(task["wanted"]), "--tol", repr(task["tolerance"])]
         command += ["--threads", str(cores), "--quiet", "--json", answer, "--vectors", vectors]
         try:
@@ -324,10 +336,12 @@ def run_ours(program, task, cores, limit):
 class Comparison:
     """All libraries on one problem."""
 
-    def __init__(self, problem, matrices, options, norms, hints, arguments):
+    def __init__(self, problem, matrices, options, norms, arguments):
         self.problem, self.arguments, self.notes = problem, arguments, []
-        self.task = {"matrices": matrices, "options": options, "norms": norms, "wanted": problem.wanted} | hints
+        self.task = {"matrices": matrices, "options": options, "norms": norms, "wanted": problem.wanted}
+        self.task["target"] = problem.target
         self.is_pair = matrices[1] is not None
+        self.settings = ON_PAIRS if self.is_pair else SETTINGS if problem.target is None else AT_A_TARGET
         self.fastest = None  # seconds of a complete answer
 
     def run(self, library, setting, tolerance, limit):
@@ -338,8 +352,7 @@ class Comparison:
 
     def reference(self):
         """What is compared with: our answer at a hundredth of the tolerance."""
-        settings = (ON_PAIRS if self.is_pair else SETTINGS)["BlockVec"]
-        return np.array(self.run("BlockVec", settings[0], self.problem.accuracy / 100, 600)["values"])
+        return np.array(self.run("BlockVec", self.settings["BlockVec"][0], self.problem.accuracy / 100, 600)["values"])
 
     def starting_tolerance(self, library, exact):
         """ARPACK tests against tol |theta|; the others against tol ||A||."""
@@ -367,7 +380,7 @@ class Comparison:
         return result | {"name": name, "setting": setting, "tolerance": tolerance, "missed": missed}
 
     def rows(self, library, exact):
-        settings = (ON_PAIRS if self.is_pair else SETTINGS)[library]
+        settings = self.settings[library]
         if self.problem.large and library in FEW:
             settings = settings[: FEW[library]]
         found = []
@@ -414,8 +427,13 @@ def row_of(problem, library, one, ours):
     }
 
 
+def end_of(matrix, which):
+    """Roughly the eigenvalue at an end of the spectrum: SA, LA, or LM."""
+    return float(scipy.sparse.linalg.eigsh(matrix, k=1, which=which, tol=1e-3, return_eigenvectors=False)[0])
+
+
 def norm_of(matrix):
-    return float(abs(scipy.sparse.linalg.eigsh(matrix, k=1, which="LM", tol=1e-3, return_eigenvectors=False)[0]))
+    return abs(end_of(matrix, "LM"))
 
 
 def prepared(problem, folder, arguments):
@@ -442,15 +460,16 @@ def compare(problem, arguments, versions):
             scipy.sparse.save_npz(file, matrix, compressed=False)
         a, norms = matrices[0], [norm_of(matrix) for matrix in matrices]
         print(f"{problem.title()}: n = {a.shape[0]}, {a.nnz} entries, ||A|| = {norms[0]:.4g}", flush=True)
-        comparison = Comparison(problem, (files + [None])[:2], options, norms, {}, arguments)
+        comparison = Comparison(problem, (files + [None])[:2], options, norms, arguments)
         exact = problem.exact(arguments.data)
         if exact is None:
             exact = comparison.reference()
         if not comparison.is_pair:
-            top = float(scipy.sparse.linalg.eigsh(a, k=1, which="LA", tol=1e-3, return_eigenvectors=False)[0])
-            width = max(exact[-1] - exact[0], 1e-4 * norms[0])
-            comparison.task["interval"] = [exact[0] - 0.1 * width, exact[-1] + 0.01 * width]
-            comparison.task["range"] = [exact[0] - 0.1 * width, top + 0.01 * norms[0]]
+            width, margin = max(exact[-1] - exact[0], 1e-4 * norms[0]), 0.01 * norms[0]
+            below = 0.1 * width if problem.target is None else 1e-3 * width
+            lowest = exact[0] - below if problem.target is None else end_of(a, "SA") - margin
+            comparison.task["interval"] = [exact[0] - below, exact[-1] + below / 10]
+            comparison.task["range"] = [lowest, end_of(a, "LA") + margin]
         rows, ours = [], None
         for library in SETTINGS:
             found = comparison.rows(library, exact)

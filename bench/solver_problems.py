@@ -14,7 +14,8 @@ import scipy.sparse
 
 @dataclass
 class Problem:
-    """The lowest `wanted` eigenpairs of A x = theta x, or of A x = theta B x, with Jacobi's preconditioner."""
+    """The `wanted` lowest eigenpairs of A x = theta x, or of A x = theta B x with Jacobi's preconditioner, or those
+    nearest to a target."""
 
     name: str
     wanted: int
@@ -24,6 +25,7 @@ class Problem:
     eigenvalues: object = None  # a function that returns them, or a file of --data
     accuracy: float = 1e-8  # of residuals, over ||A|| or ||A|| + |theta| ||B||
     large: bool = False  # a million rows: few settings
+    target: float = None
 
     def title(self):
         return f"{self.name}, {self.wanted}"
@@ -38,9 +40,10 @@ class Problem:
         values = (
             np.loadtxt(os.path.join(data, self.eigenvalues), comments="%")
             if isinstance(self.eigenvalues, str)
-            else self.eigenvalues()
+            else np.array(self.eigenvalues())
         )
-        return np.sort(values)[: self.wanted]
+        nearest = np.argsort(values if self.target is None else np.abs(values - self.target), kind="stable")
+        return np.sort(values[nearest[: self.wanted]])
 
 
 def laplacian_values(length):
@@ -58,6 +61,12 @@ def hypercube(bits):
 
 def hypercube_values(bits):
     return [-bits + 2 * bin(state).count("1") for state in range(2**bits)]
+
+
+def kac(n):
+    """Eigenvalues -n, -n + 2, ..., n."""
+    beside = np.sqrt(np.arange(1.0, n + 1) * np.arange(n, 0, -1.0))
+    return scipy.sparse.diags([beside, beside], [-1, 1]).tocsr()
 
 
 def rotated(diagonal):
@@ -119,6 +128,9 @@ PROBLEMS = [
     Problem("lund", 10, files=("lund_a.mtx", "lund_b.mtx"), eigenvalues="lund.eig.txt", accuracy=1e-12),
     Problem("NM1", 12, files=("evsl_NM1A.mtx", "evsl_NM1B.mtx"), eigenvalues="evsl_NM1.eig.txt", accuracy=1e-12),
     Problem("elast", 10, files=("elast_a.mtx", "elast_b.mtx"), eigenvalues="elast.eig.txt", accuracy=1e-12),
+    Problem("graphene at 0", 8, files=("graphene_128x64.mtx",), eigenvalues="graphene_128x64.eig.txt", target=0),
+    Problem("Si2 at 8", 8, files=("Si2.mtx",), eigenvalues="Si2.eig.txt", target=8),
+    Problem("Kac 1001 at 0.5", 8, make=lambda: kac(1001), eigenvalues=lambda: np.arange(-1001, 1002, 2.0), target=0.5),
     Problem("ring of 20 spins", 8, heisenberg(20)),
     Problem("laplacian 60^3", 8, grid(60), eigenvalues=lambda: laplacian_values(60)),
     Problem("laplacian 100^3", 8, grid(100), eigenvalues=lambda: laplacian_values(100), large=True),

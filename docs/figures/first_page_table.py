@@ -26,10 +26,10 @@ def row(what, machine, here, others, name):
 
 def eigenvalues(what, problem):
     """Libraries that find all pairs with their seconds, then those that do not."""
-    name = "cpu/eigen_peers.csv"
-    mine = [r for r in read(name) if r["problem"] == problem and r.get("best", "yes") == "yes"]
-    here = next(r["seconds"] for r in mine if r["library"] == "block_lanczos")
-    peers = sorted((r for r in mine if r["library"] != "block_lanczos"), key=lambda r: float(r["seconds"]))
+    name = "cpu/solver_peers.csv"
+    mine = [r for r in read(name) if r["problem"] == problem and r["best"] == "yes"]
+    here = next(r["seconds"] for r in mine if r["library"] == "BlockVec")
+    peers = sorted((r for r in mine if r["library"] != "BlockVec"), key=lambda r: float(r["seconds"]))
     parts = [f"{r['library']} {seconds(r['seconds'])}" for r in peers if r["missed"] == "0"]
     incomplete = [r["library"] for r in peers if r["missed"] != "0"]
     parts += [" and ".join(incomplete) + (" miss some" if len(incomplete) > 1 else " misses some")] if incomplete else []
@@ -99,7 +99,7 @@ def device_kernel(what, product):
 
 def rows():
     return [
-        eigenvalues("8 lowest energies, 20 spins", "heisenberg ring 20"),
+        eigenvalues("8 lowest energies, 20 spins", "ring of 20 spins"),
         eigenvalues("8 lowest values, 60³ grid", "laplacian 60^3"),
         device_eigenvalues("8 lowest energies, 24 spins", "heisenberg ring 24"),
         device_eigenvalues("8 lowest values, 100³ grid", "laplacian 100^3"),

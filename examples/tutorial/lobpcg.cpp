@@ -9,7 +9,7 @@
 
 using namespace blockvec;
 using namespace blockvec::solvers;
-using Block = BlockVector<double>;  // in the memory of a GPU where Kokkos has one
+using Block = BlockVector<double>;
 constexpr std::int64_t masses = 300;
 
 int solve() {
