@@ -33,6 +33,8 @@ class FoldedTransform {
 
   /// Of the polynomial of A.
   int degree() const { return 2 * degree_; }
+  /// Whether it raises what is near the target as it should; a short distance would ask for a higher degree.
+  bool is_strong() const { return degree_ < most_degree || value(0) < -range / 2; }
 
   /// Y = C X. Costs degree() applications of A; scratch for two blocks.
   void apply(const Vector& x, const Vector& y) const {

@@ -71,6 +71,9 @@ Result<Vector> InteriorSearch<Vector>::finish(bool is_found) {
   } else if (stopping_.is_asked()) {
     result.status = Status::stopped;
     result.why = stopping_.why();
+  } else if (!transform_.is_strong()) {
+    result.why = "eigenvalues lie too close together there for a polynomial of degree " +
+                 std::to_string(transform_.degree()) + " in A to part them";
   } else if (is_found) {
     result.why = "residuals recomputed from A stay above the tolerance";
   } else if (restarts_ < options_.max_restarts) {

@@ -60,6 +60,7 @@ class InteriorSearch {
 
   Result<Vector> solve() {
     begin_ = Clock::now();
+    if (!transform_.is_strong()) return finish(false);
     for (int refinements = 0;;) {
       starts_ += space_.start_random(options_.seed, starts_);
       found_ = 0;

@@ -10,7 +10,8 @@
 #include "src/dispatch/cuda/configuration.hpp"
 
 /// Measured configurations: one table per device, a CSV file in this folder. Its columns:
-///   device, capability, multiprocessors   a row serves devices with this name, or with these two numbers
+///   device, capability, multiprocessors   a row serves devices with this name, or with these two numbers; 0
+///                              multiprocessors: with this name alone
 ///   product                    tsmttsm, gram (B is A), tsmm, update (beta is not 0), tsmm_inplace
 ///   type, layout               S, D, C or Z; row or column
 ///   m, n, k                    a number, a range "33-40", or "*"; n may be "m"

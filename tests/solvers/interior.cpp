@@ -141,6 +141,18 @@ TEST(Interior, SaysWhereThereIsNoRoom) {
   EXPECT_NE(result.why.find("room"), std::string::npos) << result.why;
 }
 
+// Of a million eigenvalues between 0 and 1 a polynomial of bounded degree parts none in the middle.
+TEST(Interior, SaysWhereEigenvaluesAreTooClose) {
+  std::vector<double> values(1000000);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<double>(i) / static_cast<double>(values.size() - 1);
+  }
+  const auto result = solve(Diagonal(values), near(0.5, 1));
+  EXPECT_EQ(result.status, Status::exhausted);
+  EXPECT_NE(result.why.find("too close"), std::string::npos) << result.why;
+  EXPECT_LT(result.applications, 100);
+}
+
 TEST(Interior, RefusesOptionsThatDoNotFit) {
   const auto refuses = [](const InteriorOptions& options) {
     EXPECT_THROW((void)solve(Laplacian({30}), options), InputError);

@@ -44,15 +44,17 @@ InteriorOptions checked(InteriorOptions options, std::int64_t expected, std::int
 /// distance of the target the more the nearer it is. A look at the spectral density tells this distance, and Ritz
 /// values correct it. Invariant subspaces of the polynomial are found in order; Rayleigh-Ritz with A then parts
 /// eigenvalues on both sides. At the end a search from random vectors beside all that was found looks for more, until
-/// it finds nothing. Collective. Result::status says how it ended; exhausted where there is no room for what lies in
-/// the interval. Result::last_level_cut: another eigenvalue is as far from the target as the last one, or lies at an
-/// end of the interval, to 10 times the tolerance. Cost: A is applied to a column some 2 farthest / distance times a
-/// Krylov step, `farthest` being the other end of the spectrum; 3 reductions a step. Memory: basis + 4 block columns,
-/// and twice what was found; 34 at the start. Throws InputError for options that do not fit and for problems with B,
-/// and otherwise as block_lanczos(). Initial vectors and preconditioners are not used. For block vectors of all scalars
-/// and layouts in every memory space of this build. Sources: polynomial filters for the interior, Pieper et al. 2016
-/// (J. Comput. Phys. 325, 226); filtered Lanczos, Li, Xi, Vecharynski, Yang, Saad 2016 (SIAM J. Sci. Comput. 38,
-/// A2512); densities, Lin, Saad, Yang 2016 (SIAM Review 58, 34).
+/// it finds nothing. Collective. Result::status says how it ended: exhausted where there is no room for what lies in
+/// the interval, and where eigenvalues lie too close together for a polynomial of degree 20,000.
+/// Result::last_level_cut: another eigenvalue is as far from the target as the last one, or lies at an end of the
+/// interval, to 10 times the tolerance.
+/// Cost: a Krylov step applies A to each column of a block some 6 farthest / distance times, `farthest` being how far
+/// the farther end of the spectrum is; 3 reductions. Memory: basis + 4 block columns, and twice what was found; 34 at
+/// the start. Throws InputError for options that do not fit and for problems with B, and otherwise as block_lanczos().
+/// Initial vectors and preconditioners are not used. For block vectors of all scalars and layouts in every memory space
+/// of this build. Sources: polynomial filters for the interior, Pieper et al. 2016 (J. Comput. Phys. 325, 226);
+/// filtered Lanczos, Li, Xi, Vecharynski, Yang, Saad 2016 (SIAM J. Sci. Comput. 38, A2512); densities, Lin, Saad, Yang
+/// 2016 (SIAM Review 58, 34).
 template <class Vector>
 Result<Vector> interior_lanczos(const Problem<Vector>& problem, const InteriorOptions& options = {},
                                 const Observer& observer = {});
