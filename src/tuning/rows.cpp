@@ -47,7 +47,7 @@ bool read_range(std::string_view text, Range& range) {
 
 bool is_for(const Row& row, const CudaDevice& device) {
   return row.device == device.name ||
-         (row.capability == device.capability && row.multiprocessors == device.multiprocessors);
+         (!row.is_faster_here && row.capability == device.capability && row.multiprocessors == device.multiprocessors);
 }
 
 template <class Problem>
@@ -104,6 +104,7 @@ std::optional<Row> read_row(const Line& line) {
   row.kernel = cells[10];
   row.configuration = cells[11];
   row.gbps = std::strtod(cells[12].c_str(), nullptr);
+  row.is_faster_here = cells[15] == "faster here";
   row.date = cells[16];
   double capability = 0;
   const bool good = read_number(cells[2], row.multiprocessors) && read_range(cells[6], row.m) &&

@@ -10,8 +10,7 @@
 #include "src/dispatch/cuda/configuration.hpp"
 
 /// Measured configurations: one table per device, a CSV file in this folder. Its columns:
-///   device, capability, multiprocessors   a row serves devices with this name, or with these two numbers; 0
-///                              multiprocessors: with this name alone
+///   device, capability, multiprocessors   a row serves devices with this name, or with these two numbers
 ///   product                    tsmttsm, gram (B is A), tsmm, update (beta is not 0), tsmm_inplace
 ///   type, layout               S, D, C or Z; row or column
 ///   m, n, k                    a number, a range "33-40", or "*"; n may be "m"
@@ -19,7 +18,8 @@
 ///                              B's ld is A's if m is n, else tight; row-major views begin at multiples of 16 bytes
 ///   kernel, configuration      in the words of explain_cuda_*; the usual rules set what is left out
 ///   gbps, model_gbps, noise    GB/s measured with it, and with what calls chose before; relative noise of both
-///   verdict, date, commit      faster, same or slower than that choice. A row that is slower with newer kernels
+///   verdict, date, commit      faster, same or slower than that choice; faster here: on devices with this name, which
+///                              are the only ones that it serves. A row that is slower with newer kernels
 ///                              stays as a record, in place of the one that said faster. It serves no call: the
 ///                              generator leaves it out
 /// A call takes the first row that covers it and is legal for it.
@@ -35,6 +35,7 @@ struct Range {
 struct Row {
   std::string place;  ///< file:line
   std::string device;
+  bool is_faster_here = false;
   int capability = 0;  ///< 90 for 9.0
   int multiprocessors = 0;
   std::string product;

@@ -453,6 +453,22 @@ TEST(CudaTuning, EveryRowServesACall) {
   }
 }
 
+// Others with the same numbers do without them.
+TEST(CudaTuning, SomeRowsServeOneDeviceAlone) {
+  const auto& rows = tuning::rows();
+  const auto row = std::find_if(rows.begin(), rows.end(), [](const tuning::Row& r) { return r.is_faster_here; });
+  ASSERT_NE(row, rows.end());
+  CudaTsmmProblem p{row->k.from,     row->m.from, row->n.from, row->ld.from, row->n.from,
+                    row->real_bytes, true,        false,       true,         1};
+  p.aligned = p.aligned_output = true;
+  CudaTsmm c{};
+  const CudaDevice own{row->multiprocessors, 232448, true, row->device, row->capability};
+  CudaDevice other = own;
+  other.name = "another device";
+  EXPECT_EQ(tuning::find(own, p, c), &*row);
+  EXPECT_NE(tuning::find(other, p, c), &*row);
+}
+
 TEST(CudaTuning, ReadsRows) {
   const char* const good =
       "NVIDIA H200,9.0,132,tsmttsm,D,row,33-40,m,1000000-*,tight,ring,tile 3x5 rows "
