@@ -20,7 +20,7 @@ class FoldedTransform {
   using Real = RealOf<Scalar>;
   /// What C makes of an eigenvalue at the target: as far as a step with a filter of block Lanczos goes.
   static constexpr Real range = 300;
-  static constexpr int most_degree = 10000;  // of T
+  static constexpr int most_degree = 10000;  // T has at most this degree
 
   FoldedTransform() = default;
   FoldedTransform(AnyOperator<Vector> a, Real target, Real distance, Real farthest)
@@ -31,7 +31,7 @@ class FoldedTransform {
     while (degree_ < most_degree && chebyshev(degree_ + 1, centre_ / half_width_) <= range) ++degree_;
   }
 
-  /// Of the polynomial of A.
+  /// The degree of the polynomial of A, twice that of T.
   int degree() const { return 2 * degree_; }
   /// Whether it raises what is near the target as it should; a short distance would ask for a higher degree.
   bool is_strong() const { return degree_ < most_degree || value(0) < -range / 2; }
