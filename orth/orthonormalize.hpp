@@ -77,14 +77,19 @@ Trust<RealOf<Scalar>> adopt(Call<Scalar, Layout, Space>& call, const QueuedSweep
       dense::copy(s, call.coefficients.s);
       dense::copy(r, call.coefficients.r);
     } else {
-      call.coefficients.project(s);
+      if (status.tidies == 0) call.coefficients.project(s);
       call.coefficients.divide(r);
     }
     products.forget();
     if (i == 0 || m > 0) ++findings.result.sweeps;  // a block without a basis takes one, whatever the method within
-    findings.words += conditional_sweep_words(call.block.v.joined(call.block.w), b, !is_last);
+    const auto changed = status.tidies != 0 ? call.block.w : call.block.v.joined(call.block.w);
+    findings.words += conditional_sweep_words(changed, b, !is_last);
     findings.note_condition(status.condition_estimate);
-    trust = {true, status.a, m > 0 ? status.a : 1, status.passed_on};
+    if (status.tidies != 0) {
+      trust.inner = status.a;  // V was dealt with by the sweep before
+    } else {
+      trust = {true, status.a, m > 0 ? status.a : 1, status.passed_on};
+    }
   }
   return trust;
 }

@@ -23,7 +23,7 @@ PythagoreanFactor<Scalar, Space> PythagoreanFactor<Scalar, Space>::in(std::byte*
 template <class Scalar, class Space>
 void factorize_pythagorean(const PythagoreanFactor<Scalar, Space>& factor,
                            const PythagoreanLimits<RealOf<Scalar>>& limits, Another another,
-                           const PythagoreanReport& report, const unsigned* condition) {
+                           const PythagoreanReport& report, const PythagoreanStatus<RealOf<Scalar>>* previous) {
   const std::int64_t b = factor.p.columns();
   if (b < 1 || b > most_pythagorean_columns) {
     throw ShapeError("factorize_pythagorean: W has " + std::to_string(b) + " columns, expected 1 to " +
@@ -32,21 +32,21 @@ void factorize_pythagorean(const PythagoreanFactor<Scalar, Space>& factor,
   const pythagorean::Places<Scalar> places(b);
   const pythagorean::Factorize<Scalar> factorize{
       factor.p.data(), factor.r.data(), factor.c.data(), factor.status, static_cast<int>(factor.m()),
-      places,          limits,          another};
+      places,          limits,          another,         previous};
   using Word = std::uint32_t;
   const std::size_t bytes = report.copy != nullptr ? PythagoreanFactor<Scalar, Space>::bytes(factor.m(), b) : 0;
-  run_in_team<Space>(
-      factor.p.context(), places.bytes(),
-      pythagorean::FactorizeAndReport<Scalar>{
-          factorize, condition, reinterpret_cast<const Word*>(factor.p.data()), reinterpret_cast<Word*>(report.copy),
-          static_cast<int>(bytes / sizeof(Word)), report.word, report.when_continuing});
+  run_in_team<Space>(factor.p.context(), places.bytes(),
+                     pythagorean::FactorizeAndReport<Scalar>{factorize, reinterpret_cast<const Word*>(factor.p.data()),
+                                                             reinterpret_cast<Word*>(report.copy),
+                                                             static_cast<int>(bytes / sizeof(Word)), report.word,
+                                                             report.when_continuing});
 }
 
 #define BLOCKVEC_PYTHAGOREAN_FACTOR(Scalar, Space)                                                                 \
   template struct PythagoreanFactor<Scalar, Space>;                                                                \
   template void factorize_pythagorean(const PythagoreanFactor<Scalar, Space>&,                                     \
                                       const PythagoreanLimits<RealOf<Scalar>>&, Another, const PythagoreanReport&, \
-                                      const unsigned*);
+                                      const PythagoreanStatus<RealOf<Scalar>>*);
 BLOCKVEC_FOR_SMALL_MATRICES(BLOCKVEC_PYTHAGOREAN_FACTOR)
 
 }  // namespace blockvec::orth

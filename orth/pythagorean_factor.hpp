@@ -42,10 +42,12 @@ PythagoreanLimits<RealOf<Scalar>> pythagorean_limits(std::int64_t m, std::int64_
 template <class Real>
 struct PythagoreanStatus {
   unsigned certified;       ///< 1: the sweep is enough, else 0
-  unsigned changes;         ///< 1: R is to be trusted, so that W may change by it. This and the next: 0 elsewhere, and
-                            ///< where the kernel's condition is; conditions of products (kernels::CudaExecution)
+  unsigned changes;         ///< 1: R is to be trusted, so that W may change by it. This and the next four: 0 elsewhere,
+                            ///< and where the kernel's condition is; conditions of products (kernels::CudaExecution)
   unsigned continues;       ///< 1: W changes, and another sweep is to follow
-  unsigned finishes;        ///< 1: W changes, and no other sweep is to follow
+  unsigned tidies_next;     ///< 1: that one has W alone to deal with (Verdict::tidy)
+  unsigned finishes;        ///< 1: W becomes [V W] C, and no other sweep is to follow
+  unsigned tidies;          ///< 1: W becomes W R^-1, and no other sweep is to follow
   unsigned finite;          ///< S, G and G - S^H S hold neither NaN nor Inf
   unsigned in_range;        ///< all squared lengths are within the limits
   int rank;                 ///< pivots above their thresholds before the first one that is not; b: R, X and C are there
@@ -95,12 +97,14 @@ inline constexpr std::int64_t most_pythagorean_columns = 64;
 /// Sets the status from P, and R and C where the status has full rank: the factor of G - S^H S as dense::cholesky finds
 /// it against diag(G), its inverse, dense::amplification and dense::sum_of_shares. One kernel in the order of the
 /// context's instance on a device, at once on the host; all sums in a fixed order, the same bits every time.
-/// `another`: whether another sweep is to follow. `condition`, in the memory of Space: where it is zero the status says
-/// that nothing changes, and that is all; null: it holds. Cost: (m + b) b^2 products by one multiprocessor. Throws
-/// ShapeError for b = 0 and beyond most_pythagorean_columns.
+/// `another`: whether another sweep is to follow. `previous`, in the memory of Space: the status of the sweep before,
+/// or null. Where that one does not continue, the status says that nothing changes, and that is all. Where it says that
+/// the next one has W alone to deal with, R is the factor of G, and C's first m rows are not set. Cost: (m + b) b^2
+/// products by one multiprocessor. Throws ShapeError for b = 0 and beyond most_pythagorean_columns.
 template <class Scalar, class Space>
 void factorize_pythagorean(const PythagoreanFactor<Scalar, Space>& factor,
                            const PythagoreanLimits<RealOf<Scalar>>& limits, Another another = Another::none,
-                           const PythagoreanReport& report = {}, const unsigned* condition = nullptr);
+                           const PythagoreanReport& report = {},
+                           const PythagoreanStatus<RealOf<Scalar>>* previous = nullptr);
 
 }  // namespace blockvec::orth

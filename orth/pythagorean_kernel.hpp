@@ -76,6 +76,10 @@ struct Factorize {
   Places<Scalar> places;
   PythagoreanLimits<Real> limits;
   Another another = Another::none;
+  const Status* previous = nullptr;
+
+  /// Whether W alone is to be dealt with.
+  KOKKOS_FUNCTION bool is_tidy() const { return previous != nullptr && previous->tidies_next != 0; }
 
   template <class Team>
   KOKKOS_FUNCTION void operator()(const Team& team, std::byte* scratch) const {
@@ -108,9 +112,10 @@ struct Factorize {
       parts[row] = 0;
       if (!(squares[row] >= limits.low && squares[row] <= limits.high)) found |= out_of_range;
     }
+    const int projected = is_tidy() ? 0 : m;
     const bool holds_s = m <= tile_rows;
-    for (int first = 0; first < m; first += tile_rows) {
-      const int some = m - first < tile_rows ? m - first : tile_rows;
+    for (int first = 0; first < projected; first += tile_rows) {
+      const int some = projected - first < tile_rows ? projected - first : tile_rows;
       for (int i = thread; i < some * b; i += threads) {
         const int row = i % some, column = i / some;
         const Scalar entry = p[first + row + column * rows];
@@ -137,7 +142,9 @@ struct Factorize {
     const unsigned faulty = *faults;
     const int rank = (faulty & not_finite) != 0 ? 0 : eliminate(team, matrix, squares);
     if (rank < b) {
-      if (thread == 0) *status = {0, 0, 0, 0, (faulty & not_finite) == 0, (faulty & out_of_range) == 0, rank, 0, 0, 1};
+      if (thread == 0) {
+        *status = {0, 0, 0, 0, 0, 0, (faulty & not_finite) == 0, (faulty & out_of_range) == 0, rank, 0, 0, 1};
+      }
       return;
     }
 
@@ -166,7 +173,7 @@ struct Factorize {
       Scalar entry = Scalar(0);
       if (row >= m) {
         entry = inverse(matrix, inverses, row - m, column);
-      } else {
+      } else if (row < projected) {
         const Scalar* const s = holds_s ? tile + row : p + row;
         const int step = holds_s ? tile_rows : rows;
         for (int l = 0; l < column; ++l) entry -= s[l * step] * conjugate(matrix[column + l * ld]);
@@ -236,18 +243,21 @@ struct Factorize {
     const Real passed_on = part * a;
     const bool in_range = (faulty & out_of_range) == 0;
     const bool trusted = in_range && limits.noise * a <= 1 && own_bound <= limits.direct;
-    const bool certified = trusted && a <= limits.inner && a <= limits.outer && passed_on <= limits.passed_on;
+    const bool projected = a <= limits.outer && passed_on <= limits.passed_on;
+    const bool certified = trusted && projected && a <= limits.inner;
     const bool continues = trusted && goes_on(another, certified);
-    *status = {certified, trusted, continues, trusted && !continues, 1, in_range, b, a, passed_on, std::sqrt(largest / smallest)};
+    const bool tidies_next = continues && another == Another::may && projected && m > 0;
+    const bool ends = trusted && !continues, tidies = ends && is_tidy();
+    *status = {certified, trusted,  continues, tidies_next, ends && !tidies, tidies,
+               1,         in_range, b,         a,           passed_on,       std::sqrt(largest / smallest)};
   }
 };
 
-/// The same under a condition, and then a copy of `count` words from P on to memory that the host sees, and a word to
-/// the host that it is there (PythagoreanReport).
+/// The same where the sweep before continues, and then a copy of `count` words from P on to memory that the host sees,
+/// and a word to the host that it is there (PythagoreanReport).
 template <class Scalar>
 struct FactorizeAndReport {
   Factorize<Scalar> factorize;
-  const unsigned* condition;
   const std::uint32_t* from;
   std::uint32_t* to;
   int count;
@@ -256,7 +266,7 @@ struct FactorizeAndReport {
 
   template <class Team>
   KOKKOS_FUNCTION void operator()(const Team& team, std::byte* scratch) const {
-    if (condition != nullptr && *condition == 0) {
+    if (factorize.previous != nullptr && factorize.previous->continues == 0) {
       if (team.team_rank() == 0) *factorize.status = {};
       return;
     }

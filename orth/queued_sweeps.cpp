@@ -56,8 +56,11 @@ QueuedSweeps<Scalar, Layout, Space>::QueuedSweeps(const BlockVector<Scalar, Layo
     if (!second || !is_open_) return;
     queued_ = 2;
     InnerProducts<Scalar, Layout, Space>(context_).add_share(second->p).reduce();
-    factorize_pythagorean(*second, limits, Another::none, {report_of(1), word()}, &first.status->continues);
-    conditional_sweep(all, second->c, &second->status->changes);
+    factorize_pythagorean(*second, limits, Another::none, {report_of(1), word()}, first.status);
+    conditional_sweep(all, second->c, &second->status->finishes);
+    if (m > 0 && another == Another::may) {
+      conditional_sweep(all.columns(m, m + b_), second->c.block(m, m + b_, 0, b_), &second->status->tidies);
+    }
   });
 }
 

@@ -18,8 +18,8 @@ struct SweepResults {
 /// One or two Pythagorean sweeps over `all` = [V W], V being the first m columns, without the host between their steps.
 /// A sweep: the products [S; G] = [V W]^H W, their factor and its verdict (factorize_pythagorean), and W <- (W - V S)
 /// R^-1 where R is to be trusted. Where the first one changes W, and the verdict on it and `another` ask for that, the
-/// second one follows. Cost: K (m + b) words for the first products, one reduction of (m + b) b words for the products
-/// of each sweep, and conditional_sweep_words for each change.
+/// second one follows; after Verdict::tidy it is W <- W R^-1. Cost: K (m + b) words for the first products, one
+/// reduction of (m + b) b words for the products of each sweep, and conditional_sweep_words for each change.
 ///
 /// On one rank and by NCCL all can be queued at once (Verdicts::at_the_end): steps that turn out needless end before
 /// they read tall data, but for the reduction of the second products over ranks, which then adds up what nobody reads.

@@ -116,7 +116,7 @@ TYPED_TEST(OrthOnDevice, ACallWaitsOnceASweep) {
 }
 
 /// Blocks that one sweep is enough for, that take two, and that have a column twice.
-enum class Blocks { easy, hard, dependent };
+enum class Blocks { easy, hard, tidy, dependent };
 
 template <class Tall>
 void prepare(const Tall& v, const Tall& w, std::uint64_t seed, Blocks kind) {
@@ -124,6 +124,10 @@ void prepare(const Tall& v, const Tall& w, std::uint64_t seed, Blocks kind) {
   fill_random(w, seed);
   if (kind == Blocks::hard) axpby(Scalar(1), w.column(0), Scalar(0.1F), w.column(1));
   if (kind == Blocks::hard) axpby(Scalar(100), v.column(0), Scalar(1), w.column(2));
+  if (kind == Blocks::tidy) {  // orthogonal to V, but two columns are near each other
+    orth::Orthogonalizer(w.context()).project(v, w);
+    axpby(Scalar(1), w.column(0), Scalar(0.3F), w.column(1));
+  }
   if (kind == Blocks::dependent) copy(w.column(0), w.column(1));
 }
 
@@ -185,12 +189,12 @@ TYPED_TEST(OrthOnDevice, QueuedSweepsMayBeCapturedInAGraph) {
     prepare(v, w, seed, kind);
     return outcome(Sweeps(basis, m, limits, orth::Another::may));
   };
-  const std::pair<std::uint64_t, Blocks> blocks[] = {
-      {5, Blocks::easy}, {6, Blocks::hard}, {7, Blocks::dependent}, {8, Blocks::hard}, {9, Blocks::easy}};
+  const std::pair<std::uint64_t, Blocks> blocks[] = {{5, Blocks::easy}, {6, Blocks::hard}, {7, Blocks::dependent},
+                                                     {8, Blocks::hard}, {9, Blocks::tidy}, {10, Blocks::easy}};
   std::vector<decltype(eagerly(0, Blocks::easy))> expected;
   for (const auto& [seed, kind] : blocks) {
     expected.push_back(eagerly(seed, kind));
-    EXPECT_EQ(std::get<0>(expected.back()), kind == Blocks::hard ? 2 : 1);
+    EXPECT_EQ(std::get<0>(expected.back()), kind == Blocks::hard || kind == Blocks::tidy ? 2 : 1);
     EXPECT_EQ(std::get<1>(expected.back()), kind == Blocks::dependent ? 0U : 1U);
     EXPECT_EQ(std::get<2>(expected.back()), kind == Blocks::dependent ? 0U : 1U);
   }
@@ -224,7 +228,7 @@ TYPED_TEST(OrthOnDevice, SubmitAndGetAreOneCall) {
   const auto outcome = [&](const orth::Result& result) {
     return std::tuple(result.describe(), result.lost, collect(s).entries, collect(r).entries, collect(w).entries);
   };
-  for (const Blocks kind : {Blocks::easy, Blocks::hard, Blocks::dependent}) {
+  for (const Blocks kind : {Blocks::easy, Blocks::hard, Blocks::tidy, Blocks::dependent}) {
     prepare(v, w, 6, kind);
     orth::Orthogonalizer orthogonalizer(context);
     const auto whole = outcome(orthogonalizer.project_and_normalize(v, w, &s, &r));

@@ -390,7 +390,7 @@ TYPED_TEST(PythagoreanFactor, ReportsToTheHostAndObeysItsCondition) {
       EXPECT_EQ(std::memcmp(copy, this->entries(p).data(), static_cast<std::size_t>((m + b) * b) * sizeof(Scalar)), 0);
       // The next sweep's factor is formed where this one says so.
       *word = 0;
-      orth::factorize_pythagorean(other, limits, Another::none, {copy, word}, &factor.status->continues);
+      orth::factorize_pythagorean(other, limits, Another::none, {copy, word}, factor.status);
       EXPECT_EQ(status_of(other).changes, another == Another::must);
       EXPECT_EQ(*word, another == Another::must ? 1U : 0U);
     }

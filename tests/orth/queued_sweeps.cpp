@@ -30,8 +30,9 @@ double distance(HostColumns<Wide<Scalar>> a, const HostColumns<Wide<Scalar>>& c)
   return norm(a);
 }
 
-/// Blocks that one sweep is enough for, that take two, and whose last column is a copy of the first.
-enum class Kind { easy, hard, dependent };
+/// Blocks that one sweep is enough for, that take two, that have nothing left to do with V after the first of two, and
+/// whose last column is a copy of the first.
+enum class Kind { easy, hard, tidy, dependent };
 
 template <class Scalar>
 auto block_of(Generator<Scalar>& generator, const HostColumns<Wide<Scalar>>& directions, std::int64_t m, Kind kind) {
@@ -39,10 +40,11 @@ auto block_of(Generator<Scalar>& generator, const HostColumns<Wide<Scalar>>& dir
   const auto v = columns_of(directions, 0, m);
   auto x = columns_of(directions, m, m + b);
   const auto inside = product(v, generator.random(m, b));
-  const double length = kind == Kind::easy ? 0.1 / static_cast<double>((m + 1) * b) : 0.3;
+  const double length = kind == Kind::easy || kind == Kind::tidy ? 0.1 / static_cast<double>((m + 1) * b) : 0.3;
   for (std::size_t i = 0; i < x.entries.size(); ++i) x.entries[i] += Wide<Scalar>(length) * inside.entries[i];
   for (std::int64_t i = 0; i < count; ++i) {
     if (kind == Kind::dependent) x(i, b - 1) = x(i, 0);
+    if (kind == Kind::tidy) x(i, b - 1) = x(i, 0) + Wide<Scalar>(0.3) * x(i, b - 1);
     if (kind != Kind::hard) continue;
     if (b > 1) x(i, b - 1) = x(i, 0) + Wide<Scalar>(0.2) * x(i, b - 1);
     if (m > 0) x(i, 0) += Wide<Scalar>(30) * v(i, 0);
@@ -58,8 +60,8 @@ TYPED_TEST(QueuedSweeps, TakeAsManyAsAreNeeded) {
   Generator<Scalar> generator(31);
   for (const std::int64_t m : {0, 10, 56}) {
     for (const std::int64_t b : {1, 20}) {
-      for (const Kind kind : {Kind::easy, Kind::hard, Kind::dependent}) {
-        if (b == 1 && (kind == Kind::dependent || m == 0)) continue;
+      for (const Kind kind : {Kind::easy, Kind::hard, Kind::tidy, Kind::dependent}) {
+        if (b == 1 && (kind == Kind::dependent || kind == Kind::tidy || m == 0)) continue;
         for (const auto& [another, verdicts] :
              {std::pair(Another::none, Verdicts::at_the_end), std::pair(Another::may, Verdicts::at_the_end),
               std::pair(Another::may, Verdicts::on_the_way), std::pair(Another::must, Verdicts::on_the_way)}) {
@@ -89,6 +91,10 @@ TYPED_TEST(QueuedSweeps, TakeAsManyAsAreNeeded) {
           EXPECT_EQ(last.status.changes, changes);
           EXPECT_EQ(last.status.certified, changes && (kind == Kind::easy || another != Another::none));
           EXPECT_EQ(first.status.rank, changes ? b : b - 1);
+          const bool tidies = m > 0 && kind == Kind::tidy && another == Another::may;
+          EXPECT_EQ(first.status.tidies_next, tidies);
+          EXPECT_EQ(last.status.tidies, tidies);
+          EXPECT_EQ(last.status.finishes, changes && !tidies);
           const auto rounding = rounding_residual<Scalar>(m + b) * norm(trial.x);
           EXPECT_LE(distance<Scalar>(collect(first.s), gram(trial.v_given, trial.x)), rounding);
           EXPECT_LE(distance<Scalar>(collect(first.g), gram(trial.x, trial.x)), rounding * norm(trial.x));
@@ -100,7 +106,7 @@ TYPED_TEST(QueuedSweeps, TakeAsManyAsAreNeeded) {
           auto s = collect(first.s), r = collect(first.r);
           if (results.formed == 2) {
             const auto more = product(collect(last.s), r);
-            for (std::size_t i = 0; i < s.entries.size(); ++i) s.entries[i] += more.entries[i];
+            for (std::size_t i = 0; i < s.entries.size() && !tidies; ++i) s.entries[i] += more.entries[i];
             r = product(collect(last.r), r);
           }
           if (last.status.certified != 0) {
@@ -118,7 +124,7 @@ TYPED_TEST(QueuedSweeps, TakeAsManyAsAreNeeded) {
 TYPED_TEST(QueuedSweeps, GiveTheSameBitsWhoeverDecides) {
   using Scalar = typename TypeParam::Scalar;
   constexpr std::int64_t count = 400, m = 10, b = 6;
-  for (const Kind kind : {Kind::easy, Kind::hard, Kind::dependent}) {
+  for (const Kind kind : {Kind::easy, Kind::hard, Kind::tidy, Kind::dependent}) {
     std::vector<std::vector<Wide<Scalar>>> entries;
     for (const auto& [verdicts, host] : {std::pair(Verdicts::at_the_end, false), std::pair(Verdicts::on_the_way, false),
                                          std::pair(Verdicts::at_the_end, true)}) {
