@@ -2,8 +2,9 @@
 //
 //   eigen_repeat RUNS MATRIX_FILE [options of eigensolve]
 //
-// Prints one line of JSON with the medians of all runs but the first. MATRIX_FILE, unless "-", gets the matrix for
-// peers: a line of JSON (rows, nonzeros, type), then row_begin as 64-bit, columns as 32-bit integers, values.
+// Prints one line of JSON with the median seconds of all runs but the first, and what the last one came to.
+// MATRIX_FILE, unless "-", gets the matrix for peers: a line of JSON (rows, nonzeros, type), then row_begin as 64-bit,
+// columns as 32-bit integers, values.
 #include <algorithm>
 #include <blockvec/blockvec.hpp>
 #include <blockvec/solvers/sparse_operator.hpp>
@@ -18,6 +19,7 @@
 #include "options.hpp"
 #include "problems/make_problem.hpp"
 #include "problems/spin_chain_operator.hpp"
+#include "solve_and_report.hpp"
 
 namespace {
 
@@ -58,7 +60,7 @@ void solve(const Context& context, Operator a, const examples::ProgramOptions& o
     context.fence<Space>();
     const auto begin = std::chrono::steady_clock::now();
     const std::int64_t waits = context.waits();
-    const auto result = solvers::block_lanczos<Vector>({a}, options.lanczos);
+    const auto result = examples::solve<Vector>({a}, options, "", {});
     context.fence<Space>();
     const std::chrono::duration<double> whole = std::chrono::steady_clock::now() - begin;
     if (run == 0) {
@@ -67,18 +69,17 @@ void solve(const Context& context, Operator a, const examples::ProgramOptions& o
       seconds.push_back(whole.count());
     }
     line["eigenvalues"] = result.eigenvalues;
-    line["residual"] = *std::max_element(result.residual_norms.begin(), result.residual_norms.end());
+    line["residuals"] = result.residual_norms;
     line["converged"] = result.converged();
+    line["stopped"] = result.why;
     line["norm"] = result.norm_estimate;
     line["applications"] = result.applications;
     line["reductions"] = result.reductions;
     line["filter_degree"] = result.filter_degree;
-    line["blocks"] = result.history.size();
     line["waits"] = context.waits() - waits;
   }
   std::sort(seconds.begin(), seconds.end());
   line["seconds"] = seconds[seconds.size() / 2];
-  line["block"] = options.lanczos.block;
   std::printf("%s\n", line.dump().c_str());
 }
 

@@ -29,6 +29,17 @@ struct LessTheta {
   }
 };
 
+/// The same with an X that is a third operand.
+template <class Scalar, class Layout>
+struct LessThetaOf {
+  Entries<Scalar, Layout> x;
+  const RealOf<Scalar>* theta;
+  std::int64_t step;
+  KOKKOS_FUNCTION Scalar operator()(Position position, const Scalar& ax) const {
+    return ax - theta[position.column * step] * *x.at(position.row, position.column);
+  }
+};
+
 template <class Scalar, class Layout>
 struct OverDiagonal {
   using Real = RealOf<Scalar>;
@@ -109,6 +120,17 @@ void residual(const BlockVector<Scalar, Layout, Space>& x, const SmallMatrix<Rea
 }
 
 template <class Scalar, class Layout, class Space>
+void residual(const BlockVector<Scalar, Layout, Space>& x, const SmallMatrix<RealOf<Scalar>, Space>& theta,
+              const BlockVector<Scalar, Layout, Space>& ax, const BlockVector<Scalar, Layout, Space>& r) {
+  require_same_shape("residual", x, ax);
+  require_same_shape("residual", ax, r);
+  require_apart("residual", x, r);
+  require_apart("residual", ax, r);
+  require_small("residual", "theta", theta, 1, x.width(), x);
+  assign_columns(ax, r, 3, LessThetaOf<Scalar, Layout>{entries(x), theta.data(), theta.ld()});
+}
+
+template <class Scalar, class Layout, class Space>
 void gather_columns(const BlockVector<Scalar, Layout, Space>& v, std::span<const std::int64_t> columns,
                     const BlockVector<Scalar, Layout, Space>& w) {
   require_same_rows("gather_columns", v, w);
@@ -155,6 +177,8 @@ void divide_by_diagonal(const BlockVector<Scalar, Layout, Space>& d, const Block
                               const BlockVector<Scalar, Layout, Space>&);                                           \
   template void residual(const BlockVector<Scalar, Layout, Space>&, const SmallMatrix<RealOf<Scalar>, Space>&,      \
                          const BlockVector<Scalar, Layout, Space>&, const SmallMatrix<RealOf<Scalar>, Space>&);     \
+  template void residual(const BlockVector<Scalar, Layout, Space>&, const SmallMatrix<RealOf<Scalar>, Space>&,      \
+                         const BlockVector<Scalar, Layout, Space>&, const BlockVector<Scalar, Layout, Space>&);     \
   template void gather_columns(const BlockVector<Scalar, Layout, Space>&, std::span<const std::int64_t>,            \
                                const BlockVector<Scalar, Layout, Space>&);                                          \
   template void divide_by_diagonal(                                                                                 \

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <blockvec/kernels/error.hpp>
+#include <blockvec/layout.hpp>
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
@@ -23,6 +24,16 @@ constexpr const char* description =
     "20 sites.\n"
     "Exit status: 0 converged; 1 not converged, or stopped by SIGINT or SIGTERM (what was found is reported); "
     "2 error, or an output could not be written.";
+
+std::string default_layout(const ProgramOptions& options) {
+  const auto name = [](auto space) {
+    return std::is_same_v<DefaultLayout<decltype(space)>, RowMajor> ? "row" : "column";
+  };
+#if BLOCKVEC_HAVE_CUDA_SPACE
+  if (options.is_on_gpu()) return name(Kokkos::CudaSpace());
+#endif
+  return name(Kokkos::HostSpace());
+}
 
 void add_problem_options(CLI::App& app, ProgramOptions& options) {
   const std::string group = "Matrix";
@@ -293,7 +304,7 @@ std::optional<int> parse_command_line(int argc, char** argv, bool print, Program
   }
   options.has_block = app.count("--block") > 0;
   if (!options.has_block) options.lanczos.block = solvers::default_block(!options.is_on_gpu());
-  if (options.layout.empty()) options.layout = options.is_on_gpu() ? "row" : "column";
+  if (options.layout.empty()) options.layout = default_layout(options);
   if (argc == 1) options.periodic = true;
   if (app.count("--up") == 0) options.up = options.sites / 2;
   return std::nullopt;

@@ -39,7 +39,7 @@ struct ProgramOptions {
   std::int64_t max_iterations = 1000;
   std::string orth = "pipi+/cholqr2";
   std::string device = BLOCKVEC_HAVE_CUDA_SPACE ? "gpu" : "cpu";
-  std::string layout;  ///< empty: by columns on a processor, where a basis that grows is read faster, by rows on a GPU
+  std::string layout;  ///< of the block vectors: row or column. Unless given: DefaultLayout of their memory
   int threads = 0;
   bool reproducible = false;
 

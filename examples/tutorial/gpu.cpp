@@ -12,7 +12,7 @@
 namespace {
 
 using Space = Kokkos::CudaSpace;
-using Block = blockvec::BlockVector<double, blockvec::RowMajor, Space>;
+using Block = blockvec::BlockVector<double, blockvec::DefaultLayout<Space>, Space>;
 namespace solvers = blockvec::solvers;
 constexpr std::int64_t n = 200'000;
 

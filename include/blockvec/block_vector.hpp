@@ -4,6 +4,7 @@
 #include <blockvec/context.hpp>
 #include <blockvec/kernels/error.hpp>
 #include <blockvec/kernels/matrix.hpp>
+#include <blockvec/layout.hpp>
 #include <blockvec/row_distribution.hpp>
 #include <blockvec/scalar.hpp>
 #include <cstdint>
@@ -17,7 +18,7 @@ namespace blockvec {
 /// A handle, like a Kokkos View: copies and column views share memory, and the memory lives as long as one of them does
 /// (or, where it was wrapped, as its owner keeps it). Constness of the handle is not constness of the entries. Layout
 /// is RowMajor or ColumnMajor, Space a Kokkos memory space.
-template <class Scalar_, class Layout_ = RowMajor, class Space_ = DefaultSpace>
+template <class Scalar_, class Layout_ = DefaultLayout<DefaultSpace>, class Space_ = DefaultSpace>
 class BlockVector {
   static_assert(is_block_scalar<Scalar_>,
                 "a block vector holds float, double, blockvec::Complex<float> or blockvec::Complex<double>");

@@ -22,6 +22,12 @@ template <class Scalar, class Layout, class Space>
 void residual(const BlockVector<Scalar, Layout, Space>& x, const SmallMatrix<RealOf<Scalar>, Space>& theta,
               const BlockVector<Scalar, Layout, Space>& ax, const SmallMatrix<RealOf<Scalar>, Space>& norms);
 
+/// R = A X - X diag(theta) beside A X, which stays; of a pair with B X in the place of X. R overlaps neither. One pass,
+/// 3 K m words, no reduction.
+template <class Scalar, class Layout, class Space>
+void residual(const BlockVector<Scalar, Layout, Space>& x, const SmallMatrix<RealOf<Scalar>, Space>& theta,
+              const BlockVector<Scalar, Layout, Space>& ax, const BlockVector<Scalar, Layout, Space>& r);
+
 /// w_j = v_columns[j] for any list of V's columns, as long as W is wide; V and W do not overlap. One pass, 2 K m words.
 template <class Scalar, class Layout, class Space>
 void gather_columns(const BlockVector<Scalar, Layout, Space>& v, std::span<const std::int64_t> columns,

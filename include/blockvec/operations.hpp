@@ -86,7 +86,7 @@ std::int64_t sweep_words(std::span<const std::type_identity_t<BlockVector<Scalar
 /// 16 products. With one product in double-double among them, all travel as double-double numbers. In a reproducible
 /// Context products are computed by reduce(): V and W keep their values until then, and all have one distribution of
 /// rows.
-template <class Scalar, class Layout = RowMajor, class Space = DefaultSpace>
+template <class Scalar, class Layout = DefaultLayout<DefaultSpace>, class Space = DefaultSpace>
 class InnerProducts {
  public:
   explicit InnerProducts(const Context& context) : context_(context) {}

@@ -52,12 +52,4 @@ constexpr std::string_view scalar_name() {
   }
 }
 
-template <class Layout>
-inline constexpr kernels::Layout kernel_layout =
-    std::is_same_v<Layout, Kokkos::LayoutRight> ? kernels::Layout::row_major : kernels::Layout::column_major;
-
-/// Row-major: one row's columns are adjacent. Native to BlockVec.
-using RowMajor = Kokkos::LayoutRight;
-using ColumnMajor = Kokkos::LayoutLeft;
-
 }  // namespace blockvec

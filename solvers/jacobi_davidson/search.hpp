@@ -190,12 +190,11 @@ class JacobiDavidsonSearch {
       const auto part_of = [&](const Vector& all) { return x_of(all, end).columns(begin, end); };
       const Vector x = part_of(basis_), r = residual_.columns(begin, end);
       WorkspaceScope<Space> scope(context());
-      const auto minus_theta = SmallMatrix<Scalar, Space>::scratch(scope, 1, b);
-      HostMatrix<Scalar> values("BlockVec::solvers::values", 1, index(b));
-      for (std::int64_t j = 0; j < b; ++j) values(0, index(j)) = Scalar(-small_.theta()[index(begin + j)]);
-      minus_theta.from_host(values);
-      copy(part_of(image_), r);
-      axpby_columns(minus_theta, part_of(b_images()), Scalar(1), r);
+      const auto theta = SmallMatrix<Real, Space>::scratch(scope, 1, b);
+      HostMatrix<Real> values("BlockVec::solvers::values", 1, index(b));
+      for (std::int64_t j = 0; j < b; ++j) values(0, index(j)) = small_.theta()[index(begin + j)];
+      theta.from_host(values);
+      residual(part_of(b_images()), theta, part_of(image_), r);
       const auto squares = SmallMatrix<Scalar, Space>::scratch(scope, 2, b);
       InnerProducts<Scalar, Layout, Space>(context())
           .add_dots(r, r, squares.block(0, 1, 0, b))

@@ -179,7 +179,7 @@ class SearchCheckpoint {
         {"rows of each rank", rows_of_ranks},
         {"product of the matrix with a vector", product(problem.a)},
         {"scalar type", std::string(scalar_name<Scalar>())},
-        {"layout", std::is_same_v<Layout, RowMajor> ? "row-major" : "column-major"},
+        {"layout", std::string(layout_name<Layout>)},
         {"memory", Vector::Space::name()},
         {"summation", problem.a.context().is_reproducible() ? "reproducible" : "fast"},
         {"end of the spectrum", options.which == Which::smallest ? "smallest" : "largest"},

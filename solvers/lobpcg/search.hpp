@@ -119,12 +119,11 @@ class LobpcgSearch {
     const std::int64_t k = small_.x();
     const Vector x = x_of(basis_), ax = x_of(image_), bx = x_of(b_images()), r = w_of(basis_, k);
     WorkspaceScope<Space> scope(context());
-    const auto minus_theta = SmallMatrix<Scalar, Space>::scratch(scope, 1, k);
-    HostMatrix<Scalar> values("BlockVec::solvers::values", 1, index(k));
-    for (std::int64_t j = 0; j < k; ++j) values(0, index(j)) = Scalar(-small_.theta()[index(j)]);
-    minus_theta.from_host(values);
-    copy(ax, r);
-    axpby_columns(minus_theta, bx, Scalar(1), r);
+    const auto theta = SmallMatrix<Real, Space>::scratch(scope, 1, k);
+    HostMatrix<Real> values("BlockVec::solvers::values", 1, index(k));
+    for (std::int64_t j = 0; j < k; ++j) values(0, index(j)) = small_.theta()[index(j)];
+    theta.from_host(values);
+    residual(bx, theta, ax, r);
     const auto squares = SmallMatrix<Scalar, Space>::scratch(scope, 4, k);
     const auto row = [&](std::int64_t i) { return squares.block(i, i + 1, 0, k); };
     InnerProducts<Scalar, Layout, Space> products(context());
@@ -139,13 +138,14 @@ class LobpcgSearch {
         pencil_.norm_b = std::max(pencil_.norm_b, length(3, j) / length(1, j));
       }
     } else {
-      for (const Real theta : small_.theta()) pencil_.norm_a = std::max(pencil_.norm_a, std::abs(theta));
+      for (const Real value : small_.theta()) pencil_.norm_a = std::max(pencil_.norm_a, std::abs(value));
     }
     for (std::int64_t j = 0; j < k; ++j) {
-      const Real residual = length(0, j);
+      const Real length_of_residual = length(0, j);
       const auto at = index(locked_ + j);
-      residuals_[at] = static_cast<double>(residual);
-      errors_[at] = pencil_.backward_error(residual, small_.theta()[index(j)], problem_.b ? length(1, j) : Real(1));
+      residuals_[at] = static_cast<double>(length_of_residual);
+      errors_[at] =
+          pencil_.backward_error(length_of_residual, small_.theta()[index(j)], problem_.b ? length(1, j) : Real(1));
       if (!std::isfinite(errors_[at])) {
         throw NotFiniteError("lobpcg: the residual of column " + std::to_string(locked_ + j) + " of X is not finite");
       }

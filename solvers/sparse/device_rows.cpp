@@ -22,8 +22,7 @@ auto kernel_value(Scalar value) {
 
 template <class To, class Scalar, class Layout>
 kernels::Matrix<To> rows_of(Scalar* data, std::int64_t rows, std::int64_t width, std::int64_t ld) {
-  constexpr auto layout = std::is_same_v<Layout, RowMajor> ? kernels::Layout::row_major : kernels::Layout::column_major;
-  return {reinterpret_cast<To*>(data), rows, width, ld, layout};
+  return {reinterpret_cast<To*>(data), rows, width, ld, kernel_layout<Layout>};
 }
 
 /// The rows of X between those of the ghosts before and behind them, row-major without gaps.

@@ -86,6 +86,14 @@ TYPED_TEST(ColumnOperationsTest, MatchObviousLoops) {
     const auto n = norms.to_host(), m = measured.to_host();
     for (std::size_t j = 0; j < n.extent(1); ++j) EXPECT_EQ(n(0, j), m(0, j));
 
+    fill_random(w, 2);
+    const typename TypeParam::Vector r(context, v.rows(), width, "residuals");
+    fill(r, Scalar(std::numeric_limits<Real>::quiet_NaN()));
+    residual(v, theta, w, r);
+    expect_all([&](auto i, auto j) { return y.view()(i, j); });
+    copy(r, w);
+    expect_all([&](auto i, auto j) { return y.view()(i, j) - t(0, j) * x.view()(i, j); });
+
     std::vector<std::int64_t> list;  // backwards, one of them twice
     for (std::int64_t j = 0; j < width; ++j) list.push_back(std::max<std::int64_t>(0, width - 2 - j));
     gather_columns(v, list, w);
@@ -107,6 +115,8 @@ TYPED_TEST(ColumnOperationsTest, RefuseOperandsThatDoNotFit) {
   expect_parts(message_of<ShapeError>([&] { residual(v, few, w, theta); }), {"residual", "theta is 1 x 3"});
   expect_parts(message_of<ShapeError>([&] { residual(v, theta, w, few); }), {"residual", "norms is 1 x 3"});
   expect_parts(message_of<ShapeError>([&] { residual(v, theta, v, theta); }), {"residual", "share columns"});
+  expect_parts(message_of<ShapeError>([&] { residual(v, theta, w, narrow); }), {"residual", "narrow (20 x 2)"});
+  expect_parts(message_of<ShapeError>([&] { residual(v, theta, w, w); }), {"residual", "share columns"});
   const std::int64_t list[] = {0, 4};
   expect_parts(message_of<ShapeError>([&] { gather_columns(v, list, narrow); }),
                {"gather_columns", "basis (20 x 4)", "narrow (20 x 2)"});
