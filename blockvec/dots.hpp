@@ -3,6 +3,7 @@
 #include <Kokkos_Complex.hpp>
 #include <algorithm>
 #include <bit>
+#include <blockvec/layout.hpp>
 #include <blockvec/scalar.hpp>
 #include <cstdint>
 #include <type_traits>

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <blockvec/block_vector.hpp>
 #include <blockvec/kernels/parallel.hpp>
+#include <blockvec/layout.hpp>
 #include <blockvec/scalar.hpp>
 #include <cstdint>
 #include <string>

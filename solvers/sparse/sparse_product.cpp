@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <blockvec/instantiate.hpp>
 #include <blockvec/kernels/parallel.hpp>
+#include <blockvec/layout.hpp>
 #include <blockvec/scalar.hpp>
 #include <type_traits>
 
