@@ -188,7 +188,7 @@ def run_ours(arguments, matrix, options, wanted, setting):
     command = [arguments.program, str(arguments.runs + 1), matrix, *options, "--nev", str(wanted), *chosen]
     done = subprocess.run(command, capture_output=True, text=True, timeout=20 * arguments.limit)
     if done.returncode != 0:
-        return {"error": (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]}
+        return {"error": (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[0]}
     result = json.loads(done.stdout)
     if not result["converged"]:
         return {"error": result["stopped"]}

@@ -25,14 +25,16 @@ constexpr const char* description =
     "Exit status: 0 converged; 1 not converged, or stopped by SIGINT or SIGTERM (what was found is reported); "
     "2 error, or an output could not be written.";
 
+template <class Space>
+constexpr const char* layout_in = std::is_same_v<DefaultLayout<Space>, RowMajor> ? "row" : "column";
+
 std::string default_layout(const ProgramOptions& options) {
-  const auto name = [](auto space) {
-    return std::is_same_v<DefaultLayout<decltype(space)>, RowMajor> ? "row" : "column";
-  };
 #if BLOCKVEC_HAVE_CUDA_SPACE
-  if (options.is_on_gpu()) return name(Kokkos::CudaSpace());
+  if (options.is_on_gpu()) return layout_in<Kokkos::CudaSpace>;
+#else
+  static_cast<void>(options);
 #endif
-  return name(Kokkos::HostSpace());
+  return layout_in<Kokkos::HostSpace>;
 }
 
 void add_problem_options(CLI::App& app, ProgramOptions& options) {
