@@ -138,10 +138,11 @@ void measure(const std::string& name, const Sparse<T>& a, const std::map<std::st
                             ? cusparse_seconds(handle, a, row_begin, column, value, x.data, y.data, width, reps)
                             : 0;
 #if BLOCKVEC_BENCH_KOKKOS_KERNELS
-    // A stream by name: Kokkos takes no null for one.
     const DeviceRows<T> rows{a.rows, entries, row_begin.get(), column.get(), value.get()};
-    const double kokkos = median_seconds(
-        nullptr, 2, reps, 1, [&](int) { kokkos_kernels_spmmv<T>(rows, x.data, y.data, width, cudaStreamLegacy); });
+    const double kokkos =
+        settings.at("kokkos") == "1"
+            ? median_seconds(nullptr, 2, reps, 1, [&](int) { kokkos_kernels_spmmv<T>(rows, x.data, y.data, width); })
+            : 0;
 #else
     const double kokkos = 0;
 #endif
@@ -189,6 +190,7 @@ int main(int argc, char** argv) {
                        {"widths", "1;2;4;8;16;32"},
                        {"reps", "9"},
                        {"cusparse", "1"},
+                       {"kokkos", "1"},
                        {"commit", "unknown"}}));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "spmmv: %s\n", error.what());

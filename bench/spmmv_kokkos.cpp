@@ -12,7 +12,7 @@ KokkosScope::KokkosScope() { Kokkos::initialize(); }
 KokkosScope::~KokkosScope() { Kokkos::finalize(); }
 
 template <class T>
-void kokkos_kernels_spmmv(const DeviceRows<T>& a, const T* x, T* y, std::int64_t width, CUstream_st* stream) {
+void kokkos_kernels_spmmv(const DeviceRows<T>& a, const T* x, T* y, std::int64_t width) {
   using Scalar = std::conditional_t<std::is_same_v<T, double>, double, Kokkos::complex<double>>;
   using Space = Kokkos::Cuda;
   using Crs = KokkosSparse::CrsMatrix<Scalar, int, Kokkos::Device<Space, Kokkos::CudaSpace>, void, int>;
@@ -24,7 +24,7 @@ void kokkos_kernels_spmmv(const DeviceRows<T>& a, const T* x, T* y, std::int64_t
   const typename Crs::values_type::non_const_type value(reinterpret_cast<Scalar*>(const_cast<T*>(a.value)), entries);
   const Crs matrix("A", static_cast<int>(a.rows), static_cast<int>(a.rows), static_cast<int>(a.entries), value, begin,
                    column);
-  const Space space(stream);
+  const Space space;  // its stream waits for the legacy default stream, and that one for it
   const Scalar one(1), zero(0);
   const auto* const from = reinterpret_cast<const Scalar*>(x);
   auto* const to = reinterpret_cast<Scalar*>(y);
@@ -40,8 +40,8 @@ void kokkos_kernels_spmmv(const DeviceRows<T>& a, const T* x, T* y, std::int64_t
   }
 }
 
-template void kokkos_kernels_spmmv(const DeviceRows<double>&, const double*, double*, std::int64_t, CUstream_st*);
+template void kokkos_kernels_spmmv(const DeviceRows<double>&, const double*, double*, std::int64_t);
 template void kokkos_kernels_spmmv(const DeviceRows<std::complex<double>>&, const std::complex<double>*,
-                                   std::complex<double>*, std::int64_t, CUstream_st*);
+                                   std::complex<double>*, std::int64_t);
 
 }  // namespace bench

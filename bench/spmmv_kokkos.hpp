@@ -2,8 +2,6 @@
 
 #include <cstdint>
 
-struct CUstream_st;
-
 /// Kokkos Kernels' product of a sparse matrix and a row-major block, as a peer: in a file of its own, which is compiled
 /// as Kokkos asks for it.
 namespace bench {
@@ -23,8 +21,8 @@ struct DeviceRows {
   const T* value;
 };
 
-/// Y = A X, X and Y rows x width without gaps, in the order of the stream.
+/// Y = A X, X and Y rows x width without gaps, in the order of the legacy default stream.
 template <class T>
-void kokkos_kernels_spmmv(const DeviceRows<T>& a, const T* x, T* y, std::int64_t width, CUstream_st* stream);
+void kokkos_kernels_spmmv(const DeviceRows<T>& a, const T* x, T* y, std::int64_t width);
 
 }  // namespace bench
