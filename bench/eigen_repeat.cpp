@@ -72,6 +72,7 @@ void solve(const Context& context, Operator a, const examples::ProgramOptions& o
     line["residuals"] = result.residual_norms;
     line["converged"] = result.converged();
     line["stopped"] = result.why;
+    line["seconds_of_search"] = result.seconds;
     line["norm"] = result.norm_estimate;
     line["applications"] = result.applications;
     line["reductions"] = result.reductions;

@@ -111,7 +111,7 @@ def torch_lobpcg(a, wanted, setting, tolerance, seed):
     t = torch.sparse_csr_tensor(
         torch.as_tensor(a.indptr), torch.as_tensor(a.indices), torch.as_tensor(a.data), size=a.shape
     )
-    x = torch.randn(a.shape[0], setting["n"], dtype=torch.float64, device="cuda")
+    x = torch.randn(a.shape[0], setting["n"], dtype=t.dtype, device="cuda")
     values, vectors = torch.lobpcg(t, k=wanted, X=x, largest=False, tol=tolerance, niter=3000)
     torch.cuda.synchronize()
     return cupy.asarray(values), cupy.asarray(vectors)
