@@ -168,8 +168,10 @@ TEST(BlockVector, RefusesBadShapesAndNamesTheBytesThatItCannotGet) {
   }
   const Context alone = Context::self(1);
   const std::int64_t width = std::int64_t{1} << 40;
-  expect_parts(message_of<OutOfMemoryError>([&] { BlockVector<double>(alone, self, width, "huge"); }),
+  expect_parts(message_of<OutOfMemoryError>([&] { BlockVector<double, RowMajor>(alone, self, width, "huge"); }),
                {"huge", std::to_string((50 * width + 16) * 8).c_str(), "bytes"});
+  expect_parts(message_of<OutOfMemoryError>([&] { BlockVector<double, ColumnMajor>(alone, self, width, "huge"); }),
+               {"huge", std::to_string((64 * width + 16) * 8).c_str(), "bytes"});
   expect_parts(message_of<OutOfMemoryError>([&] { BlockVector<double>(alone, self, std::int64_t{1} << 60, "huger"); }),
                {"huger"});
 }

@@ -96,7 +96,7 @@ TEST(Large, ProductsAndNormsReachEveryRow) {
   const Zeros memory(rows);
   if (!memory.given()) GTEST_SKIP() << "the system promises no memory that it does not have";
   const Context context = Context::self(2);
-  using Vector = BlockVector<float>;
+  using Vector = BlockVector<float, RowMajor>;
   const Vector v =
       Vector::wrap(context, RowDistribution::uniform(rows, context.communicator()), memory.data(), 1, 1, "V");
   EXPECT_EQ(v.local_rows(), rows);

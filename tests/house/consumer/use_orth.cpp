@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-using Block = blockvec::BlockVector<double>;  // a few columns of 100 000 rows, spread over the ranks
+using Block = blockvec::BlockVector<double, blockvec::RowMajor>;  // 100 000 rows, spread over the ranks
 constexpr int atoms = 100'000, width = 2, columns = 48;
 constexpr double depth = 3;
 

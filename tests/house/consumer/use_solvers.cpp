@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <vector>
 
-using Block = blockvec::BlockVector<double>;
+using Block = blockvec::BlockVector<double, blockvec::RowMajor>;
 constexpr std::int64_t atoms = 1000;
 constexpr double depth = 3;
 
