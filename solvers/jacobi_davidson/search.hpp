@@ -210,9 +210,9 @@ class JacobiDavidsonSearch {
       }
     }
     const std::int64_t wanted = std::max<std::int64_t>(1, options_.wanted - locked_.count());
-    // What is not looked at counts as much as what is.
-    error_ = log_error(std::span(errors_).first(index(std::min(end, wanted))), options_.tolerance) *
-                 static_cast<double>(wanted) +
+    // What is not looked at counts as an error of 1: a pair that takes a locked one's place is then no step back.
+    const std::int64_t looked = std::min(end, wanted);
+    error_ = log_error(std::span(errors_).first(index(looked)), options_.tolerance) * static_cast<double>(looked) +
              static_cast<double>(locked_.count()) * std::log10(options_.tolerance);
     error_ /= static_cast<double>(wanted + locked_.count());
   }
