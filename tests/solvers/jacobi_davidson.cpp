@@ -26,8 +26,8 @@ TEST_F(JacobiDavidsonOnHost, LeavesAnIndefinitePreconditionerOut) {
 
 // Pairs that are not looked at for most of the search do not make it seem to stand still.
 TEST_F(JacobiDavidsonOnHost, FindsManyPairsAFewAtATime) {
-  const auto result = jacobi_davidson<Host>({a_}, with(60));
-  expect_right(result, with(60), grid_.size(), exact_);
+  const auto result = jacobi_davidson<Host>({a_}, with(150));
+  expect_right(result, with(150), grid_.size(), exact_);
 }
 
 // Copies that come to light late are locked behind pairs with higher values. Wherever the search ends, an estimate is
