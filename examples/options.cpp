@@ -111,7 +111,7 @@ constexpr struct {
                       {"--max-restarts", {"lanczos", "interior"}},
                       {"--checkpoint", {"lanczos"}},
                       {"--restart", {"lanczos"}},
-                      {"--mass", {"lobpcg", "jacobi-davidson"}},
+                      {"--mass", {"lobpcg", "jacobi-davidson", "chebyshev"}},
                       {"--preconditioner", {"lobpcg", "jacobi-davidson"}},
                       {"--guard", {"lobpcg"}},
                       {"--max-iterations", {"lobpcg", "jacobi-davidson", "chebyshev"}}};
@@ -153,8 +153,9 @@ void add_solver_options(CLI::App& app, ProgramOptions& options) {
   solvers::LanczosOptions& lanczos = options.lanczos;
   app.add_option(
          "--method", options.method,
-         "lanczos: thick-restart block Lanczos with a Chebyshev filter. lobpcg and jacobi-davidson: take --mass and "
-         "--preconditioner. chebyshev: filtered subspace iteration, for many pairs. interior: Lanczos with a filter "
+         "lanczos: thick-restart block Lanczos with a Chebyshev filter. lobpcg, jacobi-davidson: take --mass and "
+         "--preconditioner. chebyshev: filtered subspaces, for many pairs; takes --mass. interior: Lanczos with a "
+         "filter "
          "around --target or --interval. auto: by the options of one method that are given, else lanczos")
       ->check(CLI::IsMember({"auto", "lanczos", "lobpcg", "jacobi-davidson", "chebyshev", "interior"}))
       ->group(group);
