@@ -109,8 +109,6 @@ constexpr struct {
                       {"--basis", {"lanczos", "jacobi-davidson", "interior"}},
                       {"--filter", {"lanczos"}},
                       {"--max-restarts", {"lanczos", "interior"}},
-                      {"--checkpoint", {"lanczos"}},
-                      {"--restart", {"lanczos"}},
                       {"--mass", {"lobpcg", "jacobi-davidson", "chebyshev"}},
                       {"--preconditioner", {"lobpcg", "jacobi-davidson"}},
                       {"--guard", {"lobpcg"}},
@@ -240,7 +238,7 @@ void add_checkpoint_options(CLI::App& app, ProgramOptions& options) {
            if (!(minutes >= 0)) throw CLI::ValidationError("--checkpoint-every", "expected 0 minutes or more");
            checkpoint.seconds = 60 * minutes;
          },
-         "minutes from one checkpoint to the next; 0: after every block")
+         "minutes from one checkpoint to the next; 0: after every block or iteration")
       ->default_str("10")
       ->needs(file)
       ->group(group);

@@ -193,6 +193,15 @@ class Pencil {
   /// Of A itself, to so many columns, elsewhere.
   void count_applications(std::int64_t columns) { applications_ += columns; }
 
+  /// What a checkpoint keeps (state_archive.hpp).
+  template <class Archive>
+  void state(Archive& archive) {
+    std::int64_t draws[] = {replacing_.draws(), dropping_.draws()};
+    archive(applications_, applications_b_, norm_a, norm_b, draws[0], draws[1]);
+    replacing_.set_draws(draws[0]);
+    dropping_.set_draws(draws[1]);
+  }
+
   Real norm_a = 0, norm_b = 0;  ///< estimates from below
   std::string trouble;          ///< why a block could not be made orthonormal, or empty
 

@@ -13,7 +13,14 @@
 /// A filtered search's tall work: the look at the spectrum, the filter, and the Ritz pairs of what comes out of it.
 namespace blockvec::solvers {
 
-/// Norms, and where the spectrum lies. With a B this makes B^-1, too: the look is at A D, which is Hermitian in D's
+/// Norms, a test of B, and D ~ B^-1.
+template <class Vector>
+void ChebyshevSearch<Vector>::make_inverse() {
+  pencil_.look(x_, options_.seed);
+  inverse_.emplace("chebyshev", pencil_, x_, options_.seed);
+}
+
+/// Where the spectrum lies, and the norm of an A without B. With a B the look is at A D, which is Hermitian in D's
 /// inner product and has the eigenvalues of D A.
 template <class Vector>
 auto ChebyshevSearch<Vector>::look_at_pencil() -> SpectrumLook<Real> {
@@ -23,8 +30,6 @@ auto ChebyshevSearch<Vector>::look_at_pencil() -> SpectrumLook<Real> {
     pencil_.norm_a = look.norm();
     return look;
   }
-  pencil_.look(x_, options_.seed);
-  inverse_.emplace("chebyshev", pencil_, x_, options_.seed);
   const FunctionOperator<Vector> a_d(context(), a_.rows(), [&](const Vector& x, const Vector& y) {
     WorkspaceScope<Space> scope(context());
     const Vector between = scratch_like(scope, x, x.width());

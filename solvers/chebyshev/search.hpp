@@ -48,23 +48,35 @@ class ChebyshevSearch {
         values_(index(columns_)),
         residuals_(index(columns_)),
         lengths_(index(columns_), Real(1)),
-        course_(context(), observer, options.max_iterations, patience) {
+        course_({problem, options.checkpoint, steering("chebyshev", options, own_steering(options)), observer},
+                options.max_iterations, patience) {
     if (pencil_.has_b()) b_image_ = Vector(context(), a_.rows(), columns_, "B X");
   }
   ChebyshevSearch(const ChebyshevSearch&) = delete;
   ChebyshevSearch& operator=(const ChebyshevSearch&) = delete;
 
   Result<Vector> solve() {
-    course_.begin();
-    start();
-    for (int refinements = 0;; ++refinements) {
+    if (pencil_.has_b()) make_inverse();
+    is_resumed_ = course_.begin_or_resume(*this);
+    if (!is_resumed_) start();
+    for (;; ++refinements_) {
       iterate();
       Result<Vector> result = finish();
-      if (!all_locked() || result.converged() || refinements == most_refinements) return result;
+      if (!all_locked() || result.converged() || refinements_ == most_refinements) return result;
       locked_ = 0;  // residuals, recomputed, are larger than they had been
       course_.forget_errors();
       rayleigh_ritz();
     }
+  }
+
+  /// All that the search goes on from after a look, for an archive (state_archive.hpp).
+  template <class Archive>
+  void state(Archive& archive) {
+    archive(course_, pencil_, values_, residuals_, lengths_, last_wanted_, choice_, locked_, degrees_, is_filtered_,
+            is_whole_space_, fallen_from_, fallen_to_, refinements_);
+    archive.tall(x_);
+    archive.tall(residual_);
+    if (pencil_.has_b()) archive.tall(b_image_);
   }
 
  private:
@@ -73,6 +85,11 @@ class ChebyshevSearch {
 
   const Context& context() const { return a_.context(); }
   static std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
+  static CheckpointHeader own_steering(const ChebyshevOptions& options) {
+    return {{"extra columns", fmt::format("{}", options.extra)},
+            {"filter", fmt::format("first degree {}, at most {}, width {}", options.first_degree, options.most_degree,
+                                   options.filter_width)}};
+  }
   bool all_locked() const { return locked_ >= options_.wanted; }
   std::int64_t active() const { return columns_ - locked_; }
   Vector active_of(const Vector& all) const { return all.columns(locked_, columns_); }
@@ -122,15 +139,20 @@ class ChebyshevSearch {
 
   void iterate() {
     while (pencil_.trouble.empty()) {
-      const double before = fallen_to_;
-      lock();
-      const auto errors = wanted_errors();
-      fallen_to_ = log_error(errors, options_.tolerance / 4);
-      observe();
-      if (all_locked() || course_.is_over()) return;
+      if (!std::exchange(is_resumed_, false)) {
+        fallen_from_ = fallen_to_;
+        lock();
+        const auto errors = wanted_errors();
+        fallen_to_ = log_error(errors, options_.tolerance / 4);
+        observe();
+      }
+      if (all_locked()) return;
+      course_.save_if_asked(*this);
+      if (course_.is_over()) return;
       // Only columns that are not locked fall, while the mean is over all wanted ones.
       const auto open = std::max<std::int64_t>(1, options_.wanted - locked_);
-      const double fall = (before - fallen_to_) * static_cast<double>(options_.wanted) / static_cast<double>(open);
+      const double fall =
+          (fallen_from_ - fallen_to_) * static_cast<double>(options_.wanted) / static_cast<double>(open);
       choice_.see(values_, margins(), index(options_.wanted), fall);
       step(true);
     }
@@ -204,6 +226,7 @@ class ChebyshevSearch {
   std::vector<double> wanted_residuals() const { return {residuals_.begin(), residuals_.begin() + options_.wanted}; }
 
   // The filter and the Ritz pairs of what comes out of it: solvers/chebyshev/ritz_pairs.hpp.
+  void make_inverse();
   SpectrumLook<Real> look_at_pencil();
   void filter(std::int64_t begin, std::int64_t end, bool has_pairs, Real last_wanted);
   void filter_pencil(const std::vector<int>& degrees, const std::vector<std::int64_t>& order, std::int64_t begin,
@@ -232,12 +255,14 @@ class ChebyshevSearch {
   std::vector<Real> values_, residuals_, lengths_;  // of all columns; lengths of X's own
   Real last_wanted_ = 0;
   IntervalChoice<Real> choice_;
-  Course course_;
+  Course<Vector> course_;
 
   std::int64_t locked_ = 0;
   std::vector<int> degrees_;  // of the last filter, for each column that was active
   bool is_filtered_ = false, is_whole_space_ = false;
-  double fallen_to_ = 0;  // log_error() of the wanted columns
+  double fallen_from_ = 0, fallen_to_ = 0;  // log_error() of the wanted columns, at the look before and at the last one
+  bool is_resumed_ = false;                 // after a look
+  int refinements_ = 0;
 };
 
 }  // namespace blockvec::solvers

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <blockvec/orth/orthogonalizer.hpp>
+#include <blockvec/solvers/checkpoint.hpp>
 #include <blockvec/solvers/input_error.hpp>
 #include <blockvec/solvers/problem.hpp>
 #include <blockvec/solvers/result.hpp>
@@ -26,6 +27,7 @@ struct ChebyshevOptions {
   std::int64_t filter_width = automatic_width;
   std::uint64_t seed = 1;  ///< of the starting block
   orth::Options orth = {};
+  CheckpointOptions checkpoint = {};
 
   static constexpr std::int64_t automatic_extra = -1;
   static constexpr int automatic_degree = 0;
