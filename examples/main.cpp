@@ -84,10 +84,11 @@ int solve_pair(Operator& a, RunSummary run, const Source& source, const ProgramO
       run.matrix += "; B: " + mass->describe();
       problem.b = solvers::SparseOperator<Scalar, Space>(a.context(), a.rows(), *mass);
     }
+    const auto diagonal = [&](const auto& matrix) {
+      return solvers::diagonal_of<Vector>(a.context(), a.rows(), matrix);
+    };
+    if (mass && options.method == "chebyshev") problem.inverse_b = solvers::inverse_of_diagonal(diagonal(*mass));
     if (options.preconditioner == "jacobi") {
-      const auto diagonal = [&](const auto& matrix) {
-        return solvers::diagonal_of<Vector>(a.context(), a.rows(), matrix);
-      };
       problem.precondition =
           solvers::jacobi_preconditioner(diagonal(source), mass ? diagonal(*mass) : Vector(), options.lanczos.which);
     }

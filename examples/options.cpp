@@ -122,9 +122,7 @@ constexpr struct {
                       {"--basis", {"lanczos", "jacobi-davidson", "interior"}},
                       {"--filter", {"lanczos"}},
                       {"--max-restarts", {"lanczos", "interior"}},
-                      {"--checkpoint", {"lanczos"}},
-                      {"--restart", {"lanczos"}},
-                      {"--mass", {"lobpcg", "jacobi-davidson"}},
+                      {"--mass", {"lobpcg", "jacobi-davidson", "chebyshev"}},
                       {"--preconditioner", {"lobpcg", "jacobi-davidson"}},
                       {"--guard", {"lobpcg"}},
                       {"--max-iterations", {"lobpcg", "jacobi-davidson", "chebyshev"}}};
@@ -166,8 +164,9 @@ void add_solver_options(CLI::App& app, ProgramOptions& options) {
   solvers::LanczosOptions& lanczos = options.lanczos;
   app.add_option(
          "--method", options.method,
-         "lanczos: thick-restart block Lanczos with a Chebyshev filter. lobpcg and jacobi-davidson: take --mass and "
-         "--preconditioner. chebyshev: filtered subspace iteration, for many pairs. interior: Lanczos with a filter "
+         "lanczos: thick-restart block Lanczos with a Chebyshev filter. lobpcg, jacobi-davidson: take --mass and "
+         "--preconditioner. chebyshev: filtered subspaces, for many pairs; takes --mass. interior: Lanczos with a "
+         "filter "
          "around --target or --interval. auto: by the options of one method that are given, else lanczos")
       ->check(CLI::IsMember({"auto", "lanczos", "lobpcg", "jacobi-davidson", "chebyshev", "interior"}))
       ->group(group);
@@ -252,7 +251,7 @@ void add_checkpoint_options(CLI::App& app, ProgramOptions& options) {
            if (!(minutes >= 0)) throw CLI::ValidationError("--checkpoint-every", "expected 0 minutes or more");
            checkpoint.seconds = 60 * minutes;
          },
-         "minutes from one checkpoint to the next; 0: after every block")
+         "minutes from one checkpoint to the next; 0: after every block or iteration")
       ->default_str("10")
       ->needs(file)
       ->group(group);

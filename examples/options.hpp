@@ -58,7 +58,8 @@ struct ProgramOptions {
                                           .which = lanczos.which,
                                           .max_iterations = max_iterations,
                                           .seed = lanczos.seed,
-                                          .orth = lanczos.orth};
+                                          .orth = lanczos.orth,
+                                          .checkpoint = lanczos.checkpoint};
     if (has_block) result.block = lanczos.block;
     return result;
   }
@@ -68,7 +69,8 @@ struct ProgramOptions {
                                     .tolerance = lanczos.tolerance,
                                     .max_restarts = lanczos.max_restarts,
                                     .seed = lanczos.seed,
-                                    .orth = lanczos.orth};
+                                    .orth = lanczos.orth,
+                                    .checkpoint = lanczos.checkpoint};
     if (has_block) result.block = lanczos.block;
     if (has_wanted) result.wanted = lanczos.wanted;
     if (!interval.empty()) result.interval = solvers::Interval{interval[0], interval[1]};
@@ -80,7 +82,8 @@ struct ProgramOptions {
             .which = lanczos.which,
             .max_iterations = max_iterations,
             .seed = lanczos.seed,
-            .orth = lanczos.orth};
+            .orth = lanczos.orth,
+            .checkpoint = lanczos.checkpoint};
   }
   solvers::LobpcgOptions lobpcg() const {
     return {.wanted = lanczos.wanted,
@@ -89,7 +92,8 @@ struct ProgramOptions {
             .which = lanczos.which,
             .max_iterations = max_iterations,
             .seed = lanczos.seed,
-            .orth = lanczos.orth};
+            .orth = lanczos.orth,
+            .checkpoint = lanczos.checkpoint};
   }
 };
 

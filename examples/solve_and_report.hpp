@@ -16,13 +16,10 @@ namespace blockvec::examples {
 
 /// By the method that the options name. `matrix`: one line for checkpoints.
 template <class Vector>
-solvers::Result<Vector> solve(solvers::Problem<Vector> problem, const ProgramOptions& options,
-                              const std::string& matrix, const solvers::Observer& observer) {
-  if (options.is_lanczos()) {
-    solvers::LanczosOptions lanczos = options.lanczos;
-    lanczos.checkpoint.matrix = matrix;
-    return solvers::block_lanczos(problem, lanczos, observer);
-  }
+solvers::Result<Vector> solve(solvers::Problem<Vector> problem, ProgramOptions options, const std::string& matrix,
+                              const solvers::Observer& observer) {
+  options.lanczos.checkpoint.matrix = matrix;
+  if (options.is_lanczos()) return solvers::block_lanczos(problem, options.lanczos, observer);
   if (options.method == "chebyshev") return solvers::chebyshev_subspace(problem, options.chebyshev(), observer);
   if (options.method == "interior") return solvers::interior_lanczos(problem, options.interior(), observer);
   if (options.preconditioner == "chebyshev") {

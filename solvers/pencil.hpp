@@ -63,6 +63,8 @@ class Pencil {
 
   void apply_a(const Vector& x, const Vector& y) const { apply_(x, y); }
   void apply_b(const Vector& x, const Vector& y) const { metric_.apply(x, y); }
+  /// The problem's approximation of B^-1, or nothing.
+  const typename FunctionOperator<Vector>::Multiply& inverse_b() const { return problem_.inverse_b; }
 
   /// Estimates the norms from `model`-like random vectors, and refuses a B that is seen not to be positive definite to
   /// rounding. At B it looks longer than a norm needs: where many eigenvalues are zero, they show soon.
@@ -87,10 +89,25 @@ class Pencil {
     return static_cast<double>(residual / (norm * length));
   }
 
+  /// By how much an eigenvalue of the pencil may differ from theta, for residual and vector of these lengths, the
+  /// latter with x^H B x = 1: an estimate, as if B were a multiple of the identity.
+  static Real eigenvalue_error(Real residual, Real length) { return residual * length; }
+  /// As above, for a pair with this backward error.
+  Real eigenvalue_error_of(double backward_error, Real theta, Real length) const {
+    const Real norm = has_b() ? norm_a + std::abs(theta) * norm_b : norm_a;
+    return static_cast<Real>(backward_error) * norm * length * length;
+  }
+
   /// X becomes orthonormal beside what is deflated, dependent columns being replaced by random ones; `bx` its image
   /// under B.
   void orthonormalize_start(const Vector& x, const Vector& bx) {
     see(replacing_.project_and_normalize(Basis(deflation_), x, nullptr, nullptr, metric(bx)));
+  }
+  /// The same by these options, beside an orthonormal V as well, of which B V is known.
+  void orthonormalize_beside(const Vector& v, const Vector& bv, const Vector& x, const Vector& bx,
+                             const orth::Options& options) {
+    see(orth::Orthogonalizer(context(), with(options, orth::Deficiency::replace))
+            .project_and_normalize(Basis{deflation_, v}, x, nullptr, nullptr, metric(bx, bv)));
   }
   /// W becomes orthonormal beside what is deflated and V, with BW where there is a B, of which B V is known. Returns
   /// how many of its columns were independent: they stand first.
@@ -175,6 +192,15 @@ class Pencil {
   std::int64_t applications() const { return applications_; }
   /// Of A itself, to so many columns, elsewhere.
   void count_applications(std::int64_t columns) { applications_ += columns; }
+
+  /// What a checkpoint keeps (state_archive.hpp).
+  template <class Archive>
+  void state(Archive& archive) {
+    std::int64_t draws[] = {replacing_.draws(), dropping_.draws()};
+    archive(applications_, applications_b_, norm_a, norm_b, draws[0], draws[1]);
+    replacing_.set_draws(draws[0]);
+    dropping_.set_draws(draws[1]);
+  }
 
   Real norm_a = 0, norm_b = 0;  ///< estimates from below
   std::string trouble;          ///< why a block could not be made orthonormal, or empty

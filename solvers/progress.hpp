@@ -31,6 +31,12 @@ class Stagnation {
   void forget() { *this = Stagnation(patience_); }
   bool is_complete() const { return since_best_ >= patience_; }
 
+  /// What a checkpoint keeps (state_archive.hpp).
+  template <class Archive>
+  void state(Archive& archive) {
+    archive(best_, since_best_);
+  }
+
  private:
   static constexpr double least_drop = 0.0458;  // log10(1 / 0.9)
   std::int64_t patience_;
@@ -47,6 +53,12 @@ class PreconditionerTrial {
   static constexpr int long_time = 4 * period;  ///< iterations: a trial is worth its price
 
   explicit PreconditionerTrial(bool is_given) : uses_(is_given), is_decided_(!is_given), was_given_(is_given) {}
+
+  /// What a checkpoint keeps.
+  template <class Archive>
+  void state(Archive& archive) {
+    archive(uses_, is_decided_, iterations_, first_, fall_with_);
+  }
 
   bool uses() const { return uses_; }
   bool was_dropped() const { return was_given_ && is_decided_ && !uses_; }

@@ -22,11 +22,19 @@ class SubspaceProblem {
 
   /// For at most `columns` in S.
   SubspaceProblem(const Context& context, std::int64_t columns)
-      : h_(context, columns, columns, "BlockVec::solvers::lobpcg_h"),
+      : h_(context, columns, columns, "BlockVec::solvers::projected_a"),
         z_(context, columns, columns, "BlockVec::solvers::ritz_vectors"),
-        of_p_(context, columns, columns, "BlockVec::solvers::lobpcg_p"),
+        of_p_(context, columns, columns, "BlockVec::solvers::projected_a_of_p"),
         coefficients_(context, columns, columns, "BlockVec::solvers::coefficients"),
         row_(context, 1, columns, "BlockVec::solvers::row") {}
+
+  /// What a checkpoint keeps between two steps (state_archive.hpp).
+  template <class Archive>
+  void state(Archive& archive) {
+    archive(theta_, p_);
+    if (x() + p_ > h_.columns()) throw ShapeError("SubspaceProblem: more columns than there is room for");
+    archive.small(of_p_.block(0, p_, 0, p_));
+  }
 
   std::int64_t x() const { return std::ssize(theta_); }  ///< columns of X
   std::int64_t p() const { return p_; }                  ///< columns of P

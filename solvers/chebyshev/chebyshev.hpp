@@ -5,6 +5,7 @@
 
 #include "solvers/chebyshev/degrees.hpp"
 #include "solvers/chebyshev/result.hpp"
+#include "solvers/chebyshev/ritz_pairs.hpp"
 #include "solvers/problem_vectors.hpp"
 
 namespace blockvec::solvers {
@@ -13,11 +14,6 @@ template <class Vector>
 Result<Vector> chebyshev_subspace(const Problem<Vector>& problem, const ChebyshevOptions& options,
                                   const Observer& observer) {
   require_operands("chebyshev", problem);
-  if (problem.b) {
-    throw InputError(
-        "chebyshev: a problem A x = theta B x would need B^-1 in the filter; lobpcg solves it with products of B "
-        "alone");
-  }
   const ChebyshevOptions filled = checked(options, is_host_space<typename Vector::Space> ? 16 : 64,
                                           problem.a.rows().global_rows(), problem.deflation.width());
   return ChebyshevSearch<Vector>(problem, filled, observer).solve();

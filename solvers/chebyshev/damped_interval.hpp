@@ -14,6 +14,12 @@ template <class Real>
 struct DampedInterval {
   Real lowest, cut, top;
 
+  /// What a checkpoint keeps (state_archive.hpp).
+  template <class Archive>
+  void state(Archive& archive) {
+    archive(lowest, cut, top);
+  }
+
   Real centre() const { return cut + (top - cut) / 2; }
   /// Never so narrow that an eigenvalue is mapped beyond all numbers: with nothing to damp, a filter of degree 2 does.
   Real half_width() const { return std::max((top - cut) / 2, (top - lowest) / 1000); }
@@ -60,6 +66,11 @@ class IntervalChoice {
   IntervalChoice() = default;
   explicit IntervalChoice(const DampedInterval<Real>& first)
       : interval_(first), clear_(least_gap<Real>(usual_degree) * (first.top - first.lowest)) {}
+
+  template <class Archive>
+  void state(Archive& archive) {
+    archive(interval_, is_sound_, clear_);
+  }
 
   const DampedInterval<Real>& interval() const { return interval_; }
   /// Whether Ritz values tell where eigenvalues lie. Early ones do not, of vectors that have everything in them.

@@ -24,7 +24,8 @@ void ChebyshevSearch<Vector>::choose_degrees() {
     if (!is_filtered_) {
       degrees_.push_back(first_degree());
     } else if (j < options_.wanted) {
-      const auto gain = static_cast<Real>(std::max(1., error(j) / (options_.tolerance / 3)));
+      auto gain = static_cast<Real>(std::max(1., error(j) / (options_.tolerance / 3)));
+      if (inverse_ && !inverse_->is_exact()) gain = std::min(gain, 1 / inverse_->error());
       degrees_.push_back(interval.degree_for(values_[index(j)], gain, most));
     } else {
       degrees_.push_back(degrees_.back());
@@ -52,10 +53,11 @@ auto ChebyshevSearch<Vector>::filtered_condition(bool has_pairs) const -> Real {
   const Real t_lowest = interval.place(interval.lowest);
   if (!has_pairs) return chebyshev(degrees_.front(), t_lowest);
   Real condition = 1;
+  const std::vector<Real> margin = margins();
   for (std::size_t i = 0; i < degrees_.size(); ++i) {
     const auto j = index(locked_) + i;
     const Real distance = values_[j] - interval.lowest;
-    const Real share = residuals_[j] < distance ? residuals_[j] / distance : Real(1);
+    const Real share = margin[j] < distance ? margin[j] / distance : Real(1);
     const Real growth = chebyshev(degrees_[i], t_lowest) /
                         std::max<Real>(1, chebyshev(degrees_[i], std::max<Real>(1, interval.place(values_[j]))));
     condition = std::max(condition, share * growth);

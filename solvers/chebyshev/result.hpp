@@ -11,8 +11,8 @@ bool ChebyshevSearch<Vector>::is_last_level_cut() const {
   const std::int64_t wanted = options_.wanted;
   if (wanted == pencil_.dimensions()) return false;
   if (columns_ == wanted) return true;  // nobody has looked
-  const Real level = values_[index(wanted - 1)] + 10 * static_cast<Real>(options_.tolerance) * pencil_.norm_a;
-  return values_[index(wanted)] - residuals_[index(wanted)] <= level;
+  const Real level = values_[index(wanted - 1)] + same(wanted - 1, 10);
+  return values_[index(wanted)] - margins()[index(wanted)] <= level;
 }
 
 /// The wanted pairs, with residuals recomputed from A.

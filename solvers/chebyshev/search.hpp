@@ -6,15 +6,15 @@
 #include <blockvec/small_on_host.hpp>
 #include <blockvec/solvers/chebyshev.hpp>
 #include <cmath>
-#include <numeric>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "solvers/chebyshev/damped_interval.hpp"
-#include "solvers/chebyshev/filter.hpp"
 #include "solvers/course.hpp"
+#include "solvers/inverse_of_b.hpp"
 #include "solvers/pencil.hpp"
 #include "solvers/progress.hpp"
 #include "solvers/spectrum_look.hpp"
@@ -22,8 +22,8 @@
 namespace blockvec::solvers {
 
 /// The loop of Chebyshev-filtered subspace iteration, in terms of sign * A, whose lower end is the wanted one. Tall
-/// data: X, k columns, those that are locked in front; as many for A X, or the residuals; a few for the filter. The
-/// constructor allocates them.
+/// data: X, k columns, those that are locked in front; as many for A X, or the residuals, and for B X where there is a
+/// B; a few for the filter. The constructor allocates them.
 template <class Vector>
 class ChebyshevSearch {
  public:
@@ -47,21 +47,36 @@ class ChebyshevSearch {
         odd_(context(), a_.rows(), even_.width(), "odd Chebyshev terms"),
         values_(index(columns_)),
         residuals_(index(columns_)),
-        course_(context(), observer, options.max_iterations, patience) {}
+        lengths_(index(columns_), Real(1)),
+        course_({problem, options.checkpoint, steering("chebyshev", options, own_steering(options)), observer},
+                options.max_iterations, patience) {
+    if (pencil_.has_b()) b_image_ = Vector(context(), a_.rows(), columns_, "B X");
+  }
   ChebyshevSearch(const ChebyshevSearch&) = delete;
   ChebyshevSearch& operator=(const ChebyshevSearch&) = delete;
 
   Result<Vector> solve() {
-    course_.begin();
-    start();
-    for (int refinements = 0;; ++refinements) {
+    if (pencil_.has_b()) make_inverse();
+    is_resumed_ = course_.begin_or_resume(*this);
+    if (!is_resumed_) start();
+    for (;; ++refinements_) {
       iterate();
       Result<Vector> result = finish();
-      if (!all_locked() || result.converged() || refinements == most_refinements) return result;
+      if (!all_locked() || result.converged() || refinements_ == most_refinements) return result;
       locked_ = 0;  // residuals, recomputed, are larger than they had been
       course_.forget_errors();
       rayleigh_ritz();
     }
+  }
+
+  /// All that the search goes on from after a look, for an archive (state_archive.hpp).
+  template <class Archive>
+  void state(Archive& archive) {
+    archive(course_, pencil_, values_, residuals_, lengths_, last_wanted_, choice_, locked_, degrees_, is_filtered_,
+            is_whole_space_, fallen_from_, fallen_to_, refinements_);
+    archive.tall(x_);
+    archive.tall(residual_);
+    if (pencil_.has_b()) archive.tall(b_image_);
   }
 
  private:
@@ -70,17 +85,35 @@ class ChebyshevSearch {
 
   const Context& context() const { return a_.context(); }
   static std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
+  static CheckpointHeader own_steering(const ChebyshevOptions& options) {
+    return {{"extra columns", fmt::format("{}", options.extra)},
+            {"filter", fmt::format("first degree {}, at most {}, width {}", options.first_degree, options.most_degree,
+                                   options.filter_width)}};
+  }
   bool all_locked() const { return locked_ >= options_.wanted; }
   std::int64_t active() const { return columns_ - locked_; }
   Vector active_of(const Vector& all) const { return all.columns(locked_, columns_); }
+  /// The columns of B X, none without a B.
+  Vector b_image(std::int64_t begin, std::int64_t end) const {
+    return pencil_.has_b() ? b_image_.columns(begin, end) : Vector();
+  }
   double error(std::int64_t j) const {
-    return pencil_.backward_error(residuals_[index(j)], values_[index(j)], Real(1));
+    return pencil_.backward_error(residuals_[index(j)], values_[index(j)], lengths_[index(j)]);
+  }
+  /// By how much the eigenvalues may differ from the Ritz values.
+  std::vector<Real> margins() const {
+    std::vector<Real> result;
+    for (std::size_t j = 0; j < residuals_.size(); ++j)
+      result.push_back(Pencil<Vector>::eigenvalue_error(residuals_[j], lengths_[j]));
+    return result;
+  }
+  /// Two Ritz values this close to that of column j count as one, to `times` the tolerance.
+  Real same(std::int64_t j, Real times) const {
+    return pencil_.eigenvalue_error_of(options_.tolerance * times, values_[index(j)], lengths_[index(j)]);
   }
 
   void start() {
-    const auto look = look_at_spectrum(a_, sign_, x_, options_.seed);
-    pencil_.count_applications(look.applications);
-    pencil_.norm_a = look.norm();
+    const auto look = look_at_pencil();
     const std::int64_t n = x_.global_rows(), deflated = pencil_.deflation().width();
     // Above the lowest Ritz value, which may stand for a level of any number of copies.
     const Real next = look.values[std::min<std::size_t>(1, look.values.size() - 1)];
@@ -106,16 +139,21 @@ class ChebyshevSearch {
 
   void iterate() {
     while (pencil_.trouble.empty()) {
-      const double before = fallen_to_;
-      lock();
-      const auto errors = wanted_errors();
-      fallen_to_ = log_error(errors, options_.tolerance / 4);
-      observe();
-      if (all_locked() || course_.is_over()) return;
+      if (!std::exchange(is_resumed_, false)) {
+        fallen_from_ = fallen_to_;
+        lock();
+        const auto errors = wanted_errors();
+        fallen_to_ = log_error(errors, options_.tolerance / 4);
+        observe();
+      }
+      if (all_locked()) return;
+      course_.save_if_asked(*this);
+      if (course_.is_over()) return;
       // Only columns that are not locked fall, while the mean is over all wanted ones.
       const auto open = std::max<std::int64_t>(1, options_.wanted - locked_);
-      const double fall = (before - fallen_to_) * static_cast<double>(options_.wanted) / static_cast<double>(open);
-      choice_.see(values_, residuals_, index(options_.wanted), fall);
+      const double fall =
+          (fallen_from_ - fallen_to_) * static_cast<double>(options_.wanted) / static_cast<double>(open);
+      choice_.see(values_, margins(), index(options_.wanted), fall);
       step(true);
     }
   }
@@ -139,42 +177,14 @@ class ChebyshevSearch {
     if (choice_.interval().half_width() > 0) {
       choose_degrees();
       const Real condition = filtered_condition(has_pairs);
+      const Real last_wanted = values_[index(options_.wanted - 1)];
       for (std::int64_t begin = locked_; begin < columns_; begin += options_.filter_width) {
-        filter(begin, std::min(begin + options_.filter_width, columns_), has_pairs);
+        filter(begin, std::min(begin + options_.filter_width, columns_), has_pairs, last_wanted);
       }
       is_filtered_ = true;
       orthonormalize(method_for(condition));
     }
     if (pencil_.trouble.empty()) rayleigh_ritz();
-  }
-
-  /// These columns of X go through the filter, in order of their degrees. It begins with the residuals, which tell
-  /// A X = R + X diag(theta), so that this costs no product.
-  void filter(std::int64_t begin, std::int64_t end, bool has_pairs) {
-    const auto& interval = choice_.interval();
-    const std::int64_t width = end - begin;
-    const Vector x = x_.columns(begin, end), even = even_.columns(0, width), odd = odd_.columns(0, width);
-    const auto degree = [&](std::int64_t i) { return degrees_[index(begin - locked_ + i)]; };
-    std::vector<std::int64_t> order(index(width));
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](auto i, auto j) { return degree(i) > degree(j); });
-    std::vector<int> degrees;
-    for (const std::int64_t i : order) degrees.push_back(degree(i));
-    gather_columns(x, order, even);
-    if (has_pairs) {
-      gather_columns(residual_.columns(begin, end), order, odd);
-      WorkspaceScope<Space> scope(context());
-      const auto factors = SmallMatrix<Scalar, Space>::scratch(scope, 1, width);
-      HostMatrix<Scalar> host("BlockVec::solvers::factors", 1, index(width));
-      const Real t = interval.place(interval.lowest);
-      for (std::size_t i = 0; i < order.size(); ++i) {
-        host(0, i) = Scalar(interval.place(values_[index(begin + order[i])]) / t);
-      }
-      factors.from_host(host);
-      axpby_columns(factors, even, Scalar(-1 / (t * interval.half_width())), odd);
-    }
-    pencil_.count_applications(chebyshev_filter(a_, sign_, interval, degrees, even, odd, has_pairs));
-    copy(even, x);
   }
 
   /// The method asked for, or a stronger one for a block with this condition, which would break Cholesky QR.
@@ -189,46 +199,21 @@ class ChebyshevSearch {
   }
 
   void orthonormalize(orth::Options options) {
-    options.deficiency = orth::Deficiency::replace;
     options.seed += index(course_.iterations());
-    pencil_.see(orth::Orthogonalizer(context(), options)
-                    .project_and_normalize(Basis{pencil_.deflation(), x_.columns(0, locked_)}, active_of(x_)));
+    pencil_.orthonormalize_beside(x_.columns(0, locked_), b_image(0, locked_), active_of(x_),
+                                  b_image(locked_, columns_), options);
   }
 
   /// Ritz values and vectors of the active columns, and their residuals.
   void rayleigh_ritz() {
     rotate();
     // Copies of a locked value that come late, or values below it: the order begins anew.
-    if (locked_ > 0 &&
-        values_[index(locked_)] < values_[index(locked_ - 1)] - Real(options_.tolerance) * pencil_.norm_a) {
+    if (locked_ > 0 && values_[index(locked_)] < values_[index(locked_ - 1)] - same(locked_ - 1, 1)) {
       locked_ = 0;
       rotate();
     }
+    if (pencil_.has_b()) return;  // norms of a pencil come from images
     for (const Real value : values_) pencil_.norm_a = std::max(pencil_.norm_a, std::abs(value));
-  }
-  void rotate() {
-    const std::int64_t k = active();
-    const Vector x = active_of(x_), ax = active_of(residual_);
-    pencil_.apply_a(x, ax);
-    const SmallMatrix<Scalar> g(context(), k, k);
-    const SmallMatrix<Real> theta(context(), 1, k);
-    inner_product(x, ax, g);
-    orth::dense::eigendecomposition(g, theta, g);
-    multiply_in_place(x, g);
-    multiply_in_place(ax, g);
-    WorkspaceScope<Space> scope(context());
-    const auto values = SmallMatrix<Real, Space>::scratch(scope, 1, k);
-    const auto norms = SmallMatrix<Real, Space>::scratch(scope, 1, k);
-    values.from_host(theta.to_host());
-    residual(x, values, ax, norms);
-    const auto host = norms.to_host();
-    for (std::int64_t j = 0; j < k; ++j) {
-      const auto at = index(locked_ + j);
-      values_[at] = theta.data()[j];
-      residuals_[at] = host(0, index(j));
-      if (std::isfinite(residuals_[at])) continue;
-      throw NotFiniteError("chebyshev: the residual of column " + std::to_string(locked_ + j) + " of X is not finite");
-    }
   }
 
   void observe() {
@@ -239,6 +224,15 @@ class ChebyshevSearch {
   }
   int highest_degree() const { return degrees_.empty() ? 0 : *std::max_element(degrees_.begin(), degrees_.end()); }
   std::vector<double> wanted_residuals() const { return {residuals_.begin(), residuals_.begin() + options_.wanted}; }
+
+  // The filter and the Ritz pairs of what comes out of it: solvers/chebyshev/ritz_pairs.hpp.
+  void make_inverse();
+  SpectrumLook<Real> look_at_pencil();
+  void filter(std::int64_t begin, std::int64_t end, bool has_pairs, Real last_wanted);
+  void filter_pencil(const std::vector<int>& degrees, const std::vector<std::int64_t>& order, std::int64_t begin,
+                     bool has_pairs, Real last_wanted);
+  void rotate();
+  void measure_residuals(const SmallMatrix<Real>& theta);
 
   // The degrees of a filter, of each active column, and what they lead to: solvers/chebyshev/degrees.hpp.
   void choose_degrees();
@@ -255,16 +249,20 @@ class ChebyshevSearch {
   Real sign_;
   Pencil<Vector> pencil_;
   std::int64_t columns_;
-  Vector x_, residual_, even_, odd_;      // the last two apart, so that a product finds its columns side by side
-  std::vector<Real> values_, residuals_;  // of all columns
+  Vector x_, residual_, even_, odd_;  // the last two apart, so that a product finds its columns side by side
+  Vector b_image_;                    // of X
+  std::optional<InverseOfB<Vector>> inverse_;
+  std::vector<Real> values_, residuals_, lengths_;  // of all columns; lengths of X's own
   Real last_wanted_ = 0;
   IntervalChoice<Real> choice_;
-  Course course_;
+  Course<Vector> course_;
 
   std::int64_t locked_ = 0;
   std::vector<int> degrees_;  // of the last filter, for each column that was active
   bool is_filtered_ = false, is_whole_space_ = false;
-  double fallen_to_ = 0;  // log_error() of the wanted columns
+  double fallen_from_ = 0, fallen_to_ = 0;  // log_error() of the wanted columns, at the look before and at the last one
+  bool is_resumed_ = false;                 // after a look
+  int refinements_ = 0;
 };
 
 }  // namespace blockvec::solvers

@@ -8,7 +8,7 @@
 #include <vector>
 
 /// The file that a checkpoint is: bytes, lengths and checksums. What the bytes mean is known to others
-/// (lanczos_checkpoint.hpp). In the order of the file, numbers in the byte order of the machine:
+/// (search_checkpoint.hpp). In the order of the file, numbers in the byte order of the machine:
 ///     8 bytes  "BLKLANCZ"
 ///     4        version of this format
 ///     4        0x01020304, which shows the byte order

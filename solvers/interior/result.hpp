@@ -68,9 +68,9 @@ Result<Vector> InteriorSearch<Vector>::finish(bool is_found) {
   } else if (!space_.trouble().empty()) {
     result.status = Status::breakdown;
     result.why = "a block could not be made orthonormal: " + space_.trouble();
-  } else if (stopping_.is_asked()) {
+  } else if (journal_.is_stopped()) {
     result.status = Status::stopped;
-    result.why = stopping_.why();
+    result.why = journal_.why_stopped();
   } else if (!transform_.is_strong()) {
     result.why = "eigenvalues lie too close together there for a polynomial of degree " +
                  std::to_string(transform_.degree()) + " in A to part them";
@@ -86,10 +86,8 @@ Result<Vector> InteriorSearch<Vector>::finish(bool is_found) {
   result.restarts = result.iterations = restarts_;
   result.starts = starts_;
   result.applications = applications_;
-  result.reductions = reductions();
   result.filter_degree = transform_.degree();
-  result.seconds = seconds();
-  result.history = history_;
+  journal_.conclude(result);
   return result;
 }
 

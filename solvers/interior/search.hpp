@@ -4,20 +4,20 @@
 #include <blockvec/blockvec.hpp>
 #include <blockvec/column_operations.hpp>
 #include <blockvec/solvers/interior.hpp>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "solvers/counted_operator.hpp"
 #include "solvers/interior/folded_transform.hpp"
+#include "solvers/journal.hpp"
 #include "solvers/lanczos/krylov_space.hpp"
 #include "solvers/lanczos/thick_restart.hpp"
 #include "solvers/ritz_pair.hpp"
 #include "solvers/spectrum_look.hpp"
-#include "solvers/stopping.hpp"
 
 namespace blockvec::solvers {
 
@@ -39,10 +39,9 @@ class InteriorSearch {
         target_(target_of(options)),
         norm_(look.norm()),
         apply_(problem.a, Real(1), applications_),
-        stopping_(context().communicator(), observer),
+        journal_(problem, options.checkpoint, steering("interior_lanczos", options, own_steering(options)), observer),
         space_(context(), problem.a.rows(), deflation, options.basis, options.block, options.orth),
-        vectors_(context(), problem.a.rows(), options.wanted, "eigenvectors"),
-        first_reduction_(context().reductions()) {
+        vectors_(context(), problem.a.rows(), options.wanted, "eigenvectors") {
     applications_ = look.applications;
     const auto rows = problem.a.rows().global_rows();
     const auto expected = static_cast<Real>(options.wanted + options.block);
@@ -59,16 +58,13 @@ class InteriorSearch {
   }
 
   Result<Vector> solve() {
-    begin_ = Clock::now();
     if (!transform_.is_strong()) return finish(false);
-    for (int refinements = 0;;) {
-      starts_ += space_.start_random(options_.seed, starts_);
-      found_ = 0;
-      const bool is_first = locked() == 0, is_check = is_settled();
+    for (bool goes_on = journal_.begin_or_resume(*this);; goes_on = false) {
+      if (!goes_on) begin_round();
       if (!round()) return finish(false);
-      if (found_ > 0 || !(is_check || (is_first && options_.interval))) continue;
+      if (found_ > 0 || !(is_check_ || (is_first_ && options_.interval))) continue;
       Result<Vector> result = finish(true);
-      if (result.converged() || refinements++ == most_refinements) return result;
+      if (result.converged() || refinements_++ == most_refinements) return result;
       if (takes_ties_) {
         refine(result);
       } else {
@@ -77,8 +73,15 @@ class InteriorSearch {
     }
   }
 
+  /// All that the search goes on from before a block, for an archive (state_archive.hpp).
+  template <class Archive>
+  void state(Archive& archive) {
+    archive(journal_, applications_, distance_, changes_, distances_, takes_ties_, distrust_, found_, starts_,
+            restarts_, is_first_, is_check_, refinements_, space_);
+    if (Archive::reads) set_transform(distance_);
+  }
+
  private:
-  using Clock = std::chrono::steady_clock;
   using Transform = FoldedTransform<Vector>;
   static constexpr int most_refinements = 4, most_changes = 12;
   /// A pair whose residual is this share of its distance from the nearest possible one has come out well after that.
@@ -140,12 +143,28 @@ class InteriorSearch {
     return residual <= missing_ratio * (lowest - transform_.value(0)) && lowest - residual >= most;
   }
 
+  static CheckpointHeader own_steering(const InteriorOptions& options) {
+    const auto at = options.interval ? fmt::format("from {} to {}", options.interval->from, options.interval->to)
+                                     : fmt::format("near {}", options.target);
+    return {{"place in the spectrum", at},
+            {"block", fmt::format("{}", options.block)},
+            {"basis", fmt::format("{}", options.basis)}};
+  }
+
+  void begin_round() {
+    starts_ += space_.start_random(options_.seed, starts_);
+    found_ = 0;
+    is_first_ = locked() == 0;
+    is_check_ = is_settled();
+  }
   /// Locks pairs until enough are, or until nothing is left. False: it ended before.
   bool round() {
     if (space_.next() == 0) return true;  // no dimension is left
     for (;;) {
       while (space_.has_room()) {
-        if (!space_.trouble().empty() || stopping_.is_asked()) return false;
+        if (!space_.trouble().empty()) return false;
+        journal_.save_if_asked(*this);
+        if (journal_.is_stopped()) return false;
         applications_ += space_.multiply(transform_) * transform_.degree();
         space_.extend();
         space_.rayleigh_ritz();
@@ -153,7 +172,7 @@ class InteriorSearch {
         if (nothing_left()) return true;
         if (!is_settled() && (count_converged() >= missing() || is_too_narrow())) break;
       }
-      if (!space_.trouble().empty() || stopping_.is_asked()) return false;
+      if (!space_.trouble().empty()) return false;
       if (nothing_left()) return true;
       if (options_.interval && locked() + count_within_limit() > options_.wanted) return false;
       // Rayleigh-Ritz with A will choose where the whole space is known.
@@ -201,15 +220,12 @@ class InteriorSearch {
     Step step;
     step.restart = restarts_;
     step.converged = options_.interval ? locked() : std::min(locked(), options_.wanted);
-    step.seconds = seconds();
-    step.reductions = reductions();
     step.applications = applications_;
     step.filter_degree = transform_.degree();
     for (std::int64_t i = 0; i < step.converged; ++i) step.residuals.push_back(static_cast<double>(tolerance() / 2));
     for (std::int64_t i = 0; i < std::min(missing(), space_.active()); ++i)
       step.residuals.push_back(static_cast<double>(std::min(estimate(i), 2 * norm_)));
-    history_.push_back(step);
-    stopping_.see(history_.back(), false);
+    journal_.see(std::move(step));
   }
 
   // The result: solvers/interior/result.hpp.
@@ -218,16 +234,13 @@ class InteriorSearch {
   bool is_last_level_cut(const std::vector<double>& eigenvalues) const;
   void refine(const Result<Vector>& result);
 
-  std::int64_t reductions() const { return context().reductions() - first_reduction_; }
-  double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
-
   Problem<Vector> problem_;
   InteriorOptions options_;
   SpectrumLook<Real> look_;
   Real target_, norm_;
   std::int64_t applications_ = 0;
   CountedOperator<Vector> apply_;
-  Stopping stopping_;
+  Journal<Vector> journal_;
   KrylovSpace<Vector> space_;
   Vector vectors_;
   Transform transform_;
@@ -239,9 +252,8 @@ class InteriorSearch {
   bool takes_ties_ = false;
   Real distrust_ = 1;
   std::int64_t found_ = 0, starts_ = 0, restarts_ = 0;  // found_: in this round
-  std::vector<Step> history_;
-  std::int64_t first_reduction_;
-  Clock::time_point begin_;
+  bool is_first_ = true, is_check_ = false;             // this round: nothing was locked before it, or enough
+  int refinements_ = 0;
 };
 
 }  // namespace blockvec::solvers

@@ -26,6 +26,12 @@ struct LockedPairs {
   std::vector<Real> values;
   std::vector<double> residuals;
 
+  /// What a checkpoint keeps (state_archive.hpp).
+  template <class Archive>
+  void state(Archive& archive) {
+    archive(values, residuals);
+  }
+
   std::int64_t count() const { return std::ssize(values); }
   void add(Real value, double residual) {
     values.push_back(value);

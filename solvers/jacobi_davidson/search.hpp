@@ -37,7 +37,8 @@ class JacobiDavidsonSearch {
         sign_(options.which == Which::smallest ? Real(1) : Real(-1)),
         pencil_("jacobi_davidson", problem, sign_, options.orth),
         uses_preconditioner_(static_cast<bool>(problem.precondition)),
-        course_(context(), observer, options.max_iterations, patience),
+        course_({problem, options.checkpoint, steering("jacobi_davidson", options, own_steering(options)), observer},
+                options.max_iterations, patience),
         basis_(context(), problem.a.rows(), options.wanted + options.basis + 3 * options.block, "X P W"),
         image_(context(), problem.a.rows(), basis_.width(), "A X P W"),
         small_(context(), options.basis + options.block),
@@ -49,22 +50,33 @@ class JacobiDavidsonSearch {
   JacobiDavidsonSearch& operator=(const JacobiDavidsonSearch&) = delete;
 
   Result<Vector> solve() {
-    course_.begin();
-    const Vector model = basis_.columns(0, 1);
-    pencil_.look(model, options_.seed);
-    start(problem_.initial);
-    for (int refinements = 0;; ++refinements) {
+    if (!course_.begin_or_resume(*this)) {
+      const Vector model = basis_.columns(0, 1);
+      pencil_.look(model, options_.seed);
+      start(problem_.initial);
+    }
+    for (;; ++refinements_) {
       do {
         iterate();
       } while (looks_again());
       Result<Vector> result = finish();
-      if (!is_complete() || result.converged() || refinements == most_refinements) return result;
+      if (!is_complete() || result.converged() || refinements_ == most_refinements) return result;
       const Vector found = basis_.columns(0, options_.wanted).deep_copy("found");
       locked_ = {};  // residuals, recomputed, are larger than the images had told
       course_.forget_errors();
       looks_for_copies_ = false;
       start(found);
     }
+  }
+
+  /// All that the search goes on from after a look, or at the start of a look for copies, for an archive
+  /// (state_archive.hpp).
+  template <class Archive>
+  void state(Archive& archive) {
+    archive(course_, pencil_, uses_preconditioner_, preconditionings_, small_, has_restarted_, looks_for_copies_,
+            found_in_look_, starts_, locked_, residuals_, margins_, errors_, error_, has_looked_, refinements_);
+    for_all([&](const Vector& all) { archive.tall(all.columns(0, beside())); });
+    archive.tall(residual_);
   }
 
  private:
@@ -77,6 +89,7 @@ class JacobiDavidsonSearch {
   bool is_complete() const {
     if (locked_.count() < options_.wanted) return false;
     if (small_.x() == 0 || locked_.count() == locked_at_most()) return true;
+    if (looks_for_copies_ && errors_.empty()) return false;  // that look has only begun
     const double above = static_cast<double>(small_.theta().front()) - static_cast<double>(last_wanted());
     if (!looks_for_copies_) return above >= -same();  // another search looks for more
     // A column that is on its way down may look like an eigenvector of a higher level for a while.
@@ -99,6 +112,11 @@ class JacobiDavidsonSearch {
   }
   /// Two eigenvalues this close count as one.
   double same() const { return 10 * options_.tolerance * static_cast<double>(pencil_.norm_a); }
+  static CheckpointHeader own_steering(const JacobiDavidsonOptions& options) {
+    return {{"block", fmt::format("{}", options.block)},
+            {"basis", fmt::format("{} columns, {} kept", options.basis, options.kept)},
+            {"inner steps", fmt::format("{}", options.inner_steps)}};
+  }
   std::int64_t to_find() const { return locked_at_most() - locked_.count(); }
   /// Columns of X that a restart keeps.
   std::int64_t kept() const { return std::min(options_.kept, pencil_.dimensions() - locked_.count()); }
@@ -120,7 +138,7 @@ class JacobiDavidsonSearch {
   /// After iterate(): begins to look for copies that the basis had no part of, and so could not see. False where there
   /// is no need to, or no way.
   bool looks_again() {
-    if (!is_complete() || course_.is_stopped() || !pencil_.trouble.empty()) return false;
+    if (!is_complete() || !pencil_.trouble.empty()) return false;
     if (looks_for_copies_ && found_in_look_ == 0) return false;
     if (beside() == pencil_.dimensions()) return false;  // the basis is all there is
     const auto order = lowest_known();
@@ -129,8 +147,11 @@ class JacobiDavidsonSearch {
     looks_for_copies_ = true;
     found_in_look_ = 0;
     course_.forget_errors();
+    forget_residuals();
     start_beside_locked();
-    return pencil_.trouble.empty();
+    if (!pencil_.trouble.empty()) return false;
+    course_.save_if_asked(*this);
+    return !course_.is_stopped();
   }
 
   /// As start(), of random columns beside what is locked.
@@ -166,11 +187,18 @@ class JacobiDavidsonSearch {
 
   void iterate() {
     while (pencil_.trouble.empty()) {
-      forget_residuals();
-      measure_residuals();
-      if (lock()) measure_residuals();
-      observe();
-      if (is_complete() || course_.is_over()) return;
+      if (!has_looked_) {
+        forget_residuals();
+        measure_residuals();
+        if (lock()) measure_residuals();
+        observe();
+      }
+      has_looked_ = false;
+      if (is_complete()) return;
+      has_looked_ = true;
+      course_.save_if_asked(*this);
+      has_looked_ = false;
+      if (course_.is_over()) return;
       expand();
       course_.count_iteration();
     }
@@ -267,12 +295,14 @@ class JacobiDavidsonSearch {
   Pencil<Vector> pencil_;
   bool uses_preconditioner_;
   std::int64_t preconditionings_ = 0;
-  Course course_;
+  Course<Vector> course_;
   Vector basis_, image_, b_image_;
   SubspaceProblem<Scalar> small_;
   Correction<Vector> correction_;
   Vector residual_;  // of the first columns of X
 
+  bool has_looked_ = false;  // since the basis has grown
+  int refinements_ = 0;
   bool has_restarted_ = false;  // this search; before, X is far from eigenvectors, and residuals do as well
   bool looks_for_copies_ = false;
   std::int64_t found_in_look_ = 0;

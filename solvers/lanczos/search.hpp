@@ -2,16 +2,14 @@
 
 #include <algorithm>
 #include <blockvec/solvers/lanczos.hpp>
-#include <chrono>
 #include <vector>
 
+#include "solvers/journal.hpp"
 #include "solvers/lanczos/accuracy.hpp"
 #include "solvers/lanczos/filter_choice.hpp"
 #include "solvers/lanczos/krylov_space.hpp"
 #include "solvers/lanczos/renewed_search.hpp"
-#include "solvers/lanczos/search_checkpoint.hpp"
 #include "solvers/lanczos/thick_restart.hpp"
-#include "solvers/stopping.hpp"
 
 namespace blockvec::solvers {
 
@@ -36,11 +34,9 @@ class LanczosSearch {
         accuracy_{.relative = static_cast<Real>(options.tolerance)},
         filter_(problem, options_, sign_),
         renewal_(options_.wanted, accuracy_),
-        checkpoint_(problem, options_),
-        stopping_(context().communicator(), observer),
+        journal_(problem, options_.checkpoint, steering("block_lanczos", options_, own_steering(options_)), observer),
         space_(context(), problem.a.rows(), deflation, options_.basis, options_.block, options_.orth),
-        vectors_(context(), problem.a.rows(), options_.wanted, "eigenvectors"),
-        first_reduction_(context().reductions()) {
+        vectors_(context(), problem.a.rows(), options_.wanted, "eigenvectors") {
     // Scratch memory for all that follows: an image of the wanted vectors, and what products need beside it.
     WorkspaceScope<typename Vector::Space> scope(context());
     fill(scratch_like(scope, vectors_, options_.wanted + options_.block), Scalar(0));
@@ -51,31 +47,22 @@ class LanczosSearch {
   /// All that the search goes on from before a block, for an archive (state_archive.hpp).
   template <class Archive>
   void state(Archive& archive) {
-    double elapsed = seconds();
-    std::int64_t counted = reductions();
-    archive(elapsed, counted);
+    archive(journal_);
     filter_.state_of_transform(archive);
-    archive(space_, pairs_, history_, accuracy_.norm, filter_.top(), accuracy_.distrust);
+    archive(space_, pairs_, accuracy_.norm, filter_.top(), accuracy_.distrust);
     filter_.state(archive);
     archive(renewal_.is_check, renewal_.suspect, renewal_.found, found_at_once_, refinements_, renewal_.starts,
             restarts_, applications_, renewal_.is_fresh, most_applications_);
-    if constexpr (Archive::reads) {
-      begin_ = Clock::now() - std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(elapsed));
-      first_reduction_ = context().reductions() - counted;
-    }
   }
 
   Result<Vector> solve() {
-    begin_ = Clock::now();
-    if (checkpoint_.is_continuation()) {
-      checkpoint_.restore(*this);
-    } else {
+    if (!journal_.begin_or_resume(*this)) {
       applications_ += filter_.choose(deflation_, space_.spare_columns(), accuracy_);
       start_search(problem_.initial);
     }
     for (;;) {
       const bool is_through = search();
-      if (!is_through && (stopping_.is_asked() || !renewal_.is_about_last(pairs_))) return finish(false);
+      if (!is_through && (journal_.is_stopped() || !renewal_.is_about_last(pairs_))) return finish(false);
       if (is_through && renewal_.is_due(pairs_, space_.is_complete())) {
         start_search();
         continue;
@@ -91,10 +78,14 @@ class LanczosSearch {
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
   using Pair = RitzPair<Real>;
   static constexpr int most_refinements = 3;
 
+  static CheckpointHeader own_steering(const LanczosOptions& options) {
+    return {{"block", fmt::format("{}", options.block)},
+            {"basis", fmt::format("{}", options.basis)},
+            {"filter", fmt::format("{}", options.filter_degree)}};
+  }
   void start_search(const Vector& near = {}) {
     drop_surplus();
     renewal_.begin(pairs_, space_.is_complete());
@@ -122,8 +113,8 @@ class LanczosSearch {
       if (!space_.trouble().empty()) return false;
       while (space_.has_room()) {
         if (renewal_.is_about_last(pairs_) && applications_ >= most_applications_) return false;
-        if (stopping_.is_to_save() && checkpoint_.is_wanted()) stopping_.save([&] { checkpoint_.save(*this); });
-        if (stopping_.is_asked()) return false;
+        journal_.save_if_asked(*this);
+        if (journal_.is_stopped()) return false;
         multiply();
         space_.extend();
         if (looks_ahead()) multiply();
@@ -220,8 +211,6 @@ class LanczosSearch {
   Result<Vector> finish(bool found);
 
   const Context& context() const { return problem_.a.context(); }
-  std::int64_t reductions() const { return context().reductions() - first_reduction_; }
-  double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
 
   Problem<Vector> problem_;
   Vector deflation_;
@@ -232,18 +221,14 @@ class LanczosSearch {
   Accuracy<Real> accuracy_;
   FilterChoice<Vector> filter_;
   RenewedSearch<Real> renewal_;
-  SearchCheckpoint<Vector> checkpoint_;
-  Stopping stopping_;
+  Journal<Vector> journal_;
   KrylovSpace<Vector> space_;
   Vector vectors_;
-  std::vector<Pair> pairs_;  // locked, in the order of their columns
-  std::vector<Step> history_;
+  std::vector<Pair> pairs_;         // locked, in the order of their columns
   std::int64_t found_at_once_ = 0;  // at the latest restart that found any
   int refinements_ = 0;
   std::int64_t restarts_ = 0;
   std::int64_t most_applications_ = 0;  // of a search about the last level
-  std::int64_t first_reduction_;
-  Clock::time_point begin_;
 };
 
 }  // namespace blockvec::solvers

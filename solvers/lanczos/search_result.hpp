@@ -17,8 +17,7 @@ void LanczosSearch<Vector>::observe() {
       filter_.see_value(space_.values()[i], space_.residuals()[i]);
     }
   }
-  history_.push_back(step());
-  stopping_.see(history_.back(), checkpoint_.is_due());
+  journal_.see(step());
 }
 
 template <class Vector>
@@ -26,8 +25,6 @@ Step LanczosSearch<Vector>::step() const {
   Step step;
   step.restart = restarts_;
   step.converged = std::min(std::ssize(pairs_), options_.wanted);
-  step.seconds = seconds();
-  step.reductions = reductions();
   step.applications = applications_;
   step.filter_degree = filter_.transform().degree();
 
@@ -54,7 +51,7 @@ Step LanczosSearch<Vector>::step() const {
 template <class Vector>
 Result<Vector> LanczosSearch<Vector>::finish(bool found) {
   const std::int64_t missing = std::max<std::int64_t>(0, options_.wanted - std::ssize(pairs_));
-  if (stopping_.is_asked()) space_.settle(missing);
+  if (journal_.is_stopped()) space_.settle(missing);
   const std::int64_t columns = space_.locked() + (found ? 0 : std::min(missing, space_.active()));
   const std::int64_t width = std::min(columns, options_.wanted);
   const Vector basis = space_.leading_vectors(columns);
@@ -84,9 +81,9 @@ Result<Vector> LanczosSearch<Vector>::finish(bool found) {
   } else if (!space_.trouble().empty()) {
     result.status = Status::breakdown;
     result.why = "a block could not be made orthonormal: " + space_.trouble();
-  } else if (!found && stopping_.is_asked()) {
+  } else if (!found && journal_.is_stopped()) {
     result.status = Status::stopped;
-    result.why = stopping_.why();
+    result.why = journal_.why_stopped();
   } else {
     result.why = found ? "residuals recomputed from A stay above the tolerance"
                        : "not converged within " + std::to_string(restarts_) + " restarts";
@@ -97,10 +94,8 @@ Result<Vector> LanczosSearch<Vector>::finish(bool found) {
   result.restarts = restarts_;
   result.starts = renewal_.starts;
   result.applications = applications_;
-  result.reductions = reductions();
   result.filter_degree = filter_.transform().degree();
-  result.seconds = seconds();
-  result.history = history_;
+  journal_.conclude(result);
   return result;
 }
 

@@ -35,7 +35,9 @@ class LobpcgSearch {
         pencil_("lobpcg", problem, sign_, options.orth),
         columns_(options.wanted + options.guard),
         trial_(static_cast<bool>(problem.precondition)),
-        course_(context(), observer, options.max_iterations, patience),
+        course_({problem, options.checkpoint,
+                 steering("lobpcg", options, {{"guard columns", fmt::format("{}", options.guard)}}), observer},
+                options.max_iterations, patience),
         basis_(context(), problem.a.rows(), 3 * columns_, "X P W"),
         image_(context(), problem.a.rows(), 3 * columns_, "A X P W"),
         small_(context(), 3 * columns_),
@@ -47,17 +49,28 @@ class LobpcgSearch {
   LobpcgSearch& operator=(const LobpcgSearch&) = delete;
 
   Result<Vector> solve() {
-    course_.begin();
-    start();
-    for (int refinements = 0;; ++refinements) {
+    is_resumed_ = course_.begin_or_resume(*this);
+    if (!is_resumed_) start();
+    for (;; ++refinements_) {
       iterate();
       Result<Vector> result = finish();
-      if (!all_locked() || result.converged() || refinements == most_refinements) return result;
+      if (!all_locked() || result.converged() || refinements_ == most_refinements) return result;
       locked_ = 0;  // residuals, recomputed, are larger than the images had told
       values_.clear();
       course_.forget_errors();
       refresh();
     }
+  }
+
+  /// All that the search goes on from after a look, for an archive (state_archive.hpp).
+  template <class Archive>
+  void state(Archive& archive) {
+    archive(course_, pencil_, trial_, preconditionings_, small_, locked_, residual_place_, refinements_, values_,
+            residuals_, errors_, error_);
+    const std::int64_t beside = columns_ + small_.p();
+    archive.tall(basis_.columns(0, beside + residual_place_ + small_.x()));  // R lies behind P
+    archive.tall(image_.columns(0, beside));
+    if (problem_.b) archive.tall(b_image_.columns(0, beside));
   }
 
  private:
@@ -104,11 +117,15 @@ class LobpcgSearch {
 
   void iterate() {
     while (pencil_.trouble.empty()) {
-      measure_residuals();
-      lock();
-      trial_.see(error_, error_ - std::log10(options_.tolerance));
-      observe();
-      if (all_locked() || course_.is_over()) return;
+      if (!std::exchange(is_resumed_, false)) {
+        measure_residuals();
+        lock();
+        trial_.see(error_, error_ - std::log10(options_.tolerance));
+        observe();
+      }
+      if (all_locked()) return;
+      course_.save_if_asked(*this);
+      if (course_.is_over()) return;
       step();
       course_.count_iteration();
     }
@@ -241,10 +258,12 @@ class LobpcgSearch {
   std::int64_t preconditionings_ = 0;
   std::int64_t columns_;  // of X and of what is locked
   PreconditionerTrial trial_;
-  Course course_;
+  Course<Vector> course_;
   Vector basis_, image_, b_image_;
   SubspaceProblem<Scalar> small_;
 
+  bool is_resumed_ = false;  // after a look
+  int refinements_ = 0;
   std::int64_t locked_ = 0;
   std::int64_t residual_place_ = 0;   // columns of R before those of X: of pairs that have just been locked
   std::vector<Real> values_;          // of the locked ones

@@ -11,11 +11,13 @@ import time
 PROGRAM = sys.argv[1]
 LAUNCHER = sys.argv[2:]
 SAME = ["eigenvalues", "residual_norms", "residual_estimates", "restarts", "random_starts", "applications", "reductions", "filter_degree"]
-PROBLEM = ["--problem", "laplacian", "--grid", 30, 31, "--nev", 6, "--block", 2, "--filter", 0, "--threads", 1, "--quiet"]
+PROBLEM = ["--problem", "laplacian", "--grid", 30, 31, "--nev", 6, "--threads", 1, "--quiet"]
+LANCZOS = ["--block", 2, "--filter", 0]
 
 
 def command(folder, *arguments):
-    return [str(part) for part in (*LAUNCHER, PROGRAM, *PROBLEM, "--json", folder / "run.json", *arguments)]
+    method = [] if "--method" in arguments else LANCZOS
+    return [str(part) for part in (*LAUNCHER, PROGRAM, *PROBLEM, *method, "--json", folder / "run.json", *arguments)]
 
 
 def run(folder, *arguments, status=0):
@@ -48,6 +50,16 @@ def main():
         checkpoint = folder / "run.ckp"
         run(folder)
         expected = found(folder)
+
+        for method in ("lobpcg", "jacobi-davidson", "chebyshev"):
+            arguments = ("--method", method)
+            run(folder, *arguments)
+            of_method = found(folder)
+            saving = ("--checkpoint", checkpoint, "--checkpoint-every", 0)
+            run(folder, *arguments, *saving, "--max-iterations", 2, status=1)
+            run(folder, *arguments, "--restart", checkpoint)
+            assert found(folder) == of_method, method
+            checkpoint.unlink()
 
         # It gives up early, and goes on where more restarts are allowed. Both files may be the same.
         run(folder, "--checkpoint", checkpoint, "--checkpoint-every", 0, "--max-restarts", 2, status=1)

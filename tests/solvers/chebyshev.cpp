@@ -1,9 +1,12 @@
 // Chebyshev-filtered subspace iteration: its look at the spectrum, its filter. See also spectra.cpp and conduct.cpp.
 #include <blockvec/solvers/chebyshev.hpp>
+#include <blockvec/solvers/preconditioners.hpp>
 #include <numeric>
 
 #include "solvers/chebyshev/filter.hpp"
+#include "solvers/inverse_of_b.hpp"
 #include "solvers/spectrum_look.hpp"
+#include "tests/solvers/mikota.hpp"
 #include "tests/solvers/on_grid.hpp"
 
 namespace blockvec::solvers {
@@ -14,11 +17,6 @@ ChebyshevOptions with(std::int64_t wanted, std::int64_t extra = ChebyshevOptions
 }
 
 class ChebyshevOnHost : public OnGrid {};
-
-TEST_F(ChebyshevOnHost, RefusesPairs) {
-  auto b = diagonal(std::vector<double>(static_cast<std::size_t>(grid_.size()), 2.0));
-  EXPECT_THROW((void)chebyshev_subspace<Host>({.a = a_, .b = b}, with(4)), InputError);
-}
 
 TEST_F(ChebyshevOnHost, RefusesOptionsThatDoNotFit) {
   const auto refusal = [&](const ChebyshevOptions& options) {
@@ -85,6 +83,93 @@ TEST_F(ChebyshevOnHost, FilterIsTheScaledPolynomialOfEachColumn) {
       EXPECT_NEAR(v.view()(i, j), scaled, 100 * 12 * epsilon<double>);
     }
   }
+}
+
+/// Mikota's pair, of which B is diagonal with a condition of 150.
+class ChebyshevOnPairs : public testing::Test {
+ protected:
+  using Host = BlockVector<double, RowMajor, Kokkos::HostSpace>;
+  using Multiply = FunctionOperator<Host>::Multiply;
+
+  const Mikota pair_{150};
+  const Context context_ = Context::world(1);
+  const RowDistribution rows_ = RowDistribution::uniform(pair_.n, context_.communicator());
+  SparseOperator<double, Kokkos::HostSpace> a_{context_, rows_, pair_.k()}, b_{context_, rows_, pair_.m()};
+  const Host diagonal_ = diagonal_of<Host>(context_, rows_, pair_.m());
+
+  Result<Host> lowest(const Multiply& inverse_b, Which which = Which::smallest) {
+    return chebyshev_subspace<Host>({.a = a_, .b = b_, .inverse_b = inverse_b},
+                                    {.wanted = 6, .tolerance = 1e-12, .which = which});
+  }
+  /// Off by up to a third, in another way for each entry.
+  Multiply rough_inverse() const {
+    return [exact = inverse_of_diagonal(diagonal_), begin = rows_.begin()](const Host& x, const Host& y) {
+      exact(x, y);
+      for (std::size_t i = 0; i < y.view().extent(0); ++i) {
+        for (std::size_t j = 0; j < y.view().extent(1); ++j)
+          y.view()(i, j) *= 1 + std::sin(static_cast<double>(begin) + static_cast<double>(i)) / 3;
+      }
+    };
+  }
+};
+
+TEST_F(ChebyshevOnPairs, ConvergeWhateverTheInverseOfB) {
+  const auto exact = lowest(inverse_of_diagonal(diagonal_));
+  for (const auto which : {Which::smallest, Which::largest}) {
+    for (const auto& inverse : {inverse_of_diagonal(diagonal_), rough_inverse(), Multiply()}) {
+      const auto result = lowest(inverse, which);
+      EXPECT_TRUE(result.converged()) << result.why;
+      which == Which::smallest ? pair_.expect_lowest(result) : pair_.expect_highest(result);
+      for (const double error : result.backward_errors) EXPECT_LE(error, 1e-12);
+      if (which == Which::smallest) {
+        EXPECT_LE(result.applications, 2 * exact.applications);
+      }
+    }
+  }
+  // A look at B, at its inverse, and once a column.
+  EXPECT_LE(exact.applications_b, exact.iterations * 10 + 6 + 60);
+}
+
+TEST_F(ChebyshevOnPairs, InverseOfBIsAsGoodAsItSays) {
+  const Problem<Host> problem{.a = a_, .b = b_};
+  for (const auto& inverse : {inverse_of_diagonal(diagonal_), rough_inverse(), Multiply()}) {
+    Problem<Host> with_inverse = problem;
+    with_inverse.inverse_b = inverse;
+    const Pencil<Host> pencil("test", with_inverse, 1., {});
+    const Host x(context_, rows_, 3), bx(context_, rows_, 3), y(context_, rows_, 3), by(context_, rows_, 3);
+    const InverseOfB<Host> d("test", pencil, x, 1);
+    EXPECT_LE(d.error(), 1e-2);
+    fill_random(x, 5);
+    b_.apply(1, 0, x, 0, bx);
+    d.apply(bx, y);
+    axpby(-1., x, 1., y);
+    b_.apply(1, 0, y, 0, by);
+    const SmallMatrix<double> before(context_, 1, 3), after(context_, 1, 3);
+    column_dots(x, bx, before);
+    column_dots(y, by, after);
+    // The ends of the spectrum are known from within.
+    const double limit = 2 * d.error() + 64 * epsilon<double>;
+    for (std::int64_t j = 0; j < 3; ++j) EXPECT_LE(after.data()[j], limit * limit * before.data()[j]);
+  }
+}
+
+TEST_F(ChebyshevOnPairs, RefusesInversesThatAreNone) {
+  const auto message = [&](const Problem<Host>& problem) {
+    try {
+      (void)chebyshev_subspace<Host>(problem, {.wanted = 3});
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  const Multiply negative = [](const Host& x, const Host& y) { axpby(-1., x, 0., y); };
+  EXPECT_NE(message({.a = a_, .b = b_, .inverse_b = negative}).find("B^-1 is not positive definite"),
+            std::string::npos);
+  std::vector<double> values;
+  for (int i = 0; i < 150; ++i) values.push_back(std::pow(10., i / 15.));
+  SparseOperator<double, Kokkos::HostSpace> steep(context_, rows_, Diagonal(values));
+  EXPECT_NE(message({.a = a_, .b = steep}).find("chebyshev: B is too far from its approximate inverse"),
+            std::string::npos);
 }
 
 TEST(DampedInterval, DegreesAreEvenAndAsSmallAsTheGainAllows) {

@@ -1,53 +1,22 @@
 // A run that is stopped and goes on from its checkpoint, against one that is not: bit for bit. And what is refused.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <blockvec/solvers/lanczos.hpp>
 #include <blockvec/solvers/sparse_operator.hpp>
 #include <csignal>
-#include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 
 #include "problems/anderson.hpp"
 #include "problems/graphene.hpp"
 #include "problems/laplacian.hpp"
+#include "tests/solvers/same_bits.hpp"
 
 namespace blockvec::solvers {
 namespace {
 
 using namespace examples;
-
-namespace fs = std::filesystem;
-
-/// A folder that all ranks know and the first one removes.
-class Folder {
- public:
-  Folder() : world_(Communicator::world()) {
-    std::string name = (fs::temp_directory_path() / "checkpoint-XXXXXX").native();
-    if (world_.rank() == 0) {
-      EXPECT_NE(mkdtemp(name.data()), nullptr);
-    }
-    world_.broadcast(std::as_writable_bytes(std::span(name)), 0);
-    path_ = name;
-  }
-  ~Folder() {
-    world_.barrier();
-    if (world_.rank() == 0) fs::remove_all(path_);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::string file(const std::string& name) const { return path_ / name; }
-  std::size_t files() const {
-    return static_cast<std::size_t>(std::distance(fs::directory_iterator(path_), fs::directory_iterator()));
-  }
-
- private:
-  Communicator world_;
-  fs::path path_;
-};
 
 LanczosOptions with(std::int64_t wanted, std::int64_t block, int filter = LanczosOptions::automatic_filter) {
   LanczosOptions options;
@@ -55,11 +24,6 @@ LanczosOptions with(std::int64_t wanted, std::int64_t block, int filter = Lanczo
   options.block = block;
   options.filter_degree = filter;
   return options;
-}
-
-/// Stops after this many blocks; 0: never.
-Observer stopping_after(std::int64_t blocks) {
-  return [blocks, seen = std::int64_t{0}](const Step&) mutable { return ++seen != blocks; };
 }
 
 template <class Scalar, class Layout = ColumnMajor>
@@ -71,53 +35,12 @@ Result<BlockVector<Scalar, Layout>> solve(const RowSource<Scalar>& source, const
   return block_lanczos<BlockVector<Scalar, Layout>>({a}, options, stopping_after(blocks));
 }
 
-template <class Scalar, class Layout>
-void expect_same_bits(const Result<BlockVector<Scalar, Layout>>& got,
-                      const Result<BlockVector<Scalar, Layout>>& expected) {
-  EXPECT_EQ(got.converged(), expected.converged());
-  EXPECT_EQ(got.status, expected.status);
-  EXPECT_EQ(got.why, expected.why);
-  EXPECT_EQ(got.eigenvalues, expected.eigenvalues);
-  EXPECT_EQ(got.residual_norms, expected.residual_norms);
-  EXPECT_EQ(got.residual_estimates, expected.residual_estimates);
-  EXPECT_EQ(got.orthogonality_loss, expected.orthogonality_loss);
-  EXPECT_EQ(got.norm_estimate, expected.norm_estimate);
-  EXPECT_EQ(got.restarts, expected.restarts);
-  EXPECT_EQ(got.starts, expected.starts);
-  EXPECT_EQ(got.applications, expected.applications);
-  EXPECT_EQ(got.reductions, expected.reductions);
-  EXPECT_EQ(got.filter_degree, expected.filter_degree);
-  ASSERT_EQ(got.history.size(), expected.history.size());
-  for (std::size_t i = 0; i < got.history.size(); ++i) {
-    const Step& x = got.history[i];
-    const Step& y = expected.history[i];
-    EXPECT_EQ(x.restart, y.restart) << i;
-    EXPECT_EQ(x.converged, y.converged) << i;
-    EXPECT_EQ(x.reductions, y.reductions) << i;
-    EXPECT_EQ(x.applications, y.applications) << i;
-    EXPECT_EQ(x.filter_degree, y.filter_degree) << i;
-    EXPECT_EQ(x.residuals, y.residuals) << i;
-    EXPECT_EQ(x.eigenvalues, y.eigenvalues) << i;
-    EXPECT_EQ(x.residual_norms, y.residual_norms) << i;
-    if (i > 0) {
-      EXPECT_GE(x.seconds, got.history[i - 1].seconds) << i;
-    }
-  }
-  ASSERT_EQ(got.vectors.width(), expected.vectors.width());
-  for (std::int64_t i = 0; i < got.vectors.local_rows(); ++i) {
-    for (std::int64_t j = 0; j < got.vectors.width(); ++j) {
-      const Scalar x = got.vectors.view()(i, j), y = expected.vectors.view()(i, j);
-      ASSERT_EQ(std::memcmp(&x, &y, sizeof x), 0) << "row " << i << ", column " << j;
-    }
-  }
-}
-
 /// Stopped once, after blocks near the begin, near the end and in between; and again and again.
 template <class Layout, class Scalar>
 void expect_continues(const RowSource<Scalar>& source, LanczosOptions options) {
   SCOPED_TRACE(testing::Message() << source.describe() << ", filter " << options.filter_degree << ", block "
                                   << options.block);
-  const Folder folder;
+  const SharedFolder folder;
   const auto expected = solve<Scalar, Layout>(source, options);
   const auto blocks = std::ssize(expected.history);
   options.checkpoint.file = folder.file("run.ckp");
@@ -234,7 +157,7 @@ class Refusal : public testing::Test {
 
   Communicator world_ = Communicator::world();
   bool is_first_ = world_.rank() == 0;
-  Folder folder_;
+  SharedFolder folder_;
   std::string path_ = folder_.file("run.ckp");
   Laplacian grid_{{12, 11}};
   LanczosOptions options_ = with(3, 2, 0);

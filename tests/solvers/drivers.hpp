@@ -19,7 +19,7 @@ namespace blockvec::solvers {
 struct Lobpcg {
   using Options = LobpcgOptions;
   static constexpr const char* name = "lobpcg";
-  static constexpr bool takes_pairs = true, takes_preconditioners = true;
+  static constexpr bool takes_preconditioners = true;
   /// Iterations after which nothing has converged on a grid of some hundred points.
   static constexpr std::int64_t too_few = 4;
   /// Iterations from vectors that are right.
@@ -44,7 +44,7 @@ struct Lobpcg {
 struct ChebyshevSubspace {
   using Options = ChebyshevOptions;
   static constexpr const char* name = "chebyshev";
-  static constexpr bool takes_pairs = false, takes_preconditioners = false;
+  static constexpr bool takes_preconditioners = false;
   static constexpr std::int64_t too_few = 2, from_solution = 3;
   template <class Vector>
   static Result<Vector> solve(const Problem<Vector>& problem, const Options& options, const Observer& observer = {}) {
@@ -64,7 +64,7 @@ struct ChebyshevSubspace {
 struct JacobiDavidson {
   using Options = JacobiDavidsonOptions;
   static constexpr const char* name = "jacobi_davidson";
-  static constexpr bool takes_pairs = true, takes_preconditioners = true;
+  static constexpr bool takes_preconditioners = true;
   static constexpr std::int64_t too_few = 4;
   /// The look for copies takes its time however good the start is.
   static constexpr std::int64_t from_solution = std::numeric_limits<std::int64_t>::max();

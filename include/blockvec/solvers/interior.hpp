@@ -1,6 +1,7 @@
 #pragma once
 
 #include <blockvec/orth/orthogonalizer.hpp>
+#include <blockvec/solvers/checkpoint.hpp>
 #include <blockvec/solvers/input_error.hpp>
 #include <blockvec/solvers/problem.hpp>
 #include <blockvec/solvers/result.hpp>
@@ -26,6 +27,7 @@ struct InteriorOptions {
   std::int64_t max_restarts = 300;
   std::uint64_t seed = 1;  ///< of the starting blocks
   orth::Options orth = {};
+  CheckpointOptions checkpoint = {};
 
   static constexpr std::int64_t automatic_wanted = -1;  ///< near a target: 8
 };

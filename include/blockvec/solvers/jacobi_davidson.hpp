@@ -1,6 +1,7 @@
 #pragma once
 
 #include <blockvec/orth/orthogonalizer.hpp>
+#include <blockvec/solvers/checkpoint.hpp>
 #include <blockvec/solvers/input_error.hpp>
 #include <blockvec/solvers/problem.hpp>
 #include <blockvec/solvers/result.hpp>
@@ -23,6 +24,7 @@ struct JacobiDavidsonOptions {
   std::int64_t inner_steps = 20;  ///< most steps of a correction's iterative solution
   std::uint64_t seed = 1;         ///< of the starting block
   orth::Options orth = {};
+  CheckpointOptions checkpoint = {};
 };
 
 /// The options with defaults filled in, for a matrix with so many rows of which `deflated` dimensions are left out.

@@ -1,22 +1,14 @@
 #pragma once
 
 #include <blockvec/orth/orthogonalizer.hpp>
+#include <blockvec/solvers/checkpoint.hpp>
 #include <blockvec/solvers/input_error.hpp>
 #include <blockvec/solvers/problem.hpp>
 #include <blockvec/solvers/result.hpp>
 #include <blockvec/solvers/which.hpp>
 #include <cstdint>
-#include <string>
 
 namespace blockvec::solvers {
-
-/// How long runs are saved and continued (docs/checkpoints.md).
-struct CheckpointOptions {
-  std::string file;      ///< empty: nothing is saved
-  double seconds = 600;  ///< from one checkpoint to the next; 0: after every block
-  std::string restart;   ///< the checkpoint that the run goes on from; empty: it begins anew
-  std::string matrix;    ///< one line for people, where a checkpoint is refused
-};
 
 struct LanczosOptions {
   std::int64_t wanted = 8;  ///< eigenpairs asked for

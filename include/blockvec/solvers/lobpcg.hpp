@@ -1,6 +1,7 @@
 #pragma once
 
 #include <blockvec/orth/orthogonalizer.hpp>
+#include <blockvec/solvers/checkpoint.hpp>
 #include <blockvec/solvers/input_error.hpp>
 #include <blockvec/solvers/problem.hpp>
 #include <blockvec/solvers/result.hpp>
@@ -21,6 +22,7 @@ struct LobpcgOptions {
   std::int64_t max_iterations = 1000;
   std::uint64_t seed = 1;  ///< of the starting block
   orth::Options orth = {};
+  CheckpointOptions checkpoint = {};
 
   static constexpr std::int64_t automatic_guard = -1;
 };

@@ -5,8 +5,10 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <blockvec/blockvec.hpp>
+#include <blockvec/solvers/checkpoint.hpp>
 #include <blockvec/solvers/collective.hpp>
-#include <blockvec/solvers/lanczos.hpp>
+#include <blockvec/solvers/problem.hpp>
+#include <blockvec/solvers/which.hpp>
 #include <blockvec/version.hpp>
 #include <chrono>
 #include <cstring>
@@ -20,6 +22,25 @@
 
 namespace blockvec::solvers {
 
+/// What the options of any method say that steers the bits of a run, and what else those of this method say.
+template <class Options>
+CheckpointHeader steering(const std::string& method, const Options& options, const CheckpointHeader& own) {
+  const orth::Options& orth = options.orth;
+  CheckpointHeader header{{"method", method},
+                          {"number of eigenpairs", fmt::format("{}", options.wanted)},
+                          {"tolerance", fmt::format("{}", options.tolerance)},
+                          {"seed", fmt::format("{}", options.seed)}};
+  if constexpr (requires { options.which; }) {
+    header.emplace_back("end of the spectrum", options.which == Which::smallest ? "smallest" : "largest");
+  }
+  header.insert(header.end(), own.begin(), own.end());
+  header.emplace_back(
+      "orthogonalisation",
+      fmt::format("{}/{}, escalate {}, adaptive {}, seed {}, basis width {}, panel width {}", to_string(orth.between),
+                  to_string(orth.within), orth.escalate, orth.adaptive, orth.seed, orth.basis_width, orth.panel_width));
+  return header;
+}
+
 /// Saves a search in one file that the first rank writes and reads: header, replicated state, then the rows of each
 /// rank. The header names everything that steers the bits of a run. Only a run that agrees with all of it goes on.
 template <class Vector>
@@ -28,12 +49,13 @@ class SearchCheckpoint {
   using Scalar = typename Vector::Scalar;
   using Layout = typename Vector::Layout;
 
-  /// Where nothing is to be saved or read, does nothing. Else one application of A to a column. Collective. Throws
-  /// InputError where the file cannot be written.
-  SearchCheckpoint(const Problem<Vector>& problem, const LanczosOptions& options)
-      : options_(options.checkpoint), context_(problem.a.context()), rows_(problem.a.rows()) {
+  /// `steering`: what of the method's options the header names. Where nothing is to be saved or read, does nothing.
+  /// Else one application of A and B to a column. Collective. Throws InputError where the file cannot be written.
+  SearchCheckpoint(const Problem<Vector>& problem, const CheckpointOptions& options, const CheckpointHeader& steering)
+      : options_(options), context_(problem.a.context()), rows_(problem.a.rows()) {
     if (!is_wanted() && options_.restart.empty()) return;
-    header_ = describe_run(problem, options);
+    header_ = describe_run(problem);
+    header_.insert(header_.end(), steering.begin(), steering.end());
     collectively(context_.communicator(), [&] {
       if (is_wanted() && is_first()) CheckpointWriter(options_.file);
       return true;
@@ -162,36 +184,26 @@ class SearchCheckpoint {
     return view;
   }
 
-  static CheckpointHeader describe_run(const Problem<Vector>& problem, const LanczosOptions& options) {
-    const RowDistribution& rows = problem.a.rows();
+  CheckpointHeader describe_run(const Problem<Vector>& problem) const {
     std::string rows_of_ranks;
-    for (int rank = 0; rank < rows.ranks(); ++rank)
-      rows_of_ranks += fmt::format("{}{}", rank > 0 ? " " : "", rows.begin(rank + 1) - rows.begin(rank));
-    std::string matrix = options.checkpoint.matrix;
+    for (int rank = 0; rank < rows_.ranks(); ++rank)
+      rows_of_ranks += fmt::format("{}{}", rank > 0 ? " " : "", rows_.begin(rank + 1) - rows_.begin(rank));
+    std::string matrix = options_.matrix;
     std::replace(matrix.begin(), matrix.end(), '\n', ' ');
-    const orth::Options& orth = options.orth;
-    CheckpointHeader header{
-        {matrix_name, matrix},
-        {"version of BlockVec",
-         fmt::format("{}.{}.{}", BLOCKVEC_VERSION_MAJOR, BLOCKVEC_VERSION_MINOR, BLOCKVEC_VERSION_PATCH)},
-        {"number of ranks", fmt::format("{}", rows.ranks())},
-        {"number of rows", fmt::format("{}", rows.global_rows())},
-        {"rows of each rank", rows_of_ranks},
-        {"product of the matrix with a vector", product(problem.a)},
-        {"scalar type", std::string(scalar_name<Scalar>())},
-        {"layout", std::string(layout_name<Layout>)},
-        {"memory", Vector::Space::name()},
-        {"summation", problem.a.context().is_reproducible() ? "reproducible" : "fast"},
-        {"end of the spectrum", options.which == Which::smallest ? "smallest" : "largest"},
-        {"number of eigenpairs", fmt::format("{}", options.wanted)},
-        {"block", fmt::format("{}", options.block)},
-        {"basis", fmt::format("{}", options.basis)},
-        {"tolerance", fmt::format("{}", options.tolerance)},
-        {"seed", fmt::format("{}", options.seed)},
-        {"filter", fmt::format("{}", options.filter_degree)},
-        {"orthogonalisation", fmt::format("{}/{}, escalate {}, adaptive {}, seed {}, basis width {}, panel width {}",
-                                          to_string(orth.between), to_string(orth.within), orth.escalate, orth.adaptive,
-                                          orth.seed, orth.basis_width, orth.panel_width)}};
+    CheckpointHeader header{{matrix_name, matrix},
+                            {"version of BlockVec", fmt::format("{}.{}.{}", BLOCKVEC_VERSION_MAJOR,
+                                                                BLOCKVEC_VERSION_MINOR, BLOCKVEC_VERSION_PATCH)},
+                            {"number of ranks", fmt::format("{}", rows_.ranks())},
+                            {"number of rows", fmt::format("{}", rows_.global_rows())},
+                            {"rows of each rank", rows_of_ranks},
+                            {"product of the matrix with a vector", product(problem.a)},
+                            {"scalar type", std::string(scalar_name<Scalar>())},
+                            {"layout", std::string(layout_name<Layout>)},
+                            {"memory", Vector::Space::name()},
+                            {"summation", context_.is_reproducible() ? "reproducible" : "fast"},
+                            {"preconditioner", problem.precondition ? "given" : "none"}};
+    if (problem.b) header.emplace_back("product of B with a vector", product(*problem.b));
+    if (problem.inverse_b) header.emplace_back("inverse of B", "given");
     if (problem.deflation.width() > 0) header.emplace_back("deflated vectors", checksum_of(problem.deflation));
     return header;
   }

@@ -1,0 +1,152 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "solvers/chebyshev/filter.hpp"
+#include "solvers/chebyshev/pencil_filter.hpp"
+#include "solvers/chebyshev/search.hpp"
+
+/// A filtered search's tall work: the look at the spectrum, the filter, and the Ritz pairs of what comes out of it.
+namespace blockvec::solvers {
+
+/// Norms, a test of B, and D ~ B^-1.
+template <class Vector>
+void ChebyshevSearch<Vector>::make_inverse() {
+  pencil_.look(x_, options_.seed);
+  inverse_.emplace("chebyshev", pencil_, x_, options_.seed);
+}
+
+/// Where the spectrum lies, and the norm of an A without B. With a B the look is at A D, which is Hermitian in D's
+/// inner product and has the eigenvalues of D A.
+template <class Vector>
+auto ChebyshevSearch<Vector>::look_at_pencil() -> SpectrumLook<Real> {
+  if (!pencil_.has_b()) {
+    const auto look = look_at_spectrum(a_, sign_, x_, options_.seed);
+    pencil_.count_applications(look.applications);
+    pencil_.norm_a = look.norm();
+    return look;
+  }
+  const FunctionOperator<Vector> a_d(context(), a_.rows(), [&](const Vector& x, const Vector& y) {
+    WorkspaceScope<Space> scope(context());
+    const Vector between = scratch_like(scope, x, x.width());
+    inverse_->apply(x, between);
+    pencil_.apply_a(between, y);
+  });
+  auto look = look_at_spectrum(AnyOperator<Vector>(a_d), Real(1), x_, options_.seed,
+                               [&](const Vector& x, const Vector& y) { inverse_->apply(x, y); });
+  // D A's eigenvalues are those of the pencil to this share of the spectrum's width, wherever its shift lies.
+  if (!inverse_->is_exact()) look.top += 2 * inverse_->error() * (look.top - look.bottom);
+  return look;
+}
+
+/// These columns of X go through the filter, in order of their degrees. It begins with the residuals, which tell
+/// A X = R + X diag(theta), so that this costs no product.
+template <class Vector>
+void ChebyshevSearch<Vector>::filter(std::int64_t begin, std::int64_t end, bool has_pairs, Real last_wanted) {
+  const std::int64_t width = end - begin;
+  const Vector x = x_.columns(begin, end), even = even_.columns(0, width), odd = odd_.columns(0, width);
+  const auto degree = [&](std::int64_t i) { return degrees_[index(begin - locked_ + i)]; };
+  std::vector<std::int64_t> order(index(width));
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](auto i, auto j) { return degree(i) > degree(j); });
+  std::vector<int> degrees;
+  for (const std::int64_t i : order) degrees.push_back(degree(i));
+  gather_columns(x, order, even);
+  if (has_pairs) gather_columns(residual_.columns(begin, end), order, odd);
+  if (pencil_.has_b()) {
+    filter_pencil(degrees, order, begin, has_pairs, last_wanted);
+  } else {
+    const auto& interval = choice_.interval();
+    if (has_pairs) {
+      WorkspaceScope<Space> scope(context());
+      const auto factors = SmallMatrix<Scalar, Space>::scratch(scope, 1, width);
+      HostMatrix<Scalar> host("BlockVec::solvers::factors", 1, index(width));
+      const Real t = interval.place(interval.lowest);
+      for (std::size_t i = 0; i < order.size(); ++i) {
+        host(0, i) = Scalar(interval.place(values_[index(begin + order[i])]) / t);
+      }
+      factors.from_host(host);
+      axpby_columns(factors, even, Scalar(-1 / (t * interval.half_width())), odd);
+    }
+    pencil_.count_applications(chebyshev_filter(a_, sign_, interval, degrees, even, odd, has_pairs));
+  }
+  copy(even, x);
+}
+
+/// The same for B^-1 A: `even` holds X's columns in order, `odd` their residuals.
+template <class Vector>
+void ChebyshevSearch<Vector>::filter_pencil(const std::vector<int>& degrees, const std::vector<std::int64_t>& order,
+                                            std::int64_t begin, bool has_pairs, Real last_wanted) {
+  const auto width = std::ssize(degrees);
+  const Vector even = even_.columns(0, width), odd = odd_.columns(0, width);
+  if (!has_pairs) {
+    const FunctionOperator<Vector> d_a(context(), a_.rows(), [&](const Vector& x, const Vector& y) {
+      WorkspaceScope<Space> scope(context());
+      const Vector between = scratch_like(scope, x, x.width());
+      pencil_.apply_a(x, between);
+      inverse_->apply_in_place_of(between, y);
+    });
+    chebyshev_filter(AnyOperator<Vector>(d_a), Real(1), choice_.interval(), degrees, even, odd, false);
+    return;
+  }
+  std::vector<Real> values;
+  for (const std::int64_t i : order) values.push_back(values_[index(begin + i)]);
+  pencil_filter(pencil_, *inverse_, last_wanted, choice_.interval(), degrees, values, even, odd);
+}
+
+/// Ritz vectors take the place of X's active columns, with A X - B X diag(theta) beside them.
+template <class Vector>
+void ChebyshevSearch<Vector>::rotate() {
+  const std::int64_t k = active();
+  const Vector x = active_of(x_), ax = active_of(residual_);
+  pencil_.apply_a(x, ax);
+  const SmallMatrix<Scalar> g(context(), k, k);
+  const SmallMatrix<Real> theta(context(), 1, k);
+  inner_product(x, ax, g);
+  orth::dense::eigendecomposition(g, theta, g);
+  multiply_in_place(x, g);
+  multiply_in_place(ax, g);
+  if (pencil_.has_b()) multiply_in_place(b_image(locked_, columns_), g);
+  measure_residuals(theta);
+}
+
+template <class Vector>
+void ChebyshevSearch<Vector>::measure_residuals(const SmallMatrix<Real>& theta) {
+  const std::int64_t k = active();
+  const Vector x = active_of(x_), ax = active_of(residual_), bx = pencil_.has_b() ? b_image(locked_, columns_) : x;
+  WorkspaceScope<Space> scope(context());
+  if (pencil_.has_b()) {
+    const auto squares = SmallMatrix<Scalar, Space>::scratch(scope, 3, k);
+    const auto row = [&](std::int64_t i) { return squares.block(i, i + 1, 0, k); };
+    InnerProducts<Scalar, Layout, Space>(context())
+        .add_dots(x, x, row(0))
+        .add_dots(ax, ax, row(1))
+        .add_dots(bx, bx, row(2))
+        .reduce();
+    const auto host = squares.to_host();
+    for (std::int64_t j = 0; j < k; ++j) {
+      const auto length = [&](std::size_t i) { return std::sqrt(real_part(host(i, index(j)))); };
+      lengths_[index(locked_ + j)] = length(0);
+      pencil_.norm_a = std::max(pencil_.norm_a, length(1) / length(0));
+      pencil_.norm_b = std::max(pencil_.norm_b, length(2) / length(0));
+    }
+  }
+  const auto values = SmallMatrix<Real, Space>::scratch(scope, 1, k);
+  const auto norms = SmallMatrix<Real, Space>::scratch(scope, 1, k);
+  values.from_host(theta.to_host());
+  residual(bx, values, ax, norms);
+  const auto host = norms.to_host();
+  for (std::int64_t j = 0; j < k; ++j) {
+    const auto at = index(locked_ + j);
+    values_[at] = theta.data()[j];
+    residuals_[at] = host(0, index(j));
+    if (std::isfinite(residuals_[at])) continue;
+    throw NotFiniteError("chebyshev: the residual of column " + std::to_string(locked_ + j) + " of X is not finite");
+  }
+}
+
+}  // namespace blockvec::solvers
