@@ -62,7 +62,7 @@ int solve_and_report(const solvers::Problem<Vector>& problem, RunSummary run, co
   run.is_finished = true;
   run.converged = result.converged();
   run.last_level_cut = result.last_level_cut;
-  if (result.status != solvers::Status::exhausted || !options.is_lanczos()) run.stopped = std::move(result.why);
+  run.stopped = std::move(result.why);
   if (run.stopped.starts_with(solvers::stopped_by_observer))
     run.stopped.replace(0, std::string_view(solvers::stopped_by_observer).size(), reporter.reason_to_stop());
   run.orthogonalisation = context.history().summary();

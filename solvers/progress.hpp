@@ -16,19 +16,24 @@ inline double log_error(std::span<const double> errors, double tolerance) {
   return errors.empty() ? 0 : sum / static_cast<double>(errors.size());
 }
 
-/// Whether a search gets anywhere: not where `patience` iterations bring the error down by less than a tenth.
+/// Whether a search gets anywhere: not where `patience` iterations bring the error down by less than a tenth, or than
+/// another share of it.
 class Stagnation {
  public:
-  explicit Stagnation(std::int64_t patience) : patience_(patience) {}
+  explicit Stagnation(std::int64_t patience, double share = 0.1)
+      : patience_(patience), least_drop_(-std::log10(1 - share)) {}
 
   std::int64_t patience() const { return patience_; }
   void see(double log_error) {
     ++since_best_;
-    if (log_error >= best_ - least_drop) return;
+    if (log_error >= best_ - least_drop_) return;
     best_ = log_error;
     since_best_ = 0;
   }
-  void forget() { *this = Stagnation(patience_); }
+  void forget() {
+    best_ = 1e300;
+    since_best_ = 0;
+  }
   bool is_complete() const { return since_best_ >= patience_; }
 
   /// What a checkpoint keeps (state_archive.hpp).
@@ -38,8 +43,8 @@ class Stagnation {
   }
 
  private:
-  static constexpr double least_drop = 0.0458;  // log10(1 / 0.9)
   std::int64_t patience_;
+  double least_drop_;
   double best_ = 1e300;
   std::int64_t since_best_ = 0;
 };

@@ -10,6 +10,7 @@
 #include "solvers/lanczos/krylov_space.hpp"
 #include "solvers/lanczos/renewed_search.hpp"
 #include "solvers/lanczos/thick_restart.hpp"
+#include "solvers/progress.hpp"
 
 namespace blockvec::solvers {
 
@@ -52,7 +53,7 @@ class LanczosSearch {
     archive(space_, pairs_, accuracy_.norm, filter_.top(), accuracy_.distrust);
     filter_.state(archive);
     archive(renewal_.is_check, renewal_.suspect, renewal_.found, found_at_once_, refinements_, renewal_.starts,
-            restarts_, applications_, renewal_.is_fresh, most_applications_);
+            restarts_, applications_, renewal_.is_fresh, most_applications_, stagnation_, error_);
   }
 
   Result<Vector> solve() {
@@ -80,6 +81,7 @@ class LanczosSearch {
  private:
   using Pair = RitzPair<Real>;
   static constexpr int most_refinements = 3;
+  static constexpr std::int64_t patience = 30;  ///< restarts that may bring the error down by less than a half
 
   static CheckpointHeader own_steering(const LanczosOptions& options) {
     return {{"block", fmt::format("{}", options.block)},
@@ -88,6 +90,7 @@ class LanczosSearch {
   }
   void start_search(const Vector& near = {}) {
     drop_surplus();
+    stagnation_.forget();
     renewal_.begin(pairs_, space_.is_complete());
     renewal_.starts += space_.start_random(options_.seed, renewal_.starts, near);
   }
@@ -134,14 +137,22 @@ class LanczosSearch {
       if (!renewal_.is_check && to_find() == 0) return true;
       // What a check finds takes room; the next one begins without the pairs that are wanted no more.
       if (renewal_.is_check && renewal_.found > 0 && (to_find() == 0 || !space_.has_room())) return true;
-      if (restarts_ >= options_.max_restarts) return false;
+      see_progress();
+      if (restarts_ >= options_.max_restarts || stagnation_.is_complete()) return false;
       if (space_.next() == 0) {
         start_search();  // an invariant subspace that does not hold all that is wanted
       } else if (filter_.improve(space_, pairs_, to_find(), restarts_, accuracy_)) {
         const std::int64_t count = std::max<std::int64_t>(1, to_find()) + options_.block;
+        stagnation_.forget();
         space_.start_from_active(std::min<std::int64_t>(space_.active(), count), options_.seed);
       }
     }
+  }
+
+  /// After a restart, as long as wanted pairs are missing.
+  void see_progress() {
+    const bool is_for_wanted = !renewal_.is_check && !renewal_.is_about_last(pairs_) && to_find() > 0;
+    is_for_wanted ? stagnation_.see(error_) : stagnation_.forget();
   }
 
   void multiply() {
@@ -228,6 +239,8 @@ class LanczosSearch {
   std::int64_t found_at_once_ = 0;  // at the latest restart that found any
   int refinements_ = 0;
   std::int64_t restarts_ = 0;
+  Stagnation stagnation_{patience, 0.5};
+  double error_ = 0;                    // log_error() of the wanted residuals, as of the latest block
   std::int64_t most_applications_ = 0;  // of a search about the last level
 };
 

@@ -17,7 +17,11 @@ void LanczosSearch<Vector>::observe() {
       filter_.see_value(space_.values()[i], space_.residuals()[i]);
     }
   }
-  journal_.see(step());
+  Step now = step();
+  std::vector<double> errors = now.residuals;
+  errors.resize(static_cast<std::size_t>(options_.wanted), static_cast<double>(accuracy_.norm));  // not known yet
+  error_ = log_error(errors, static_cast<double>(accuracy_.tolerance()));
+  journal_.see(std::move(now));
 }
 
 template <class Vector>
@@ -86,7 +90,9 @@ Result<Vector> LanczosSearch<Vector>::finish(bool found) {
     result.why = journal_.why_stopped();
   } else {
     result.why = found ? "residuals recomputed from A stay above the tolerance"
-                       : "not converged within " + std::to_string(restarts_) + " restarts";
+                 : stagnation_.is_complete()
+                     ? "the residuals did not fall by a half in " + std::to_string(patience) + " restarts"
+                     : "not converged within " + std::to_string(restarts_) + " restarts";
   }
   result.last_level_cut = found && renewal_.level(pairs_) != RenewedSearch<Real>::Level::whole;
   result.orthogonality_loss = static_cast<double>(orth::orthogonality_loss(result.vectors));
