@@ -91,6 +91,9 @@ int solve_pair(Operator& a, RunSummary run, const Source& source, const ProgramO
     if (options.preconditioner == "jacobi") {
       problem.precondition =
           solvers::jacobi_preconditioner(diagonal(source), mass ? diagonal(*mass) : Vector(), options.lanczos.which);
+    } else if (options.preconditioner == "block-jacobi") {
+      problem.precondition = solvers::block_jacobi_preconditioner<Vector>(
+          a.context(), a.rows(), source, mass.get(), options.preconditioner_block, options.lanczos.which);
     }
   }
   return solve_and_report(problem, std::move(run), options, reporter);

@@ -8,9 +8,11 @@
 #include <array>
 #include <blockvec/kernels/error.hpp>
 #include <blockvec/layout.hpp>
+#include <charconv>
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
+#include <system_error>
 
 #include "write_all.hpp"
 
@@ -127,6 +129,25 @@ constexpr struct {
                       {"--guard", {"lobpcg"}},
                       {"--max-iterations", {"lobpcg", "jacobi-davidson", "chebyshev"}}};
 
+/// Takes block-jacobi:SIZE apart. Throws where it is no preconditioner.
+void read_preconditioner(ProgramOptions& options) {
+  constexpr std::array<std::string_view, 4> names{"none", "jacobi", "block-jacobi", "chebyshev"};
+  const std::string given = options.preconditioner;
+  const auto colon = std::min(given.find(':'), given.size());
+  options.preconditioner = given.substr(0, colon);
+  bool is_known = std::find(names.begin(), names.end(), options.preconditioner) != names.end();
+  if (is_known && colon < given.size()) {
+    const char* const end = given.data() + given.size();
+    std::int64_t& size = options.preconditioner_block;
+    const auto [stop, error] = std::from_chars(given.data() + colon + 1, end, size);
+    is_known =
+        options.preconditioner == "block-jacobi" && error == std::errc() && stop == end && size >= 1 && size <= 1024;
+  }
+  if (is_known) return;
+  throw CLI::ValidationError(fmt::format(
+      "--preconditioner takes none, jacobi, block-jacobi[:SIZE] with 1 to 1024 rows, or chebyshev, not {}", given));
+}
+
 /// Makes lanczos, lobpcg or interior of auto: by the options that lanczos does not have. Throws where options of
 /// another method are given.
 void choose_method(const CLI::App& app, ProgramOptions& options) {
@@ -151,10 +172,13 @@ void choose_method(const CLI::App& app, ProgramOptions& options) {
   if (options.interval.size() == 2 && !(options.interval[0] < options.interval[1]))
     throw CLI::ValidationError("--interval takes its lower end and then its upper one");
   options.has_wanted = app.count("--nev") > 0;
+  read_preconditioner(options);
   if (options.preconditioner == "chebyshev" && !options.mass_file.empty())
     throw CLI::ValidationError("--preconditioner chebyshev is for one matrix, not for --mass: use jacobi");
-  if (options.preconditioner == "jacobi" && options.matrix_free)
-    throw CLI::ValidationError("--preconditioner jacobi needs a stored matrix: use chebyshev, or no --matrix-free");
+  if (options.preconditioner.ends_with("jacobi") && options.matrix_free) {
+    throw CLI::ValidationError(fmt::format(
+        "--preconditioner {} needs a stored matrix: use chebyshev, or no --matrix-free", options.preconditioner));
+  }
   if (!options.mass_file.empty() && options.matrix_free)
     throw CLI::ValidationError("--mass needs a stored matrix: leave --matrix-free out");
 }
@@ -171,8 +195,8 @@ void add_solver_options(CLI::App& app, ProgramOptions& options) {
       ->check(CLI::IsMember({"auto", "lanczos", "lobpcg", "jacobi-davidson", "chebyshev", "interior"}))
       ->group(group);
   app.add_option("--preconditioner", options.preconditioner,
-                 "lobpcg, jacobi-davidson: none; jacobi: the diagonals of A and B; chebyshev: a polynomial in A")
-      ->check(CLI::IsMember({"none", "jacobi", "chebyshev"}))
+                 "lobpcg, jacobi-davidson: none; jacobi: the diagonals of A and B; block-jacobi[:SIZE]: their diagonal "
+                 "blocks of SIZE rows (16); chebyshev: a polynomial in A")
       ->group(group);
   app.add_option("--nev", lanczos.wanted, "eigenpairs wanted; with --interval the most that there is room for")
       ->group(group);

@@ -28,8 +28,9 @@ struct ProgramOptions {
 
   /// lanczos, lobpcg, jacobi-davidson, chebyshev or interior once the command line has been read.
   std::string method = "auto";
-  std::string method_reason;  ///< why, where auto chose it
-  std::string preconditioner = "none";
+  std::string method_reason;            ///< why, where auto chose it
+  std::string preconditioner = "none";  ///< none, jacobi, block-jacobi or chebyshev
+  std::int64_t preconditioner_block = 16;
   solvers::LanczosOptions lanczos;  ///< what the methods share, too
   bool has_block = false;           ///< whether lanczos.block was given
   bool has_wanted = false;          ///< whether lanczos.wanted was given
