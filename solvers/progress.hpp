@@ -24,8 +24,9 @@ class Stagnation {
       : patience_(patience), least_drop_(-std::log10(1 - share)) {}
 
   std::int64_t patience() const { return patience_; }
-  void see(double log_error) {
-    ++since_best_;
+  /// The error after an iteration that counts as so many.
+  void see(double log_error, std::int64_t iterations = 1) {
+    since_best_ += iterations;
     if (log_error >= best_ - least_drop_) return;
     best_ = log_error;
     since_best_ = 0;

@@ -37,7 +37,8 @@ class LanczosSearch {
         renewal_(options_.wanted, accuracy_),
         journal_(problem, options_.checkpoint, steering("block_lanczos", options_, own_steering(options_)), observer),
         space_(context(), problem.a.rows(), deflation, options_.basis, options_.block, options_.orth),
-        vectors_(context(), problem.a.rows(), options_.wanted, "eigenvectors") {
+        vectors_(context(), problem.a.rows(), options_.wanted, "eigenvectors"),
+        stagnation_(patience, 0.5) {
     // Scratch memory for all that follows: an image of the wanted vectors, and what products need beside it.
     WorkspaceScope<typename Vector::Space> scope(context());
     fill(scratch_like(scope, vectors_, options_.wanted + options_.block), Scalar(0));
@@ -81,7 +82,10 @@ class LanczosSearch {
  private:
   using Pair = RitzPair<Real>;
   static constexpr int most_refinements = 3;
-  static constexpr std::int64_t patience = 30;  ///< restarts that may bring the error down by less than a half
+
+  /// Restarts that may bring the error down by less than a half. With a filter of high degree each counts as several.
+  static constexpr std::int64_t patience = 30;
+  static constexpr int degree_of_one = 64;
 
   static CheckpointHeader own_steering(const LanczosOptions& options) {
     return {{"block", fmt::format("{}", options.block)},
@@ -152,7 +156,8 @@ class LanczosSearch {
   /// After a restart, as long as wanted pairs are missing.
   void see_progress() {
     const bool is_for_wanted = !renewal_.is_check && !renewal_.is_about_last(pairs_) && to_find() > 0;
-    is_for_wanted ? stagnation_.see(error_) : stagnation_.forget();
+    const int counts = 1 + filter_.transform().degree() / degree_of_one;
+    is_for_wanted ? stagnation_.see(error_, counts) : stagnation_.forget();
   }
 
   void multiply() {
@@ -239,7 +244,7 @@ class LanczosSearch {
   std::int64_t found_at_once_ = 0;  // at the latest restart that found any
   int refinements_ = 0;
   std::int64_t restarts_ = 0;
-  Stagnation stagnation_{patience, 0.5};
+  Stagnation stagnation_;
   double error_ = 0;                    // log_error() of the wanted residuals, as of the latest block
   std::int64_t most_applications_ = 0;  // of a search about the last level
 };

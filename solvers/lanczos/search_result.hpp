@@ -89,10 +89,9 @@ Result<Vector> LanczosSearch<Vector>::finish(bool found) {
     result.status = Status::stopped;
     result.why = journal_.why_stopped();
   } else {
-    result.why = found ? "residuals recomputed from A stay above the tolerance"
-                 : stagnation_.is_complete()
-                     ? "the residuals did not fall by a half in " + std::to_string(patience) + " restarts"
-                     : "not converged within " + std::to_string(restarts_) + " restarts";
+    result.why = found                       ? "residuals recomputed from A stay above the tolerance"
+                 : stagnation_.is_complete() ? "the residuals did not fall by a half in the latest restarts"
+                                             : "not converged within " + std::to_string(restarts_) + " restarts";
   }
   result.last_level_cut = found && renewal_.level(pairs_) != RenewedSearch<Real>::Level::whole;
   result.orthogonality_loss = static_cast<double>(orth::orthogonality_loss(result.vectors));
