@@ -24,10 +24,11 @@ class Stagnation {
       : patience_(patience), least_drop_(-std::log10(1 - share)) {}
 
   std::int64_t patience() const { return patience_; }
-  /// The error after an iteration that counts as so many.
-  void see(double log_error, std::int64_t iterations = 1) {
+  /// The error after an iteration that counts as so many. `open`: the share of the wanted pairs that can still lower
+  /// it.
+  void see(double log_error, std::int64_t iterations = 1, double open = 1) {
     since_best_ += iterations;
-    if (log_error >= best_ - least_drop_) return;
+    if (log_error >= best_ - open * least_drop_) return;
     best_ = log_error;
     since_best_ = 0;
   }

@@ -157,7 +157,8 @@ class LanczosSearch {
   void see_progress() {
     const bool is_for_wanted = !renewal_.is_check && !renewal_.is_about_last(pairs_) && to_find() > 0;
     const int counts = 1 + filter_.transform().degree() / degree_of_one;
-    is_for_wanted ? stagnation_.see(error_, counts) : stagnation_.forget();
+    const double open = static_cast<double>(to_find()) / static_cast<double>(options_.wanted);
+    is_for_wanted ? stagnation_.see(error_, counts, open) : stagnation_.forget();
   }
 
   void multiply() {
