@@ -222,6 +222,37 @@ void solve_mikota() {
   }
 }
 
+TYPED_TEST(Spectra, PairsInSinglePrecision) {
+  using Vector = BlockVector<float, RowMajor, Kokkos::HostSpace>;
+  const Mikota pair{40};
+  const auto single = [](const RowSource<double>& source) {
+    return RowFunction<float>(source.size(), [&source](std::int64_t row, RowEntries<float>& entries) {
+      RowEntries<double> precise;
+      source.append_row(row, precise);
+      for (std::size_t i = 0; i < precise.columns.size(); ++i)
+        entries.add(precise.columns[i], static_cast<float>(precise.values[i]));
+    });
+  };
+  const auto k = pair.k(), m = pair.m();
+  const auto context = Context::world(1);
+  const auto rows = RowDistribution::uniform(pair.n, context.communicator());
+  SparseOperator<float, Kokkos::HostSpace> a(context, rows, single(k)), b(context, rows, single(m));
+  const auto exact_inverse = inverse_of_diagonal(diagonal_of<Vector>(context, rows, single(m)));
+  for (const auto& inverse_b : {exact_inverse, decltype(exact_inverse)()}) {
+    auto options = TypeParam::with(4);
+    options.tolerance = 100 * epsilon<float>;
+    const auto result = TypeParam::template solve<Vector>({.a = a, .b = b, .inverse_b = inverse_b}, options);
+    ASSERT_TRUE(result.converged()) << result.why;
+    const auto n = static_cast<double>(pair.n);
+    for (std::size_t j = 0; j < 4; ++j) {
+      const auto root = static_cast<double>(j + 1);
+      // ||A|| is below 4 n, ||B^-1|| is n.
+      EXPECT_NEAR(result.eigenvalues[j], root * root,
+                  n * result.residual_norms[j] + n * static_cast<double>(epsilon<float>) * 4 * n * n);
+    }
+  }
+}
+
 TYPED_TEST(Spectra, Pairs) {
   solve_mikota<TypeParam, Kokkos::HostSpace>();
 #if BLOCKVEC_HAVE_CUDA_SPACE
