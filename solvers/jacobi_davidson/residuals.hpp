@@ -42,6 +42,7 @@ void JacobiDavidsonSearch<Vector>::measure_residuals() {
     const auto host = squares.to_host();
     for (std::size_t j = 0; j < index(b); ++j) {
       const Real length = std::sqrt(real_part(host(0, j))), length_of_x = std::sqrt(real_part(host(1, j)));
+      longest_ = std::max(longest_, length_of_x);
       residuals_.push_back(static_cast<double>(length));
       margins_.push_back(length * length_of_x);
       errors_.push_back(pencil_.backward_error(length, small_.theta()[index(begin) + j], length_of_x));

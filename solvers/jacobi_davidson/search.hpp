@@ -74,7 +74,8 @@ class JacobiDavidsonSearch {
   template <class Archive>
   void state(Archive& archive) {
     archive(course_, pencil_, uses_preconditioner_, preconditionings_, small_, has_restarted_, looks_for_copies_,
-            found_in_look_, starts_, locked_, residuals_, margins_, errors_, error_, has_looked_, refinements_);
+            found_in_look_, starts_, locked_, residuals_, margins_, longest_, errors_, error_, has_looked_,
+            refinements_);
     for_all([&](const Vector& all) { archive.tall(all.columns(0, beside())); });
     archive.tall(residual_);
   }
@@ -93,7 +94,7 @@ class JacobiDavidsonSearch {
     const double above = static_cast<double>(small_.theta().front()) - static_cast<double>(last_wanted());
     if (!looks_for_copies_) return above >= -same();  // another search looks for more
     // A column that is on its way down may look like an eigenvector of a higher level for a while.
-    const double settled = std::sqrt(options_.tolerance) * static_cast<double>(pencil_.norm_a);
+    const double settled = eigenvalue_error_of(std::sqrt(options_.tolerance));
     return above >= -same() && next_error() <= std::max(same(), std::min(above / 10, settled));
   }
   /// A few pairs more than wanted have room: of those that come to light late, some are lower than others.
@@ -105,13 +106,19 @@ class JacobiDavidsonSearch {
     return sorted[index(options_.wanted - 1)];
   }
   /// How far below the first of X its eigenvalue may lie.
-  double next_error() const { return errors_.empty() ? 0 : errors_.front() * static_cast<double>(pencil_.norm_a); }
+  double next_error() const { return margins_.empty() ? 0 : static_cast<double>(margins_.front()); }
   /// Whether the column of X may still be a lower pair in disguise.
   bool looks_below(std::int64_t j) const {
     return looks_for_copies_ && j == 0 && small_.theta()[index(j)] > last_wanted();
   }
   /// Two eigenvalues this close count as one.
-  double same() const { return 10 * options_.tolerance * static_cast<double>(pencil_.norm_a); }
+  double same() const { return eigenvalue_error_of(10 * options_.tolerance); }
+  /// How far an eigenvalue of the wanted end may be off with this backward error.
+  double eigenvalue_error_of(double backward_error) const {
+    Real largest = 0;
+    for (const Real value : locked_.values) largest = std::max(largest, std::abs(value));
+    return static_cast<double>(pencil_.eigenvalue_error_of(backward_error, largest, longest_));
+  }
   static CheckpointHeader own_steering(const JacobiDavidsonOptions& options) {
     return {{"block", fmt::format("{}", options.block)},
             {"basis", fmt::format("{} columns, {} kept", options.basis, options.kept)},
@@ -244,6 +251,7 @@ class JacobiDavidsonSearch {
   LockedPairs<Real> locked_;
   std::vector<double> residuals_;  // of the first columns of X
   std::vector<Real> margins_;      // by how much their eigenvalues may lie below their Ritz values
+  Real longest_ = 0;               // of all columns of X that were looked at; with B they are B-orthonormal
   std::vector<double> errors_;     // their backward errors
   double error_ = 0;               // log_error() of what is wanted, as far as it is looked at
 };

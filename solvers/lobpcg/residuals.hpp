@@ -43,7 +43,8 @@ void LobpcgSearch<Vector>::measure_residuals() {
     const Real residual = length(0, j);
     const auto at = index(locked_ + j);
     residuals_[at] = static_cast<double>(residual);
-    errors_[at] = pencil_.backward_error(residual, small_.theta()[index(j)], problem_.b ? length(1, j) : Real(1));
+    if (problem_.b) lengths_[at] = length(1, j);
+    errors_[at] = pencil_.backward_error(residual, small_.theta()[index(j)], lengths_[at]);
     if (!std::isfinite(errors_[at])) {
       throw NotFiniteError("lobpcg: the residual of column " + std::to_string(locked_ + j) + " of X is not finite");
     }

@@ -42,7 +42,8 @@ class LobpcgSearch {
         image_(context(), problem.a.rows(), 3 * columns_, "A X P W"),
         small_(context(), 3 * columns_),
         residuals_(index(columns_)),
-        errors_(index(columns_)) {
+        errors_(index(columns_)),
+        lengths_(index(columns_), Real(1)) {
     if (problem.b) b_image_ = Vector(context(), problem.a.rows(), 3 * columns_, "B X P W");
   }
   LobpcgSearch(const LobpcgSearch&) = delete;
@@ -66,7 +67,7 @@ class LobpcgSearch {
   template <class Archive>
   void state(Archive& archive) {
     archive(course_, pencil_, trial_, preconditionings_, small_, locked_, residual_place_, refinements_, values_,
-            residuals_, errors_, error_);
+            residuals_, errors_, lengths_, error_);
     const std::int64_t beside = columns_ + small_.p();
     archive.tall(basis_.columns(0, beside + residual_place_ + small_.x()));  // R lies behind P
     archive.tall(image_.columns(0, beside));
@@ -217,6 +218,7 @@ class LobpcgSearch {
   std::vector<Real> values_;          // of the locked ones
   std::vector<double> residuals_;     // of all columns, as last measured
   std::vector<double> errors_;        // backward errors
+  std::vector<Real> lengths_;         // of X's columns, which are B-orthonormal
   std::vector<std::int64_t> active_;  // columns of X that have not converged
   double error_ = 0;                  // log_error() of the wanted ones
 };

@@ -136,6 +136,26 @@ TYPED_TEST(Spectra, SaysWhereTheLastLevelIsCut) {
   }
 }
 
+// However large B is: what counts as one level follows its scale.
+TYPED_TEST(Spectra, SaysWhereTheLastLevelOfAPairIsCut) {
+  using Vector = BlockVector<double, RowMajor, Kokkos::HostSpace>;
+  std::vector<double> values(300, 0.0);
+  for (std::size_t i = 8; i < values.size(); ++i) values[i] = 1 + static_cast<double>(i) / 100;
+  const auto context = Context::world(1);
+  const auto rows = RowDistribution::uniform(std::ssize(values), context.communicator());
+  SparseOperator<double, Kokkos::HostSpace> a(context, rows, Diagonal(values));
+  for (const double scale : {1e-9, 1e9}) {
+    SparseOperator<double, Kokkos::HostSpace> b(context, rows, Diagonal(std::vector<double>(values.size(), scale)));
+    for (const std::int64_t wanted : {3, 8, 9}) {
+      const auto result = TypeParam::template solve<Vector>({.a = a, .b = b}, TypeParam::with(wanted));
+      ASSERT_TRUE(result.converged()) << result.why;
+      EXPECT_EQ(result.last_level_cut, wanted < 8) << wanted << ", B = " << scale;
+      for (std::size_t j = 0; j < result.eigenvalues.size(); ++j)
+        EXPECT_NEAR(result.eigenvalues[j] * scale, values[j], 1e-7);
+    }
+  }
+}
+
 TYPED_TEST(Spectra, ManyCopiesOfFewValues) {
   using Vector = BlockVector<double>;
   std::vector<double> values(420, 5.0);
