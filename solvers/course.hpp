@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <blockvec/solvers/result.hpp>
 #include <cstdint>
 #include <span>
@@ -40,9 +41,10 @@ class Course {
   /// The errors that come next are no continuation of those before.
   void forget_errors() { stagnation_.forget(); }
 
-  /// Shows the step to the observer. `log_error`: log_error() of what is wanted.
-  void see(Step step, double log_error) {
-    stagnation_.see(log_error);
+  /// Shows the step to the observer. `log_error`: log_error() of the wanted pairs.
+  void see(Step step, double log_error, std::int64_t wanted) {
+    const auto open = static_cast<double>(std::max<std::int64_t>(1, wanted - step.converged));
+    stagnation_.see(log_error, 1, open / static_cast<double>(wanted));
     step.restart = iterations_;
     journal_.see(std::move(step));
   }

@@ -10,7 +10,8 @@
 #include "solvers/chebyshev/pencil_filter.hpp"
 #include "solvers/chebyshev/search.hpp"
 
-/// A filtered search's tall work: the look at the spectrum, the filter, and the Ritz pairs of what comes out of it.
+/// A filtered search's tall work: the look at the spectrum and the start, the filter, and the Ritz pairs of what comes
+/// out of it.
 namespace blockvec::solvers {
 
 /// Norms, a test of B, and D ~ B^-1.
@@ -41,6 +42,33 @@ auto ChebyshevSearch<Vector>::look_at_pencil() -> SpectrumLook<Real> {
   // D A's eigenvalues are those of the pencil to this share of the spectrum's width, wherever its shift lies.
   if (!inverse_->is_exact()) look.top += 2 * inverse_->error() * (look.top - look.bottom);
   return look;
+}
+
+/// X becomes a first block, filtered where it is random, and its Ritz vectors.
+template <class Vector>
+void ChebyshevSearch<Vector>::start() {
+  const auto look = look_at_pencil();
+  const std::int64_t n = x_.global_rows(), deflated = pencil_.deflation().width();
+  // Above the lowest Ritz value, which may stand for a level of any number of copies.
+  const Real next = look.values[std::min<std::size_t>(1, look.values.size() - 1)];
+  const Real cut = std::max(look.place_of(columns_ + columns_ / 2 + deflated, n),
+                            look.values.front() + (next - look.values.front()) / 2);
+  last_wanted_ = look.place_of(options_.wanted + deflated, n);
+  choice_ = IntervalChoice<Real>({look.values.front(), cut, look.top});
+  fill_random(x_, options_.seed);
+  // The last columns stay random, so that nothing is missed that the initial vectors lack.
+  const std::int64_t given = std::min(initial_.width(), options_.wanted);
+  if (given > 0) copy(initial_.columns(0, given), x_.columns(0, given));
+  is_whole_space_ = columns_ == pencil_.dimensions();
+  const bool is_filtered =
+      options_.max_iterations > 0 && given == 0 && !is_whole_space_ && choice_.interval().half_width() > 0;
+  if (!is_filtered || deflated > 0) orthonormalize(options_.orth);
+  if (!pencil_.trouble.empty()) return;
+  if (is_filtered) {
+    step(false);
+  } else {
+    rayleigh_ritz();
+  }
 }
 
 /// These columns of X go through the filter, in order of their degrees. It begins with the residuals, which tell

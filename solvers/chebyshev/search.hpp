@@ -112,31 +112,6 @@ class ChebyshevSearch {
     return pencil_.eigenvalue_error_of(options_.tolerance * times, values_[index(j)], lengths_[index(j)]);
   }
 
-  void start() {
-    const auto look = look_at_pencil();
-    const std::int64_t n = x_.global_rows(), deflated = pencil_.deflation().width();
-    // Above the lowest Ritz value, which may stand for a level of any number of copies.
-    const Real next = look.values[std::min<std::size_t>(1, look.values.size() - 1)];
-    const Real cut = std::max(look.place_of(columns_ + columns_ / 2 + deflated, n),
-                              look.values.front() + (next - look.values.front()) / 2);
-    last_wanted_ = look.place_of(options_.wanted + deflated, n);
-    choice_ = IntervalChoice<Real>({look.values.front(), cut, look.top});
-    fill_random(x_, options_.seed);
-    // The last columns stay random, so that nothing is missed that the initial vectors lack.
-    const std::int64_t given = std::min(initial_.width(), options_.wanted);
-    if (given > 0) copy(initial_.columns(0, given), x_.columns(0, given));
-    is_whole_space_ = columns_ == pencil_.dimensions();
-    const bool is_filtered =
-        options_.max_iterations > 0 && given == 0 && !is_whole_space_ && choice_.interval().half_width() > 0;
-    if (!is_filtered || deflated > 0) orthonormalize(options_.orth);
-    if (!pencil_.trouble.empty()) return;
-    if (is_filtered) {
-      step(false);
-    } else {
-      rayleigh_ritz();
-    }
-  }
-
   void iterate() {
     while (pencil_.trouble.empty()) {
       if (!std::exchange(is_resumed_, false)) {
@@ -220,12 +195,13 @@ class ChebyshevSearch {
     Step step = look_at_pairs(sign_, std::span<const Real>(values_).first(index(locked_)), wanted_residuals());
     step.applications = pencil_.applications();
     step.filter_degree = highest_degree();
-    course_.see(std::move(step), fallen_to_);
+    course_.see(std::move(step), fallen_to_, options_.wanted);
   }
   int highest_degree() const { return degrees_.empty() ? 0 : *std::max_element(degrees_.begin(), degrees_.end()); }
   std::vector<double> wanted_residuals() const { return {residuals_.begin(), residuals_.begin() + options_.wanted}; }
 
-  // The filter and the Ritz pairs of what comes out of it: solvers/chebyshev/ritz_pairs.hpp.
+  // The start, the filter, and the Ritz pairs of what comes out of it: solvers/chebyshev/ritz_pairs.hpp.
+  void start();
   void make_inverse();
   SpectrumLook<Real> look_at_pencil();
   void filter(std::int64_t begin, std::int64_t end, bool has_pairs, Real last_wanted);

@@ -3,12 +3,26 @@
 #include <algorithm>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "solvers/interior/search.hpp"
 
-/// What a search for interior eigenpairs tells at its end.
+/// What a search for interior eigenpairs tells: after each block, and at its end.
 namespace blockvec::solvers {
+
+template <class Vector>
+void InteriorSearch<Vector>::observe() {
+  Step step;
+  step.restart = restarts_;
+  step.converged = options_.interval ? locked() : std::min(locked(), options_.wanted);
+  step.applications = applications_;
+  step.filter_degree = transform_.degree();
+  for (std::int64_t i = 0; i < step.converged; ++i) step.residuals.push_back(static_cast<double>(tolerance() / 2));
+  for (std::int64_t i = 0; i < std::min(missing(), space_.active()); ++i)
+    step.residuals.push_back(static_cast<double>(std::min(estimate(i), 2 * norm_)));
+  journal_.see(std::move(step));
+}
 
 /// Rayleigh-Ritz with A on what is locked: the wanted Ritz vectors go to vectors_, in their order. Returns how many.
 template <class Vector>

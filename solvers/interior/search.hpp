@@ -216,19 +216,8 @@ class InteriorSearch {
     return true;
   }
 
-  void observe() {
-    Step step;
-    step.restart = restarts_;
-    step.converged = options_.interval ? locked() : std::min(locked(), options_.wanted);
-    step.applications = applications_;
-    step.filter_degree = transform_.degree();
-    for (std::int64_t i = 0; i < step.converged; ++i) step.residuals.push_back(static_cast<double>(tolerance() / 2));
-    for (std::int64_t i = 0; i < std::min(missing(), space_.active()); ++i)
-      step.residuals.push_back(static_cast<double>(std::min(estimate(i), 2 * norm_)));
-    journal_.see(std::move(step));
-  }
-
-  // The result: solvers/interior/result.hpp.
+  // The results: solvers/interior/result.hpp.
+  void observe();
   Result<Vector> finish(bool is_found);
   std::int64_t choose_pairs();
   bool is_last_level_cut(const std::vector<double>& eigenvalues) const;

@@ -4,6 +4,7 @@
 #include <blockvec/solvers/jacobi_davidson.hpp>
 
 #include "solvers/jacobi_davidson/expansion.hpp"
+#include "solvers/jacobi_davidson/residuals.hpp"
 #include "solvers/jacobi_davidson/result.hpp"
 #include "solvers/jacobi_davidson/search.hpp"
 #include "solvers/problem_vectors.hpp"

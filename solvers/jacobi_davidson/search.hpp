@@ -74,7 +74,8 @@ class JacobiDavidsonSearch {
   template <class Archive>
   void state(Archive& archive) {
     archive(course_, pencil_, uses_preconditioner_, preconditionings_, small_, has_restarted_, looks_for_copies_,
-            found_in_look_, starts_, locked_, residuals_, margins_, errors_, error_, has_looked_, refinements_);
+            found_in_look_, starts_, locked_, residuals_, margins_, longest_, errors_, error_, has_looked_,
+            refinements_);
     for_all([&](const Vector& all) { archive.tall(all.columns(0, beside())); });
     archive.tall(residual_);
   }
@@ -93,7 +94,7 @@ class JacobiDavidsonSearch {
     const double above = static_cast<double>(small_.theta().front()) - static_cast<double>(last_wanted());
     if (!looks_for_copies_) return above >= -same();  // another search looks for more
     // A column that is on its way down may look like an eigenvector of a higher level for a while.
-    const double settled = std::sqrt(options_.tolerance) * static_cast<double>(pencil_.norm_a);
+    const double settled = eigenvalue_error_of(std::sqrt(options_.tolerance));
     return above >= -same() && next_error() <= std::max(same(), std::min(above / 10, settled));
   }
   /// A few pairs more than wanted have room: of those that come to light late, some are lower than others.
@@ -105,13 +106,19 @@ class JacobiDavidsonSearch {
     return sorted[index(options_.wanted - 1)];
   }
   /// How far below the first of X its eigenvalue may lie.
-  double next_error() const { return errors_.empty() ? 0 : errors_.front() * static_cast<double>(pencil_.norm_a); }
+  double next_error() const { return margins_.empty() ? 0 : static_cast<double>(margins_.front()); }
   /// Whether the column of X may still be a lower pair in disguise.
   bool looks_below(std::int64_t j) const {
     return looks_for_copies_ && j == 0 && small_.theta()[index(j)] > last_wanted();
   }
   /// Two eigenvalues this close count as one.
-  double same() const { return 10 * options_.tolerance * static_cast<double>(pencil_.norm_a); }
+  double same() const { return eigenvalue_error_of(10 * options_.tolerance); }
+  /// How far an eigenvalue of the wanted end may be off with this backward error.
+  double eigenvalue_error_of(double backward_error) const {
+    Real largest = 0;
+    for (const Real value : locked_.values) largest = std::max(largest, std::abs(value));
+    return static_cast<double>(pencil_.eigenvalue_error_of(backward_error, largest, longest_));
+  }
   static CheckpointHeader own_steering(const JacobiDavidsonOptions& options) {
     return {{"block", fmt::format("{}", options.block)},
             {"basis", fmt::format("{} columns, {} kept", options.basis, options.kept)},
@@ -204,77 +211,11 @@ class JacobiDavidsonSearch {
     }
   }
 
-  void forget_residuals() {
-    errors_.clear();
-    residuals_.clear();
-    margins_.clear();
-  }
-  /// Residuals and backward errors of the first columns of X, a block of them at most: of those behind the columns
-  /// whose errors are known.
-  void measure_residuals() {
-    const std::int64_t begin = std::ssize(errors_), end = std::min(options_.block, small_.x()), b = end - begin;
-    if (end == 0) return;
-    if (b > 0) {
-      const auto part_of = [&](const Vector& all) { return x_of(all, end).columns(begin, end); };
-      const Vector x = part_of(basis_), r = residual_.columns(begin, end);
-      WorkspaceScope<Space> scope(context());
-      const auto theta = SmallMatrix<Real, Space>::scratch(scope, 1, b);
-      HostMatrix<Real> values("BlockVec::solvers::values", 1, index(b));
-      for (std::int64_t j = 0; j < b; ++j) values(0, index(j)) = small_.theta()[index(begin + j)];
-      theta.from_host(values);
-      residual(part_of(b_images()), theta, part_of(image_), r);
-      const auto squares = SmallMatrix<Scalar, Space>::scratch(scope, 2, b);
-      InnerProducts<Scalar, Layout, Space>(context())
-          .add_dots(r, r, squares.block(0, 1, 0, b))
-          .add_dots(x, x, squares.block(1, 2, 0, b))
-          .reduce();
-      const auto host = squares.to_host();
-      for (std::size_t j = 0; j < index(b); ++j) {
-        const Real length = std::sqrt(real_part(host(0, j))), length_of_x = std::sqrt(real_part(host(1, j)));
-        residuals_.push_back(static_cast<double>(length));
-        margins_.push_back(length * length_of_x);
-        errors_.push_back(pencil_.backward_error(length, small_.theta()[index(begin) + j], length_of_x));
-        if (!std::isfinite(errors_.back())) throw NotFiniteError("jacobi_davidson: a residual is not finite");
-      }
-    }
-    const std::int64_t wanted = std::max<std::int64_t>(1, options_.wanted - locked_.count());
-    // What is not looked at counts as an error of 1: a pair that takes a locked one's place is then no step back.
-    const std::int64_t looked = std::min(end, wanted);
-    error_ = log_error(std::span(errors_).first(index(looked)), options_.tolerance) * static_cast<double>(looked) +
-             static_cast<double>(locked_.count()) * std::log10(options_.tolerance);
-    error_ /= static_cast<double>(wanted + locked_.count());
-  }
-
-  /// Pairs that have converged, in order, at half the tolerance. Returns whether there were any.
-  bool lock() {
-    std::int64_t count = 0;
-    const std::int64_t most = std::min(to_find(), std::ssize(errors_));
-    while (count < most && errors_[index(count)] <= options_.tolerance / 2) {
-      const Real value = small_.theta()[index(count)];
-      if (locked_.count() >= options_.wanted && !(value < last_wanted())) break;
-      locked_.add(value, residuals_[index(count)]);
-      ++count;
-    }
-    small_.remove(count);
-    found_in_look_ += count;
-    for (std::int64_t j = count; count > 0 && j < std::ssize(errors_); ++j)
-      copy(residual_.column(j), residual_.column(j - count));
-    for (auto* known : {&errors_, &residuals_}) known->erase(known->begin(), known->begin() + count);
-    margins_.erase(margins_.begin(), margins_.begin() + count);
-    return count > 0;
-  }
-
-  void observe() {
-    const auto found = index(std::min(locked_.count(), options_.wanted));
-    std::vector<double> residuals(locked_.residuals);
-    residuals.resize(found);
-    for (const double residual : residuals_) {
-      if (std::ssize(residuals) < options_.wanted) residuals.push_back(residual);
-    }
-    Step step = look_at_pairs(sign_, std::span<const Real>(locked_.values).first(found), std::move(residuals));
-    step.applications = pencil_.applications();
-    course_.see(std::move(step), error_);
-  }
+  // What is known of X's pairs: solvers/jacobi_davidson/residuals.hpp.
+  void forget_residuals();
+  void measure_residuals();
+  bool lock();
+  void observe();
 
   // How the basis grows: solvers/jacobi_davidson/expansion.hpp.
   void expand();
@@ -310,6 +251,7 @@ class JacobiDavidsonSearch {
   LockedPairs<Real> locked_;
   std::vector<double> residuals_;  // of the first columns of X
   std::vector<Real> margins_;      // by how much their eigenvalues may lie below their Ritz values
+  Real longest_ = 0;               // of all columns of X that were looked at; with B they are B-orthonormal
   std::vector<double> errors_;     // their backward errors
   double error_ = 0;               // log_error() of what is wanted, as far as it is looked at
 };

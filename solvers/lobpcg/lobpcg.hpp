@@ -3,6 +3,7 @@
 #include <blockvec/instantiate.hpp>
 #include <blockvec/solvers/lobpcg.hpp>
 
+#include "solvers/lobpcg/residuals.hpp"
 #include "solvers/lobpcg/result.hpp"
 #include "solvers/lobpcg/search.hpp"
 

@@ -12,11 +12,11 @@ template <class Vector>
 bool LobpcgSearch<Vector>::is_last_level_cut(const std::vector<double>& eigenvalues) const {
   if (options_.wanted == pencil_.dimensions()) return false;
   if (small_.x() == 0) return true;  // nobody has looked
-  const double scale = static_cast<double>(pencil_.norm_a);
-  const double next = static_cast<double>(small_.theta().front());
-  const double last = static_cast<double>(sign_) * eigenvalues.back();
-  const double residual = errors_[index(locked_)] * scale;
-  return next - residual <= last + 10 * options_.tolerance * scale;
+  const Real next = small_.theta().front(), last = sign_ * static_cast<Real>(eigenvalues.back());
+  const auto residual = static_cast<Real>(residuals_[index(locked_)]);
+  const Real margin = Pencil<Vector>::eigenvalue_error(residual, lengths_[index(locked_)]);
+  return next - margin <=
+         last + pencil_.eigenvalue_error_of(10 * options_.tolerance, last, lengths_[index(options_.wanted - 1)]);
 }
 
 /// The wanted pairs, with residuals recomputed from A and B.

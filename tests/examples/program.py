@@ -139,7 +139,8 @@ def main():
             with open(out) as file:
                 assert abs(json.load(file)["eigenvalues"][0] + 4.515446354492) < 1e-11  # ten spins, from the tables
 
-        helps = ([], ["--preconditioner", "chebyshev"], ["--preconditioner", "jacobi", "--which", "largest"])
+        helps = ([], ["--preconditioner", "chebyshev"], ["--preconditioner", "jacobi", "--which", "largest"],
+                 ["--preconditioner", "block-jacobi:9"])
         for method, option in itertools.product(("lobpcg", "jacobi-davidson"), helps):
             run("--problem", "laplacian", "--grid", 9, 9, 9, "--nev", 8, "--method", method, *option, "--json", out)
             result = check(out, laplacian(9, 9, 9), largest="largest" in option)
@@ -164,12 +165,14 @@ def main():
             file.writelines(f"{i} {i} 2\n" for i in range(1, 82))
         pair = ["--problem", "laplacian", "--grid", 9, 9, "--mass", mass, "--nev", 4, "--json", out]
         assert "method: lobpcg, since --mass is given" in run(*pair).stdout
-        with open(out) as file:
-            result = json.load(file)
-        assert result["converged"] and max(result["backward_errors"]) <= 1e-8
-        for value, exact in zip(result["eigenvalues"], sorted(laplacian(9, 9))):
-            assert abs(value - exact / 2) <= 1e-7, (value, exact)
-        assert result["applications_b"] > 0
+        for method in ("lobpcg", "jacobi-davidson", "chebyshev"):
+            run(*pair, "--method", method)
+            with open(out) as file:
+                result = json.load(file)
+            assert result["converged"] and max(result["backward_errors"]) <= 1e-8
+            for value, exact in zip(result["eigenvalues"], sorted(laplacian(9, 9))):
+                assert abs(value - exact / 2) <= 1e-7, (value, exact)
+            assert result["applications_b"] > 0
         gave_up = run("--problem", "laplacian", "--grid", 300, 300, "--max-restarts", 1, "--filter", 0, "--json", out, status=1)
         assert "NOT CONVERGED" in gave_up.stdout
         with open(out) as file:
@@ -202,6 +205,8 @@ def main():
             (["--interval", 2, 1], "--interval takes its lower end and then its upper one"),
             (["--target", 3, "--which", "largest"], "--which is no option of --method interior"),
             (["--target", 3, "--nev", 0], "0 eigenpairs"),
+            (["--preconditioner", "block-jacobi:0"], "block-jacobi[:SIZE] with 1 to 1024 rows"),
+            (["--preconditioner", "jacobi:4"], "not jacobi:4"),
             (["--problem", "laplacian", "--matrix-free"], "--matrix-free is no option of --problem laplacian"),
             (["--grid", 9, 9], "--grid is no option of --problem heisenberg, the default"),
             (["--problem", "laplacian", "--grid", 100, "--json", os.path.join(folder, "matrix.mtx", "x.json")], "cannot be written"),

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 
 #include "tests/solvers/drivers.hpp"
 
@@ -86,6 +87,25 @@ TYPED_TEST(Pairs, FindsAllThatIsWanted) {
       EXPECT_NEAR(result.eigenvalues[j], exact[j], result.residual_norms[j] / std::sqrt(pair.lowest_b) + rounding) << j;
     }
     EXPECT_LE(result.orthogonality_loss, 64 * static_cast<double>(pair.wanted) * n * epsilon<double>);
+  }
+}
+
+// B of rank 199 in 400 rows, and one that is semi-definite with rounding errors.
+TYPED_TEST(Pairs, SaysWhereBIsNotDefinite) {
+  for (const auto& [a_name, b_name] :
+       {std::pair("shaft400_k.mtx", "shaft400_m.mtx"), std::pair("speaker107_k.mtx", "speaker107_m.mtx")}) {
+    for (const char* const name : {a_name, b_name}) {
+      if (!std::filesystem::exists(this->folder_ / name)) GTEST_SKIP() << this->folder_ / name << " does not exist";
+    }
+    const auto a_file = this->read(a_name), b_file = this->read(b_name);
+    SparseOnHost a(this->context_, a_file.rows, *a_file.source), b(this->context_, a_file.rows, *b_file.source);
+    std::string message;
+    try {
+      (void)TypeParam::template solve<Host>({.a = a, .b = b}, TypeParam::with(5));
+    } catch (const Error& error) {
+      message = error.what();
+    }
+    EXPECT_NE(message.find("B is not positive definite to rounding"), std::string::npos) << message;
   }
 }
 

@@ -136,6 +136,26 @@ TYPED_TEST(Spectra, SaysWhereTheLastLevelIsCut) {
   }
 }
 
+// However large B is: what counts as one level follows its scale.
+TYPED_TEST(Spectra, SaysWhereTheLastLevelOfAPairIsCut) {
+  using Vector = BlockVector<double, RowMajor, Kokkos::HostSpace>;
+  std::vector<double> values(300, 0.0);
+  for (std::size_t i = 8; i < values.size(); ++i) values[i] = 1 + static_cast<double>(i) / 100;
+  const auto context = Context::world(1);
+  const auto rows = RowDistribution::uniform(std::ssize(values), context.communicator());
+  SparseOperator<double, Kokkos::HostSpace> a(context, rows, Diagonal(values));
+  for (const double scale : {1e-9, 1e9}) {
+    SparseOperator<double, Kokkos::HostSpace> b(context, rows, Diagonal(std::vector<double>(values.size(), scale)));
+    for (const std::int64_t wanted : {3, 8, 9}) {
+      const auto result = TypeParam::template solve<Vector>({.a = a, .b = b}, TypeParam::with(wanted));
+      ASSERT_TRUE(result.converged()) << result.why;
+      EXPECT_EQ(result.last_level_cut, wanted < 8) << wanted << ", B = " << scale;
+      for (std::size_t j = 0; j < result.eigenvalues.size(); ++j)
+        EXPECT_NEAR(result.eigenvalues[j] * scale, values[j], 1e-7);
+    }
+  }
+}
+
 TYPED_TEST(Spectra, ManyCopiesOfFewValues) {
   using Vector = BlockVector<double>;
   std::vector<double> values(420, 5.0);
@@ -218,6 +238,37 @@ void solve_mikota() {
         // B is applied to what A is applied to, but for looks at B and at the result.
         EXPECT_LE(static_cast<double>(result.applications_b), 1.1 * static_cast<double>(result.applications) + 60);
       }
+    }
+  }
+}
+
+TYPED_TEST(Spectra, PairsInSinglePrecision) {
+  using Vector = BlockVector<float, RowMajor, Kokkos::HostSpace>;
+  const Mikota pair{40};
+  const auto single = [](const RowSource<double>& source) {
+    return RowFunction<float>(source.size(), [&source](std::int64_t row, RowEntries<float>& entries) {
+      RowEntries<double> precise;
+      source.append_row(row, precise);
+      for (std::size_t i = 0; i < precise.columns.size(); ++i)
+        entries.add(precise.columns[i], static_cast<float>(precise.values[i]));
+    });
+  };
+  const auto k = pair.k(), m = pair.m();
+  const auto context = Context::world(1);
+  const auto rows = RowDistribution::uniform(pair.n, context.communicator());
+  SparseOperator<float, Kokkos::HostSpace> a(context, rows, single(k)), b(context, rows, single(m));
+  const auto exact_inverse = inverse_of_diagonal(diagonal_of<Vector>(context, rows, single(m)));
+  for (const auto& inverse_b : {exact_inverse, decltype(exact_inverse)()}) {
+    auto options = TypeParam::with(4);
+    options.tolerance = 100 * epsilon<float>;
+    const auto result = TypeParam::template solve<Vector>({.a = a, .b = b, .inverse_b = inverse_b}, options);
+    ASSERT_TRUE(result.converged()) << result.why;
+    const auto n = static_cast<double>(pair.n);
+    for (std::size_t j = 0; j < 4; ++j) {
+      const auto root = static_cast<double>(j + 1);
+      // ||A|| is below 4 n, ||B^-1|| is n.
+      EXPECT_NEAR(result.eigenvalues[j], root * root,
+                  n * result.residual_norms[j] + n * static_cast<double>(epsilon<float>) * 4 * n * n);
     }
   }
 }
