@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <blockvec/column_operations.hpp>
+#include <blockvec/orth/dense.hpp>
 #include <blockvec/solvers/problem.hpp>
 #include <blockvec/solvers/row_source.hpp>
 #include <blockvec/solvers/which.hpp>
@@ -102,7 +103,7 @@ typename FunctionOperator<Vector>::Multiply inverse_of_diagonal(const Vector& di
     using Real = RealOf<typename Vector::Scalar>;
     WorkspaceScope<typename Vector::Space> scope(x.context());
     const auto no_shifts = SmallMatrix<Real, typename Vector::Space>::scratch(scope, 1, x.width());
-    no_shifts.from_host(HostMatrix<Real>("BlockVec::solvers::shifts", 1, static_cast<std::size_t>(x.width())));
+    orth::dense::fill(no_shifts, Real(0));
     divide_by_diagonal(diagonal, Vector(), no_shifts, Real(0), x, y);
   };
 }
