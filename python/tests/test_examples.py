@@ -6,6 +6,7 @@ import doctest
 import importlib
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -14,6 +15,7 @@ import pytest
 import blockvec
 
 EXAMPLES = sorted((pathlib.Path(__file__).parents[1] / "examples").glob("*.py"))
+PAGE = pathlib.Path(__file__).parents[2] / "docs" / "python.md"
 MODULES = [
     "blockvec",
     *(f"blockvec.{name}" for name in ("_dense", "_orthonormalize", "_operators", "_eigsh", "_config")),
@@ -30,6 +32,19 @@ def test_example(example, tmp_path):
     promised = example.read_text(encoding="utf-8").rpartition("# Prints:\n")[2]
     for line in promised.splitlines():
         assert line.removeprefix("# ") in done.stdout, done.stdout
+
+
+@pytest.mark.skipif(not PAGE.exists(), reason="the page is not beside the package")
+def test_page(tmp_path, monkeypatch):
+    """The programs of docs/python.md run, one after the other."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    programs = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(programs) >= 2
+    for program in programs:
+        if "plot" in program:
+            pytest.importorskip("matplotlib")
+        exec(compile(program, str(PAGE), "exec"), {})
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -295,6 +295,8 @@ def eigsh(
 
     try:
         found = _host.solve(dtype.char, request, observe if bar or callback else None)
+        if bar is not None and found["status"] == "converged":
+            bar.finish(len(found["eigenvalues"]))
     finally:
         if bar is not None:
             bar.close()

@@ -34,7 +34,7 @@ class Progress:
             from tqdm import tqdm
         except ImportError:
             return
-        layout = "eigsh |{bar:20}| {percentage:3.0f} % {postfix} {elapsed}"
+        layout = "eigsh |{bar:20}| {percentage:3.0f} %  {desc}  {elapsed}"
         self.bar = tqdm(total=1.0, bar_format=layout, file=sys.stderr, leave=True)
 
     def __call__(self, step: Step) -> None:
@@ -46,18 +46,25 @@ class Progress:
         self.first = [max(pair) for pair in zip(self.first, residuals)] + self.first[len(residuals) :]
         share = share_of_digits(self.first, residuals, target, self.wanted)
         worst = max(residuals, default=0.0)
-        text = f"{step.converged}/{self.wanted} pairs  worst {worst:.0e}"
+        self.show(share, f"{step.converged}/{self.wanted} pairs  worst {worst:.0e}")
+
+    def show(self, share: float, text: str) -> None:
         if self.bar is not None:
-            self.bar.set_postfix_str(text, refresh=False)
+            self.bar.set_description_str(text, refresh=False)
             self.bar.update(max(0.0, share - self.bar.n))
             return
-        line = f"eigsh {100 * share:3.0f} %  {text}  {step.seconds:.1f} s"
+        line = f"eigsh {100 * share:3.0f} %  {text}"
         self.length = max(self.length, len(line))
         sys.stderr.write("\r" + line.ljust(self.length))
         sys.stderr.flush()
 
+    def finish(self, found: int) -> None:
+        """All pairs that were asked for have been found."""
+        self.show(1.0, f"{found}/{found} pairs  converged")
+
     def close(self) -> None:
         if self.bar is not None:
+            self.bar.refresh()
             self.bar.close()
         elif self.length:
             sys.stderr.write("\n")
