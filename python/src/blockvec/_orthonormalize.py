@@ -38,7 +38,7 @@ class Orthonormalized:
     orthonormal : bool
         False where dependent columns were dropped, so that Q has columns of zeros.
     method, reason : str
-        What was done, and why it is not what was asked for ("none": it is).
+        What was done, and why it is not what was asked for (empty: it is).
     condition : float
         Of the projected block with unit columns: a lower bound.
     sweeps, reductions : int
