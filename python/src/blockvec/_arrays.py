@@ -6,9 +6,13 @@ import numpy as np
 
 from ._errors import NotFiniteError, ShapeError
 
+try:
+    from numpy.exceptions import TooHardError
+except ImportError:  # NumPy before 1.25
+    from numpy import TooHardError
+
 DTYPES = "float32, float64, complex64 or complex128"
 LETTERS = "fdFD"
-_TooHardError = getattr(np, "TooHardError", None) or np.exceptions.TooHardError  # NumPy 1, NumPy 2
 
 
 def is_known(dtype: np.dtype) -> bool:
@@ -72,7 +76,7 @@ def overlap(one: np.ndarray, other: np.ndarray) -> bool:
     """Whether they have an entry in common. Columns of one array beside one another have none."""
     try:
         return np.shares_memory(one, other, max_work=100_000)
-    except _TooHardError:
+    except TooHardError:
         return True
 
 
@@ -96,8 +100,8 @@ def check_small(name: str, given: object, shape: tuple[int, int], dtype: np.dtyp
     return matrix
 
 
-def check_factor(name: str, given: object, dtype: np.dtype) -> complex:
-    value = complex(given)  # type: ignore[arg-type]
+def check_factor(name: str, given: complex, dtype: np.dtype) -> complex:
+    value = complex(given)
     if value.imag != 0 and dtype.kind != "c":
         raise TypeError(f"{name}={given!r} is complex, but the arrays are of {dtype}")
     if not np.isfinite(value):

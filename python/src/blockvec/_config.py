@@ -74,8 +74,8 @@ def explain(function: Callable[..., Any], *arrays: np.ndarray) -> str:
         _dense.multiply_in_place: ("tsmm", ("V", "C"), 1),
     }
     if function not in wanted:
-        names = ", ".join(one.__name__ for one in wanted)
-        raise ValueError(f"function is {getattr(function, '__name__', function)!r}: expected one of {names}")
+        known = ", ".join(one.__name__ for one in wanted)
+        raise ValueError(f"function is {getattr(function, '__name__', function)!r}: expected one of {known}")
     kernel, names, tall_count = wanted[function]
     if len(arrays) != len(names):
         raise TypeError(f"{function.__name__} takes {', '.join(names)}: {len(arrays)} arrays were given")

@@ -103,6 +103,51 @@ def _initial_of(v0: Any, size: int, dtype: np.dtype) -> np.ndarray | None:
     return block
 
 
+def _wanted_of(k: Any, interval: Any, size: int) -> int:
+    """The number of pairs; 0: as many as there are in the interval."""
+    if size == 0:
+        raise ShapeError("A has the shape (0, 0): expected rows")
+    if k is None:
+        return 0 if interval is not None else min(_DEFAULT_K, size)
+    wanted = _whole("k", k, 1)
+    if wanted > size:
+        raise ShapeError(f"k={wanted} eigenvalues were asked of a matrix with {size} rows")
+    return wanted
+
+
+def _interval_of(interval: Any, sigma: Any) -> tuple[float, float] | None:
+    if interval is None:
+        return None
+    if sigma is not None:
+        raise InputError("sigma and interval are both given: expected one of them")
+    low, high = map(float, interval)
+    if not low <= high:
+        raise InputError(f"interval={interval!r}: expected two numbers, the lower one first")
+    return low, high
+
+
+def _block_of(block: Any, method: str) -> int:
+    if block is None:
+        return 0
+    if method not in _WITH_BLOCK:
+        raise InputError(f"method={method!r} takes no block: ncv is the number of columns that it iterates")
+    return _whole("block", block, 1)
+
+
+def _basis_of(ncv: Any, wanted: int) -> int:
+    basis = 0 if ncv is None else _whole("ncv", ncv, 1)
+    if ncv is not None and basis < wanted:
+        raise InputError(f"ncv={ncv}: expected at least k={wanted}")
+    return basis
+
+
+def _dtype_of(a: Matrix, m: Matrix | None, v0: Any) -> np.dtype:
+    dtypes = [a.dtype] if m is None else [a.dtype, m.dtype]
+    if v0 is not None and np.iscomplexobj(v0):
+        dtypes.append(working_dtype("v0", np.asarray(v0).dtype))
+    return np.result_type(*dtypes)
+
+
 def _preconditioner_of(given: Any, a: Matrix, m: Matrix | None, dtype: np.dtype) -> Any:
     """What the extension module takes: diagonals, a word, or a function of blocks."""
     if given is None or isinstance(given, str) and given == "chebyshev":
@@ -232,31 +277,13 @@ def eigsh(
     array([-2.      , -1.996053, -1.996053])
     """
     is_interior = sigma is not None or interval is not None
-    if sigma is not None and interval is not None:
-        raise InputError("sigma and interval are both given: expected one of them")
     smallest = _end_of(which, is_interior)
     a = Matrix("A", A)
     m = None if M is None else Matrix("M", M, a.size)
     method = _method_of(method, is_interior, m is not None, preconditioner is not None)
-    if a.size == 0:
-        raise ShapeError("A has the shape (0, 0): expected rows")
-    wanted = 0 if k is None and interval is not None else _whole("k", min(_DEFAULT_K, a.size) if k is None else k, 1)
-    if wanted > a.size:
-        raise ShapeError(f"k={wanted} eigenvalues were asked of a matrix with {a.size} rows")
-    if block is not None and method not in _WITH_BLOCK:
-        raise InputError(f"method={method!r} takes no block: ncv is the number of columns that it iterates")
-    if ncv is not None and _whole("ncv", ncv, 1) < wanted:
-        raise InputError(f"ncv={ncv}: expected at least k={wanted}")
-    dtypes = [a.dtype, *([] if m is None else [m.dtype])]
-    dtypes += [] if v0 is None else [working_dtype("v0", np.asarray(v0).dtype)] if np.iscomplexobj(v0) else []
-    dtype = np.result_type(*dtypes)
+    wanted = _wanted_of(k, interval, a.size)
+    dtype = _dtype_of(a, m, v0)
     tolerance = _tolerance_of(tol, dtype, a.row_entries)
-    if interval is not None:
-        low, high = map(float, interval)
-        if not low <= high:
-            raise InputError(f"interval={interval!r}: expected two numbers, the lower one first")
-        interval = (low, high)
-    count = thread_count(threads)
     request = {
         "method": method,
         "rows": a.size,
@@ -264,12 +291,12 @@ def eigsh(
         "tolerance": tolerance,
         "smallest": smallest,
         "target": None if sigma is None else float(sigma),
-        "interval": interval,
-        "block": 0 if block is None else _whole("block", block, 1),
-        "basis": 0 if ncv is None else _whole("ncv", ncv, 1),
+        "interval": _interval_of(interval, sigma),
+        "block": _block_of(block, method),
+        "basis": _basis_of(ncv, wanted),
         "most_steps": 0 if maxiter is None else _whole("maxiter", maxiter, 1),
         "seed": _seed_of(rng),
-        "threads": count,
+        "threads": thread_count(threads),
         "reproducible": bool(reproducible),
         "a": a.for_library(dtype),
         "b": None if m is None else m.for_library(dtype),
@@ -279,9 +306,13 @@ def eigsh(
     norm = a.check_hermitian(dtype)
     if m is not None:
         m.check_hermitian(dtype, positive=True)
+    found = _search(dtype, request, callback, Progress(wanted or 1, tolerance, norm) if progress else None)
+    return _result_of(found, method, wanted, tolerance, m is not None, return_eigenvectors)
 
-    bar = Progress(wanted or 1, tolerance, norm) if progress else None
 
+def _search(
+    dtype: np.dtype, request: dict[str, Any], callback: Callable[[Step], Any] | None, bar: Progress | None
+) -> dict[str, Any]:
     def observe(values: tuple[Any, ...]) -> bool:
         step = Step(*values)
         if bar is not None:
@@ -300,7 +331,7 @@ def eigsh(
     finally:
         if bar is not None:
             bar.close()
-    return _result_of(found, method, wanted, tolerance, m is not None, return_eigenvectors)
+    return found
 
 
 def _result_of(

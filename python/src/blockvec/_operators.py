@@ -59,7 +59,7 @@ class Blocks:
         return np.empty((self.size, width), self.dtype, order="C" if by_rows else "F")
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
-        shape, order = X.shape, "C" if X.flags.c_contiguous else "F"
+        shape = X.shape
         Y = np.asarray(self.multiply(X))
         if Y.shape != shape:
             raise ShapeError(f"{self.name} X has the shape {Y.shape} for an X of {shape}: expected {shape}")
@@ -68,7 +68,7 @@ class Blocks:
         column = first_not_finite(Y)
         if column >= 0:
             raise NotFiniteError(f"{self.name} X has NaN or Inf in column {column}")
-        return np.asarray(Y, dtype=self.dtype, order=order)
+        return np.asarray(Y, dtype=self.dtype, order="C" if X.flags.c_contiguous else "F")
 
 
 class Matrix:
