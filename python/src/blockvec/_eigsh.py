@@ -346,10 +346,10 @@ def _result_of(
         kept = np.array(found["backward_errors"]) <= tolerance
     else:
         kept = residuals <= tolerance * norm
-    order = np.argsort(values[kept], kind="stable")
+    order = np.flatnonzero(kept)[np.argsort(values[kept], kind="stable")]
     why = found["why"] or found["status"]
     record = Record(
-        residuals=residuals[kept][order],
+        residuals=residuals[order],
         converged=has_converged,
         reason="converged" if has_converged else why,
         method=method,
@@ -361,8 +361,10 @@ def _result_of(
         history=[Step(*step) for step in found["history"]],
         **{name: found[name] for name in ("starts", "steps", "applications", "reductions", "filter_degree", "seconds")},
     )
-    vectors = np.ascontiguousarray(found["vectors"][:, kept][:, order])
-    result = EigshResult(values[kept][order], vectors, record)
+    vectors = found["vectors"]
+    if not np.array_equal(order, np.arange(len(values))):  # else no second copy
+        vectors = np.ascontiguousarray(vectors[:, order])
+    result = EigshResult(values[order], vectors, record)
     if not has_converged and found["status"] != "stopped":
         asked = f" of {wanted}" if wanted else ""
         raise NoConvergence(
