@@ -209,7 +209,8 @@ def eigsh(
     interval : tuple of two floats, optional
         All eigenvalues in it, ends included.
     v0 : array, optional
-        Vectors near the answer, n or n x b. What is orthogonal to them is found nevertheless.
+        Vectors near the answer, n or n x b. What is orthogonal to them is found nevertheless. Not used with ``sigma``
+        or ``interval``.
     ncv : int, optional
         Columns of the basis; for LOBPCG and Chebyshev the columns that are iterated.
     maxiter : int, optional
