@@ -14,9 +14,9 @@ memory of the process grew while it solved; of SLEPc that of one rank. SLEPc's t
 qr: blockvec.qr, numpy.linalg.qr, and CholQR twice by hand in NumPy, on random matrices. `residual` is
 ||I - Q^H Q||. Matrices of more than a sixth of the free memory are left out.
 
-Every run is a process of its own. It solves twice where that takes less than a second (SLEPc once), and the second time
-counts; of --runs runs the median. `ratio`: seconds over ours. Only the call is timed. Needs the package, python3-scipy, python3-slepc4py-real and
-primme; a missing peer is left out and named.
+Every run is a process of its own. It solves twice where that takes less than a second (SLEPc once), and the second
+time counts; of --runs runs the median. `ratio`: seconds over ours. Only the call is timed. Needs the package,
+python3-scipy, python3-slepc4py-real and primme; a missing peer is left out and named.
 """
 
 import argparse
