@@ -87,6 +87,14 @@ def test_copies_of_a_cube(random):
         assert np.abs(w - exact[:17]).max() <= conftest.value_error(exact, 1e-8, a.dtype)
 
 
+def test_lowest_of_a_diagonal_from_any_start():
+    """The start is random: none is so unlucky that the lowest value is missed."""
+    a = scipy.sparse.diags(np.arange(100.0)).tocsr()
+    for seed in range(45):
+        w = bv.eigsh(a, 3, which="SA", rng=seed, return_eigenvectors=False)
+        assert np.abs(w - [0, 1, 2]).max() <= conftest.value_error(np.arange(100.0), 1e-8, a.dtype)
+
+
 def test_level_that_is_cut():
     a = conftest.laplacian(9, 3)
     assert bv.eigsh(a, 2, which="SA").level_cut  # the second level has three copies
