@@ -32,7 +32,7 @@ class Operator:
     Examples
     --------
     >>> laplacian = Operator(lambda X: 2 * X - np.roll(X, 1, axis=0) - np.roll(X, -1, axis=0), (100, 100))
-    >>> (laplacian @ np.ones((100, 2))).any()
+    >>> bool((laplacian @ np.ones((100, 2))).any())
     False
     """
 
