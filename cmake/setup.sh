@@ -105,14 +105,17 @@ install_packages() {
     "  apt-get update && apt-get install -y --no-install-recommends$missing" "and then this command again."
 }
 
-# prepare_python MODULE...: an environment in the build folder that has these besides the system's modules. What no
-# distribution packages comes from Python's package index; without it the tests that need these modules are skipped.
+# prepare_python MODULE...: an environment in the build folder that has these besides the modules of the distribution's
+# Python, whichever comes first on the path. What no distribution packages comes from Python's package index; without it
+# the tests that need these modules are skipped.
 prepare_python() {
   tools="$build/python-tools"
   have_all="import importlib.util, sys; sys.exit(any(importlib.util.find_spec(name) is None for name in sys.argv[1:]))"
   ! "$tools/bin/python" -c "$have_all" "$@" 2>/dev/null || return 0
   say "preparing Python's $*"
-  python3 -m venv --system-site-packages "$tools" \
+  python=python3
+  ! is_installed python3-numpy || python=/usr/bin/python3
+  "$python" -m venv --system-site-packages "$tools" \
     && "$tools/bin/python" -m pip install -q --disable-pip-version-check --retries 1 --timeout 15 "$@" \
     || say "$* could not be had: the test of the Python package will be skipped"
 }
