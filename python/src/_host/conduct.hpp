@@ -2,7 +2,6 @@
 
 #include <nanobind/nanobind.h>
 
-#include <blockvec/kernels/error.hpp>
 #include <chrono>
 #include <exception>
 #include <utility>
@@ -55,7 +54,10 @@ class Conduct {
  private:
   static void check() {
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    if (is_stopping()) throw Error("the call has ended, since the interpreter is about to end");
+    if (is_stopping()) {  // this thread is a daemon, and SystemExit ends it without a word
+      PyErr_SetNone(PyExc_SystemExit);
+      throw nb::python_error();
+    }
   }
 
   std::exception_ptr first_;
