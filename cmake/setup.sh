@@ -4,7 +4,8 @@
 tool_packages="g++ cmake ninja-build"
 library_packages="libhwy-dev libopenblas-dev liblapacke-dev libopenmpi-dev openmpi-bin librandom123-dev"
 example_packages="libcli11-dev nlohmann-json3-dev libfmt-dev zlib1g-dev python3 python3-matplotlib"
-test_packages="libgtest-dev libbenchmark-dev"
+test_packages="libgtest-dev libbenchmark-dev python3-dev python3-venv python3-numpy python3-scipy python3-pytest \
+python3-hypothesis"
 
 build="$root/build/release"
 
@@ -102,6 +103,21 @@ install_packages() {
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing </dev/null && return 0
   fail "" "These packages are missing and could not be installed from here. As root, run" \
     "  apt-get update && apt-get install -y --no-install-recommends$missing" "and then this command again."
+}
+
+# prepare_python MODULE...: an environment in the build folder that has these besides the modules of the distribution's
+# Python, whichever comes first on the path. What no distribution packages comes from Python's package index; without it
+# the tests that need these modules are skipped.
+prepare_python() {
+  tools="$build/python-tools"
+  have_all="import importlib.util, sys; sys.exit(any(importlib.util.find_spec(name) is None for name in sys.argv[1:]))"
+  ! "$tools/bin/python" -c "$have_all" "$@" 2>/dev/null || return 0
+  say "preparing Python's $*"
+  python=python3
+  ! is_installed python3-numpy || python=/usr/bin/python3
+  "$python" -m venv --system-site-packages "$tools" \
+    && "$tools/bin/python" -m pip install -q --disable-pip-version-check --retries 1 --timeout 15 "$@" \
+    || say "$* could not be had: the test of the Python package will be skipped"
 }
 
 # configure_build ARGUMENT...: configures the release preset; an existing build is taken further.

@@ -209,8 +209,46 @@ SplitRows<Scalar> compress_rows(const RowDistribution& rows, const RowSource<Sca
   return result;
 }
 
-#define BLOCKVEC_COMPRESS_ROWS(Scalar) \
-  template SplitRows<Scalar> compress_rows(const RowDistribution&, const RowSource<Scalar>&, int, Cut);
+template <class Scalar>
+CompressedRows<Scalar> wrap_rows(const kernels::CsrMatrix<typename ScalarTraits<Scalar>::Kernel, std::int64_t>& matrix,
+                                 int threads) {
+  const std::int64_t rows = matrix.rows, size = matrix.columns;
+  if (rows != size) throw ShapeError(fmt::format("a matrix of {} x {}: expected a square one", rows, size));
+  if (matrix.row_begin[0] != 0) throw ShapeError(fmt::format("the rows of a matrix begin at {}", matrix.row_begin[0]));
+  for (std::int64_t row = 0; row < rows; ++row) {
+    if (matrix.row_begin[row] <= matrix.row_begin[row + 1]) continue;
+    throw ShapeError(fmt::format("row {} of a matrix ends before it begins", row));
+  }
+  const auto* const values = reinterpret_cast<const Scalar*>(matrix.value);  // complex numbers have one representation
+  kernels::parallel_for(threads, (rows + rows_per_slice - 1) / rows_per_slice, [&](std::int64_t item, int) {
+    for (std::int64_t row = item * rows_per_slice; row < std::min(rows, (item + 1) * rows_per_slice); ++row) {
+      for (std::int64_t i = matrix.row_begin[row]; i < matrix.row_begin[row + 1]; ++i) {
+        const std::int64_t column = matrix.column[i];
+        if (column < 0 || column >= size) {
+          throw Error(fmt::format("row {} has an entry in column {} of a matrix with {} columns", row, column, size));
+        }
+        if (!is_finite(values[i])) {
+          throw NotFiniteError(fmt::format("entry ({}, {}) of the matrix is not finite", row, column));
+        }
+      }
+    }
+  });
+
+  // Views of constant entries are of another type, and these are only read. A type and its unsigned one may alias.
+  using Rows = CompressedRows<Scalar>;
+  Rows wrapped;
+  const auto entries = static_cast<std::size_t>(matrix.row_begin[rows]);
+  auto* const begin = const_cast<std::size_t*>(reinterpret_cast<const std::size_t*>(matrix.row_begin));
+  wrapped.row_begin = decltype(Rows::row_begin)(begin, static_cast<std::size_t>(rows) + 1);
+  wrapped.columns = decltype(Rows::columns)(const_cast<std::int32_t*>(matrix.column), entries);
+  wrapped.values = decltype(Rows::values)(const_cast<Scalar*>(values), entries);
+  return wrapped;
+}
+
+#define BLOCKVEC_COMPRESS_ROWS(Scalar)                                                                  \
+  template SplitRows<Scalar> compress_rows(const RowDistribution&, const RowSource<Scalar>&, int, Cut); \
+  template CompressedRows<Scalar> wrap_rows(                                                            \
+      const kernels::CsrMatrix<typename ScalarTraits<Scalar>::Kernel, std::int64_t>&, int);
 BLOCKVEC_FOR_SCALARS(BLOCKVEC_COMPRESS_ROWS)
 
 }  // namespace blockvec::solvers

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <blockvec/kernels/spmmv.hpp>
 #include <blockvec/row_distribution.hpp>
+#include <blockvec/scalar.hpp>
 #include <blockvec/solvers/row_source.hpp>
 #include <cstdint>
 
@@ -43,5 +45,12 @@ struct SplitRows {
 template <class Scalar>
 SplitRows<Scalar> compress_rows(const RowDistribution& rows, const RowSource<Scalar>& source, int threads,
                                 Cut cut = Cut::own_and_ghost);
+
+/// The rows of a whole matrix in memory that somebody else keeps: no copy. Entries of a row may have any order, and
+/// entries of one column add up. One pass with `threads` threads checks them. Throws ShapeError for a matrix that is
+/// not square or whose rows do not ascend, Error for a column outside of it, NotFiniteError naming row and column.
+template <class Scalar>
+CompressedRows<Scalar> wrap_rows(const kernels::CsrMatrix<typename ScalarTraits<Scalar>::Kernel, std::int64_t>& matrix,
+                                 int threads);
 
 }  // namespace blockvec::solvers

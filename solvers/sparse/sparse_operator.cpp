@@ -54,6 +54,22 @@ SparseOperator<Scalar, Space>::SparseOperator(const Context& context, const RowD
 }
 
 template <class Scalar, class Space>
+SparseOperator<Scalar, Space> SparseOperator<Scalar, Space>::wrap(
+    const Context& context, const RowDistribution& rows,
+    const kernels::CsrMatrix<typename ScalarTraits<Scalar>::Kernel, std::int64_t>&
+        matrix) requires(is_host_space<Space>) {
+  if (context.communicator().size() > 1 || rows.global_rows() != matrix.rows) {
+    throw ShapeError(fmt::format("SparseOperator::wrap: {} for a matrix of {} x {} on one rank", rows.describe(),
+                                 matrix.rows, matrix.columns));
+  }
+  SplitRows<Scalar> split;
+  split.own = wrap_rows<Scalar>(matrix, context.threads());
+  return SparseOperator(std::make_unique<Parts>(context, rows, std::move(split)));
+}
+template <class Scalar, class Space>
+SparseOperator<Scalar, Space>::SparseOperator(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+template <class Scalar, class Space>
 SparseOperator<Scalar, Space>::~SparseOperator() = default;
 template <class Scalar, class Space>
 SparseOperator<Scalar, Space>::SparseOperator(SparseOperator&&) noexcept = default;

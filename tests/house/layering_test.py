@@ -80,6 +80,7 @@ class Layering(unittest.TestCase):
             ("solvers/a.cpp", "examples/problems/heisenberg.hpp", "examples"),
             ("solvers/a.cpp", "orth/detail.hpp", "orth"),
             ("examples/a.cpp", "solvers/sparse/halo.hpp", "solvers"),
+            ("python/src/a.cpp", "solvers/sparse/halo.hpp", "solvers"),
             ("blockvec/a.cpp", "src/host/tile.hpp", "src"),
             ("include/blockvec/a.hpp", "blockvec/state.hpp", "blockvec"),
         ]:
@@ -109,6 +110,7 @@ class Layering(unittest.TestCase):
             ("examples/a.cpp", "#include <blockvec/orth/orthogonalizer.hpp>"),
             ("examples/a.cpp", "#include <blockvec/solvers/lanczos.hpp>"),
             ("examples/problems/a.cpp", '#include "problems/heisenberg.hpp"'),
+            ("python/src/a.cpp", "#include <blockvec/solvers/lanczos.hpp>"),
             ("tests/a.cpp", '#include "src/host/tile.hpp"'),
             ("bench/a.cpp", '#include "orth/detail.hpp"'),
         ]:

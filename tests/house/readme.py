@@ -11,7 +11,7 @@ import prose
 MOST_LINES = 120
 MOST_CHARACTERS = 120
 MOST_WORDS = 30
-FOLDERS = "examples|tests|bench|src|blockvec|orth|solvers|cmake|include|docs"
+FOLDERS = "examples|tests|bench|src|blockvec|orth|solvers|cmake|include|docs|python"
 
 
 def pages(root):

@@ -137,6 +137,89 @@ TEST(SparseOperator, CountsAndRecords) {
   EXPECT_EQ(op.applications(), 6);
 }
 
+/// Rows of a model in arrays of somebody else's, each backwards and with its first entry in two halves.
+template <class Scalar>
+struct ForeignArrays {
+  using Kernel = typename ScalarTraits<Scalar>::Kernel;
+  explicit ForeignArrays(const RowSource<Scalar>& source) : size(source.size()) {
+    for (std::int64_t row = 0; row < size; ++row) {
+      RowEntries<Scalar> entries;
+      source.append_row(row, entries);
+      for (std::size_t i = entries.columns.size(); i-- > 0;) {
+        const auto value = Kernel(entries.values[i]);
+        const bool is_halved = i == 0;
+        for (int part = 0; part < (is_halved ? 2 : 1); ++part) {
+          column.push_back(static_cast<std::int32_t>(entries.columns[i]));
+          values.push_back(is_halved ? value / Kernel(2) : value);
+        }
+      }
+      begin.push_back(static_cast<std::int64_t>(column.size()));
+    }
+  }
+  kernels::CsrMatrix<Kernel, std::int64_t> matrix() const {
+    return {size, size, begin.data(), column.data(), values.data()};
+  }
+
+  std::int64_t size;
+  std::vector<std::int64_t> begin{0};
+  std::vector<std::int32_t> column;
+  std::vector<Kernel> values;
+};
+
+template <class Scalar, class Layout>
+void expect_wrapped_product(const RowSource<Scalar>& source) {
+  const ForeignArrays<Scalar> arrays(source);
+  for (const Summation summation : {Summation::fast, Summation::reproducible}) {
+    const auto context = Context::self(2, summation);
+    const auto rows = RowDistribution::uniform(source.size(), context.communicator());
+    SparseOperator<Scalar> copied(context, rows, source);
+    auto wrapped = SparseOperator<Scalar>::wrap(context, rows, arrays.matrix());
+    EXPECT_EQ(wrapped.nonzeros(), copied.nonzeros() + source.size());
+    for (const std::int64_t width : {1, 3, 17}) {
+      BlockVector<Scalar, Layout> x(context, rows, width), y(context, rows, width), expected(context, rows, width);
+      fill_random(x, 1);
+      copied.apply(x, expected);
+      wrapped.apply(x, y);
+      axpby(Scalar(-1), expected, Scalar(1), y);
+      SmallMatrix<RealOf<Scalar>> difference(context, 1, width), norm(context, 1, width);
+      column_norms(y, difference);
+      column_norms(expected, norm);
+      for (std::int64_t j = 0; j < width; ++j) {  // both have at most 9 products a row, and few cancel
+        EXPECT_LE(difference.to_host()(0, j), 64 * epsilon<Scalar> * norm.to_host()(0, j)) << j;
+      }
+    }
+  }
+}
+
+TEST(SparseOperator, WrapsForeignArrays) {
+  const Anderson model({3, 4, 5}, 2, 1);
+  expect_wrapped_product<double, RowMajor>(model);
+  expect_wrapped_product<double, ColumnMajor>(model);
+  expect_wrapped_product<Complex<float>, RowMajor>(converted<Complex<float>>(model));
+  expect_wrapped_product<Complex<double>, RowMajor>(Graphene<Complex<double>>({6, 3}, 1, 6));
+}
+
+TEST(SparseOperator, RefusesForeignArraysThatDoNotFit) {
+  const auto context = Context::self();
+  const auto rows = RowDistribution::uniform(3, context.communicator());
+  const RowFunction<double> identity(3, [](std::int64_t row, RowEntries<double>& entries) { entries.add(row, 1); });
+  const auto wrap = [&](const auto& change) {
+    ForeignArrays<double> arrays(identity);
+    auto matrix = arrays.matrix();
+    change(arrays, matrix);
+    (void)SparseOperator<double>::wrap(context, rows, matrix);
+  };
+  EXPECT_NO_THROW(wrap([](auto&, auto&) {}));
+  EXPECT_THROW(wrap([](auto&, auto& matrix) { matrix.rows = 2; }), ShapeError);
+  EXPECT_THROW(wrap([](auto&, auto& matrix) { matrix.columns = 4; }), ShapeError);
+  EXPECT_THROW(wrap([](auto& arrays, auto&) { arrays.begin[0] = 1; }), ShapeError);
+  EXPECT_THROW(wrap([](auto& arrays, auto&) { arrays.begin[1] = 5; }), ShapeError);
+  EXPECT_THROW(wrap([](auto& arrays, auto&) { arrays.column[3] = 3; }), Error);
+  EXPECT_THROW(wrap([](auto& arrays, auto&) { arrays.column[3] = -1; }), Error);
+  EXPECT_THROW(wrap([](auto& arrays, auto&) { arrays.values[5] = std::numeric_limits<double>::infinity(); }),
+               NotFiniteError);
+}
+
 /// One row is wrong in a way of its own.
 class BadRow final : public RowSource<double> {
  public:

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <blockvec/block_vector.hpp>
+#include <blockvec/kernels/spmmv.hpp>
 #include <blockvec/solvers/row_source.hpp>
+#include <cstdint>
 #include <memory>
 
 namespace blockvec::solvers {
@@ -19,6 +21,13 @@ class SparseOperator {
   /// Throws OutOfMemoryError naming the bytes asked for, ShapeError if the source's size is not that of `rows`, Error
   /// for a column outside the matrix, NotFiniteError for NaN or Inf.
   SparseOperator(const Context& context, const RowDistribution& rows, const RowSource<Scalar>& source);
+  /// A whole matrix whose arrays somebody else keeps in the host's memory: nothing is copied. One rank.
+  /// Cost: one pass over columns and values, which are checked. Throws ShapeError for several ranks, for extents other
+  /// than those of `rows` or for rows that do not ascend, Error for a column outside the matrix, NotFiniteError for NaN
+  /// or Inf.
+  static SparseOperator wrap(const Context& context, const RowDistribution& rows,
+                             const kernels::CsrMatrix<typename ScalarTraits<Scalar>::Kernel, std::int64_t>&
+                                 matrix) requires(is_host_space<Space>);
   ~SparseOperator();
   SparseOperator(SparseOperator&&) noexcept;
 
@@ -48,6 +57,7 @@ class SparseOperator {
 
  private:
   struct Parts;
+  explicit SparseOperator(std::unique_ptr<Parts> parts);
   std::unique_ptr<Parts> parts_;
 };
 

@@ -51,7 +51,6 @@ int solve() {
   blockvec::SmallMatrix<double> h(context, columns, columns), energies(context, 1, columns);
   blockvec::inner_product(basis, image, h);  // h = V^T H V is 48 x 48 and has the lowest energies of H
   blockvec::orth::dense::eigendecomposition(h, energies, h);
-
   const auto found = energies.to_host();
   const double exact = -std::sqrt(4 + depth * depth), norm = 2 + depth;
   const double error = std::fmax(std::fabs(found(0, 0) - exact), std::fabs(found(0, 1) - exact));

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <algorithm>
+#include <blockvec/block_vector.hpp>
+#include <blockvec/small_matrix.hpp>
+#include <complex>
+#include <string>
+
+/// NumPy arrays as block vectors and small matrices, without copies. Python has checked dtypes, shapes and layouts
+/// (_arrays.py), so what does not fit here is a mistake of this package.
+namespace blockvec::python {
+
+namespace nb = nanobind;
+
+using Array = nb::ndarray<nb::ro, nb::device::cpu>;  ///< read only, or also written where a function says so
+using Writable = nb::ndarray<nb::device::cpu>;
+
+/// Calls body.operator()<Scalar>() with the scalar type of that letter: NumPy's "f", "d", "F" or "D".
+template <class Body>
+decltype(auto) with_scalar(char letter, Body&& body) {
+  switch (letter) {
+    case 'f':
+      return body.template operator()<float>();
+    case 'd':
+      return body.template operator()<double>();
+    case 'F':
+      return body.template operator()<Complex<float>>();
+    case 'D':
+      return body.template operator()<Complex<double>>();
+    default:
+      throw nb::type_error("expected the dtype f, d, F or D");
+  }
+}
+
+/// The same with body.operator()<Scalar, Layout>().
+template <class Body>
+decltype(auto) with_types(char letter, bool by_rows, Body&& body) {
+  return with_scalar(letter, [&]<class Scalar>() {
+    return by_rows ? body.template operator()<Scalar, RowMajor>() : body.template operator()<Scalar, ColumnMajor>();
+  });
+}
+
+template <class Scalar, class Any>
+Scalar* entries_of(const Any& array) {
+  if (array.dtype() != nb::dtype<typename ScalarTraits<Scalar>::Kernel>()) {
+    throw nb::type_error("the arrays of a call have several dtypes");
+  }
+  // The library takes pointers to mutable entries, also of what it only reads.
+  return static_cast<Scalar*>(const_cast<void*>(static_cast<const void*>(array.data())));
+}
+
+/// A strided two-dimensional array as a block vector. A stride along an extent of 0 or 1 says nothing, nor
+/// does one of an empty array.
+template <class Scalar, class Layout, class Any>
+BlockVector<Scalar, Layout> tall(const Context& context, const Any& array, const std::string& label) {
+  constexpr bool by_rows = std::is_same_v<Layout, RowMajor>;
+  const auto rows = static_cast<std::int64_t>(array.shape(0)), columns = static_cast<std::int64_t>(array.shape(1));
+  const std::int64_t least = std::max<std::int64_t>(by_rows ? columns : rows, 1);
+  const bool is_single = (by_rows ? rows : columns) <= 1 || rows * columns == 0;
+  const std::int64_t ld = is_single ? least : array.stride(by_rows ? 0 : 1);
+  const auto distribution = RowDistribution::uniform(rows, context.communicator());
+  return BlockVector<Scalar, Layout>::wrap(context, distribution, entries_of<Scalar>(array), columns, ld, label);
+}
+
+/// A contiguous array in Fortran's order as a small matrix.
+template <class Scalar, class Any>
+SmallMatrix<Scalar> small(const Context& context, const Any& array) {
+  return {context, typename SmallMatrix<Scalar>::View(entries_of<Scalar>(array), array.shape(0), array.shape(1))};
+}
+
+/// Real scalars get the real part: Python has refused others.
+template <class Scalar>
+Scalar scalar_from(std::complex<double> value) {
+  using Real = RealOf<Scalar>;
+  if constexpr (ScalarTraits<Scalar>::is_complex) {
+    return {static_cast<Real>(value.real()), static_cast<Real>(value.imag())};
+  } else {
+    return static_cast<Real>(value.real());
+  }
+}
+
+}  // namespace blockvec::python

@@ -1,0 +1,70 @@
+// The extension module blockvec._host: the library in the host's memory. One module for all, since a Kokkos that is
+// linked statically can be started only once.
+#include "module.hpp"
+
+#include <nanobind/stl/string.h>
+
+#include <Kokkos_Core.hpp>
+#include <blockvec/config.hpp>
+#include <blockvec/kernels/error.hpp>
+#include <blockvec/orth/orthogonalizer.hpp>
+#include <blockvec/solvers/input_error.hpp>
+#include <blockvec/version.hpp>
+#include <new>
+#include <string>
+
+#include "runtime.hpp"
+
+namespace blockvec::python {
+namespace {
+
+namespace nb = nanobind;
+
+/// Raises the class of that name in _errors.py.
+void raise(const char* name, const std::exception& error) {
+  PyErr_SetString(nb::module_::import_("blockvec._errors").attr(name).ptr(), error.what());
+}
+
+void translate(const std::exception_ptr& thrown, void*) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const ShapeError& error) {
+    raise("ShapeError", error);
+  } catch (const NotFiniteError& error) {
+    raise("NotFiniteError", error);
+  } catch (const orth::RankError& error) {
+    raise("RankError", error);
+  } catch (const solvers::InputError& error) {
+    raise("InputError", error);
+  } catch (const OutOfMemoryError& error) {
+    PyErr_SetString(PyExc_MemoryError, error.what());
+  } catch (const Error& error) {
+    raise("BlockVecError", error);
+  }
+}
+
+nb::dict config() {
+  nb::dict found;
+  const auto number = [](int value) { return std::to_string(value); };
+  found["version"] =
+      number(BLOCKVEC_VERSION_MAJOR) + "." + number(BLOCKVEC_VERSION_MINOR) + "." + number(BLOCKVEC_VERSION_PATCH);
+  found["commit"] = BLOCKVEC_PYTHON_COMMIT;
+  found["kokkos"] = number(KOKKOS_VERSION / 10000) + "." + number(KOKKOS_VERSION / 100 % 100) + "." +
+                    number(KOKKOS_VERSION % 100) + " " + Kokkos::DefaultHostExecutionSpace::name();
+  found["compiler"] = BLOCKVEC_PYTHON_COMPILER;
+  found["mpi"] = BLOCKVEC_HAVE_MPI != 0;
+  return found;
+}
+
+}  // namespace
+
+NB_MODULE(_host, module) {
+  nb::register_exception_translator(&translate);
+  module.def("start", [] { start(); });
+  module.def("stop", [] { stop(); });
+  module.def("config", &config);
+  bind_dense(module);
+  bind_solve(module);
+}
+
+}  // namespace blockvec::python

@@ -1,0 +1,214 @@
+// The eigensolvers. What they are given has been checked by _eigsh.py.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <blockvec/solvers/chebyshev.hpp>
+#include <blockvec/solvers/interior.hpp>
+#include <blockvec/solvers/jacobi_davidson.hpp>
+#include <blockvec/solvers/lanczos.hpp>
+#include <blockvec/solvers/lobpcg.hpp>
+#include <blockvec/solvers/preconditioners.hpp>
+#include <utility>
+
+#include "module.hpp"
+#include "operators.hpp"
+#include "runtime.hpp"
+
+namespace blockvec::python {
+namespace {
+
+using solvers::Step;
+
+/// What _eigsh.py asks for; 0, or nothing: the method's own choice.
+struct Request {
+  std::string method;
+  std::int64_t rows = 0;
+  std::int64_t wanted = 0;
+  double tolerance = 0;
+  solvers::Which which = solvers::Which::smallest;
+  std::optional<double> target;
+  std::optional<std::pair<double, double>> interval;
+  std::int64_t block = 0, basis = 0, most_steps = 0;
+  std::uint64_t seed = 1;
+  int threads = 0;
+  bool is_reproducible = false;
+  nb::object a, b, preconditioner, initial;  // None where there is none
+};
+
+template <class Options>
+Options options_of(const Request& request) {
+  Options options;
+  if (request.wanted > 0) options.wanted = request.wanted;
+  options.tolerance = request.tolerance;
+  options.seed = request.seed;
+  if constexpr (requires { options.which; }) options.which = request.which;
+  if constexpr (requires { options.block; }) {
+    if (request.block > 0) options.block = request.block;
+  }
+  if constexpr (requires { options.basis; }) options.basis = request.basis;
+  // LOBPCG and Chebyshev iterate a fixed number of columns.
+  if constexpr (requires { options.guard; }) {
+    if (request.basis > 0) options.guard = request.basis - request.wanted;
+  }
+  if constexpr (requires { options.extra; }) {
+    if (request.basis > 0) options.extra = request.basis - request.wanted;
+  }
+  if constexpr (requires { options.max_restarts; }) {
+    if (request.most_steps > 0) options.max_restarts = request.most_steps;
+  }
+  if constexpr (requires { options.max_iterations; }) {
+    if (request.most_steps > 0) options.max_iterations = request.most_steps;
+  }
+  return options;
+}
+
+template <class Vector>
+solvers::Result<Vector> run(const solvers::Problem<Vector>& problem, const Request& request,
+                            const solvers::Observer& observer) {
+  using namespace solvers;
+  if (request.method == "lanczos") return block_lanczos(problem, options_of<LanczosOptions>(request), observer);
+  if (request.method == "lobpcg") return lobpcg(problem, options_of<LobpcgOptions>(request), observer);
+  if (request.method == "chebyshev") {
+    return chebyshev_subspace(problem, options_of<ChebyshevOptions>(request), observer);
+  }
+  if (request.method == "jacobi-davidson") {
+    return jacobi_davidson(problem, options_of<JacobiDavidsonOptions>(request), observer);
+  }
+  auto options = options_of<InteriorOptions>(request);
+  if (request.target) options.target = *request.target;
+  if (request.interval) options.interval = Interval{request.interval->first, request.interval->second};
+  return interior_lanczos(problem, options, observer);
+}
+
+/// A tuple of diagonals (of A, and of B or None), the word "chebyshev", or a function of blocks.
+template <class Vector>
+solvers::Preconditioner<Vector> preconditioner_from(const solvers::Problem<Vector>& problem, const Request& request,
+                                                    Conduct& conduct) {
+  using Scalar = typename Vector::Scalar;
+  const nb::object& given = request.preconditioner;
+  const Context& context = problem.a.context();
+  if (given.is_none()) return {};
+  if (nb::isinstance<nb::tuple>(given)) {
+    const auto diagonal = [&](nb::handle array) {
+      return array.is_none() ? Vector()
+                             : tall<Scalar, RowMajor>(context, nb::cast<Array>(array), "diagonal").deep_copy();
+    };
+    return solvers::jacobi_preconditioner<Vector>(diagonal(given[0]), diagonal(given[1]), request.which);
+  }
+  if (nb::isinstance<nb::str>(given)) {
+    solvers::SpectrumEnds ends;
+    conduct.without_lock([&] { ends = solvers::estimated_ends(problem.a, request.seed); });
+    return solvers::chebyshev_preconditioner(problem.a, ends, 8, 30, request.which);
+  }
+  return [product = PythonProduct<Vector>(given, conduct)](std::span<const double>, const Vector& r, const Vector& w) {
+    product(r, w);
+  };
+}
+
+nb::tuple as_tuple(const Step& step) {
+  return nb::make_tuple(step.restart, step.converged, step.seconds, step.reductions, step.applications,
+                        step.filter_degree, step.residuals, step.eigenvalues);
+}
+
+template <class Vector>
+nb::dict as_dict(const solvers::Result<Vector>& result, char type) {
+  using Scalar = typename Vector::Scalar;
+  nb::dict found;
+  constexpr const char* names[] = {"converged", "exhausted", "stopped", "breakdown"};
+  found["status"] = names[static_cast<int>(result.status)];
+  found["why"] = result.why;
+  found["eigenvalues"] = result.eigenvalues;
+  found["residuals"] = result.residual_norms;
+  found["backward_errors"] = result.backward_errors;
+  found["level_cut"] = result.last_level_cut;
+  found["orthogonality_loss"] = result.orthogonality_loss;
+  found["norm_estimate"] = result.norm_estimate;
+  found["steps"] = std::max(result.restarts, result.iterations);
+  found["starts"] = result.starts;
+  found["applications"] = result.applications;
+  found["reductions"] = result.reductions;
+  found["filter_degree"] = result.filter_degree;
+  found["seconds"] = result.seconds;
+  nb::list history;
+  for (const Step& step : result.history) history.append(as_tuple(step));
+  found["history"] = history;
+  // Memory of NumPy's: nothing of the library outlives the call.
+  const auto shape = nb::make_tuple(result.vectors.local_rows(), result.vectors.width());
+  const nb::object vectors = nb::module_::import_("numpy").attr("empty")(shape, nb::str(&type, 1));
+  if (result.vectors.width() > 0) {
+    copy(result.vectors, tall<Scalar, RowMajor>(result.vectors.context(), nb::cast<Writable>(vectors), "vectors"));
+  }
+  found["vectors"] = vectors;
+  return found;
+}
+
+template <class Scalar>
+nb::dict solve_as(const Request& request, const nb::object& callback, char type) {
+  using Vector = BlockVector<Scalar, RowMajor>;
+  Conduct conduct;
+  const Context context(Communicator::self(), request.threads, {},
+                        request.is_reproducible ? Summation::reproducible : Summation::fast);
+  const auto rows = RowDistribution::uniform(request.rows, context.communicator());
+  solvers::Problem<Vector> problem{operator_from<Vector>(context, rows, request.a, conduct)};
+  if (!request.b.is_none()) problem.b = operator_from<Vector>(context, rows, request.b, conduct);
+  problem.precondition = preconditioner_from(problem, request, conduct);
+  if (!request.initial.is_none()) {
+    problem.initial = tall<Scalar, RowMajor>(context, nb::cast<Array>(request.initial), "v0");
+  }
+  // An exception that leaves the callback has been kept, and the search ends without further ado.
+  const auto observer = [&](const Step& step) {
+    try {
+      return conduct.in_python([&] { return callback.is_none() || nb::cast<bool>(callback(as_tuple(step))); });
+    } catch (...) {
+      return false;
+    }
+  };
+  solvers::Result<Vector> result;
+  conduct.without_lock([&] { result = run(problem, request, observer); });
+  return as_dict(result, type);
+}
+
+/// The keywords of a dictionary, all of them, as a Request.
+Request request_from(const nb::dict& given) {
+  Request request;
+  const auto read = [&](const char* name, auto& value) {
+    using Value = std::remove_cvref_t<decltype(value)>;
+    value = nb::cast<Value>(given[name]);
+  };
+  read("method", request.method);
+  read("rows", request.rows);
+  read("wanted", request.wanted);
+  read("tolerance", request.tolerance);
+  read("target", request.target);
+  read("interval", request.interval);
+  read("block", request.block);
+  read("basis", request.basis);
+  read("most_steps", request.most_steps);
+  read("seed", request.seed);
+  read("threads", request.threads);
+  read("reproducible", request.is_reproducible);
+  request.which = nb::cast<bool>(given["smallest"]) ? solvers::Which::smallest : solvers::Which::largest;
+  request.a = given["a"];
+  request.b = given["b"];
+  request.preconditioner = given["preconditioner"];
+  request.initial = given["initial"];
+  return request;
+}
+
+}  // namespace
+
+void bind_solve(nb::module_& module) {
+  using namespace nb::literals;
+  module.def(
+      "solve",
+      [](char type, const nb::dict& request, const nb::object& callback) {
+        const Lease at_work(1);  // stop() waits for nobody, but leaves Kokkos alone meanwhile
+        return with_scalar(type,
+                           [&]<class Scalar>() { return solve_as<Scalar>(request_from(request), callback, type); });
+      },
+      "type"_a, "request"_a, "callback"_a.none());
+}
+
+}  // namespace blockvec::python

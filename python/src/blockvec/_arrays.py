@@ -1,0 +1,126 @@
+"""Checks of arrays: all that can be wrong is said in terms of the caller's names before anything is computed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ._errors import NotFiniteError, ShapeError
+
+try:
+    from numpy.exceptions import TooHardError
+except ImportError:  # NumPy before 1.25
+    from numpy import TooHardError
+
+DTYPES = "float32, float64, complex64 or complex128"
+LETTERS = "fdFD"
+
+
+def is_known(dtype: np.dtype) -> bool:
+    return dtype.char in LETTERS and dtype.isnative
+
+
+def check_tall(name: str, array: object, *, written: bool = False) -> np.ndarray:
+    """A two-dimensional array of a known dtype, writable where it is written."""
+    if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
+        raise TypeError(f"{name} is a {type(array).__name__}: expected a numpy.ndarray of {DTYPES}")
+    if not is_known(array.dtype):
+        raise TypeError(f"{name} has the dtype {array.dtype}: expected {DTYPES}")
+    if array.ndim != 2:
+        hint = f", as {name}[:, None]" if array.ndim == 1 else ""
+        raise ShapeError(f"{name} has the shape {array.shape}: expected two dimensions{hint}")
+    if written and not array.flags.writeable:
+        raise ValueError(f"{name} is read-only, but its entries are to be replaced")
+    return array
+
+
+def check_same(**arrays: np.ndarray) -> str:
+    """All have one dtype and one number of rows. Returns NumPy's letter of the dtype."""
+    (first, model), *others = arrays.items()
+    for name, array in others:
+        if array.dtype != model.dtype:
+            raise TypeError(f"{first} has the dtype {model.dtype}, {name} {array.dtype}: expected the same")
+        if array.shape[0] != model.shape[0]:
+            raise ShapeError(
+                f"{first} has the shape {model.shape}, {name} {array.shape}: expected the same number of rows"
+            )
+    return model.dtype.char
+
+
+def _fits(array: np.ndarray, by_rows: bool) -> bool:
+    """Whether one row's columns (one column's rows) are adjacent. A stride along an extent of 0 or 1 says nothing."""
+    if array.size == 0:
+        return True
+    shape, strides = (array.shape, array.strides) if by_rows else (array.shape[::-1], array.strides[::-1])
+    size = array.itemsize
+    adjacent = shape[1] == 1 or strides[1] == size
+    apart = shape[0] == 1 or (strides[0] % size == 0 and strides[0] >= shape[1] * size)
+    return adjacent and apart and array.flags.aligned
+
+
+def check_layout(**arrays: np.ndarray) -> bool:
+    """Whether all are taken by rows (C order) rather than by columns (Fortran order). Never a copy."""
+    for by_rows in (True, False):
+        if all(_fits(array, by_rows) for array in arrays.values()):
+            return by_rows
+    for name, array in arrays.items():
+        if not _fits(array, True) and not _fits(array, False):
+            raise ValueError(
+                f"{name} has the strides {array.strides} for the shape {array.shape}: expected rows or columns whose "
+                f"entries are adjacent, as numpy.ascontiguousarray({name}) has them"
+            )
+    orders = ", ".join(f"{name} is in {'C' if _fits(a, True) else 'Fortran'} order" for name, a in arrays.items())
+    raise ValueError(f"{orders}: expected one order for all of them")
+
+
+def overlap(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether they have an entry in common. Columns of one array beside one another have none."""
+    try:
+        return np.shares_memory(one, other, max_work=100_000)
+    except TooHardError:
+        return True
+
+
+def check_apart(written: dict[str, np.ndarray], read: dict[str, np.ndarray]) -> None:
+    for name, array in written.items():
+        for other, second in read.items():
+            if overlap(array, second):
+                raise ValueError(f"{name} and {other} share memory: expected them apart, since {name} is written")
+
+
+def check_small(name: str, given: object, shape: tuple[int, int], dtype: np.dtype, why: str) -> np.ndarray:
+    """A copy of a small matrix in the order and dtype that the library takes."""
+    matrix = np.asarray(given)
+    if matrix.shape != shape:
+        raise ShapeError(f"{name} has the shape {matrix.shape}: expected {shape}, {why}")
+    if not np.can_cast(matrix.dtype, dtype, casting="same_kind"):
+        raise TypeError(f"{name} has the dtype {matrix.dtype}: expected one that converts to {dtype}")
+    matrix = np.array(matrix, dtype=dtype, order="F")
+    if not np.isfinite(matrix).all():
+        raise NotFiniteError(f"{name} has NaN or Inf in column {first_not_finite(matrix)}")
+    return matrix
+
+
+def check_factor(name: str, given: complex, dtype: np.dtype) -> complex:
+    value = complex(given)
+    if value.imag != 0 and dtype.kind != "c":
+        raise TypeError(f"{name}={given!r} is complex, but the arrays are of {dtype}")
+    if not np.isfinite(value):
+        raise NotFiniteError(f"{name}={given!r}: expected a finite number")
+    return value
+
+
+def first_not_finite(matrix: np.ndarray) -> int:
+    """The first column with NaN or Inf, -1 if there is none."""
+    wrong = ~np.isfinite(matrix).all(axis=0)
+    return int(np.argmax(wrong)) if wrong.any() else -1
+
+
+def check_finite_result(result: np.ndarray, **operands: np.ndarray) -> None:
+    """Names the operand to which NaN or Inf in a small result is due."""
+    if np.isfinite(result).all():
+        return
+    for name, operand in operands.items():
+        column = first_not_finite(operand)
+        if column >= 0:
+            raise NotFiniteError(f"{name} has NaN or Inf in column {column}")
+    raise NotFiniteError(f"the product of {' and '.join(operands)} overflows {result.dtype}")

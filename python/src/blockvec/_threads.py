@@ -1,0 +1,34 @@
+"""How many threads a call takes."""
+
+from __future__ import annotations
+
+import os
+
+_is_child = False
+
+
+def _in_child() -> None:
+    # OpenMP's threads do not survive a fork, and a child that asks for them waits for ever.
+    global _is_child
+    _is_child = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
+
+
+def thread_count(threads: int | None) -> int:
+    """``threads``, else OMP_NUM_THREADS, else the cores that this process may use; 1 in a forked child."""
+    if threads is not None and (not isinstance(threads, int) or threads < 1):
+        raise ValueError(f"threads={threads!r}: expected a whole number from 1 up, or None")
+    if _is_child:
+        return 1
+    if threads is not None:
+        return threads
+    try:
+        return max(1, int(os.environ.get("OMP_NUM_THREADS", "").split(",")[0]))
+    except ValueError:
+        pass
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
