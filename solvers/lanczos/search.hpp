@@ -38,7 +38,7 @@ class LanczosSearch {
         journal_(problem, options_.checkpoint, steering("block_lanczos", options_, own_steering(options_)), observer),
         space_(context(), problem.a.rows(), deflation, options_.basis, options_.block, options_.orth),
         vectors_(context(), problem.a.rows(), options_.wanted, "eigenvectors"),
-        stagnation_(patience, 0.5) {
+        stagnation_(patience_of(options_), 0.5) {
     // Scratch memory for all that follows: an image of the wanted vectors, and what products need beside it.
     WorkspaceScope<typename Vector::Space> scope(context());
     fill(scratch_like(scope, vectors_, options_.wanted + options_.block), Scalar(0));
@@ -83,8 +83,11 @@ class LanczosSearch {
   using Pair = RitzPair<Real>;
   static constexpr int most_refinements = 3;
 
-  /// Restarts that may bring the error down by less than a half. With a filter of high degree each counts as several.
-  static constexpr std::int64_t patience = 30;
+  /// Restarts that may bring the error down by less than a half: more of them for who sets a higher limit. With a
+  /// filter of high degree each counts as several.
+  static std::int64_t patience_of(const LanczosOptions& options) {
+    return std::max<std::int64_t>(30, options.max_restarts / 10);
+  }
   static constexpr int degree_of_one = 64;
 
   static CheckpointHeader own_steering(const LanczosOptions& options) {
