@@ -1,6 +1,7 @@
 // LOBPCG, Chebyshev-filtered subspaces, Jacobi-Davidson: exact spectra with all multiplicities, and pairs.
 #include <bit>
 #include <blockvec/solvers/preconditioners.hpp>
+#include <type_traits>
 
 #include "problems/anderson.hpp"
 #include "problems/graphene.hpp"
@@ -258,7 +259,8 @@ TYPED_TEST(Spectra, PairsInSinglePrecision) {
   const auto rows = RowDistribution::uniform(pair.n, context.communicator());
   SparseOperator<float, Kokkos::HostSpace> a(context, rows, single(k)), b(context, rows, single(m));
   const auto exact_inverse = inverse_of_diagonal(diagonal_of<Vector>(context, rows, single(m)));
-  for (const auto& inverse_b : {exact_inverse, decltype(exact_inverse)()}) {
+  const std::remove_const_t<decltype(exact_inverse)> none{};
+  for (const auto& inverse_b : {exact_inverse, none}) {
     auto options = TypeParam::with(4);
     options.tolerance = 100 * epsilon<float>;
     const auto result = TypeParam::template solve<Vector>({.a = a, .b = b, .inverse_b = inverse_b}, options);
