@@ -14,7 +14,7 @@ import sys
 PROBLEMS = {
     "heisenberg ring 20": ["--problem", "heisenberg", "--sites", "20", "--periodic"],
     "laplacian 50^3": ["--problem", "laplacian", "--grid", "50", "50", "50"],
-    "graphene 60^2 flux 1/10": ["--problem", "graphene", "--grid", "60", "60", "--flux", "1", "10"],
+    "graphene 60^2 flux 1/60": ["--problem", "graphene", "--grid", "60", "60", "--flux", "1", "60"],
     "anderson 30^3": ["--problem", "anderson", "--grid", "30", "30", "30"],
 }
 METHODS = {"lanczos": [], "lobpcg": ["--max-iterations", "3000"]}
