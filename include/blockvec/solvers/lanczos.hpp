@@ -16,6 +16,8 @@ struct LanczosOptions {
   std::int64_t basis = 0;   ///< most columns of the basis, found pairs included; 0: default_basis()
   double tolerance = 1e-8;  ///< converged: ||A x - theta x|| <= tolerance * (estimate of ||A||)
   Which which = Which::smallest;
+  /// The search also ends, exhausted, where a tenth of these, 30 at least, bring the residuals down by less than a
+  /// half; with a filter of high degree each restart counts as several.
   std::int64_t max_restarts = 300;
   std::uint64_t seed = 1;  ///< of the starting blocks
   int filter_degree = automatic_filter;
