@@ -20,6 +20,28 @@ struct ColumnCombination {
   }
 };
 
+/// Sums of columns of `terms` operands, of which the first comes as `from`.
+template <class Scalar, class Layout, int terms>
+struct SumOfColumns {
+  Entries<Scalar, Layout> others[terms - 1];
+  const Scalar* alpha;
+  std::int64_t step;
+  KOKKOS_FUNCTION Scalar operator()(Position position, const Scalar& x) const {
+    const Scalar* const factor = alpha + position.column * step;
+    Scalar sum = factor[0] * x;
+    for (int k = 1; k < terms; ++k) sum += factor[k] * *others[k - 1].at(position.row, position.column);
+    return sum;
+  }
+};
+template <class Scalar, class Layout, int terms>
+struct SumOfColumnsAnd {
+  SumOfColumns<Scalar, Layout, terms> sum;
+  Scalar beta;
+  KOKKOS_FUNCTION Scalar operator()(Position position, const Scalar& x, const Scalar& y) const {
+    return sum(position, x) + beta * y;
+  }
+};
+
 template <class Scalar>
 struct LessTheta {
   const RealOf<Scalar>* theta;
@@ -107,6 +129,28 @@ void axpby_columns(const SmallMatrix<Scalar, Space>& alpha, const BlockVector<Sc
 }
 
 template <class Scalar, class Layout, class Space>
+void axpby_columns(const SmallMatrix<Scalar, Space>& alpha,
+                   std::span<const std::type_identity_t<BlockVector<Scalar, Layout, Space>>> v,
+                   std::type_identity_t<Scalar> beta, const BlockVector<Scalar, Layout, Space>& w) {
+  constexpr const char* operation = "axpby_columns";
+  if (v.empty() || v.size() > 3) {
+    throw ShapeError(std::string(operation) + ": expected one to three V beside W = " + w.describe() + ", not " +
+                     std::to_string(v.size()));
+  }
+  const std::int64_t terms = std::ssize(v);
+  for (const auto& term : v) require_same_shape(operation, term, w);
+  require_small(operation, "alpha", alpha, terms, w.width(), v.front());
+  if (terms == 1) return axpby_columns(alpha, v.front(), beta, w);
+  const auto sum = [&]<int count>(std::integral_constant<int, count>) {
+    SumOfColumns<Scalar, Layout, count> s{{}, alpha.data(), alpha.ld()};
+    for (std::size_t k = 1; k < count; ++k) s.others[k - 1] = entries(v[k]);
+    if (beta == Scalar(0)) return assign_columns(v.front(), w, terms + 1, s);
+    assign_columns(v.front(), w, terms + 2, SumOfColumnsAnd<Scalar, Layout, count>{s, beta});
+  };
+  terms == 2 ? sum(std::integral_constant<int, 2>()) : sum(std::integral_constant<int, 3>());
+}
+
+template <class Scalar, class Layout, class Space>
 void residual(const BlockVector<Scalar, Layout, Space>& x, const SmallMatrix<RealOf<Scalar>, Space>& theta,
               const BlockVector<Scalar, Layout, Space>& ax, const SmallMatrix<RealOf<Scalar>, Space>& norms) {
   x.context().collective([&] {
@@ -172,18 +216,20 @@ void divide_by_diagonal(const BlockVector<Scalar, Layout, Space>& d, const Block
       OverDiagonal<Scalar, Layout>{entries(d), e.width() > 0 ? entries(e) : ones, theta.data(), theta.ld(), share});
 }
 
-#define BLOCKVEC_COLUMN_OPERATIONS(Scalar, Layout, Space)                                                           \
-  template void axpby_columns(const SmallMatrix<Scalar, Space>&, const BlockVector<Scalar, Layout, Space>&, Scalar, \
-                              const BlockVector<Scalar, Layout, Space>&);                                           \
-  template void residual(const BlockVector<Scalar, Layout, Space>&, const SmallMatrix<RealOf<Scalar>, Space>&,      \
-                         const BlockVector<Scalar, Layout, Space>&, const SmallMatrix<RealOf<Scalar>, Space>&);     \
-  template void residual(const BlockVector<Scalar, Layout, Space>&, const SmallMatrix<RealOf<Scalar>, Space>&,      \
-                         const BlockVector<Scalar, Layout, Space>&, const BlockVector<Scalar, Layout, Space>&);     \
-  template void gather_columns(const BlockVector<Scalar, Layout, Space>&, std::span<const std::int64_t>,            \
-                               const BlockVector<Scalar, Layout, Space>&);                                          \
-  template void divide_by_diagonal(                                                                                 \
-      const BlockVector<Scalar, Layout, Space>&, const BlockVector<Scalar, Layout, Space>&,                         \
-      const SmallMatrix<RealOf<Scalar>, Space>&, RealOf<Scalar>, const BlockVector<Scalar, Layout, Space>&,         \
+#define BLOCKVEC_COLUMN_OPERATIONS(Scalar, Layout, Space)                                                             \
+  template void axpby_columns(const SmallMatrix<Scalar, Space>&, const BlockVector<Scalar, Layout, Space>&, Scalar,   \
+                              const BlockVector<Scalar, Layout, Space>&);                                             \
+  template void axpby_columns(const SmallMatrix<Scalar, Space>&, std::span<const BlockVector<Scalar, Layout, Space>>, \
+                              Scalar, const BlockVector<Scalar, Layout, Space>&);                                     \
+  template void residual(const BlockVector<Scalar, Layout, Space>&, const SmallMatrix<RealOf<Scalar>, Space>&,        \
+                         const BlockVector<Scalar, Layout, Space>&, const SmallMatrix<RealOf<Scalar>, Space>&);       \
+  template void residual(const BlockVector<Scalar, Layout, Space>&, const SmallMatrix<RealOf<Scalar>, Space>&,        \
+                         const BlockVector<Scalar, Layout, Space>&, const BlockVector<Scalar, Layout, Space>&);       \
+  template void gather_columns(const BlockVector<Scalar, Layout, Space>&, std::span<const std::int64_t>,              \
+                               const BlockVector<Scalar, Layout, Space>&);                                            \
+  template void divide_by_diagonal(                                                                                   \
+      const BlockVector<Scalar, Layout, Space>&, const BlockVector<Scalar, Layout, Space>&,                           \
+      const SmallMatrix<RealOf<Scalar>, Space>&, RealOf<Scalar>, const BlockVector<Scalar, Layout, Space>&,           \
       const BlockVector<Scalar, Layout, Space>&);
 BLOCKVEC_FOR_BLOCK_VECTORS(BLOCKVEC_COLUMN_OPERATIONS)
 

@@ -16,6 +16,14 @@ template <class Scalar, class Layout, class Space>
 void axpby_columns(const SmallMatrix<Scalar, Space>& alpha, const BlockVector<Scalar, Layout, Space>& v,
                    std::type_identity_t<Scalar> beta, const BlockVector<Scalar, Layout, Space>& w);
 
+/// w_j = sum over k of alpha(k, j) v^k_j, + beta w_j, for one to three block vectors V^k; alpha has a row for each of
+/// them, widths agree. Each V^k does not overlap W, or is W. One pass: K m words for each V^k, and K m for W (2 K m
+/// unless beta = 0, which never reads W as such).
+template <class Scalar, class Layout, class Space>
+void axpby_columns(const SmallMatrix<Scalar, Space>& alpha,
+                   std::span<const std::type_identity_t<BlockVector<Scalar, Layout, Space>>> v,
+                   std::type_identity_t<Scalar> beta, const BlockVector<Scalar, Layout, Space>& w);
+
 /// R = A X - X diag(theta) in the place of A X, and norms(0, j) = ||r_j||_2 summed over all ranks. theta and norms are
 /// 1 x m of the real type. Two passes, 4 K m words; one reduction of m words.
 template <class Scalar, class Layout, class Space>

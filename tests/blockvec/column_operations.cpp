@@ -76,6 +76,29 @@ TYPED_TEST(ColumnOperationsTest, MatchObviousLoops) {
     axpby_columns(alpha, v, Scalar(0), w);
     expect_all([&](auto i, auto j) { return a(0, j) * x.view()(i, j); });
 
+    // Several V, with W among them.
+    const typename TypeParam::Small three(context, 3, width);
+    const typename TypeParam::Vector u(context, v.rows(), width, "U");
+    fill_random(u, 5);
+    const auto z = testing::on_host(u);
+    HostMatrix<Scalar> c("c", 3, static_cast<std::size_t>(width));
+    for (std::size_t j = 0; j < c.extent(1); ++j) {
+      for (std::size_t k = 0; k < 3; ++k) c(k, j) = Scalar(Real(k + 1) / Real(4) - Real(j) / Real(8));
+    }
+    three.from_host(c);
+    fill_random(w, 2);
+    axpby_columns(three, {{v, u, w}}, Scalar(0), w);
+    expect_all(
+        [&](auto i, auto j) { return c(0, j) * x.view()(i, j) + c(1, j) * z.view()(i, j) + c(2, j) * y.view()(i, j); });
+    fill_random(w, 2);
+    axpby_columns(three.block(1, 3, 0, width), {{v, u}}, Scalar(2), w);
+    expect_all([&](auto i, auto j) {
+      return c(1, j) * x.view()(i, j) + c(2, j) * z.view()(i, j) + Scalar(2) * y.view()(i, j);
+    });
+    fill(w, Scalar(std::numeric_limits<Real>::quiet_NaN()));
+    axpby_columns(three.block(0, 2, 0, width), {{v, u}}, Scalar(0), w);
+    expect_all([&](auto i, auto j) { return c(0, j) * x.view()(i, j) + c(1, j) * z.view()(i, j); });
+
     fill_random(w, 2);
     const auto before = context.reductions();
     residual(v, theta, w, norms);
@@ -112,6 +135,15 @@ TYPED_TEST(ColumnOperationsTest, RefuseOperandsThatDoNotFit) {
   expect_parts(message_of<ShapeError>([&] { axpby_columns(alpha, v, Scalar(1), narrow); }),
                {"axpby_columns", "basis (20 x 4)", "narrow (20 x 2)", "same width"});
   expect_parts(message_of<ShapeError>([&] { axpby_columns(alpha, narrow, Scalar(1), narrow); }), {"alpha is 1 x 4"});
+  const typename TypeParam::Vector four[] = {v, w, v, w};
+  expect_parts(message_of<ShapeError>([&] { axpby_columns(alpha, four, Scalar(1), w); }),
+               {"axpby_columns", "one to three V", "block (20 x 4)", "not 4"});
+  expect_parts(message_of<ShapeError>([&] { axpby_columns(alpha, std::span(four, 2), Scalar(1), w); }),
+               {"alpha is 1 x 4"});
+  expect_parts(message_of<ShapeError>([&] {
+                 axpby_columns(alpha, {{v, narrow}}, Scalar(1), v);
+               }),
+               {"axpby_columns", "narrow (20 x 2)", "same width"});
   expect_parts(message_of<ShapeError>([&] { residual(v, few, w, theta); }), {"residual", "theta is 1 x 3"});
   expect_parts(message_of<ShapeError>([&] { residual(v, theta, w, few); }), {"residual", "norms is 1 x 3"});
   expect_parts(message_of<ShapeError>([&] { residual(v, theta, v, theta); }), {"residual", "share columns"});
