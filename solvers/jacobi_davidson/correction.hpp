@@ -34,7 +34,7 @@ class Correction {
   Correction(Pencil<Vector>& pencil, std::int64_t block)
       : pencil_(pencil), minres_(pencil.context(), block), gram_(pencil.context(), block, block) {
     const auto make = [&](const char* label) { return Vector(pencil.context(), pencil.rows(), block, label); };
-    for (Vector* v : {&residual_before_, &residual_, &image_, &v_, &step_, &step_before_, &step_older_})
+    for (Vector* v : {&residual_before_, &residual_, &image_, &v_, &step_, &step_before_, &step_older_, &solution_})
       *v = make("inner");
     if (pencil.has_b()) b_image_ = make("inner");
   }
@@ -50,7 +50,7 @@ class Correction {
     minres_.begin(theta, share);
     Vector z = head(image_);
     if (precondition != nullptr) prepare(out, *precondition);
-    fill(t, Scalar(0));
+    fill(head(solution_), Scalar(0));
     copy(r, head(residual_));
     precondition_residual(out, precondition, z);
     Verdict verdict = heard();
@@ -70,9 +70,10 @@ class Correction {
       const Vector steps[] = {head(v_), head(step_before_), head(step_older_)};
       const std::int64_t known = std::min<std::int64_t>(step + 1, 3);
       axpby_columns(minres_.stepping(known), first(steps, known), Scalar(0), head(step_));
-      axpby_columns(minres_.advancing(), head(step_), Scalar(1), t);
+      axpby_columns(minres_.advancing(), head(step_), Scalar(1), head(solution_));
       verdict = heard();
     }
+    copy(head(solution_), t);
     return verdict != Verdict::is_indefinite;
   }
 
@@ -154,6 +155,7 @@ class Correction {
   Pencil<Vector>& pencil_;
   std::int64_t width_ = 0;
   Vector residual_before_, residual_, image_, v_, step_, step_before_, step_older_, b_image_, m_bx_;
+  Vector solution_;  // without gaps between rows, which T may have
   Minres<Scalar, Space> minres_;
   SmallMatrix<Scalar> gram_;
   bool is_projecting_ = false;
