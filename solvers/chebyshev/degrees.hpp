@@ -26,11 +26,44 @@ void ChebyshevSearch<Vector>::choose_degrees() {
     } else if (j < options_.wanted) {
       auto gain = static_cast<Real>(std::max(1., error(j) / (options_.tolerance / 3)));
       if (inverse_ && !inverse_->is_exact()) gain = std::min(gain, 1 / inverse_->error());
-      degrees_.push_back(interval.degree_for(values_[index(j)], gain, most));
+      degrees_.push_back(highest_without_leaks(interval.degree_for(values_[index(j)], gain, most), j));
     } else {
       degrees_.push_back(degrees_.back());
     }
   }
+}
+
+/// What a filter of this degree brings into column j from locked ones, as a backward error. Orthogonal to the locked
+/// column, it still has as much of the true eigenvector as the locked one lacks; the filter raises that above the
+/// column's own part, and of what is then taken away the locked column's residual stays behind.
+template <class Vector>
+double ChebyshevSearch<Vector>::leaked(int degree, std::int64_t j) const {
+  const auto& interval = choice_.interval();
+  const auto raised = [&](std::int64_t i) {
+    return chebyshev(degree, std::max<Real>(1, interval.place(values_[index(i)])));
+  };
+  const Real own = raised(j);
+  double sum = 0;
+  for (std::int64_t i = 0; i < locked_; ++i) {
+    const Real distance = values_[index(j)] - values_[index(i)];
+    const Real margin = Pencil<Vector>::eigenvalue_error(residuals_[index(i)], lengths_[index(i)]);
+    const Real lacking = margin < distance ? margin / distance : Real(1);
+    sum += static_cast<double>(std::max<Real>(0, raised(i) / own - 1) * lacking) * error(i);
+  }
+  return sum;
+}
+
+/// The highest even degree, not above this one, at which what leaks into column j leaves room below the tolerance.
+template <class Vector>
+int ChebyshevSearch<Vector>::highest_without_leaks(int degree, std::int64_t j) const {
+  const auto leaks = [&](int halves) { return !(leaked(2 * halves, j) <= options_.tolerance / 4); };
+  if (locked_ == 0 || !leaks(degree / 2)) return degree;
+  int low = 1, high = degree / 2;
+  while (high - low > 1) {
+    const int middle = (low + high) / 2;
+    (leaks(middle) ? high : low) = middle;
+  }
+  return 2 * low;
 }
 
 /// Of random columns. Where it is to be chosen: the last wanted eigenvector comes to stand out of all others.

@@ -212,6 +212,8 @@ class ChebyshevSearch {
 
   // The degrees of a filter, of each active column, and what they lead to: solvers/chebyshev/degrees.hpp.
   void choose_degrees();
+  double leaked(int degree, std::int64_t j) const;
+  int highest_without_leaks(int degree, std::int64_t j) const;
   int first_degree() const;
   Real filtered_condition(bool has_pairs) const;
 
