@@ -1,0 +1,58 @@
+"""How Sphinx makes the site of these pages. docs/build.py calls it and says where Doxygen's output is."""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+project = "BlockVec"
+author = "The BlockVec developers"
+copyright = "2026, The BlockVec developers"  # noqa: A001 (Sphinx's name)
+release = ".".join(
+    re.findall(r"BLOCKVEC_VERSION_\w+ (\d+)", (ROOT / "include/blockvec/version.hpp").read_text(encoding="utf-8"))
+)
+version = release
+
+extensions = ["breathe", "myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+exclude_patterns = ["figures"]
+suppress_warnings = ["myst.header"]  # a page may begin with a heading of any level where it is included
+
+# Pages are those that a repository's browser shows, too: headings have its anchors.
+myst_heading_anchors = 3
+highlight_language = "cpp"
+
+# The C++ reference: Doxygen reads the public headers, docs/by_header.py sorts what it found by header.
+breathe_default_project = "BlockVec"
+breathe_default_members = ("members",)
+breathe_show_include = False
+
+# The Python reference: docstrings, without the compiled module.
+sys.path.insert(0, str(ROOT / "python/src"))
+autodoc_mock_imports = ["blockvec._host"]
+autodoc_typehints = "none"  # docstrings say types in words
+autodoc_member_order = "bysource"
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+
+html_theme = "furo"
+html_title = f"BlockVec {release}"
+html_static_path = ["_static"]
+html_css_files = ["blockvec.css"]
+html_copy_source = False
+html_show_sphinx = False
+
+
+def link_files_outside(app, page, source):
+    """Pages link to Markdown files outside of docs/ as a repository's browser does: here these are downloads."""
+    source[0] = re.sub(r"\[([^\]]*)\]\((\.\./[^)#]+\.md)\)", r"{download}`\1 <\2>`", source[0])
+
+
+def escape_bars(app, what, name, thing, options, lines):
+    """|w| is an absolute value in docstrings, and no substitution."""
+    lines[:] = [line.replace("|", "\\|") for line in lines]
+
+
+def setup(app):
+    app.connect("source-read", link_files_outside)
+    app.connect("autodoc-process-docstring", escape_bars)
