@@ -1,19 +1,72 @@
 #!/usr/bin/env python3
-"""Sorts Doxygen's XML by header, so that one directive of Breathe shows all that a header declares.
+"""Makes of Doxygen's XML what the reference shows: one file a header, with all that the header declares.
 
 by_header.py FOLDER     (the folder with index.xml; files are changed in place)
 
 Doxygen lists the functions of a namespace with the namespace. Here each one moves to the file that declares it, under
-its qualified name.
+its qualified name. Private members are left out. Members that share a comment stand together, and show it once.
+Cost, errors and sources begin paragraphs of their own.
 """
 
 import pathlib
+import re
 import sys
 import xml.etree.ElementTree as ElementTree
 
 SECTIONS = {"typedef": "typedef", "enum": "enum", "variable": "var", "function": "func"}
+CLASS_SECTIONS = {"typedef": "public-type", "enum": "public-type", "variable": "public-attrib", "function": "public-func"}
 # What a reference does not show, and what would be declared once a header.
 LEFT_OUT = ("includes", "includedby", "incdepgraph", "invincdepgraph", "innernamespace")
+
+PARAGRAPH_BEGINS = re.compile(r"(?:Cost|Costs|Errors?|Memory|Throws|Sources?)\b")
+PARAGRAPH = re.compile(rf"(?<=[.)\]] )(?={PARAGRAPH_BEGINS.pattern})")
+
+
+def line(member):
+    return int(member.find("location").get("line"))
+
+
+def comment(member):
+    return "".join("".join(member.find(tag).itertext()) for tag in ("briefdescription", "detaileddescription")).strip()
+
+
+def say_once(members):
+    """Of members that follow one another with one comment, the first keeps it."""
+    previous = ""
+    for member in members:
+        text = comment(member)
+        if text and text == previous:
+            for tag in ("briefdescription", "detaileddescription"):
+                for element in list(member.find(tag)):
+                    member.find(tag).remove(element)
+            ElementTree.SubElement(member.find("briefdescription"), "para").text = "As above."
+        previous = text
+
+
+def split_paragraphs(description):
+    """Cost, errors and sources begin paragraphs of their own."""
+    for number, para in reversed(list(enumerate(description))):
+        if para.tag != "para":
+            continue
+        parts = [ElementTree.Element("para")]
+
+        def add_text(text):
+            for piece in PARAGRAPH.split(text or ""):
+                if PARAGRAPH_BEGINS.match(piece) and (len(parts[-1]) or parts[-1].text):
+                    parts.append(ElementTree.Element("para"))
+                if len(parts[-1]):
+                    parts[-1][-1].tail = (parts[-1][-1].tail or "") + piece
+                else:
+                    parts[-1].text = (parts[-1].text or "") + piece
+
+        add_text(para.text)
+        for child in list(para):
+            tail, child.tail = child.tail, None
+            parts[-1].append(child)
+            add_text(tail)
+        description.remove(para)
+        for part in reversed(parts):
+            description.insert(number, part)
 
 
 def members_by_file(folder):
@@ -29,27 +82,49 @@ def members_by_file(folder):
                 member.remove(initializer)  # Sphinx cannot read such an expression
             found.setdefault(member.find("location").get("file"), []).append(member)
     for members in found.values():
-        members.sort(key=lambda member: int(member.find("location").get("line")))
+        members.sort(key=line)
     return found
+
+
+def add_sections(compound, members, sections):
+    """Sections before the compound's description, one for each kind of members."""
+    place = list(compound).index(compound.find("briefdescription"))
+    by_section = {}
+    for member in sorted(members, key=line):
+        section = sections[member.get("kind")]
+        if member.get("static") == "yes" and section != "func":
+            section = section.replace("public", "public-static")
+        by_section.setdefault(section, []).append(member)
+    for section, of_section in by_section.items():
+        say_once(of_section)
+        element = ElementTree.Element("sectiondef", kind=section)
+        element.extend(of_section)
+        compound.insert(place, element)
+        place += 1
 
 
 def main():
     folder = pathlib.Path(sys.argv[1])
-    members = members_by_file(folder)
-    for path in sorted(folder.glob("*_8hpp.xml")):
+    of_namespaces = members_by_file(folder)
+    for path in sorted(folder.glob("*.xml")):
         tree = ElementTree.parse(path)
         compound = tree.getroot().find("compounddef")
-        for tag in LEFT_OUT:
-            for element in compound.findall(tag):
-                compound.remove(element)
-        place = list(compound).index(compound.find("briefdescription"))
-        for kind, section in SECTIONS.items():
-            of_kind = [m for m in members.get(compound.find("location").get("file"), []) if m.get("kind") == kind]
-            if of_kind:
-                element = ElementTree.Element("sectiondef", kind=section)
-                element.extend(of_kind)
-                compound.insert(place, element)
-                place += 1
+        kind = compound.get("kind") if compound is not None else ""
+        if kind == "file":
+            for tag in LEFT_OUT:
+                for element in compound.findall(tag):
+                    compound.remove(element)
+            file = compound.find("location").get("file")
+            add_sections(compound, [m for m in of_namespaces.get(file, []) if m.get("kind") in SECTIONS], SECTIONS)
+        elif kind in ("class", "struct"):
+            members = [member for member in compound.iter("memberdef") if member.get("prot") == "public"]
+            for section in compound.findall("sectiondef"):
+                compound.remove(section)
+            add_sections(compound, [m for m in members if m.get("kind") in CLASS_SECTIONS], CLASS_SECTIONS)
+        else:
+            continue
+        for description in compound.iter("detaileddescription"):
+            split_paragraphs(description)
         tree.write(path, encoding="utf-8", xml_declaration=True)
 
 
