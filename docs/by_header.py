@@ -19,7 +19,7 @@ CLASS_SECTIONS = {"typedef": "public-type", "enum": "public-type", "variable": "
 LEFT_OUT = ("includes", "includedby", "incdepgraph", "invincdepgraph", "innernamespace")
 
 PARAGRAPH_BEGINS = re.compile(r"(?:Cost|Costs|Errors?|Memory|Throws|Sources?)\b")
-PARAGRAPH = re.compile(rf"(?<=[.)\]] )(?={PARAGRAPH_BEGINS.pattern})")
+PARAGRAPH = re.compile(rf"(?<=[.)\]]\s)(?={PARAGRAPH_BEGINS.pattern})")
 
 
 def line(member):
