@@ -56,7 +56,7 @@ def main():
     subprocess.run([doxygen, "-"], input=settings, text=True, check=True)
     subprocess.run([python, "-B", DOCS / "by_header.py", out / "xml"], check=True)
     subprocess.run(
-        [python, "-B", "-m", "sphinx", "-q", "-W", "--keep-going", "-d", out / "doctrees"]
+        [python, "-B", "-m", "sphinx", "-q", "-E", "-W", "--keep-going", "-d", out / "doctrees"]
         + ["-D", f"breathe_projects.BlockVec={out / 'xml'}", DOCS, out / "html"],
         check=True,
     )

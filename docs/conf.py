@@ -36,6 +36,30 @@ napoleon_google_docstring = False
 napoleon_use_rtype = False
 
 html_theme = "furo"
+# The colours of furo's dark theme. Debian 12's furo applies them where a reader chooses the theme, but not where the
+# browser asks for it.
+dark_colors = {
+    "color-foreground-primary": "#ffffffcc",
+    "color-foreground-secondary": "#9ca0a5",
+    "color-foreground-muted": "#81868d",
+    "color-foreground-border": "#666666",
+    "color-background-primary": "#131416",
+    "color-background-secondary": "#1a1c1e",
+    "color-background-hover": "#1e2124ff",
+    "color-background-hover--transparent": "#1e212400",
+    "color-background-border": "#303335",
+    "color-background-item": "#444",
+    "color-brand-primary": "#2b8cee",
+    "color-brand-content": "#368ce2",
+    "color-highlighted-background": "#083563",
+    "color-api-keyword": "var(--color-foreground-secondary)",
+    "color-highlight-on-target": "#333300",
+    "color-admonition-background": "#18181a",
+    "color-card-border": "var(--color-background-secondary)",
+    "color-card-background": "#18181a",
+    "color-card-marginals-background": "var(--color-background-hover)",
+}
+html_theme_options = {"dark_css_variables": dark_colors}
 html_title = f"BlockVec {release}"
 html_static_path = ["_static"]
 html_css_files = ["blockvec.css"]
