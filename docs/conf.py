@@ -39,6 +39,7 @@ html_theme = "furo"
 # The colours of furo's dark theme. Debian 12's furo applies them where a reader chooses the theme, but not where the
 # browser asks for it.
 dark_colors = {
+    "color-problematic": "#ee5151",
     "color-foreground-primary": "#ffffffcc",
     "color-foreground-secondary": "#9ca0a5",
     "color-foreground-muted": "#81868d",
