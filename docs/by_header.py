@@ -11,10 +11,15 @@ Cost, errors and sources begin paragraphs of their own.
 import pathlib
 import re
 import sys
-import xml.etree.ElementTree as ElementTree
+from xml.etree import ElementTree
 
 SECTIONS = {"typedef": "typedef", "enum": "enum", "variable": "var", "function": "func"}
-CLASS_SECTIONS = {"typedef": "public-type", "enum": "public-type", "variable": "public-attrib", "function": "public-func"}
+CLASS_SECTIONS = {
+    "typedef": "public-type",
+    "enum": "public-type",
+    "variable": "public-attrib",
+    "function": "public-func",
+}
 # What a reference does not show, and what would be declared once a header.
 LEFT_OUT = ("includes", "includedby", "incdepgraph", "invincdepgraph", "innernamespace")
 
@@ -43,30 +48,34 @@ def say_once(members):
         previous = text
 
 
+def split(para):
+    """A paragraph as several: cost, errors and sources begin new ones."""
+    parts = [ElementTree.Element("para")]
+
+    def add_text(text):
+        for piece in PARAGRAPH.split(text or ""):
+            if PARAGRAPH_BEGINS.match(piece) and (len(parts[-1]) or parts[-1].text):
+                parts.append(ElementTree.Element("para"))
+            last = parts[-1]
+            if len(last):
+                last[-1].tail = (last[-1].tail or "") + piece
+            else:
+                last.text = (last.text or "") + piece
+
+    add_text(para.text)
+    for child in list(para):
+        tail, child.tail = child.tail, None
+        parts[-1].append(child)
+        add_text(tail)
+    return parts
+
+
 def split_paragraphs(description):
-    """Cost, errors and sources begin paragraphs of their own."""
     for number, para in reversed(list(enumerate(description))):
-        if para.tag != "para":
-            continue
-        parts = [ElementTree.Element("para")]
-
-        def add_text(text):
-            for piece in PARAGRAPH.split(text or ""):
-                if PARAGRAPH_BEGINS.match(piece) and (len(parts[-1]) or parts[-1].text):
-                    parts.append(ElementTree.Element("para"))
-                if len(parts[-1]):
-                    parts[-1][-1].tail = (parts[-1][-1].tail or "") + piece
-                else:
-                    parts[-1].text = (parts[-1].text or "") + piece
-
-        add_text(para.text)
-        for child in list(para):
-            tail, child.tail = child.tail, None
-            parts[-1].append(child)
-            add_text(tail)
-        description.remove(para)
-        for part in reversed(parts):
-            description.insert(number, part)
+        if para.tag == "para":
+            description.remove(para)
+            for part in reversed(split(para)):
+                description.insert(number, part)
 
 
 def members_by_file(folder):

@@ -8,7 +8,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 project = "BlockVec"
 author = "The BlockVec developers"
-copyright = "2026, The BlockVec developers"  # noqa: A001 (Sphinx's name)
+copyright = "2026, The BlockVec developers"  # Sphinx's name
 release = ".".join(
     re.findall(r"BLOCKVEC_VERSION_\w+ (\d+)", (ROOT / "include/blockvec/version.hpp").read_text(encoding="utf-8"))
 )

@@ -24,7 +24,7 @@ class Pages(unittest.TestCase):
 
     def test_methods_that_do_not_exist_are_found(self):
         headers = HEADERS + "void parse_options(int);"
-        row = "| a | `parse_options(\"svqb/magic\")` | |"
+        row = '| a | `parse_options("svqb/magic")` | |'
         self.assertEqual(list(pages.unknown_names(row, headers, ["svqb"])), ["docs/migration.md:1: magic is no method"])
 
     def test_every_row_is_looked_at(self):
