@@ -112,8 +112,18 @@ def add_sections(compound, members, sections):
         place += 1
 
 
+def name_files_by_path(folder, paths):
+    """Newer versions of Breathe find a file by its name in the index."""
+    index = ElementTree.parse(folder / "index.xml")
+    for compound in index.getroot().findall("compound"):
+        if compound.get("refid") in paths:
+            compound.find("name").text = paths[compound.get("refid")]
+    index.write(folder / "index.xml", encoding="utf-8", xml_declaration=True)
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
+    paths = {}
     of_namespaces = members_by_file(folder)
     for path in sorted(folder.glob("*.xml")):
         tree = ElementTree.parse(path)
@@ -123,7 +133,7 @@ def main():
             for tag in LEFT_OUT:
                 for element in compound.findall(tag):
                     compound.remove(element)
-            file = compound.find("location").get("file")
+            file = paths[compound.get("id")] = compound.find("location").get("file")
             add_sections(compound, [m for m in of_namespaces.get(file, []) if m.get("kind") in SECTIONS], SECTIONS)
         elif kind in ("class", "struct"):
             members = [member for member in compound.iter("memberdef") if member.get("prot") == "public"]
@@ -135,6 +145,7 @@ def main():
         for description in compound.iter("detaileddescription"):
             split_paragraphs(description)
         tree.write(path, encoding="utf-8", xml_declaration=True)
+    name_files_by_path(folder, paths)
 
 
 if __name__ == "__main__":

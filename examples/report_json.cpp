@@ -164,8 +164,7 @@ std::string plot_history(const std::string& json, const std::string& plot_file) 
   const pid_t child = fork();
   if (child == 0) {
     dup2(pipe_ends[0], STDIN_FILENO);
-    execl("/bin/sh", "sh", "-c", script, "sh", drawer.c_str(), "-", plot_file.c_str(),
-          static_cast<char*>(nullptr));
+    execl("/bin/sh", "sh", "-c", script, "sh", drawer.c_str(), "-", plot_file.c_str(), static_cast<char*>(nullptr));
     _exit(127);
   }
   const int error = child < 0 ? errno : 0;
