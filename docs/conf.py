@@ -68,9 +68,18 @@ html_copy_source = False
 html_show_sphinx = False
 
 
-def link_files_outside(app, page, source):
-    """Pages link to Markdown files outside of docs/ as a repository's browser does: here these are downloads."""
-    source[0] = re.sub(r"\[([^\]]*)\]\((\.\./[^)#]+\.md)\)", r"{download}`\1 <\2>`", source[0])
+def link_as_a_repository_does(app, page, source):
+    """Links to Markdown files lead to pages of the site; to those outside of docs/ they are downloads."""
+    docs, folder = pathlib.Path(app.srcdir), (pathlib.Path(app.srcdir) / page).parent
+
+    def link(match):
+        words, target = match[1], match[2]
+        inside = (folder / target).resolve()
+        if docs in inside.parents:
+            return f"{{doc}}`{words} </{inside.relative_to(docs).with_suffix('').as_posix()}>`"
+        return f"{{download}}`{words} <{target}>`"
+
+    source[0] = re.sub(r"\[([^\]]*)\]\((\.\./[^)#]+\.md)\)", link, source[0])
 
 
 def escape_bars(app, what, name, thing, options, lines):
@@ -79,5 +88,5 @@ def escape_bars(app, what, name, thing, options, lines):
 
 
 def setup(app):
-    app.connect("source-read", link_files_outside)
+    app.connect("source-read", link_as_a_repository_does)
     app.connect("autodoc-process-docstring", escape_bars)

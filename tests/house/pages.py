@@ -23,7 +23,7 @@ def read(path):
 def pages_without_place(root):
     """Pages of docs/ that no table of contents names."""
     index = read(root / "docs/index.md")
-    listed = {name for block in re.findall(r"```\{toctree\}(.*?)```", index, re.DOTALL) for name in block.split("\n")}
+    listed = {name for block in re.findall(r"```\{toctree\}(.*?)```", index, re.DOTALL) for name in re.split(r"[\n<>]", block)}
     for page in sorted((root / "docs").rglob("*.md")):
         name = page.relative_to(root / "docs").with_suffix("").as_posix()
         if name not in listed and name != "index":

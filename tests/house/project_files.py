@@ -92,12 +92,25 @@ def wrong_by_tools(root):
         print("cffconvert was asked")
 
 
+def wrong_debian(root, current):
+    """Debian's changelog has the current version, and its library packages the name that programs ask for."""
+    changelog, control = read(root / "packaging/debian/changelog"), read(root / "packaging/debian/control")
+    newest = re.match(r"blockvec \(([\d.]+)-", changelog)
+    if not newest or newest[1] != ".".join(map(str, current)):
+        yield "packaging/debian/changelog does not begin with the version of version.hpp"
+    name = ".".join(map(str, current[:2])) if current[0] == 0 else str(current[0])
+    for package in re.findall(r"^Package: (lib\S*)$", control, re.MULTILINE):
+        if package != "libblockvec-dev" and not re.fullmatch(rf"[a-z-]+{re.escape(name)}", package):
+            yield f"packaging/debian/control: {package} does not end in {name}"
+
+
 def problems(root):
     current = version(root)
     return [
         *wrong_changelog(read(root / "CHANGELOG.md"), current),
         *wrong_citation(read(root / "CITATION.cff"), current),
         *wrong_licences(root),
+        *wrong_debian(root, current),
         *wrong_policies(read(root / "docs/policies.md")),
         *wrong_by_tools(root),
     ]
