@@ -129,6 +129,9 @@ def main():
         tree = ElementTree.parse(path)
         compound = tree.getroot().find("compounddef")
         kind = compound.get("kind") if compound is not None else ""
+        for element in compound.findall("innerclass") if compound is not None else ():
+            if element.get("prot") != "public":
+                compound.remove(element)
         if kind == "file":
             for tag in LEFT_OUT:
                 for element in compound.findall(tag):
