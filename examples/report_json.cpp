@@ -9,7 +9,9 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 #include <thread>
 
 #include "report.hpp"
@@ -96,6 +98,14 @@ nlohmann::json history_json(const std::vector<solvers::Step>& history) {
   return list;
 }
 
+// The script that draws: beside the program where that is installed, else in the source tree.
+std::string plot_script() {
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  const auto installed = program.parent_path() / BLOCKVEC_INSTALLED_PLOT_SCRIPT;
+  return std::filesystem::exists(installed, error) ? installed.string() : BLOCKVEC_PLOT_SCRIPT;
+}
+
 }  // namespace
 
 nlohmann::json to_json(const RunSummary& run, const ProgramOptions& options) {
@@ -148,13 +158,13 @@ std::string plot_history(const std::string& json, const std::string& plot_file) 
   constexpr const char* script =
       "for python in python3 /usr/bin/python3; do "
       "if \"$python\" -c 'import matplotlib' 2>/dev/null; then exec \"$python\" \"$@\"; fi; done; exit 127";
+  const std::string drawer = plot_script();
   int pipe_ends[2];
   if (pipe2(pipe_ends, O_CLOEXEC) != 0) return std::strerror(errno);
   const pid_t child = fork();
   if (child == 0) {
     dup2(pipe_ends[0], STDIN_FILENO);
-    execl("/bin/sh", "sh", "-c", script, "sh", BLOCKVEC_PLOT_SCRIPT, "-", plot_file.c_str(),
-          static_cast<char*>(nullptr));
+    execl("/bin/sh", "sh", "-c", script, "sh", drawer.c_str(), "-", plot_file.c_str(), static_cast<char*>(nullptr));
     _exit(127);
   }
   const int error = child < 0 ? errno : 0;
@@ -168,7 +178,7 @@ std::string plot_history(const std::string& json, const std::string& plot_file) 
   if (WIFEXITED(result) && WEXITSTATUS(result) == 0) return "";
   if (WIFEXITED(result) && WEXITSTATUS(result) == 127)
     return "python3 with matplotlib is needed (Debian: python3-matplotlib)";
-  return fmt::format("{} failed", BLOCKVEC_PLOT_SCRIPT);
+  return fmt::format("{} failed", drawer);
 }
 
 }  // namespace blockvec::examples

@@ -28,10 +28,10 @@ class BlockVector {
                 "a block vector lives in Kokkos::HostSpace, or in Kokkos::CudaSpace where Kokkos is built for CUDA");
 
  public:
-  using Scalar = Scalar_;
-  using Layout = Layout_;
-  using Space = Space_;
-  using View = Kokkos::View<Scalar**, Layout, Space>;
+  using Scalar = Scalar_;                              ///< of the entries
+  using Layout = Layout_;                              ///< RowMajor or ColumnMajor
+  using Space = Space_;                                ///< the memory that it lives in
+  using View = Kokkos::View<Scalar**, Layout, Space>;  ///< this rank's rows, as Kokkos sees them
 
   BlockVector() = default;
 
@@ -49,21 +49,30 @@ class BlockVector {
   static BlockVector wrap(const Context& context, const RowDistribution& rows, Scalar* data, std::int64_t width,
                           std::int64_t ld, const std::string& label = "wrapped");
 
+  /// Rows on all ranks together.
   std::int64_t global_rows() const { return rows_.global_rows(); }
+  /// Rows on this rank.
   std::int64_t local_rows() const { return static_cast<std::int64_t>(view_.extent(0)); }
   /// The number of columns.
   std::int64_t width() const { return static_cast<std::int64_t>(view_.extent(1)); }
+  /// The distance from one row (row-major) or column (column-major) to the next, in entries.
   std::int64_t ld() const;
+  /// This rank's entry (0, 0); null without entries.
   Scalar* data() const { return view_.data(); }
+  /// This rank's entries, to be read and written.
   const View& view() const { return view_; }
-  /// The entries, to be read alone: what an operator asks of its X.
+  /// The entries, to be read only: what an operator asks of its X.
   Kokkos::View<const Scalar**, Layout, Space> const_view() const { return view_; }
+  /// Where it lives.
   const Context& context() const { return context_; }
+  /// Which rank holds which rows.
   const RowDistribution& rows() const { return rows_; }
+  /// The name by which messages call it.
   const std::string& label() const { return *label_; }
 
   /// The columns [begin, end), sharing memory; views of views too. Allocates nothing. Throws ShapeError.
   BlockVector columns(std::int64_t begin, std::int64_t end) const;
+  /// One column, as columns().
   BlockVector column(std::int64_t index) const { return columns(index, index + 1); }
   /// Whether both are views of one block vector with a column in common: the same verdict on every rank, those without
   /// rows included. Memory that was wrapped twice counts as two block vectors.
@@ -76,10 +85,10 @@ class BlockVector {
 
   /// A copy with memory of its own. One pass: reads and writes K m words.
   BlockVector deep_copy(const std::string& label = "copy") const;
-  /// A copy in another layout, or of another scalar type (real to complex, or between precisions; complex to real is
-  /// not offered).
+  /// A copy in another layout. One pass.
   template <class OtherLayout>
   BlockVector<Scalar, OtherLayout, Space> converted_to_layout(const std::string& label = "copy") const;
+  /// A copy of another scalar type: real to complex, or between precisions. Complex to real is not offered. One pass.
   template <class OtherScalar>
   BlockVector<OtherScalar, Layout, Space> converted_to_scalar(const std::string& label = "copy") const;
   /// A copy in another memory space, complete when it is returned.

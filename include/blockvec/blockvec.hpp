@@ -1,5 +1,6 @@
 #pragma once
 
+/// @file
 /// Block vectors, all of it; the orthogonalisation methods are in <blockvec/orth/orthogonalizer.hpp>.
 #include <blockvec/block_vector.hpp>
 #include <blockvec/column_operations.hpp>

@@ -6,6 +6,7 @@
 #include <span>
 #include <type_traits>
 
+/// @file
 /// Operations whose coefficients or places differ from column to column: what solvers do with Ritz values and with the
 /// columns that have converged. As in operations.hpp, which says how they throw and wait, and for which types they are.
 namespace blockvec {

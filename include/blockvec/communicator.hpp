@@ -33,10 +33,13 @@ class DisagreementError : public ShapeError {
 /// error, all others throw this one.
 class RefusedError : public Error {
  public:
+  /// With the rank that refused, and the whole message.
   RefusedError(int rank, const std::string& message) : Error(message), rank_(rank) {}
+  /// From what arrived in place of the operation.
   explicit RefusedError(const Envelope& refusal)
       : RefusedError(refusal.refusing,
                      "rank " + std::to_string(refusal.refusing) + " refused: " + std::string(refusal.reason())) {}
+  /// The lowest rank that refused.
   int rank() const { return rank_; }
 
  private:
@@ -45,17 +48,20 @@ class RefusedError : public Error {
 
 /// A contiguous piece of memory that goes to, or comes from, another rank.
 struct Message {
-  int rank = 0;
-  void* data = nullptr;
-  std::size_t bytes = 0;
+  int rank = 0;           ///< the other side
+  void* data = nullptr;   ///< read by the sender, written by the receiver
+  std::size_t bytes = 0;  ///< as many on both sides
 };
 
 /// What a way of communication has to offer. A new one is one more class behind Communicator.
 class CommunicatorBackend {
  public:
   virtual ~CommunicatorBackend() = default;
+  /// For people: "MPI", "self".
   virtual std::string name() const = 0;
+  /// This rank's number, from 0 on.
   virtual int rank() const = 0;
+  /// The number of ranks.
   virtual int size() const = 0;
   /// Ranks of the whole job that share this rank's machine, itself included, whether they belong to this or not.
   virtual int local_size() const = 0;
@@ -66,6 +72,7 @@ class CommunicatorBackend {
   virtual void meet(Envelope& envelope) = 0;
   /// In place over all ranks, with the same bits everywhere afterwards. Ranks have met and mean the same.
   virtual void all_reduce(void* values, std::size_t count, WireType type, Reduction reduction) = 0;
+  /// The root's bytes to everybody. Ranks have met and mean the same.
   virtual void broadcast(void* values, std::size_t bytes, int root) = 0;
   /// Posts all receives, then all sends, and waits for them. Throws RefusedError where a rank refuses meanwhile.
   virtual void exchange(std::span<const Message> sends, std::span<const Message> receives) = 0;
@@ -75,7 +82,9 @@ class CommunicatorBackend {
   virtual DeviceTransport device_transport(int) const { return DeviceTransport::staged; }
   /// Chooses it. Ranks have met and mean the same; what it throws, it throws on every rank.
   virtual void connect_device(int) {}
+  /// Replaces the default choice for what follows. The same on all ranks.
   virtual void wish_for(DeviceTransport) {}
+  /// What was chosen, for people.
   virtual std::string describe_device_transport() const { return "host memory"; }
   /// Every rank's bytes, one rank after the other, to everybody. With NCCL in the order of the stream; by MPI at once.
   virtual void all_gather_on_device(const void*, void*, std::size_t, CUstream_st*) {}
@@ -96,14 +105,19 @@ class Communicator {
   static Communicator self();
   /// All ranks of MPI if it is running with more than one, else this process alone. The same at each call.
   static Communicator world();
+  /// The ranks of a backend of the caller's.
   explicit Communicator(std::shared_ptr<CommunicatorBackend> backend) : backend_(std::move(backend)) {}
 
+  /// This rank's number, from 0 on. Local.
   int rank() const { return backend_->rank(); }
+  /// The number of ranks. Local.
   int size() const { return backend_->size(); }
   /// Ranks of the whole job that share this rank's machine: what its cores are divided by.
   int local_size() const { return backend_->local_size(); }
+  /// For people: the backend's name.
   std::string name() const { return backend_->name(); }
 
+  ///@{
   /// Reduces `values` in place over all ranks; complex values count as pairs of reals (sum only). One message in the
   /// machine's sense, of 32 bytes and the values, and a second one for what lies beyond 64 KiB. Up to there values are
   /// added by pairs of ranks, then pairs of pairs; beyond, as MPI likes to. `tag` is anything that the ranks must agree
@@ -114,9 +128,13 @@ class Communicator {
   void sum(std::span<Complex<double>> values, std::uint64_t tag = 0) const;
   void sum(std::span<std::int64_t> values, std::uint64_t tag = 0) const;
   void sum(std::span<DoubleDouble> values, std::uint64_t tag = 0) const;
+  ///@}
+  ///@{
+  /// The largest, or the smallest, in place of the sum. Otherwise as sum().
   void max(std::span<double> values, std::uint64_t tag = 0) const;
   void max(std::span<std::int64_t> values, std::uint64_t tag = 0) const;
   void min(std::span<std::int64_t> values, std::uint64_t tag = 0) const;
+  ///@}
 
   /// The root's bytes to everybody.
   void broadcast(std::span<std::byte> values, int root) const;
@@ -124,6 +142,7 @@ class Communicator {
   void exchange(std::span<const Message> sends, std::span<const Message> receives) const {
     backend_->exchange(sends, receives);
   }
+  /// Returns when all ranks have called it. One message of 32 bytes.
   void barrier() const;
 
   /// Throws RefusedError with `message` on every rank if `ok` is false on any; the message of the lowest such rank is

@@ -30,7 +30,7 @@ enum class Summation {
   /// cross ranks on devices (sum_in); results that stay there are waited for by nobody on one rank or with NCCL, unless
   /// a chunk's rows lie on several ranks. Staged sums wait.
   /// Error beside that of a chunk: 2^-80 of the largest share in size for each share (2^-160 in double-double), and one
-  /// rounding at the end. NaN and Inf come out as in any sum; what overflows on the way alone does not.
+  /// rounding at the end. NaN and Inf come out as in any sum; what overflows only on the way does not.
   /// What it takes besides: the same processor family (kernels round alike where their vectors are as long) or model of
   /// device, layout and widths; fewer than 2^23 chunks, 6.8e10 rows (half of that in double-double, a quarter of each
   /// on a device). Row- and column-major differ by rounding. Every other operation of block vectors treats each row by
@@ -44,7 +44,7 @@ enum class Summation {
 /// rank, scratch memory, counters. A handle: copies share everything. One thread of the program uses a Context at a
 /// time.
 /// On a device, operations return before their work is done; what reads a value on the host waits for it, nothing else
-/// does, but for a reduction over more than one rank that is not NCCL's.
+/// does, except for a reduction over more than one rank that is not NCCL's.
 class Context {
  public:
   Context() = default;  ///< an empty handle, to be assigned to
@@ -53,6 +53,7 @@ class Context {
   static Context world(int threads = 0, Summation summation = Summation::fast) {
     return Context(Communicator::world(), threads, {}, summation);
   }
+  /// This process alone. threads as for world().
   static Context self(int threads = 0, Summation summation = Summation::fast) {
     return Context(Communicator::self(), threads, {}, summation);
   }
@@ -60,9 +61,13 @@ class Context {
   explicit Context(Communicator communicator, int threads = 0, const ExecutionSpaces& instances = {},
                    Summation summation = Summation::fast);
 
+  /// The ranks.
   const Communicator& communicator() const;
+  /// Threads of this rank.
   int threads() const;
+  /// How sums over rows are formed.
   Summation summation() const;
+  /// Whether sums have the same bits on any number of ranks and threads.
   bool is_reproducible() const { return summation() == Summation::reproducible; }
   /// The instance that orders operations of block vectors in Space.
   template <class Space = DefaultSpace>
@@ -86,6 +91,7 @@ class Context {
   /// Space is a device's. Allocates at the first call.
   template <class Space>
   unsigned* ticket() const;
+  /// Operations that ran, and how long they took. Off until started.
   Profile& profile() const;
   /// What was asked of the methods above this layer, and what they did. Off until started.
   History& history() const;
@@ -111,7 +117,7 @@ class Context {
   /// and one small kernel, or ncclAllReduce for sums in plain precision of more than 1 MiB over all ranks, and no wait;
   /// by MPI with device pointers one wait before that; staged in pinned host memory one wait and a copy each way. See
   /// DeviceTransport. Up to 64 KiB, and 1 MiB over all ranks, every way gives the same bits.
-  /// In a CUDA graph, NCCL's alone, ranks agree when it is captured; then all of them launch it equally often.
+  /// In a CUDA graph, by NCCL only, ranks agree when it is captured; then all of them launch it equally often.
   template <class Space, class Scalar>
   void sum_in(Scalar* values, std::int64_t count, std::uint64_t tag, bool double_double = false) const;
   /// Every rank's `count` whole numbers in the memory of Space, one rank after the other, on every rank: what sums are
@@ -151,6 +157,7 @@ class Context {
   template <class Space = DefaultSpace>
   const MachineBandwidth& bandwidth() const;
 
+  /// Whether both are handles of one Context.
   bool same(const Context& other) const { return state_ == other.state_; }
 
  private:
@@ -191,12 +198,15 @@ class Context {
 template <class Space = DefaultSpace>
 class WorkspaceScope {
  public:
+  /// Begins a scope in the Context's scratch memory.
   explicit WorkspaceScope(const Context& context)
       : context_(context), workspace_(context.workspace<Space>()), start_(workspace_.position_) {}
+  /// Gives back all that was taken.
   ~WorkspaceScope() { workspace_.give_back(start_); }
   WorkspaceScope(const WorkspaceScope&) = delete;
   WorkspaceScope& operator=(const WorkspaceScope&) = delete;
 
+  /// Whose scratch memory it is.
   const Context& context() const { return context_; }
 
   /// Uninitialised storage for `count` objects of a trivial type, aligned to 128 bytes. Throws OutOfMemoryError naming
@@ -222,16 +232,21 @@ class KeptMemory {
   KeptMemory() = default;  ///< none
   /// Uninitialised, aligned to 128 bytes. Throws OutOfMemoryError naming the bytes.
   KeptMemory(const Context& context, std::size_t bytes);
+  /// Takes the piece from the other one, which has none afterwards.
   KeptMemory(KeptMemory&& other) noexcept : context_(other.context_), slab_(std::exchange(other.slab_, Slab())) {}
+  /// Gives back its own piece and takes the other's.
   KeptMemory& operator=(KeptMemory&& other) noexcept {
     give_back();
     context_ = other.context_;
     slab_ = std::exchange(other.slab_, Slab());
     return *this;
   }
+  /// Gives the piece back.
   ~KeptMemory() { give_back(); }
 
+  /// The piece; null: none.
   std::byte* data() const;
+  /// Whether there is a piece.
   explicit operator bool() const { return slab_.data() != nullptr; }
 
  private:

@@ -8,13 +8,16 @@
 
 namespace blockvec {
 
+/// What becomes of the values of all ranks.
 enum class Reduction : std::int32_t { sum, max, min };
+/// The types that values have on their way.
 enum class WireType : std::int32_t {
-  float32,
-  float64,
-  int64,
+  float32,       ///< single precision
+  float64,       ///< double precision
+  int64,         ///< whole numbers
   double_double  ///< two float64, as DoubleDouble; sum only
 };
+/// Bytes of one value.
 constexpr std::size_t bytes_of(WireType type) {
   return type == WireType::float32 ? 4 : type == WireType::double_double ? sizeof(DoubleDouble) : 8;
 }
@@ -23,15 +26,18 @@ constexpr std::size_t bytes_of(WireType type) {
 /// behind it as this rank has to say. So ranks that mean different things still meet in it, and learn so; and a rank
 /// that has failed can say so to others, without knowing what they wait for.
 struct Envelope {
-  static constexpr std::size_t room = 65536;  ///< 64 x 64 complex doubles
-  static constexpr std::int32_t nobody = std::numeric_limits<std::int32_t>::max();
+  static constexpr std::size_t room = 65536;                                        ///< 64 x 64 complex doubles
+  static constexpr std::int32_t nobody = std::numeric_limits<std::int32_t>::max();  ///< no rank refuses
 
-  std::uint64_t lowest = 0, highest = 0;  ///< of the ranks' fingerprints: all mean the same where these are equal
-  std::int32_t refusing = nobody;         ///< the lowest rank that refuses; the contents are then its reason
-  std::uint32_t count = 0;                ///< values in the contents, or letters
-  WireType type = WireType::int64;
-  Reduction reduction = Reduction::sum;
-  alignas(8) std::byte contents[room];  ///< uninitialised
+  ///@{
+  /// Of the ranks' fingerprints: all mean the same where these are equal.
+  std::uint64_t lowest = 0, highest = 0;
+  ///@}
+  std::int32_t refusing = nobody;        ///< the lowest rank that refuses; the contents are then its reason
+  std::uint32_t count = 0;               ///< values in the contents, or letters
+  WireType type = WireType::int64;       ///< of the contents
+  Reduction reduction = Reduction::sum;  ///< of the contents
+  alignas(8) std::byte contents[room];   ///< uninitialised
 
   /// Takes in what the ranks above have sent: values become their reduction, with `other` as the second operand. In
   /// whatever order and grouping that happens, verdicts come out alike.

@@ -19,7 +19,9 @@ class NoDeviceError : public Error {
 /// status 2, since the others would wait for this one for ever. `guard` says besides which error it was.
 class Environment {
  public:
+  /// Takes the arguments that MPI and Kokkos know. Throws NoDeviceError as above.
   Environment(int& argc, char**& argv);
+  /// Stops what the constructor started.
   ~Environment();
   Environment(const Environment&) = delete;
   Environment& operator=(const Environment&) = delete;

@@ -3,7 +3,10 @@
 #include <blockvec/scalar.hpp>
 #include <blockvec/space.hpp>
 
-/// Lists of the template arguments that the library compiles; used for explicit instantiations alone.
+/// @file
+/// Lists of the template arguments that the library compiles; used for explicit instantiations only.
+
+/// apply(Scalar) for every scalar type.
 #define BLOCKVEC_FOR_SCALARS(apply) \
   apply(float) apply(double) apply(::blockvec::Complex<float>) apply(::blockvec::Complex<double>)
 
@@ -13,6 +16,7 @@
 #define BLOCKVEC_WITH_SPACES(apply, ...) apply(__VA_ARGS__, ::Kokkos::HostSpace) apply(__VA_ARGS__, ::Kokkos::CudaSpace)
 #else
 #define BLOCKVEC_FOR_SPACES(apply) apply(::Kokkos::HostSpace)
+/// apply(arguments..., Space) for every memory space of this build.
 #define BLOCKVEC_WITH_SPACES(apply, ...) apply(__VA_ARGS__, ::Kokkos::HostSpace)
 #endif
 
@@ -27,6 +31,7 @@
 #define BLOCKVEC_WITH_LAYOUTS(apply, Scalar)                \
   BLOCKVEC_WITH_SPACES(apply, Scalar, ::blockvec::RowMajor) \
   BLOCKVEC_WITH_SPACES(apply, Scalar, ::blockvec::ColumnMajor)
+/// apply(Scalar, Layout, Space) for every type of block vectors.
 #define BLOCKVEC_FOR_BLOCK_VECTORS(apply)                  \
   BLOCKVEC_WITH_LAYOUTS(apply, float)                      \
   BLOCKVEC_WITH_LAYOUTS(apply, double)                     \

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <type_traits>
 
+/// @file
 /// The layouts of block vectors.
 namespace blockvec {
 
@@ -20,6 +21,7 @@ using ColumnMajor = Kokkos::LayoutLeft;
 template <class Space>
 using DefaultLayout = std::conditional_t<is_host_space<Space>, ColumnMajor, RowMajor>;
 
+/// The layout as BlockVec::kernels names it.
 template <class Layout>
 inline constexpr kernels::Layout kernel_layout =
     std::is_same_v<Layout, RowMajor> ? kernels::Layout::row_major : kernels::Layout::column_major;

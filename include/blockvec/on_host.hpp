@@ -11,13 +11,14 @@ namespace blockvec {
 /// A small matrix and what on_host's body does with it.
 template <class Scalar_, class Space_, bool reads_, bool writes_>
 struct HostOperand {
-  using Scalar = Scalar_;
-  using Space = Space_;
-  static constexpr bool is_read = reads_;
-  static constexpr bool is_written = writes_;
-  const SmallMatrix<Scalar, Space>& matrix;
+  using Scalar = Scalar_;                      ///< of the entries
+  using Space = Space_;                        ///< where the matrix lies
+  static constexpr bool is_read = reads_;      ///< it is copied to the host before
+  static constexpr bool is_written = writes_;  ///< it is copied back after
+  const SmallMatrix<Scalar, Space>& matrix;    ///< the matrix itself
 };
 
+/// The body reads it only.
 template <class Scalar, class Space>
 HostOperand<Scalar, Space, true, false> reads(const SmallMatrix<Scalar, Space>& a) {
   return {a};
@@ -65,7 +66,9 @@ void write_back(const Operand& operand, const Copy& copy) {
 }  // namespace detail
 
 /// Calls body on the host with the matrices of the operands, and returns what it returns:
+///
 ///     on_host([](const auto& g, const auto& r) { ... }, reads(G), writes(R));
+///
 /// Matrices on the host are passed as they are. From a device, what is read comes through staging memory, in the order
 /// of the context's instance and after a wait for it, and what is written goes back, unless body throws; operands that
 /// share memory are then apart. No allocation once the staging memory is warm.

@@ -8,6 +8,7 @@
 #include <span>
 #include <type_traits>
 
+/// @file
 /// Operations on block vectors. V is K x m, W is K x b, with the same context and row distribution; small matrices are
 /// replicated. Offered for float, double, Complex<float>, Complex<double>, row-major and column-major, in every memory
 /// space of this build (space.hpp).
@@ -30,8 +31,8 @@ void inner_product(const BlockVector<Scalar, Layout, Space>& v, const BlockVecto
                    const SmallMatrix<Scalar, Space>& c);
 
 /// C = V^H W to about twice the working precision, the sum over all ranks included: C.high is the product rounded,
-/// C.low what is left of it, the same bits on every rank. Otherwise as inner_product; m b words of double size in the
-/// reduction. On the host memory-bound to widths of 4 to 8 alone (kernels::tsmttsm_dd). On a device a product costs
+/// C.low the remainder, the same bits on every rank. Otherwise as inner_product; m b words of double size in the
+/// reduction. On the host memory-bound to widths of 4 to 8 only (kernels::tsmttsm_dd). On a device a product costs
 /// eight operations in double precision (one in single precision), and the same device gives the same bits.
 /// Error in each entry: u^2 |V^H W| + gamma(K)^2 |V|^H |W|; for single precision gamma(K) of double precision, and
 /// u^2 of each rank's share. Source: Ogita, Rump, Oishi 2005 (Dot2); for Gram matrices Yamazaki, Tomov, Dongarra 2015.
@@ -70,7 +71,10 @@ requires(!is_host_space<Space>) void gram_schmidt_sweep(
 
 /// What a sweep does: W <- W - V S, W <- W X, P = V^H W and G = W^H W.
 struct SweepSteps {
+  ///@{
+  /// W <- W - V S, W <- W X, P = V^H W, G = W^H W: whether it is done.
   bool subtracts = false, applies = false, forms_p = false, forms_g = false;
+  ///@}
 };
 /// Words of tall data that gram_schmidt_sweep and InnerProducts::add_swept move for each row, where small matrices lie
 /// on the host.
@@ -79,8 +83,10 @@ std::int64_t sweep_words(std::span<const std::type_identity_t<BlockVector<Scalar
                          const BlockVector<Scalar, Layout, Space>& w, const SweepSteps& steps);
 
 /// Several inner products that cross the machine in one reduction:
+///
 ///     InnerProducts<double> products(context);
 ///     products.add(V, W, S).add_dd(W, W, G).reduce();
+///
 /// Each product is computed when it is added, and its matrix holds this rank's share until reduce(), by which all ranks
 /// must have added the same shapes in the same order (a disagreement throws DisagreementError on every rank). At most
 /// 16 products. With one product in double-double among them, all travel as double-double numbers. In a reproducible
@@ -89,8 +95,10 @@ std::int64_t sweep_words(std::span<const std::type_identity_t<BlockVector<Scalar
 template <class Scalar, class Layout = DefaultLayout<DefaultSpace>, class Space = DefaultSpace>
 class InnerProducts {
  public:
+  /// For products of block vectors of this Context.
   explicit InnerProducts(const Context& context) : context_(context) {}
 
+  /// C = V^H W, as inner_product().
   InnerProducts& add(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
                      const SmallMatrix<Scalar, Space>& c);
   /// gram_schmidt_sweep, then P = V^H W (unless null) and G = W^H W of the new W: with P a product for each of V's
@@ -108,6 +116,7 @@ class InnerProducts {
                           const SmallMatrix<Scalar, Space>& dots);
   /// C holds this rank's share of something that is summed along. Not in a reproducible Context: throws Error.
   InnerProducts& add_share(const SmallMatrix<Scalar, Space>& c);
+  ///@{
   /// Results that lie on the host are there when reduce() returns. P and G of add_swept come in the pass that changes W
   /// where the device's kernel for sweeps serves (kernels/cuda.hpp); else in a pass of their own, K (m + b) words where
   /// W's columns follow V's in one block vector.
@@ -120,6 +129,7 @@ class InnerProducts {
   InnerProducts& add_dd(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
                         const DoubleDoubleMatrix<Scalar>& c) requires(!is_host_space<Space>);
   InnerProducts& add_share(const SmallMatrix<Scalar>& c) requires(!is_host_space<Space>);
+  ///@}
   /// The share lies on the device, C on the host is the sum.
   InnerProducts& add_share(const SmallMatrix<Scalar, Space>& share,
                            const SmallMatrix<Scalar>& c) requires(!is_host_space<Space>);
@@ -215,7 +225,7 @@ void fill_normal(const BlockVector<Scalar, Layout, Space>& v, std::uint64_t seed
 
 /// This rank's share of C = Omega V for a random Omega (d x K; d, the rows of C, a multiple of 8) that nearly keeps
 /// lengths and angles in any fixed space of few dimensions: each column of Omega has 8 entries +-8^-1/2, one in each
-/// eighth of its rows, chosen by (seed, global row) alone. InnerProducts::add_share sums the shares. One pass over V,
+/// eighth of its rows, chosen by (seed, global row) only. InnerProducts::add_share sums the shares. One pass over V,
 /// no reduction. Source: sparse sign embeddings, Nelson, Nguyen 2013; Martinsson, Tropp 2020, section 9.2.
 template <class Scalar, class Layout, class Space>
 void sketch_share(const BlockVector<Scalar, Layout, Space>& v, std::uint64_t seed, const SmallMatrix<Scalar, Space>& c);
@@ -224,10 +234,15 @@ void sketch_share(const BlockVector<Scalar, Layout, Space>& v, std::uint64_t see
 /// reports, benches and tests.
 template <class Scalar>
 struct Cost {
+  /// V^H W of `rows` rows; `same`: W is V.
   static double inner_product_bytes(std::int64_t rows, std::int64_t m, std::int64_t b, bool same);
+  /// W = alpha V C + beta W; `reads_output`: beta is not 0.
   static double update_bytes(std::int64_t rows, std::int64_t m, std::int64_t b, bool reads_output);
+  /// V <- V C with m and n columns.
   static double multiply_in_place_bytes(std::int64_t rows, std::int64_t m, std::int64_t n);
+  /// A sweep of block Gram-Schmidt; `writes`: W changes.
   static double sweep_bytes(std::int64_t rows, std::int64_t m, std::int64_t b, bool writes);
+  /// Of each of these products; complex numbers count as real ones.
   static double product_flops(std::int64_t rows, std::int64_t m, std::int64_t b);
   static double passes_bytes(std::int64_t rows, std::int64_t words_per_row);  ///< for the element-wise operations
 };

@@ -24,16 +24,17 @@ enum class Operation {
   user_operator,
   count_
 };
+/// "inner_product" ...: the enumerator, for people.
 std::string_view operation_name(Operation operation);
 
 /// Calls, seconds, bytes of tall data and flops of one operation on this rank, on the host or on its device.
 struct OperationRecord {
-  std::string_view name;
-  bool on_device = false;
-  std::int64_t calls = 0;
-  double seconds = 0;
-  double bytes = 0;
-  double flops = 0;
+  std::string_view name;   ///< of the operation
+  bool on_device = false;  ///< where it ran
+  std::int64_t calls = 0;  ///< of the operation
+  double seconds = 0;      ///< of all calls together
+  double bytes = 0;        ///< of tall data, read and written
+  double flops = 0;        ///< useful ones, of real numbers
 };
 
 /// Attainable bandwidth of a memory, in bytes a second.
@@ -47,10 +48,15 @@ MachineBandwidth measure_bandwidth(int threads);
 /// What was done and how long it took. Off until started, then two clock reads a call.
 class Profile {
  public:
+  /// Records from here on.
   void start() { enabled_ = true; }
+  /// Records nothing from here on; what was recorded stays.
   void stop() { enabled_ = false; }
+  /// Whether operations are being recorded.
   bool enabled() const { return enabled_; }
+  /// Forgets what was recorded.
   void clear();
+  /// One more call, unless it is off.
   void add(Operation operation, bool on_device, double seconds, double bytes, double flops);
   /// Only operations that were called; those on a device last.
   std::vector<OperationRecord> records() const;
@@ -58,7 +64,9 @@ class Profile {
   /// Measures an operation from construction to destruction.
   class Timer {
    public:
+    /// Begins to measure. Costs nothing while the profile is off.
     Timer(Profile& profile, Operation operation, double bytes, double flops, bool on_device = false);
+    /// Adds what it measured to the profile.
     ~Timer();
     Timer(const Timer&) = delete;
     Timer& operator=(const Timer&) = delete;

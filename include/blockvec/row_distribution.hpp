@@ -23,12 +23,17 @@ class RowDistribution {
   /// Each rank says how many rows it holds. Collective: one small reduction.
   static RowDistribution from_local_rows(std::int64_t local_rows, const Communicator& communicator);
 
+  /// Rows on all ranks together.
   std::int64_t global_rows() const { return table_->begins.back(); }
+  /// Rows on this rank.
   std::int64_t local_rows() const { return end() - begin(); }
   /// This rank's rows are [begin(), end()) in global numbers.
   std::int64_t begin() const { return begin(table_->rank); }
+  /// The row after this rank's last one.
   std::int64_t end() const { return begin(table_->rank + 1); }
+  /// The first row of any rank; of the number of ranks: all rows.
   std::int64_t begin(int rank) const { return table_->begins[static_cast<std::size_t>(rank)]; }
+  /// The number of ranks.
   int ranks() const { return static_cast<int>(table_->begins.size()) - 1; }
   /// Whether the rows lie on these ranks: the same processes in the same order.
   bool lies_on(const Communicator& communicator) const;
@@ -37,6 +42,7 @@ class RowDistribution {
   /// The rank that holds a global row, by bisection.
   int owner(std::int64_t global_row) const;
 
+  /// Whether each rank holds the same rows in both, on the same ranks. Local.
   bool operator==(const RowDistribution& other) const;
   /// "1000 rows over 4 ranks", for messages.
   std::string describe() const;

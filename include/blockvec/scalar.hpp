@@ -8,24 +8,28 @@
 #include <string_view>
 #include <type_traits>
 
+/// @file
 /// The scalar types of block vectors: float, double, Complex<float>, Complex<double>.
 namespace blockvec {
 
+/// Complex numbers with real and imaginary part of type Real, as host and device know them.
 template <class Real>
 using Complex = Kokkos::complex<Real>;
 
+/// What belongs to a scalar type: its real type, and the type by which BlockVec::kernels knows it.
 template <class Scalar>
 struct ScalarTraits {
-  using Real = Scalar;
-  using Kernel = Scalar;  ///< the type by which BlockVec::kernels knows it
-  static constexpr bool is_complex = false;
+  using Real = Scalar;                       ///< of absolute values and norms
+  using Kernel = Scalar;                     ///< the type by which BlockVec::kernels knows it
+  static constexpr bool is_complex = false;  ///< whether it has an imaginary part
 };
 
+/// The same for complex numbers.
 template <class T>
 struct ScalarTraits<Complex<T>> {
-  using Real = T;
-  using Kernel = std::complex<T>;
-  static constexpr bool is_complex = true;
+  using Real = T;                           ///< of absolute values and norms
+  using Kernel = std::complex<T>;           ///< the type by which BlockVec::kernels knows it
+  static constexpr bool is_complex = true;  ///< whether it has an imaginary part
 };
 
 /// Whether block vectors can hold it.
@@ -34,6 +38,7 @@ inline constexpr bool is_block_scalar =
     std::is_same_v<Scalar, float> || std::is_same_v<Scalar, double> || std::is_same_v<Scalar, Complex<float>> ||
     std::is_same_v<Scalar, Complex<double>>;
 
+/// The type of absolute values and norms: float or double.
 template <class Scalar>
 using RealOf = typename ScalarTraits<Scalar>::Real;
 

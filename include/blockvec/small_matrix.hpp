@@ -21,6 +21,7 @@ using HostMatrix = Kokkos::View<Scalar**, Kokkos::LayoutLeft, Kokkos::HostSpace>
 template <class Scalar, class Space = DefaultSpace>
 class SmallMatrix {
  public:
+  /// The Kokkos View that holds the entries.
   using View = Kokkos::View<Scalar**, Kokkos::LayoutLeft, Space>;
 
   SmallMatrix() = default;
@@ -32,13 +33,19 @@ class SmallMatrix {
   /// Uninitialised, from scratch memory: lives as long as the scope.
   static SmallMatrix scratch(WorkspaceScope<Space>& scope, std::int64_t rows, std::int64_t columns);
 
+  ///@{
+  /// Rows, columns, and the distance from one column to the next, in entries.
   std::int64_t rows() const { return static_cast<std::int64_t>(view_.extent(0)); }
   std::int64_t columns() const { return static_cast<std::int64_t>(view_.extent(1)); }
   std::int64_t ld() const {
     return columns() > 1 ? static_cast<std::int64_t>(view_.stride(1)) : std::max<std::int64_t>(rows(), 1);
   }
+  ///@}
+  /// Entry (0, 0), in the memory of Space; null without entries.
   Scalar* data() const { return view_.data(); }
+  /// The entries as Kokkos sees them.
   const View& view() const { return view_; }
+  /// Where it lives.
   const Context& context() const { return context_; }
 
   /// The rows [row_begin, row_end) of the columns [column_begin, column_end); shares memory. Throws ShapeError.

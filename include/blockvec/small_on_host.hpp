@@ -4,7 +4,9 @@
 #include <blockvec/on_host.hpp>
 #include <blockvec/operations.hpp>
 
-/// Operations of block vectors on a device whose small matrices lie on the host. See operations.hpp.
+/// @file
+/// Operations of block vectors on a device whose small matrices lie on the host. Each does what the operation of its
+/// name in operations.hpp does.
 namespace blockvec {
 namespace detail {
 
@@ -48,6 +50,7 @@ void assign(const SmallMatrix<Scalar, Space>& from, const SmallMatrix<Scalar>& t
 
 }  // namespace detail
 
+/// As inner_product() of operations.hpp; C is on the host when it returns, after one wait.
 template <class Scalar, class Layout, class Space>
 requires(!is_host_space<Space>) void inner_product(const BlockVector<Scalar, Layout, Space>& v,
                                                    const BlockVector<Scalar, Layout, Space>& w,
@@ -55,6 +58,7 @@ requires(!is_host_space<Space>) void inner_product(const BlockVector<Scalar, Lay
   InnerProducts<Scalar, Layout, Space>(v.context()).add(v, w, c).reduce();
 }
 
+/// As inner_product_dd() of operations.hpp; C is on the host when it returns, after one wait.
 template <class Scalar, class Layout, class Space>
 requires(!is_host_space<Space>) void inner_product_dd(const BlockVector<Scalar, Layout, Space>& v,
                                                       const BlockVector<Scalar, Layout, Space>& w,
@@ -62,6 +66,7 @@ requires(!is_host_space<Space>) void inner_product_dd(const BlockVector<Scalar, 
   InnerProducts<Scalar, Layout, Space>(v.context()).add_dd(v, w, c).reduce();
 }
 
+/// As update() of operations.hpp; C is copied to the device in the order of the instance, without a wait.
 template <class Scalar, class Layout, class Space>
 requires(!is_host_space<Space>) void update(Scalar alpha, const BlockVector<Scalar, Layout, Space>& v,
                                             const SmallMatrix<Scalar>& c, Scalar beta,
@@ -70,6 +75,7 @@ requires(!is_host_space<Space>) void update(Scalar alpha, const BlockVector<Scal
   update(alpha, v, detail::on_device(scope, c), beta, w);
 }
 
+/// As multiply_in_place() of operations.hpp; C is copied as for update().
 template <class Scalar, class Layout, class Space>
 requires(!is_host_space<Space>) void multiply_in_place(const BlockVector<Scalar, Layout, Space>& v,
                                                        const SmallMatrix<Scalar>& c,
@@ -79,6 +85,7 @@ requires(!is_host_space<Space>) void multiply_in_place(const BlockVector<Scalar,
   multiply_in_place(v, detail::on_device(scope, c), triangle, first);
 }
 
+/// As column_norms() of operations.hpp; norms are on the host when it returns, after one wait.
 template <class Scalar, class Layout, class Space>
 requires(!is_host_space<Space>) void column_norms(const BlockVector<Scalar, Layout, Space>& v,
                                                   const SmallMatrix<RealOf<Scalar>>& norms) {
@@ -88,6 +95,7 @@ requires(!is_host_space<Space>) void column_norms(const BlockVector<Scalar, Layo
   detail::assign(there, norms);
 }
 
+/// As scale_columns() of operations.hpp; factors are copied as for update().
 template <class Scalar, class Layout, class Space>
 requires(!is_host_space<Space>) void scale_columns(const BlockVector<Scalar, Layout, Space>& v,
                                                    const SmallMatrix<Scalar>& factors) {
@@ -95,6 +103,7 @@ requires(!is_host_space<Space>) void scale_columns(const BlockVector<Scalar, Lay
   scale_columns(v, detail::on_device(scope, factors));
 }
 
+/// As sketch_share() of operations.hpp; C is on the host when it returns, after one wait.
 template <class Scalar, class Layout, class Space>
 requires(!is_host_space<Space>) void sketch_share(const BlockVector<Scalar, Layout, Space>& v, std::uint64_t seed,
                                                   const SmallMatrix<Scalar>& c) {

@@ -9,8 +9,10 @@ namespace blockvec {
 template <class Space>
 class OperationTimer {
  public:
+  /// Begins to measure. Costs nothing while the profile is off.
   OperationTimer(const Context& context, Operation operation, double bytes, double flops)
       : context_(waited(context)), timer_(context.profile(), operation, bytes, flops, !is_host_space<Space>) {}
+  /// Waits as the constructor did and adds what it measured.
   ~OperationTimer() {
     try {
       waited(context_);

@@ -7,7 +7,7 @@ namespace blockvec::detail {
 
 /// Copies `lines` pieces of `bytes` bytes that begin from_pitch and to_pitch bytes apart, within Space or between it
 /// and host memory; they do not overlap. On a device ordered on the context's instance, and done by the time of a
-/// fence: staging memory may be touched by the host after one alone. Throws CudaError.
+/// fence: the host may touch staging memory only after one. Throws CudaError.
 template <class Space>
 void copy_lines(const Context& context, const void* from, std::size_t from_pitch, void* to, std::size_t to_pitch,
                 std::size_t bytes, std::size_t lines);

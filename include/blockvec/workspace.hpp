@@ -19,8 +19,9 @@ class Workspace {
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
 
-  /// Bytes held for scopes, and the most that were ever in use at once.
+  /// Bytes held for scopes.
   std::size_t capacity() const;
+  /// The most bytes that were ever in use at once.
   std::size_t high_water() const { return high_water_; }
   /// How often memory was asked of the system.
   std::int64_t allocations() const { return allocations_; }

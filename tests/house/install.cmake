@@ -3,7 +3,7 @@ file(REMOVE_RECURSE ${prefix})
 execute_process(COMMAND ${CMAKE_COMMAND} --install ${build} --prefix ${prefix} COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)
 
 # The package must be movable to another machine: no file of it may name the source or the build tree.
-file(GLOB_RECURSE package_files ${prefix}/*.cmake ${prefix}/*.hpp)
+file(GLOB_RECURSE package_files ${prefix}/*.cmake ${prefix}/*.hpp ${prefix}/*.pc)
 foreach(file IN LISTS package_files)
   file(READ ${file} text)
   foreach(tree IN ITEMS ${source} ${build})

@@ -1,5 +1,5 @@
-"""The first page and docs/ keep their word: programs and figures are those of the tests and result files, links lead
-somewhere, README.md is short, sentences are, too."""
+"""README.md, the other pages of the top folder and docs/ keep their word: programs and figures are those of the tests
+and result files, links lead somewhere, README.md is short, sentences are, too."""
 
 import pathlib
 import re
@@ -11,11 +11,11 @@ import prose
 MOST_LINES = 120
 MOST_CHARACTERS = 120
 MOST_WORDS = 30
-FOLDERS = "examples|tests|bench|src|blockvec|orth|solvers|cmake|include|docs|python"
+FOLDERS = "examples|tests|bench|src|blockvec|orth|solvers|cmake|include|docs|python|packaging"
 
 
 def pages(root):
-    return [root / "README.md", *sorted((root / "docs").glob("**/*.md"))]
+    return [*sorted(root.glob("*.md")), *sorted((root / "docs").glob("**/*.md"))]
 
 
 def anchors(text):

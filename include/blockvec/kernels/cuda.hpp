@@ -10,12 +10,13 @@
 
 struct CUstream_st;
 
+/// @file
 /// The two products of tall & skinny matrices on a CUDA device: the host's contract (tall_skinny.hpp) for matrices in
 /// device memory. In libraries that were built with CUDA, as BLOCKVEC_HAVE_CUDA says.
 ///
 /// Calls are ordered on the caller's stream. They allocate nothing and do not wait for the device, so that each can be
 /// captured in a CUDA graph. The same call gives the same bits on the same device, whatever else runs there.
-/// Sums are kept in double precision for all four types, but where SinglePrecision::split allows others.
+/// All four types are summed in double precision, except with SinglePrecision::split.
 ///
 /// Bad arguments get a ShapeError that names the operands and what was expected, before anything is launched: as on the
 /// host, and for entries that do not begin at multiples of their size (those of complex<double> of 8 bytes), for null
@@ -47,7 +48,7 @@ struct CudaExecution {
   CUstream_st* stream = nullptr;  ///< cudaStream_t
   std::span<std::byte> workspace =
       {};  ///< device memory apart from all operands, as much as *_workspace says; one call at a time
-  SinglePrecision single_precision = SinglePrecision::split;
+  SinglePrecision single_precision = SinglePrecision::split;  ///< how single precision is multiplied
   unsigned* ticket = nullptr;  ///< a number in device memory that is zero, apart from the workspace, for one call at a
                                ///< time: every tsmm leaves it at zero. Null: a kernel sets one in the workspace to zero
                                ///< before each tsmm, which takes about a microsecond
@@ -57,6 +58,7 @@ struct CudaExecution {
                 ///< formed
 };
 
+///@{
 /// C = alpha A^op B + beta C with A K x M, B K x N, C M x N, all in device memory; B may be A.
 /// alpha and beta are values, or both are read from device memory when the product runs; neither pointer may be null.
 /// Cost: one pass over A and B (one over A where A is B); workspace for one C a multiprocessor or so.
@@ -72,12 +74,14 @@ void tsmttsm(Op op, T alpha, std::type_identity_t<Matrix<const T>> a, std::type_
 template <class T>
 void tsmttsm(Op op, const T* alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> b,
              const T* beta, Matrix<T> c, const CudaExecution& execution);
+///@}
 
 /// Bytes of device memory that tsmttsm asks for on the current device, whatever the layout and the strides; K, M and N
 /// are those of the product. Throws CudaError where there is no device for it.
 template <class T>
 std::size_t cuda_tsmttsm_workspace(std::int64_t k, std::int64_t m, std::int64_t n);
 
+///@{
 /// B = alpha A C + beta B with A K x M, C M x N, B K x N, all in device memory, B apart from A and C. alpha and beta as
 /// for tsmttsm. A triangle other than general takes the opposite triangle of C as zero without reading it.
 /// Cost: one pass over A and B: K (M + N) words (K (M + 2 N) with beta != 0), 2 K M N flops (8 for complex). Of more
@@ -94,6 +98,7 @@ void tsmm(T alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t
 template <class T>
 void tsmm(const T* alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> c,
           const T* beta, Matrix<T> b, Triangle triangle, const CudaExecution& execution);
+///@}
 
 /// V <- V C in place: N columns of V, from number `first` on, become V C; the others keep their values. V is K x M, C is
 /// M x N with first + N <= M, apart from V; both in device memory.
@@ -161,10 +166,11 @@ struct CudaExplanation {
   std::string text() const;
 };
 
+///@{
 /// Which kernel a call with these arguments runs on, and with what configuration: all that decides it counts, alpha and
 /// beta, where they are, and how single precision may be formed. Stream and workspace do not matter, no matrix is read.
 /// Cost: microseconds of the host, fewer where the same was asked for lately; nothing is launched.
-/// Throws ShapeError where the call would, but for the workspace, and CudaError where there is no device for it.
+/// Throws ShapeError where the call would, except for the workspace, and CudaError where there is no device for it.
 /// Source: none, a model of our own (src/dispatch/cuda/model.hpp) and tables of measurements (src/tuning).
 template <class T>
 CudaExplanation explain_cuda_tsmttsm(Op op, T alpha, std::type_identity_t<Matrix<const T>> a,
@@ -185,5 +191,6 @@ CudaExplanation explain_cuda_tsmm(const T* alpha, std::type_identity_t<Matrix<co
 template <class T>
 CudaExplanation explain_cuda_tsmm_inplace(Matrix<T> v, std::type_identity_t<Matrix<const T>> c, Triangle triangle,
                                           const CudaExecution& execution, std::int64_t first = 0);
+///@}
 
 }  // namespace blockvec::kernels

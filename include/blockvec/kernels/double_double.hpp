@@ -8,6 +8,7 @@
 #define BLOCKVEC_HOST_DEVICE
 #endif
 
+/// @file
 /// Double-double arithmetic: a number as the unevaluated sum of two, with 106 bits instead of 53. Rounding to nearest
 /// is taken for granted, and that the compiler leaves products and sums as they are written: files that multiply with
 /// this are compiled with -ffp-contract=off.
@@ -16,8 +17,8 @@ namespace blockvec {
 
 /// high + low; |low| is at most half a unit in the last place of high.
 struct DoubleDouble {
-  double high = 0;
-  double low = 0;
+  double high = 0;  ///< the number, rounded
+  double low = 0;   ///< what rounding left out
 };
 
 /// a + b exactly.
@@ -33,7 +34,7 @@ BLOCKVEC_HOST_DEVICE inline DoubleDouble quick_two_sum(double a, double b) {
   return {sum, b - (sum - a)};
 }
 
-/// a b exactly, but for underflow.
+/// a b exactly, except for underflow.
 BLOCKVEC_HOST_DEVICE inline DoubleDouble two_product(double a, double b) {
 #ifdef __CUDA_ARCH__
   const double product = __dmul_rn(a, b);
@@ -51,7 +52,9 @@ BLOCKVEC_HOST_DEVICE inline DoubleDouble operator+(const DoubleDouble& a, const 
   const DoubleDouble sum = quick_two_sum(high.high, high.low + low.high);
   return quick_two_sum(sum.high, sum.low + low.low);
 }
+/// Exactly.
 BLOCKVEC_HOST_DEVICE inline DoubleDouble operator-(const DoubleDouble& a) { return {-a.high, -a.low}; }
+/// As a sum.
 BLOCKVEC_HOST_DEVICE inline DoubleDouble operator-(const DoubleDouble& a, const DoubleDouble& b) { return a + -b; }
 
 /// Relative error at most 5 u^2.

@@ -6,6 +6,7 @@
 
 namespace blockvec::kernels {
 
+/// Where the entries of a matrix stand.
 enum class Layout : std::uint8_t {
   row_major,    ///< entry (i, j) at data[i * ld + j]
   column_major  ///< entry (i, j) at data[i + j * ld]
@@ -16,11 +17,11 @@ enum class Layout : std::uint8_t {
 /// data may be null only if the matrix has no entries.
 template <class T>
 struct Matrix {
-  T* data = nullptr;
-  std::int64_t rows = 0;
-  std::int64_t columns = 0;
-  std::int64_t ld = 0;
-  Layout layout = Layout::row_major;
+  T* data = nullptr;  ///< entry (0, 0)
+  std::int64_t rows = 0;  ///< the number of rows
+  std::int64_t columns = 0;  ///< the number of columns
+  std::int64_t ld = 0;  ///< from one row or column to the next, in entries
+  Layout layout = Layout::row_major;  ///< rows or columns first
 
   /// A matrix of mutable entries is accepted wherever one of const entries is asked for.
   operator Matrix<const T>() const  // NOLINT(google-explicit-constructor)

@@ -10,6 +10,7 @@
 
 struct CUstream_st;
 
+/// @file
 /// Sparse matrix times block vector (SpMMV). T is float, double, std::complex<float> or std::complex<double>.
 namespace blockvec::kernels {
 
@@ -18,11 +19,11 @@ namespace blockvec::kernels {
 /// than rows: its own ones first, then those of the halo. Offset: std::int32_t or std::int64_t.
 template <class T, class Offset>
 struct CsrMatrix {
-  std::int64_t rows = 0;
-  std::int64_t columns = 0;
-  const Offset* row_begin = nullptr;  ///< rows + 1 numbers, from 0 on
-  const std::int32_t* column = nullptr;
-  const T* value = nullptr;
+  std::int64_t rows = 0;                 ///< the number of rows
+  std::int64_t columns = 0;              ///< the number of columns
+  const Offset* row_begin = nullptr;     ///< rows + 1 numbers, from 0 on
+  const std::int32_t* column = nullptr;  ///< of each entry
+  const T* value = nullptr;              ///< of each entry
 };
 
 /// Rows in a chunk of SELL-C-sigma: C.
@@ -34,32 +35,34 @@ inline constexpr int sell_chunk = 32;
 /// Source: Kreutzer, Hager, Wellein, Fehske, Bishop 2014, "A unified sparse matrix data format".
 template <class T>
 struct SellMatrix {
-  std::int64_t rows = 0;
-  std::int64_t columns = 0;
+  std::int64_t rows = 0;                      ///< the number of rows
+  std::int64_t columns = 0;                   ///< the number of columns
   const std::int64_t* chunk_begin = nullptr;  ///< ceil(rows / 32) + 1 positions in `column` and `value`
   const std::int32_t* row = nullptr;          ///< the row at each place of the chunks, or -1; null: rows in order
-  const std::int32_t* column = nullptr;
-  const T* value = nullptr;
-  std::int64_t long_rows = 0;
-  const std::int32_t* long_row = nullptr;    ///< which rows these are
-  const std::int64_t* long_begin = nullptr;  ///< long_rows + 1 positions in `column` and `value`
-  std::int64_t diagonal = 0;                 ///< the column to which the shift of row 0 belongs
+  const std::int32_t* column = nullptr;       ///< of each entry; -1: padding
+  const T* value = nullptr;                   ///< of each entry
+  std::int64_t long_rows = 0;                 ///< rows that are not in chunks
+  const std::int32_t* long_row = nullptr;     ///< which rows these are
+  const std::int64_t* long_begin = nullptr;   ///< long_rows + 1 positions in `column` and `value`
+  std::int64_t diagonal = 0;                  ///< the column to which the shift of row 0 belongs
 
+  /// The number of chunks.
   std::int64_t chunks() const { return (rows + sell_chunk - 1) / sell_chunk; }
 };
 
 /// The arrays of a SellMatrix in host memory. A caller copies them to the device.
 template <class T>
 struct SellArrays {
-  std::int64_t rows = 0;
-  std::int64_t columns = 0;
-  std::vector<std::int64_t> chunk_begin;
-  std::vector<std::int32_t> row;  ///< empty: rows in order
-  std::vector<std::int32_t> column;
-  std::vector<T> value;
-  std::vector<std::int32_t> long_row;
-  std::vector<std::int64_t> long_begin;
+  std::int64_t rows = 0;                  ///< the number of rows
+  std::int64_t columns = 0;               ///< the number of columns
+  std::vector<std::int64_t> chunk_begin;  ///< as SellMatrix::chunk_begin
+  std::vector<std::int32_t> row;          ///< empty: rows in order
+  std::vector<std::int32_t> column;       ///< as SellMatrix::column
+  std::vector<T> value;                   ///< as SellMatrix::value
+  std::vector<std::int32_t> long_row;     ///< as SellMatrix::long_row
+  std::vector<std::int64_t> long_begin;   ///< as SellMatrix::long_begin
 
+  /// The same arrays without ownership: they live as long as this object.
   SellMatrix<T> view() const {
     return {rows,
             columns,

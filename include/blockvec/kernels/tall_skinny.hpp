@@ -7,6 +7,7 @@
 
 #include <blockvec/kernels/matrix.hpp>
 
+/// @file
 /// The two products of tall & skinny matrices, on the host. K is the long dimension, M and N the short ones.
 /// T is float, double, std::complex<float> or std::complex<double>. Tall operands of one call share one layout;
 /// the small matrix has its own. Any leading dimension >= width, any element-aligned pointer, any extent from 0 up.
@@ -31,7 +32,7 @@ template <class T>
 void tsmttsm(Op op, T alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> b,
              T beta, Matrix<T> c, HostExecution execution = {});
 
-/// Bytes of workspace that tsmttsm asks for; depends on the extents and the layout alone, not on threads.
+/// Bytes of workspace that tsmttsm asks for; depends on the extents and the layout only, not on threads.
 /// At most 64 (l + 1) times the bytes of C, sides filled up to 16 entries (4 times as much for complex), where
 /// l <= 1 + log16(K / 512): and no more than about (l + 1) / 16 of the data for long K.
 template <class T>
@@ -40,10 +41,10 @@ std::size_t tsmttsm_workspace(std::int64_t k, std::int64_t m, std::int64_t n, La
 /// The largest number of additions that any one product passes through in tsmttsm's sum over k rows.
 std::int64_t summation_depth(std::int64_t k);
 
-/// high + low = A^op B to about twice the working precision; high is the product rounded, low what is left of it. Both
+/// high + low = A^op B to about twice the working precision; high is the product rounded, low the remainder. Both
 /// are M x N. Single precision: products and sums in double precision.
 /// Cost: one pass over A and B as tsmttsm; about 12 times its arithmetic, so that it keeps up with memory to widths of
-/// 4 to 8 alone (single precision as tsmttsm in double precision).
+/// 4 to 8 only (single precision as tsmttsm in double precision).
 /// Fixed chunks: the same bits for any number of threads.
 /// Error: at most u^2 |A^op B| + gamma(K + 3)^2 |A|^T |B| entry by entry, gamma(n) = n u / (1 - n u), with a factor of 2
 /// for complex types; single precision u^2 |A^op B| + gamma(K) |A|^T |B|, gamma that of double precision. Entries whose
@@ -92,11 +93,12 @@ void gram_schmidt_sweep(std::span<const std::type_identity_t<Matrix<const T>>> v
                         std::type_identity_t<Matrix<const T>> s, Matrix<T> w, std::type_identity_t<Matrix<const T>> x,
                         Triangle triangle, std::type_identity_t<Matrix<T>> p, std::type_identity_t<Matrix<T>> g,
                         HostExecution execution = {});
-/// `m`: columns of each of V's matrices.
+/// Bytes of workspace that gram_schmidt_sweep asks for. `m`: columns of each of V's matrices.
 template <class T>
 std::size_t gram_schmidt_sweep_workspace(std::int64_t k, std::span<const std::int64_t> m, std::int64_t n, bool with_p,
                                          bool with_g, Layout layout, int threads = 0);
 
+///@{
 /// Words of tall data that cross the memory interface at least, in bytes, and useful floating-point operations.
 template <class T>
 double tsmttsm_bytes(std::int64_t k, std::int64_t m, std::int64_t n, bool same_operand = false);
@@ -104,9 +106,11 @@ template <class T>
 double tsmm_bytes(std::int64_t k, std::int64_t m, std::int64_t n, bool reads_output = false);
 template <class T>
 double product_flops(std::int64_t k, std::int64_t m, std::int64_t n);
+///@}
 
-/// The oracle: obvious serial loops with the same contract, summing in order (error gamma(K), not gamma(log K)).
 namespace reference {
+///@{
+/// The oracle: obvious serial loops with the same contract, summing in order (error gamma(K), not gamma(log K)).
 template <class T>
 void tsmttsm(Op op, T alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> b,
              T beta, Matrix<T> c);
@@ -116,6 +120,7 @@ void tsmm(T alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t
 template <class T>
 void tsmm_inplace(Matrix<T> v, std::type_identity_t<Matrix<const T>> c, Triangle triangle = Triangle::general,
                   std::int64_t first = 0);
+///@}
 }  // namespace reference
 
 }  // namespace blockvec::kernels

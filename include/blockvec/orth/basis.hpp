@@ -15,11 +15,13 @@ namespace blockvec::orth {
 template <class Scalar, class Layout, class Space>
 class Basis {
  public:
-  using Tall = BlockVector<Scalar, Layout, Space>;
-  static constexpr int most_pieces = 4;
+  using Tall = BlockVector<Scalar, Layout, Space>;  ///< the type of its pieces
+  static constexpr int most_pieces = 4;             ///< pieces that a basis may have
 
-  Basis() = default;                // no columns
-  Basis(const Tall& v) { add(v); }  // NOLINT(google-explicit-constructor): a block vector is a basis
+  /// No columns.
+  Basis() = default;
+  /// A block vector is a basis.
+  Basis(const Tall& v) { add(v); }  // NOLINT(google-explicit-constructor)
   /// Pieces without columns are left out. Throws ShapeError for more than four others.
   Basis(std::initializer_list<Tall> pieces) {
     for (const Tall& piece : pieces) add(piece);
@@ -32,11 +34,16 @@ class Basis {
     return larger;
   }
 
+  /// The number of pieces with columns.
   int pieces() const { return count_; }
+  /// One piece.
   const Tall& piece(int i) const { return pieces_[i]; }
+  /// All pieces.
   std::span<const Tall> all() const { return {pieces_, static_cast<std::size_t>(count_)}; }
   std::int64_t begin(int i) const { return begin_[i]; }  ///< the first column of a piece
+  /// The column after the last one of a piece.
   std::int64_t end(int i) const { return begin_[i + 1]; }
+  /// Columns of all pieces together.
   std::int64_t width() const { return begin_[count_]; }
 
   /// Whether W's columns follow these in one block vector, so that both are one view.

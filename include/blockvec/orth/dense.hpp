@@ -4,6 +4,7 @@
 #include <blockvec/small_matrix.hpp>
 #include <cstdint>
 
+/// @file
 /// What solvers do with replicated small matrices (Gram, Ritz and coefficient matrices), in the order of their
 /// context's instance. On a device, products and what is done entry by entry are kernels there; factorisations, solves
 /// and norms run on the host, by way of staging memory (blockvec::on_host), and wait for it. Matrices are column-major
@@ -14,10 +15,13 @@
 /// every rank, too. Work arrays are kept between calls; nothing allocates once they are warm.
 namespace blockvec::orth::dense {
 
+/// B = A.
 template <class Scalar, class Space>
-void copy(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<Scalar, Space>& b);  ///< B = A
+void copy(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<Scalar, Space>& b);
+/// Every entry becomes value.
 template <class Scalar, class Space>
 void fill(const SmallMatrix<Scalar, Space>& a, Scalar value);
+/// Ones on the diagonal, zeros elsewhere.
 template <class Scalar, class Space>
 void set_identity(const SmallMatrix<Scalar, Space>& a);
 /// B = alpha A + beta B; beta = 0 never reads B.
@@ -30,9 +34,10 @@ void scale_columns(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<RealOf
 /// squares(0, j) = the sum of |a(i, j)|^2 over i; squares is 1 x n.
 template <class Scalar, class Space>
 void column_squares(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<RealOf<Scalar>, Space>& squares);
-/// Norms. Frobenius; the largest entry in absolute value; both NaN if an entry is.
+/// The Frobenius norm; NaN if an entry is.
 template <class Scalar, class Space>
 RealOf<Scalar> frobenius_norm(const SmallMatrix<Scalar, Space>& a);
+/// The largest entry in absolute value; NaN if an entry is.
 template <class Scalar, class Space>
 RealOf<Scalar> max_norm(const SmallMatrix<Scalar, Space>& a);
 

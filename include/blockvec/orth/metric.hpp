@@ -13,7 +13,7 @@ namespace blockvec::orth {
 /// with W as far as it had come.
 template <class Scalar, class Layout, class Space>
 struct Metric {
-  using Tall = BlockVector<Scalar, Layout, Space>;
+  using Tall = BlockVector<Scalar, Layout, Space>;  ///< the type of block vectors
   /// Y = B X, for blocks of any width that share the rows of W and do not overlap. Collective, the same on every rank.
   std::function<void(const Tall& x, const Tall& y)> apply;
   /// B V in pieces as wide as those of V, where the caller has it: spares applications of B. May be empty.

@@ -14,34 +14,49 @@
 #include <utility>
 #include <vector>
 
+/// @file
 /// Orthogonalisation of block vectors: project a new block W (K x b) against an orthonormal basis V (K x m) and make it
 /// orthonormal. Any method within a block combines with any method against the basis.
 namespace blockvec::orth {
 
-/// Within a block: X = Q R. Loss of orthogonality |I - Q^H Q| in terms of the condition number kappa of X with its
-/// columns scaled to unit length, without escalation; reductions for a block of b columns.
+/// Methods within a block: X = Q R. Loss is the loss of orthogonality |I - Q^H Q| without escalation; kappa is the
+/// condition number of X with its columns scaled to unit length. Reductions are those for a block of b columns.
 enum class Within {
-  cgs,      ///< classical Gram-Schmidt by columns: eps kappa^2; b, and one for every column whose length cancels. On a
-            ///< device the host waits once for all columns, and again for each that asks for more than the others
-  cgs2,     ///< each column projected twice: eps while eps kappa < 1; 2b - 1
-  cholqr,   ///< Gram matrix and Cholesky: eps kappa^2, breaks near kappa = eps^-1/2; 1
-  cholqr2,  ///< CholQR twice: eps, breaks there too; 2 (Yamamoto, Nakatsukasa, Yanagisawa, Fukaya 2015)
-  svqb,     ///< Gram matrix and eigendecomposition, small eigenvalues lifted, repeated until orthonormal: eps; 1 a
-            ///< sweep, up to 6 sweeps; blocks of more than 32 columns 2 a sweep, the second for the eigenvectors,
-            ///< which the first rank computes for all (Stathopoulos, Wu 2002)
-  shifted_cholqr3,  ///< CholQR with a shift of 11 (K b + b (b + 1)) u, then CholQR2: eps while kappa is below about
-                    ///< (eps shift)^-1/2, the shorter the columns the nearer to 1 / eps; 3 (Fukaya, Kannan,
-                    ///< Nakatsukasa, Yamamoto, Yanagisawa 2020)
-  dd_cholqr,    ///< CholQR with Gram matrix and factor in double-double: eps kappa, breaks near 1 / eps; 1 (Yamazaki,
-                ///< Tomov, Dongarra 2015)
-  dd_cholqr2,   ///< the same, then CholQR: eps, breaks there too; 2
-  tsqr,         ///< Householder reflections in a tree over chunks of rows and ranks: eps for any block; 1, besides the
-                ///< one for the first look (Demmel, Grigori, Hoemmen, Langou 2012)
-  rand_cholqr,  ///< CholQR after division by the R of a random sketch, signs in few places: eps with high probability
-                ///< to near 1 / eps; 2 (Higgins, Boman, Yamazaki 2023; Balabanov 2022)
-  rand_cholqr_gauss,  ///< the same with a sketch of normal numbers, which takes longer than all the rest
-  pivoted_cholqr  ///< dd_cholqr2 with columns taken by decreasing pivots: eps; those at the rank tolerance are lost,
-                  ///< so that it neither breaks nor escalates where columns are dependent; 2
+  /// Classical Gram-Schmidt by columns. Loss: eps kappa^2. Takes b reductions, and one more for every column whose
+  /// length cancels. On a device the host waits once for all columns, and again for each that asks for more than the
+  /// others.
+  cgs,
+  /// Each column projected twice. Loss: eps while eps kappa < 1. Takes 2b - 1 reductions.
+  cgs2,
+  /// Gram matrix and Cholesky factorisation. Loss: eps kappa^2; breaks near kappa = eps^-1/2. Takes 1 reduction.
+  cholqr,
+  /// CholQR twice. Loss: eps; breaks where CholQR does. Takes 2 reductions (Yamamoto, Nakatsukasa, Yanagisawa, Fukaya
+  /// 2015).
+  cholqr2,
+  /// Gram matrix and eigendecomposition, small eigenvalues lifted, repeated until orthonormal, up to 6 sweeps. Loss:
+  /// eps. Takes 1 reduction a sweep; of more than 32 columns 2, the second for the eigenvectors, which the first rank
+  /// computes for all (Stathopoulos, Wu 2002).
+  svqb,
+  /// CholQR with a shift of 11 (K b + b (b + 1)) u, then CholQR2. Loss: eps while kappa is below about (eps
+  /// shift)^-1/2; the shorter the columns, the nearer to 1 / eps. Takes 3 reductions (Fukaya, Kannan, Nakatsukasa,
+  /// Yamamoto, Yanagisawa 2020).
+  shifted_cholqr3,
+  /// CholQR with Gram matrix and factor in double-double. Loss: eps kappa; breaks near 1 / eps. Takes 1 reduction
+  /// (Yamazaki, Tomov, Dongarra 2015).
+  dd_cholqr,
+  /// dd_cholqr, then CholQR. Loss: eps; breaks where dd_cholqr does. Takes 2 reductions.
+  dd_cholqr2,
+  /// Householder reflections in a tree over chunks of rows and ranks. Loss: eps for any block. Takes 1 reduction,
+  /// besides the one for the first look (Demmel, Grigori, Hoemmen, Langou 2012).
+  tsqr,
+  /// CholQR after division by the R of a random sketch, signs in few places. Loss: eps with high probability to near
+  /// 1 / eps. Takes 2 reductions (Higgins, Boman, Yamazaki 2023; Balabanov 2022).
+  rand_cholqr,
+  /// The same with a sketch of normal numbers, which takes longer than the rest together.
+  rand_cholqr_gauss,
+  /// dd_cholqr2 with columns taken by decreasing pivots. Loss: eps. Columns at the rank tolerance are lost, so that
+  /// it neither breaks nor escalates where columns are dependent. Takes 2 reductions.
+  pivoted_cholqr
 };
 // Words a row for a block of b columns, without a basis: of a method with n reductions (2n + 1)b, or 3nb on a device;
 // b more for rand-cholqr's sketch; tsqr 5b; pcholqr 4b more where columns change places. What is so ill-conditioned
@@ -52,34 +67,49 @@ enum class Within {
 // Under a metric, dd-cholqr is cholqr, and dd-cholqr2, tsqr, rand-cholqr and pcholqr are cholqr2. In a reproducible
 // Context tsqr is dd-cholqr2, and rand-cholqr is rand-cholqr-gauss. Result::method says so, Result::reason why.
 
-/// Against a basis: X = V S + Q R. Loss of orthogonality of [V Q] and what it asks of the condition number kappa of all
-/// that is orthogonalised; reductions for a block, i standing for those of the method within it, k for blocks of V.
+/// Methods against a basis: X = V S + Q R. Loss is the loss of orthogonality of [V Q]; kappa is the condition number of
+/// all that is orthogonalised. Reductions are those for a block: i stands for those of the method within it, k for the
+/// blocks of V.
+/// The last four methods postpone work until the next block. Only factorize() has a next block. Verbs for one block
+/// replace p-1s, p-1s2s, two-stage and pip+ by pipi+ (p-1s2s goes on like p-2s where PIP breaks), and p-2s by
+/// projection, the method within and PIP, in 2 + i reductions.
 /// Sources: [1] Carson, Lund, Rozloznik, Thomas 2022, [2] Barlow, Smoktunowicz 2013, [3] Carson, Lund, Ma, Oktay 2025,
 /// [4] Carson, Ma 2024, [5] Yamazaki et al. 2024.
-/// The last four delay work to a block's successor, so they are themselves in factorize() alone. What verbs for one
-/// block make of them, having none: of p-1s, p-1s2s and two-stage pipi+ (p-1s2s goes on like p-2s where PIP breaks); of
-/// p-2s projection, the method within and PIP in 2 + i; of pip+ pipi+.
 enum class Between {
-  bcgs,        ///< one projection, then the method within the block: no useful bound; 1 + i [1]
-  bmgs,        ///< projected on V block by block (Options::basis_width), then the method within: eps kappa; k + i [1]
-  bcgs2,       ///< projected and normalised twice: eps while eps kappa < 1, with a strong method within; 2 + 2i [2]
-  bcgsi_a,     ///< the same with CholQR within, but for the first block: eps while each block, and what projection
-               ///< leaves of it, has kappa below eps^-1/2; 4 [3]
-  pip,         ///< projection and Gram matrix in one reduction, the factor by Pythagoras: eps kappa^2; 1 [3]
-  pip_plus,    ///< PIP over all blocks, then again: eps while eps kappa^2 <= 1/2; 2 [3]
-  pipi_plus,   ///< PIP twice for each block: the same; 2 [3]
-  pip_dd,      ///< PIP with V^H V, V^H W, W^H W and the factor to twice the precision, V's own defects taken into
-               ///< account, then PIP: eps while eps kappa < 1; 2. V^H V grows from block to block in factorize(); for
-               ///< one block it is computed in the same reduction, m^2 products a row. Under a metric, whose image is
-               ///< not that precise, pipi+. (The correction by V^H V: PRIMME, in working precision)
-  p_1s,        ///< PIP twice, the second time in the reduction of the next block's first: the same; 1 [4]
-  p_2s,        ///< projection and the method within, then PIP in the reduction of the next block's projection: eps
-               ///< while eps kappa <= 1/2, with a strong method within; 1 + i [4]
-  p_adaptive,  ///< p-1s, and p-2s from the first block on where PIP breaks, or leaves a Gram matrix with a condition of
-               ///< 3 or more: as p-2s; 1 as long as that does not happen, 2 for blocks of more than 32 columns, whose
-               ///< eigenvalues the first rank computes for all [4]
-  two_stage    ///< PIP for each block, then for panels of many (Options::panel_width) once more: as pipi+; 1, and 1 a
-               ///< panel [5]
+  /// One projection, then the method within the block. No useful bound. Takes 1 + i reductions [1].
+  bcgs,
+  /// Projected on V block by block (Options::basis_width), then the method within. Loss: eps kappa. Takes k + i
+  /// reductions [1].
+  bmgs,
+  /// Projected and normalised twice. Loss: eps while eps kappa < 1, with a strong method within. Takes 2 + 2i
+  /// reductions [2].
+  bcgs2,
+  /// The same with CholQR within, except for the first block. Loss: eps while each block, and what projection leaves
+  /// of it, has kappa below eps^-1/2. Takes 4 reductions [3].
+  bcgsi_a,
+  /// Projection and Gram matrix in one reduction, the factor by Pythagoras. Loss: eps kappa^2. Takes 1 reduction [3].
+  pip,
+  /// PIP over all blocks, then again. Loss: eps while eps kappa^2 <= 1/2. Takes 2 reductions [3].
+  pip_plus,
+  /// PIP twice for each block. Loss: as pip_plus. Takes 2 reductions [3].
+  pipi_plus,
+  /// PIP with V^H V, V^H W, W^H W and the factor to twice the precision, V's own defects taken into account, then
+  /// PIP. Loss: eps while eps kappa < 1. Takes 2 reductions. V^H V grows from block to block in factorize(); for one
+  /// block it is computed in the same reduction, m^2 products a row. Under a metric, whose image is not that precise,
+  /// it is pipi+. (The correction by V^H V: PRIMME, in working precision.)
+  pip_dd,
+  /// PIP twice, the second time in the reduction of the next block's first. Loss: as pip_plus. Takes 1 reduction [4].
+  p_1s,
+  /// Projection and the method within, then PIP in the reduction of the next block's projection. Loss: eps while eps
+  /// kappa <= 1/2, with a strong method within. Takes 1 + i reductions [4].
+  p_2s,
+  /// p-1s, and p-2s from the first block on where PIP breaks, or leaves a Gram matrix with a condition of 3 or more.
+  /// Loss: as p_2s. Takes 1 reduction as long as that does not happen; 2 for blocks of more than 32 columns, whose
+  /// eigenvalues the first rank computes for all [4].
+  p_adaptive,
+  /// PIP for each block, then once more for panels of many (Options::panel_width). Loss: as pipi_plus. Takes 1
+  /// reduction, and 1 a panel [5].
+  two_stage
 };
 // PIP factorises a Gram matrix whatever the method within: by eigendecomposition for svqb, else by Cholesky.
 
@@ -92,7 +122,7 @@ enum class Deficiency {
 
 /// Why something else was done than what was asked.
 enum class Reason {
-  none,
+  none,             ///< it was done as asked
   not_here,         ///< the chosen method knows no metric, or depends on how rows are spread, in a reproducible Context
   badly_scaled,     ///< columns were scaled by powers of two, since their squares would leave the range of the type
   ill_conditioned,  ///< the condition of the block asks for more than the chosen method can do
@@ -102,14 +132,15 @@ enum class Reason {
   no_room  ///< columns were dependent, and there are too few rows for as many orthonormal columns: some are zero
 };
 
+/// How an Orthogonalizer works.
 struct Options {
-  Between between = Between::pipi_plus;
-  Within within = Within::cholqr2;
-  Deficiency deficiency = Deficiency::replace;
-  /// Go on to a stronger method where quantities at hand show that the chosen one does not reach rounding level; false:
+  Between between = Between::pipi_plus;         ///< the method against the basis
+  Within within = Within::cholqr2;              ///< the method within a block
+  Deficiency deficiency = Deficiency::replace;  ///< what happens to dependent columns
+  /// Go on to a stronger method where known quantities show that the chosen one does not reach rounding level; false:
   /// do what was asked and say how it went.
   bool escalate = true;
-  /// Leave out the second sweep of cholqr2, bcgs2 and pipi+ where quantities at hand show that the first was enough
+  /// Leave out the second sweep of cholqr2, bcgs2 and pipi+ where known quantities show that the first was enough
   /// (see Orthogonalizer), or its projection where that was.
   bool adaptive = true;
   std::uint64_t seed = 1;        ///< of the random columns
@@ -120,21 +151,28 @@ struct Options {
 /// "pipi+/cholqr2", "bcgs2/svqb", "pip", "/cgs2" ... A missing half keeps its default. Throws Error naming the known
 /// words.
 Options parse_options(std::string_view text);
-std::string known_methods();  ///< "bcgs, bmgs, ... / cgs, cgs2, ..."
+/// "bcgs, bmgs, ... / cgs, cgs2, ...".
+std::string known_methods();
+///@{
+/// The word that parse_options knows; of a reason a sentence for people.
 std::string to_string(Between between);
 std::string to_string(Within within);
 std::string to_string(Reason reason);
+///@}
 
-/// What was done. Printed as "pipi+/cholqr2"; without a basis "cholqr2", for a projection alone "pipi+".
+/// What was done. Printed as "pipi+/cholqr2"; without a basis "cholqr2", for project() "pipi+".
 struct Method {
-  Between between = Between::pipi_plus;
-  Within within = Within::cholqr2;
-  bool has_between = false;
-  bool has_within = false;
+  Between between = Between::pipi_plus;  ///< against the basis
+  Within within = Within::cholqr2;       ///< within the block
+  bool has_between = false;              ///< whether there was a basis
+  bool has_within = false;               ///< whether the block was made orthonormal
 };
+///@{
+/// For people, as above.
 std::string to_string(const Method& method);
 std::ostream& operator<<(std::ostream& stream, const Method& method);
 std::ostream& operator<<(std::ostream& stream, Reason reason);
+///@}
 
 /// What was done, and how well it went. The same on every rank.
 struct [[nodiscard]] Result {
@@ -143,7 +181,7 @@ struct [[nodiscard]] Result {
   bool orthonormal =
       true;        ///< false where a method broke down and was not to escalate; X = V S + W R holds all the same
   int sweeps = 0;  ///< rounds of projection and normalisation
-  std::int64_t reductions = 0;
+  std::int64_t reductions = 0;    ///< over all ranks
   std::int64_t applications = 0;  ///< columns that the metric's B was applied to
   double passes = 0;              ///< words of tall data moved, in units of the block (K b words)
   Method method;                  ///< finally used
@@ -159,6 +197,7 @@ struct [[nodiscard]] Result {
 /// context's history are then what Deficiency::drop gives: X = V S + W R holds.
 class RankError : public Error {
  public:
+  /// With what the verb would have returned.
   RankError(const std::string& message, Result result) : Error(message), result_(std::move(result)) {}
   const Result& result() const { return result_; }  ///< what the verb would have returned
 
@@ -166,7 +205,7 @@ class RankError : public Error {
   Result result_;
 };
 
-/// A column of W counts as dependent if what is left of it beside V (m columns) and the columns before it is at most
+/// A column of W counts as dependent if the remainder of it beside V (m columns) and the columns before it is at most
 /// this share of its norm: 8 sqrt(m + b) eps, a little above what rounding leaves of a column that is dependent
 /// exactly.
 template <class Scalar>
@@ -179,7 +218,9 @@ class Orthogonalizer;
 template <class Scalar, class Layout, class Space>
 class [[nodiscard]] Submitted {
  public:
+  /// Takes over what was queued.
   Submitted(Submitted&&) noexcept;
+  /// As its destructor, then takes over what was queued.
   Submitted& operator=(Submitted&&) noexcept;
   /// Without a get before, it waits for what has been queued, and W is as that has left it.
   ~Submitted();
@@ -206,7 +247,7 @@ class [[nodiscard]] Submitted {
 /// device before anybody knows; where a <= 8 besides, there is no next sweep. Where a shows that the factor is noise, W
 /// is left as it is and the strong method takes over: a block projection, CholQR in double-double or, where that shows
 /// columns to be dependent, Gram-Schmidt by columns repeated until nothing cancels, then PIP. All this comes from small
-/// matrices that are at hand, so it costs neither a pass nor a reduction, and all ranks decide alike.
+/// matrices that are known, so it costs neither a pass nor a reduction, and all ranks decide alike.
 ///
 /// All verbs: V, a block vector or several ({locked, V}; m columns in all, orthonormal together), and W share context
 /// and rows and do not overlap; S (m x b) and R (b x b) are optional. Widths from 0 up. Lengths, angles and
@@ -218,13 +259,17 @@ class [[nodiscard]] Submitted {
 /// else; cgs and cgs2 wait once for the reductions of all columns. S and R there are set without a wait.
 class Orthogonalizer {
  public:
+  /// For block vectors of this Context.
   explicit Orthogonalizer(Context context, Options options = {}) : context_(std::move(context)), options_(options) {}
+  /// Where it works.
   const Context& context() const { return context_; }
+  /// How it works.
   const Options& options() const { return options_; }
 
   /// Random columns drawn so far, which replace dependent columns or make sketches. What is drawn next depends on this
-  /// count and the seed alone: one that is set to the count of another goes on with the same bits.
+  /// count and the seed only: one that is set to the count of another goes on with the same bits.
   std::int64_t draws() const { return draws_; }
+  /// Goes on as an Orthogonalizer that has drawn so many.
   void set_draws(std::int64_t draws) { draws_ = draws; }
 
   /// W <- (I - V V^H) W; W_in = V S + W_out. V has orthonormal columns. W is not normalised.
@@ -238,7 +283,7 @@ class Orthogonalizer {
                  const std::type_identity_t<SmallMatrix<Scalar, Space>>* s = nullptr,
                  const std::type_identity_t<Metric<Scalar, Layout, Space>>* metric = nullptr);
 
-  /// W <- Q with orthonormal columns and W_in = Q R. R is upper triangular, but for SVQB, whose R is full.
+  /// W <- Q with orthonormal columns and W_in = Q R. R is upper triangular, except for SVQB, whose R is full.
   /// Columns that were replaced have zero rows in R.
   template <class Scalar, class Layout, class Space>
   Result normalize(const BlockVector<Scalar, Layout, Space>& w,
@@ -250,7 +295,7 @@ class Orthogonalizer {
   /// are one pass (kernels::cuda_sweeps_in_one_pass); elsewhere there 2m + 3b each where W follows V in one block
   /// vector, and 2m + 6b where it does not. The host waits once a sweep, for its verdict; where W follows V the device
   /// is at the change of W meanwhile (see submit). With a metric 2m + 5b each, and 2b at first, products being those of
-  /// V and B W: B comes between them and the change of W. Where B V is at hand, m + 2b each for B W instead of an
+  /// V and B W: B comes between them and the change of W. Where B V is known, m + 2b each for B W instead of an
   /// application. With a metric, too, the host waits once a reduction, and for what B waits for.
   template <class Scalar, class Layout, class Space>
   Result project_and_normalize(const std::type_identity_t<Basis<Scalar, Layout, Space>>& v,
@@ -284,7 +329,7 @@ class Orthogonalizer {
   /// X (K x n) <- Q with orthonormal columns and X_in = Q R, by blocks of `width` columns (the last may be narrower). R
   /// (n x n) is upper triangular; block upper triangular where SVQB took part. The only verb in which all of Between
   /// are themselves, with the reductions stated there for each block but the first, which has nothing to be projected
-  /// on: it takes those of the method within, and is made orthonormal by it alone. p-1s, p-2s and p-1s2s add one at the
+  /// on: it takes those of the method within, and is made orthonormal by it only. p-1s, p-2s and p-1s2s add one at the
   /// end. Words of a block beside m columns, on the host: p-1s 2m + 4b, p-2s 2m + 6b (CholQR within; the block before
   /// changes in the same pass), two-stage 2m + 3b and as many again for a panel, others as in project_and_normalize();
   /// with a metric each of both blocks changes in a pass of its own. Dependent columns are treated as

@@ -10,14 +10,15 @@
 
 namespace blockvec::solvers {
 
+/// What chebyshev_subspace() is to do.
 struct ChebyshevOptions {
   std::int64_t wanted = 8;  ///< eigenpairs asked for
   /// Columns beside the wanted ones that are iterated as well and need not converge; automatic_extra: max(4, wanted /
   /// 5). Their Ritz values say where the filter cuts the spectrum.
   std::int64_t extra = automatic_extra;
-  double tolerance = 1e-8;  ///< converged: as LobpcgOptions::tolerance says
-  Which which = Which::smallest;
-  std::int64_t max_iterations = 200;
+  double tolerance = 1e-8;            ///< converged: as LobpcgOptions::tolerance says
+  Which which = Which::smallest;      ///< the wanted end of the spectrum
+  std::int64_t max_iterations = 200;  ///< the search ends with them, exhausted
   /// Of the filter that the random columns go through; automatic_degree: chosen from a look at the spectrum. All
   /// degrees are even.
   int first_degree = automatic_degree;
@@ -25,13 +26,13 @@ struct ChebyshevOptions {
   /// Columns that go through a filter together: wide enough for A's product to be at its best, narrow enough to leave
   /// X's neighbouring rows in the cache. automatic_width: 16 on the host, 64 on a device.
   std::int64_t filter_width = automatic_width;
-  std::uint64_t seed = 1;  ///< of the starting block
-  orth::Options orth = {};
-  CheckpointOptions checkpoint = {};
+  std::uint64_t seed = 1;             ///< of the starting block
+  orth::Options orth = {};            ///< how blocks are made orthonormal
+  CheckpointOptions checkpoint = {};  ///< how a long run is saved
 
-  static constexpr std::int64_t automatic_extra = -1;
-  static constexpr int automatic_degree = 0;
-  static constexpr std::int64_t automatic_width = 0;
+  static constexpr std::int64_t automatic_extra = -1;  ///< see extra
+  static constexpr int automatic_degree = 0;           ///< see first_degree
+  static constexpr std::int64_t automatic_width = 0;   ///< see filter_width
 };
 
 /// The options with defaults filled in, for a matrix with so many rows of which `deflated` dimensions are left out.
@@ -41,7 +42,9 @@ ChebyshevOptions checked(ChebyshevOptions options, std::int64_t filter_width, st
 
 /// The eigenpairs at the end of the spectrum that the options name, of A x = theta x or A x = theta B x, with all their
 /// multiplicities:
+///
 ///     auto result = chebyshev_subspace<BlockVector<double>>({a}, {.wanted = 200});
+///
 /// Subspace iteration: a Chebyshev polynomial of A raises the wanted end of the spectrum in k = wanted + extra columns,
 /// whose lowest Ritz vectors follow. Each column has the degree that its residual asks for. Pairs are locked in order,
 /// at half the tolerance. For many pairs and many ranks: there are few reductions and small problems, and all else is A

@@ -12,22 +12,26 @@ namespace blockvec::solvers {
 
 /// Both ends belong to it.
 struct Interval {
+  ///@{
+  /// Its ends.
   double from = 0, to = 0;
+  ///@}
 };
 
+/// What interior_lanczos() is to do.
 struct InteriorOptions {
   /// Eigenpairs asked for, the nearest to `target`. With an interval: the most that there is room for;
   /// automatic_wanted: what a look at the spectral density lets expect, and half as many more.
   std::int64_t wanted = automatic_wanted;
-  double target = 0;
+  double target = 0;                      ///< eigenvalues are wanted near it
   std::optional<Interval> interval = {};  ///< all eigenvalues in it are wanted; the target is its centre then
   std::int64_t block = 0;                 ///< columns of a Krylov block; 0: 2 on the host, 4 on a device
   std::int64_t basis = 0;                 ///< most columns of the basis, found pairs included; 0: 2 wanted + 12 block
   double tolerance = 1e-8;                ///< converged: ||A x - theta x|| <= tolerance * (estimate of ||A||)
-  std::int64_t max_restarts = 300;
-  std::uint64_t seed = 1;  ///< of the starting blocks
-  orth::Options orth = {};
-  CheckpointOptions checkpoint = {};
+  std::int64_t max_restarts = 300;        ///< the search ends with them, exhausted
+  std::uint64_t seed = 1;                 ///< of the starting blocks
+  orth::Options orth = {};                ///< how blocks are made orthonormal
+  CheckpointOptions checkpoint = {};      ///< how a long run is saved
 
   static constexpr std::int64_t automatic_wanted = -1;  ///< near a target: 8
 };
@@ -40,8 +44,10 @@ InteriorOptions checked(InteriorOptions options, std::int64_t expected, std::int
 
 /// The eigenpairs of A x = theta x nearest to a target, nearest first, or all in an interval, ascending, with their
 /// multiplicities and without a factorisation:
+///
 ///     auto nearest = interior_lanczos<BlockVector<double>>({a}, {.wanted = 8, .target = 0.5});
 ///     auto all = interior_lanczos<BlockVector<double>>({a}, {.interval = Interval{0.4, 0.6}});
+///
 /// Thick-restart block Lanczos for a Chebyshev polynomial of (A - target)^2, which raises what lies within some
 /// distance of the target the more the nearer it is. A look at the spectral density tells this distance, and Ritz
 /// values correct it. Invariant subspaces of the polynomial are found in order; Rayleigh-Ritz with A then parts

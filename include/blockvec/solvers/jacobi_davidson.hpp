@@ -10,6 +10,7 @@
 
 namespace blockvec::solvers {
 
+/// What jacobi_davidson() is to do.
 struct JacobiDavidsonOptions {
   std::int64_t wanted = 8;  ///< eigenpairs asked for
   std::int64_t block = 2;   ///< corrections that are solved for side by side
@@ -19,12 +20,12 @@ struct JacobiDavidsonOptions {
   std::int64_t basis = 0;
   /// Converged: as LobpcgOptions::tolerance says.
   double tolerance = 1e-8;
-  Which which = Which::smallest;
-  std::int64_t max_iterations = 2000;
-  std::int64_t inner_steps = 20;  ///< most steps of a correction's iterative solution
-  std::uint64_t seed = 1;         ///< of the starting block
-  orth::Options orth = {};
-  CheckpointOptions checkpoint = {};
+  Which which = Which::smallest;       ///< the wanted end of the spectrum
+  std::int64_t max_iterations = 2000;  ///< the search ends with them, exhausted
+  std::int64_t inner_steps = 20;       ///< most steps of a correction's iterative solution
+  std::uint64_t seed = 1;              ///< of the starting block
+  orth::Options orth = {};             ///< how blocks are made orthonormal
+  CheckpointOptions checkpoint = {};   ///< how a long run is saved
 };
 
 /// The options with defaults filled in, for a matrix with so many rows of which `deflated` dimensions are left out.
@@ -32,7 +33,9 @@ struct JacobiDavidsonOptions {
 JacobiDavidsonOptions checked(JacobiDavidsonOptions options, std::int64_t rows, std::int64_t deflated = 0);
 
 /// The eigenpairs at the end of the spectrum that the options name, of A x = theta x or A x = theta B x:
+///
 ///     auto result = jacobi_davidson<BlockVector<double>>({.a = a, .precondition = m}, {.wanted = 4});
+///
 /// Block Jacobi-Davidson. For the `block` lowest pairs (x, theta) that have not converged, with the residuals r, the
 /// corrections (I - B Q Q^H) (A - sigma B) (I - Q Q^H B) t = r are solved roughly, by MINRES runs that advance
 /// together. Q are these x, all locked vectors and what is deflated; sigma lies below theta by the length of r. The

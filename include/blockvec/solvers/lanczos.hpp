@@ -10,22 +10,23 @@
 
 namespace blockvec::solvers {
 
+/// What block_lanczos() is to do.
 struct LanczosOptions {
-  std::int64_t wanted = 8;  ///< eigenpairs asked for
-  std::int64_t block = 0;   ///< columns of a Krylov block; 0: default_block()
-  std::int64_t basis = 0;   ///< most columns of the basis, found pairs included; 0: default_basis()
-  double tolerance = 1e-8;  ///< converged: ||A x - theta x|| <= tolerance * (estimate of ||A||)
-  Which which = Which::smallest;
+  std::int64_t wanted = 8;        ///< eigenpairs asked for
+  std::int64_t block = 0;         ///< columns of a Krylov block; 0: default_block()
+  std::int64_t basis = 0;         ///< most columns of the basis, found pairs included; 0: default_basis()
+  double tolerance = 1e-8;        ///< converged: ||A x - theta x|| <= tolerance * (estimate of ||A||)
+  Which which = Which::smallest;  ///< the wanted end of the spectrum
   /// The search also ends, exhausted, where a tenth of these, 30 at least, bring the residuals down by less than a
   /// half; with a filter of high degree each restart counts as several.
   std::int64_t max_restarts = 300;
-  std::uint64_t seed = 1;  ///< of the starting blocks
-  int filter_degree = automatic_filter;
-  orth::Options orth = {};
-  CheckpointOptions checkpoint = {};
+  std::uint64_t seed = 1;                ///< of the starting blocks
+  int filter_degree = automatic_filter;  ///< of the polynomial that the Krylov space is built with
+  orth::Options orth = {};               ///< how blocks are made orthonormal
+  CheckpointOptions checkpoint = {};     ///< how a long run is saved
 
-  static constexpr int automatic_filter = -1;  ///< chosen from the spectrum as far as it is known; 0: no filter
-  static constexpr int most_filter_degree = 300;
+  static constexpr int automatic_filter = -1;     ///< chosen from the spectrum as far as it is known; 0: no filter
+  static constexpr int most_filter_degree = 300;  ///< that is chosen, or may be asked for
 };
 
 /// Columns of a block where nobody says how many. Narrow ones need fewer columns of A in all; on a device a product
@@ -40,7 +41,9 @@ inline std::int64_t default_basis(std::int64_t wanted, std::int64_t block) { ret
 LanczosOptions checked(LanczosOptions options, std::int64_t block, std::int64_t rows, std::int64_t deflated = 0);
 
 /// The eigenpairs at the end of the spectrum that the options name, with all their multiplicities:
+///
 ///     auto result = block_lanczos<BlockVector<double>>({a}, {.wanted = 4});
+///
 /// Thick-restart block Lanczos with a Chebyshev filter chosen from the spectrum, and a renewed search for copies of an
 /// eigenvalue that the block is too narrow for. Collective. Result::status says how it ended.
 /// Memory: (basis + 4 block + 2 wanted) columns, and what is deflated once more. Cost: docs/solver.md.

@@ -10,6 +10,7 @@
 
 namespace blockvec::solvers {
 
+/// What lobpcg() is to do.
 struct LobpcgOptions {
   std::int64_t wanted = 8;  ///< eigenpairs asked for
   /// Columns beside the wanted ones that are iterated as well and need not converge; automatic_guard: max(4, wanted /
@@ -18,13 +19,13 @@ struct LobpcgOptions {
   /// Converged: the backward error ||A x - theta B x|| / ((||A|| + |theta| ||B||) ||x||) is at most this; without B
   /// ||A x - theta x|| <= tolerance ||A||. The norms are estimates, from below.
   double tolerance = 1e-8;
-  Which which = Which::smallest;
-  std::int64_t max_iterations = 1000;
-  std::uint64_t seed = 1;  ///< of the starting block
-  orth::Options orth = {};
-  CheckpointOptions checkpoint = {};
+  Which which = Which::smallest;       ///< the wanted end of the spectrum
+  std::int64_t max_iterations = 1000;  ///< the search ends with them, exhausted
+  std::uint64_t seed = 1;              ///< of the starting block
+  orth::Options orth = {};             ///< how blocks are made orthonormal
+  CheckpointOptions checkpoint = {};   ///< how a long run is saved
 
-  static constexpr std::int64_t automatic_guard = -1;
+  static constexpr std::int64_t automatic_guard = -1;  ///< see guard
 };
 
 /// The options with defaults filled in, for a matrix with so many rows of which `deflated` dimensions are left out.
@@ -32,7 +33,9 @@ struct LobpcgOptions {
 LobpcgOptions checked(LobpcgOptions options, std::int64_t rows, std::int64_t deflated = 0);
 
 /// The eigenpairs at the end of the spectrum that the options name, of A x = theta x or A x = theta B x:
+///
 ///     auto result = lobpcg<BlockVector<double>>({.a = a, .precondition = m}, {.wanted = 4});
+///
 /// Locally optimal block preconditioned conjugate gradients in an orthonormal (B-orthonormal) basis [X P W], so that
 /// the small problem is a standard one and cannot break down. The images A [X P W] and B [X P W] go through the same
 /// orthonormal coefficients: A and B are applied to W alone. Pairs are locked in order. A preconditioner without which

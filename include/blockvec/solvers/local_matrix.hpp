@@ -11,6 +11,7 @@ namespace blockvec::solvers {
 /// A matrix of which this rank holds its own rows.
 template <class Scalar>
 struct LocalMatrix {
+  /// Which rank holds which rows.
   RowDistribution rows;
   std::unique_ptr<RowSource<Scalar>> source;  ///< answers for this rank's rows only
 };

@@ -5,6 +5,7 @@
 #include <blockvec/solvers/local_matrix.hpp>
 #include <string>
 
+/// @file
 /// Matrix Market files (Boisvert, Pozo, Remington, "The Matrix Market exchange formats", NISTIR 5935, 1996).
 namespace blockvec::solvers {
 

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+/// @file
 /// What solvers ask of a matrix: its product with a block vector, and nothing else.
 namespace blockvec::solvers {
 
@@ -27,15 +28,19 @@ concept Operator = requires(A& a, const Vector& x, const Vector& y, typename Vec
 template <class Vector>
 class AnyOperator {
  public:
-  using Scalar = typename Vector::Scalar;
+  using Scalar = typename Vector::Scalar;  ///< of the block vectors
 
+  /// Of any type with the functions of an Operator.
   template <class A>
   requires(!std::same_as<std::remove_cvref_t<A>, AnyOperator> && Operator<std::remove_reference_t<A>, Vector>)
       AnyOperator(A&& a)  // NOLINT(google-explicit-constructor,bugprone-forwarding-reference-overload)
       : held_(std::make_shared<Held<A>>(std::forward<A>(a))) {}
 
+  /// Where its block vectors live.
   const Context& context() const { return held_->context(); }
+  /// Which rank holds which rows.
   const RowDistribution& rows() const { return held_->rows(); }
+  /// Y = alpha (A - shift) X + beta Y, as Operator says.
   void apply(Scalar alpha, Scalar shift, const Vector& x, Scalar beta, const Vector& y) const {
     held_->apply(alpha, shift, x, beta, y);
   }
@@ -66,14 +71,18 @@ class AnyOperator {
 template <class Vector>
 class FunctionOperator {
  public:
-  using Scalar = typename Vector::Scalar;
-  using Multiply = std::function<void(const Vector& x, const Vector& y)>;
+  using Scalar = typename Vector::Scalar;                                  ///< of the block vectors
+  using Multiply = std::function<void(const Vector& x, const Vector& y)>;  ///< Y = A X
 
+  /// For block vectors of this Context with these rows.
   FunctionOperator(const Context& context, const RowDistribution& rows, Multiply multiply)
       : context_(context), rows_(rows), multiply_(std::move(multiply)) {}
 
+  /// Where its block vectors live.
   const Context& context() const { return context_; }
+  /// Which rank holds which rows.
   const RowDistribution& rows() const { return rows_; }
+  /// Y = alpha (A - shift) X + beta Y, as Operator says.
   void apply(Scalar alpha, Scalar shift, const Vector& x, Scalar beta, const Vector& y) const {
     if (alpha == Scalar(1) && shift == Scalar(0) && beta == Scalar(0)) return multiply_(x, y);
     WorkspaceScope<typename Vector::Space> scope(context_);

@@ -4,6 +4,7 @@
 #include <blockvec/solvers/local_matrix.hpp>
 #include <string>
 
+/// @file
 /// Sparse matrices in PETSc's binary format, as MatView() writes and MatLoad() reads them (PETSc manual page MatLoad).
 namespace blockvec::solvers {
 

@@ -13,6 +13,7 @@
 #include <type_traits>
 #include <utility>
 
+/// @file
 /// Preconditioners to use at once, for Problem::precondition and Problem::inverse_b.
 namespace blockvec::solvers {
 
@@ -110,7 +111,10 @@ typename FunctionOperator<Vector>::Multiply inverse_of_diagonal(const Vector& di
 
 /// The ends of a spectrum, as far as they are known.
 struct SpectrumEnds {
+  ///@{
+  /// The smallest eigenvalue and the largest one.
   double lowest = 0, highest = 0;
+  ///@}
 };
 
 /// Some twelve steps of the Lanczos recurrence from a random vector, and a tenth of the distance between the ends added

@@ -15,6 +15,7 @@ using Preconditioner = std::function<void(std::span<const double> theta, const V
 /// What is to be solved: A x = theta x for a Hermitian A, or A x = theta B x. {a} is enough.
 template <class Vector>
 struct Problem {
+  /// Hermitian: A.
   AnyOperator<Vector> a;
   /// Hermitian and positive definite; none: the identity. Eigenvectors are then B-orthonormal.
   std::optional<AnyOperator<Vector>> b = {};

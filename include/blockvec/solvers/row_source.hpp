@@ -11,13 +11,15 @@ namespace blockvec::solvers {
 /// Entries of one matrix row, in any order; entries of the same column add up.
 template <class Scalar>
 struct RowEntries {
-  std::vector<std::int64_t> columns;
-  std::vector<Scalar> values;
+  std::vector<std::int64_t> columns;  ///< global numbers
+  std::vector<Scalar> values;         ///< as many as columns
 
+  /// Forgets the entries, keeps the memory.
   void clear() {
     columns.clear();
     values.clear();
   }
+  /// One more entry.
   void add(std::int64_t column, Scalar value) {
     columns.push_back(column);
     values.push_back(value);
@@ -29,7 +31,7 @@ struct RowEntries {
 template <class Scalar_>
 class RowSource {
  public:
-  using Scalar = Scalar_;
+  using Scalar = Scalar_;  ///< of the entries
 
   virtual ~RowSource() = default;
   /// Rows and columns of the whole matrix.
@@ -44,12 +46,17 @@ class RowSource {
 template <class Scalar>
 class RowFunction final : public RowSource<Scalar> {
  public:
+  /// Appends the entries of a row.
   using Append = std::function<void(std::int64_t row, RowEntries<Scalar>& entries)>;
 
+  /// A matrix of `size` rows. `description` is one line for people.
   RowFunction(std::int64_t size, Append append, std::string description = "rows of a function")
       : size_(size), append_(std::move(append)), description_(std::move(description)) {}
+  /// Rows and columns of the whole matrix.
   std::int64_t size() const override { return size_; }
+  /// Calls the function.
   void append_row(std::int64_t row, RowEntries<Scalar>& entries) const override { append_(row, entries); }
+  /// The description.
   std::string describe() const override { return description_; }
 
  private:

@@ -28,10 +28,14 @@ class SparseOperator {
   static SparseOperator wrap(const Context& context, const RowDistribution& rows,
                              const kernels::CsrMatrix<typename ScalarTraits<Scalar>::Kernel, std::int64_t>&
                                  matrix) requires(is_host_space<Space>);
+  /// Frees the matrix.
   ~SparseOperator();
+  /// Takes over the matrix.
   SparseOperator(SparseOperator&&) noexcept;
 
+  /// Where its block vectors live.
   const Context& context() const;
+  /// Which rank holds which rows.
   const RowDistribution& rows() const;
   /// Of the whole matrix.
   std::int64_t nonzeros() const;

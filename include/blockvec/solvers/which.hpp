@@ -2,6 +2,7 @@
 
 namespace blockvec::solvers {
 
-enum class Which { smallest, largest };  ///< algebraically
+/// Which end of the spectrum is wanted, in the order of real numbers.
+enum class Which { smallest, largest };
 
 }  // namespace blockvec::solvers

@@ -63,11 +63,11 @@ def inner_product(
     Notes
     -----
     One pass over V and W. The sum runs over fixed chunks: any number of threads gives the same bits. The error of an
-    entry is at most gamma |V|^H |W|, where gamma grows with the logarithm of n [1]_.
+    entry is at most gamma |V|^H |W|, where gamma grows with the logarithm of n [EHTW]_.
 
     References
     ----------
-    .. [1] Ernst, Hager, Thies, Wellein (2020), "Performance engineering for real and complex tall & skinny matrix
+    .. [EHTW] Ernst, Hager, Thies, Wellein (2020), "Performance engineering for real and complex tall & skinny matrix
        multiplication kernels on GPUs".
 
     Examples

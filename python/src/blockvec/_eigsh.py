@@ -261,12 +261,12 @@ def eigsh(
 
     Notes
     -----
-    Lanczos is a thick-restart block method with a Chebyshev filter [1]_, which takes (ncv + 4 block + 2 k) n numbers of
-    memory. Copies of an eigenvalue are looked for from new random vectors until none turns up.
+    Lanczos is a thick-restart block method with a Chebyshev filter [Li]_, which takes (ncv + 4 block + 2 k) n numbers
+    of memory. Copies of an eigenvalue are looked for from new random vectors until none turns up.
 
     References
     ----------
-    .. [1] Li, Xi, Vecharynski, Yang, Saad (2016), "A thick-restart Lanczos algorithm with polynomial filtering for
+    .. [Li] Li, Xi, Vecharynski, Yang, Saad (2016), "A thick-restart Lanczos algorithm with polynomial filtering for
        Hermitian eigenvalue problems".
 
     Examples

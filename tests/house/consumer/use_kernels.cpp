@@ -24,8 +24,7 @@ int main() {
       loss = std::fmax(loss, std::fabs(gram[static_cast<std::size_t>(i * columns + j)] - (i == j ? 1.0 : 0.0)));
     }
   }
-  std::printf("BlockVec %d.%d.%d: |V^T V - I| = %.2e\n", BLOCKVEC_VERSION_MAJOR, BLOCKVEC_VERSION_MINOR,
-              BLOCKVEC_VERSION_PATCH, loss);
+  std::printf("%s: |V^T V - I| = %.2e\n", blockvec::version(), loss);
   const double u = std::numeric_limits<double>::epsilon() / 2;
   return loss <= static_cast<double>(summation_depth(rows) + 5) * u ? 0 : 1;
 }
