@@ -24,6 +24,13 @@ KOKKOS_INLINE_FUNCTION void fence_for_host() {
 #endif
 }
 
+/// Allows the next kernel to start now, if it was launched to start early and to wait for what it reads.
+KOKKOS_INLINE_FUNCTION void release_next_kernel() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
 inline constexpr int team_threads = 256;
 /// Bytes of scratch memory that a team has in its multiprocessor, whatever the device.
 inline constexpr std::size_t team_scratch_bytes = std::size_t{44} << 10;
@@ -35,6 +42,7 @@ struct InTeam {
   std::size_t bytes;
   template <class Team>
   KOKKOS_FUNCTION void operator()(const Team& team) const {
+    release_next_kernel();  // one team leaves the device to those who come next
     body(team, static_cast<std::byte*>(team.team_scratch(0).get_shmem_aligned(bytes, team_scratch_alignment)));
   }
 };
