@@ -73,7 +73,7 @@ std::shared_ptr<const solvers::RowSource<Scalar>> read_mass(const std::string& f
 
 /// What the command line asks for beside A.
 template <class Vector, class Source, class Operator>
-int solve_pair(Operator& a, RunSummary run, const Source& source, const ProgramOptions& options, Reporter& reporter) {
+int solve_pair(Operator& a, RunSummary run, const Source& source, ProgramOptions& options, Reporter& reporter) {
   using Scalar = typename Vector::Scalar;
   using Space = typename Vector::Space;
   solvers::Problem<Vector> problem{a};
@@ -87,6 +87,10 @@ int solve_pair(Operator& a, RunSummary run, const Source& source, const ProgramO
     const auto diagonal = [&](const auto& matrix) {
       return solvers::diagonal_of<Vector>(a.context(), a.rows(), matrix);
     };
+    if (mass) {
+      options.traits.has_inverse_b = solvers::is_diagonal(a.context().communicator(), a.rows(), *mass);
+      options.choose_method();
+    }
     if (mass && options.method == "chebyshev") problem.inverse_b = solvers::inverse_of_diagonal(diagonal(*mass));
     if (options.preconditioner == "jacobi") {
       problem.precondition =
@@ -100,7 +104,7 @@ int solve_pair(Operator& a, RunSummary run, const Source& source, const ProgramO
 }
 
 template <class Space, class Source>
-int solve_in(const Context& context, const RowDistribution& rows, const Source& source, const ProgramOptions& options,
+int solve_in(const Context& context, const RowDistribution& rows, const Source& source, ProgramOptions& options,
              Reporter& reporter) {
   using Scalar = typename Source::Scalar;
   RunSummary run;
@@ -119,7 +123,7 @@ int solve_in(const Context& context, const RowDistribution& rows, const Source& 
 }
 
 template <class Source>
-int run_matrix(const Context& context, const RowDistribution& rows, const Source& source, const ProgramOptions& options,
+int run_matrix(const Context& context, const RowDistribution& rows, const Source& source, ProgramOptions& options,
                OutputFiles& files, Reporter& reporter) {
   if (!files.matrix_draft.empty()) {
     OutputFiles::write_together(
@@ -132,7 +136,7 @@ int run_matrix(const Context& context, const RowDistribution& rows, const Source
   return solve_in<Kokkos::HostSpace>(context, rows, source, options, reporter);
 }
 
-int run_program(const Context& context, const ProgramOptions& options, OutputFiles& files, Reporter& reporter) {
+int run_program(const Context& context, ProgramOptions& options, OutputFiles& files, Reporter& reporter) {
   const Communicator& communicator = context.communicator();
   if (!options.matrix_file.empty()) {
     const auto matrix = solvers::read_matrix(options.matrix_file, communicator);

@@ -129,6 +129,11 @@ constexpr struct {
                       {"--guard", {"lobpcg"}},
                       {"--max-iterations", {"lobpcg", "jacobi-davidson", "chebyshev"}}};
 
+template <class Methods>
+bool takes(const Methods& methods, std::string_view method) {
+  return std::find(methods.begin(), methods.end(), method) != methods.end();
+}
+
 /// Takes block-jacobi:SIZE apart. Throws where it is no preconditioner.
 void read_preconditioner(ProgramOptions& options) {
   constexpr std::array<std::string_view, 4> names{"none", "jacobi", "block-jacobi", "chebyshev"};
@@ -148,23 +153,37 @@ void read_preconditioner(ProgramOptions& options) {
       "--preconditioner takes none, jacobi, block-jacobi[:SIZE] with 1 to 1024 rows, or chebyshev, not {}", given));
 }
 
-/// Makes lanczos, lobpcg or interior of auto: by the options that lanczos does not have. Throws where options of
-/// another method are given.
-void choose_method(const CLI::App& app, ProgramOptions& options) {
+/// Of --method auto: what is known so far, and the methods that take all options that are given. Throws where none
+/// does.
+void read_allowed_methods(const CLI::App& app, ProgramOptions& options) {
+  using solvers::Method;
+  options.traits.is_inside = app.count("--target") + app.count("--interval") > 0;
+  options.traits.has_b = !options.mass_file.empty();
+  options.traits.has_preconditioner = options.preconditioner != "none";
+  std::vector<Method> methods{Method::lanczos, Method::lobpcg, Method::jacobi_davidson, Method::chebyshev};
+  if (options.traits.is_inside) methods = {Method::interior};
+  for (const Method method : methods) {
+    const bool takes_all = std::all_of(std::begin(method_options), std::end(method_options), [&](const auto& one) {
+      return app.count(one.option) == 0 || takes(one.methods, solvers::name_of(method));
+    });
+    if (takes_all) options.allowed_methods.push_back(method);
+  }
+  if (options.allowed_methods.empty()) {  // the first of them that takes the first option says why the others do not
+    options.allowed_methods = {solvers::choose_method(options.traits, methods).method};
+  }
+}
+
+/// Checks what is given beside the method, or chooses one. Throws where options of another method are given.
+void check_method(const CLI::App& app, ProgramOptions& options) {
+  read_preconditioner(options);
   if (options.method == "auto") {
-    options.method = "lanczos";
-    options.method_reason = "one matrix and no preconditioner";
-    for (const auto& [option, methods] : method_options) {
-      if ((methods[0] != "lobpcg" && methods[0] != "interior") || app.count(option) == 0) continue;
-      options.method = methods[0];
-      options.method_reason = fmt::format("{} is given", option);
-      break;
-    }
+    read_allowed_methods(app, options);
+    options.choose_method();
   }
   for (const auto& [option, methods] : method_options) {
-    if (app.count(option) > 0 && std::find(methods.begin(), methods.end(), options.method) == methods.end()) {
+    if (app.count(option) > 0 && !takes(methods, options.method)) {
       throw CLI::ValidationError(fmt::format("{} is no option of --method {}{}", option, options.method,
-                                             options.method_reason.empty() ? "" : ": " + options.method_reason));
+                                             options.method_reason.empty() ? "" : ", since " + options.method_reason));
     }
   }
   if (options.method == "interior" && (app.count("--target") > 0) == (app.count("--interval") > 0))
@@ -172,7 +191,6 @@ void choose_method(const CLI::App& app, ProgramOptions& options) {
   if (options.interval.size() == 2 && !(options.interval[0] < options.interval[1]))
     throw CLI::ValidationError("--interval takes its lower end and then its upper one");
   options.has_wanted = app.count("--nev") > 0;
-  read_preconditioner(options);
   if (options.preconditioner == "chebyshev" && !options.mass_file.empty())
     throw CLI::ValidationError("--preconditioner chebyshev is for one matrix, not for --mass: use jacobi");
   if (options.preconditioner.ends_with("jacobi") && options.matrix_free) {
@@ -191,7 +209,7 @@ void add_solver_options(CLI::App& app, ProgramOptions& options) {
          "lanczos: thick-restart block Lanczos with a Chebyshev filter. lobpcg, jacobi-davidson: take --mass and "
          "--preconditioner. chebyshev: filtered subspaces, for many pairs; takes --mass. interior: Lanczos with a "
          "filter "
-         "around --target or --interval. auto: by the options of one method that are given, else lanczos")
+         "around --target or --interval. auto: by the problem, among those that take the options that are given")
       ->check(CLI::IsMember({"auto", "lanczos", "lobpcg", "jacobi-davidson", "chebyshev", "interior"}))
       ->group(group);
   app.add_option("--preconditioner", options.preconditioner,
@@ -298,6 +316,13 @@ void add_output_options(CLI::App& app, ProgramOptions& options) {
 
 }  // namespace
 
+void ProgramOptions::choose_method() {
+  if (allowed_methods.empty()) return;
+  const solvers::MethodChoice choice = solvers::choose_method(traits, allowed_methods);
+  method = solvers::name_of(choice.method);
+  method_reason = choice.reason;
+}
+
 std::optional<int> parse_command_line(int argc, char** argv, bool print, ProgramOptions& options) {
   CLI::App app(description, "eigensolve");
   app.option_defaults()->always_capture_default();
@@ -309,7 +334,7 @@ std::optional<int> parse_command_line(int argc, char** argv, bool print, Program
   try {
     app.parse(argc, argv);
     check_combinations(app, options);
-    choose_method(app, options);
+    check_method(app, options);
     const bool escalate = options.lanczos.orth.escalate;
     options.lanczos.orth = orth::parse_options(options.orth);
     options.lanczos.orth.escalate = escalate;

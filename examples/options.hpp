@@ -5,6 +5,7 @@
 #include <blockvec/solvers/jacobi_davidson.hpp>
 #include <blockvec/solvers/lanczos.hpp>
 #include <blockvec/solvers/lobpcg.hpp>
+#include <blockvec/solvers/method.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -28,8 +29,10 @@ struct ProgramOptions {
 
   /// lanczos, lobpcg, jacobi-davidson, chebyshev or interior once the command line has been read.
   std::string method = "auto";
-  std::string method_reason;            ///< why, where auto chose it
-  std::string preconditioner = "none";  ///< none, jacobi, block-jacobi or chebyshev
+  std::string method_reason;                     ///< why, where auto chose it
+  std::vector<solvers::Method> allowed_methods;  ///< for auto to choose from; empty: the method was given
+  solvers::ProblemTraits traits;                 ///< as far as they are known
+  std::string preconditioner = "none";           ///< none, jacobi, block-jacobi or chebyshev
   std::int64_t preconditioner_block = 16;
   solvers::LanczosOptions lanczos;  ///< what the methods share, too
   bool has_block = false;           ///< whether lanczos.block was given
@@ -50,6 +53,8 @@ struct ProgramOptions {
   std::string write_matrix_file;
   bool quiet = false;
 
+  /// Chooses the method, if that is asked for, by the traits that are known by then.
+  void choose_method();
   bool is_on_gpu() const { return device == "gpu"; }
   bool is_lanczos() const { return method == "lanczos"; }
   solvers::JacobiDavidsonOptions jacobi_davidson() const {

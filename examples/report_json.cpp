@@ -58,6 +58,7 @@ nlohmann::json options_json(const ProgramOptions& options) {
           {"flux", options.flux},
           {"mass", options.mass_file},
           {"method", options.method},
+          {"method_reason", options.method_reason},
           {"preconditioner", options.preconditioner},
           {"guard", options.guard},
           {"max_iterations", options.max_iterations},

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "solvers/counted_operator.hpp"
@@ -13,7 +14,7 @@ namespace blockvec::solvers {
 
 /// The Rayleigh-Ritz problem of LOBPCG and Jacobi-Davidson in small matrices on the host: H = S^H A S for the
 /// orthonormal S = [X P W], of which X are Ritz vectors. What is known of X and P is kept from step to step; W^H A S
-/// comes anew.
+/// comes anew. A W that is not orthonormal beside V = [X P] can be made so in these matrices only: W' = (W - V C) R^-1.
 template <class Scalar>
 class SubspaceProblem {
  public:
@@ -25,6 +26,8 @@ class SubspaceProblem {
       : h_(context, columns, columns, "BlockVec::solvers::projected_a"),
         z_(context, columns, columns, "BlockVec::solvers::ritz_vectors"),
         of_p_(context, columns, columns, "BlockVec::solvers::projected_a_of_p"),
+        gram_(context, columns, columns, "BlockVec::solvers::gram_of_w"),
+        factor_(context, columns, columns, "BlockVec::solvers::factor_of_w"),
         coefficients_(context, columns, columns, "BlockVec::solvers::coefficients"),
         row_(context, 1, columns, "BlockVec::solvers::row") {}
 
@@ -56,6 +59,44 @@ class SubspaceProblem {
 
   /// Where S^H A W is to be put: (x + p + w) x w.
   Small image_of_w(std::int64_t w) const { return h_.block(0, x() + p_ + w, x() + p_, x() + p_ + w); }
+  /// Where S^H W, or S^H B W, is to be put, if W is not orthonormal beside X and P: (x + p + w) x w.
+  Small gram_of_w(std::int64_t w) const { return gram_.block(0, x() + p_ + w, 0, w); }
+
+  /// Makes W orthonormal in the next step's coefficients, from image_of_w() and gram_of_w(): by Pythagoras and
+  /// Cholesky, R^H R = W^H W - C^H C for C = V^H W. W itself stays as it is. Rounding errors make [V W'] orthonormal to
+  /// eps a, where a = ||D R^-1||_F^2 / w for the lengths D of W's columns. False, and image_of_w() is as it was, where
+  /// a is more than `most`.
+  bool orthonormalize_w(std::int64_t w, Real most) {
+    const std::int64_t v = x() + p_;
+    const Small c = gram_.block(0, v, 0, w), g = gram_.block(v, v + w, 0, w), r = factor_.block(0, w, 0, w);
+    const auto squares = row_.block(0, 1, 0, w);
+    for (std::int64_t j = 0; j < w; ++j) squares.data()[j * squares.ld()] = real_part(at(g, j, j));
+    orth::dense::multiply(Scalar(-1), c, true, c, false, Scalar(1), g);
+    const auto found = orth::dense::cholesky(g, epsilon<Real>, r, &squares);
+    if (!found.finite || found.rank < w) return false;
+    const Small inverse = z_.block(0, w, 0, w);
+    orth::dense::triangular_inverse(r, inverse);
+    Real a = 0;
+    for (std::int64_t j = 0; j < w; ++j) {
+      for (std::int64_t i = 0; i <= j; ++i) {
+        const Scalar entry = at(inverse, i, j);
+        a += squares.data()[i * squares.ld()] * real_part(conjugate(entry) * entry);
+      }
+    }
+    if (!(a <= most * static_cast<Real>(w))) return false;
+    // H of [V W'] from that of [V W]: E = V^H A W - H_V C, and W^H A W - C^H E - E_0^H C with E_0 = V^H A W.
+    const Small of_v = image_of_w(w).block(0, v, 0, w), of_w = image_of_w(w).block(v, v + w, 0, w);
+    orth::dense::multiply(Scalar(-1), of_v, true, c, false, Scalar(1), of_w);
+    fill_v();
+    orth::dense::multiply(Scalar(-1), h_.block(0, v, 0, v), false, c, false, Scalar(1), of_v);
+    orth::dense::multiply(Scalar(-1), c, true, of_v, false, Scalar(1), of_w);
+    const auto upper = kernels::Triangle::upper;
+    orth::dense::triangular_solve(orth::dense::Side::right, upper, r, false, of_v);
+    orth::dense::triangular_solve(orth::dense::Side::right, upper, r, false, of_w);
+    orth::dense::triangular_solve(orth::dense::Side::left, upper, r, true, of_w);
+    is_w_orthonormal_ = false;
+    return true;
+  }
 
   /// One step with w columns of W: [X' P'] = S C for the C that is returned, until the next call. X' are the lowest
   /// Ritz vectors. P' spans what `active` columns of X' have gained, orthogonal to X'; dependent directions are
@@ -65,11 +106,7 @@ class SubspaceProblem {
   Small step(std::int64_t w, std::int64_t kept, std::span<const std::int64_t> active) {
     const std::int64_t k = x(), p = p_, n = k + p + w;
     const Small h = h_.block(0, n, 0, n);
-    orth::dense::fill(h_.block(0, n, 0, k + p), Scalar(0));
-    for (std::int64_t i = 0; i < k; ++i) at(h_, i, i) = Scalar(theta_[index(i)]);
-    for (std::int64_t j = 0; j < p; ++j) {
-      for (std::int64_t i = 0; i <= j; ++i) at(h_, k + i, k + j) = at(of_p_, i, j);
-    }
+    fill_v();
     const Small z = z_.block(0, n, 0, n);
     solve(h, z);
     theta_.assign(row_.data(), row_.data() + kept);
@@ -98,7 +135,14 @@ class SubspaceProblem {
     orth::dense::copy(z_.block(0, n, 0, kept), coefficients_.block(0, n, 0, kept));
     orth::dense::multiply(Scalar(1), z_.block(0, n, kept, n), false, gains, false, Scalar(0),
                           coefficients_.block(0, n, kept, kept + p_));
-    return coefficients_.block(0, n, 0, kept + p_);
+    const Small result = coefficients_.block(0, n, 0, kept + p_);
+    if (!std::exchange(is_w_orthonormal_, true)) {  // V Y + W' Z = V (Y - C R^-1 Z) + W R^-1 Z
+      const Small of_v = result.block(0, k + p, 0, kept + p_), of_w = result.block(k + p, n, 0, kept + p_);
+      orth::dense::triangular_solve(orth::dense::Side::left, kernels::Triangle::upper, factor_.block(0, w, 0, w), false,
+                                    of_w);
+      orth::dense::multiply(Scalar(-1), gram_.block(0, k + p, 0, w), false, of_w, false, Scalar(1), of_v);
+    }
+    return result;
   }
 
  private:
@@ -112,7 +156,19 @@ class SubspaceProblem {
     }
   }
 
-  /// Eigenvalues to row_, ascending.
+  /// H's part of V, in full.
+  void fill_v() {
+    const std::int64_t k = x();
+    orth::dense::fill(h_.block(0, k + p_, 0, k + p_), Scalar(0));
+    for (std::int64_t i = 0; i < k; ++i) at(h_, i, i) = Scalar(theta_[index(i)]);
+    for (std::int64_t j = 0; j < p_; ++j) {
+      for (std::int64_t i = 0; i <= j; ++i) {
+        at(h_, k + i, k + j) = at(of_p_, i, j);
+        at(h_, k + j, k + i) = conjugate(at(of_p_, i, j));
+      }
+    }
+  }
+  /// Eigenvalues to row_, ascending. Of H the upper triangle counts.
   void solve(const Small& h, const Small& z) {
     orth::dense::eigendecomposition(h, row_.block(0, 1, 0, h.columns()), z);
   }
@@ -145,10 +201,11 @@ class SubspaceProblem {
     return kept;
   }
 
-  Small h_, z_, of_p_, coefficients_;
+  Small h_, z_, of_p_, gram_, factor_, coefficients_;
   SmallMatrix<Real> row_;
   std::vector<Real> theta_;
   std::int64_t p_ = 0;
+  bool is_w_orthonormal_ = true;
 };
 
 }  // namespace blockvec::solvers

@@ -11,10 +11,10 @@ namespace blockvec::solvers {
 template <class Vector>
 bool LobpcgSearch<Vector>::is_last_level_cut(const std::vector<double>& eigenvalues) const {
   if (options_.wanted == pencil_.dimensions()) return false;
-  if (small_.x() == 0) return true;  // nobody has looked
-  const Real next = small_.theta().front(), last = sign_ * static_cast<Real>(eigenvalues.back());
-  const auto residual = static_cast<Real>(residuals_[index(locked_)]);
-  const Real margin = Pencil<Vector>::eigenvalue_error(residual, lengths_[index(locked_)]);
+  const std::size_t guard = index(options_.wanted);
+  if (options_.guard == 0) return true;  // nobody has looked
+  const Real next = small_.theta()[guard], last = sign_ * static_cast<Real>(eigenvalues.back());
+  const Real margin = Pencil<Vector>::eigenvalue_error(static_cast<Real>(residuals_[guard]), lengths_[guard]);
   return next - margin <=
          last + pencil_.eigenvalue_error_of(10 * options_.tolerance, last, lengths_[index(options_.wanted - 1)]);
 }
@@ -26,8 +26,8 @@ Result<Vector> LobpcgSearch<Vector>::finish() {
   Result<Vector> result;
   result.residual_estimates.assign(residuals_.begin(), residuals_.begin() + options_.wanted);
 
-  const bool is_right = pencil_.measure(x, options_.tolerance, result) && all_locked();
-  course_.conclude(all_locked(), is_right, pencil_.trouble, result);
+  const bool is_right = pencil_.measure(x, options_.tolerance, result) && all_found();
+  course_.conclude(all_found(), is_right, pencil_.trouble, result);
   if (is_right) {
     result.last_level_cut = is_last_level_cut(result.eigenvalues);
     if (trial_.was_dropped()) result.why = "the preconditioner was left out: residuals fell faster without it";

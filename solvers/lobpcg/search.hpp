@@ -17,8 +17,10 @@
 
 namespace blockvec::solvers {
 
-/// The loop of LOBPCG. Tall data: [locked X P W] side by side, so that [X P W] is one block vector, with their images
-/// under sign * A, and under B where there is one. The constructor allocates what the search needs.
+/// The loop of LOBPCG. Tall data: [X P W] side by side in one block vector, with their images under sign * A, and under
+/// B where there is one. X has all columns all the time, also those of pairs that have converged: what is left that
+/// couples them to the others would limit how far these get. W has no columns for pairs well below the tolerance. The
+/// constructor allocates what the search needs.
 template <class Vector>
 class LobpcgSearch {
  public:
@@ -55,10 +57,8 @@ class LobpcgSearch {
     for (;; ++refinements_) {
       iterate();
       Result<Vector> result = finish();
-      if (!all_locked() || result.converged() || refinements_ == most_refinements) return result;
-      locked_ = 0;  // residuals, recomputed, are larger than the images had told
-      values_.clear();
-      course_.forget_errors();
+      if (!all_found() || result.converged() || refinements_ == most_refinements) return result;
+      course_.forget_errors();  // residuals, recomputed, are larger than the images had told
       refresh();
     }
   }
@@ -66,10 +66,10 @@ class LobpcgSearch {
   /// All that the search goes on from after a look, for an archive (state_archive.hpp).
   template <class Archive>
   void state(Archive& archive) {
-    archive(course_, pencil_, trial_, preconditionings_, small_, locked_, residual_place_, refinements_, values_,
-            residuals_, errors_, lengths_, error_);
+    archive(course_, pencil_, trial_, preconditionings_, small_, explicit_steps_, refinements_, residuals_, errors_,
+            lengths_, error_);
     const std::int64_t beside = columns_ + small_.p();
-    archive.tall(basis_.columns(0, beside + residual_place_ + small_.x()));  // R lies behind P
+    archive.tall(basis_.columns(0, beside + columns_));  // R lies behind P
     archive.tall(image_.columns(0, beside));
     if (problem_.b) archive.tall(b_image_.columns(0, beside));
   }
@@ -77,16 +77,30 @@ class LobpcgSearch {
  private:
   static constexpr int most_refinements = 3;
   static constexpr std::int64_t patience = 200;  // iterations
+  /// Once W had to be made orthonormal before A was applied to it, so many steps do so at once.
+  static constexpr std::int64_t explicit_period = 10;
+  /// By how much coefficients that make W orthonormal may magnify rounding errors, squared: to some 1e-12.
+  static constexpr Real most_amplification = std::max<Real>(64, Real(1e-12) / epsilon<Real>);
 
   const Context& context() const { return problem_.a.context(); }
   static std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
-  bool all_locked() const { return locked_ >= options_.wanted; }
-
-  // The parts of [locked X P W], of the basis or of an image.
-  Vector x_of(const Vector& all) const { return all.columns(locked_, columns_); }
-  Vector subspace_of(const Vector& all, std::int64_t w) const {
-    return all.columns(locked_, columns_ + small_.p() + w);
+  /// Column j of X has converged: recomputed residuals are some rounding errors larger than those of images.
+  bool is_found(std::int64_t j) const { return errors_[index(j)] <= 0.9 * options_.tolerance; }
+  /// Column j takes part in W and P. What it finds helps its neighbours, too: where columns were left out as soon as
+  /// they had converged, the last of 100 pairs of a Laplacian would take three times as long for a digit.
+  bool is_active(std::int64_t j) const { return !(errors_[index(j)] <= 0.2 * options_.tolerance); }
+  /// Pairs that have converged, from the wanted end to the first that has not.
+  std::int64_t found() const {
+    std::int64_t count = 0;
+    while (count < options_.wanted && is_found(count)) ++count;
+    return count;
   }
+  bool all_found() const { return found() == options_.wanted; }
+
+  // The parts of [X P W], of the basis or of an image.
+  Vector x_of(const Vector& all) const { return all.columns(0, columns_); }
+  Vector beside_w_of(const Vector& all) const { return all.columns(0, columns_ + small_.p()); }
+  Vector subspace_of(const Vector& all, std::int64_t w) const { return all.columns(0, columns_ + small_.p() + w); }
   Vector w_of(const Vector& all, std::int64_t w) const {
     return all.columns(columns_ + small_.p(), columns_ + small_.p() + w);
   }
@@ -120,11 +134,10 @@ class LobpcgSearch {
     while (pencil_.trouble.empty()) {
       if (!std::exchange(is_resumed_, false)) {
         measure_residuals();
-        lock();
         trial_.see(error_, error_ - std::log10(options_.tolerance));
         observe();
       }
-      if (all_locked()) return;
+      if (all_found()) return;
       course_.save_if_asked(*this);
       if (course_.is_over()) return;
       step();
@@ -135,25 +148,12 @@ class LobpcgSearch {
   /// One iteration, from the residuals in W's place to new X and P.
   void step() {
     std::int64_t w = search_directions();
-    if (w > 0) {
-      const std::int64_t beside = columns_ + small_.p();
-      w = problem_.b ? pencil_.orthonormalize(basis_.columns(0, beside), b_image_.columns(0, beside), w_of(basis_, w),
-                                              w_of(b_image_, w))
-                     : pencil_.orthonormalize(basis_.columns(0, beside), {}, w_of(basis_, w), {});
-      if (!pencil_.trouble.empty()) return;
-      if (w == 0 && trial_.uses()) trial_.drop();
-    }
-    if (w > 0) {
-      const Vector aw = w_of(image_, w);
-      pencil_.apply_a(w_of(basis_, w), aw);
-      inner_product(subspace_of(basis_, w), aw, small_.image_of_w(w));
-    } else if (small_.p() == 0) {
-      return;
-    }
+    if (w > 0) w = take_in(w);
+    if (!pencil_.trouble.empty() || (w == 0 && small_.p() == 0)) return;
     // The views of all operands are those of before the step.
     const Vector all = subspace_of(basis_, w), image = subspace_of(image_, w);
     const Vector b_image = problem_.b ? subspace_of(b_image_, w) : Vector();
-    const auto c = small_.step(w, small_.x(), active_);
+    const auto c = small_.step(w, columns_, active_);
     multiply_in_place(all, c);
     multiply_in_place(image, c);
     if (problem_.b) multiply_in_place(b_image, c);
@@ -162,24 +162,53 @@ class LobpcgSearch {
     }
   }
 
-  /// W = M R, or R, for the columns of X that have not converged, as many as there is room for. Returns how many.
+  /// A W, B W and their products with [X P W], for w columns in W's place. Residuals are nearly orthogonal to X and P,
+  /// and lie well apart from one another: then the coefficients of the step make W orthonormal. What a preconditioner
+  /// makes of them is near X, and is projected first. Where that is not enough, W itself is made orthonormal. Returns
+  /// how many columns it has then.
+  std::int64_t take_in(std::int64_t w) {
+    if (explicit_steps_ == 0) {
+      const Vector tall = w_of(basis_, w), image = w_of(image_, w);
+      if (trial_.uses() || pencil_.deflation().width() > 0) {
+        pencil_.project({pencil_.deflation(), beside_w_of(basis_)}, tall, beside_w_of(b_images()));
+      }
+      pencil_.apply_a(tall, image);
+      if (problem_.b) pencil_.apply_b(tall, w_of(b_image_, w));
+      const Vector all = subspace_of(basis_, w);
+      InnerProducts<Scalar, Layout, Space>(context())
+          .add(all, w_of(b_images(), w), small_.gram_of_w(w))
+          .add(all, image, small_.image_of_w(w))
+          .reduce();
+      if (small_.orthonormalize_w(w, most_amplification)) return w;
+      explicit_steps_ = explicit_period;
+    }
+    --explicit_steps_;
+    const Vector b_images = problem_.b ? beside_w_of(b_image_) : Vector();
+    w = pencil_.orthonormalize(beside_w_of(basis_), b_images, w_of(basis_, w),
+                               problem_.b ? w_of(b_image_, w) : Vector());
+    if (!pencil_.trouble.empty()) return w;
+    if (w == 0) {
+      if (trial_.uses()) trial_.drop();
+      return w;
+    }
+    pencil_.apply_a(w_of(basis_, w), w_of(image_, w));
+    inner_product(subspace_of(basis_, w), w_of(image_, w), small_.image_of_w(w));
+    return w;
+  }
+
+  /// W = M R, or R, for the active columns of X, as many as there is room for. Returns how many.
   std::int64_t search_directions() {
-    const std::int64_t k = small_.x(), residual_place = std::exchange(residual_place_, 0);
     active_.clear();
     const std::int64_t room = pencil_.dimensions() - columns_ - small_.p();  // dimensions beside all others
-    for (std::int64_t j = 0; j < k && std::ssize(active_) < room; ++j) {
-      if (errors_[index(locked_ + j)] > options_.tolerance / 2) active_.push_back(j);
+    for (std::int64_t j = 0; j < columns_ && std::ssize(active_) < room; ++j) {
+      if (is_active(j)) active_.push_back(j);
     }
     const auto w = std::ssize(active_);
-    if (w == 0) return 0;
-    const Vector r = w_of(basis_, residual_place + k), to = w_of(basis_, w);
-    const bool is_in_place = !trial_.uses() && residual_place == 0 && w == k;
-    if (is_in_place) return w;
+    if (w == 0 || (!trial_.uses() && w == columns_)) return w;
+    const Vector r = w_of(basis_, columns_), to = w_of(basis_, w);
     WorkspaceScope<Space> scope(context());
     const Vector taken = scratch_like(scope, r, w);
-    std::vector<std::int64_t> places(active_);
-    for (std::int64_t& place : places) place += residual_place;
-    gather_columns(r, places, taken);
+    gather_columns(r, active_, taken);
     if (!trial_.uses()) {
       copy(taken, to);
       return w;
@@ -193,7 +222,6 @@ class LobpcgSearch {
 
   // What is known of X's pairs: solvers/lobpcg/residuals.hpp.
   void measure_residuals();
-  void lock();
   void observe();
 
   // The result: solvers/lobpcg/result.hpp.
@@ -205,7 +233,7 @@ class LobpcgSearch {
   Real sign_;
   Pencil<Vector> pencil_;
   std::int64_t preconditionings_ = 0;
-  std::int64_t columns_;  // of X and of what is locked
+  std::int64_t columns_;  // of X
   PreconditionerTrial trial_;
   Course<Vector> course_;
   Vector basis_, image_, b_image_;
@@ -213,13 +241,11 @@ class LobpcgSearch {
 
   bool is_resumed_ = false;  // after a look
   int refinements_ = 0;
-  std::int64_t locked_ = 0;
-  std::int64_t residual_place_ = 0;   // columns of R before those of X: of pairs that have just been locked
-  std::vector<Real> values_;          // of the locked ones
+  std::int64_t explicit_steps_ = 0;   // that make W orthonormal before A is applied to it
   std::vector<double> residuals_;     // of all columns, as last measured
   std::vector<double> errors_;        // backward errors
   std::vector<Real> lengths_;         // of X's columns, which are B-orthonormal
-  std::vector<std::int64_t> active_;  // columns of X that have not converged
+  std::vector<std::int64_t> active_;  // columns of X with a part in W and P
   double error_ = 0;                  // log_error() of the wanted ones
 };
 

@@ -149,7 +149,7 @@ def main():
         check(out, laplacian(9, 9, 9))
         exact = sorted(laplacian(9, 9, 9))
         near = run("--problem", "laplacian", "--grid", 9, 9, 9, "--nev", 5, "--target", 4.1, "--json", out).stdout
-        assert "method: interior, since --target is given" in near, near
+        assert "method: interior, since pairs inside the spectrum are wanted" in near, near
         with open(out) as file:
             found = json.load(file)["eigenvalues"]
         nearest = sorted(exact, key=lambda value: abs(value - 4.1))[:5]
@@ -164,7 +164,9 @@ def main():
             file.write("%%MatrixMarket matrix coordinate real symmetric\n81 81 81\n")
             file.writelines(f"{i} {i} 2\n" for i in range(1, 82))
         pair = ["--problem", "laplacian", "--grid", 9, 9, "--mass", mass, "--nev", 4, "--json", out]
-        assert "method: lobpcg, since --mass is given" in run(*pair).stdout
+        assert "method: chebyshev, since B is diagonal" in run(*pair).stdout
+        assert "method: lobpcg, since a preconditioner is given" in run(*pair, "--preconditioner", "jacobi").stdout
+        assert "method: jacobi-davidson, since" in run(*pair, "--block", 2).stdout
         for method in ("lobpcg", "jacobi-davidson", "chebyshev"):
             run(*pair, "--method", method)
             with open(out) as file:

@@ -5,6 +5,7 @@
 
 #include "solvers/progress.hpp"
 #include "solvers/spectrum_bounds.hpp"
+#include "solvers/subspace_problem.hpp"
 #include "tests/solvers/on_grid.hpp"
 
 namespace blockvec::solvers {
@@ -52,6 +53,57 @@ TEST_F(LobpcgOnHost, ChebyshevSavesReductions) {
     EXPECT_LE(2 * helped.reductions, plain.reductions);
   }
   EXPECT_THROW((void)chebyshev_preconditioner<Host>(a_, {1, 0}), Error);
+}
+
+// Residuals, and W's products with [X P W]: what comes before and after the iterations takes some more.
+TEST_F(LobpcgOnHost, TakesTwoReductionsAnIteration) {
+  const auto result = lobpcg<Host>({a_}, with(6));
+  expect_right(result, with(6), grid_.size(), exact_);
+  const auto short_one = lobpcg<Host>({a_}, {.wanted = 6, .max_iterations = 1});
+  EXPECT_GE(result.iterations, 20);
+  EXPECT_LE(result.reductions - short_one.reductions, 2 * (result.iterations - 1));
+}
+
+// W lies near X, and its columns lie near one another: the coefficients make it orthonormal as well as sweeps do.
+TEST_F(LobpcgOnHost, OrthonormalizesInCoefficients) {
+  constexpr double most = 1e4;
+  const Host s(context_, rows_, 8), image(context_, rows_, 8);
+  const Host x = s.columns(0, 4), w = s.columns(4, 8), ax = image.columns(0, 4), aw = image.columns(4, 8);
+  fill_normal(s, 3);
+  (void)orth::Orthogonalizer(context_).normalize(x);
+  SubspaceProblem<double> small(context_, 8);
+  a_.apply(x, ax);
+  const SmallMatrix<double> g(context_, 4, 4), h(context_, 8, 8), values(context_, 1, 8), near(context_, 4, 4);
+  inner_product(x, ax, g);
+  const auto z = small.start(g);
+  multiply_in_place(x, z);
+  multiply_in_place(ax, z);
+  for (std::size_t j = 0; j < 4; ++j) near.data()[j * 5] = near.data()[j * 4] = 1;
+  update(1., x, near, 0.01, w);
+  a_.apply(w, aw);
+  const auto set_products = [&] {
+    inner_product(s, w, small.gram_of_w(4));
+    inner_product(s, aw, small.image_of_w(4));
+  };
+  set_products();
+  EXPECT_FALSE(small.orthonormalize_w(4, 2.));
+  set_products();
+  ASSERT_TRUE(small.orthonormalize_w(4, most));
+
+  const Host q = s.deep_copy();
+  (void)orth::Orthogonalizer(context_).normalize(q);
+  const Host aq(context_, rows_, 8);
+  a_.apply(q, aq);
+  inner_product(q, aq, h);
+  orth::dense::eigendecomposition(h, values, h);
+
+  const std::vector<std::int64_t> active{0, 1, 2, 3};
+  multiply_in_place(s, small.step(4, 4, active));
+  EXPECT_EQ(small.p(), 4);
+  EXPECT_LE(orth::orthogonality_loss(s), 8 * most * epsilon<double>);
+  for (std::size_t j = 0; j < 4; ++j) {
+    EXPECT_NEAR(small.theta()[j], values.data()[j], 8 * most * epsilon<double> * exact_.back());
+  }
 }
 
 TEST_F(LobpcgOnHost, RefusesGuardsThatCannotBe) {

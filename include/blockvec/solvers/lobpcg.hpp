@@ -38,12 +38,15 @@ LobpcgOptions checked(LobpcgOptions options, std::int64_t rows, std::int64_t def
 ///
 /// Locally optimal block preconditioned conjugate gradients in an orthonormal (B-orthonormal) basis [X P W], so that
 /// the small problem is a standard one and cannot break down. The images A [X P W] and B [X P W] go through the same
-/// orthonormal coefficients: A and B are applied to W alone. Pairs are locked in order. A preconditioner without which
-/// the residuals fall faster is left out (Result::why says so). Collective. Result::status says how it ended.
+/// orthonormal coefficients: A and B are applied to W alone. W itself stays as it is while the coefficients can make it
+/// orthonormal. Columns that are well below the tolerance get no part of W, but stay in X, so that nothing that couples
+/// them to the others is neglected. A preconditioner without which the residuals fall faster is left out (Result::why
+/// says so). Collective. Result::status says how it ended.
 /// Cost of an iteration with k = wanted + guard columns: A, B and the preconditioner on the columns that have not
-/// converged; 27 k words a row, with B 34 k, at most: residuals 6 k, orthogonalisation 7 k, projection 4 k, two
-/// updates of 5 k (three); 3 reductions, and one for each further sweep of the orthogonaliser; of more than 32 columns
-/// in [X P W] one more on several ranks.
+/// converged; 22 k words a row, with B 28 k, at most: residuals 4 k (with B 5 k), products 8 k, two updates of 5 k
+/// (three). 2 reductions; of more than 32 columns in [X P W] one more on several ranks. Preconditioned, W is projected
+/// first: 7 k words and one reduction more. Where W's columns nearly depend on others, W is made orthonormal: up to
+/// 11 k words (with B 21 k) and 2 to 4 reductions more.
 /// Memory: 6 k columns, with B 9 k, and k of scratch; what is deflated once more.
 /// Throws InputError for options that do not fit, ShapeError for vectors of other rows than the operator's,
 /// OutOfMemoryError naming the bytes, Error naming B where it shows not to be positive definite, NotFiniteError; what

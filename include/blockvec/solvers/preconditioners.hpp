@@ -38,6 +38,20 @@ Vector diagonal_of(const Context& context, const RowDistribution& rows, const So
   }
 }
 
+/// Whether a matrix has no entries beside its diagonal. Collective: one reduction.
+template <class Source>
+bool is_diagonal(const Communicator& communicator, const RowDistribution& rows, const Source& source) {
+  RowEntries<typename Source::Scalar> entries;
+  double beside = 0;
+  for (std::int64_t row = rows.begin(); row < rows.end() && beside == 0; ++row) {
+    entries.clear();
+    source.append_row(row, entries);
+    for (const std::int64_t column : entries.columns) beside += column == row ? 0 : 1;
+  }
+  communicator.max(std::span(&beside, 1));
+  return beside == 0;
+}
+
 /// W = |D_A - shift D_B|^-1 R from the diagonals of A and B (none: ones), for the end of the spectrum that is wanted.
 /// A column's shift is its theta, but stays outside of all quotients of diagonal entries, beyond which the wanted
 /// eigenvalues lie: so the preconditioner is definite. No divisor is less than a tenth of D_A's own entry.

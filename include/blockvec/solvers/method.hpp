@@ -1,0 +1,33 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace blockvec::solvers {
+
+/// The solvers: block_lanczos(), lobpcg(), jacobi_davidson(), chebyshev_subspace(), interior_lanczos().
+enum class Method { lanczos, lobpcg, jacobi_davidson, chebyshev, interior };
+
+/// "lanczos", "lobpcg", "jacobi-davidson", "chebyshev", "interior".
+std::string_view name_of(Method method);
+/// The other way round. Throws InputError for other words.
+Method method_named(std::string_view name);
+
+/// What a choice of the method goes by.
+struct ProblemTraits {
+  bool is_inside = false;      ///< pairs near a target or in an interval are wanted, not those at an end
+  bool has_b = false;          ///< A x = theta B x
+  bool has_inverse_b = false;  ///< B^-1 is given (Problem::inverse_b) and exact, as that of a diagonal B
+  bool has_preconditioner = false;
+};
+
+struct MethodChoice {
+  Method method = Method::lanczos;
+  std::string_view reason;  ///< completes "since ..."
+};
+
+/// The method that is likely to be the fastest among those allowed; of `allowed`, which is not empty, the first one
+/// where no rule holds. bench/auto_choice.py measures how good the choice is.
+MethodChoice choose_method(const ProblemTraits& problem, std::span<const Method> allowed);
+
+}  // namespace blockvec::solvers
