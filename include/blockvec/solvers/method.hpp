@@ -18,11 +18,12 @@ struct ProblemTraits {
   bool is_inside = false;      ///< pairs near a target or in an interval are wanted, not those at an end
   bool has_b = false;          ///< A x = theta B x
   bool has_inverse_b = false;  ///< B^-1 is given (Problem::inverse_b) and exact, as that of a diagonal B
-  bool has_preconditioner = false;
+  bool has_preconditioner = false;  ///< Problem::precondition is given
 };
 
+/// A method, and why it was chosen.
 struct MethodChoice {
-  Method method = Method::lanczos;
+  Method method = Method::lanczos;  ///< the choice
   std::string_view reason;  ///< completes "since ..."
 };
 
