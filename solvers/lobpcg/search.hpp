@@ -6,6 +6,7 @@
 #include <blockvec/small_on_host.hpp>
 #include <blockvec/solvers/lobpcg.hpp>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -162,16 +163,12 @@ class LobpcgSearch {
     }
   }
 
-  /// A W, B W and their products with [X P W], for w columns in W's place. Residuals are nearly orthogonal to X and P,
-  /// and lie well apart from one another: then the coefficients of the step make W orthonormal. What a preconditioner
-  /// makes of them is near X, and is projected first. Where that is not enough, W itself is made orthonormal. Returns
-  /// how many columns it has then.
+  /// A W, B W and their products with [X P W], for w columns in W's place. Residuals, preconditioned or not, mostly lie
+  /// well apart from X, P and one another: then the coefficients of the step make W orthonormal. Where that would
+  /// magnify rounding errors, W itself is made orthonormal. Returns how many columns it has then.
   std::int64_t take_in(std::int64_t w) {
-    if (explicit_steps_ == 0) {
+    if (explicit_steps_ == 0 && pencil_.deflation().width() == 0) {
       const Vector tall = w_of(basis_, w), image = w_of(image_, w);
-      if (trial_.uses() || pencil_.deflation().width() > 0) {
-        pencil_.project({pencil_.deflation(), beside_w_of(basis_)}, tall, beside_w_of(b_images()));
-      }
       pencil_.apply_a(tall, image);
       if (problem_.b) pencil_.apply_b(tall, w_of(b_image_, w));
       const Vector all = subspace_of(basis_, w);
@@ -182,9 +179,9 @@ class LobpcgSearch {
       if (small_.orthonormalize_w(w, most_amplification)) return w;
       explicit_steps_ = explicit_period;
     }
-    --explicit_steps_;
-    const Vector b_images = problem_.b ? beside_w_of(b_image_) : Vector();
-    w = pencil_.orthonormalize(beside_w_of(basis_), b_images, w_of(basis_, w),
+    explicit_steps_ = std::max<std::int64_t>(explicit_steps_ - 1, 0);
+    const Vector b_beside = problem_.b ? beside_w_of(b_image_) : Vector();
+    w = pencil_.orthonormalize(beside_w_of(basis_), b_beside, w_of(basis_, w),
                                problem_.b ? w_of(b_image_, w) : Vector());
     if (!pencil_.trouble.empty()) return w;
     if (w == 0) {
@@ -196,6 +193,28 @@ class LobpcgSearch {
     return w;
   }
 
+  /// R's columns become unit vectors if their squares, also under A, would leave the range of numbers, or lose digits.
+  void keep_in_range(const Vector& r) const {
+    constexpr Real precision = epsilon<Real> * epsilon<Real>;
+    constexpr Real low = std::numeric_limits<Real>::min() / precision,
+                   high = std::numeric_limits<Real>::max() * precision;
+    HostMatrix<Scalar> factors("BlockVec::solvers::factors", 1, index(columns_));
+    bool fits = true;
+    for (std::int64_t j = 0; j < columns_; ++j) {
+      const auto length = static_cast<Real>(residuals_[index(j)]);
+      factors(0, index(j)) = Scalar(length > 0 ? 1 / length : Real(1));
+      if (!(length > 0)) continue;
+      const Real square = length * length;
+      fits = fits && square * std::min<Real>(1, pencil_.norm_a) >= low &&
+             square * std::max<Real>(1, pencil_.norm_a) <= high;
+    }
+    if (fits) return;
+    WorkspaceScope<Space> scope(context());
+    const auto row = SmallMatrix<Scalar, Space>::scratch(scope, 1, columns_);
+    row.from_host(factors);
+    scale_columns(r, row);
+  }
+
   /// W = M R, or R, for the active columns of X, as many as there is room for. Returns how many.
   std::int64_t search_directions() {
     active_.clear();
@@ -204,6 +223,7 @@ class LobpcgSearch {
       if (is_active(j)) active_.push_back(j);
     }
     const auto w = std::ssize(active_);
+    keep_in_range(w_of(basis_, columns_));
     if (w == 0 || (!trial_.uses() && w == columns_)) return w;
     const Vector r = w_of(basis_, columns_), to = w_of(basis_, w);
     WorkspaceScope<Space> scope(context());

@@ -106,6 +106,17 @@ TEST_F(LobpcgOnHost, OrthonormalizesInCoefficients) {
   }
 }
 
+// Squares of residuals, and A's images of them, would leave the range.
+TEST_F(LobpcgOnHost, TakesMatricesOfAnySize) {
+  for (const double factor : {1e-150, 1e150}) {
+    std::vector<double> values(static_cast<std::size_t>(grid_.size()));
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = factor * static_cast<double>(i + 1);
+    const auto result = lobpcg<Host>({diagonal(values)}, with(4));
+    ASSERT_TRUE(result.converged()) << result.why;
+    for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(result.eigenvalues[i], values[i], 1e-8 * values.back());
+  }
+}
+
 TEST_F(LobpcgOnHost, RefusesGuardsThatCannotBe) {
   EXPECT_EQ(message_of([&] { (void)lobpcg<Host>({a_}, with(4, -2)); }), "lobpcg: there cannot be -2 guard columns");
 }

@@ -44,9 +44,9 @@ LobpcgOptions checked(LobpcgOptions options, std::int64_t rows, std::int64_t def
 /// says so). Collective. Result::status says how it ended.
 /// Cost of an iteration with k = wanted + guard columns: A, B and the preconditioner on the columns that have not
 /// converged; 22 k words a row, with B 28 k, at most: residuals 4 k (with B 5 k), products 8 k, two updates of 5 k
-/// (three). 2 reductions; of more than 32 columns in [X P W] one more on several ranks. Preconditioned, W is projected
-/// first: 7 k words and one reduction more. Where W's columns nearly depend on others, W is made orthonormal: up to
-/// 11 k words (with B 21 k) and 2 to 4 reductions more.
+/// (three). 2 reductions; of more than 32 columns in [X P W] one more on several ranks. Where W's columns nearly depend
+/// on others, such as those of a very good preconditioner on X, and where something is deflated, W is made orthonormal:
+/// up to 11 k words (with B 21 k) and 2 to 4 reductions more.
 /// Memory: 6 k columns, with B 9 k, and k of scratch; what is deflated once more.
 /// Throws InputError for options that do not fit, ShapeError for vectors of other rows than the operator's,
 /// OutOfMemoryError naming the bytes, Error naming B where it shows not to be positive definite, NotFiniteError; what
