@@ -43,7 +43,7 @@ void hemm(Triangle triangle, T alpha, std::type_identity_t<Matrix<const T>> a,
 /// ones); both read it at the memory's speed where lines of A begin at multiples of 16 bytes. A line is a row of a
 /// row-major A, a column of a column-major one.
 /// Error: at most (gamma(k + 3) of double precision + u) |alpha| |A| |X| (+ 2 u |beta Y|) entry by entry, with a factor
-/// of 2 sqrt(2) for complex types. Infinities in complex A or X may give NaN.
+/// of 2 sqrt(2) for complex types. Infinities may give NaN in complex products, and in hemm.
 /// Throws ShapeError as on the host, for misaligned entries and for too small a workspace, CudaError naming shape and
 /// cause. Source: Rivera et al. 2021, "TSM2X", for the shape; tensor cores and bulk copies as tsmttsm.
 template <class T>

@@ -17,28 +17,28 @@ template <class Real, bool by_rows>
 struct GemmLoad {
   static constexpr int pieces = by_rows ? 1 : dispatch::gemm_rows / piece<Real>;
   static constexpr int lines = by_rows ? dispatch::gemm_rows : piece<Real>;
+  struct Unit {
+    std::int64_t number, line, step;
+  };
   const GemmProduct<Real>& p;
   std::int64_t first;
 
-  __device__ std::int64_t number(int i) const {
-    const std::int64_t unit = first + i;
-    return by_rows ? unit % p.steps * piece<Real> : unit / p.steps * dispatch::gemm_rows;
+  __device__ Unit unit(int i) const {
+    const std::int64_t step = (first + i) % p.steps;
+    const std::int64_t result = (first + i) / p.steps * dispatch::gemm_rows, depth = step * piece<Real>;
+    return {by_rows ? depth : result, by_rows ? result : depth, step};
   }
-  __device__ std::int64_t line(int i) const {
-    const std::int64_t unit = first + i;
-    return by_rows ? unit / p.steps * dispatch::gemm_rows : unit % p.steps * piece<Real>;
+  __device__ int bytes(const Unit&) const { return p.stage_bytes; }
+  __device__ const double* x(const Unit& unit) const {
+    return p.packed + unit.step * (p.packed_bytes / static_cast<int>(sizeof(double)));
   }
-  __device__ int bytes(int) const { return p.stage_bytes; }
-  __device__ const double* x(int i) const {
-    return p.packed + (first + i) % p.steps * (p.packed_bytes / static_cast<int>(sizeof(double)));
+  __device__ void copy_a(const Unit& unit, unsigned char* to, int thread) const {
+    copy_pieces(p.a, to, unit.number, unit.line, pieces, lines, thread);
   }
-  __device__ void copy_a(int i, unsigned char* to, int thread) const {
-    copy_pieces(p.a, to, number(i), line(i), pieces, lines, thread);
-  }
-  __device__ void bulk_a(int i, unsigned char* to, Barrier& barrier) const {
+  __device__ void bulk_a(const Unit& unit, unsigned char* to, Barrier& barrier) const {
     for (int k = 0; k < pieces; ++k) {
-      tensor_load(to + k * lines * line_bytes, p.a.map, static_cast<int>(number(i)) + k * piece<Real>,
-                  static_cast<int>(line(i)), barrier);
+      tensor_load(to + k * lines * line_bytes, p.a.map, static_cast<int>(unit.number) + k * piece<Real>,
+                  static_cast<int>(unit.line), barrier);
     }
   }
 };
@@ -104,11 +104,11 @@ __global__ void __launch_bounds__(block_threads, 1) gemm_kernel(const __grid_con
   const std::int64_t first = dispatch::first_unit(p.units, gridDim.x, blockIdx.x);
   const int units = static_cast<int>(dispatch::first_unit(p.units, gridDim.x, blockIdx.x + 1) - first);
   if (threadIdx.x >= computing_threads) {
-    give_registers<40>();
+    give_registers<dense_loading_registers>();
     fill_stages(stages, p.a.bulk, units, GemmLoad<Real, by_rows>{p, first});
     return;
   }
-  take_registers<232>();
+  take_registers<dense_computing_registers>();
   const int warp = static_cast<int>(threadIdx.x) / warp_size, lane = static_cast<int>(threadIdx.x) % warp_size;
   double sum[2][tiles_n][4] = {};
   std::int64_t tile = first / p.steps;

@@ -26,7 +26,7 @@ template <class Real>
 struct HemmProduct {
   PieceSource<Real> a;
   HemmUnits units;
-  int parts;               ///< real numbers of a scalar
+  int complex;             ///< 1: a scalar is two numbers; 0
   const double* right;     ///< X for S X: [16 numbers of a line][tile of 8 columns] of read_right
   const double* left;      ///< X for S^H X: [strip][tile of 8 columns]
   double* strip_sums;      ///< [unit][line][column]
@@ -65,7 +65,7 @@ __device__ inline Part part_of(const HemmProduct<Real>& p, const HemmPosition& a
   const std::int64_t line = at.strip * hemm_lines, last_line = line + hemm_lines - 1;
   const std::int64_t number = at.panel * hemm_panel + warp * hemm_warp_numbers;
   if (number >= p.a.length) return Part::outside;
-  const std::int64_t column = number / p.parts, last_column = (number + hemm_warp_numbers - 1) / p.parts;
+  const std::int64_t column = number >> p.complex, last_column = (number + hemm_warp_numbers - 1) >> p.complex;
   if (p.units.lower) return column > last_line ? Part::outside : last_column < line ? Part::whole : Part::on_diagonal;
   return last_column < line ? Part::outside : column > last_line ? Part::whole : Part::on_diagonal;
 }
@@ -77,32 +77,32 @@ struct HemmLoad {
   const HemmProduct<Real>& p;
   std::int64_t first;
 
-  __device__ HemmPosition at(int i) const { return {p.units, first + i}; }
-  __device__ int bytes(int i) const {
-    const HemmPosition position = at(i);
+  __device__ HemmPosition unit(int i) const { return {p.units, first + i}; }
+  __device__ int bytes(const HemmPosition& unit) const {
     int count = 0;
-    for (int w = 0; w < dispatch::computing_warps; ++w) count += part_of(p, position, w) == Part::outside ? 0 : 1;
+#pragma unroll 1
+    for (int w = 0; w < dispatch::computing_warps; ++w) count += part_of(p, unit, w) == Part::outside ? 0 : 1;
     return count * warp_bytes;
   }
-  __device__ const double* x(int i) const {
-    return p.left + at(i).strip * (p.packed_bytes / static_cast<int>(sizeof(double)));
+  __device__ const double* x(const HemmPosition& unit) const {
+    return p.left + unit.strip * (p.packed_bytes / static_cast<int>(sizeof(double)));
   }
-  __device__ void copy_a(int i, unsigned char* to, int thread) const {
-    const HemmPosition position = at(i);
+  __device__ void copy_a(const HemmPosition& unit, unsigned char* to, int thread) const {
+#pragma unroll 1
     for (int w = 0; w < dispatch::computing_warps; ++w) {
-      if (part_of(p, position, w) == Part::outside) continue;
-      copy_pieces(p.a, to + w * warp_bytes, position.panel * hemm_panel + w * hemm_warp_numbers,
-                  position.strip * hemm_lines, hemm_warp_numbers / piece<Real>, hemm_lines, thread);
+      if (part_of(p, unit, w) == Part::outside) continue;
+      copy_pieces(p.a, to + w * warp_bytes, unit.panel * hemm_panel + w * hemm_warp_numbers, unit.strip * hemm_lines,
+                  hemm_warp_numbers / piece<Real>, hemm_lines, thread);
     }
   }
-  __device__ void bulk_a(int i, unsigned char* to, Barrier& barrier) const {
-    const HemmPosition position = at(i);
+  __device__ void bulk_a(const HemmPosition& unit, unsigned char* to, Barrier& barrier) const {
+#pragma unroll 1
     for (int w = 0; w < dispatch::computing_warps; ++w) {
-      if (part_of(p, position, w) == Part::outside) continue;
-      const int number = static_cast<int>(position.panel) * hemm_panel + w * hemm_warp_numbers;
+      if (part_of(p, unit, w) == Part::outside) continue;
+      const int number = static_cast<int>(unit.panel) * hemm_panel + w * hemm_warp_numbers;
       for (int k = 0; k < hemm_warp_numbers / piece<Real>; ++k) {
         tensor_load(to + w * warp_bytes + k * piece_bytes, p.a.map, number + k * piece<Real>,
-                    static_cast<int>(position.strip) * hemm_lines, barrier);
+                    static_cast<int>(unit.strip) * hemm_lines, barrier);
       }
     }
   }
@@ -119,7 +119,7 @@ __device__ inline void change_part(const HemmProduct<Real>& p, const HemmPositio
     auto* const x = reinterpret_cast<Real*>(part + n / piece<Real> * (hemm_lines * line_bytes) +
                                             place_of_unit(line, byte / 16) + byte % 16);
     const std::int64_t number = at.panel * hemm_panel + warp * hemm_warp_numbers + n;
-    change(*x, number / p.parts - (at.strip * hemm_lines + line), number % p.parts);
+    change(*x, (number >> p.complex) - (at.strip * hemm_lines + line), number & p.complex);
   }
   __syncwarp();
 }
@@ -139,11 +139,11 @@ __global__ void __launch_bounds__(block_threads, 1) hemm_kernel(const __grid_con
   const std::int64_t first = dispatch::first_unit(all, gridDim.x, blockIdx.x);
   const int units = static_cast<int>(dispatch::first_unit(all, gridDim.x, blockIdx.x + 1) - first);
   if (threadIdx.x >= computing_threads) {
-    give_registers<40>();
+    give_registers<dense_loading_registers>();
     fill_stages(stages, p.a.bulk, units, HemmLoad<Real>{p, first});
     return;
   }
-  take_registers<232>();
+  take_registers<dense_computing_registers>();
   await_previous_kernel();
   const int thread = static_cast<int>(threadIdx.x), warp = thread / warp_size, lane = thread % warp_size;
   const int g = lane / 4, q = lane % 4;

@@ -127,7 +127,7 @@ void launch_hemm(const HemmCall<T>& call, const dispatch::HemmConfiguration& c, 
                       launcher);
     HemmProduct<Real> p{pieces_of(call.a, hemm_lines, launcher),
                         c.units,
-                        parts_of<T>,
+                        parts_of<T> - 1,
                         right,
                         left,
                         strip_sums,

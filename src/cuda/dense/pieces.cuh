@@ -171,9 +171,9 @@ __device__ inline void prepare(const DenseStages& stages, bool bulk) {
   __syncthreads();
 }
 
-/// What the loading threads do: for `units` units, load.a(unit, to, barrier, thread) and load.x likewise; the bytes of
-/// A's part of a unit are load.bytes(unit). X is written by the previous kernel, A is not: where one thread loads by
-/// bulk copies, those of A begin before that kernel has ended.
+/// What the loading threads do for `units` units. load.unit(i) says where unit i lies; load.copy_a, load.bulk_a,
+/// load.bytes (those of bulk_a) and load.x take it. X is written by the previous kernel, A is not: where one thread
+/// loads by bulk copies, those of A begin before that kernel has ended.
 template <class Load>
 __device__ inline void fill_stages(const DenseStages& stages, bool bulk, int units, const Load& load) {
   const int thread = static_cast<int>(threadIdx.x) - computing_threads;
@@ -181,9 +181,10 @@ __device__ inline void fill_stages(const DenseStages& stages, bool bulk, int uni
     await_previous_kernel();
     RingPosition at{0, 1};
     for (int i = 0; i < units; ++i, at.advance(1, stages.count)) {
+      const auto unit = load.unit(i);
       stages.empty[at.stage].wait(at.parity);
-      load.copy_a(i, stages.a(at.stage), thread);
-      copy_packed(stages.x(at.stage), load.x(i), stages.packed_bytes, thread);
+      load.copy_a(unit, stages.a(at.stage), thread);
+      copy_packed(stages.x(at.stage), load.x(unit), stages.packed_bytes, thread);
       stages.full[at.stage].await_copies();
       stages.full[at.stage].arrive();
     }
@@ -193,22 +194,27 @@ __device__ inline void fill_stages(const DenseStages& stages, bool bulk, int uni
   if constexpr (!has_bulk_copies) return;
   if (thread != 0) return;
   const int ahead = units < stages.count ? units : stages.count;
-  const auto begin = [&](int i, int stage) {
-    stages.full[stage].arrive_and_expect(static_cast<unsigned>(load.bytes(i) + stages.packed_bytes));
-    load.bulk_a(i, stages.a(stage), stages.full[stage]);
+  const auto load_a = [&](const auto& unit, int stage) {
+    stages.full[stage].arrive_and_expect(static_cast<unsigned>(load.bytes(unit) + stages.packed_bytes));
+    load.bulk_a(unit, stages.a(stage), stages.full[stage]);
   };
-  const auto finish = [&](int i, int stage) {
-    bulk_load(stages.x(stage), load.x(i), static_cast<unsigned>(stages.packed_bytes), stages.full[stage]);
+  const auto load_x = [&](const auto& unit, int stage) {
+    bulk_load(stages.x(stage), load.x(unit), static_cast<unsigned>(stages.packed_bytes), stages.full[stage]);
   };
-  for (int i = 0; i < ahead; ++i) begin(i, i);
+  for (int i = 0; i < ahead; ++i) load_a(load.unit(i), i);
   await_previous_kernel();
-  for (int i = 0; i < ahead; ++i) finish(i, i);
+  for (int i = 0; i < ahead; ++i) load_x(load.unit(i), i);
   RingPosition at{0, 0};
   for (int i = ahead; i < units; ++i, at.advance(1, stages.count)) {
+    const auto unit = load.unit(i);
     stages.empty[at.stage].wait(at.parity);
-    begin(i, at.stage);
-    finish(i, at.stage);
+    load_a(unit, at.stage);
+    load_x(unit, at.stage);
   }
 }
+
+/// Registers of loading and computing threads.
+inline constexpr int dense_loading_registers = 88;
+inline constexpr int dense_computing_registers = 208;
 
 }  // namespace blockvec::kernels::cuda

@@ -28,11 +28,11 @@ struct HemmUnits {
   constexpr std::int64_t first_strip(std::int64_t panel) const { return lower ? panel * strips_of_panel : 0; }
   /// The units of panels before this one.
   constexpr std::int64_t before(std::int64_t panel) const {
-    if (panel == panels) return before(panel - 1) + (lower ? strips - first_strip(panel - 1) : strips);
-    const std::int64_t pairs = lower ? panel * (panel - 1) / 2 : panel * (panel + 1) / 2;
-    return lower ? panel * strips - strips_of_panel * pairs : strips_of_panel * pairs;
+    if (lower) return panel * strips - strips_of_panel * (panel * (panel - 1) / 2);
+    const bool all = panel == panels && panel > 0;  // the last panel may have fewer strips than its square
+    return all ? strips_of_panel * ((panel - 1) * panel / 2) + strips : strips_of_panel * (panel * (panel + 1) / 2);
   }
-  constexpr std::int64_t count() const { return panels == 0 ? 0 : before(panels); }
+  constexpr std::int64_t count() const { return before(panels); }
 };
 
 /// The first unit of thread block `block`, and the block that takes a unit: as equal shares as can be.
