@@ -13,6 +13,7 @@ template <class Scalar>
 struct LocalMatrix {
   RowDistribution rows;
   std::unique_ptr<RowSource<Scalar>> source;  ///< answers for this rank's rows only
+  bool is_dense = false;                      ///< the file holds all entries: a matrix for DenseOperator
 };
 
 /// What a file holds.
