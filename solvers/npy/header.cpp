@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <blockvec/solvers/input_error.hpp>
 #include <charconv>
 #include <limits>
 #include <optional>
@@ -15,11 +16,21 @@ namespace {
 
 constexpr std::size_t magic_bytes = sizeof(npy_magic) - 1;
 
+/// A file's bytes, and its name for messages.
+struct NpyFile {
+  const std::string& path;
+  std::span<const std::byte> bytes;
+
+  [[noreturn]] void fail(std::size_t place, const std::string& message) const {
+    throw InputError(fmt::format("{}: at byte {}: {}", path, place, message));
+  }
+};
+
 /// The header's text: a dictionary of Python's with the keys descr, fortran_order and shape.
 class Dictionary {
  public:
-  Dictionary(const MappedFile& file, std::size_t begin, std::size_t end)
-      : file_(file), text_(reinterpret_cast<const char*>(file.bytes().data()), end), next_(begin) {
+  Dictionary(const NpyFile& file, std::size_t begin, std::size_t end)
+      : file_(file), text_(reinterpret_cast<const char*>(file.bytes.data()), end), next_(begin) {
     expect('{');
     while (!take('}')) {
       const std::size_t place = skip_blanks();
@@ -125,7 +136,7 @@ class Dictionary {
     return result;
   }
 
-  const MappedFile& file_;
+  const NpyFile& file_;
   std::string_view text_;
   std::size_t next_;
   std::optional<std::string_view> descr_;
@@ -136,8 +147,8 @@ class Dictionary {
 
 }  // namespace
 
-NpyHeader read_npy_header(const MappedFile& file) {
-  const std::span<const std::byte> bytes = file.bytes();
+NpyHeader read_npy_header(const std::string& path, std::span<const std::byte> bytes) {
+  const NpyFile file{path, bytes};
   const auto byte = [&](std::size_t place) { return std::to_integer<std::size_t>(bytes[place]); };
   const auto expect_bytes = [&](std::size_t count) {
     if (bytes.size() < count) {

@@ -1,9 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
-
-#include "solvers/npy/mapped_file.hpp"
 
 namespace blockvec::solvers {
 
@@ -21,7 +21,8 @@ struct NpyHeader {
 
 inline constexpr char npy_magic[] = "\x93NUMPY";
 
-/// Reads the header; the file has all entries that it promises. Throws InputError naming file and byte.
-NpyHeader read_npy_header(const MappedFile& file);
+/// Reads the header of a file's bytes, which have all entries that it promises. Throws InputError naming `path` and
+/// byte.
+NpyHeader read_npy_header(const std::string& path, std::span<const std::byte> bytes);
 
 }  // namespace blockvec::solvers

@@ -7,8 +7,10 @@
 #include <cstring>
 #include <fstream>
 #include <limits>
+#include <memory>
 #include <span>
 
+#include "solvers/checkpoint/checkpoint_file.hpp"
 #include "solvers/hermitian_entries.hpp"
 #include "solvers/is_finite.hpp"
 #include "solvers/npy/header.hpp"
@@ -16,15 +18,27 @@
 namespace blockvec::solvers {
 namespace {
 
+/// A mapped file whose header has been read.
+struct OpenedNpy {
+  explicit OpenedNpy(const std::string& name)
+      : path(name), file(std::make_shared<MappedFile>(name)), header(read_npy_header(name, file->bytes())) {}
+  std::string path;
+  std::shared_ptr<const MappedFile> file;
+  NpyHeader header;
+};
+
 /// A Hermitian matrix in a mapped file; T: the file's numbers. Line i is row i in C order, column i in Fortran order.
 template <class T, class Scalar>
 class NpyMatrix final : public RowSource<Scalar> {
  public:
-  NpyMatrix(MappedFile file, const NpyHeader& header)
-      : file_(std::move(file)), header_(header), data_(file_.bytes().data() + header.data_begin) {}
+  explicit NpyMatrix(const OpenedNpy& opened)
+      : path_(opened.path),
+        file_(opened.file),
+        header_(opened.header),
+        data_(file_->bytes().data() + header_.data_begin) {}
 
   std::int64_t size() const override { return header_.size; }
-  std::string describe() const override { return file_.path(); }
+  std::string describe() const override { return path_; }
   void append_row(std::int64_t row, RowEntries<Scalar>& entries) const override {
     for (std::int64_t j = 0; j < header_.size; ++j) {
       const Scalar value = in_line(row, j);
@@ -41,8 +55,8 @@ class NpyMatrix final : public RowSource<Scalar> {
         const Scalar value = in_line(i, j);
         if (!is_finite(value)) {
           const auto [row, column] = header_.fortran_order ? std::pair(j, i) : std::pair(i, j);
-          throw InputError(fmt::format("{}: entry ({}, {}) is {}, which is not finite", file_.path(), row + 1,
-                                       column + 1, value_text(value)));
+          throw InputError(fmt::format("{}: entry ({}, {}) is {}, which is not finite", path_, row + 1, column + 1,
+                                       value_text(value)));
         }
         sum += square(value);
       }
@@ -89,25 +103,26 @@ class NpyMatrix final : public RowSource<Scalar> {
   [[noreturn]] void refuse(std::int64_t i, std::int64_t j, Scalar upper, Scalar lower) const {
     if (header_.fortran_order) std::swap(upper, lower);
     throw InputError(fmt::format("{}: the matrix is not Hermitian: entry ({}, {}) is {}, but entry ({}, {}) is {}",
-                                 file_.path(), i + 1, j + 1, value_text(upper), j + 1, i + 1, value_text(lower)));
+                                 path_, i + 1, j + 1, value_text(upper), j + 1, i + 1, value_text(lower)));
   }
 
-  MappedFile file_;
+  std::string path_;
+  std::shared_ptr<const MappedFile> file_;
   NpyHeader header_;
   const std::byte* data_;
 };
 
 template <class T, class Scalar>
-LocalMatrix<Scalar> read_as(const MappedFile& file, const NpyHeader& header, const Communicator& communicator) {
+LocalMatrix<Scalar> read_as(const OpenedNpy& opened, const Communicator& communicator) {
   LocalMatrix<Scalar> result;
   result.is_dense = true;
-  result.rows = RowDistribution::uniform(header.size, communicator);
+  result.rows = RowDistribution::uniform(opened.header.size, communicator);
   const RowRange range{result.rows.begin(), result.rows.end()};
-  auto matrix = std::make_unique<NpyMatrix<T, Scalar>>(file, header);
+  auto matrix = std::make_unique<NpyMatrix<T, Scalar>>(opened);
   double squares = collectively(communicator, [&] {
     const long double sum = matrix->sum_of_squares(range);
     const long double most = static_cast<long double>(std::numeric_limits<double>::max()) / communicator.size();
-    if (sum > most) throw InputError(fmt::format("{}: the norm of the matrix overflows", file.path()));
+    if (sum > most) throw InputError(fmt::format("{}: the norm of the matrix overflows", opened.path));
     return static_cast<double>(sum);
   });
   communicator.sum(std::span(&squares, 1));
@@ -128,22 +143,18 @@ bool is_npy(const std::string& path) {
 }
 
 RealOrComplexMatrix read_npy(const std::string& path, const Communicator& communicator) {
-  const auto [file, header] = collectively(communicator, [&] {
-    MappedFile mapped(path);
-    const NpyHeader read = read_npy_header(mapped);
-    return std::pair(std::move(mapped), read);
-  });
-  switch (header.number) {
+  const OpenedNpy opened = collectively(communicator, [&] { return OpenedNpy(path); });
+  switch (opened.header.number) {
     case NpyHeader::Number::float32:
-      return read_as<float, double>(file, header, communicator);
+      return read_as<float, double>(opened, communicator);
     case NpyHeader::Number::float64:
-      return read_as<double, double>(file, header, communicator);
+      return read_as<double, double>(opened, communicator);
     case NpyHeader::Number::complex64:
-      return read_as<Complex<float>, Complex<double>>(file, header, communicator);
+      return read_as<Complex<float>, Complex<double>>(opened, communicator);
     case NpyHeader::Number::complex128:
       break;
   }
-  return read_as<Complex<double>, Complex<double>>(file, header, communicator);
+  return read_as<Complex<double>, Complex<double>>(opened, communicator);
 }
 
 }  // namespace blockvec::solvers
