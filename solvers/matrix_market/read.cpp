@@ -13,6 +13,7 @@ LocalMatrix<Scalar> read_rows(const std::string& path, MatrixMarketLines& lines,
                               const Communicator& communicator) {
   LocalMatrix<Scalar> result;
   result.rows = RowDistribution::uniform(header.size, communicator);
+  result.is_dense = header.format == MatrixMarketHeader::Format::array;
   try {
     const RowRange range{result.rows.begin(), result.rows.end()};
     result.source =

@@ -7,26 +7,17 @@
 #include <blockvec/kernels/error.hpp>
 #include <blockvec/kernels/parallel.hpp>
 #include <blockvec/scalar.hpp>
-#include <cmath>
 #include <iterator>
 #include <limits>
 #include <numeric>
 
 #include "solvers/host_memory.hpp"
+#include "solvers/is_finite.hpp"
 
 namespace blockvec::solvers {
 namespace {
 
 constexpr std::int64_t rows_per_slice = 4096;
-
-template <class Scalar>
-bool is_finite(Scalar value) {
-  if constexpr (ScalarTraits<Scalar>::is_complex) {
-    return std::isfinite(value.real()) && std::isfinite(value.imag());
-  } else {
-    return std::isfinite(value);
-  }
-}
 
 /// Reads rows one after the other into the same memory.
 template <class Scalar>

@@ -2,7 +2,12 @@
 
 #include <blockvec/blockvec.hpp>
 #include <blockvec/column_operations.hpp>
+#include <blockvec/solvers/row_source.hpp>
+#include <cmath>
+#include <random>
 #include <vector>
+
+#include "solvers/hermitian_entries.hpp"
 
 namespace blockvec::solvers {
 
@@ -57,6 +62,46 @@ class PrescribedSpectrum {
   Context context_;
   RowDistribution rows_;
   Vector u_, values_;
+};
+
+/// The same A = Q D Q by its entries, all of which differ from zero.
+template <class Scalar>
+class PrescribedMatrix final : public RowSource<Scalar> {
+ public:
+  explicit PrescribedMatrix(std::vector<double> values) : values_(std::move(values)), u_(values_.size()) {
+    std::mt19937 random(7);
+    std::normal_distribution<double> normal;
+    double squares = 0;
+    for (Scalar& entry : u_) {
+      if constexpr (ScalarTraits<Scalar>::is_complex) {
+        const auto real = static_cast<RealOf<Scalar>>(normal(random));
+        entry = Scalar(real, static_cast<RealOf<Scalar>>(normal(random)));
+      } else {
+        entry = static_cast<Scalar>(normal(random));
+      }
+      squares += std::pow(magnitude(entry), 2);
+    }
+    for (std::size_t i = 0; i < u_.size(); ++i) {
+      u_[i] = u_[i] * Scalar(static_cast<RealOf<Scalar>>(1 / std::sqrt(squares)));
+      mean_ += values_[i] * std::pow(magnitude(u_[i]), 2);
+    }
+  }
+  std::int64_t size() const override { return std::ssize(values_); }
+  void append_row(std::int64_t row, RowEntries<Scalar>& entries) const override {
+    const auto i = static_cast<std::size_t>(row);
+    for (std::size_t j = 0; j < u_.size(); ++j) {
+      const double factor = 4 * mean_ - 2 * (values_[i] + values_[j]);
+      Scalar value = u_[i] * conjugate(u_[j]) * Scalar(static_cast<RealOf<Scalar>>(factor));
+      if (i == j) value += Scalar(static_cast<RealOf<Scalar>>(values_[i]));
+      entries.add(static_cast<std::int64_t>(j), value);
+    }
+  }
+  std::string describe() const override { return "prescribed spectrum"; }
+
+ private:
+  std::vector<double> values_;
+  std::vector<Scalar> u_;
+  double mean_ = 0;  // u^H D u
 };
 
 }  // namespace blockvec::solvers

@@ -14,6 +14,7 @@ struct LocalMatrix {
   /// Which rank holds which rows.
   RowDistribution rows;
   std::unique_ptr<RowSource<Scalar>> source;  ///< answers for this rank's rows only
+  bool is_dense = false;                      ///< the file holds all entries: a matrix for DenseOperator
 };
 
 /// What a file holds.

@@ -40,21 +40,24 @@ struct Tensor {
   std::array<std::int64_t, 3> extents;
   std::array<std::int64_t, 2> stride_bytes;
   std::array<int, 3> box;
+  bool swizzled = false;  ///< 16-byte units change places within 128 bytes, and the cache reads 256 bytes at a time
 
   auto operator<=>(const Tensor&) const = default;
 };
 
 CUtensorMap encode(const Tensor& tensor, const Product& operation) {
   static const Encode encoder = find_encoder(operation);
-  const auto& [real_bytes, dimensions, start, extents, stride_bytes, box] = tensor;
+  const auto& [real_bytes, dimensions, start, extents, stride_bytes, box, swizzled] = tensor;
   constexpr cuuint32_t steps[] = {1, 1, 1};
   CUtensorMap map{};
   const CUresult result = encoder(
       &map, real_bytes == 8 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT64 : CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
       static_cast<cuuint32_t>(dimensions), reinterpret_cast<void*>(start),
       reinterpret_cast<const cuuint64_t*>(extents.data()), reinterpret_cast<const cuuint64_t*>(stride_bytes.data()),
-      reinterpret_cast<const cuuint32_t*>(box.data()), steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
-      CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+      reinterpret_cast<const cuuint32_t*>(box.data()), steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+      swizzled ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE,
+      swizzled ? CU_TENSOR_MAP_L2_PROMOTION_L2_256B : CU_TENSOR_MAP_L2_PROMOTION_NONE,
+      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result == CUDA_SUCCESS) return map;
   std::string text;
   for (std::size_t i = 0; i < dimensions; ++i) {
@@ -122,6 +125,21 @@ Boxes cut_boxes(const Lines<Real>& lines, int cut, int pitch, int lines_of_box, 
   return made;
 }
 
+template <class Real>
+CUtensorMap piece_map(const Lines<Real>& lines, int lines_of_piece, const Product& operation) {
+  constexpr int real_bytes = sizeof(Real);
+  return tensor_map({real_bytes,
+                     2,
+                     reinterpret_cast<std::uintptr_t>(lines.data),
+                     {lines.length, lines.count},
+                     {lines.distance * real_bytes},
+                     {128 / real_bytes, lines_of_piece},
+                     true},
+                    operation);
+}
+
+template CUtensorMap piece_map(const Lines<float>&, int, const Product&);
+template CUtensorMap piece_map(const Lines<double>&, int, const Product&);
 template Boxes boxes(const Lines<float>&, int, int, int, const Product&);
 template Boxes boxes(const Lines<double>&, int, int, int, const Product&);
 template Boxes cut_boxes(const Lines<float>&, int, int, int, const Product&);

@@ -29,4 +29,10 @@ Boxes boxes(const Lines<Real>& lines, int classes, int pitch, int lines_of_class
 template <class Real>
 Boxes cut_boxes(const Lines<Real>& lines, int cut, int pitch, int lines_of_box, const Product& operation);
 
+/// Makes TMA tiles of 128 bytes of each of `lines_of_piece` lines (at most 256), which begin at multiples of 16 bytes.
+/// In shared memory, at a multiple of 1024 bytes, unit u of 16 bytes of line i stands at place u ^ (i % 8) of the
+/// line's 128 bytes, so that lanes that read the same units of eight lines meet different banks.
+template <class Real>
+CUtensorMap piece_map(const Lines<Real>& lines, int lines_of_piece, const Product& operation);
+
 }  // namespace blockvec::kernels::cuda

@@ -1,0 +1,8 @@
+#include "src/cuda/dense/gemm.cuh"
+
+namespace blockvec::kernels::cuda {
+
+template GemmKernel<float> gemm_kernel_of<float, false>(int);
+template GemmKernel<double> gemm_kernel_of<double, false>(int);
+
+}  // namespace blockvec::kernels::cuda

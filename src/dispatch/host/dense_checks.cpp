@@ -1,0 +1,52 @@
+#include "src/dispatch/host/dense_checks.hpp"
+
+#include <algorithm>
+#include <blockvec/kernels/error.hpp>
+#include <limits>
+#include <string>
+
+namespace blockvec::kernels::dispatch {
+namespace {
+
+[[noreturn]] void fail(const char* product, const std::string& what) {
+  throw ShapeError(std::string(product) + ": " + what);
+}
+
+void check_product(const char* product, const Operand& a, bool transposed, const Operand& x, const Operand& y) {
+  for (const Operand* of : {&a, &x, &y}) check_operand(product, *of);
+  const std::int64_t n = transposed ? a.columns : a.rows, k = transposed ? a.rows : a.columns;
+  if (x.rows != k) {
+    fail(product, shape(a) + (transposed ? ", transposed," : "") + " and " + shape(x) + ": expected X to have " +
+                      std::to_string(k) + " rows");
+  }
+  if (y.rows != n || y.columns != x.columns) {
+    fail(product, shape(a) + (transposed ? ", transposed, " : ", ") + shape(x) + " and " + shape(y) +
+                      ": expected Y to be " + std::to_string(n) + " x " + std::to_string(x.columns));
+  }
+  if (x.layout != y.layout) fail(product, shape(x) + " and " + shape(y) + ": expected one layout for both");
+  for (const Operand* of : {&a, &x}) {
+    if (overlap(y, *of)) {
+      fail(product, shape(y) + " and " + shape(*of) + " share memory: expected Y apart from " + of->name);
+    }
+  }
+}
+
+}  // namespace
+
+void check_gemm(const Operand& a, bool transposed, const Operand& x, const Operand& y) {
+  check_product("gemm", a, transposed, x, y);
+}
+
+void check_hemm(const Operand& a, Triangle triangle, const Operand& x, const Operand& y) {
+  if (a.rows != a.columns) fail("hemm", shape(a) + ": expected a square matrix");
+  if (triangle == Triangle::general) fail("hemm", shape(a) + " as a general matrix: expected its upper or lower triangle");
+  check_product("hemm", a, false, x, y);
+}
+
+void check_blas_extents(const char* product, const Operand& a) {
+  constexpr std::int64_t limit = std::numeric_limits<int>::max();
+  if (std::max({a.rows, a.columns, a.ld}) <= limit) return;
+  fail(product, shape(a) + " with leading dimension " + std::to_string(a.ld) + ": expected at most 2^31 - 1 of each");
+}
+
+}  // namespace blockvec::kernels::dispatch
