@@ -9,6 +9,7 @@
 #include <string>
 #include <type_traits>
 
+/// @file
 /// Large dense matrix times block vector. T is float, double, std::complex<float> or std::complex<double>. A has a
 /// layout of its own, X and Y share one; any leading dimension >= width, any extent from 0 up, Y apart from A and X.
 /// alpha = 0 never reads A and X, beta = 0 never reads Y; NaN and Inf pass through otherwise.
@@ -35,6 +36,7 @@ template <class T>
 void hemm(Triangle triangle, T alpha, std::type_identity_t<Matrix<const T>> a,
           std::type_identity_t<Matrix<const T>> x, T beta, Matrix<T> y);
 
+///@{
 /// Products in the current CUDA device's memory, in libraries that were built with CUDA, as BLOCKVEC_HAVE_CUDA says.
 /// alpha and beta are values; of `execution` stream and workspace count. Calls are ordered on the stream, allocate
 /// nothing and do not wait, and a CUDA graph can capture them. The same call gives the same bits on the same device:
@@ -55,14 +57,18 @@ void gemm(Op op, T alpha, std::type_identity_t<Matrix<const T>> a, std::type_ide
 template <class T>
 void hemm(Triangle triangle, T alpha, std::type_identity_t<Matrix<const T>> a,
           std::type_identity_t<Matrix<const T>> x, T beta, Matrix<T> y, const CudaExecution& execution);
+///@}
 
+///@{
 /// Bytes of device memory that gemm (Y n x b, sums over k) and hemm (Y n x b) ask for on the current device, whatever
 /// the layouts. Throws CudaError where there is no device.
 template <class T>
 std::size_t cuda_gemm_workspace(std::int64_t n, std::int64_t k, std::int64_t b);
 template <class T>
 std::size_t cuda_hemm_workspace(std::int64_t n, std::int64_t b);
+///@}
 
+///@{
 /// Bytes of the least traffic: A (its triangle) once, X and Y once, Y twice where it is read.
 template <class T>
 double gemm_bytes(std::int64_t n, std::int64_t k, std::int64_t b, bool reads_output = false) {
@@ -74,9 +80,11 @@ double hemm_bytes(std::int64_t n, std::int64_t b, bool reads_output = false) {
   const double rows = static_cast<double>(n), width = static_cast<double>(b);
   return sizeof(T) * (rows * (rows + 1) / 2 + width * (reads_output ? 3 : 2) * rows);
 }
+///@}
 
 namespace reference {
 
+///@{
 /// The products by obvious loops, with the same contract.
 template <class T>
 void gemm(T alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> x, T beta,
@@ -87,6 +95,7 @@ void gemm(Op op, T alpha, std::type_identity_t<Matrix<const T>> a, std::type_ide
 template <class T>
 void hemm(Triangle triangle, T alpha, std::type_identity_t<Matrix<const T>> a,
           std::type_identity_t<Matrix<const T>> x, T beta, Matrix<T> y);
+///@}
 
 }  // namespace reference
 }  // namespace blockvec::kernels

@@ -20,10 +20,14 @@ class DenseOperator {
   /// Throws OutOfMemoryError naming the bytes asked for, ShapeError if the source's size is not that of `rows`, Error
   /// for a column outside the matrix, NotFiniteError for NaN or Inf.
   DenseOperator(const Context& context, const RowDistribution& rows, const RowSource<Scalar>& source);
+  /// Frees the matrix.
   ~DenseOperator();
+  /// Takes over the matrix.
   DenseOperator(DenseOperator&&) noexcept;
 
+  /// Where its block vectors live.
   const Context& context() const;
+  /// Which rank holds which rows.
   const RowDistribution& rows() const;
   /// Entries of the whole matrix, zeros included.
   std::int64_t nonzeros() const;
