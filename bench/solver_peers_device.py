@@ -40,7 +40,12 @@ OURS = [
     {"method": "lobpcg", "preconditioner": "chebyshev"},
     {"method": "jacobi-davidson"},
 ]
-WITHOUT_MATRIX = {"heisenberg ring 24": [{"method": "lanczos", "matrix-free": ""}]}
+WITHOUT_MATRIX = {
+    "heisenberg ring 24": [
+        {"method": "lanczos", "matrix-free": ""},
+        {"method": "lanczos", "matrix-free": "", "basis": "48"},
+    ]
+}
 SETTINGS = {
     "CuPy eigsh": [{"ncv": 40}, {"ncv": 20}, {"ncv": 80}, {"ncv": 160}],
     "torch lobpcg": [{"n": 16}, {"n": 12}],
