@@ -1,7 +1,8 @@
-// eigensolve: eigenpairs of sparse Hermitian matrices on BlockVec's block vectors. See --help.
+// eigensolve: eigenpairs of Hermitian matrices on BlockVec's block vectors. See --help.
 #include <fmt/core.h>
 
 #include <blockvec/blockvec.hpp>
+#include <blockvec/solvers/dense_operator.hpp>
 #include <blockvec/solvers/input_error.hpp>
 #include <blockvec/solvers/matrix_file.hpp>
 #include <blockvec/solvers/preconditioners.hpp>
@@ -32,15 +33,30 @@ std::string device_name() {
   return {};
 }
 
-/// A stored matrix, or a spin chain without one: a source of the type SpinChain is asked for that way.
-template <class Space, class Scalar>
-auto make_operator(const Context& context, const RowDistribution& rows, const solvers::RowSource<Scalar>& source) {
-  return solvers::SparseOperator<Scalar, Space>(context, rows, source);
-}
+/// The operator for a source: of a stored matrix unless it is a spin chain, which needs none.
+template <class Source, class Space>
+struct OperatorOf {
+  using Type = solvers::SparseOperator<typename Source::Scalar, Space>;
+};
 template <class Space>
-auto make_operator(const Context& context, const RowDistribution& rows, const SpinChain& chain) {
-  return SpinChainOperator<Space>(context, rows, chain);
-}
+struct OperatorOf<SpinChain, Space> {
+  using Type = SpinChainOperator<Space>;
+};
+/// Entries of a matrix that stores its zeros, too.
+template <class Scalar>
+struct DenseSource final : solvers::RowSource<Scalar> {
+  explicit DenseSource(const solvers::RowSource<Scalar>& source) : of(source) {}
+  std::int64_t size() const override { return of.size(); }
+  void append_row(std::int64_t row, solvers::RowEntries<Scalar>& entries) const override {
+    of.append_row(row, entries);
+  }
+  std::string describe() const override { return of.describe(); }
+  const solvers::RowSource<Scalar>& of;
+};
+template <class Scalar, class Space>
+struct OperatorOf<DenseSource<Scalar>, Space> {
+  using Type = solvers::DenseOperator<Scalar, Space>;
+};
 
 /// B of the pair, as A's scalars. Collective. Throws InputError where it does not fit A.
 template <class Scalar>
@@ -113,7 +129,7 @@ int solve_in(const Context& context, const RowDistribution& rows, const Source& 
   run.rows = source.size();
   run.device = device_name<Space>();
   const auto begin = std::chrono::steady_clock::now();
-  auto a = make_operator<Space>(context, rows, source);
+  typename OperatorOf<Source, Space>::Type a(context, rows, source);
   run.setup_seconds = seconds_since(begin);
   run.nonzeros = a.nonzeros();
   if (options.layout == "column") {
@@ -140,8 +156,12 @@ int run_program(const Context& context, ProgramOptions& options, OutputFiles& fi
   const Communicator& communicator = context.communicator();
   if (!options.matrix_file.empty()) {
     const auto matrix = solvers::read_matrix(options.matrix_file, communicator);
-    return std::visit([&](const auto& m) { return run_matrix(context, m.rows, *m.source, options, files, reporter); },
-                      matrix);
+    return std::visit(
+        [&](const auto& m) {
+          if (m.is_dense) return run_matrix(context, m.rows, DenseSource(*m.source), options, files, reporter);
+          return run_matrix(context, m.rows, *m.source, options, files, reporter);
+        },
+        matrix);
   }
   if (options.matrix_free) {
     const SpinChain chain(options.sites, options.up, options.periodic, options.delta);

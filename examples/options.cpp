@@ -20,7 +20,7 @@ namespace blockvec::examples {
 namespace {
 
 constexpr const char* description =
-    "Finds a few eigenpairs at one end of the spectrum of a sparse real symmetric or complex Hermitian matrix, or of a "
+    "Finds a few eigenpairs at one end of the spectrum of a real symmetric or complex Hermitian matrix, or of a "
     "pair of them, by\n"
     "block eigensolvers on BlockVec's block vectors. Alone or under mpirun. Without any option: the Heisenberg ring of "
     "20 sites.\n"
@@ -50,8 +50,9 @@ void add_problem_options(CLI::App& app, ProgramOptions& options) {
       ->group(group);
   app.add_option(
          "--matrix", options.matrix_file,
-         "file to be read instead, Hermitian: Matrix Market, coordinate or array, plain or gzipped; or a sparse "
-         "matrix in PETSc's binary format, told by its content")
+         "file to be read instead, Hermitian: Matrix Market, coordinate or array, plain or gzipped; or, told by its "
+         "content, a sparse matrix in PETSc's binary format or a dense one in NumPy's format .npy. Dense matrices are "
+         "stored with their zeros")
       ->group(group);
   app.add_option("--mass", options.mass_file,
                  "file with B, positive definite, for A x = theta B x: read as --matrix, with as many rows")

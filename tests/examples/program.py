@@ -63,6 +63,26 @@ def write_petsc_chain(path, n):
         file.write(struct.pack(f">{len(entries)}d", *(value for _, value in entries)))
 
 
+def write_npy(path, values, is_complex, fortran_order):
+    """A = Q D Q in NumPy's format: D holds the values, Q = I - 2 u u^H with |u| = 1."""
+    n = len(values)
+    u = [complex(math.cos(i * i), math.sin(3 * i) if is_complex else 0) for i in range(n)]
+    norm = math.sqrt(sum(abs(x) ** 2 for x in u))
+    u = [x / norm for x in u]
+    mean = sum(value * abs(x) ** 2 for value, x in zip(values, u))
+
+    def entry(i, j):
+        return (values[i] if i == j else 0) + (4 * mean - 2 * (values[i] + values[j])) * u[i] * u[j].conjugate()
+
+    header = f"{{'descr': '{'<c16' if is_complex else '<f8'}', 'fortran_order': {fortran_order}, 'shape': ({n}, {n}), }}"
+    header += " " * (64 - (len(header) + 11) % 64) + "\n"
+    with open(path, "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
+        for i, j in itertools.product(range(n), repeat=2):
+            value = entry(j, i) if fortran_order else entry(i, j)
+            file.write(struct.pack("<2d", value.real, value.imag) if is_complex else struct.pack("<d", value.real))
+
+
 def graphene(nx, ny):
     for i, j in itertools.product(range(nx), range(ny)):
         a, b = 2 * math.pi * i / nx, 2 * math.pi * j / ny
@@ -121,6 +141,16 @@ def main():
         write_petsc_chain(matrix, 50)
         run("--matrix", matrix, "--nev", 4, "--json", out)
         check(out, laplacian(50))
+
+        values = [math.sqrt(1 + i) for i in range(90)]
+        for is_complex, fortran_order in itertools.product((False, True), repeat=2):
+            write_npy(matrix, values, is_complex, fortran_order)
+            run("--matrix", matrix, "--nev", 4, "--method", "chebyshev" if is_complex else "lanczos", "--json", out)
+            assert check(out, values)["matrix"]["nonzeros"] == 90 * 90
+        with open(matrix, "r+b") as file:
+            file.truncate(os.path.getsize(matrix) - 1)
+        broken = run("--matrix", matrix, status=2).stderr
+        assert f"{matrix}: at byte " in broken and "the file ends after 8099 entries of a matrix of 90 rows" in broken, broken
 
         cut = run("--problem", "laplacian", "--grid", 9, 9, 9, "--nev", 3, "--json", out)
         assert "The last level is cut" in cut.stdout, cut.stdout

@@ -42,8 +42,8 @@ void hemm(Triangle triangle, T alpha, std::type_identity_t<Matrix<const T>> a,
 /// nothing and do not wait, and a CUDA graph can capture them. The same call gives the same bits on the same device:
 /// sums have a fixed order, without atomic operations. Products and sums are in double precision for all four types.
 /// gemm reads A once for each 64 columns of X (32 complex ones), hemm reads the triangle once for each 16 (8 complex
-/// ones); both read it at the memory's speed where lines of A begin at multiples of 16 bytes. A line is a row of a
-/// row-major A, a column of a column-major one.
+/// ones), so that one triangle does not pay beyond these; both read it at the memory's speed where lines of A begin at
+/// multiples of 16 bytes. A line is a row of a row-major A, a column of a column-major one.
 /// Error: at most (gamma(k + 3) of double precision + u) |alpha| |A| |X| (+ 2 u |beta Y|) entry by entry, with a factor
 /// of 2 sqrt(2) for complex types. Infinities may give NaN in complex products, and in hemm.
 /// Throws ShapeError as on the host, for misaligned entries and for too small a workspace, CudaError naming shape and
