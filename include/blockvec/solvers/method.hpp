@@ -19,6 +19,7 @@ struct ProblemTraits {
   bool has_b = false;          ///< A x = theta B x
   bool has_inverse_b = false;  ///< B^-1 is given (Problem::inverse_b) and exact, as that of a diagonal B
   bool has_preconditioner = false;
+  bool wants_wide_blocks = false;  ///< on a device or on several ranks: narrow blocks and reductions take long
 };
 
 struct MethodChoice {
