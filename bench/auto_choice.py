@@ -5,7 +5,8 @@
     bench/auto_choice.py --program ... --out ... --only "laplacian 50^3, 8"      # other rows of the file stay
 
 All methods that take the problem's options solve it, and so does auto; --runs rounds, each method once a round, so that
-what disturbs the machine disturbs all alike. `seconds`, of solving alone, is the median. `missed`: wanted eigenvalues,
+what disturbs the machine disturbs all alike. `seconds`, of solving alone, is the median. On a machine that others use
+--processor-seconds counts those of one core instead, reading the matrix not included. `missed`: wanted eigenvalues,
 copies counted, of which another method has found lower ones; a method that says that it has not converged has missed
 all. `chosen` and `reason` are what auto says. `ratio`: seconds over those of the fastest method that misses nothing. Of
 auto it is that of the method chosen. The last line counts the problems where auto's is at most 1.3.
@@ -17,6 +18,7 @@ import argparse
 import csv
 import json
 import os
+import resource
 import statistics
 import subprocess
 import tempfile
@@ -83,6 +85,13 @@ def elements(length):
     return (product(k, m, m) + product(m, k, m) + product(m, m, k)).tocsr(), product(m, m, m).tocsr()
 
 
+def laplacian_of_lines():
+    """Coupling 100 times as strong along lines of 16 points, which follow one another."""
+    strong = 100 * line(16)
+    weak = laplacian(64, 2)
+    return scipy.sparse.kronsum(strong, weak).tocsr()
+
+
 def well(length):
     """A Laplacian with a potential from 0 to 10,000, other at every point: its diagonal says nearly all."""
     potential = np.random.default_rng(1).permutation(np.linspace(0, 100, length**3) ** 2)
@@ -113,7 +122,7 @@ CASES = [
     Case("0 and 0.1, 8-fold", 16, a=lambda: copies(100000)),
     Case("kernel of 5000 points", 10, ["--which", "largest"], a=lambda: kernel(5000)),
     Case("laplacian 50^3", 8, grid(50), preconditioner="chebyshev"),
-    Case("lines of 16 x 64 x 64", 8, a=lambda: laplacian_of_lines(), preconditioner="block-jacobi"),
+    Case("lines of 16 x 64 x 64", 8, a=laplacian_of_lines, preconditioner="block-jacobi"),
     Case("well 40^3", 8, a=lambda: well(40), preconditioner="jacobi"),
     Case("uneven masses 150^2", 8, a=lambda: laplacian(150, 2), b=lambda: uneven_mass(150)),
     Case("uneven masses 150^2", 8, a=lambda: laplacian(150, 2), b=lambda: uneven_mass(150), preconditioner="jacobi"),
@@ -123,13 +132,6 @@ CASES = [
     Case("evsl", 20, files=("evsl_A.mtx", "evsl_B.mtx"), preconditioner="jacobi", tolerance=1e-10),
     Case("NM1", 12, files=("evsl_NM1A.mtx", "evsl_NM1B.mtx"), preconditioner="jacobi", tolerance=1e-12),
 ]
-
-
-def laplacian_of_lines():
-    """Coupling 100 times as strong along lines of 16 points, which follow one another."""
-    strong = 100 * line(16)
-    weak = laplacian(64, 2)
-    return scipy.sparse.kronsum(strong, weak).tocsr()
 
 
 def written(case, arguments, folder):
@@ -146,6 +148,11 @@ def written(case, arguments, folder):
     return [word for pair in zip(("--matrix", "--mass"), names) for word in pair] + case.options
 
 
+def processor_seconds():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def solve(case, options, method, arguments, folder):
     """What one run tells, or why it tells nothing."""
     answer = os.path.join(folder, "answer.json")
@@ -153,6 +160,7 @@ def solve(case, options, method, arguments, folder):
     if case.preconditioner:
         command += ["--preconditioner", case.preconditioner]
     command += ["--threads", str(arguments.cores), "--quiet", "--json", answer]
+    before = processor_seconds()
     try:
         environment = dict(os.environ, OMP_PROC_BIND="true")
         done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=arguments.limit)
@@ -161,7 +169,10 @@ def solve(case, options, method, arguments, folder):
     if done.returncode not in (0, 1):
         raise RuntimeError(done.stderr.strip())
     with open(answer, encoding="utf-8") as file:
-        return json.load(file)
+        run = json.load(file)
+    if arguments.processor_seconds:
+        run["seconds"] = processor_seconds() - before - run["seconds_setup"]
+    return run
 
 
 def lowest_known(case, answers):
@@ -230,12 +241,15 @@ def main():
     parser.add_argument("--program", required=True, help="the built eigensolve")
     parser.add_argument("--data", default="", help="folder with the matrices of files")
     parser.add_argument("--cores", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--processor-seconds", action="store_true")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--limit", type=float, default=60, help="seconds for one run")
     parser.add_argument("--only", nargs="*", help='problems, as "evsl, 20, jacobi"; other rows of the file stay')
     parser.add_argument("--out", default="auto_choice.csv")
     parser.add_argument("--commit", default="unknown")
     arguments = parser.parse_args()
+    if arguments.processor_seconds:
+        arguments.cores = 1
     rows = read_rows(arguments.out) if arguments.only else []
     for case in CASES:
         if arguments.only and case.title() not in arguments.only:
@@ -246,7 +260,8 @@ def main():
         new = rows_of(case, arguments)
         rows = [row for row in rows if row["problem"] != case.title()] + new
         with open(arguments.out, "w", newline="", encoding="utf-8") as file:
-            file.write(f"# commit {arguments.commit}, {arguments.cores} cores, medians of {arguments.runs}\n")
+            seconds = "processor seconds" if arguments.processor_seconds else "seconds"
+            file.write(f"# commit {arguments.commit}, {arguments.cores} cores, {seconds}, medians of {arguments.runs}\n")
             file.write(f"# {count_good(rows)}\n")
             writer = csv.DictWriter(file, fieldnames=COLUMNS, lineterminator="\n")
             writer.writeheader()

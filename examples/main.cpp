@@ -103,10 +103,10 @@ int solve_pair(Operator& a, RunSummary run, const Source& source, ProgramOptions
     const auto diagonal = [&](const auto& matrix) {
       return solvers::diagonal_of<Vector>(a.context(), a.rows(), matrix);
     };
-    if (mass) {
-      options.traits.has_inverse_b = solvers::is_diagonal(a.context().communicator(), a.rows(), *mass);
-      options.choose_method();
-    }
+    const Communicator& communicator = a.context().communicator();
+    options.traits.has_inverse_b = mass && solvers::is_diagonal(communicator, a.rows(), *mass);
+    options.traits.wants_wide_blocks = options.is_on_gpu() || communicator.size() > 1;
+    options.choose_method();
     if (mass && options.method == "chebyshev") problem.inverse_b = solvers::inverse_of_diagonal(diagonal(*mass));
     if (options.preconditioner == "jacobi") {
       problem.precondition =

@@ -24,7 +24,9 @@ struct Rule {
 /// The first rule that holds and whose method is allowed counts. Measured: bench/results/cpu/auto_choice.csv.
 constexpr Rule rules[] = {
     {[](const ProblemTraits& p) { return p.is_inside; }, Method::interior, "pairs inside the spectrum are wanted"},
-    // A good preconditioner makes each step worth many products. Inner iterations of Jacobi-Davidson use it less well.
+    // Inner iterations on two columns take fewer words than all columns with their images under A and B do.
+    {[](const ProblemTraits& p) { return p.has_preconditioner && p.has_b && !p.wants_wide_blocks; },
+     Method::jacobi_davidson, "B and a preconditioner are given"},
     {[](const ProblemTraits& p) { return p.has_preconditioner; }, Method::lobpcg, "a preconditioner is given"},
     {[](const ProblemTraits& p) { return p.has_preconditioner; }, Method::jacobi_davidson, "a preconditioner is given"},
     // Filters of B^-1 A take as many products as those of A, and fewer words beside them than any other method.

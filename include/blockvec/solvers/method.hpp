@@ -15,16 +15,17 @@ Method method_named(std::string_view name);
 
 /// What a choice of the method goes by.
 struct ProblemTraits {
-  bool is_inside = false;      ///< pairs near a target or in an interval are wanted, not those at an end
-  bool has_b = false;          ///< A x = theta B x
-  bool has_inverse_b = false;  ///< B^-1 is given (Problem::inverse_b) and exact, as that of a diagonal B
+  bool is_inside = false;           ///< pairs near a target or in an interval are wanted, not those at an end
+  bool has_b = false;               ///< A x = theta B x
+  bool has_inverse_b = false;       ///< B^-1 is given (Problem::inverse_b) and exact, as that of a diagonal B
   bool has_preconditioner = false;  ///< Problem::precondition is given
+  bool wants_wide_blocks = false;   ///< on a device or on several ranks: narrow blocks and reductions take long
 };
 
 /// A method, and why it was chosen.
 struct MethodChoice {
   Method method = Method::lanczos;  ///< the choice
-  std::string_view reason;  ///< completes "since ..."
+  std::string_view reason;          ///< completes "since ..."
 };
 
 /// The method that is likely to be the fastest among those allowed; of `allowed`, which is not empty, the first one
