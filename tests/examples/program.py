@@ -143,8 +143,8 @@ def main():
         check(out, laplacian(50))
 
         values = [math.sqrt(1 + i) for i in range(90)]
-        for is_complex, fortran_order in itertools.product((False, True), repeat=2):
-            write_npy(matrix, values, is_complex, fortran_order)
+        for is_complex in (False, True):
+            write_npy(matrix, values, is_complex, fortran_order=is_complex)
             run("--matrix", matrix, "--nev", 4, "--method", "chebyshev" if is_complex else "lanczos", "--json", out)
             assert check(out, values)["matrix"]["nonzeros"] == 90 * 90
         with open(matrix, "r+b") as file:
