@@ -8,7 +8,9 @@
 #include <fstream>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <span>
+#include <vector>
 
 #include "solvers/checkpoint/checkpoint_file.hpp"
 #include "solvers/hermitian_entries.hpp"
@@ -46,11 +48,12 @@ class NpyMatrix final : public RowSource<Scalar> {
     }
   }
 
-  /// The sum of the squares of lines in `range`, in a type in which it cannot overflow. Throws InputError naming the
+  /// The Frobenius norm of lines in `range`, infinite only where it overflows itself. Throws InputError naming the
   /// first entry that is not finite.
-  long double sum_of_squares(const RowRange& range) const {
-    long double sum = 0;
+  double norm(const RowRange& range) const {
+    double result = 0;
     for (std::int64_t i = range.begin; i < range.end; ++i) {
+      double largest = 0;
       for (std::int64_t j = 0; j < header_.size; ++j) {
         const Scalar value = in_line(i, j);
         if (!is_finite(value)) {
@@ -58,10 +61,14 @@ class NpyMatrix final : public RowSource<Scalar> {
           throw InputError(fmt::format("{}: entry ({}, {}) is {}, which is not finite", path_, row + 1, column + 1,
                                        value_text(value)));
         }
-        sum += square(value);
+        largest = std::max(largest, largest_part(value));
       }
+      if (largest == 0) continue;
+      double squares = 0;
+      for (std::int64_t j = 0; j < header_.size; ++j) squares += scaled_square(in_line(i, j), largest);
+      result = std::hypot(result, largest * std::sqrt(squares));
     }
-    return sum;
+    return result;
   }
 
   /// Entries of lines in `range` before the diagonal must be the conjugates of those across it, and those on it real.
@@ -91,12 +98,19 @@ class NpyMatrix final : public RowSource<Scalar> {
       return value;
     }
   }
-  static long double square(Scalar value) {
+  static double largest_part(Scalar value) {
     if constexpr (ScalarTraits<Scalar>::is_complex) {
-      const long double real = value.real(), imag = value.imag();
+      return std::max(std::abs(value.real()), std::abs(value.imag()));
+    } else {
+      return std::abs(value);
+    }
+  }
+  static double scaled_square(Scalar value, double scale) {
+    if constexpr (ScalarTraits<Scalar>::is_complex) {
+      const double real = value.real() / scale, imag = value.imag() / scale;
       return real * real + imag * imag;
     } else {
-      return static_cast<long double>(value) * value;
+      return (value / scale) * (value / scale);
     }
   }
   /// `upper` and `lower` stand in lines i and j, i <= j.
@@ -119,15 +133,15 @@ LocalMatrix<Scalar> read_as(const OpenedNpy& opened, const Communicator& communi
   result.rows = RowDistribution::uniform(opened.header.size, communicator);
   const RowRange range{result.rows.begin(), result.rows.end()};
   auto matrix = std::make_unique<NpyMatrix<T, Scalar>>(opened);
-  double squares = collectively(communicator, [&] {
-    const long double sum = matrix->sum_of_squares(range);
-    const long double most = static_cast<long double>(std::numeric_limits<double>::max()) / communicator.size();
-    if (sum > most) throw InputError(fmt::format("{}: the norm of the matrix overflows", opened.path));
-    return static_cast<double>(sum);
-  });
-  communicator.sum(std::span(&squares, 1));
+  std::vector<double> norms(static_cast<std::size_t>(communicator.size()), 0.0);
+  norms[static_cast<std::size_t>(communicator.rank())] =
+      collectively(communicator, [&] { return matrix->norm(range); });
+  communicator.sum(std::span(norms));
+  const double norm =
+      std::accumulate(norms.begin(), norms.end(), 0.0, [](double x, double y) { return std::hypot(x, y); });
   collectively(communicator, [&] {
-    matrix->check_hermitian(range, std::sqrt(squares));
+    if (!std::isfinite(norm)) throw InputError(fmt::format("{}: the norm of the matrix overflows", opened.path));
+    matrix->check_hermitian(range, norm);
     return true;
   });
   result.source = std::move(matrix);
