@@ -48,7 +48,8 @@ if(library_type STREQUAL "STATIC_LIBRARY")
 endif()
 
 # The kernels for those who do not use CMake: pkg-config --cflags --libs blockvec-kernels.
-set(private " -lhwy -lgomp")
+list(JOIN BLAS_LIBRARIES " " libraries)
+set(private " -lhwy -lgomp ${libraries}")
 set(BLOCKVEC_PC_CFLAGS "")
 if(BLOCKVEC_ENABLE_CUDA)
   set(BLOCKVEC_PC_CFLAGS " -DBLOCKVEC_HAVE_CUDA=1")

@@ -129,7 +129,7 @@ configure_build() {
   (cd "$root" && cmake --preset release "$@") || fail "" "CMake could not configure the build (see above). $requirements"
 }
 requirements="BlockVec needs CMake 3.25 or newer, Ninja, a C++20 compiler with OpenMP, Highway, Kokkos (3.4 to 5, \
-with Kokkos Kernels or without), LAPACKE with a BLAS, Random123, and, if wanted, MPI; for CUDA devices nvcc and Python 3; the solvers also fmt and zlib, the examples CLI11, \
+with Kokkos Kernels or without), LAPACKE, a BLAS, Random123, and, if wanted, MPI; for CUDA devices nvcc and Python 3; the solvers also fmt and zlib, the examples CLI11, \
 nlohmann-json and Python with matplotlib; the tests also GoogleTest. CMAKE_PREFIX_PATH or Kokkos_ROOT point CMake to those \
 in unusual places."
 

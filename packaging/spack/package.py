@@ -27,6 +27,7 @@ class Blockvec(CMakePackage, CudaPackage):
     depends_on("python@3:", type="build", when="+cuda")
     depends_on("cuda@12.4:", when="+cuda")
     depends_on("highway@1:")
+    depends_on("blas")
 
     with when("~kernels_only"):
         depends_on("kokkos@3.4.00:5")
