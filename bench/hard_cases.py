@@ -6,9 +6,9 @@
 Each case is solved by each method on 1 and on 4 ranks of one thread. `status`: converged; else in the solver's words
 why not, or how it refuses. `missed` counts wanted eigenvalues, copies counted, that a run that calls itself converged
 has not found; `error` is the largest difference to a wanted eigenvalue over the largest of ||A||, or of the values of
-a pair. `cut`: the solver says that the wanted number cuts a level. Exit status 1 if anything is missed, not finite, or
-takes more than --limit seconds. DATA is a folder with mhd1280b.mtx and mhd4800b.mtx; without them their cases are left
-out. Needs python3-scipy.
+a pair. `cut`: the solver says that the wanted number cuts a level. Exit status 1 if anything is missed, not finite,
+takes more than --limit seconds, or ends without a word. DATA is a folder with mhd1280b.mtx and mhd4800b.mtx; without
+them their cases are left out. Needs python3-scipy.
 """
 import argparse
 import csv
@@ -140,7 +140,8 @@ def solve(arguments, case, files, method, ranks):
 def judge(case, result):
     """The row of a result, and whether it is one to be ashamed of."""
     if "converged" not in result:
-        return {"status": result["status"], "seconds": f"{result['seconds']:.2f}"}, result["status"].startswith("stopped")
+        no_answer = result["status"].startswith(("stopped", "exit status"))  # in no words of the solver's
+        return {"status": result["status"], "seconds": f"{result['seconds']:.2f}"}, no_answer
     values = np.array(result["eigenvalues"], dtype=float)
     row = {
         "status": "converged" if result["converged"] else result["stopped"],
