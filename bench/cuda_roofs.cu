@@ -149,6 +149,17 @@ void copy_rows_by(const Rows& a, const Rows& b, CUstream_st* stream) {
       b.pitch / sizeof(Unit));
 }
 
+__global__ void write_chain_kernel(char* memory, std::size_t links) {
+  const std::size_t i = static_cast<std::size_t>(blockIdx.x) * threads + threadIdx.x;
+  if (i < links) *reinterpret_cast<std::size_t*>(memory + i * chain_step) = (i + 1) % links * chain_step;
+}
+
+__global__ void follow_chain_kernel(const char* memory, int reads, std::size_t* sink) {
+  std::size_t at = 0;
+  for (int i = 0; i < reads; ++i) at = *reinterpret_cast<const std::size_t*>(memory + at);
+  *sink = at;
+}
+
 template <class Real>
 __global__ void fill_kernel(Real* to, std::size_t count, unsigned seed) {
   const std::size_t stride = static_cast<std::size_t>(gridDim.x) * threads;
@@ -217,6 +228,16 @@ void copy_rows(const Rows& a, const Rows& b, CUstream_st* stream) {
   } else {
     copy_rows_by<double>(a, b, stream);
   }
+}
+
+void write_chain(void* memory, std::size_t bytes, CUstream_st* stream) {
+  const std::size_t links = bytes / chain_step;
+  const auto blocks = static_cast<unsigned>((links + threads - 1) / threads);
+  write_chain_kernel<<<blocks, threads, 0, stream>>>(static_cast<char*>(memory), links);
+}
+
+void follow_chain(const void* memory, int reads, void* sink, CUstream_st* stream) {
+  follow_chain_kernel<<<1, 1, 0, stream>>>(static_cast<const char*>(memory), reads, static_cast<std::size_t*>(sink));
 }
 
 void fill_random(double* to, std::size_t count, unsigned seed, CUstream_st* stream) {

@@ -32,6 +32,12 @@ void scale_all(const double* from, double* to, std::size_t count, CUstream_st* s
 /// of 8. Memory serves pieces of rows at a speed of its own, and reads the sectors that are written in part.
 void copy_rows(const Rows& a, const Rows& b, CUstream_st* stream);
 
+/// Writes a chain of reads through `bytes` of memory, and follows it with one thread: `reads` reads one after the
+/// other.
+inline constexpr std::size_t chain_step = std::size_t{68} << 10;  ///< bytes from one read to the next
+void write_chain(void* memory, std::size_t bytes, CUstream_st* stream);
+void follow_chain(const void* memory, int reads, void* sink, CUstream_st* stream);
+
 /// Uniform numbers in (-1, 1) that depend on seed and place alone.
 void fill_random(double* to, std::size_t count, unsigned seed, CUstream_st* stream);
 void fill_random(float* to, std::size_t count, unsigned seed, CUstream_st* stream);

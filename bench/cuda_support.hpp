@@ -54,6 +54,18 @@ class Event {
   cudaEvent_t event_ = nullptr;
 };
 
+class Stream {
+ public:
+  Stream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+  ~Stream() { cudaStreamDestroy(stream_); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  operator cudaStream_t() const { return stream_; }  // NOLINT(google-explicit-constructor)
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
 /// Seconds of one call, `call(i)` for i = 0, 1, ...
 template <class Call>
 double seconds_of(cudaStream_t stream, int i, Call&& call) {
@@ -127,6 +139,13 @@ inline std::vector<std::string> split(const std::string& list, char separator) {
   return items;
 }
 
+/// The numbers in a list of settings.
+inline std::vector<int> numbers(const std::string& list) {
+  std::vector<int> values;
+  for (const std::string& item : split(list, ';')) values.push_back(std::stoi(item));
+  return values;
+}
+
 /// Where the operands of call number `turn` begin: small ones move on, so that the cache does not hold them.
 template <class T>
 T* place(const Buffer& buffer, std::size_t bytes, int turn) {
@@ -134,6 +153,24 @@ T* place(const Buffer& buffer, std::size_t bytes, int turn) {
   const std::size_t places = std::max<std::size_t>(1, buffer.bytes / step);
   return reinterpret_cast<T*>(static_cast<char*>(buffer.data) + static_cast<std::size_t>(turn) % places * step);
 }
+
+/// cuBLAS on a stream, with a workspace of its own, so that graphs can capture its calls.
+class Cublas {
+ public:
+  explicit Cublas(cudaStream_t stream) : workspace_(std::size_t{64} << 20) {
+    check(cublasCreate(&handle_));
+    check(cublasSetStream(handle_, stream));
+    check(cublasSetWorkspace(handle_, workspace_.data, workspace_.bytes));
+  }
+  ~Cublas() { cublasDestroy(handle_); }
+  Cublas(const Cublas&) = delete;
+  Cublas& operator=(const Cublas&) = delete;
+  operator cublasHandle_t() const { return handle_; }  // NOLINT(google-explicit-constructor)
+
+ private:
+  Buffer workspace_;
+  cublasHandle_t handle_ = nullptr;
+};
 
 // clang-format off
 inline void gemm(cublasHandle_t h, cublasOperation_t x, cublasOperation_t y, int m, int n, int k, float alpha,

@@ -29,10 +29,10 @@ using Settings = std::map<std::string, std::string>;
 
 /// cuBLAS's functions for gemv, for symm or hemm, and for symv or hemv.
 template <class T>
-struct Cublas;
+struct Functions;
 #define BLOCKVEC_CUBLAS(T, R, C, Gemv, Hemm, Hemv) \
   template <>                                      \
-  struct Cublas<T> {                               \
+  struct Functions<T> {                            \
     using Real = R;                                \
     using Entry = C;                               \
     static constexpr auto gemv = &Gemv;            \
@@ -52,22 +52,10 @@ struct Case {
   bool hermitian;
 };
 
-class Stream {
- public:
-  Stream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
-  ~Stream() { cudaStreamDestroy(stream_); }
-  operator cudaStream_t() const { return stream_; }  // NOLINT(google-explicit-constructor)
-
- private:
-  cudaStream_t stream_ = nullptr;
-};
-
 class Bench {
  public:
-  Bench(const Settings& settings, std::size_t bytes) : settings_(settings), a_(bytes), sink_(1 << 20), library_(64 << 20) {
-    check(cublasCreate(&cublas_));
-    check(cublasSetStream(cublas_, stream_));
-    check(cublasSetWorkspace(cublas_, library_.data, library_.bytes));
+  Bench(const Settings& settings, std::size_t bytes)
+      : settings_(settings), a_(bytes), sink_(1 << 20), cublas_(stream_) {
     bench::fill_random(static_cast<double*>(a_.data), a_.bytes / sizeof(double), 1, stream_);
     const std::size_t read = std::min<std::size_t>(a_.bytes, std::size_t{4} << 30);
     double best = 1e9;
@@ -78,9 +66,6 @@ class Bench {
     }
     roof_ = 1e-9 * static_cast<double>(read) / best;
   }
-  ~Bench() { cublasDestroy(cublas_); }
-  Bench(const Bench&) = delete;
-  Bench& operator=(const Bench&) = delete;
 
   template <class T>
   void measure(char type, const Case& c, bench::Report& report) {
@@ -89,7 +74,7 @@ class Bench {
     if (report.has(key)) return;
     const auto n = static_cast<std::size_t>(c.n), b = static_cast<std::size_t>(c.b);
     const Buffer x(n * b * sizeof(T)), y(n * b * sizeof(T));
-    using Real = typename Cublas<T>::Real;
+    using Real = typename Functions<T>::Real;
     bench::fill_random(static_cast<Real*>(x.data), x.bytes / sizeof(Real), 2, stream_);
     if (sizeof(Real) == 4) bench::fill_random(static_cast<float*>(a_.data), n * n * sizeof(T) / 4, 3, stream_);
     const Buffer workspace(std::max<std::size_t>(
@@ -123,7 +108,7 @@ class Bench {
 
   template <class T>
   double cublas_seconds(const Case& c, const T* x, T* y) {
-    using F = Cublas<T>;
+    using F = Functions<T>;
     using Entry = typename F::Entry;
     const T one(1), zero(0);
     const auto* const by = reinterpret_cast<const Entry*>(&one);
@@ -157,9 +142,9 @@ class Bench {
   }
 
   const Settings& settings_;
-  Stream stream_;
-  Buffer a_, sink_, library_;
-  cublasHandle_t cublas_ = nullptr;
+  bench::Stream stream_;
+  Buffer a_, sink_;
+  bench::Cublas cublas_;
   double roof_ = 0;
 };
 

@@ -49,5 +49,5 @@ if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
   target_compile_options(blockvec_flags INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:--compress-mode=size>)
 endif()
 
-# The study of the paper's kernels has thousands of them: minutes of compilation, for one benchmark.
-option(BLOCKVEC_BUILD_STUDY "Build bench/cuda_sweep and the kernels that it measures" OFF)
+# The study of the papers' kernels has thousands of them: minutes of compilation, for a few benchmarks.
+option(BLOCKVEC_BUILD_STUDY "Build bench/cuda_sweep, sgemm, tiled and tsm2, and the kernels that they measure" OFF)
