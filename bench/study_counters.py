@@ -6,13 +6,12 @@
 
 Commas stand for the programs' semicolons. Each program launches each of its cases once; a row has the counters of one
 kernel, at the device's own clocks and from cold caches. In percent of their peaks: compute and memory units, first-
-and second-level cache, memory, FMA units, issue slots. In percent: hits of both caches, and what global loads use of the
-bytes that they fetch. gbps and gbytes: of the memory. shared_wavefronts, bank_conflicts: of shared memory. stall_...: for
-each reason the warps that wait an issue. --counters takes only some, which needs fewer replays of a kernel.
+and second-level cache, memory, FMA units, issue slots. In percent: hits of both caches, and what global loads use of
+the bytes that they fetch. gbps and gbytes: of the memory. shared_wavefronts, bank_conflicts: of shared memory.
+stall_...: for each reason the warps that wait an issue. --counters takes only some, which needs fewer replays.
 """
 import argparse
 import csv
-import datetime
 import io
 import os
 import subprocess
@@ -43,9 +42,11 @@ SCALES = {"microseconds": 1e-3, "gbps": 1e-9, "gbytes": 1e-9}  # of ncu's base u
 PROGRAMS = {"tiled": ("naive_kernel|tiled_kernel", 2), "sgemm": ("gemm", 3), "tsm2": ("tsm2", 6)}
 
 
-def without_comments(path):
+def read(path):
+    """(the comment that the file begins with, its rows without the columns' names)."""
     with open(path) as lines:
-        return [line for line in lines if not line.startswith("#")]
+        comment = next(lines).lstrip("# ")
+        return comment, list(csv.reader(line for line in lines if not line.startswith("#")))[1:]
 
 
 def profiled(output):
@@ -64,26 +65,27 @@ def number_of(name, text):
         return ""
 
 
-def rows_of(folder, case, counters):
-    """Rows of the table for one case, program:setting:..."""
+def rows_of(folder, case, counters, commit):
+    """What the program says of the machine, and the rows of the table for one case, program:setting:..."""
     program, *settings = case.split(":")
     kernels, key_columns = PROGRAMS[program]
     with tempfile.TemporaryDirectory() as out:
-        command = ["ncu", "--csv", "--clock-control", "none", "--kernel-name", f"regex:{kernels}", "--metrics",
-                   ",".join(COUNTERS[name] for name in counters), "--print-units", "base",
-                   os.path.join(folder, program), f"out={out}", "once=1",
+        command = ["ncu", "--csv", "--clock-control", "none", "--print-units", "base",
+                   "--kernel-name-base", "demangled", "--kernel-name", f"regex:.*({kernels}).*",
+                   "--metrics", ",".join(COUNTERS[name] for name in counters),
+                   os.path.join(folder, program), f"out={out}", "once=1", f"commit={commit}",
                    *(setting.replace(",", ";") for setting in settings)]
         run = subprocess.run(command, capture_output=True, text=True)
         found = profiled(run.stdout)
         path = os.path.join(out, program + ".csv")
-        cases = list(csv.reader(without_comments(path)))[1:] if os.path.exists(path) else []
+        comment, cases = read(path) if os.path.exists(path) else ("", [])
     if not found or len(found) != len(cases):
         names = "\n".join(name for name, _ in found)
         raise SystemExit(f"{case}: {len(found)} kernels for {len(cases)} cases\n{names}\n{run.stdout[-2000:]}\n"
                          f"{run.stderr}")
-    for (kernel, values), row in zip(found, cases):
-        yield [program, " ".join(row[:key_columns]).strip(), kernel,
-               *(number_of(name, values.get(COUNTERS[name], "")) for name in COUNTERS)]
+    return comment, [[program, " ".join(row[:key_columns]).strip(), kernel,
+                      *(number_of(name, values.get(COUNTERS[name], "")) for name in COUNTERS)]
+                     for (kernel, values), row in zip(found, cases)]
 
 
 def main():
@@ -94,18 +96,15 @@ def main():
     parser.add_argument("--counters", default=",".join(COUNTERS))
     parser.add_argument("cases", nargs="+")
     options = parser.parse_args()
-    device = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"],
-                            capture_output=True, text=True, check=True).stdout.splitlines()[0]
-    begun = os.path.exists(options.out)
-    with open(options.out, "a") as text:
-        table = csv.writer(text)
-        if not begun:
-            text.write(f"# bench/study_counters.py on {device}, {datetime.date.today()}, commit {options.commit}; "
-                       "the program says what the columns are\n")
-            table.writerow(["program", "case", "kernel", *COUNTERS])
-        for case in options.cases:
-            table.writerows(rows_of(options.programs, case, options.counters.split(",")))
-            text.flush()
+    for case in options.cases:
+        comment, rows = rows_of(options.programs, case, options.counters.split(","), options.commit)
+        begun = os.path.exists(options.out)
+        with open(options.out, "a") as text:
+            table = csv.writer(text, lineterminator="\n")
+            if not begun:
+                text.write(f"# bench/study_counters.py, which says what the columns are; {comment}")
+                table.writerow(["program", "case", "kernel", *COUNTERS])
+            table.writerows(rows)
 
 
 if __name__ == "__main__":

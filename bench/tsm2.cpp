@@ -1,13 +1,13 @@
 // TSM2R and TSM2L (Rivera et al. 2021) step by step, beside cuBLAS and this library, on one CUDA device.
 //   tsm2 out=DIRECTORY types=S;D products=tsm2r;depths;tsm2l reps=5 seconds=140 commit=...
-// Writes DIRECTORY/tsm2.csv. C = A B, column-major, A m x k, B k x n. tsm2r: `sizes` m = k, `widths` n. depths: TSM2R
-// with m = 15360, n = 16 and small k. tsm2l: `rows` m, k = n of `small`. what: V0 to V3 the paper's steps with its
-// model's tiles, best the fastest tiles of V3; rows and tiles TSM2L's two orders (algorithms 6 and 7), for each tcf;
-// cublas gemm; blockvec kernels::gemm, for tsm2l kernels::tsmm. gbps: A, B and C once in the time of a call, in a CUDA
-// graph; share: of roof_gbps, the fastest plain read, for tsm2l the speed of scaling a vector. model_share, model_ms:
-// what the paper's model predicts for the tiles of V2 and V3, from the memory's nominal speed; grid_share, grid_ms: the
-// same where a multiprocessor has no more threads than the grid, one a row, has for it. once=1 launches each case once,
-// for profilers.
+// Writes DIRECTORY/tsm2.csv. C = A B, column-major, A m x k, B k x n.
+// tsm2r: `sizes` m = k, `widths` n. depths: TSM2R with m = 15360, n = 16, `depths` k. tsm2l: `rows` m, k = n of
+// `small`. what: V0 to V3 the paper's steps with its model's tiles; best the fastest tiles of V3, t2 = n or n / 2; rows
+// and tiles TSM2L's two orders (algorithms 6 and 7), for each tcf; cublas gemm; blockvec kernels::gemm, for tsm2l
+// kernels::tsmm. gbps: A, B and C once in the time of a call, in a CUDA graph; share: of roof_gbps, the fastest plain
+// read, for tsm2l the speed of scaling a vector. model_share, model_ms: what the paper's model predicts for the tiles of
+// V2 and V3, from the memory's nominal speed; grid_share, grid_ms: the same where a multiprocessor has no more threads
+// than the grid, one a row, has for it. once=1 launches each case once, for profilers.
 #include "src/cuda/study/tsm2.hpp"
 
 #include <algorithm>
@@ -107,7 +107,7 @@ class Bench {
                width = static_cast<std::size_t>(c.n);
     const Buffer b(depth * width * sizeof(T));
     bench::fill_random(static_cast<T*>(b.data), depth * width, 2, stream_);
-    bench::fill_random(static_cast<T*>(a_.data), std::min(a_.bytes, std::size_t{4} << 30) / sizeof(T), 3, stream_);
+    bench::fill_random(static_cast<T*>(a_.data), a_.bytes / sizeof(T), 3, stream_);
     const Operands<T> of{this, c, static_cast<T*>(b.data), rows * depth * sizeof(T), rows * width * sizeof(T)};
 
     const study::Tsm2Card card = card_of(sizeof(T) == 8, latency_);
@@ -195,7 +195,7 @@ class Bench {
     for (const int t1 : study::tsm2_t1) {
       for (const int t2 : study::tsm2_t2) {
         for (const int t3 : study::tsm2_t3) {
-          if (t2 > of.c.n) continue;
+          if (t2 > of.c.n || 2 * t2 < of.c.n) continue;
           const Tsm2Tiles with{t1, t2, t3};
           const double seconds = step(Step::prefetch, with);
           if (seconds < best.first) best = {seconds, with};

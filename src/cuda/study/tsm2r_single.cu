@@ -3,6 +3,5 @@
 namespace blockvec::kernels::cuda::study {
 
 template void tsm2r<float>(Tsm2rStep, const Tsm2Tiles&, const Tsm2Arguments<float>&, CUstream_st*);
-template void tsm2l<float>(Tsm2lOrder, const Tsm2Tiles&, std::int64_t, const Tsm2Arguments<float>&, CUstream_st*);
 
 }  // namespace blockvec::kernels::cuda::study

@@ -3,6 +3,5 @@
 namespace blockvec::kernels::cuda::study {
 
 template void tsm2r<double>(Tsm2rStep, const Tsm2Tiles&, const Tsm2Arguments<double>&, CUstream_st*);
-template void tsm2l<double>(Tsm2lOrder, const Tsm2Tiles&, std::int64_t, const Tsm2Arguments<double>&, CUstream_st*);
 
 }  // namespace blockvec::kernels::cuda::study
