@@ -172,7 +172,7 @@ class Bench {
       check(cudaStreamSynchronize(stream_));
       return 1;
     }
-    const int calls = static_cast<int>(std::clamp<std::size_t>((std::size_t{1} << 30) / of.a_bytes, 1, 20));
+    const int calls = static_cast<int>(std::clamp<std::size_t>((std::size_t{1} << 30) / of.a_bytes, 1, 200));
     return bench::seconds_in_graph(
         stream_, calls, std::stoi(settings_.at("reps")), [] {}, at);
   }
@@ -225,7 +225,7 @@ class Bench {
     const Buffer workspace(std::max<std::size_t>(
         16, is_small ? cuda_tsmm_workspace<T>(c.m, c.k, c.n) : cuda_gemm_workspace<T>(c.m, c.k, c.n)));
     const Buffer ticket(sizeof(unsigned));
-    check(cudaMemset(ticket.data, 0, ticket.bytes));
+    check(cudaMemsetAsync(ticket.data, 0, ticket.bytes, stream_));
     CudaExecution execution{stream_, {static_cast<std::byte*>(workspace.data), workspace.bytes}};
     execution.ticket = static_cast<unsigned*>(ticket.data);
     constexpr Layout layout = Layout::column_major;
