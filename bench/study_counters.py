@@ -5,9 +5,9 @@
     CASES: program:setting:setting, as in  tiled:sizes=32,2048  sgemm:sizes=8192:large=16384  tsm2:sizes=20480:types=D
 
 Commas stand for the programs' semicolons. Each program launches each of its cases once; a row has the counters of one
-kernel, at the device's own clocks and from cold caches. In percent of their peaks: compute and memory units, first-
-and second-level cache, memory, FMA units, issue slots. In percent: hits of both caches, and what global loads use of
-the bytes that they fetch. gbps and gbytes: of the memory. shared_wavefronts, bank_conflicts: of shared memory.
+kernel, at the device's own clocks and from cold caches. In percent of their peaks: compute and memory units, both
+caches, memory, single- and double-precision units, issue slots. In percent: hits of both caches, and what global loads
+use of the bytes that they fetch. gbps and gbytes: of the memory. shared_wavefronts, bank_conflicts: of shared memory.
 stall_...: for each reason the warps that wait an issue. --counters takes only some, which needs fewer replays.
 """
 import argparse
@@ -29,7 +29,8 @@ COUNTERS = {
     "l2_hit": "lts__t_sector_hit_rate.pct",
     "gbps": "dram__bytes.sum.per_second",
     "gbytes": "dram__bytes.sum",
-    "fma": "sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active",
+    "fma": "sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active",
+    "fp64": "sm__inst_executed_pipe_fp64.avg.pct_of_peak_sustained_active",
     "issued": "sm__inst_issued.avg.pct_of_peak_sustained_active",
     "load_efficiency": "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct",
     "shared_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
