@@ -20,6 +20,28 @@ PythagoreanFactor<Scalar, Space> PythagoreanFactor<Scalar, Space>::in(std::byte*
           reinterpret_cast<Status*>(memory + status_at(m, b)), matrix(rounded(bytes(m, b), 128), m + b)};
 }
 
+namespace {
+
+template <int side, class Scalar, class Space>
+void factorize_within(const PythagoreanFactor<Scalar, Space>& factor, const PythagoreanLimits<RealOf<Scalar>>& limits,
+                      Another another, const PythagoreanReport& report,
+                      const PythagoreanStatus<RealOf<Scalar>>* previous) {
+  const Context& context = factor.p.context();
+  const pythagorean::Places<Scalar, side> places(factor.m(), factor.p.columns());
+  pythagorean::SeenByHost<Scalar> seen;
+  if (report.copy != nullptr) {
+    const auto copy =
+        PythagoreanFactor<Scalar, Kokkos::HostSpace>::in(report.copy, context, factor.m(), factor.p.columns());
+    seen = {copy.p.data(), copy.r.data(), copy.status};
+  }
+  const pythagorean::Factorize<Scalar, side> factorize{
+      factor.p.data(), factor.r.data(), factor.c.data(), factor.status, places, limits, another, previous, seen};
+  run_in_team<Space>(context, places.bytes(),
+                     pythagorean::FactorizeAndReport<Scalar, side>{factorize, report.word, report.when_continuing});
+}
+
+}  // namespace
+
 template <class Scalar, class Space>
 void factorize_pythagorean(const PythagoreanFactor<Scalar, Space>& factor,
                            const PythagoreanLimits<RealOf<Scalar>>& limits, Another another,
@@ -29,17 +51,10 @@ void factorize_pythagorean(const PythagoreanFactor<Scalar, Space>& factor,
     throw ShapeError("factorize_pythagorean: W has " + std::to_string(b) + " columns, expected 1 to " +
                      std::to_string(most_pythagorean_columns));
   }
-  const pythagorean::Places<Scalar> places(b);
-  const pythagorean::Factorize<Scalar> factorize{
-      factor.p.data(), factor.r.data(), factor.c.data(), factor.status, static_cast<int>(factor.m()),
-      places,          limits,          another,         previous};
-  using Word = std::uint32_t;
-  const std::size_t bytes = report.copy != nullptr ? PythagoreanFactor<Scalar, Space>::bytes(factor.m(), b) : 0;
-  run_in_team<Space>(factor.p.context(), places.bytes(),
-                     pythagorean::FactorizeAndReport<Scalar>{factorize, reinterpret_cast<const Word*>(factor.p.data()),
-                                                             reinterpret_cast<Word*>(report.copy),
-                                                             static_cast<int>(bytes / sizeof(Word)), report.word,
-                                                             report.when_continuing});
+  const auto factorize = b <= 16   ? factorize_within<16, Scalar, Space>
+                         : b <= 32 ? factorize_within<32, Scalar, Space>
+                                   : factorize_within<64, Scalar, Space>;
+  factorize(factor, limits, another, report, previous);
 }
 
 #define BLOCKVEC_PYTHAGOREAN_FACTOR(Scalar, Space)                                                                 \

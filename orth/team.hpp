@@ -32,9 +32,50 @@ KOKKOS_INLINE_FUNCTION void release_next_kernel() {
 }
 
 inline constexpr int team_threads = 256;
+inline constexpr int threads_in_step = 32;  ///< of a team: those of one warp
 /// Bytes of scratch memory that a team has in its multiprocessor, whatever the device.
 inline constexpr std::size_t team_scratch_bytes = std::size_t{44} << 10;
 inline constexpr std::size_t team_scratch_alignment = 16;
+
+/// The number of a team's threads: on a device the compiler knows it.
+template <class Team>
+KOKKOS_INLINE_FUNCTION int threads_of(const Team& team) {
+#ifdef __CUDA_ARCH__
+  static_cast<void>(team);
+  return team_threads;
+#else
+  return team.team_size();
+#endif
+}
+
+/// How many of `things` things a thread of a team gets that takes every threads-th from its own number on; at most
+/// most_shares, and on a device that many.
+#ifdef __CUDA_ARCH__
+template <int things>
+inline constexpr int most_shares = (things + team_threads - 1) / team_threads;
+template <int things>
+KOKKOS_INLINE_FUNCTION constexpr int shares_of(int, int) {
+  return most_shares<things>;
+}
+#define BLOCKVEC_UNROLL _Pragma("unroll")
+#define BLOCKVEC_KEEP_LOOP _Pragma("unroll 1")  // a kernel that runs once a call waits for its code: short is fast
+#else
+template <int things>
+inline constexpr int most_shares = things;
+template <int things>
+constexpr int shares_of(int thread, int threads) {
+  return (things - thread + threads - 1) / threads;
+}
+#define BLOCKVEC_UNROLL
+#define BLOCKVEC_KEEP_LOOP
+#endif
+
+/// A barrier for the threads of one warp, or for one thread.
+KOKKOS_INLINE_FUNCTION void wait_for_those_in_step() {
+#ifdef __CUDA_ARCH__
+  __syncwarp();
+#endif
+}
 
 template <class Body>
 struct InTeam {
