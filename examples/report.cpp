@@ -44,10 +44,19 @@ int ProgressPrinter::operator()(const solvers::Step& step) {
 int ProgressPrinter::finish() { return is_terminal_ ? print("\r\033[K") : 0; }
 
 namespace {
+
+/// The largest value has some digits before the point and the smallest ones some after it, or all have exponents.
+std::string eigenvalue(double value, const RunSummary& run) {
+  double largest = 0;
+  for (const double each : run.eigenvalues) largest = std::max(largest, std::abs(each));
+  return largest == 0 || (largest >= 1e-3 && largest < 1e7) ? fmt::format("{:>22.14f}", value)
+                                                            : fmt::format("{:>22.14e}", value);
+}
+
 std::string table_of_unfinished(const RunSummary& run, const ProgramOptions& options) {
   std::string text = fmt::format("{:>4}  {:>22}  {:>12}\n", "", "eigenvalue", "residual");
   for (std::size_t i = 0; i < run.eigenvalues.size(); ++i)
-    text += fmt::format("{:>4}  {:>22.14f}  {:>12.3e}\n", i + 1, run.eigenvalues[i], run.residual_norms[i]);
+    text += fmt::format("{:>4}  {}  {:>12.3e}\n", i + 1, eigenvalue(run.eigenvalues[i], run), run.residual_norms[i]);
   return text + fmt::format(
                     "NOT CONVERGED: {} of {} pairs were found by then; lower ones may be missing.\n"
                     "stopped: {}\n{:.3f} s; {} {}, A applied to {} columns, {} reductions\n",
@@ -60,8 +69,8 @@ std::string result_table(const RunSummary& run, const ProgramOptions& options) {
   if (!run.is_finished) return table_of_unfinished(run, options);
   std::string text = fmt::format("{:>4}  {:>22}  {:>12}  {:>12}\n", "", "eigenvalue", "residual", "estimated");
   for (std::size_t i = 0; i < run.eigenvalues.size(); ++i) {
-    text += fmt::format("{:>4}  {:>22.14f}  {:>12.3e}  {:>12.3e}\n", i + 1, run.eigenvalues[i], run.residual_norms[i],
-                        run.residual_estimates[i]);
+    text += fmt::format("{:>4}  {}  {:>12.3e}  {:>12.3e}\n", i + 1, eigenvalue(run.eigenvalues[i], run),
+                        run.residual_norms[i], run.residual_estimates[i]);
   }
   if (options.mass_file.empty()) {
     const double limit = options.lanczos.tolerance * run.norm_estimate;

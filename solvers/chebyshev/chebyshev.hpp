@@ -6,6 +6,7 @@
 #include "solvers/chebyshev/degrees.hpp"
 #include "solvers/chebyshev/result.hpp"
 #include "solvers/chebyshev/ritz_pairs.hpp"
+#include "solvers/fitting_units.hpp"
 #include "solvers/problem_vectors.hpp"
 
 namespace blockvec::solvers {
@@ -16,7 +17,10 @@ Result<Vector> chebyshev_subspace(const Problem<Vector>& problem, const Chebyshe
   require_operands("chebyshev", problem);
   const ChebyshevOptions filled = checked(options, is_host_space<typename Vector::Space> ? 16 : 64,
                                           problem.a.rows().global_rows(), problem.deflation.width());
-  return ChebyshevSearch<Vector>(problem, filled, observer).solve();
+  const auto solve = [&](const Problem<Vector>& own, const Observer& seen, double) {
+    return ChebyshevSearch<Vector>(own, filled, seen).solve();
+  };
+  return solve_in_fitting_units(problem, observer, filled.seed, solve);
 }
 
 }  // namespace blockvec::solvers

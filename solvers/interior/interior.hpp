@@ -4,6 +4,7 @@
 #include <blockvec/solvers/interior.hpp>
 #include <cmath>
 
+#include "solvers/fitting_units.hpp"
 #include "solvers/interior/result.hpp"
 #include "solvers/problem_vectors.hpp"
 
@@ -18,16 +19,23 @@ Result<Vector> interior_lanczos(const Problem<Vector>& problem, const InteriorOp
   if (problem.b) throw InputError("interior_lanczos: it solves A x = theta x alone, and a B was given");
   const auto& rows = problem.a.rows();
   const Vector deflation = orthonormal_copy(problem.deflation, options.orth);
-  const auto filled_for = [&](std::int64_t expected) {
-    return checked(options, expected, is_host_space<typename Vector::Space> ? 2 : 4, rows.global_rows(),
-                   deflation.width());
+  const auto filled_for = [&](const InteriorOptions& own, std::int64_t expected) {
+    return checked(own, expected, is_host_space<typename Vector::Space> ? 2 : 4, rows.global_rows(), deflation.width());
   };
-  (void)filled_for(0);
-  const Vector model(problem.a.context(), rows, 1, "model");
-  const SpectrumLook<Real> look = look_at_spectrum(problem.a, Real(1), model, options.seed);
-  const Real reach = options.interval ? static_cast<Real>(options.interval->to / 2 - options.interval->from / 2) : 0;
-  const Real expected = look.count_within(reach, Search::target_of(options), rows.global_rows());
-  return Search(problem, deflation, filled_for(static_cast<std::int64_t>(std::ceil(expected))), look, observer).solve();
+  (void)filled_for(options, 0);
+  const auto solve = [&](const Problem<Vector>& own, const Observer& seen, double unit) {
+    InteriorOptions in_units = options;
+    in_units.target /= unit;
+    if (options.interval) in_units.interval = {options.interval->from / unit, options.interval->to / unit};
+    const Vector model(own.a.context(), rows, 1, "model");
+    const SpectrumLook<Real> look = look_at_spectrum(own.a, Real(1), model, options.seed);
+    const auto& interval = in_units.interval;
+    const Real reach = interval ? static_cast<Real>(interval->to / 2 - interval->from / 2) : 0;
+    const Real expected = look.count_within(reach, Search::target_of(in_units), rows.global_rows());
+    return Search(own, deflation, filled_for(in_units, static_cast<std::int64_t>(std::ceil(expected))), look, seen)
+        .solve();
+  };
+  return solve_in_fitting_units(problem, observer, options.seed, solve);
 }
 
 }  // namespace blockvec::solvers

@@ -3,6 +3,7 @@
 #include <blockvec/instantiate.hpp>
 #include <blockvec/solvers/jacobi_davidson.hpp>
 
+#include "solvers/fitting_units.hpp"
 #include "solvers/jacobi_davidson/expansion.hpp"
 #include "solvers/jacobi_davidson/residuals.hpp"
 #include "solvers/jacobi_davidson/result.hpp"
@@ -16,7 +17,10 @@ Result<Vector> jacobi_davidson(const Problem<Vector>& problem, const JacobiDavid
                                const Observer& observer) {
   require_operands("jacobi_davidson", problem);
   const JacobiDavidsonOptions filled = checked(options, problem.a.rows().global_rows(), problem.deflation.width());
-  return JacobiDavidsonSearch<Vector>(problem, filled, observer).solve();
+  const auto solve = [&](const Problem<Vector>& own, const Observer& seen, double) {
+    return JacobiDavidsonSearch<Vector>(own, filled, seen).solve();
+  };
+  return solve_in_fitting_units(problem, observer, filled.seed, solve);
 }
 
 }  // namespace blockvec::solvers

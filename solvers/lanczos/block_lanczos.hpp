@@ -4,6 +4,7 @@
 #include <blockvec/orth/orthogonalizer.hpp>
 #include <blockvec/solvers/lanczos.hpp>
 
+#include "solvers/fitting_units.hpp"
 #include "solvers/lanczos/search.hpp"
 #include "solvers/lanczos/search_result.hpp"
 #include "solvers/problem_vectors.hpp"
@@ -17,7 +18,10 @@ Result<Vector> block_lanczos(const Problem<Vector>& problem, const LanczosOption
   const Vector deflation = orthonormal_copy(problem.deflation, options.orth);
   const LanczosOptions filled = checked(options, default_block(is_host_space<typename Vector::Space>),
                                         problem.a.rows().global_rows(), deflation.width());
-  return LanczosSearch<Vector>(problem, deflation, filled, observer).solve();
+  const auto solve = [&](const Problem<Vector>& own, const Observer& seen, double) {
+    return LanczosSearch<Vector>(own, deflation, filled, seen).solve();
+  };
+  return solve_in_fitting_units(problem, observer, filled.seed, solve);
 }
 
 }  // namespace blockvec::solvers

@@ -3,6 +3,7 @@
 #include <blockvec/instantiate.hpp>
 #include <blockvec/solvers/lobpcg.hpp>
 
+#include "solvers/fitting_units.hpp"
 #include "solvers/lobpcg/residuals.hpp"
 #include "solvers/lobpcg/result.hpp"
 #include "solvers/lobpcg/search.hpp"
@@ -13,7 +14,10 @@ template <class Vector>
 Result<Vector> lobpcg(const Problem<Vector>& problem, const LobpcgOptions& options, const Observer& observer) {
   require_operands("lobpcg", problem);
   const LobpcgOptions filled = checked(options, problem.a.rows().global_rows(), problem.deflation.width());
-  return LobpcgSearch<Vector>(problem, filled, observer).solve();
+  const auto solve = [&](const Problem<Vector>& own, const Observer& seen, double) {
+    return LobpcgSearch<Vector>(own, filled, seen).solve();
+  };
+  return solve_in_fitting_units(problem, observer, filled.seed, solve);
 }
 
 }  // namespace blockvec::solvers
