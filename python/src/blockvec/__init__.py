@@ -26,12 +26,16 @@ from ._dense import gram, inner_product, multiply_in_place, update
 from ._eigsh import eigsh
 from ._errors import (
     BlockVecError,
+    DeviceError,
+    DisagreementError,
     InputError,
     NoConvergence,
     NotFiniteError,
     RankError,
+    RefusedError,
     ShapeError,
 )
+from ._lobpcg import lobpcg
 from ._operators import Operator
 from ._orthonormalize import Orthonormalized, orthonormalize, project, qr
 from ._result import EigshResult, Step
@@ -41,6 +45,8 @@ atexit.register(_host.stop)
 
 __all__ = [
     "BlockVecError",
+    "DeviceError",
+    "DisagreementError",
     "EigshResult",
     "InputError",
     "NoConvergence",
@@ -48,6 +54,7 @@ __all__ = [
     "Operator",
     "Orthonormalized",
     "RankError",
+    "RefusedError",
     "ShapeError",
     "Step",
     "__version__",
@@ -55,6 +62,7 @@ __all__ = [
     "explain",
     "gram",
     "inner_product",
+    "lobpcg",
     "multiply_in_place",
     "orthonormalize",
     "plot_convergence",

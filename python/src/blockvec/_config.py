@@ -11,6 +11,7 @@ import numpy as np
 
 from . import _dense, _host
 from ._arrays import check_layout, check_same, check_tall
+from ._ranks import Alone
 from ._threads import thread_count
 
 __version__: str = _host.config()["version"]
@@ -80,7 +81,7 @@ def explain(function: Callable[..., Any], *arrays: np.ndarray) -> str:
     if len(arrays) != len(names):
         raise TypeError(f"{function.__name__} takes {', '.join(names)}: {len(arrays)} arrays were given")
     talls = {name: check_tall(name, array) for name, array in zip(names[:tall_count], arrays)}
-    letter, by_rows = check_same(**talls), check_layout(**talls)
+    letter, by_rows = check_same(**talls), check_layout(Alone(), **talls)
     rows = arrays[0].shape[0]
     if kernel == "tsmttsm":
         m, n = arrays[0].shape[1], arrays[-1].shape[1]
