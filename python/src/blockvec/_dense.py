@@ -98,7 +98,7 @@ def inner_product(
                 raise ShapeError(f"out is {view.shape} of {view.dtype}: expected {shape} of {talls.dtype}")
             check_apart({"out": view}, talls.views)
         product = home.empty(shape, talls.dtype, "F")
-    home.module.inner_product(talls.call, home.hand(V), home.hand(W), home.hand(product))
+    home.run("inner_product", talls.call, home.hand(V), home.hand(W), home.hand(product))
     if home.is_host:
         check_finite_result(product, ranks, V=V, W=W)
     if alpha != 1:
@@ -198,7 +198,7 @@ def update(
         C = _small(home, C, shape, talls.dtype, f"since V has {shape[0]} columns and W {shape[1]}")
         alpha, beta = check_factor("alpha", alpha, talls.dtype), check_factor("beta", beta, talls.dtype)
         check_apart({"W": talls.views["W"]}, {"V": talls.views["V"]})
-    home.module.update(talls.call, alpha, home.hand(V), home.hand(C), beta, home.hand(W))
+    home.run("update", talls.call, alpha, home.hand(V), home.hand(C), beta, home.hand(W))
     return given
 
 
@@ -267,5 +267,5 @@ def multiply_in_place(
         if columns > width:
             raise ShapeError(f"C has the shape {extents}: expected at most {width} columns, as many as V has")
         C = _small(home, C, (width, columns), talls.dtype, f"since V has {width} columns", triangle)
-    home.module.multiply_in_place(talls.call, home.hand(V), home.hand(C), _TRIANGLES[triangle])
+    home.run("multiply_in_place", talls.call, home.hand(V), home.hand(C), _TRIANGLES[triangle])
     return given[:, :columns]

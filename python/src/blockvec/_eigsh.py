@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from . import _host
 from ._arrays import call_of
 from ._errors import InputError, NoConvergence, NotFiniteError, ShapeError
-from ._homes import NumPy
-from ._operators import Blocks, Matrix, on_host, working_dtype
+from ._homes import NumPy, home_of, home_on_device
+from ._operators import Blocks, Matrix, is_on_device, on_host, working_dtype
 from ._progress import Progress
 from ._ranks import Alone, ranks_of
 from ._result import EigshResult, Record, Step
@@ -20,6 +19,7 @@ from ._result import EigshResult, Record, Step
 METHODS = ("lanczos", "lobpcg", "jacobi-davidson", "chebyshev", "interior")
 _WITH_M = ("lobpcg", "jacobi-davidson")
 _WITH_BLOCK = ("lanczos", "jacobi-davidson", "interior")
+_BLOCKS = ("initial", "deflation")
 _DEFAULT_K = 6
 _LEAST_TOLERANCE = 16  # eps: what is below is rounding
 _DEFAULT_TOLERANCE = {"d": 1e-8, "D": 1e-8, "f": 1e-5, "F": 1e-5}
@@ -92,14 +92,30 @@ def _seed_of(rng: Any) -> int:
     return _whole("rng", rng, 0)
 
 
-def _block_vectors_of(name: str, given: Any, a: Matrix, dtype: np.dtype) -> np.ndarray | None:
+def _home_of(A: Any, **blocks: Any) -> NumPy:
+    """Where a search works: on a device with a sparse matrix of CuPy's, else on the host."""
+    if not is_on_device(A):
+        for name, block in blocks.items():
+            if block is not None and not home_of(**{name: block}).is_host:
+                raise TypeError(f"{name} is on a device, A is not: expected a sparse matrix of CuPy's")
+        return NumPy()
+    home = home_on_device("cupy", A.data.device.id)
+    for name, block in blocks.items():
+        if block is not None and home_of(**{name: block}).library != home.library:
+            raise TypeError(f"A is CuPy's, {name} is not: expected both on one device")
+    return home
+
+
+def _block_vectors_of(name: str, given: Any, a: Matrix, dtype: np.dtype, home: NumPy) -> Any:
     """Some columns beside A, such as v0: this rank's rows."""
     if given is None:
         return None
-    block = on_host(name, given)
-    block = block[:, None] if block.ndim == 1 else block
-    if block.ndim != 2 or block.shape[0] != a.rows:
+    block = on_host(name, given) if home.is_host else home.work(name, given)
+    block = block[:, None] if len(block.shape) == 1 else block
+    if len(block.shape) != 2 or block.shape[0] != a.rows:
         raise ShapeError(f"{name} has the shape {np.shape(given)}: expected ({a.rows},) or ({a.rows}, b)")
+    if not home.is_host:
+        return home.copy(block, "C", dtype)
     block = np.ascontiguousarray(block, dtype=dtype)
     if not np.isfinite(block).all():
         raise NotFiniteError(f"{name} has NaN or Inf")
@@ -144,21 +160,30 @@ def _basis_of(ncv: Any, wanted: int) -> int:
     return basis
 
 
-def _dtype_of(a: Matrix, m: Matrix | None, **blocks: Any) -> np.dtype:
+def _dtype_of(a: Matrix, m: Matrix | None, home: NumPy, **blocks: Any) -> np.dtype:
     dtypes = [a.dtype] if m is None else [a.dtype, m.dtype]
     for name, block in blocks.items():
-        if block is not None and (host := on_host(name, block)).dtype.kind == "c":
-            dtypes.append(working_dtype(name, host.dtype))
+        if block is None:
+            continue
+        given = on_host(name, block) if home.is_host else block
+        if given.dtype.kind == "c":
+            dtypes.append(working_dtype(name, given.dtype))
     return np.result_type(*dtypes)
 
 
-def _preconditioner_of(given: Any, a: Matrix, m: Matrix | None, dtype: np.dtype, name: str = "preconditioner") -> Any:
+def _preconditioner_of(
+    given: Any, a: Matrix, m: Matrix | None, dtype: np.dtype, home: NumPy, name: str = "preconditioner"
+) -> Any:
     """What the extension module takes: diagonals, a word, or a function of blocks."""
     if given is None or isinstance(given, str) and given == "chebyshev":
         if given is not None and m is not None:
             raise InputError(f"{name}='chebyshev' knows no {m.name}: take 'jacobi' or your own")
         return given
     if not isinstance(given, str):
+        if not home.is_host:
+            raise InputError(
+                f"{name} is a matrix or a function, but A is on a device: there are 'jacobi' and 'chebyshev'"
+            )
         matrix = Matrix(name, given, a.rows)  # of this rank's rows
         return Blocks(matrix.name, matrix.multiply, matrix.rows, dtype)
     if given != "jacobi":
@@ -167,7 +192,10 @@ def _preconditioner_of(given: Any, a: Matrix, m: Matrix | None, dtype: np.dtype,
     for one, diagonal in zip((a, m), diagonals):
         if one is not None and diagonal is None:
             raise InputError(f"{name}='jacobi' needs the diagonal of {one.name}: a sparse matrix or an array")
-    return tuple(None if one is None else np.ascontiguousarray(one, dtype=dtype).reshape(-1, 1) for one in diagonals)
+    return tuple(
+        None if one is None else home.hand(home.small(np.ascontiguousarray(one, dtype=dtype).reshape(-1, 1)))
+        for one in diagonals
+    )
 
 
 def eigsh(
@@ -291,13 +319,14 @@ def eigsh(
     """
     ranks = ranks_of(comm)
     with ranks.checking():
+        home = _home_of(A, v0=v0)
         is_interior = sigma is not None or interval is not None
         smallest = _end_of(which, is_interior)
         a = Matrix("A", A, ranks=ranks)
         m = None if M is None else Matrix("M", M, a.size, a.rows, ranks)
         method = _method_of(method, is_interior, m is not None, preconditioner is not None)
         wanted = _wanted_of(k, interval, a.size)
-        dtype = _dtype_of(a, m, v0=v0)
+        dtype = _dtype_of(a, m, home, v0=v0)
         tolerance = _tolerance_of(tol, dtype, a.row_entries)
         request = {
             "method": method,
@@ -313,11 +342,11 @@ def eigsh(
             "reproducible": bool(reproducible),
             "a": a.for_library(dtype),
             "b": None if m is None else m.for_library(dtype),
-            "preconditioner": _preconditioner_of(preconditioner, a, m, dtype),
-            "initial": _block_vectors_of("v0", v0, a, dtype),
+            "preconditioner": _preconditioner_of(preconditioner, a, m, dtype, home),
+            "initial": _block_vectors_of("v0", v0, a, dtype, home),
             "deflation": None,
         }
-        search = Search(ranks, threads, dtype, a, m, wanted, callback, progress)
+        search = Search(home, ranks, threads, dtype, a, m, wanted, callback, progress)
     found = search.run(request, lambda norm: tolerance)
     target = tolerance * found["norm_estimate"]
     result = search.result_of(found, method, tolerance, target)
@@ -329,6 +358,7 @@ class Search:
 
     def __init__(
         self,
+        home: NumPy,
         ranks: Alone,
         threads: int | None,
         dtype: np.dtype,
@@ -338,7 +368,8 @@ class Search:
         callback: Callable[[Step], Any] | None,
         progress: bool,
     ):
-        self.call = call_of(NumPy(), ranks, threads, dtype.char)
+        self.home = home
+        self.call = call_of(home, ranks, threads, dtype.char)
         self.dtype, self.wanted, self.callback = dtype, wanted, callback
         self.matrices = {"A": a, "M": m}
         self.bar = Progress(wanted or 1) if progress and ranks.rank == 0 else None
@@ -365,8 +396,21 @@ class Search:
                     return False
             return True
 
+        home = self.home
+
+        def allocate(rows: int, columns: int) -> tuple[Any, Any]:
+            vectors = home.empty((rows, columns), self.dtype, "C")
+            return vectors, home.hand(vectors)
+
+        blocks = {name: None if (block := request[name]) is None else home.hand(block) for name in _BLOCKS}
         try:
-            found = _host.solve(self.call, request, judge, observe if bar or self.callback else None)
+            found = home.run(
+                "solve",
+                self.call,
+                {**request, **blocks, "allocate": allocate},
+                judge,
+                observe if bar or self.callback else None,
+            )
             if bar is not None and found["status"] == "converged":
                 bar.finish(len(found["eigenvalues"]))
         finally:
@@ -407,7 +451,7 @@ class Search:
         )
         vectors = found["vectors"]
         if not np.array_equal(order, np.arange(len(values))):  # else no second copy
-            vectors = np.ascontiguousarray(vectors[:, order])
+            vectors = self.home.columns(vectors, order)
         result = EigshResult(values[order], vectors, record)
         if not has_converged and found["status"] != "stopped":
             asked = f" of {self.wanted}" if self.wanted else ""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
+import atexit
+import functools
 import sys
 from typing import Any
 
@@ -36,6 +37,10 @@ class NumPy:
     stream = 0
     library = "numpy"
 
+    def run(self, function: str, *arguments: Any) -> Any:
+        """Calls the extension module."""
+        return getattr(self.module, function)(*arguments)
+
     def work(self, name: str, array: Any) -> Any:
         """What is computed with: shares the array's memory."""
         return array
@@ -51,8 +56,8 @@ class NumPy:
     def empty(self, shape: tuple[int, int], dtype: np.dtype, order: str) -> Any:
         return np.empty(shape, dtype, order)
 
-    def copy(self, work: Any, order: str) -> Any:
-        return np.array(work, order=order, copy=True)
+    def copy(self, work: Any, order: str, dtype: np.dtype | None = None) -> Any:
+        return np.array(work, dtype, order=order, copy=True)
 
     def zeros(self, shape: tuple[int, int], dtype: np.dtype) -> Any:
         """A small matrix."""
@@ -61,6 +66,10 @@ class NumPy:
     def small(self, matrix: np.ndarray) -> Any:
         """A small matrix of NumPy's, in Fortran order."""
         return matrix
+
+    def columns(self, work: Any, order: np.ndarray) -> Any:
+        """A copy of these columns, in this order."""
+        return np.ascontiguousarray(work[:, order])
 
     def result(self, work: Any) -> Any:
         """In the caller's library."""
@@ -90,11 +99,10 @@ def _from_dlpack_of(model: Any) -> Any:
     if hasattr(model, "__array_namespace__"):
         return model.__array_namespace__().from_dlpack
     library = _library_of(model)
-    for path in ("jax.dlpack",) if library in _IMMUTABLE else (library,):
-        function = getattr(sys.modules.get(path) or importlib.import_module(path), "from_dlpack", None)
-        if function is not None:
-            return function
-    raise TypeError(f"{library} has arrays with __dlpack__, but no from_dlpack")
+    function = getattr(sys.modules[library], "from_dlpack", None)
+    if function is None:
+        raise TypeError(f"{library} has arrays with __dlpack__, but no from_dlpack")
+    return function
 
 
 def _load_device() -> Any:
@@ -104,7 +112,13 @@ def _load_device() -> Any:
         raise DeviceError(
             f"arrays on a device need a build of blockvec with CUDA (docs/python.md), and this one has none: {error}"
         ) from error
+    _stop_at_exit(_device)
     return _device
+
+
+@functools.lru_cache
+def _stop_at_exit(module: Any) -> None:
+    atexit.register(module.stop)
 
 
 class Device(NumPy):
@@ -115,11 +129,14 @@ class Device(NumPy):
     def __init__(self, number: int):
         self.module = _load_device()
         self.number = number
+        self.run("use_device", number)
+
+    def run(self, function: str, *arguments: Any) -> Any:
         with self._current():
-            self.module.use_device(number)
+            return super().run(function, *arguments)
 
     def view(self, name: str, work: Any) -> np.ndarray:
-        address, shape, strides, dtype = self._describe(work)
+        address, shape, strides, dtype = self._describe(name, work)
 
         class Addresses:
             __array_interface__ = {
@@ -143,15 +160,18 @@ class Device(NumPy):
         matrix[...] = 0
         return matrix
 
-    def copy(self, work: Any, order: str) -> Any:
-        copied = self.empty(tuple(work.shape), self.view("X", work).dtype, order)
+    def columns(self, work: Any, order: np.ndarray) -> Any:
+        return work[:, order.tolist()]
+
+    def copy(self, work: Any, order: str, dtype: np.dtype | None = None) -> Any:
+        copied = self.empty(tuple(work.shape), dtype or self.view("X", work).dtype, order)
         copied[...] = work
         return copied
 
     def _current(self) -> Any:
         raise NotImplementedError
 
-    def _describe(self, work: Any) -> tuple[int, tuple[int, ...], tuple[int, ...], np.dtype]:
+    def _describe(self, name: str, work: Any) -> tuple[int, tuple[int, ...], tuple[int, ...], np.dtype]:
         raise NotImplementedError
 
 
@@ -169,7 +189,7 @@ class CuPy(Device):
     def stream(self) -> int:  # type: ignore[override]
         return int(self._cupy.cuda.get_current_stream(self.number).ptr)
 
-    def _describe(self, work: Any) -> tuple[int, tuple[int, ...], tuple[int, ...], np.dtype]:
+    def _describe(self, name: str, work: Any) -> tuple[int, tuple[int, ...], tuple[int, ...], np.dtype]:
         return int(work.data.ptr), work.shape, work.strides, work.dtype
 
     def empty(self, shape: tuple[int, int], dtype: np.dtype, order: str) -> Any:
@@ -202,13 +222,13 @@ class Torch(Device):
             raise TypeError(f"{name} is conjugated lazily: pass {name}.resolve_conj().resolve_neg()")
         return array
 
-    def _describe(self, work: Any) -> tuple[int, tuple[int, ...], tuple[int, ...], np.dtype]:
-        name = str(work.dtype).partition(".")[2]
+    def _describe(self, name: str, work: Any) -> tuple[int, tuple[int, ...], tuple[int, ...], np.dtype]:
+        kind = str(work.dtype).partition(".")[2]
         try:
-            dtype = np.dtype(name)
+            dtype = np.dtype(kind)
         except TypeError:  # bfloat16 and others
             raise TypeError(
-                f"a tensor has the dtype {name}: expected float32, float64, complex64 or complex128"
+                f"{name} has the dtype {kind}: expected float32, float64, complex64 or complex128"
             ) from None
         strides = tuple(one * work.element_size() for one in work.stride())
         return work.data_ptr(), tuple(work.shape), strides, dtype
@@ -231,6 +251,11 @@ _NUMPY = NumPy()
 def _place_of(array: Any) -> tuple[int, int]:
     kind, number = array.__dlpack_device__()
     return int(kind), int(number)
+
+
+def home_on_device(library: str, number: int) -> NumPy:
+    """The home of arrays of this library on the CUDA device with this number."""
+    return _DEVICE_HOMES[library](number)
 
 
 def home_of(**arrays: Any) -> NumPy:
@@ -260,4 +285,4 @@ def home_of(**arrays: Any) -> NumPy:
         raise DeviceError(f"{first} is on a device of DLPack's kind {place[0]}: expected the host, or CUDA")
     if library not in _DEVICE_HOMES:
         raise TypeError(f"{first} is a {library} array on a CUDA device: expected a CuPy array or a PyTorch tensor")
-    return _DEVICE_HOMES[library](place[1])
+    return home_on_device(library, place[1])

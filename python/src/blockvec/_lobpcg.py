@@ -13,6 +13,7 @@ from ._eigsh import (
     Search,
     _block_vectors_of,
     _dtype_of,
+    _home_of,
     _preconditioner_of,
     _seed_of,
     _tolerance_of,
@@ -108,13 +109,13 @@ def lobpcg(
     """
     ranks = ranks_of(comm)
     with ranks.checking():
-        home = home_of(X=X)
+        home, library = _home_of(A, X=X, Y=Y), home_of(X=X)
         a = Matrix("A", A, ranks=ranks)
         b = None if B is None else Matrix("B", B, a.size, a.rows, ranks)
-        dtype = _dtype_of(a, b, X=X, Y=Y)
+        dtype = _dtype_of(a, b, home, X=X, Y=Y)
         if len(np.shape(X)) != 2:
             raise ShapeError(f"X has the shape {np.shape(X)}: expected ({a.rows}, k)")
-        initial, deflation = (_block_vectors_of(name, one, a, dtype) for name, one in (("X", X), ("Y", Y)))
+        initial, deflation = (_block_vectors_of(name, one, a, dtype, home) for name, one in (("X", X), ("Y", Y)))
         wanted, left = initial.shape[1], a.size - (0 if deflation is None else deflation.shape[1])
         if not 1 <= wanted <= left:
             beside = "" if deflation is None else f" beside Y with {deflation.shape[1]} columns"
@@ -136,18 +137,23 @@ def lobpcg(
             "reproducible": bool(reproducible),
             "a": a.for_library(dtype),
             "b": None if b is None else b.for_library(dtype),
-            "preconditioner": _preconditioner_of(M, a, b, dtype, "M"),
+            "preconditioner": _preconditioner_of(M, a, b, dtype, home, "M"),
             "initial": initial,
             "deflation": deflation,
         }
-        search = Search(ranks, threads, dtype, a, b, wanted, callback, progress)
+        search = Search(home, ranks, threads, dtype, a, b, wanted, callback, progress)
     if tol is None:
         found = search.run(request, lambda norm: default)
         result = search.result_of(found, "lobpcg", default, default * found["norm_estimate"])
     else:
         found, tolerance = _to_absolute(search, request, float(tol))
         result = search.result_of(found, "lobpcg", tolerance, float(tol), is_absolute=True)
-    return _best_first(result, largest, home)
+    w, v = result
+    record = Record(**{name: getattr(result, name) for name in Record.__dataclass_fields__})
+    if largest:
+        order = np.arange(len(w))[::-1]
+        w, v, record = w[order], home.columns(v, order), replace(record, residuals=record.residuals[order])
+    return EigshResult(w, library.result(v), record)
 
 
 def _to_absolute(search: Search, request: dict[str, Any], tol: float) -> tuple[dict[str, Any], float]:
@@ -172,15 +178,3 @@ def _to_absolute(search: Search, request: dict[str, Any], tol: float) -> tuple[d
             found[name] += before[name]
         found["history"] = before["history"] + found["history"]
     return found, used
-
-
-def _best_first(result: EigshResult, largest: bool, home: Any) -> EigshResult:
-    w, v = result
-    record = Record(**{name: getattr(result, name) for name in Record.__dataclass_fields__})
-    if largest:
-        w, v, record = (
-            w[::-1].copy(),
-            np.ascontiguousarray(v[:, ::-1]),
-            replace(record, residuals=record.residuals[::-1]),
-        )
-    return EigshResult(w, home.result(v), record)

@@ -85,7 +85,10 @@ class Matrix:
         self.sparse: scipy.sparse.csr_matrix | None = None
         self.dense: np.ndarray | None = None
         self.multiply: Multiply
-        if scipy.sparse.issparse(given):
+        if is_on_device(given):
+            self.sparse = given.tocsr().get()
+            self.multiply = self.sparse.__matmul__
+        elif scipy.sparse.issparse(given):
             self.sparse = given.tocsr()
             self.multiply = self.sparse.__matmul__
         elif is_dense(given):
@@ -187,6 +190,11 @@ class Matrix:
         if positive and not quotient.real > 0:
             raise ValueError(f"{name} is not positive definite: x^H {name} x is {quotient.real:.8g}")
         return max(ax / x, ay / y)
+
+
+def is_on_device(given: Any) -> bool:
+    """Whether it is a sparse matrix of CuPy's."""
+    return type(given).__module__.startswith("cupyx.scipy.sparse") and hasattr(given, "tocsr")
 
 
 def is_dense(given: Any) -> bool:

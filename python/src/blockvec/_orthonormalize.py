@@ -106,7 +106,8 @@ def _orthogonalize(
     def judge(name: str, products: list[complex], lengths: list[float]) -> None:
         matrix.judge(products, lengths, talls.dtype, positive=True)
 
-    found = getattr(home.module, verb)(
+    found = home.run(
+        verb,
         talls.call,
         [home.hand(piece) for piece in work.values()],
         home.hand(Q),

@@ -21,6 +21,6 @@ struct Call {
 /// From a tuple of these, the ranks being None or a Ranks of this module (ranks.cpp).
 Call call_from(const nanobind::tuple& given);
 
-void bind_ranks(nanobind::module_& module);
+void bind_ranks(nanobind::module_& api);
 
 }  // namespace blockvec::python

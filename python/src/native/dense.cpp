@@ -5,6 +5,9 @@
 #include <nanobind/stl/vector.h>
 
 #include <blockvec/kernels/explain.hpp>
+#ifdef BLOCKVEC_PYTHON_DEVICE
+#include <blockvec/kernels/cuda.hpp>
+#endif
 #include <blockvec/operations.hpp>
 #include <blockvec/orth/orthogonalizer.hpp>
 #include <blockvec/solvers/input_error.hpp>
@@ -52,10 +55,29 @@ void multiply_in_place_of(const nb::tuple& given, const Writable& v, const Array
 std::string explain_product(const std::string& kernel, char type, bool by_rows, std::int64_t k, std::int64_t m,
                             std::int64_t n) {
   const auto layout = by_rows ? kernels::Layout::row_major : kernels::Layout::column_major;
-  return with_scalar(type, [&]<class Scalar>() {
+  const bool is_inner_product = kernel == "tsmttsm";
+  return with_scalar(type, [&]<class Scalar>() -> std::string {
     using Kernel = typename ScalarTraits<Scalar>::Kernel;
-    return kernel == "tsmttsm" ? kernels::explain_tsmttsm<Kernel>(k, m, n, layout)
-                               : kernels::explain_tsmm<Kernel>(k, m, n, layout);
+#ifdef BLOCKVEC_PYTHON_DEVICE
+    // Of matrices without gaps, aligned as allocations are.
+    const auto matrix = [](std::int64_t rows, std::int64_t columns, kernels::Layout order) {
+      const bool is_by_rows = order == kernels::Layout::row_major;
+      return kernels::Matrix<Kernel>{reinterpret_cast<Kernel*>(std::uintptr_t{4096}), rows, columns,
+                                     is_by_rows ? columns : rows, order};
+    };
+    const auto tall = matrix(k, m, layout), other = matrix(k, n, layout);
+    const auto small = matrix(m, n, kernels::Layout::column_major);
+    if (is_inner_product) {
+      return kernels::explain_cuda_tsmttsm<Kernel>(kernels::Op::conjugate_transpose, Kernel(1), tall, other, Kernel(0),
+                                                   small, {})
+          .text();
+    }
+    return kernels::explain_cuda_tsmm<Kernel>(Kernel(1), tall, small, Kernel(0), other, kernels::Triangle::general, {})
+        .text();
+#else
+    return is_inner_product ? kernels::explain_tsmttsm<Kernel>(k, m, n, layout)
+                            : kernels::explain_tsmm<Kernel>(k, m, n, layout);
+#endif
   });
 }
 
@@ -129,15 +151,14 @@ nb::dict orthogonalize(Verb verb, const nb::tuple& given, const std::vector<Arra
 
 }  // namespace
 
-void bind_dense(nb::module_& module) {
+void bind_dense(nb::module_& api) {
   using namespace nb::literals;
-  module.def("inner_product", &inner_product_of, "call"_a, "v"_a.noconvert(), "w"_a.noconvert(), "c"_a.noconvert());
-  module.def("update", &update_of, "call"_a, "alpha"_a, "v"_a.noconvert(), "c"_a.noconvert(), "beta"_a,
-             "w"_a.noconvert());
-  module.def("multiply_in_place", &multiply_in_place_of, "call"_a, "v"_a.noconvert(), "c"_a.noconvert(), "triangle"_a);
-  module.def("explain_product", &explain_product);
+  api.def("inner_product", &inner_product_of, "call"_a, "v"_a.noconvert(), "w"_a.noconvert(), "c"_a.noconvert());
+  api.def("update", &update_of, "call"_a, "alpha"_a, "v"_a.noconvert(), "c"_a.noconvert(), "beta"_a, "w"_a.noconvert());
+  api.def("multiply_in_place", &multiply_in_place_of, "call"_a, "v"_a.noconvert(), "c"_a.noconvert(), "triangle"_a);
+  api.def("explain_product", &explain_product);
   const auto bind = [&](const char* name, Verb verb) {
-    module.def(
+    api.def(
         name,
         [verb](const nb::tuple& call, const std::vector<Array>& basis, const Writable& x,
                const std::optional<Writable>& s, const Writable& r, const nb::object& metric, const nb::object& judge,

@@ -67,17 +67,21 @@ nb::dict config() {
 
 }  // namespace
 
-NB_MODULE(BLOCKVEC_PYTHON_MODULE, module) {
+NB_MODULE(BLOCKVEC_PYTHON_MODULE, api) {
+  using namespace nb::literals;
   nb::register_exception_translator(&translate);
-  module.def("start", [] { start(); });
-  module.def("stop", [] { stop(); });
-  module.def("config", &config);
+  api.def("start", [] { start(); });
+  api.def("stop", [] { stop(); });
+  api.def("config", &config);
   // What a DLPack capsule holds, in the host's memory, as an array of NumPy's.
-  module.def(
+  api.def(
       "view", [](nb::ndarray<nb::numpy, nb::device::cpu> array) { return array; }, nb::rv_policy::reference);
-  bind_ranks(module);
-  bind_dense(module);
-  bind_solve(module);
+  bind_ranks(api);
+  bind_dense(api);
+#ifdef BLOCKVEC_PYTHON_DEVICE
+  api.def("use_device", &use_device, "number"_a);
+#endif
+  bind_solve(api);
 }
 
 }  // namespace blockvec::python

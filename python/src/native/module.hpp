@@ -4,7 +4,7 @@
 
 namespace blockvec::python {
 
-void bind_dense(nanobind::module_& module);  ///< products and orthogonalisation
-void bind_solve(nanobind::module_& module);  ///< eigensolvers
+void bind_dense(nanobind::module_& api);  ///< products and orthogonalisation
+void bind_solve(nanobind::module_& api);  ///< eigensolvers
 
 }  // namespace blockvec::python

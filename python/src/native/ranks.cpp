@@ -64,12 +64,12 @@ Call call_from(const nb::tuple& given) {
   return call;
 }
 
-void bind_ranks(nb::module_& module) {
+void bind_ranks(nb::module_& api) {
   using namespace nb::literals;
   using Numbers = std::vector<std::int64_t>;
   const nb::call_guard<nb::gil_scoped_release> unlocked;
-  module.def("mpi_library", &mpi_library);
-  nb::class_<Ranks>(module, "Ranks")
+  api.def("mpi_library", &mpi_library);
+  nb::class_<Ranks>(api, "Ranks")
       .def(
           "__init__",
           [](Ranks* self, std::uintptr_t address, std::size_t bytes) { new (self) Ranks(ranks_at(address, bytes)); },

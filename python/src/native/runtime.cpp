@@ -28,8 +28,9 @@ std::mutex mutex;  // of all below
 std::condition_variable is_idle;
 bool owns_kokkos = false;
 int at_work = 0;
-using Key = std::pair<int, std::uintptr_t>;  // threads and stream
-std::multimap<Key, Context>& pool() {        // never destroyed, so that no destructor runs after stop()
+using Key = std::pair<int, Summation>;  // with the number of threads
+// Never destroyed, so that no destructor runs after stop().
+std::multimap<Key, Context>& pool() {
   static auto* const contexts = new std::multimap<Key, Context>;
   return *contexts;
 }
@@ -43,6 +44,12 @@ void require_device() {
   throw NoDeviceError(std::string("no CUDA device, which this build of BlockVec needs: ") + cudaGetErrorString(status));
 #endif
 }
+
+#ifdef BLOCKVEC_PYTHON_DEVICE
+void check(cudaError_t status, const char* function) {
+  if (status != cudaSuccess) throw Error(std::string(function) + " failed: " + cudaGetErrorString(status));
+}
+#endif
 
 void start_locked() {
   if (is_stopped) throw Error("BlockVec has been stopped, since the interpreter is about to end");
@@ -64,8 +71,14 @@ void start_locked() {
   owns_kokkos = true;
 }
 
-void leave_locked() {
-  if (--at_work == 0) is_idle.notify_all();
+Context new_context(const Call& call, Summation summation) {
+  ExecutionSpaces instances;
+#ifdef BLOCKVEC_PYTHON_DEVICE
+  cudaStream_t stream = nullptr;  // lives as long as the process: contexts go back to the pool
+  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
+  instances.cuda = Kokkos::Cuda(stream);
+#endif
+  return Context(call.ranks, call.threads, instances, summation);
 }
 
 }  // namespace
@@ -87,42 +100,73 @@ void stop() {
   owns_kokkos = false;
 }
 
-Context context_for(const Call& call, Summation summation) {
-  ExecutionSpaces instances;
 #ifdef BLOCKVEC_PYTHON_DEVICE
-  instances.cuda = Kokkos::Cuda(reinterpret_cast<cudaStream_t>(call.stream));
-#endif
-  return Context(call.ranks, call.threads, instances, summation);
+void use_device(int number) {
+  const std::lock_guard lock(mutex);
+  if (!Kokkos::is_initialized()) {
+    require_device();
+    check(cudaSetDevice(number), "cudaSetDevice");
+  }
+  start_locked();
+  if (const int used = Kokkos::Cuda().cuda_device(); used != number) {
+    throw NoDeviceError("the arrays are on CUDA device " + std::to_string(number) +
+                        ", but this process works on device " + std::to_string(used) + ", as its first call did");
+  }
 }
 
-Lease::Lease(const Call& call) : call_(call) {
+StreamOrder::StreamOrder(const Context& context, std::uintptr_t stream)
+    : own_(context.execution_space<Space>().cuda_stream()), callers_(reinterpret_cast<cudaStream_t>(stream)) {
+  follow(callers_, own_);
+}
+
+StreamOrder::~StreamOrder() {
+  try {
+    follow(own_, callers_);
+  } catch (const Error&) {
+    // The device has failed, which the next call says.
+  }
+}
+
+void StreamOrder::follow(cudaStream_t first, cudaStream_t second) {
+  cudaEvent_t event = nullptr;
+  check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreate");
+  const cudaError_t recorded = cudaEventRecord(event, first);
+  const cudaError_t awaited = recorded == cudaSuccess ? cudaStreamWaitEvent(second, event, 0) : recorded;
+  cudaEventDestroy(event);  // after both, however long these take
+  check(awaited, "cudaStreamWaitEvent");
+}
+#endif
+
+Lease::Lease(const Call& call, Summation summation)
+    : call_(call),
+      context_(context_of(call, summation))
+#ifdef BLOCKVEC_PYTHON_DEVICE
+      ,
+      order_(std::in_place, context_, call.stream)
+#endif
+{
+}
+
+Context Lease::context_of(const Call& call, Summation summation) {
   const std::lock_guard lock(mutex);
   start_locked();
-  if (auto kept = pool().extract(Key(call.threads, call.stream)); kept && call.ranks.size() == 1) {
-    context_ = std::move(kept.mapped());
-  } else {
-    context_ = context_for(call);
-  }
+  std::multimap<Key, Context>::node_type kept;
+  if (call.ranks.size() == 1) kept = pool().extract(Key(call.threads, summation));
+  Context context = kept ? std::move(kept.mapped()) : new_context(call, summation);
   ++at_work;
+  return context;
 }
 
 Lease::~Lease() {
+#ifdef BLOCKVEC_PYTHON_DEVICE
+  order_.reset();
+#endif
   const std::lock_guard lock(mutex);
-  leave_locked();
-  if (!is_stopped && call_.ranks.size() == 1 && context_.workspace().capacity() <= most_kept_bytes) {
-    pool().emplace(Key(call_.threads, call_.stream), std::move(context_));
+  if (--at_work == 0) is_idle.notify_all();
+  if (!is_stopped && call_.ranks.size() == 1 && context_.workspace<Space>().capacity() <= most_kept_bytes) {
+    const Key key(call_.threads, context_.summation());
+    pool().emplace(key, std::move(context_));
   }
-}
-
-AtWork::AtWork() {
-  const std::lock_guard lock(mutex);
-  start_locked();
-  ++at_work;
-}
-
-AtWork::~AtWork() {
-  const std::lock_guard lock(mutex);
-  leave_locked();
 }
 
 }  // namespace blockvec::python

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <blockvec/context.hpp>
+#include <cstdint>
+#include <optional>
 
 #include "call.hpp"
+#include "space.hpp"
 
 namespace blockvec::python {
 
@@ -15,11 +18,31 @@ void stop();
 /// Whether calls are asked to end.
 bool is_stopping() noexcept;
 
+#ifdef BLOCKVEC_PYTHON_DEVICE
+/// Chooses the device at the first call. Throws NoDeviceError for another one later, and where there is none.
+void use_device(int number);
+
+/// While it lives, a Context's own stream continues what is queued on the caller's; afterwards the caller's stream
+/// continues what was queued on the Context's. Nobody waits. (Callers may destroy their streams, and contexts last.)
+class StreamOrder {
+ public:
+  StreamOrder(const Context& context, std::uintptr_t stream);
+  ~StreamOrder();
+  StreamOrder(const StreamOrder&) = delete;
+  StreamOrder& operator=(const StreamOrder&) = delete;
+
+ private:
+  static void follow(cudaStream_t first, cudaStream_t second);
+  cudaStream_t own_, callers_;
+};
+#endif
+
 /// A Context for one call: calls of several Python threads may run side by side, and each needs its own. One of a
-/// single rank goes back to a pool, so that its scratch memory is warm in the next call.
+/// single rank goes back to a pool, so that its scratch memory is warm in the next call. On a device it has a stream of
+/// its own, which is ordered with the caller's.
 class Lease {
  public:
-  explicit Lease(const Call& call);
+  explicit Lease(const Call& call, Summation summation = Summation::fast);
   ~Lease();
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
@@ -27,20 +50,12 @@ class Lease {
   const Context& operator*() const { return context_; }
 
  private:
+  static Context context_of(const Call& call, Summation summation);
   Call call_;
   Context context_;
+#ifdef BLOCKVEC_PYTHON_DEVICE
+  std::optional<StreamOrder> order_;
+#endif
 };
-
-/// Keeps Kokkos while a call works with a Context of its own.
-class AtWork {
- public:
-  AtWork();
-  ~AtWork();
-  AtWork(const AtWork&) = delete;
-  AtWork& operator=(const AtWork&) = delete;
-};
-
-/// A Context for a call, on its ranks and its stream.
-Context context_for(const Call& call, Summation summation = Summation::fast);
 
 }  // namespace blockvec::python

@@ -34,6 +34,7 @@ struct Request {
   std::uint64_t seed = 1;
   bool is_reproducible = false;
   nb::object a, b, preconditioner, initial, deflation;  // None where there is none
+  nb::object allocate;  // of rows and columns: an array of the caller's library, and what this module takes of it
 };
 
 template <class Options>
@@ -113,7 +114,7 @@ nb::tuple as_tuple(const Step& step) {
 }
 
 template <class Vector>
-nb::dict as_dict(const solvers::Result<Vector>& result, char type) {
+nb::dict as_dict(const solvers::Result<Vector>& result, const nb::object& allocate) {
   using Scalar = typename Vector::Scalar;
   nb::dict found;
   constexpr const char* names[] = {"converged", "exhausted", "stopped", "breakdown"};
@@ -134,14 +135,13 @@ nb::dict as_dict(const solvers::Result<Vector>& result, char type) {
   nb::list history;
   for (const Step& step : result.history) history.append(as_tuple(step));
   found["history"] = history;
-  // Memory of NumPy's: nothing of the library outlives the call.
-  const auto shape = nb::make_tuple(result.vectors.local_rows(), result.vectors.width());
-  const nb::object vectors = nb::module_::import_("numpy").attr("empty")(shape, nb::str(&type, 1));
+  // Memory of the caller's library: nothing of this one outlives the call.
+  const auto made = nb::cast<nb::tuple>(allocate(result.vectors.local_rows(), result.vectors.width()));
   if (result.vectors.width() > 0) {
     copy(result.vectors, tall<Scalar, RowMajor>(result.vectors.context(), result.vectors.rows(),
-                                                nb::cast<Writable>(vectors), "vectors"));
+                                                nb::cast<Writable>(made[1]), "vectors"));
   }
-  found["vectors"] = vectors;
+  found["vectors"] = made[0];
   return found;
 }
 
@@ -149,7 +149,8 @@ template <class Scalar>
 nb::dict solve_as(const Call& call, Request request, const nb::object& judge, const nb::object& callback) {
   using Vector = Tall<Scalar, RowMajor>;
   Conduct conduct;
-  const Context context = context_for(call, request.is_reproducible ? Summation::reproducible : Summation::fast);
+  const Lease lease(call, request.is_reproducible ? Summation::reproducible : Summation::fast);
+  const Context& context = *lease;
   RowDistribution rows;
   conduct.without_lock([&] { rows = RowDistribution::from_local_rows(request.rows, context.communicator()); });
   solvers::Problem<Vector> problem{operator_from<Vector>(context, rows, request.a, conduct)};
@@ -176,7 +177,7 @@ nb::dict solve_as(const Call& call, Request request, const nb::object& judge, co
   };
   solvers::Result<Vector> result;
   conduct.without_lock([&] { result = run(problem, request, observer); });
-  return as_dict(result, call.type);
+  return as_dict(result, request.allocate);
 }
 
 /// The keywords of a dictionary, all of them, as a Request.
@@ -202,17 +203,17 @@ Request request_from(const nb::dict& given) {
   request.preconditioner = given["preconditioner"];
   request.initial = given["initial"];
   request.deflation = given["deflation"];
+  request.allocate = given["allocate"];
   return request;
 }
 
 }  // namespace
 
-void bind_solve(nb::module_& module) {
+void bind_solve(nb::module_& api) {
   using namespace nb::literals;
-  module.def(
+  api.def(
       "solve",
       [](const nb::tuple& given, const nb::dict& request, const nb::object& judge, const nb::object& callback) {
-        const AtWork at_work;  // stop() waits for nobody, but leaves Kokkos alone meanwhile
         const Call call = call_from(given);
         return with_scalar(
             call.type, [&]<class Scalar>() { return solve_as<Scalar>(call, request_from(request), judge, callback); });
